@@ -14,11 +14,11 @@ import (
 // entries that the generated code makes.
 func TestEntriesFromBytes(t *testing.T) {
 	for example, s := range map[any]*persistimpl.Schema{
-		new(Order): &orderSchema, new(Article): &articleSchema, new(Art): &artSchema,
+		new(Order): &orderSchema, new(Article): &articleSchema, new(Art): &artSchema, new(Sale): &saleSchema, new(Player): playerSchema,
 	} {
 		t.Run(s.Type, func(t *testing.T) {
 			dynamictest.Compare(t, dynamictest.Code{
-				Lock: parsed(t, s), Indexes: s.Indexes, Encode: s.Encode, Entries: s.Entries,
+				Lock: parsed(t, s), Indexes: s.Indexes, Encode: s.Encode, Entries: s.Entries, Covers: s.Covers,
 			}, example)
 		})
 	}

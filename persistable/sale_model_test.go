@@ -20,10 +20,10 @@ import (
 // sums, extremes, partial indexes, descending ones and copies of fields say with what
 // a loop over the map says.
 func TestKindsAgainstAMap(t *testing.T) {
-	t.Run("plain", rapid.MakeCheck(func(rt *rapid.T) { runSaleModel(t, rt, enginetest.Open(t), 9) }))
+	t.Run("plain", rapid.MakeCheck(func(rt *rapid.T) { runSaleModel(t, rt, enginetest.Open(t), 9, false) }))
 	t.Run("hostile", rapid.MakeCheck(func(rt *rapid.T) {
 		engine := faults.Hostile(enginetest.Open(t), faults.Options{Seed: rapid.Uint64().Draw(rt, "seed"), MaxDelay: -1})
-		runSaleModel(t, rt, engine, 29)
+		runSaleModel(t, rt, engine, 29, false)
 	}))
 }
 
@@ -33,15 +33,21 @@ type saleModel struct {
 	store  *SaleStore
 	sales  map[string]*Sale // by id
 	seldom int              // compare at one step in so many more
+
+	// A program of the same type without an index, which writes as well; nil: none.
+	older *SaleStore
 }
 
-func runSaleModel(t *testing.T, rt *rapid.T, engine kv.Database, seldom int) {
+func runSaleModel(t *testing.T, rt *rapid.T, engine kv.Database, seldom int, older bool) {
 	db, err := persistable.Open(ctx, engine)
 	if err != nil {
 		rt.Fatal(err)
 	}
 	defer closeDB(t, db)
 	m := &saleModel{db: db, store: SaleStoreOf(db), sales: map[string]*Sale{}, seldom: seldom}
+	if older {
+		m.addOlder(rt)
+	}
 	rt.Repeat(map[string]func(*rapid.T){
 		"create":      func(rt *rapid.T) { m.put(rt, true) },
 		"save":        func(rt *rapid.T) { m.put(rt, false) },
@@ -84,9 +90,10 @@ func drawSale(rt *rapid.T) *Sale {
 // put writes through the model's store and says what the map would say.
 func (m *saleModel) put(rt *rapid.T, mustBeNew bool) {
 	v := drawSale(rt)
-	write := m.store.Save
+	s := m.writer(rt)
+	write := s.Save
 	if mustBeNew {
-		write = m.store.Create
+		write = s.Create
 	}
 	err := write(ctx, v)
 	var unique *persistable.UniqueError
@@ -118,7 +125,7 @@ func (m *saleModel) owner(v *Sale) (id string, taken bool) {
 
 func (m *saleModel) remove(rt *rapid.T) {
 	id := smallID.Draw(rt, "id")
-	if err := m.store.Delete(ctx, id); err != nil {
+	if err := m.writer(rt).Delete(ctx, id); err != nil {
 		rt.Fatal(err)
 	}
 	delete(m.sales, id)
@@ -135,6 +142,9 @@ func (m *saleModel) transaction(rt *rapid.T) {
 	inner := &saleModel{db: m.db, store: m.store.In(m.db.In(tx)), sales: map[string]*Sale{}}
 	for id, v := range m.sales {
 		inner.sales[id] = v
+	}
+	if m.older != nil {
+		inner.older = m.older.In(m.db.In(tx))
 	}
 	failed := inner.steps(rt)
 	if failed == nil {
@@ -156,10 +166,10 @@ func (m *saleModel) steps(rt *rapid.T) error {
 		v := drawSale(rt)
 		var err error
 		if rapid.Bool().Draw(rt, "delete") {
-			if err = m.store.Delete(ctx, v.ID); err == nil {
+			if err = m.writer(rt).Delete(ctx, v.ID); err == nil {
 				delete(m.sales, v.ID)
 			}
-		} else if err = m.store.Save(ctx, v); err == nil {
+		} else if err = m.writer(rt).Save(ctx, v); err == nil {
 			m.sales[v.ID] = v
 		}
 		var unique *persistable.UniqueError

@@ -53,7 +53,7 @@ func saleIndexes() []index.Definition {
 		{Name: "Sale_sum_Units", Kind: index.Sum, Of: "Units", Signature: "int"},
 		{Name: "Sale_sum_Discount_Tags", Kind: index.Sum, Of: "Discount", Fields: []string{"Tags"}, Sparse: []string{"Tags"}, Signature: "[]string,*int"},
 		{Name: "Sale_Status_CreatedAt", Fields: []string{"Status", "CreatedAt"}, Descending: []string{"CreatedAt"}, Signature: "int,time"},
-		{Name: "Sale_Country_Amount", Fields: []string{"Country", "Amount"}, CoverFields: []string{"Units", "Editor"}, Signature: "string,int,int,*string"},
+		{Name: "Sale_Country_Amount", Fields: []string{"Country", "Amount"}, CoverFields: []string{"Units", "Editor"}, Signature: "string,int,uint,*string"},
 		{Name: "Sale_Editor_where_Status_Amount", Fields: []string{"Editor"}, Descending: []string{"Editor"}, Where: "Status=1 and Amount>0", Signature: "*string"},
 		{Name: "Sale_Code", Fields: []string{"Code"}, Descending: []string{"Code"}, Unique: true, CoverFields: []string{"Amount"}, Sparse: []string{"Code"}, Signature: "*string,int"},
 		{Name: "Sale_count_Status_where_Amount", Kind: index.Count, Fields: []string{"Status"}, Where: "Amount>0", Signature: "int"},

@@ -38,6 +38,11 @@ func TestEntries(t *testing.T) {
 		{"Order_Level", "Level:string", record{}.text(16, "high"), `("high")`}, // of programs from before it was a text
 		{"Order_count_Status", "Status:int:kind=count", record{}.int(2, 3), "(3)"},
 		{"Order_count", "::kind=count", nil, "()"},
+		{"Order_sum_Total_Status", "Status:int,int:kind=sum:of=Total", record{}.int(3, -5), "(0)+-5"},
+		{"Order_sum_Big", ":int:kind=sum:of=Big", record{}.uint(20, 1<<64-1), "()+18446744073709551615"},
+		{"Order_sum_Later", ":*int:kind=sum:of=Later", nil, ""},
+		{"Order_sum_Took", ":duration:kind=sum:of=Took", record{}.text(14, "\x08\x01"), "()+1000000000"},
+		{"Order_rank_Status_Total", "Status,Total:int,int:kind=rank", record{}.int(3, 9), "(0, 9)"},
 	} {
 		keys, err := keysOf(compile(t, c.keyName, c.layout), c.r)
 		if err != nil || joined(keys) != c.want {

@@ -74,7 +74,11 @@ func keysOf(p *dynamic.Program, payload []byte) ([]string, error) {
 	}
 	keys := make([]string, 0)
 	for n := range set.Keys(0) {
-		keys = append(keys, tuple.Describe(set.Key(0, n)))
+		key := tuple.Describe(set.Key(0, n))
+		if ix.Kind == index.Sum {
+			key += "+" + set.Amount(0, n).String()
+		}
+		keys = append(keys, key)
 	}
 	return keys, nil
 }

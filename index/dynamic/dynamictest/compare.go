@@ -78,7 +78,8 @@ func compareCovers(t *testing.T, p *dynamic.Program, payload, want []byte) {
 	}
 }
 
-// gather returns the keys of a record's entries, with a separator behind each.
+// gather returns the keys of a record's entries, with a separator behind each, and with
+// the amounts of a sum.
 func gather(d *index.Definition, add func(e *index.Entries) error) (keys []byte, err error) {
 	ix := index.Index{Definition: d, Prefix: []byte("p"), State: index.Readable}
 	var set index.Set
@@ -90,6 +91,9 @@ func gather(d *index.Definition, add func(e *index.Entries) error) (keys []byte,
 	}
 	for n := range set.Keys(0) {
 		keys = append(append(keys, set.Key(0, n)...), 0xff)
+		if d.Kind == index.Sum {
+			keys = set.Amount(0, n).AppendBytes(keys)
+		}
 	}
 	return keys, nil
 }
