@@ -7,6 +7,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
+	"github.com/kazahana-db/kazahana/persistable/trace"
 )
 
 // Transact runs fn in a transaction and commits it. After a retryable error it
@@ -30,7 +31,10 @@ import (
 //
 // ctx's deadline becomes the transaction's timeout, and its end cancels the
 // transaction. If ctx has ended already, fn does not run.
-func (db *DB) Transact(ctx context.Context, fn func(tx Tx) error) error {
+func (db *DB) Transact(ctx context.Context, fn func(tx Tx) error) (err error) {
+	db.mustBeOpen()
+	ctx, o := db.begin(ctx, trace.Operation{Name: "Transact"}, nil)
+	defer o.finish(&err)
 	return db.transactFunction(ctx, func(t *transaction) error { return fn(Tx{t}) })
 }
 
@@ -59,9 +63,16 @@ func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 	if err != nil {
 		return err
 	}
+	o := db.operationOf(ctx)
+	writer = o.measureWrites(writer)
 	t := newWriteTransaction(db, writer)
+	t.operation = o
 	defer db.functions.noteInner(t)
-	return kv.Retry(ctx, writer, func(a kv.Attempt) error {
+	err = kv.Retry(ctx, writer, func(a kv.Attempt) error {
+		o.startAttempt()
+		if err := t.askForConflicts(ctx, a); err != nil {
+			return err
+		}
 		if a.Number > 1 {
 			t.startAttempt()
 			if err := t.outside.startAttempt(a); err != nil {
@@ -80,6 +91,12 @@ func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 		}
 		return t.awaitFences(ctx)
 	})
+	return t.explain(err)
+}
+
+// explainsConflicts reports whether transactions ask the engine what they conflict on.
+func (db *DB) explainsConflicts() bool {
+	return db.options.ExplainConflicts || db.options.Tracer != nil
 }
 
 // ReadTransact runs fn in a transaction that only reads: all its reads see one
@@ -90,14 +107,19 @@ func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 // three times, then ReadTransact returns a *[kv.RetryError] that names the code
 // 1007: read less in it, or use a Scan or a query that is not bound to the
 // transaction, which goes on at a new version.
-func (db *DB) ReadTransact(ctx context.Context, fn func(tx Tx) error) error {
+func (db *DB) ReadTransact(ctx context.Context, fn func(tx Tx) error) (err error) {
+	db.mustBeOpen()
+	ctx, o := db.begin(ctx, trace.Operation{Name: "ReadTransact"}, nil)
+	defer o.finish(&err)
 	return db.readOnly(ctx, func(t *transaction) error { return fn(Tx{t}) })
 }
 
 func (db *DB) readOnly(ctx context.Context, fn func(*transaction) error) error {
 	db.mustBeOpen()
+	o := db.operationOf(ctx)
 	return db.engine.ReadTransact(ctx, func(reader kv.ReadTransaction) error {
-		return fn(&transaction{db: db, Transaction: scan.Transaction{Reader: reader.Snapshot()}})
+		o.startAttempt()
+		return fn(&transaction{db: db, operation: o, Transaction: scan.Transaction{Reader: o.measureReads(reader).Snapshot()}})
 	})
 }
 

@@ -52,7 +52,9 @@ func collector[T any](into *[]T) func(v any) {
 	}
 }
 
-func createWithID[ID any](ctx context.Context, s source, id ID, v any) error {
+func createWithID[ID any](ctx context.Context, s source, id ID, v any) (err error) {
+	ctx, o := s.begin(ctx, "CreateWithID", byID)
+	defer o.finish(&err)
 	if err := s.mayPut(v); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/persistable/trace"
 )
 
 // Options configure a [DB]. The zero value is ready to use.
@@ -27,6 +28,14 @@ type Options struct {
 	// CacheSize is the maximum number of opened directories in the cache. The
 	// default value is 10,000.
 	CacheSize int
+	// Tracer is told of the operations of the DB: see package trace. Without one the DB
+	// does nothing for it.
+	Tracer trace.Tracer
+	// ExplainConflicts lets a transaction that gives up because of conflicts say which
+	// records, indexes and tenants others have changed: a *[ConflictError]. A Tracer is
+	// told of all conflicts, also without it. The engine then reports the keys of each
+	// conflict, which costs a little of each commit.
+	ExplainConflicts bool
 	// IDs say where the ids of new records come from. The default value leases
 	// machine ids from the database.
 	IDs IDOptions

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -129,6 +130,13 @@ func (t *placeTable) put(k placeKey, p *place) *place {
 	}
 	t.m[k] = p
 	return p
+}
+
+// all returns the places of the table.
+func (t *placeTable) all() []*place {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return slices.Collect(maps.Values(t.m))
 }
 
 // joinArgs encodes the arguments injectively; one argument needs no allocation.

@@ -14,6 +14,8 @@ import (
 // there is one: size is the maximum number of records of the page. It returns the
 // token of the next page, empty on the last one.
 func (q *query) page(ctx context.Context, token string, take func(any)) (size int, next string, err error) {
+	ctx, o := q.begin(ctx, "Page", q.plan.Index)
+	defer o.finish(&err)
 	if err := q.checkUsable(); err != nil {
 		return 0, "", err
 	}

@@ -37,9 +37,12 @@ func newQuery(q *erased.Query) *query {
 
 // yieldAll yields the records. After an error it stops.
 func (q *query) yieldAll(ctx context.Context, yield func(any, error) bool) {
+	var err error
+	ctx, o := q.begin(ctx, "All", q.plan.Index)
+	defer o.finish(&err)
 	stopped := false
 	c := cursor{limit: q.limit}
-	err := q.runRead(ctx, func(t *transaction) error {
+	err = q.runRead(ctx, func(t *transaction) error {
 		if stopped {
 			return nil // the engine runs another attempt after the caller has stopped
 		}
@@ -62,6 +65,8 @@ func (q *query) yieldAll(ctx context.Context, yield func(any, error) bool) {
 }
 
 func (q *query) first(ctx context.Context) (first any, err error) {
+	ctx, o := q.begin(ctx, "First", q.plan.Index)
+	defer o.finish(&err)
 	q.limit = 1
 	if _, err := q.collectRecords(ctx, func(v any) { first = v }); err != nil {
 		return nil, err
@@ -72,9 +77,10 @@ func (q *query) first(ctx context.Context) (first any, err error) {
 	return first, nil
 }
 
-func (q *query) count(ctx context.Context) (int, error) {
-	n := 0
-	err := q.readOneVersion(ctx, cursor{limit: q.limit}, func() { n = 0 }, func(t *transaction, c *cursor) error {
+func (q *query) count(ctx context.Context) (n int, err error) {
+	ctx, o := q.begin(ctx, "Count", q.plan.Index)
+	defer o.finish(&err)
+	err = q.readOneVersion(ctx, cursor{limit: q.limit}, func() { n = 0 }, func(t *transaction, c *cursor) error {
 		for _, err := range q.keys(ctx, t, c) {
 			if err != nil {
 				return err
@@ -92,6 +98,8 @@ func (q *query) count(ctx context.Context) (int, error) {
 // collectRecords calls take with all records, and with nil when the records before
 // must be dropped. It returns the cursor behind the last.
 func (q *query) collectRecords(ctx context.Context, take func(any)) (end cursor, err error) {
+	ctx, o := q.begin(ctx, "Slice", q.plan.Index)
+	defer o.finish(&err)
 	err = q.readOneVersion(ctx, cursor{limit: q.limit}, func() { take(nil) }, func(t *transaction, c *cursor) error {
 		for v, err := range q.records(ctx, t, c) {
 			if err != nil {

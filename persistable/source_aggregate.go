@@ -16,6 +16,8 @@ import (
 // that writes it sees the transaction's own writes, and conflicts with all others
 // that change the group.
 func (s source) groupValue(ctx context.Context, i int, group []byte) (value []byte, err error) {
+	ctx, o := s.begin(ctx, "Aggregate", i)
+	defer o.finish(&err)
 	err = s.runRead(ctx, func(t *transaction) error {
 		sc := getScratch()
 		defer sc.release()
@@ -67,6 +69,8 @@ func (s *source) overflow(i int, sum index.Amount) error {
 // i-th index, in the order of the values, as one version has them; where that takes
 // longer than a version can be read, as Slice does.
 func (s source) groups(ctx context.Context, i int) (all []erased.Group, err error) {
+	ctx, o := s.begin(ctx, "Aggregates", i)
+	defer o.finish(&err)
 	q := query{source: s, plan: plan{Index: i}}
 	err = q.readOneVersion(ctx, cursor{}, func() { all = nil }, func(t *transaction, c *cursor) error {
 		o, err := t.openStore(ctx, q.place)

@@ -12,7 +12,9 @@ import (
 )
 
 // buildIndexes completes the indexes that are not readable.
-func (s source) buildIndexes(ctx context.Context, o BuildOptions) error {
+func (s source) buildIndexes(ctx context.Context, o BuildOptions) (err error) {
+	ctx, op := s.begin(ctx, "BuildIndexes", byID)
+	defer op.finish(&err)
 	if err := s.mayBuild(); err != nil {
 		return err
 	}
@@ -81,7 +83,9 @@ func (s source) buildProgress(ctx context.Context) (BuildProgress, error) {
 
 // verify compares every record with its entries, and every entry with its
 // record.
-func (s source) verify(ctx context.Context) (Report, error) {
+func (s source) verify(ctx context.Context) (r Report, err error) {
+	ctx, o := s.begin(ctx, "Verify", byID)
+	defer o.finish(&err)
 	if err := s.mayBuild(); err != nil {
 		return Report{}, err
 	}

@@ -15,6 +15,8 @@ import (
 // is nil if no record of the group has a value; null is none. It reads one entry, or
 // one of each shard.
 func (s source) extreme(ctx context.Context, i int, group []byte, greatest bool) (element []byte, err error) {
+	ctx, o := s.begin(ctx, "Extreme", i)
+	defer o.finish(&err)
 	if err := s.checkUsable(); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,9 @@ import (
 )
 
 // get returns the record with the packed id in sc.
-func (s source) get(ctx context.Context, sc *scratch) (any, error) {
+func (s source) get(ctx context.Context, sc *scratch) (v any, err error) {
+	ctx, o := s.begin(ctx, "Get", byID)
+	defer o.finish(&err)
 	if err := s.checkUsable(); err != nil {
 		return nil, err
 	}
@@ -23,7 +25,7 @@ func (s source) get(ctx context.Context, sc *scratch) (any, error) {
 		return s.getIn(ctx, s.tx, sc)
 	}
 	// One allocation for all attempts.
-	g := singleGet{source: s, ctx: ctx, sc: sc}
+	g := singleGet{source: s, ctx: ctx, sc: sc, operation: o}
 	if err := s.place.db.engine.ReadTransact(ctx, g.run); err != nil {
 		return nil, err
 	}
@@ -37,10 +39,13 @@ type singleGet struct {
 	sc     *scratch
 	t      transaction
 	v      any
+
+	operation *operation
 }
 
 func (g *singleGet) run(reader kv.ReadTransaction) (err error) {
-	g.t = transaction{db: g.source.place.db, Transaction: scan.Transaction{Reader: reader.Snapshot()}}
+	g.operation.startAttempt()
+	g.t = transaction{db: g.source.place.db, operation: g.operation, Transaction: scan.Transaction{Reader: g.operation.measureReads(reader).Snapshot()}}
 	g.v, err = g.source.getIn(g.ctx, &g.t, g.sc)
 	return err
 }
@@ -61,9 +66,10 @@ func (s *source) notFound(id []byte) error {
 }
 
 // exists reports whether there is a record with the packed id in sc.
-func (s *source) exists(ctx context.Context, sc *scratch) (bool, error) {
-	found := false
-	err := s.runRead(ctx, func(t *transaction) error {
+func (s *source) exists(ctx context.Context, sc *scratch) (found bool, err error) {
+	ctx, o := s.begin(ctx, "Exists", byID)
+	defer o.finish(&err)
+	err = s.runRead(ctx, func(t *transaction) error {
 		l := lookup{place: s.place, t: t, sc: sc, index: byID, suffix: sc.id}
 		err := l.run(ctx)
 		found = l.store != nil && l.value != nil
@@ -74,7 +80,9 @@ func (s *source) exists(ctx context.Context, sc *scratch) (bool, error) {
 
 // getMany calls take with the records of n packed ids, in order, and with nil for a
 // record that does not exist. Another attempt begins again with the first.
-func (s *source) getMany(ctx context.Context, n int, id func(i int) []byte, take func(i int, v any)) error {
+func (s *source) getMany(ctx context.Context, n int, id func(i int) []byte, take func(i int, v any)) (err error) {
+	ctx, o := s.begin(ctx, "GetMany", byID)
+	defer o.finish(&err)
 	return s.runRead(ctx, func(t *transaction) error {
 		o, err := t.openStore(ctx, s.place)
 		if err != nil {
@@ -106,6 +114,8 @@ func (s *source) getMany(ctx context.Context, n int, id func(i int) []byte, take
 //
 // Cost: two rounds of reads, one if the index is covering.
 func (s source) byUnique(ctx context.Context, i int, values []byte) (v any, err error) {
+	ctx, o := s.begin(ctx, "GetUnique", i)
+	defer o.finish(&err)
 	err = s.runRead(ctx, func(t *transaction) (err error) {
 		v, err = s.getUnique(ctx, t, i, values)
 		return err

@@ -7,6 +7,8 @@ import "context"
 // getOrCreate creates v and returns it, or returns the stored record that has its id
 // or its unique values.
 func (s source) getOrCreate(ctx context.Context, v any) (found any, err error) {
+	ctx, o := s.begin(ctx, "GetOrCreate", byID)
+	defer o.finish(&err)
 	made := s.record.IDs.Made() && !s.record.hasID(v)
 	if err := s.complete(ctx, v, true); err != nil {
 		return nil, err

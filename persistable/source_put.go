@@ -16,14 +16,18 @@ func (s *source) mayPut(v any) error {
 	return err
 }
 
-func (s source) create(ctx context.Context, v any) error {
+func (s source) create(ctx context.Context, v any) (err error) {
+	ctx, o := s.begin(ctx, "Create", byID)
+	defer o.finish(&err)
 	if err := s.complete(ctx, v, true); err != nil {
 		return err
 	}
 	return s.put(ctx, v, putOptions{mustBeNew: true, fence: s.idFence(v)})
 }
 
-func (s source) save(ctx context.Context, v any) error {
+func (s source) save(ctx context.Context, v any) (err error) {
+	ctx, o := s.begin(ctx, "Save", byID)
+	defer o.finish(&err)
 	if err := s.complete(ctx, v, false); err != nil {
 		return err
 	}
@@ -41,7 +45,9 @@ func (s *source) put(ctx context.Context, v any, how putOptions) error {
 }
 
 // delete removes the record with the packed id in sc.
-func (s *source) delete(ctx context.Context, sc *scratch) error {
+func (s *source) delete(ctx context.Context, sc *scratch) (err error) {
+	ctx, o := s.begin(ctx, "Delete", byID)
+	defer o.finish(&err)
 	return s.runWrite(ctx, func(t *transaction) error {
 		w := write{record: s.record, t: t, place: s.place, sc: sc}
 		return w.run(ctx)

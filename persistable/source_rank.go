@@ -47,7 +47,9 @@ func (implementation) Percentile(ctx context.Context, e *erased.Source, i int, g
 func groupEnd(group []byte) []byte { return append(slices.Clone(group), 0xff) }
 
 // readRanks runs fn with an index of the kind rank. If there is no store, it does not.
-func (s *source) readRanks(ctx context.Context, i int, fn func(*transaction, *openStore, kv.ReadTransaction) error) error {
+func (s *source) readRanks(ctx context.Context, i int, fn func(*transaction, *openStore, kv.ReadTransaction) error) (err error) {
+	ctx, o := s.begin(ctx, "Rank", i)
+	defer o.finish(&err)
 	return s.runRead(ctx, func(t *transaction) error {
 		o, err := t.openStore(ctx, s.place)
 		if err != nil || o == nil {

@@ -11,7 +11,9 @@ import (
 )
 
 // rebuildIndex clears the index with that name and builds it again.
-func (s source) rebuildIndex(ctx context.Context, name string) error {
+func (s source) rebuildIndex(ctx context.Context, name string) (err error) {
+	ctx, o := s.begin(ctx, "RebuildIndex", byID)
+	defer o.finish(&err)
 	if err := s.mayBuild(); err != nil {
 		return err
 	}
@@ -19,7 +21,7 @@ func (s source) rebuildIndex(ctx context.Context, name string) error {
 	if at < 0 {
 		return &NoIndexError{Type: s.record.Type, Reason: fmt.Sprintf("no index has the name %q", name), Indexes: s.record.indexFields()}
 	}
-	err := s.place.db.transact(ctx, func(t *transaction) error {
+	err = s.place.db.transact(ctx, func(t *transaction) error {
 		return s.changeState(ctx, t, index.Disabled, func(i int, _ index.State) bool { return i == at })
 	})
 	if err != nil {
@@ -30,7 +32,9 @@ func (s source) rebuildIndex(ctx context.Context, name string) error {
 
 // removeUnusedIndexes clears the entries of indexes that the type does not have any
 // more.
-func (s source) removeUnusedIndexes(ctx context.Context) error {
+func (s source) removeUnusedIndexes(ctx context.Context) (err error) {
+	ctx, o := s.begin(ctx, "RemoveUnusedIndexes", byID)
+	defer o.finish(&err)
 	if err := s.mayBuild(); err != nil {
 		return err
 	}

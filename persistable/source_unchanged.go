@@ -5,7 +5,9 @@ package persistable
 import "context"
 
 // deleteIfUnchanged deletes the record if the stored one still is was.
-func (s source) deleteIfUnchanged(ctx context.Context, was any) error {
+func (s source) deleteIfUnchanged(ctx context.Context, was any) (err error) {
+	ctx, o := s.begin(ctx, "DeleteIfUnchanged", byID)
+	defer o.finish(&err)
 	if err := s.mayPut(was); err != nil {
 		return err
 	}

@@ -10,7 +10,9 @@ import (
 
 // update changes the record with that packed id by change, in the source's
 // transaction or in one of its own.
-func (s source) update(ctx context.Context, id []byte, change func(v any) error) error {
+func (s source) update(ctx context.Context, id []byte, change func(v any) error) (err error) {
+	ctx, o := s.begin(ctx, "Update", byID)
+	defer o.finish(&err)
 	sc := getScratch()
 	defer sc.release()
 	run := func(t *transaction) error {
@@ -28,7 +30,9 @@ func (s source) update(ctx context.Context, id []byte, change func(v any) error)
 }
 
 // saveIfUnchanged saves v if the stored record still is was.
-func (s source) saveIfUnchanged(ctx context.Context, was, v any) error {
+func (s source) saveIfUnchanged(ctx context.Context, was, v any) (err error) {
+	ctx, o := s.begin(ctx, "SaveIfUnchanged", byID)
+	defer o.finish(&err)
 	if err := errors.Join(s.mayPut(was), s.mayPut(v)); err != nil {
 		return err
 	}
@@ -43,7 +47,9 @@ func (s source) saveIfUnchanged(ctx context.Context, was, v any) error {
 }
 
 // replace puts a record over the stored one.
-func (s source) replace(ctx context.Context, v any, how putOptions) error {
+func (s source) replace(ctx context.Context, v any, how putOptions) (err error) {
+	ctx, o := s.begin(ctx, "SaveExisting", byID)
+	defer o.finish(&err)
 	if err := s.mayPut(v); err != nil {
 		return err
 	}

@@ -33,6 +33,8 @@ type transaction struct {
 	mu     sync.Mutex
 	opened openPlaces
 
+	operation *operation // to which it belongs; nil: that is not traced
+
 	untouched bool              // that of a single operation, which has opened no place yet
 	asked     bool              // whether metadata was started
 	metadata  kv.Future[[]byte] // the read of the metadata version

@@ -96,9 +96,12 @@ var arrows = map[string][]string{
 	"index/dynamic/dynamictest": {"index", "index/dynamic", "internal/schema", "internal/seed"},
 
 	"persistable": {
-		"kv", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "internal/schema", "persistable/internal/erased",
+		"kv", "kv/measure", "persistable/trace", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "internal/schema", "persistable/internal/erased",
 		"index/dynamic", "persistable/internal/build", "index/rank", "persistable/internal/format", "persistable/internal/pagetoken", "persistable/internal/planner", "persistable/internal/scan",
 	},
+
+	"persistable/trace":           {"kv", "kv/measure", "tuple"},
+	"persistable/persistableotel": {"kv", "persistable", "persistable/trace", "go.opentelemetry.io/otel"},
 
 	"idbuilder": {
 		"idbuilder/api", "idbuilder/format", "idbuilder/idconfig", "idbuilder/revision", "idbuilder/sequence", "idbuilder/snowflake", "idbuilder/store", "idbuilder/token",

@@ -13,3 +13,11 @@ type Usage struct {
 	// all attempts.
 	BytesWritten int
 }
+
+// Sub returns what was used after before.
+func (u Usage) Sub(before Usage) Usage {
+	return Usage{
+		Counts: u.Counts.Sub(before.Counts), Pairs: u.Pairs - before.Pairs,
+		BytesRead: u.BytesRead - before.BytesRead, BytesWritten: u.BytesWritten - before.BytesWritten,
+	}
+}

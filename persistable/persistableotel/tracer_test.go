@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistableotel_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/measure"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/persistableotel"
+	"github.com/kazahana-db/kazahana/persistable/trace"
+)
+
+// recorder has what was reported.
+type recorder struct {
+	*persistableotel.Tracer
+	spans   *tracetest.InMemoryExporter
+	metrics *sdkmetric.ManualReader
+}
+
+func newRecorder(t *testing.T) recorder {
+	t.Helper()
+	r := recorder{spans: tracetest.NewInMemoryExporter(), metrics: sdkmetric.NewManualReader()}
+	var err error
+	r.Tracer, err = persistableotel.NewTracer(
+		sdktrace.NewTracerProvider(sdktrace.WithSyncer(r.spans)), sdkmetric.NewMeterProvider(sdkmetric.WithReader(r.metrics)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// texts are attributes as key=value, in order.
+func texts(list []attribute.KeyValue) (all []string) {
+	for _, a := range list {
+		all = append(all, fmt.Sprintf("%s=%v", a.Key, a.Value.AsInterface()))
+	}
+	slices.Sort(all)
+	return all
+}
+
+var page = trace.Operation{Name: "Page", Type: "Order", Index: "Order_Status", Path: []string{"tenants", "a"}}
+
+func TestSpans(t *testing.T) {
+	r := newRecorder(t)
+	ctx, endOuter := r.Begin(t.Context(), trace.Operation{Name: "Transact"})
+	_, end := r.Begin(ctx, page)
+	end(trace.Outcome{
+		Attempts: 2, Conflicts: 1, Usage: measure.Usage{Counts: measure.Counts{Rounds: 3, Writes: 4}, Pairs: 5, BytesRead: 6, BytesWritten: 7},
+		Causes: []trace.Conflict{{Type: "Order", Path: []string{"tenants", "a"}, ID: 17}}, Err: errors.New("lost"),
+	})
+	endOuter(trace.Outcome{Err: fmt.Errorf("%w: no", persistable.ErrNotFound)})
+	spans := r.spans.GetSpans()
+	if len(spans) != 2 || spans[0].Name != "Page Order" || spans[1].Name != "Transact" || spans[0].Parent.SpanID() != spans[1].SpanContext.SpanID() {
+		t.Fatalf("got %+v", spans)
+	}
+	want := []string{
+		"db.collection.name=Order", "db.namespace=tenants/a", "db.operation.name=Page", "db.system.name=kazahana",
+		"kazahana.attempts=2", "kazahana.bytes_read=6", "kazahana.bytes_written=7", "kazahana.conflicts=1",
+		"kazahana.index=Order_Status", "kazahana.keys_read=5", "kazahana.rounds=3", "kazahana.writes=4",
+	}
+	if diff := cmp.Diff(want, texts(spans[0].Attributes)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	events := spans[0].Events
+	if len(events) != 2 || events[0].Name != "conflict" || !slices.Equal(texts(events[0].Attributes), []string{"kazahana.changed=the record 17 of Order in tenants/a"}) {
+		t.Errorf("events %+v", events)
+	}
+	if spans[0].Status.Code != codes.Error || spans[1].Status.Code != codes.Unset {
+		t.Errorf("the states are %v and, of one that found nothing, %v", spans[0].Status, spans[1].Status)
+	}
+}
+
+func TestHistograms(t *testing.T) {
+	r := newRecorder(t)
+	for _, o := range []trace.Outcome{
+		{Time: time.Second, Attempts: 2, Conflicts: 1, Usage: measure.Usage{Counts: measure.Counts{Rounds: 3}, Pairs: 5, BytesRead: 6, BytesWritten: 7}},
+		{Time: time.Second, Attempts: 1, Err: kv.NewError(kv.CodeNotCommitted, "")},
+	} {
+		_, end := r.Begin(t.Context(), page)
+		end(o)
+	}
+	bound := page
+	bound.Bound = true
+	_, end := r.Begin(t.Context(), bound)
+	end(trace.Outcome{Time: time.Second, Usage: measure.Usage{Pairs: 100}})
+	want := []string{
+		"db.client.operation.duration [db.collection.name=Order db.operation.name=Page error.type=kv_1020 kazahana.index=Order_Status]: 1, sum 1",
+		"db.client.operation.duration [db.collection.name=Order db.operation.name=Page kazahana.index=Order_Status]: 2, sum 2",
+		"kazahana.operation.attempts: 2, sum 3", "kazahana.operation.bytes_read: 2, sum 6", "kazahana.operation.bytes_written: 2, sum 7",
+		"kazahana.operation.conflicts: 2, sum 1", "kazahana.operation.keys_read: 2, sum 5", "kazahana.operation.rounds: 2, sum 3",
+	}
+	if diff := cmp.Diff(want, r.collect(t)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// collect returns the histograms in short.
+func (r recorder) collect(t *testing.T) (all []string) {
+	t.Helper()
+	var data metricdata.ResourceMetrics
+	if err := r.metrics.Collect(t.Context(), &data); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range data.ScopeMetrics[0].Metrics {
+		switch h := m.Data.(type) {
+		case metricdata.Histogram[float64]:
+			for _, p := range h.DataPoints {
+				all = append(all, fmt.Sprintf("%s %v: %d, sum %v", m.Name, texts(p.Attributes.ToSlice()), p.Count, p.Sum))
+			}
+		case metricdata.Histogram[int64]:
+			for _, p := range h.DataPoints {
+				all = append(all, fmt.Sprintf("%s: %d, sum %v", m.Name, p.Count, p.Sum))
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/trace"
+)
+
+// logTracer notes the operations that end.
+type logTracer struct {
+	mu    sync.Mutex
+	ended []endedOperation
+}
+
+type endedOperation struct {
+	trace.Operation
+	trace.Outcome
+	within string // the operation in whose context it began
+}
+
+type withinKey struct{}
+
+// Begin implements [trace.Tracer].
+func (l *logTracer) Begin(ctx context.Context, op trace.Operation) (context.Context, func(trace.Outcome)) {
+	within, _ := ctx.Value(withinKey{}).(string)
+	return context.WithValue(ctx, withinKey{}, op.Name), func(o trace.Outcome) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.ended = append(l.ended, endedOperation{op, o, within})
+	}
+}
+
+// take returns what has ended since the last call, in short.
+func (l *logTracer) take() (all []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range l.ended {
+		text := fmt.Sprintf("%s %s %s: %d attempts, %d rounds, %d pairs, %d writes", e.Name, e.Operation.Type, e.Index, e.Attempts, e.Rounds, e.Pairs, e.Writes)
+		if e.within != "" {
+			text = e.within + " > " + text
+		}
+		if e.Err != nil {
+			text += ", failed"
+		}
+		all = append(all, text)
+	}
+	l.ended = nil
+	return all
+}
+
+// last returns the operation that ended last.
+func (l *logTracer) last() endedOperation { return l.ended[len(l.ended)-1] }
+
+func openTraced(t *testing.T) (*persistable.DB, *logTracer) {
+	t.Helper()
+	tracer := &logTracer{}
+	return openWith(t, enginetest.Open(t), persistable.Options{Tracer: tracer}), tracer
+}
+
+// TestTracer: the tracer is told of each operation once, with what it cost; those of a
+// function's transaction are within it.
+func TestTracer(t *testing.T) {
+	db, tracer := openTraced(t)
+	s := OrderStoreOf(db, "t")
+	o := NewOrder(Order{TenantID: "t", Number: "1", Status: Paid})
+	other := NewOrder(Order{TenantID: "t", Number: "2"})
+	check(t, s.Create(ctx, o))
+	tracer.take() // it has also created the directory
+	get := func() error { return second(s.Get(ctx, o.ID)) }
+	steps := []struct {
+		run  func() error
+		want []string
+	}{
+		{get, []string{"Get Order : 1 attempts, 1 rounds, 1 pairs, 0 writes"}},
+		{func() error { return second(s.ByNumber(ctx, "1")) }, []string{"GetUnique Order Order_Number: 1 attempts, 2 rounds, 2 pairs, 0 writes"}},
+		{func() error { return s.Save(ctx, o) }, []string{"Save Order : 1 attempts, 1 rounds, 2 pairs, 0 writes"}},
+		{func() error { return s.Create(ctx, o) }, []string{"Create Order : 1 attempts, 1 rounds, 1 pairs, 0 writes, failed"}},
+		{
+			func() error { return s.Update(ctx, o.ID, func(o *Order) error { o.Amount++; return nil }) },
+			[]string{"Update Order : 1 attempts, 1 rounds, 1 pairs, 1 writes"},
+		},
+		{func() error { return s.Create(ctx, other) }, []string{"Create Order : 1 attempts, 1 rounds, 0 pairs, 4 writes"}},
+		{func() error { return second(s.Exists(ctx, o.ID)) }, []string{"Exists Order : 1 attempts, 1 rounds, 1 pairs, 0 writes"}},
+		{func() error { return second(s.GetMany(ctx, o.ID, other.ID)) }, []string{"GetMany Order : 1 attempts, 1 rounds, 2 pairs, 0 writes"}},
+		{func() error { return second(s.ByStatus(Paid).Slice(ctx)) }, []string{"Slice Order Order_Status: 1 attempts, 2 rounds, 2 pairs, 0 writes"}},
+		{func() error { return second(s.ByStatus(Paid).First(ctx)) }, []string{"First Order Order_Status: 1 attempts, 2 rounds, 2 pairs, 0 writes"}},
+		{func() error { return second(s.ByStatus(Paid).Count(ctx)) }, []string{"Count Order Order_Status: 1 attempts, 1 rounds, 1 pairs, 0 writes"}},
+		{func() error { return second(s.Scan().Page(ctx, "")) }, []string{"Page Order : 1 attempts, 1 rounds, 2 pairs, 0 writes"}},
+		{func() error {
+			for _, err := range s.Scan().All(ctx) {
+				return err
+			}
+			return nil
+		}, []string{"All Order : 1 attempts, 1 rounds, 2 pairs, 0 writes"}},
+		{func() error { return s.Delete(ctx, other.ID) }, []string{"Delete Order : 1 attempts, 1 rounds, 1 pairs, 4 writes"}},
+		{func() error {
+			return db.Transact(ctx, func(tx persistable.Tx) error {
+				return errors.Join(second(s.In(tx).Get(ctx, o.ID)), s.In(tx).Delete(ctx, o.ID))
+			})
+		}, []string{
+			"Transact > Get Order : 0 attempts, 1 rounds, 1 pairs, 0 writes",
+			"Transact > Delete Order : 0 attempts, 1 rounds, 1 pairs, 4 writes",
+			"Transact  : 1 attempts, 2 rounds, 2 pairs, 4 writes",
+		}},
+		{func() error {
+			return db.ReadTransact(ctx, func(tx persistable.Tx) error { return second(s.In(tx).Scan().Count(ctx)) })
+		}, []string{"ReadTransact > Count Order : 0 attempts, 1 rounds, 0 pairs, 0 writes", "ReadTransact  : 1 attempts, 1 rounds, 0 pairs, 0 writes"}},
+		{get, []string{"Get Order : 1 attempts, 1 rounds, 0 pairs, 0 writes, failed"}},
+	}
+	for _, step := range steps {
+		_ = step.run()
+		if diff := cmp.Diff(step.want, tracer.take()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
+// conflictIn runs a transaction whose first attempt conflicts with what between writes, and
+// returns what the tracer is told.
+func conflictIn(t *testing.T, db *persistable.DB, tracer *logTracer, read func(tx persistable.Tx) error, between func() error) endedOperation {
+	t.Helper()
+	attempts := 0
+	check(t, db.Transact(ctx, func(tx persistable.Tx) error {
+		if err := read(tx); err != nil {
+			return err
+		}
+		tx.KV().Set([]byte("zzz"), nil)
+		if attempts++; attempts > 1 {
+			return nil
+		}
+		return between()
+	}))
+	return tracer.last()
+}
+
+// TestConflictsAreExplained: a conflict names type, index, tenant and value of what changed.
+func TestConflictsAreExplained(t *testing.T) {
+	db, tracer := openTraced(t)
+	s := OrderStoreOf(db, "t")
+	o := NewOrder(Order{TenantID: "t", Number: "1", Status: Paid})
+	check(t, s.Create(ctx, o))
+	next := func(number string) func() error {
+		return func() error { return s.Create(ctx, NewOrder(Order{TenantID: "t", Number: number, Status: Paid})) }
+	}
+	for name, c := range map[string]struct {
+		read    func(tx persistable.Tx) error
+		between func() error
+		want    []string
+	}{
+		"a record": {
+			func(tx persistable.Tx) error { return second(s.In(tx).Get(ctx, o.ID)) },
+			func() error { o.Amount++; return s.Save(ctx, o) },
+			[]string{fmt.Sprintf("the record %v of Order in tenants/t/orders", o.ID)},
+		},
+		"an absent unique value": {
+			func(tx persistable.Tx) error { _ = second(s.In(tx).ByNumber(ctx, "2")); return nil }, next("2"),
+			[]string{`the index Order_Number, Number = "2", of Order in tenants/t/orders`},
+		},
+		"a range of an index": {
+			func(tx persistable.Tx) error { return second(s.In(tx).ByStatus(Paid).Count(ctx)) }, next("3"),
+			[]string{"the index Order_Status, Status = 1, of Order in tenants/t/orders"},
+		},
+		"all of an index": {
+			func(tx persistable.Tx) error { return second(s.In(tx).OrderedByNumber().Count(ctx)) }, next("4"),
+			[]string{"the index Order_Number of Order in tenants/t/orders"},
+		},
+		"all records": {
+			func(tx persistable.Tx) error { return second(s.In(tx).Scan().Count(ctx)) }, next("5"),
+			[]string{"records of Order in tenants/t/orders"},
+		},
+		"keys of the program": {
+			func(tx persistable.Tx) error { return second(tx.KV().Get([]byte("\x02own\x00")).Get(ctx)) },
+			func() error {
+				return db.Engine().Transact(ctx, func(tx kv.Transaction) error { tx.Set([]byte("\x02own\x00"), []byte("x")); return nil })
+			},
+			[]string{`keys from ("own") to ("own", nil)`},
+		},
+	} {
+		got := conflictIn(t, db, tracer, c.read, c.between)
+		var causes []string
+		for _, one := range got.Causes {
+			causes = append(causes, one.String())
+		}
+		if diff := cmp.Diff(c.want, causes); diff != "" || got.Name != "Transact" || got.Conflicts != 1 || got.Attempts != 2 {
+			t.Errorf("%s: %s %d conflicts in %d attempts (-want +got):\n%s", name, got.Name, got.Conflicts, got.Attempts, diff)
+		}
+	}
+}
+
+// TestConflictError: a transaction that gives up says what others changed.
+func TestConflictError(t *testing.T) {
+	db := openWith(t, enginetest.Open(t), persistable.Options{ExplainConflicts: true})
+	s := OrderStoreOf(db, "t")
+	o := NewOrder(Order{TenantID: "t", Number: "1"})
+	check(t, s.Create(ctx, o))
+	err := db.Transact(ctx, func(tx persistable.Tx) error {
+		if err := tx.KV().SetOption(kv.OptionRetryLimit, 0); err != nil {
+			return err
+		}
+		read, err := s.In(tx).Get(ctx, o.ID)
+		if err != nil {
+			return err
+		}
+		o.Amount++
+		if err := s.Save(ctx, o); err != nil {
+			return err
+		}
+		read.Amount = -1
+		return s.In(tx).Save(ctx, read)
+	})
+	e := wantAs[*persistable.ConflictError](t, err)
+	if len(e.Conflicts) != 1 || e.Conflicts[0].ID != o.ID || kv.CodeOf(err) != kv.CodeNotCommitted {
+		t.Errorf("got %v, %+v", err, e.Conflicts)
+	}
+	if want := fmt.Sprintf("another transaction changed the record %v of Order in tenants/t/orders: ", o.ID); !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
