@@ -79,6 +79,7 @@ func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 				return err
 			}
 		}
+		t.conflicts = a.Conflicts
 		if t.unsure = a.MaybeCommitted; t.unsure {
 			committed, err := t.committedEarlier(ctx)
 			if committed || err != nil {

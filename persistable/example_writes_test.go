@@ -4,7 +4,10 @@ package persistable_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"github.com/kazahana-db/kazahana/persistable"
 )
 
 // The record with a unique value is created once, however many ask for it.
@@ -23,4 +26,43 @@ func ExampleStore_GetOrCreate() {
 	// Output:
 	// A-1001 10 true
 	// A-1001 10 false
+}
+
+// Many records are written in as many transactions as they need, and deleted by a query.
+func ExampleStore_CreateMany() {
+	ctx := context.Background()
+	orders, db := exampleOrders()
+	defer db.Close()
+	var all []*Order
+	for i := range 250 {
+		all = append(all, orders.New(Order{Number: fmt.Sprintf("A-%d", 1000+i), Status: OrderStatus(i % 2)}))
+	}
+	err := orders.CreateMany(ctx, all, persistable.BatchOptions{Progress: func(p persistable.BatchProgress) {
+		fmt.Println(p.Done, "records in", p.Transactions, "transactions")
+	}})
+	fmt.Println(err)
+	n, err := orders.DeleteWhere(ctx, orders.ByStatus(Paid), persistable.BatchOptions{})
+	fmt.Println(n, err)
+	// Output:
+	// 100 records in 1 transactions
+	// 250 records in 2 transactions
+	// <nil>
+	// 125 <nil>
+}
+
+// A list stops at a record that cannot be written: the error says where.
+func ExamplePartialError() {
+	ctx := context.Background()
+	orders, db := exampleOrders()
+	defer db.Close()
+	err := orders.CreateMany(ctx, []*Order{
+		orders.New(Order{Number: "A-1"}), orders.New(Order{Number: "A-2"}), orders.New(Order{Number: "A-1"}),
+	}, persistable.BatchOptions{})
+	var partial *persistable.PartialError
+	var taken *persistable.UniqueError
+	fmt.Println(errors.As(err, &partial), errors.As(err, &taken))
+	fmt.Println(partial.Done, taken.Values)
+	// Output:
+	// true true
+	// 2 ("A-1")
 }

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"context"
+	"errors"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/leasefdb"
+)
+
+// batch is writes of one transaction that share their rounds of reads.
+type batch struct {
+	source  *source
+	t       *transaction
+	store   *openStore
+	writes  []write
+	touched map[string]bool // keys of records and unique entries that the batch has written
+	bytes   int             // about what is read and written
+	isFull  bool            // one more record would be too much
+	fault   error           // why the write behind those that were applied cannot be applied
+}
+
+// open opens the store, or creates it for new records. It returns false if there is
+// none.
+func (b *batch) open(ctx context.Context, creates bool) (found bool, err error) {
+	if creates {
+		b.store, err = b.t.openOrCreateStore(ctx, b.source.place)
+	} else {
+		b.store, err = b.t.openStoreToWrite(ctx, b.source.place)
+	}
+	return b.store != nil, err
+}
+
+// addRecord adds the write of a record. It does not add one that does not fit into
+// limit bytes with those before, or that cannot be stored, which is the batch's fault.
+func (b *batch) addRecord(v any, how putOptions, limit int) (added bool) {
+	how.fence = b.source.idFence(v)
+	w := write{record: b.source.record, putOptions: how, t: b.t, place: b.source.place, sc: getScratch(), v: v, store: b.store}
+	b.fault = w.makeForm()
+	b.isFull = b.fault == nil && len(b.writes) > 0 && b.bytes+w.size() > limit
+	if b.fault != nil || b.isFull {
+		w.sc.release()
+		return false
+	}
+	b.bytes += w.size()
+	b.writes = append(b.writes, w)
+	return true
+}
+
+// addDeletion adds the removal of a record.
+func (b *batch) addDeletion(id []byte) error {
+	w := write{record: b.source.record, t: b.t, place: b.source.place, sc: getScratch(), store: b.store}
+	w.sc.id = append(w.sc.id[:0], id...)
+	b.writes = append(b.writes, w)
+	return w.makeForm()
+}
+
+// release gives the memory of the writes back.
+func (b *batch) release() {
+	for i := range b.writes {
+		b.writes[i].sc.release()
+	}
+}
+
+// run reads what all writes need, in one round, then checks and applies one after the
+// other. At the first write that is refused it stops: that is the batch's fault, and
+// run returns how many were applied.
+func (b *batch) run(ctx context.Context) (applied int, err error) {
+	if len(b.writes) == 0 {
+		return 0, nil
+	}
+	before := b.t.Writes.Count.Load()
+	if err := b.startReads(ctx); err != nil {
+		return 0, err
+	}
+	b.t.writeLock.Lock()
+	defer b.t.writeLock.Unlock()
+	if b.t.Writes.Count.Load() != before {
+		if err := b.startReads(ctx); err != nil {
+			return 0, err
+		}
+	}
+	defer b.t.Writes.Count.Add(1)
+	for i := range b.writes {
+		w := &b.writes[i]
+		if b.isTouched(w) {
+			w.startReads()
+		}
+		if err := w.readAndCheck(ctx); err != nil {
+			if isFault(err) {
+				b.fault = err
+				return i, nil
+			}
+			return i, err
+		}
+		if err := w.apply(ctx); err != nil {
+			return i, err
+		}
+		b.noteTouched(w)
+	}
+	return len(b.writes), nil
+}
+
+// startReads starts the reads of all writes and waits for the records, so that most
+// of the rest has arrived, too, before the transaction is locked.
+func (b *batch) startReads(ctx context.Context) error {
+	for i := range b.writes {
+		b.writes[i].startReads()
+	}
+	for i := range b.writes {
+		w := &b.writes[i]
+		if err := w.readStored(ctx); err != nil {
+			return err
+		}
+		b.bytes += len(w.value)
+	}
+	return b.t.awaitFences(ctx)
+}
+
+// isFault reports whether an error is that of a record, not one of the engine, of the
+// context or of a lease, which concern the whole transaction.
+func isFault(err error) bool {
+	var fence *FenceError
+	return kv.CodeOf(err) == 0 && !errors.Is(err, kv.ErrClosed) && !errors.As(err, &fence) && !errors.Is(err, leasefdb.ErrLeaseLost) &&
+		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+}
+
+// isTouched reports whether the batch has written a key that w has read.
+func (b *batch) isTouched(w *write) bool {
+	if b.touched[string(w.sc.key)] {
+		return true
+	}
+	for i := range b.store.indexes {
+		for n := range w.uniqueKeys(i, true) {
+			if b.touched[string(w.sc.now.Key(i, n))] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// noteTouched notes the keys that w has written and another write may have read.
+func (b *batch) noteTouched(w *write) {
+	if b.touched == nil {
+		b.touched = map[string]bool{}
+	}
+	b.touched[string(w.sc.key)] = true
+	for i := range b.store.indexes {
+		for n := range w.uniqueKeys(i, true) {
+			b.touched[string(w.sc.now.Key(i, n))] = true
+		}
+		for n := range w.uniqueKeys(i, false) {
+			b.touched[string(w.sc.before.Key(i, n))] = true
+		}
+	}
+}

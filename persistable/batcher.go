@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"context"
+	"errors"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// batcher divides writes of many records into transactions. The number of records in
+// a transaction adapts to what commits.
+type batcher struct {
+	source       *source
+	options      BatchOptions
+	size         int // maximum number of records in the next transaction
+	done         int
+	transactions int
+
+	// Of the current transaction, over all attempts.
+	attempts  int
+	taken     int   // records of the last attempt
+	tried     int   // records that the last attempt tried to write
+	uncertain int   // records of the largest attempt
+	fault     error // why the last attempt stopped before its end
+}
+
+func newBatcher(s *source, o BatchOptions) (*batcher, error) {
+	if err := errors.Join(s.checkUsable(), o.Validate()); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	return &batcher{source: s, options: o, size: min(firstBatch, o.Records)}, nil
+}
+
+// runBatch is one attempt of a transaction: it makes a batch of at most size writes
+// and runs it.
+type runBatch func(b *batch, size int) (applied int, err error)
+
+// commit runs one transaction, with fewer records as long as it is too large or too
+// slow, and counts its records. A fault of a record is returned when the records before
+// it are committed.
+func (m *batcher) commit(ctx context.Context, run runBatch) error {
+	for {
+		err := m.transact(ctx, run)
+		switch {
+		case err == nil:
+			m.count()
+			if m.fault != nil {
+				return m.partial(m.fault)
+			}
+			return nil
+		case m.tried > 1 && isTooMuch(err) && m.source.tx == nil:
+			m.size = m.tried / 2
+		default:
+			return m.partialAfter(err)
+		}
+	}
+}
+
+// isTooMuch reports whether fewer records may succeed where these did not.
+func isTooMuch(err error) bool {
+	var given *kv.RetryError
+	if errors.As(err, &given) {
+		return given.Code == kv.CodeTransactionTooOld && !given.MaybeCommitted
+	}
+	return kv.CodeOf(err) == kv.CodeTransactionTooLarge
+}
+
+// transact runs one transaction: each attempt that fails halves the number of records
+// of the next.
+//
+// The records of the last attempt that ran are those that are written when transact
+// returns nil, also if its acknowledgement was lost: before each attempt behind it the
+// transaction has looked whether it committed.
+func (m *batcher) transact(ctx context.Context, run runBatch) error {
+	m.attempts, m.taken, m.uncertain = 0, 0, 0
+	size := m.size
+	err := m.source.runWrite(ctx, func(t *transaction) (err error) {
+		if m.attempts++; m.attempts > 1 {
+			size = max(size/2, 1)
+		}
+		b := batch{source: m.source, t: t}
+		defer b.release()
+		m.taken, err = run(&b, size)
+		m.fault, m.tried, m.uncertain = b.fault, len(b.writes), max(m.uncertain, m.taken)
+		if err == nil && m.taken > 0 {
+			size = b.fit(size, m.options.Bytes)
+		}
+		return err
+	})
+	m.adapt(size, err == nil && m.attempts == 1)
+	return err
+}
+
+// adapt sets the maximum size of the next transaction.
+func (m *batcher) adapt(size int, grow bool) {
+	if grow && size == m.size {
+		size *= 2
+	}
+	m.size = min(size, m.options.Records)
+}
+
+// count counts the records of a transaction that was committed.
+func (m *batcher) count() {
+	m.done += m.taken
+	if m.source.tx != nil || m.taken == 0 {
+		return
+	}
+	m.transactions++
+	if m.options.Progress != nil {
+		m.options.Progress(BatchProgress{Done: m.done, Transactions: m.transactions, Last: m.taken})
+	}
+}
+
+// partialAfter is partial for the error of a transaction.
+func (m *batcher) partialAfter(err error) error {
+	e := m.partial(err)
+	if errors.Is(err, kv.ErrOutcomeUnknown) || kv.IsMaybeCommitted(err) || kv.CodeOf(err) == kv.CodeTransactionTimedOut {
+		e.Uncertain = m.uncertain
+	}
+	return e
+}
+
+func (m *batcher) partial(err error) *PartialError {
+	return &PartialError{Type: m.source.record.Type, Done: m.done, Err: err}
+}

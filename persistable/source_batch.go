@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"context"
+	"iter"
+)
+
+// writeMany creates or saves the records of a sequence and returns how many it has
+// written.
+func (s source) writeMany(ctx context.Context, o BatchOptions, creates bool, vs iter.Seq2[any, error]) (int, error) {
+	m, err := newBatcher(&s, o)
+	if err != nil {
+		return 0, err
+	}
+	var stop error // the error of a record, or of the sequence
+	var pending []any
+	for v, err := range vs {
+		if err == nil {
+			err = s.complete(ctx, v, creates)
+		}
+		if stop = err; err != nil {
+			break
+		}
+		pending = append(pending, v)
+		for len(pending) >= m.size {
+			if pending, err = m.putSome(ctx, pending, creates); err != nil {
+				return m.done, err
+			}
+		}
+	}
+	for len(pending) > 0 {
+		if pending, err = m.putSome(ctx, pending, creates); err != nil {
+			return m.done, err
+		}
+	}
+	if stop != nil {
+		return m.done, m.partial(stop)
+	}
+	return m.done, nil
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"context"
+	"fmt"
+)
+
+// deleteWhere deletes the records of a query.
+func (s source) deleteWhere(ctx context.Context, q *query, o BatchOptions) (int, error) {
+	m, err := newBatcher(&s, o)
+	if err != nil {
+		return 0, err
+	}
+	if err := q.checkUsable(); err != nil {
+		return 0, err
+	}
+	if q.place != s.place {
+		return 0, fmt.Errorf("persistable: %s: DeleteWhere: the query is of another store", s.record.Type)
+	}
+	q.tx = nil // the reads are those of the deletion's transactions
+	d := deletion{batcher: m, q: q, from: cursor{limit: q.limit}}
+	for !d.ended {
+		if err := d.deleteSome(ctx); err != nil {
+			return d.done, err
+		}
+	}
+	return d.done, nil
+}

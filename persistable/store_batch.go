@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"context"
+	"iter"
+	"slices"
+)
+
+// CreateMany creates the records in the order of the list, in as many transactions as
+// they need. Each transaction is a whole or absent; together they are not. If it stops
+// before the end, the error is a *[PartialError] that says where. The other rules are
+// those of [Store.Create]. Records that are created in an attempt whose
+// acknowledgement is lost are not created again.
+//
+// Bound to a transaction by In, CreateMany is a part of that transaction, which must
+// not become too large.
+//
+// Cost: one round of reads a transaction, one more for each record of several values
+// (over 100,000 bytes) that is there already, and the commits.
+//
+//go:noinline
+func (s *Store[T, ID]) CreateMany(ctx context.Context, vs []T, o BatchOptions) error {
+	return errorOf(writeMany(ctx, sourceOf(s), withoutErrors(slices.Values(vs)), o, true))
+}
+
+// SaveMany is CreateMany for [Store.Save].
+//
+//go:noinline
+func (s *Store[T, ID]) SaveMany(ctx context.Context, vs []T, o BatchOptions) error {
+	return errorOf(writeMany(ctx, sourceOf(s), withoutErrors(slices.Values(vs)), o, false))
+}
+
+// CreateFrom is CreateMany for the records of a sequence, such as one that reads a
+// file: it keeps those of one transaction in memory. If the sequence yields an error,
+// CreateFrom creates the records before it and returns the error in a
+// *[PartialError]. It returns how many records it has created.
+//
+//go:noinline
+func (s *Store[T, ID]) CreateFrom(ctx context.Context, vs iter.Seq2[T, error], o BatchOptions) (int, error) {
+	return writeMany(ctx, sourceOf(s), vs, o, true)
+}
+
+// SaveFrom is CreateFrom for [Store.Save]. The sequence may be a query of another
+// store:
+//
+//	n, err := archive.SaveFrom(ctx, orders.Scan().All(ctx), persistable.BatchOptions{})
+//
+//go:noinline
+func (s *Store[T, ID]) SaveFrom(ctx context.Context, vs iter.Seq2[T, error], o BatchOptions) (int, error) {
+	return writeMany(ctx, sourceOf(s), vs, o, false)
+}
+
+// DeleteWhere deletes the records that a query of this store returns, in its order,
+// and returns how many it has deleted. It takes as many transactions as it needs: a
+// record that is created meanwhile may be left, one that is changed so that it does not
+// fit any more is not deleted. If it stops before the end, the error is a
+// *[PartialError].
+//
+//	n, err := orders.DeleteWhere(ctx, orders.ByStatus(Cancelled), persistable.BatchOptions{})
+//
+// If an acknowledgement is lost, records of that transaction that are gone count as
+// deleted by DeleteWhere, though another program may have deleted some of them.
+//
+// Bound to a transaction by In, DeleteWhere is a part of that transaction, which
+// must not become too large, and in which no fitting record can appear unseen.
+//
+// Cost: the rounds of the query for each transaction, one more round, and the commit.
+//
+//go:noinline
+func (s *Store[T, ID]) DeleteWhere(ctx context.Context, q *Query[T], o BatchOptions) (int, error) {
+	return sourceOf(s).deleteWhere(ctx, toQuery(q), o)
+}
