@@ -22,6 +22,7 @@ type Directory struct {
 	layers []string // of the path's elements
 	prefix []byte
 	links  [][]byte // the keys that lead to it, outermost first
+	nodes  []node   // of the path's elements
 }
 
 // Protect makes tx conflict with every move and removal of the directory or of

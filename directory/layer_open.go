@@ -71,7 +71,7 @@ func (l *Layer) List(ctx context.Context, t kv.ReadTransactor, path []string) ([
 		return nil, err
 	}
 	return kv.ReadTransact(ctx, t, func(tx kv.ReadTransaction) ([]string, error) {
-		names, err := l.list(ctx, tx, path)
+		names, err := l.list(ctx, tx, path, "", 0)
 		if err != nil {
 			return nil, fmt.Errorf("list directory %s: %w", pathString(path), err)
 		}
@@ -79,7 +79,8 @@ func (l *Layer) List(ctx context.Context, t kv.ReadTransactor, path []string) ([
 	})
 }
 
-func (l *Layer) list(ctx context.Context, tx kv.ReadTransaction, path []string) ([]string, error) {
+// list returns the names behind after, all of them for the limit 0.
+func (l *Layer) list(ctx context.Context, tx kv.ReadTransaction, path []string, after string, limit int) ([]string, error) {
 	t, err := l.followPath(ctx, tx, path)
 	if err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func (l *Layer) list(ctx context.Context, tx kv.ReadTransaction, path []string) 
 		return nil, ErrNotFound
 	}
 	t.enterPartition(tx)
-	links := tx.GetRange(t.parent.links().Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll})
+	links := tx.GetRange(t.parent.linksAfter(after).Selectors(), kv.RangeOptions{Limit: limit, Mode: kv.ModeWantAll})
 	if err := t.awaitReads(ctx); err != nil {
 		return nil, err
 	}

@@ -202,6 +202,7 @@ func (t *trail) directory() *Directory {
 	for _, e := range t.found {
 		d.layers = append(d.layers, e.layer)
 		d.links = append(d.links, e.link)
+		d.nodes = append(d.nodes, e.tree.node(e.prefix))
 	}
 	return d
 }

@@ -125,3 +125,12 @@ func (t *tree) appendLinked(ctx context.Context, tx kv.ReadTransaction, below, l
 	}
 	return below, nil
 }
+
+// linksAfter is the range of the node's links behind the one with that name.
+func (n node) linksAfter(name string) kv.KeyRange {
+	links := n.links()
+	if name != "" {
+		links.Begin = kv.Successor(n.linkKey(name))
+	}
+	return links
+}

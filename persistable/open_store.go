@@ -29,6 +29,7 @@ type openStore struct {
 	// All that writes maintain: indexes, and behind them the foreign ones.
 	maintained []index.Index
 	foreign    foreignIndexes
+	tenants    []tenant // the directories on the path that have a lock or a quota
 }
 
 func newOpenStore(p *place, d *directory.Directory, prefix []byte, c *format.Catalog) *openStore {
@@ -81,3 +82,6 @@ func (o *openStore) anyViolation(ctx context.Context, t *transaction, typ string
 	}
 	return nil
 }
+
+// checkLock returns a *[LockedError] if the store may not be written to.
+func (s *openStore) checkLock(p *place) error { return checkLocks(p, s.tenants) }

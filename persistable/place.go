@@ -15,7 +15,6 @@ import (
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/schema"
-	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 
 // place is where the records of one type are for one list of directory
@@ -47,11 +46,12 @@ const maxArgument = 4096
 
 // newPlace checks the arguments of a store.
 func newPlace(db *DB, r *record, args []string) (*place, error) {
-	lock, err := (*erased.Schema)(r).Parsed()
+	lock, err := r.Parsed()
 	if err != nil {
 		return nil, err
 	}
-	p := &place{db: db, record: r, typ: r.Type, scatter: r.Scatter, lock: lock, args: slices.Clone(args)}
+	r.args = slices.Clone(args)
+	p := &place{db: db, record: r, typ: r.Type, scatter: r.Scatter, lock: lock, args: r.args}
 	for i := range r.Indexes {
 		p.definitions = append(p.definitions, &r.Indexes[i])
 	}

@@ -58,6 +58,7 @@ func (p *place) readStore(ctx context.Context, reader kv.ReadTransaction, d *dir
 		return nil, &DirectoryError{Type: p.typ, Path: p.path, Reason: err.Error()}
 	}
 	key := systemKey(prefix, p)
+	settings := startSettings(reader, d)
 	value, err := reader.Get(key).Get(ctx)
 	if err != nil || value == nil {
 		return nil, err
@@ -69,7 +70,9 @@ func (p *place) readStore(ctx context.Context, reader kv.ReadTransaction, d *dir
 	if err := p.checkSchema(c); err != nil {
 		return nil, err
 	}
-	return newOpenStore(p, d, prefix, c), nil
+	s := newOpenStore(p, d, prefix, c)
+	s.tenants, err = settings.await(ctx, p.typ)
+	return s, err
 }
 
 // checkReadable returns an *[IndexStateError] if an index may not be read.

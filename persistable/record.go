@@ -16,14 +16,18 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// record is the schema of a type of records, with the methods of this package.
-type record erased.Schema
+// record is the schema of a type of records at a place, with the methods of this
+// package.
+type record struct {
+	*erased.Schema
+	args []string // of the place: the values of the {Field}s
+}
 
 // appendID appends the packed id of a record to b.
-func (r *record) appendID(b []byte, v any) []byte { return (*erased.Schema)(r).AppendID(b, v) }
+func (r *record) appendID(b []byte, v any) []byte { return r.AppendID(b, v) }
 
 // hasID reports whether the id of a record is set.
-func (r *record) hasID(v any) bool { return (*erased.Schema)(r).HasID(v) }
+func (r *record) hasID(v any) bool { return r.HasID(v) }
 
 // idText shows a packed id to people.
 func idText(id []byte) string { return tuple.Describe(id) }
@@ -76,7 +80,7 @@ func (r *record) readWhole(ctx context.Context, reader kv.ReadTransaction, id, k
 
 // decodeRecord decodes a stored record and checks that it has the id of its key.
 func (r *record) decodeRecord(s format.Record, id, key []byte) (any, error) {
-	v, err := r.Decode(s.Payload)
+	v, err := r.decodeHere(s.Payload)
 	if err != nil {
 		return nil, recordError(r.Type, idText(id), key, err)
 	}

@@ -78,7 +78,7 @@ func openSource(db *DB, schema *erased.Schema, args []string) erased.Source {
 	if known := db.places.get(key); known != nil {
 		return erased.Source{Place: known}
 	}
-	p, err := newPlace(db, (*record)(schema), args)
+	p, err := newPlace(db, &record{Schema: schema}, args)
 	if err != nil {
 		return erased.Source{Err: err}
 	}

@@ -22,6 +22,9 @@ func (t *transaction) openOrCreateStore(ctx context.Context, p *place) (*openSto
 	if s == nil {
 		return t.createStore(ctx, p)
 	}
+	if err := s.checkLock(p); err != nil {
+		return nil, err
+	}
 	return t.updateHeader(ctx, p, s)
 }
 
@@ -31,6 +34,9 @@ func (t *transaction) openStoreToWrite(ctx context.Context, p *place) (*openStor
 	defer t.mu.Unlock()
 	s, err := t.openToWrite(ctx, p)
 	if err != nil || s == nil {
+		return nil, err
+	}
+	if err := s.checkLock(p); err != nil {
 		return nil, err
 	}
 	return t.updateHeader(ctx, p, s)
@@ -55,8 +61,16 @@ func (t *transaction) createStore(ctx context.Context, p *place) (*openStore, er
 	if err != nil {
 		return nil, err
 	}
+	settings := startSettings(t.writer, d)
 	s, err := p.readStore(ctx, t.writer, d)
 	if err != nil {
+		return nil, err
+	}
+	tenants, err := settings.await(ctx, p.typ)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkLocks(p, tenants); err != nil {
 		return nil, err
 	}
 	if s == nil {
@@ -67,6 +81,7 @@ func (t *transaction) createStore(ctx context.Context, p *place) (*openStore, er
 		if s, err = t.writeCatalog(p, d, prefix, format.NewCatalog(p.lock, p.scatter, p.definitions)); err != nil {
 			return nil, err
 		}
+		s.tenants = tenants
 	}
 	t.opened.add(p, s)
 	return s, nil
@@ -87,6 +102,7 @@ func (t *transaction) setCatalog(ctx context.Context, p *place, was *openStore, 
 	if err != nil {
 		return nil, err
 	}
+	s.tenants = was.tenants
 	return s, directory.Invalidate(ctx, t.writer)
 }
 

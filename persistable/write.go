@@ -40,6 +40,7 @@ type write struct {
 	store  *openStore // nil: there is nothing to remove
 	stored kv.Future[[]byte]
 	owner  leasefdb.FenceCheck // of the id's machine id
+	quotas quotaReads          // of the quotas that the store is under
 
 	buildCheck build.Check // whether a build has done the record
 
@@ -136,6 +137,7 @@ func (w *write) startReads() {
 	w.owner = w.fence.fence.StartCheck(w.t.writer)
 	w.sc.claims.Start(w.t.writer, w.store.maintained, &w.sc.now)
 	w.startBuildCheck()
+	w.quotas.start(w.t.writer, w.store)
 }
 
 // readAndCheck waits for the reads and returns why the write is not allowed.
@@ -156,6 +158,9 @@ func (w *write) readAndCheck(ctx context.Context) error {
 		return err
 	}
 	if err := w.mergeForeign(); err != nil {
+		return err
+	}
+	if err := w.quotas.await(ctx); err != nil {
 		return err
 	}
 	return w.checkClaims(ctx)

@@ -62,13 +62,19 @@ func (w *write) checkDirectory() error {
 // apply writes nothing; that the transaction has read the record remains.
 func (w *write) apply(ctx context.Context) error {
 	if w.v == nil {
-		return w.clearRecord(ctx)
+		if err := w.clearRecord(ctx); err != nil {
+			return err
+		}
+		return w.countUsage()
 	}
 	if err := w.keepStored(); err != nil {
 		return err
 	}
 	if w.isUnchanged() {
 		return nil
+	}
+	if err := w.countUsage(); err != nil {
+		return err
 	}
 	is, err := w.setRecord()
 	if err != nil {

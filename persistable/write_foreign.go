@@ -21,7 +21,13 @@ func (r *record) gatherBoth(set *index.Set, o *openStore, id, key []byte, v any,
 
 // gatherForeign adds the entries of a record in foreign indexes.
 func (r *record) gatherForeign(set *index.Set, o *openStore, id, key, payload []byte) error {
-	err := o.gatherForeign(set, id, payload)
+	if !o.hasForeign() {
+		return nil
+	}
+	_, payload, err := r.bind(payload)
+	if err == nil {
+		err = o.gatherForeign(set, id, payload)
+	}
 	var malformed *wire.Error
 	if errors.As(err, &malformed) {
 		return recordError(r.Type, idText(id), key, err)

@@ -98,6 +98,7 @@ var arrows = map[string][]string{
 	"persistable": {
 		"kv", "kv/measure", "persistable/trace", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "internal/schema", "persistable/internal/erased",
 		"index/dynamic", "persistable/internal/build", "index/rank", "persistable/internal/format", "persistable/internal/pagetoken", "persistable/internal/planner", "persistable/internal/scan",
+		"persistable/internal/tenancy",
 	},
 
 	"persistable/trace":           {"kv", "kv/measure", "tuple"},
@@ -175,6 +176,8 @@ var arrows = map[string][]string{
 	"persistable/internal/pagetoken": {},
 	"persistable/internal/planner":   {"index", "tuple", "persistable/internal/erased"},
 	"persistable/internal/scan":      {"kv", "tuple", "index", "persistable/internal/format"},
+	"persistable/internal/tenancy":   {"kv", "tuple"},
+	"persistable/tenants":            {"kv", "tuple", "directory", "persistable", "persistable/internal/format", "persistable/internal/tenancy"},
 	"persistable/persistimpl":        {"idgen", "index", "persistable", "persistable/internal/erased", "github.com/oklog/ulid/v2"},
 
 	"persistable/wire": {

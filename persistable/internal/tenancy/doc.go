@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package tenancy holds what the database knows of a tenant besides its records:
+// its [Lock] and its [Quota] with the usage. It is kept in annotations of the
+// tenant's directory. Stores read it when they open, and package tenants changes it.
+// docs/layout.md shows the bytes.
+package tenancy

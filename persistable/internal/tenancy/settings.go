@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tenancy
+
+import (
+	"fmt"
+
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// Owner is the owner of the annotations.
+const Owner = "kazahana"
+
+// Settings are the value of a directory's annotation with the key ("settings"). The
+// zero value is that of a directory without the key. The value is the packed tuple
+//
+//	(1, lock id, reason, maximum of records, maximum of bytes, state of the quota)
+type Settings struct {
+	Lock  Lock
+	Quota Quota
+}
+
+// Lock keeps stores from writing.
+type Lock struct {
+	ID     string // random; empty: not locked
+	Reason string
+}
+
+// Quota bounds what a directory holds.
+type Quota struct {
+	Records, Bytes int64 // maxima; 0: no bound
+	State          State
+}
+
+// State says how much of the directory is counted.
+type State int64
+
+// The states of a quota.
+const (
+	Off      State = iota // there is no quota
+	Counting              // records below the key in ("counted") are counted
+	On                    // all records are counted
+)
+
+const settingsFormat = 1
+
+// Encode returns the value of the annotation, nil for the zero value.
+func (s Settings) Encode() ([]byte, error) {
+	if s == (Settings{}) {
+		return nil, nil
+	}
+	return tuple.Tuple{int64(settingsFormat), s.Lock.ID, s.Lock.Reason, s.Quota.Records, s.Quota.Bytes, int64(s.Quota.State)}.Pack()
+}
+
+// Decode reads the value of the annotation; nil is the zero value.
+func Decode(value []byte) (s Settings, err error) {
+	if value == nil {
+		return s, nil
+	}
+	t, err := tuple.Unpack(value)
+	if err != nil || len(t) == 0 {
+		return s, fmt.Errorf("the settings of the directory are damaged: %x", value)
+	}
+	if format, ok := t[0].(int64); ok && format > settingsFormat {
+		return s, fmt.Errorf("the settings of the directory are of format %d; this program knows formats up to %d: update the program", format, settingsFormat)
+	}
+	if !s.read(t) {
+		return Settings{}, fmt.Errorf("the settings of the directory are damaged: %x", value)
+	}
+	return s, nil
+}
+
+func (s *Settings) read(t tuple.Tuple) bool {
+	if len(t) != 6 || t[0] != int64(settingsFormat) {
+		return false
+	}
+	var ok [5]bool
+	var state int64
+	s.Lock.ID, ok[0] = t[1].(string)
+	s.Lock.Reason, ok[1] = t[2].(string)
+	s.Quota.Records, ok[2] = t[3].(int64)
+	s.Quota.Bytes, ok[3] = t[4].(int64)
+	state, ok[4] = t[5].(int64)
+	s.Quota.State = State(state)
+	return ok == [5]bool{true, true, true, true, true} && s.Quota.Records >= 0 && s.Quota.Bytes >= 0 && s.Quota.State >= Off && s.Quota.State <= On
+}
