@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tenants_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/tenants"
+)
+
+// programKeys adds to a tenant what programs keep there besides stores: directories in
+// directories, partitions, empty ones, and keys of any bytes.
+func programKeys(t testing.TB, db *persistable.DB, path ...string) {
+	t.Helper()
+	layers := map[string]string{"": "", "files": "files", "part": directory.Partition, "empty": ""}
+	for name, layer := range layers {
+		for _, sub := range []string{"", "sub"} {
+			at := append(append([]string{}, path...), "more", "of "+name)
+			if sub != "" {
+				at = append(at, sub)
+			}
+			d, err := directory.Root().CreateOrOpen(ctx, db.Engine(), at, directory.ElementAs(len(path)+1, layer))
+			check(t, err)
+			prefix, err := d.Prefix()
+			if err != nil || name == "empty" {
+				continue
+			}
+			check(t, db.Engine().Transact(ctx, func(tx kv.Transaction) error {
+				for _, key := range []string{"", "\x00", "S", "\x02S\x00", "\x02S\x00\x02x", "\xff\xff", "\xfe"} {
+					tx.Set(append(append([]byte{}, prefix...), key...), []byte(sub+key))
+				}
+				return nil
+			}))
+		}
+	}
+}
+
+func TestCopy(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		all, rooms := tenants.Of(db, "tenants"), tenants.Of(db, "rooms")
+		orders := someOrders(t, db, "a", 20)
+		programKeys(t, db, "tenants", "a")
+		someNotes(t, NoteStoreOf(db, "a"), "a", 12)
+		for _, c := range []struct {
+			set    *tenants.Set
+			parent string
+		}{{all, "tenants"}, {rooms, "rooms"}} {
+			check(t, c.set.SetQuota(ctx, "a", tenants.Quota{Records: 100}))
+			lock := must[tenants.Lock](t)(c.set.Lock(ctx, "a", "copy"))
+			blocks := 0
+			p := must[tenants.Progress](t)(c.set.Copy(ctx, "a", "b", tenants.CopyOptions{Lock: lock, Progress: func(tenants.Progress) { blocks++ }}))
+			want := contents(t, db, c.parent, "a")
+			equal(t, want, contents(t, db, c.parent, "b"))
+			if p.Blocks != int64(blocks) || p.Pairs < 12 || p.Bytes < 1000 {
+				t.Errorf("%d blocks, %+v", blocks, p)
+			}
+			if u := must[tenants.Usage](t)(c.set.Usage(ctx, "b")); u != (tenants.Usage{}) {
+				t.Errorf("the copy has the quota %+v", u)
+			}
+			if _, locked, _ := c.set.LockOf(ctx, "b"); locked {
+				t.Error("the copy is locked")
+			}
+			wantError(t, second(c.set.Copy(ctx, "a", "b", tenants.CopyOptions{Lock: lock})), tenants.ErrExists)
+			check(t, c.set.Unlock(ctx, lock))
+			wantError(t, second(c.set.Copy(ctx, "a", "c", tenants.CopyOptions{Lock: lock})), tenants.ErrLockLost)
+			wantError(t, second(c.set.Copy(ctx, "missing", "c", tenants.CopyOptions{})), tenants.ErrNotFound)
+			if err := second(c.set.Copy(ctx, "b", "c", tenants.CopyOptions{Lock: lock})); err == nil {
+				t.Error("the lock of another tenant is taken")
+			}
+		}
+		b := OrderStoreOf(db, "b")
+		o := must[*Order](t)(b.Get(ctx, orders[3].ID))
+		o.Number = "changed in b"
+		check(t, b.Save(ctx, o))
+		sound(t, b.Verify)
+		if o := must[*Order](t)(OrderStoreOf(db, "a").Get(ctx, orders[3].ID)); o.Number != "0003" || o.TenantID != "a" {
+			t.Errorf("the original is %+v", o)
+		}
+		sound(t, NoteStoreOf(db, "b").Verify)
+	})
+}
+
+// A tenant that is written to all the time is copied at one version: no transfer is
+// half in the copy.
+func TestCopyOfALiveTenant(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	all := tenants.Of(db, "tenants")
+	orders := someOrders(t, db, "a", 40)
+	s := OrderStoreOf(db, "a")
+	sum := func(s *OrderStore) (n int64) {
+		for o, err := range s.Scan().All(ctx) {
+			check(t, err)
+			n += o.Amount
+		}
+		return n
+	}
+	want := sum(s)
+	var end atomic.Bool
+	var writers sync.WaitGroup
+	for w := range 3 {
+		writers.Go(func() {
+			for i := w; !end.Load(); i++ {
+				from, to := orders[i%40].ID, orders[(i*7+3)%40].ID
+				if from == to {
+					continue
+				}
+				err := db.Transact(ctx, func(tx persistable.Tx) error {
+					add := func(n int64) func(o *Order) error {
+						return func(o *Order) error { o.Amount += n; o.Status = OrderStatus((int(o.Status) + 1) % 3); return nil }
+					}
+					return errors.Join(s.In(tx).Update(ctx, from, add(-1)), s.In(tx).Update(ctx, to, add(1)))
+				})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for i := range 10 {
+		name := fmt.Sprint("copy ", i)
+		must[tenants.Progress](t)(all.Copy(ctx, "a", name, tenants.CopyOptions{}))
+		if got := sum(OrderStoreOf(db, name)); got != want {
+			t.Errorf("the amounts of the copy are %d, want %d", got, want)
+		}
+		sound(t, OrderStoreOf(db, name).Verify)
+	}
+	end.Store(true)
+	writers.Wait()
+}
+
+// A copy that stops goes on under the same lock, and not under another one.
+func TestCopyContinues(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		rooms := tenants.Of(db, "rooms")
+		someNotes(t, NoteStoreOf(db, "a"), "a", 100)
+		lock := must[tenants.Lock](t)(rooms.Lock(ctx, "a", "copy"))
+		stop := func(after int64) error {
+			ctx, cancel := withCancel()
+			defer cancel()
+			_, err := rooms.Copy(ctx, "a", "b", tenants.CopyOptions{Lock: lock, Progress: func(p tenants.Progress) {
+				if p.Blocks >= after {
+					cancel()
+				}
+			}})
+			return err
+		}
+		for _, after := range []int64{1, 2, 4} {
+			if err := stop(after); err == nil {
+				t.Fatal("the copy did not stop")
+			}
+			if got := names(t, rooms); len(got) != 1 {
+				t.Fatalf("an unfinished copy is visible: %q", got)
+			}
+		}
+		check(t, rooms.Unlock(ctx, lock))
+		another := must[tenants.Lock](t)(rooms.Lock(ctx, "a", "copy"))
+		wantError(t, second(rooms.Copy(ctx, "a", "b", tenants.CopyOptions{Lock: another})), tenants.ErrUnfinished)
+		check(t, rooms.Abandon(ctx, "b"))
+		check(t, rooms.Abandon(ctx, "b"))
+		lock = another
+		if err := stop(3); err == nil {
+			t.Fatal("the copy did not stop")
+		}
+		blocks := 0
+		p := must[tenants.Progress](t)(rooms.Copy(ctx, "a", "b", tenants.CopyOptions{Lock: lock, Progress: func(tenants.Progress) { blocks++ }}))
+		if p.Blocks < 6 || int64(blocks) > p.Blocks-3 {
+			t.Errorf("%d blocks after the stop, of %+v", blocks, p)
+		}
+		equal(t, contents(t, db, "rooms", "a"), contents(t, db, "rooms", "b"))
+	})
+}

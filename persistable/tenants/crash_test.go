@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tenants_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/tenants"
+)
+
+// crasher is an engine after some commits of which no transaction commits any more, as
+// in a process that has crashed. The last commit is lost, or only its acknowledgement.
+type crasher struct {
+	kv.Database
+	left     int // commits until then; negative: it never crashes
+	lostOnly bool
+}
+
+var errCrash = errors.New("the process crashed")
+
+func (c *crasher) Begin() (kv.Transaction, error) {
+	tx, err := c.Database.Begin()
+	return &crasherTx{tx, c}, err
+}
+
+type crasherTx struct {
+	kv.Transaction
+	*crasher
+}
+
+func (c *crasherTx) Commit(ctx context.Context) error {
+	switch {
+	case c.left < 0:
+		return c.Transaction.Commit(ctx)
+	case c.left > 0:
+		c.left--
+		return c.Transaction.Commit(ctx)
+	case c.lostOnly:
+		c.lostOnly = false
+		if err := c.Transaction.Commit(ctx); err != nil {
+			return err
+		}
+	}
+	return errCrash
+}
+
+// crash runs a verb again and again, each time in another process that crashes one
+// commit later than the one before, until one comes to the end.
+func crash(t *testing.T, engine kv.Database, verb func(*persistable.DB) error, between func(*testing.T, *persistable.DB)) {
+	t.Helper()
+	for i := 0; ; i++ {
+		c := &crasher{Database: engine, left: -1}
+		db := open(t, c)
+		c.left, c.lostOnly = i/2, i%2 == 1
+		err := verb(db)
+		c.left = -1
+		if err == nil {
+			if i < 4 {
+				t.Errorf("there were only %d crashes", i)
+			}
+			return
+		}
+		wantError(t, err, errCrash)
+		between(t, open(t, engine))
+	}
+}
+
+// A copy, an import, a count and a deletion that crash after any commit, with or
+// without the acknowledgement, are continued by the next process.
+func TestCrashes(t *testing.T) {
+	engine := enginetest.Open(t)
+	db := open(t, engine)
+	rooms := tenants.Of(db, "rooms")
+	check(t, rooms.Delete(ctx, func() string { someNotes(t, NoteStoreOf(db, "first"), "first", 1); return "first" }()))
+	empty := keys(t, db)
+	someNotes(t, NoteStoreOf(db, "a"), "a", 60)
+	programKeys(t, db, "rooms", "a")
+	before := contents(t, db, "rooms", "a")
+	invisible := func(t *testing.T, db *persistable.DB) {
+		for _, name := range names(t, tenants.Of(db, "rooms")) {
+			if name != "a" {
+				t.Fatalf("%q is visible", name)
+			}
+		}
+	}
+	finished := func(err error) error { // by the process that crashed, unnoticed
+		if errors.Is(err, tenants.ErrExists) || errors.Is(err, tenants.ErrNotFound) {
+			return nil
+		}
+		return err
+	}
+	lock := must[tenants.Lock](t)(rooms.Lock(ctx, "a", "copy"))
+	stream := &bytes.Buffer{}
+	must[tenants.Progress](t)(rooms.Export(ctx, "a", stream, tenants.ExportOptions{Lock: lock}))
+	crash(t, engine, func(db *persistable.DB) error {
+		return finished(second(tenants.Of(db, "rooms").Copy(ctx, "a", "b", tenants.CopyOptions{Lock: lock})))
+	}, whole(before, "b"))
+	equal(t, before, contents(t, db, "rooms", "b"))
+	check(t, rooms.Delete(ctx, "b"))
+	crash(t, engine, func(db *persistable.DB) error {
+		return finished(second(tenants.Of(db, "rooms").Import(ctx, "c", bytes.NewReader(stream.Bytes()), tenants.ImportOptions{})))
+	}, whole(before, "c"))
+	equal(t, before, contents(t, db, "rooms", "c"))
+	check(t, rooms.Delete(ctx, "c"))
+	check(t, rooms.Unlock(ctx, lock))
+	s := NoteStoreOf(db, "a")
+	n := int64(1000)
+	crash(t, engine, func(db *persistable.DB) error {
+		return tenants.Of(db, "rooms").SetQuota(ctx, "a", tenants.Quota{Records: 2000})
+	}, func(t *testing.T, _ *persistable.DB) {
+		n++
+		check(t, s.Save(ctx, &Note{ID: n, Room: "a", Body: []byte{2}}))
+		check(t, s.Delete(ctx, n-990))
+	})
+	wantUsage(t, db, "rooms", "a")
+	crash(t, engine, func(db *persistable.DB) error { return finished(tenants.Of(db, "rooms").Delete(ctx, "a")) }, invisible)
+	if after := keys(t, db); after != empty {
+		t.Errorf("%d keys are left, %d before", after, empty)
+	}
+}
+
+// whole fails if the tenant is there in part.
+func whole(want map[string]string, name string) func(*testing.T, *persistable.DB) {
+	return func(t *testing.T, db *persistable.DB) {
+		t.Helper()
+		if must[bool](t)(tenants.Of(db, "rooms").Exists(ctx, name)) {
+			equal(t, want, contents(t, db, "rooms", name))
+		}
+	}
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tenants
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/kazahana-db/kazahana/persistable"
+)
+
+// The states that a verb can report. They come wrapped with the path: compare with
+// errors.Is.
+var (
+	// ErrNotFound: there is no tenant of that name. It is persistable.ErrNotFound.
+	ErrNotFound = persistable.ErrNotFound
+	// ErrExists: there is a tenant of that name already.
+	ErrExists = errors.New("tenants: there is a tenant of this name already")
+	// ErrLockLost: the lock is not, or no more, that of the tenant: what was read
+	// under it may be a mixture. Lock the tenant and begin again.
+	ErrLockLost = errors.New("tenants: the tenant was unlocked meanwhile: lock it and begin again")
+	// ErrTooLong: what was to be read at one version takes longer than five seconds.
+	// Lock the tenant, and pass the lock.
+	ErrTooLong = errors.New("tenants: one version can be read for five seconds only: lock the tenant and pass the lock")
+	// ErrUnfinished: a copy or an import to that name was not finished, and is not the
+	// one of this call. Repeat that one, or abandon it by Set.Abandon.
+	ErrUnfinished = errors.New("tenants: another copy or import to this name is unfinished: repeat it, or abandon it")
+)
+
+// NameError says that no tenant can have a name.
+type NameError struct {
+	Path   []string // of the tenant
+	Reason string
+}
+
+// Error implements error.
+func (e *NameError) Error() string {
+	return fmt.Sprintf("tenants: the name of %s %s", pathText(e.Path), e.Reason)
+}
+
+// RenameError says that a tenant cannot get another name, because an index has the name
+// as a field: its entries would stay those of the old name. Drop the index, which is
+// the same for all records of a tenant, or keep the name.
+type RenameError struct {
+	Type  string
+	Index string // as in keys
+	Field string // the {Field}
+}
+
+// Error implements error.
+func (e *RenameError) Error() string {
+	return fmt.Sprintf("tenants: %s: the index %s has the field %s, which is the tenant's name, and would keep the old one: drop the index, or keep the name",
+		e.Type, e.Index, e.Field)
+}
+
+// StreamError says that a stream is not what Export writes. Nothing of the block was
+// imported.
+type StreamError struct {
+	Block  int64 // number of the block, from 0
+	Offset int64 // of the block, in bytes from the begin of the stream
+	Reason string
+	Err    error // the cause, if any
+}
+
+// Error implements error.
+func (e *StreamError) Error() string {
+	text := fmt.Sprintf("tenants: the stream is damaged at block %d, offset %d: %s", e.Block, e.Offset, e.Reason)
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (e *StreamError) Unwrap() error { return e.Err }
+
+// VersionError says that a stream cannot be imported into this database, because it
+// has versions that are ahead of it: what changes after the import would come before
+// them in the order of changes.
+type VersionError struct {
+	Index           string // the version index, as in keys
+	Stream, Version int64  // of the stream's block, and of the database
+}
+
+// Error implements error.
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("tenants: the index %s has changes up to the version %d, and this database is only at %d: import into a database that is ahead, or export without the index",
+		e.Index, e.Stream, e.Version)
+}
+
+func pathText(path []string) string {
+	all := make([]string, len(path))
+	for i, name := range path {
+		if len(name) > 64 {
+			name = name[:64] + "…"
+		}
+		all[i] = strconv.QuoteToASCII(name)
+	}
+	return strings.Join(all, "/")
+}

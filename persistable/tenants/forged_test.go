@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tenants
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable"
+)
+
+// forge returns a stream with right checksums.
+func forge(t *testing.T, m manifest, blocks ...block) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := streamWriter{w: &b}
+	var p Progress
+	err := w.start(&m)
+	for _, block := range blocks {
+		_, failed := w.write(kindPairs, block.encode())
+		err = errors.Join(err, failed)
+		p = Progress{Blocks: p.Blocks + 1, Pairs: p.Pairs + int64(len(block.pairs)), Bytes: p.Bytes + block.size()}
+	}
+	end, failed := endPayload(p)
+	if _, last := w.write(kindEnd, end); errors.Join(err, failed, last) != nil {
+		t.Fatal(err, failed, last)
+	}
+	return b.Bytes()
+}
+
+func pair(key, value string) kv.KeyValue { return kv.KeyValue{Key: []byte(key), Value: []byte(value)} }
+
+func plain(dirs ...branch) manifest {
+	return manifest{id: "forged", path: []string{"tenants", "a"}, layers: []string{""}, version: 1, dirs: append(tree{{path: []string{}}}, dirs...)}
+}
+
+// Streams with right checksums that Export never writes are refused, whole.
+func TestForgedStreams(t *testing.T) {
+	ctx := context.Background()
+	engine := enginetest.Open(t)
+	db, err := persistable.Open(ctx, engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	part := branch{path: []string{"p"}, layer: directory.Partition}
+	sub := branch{path: []string{"s"}}
+	head := string(headerKey("Order"))
+	all := Of(db, "tenants")
+	for name, stream := range map[string][]byte{
+		"no directories":               forge(t, manifest{id: "x", path: []string{"a"}}),
+		"no path":                      forge(t, manifest{id: "x", dirs: tree{{path: []string{}}}}),
+		"no id":                        forge(t, manifest{path: []string{"a"}, dirs: tree{{path: []string{}}}}),
+		"two roots":                    forge(t, plain(branch{path: []string{}})),
+		"an empty name":                forge(t, plain(branch{path: []string{""}})),
+		"a name that is too long":      forge(t, plain(branch{path: []string{strings.Repeat("x", 4097)}})),
+		"a directory twice":            forge(t, plain(sub, sub)),
+		"a directory before its own":   forge(t, plain(branch{path: []string{"s", "t"}}, sub)),
+		"a store that cannot be read":  forge(t, manifest{id: "x", path: []string{"a"}, dirs: plain().dirs, stores: []header{{0, "Order", []byte("?")}}}),
+		"a store in no directory":      forge(t, manifest{id: "x", path: []string{"a"}, dirs: plain().dirs, stores: []header{{7, "Order", []byte("?")}}}),
+		"pairs in no directory":        forge(t, plain(), block{dir: 1, version: 1, pairs: []kv.KeyValue{pair("k", "v")}}),
+		"pairs in a partition":         forge(t, plain(part), block{dir: 1, version: 1, pairs: []kv.KeyValue{pair("k", "v")}}),
+		"an empty block":               forge(t, plain(), block{version: 1}),
+		"keys that descend":            forge(t, plain(), block{version: 1, pairs: []kv.KeyValue{pair("b", ""), pair("a", "")}}),
+		"a key twice":                  forge(t, plain(), block{version: 1, pairs: []kv.KeyValue{pair("b", ""), pair("b", "")}}),
+		"a key twice in two blocks":    forge(t, plain(), block{version: 1, pairs: []kv.KeyValue{pair("b", "")}}, block{version: 1, pairs: []kv.KeyValue{pair("b", "")}}),
+		"directories that descend":     forge(t, plain(sub), block{dir: 1, version: 1, pairs: []kv.KeyValue{pair("b", "")}}, block{version: 1, pairs: []kv.KeyValue{pair("b", "")}}),
+		"a key that is too long":       forge(t, plain(), block{version: 1, pairs: []kv.KeyValue{pair(strings.Repeat("k", kv.MaxKeySize+1), "")}}),
+		"a value that is too long":     forge(t, plain(), block{version: 1, pairs: []kv.KeyValue{pair("k", strings.Repeat("v", kv.MaxValueSize+1))}}),
+		"a store that was not listed":  forge(t, plain(), block{version: 1, pairs: []kv.KeyValue{pair(head, "?")}}),
+		"something behind the magic":   append([]byte(magic), "and then nothing that one could read"...),
+		"another file":                 []byte("PK\x03\x04 a zip file, for example, that is long enough"),
+		"nothing":                      nil,
+		"a format that is newer":       newer(t),
+		"a size beyond all bounds":     append([]byte(magic), kindManifest, 0xff, 0xff, 0xff, 0xff),
+		"no manifest at the beginning": noManifest(t),
+	} {
+		_, err := all.Import(ctx, "b", bytes.NewReader(stream), ImportOptions{})
+		var damage *StreamError
+		if !errors.As(err, &damage) {
+			t.Errorf("%s: %v, want a *StreamError", name, err)
+		}
+		if there, err := all.Exists(ctx, "b"); there || err != nil {
+			t.Errorf("%s: a part is visible: %v", name, err)
+		}
+		if err := all.Abandon(ctx, "b"); err != nil {
+			t.Errorf("%s: Abandon: %v", name, err)
+		}
+	}
+}
+
+func newer(t *testing.T) []byte {
+	stream := forge(t, plain())
+	at := bytes.Index(stream, []byte{0x15, streamFormat})
+	stream[at+1]++
+	payload := stream[at : len(stream)-9-len(endOf(stream))-4]
+	sum := checksum{}.of(0, stream[at-5:at], payload)
+	return append(slices.Clone(stream[:at+len(payload)]), byte(sum>>24), byte(sum>>16), byte(sum>>8), byte(sum))
+}
+
+// endOf returns the payload of the last block.
+func endOf([]byte) []byte {
+	end, _ := endPayload(Progress{})
+	return end
+}
+
+func noManifest(t *testing.T) []byte {
+	var b bytes.Buffer
+	b.WriteString(magic)
+	w := streamWriter{w: &b}
+	if _, err := w.write(kindEnd, endOf(nil)); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// Names that look like paths stay within the tenant.
+func TestForgedNamesStayInTheTenant(t *testing.T) {
+	ctx := context.Background()
+	engine := enginetest.Open(t)
+	db, err := persistable.Open(ctx, engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	all := Of(db, "tenants")
+	names := []string{"..", "../..", "/", "kazahana", "\x00", "."}
+	m := plain()
+	var blocks []block
+	for i, name := range names {
+		m.dirs = append(m.dirs, branch{path: []string{name}})
+		blocks = append(blocks, block{dir: i + 1, version: 1, pairs: []kv.KeyValue{pair("k\xff", name)}})
+	}
+	before, err := directory.Root().List(ctx, engine, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := all.Import(ctx, "b", bytes.NewReader(forge(t, m, blocks...)), ImportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	after, err := directory.Root().List(ctx, engine, nil)
+	if err != nil || !slices.Equal(append(before, "tenants"), after) {
+		t.Errorf("the root has %q, before %q: %v", after, before, err)
+	}
+	slices.Sort(names)
+	if in, err := directory.Root().List(ctx, engine, all.Path("b")); err != nil || !slices.Equal(in, names) {
+		t.Errorf("the tenant has %q: %v", in, err)
+	}
+}
+
+// A stream with versions that are ahead of the database is refused if it has an index
+// by version.
+func TestVersionsAhead(t *testing.T) {
+	ctx := context.Background()
+	engine := enginetest.Open(t)
+	db, err := persistable.Open(ctx, engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	g := &stage{Set: Of(db, "tenants"), versions: "Order_version"}
+	for version, refused := range map[int64]bool{1: false, 1 << 60: true} {
+		err := g.transact(ctx, func(tx kv.Transaction) error { return g.checkVersion(ctx, tx, &block{version: version}) })
+		var ahead *VersionError
+		if errors.As(err, &ahead) != refused || !refused && err != nil {
+			t.Errorf("version %d: %v", version, err)
+		}
+	}
+}

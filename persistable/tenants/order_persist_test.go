@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tenants_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/persistimpl"
+	"github.com/kazahana-db/kazahana/persistable/wire"
+)
+
+const _ = persistimpl.Version2
+
+func NewOrder(literal Order) *Order {
+	persistimpl.SetID(&orderSchema, &literal)
+	return &literal
+}
+
+type OrderStore struct {
+	persistable.Store[*Order, idgen.ID]
+}
+
+func OrderStoreOf(db *persistable.DB, tenantID string) *OrderStore {
+	return &OrderStore{persistimpl.NewStore[*Order, idgen.ID](db, &orderSchema, tenantID)}
+}
+
+func (s *OrderStore) In(tx persistable.Tx) *OrderStore { return &OrderStore{s.Store.In(tx)} }
+
+func (s *OrderStore) New(literal Order) *Order {
+	persistimpl.FillArgs(&s.Store, &orderSchema, &literal)
+	return NewOrder(literal)
+}
+
+func (s *OrderStore) ByNumber(ctx context.Context, number string) (*Order, error) {
+	return persistimpl.Unique(ctx, &s.Store, 0, index.AppendString(nil, number))
+}
+
+func (s *OrderStore) OrderedByNumber() *persistable.RangeQuery[*Order, string] {
+	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
+}
+
+func (s *OrderStore) ByStatus(status OrderStatus) *persistable.Query[*Order] {
+	return persistimpl.Query(&s.Store, 1, index.AppendInt(nil, status))
+}
+
+func (s *OrderStore) OrderedByStatus() *persistable.RangeQuery[*Order, OrderStatus] {
+	return persistimpl.Range(&s.Store, 1, nil, index.AppendInt[OrderStatus])
+}
+
+func (s *OrderStore) ByStatusCreatedAt(status OrderStatus) *persistable.RangeQuery[*Order, time.Time] {
+	return persistimpl.Range(&s.Store, 2, index.AppendInt(nil, status), index.AppendTime)
+}
+
+func (s *OrderStore) OrderedByStatusCreatedAt() *persistable.RangeQuery[*Order, OrderStatus] {
+	return persistimpl.Range(&s.Store, 2, nil, index.AppendInt[OrderStatus])
+}
+
+var OrderFields = struct {
+	Number    persistable.Field[*Order, string]
+	Status    persistable.Field[*Order, OrderStatus]
+	CreatedAt persistable.Field[*Order, time.Time]
+}{
+	Number:    persistimpl.Field[*Order]("Number", index.AppendString[string]),
+	Status:    persistimpl.Field[*Order]("Status", index.AppendInt[OrderStatus]),
+	CreatedAt: persistimpl.Field[*Order]("CreatedAt", index.AppendTime),
+}
+
+var orderSchema = persistimpl.Schema{
+	Type:      "Order",
+	Directory: []persistimpl.PathElement{{Name: "tenants"}, {Field: "TenantID", Layer: "partition"}, {Name: "orders"}},
+	Lock: `type Order
+	origin example.com/shop
+	id int
+	directory "tenants/{TenantID}(partition)/orders"
+	field 1 ID id
+	field 2 TenantID string
+	field 3 Number string
+	field 4 Status int64
+	field 5 CreatedAt time
+	field 6 Amount int64
+`,
+	IDs: persistimpl.KazahanaIDs,
+	ID:  func(v any) any { return &v.(*Order).ID },
+	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
+		v := record.(*Order)
+		if v.TenantID != args[0] {
+			return "TenantID", v.TenantID, false
+		}
+		return "", "", true
+	},
+	FillArgs: func(record any, args []string) {
+		v := record.(*Order)
+		persistimpl.FillString(&v.TenantID, args[0])
+	},
+	Encode: func(b []byte, v any) ([]byte, error) { return appendOrder(b, v.(*Order)) },
+	Decode: func(b []byte) (any, error) {
+		v := new(Order)
+		return v, decodeOrder(b, v)
+	},
+	Known: &orderKnown,
+	Indexes: []index.Definition{
+		{Name: "Order_Number", Fields: []string{"Number"}, Unique: true, Signature: "string"},
+		{Name: "Order_Status", Fields: []string{"Status"}, Signature: "int"},
+		{Name: "Order_Status_CreatedAt", Fields: []string{"Status", "CreatedAt"}, Signature: "int,time"},
+	},
+	Entries: func(i int, e *index.Entries, record any) {
+		v := record.(*Order)
+		switch i {
+		case 0:
+			e.End(index.AppendString(e.Begin(), v.Number))
+		case 1:
+			e.End(index.AppendInt(e.Begin(), v.Status))
+		case 2:
+			k := e.Begin()
+			k = index.AppendInt(k, v.Status)
+			k = index.AppendTime(k, v.CreatedAt)
+			e.End(k)
+		}
+	},
+}
+
+var orderKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6}}
+
+func appendOrder(b []byte, v *Order) ([]byte, error) {
+	if v.ID != 0 {
+		b = append(b, 0x09)
+		b = wire.AppendFixed64(b, uint64(v.ID))
+	}
+	if v.TenantID != "" {
+		if !wire.ValidString(v.TenantID) {
+			return b, &persistable.FieldError{Type: "Order", Field: "TenantID", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
+		}
+		b = append(b, 0x12)
+		b = wire.AppendString(b, v.TenantID)
+	}
+	if v.Number != "" {
+		if !wire.ValidString(v.Number) {
+			return b, &persistable.FieldError{Type: "Order", Field: "Number", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
+		}
+		b = append(b, 0x1a)
+		b = wire.AppendString(b, v.Number)
+	}
+	if v.Status != 0 {
+		b = append(b, 0x20)
+		b = wire.AppendZigzag(b, int64(v.Status))
+	}
+	if !v.CreatedAt.IsZero() {
+		b = append(b, 0x2a)
+		b = wire.AppendTimestamp(b, v.CreatedAt)
+	}
+	if v.Amount != 0 {
+		b = append(b, 0x30)
+		b = wire.AppendZigzag(b, v.Amount)
+	}
+	return b, nil
+}
+
+func decodeOrder(b []byte, v *Order) error {
+	r := wire.NewReader(b)
+	for r.Next() {
+		switch r.Field() {
+		case 1:
+			v.ID = idgen.ID(r.Fixed64())
+		case 2:
+			v.TenantID = r.String()
+		case 3:
+			v.Number = r.String()
+		case 4:
+			v.Status = OrderStatus(r.Int(64))
+		case 5:
+			v.CreatedAt = r.Timestamp()
+		case 6:
+			v.Amount = r.Int(64)
+		default:
+			r.Skip()
+		}
+	}
+	return r.Err()
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tenants
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// openStage makes the directories of a tenant that arrives, or finds those of an
+// interrupted call.
+func (s *Set) openStage(ctx context.Context, name, id string, m *manifest) (*stage, error) {
+	g := &stage{Set: s, name: name, manifest: m, id: id}
+	var err error
+	if g.versions, err = m.versionIndex(); err != nil {
+		return nil, err
+	}
+	if name != m.path[len(m.path)-1] {
+		if err := checkNames(m.stores, len(m.path)-1); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.transact(ctx, func(tx kv.Transaction) error { return g.openRoot(ctx, tx) }); err != nil {
+		return nil, err
+	}
+	for batch := range slices.Chunk(m.dirs[1:], sweepDirectories) {
+		if err := g.openBatch(ctx, batch); err != nil {
+			return nil, err
+		}
+	}
+	return g, nil
+}
+
+// Abandon removes what an unfinished copy or import to a name has left. If that still
+// runs, it fails with [ErrUnfinished]. It does nothing if there is none.
+func (s *Set) Abandon(ctx context.Context, name string) error {
+	if err := s.checkName(name); err != nil {
+		return err
+	}
+	path, err := s.workNow(ctx, arrivingName, name)
+	if err != nil || path == nil {
+		return err
+	}
+	_, err = s.hide(ctx, name, func(tx kv.ReadTransaction) error {
+		there, err := s.layer.Exists(ctx, tx, path)
+		if err == nil && !there {
+			err = ErrNotFound
+		}
+		return err
+	}, path)
+	if err == nil {
+		_, err = s.sweepName(ctx, name)
+	}
+	if err != nil {
+		return fmt.Errorf("abandon the arrival of %s: %w", pathText(s.Path(name)), err)
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tenants
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// source reads one state of a tenant, block by block: under a lock, or at one version.
+type source struct {
+	*Set
+	name    string
+	lock    Lock  // zero: at the version
+	version int64 // 0: not known yet
+	*manifest
+	position
+}
+
+func (s *source) readManifest(ctx context.Context, tx kv.ReadTransaction) (*manifest, error) {
+	m := &manifest{id: newID(), path: s.Path(s.name), layers: []string{}, lock: s.lock.ID}
+	d, err := s.open(ctx, tx, s.name)
+	if err != nil {
+		return nil, err
+	}
+	m.layers = append(m.layers, d.Layers()[:len(s.parent)]...)
+	if m.dirs, err = appendTree(ctx, tx, s.layer, nil, d, len(m.path)); err != nil {
+		return nil, err
+	}
+	if m.stores, err = readStores(ctx, tx, m.dirs); err != nil {
+		return nil, err
+	}
+	m.version, err = tx.GetReadVersion().Get(ctx)
+	return m, err
+}
+
+// read runs fn with a transaction that sees the state.
+func (s *source) read(ctx context.Context, fn func(kv.ReadTransaction) error) error {
+	if s.lock.ID == "" {
+		return s.readVersion(ctx, fn)
+	}
+	return s.db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) error {
+		if err := s.checkLock(ctx, tx, s.lock); err != nil {
+			return err
+		}
+		return fn(tx)
+	})
+}
+
+// readVersion runs fn at the version, which the first call fixes.
+func (s *source) readVersion(ctx context.Context, fn func(kv.ReadTransaction) error) error {
+	tx, err := s.db.Engine().Begin()
+	if err != nil {
+		return err
+	}
+	defer tx.Cancel()
+	for {
+		if s.version != 0 {
+			tx.SetReadVersion(s.version)
+		}
+		version, err := tx.GetReadVersion().Get(ctx)
+		if err == nil {
+			err = fn(tx.Snapshot())
+		}
+		if err == nil {
+			s.version = version
+			return nil
+		}
+		if s.version != 0 && kv.CodeOf(err) == kv.CodeTransactionTooOld {
+			return fmt.Errorf("%w: %w", ErrTooLong, err)
+		}
+		if err := tx.OnError(ctx, err); err != nil {
+			return err
+		}
+	}
+}
+
+// next returns the next block, or nil at the end.
+func (s *source) next(ctx context.Context) (b *block, err error) {
+	for b == nil && s.dir < len(s.dirs) {
+		if !s.dirs[s.dir].isPartition() {
+			err = s.read(ctx, func(tx kv.ReadTransaction) error {
+				b, err = s.readBlock(ctx, tx)
+				return err
+			})
+		}
+		if err != nil {
+			return nil, err
+		}
+		if b == nil {
+			s.position = position{dir: s.dir + 1}
+		} else {
+			s.last = b.last()
+		}
+	}
+	return b, nil
+}
+
+// readBlock reads the next pairs of the current directory; nil if there are none.
+func (s *source) readBlock(ctx context.Context, tx kv.ReadTransaction) (*block, error) {
+	keys := s.dirs[s.dir].keys
+	prefix := keys.Begin
+	if s.last != nil {
+		keys.Begin = kv.Successor(slices.Concat(prefix, s.last))
+	}
+	b := &block{dir: s.dir}
+	size := 0
+	for pair, err := range tx.GetRange(keys.Selectors(), kv.RangeOptions{Mode: kv.ModeSerial}).All(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		b.pairs = append(b.pairs, kv.KeyValue{Key: bytes.Clone(pair.Key[len(prefix):]), Value: bytes.Clone(pair.Value)})
+		if size += len(pair.Key) + len(pair.Value); size >= blockBytes {
+			break
+		}
+	}
+	if len(b.pairs) == 0 {
+		return nil, nil
+	}
+	var err error
+	b.version, err = tx.GetReadVersion().Get(ctx)
+	return b, err
+}
+
+// resume goes on behind a position of a stream with that manifest, which must be of the
+// same lock: then nothing has changed.
+func (s *source) resume(m *manifest, p position) error {
+	if m.lock == "" || m.lock != s.lock.ID {
+		return fmt.Errorf("%w (the stream was begun under another lock, or under none)", ErrLockLost)
+	}
+	if !slices.Equal(m.path, s.path) || !slices.EqualFunc(m.dirs, s.dirs, sameBranch) {
+		return errors.New("tenants: the stream is of another tenant")
+	}
+	m.dirs = s.dirs // with keys
+	s.manifest, s.position = m, p
+	return nil
+}
+
+func sameBranch(a, b branch) bool { return slices.Equal(a.path, b.path) && a.layer == b.layer }
+
+// copyTo copies the blocks from the source's position on.
+func (s *source) copyTo(ctx context.Context, dst *stage, progress func(Progress)) error {
+	for {
+		b, err := s.next(ctx)
+		if err != nil {
+			return err
+		}
+		if b == nil {
+			return dst.finish(ctx)
+		}
+		if err := dst.add(ctx, b, 0); err != nil {
+			return err
+		}
+		if progress != nil {
+			progress(dst.progress())
+		}
+	}
+}

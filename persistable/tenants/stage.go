@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tenants
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/tenancy"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// stage is a tenant that arrives by a copy or an import: a directory outside of the
+// set, which the last transaction moves to its name. How far it has come is in an
+// annotation of the directory, so that another process can continue.
+type stage struct {
+	*Set
+	name string
+	*manifest
+	id       string // of what arrives: only the same one continues it
+	path     []string
+	dirs     []*directory.Directory
+	key      []byte // of the annotation
+	versions string // the name of an index that is ordered by versions
+	arrival
+}
+
+// arrival is how far a stage has come. The annotation ("arrival") has it as the packed
+// tuple
+//
+//	(1, id, next block, offset of that block, directory, last key or null, pairs, bytes)
+type arrival struct {
+	block, offset int64
+	position
+	pairs, bytes int64
+}
+
+func (a *arrival) encode(id string) ([]byte, error) {
+	var last any
+	if a.last != nil {
+		last = a.last
+	}
+	return tuple.Tuple{int64(1), id, a.block, a.offset, int64(a.dir), last, a.pairs, a.bytes}.Pack()
+}
+
+func decodeArrival(value []byte) (id string, a arrival, err error) {
+	t, err := tuple.Unpack(value)
+	if err == nil && len(t) == 8 && t[0] == int64(1) {
+		var ok [6]bool
+		var dir int64
+		id, ok[0] = t[1].(string)
+		a.block, ok[1] = t[2].(int64)
+		a.offset, ok[2] = t[3].(int64)
+		dir, ok[3] = t[4].(int64)
+		a.last, _ = t[5].([]byte)
+		a.pairs, ok[4] = t[6].(int64)
+		a.bytes, ok[5] = t[7].(int64)
+		if a.dir = int(dir); !slices.Contains(ok[:], false) {
+			return id, a, nil
+		}
+	}
+	return "", arrival{}, fmt.Errorf("tenants: what is known of the unfinished copy or import is damaged: abandon it: %x", value)
+}
+
+// openRoot opens the directory of the tenant, and reads how far it has come.
+func (g *stage) openRoot(ctx context.Context, tx kv.Transaction) (err error) {
+	if len(g.parent) > 0 {
+		if _, err := g.layer.CreateOrOpen(ctx, tx, g.parent, g.expects(g.Set)...); err != nil {
+			return err
+		}
+	}
+	if err := g.mayChange(ctx, tx, g.name); err != nil {
+		return err
+	}
+	if there, err := g.layer.Exists(ctx, tx, g.Path(g.name)); there || err != nil {
+		return errors.Join(err, fmt.Errorf("%w: %s", ErrExists, pathText(g.Path(g.name))))
+	}
+	if g.path, err = g.work(ctx, tx, arrivingName, g.name); err != nil {
+		return err
+	}
+	d, err := g.layer.CreateOrOpen(ctx, tx, g.path, directory.As(g.manifest.dirs[0].layer))
+	if isLayerError(err) {
+		return ErrUnfinished
+	}
+	if err != nil {
+		return err
+	}
+	g.dirs = []*directory.Directory{d}
+	g.key = d.Annotation(tenancy.Owner).Sub("arrival").Bytes()
+	g.arrival, err = g.readArrival(ctx, tx, true)
+	return err
+}
+
+func isLayerError(err error) bool {
+	var layer *directory.LayerError
+	return errors.As(err, &layer)
+}
+
+// readArrival reads how far the stage has come. If it is not of what arrives here, the
+// error is [ErrUnfinished].
+func (g *stage) readArrival(ctx context.Context, tx kv.Transaction, mayStart bool) (arrival, error) {
+	value, err := tx.Get(g.key).Get(ctx)
+	if err != nil {
+		return arrival{}, err
+	}
+	if value == nil {
+		if !mayStart {
+			return arrival{}, fmt.Errorf("%w (it was finished or abandoned meanwhile)", ErrUnfinished)
+		}
+		return arrival{}, g.writeArrival(tx, arrival{})
+	}
+	id, a, err := decodeArrival(value)
+	if err == nil && id != g.id {
+		err = ErrUnfinished
+	}
+	return a, err
+}
+
+func (g *stage) writeArrival(tx kv.Transaction, a arrival) error {
+	value, err := a.encode(g.id)
+	if err == nil {
+		tx.Set(g.key, value)
+	}
+	return err
+}
+
+// openBatch opens some directories in that of the tenant.
+func (g *stage) openBatch(ctx context.Context, batch tree) error {
+	opened := len(g.dirs)
+	return g.transact(ctx, func(tx kv.Transaction) error {
+		g.dirs = g.dirs[:opened]
+		if _, err := g.readArrival(ctx, tx, false); err != nil {
+			return err
+		}
+		for _, b := range batch {
+			d, err := g.layer.CreateOrOpen(ctx, tx, slices.Concat(g.path, b.path), directory.As(b.layer))
+			if err != nil {
+				return err
+			}
+			g.dirs = append(g.dirs, d)
+		}
+		return nil
+	})
+}
+
+// add writes a block, which ends at next in the stream, unless an earlier attempt, or
+// another process, has written it.
+func (g *stage) add(ctx context.Context, b *block, next int64) error {
+	after := arrival{g.block + 1, next, position{b.dir, b.last()}, g.pairs + int64(len(b.pairs)), g.bytes + b.size()}
+	err := g.transact(ctx, func(tx kv.Transaction) error {
+		there, err := g.readArrival(ctx, tx, false)
+		if err != nil || there.block > g.block {
+			return err
+		}
+		if there.block < g.block {
+			return fmt.Errorf("%w (it was begun again meanwhile)", ErrUnfinished)
+		}
+		if err := g.checkVersion(ctx, tx, b); err != nil {
+			return err
+		}
+		if err := g.write(tx, b); err != nil {
+			return err
+		}
+		return g.writeArrival(tx, after)
+	})
+	if err == nil {
+		g.arrival = after
+	}
+	return err
+}
+
+// write writes the pairs below the prefix that the directory has here. No transaction
+// has moved or removed the directory, as long as the annotation is there.
+func (g *stage) write(tx kv.Transaction, b *block) error {
+	d := g.dirs[b.dir]
+	prefix, err := d.Prefix()
+	if err != nil {
+		return err
+	}
+	if err := d.Protect(tx); err != nil {
+		return err
+	}
+	for _, pair := range b.pairs {
+		tx.Set(slices.Concat(prefix, pair.Key), pair.Value)
+	}
+	return nil
+}
+
+// checkVersion refuses versions that this database has not reached.
+func (g *stage) checkVersion(ctx context.Context, tx kv.Transaction, b *block) error {
+	if g.versions == "" {
+		return nil
+	}
+	here, err := tx.GetReadVersion().Get(ctx)
+	if err == nil && b.version > here {
+		err = &VersionError{Index: g.versions, Stream: b.version, Version: here}
+	}
+	return err
+}
+
+// finish moves the tenant to its name: from then on programs see it, whole.
+func (g *stage) finish(ctx context.Context) error {
+	own := string(g.dirs[0].Reserve().Begin)
+	return g.transact(ctx, func(tx kv.Transaction) error {
+		if there, err := g.hasPrefix(ctx, tx, g.name, own); there || err != nil {
+			return err
+		}
+		there, err := g.readArrival(ctx, tx, false)
+		if err != nil {
+			return err
+		}
+		if there.block != g.block {
+			return fmt.Errorf("%w (it was begun again meanwhile)", ErrUnfinished)
+		}
+		tx.Clear(g.key)
+		_, err = g.layer.Move(ctx, tx, g.path, g.Path(g.name))
+		return existsError(err)
+	})
+}
+
+func (g *stage) progress() Progress {
+	return Progress{Blocks: g.block, Pairs: g.pairs, Bytes: g.bytes, Offset: g.offset}
+}
