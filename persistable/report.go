@@ -4,13 +4,17 @@ package persistable
 
 import "fmt"
 
-// Report is what Verify found.
+// Report is what Verify found, and what Repair did.
 type Report struct {
-	Records int      // that were read
-	Entries int      // of readable indexes that were read
-	Skipped []string // the indexes that are not readable
-	Faults  []Fault  // at most a thousand
-	More    bool     // there are more faults
+	Records  int      // that were read
+	Entries  int      // of readable indexes that were read
+	Skipped  []string // the indexes that are not readable
+	Faults   []Fault  // at most a thousand; with those that were repaired
+	More     bool     // there are more faults
+	Repaired int      // the number of faults that were repaired
+	// Next is a token if the call ended with an error: with it another call of
+	// [Store.VerifyWith] goes on where this one stopped.
+	Next string
 }
 
 // Fault is a record without its entry, an entry without its record, or bytes that

@@ -80,30 +80,3 @@ func (s source) buildProgress(ctx context.Context) (BuildProgress, error) {
 	p, err := build.ReadProgress(ctx, buildStore{&s})
 	return newBuildProgress(p), err
 }
-
-// verify compares every record with its entries, and every entry with its
-// record.
-func (s source) verify(ctx context.Context) (r Report, err error) {
-	ctx, o := s.begin(ctx, "Verify", byID)
-	defer o.finish(&err)
-	if err := s.mayBuild(); err != nil {
-		return Report{}, err
-	}
-	v := verifier{source: &s}
-	if err := v.verifyBatches(ctx, byID, v.verifyRecords); err != nil {
-		return v.report, err
-	}
-	for i := range s.record.Indexes {
-		if !s.record.Indexes[i].Kind.HasEntries() {
-			continue
-		}
-		v.index = i
-		if err := v.verifyBatches(ctx, i, v.verifyEntries); err != nil {
-			return v.report, err
-		}
-		if err := v.verifyRanks(ctx, i); err != nil {
-			return v.report, err
-		}
-	}
-	return v.report, nil
-}

@@ -233,9 +233,10 @@ func (s *Store[T, ID]) RemoveUnusedIndexes(ctx context.Context) error {
 // Verify compares every record with its entries in all readable indexes, and
 // every entry with its record. It changes nothing, runs beside readers and
 // writers, and takes as many transactions as it needs: an entry and its record
-// are compared within one. RebuildIndex repairs entries.
+// are compared within one. [Store.Repair] mends entries, [Store.VerifyWith] has
+// options.
 //
 //go:noinline
 func (s *Store[T, ID]) Verify(ctx context.Context) (Report, error) {
-	return sourceOf(s).verify(ctx)
+	return sourceOf(s).verify(ctx, VerifyOptions{})
 }

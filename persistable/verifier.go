@@ -12,27 +12,69 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 )
 
+// verifier compares records and entries, in steps: all records with their entries,
+// then the entries of each index with their records. Each step goes over keys in their
+// order, in batches, so its position says where another verifier may go on.
 type verifier struct {
 	*source
-	report Report
-	index  int // whose entries are being read
+	options VerifyOptions
+	report  Report
+	index   int // whose entries are being read; byID: the records
+	cursor  cursor
 }
 
-// verifyBatches runs a pass over the keys of an index, or of the records, in batches.
-func (v *verifier) verifyBatches(ctx context.Context, i int, pass func(context.Context, *transaction, *openStore, *query, *cursor) (Report, error)) error {
-	q := query{source: *v.source, plan: plan{Index: i, AsIs: true}}
-	c := cursor{}
+// verifyPart is what a batch has found.
+type verifyPart struct {
+	Report
+	repairs []repair
+}
+
+// addRepair notes a fault of an entry that may be repaired.
+func (p *verifyPart) addRepair(f Fault, r repair) {
+	p.addFault(f)
+	p.repairs = append(p.repairs, r)
+}
+
+// run takes all steps from the verifier's position on.
+func (v *verifier) run(ctx context.Context) error {
+	if v.index == byID {
+		if err := v.verifyBatches(ctx, v.verifyRecords); err != nil {
+			return err
+		}
+		v.startStep(0)
+	}
+	for ; v.index < len(v.record.Indexes); v.startStep(v.index + 1) {
+		if !v.record.Indexes[v.index].Kind.HasEntries() {
+			continue
+		}
+		if err := v.verifyBatches(ctx, v.verifyEntries); err != nil {
+			return err
+		}
+		if err := v.verifyRanks(ctx, v.index); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startStep begins at an index.
+func (v *verifier) startStep(i int) { v.index, v.cursor = i, cursor{} }
+
+// verifyBatches takes a step from the cursor on: each batch in one transaction that
+// reads, and, if faults are to be repaired, one that repairs what the batch has found.
+func (v *verifier) verifyBatches(ctx context.Context, pass func(context.Context, *transaction, *openStore, *query, *cursor) (verifyPart, error)) error {
+	q := query{source: *v.source, plan: plan{Index: v.index, AsIs: true}}
 	for done := false; !done; {
-		var part Report
+		var part verifyPart
 		var next cursor
 		err := v.place.db.readResumable(ctx, func(t *transaction) error {
-			part, next, done = Report{}, c, true
+			part, next, done = verifyPart{}, v.cursor, true
 			next.limit, next.done = v.place.db.options.BuildBatch, false
 			o, err := t.openStore(ctx, v.place)
 			if err != nil || o == nil {
 				return err
 			}
-			if i != byID && o.indexes[i].State != index.Readable {
+			if i := v.index; i != byID && o.indexes[i].State != index.Readable {
 				part.Skipped = []string{o.indexes[i].Name}
 				return nil
 			}
@@ -43,8 +85,11 @@ func (v *verifier) verifyBatches(ctx context.Context, i int, pass func(context.C
 		if err != nil {
 			return err
 		}
-		c = next
-		v.addPart(part)
+		if err := v.repairPart(ctx, &part); err != nil {
+			return err
+		}
+		v.cursor = next
+		v.addPart(part.Report)
 	}
 	return nil
 }
@@ -54,15 +99,20 @@ func (v *verifier) addPart(part Report) {
 	v.report.Entries += part.Entries
 	v.report.Skipped = append(v.report.Skipped, part.Skipped...)
 	v.report.More = v.report.More || part.More
+	v.report.Repaired += part.Repaired
 	for _, f := range part.Faults {
 		v.report.addFault(f)
+	}
+	if v.options.Progress != nil {
+		v.options.Progress(v.report)
 	}
 }
 
 // verifyRecords checks that each record has all its entries.
-func (v *verifier) verifyRecords(ctx context.Context, t *transaction, o *openStore, q *query, c *cursor) (Report, error) {
-	var part Report
+func (v *verifier) verifyRecords(ctx context.Context, t *transaction, o *openStore, q *query, c *cursor) (verifyPart, error) {
+	var part verifyPart
 	var checks []entryCheck
+	read := 0
 	for g, err := range q.recordGroups(ctx, t, o, q.plan, c) {
 		if err != nil {
 			return part, err
@@ -79,6 +129,10 @@ func (v *verifier) verifyRecords(ctx context.Context, t *transaction, o *openSto
 			continue
 		}
 		checks = appendChecks(checks, t.Reader, o.indexes, &set, g)
+		if read += g.Size() + 1; read > maxVerifyBytes {
+			c.done = true // this batch
+			break
+		}
 	}
 	for _, check := range checks {
 		value, err := check.value.Get(ctx)
@@ -86,15 +140,19 @@ func (v *verifier) verifyRecords(ctx context.Context, t *transaction, o *openSto
 			return part, err
 		}
 		if reason := check.faultReason(value); reason != "" {
-			part.addFault(Fault{Index: check.index, Key: check.key, ID: idText(check.record.ID), Reason: reason})
+			part.addRepair(Fault{Index: o.indexes[check.index].Name, Key: check.key, ID: idText(check.record.ID), Reason: reason},
+				repair{check.index, check.key, check.record.ID})
 		}
 	}
 	return part, nil
 }
 
+// maxVerifyBytes bounds the records that a batch holds in memory.
+const maxVerifyBytes = 2_000_000
+
 // entryCheck is the read of an entry that a record must have.
 type entryCheck struct {
-	index     string
+	index     int
 	key, want []byte
 	record    index.Record
 	value     kv.Future[[]byte]
@@ -109,7 +167,7 @@ func appendChecks(checks []entryCheck, reader kv.ReadTransaction, indexes []inde
 		for n := range set.Keys(i) {
 			key := slices.Clone(set.Key(i, n))
 			r := set.Record(i, ix, g.IndexRecord())
-			checks = append(checks, entryCheck{ix.Name, key, ix.AppendValue(nil, r), r, reader.Get(key)})
+			checks = append(checks, entryCheck{i, key, ix.AppendValue(nil, r), r, reader.Get(key)})
 		}
 	}
 	return checks
@@ -126,8 +184,8 @@ func (c *entryCheck) faultReason(value []byte) string {
 }
 
 // verifyEntries checks that each entry has a record that has it.
-func (v *verifier) verifyEntries(ctx context.Context, t *transaction, o *openStore, q *query, c *cursor) (Report, error) {
-	var part Report
+func (v *verifier) verifyEntries(ctx context.Context, t *transaction, o *openStore, q *query, c *cursor) (verifyPart, error) {
+	var part verifyPart
 	ix := &o.indexes[v.index]
 	r := q.keyRange(q.plan, scan.EntriesOf(ix), c)
 	pairs, err := t.Reader.GetRange(r.Bounds.Range(r.Prefix).Selectors(), r.Options).Slice(ctx)
@@ -141,7 +199,8 @@ func (v *verifier) verifyEntries(ctx context.Context, t *transaction, o *openSto
 		part.Entries++
 		e, err := splitEntry(ix, pair)
 		if err != nil {
-			part.addFault(Fault{Index: ix.Name, Key: slices.Clone(pair.Key), Reason: err.Error()})
+			key := slices.Clone(pair.Key)
+			part.addRepair(Fault{Index: ix.Name, Key: key, Reason: err.Error()}, repair{v.index, key, nil})
 			at[i] = -1
 			continue
 		}
@@ -161,10 +220,11 @@ func (v *verifier) verifyEntries(ctx context.Context, t *transaction, o *openSto
 }
 
 // verifyEntry checks that the fetched record has the entry's key.
-func (v *verifier) verifyEntry(ctx context.Context, o *openStore, part *Report, f *fetches, i int, key []byte) error {
+func (v *verifier) verifyEntry(ctx context.Context, o *openStore, part *verifyPart, f *fetches, i int, key []byte) error {
 	id := f.id(i)
 	fault := func(reason string) {
-		part.addFault(Fault{Index: o.indexes[v.index].Name, Key: slices.Clone(key), ID: idText(id), Reason: reason})
+		own := slices.Clone(key)
+		part.addRepair(Fault{Index: o.indexes[v.index].Name, Key: own, ID: idText(id), Reason: reason}, repair{v.index, own, slices.Clone(id)})
 	}
 	decoded, err := f.awaitRecord(ctx, i)
 	switch {

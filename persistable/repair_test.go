@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+var coveringSection = kindIndex{
+	index.Definition{Name: "Article_Section", Fields: []string{"Section"}, Cover: true, Signature: "string"},
+	func(e *index.Entries, a *Article) { e.End(index.AppendString(e.Begin(), a.Section)) },
+}
+
+// TestRepair damages entries in each way and at random: Verify finds each, Repair
+// mends them and nothing else.
+func TestRepair(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		random := seed.Rand(t)
+		db = openWith(t, db.Engine(), persistable.Options{BuildBatch: 7})
+		s := kindStore(db, 0, valueOfTags, uniqueSlug, coveringSection)
+		for i := range 40 {
+			check(t, s.Create(ctx, smallArticle(i)))
+		}
+		before := dump(t, db)
+		n := damage(t, random, db, before)
+		if r := must[persistable.Report](t)(s.Verify(ctx)); len(r.Faults) < n {
+			t.Errorf("Verify finds %d faults of %d damaged entries", len(r.Faults), n)
+		}
+		r := must[persistable.Report](t)(s.Repair(ctx))
+		if r.Repaired < n {
+			t.Errorf("%d of %d damaged entries are mended", r.Repaired, n)
+		}
+		sound(t, s.Verify)
+		if diff := gocmp.Diff(before, dump(t, db)); diff != "" {
+			t.Errorf("not as before the damage (-before +now):\n%s", diff)
+		}
+	})
+}
+
+// damage removes, changes and adds entries, and returns how many.
+func damage(t *testing.T, random *rand.Rand, db *persistable.DB, all map[string][]byte) (n int) {
+	var entries []string
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if strings.Contains(key, "\x02I\x00") {
+			entries = append(entries, key)
+		}
+	}
+	changes := map[string][]byte{}
+	for _, key := range entries {
+		switch random.IntN(8) {
+		case 0:
+			changes[key] = nil
+		case 1: // another record's value, or one that the index does not write
+			changes[key] = tuple.Tuple{fmt.Sprintf("%03d", random.IntN(60))}.MustPack()
+		case 2: // an entry of a record that does not have it, or does not exist
+			stray := key[:len(key)-1] + "~\x00"
+			changes[stray] = tuple.Tuple{"nobody"}.MustPack()
+		}
+	}
+	check(t, db.Engine().Transact(ctx, func(tx kv.Transaction) error {
+		for key, value := range changes {
+			if value == nil {
+				tx.Clear([]byte(key))
+			} else {
+				tx.Set([]byte(key), value)
+			}
+		}
+		return nil
+	}))
+	for key, value := range changes {
+		if string(all[key]) != string(value) || value == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// TestRepairBesideWriters lets writers change the records while Repair runs again and
+// again on an engine that makes every transaction run again: no write is undone.
+func TestRepairBesideWriters(t *testing.T) {
+	random := seed.Rand(t)
+	engine := faults.Hostile(enginetest.Open(t), faults.Options{Seed: random.Uint64(), MaxDelay: -1})
+	db := openWith(t, engine, persistable.Options{BuildBatch: 9})
+	s := kindStore(db, 0, valueOfTags, uniqueSlug, coveringSection)
+	for i := range 40 {
+		check(t, s.Create(ctx, smallArticle(i)))
+	}
+	var group sync.WaitGroup
+	for w := range 3 {
+		own := rand.New(rand.NewPCG(random.Uint64(), uint64(w)))
+		group.Go(func() { writeAtRandom(t, own, db, s, 25) })
+	}
+	for range 4 {
+		damage(t, random, db, dump(t, db))
+		must[persistable.Report](t)(s.Repair(ctx))
+	}
+	group.Wait()
+	must[persistable.Report](t)(s.Repair(ctx))
+	sound(t, s.Verify)
+}
+
+// TestVerifyIsResumed ends a verification after each batch: with its token the next call
+// goes on, and together they read everything once and find all faults.
+func TestVerifyIsResumed(t *testing.T) {
+	random := seed.Rand(t)
+	db := openWith(t, enginetest.Open(t), persistable.Options{BuildBatch: 6})
+	s := kindStore(db, 0, valueOfTags, uniqueSlug, coveringSection)
+	for i := range 40 {
+		check(t, s.Create(ctx, smallArticle(i)))
+	}
+	damage(t, random, db, dump(t, db))
+	whole := must[persistable.Report](t)(s.Verify(ctx))
+	var sum persistable.Report
+	for calls := 0; ; calls++ {
+		stop, cancel := context.WithCancelCause(ctx)
+		r, err := s.VerifyWith(stop, persistable.VerifyOptions{Token: sum.Next, Progress: func(persistable.Report) { cancel(errStopped) }})
+		sum.Records, sum.Entries, sum.Faults, sum.Next = sum.Records+r.Records, sum.Entries+r.Entries, append(sum.Faults, r.Faults...), r.Next
+		if err == nil {
+			if calls < 15 {
+				t.Errorf("it was never interrupted: %d calls", calls)
+			}
+			break
+		}
+		if !errors.Is(err, errStopped) || r.Next == "" {
+			t.Fatalf("call %d: %v, token %q", calls, err, r.Next)
+		}
+	}
+	if diff := gocmp.Diff(whole, sum); diff != "" {
+		t.Errorf("the parts are not the whole (-whole +parts):\n%s", diff)
+	}
+	if _, err := s.VerifyWith(ctx, persistable.VerifyOptions{Token: "x"}); !errors.Is(err, persistable.ErrBadToken) {
+		t.Errorf("a wrong token: %v", err)
+	}
+}
