@@ -7,9 +7,9 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 
-// Version2 is named by generated code of the second version. A program whose
+// Version3 is named by generated code of the third version. A program whose
 // generated code and run-time do not fit does not compile.
-const Version2 = 2
+const Version3 = 3
 
 type (
 	// Schema is what the run-time knows of a type.

@@ -56,34 +56,11 @@ func explainRecord(out *bytes.Buffer, p *model.Package, r *model.Record) {
 
 // costs lists the methods of a store with what they cost.
 func costs(r *model.Record) []methodCost {
-	create, change, remove, unique := newCount(1), newCount(1), newCount(1), newCount(1)
-	rounds := "1"
-	for _, d := range r.Indexes {
-		writes := writesOf[d.Kind]
-		create.add(d, writes.create)
-		change.add(d, writes.change)
-		remove.add(d, writes.remove)
-		if d.Unique {
-			unique.add(d, 1)
-		}
-		if d.Kind == model.Rank {
-			rounds = "2"
-		}
-	}
-	keys := "the record's key"
-	if unique.String() != "1" {
-		keys += " and its unique keys"
-	}
-	list := []methodCost{
-		{"Create", rounds, unique.String(), "0", create.String(), keys},
-		{"CreateWithID", rounds, unique.String(), "0", create.String(), keys},
-		{"Save", rounds, unique.String(), "0", "1 to " + change.String(), keys},
-		{"Delete", rounds, "1", "0", remove.String(), "the record's key"},
-		{"Get", "1", "1", "0", "0", "the record's key"},
-		{"GetMany", "1", "n", "0", "0", "the records' keys"},
-		{"Exists", "1", "1", "0", "0", "the record's key"},
-		{"Scan", "1", "0", r.Scatter.Ranges(), "0", "the range of IDs"},
-	}
+	list := append(newRecordWrites(r).methods(),
+		methodCost{"Get", "1", "1", "0", "0", "the record's key"},
+		methodCost{"GetMany", "1", "n", "0", "0", "the records' keys"},
+		methodCost{"Exists", "1", "1", "0", "0", "the record's key"},
+		methodCost{"Scan", "1", "0", r.Scatter.Ranges(), "0", "the range of IDs"})
 	for _, d := range r.Indexes {
 		for _, m := range model.QueryMethods(d) {
 			list = append(list, costOf(d, m))

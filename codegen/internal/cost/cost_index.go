@@ -16,11 +16,12 @@ type entryWrites struct {
 
 // writesOf says so of each kind. To add to a number and to remove it where it became zero
 // are two writes. Five levels of a rank have a count for an element, and one the element.
+// A write reads the element's neighbours on these levels, and the element itself.
 var writesOf = map[model.IndexKind]entryWrites{
 	model.Value:   {1, 1, 2},
 	model.Count:   {1, 2, 3},
 	model.Sum:     {2, 2, 4},
-	model.Rank:    {6, 6, 12},
+	model.Rank:    {6, 11, 17},
 	model.Version: {2, 3, 3},
 }
 
@@ -69,6 +70,7 @@ func remarks(packages []*model.Package) string {
 		for _, r := range p.Records {
 			for _, d := range r.Indexes {
 				seen["where"] = seen["where"] || d.Where != nil
+				seen["number"] = seen["number"] || d.Kind == model.Count || d.Kind == model.Sum
 				seen[string(d.Kind)] = true
 			}
 		}
@@ -76,8 +78,7 @@ func remarks(packages []*model.Package) string {
 	var b strings.Builder
 	for _, one := range []struct{ kind, text string }{
 		{"where", "A record that does not fulfil the condition of an index writes nothing there.\n"},
-		{string(model.Count), "Counts are written without being read, so writes of one group do not conflict.\n"},
-		{string(model.Sum), "Sums are written without being read, so writes of one group do not conflict.\n"},
+		{"number", "Counts and sums are written without being read, so writes of one group do not conflict.\n"},
 		{string(model.Rank), "A rank adds a round to a write that changes it. One value in sixteen writes more keys.\n"},
 	} {
 		if seen[one.kind] {
