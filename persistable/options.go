@@ -5,6 +5,7 @@ package persistable
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/persistable/trace"
@@ -36,6 +37,9 @@ type Options struct {
 	// told of all conflicts, also without it. The engine then reports the keys of each
 	// conflict, which costs a little of each commit.
 	ExplainConflicts bool
+	// WatchPoll is how often Store.Watch reads a record that it cannot watch. The
+	// default value is a second.
+	WatchPoll time.Duration
 	// IDs say where the ids of new records come from. The default value leases
 	// machine ids from the database.
 	IDs IDOptions
@@ -48,6 +52,9 @@ func (o Options) Validate() error {
 		if n < 0 {
 			faults = append(faults, fmt.Errorf("persistable: Options.%s is %d, must not be negative", name, n))
 		}
+	}
+	if o.WatchPoll < 0 {
+		faults = append(faults, fmt.Errorf("persistable: Options.WatchPoll is %v, must not be negative", o.WatchPoll))
 	}
 	return errors.Join(append(faults, o.IDs.validate())...)
 }
@@ -65,6 +72,9 @@ func (o Options) withDefaults() Options {
 	o.PageSize = orDefault(o.PageSize, 100)
 	o.BuildBatch = orDefault(o.BuildBatch, 500)
 	o.CacheSize = orDefault(o.CacheSize, 10_000)
+	if o.WatchPoll == 0 {
+		o.WatchPoll = time.Second
+	}
 	return o
 }
 

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/format"
+	"github.com/kazahana-db/kazahana/persistable/internal/scan"
+)
+
+// watcher follows the record with a packed id.
+type watcher struct {
+	source  *source
+	id      []byte
+	began   bool
+	last    []byte // token and bytes of the record that was seen last; nil: none was there
+	watches []kv.Future[struct{}]
+}
+
+// recheck is how often, in poll intervals, a watcher looks although its watches are
+// armed: a directory that was moved fires none.
+const recheck = 30
+
+// look reads the record, arms watches on its keys at the version that it reads, and
+// reports whether the record is another one than before.
+func (w *watcher) look(ctx context.Context) (v any, changed bool, err error) {
+	v, err = w.readAndWatch(ctx, true)
+	if kv.CodeOf(err) == kv.CodeTooManyWatches {
+		v, err = w.readAndWatch(ctx, false)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	return v, v != w, nil
+}
+
+// readAndWatch returns the record, nil if there is none, or w itself if the record is
+// the one that was seen last.
+func (w *watcher) readAndWatch(ctx context.Context, arm bool) (v any, err error) {
+	writer, err := w.source.place.db.engine.Begin()
+	if err != nil {
+		return nil, err
+	}
+	var now []byte
+	err = kv.Retry(ctx, writer, func(kv.Attempt) (err error) {
+		w.cancel()
+		t := &transaction{db: w.source.place.db, Transaction: scan.Transaction{Reader: writer.Snapshot()}}
+		v, now, err = w.read(ctx, t, writer, arm)
+		return err
+	})
+	if err != nil {
+		w.cancel()
+		return nil, err
+	}
+	if w.began && (now == nil) == (w.last == nil) && bytes.Equal(now, w.last) {
+		return w, nil
+	}
+	w.began, w.last = true, now
+	return v, nil
+}
+
+// read reads the record, with its token and bytes, and arms the watches.
+func (w *watcher) read(ctx context.Context, t *transaction, tx kv.Transaction, arm bool) (v any, now []byte, err error) {
+	o, err := t.openStore(ctx, w.source.place)
+	if err != nil || o == nil {
+		return nil, nil, err
+	}
+	key, r := o.records.Append(nil, w.id), w.source.record
+	value, err := t.Reader.Get(key).Get(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	var s format.Record
+	if value != nil {
+		if s, err = r.readWhole(ctx, t.Reader, w.id, key, value); err != nil {
+			return nil, nil, err
+		}
+		if v, err = r.decodeRecord(s, w.id, key); err != nil {
+			return nil, nil, err
+		}
+		now = append(slices.Clone(s.Token[:]), s.Payload...)
+	}
+	for i := 0; arm && i <= s.Chunks; i++ {
+		watched := key
+		if i > 0 {
+			watched = format.AppendChunk(slices.Clone(key), i)
+		}
+		w.watches = append(w.watches, tx.Watch(watched))
+	}
+	return v, now, nil
+}
+
+// wait waits until a watch fires, or for the time after which the watcher looks again
+// anyway. It returns the context's error, and that of a closed engine.
+func (w *watcher) wait(ctx context.Context) error {
+	poll := w.source.place.db.options.WatchPoll
+	if len(w.watches) == 0 {
+		return sleep(ctx, nil, poll)
+	}
+	fired := make(chan struct{}, 1)
+	stop := make(chan struct{})
+	defer close(stop)
+	for _, f := range w.watches {
+		go notify(f.Done(), fired, stop)
+	}
+	if err := sleep(ctx, fired, recheck*poll); err != nil {
+		return err
+	}
+	failed := w.failure()
+	if failed == nil || errors.Is(failed, kv.ErrClosed) {
+		return failed
+	}
+	return sleep(ctx, nil, poll) // too many watches, for example: look without haste
+}
+
+// failure returns the error of the first watch that has failed.
+func (w *watcher) failure() error {
+	for _, f := range w.watches {
+		if f.Ready() {
+			if _, err := f.Get(context.Background()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// cancel makes room for other watches.
+func (w *watcher) cancel() {
+	for _, f := range w.watches {
+		f.Cancel()
+	}
+	w.watches = nil
+}
+
+// notify tells fired when done is closed, unless stop is closed first.
+func notify(done <-chan struct{}, fired chan<- struct{}, stop <-chan struct{}) {
+	select {
+	case <-done:
+		select {
+		case fired <- struct{}{}:
+		default:
+		}
+	case <-stop:
+	}
+}
+
+// sleep waits for wake or for the duration. It returns the cause if ctx ends first.
+func sleep(ctx context.Context, wake <-chan struct{}, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-wake:
+	case <-timer.C:
+	}
+	return nil
+}
