@@ -19,6 +19,12 @@
 //	err = claims.Check(ctx, indexes, &set, &stored, id)
 //	buf, err = index.Maintain(ctx, tx, indexes, &stored, &set, was, is, buf)
 //
+// A [Kind] other than that of values keeps no entry for each record, but one for each
+// group: [Count] and [Sum] are changed by atomic operations that read nothing. A
+// partial index has entries of the records that fulfil a condition, which the code that
+// calls Begin has checked. [Descend] turns the order of a field round. [Set.EndCover]
+// gives entries copies of chosen fields.
+//
 // [Shards] scatters keys whose ids or values grow with time over several ranges.
 //
 // [Bounds] is a range of an index's keys. [Fill] writes the entries of records that

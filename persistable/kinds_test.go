@@ -283,6 +283,15 @@ func TestDescendingValuesAreShown(t *testing.T) {
 	}
 }
 
+// TestFindLeavesOutOtherKinds: a partial index has not all records, and a count has no
+// entry a record, so neither serves conditions on its fields.
+func TestFindLeavesOutOtherKinds(t *testing.T) {
+	s := SaleStoreOf(open(t, enginetest.Open(t)))
+	wantAs[*persistable.NoIndexError](t, second(s.Find(SaleFields.Editor.Equal(ptr("a")))))
+	counts := salesWith(open(t, enginetest.Open(t)), 1)
+	wantAs[*persistable.NoIndexError](t, second(counts.Find(SaleFields.Status.Equal(Paid), SaleFields.Country.Equal("a"))))
+}
+
 // TestCopiesTooLarge: fields that do not fit into an entry are refused, clearly.
 func TestCopiesTooLarge(t *testing.T) {
 	only := salesWith(open(t, enginetest.Open(t)), 8)
