@@ -118,6 +118,39 @@ func TestOlderProgramKeepsUniqueValues(t *testing.T) {
 	})
 }
 
+// A unique index on a field that an older program has and one that it does not have: a
+// change of the first makes a new key with what is kept of the second.
+func TestOlderProgramChecksValuesThatItKeeps(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		schema := articleSchemaWith(articleIndex{Definition: index.Definition{
+			Name: "Article_Section_ISBN", Fields: []string{"Section", "ISBN"}, Unique: true, Sparse: []string{"ISBN"}, Signature: "string,*string",
+		}})
+		schema.Entries = func(_ int, e *index.Entries, v any) {
+			if a := v.(*Article); a.ISBN != nil {
+				e.End(index.AppendString(index.AppendString(e.Begin(), a.Section), *a.ISBN))
+			}
+		}
+		newer, old := articlesOf(db, schema), olderVersion(db)
+		a := NewArticle(Article{Section: "a", Slug: "1", ISBN: ptr("1"), Published: day0})
+		b := NewArticle(Article{Section: "b", Slug: "2", ISBN: ptr("1"), Published: day0})
+		check(t, newer.Create(ctx, a))
+		check(t, newer.Create(ctx, b))
+		moved := &Article{ID: b.ID, Section: "a", Slug: "2", Published: day0}
+		for name, err := range map[string]error{
+			"Save":   old.Save(ctx, moved),
+			"Update": old.Update(ctx, b.ID, func(v *Article) error { v.Section = "a"; return nil }),
+		} {
+			e := wantAs[*persistable.UniqueError](t, err)
+			if e.Index != "Article_Section_ISBN" || e.Owner != a.ID {
+				t.Errorf("%s: %+v", name, e)
+			}
+		}
+		moved.Section = "c"
+		check(t, old.Save(ctx, moved))
+		sound(t, newer.Verify)
+	})
+}
+
 // byISBN asks the schema's first index.
 func byISBN(s *ArticleStore, number string) (*Article, error) {
 	return persistimpl.Unique(ctx, &s.Store, 0, index.AppendString(nil, number))

@@ -36,6 +36,7 @@ func TestEntries(t *testing.T) {
 		{"Order_Later", "Later:int", nil, "(0)"},
 		{"Order_Later", "Later:*int", nil, "(nil)"},
 		{"Order_Level", "Level:string", record{}.text(16, "high"), `("high")`}, // of programs from before it was a text
+		{"Order_Key", "Key:uuid", nil, "(00000000-0000-0000-0000-000000000000)"},
 		{"Order_count_Status", "Status:int:kind=count", record{}.int(2, 3), "(3)"},
 		{"Order_count", "::kind=count", nil, "()"},
 		{"Order_sum_Total_Status", "Status:int,int:kind=sum:of=Total", record{}.int(3, -5), "(0)+-5"},

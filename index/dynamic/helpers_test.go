@@ -38,6 +38,7 @@ const order = `type Order
 	field 19 Blob *bytes
 	field 20 Big uint64
 	field 21 Other []uint32
+	field 22 Key bytes[16]
 message Address
 	field 1 City string
 	field 2 Zip *string was string
