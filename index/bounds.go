@@ -31,6 +31,10 @@ func (b Bounds) Equal(values []byte) Bounds {
 	return Bounds{equal: slices.Concat(b.equal, values)}
 }
 
+// EqualValues returns the packed values of Equal, with which all keys within the bounds
+// begin. They must not be changed.
+func (b Bounds) EqualValues() []byte { return b.equal }
+
 // From narrows the bounds to values of the next field not below v.
 func (b Bounds) From(v []byte) Bounds { return b.raiseBegin(slices.Concat(b.equal, v)) }
 
@@ -69,6 +73,9 @@ func (b Bounds) Resume(key []byte, reverse bool) Bounds {
 	}
 	return b.raiseBegin(kv.Successor(key))
 }
+
+// StartAt narrows the bounds to keys not below key, which is relative to the prefix.
+func (b Bounds) StartAt(key []byte) Bounds { return b.raiseBegin(slices.Clone(key)) }
 
 // Range returns the keys of an index with the prefix. It is empty, never
 // inverted, where nothing can be within the bounds.

@@ -145,6 +145,26 @@ var articleSchema = persistimpl.Schema{
 			e.End(index.AppendTime(e.Begin(), v.Published))
 		}
 	},
+	Values: func(field string, b []byte, record any) []byte {
+		v := record.(*Article)
+		switch field {
+		case "Section":
+			b = index.AppendString(b, v.Section)
+		case "Slug":
+			b = index.AppendString(b, v.Slug)
+		case "ISBN":
+			b = index.AppendNullable(b, v.ISBN, index.AppendString[string])
+		case "Editor":
+			b = index.AppendNullable(b, v.Editor, index.AppendString[string])
+		case "Tags":
+			for i := range v.Tags {
+				b = index.AppendString(b, v.Tags[i])
+			}
+		case "Published":
+			b = index.AppendTime(b, v.Published)
+		}
+		return b
+	},
 }
 
 var articleKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8}}

@@ -14,6 +14,7 @@ type cursor struct {
 	done     bool   // the limit is reached
 	position []byte // the last key without prefix and shard; nil at the start
 	plan     int    // the plan of position, counted from 1; 0 at the start
+	keys     int    // how many keys a plan that drops some has read
 }
 
 // moveBehind moves the cursor behind a key.

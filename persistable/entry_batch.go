@@ -29,35 +29,44 @@ func (b *entryBatch) awaitAll(ctx context.Context) ([]any, error) {
 // its record; the other records are read in parallel.
 type entryBatch struct {
 	fetches
-	ix      *index.Index
-	entries []entry
+	entries  []entry
+	mayBeOld bool // the transaction has written since the entries were read: their records may be gone
 }
 
 type entry struct {
+	ix      *index.Index
 	key, id []byte
 	covered []byte // the value under the record's key; empty if it must be fetched
 	fields  []byte // the copies of chosen fields
 	fetch   int    // index into fetches
 }
 
-// startFetches starts the reads of all records that the entries do not hold.
-func (b *entryBatch) startFetches(pairs []kv.KeyValue) error {
-	b.entries = make([]entry, len(pairs))
+// startFetches adds entries of one index and starts the reads.
+func (b *entryBatch) startFetches(ix *index.Index, pairs []kv.KeyValue) error {
+	b.entries = make([]entry, 0, len(pairs))
 	for i, pair := range pairs {
-		e, err := splitEntry(b.ix, pair)
-		if err != nil {
-			return b.record.indexError(err)
+		if err := b.addEntry(ix, pair, len(pairs)-i); err != nil {
+			return err
 		}
-		if len(e.covered) == 0 {
-			if b.keys == nil {
-				b.reserve(len(pairs)-i, len(e.id))
-			}
-			e.fetch = len(b.keys)
-			b.add(e.id)
-		}
-		b.entries[i] = e
 	}
 	b.start()
+	return nil
+}
+
+// addEntry adds an entry, of which so many are still to come.
+func (b *entryBatch) addEntry(ix *index.Index, pair kv.KeyValue, left int) error {
+	e, err := splitEntry(ix, pair)
+	if err != nil {
+		return b.record.indexError(err)
+	}
+	if len(e.covered) == 0 {
+		if b.keys == nil {
+			b.reserve(left, len(e.id))
+		}
+		e.fetch = len(b.keys)
+		b.add(e.id)
+	}
+	b.entries = append(b.entries, e)
 	return nil
 }
 
@@ -72,7 +81,7 @@ func splitEntry(ix *index.Index, pair kv.KeyValue) (entry, error) {
 
 // splitCopy takes an index entry apart, whatever it copies.
 func splitCopy(ix *index.Index, pair kv.KeyValue) (e entry, err error) {
-	e = entry{key: pair.Key, covered: pair.Value}
+	e = entry{ix: ix, key: pair.Key, covered: pair.Value}
 	if ix.Unique {
 		e.id, e.covered, err = index.SplitUnique(ix.Definition, pair.Key, pair.Value)
 		return e, err
@@ -90,8 +99,8 @@ func (b *entryBatch) awaitEntry(ctx context.Context, i int) (any, error) {
 		return b.record.readValue(ctx, b.reader, e.id, b.records.Append(nil, e.id), e.covered)
 	}
 	v, err := b.fetches.awaitRecord(ctx, e.fetch)
-	if err == nil && v == nil {
-		err = b.record.danglingEntry(b.ix, e.key, e.id)
+	if err == nil && v == nil && !b.mayBeOld {
+		err = b.record.danglingEntry(e.ix, e.key, e.id)
 	}
 	return v, err
 }

@@ -149,13 +149,13 @@ func (e *RecordError) Error() string {
 func (e *RecordError) Unwrap() error { return e.Err }
 
 // NoIndexError says that no index of the type serves the conditions given to
-// Find or FindOne: equality on the first fields of an index, and at most one
-// range, on the field behind them.
+// Find or FindOne: at least one condition on the first field of an index.
 type NoIndexError struct {
 	Type    string
 	Fields  []string   // the fields of the conditions
 	Indexes [][]string // the fields of each index of the type
 	Reason  string     // empty, or why no index of any fields could serve the conditions
+	Tag     string     // the marker of an index that serves them, to be pasted into the struct; empty if there is none
 }
 
 // Error implements error.
@@ -171,8 +171,8 @@ func (e *NoIndexError) Error() string {
 	if reason == "" {
 		reason = "no index begins with"
 	}
-	return fmt.Sprintf("persistable: %s: %s (%s): it has %s; add an index tag and run go generate",
-		e.Type, reason, strings.Join(e.Fields, ","), strings.Join(have, ", "))
+	return fmt.Sprintf("persistable: %s: %s (%s): it has %s; add an index tag, such as %s, and run go generate, or read all records by AllowScan",
+		e.Type, reason, strings.Join(e.Fields, ","), strings.Join(have, ", "), e.Tag)
 }
 
 // IndexStateError says that an index may not be queried yet in this store.

@@ -128,7 +128,7 @@ func ExampleStore_FindOne() {
 	fmt.Println(err)
 	// Output:
 	// 42 <nil>
-	// persistable: Order: no index begins with (CreatedAt): it has (Number), (Status), (Status,CreatedAt); add an index tag and run go generate
+	// persistable: Order: no index begins with (CreatedAt): it has (Number), (Status), (Status,CreatedAt); add an index tag, such as _ persistable.Index `persist:"CreatedAt"`, and run go generate, or read all records by AllowScan
 }
 
 func ExampleDB_RemoveDirectory() {

@@ -4,11 +4,8 @@ package persistable
 
 import "github.com/kazahana-db/kazahana/persistable/internal/erased"
 
-// Condition is a condition on one field of T, a pointer to an annotated struct.
-type Condition[T any] erased.Condition
-
-// Field is an indexed field of T with values of type F: what conditions are
-// made of. Generated code has a variable with one for each.
+// Field is a field of T with values of type F: what conditions are made of.
+// Generated code has a variable with one for each.
 type Field[T, F any] erased.Field[F]
 
 // Equal is the condition that the field is v. A field that is a slice must have
@@ -45,4 +42,12 @@ func (f *Field[T, F]) To(v F) Condition[T] {
 //go:noinline
 func (f *Field[T, F]) Before(v F) Condition[T] {
 	return Condition[T]((*erased.Field[F])(f).Where(erased.Before, v))
+}
+
+// In is the condition that the field is one of some values, at most 256. A field that
+// is a slice must have one of them as an element.
+//
+//go:noinline
+func (f *Field[T, F]) In(values ...F) Condition[T] {
+	return Condition[T]((*erased.Field[F])(f).In(values))
 }

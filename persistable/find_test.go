@@ -31,6 +31,18 @@ func TestFind(t *testing.T) {
 			"compound with range":  {conditions{f.CreatedAt.From(day1), f.Status.Equal(Paid)}, "04 07"},
 			"range on first field": {conditions{f.Status.After(Pending)}, "01 04 07 02 05 08"},
 			"nothing":              {conditions{f.Number.Equal("none")}, ""},
+			"two ranges":           {conditions{f.Status.From(Paid), f.CreatedAt.From(day1)}, "04 07 05 08"},
+			"filter":               {conditions{f.Status.Equal(Paid), f.Amount.After(1)}, "04 07"},
+			"unique and filter":    {conditions{f.Number.Equal("04"), f.Status.Equal(Pending)}, ""},
+			"range and equality":   {conditions{f.Number.From("03"), f.Number.Equal("04")}, "04"},
+			"contradiction":        {conditions{f.Status.Equal(Paid), f.Status.Equal(Shipped)}, ""},
+			"in":                   {conditions{f.Status.In(Shipped, Pending)}, "00 02 03 05 06 08"},
+			"in, unique":           {conditions{f.Number.In("07", "none", "01", "07")}, "01 07"},
+			"in, then a range":     {conditions{f.Status.In(Shipped, Paid), f.CreatedAt.From(day1)}, "04 05 07 08"},
+			"in, before the range": {conditions{f.CreatedAt.Before(day1), f.Status.In(Shipped, Paid)}, "01 02"},
+			"or":                   {conditions{persistable.Or(f.Number.Equal("08"), f.Status.Equal(Paid))}, "08 01 04 07"},
+			"or, one in both":      {conditions{persistable.Or(f.Status.Equal(Paid), f.Number.Equal("04"))}, "01 04 07"},
+			"or of ands":           {conditions{persistable.Or(persistable.And(f.Status.Equal(Paid), f.Amount.To(1)), f.Number.From("08"))}, "01 08"},
 		}
 		for name, c := range cases {
 			t.Run(name, func(t *testing.T) {
@@ -56,10 +68,8 @@ func TestFindSaysThatNoIndexFits(t *testing.T) {
 	f, a := OrderFields, ArticleFields
 	for name, err := range map[string]error{
 		"not the first field":  second(orders.Find(f.CreatedAt.Equal(day0))),
-		"two ranges":           second(orders.Find(f.Status.From(Paid), f.CreatedAt.From(day0))),
-		"range and equality":   second(orders.Find(f.Number.From("1"), f.Number.Equal("2"))),
-		"twice":                second(orders.Find(f.Status.Equal(Paid), f.Status.Equal(Shipped))),
-		"fields of two":        second(orders.Find(f.Number.Equal("1"), f.Status.Equal(Paid))),
+		"no index":             second(orders.Find(f.Amount.From(1), f.TenantID.Equal("t"))),
+		"an alternative":       second(orders.Find(persistable.Or(f.Status.Equal(Paid), f.Amount.Equal(1)))),
 		"null in a unique one": second(articles.Find(a.ISBN.Equal(nil))),
 	} {
 		e := wantAs[*persistable.NoIndexError](t, err)
@@ -67,10 +77,14 @@ func TestFindSaysThatNoIndexFits(t *testing.T) {
 			t.Errorf("%s: %v", name, e)
 		}
 	}
+	missing := wantAs[*persistable.NoIndexError](t, second(orders.Find(f.Amount.From(1), f.CreatedAt.From(day0), f.TenantID.Equal("t"))))
+	if want := "_ persistable.Index `persist:\"TenantID,Amount\"`"; missing.Tag != want || !strings.Contains(missing.Error(), want) {
+		t.Errorf("the tag is %s, want %s, in %v", missing.Tag, want, missing)
+	}
 	if e := wantAs[*persistable.NoIndexError](t, second(orders.Find())); !strings.Contains(e.Error(), "by Scan") {
 		t.Errorf("no condition: %v", e)
 	}
-	want := &persistable.NoIndexError{Type: "Order", Fields: []string{"CreatedAt"}, Indexes: [][]string{{"Number"}, {"Status"}, {"Status", "CreatedAt"}}}
+	want := &persistable.NoIndexError{Type: "Order", Fields: []string{"CreatedAt"}, Indexes: [][]string{{"Number"}, {"Status"}, {"Status", "CreatedAt"}}, Tag: "_ persistable.Index `persist:\"CreatedAt\"`"}
 	got := wantAs[*persistable.NoIndexError](t, second(orders.Find(f.CreatedAt.Equal(day0))))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -106,12 +106,23 @@ func getMany[T, ID any](ctx context.Context, store *erased.Store[ID], ids []ID) 
 }
 
 func find[T any](s source, conditions []Condition[T]) (*Query[T], error) {
-	clauses := make([]erased.Clause, len(conditions))
-	for i, c := range conditions {
-		clauses[i] = erased.Condition(c).Clause()
-	}
-	q, err := s.find(clauses)
+	q, err := s.find(untypedConditions(conditions))
 	return (*Query[T])(q), err
+}
+
+func untypedConditions[T any](conditions []Condition[T]) []erased.Condition {
+	all := make([]erased.Condition, len(conditions))
+	for i, c := range conditions {
+		all[i] = erased.Condition(c)
+	}
+	return all
+}
+
+// allowingScan returns the store whose Find may read all records.
+func allowingScan[ID any](s *erased.Store[ID]) *erased.Store[ID] {
+	next := *s
+	next.Source().AllowScan = true
+	return &next
 }
 
 func findOne[T any](ctx context.Context, s source, conditions []Condition[T]) (T, error) {

@@ -63,10 +63,14 @@ var OrderFields = struct {
 	Number    persistable.Field[*Order, string]
 	Status    persistable.Field[*Order, OrderStatus]
 	CreatedAt persistable.Field[*Order, time.Time]
+	TenantID  persistable.Field[*Order, string]
+	Amount    persistable.Field[*Order, int64]
 }{
 	Number:    persistimpl.Field[*Order]("Number", index.AppendString[string]),
 	Status:    persistimpl.Field[*Order]("Status", index.AppendInt[OrderStatus]),
 	CreatedAt: persistimpl.Field[*Order]("CreatedAt", index.AppendTime),
+	TenantID:  persistimpl.Field[*Order]("TenantID", index.AppendString[string]),
+	Amount:    persistimpl.Field[*Order]("Amount", index.AppendInt[int64]),
 }
 
 var orderSchema = persistimpl.Schema{
@@ -120,6 +124,22 @@ var orderSchema = persistimpl.Schema{
 			k = index.AppendTime(k, v.CreatedAt)
 			e.End(k)
 		}
+	},
+	Values: func(field string, b []byte, record any) []byte {
+		v := record.(*Order)
+		switch field {
+		case "TenantID":
+			b = index.AppendString(b, v.TenantID)
+		case "Number":
+			b = index.AppendString(b, v.Number)
+		case "Status":
+			b = index.AppendInt(b, v.Status)
+		case "CreatedAt":
+			b = index.AppendTime(b, v.CreatedAt)
+		case "Amount":
+			b = index.AppendInt(b, v.Amount)
+		}
+		return b
 	},
 }
 

@@ -45,6 +45,17 @@ func (q *Query[T]) Reverse() *Query[T] { return (*Query[T])((*erased.Query)(q).R
 //go:noinline
 func (q *Query[T]) Limit(n int) *Query[T] { return (*Query[T])((*erased.Query)(q).Limit(n)) }
 
+// FilterLimit lets the query read at most n keys if it leaves records out in memory,
+// for conditions that its index does not serve; 0 is no limit. Without it, the limit is
+// [DefaultFilterLimit]. A query that would read more stops with a
+// *[FilterLimitError]. Keys that are read without leaving records out do not count; each
+// page counts anew.
+//
+//go:noinline
+func (q *Query[T]) FilterLimit(n int) *Query[T] {
+	return (*Query[T])((*erased.Query)(q).FilterLimit(n))
+}
+
 // All yields the records. After an error it stops.
 //
 //go:noinline

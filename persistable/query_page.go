@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 	"github.com/kazahana-db/kazahana/persistable/internal/pagetoken"
 )
 
@@ -80,12 +81,40 @@ func (q *query) tokenScope() (b []byte) {
 	b = pagetoken.AppendFramed(b, []byte(q.record.Type))
 	b = append(b, boolByte(q.reverse))
 	for _, p := range append([]plan{q.plan}, q.others...) {
-		name := ""
-		if p.Index != byID {
-			d := &q.record.Indexes[p.Index]
-			name = d.KeyName() + ":" + d.Layout()
+		b = q.appendPlan(b, &p)
+	}
+	return b
+}
+
+// appendPlan appends what a token is bound to of a plan.
+func (q *query) appendPlan(b []byte, p *plan) []byte {
+	if p.Union != nil {
+		b = append(b, 'U', boolByte(p.Union.Merged))
+		for i := range p.Union.Lanes {
+			b = q.appendPlan(b, &p.Union.Lanes[i])
 		}
-		b = p.Bounds.AppendBytes(pagetoken.AppendFramed(b, []byte(name)))
+		return appendConditions(b, p.Union.Alternatives)
+	}
+	name := ""
+	if p.Index != byID {
+		d := &q.record.Indexes[p.Index]
+		name = d.KeyName() + ":" + d.Layout()
+	}
+	b = p.Bounds.AppendBytes(pagetoken.AppendFramed(b, []byte(name)))
+	if p.Both != nil {
+		b = q.appendPlan(append(b, 'B'), p.Both)
+	}
+	return appendConditions(b, p.Filter)
+}
+
+// appendConditions appends what a token is bound to of a filter.
+func appendConditions(b []byte, alternatives []erased.Conjunction) []byte {
+	for _, clauses := range alternatives {
+		b = append(b, 'A')
+		for _, c := range clauses {
+			b = pagetoken.AppendFramed(append(b, 'C', byte(c.Comparison)), []byte(c.Field))
+			b = pagetoken.AppendFramed(b, c.Value)
+		}
 	}
 	return b
 }

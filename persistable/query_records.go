@@ -14,6 +14,10 @@ import (
 
 // scanRecords yields the records in the order of their ids.
 func (q *query) scanRecords(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor, yield func(any, error) bool) {
+	if p.Filter != nil {
+		q.filterRecords(ctx, t, o, p, c, yield)
+		return
+	}
 	for g, err := range q.recordGroups(ctx, t, o, p, c) {
 		if err != nil {
 			yield(nil, err)
@@ -21,6 +25,26 @@ func (q *query) scanRecords(ctx context.Context, t *transaction, o *openStore, p
 		}
 		v, err := q.decodeGroup(g)
 		if !yield(v, err) || err != nil || c.done {
+			return
+		}
+	}
+}
+
+// filterRecords is scanRecords for a plan that drops some.
+func (q *query) filterRecords(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor, yield func(any, error) bool) {
+	f := q.newFilter(&p)
+	all := *c // goes on until the query has enough
+	all.limit = 0
+	for g, err := range q.recordGroups(ctx, t, o, p, &all) {
+		var v any
+		if err == nil {
+			v, err = q.decodeGroup(g)
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if !q.emit(&f, c, v, all.position, yield) {
 			return
 		}
 	}

@@ -4,6 +4,7 @@ package persistable
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -18,6 +19,9 @@ type query struct {
 	reverse bool
 	limit   int
 	rows    bool // yield entries, each an *erased.Row
+
+	filterLimit int                // 0: the default value; below: none
+	wanted      erased.Conjunction // the conditions; nil for those of a method
 }
 
 // plan is an index, or the records themselves, and a range of its keys.
@@ -32,7 +36,10 @@ func newQuery(q *erased.Query) *query {
 		return &query{}
 	}
 	spec := q.Spec()
-	return &query{newSource(&spec.Source), spec.Plan, spec.Others, spec.Reverse, spec.Limit, spec.Rows}
+	return &query{
+		source: newSource(&spec.Source), plan: spec.Plan, others: spec.Others, reverse: spec.Reverse, limit: spec.Limit,
+		filterLimit: spec.FilterLimit, wanted: spec.Wanted, rows: spec.Rows,
+	}
 }
 
 // yieldAll yields the records. After an error it stops.
@@ -78,6 +85,9 @@ func (q *query) first(ctx context.Context) (first any, err error) {
 }
 
 func (q *query) count(ctx context.Context) (n int, err error) {
+	if q.needsRecords() {
+		return q.countRecords(ctx)
+	}
 	ctx, o := q.begin(ctx, "Count", q.plan.Index)
 	defer o.finish(&err)
 	err = q.readOneVersion(ctx, cursor{limit: q.limit}, func() { n = 0 }, func(t *transaction, c *cursor) error {
@@ -88,6 +98,26 @@ func (q *query) count(ctx context.Context) (n int, err error) {
 			n++
 		}
 		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// needsRecords reports whether some plan must look at records, or at several ranges, to
+// count them.
+func (q *query) needsRecords() bool {
+	isSimple := func(p *plan) bool { return p.Filter == nil && p.Union == nil && p.Both == nil }
+	return !isSimple(&q.plan) || slices.ContainsFunc(q.others, func(p plan) bool { return !isSimple(&p) })
+}
+
+// countRecords is count for plans that need the records.
+func (q *query) countRecords(ctx context.Context) (n int, err error) {
+	_, err = q.collectRecords(ctx, func(v any) {
+		if n++; v == nil {
+			n = 0
+		}
 	})
 	if err != nil {
 		return 0, err

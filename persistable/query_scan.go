@@ -28,10 +28,10 @@ func (q *query) choosePlan(o *openStore, c *cursor) (plan, error) {
 		if i > 0 {
 			p = q.others[i-1]
 		}
-		if p.Index == byID {
+		if p.Union == nil && p.Index == byID && len(q.others) == 0 {
 			return p, nil
 		}
-		err := q.place.checkReadable(o, p.Index)
+		err := q.checkRanges(o, &p)
 		if err == nil {
 			c.plan = i + 1
 			return p, nil
@@ -39,6 +39,26 @@ func (q *query) choosePlan(o *openStore, c *cursor) (plan, error) {
 		first = cmp.Or(first, err)
 	}
 	return plan{}, first
+}
+
+// checkRanges returns an error unless the indexes of all ranges of a plan are readable.
+func (q *query) checkRanges(o *openStore, p *plan) error {
+	if p.Union == nil && p.Both == nil {
+		return q.checkIndex(o, p)
+	}
+	for _, one := range p.Ranges() {
+		if err := q.checkIndex(o, &one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q *query) checkIndex(o *openStore, p *plan) error {
+	if p.Index == byID {
+		return nil
+	}
+	return q.place.checkReadable(o, p.Index)
 }
 
 // records yields the records behind the cursor, within one transaction, and
@@ -56,11 +76,14 @@ func (q *query) records(ctx context.Context, t *transaction, c *cursor) iter.Seq
 		if o == nil {
 			return
 		}
-		if b.plan.Index == byID {
+		switch p := &b.plan; {
+		case p.Union != nil || p.Both != nil:
+			q.scanLanes(ctx, t, o, b, c, yield)
+		case p.Index == byID:
 			q.scanRecords(ctx, t, o, b.plan, c, yield)
-			return
+		default:
+			q.scanIndex(ctx, t, o, b, c, yield)
 		}
-		q.scanIndex(ctx, t, o, b, c, yield)
 	}
 }
 
@@ -85,14 +108,20 @@ func (q *query) openAndStart(ctx context.Context, t *transaction, c *cursor) (o 
 
 // indexScan is a scan whose first read was started, if it is one of an index.
 type indexScan struct {
-	plan plan
-	read scan.Range
-	err  error // why no plan can be used
+	plan  plan
+	read  scan.Range
+	lanes []laneRead // of a plan of several ranges
+	err   error      // why no plan can be used
 }
 
 // startScan chooses a plan and starts its read.
 func (q *query) startScan(o *openStore, t *transaction, c *cursor) (s indexScan) {
-	if s.plan, s.err = q.choosePlan(o, c); s.err == nil && s.plan.Index != byID {
+	s.plan, s.err = q.choosePlan(o, c)
+	switch {
+	case s.err != nil:
+	case s.plan.Union != nil || s.plan.Both != nil:
+		s.lanes = q.startLanes(o, t, &s.plan, c)
+	case s.plan.Index != byID:
 		s.read = q.keyRange(s.plan, scan.EntriesOf(&o.indexes[s.plan.Index]), c)
 		s.read.Start(&t.Transaction)
 	}
@@ -104,6 +133,11 @@ func (q *query) keyRange(p plan, keys scan.Keyspace, c *cursor) scan.Range {
 	r := scan.Range{Keyspace: keys, Bounds: p.Bounds, AsIs: p.AsIs, Expect: c.limit}
 	if c.position != nil {
 		r.Bounds = r.Bounds.Resume(c.position, q.reverse)
+	}
+	if p.Filter != nil {
+		r.Expect = 0 // how many keys must be read is not known
+		r.Options.Reverse = q.reverse
+		return r
 	}
 	if c.limit > 0 {
 		r.Lacking = func() int { return c.limit }
@@ -117,7 +151,7 @@ func (q *query) keyRange(p plan, keys scan.Keyspace, c *cursor) scan.Range {
 
 // scanIndex yields the records that the entries of an index name.
 func (q *query) scanIndex(ctx context.Context, t *transaction, o *openStore, begun indexScan, c *cursor, yield func(any, error) bool) {
-	ix, r := &o.indexes[begun.plan.Index], begun.read
+	ix, r, f := &o.indexes[begun.plan.Index], begun.read, q.newFilter(&begun.plan)
 	for pairs, err := range r.Batches(ctx, &t.Transaction) {
 		if err != nil {
 			yield(nil, err)
@@ -129,15 +163,14 @@ func (q *query) scanIndex(ctx context.Context, t *transaction, o *openStore, beg
 			}
 			continue
 		}
-		b := entryBatch{ix: ix, fetches: fetches{record: q.record, reader: t.Reader, records: o.records}}
-		if err := b.startFetches(pairs); err != nil {
+		b := entryBatch{fetches: fetches{record: q.record, reader: t.Reader, records: o.records}}
+		if err := b.startFetches(ix, pairs); err != nil {
 			yield(nil, err)
 			return
 		}
 		records, err := b.awaitAll(ctx)
 		for i, v := range records {
-			c.moveBehind(r.Position(pairs[i].Key))
-			if !yield(v, nil) || c.done {
+			if !q.emit(&f, c, v, r.Position(pairs[i].Key), yield) {
 				return
 			}
 		}
@@ -146,6 +179,23 @@ func (q *query) scanIndex(ctx context.Context, t *transaction, o *openStore, beg
 			return
 		}
 	}
+}
+
+// emit moves the cursor behind a record and yields it, unless the filter drops it. It
+// reports whether the query goes on.
+func (q *query) emit(f *filter, c *cursor, v any, position []byte, yield func(any, error) bool) bool {
+	if f.alternatives != nil {
+		if err := q.countKey(c); err != nil {
+			yield(nil, err)
+			return false
+		}
+		if !f.admits(v) {
+			c.position = position
+			return true
+		}
+	}
+	c.moveBehind(position)
+	return yield(v, nil) && !c.done
 }
 
 // keys yields the keys behind the cursor, without fetching records.

@@ -101,10 +101,15 @@ func (r *record) readValue(ctx context.Context, reader kv.ReadTransaction, id, k
 	return r.decodeRecord(s, id, key)
 }
 
-func (r *record) noIndex(conditions []erased.Clause, reason string) error {
+func (r *record) noIndex(alternatives []erased.Conjunction, reason string) error {
 	e := &NoIndexError{Type: r.Type, Reason: reason}
-	for _, c := range conditions {
-		e.Fields = append(e.Fields, c.Field)
+	for _, clauses := range alternatives {
+		for _, c := range clauses {
+			e.Fields = appendNew(e.Fields, c.Field)
+		}
+		if e.Tag == "" {
+			e.Tag = tagFor(clauses)
+		}
 	}
 	for i := range r.Indexes {
 		e.Indexes = append(e.Indexes, r.Indexes[i].Fields)

@@ -17,11 +17,13 @@ type source struct {
 	place  *place
 	tx     *transaction // nil: each operation is a transaction of its own
 	err    error        // why the store cannot be used
+
+	allowScan bool // Find may read all records
 }
 
 // newSource returns the source of a store or a query.
 func newSource(e *erased.Source) source {
-	s := source{err: e.Err}
+	s := source{err: e.Err, allowScan: e.AllowScan}
 	s.place, _ = e.Place.(*place)
 	s.tx, _ = e.Tx.(*transaction)
 	if s.place != nil {
@@ -32,7 +34,7 @@ func newSource(e *erased.Source) source {
 
 // toErased returns the source for a query.
 func (s *source) toErased() erased.Source {
-	e := erased.Source{Err: s.err}
+	e := erased.Source{Err: s.err, AllowScan: s.allowScan}
 	if s.place != nil {
 		e.Place = s.place
 	}

@@ -8,13 +8,24 @@ import (
 )
 
 // find returns the query of the records that fulfil all conditions.
-func (s *source) find(conditions []erased.Clause) (*erased.Query, error) {
+func (s *source) find(conditions []erased.Condition) (*erased.Query, error) {
 	if err := s.checkUsable(); err != nil {
 		return nil, err
 	}
-	plans, reason := planner.Plans(s.record.Indexes, conditions)
-	if len(plans) == 0 {
-		return nil, s.record.noIndex(conditions, reason)
+	all := erased.AllOf(conditions)
+	alternatives, ok := all.Alternatives()
+	if !ok {
+		return nil, ErrTooManyAlternatives
 	}
-	return erased.NewQuery(erased.QuerySpec{Source: s.toErased(), Plan: plans[0], Others: plans[1:]}), nil
+	plans, reason := planner.Plans(planner.Request{
+		Indexes: s.record.Indexes, Alternatives: alternatives, CanFilter: s.record.Values != nil, AllowScan: s.allowScan,
+	})
+	if len(plans) == 0 {
+		return nil, s.record.noIndex(alternatives, reason)
+	}
+	spec := erased.QuerySpec{Source: s.toErased(), Plan: plans[0], Others: plans[1:]}
+	if len(alternatives) == 1 {
+		spec.Wanted = alternatives[0]
+	}
+	return erased.NewQuery(spec), nil
 }

@@ -171,25 +171,6 @@ func (s *Store[T, ID]) GetMany(ctx context.Context, ids ...ID) ([]T, error) {
 	return getMany[T](ctx, (*erased.Store[ID])(s), ids)
 }
 
-// Find returns the query of the records that fulfil all conditions. It picks an
-// index whose first fields are those with equality, in any order, and whose next
-// field is the one with a range, if there is one: a unique index first, then the one
-// with the fewest fields. If no index fits it returns a *[NoIndexError]: no query
-// reads records only to filter them out.
-//
-//go:noinline
-func (s *Store[T, ID]) Find(conditions ...Condition[T]) (*Query[T], error) {
-	return find(sourceOf(s), conditions)
-}
-
-// FindOne returns the first record that fulfils all conditions, in the order of
-// the index that [Store.Find] picks, or [ErrNotFound].
-//
-//go:noinline
-func (s *Store[T, ID]) FindOne(ctx context.Context, conditions ...Condition[T]) (T, error) {
-	return findOne(ctx, sourceOf(s), conditions)
-}
-
 // Scan returns the query of all records in the order of their ids. [ScanRange]
 // narrows it to a range of ids.
 //

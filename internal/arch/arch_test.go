@@ -171,7 +171,7 @@ var arrows = map[string][]string{
 	"lease/leasetest": {"lease", "idgen", "internal/seed"},
 
 	"persistable/internal/build":     {"kv", "tuple", "index", "internal/sleep"},
-	"persistable/internal/erased":    {"index", "internal/schema", "persistable/wire"},
+	"persistable/internal/erased":    {"index", "tuple", "internal/schema", "persistable/wire"},
 	"persistable/internal/format":    {"kv", "tuple", "index", "internal/schema"},
 	"persistable/internal/pagetoken": {},
 	"persistable/internal/planner":   {"index", "tuple", "persistable/internal/erased"},

@@ -4,6 +4,7 @@ package erased
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
 )
@@ -55,20 +56,104 @@ func (c Comparison) NarrowDescending(b index.Bounds, v []byte) index.Bounds {
 	}
 }
 
-// Condition is a condition on one field.
-type Condition struct{ clause Clause }
-
-// Clause is what a condition says.
+// Clause is a condition on one field.
 type Clause struct {
 	Field string
 	Comparison
 	Value []byte // a tuple element
 }
 
-// Clause returns what the condition says.
-func (c Condition) Clause() Clause { return c.clause }
+// admits reports whether a tuple element compares so with the clause's value.
+func (c *Clause) admits(element []byte) bool {
+	order := bytes.Compare(element, c.Value)
+	switch c.Comparison {
+	case Equal:
+		return order == 0
+	case From:
+		return order >= 0
+	case After:
+		return order > 0
+	case To:
+		return order <= 0
+	default:
+		return order < 0
+	}
+}
 
-// Field is an indexed field with values of type F.
+// isRangeBeside reports whether another clause is a range on the same field.
+func (c *Clause) isRangeBeside(other Clause) bool {
+	return other.Comparison != Equal && other.Field == c.Field
+}
+
+// admitsWith reports whether the clause holds of an element, and, if it is a range,
+// those on the same field do.
+func (c *Clause) admitsWith(others Conjunction, element []byte) bool {
+	if c.Comparison == Equal {
+		return bytes.Equal(element, c.Value)
+	}
+	for i := range others {
+		if other := &others[i]; c.isRangeBeside(*other) && !other.admits(element) {
+			return false
+		}
+	}
+	return true
+}
+
+// Conjunction is clauses that must all hold.
+type Conjunction []Clause
+
+// MostAlternatives is how many alternatives the conditions of a query may have.
+const MostAlternatives = 256
+
+// Condition is conjunctions of which one must hold.
+type Condition struct {
+	clause       Clause
+	alternatives []Conjunction // nil: clause alone
+	many         bool          // more than MostAlternatives
+}
+
+// Alternatives returns the conjunctions of which one must hold. ok is false if they
+// are more than [MostAlternatives].
+func (c *Condition) Alternatives() (all []Conjunction, ok bool) {
+	if c.alternatives == nil && !c.many {
+		return []Conjunction{{c.clause}}, true
+	}
+	return c.alternatives, !c.many
+}
+
+// AllOf returns the condition that all of some conditions hold: every
+// combination of their alternatives is one.
+func AllOf(conditions []Condition) Condition {
+	product := []Conjunction{nil}
+	for i := range conditions {
+		factors, ok := conditions[i].Alternatives()
+		if !ok || len(product)*len(factors) > MostAlternatives {
+			return Condition{many: true}
+		}
+		next := make([]Conjunction, 0, len(product)*len(factors))
+		for _, left := range product {
+			for _, right := range factors {
+				next = append(next, slices.Concat(left, right))
+			}
+		}
+		product = next
+	}
+	return Condition{alternatives: product}
+}
+
+// AnyOf returns the condition that at least one of some conditions holds.
+func AnyOf(conditions []Condition) Condition {
+	sum := Condition{alternatives: []Conjunction{}}
+	for i := range conditions {
+		more, ok := conditions[i].Alternatives()
+		sum.alternatives = append(sum.alternatives, more...)
+		sum.many = sum.many || !ok
+	}
+	sum.many = sum.many || len(sum.alternatives) > MostAlternatives
+	return sum
+}
+
+// Field is a field with values of type F.
 type Field[F any] struct {
 	name   string
 	encode func([]byte, F) []byte
@@ -82,5 +167,20 @@ func NewField[F any](name string, encode func([]byte, F) []byte) Field[F] {
 
 // Where returns the condition that the field compares so with v.
 func (f *Field[F]) Where(c Comparison, v F) Condition {
-	return Condition{Clause{f.name, c, f.encode(nil, v)}}
+	return Condition{clause: Clause{f.name, c, f.encode(nil, v)}}
+}
+
+// In returns the condition that the field is one of some values.
+func (f *Field[F]) In(values []F) Condition {
+	encoded := make([][]byte, len(values))
+	for i, v := range values {
+		encoded[i] = f.encode(nil, v)
+	}
+	slices.SortFunc(encoded, bytes.Compare)
+	in := Condition{alternatives: []Conjunction{}}
+	for _, v := range slices.CompactFunc(encoded, bytes.Equal) {
+		in.alternatives = append(in.alternatives, Conjunction{{f.name, Equal, v}})
+	}
+	in.many = len(in.alternatives) > MostAlternatives
+	return in
 }

@@ -2,7 +2,11 @@
 
 package erased
 
-import "github.com/kazahana-db/kazahana/index"
+import (
+	"slices"
+
+	"github.com/kazahana-db/kazahana/index"
+)
 
 // Query is a question to an index. It is immutable.
 type Query struct{ spec QuerySpec }
@@ -11,17 +15,52 @@ type Query struct{ spec QuerySpec }
 type QuerySpec struct {
 	Source
 	Plan
-	Others  []Plan // served if the index of Plan is not readable
-	Reverse bool
-	Limit   int
-	Rows    bool // yields entries, each a *[Row], and not records
+	Others      []Plan // served if an index of Plan is not readable
+	Reverse     bool
+	Limit       int
+	FilterLimit int         // how many keys it may read to leave records out; 0: the default value; below: no limit
+	Wanted      Conjunction // the conditions, for the index that is missing; nil for those of a method
+	Rows        bool        // yields entries, each a *[Row], and not records
 }
 
-// Plan is an index, or the records themselves, and a range of its keys.
+// Plan is a way to read the records of a query: one range of the keys of an index,
+// or of the records themselves, or several ranges.
 type Plan struct {
 	Index  int // into the schema's; ByID
 	Bounds index.Bounds
 	AsIs   bool // in the order of the keys, which is another one where they are scattered
+
+	Filter []Conjunction // of which each record must fulfil one; nil: all records are wanted
+	Both   *Plan         // the records must be in this range, too; both are in the order of ids
+	Union  *Union        // the ranges, where there are several; Index and Bounds have no meaning then
+}
+
+// Union is several ranges of indexes.
+type Union struct {
+	Lanes        []Plan
+	Alternatives []Conjunction // for each lane, all conditions of its records
+	Merged       bool          // the lanes have one order, that of their keys behind the values with equality
+	Disjoint     bool          // no record is in two of them
+}
+
+// Ranges returns the plans of one range each.
+func (p *Plan) Ranges() []Plan {
+	switch {
+	case p.Union != nil:
+		return p.Union.Lanes
+	case p.Both != nil:
+		return []Plan{*p, *p.Both}
+	}
+	return []Plan{*p}
+}
+
+// Drops reports whether keys are read of records that the query does not yield,
+// though no other lane has them.
+func (p *Plan) Drops() bool {
+	if p.Union == nil {
+		return p.Filter != nil || p.Both != nil
+	}
+	return slices.ContainsFunc(p.Union.Lanes, func(lane Plan) bool { return lane.Drops() })
 }
 
 // ByID is the plan's index for the order of ids.
@@ -51,6 +90,16 @@ func (q *Query) Limit(n int) *Query {
 func (q *Query) Rows() *Query {
 	next := *q
 	next.spec.Rows = true
+	return &next
+}
+
+// FilterLimit returns the query with another limit of keys that it may read to leave
+// records out; 0 or less is no limit.
+func (q *Query) FilterLimit(n int) *Query {
+	next := *q
+	if next.spec.FilterLimit = n; n <= 0 {
+		next.spec.FilterLimit = -1
+	}
 	return &next
 }
 

@@ -66,6 +66,11 @@ type Schema struct {
 	// index has CoverFields.
 	Covers func(i int, b []byte, record any) []byte
 
+	// Values appends the value of a field to b as a tuple element; of a slice, each
+	// element. It is nil for types without fields for conditions: then no query
+	// looks at records to leave some out.
+	Values func(field string, b []byte, record any) []byte
+
 	once    sync.Once
 	lock    *schema.Schema
 	invalid error

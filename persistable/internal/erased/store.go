@@ -25,6 +25,8 @@ type Source struct {
 	Place any   // a *place; nil if there is none
 	Tx    any   // a *transaction; nil: each operation is a transaction of its own
 	Err   error // why the store cannot be used
+
+	AllowScan bool // Find may read all records
 }
 
 // Store is a store with ids of type ID.

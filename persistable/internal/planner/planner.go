@@ -1,162 +1,142 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package planner finds the indexes that serve the conditions of a query: those
-// whose first fields are the ones with equality, in any order, and whose next
-// field is the one with a range, if there is one. It reads nothing.
+// Package planner finds the indexes that serve the conditions of a query. It reads
+// nothing. Of one index it uses the first fields as long as they have equality, and
+// the range on the field behind them; what remains is a filter, which looks at each
+// record. Alternatives become lanes, which are read side by side.
 package planner
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
-	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// Plans returns the plans that serve all conditions, the best first: a unique
-// index all of whose fields have equality, then the index with the fewest fields. If
-// there is none it returns what is said before the list of the conditions'
-// fields, empty if it is simply that no index begins with them.
-func Plans(indexes []index.Definition, conditions []erased.Clause) (plans []erased.Plan, reason string) {
-	c, reason := sortConditions(conditions)
-	if reason != "" {
-		return nil, reason
-	}
-	var fitting []int
-	for i := range indexes {
-		if c.areServedBy(&indexes[i]) {
-			fitting = append(fitting, i)
-		}
-	}
-	slices.SortStableFunc(fitting, func(a, b int) int { return c.rankOf(&indexes[a]) - c.rankOf(&indexes[b]) })
-	for _, i := range fitting {
-		plans = append(plans, erased.Plan{Index: i, Bounds: c.bounds(&indexes[i])})
-	}
-	if len(plans) == 0 && c.hasNull() {
-		reason = "no index that has records with null, as a unique one has not, begins with"
-	}
-	return plans, reason
+// Request is what plans are wanted for.
+type Request struct {
+	Indexes      []index.Definition
+	Alternatives []erased.Conjunction
+	CanFilter    bool // the values of a record's fields can be looked at
+	AllowScan    bool // all records may be read
 }
 
-// conditions are the conditions of a query, sorted.
-type conditions struct {
-	equals map[string][]byte // the values of fields that must be equal, packed
-	ranges []erased.Clause   // all on one field
+// mostPlans is how many plans [Plans] returns at most: the token of a page has one
+// byte for the number of the plan.
+const mostPlans = 250
+
+// Plans returns the plans that serve the alternatives, the best first: the others are
+// for stores whose indexes are not all readable. If there is none it returns what
+// is said before the list of the conditions' fields, empty if it is simply that
+// no index begins with them.
+func Plans(r Request) (plans []erased.Plan, reason string) {
+	if len(r.Alternatives) == 0 {
+		return nil, "the conditions have no alternative, as an In of no values"
+	}
+	lanes := make([][]choice, len(r.Alternatives))
+	for i, clauses := range r.Alternatives {
+		if len(clauses) == 0 {
+			return nil, "no condition is given: give one for the first field of an index, or read all records by Scan"
+		}
+		lanes[i] = r.choicesFor(clauses)
+		if len(lanes[i]) == 0 {
+			return r.scan(), r.reason(clauses)
+		}
+	}
+	for rank := 0; rank < mostPlans; rank++ {
+		chosen, left := chooseRank(lanes, rank)
+		if !left {
+			break
+		}
+		if p, ok := r.combine(chosen); ok {
+			plans = append(plans, p)
+		}
+	}
+	if len(plans) == 0 {
+		return r.scan(), "no index serves all alternatives of the conditions on"
+	}
+	return append(plans, r.scan()...), ""
 }
 
-// sortConditions separates equalities from ranges, or returns why no index could
-// serve the conditions.
-func sortConditions(clauses []erased.Clause) (c conditions, reason string) {
-	if len(clauses) == 0 {
-		return c, "no condition is given: give one for the first field of an index, or read all records by Scan"
+// chooseRank takes the choice of a rank for each lane, or its last. left is false
+// if no lane has that many.
+func chooseRank(lanes [][]choice, rank int) (chosen []choice, left bool) {
+	for _, lane := range lanes {
+		chosen = append(chosen, lane[min(rank, len(lane)-1)])
+		left = left || rank < len(lane)
 	}
-	c.equals = make(map[string][]byte)
-	for _, clause := range clauses {
-		if clause.Comparison != erased.Equal {
-			c.ranges = append(c.ranges, clause)
-			continue
-		}
-		if _, twice := c.equals[clause.Field]; twice {
-			return c, "no index has one field twice, as in"
-		}
-		c.equals[clause.Field] = clause.Value
-	}
-	for _, r := range c.ranges {
-		if _, equal := c.equals[r.Field]; equal || r.Field != c.ranges[0].Field {
-			return c, "no index serves a range and more on"
-		}
-	}
-	return c, ""
+	return chosen, left
 }
 
-// areServedBy reports whether an index serves the conditions.
-func (c *conditions) areServedBy(d *index.Definition) bool {
-	n := len(c.equals)
-	if len(d.Fields) < n || d.Kind != index.Value || d.Where != "" {
-		return false // an index of another kind has no entry a record, a partial one not all records
+// scan returns the plan that reads all records, if that is allowed.
+func (r *Request) scan() []erased.Plan {
+	if !r.AllowScan || !r.CanFilter {
+		return nil
 	}
-	for _, field := range d.Fields[:n] {
-		if _, ok := c.equals[field]; !ok {
-			return false
-		}
-	}
-	if len(c.ranges) > 0 {
-		if len(d.Fields) == n || d.Fields[n] != c.ranges[0].Field {
-			return false
-		}
-		n++
-	}
-	return c.hasAllRecords(d, n)
+	return []erased.Plan{{Index: erased.ByID, Filter: r.Alternatives}}
 }
 
-// hasAllRecords reports whether an index has all records, each once, that fulfil
-// conditions on its first n fields: none may be missing because of a null or an
-// empty slice.
-func (c *conditions) hasAllRecords(d *index.Definition, n int) bool {
-	for i, field := range d.Fields {
-		if !slices.Contains(d.Sparse, field) {
-			continue
+// reason says why no index serves clauses.
+func (r *Request) reason(clauses erased.Conjunction) string {
+	if slices.ContainsFunc(clauses, wantsNull) {
+		return "no index that has records with null, as a unique one has not, begins with"
+	}
+	return ""
+}
+
+// combine makes a plan of one choice for each alternative.
+func (r *Request) combine(chosen []choice) (erased.Plan, bool) {
+	if len(chosen) == 1 {
+		return chosen[0].plan, true
+	}
+	u := &erased.Union{Alternatives: r.Alternatives, Merged: areMerged(r.Indexes, chosen), Disjoint: r.areDisjoint()}
+	for _, c := range chosen {
+		if c.plan.Both != nil {
+			return erased.Plan{}, false // a lane is one range
 		}
-		v, equal := c.equals[field]
-		switch {
-		case i >= n, equal && tuple.IsNil(v):
-			return false
-		case !equal && !c.excludeNull() && !isSlice(d, i):
-			return false // nulls, which sort first, are in the range, but not in the index
+		u.Lanes = append(u.Lanes, c.plan)
+	}
+	return erased.Plan{Index: chosen[0].plan.Index, Union: u}, u.Disjoint || r.CanFilter
+}
+
+// areMerged reports whether the keys of all lanes have one order behind the values
+// with equality: that of the same fields, or that of ids.
+func areMerged(indexes []index.Definition, chosen []choice) bool {
+	byID, oneIndex := true, true
+	for i := range chosen {
+		c, first := &chosen[i], &chosen[0]
+		byID = byID && c.byID(indexes)
+		oneIndex = oneIndex && c.plan.Index == first.plan.Index && c.equal == first.equal && !c.isOne(indexes)
+	}
+	return byID || oneIndex
+}
+
+// areDisjoint reports whether each two alternatives want different values of one
+// field, which is no slice.
+func (r *Request) areDisjoint() bool {
+	for i, a := range r.Alternatives {
+		for _, b := range r.Alternatives[:i] {
+			if !slices.ContainsFunc(a, func(c erased.Clause) bool { return r.excludes(c, b) }) {
+				return false
+			}
 		}
 	}
 	return true
 }
 
-// excludeNull reports whether a value must be above null to be in the range.
-func (c *conditions) excludeNull() bool {
-	return slices.ContainsFunc(c.ranges, func(r erased.Clause) bool {
-		return r.Comparison == erased.After || r.Comparison == erased.From && !tuple.IsNil(r.Value)
+// excludes reports whether no record that fulfils a clause fulfils others.
+func (r *Request) excludes(c erased.Clause, others erased.Conjunction) bool {
+	return c.Comparison == erased.Equal && r.isSingle(c.Field) && slices.ContainsFunc(others, func(o erased.Clause) bool {
+		return o.Field == c.Field && o.Comparison == erased.Equal && string(o.Value) != string(c.Value)
 	})
 }
 
-// hasNull reports whether a field must be null.
-func (c *conditions) hasNull() bool {
-	for _, value := range c.equals {
-		if tuple.IsNil(value) {
-			return true
+// isSingle reports whether an index tells that a field is no slice.
+func (r *Request) isSingle(field string) bool {
+	for i := range r.Indexes {
+		if at := slices.Index(r.Indexes[i].Fields, field); at >= 0 {
+			return !isSlice(&r.Indexes[i], at)
 		}
 	}
 	return false
-}
-
-// isSlice reports whether the i-th field of an index is a slice.
-func isSlice(d *index.Definition, i int) bool {
-	kinds := strings.Split(d.Signature, ",")
-	return i < len(kinds) && strings.HasPrefix(kinds[i], "[]")
-}
-
-// rankOf orders fitting indexes: the lowest is the best.
-func (c *conditions) rankOf(d *index.Definition) int {
-	if d.Unique && len(d.Fields) == len(c.equals) {
-		return -1
-	}
-	return len(d.Fields)
-}
-
-// bounds returns the range of a fitting index.
-func (c *conditions) bounds(d *index.Definition) index.Bounds {
-	var values []byte
-	for i, field := range d.Fields[:len(c.equals)] {
-		n := len(values)
-		values = append(values, c.equals[field]...)
-		if d.IsDescending(i) {
-			values = index.Descend(values, n)
-		}
-	}
-	b := index.Bounds{}.Equal(values)
-	for _, r := range c.ranges {
-		if d.IsDescending(len(c.equals)) {
-			b = r.NarrowDescending(b, r.Value)
-		} else {
-			b = r.Narrow(b, r.Value)
-		}
-	}
-	return b
 }

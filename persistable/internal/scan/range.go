@@ -47,6 +47,12 @@ func (r *Range) Start(tx *Transaction) {
 	}
 }
 
+// Restarted returns the range with bounds of its own, to be read anew.
+func (r Range) Restarted(b index.Bounds) Range {
+	r.Bounds, r.started = b, nil
+	return r
+}
+
 // Batches yields the pairs in order, in batches, without those that the
 // transaction has set since the read began. It reads on in place of these if a
 // limit counted them.

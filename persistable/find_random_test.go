@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/kazahana-db/kazahana/internal/seed"
+	"github.com/kazahana-db/kazahana/persistable"
+)
+
+// wish is a condition with its text and with the function that says of an article
+// whether it fulfils it.
+type wish struct {
+	condition persistable.Condition[*Article]
+	text      string
+	holds     func(a *Article) bool
+}
+
+// wishes draws conditions on the fields of articles.
+type wishes struct{ *rand.Rand }
+
+// one draws a condition on one field.
+func (w wishes) one() wish {
+	f := ArticleFields
+	switch w.IntN(6) {
+	case 0:
+		return compareOn(w, "Section", f.Section, []string{"a", "b", "c"}, strings.Compare, func(a *Article) string { return a.Section })
+	case 1:
+		return compareOn(w, "Slug", f.Slug, []string{"0", "1", "12", "2", "3"}, strings.Compare, func(a *Article) string { return a.Slug })
+	case 2:
+		return compareOn(w, "Published", f.Published, []time.Time{day0, day1, day1.AddDate(0, 0, 1)}, time.Time.Compare, func(a *Article) time.Time { return a.Published })
+	case 3:
+		return compareOn(w, "ISBN", f.ISBN, []*string{nil, ptr("1"), ptr("5"), ptr("6")}, compareNullable, func(a *Article) *string { return a.ISBN })
+	case 4:
+		return compareOn(w, "Editor", f.Editor, []*string{nil, ptr("ann"), ptr("bob")}, compareNullable, func(a *Article) *string { return a.Editor })
+	}
+	tags := []string{"x", "y", "z"}
+	if w.IntN(3) == 0 {
+		in := tags[w.IntN(2):]
+		return wish{f.Tags.In(in...), fmt.Sprint("Tags in ", in), func(a *Article) bool {
+			return slices.ContainsFunc(a.Tags, func(tag string) bool { return slices.Contains(in, tag) })
+		}}
+	}
+	tag := tags[w.IntN(3)]
+	return wish{f.Tags.Equal(tag), "Tags=" + tag, func(a *Article) bool { return slices.Contains(a.Tags, tag) }}
+}
+
+func compareNullable(a, b *string) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return -1
+	case b == nil:
+		return 1
+	}
+	return strings.Compare(*a, *b)
+}
+
+// compareOn draws a comparison of a field with one of some values.
+func compareOn[F any](w wishes, name string, field persistable.Field[*Article, F], values []F, compare func(a, b F) int, of func(*Article) F) wish {
+	v := values[w.IntN(len(values))]
+	order := func(a *Article) int { return compare(of(a), v) }
+	text := func(operator string) string { return fmt.Sprintf("%s%s%s", name, operator, valueText(v)) }
+	switch w.IntN(9) {
+	case 0:
+		return wish{field.From(v), text(">="), func(a *Article) bool { return order(a) >= 0 }}
+	case 1:
+		return wish{field.After(v), text(">"), func(a *Article) bool { return order(a) > 0 }}
+	case 2:
+		return wish{field.To(v), text("<="), func(a *Article) bool { return order(a) <= 0 }}
+	case 3:
+		return wish{field.Before(v), text("<"), func(a *Article) bool { return order(a) < 0 }}
+	case 4:
+		in := []F{v, values[w.IntN(len(values))], v}
+		return wish{field.In(in...), text(" in ") + "," + valueText(in[1]), func(a *Article) bool {
+			return slices.ContainsFunc(in, func(one F) bool { return compare(of(a), one) == 0 })
+		}}
+	}
+	return wish{field.Equal(v), text("="), func(a *Article) bool { return order(a) == 0 }}
+}
+
+func valueText(v any) string {
+	if p, ok := v.(*string); ok {
+		if p == nil {
+			return "null"
+		}
+		return *p
+	}
+	return fmt.Sprint(v)
+}
+
+// several draws conditions that must all hold.
+func (w wishes) several(most, depth int) (all []wish) {
+	for range 1 + w.IntN(most) {
+		if depth > 0 && w.IntN(4) == 0 {
+			all = append(all, w.or(depth-1))
+		} else {
+			all = append(all, w.one())
+		}
+	}
+	return all
+}
+
+// or draws alternatives.
+func (w wishes) or(depth int) wish {
+	var conditions []persistable.Condition[*Article]
+	var texts []string
+	var holds []func(*Article) bool
+	for range 1 + w.IntN(3) {
+		c, text, all := joined(w.several(2, depth))
+		conditions, texts, holds = append(conditions, persistable.And(c...)), append(texts, text), append(holds, all)
+	}
+	return wish{persistable.Or(conditions...), "(" + strings.Join(texts, " or ") + ")", func(a *Article) bool {
+		return slices.ContainsFunc(holds, func(holds func(*Article) bool) bool { return holds(a) })
+	}}
+}
+
+func joined(all []wish) (conditions []persistable.Condition[*Article], text string, holds func(*Article) bool) {
+	var texts []string
+	for _, w := range all {
+		conditions, texts = append(conditions, w.condition), append(texts, w.text)
+	}
+	return conditions, strings.Join(texts, " and "), func(a *Article) bool {
+		return !slices.ContainsFunc(all, func(w wish) bool { return !w.holds(a) })
+	}
+}
+
+// randomArticles creates articles with few different values.
+func randomArticles(t *testing.T, random *rand.Rand, s *ArticleStore, n int) (all []*Article) {
+	t.Helper()
+	for i := range n {
+		a := Article{Section: string(rune('a' + random.IntN(3))), Slug: fmt.Sprint(i), Published: day0.AddDate(0, 0, random.IntN(3))}
+		if random.IntN(2) == 0 {
+			a.ISBN = ptr(fmt.Sprint(i))
+		}
+		a.Editor = []*string{nil, ptr("ann"), ptr("bob")}[random.IntN(3)]
+		for _, tag := range []string{"x", "y", "z"} {
+			if random.IntN(2) == 0 {
+				a.Tags = append(a.Tags, tag)
+			}
+		}
+		created := NewArticle(a)
+		check(t, s.Create(ctx, created))
+		all = append(all, created)
+	}
+	return all
+}
+
+// TestFindRandom compares what Find yields for random conditions with a filter over all
+// articles: as a slice, in reverse, counted, in pages of random sizes, and in a
+// transaction that writes.
+func TestFindRandom(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		random := seed.Rand(t)
+		s := ArticleStoreOf(db)
+		all := randomArticles(t, random, s, 40)
+		refused, rounds := 0, 400
+		if strings.HasSuffix(t.Name(), "hostile") {
+			rounds = 40
+		}
+		for range rounds {
+			conditions, text, holds := joined(wishes{random}.several(3, 2))
+			q, err := s.Find(conditions...)
+			var missing *persistable.NoIndexError
+			if errors.As(err, &missing) {
+				refused++
+				if !strings.Contains(missing.Error(), "persist:\"") {
+					t.Fatalf("%s: %v", text, missing)
+				}
+				q, err = s.AllowScan().Find(conditions...)
+			}
+			if errors.Is(err, persistable.ErrTooManyAlternatives) {
+				continue
+			}
+			check(t, err)
+			var want []string
+			for _, a := range all {
+				if holds(a) {
+					want = append(want, a.Slug)
+				}
+			}
+			checkFound(t, db, random, text, q, want)
+			if t.Failed() {
+				return
+			}
+		}
+		if refused == 0 || refused > rounds*9/10 {
+			t.Errorf("%d of %d conditions have no index", refused, rounds)
+		}
+	})
+}
+
+// checkFound compares what a query yields in all ways with the slugs that are wanted, in
+// any order.
+func checkFound(t *testing.T, db *persistable.DB, random *rand.Rand, text string, q *persistable.Query[*Article], want []string) {
+	t.Helper()
+	found := slugs(must[[]*Article](t)(q.Slice(ctx)))
+	sorted := slices.Sorted(slices.Values(found))
+	slices.Sort(want)
+	if diff := cmp.Diff(want, sorted, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", text, diff)
+		return
+	}
+	same := func(what string, got []string) {
+		t.Helper()
+		if diff := cmp.Diff(found, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: %s (-slice +got):\n%s", text, what, diff)
+		}
+	}
+	backward := slugs(must[[]*Article](t)(q.Reverse().Slice(ctx)))
+	slices.Reverse(backward)
+	same("in reverse", backward)
+	if n := must[int](t)(q.Count(ctx)); n != len(found) {
+		t.Errorf("%s: Count = %d, want %d", text, n, len(found))
+	}
+	var paged []string
+	for token := ""; ; {
+		p := must[persistable.Page[*Article]](t)(q.Limit(1+random.IntN(5)).Page(ctx, token))
+		paged = append(paged, slugs(p.Records)...)
+		if token = p.Next; token == "" || len(paged) > len(found) {
+			break
+		}
+	}
+	same("in pages", paged)
+	n := 1 + random.IntN(4)
+	if some := slugs(must[[]*Article](t)(q.Limit(n).Slice(ctx))); !slices.Equal(some, found[:min(n, len(found))]) {
+		t.Errorf("%s: the first %d are %v, want %v", text, n, some, found)
+	}
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/erased"
+)
+
+// laneScan reads the several ranges of a plan side by side: the lanes of a union, or
+// the two of an intersection.
+type laneScan struct {
+	*query
+	plan   plan
+	cursor *cursor
+	tx     *transaction
+	store  *openStore
+	lanes  []laneRead
+	filter filter
+	writes int64 // how many the transaction had made when the scan began
+}
+
+// laneEntry is an entry that was taken from a lane.
+type laneEntry struct {
+	lane     *laneRead
+	pair     kv.KeyValue
+	position []byte // of the cursor behind it
+}
+
+// fill reads the lanes without whose next pair the first of all is not known.
+func (s *laneScan) fill(ctx context.Context) error {
+	for i := range s.lanes {
+		l := s.inOrder(i)
+		if err := l.fill(ctx, s.tx); err != nil {
+			return err
+		}
+		if s.isSequence() && !l.ended {
+			return nil
+		}
+	}
+	return nil
+}
+
+// isSequence reports whether the lanes come one after the other.
+func (s *laneScan) isSequence() bool { return s.plan.Union != nil && !s.plan.Union.Merged }
+
+// inOrder returns the i-th lane in the direction of the query.
+func (s *laneScan) inOrder(i int) *laneRead {
+	if s.reverse {
+		i = len(s.lanes) - 1 - i
+	}
+	return &s.lanes[i]
+}
+
+// isAtEnd reports whether there are no further records: an intersection ends with
+// either of its lanes.
+func (s *laneScan) isAtEnd() bool {
+	ended := 0
+	for i := range s.lanes {
+		if l := &s.lanes[i]; l.ended && len(l.pairs) == 0 {
+			ended++
+		}
+	}
+	return ended == len(s.lanes) || s.plan.Both != nil && ended > 0
+}
+
+// first returns the lane with the next pair; nil if it must be read before that is
+// known, or at the end. Of lanes with the same pair it is the lowest: that yields the
+// record, and the cursor is behind it in all of them.
+func (s *laneScan) first() (first *laneRead) {
+	for i := range s.lanes {
+		l := &s.lanes[i]
+		if s.isSequence() {
+			l = s.inOrder(i)
+		}
+		switch {
+		case l.isDry():
+			return nil
+		case len(l.pairs) == 0:
+		case s.isSequence():
+			return l
+		case first == nil || bytes.Compare(l.head(), first.head()) < 0 != s.reverse && !bytes.Equal(l.head(), first.head()):
+			first = l
+		}
+	}
+	return first
+}
+
+// mostInBatch is how many records of several lanes are fetched at once.
+const mostInBatch = 256
+
+// takeBatch takes the next entries: as many as are wanted, or a few more where some may
+// be dropped. It reads on until it has them, so that their records are fetched in
+// one round. After an error it returns those before it.
+func (s *laneScan) takeBatch(ctx context.Context) (batch []laneEntry, err error) {
+	most := s.batchSize()
+	for len(batch) < most {
+		l := s.first()
+		if l == nil {
+			if err := s.fill(ctx); err != nil {
+				return batch, err
+			}
+			l = s.first()
+		}
+		if l == nil || s.isAtEnd() {
+			return batch, nil
+		}
+		if s.plan.Both == nil {
+			batch = append(batch, s.takeFrom(l))
+			continue
+		}
+		e, both, err := s.takeCommon(l)
+		if err != nil {
+			return batch, err
+		}
+		if both {
+			batch = append(batch, e)
+		}
+	}
+	return batch, nil
+}
+
+// batchSize returns how many records to fetch at once.
+func (s *laneScan) batchSize() int {
+	limit := s.cursor.limit
+	switch {
+	case limit == 0:
+		return mostInBatch
+	case s.dropsNothing():
+		return min(mostInBatch, limit)
+	}
+	return min(mostInBatch, max(2*limit, 16))
+}
+
+func (s *laneScan) dropsNothing() bool {
+	return s.plan.Union != nil && s.plan.Union.Disjoint && !s.plan.Drops()
+}
+
+// takeFrom takes the next entry of a lane.
+func (s *laneScan) takeFrom(l *laneRead) laneEntry {
+	e := laneEntry{lane: l}
+	if s.isSequence() {
+		e.position = append([]byte{byte(l.number >> 8), byte(l.number)}, l.read.Position(l.pairs[0].Key)...)
+	} else {
+		e.position = l.head()
+	}
+	e.pair = l.take()
+	return e
+}
+
+// takeCommon takes the entries of the lowest id from both lanes, and reports whether
+// both had it. first is the lane that has it. If that is read empty it goes on
+// at the id of the other one.
+func (s *laneScan) takeCommon(first *laneRead) (e laneEntry, both bool, err error) {
+	other := &s.lanes[1-first.number]
+	if both = bytes.Equal(first.head(), other.head()); both {
+		first, other = &s.lanes[0], &s.lanes[1]
+		other.take()
+	}
+	if err = s.countKey(s.cursor); err != nil {
+		return e, false, err
+	}
+	e = s.takeFrom(first)
+	if first.matched = first.matched || both; first.isDry() && !first.matched && !both {
+		first.skipTo(s.tx, other.head(), s.reverse)
+	}
+	return e, both, nil
+}
+
+// emitBatch fetches the records of a batch and yields those that the query wants. It
+// reports whether the query goes on.
+func (s *laneScan) emitBatch(ctx context.Context, batch []laneEntry, yield func(any, error) bool) bool {
+	b := entryBatch{fetches: fetches{record: s.record, reader: s.tx.Reader, records: s.store.records}}
+	b.mayBeOld = s.tx.Writes != nil && s.tx.Count.Load() != s.writes
+	for i, e := range batch {
+		if err := b.addEntry(e.lane.ix, e.pair, len(batch)-i); err != nil {
+			yield(nil, err)
+			return false
+		}
+	}
+	b.start()
+	records, err := b.awaitAll(ctx)
+	for i, v := range records {
+		if !s.emitEntry(&batch[i], v, b.mayBeOld, yield) {
+			return false
+		}
+	}
+	if err != nil {
+		yield(nil, err)
+	}
+	return err == nil
+}
+
+// emitEntry yields a record unless the query drops it.
+func (s *laneScan) emitEntry(e *laneEntry, v any, old bool, yield func(any, error) bool) bool {
+	if s.plan.Union != nil && e.lane.plan.Filter != nil {
+		if err := s.countKey(s.cursor); err != nil {
+			yield(nil, err)
+			return false
+		}
+	}
+	if v == nil || !s.isWanted(e.lane, v, old) {
+		s.cursor.position = e.position
+		return true
+	}
+	s.cursor.moveBehind(e.position)
+	return yield(v, nil) && !s.cursor.done
+}
+
+// isWanted reports whether the record of an entry is to be yielded: it fulfils the
+// filter, and no earlier lane has it. In an entry that may be old it must still fulfil
+// the conditions of its lane.
+func (s *laneScan) isWanted(l *laneRead, v any, old bool) bool {
+	u := s.plan.Union
+	if u == nil {
+		return s.filter.admits(v)
+	}
+	f := filter{query: s.query, alternatives: l.plan.Filter}
+	if !f.admits(v) {
+		return false
+	}
+	if old && s.record.Values != nil && !s.fulfils(v, u.Alternatives[l.number]) {
+		return false
+	}
+	if u.Disjoint {
+		return true
+	}
+	for _, earlier := range u.Alternatives[:l.number] {
+		if s.fulfils(v, earlier) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *laneScan) fulfils(v any, clauses erased.Conjunction) bool {
+	return s.record.Fulfils(v, clauses, s.filter.buf)
+}
+
+func (s *laneScan) close() {
+	for i := range s.lanes {
+		s.lanes[i].close()
+	}
+}
