@@ -13,7 +13,7 @@ import (
 )
 
 // verifier compares records and entries, in steps: all records with their entries,
-// then the entries of each index with their records. Each step goes over keys in their
+// then the entries of each index with their records, then counts and sums. Each step goes over keys in their
 // order, in batches, so its position says where another verifier may go on.
 type verifier struct {
 	*source
@@ -54,7 +54,7 @@ func (v *verifier) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return v.verifyCounts(ctx)
 }
 
 // startStep begins at an index.

@@ -9,7 +9,8 @@ type VerifyOptions struct {
 	// where that one stopped. The token is bound to the store, and not to the process.
 	Token string
 	// Repair mends the entries at fault: it writes those that are missing or wrong, and
-	// removes those that do not belong to their record. Records are never changed.
+	// removes those that do not belong to their record. Records are never changed,
+	// nor are counts and sums: RebuildIndex repairs these.
 	Repair bool
 	// Progress, if it is not nil, is called after each batch with the report so far.
 	Progress func(Report)

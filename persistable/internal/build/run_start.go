@@ -5,7 +5,6 @@ package build
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
@@ -101,22 +100,4 @@ func newRanges(begins [][]byte, size int64) []Range {
 		ranges[i] = Range{Begin: begin, End: end, Next: begin, Estimate: max(size/int64(len(begins)), 1)}
 	}
 	return ranges
-}
-
-// isBuilding reports whether a member is in the state building.
-func (p Place) isBuilding(m Member) bool {
-	return slices.Contains(p.Foreign, m) || slices.ContainsFunc(p.Indexes, func(ix index.Index) bool {
-		return ix.State == index.Building && MemberOf(ix.Definition) == m
-	})
-}
-
-// checkMembers returns an error if this program cannot build one of the members: it
-// would note records as done that are not.
-func (p Place) checkMembers(members []Member) error {
-	for _, m := range members {
-		if slices.Contains(p.Foreign, m) {
-			return fmt.Errorf("build: an index is being built that this program does not have, %s (%s): let a program that has it complete the build, or remove the index by RemoveUnusedIndexes", m.KeyName, m.Layout)
-		}
-	}
-	return nil
 }

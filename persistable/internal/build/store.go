@@ -20,14 +20,6 @@ type Store interface {
 	Read(ctx context.Context, fn func(kv.ReadTransaction, Place) error) error
 }
 
-// Place is where the keys of an open store are, and its indexes.
-type Place struct {
-	List    List
-	Records []byte        // what the keys of records begin with
-	Indexes []index.Index // those that this program maintains
-	Foreign []Member      // indexes that this program cannot maintain
-}
-
 // Transaction is one attempt of a transaction on an open store.
 type Transaction interface {
 	// KV returns the engine's transaction.

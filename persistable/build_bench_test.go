@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/kazahana-db/kazahana/kv/embedded"
+	"github.com/kazahana-db/kazahana/persistable"
+)
+
+// benchRecords is the environment variable with the number of records of
+// BenchmarkBuildBesideWriters. The default value is 20,000.
+const benchRecords = "KAZAHANA_BUILD_RECORDS"
+
+// BenchmarkBuildBesideWriters builds an index of values, a count and a unique index over
+// records on a disk while 16 goroutines write. It reports records per second, how many
+// writes the goroutines made in a second without and during the build, and the most
+// memory in use.
+func BenchmarkBuildBesideWriters(b *testing.B) {
+	records := 20_000
+	if text := os.Getenv(benchRecords); text != "" {
+		records = must[int](b)(strconv.Atoi(text))
+	}
+	engine := must[*embedded.Database](b)(embedded.Open(b.TempDir()))
+	defer engine.Close()
+	db := open(b, engine)
+	old, s := kindStore(db, 0), kindStore(db, 0, valueOfTags, countBySection, uniqueSlug)
+	loadArticles(b, db, old, records)
+	for b.Loop() {
+		var writes atomic.Int64
+		stop := writeUntil(b, s, records, &writes)
+		time.Sleep(3 * time.Second) // the writers' rate without a build
+		alone, begun := writes.Swap(0), time.Now()
+		peak := watchMemory()
+		check(b, s.BuildIndexesWith(ctx, persistable.BuildOptions{Workers: 2}))
+		took := time.Since(begun)
+		during := writes.Load()
+		stop()
+		b.ReportMetric(float64(records)/took.Seconds(), "records/s")
+		b.ReportMetric(float64(alone)/3, "writes/s-alone")
+		b.ReportMetric(float64(during)/took.Seconds(), "writes/s-during")
+		b.ReportMetric(float64(peak())/(1<<20), "MB-heap-peak")
+	}
+}
+
+// loadArticles creates records in transactions of a thousand.
+func loadArticles(b *testing.B, db *persistable.DB, s *ArticleStore, n int) {
+	for from := 0; from < n; from += 1000 {
+		check(b, db.Transact(ctx, func(tx persistable.Tx) error {
+			for i := from; i < min(from+1000, n); i++ {
+				if err := s.In(tx).Create(ctx, benchArticle(i)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+	}
+}
+
+func benchArticle(i int) *Article {
+	a := smallArticle(i)
+	a.ID, a.Slug, a.Body = fmt.Sprintf("%09d", i), fmt.Sprint(i), make([]byte, 100)
+	return a
+}
+
+// writeUntil lets 16 goroutines save records at random places until the returned
+// function is called.
+func writeUntil(b *testing.B, s *ArticleStore, records int, writes *atomic.Int64) (stop func()) {
+	running, cancel := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	for w := range 16 {
+		group.Go(func() {
+			for i := w; running.Err() == nil; i += 7919 {
+				a := benchArticle(i % records)
+				a.Section = fmt.Sprint("s", i%5)
+				if err := s.Save(ctx, a); err != nil {
+					b.Error(err)
+					return
+				}
+				writes.Add(1)
+			}
+		})
+	}
+	return func() { cancel(); group.Wait() }
+}
+
+// watchMemory notes the heap in use until the returned function is called, which
+// returns the most.
+func watchMemory() (peak func() uint64) {
+	done := make(chan struct{})
+	result := make(chan uint64)
+	go func() {
+		var most uint64
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			most = max(most, m.HeapInuse)
+			select {
+			case <-tick.C:
+			case <-done:
+				result <- most
+				return
+			}
+		}
+	}()
+	return func() uint64 { close(done); return <-result }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+const verifyOperation = "verify"
+
+// token returns where the verifier is: (the name of the index, empty for the records,
+// the key behind which it goes on).
+func (v *verifier) token() string {
+	name := ""
+	if v.index != byID {
+		name = v.record.Indexes[v.index].Name
+	}
+	return v.sealMaintenanceToken(verifyOperation, tuple.AppendBytes(tuple.AppendString(nil, name), v.cursor.position))
+}
+
+// resume goes to where another verifier was.
+func (v *verifier) resume(token string) error {
+	at, err := v.openMaintenanceToken(verifyOperation, token)
+	if err != nil || at == nil {
+		return err
+	}
+	name, rest, err := tuple.ReadString(at)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrBadToken, err)
+	}
+	if name != "" {
+		v.index = slices.IndexFunc(v.record.Indexes, func(d index.Definition) bool { return d.Name == name })
+		if v.index < 0 {
+			return fmt.Errorf("%w: it stopped at the index %s, which %s does not have any more: verify from the beginning", ErrBadToken, name, v.record.Type)
+		}
+	}
+	if v.cursor.position, _, err = tuple.ReadBytes(rest); len(v.cursor.position) == 0 {
+		v.cursor.position = nil
+	}
+	return err
+}
