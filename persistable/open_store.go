@@ -85,3 +85,6 @@ func (o *openStore) anyViolation(ctx context.Context, t *transaction, typ string
 
 // checkLock returns a *[LockedError] if the store may not be written to.
 func (s *openStore) checkLock(p *place) error { return checkLocks(p, s.tenants) }
+
+// historyKey is what the keys of former headers begin with: ("S", type, "history").
+func (s *openStore) historyKey(p *place) []byte { return slices.Clip(s.systemKey(p, "history")) }

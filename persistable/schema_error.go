@@ -63,8 +63,9 @@ const (
 	remedyNumbers   = "if persist.lock was lost, emptied or merged by hand, restore it from version control and run go generate, then deploy that; " +
 		"if the field was renamed, keep its stored name with name=; persistgen -check -against REVISION finds this before a deployment; " +
 		"for records of another kind give the type another name with persistable.Type"
-	remedyKind = "restore persist.lock from version control and run go generate; if the type of the field was changed, restore it or add a new field"
-	remedyWas  = "restore persist.lock from version control and run go generate; if the type of the field was changed and %s, tag it was=%s"
+	remedyKind    = "restore persist.lock from version control and run go generate; if the type of the field was changed, restore it or add a new field"
+	remedyDefault = "restore the option default= that the store's records were written with; for another one add a new field"
+	remedyWas     = "restore persist.lock from version control and run go generate; if the type of the field was changed and %s, tag it was=%s"
 )
 
 func remedyFor(d schema.Difference) string {
@@ -75,6 +76,8 @@ func remedyFor(d schema.Difference) string {
 		return remedyDirectory
 	case schema.FieldName, schema.FieldNumber:
 		return remedyNumbers
+	case schema.FieldDefault:
+		return remedyDefault
 	}
 	if len(d.Consequences) > 0 {
 		return fmt.Sprintf(remedyWas, "what follows is meant ("+strings.Join(d.Consequences, "; ")+")", d.There)

@@ -99,6 +99,9 @@ func (t *transaction) changeCatalog(ctx context.Context, p *place, was *openStor
 // processes drop what they cached of stores. t.mu is held.
 func (t *transaction) setCatalog(ctx context.Context, p *place, was *openStore, c *format.Catalog) (*openStore, error) {
 	s, err := t.writeCatalog(p, was.directory, was.prefix, c)
+	if err == nil {
+		err = t.keepFormer(p, was, c)
+	}
 	if err != nil {
 		return nil, err
 	}

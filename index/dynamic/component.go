@@ -28,7 +28,7 @@ func (t *tree) newComponent(p path, m mark) (c component, err error) {
 		return c, err
 	}
 	at, flags, err := t.addPath(p, v, m.slice)
-	c = component{slot: at, null: nulls[len(p)-1], slice: m.slice, zero: v.zero}
+	c = component{slot: at, null: nulls[len(p)-1], slice: m.slice, zero: v.absent(p.last())}
 	for i, flag := range flags {
 		if nulls[i] {
 			c.messages = append(c.messages, flag)

@@ -21,8 +21,10 @@ import (
 type coverField struct {
 	number protowire.Number
 	zero   []byte // as it would be stored; a field that is not null does not store it
-	repeat bool   // every occurrence counts, not the last one only
-	packed bool   // the elements are in packed lists
+	preset []byte // as it would be stored: what a record without the field has; nil for none
+	wire   wire.Type
+	repeat bool // every occurrence counts, not the last one only
+	packed bool // the elements are in packed lists
 }
 
 // addCover resolves the fields that entries copy. They are copied in the order of
@@ -48,6 +50,7 @@ func (c *compiler) newCoverField(name, kind string) (one coverField, err error) 
 	for _, text := range append([]string{f.Kind}, f.Was...) {
 		if k, ok := schema.ParseKind(text); ok && coverText(k) == kind {
 			one = coverField{number: protowire.Number(f.Number), repeat: strings.HasSuffix(k.Wrap, "]")}
+			one.preset = preset(f)
 			return one, one.setKind(k)
 		}
 	}
@@ -61,7 +64,8 @@ func (f *coverField) setKind(k schema.Kind) error {
 		return fmt.Errorf("only the type's Go code can copy a %s", k)
 	}
 	f.packed = k.Wrap == "[]" && v.wire != wire.BytesType
-	if k.Wrap == "" {
+	f.wire = v.wire
+	if k.Wrap == "" && f.preset == nil {
 		f.zero = zeroOf(k, v.wire)
 	}
 	return nil
@@ -133,6 +137,9 @@ func (f *coverField) appendCopy(dst, payload []byte) ([]byte, error) {
 		default:
 			last, lastType = value, t
 		}
+	}
+	if last == nil && f.preset != nil {
+		last, lastType = f.preset, protowire.Type(f.wire)
 	}
 	switch {
 	case len(list) > 0:

@@ -43,6 +43,12 @@ func TestEntries(t *testing.T) {
 		{"Order_sum_Big", ":int:kind=sum:of=Big", record{}.uint(20, 1<<64-1), "()+18446744073709551615"},
 		{"Order_sum_Later", ":*int:kind=sum:of=Later", nil, ""},
 		{"Order_sum_Took", ":duration:kind=sum:of=Took", record{}.text(14, "\x08\x01"), "()+1000000000"},
+		{"Order_Plan_Seats", "Plan,Seats:string,int", nil, `("free plan", 3)`}, // the fields' defaults
+		{"Order_Plan_Seats", "Plan,Seats:string,int", record{}.text(23, "").int(29, 0), `("", 0)`},
+		{"Order_Active_Grace", "Active,Grace:bool,duration", nil, "(true, 90000000000)"},
+		{"Order_Share_Ratio", "Share,Ratio:float,double", nil, "(0.25f, 0.5)"},
+		{"Order_sum_Limit", ":int:kind=sum:of=Limit", nil, "()+18446744073709551615"},
+		{"Order_Seats", "Seats:int:where=Plan=\"free plan\" and Active=true", nil, "(3)"},
 		{"Order_rank_Status_Total", "Status,Total:int,int:kind=rank", record{}.int(3, 9), "(0, 9)"},
 	} {
 		keys, err := keysOf(compile(t, c.keyName, c.layout), c.r)
@@ -90,6 +96,8 @@ func TestCovers(t *testing.T) {
 		{"Name:string,[]uint:cover=Other", record{}.text(21, ""), nil},
 		{"Name:string,map[string]int:cover=Counts", record{}.text(18, "a").text(18, "b"), record{}.text(18, "a").text(18, "b")},
 		{"Name:string,time,duration,bytes[4]:cover=At,Took,Hash", record{}.text(13, "\x08\x01").text(14, "").text(15, "\x00\x00\x00\x00"), record{}.text(13, "\x08\x01")},
+		{"Name:string,int,bool:cover=Seats,Active", nil, record{}.uint(26, 1).int(29, 3)}, // the fields' defaults
+		{"Name:string,int,bool:cover=Seats,Active", record{}.int(29, 0).uint(26, 0), record{}.uint(26, 0).int(29, 0)},
 		{"Name:string,float,double:cover=Rate,Weight", record{}.float(6, 0).double(7, 2), record{}.double(7, 2)},
 	} {
 		got, err := compile(t, "Order_x", c.layout).AppendCover(nil, c.r)

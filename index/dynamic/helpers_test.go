@@ -39,6 +39,13 @@ const order = `type Order
 	field 20 Big uint64
 	field 21 Other []uint32
 	field 22 Key bytes[16]
+	field 23 Plan string default "free\x20plan"
+	field 24 Grace duration default 90000000000
+	field 25 Share float default 0.25
+	field 26 Active bool default true
+	field 27 Limit uint64 default 18446744073709551615
+	field 28 Ratio double default 0.5
+	field 29 Seats int64 default 3 was int8
 message Address
 	field 1 City string
 	field 2 Zip *string was string

@@ -4,7 +4,6 @@ package build
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
@@ -13,7 +12,7 @@ import (
 // finish removes the list, of which nothing is left, and makes its indexes readable
 // but for unique ones, whose violations come first. That is one transaction: a write
 // maintains a record that is done as long as there is a list, and every record
-// afterwards.
+// afterwards. If the list is another one by then, it stays.
 func (r *Run) finish(ctx context.Context) error {
 	return r.store.Transact(ctx, func(t Transaction) error {
 		at, tx := t.Place(), t.KV()
@@ -25,8 +24,8 @@ func (r *Run) finish(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if i := slices.IndexFunc(ranges, func(r Range) bool { return !r.isDone() }); i >= 0 {
-			return fmt.Errorf("build: the list was replaced while it was completed: run BuildIndexes again")
+		if slices.ContainsFunc(ranges, func(r Range) bool { return !r.isDone() }) {
+			return nil // another process has replaced it: the next run completes that one
 		}
 		at.List.clear(tx)
 		return t.SetStates(ctx, index.Readable, func(ix *index.Index) bool {

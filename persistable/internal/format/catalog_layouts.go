@@ -2,7 +2,12 @@
 
 package format
 
-import "iter"
+import (
+	"iter"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/index"
+)
 
 // Layouts yields the names in keys and the layouts of all indexes that the store has,
 // in the order of their names.
@@ -14,4 +19,25 @@ func (c *Catalog) Layouts() iter.Seq2[string, string] {
 			}
 		}
 	}
+}
+
+// Describes reports whether the two headers describe the same: schema and indexes, in
+// whatever states.
+func (c *Catalog) Describes(o *Catalog) bool {
+	same := func(a, b catalogIndex) bool { return a.name == b.name && a.layout == b.layout }
+	return c.schema.Text() == o.schema.Text() && slices.EqualFunc(c.indexes, o.indexes, same)
+}
+
+// IndexEntry is what a header says of an index.
+type IndexEntry struct {
+	KeyName, Layout string
+	State           index.State
+}
+
+// Indexes returns what the header says of indexes, in the order of their names.
+func (c *Catalog) Indexes() (all []IndexEntry) {
+	for _, ix := range c.indexes {
+		all = append(all, IndexEntry{ix.name, ix.layout, ix.state})
+	}
+	return all
 }
