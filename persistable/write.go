@@ -160,9 +160,6 @@ func (w *write) readAndCheck(ctx context.Context) error {
 	if err := w.mergeForeign(); err != nil {
 		return err
 	}
-	if err := w.quotas.await(ctx); err != nil {
-		return err
-	}
 	return w.checkClaims(ctx)
 }
 

@@ -62,10 +62,10 @@ func (w *write) checkDirectory() error {
 // apply writes nothing; that the transaction has read the record remains.
 func (w *write) apply(ctx context.Context) error {
 	if w.v == nil {
-		if err := w.clearRecord(ctx); err != nil {
+		if err := w.countUsage(ctx); err != nil {
 			return err
 		}
-		return w.countUsage()
+		return w.clearRecord(ctx)
 	}
 	if err := w.keepStored(); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (w *write) apply(ctx context.Context) error {
 	if w.isUnchanged() {
 		return nil
 	}
-	if err := w.countUsage(); err != nil {
+	if err := w.countUsage(ctx); err != nil {
 		return err
 	}
 	is, err := w.setRecord()

@@ -43,8 +43,9 @@ type quotaRead struct {
 	counted []byte
 }
 
-// start starts the reads: a part of the round of a write's reads. They add no read
-// conflicts.
+// start starts the reads. They add no read conflicts. A write starts them twice: with
+// its other reads, so that they cost no round, and before it counts, when it has the
+// transaction's lock, so that it sees what other writes of the transaction have added.
 func (q *quotaReads) start(tx kv.ReadTransaction, s *openStore) {
 	q.tenants = q.tenants[:0]
 	for i := range s.tenants {
@@ -66,9 +67,13 @@ func (q *quotaReads) await(ctx context.Context) (err error) {
 
 // countUsage adds what the write changes to the usage of each tenant with a quota, or
 // returns a *[QuotaError] if that would be too much.
-func (w *write) countUsage() error {
+func (w *write) countUsage(ctx context.Context) error {
+	w.quotas.start(w.t.writer, w.store)
 	if len(w.quotas.tenants) == 0 {
 		return nil
+	}
+	if err := w.quotas.await(ctx); err != nil {
+		return err
 	}
 	more := w.moreUsage()
 	for i := range w.quotas.tenants {

@@ -68,6 +68,9 @@ func TestCopy(t *testing.T) {
 			if _, locked, _ := c.set.LockOf(ctx, "b"); locked {
 				t.Error("the copy is locked")
 			}
+			if n := annotations(t, db, c.set.Path("b")); n != 0 {
+				t.Errorf("the copy has %d annotations", n)
+			}
 			wantError(t, second(c.set.Copy(ctx, "a", "b", tenants.CopyOptions{Lock: lock})), tenants.ErrExists)
 			check(t, c.set.Unlock(ctx, lock))
 			wantError(t, second(c.set.Copy(ctx, "a", "c", tenants.CopyOptions{Lock: lock})), tenants.ErrLockLost)
@@ -86,6 +89,21 @@ func TestCopy(t *testing.T) {
 		}
 		sound(t, NoteStoreOf(db, "b").Verify)
 	})
+}
+
+// annotations returns how many keys there are about a directory.
+func annotations(t testing.TB, db *persistable.DB, path []string) (n int) {
+	t.Helper()
+	check(t, db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) error {
+		d, err := directory.Root().Open(ctx, tx, path)
+		if err != nil {
+			return err
+		}
+		pairs, err := tx.GetRange(kv.PrefixRange(d.Annotation("kazahana").Bytes()).Selectors(), kv.RangeOptions{}).Slice(ctx)
+		n = len(pairs)
+		return err
+	}))
+	return n
 }
 
 // A tenant that is written to all the time is copied at one version: no transfer is
@@ -135,6 +153,22 @@ func TestCopyOfALiveTenant(t *testing.T) {
 	}
 	end.Store(true)
 	writers.Wait()
+}
+
+// What is written between the blocks of a copy is not in it.
+func TestCopyIsOfOneVersion(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	rooms, s := tenants.Of(db, "rooms"), NoteStoreOf(db, "a")
+	someNotes(t, s, "a", 100)
+	before := contents(t, db, "rooms", "a")
+	p := must[tenants.Progress](t)(rooms.Copy(ctx, "a", "b", tenants.CopyOptions{Progress: func(p tenants.Progress) {
+		check(t, s.Save(ctx, &Note{ID: 100, Room: "a", Title: fmt.Sprint("after block ", p.Blocks)}))
+		check(t, s.Delete(ctx, 100-p.Blocks))
+	}}))
+	if p.Blocks < 4 {
+		t.Errorf("%+v", p)
+	}
+	equal(t, before, contents(t, db, "rooms", "b"))
 }
 
 // A copy that stops goes on under the same lock, and not under another one.

@@ -134,3 +134,36 @@ func whole(want map[string]string, name string) func(*testing.T, *persistable.DB
 		}
 	}
 }
+
+// A write that began before a step of a count, and whose record the step counts, does not
+// commit after it.
+func TestCountConflictsWithWrites(t *testing.T) {
+	engine := enginetest.Open(t)
+	c := &crasher{Database: engine, left: -1}
+	db := open(t, c)
+	rooms, s := tenants.Of(db, "rooms"), NoteStoreOf(db, "a")
+	for id := range int64(20) {
+		check(t, s.Save(ctx, &Note{ID: id + 1, Room: "a", Body: bytes.Repeat([]byte{2}, 90_000)}))
+	}
+	steps := func(n int) {
+		t.Helper()
+		c.left = n
+		wantError(t, rooms.SetQuota(ctx, "a", tenants.Quota{Records: 100}), errCrash)
+		c.left = -1
+	}
+	steps(1) // the quota is set, and nothing is counted
+	for _, id := range []int64{1, 20} {
+		conflicts := id == 1 // the step counts the first notes, not the last one
+		tx := must[kv.Transaction](t)(engine.Begin())
+		defer tx.Cancel()
+		check(t, s.In(db.In(tx)).Save(ctx, &Note{ID: id, Room: "a", Body: []byte{2}}))
+		if conflicts {
+			steps(2)
+		}
+		if err := tx.Commit(ctx); kv.IsConflict(err) != conflicts || !conflicts && err != nil {
+			t.Errorf("Commit of the note %d = %v, want a conflict: %v", id, err, conflicts)
+		}
+	}
+	check(t, rooms.SetQuota(ctx, "a", tenants.Quota{Records: 100}))
+	wantUsage(t, db, "rooms", "a")
+}

@@ -13,7 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
-const _ = persistimpl.Version2
+const _ = persistimpl.Version3
 
 func NewOrder(literal Order) *Order {
 	persistimpl.SetID(&orderSchema, &literal)

@@ -121,7 +121,26 @@ func TestQuotaInOneTransaction(t *testing.T) {
 	}
 	wantAs[*persistable.QuotaError](t, create(3))
 	wantUsage(t, db, "tenants", "a")
+	wantAs[*persistable.QuotaError](t, db.Transact(ctx, func(tx persistable.Tx) error {
+		bound := s.In(tx)
+		return bound.CreateMany(ctx, made, persistable.BatchOptions{})
+	}))
+	wantUsage(t, db, "tenants", "a")
 	check(t, create(2))
+	wantUsage(t, db, "tenants", "a")
+	used := must[tenants.Usage](t)(all.Usage(ctx, "a"))
+	check(t, all.SetQuota(ctx, "a", tenants.Quota{Records: 3, Bytes: used.Bytes + 20}))
+	number := func(text string) error {
+		return s.Update(ctx, made[0].ID, func(o *Order) error { o.Number = text; return nil })
+	}
+	if e := wantAs[*persistable.QuotaError](t, number(strings.Repeat("long", 100))); e.What != "bytes" {
+		t.Errorf("%v", e)
+	}
+	check(t, number("not so long"))
+	wantUsage(t, db, "tenants", "a")
+	check(t, second(s.DeleteWhere(ctx, s.ByStatus(Pending), persistable.BatchOptions{})))
+	wantUsage(t, db, "tenants", "a")
+	wantAs[*persistable.QuotaError](t, s.CreateMany(ctx, append(made, s.New(Order{Number: "4", CreatedAt: day0})), persistable.BatchOptions{}))
 	wantUsage(t, db, "tenants", "a")
 }
 
@@ -148,9 +167,14 @@ func TestQuotaCountsBesideWriters(t *testing.T) {
 					for n := 0; n < 20 || !counted.Load(); n++ {
 						id := 1 + random.Int64N(400)
 						var err error
-						switch random.IntN(3) {
+						switch random.IntN(4) {
 						case 0:
 							err = s.Delete(ctx, id)
+						case 1:
+							err = s.Update(ctx, id, func(n *Note) error { n.Body = append(n.Body, 2, 2, 2); return nil })
+							if errors.Is(err, persistable.ErrNotFound) {
+								err = nil
+							}
 						default:
 							err = s.Save(ctx, &Note{ID: id, Room: "a", Body: bytes.Repeat([]byte{2}, random.IntN(120_000))})
 						}
