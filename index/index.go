@@ -18,8 +18,11 @@ func (ix *Index) fillSize(key []byte, r Record) int {
 func (ix *Index) Clear(tx kv.Transaction) {
 	tx.ClearRange(Bounds{}.Range(ix.Prefix))
 	tx.ClearRange(Bounds{}.Range(ix.ViolationPrefix))
-	if ix.Kind == Rank {
+	switch ix.Kind {
+	case Rank:
 		ix.Ranks().Clear(tx)
+	case Version:
+		tx.ClearRange(kv.PrefixRange(ix.Versions()))
 	}
 }
 

@@ -38,4 +38,5 @@ func ClearUnknown(tx kv.Transaction, directory []byte, keyName string) {
 	entries := tuple.AppendString(tuple.AppendString(slices.Clone(directory), "I"), keyName)
 	tx.ClearRange(Bounds{}.Range(entries))
 	tx.ClearRange(kv.PrefixRange(appendLevels(slices.Clone(directory), keyName)))
+	tx.ClearRange(kv.PrefixRange(appendVersions(slices.Clone(directory), keyName)))
 }

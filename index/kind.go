@@ -2,10 +2,7 @@
 
 package index
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // Kind is what the entries of an index say.
 type Kind string
@@ -29,7 +26,7 @@ const (
 // known reports whether this program can maintain indexes of the kind.
 func (k Kind) known() bool {
 	switch k {
-	case Value, Count, Sum, Rank:
+	case Value, Count, Sum, Rank, Version:
 		return true
 	}
 	return false
@@ -62,8 +59,4 @@ func (k Kind) Name(typ string, fields ...string) string {
 		parts = append(parts, strings.ReplaceAll(field, "_", "__"))
 	}
 	return strings.Join(parts, "_")
-}
-
-func errUnknownKind(ix *Index) error {
-	return fmt.Errorf("index: %s is of the kind %q, which this program cannot maintain", ix.Name, ix.Kind)
 }

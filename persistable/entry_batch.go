@@ -31,6 +31,11 @@ type entryBatch struct {
 	fetches
 	entries  []entry
 	mayBeOld bool // the transaction has written since the entries were read: their records may be gone
+	versions versionReads
+}
+
+func newEntryBatch(r *record, t *transaction, o *openStore) entryBatch {
+	return entryBatch{fetches: fetches{record: r, reader: t.Reader, records: o.records}, versions: newVersionReads(r, t, o)}
 }
 
 type entry struct {
@@ -66,6 +71,7 @@ func (b *entryBatch) addEntry(ix *index.Index, pair kv.KeyValue, left int) error
 		e.fetch = len(b.keys)
 		b.add(e.id)
 	}
+	b.versions.add(e.id)
 	b.entries = append(b.entries, e)
 	return nil
 }
@@ -93,14 +99,18 @@ func splitCopy(ix *index.Index, pair kv.KeyValue) (e entry, err error) {
 	return e, err
 }
 
-func (b *entryBatch) awaitEntry(ctx context.Context, i int) (any, error) {
+func (b *entryBatch) awaitEntry(ctx context.Context, i int) (v any, err error) {
 	e := &b.entries[i]
 	if len(e.covered) > 0 {
-		return b.record.readValue(ctx, b.reader, e.id, b.records.Append(nil, e.id), e.covered)
+		v, err = b.record.readValue(ctx, b.reader, e.id, b.records.Append(nil, e.id), e.covered)
+	} else {
+		v, err = b.fetches.awaitRecord(ctx, e.fetch)
 	}
-	v, err := b.fetches.awaitRecord(ctx, e.fetch)
 	if err == nil && v == nil && !b.mayBeOld {
 		err = b.record.danglingEntry(e.ix, e.key, e.id)
 	}
-	return v, err
+	if err != nil {
+		return nil, err
+	}
+	return v, b.versions.fill(ctx, i, v)
 }

@@ -23,6 +23,7 @@ type fill struct {
 	read    int           // bytes of the records
 	set     index.Set
 	entries *index.Fill
+	ids     [][]byte // of the records without versions, perhaps
 }
 
 // run reads the records as a snapshot: the build adds the conflict range of those that
@@ -49,7 +50,10 @@ func (f *fill) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return f.record.indexError(f.entries.Finish(ctx))
+	if err := f.entries.Finish(ctx); err != nil {
+		return f.record.indexError(err)
+	}
+	return f.setVersions(ctx)
 }
 
 // isFull reports whether the batch ends behind the last record.
@@ -69,6 +73,7 @@ func (f *fill) add(ctx context.Context, q *query, g scan.Group) error {
 	if err := f.entries.Add(ctx, &f.set, g.IndexRecord()); err != nil {
 		return f.record.indexError(err)
 	}
+	f.noteID(g.ID)
 	f.behind = append(slices.Clone(g.Key[len(f.store.records.Prefix):]), 0xff) // and behind its chunks
 	f.read += g.Size()
 	f.taken.Records++

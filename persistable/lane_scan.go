@@ -173,7 +173,7 @@ func (s *laneScan) takeCommon(first *laneRead) (e laneEntry, both bool, err erro
 // emitBatch fetches the records of a batch and yields those that the query wants. It
 // reports whether the query goes on.
 func (s *laneScan) emitBatch(ctx context.Context, batch []laneEntry, yield func(any, error) bool) bool {
-	b := entryBatch{fetches: fetches{record: s.record, reader: s.tx.Reader, records: s.store.records}}
+	b := newEntryBatch(s.record, s.tx, s.store)
 	b.mayBeOld = s.tx.Writes != nil && s.tx.Count.Load() != s.writes
 	for i, e := range batch {
 		if err := b.addEntry(e.lane.ix, e.pair, len(batch)-i); err != nil {

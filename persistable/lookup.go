@@ -17,6 +17,8 @@ type lookup struct {
 
 	store *openStore // nil: there is none
 	value []byte     // nil: the key has none; the key is in sc
+
+	versions versionReads // of the record, if that is what is read
 }
 
 // run opens the store and reads the value, in one round: at first in the store as
@@ -46,6 +48,8 @@ func (l *lookup) run(ctx context.Context) error {
 func (l *lookup) readIn(ctx context.Context, o *openStore) (err error) {
 	if l.index == byID {
 		l.sc.key = o.records.Append(l.sc.key[:0], l.suffix)
+		l.versions = newVersionReads(l.place.record, l.t, o)
+		l.versions.add(l.suffix)
 	} else {
 		l.sc.key = append(append(l.sc.key[:0], o.indexes[l.index].Prefix...), l.suffix...)
 	}

@@ -22,6 +22,7 @@ type openStore struct {
 	header    []byte        // the key of the header: ("S", type)
 	catalog   *format.Catalog
 	indexes   []index.Index // in the order of the schema
+	versions  *versionIndex // nil: the records have no versions, or not yet
 	undone    []index.Index // those that writes maintain of a record to which a build has not come; nil: maintained
 	metadata  string        // the metadata version at which it was read
 	upToDate  bool          // a write need not change the header first
@@ -41,6 +42,7 @@ func newOpenStore(p *place, d *directory.Directory, prefix []byte, c *format.Cat
 	}
 	s.maintained = s.indexes
 	s.addForeign(p)
+	s.versions = newVersionIndex(s, p)
 	s.undone = withoutCounted(s.maintained)
 	s.upToDate = !c.Clone().AddSchema(p.lock)
 	return s

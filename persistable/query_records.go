@@ -18,12 +18,17 @@ func (q *query) scanRecords(ctx context.Context, t *transaction, o *openStore, p
 		q.filterRecords(ctx, t, o, p, c, yield)
 		return
 	}
+	versions := newVersionScan(ctx, q, t, o, p, c)
+	defer versions.stop()
 	for g, err := range q.recordGroups(ctx, t, o, p, c) {
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		v, err := q.decodeGroup(g)
+		if err == nil {
+			err = versions.fill(ctx, g.ID, v)
+		}
 		if !yield(v, err) || err != nil || c.done {
 			return
 		}
@@ -35,10 +40,15 @@ func (q *query) filterRecords(ctx context.Context, t *transaction, o *openStore,
 	f := q.newFilter(&p)
 	all := *c // goes on until the query has enough
 	all.limit = 0
+	versions := newVersionScan(ctx, q, t, o, p, &all)
+	defer versions.stop()
 	for g, err := range q.recordGroups(ctx, t, o, p, &all) {
 		var v any
 		if err == nil {
 			v, err = q.decodeGroup(g)
+		}
+		if err == nil {
+			err = versions.fill(ctx, g.ID, v)
 		}
 		if err != nil {
 			yield(nil, err)

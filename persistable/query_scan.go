@@ -163,7 +163,7 @@ func (q *query) scanIndex(ctx context.Context, t *transaction, o *openStore, beg
 			}
 			continue
 		}
-		b := entryBatch{fetches: fetches{record: q.record, reader: t.Reader, records: o.records}}
+		b := newEntryBatch(q.record, t, o)
 		if err := b.startFetches(ix, pairs); err != nil {
 			yield(nil, err)
 			return

@@ -58,7 +58,11 @@ func (s *source) getIn(ctx context.Context, t *transaction, sc *scratch) (any, e
 	if l.store == nil || l.value == nil {
 		return nil, s.notFound(sc.id)
 	}
-	return s.record.readValue(ctx, t.Reader, sc.id, sc.key, l.value)
+	v, err := s.record.readValue(ctx, t.Reader, sc.id, sc.key, l.value)
+	if err != nil {
+		return nil, err
+	}
+	return v, l.versions.fill(ctx, 0, v)
 }
 
 func (s *source) notFound(id []byte) error {
@@ -89,6 +93,7 @@ func (s *source) getMany(ctx context.Context, n int, id func(i int) []byte, take
 			return err
 		}
 		f := fetches{record: s.record, reader: t.Reader}
+		versions := newVersionReads(s.record, t, o)
 		for i := range n {
 			if o == nil {
 				take(i, nil)
@@ -96,11 +101,15 @@ func (s *source) getMany(ctx context.Context, n int, id func(i int) []byte, take
 			}
 			f.records = o.records
 			f.add(id(i))
+			versions.add(id(i))
 		}
 		f.start()
 		for i := range f.values {
 			v, err := f.awaitRecord(ctx, i)
 			if err != nil {
+				return err
+			}
+			if err := versions.fill(ctx, i, v); err != nil {
 				return err
 			}
 			take(i, v)
@@ -140,22 +149,28 @@ func (s *source) getUnique(ctx context.Context, t *transaction, i int, values []
 }
 
 // recordOfEntry returns the record that a unique entry names or holds.
-func (s *source) recordOfEntry(ctx context.Context, t *transaction, o *openStore, ix *index.Index, entry, value []byte) (any, error) {
+func (s *source) recordOfEntry(ctx context.Context, t *transaction, o *openStore, ix *index.Index, entry, value []byte) (v any, err error) {
 	id, record, err := index.SplitUnique(ix.Definition, entry, value)
 	if err != nil {
 		return nil, s.record.indexError(err)
 	}
 	f := fetches{record: s.record, reader: t.Reader, records: o.records}
+	versions := newVersionReads(s.record, t, o)
+	versions.add(id)
 	if len(record) > 0 && ix.Cover {
-		return s.record.readValue(ctx, t.Reader, id, o.records.Append(nil, id), record)
+		v, err = s.record.readValue(ctx, t.Reader, id, o.records.Append(nil, id), record)
+	} else {
+		f.add(id)
+		f.start()
+		v, err = f.awaitRecord(ctx, 0)
 	}
-	f.add(id)
-	f.start()
-	v, err := f.awaitRecord(ctx, 0)
 	if err == nil && v == nil {
 		err = s.record.danglingEntry(ix, entry, id)
 	}
-	return v, err
+	if err != nil {
+		return nil, err
+	}
+	return v, versions.fill(ctx, 0, v)
 }
 
 func (s *source) noOwner(i int, values []byte) error {

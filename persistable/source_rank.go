@@ -86,7 +86,7 @@ func (s *source) rankedRecord(ctx context.Context, i int, group []byte, find fun
 // recordOfElement returns the record that an element of a list of ranks names.
 func (s *source) recordOfElement(ctx context.Context, t *transaction, o *openStore, ix *index.Index, element []byte) (any, error) {
 	key := slices.Concat(ix.Prefix, element)
-	b := entryBatch{fetches: fetches{record: s.record, reader: t.Reader, records: o.records}}
+	b := newEntryBatch(s.record, t, o)
 	if err := b.startFetches(ix, []kv.KeyValue{{Key: key}}); err != nil {
 		return nil, err
 	}

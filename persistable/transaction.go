@@ -62,6 +62,7 @@ type writeState struct {
 	writeLock sync.Mutex
 	fences    []leasefdb.FenceCheck // the checks of the DB's fences; nil: not started
 	outside   outsideWrites
+	versions  ownVersions
 	created   [][]byte // the keys of the records that this attempt created
 	earlier   [][]byte // the keys of those that earlier attempts created
 }

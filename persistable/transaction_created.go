@@ -15,6 +15,7 @@ import (
 func (t *transaction) startAttempt() {
 	t.opened, t.asked = openPlaces{}, false
 	t.fences = nil
+	t.versions = ownVersions{}
 	t.earlier = append(t.earlier, t.created...)
 	t.created = t.created[:0]
 }

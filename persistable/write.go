@@ -3,6 +3,7 @@
 package persistable
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -16,9 +17,10 @@ import (
 // whatever is stored.
 type putOptions struct {
 	mustBeNew, mustExist bool
-	mustHaveUnique       bool    // the new form must have a value of a unique index, all of which are readable
-	seen                 []byte  // the stored record as the caller has seen it, encoded; nil: not compared
-	fence                idFence // of the record's id, which only a new record needs
+	mustHaveUnique       bool     // the new form must have a value of a unique index, all of which are readable
+	seenVersion          *Version // of the record as the caller has seen it; nil: not compared
+	seen                 []byte   // the stored record as the caller has seen it, encoded; nil: not compared
+	fence                idFence  // of the record's id, which only a new record needs
 }
 
 // write puts one record, or removes one, in a transaction. Its steps are those of run;
@@ -42,7 +44,8 @@ type write struct {
 	owner  leasefdb.FenceCheck // of the id's machine id
 	quotas quotaReads          // of the quotas that the store is under
 
-	buildCheck build.Check // whether a build has done the record
+	buildCheck build.Check       // whether a build has done the record
+	version    kv.Future[[]byte] // of the stored form, where records have versions
 
 	// Set by readStored, with the entries of the stored form in sc.before.
 	value  []byte        // the first value of the stored form; nil: there is none
@@ -138,6 +141,7 @@ func (w *write) startReads() {
 	w.sc.claims.Start(w.t.writer, w.store.maintained, &w.sc.now)
 	w.startBuildCheck()
 	w.quotas.start(w.t.writer, w.store)
+	w.startVersion()
 }
 
 // readAndCheck waits for the reads and returns why the write is not allowed.
@@ -154,7 +158,7 @@ func (w *write) readAndCheck(ctx context.Context) error {
 	if err := w.readEntries(ctx); err != nil {
 		return err
 	}
-	if err := w.checkSeen(); err != nil {
+	if err := cmp.Or(w.checkSeen(), w.checkVersion(ctx)); err != nil {
 		return err
 	}
 	if err := w.mergeForeign(); err != nil {

@@ -81,7 +81,7 @@ func (w *write) apply(ctx context.Context) error {
 		return err
 	}
 	w.t.Writes.Fresh.NoteRecord(w.sc.key, w.isNew(), w.store.indexes, &w.sc.before, &w.sc.now)
-	if err := w.maintainIndexes(ctx, is); err != nil {
+	if err := w.maintainIndexes(ctx, is, false); err != nil {
 		return err
 	}
 	if w.isNew() {
@@ -153,7 +153,7 @@ func (w *write) clearRecord(ctx context.Context) error {
 	}
 	w.t.writer.Clear(w.sc.key)
 	w.clearChunks()
-	if err := w.maintainIndexes(ctx, index.Record{}); err != nil {
+	if err := w.maintainIndexes(ctx, index.Record{}, true); err != nil {
 		return err
 	}
 	w.t.noteDeleted(w.sc.key)
@@ -172,7 +172,7 @@ func (w *write) hasChunks() bool { return !w.isNew() && w.old.Chunks > 0 }
 
 // maintainIndexes writes the difference between the index entries of the stored form
 // and those of the new form, which is.
-func (w *write) maintainIndexes(ctx context.Context, is index.Record) (err error) {
+func (w *write) maintainIndexes(ctx context.Context, is index.Record, deleted bool) (err error) {
 	was := index.Record{ID: w.sc.id}
 	if !w.hasChunks() {
 		was.Value = w.value
@@ -182,5 +182,8 @@ func (w *write) maintainIndexes(ctx context.Context, is index.Record) (err error
 		return err
 	}
 	w.sc.entry, err = index.Maintain(ctx, w.t.writer, indexes, &w.sc.before, &w.sc.now, was, is, w.sc.entry)
-	return err
+	if err != nil {
+		return err
+	}
+	return w.setVersion(ctx, deleted)
 }

@@ -43,7 +43,12 @@ func (w *write) readOwner(ctx context.Context, taken *UniqueError) (found any, a
 	f := fetches{record: w.record, reader: w.t.writer, records: w.store.records}
 	f.add(owners[0])
 	f.start()
+	versions := newVersionReads(w.record, w.t, w.store)
+	versions.add(owners[0])
 	found, err = f.awaitRecord(ctx, 0)
+	if err == nil {
+		err = versions.fill(ctx, 0, found)
+	}
 	if err != nil || found != nil {
 		return found, false, err
 	}

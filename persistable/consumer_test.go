@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// replicate copies changes to keys of a consumer's own, and counts how often each change
+// was handled.
+func replicate(group string) func(tx persistable.Tx, changes []persistable.Change[*Note, int64]) error {
+	return func(tx persistable.Tx, changes []persistable.Change[*Note, int64]) error {
+		for _, c := range changes {
+			copyKey := tuple.Tuple{"copy", group, c.ID}.MustPack()
+			if c.Deleted {
+				tx.KV().Clear(copyKey)
+			} else {
+				tx.KV().Set(copyKey, []byte(c.Record.Text))
+			}
+			tx.KV().Atomic(kv.Add, tuple.Tuple{"times", group, c.ID, c.Version[:]}.MustPack(), kv.Int64(1))
+		}
+		return nil
+	}
+}
+
+// compareCopy checks that a group's copy is what the store holds, and that no change was
+// handled twice. It returns how many changes were handled.
+func compareCopy(t *testing.T, db *persistable.DB, s *NoteStore, group string) (handled int) {
+	t.Helper()
+	checkDistinct(t, s)
+	stored := map[int64]string{}
+	for _, v := range must[[]*Note](t)(s.Scan().Slice(ctx)) {
+		stored[v.ID] = v.Text
+	}
+	check(t, db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) error {
+		handled = 0
+		want := maps.Clone(stored)
+		for pair, err := range tx.GetRange(kv.PrefixRange(tuple.Tuple{"copy", group}.MustPack()).Selectors(), kv.RangeOptions{}).All(ctx) {
+			if err != nil {
+				return err
+			}
+			id := must[tuple.Tuple](t)(tuple.Unpack(pair.Key))[2].(int64)
+			if text, exists := want[id]; !exists || text != string(pair.Value) {
+				t.Errorf("%s has %q for note %d, want %q", group, pair.Value, id, text)
+			}
+			delete(want, id)
+		}
+		for pair, err := range tx.GetRange(kv.PrefixRange(tuple.Tuple{"times", group}.MustPack()).Selectors(), kv.RangeOptions{}).All(ctx) {
+			if err != nil {
+				return err
+			}
+			if n := binary.LittleEndian.Uint64(pair.Value); n != 1 {
+				t.Errorf("%s has handled a change %d times: %s", group, n, tuple.Describe(pair.Key))
+			}
+			handled++
+		}
+		if len(want) > 0 {
+			t.Errorf("%s lacks %v", group, want)
+		}
+		return nil
+	}))
+	return handled
+}
+
+// checkDistinct checks that no record has two changes.
+func checkDistinct(t *testing.T, s *NoteStore) {
+	t.Helper()
+	seen := map[int64]bool{}
+	all, _ := changesOf(t, s, persistable.Version{})
+	for _, c := range all {
+		if seen[c.id] {
+			t.Errorf("note %d has two changes", c.id)
+		}
+		seen[c.id] = true
+	}
+}
+
+// TestConsumersSeeEachChangeOnce has goroutines write notes while consumers of two groups, two
+// of each, copy them. The hostile engine loses acknowledgements of both.
+func TestConsumersSeeEachChangeOnce(t *testing.T) {
+	for _, engine := range []string{"plain", "hostile"} {
+		t.Run(engine, func(t *testing.T) {
+			e := enginetest.Open(t)
+			if engine == "hostile" {
+				e = faults.Hostile(e, faults.Options{Seed: seed.Of(t), MaxDelay: -1})
+			}
+			db := open(t, e)
+			s, random := NoteStoreOf(db), seed.Of(t)
+			check(t, s.Save(ctx, &Note{ID: 100}))
+			var writers, consumers sync.WaitGroup
+			for g := range uint64(3) {
+				writers.Go(func() { writeNotes(t, db, s, rand.New(rand.NewPCG(random, g))) })
+			}
+			running, stop := context.WithCancel(ctx)
+			for _, group := range []string{"a", "a", "b", "b"} {
+				consumers.Go(func() {
+					err := s.Consumer(group).Limit(3).Run(running, replicate(group))
+					if !errors.Is(err, context.Canceled) {
+						t.Errorf("%s ends with %v", group, err)
+					}
+				})
+			}
+			writers.Wait()
+			stop()
+			consumers.Wait()
+			for _, group := range []string{"a", "b", "late"} {
+				for n := 1; n > 0; {
+					n = must[int](t)(s.Consumer(group).Next(ctx, replicate(group)))
+				}
+				t.Logf("%s has handled %d changes", group, compareCopy(t, db, s, group))
+			}
+		})
+	}
+}
+
+// writeNotes writes some notes, some of them twice in a transaction.
+func writeNotes(t *testing.T, db *persistable.DB, s *NoteStore, rng *rand.Rand) {
+	for range 25 {
+		ids := []int64{1 + rng.Int64N(9), 1 + rng.Int64N(9)}
+		texts := []string{fmt.Sprint(rng.IntN(1000)), fmt.Sprint(rng.IntN(1000))}
+		remove := rng.IntN(4) == 0
+		err := db.Transact(ctx, func(tx persistable.Tx) error {
+			for i, id := range ids {
+				if err := s.In(tx).Save(ctx, &Note{ID: id, Text: texts[i]}); err != nil {
+					return err
+				}
+			}
+			if remove {
+				return s.In(tx).Delete(ctx, ids[0])
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestConsumerWaits counts what a consumer asks of the engine while nothing changes: nothing.
+func TestConsumerWaits(t *testing.T) {
+	counter := faults.NewCounter(enginetest.Open(t))
+	db := open(t, counter)
+	s := NoteStoreOf(db)
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	handled, ended := make(chan int64), make(chan error)
+	go func() {
+		ended <- s.Consumer("c").Run(running, func(_ persistable.Tx, changes []persistable.Change[*Note, int64]) error {
+			for _, c := range changes {
+				handled <- c.ID
+			}
+			return nil
+		})
+	}()
+	for id := int64(1); id <= 5; id++ {
+		check(t, s.Save(ctx, &Note{ID: id}))
+		if got := <-handled; got != id {
+			t.Fatalf("the consumer gets %d, want %d", got, id)
+		}
+	}
+	for counter.Counts().Watches == 0 {
+		check(t, s.Save(ctx, &Note{ID: 6, Text: fmt.Sprint(counter.Counts().Begins)}))
+		<-handled
+	}
+	stop()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if c := counter.Counts(); c.Watches > 12 || c.Begins > 80 {
+		t.Errorf("%d watches and %d transactions for a few changes: it polls", c.Watches, c.Begins)
+	}
+}
+
+// TestConsumerErrors leaves the position where it is after an error of the function.
+func TestConsumerErrors(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	s := NoteStoreOf(db)
+	check(t, s.Save(ctx, &Note{ID: 1}))
+	failed := errors.New("failed")
+	_, err := s.Consumer("c").Next(ctx, func(persistable.Tx, []persistable.Change[*Note, int64]) error { return failed })
+	if !errors.Is(err, failed) || !must[persistable.Version](t)(s.Consumer("c").Position(ctx)).IsZero() {
+		t.Errorf("Next returns %v", err)
+	}
+	n := must[int](t)(s.Consumer("c").Next(ctx, func(persistable.Tx, []persistable.Change[*Note, int64]) error { return nil }))
+	if n != 1 || must[persistable.Version](t)(s.Consumer("c").Position(ctx)) != must[*Note](t)(s.Get(ctx, 1)).Version {
+		t.Errorf("Next handles %d changes", n)
+	}
+	var none *persistable.NoVersionsError
+	if _, err := PlayerStoreOf(db).Consumer("c").Next(ctx, nil); !errors.As(err, &none) {
+		t.Errorf("a consumer of a type without versions: %v", err)
+	}
+	if _, err := s.Consumer("").Next(ctx, nil); err == nil {
+		t.Error("a consumer without a name runs")
+	}
+}
+
+// TestPruneChanges forgets deletions, and does not while a consumer has not seen them.
+func TestPruneChanges(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		s := NoteStoreOf(db)
+		for id := int64(1); id <= 3; id++ {
+			check(t, s.Save(ctx, &Note{ID: id}))
+		}
+		ignore := func(persistable.Tx, []persistable.Change[*Note, int64]) error { return nil }
+		must[int](t)(s.Consumer("slow").Next(ctx, ignore))
+		_, before := changesOf(t, s, persistable.Version{})
+		check(t, s.Delete(ctx, 1))
+		check(t, s.Delete(ctx, 2))
+		_, versions := changesOf(t, s, persistable.Version{})
+		last := versions[len(versions)-1]
+		var behind *persistable.BehindError
+		if _, err := s.PruneChanges(ctx, last, false); !errors.As(err, &behind) || behind.Group != "slow" || behind.At != before[2] {
+			t.Errorf("PruneChanges past a consumer: %v", err)
+		}
+		must[int](t)(s.PruneChanges(ctx, last, true))
+		if got, _ := changesOf(t, s, persistable.Version{}); len(got) != 1 || got[0].id != 3 {
+			t.Errorf("the changes after the pruning are %v", got)
+		}
+		var pruned *persistable.PrunedError
+		if _, err := s.Consumer("slow").Next(ctx, ignore); !errors.As(err, &pruned) || pruned.Pruned != last {
+			t.Errorf("a consumer that has missed deletions: %v", err)
+		}
+		check(t, s.RemoveConsumer(ctx, "slow"))
+		check(t, s.Save(ctx, &Note{ID: 1, Text: "again"}))
+		must[int](t)(s.Consumer("slow").Next(ctx, ignore))
+		must[int](t)(s.PruneChanges(ctx, last, false))
+		prefix := string(prefixOf(t, db, "notes"))
+		keys := 0
+		for key := range dump(t, db) {
+			if len(key) > len(prefix)+2 && key[:len(prefix)] == prefix && key[len(prefix)+1] == 'V' {
+				keys++
+			}
+		}
+		if keys != 2 {
+			t.Errorf("%d versions are kept of two notes", keys)
+		}
+	})
+}
+
+// TestRestoredVersions has a version in the store that is higher than the database's.
+func TestRestoredVersions(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	s := NoteStoreOf(db)
+	check(t, s.Save(ctx, &Note{ID: 1}))
+	prefix := prefixOf(t, db, "notes")
+	write(t, db, func(tx kv.Transaction) {
+		tx.Set(append(prefix, tuple.Tuple{"S", "Note", "changed"}.MustPack()...), []byte{0x7f, 9: 0})
+	})
+	var restored *persistable.RestoredError
+	for _, err := range s.Changes(ctx, persistable.Version{}) {
+		if !errors.As(err, &restored) {
+			t.Errorf("Changes in a restored database: %v", err)
+		}
+	}
+	if _, err := s.Consumer("c").Next(ctx, nil); !errors.As(err, &restored) {
+		t.Errorf("a consumer in a restored database: %v", err)
+	}
+}

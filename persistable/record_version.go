@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"fmt"
+
+	"github.com/kazahana-db/kazahana/index"
+)
+
+// noVersions is the error of an operation that needs the versions of records.
+func (r *record) noVersions() error {
+	e := &NoVersionsError{Type: r.Type}
+	for i := range r.Indexes {
+		if r.Indexes[i].Kind == index.Version {
+			e.Index = r.Indexes[i].Name
+		}
+	}
+	return e
+}
+
+// setVersion sets the version of a record to the stored one, nil for none.
+func (r *record) setVersion(record any, stored []byte) error {
+	field := r.Version(record)
+	if *field = (Version{}); stored == nil {
+		return nil
+	}
+	if len(stored) != len(field) {
+		return fmt.Errorf("persistable: a version of %s has %d bytes instead of %d: run RebuildIndex of its version index", r.Type, len(stored), len(field))
+	}
+	copy(field[:], stored)
+	return nil
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/kazahana-db/kazahana/persistable/internal/format"
+)
+
+// startVersion starts the read of the stored form's version, unless the transaction has
+// written the record: then its version is not known before the commit.
+func (w *write) startVersion() {
+	x := w.store.versions
+	if x == nil || w.sc.id == nil {
+		return
+	}
+	if key := x.versionKey(w.sc.id); !w.t.versions.isOwn(key) {
+		w.version = w.t.writer.Get(key)
+	}
+}
+
+// checkVersion compares the version of the stored form with that which the caller has
+// seen.
+func (w *write) checkVersion(ctx context.Context) error {
+	if w.seenVersion == nil {
+		return nil
+	}
+	x := w.store.versions
+	if x == nil {
+		return w.noVersions()
+	}
+	if w.t.versions.isOwn(x.versionKey(w.sc.id)) {
+		return fmt.Errorf("%w: %s %s", ErrVersionPending, w.Type, w.idText())
+	}
+	stored, err := w.version.Get(ctx)
+	if err != nil || string(stored) == string(w.seenVersion[:]) {
+		return err
+	}
+	if w.t.unsure && bytes.Equal(w.old.Payload, w.sc.value[format.HeaderSize:]) {
+		return nil // an earlier attempt has saved it
+	}
+	return fmt.Errorf("%w: %s %s: read it again", ErrChanged, w.Type, w.idText())
+}
+
+// setVersion makes the commit the last change of the record.
+func (w *write) setVersion(ctx context.Context, deleted bool) error {
+	x := w.store.versions
+	if x == nil {
+		return nil
+	}
+	key := x.versionKey(w.sc.id)
+	var was []byte
+	if !w.t.versions.isOwn(key) {
+		var err error
+		if was, err = w.version.Get(ctx); err != nil {
+			return err
+		}
+	}
+	return x.set(w.t, key[len(x.versions):], was, deleted)
+}
