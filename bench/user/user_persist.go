@@ -109,6 +109,18 @@ var userSchema = persistimpl.Schema{
 			e.End(k)
 		}
 	},
+	Values: func(field string, b []byte, record any) []byte {
+		v := record.(*User)
+		switch field {
+		case "Category":
+			b = index.AppendString(b, v.Category)
+		case "CreatedAt":
+			b = index.AppendTime(b, v.CreatedAt)
+		case "Email":
+			b = index.AppendString(b, v.Email)
+		}
+		return b
+	},
 }
 
 // appendUser appends v to b in the protobuf wire format.

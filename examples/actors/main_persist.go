@@ -87,6 +87,14 @@ var accountSchema = persistimpl.Schema{
 			e.End(k)
 		}
 	},
+	Values: func(field string, b []byte, record any) []byte {
+		v := record.(*Account)
+		switch field {
+		case "Name":
+			b = index.AppendString(b, v.Name)
+		}
+		return b
+	},
 }
 
 // NewTransfer returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
@@ -160,6 +168,14 @@ var transferSchema = persistimpl.Schema{
 			k = index.AppendInt(k, v.State)
 			e.End(k)
 		}
+	},
+	Values: func(field string, b []byte, record any) []byte {
+		v := record.(*Transfer)
+		switch field {
+		case "State":
+			b = index.AppendInt(b, v.State)
+		}
+		return b
 	},
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 	"github.com/kazahana-db/kazahana/persistable/wire"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // If this does not compile, run go generate: the file was generated for another
@@ -108,6 +109,18 @@ var albumSchema = persistimpl.Schema{
 			e.End(k)
 		}
 	},
+	Values: func(field string, b []byte, record any) []byte {
+		v := record.(*Album)
+		switch field {
+		case "ArtistID":
+			b = index.AppendInt(b, v.ArtistID)
+		case "Title":
+			b = index.AppendString(b, v.Title)
+		case "Number":
+			b = index.AppendInt(b, v.Number)
+		}
+		return b
+	},
 }
 
 // NewArtist returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
@@ -196,6 +209,16 @@ var artistSchema = persistimpl.Schema{
 			k = index.AppendString(k, v.Name)
 			e.End(k)
 		}
+	},
+	Values: func(field string, b []byte, record any) []byte {
+		v := record.(*Artist)
+		switch field {
+		case "Number":
+			b = index.AppendInt(b, v.Number)
+		case "Name":
+			b = index.AppendString(b, v.Name)
+		}
+		return b
 	},
 }
 
@@ -329,6 +352,26 @@ message Address
 			e.End(k)
 		}
 	},
+	Values: func(field string, b []byte, record any) []byte {
+		v := record.(*Customer)
+		switch field {
+		case "SupportRepID":
+			b = index.AppendInt(b, v.SupportRepID)
+		case "Company":
+			if v.Company == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = index.AppendString(b, *v.Company)
+			}
+		case "Country":
+			b = index.AppendString(b, v.Country)
+		case "Number":
+			b = index.AppendInt(b, v.Number)
+		case "Email":
+			b = index.AppendString(b, v.Email)
+		}
+		return b
+	},
 }
 
 // NewEmployee returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
@@ -449,6 +492,22 @@ message Address
 			k = index.AppendNullable(k, v.ReportsTo, index.AppendInt[idgen.ID])
 			e.End(k)
 		}
+	},
+	Values: func(field string, b []byte, record any) []byte {
+		v := record.(*Employee)
+		switch field {
+		case "Number":
+			b = index.AppendInt(b, v.Number)
+		case "Email":
+			b = index.AppendString(b, v.Email)
+		case "ReportsTo":
+			if v.ReportsTo == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = index.AppendInt(b, *v.ReportsTo)
+			}
+		}
+		return b
 	},
 }
 
@@ -586,6 +645,18 @@ message Address
 			e.End(k)
 		}
 	},
+	Values: func(field string, b []byte, record any) []byte {
+		v := record.(*Invoice)
+		switch field {
+		case "CustomerID":
+			b = index.AppendInt(b, v.CustomerID)
+		case "Date":
+			b = index.AppendTime(b, v.Date)
+		case "Number":
+			b = index.AppendInt(b, v.Number)
+		}
+		return b
+	},
 }
 
 // NewInvoiceLine returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
@@ -691,6 +762,16 @@ var invoiceLineSchema = persistimpl.Schema{
 			k = index.AppendInt(k, v.Number)
 			e.End(k)
 		}
+	},
+	Values: func(field string, b []byte, record any) []byte {
+		v := record.(*InvoiceLine)
+		switch field {
+		case "InvoiceID":
+			b = index.AppendInt(b, v.InvoiceID)
+		case "Number":
+			b = index.AppendInt(b, v.Number)
+		}
+		return b
 	},
 }
 
@@ -849,6 +930,28 @@ var trackSchema = persistimpl.Schema{
 			k = index.AppendInt(k, v.Number)
 			e.End(k)
 		}
+	},
+	Values: func(field string, b []byte, record any) []byte {
+		v := record.(*Track)
+		switch field {
+		case "AlbumID":
+			b = index.AppendInt(b, v.AlbumID)
+		case "Length":
+			b = index.AppendInt(b, v.Length)
+		case "Genre":
+			b = index.AppendString(b, v.Genre)
+		case "Name":
+			b = index.AppendString(b, v.Name)
+		case "Price":
+			b = index.AppendInt(b, v.Price)
+		case "Playlists":
+			for _, element := range v.Playlists {
+				b = index.AppendString(b, element)
+			}
+		case "Number":
+			b = index.AppendInt(b, v.Number)
+		}
+		return b
 	},
 }
 

@@ -144,6 +144,18 @@ var orderSchema = persistimpl.Schema{
 			e.End(k)
 		}
 	},
+	Values: func(field string, b []byte, record any) []byte {
+		v := record.(*Order)
+		switch field {
+		case "Status":
+			b = index.AppendInt(b, v.Status)
+		case "CreatedAt":
+			b = index.AppendTime(b, v.CreatedAt)
+		case "Number":
+			b = index.AppendString(b, v.Number)
+		}
+		return b
+	},
 }
 
 // appendOrder appends v to b in the protobuf wire format.

@@ -34,6 +34,7 @@ func (e *emitter) writeSchema(r *model.Record) {
 		e.printf("Version: func(record any) *[12]byte { return (*[12]byte)(&record.(*%s).%s) },", r.GoName, r.VersionField)
 	}
 	e.writeSchemaIndexes(r)
+	e.writeSchemaValues(r)
 	e.printf("}\n")
 }
 

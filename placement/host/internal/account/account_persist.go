@@ -86,6 +86,14 @@ var accountSchema = persistimpl.Schema{
 			e.End(k)
 		}
 	},
+	Values: func(field string, b []byte, record any) []byte {
+		v := record.(*Account)
+		switch field {
+		case "Owner":
+			b = index.AppendString(b, v.Owner)
+		}
+		return b
+	},
 }
 
 // appendAccount appends v to b in the protobuf wire format.
