@@ -111,11 +111,13 @@ func (w *write) prepare(ctx context.Context) error {
 
 // openStore opens the store, or creates it if the write may put a new record.
 func (w *write) openStore(ctx context.Context) (*openStore, error) {
-	open := w.t.openOrCreateStore
+	var o *openStore
+	var err error
 	if w.v == nil || w.mustExist {
-		open = w.t.openStoreToWrite
+		o, err = w.t.openStoreToWrite(ctx, w.place)
+	} else {
+		o, err = w.t.openOrCreateStore(ctx, w.place)
 	}
-	o, err := open(ctx, w.place)
 	if err == nil && o != nil {
 		err = o.foreign.err
 	}
