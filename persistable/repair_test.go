@@ -122,7 +122,7 @@ func TestRepairBesideWriters(t *testing.T) {
 func TestVerifyIsResumed(t *testing.T) {
 	random := seed.Rand(t)
 	db := openWith(t, enginetest.Open(t), persistable.Options{BuildBatch: 6})
-	s := kindStore(db, 0, valueOfTags, uniqueSlug, coveringSection)
+	s := kindStore(db, 0, valueOfTags, uniqueSlug, coveringSection, countBySection)
 	for i := range 40 {
 		check(t, s.Create(ctx, smallArticle(i)))
 	}

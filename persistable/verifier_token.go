@@ -10,13 +10,19 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-const verifyOperation = "verify"
+const (
+	verifyOperation = "verify"
+	countsStep      = "#counts" // in place of an index's name: behind all indexes
+)
 
 // token returns where the verifier is: (the name of the index, empty for the records,
 // the key behind which it goes on).
 func (v *verifier) token() string {
 	name := ""
-	if v.index != byID {
+	switch {
+	case v.index == len(v.record.Indexes):
+		name = countsStep
+	case v.index != byID:
 		name = v.record.Indexes[v.index].Name
 	}
 	return v.sealMaintenanceToken(verifyOperation, tuple.AppendBytes(tuple.AppendString(nil, name), v.cursor.position))
@@ -32,7 +38,11 @@ func (v *verifier) resume(token string) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrBadToken, err)
 	}
-	if name != "" {
+	switch name {
+	case "":
+	case countsStep:
+		v.index = len(v.record.Indexes)
+	default:
 		v.index = slices.IndexFunc(v.record.Indexes, func(d index.Definition) bool { return d.Name == name })
 		if v.index < 0 {
 			return fmt.Errorf("%w: it stopped at the index %s, which %s does not have any more: verify from the beginning", ErrBadToken, name, v.record.Type)
