@@ -24,16 +24,10 @@ func (t *transaction) askForConflicts(ctx context.Context, a kv.Attempt) error {
 
 // explain adds to a conflict's error what others have changed.
 func (t *transaction) explain(err error) error {
-	var last *kv.Error
-	var gaveUp *kv.RetryError
-	switch {
-	case err == nil || !t.db.explainsConflicts():
+	if err == nil || !t.db.explainsConflicts() {
 		return err
-	case errors.As(err, &gaveUp):
-		errors.As(gaveUp.Last, &last)
-	default:
-		errors.As(err, &last)
 	}
+	last := lastError(err)
 	if last == nil || last.Code != kv.CodeNotCommitted {
 		return err
 	}
@@ -46,6 +40,16 @@ func (t *transaction) explain(err error) error {
 		return err
 	}
 	return e
+}
+
+// lastError returns the engine's error of the last attempt, or nil.
+func lastError(err error) (last *kv.Error) {
+	var gaveUp *kv.RetryError
+	if errors.As(err, &gaveUp) {
+		err = gaveUp.Last
+	}
+	errors.As(err, &last)
+	return last
 }
 
 // conflictsBefore returns what others changed in the attempt before this one, which
