@@ -88,6 +88,9 @@ func TestGetOrCreateRefuses(t *testing.T) {
 	if !strings.Contains(err.Error(), "nothing to look for") {
 		t.Errorf("without a unique value: %v", err)
 	}
+	if o.ID != 0 {
+		t.Errorf("the refused record has the id %d: another call would create it", o.ID)
+	}
 	if n := must[int](t)(s.Scan().Count(ctx)); n != 0 {
 		t.Errorf("%d records were created", n)
 	}

@@ -41,11 +41,9 @@ func getOrCreate[T, ID any](ctx context.Context, store *erased.Store[ID], v T) (
 	id := s.record.ID(record).(*ID)
 	given := *id
 	found, err := s.getOrCreate(ctx, record)
-	if err != nil {
-		return stored, false, err
-	}
-	if created = found == record; !created {
+	if created = err == nil && found == record; !created {
 		*id = given
 	}
-	return found.(T), created, nil
+	stored, _ = found.(T)
+	return stored, created, err
 }
