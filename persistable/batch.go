@@ -25,11 +25,7 @@ type batch struct {
 // open opens the store, or creates it for new records. It returns false if there is
 // none.
 func (b *batch) open(ctx context.Context, creates bool) (found bool, err error) {
-	if creates {
-		b.store, err = b.t.openOrCreateStore(ctx, b.source.place)
-	} else {
-		b.store, err = b.t.openStoreToWrite(ctx, b.source.place)
-	}
+	b.store, err = b.t.openToPut(ctx, b.source.place, creates)
 	return b.store != nil, err
 }
 
@@ -83,24 +79,38 @@ func (b *batch) run(ctx context.Context) (applied int, err error) {
 		}
 	}
 	defer b.t.Writes.Count.Add(1)
+	return b.applyAll(ctx)
+}
+
+// applyAll checks and applies one write after the other, up to one that is refused.
+// The lock of the transaction is held.
+func (b *batch) applyAll(ctx context.Context) (applied int, err error) {
 	for i := range b.writes {
 		w := &b.writes[i]
-		if b.isTouched(w) {
-			w.startReads()
-		}
-		if err := w.readAndCheck(ctx); err != nil {
-			if isFault(err) {
-				b.fault = err
-				return i, nil
-			}
+		if err := b.check(ctx, w); isFault(err) {
+			b.fault = err
+			return i, nil
+		} else if err != nil {
 			return i, err
 		}
-		if err := w.apply(ctx); err != nil {
+		if err := w.writeForm(ctx); err != nil {
 			return i, err
 		}
 		b.noteTouched(w)
 	}
 	return len(b.writes), nil
+}
+
+// check returns why w cannot be applied behind the writes before it. It reads again
+// what these may have changed.
+func (b *batch) check(ctx context.Context, w *write) error {
+	if b.isTouched(w) {
+		w.startReads()
+	}
+	if err := w.readAndCheck(ctx); err != nil {
+		return err
+	}
+	return w.completeForm(ctx)
 }
 
 // startReads starts the reads of all writes and waits for the records, so that most
@@ -123,7 +133,7 @@ func (b *batch) startReads(ctx context.Context) error {
 // context or of a lease, which concern the whole transaction.
 func isFault(err error) bool {
 	var fence *FenceError
-	return kv.CodeOf(err) == 0 && !errors.Is(err, kv.ErrClosed) && !errors.As(err, &fence) && !errors.Is(err, leasefdb.ErrLeaseLost) &&
+	return err != nil && kv.CodeOf(err) == 0 && !errors.Is(err, kv.ErrClosed) && !errors.As(err, &fence) && !errors.Is(err, leasefdb.ErrLeaseLost) &&
 		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
@@ -132,7 +142,7 @@ func (b *batch) isTouched(w *write) bool {
 	if b.touched[string(w.sc.key)] {
 		return true
 	}
-	for i := range b.store.indexes {
+	for i := range b.store.maintained {
 		for n := range w.uniqueKeys(i, true) {
 			if b.touched[string(w.sc.now.Key(i, n))] {
 				return true
@@ -148,7 +158,7 @@ func (b *batch) noteTouched(w *write) {
 		b.touched = map[string]bool{}
 	}
 	b.touched[string(w.sc.key)] = true
-	for i := range b.store.indexes {
+	for i := range b.store.maintained {
 		for n := range w.uniqueKeys(i, true) {
 			b.touched[string(w.sc.now.Key(i, n))] = true
 		}

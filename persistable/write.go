@@ -52,6 +52,8 @@ type write struct {
 	old    format.Record // all of the stored form
 	before any           // the stored record, if its entries were gathered
 
+	unchanged bool // the new form has the bytes of the stored one; set by completeForm
+
 	// Of the entries in foreign indexes, see write_foreign.go.
 	formSize int   // of the new form in sc.value, without what is kept of the stored one
 	merged   bool  // sc.now was made from a form with fields of the stored one
@@ -111,12 +113,17 @@ func (w *write) prepare(ctx context.Context) error {
 
 // openStore opens the store, or creates it if the write may put a new record.
 func (w *write) openStore(ctx context.Context) (*openStore, error) {
-	var o *openStore
-	var err error
-	if w.v == nil || w.mustExist {
-		o, err = w.t.openStoreToWrite(ctx, w.place)
+	return w.t.openToPut(ctx, w.place, w.v != nil && !w.mustExist)
+}
+
+// openToPut opens a store for writes of records, or creates it if creates is set. It
+// returns nil if there is none, and a *[ForeignIndexError] if the store has an index
+// that this program cannot maintain.
+func (t *transaction) openToPut(ctx context.Context, p *place, creates bool) (o *openStore, err error) {
+	if creates {
+		o, err = t.openOrCreateStore(ctx, p)
 	} else {
-		o, err = w.t.openOrCreateStore(ctx, w.place)
+		o, err = t.openStoreToWrite(ctx, p)
 	}
 	if err == nil && o != nil {
 		err = o.foreign.err

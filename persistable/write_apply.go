@@ -58,28 +58,44 @@ func (w *write) checkDirectory() error {
 }
 
 // apply writes the new form in place of the stored one, and the difference of
-// their index entries. If the two have the same bytes, they have the same entries, and
-// apply writes nothing; that the transaction has read the record remains.
+// their index entries. The lock of the transaction is held.
 func (w *write) apply(ctx context.Context) error {
+	if err := w.completeForm(ctx); err != nil {
+		return err
+	}
+	return w.writeForm(ctx)
+}
+
+// completeForm gives the new form what it keeps of the stored one, and returns why it is
+// too large. It writes nothing.
+func (w *write) completeForm(ctx context.Context) error {
 	if w.v == nil {
-		if err := w.countUsage(ctx); err != nil {
-			return err
-		}
-		return w.clearRecord(ctx)
+		return w.checkQuotas(ctx)
 	}
 	if err := w.keepStored(); err != nil {
 		return err
 	}
-	if w.isUnchanged() {
+	if w.unchanged = w.isUnchanged(); w.unchanged {
 		return nil
 	}
-	if err := w.countUsage(ctx); err != nil {
+	if err := w.checkSize(); err != nil {
 		return err
 	}
-	is, err := w.setRecord()
-	if err != nil {
-		return err
+	return w.checkQuotas(ctx)
+}
+
+// writeForm writes what completeForm has completed. If the new form and the stored one
+// have the same bytes, they have the same entries, and writeForm writes nothing; that
+// the transaction has read the record remains.
+func (w *write) writeForm(ctx context.Context) error {
+	if w.v != nil && w.unchanged {
+		return nil
 	}
+	w.countUsage()
+	if w.v == nil {
+		return w.clearRecord(ctx)
+	}
+	is := w.setRecord()
 	w.t.Writes.Fresh.NoteRecord(w.sc.key, w.isNew(), w.store.indexes, &w.sc.before, &w.sc.now)
 	if err := w.maintainIndexes(ctx, is, false); err != nil {
 		return err
@@ -112,29 +128,33 @@ func (w *write) isUnchanged() bool {
 }
 
 // setRecord writes the new form and returns what index entries need of it.
-func (w *write) setRecord() (index.Record, error) {
-	is := index.Record{ID: w.sc.id}
+func (w *write) setRecord() index.Record {
 	if len(w.sc.value) > kv.MaxValueSize {
-		return is, w.setChunks()
+		w.setChunks()
+		return index.Record{ID: w.sc.id}
 	}
-	is.Value = w.sc.value
 	w.t.writer.Set(w.sc.key, w.sc.value)
 	w.clearChunks()
-	return is, nil
+	return index.Record{ID: w.sc.id, Value: w.sc.value}
 }
 
 // maxRecordSize leaves room for the index entries of a record in a transaction.
 const maxRecordSize = kv.MaxTransactionSize - 10*kv.MaxValueSize
 
+// checkSize returns a *[RecordError] if the new form does not fit into a transaction.
+func (w *write) checkSize() error {
+	if len(w.sc.value) <= maxRecordSize {
+		return nil
+	}
+	return &RecordError{
+		Type: w.Type, ID: idText(w.sc.id), Reason: fmt.Sprintf("it has %d bytes; at most %d are possible", len(w.sc.value), maxRecordSize),
+		Remedy: "split it into several records",
+	}
+}
+
 // setChunks writes a new form that does not fit into one value: the first value
 // with the header, and the rest in chunks under keys of their own.
-func (w *write) setChunks() error {
-	if len(w.sc.value) > maxRecordSize {
-		return &RecordError{
-			Type: w.Type, ID: idText(w.sc.id), Reason: fmt.Sprintf("it has %d bytes; at most %d are possible", len(w.sc.value), maxRecordSize),
-			Remedy: "split it into several records",
-		}
-	}
+func (w *write) setChunks() {
 	w.clearChunks()
 	first, rest := format.Split(w.sc.value)
 	w.t.writer.Set(w.sc.key, first)
@@ -143,7 +163,6 @@ func (w *write) setChunks() error {
 		w.t.writer.Set(format.AppendChunk(w.sc.key, n), rest[:size])
 		rest = rest[size:]
 	}
-	return nil
 }
 
 // clearRecord removes the stored form, if there is one, and its index entries.

@@ -74,7 +74,7 @@ func (w *write) checkSeen() error {
 		return err
 	}
 	stored, err := w.Encode(nil, v)
-	if err != nil || bytes.Equal(stored, w.seen) || w.isDone() && bytes.Equal(stored, w.sc.value[format.HeaderSize:]) {
+	if err != nil || bytes.Equal(stored, w.seen) || w.isDone() && bytes.Equal(stored, w.sc.value[format.HeaderSize:w.formSize]) {
 		return err
 	}
 	return fmt.Errorf("%w: %s %s: read it again", ErrChanged, w.Type, idText(w.sc.id))

@@ -44,7 +44,7 @@ type quotaRead struct {
 }
 
 // start starts the reads. They add no read conflicts. A write starts them twice: with
-// its other reads, so that they cost no round, and before it counts, when it has the
+// its other reads, so that they cost no round, and before it checks the quotas, when it has the
 // transaction's lock, so that it sees what other writes of the transaction have added.
 func (q *quotaReads) start(tx kv.ReadTransaction, s *openStore) {
 	q.tenants = q.tenants[:0]
@@ -65,28 +65,28 @@ func (q *quotaReads) await(ctx context.Context) (err error) {
 	return nil
 }
 
-// countUsage adds what the write changes to the usage of each tenant with a quota, or
-// returns a *[QuotaError] if that would be too much.
-func (w *write) countUsage(ctx context.Context) error {
+// checkQuotas reads the usage of each tenant with a quota, and returns a *[QuotaError]
+// if the write would make it too much.
+func (w *write) checkQuotas(ctx context.Context) error {
 	w.quotas.start(w.t.writer, w.store)
-	if len(w.quotas.tenants) == 0 {
-		return nil
-	}
 	if err := w.quotas.await(ctx); err != nil {
 		return err
 	}
-	more := w.moreUsage()
 	for i := range w.quotas.tenants {
-		if err := w.quotas.tenants[i].check(w.Type, more); err != nil {
+		if err := w.quotas.tenants[i].check(w.Type, w.moreUsage()); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// countUsage adds what the write changes to the usage of each tenant with a quota.
+func (w *write) countUsage() {
 	for i := range w.quotas.tenants {
 		if r := &w.quotas.tenants[i]; r.counts(w.sc.key) {
-			r.keys.AddUsage(w.t.writer, more)
+			r.keys.AddUsage(w.t.writer, w.moreUsage())
 		}
 	}
-	return nil
 }
 
 // moreUsage returns what the write adds to the usage; negative numbers for less.
