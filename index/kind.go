@@ -60,3 +60,7 @@ func (k Kind) Name(typ string, fields ...string) string {
 	}
 	return strings.Join(parts, "_")
 }
+
+// HasTotals reports whether an entry of an index of the kind is a number to which each
+// record of a group adds.
+func (k Kind) HasTotals() bool { return k == Count || k == Sum }

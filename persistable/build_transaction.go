@@ -43,8 +43,8 @@ func (b *buildTransaction) CutRecord(key []byte) (suffix []byte, ok bool) {
 }
 
 // Fill implements [build.Transaction].
-func (b *buildTransaction) Fill(ctx context.Context, batch build.Batch) (build.Taken, error) {
-	f := fill{buildTransaction: b, batch: batch, taken: build.Taken{Next: batch.To}}
+func (b *buildTransaction) Fill(ctx context.Context, batch build.Batch) (build.Portion, error) {
+	f := fill{buildTransaction: b, batch: batch, taken: build.Portion{Next: batch.To}}
 	err := f.run(ctx)
 	return f.taken, err
 }

@@ -16,7 +16,7 @@ import (
 type fill struct {
 	*buildTransaction
 	batch build.Batch
-	taken build.Taken
+	taken build.Portion
 
 	indexes []index.Index // all that the store maintains; only those of the batch are not disabled
 	behind  []byte        // the key behind the last record

@@ -25,8 +25,8 @@ func (e *NoVersionsError) Error() string {
 	return fmt.Sprintf("persistable: %s has no versions: add a field of type persistable.Version, blank or with a name, and run persistgen", e.Type)
 }
 
-// PrunedError says that deletions behind a version were forgotten by PruneChanges: a
-// reader who has seen nothing since then must begin anew, with the zero Version.
+// PrunedError says that PruneChanges has forgotten deletions behind a version: a
+// reader that has not read since must begin anew, with the zero Version.
 type PrunedError struct {
 	Type   string
 	Since  Version // where the reader is

@@ -12,7 +12,7 @@ import (
 type versionIndex struct {
 	*index.Index
 	versions []byte // the prefix of the keys of versions: ("V", key name)
-	changed  []byte // the key that each change writes, for those who wait: ("S", type, "changed")
+	changed  []byte // the key that each change writes, which waiting readers watch: ("S", type, "changed")
 }
 
 // newVersionIndex returns the version index of a store, nil if the type has none or it

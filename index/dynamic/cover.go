@@ -4,9 +4,7 @@ package dynamic
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,36 +23,6 @@ type coverField struct {
 	wire   wire.Type
 	repeat bool // every occurrence counts, not the last one only
 	packed bool // the elements are in packed lists
-}
-
-// addCover resolves the fields that entries copy. They are copied in the order of
-// their numbers, as generated code encodes them.
-func (c *compiler) addCover() error {
-	p := c.program
-	for _, name := range p.definition.CoverFields {
-		one, err := c.newCoverField(name, c.nextKind())
-		if err != nil {
-			return err
-		}
-		p.cover = append(p.cover, one)
-	}
-	slices.SortFunc(p.cover, func(a, b coverField) int { return cmp.Compare(a.number, b.number) })
-	return nil
-}
-
-func (c *compiler) newCoverField(name, kind string) (one coverField, err error) {
-	f := c.schema.Type().Field(name)
-	if f == nil {
-		return one, fmt.Errorf("the schema of the store has no field %s", name)
-	}
-	for _, text := range append([]string{f.Kind}, f.Was...) {
-		if k, ok := schema.ParseKind(text); ok && coverText(k) == kind {
-			one = coverField{number: protowire.Number(f.Number), repeat: strings.HasSuffix(k.Wrap, "]")}
-			one.preset = preset(f)
-			return one, one.setKind(k)
-		}
-	}
-	return one, fmt.Errorf("the field %s is %s in the store, and %s in the index", name, f.Kind, kind)
 }
 
 // setKind sets how the values of the kind are stored.
@@ -101,18 +69,6 @@ func coverText(k schema.Kind) string {
 
 // withoutWidth returns int for int8, and so on.
 func withoutWidth(base string) string { return strings.TrimRight(base, "0123456789") }
-
-// AppendCover appends what an entry of an index with chosen fields copies of the record
-// with that payload. It returns a *[wire.Error] if the payload is malformed.
-func (p *Program) AppendCover(dst, payload []byte) ([]byte, error) {
-	for i := range p.cover {
-		var err error
-		if dst, err = p.cover[i].appendCopy(dst, payload); err != nil {
-			return dst, err
-		}
-	}
-	return dst, nil
-}
 
 // appendCopy appends the field of a record.
 func (f *coverField) appendCopy(dst, payload []byte) ([]byte, error) {

@@ -36,14 +36,3 @@ func preset(f *schema.Field) []byte {
 	}
 	return nil
 }
-
-// absent returns what stands in a key for a field that is not stored.
-func (v *value) absent(f *schema.Field) []byte {
-	stored := preset(f)
-	if stored == nil {
-		return v.zero
-	}
-	r := wire.NewReader(append(wire.AppendVarint(nil, uint64(f.Number)<<3|uint64(v.wire)), stored...))
-	r.Next()
-	return v.append(nil, &r)
-}

@@ -79,3 +79,15 @@ func (p *Program) addEntry(e *index.Entries, s *state, n int) {
 	}
 	e.End(k)
 }
+
+// AppendCover appends what an entry of an index with chosen fields copies of the record
+// with that payload. It returns a *[wire.Error] if the payload is malformed.
+func (p *Program) AppendCover(dst, payload []byte) ([]byte, error) {
+	for i := range p.cover {
+		var err error
+		if dst, err = p.cover[i].appendCopy(dst, payload); err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
+}

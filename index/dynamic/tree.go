@@ -45,3 +45,23 @@ func (t *tree) addMessage(m *message, number int32) *message {
 	m.fields = append(m.fields, messageField{number: number, inner: inner})
 	return inner
 }
+
+// newComponent has the values at the end of a path kept that the index calls m.
+func (t *tree) newComponent(p path, m mark) (c component, err error) {
+	v, err := p.value(m)
+	if err != nil {
+		return c, err
+	}
+	nulls, err := p.nulls(m.null)
+	if err != nil {
+		return c, err
+	}
+	at, flags, err := t.addPath(p, v, m.slice)
+	c = component{slot: at, null: nulls[len(p)-1], slice: m.slice, zero: v.absent(p.last())}
+	for i, flag := range flags {
+		if nulls[i] {
+			c.messages = append(c.messages, flag)
+		}
+	}
+	return c, err
+}

@@ -107,3 +107,14 @@ func newArray(length string) (v value, ok bool) {
 	}
 	return v, true
 }
+
+// absent returns what stands in a key for a field that is not stored.
+func (v *value) absent(f *schema.Field) []byte {
+	stored := preset(f)
+	if stored == nil {
+		return v.zero
+	}
+	r := wire.NewReader(append(wire.AppendVarint(nil, uint64(f.Number)<<3|uint64(v.wire)), stored...))
+	r.Next()
+	return v.append(nil, &r)
+}

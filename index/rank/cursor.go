@@ -34,13 +34,6 @@ type cursor struct {
 // growth is how much larger the next batch of a cursor is.
 const growth = 4
 
-// start starts a cursor over the keys r of a level.
-func (l *List) start(reader kv.ReadTransaction, level int, r kv.KeyRange, reverse bool, limit int) *cursor {
-	c := &cursor{reader: reader, level: level, skip: len(l.key(level, nil)), rest: r, reverse: reverse, limit: limit}
-	c.fetch()
-	return c
-}
-
 func (c *cursor) fetch() {
 	c.batch = c.reader.GetRange(c.rest.Selectors(), kv.RangeOptions{Limit: c.limit, Reverse: c.reverse, Mode: kv.ModeExact})
 	c.pending = true

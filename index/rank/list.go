@@ -82,3 +82,10 @@ func (l *List) after(level int, element []byte) kv.KeyRange {
 func (l *List) before(level int, element []byte) kv.KeyRange {
 	return kv.KeyRange{Begin: l.key(level, nil), End: l.key(level, element)}
 }
+
+// start starts a cursor over the keys r of a level.
+func (l *List) start(reader kv.ReadTransaction, level int, r kv.KeyRange, reverse bool, limit int) *cursor {
+	c := &cursor{reader: reader, level: level, skip: len(l.key(level, nil)), rest: r, reverse: reverse, limit: limit}
+	c.fetch()
+	return c
+}

@@ -32,24 +32,6 @@ type change struct {
 	own     [Top + 1]kv.Future[[]byte] // of an erased finger: its counts
 }
 
-// Start starts the reads of an update. An element must not be both erased and
-// inserted, or twice in one list. The update keeps the slices. Nothing else may write to the list
-// in this transaction until Write.
-func (l *List) Start(tx kv.Transaction, erase, insert [][]byte) *Update {
-	u := &Update{list: l, tx: tx, counts: counts{}}
-	view := tx.Snapshot()
-	for _, element := range erase {
-		u.changes = append(u.changes, &change{element: element, height: Height(element), erase: true})
-	}
-	for _, element := range insert {
-		u.changes = append(u.changes, &change{element: element, height: Height(element)})
-	}
-	for _, c := range u.changes {
-		u.startReads(view, c)
-	}
-	return u
-}
-
 // runLength is how many fingers before the next higher one are read at once: more than
 // four times what is expected.
 const runLength = 64
@@ -184,3 +166,5 @@ func (u *Update) Write() error {
 	u.counts.write(u.tx, u.list)
 	return nil
 }
+
+func (c *change) isInserted(level int) bool { return !c.erase && !c.void && c.height >= level }

@@ -119,8 +119,6 @@ func (u *Update) insertedCounts(done []*change, element, bound []byte, level int
 	return sum
 }
 
-func (c *change) isInserted(level int) bool { return !c.erase && !c.void && c.height >= level }
-
 // protect makes the transaction conflict with changes of a level's keys between two
 // elements, both excluded; a nil end is the end of the level.
 func (u *Update) protect(level int, begin, end []byte) {

@@ -43,8 +43,10 @@ const marker = "hidden-marker-0123456789abcdef"
 func TestSecretsAreNotPrinted(t *testing.T) {
 	values := secretive(t)
 	want := []string{
-		"persistable.DB",         // persistable's TestDBPrintsNoKey
-		"kv/embedded.WriteTrace", // its keys are those of the database
+		"persistable.DB",            // persistable's TestDBPrintsNoKey
+		"kv/embedded.WriteTrace",    // its keys are those of the database
+		"index/dynamic.Program",     // its keys are those of an index
+		"persistable.VerifyOptions", // its token says where a verification goes on
 	}
 	for _, v := range values {
 		want = append(want, strings.TrimPrefix(indirect(reflect.TypeOf(v)).PkgPath(), module+"/")+"."+indirect(reflect.TypeOf(v)).Name())

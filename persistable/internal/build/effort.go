@@ -32,7 +32,7 @@ type effort struct {
 func newEffort(records int) effort { return effort{records: records, most: records, bytes: firstBatch} }
 
 // shrink halves the next batch, from what the failed one had taken.
-func (e *effort) shrink(t Taken) {
+func (e *effort) shrink(t Portion) {
 	e.failed = true
 	e.bytes = max(min(e.bytes, max(t.Bytes, minBatch))/2, minBatch)
 	e.records = max(min(e.records, max(t.Records, 1))/2, 1)

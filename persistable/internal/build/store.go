@@ -33,7 +33,7 @@ type Transaction interface {
 	// key belongs, which may be one of its chunks. It reports whether there is one.
 	CutRecord(key []byte) (suffix []byte, ok bool)
 	// Fill writes the entries of the records of a batch.
-	Fill(ctx context.Context, b Batch) (Taken, error)
+	Fill(ctx context.Context, b Batch) (Portion, error)
 }
 
 // Batch says which records a transaction is to index. Keys are without
@@ -45,8 +45,8 @@ type Batch struct {
 	Indexes  []bool // which of Place.Indexes
 }
 
-// Taken is what a transaction has indexed of a batch.
-type Taken struct {
+// Portion is the part of a batch that a transaction has indexed.
+type Portion struct {
 	Next    []byte // behind the last record; Batch.To if none are left
 	Records int
 	Bytes   int

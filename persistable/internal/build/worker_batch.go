@@ -33,7 +33,7 @@ func isTooMuch(err error) bool {
 }
 
 // tryBatch is fillBatch with the effort that the attempts before have left.
-func (w *worker) tryBatch(ctx context.Context, begin []byte, expired *Range) (r *Range, taken Taken, err error) {
+func (w *worker) tryBatch(ctx context.Context, begin []byte, expired *Range) (r *Range, taken Portion, err error) {
 	attempts := 0
 	err = w.store.Transact(ctx, func(t Transaction) error {
 		if attempts++; attempts > 1 {
@@ -55,11 +55,11 @@ func (w *worker) tryBatch(ctx context.Context, begin []byte, expired *Range) (r 
 
 // fillNext is one attempt. All that decides what it does is read in it: after a commit
 // of unknown outcome the next attempt goes on behind what was committed.
-func (w *worker) fillNext(ctx context.Context, t Transaction, begin []byte, expired *Range) (*Range, Taken, error) {
+func (w *worker) fillNext(ctx context.Context, t Transaction, begin []byte, expired *Range) (*Range, Portion, error) {
 	at := t.Place()
 	r, indexes, err := w.readClaim(ctx, t, begin)
 	if err != nil || r == nil || r.isDone() || !r.mayBeClaimed(w.id, expired) {
-		return nil, Taken{}, err
+		return nil, Portion{}, err
 	}
 	b := Batch{From: r.Next, To: r.End, Records: w.effort.records, Bytes: w.effort.bytes, Indexes: indexes}
 	taken, err := t.Fill(ctx, b)
@@ -98,7 +98,7 @@ func (w *worker) readClaim(ctx context.Context, t Transaction, begin []byte) (*R
 // protect makes the transaction conflict with all writes of records that it covers, and
 // with exactly those (rules 3 and 4 of the package). The records were read as a
 // snapshot, which has read further than the batch goes.
-func (w *worker) protect(t Transaction, b Batch, taken Taken) error {
+func (w *worker) protect(t Transaction, b Batch, taken Portion) error {
 	at := t.Place()
 	covered := kv.KeyRange{Begin: slices.Concat(at.Records, b.From), End: slices.Concat(at.Records, taken.Next)}
 	if err := t.KV().AddReadConflictRange(covered); err != nil {
@@ -113,7 +113,7 @@ func (w *worker) protect(t Transaction, b Batch, taken Taken) error {
 }
 
 // advance notes in the range what was indexed.
-func (w *worker) advance(r *Range, taken Taken) {
+func (w *worker) advance(r *Range, taken Portion) {
 	now := w.options.Now()
 	r.Next, r.Worker, r.Beats = taken.Next, w.id, r.Beats+1
 	r.Records += int64(taken.Records)
