@@ -66,3 +66,31 @@ func ExamplePartialError() {
 	// true true
 	// 2 ("A-1")
 }
+
+// Watch yields the record as it is, then each later state.
+func ExampleStore_Watch() {
+	ctx := context.Background()
+	orders, db := exampleOrders()
+	defer db.Close()
+	o := orders.New(Order{Number: "A-1", Status: Pending})
+	if err := orders.Create(ctx, o); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for seen, err := range orders.Watch(ctx, o.ID) {
+		if err != nil || seen == nil || seen.Status == Shipped {
+			fmt.Println("the end:", err, seen == nil)
+			return
+		}
+		fmt.Println("status", seen.Status)
+		err = orders.Update(ctx, o.ID, func(o *Order) error { o.Status++; return nil })
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	// Output:
+	// status 0
+	// status 1
+	// the end: <nil> false
+}

@@ -74,13 +74,20 @@ func TestWatchOfChunks(t *testing.T) {
 	})
 }
 
-// TestWatchYieldsChangesOnly fires watches without a change: nothing is yielded.
+// TestWatchYieldsChangesOnly lets watches fire without a change: nothing is yielded in
+// thirty looks.
 func TestWatchYieldsChangesOnly(t *testing.T) {
-	db := openWith(t, faults.HostileT(t, enginetest.Open(t)), persistable.Options{WatchPoll: time.Millisecond})
+	engine := &faulty{Database: faults.HostileT(t, enginetest.Open(t))}
+	db := openWith(t, engine, persistable.Options{WatchPoll: time.Millisecond})
 	s := OrderStoreOf(db, "t")
 	firstOrder(t, s)
-	ended, cancel := context.WithTimeoutCause(ctx, 50*time.Millisecond, errRefused)
-	defer cancel()
+	ended, cancel := context.WithCancelCause(ctx)
+	engine.begin(nil, func(n int, commit func() error) error {
+		if n == 30 {
+			cancel(errRefused)
+		}
+		return commit()
+	})
 	states := 0
 	for _, err := range s.Watch(ended, 1) {
 		if err != nil {
@@ -92,6 +99,11 @@ func TestWatchYieldsChangesOnly(t *testing.T) {
 	if states != 1 {
 		t.Errorf("%d states of a record that did not change", states)
 	}
+	for v, err := range s.Watch(ended, 1) {
+		if v != nil || !errors.Is(err, errRefused) {
+			t.Errorf("after the end of the context: %v, %v", v, err)
+		}
+	}
 	check(t, db.Transact(ctx, func(tx persistable.Tx) error {
 		for _, err := range s.In(tx).Watch(ctx, 1) {
 			if err == nil {
@@ -100,25 +112,4 @@ func TestWatchYieldsChangesOnly(t *testing.T) {
 		}
 		return nil
 	}))
-}
-
-// TestWatchWithoutRoom watches where the engine has no room for more watches.
-func TestWatchWithoutRoom(t *testing.T) {
-	engine := enginetest.Open(t)
-	db := openWith(t, engine, persistable.Options{WatchPoll: time.Millisecond})
-	s := OrderStoreOf(db, "t")
-	firstOrder(t, s)
-	tx := must[kv.Transaction](t)(engine.Begin())
-	for range kv.MaxWatches {
-		t.Cleanup(tx.Watch([]byte("other")).Cancel)
-	}
-	if err := tx.Commit(ctx); err != nil && !errors.Is(err, &kv.Error{Code: kv.CodeTooManyWatches}) {
-		t.Fatal(err)
-	}
-	next, stop := iter.Pull2(s.Watch(ctx, 1))
-	defer stop()
-	for n := range int64(3) {
-		awaitState(t, next, func(o *Order) bool { return o.Amount == n })
-		check(t, s.Update(ctx, 1, func(o *Order) error { o.Amount++; return nil }))
-	}
 }

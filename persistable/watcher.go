@@ -28,45 +28,28 @@ type watcher struct {
 const recheck = 30
 
 // look reads the record, arms watches on its keys at the version that it reads, and
-// reports whether the record is another one than before.
+// reports whether the record is another one than before; nil if there is none.
 func (w *watcher) look(ctx context.Context) (v any, changed bool, err error) {
-	v, err = w.readAndWatch(ctx, true)
-	if kv.CodeOf(err) == kv.CodeTooManyWatches {
-		v, err = w.readAndWatch(ctx, false)
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	return v, v != w, nil
-}
-
-// readAndWatch returns the record, nil if there is none, or w itself if the record is
-// the one that was seen last.
-func (w *watcher) readAndWatch(ctx context.Context, arm bool) (v any, err error) {
 	writer, err := w.source.place.db.engine.Begin()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	var now []byte
 	err = kv.Retry(ctx, writer, func(kv.Attempt) (err error) {
 		w.cancel()
 		t := &transaction{db: w.source.place.db, Transaction: scan.Transaction{Reader: writer.Snapshot()}}
-		v, now, err = w.read(ctx, t, writer, arm)
+		v, now, err = w.read(ctx, t, writer)
 		return err
 	})
-	if err != nil {
-		w.cancel()
-		return nil, err
-	}
-	if w.began && (now == nil) == (w.last == nil) && bytes.Equal(now, w.last) {
-		return w, nil
+	if err != nil || w.began && (now == nil) == (w.last == nil) && bytes.Equal(now, w.last) {
+		return nil, false, err
 	}
 	w.began, w.last = true, now
-	return v, nil
+	return v, true, nil
 }
 
 // read reads the record, with its token and bytes, and arms the watches.
-func (w *watcher) read(ctx context.Context, t *transaction, tx kv.Transaction, arm bool) (v any, now []byte, err error) {
+func (w *watcher) read(ctx context.Context, t *transaction, tx kv.Transaction) (v any, now []byte, err error) {
 	o, err := t.openStore(ctx, w.source.place)
 	if err != nil || o == nil {
 		return nil, nil, err
@@ -86,7 +69,7 @@ func (w *watcher) read(ctx context.Context, t *transaction, tx kv.Transaction, a
 		}
 		now = append(slices.Clone(s.Token[:]), s.Payload...)
 	}
-	for i := 0; arm && i <= s.Chunks; i++ {
+	for i := range s.Chunks + 1 {
 		watched := key
 		if i > 0 {
 			watched = format.AppendChunk(slices.Clone(key), i)
@@ -97,7 +80,8 @@ func (w *watcher) read(ctx context.Context, t *transaction, tx kv.Transaction, a
 }
 
 // wait waits until a watch fires, or for the time after which the watcher looks again
-// anyway. It returns the context's error, and that of a closed engine.
+// anyway. It returns the context's error, and that of a closed engine. A watch for which
+// the engine has no room has failed when look returns.
 func (w *watcher) wait(ctx context.Context) error {
 	poll := w.source.place.db.options.WatchPoll
 	if len(w.watches) == 0 {
