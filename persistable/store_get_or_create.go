@@ -44,6 +44,8 @@ func getOrCreate[T, ID any](ctx context.Context, store *erased.Store[ID], v T) (
 	if created = err == nil && found == record; !created {
 		*id = given
 	}
-	stored, _ = found.(T)
+	if err == nil {
+		stored = found.(T)
+	}
 	return stored, created, err
 }

@@ -77,6 +77,7 @@ func (w *write) run(ctx context.Context) error {
 	w.t.writeLock.Lock()
 	defer w.t.writeLock.Unlock()
 	if w.t.Writes.Count.Load() != w.writesBefore {
+		w.writesBefore = w.t.Writes.Count.Load()
 		w.startReads()
 		err = w.readAndCheck(ctx)
 	}

@@ -9,53 +9,65 @@ import (
 )
 
 // getOrCreate creates the record and returns it, or returns the stored one that is in
-// its way.
+// its way. If other writes of the transaction came in between, it looks once more, with
+// the lock.
 func (w *write) getOrCreate(ctx context.Context) (any, error) {
-	for range maxOverlaps {
-		err := w.run(ctx)
-		var unique *UniqueError
-		switch {
-		case err == nil:
-			return w.v, nil
-		case errors.Is(err, ErrExists) && !w.mustHaveUnique:
-			return w.readValue(ctx, w.t.writer, w.sc.id, w.sc.key, w.value)
-		case !errors.As(err, &unique):
-			return nil, err
-		}
-		if found, again, err := w.readOwner(ctx, unique); !again {
-			return found, err
-		}
+	err := w.run(ctx)
+	if err == nil {
+		return w.v, nil
 	}
-	return nil, fmt.Errorf("persistable: %s: other writes of the transaction removed the record with the unique values %d times", w.Type, maxOverlaps)
+	if !w.isInTheWay(err) {
+		return nil, err
+	}
+	found, err := w.readInTheWay(ctx, err)
+	w.t.writeLock.Lock()
+	defer w.t.writeLock.Unlock()
+	if w.t.Writes.Count.Load() == w.writesBefore {
+		return found, err
+	}
+	w.startReads()
+	if err := w.readAndCheck(ctx); err != nil {
+		return w.readInTheWay(ctx, err)
+	}
+	defer w.t.Writes.Count.Add(1)
+	return w.v, w.apply(ctx)
 }
 
-// readOwner returns the record that owns the unique values of the new form, or taken
-// if several do. If another write of the transaction has removed the owner since it
-// was found, the write must begin again.
-func (w *write) readOwner(ctx context.Context, taken *UniqueError) (found any, again bool, err error) {
+// isInTheWay reports whether an error of run says that there may be a record to return.
+func (w *write) isInTheWay(err error) bool {
+	return errors.Is(err, ErrExists) && !w.mustHaveUnique || errors.As(err, new(*UniqueError))
+}
+
+// readInTheWay returns the stored record because of which the new form was refused by
+// an error, or that error if there are several.
+func (w *write) readInTheWay(ctx context.Context, refused error) (any, error) {
+	var taken *UniqueError
+	switch {
+	case !w.isInTheWay(refused):
+		return nil, refused
+	case !errors.As(refused, &taken):
+		return w.readValue(ctx, w.t.writer, w.sc.id, w.sc.key, w.value)
+	}
 	owners, err := w.sc.claims.Owners(ctx, w.store.maintained, &w.sc.now)
 	if err != nil {
-		return nil, false, w.indexError(err)
+		return nil, w.indexError(err)
 	}
 	if len(owners) != 1 {
-		return nil, len(owners) == 0, taken
+		return nil, taken
 	}
+	return w.readOwner(ctx, owners[0], taken)
+}
+
+// readOwner returns the record with that packed id, which owns a unique value.
+func (w *write) readOwner(ctx context.Context, owner []byte, taken *UniqueError) (any, error) {
 	f := fetches{record: w.record, reader: w.t.writer, records: w.store.records}
-	f.add(owners[0])
+	f.add(owner)
 	f.start()
-	versions := newVersionReads(w.record, w.t, w.store)
-	versions.add(owners[0])
-	found, err = f.awaitRecord(ctx, 0)
-	if err == nil {
-		err = versions.fill(ctx, 0, found)
+	found, err := f.awaitRecord(ctx, 0)
+	if err == nil && found == nil {
+		err = corrupt(w.Type, owner, f.keys[0], "an entry of the index %s names this record, but it is not there", taken.Index)
 	}
-	if err != nil || found != nil {
-		return found, false, err
-	}
-	if w.t.Writes.Count.Load() != w.writesBefore {
-		return nil, true, nil
-	}
-	return nil, false, corrupt(w.Type, owners[0], f.keys[0], "an entry of the index %s names this record, but it is not there", taken.Index)
+	return found, err
 }
 
 // checkUnique returns why the new form, whose id was made just now, cannot be looked
