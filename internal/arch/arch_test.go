@@ -177,7 +177,7 @@ var arrows = map[string][]string{
 	"persistable/internal/planner":   {"index", "tuple", "persistable/internal/erased"},
 	"persistable/internal/scan":      {"kv", "tuple", "index", "persistable/internal/format"},
 	"persistable/internal/tenancy":   {"kv", "tuple"},
-	"persistable/tenants":            {"kv", "tuple", "directory", "persistable", "persistable/internal/format", "persistable/internal/tenancy"},
+	"persistable/tenants":            {"kv", "tuple", "directory", "index", "persistable", "persistable/internal/format", "persistable/internal/tenancy"},
 	"persistable/persistimpl":        {"idgen", "index", "persistable", "persistable/internal/erased", "github.com/oklog/ulid/v2"},
 
 	"persistable/wire": {

@@ -11,9 +11,12 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/schema"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/internal/format"
 )
 
 // forge returns a stream with right checksums.
@@ -155,22 +158,56 @@ func TestForgedNamesStayInTheTenant(t *testing.T) {
 	}
 }
 
-// A stream with versions that are ahead of the database is refused if it has an index
-// by version.
+// A stream with versions that are ahead of the database is refused, whole, if it has an
+// index by version.
 func TestVersionsAhead(t *testing.T) {
 	ctx := context.Background()
-	engine := enginetest.Open(t)
-	db, err := persistable.Open(ctx, engine)
+	db, err := persistable.Open(ctx, enginetest.Open(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	g := &stage{Set: Of(db, "tenants"), versions: "Order_version"}
-	for version, refused := range map[int64]bool{1: false, 1 << 60: true} {
-		err := g.transact(ctx, func(tx kv.Transaction) error { return g.checkVersion(ctx, tx, &block{version: version}) })
+	all := Of(db, "tenants")
+	for name, c := range map[string]struct {
+		kind    index.Kind
+		state   index.State
+		version int64
+		refused bool
+	}{
+		"reached": {index.Version, index.Readable, 1, false}, "ahead": {index.Version, index.Readable, 1 << 60, true},
+		"ahead, built": {index.Version, index.Building, 1 << 60, true}, "ahead, disabled": {index.Version, index.Disabled, 1 << 60, false},
+		"ahead, no versions": {index.Count, index.Readable, 1 << 60, false},
+	} {
+		head := header{typ: "Bid", value: headerWith(t, index.Definition{Name: "Bid_version", Kind: c.kind}, c.state)}
+		m := plain()
+		m.stores = []header{head}
+		stream := forge(t, m, block{version: c.version, pairs: []kv.KeyValue{{Key: headerKey("Bid"), Value: head.value}}})
+		_, err := all.Import(ctx, name, bytes.NewReader(stream), ImportOptions{})
 		var ahead *VersionError
-		if errors.As(err, &ahead) != refused || !refused && err != nil {
-			t.Errorf("version %d: %v", version, err)
+		if errors.As(err, &ahead) != c.refused || !c.refused && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if c.refused && ahead != nil && (ahead.Index != "Bid_version" || ahead.Stream != 1<<60 || ahead.Version < 1) {
+			t.Errorf("%s: %+v", name, ahead)
+		}
+		if there, err := all.Exists(ctx, name); there == c.refused || err != nil {
+			t.Errorf("%s: the tenant is there: %v, %v", name, there, err)
 		}
 	}
+}
+
+// headerWith returns the header of a store with one index.
+func headerWith(t *testing.T, d index.Definition, state index.State) []byte {
+	t.Helper()
+	program, err := schema.ParseType("type Bid\n\torigin example.com/shop\n\tid int\n\tdirectory \"auctions/{House}/bids\"\n\tfield 1 ID int64\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := format.NewCatalog(program, 0, nil)
+	c.SetState(&d, state)
+	value, err := c.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
 }

@@ -4,6 +4,7 @@ package tenants_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,6 +68,14 @@ func TestWorkIsNoTenant(t *testing.T) {
 			check(t, err)
 		}
 		check(t, all.Delete(ctx, "z"))
+		for limit := 2; limit < 4; limit++ { // the directory would fill the page of two
+			if got := must[[]string](t)(all.Page(ctx, "", limit)); !slices.Equal(got, []string{"a"}) {
+				t.Fatalf("a page of %d has %q", limit, got)
+			}
+		}
+		if got := must[[]string](t)(all.Page(ctx, "a", 1)); len(got) != 0 {
+			t.Fatalf("the page behind the last name has %q", got)
+		}
 		if diff := cmp.Diff([]string{"a"}, names(t, all)); diff != "" {
 			t.Errorf("%q: names (-want +got):\n%s", parent, diff)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -199,9 +200,9 @@ func (m *manifest) versionIndex() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		for name, layout := range c.Layouts() {
-			if strings.Contains(layout, ":kind=version") {
-				return name, nil
+		for _, ix := range c.Indexes() {
+			if d, err := index.ParseLayout(ix.KeyName, ix.Layout); err == nil && d.Kind == index.Version && ix.State != index.Disabled {
+				return ix.KeyName, nil
 			}
 		}
 	}

@@ -30,30 +30,29 @@ func (s *Set) Page(ctx context.Context, after string, limit int) (names []string
 		if err != nil {
 			return names, err
 		}
-		kept, err := s.withoutWork(ctx, page)
-		if err != nil {
+		if names, err = s.appendTenants(ctx, names, page); err != nil || len(page) < want {
 			return names, err
-		}
-		names = append(names, kept...)
-		if len(page) < want {
-			break
 		}
 		after = page[len(page)-1]
 	}
 	return names, nil
 }
 
-// withoutWork removes the name of the work directory, in a set that has it.
-func (s *Set) withoutWork(ctx context.Context, names []string) ([]string, error) {
-	at, found := slices.BinarySearch(names, workName)
+// appendTenants appends the names of a page but for that of the work directory, in a
+// set that has it.
+func (s *Set) appendTenants(ctx context.Context, names, page []string) ([]string, error) {
+	at, found := slices.BinarySearch(page, workName)
 	if !found {
-		return names, nil
+		return append(names, page...), nil
 	}
 	is, err := kv.ReadTransact(ctx, s.db.Engine(), func(tx kv.ReadTransaction) (bool, error) { return s.isWork(ctx, tx, workName) })
-	if is {
-		names = slices.Delete(names, at, at+1)
+	if err != nil {
+		return names, err
 	}
-	return names, err
+	if !is {
+		return append(names, page...), nil
+	}
+	return append(append(names, page[:at]...), page[at+1:]...), nil
 }
 
 // List yields the names of all tenants in the order of their bytes, page by page: each

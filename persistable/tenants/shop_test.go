@@ -34,6 +34,21 @@ type Order struct {
 	Amount    int64
 }
 
+// Bid has an index of each kind but the ordinary one.
+type Bid struct {
+	_ persistable.Type      `persist:"Bid"`
+	_ persistable.Directory `persist:"auctions/{House}/bids"`
+	_ persistable.Count     `persist:"by=Lot"`
+	_ persistable.Sum       `persist:"Amount,by=Lot"`
+	_ persistable.Rank      `persist:"Amount,by=Lot"`
+
+	ID      int64
+	House   string
+	Lot     string
+	Amount  int64
+	Version persistable.Version
+}
+
 // Note has an index over the tenant's name if indexed is set, records of any size, and
 // a directory that is no partition.
 type Note struct {
