@@ -179,6 +179,11 @@ func (s *Store[T, ID]) Scan() *Query[T] {
 	return (*Query[T])((*erased.Store[ID])(s).Scan().Query())
 }
 
+// Indexes returns what builds, checks and mends the indexes of the store's directory.
+//
+//go:noinline
+func (s *Store[T, ID]) Indexes() Indexes { return Indexes{sourceOf(s)} }
+
 // BuildIndexes completes the indexes that are not readable in this store's
 // directory: those added to the type since the first record was written there.
 // It runs beside readers and writers, in many small transactions. After an

@@ -29,6 +29,19 @@ func (e *emitter) writeStore(r *model.Record) {
 	if len(fields) > 0 {
 		e.writeStoreNew(r)
 	}
+	if r.Versioned {
+		e.writeFeed(r, id)
+	}
+}
+
+// writeFeed writes what only the store of a type with versions has.
+func (e *emitter) writeFeed(r *model.Record, id string) {
+	persistable := e.importPackage(model.PersistablePath)
+	e.printf("// Feed returns the changes of the records in this directory.")
+	e.printf("func (s *%s) Feed() *%s.Feed[*%s, %s] { return %s.FeedOf(&s.Store) }\n", r.StoreType(), persistable, r.GoName, id, persistable)
+	e.printf("// SaveIfVersion saves v if the stored record still has that version; see [persistable.Feed.SaveIfVersion].")
+	e.printf("func (s *%s) SaveIfVersion(ctx %s.Context, version %s.Version, v *%s) error {", r.StoreType(), e.importPackage("context"), persistable, r.GoName)
+	e.printf("return s.Feed().SaveIfVersion(ctx, version, v)\n}\n")
 }
 
 // parameterOfField names the parameter of each {Field} of a directory.
