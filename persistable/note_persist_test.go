@@ -20,6 +20,9 @@ type NoteStore struct {
 	persistable.Store[*Note, int64]
 }
 
+// Feed returns the changes of the records in this directory.
+func (s *NoteStore) Feed() *persistable.Feed[*Note, int64] { return persistable.FeedOf(&s.Store) }
+
 func NoteStoreOf(db *persistable.DB) *NoteStore {
 	return &NoteStore{persistimpl.NewStore[*Note, int64](db, noteSchema)}
 }

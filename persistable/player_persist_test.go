@@ -22,6 +22,9 @@ type PlayerStore struct {
 	persistable.Store[*Player, int64]
 }
 
+// Feed returns the changes of the records in this directory.
+func (s *PlayerStore) Feed() *persistable.Feed[*Player, int64] { return persistable.FeedOf(&s.Store) }
+
 func PlayerStoreOf(db *persistable.DB) *PlayerStore {
 	return &PlayerStore{persistimpl.NewStore[*Player, int64](db, playerSchema)}
 }
