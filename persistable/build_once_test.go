@@ -72,30 +72,35 @@ func randomArticle(random *rand.Rand, id string) *Article {
 	return a
 }
 
-// writeAtRandom makes n transactions, each with up to three writes.
+// writeAtRandom makes n transactions, each with up to three writes, none of which may
+// fail.
 func writeAtRandom(t *testing.T, random *rand.Rand, db *persistable.DB, s *ArticleStore, n int) {
 	for range n {
-		var fns []func(*ArticleStore) error
-		for range 1 + random.IntN(3) {
-			a := randomArticle(random, fmt.Sprintf("%03d", random.IntN(80)))
-			if random.IntN(3) == 0 {
-				fns = append(fns, func(s *ArticleStore) error { return s.Delete(ctx, a.ID) })
-				continue
-			}
-			fns = append(fns, func(s *ArticleStore) error { return s.Save(ctx, a) })
-		}
-		err := db.Transact(ctx, func(tx persistable.Tx) error {
-			for _, fn := range fns {
-				if err := fn(s.In(tx)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
+		if err := writeOnce(random, db, s); err != nil {
 			t.Error(err)
 		}
 	}
+}
+
+// writeOnce makes one of the transactions.
+func writeOnce(random *rand.Rand, db *persistable.DB, s *ArticleStore) error {
+	var fns []func(*ArticleStore) error
+	for range 1 + random.IntN(3) {
+		a := randomArticle(random, fmt.Sprintf("%03d", random.IntN(80)))
+		if random.IntN(3) == 0 {
+			fns = append(fns, func(s *ArticleStore) error { return s.Delete(ctx, a.ID) })
+			continue
+		}
+		fns = append(fns, func(s *ArticleStore) error { return s.Save(ctx, a) })
+	}
+	return db.Transact(ctx, func(tx persistable.Tx) error {
+		for _, fn := range fns {
+			if err := fn(s.In(tx)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // buildWithInterruptions builds until it succeeds, in calls that it mostly ends early.
