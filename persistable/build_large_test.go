@@ -79,10 +79,10 @@ func TestBuildOfManyUniqueEntries(t *testing.T) {
 func TestBuildHalvesBatchesThatAreTooLarge(t *testing.T) {
 	engine := &faulty{Database: enginetest.Open(t)}
 	db := open(t, engine)
-	for i := range 5 { // batches grow to a megabyte meanwhile
-		tagged(t, version(db), fmt.Sprint("0", i), 8, 90_000)
+	for i := range 5 { // batches grow meanwhile
+		tagged(t, version(db), fmt.Sprint("0", i), 2, 70_000)
 	}
-	tagged(t, version(db), "1", 100, 95_000)
+	tagged(t, version(db), "1", 102, 95_000)
 	tagged(t, version(db), "2", 8, 90_000)
 	s := versionWith(db, uniqueTags(true))
 	all := commits(engine)
@@ -90,8 +90,8 @@ func TestBuildHalvesBatchesThatAreTooLarge(t *testing.T) {
 	if !slices.ContainsFunc(*all, isTooLarge) {
 		t.Errorf("no batch was too large: %v", *all)
 	}
-	if n := must[int](t)(byIndex(s, 0).Count(ctx)); n != 148 {
-		t.Errorf("%d entries, want 148", n)
+	if n := must[int](t)(byIndex(s, 0).Count(ctx)); n != 120 {
+		t.Errorf("%d entries, want 120", n)
 	}
 	sound(t, s.Verify)
 }

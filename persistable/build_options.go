@@ -16,6 +16,10 @@ type BuildOptions struct {
 	// its own over records of its own. The default value is 1. Other processes may
 	// build at the same time, with workers of their own.
 	Workers int
+	// Share is the part of its time that each worker works, from 0.01 to 1. It pauses for
+	// the remaining time, in which the commits of other programs do not wait behind the
+	// build's. The default value is 0.5. With 1 a worker pauses only after conflicts.
+	Share float64
 	// BytesPerSecond limits what the workers of this process read and write together.
 	// The default value, 0, is no limit. Apart from it, workers do less, and pause,
 	// while their transactions conflict with writes.
@@ -44,19 +48,27 @@ func (o BuildOptions) Validate() error {
 	if o.Workers > maxWorkers {
 		faults = append(faults, fmt.Errorf("persistable: BuildOptions.Workers is %d, at most %d are possible", o.Workers, maxWorkers))
 	}
+	if o.Share != 0 && !(o.Share >= minShare && o.Share <= 1) { // so that NaN is a fault
+		faults = append(faults, fmt.Errorf("persistable: BuildOptions.Share is %v, must be from %v to 1", o.Share, minShare))
+	}
 	return errors.Join(faults...)
 }
 
 const (
 	maxWorkers   = 1000
+	minShare     = 0.01
+	defaultShare = 0.5
 	defaultLease = 10 * time.Second
 )
 
 // internal returns the options of package build.
 func (o BuildOptions) internal(batch int) build.Options {
 	b := build.Options{
-		Workers: orDefault(o.Workers, 1), BytesPerSecond: o.BytesPerSecond, BatchRecords: batch,
+		Workers: orDefault(o.Workers, 1), Share: o.Share, BytesPerSecond: o.BytesPerSecond, BatchRecords: batch,
 		RangeBytes: orDefault(o.RangeBytes, 1<<20), Lease: o.Lease, Now: time.Now,
+	}
+	if b.Share == 0 {
+		b.Share = defaultShare
 	}
 	if b.Lease == 0 {
 		b.Lease = defaultLease

@@ -12,8 +12,8 @@ import "context"
 // once: they share the work. A call returns when all of it is done, or with ctx's
 // error; whatever it has done stays done, also if its process is killed.
 //
-// Cost: every record is read once. A transaction reads and writes at most about a
-// megabyte; each worker holds one in memory. A write conflicts with the build, and is
+// Cost: every record is read once. A transaction reads and writes at most about
+// 256 kB; each worker holds one batch in memory. A write conflicts with the build, and is
 // retried, only if both touch the same record at the same time.
 //
 //go:noinline

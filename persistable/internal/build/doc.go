@@ -89,10 +89,13 @@
 //
 // # Limits
 //
-// A batch has at most about a megabyte of reads and writes, so memory is bounded by the
-// number of workers. A batch that conflicts, is too large or too old is halved; after a
-// success it grows by a tenth. After conflicts a worker pauses, for up to a second,
-// because its conflicts cost writers as much as itself.
+// A batch has at most about 256 kB of reads and writes, or one record, so memory is
+// bounded by the number of workers. A batch that conflicts, is too large or too old is
+// halved; after a success it grows by a tenth. A worker works for a share of its time,
+// half of it by default: after each batch it pauses as long as the batch took. Writers'
+// commits wait behind those of batches, so without pauses they wait behind each of
+// their commits. After conflicts the pause is longer, up to a second, because conflicts cost
+// writers as much as the worker.
 //
 // # Concurrency
 //

@@ -4,11 +4,12 @@ package build
 
 import "time"
 
-// The bounds of a batch in bytes, far below the limit of a transaction, and of the
-// pause between batches.
+// The bounds of a batch in bytes, and of the pause after conflicts. The largest batch is
+// far below the limit of a transaction: writers' commits wait behind a batch's, and
+// conflict with it the more often the more records it covers.
 const (
 	firstBatch = 64 << 10
-	maxBatch   = 1_000_000
+	maxBatch   = 256 << 10
 	minBatch   = 1 << 10
 	firstPause = 5 * time.Millisecond
 	maxPause   = time.Second
@@ -27,6 +28,7 @@ type effort struct {
 	failed  bool
 	pause   time.Duration // before the next batch
 	taken   int           // bytes of the last batch
+	took    time.Duration // its time
 }
 
 func newEffort(records int) effort { return effort{records: records, most: records, bytes: firstBatch} }
@@ -52,4 +54,10 @@ func (e *effort) grow() {
 	if e.pause /= 2; e.pause < firstPause {
 		e.pause = 0
 	}
+}
+
+// rest returns how long the worker pauses after its last batch, so that it works for a
+// share of its time and no longer. When the database is slow, the pauses are longer.
+func (e *effort) rest(share float64) time.Duration {
+	return max(time.Duration(float64(e.took)*(1-share)/share), e.pause)
 }

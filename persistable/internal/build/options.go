@@ -8,6 +8,7 @@ import "time"
 // defaults.
 type Options struct {
 	Workers        int            // goroutines
+	Share          float64        // of its time that each worker works, above 0 and up to 1
 	BytesPerSecond int            // of all workers together; 0: no limit
 	BatchRecords   int            // the most records in a batch
 	RangeBytes     int            // the least size of a range

@@ -34,7 +34,7 @@ func isTooMuch(err error) bool {
 
 // tryBatch is fillBatch with the effort that the attempts before have left.
 func (w *worker) tryBatch(ctx context.Context, begin []byte, expired *Range) (r *Range, taken Portion, err error) {
-	attempts := 0
+	attempts, begun := 0, w.options.Now()
 	err = w.store.Transact(ctx, func(t Transaction) error {
 		if attempts++; attempts > 1 {
 			w.effort.shrink(taken)
@@ -49,7 +49,7 @@ func (w *worker) tryBatch(ctx context.Context, begin []byte, expired *Range) (r 
 	default:
 		w.effort.slowDown()
 	}
-	w.effort.taken = taken.Bytes
+	w.effort.taken, w.effort.took = taken.Bytes, w.options.Now().Sub(begun)
 	return r, taken, err
 }
 
