@@ -20,7 +20,8 @@ func (q *query) scanRecords(ctx context.Context, t *transaction, o *openStore, p
 	}
 	versions := newVersionScan(ctx, q, t, o, p, c)
 	defer versions.stop()
-	for g, err := range q.recordGroups(ctx, t, o, p, c) {
+	ahead := *c
+	for g, err := range q.recordGroups(ctx, t, o, p, &ahead) {
 		if err != nil {
 			yield(nil, err)
 			return
@@ -28,6 +29,9 @@ func (q *query) scanRecords(ctx context.Context, t *transaction, o *openStore, p
 		v, err := q.decodeGroup(g)
 		if err == nil {
 			err = versions.fill(ctx, g.ID, v)
+		}
+		if err == nil {
+			*c = ahead // another attempt reads a record again whose version this one could not
 		}
 		if !yield(v, err) || err != nil || c.done {
 			return
