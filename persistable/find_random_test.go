@@ -3,10 +3,12 @@
 package persistable_test
 
 import (
+	cmplib "cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,19 +20,22 @@ import (
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
-// wish is a condition with its text and with the function that says of an article
+// wish is a condition with its text and with the function that says of a record
 // whether it fulfils it.
-type wish struct {
-	condition persistable.Condition[*Article]
+type wish[T any] struct {
+	condition persistable.Condition[T]
 	text      string
-	holds     func(a *Article) bool
+	holds     func(v T) bool
 }
 
-// wishes draws conditions on the fields of articles.
-type wishes struct{ *rand.Rand }
+// wishes draws conditions; one draws a condition on one field.
+type wishes[T any] struct {
+	*rand.Rand
+	one func(*rand.Rand) wish[T]
+}
 
-// one draws a condition on one field.
-func (w wishes) one() wish {
+// articleWish draws a condition on a field of articles.
+func articleWish(w *rand.Rand) wish[*Article] {
 	f := ArticleFields
 	switch w.IntN(6) {
 	case 0:
@@ -40,22 +45,27 @@ func (w wishes) one() wish {
 	case 2:
 		return compareOn(w, "Published", f.Published, []time.Time{day0, day1, day1.AddDate(0, 0, 1)}, time.Time.Compare, func(a *Article) time.Time { return a.Published })
 	case 3:
-		return compareOn(w, "ISBN", f.ISBN, []*string{nil, ptr("1"), ptr("5"), ptr("6")}, compareNullable, func(a *Article) *string { return a.ISBN })
+		return compareOn(w, "ISBN", f.ISBN, []*string{nil, ptr("1"), ptr("5"), ptr("6")}, compareNullable[string], func(a *Article) *string { return a.ISBN })
 	case 4:
-		return compareOn(w, "Editor", f.Editor, []*string{nil, ptr("ann"), ptr("bob")}, compareNullable, func(a *Article) *string { return a.Editor })
+		return compareOn(w, "Editor", f.Editor, []*string{nil, ptr("ann"), ptr("bob")}, compareNullable[string], func(a *Article) *string { return a.Editor })
 	}
 	tags := []string{"x", "y", "z"}
 	if w.IntN(3) == 0 {
 		in := tags[w.IntN(2):]
-		return wish{f.Tags.In(in...), fmt.Sprint("Tags in ", in), func(a *Article) bool {
+		return wish[*Article]{f.Tags.In(in...), fmt.Sprint("Tags in ", in), func(a *Article) bool {
 			return slices.ContainsFunc(a.Tags, func(tag string) bool { return slices.Contains(in, tag) })
 		}}
 	}
 	tag := tags[w.IntN(3)]
-	return wish{f.Tags.Equal(tag), "Tags=" + tag, func(a *Article) bool { return slices.Contains(a.Tags, tag) }}
+	if w.IntN(2) == 0 {
+		return wish[*Article]{f.Tags.From(tag), "Tags>=" + tag, func(a *Article) bool {
+			return slices.ContainsFunc(a.Tags, func(one string) bool { return one >= tag })
+		}}
+	}
+	return wish[*Article]{f.Tags.Equal(tag), "Tags=" + tag, func(a *Article) bool { return slices.Contains(a.Tags, tag) }}
 }
 
-func compareNullable(a, b *string) int {
+func compareNullable[F cmplib.Ordered](a, b *F) int {
 	switch {
 	case a == nil && b == nil:
 		return 0
@@ -64,75 +74,81 @@ func compareNullable(a, b *string) int {
 	case b == nil:
 		return 1
 	}
-	return strings.Compare(*a, *b)
+	return cmplib.Compare(*a, *b)
 }
 
 // compareOn draws a comparison of a field with one of some values.
-func compareOn[F any](w wishes, name string, field persistable.Field[*Article, F], values []F, compare func(a, b F) int, of func(*Article) F) wish {
+func compareOn[T, F any](w *rand.Rand, name string, field persistable.Field[T, F], values []F, compare func(a, b F) int, of func(T) F) wish[T] {
 	v := values[w.IntN(len(values))]
-	order := func(a *Article) int { return compare(of(a), v) }
+	order := func(a T) int { return compare(of(a), v) }
 	text := func(operator string) string { return fmt.Sprintf("%s%s%s", name, operator, valueText(v)) }
 	switch w.IntN(9) {
 	case 0:
-		return wish{field.From(v), text(">="), func(a *Article) bool { return order(a) >= 0 }}
+		return wish[T]{field.From(v), text(">="), func(a T) bool { return order(a) >= 0 }}
 	case 1:
-		return wish{field.After(v), text(">"), func(a *Article) bool { return order(a) > 0 }}
+		return wish[T]{field.After(v), text(">"), func(a T) bool { return order(a) > 0 }}
 	case 2:
-		return wish{field.To(v), text("<="), func(a *Article) bool { return order(a) <= 0 }}
+		return wish[T]{field.To(v), text("<="), func(a T) bool { return order(a) <= 0 }}
 	case 3:
-		return wish{field.Before(v), text("<"), func(a *Article) bool { return order(a) < 0 }}
+		return wish[T]{field.Before(v), text("<"), func(a T) bool { return order(a) < 0 }}
 	case 4:
 		in := []F{v, values[w.IntN(len(values))], v}
-		return wish{field.In(in...), text(" in ") + "," + valueText(in[1]), func(a *Article) bool {
+		return wish[T]{field.In(in...), text(" in ") + "," + valueText(in[1]), func(a T) bool {
 			return slices.ContainsFunc(in, func(one F) bool { return compare(of(a), one) == 0 })
 		}}
 	}
-	return wish{field.Equal(v), text("="), func(a *Article) bool { return order(a) == 0 }}
+	return wish[T]{field.Equal(v), text("="), func(a T) bool { return order(a) == 0 }}
 }
 
 func valueText(v any) string {
-	if p, ok := v.(*string); ok {
+	switch p := v.(type) {
+	case *string:
 		if p == nil {
 			return "null"
 		}
-		return *p
+		return strconv.Quote(*p)
+	case *int64:
+		if p == nil {
+			return "null"
+		}
+		return fmt.Sprint(*p)
 	}
 	return fmt.Sprint(v)
 }
 
 // several draws conditions that must all hold.
-func (w wishes) several(most, depth int) (all []wish) {
+func (w wishes[T]) several(most, depth int) (all []wish[T]) {
 	for range 1 + w.IntN(most) {
 		if depth > 0 && w.IntN(4) == 0 {
 			all = append(all, w.or(depth-1))
 		} else {
-			all = append(all, w.one())
+			all = append(all, w.one(w.Rand))
 		}
 	}
 	return all
 }
 
 // or draws alternatives.
-func (w wishes) or(depth int) wish {
-	var conditions []persistable.Condition[*Article]
+func (w wishes[T]) or(depth int) wish[T] {
+	var conditions []persistable.Condition[T]
 	var texts []string
-	var holds []func(*Article) bool
+	var holds []func(T) bool
 	for range 1 + w.IntN(3) {
 		c, text, all := joined(w.several(2, depth))
 		conditions, texts, holds = append(conditions, persistable.And(c...)), append(texts, text), append(holds, all)
 	}
-	return wish{persistable.Or(conditions...), "(" + strings.Join(texts, " or ") + ")", func(a *Article) bool {
-		return slices.ContainsFunc(holds, func(holds func(*Article) bool) bool { return holds(a) })
+	return wish[T]{persistable.Or(conditions...), "(" + strings.Join(texts, " or ") + ")", func(a T) bool {
+		return slices.ContainsFunc(holds, func(holds func(T) bool) bool { return holds(a) })
 	}}
 }
 
-func joined(all []wish) (conditions []persistable.Condition[*Article], text string, holds func(*Article) bool) {
+func joined[T any](all []wish[T]) (conditions []persistable.Condition[T], text string, holds func(T) bool) {
 	var texts []string
 	for _, w := range all {
 		conditions, texts = append(conditions, w.condition), append(texts, w.text)
 	}
-	return conditions, strings.Join(texts, " and "), func(a *Article) bool {
-		return !slices.ContainsFunc(all, func(w wish) bool { return !w.holds(a) })
+	return conditions, strings.Join(texts, " and "), func(a T) bool {
+		return !slices.ContainsFunc(all, func(w wish[T]) bool { return !w.holds(a) })
 	}
 }
 
@@ -170,7 +186,7 @@ func TestFindRandom(t *testing.T) {
 			rounds = 40
 		}
 		for range rounds {
-			conditions, text, holds := joined(wishes{random}.several(3, 2))
+			conditions, text, holds := joined(wishes[*Article]{random, articleWish}.several(3, 2))
 			q, err := s.Find(conditions...)
 			var missing *persistable.NoIndexError
 			if errors.As(err, &missing) {
@@ -190,7 +206,7 @@ func TestFindRandom(t *testing.T) {
 					want = append(want, a.Slug)
 				}
 			}
-			checkFound(t, db, random, text, q, want)
+			checkFound(t, random, text, q, want, slugs)
 			if t.Failed() {
 				return
 			}
@@ -203,9 +219,9 @@ func TestFindRandom(t *testing.T) {
 
 // checkFound compares what a query yields in all ways with the slugs that are wanted, in
 // any order.
-func checkFound(t *testing.T, db *persistable.DB, random *rand.Rand, text string, q *persistable.Query[*Article], want []string) {
+func checkFound[T any](t *testing.T, random *rand.Rand, text string, q *persistable.Query[T], want []string, namesOf func([]T) []string) {
 	t.Helper()
-	found := slugs(must[[]*Article](t)(q.Slice(ctx)))
+	found := namesOf(must[[]T](t)(q.Slice(ctx)))
 	sorted := slices.Sorted(slices.Values(found))
 	slices.Sort(want)
 	if diff := cmp.Diff(want, sorted, cmpopts.EquateEmpty()); diff != "" {
@@ -218,7 +234,7 @@ func checkFound(t *testing.T, db *persistable.DB, random *rand.Rand, text string
 			t.Errorf("%s: %s (-slice +got):\n%s", text, what, diff)
 		}
 	}
-	backward := slugs(must[[]*Article](t)(q.Reverse().Slice(ctx)))
+	backward := namesOf(must[[]T](t)(q.Reverse().Slice(ctx)))
 	slices.Reverse(backward)
 	same("in reverse", backward)
 	if n := must[int](t)(q.Count(ctx)); n != len(found) {
@@ -226,15 +242,15 @@ func checkFound(t *testing.T, db *persistable.DB, random *rand.Rand, text string
 	}
 	var paged []string
 	for token := ""; ; {
-		p := must[persistable.Page[*Article]](t)(q.Limit(1+random.IntN(5)).Page(ctx, token))
-		paged = append(paged, slugs(p.Records)...)
+		p := must[persistable.Page[T]](t)(q.Limit(1+random.IntN(5)).Page(ctx, token))
+		paged = append(paged, namesOf(p.Records)...)
 		if token = p.Next; token == "" || len(paged) > len(found) {
 			break
 		}
 	}
 	same("in pages", paged)
 	n := 1 + random.IntN(4)
-	if some := slugs(must[[]*Article](t)(q.Limit(n).Slice(ctx))); !slices.Equal(some, found[:min(n, len(found))]) {
+	if some := namesOf(must[[]T](t)(q.Limit(n).Slice(ctx))); !slices.Equal(some, found[:min(n, len(found))]) {
 		t.Errorf("%s: the first %d are %v, want %v", text, n, some, found)
 	}
 }

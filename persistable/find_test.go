@@ -113,3 +113,16 @@ func TestFindOnNullsAndSlices(t *testing.T) {
 		t.Errorf("found %s", got.Slug)
 	}
 }
+
+// TestSliceRangeYieldsElements compares a range of a slice's index with the same
+// condition of Find.
+func TestSliceRangeYieldsElements(t *testing.T) {
+	s := ArticleStoreOf(open(t, enginetest.Open(t)))
+	check(t, s.Create(ctx, NewArticle(Article{Section: "s", Slug: "a", Tags: []string{"x", "y", "z"}, Published: day0})))
+	if n := must[int](t)(s.OrderedByTags().From("y").Count(ctx)); n != 2 {
+		t.Errorf("the method yields %d entries, want 2", n)
+	}
+	if n := must[int](t)(found[*Article](t)(s.Find(ArticleFields.Tags.From("y"))).Count(ctx)); n != 1 {
+		t.Errorf("Find yields %d records, want 1", n)
+	}
+}

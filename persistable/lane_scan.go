@@ -202,7 +202,7 @@ func (s *laneScan) emitEntry(e *laneEntry, v any, old bool, yield func(any, erro
 			return false
 		}
 	}
-	if v == nil || !s.isWanted(e.lane, v, old) {
+	if v == nil || !s.isWanted(e, v, old) {
 		s.cursor.position = e.position
 		return true
 	}
@@ -213,13 +213,14 @@ func (s *laneScan) emitEntry(e *laneEntry, v any, old bool, yield func(any, erro
 // isWanted reports whether the record of an entry is to be yielded: it fulfils the
 // filter, and no earlier lane has it. In an entry that may be old it must still fulfil
 // the conditions of its lane.
-func (s *laneScan) isWanted(l *laneRead, v any, old bool) bool {
+func (s *laneScan) isWanted(e *laneEntry, v any, old bool) bool {
+	l := e.lane
 	u := s.plan.Union
 	if u == nil {
 		return s.filter.admits(v)
 	}
-	f := filter{query: s.query, alternatives: l.plan.Filter}
-	if !f.admits(v) {
+	f := s.newFilter(&l.plan)
+	if !f.admitsEntry(v, l.read.Position(e.pair.Key)) {
 		return false
 	}
 	if old && s.record.Values != nil && !s.fulfils(v, u.Alternatives[l.number]) {

@@ -25,7 +25,7 @@ import (
 // was.
 //
 // Records come in the order of the index. In an index on a slice field a record
-// comes once for each of its elements in the range.
+// comes once for each of its elements in the range, unless the query is one of Find.
 //
 // Cost: one range read and one parallel round of gets for each batch; if the index is
 // covering, only the range read. If the index, or the type for a scan, is scattered

@@ -6,18 +6,49 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // filter looks at the records of a plan, and counts the keys that it reads.
 type filter struct {
 	query        *query
+	plan         *plan
 	alternatives []erased.Conjunction // of which each record must fulfil one; nil: it looks at none
 	buf          []byte
 }
 
 // newFilter returns the filter of a plan.
-func (q *query) newFilter(p *plan) filter { return filter{query: q, alternatives: p.Filter} }
+func (q *query) newFilter(p *plan) filter { return filter{query: q, plan: p, alternatives: p.Filter} }
+
+// admitsEntry reports whether a record is one that the query wants, with the entry whose
+// key is position relative to the index: of a slice only one element's entry counts.
+func (f *filter) admitsEntry(v any, position []byte) bool {
+	if !f.admits(v) {
+		return false
+	}
+	if f.plan == nil || f.plan.Once == "" {
+		return true
+	}
+	return f.query.record.IsLowest(v, f.alternatives[0], f.plan.Once, f.elementOf(position), f.buf)
+}
+
+// elementOf returns the slice's element in the key of an entry; nil if it has none.
+func (f *filter) elementOf(position []byte) []byte {
+	element := position[len(f.plan.Bounds.EqualValues()):]
+	rest, err := tuple.Skip(element)
+	if err != nil {
+		return nil
+	}
+	element = element[:len(element)-len(rest)]
+	if d := &f.query.record.Indexes[f.plan.Index]; slices.Contains(d.Descending, f.plan.Once) {
+		if element, _, err = index.ReadDescended(nil, element); err != nil {
+			return nil
+		}
+	}
+	return element
+}
 
 // admits reports whether a record is one that the query wants.
 func (f *filter) admits(v any) bool {

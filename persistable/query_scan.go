@@ -189,7 +189,7 @@ func (q *query) emit(f *filter, c *cursor, v any, position []byte, yield func(an
 			yield(nil, err)
 			return false
 		}
-		if !f.admits(v) {
+		if !f.admitsEntry(v, position) {
 			c.position = position
 			return true
 		}

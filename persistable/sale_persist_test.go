@@ -230,6 +230,7 @@ var SaleFields = struct {
 	Editor    persistable.Field[*Sale, *string]
 	CreatedAt persistable.Field[*Sale, time.Time]
 	Code      persistable.Field[*Sale, *string]
+	Discount  persistable.Field[*Sale, *int64]
 }{
 	Status:    persistimpl.Field[*Sale]("Status", index.AppendInt[OrderStatus]),
 	Country:   persistimpl.Field[*Sale]("Country", index.AppendString[string]),
@@ -237,4 +238,5 @@ var SaleFields = struct {
 	Editor:    persistimpl.Field[*Sale]("Editor", index.Nullable(index.AppendString[string])),
 	CreatedAt: persistimpl.Field[*Sale]("CreatedAt", index.AppendTime),
 	Code:      persistimpl.Field[*Sale]("Code", index.Nullable(index.AppendString[string])),
+	Discount:  persistimpl.Field[*Sale]("Discount", index.Nullable(index.AppendInt[int64])),
 }

@@ -40,6 +40,7 @@ func newSaleSchema() persistimpl.Schema {
 		Indexes: saleIndexes(),
 		Entries: func(i int, e *index.Entries, record any) { saleEntries(i, e, record.(*Sale)) },
 		Covers:  func(i int, b []byte, record any) []byte { return appendSaleCover(i, b, record.(*Sale)) },
+		Values:  func(field string, b []byte, record any) []byte { return appendSaleValue(field, b, record.(*Sale)) },
 	}
 }
 
@@ -123,6 +124,26 @@ func saleEntries(i int, e *index.Entries, v *Sale) {
 			e.EndAmount(index.AppendString(e.Begin(), v.Tags[i]), index.UintAmount(v.Units))
 		}
 	}
+}
+
+func appendSaleValue(field string, b []byte, v *Sale) []byte {
+	switch field {
+	case "Status":
+		b = index.AppendInt(b, v.Status)
+	case "Country":
+		b = index.AppendString(b, v.Country)
+	case "Amount":
+		b = index.AppendInt(b, v.Amount)
+	case "Editor":
+		b = index.AppendNullable(b, v.Editor, index.AppendString[string])
+	case "CreatedAt":
+		b = index.AppendTime(b, v.CreatedAt)
+	case "Code":
+		b = index.AppendNullable(b, v.Code, index.AppendString[string])
+	case "Discount":
+		b = index.AppendNullable(b, v.Discount, index.AppendInt[int64])
+	}
+	return b
 }
 
 func appendSaleCover(i int, b []byte, v *Sale) []byte {

@@ -19,7 +19,9 @@ import (
 // and put into one order; a record that is in several lanes comes once.
 // A partial index is used if the conditions imply its predicate. Of indexes that
 // are equally good it takes the one with the fewest fields, then the first.
-// [Query.Explain] tells the plan.
+// A record comes once, also for a range of a slice, with the lowest of its elements in the
+// range; such a range looks at each record, so that FilterLimit holds for it. [Query.Explain]
+// tells the plan.
 //
 // The records come in the order of the index behind the fields with equality: with all
 // fields equal, by id. Lanes of one index with the same fields equal have one order,

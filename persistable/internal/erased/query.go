@@ -31,6 +31,7 @@ type Plan struct {
 	AsIs   bool // in the order of the keys, which is another one where they are scattered
 
 	Filter []Conjunction // of which each record must fulfil one; nil: all records are wanted
+	Once   string        // a slice: a record comes only with the lowest of its elements in the range; with Filter
 	Both   *Plan         // the records must be in this range, too; both are in the order of ids
 	Union  *Union        // the ranges, where there are several; Index and Bounds have no meaning then
 }

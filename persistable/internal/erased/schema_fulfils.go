@@ -3,6 +3,7 @@
 package erased
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/kazahana-db/kazahana/tuple"
@@ -28,6 +29,22 @@ func (s *Schema) Fulfils(record any, clauses Conjunction, buf []byte) bool {
 		}
 	}
 	return true
+}
+
+// IsLowest reports whether element is the lowest of the elements of a record's slice that
+// are in the ranges that clauses give for it.
+func (s *Schema) IsLowest(record any, clauses Conjunction, field string, element, buf []byte) bool {
+	isLower := func(other []byte) bool {
+		return bytes.Compare(other, element) < 0 && clauses.admitRanges(field, other)
+	}
+	return !hasElement(s.Values(field, buf[:0], record), isLower)
+}
+
+// admitRanges reports whether the ranges on a field hold of an element.
+func (c Conjunction) admitRanges(field string, element []byte) bool {
+	return !slices.ContainsFunc(c, func(l Clause) bool {
+		return l.Field == field && l.Comparison != Equal && !l.admits(element)
+	})
 }
 
 // hasElement reports whether one of the tuple elements of b is as wanted.

@@ -59,9 +59,12 @@ func (r *Request) choose(i int, clauses erased.Conjunction) (c choice, ok bool) 
 	if len(c.used) == 0 || !hasAllRecords(d, fields, clauses) {
 		return c, false
 	}
+	if fields > c.equal && isSlice(d, c.equal) {
+		c.plan.Once = d.Fields[c.equal]
+	}
 	c.rest = len(clauses) - len(c.used)
-	if c.rest > 0 {
+	if c.rest > 0 || c.plan.Once != "" {
 		c.plan.Filter = []erased.Conjunction{clauses}
 	}
-	return c, c.rest == 0 || r.CanFilter
+	return c, c.plan.Filter == nil || r.CanFilter
 }
