@@ -106,6 +106,13 @@ func (q *RangeQuery[T, F]) Page(ctx context.Context, token string) (Page[T], err
 	return pageOf[T](ctx, (*erased.Range[F])(q).Query(), token)
 }
 
+// Explain is [Query.Explain].
+//
+//go:noinline
+func (q *RangeQuery[T, F]) Explain(ctx context.Context) (*Explanation, error) {
+	return newQuery((*erased.Range[F])(q).Query()).explain(ctx)
+}
+
 // ScanRange is [Store.Scan] with a range of ids:
 //
 //	persistable.ScanRange(&orders.Store).From(id).Limit(20).All(ctx)

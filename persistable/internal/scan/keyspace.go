@@ -4,8 +4,10 @@ package scan
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -29,6 +31,18 @@ func (k *Keyspace) Append(dst, id []byte) []byte {
 func (k *Keyspace) Suffix(key []byte) []byte {
 	_, suffix, _ := k.Shards.Cut(key[len(k.Prefix):])
 	return suffix
+}
+
+// RangesOf returns the ranges of keys that are within bounds, one for each shard.
+func (k *Keyspace) RangesOf(b index.Bounds) (all []kv.KeyRange) {
+	for i := range max(1, int(k.Shards)) {
+		prefix := slices.Clone(k.Prefix)
+		if k.Shards > 0 {
+			prefix = k.Shards.AppendShard(prefix, i)
+		}
+		all = append(all, b.Range(prefix))
+	}
+	return all
 }
 
 // CutRecord returns the part of a record's key behind the prefix, given that key or

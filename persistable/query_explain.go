@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/erased"
+	"github.com/kazahana-db/kazahana/persistable/internal/scan"
+)
+
+// Explain returns how the query would read now: the first of its plans whose indexes are
+// readable, with the bounds of each range, and the bytes in it as the engine estimates
+// them. It reads no keys within the ranges, and conflicts with nothing there. If all
+// indexes that the query needs are being built, it returns the error that the query
+// would. Explaining takes one round, and one more if the process does not know the store.
+//
+//go:noinline
+func (q *Query[T]) Explain(ctx context.Context) (*Explanation, error) {
+	return newQuery((*erased.Query)(q)).explain(ctx)
+}
+
+func (q *query) explain(ctx context.Context) (e *Explanation, err error) {
+	ctx, op := q.begin(ctx, "Explain", q.plan.Index)
+	defer op.finish(&err)
+	err = q.runRead(ctx, func(t *transaction) error {
+		o, err := t.openStore(ctx, q.place)
+		if err != nil {
+			return err
+		}
+		p := q.plan
+		if o != nil {
+			if p, err = q.choosePlan(o, &cursor{}); err != nil {
+				return err
+			}
+		}
+		e = q.explainPlan(&p)
+		if o == nil {
+			return nil
+		}
+		return q.estimate(ctx, t, o, &p, e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// explainPlan returns what is known of a plan without reading.
+func (q *query) explainPlan(p *plan) *Explanation {
+	e := &Explanation{Type: q.record.Type, Form: formOf(p), Reverse: q.reverse, Limit: q.limit, Rounds: 1}
+	for _, one := range p.Ranges() {
+		r := q.explainRange(&one)
+		e.Ranges = append(e.Ranges, r)
+		if r.Fetch {
+			e.Rounds = 2
+		}
+	}
+	if p.Both != nil {
+		e.Ranges[1].Fetch = false // the first one's entries name the records
+		if !e.Ranges[0].Fetch {
+			e.Rounds = 1
+		}
+	}
+	if p.Drops() {
+		e.FilterLimit = max(0, orDefault(q.filterLimit, DefaultFilterLimit))
+	}
+	if p.Union == nil || p.Union.Merged {
+		e.OrderedBy = q.orderOf(&p.Ranges()[0])
+	}
+	return e
+}
+
+func formOf(p *plan) string {
+	switch {
+	case p.Both != nil:
+		return "an intersection"
+	case p.Union == nil:
+		return "one range"
+	case p.Union.Merged:
+		return "lanes, merged"
+	}
+	return "lanes, one after the other"
+}
+
+// definitionOf returns the index of a range; for the records one on the id.
+func (q *query) definitionOf(p *plan) *index.Definition {
+	if p.Index == byID {
+		return &index.Definition{Fields: []string{"id"}}
+	}
+	return &q.record.Indexes[p.Index]
+}
+
+func (q *query) explainRange(p *plan) RangePlan {
+	d := q.definitionOf(p)
+	r := RangePlan{Index: d.Name, Bounds: d.BoundsText(p.Bounds), Shards: int(d.Scatter)}
+	r.Fetch = p.Index != byID && !d.Cover && !q.rows
+	for _, clauses := range p.Filter {
+		r.Filter = append(r.Filter, q.clausesText(clauses))
+	}
+	return r
+}
+
+// orderOf names what the records of a range are ordered by.
+func (q *query) orderOf(p *plan) []string {
+	d := q.definitionOf(p)
+	left := slices.Clone(d.Fields[min(len(d.BoundsText(index.Bounds{}.Equal(p.Bounds.EqualValues()))), len(d.Fields)):])
+	for i, field := range left {
+		if slices.Contains(d.Descending, field) {
+			left[i] += " descending"
+		}
+	}
+	if p.Index != byID && !d.Unique {
+		left = append(left, "id")
+	}
+	return left
+}
+
+// clausesText returns conditions as text.
+func (q *query) clausesText(clauses erased.Conjunction) string {
+	texts := make([]string, len(clauses))
+	for i, c := range clauses {
+		operator := [...]string{erased.Equal: "=", erased.From: ">=", erased.After: ">", erased.To: "<=", erased.Before: "<"}[c.Comparison]
+		texts[i] = c.Field + operator + index.ElementText(c.Value, q.kindOf(c.Field))
+	}
+	return strings.Join(texts, " and ")
+}
+
+// kindOf returns the kind of a field, if an index has it.
+func (q *query) kindOf(field string) string {
+	for i := range q.record.Indexes {
+		d := &q.record.Indexes[i]
+		if at, kinds := slices.Index(d.Fields, field), d.Kinds(); 0 <= at && at < len(kinds) {
+			return kinds[at]
+		}
+	}
+	return ""
+}
+
+// estimate asks the engine for the bytes of all ranges at once.
+func (q *query) estimate(ctx context.Context, t *transaction, o *openStore, p *plan, e *Explanation) error {
+	var asked [][]kv.Future[int64]
+	for i, one := range p.Ranges() {
+		keys := o.records
+		if one.Index != byID {
+			keys = scan.EntriesOf(&o.indexes[one.Index])
+		}
+		e.Ranges[i].Shards = int(keys.Shards)
+		var sizes []kv.Future[int64]
+		for _, r := range keys.RangesOf(one.Bounds) {
+			sizes = append(sizes, t.Reader.GetEstimatedRangeSizeBytes(r))
+		}
+		asked = append(asked, sizes)
+	}
+	for i, sizes := range asked {
+		for _, size := range sizes {
+			n, err := size.Get(ctx)
+			if err != nil {
+				return err
+			}
+			e.Ranges[i].Bytes += n
+			e.Bytes += n
+		}
+	}
+	return nil
+}
