@@ -38,7 +38,7 @@ func Cluster(clusterFile string) measure.Stage {
 				recordContest("get", "get by id", n, peers, clusterLeast, (*peer).get),
 				recordContest("unique", "get by a unique field", n, peers, clusterLeast, (*peer).unique),
 				recordContest("list", "100 records in the order of an index", n, peers, clusterLeast, (*peer).list),
-				recordContest("create", "create with a unique and a compound index", n, peers, clusterLeast, (*peer).saveContest),
+				recordContest("create", "create with a unique, a compound and a count index", n, peers, clusterLeast, (*peer).create),
 			} {
 				c.Name = "cluster-" + c.Name
 				set.Contests = append(set.Contests, c)

@@ -12,10 +12,16 @@ import (
 // openPebble opens Pebble as one would tune it for this data: a cache that
 // holds everything, a large memtable, filters on every level.
 func openPebble(dir string) (*pebble.DB, error) {
-	cache := pebble.NewCache(cacheSize)
-	defer cache.Unref()
+	o := pebbleOptions()
+	defer o.Cache.Unref()
+	return pebble.Open(dir, o)
+}
+
+// pebbleOptions are Pebble's options in all contests. The caller has a reference to the
+// cache.
+func pebbleOptions() *pebble.Options {
 	o := &pebble.Options{
-		Cache:                 cache,
+		Cache:                 pebble.NewCache(cacheSize),
 		MemTableSize:          64 << 20,
 		L0CompactionThreshold: 2,
 		MaxOpenFiles:          512,
@@ -25,7 +31,7 @@ func openPebble(dir string) (*pebble.DB, error) {
 	for i := range o.Levels {
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 	}
-	return pebble.Open(dir, o)
+	return o
 }
 
 type silent struct{}

@@ -5,16 +5,11 @@ package budgets
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/bench/measure"
 	"github.com/kazahana-db/kazahana/bench/records"
-	"github.com/kazahana-db/kazahana/bench/records/entpeer"
-	"github.com/kazahana-db/kazahana/bench/records/gormpeer"
-	"github.com/kazahana-db/kazahana/bench/records/holdpeer"
-	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
 // loadedUsers are in every store before the contests.
@@ -29,8 +24,11 @@ var users = sync.OnceValue(func() []records.User {
 	return all
 })
 
+// players returns those that are loaded.
+var players = sync.OnceValue(func() []records.Player { return records.NumberedPlayers(loadedUsers) })
+
 // recordStores compare whole records: the generated store on the engine with
-// the libraries that a program would use otherwise.
+// the libraries that a program would use otherwise, and with raw Pebble.
 var recordStores = measure.Stage{Name: "record", Open: func(dir string) (*measure.Set, error) {
 	var peers []*peer
 	set := &measure.Set{Close: func() (err error) {
@@ -39,33 +37,53 @@ var recordStores = measure.Stage{Name: "record", Open: func(dir string) (*measur
 		}
 		return err
 	}}
-	for _, open := range append([]func(dir string) (*peer, error){openKazahana}, openers()...) {
-		p, err := open(dir)
+	for _, l := range libraries() {
+		p, err := l.openLoaded(dir)
 		if err != nil {
 			return nil, errors.Join(err, set.Close())
 		}
 		peers = append(peers, p)
 	}
-	for _, n := range []int{1, 64} {
-		set.Contests = append(set.Contests,
-			recordContest("get", "get by id", n, peers, 8, (*peer).get),
-			recordContest("unique", "get by a unique field", n, peers, 5, (*peer).unique),
-			recordContest("list", "100 records in the order of an index", n, peers, 2, (*peer).list),
-		)
-	}
-	save := recordContest("save", "save with a unique and a compound index", 64, peers, 30, (*peer).saveContest)
-	save.Durable = true
-	set.Contests = append(set.Contests, save)
+	set.Contests = recordContests(peers)
 	return set, nil
 }}
 
-// recordContest is a contest of all peers. The first must meet the budget.
+// recordContests are the contests, those that change users last.
+func recordContests(peers []*peer) (all []measure.Contest) {
+	for _, n := range []int{1, 64} {
+		all = append(all,
+			recordContest("get", "get by id", n, peers, 8, (*peer).get),
+			recordContest("unique", "get by a unique field", n, peers, 5, (*peer).unique),
+			recordContest("list", "100 records in the order of an index", n, peers, 2.5, (*peer).list),
+			recordContest("rows", "100 rows of an index that covers them", n, peers, 8, (*peer).rows),
+		)
+	}
+	all = append(all,
+		recordContest("page", "page 1,000, of 100 records", 1, peers, 0, (*peer).page),
+		recordContest("count-100", "the number of the 100 records of a group", 1, peers, 0, (*peer).countCategory),
+		recordContest("count-10k", "the number of the 10,000 records of a group", 1, peers, 0, (*peer).countCountry),
+		recordContest("nth", "the n-th of 100,000 records by a value", 1, peers, 0, (*peer).nth),
+	)
+	for _, n := range []int{1, 64} {
+		create := recordContest("create", "create with a unique, a compound and a count index", n, peers, 0, (*peer).create)
+		update := recordContest("update", "update of a field by id", n, peers, 0, (*peer).update)
+		create.Durable, update.Durable = true, true
+		all = append(all, create, update)
+	}
+	return all
+}
+
+// recordContest is a contest of all peers that have the operation. The first must meet the
+// budget beside the others but raw ones.
 func recordContest(name, about string, n int, peers []*peer, least float64, entrant func(p *peer) measure.Entrant) measure.Contest {
 	c := measure.Contest{Name: fmt.Sprintf("record-%s-%d", name, n), About: about + ", " + goroutines(n)}
 	for i, p := range peers {
 		e := entrant(p)
+		if e.Op == nil {
+			continue
+		}
 		e.Name, e.Goroutines = p.name, n
-		if i > 0 {
+		if i > 0 && !p.raw {
 			e.Least = least
 		}
 		c.Entrants = append(c.Entrants, e)
@@ -75,8 +93,12 @@ func recordContest(name, about string, n int, peers []*peer, least float64, entr
 
 // peer is one of the stores.
 type peer struct {
-	name  string
-	store records.Store
+	name    string
+	store   records.Store
+	records records.Library // the same store; nil on a cluster
+	raw     bool            // an engine used by hand: there is no budget beside it
+	slow    bool            // it sorts all records for a page, and takes seconds
+
 	ids   []uint64
 	saved int          // users that were saved beyond those loaded
 	next  atomic.Int64 // number of the next user to save
@@ -102,50 +124,6 @@ func (p *peer) checkUsers() error {
 		err = fmt.Errorf("%s holds %d users, want %d", p.name, n, loadedUsers+p.saved)
 	}
 	return err
-}
-
-func openKazahana(dir string) (*peer, error) {
-	dir = filepath.Join(dir, "kazahana")
-	engine, err := embedded.OpenWith(dir, engineOptions)
-	if err != nil {
-		return nil, err
-	}
-	p := &peer{name: "Kazahana"}
-	if p.store, err = records.Open(ctx, engine); err != nil {
-		return nil, err
-	}
-	if _, err := p.loadUsers(); err != nil {
-		return nil, err
-	}
-	if engine, err = settle(engine, dir, engineOptions); err != nil {
-		return nil, err
-	}
-	p.store, err = records.Open(ctx, engine)
-	return p, err
-}
-
-// openers open the libraries, each with its defaults and tuned.
-func openers() (all []func(dir string) (*peer, error)) {
-	for _, plain := range []bool{false, true} {
-		form := "tuned"
-		if plain {
-			form = "as it comes"
-		}
-		for _, library := range []struct {
-			name string
-			open func(file string, plain bool) (records.Store, error)
-		}{{"gorm, SQLite", gormpeer.Open}, {"ent, SQLite", entpeer.Open}, {"badgerhold", holdpeer.Open}} {
-			all = append(all, func(dir string) (*peer, error) {
-				name := library.name + ", " + form
-				store, err := library.open(filepath.Join(dir, name), plain)
-				if err != nil {
-					return nil, err
-				}
-				return (&peer{name: name, store: store}).loadUsers()
-			})
-		}
-	}
-	return all
 }
 
 func (p *peer) get() measure.Entrant {
@@ -185,8 +163,8 @@ func (p *peer) list() measure.Entrant {
 	}}
 }
 
-// saveContest saves new users, and checks that they arrived.
-func (p *peer) saveContest() measure.Entrant {
+// create saves new users, and checks that they arrived.
+func (p *peer) create() measure.Entrant {
 	return measure.Entrant{
 		Ops: 300, Elastic: true,
 		Op: func(*measure.Worker) error {

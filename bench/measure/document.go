@@ -12,7 +12,7 @@ import (
 )
 
 // Report returns a section in Markdown: the machine, the cost of its syncs, and
-// the table of all comparisons.
+// the table of all comparisons, and the notes of the contests.
 func Report(results []Result, rounds int) string {
 	var (
 		b     strings.Builder
@@ -37,6 +37,11 @@ func Report(results []Result, rounds int) string {
 			Duration(Median(costs).Seconds()), Duration(slices.Min(costs).Seconds()), Duration(slices.Max(costs).Seconds()))
 	}
 	fmt.Fprintf(&b, "%d of %d budgets met.\n\n%s", met, all, Table(results))
+	for i := range results {
+		if results[i].Said != "" {
+			b.WriteString("\n" + results[i].Said + "\n")
+		}
+	}
 	return b.String()
 }
 

@@ -5,6 +5,7 @@ package records
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/kazahana-db/kazahana/bench/user"
 	"github.com/kazahana-db/kazahana/idgen"
@@ -14,18 +15,20 @@ import (
 
 // kazahana is the store that persistgen generates.
 type kazahana struct {
-	engine kv.Database
-	db     *persistable.DB
-	users  *user.UserStore
+	engine  kv.Database
+	db      *persistable.DB
+	users   *user.UserStore
+	players *user.PlayerStore
+	tokens  sync.Map // of pages: int, the number of pages before, to string
 }
 
 // Open returns the generated store on an engine, which Close closes.
-func Open(ctx context.Context, engine kv.Database) (Store, error) {
+func Open(ctx context.Context, engine kv.Database) (Library, error) {
 	db, err := persistable.Open(ctx, engine)
 	if err != nil {
 		return nil, err
 	}
-	return &kazahana{engine, db, user.UserStoreOf(db)}, nil
+	return &kazahana{engine: engine, db: db, users: user.UserStoreOf(db), players: user.PlayerStoreOf(db)}, nil
 }
 
 func record(u User) *user.User {
@@ -40,25 +43,12 @@ func (k *kazahana) Load(ctx context.Context, users []User) ([]uint64, error) {
 	for _, u := range users {
 		records = append(records, record(u))
 	}
-	const batch = 1000
-	var ids []uint64
-	for first := 0; first < len(records); first += batch {
-		some := records[first:min(first+batch, len(records))]
-		err := k.db.Transact(ctx, func(tx persistable.Tx) error {
-			users := k.users.In(tx)
-			for _, u := range some {
-				if err := users.Create(ctx, u); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		for _, u := range some {
-			ids = append(ids, uint64(u.ID))
-		}
+	if err := k.users.CreateMany(ctx, records, persistable.BatchOptions{}); err != nil {
+		return nil, err
+	}
+	ids := make([]uint64, 0, len(records))
+	for _, u := range records {
+		ids = append(ids, uint64(u.ID))
 	}
 	return ids, nil
 }

@@ -3,18 +3,22 @@
 package records_test
 
 import (
+	"errors"
 	"path/filepath"
 	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/kazahana-db/kazahana/bench/records"
 	"github.com/kazahana-db/kazahana/bench/records/entpeer"
 	"github.com/kazahana-db/kazahana/bench/records/gormpeer"
 	"github.com/kazahana-db/kazahana/bench/records/holdpeer"
+	"github.com/kazahana-db/kazahana/bench/records/pebblepeer"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
 // stores are all libraries, in all their forms.
-func stores(t *testing.T) map[string]records.Store {
+func stores(t *testing.T) map[string]records.Library {
 	engine, err := embedded.OpenMemory()
 	if err != nil {
 		t.Fatal(err)
@@ -23,8 +27,8 @@ func stores(t *testing.T) map[string]records.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := map[string]records.Store{"kazahana": generated}
-	for name, open := range map[string]func(file string, plain bool) (records.Store, error){
+	all := map[string]records.Library{"kazahana": generated}
+	for name, open := range map[string]func(file string, plain bool) (records.Library, error){
 		"gorm": gormpeer.Open, "ent": entpeer.Open, "badgerhold": holdpeer.Open,
 	} {
 		for form, plain := range map[string]bool{" plain": true, " tuned": false} {
@@ -32,6 +36,9 @@ func stores(t *testing.T) map[string]records.Store {
 				t.Fatal(err)
 			}
 		}
+	}
+	if all["pebble"], err = pebblepeer.Open(filepath.Join(t.TempDir(), "pebble"), &pebble.Options{}); err != nil {
+		t.Fatal(err)
 	}
 	return all
 }
@@ -52,6 +59,7 @@ func TestStoresAnswerAlike(t *testing.T) {
 				}
 			}()
 			testStore(t, store, users)
+			testLibrary(t, store, users)
 		})
 	}
 }
@@ -94,6 +102,72 @@ func testStore(t *testing.T, store records.Store, users []records.User) {
 	for i, got := range listed {
 		if err := records.Check(got, users[records.PerCategory+i]); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// testLibrary tests a store with the users that testStore has left there.
+func testLibrary(t *testing.T, store records.Library, users []records.User) {
+	ctx := t.Context()
+	if n, err := store.CountCategory(ctx, records.Category(1)); n != records.PerCategory || err != nil {
+		t.Errorf("%d users of a category, %v, want %d", n, err, records.PerCategory)
+	}
+	page, err := store.Page(ctx, 1)
+	if err != nil || len(page) != records.PerCategory {
+		t.Fatalf("a page of %d users, %v", len(page), err)
+	}
+	for i, got := range page {
+		if err := records.Check(got, users[records.PerCategory+i]); err != nil {
+			t.Error(err)
+		}
+	}
+	testUpdate(t, store, users)
+	testPlayers(t, store)
+}
+
+// testUpdate changes the name of a user that is not among those of the store.
+func testUpdate(t *testing.T, store records.Library, users []records.User) {
+	ctx := t.Context()
+	other := records.Numbered(len(users) + 1)
+	ids, err := store.Load(ctx, []records.User{other})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Update(ctx, ids[0], "Another Name"); err != nil {
+		t.Fatal(err)
+	}
+	other.Name = "Another Name"
+	if got, err := store.Get(ctx, ids[0]); err != nil || records.Check(got, other) != nil {
+		t.Errorf("after an update: %v, %v, want %v", got, err, other)
+	}
+}
+
+func testPlayers(t *testing.T, store records.Library) {
+	ctx := t.Context()
+	const loaded = 1000
+	players := records.NumberedPlayers(loaded)
+	if err := store.LoadPlayers(ctx, players); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := store.Team(ctx, records.Team(3), 10)
+	if err != nil || len(rows) != 10 {
+		t.Fatalf("%d of 10 players, %v", len(rows), err)
+	}
+	for i, got := range rows {
+		if err := got.Check(players[3*records.PerCategory+i].Row); err != nil {
+			t.Error(err)
+		}
+	}
+	if n, err := store.CountCountry(ctx, records.Country(3)); n != loaded/records.Countries || err != nil {
+		t.Errorf("%d players of a country, %v, want %d", n, err, loaded/records.Countries)
+	}
+	for _, n := range []int{0, 1, 500, loaded - 1} {
+		p, err := store.Nth(ctx, n)
+		if errors.Is(err, errors.ErrUnsupported) {
+			return
+		}
+		if err != nil || p.Score != int64(n) || p.Country == "" {
+			t.Errorf("the player with %d before it: %v, %v", n, p, err)
 		}
 	}
 }

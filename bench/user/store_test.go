@@ -77,7 +77,7 @@ func BenchmarkGet(b *testing.B) {
 	})
 }
 
-// BenchmarkCreate creates users: one unique and one compound index.
+// BenchmarkCreate creates users: one unique, one compound and one count index.
 func BenchmarkCreate(b *testing.B) {
 	b.Run("store", func(b *testing.B) {
 		_, users := open(b)
@@ -140,6 +140,7 @@ func (h byHand) create(u *User) error {
 		tx.Set(record, AppendByHand(make([]byte, header, 128), u))
 		tx.Set(email, id)
 		tx.Set(category, nil)
+		tx.Atomic(kv.Add, tuple.AppendString(h.key("I", "User_count_Category"), u.Category), kv.Int64(1))
 		return nil
 	})
 }

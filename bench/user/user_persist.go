@@ -4,6 +4,7 @@ package user
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
@@ -16,6 +17,194 @@ import (
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
 const _ = persistimpl.Version3
+
+// NewPlayer returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
+// A literal whose ID is set already panics: such a record is for CreateWithID.
+// Before persistable.Open ID stays zero, and Create makes it.
+func NewPlayer(literal Player) *Player {
+	persistimpl.SetID(&playerSchema, &literal)
+	return &literal
+}
+
+// PlayerStore holds the records of type Player of one directory.
+type PlayerStore struct {
+	persistable.Store[*Player, idgen.ID]
+}
+
+// PlayerStoreOf returns the store of the directory players.
+func PlayerStoreOf(db *persistable.DB) *PlayerStore {
+	return &PlayerStore{persistimpl.NewStore[*Player, idgen.ID](db, &playerSchema)}
+}
+
+// In returns the store bound to a transaction.
+func (s *PlayerStore) In(tx persistable.Tx) *PlayerStore { return &PlayerStore{s.Store.In(tx)} }
+
+// ByTeamJoinedAt returns the records with that Team, in the order of JoinedAt; a range of it can be chosen.
+func (s *PlayerStore) ByTeamJoinedAt(team string) *persistable.RangeQuery[*Player, time.Time] {
+	return persistimpl.Range(&s.Store, 0, index.AppendString(nil, team), index.AppendTime)
+}
+
+// OrderedByTeamJoinedAt returns the records in the order of Team; a range of it can be chosen.
+func (s *PlayerStore) OrderedByTeamJoinedAt() *persistable.RangeQuery[*Player, string] {
+	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
+}
+
+// ByTeamJoinedAtRows is ByTeamJoinedAt for what the index has of the records. It does not read them.
+func (s *PlayerStore) ByTeamJoinedAtRows(team string) *persistable.RowRange[PlayerByTeamJoinedAtRow, time.Time] {
+	return persistimpl.RowRange(s.ByTeamJoinedAt(team), readPlayerByTeamJoinedAtRow)
+}
+
+// OrderedByTeamJoinedAtRows is OrderedByTeamJoinedAt for what the index has of the records. It does not read them.
+func (s *PlayerStore) OrderedByTeamJoinedAtRows() *persistable.RowRange[PlayerByTeamJoinedAtRow, string] {
+	return persistimpl.RowRange(s.OrderedByTeamJoinedAt(), readPlayerByTeamJoinedAtRow)
+}
+
+// CountByCountry returns the number of the records with that Country, in one read.
+func (s *PlayerStore) CountByCountry(ctx context.Context, country string) (int64, error) {
+	return persistimpl.Count(ctx, &s.Store, 1, index.AppendString(nil, country))
+}
+
+// CountsByCountry yields each value of Country and the number of its records; those without records are left out.
+func (s *PlayerStore) CountsByCountry(ctx context.Context) iter.Seq2[persistable.GroupCount[string], error] {
+	return persistimpl.Counts(ctx, &s.Store, 1, index.ReadString[string])
+}
+
+// RankOfScore returns how many of all records have a lesser Score: 0 for the least.
+func (s *PlayerStore) RankOfScore(ctx context.Context, score int64) (int64, error) {
+	return persistimpl.RankOf(ctx, &s.Store, 2, nil, index.AppendInt(nil, score))
+}
+
+// NthByScore returns the record that has n of all records before it, by Score and then by ID: n = 0 for the
+// one with the least; or persistable.ErrNotFound.
+func (s *PlayerStore) NthByScore(ctx context.Context, n int64) (*Player, error) {
+	return persistimpl.Nth(ctx, &s.Store, 2, nil, n)
+}
+
+// TopByScore returns n of all records: those with the greatest Score, the greatest first. All, if n is 0.
+func (s *PlayerStore) TopByScore(ctx context.Context, n int) ([]*Player, error) {
+	return persistimpl.Top(ctx, &s.Store, 2, nil, n)
+}
+
+// PercentileOfScore returns the first record, by Score and then by ID, such that at least p percent of
+// all records do not come after it; p is from 0 to 100. Without records: persistable.ErrNotFound.
+func (s *PlayerStore) PercentileOfScore(ctx context.Context, p float64) (*Player, error) {
+	return persistimpl.Percentile(ctx, &s.Store, 2, nil, p)
+}
+
+// PlayerFields are the indexed fields of Player, for conditions of Find and FindOne.
+var PlayerFields = struct {
+	Team     persistable.Field[*Player, string]
+	JoinedAt persistable.Field[*Player, time.Time]
+}{
+	Team:     persistimpl.Field[*Player]("Team", index.AppendString[string]),
+	JoinedAt: persistimpl.Field[*Player]("JoinedAt", index.AppendTime),
+}
+
+// PlayerByTeamJoinedAtRow is what the index Player_Team_JoinedAt has of a record.
+type PlayerByTeamJoinedAtRow struct {
+	ID       idgen.ID
+	Team     string
+	JoinedAt time.Time
+	Name     string
+	Score    int64
+}
+
+// readPlayerByTeamJoinedAtRow reads a row from an entry.
+func readPlayerByTeamJoinedAtRow(row *persistimpl.Row) (v PlayerByTeamJoinedAtRow, err error) {
+	var rest []byte
+	if v.Team, rest, err = index.ReadString[string](row.Values); err != nil {
+		return v, err
+	}
+	if v.JoinedAt, _, err = index.ReadTime(rest); err != nil {
+		return v, err
+	}
+	if v.ID, _, err = index.ReadInt[idgen.ID](row.ID); err != nil {
+		return v, err
+	}
+	r := wire.NewReader(row.Cover)
+	for r.Next() {
+		switch r.Field() {
+		case 2:
+			v.Name = r.String()
+		case 6:
+			v.Score = r.Zigzag()
+		default:
+			r.Skip()
+		}
+	}
+	return v, r.Err()
+}
+
+// playerSchema is what the run-time knows of Player.
+var playerSchema = persistimpl.Schema{
+	Type:      "Player",
+	Directory: []persistimpl.PathElement{{Name: "players"}},
+	Lock: `type Player
+	origin github.com/kazahana-db/kazahana/bench/user
+	id int
+	directory "players"
+	field 1 ID id
+	field 2 Name string
+	field 3 Team string
+	field 4 Country string
+	field 5 JoinedAt time
+	field 6 Score int64
+`,
+	IDs:    persistimpl.KazahanaIDs,
+	ID:     func(v any) any { return &v.(*Player).ID },
+	Encode: func(b []byte, v any) ([]byte, error) { return appendPlayer(b, v.(*Player)) },
+	Decode: func(b []byte) (any, error) {
+		v := new(Player)
+		return v, decodePlayer(b, v)
+	},
+	Known: &playerKnown,
+	Indexes: []index.Definition{
+		{Name: "Player_Team_JoinedAt", Fields: []string{"Team", "JoinedAt"}, CoverFields: []string{"Name", "Score"}, Signature: "string,time,string,int"},
+		{Name: "Player_count_Country", Kind: "count", Fields: []string{"Country"}, Signature: "string"},
+		{Name: "Player_rank_Score", Kind: "rank", Fields: []string{"Score"}, Signature: "int"},
+	},
+	Entries: func(i int, e *index.Entries, record any) {
+		v := record.(*Player)
+		switch i {
+		case 0:
+			k := e.Begin()
+			k = index.AppendString(k, v.Team)
+			k = index.AppendTime(k, v.JoinedAt)
+			e.End(k)
+		case 1:
+			k := e.Begin()
+			k = index.AppendString(k, v.Country)
+			e.End(k)
+		case 2:
+			k := e.Begin()
+			k = index.AppendInt(k, v.Score)
+			e.End(k)
+		}
+	},
+	Covers: func(i int, b []byte, record any) []byte {
+		v := record.(*Player)
+		switch i {
+		case 0:
+			if v.Name != "" {
+				b = wire.AppendString(append(b, 0x12), v.Name)
+			}
+			if v.Score != 0 {
+				b = wire.AppendZigzag(append(b, 0x30), v.Score)
+			}
+		}
+		return b
+	},
+	Values: func(field string, b []byte, record any) []byte {
+		v := record.(*Player)
+		switch field {
+		case "Team":
+			b = index.AppendString(b, v.Team)
+		case "JoinedAt":
+			b = index.AppendTime(b, v.JoinedAt)
+		}
+		return b
+	},
+}
 
 // NewUser returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
@@ -58,6 +247,16 @@ func (s *UserStore) OrderedByEmail() *persistable.RangeQuery[*User, string] {
 	return persistimpl.Range(&s.Store, 1, nil, index.AppendString[string])
 }
 
+// CountByCategory returns the number of the records with that Category, in one read.
+func (s *UserStore) CountByCategory(ctx context.Context, category string) (int64, error) {
+	return persistimpl.Count(ctx, &s.Store, 2, index.AppendString(nil, category))
+}
+
+// CountsByCategory yields each value of Category and the number of its records; those without records are left out.
+func (s *UserStore) CountsByCategory(ctx context.Context) iter.Seq2[persistable.GroupCount[string], error] {
+	return persistimpl.Counts(ctx, &s.Store, 2, index.ReadString[string])
+}
+
 // UserFields are the indexed fields of User, for conditions of Find and FindOne.
 var UserFields = struct {
 	Category  persistable.Field[*User, string]
@@ -94,6 +293,7 @@ var userSchema = persistimpl.Schema{
 	Indexes: []index.Definition{
 		{Name: "User_Category_CreatedAt", Fields: []string{"Category", "CreatedAt"}, Signature: "string,time"},
 		{Name: "User_Email", Fields: []string{"Email"}, Unique: true, Signature: "string"},
+		{Name: "User_count_Category", Kind: "count", Fields: []string{"Category"}, Signature: "string"},
 	},
 	Entries: func(i int, e *index.Entries, record any) {
 		v := record.(*User)
@@ -106,6 +306,10 @@ var userSchema = persistimpl.Schema{
 		case 1:
 			k := e.Begin()
 			k = index.AppendString(k, v.Email)
+			e.End(k)
+		case 2:
+			k := e.Begin()
+			k = index.AppendString(k, v.Category)
 			e.End(k)
 		}
 	},
@@ -122,6 +326,65 @@ var userSchema = persistimpl.Schema{
 		return b
 	},
 }
+
+// appendPlayer appends v to b in the protobuf wire format.
+func appendPlayer(b []byte, v *Player) ([]byte, error) {
+	if v.ID != 0 {
+		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+	}
+	if v.Name != "" {
+		if !wire.ValidString(v.Name) {
+			return nil, &persistable.FieldError{Type: "Player", Field: "Name", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
+		}
+		b = wire.AppendString(append(b, 0x12), v.Name)
+	}
+	if v.Team != "" {
+		if !wire.ValidString(v.Team) {
+			return nil, &persistable.FieldError{Type: "Player", Field: "Team", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
+		}
+		b = wire.AppendString(append(b, 0x1a), v.Team)
+	}
+	if v.Country != "" {
+		if !wire.ValidString(v.Country) {
+			return nil, &persistable.FieldError{Type: "Player", Field: "Country", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
+		}
+		b = wire.AppendString(append(b, 0x22), v.Country)
+	}
+	if !v.JoinedAt.IsZero() {
+		b = wire.AppendTimestamp(append(b, 0x2a), v.JoinedAt)
+	}
+	if v.Score != 0 {
+		b = wire.AppendZigzag(append(b, 0x30), v.Score)
+	}
+	return b, nil
+}
+
+// decodePlayer reads b, in the protobuf wire format, into v.
+func decodePlayer(b []byte, v *Player) error {
+	r := wire.NewReader(b)
+	for r.Next() {
+		switch r.Field() {
+		case 1:
+			v.ID = idgen.ID(r.Fixed64())
+		case 2:
+			v.Name = r.String()
+		case 3:
+			v.Team = r.String()
+		case 4:
+			v.Country = r.String()
+		case 5:
+			v.JoinedAt = r.Timestamp()
+		case 6:
+			v.Score = r.Zigzag()
+		default:
+			r.Skip()
+		}
+	}
+	return r.Err()
+}
+
+// playerKnown are the fields of Player that this code knows; others survive a Save.
+var playerKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6}}
 
 // appendUser appends v to b in the protobuf wire format.
 func appendUser(b []byte, v *User) ([]byte, error) {

@@ -7,7 +7,8 @@
 //	go run ./cmd/budgets -run commit             # one stage
 //	go run ./cmd/budgets -run settled/get-1$     # one contest of it
 //	go run ./cmd/budgets -profile /tmp/profiles  # with a CPU profile of each contest
-//	go run ./cmd/budgets -write ../docs/benchmarks.md
+//	go run ./cmd/budgets -run "^(commit|settled|recent|counter|trap)" -write ../docs/benchmarks.md
+//	go run ./cmd/budgets -run "^(record|bulk)" -section records -write ../docs/benchmarks.md
 package main
 
 import (
@@ -28,16 +29,18 @@ func main() {
 		rounds  = flag.Int("rounds", 7, "rounds of each contest")
 		dir     = flag.String("dir", "", "`folder` for the stores; its disk is what is measured")
 		profile = flag.String("profile", "", "`folder` for CPU profiles of the engine's rounds")
+		bulk    = flag.Int("bulk", 1_000_000, "`records` of the bulk load")
+		section = flag.String("section", "budgets", "`section` of the file for the report")
 		write   = flag.String("write", "", "`file` in which to put the report")
 	)
 	flag.Parse()
-	if err := measureAll(*run, *rounds, *dir, *profile, *write); err != nil {
+	if err := measureAll(*run, *rounds, *bulk, *dir, *profile, *section, *write); err != nil {
 		fmt.Fprintln(os.Stderr, "budgets:", err)
 		os.Exit(1)
 	}
 }
 
-func measureAll(run string, rounds int, dir, profile, write string) error {
+func measureAll(run string, rounds, bulk int, dir, profile, section, write string) error {
 	begin := time.Now()
 	r := measure.Runner{Rounds: rounds, Span: 400 * time.Millisecond, Dir: dir, Progress: func(what string) {
 		fmt.Fprintf(os.Stderr, "%6.1fs %s\n", time.Since(begin).Seconds(), what)
@@ -54,7 +57,7 @@ func measureAll(run string, rounds int, dir, profile, write string) error {
 		profiler := measure.Profiler{Dir: profile}
 		r.Turn = profiler.Turn
 	}
-	results, err := r.Run(budgets.Stages())
+	results, err := r.Run(append(budgets.Stages(), budgets.Bulk(bulk)))
 	report := measure.Report(results, rounds)
 	if len(results) > 0 {
 		fmt.Print(report)
@@ -62,7 +65,7 @@ func measureAll(run string, rounds int, dir, profile, write string) error {
 	if err != nil || write == "" {
 		return err
 	}
-	return measure.WriteSection(write, "budgets", report)
+	return measure.WriteSection(write, section, report)
 }
 
 // choose sets which stages and contests the runner runs.

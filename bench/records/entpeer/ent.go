@@ -18,16 +18,17 @@ import (
 type store struct {
 	pools       *sqlite.Pools
 	write, read *ent.Client
+	plain       bool
 }
 
 // Open opens the store in a file, plain or with prepared statements.
-func Open(file string, plain bool) (records.Store, error) {
+func Open(file string, plain bool) (records.Library, error) {
 	pools, err := sqlite.Open(file, plain)
 	if err != nil {
 		return nil, err
 	}
 	s := &store{
-		pools: pools,
+		pools: pools, plain: plain,
 		write: ent.NewClient(ent.Driver(entsql.OpenDB(dialect.SQLite, pools.Write))),
 		read:  ent.NewClient(ent.Driver(entsql.OpenDB(dialect.SQLite, pools.Read))),
 	}

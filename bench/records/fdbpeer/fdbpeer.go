@@ -11,6 +11,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/big"
@@ -34,6 +35,7 @@ type byHand struct {
 	users      subspace.Subspace // (id)
 	emails     subspace.Subspace // (address)
 	categories subspace.Subspace // (category, nanoseconds, id)
+	counts     subspace.Subspace // (category)
 }
 
 var errTaken = errors.New("fdbpeer: the id or the address is taken")
@@ -51,6 +53,7 @@ func Open(clusterFile string, path []string) (records.Store, error) {
 	return &byHand{
 		db: db, path: path, users: dir.Sub("R", "User"),
 		emails: dir.Sub("I", "User_Email_unique"), categories: dir.Sub("I", "User_Category_CreatedAt"),
+		counts: dir.Sub("I", "User_count_Category"),
 	}, nil
 }
 
@@ -58,6 +61,7 @@ func Open(clusterFile string, path []string) (records.Store, error) {
 type entry struct {
 	id                      idgen.ID
 	record, email, category fdb.Key
+	count                   fdb.Key
 	value                   []byte
 }
 
@@ -67,6 +71,7 @@ func (s *byHand) entry(u records.User) entry {
 	return entry{
 		id: id, record: s.users.Pack(tuple.Tuple{int64(id)}), email: s.emails.Pack(tuple.Tuple{u.Email}),
 		category: s.categories.Pack(tuple.Tuple{u.Category, nanoseconds(u.CreatedAt), int64(id)}),
+		count:    s.counts.Pack(tuple.Tuple{u.Category}),
 		value:    user.AppendByHand(header(), &r),
 	}
 }
@@ -80,6 +85,9 @@ func header() []byte {
 }
 
 const headerSize = 10
+
+// one is the operand that adds 1 to a count.
+var one = binary.LittleEndian.AppendUint64(nil, 1)
 
 func nanoseconds(t time.Time) *big.Int {
 	n := big.NewInt(t.Unix())
@@ -103,6 +111,7 @@ func createUsers(tr fdb.Transaction, some []entry) error {
 		tr.Set(e.record, e.value)
 		tr.Set(e.email, tuple.Tuple{int64(e.id)}.Pack())
 		tr.Set(e.category, nil)
+		tr.Add(e.count, one)
 	}
 	return nil
 }

@@ -36,22 +36,23 @@ func model(u records.User) *user {
 type store struct {
 	pools       *sqlite.Pools
 	write, read *gorm.DB
+	plain       bool
 }
 
 // Open opens the store in a file, plain or tuned.
-func Open(file string, plain bool) (records.Store, error) {
+func Open(file string, plain bool) (records.Library, error) {
 	pools, err := sqlite.Open(file, plain)
 	if err != nil {
 		return nil, err
 	}
-	s := &store{pools: pools}
+	s := &store{pools: pools, plain: plain}
 	if s.write, err = handle(pools.Write, plain); err != nil {
 		return nil, err
 	}
 	if s.read, err = handle(pools.Read, plain); err != nil {
 		return nil, err
 	}
-	return s, s.write.AutoMigrate(&user{})
+	return s, s.write.AutoMigrate(&user{}, &player{})
 }
 
 // handle returns gorm: with its defaults, or with prepared statements and without the

@@ -37,7 +37,7 @@ type store struct{ db *badgerhold.Store }
 
 // Open opens the store in a folder. Plain it encodes with gob, tuned with
 // msgpack, which is much faster.
-func Open(dir string, plain bool) (records.Store, error) {
+func Open(dir string, plain bool) (records.Library, error) {
 	o := badgerhold.DefaultOptions
 	o.Options = badger.DefaultOptions(dir).WithSyncWrites(true).WithLogger(nil)
 	if !plain {

@@ -12,6 +12,7 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
+	"github.com/kazahana-db/kazahana/bench/records/entpeer/ent/player"
 	"github.com/kazahana-db/kazahana/bench/records/entpeer/ent/user"
 )
 
@@ -73,7 +74,8 @@ var (
 func checkColumn(t, c string) error {
 	initCheck.Do(func() {
 		columnCheck = sql.NewColumnCheck(map[string]func(string) bool{
-			user.Table: user.ValidColumn,
+			player.Table: player.ValidColumn,
+			user.Table:   user.ValidColumn,
 		})
 	})
 	return columnCheck(t, c)

@@ -8,6 +8,38 @@ import (
 )
 
 var (
+	// PlayersColumns holds the columns for the "players" table.
+	PlayersColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt, Increment: true},
+		{Name: "name", Type: field.TypeString},
+		{Name: "team", Type: field.TypeString},
+		{Name: "country", Type: field.TypeString},
+		{Name: "joined_at", Type: field.TypeTime},
+		{Name: "score", Type: field.TypeInt64},
+	}
+	// PlayersTable holds the schema information for the "players" table.
+	PlayersTable = &schema.Table{
+		Name:       "players",
+		Columns:    PlayersColumns,
+		PrimaryKey: []*schema.Column{PlayersColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "player_team_joined_at_name_score",
+				Unique:  false,
+				Columns: []*schema.Column{PlayersColumns[2], PlayersColumns[4], PlayersColumns[1], PlayersColumns[5]},
+			},
+			{
+				Name:    "player_country",
+				Unique:  false,
+				Columns: []*schema.Column{PlayersColumns[3]},
+			},
+			{
+				Name:    "player_score",
+				Unique:  false,
+				Columns: []*schema.Column{PlayersColumns[5]},
+			},
+		},
+	}
 	// UsersColumns holds the columns for the "users" table.
 	UsersColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeInt, Increment: true},
@@ -31,6 +63,7 @@ var (
 	}
 	// Tables holds all the tables in the schema.
 	Tables = []*schema.Table{
+		PlayersTable,
 		UsersTable,
 	}
 )

@@ -6,5 +6,8 @@ import (
 	"entgo.io/ent/dialect/sql"
 )
 
+// Player is the predicate function for player builders.
+type Player func(*sql.Selector)
+
 // User is the predicate function for user builders.
 type User func(*sql.Selector)
