@@ -52,6 +52,10 @@ func runSaleModel(t *testing.T, rt *rapid.T, engine kv.Database, seldom int, old
 		"create":      func(rt *rapid.T) { m.put(rt, true) },
 		"save":        func(rt *rapid.T) { m.put(rt, false) },
 		"delete":      func(rt *rapid.T) { m.remove(rt) },
+		"batch":       m.putMany,
+		"delete some": m.deleteSome,
+		"update":      m.update,
+		"get":         m.getOrCreate,
 		"transaction": m.transaction,
 		"": func(rt *rapid.T) {
 			if rapid.IntRange(0, m.seldom).Draw(rt, "seldom") == 0 {
