@@ -134,6 +134,13 @@ func TestHooksChangeTheRecord(t *testing.T) {
 		v.(*Art).ID = int32(len(v.(*Art).Name))
 		return nil
 	}})
+	setHooks(t, &orderSchema, persistimpl.Hooks{BeforeSave: func(v any) error { v.(*Order).ID = 0; return nil }})
+	without := &Order{TenantID: "t", Number: "ghi"}
+	check(t, orders.Create(ctx, without))
+	if without.ID == 0 {
+		t.Error("a record without an id was created")
+	}
+	orderSchema.Hooks = persistimpl.Hooks{}
 	arts := ArtStoreOf(db)
 	check(t, arts.Create(ctx, &Art{Name: "four"}))
 	if got := must[*Art](t)(arts.Get(ctx, 4)); got.Name != "four" {

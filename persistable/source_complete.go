@@ -10,14 +10,13 @@ func (s *source) complete(ctx context.Context, v any, creates bool) error {
 	if err := s.mayPut(v); err != nil {
 		return err
 	}
-	if !s.record.IDs.Made() {
-		if err := s.record.callHooks(v, creates); err != nil {
+	if s.record.IDs.Made() {
+		if err := s.ensureID(ctx, v); err != nil {
 			return err
 		}
-		return s.ensureID(ctx, v)
 	}
-	if err := s.ensureID(ctx, v); err != nil {
+	if err := s.record.callHooks(v, creates); err != nil {
 		return err
 	}
-	return s.record.callHooks(v, creates)
+	return s.ensureID(ctx, v)
 }
