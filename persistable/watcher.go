@@ -88,10 +88,8 @@ func (w *watcher) wait(ctx context.Context) error {
 		return sleep(ctx, nil, poll)
 	}
 	fired := make(chan struct{}, 1)
-	stop := make(chan struct{})
-	defer close(stop)
 	for _, f := range w.watches {
-		go notify(f.Done(), fired, stop)
+		go notify(f.Done(), fired)
 	}
 	if err := sleep(ctx, fired, recheck*poll); err != nil {
 		return err
@@ -123,15 +121,13 @@ func (w *watcher) cancel() {
 	w.watches = nil
 }
 
-// notify tells fired when done is closed, unless stop is closed first.
-func notify(done <-chan struct{}, fired chan<- struct{}, stop <-chan struct{}) {
+// notify tells fired when done is closed. It ends at the latest when the watch is
+// cancelled.
+func notify(done <-chan struct{}, fired chan<- struct{}) {
+	<-done
 	select {
-	case <-done:
-		select {
-		case fired <- struct{}{}:
-		default:
-		}
-	case <-stop:
+	case fired <- struct{}{}:
+	default:
 	}
 }
 
