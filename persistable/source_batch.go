@@ -9,7 +9,17 @@ import (
 
 // writeMany creates or saves the records of a sequence and returns how many it has
 // written.
-func (s source) writeMany(ctx context.Context, o BatchOptions, creates bool, vs iter.Seq2[any, error]) (int, error) {
+func (s source) writeMany(ctx context.Context, o BatchOptions, creates bool, vs iter.Seq2[any, error]) (n int, err error) {
+	name := "SaveMany"
+	if creates {
+		name = "CreateMany"
+	}
+	ctx, op := s.begin(ctx, name, byID)
+	defer op.finish(&err)
+	return s.writeInBatches(ctx, o, creates, vs)
+}
+
+func (s source) writeInBatches(ctx context.Context, o BatchOptions, creates bool, vs iter.Seq2[any, error]) (int, error) {
 	m, err := newBatcher(&s, o)
 	if err != nil {
 		return 0, err

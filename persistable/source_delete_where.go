@@ -8,7 +8,13 @@ import (
 )
 
 // deleteWhere deletes the records of a query.
-func (s source) deleteWhere(ctx context.Context, q *query, o BatchOptions) (int, error) {
+func (s source) deleteWhere(ctx context.Context, q *query, o BatchOptions) (n int, err error) {
+	ctx, op := s.begin(ctx, "DeleteWhere", byID)
+	defer op.finish(&err)
+	return s.deleteInBatches(ctx, q, o)
+}
+
+func (s source) deleteInBatches(ctx context.Context, q *query, o BatchOptions) (int, error) {
 	m, err := newBatcher(&s, o)
 	if err != nil {
 		return 0, err

@@ -91,6 +91,19 @@ func TestTracer(t *testing.T) {
 			func() error { return s.Update(ctx, o.ID, func(o *Order) error { o.Amount++; return nil }) },
 			[]string{"Update Order : 1 attempts, 1 rounds, 1 pairs, 1 writes"},
 		},
+		{
+			func() error { return s.SaveMany(ctx, []*Order{o}, persistable.BatchOptions{}) },
+			[]string{"SaveMany Order : 1 attempts, 1 rounds, 2 pairs, 1 writes"},
+		},
+		{func() error {
+			return second(s.CreateFrom(ctx, func(func(*Order, error) bool) {}, persistable.BatchOptions{}))
+		}, []string{"CreateMany Order : 0 attempts, 0 rounds, 0 pairs, 0 writes"}},
+		{
+			func() error {
+				return second(s.DeleteWhere(ctx, s.ByStatus(Shipped), persistable.BatchOptions{Records: 5}))
+			},
+			[]string{"DeleteWhere Order : 1 attempts, 1 rounds, 0 pairs, 0 writes"},
+		},
 		{func() error { return s.Create(ctx, other) }, []string{"Create Order : 1 attempts, 1 rounds, 0 pairs, 4 writes"}},
 		{func() error { return second(s.Exists(ctx, o.ID)) }, []string{"Exists Order : 1 attempts, 1 rounds, 1 pairs, 0 writes"}},
 		{func() error { return second(s.GetMany(ctx, o.ID, other.ID)) }, []string{"GetMany Order : 1 attempts, 1 rounds, 2 pairs, 0 writes"}},
