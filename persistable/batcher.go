@@ -23,6 +23,7 @@ type batcher struct {
 	taken     int   // records of the last attempt
 	tried     int   // records that the last attempt tried to write
 	uncertain int   // records of the largest attempt
+	unsure    bool  // an attempt before the last one may have committed
 	fault     error // why the last attempt stopped before its end
 }
 
@@ -39,8 +40,9 @@ func newBatcher(s *source, o BatchOptions) (*batcher, error) {
 type runBatch func(b *batch, size int) (applied int, err error)
 
 // commit runs one transaction, with fewer records as long as it is too large or too
-// slow, and counts its records. A fault of a record is returned when the records before
-// it are committed.
+// slow, and counts its records; but not if an attempt may have committed, because what
+// that one wrote would not be counted. A fault of a record is returned when the records
+// before it are committed.
 func (m *batcher) commit(ctx context.Context, run runBatch) error {
 	for {
 		err := m.transact(ctx, run)
@@ -51,7 +53,7 @@ func (m *batcher) commit(ctx context.Context, run runBatch) error {
 				return m.partial(m.fault)
 			}
 			return nil
-		case m.tried > 1 && isTooMuch(err) && m.source.tx == nil:
+		case m.tried > 1 && isTooMuch(err) && !m.unsure && m.source.tx == nil:
 			m.size = m.tried / 2
 		default:
 			return m.partialAfter(err)
@@ -75,7 +77,7 @@ func isTooMuch(err error) bool {
 // returns nil, also if its acknowledgement was lost: before each attempt behind it the
 // transaction has looked whether it committed.
 func (m *batcher) transact(ctx context.Context, run runBatch) error {
-	m.attempts, m.taken, m.uncertain = 0, 0, 0
+	m.attempts, m.taken, m.uncertain, m.unsure = 0, 0, 0, false
 	size := m.size
 	err := m.source.runWrite(ctx, func(t *transaction) (err error) {
 		if m.attempts++; m.attempts > 1 {
@@ -83,6 +85,7 @@ func (m *batcher) transact(ctx context.Context, run runBatch) error {
 		}
 		b := batch{source: m.source, t: t}
 		defer b.release()
+		m.unsure = t.unsure && m.source.tx == nil
 		m.taken, err = run(&b, size)
 		m.fault, m.tried, m.uncertain = b.fault, len(b.writes), max(m.uncertain, m.taken)
 		if err == nil && m.taken > 0 {
@@ -117,7 +120,7 @@ func (m *batcher) count() {
 // partialAfter is partial for the error of a transaction.
 func (m *batcher) partialAfter(err error) error {
 	e := m.partial(err)
-	if errors.Is(err, kv.ErrOutcomeUnknown) || kv.IsMaybeCommitted(err) || kv.CodeOf(err) == kv.CodeTransactionTimedOut {
+	if m.unsure || errors.Is(err, kv.ErrOutcomeUnknown) || kv.IsMaybeCommitted(err) || kv.CodeOf(err) == kv.CodeTransactionTimedOut {
 		e.Uncertain = m.uncertain
 	}
 	return e

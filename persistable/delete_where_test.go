@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
@@ -67,4 +68,23 @@ func TestDeleteWhereOfEntries(t *testing.T) {
 		}
 		sound(t, s.Verify)
 	})
+}
+
+// TestDeleteWhereBesideLostDeletions loses the acknowledgement of deletions; the next
+// attempt is too large. What was deleted is not known then: another transaction would
+// delete more records than the query's limit.
+func TestDeleteWhereBesideLostDeletions(t *testing.T) {
+	engine := &faulty{Database: enginetest.Open(t)}
+	s := OrderStoreOf(open(t, engine), "t")
+	check(t, s.CreateMany(ctx, manyOrders(100, 25), persistable.BatchOptions{}))
+	tooLarge := func(func() error) error { return kv.NewError(kv.CodeTransactionTooLarge, "made up") }
+	engine.begin(nil, fates(lost, tooLarge))
+	_, err := s.DeleteWhere(ctx, s.OrderedByNumber().Query().Limit(12), persistable.BatchOptions{Records: 10})
+	engine.begin(nil, nil)
+	if e := wantAs[*persistable.PartialError](t, err); e.Done != 0 || e.Uncertain < 10 || kv.CodeOf(err) != kv.CodeTransactionTooLarge {
+		t.Errorf("%v", err)
+	}
+	if n := must[int](t)(s.Scan().Count(ctx)); n != 15 {
+		t.Errorf("%d records are left, want 15", n)
+	}
 }

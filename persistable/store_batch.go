@@ -17,8 +17,12 @@ import (
 // Bound to a transaction by In, CreateMany is a part of that transaction, which must
 // not become too large.
 //
+// The hooks of a record are called when it is taken from the list, some records before
+// its transaction: after an error they may have been called for records behind Done.
+//
 // Cost: one round of reads a transaction, one more for each record of several values
-// (over 100,000 bytes) that is there already, and the commits.
+// (over 100,000 bytes) that is there already or changes an index of the kind rank, and
+// the commits.
 //
 //go:noinline
 func (s *Store[T, ID]) CreateMany(ctx context.Context, vs []T, o BatchOptions) error {
@@ -33,7 +37,8 @@ func (s *Store[T, ID]) SaveMany(ctx context.Context, vs []T, o BatchOptions) err
 }
 
 // CreateFrom is CreateMany for the records of a sequence, such as one that reads a
-// file: it keeps those of one transaction in memory. If the sequence yields an error,
+// file: it keeps those of one transaction in memory, so the sequence must yield a new
+// record each time. If the sequence yields an error,
 // CreateFrom creates the records before it and returns the error in a
 // *[PartialError]. It returns how many records it has created.
 //
