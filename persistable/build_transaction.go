@@ -23,12 +23,19 @@ func (b *buildTransaction) KV() kv.Transaction { return b.t.writer }
 // Place implements [build.Transaction].
 func (b *buildTransaction) Place() build.Place { return b.store.buildPlace(b.place) }
 
+// prunedOperand makes the commit the version up to which deletions were forgotten: a
+// build of versions begins with none, so readers of changes must begin anew.
+var prunedOperand = make([]byte, index.VersionSize+4)
+
 // SetStates implements [build.Transaction].
 func (b *buildTransaction) SetStates(ctx context.Context, to index.State, which func(*index.Index) bool) error {
 	next := b.store.catalog.Clone()
 	for i := range b.store.maintained {
 		if ix := &b.store.maintained[i]; which(ix) {
 			next.SetState(ix.Definition, to)
+			if ix.Kind == index.Version && to == index.Building {
+				b.t.writer.Atomic(kv.SetVersionstampedValue, b.store.prunedKey(b.place), prunedOperand)
+			}
 		}
 	}
 	if next.Equal(b.store.catalog) {

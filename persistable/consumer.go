@@ -47,7 +47,9 @@ func (c *Consumer[T, ID]) Next(ctx context.Context, fn func(tx Tx, changes []Cha
 }
 
 // Run handles changes as they come, until ctx ends or fn returns an error, and returns that.
-// Between changes it waits with a watch, and reads nothing.
+// Between changes it waits with a watch, and looks only once in thirty [Options.WatchPoll]:
+// a directory that was moved or removed fires no watch. If there are too many watches, it
+// looks once in WatchPoll.
 //
 //go:noinline
 func (c *Consumer[T, ID]) Run(ctx context.Context, fn func(tx Tx, changes []Change[T, ID]) error) error {

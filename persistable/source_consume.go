@@ -80,12 +80,15 @@ func (s source) awaitChange(ctx context.Context, group string) error {
 		}
 		return err
 	})
-	if err != nil || found {
+	switch {
+	case kv.CodeOf(err) == kv.CodeTooManyWatches:
+		return sleep(ctx, nil, s.place.db.options.WatchPoll)
+	case err != nil || found:
 		return err
 	}
-	defer changed.Cancel()
-	_, err = changed.Get(ctx)
-	return err
+	w := watcher{source: &s, watches: []kv.Future[struct{}]{changed}}
+	defer w.cancel()
+	return w.wait(ctx)
 }
 
 // noStore is the error of a consumer whose store was removed, or has no versions.

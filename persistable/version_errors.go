@@ -8,7 +8,8 @@ import (
 )
 
 // ErrVersionPending: the transaction itself has written what was asked for, so its
-// version is known only after the commit.
+// version is known only after the commit. If another Tx of the same transaction has written
+// it ([DB.In] was called twice), the transaction cannot commit any more: use one Tx.
 var ErrVersionPending = errors.New("persistable: the transaction has changed this itself; its version is known after the commit")
 
 // NoVersionsError says that the records of a type, or of a directory, have no versions.
@@ -25,8 +26,9 @@ func (e *NoVersionsError) Error() string {
 	return fmt.Sprintf("persistable: %s has no versions: add a field of type persistable.Version, blank or with a name, and run persistgen", e.Type)
 }
 
-// PrunedError says that PruneChanges has forgotten deletions behind a version: a
-// reader that has not read since must begin anew, with the zero Version.
+// PrunedError says that deletions behind a version were forgotten, by PruneChanges or
+// because the versions were built again: a reader who has seen nothing since then must begin
+// anew, with the zero Version; a consumer, after RemoveConsumer.
 type PrunedError struct {
 	Type   string
 	Since  Version // where the reader is
@@ -35,7 +37,7 @@ type PrunedError struct {
 
 // Error implements error.
 func (e *PrunedError) Error() string {
-	return fmt.Sprintf("persistable: the deletions of %s up to %v were pruned, and the reader has come to %v: compare all records, and begin anew with the zero Version", e.Type, e.Pruned, e.Since)
+	return fmt.Sprintf("persistable: the deletions of %s up to %v were forgotten, and the reader has come to %v: compare all records, and begin anew with the zero Version, a consumer after RemoveConsumer", e.Type, e.Pruned, e.Since)
 }
 
 // BehindError says that PruneChanges would remove deletions that a consumer has not seen.

@@ -45,7 +45,7 @@ func (v *versionReads) fill(ctx context.Context, i int, record any) error {
 	}
 	stored, err := v.reads[i].Get(ctx)
 	if err != nil {
-		return err
+		return pending(err) // another Tx of the transaction has written it
 	}
 	return v.record.setVersion(record, stored)
 }

@@ -57,7 +57,7 @@ func (s *versionScan) fill(ctx context.Context, id []byte, record any) error {
 	}
 	for !s.ended && (s.pair.Key == nil || s.isBefore(id)) {
 		if err := s.next(); err != nil {
-			return err
+			return pending(err)
 		}
 	}
 	if s.ended || !bytes.Equal(s.pair.Key[len(x.versions):], id) {

@@ -168,7 +168,7 @@ func (w *write) readAndCheck(ctx context.Context) error {
 	if err := w.readEntries(ctx); err != nil {
 		return err
 	}
-	if err := cmp.Or(w.checkSeen(), w.checkVersion(ctx)); err != nil {
+	if err := cmp.Or(w.checkSeen(), w.awaitVersion(ctx), w.checkVersion(ctx)); err != nil {
 		return err
 	}
 	if err := w.mergeForeign(); err != nil {

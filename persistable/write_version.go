@@ -22,6 +22,16 @@ func (w *write) startVersion() {
 	}
 }
 
+// awaitVersion waits for the read of the version. It cannot be read if the transaction has
+// written the record through another Tx, which [DB.In] returned.
+func (w *write) awaitVersion(ctx context.Context) error {
+	if w.store.versions == nil {
+		return nil
+	}
+	_, err := w.version.Get(ctx)
+	return pending(err)
+}
+
 // checkVersion compares the version of the stored form with that which the caller has
 // seen.
 func (w *write) checkVersion(ctx context.Context) error {

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/persistimpl"
+)
+
+func ignoreNotes(persistable.Tx, []persistable.Change[*Note, int64]) error { return nil }
+
+// TestRebuiltVersions builds versions again, after which no reader knows what was deleted
+// before: readers of earlier changes get an error.
+func TestRebuiltVersions(t *testing.T) {
+	rebuild := map[string]func(*persistable.DB, *NoteStore) error{
+		"rebuilt": func(_ *persistable.DB, s *NoteStore) error { return s.RebuildIndex(ctx, "Note_version") },
+		"removed and added": func(db *persistable.DB, s *NoteStore) error {
+			old := persistimpl.NewStore[*Note, int64](db, noteSchemaWith(false))
+			return errors.Join(old.RemoveUnusedIndexes(ctx), s.BuildIndexes(ctx))
+		},
+	}
+	for name, rebuild := range rebuild {
+		t.Run(name, func(t *testing.T) {
+			db := open(t, enginetest.Open(t))
+			s := NoteStoreOf(db)
+			check(t, s.Save(ctx, &Note{ID: 1}))
+			check(t, s.Save(ctx, &Note{ID: 2}))
+			must[int](t)(s.Consumer("c").Next(ctx, ignoreNotes))
+			since := must[persistable.Version](t)(s.Consumer("c").Position(ctx))
+			check(t, s.Delete(ctx, 1))
+			check(t, rebuild(db, s))
+			var pruned *persistable.PrunedError
+			if _, err := s.Consumer("c").Next(ctx, ignoreNotes); !errors.As(err, &pruned) {
+				t.Errorf("a consumer that has missed a deletion: %v", err)
+			}
+			for _, err := range s.Changes(ctx, since) {
+				if !errors.As(err, &pruned) {
+					t.Errorf("Changes after a deletion that was forgotten: %v", err)
+				}
+			}
+			check(t, s.RemoveConsumer(ctx, "c"))
+			if n := must[int](t)(s.Consumer("c").Next(ctx, ignoreNotes)); n != 1 {
+				t.Errorf("a consumer that begins anew gets %d changes, want 1", n)
+			}
+			check(t, s.Delete(ctx, 2))
+			if n := must[int](t)(s.Consumer("c").Next(ctx, ignoreNotes)); n != 1 {
+				t.Errorf("the consumer goes on with %d changes, want 1", n)
+			}
+		})
+	}
+}
+
+// TestRecordInTwice writes one note of one transaction through two Txs, the second of which
+// cannot know its version: the transaction is refused, and nothing is written.
+func TestRecordInTwice(t *testing.T) {
+	engine := enginetest.Open(t)
+	db := open(t, engine)
+	s := NoteStoreOf(db)
+	check(t, s.Save(ctx, &Note{ID: 2}))
+	for name, second := range map[string]func(s *NoteStore) error{
+		"Save":   func(s *NoteStore) error { return s.Save(ctx, &Note{ID: 1, Text: "b"}) },
+		"Delete": func(s *NoteStore) error { return s.Delete(ctx, 1) },
+		"Get":    func(s *NoteStore) error { _, err := s.Get(ctx, 1); return err },
+		"Scan":   func(s *NoteStore) error { _, err := s.Scan().Slice(ctx); return err },
+	} {
+		err := engine.Transact(ctx, func(tx kv.Transaction) error {
+			if err := s.In(db.In(tx)).Save(ctx, &Note{ID: 1, Text: "a"}); err != nil {
+				return err
+			}
+			wantError(t, second(s.In(db.In(tx))), persistable.ErrVersionPending)
+			return nil // as a program that overlooks the error
+		})
+		if err == nil {
+			t.Errorf("%s: the transaction commits", name)
+		}
+	}
+	if got, _ := changesOf(t, s, persistable.Version{}); !slices.Equal(got, []noteChange{{2, "", false}}) {
+		t.Errorf("the changes are %v", got)
+	}
+}
+
+// TestConsumerOfAMovedDirectory moves the directory while a consumer waits, which fires
+// no watch: the consumer comes to the directory that takes its place.
+func TestConsumerOfAMovedDirectory(t *testing.T) {
+	counter := faults.NewCounter(enginetest.Open(t))
+	db := openWith(t, counter, persistable.Options{WatchPoll: time.Millisecond})
+	s := NoteStoreOf(db)
+	handled := make(chan int64)
+	go func() {
+		_ = s.Consumer("c").Run(ctx, func(_ persistable.Tx, changes []persistable.Change[*Note, int64]) error {
+			for _, c := range changes {
+				handled <- c.ID
+			}
+			return nil
+		})
+	}()
+	check(t, s.Save(ctx, &Note{ID: 1}))
+	<-handled
+	for armed := counter.Counts().Watches; counter.Counts().Watches <= armed; {
+		time.Sleep(time.Millisecond)
+	}
+	_, err := directory.Root().Move(ctx, db.Engine(), []string{"notes"}, []string{"old"})
+	check(t, err)
+	check(t, s.Save(ctx, &Note{ID: 2}))
+	if id := <-handled; id != 2 {
+		t.Errorf("the consumer gets note %d", id)
+	}
+}
+
+// TestPruneBesideADeletion has a note created again and deleted again while its first
+// deletion is forgotten: the later one is kept.
+func TestPruneBesideADeletion(t *testing.T) {
+	engine := enginetest.Open(t)
+	between := &faulty{Database: engine}
+	s, pruner := NoteStoreOf(open(t, engine)), NoteStoreOf(open(t, between))
+	check(t, s.Save(ctx, &Note{ID: 1}))
+	check(t, s.Delete(ctx, 1))
+	_, versions := changesOf(t, s, persistable.Version{})
+	check(t, s.Save(ctx, &Note{ID: 2}))
+	between.begin(nil, func(n int, commit func() error) error {
+		if n == 1 {
+			check(t, s.Save(ctx, &Note{ID: 1}))
+			check(t, s.Delete(ctx, 1))
+		}
+		return commit()
+	})
+	if n := must[int](t)(pruner.PruneChanges(ctx, versions[0], false)); n != 0 {
+		t.Errorf("%d deletions were forgotten, want none", n)
+	}
+	check(t, s.Save(ctx, &Note{ID: 1})) // removes the deletion, whose version must be known
+	checkDistinct(t, s)
+}
+
+// TestPruneWaitsForNewConsumers has a consumer that has run, but not seen a change yet.
+func TestPruneWaitsForNewConsumers(t *testing.T) {
+	s := NoteStoreOf(open(t, enginetest.Open(t)))
+	if n := must[int](t)(s.Consumer("new").Next(ctx, ignoreNotes)); n != 0 {
+		t.Errorf("%d changes of an empty store", n)
+	}
+	check(t, s.Save(ctx, &Note{ID: 1}))
+	check(t, s.Delete(ctx, 1))
+	_, versions := changesOf(t, s, persistable.Version{})
+	var behind *persistable.BehindError
+	if _, err := s.PruneChanges(ctx, versions[0], false); !errors.As(err, &behind) || behind.Group != "new" {
+		t.Errorf("PruneChanges past a consumer without changes: %v", err)
+	}
+}
+
+// TestPruneMany forgets more deletions than one transaction reads.
+func TestPruneMany(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	s := NoteStoreOf(db)
+	const notes = 1100
+	for _, write := range []func(s *NoteStore, id int64) error{
+		func(s *NoteStore, id int64) error { return s.Save(ctx, &Note{ID: id}) },
+		func(s *NoteStore, id int64) error { return s.Delete(ctx, id) },
+	} {
+		check(t, db.Transact(ctx, func(tx persistable.Tx) error {
+			for id := int64(1); id <= notes; id++ {
+				if err := write(s.In(tx), id); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+	}
+	all, versions := changesOf(t, s, persistable.Version{})
+	if n := must[int](t)(s.PruneChanges(ctx, versions[len(versions)-1], false)); len(all) != notes || n != notes {
+		t.Errorf("%d of %d deletions were forgotten", n, len(all))
+	}
+}
+
+// TestConsumerBesideWriters changes the notes that a consumer handles, and others: its
+// function runs once.
+func TestConsumerBesideWriters(t *testing.T) {
+	s := NoteStoreOf(open(t, enginetest.Open(t)))
+	check(t, s.Save(ctx, &Note{ID: 1, Text: "a"}))
+	runs := 0
+	n := must[int](t)(s.Consumer("c").Next(ctx, func(persistable.Tx, []persistable.Change[*Note, int64]) error {
+		runs++
+		return errors.Join(s.Save(ctx, &Note{ID: 1, Text: "b" + string(rune('0'+runs))}), s.Save(ctx, &Note{ID: 2, Text: "b"}))
+	}))
+	if n != 1 || runs != 1 {
+		t.Errorf("%d changes in %d runs of the function", n, runs)
+	}
+	if n := must[int](t)(s.Consumer("c").Next(ctx, ignoreNotes)); n != 2 {
+		t.Errorf("%d changes are left, want 2", n)
+	}
+}
+
+// TestVersionsBesideABuild saves notes between the transactions of a build of versions:
+// each note has one change, and no reader gets an incomplete feed.
+func TestVersionsBesideABuild(t *testing.T) {
+	engine := enginetest.Open(t)
+	between := &faulty{Database: engine}
+	db := openWith(t, between, persistable.Options{BuildBatch: 5})
+	s, builder := NoteStoreOf(open(t, engine)), NoteStoreOf(db)
+	old := persistimpl.NewStore[*Note, int64](open(t, engine), noteSchemaWith(false))
+	for id := int64(1); id <= 40; id++ {
+		check(t, old.Save(ctx, &Note{ID: id}))
+	}
+	refused, saved := 0, map[int64]bool{}
+	between.begin(nil, func(n int, commit func() error) error {
+		if id := int64(n)*7%40 + 1; n > 1 && n < 12 {
+			check(t, s.Save(ctx, &Note{ID: id, Text: "new"}))
+			saved[id] = true
+		}
+		for _, err := range s.Changes(ctx, persistable.Version{}) {
+			if none := (*persistable.NoVersionsError)(nil); errors.As(err, &none) {
+				refused++
+			}
+		}
+		for _, v := range must[[]*Note](t)(s.Scan().Slice(ctx)) {
+			if is := must[*Note](t)(s.Get(ctx, v.ID)); is.Version != v.Version {
+				t.Errorf("note %d has the version %v, and in a scan %v", v.ID, is.Version, v.Version)
+			}
+		}
+		return commit()
+	})
+	check(t, builder.BuildIndexes(ctx))
+	checkDistinct(t, s)
+	all, _ := changesOf(t, s, persistable.Version{})
+	for _, c := range all {
+		if saved[c.id] != (c.text == "new") {
+			t.Errorf("change %v", c)
+		}
+	}
+	if len(all) != 40 || refused < 5 {
+		t.Errorf("%d changes of 40 notes; %d readers of an incomplete feed were refused", len(all), refused)
+	}
+}
