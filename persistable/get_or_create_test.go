@@ -171,13 +171,14 @@ func TestGetOrCreateAfterALostAcknowledgement(t *testing.T) {
 	engine := &faulty{Database: enginetest.Open(t)}
 	s := OrderStoreOf(open(t, engine), "t")
 	firstOrder(t, s)
+	second, third := s.New(Order{Number: "2"}), s.New(Order{Number: "3"}) // the commit of the lease is none of those below
 	engine.begin(nil, fates(lost, conflict))
-	_, created, err := s.GetOrCreate(ctx, s.New(Order{ID: 0, Number: "2"}))
+	_, created, err := s.GetOrCreate(ctx, second)
 	if err != nil || !created {
 		t.Errorf("created %t, %v", created, err)
 	}
 	engine.begin(nil, fates(dropped))
-	_, created, err = s.GetOrCreate(ctx, s.New(Order{Number: "3"}))
+	_, created, err = s.GetOrCreate(ctx, third)
 	if err != nil || !created {
 		t.Errorf("created %t, %v", created, err)
 	}
