@@ -55,6 +55,7 @@ func killAndResume(t *testing.T, stage build.Stage, before int) {
 	}
 	check(t, s.BuildIndexesWith(ctx, persistable.BuildOptions{Lease: 100 * time.Millisecond}))
 	checkCounts(t, db, s, allKinds...)
+	checkVersions(t, s)
 	if r := sound(t, s.Verify); len(r.Skipped) > 0 {
 		t.Errorf("not readable: %v", r.Skipped)
 	}

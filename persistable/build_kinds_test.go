@@ -50,7 +50,17 @@ var (
 		index.Definition{Name: "Article_Slug", Fields: []string{"Slug"}, Signature: "string", Unique: true},
 		func(e *index.Entries, a *Article) { e.End(index.AppendString(e.Begin(), a.Slug)) },
 	}
-	allKinds = []kindIndex{countBySection, countByTags, sumBySection, valueOfTags, uniqueSlug}
+	rankBySection = kindIndex{
+		index.Definition{Name: "Article_rank_Section_Published", Kind: index.Rank, Fields: []string{"Section", "Published"}, Signature: "string,int"},
+		func(e *index.Entries, a *Article) {
+			e.End(index.AppendInt(index.AppendString(e.Begin(), a.Section), amountOf(a)))
+		},
+	}
+	versions = kindIndex{
+		index.Definition{Name: "Article_version", Kind: index.Version},
+		func(e *index.Entries, _ *Article) { e.End(e.Begin()) },
+	}
+	allKinds = []kindIndex{countBySection, countByTags, sumBySection, valueOfTags, uniqueSlug, rankBySection, versions}
 )
 
 // amountOf is what an article adds to a sum.
@@ -100,6 +110,24 @@ func checkCounts(t testing.TB, db *persistable.DB, s *ArticleStore, indexes ...k
 	}
 	if diff := gocmp.Diff(want, storedCounts(t, db, indexes...)); diff != "" {
 		t.Errorf("counts and sums (-want +stored):\n%s", diff)
+	}
+}
+
+// checkVersions compares the records with the feed of changes: each record has one
+// change, its last.
+func checkVersions(t testing.TB, s *ArticleStore) {
+	t.Helper()
+	want, got := map[string]int{}, map[string]int{}
+	for _, a := range must[[]*Article](t)(s.Scan().Slice(ctx)) {
+		want[a.ID] = 1
+	}
+	for c, err := range s.Changes(ctx, persistable.Version{}) {
+		if check(t, err); !c.Deleted {
+			got[c.ID]++
+		}
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("changes of records (-want +stored):\n%s", diff)
 	}
 }
 

@@ -54,6 +54,7 @@ func runCountOnce(t *testing.T, random *rand.Rand, scatter int) {
 		t.Errorf("after the build: %v", p)
 	}
 	checkCounts(t, db, s, allKinds...)
+	checkVersions(t, s)
 	if r := sound(t, s.Verify); len(r.Skipped) > 0 {
 		t.Errorf("not readable: %v", r.Skipped)
 	}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"context"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/internal/build"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// TestBuildLayoutDocument stops the build of docs/layout.md after its first batch and
+// compares the work list with the bytes shown there.
+func TestBuildLayoutDocument(t *testing.T) {
+	db := openWith(t, mustMemory(), persistable.Options{BuildBatch: 2})
+	for i := range 3 {
+		check(t, kindStore(db, 0).Create(ctx, smallArticle(i)))
+	}
+	prefix := string(prefixOf(t, db, "articles"))
+	var got []string
+	stop, cancel := context.WithCancel(ctx)
+	hooked := build.WithHook(stop, func(s build.Stage) {
+		if s == build.Moved {
+			cancel()
+			got = workList(t, dump(t, db), prefix)
+		}
+	})
+	if err := kindStore(db, 0, countBySection, uniqueSlug).BuildIndexesWith(hooked, persistable.BuildOptions{}); err == nil {
+		t.Fatal("the build was not stopped")
+	}
+	if diff := cmp.Diff(documentedBlock(t, "build"), got); diff != "" {
+		t.Errorf("docs/layout.md differs from the database (-document +database):\n%s", diff)
+	}
+}
+
+// workList returns the keys and values of a work list in hex, with names for the
+// worker's id and the time that differ each time.
+func workList(t *testing.T, all map[string][]byte, prefix string) (list []string) {
+	for key, value := range all {
+		rest, _ := strings.CutPrefix(key, prefix)
+		if !strings.HasPrefix(rest, string(tuple.Tuple{"S", "Article", "build"}.MustPack())) {
+			continue
+		}
+		var text strings.Builder
+		for i, element := range must[tuple.Tuple](t)(tuple.Unpack(value)) {
+			switch {
+			case i == 2 && strings.Contains(rest, "range"):
+				text.WriteString("<worker>")
+			case i == 7:
+				text.WriteString("<busy>")
+			default:
+				text.WriteString(hex.EncodeToString(tuple.Tuple{element}.MustPack()))
+			}
+		}
+		list = append(list, "<dir>"+hex.EncodeToString([]byte(rest))+"="+text.String())
+	}
+	slices.Sort(list)
+	return list
+}
