@@ -21,6 +21,11 @@ type ArticleStore struct {
 	persistable.Store[*Article, string]
 }
 
+// Feed returns the changes of the records in this directory.
+func (s *ArticleStore) Feed() *persistable.Feed[*Article, string] {
+	return persistable.FeedOf(&s.Store)
+}
+
 func ArticleStoreOf(db *persistable.DB) *ArticleStore {
 	return &ArticleStore{persistimpl.NewStore[*Article, string](db, &articleSchema)}
 }

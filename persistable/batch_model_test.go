@@ -80,7 +80,7 @@ func TestBatchModel(t *testing.T) {
 		if diff := cmp.Diff(withoutTimes(model), withoutTimes(stored), cmp.FilterPath(isBlank, cmp.Ignore())); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		sound(t, s.Verify)
+		sound(t, s.Indexes().Verify)
 	})
 }
 
@@ -143,6 +143,6 @@ func TestBatchHandsValuesOver(t *testing.T) {
 		if o := must[*Order](t)(s.ByNumber(ctx, "000100")); o.ID != 101 {
 			t.Errorf("the value belongs to %d", o.ID)
 		}
-		sound(t, s.Verify)
+		sound(t, s.Indexes().Verify)
 	})
 }

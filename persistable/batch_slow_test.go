@@ -49,6 +49,6 @@ func TestBatchOfSlowAttempts(t *testing.T) {
 		if r := wantAs[*kv.RetryError](t, err); e.Done+e.Uncertain != 0 || r.Code != kv.CodeTransactionTooOld {
 			t.Errorf("always too slow: %v", err)
 		}
-		sound(t, s.Verify)
+		sound(t, s.Indexes().Verify)
 	})
 }

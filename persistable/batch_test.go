@@ -72,7 +72,7 @@ func TestBatchCost(t *testing.T) {
 	if n := must[int](t)(s.Scan().Count(ctx)); n != 101 {
 		t.Errorf("%d records are left, want 101", n)
 	}
-	sound(t, s.Verify)
+	sound(t, s.Indexes().Verify)
 }
 
 // TestBatchStopsAtARecord stops at a record that cannot be written: those before it
@@ -104,7 +104,7 @@ func TestBatchStopsAtARecord(t *testing.T) {
 				t.Errorf("%s: %d records were deleted, want 29", name, n)
 			}
 		}
-		sound(t, s.Verify)
+		sound(t, s.Indexes().Verify)
 	})
 }
 
@@ -154,7 +154,7 @@ func TestBatchFrom(t *testing.T) {
 	if n := must[int](t)(t2.SaveFrom(ctx, moved, o)); n != want || n != must[int](t)(t2.Scan().Count(ctx)) {
 		t.Errorf("%d records were copied, want %d", n, want)
 	}
-	sound(t, t2.Verify)
+	sound(t, t2.Indexes().Verify)
 }
 
 // TestBatchAdapts refuses transactions as too large, and lets attempts conflict: the
@@ -202,7 +202,7 @@ func TestBatchAdapts(t *testing.T) {
 	if got := fmt.Sprint(*sizes); got != "[3 3 3 3]" {
 		t.Errorf("large records: transactions of %s", got)
 	}
-	sound(t, articles.Verify)
+	sound(t, articles.Indexes().Verify)
 }
 
 // TestBatchLosesAcknowledgements loses, one after the other, each commit's
@@ -238,7 +238,7 @@ func TestBatchLosesAcknowledgements(t *testing.T) {
 			if total != 75 {
 				t.Errorf("%s at %d: the progress told of %d records, want 75", name, at, total)
 			}
-			if r := sound(t, s.Verify); r.Records != 1 {
+			if r := sound(t, s.Indexes().Verify); r.Records != 1 {
 				t.Errorf("%s at %d: %d records are left", name, at, r.Records)
 			}
 			engine.begin(nil, fateOf)
@@ -318,7 +318,7 @@ func TestBatchInATransaction(t *testing.T) {
 		if err := s.CreateMany(ctx, nil, persistable.BatchOptions{Records: -1, Bytes: -1}); err == nil || !strings.Contains(err.Error(), "Bytes") {
 			t.Errorf("wrong options: %v", err)
 		}
-		sound(t, s.Verify)
+		sound(t, s.Indexes().Verify)
 	})
 }
 
@@ -359,5 +359,5 @@ func TestDeleteWhereBesideWrites(t *testing.T) {
 	if o := must[*Order](t)(s.Get(ctx, 105)); o.Status != Shipped {
 		t.Errorf("stored: %+v", o)
 	}
-	sound(t, s.Verify)
+	sound(t, s.Indexes().Verify)
 }

@@ -53,10 +53,10 @@ func killAndResume(t *testing.T, stage build.Stage, before int) {
 		check(t, s.Delete(ctx, smallArticle(4*i).ID))
 		check(t, s.Save(ctx, smallArticle(4*i+101)))
 	}
-	check(t, s.BuildIndexesWith(ctx, persistable.BuildOptions{Lease: 100 * time.Millisecond}))
+	check(t, s.Indexes().BuildWith(ctx, persistable.BuildOptions{Lease: 100 * time.Millisecond}))
 	checkCounts(t, db, s, allKinds...)
 	checkVersions(t, s)
-	if r := sound(t, s.Verify); len(r.Skipped) > 0 {
+	if r := sound(t, s.Indexes().Verify); len(r.Skipped) > 0 {
 		t.Errorf("not readable: %v", r.Skipped)
 	}
 }
@@ -106,5 +106,5 @@ func TestBuildProcess(t *testing.T) {
 			select {} // until the signal arrives
 		}
 	})
-	check(t, kindStore(db, 0, allKinds...).BuildIndexesWith(hooked, persistable.BuildOptions{}))
+	check(t, kindStore(db, 0, allKinds...).Indexes().BuildWith(hooked, persistable.BuildOptions{}))
 }

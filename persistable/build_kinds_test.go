@@ -121,7 +121,7 @@ func checkVersions(t testing.TB, s *ArticleStore) {
 	for _, a := range must[[]*Article](t)(s.Scan().Slice(ctx)) {
 		want[a.ID] = 1
 	}
-	for c, err := range s.Changes(ctx, persistable.Version{}) {
+	for c, err := range s.Feed().Changes(ctx, persistable.Version{}) {
 		if check(t, err); !c.Deleted {
 			got[c.ID]++
 		}

@@ -62,14 +62,14 @@ func TestBuildOfManyUniqueEntries(t *testing.T) {
 			}
 			s := versionWith(db, uniqueTags(c.cover))
 			all := commits(engine)
-			check(t, s.BuildIndexes(ctx))
+			check(t, s.Indexes().Build(ctx))
 			if slices.ContainsFunc(*all, isTooLarge) {
 				t.Errorf("a batch was too large: %v", *all)
 			}
 			if n := must[int](t)(byIndex(s, 0).Count(ctx)); n != c.records*c.tags {
 				t.Errorf("%d entries, want %d", n, c.records*c.tags)
 			}
-			sound(t, s.Verify)
+			sound(t, s.Indexes().Verify)
 		})
 	}
 }
@@ -86,14 +86,14 @@ func TestBuildHalvesBatchesThatAreTooLarge(t *testing.T) {
 	tagged(t, version(db), "2", 8, 90_000)
 	s := versionWith(db, uniqueTags(true))
 	all := commits(engine)
-	check(t, s.BuildIndexes(ctx))
+	check(t, s.Indexes().Build(ctx))
 	if !slices.ContainsFunc(*all, isTooLarge) {
 		t.Errorf("no batch was too large: %v", *all)
 	}
 	if n := must[int](t)(byIndex(s, 0).Count(ctx)); n != 120 {
 		t.Errorf("%d entries, want 120", n)
 	}
-	sound(t, s.Verify)
+	sound(t, s.Indexes().Verify)
 }
 
 // One record that fits into no transaction is reported, not tried for ever.
@@ -101,7 +101,7 @@ func TestBuildGivesUpOnARecordThatIsTooLarge(t *testing.T) {
 	engine := &faulty{Database: enginetest.Open(t)}
 	db := open(t, engine)
 	tagged(t, version(db), "0", 120, 95_000)
-	err := versionWith(db, uniqueTags(true)).BuildIndexes(ctx)
+	err := versionWith(db, uniqueTags(true)).Indexes().Build(ctx)
 	if !isTooLarge(err) {
 		t.Errorf("got %v, want code %d", err, kv.CodeTransactionTooLarge)
 	}
@@ -123,7 +123,7 @@ func TestViolationsOfLongKeys(t *testing.T) {
 				all = append(all, a)
 			}
 			s := version(db, isbn)
-			e := wantAs[*persistable.NotUniqueError](t, s.BuildIndexes(ctx))
+			e := wantAs[*persistable.NotUniqueError](t, s.Indexes().Build(ctx))
 			var ids []string
 			for _, v := range e.Violations {
 				if v.Owner != all[0].ID || !slices.Equal(v.Values, tuple.Tuple{value}) {
@@ -137,12 +137,12 @@ func TestViolationsOfLongKeys(t *testing.T) {
 			}
 			all[1].ISBN = nil // clears its violation
 			check(t, s.Save(ctx, all[1]))
-			if e = wantAs[*persistable.NotUniqueError](t, s.BuildIndexes(ctx)); len(e.Violations) != 1 {
+			if e = wantAs[*persistable.NotUniqueError](t, s.Indexes().Build(ctx)); len(e.Violations) != 1 {
 				t.Errorf("%d violations are left, want 1", len(e.Violations))
 			}
 			check(t, s.Delete(ctx, all[2].ID))
-			check(t, s.BuildIndexes(ctx))
-			sound(t, s.Verify)
+			check(t, s.Indexes().Build(ctx))
+			sound(t, s.Indexes().Verify)
 		})
 	}
 }

@@ -32,7 +32,7 @@ func TestBuildLayoutDocument(t *testing.T) {
 			got = workList(t, dump(t, db), prefix)
 		}
 	})
-	if err := kindStore(db, 0, countBySection, uniqueSlug).BuildIndexesWith(hooked, persistable.BuildOptions{}); err == nil {
+	if err := kindStore(db, 0, countBySection, uniqueSlug).Indexes().BuildWith(hooked, persistable.BuildOptions{}); err == nil {
 		t.Fatal("the build was not stopped")
 	}
 	if diff := cmp.Diff(documentedBlock(t, "build"), got); diff != "" {

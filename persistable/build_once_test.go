@@ -49,13 +49,13 @@ func runCountOnce(t *testing.T, random *rand.Rand, scatter int) {
 		group.Go(func() { buildWithInterruptions(t, own, s) })
 	}
 	group.Wait()
-	check(t, s.BuildIndexes(ctx))
-	if p := must[persistable.BuildProgress](t)(s.BuildProgress(ctx)); len(p.Indexes) > 0 {
+	check(t, s.Indexes().Build(ctx))
+	if p := must[persistable.BuildProgress](t)(s.Indexes().Progress(ctx)); len(p.Indexes) > 0 {
 		t.Errorf("after the build: %v", p)
 	}
 	checkCounts(t, db, s, allKinds...)
 	checkVersions(t, s)
-	if r := sound(t, s.Verify); len(r.Skipped) > 0 {
+	if r := sound(t, s.Indexes().Verify); len(r.Skipped) > 0 {
 		t.Errorf("not readable: %v", r.Skipped)
 	}
 }
@@ -108,7 +108,7 @@ func writeOnce(random *rand.Rand, db *persistable.DB, s *ArticleStore) error {
 func buildWithInterruptions(t *testing.T, random *rand.Rand, s *ArticleStore) {
 	for {
 		stop, cancel := withCancelAt(random.IntN(12))
-		err := s.BuildIndexesWith(stop, persistable.BuildOptions{Workers: 1 + random.IntN(3), RangeBytes: 1 + random.IntN(60_000), Lease: time.Nanosecond})
+		err := s.Indexes().BuildWith(stop, persistable.BuildOptions{Workers: 1 + random.IntN(3), RangeBytes: 1 + random.IntN(60_000), Lease: time.Nanosecond})
 		cancel()
 		if err == nil {
 			return

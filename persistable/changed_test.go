@@ -70,7 +70,7 @@ func TestRemovalInTheSameTransaction(t *testing.T) {
 			if got := numbers(must[[]*Order](t)(s.Scan().Slice(ctx))); fmt.Sprint(got) != "[2 3]" {
 				t.Errorf("the new directory has %v", got)
 			}
-			sound(t, s.Verify)
+			sound(t, s.Indexes().Verify)
 			prefix := must[[]byte](t)(before.Prefix())
 			for key := range dump(t, db) {
 				if len(key) >= len(prefix) && key[:len(prefix)] == string(prefix) {
@@ -100,7 +100,7 @@ func TestMoveInTheSameTransaction(t *testing.T) {
 		if n := must[int](t)(s.Scan().Count(ctx)); n != want {
 			t.Errorf("%s has %d records, want %d", name, n, want)
 		}
-		sound(t, s.Verify)
+		sound(t, s.Indexes().Verify)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestHeadersChangedInOneTransaction(t *testing.T) {
 			if n, want := must[int](t)(byIndex(s, 0).Count(ctx)), []int{8, 5, 8}[i]; n != want {
 				t.Errorf("%d entries, want %d", n, want)
 			}
-			if r := sound(t, s.Verify); len(r.Skipped) > 0 {
+			if r := sound(t, s.Indexes().Verify); len(r.Skipped) > 0 {
 				t.Errorf("not readable: %v", r.Skipped)
 			}
 		}
@@ -159,7 +159,7 @@ func TestCachedStoreAndOthersChanges(t *testing.T) {
 		"itself removed":         {func(db *persistable.DB) error { return db.RemoveDirectory(ctx, "tenants", "t", "orders") }, true},
 		"its tenant removed":     {func(db *persistable.DB) error { return db.RemoveDirectory(ctx, "tenants", "t") }, true},
 		"all tenants removed":    {func(db *persistable.DB) error { return db.RemoveDirectory(ctx, "tenants") }, true},
-		"an index rebuilt":       {func(db *persistable.DB) error { return OrderStoreOf(db, "t").RebuildIndex(ctx, "Order_Status") }, true},
+		"an index rebuilt":       {func(db *persistable.DB) error { return OrderStoreOf(db, "t").Indexes().Rebuild(ctx, "Order_Status") }, true},
 		"another tenant removed": {func(db *persistable.DB) error { return db.RemoveDirectory(ctx, "tenants", "u") }, false},
 		"another tenant moved":   {func(db *persistable.DB) error { return move(db, []string{"tenants", "u"}, []string{"tenants", "v"}) }, false},
 		"another tenant created": {func(db *persistable.DB) error {

@@ -27,7 +27,7 @@ type noteChange struct {
 // changesOf reads all changes behind a version.
 func changesOf(t testing.TB, s *NoteStore, since persistable.Version) (all []noteChange, versions []persistable.Version) {
 	t.Helper()
-	for c, err := range s.Changes(ctx, since) {
+	for c, err := range s.Feed().Changes(ctx, since) {
 		check(t, err)
 		is := noteChange{id: c.ID, deleted: c.Deleted}
 		if !c.Deleted {
@@ -172,7 +172,7 @@ func TestVersionsBeforeTheCommit(t *testing.T) {
 			if err := in.SaveIfVersion(ctx, persistable.Version{}, &Note{ID: 1}); kv.CodeOf(err) == 0 && !errors.Is(err, persistable.ErrVersionPending) {
 				t.Errorf("SaveIfVersion of a note that was changed: %v", err)
 			}
-			for _, err := range in.Changes(ctx, persistable.Version{}) {
+			for _, err := range in.Feed().Changes(ctx, persistable.Version{}) {
 				if err != nil {
 					if !errors.Is(err, persistable.ErrVersionPending) {
 						return err
@@ -245,7 +245,7 @@ func TestInTwice(t *testing.T) {
 	if got, _ := changesOf(t, s, persistable.Version{}); !slices.Equal(got, []noteChange{{1, "a", false}, {2, "b", false}}) {
 		t.Errorf("the changes are %v", got)
 	}
-	n := must[int](t)(s.Consumer("c").Limit(1).Next(ctx, func(persistable.Tx, []persistable.Change[*Note, int64]) error { return nil }))
+	n := must[int](t)(s.Feed().Consumer("c").Limit(1).Next(ctx, func(persistable.Tx, []persistable.Change[*Note, int64]) error { return nil }))
 	if n != 2 {
 		t.Errorf("a consumer gets %d of two changes of one version at once", n)
 	}
@@ -267,7 +267,7 @@ func TestVersionsAreBuilt(t *testing.T) {
 		}
 		done <- err
 	}()
-	check(t, s.BuildIndexes(ctx))
+	check(t, s.Indexes().Build(ctx))
 	check(t, <-done)
 	got, _ := changesOf(t, s, persistable.Version{})
 	seen := map[int64]bool{}
@@ -304,7 +304,7 @@ func TestVersionBudgets(t *testing.T) {
 		{"an index", 2, func() error { _, err := s.ByText("a").Limit(20).Slice(ctx); return err }},
 		{"a scan", 2, func() error { _, err := s.Scan().Slice(ctx); return err }},
 		{"Changes", 2, func() error {
-			for _, err := range s.Changes(ctx, persistable.Version{}) {
+			for _, err := range s.Feed().Changes(ctx, persistable.Version{}) {
 				if err != nil {
 					return err
 				}

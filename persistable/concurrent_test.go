@@ -37,7 +37,7 @@ func TestConcurrentClaimsOfOneValue(t *testing.T) {
 				t.Errorf("%d won and %d lost", won.Load(), lost.Load())
 			}
 		}
-		sound(t, s.Verify)
+		sound(t, s.Indexes().Verify)
 	})
 }
 
@@ -65,7 +65,7 @@ func TestConcurrentCreatesOfOneRecord(t *testing.T) {
 				t.Errorf("%d creates of one record succeeded", won.Load())
 			}
 		}
-		if r := sound(t, s.Verify); r.Records != 5 {
+		if r := sound(t, s.Indexes().Verify); r.Records != 5 {
 			t.Errorf("%d records", r.Records)
 		}
 	})
@@ -130,7 +130,7 @@ func TestConcurrentTransfers(t *testing.T) {
 		if n := must[int](t)(receipts.Scan().Count(ctx)); n != 32 {
 			t.Errorf("%d receipts", n)
 		}
-		sound(t, one.Verify)
+		sound(t, one.Indexes().Verify)
 	})
 }
 
@@ -182,6 +182,6 @@ func TestOneTransactionByManyGoroutines(t *testing.T) {
 		if n := must[int](t)(s.Scan().Count(ctx)); n != 8 {
 			t.Errorf("%d records", n)
 		}
-		sound(t, s.Verify)
+		sound(t, s.Indexes().Verify)
 	})
 }

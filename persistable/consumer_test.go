@@ -108,7 +108,7 @@ func TestConsumersSeeEachChangeOnce(t *testing.T) {
 			running, stop := context.WithCancel(ctx)
 			for _, group := range []string{"a", "a", "b", "b"} {
 				consumers.Go(func() {
-					err := s.Consumer(group).Limit(3).Run(running, replicate(group))
+					err := s.Feed().Consumer(group).Limit(3).Run(running, replicate(group))
 					if !errors.Is(err, context.Canceled) {
 						t.Errorf("%s ends with %v", group, err)
 					}
@@ -119,7 +119,7 @@ func TestConsumersSeeEachChangeOnce(t *testing.T) {
 			consumers.Wait()
 			for _, group := range []string{"a", "b", "late"} {
 				for n := 1; n > 0; {
-					n = must[int](t)(s.Consumer(group).Next(ctx, replicate(group)))
+					n = must[int](t)(s.Feed().Consumer(group).Next(ctx, replicate(group)))
 				}
 				t.Logf("%s has handled %d changes", group, compareCopy(t, db, s, group))
 			}
@@ -159,7 +159,7 @@ func TestConsumerWaits(t *testing.T) {
 	defer stop()
 	handled, ended := make(chan int64), make(chan error)
 	go func() {
-		ended <- s.Consumer("c").Run(running, func(_ persistable.Tx, changes []persistable.Change[*Note, int64]) error {
+		ended <- s.Feed().Consumer("c").Run(running, func(_ persistable.Tx, changes []persistable.Change[*Note, int64]) error {
 			for _, c := range changes {
 				handled <- c.ID
 			}
@@ -191,19 +191,19 @@ func TestConsumerErrors(t *testing.T) {
 	s := NoteStoreOf(db)
 	check(t, s.Save(ctx, &Note{ID: 1}))
 	failed := errors.New("failed")
-	_, err := s.Consumer("c").Next(ctx, func(persistable.Tx, []persistable.Change[*Note, int64]) error { return failed })
-	if !errors.Is(err, failed) || !must[persistable.Version](t)(s.Consumer("c").Position(ctx)).IsZero() {
+	_, err := s.Feed().Consumer("c").Next(ctx, func(persistable.Tx, []persistable.Change[*Note, int64]) error { return failed })
+	if !errors.Is(err, failed) || !must[persistable.Version](t)(s.Feed().Consumer("c").Position(ctx)).IsZero() {
 		t.Errorf("Next returns %v", err)
 	}
-	n := must[int](t)(s.Consumer("c").Next(ctx, func(persistable.Tx, []persistable.Change[*Note, int64]) error { return nil }))
-	if n != 1 || must[persistable.Version](t)(s.Consumer("c").Position(ctx)) != must[*Note](t)(s.Get(ctx, 1)).Version {
+	n := must[int](t)(s.Feed().Consumer("c").Next(ctx, func(persistable.Tx, []persistable.Change[*Note, int64]) error { return nil }))
+	if n != 1 || must[persistable.Version](t)(s.Feed().Consumer("c").Position(ctx)) != must[*Note](t)(s.Get(ctx, 1)).Version {
 		t.Errorf("Next handles %d changes", n)
 	}
 	var none *persistable.NoVersionsError
-	if _, err := PlayerStoreOf(db).Consumer("c").Next(ctx, nil); !errors.As(err, &none) {
+	if _, err := PlayerStoreOf(db).Feed().Consumer("c").Next(ctx, nil); !errors.As(err, &none) {
 		t.Errorf("a consumer of a type without versions: %v", err)
 	}
-	if _, err := s.Consumer("").Next(ctx, nil); err == nil {
+	if _, err := s.Feed().Consumer("").Next(ctx, nil); err == nil {
 		t.Error("a consumer without a name runs")
 	}
 }
@@ -216,28 +216,28 @@ func TestPruneChanges(t *testing.T) {
 			check(t, s.Save(ctx, &Note{ID: id}))
 		}
 		ignore := func(persistable.Tx, []persistable.Change[*Note, int64]) error { return nil }
-		must[int](t)(s.Consumer("slow").Next(ctx, ignore))
+		must[int](t)(s.Feed().Consumer("slow").Next(ctx, ignore))
 		_, before := changesOf(t, s, persistable.Version{})
 		check(t, s.Delete(ctx, 1))
 		check(t, s.Delete(ctx, 2))
 		_, versions := changesOf(t, s, persistable.Version{})
 		last := versions[len(versions)-1]
 		var behind *persistable.BehindError
-		if _, err := s.PruneChanges(ctx, last, false); !errors.As(err, &behind) || behind.Group != "slow" || behind.At != before[2] {
-			t.Errorf("PruneChanges past a consumer: %v", err)
+		if _, err := s.Feed().Prune(ctx, last, false); !errors.As(err, &behind) || behind.Group != "slow" || behind.At != before[2] {
+			t.Errorf("Feed().Prune past a consumer: %v", err)
 		}
-		must[int](t)(s.PruneChanges(ctx, last, true))
+		must[int](t)(s.Feed().Prune(ctx, last, true))
 		if got, _ := changesOf(t, s, persistable.Version{}); len(got) != 1 || got[0].id != 3 {
 			t.Errorf("the changes after the pruning are %v", got)
 		}
 		var pruned *persistable.PrunedError
-		if _, err := s.Consumer("slow").Next(ctx, ignore); !errors.As(err, &pruned) || pruned.Pruned != last {
+		if _, err := s.Feed().Consumer("slow").Next(ctx, ignore); !errors.As(err, &pruned) || pruned.Pruned != last {
 			t.Errorf("a consumer that has missed deletions: %v", err)
 		}
-		check(t, s.RemoveConsumer(ctx, "slow"))
+		check(t, s.Feed().RemoveConsumer(ctx, "slow"))
 		check(t, s.Save(ctx, &Note{ID: 1, Text: "again"}))
-		must[int](t)(s.Consumer("slow").Next(ctx, ignore))
-		must[int](t)(s.PruneChanges(ctx, last, false))
+		must[int](t)(s.Feed().Consumer("slow").Next(ctx, ignore))
+		must[int](t)(s.Feed().Prune(ctx, last, false))
 		prefix := string(prefixOf(t, db, "notes"))
 		keys := 0
 		for key := range dump(t, db) {
@@ -261,12 +261,12 @@ func TestRestoredVersions(t *testing.T) {
 		tx.Set(append(prefix, tuple.Tuple{"S", "Note", "changed"}.MustPack()...), []byte{0x7f, 9: 0})
 	})
 	var restored *persistable.RestoredError
-	for _, err := range s.Changes(ctx, persistable.Version{}) {
+	for _, err := range s.Feed().Changes(ctx, persistable.Version{}) {
 		if !errors.As(err, &restored) {
 			t.Errorf("Changes in a restored database: %v", err)
 		}
 	}
-	if _, err := s.Consumer("c").Next(ctx, nil); !errors.As(err, &restored) {
+	if _, err := s.Feed().Consumer("c").Next(ctx, nil); !errors.As(err, &restored) {
 		t.Errorf("a consumer in a restored database: %v", err)
 	}
 }

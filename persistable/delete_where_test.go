@@ -66,7 +66,7 @@ func TestDeleteWhereOfEntries(t *testing.T) {
 		if n := must[int](t)(s.DeleteWhere(ctx, s.OrderedByTags().Query(), persistable.BatchOptions{Records: 5})); n != 12 {
 			t.Errorf("%d records were deleted, want 12", n)
 		}
-		sound(t, s.Verify)
+		sound(t, s.Indexes().Verify)
 	})
 }
 

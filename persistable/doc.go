@@ -61,7 +61,7 @@
 //
 // A write updates the entries by comparison with the stored record, never with the
 // caller's copy. An index that is added to a type with records is disabled until
-// [Store.BuildIndexes] has run; its queries return an *[IndexStateError]. Programs
+// [Indexes.Build] has run; its queries return an *[IndexStateError]. Programs
 // that do not have the index maintain it as well, from the definition in the header of
 // the store. One that cannot refuses to write there, with a *[ForeignIndexError].
 //

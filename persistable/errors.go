@@ -184,7 +184,7 @@ type IndexStateError struct {
 
 // Error implements error.
 func (e *IndexStateError) Error() string {
-	return fmt.Sprintf("persistable: %s: the index %s is %s in this store: run BuildIndexes and query again",
+	return fmt.Sprintf("persistable: %s: the index %s is %s in this store: run Indexes().Build and query again",
 		e.Type, e.Index, e.State)
 }
 

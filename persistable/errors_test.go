@@ -36,7 +36,7 @@ func TestErrorTexts(t *testing.T) {
 		{second(orders.ByStatus(Pending).First(ctx)), `persistable: not found: no Order fits the query` + directory},
 		{second(orders.Find()), `persistable: Order: no condition is given: give one for the first field of an index, or read all records by Scan (it has 3 indexes: `},
 		{second(orders.FindOne(ctx)), `persistable: Order: no condition is given: `},
-		{orders.RebuildIndex(ctx, "none"), `persistable: Order: no index has the name "none" (it has 3 indexes: `},
+		{orders.Indexes().Rebuild(ctx, "none"), `persistable: Order: no index has the name "none" (it has 3 indexes: `},
 	} {
 		if c.err == nil || !strings.HasPrefix(c.err.Error(), c.want) {
 			t.Errorf("got  %v\nwant %s…", c.err, c.want)
@@ -68,7 +68,7 @@ func TestStoresWithoutADatabase(t *testing.T) {
 			"Create": s.Create(ctx, o), "CreateWithID": s.CreateWithID(ctx, 1, o), "Save": s.Save(ctx, o), "Delete": s.Delete(ctx, 1),
 			"Get": second(s.Get(ctx, 1)), "Exists": second(s.Exists(ctx, 1)), "GetMany": second(s.GetMany(ctx, 1)), "Unique": second(s.ByNumber(ctx, "1")),
 			"Slice": second(s.ByStatus(Paid).Slice(ctx)), "Page": second(s.ByStatus(Paid).Page(ctx, "")), "Scan": second(persistable.ScanRange(&s.Store).From(idgen.ID(1)).Slice(ctx)),
-			"Find": second(s.Find(OrderFields.Status.Equal(Paid))), "Count": second(s.Scan().Count(ctx)), "Build": s.BuildIndexes(ctx), "Verify": second(s.Verify(ctx)),
+			"Find": second(s.Find(OrderFields.Status.Equal(Paid))), "Count": second(s.Scan().Count(ctx)), "Build": s.Indexes().Build(ctx), "Verify": second(s.Indexes().Verify(ctx)),
 			"bound": db.Transact(ctx, func(tx persistable.Tx) error { return s.In(tx).Delete(ctx, 1) }),
 		} {
 			if err == nil || !strings.Contains(err.Error(), "database: ") {

@@ -104,23 +104,23 @@ func TestIndexAddedOverData(t *testing.T) {
 			for _, err := range []error{second(byTag(s, "all").Slice(ctx)), second(byTag(s, "all").Count(ctx)), second(byTag(s, "all").Page(ctx, ""))} {
 				e := wantAs[*persistable.IndexStateError](t, err)
 				want := &persistable.IndexStateError{Type: "Article", Index: "Article_Tags", State: index.Disabled}
-				if diff := cmp.Diff(want, e); diff != "" || !strings.Contains(e.Error(), "BuildIndexes") {
+				if diff := cmp.Diff(want, e); diff != "" || !strings.Contains(e.Error(), "Indexes().Build") {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
 			}
 			check(t, s.Save(ctx, all[0])) // writing is allowed all the time
-			if r := sound(t, s.Verify); !slices.Equal(r.Skipped, []string{"Article_Tags"}) {
+			if r := sound(t, s.Indexes().Verify); !slices.Equal(r.Skipped, []string{"Article_Tags"}) {
 				t.Errorf("Verify skipped %v", r.Skipped)
 			}
-			check(t, s.BuildIndexes(ctx))
-			check(t, s.BuildIndexes(ctx)) // nothing to do
+			check(t, s.Indexes().Build(ctx))
+			check(t, s.Indexes().Build(ctx)) // nothing to do
 			if n := must[int](t)(byTag(s, "all").Count(ctx)); n != 25 {
 				t.Errorf("%d entries, want 25", n)
 			}
 			if n := must[int](t)(byTag(s, "mod1").Count(ctx)); n != 8 {
 				t.Errorf("%d entries, want 8", n)
 			}
-			sound(t, s.Verify)
+			sound(t, s.Indexes().Verify)
 		})
 	}
 }
@@ -146,7 +146,7 @@ func TestBuildIsResumed(t *testing.T) {
 		}
 		return commit()
 	})
-	if err := version(db, tags).BuildIndexes(stop); err == nil {
+	if err := version(db, tags).Indexes().Build(stop); err == nil {
 		t.Fatal("the build was not interrupted")
 	}
 	engine.begin(nil, nil)
@@ -158,7 +158,7 @@ func TestBuildIsResumed(t *testing.T) {
 	if e.State != index.Building {
 		t.Errorf("the state is %v", e.State)
 	}
-	counts, err := counter.Measure(func() error { return s.BuildIndexes(ctx) })
+	counts, err := counter.Measure(func() error { return s.Indexes().Build(ctx) })
 	check(t, err)
 	if counts.Commits > 10 { // of 40 records, 15 were done
 		t.Errorf("resuming took %v", counts)
@@ -166,7 +166,7 @@ func TestBuildIsResumed(t *testing.T) {
 	if n := must[int](t)(byTag(s, "all").Count(ctx)); n != 40 {
 		t.Errorf("%d entries, want 40", n)
 	}
-	sound(t, s.Verify)
+	sound(t, s.Indexes().Verify)
 }
 
 // A build runs beside writers, and misses nothing that they do.
@@ -196,9 +196,9 @@ func TestBuildBesideWriters(t *testing.T) {
 				}
 			})
 		}
-		check(t, s.BuildIndexes(ctx))
+		check(t, s.Indexes().Build(ctx))
 		writers.Wait()
-		if r := sound(t, s.Verify); len(r.Skipped) > 0 {
+		if r := sound(t, s.Indexes().Verify); len(r.Skipped) > 0 {
 			t.Errorf("not readable: %v", r.Skipped)
 		}
 	})
@@ -216,7 +216,7 @@ func TestUniqueIndexOverDataThatIsNotUnique(t *testing.T) {
 		}
 		build := func() []persistable.Violation {
 			t.Helper()
-			e := wantAs[*persistable.NotUniqueError](t, s.BuildIndexes(ctx))
+			e := wantAs[*persistable.NotUniqueError](t, s.Indexes().Build(ctx))
 			return e.Violations
 		}
 		want := []persistable.Violation{
@@ -243,11 +243,11 @@ func TestUniqueIndexOverDataThatIsNotUnique(t *testing.T) {
 		}
 		all[4].ISBN = nil
 		check(t, s.Save(ctx, all[4]))
-		check(t, s.BuildIndexes(ctx))
+		check(t, s.Indexes().Build(ctx))
 		if n := must[int](t)(byIndex(s, 0).Count(ctx)); n != 4 {
 			t.Errorf("%d entries, want 4", n)
 		}
-		sound(t, s.Verify)
+		sound(t, s.Indexes().Verify)
 	})
 }
 
@@ -260,7 +260,7 @@ func TestChangedIndexIsNotTrusted(t *testing.T) {
 	schema := articleSchemaWith(changed)
 	other := articlesOf(db, schema)
 	wantAs[*persistable.IndexStateError](t, second(byTag(other, "all").Count(ctx)))
-	check(t, other.BuildIndexes(ctx))
+	check(t, other.Indexes().Build(ctx))
 	if n := must[int](t)(byTag(other, "all").Count(ctx)); n != 3 {
 		t.Errorf("%d entries", n)
 	}
@@ -271,14 +271,14 @@ func TestRemoveUnusedIndexes(t *testing.T) {
 	db := open(t, enginetest.Open(t))
 	articles(t, version(db, tags, editor), 4)
 	s := version(db, editor)
-	check(t, s.RemoveUnusedIndexes(ctx))
-	check(t, s.RemoveUnusedIndexes(ctx))
+	check(t, s.Indexes().RemoveUnused(ctx))
+	check(t, s.Indexes().RemoveUnused(ctx))
 	for key := range dump(t, db) {
 		if strings.Contains(key, "Article_Tags") {
 			t.Errorf("an entry is left: %q", key)
 		}
 	}
-	sound(t, s.Verify)
+	sound(t, s.Indexes().Verify)
 	wantAs[*persistable.IndexStateError](t, second(byTag(version(db, tags), "all").Count(ctx)))
 }
 
@@ -292,7 +292,7 @@ func TestFindPassesOverIndexesThatAreNotReadable(t *testing.T) {
 	if len(page.Records) != 1 || page.Next == "" {
 		t.Fatalf("page %+v", page)
 	}
-	check(t, s.BuildIndexes(ctx))
+	check(t, s.Indexes().Build(ctx))
 	// The token goes on in the index in which it was made.
 	rest := must[persistable.Page[*Article]](t)(q.Limit(5).Page(ctx, page.Next))
 	if len(rest.Records) != 2 {
@@ -302,11 +302,11 @@ func TestFindPassesOverIndexesThatAreNotReadable(t *testing.T) {
 
 func TestBuildInATransactionIsRefused(t *testing.T) {
 	db := open(t, enginetest.Open(t))
-	err := db.Transact(ctx, func(tx persistable.Tx) error { return version(db, tags).In(tx).BuildIndexes(ctx) })
+	err := db.Transact(ctx, func(tx persistable.Tx) error { return version(db, tags).In(tx).Indexes().Build(ctx) })
 	if err == nil || !strings.Contains(err.Error(), "not bound") {
 		t.Errorf("got %v", err)
 	}
-	wantAs[*persistable.NoIndexError](t, version(db, tags).RebuildIndex(ctx, "nonsense"))
+	wantAs[*persistable.NoIndexError](t, version(db, tags).Indexes().Rebuild(ctx, "nonsense"))
 }
 
 func TestVerifyFindsFaults(t *testing.T) {
@@ -343,7 +343,7 @@ func TestVerifyFindsFaults(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			write(t, db, c.break_)
-			report := must[persistable.Report](t)(s.Verify(ctx))
+			report := must[persistable.Report](t)(s.Indexes().Verify(ctx))
 			if !slices.ContainsFunc(report.Faults, func(f persistable.Fault) bool { return strings.Contains(f.String(), c.want) }) {
 				t.Errorf("no fault says %q: %v", c.want, report.Faults)
 			}
@@ -353,7 +353,7 @@ func TestVerifyFindsFaults(t *testing.T) {
 					tx.Set([]byte(key), value)
 				}
 			})
-			sound(t, s.Verify)
+			sound(t, s.Indexes().Verify)
 		})
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // A consumer counts changes in its own transaction: each exactly once.
-func ExampleStore_Consumer() {
+func ExampleFeed_Consumer() {
 	ctx := context.Background()
 	db, err := persistable.Open(ctx, mustMemory())
 	if err != nil {
@@ -22,7 +22,7 @@ func ExampleStore_Consumer() {
 	defer db.Close()
 	notes := NoteStoreOf(db)
 	fmt.Println(notes.Save(ctx, &Note{ID: 1, Text: "a"}), notes.Save(ctx, &Note{ID: 2, Text: "b"}), notes.Delete(ctx, 1))
-	n, err := notes.Consumer("counter").Next(ctx, func(tx persistable.Tx, changes []persistable.Change[*Note, int64]) error {
+	n, err := notes.Feed().Consumer("counter").Next(ctx, func(tx persistable.Tx, changes []persistable.Change[*Note, int64]) error {
 		for _, c := range changes {
 			fmt.Println(c.ID, c.Deleted)
 			tx.KV().Atomic(kv.Add, []byte("changes"), kv.Int64(1))
@@ -38,7 +38,7 @@ func ExampleStore_Consumer() {
 }
 
 // Changes yields the last change of each record, in the order of the commits.
-func ExampleStore_Changes() {
+func ExampleFeed_Changes() {
 	ctx := context.Background()
 	db, err := persistable.Open(ctx, mustMemory())
 	if err != nil {
@@ -49,7 +49,7 @@ func ExampleStore_Changes() {
 	notes := NoteStoreOf(db)
 	fmt.Println(notes.Save(ctx, &Note{ID: 1, Text: "a"}), notes.Save(ctx, &Note{ID: 2, Text: "b"}), notes.Save(ctx, &Note{ID: 1, Text: "c"}))
 	var seen persistable.Version
-	for c, err := range notes.Changes(ctx, seen) {
+	for c, err := range notes.Feed().Changes(ctx, seen) {
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -64,7 +64,7 @@ func ExampleStore_Changes() {
 }
 
 // A version travels through a form, or an HTTP ETag, and back.
-func ExampleStore_SaveIfVersion() {
+func ExampleFeed_SaveIfVersion() {
 	ctx := context.Background()
 	db, err := persistable.Open(ctx, mustMemory())
 	if err != nil {

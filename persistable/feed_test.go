@@ -22,10 +22,10 @@ func ignoreNotes(persistable.Tx, []persistable.Change[*Note, int64]) error { ret
 // before: readers of earlier changes get an error.
 func TestRebuiltVersions(t *testing.T) {
 	rebuild := map[string]func(*persistable.DB, *NoteStore) error{
-		"rebuilt": func(_ *persistable.DB, s *NoteStore) error { return s.RebuildIndex(ctx, "Note_version") },
+		"rebuilt": func(_ *persistable.DB, s *NoteStore) error { return s.Indexes().Rebuild(ctx, "Note_version") },
 		"removed and added": func(db *persistable.DB, s *NoteStore) error {
 			old := persistimpl.NewStore[*Note, int64](db, noteSchemaWith(false))
-			return errors.Join(old.RemoveUnusedIndexes(ctx), s.BuildIndexes(ctx))
+			return errors.Join(old.Indexes().RemoveUnused(ctx), s.Indexes().Build(ctx))
 		},
 	}
 	for name, rebuild := range rebuild {
@@ -34,25 +34,25 @@ func TestRebuiltVersions(t *testing.T) {
 			s := NoteStoreOf(db)
 			check(t, s.Save(ctx, &Note{ID: 1}))
 			check(t, s.Save(ctx, &Note{ID: 2}))
-			must[int](t)(s.Consumer("c").Next(ctx, ignoreNotes))
-			since := must[persistable.Version](t)(s.Consumer("c").Position(ctx))
+			must[int](t)(s.Feed().Consumer("c").Next(ctx, ignoreNotes))
+			since := must[persistable.Version](t)(s.Feed().Consumer("c").Position(ctx))
 			check(t, s.Delete(ctx, 1))
 			check(t, rebuild(db, s))
 			var pruned *persistable.PrunedError
-			if _, err := s.Consumer("c").Next(ctx, ignoreNotes); !errors.As(err, &pruned) {
+			if _, err := s.Feed().Consumer("c").Next(ctx, ignoreNotes); !errors.As(err, &pruned) {
 				t.Errorf("a consumer that has missed a deletion: %v", err)
 			}
-			for _, err := range s.Changes(ctx, since) {
+			for _, err := range s.Feed().Changes(ctx, since) {
 				if !errors.As(err, &pruned) {
 					t.Errorf("Changes after a deletion that was forgotten: %v", err)
 				}
 			}
-			check(t, s.RemoveConsumer(ctx, "c"))
-			if n := must[int](t)(s.Consumer("c").Next(ctx, ignoreNotes)); n != 1 {
+			check(t, s.Feed().RemoveConsumer(ctx, "c"))
+			if n := must[int](t)(s.Feed().Consumer("c").Next(ctx, ignoreNotes)); n != 1 {
 				t.Errorf("a consumer that begins anew gets %d changes, want 1", n)
 			}
 			check(t, s.Delete(ctx, 2))
-			if n := must[int](t)(s.Consumer("c").Next(ctx, ignoreNotes)); n != 1 {
+			if n := must[int](t)(s.Feed().Consumer("c").Next(ctx, ignoreNotes)); n != 1 {
 				t.Errorf("the consumer goes on with %d changes, want 1", n)
 			}
 		})
@@ -96,7 +96,7 @@ func TestConsumerOfAMovedDirectory(t *testing.T) {
 	s := NoteStoreOf(db)
 	handled := make(chan int64)
 	go func() {
-		_ = s.Consumer("c").Run(ctx, func(_ persistable.Tx, changes []persistable.Change[*Note, int64]) error {
+		_ = s.Feed().Consumer("c").Run(ctx, func(_ persistable.Tx, changes []persistable.Change[*Note, int64]) error {
 			for _, c := range changes {
 				handled <- c.ID
 			}
@@ -133,7 +133,7 @@ func TestPruneBesideADeletion(t *testing.T) {
 		}
 		return commit()
 	})
-	if n := must[int](t)(pruner.PruneChanges(ctx, versions[0], false)); n != 0 {
+	if n := must[int](t)(pruner.Feed().Prune(ctx, versions[0], false)); n != 0 {
 		t.Errorf("%d deletions were forgotten, want none", n)
 	}
 	check(t, s.Save(ctx, &Note{ID: 1})) // removes the deletion, whose version must be known
@@ -143,15 +143,15 @@ func TestPruneBesideADeletion(t *testing.T) {
 // TestPruneWaitsForNewConsumers has a consumer that has run, but not seen a change yet.
 func TestPruneWaitsForNewConsumers(t *testing.T) {
 	s := NoteStoreOf(open(t, enginetest.Open(t)))
-	if n := must[int](t)(s.Consumer("new").Next(ctx, ignoreNotes)); n != 0 {
+	if n := must[int](t)(s.Feed().Consumer("new").Next(ctx, ignoreNotes)); n != 0 {
 		t.Errorf("%d changes of an empty store", n)
 	}
 	check(t, s.Save(ctx, &Note{ID: 1}))
 	check(t, s.Delete(ctx, 1))
 	_, versions := changesOf(t, s, persistable.Version{})
 	var behind *persistable.BehindError
-	if _, err := s.PruneChanges(ctx, versions[0], false); !errors.As(err, &behind) || behind.Group != "new" {
-		t.Errorf("PruneChanges past a consumer without changes: %v", err)
+	if _, err := s.Feed().Prune(ctx, versions[0], false); !errors.As(err, &behind) || behind.Group != "new" {
+		t.Errorf("Feed().Prune past a consumer without changes: %v", err)
 	}
 }
 
@@ -174,7 +174,7 @@ func TestPruneMany(t *testing.T) {
 		}))
 	}
 	all, versions := changesOf(t, s, persistable.Version{})
-	if n := must[int](t)(s.PruneChanges(ctx, versions[len(versions)-1], false)); len(all) != notes || n != notes {
+	if n := must[int](t)(s.Feed().Prune(ctx, versions[len(versions)-1], false)); len(all) != notes || n != notes {
 		t.Errorf("%d of %d deletions were forgotten", n, len(all))
 	}
 }
@@ -185,14 +185,14 @@ func TestConsumerBesideWriters(t *testing.T) {
 	s := NoteStoreOf(open(t, enginetest.Open(t)))
 	check(t, s.Save(ctx, &Note{ID: 1, Text: "a"}))
 	runs := 0
-	n := must[int](t)(s.Consumer("c").Next(ctx, func(persistable.Tx, []persistable.Change[*Note, int64]) error {
+	n := must[int](t)(s.Feed().Consumer("c").Next(ctx, func(persistable.Tx, []persistable.Change[*Note, int64]) error {
 		runs++
 		return errors.Join(s.Save(ctx, &Note{ID: 1, Text: "b" + string(rune('0'+runs))}), s.Save(ctx, &Note{ID: 2, Text: "b"}))
 	}))
 	if n != 1 || runs != 1 {
 		t.Errorf("%d changes in %d runs of the function", n, runs)
 	}
-	if n := must[int](t)(s.Consumer("c").Next(ctx, ignoreNotes)); n != 2 {
+	if n := must[int](t)(s.Feed().Consumer("c").Next(ctx, ignoreNotes)); n != 2 {
 		t.Errorf("%d changes are left, want 2", n)
 	}
 }
@@ -214,7 +214,7 @@ func TestVersionsBesideABuild(t *testing.T) {
 			check(t, s.Save(ctx, &Note{ID: id, Text: "new"}))
 			saved[id] = true
 		}
-		for _, err := range s.Changes(ctx, persistable.Version{}) {
+		for _, err := range s.Feed().Changes(ctx, persistable.Version{}) {
 			if none := (*persistable.NoVersionsError)(nil); errors.As(err, &none) {
 				refused++
 			}
@@ -226,7 +226,7 @@ func TestVersionsBesideABuild(t *testing.T) {
 		}
 		return commit()
 	})
-	check(t, builder.BuildIndexes(ctx))
+	check(t, builder.Indexes().Build(ctx))
 	checkDistinct(t, s)
 	all, _ := changesOf(t, s, persistable.Version{})
 	for _, c := range all {

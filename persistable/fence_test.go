@@ -48,8 +48,8 @@ func TestUnderALease(t *testing.T) {
 				return nil
 			})
 		},
-		"RebuildIndex":    func(w writer) error { return w.orders.RebuildIndex(ctx, "Order_Number") },
-		"RemoveDirectory": func(w writer) error { return w.db.RemoveDirectory(ctx, "tenants", "t") },
+		"Indexes().Rebuild": func(w writer) error { return w.orders.Indexes().Rebuild(ctx, "Order_Number") },
+		"RemoveDirectory":   func(w writer) error { return w.db.RemoveDirectory(ctx, "tenants", "t") },
 		"the caller's transaction": func(w writer) error {
 			return w.db.Engine().Transact(ctx, func(tx kv.Transaction) error {
 				return w.orders.In(w.db.In(tx)).Delete(ctx, w.old.ID)

@@ -32,7 +32,7 @@ func TestOlderProgramBatches(t *testing.T) {
 		if n := must[int](t)(old.DeleteWhere(ctx, old.Scan(), persistable.BatchOptions{})); n != 3 {
 			t.Errorf("%d records were deleted", n)
 		}
-		if r := sound(t, newer.Verify); r.Entries != 0 {
+		if r := sound(t, newer.Indexes().Verify); r.Entries != 0 {
 			t.Errorf("%d entries are left", r.Entries)
 		}
 	})
@@ -61,5 +61,5 @@ func TestBatchesBesideAnIndexThatCannotBeMaintained(t *testing.T) {
 	if n := must[int](t)(newer.Scan().Count(ctx)); n != 1 {
 		t.Errorf("%d records, want 1", n)
 	}
-	sound(t, newer.Verify)
+	sound(t, newer.Indexes().Verify)
 }

@@ -8,7 +8,7 @@ import "fmt"
 // have and that the program cannot maintain from the bytes of records either. It
 // refuses every write to the store, because the index would miss what it writes.
 // Reads go on. To end it, update the program; or, if no program queries the index any
-// more, run RemoveUnusedIndexes, which this error does not prevent.
+// more, run Indexes().RemoveUnused, which this error does not prevent.
 type ForeignIndexError struct {
 	Type   string // of the records
 	Index  string // its name in keys
@@ -19,6 +19,6 @@ type ForeignIndexError struct {
 // Error implements error.
 func (e *ForeignIndexError) Error() string {
 	return fmt.Sprintf("persistable: %s: nothing was written: the store has the index %s (%s), which this program cannot maintain: %s: "+
-		"update this program to a version that has the index; or, if no program queries it any more, run RemoveUnusedIndexes",
+		"update this program to a version that has the index; or, if no program queries it any more, run Indexes().RemoveUnused",
 		e.Type, e.Index, e.Layout, e.Reason)
 }

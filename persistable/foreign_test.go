@@ -67,7 +67,7 @@ func TestOlderProgramWrites(t *testing.T) {
 		if a := must[*Article](t)(s.ByISBN(ctx, ptr("0"))); a.Section != "moved0" {
 			t.Errorf("the covering entry has %+v", a)
 		}
-		if r := sound(t, s.Verify); len(r.Skipped) > 0 {
+		if r := sound(t, s.Indexes().Verify); len(r.Skipped) > 0 {
 			t.Errorf("not readable: %v", r.Skipped)
 		}
 	})
@@ -82,7 +82,7 @@ func TestOlderProgramKeepsUniqueValues(t *testing.T) {
 		a := NewArticle(Article{Section: "s", Slug: "a", ISBN: ptr("1"), Published: day0})
 		b := NewArticle(Article{Section: "s", Slug: "b", ISBN: ptr("2"), Published: day0})
 		check(t, old.Create(ctx, NewArticle(Article{Section: "s", Slug: "first", Published: day0})))
-		check(t, s.BuildIndexes(ctx))
+		check(t, s.Indexes().Build(ctx))
 		check(t, s.Create(ctx, a))
 		check(t, old.Create(ctx, b))
 		want := func(err error) {
@@ -106,7 +106,7 @@ func TestOlderProgramKeepsUniqueValues(t *testing.T) {
 		if got := must[*Article](t)(byISBN(s, "1")); got.ID != b.ID {
 			t.Errorf("the owner is %s, want %s", got.ID, b.ID)
 		}
-		sound(t, s.Verify)
+		sound(t, s.Indexes().Verify)
 
 		older := olderVersion(db)
 		check(t, older.Update(ctx, b.ID, func(v *Article) error { v.Section = "x"; return nil }))
@@ -114,7 +114,7 @@ func TestOlderProgramKeepsUniqueValues(t *testing.T) {
 		if got := must[*Article](t)(byISBN(s, "1")); got.Section != "y" {
 			t.Errorf("the entry has %+v", got)
 		}
-		sound(t, s.Verify)
+		sound(t, s.Indexes().Verify)
 	})
 }
 
@@ -147,7 +147,7 @@ func TestOlderProgramChecksValuesThatItKeeps(t *testing.T) {
 		}
 		moved.Section = "c"
 		check(t, old.Save(ctx, moved))
-		sound(t, newer.Verify)
+		sound(t, newer.Indexes().Verify)
 	})
 }
 
@@ -181,7 +181,7 @@ func TestProgramsOfDifferentAge(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if r := sound(t, s.Verify); len(r.Skipped) > 0 {
+		if r := sound(t, s.Indexes().Verify); len(r.Skipped) > 0 {
 			t.Errorf("not readable: %v", r.Skipped)
 		}
 	})
@@ -248,7 +248,7 @@ func TestRoundsOfForeignIndexes(t *testing.T) {
 }
 
 // An index that this program cannot maintain makes every write fail, and none of them
-// writes anything. Reads go on, and RemoveUnusedIndexes is the way out.
+// writes anything. Reads go on, and Indexes().RemoveUnused is the way out.
 func TestForeignIndexThatCannotBeMaintained(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*articleIndex)
@@ -273,7 +273,7 @@ func TestForeignIndexThatCannotBeMaintained(t *testing.T) {
 				"olderSchema": olderVersion(db).Save(ctx, a),
 			} {
 				e := wantAs[*persistable.ForeignIndexError](t, err)
-				if e.Type != "Article" || e.Index != "Article_Editor" || e.Layout != foreign.Layout() || !strings.Contains(e.Reason, c.reason) || !strings.Contains(e.Error(), "RemoveUnusedIndexes") {
+				if e.Type != "Article" || e.Index != "Article_Editor" || e.Layout != foreign.Layout() || !strings.Contains(e.Reason, c.reason) || !strings.Contains(e.Error(), "Indexes().RemoveUnused") {
 					t.Errorf("%s: %+v\n%v", name, e, e)
 				}
 			}
@@ -285,7 +285,7 @@ func TestForeignIndexThatCannotBeMaintained(t *testing.T) {
 				t.Errorf("%d records, want 1", n)
 			}
 			check(t, newer.Save(ctx, a))
-			check(t, old.RemoveUnusedIndexes(ctx))
+			check(t, old.Indexes().RemoveUnused(ctx))
 			check(t, old.Save(ctx, a))
 		})
 	}
@@ -311,7 +311,7 @@ func TestOneIndexInTwoLayouts(t *testing.T) {
 			if got := must[int](t)(byTag(yes, "all").Count(ctx)); got != n {
 				t.Errorf("%d entries, want %d", got, n)
 			}
-			if r := sound(t, yes.Verify); len(r.Skipped) > 0 {
+			if r := sound(t, yes.Indexes().Verify); len(r.Skipped) > 0 {
 				t.Errorf("not readable: %v", r.Skipped)
 			}
 			e := wantAs[*persistable.IndexStateError](t, second(byTag(no, "all").Count(ctx)))
@@ -322,22 +322,22 @@ func TestOneIndexInTwoLayouts(t *testing.T) {
 		articles(t, plain, 3)
 		writeWithBoth()
 		holds(plain, cover, 5)
-		check(t, cover.BuildIndexes(ctx))
+		check(t, cover.Indexes().Build(ctx))
 		writeWithBoth()
 		holds(cover, plain, 7)
-		check(t, plain.BuildIndexes(ctx))
+		check(t, plain.Indexes().Build(ctx))
 		writeWithBoth()
 		holds(plain, cover, 9)
 	})
 }
 
-// RemoveUnusedIndexes ends the maintenance by all programs, those included that still
+// Indexes().RemoveUnused ends the maintenance by all programs, those included that still
 // have the index in their code: they see it as one that was never built.
 func TestRemovedIndexIsNotMaintained(t *testing.T) {
 	db := open(t, enginetest.Open(t))
 	has, lacks := version(db, tags), version(db)
 	a := articles(t, has, 4)[0]
-	check(t, lacks.RemoveUnusedIndexes(ctx))
+	check(t, lacks.Indexes().RemoveUnused(ctx))
 	for _, s := range []*ArticleStore{has, lacks} {
 		check(t, s.Save(ctx, a))
 		check(t, s.Create(ctx, NewArticle(Article{Section: "s", Slug: "x", Tags: []string{"all"}, Published: day0})))
@@ -351,11 +351,11 @@ func TestRemovedIndexIsNotMaintained(t *testing.T) {
 	if e.State != index.Disabled {
 		t.Errorf("the state is %v", e.State)
 	}
-	check(t, has.BuildIndexes(ctx))
+	check(t, has.Indexes().Build(ctx))
 	if n := must[int](t)(byTag(has, "all").Count(ctx)); n != 6 {
 		t.Errorf("%d entries, want 6", n)
 	}
-	sound(t, has.Verify)
+	sound(t, has.Indexes().Verify)
 }
 
 // A build belongs to the store: an older program that takes part in it, or completes
@@ -373,18 +373,18 @@ func TestOlderProgramBuilds(t *testing.T) {
 		return commit()
 	})
 	newer, old := version(db, tags, isbn), version(db, editor)
-	if err := newer.BuildIndexes(stop); err == nil {
+	if err := newer.Indexes().Build(stop); err == nil {
 		t.Fatal("the build was not interrupted")
 	}
 	engine.begin(nil, nil)
 	check(t, old.Create(ctx, NewArticle(Article{Section: "s", Slug: "x", Tags: []string{"all"}, ISBN: ptr("1"), Published: day0})))
-	check(t, old.BuildIndexes(ctx))
-	sound(t, old.Verify)
+	check(t, old.Indexes().Build(ctx))
+	sound(t, old.Indexes().Verify)
 	if n := must[int](t)(byTag(newer, "all").Count(ctx)); n != 41 {
 		t.Errorf("%d entries, want 41", n)
 	}
-	check(t, newer.BuildIndexes(ctx))
-	if r := sound(t, newer.Verify); len(r.Skipped) > 0 {
+	check(t, newer.Indexes().Build(ctx))
+	if r := sound(t, newer.Indexes().Verify); len(r.Skipped) > 0 {
 		t.Errorf("not readable: %v", r.Skipped)
 	}
 }
@@ -398,8 +398,8 @@ func TestOlderProgramBuildsOverViolations(t *testing.T) {
 		check(t, old.Create(ctx, NewArticle(Article{Section: "s", Slug: fmt.Sprint(i), ISBN: ptr("1"), Published: day0})))
 	}
 	newer := version(db, isbn)
-	wantAs[*persistable.NotUniqueError](t, newer.BuildIndexes(ctx))
-	check(t, old.BuildIndexes(ctx))
+	wantAs[*persistable.NotUniqueError](t, newer.Indexes().Build(ctx))
+	check(t, old.Indexes().Build(ctx))
 	e := wantAs[*persistable.IndexStateError](t, second(byIndex(newer, 0).Count(ctx)))
 	if e.State != index.Building {
 		t.Errorf("the state is %v", e.State)
@@ -410,9 +410,9 @@ func TestOlderProgramBuildsOverViolations(t *testing.T) {
 	check(t, old.Delete(ctx, all[0].ID))
 	all[1].ISBN = ptr("2")
 	check(t, old.Save(ctx, all[1]))
-	check(t, newer.BuildIndexes(ctx))
+	check(t, newer.Indexes().Build(ctx))
 	if n := must[int](t)(byIndex(newer, 0).Count(ctx)); n != 2 {
 		t.Errorf("%d entries, want 2", n)
 	}
-	sound(t, newer.Verify)
+	sound(t, newer.Indexes().Verify)
 }

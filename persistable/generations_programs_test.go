@@ -53,10 +53,10 @@ func (p *accountProgram[T]) all() (accounts, error) {
 	return all, nil
 }
 
-func (p *accountProgram[T]) build() error { return p.store.BuildIndexes(ctx) }
+func (p *accountProgram[T]) build() error { return p.store.Indexes().Build(ctx) }
 
 func (p *accountProgram[T]) verify(ctx context.Context) (persistable.Report, error) {
-	return p.store.Verify(ctx)
+	return p.store.Indexes().Verify(ctx)
 }
 
 // idsOf returns a function that returns the ids of a query's records.

@@ -259,7 +259,7 @@ func TestGenerationsAtOnce(t *testing.T) {
 func TestSchemaHistory(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		g := newGenerations(t, db, seed.Rand(t))
-		history := one.AccountStoreOf(db).SchemaHistory
+		history := one.AccountStoreOf(db).Indexes().History
 		if all := must[[]persistable.SchemaVersion](t)(history(ctx)); all != nil {
 			t.Errorf("the history of nothing: %+v", all)
 		}
@@ -269,7 +269,7 @@ func TestSchemaHistory(t *testing.T) {
 			check(t, p.create(idgen.ID(i+10), account{email: fmt.Sprint(i + 10)}))
 		}
 		check(t, g.programs[1].build())
-		check(t, three.CustomerStoreOf(db).RemoveUnusedIndexes(ctx))
+		check(t, three.CustomerStoreOf(db).Indexes().RemoveUnused(ctx))
 		var got []string
 		for i, v := range must[[]persistable.SchemaVersion](t)(history(ctx)) {
 			var names []string

@@ -50,6 +50,6 @@ func TestGetOrCreateWhoseOwnerChanges(t *testing.T) {
 			}
 			return err
 		}))
-		sound(t, s.Verify)
+		sound(t, s.Indexes().Verify)
 	}
 }

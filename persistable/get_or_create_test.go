@@ -59,8 +59,8 @@ func TestGetOrCreate(t *testing.T) {
 		}
 		_, _, err = articles.GetOrCreate(ctx, &Article{Section: "s", Slug: "a", ISBN: ptr("b")})
 		wantAs[*persistable.UniqueError](t, err) // of two records
-		sound(t, s.Verify)
-		sound(t, articles.Verify)
+		sound(t, s.Indexes().Verify)
+		sound(t, articles.Indexes().Verify)
 	})
 }
 
@@ -116,7 +116,7 @@ func TestGetOrCreateWhileBuilding(t *testing.T) {
 	s := ArticleStoreOf(db)
 	_, _, err := s.GetOrCreate(ctx, &Article{Section: "s", Slug: "b", ISBN: ptr("1")})
 	wantAs[*persistable.IndexStateError](t, err)
-	check(t, s.BuildIndexes(ctx))
+	check(t, s.Indexes().Build(ctx))
 	got, created, err := s.GetOrCreate(ctx, &Article{Section: "s", Slug: "b", ISBN: ptr("1")})
 	if err != nil || created || got.ID != "1" {
 		t.Errorf("after the build: %+v, created %t, %v", got, created, err)
@@ -162,7 +162,7 @@ func TestGetOrCreateRaces(t *testing.T) {
 		if n := must[int](t)(s.OrderedByNumber().Count(ctx)); n != 2 {
 			t.Errorf("there are %d records, want 2", n)
 		}
-		sound(t, s.Verify)
+		sound(t, s.Indexes().Verify)
 	})
 }
 

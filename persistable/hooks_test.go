@@ -128,7 +128,7 @@ func TestHooksChangeTheRecord(t *testing.T) {
 	if got := must[*Order](t)(orders.ByNumber(ctx, "def")); got.ID != o.ID {
 		t.Errorf("found %+v", got)
 	}
-	sound(t, orders.Verify)
+	sound(t, orders.Indexes().Verify)
 
 	setHooks(t, &artSchema, persistimpl.Hooks{BeforeCreate: func(v any) error {
 		v.(*Art).ID = int32(len(v.(*Art).Name))

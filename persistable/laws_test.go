@@ -52,7 +52,7 @@ func TestLaw1ExactlyOnceCreate(t *testing.T) {
 			if n := must[int](t)(orders.Scan().Count(ctx)); n != 2 {
 				t.Errorf("%d records, want 2", n)
 			}
-			sound(t, orders.Verify)
+			sound(t, orders.Indexes().Verify)
 		})
 	}
 }
@@ -164,12 +164,12 @@ func TestLaw2IndexesFromTheStoredRecord(t *testing.T) {
 		check(t, orders.Save(ctx, stale))
 		_, err := orders.ByNumber(ctx, "A-2")
 		wantError(t, err, persistable.ErrNotFound)
-		sound(t, orders.Verify)
+		sound(t, orders.Indexes().Verify)
 
 		// So does a delete: no copy is asked for at all.
 		check(t, orders.Save(ctx, &fresh))
 		check(t, orders.Delete(ctx, stale.ID))
-		if r := sound(t, orders.Verify); r.Entries != 0 {
+		if r := sound(t, orders.Indexes().Verify); r.Entries != 0 {
 			t.Errorf("%d orphaned entries", r.Entries)
 		}
 		check(t, orders.Create(ctx, orders.New(Order{Number: "A-2", Status: Paid, CreatedAt: day1, Amount: 1})))
@@ -256,8 +256,8 @@ func TestLaw5EveryReadMayFail(t *testing.T) {
 		"FindOne":  func() error { return second(orders.FindOne(ctx, OrderFields.Number.Equal("01"))) },
 		"chunked":  func() error { return second(articles.Get(ctx, big.ID)) },
 		"Save big": func() error { return articles.Save(ctx, big) },
-		"Verify":   func() error { return second(orders.Verify(ctx)) },
-		"Rebuild":  func() error { return orders.RebuildIndex(ctx, "Order_Number") },
+		"Verify":   func() error { return second(orders.Indexes().Verify(ctx)) },
+		"Rebuild":  func() error { return orders.Indexes().Rebuild(ctx, "Order_Number") },
 		"new tenant": func() error {
 			n++
 			s := OrderStoreOf(db, fmt.Sprint("tenant", n))
@@ -295,8 +295,8 @@ func TestLaw5EveryReadMayFail(t *testing.T) {
 		})
 	}
 	engine.begin(nil, nil)
-	sound(t, orders.Verify)
-	sound(t, articles.Verify)
+	sound(t, orders.Indexes().Verify)
+	sound(t, articles.Indexes().Verify)
 }
 
 func second[T any](_ T, err error) error { return err }

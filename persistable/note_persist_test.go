@@ -3,6 +3,8 @@
 package persistable_test
 
 import (
+	"context"
+
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
@@ -18,6 +20,10 @@ type Note struct {
 
 type NoteStore struct {
 	persistable.Store[*Note, int64]
+}
+
+func (s *NoteStore) SaveIfVersion(ctx context.Context, version persistable.Version, v *Note) error {
+	return s.Feed().SaveIfVersion(ctx, version, v)
 }
 
 // Feed returns the changes of the records in this directory.

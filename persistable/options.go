@@ -22,7 +22,7 @@ type Options struct {
 	// PageSize is the number of records on a page of a query without a Limit.
 	// The default value is 100.
 	PageSize int
-	// BuildBatch is the maximum number of records that BuildIndexes and Verify read
+	// BuildBatch is the maximum number of records that Indexes().Build and Verify read
 	// in a transaction; they read fewer if records are large or often written. The
 	// default value is 500.
 	BuildBatch int

@@ -112,7 +112,7 @@ func TestParallelWritesInOneTransaction(t *testing.T) {
 				t.Errorf("%d lost: %v", lost, errs)
 			}
 			check(t, tx.Commit(ctx))
-			report := sound(t, s.Verify)
+			report := sound(t, s.Indexes().Verify)
 			for _, n := range c.records {
 				if report.Records == n {
 					return

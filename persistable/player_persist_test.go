@@ -22,6 +22,10 @@ type PlayerStore struct {
 	persistable.Store[*Player, int64]
 }
 
+func (s *PlayerStore) SaveIfVersion(ctx context.Context, version persistable.Version, v *Player) error {
+	return s.Feed().SaveIfVersion(ctx, version, v)
+}
+
 // Feed returns the changes of the records in this directory.
 func (s *PlayerStore) Feed() *persistable.Feed[*Player, int64] { return persistable.FeedOf(&s.Store) }
 

@@ -192,7 +192,7 @@ func TestEntriesOfSlices(t *testing.T) {
 		want("db", "a", "b")
 		check(t, s.Delete(ctx, a.ID))
 		want("db", "b")
-		sound(t, s.Verify)
+		sound(t, s.Indexes().Verify)
 	})
 }
 
@@ -277,7 +277,7 @@ func TestCoveringIndexes(t *testing.T) {
 			if diff := compare(a, must[*Article](t)(s.ByISBN(ctx, a.ISBN))); diff != "" {
 				t.Errorf("covering unique index (-want +got):\n%s", diff)
 			}
-			sound(t, s.Verify)
+			sound(t, s.Indexes().Verify)
 		}
 		read()
 		a.Body = []byte("changed, but no key is")
@@ -298,7 +298,7 @@ func TestCoveringIndexes(t *testing.T) {
 		check(t, s.Save(ctx, a))
 		read()
 		check(t, s.Delete(ctx, a.ID))
-		if r := sound(t, s.Verify); r.Entries != 0 {
+		if r := sound(t, s.Indexes().Verify); r.Entries != 0 {
 			t.Errorf("%d entries are left", r.Entries)
 		}
 	})
@@ -321,7 +321,7 @@ func TestPrefixesOfTypeNames(t *testing.T) {
 		if n := must[int](t)(arts.ByName("art").Count(ctx)); n != 5 {
 			t.Errorf("%d arts by name", n)
 		}
-		sound(t, articles.Verify)
-		sound(t, arts.Verify)
+		sound(t, articles.Indexes().Verify)
+		sound(t, arts.Indexes().Verify)
 	})
 }

@@ -57,7 +57,7 @@ func TestRanksModel(t *testing.T) {
 				}))
 				compareRanks(t, s, rng, all)
 			}
-			report := must[persistable.Report](t)(s.Verify(ctx))
+			report := must[persistable.Report](t)(s.Indexes().Verify(ctx))
 			if len(report.Faults) > 0 || report.Entries != 2*len(all) {
 				t.Errorf("Verify finds %v, and %d entries of %d players", report.Faults, report.Entries, len(all))
 			}
@@ -185,7 +185,7 @@ func TestRanksOfConcurrentWriters(t *testing.T) {
 		}
 		group.Wait()
 		compareRanks(t, s, seed.Rand(t), all)
-		if report := must[persistable.Report](t)(s.Verify(ctx)); len(report.Faults) > 0 {
+		if report := must[persistable.Report](t)(s.Indexes().Verify(ctx)); len(report.Faults) > 0 {
 			t.Error(report.Faults)
 		}
 	})
@@ -213,18 +213,18 @@ func TestRanksAreBuilt(t *testing.T) {
 			}
 		}
 	})
-	check(t, s.BuildIndexes(ctx))
+	check(t, s.Indexes().Build(ctx))
 	group.Wait()
 	for id := int64(3); id <= 300; id += 3 {
 		all[id] = Player{ID: id, Game: "chess", Score: id}
 	}
 	compareRanks(t, s, seed.Rand(t), all)
-	check(t, s.RebuildIndex(ctx, "Player_rank_Game_Score"))
+	check(t, s.Indexes().Rebuild(ctx, "Player_rank_Game_Score"))
 	compareRanks(t, s, seed.Rand(t), all)
-	if report := must[persistable.Report](t)(s.Verify(ctx)); len(report.Faults) > 0 {
+	if report := must[persistable.Report](t)(s.Indexes().Verify(ctx)); len(report.Faults) > 0 {
 		t.Error(report.Faults)
 	}
-	check(t, old.RemoveUnusedIndexes(ctx))
+	check(t, old.Indexes().RemoveUnused(ctx))
 	prefix := string(prefixOf(t, db, "players"))
 	for key := range dump(t, db) {
 		if len(key) > len(prefix)+2 && key[:len(prefix)] == prefix && (key[len(prefix)+1] == 'I' || key[len(prefix)+1] == 'L') {
@@ -244,12 +244,12 @@ func TestVerifyFindsWrongRanks(t *testing.T) {
 	write(t, db, func(tx kv.Transaction) {
 		tx.Atomic(kv.Add, append(prefix, "\x02L\x00\x02Player_rank_Score\x00\x15\x02"...), kv.Int64(1))
 	})
-	report := must[persistable.Report](t)(s.Verify(ctx))
+	report := must[persistable.Report](t)(s.Indexes().Verify(ctx))
 	if len(report.Faults) != 1 || report.Faults[0].Index != "Player_rank_Score" {
 		t.Errorf("Verify finds %v", report.Faults)
 	}
-	check(t, s.RebuildIndex(ctx, "Player_rank_Score"))
-	if report := must[persistable.Report](t)(s.Verify(ctx)); len(report.Faults) > 0 {
+	check(t, s.Indexes().Rebuild(ctx, "Player_rank_Score"))
+	if report := must[persistable.Report](t)(s.Indexes().Verify(ctx)); len(report.Faults) > 0 {
 		t.Error(report.Faults)
 	}
 }

@@ -122,7 +122,7 @@ func (r *record) danglingEntry(ix *index.Index, entry, id []byte) error {
 	return &RecordError{
 		Type: r.Type, ID: idText(id), Key: slices.Clone(entry),
 		Reason: "an entry of the index " + ix.Name + " names this record, but it is not there",
-		Remedy: "run Verify, then RebuildIndex",
+		Remedy: "run Verify, then Indexes().Rebuild",
 	}
 }
 

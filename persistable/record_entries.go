@@ -45,7 +45,7 @@ func (r *record) indexError(err error) error {
 	case errors.As(err, &taken):
 		return r.uniqueError(taken)
 	case errors.As(err, &entry):
-		return &RecordError{Type: r.Type, Key: entry.Key, Reason: "an index entry is damaged", Remedy: "run BuildIndexes after disabling the index, or Verify to see more", Err: err}
+		return &RecordError{Type: r.Type, Key: entry.Key, Reason: "an index entry is damaged", Remedy: "run Indexes().Build after disabling the index, or Verify to see more", Err: err}
 	}
 	return err
 }

@@ -26,7 +26,7 @@ func (r *record) setVersion(record any, stored []byte) error {
 		return nil
 	}
 	if len(stored) != len(field) {
-		return fmt.Errorf("persistable: a version of %s has %d bytes instead of %d: run RebuildIndex of its version index", r.Type, len(stored), len(field))
+		return fmt.Errorf("persistable: a version of %s has %d bytes instead of %d: run Indexes().Rebuild of its version index", r.Type, len(stored), len(field))
 	}
 	copy(field[:], stored)
 	return nil

@@ -24,10 +24,10 @@ func TestVerifyCounts(t *testing.T) {
 		var group sync.WaitGroup
 		group.Go(func() { writeAtRandom(t, rand.New(rand.NewPCG(1, 2)), db, s, 15) })
 		for range 5 {
-			sound(t, s.Verify)
+			sound(t, s.Indexes().Verify)
 		}
 		group.Wait()
-		sound(t, s.Verify)
+		sound(t, s.Indexes().Verify)
 		for name, change := range map[string]func(tx kv.Transaction, key []byte){
 			"wrong":     func(tx kv.Transaction, key []byte) { tx.Atomic(kv.Add, key, []byte{1}) },
 			"missing":   func(tx kv.Transaction, key []byte) { tx.Clear(key) },
@@ -42,11 +42,11 @@ func TestVerifyCounts(t *testing.T) {
 				}
 				return nil
 			}))
-			if r := must[persistable.Report](t)(s.Verify(ctx)); len(r.Faults) != 1 || r.Faults[0].Index != countBySection.Name {
+			if r := must[persistable.Report](t)(s.Indexes().Verify(ctx)); len(r.Faults) != 1 || r.Faults[0].Index != countBySection.Name {
 				t.Errorf("%s: %v", name, r.Faults)
 			}
-			check(t, s.RebuildIndex(ctx, countBySection.Name))
-			sound(t, s.Verify)
+			check(t, s.Indexes().Rebuild(ctx, countBySection.Name))
+			sound(t, s.Indexes().Verify)
 		}
 	})
 }

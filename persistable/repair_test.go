@@ -41,14 +41,14 @@ func TestRepair(t *testing.T) {
 		}
 		before := dump(t, db)
 		n := damage(t, random, db, before)
-		if r := must[persistable.Report](t)(s.Verify(ctx)); len(r.Faults) < n {
+		if r := must[persistable.Report](t)(s.Indexes().Verify(ctx)); len(r.Faults) < n {
 			t.Errorf("Verify finds %d faults of %d damaged entries", len(r.Faults), n)
 		}
-		r := must[persistable.Report](t)(s.Repair(ctx))
+		r := must[persistable.Report](t)(s.Indexes().Repair(ctx))
 		if r.Repaired < n {
 			t.Errorf("%d of %d damaged entries are mended", r.Repaired, n)
 		}
-		sound(t, s.Verify)
+		sound(t, s.Indexes().Verify)
 		if diff := gocmp.Diff(before, dump(t, db)); diff != "" {
 			t.Errorf("not as before the damage (-before +now):\n%s", diff)
 		}
@@ -117,11 +117,11 @@ func TestRepairBesideWriters(t *testing.T) {
 	}
 	for range 4 {
 		damage(t, random, db, dump(t, db))
-		must[persistable.Report](t)(s.Repair(ctx))
+		must[persistable.Report](t)(s.Indexes().Repair(ctx))
 	}
 	group.Wait()
-	must[persistable.Report](t)(s.Repair(ctx))
-	sound(t, s.Verify)
+	must[persistable.Report](t)(s.Indexes().Repair(ctx))
+	sound(t, s.Indexes().Verify)
 }
 
 // TestVerifyIsResumed ends a verification after each batch: with its token the next call
@@ -134,11 +134,11 @@ func TestVerifyIsResumed(t *testing.T) {
 		check(t, s.Create(ctx, smallArticle(i)))
 	}
 	damage(t, random, db, dump(t, db))
-	whole := must[persistable.Report](t)(s.Verify(ctx))
+	whole := must[persistable.Report](t)(s.Indexes().Verify(ctx))
 	var sum persistable.Report
 	for calls := 0; ; calls++ {
 		stop, cancel := context.WithCancelCause(ctx)
-		r, err := s.VerifyWith(stop, persistable.VerifyOptions{Token: sum.Next, Progress: func(persistable.Report) { cancel(errStopped) }})
+		r, err := s.Indexes().VerifyWith(stop, persistable.VerifyOptions{Token: sum.Next, Progress: func(persistable.Report) { cancel(errStopped) }})
 		sum.Records, sum.Entries, sum.Faults, sum.Next = sum.Records+r.Records, sum.Entries+r.Entries, append(sum.Faults, r.Faults...), r.Next
 		if err == nil {
 			if calls < 15 {
@@ -153,7 +153,7 @@ func TestVerifyIsResumed(t *testing.T) {
 	if diff := gocmp.Diff(whole, sum); diff != "" {
 		t.Errorf("the parts are not the whole (-whole +parts):\n%s", diff)
 	}
-	if _, err := s.VerifyWith(ctx, persistable.VerifyOptions{Token: "x"}); !errors.Is(err, persistable.ErrBadToken) {
+	if _, err := s.Indexes().VerifyWith(ctx, persistable.VerifyOptions{Token: "x"}); !errors.Is(err, persistable.ErrBadToken) {
 		t.Errorf("a wrong token: %v", err)
 	}
 }

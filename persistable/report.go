@@ -13,7 +13,7 @@ type Report struct {
 	More     bool     // there are more faults
 	Repaired int      // the number of faults that were repaired
 	// Next is a token if the call ended with an error: with it another call of
-	// [Store.VerifyWith] goes on where this one stopped.
+	// [Indexes.VerifyWith] goes on where this one stopped.
 	Next string
 }
 

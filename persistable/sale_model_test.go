@@ -69,7 +69,7 @@ func runSaleModel(t *testing.T, rt *rapid.T, engine kv.Database, seldom int, old
 			rt.Fatal(err)
 		}
 	}
-	report, err := m.store.Verify(ctx)
+	report, err := m.store.Indexes().Verify(ctx)
 	if err != nil || len(report.Faults) > 0 {
 		rt.Fatalf("Verify: %v %v", report.Faults, err)
 	}

@@ -188,7 +188,7 @@ func TestScatterOfADirectoryStays(t *testing.T) {
 			if got := slugs(must[[]*Article](t)(s.Scan().Slice(ctx))); !slices.Equal(got, []string{"1", "new-0", "new-16", "new-8"}) {
 				t.Errorf("the records are %v", got)
 			}
-			sound(t, s.Verify)
+			sound(t, s.Indexes().Verify)
 			want := 3 // elements of a record's key
 			if was != 0 {
 				want = 4
@@ -219,7 +219,7 @@ func TestIndexScatteredOverData(t *testing.T) {
 			if e := wantAs[*persistable.IndexStateError](t, err); e.State != index.Disabled {
 				t.Errorf("the index over %d shards is %s", n, e.State)
 			}
-			check(t, s.BuildIndexes(ctx))
+			check(t, s.Indexes().Build(ctx))
 			if got := must[int](t)(s.ByTags("all").Count(ctx)); got != 30 {
 				t.Errorf("over %d shards there are %d records", n, got)
 			}
@@ -229,7 +229,7 @@ func TestIndexScatteredOverData(t *testing.T) {
 					entries++
 				}
 			}
-			if report := sound(t, s.Verify); entries != 60 || report.Entries != 6*30 {
+			if report := sound(t, s.Indexes().Verify); entries != 60 || report.Entries != 6*30 {
 				t.Errorf("over %d shards there are %d entries of tags and %d of all", n, entries, report.Entries)
 			}
 		}
@@ -257,12 +257,12 @@ func TestVerifyFindsWhatIsAstray(t *testing.T) {
 		{at("I", "Article_Tags", -1, "x", "id"), "the shard -1 is none of 16"},
 	} {
 		write(t, db, func(tx kv.Transaction) { tx.Set(c.key, record) })
-		report := must[persistable.Report](t)(s.Verify(ctx))
+		report := must[persistable.Report](t)(s.Indexes().Verify(ctx))
 		if !slices.ContainsFunc(report.Faults, func(f persistable.Fault) bool { return strings.Contains(f.Reason, c.want) }) {
 			t.Errorf("no fault says %q: %v", c.want, report.Faults)
 		}
 		write(t, db, func(tx kv.Transaction) { tx.Clear(c.key) })
-		sound(t, s.Verify)
+		sound(t, s.Indexes().Verify)
 	}
 	write(t, db, func(tx kv.Transaction) { tx.Set(at("R", "Article", 9, "id"), record) })
 	if err := second(s.Scan().Slice(ctx)); !strings.Contains(fmt.Sprint(err), "another shard") {

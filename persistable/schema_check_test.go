@@ -131,11 +131,11 @@ func (s *noteStore) attempts(indexed bool) map[string]error {
 		"Scan": second(s.Scan().Slice(ctx)), "Reverse": second(s.Scan().Reverse().Slice(ctx)), "Count": second(s.Scan().Count(ctx)),
 		"Page": second(s.Scan().Page(ctx, "")), "First": second(s.Scan().First(ctx)),
 		"Create": s.Create(ctx, &note{id: 7}), "Save": s.Save(ctx, &note{id: 1}), "Delete": s.Delete(ctx, 1),
-		"BuildIndexes": s.BuildIndexes(ctx), "RemoveUnusedIndexes": s.RemoveUnusedIndexes(ctx), "Verify": second(s.Verify(ctx)),
+		"Indexes().Build": s.Indexes().Build(ctx), "Indexes().RemoveUnused": s.Indexes().RemoveUnused(ctx), "Verify": second(s.Indexes().Verify(ctx)),
 	}
 	if indexed {
 		all["index"] = second(persistimpl.Query(&s.Store, 0, nil).Slice(ctx))
-		all["RebuildIndex"] = s.RebuildIndex(ctx, "Note_A")
+		all["Indexes().Rebuild"] = s.Indexes().Rebuild(ctx, "Note_A")
 	}
 	return all
 }

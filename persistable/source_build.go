@@ -13,7 +13,7 @@ import (
 
 // buildIndexes completes the indexes that are not readable.
 func (s source) buildIndexes(ctx context.Context, o BuildOptions) (err error) {
-	ctx, op := s.begin(ctx, "BuildIndexes", byID)
+	ctx, op := s.begin(ctx, "Indexes.Build", byID)
 	defer op.finish(&err)
 	if err := s.mayBuild(); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 
 // schemaHistory reads the former headers and the present one.
 func (s source) schemaHistory(ctx context.Context) (all []SchemaVersion, err error) {
-	ctx, o := s.begin(ctx, "SchemaHistory", byID)
+	ctx, o := s.begin(ctx, "Indexes.History", byID)
 	defer o.finish(&err)
 	err = s.runRead(ctx, func(t *transaction) error {
 		o, err := t.openStore(ctx, s.place)

@@ -12,7 +12,7 @@ import (
 
 // rebuildIndex clears the index with that name and builds it again.
 func (s source) rebuildIndex(ctx context.Context, name string) (err error) {
-	ctx, o := s.begin(ctx, "RebuildIndex", byID)
+	ctx, o := s.begin(ctx, "Indexes.Rebuild", byID)
 	defer o.finish(&err)
 	if err := s.mayBuild(); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (s source) rebuildIndex(ctx context.Context, name string) (err error) {
 // removeUnusedIndexes clears the entries of indexes that the type does not have any
 // more.
 func (s source) removeUnusedIndexes(ctx context.Context) (err error) {
-	ctx, o := s.begin(ctx, "RemoveUnusedIndexes", byID)
+	ctx, o := s.begin(ctx, "Indexes.RemoveUnused", byID)
 	defer o.finish(&err)
 	if err := s.mayBuild(); err != nil {
 		return err

@@ -6,7 +6,7 @@ import "context"
 
 // verify compares every record with its entries, and every entry with its record.
 func (s source) verify(ctx context.Context, o VerifyOptions) (r Report, err error) {
-	ctx, op := s.begin(ctx, "Verify", byID)
+	ctx, op := s.begin(ctx, "Indexes.Verify", byID)
 	defer op.finish(&err)
 	if err := s.mayBuild(); err != nil {
 		return Report{}, err

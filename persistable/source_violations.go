@@ -14,8 +14,8 @@ import (
 
 // NotUniqueError says that a unique index could not be completed because records
 // share values. The records stay as they are and the index stays in the state
-// building. [Store.Violations] lists all of them. Change or delete all but one of the
-// records of each violation and run BuildIndexes again.
+// building. [Indexes.Violations] lists all of them. Change or delete all but one of the
+// records of each violation and run Indexes().Build again.
 type NotUniqueError struct {
 	Type       string
 	Violations []Violation // the first hundred
@@ -34,7 +34,7 @@ type Violation struct {
 // Error implements error.
 func (e *NotUniqueError) Error() string {
 	v := e.Violations[0]
-	return fmt.Sprintf("persistable: %s: the index %s cannot be completed: %s belongs to %v and %v (%d such pairs known): change or delete all but one record of each, and run BuildIndexes again",
+	return fmt.Sprintf("persistable: %s: the index %s cannot be completed: %s belongs to %v and %v (%d such pairs known): change or delete all but one record of each, and run Indexes().Build again",
 		e.Type, v.Index, valuesText(v.Fields, v.Values), v.Owner, v.ID, len(e.Violations))
 }
 

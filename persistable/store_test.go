@@ -47,7 +47,7 @@ func TestCreateGetSaveDelete(t *testing.T) {
 		if must[bool](t)(orders.Exists(ctx, o.ID)) {
 			t.Error("the deleted order exists")
 		}
-		if r := sound(t, orders.Verify); r.Records != 0 || r.Entries != 0 {
+		if r := sound(t, orders.Indexes().Verify); r.Records != 0 || r.Entries != 0 {
 			t.Errorf("after deleting the only record there are %d records and %d entries", r.Records, r.Entries)
 		}
 	})
@@ -61,7 +61,7 @@ func TestSaveCreates(t *testing.T) {
 		if diff := compare(a, must[*Article](t)(articles.Get(ctx, a.ID))); diff != "" {
 			t.Errorf("Get mismatch (-want +got):\n%s", diff)
 		}
-		sound(t, articles.Verify)
+		sound(t, articles.Indexes().Verify)
 	})
 }
 
@@ -76,7 +76,7 @@ func TestNothingIsCreatedByReading(t *testing.T) {
 	_, err = orders.ByStatus(Paid).First(ctx)
 	wantError(t, err, persistable.ErrNotFound)
 	check(t, orders.Delete(ctx, 7))
-	check(t, orders.BuildIndexes(ctx))
+	check(t, orders.Indexes().Build(ctx))
 	if n := must[int](t)(orders.Scan().Count(ctx)); n != 0 {
 		t.Errorf("Count = %d", n)
 	}
@@ -157,7 +157,7 @@ func TestUniqueError(t *testing.T) {
 		if n := must[int](t)(orders.Scan().Count(ctx)); n != 2 {
 			t.Errorf("%d records after refused writes, want 2", n)
 		}
-		sound(t, orders.Verify)
+		sound(t, orders.Indexes().Verify)
 	})
 }
 
@@ -179,7 +179,7 @@ func TestNullsAreNeverTaken(t *testing.T) {
 		if e.Owner != a.ID {
 			t.Errorf("Owner = %v, want %v", e.Owner, a.ID)
 		}
-		sound(t, articles.Verify)
+		sound(t, articles.Indexes().Verify)
 	})
 }
 

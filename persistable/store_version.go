@@ -3,74 +3,8 @@
 package persistable
 
 import (
-	"context"
 	"iter"
 )
-
-// SaveIfVersion is Save on the condition that the stored record still has a version: that
-// which its Version field had when the caller, or the caller's user, read it. If it has
-// another one by now, SaveIfVersion returns [ErrChanged], and if it is gone, [ErrNotFound];
-// then nothing is written. The text of a version fits into an HTTP ETag:
-// [Version.MarshalText].
-//
-// In a transaction that has written the record itself it returns [ErrVersionPending]. A
-// type without versions is a *[NoVersionsError]. v's own Version field is not read or
-// changed. After a lost acknowledgement a stored record that is v counts as saved.
-//
-// Cost: one round of reads and the commit.
-//
-//go:noinline
-func (s *Store[T, ID]) SaveIfVersion(ctx context.Context, version Version, v T) error {
-	return sourceOf(s).replace(ctx, untyped(v), putOptions{mustExist: true, seenVersion: &version})
-}
-
-// Changes yields the last change of each record that was changed after a version, in
-// the order of the commits; those of one transaction in the order in which it first
-// wrote the records. With the zero Version it yields all records. A record that was changed
-// several times is there once, as it is now; one that was deleted is there until
-// [Store.PruneChanges] forgets it. To go on later, keep the Version of the last change that
-// was handled: no change is missed, since every later commit has a higher version than all
-// that a transaction can see. A since before a forgotten deletion is a *[PrunedError].
-//
-// On a store that is bound to a transaction Changes reads the transaction's version; changes
-// of the transaction itself are an [ErrVersionPending]. Otherwise it reads in as many
-// transactions as it takes, each a later version, up to a point where nothing is left: a
-// record that changes meanwhile may be yielded twice.
-//
-// Cost: two rounds of reads for each 200 changes.
-//
-//go:noinline
-func (s *Store[T, ID]) Changes(ctx context.Context, since Version) iter.Seq2[Change[T, ID], error] {
-	return typedChanges[T, ID](sourceOf(s).changes(ctx, since))
-}
-
-// Consumer returns the reader of changes with that name. Consumers of one name share a
-// position in the database, however many processes run them; those of different names
-// each get all changes.
-func (s *Store[T, ID]) Consumer(group string) *Consumer[T, ID] {
-	return &Consumer[T, ID]{source: sourceOf(s), group: group, limit: changesAtOnce}
-}
-
-// RemoveConsumer forgets the position of a consumer: it does not hold up PruneChanges any
-// more, and begins anew if it runs again.
-//
-//go:noinline
-func (s *Store[T, ID]) RemoveConsumer(ctx context.Context, group string) error {
-	return sourceOf(s).removeConsumer(ctx, group)
-}
-
-// PruneChanges forgets the deletions up to a version, that version included, and returns how
-// many. Records are not removed. If a consumer has not come so far, PruneChanges returns a
-// *[BehindError] and stops, unless force is set: then that consumer fails with a
-// *[PrunedError]. It takes as many transactions as it needs, and may be called again after an
-// error.
-//
-// Cost: it reads the changes up to the version, those of existing records included.
-//
-//go:noinline
-func (s *Store[T, ID]) PruneChanges(ctx context.Context, upTo Version, force bool) (int, error) {
-	return sourceOf(s).pruneChanges(ctx, upTo, force)
-}
 
 // Change is the last change of a record.
 type Change[T, ID any] struct {

@@ -115,7 +115,7 @@ func TestChunks(t *testing.T) {
 			if n := must[int](t)(s.Scan().Count(ctx)); n != 3 {
 				t.Errorf("%d records, want 3", n)
 			}
-			sound(t, s.Verify)
+			sound(t, s.Indexes().Verify)
 		}
 		a.Body = make([]byte, 300_000)
 		check(t, s.Save(ctx, a))
@@ -179,7 +179,7 @@ func TestStoredBytesThatCannotBeUsed(t *testing.T) {
 			for verb, err := range map[string]error{
 				"Get": second(s.Get(ctx, 1)), "GetMany": second(s.GetMany(ctx, 2, 1)), "Scan": second(s.Scan().Slice(ctx)),
 				"Scan back": second(s.Scan().Reverse().Slice(ctx)), "index": second(s.ByName("a").Slice(ctx)),
-				"Save": s.Save(ctx, &Art{ID: 1, Name: "b"}), "Delete": s.Delete(ctx, 1), "build": s.RebuildIndex(ctx, "Art_Name"),
+				"Save": s.Save(ctx, &Art{ID: 1, Name: "b"}), "Delete": s.Delete(ctx, 1), "build": s.Indexes().Rebuild(ctx, "Art_Name"),
 			} {
 				if verb == "index" && err == nil {
 					continue // "build" may have come first
@@ -196,13 +196,13 @@ func TestStoredBytesThatCannotBeUsed(t *testing.T) {
 					t.Errorf("%s: %v\nwant %q and %q", verb, e, c.reason, c.remedy)
 				}
 			}
-			report := must[persistable.Report](t)(s.Verify(ctx))
+			report := must[persistable.Report](t)(s.Indexes().Verify(ctx))
 			if len(report.Faults) == 0 {
 				t.Error("Verify finds nothing")
 			}
 			write(t, db, func(tx kv.Transaction) { tx.Set(key, good) })
-			check(t, s.BuildIndexes(ctx))
-			sound(t, s.Verify)
+			check(t, s.Indexes().Build(ctx))
+			sound(t, s.Indexes().Verify)
 		})
 	}
 }
@@ -248,17 +248,17 @@ func TestDanglingEntry(t *testing.T) {
 	write(t, db, func(tx kv.Transaction) { tx.Clear(record) })
 	for _, err := range []error{second(s.ByNumber(ctx, "A-1")), second(s.ByStatus(Paid).Slice(ctx)), second(s.OrderedByNumber().First(ctx))} {
 		e := wantAs[*persistable.RecordError](t, err)
-		if !strings.Contains(e.Error(), "RebuildIndex") {
+		if !strings.Contains(e.Error(), "Indexes().Rebuild") {
 			t.Errorf("%v has no remedy", e)
 		}
 	}
-	if report := must[persistable.Report](t)(s.Verify(ctx)); len(report.Faults) != 3 {
+	if report := must[persistable.Report](t)(s.Indexes().Verify(ctx)); len(report.Faults) != 3 {
 		t.Errorf("faults: %v", report.Faults)
 	}
 	for _, name := range []string{"Order_Number", "Order_Status", "Order_Status_CreatedAt"} {
-		check(t, s.RebuildIndex(ctx, name))
+		check(t, s.Indexes().Rebuild(ctx, name))
 	}
-	sound(t, s.Verify)
+	sound(t, s.Indexes().Verify)
 }
 
 // FuzzStoredRecord reads arbitrary bytes under a record's key: an error or a

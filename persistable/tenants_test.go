@@ -52,7 +52,7 @@ func TestTenants(t *testing.T) {
 		if n := must[int](t)(b.Scan().Count(ctx)); n != 1 {
 			t.Errorf("the new tenant has %d records", n)
 		}
-		sound(t, b.Verify)
+		sound(t, b.Indexes().Verify)
 	})
 }
 
@@ -77,7 +77,7 @@ func TestTenantRemovedByAnotherHandle(t *testing.T) {
 		if n := must[int](t)(store.Scan().Count(ctx)); n != 1 {
 			t.Errorf("%s has %d records", name, n)
 		}
-		sound(t, store.Verify)
+		sound(t, store.Indexes().Verify)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestTenantsRemovedWhileWritten(t *testing.T) {
 		}
 		writers.Wait()
 		for _, name := range names {
-			sound(t, OrderStoreOf(db, name).Verify)
+			sound(t, OrderStoreOf(db, name).Indexes().Verify)
 			if err := db.RemoveDirectory(ctx, "tenants", name); err != nil && !errors.Is(err, persistable.ErrNotFound) {
 				t.Error(err)
 			}
@@ -192,7 +192,7 @@ func TestDirectoryArgumentsThatAreRefused(t *testing.T) {
 		for verb, err := range map[string]error{
 			"Create": s.Create(ctx, s.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})), "Get": second(s.Get(ctx, 1)), "Delete": s.Delete(ctx, 1),
 			"Slice": second(s.ByStatus(Paid).Slice(ctx)), "Page": second(s.ByStatus(Paid).Page(ctx, "")), "Scan": second(persistable.ScanRange(&s.Store).From(1).Slice(ctx)),
-			"Find": second(s.Find(OrderFields.Status.Equal(Paid))), "Build": s.BuildIndexes(ctx), "Count": second(s.Scan().Count(ctx)),
+			"Find": second(s.Find(OrderFields.Status.Equal(Paid))), "Build": s.Indexes().Build(ctx), "Count": second(s.Scan().Count(ctx)),
 		} {
 			e := wantAs[*persistable.DirectoryError](t, err)
 			if e.Type != "Order" || e.Field != "TenantID" || !strings.Contains(e.Error(), want) {

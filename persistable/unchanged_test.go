@@ -25,7 +25,7 @@ func TestDeleteIfUnchanged(t *testing.T) {
 		if err := s.DeleteIfUnchanged(ctx, nil); err == nil {
 			t.Error("a nil record was deleted")
 		}
-		if r := sound(t, s.Verify); r.Records != 0 || r.Entries != 0 {
+		if r := sound(t, s.Indexes().Verify); r.Records != 0 || r.Entries != 0 {
 			t.Errorf("left: %+v", r)
 		}
 	})
@@ -72,5 +72,5 @@ func TestConditionsAfterALostAcknowledgement(t *testing.T) {
 	}
 	// The condition of a first attempt is not softened.
 	wantError(t, s.SaveIfUnchanged(ctx, was, &mine), persistable.ErrChanged)
-	sound(t, s.Verify)
+	sound(t, s.Indexes().Verify)
 }

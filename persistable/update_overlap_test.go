@@ -89,7 +89,7 @@ func TestUpdateWhoseFunctionWrites(t *testing.T) {
 	if e := wantAs[*persistable.UniqueError](t, err); e.Index != "Order_Number" {
 		t.Errorf("%v", err)
 	}
-	sound(t, s.Verify)
+	sound(t, s.Indexes().Verify)
 }
 
 // TestUnchangedSaveConflictsWithNone saves a record as it is beside a transaction that
@@ -179,7 +179,7 @@ func TestUpdatesClaimOneValue(t *testing.T) {
 		if got := taken.Load(); got != int64(len(all)-1) {
 			t.Errorf("%d updates were refused, want %d", got, len(all)-1)
 		}
-		sound(t, s.Verify)
+		sound(t, s.Indexes().Verify)
 	})
 }
 
@@ -208,5 +208,5 @@ func TestUpdateWhoseClaimIsTakenMeanwhile(t *testing.T) {
 	if e := wantAs[*persistable.UniqueError](t, err); e.Index != "Article_Section_Slug" || e.Owner != b.ID {
 		t.Errorf("%v", err)
 	}
-	sound(t, s.Verify)
+	sound(t, s.Indexes().Verify)
 }

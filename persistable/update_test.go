@@ -41,7 +41,7 @@ func TestConcurrentUpdates(t *testing.T) {
 		if o := must[*Order](t)(s.Get(ctx, 1)); o.Amount < goroutines*each || o.Amount > goroutines*each && !hostile {
 			t.Errorf("the counter is %d, want %d", o.Amount, goroutines*each)
 		}
-		sound(t, s.Verify)
+		sound(t, s.Indexes().Verify)
 	})
 }
 
@@ -162,6 +162,6 @@ func TestExchangeOfUniqueValues(t *testing.T) {
 				t.Errorf("%s belongs to %d, want %d", number, o.ID, id)
 			}
 		}
-		sound(t, s.Verify)
+		sound(t, s.Indexes().Verify)
 	})
 }

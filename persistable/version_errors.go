@@ -21,12 +21,12 @@ type NoVersionsError struct {
 // Error implements error.
 func (e *NoVersionsError) Error() string {
 	if e.Index != "" {
-		return fmt.Sprintf("persistable: the versions of %s are not complete: run BuildIndexes", e.Type)
+		return fmt.Sprintf("persistable: the versions of %s are not complete: run Indexes().Build", e.Type)
 	}
 	return fmt.Sprintf("persistable: %s has no versions: add a field of type persistable.Version, blank or with a name, and run persistgen", e.Type)
 }
 
-// PrunedError says that deletions behind a version were forgotten, by PruneChanges or
+// PrunedError says that deletions behind a version were forgotten, by Feed().Prune or
 // because the versions were built again: a reader who has seen nothing since then must begin
 // anew, with the zero Version; a consumer, after RemoveConsumer.
 type PrunedError struct {
@@ -40,7 +40,7 @@ func (e *PrunedError) Error() string {
 	return fmt.Sprintf("persistable: the deletions of %s up to %v were forgotten, and the reader has come to %v: compare all records, and begin anew with the zero Version, a consumer after RemoveConsumer", e.Type, e.Pruned, e.Since)
 }
 
-// BehindError says that PruneChanges would remove deletions that a consumer has not seen.
+// BehindError says that Feed().Prune would remove deletions that a consumer has not seen.
 type BehindError struct {
 	Type  string
 	Group string  // the consumer

@@ -38,7 +38,7 @@ func (x *versionIndex) set(t *transaction, id, was []byte, deleted bool) error {
 	if was != nil && len(was) != len(zeroVersion) {
 		return &RecordError{
 			ID: idText(id), Key: x.versionKey(id), Reason: fmt.Sprintf("its version has %d bytes instead of %d", len(was), len(zeroVersion)),
-			Remedy: "run RebuildIndex of " + x.Name,
+			Remedy: "run Indexes().Rebuild of " + x.Name,
 		}
 	}
 	number, again, err := t.versions.number(x.versionKey(id))

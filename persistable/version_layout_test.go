@@ -29,12 +29,12 @@ func TestVersionLayoutDocument(t *testing.T) {
 		}
 		return s.In(tx).Save(ctx, &Note{ID: 3, Text: "b"})
 	}))
-	must[int](t)(s.Consumer("mail").Next(ctx, func(persistable.Tx, []persistable.Change[*Note, int64]) error { return nil }))
+	must[int](t)(s.Feed().Consumer("mail").Next(ctx, func(persistable.Tx, []persistable.Change[*Note, int64]) error { return nil }))
 	for id := int64(1); id <= 2; id++ {
 		check(t, s.Delete(ctx, id))
 	}
 	_, versions := changesOf(t, s, persistable.Version{})
-	must[int](t)(s.PruneChanges(ctx, versions[1], true))
+	must[int](t)(s.Feed().Prune(ctx, versions[1], true))
 	stamps := strings.NewReplacer(
 		hex.EncodeToString(versions[0][:10]), "<commit1>", hex.EncodeToString(versions[1][:10]), "<commit2>", hex.EncodeToString(versions[2][:10]), "<commit3>",
 	)

@@ -22,7 +22,7 @@ func TestViolationsArePaged(t *testing.T) {
 		a.Slug = fmt.Sprint(i % 80)
 		check(t, old.Create(ctx, a))
 	}
-	e := wantAs[*persistable.NotUniqueError](t, s.BuildIndexes(ctx))
+	e := wantAs[*persistable.NotUniqueError](t, s.Indexes().Build(ctx))
 	if len(e.Violations) != 100 || !e.More {
 		t.Errorf("the error has %d violations, more: %v", len(e.Violations), e.More)
 	}
@@ -46,8 +46,8 @@ func TestViolationsArePaged(t *testing.T) {
 	if left := violatingIDs(t, s); len(left) > 0 {
 		t.Errorf("%d violations are left", len(left))
 	}
-	check(t, s.BuildIndexes(ctx))
-	sound(t, s.Verify)
+	check(t, s.Indexes().Build(ctx))
+	sound(t, s.Indexes().Verify)
 }
 
 // violatingIDs returns the ids of all violations of uniqueSlug, page by page.
@@ -55,7 +55,7 @@ func violatingIDs(t *testing.T, s *ArticleStore) (ids []string) {
 	t.Helper()
 	seen := map[string]bool{}
 	for token := ""; ; {
-		page := must[persistable.ViolationPage](t)(s.Violations(ctx, uniqueSlug.Name, token))
+		page := must[persistable.ViolationPage](t)(s.Indexes().Violations(ctx, uniqueSlug.Name, token))
 		for _, v := range page.Violations {
 			id := v.ID.(string)
 			if seen[id] || v.Owner == id {
@@ -72,8 +72,8 @@ func violatingIDs(t *testing.T, s *ArticleStore) (ids []string) {
 
 func TestViolationsOfWrongArguments(t *testing.T) {
 	s := kindStore(open(t, enginetest.Open(t)), 0, uniqueSlug, valueOfTags)
-	wantAs[*persistable.NoIndexError](t, second(s.Violations(ctx, valueOfTags.Name, "")))
-	if _, err := s.Violations(ctx, uniqueSlug.Name, "x"); !errors.Is(err, persistable.ErrBadToken) {
+	wantAs[*persistable.NoIndexError](t, second(s.Indexes().Violations(ctx, valueOfTags.Name, "")))
+	if _, err := s.Indexes().Violations(ctx, uniqueSlug.Name, "x"); !errors.Is(err, persistable.ErrBadToken) {
 		t.Errorf("a wrong token: %v", err)
 	}
 }

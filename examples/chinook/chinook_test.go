@@ -70,11 +70,11 @@ func checkAnswers(t *testing.T, db *persistable.DB, data *dataset) {
 // checkComplete counts and verifies what is stored.
 func checkComplete(t *testing.T, db *persistable.DB, data *dataset) {
 	t.Helper()
-	checkStore(t, "artists", len(data.Artist), ArtistStoreOf(db).Verify)
-	checkStore(t, "albums", len(data.Album), AlbumStoreOf(db).Verify)
-	checkStore(t, "tracks", len(data.Track), TrackStoreOf(db).Verify)
-	checkStore(t, "employees", len(data.Employee), EmployeeStoreOf(db).Verify)
-	checkStore(t, "customers", len(data.Customer), CustomerStoreOf(db).Verify)
+	checkStore(t, "artists", len(data.Artist), ArtistStoreOf(db).Indexes().Verify)
+	checkStore(t, "albums", len(data.Album), AlbumStoreOf(db).Indexes().Verify)
+	checkStore(t, "tracks", len(data.Track), TrackStoreOf(db).Indexes().Verify)
+	checkStore(t, "employees", len(data.Employee), EmployeeStoreOf(db).Indexes().Verify)
+	checkStore(t, "customers", len(data.Customer), CustomerStoreOf(db).Indexes().Verify)
 	countries, invoices := data.byCountry()
 	lines := data.linesByInvoice()
 	for _, country := range countries {
@@ -82,8 +82,8 @@ func checkComplete(t *testing.T, db *persistable.DB, data *dataset) {
 		for _, invoice := range invoices[country] {
 			n += len(lines[invoice.InvoiceID])
 		}
-		checkStore(t, "invoices of "+country, len(invoices[country]), InvoiceStoreOf(db, country).Verify)
-		checkStore(t, "lines of "+country, n, InvoiceLineStoreOf(db, country).Verify)
+		checkStore(t, "invoices of "+country, len(invoices[country]), InvoiceStoreOf(db, country).Indexes().Verify)
+		checkStore(t, "lines of "+country, n, InvoiceLineStoreOf(db, country).Indexes().Verify)
 	}
 }
 

@@ -22,6 +22,9 @@ type BidStore struct {
 	persistable.Store[*Bid, int64]
 }
 
+// Feed returns the changes of the records in this directory.
+func (s *BidStore) Feed() *persistable.Feed[*Bid, int64] { return persistable.FeedOf(&s.Store) }
+
 // BidStoreOf returns the store of the directory auctions/{House}/bids.
 func BidStoreOf(db *persistable.DB, house string) *BidStore {
 	return &BidStore{persistimpl.NewStore[*Bid, int64](db, &bidSchema, house)}

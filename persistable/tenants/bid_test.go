@@ -45,7 +45,7 @@ func askBids(t testing.TB, s *BidStore) (a bidAnswers) {
 			a.Ordered = append(a.Ordered, b.ID)
 		}
 	}
-	for c, err := range s.Changes(ctx, persistable.Version{}) {
+	for c, err := range s.Feed().Changes(ctx, persistable.Version{}) {
 		check(t, err)
 		a.Changes = append(a.Changes, fmt.Sprint(c.Version, c.ID, c.Deleted))
 	}
@@ -77,9 +77,9 @@ func TestKindsOfIndexes(t *testing.T) {
 			if diff := cmp.Diff(want, askBids(t, s)); diff != "" {
 				t.Fatalf("%s (-want +got):\n%s", name, diff)
 			}
-			sound(t, s.Verify)
+			sound(t, s.Indexes().Verify)
 			changeBids(t, s, want)
-			sound(t, s.Verify)
+			sound(t, s.Indexes().Verify)
 		}
 		if diff := cmp.Diff(want, askBids(t, BidStoreOf(db, "a"))); diff != "" {
 			t.Errorf("the original has changed (-want +got):\n%s", diff)

@@ -83,11 +83,11 @@ func TestCopy(t *testing.T) {
 		o := must[*Order](t)(b.Get(ctx, orders[3].ID))
 		o.Number = "changed in b"
 		check(t, b.Save(ctx, o))
-		sound(t, b.Verify)
+		sound(t, b.Indexes().Verify)
 		if o := must[*Order](t)(OrderStoreOf(db, "a").Get(ctx, orders[3].ID)); o.Number != "0003" || o.TenantID != "a" {
 			t.Errorf("the original is %+v", o)
 		}
-		sound(t, NoteStoreOf(db, "b").Verify)
+		sound(t, NoteStoreOf(db, "b").Indexes().Verify)
 	})
 }
 
@@ -149,7 +149,7 @@ func TestCopyOfALiveTenant(t *testing.T) {
 		if got := sum(OrderStoreOf(db, name)); got != want {
 			t.Errorf("the amounts of the copy are %d, want %d", got, want)
 		}
-		sound(t, OrderStoreOf(db, name).Verify)
+		sound(t, OrderStoreOf(db, name).Indexes().Verify)
 	}
 	end.Store(true)
 	writers.Wait()

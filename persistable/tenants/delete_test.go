@@ -74,7 +74,7 @@ func TestDeleteWhileWritten(t *testing.T) {
 		}
 		writers.Wait()
 		for _, name := range tenant {
-			sound(t, OrderStoreOf(db, name).Verify)
+			sound(t, OrderStoreOf(db, name).Indexes().Verify)
 			if err := all.Delete(ctx, name); err != nil && !errors.Is(err, tenants.ErrNotFound) {
 				t.Error(err)
 			}

@@ -86,7 +86,7 @@ type VersionError struct {
 
 // Error implements error.
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("tenants: the index %s has changes up to the version %d, and this database is only at %d: import it into a database that has reached that version, or export again after RemoveUnusedIndexes by a program whose type has no persistable.Version",
+	return fmt.Sprintf("tenants: the index %s has changes up to the version %d, and this database is only at %d: import it into a database that has reached that version, or export again after Indexes().RemoveUnused by a program whose type has no persistable.Version",
 		e.Index, e.Stream, e.Version)
 }
 

@@ -29,8 +29,8 @@ func TestLock(t *testing.T) {
 			for verb, err := range map[string]error{
 				"Save": s.Save(ctx, &Note{ID: 1, Room: "a"}), "Create": s.Create(ctx, &Note{ID: 9, Room: "a"}), "Delete": s.Delete(ctx, 1),
 				"Update": s.Update(ctx, 1, func(n *Note) error { n.Title = "x"; return nil }), "SaveExisting": s.SaveExisting(ctx, &Note{ID: 1, Room: "a"}),
-				"RebuildIndex": s.RebuildIndex(ctx, "Note_Title"), "Transact": db.Transact(ctx, func(tx persistable.Tx) error { return s.In(tx).Delete(ctx, 1) }),
-				"a new index": IndexedNotesOf(db, "a").Save(ctx, &Note{ID: 1, Room: "a"}), "BuildIndexes": IndexedNotesOf(db, "a").BuildIndexes(ctx),
+				"Indexes().Rebuild": s.Indexes().Rebuild(ctx, "Note_Title"), "Transact": db.Transact(ctx, func(tx persistable.Tx) error { return s.In(tx).Delete(ctx, 1) }),
+				"a new index": IndexedNotesOf(db, "a").Save(ctx, &Note{ID: 1, Room: "a"}), "Indexes().Build": IndexedNotesOf(db, "a").Indexes().Build(ctx),
 				"Delete all": all.Delete(ctx, "a"), "Move": all.Move(ctx, "a", "c"), "Lock": second(all.Lock(ctx, "a", "")),
 			} {
 				if e := wantAs[*persistable.LockedError](t, err); e.Reason != "export to the archive" || !strings.Contains(e.Error(), `"rooms"/"a"`) {
@@ -132,6 +132,6 @@ func TestLockHoldsAgainstWriters(t *testing.T) {
 		}
 		end.Store(true)
 		writers.Wait()
-		sound(t, OrderStoreOf(db, "a").Verify)
+		sound(t, OrderStoreOf(db, "a").Indexes().Verify)
 	})
 }

@@ -34,7 +34,7 @@ func TestMove(t *testing.T) {
 			o.Amount++
 			check(t, is.Save(ctx, o))
 			check(t, is.Update(ctx, o.ID, func(o *Order) error { o.Amount++; return nil }))
-			sound(t, is.Verify)
+			sound(t, is.Indexes().Verify)
 		}
 		check(t, OrderStoreOf(other, "old").Create(ctx, OrderStoreOf(other, "old").New(Order{Number: "0003", CreatedAt: day0})))
 		if n := must[int](t)(OrderStoreOf(db, "new").Scan().Count(ctx)); n != 5 {
@@ -52,7 +52,7 @@ func TestMoveLargeRecords(t *testing.T) {
 	someNotes(t, NoteStoreOf(db, "old"), "old", 10)
 	check(t, tenants.Of(db, "rooms").Move(ctx, "old", "new"))
 	s := NoteStoreOf(db, "new")
-	sound(t, s.Verify)
+	sound(t, s.Indexes().Verify)
 	for id := range int64(10) {
 		n := must[*Note](t)(s.Get(ctx, id+1))
 		if n.Room != "new" {
@@ -66,7 +66,7 @@ func TestMoveLargeRecords(t *testing.T) {
 			t.Errorf("the index has a note of %q", n.Room)
 		}
 	}
-	sound(t, s.Verify)
+	sound(t, s.Indexes().Verify)
 	fresh := open(t, enginetest.Open(t))
 	someNotes(t, NoteStoreOf(fresh, "new"), "new", 10)
 	equal(t, entries(contents(t, fresh, "rooms", "new")), entries(contents(t, db, "rooms", "new")))

@@ -190,7 +190,7 @@ func TestQuotaCountsBesideWriters(t *testing.T) {
 			writers.Wait()
 			check(t, err)
 			wantUsage(t, db, "rooms", "a")
-			sound(t, s.Verify)
+			sound(t, s.Indexes().Verify)
 		})
 	}
 }

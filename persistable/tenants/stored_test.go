@@ -33,7 +33,7 @@ func TestStoredStream(t *testing.T) {
 			t.Errorf("note %d is %+v", id+1, n)
 		}
 	}
-	sound(t, s.Verify)
+	sound(t, s.Indexes().Verify)
 	if p.Pairs != 9 { // four records, four entries, a header
 		t.Errorf("%+v", p)
 	}

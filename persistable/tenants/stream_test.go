@@ -58,7 +58,7 @@ func TestExportAndImport(t *testing.T) {
 			}
 			o.Number = "changed"
 			check(t, s.Save(ctx, o))
-			sound(t, s.Verify)
+			sound(t, s.Indexes().Verify)
 		}
 		wantError(t, second(all.Import(ctx, "a", bytes.NewReader(stream), tenants.ImportOptions{})), tenants.ErrExists)
 	})

@@ -138,5 +138,5 @@ func (l List) decode(pair kv.KeyValue) (*Range, error) {
 }
 
 func (l List) damage(key []byte) error {
-	return fmt.Errorf("build: the work list of an index build is damaged at the key %q: run RebuildIndex for each index that is not readable", key)
+	return fmt.Errorf("build: the work list of an index build is damaged at the key %q: run Indexes().Rebuild for each index that is not readable", key)
 }

@@ -29,7 +29,7 @@ func (p Place) isBuilding(m Member) bool {
 func (p Place) checkMembers(members []Member) error {
 	for _, m := range members {
 		if slices.Contains(p.Foreign, m) {
-			return fmt.Errorf("build: an index is being built that this program does not have, %s (%s): let a program that has it complete the build, or remove the index by RemoveUnusedIndexes", m.KeyName, m.Layout)
+			return fmt.Errorf("build: an index is being built that this program does not have, %s (%s): let a program that has it complete the build, or remove the index by Indexes().RemoveUnused", m.KeyName, m.Layout)
 		}
 	}
 	return nil
