@@ -42,7 +42,7 @@ func TestBatchesOfOneTransaction(t *testing.T) {
 		if n := must[int](t)(s.Scan().Count(ctx)); n != 21 || refused.Load() != 5 {
 			t.Errorf("%d records, %d batches were refused", n, refused.Load())
 		}
-		sound(t, s.Verify)
+		sound(t, s.Indexes().Verify)
 	})
 }
 
@@ -67,5 +67,5 @@ func TestBatchOfAPanic(t *testing.T) {
 		t.Errorf("%d records, want 20", n)
 	}
 	check(t, s.SaveMany(ctx, manyOrders(100, 25), persistable.BatchOptions{}))
-	sound(t, s.Verify)
+	sound(t, s.Indexes().Verify)
 }
