@@ -61,7 +61,7 @@ func TestUniqueAcrossProcesses(t *testing.T) {
 	if n := must[int](t)(orders.Scan().Count(ctx)); n != len(seen) || n != processes*idsOfAProcess {
 		t.Errorf("%d records of %d ids", n, len(seen))
 	}
-	sound(t, orders.Verify)
+	sound(t, orders.Indexes().Verify)
 }
 
 const idsOfAProcess = 300
