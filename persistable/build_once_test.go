@@ -22,6 +22,7 @@ import (
 // transaction run again. Builders are interrupted, claims expire at once. In the end
 // each record is counted once.
 func TestBuildCountsOnce(t *testing.T) {
+	t.Parallel()
 	for name, scatter := range map[string]int{"plain": 0, "scattered": 4} {
 		t.Run(name, func(t *testing.T) {
 			random := seed.Rand(t)

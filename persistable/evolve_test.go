@@ -92,6 +92,7 @@ func articles(t testing.TB, s *ArticleStore, n int) []*Article {
 }
 
 func TestIndexAddedOverData(t *testing.T) {
+	t.Parallel()
 	for name, wrap := range map[string]func(kv.Database) kv.Database{
 		"plain":   func(e kv.Database) kv.Database { return e },
 		"hostile": func(e kv.Database) kv.Database { return faults.HostileT(t, e) },
@@ -171,6 +172,7 @@ func TestBuildIsResumed(t *testing.T) {
 
 // A build runs beside writers, and misses nothing that they do.
 func TestBuildBesideWriters(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		db = openWith(t, db.Engine(), persistable.Options{BuildBatch: 7})
 		s := version(db, tags, isbn)

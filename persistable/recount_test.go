@@ -16,6 +16,7 @@ import (
 // TestVerifyCounts: Verify finds counts and sums that are wrong, missing, or left over, and
 // none while writers change them.
 func TestVerifyCounts(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		s := kindStore(db, 0, countBySection, sumBySection)
 		for i := range 20 {
