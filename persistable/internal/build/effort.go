@@ -13,6 +13,7 @@ const (
 	minBatch   = 1 << 10
 	firstPause = 5 * time.Millisecond
 	maxPause   = time.Second
+	maxRests   = 10 // the longest pause after conflicts, in times of the last batch
 )
 
 // effort is how much a worker does at a time. Additive increase would find the
@@ -57,7 +58,9 @@ func (e *effort) grow() {
 }
 
 // rest returns how long the worker pauses after its last batch, so that it works for a
-// share of its time and no longer. When the database is slow, the pauses are longer.
+// share of its time and no longer. When the database is slow, the pauses are longer. The
+// pause after conflicts is bounded by the time of the batch, so that small batches that
+// often conflict do not stop the build.
 func (e *effort) rest(share float64) time.Duration {
-	return max(time.Duration(float64(e.took)*(1-share)/share), e.pause)
+	return max(time.Duration(float64(e.took)*(1-share)/share), min(e.pause, maxRests*e.took))
 }

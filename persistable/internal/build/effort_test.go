@@ -50,7 +50,7 @@ func TestEffort(t *testing.T) {
 }
 
 // TestEffortRest: a worker rests so that it works for its share, and after conflicts at
-// least as long as the pause.
+// least as long as the pause, which ten times of the batch bound.
 func TestEffortRest(t *testing.T) {
 	for _, c := range []struct {
 		took, pause time.Duration
@@ -61,6 +61,8 @@ func TestEffortRest(t *testing.T) {
 		{40 * time.Millisecond, 0, 0.25, 120 * time.Millisecond},
 		{40 * time.Millisecond, 0, 1, 0},
 		{40 * time.Millisecond, 80 * time.Millisecond, 0.5, 80 * time.Millisecond},
+		{40 * time.Millisecond, time.Second, 0.5, 400 * time.Millisecond},
+		{400 * time.Millisecond, time.Second, 0.5, time.Second},
 		{5 * time.Second, 0, 0.01, 495 * time.Second},
 	} {
 		if got := (&effort{took: c.took, pause: c.pause}).rest(c.share); got.Round(time.Microsecond) != c.want {
