@@ -126,6 +126,20 @@ var accountSchema = persistimpl.Schema{
 			}
 		}
 	},
+	Values: func(field string, b []byte, record any) []byte {
+		v := record.(*Account)
+		switch field {
+		case "Email":
+			b = index.AppendString(b, v.Email)
+		case "Plan":
+			b = index.AppendString(b, v.Plan)
+		case "Tags":
+			for _, element := range v.Tags {
+				b = index.AppendString(b, element)
+			}
+		}
+		return b
+	},
 }
 
 // appendAccount appends v to b in the protobuf wire format.

@@ -10,6 +10,7 @@ import (
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 	"github.com/kazahana-db/kazahana/persistable/wire"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // If this does not compile, run go generate: the file was generated for another
@@ -149,6 +150,28 @@ var customerSchema = persistimpl.Schema{
 			k = index.AppendString(k, *v.Handle)
 			e.End(k)
 		}
+	},
+	Values: func(field string, b []byte, record any) []byte {
+		v := record.(*Customer)
+		switch field {
+		case "Plan":
+			b = index.AppendString(b, v.Plan)
+		case "Region":
+			b = index.AppendString(b, v.Region)
+		case "Email":
+			b = index.AppendString(b, v.Address)
+		case "Tags":
+			for _, element := range v.Tags {
+				b = index.AppendString(b, element)
+			}
+		case "Handle":
+			if v.Handle == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = index.AppendString(b, *v.Handle)
+			}
+		}
+		return b
 	},
 }
 

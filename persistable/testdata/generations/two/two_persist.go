@@ -127,6 +127,20 @@ var accountSchema = persistimpl.Schema{
 			e.End(k)
 		}
 	},
+	Values: func(field string, b []byte, record any) []byte {
+		v := record.(*Account)
+		switch field {
+		case "Region":
+			b = index.AppendString(b, v.Region)
+		case "Level":
+			b = index.AppendInt(b, v.Level)
+		case "Email":
+			b = index.AppendString(b, v.Address)
+		case "Plan":
+			b = index.AppendString(b, v.Plan)
+		}
+		return b
+	},
 }
 
 // appendAccount appends v to b in the protobuf wire format.
