@@ -62,6 +62,7 @@ func randomOrders(r *rand.Rand) []*Order {
 // TestBatchModel runs random batches, below lost acknowledgements and other faults,
 // and compares results, and then the records, with those of a map.
 func TestBatchModel(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		r, s, model := seed.Rand(t), OrderStoreOf(db, "t"), orderModel{}
 		for range 40 {

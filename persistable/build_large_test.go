@@ -47,6 +47,7 @@ func isTooLarge(err error) bool { return kv.CodeOf(err) == kv.CodeTransactionToo
 // The entries of unique indexes are written at the end of a batch, but count
 // when their records are added.
 func TestBuildOfManyUniqueEntries(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		records, tags, body int
 		cover               bool

@@ -67,6 +67,7 @@ func saleIDs(all []*Sale) (ids []string) {
 // TestFindRandomSales is [TestFindRandom] for a type with a partial index, fields in
 // descending order, a unique index of them, chosen copies and a scattered index.
 func TestFindRandomSales(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		random := seed.Rand(t)
 		s := SaleStoreOf(db)

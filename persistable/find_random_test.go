@@ -177,6 +177,7 @@ func randomArticles(t *testing.T, random *rand.Rand, s *ArticleStore, n int) (al
 // articles: as a slice, in reverse, counted, in pages of random sizes, and in a
 // transaction that writes.
 func TestFindRandom(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		random := seed.Rand(t)
 		s := ArticleStoreOf(db)

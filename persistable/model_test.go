@@ -23,6 +23,7 @@ import (
 // TestIndexesAgainstAMap runs random writes against a map and compares what all
 // queries say.
 func TestIndexesAgainstAMap(t *testing.T) {
+	t.Parallel()
 	t.Run("plain", rapid.MakeCheck(func(rt *rapid.T) { runModel(t, rt, enginetest.Open(t), 0) }))
 	t.Run("hostile", rapid.MakeCheck(func(rt *rapid.T) {
 		engine := faults.Hostile(enginetest.Open(t), faults.Options{Seed: rapid.Uint64().Draw(rt, "seed"), MaxDelay: -1})

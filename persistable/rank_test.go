@@ -36,6 +36,7 @@ func (p players) sorted(game string) (all []Player) {
 // TestRanksModel writes players at random and compares every answer with a sorted slice,
 // also between the writes of a transaction.
 func TestRanksModel(t *testing.T) {
+	t.Parallel()
 	for _, engine := range []string{"plain", "hostile"} {
 		t.Run(engine, func(t *testing.T) {
 			e, steps := enginetest.Open(t), 60

@@ -14,6 +14,7 @@ import (
 // TestKindsByProgramsOfDifferentAge is TestKindsAgainstAMap with writes by two programs,
 // one of which has none of the indexes.
 func TestKindsByProgramsOfDifferentAge(t *testing.T) {
+	t.Parallel()
 	t.Run("plain", rapid.MakeCheck(func(rt *rapid.T) { runSaleModel(t, rt, enginetest.Open(t), 9, true) }))
 	t.Run("hostile", rapid.MakeCheck(func(rt *rapid.T) {
 		engine := faults.Hostile(enginetest.Open(t), faults.Options{Seed: rapid.Uint64().Draw(rt, "seed"), MaxDelay: -1})

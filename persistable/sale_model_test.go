@@ -20,6 +20,7 @@ import (
 // sums, extremes, partial indexes, descending ones and copies of fields say with what
 // a loop over the map says.
 func TestKindsAgainstAMap(t *testing.T) {
+	t.Parallel()
 	t.Run("plain", rapid.MakeCheck(func(rt *rapid.T) { runSaleModel(t, rt, enginetest.Open(t), 9, false) }))
 	t.Run("hostile", rapid.MakeCheck(func(rt *rapid.T) {
 		engine := faults.Hostile(enginetest.Open(t), faults.Options{Seed: rapid.Uint64().Draw(rt, "seed"), MaxDelay: -1})

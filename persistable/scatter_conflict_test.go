@@ -20,6 +20,7 @@ import (
 // records were not scattered. Scans by id may conflict less: a plain one reads
 // ahead of what it yields.
 func TestScatteredConflictsAsPlain(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		tw := newTwins(t, rt, enginetest.Open(t))
 		for range 8 {

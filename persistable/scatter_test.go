@@ -45,7 +45,8 @@ func TestAllScattered(t *testing.T) {
 	if testing.Short() || *scatterAll != 0 {
 		t.Skip("it takes as long as all others together")
 	}
-	again := exec.CommandContext(t.Context(), os.Args[0], "-test.short", "-test.timeout=170s", "-rapid.checks=20", "-scatter=16")
+	t.Parallel() // beside the tests that mostly wait
+	again := exec.CommandContext(t.Context(), os.Args[0], "-test.short", "-test.timeout=15m", "-rapid.checks=20", "-scatter=16")
 	if out, err := again.CombinedOutput(); err != nil {
 		t.Errorf("%v: %v\n%s", again.Args, err, out)
 	}
@@ -210,6 +211,7 @@ func TestScatterOfADirectoryStays(t *testing.T) {
 // TestIndexScatteredOverData scatters an index that has entries, and gathers it
 // again: it is built anew, and nothing of the old entries is left.
 func TestIndexScatteredOverData(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		s := sharded(db, "a", 4, 0)
 		articles(t, s, 30)

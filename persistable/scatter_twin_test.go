@@ -189,6 +189,7 @@ func answers(s *persistable.Query[*Article], pageSizes []int) (string, error) {
 // TestScatteredAsPlain runs random writes on a plain and a scattered store and
 // puts the same random questions to both: all answers are the same.
 func TestScatteredAsPlain(t *testing.T) {
+	t.Parallel()
 	run := func(steps int, wrap func(*rapid.T, kv.Database) kv.Database) func(*testing.T) {
 		return rapid.MakeCheck(func(rt *rapid.T) {
 			tw := newTwins(t, rt, wrap(rt, enginetest.Open(t)))
