@@ -5,6 +5,7 @@
 package persistable_test
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -70,11 +71,13 @@ func smallArticle(i int) *Article {
 // serveEngine serves the engine to other processes until the test ends.
 func serveEngine(t *testing.T, engine kv.Database) (address string) {
 	l := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
-	go func() {
-		if err := remote.Serve(t.Context(), l, engine); err != nil {
-			t.Error(err)
-		}
-	}()
+	running, stop := context.WithCancel(ctx)
+	served := make(chan error)
+	go func() { served <- remote.Serve(running, l, engine) }()
+	t.Cleanup(func() {
+		stop()
+		check(t, <-served)
+	})
 	return l.Addr().String()
 }
 

@@ -11,6 +11,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/seed"
@@ -150,13 +152,10 @@ func writeNotes(t *testing.T, db *persistable.DB, s *NoteStore, rng *rand.Rand) 
 	}
 }
 
-// TestConsumerWaits counts what a consumer asks of the engine while nothing changes: nothing.
-func TestConsumerWaits(t *testing.T) {
-	counter := faults.NewCounter(enginetest.Open(t))
-	db := open(t, counter)
-	s := NoteStoreOf(db)
+// runConsumer runs a consumer until the test ends, and returns the ids of the notes that it
+// handles. It is for a bubble of synctest.
+func runConsumer(t *testing.T, s *NoteStore) <-chan int64 {
 	running, stop := context.WithCancel(ctx)
-	defer stop()
 	handled, ended := make(chan int64), make(chan error)
 	go func() {
 		ended <- s.Feed().Consumer("c").Run(running, func(_ persistable.Tx, changes []persistable.Change[*Note, int64]) error {
@@ -166,23 +165,37 @@ func TestConsumerWaits(t *testing.T) {
 			return nil
 		})
 	}()
-	for id := int64(1); id <= 5; id++ {
-		check(t, s.Save(ctx, &Note{ID: id}))
-		if got := <-handled; got != id {
-			t.Fatalf("the consumer gets %d, want %d", got, id)
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error(err)
 		}
-	}
-	for counter.Counts().Watches == 0 {
-		check(t, s.Save(ctx, &Note{ID: 6, Text: fmt.Sprint(counter.Counts().Begins)}))
-		<-handled
-	}
-	stop()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	if c := counter.Counts(); c.Watches > 12 || c.Begins > 80 {
-		t.Errorf("%d watches and %d transactions for a few changes: it polls", c.Watches, c.Begins)
-	}
+	})
+	return handled
+}
+
+// TestConsumerWaits counts what a consumer asks of the engine while nothing changes: nothing,
+// for thirty intervals. Each change wakes it at once.
+func TestConsumerWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		counter := faults.NewCounter(enginetest.InProcess(t))
+		s := NoteStoreOf(openWith(t, counter, persistable.Options{WatchPoll: time.Minute}))
+		handled := runConsumer(t, s)
+		for id := int64(1); id <= 5; id++ {
+			check(t, s.Save(ctx, &Note{ID: id}))
+			within(t, time.Minute, func() {
+				if got := <-handled; got != id {
+					t.Fatalf("the consumer gets %d, want %d", got, id)
+				}
+			})
+			synctest.Wait() // until it waits for the next change
+			before := counter.Counts()
+			time.Sleep(29 * time.Minute)
+			if c := counter.Counts().Sub(before); c.Begins > 0 || c.Watches > 0 {
+				t.Errorf("%d watches and %d transactions while nothing changes", c.Watches, c.Begins)
+			}
+		}
+	})
 }
 
 // TestConsumerErrors leaves the position where it is after an error of the function.

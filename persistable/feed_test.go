@@ -6,12 +6,12 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 )
@@ -89,31 +89,23 @@ func TestRecordInTwice(t *testing.T) {
 }
 
 // TestConsumerOfAMovedDirectory moves the directory while a consumer waits, which fires
-// no watch: the consumer comes to the directory that takes its place.
+// no watch: after thirty intervals the consumer comes to the directory that takes its place.
 func TestConsumerOfAMovedDirectory(t *testing.T) {
-	counter := faults.NewCounter(enginetest.Open(t))
-	db := openWith(t, counter, persistable.Options{WatchPoll: time.Millisecond})
-	s := NoteStoreOf(db)
-	handled := make(chan int64)
-	go func() {
-		_ = s.Feed().Consumer("c").Run(ctx, func(_ persistable.Tx, changes []persistable.Change[*Note, int64]) error {
-			for _, c := range changes {
-				handled <- c.ID
+	synctest.Test(t, func(t *testing.T) {
+		db := openWith(t, enginetest.InProcess(t), persistable.Options{WatchPoll: time.Minute})
+		s := NoteStoreOf(db)
+		handled := runConsumer(t, s)
+		check(t, s.Save(ctx, &Note{ID: 1}))
+		<-handled
+		synctest.Wait() // until it waits for the next change
+		check(t, second(directory.Root().Move(ctx, db.Engine(), []string{"notes"}, []string{"old"})))
+		check(t, s.Save(ctx, &Note{ID: 2}))
+		within(t, 32*time.Minute, func() {
+			if id := <-handled; id != 2 {
+				t.Errorf("the consumer gets note %d", id)
 			}
-			return nil
 		})
-	}()
-	check(t, s.Save(ctx, &Note{ID: 1}))
-	<-handled
-	for armed := counter.Counts().Watches; counter.Counts().Watches <= armed; {
-		time.Sleep(time.Millisecond)
-	}
-	_, err := directory.Root().Move(ctx, db.Engine(), []string{"notes"}, []string{"old"})
-	check(t, err)
-	check(t, s.Save(ctx, &Note{ID: 2}))
-	if id := <-handled; id != 2 {
-		t.Errorf("the consumer gets note %d", id)
-	}
+	})
 }
 
 // TestPruneBesideADeletion has a note created again and deleted again while its first

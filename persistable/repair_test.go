@@ -93,8 +93,9 @@ func damage(t *testing.T, random *rand.Rand, db *persistable.DB, all map[string]
 	return n
 }
 
-// TestRepairBesideWriters lets writers change the records while Repair runs again and
-// again on an engine that makes every transaction run again: no write is undone.
+// TestRepairBesideWriters damages entries, and lets writers change the records while
+// Repair runs, on an engine that makes every transaction run again. Then no fault is
+// left: everything was mended, and no write is undone.
 func TestRepairBesideWriters(t *testing.T) {
 	random := seed.Rand(t)
 	engine := faults.Hostile(enginetest.Open(t), faults.Options{Seed: random.Uint64(), MaxDelay: -1})
@@ -103,25 +104,60 @@ func TestRepairBesideWriters(t *testing.T) {
 	for i := range 40 {
 		check(t, s.Create(ctx, smallArticle(i)))
 	}
-	var group sync.WaitGroup
-	for w := range 3 {
-		own := rand.New(rand.NewPCG(random.Uint64(), uint64(w)))
-		group.Go(func() {
-			for range 25 {
-				var taken *persistable.UniqueError // by a damaged entry
-				if err := writeOnce(own, db, s); err != nil && !errors.As(err, &taken) {
-					t.Error(err)
-				}
-			}
-		})
-	}
 	for range 4 {
 		damage(t, random, db, dump(t, db))
-		must[persistable.Report](t)(s.Indexes().Repair(ctx))
+		var group sync.WaitGroup
+		for w := range 3 {
+			own := rand.New(rand.NewPCG(random.Uint64(), uint64(w)))
+			group.Go(func() {
+				for range 8 {
+					var taken *persistable.UniqueError // by a damaged entry
+					if err := writeOnce(own, db, s); err != nil && !errors.As(err, &taken) {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		r := must[persistable.Report](t)(s.Indexes().Repair(ctx))
+		group.Wait()
+		if r.Repaired == 0 {
+			t.Error("nothing was mended")
+		}
+		sound(t, s.Indexes().Verify)
 	}
-	group.Wait()
+}
+
+// TestRepairUndoesNoWrite gives a record the entry that Repair is about to remove: Repair
+// conflicts, and then leaves the entry.
+func TestRepairUndoesNoWrite(t *testing.T) {
+	engine := &faulty{Database: enginetest.Open(t)}
+	s, writer := kindStore(open(t, engine), 0, valueOfTags), kindStore(open(t, engine.Database), 0, valueOfTags)
+	a := smallArticle(1)
+	a.Tags = []string{"stray"}
+	check(t, writer.Create(ctx, a))
+	stray := dump(t, open(t, engine.Database))
+	a.Tags = nil
+	check(t, writer.Save(ctx, a))
+	check(t, engine.Transact(ctx, func(tx kv.Transaction) error {
+		for key, value := range stray {
+			if strings.Contains(key, "\x02I\x00") {
+				tx.Set([]byte(key), value)
+			}
+		}
+		return nil
+	}))
+	attempts := 0
+	engine.begin(nil, func(n int, commit func() error) error {
+		if attempts = n; n == 1 {
+			a.Tags = []string{"stray"}
+			check(t, writer.Save(ctx, a))
+		}
+		return commit()
+	})
 	must[persistable.Report](t)(s.Indexes().Repair(ctx))
-	sound(t, s.Indexes().Verify)
+	if sound(t, s.Indexes().Verify); attempts != 2 {
+		t.Errorf("Repair took %d attempts, want a conflict", attempts)
+	}
 }
 
 // TestVerifyIsResumed ends a verification after each batch: with its token the next call

@@ -135,7 +135,7 @@ func killUntilDone(t *testing.T, task string, verify func(*testing.T, *persistab
 	kills, longest := 0, 2*time.Millisecond
 	for !runOnce(t, task, dir, time.Duration(random.Int64N(int64(longest)))) {
 		kills++
-		longest += longest / 8 // so that one comes to the end
+		longest += longest / 4 // so that one comes to the end
 		check(t, withDatabase(dir, func(db *persistable.DB) error {
 			for _, name := range names(t, tenants.Of(db, "rooms")) {
 				equal(t, before, contents(t, db, "rooms", name))

@@ -110,7 +110,7 @@ func TestNamesAreBytes(t *testing.T) {
 		}
 		before := contents(t, db, all.Path(name)...)
 		check(t, all.Move(ctx, name, to))
-		second(all.Copy(ctx, to, name, tenants.CopyOptions{}))
+		check(t, second(all.Copy(ctx, to, name, tenants.CopyOptions{})))
 		equal(t, before, contents(t, db, all.Path(name)...))
 		check(t, all.Delete(ctx, to))
 		if n := must[int](t)(OrderStoreOf(db, name).Scan().Count(ctx)); n != i+1 {

@@ -121,10 +121,13 @@ func TestLockHoldsAgainstWriters(t *testing.T) {
 		}
 		for range 5 {
 			lock := must[tenants.Lock](t)(all.Lock(ctx, "a", "look"))
-			equal(t, contents(t, db, "tenants", "a"), contents(t, db, "tenants", "a"))
-			for seen := refused.Load(); refused.Load() == seen && !t.Failed(); { // a writer has come
-				must[bool](t)(all.Exists(ctx, "a"))
+			before, done := contents(t, db, "tenants", "a"), written.Load()
+			for seen := refused.Load(); refused.Load() == seen && !t.Failed(); { // until a writer has come
+				if must[bool](t)(all.Exists(ctx, "a")); written.Load() > done+4 { // each had perhaps written before
+					t.Error("writers go on")
+				}
 			}
+			equal(t, before, contents(t, db, "tenants", "a"))
 			check(t, all.Unlock(ctx, lock))
 			for seen := written.Load(); written.Load() == seen && !t.Failed(); {
 				must[bool](t)(all.Exists(ctx, "a"))

@@ -164,7 +164,7 @@ func TestQuotaCountsBesideWriters(t *testing.T) {
 			for w := range 3 {
 				random := rand.New(rand.NewPCG(random.Uint64(), uint64(w)))
 				writers.Go(func() {
-					for n := 0; n < 20 || !counted.Load(); n++ {
+					for n := 0; n < 20 || n < 200 && !counted.Load(); n++ { // so that the count ends at last
 						id := 1 + random.Int64N(400)
 						var err error
 						switch random.IntN(4) {
