@@ -82,7 +82,7 @@ check-fdb: ## compile kv/fdbkv and the tests of a cluster without FoundationDB (
 # other: moving a directory voids what all programs on the cluster remember of
 # theirs, which tests that count transactions see. Those of kv/fdbkv need
 # one that is empty; the others work below prefixes of their own.
-FDB_LAYERS := ./tuple ./directory ./index ./persistable ./leasefdb ./election/... ./idbuilder/store/kvstore ./placement/kvstore ./placement/membership ./examples/...
+FDB_LAYERS := ./tuple ./directory ./index/... ./persistable/... ./leasefdb ./election/... ./idbuilder/store/kvstore ./placement/kvstore ./placement/membership ./examples/...
 
 .PHONY: test-fdb
 test-fdb: test-fdb-engine test-fdb-layers ## run the tests on the cluster of FDB_CLUSTER_FILE, best a new one

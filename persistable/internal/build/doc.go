@@ -94,8 +94,8 @@
 // halved; after a success it grows by a tenth. A worker works for a share of its time,
 // half of it by default: after each batch it pauses as long as the batch took. Writers'
 // commits wait behind those of batches, so without pauses they wait behind each of
-// their commits. After conflicts the pause is longer, up to a second, because conflicts cost
-// writers as much as the worker.
+// their commits. After conflicts the pause is longer, because conflicts cost writers as
+// much as the worker: up to a second, and to ten times what the batch took.
 //
 // # Concurrency
 //
