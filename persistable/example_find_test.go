@@ -95,7 +95,7 @@ func ExampleQuery_Explain() {
 	orders, db := exampleStatuses()
 	defer db.Close()
 	f := OrderFields
-	q, err := orders.Find(f.Status.In(Paid, Shipped), f.Amount.From(4))
+	q, err := orders.Find(f.Number.In("A-1", "A-4"), f.Amount.From(4))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -103,7 +103,7 @@ func ExampleQuery_Explain() {
 	plan, err := q.Explain(context.Background())
 	fmt.Println(plan, err)
 	// Output:
-	// Order: lanes, merged, ordered by id; rounds: 2; reads at most 10000 keys
-	//   index Order_Status: Status=1; filter: Status=1 and Amount>=4; fetches records
-	//   index Order_Status: Status=2; filter: Status=2 and Amount>=4; fetches records <nil>
+	// Order: lanes, one after the other; rounds: 2; reads at most 10000 keys; 2 keys
+	//   index Order_Number: Number="A-1"; filter: Number="A-1" and Amount>=4; fetches records; 1 key
+	//   index Order_Number: Number="A-4"; filter: Number="A-4" and Amount>=4; fetches records; 1 key <nil>
 }

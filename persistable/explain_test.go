@@ -4,6 +4,9 @@ package persistable_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -72,7 +75,7 @@ func TestExplain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := must[*persistable.Explanation](t)(c.query.Explain(ctx))
-			if diff := cmp.Diff(c.want, e.String()); diff != "" {
+			if diff := cmp.Diff(c.want, e.Plan()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			counts, err := counter.Measure(func() error { return readAll(c.query) })
@@ -95,19 +98,127 @@ func readAll(q explainer) error {
 	panic("a query of another type")
 }
 
-// TestExplainEstimates compares the bytes of a range with those of one that holds it.
+// rawKeys returns how many keys of the database begin with what prefix says of them, and
+// their bytes with those of their values.
+func rawKeys(t *testing.T, db *persistable.DB, has func(key []byte) bool) (n, size int64) {
+	t.Helper()
+	for key, value := range dump(t, db) {
+		if has([]byte(key)) {
+			n, size = n+1, size+int64(len(key)+len(value))
+		}
+	}
+	return n, size
+}
+
+// TestExplainEstimates compares the keys and bytes of ranges with those that are there:
+// small ranges are counted, of each form and in both directions, with the chunks of
+// records, in all shards. A transaction that explains sees what it has written, and
+// conflicts with nothing.
 func TestExplainEstimates(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
-		s := OrderStoreOf(db, "t")
-		q := found[*Order](t)(s.Find(OrderFields.Number.From("0")))
-		if e := must[*persistable.Explanation](t)(q.Explain(ctx)); e.Bytes != 0 || len(e.Ranges) != 1 {
+		orders, articles, sales := OrderStoreOf(db, "t"), ArticleStoreOf(db), SaleStoreOf(db)
+		if e := must[*persistable.Explanation](t)(orders.Scan().Explain(ctx)); e.Bytes != 0 || e.Keys != 0 || !e.Exact || len(e.Ranges) != 1 || !e.Ranges[0].Exact {
 			t.Errorf("without a store: %+v", e)
 		}
-		someOrders(t, s, 300)
-		all := must[*persistable.Explanation](t)(q.Explain(ctx))
-		some := must[*persistable.Explanation](t)(found[*Order](t)(s.Find(OrderFields.Number.From("2"))).Explain(ctx))
-		if all.Bytes < some.Bytes || all.Bytes != all.Ranges[0].Bytes {
-			t.Errorf("all: %d bytes, some: %d", all.Bytes, some.Bytes)
+		someOrders(t, orders, 12)
+		check(t, articles.Create(ctx, NewArticle(Article{Section: "s", Slug: "a", Published: day0, Tags: []string{"x", "y"}, Body: make([]byte, 250_000)})))
+		for i := range 9 {
+			check(t, sales.Save(ctx, &Sale{ID: fmt.Sprint(i), Country: "at", Amount: int64(i), Discount: ptr(int64(i % 2)), CreatedAt: day0}))
+		}
+		s := SaleFields
+		for name, c := range map[string]struct {
+			query explainer
+			keys  []int64 // of each range
+		}{
+			"an index":       {orders.OrderedByNumber(), []int64{12}},
+			"in reverse":     {orders.OrderedByNumber().From("02").Before("05").Reverse(), []int64{3}},
+			"with a limit":   {orders.ByStatus(Paid).Limit(1), []int64{4}},
+			"lanes":          {found[*Order](t)(orders.Find(OrderFields.Status.In(Paid, Shipped))), []int64{4, 4}},
+			"nothing":        {orders.OrderedByNumber().From("x"), []int64{0}},
+			"by id":          {orders.Scan(), []int64{12}},
+			"several chunks": {articles.Scan(), []int64{3}},
+			"a slice":        {articles.OrderedByTags(), []int64{2}},
+			"shards":         {found[*Sale](t)(sales.Find(s.Discount.Equal(ptr(int64(1))))), []int64{4}},
+			"rows":           {sales.ByCountryAmountRows("at").From(3), []int64{6}},
+			"all rows":       {sales.ByCountryAmountRows("at").Query(), []int64{9}},
+		} {
+			e := must[*persistable.Explanation](t)(c.query.Explain(ctx))
+			var keys []int64
+			var sum, bytes int64
+			for _, r := range e.Ranges {
+				keys, sum, bytes = append(keys, r.Keys), sum+r.Keys, bytes+r.Bytes
+			}
+			if !slices.Equal(keys, c.keys) || e.Keys != sum || e.Bytes != bytes || (bytes == 0) != (sum == 0) {
+				t.Errorf("%s: the ranges have %v keys, want %v: %+v", name, keys, c.keys, e)
+			}
+		}
+		_, bytes := rawKeys(t, db, func(key []byte) bool { return strings.Contains(string(key), "Order_Number_unique") })
+		if e := must[*persistable.Explanation](t)(orders.OrderedByNumber().Explain(ctx)); e.Bytes != bytes || !e.Exact {
+			t.Errorf("explained are %d bytes, there are %d: %+v", e.Bytes, bytes, e)
 		}
 	})
 }
+
+// TestExplainEstimatesLargeRanges compares the estimate of ranges that are not counted with
+// what is there. The pairs are so large that the engine's sample has each of them.
+func TestExplainEstimatesLargeRanges(t *testing.T) {
+	unscattered(t)
+	counter := faults.NewCounter(enginetest.Open(t))
+	db := open(t, counter)
+	s := ArticleStoreOf(db)
+	const n = 40
+	for i := range n {
+		check(t, s.CreateWithID(ctx, fmt.Sprintf("%02d", i), &Article{Section: "s", Slug: fmt.Sprint(i), Published: day0, Body: make([]byte, 40_000)}))
+	}
+	keys, bytes := rawKeys(t, db, func(key []byte) bool { return strings.Contains(string(key), "\x02R\x00") })
+	if keys != n {
+		t.Fatalf("there are %d keys of records", keys)
+	}
+	for from, want := range map[string]int64{"": n, "10": n - 10, "38": 2} {
+		q := persistable.ScanRange(&s.Store).From(from)
+		var e *persistable.Explanation
+		counts, err := counter.Measure(func() (err error) {
+			e, err = q.Explain(ctx)
+			return err
+		})
+		check(t, err)
+		if e.Keys != want || e.Exact || e.Ranges[0].Exact || abs(e.Bytes-bytes*want/n) > bytes/1000 {
+			t.Errorf("from %q: %+v, want %d keys of %d bytes in all", from, e, want, bytes)
+		}
+		if text := e.String(); !strings.Contains(text, fmt.Sprintf("about %d keys\n", want)) || strings.Contains(e.Plan(), "keys") {
+			t.Errorf("from %q: %s", from, text)
+		}
+		if counts.Rounds != 1 || counts.Ranges != 1 {
+			t.Errorf("explaining cost %v", counts)
+		}
+	}
+}
+
+// TestExplainInATransaction explains a query in a transaction: its own writes are counted,
+// and a change of another one in the range is no conflict.
+func TestExplainInATransaction(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	s := OrderStoreOf(db, "t")
+	all := someOrders(t, s, 3)
+	attempts := 0
+	check(t, db.Transact(ctx, func(tx persistable.Tx) error {
+		attempts++
+		bound := s.In(tx)
+		if err := bound.Delete(ctx, all[0].ID); err != nil {
+			return err
+		}
+		e, err := bound.OrderedByStatus().Query().Explain(ctx)
+		if err == nil && e.Keys != 2 {
+			t.Errorf("explained are %d keys", e.Keys)
+		}
+		if attempts == 1 {
+			check(t, s.Create(ctx, s.New(Order{Number: "new", Status: Paid})))
+		}
+		return err
+	}))
+	if attempts != 1 {
+		t.Errorf("the transaction ran %d times", attempts)
+	}
+}
+
+func abs(n int64) int64 { return max(n, -n) }

@@ -25,13 +25,20 @@ type Explanation struct {
 	// Rounds is how many rounds of reads the first batch takes, besides those that
 	// open a store that the process does not know yet.
 	Rounds int
-	// Bytes is the sum of those of the ranges.
-	Bytes int64
+	// Keys and Bytes are the sums of those of the ranges, Exact if all were counted.
+	Keys, Bytes int64
+	Exact       bool
 }
 
-// String returns the plan in a line for each range, without the estimates, so that it is
-// the same for the same plan.
+// String returns the plan with the estimated keys, in a line for each range.
 func (e *Explanation) String() string {
+	return e.text("; "+keysText(e.Keys, e.Exact), (*RangePlan).String)
+}
+
+// Plan returns the text without the estimates, so that it is the same for the same plan.
+func (e *Explanation) Plan() string { return e.text("", (*RangePlan).plan) }
+
+func (e *Explanation) text(keys string, textOf func(*RangePlan) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", e.Type, e.Form)
 	if len(e.OrderedBy) > 0 {
@@ -47,8 +54,9 @@ func (e *Explanation) String() string {
 	if e.FilterLimit > 0 {
 		fmt.Fprintf(&b, "; reads at most %d keys", e.FilterLimit)
 	}
+	b.WriteString(keys)
 	for i := range e.Ranges {
-		b.WriteString("\n  " + e.Ranges[i].String())
+		b.WriteString("\n  " + textOf(&e.Ranges[i]))
 	}
 	return b.String()
 }

@@ -48,6 +48,14 @@ func newOpenStore(p *place, d *directory.Directory, prefix []byte, c *format.Cat
 	return s
 }
 
+// keysOf returns where the keys of a plan of one range are.
+func (s *openStore) keysOf(p *plan) scan.Keyspace {
+	if p.Index == byID {
+		return s.records
+	}
+	return scan.EntriesOf(&s.indexes[p.Index])
+}
+
 // systemKey returns a key of what the store keeps besides records and entries:
 // ("S", type, names…).
 func (s *openStore) systemKey(p *place, names ...string) []byte {

@@ -8,16 +8,15 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/index"
-	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
-	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 )
 
 // Explain returns how the query would read now: the first of its plans whose indexes are
-// readable, with the bounds of each range, and the bytes in it as the engine estimates
-// them. It reads no keys within the ranges, and conflicts with nothing there. If all
-// indexes that the query needs are being built, it returns the error that the query
-// would. Explaining takes one round, and one more if the process does not know the store.
+// readable, with the bounds of each range, and how many keys and bytes it has. It
+// reads the first few kilobytes of each range, and conflicts with nothing there:
+// a range that ends within them is counted, a longer one estimated. If all indexes that
+// the query needs are being built, it returns the error that the query would. Explaining
+// takes one round, and one more if the process does not know the store.
 //
 //go:noinline
 func (q *Query[T]) Explain(ctx context.Context) (*Explanation, error) {
@@ -52,7 +51,7 @@ func (q *query) explain(ctx context.Context) (e *Explanation, err error) {
 
 // explainPlan returns what is known of a plan without reading.
 func (q *query) explainPlan(p *plan) *Explanation {
-	e := &Explanation{Type: q.record.Type, Form: formOf(p), Reverse: q.reverse, Limit: q.limit, Rounds: 1}
+	e := &Explanation{Type: q.record.Type, Form: formOf(p), Reverse: q.reverse, Limit: q.limit, Rounds: 1, Exact: true}
 	for _, one := range p.Ranges() {
 		r := q.explainRange(&one)
 		e.Ranges = append(e.Ranges, r)
@@ -97,7 +96,7 @@ func (q *query) definitionOf(p *plan) *index.Definition {
 
 func (q *query) explainRange(p *plan) RangePlan {
 	d := q.definitionOf(p)
-	r := RangePlan{Index: d.Name, Bounds: d.BoundsText(p.Bounds), Shards: int(d.Scatter)}
+	r := RangePlan{Index: d.Name, Bounds: d.BoundsText(p.Bounds), Shards: int(d.Scatter), Exact: true}
 	r.Fetch = p.Index != byID && !d.Cover && !q.rows
 	for _, clauses := range p.Filter {
 		r.Filter = append(r.Filter, q.clausesText(clauses))
@@ -139,32 +138,4 @@ func (q *query) kindOf(field string) string {
 		}
 	}
 	return ""
-}
-
-// estimate asks the engine for the bytes of all ranges at once.
-func (q *query) estimate(ctx context.Context, t *transaction, o *openStore, p *plan, e *Explanation) error {
-	var asked [][]kv.Future[int64]
-	for i, one := range p.Ranges() {
-		keys := o.records
-		if one.Index != byID {
-			keys = scan.EntriesOf(&o.indexes[one.Index])
-		}
-		e.Ranges[i].Shards = int(keys.Shards)
-		var sizes []kv.Future[int64]
-		for _, r := range keys.RangesOf(one.Bounds) {
-			sizes = append(sizes, t.Reader.GetEstimatedRangeSizeBytes(r))
-		}
-		asked = append(asked, sizes)
-	}
-	for i, sizes := range asked {
-		for _, size := range sizes {
-			n, err := size.Get(ctx)
-			if err != nil {
-				return err
-			}
-			e.Ranges[i].Bytes += n
-			e.Bytes += n
-		}
-	}
-	return nil
 }

@@ -18,13 +18,33 @@ type RangePlan struct {
 	Filter []string
 	Shards int  // 0: not scattered
 	Fetch  bool // the records are fetched, one get for each entry
-	// Bytes is what the engine estimates that the keys and values in the range have.
-	// Below some megabytes the estimate of a cluster is rough, and may be 0.
-	Bytes int64
+	// Keys and Bytes are how many keys the range has, and the size of these and their
+	// values: entries of an index, or records and their further chunks, whatever the
+	// query's limit and filter. Exact says that they were counted, because the range is
+	// small. Otherwise Bytes is the estimate of the engine, which is rough below some
+	// megabytes, and Keys follows from it by the mean size of the range's first pairs;
+	// both are at least those of the pairs that were read.
+	Keys, Bytes int64
+	Exact       bool
 }
 
-// String returns the range in one line, without the estimate.
+// String returns the range in one line.
 func (r *RangePlan) String() string {
+	return r.plan() + "; " + keysText(r.Keys, r.Exact)
+}
+
+func keysText(n int64, exact bool) string {
+	switch {
+	case exact && n == 1:
+		return "1 key"
+	case exact:
+		return fmt.Sprintf("%d keys", n)
+	}
+	return fmt.Sprintf("about %d keys", n)
+}
+
+// plan returns the range without the estimate.
+func (r *RangePlan) plan() string {
 	text := "records"
 	if r.Index != "" {
 		text = "index " + r.Index

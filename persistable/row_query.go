@@ -71,6 +71,11 @@ func (q *RowQuery[R]) Page(ctx context.Context, token string) (p Page[R], err er
 	return p, nil
 }
 
+// Explain is [Query.Explain].
+func (q *RowQuery[R]) Explain(ctx context.Context) (*Explanation, error) {
+	return newQuery(q.erased().Query()).explain(ctx)
+}
+
 // read returns the row of an *erased.Row.
 func (q *RowQuery[R]) read(v any) (R, error) {
 	row, err := q.erased().Read(v.(*erased.Row))

@@ -66,3 +66,8 @@ func (q *RowRange[R, F]) First(ctx context.Context) (R, error) { return q.Query(
 func (q *RowRange[R, F]) Page(ctx context.Context, token string) (Page[R], error) {
 	return q.Query().Page(ctx, token)
 }
+
+// Explain is [Query.Explain].
+func (q *RowRange[R, F]) Explain(ctx context.Context) (*Explanation, error) {
+	return q.Query().Explain(ctx)
+}
