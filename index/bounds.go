@@ -77,6 +77,9 @@ func (b Bounds) Resume(key []byte, reverse bool) Bounds {
 // StartAt narrows the bounds to keys not below key, which is relative to the prefix.
 func (b Bounds) StartAt(key []byte) Bounds { return b.raiseBegin(slices.Clone(key)) }
 
+// EndBefore narrows the bounds to keys below key, which is relative to the prefix.
+func (b Bounds) EndBefore(key []byte) Bounds { return b.lowerEnd(slices.Clone(key)) }
+
 // Range returns the keys of an index with the prefix. It is empty, never
 // inverted, where nothing can be within the bounds.
 func (b Bounds) Range(prefix []byte) kv.KeyRange {

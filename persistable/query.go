@@ -16,7 +16,8 @@ import (
 // A query of a store that is not bound to a transaction runs in one of its own
 // and sees one version of the database. If it takes longer than the five seconds
 // that a version can be read, it goes on behind the last record at a new version; a
-// query bound to a transaction then fails with the engine's error 1007.
+// query bound to a transaction then fails with the engine's error 1007. [Across] has
+// such long reads with tokens to resume them and parts that run side by side.
 //
 // A query bound to a transaction sees what the transaction had written when the
 // query began. It does not yield what is written later, for example by the loop over

@@ -44,22 +44,29 @@ func newQuery(q *erased.Query) *query {
 
 // yieldAll yields the records. After an error it stops.
 func (q *query) yieldAll(ctx context.Context, yield func(any, error) bool) {
+	q.yieldBehind(ctx, &cursor{limit: q.limit}, yield)
+}
+
+// yieldBehind yields the records behind the cursor, which it moves along. After an error
+// it stops. It reports whether there are no further records.
+func (q *query) yieldBehind(ctx context.Context, c *cursor, yield func(any, error) bool) (ended bool) {
 	var err error
 	ctx, o := q.begin(ctx, "All", q.plan.Index)
 	defer o.finish(&err)
 	stopped := false
-	c := cursor{limit: q.limit}
 	err = q.runRead(ctx, func(t *transaction) error {
 		if stopped {
 			return nil // the engine runs another attempt after the caller has stopped
 		}
-		for v, err := range q.records(ctx, t, &c) {
+		behind := *c
+		for v, err := range q.records(ctx, t, c) {
 			if err == nil && ctx.Err() != nil {
-				err = context.Cause(ctx)
+				*c, err = behind, context.Cause(ctx)
 			}
 			if err != nil {
 				return err
 			}
+			behind = *c
 			if stopped = !yield(v, nil); stopped {
 				return nil
 			}
@@ -69,6 +76,7 @@ func (q *query) yieldAll(ctx context.Context, yield func(any, error) bool) {
 	if err != nil && !stopped {
 		yield(nil, err)
 	}
+	return c.done || err == nil && !stopped
 }
 
 func (q *query) first(ctx context.Context) (first any, err error) {

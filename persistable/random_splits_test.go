@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable_test
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// randomSplits is an engine that divides ranges of keys at random places: at a third of
+// its keys, and near them, whatever the chunk size.
+type randomSplits struct {
+	kv.Database
+	random *rand.Rand
+}
+
+func (r randomSplits) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction) error) error {
+	return r.Database.ReadTransact(ctx, func(tx kv.ReadTransaction) error { return fn(randomSplitsView{tx, r.random}) })
+}
+
+// Close leaves the engine to the test that opened it.
+func (r randomSplits) Close() error { return nil }
+
+type randomSplitsView struct {
+	kv.ReadTransaction
+	random *rand.Rand
+}
+
+func (v randomSplitsView) Snapshot() kv.ReadTransaction {
+	return randomSplitsView{v.ReadTransaction.Snapshot(), v.random}
+}
+
+func (v randomSplitsView) GetRangeSplitPoints(r kv.KeyRange, _ int64) kv.Future[[][]byte] {
+	pairs, err := v.GetRange(r.Selectors(), kv.RangeOptions{}).Slice(context.Background())
+	points := [][]byte{r.Begin, r.End}
+	for _, pair := range pairs {
+		if v.random.IntN(3) > 0 {
+			continue
+		}
+		point := slices.Clone(pair.Key)
+		switch v.random.IntN(4) {
+		case 0:
+			point = append(point, byte(v.random.IntN(256)))
+		case 1:
+			point = point[:len(point)-1-v.random.IntN(3)]
+		}
+		if bytes.Compare(point, r.Begin) >= 0 && bytes.Compare(point, r.End) < 0 {
+			points = append(points, point)
+		}
+	}
+	slices.SortFunc(points, bytes.Compare)
+	return kv.Resolved(points, err)
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package persistable
+
+import (
+	"fmt"
+
+	"github.com/kazahana-db/kazahana/persistable/internal/pagetoken"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// token returns the place of the scan: a page token whose key is the tuple
+// (ended, limit, position, from, before). Keys that are nil are empty.
+func (r *scanRun) token() string {
+	if r.err != nil {
+		return r.given
+	}
+	b := tuple.AppendInt(tuple.AppendBool(nil, r.ended), int64(r.cursor.limit))
+	for _, key := range [][]byte{r.cursor.position, r.from, r.before} {
+		b = tuple.AppendBytes(b, key)
+	}
+	return pagetoken.Seal(r.query.place.db.tokenKey, r.tokenScope(), pagetoken.Position{Plan: r.cursor.plan, Key: b})
+}
+
+// tokenScope is what a token is bound to. That of a page is another one.
+func (r *scanRun) tokenScope() []byte {
+	return pagetoken.AppendFramed([]byte("scan"), r.query.tokenScope())
+}
+
+// resume goes to the place of a token.
+func (r *scanRun) resume(token string) error {
+	p, err := pagetoken.Open(r.query.place.db.tokenKey, r.tokenScope(), token)
+	if err == nil {
+		err = r.decode(p)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: a scan of %s: %w", ErrBadToken, r.query.record.Type, err)
+	}
+	return nil
+}
+
+func (r *scanRun) decode(p pagetoken.Position) error {
+	r.cursor.plan = p.Plan
+	ended, b, err := tuple.ReadBool(p.Key)
+	if err != nil {
+		return err
+	}
+	limit, b, err := tuple.ReadInt(b)
+	if err != nil {
+		return err
+	}
+	r.ended, r.cursor.limit = ended, int(limit)
+	for _, key := range []*[]byte{&r.cursor.position, &r.from, &r.before} {
+		if *key, b, err = tuple.ReadBytes(b); err != nil {
+			return err
+		}
+		if len(*key) == 0 {
+			*key = nil
+		}
+	}
+	return nil
+}
