@@ -48,6 +48,26 @@ func somewhat(t *testing.T, db *persistable.DB, tenant string) string {
 	return tenant
 }
 
+// A transaction that writes to the tenant and has not committed conflicts with the
+// deletion: no key is left where the tenant was.
+func TestDeleteDuringATransaction(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	all := tenants.Of(db, "tenants")
+	check(t, all.Delete(ctx, somewhat(t, db, "first"))) // makes the work directories
+	before := keys(t, db)
+	s := OrderStoreOf(db, somewhat(t, db, "a"))
+	tx := must[kv.Transaction](t)(db.Engine().Begin())
+	defer tx.Cancel()
+	check(t, s.In(db.In(tx)).Create(ctx, s.New(Order{Number: "held", CreatedAt: day0})))
+	check(t, all.Delete(ctx, "a"))
+	if err := tx.Commit(ctx); !kv.IsConflict(err) {
+		t.Errorf("Commit = %v, want a conflict", err)
+	}
+	if after := keys(t, db); after != before {
+		t.Errorf("%d keys, %d before", after, before)
+	}
+}
+
 // Tenants are deleted while others write: no key is left outside of a directory, and no
 // entry without its record.
 func TestDeleteWhileWritten(t *testing.T) {
