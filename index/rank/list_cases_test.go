@@ -115,17 +115,20 @@ func TestLongRuns(t *testing.T) {
 	mustTransact(t, db, func(tx kv.Transaction) error { return update(t.Context(), tx, l, nil, [][]byte{first}) })
 	m = m.with(first)
 	verifyList(t, db, l, m)
-	mustTransact(t, db, func(tx kv.Transaction) error {
-		for i, element := range m {
+	for i, element := range m {
+		mustTransact(t, db, func(tx kv.Transaction) error {
 			got, err := l.Rank(t.Context(), tx, element)
-			if err != nil || got != int64(i) {
-				t.Fatalf("the rank of element %d is %d (%v)", i, got, err)
+			if err == nil && got != int64(i) {
+				t.Errorf("the rank of element %d is %d", i, got)
+			}
+			if err != nil {
+				return err
 			}
 			nth, err := l.Nth(t.Context(), tx, nil, int64(i))
-			if err != nil || string(nth) != string(element) {
-				t.Fatalf("element %d is %x (%v), want %x", i, nth, err, element)
+			if err == nil && string(nth) != string(element) {
+				t.Errorf("element %d is %x, want %x", i, nth, element)
 			}
-		}
-		return nil
-	})
+			return err
+		})
+	}
 }

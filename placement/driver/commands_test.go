@@ -166,8 +166,28 @@ func TestMaxHung(t *testing.T) {
 			t.Errorf("the home has %d rows", h.Len())
 		}
 		close(hang)
+		synctest.Wait() // until the driver has ended the activations that were made late
 		resolve(t, m, keyOf("1"))
 		stop(t, m)
+	})
+}
+
+// TestLateActivationAfterStop: the driver ends an activation that is made after Stop.
+func TestLateActivationAfterStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		x := &executor{ensure: func(context.Context, placement.EnsureActivation) error { <-hang; return nil }}
+		h := newHome(t, memory.Options{})
+		m := alone(t, h, x, driver.Options{CommandTimeout: time.Second}, placement.Options{})
+		if _, err := asyncResolve(m, keyOf("1")); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		stop(t, m)
+		close(hang)
+		synctest.Wait()
+		if active, made := m.countActivations(); active != 0 || made != 1 || h.Len() != 0 {
+			t.Errorf("%d of %d activations run after Stop, %d rows are left", active, made, h.Len())
+		}
 	})
 }
 
