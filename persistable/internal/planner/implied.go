@@ -74,9 +74,9 @@ func (c *comparison) isImpliedBy(l erased.Clause) bool {
 	case ">=":
 		return l.Comparison == erased.Equal && order >= 0 || isAbove(l.Comparison, order) || l.Comparison == erased.From && order == 0
 	case "<":
-		return l.Comparison == erased.Equal && order < 0 && !tuple.IsNil(l.Value) // a range below has null, too
+		return l.Comparison == erased.Equal && order < 0 // a range below has null, too
 	case "<=":
-		return l.Comparison == erased.Equal && order <= 0 && !tuple.IsNil(l.Value)
+		return l.Comparison == erased.Equal && order <= 0
 	}
 	return false
 }
@@ -122,13 +122,15 @@ func isSaid(predicate string, l *erased.Clause) bool {
 	return false
 }
 
-// element returns the constant as a tuple element, if it is of the kind of a value.
+// element returns the constant as a tuple element, if it is of the kind of a value. No
+// constant but null is of the kind of null, which fulfils no comparison with it.
 func (c *comparison) element(value []byte) (element []byte, ok bool) {
 	switch {
 	case c.constant == "null":
 		return tuple.AppendNil(nil), c.operator == "=" || c.operator == "!="
 	case c.constant == "true" || c.constant == "false":
-		return tuple.AppendBool(nil, c.constant == "true"), true
+		_, _, err := tuple.ReadBool(value)
+		return tuple.AppendBool(nil, c.constant == "true"), err == nil
 	case strings.HasPrefix(c.constant, `"`):
 		text, err := strconv.Unquote(c.constant)
 		return tuple.AppendString(nil, text), err == nil && isKind(value, tuple.AppendString(nil, ""))
