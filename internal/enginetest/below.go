@@ -57,10 +57,11 @@ func (r belowReads) GetEstimatedRangeSizeBytes(keys kv.KeyRange) kv.Future[int64
 
 func (r belowReads) GetRangeSplitPoints(keys kv.KeyRange, chunkSize int64) kv.Future[[][]byte] {
 	return mapped(r.inner.GetRangeSplitPoints(r.space.keys(keys), chunkSize), func(points [][]byte) [][]byte {
+		outer := make([][]byte, len(points))
 		for i := range points {
-			points[i] = r.space.out(points[i])
+			outer[i] = r.space.out(points[i])
 		}
-		return points
+		return outer
 	})
 }
 

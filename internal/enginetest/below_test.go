@@ -51,6 +51,28 @@ func TestBelowKeepsTheContract(t *testing.T) {
 	})
 }
 
+// A future of a batch gives each caller the same keys.
+func TestBatchesAreAskedTwice(t *testing.T) {
+	db := enginetest.Below(enginetest.Open(t), []byte("p/"))
+	err := db.Transact(t.Context(), func(tx kv.Transaction) error {
+		tx.Set([]byte("key"), nil)
+		asked := 0
+		pairs, err := tx.GetRange(kv.KeyRange{End: []byte{0xff}}.Selectors(), kv.RangeOptions{}).Wrap(func(_ kv.BatchRequest, f kv.Future[kv.Batch]) kv.Future[kv.Batch] {
+			if _, err := f.Get(t.Context()); err == nil {
+				asked++
+			}
+			return f
+		}).Slice(t.Context())
+		if err == nil && (asked == 0 || len(pairs) != 1 || string(pairs[0].Key) != "key") {
+			t.Errorf("asked %d times, got %v", asked, pairs)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // beside counts the keys that do not begin with a prefix.
 func beside(tb testing.TB, db kv.Database, prefix string) (n int, err error) {
 	ctx := context.WithoutCancel(tb.Context())

@@ -5,6 +5,7 @@ package enginetest
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -128,7 +129,10 @@ func (s space) out(inner []byte) []byte {
 	return inner[len(s.prefix):]
 }
 
+// batch returns the batch with outer keys. It changes a copy, because a future may be
+// asked more than once.
 func (s space) batch(b kv.Batch) kv.Batch {
+	b.KVs = slices.Clone(b.KVs)
 	for i := range b.KVs {
 		b.KVs[i].Key = s.out(b.KVs[i].Key)
 	}
