@@ -40,6 +40,36 @@ func TestBuildLayoutDocument(t *testing.T) {
 	}
 }
 
+// TestRecountLayoutDocument stops the verification of docs/layout.md when its recount is
+// complete, and compares the entries of the recount with the bytes shown there.
+func TestRecountLayoutDocument(t *testing.T) {
+	db := openWith(t, mustMemory(), persistable.Options{})
+	s := kindStore(db, 0, countBySection)
+	for _, i := range []int{0, 1, 3} {
+		check(t, s.Create(ctx, smallArticle(i)))
+	}
+	prefix := string(prefixOf(t, db, "articles"))
+	var got []string
+	hooked := build.WithHook(ctx, func(stage build.Stage) {
+		if stage != build.Finished {
+			return
+		}
+		for key, value := range dump(t, db) {
+			rest, _ := strings.CutPrefix(key, prefix)
+			if strings.HasPrefix(rest, string(tuple.Tuple{"I", "Article_count_Section~recount"}.MustPack())) {
+				got = append(got, "<dir>"+hex.EncodeToString([]byte(rest))+"="+hex.EncodeToString(value))
+			}
+		}
+		slices.Sort(got)
+	})
+	if _, err := s.Indexes().VerifyWith(hooked, recount); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(documentedBlock(t, "recount"), got); diff != "" {
+		t.Errorf("docs/layout.md differs from the database (-document +database):\n%s", diff)
+	}
+}
+
 // workList returns the keys and values of a work list in hex, with names for the
 // worker's id and the time that differ each time.
 func workList(t *testing.T, all map[string][]byte, prefix string) (list []string) {

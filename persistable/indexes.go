@@ -84,22 +84,30 @@ func (x Indexes) Verify(ctx context.Context) (Report, error) {
 // the end of ctx, the report says what it has found until then, and its Next is the token
 // with which another call goes on, perhaps in another process.
 //
-// Counts and sums are compared with all records at one version, which can be read for
-// five seconds. If that is too short, the report has them among the skipped indexes.
+// Counts and sums of few records are compared with the records at one version, which can be
+// read for five seconds. Those of more records are counted anew beside writers: VerifyWith
+// adds an index to the directory, the recount, with the name of the other one and
+// "~recount" behind it. It builds the recount as Build builds any index, compares the two
+// group by group, each at one version, and removes the recount. Queries go on reading the
+// count or sum. Meanwhile writes maintain both, also those of programs that do not have
+// the index, and [Indexes.Progress] names the recount. If the process is killed the
+// recount stays: the next call goes on with it, or RemoveUnused removes it. In a locked
+// tenant nothing can be counted anew, and the report has such counts and sums as skipped.
 //
 // Cost: it reads every record, and every entry, once, and every record once more if the
 // type has counts or sums. Each transaction reads at
-// most [Options].BuildBatch of them, and about two megabytes of records.
+// most [Options].BuildBatch of them, and about two megabytes of records. A recount costs
+// what its build costs.
 func (x Indexes) VerifyWith(ctx context.Context, o VerifyOptions) (Report, error) {
 	return x.source.verify(ctx, o)
 }
 
 // Repair is VerifyWith with VerifyOptions.Repair: it mends the entries at fault, and only
 // these, while programs read and write. A transaction that mends an entry reads its record
-// again, so it never undoes a concurrent write.
+// again, so it never undoes a concurrent write. One that corrects a count or a sum adds what
+// is missing, which commutes with what writes add: it conflicts with no write.
 //
-// Some faults remain, and Rebuild mends them: those of counts, sums, and the counts of
-// ranks. Others need a decision: records that cannot be decoded, and records that have a unique
+// The counts of ranks remain: Rebuild mends them. Other faults need a decision: records that cannot be decoded, and records that have a unique
 // value of another record that has it, too. The report's Faults has all faults,
 // Repaired is the number of those that are mended.
 func (x Indexes) Repair(ctx context.Context) (Report, error) {

@@ -14,9 +14,10 @@ import (
 // foreignIndexes are the indexes in a store's header that this program's code does
 // not have, by name and layout: a newer program has added them, or this one's has
 // dropped them, or the two have different layouts under one name. This program
-// maintains them from the stored bytes of records.
+// maintains them from the stored bytes of records. Among them are recounts, also those
+// of the program's own indexes.
 type foreignIndexes struct {
-	programs  []*dynamic.Program // of the indexes behind the program's own in openStore.maintained
+	sources   []foreignSource // of the indexes behind the program's own in openStore.maintained
 	hasUnique bool
 	refused   []format.ForeignIndex
 	err       error // a *[ForeignIndexError] for each of refused
@@ -26,7 +27,12 @@ type foreignIndexes struct {
 // disabled one is not maintained: it is built again before it is read.
 func (s *openStore) addForeign(p *place) {
 	for _, ix := range s.catalog.Foreign(p.definitions) {
-		if ix.State == index.Disabled {
+		_, recounts := index.CutRecount(ix.KeyName)
+		if ix.State == index.Disabled && !recounts { // any program may build a recount
+			continue
+		}
+		if own := p.recountedBy(ix); own >= 0 {
+			s.addSource(p, foreignSource{own: own}, p.definitions[own].Recount(), ix.State)
 			continue
 		}
 		program, err := dynamic.Compile(ix.KeyName, ix.Layout, s.catalog.Schema())
@@ -34,10 +40,24 @@ func (s *openStore) addForeign(p *place) {
 			s.foreign.refuse(p.typ, ix, err)
 			continue
 		}
-		s.maintained = append(slices.Clip(s.maintained), s.newIndex(p, program.Definition(), ix.State))
-		s.foreign.programs = append(s.foreign.programs, program)
-		s.foreign.hasUnique = s.foreign.hasUnique || program.Definition().Unique
+		s.addSource(p, foreignSource{program: program}, program.Definition(), ix.State)
 	}
+}
+
+// recountedBy returns which of the program's own indexes a foreign index recounts, -1 for
+// none.
+func (p *place) recountedBy(ix format.ForeignIndex) int {
+	of, recounts := index.CutRecount(ix.KeyName)
+	return slices.IndexFunc(p.definitions, func(d *index.Definition) bool {
+		return recounts && d.KeyName() == of && d.Layout() == ix.Layout
+	})
+}
+
+// addSource adds a foreign index to those that the store maintains.
+func (s *openStore) addSource(p *place, f foreignSource, d *index.Definition, state index.State) {
+	s.maintained = append(slices.Clip(s.maintained), s.newIndex(p, d, state))
+	s.foreign.sources = append(s.foreign.sources, f)
+	s.foreign.hasUnique = s.foreign.hasUnique || d.Unique
 }
 
 // refuse notes that an index cannot be maintained.
@@ -62,15 +82,15 @@ func (s *openStore) newIndex(p *place, d *index.Definition, state index.State) i
 }
 
 // hasForeign reports whether writes maintain indexes that are not the program's own.
-func (s *openStore) hasForeign() bool { return len(s.foreign.programs) > 0 }
+func (s *openStore) hasForeign() bool { return len(s.foreign.sources) > 0 }
 
 // gatherForeign adds to a set, behind the entries in the program's own indexes, those
-// in the foreign ones of the record with that payload.
-func (s *openStore) gatherForeign(set *index.Set, id, payload []byte) error {
-	for i, program := range s.foreign.programs {
+// in the foreign ones of the record v with that payload.
+func (s *openStore) gatherForeign(r *record, set *index.Set, id []byte, v any, payload []byte) error {
+	for i, source := range s.foreign.sources {
 		ix := &s.maintained[len(s.indexes)+i]
 		if e := set.Open(ix, id); e != nil {
-			if err := program.Entries(payload, e); err != nil {
+			if err := source.appendEntries(r, e, v, payload); err != nil {
 				return err
 			}
 		}
@@ -78,7 +98,7 @@ func (s *openStore) gatherForeign(set *index.Set, id, payload []byte) error {
 			return err
 		}
 		if len(ix.CoverFields) > 0 && set.Keys(len(s.indexes)+i) > 0 {
-			copied, err := program.AppendCover(set.BeginCover(), payload)
+			copied, err := source.program.AppendCover(set.BeginCover(), payload)
 			if err != nil {
 				return err
 			}

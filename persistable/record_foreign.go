@@ -15,17 +15,17 @@ func (r *record) gatherBoth(set *index.Set, o *openStore, id, key []byte, v any,
 	if err := r.gatherEntries(set, o, id, v); err != nil {
 		return err
 	}
-	return r.gatherForeign(set, o, id, key, payload)
+	return r.gatherForeign(set, o, id, key, v, payload)
 }
 
 // gatherForeign adds the entries of a record in foreign indexes.
-func (r *record) gatherForeign(set *index.Set, o *openStore, id, key, payload []byte) error {
+func (r *record) gatherForeign(set *index.Set, o *openStore, id, key []byte, v any, payload []byte) error {
 	if !o.hasForeign() {
 		return nil
 	}
 	_, payload, err := r.bind(payload)
 	if err == nil {
-		err = o.gatherForeign(set, id, payload)
+		err = o.gatherForeign(r, set, id, v, payload)
 	}
 	var malformed *wire.Error
 	if errors.As(err, &malformed) {

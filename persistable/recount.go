@@ -4,7 +4,6 @@ package persistable
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -16,19 +15,41 @@ import (
 // so concurrent writes make no difference.
 type recount struct {
 	*source
-	part   Report
-	totals map[string]index.Total // of the records, by the key of the entry
-	size   int                    // bytes of their keys
+	part     Report
+	tooLarge bool                   // for the memory, or for limit: nothing was compared
+	totals   map[string]index.Total // of the records, by the key of the entry
+	size     int                    // bytes of their keys
+	faults   []totalFault
 }
 
 // maxRecount bounds the keys that a recount holds in memory, in bytes.
 const maxRecount = 64 << 20
 
-// run reads all records, and then all counts and sums.
-func (r *recount) run(ctx context.Context, t *transaction, o *openStore) error {
+// run reads all records, unless they are larger than limit, and then all counts and sums.
+func (r *recount) run(ctx context.Context, reader *transaction, o *openStore, limit int64) error {
+	size, err := reader.Reader.GetEstimatedRangeSizeBytes(kv.PrefixRange(o.records.Prefix)).Get(ctx)
+	if err != nil {
+		return err
+	}
+	if r.tooLarge = size > limit; r.tooLarge {
+		return nil
+	}
+	if err := r.addRecords(ctx, reader, o); err != nil || r.tooLarge {
+		return err
+	}
+	for i := range o.indexes {
+		if err := r.compare(ctx, reader, o, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addRecords adds up what the records make.
+func (r *recount) addRecords(ctx context.Context, reader *transaction, o *openStore) error {
 	q := query{source: *r.source, plan: plan{Index: byID, AsIs: true}}
 	var set index.Set
-	for g, err := range q.recordGroups(ctx, t, o, q.plan, &cursor{}) {
+	for g, err := range q.recordGroups(ctx, reader, o, q.plan, &cursor{}) {
 		if err != nil {
 			return err
 		}
@@ -41,31 +62,15 @@ func (r *recount) run(ctx context.Context, t *transaction, o *openStore) error {
 				r.size += set.AddTotals(i, ix, r.totals)
 			}
 		}
-		if r.size > maxRecount {
-			r.skipAll()
+		if r.tooLarge = r.size > maxRecount; r.tooLarge {
 			return nil
-		}
-	}
-	for i := range o.indexes {
-		if err := r.compare(ctx, t, o, i); err != nil {
-			return err
 		}
 	}
 	return nil
 }
 
-// skipAll notes that no count or sum was compared.
-func (r *recount) skipAll() {
-	r.part = Report{}
-	for _, d := range r.record.Indexes {
-		if d.Kind.HasTotals() {
-			r.part.Skipped = append(r.part.Skipped, d.Name)
-		}
-	}
-}
-
 // compare compares the entries of an index with the totals of the records.
-func (r *recount) compare(ctx context.Context, t *transaction, o *openStore, i int) error {
+func (r *recount) compare(ctx context.Context, reader *transaction, o *openStore, i int) error {
 	ix := &o.indexes[i]
 	switch {
 	case !ix.Kind.HasTotals():
@@ -74,27 +79,35 @@ func (r *recount) compare(ctx context.Context, t *transaction, o *openStore, i i
 		r.part.Skipped = append(r.part.Skipped, ix.Name)
 		return nil
 	}
-	pairs := t.Reader.GetRange(index.Bounds{}.Range(ix.Prefix).Selectors(), kv.RangeOptions{Mode: kv.ModeSerial})
+	pairs := reader.Reader.GetRange(index.Bounds{}.Range(ix.Prefix).Selectors(), kv.RangeOptions{Mode: kv.ModeSerial})
 	for pair, err := range pairs.All(ctx) {
 		if err != nil {
 			return err
 		}
 		r.part.Entries++
-		stored, err := ix.ReadTotal(pair.Value)
-		want := r.totals[string(pair.Key)].Amount
+		r.check(i, ix, pair.Key, pair.Value, r.totals[string(pair.Key)].Amount)
 		delete(r.totals, string(pair.Key))
-		if err != nil || stored != want || stored.IsZero() {
-			r.addFault(ix, pair.Key, stored, want)
-		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(r.totals)) {
-		if total := r.totals[key]; total.Index == i && !total.Amount.IsZero() {
-			r.addFault(ix, []byte(key), index.Amount{}, total.Amount)
+		if total := r.totals[key]; total.Index == i {
+			r.check(i, ix, []byte(key), nil, total.Amount)
 		}
 	}
 	return nil
 }
 
-func (r *recount) addFault(ix *index.Index, key []byte, stored, want index.Amount) {
-	r.part.addFault(Fault{Index: ix.Name, Key: slices.Clone(key), Reason: fmt.Sprintf("it says %v, the records make %v", stored, want)})
+// check compares an entry with what the records make of it.
+func (r *recount) check(i int, ix *index.Index, key, value []byte, want index.Amount) {
+	if f, found := newTotalFault(i, ix, slices.Clone(key), value, want); found {
+		r.faults = append(r.faults, f)
+		r.part.addFault(f.fault(ix))
+	}
+}
+
+// mend corrects the entries at fault. The changes commute with those of concurrent
+// writes: they do not conflict with them.
+func (r *recount) mend(tx kv.Transaction, o *openStore) {
+	for _, f := range r.faults {
+		f.mend(tx, &o.indexes[f.index])
+	}
 }

@@ -11,6 +11,9 @@ func (s source) verify(ctx context.Context, o VerifyOptions) (r Report, err erro
 	if err := s.mayBuild(); err != nil {
 		return Report{}, err
 	}
+	if err := o.Validate(); err != nil {
+		return Report{}, err
+	}
 	v := verifier{source: &s, options: o, index: byID}
 	if err := v.resume(o.Token); err != nil {
 		return Report{}, err

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
 )
 
@@ -104,6 +105,9 @@ func (t *transaction) setCatalog(ctx context.Context, p *place, was *openStore, 
 	}
 	if err != nil {
 		return nil, err
+	}
+	for _, name := range was.catalog.LostRecounts(c) {
+		index.ClearUnknown(t.writer, was.prefix, name)
 	}
 	s.tenants = was.tenants
 	return s, directory.Invalidate(ctx, t.writer)

@@ -43,13 +43,21 @@ func (v *verifier) resume(token string) error {
 	case countsStep:
 		v.index = len(v.record.Indexes)
 	default:
-		v.index = slices.IndexFunc(v.record.Indexes, func(d index.Definition) bool { return d.Name == name })
-		if v.index < 0 {
-			return fmt.Errorf("%w: it stopped at the index %s, which %s does not have any more: verify from the beginning", ErrBadToken, name, v.record.Type)
+		if v.index, err = v.findIndex(name); err != nil {
+			return err
 		}
 	}
 	if v.cursor.position, _, err = tuple.ReadBytes(rest); len(v.cursor.position) == 0 {
 		v.cursor.position = nil
 	}
 	return err
+}
+
+// findIndex returns the number of the index with that name, which a token says.
+func (v *verifier) findIndex(name string) (int, error) {
+	i := slices.IndexFunc(v.record.Indexes, func(d index.Definition) bool { return d.Name == name })
+	if i < 0 {
+		return 0, fmt.Errorf("%w: it stopped at the index %s, which %s does not have any more: verify from the beginning", ErrBadToken, name, v.record.Type)
+	}
+	return i, nil
 }

@@ -12,7 +12,7 @@ import (
 func (w *write) gatherUnmerged() {
 	w.formSize, w.merged, w.unfit = len(w.sc.value), false, nil
 	if w.store.hasForeign() {
-		w.unfit = w.gatherForeign(&w.sc.now, w.store, w.sc.id, w.sc.key, w.sc.value[format.HeaderSize:])
+		w.unfit = w.gatherForeign(&w.sc.now, w.store, w.sc.id, w.sc.key, w.v, w.sc.value[format.HeaderSize:])
 	}
 }
 

@@ -34,6 +34,7 @@ var skips = map[string]string{
 	"lease/sqlite/private_test.go":            "only on Windows",
 	"lease/sqlite/sqlite_test.go":             "only on Windows",
 	"leasefdb/cluster_test.go":                "the part of TestProcesses that other processes run",
+	"persistable/build_processes_test.go":     "the part of TestProcessesBuildTogether that other processes run",
 	"persistable/build_kill_test.go":          "the part of TestBuildAfterKill that other processes run",
 	"persistable/processes_test.go":           "the part of TestUniqueAcrossProcesses that other processes run",
 	"persistable/scatter_test.go":             "only with -short, and within the run that it starts: make test runs it",

@@ -2,7 +2,11 @@
 
 package build
 
-import "time"
+import (
+	"time"
+
+	"github.com/kazahana-db/kazahana/index"
+)
 
 // Options say how a build works. The caller has checked them and filled in all
 // defaults.
@@ -15,4 +19,8 @@ type Options struct {
 	Lease          time.Duration  // after which an unchanged claim is taken over
 	Progress       func(Progress) // called after each batch, one call at a time; may be nil
 	Now            func() time.Time
+
+	// Begins says for which of the disabled indexes a build may begin; nil: for all. A
+	// build that has begun is completed whatever it says.
+	Begins func(*index.Definition) bool
 }

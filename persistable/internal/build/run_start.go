@@ -39,8 +39,11 @@ func (r *Run) start(ctx context.Context) (found bool, err error) {
 // reports whether there are any.
 func (r *Run) begin(ctx context.Context, t Transaction, at Place) (found bool, err error) {
 	var members []Member
+	begins := func(ix *index.Index) bool {
+		return ix.State == index.Disabled && (r.options.Begins == nil || r.options.Begins(ix.Definition))
+	}
 	for i := range at.Indexes {
-		if ix := &at.Indexes[i]; ix.State == index.Disabled {
+		if ix := &at.Indexes[i]; begins(ix) {
 			ix.Clear(t.KV())
 			members = append(members, MemberOf(ix.Definition))
 		}
@@ -48,7 +51,7 @@ func (r *Run) begin(ctx context.Context, t Transaction, at Place) (found bool, e
 	if len(members) == 0 {
 		return false, nil
 	}
-	if err := t.SetStates(ctx, index.Building, func(ix *index.Index) bool { return ix.State == index.Disabled }); err != nil {
+	if err := t.SetStates(ctx, index.Building, begins); err != nil {
 		return false, err
 	}
 	ranges, err := splitRecords(ctx, t, at.Records, int64(r.options.RangeBytes))

@@ -32,7 +32,21 @@ const (
 	Settled Stage = "settled"
 )
 
-// Stages are all stages.
+// The stages of a verification that counts anew, in addition to those of the build that
+// it runs, from Listed to Finished.
+const (
+	// Recounting: the indexes that count anew are in the header, and not yet built.
+	Recounting Stage = "recounting"
+	// Mended: entries are corrected, within the transaction, before its commit.
+	Mended Stage = "mended"
+	// Compared: all entries are compared, and the indexes that count anew are still there.
+	Compared Stage = "compared"
+)
+
+// RecountStages are the stages of a verification that counts anew.
+var RecountStages = []Stage{Recounting, Listed, Started, Picked, Filled, Moved, Emptied, Finished, Mended, Compared}
+
+// Stages are all stages of a build.
 var Stages = []Stage{Listed, Started, Picked, Filled, Moved, Emptied, Finished, Settled}
 
 type hookKey struct{}

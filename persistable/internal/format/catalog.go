@@ -116,8 +116,12 @@ func (c *Catalog) State(d *index.Definition) index.State {
 	return index.Disabled
 }
 
-// SetState sets the state of an index, and adds the index if it is missing.
+// SetState sets the state of an index, and adds the index if it is missing. If that ends
+// a readable index, or changes its layout, the index that recounts it is removed.
 func (c *Catalog) SetState(d *index.Definition, s index.State) {
+	if s != index.Readable || c.State(d) != index.Readable {
+		c.RemoveRecount(d)
+	}
 	entry := catalogIndex{d.KeyName(), d.Layout(), s}
 	at, found := slices.BinarySearchFunc(c.indexes, entry.name, func(ix catalogIndex, name string) int {
 		return cmp.Compare(ix.name, name)

@@ -22,10 +22,10 @@ func (c *Catalog) Layouts() iter.Seq2[string, string] {
 }
 
 // Describes reports whether the two headers describe the same: schema and indexes, in
-// whatever states.
+// whatever states, but for recounts.
 func (c *Catalog) Describes(o *Catalog) bool {
-	same := func(a, b catalogIndex) bool { return a.name == b.name && a.layout == b.layout }
-	return c.schema.Text() == o.schema.Text() && slices.EqualFunc(c.indexes, o.indexes, same)
+	same := func(a, b IndexEntry) bool { return a.KeyName == b.KeyName && a.Layout == b.Layout }
+	return c.schema.Text() == o.schema.Text() && slices.EqualFunc(c.Indexes(), o.Indexes(), same)
 }
 
 // IndexEntry is what a header says of an index.
@@ -34,10 +34,13 @@ type IndexEntry struct {
 	State           index.State
 }
 
-// Indexes returns what the header says of indexes, in the order of their names.
+// Indexes returns what the header says of indexes but recounts, in the order of their
+// names.
 func (c *Catalog) Indexes() (all []IndexEntry) {
 	for _, ix := range c.indexes {
-		all = append(all, IndexEntry{ix.name, ix.layout, ix.state})
+		if _, recounts := index.CutRecount(ix.name); !recounts {
+			all = append(all, IndexEntry{ix.name, ix.layout, ix.state})
+		}
 	}
 	return all
 }
