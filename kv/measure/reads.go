@@ -26,12 +26,13 @@ func (v reads) Get(key []byte) kv.Future[[]byte] {
 	return newFuture(v.rounds, v.view.Get(key), sizeOfValue(len(key)))
 }
 
-// GetMany implements [kv.ManyGetter].
-func (v reads) GetMany(keys [][]byte) []kv.Future[[]byte] {
+// AppendGets implements [kv.ManyGetter].
+func (v reads) AppendGets(futures []kv.Future[[]byte], keys [][]byte) []kv.Future[[]byte] {
 	v.add(func(u *Usage) { u.Gets += len(keys) })
-	futures := kv.GetMany(v.view, keys)
-	for i, f := range futures {
-		futures[i] = newFuture(v.rounds, f, sizeOfValue(len(keys[i])))
+	before := len(futures)
+	futures = kv.AppendGets(futures, v.view, keys)
+	for i, f := range futures[before:] {
+		futures[before+i] = newFuture(v.rounds, f, sizeOfValue(len(keys[i])))
 	}
 	return futures
 }

@@ -10,28 +10,34 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
 )
 
-// GetMany implements [kv.ManyGetter].
-func (t *Transaction) GetMany(keys [][]byte) []kv.Future[[]byte] { return t.getMany(keys, false) }
+// AppendGets implements [kv.ManyGetter].
+func (t *Transaction) AppendGets(futures []kv.Future[[]byte], keys [][]byte) []kv.Future[[]byte] {
+	return t.appendGets(futures, keys, false)
+}
 
-// GetMany implements [kv.ManyGetter].
-func (s snapshot) GetMany(keys [][]byte) []kv.Future[[]byte] { return s.getMany(keys, true) }
+// AppendGets implements [kv.ManyGetter].
+func (s snapshot) AppendGets(futures []kv.Future[[]byte], keys [][]byte) []kv.Future[[]byte] {
+	return s.appendGets(futures, keys, true)
+}
 
-// manyAtOnce is how many reads getMany makes with one locking of the transaction.
+// manyAtOnce is how many reads appendGets makes with one locking of the transaction.
 const manyAtOnce = 32
 
-// getMany is a get of each key. It locks the transaction, fixes the view and looks
+// appendGets is a get of each key. It locks the transaction, fixes the view and looks
 // at its age once for manyAtOnce reads, and lets the processor load what memory has
 // of all of them before it looks at the first.
-func (t *Transaction) getMany(keys [][]byte, snapshot bool) []kv.Future[[]byte] {
-	futures := make([]kv.Future[[]byte], len(keys))
+func (t *Transaction) appendGets(futures []kv.Future[[]byte], keys [][]byte, snapshot bool) []kv.Future[[]byte] {
+	before := len(futures)
+	futures = slices.Grow(futures, len(keys))[:before+len(keys)]
+	started := futures[before:]
 	for first := 0; first < len(keys); first += manyAtOnce {
 		last := min(first+manyAtOnce, len(keys))
-		t.getSome(keys[first:last], snapshot, futures[first:last])
+		t.getSome(keys[first:last], snapshot, started[first:last])
 	}
 	return futures
 }
 
-// getSome is getMany for at most manyAtOnce keys.
+// getSome is appendGets for at most manyAtOnce keys.
 func (t *Transaction) getSome(keys [][]byte, snapshot bool, futures []kv.Future[[]byte]) {
 	var reads [manyAtOnce]pointRead
 	var view View
@@ -96,7 +102,7 @@ func (t *Transaction) finishMany(reads []pointRead, keys [][]byte, futures []kv.
 	}
 }
 
-// readsInTask is how many reads of a getMany a goroutine makes one after the other.
+// readsInTask is how many reads of an appendGets a goroutine makes one after the other.
 // More would save the start of a goroutine, and wait longer for a slow disk.
 const readsInTask = 8
 

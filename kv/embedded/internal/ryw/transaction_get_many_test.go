@@ -32,7 +32,7 @@ func TestGetMany(t *testing.T) {
 		for _, key := range keys {
 			want = append(want, readerOf(one, snapshot).Get(key))
 		}
-		got := readerOf(many, snapshot).(kv.ManyGetter).GetMany(keys)
+		got := readerOf(many, snapshot).(kv.ManyGetter).AppendGets(nil, keys)
 		if diff := cmp.Diff(answers(t, want), answers(t, got)); diff != "" {
 			t.Fatalf("cold %t, snapshot %t, keys %q: Get of each and GetMany (-each +many):\n%s", cold, snapshot, keys, diff)
 		}
@@ -123,7 +123,7 @@ func TestGetManyHoldsNoLock(t *testing.T) {
 					view.hook = nil
 					c.end(tx)
 				}
-				for _, f := range tx.GetMany([][]byte{[]byte("a"), []byte("b")}) {
+				for _, f := range tx.AppendGets(nil, [][]byte{[]byte("a"), []byte("b")}) {
 					value, err := f.Get(t.Context())
 					if want := c.want; cold && want != 0 {
 						if kv.CodeOf(err) != want {
