@@ -15,11 +15,25 @@ type batch struct {
 	source  *source
 	t       *transaction
 	store   *openStore
+	memory  *batchMemory
 	writes  []write
 	touched map[string]bool // keys of records and unique entries that the batch has written
 	bytes   int             // about what is read and written
 	isFull  bool            // one more record would be too much
 	fault   error           // why the write behind those that were applied cannot be applied
+}
+
+// batchMemory is memory that batches use one after the other.
+type batchMemory struct {
+	writes  []write
+	touched map[string]bool
+	keys    [][]byte
+	reads   []kv.Future[[]byte]
+}
+
+// newBatch returns a batch that has the memory until its release.
+func newBatch(s *source, t *transaction, m *batchMemory) batch {
+	return batch{source: s, t: t, memory: m, writes: m.writes[:0], touched: m.touched}
 }
 
 // open opens the store, or creates it for new records. It returns false if there is
@@ -58,6 +72,12 @@ func (b *batch) release() {
 	for i := range b.writes {
 		b.writes[i].sc.release()
 	}
+	m := b.memory
+	clear(b.writes)
+	clear(b.touched)
+	clear(m.keys)
+	clear(m.reads)
+	m.writes, m.touched = b.writes[:0], b.touched
 }
 
 // run reads what all writes need, in one round, then checks and applies one after the
@@ -116,9 +136,7 @@ func (b *batch) check(ctx context.Context, w *write) error {
 // startReads starts the reads of all writes and waits for the records, so that most
 // of the rest has arrived, too, before the transaction is locked.
 func (b *batch) startReads(ctx context.Context) error {
-	for i := range b.writes {
-		b.writes[i].startReads()
-	}
+	b.startMany()
 	for i := range b.writes {
 		w := &b.writes[i]
 		if err := w.readStored(ctx); err != nil {
@@ -127,6 +145,26 @@ func (b *batch) startReads(ctx context.Context) error {
 		b.bytes += len(w.value)
 	}
 	return b.t.awaitFences(ctx)
+}
+
+// startMany does what startReads of each write does, with one call of the engine for the
+// stored forms and the unique keys of all.
+func (b *batch) startMany() {
+	m := b.memory
+	m.keys = m.keys[:0]
+	for i := range b.writes {
+		w := &b.writes[i]
+		m.keys = append(m.keys, w.sc.key)
+		m.keys = w.sc.claims.AppendKeys(m.keys, w.store.maintained, &w.sc.now)
+		w.startChecks()
+	}
+	m.reads = kv.AppendGets(m.reads[:0], b.t.writer, m.keys)
+	reads := m.reads
+	for i := range b.writes {
+		w := &b.writes[i]
+		w.stored = reads[0]
+		reads = w.sc.claims.TakeReads(reads[1:])
+	}
 }
 
 // isFault reports whether an error is that of a record, not one of the engine, of the

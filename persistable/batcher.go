@@ -15,6 +15,7 @@ type batcher struct {
 	source       *source
 	options      BatchOptions
 	size         int // maximum number of records in the next transaction
+	memory       batchMemory
 	done         int
 	transactions int
 
@@ -83,7 +84,7 @@ func (m *batcher) transact(ctx context.Context, run runBatch) error {
 		if m.attempts++; m.attempts > 1 {
 			size = max(size/2, 1)
 		}
-		b := batch{source: m.source, t: t}
+		b := newBatch(m.source, t, &m.memory)
 		defer b.release()
 		m.unsure = t.unsure && m.source.tx == nil
 		m.taken, err = run(&b, size)

@@ -145,10 +145,16 @@ func (w *write) prepareIn(o *openStore) error {
 // startReads starts the reads of the stored form, of the fences and of the
 // claimed unique keys: one round.
 func (w *write) startReads() {
-	w.t.startFences()
 	w.stored = w.t.writer.Get(w.sc.key)
-	w.owner = w.fence.fence.StartCheck(w.t.writer)
 	w.sc.claims.Start(w.t.writer, w.store.maintained, &w.sc.now)
+	w.startChecks()
+}
+
+// startChecks starts those reads of startReads that are neither of the stored form nor
+// of unique keys.
+func (w *write) startChecks() {
+	w.t.startFences()
+	w.owner = w.fence.fence.StartCheck(w.t.writer)
 	w.startBuildCheck()
 	w.quotas.start(w.t.writer, w.store)
 	w.startVersion()
