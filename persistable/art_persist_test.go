@@ -44,9 +44,9 @@ var artSchema = persistimpl.Schema{
 		b = wire.AppendZigzag(append(b, 0x08), int64(v.ID))
 		return wire.AppendString(append(b, 0x12), v.Name), nil
 	},
-	Decode: func(b []byte) (any, error) {
+	Decode: func(b []byte, s *wire.Strings) (any, error) {
 		v := new(Art)
-		r := wire.NewReader(b)
+		r := s.NewReader(b)
 		for r.Next() {
 			switch r.Field() {
 			case 1:

@@ -109,9 +109,9 @@ var articleSchema = persistimpl.Schema{
 	IDs:    persistimpl.ULIDStrings,
 	ID:     func(v any) any { return &v.(*Article).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendArticle(b, v.(*Article)) },
-	Decode: func(b []byte) (any, error) {
+	Decode: func(b []byte, s *wire.Strings) (any, error) {
 		v := new(Article)
-		return v, decodeArticle(b, v)
+		return v, decodeArticle(b, v, s)
 	},
 	Known: &articleKnown,
 	Indexes: []index.Definition{
@@ -210,8 +210,8 @@ func appendArticle(b []byte, v *Article) ([]byte, error) {
 	return b, nil
 }
 
-func decodeArticle(b []byte, v *Article) error {
-	r := wire.NewReader(b)
+func decodeArticle(b []byte, v *Article, s *wire.Strings) error {
+	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
 		case 1:

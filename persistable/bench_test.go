@@ -128,7 +128,7 @@ func (h handWritten) get(ctx context.Context, id idgen.ID) (*Order, error) {
 			return nil, err
 		}
 		o := new(Order)
-		return o, decodeOrder(value[10:], o)
+		return o, decodeOrder(value[10:], o, nil)
 	})
 }
 

@@ -5,37 +5,66 @@ package persistable
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 )
 
 // awaitAll returns the records of the batch; after an error, those before it. It
 // reads all of them before the caller sees the first, because the caller may delete
 // and save in its loop.
 func (b *entryBatch) awaitAll(ctx context.Context) ([]any, error) {
-	records := make([]any, 0, len(b.entries))
+	b.taken = slices.Grow(b.taken, len(b.entries))
 	for i := range b.entries {
 		v, err := b.awaitEntry(ctx, i)
 		if err != nil {
-			return records, err
+			return b.taken, err
 		}
-		records = append(records, v)
+		b.taken = append(b.taken, v)
 	}
-	return records, nil
+	return b.taken, nil
 }
 
 // entryBatch turns a batch of index entries into records. A covering entry holds
-// its record; the other records are read in parallel.
+// its record; the other records are read in parallel. After release it, and what its
+// methods have returned, must not be used.
 type entryBatch struct {
 	fetches
 	entries  []entry
-	mayBeOld bool // the transaction has written since the entries were read: their records may be gone
+	taken    []any // the records
+	mayBeOld bool  // the transaction has written since the entries were read: their records may be gone
 	versions versionReads
 }
 
-func newEntryBatch(r *record, t *transaction, o *openStore) entryBatch {
-	return entryBatch{fetches: fetches{record: r, reader: t.Reader, records: o.records}, versions: newVersionReads(r, t, o)}
+var entryBatches = sync.Pool{New: func() any { return new(entryBatch) }}
+
+func newEntryBatch(r *record, t *transaction, o *openStore) *entryBatch {
+	b := entryBatches.Get().(*entryBatch)
+	b.record, b.reader, b.records, b.scratch, b.versions = r, t.Reader, o.records, getScratch(), newVersionReads(r, t, o)
+	return b
+}
+
+// mostKept is the number of entries up to which a batch keeps its memory for another.
+const mostKept = scan.LargestBatch
+
+// release makes the memory of the batch, but for that of its records, available to
+// another.
+func (b *entryBatch) release() {
+	b.scratch.release()
+	if cap(b.entries) > mostKept {
+		return
+	}
+	clear(b.entries)
+	clear(b.keys)
+	clear(b.taken)
+	clear(b.values)
+	*b = entryBatch{
+		fetches: fetches{keys: b.keys[:0], packed: b.packed[:0], values: b.values[:0]},
+		entries: b.entries[:0], taken: b.taken[:0],
+	}
+	entryBatches.Put(b)
 }
 
 type entry struct {
@@ -48,7 +77,7 @@ type entry struct {
 
 // startFetches adds entries of one index and starts the reads.
 func (b *entryBatch) startFetches(ix *index.Index, pairs []kv.KeyValue) error {
-	b.entries = make([]entry, 0, len(pairs))
+	b.entries = slices.Grow(b.entries, len(pairs))
 	for i, pair := range pairs {
 		if err := b.addEntry(ix, pair, len(pairs)-i); err != nil {
 			return err
@@ -65,7 +94,7 @@ func (b *entryBatch) addEntry(ix *index.Index, pair kv.KeyValue, left int) error
 		return b.record.indexError(err)
 	}
 	if len(e.covered) == 0 {
-		if b.keys == nil {
+		if len(b.keys) == 0 {
 			b.reserve(left, len(e.id))
 		}
 		e.fetch = len(b.keys)
@@ -102,7 +131,7 @@ func splitCopy(ix *index.Index, pair kv.KeyValue) (e entry, err error) {
 func (b *entryBatch) awaitEntry(ctx context.Context, i int) (v any, err error) {
 	e := &b.entries[i]
 	if len(e.covered) > 0 {
-		v, err = b.record.readValue(ctx, b.reader, e.id, b.records.Append(nil, e.id), e.covered)
+		v, err = b.readCovered(ctx, e, len(b.entries)-i)
 	} else {
 		v, err = b.fetches.awaitRecord(ctx, e.fetch)
 	}
@@ -113,4 +142,15 @@ func (b *entryBatch) awaitEntry(ctx context.Context, i int) (v any, err error) {
 		return nil, err
 	}
 	return v, b.versions.fill(ctx, i, v)
+}
+
+// readCovered returns the record that a covering entry holds. So many entries of the
+// batch are left.
+func (b *entryBatch) readCovered(ctx context.Context, e *entry, left int) (any, error) {
+	sc := b.scratch
+	if left == len(b.entries) {
+		sc.strings.Expect(left * len(e.covered)) // the others are alike, perhaps
+	}
+	sc.key = b.records.Append(sc.key[:0], e.id)
+	return b.record.readWith(ctx, sc, b.reader, e.id, sc.key, e.covered)
 }

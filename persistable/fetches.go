@@ -4,6 +4,7 @@ package persistable
 
 import (
 	"context"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
@@ -17,12 +18,14 @@ type fetches struct {
 	keys    [][]byte
 	packed  []byte // the bytes of keys
 	values  []kv.Future[[]byte]
+	scratch *scratch // that the records share; nil: each has its own
 }
 
 // reserve makes room for n records with ids of about so many bytes.
 func (f *fetches) reserve(n, idSize int) {
-	f.keys = make([][]byte, 0, n)
-	f.packed = make([]byte, 0, n*(len(f.records.Prefix)+shardSize+idSize))
+	f.keys = slices.Grow(f.keys, n)
+	f.values = slices.Grow(f.values, n)
+	f.packed = slices.Grow(f.packed, n*(len(f.records.Prefix)+shardSize+idSize))
 }
 
 // shardSize is room for the number of a shard, in bytes.
@@ -38,7 +41,7 @@ func (f *fetches) add(id []byte) {
 // start starts the reads of all records that were added.
 func (f *fetches) start() {
 	if len(f.keys) > 0 {
-		f.values = kv.GetMany(f.reader, f.keys)
+		f.values = kv.AppendGets(f.values, f.reader, f.keys)
 	}
 }
 
@@ -48,7 +51,13 @@ func (f *fetches) awaitRecord(ctx context.Context, i int) (any, error) {
 	if err != nil || value == nil {
 		return nil, err
 	}
-	return f.record.readValue(ctx, f.reader, f.id(i), f.keys[i], value)
+	if f.scratch == nil {
+		return f.record.readValue(ctx, f.reader, f.id(i), f.keys[i], value)
+	}
+	if i == 0 {
+		f.scratch.strings.Expect(len(f.values) * len(value)) // the others are alike, perhaps
+	}
+	return f.record.readWith(ctx, f.scratch, f.reader, f.id(i), f.keys[i], value)
 }
 
 // id returns the packed id of the i-th record.

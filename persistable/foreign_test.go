@@ -34,9 +34,9 @@ func olderVersion(db *persistable.DB) *ArticleStore {
 		return &a
 	}
 	schema.Encode = func(b []byte, v any) ([]byte, error) { return appendArticle(b, without(*v.(*Article))) }
-	schema.Decode = func(b []byte) (any, error) {
+	schema.Decode = func(b []byte, s *wire.Strings) (any, error) {
 		v := new(Article)
-		err := decodeArticle(b, v)
+		err := decodeArticle(b, v, s)
 		return without(*v), err
 	}
 	return articlesOf(db, schema)

@@ -174,6 +174,7 @@ func (s *laneScan) takeCommon(first *laneRead) (e laneEntry, both bool, err erro
 // reports whether the query goes on.
 func (s *laneScan) emitBatch(ctx context.Context, batch []laneEntry, yield func(any, error) bool) bool {
 	b := newEntryBatch(s.record, s.tx, s.store)
+	defer b.release()
 	b.mayBeOld = s.tx.Writes != nil && s.tx.Count.Load() != s.writes
 	for i, e := range batch {
 		if err := b.addEntry(e.lane.ix, e.pair, len(batch)-i); err != nil {

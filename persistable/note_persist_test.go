@@ -80,9 +80,9 @@ func encodeNote(b []byte, record any) ([]byte, error) {
 	return wire.AppendString(append(b, 0x12), v.Text), nil
 }
 
-func decodeNote(b []byte) (any, error) {
+func decodeNote(b []byte, s *wire.Strings) (any, error) {
 	v := new(Note)
-	r := wire.NewReader(b)
+	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
 		case 1:

@@ -13,7 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
-const _ = persistimpl.Version3
+const _ = persistimpl.Version4
 
 func NewOrder(literal Order) *Order {
 	persistimpl.SetID(&orderSchema, &literal)
@@ -101,9 +101,9 @@ var orderSchema = persistimpl.Schema{
 		persistimpl.FillString(&v.TenantID, args[0])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendOrder(b, v.(*Order)) },
-	Decode: func(b []byte) (any, error) {
+	Decode: func(b []byte, s *wire.Strings) (any, error) {
 		v := new(Order)
-		return v, decodeOrder(b, v)
+		return v, decodeOrder(b, v, s)
 	},
 	Known: &orderKnown,
 	Indexes: []index.Definition{
@@ -179,8 +179,8 @@ func appendOrder(b []byte, v *Order) ([]byte, error) {
 	return b, nil
 }
 
-func decodeOrder(b []byte, v *Order) error {
-	r := wire.NewReader(b)
+func decodeOrder(b []byte, v *Order, s *wire.Strings) error {
+	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
 		case 1:

@@ -112,9 +112,9 @@ func encodePlayer(b []byte, record any) ([]byte, error) {
 	return wire.AppendZigzag(append(b, 0x18), v.Score), nil
 }
 
-func decodePlayer(b []byte) (any, error) {
+func decodePlayer(b []byte, s *wire.Strings) (any, error) {
 	v := new(Player)
-	r := wire.NewReader(b)
+	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
 		case 1:

@@ -9,27 +9,32 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 )
 
-// yieldRows yields a batch of entries, each an *erased.Row, and reports whether the
-// query goes on.
-func (q *query) yieldRows(ix *index.Index, r *scan.Range, pairs []kv.KeyValue, c *cursor, yield func(any, error) bool) bool {
-	rows := make([]erased.Row, len(pairs))
-	for i, pair := range pairs {
-		e, err := splitEntry(ix, pair)
-		if err != nil {
-			yield(nil, q.record.indexError(err))
-			return false
-		}
-		suffix := r.Suffix(pair.Key)
-		rows[i] = erased.Row{ID: e.id, Values: suffix, Cover: e.fields}
-		if !ix.Unique {
-			rows[i].Values = suffix[:len(suffix)-len(e.id)]
+// yieldRows yields a batch of entries, each as row, and reports whether the query goes
+// on.
+func (q *query) yieldRows(ix *index.Index, r *scan.Range, pairs []kv.KeyValue, row *erased.Row, c *cursor, yield func(any, error) bool) bool {
+	row.Strings.Expect(sizeOfValues(pairs))
+	for _, pair := range pairs {
+		row.Values, row.Cover = r.Suffix(pair.Key), pair.Value
+		if ix.Unique {
+			var err error
+			if row.ID, row.Cover, err = index.SplitUnique(ix.Definition, pair.Key, pair.Value); err != nil {
+				yield(nil, q.record.indexError(err))
+				return false
+			}
 		}
 		c.moveBehind(r.Position(pair.Key))
-		if !yield(&rows[i], nil) || c.done {
+		if !yield(row, nil) || c.done {
 			return false
 		}
 	}
 	return true
+}
+
+func sizeOfValues(pairs []kv.KeyValue) (size int) {
+	for i := range pairs {
+		size += len(pairs[i].Value)
+	}
+	return size
 }
 
 // damagedRow is the error of an entry that cannot be read.

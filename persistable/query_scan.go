@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 )
 
@@ -152,33 +154,46 @@ func (q *query) keyRange(p plan, keys scan.Keyspace, c *cursor) scan.Range {
 // scanIndex yields the records that the entries of an index name.
 func (q *query) scanIndex(ctx context.Context, t *transaction, o *openStore, begun indexScan, c *cursor, yield func(any, error) bool) {
 	ix, r, f := &o.indexes[begun.plan.Index], begun.read, q.newFilter(&begun.plan)
+	var row *erased.Row
+	if q.rows {
+		row = new(erased.Row)
+	}
 	for pairs, err := range r.Batches(ctx, &t.Transaction) {
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		if q.rows {
-			if !q.yieldRows(ix, &r, pairs, c, yield) {
+		if row != nil {
+			if !q.yieldRows(ix, &r, pairs, row, c, yield) {
 				return
 			}
 			continue
 		}
 		b := newEntryBatch(q.record, t, o)
-		if err := b.startFetches(ix, pairs); err != nil {
-			yield(nil, err)
-			return
-		}
-		records, err := b.awaitAll(ctx)
-		for i, v := range records {
-			if !q.emit(&f, c, v, r.Position(pairs[i].Key), yield) {
-				return
-			}
-		}
-		if err != nil {
-			yield(nil, err)
+		goesOn := q.emitEntries(ctx, b, ix, &r, pairs, &f, c, yield)
+		if b.release(); !goesOn {
 			return
 		}
 	}
+}
+
+// emitEntries fetches the records of a batch of entries and yields those that the
+// query wants. It reports whether the query goes on.
+func (q *query) emitEntries(ctx context.Context, b *entryBatch, ix *index.Index, r *scan.Range, pairs []kv.KeyValue, f *filter, c *cursor, yield func(any, error) bool) bool {
+	if err := b.startFetches(ix, pairs); err != nil {
+		yield(nil, err)
+		return false
+	}
+	records, err := b.awaitAll(ctx)
+	for i, v := range records {
+		if !q.emit(f, c, v, r.Position(pairs[i].Key), yield) {
+			return false
+		}
+	}
+	if err != nil {
+		yield(nil, err)
+	}
+	return err == nil
 }
 
 // emit moves the cursor behind a record and yields it, unless the filter drops it. It

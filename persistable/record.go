@@ -80,12 +80,19 @@ func (r *record) readWhole(ctx context.Context, reader kv.ReadTransaction, id, k
 
 // decodeRecord decodes a stored record and checks that it has the id of its key.
 func (r *record) decodeRecord(s format.Record, id, key []byte) (any, error) {
-	v, err := r.decodeHere(s.Payload)
+	sc := getScratch()
+	defer sc.release()
+	sc.strings.Expect(len(s.Payload))
+	return r.decodeWith(sc, s, id, key)
+}
+
+// decodeWith is decodeRecord for a record that shares memory with others: its strings
+// are made of those of sc.
+func (r *record) decodeWith(sc *scratch, s format.Record, id, key []byte) (any, error) {
+	v, err := r.decodeHere(s.Payload, &sc.strings)
 	if err != nil {
 		return nil, recordError(r.Type, idText(id), key, err)
 	}
-	sc := getScratch()
-	defer sc.release()
 	if sc.id = r.appendID(sc.id[:0], v); !bytes.Equal(sc.id, id) {
 		return nil, corrupt(r.Type, id, key, "it says that its id is %s", idText(sc.id))
 	}
@@ -99,6 +106,15 @@ func (r *record) readValue(ctx context.Context, reader kv.ReadTransaction, id, k
 		return nil, err
 	}
 	return r.decodeRecord(s, id, key)
+}
+
+// readWith is readValue for a record that shares memory with others, as decodeWith does.
+func (r *record) readWith(ctx context.Context, sc *scratch, reader kv.ReadTransaction, id, key, value []byte) (any, error) {
+	s, err := r.readWhole(ctx, reader, id, key, value)
+	if err != nil {
+		return nil, err
+	}
+	return r.decodeWith(sc, s, id, key)
 }
 
 func (r *record) noIndex(alternatives []erased.Conjunction, reason string) error {

@@ -11,14 +11,14 @@ import (
 // decodeHere decodes a record. Its {Field}s have the values of the directory, also if
 // the stored bytes have others, because the tenant was moved or copied to another
 // name: where a record is decides whose it is.
-func (r *record) decodeHere(payload []byte) (any, error) {
-	v, _, err := r.bind(payload)
+func (r *record) decodeHere(payload []byte, s *wire.Strings) (any, error) {
+	v, _, err := r.bind(payload, s)
 	return v, err
 }
 
 // bind returns a record, and its bytes, with the {Field}s of the directory.
-func (r *record) bind(payload []byte) (any, []byte, error) {
-	v, err := r.Decode(payload)
+func (r *record) bind(payload []byte, s *wire.Strings) (any, []byte, error) {
+	v, err := r.Decode(payload, s)
 	if err != nil || r.CheckArgs == nil {
 		return v, payload, err
 	}
@@ -30,13 +30,13 @@ func (r *record) bind(payload []byte) (any, []byte, error) {
 		return nil, nil, err
 	}
 	payload = slices.Concat(payload, bound) // of a field that comes twice, the last one counts
-	v, err = r.Decode(payload)
+	v, err = r.Decode(payload, s)
 	return v, payload, err
 }
 
 // encodeArgs returns the {Field}s of the place as a record's bytes.
 func (r *record) encodeArgs() ([]byte, error) {
-	v, err := r.Decode(nil)
+	v, err := r.Decode(nil, nil)
 	if err != nil {
 		return nil, err
 	}

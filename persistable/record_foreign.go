@@ -23,7 +23,7 @@ func (r *record) gatherForeign(set *index.Set, o *openStore, id, key []byte, v a
 	if !o.hasForeign() {
 		return nil
 	}
-	_, payload, err := r.bind(payload)
+	_, payload, err := r.bind(payload, nil)
 	if err == nil {
 		err = o.gatherForeign(r, set, id, v, payload)
 	}

@@ -120,25 +120,28 @@ func (s *SaleStore) ByCountryAmountRows(country string) *persistable.RowRange[Sa
 }
 
 func readSaleByCountryAmountRow(row *persistimpl.Row) (v SaleByCountryAmountRow, err error) {
-	b := row.ID
-	if v.ID, _, err = index.ReadString[string](b); err != nil {
+	s := &row.Strings
+	rest := row.Values
+	if v.Country, rest, err = persistimpl.ReadString[string](row, rest); err != nil {
 		return v, err
 	}
-	b = row.Values
-	if v.Country, b, err = index.ReadString[string](b); err != nil {
+	if v.Amount, rest, err = index.ReadInt[int64](rest); err != nil {
 		return v, err
 	}
-	if v.Amount, _, err = index.ReadInt[int64](b); err != nil {
+	if v.ID, rest, err = index.ReadString[string](rest); err != nil {
 		return v, err
 	}
-	r := wire.NewReader(row.Cover)
+	if err = persistimpl.CheckEnd(rest); err != nil {
+		return v, err
+	}
+	r := s.NewReader(row.Cover)
 	for r.Next() {
 		switch r.Field() {
 		case 6:
 			v.Units = r.Uint(64)
 		case 7:
-			s := r.String()
-			v.Editor = &s
+			value := r.String()
+			v.Editor = &value
 		default:
 			r.Skip()
 		}

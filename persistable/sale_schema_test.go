@@ -32,9 +32,9 @@ func newSaleSchema() persistimpl.Schema {
 		IDs:    persistimpl.ULIDStrings,
 		ID:     func(v any) any { return &v.(*Sale).ID },
 		Encode: func(b []byte, v any) ([]byte, error) { return appendSale(b, v.(*Sale)) },
-		Decode: func(b []byte) (any, error) {
+		Decode: func(b []byte, s *wire.Strings) (any, error) {
 			v := new(Sale)
-			return v, decodeSale(b, v)
+			return v, decodeSale(b, v, s)
 		},
 		Known:   &saleKnown,
 		Indexes: saleIndexes(),
@@ -208,8 +208,8 @@ func appendSale(b []byte, v *Sale) ([]byte, error) {
 	return b, nil
 }
 
-func decodeSale(b []byte, v *Sale) error {
-	r := wire.NewReader(b)
+func decodeSale(b []byte, v *Sale, s *wire.Strings) error {
+	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
 		case 1:

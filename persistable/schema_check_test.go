@@ -65,7 +65,7 @@ func (p noteProgram) store(db *persistable.DB, indexed []string, args ...string)
 		IDs:    &persistimpl.IDs[int64]{Append: index.AppendInt[int64], Parse: index.ReadInt[int64]},
 		ID:     func(v any) any { return &v.(*note).id },
 		Encode: func(b []byte, v any) ([]byte, error) { return p.encode(b, v.(*note)) },
-		Decode: func(b []byte) (any, error) {
+		Decode: func(b []byte, s *wire.Strings) (any, error) {
 			v := new(note)
 			return v, p.decode(b, v)
 		},

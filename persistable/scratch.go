@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
 // scratch is memory that operations use one after the other. The engine copies the
@@ -17,6 +18,7 @@ type scratch struct {
 	now     index.Set
 	before  index.Set
 	claims  index.Claims
+	strings wire.Strings // of the records that are read
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -30,5 +32,6 @@ func (s *scratch) release() {
 	if cap(s.value) > maxKept || cap(s.entry) > maxKept {
 		s.value, s.entry = nil, nil
 	}
+	s.strings = wire.Strings{} // a scratch keeps no memory of records
 	scratches.Put(s)
 }

@@ -54,6 +54,7 @@ func (s *source) rankedRecord(ctx context.Context, i int, group []byte, find fun
 func (s *source) recordOfElement(ctx context.Context, t *transaction, o *openStore, ix *index.Index, element []byte) (any, error) {
 	key := slices.Concat(ix.Prefix, element)
 	b := newEntryBatch(s.record, t, o)
+	defer b.release()
 	if err := b.startFetches(ix, []kv.KeyValue{{Key: key}}); err != nil {
 		return nil, err
 	}

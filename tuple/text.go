@@ -62,6 +62,22 @@ func ReadString(b []byte) (v string, rest []byte, err error) {
 	return t.string(), b[t.size:], nil
 }
 
+// BorrowString returns the bytes of the string that b begins with: those of b itself,
+// unless the string has zero bytes.
+func BorrowString(b []byte) (v, rest []byte, err error) {
+	if len(b) == 0 || b[0] != codeString {
+		return nil, nil, wrongType(b, "a string")
+	}
+	t, fail := frameText(b)
+	if fail != nil {
+		return nil, nil, fail
+	}
+	if t.escapes > 0 {
+		return t.bytes(), b[t.size:], nil
+	}
+	return t.content, b[t.size:], nil
+}
+
 // text is the frame of a packed byte string or string.
 type text struct {
 	content []byte // still escaped, without code and terminator

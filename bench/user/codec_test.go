@@ -38,7 +38,7 @@ func TestSameBytes(t *testing.T) {
 		t.Fatalf("by hand   %x\ngenerated %x", byHand, generated)
 	}
 	var a, b User
-	if err := decodeUser(generated, &a); err != nil {
+	if err := decodeUser(generated, &a, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := DecodeByHand(generated, &b); err != nil {
@@ -87,7 +87,7 @@ func BenchmarkDecode(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			var v User
-			if err := decodeUser(record, &v); err != nil {
+			if err := decodeUser(record, &v, nil); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -16,7 +16,7 @@ import (
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version3
+const _ = persistimpl.Version4
 
 // NewPlayer returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
@@ -111,17 +111,21 @@ type PlayerByTeamJoinedAtRow struct {
 
 // readPlayerByTeamJoinedAtRow reads a row from an entry.
 func readPlayerByTeamJoinedAtRow(row *persistimpl.Row) (v PlayerByTeamJoinedAtRow, err error) {
-	var rest []byte
-	if v.Team, rest, err = index.ReadString[string](row.Values); err != nil {
+	s := &row.Strings
+	rest := row.Values
+	if v.Team, rest, err = persistimpl.ReadString[string](row, rest); err != nil {
 		return v, err
 	}
-	if v.JoinedAt, _, err = index.ReadTime(rest); err != nil {
+	if v.JoinedAt, rest, err = index.ReadTime(rest); err != nil {
 		return v, err
 	}
-	if v.ID, _, err = index.ReadInt[idgen.ID](row.ID); err != nil {
+	if v.ID, rest, err = index.ReadInt[idgen.ID](rest); err != nil {
 		return v, err
 	}
-	r := wire.NewReader(row.Cover)
+	if err = persistimpl.CheckEnd(rest); err != nil {
+		return v, err
+	}
+	r := s.NewReader(row.Cover)
 	for r.Next() {
 		switch r.Field() {
 		case 2:
@@ -153,9 +157,9 @@ var playerSchema = persistimpl.Schema{
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Player).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendPlayer(b, v.(*Player)) },
-	Decode: func(b []byte) (any, error) {
+	Decode: func(b []byte, s *wire.Strings) (any, error) {
 		v := new(Player)
-		return v, decodePlayer(b, v)
+		return v, decodePlayer(b, v, s)
 	},
 	Known: &playerKnown,
 	Indexes: []index.Definition{
@@ -285,9 +289,9 @@ var userSchema = persistimpl.Schema{
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*User).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendUser(b, v.(*User)) },
-	Decode: func(b []byte) (any, error) {
+	Decode: func(b []byte, s *wire.Strings) (any, error) {
 		v := new(User)
-		return v, decodeUser(b, v)
+		return v, decodeUser(b, v, s)
 	},
 	Known: &userKnown,
 	Indexes: []index.Definition{
@@ -359,9 +363,9 @@ func appendPlayer(b []byte, v *Player) ([]byte, error) {
 	return b, nil
 }
 
-// decodePlayer reads b, in the protobuf wire format, into v.
-func decodePlayer(b []byte, v *Player) error {
-	r := wire.NewReader(b)
+// decodePlayer reads b, in the protobuf wire format, into v, whose strings it makes of s.
+func decodePlayer(b []byte, v *Player, s *wire.Strings) error {
+	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
 		case 1:
@@ -415,9 +419,9 @@ func appendUser(b []byte, v *User) ([]byte, error) {
 	return b, nil
 }
 
-// decodeUser reads b, in the protobuf wire format, into v.
-func decodeUser(b []byte, v *User) error {
-	r := wire.NewReader(b)
+// decodeUser reads b, in the protobuf wire format, into v, whose strings it makes of s.
+func decodeUser(b []byte, v *User, s *wire.Strings) error {
+	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
 		case 1:

@@ -16,7 +16,7 @@ import (
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version3
+const _ = persistimpl.Version4
 
 // NewAlbum returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
@@ -86,9 +86,9 @@ var albumSchema = persistimpl.Schema{
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Album).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendAlbum(b, v.(*Album)) },
-	Decode: func(b []byte) (any, error) {
+	Decode: func(b []byte, s *wire.Strings) (any, error) {
 		v := new(Album)
-		return v, decodeAlbum(b, v)
+		return v, decodeAlbum(b, v, s)
 	},
 	Known: &albumKnown,
 	Indexes: []index.Definition{
@@ -188,9 +188,9 @@ var artistSchema = persistimpl.Schema{
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Artist).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendArtist(b, v.(*Artist)) },
-	Decode: func(b []byte) (any, error) {
+	Decode: func(b []byte, s *wire.Strings) (any, error) {
 		v := new(Artist)
-		return v, decodeArtist(b, v)
+		return v, decodeArtist(b, v, s)
 	},
 	Known: &artistKnown,
 	Indexes: []index.Definition{
@@ -323,9 +323,9 @@ message Address
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Customer).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendCustomer(b, v.(*Customer)) },
-	Decode: func(b []byte) (any, error) {
+	Decode: func(b []byte, s *wire.Strings) (any, error) {
 		v := new(Customer)
-		return v, decodeCustomer(b, v)
+		return v, decodeCustomer(b, v, s)
 	},
 	Known: &customerKnown,
 	Indexes: []index.Definition{
@@ -466,9 +466,9 @@ message Address
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Employee).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendEmployee(b, v.(*Employee)) },
-	Decode: func(b []byte) (any, error) {
+	Decode: func(b []byte, s *wire.Strings) (any, error) {
 		v := new(Employee)
-		return v, decodeEmployee(b, v)
+		return v, decodeEmployee(b, v, s)
 	},
 	Known: &employeeKnown,
 	Indexes: []index.Definition{
@@ -617,9 +617,9 @@ message Address
 		persistimpl.FillString(&v.Country, args[0])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendInvoice(b, v.(*Invoice)) },
-	Decode: func(b []byte) (any, error) {
+	Decode: func(b []byte, s *wire.Strings) (any, error) {
 		v := new(Invoice)
-		return v, decodeInvoice(b, v)
+		return v, decodeInvoice(b, v, s)
 	},
 	Known: &invoiceKnown,
 	Indexes: []index.Definition{
@@ -745,9 +745,9 @@ var invoiceLineSchema = persistimpl.Schema{
 		persistimpl.FillString(&v.Country, args[0])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendInvoiceLine(b, v.(*InvoiceLine)) },
-	Decode: func(b []byte) (any, error) {
+	Decode: func(b []byte, s *wire.Strings) (any, error) {
 		v := new(InvoiceLine)
-		return v, decodeInvoiceLine(b, v)
+		return v, decodeInvoiceLine(b, v, s)
 	},
 	Known: &invoiceLineKnown,
 	Indexes: []index.Definition{
@@ -888,9 +888,9 @@ var trackSchema = persistimpl.Schema{
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Track).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendTrack(b, v.(*Track)) },
-	Decode: func(b []byte) (any, error) {
+	Decode: func(b []byte, s *wire.Strings) (any, error) {
 		v := new(Track)
-		return v, decodeTrack(b, v)
+		return v, decodeTrack(b, v, s)
 	},
 	Known: &trackKnown,
 	Indexes: []index.Definition{
@@ -996,9 +996,9 @@ func appendAddress(b []byte, v *Address) ([]byte, error) {
 	return b, nil
 }
 
-// decodeAddress reads b, in the protobuf wire format, into v.
-func decodeAddress(b []byte, v *Address) error {
-	r := wire.NewReader(b)
+// decodeAddress reads b, in the protobuf wire format, into v, whose strings it makes of s.
+func decodeAddress(b []byte, v *Address, s *wire.Strings) error {
+	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
 		case 1:
@@ -1047,9 +1047,9 @@ func appendAlbum(b []byte, v *Album) ([]byte, error) {
 	return b, nil
 }
 
-// decodeAlbum reads b, in the protobuf wire format, into v.
-func decodeAlbum(b []byte, v *Album) error {
-	r := wire.NewReader(b)
+// decodeAlbum reads b, in the protobuf wire format, into v, whose strings it makes of s.
+func decodeAlbum(b []byte, v *Album, s *wire.Strings) error {
+	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
 		case 1:
@@ -1087,9 +1087,9 @@ func appendArtist(b []byte, v *Artist) ([]byte, error) {
 	return b, nil
 }
 
-// decodeArtist reads b, in the protobuf wire format, into v.
-func decodeArtist(b []byte, v *Artist) error {
-	r := wire.NewReader(b)
+// decodeArtist reads b, in the protobuf wire format, into v, whose strings it makes of s.
+func decodeArtist(b []byte, v *Artist, s *wire.Strings) error {
+	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
 		case 1:
@@ -1163,9 +1163,9 @@ func appendCustomer(b []byte, v *Customer) ([]byte, error) {
 	return b, nil
 }
 
-// decodeCustomer reads b, in the protobuf wire format, into v.
-func decodeCustomer(b []byte, v *Customer) error {
-	r := wire.NewReader(b)
+// decodeCustomer reads b, in the protobuf wire format, into v, whose strings it makes of s.
+func decodeCustomer(b []byte, v *Customer, s *wire.Strings) error {
+	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
 		case 1:
@@ -1182,7 +1182,7 @@ func decodeCustomer(b []byte, v *Customer) error {
 			value := r.String()
 			v.Company = &value
 		case 7:
-			r.Check(decodeAddress(r.Message(), &v.Address))
+			r.Check(decodeAddress(r.Message(), &v.Address, s))
 		case 8:
 			v.Country = r.String()
 		case 9:
@@ -1258,9 +1258,9 @@ func appendEmployee(b []byte, v *Employee) ([]byte, error) {
 	return b, nil
 }
 
-// decodeEmployee reads b, in the protobuf wire format, into v.
-func decodeEmployee(b []byte, v *Employee) error {
-	r := wire.NewReader(b)
+// decodeEmployee reads b, in the protobuf wire format, into v, whose strings it makes of s.
+func decodeEmployee(b []byte, v *Employee, s *wire.Strings) error {
+	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
 		case 1:
@@ -1283,7 +1283,7 @@ func decodeEmployee(b []byte, v *Employee) error {
 		case 9:
 			v.HireDate = r.Timestamp()
 		case 10:
-			r.Check(decodeAddress(r.Message(), &v.Address))
+			r.Check(decodeAddress(r.Message(), &v.Address, s))
 		case 11:
 			v.Country = r.String()
 		default:
@@ -1333,9 +1333,9 @@ func appendInvoice(b []byte, v *Invoice) ([]byte, error) {
 	return b, nil
 }
 
-// decodeInvoice reads b, in the protobuf wire format, into v.
-func decodeInvoice(b []byte, v *Invoice) error {
-	r := wire.NewReader(b)
+// decodeInvoice reads b, in the protobuf wire format, into v, whose strings it makes of s.
+func decodeInvoice(b []byte, v *Invoice, s *wire.Strings) error {
+	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
 		case 1:
@@ -1349,7 +1349,7 @@ func decodeInvoice(b []byte, v *Invoice) error {
 		case 5:
 			v.Date = r.Timestamp()
 		case 6:
-			r.Check(decodeAddress(r.Message(), &v.Billing))
+			r.Check(decodeAddress(r.Message(), &v.Billing, s))
 		case 7:
 			v.Total = Cents(r.Zigzag())
 		default:
@@ -1391,9 +1391,9 @@ func appendInvoiceLine(b []byte, v *InvoiceLine) ([]byte, error) {
 	return b, nil
 }
 
-// decodeInvoiceLine reads b, in the protobuf wire format, into v.
-func decodeInvoiceLine(b []byte, v *InvoiceLine) error {
-	r := wire.NewReader(b)
+// decodeInvoiceLine reads b, in the protobuf wire format, into v, whose strings it makes of s.
+func decodeInvoiceLine(b []byte, v *InvoiceLine, s *wire.Strings) error {
+	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
 		case 1:
@@ -1473,9 +1473,9 @@ func appendTrack(b []byte, v *Track) ([]byte, error) {
 	return b, nil
 }
 
-// decodeTrack reads b, in the protobuf wire format, into v.
-func decodeTrack(b []byte, v *Track) error {
-	r := wire.NewReader(b)
+// decodeTrack reads b, in the protobuf wire format, into v, whose strings it makes of s.
+func decodeTrack(b []byte, v *Track, s *wire.Strings) error {
+	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
 		case 1:

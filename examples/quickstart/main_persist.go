@@ -16,7 +16,7 @@ import (
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version3
+const _ = persistimpl.Version4
 
 // NewOrder returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
@@ -116,9 +116,9 @@ var orderSchema = persistimpl.Schema{
 		persistimpl.FillString(&v.TenantID, args[0])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendOrder(b, v.(*Order)) },
-	Decode: func(b []byte) (any, error) {
+	Decode: func(b []byte, s *wire.Strings) (any, error) {
 		v := new(Order)
-		return v, decodeOrder(b, v)
+		return v, decodeOrder(b, v, s)
 	},
 	Known: &orderKnown,
 	Indexes: []index.Definition{
@@ -187,9 +187,9 @@ func appendOrder(b []byte, v *Order) ([]byte, error) {
 	return b, nil
 }
 
-// decodeOrder reads b, in the protobuf wire format, into v.
-func decodeOrder(b []byte, v *Order) error {
-	r := wire.NewReader(b)
+// decodeOrder reads b, in the protobuf wire format, into v, whose strings it makes of s.
+func decodeOrder(b []byte, v *Order, s *wire.Strings) error {
+	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
 		case 1:

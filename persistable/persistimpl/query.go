@@ -49,17 +49,3 @@ func DescendingRange[T, ID, F any](s *persistable.Store[T, ID], i int, equal []b
 func Field[T, F any](name string, encode func([]byte, F) []byte) persistable.Field[T, F] {
 	return persistable.Field[T, F](erased.NewField(name, encode))
 }
-
-// Row is an entry of an index that copies chosen fields.
-type Row = erased.Row
-
-// Rows returns the rows of a query of an index that copies chosen fields. read makes
-// one from an entry, and keeps none of its memory.
-func Rows[T, R any](q *persistable.Query[T], read func(*Row) (R, error)) *persistable.RowQuery[R] {
-	return (*persistable.RowQuery[R])(erased.NewRows((*erased.Query)(q), read))
-}
-
-// RowRange is Rows of a range.
-func RowRange[T, R, F any](q *persistable.RangeQuery[T, F], read func(*Row) (R, error)) *persistable.RowRange[R, F] {
-	return (*persistable.RowRange[R, F])(erased.NewRowRange((*erased.Range[F])(q), read))
-}

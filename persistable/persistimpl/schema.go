@@ -7,9 +7,9 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 
-// Version3 is named by generated code of the third version. A program whose
+// Version4 is named by generated code of the fourth version. A program whose
 // generated code and run-time do not fit does not compile.
-const Version3 = 3
+const Version4 = 4
 
 type (
 	// Schema is what the run-time knows of a type.

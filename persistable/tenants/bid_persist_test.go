@@ -94,9 +94,9 @@ var bidSchema = persistimpl.Schema{
 		persistimpl.FillString(&v.House, args[0])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendBid(b, v.(*Bid)) },
-	Decode: func(b []byte) (any, error) {
+	Decode: func(b []byte, s *wire.Strings) (any, error) {
 		v := new(Bid)
-		return v, decodeBid(b, v)
+		return v, decodeBid(b, v, s)
 	},
 	Known:   &bidKnown,
 	Version: func(record any) *[12]byte { return (*[12]byte)(&record.(*Bid).Version) },
@@ -153,8 +153,8 @@ func appendBid(b []byte, v *Bid) ([]byte, error) {
 }
 
 // decodeBid reads b, in the protobuf wire format, into v.
-func decodeBid(b []byte, v *Bid) error {
-	r := wire.NewReader(b)
+func decodeBid(b []byte, v *Bid, s *wire.Strings) error {
+	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
 		case 1:

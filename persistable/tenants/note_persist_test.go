@@ -44,9 +44,9 @@ var noteSchema = persistimpl.Schema{
 	},
 	FillArgs: func(record any, args []string) { persistimpl.FillString(&record.(*Note).Room, args[0]) },
 	Encode:   func(b []byte, v any) ([]byte, error) { return appendNote(b, v.(*Note)), nil },
-	Decode: func(b []byte) (any, error) {
+	Decode: func(b []byte, s *wire.Strings) (any, error) {
 		v := new(Note)
-		return v, decodeNote(b, v)
+		return v, decodeNote(b, v, s)
 	},
 	Known:   &wire.FieldSet{Numbers: []int32{1, 2, 3, 4}},
 	Indexes: []index.Definition{{Name: "Note_Title", Fields: []string{"Title"}, Signature: "string", Cover: true}},
@@ -92,8 +92,8 @@ func appendNote(b []byte, v *Note) []byte {
 	return wire.AppendBytes(append(b, 0x22), v.Body)
 }
 
-func decodeNote(b []byte, v *Note) error {
-	r := wire.NewReader(b)
+func decodeNote(b []byte, v *Note, s *wire.Strings) error {
+	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
 		case 1:

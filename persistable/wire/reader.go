@@ -50,6 +50,7 @@ type Reader struct {
 	packedEnd int  // end of the packed list being read, or 0
 	once      bool // the one element of an unpacked repeated field was handed out
 	err       error
+	strings   *Strings
 }
 
 // NewReader returns a reader of the message b. The reader aliases b.
@@ -222,7 +223,7 @@ func (r *Reader) Message() []byte {
 }
 
 // String reads a string field.
-func (r *Reader) String() string { return string(r.Message()) }
+func (r *Reader) String() string { return r.strings.Copy(r.Message()) }
 
 // Bytes reads a bytes field into a new slice, never nil.
 func (r *Reader) Bytes() []byte { return append([]byte{}, r.Message()...) }

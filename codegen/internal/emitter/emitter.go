@@ -39,7 +39,7 @@ func Code(p *model.Package) ([]byte, error) {
 	}
 	persistimpl := e.importPackage(model.PersistimplPath)
 	fmt.Fprintf(&out, "package %s\n\n%s\n", p.Name, e.importDeclaration())
-	fmt.Fprintf(&out, "// If this does not compile, run go generate: the file was generated for another\n// version of the run-time.\nconst _ = %s.Version3\n\n", persistimpl)
+	fmt.Fprintf(&out, "// If this does not compile, run go generate: the file was generated for another\n// version of the run-time.\nconst _ = %s.Version4\n\n", persistimpl)
 	out.Write(e.body.Bytes())
 	formatted, err := format.Source(out.Bytes())
 	if err != nil {

@@ -14,13 +14,13 @@ func (e *emitter) writeDecoder(m *model.Message) {
 	if m.Recursive {
 		depth = ", depth int"
 	}
-	e.printf("// decode%s reads b, in the protobuf wire format, into v.", m.Function)
-	e.printf("func decode%s(b []byte, v *%s%s) error {", m.Function, e.typeName(m.Named), depth)
+	e.printf("// decode%s reads b, in the protobuf wire format, into v, whose strings it makes of s.", m.Function)
+	e.printf("func decode%s(b []byte, v *%s, s *%s.Strings%s) error {", m.Function, e.typeName(m.Named), e.importPackage(model.WirePath), depth)
 	if m.Recursive {
 		e.printf("if depth == 0 {\nreturn &%s.Error{Reason: \"messages are nested more than %d deep\"}\n}", e.importPackage(model.WirePath), maxDepth)
 	}
 	e.writeDefaults(m)
-	e.printf("r := %s.NewReader(b)", e.importPackage(model.WirePath))
+	e.printf("r := s.NewReader(b)")
 	e.printf("for r.Next() {")
 	if len(m.Fields) == 0 {
 		e.printf("r.Skip()")
@@ -65,7 +65,7 @@ func (e *emitter) decodeInto(m *model.Message, k *model.Kind, reader string, v v
 	case model.FormArray, model.FormUUID, model.FormULID:
 		e.printf("%s.Array(%s[:])", reader, v.dot)
 	case model.FormMessage:
-		e.printf("%s.Check(decode%s(%s.Message(), %s%s))", reader, k.Message.Function, reader, v.address, depthArgument(m, k.Message))
+		e.printf("%s.Check(decode%s(%s.Message(), %s, s%s))", reader, k.Message.Function, reader, v.address, depthArgument(m, k.Message))
 	case model.FormBinary:
 		e.printf("if data := %s.Message(); %s.Err() == nil {\n%s.Check(%s.UnmarshalBinary(data))\n}", reader, reader, reader, v.dot)
 	case model.FormText:
@@ -157,7 +157,7 @@ func (e *emitter) decodeElement(m *model.Message, k *model.Kind, selector string
 // decodeEntry writes the reading of one entry of a map.
 func (e *emitter) decodeEntry(m *model.Message, k *model.Kind, selector string) {
 	e.printf("var (\nkey %s\nvalue %s\n)", e.typeName(k.Key.GoType), e.typeName(k.Elem.GoType))
-	e.printf("m := %s.NewReader(r.Message())", e.importPackage(model.WirePath))
+	e.printf("m := s.NewReader(r.Message())")
 	e.printf("for m.Next() {\nswitch m.Field() {\ncase 1:")
 	e.decodeInto(m, k.Key, "m", variable("key"))
 	e.printf("case 2:")

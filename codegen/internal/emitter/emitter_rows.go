@@ -43,9 +43,10 @@ func (e *emitter) writeRowReader(r *model.Record, d *model.Index) {
 	name := rowReader(r, d)
 	e.printf("// %s reads a row from an entry.", name)
 	e.printf("func %s(row *%s.Row) (v %s, err error) {", name, e.importPackage(model.PersistimplPath), d.RowType(r))
+	e.printf("s := &row.Strings")
 	e.writeComponentReads(d)
-	e.printf("if v.%s, _, err = %s(row.ID); err != nil {\nreturn v, err\n}", r.IDField.GoName, e.keyDecoder(r.IDField.Kind))
-	e.printf("r := %s.NewReader(row.Cover)", e.importPackage(model.WirePath))
+	e.writeIDRead(r, d)
+	e.printf("r := s.NewReader(row.Cover)")
 	e.printf("for r.Next() {\nswitch r.Field() {")
 	for _, f := range coveredFields(d) {
 		e.printf("case %d:", f.Number)
@@ -56,17 +57,25 @@ func (e *emitter) writeRowReader(r *model.Record, d *model.Index) {
 
 // writeComponentReads reads the values of a row's index.
 func (e *emitter) writeComponentReads(d *model.Index) {
-	from, rest := "row.Values", "rest"
-	if len(d.Components) > 1 {
-		e.printf("var rest []byte")
-	}
-	for n, c := range d.Components {
-		if n == len(d.Components)-1 {
-			rest = "_"
+	e.printf("rest := row.Values")
+	for _, c := range d.Components {
+		decoder := e.componentDecoder(c) + "("
+		if c.Element.Form == model.FormString && !c.Nullable && !c.Descending {
+			decoder = fmt.Sprintf("%s.ReadString[%s](row, ", e.importPackage(model.PersistimplPath), e.typeName(c.Element.GoType))
 		}
-		e.printf("if v.%s, %s, err = %s(%s); err != nil {\nreturn v, err\n}", c.GoName(), rest, e.componentDecoder(c), from)
-		from = "rest"
+		e.printf("if v.%s, rest, err = %srest); err != nil {\nreturn v, err\n}", c.GoName(), decoder)
 	}
+}
+
+// writeIDRead reads the id, which comes behind the values unless the index is unique, and
+// checks that nothing comes behind it.
+func (e *emitter) writeIDRead(r *model.Record, d *model.Index) {
+	from := "rest"
+	if d.Unique {
+		from = "row.ID"
+	}
+	e.printf("if v.%s, rest, err = %s(%s); err != nil {\nreturn v, err\n}", r.IDField.GoName, e.keyDecoder(r.IDField.Kind), from)
+	e.printf("if err = %s.CheckEnd(rest); err != nil {\nreturn v, err\n}", e.importPackage(model.PersistimplPath))
 }
 
 // writeRowMethod writes a method that returns rows, where another of almost the same name

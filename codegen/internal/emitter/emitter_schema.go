@@ -138,6 +138,6 @@ func (e *emitter) writeSchemaCodec(r *model.Record) {
 		depth = fmt.Sprintf(", %d", maxDepth)
 	}
 	e.printf("Encode: func(b []byte, v any) ([]byte, error) { return append%s(b, v.(*%s)%s) },", m.Function, r.GoName, depth)
-	e.printf("Decode: func(b []byte) (any, error) {\nv := new(%s)\nreturn v, decode%s(b, v%s)\n},", r.GoName, m.Function, depth)
+	e.printf("Decode: func(b []byte, s *%s.Strings) (any, error) {\nv := new(%s)\nreturn v, decode%s(b, v, s%s)\n},", e.importPackage(model.WirePath), r.GoName, m.Function, depth)
 	e.printf("Known: &%s,", m.KnownVar())
 }

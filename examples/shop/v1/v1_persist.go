@@ -17,7 +17,7 @@ import (
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version3
+const _ = persistimpl.Version4
 
 // NewCustomer returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
@@ -91,9 +91,9 @@ var customerSchema = persistimpl.Schema{
 		persistimpl.FillString(&v.Shop, args[0])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendCustomer(b, v.(*Customer)) },
-	Decode: func(b []byte) (any, error) {
+	Decode: func(b []byte, s *wire.Strings) (any, error) {
 		v := new(Customer)
-		return v, decodeCustomer(b, v)
+		return v, decodeCustomer(b, v, s)
 	},
 	Known: &customerKnown,
 	Indexes: []index.Definition{
@@ -173,9 +173,9 @@ var letterSchema = persistimpl.Schema{
 		persistimpl.FillString(&v.Shop, args[0])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendLetter(b, v.(*Letter)) },
-	Decode: func(b []byte) (any, error) {
+	Decode: func(b []byte, s *wire.Strings) (any, error) {
 		v := new(Letter)
-		return v, decodeLetter(b, v)
+		return v, decodeLetter(b, v, s)
 	},
 	Known: &letterKnown,
 }
@@ -324,17 +324,21 @@ type OrderByStatusPlacedAtRow struct {
 
 // readOrderByStatusPlacedAtRow reads a row from an entry.
 func readOrderByStatusPlacedAtRow(row *persistimpl.Row) (v OrderByStatusPlacedAtRow, err error) {
-	var rest []byte
-	if v.Status, rest, err = index.ReadInt[Status](row.Values); err != nil {
+	s := &row.Strings
+	rest := row.Values
+	if v.Status, rest, err = index.ReadInt[Status](rest); err != nil {
 		return v, err
 	}
-	if v.PlacedAt, _, err = index.ReadDescending(index.ReadTime)(rest); err != nil {
+	if v.PlacedAt, rest, err = index.ReadDescending(index.ReadTime)(rest); err != nil {
 		return v, err
 	}
-	if v.ID, _, err = index.ReadInt[idgen.ID](row.ID); err != nil {
+	if v.ID, rest, err = index.ReadInt[idgen.ID](rest); err != nil {
 		return v, err
 	}
-	r := wire.NewReader(row.Cover)
+	if err = persistimpl.CheckEnd(rest); err != nil {
+		return v, err
+	}
+	r := s.NewReader(row.Cover)
 	for r.Next() {
 		switch r.Field() {
 		case 3:
@@ -380,9 +384,9 @@ var orderSchema = persistimpl.Schema{
 		persistimpl.FillString(&v.Shop, args[0])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendOrder(b, v.(*Order)) },
-	Decode: func(b []byte) (any, error) {
+	Decode: func(b []byte, s *wire.Strings) (any, error) {
 		v := new(Order)
-		return v, decodeOrder(b, v)
+		return v, decodeOrder(b, v, s)
 	},
 	Known:   &orderKnown,
 	Version: func(record any) *[12]byte { return (*[12]byte)(&record.(*Order).Version) },
@@ -488,9 +492,9 @@ func appendCustomer(b []byte, v *Customer) ([]byte, error) {
 	return b, nil
 }
 
-// decodeCustomer reads b, in the protobuf wire format, into v.
-func decodeCustomer(b []byte, v *Customer) error {
-	r := wire.NewReader(b)
+// decodeCustomer reads b, in the protobuf wire format, into v, whose strings it makes of s.
+func decodeCustomer(b []byte, v *Customer, s *wire.Strings) error {
+	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
 		case 1:
@@ -534,9 +538,9 @@ func appendLetter(b []byte, v *Letter) ([]byte, error) {
 	return b, nil
 }
 
-// decodeLetter reads b, in the protobuf wire format, into v.
-func decodeLetter(b []byte, v *Letter) error {
-	r := wire.NewReader(b)
+// decodeLetter reads b, in the protobuf wire format, into v, whose strings it makes of s.
+func decodeLetter(b []byte, v *Letter, s *wire.Strings) error {
+	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
 		case 1:
@@ -598,9 +602,9 @@ func appendOrder(b []byte, v *Order) ([]byte, error) {
 	return b, nil
 }
 
-// decodeOrder reads b, in the protobuf wire format, into v.
-func decodeOrder(b []byte, v *Order) error {
-	r := wire.NewReader(b)
+// decodeOrder reads b, in the protobuf wire format, into v, whose strings it makes of s.
+func decodeOrder(b []byte, v *Order, s *wire.Strings) error {
+	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
 		case 1:

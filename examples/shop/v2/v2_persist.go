@@ -17,7 +17,7 @@ import (
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version3
+const _ = persistimpl.Version4
 
 // NewOrder returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
@@ -175,17 +175,21 @@ type OrderByStatusPlacedAtRow struct {
 
 // readOrderByStatusPlacedAtRow reads a row from an entry.
 func readOrderByStatusPlacedAtRow(row *persistimpl.Row) (v OrderByStatusPlacedAtRow, err error) {
-	var rest []byte
-	if v.Status, rest, err = index.ReadInt[Status](row.Values); err != nil {
+	s := &row.Strings
+	rest := row.Values
+	if v.Status, rest, err = index.ReadInt[Status](rest); err != nil {
 		return v, err
 	}
-	if v.PlacedAt, _, err = index.ReadDescending(index.ReadTime)(rest); err != nil {
+	if v.PlacedAt, rest, err = index.ReadDescending(index.ReadTime)(rest); err != nil {
 		return v, err
 	}
-	if v.ID, _, err = index.ReadInt[idgen.ID](row.ID); err != nil {
+	if v.ID, rest, err = index.ReadInt[idgen.ID](rest); err != nil {
 		return v, err
 	}
-	r := wire.NewReader(row.Cover)
+	if err = persistimpl.CheckEnd(rest); err != nil {
+		return v, err
+	}
+	r := s.NewReader(row.Cover)
 	for r.Next() {
 		switch r.Field() {
 		case 3:
@@ -232,9 +236,9 @@ var orderSchema = persistimpl.Schema{
 		persistimpl.FillString(&v.Shop, args[0])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendOrder(b, v.(*Order)) },
-	Decode: func(b []byte) (any, error) {
+	Decode: func(b []byte, s *wire.Strings) (any, error) {
 		v := new(Order)
-		return v, decodeOrder(b, v)
+		return v, decodeOrder(b, v, s)
 	},
 	Known:   &orderKnown,
 	Version: func(record any) *[12]byte { return (*[12]byte)(&record.(*Order).Version) },
@@ -370,10 +374,10 @@ func appendOrder(b []byte, v *Order) ([]byte, error) {
 	return b, nil
 }
 
-// decodeOrder reads b, in the protobuf wire format, into v.
-func decodeOrder(b []byte, v *Order) error {
+// decodeOrder reads b, in the protobuf wire format, into v, whose strings it makes of s.
+func decodeOrder(b []byte, v *Order, s *wire.Strings) error {
 	v.Currency = "EUR"
-	r := wire.NewReader(b)
+	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
 		case 1:

@@ -2,12 +2,27 @@
 
 package erased
 
-// Row is one entry of an index that copies chosen fields. Its memory is valid until
-// the query goes on.
+import (
+	"github.com/kazahana-db/kazahana/persistable/wire"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// Row is one entry of an index that copies chosen fields. Its memory, but for the
+// strings that were made of Strings, is valid until the query goes on.
 type Row struct {
-	ID     []byte // packed
-	Values []byte // packed; those of descending fields as index.Descend left them
-	Cover  []byte // a message of the chosen fields
+	Values  []byte // packed; those of descending fields as index.Descend left them; behind them the id, unless the index is unique
+	ID      []byte // packed; of a unique index
+	Cover   []byte // a message of the chosen fields
+	Strings wire.Strings
+}
+
+// ReadString reads a string of the row's key, from b on, and returns what follows it.
+func (r *Row) ReadString(b []byte) (v string, rest []byte, err error) {
+	text, rest, err := tuple.BorrowString(b)
+	if err != nil {
+		return "", nil, err
+	}
+	return r.Strings.CopyRepeated(text), rest, nil
 }
 
 // Rows is a query of rows, each made from an entry.

@@ -44,9 +44,10 @@ type Schema struct {
 	// arguments. It is nil where CheckArgs is.
 	FillArgs func(record any, args []string)
 
-	// Encode appends the record to b. Decode reads it into a new record.
+	// Encode appends the record to b. Decode reads it into a new record, whose strings
+	// it makes of s.
 	Encode func(b []byte, record any) ([]byte, error)
-	Decode func(b []byte) (record any, err error)
+	Decode func(b []byte, s *wire.Strings) (record any, err error)
 	// Known are the fields that Decode reads; others survive a Save.
 	Known *wire.FieldSet
 

@@ -15,7 +15,7 @@ import (
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version3
+const _ = persistimpl.Version4
 
 // NewCustomer returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
@@ -113,9 +113,9 @@ var customerSchema = persistimpl.Schema{
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Customer).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendCustomer(b, v.(*Customer)) },
-	Decode: func(b []byte) (any, error) {
+	Decode: func(b []byte, s *wire.Strings) (any, error) {
 		v := new(Customer)
-		return v, decodeCustomer(b, v)
+		return v, decodeCustomer(b, v, s)
 	},
 	Known: &customerKnown,
 	Indexes: []index.Definition{
@@ -220,10 +220,10 @@ func appendCustomer(b []byte, v *Customer) ([]byte, error) {
 	return b, nil
 }
 
-// decodeCustomer reads b, in the protobuf wire format, into v.
-func decodeCustomer(b []byte, v *Customer) error {
+// decodeCustomer reads b, in the protobuf wire format, into v, whose strings it makes of s.
+func decodeCustomer(b []byte, v *Customer, s *wire.Strings) error {
 	v.Region = "eu"
-	r := wire.NewReader(b)
+	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
 		case 1:

@@ -14,7 +14,7 @@ import (
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version3
+const _ = persistimpl.Version4
 
 // NewAccount returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
@@ -99,9 +99,9 @@ var accountSchema = persistimpl.Schema{
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Account).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendAccount(b, v.(*Account)) },
-	Decode: func(b []byte) (any, error) {
+	Decode: func(b []byte, s *wire.Strings) (any, error) {
 		v := new(Account)
-		return v, decodeAccount(b, v)
+		return v, decodeAccount(b, v, s)
 	},
 	Known: &accountKnown,
 	Indexes: []index.Definition{
@@ -182,10 +182,10 @@ func appendAccount(b []byte, v *Account) ([]byte, error) {
 	return b, nil
 }
 
-// decodeAccount reads b, in the protobuf wire format, into v.
-func decodeAccount(b []byte, v *Account) error {
+// decodeAccount reads b, in the protobuf wire format, into v, whose strings it makes of s.
+func decodeAccount(b []byte, v *Account, s *wire.Strings) error {
 	v.Region = "eu"
-	r := wire.NewReader(b)
+	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
 		case 1:
