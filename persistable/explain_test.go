@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -191,6 +192,19 @@ func TestExplainEstimatesLargeRanges(t *testing.T) {
 		if counts.Rounds != 1 || counts.Ranges != 1 {
 			t.Errorf("explaining cost %v", counts)
 		}
+	}
+}
+
+// TestExplainWithoutEstimates explains a range of which the engine says that it is empty: the
+// keys that were read are there.
+func TestExplainWithoutEstimates(t *testing.T) {
+	s := ArticleStoreOf(open(t, randomSplits{enginetest.Open(t), seed.Rand(t)}))
+	for i := range 3 {
+		check(t, s.Create(ctx, NewArticle(Article{Section: "s", Slug: fmt.Sprint(i), Published: day0, Body: make([]byte, 5000)})))
+	}
+	e := must[*persistable.Explanation](t)(s.Scan().Explain(ctx))
+	if e.Exact || e.Keys == 0 || e.Keys > 3 || e.Bytes < 5000*e.Keys {
+		t.Errorf("explained is %+v", e)
 	}
 }
 

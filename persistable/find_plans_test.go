@@ -3,9 +3,11 @@
 package persistable_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
@@ -47,6 +49,7 @@ func TestFindCosts(t *testing.T) {
 		"scan":              {budget{1, 0, 1}, list(found[*Order](t)(orders.AllowScan().Find(f.Amount.From(20))))},
 		"in, merged":        {budget{2, 20, 2}, list(found[*Order](t)(orders.Find(f.Status.In(Paid, Shipped))))},
 		"in, merged, limit": {budget{2, 4, 2}, list(found[*Order](t)(orders.Find(f.Status.In(Paid, Shipped))).Limit(4))},
+		"in, filter, limit": {budget{2, 16, 2}, list(found[*Order](t)(orders.Find(f.Status.In(Paid, Shipped), f.Amount.From(10))).Limit(3))},
 		"in, one by one":    {budget{2, 3, 3}, list(found[*Order](t)(orders.Find(f.Number.In("01", "02", "03"))))},
 		"or of two indexes": {budget{2, 11, 2}, list(found[*Order](t)(orders.Find(persistable.Or(f.Status.Equal(Paid), f.Number.Equal("02")))))},
 		"intersection": {budget{2, 5, 2}, func() error {
@@ -107,6 +110,71 @@ func TestFilterLimit(t *testing.T) {
 			t.Errorf("lanes that leave nothing out yield %d records", len(all))
 		}
 	})
+}
+
+// TestFilterLimitOfIntersections counts the keys that an intersection takes from both indexes,
+// those of one record once.
+func TestFilterLimitOfIntersections(t *testing.T) {
+	s := ArticleStoreOf(open(t, enginetest.Open(t)))
+	for i := range 10 {
+		a := &Article{ID: fmt.Sprint(i), Section: "s", Slug: fmt.Sprint(i), Published: day0, Editor: ptr("ann")}
+		if i%2 == 0 {
+			a.Tags = []string{"x"}
+		}
+		check(t, s.Save(ctx, a))
+	}
+	q := found[*Article](t)(s.Find(ArticleFields.Editor.Equal(ptr("ann")), ArticleFields.Tags.Equal("x")))
+	const keys = 9 // of 0 to 8; behind it no record has the tag
+	if all := must[[]*Article](t)(q.FilterLimit(keys).Slice(ctx)); len(all) != 5 {
+		t.Errorf("%d records", len(all))
+	}
+	e := wantAs[*persistable.FilterLimitError](t, second(q.FilterLimit(keys-1).Slice(ctx)))
+	if e.Keys != keys-1 {
+		t.Errorf("%+v", e)
+	}
+}
+
+// TestLanesAfterWrites deletes or changes all other records at the first one that a query
+// with several lanes yields, in the same transaction. The entries of more records
+// than one batch has were read before; none of these records comes, or as it was.
+func TestLanesAfterWrites(t *testing.T) {
+	f := OrderFields
+	for name, change := range map[string]func(s persistable.Store[*Order, idgen.ID], o *Order) error{
+		"delete": func(s persistable.Store[*Order, idgen.ID], o *Order) error { return s.Delete(ctx, o.ID) },
+		"change": func(s persistable.Store[*Order, idgen.ID], o *Order) error {
+			changed := *o
+			changed.Status = Shipped
+			return s.Save(ctx, &changed)
+		},
+	} {
+		db := open(t, enginetest.Open(t))
+		s := OrderStoreOf(db, "t")
+		var all []*Order
+		for i := range 400 {
+			all = append(all, s.New(Order{Number: fmt.Sprintf("%03d", i), Status: OrderStatus(i % 2), CreatedAt: day0}))
+		}
+		check(t, s.SaveMany(ctx, all, persistable.BatchOptions{}))
+		check(t, db.Transact(ctx, func(tx persistable.Tx) error {
+			bound, n := s.In(tx), 0
+			for o, err := range found[*Order](t)(bound.Find(f.Status.In(Pending, Paid))).All(ctx) {
+				if err != nil {
+					return err
+				}
+				if n++; n > 256 || o.Status == Shipped {
+					t.Errorf("%s: order %s of status %d comes as number %d", name, o.Number, o.Status, n)
+					return nil
+				}
+				for _, other := range all {
+					if n == 1 && other.ID != o.ID {
+						if err := change(bound.Store, other); err != nil {
+							return err
+						}
+					}
+				}
+			}
+			return nil
+		}))
+	}
 }
 
 // TestLanesInATransaction changes and deletes records in the loop over a query with
@@ -176,5 +244,27 @@ func TestTokensOfLanes(t *testing.T) {
 	}
 	filtered := must[persistable.Page[*Order]](t)(find(f.Status.Equal(Paid), f.Amount.From(1)).Page(ctx, ""))
 	_, err := find(f.Status.Equal(Paid), f.Amount.From(2)).Page(ctx, filtered.Next)
+	wantError(t, err, persistable.ErrBadToken)
+}
+
+// TestTokensOfOtherIndexes opens the token of lanes in a query of the same conditions that
+// another program reads by another index.
+func TestTokensOfOtherIndexes(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	for i := range 9 {
+		check(t, ArticleStoreOf(db).Save(ctx, &Article{ID: fmt.Sprint(i), Section: "s", Slug: fmt.Sprint(i), Published: day0, Editor: ptr("ann")}))
+	}
+	f := ArticleFields
+	find := func(i int) *persistable.Query[*Article] {
+		schema := articleSchemaWith(indexOfArticles(i))
+		schema.Values = articleSchema.Values
+		return found[*Article](t)(articlesOf(db, schema).Find(f.Published.Equal(day0), f.Editor.Equal(ptr("ann")), f.Section.In("s", "t")))
+	}
+	page := must[persistable.Page[*Article]](t)(find(editor).Limit(2).Page(ctx, ""))
+	if len(page.Records) != 2 {
+		t.Errorf("the first page is %+v", page)
+	}
+	must[persistable.Page[*Article]](t)(find(editor).Page(ctx, page.Next))
+	_, err := find(published).Page(ctx, page.Next)
 	wantError(t, err, persistable.ErrBadToken)
 }

@@ -66,3 +66,26 @@ func TestIntersectionSkips(t *testing.T) {
 		}
 	}
 }
+
+// TestIntersectionReadsOn intersects two indexes of which every batch has common entries:
+// their reads go on and do not begin again.
+func TestIntersectionReadsOn(t *testing.T) {
+	unscattered(t)
+	counter := faults.NewCounter(enginetest.Open(t))
+	s := ArticleStoreOf(open(t, counter))
+	var all []*Article
+	for i := range 1000 {
+		a := &Article{ID: fmt.Sprintf("%026d", i), Section: "s", Slug: fmt.Sprint(i), Published: day0, Editor: ptr("ann")}
+		if i%3 == 0 {
+			a.Tags = []string{"x"}
+		}
+		all = append(all, a)
+	}
+	check(t, s.SaveMany(ctx, all, persistable.BatchOptions{}))
+	q := found[*Article](t)(s.Find(ArticleFields.Editor.Equal(ptr("ann")), ArticleFields.Tags.Equal("x"))).FilterLimit(0)
+	check(t, second(q.First(ctx))) // opens the store
+	counts, err := counter.Measure(func() error { return second(q.Slice(ctx)) })
+	if check(t, err); counts.Ranges != 2 {
+		t.Errorf("it began %d reads of ranges", counts.Ranges)
+	}
+}

@@ -14,7 +14,7 @@ func (q *query) estimate(ctx context.Context, t *transaction, o *openStore, p *p
 	for i, one := range p.Ranges() {
 		keys := o.keysOf(&one)
 		e.Ranges[i].Shards = int(keys.Shards)
-		asked = append(asked, newRangeEstimate(reader, keys.RangesOf(one.Bounds), q.reverse))
+		asked = append(asked, newRangeEstimate(reader, keys.RangesOf(one.Bounds)))
 	}
 	for i := range asked {
 		r := &e.Ranges[i]

@@ -11,8 +11,8 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// randomSplits is an engine that divides ranges of keys at random places: at a third of
-// its keys, and near them, whatever the chunk size.
+// randomSplits is an engine that knows no sizes, and divides ranges of keys at random places:
+// at a third of its keys, and near them, whatever the chunk size.
 type randomSplits struct {
 	kv.Database
 	random *rand.Rand
@@ -32,6 +32,11 @@ type randomSplitsView struct {
 
 func (v randomSplitsView) Snapshot() kv.ReadTransaction {
 	return randomSplitsView{v.ReadTransaction.Snapshot(), v.random}
+}
+
+// GetEstimatedRangeSizeBytes is that of an engine that has sampled none of the keys.
+func (v randomSplitsView) GetEstimatedRangeSizeBytes(kv.KeyRange) kv.Future[int64] {
+	return kv.Resolved[int64](0, nil)
 }
 
 func (v randomSplitsView) GetRangeSplitPoints(r kv.KeyRange, _ int64) kv.Future[[][]byte] {

@@ -21,10 +21,10 @@ type rangeEstimate struct {
 }
 
 // newRangeEstimate starts the reads. ranges are the range in each of its shards.
-func newRangeEstimate(tx kv.ReadTransaction, ranges []kv.KeyRange, reverse bool) (e rangeEstimate) {
-	o := kv.RangeOptions{Reverse: reverse, Mode: kv.ModeLarge}
+func newRangeEstimate(tx kv.ReadTransaction, ranges []kv.KeyRange) (e rangeEstimate) {
+	o := kv.RangeOptions{Mode: kv.ModeLarge}
 	e.enough = 2048
-	if len(ranges) > 1 {
+	if len(ranges) > 16 {
 		o.Mode, e.enough = kv.ModeSmall, 128
 	}
 	for _, r := range ranges {
