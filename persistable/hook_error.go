@@ -16,7 +16,9 @@ package persistable
 // record has its id; in Update they are called behind each run of its function. In
 // a transaction they are called as often as its function calls the operation. They
 // may change the record but for its id, except that where the program assigns the
-// ids BeforeCreate or BeforeSave may set it. They must have no other effect, and
+// ids BeforeCreate or BeforeSave may set it. Where the caller names a record that way, in
+// CreateWithID, SaveExisting, SaveIfUnchanged, SaveIfVersion and Update, another id is a
+// *[FieldError]. They must have no other effect, and
 // they are not called for records that Update or a query reads.
 type HookError struct {
 	Type string

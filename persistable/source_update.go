@@ -53,8 +53,16 @@ func (s source) replace(ctx context.Context, v any, how putOptions) (err error) 
 	if err := s.mayPut(v); err != nil {
 		return err
 	}
-	if err := s.record.callHooks(v, false); err != nil {
+	if err := s.callHooksBeforeReplace(v); err != nil {
 		return err
 	}
 	return s.put(ctx, v, how)
+}
+
+// callHooksBeforeReplace calls the hooks of a record. They may set an id that is missing.
+func (s *source) callHooksBeforeReplace(v any) error {
+	if !s.record.hasID(v) {
+		return s.record.callHooks(v, false)
+	}
+	return s.record.callHooksOf(s.record.appendID(nil, v), v, false)
 }

@@ -3,11 +3,8 @@
 package persistable
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-
-	"github.com/kazahana-db/kazahana/persistable/internal/format"
 )
 
 // startVersion starts the read of the stored form's version, unless the transaction has
@@ -49,8 +46,10 @@ func (w *write) checkVersion(ctx context.Context) error {
 	if err != nil || string(stored) == string(w.seenVersion[:]) {
 		return err
 	}
-	if w.t.unsure && bytes.Equal(w.old.Payload, w.sc.value[format.HeaderSize:]) {
-		return nil // an earlier attempt has saved it
+	if w.t.unsure && !w.isNew() {
+		if err := w.keepStored(); err != nil || w.isUnchanged() {
+			return err // nil: an earlier attempt has saved it, with the fields that it kept
+		}
 	}
 	return fmt.Errorf("%w: %s %s: read it again", ErrChanged, w.Type, w.idText())
 }
