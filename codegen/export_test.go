@@ -24,7 +24,7 @@ import (
 // FilterLimit, and fields In.
 const (
 	exportedTypes = 20
-	maxExportSize = 12_600_000
+	maxExportSize = 12_200_000
 )
 
 // TestExportSize builds a package with twenty types like the one of the README,

@@ -56,7 +56,7 @@ func TestBatchOfAPanic(t *testing.T) {
 				t.Error("the panic was swallowed")
 			}
 		}()
-		_, _ = s.CreateFrom(ctx, func(yield func(*Order, error) bool) {
+		_, _ = persistable.CreateFrom(ctx, &s.Store, func(yield func(*Order, error) bool) {
 			for _, o := range manyOrders(100, 25) {
 				yield(o, nil)
 			}

@@ -130,11 +130,11 @@ func TestBatchFrom(t *testing.T) {
 		}
 	}
 	o := persistable.BatchOptions{Records: 50, Progress: func(p persistable.BatchProgress) { done = p.Done }}
-	if n, err := s.CreateFrom(ctx, from(1000, nil), o); n != 1000 || err != nil || most > 50 {
+	if n, err := persistable.CreateFrom(ctx, &s.Store, from(1000, nil), o); n != 1000 || err != nil || most > 50 {
 		t.Errorf("%d records, %v, %d were in memory", n, err, most)
 	}
 	pulled, done = 0, 0
-	n, err := s.SaveFrom(ctx, from(120, errRefused), o)
+	n, err := persistable.SaveFrom(ctx, &s.Store, from(120, errRefused), o)
 	if e := wantAs[*persistable.PartialError](t, err); n != 120 || e.Done != 120 || !errors.Is(err, errRefused) {
 		t.Errorf("%d records, %v", n, err)
 	}
@@ -151,7 +151,7 @@ func TestBatchFrom(t *testing.T) {
 		}
 	}
 	want := must[int](t)(s.ByStatus(Paid).Count(ctx))
-	if n := must[int](t)(t2.SaveFrom(ctx, moved, o)); n != want || n != must[int](t)(t2.Scan().Count(ctx)) {
+	if n := must[int](t)(persistable.SaveFrom(ctx, &t2.Store, moved, o)); n != want || n != must[int](t)(t2.Scan().Count(ctx)) {
 		t.Errorf("%d records were copied, want %d", n, want)
 	}
 	sound(t, t2.Indexes().Verify)

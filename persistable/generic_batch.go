@@ -9,15 +9,27 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 
-// withoutErrors returns a sequence as one that could yield errors.
-func withoutErrors[T any](vs iter.Seq[T]) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for v := range vs {
+// untypedAll returns the records without their type, and nil for nil pointers.
+//
+//go:noinline
+func untypedAll[T any](vs []T) []any {
+	all := make([]any, len(vs))
+	for i, v := range vs {
+		all[i] = untyped(v)
+	}
+	return all
+}
+
+// writeAll is writeMany for a list.
+func writeAll(ctx context.Context, s source, vs []any, o BatchOptions, creates bool) error {
+	_, err := s.writeMany(ctx, o, creates, func(yield func(any, error) bool) {
+		for _, v := range vs {
 			if !yield(v, nil) {
 				return
 			}
 		}
-	}
+	})
+	return err
 }
 
 func writeMany[T any](ctx context.Context, s source, vs iter.Seq2[T, error], o BatchOptions, creates bool) (int, error) {
@@ -31,6 +43,3 @@ func writeMany[T any](ctx context.Context, s source, vs iter.Seq2[T, error], o B
 }
 
 func toQuery[T any](q *Query[T]) *query { return newQuery((*erased.Query)(q)) }
-
-// errorOf drops the result beside an error.
-func errorOf[T any](_ T, err error) error { return err }

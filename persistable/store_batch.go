@@ -5,7 +5,6 @@ package persistable
 import (
 	"context"
 	"iter"
-	"slices"
 )
 
 // CreateMany creates the records in the order of the list, in as many transactions as
@@ -26,34 +25,35 @@ import (
 //
 //go:noinline
 func (s *Store[T, ID]) CreateMany(ctx context.Context, vs []T, o BatchOptions) error {
-	return errorOf(writeMany(ctx, sourceOf(s), withoutErrors(slices.Values(vs)), o, true))
+	return writeAll(ctx, sourceOf(s), untypedAll(vs), o, true)
 }
 
 // SaveMany is CreateMany for [Store.Save].
 //
 //go:noinline
 func (s *Store[T, ID]) SaveMany(ctx context.Context, vs []T, o BatchOptions) error {
-	return errorOf(writeMany(ctx, sourceOf(s), withoutErrors(slices.Values(vs)), o, false))
+	return writeAll(ctx, sourceOf(s), untypedAll(vs), o, false)
 }
 
-// CreateFrom is CreateMany for the records of a sequence, such as one that reads a
+// CreateFrom is [Store.CreateMany] for the records of a sequence, such as one that reads a
 // file: it keeps those of one transaction in memory, so the sequence must yield a new
 // record each time. If the sequence yields an error,
 // CreateFrom creates the records before it and returns the error in a
-// *[PartialError]. It returns how many records it has created.
+// *[PartialError]. It returns how many records it has created:
 //
-//go:noinline
-func (s *Store[T, ID]) CreateFrom(ctx context.Context, vs iter.Seq2[T, error], o BatchOptions) (int, error) {
+//	n, err := persistable.CreateFrom(ctx, &orders.Store, lines, persistable.BatchOptions{})
+//
+// It is not a method of the store, so that only a program that uses it compiles it for
+// each of its types.
+func CreateFrom[T, ID any](ctx context.Context, s *Store[T, ID], vs iter.Seq2[T, error], o BatchOptions) (int, error) {
 	return writeMany(ctx, sourceOf(s), vs, o, true)
 }
 
-// SaveFrom is CreateFrom for [Store.Save]. The sequence may be a query of another
+// SaveFrom is [CreateFrom] for [Store.Save]. The sequence may be a query of another
 // store:
 //
-//	n, err := archive.SaveFrom(ctx, orders.Scan().All(ctx), persistable.BatchOptions{})
-//
-//go:noinline
-func (s *Store[T, ID]) SaveFrom(ctx context.Context, vs iter.Seq2[T, error], o BatchOptions) (int, error) {
+//	n, err := persistable.SaveFrom(ctx, &archive.Store, orders.Scan().All(ctx), persistable.BatchOptions{})
+func SaveFrom[T, ID any](ctx context.Context, s *Store[T, ID], vs iter.Seq2[T, error], o BatchOptions) (int, error) {
 	return writeMany(ctx, sourceOf(s), vs, o, false)
 }
 

@@ -96,7 +96,7 @@ func TestTracer(t *testing.T) {
 			[]string{"SaveMany Order : 1 attempts, 1 rounds, 2 pairs, 1 writes"},
 		},
 		{func() error {
-			return second(s.CreateFrom(ctx, func(func(*Order, error) bool) {}, persistable.BatchOptions{}))
+			return second(persistable.CreateFrom(ctx, &s.Store, func(func(*Order, error) bool) {}, persistable.BatchOptions{}))
 		}, []string{"CreateMany Order : 0 attempts, 0 rounds, 0 pairs, 0 writes"}},
 		{
 			func() error {
