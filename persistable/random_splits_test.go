@@ -12,7 +12,7 @@ import (
 )
 
 // randomSplits is an engine that knows no sizes, and divides ranges of keys at random places:
-// at a third of its keys, and near them, whatever the chunk size.
+// at half of its keys, and near them, whatever the chunk size.
 type randomSplits struct {
 	kv.Database
 	random *rand.Rand
@@ -43,7 +43,7 @@ func (v randomSplitsView) GetRangeSplitPoints(r kv.KeyRange, _ int64) kv.Future[
 	pairs, err := v.GetRange(r.Selectors(), kv.RangeOptions{}).Slice(context.Background())
 	points := [][]byte{r.Begin, r.End}
 	for _, pair := range pairs {
-		if v.random.IntN(3) > 0 {
+		if v.random.IntN(2) > 0 {
 			continue
 		}
 		point := slices.Clone(pair.Key)
