@@ -87,7 +87,9 @@
 //
 // [DB], [Store], [Query] and [RangeQuery] are immutable and safe for concurrent
 // use. A [Tx] may be used by several goroutines, for operations that do not
-// depend on each other's writes, until its function returns.
+// depend on each other's writes, until its function returns. A read of a record beside
+// a write of the same record in the same Tx does: of a record that has several values,
+// because it is larger than 100 kB, it may return a mixture of both forms.
 //
 // # Layout
 //

@@ -5,6 +5,7 @@ package dynamic
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/schema"
@@ -105,7 +106,8 @@ func (c *compiler) addWhere() error {
 		return err
 	}
 	for _, one := range comparisons {
-		test, err := c.newCondition(one)
+		null := slices.ContainsFunc(comparisons, func(other comparison) bool { return other.field == one.field && other.constant == "null" })
+		test, err := c.newCondition(one, null)
 		if err != nil {
 			return fmt.Errorf("the condition %s: %w", one, err)
 		}

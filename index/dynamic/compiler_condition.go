@@ -4,28 +4,22 @@ package dynamic
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/internal/schema"
 )
 
 // newCondition resolves a comparison. The signature does not have the kind of the field,
-// so it is that of the schema; a field that programs know as one that may be null and
-// as one that may not is refused, because they do not agree about records in which it
-// is not stored.
-func (c *compiler) newCondition(t comparison) (one condition, err error) {
+// so it is that of the schema. Of a field that some programs know as one that may be null,
+// and some as one that may not, the index is of the former if null says so: a condition of
+// theirs compares the field with null as well.
+func (c *compiler) newCondition(t comparison, null bool) (one condition, err error) {
 	p, err := findPath(c.schema, t.field)
 	if err != nil {
 		return one, err
 	}
-	m := mark{}
-	for _, f := range p {
-		switch nullableOf(f) {
-		case always:
-			m.null = true
-		case changed:
-			return one, fmt.Errorf("the field %s may be null in some programs only, which do not agree about the condition", p)
-		}
-	}
+	isAlways := func(f *schema.Field) bool { return nullableOf(f) == always }
+	m := mark{null: null || slices.ContainsFunc(p, isAlways)}
 	k, _ := schema.ParseKind(p.last().Kind)
 	v, ok := newValue(k)
 	if !ok || k.Wrap != "" && k.Wrap != "*" {

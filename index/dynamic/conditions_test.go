@@ -8,7 +8,8 @@ import (
 )
 
 // TestConditions: which records fulfil a condition is what Go says of the same
-// comparison; null fulfils no comparison with a value.
+// comparison; null fulfils no comparison with a value. Whether a field that became nullable
+// may be null for the programs of the index is what its condition says.
 func TestConditions(t *testing.T) {
 	address := string(record{}.text(1, "Köln"))
 	for _, c := range []struct {
@@ -50,6 +51,11 @@ func TestConditions(t *testing.T) {
 		{`Work.City=""`, record{}.text(10, ""), true},
 		{"Work.City=null", nil, true},
 		{`Work.City!=null`, record{}.text(10, ""), true},
+		{"Later=0", nil, true}, // of programs in which it cannot be null
+		{"Later=0", record{}.int(17, 0), true},
+		{"Later!=null and Later=0", nil, false}, // of those in which it can
+		{"Later!=null and Later=0", record{}.int(17, 0), true},
+		{"Later=0 and Later!=null", nil, false},
 		{"Took>1000000000", record{}.text(14, "\x08\x01\x10\x01"), true},
 		{"Status=1 and Total>0", record{}.int(2, 1).int(3, 1), true},
 		{"Status=1 and Total>0", record{}.int(2, 1), false},

@@ -48,7 +48,7 @@ func TestRefused(t *testing.T) {
 		{"Order_x", "Name:string:where=Paid=1", "no bool"},
 		{"Order_x", "Name:string:where=At=1", "no number"},
 		{"Order_x", "Name:string:where=Tags=\"x\"", "Go code"},
-		{"Order_x", "Name:string:where=Later=0", "some programs only"},
+		{"Order_x", "Name:string:where=Work.Zip!=null", "at which"},
 		{"Order_x", "Name:string:where=Nonsense=0", "no field Nonsense"},
 		{"Order_x", "Name:string,text(a.Level):cover=Level", "copy"},
 		{"Order_x", "Name:string,int:cover=Nonsense", "no field Nonsense"},

@@ -23,8 +23,15 @@ type Comparison struct {
 const Null = "null"
 
 // NewPredicate returns the predicate of these comparisons: in an order of their own, so
-// that the text does not depend on how they were written, and each once.
+// that the text does not depend on how they were written, and each once. Null fulfils no
+// comparison with a value, and the text says so: a field that becomes nullable, whose
+// records without it were zero before and are null then, changes it.
 func NewPredicate(list []Comparison) *Predicate {
+	for _, c := range list {
+		if c.Component.Nullable && c.Constant != Null {
+			list = append(list, Comparison{Component: c.Component, Operator: "!=", Constant: Null})
+		}
+	}
 	slices.SortFunc(list, func(a, b Comparison) int { return strings.Compare(a.text(), b.text()) })
 	return &Predicate{slices.CompactFunc(list, func(a, b Comparison) bool { return a.text() == b.text() })}
 }
