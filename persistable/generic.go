@@ -42,14 +42,26 @@ func typed[T any](v any, err error) (T, error) {
 
 // collector returns a function that appends a record, and drops all records when
 // it is called with nil.
-func collector[T any](into *[]T) func(v any) {
+func collector[T any](q *erased.Query, into *[]T) func(v any) {
 	return func(v any) {
 		if v == nil {
 			*into = nil
 			return
 		}
+		if *into == nil {
+			*into = make([]T, 0, firstRoom(q))
+		}
 		*into = append(*into, v.(T))
 	}
+}
+
+// firstRoom returns for how many results of a query there is room at first: for those
+// that a page has, and one more, unless the limit is large.
+func firstRoom(q *erased.Query) int {
+	if q == nil {
+		return 0
+	}
+	return min(q.Spec().Limit, 100) + 1
 }
 
 func createWithID[ID any](ctx context.Context, s source, id ID, v any) (err error) {
@@ -142,7 +154,7 @@ func allOf[T any](ctx context.Context, q *erased.Query) iter.Seq2[T, error] {
 
 func sliceOf[T any](ctx context.Context, q *erased.Query) ([]T, error) {
 	var all []T
-	if _, err := newQuery(q).collectRecords(ctx, collector(&all)); err != nil {
+	if _, err := newQuery(q).collectRecords(ctx, collector(q, &all)); err != nil {
 		return nil, err
 	}
 	return all, nil
@@ -150,7 +162,7 @@ func sliceOf[T any](ctx context.Context, q *erased.Query) ([]T, error) {
 
 func pageOf[T any](ctx context.Context, q *erased.Query, token string) (Page[T], error) {
 	var p Page[T]
-	size, next, err := newQuery(q).page(ctx, token, collector(&p.Records))
+	size, next, err := newQuery(q).page(ctx, token, collector(q, &p.Records))
 	if err != nil {
 		return Page[T]{}, err
 	}

@@ -94,6 +94,9 @@ func (q *RowQuery[R]) collector(into *[]R, failed *error) func(v any) {
 			*into, *failed = nil, nil
 			return
 		}
+		if *into == nil {
+			*into = make([]R, 0, firstRoom(q.erased().Query()))
+		}
 		row, err := q.read(v)
 		*into, *failed = append(*into, row), cmp.Or(*failed, err)
 	}

@@ -12,6 +12,9 @@ import (
 // ReadInt decodes the integer that b begins with. The error wraps
 // [ErrOutOfRange] if an int64 cannot hold it.
 func ReadInt(b []byte) (v int64, rest []byte, err error) {
+	if v, ok := readEight(b); ok {
+		return v, b[9:], nil
+	}
 	n, err := readInteger(b)
 	if err != nil {
 		return 0, nil, err
@@ -43,6 +46,9 @@ func ReadUint(b []byte) (v uint64, rest []byte, err error) {
 // ReadInt128 decodes the integer that b begins with as 128-bit two's
 // complement, hi<<64 + lo. The error wraps [ErrOutOfRange] if that is too small.
 func ReadInt128(b []byte) (hi int64, lo uint64, rest []byte, err error) {
+	if v, ok := readEight(b); ok {
+		return 0, uint64(v), b[9:], nil
+	}
 	n, err := readInteger(b)
 	if err != nil {
 		return 0, 0, nil, err
@@ -67,6 +73,16 @@ func ReadBigInt(b []byte) (v *big.Int, rest []byte, err error) {
 		return nil, nil, err
 	}
 	return n.big(), b[n.size:], nil
+}
+
+// readEight decodes a positive integer of eight bytes that fits an int64, as ids and times
+// are, if b begins with one.
+func readEight(b []byte) (v int64, ok bool) {
+	if len(b) < 9 || b[0] != codeZero+8 {
+		return 0, false
+	}
+	v = int64(binary.BigEndian.Uint64(b[1:]))
+	return v, v >= 0
 }
 
 // integer is the frame of a packed integer.
