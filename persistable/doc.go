@@ -86,10 +86,11 @@
 // # Concurrency
 //
 // [DB], [Store], [Query] and [RangeQuery] are immutable and safe for concurrent
-// use. A [Tx] may be used by several goroutines, for operations that do not
-// depend on each other's writes, until its function returns. A read of a record beside
-// a write of the same record in the same Tx does: of a record that has several values,
-// because it is larger than 100 kB, it may return a mixture of both forms.
+// use. A [Scan] is for one goroutine at a time, and each of its parts for another. A
+// [Tx] may be used by several goroutines, for operations that do not depend on each
+// other's writes, until its function returns. A read of a record beside a write of the
+// same record in the same Tx does: of a record that has several values, because it is
+// larger than 100 kB, it may return a mixture of both forms.
 //
 // # Layout
 //

@@ -12,7 +12,7 @@ import (
 )
 
 // randomSplits is an engine that knows no sizes, and divides ranges of keys at random places:
-// at half of its keys, and near them, whatever the chunk size.
+// at the key in the middle, at a third of the others, and near them, whatever the chunk size.
 type randomSplits struct {
 	kv.Database
 	random *rand.Rand
@@ -42,8 +42,11 @@ func (v randomSplitsView) GetEstimatedRangeSizeBytes(kv.KeyRange) kv.Future[int6
 func (v randomSplitsView) GetRangeSplitPoints(r kv.KeyRange, _ int64) kv.Future[[][]byte] {
 	pairs, err := v.GetRange(r.Selectors(), kv.RangeOptions{}).Slice(context.Background())
 	points := [][]byte{r.Begin, r.End}
-	for _, pair := range pairs {
-		if v.random.IntN(2) > 0 {
+	for i, pair := range pairs {
+		if i == len(pairs)/2 {
+			points = append(points, pair.Key)
+		}
+		if v.random.IntN(3) > 0 {
 			continue
 		}
 		point := slices.Clone(pair.Key)

@@ -100,8 +100,8 @@ func TestScanParts(t *testing.T) {
 				t.Fatalf("query %d in %d parts (-slice +parts):\n%s", i, len(parts), diff)
 			}
 		}
-		if divided < 3 {
-			t.Errorf("no query was divided into more than %d parts", divided)
+		if divided < 2 {
+			t.Error("no query was divided")
 		}
 	})
 }
