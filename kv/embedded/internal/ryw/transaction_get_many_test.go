@@ -14,7 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// TestGetMany compares GetMany with a Get of each key, in twin transactions with the
+// TestGetMany compares AppendGets, behind another future, with a Get of each key, in twin transactions with the
 // same writes: values, errors, conflict ranges and sizes are the same.
 func TestGetMany(t *testing.T) {
 	random := seed.Rand(t)
@@ -32,7 +32,11 @@ func TestGetMany(t *testing.T) {
 		for _, key := range keys {
 			want = append(want, readerOf(one, snapshot).Get(key))
 		}
-		got := readerOf(many, snapshot).(kv.ManyGetter).AppendGets(nil, keys)
+		got := readerOf(many, snapshot).(kv.ManyGetter).AppendGets([]kv.Future[[]byte]{kv.Resolved([]byte("before"), nil)}, keys)
+		if before, err := got[0].Get(t.Context()); string(before) != "before" || err != nil {
+			t.Fatalf("the future before is %q, %v", before, err)
+		}
+		got = got[1:]
 		if diff := cmp.Diff(answers(t, want), answers(t, got)); diff != "" {
 			t.Fatalf("cold %t, snapshot %t, keys %q: Get of each and GetMany (-each +many):\n%s", cold, snapshot, keys, diff)
 		}
