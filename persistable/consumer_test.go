@@ -160,7 +160,11 @@ func runConsumer(t *testing.T, s *NoteStore) <-chan int64 {
 	go func() {
 		ended <- s.Feed().Consumer("c").Run(running, func(_ persistable.Tx, changes []persistable.Change[*Note, int64]) error {
 			for _, c := range changes {
-				handled <- c.ID
+				select {
+				case handled <- c.ID:
+				case <-running.Done(): // the test has failed
+					return running.Err()
+				}
 			}
 			return nil
 		})
