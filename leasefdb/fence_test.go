@@ -145,13 +145,17 @@ func TestContenders(t *testing.T) {
 	for name, hostile := range map[string]bool{"plain": false, "hostile": true} {
 		t.Run(name, func(t *testing.T) {
 			if n := run(t, hostile, true); n > 0 {
-				t.Errorf("%d writes by those who had lost the lease", n)
+				t.Errorf("%d writes of processes that had lost the lease", n)
 			}
 		})
 	}
 	t.Run("without fence", func(t *testing.T) {
-		if run(t, false, false) == 0 {
-			t.Error("without a fence nobody wrote too late: this test would prove nothing")
+		late := 0
+		for tries := 0; late == 0 && tries < 20; tries++ { // a run may lack a stall at the wrong time
+			late = run(t, false, false)
+		}
+		if late == 0 {
+			t.Error("without a fence no write came too late: this test would prove nothing")
 		}
 	})
 }
