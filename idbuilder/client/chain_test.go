@@ -193,6 +193,7 @@ func TestFormattedAge(t *testing.T) {
 				t.Errorf("at %s: %q, %v; want %q", time.Now().Format(time.TimeOnly), id, err, step.want)
 			}
 		}
+		synctest.Wait() // until no request is under way
 		if last := sizes[len(sizes)-1]; last > "4" || len(last) > 1 {
 			t.Errorf("the requests were for %v", sizes)
 		}

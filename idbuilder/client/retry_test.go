@@ -184,7 +184,7 @@ func TestHostileTransport(t *testing.T) {
 	results := make([][]int64, 8)
 	for i := range results {
 		c := newClient(t, client.Options{
-			URLs: urls, Timeout: 20 * time.Millisecond, Retry: client.Retry{Attempts: 20, First: time.Microsecond, Max: time.Millisecond},
+			URLs: urls, Timeout: 100 * time.Millisecond, Retry: client.Retry{Attempts: 20, First: time.Microsecond, Max: time.Millisecond},
 			HTTPClient: &http.Client{Transport: &hostile{random: rand.New(rand.NewPCG(seed, uint64(i)))}},
 		})
 		all.Go(func() {
