@@ -27,7 +27,7 @@ func (e *NoVersionsError) Error() string {
 }
 
 // PrunedError says that deletions behind a version were forgotten, by Feed().Prune or
-// because the versions were built again: a reader who has seen nothing since then must begin
+// because the versions were built again: a reader that has seen nothing since then must begin
 // anew, with the zero Version; a consumer, after RemoveConsumer.
 type PrunedError struct {
 	Type   string
