@@ -263,6 +263,8 @@ var arrows = map[string][]string{
 	"internal/deployed": {"idbuilder/format", "idbuilder/idconfig", "idbuilder/store"},
 	"internal/testcert": {},
 
+	"internal/browsertest": {"internal/sleep", "github.com/chromedp/chromedp", "github.com/chromedp/cdproto"},
+
 	"idbuilder/store/sqlstore/sqltest": {"idbuilder/store", "idbuilder/store/storetest", "internal/servers"},
 
 	"internal/idchaos": {},

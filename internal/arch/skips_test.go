@@ -19,7 +19,7 @@ var skips = map[string]string{
 	"election/cluster_test.go":                "the part of TestProcesses that other processes run",
 	"examples/chinook/stores_test.go":         "TestKnownFacts, where the data set, which is not part of the repository, is missing: the other tests of the package run on a store that they make",
 	"idbuilder/console/browser_test.go":       "only with -short: make test runs it",
-	"idbuilder/console/chromium_test.go":      "in CI it fails instead",
+	"internal/browsertest/chromium.go":        "in CI it fails instead",
 	"idbuilder/snowflake/store_test.go":       "only with -short: make test runs it",
 	"internal/idchaos/chaos_test.go":          "only with -short: make test runs it",
 	"internal/servers/find.go":                "in CI it fails instead",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package console
+package browsertest
 
 // unlabelled returns the controls of a page without a name for screen readers, duplicate ids, missing
 // descriptions, headings that leave a level out, and elements wider than the page.
@@ -32,18 +32,18 @@ const unlabelled = `(() => {
   return faults;
 })()`
 
-// checkPage makes the checks of a page that need no person, at each width, and takes
+// CheckPage makes the checks of a page that need no person, at each width, and takes
 // screenshots.
-func (b *browser) checkPage(name string) {
+func (b *Page) CheckPage(name string) {
 	b.Helper()
-	for _, fault := range evaluate[[]string](b, unlabelled) {
+	for _, fault := range Evaluate[[]string](b, unlabelled) {
 		b.Errorf("%s: %s", name, fault)
 	}
 	for _, l := range []look{looks[2], looks[0]} { // the second is that of the page that follows
 		b.setLook(l)
-		if wider := evaluate[int](b, "document.documentElement.scrollWidth - document.documentElement.clientWidth"); wider > 0 {
+		if wider := Evaluate[int](b, "document.documentElement.scrollWidth - document.documentElement.clientWidth"); wider > 0 {
 			b.Errorf("%s: at %d pixels the page is %d wider", name, l.width, wider)
 		}
 	}
-	b.takeScreenshots(name)
+	b.TakeScreenshots(name)
 }
