@@ -8,6 +8,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
+	"slices"
+	"strings"
 )
 
 // commandUsage is the head of persistgen's help.
@@ -46,7 +49,7 @@ func runCommand(ctx context.Context, args []string, o Options) int {
 	case err != nil:
 		return 2
 	}
-	o.Patterns = flags.Args()
+	o.Patterns, o.absolute = flags.Args(), isGoGenerate(o.env)
 	if err := o.Validate(); err != nil {
 		fmt.Fprintln(o.Stderr, err)
 		return 2
@@ -56,4 +59,17 @@ func runCommand(ctx context.Context, args []string, o Options) int {
 		return 1
 	}
 	return 0
+}
+
+// isGoGenerate reports whether go generate runs the command, which sets these variables.
+func isGoGenerate(env []string) bool {
+	if env == nil {
+		env = os.Environ()
+	}
+	for _, name := range []string{"GOFILE=", "GOLINE=", "GOPACKAGE="} {
+		if !slices.ContainsFunc(env, func(one string) bool { return strings.HasPrefix(one, name) && one != name }) {
+			return false
+		}
+	}
+	return true
 }

@@ -15,8 +15,8 @@ import (
 // to be mended.
 type Diagnostic struct {
 	File    string // slash-separated, relative to the working directory where that is shorter
-	Line    int    // from 1; 0 if the fault is in no line
-	Column  int    // from 1, in bytes; 0 if the fault is a whole line
+	Line    int    // from 1; 0 if the fault is in no line, but in the folder File
+	Column  int    // from 1, in bytes; 0 if the fault is in no line
 	Subject string // "Type" or "Type.Field"; may be empty
 	Message string // what is wrong, and the remedy
 }

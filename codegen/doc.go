@@ -38,9 +38,9 @@
 // [Run] works in phases, each a package below codegen/internal with a doc comment
 // of its own. source loads packages with types and syntax, and executes none of
 // their code. collector makes a model of them and checks it. lock compares the
-// model with persist.lock and assigns field numbers. emitter writes the code. Each
-// phase reports all its faults at once, as [Diagnostics] with positions inside the
-// tags.
+// model with persist.lock and assigns field numbers. emitter writes the code. Run
+// reports the faults of all packages at once, as [Diagnostics] with positions inside
+// the tags: a fault of one package hides none of another.
 //
 // While the source is loaded, an empty file replaces an earlier output, which may
 // be stale or broken. If the output is new, or there were type errors, Run checks

@@ -39,6 +39,10 @@ type Options struct {
 	// Stdout receives diffs and explanations, Stderr notes. nil discards.
 	Stdout, Stderr io.Writer
 
+	// Command sets it where go generate runs it in the folder of a package: names of
+	// files in messages are absolute, because an editor runs go generate elsewhere.
+	absolute bool
+
 	// Tests set these: the environment of the go command and of git, nil for the
 	// process's, and what earlier runs loaded.
 	env          []string

@@ -41,12 +41,12 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	for _, note := range run.notes {
-		fmt.Fprintln(o.Stderr, note)
+	for _, note := range newDiagnostics(run.faults.Notes) {
+		fmt.Fprintln(run.options.Stderr, note)
 	}
 	switch {
 	case o.Explain:
-		return cost.Explain(o.Stdout, run.packages)
+		return cost.Explain(run.options.Stdout, run.packages)
 	case o.Check:
 		return run.printDiffs()
 	}
@@ -55,14 +55,14 @@ func Run(ctx context.Context, o Options) error {
 
 // run is one call of Run.
 type run struct {
-	options  Options
-	loader   source.Loader
-	faults   *diagnostic.List
-	packages []*model.Package
-	missing  []collector.MissingID
-	notes    []string
-	outputs  []output.File
-	ours     map[string][]string
+	options   Options
+	loader    source.Loader
+	faults    *diagnostic.List
+	packages  []*model.Package
+	collected map[*source.Package]*model.Package
+	missing   []collector.MissingID
+	outputs   []output.File
+	ours      map[string][]string
 }
 
 func newRun(ctx context.Context, o Options) (*run, error) {
@@ -83,9 +83,10 @@ func newRun(ctx context.Context, o Options) (*run, error) {
 		o.Stderr = io.Discard
 	}
 	return &run{
-		options: o,
-		loader:  source.Loader{Ctx: ctx, Dir: dir, Tags: o.Tags, Patterns: o.Patterns, Env: o.env, Dependencies: o.dependencies},
-		faults:  &diagnostic.List{Dir: dir},
+		options:   o,
+		loader:    source.Loader{Ctx: ctx, Dir: dir, Tags: o.Tags, Patterns: o.Patterns, Env: o.env, Dependencies: o.dependencies},
+		faults:    &diagnostic.List{Dir: dir, Absolute: o.absolute},
+		collected: map[*source.Package]*model.Package{},
 	}, nil
 }
 

@@ -20,27 +20,21 @@ import (
 
 // generate computes all outputs, or returns all faults.
 func (r *run) generate() error {
-	ours, err := r.loader.PrepareStubs()
-	if err != nil {
+	ours, err := r.loader.PrepareStubs(r.faults)
+	if err = cmp.Or(err, r.err()); err != nil {
 		return err
 	}
 	r.ours = ours
 	loaded, err := r.loader.Check(ours, r.faults)
-	if err = cmp.Or(err, r.err()); err != nil {
+	if err != nil {
 		return err
 	}
-	for _, l := range loaded {
-		r.collectPackage(l)
-	}
-	r.reportBrokenFields(loaded)
-	if err := r.err(); err != nil {
-		return err
-	}
-	for _, p := range r.packages {
+	for _, p := range r.collectPackages(loaded) {
 		if err := r.computeOutputs(p); err != nil {
 			return err
 		}
 	}
+	r.reportBrokenFields(loaded)
 	r.removeStale(loaded)
 	if err := r.err(); err != nil {
 		return err
@@ -48,14 +42,32 @@ func (r *run) generate() error {
 	return r.recheck(loaded)
 }
 
+// collectPackages models the packages, and returns those without faults: faults of a
+// package do not keep others from reporting their own.
+func (r *run) collectPackages(loaded []*source.Package) (sound []*model.Package) {
+	for _, l := range loaded {
+		if l.Unusable {
+			continue
+		}
+		before := len(r.faults.Faults)
+		p := r.collectPackage(l)
+		if len(r.faults.Faults) == before && len(p.Records) > 0 {
+			sound = append(sound, p)
+		}
+	}
+	return sound
+}
+
 // collectPackage models one package.
-func (r *run) collectPackage(l *source.Package) {
+func (r *run) collectPackage(l *source.Package) *model.Package {
 	p, missing := collector.Collect(l, r.faults)
+	r.collected[l] = p
 	r.missing = append(r.missing, missing...)
 	if len(p.Records) > 0 {
 		r.packages = append(r.packages, p)
 		r.checkForeign(p)
 	}
+	return p
 }
 
 // checkForeign refuses to overwrite a file that is not ours.
@@ -78,7 +90,6 @@ func (r *run) computeOutputs(p *model.Package) error {
 	if err := r.compareWith(e); err != nil {
 		return err
 	}
-	r.notes = append(r.notes, e.Notes...)
 	if len(r.faults.Faults) > 0 {
 		return nil
 	}

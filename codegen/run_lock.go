@@ -43,8 +43,11 @@ func holdsCode(file string) bool {
 // parseLock parses a lock, and returns nil after faults.
 func (r *run) parseLock(content []byte, name string) *schema.Schema {
 	lock, faults := schema.ParseLock(content)
+	lines := bytes.Split(content, []byte("\n"))
 	for _, one := range faults {
-		r.faults.Add(token.Position{Filename: name, Line: one.Line}, "", "%s", one.Message)
+		line := lines[one.Line-1]
+		column := 1 + len(line) - len(bytes.TrimLeft(line, " \t"))
+		r.faults.Add(token.Position{Filename: name, Line: one.Line, Column: column}, "", "%s", one.Message)
 	}
 	if len(faults) > 0 {
 		return nil
@@ -63,7 +66,7 @@ func (r *run) compareWith(e *lock.Evolution) error {
 		return err
 	}
 	if content == nil {
-		e.Note("%s has no %s: there is nothing to compare %s with; if the package moved, name the file that it had", r.options.Against, name, e.LockFile())
+		e.Note(token.Position{}, "%s has no %s: there is nothing to compare %s with; if the package moved, name the file that it had", r.options.Against, name, e.LockFile())
 		return nil
 	}
 	if old := r.parseLock(content, name); old != nil {

@@ -10,29 +10,51 @@ import (
 
 	"github.com/kazahana-db/kazahana/codegen/internal/collector"
 	"github.com/kazahana-db/kazahana/codegen/internal/diagnostic"
+	"github.com/kazahana-db/kazahana/codegen/internal/model"
 	"github.com/kazahana-db/kazahana/codegen/internal/output"
 	"github.com/kazahana-db/kazahana/codegen/internal/source"
 )
 
 // reportBrokenFields reports, where there are faults already, the type errors
-// that may have caused them: inside declarations of fields, and of imports.
+// that may have caused them: inside declarations of fields, and of imports. It
+// leaves out those that the code to be generated will mend.
 func (r *run) reportBrokenFields(loaded []*source.Package) {
 	if len(r.faults.Faults) == 0 {
 		return
 	}
 	explained := map[token.Position]bool{}
+	for _, f := range r.faults.Faults {
+		explained[lineOf(f.At)] = f.Message != collector.Unresolved
+	}
 	for _, l := range loaded {
 		for _, one := range l.TypeErrors {
-			if !l.IsInField(one.Pos) && !strings.HasPrefix(one.Msg, "could not import") {
+			at := l.Position(one.Pos)
+			line := lineOf(token.Position{Filename: r.faults.Relative(at.Filename), Line: at.Line})
+			isImport := strings.HasPrefix(one.Msg, "could not import")
+			if isImport && explained[line] || !isImport && !l.IsInField(one.Pos) || r.willDeclare(l, one.Msg) {
 				continue
 			}
-			at := l.Position(one.Pos)
 			r.faults.Add(at, "", "%s", one.Msg)
-			explained[token.Position{Filename: r.faults.Relative(at.Filename), Line: at.Line}] = true
+			explained[line] = true
 		}
 	}
 	r.faults.Faults = slices.DeleteFunc(r.faults.Faults, func(f diagnostic.Fault) bool {
-		return f.Message == collector.Unresolved && explained[token.Position{Filename: f.At.Filename, Line: f.At.Line}]
+		return f.Message == collector.Unresolved && explained[lineOf(f.At)]
+	})
+}
+
+// lineOf is the line of a position.
+func lineOf(at token.Position) token.Position {
+	return token.Position{Filename: at.Filename, Line: at.Line}
+}
+
+// willDeclare reports whether a type error is about a name that the code generated
+// for the package declares.
+func (r *run) willDeclare(l *source.Package, message string) bool {
+	name, found := strings.CutPrefix(message, "undefined: ")
+	p := r.collected[l]
+	return found && p != nil && slices.ContainsFunc(p.Messages, func(m *model.Message) bool {
+		return slices.Contains(m.Declarations(), name)
 	})
 }
 
@@ -53,22 +75,28 @@ func (r *run) recheck(loaded []*source.Package) error {
 	if err = cmp.Or(err, r.err()); err != nil {
 		return err
 	}
-	tolerated := &diagnostic.List{Dir: r.faults.Dir}
+	var tolerated []typeError
 	for _, l := range again {
 		for _, one := range l.TypeErrors {
-			to := r.faults
-			if l.Tolerates(one) {
-				to = tolerated
+			if at := l.Position(one.Pos); l.Tolerates(one) {
+				tolerated = append(tolerated, typeError{at, one.Msg})
+			} else {
+				r.faults.Add(at, "", "%s", one.Msg)
 			}
-			to.Add(l.Position(one.Pos), "", "%s", one.Msg)
 		}
 	}
+	report := r.faults.Note
 	if len(r.faults.Faults) > 0 {
-		r.faults.Faults = append(r.faults.Faults, tolerated.Faults...)
-		return r.err()
+		report = func(at token.Position, format string, args ...any) { r.faults.Add(at, "", format, args...) }
 	}
-	for _, one := range tolerated.Faults {
-		r.notes = append(r.notes, "note: "+newDiagnostic(one).String())
+	for _, one := range tolerated {
+		report(one.at, "%s", one.message)
 	}
-	return nil
+	return r.err()
+}
+
+// typeError is an error of the type checker.
+type typeError struct {
+	at      token.Position
+	message string
 }

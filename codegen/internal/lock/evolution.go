@@ -3,7 +3,6 @@
 package lock
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 
@@ -25,7 +24,6 @@ type Evolution struct {
 	Next    *schema.Schema
 	bases   map[*model.Message]*schema.Block // of which block in old each message is the present form
 	owner   map[*schema.Field]*model.Field   // of the fields in next that the source has
-	Notes   []string
 }
 
 // Evolve makes the lock as it is to be written, and notes for the user. It sets
@@ -60,12 +58,12 @@ func (e *Evolution) keepRemoved(b *schema.Block) {
 	for _, r := range e.Package.Records {
 		if e.old.Block(r.Name) == nil && sameFields(b, e.Next.Block(r.Name)) {
 			renamed = true
-			e.Note("%s has the fields of the removed type %s; if it was renamed, write _ persistable.Type `persist:%q` into it, or its records are not found",
+			e.Note(r.At, "%s has the fields of the removed type %s; if it was renamed, write _ persistable.Type `persist:%q` into it, or its records are not found",
 				r.GoName, b.Name, b.Name)
 		}
 	}
 	if !renamed {
-		e.Note("the type %s is gone; if it moved to another package, copy its block into the %s of that package", b.Name, FileName)
+		e.Note(e.lockPosition(b.Line), "the type %s is gone; if it moved to another package, copy its block into the %s of that package", b.Name, FileName)
 	}
 }
 
@@ -73,12 +71,6 @@ func sameFields(a, b *schema.Block) bool {
 	return b != nil && slices.EqualFunc(a.Fields, b.Fields, func(x, y *schema.Field) bool {
 		return x.Name == y.Name && x.Kind == y.Kind
 	})
-}
-
-func (e *Evolution) Note(format string, args ...any) {
-	if note := "note: " + fmt.Sprintf(format, args...); !slices.Contains(e.Notes, note) {
-		e.Notes = append(e.Notes, note)
-	}
 }
 
 // addMessage assigns the numbers of one message and makes its block.
@@ -146,7 +138,7 @@ func (e *Evolution) noteRename(m *model.Message, was *schema.Field, base, next *
 	}
 	for _, f := range m.Fields {
 		if base.Field(f.Name) == nil && next.Field(f.Name).Kind == was.Kind {
-			e.Note("%s was removed and %s is new, both %s; if it was renamed, tag it name=%s, or the stored values are lost",
+			e.Note(f.At, "%s was removed and %s is new, both %s; if it was renamed, tag it name=%s, or the stored values are lost",
 				m.GoName+"."+was.Name, f.Subject, was.Kind, was.Name)
 		}
 	}

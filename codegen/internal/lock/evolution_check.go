@@ -15,6 +15,19 @@ import (
 
 func (e *Evolution) LockFile() string { return e.Relative(filepath.Join(e.Package.Dir, FileName)) }
 
+// lockPosition is the position of a line of the lock file beside the source.
+func (e *Evolution) lockPosition(line int) token.Position {
+	return token.Position{Filename: filepath.Join(e.Package.Dir, FileName), Line: line}
+}
+
+// lineOf is the line of a type's block in the lock file; the first one if it has none.
+func (e *Evolution) lineOf(name string) int {
+	if b := e.old.Block(name); b != nil {
+		return max(b.Line, 1)
+	}
+	return 1
+}
+
 // Check refuses what data stored with the old lock would not survive.
 func (e *Evolution) Check(old Predecessor) {
 	for _, b := range old.Lock.Blocks {
@@ -36,7 +49,7 @@ func (e *Evolution) Check(old Predecessor) {
 // reportDifference reports one change of a type, or notes its consequences if it is
 // allowed.
 func (e *Evolution) reportDifference(old Predecessor, name string, d schema.Difference) {
-	at, subject := token.Position{Filename: filepath.Join(e.Package.Dir, FileName)}, name
+	at, subject := e.lockPosition(e.lineOf(name)), name
 	r := e.Package.FindRecord(name)
 	f := e.owner[d.HereField]
 	switch {
@@ -46,7 +59,7 @@ func (e *Evolution) reportDifference(old Predecessor, name string, d schema.Diff
 		at, subject = r.At, r.GoName
 	}
 	if d.Allowed {
-		e.Note("%s: %s became %s: %s", subject, d.There, d.Here, strings.Join(d.Consequences, "; "))
+		e.Note(at, "%s: %s became %s: %s", subject, d.There, d.Here, strings.Join(d.Consequences, "; "))
 		return
 	}
 	switch {

@@ -37,14 +37,14 @@ func (l *Loader) config(mode packages.LoadMode) *packages.Config {
 }
 
 // PrepareStubs lists the packages without reading their source and prepares the stubs.
-func (l *Loader) PrepareStubs() (map[string][]string, error) {
+func (l *Loader) PrepareStubs(f *diagnostic.List) (map[string][]string, error) {
 	l.Overlay = map[string][]byte{}
 	ours := map[string][]string{}
 	dirs := map[string]bool{l.Dir: true}
 	l.folders = dirs
 	found, err := packages.Load(l.config(packages.NeedName|packages.NeedFiles), l.Patterns...)
 	if err != nil {
-		return nil, fmt.Errorf("persistgen: list packages: %w", err)
+		return nil, l.reportModuleErrors("list packages", err, f)
 	}
 	active := map[string]bool{}
 	for _, p := range found {
@@ -70,13 +70,14 @@ func (l *Loader) PrepareStubs() (map[string][]string, error) {
 	return ours, nil
 }
 
-// Check type-checks the packages with the present overlay. Function bodies of
-// other packages are left out: only their declarations matter.
+// Check type-checks the packages with the present overlay, and reports the faults
+// that leave some of them unusable. Function bodies of other packages are left out:
+// only their declarations matter.
 func (l *Loader) Check(ours map[string][]string, f *diagnostic.List) ([]*Package, error) {
 	found, err := packages.Load(l.config(packages.NeedName|packages.NeedFiles|packages.NeedCompiledGoFiles|packages.NeedImports|
 		packages.NeedDeps|packages.NeedTypesSizes|packages.NeedModule), l.Patterns...)
 	if err != nil {
-		return nil, fmt.Errorf("persistgen: load packages: %w", err)
+		return nil, l.reportModuleErrors("load packages", err, f)
 	}
 	if l.Dependencies == nil {
 		l.Dependencies = NewDependencies()
@@ -91,10 +92,9 @@ func (l *Loader) Check(ours map[string][]string, f *diagnostic.List) ([]*Package
 		if err := l.Ctx.Err(); err != nil {
 			return nil, fmt.Errorf("persistgen: load packages: %w", err)
 		}
-		p.Errors = append(p.Errors, one.packageErrors()...)
-		reportPackageErrors(p, f)
 		list = append(list, newPackage(p, one, l.Dependencies.fset, ours))
 	}
+	c.reportErrors(f)
 	if len(list) == 0 && len(f.Faults) == 0 {
 		return nil, fmt.Errorf("persistgen: no Go packages match %s", strings.Join(l.Patterns, " "))
 	}

@@ -24,6 +24,7 @@ type Package struct {
 	Structs         map[token.Pos]*ast.TypeSpec
 	Constraints     map[string]string // file name → build constraint
 	Generated       []string          // files of ours that take part in the build
+	Unusable        bool              // files do not parse, or go list refuses them
 }
 
 // fieldsByPosition maps the position of each struct field's name, or of an
@@ -83,6 +84,7 @@ func newPackage(p *packages.Package, one *checkedPackage, fset *token.FileSet, o
 		Types: one.types, Info: one.info, TypeErrors: one.errors,
 		Fields: fieldsByPosition(one.files), Structs: map[token.Pos]*ast.TypeSpec{},
 		Constraints: map[string]string{}, Generated: ours[p.Dir],
+		Unusable: len(p.Errors)+len(one.faults) > 0,
 	}
 	if l.Dir == "" && len(p.GoFiles) > 0 {
 		l.Dir = filepath.Dir(p.GoFiles[0])
