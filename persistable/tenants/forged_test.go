@@ -17,6 +17,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
+	"github.com/kazahana-db/kazahana/persistable/internal/headers"
 )
 
 // forge returns a stream with right checksums.
@@ -55,7 +56,7 @@ func TestForgedStreams(t *testing.T) {
 	defer db.Close()
 	part := branch{path: []string{"p"}, layer: directory.Partition}
 	sub := branch{path: []string{"s"}}
-	head := string(headerKey("Order"))
+	head := string(headers.Key("Order"))
 	all := Of(db, "tenants")
 	for name, stream := range map[string][]byte{
 		"no directories":               forge(t, manifest{id: "x", path: []string{"a"}}),
@@ -181,7 +182,7 @@ func TestVersionsAhead(t *testing.T) {
 		head := header{typ: "Bid", value: headerWith(t, index.Definition{Name: "Bid_version", Kind: c.kind}, c.state)}
 		m := plain()
 		m.stores = []header{head}
-		stream := forge(t, m, block{version: c.version, pairs: []kv.KeyValue{{Key: headerKey("Bid"), Value: head.value}}})
+		stream := forge(t, m, block{version: c.version, pairs: []kv.KeyValue{{Key: headers.Key("Bid"), Value: head.value}}})
 		_, err := all.Import(ctx, name, bytes.NewReader(stream), ImportOptions{})
 		var ahead *VersionError
 		if errors.As(err, &ahead) != c.refused || !c.refused && err != nil {

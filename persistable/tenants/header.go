@@ -10,7 +10,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
-	"github.com/kazahana-db/kazahana/tuple"
+	"github.com/kazahana-db/kazahana/persistable/internal/headers"
 )
 
 // header is the header of one store: what a directory holds of one type.
@@ -20,58 +20,21 @@ type header struct {
 	value []byte
 }
 
-// headerPrefix begins the keys of headers, and of all else in ("S").
-var headerPrefix = tuple.AppendString(nil, "S")
-
-func headerKey(typ string) []byte { return tuple.AppendString(tuple.AppendString(nil, "S"), typ) }
-
-// parseHeaderKey returns the type if a key, relative to its directory, is that of a
-// header.
-func parseHeaderKey(key []byte) (typ string, is bool) {
-	rest, found := strings.CutPrefix(string(key), string(headerPrefix))
-	if !found {
-		return "", false
-	}
-	t, err := tuple.Unpack([]byte(rest))
-	if err != nil || len(t) != 1 {
-		return "", false
-	}
-	typ, is = t[0].(string)
-	return typ, is && string(headerKey(typ)) == string(key)
-}
-
 // readStores reads the headers of all stores in the directories.
 func readStores(ctx context.Context, tx kv.ReadTransaction, t tree) (all []header, err error) {
 	for i := range t {
-		if !t[i].isPartition() {
-			if all, err = appendStores(ctx, tx, all, i, t[i].keys.Begin); err != nil {
-				return nil, err
-			}
+		if t[i].isPartition() {
+			continue
+		}
+		found, err := headers.Read(ctx, tx, t[i].keys.Begin)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range found {
+			all = append(all, header{i, h.Type, h.Value})
 		}
 	}
 	return all, nil
-}
-
-// appendStores reads the headers in a directory. It leaps over the other keys of each
-// type, one round a type.
-func appendStores(ctx context.Context, tx kv.ReadTransaction, all []header, dir int, prefix []byte) ([]header, error) {
-	rest := kv.PrefixRange(append(append([]byte(nil), prefix...), headerPrefix...))
-	for {
-		pairs, err := tx.GetRange(rest.Selectors(), kv.RangeOptions{Limit: 1, Mode: kv.ModeExact}).Slice(ctx)
-		if err != nil || len(pairs) == 0 {
-			return all, err
-		}
-		key := pairs[0].Key[len(prefix):]
-		if typ, is := parseHeaderKey(key); is {
-			all = append(all, header{dir, typ, pairs[0].Value})
-		}
-		end, err := tuple.Skip(key[len(headerPrefix):])
-		if err != nil {
-			return all, nil // keys of the program's own
-		}
-		typeEnd, _ := kv.PrefixEnd(pairs[0].Key[:len(pairs[0].Key)-len(end)])
-		rest.Begin = typeEnd
-	}
 }
 
 // checkNames returns a *[RenameError] if an index has the {Field} that is the element of

@@ -13,6 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
+	"github.com/kazahana-db/kazahana/persistable/internal/headers"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -211,7 +212,7 @@ func (m *manifest) versionIndex() (string, error) {
 
 // checkHeader refuses a store's header that is not the one of the manifest.
 func (m *manifest) checkHeader(dir int, pair kv.KeyValue) error {
-	typ, is := parseHeaderKey(pair.Key)
+	typ, is := headers.ParseKey(pair.Key)
 	if !is {
 		return nil
 	}
