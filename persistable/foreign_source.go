@@ -18,6 +18,5 @@ func (f foreignSource) appendEntries(r *record, e *index.Entries, v any, payload
 	if f.program != nil {
 		return f.program.Entries(payload, e)
 	}
-	r.Entries(f.own, e, v)
-	return nil
+	return r.AppendEntries(f.own, e, v)
 }

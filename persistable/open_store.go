@@ -93,8 +93,14 @@ func (o *openStore) anyViolation(ctx context.Context, t *transaction, typ string
 	return nil
 }
 
-// checkLock returns a *[LockedError] if the store may not be written to.
-func (s *openStore) checkLock(p *place) error { return checkLocks(p, s.tenants) }
+// checkWritable returns a *[LockedError] if the store may not be written to, and what its
+// schema has against writes.
+func (s *openStore) checkWritable(p *place) error {
+	if u := p.record.Dynamic; u != nil && u.Refusal != nil {
+		return u.Refusal
+	}
+	return checkLocks(p, s.tenants)
+}
 
 // historyKey is what the keys of former headers begin with: ("S", type, "history").
 func (s *openStore) historyKey(p *place) []byte { return slices.Clip(s.systemKey(p, "history")) }

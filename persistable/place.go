@@ -40,6 +40,13 @@ func (p *place) inDirectory() string {
 	return " in the directory " + quotePath(p.path)
 }
 
+// noHeader is the error of a write to a store that was opened by its header, which is not
+// there any more.
+func (p *place) noHeader() error {
+	return fmt.Errorf("%w: the store of %s in the directory %s: it was removed since it was opened; only a program with the Go code of the type makes it again",
+		ErrNotFound, p.typ, quotePath(p.path))
+}
+
 // maxArgument bounds a directory argument, so that the keys of the directory
 // layer stay within their limit.
 const maxArgument = 4096

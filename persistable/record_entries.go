@@ -14,7 +14,9 @@ func (r *record) gatherEntries(set *index.Set, o *openStore, id []byte, v any) e
 	set.Reset()
 	for i := range r.Indexes {
 		if e := set.Open(&o.indexes[i], id); e != nil {
-			r.Entries(i, e, v)
+			if err := r.AppendEntries(i, e, v); err != nil {
+				return err
+			}
 		}
 		if err := set.Close(&o.indexes[i]); err != nil {
 			return r.indexError(err)

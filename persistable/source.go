@@ -76,6 +76,13 @@ func openSource(db *DB, schema *erased.Schema, args []string) erased.Source {
 	if err != nil {
 		return erased.Source{Err: err}
 	}
+	if schema.Dynamic != nil { // the schema is of one store: no other one finds its place by it
+		p, err := newPlace(db, &record{Schema: schema}, args)
+		if err != nil {
+			return erased.Source{Err: err}
+		}
+		return erased.Source{Place: p}
+	}
 	key := placeKey{schema, joinArgs(args)}
 	if known := db.places.get(key); known != nil {
 		return erased.Source{Place: known}

@@ -23,7 +23,7 @@ func (t *transaction) openOrCreateStore(ctx context.Context, p *place) (*openSto
 	if s == nil {
 		return t.createStore(ctx, p)
 	}
-	if err := s.checkLock(p); err != nil {
+	if err := s.checkWritable(p); err != nil {
 		return nil, err
 	}
 	return t.updateHeader(ctx, p, s)
@@ -37,7 +37,7 @@ func (t *transaction) openStoreToWrite(ctx context.Context, p *place) (*openStor
 	if err != nil || s == nil {
 		return nil, err
 	}
-	if err := s.checkLock(p); err != nil {
+	if err := s.checkWritable(p); err != nil {
 		return nil, err
 	}
 	return t.updateHeader(ctx, p, s)
@@ -58,6 +58,9 @@ func (t *transaction) updateHeader(ctx context.Context, p *place, s *openStore) 
 // version stays as it is, because no process caches that a store is missing. t.mu
 // is held.
 func (t *transaction) createStore(ctx context.Context, p *place) (*openStore, error) {
+	if p.record.Dynamic != nil {
+		return nil, p.noHeader()
+	}
 	d, err := p.db.options.Layer.CreateOrOpen(ctx, t.writer, p.path, p.expects...)
 	if err != nil {
 		return nil, err

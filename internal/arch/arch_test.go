@@ -170,14 +170,21 @@ var arrows = map[string][]string{
 	"lease/http":      {"lease", "idgen", "internal/redact"},
 	"lease/leasetest": {"lease", "idgen", "internal/seed"},
 
+	"persistable/dynamic": {
+		"kv", "directory", "idgen", "index", "index/dynamic", "internal/schema", "persistable", "persistable/wire", "tuple",
+		"persistable/dynamic/internal/message", "persistable/internal/erased", "persistable/internal/format", "persistable/internal/headers",
+	},
+	"persistable/dynamic/internal/message": {"index", "internal/nearest", "internal/schema", "persistable/wire", "tuple", "github.com/oklog/ulid/v2", "google.golang.org/protobuf"},
+
 	"persistable/internal/build":     {"kv", "tuple", "index", "internal/sleep"},
 	"persistable/internal/erased":    {"index", "tuple", "internal/schema", "persistable/wire"},
 	"persistable/internal/format":    {"kv", "tuple", "index", "internal/schema"},
+	"persistable/internal/headers":   {"kv", "tuple"},
 	"persistable/internal/pagetoken": {},
 	"persistable/internal/planner":   {"index", "tuple", "persistable/internal/erased"},
 	"persistable/internal/scan":      {"kv", "tuple", "index", "persistable/internal/format"},
 	"persistable/internal/tenancy":   {"kv", "tuple"},
-	"persistable/tenants":            {"kv", "tuple", "directory", "index", "persistable", "persistable/internal/format", "persistable/internal/tenancy"},
+	"persistable/tenants":            {"kv", "tuple", "directory", "index", "persistable", "persistable/internal/format", "persistable/internal/headers", "persistable/internal/tenancy"},
 	"persistable/persistimpl":        {"idgen", "index", "persistable", "persistable/internal/erased", "github.com/oklog/ulid/v2"},
 
 	"persistable/wire": {
@@ -239,11 +246,13 @@ var arrows = map[string][]string{
 	"codegen/internal/source":     {"codegen/internal/diagnostic", "codegen/internal/output", "golang.org/x/tools"},
 	"codegen/internal/tags":       {"internal/schema", "internal/nearest"},
 
-	"cmd/persistgen":      {"codegen"},
-	"internal/enginetest": {"kv", "kv/embedded", "kv/fdbkv", "go.uber.org/goleak"},
-	"internal/goldens":    {},
-	"internal/uptime":     {"golang.org/x/sys"},
-	"internal/contents":   {"kv", "tuple", "directory"},
+	"cmd/persistgen":        {"codegen"},
+	"internal/enginetest":   {"kv", "kv/embedded", "kv/fdbkv", "go.uber.org/goleak"},
+	"internal/goldens":      {},
+	"internal/uptime":       {"golang.org/x/sys"},
+	"internal/bazaar":       {"idgen", "index", "internal/bazaar/older", "kv", "persistable", "persistable/persistimpl", "persistable/wire", "tuple", "github.com/oklog/ulid/v2"},
+	"internal/bazaar/older": {"index", "persistable", "persistable/persistimpl", "persistable/wire"},
+	"internal/contents":     {"kv", "tuple", "directory"},
 
 	"internal/stacktester": {"kv", "tuple", "directory"},
 	"cmd/stacktester":      {"internal/stacktester", "kv/fdbkv"},

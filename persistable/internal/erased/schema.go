@@ -72,6 +72,9 @@ type Schema struct {
 	// looks at records to leave some out.
 	Values func(field string, b []byte, record any) []byte
 
+	// Dynamic is nil in generated code.
+	Dynamic *Dynamic
+
 	once    sync.Once
 	lock    *schema.Schema
 	invalid error
@@ -121,7 +124,7 @@ func (s *Schema) Validate() error {
 	fault(s.Encode == nil || s.Decode == nil || s.Known == nil, "Encode, Decode or Known is missing")
 	hasFields := slices.ContainsFunc(s.Directory, func(e PathElement) bool { return e.Field != "" })
 	fault(hasFields != (s.CheckArgs != nil) || hasFields != (s.FillArgs != nil), "CheckArgs and FillArgs must be there if, and only if, Directory has a {Field}")
-	fault((len(s.Indexes) > 0) != (s.Entries != nil), "Entries must be there if, and only if, there are Indexes")
+	fault((len(s.Indexes) > 0) != (s.Entries != nil || s.Dynamic != nil && s.Dynamic.Entries != nil), "Entries must be there if, and only if, there are Indexes")
 	covers := slices.ContainsFunc(s.Indexes, func(d index.Definition) bool { return len(d.CoverFields) > 0 })
 	fault(covers != (s.Covers != nil), "Covers must be there if, and only if, an index has CoverFields")
 	for i := range s.Indexes {

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dynamic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/internal/erased"
+	"github.com/kazahana-db/kazahana/persistable/internal/format"
+	"github.com/kazahana-db/kazahana/persistable/internal/headers"
+)
+
+// Open opens the store of a type in the directory at the path by what its header says. typ
+// may be empty if the directory has one type only. If there is no such store, the error is
+// [persistable.ErrNotFound]; a header that cannot be read is a [*persistable.RecordError].
+//
+// If another program changes the header later, the store goes on as a program with the
+// older schema does: it maintains the indexes that the header has then, and keeps fields
+// that it does not know. Open it again to see them.
+//
+// Cost: a transaction with two rounds of reads, and one for each type in the directory.
+func Open(ctx context.Context, db *persistable.DB, path []string, typ string) (*Store, error) {
+	var d *directory.Directory
+	var found []headers.Header
+	err := db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) (err error) {
+		d, found, err = readHeaders(ctx, db, tx, path)
+		return err
+	})
+	if errors.Is(err, directory.ErrNotFound) {
+		err = fmt.Errorf("%w: %w", persistable.ErrNotFound, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	h, err := choose(found, path, typ)
+	if err != nil {
+		return nil, err
+	}
+	return newStore(db, d, h)
+}
+
+// choose returns the header of a type, or the only one.
+func choose(found []headers.Header, path []string, typ string) (h headers.Header, err error) {
+	var types []string
+	for _, h := range found {
+		types = append(types, h.Type)
+	}
+	i := slices.Index(types, typ)
+	if typ == "" && len(found) == 1 {
+		i = 0
+	}
+	at := strings.Join(path, "/")
+	switch {
+	case i >= 0:
+		return found[i], nil
+	case len(found) == 0:
+		return h, fmt.Errorf("%w: the directory %q has no store of any type", persistable.ErrNotFound, at)
+	case typ == "":
+		return h, fmt.Errorf("dynamic: the directory %q has stores of several types: %s: name one", at, strings.Join(types, ", "))
+	}
+	return h, fmt.Errorf("%w: the directory %q has no store of %s; it has %s", persistable.ErrNotFound, at, typ, strings.Join(types, ", "))
+}
+
+// newStore returns the store that a header describes.
+func newStore(db *persistable.DB, d *directory.Directory, h headers.Header) (*Store, error) {
+	c, err := format.DecodeCatalog(h.Value)
+	if err != nil {
+		return nil, newHeaderError(d, h, err)
+	}
+	if name := c.Schema().Type().Name; name != h.Type {
+		return nil, newHeaderError(d, h, fmt.Errorf("it is of the type %s", name))
+	}
+	typ, err := newRecordType(c)
+	if err != nil {
+		return nil, err
+	}
+	at := typ.locate(d)
+	schema := typ.newSchema(db, at)
+	source := erased.Runtime.Open(db, schema, at.args)
+	if source.Err != nil {
+		return nil, source.Err
+	}
+	return &Store{persistable.Store[*Record, ID](erased.NewStore[ID](source, schema)), typ, schema}, nil
+}
+
+// newHeaderError is the error of a header that cannot be read.
+func newHeaderError(d *directory.Directory, h headers.Header, err error) error {
+	prefix, _ := d.Prefix() // it has one: the header was read with it
+	e := &persistable.RecordError{Type: h.Type, Key: append(prefix, headers.Key(h.Type)...), Reason: "the header cannot be read", Err: err, Remedy: format.RemedyCorrupt}
+	var fault *format.Error
+	if errors.As(err, &fault) {
+		e.Reason, e.Remedy, e.Err = fault.Reason, fault.Remedy, nil
+	}
+	return e
+}
