@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/kazahana-db/kazahana/examples/helpdesk/desk"
+	"github.com/kazahana-db/kazahana/examples/helpdesk/records"
+	"github.com/kazahana-db/kazahana/kv/embedded"
+)
+
+func ticketOf(subject string) records.Ticket {
+	return records.Ticket{Subject: subject, Requester: "ada@example.com"}
+}
+
+func isBadKey(err error) bool { return errors.Is(err, desk.ErrBadKey) }
+
+// program is one that runs until the test ends it.
+type program struct {
+	addresses []string
+	stop      context.CancelFunc
+	done      chan error
+}
+
+// startProgram runs the whole program, and waits until it serves.
+func startProgram(t *testing.T, c config) *program {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	addresses := make(chan string, 2)
+	p := &program{stop: stop, done: make(chan error, 1)}
+	go func() { p.done <- run(ctx, c, slog.New(addressLog{addresses})) }()
+	for range 2 {
+		select {
+		case address := <-addresses:
+			p.addresses = append(p.addresses, "http://"+address)
+		case err := <-p.done:
+			t.Fatalf("the program ended: %v", err)
+		}
+	}
+	return p
+}
+
+// end ends the program as SIGTERM does.
+func (p *program) end(t *testing.T) {
+	t.Helper()
+	p.stop()
+	if err := <-p.done; err != nil {
+		t.Errorf("the program ended with %v", err)
+	}
+}
+
+// addressLog is a log that sends the addresses at which the program serves.
+type addressLog struct{ addresses chan<- string }
+
+func (addressLog) Enabled(context.Context, slog.Level) bool { return true }
+func (l addressLog) WithAttrs([]slog.Attr) slog.Handler     { return l }
+func (l addressLog) WithGroup(string) slog.Handler          { return l }
+func (l addressLog) Handle(_ context.Context, r slog.Record) error {
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "address" {
+			l.addresses <- a.Value.String()
+		}
+		return true
+	})
+	return nil
+}
+
+// split returns which address is the tenants', and which the operators'.
+func (p *program) split(t *testing.T) (api, admin string) {
+	t.Helper()
+	for i, address := range p.addresses {
+		if (&caller{t, address, ""}).send("GET", "/healthz", "").status == http.StatusOK {
+			return p.addresses[1-i], address
+		}
+	}
+	t.Fatal("no address answers /healthz")
+	return "", ""
+}
+
+// TestRestart runs the program twice on a folder, and a third time on a backup that the first
+// one has made while it served. The first program's goroutines have ended when it ends.
+func TestRestart(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	defer http.DefaultClient.CloseIdleConnections()
+	c := config{data: filepath.Join(t.TempDir(), "data"), backups: t.TempDir(), listen: "localhost:0", admin: "localhost:0", adminToken: adminToken}
+	p := startProgram(t, c)
+	api, admin := p.split(t)
+	operator := &caller{t, admin, adminToken}
+	key := operator.send("POST", "/tenants", `{"name":"acme"}`).want(http.StatusCreated).text("key")
+	acme := &caller{t, api, key}
+	acme.send("POST", "/v1/tickets", printer).want(http.StatusCreated)
+	backup := operator.send("POST", "/backups", "").want(http.StatusCreated).text("folder")
+	acme.send("POST", "/v1/tickets", `{"subject":"Later","requester":"ada@example.com"}`).want(http.StatusCreated)
+	p.end(t)
+
+	checkTickets(t, c, key, "Later", "The printer is on fire")
+	c.data = filepath.Join(t.TempDir(), "restored")
+	if _, err := embedded.Restore(t.Context(), backup, c.data, embedded.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	checkTickets(t, c, key, "The printer is on fire")
+}
+
+func checkTickets(t *testing.T, c config, key string, want ...string) {
+	t.Helper()
+	p := startProgram(t, c)
+	defer p.end(t)
+	api, _ := p.split(t)
+	got, _ := (&caller{t, api, key}).send("GET", "/v1/tickets", "").subjects()
+	checkSubjects(t, "after a restart", got, want...)
+}
+
+// TestConfig checks what the program says to a wrong configuration.
+func TestConfig(t *testing.T) {
+	if _, err := parseConfig(nil, func(string) string { return "short" }); err == nil || !strings.Contains(err.Error(), "HELPDESK_ADMIN_TOKEN") {
+		t.Errorf("a short token: %v", err)
+	}
+	env := map[string]string{"HELPDESK_ADMIN_TOKEN": adminToken, "HELPDESK_DATA": "/srv/helpdesk"}
+	c, err := parseConfig([]string{"-listen", ":80"}, func(name string) string { return env[name] })
+	if err != nil || c.data != "/srv/helpdesk" || c.listen != ":80" || c.admin != "localhost:8081" {
+		t.Errorf("configuration: %+v (%v)", c, err)
+	}
+	p := startProgram(t, config{data: t.TempDir(), listen: "localhost:0", admin: "localhost:0", adminToken: adminToken})
+	defer p.end(t)
+	taken := strings.TrimPrefix(p.addresses[0], "http://")
+	if err := run(t.Context(), config{data: t.TempDir(), listen: taken, admin: "localhost:0"}, slog.New(slog.DiscardHandler)); err == nil {
+		t.Error("two programs at one address")
+	}
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"net/http"
+
+	"github.com/kazahana-db/kazahana/persistable/tenants"
+)
+
+// keyJSON is a tenant with its key, which is shown once.
+type keyJSON struct {
+	Name string `json:"name"`
+	Key  string `json:"key"`
+}
+
+func (a *Admin) listTenants(w http.ResponseWriter, r *http.Request) error {
+	names := []string{}
+	for name, err := range a.Registry.Names(r.Context()) {
+		if err != nil {
+			return err
+		}
+		names = append(names, name)
+	}
+	writeJSON(w, http.StatusOK, names)
+	return nil
+}
+
+func (a *Admin) addTenant(w http.ResponseWriter, r *http.Request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	var body struct {
+		Name string `json:"name"`
+	}
+	if err := readJSON(r, &body); err != nil {
+		return err
+	}
+	key, err := a.Registry.Add(r.Context(), body.Name)
+	return writeKey(w, http.StatusCreated, body.Name, key, err)
+}
+
+func (a *Admin) rekeyTenant(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("name")
+	key, err := a.Registry.Rekey(r.Context(), name)
+	return writeKey(w, http.StatusOK, name, key, err)
+}
+
+func writeKey(w http.ResponseWriter, status int, name, key string, err error) error {
+	if err == nil {
+		writeJSON(w, status, keyJSON{name, key})
+	}
+	return err
+}
+
+func (a *Admin) removeTenant(w http.ResponseWriter, r *http.Request) error {
+	if err := a.Registry.Remove(r.Context(), r.PathValue("name")); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// exportTenant sends a tenant as a stream. If it fails on the way, the connection is cut:
+// a stream without its end is refused by the import.
+func (a *Admin) exportTenant(w http.ResponseWriter, r *http.Request) error {
+	out := &lazyWriter{w: w}
+	err := a.Registry.Export(r.Context(), r.PathValue("name"), out)
+	if err != nil && out.begun {
+		a.Log.Error("an export failed", "tenant", r.PathValue("name"), "error", err)
+		panic(http.ErrAbortHandler)
+	}
+	return err
+}
+
+// lazyWriter is a response that begins with the first byte, so that an error before it can
+// still be answered with its status.
+type lazyWriter struct {
+	w     http.ResponseWriter
+	begun bool
+}
+
+// Write implements io.Writer.
+func (l *lazyWriter) Write(p []byte) (int, error) {
+	if !l.begun {
+		l.w.Header().Set("Content-Type", "application/octet-stream")
+		l.begun = true
+	}
+	return l.w.Write(p)
+}
+
+// importTenant makes a tenant of a stream.
+func (a *Admin) importTenant(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("name")
+	key, err := a.Registry.Import(r.Context(), name, r.Body)
+	if damaged := as[*tenants.StreamError](err); damaged != nil {
+		return problemf(http.StatusUnprocessableEntity, "%v", damaged)
+	}
+	return writeKey(w, http.StatusCreated, name, key, err)
+}
