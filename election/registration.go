@@ -61,3 +61,10 @@ func decodeRegistration(prefix []byte, pair kv.KeyValue) (r registration, err er
 	r.Priority = int32(-priority)
 	return r, nil
 }
+
+// DecodeStandby reads a pair of the directory of elections: what follows ("S", name) in
+// the key, and the value.
+func DecodeStandby(rest, value []byte) (Standby, error) {
+	r, err := decodeRegistration(nil, kv.KeyValue{Key: rest, Value: value})
+	return r.Standby, err
+}

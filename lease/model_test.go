@@ -27,8 +27,9 @@ func smallLayout(bitSeq int) idgen.Layout {
 // its own, and the model.
 type world struct {
 	t        *rapid.T
-	now      int64 // the right time
-	clock    int64 // what the clock of the server that is called says
+	store    lease.Store // without the hostility
+	now      int64       // the right time
+	clock    int64       // what the clock of the server that is called says
 	servers  []*lease.Server
 	duration time.Duration // of the leases of the server that is called
 	ledger   leasetest.Ledger
@@ -40,6 +41,7 @@ type world struct {
 func newWorld(t *rapid.T) *world {
 	w := &world{t: t, now: idgen.DefaultCustomEpochMs + 1_000_000_000, keys: map[string][]idgen.Lease{}, over: map[idgen.Lease]bool{}}
 	var store lease.Store = memory.NewStore(func() time.Time { return time.UnixMilli(w.clock) })
+	w.store = store
 	if rapid.Bool().Draw(t, "hostile") {
 		store = leasetest.Hostile(store, rapid.Uint64().Draw(t, "seed"))
 	}
@@ -54,6 +56,14 @@ func newWorld(t *rapid.T) *world {
 		w.servers = append(w.servers, server)
 	}
 	return w
+}
+
+// examine finds no fault, in whatever order leases are granted and released.
+func (w *world) examine(t *rapid.T) {
+	faults, _, err := examineAll(w.store, lease.DefaultService, time.UnixMilli(w.now), 7)
+	if err != nil || len(faults) > 0 {
+		t.Fatalf("%v, %v", faults, err)
+	}
 }
 
 // skews are how far a clock can be off: mostly a little, sometimes by a year.
@@ -152,7 +162,7 @@ func TestGrantsAreDisjoint(t *testing.T) {
 		w := newWorld(t)
 		t.Repeat(map[string]func(*rapid.T){
 			"acquire": w.acquire, "acquire2": w.acquire, "acquire3": w.acquire,
-			"release": w.release, "advance": w.advance,
+			"release": w.release, "advance": w.advance, "": w.examine,
 		})
 	})
 }

@@ -185,6 +185,7 @@ var arrows = map[string][]string{
 	"persistable/internal/scan":      {"kv", "tuple", "index", "persistable/internal/format"},
 	"persistable/internal/tenancy":   {"kv", "tuple"},
 	"persistable/tenants":            {"kv", "tuple", "directory", "index", "persistable", "persistable/internal/format", "persistable/internal/headers", "persistable/internal/tenancy"},
+	"persistable/stored":             {"kv", "index", "persistable/internal/build", "persistable/internal/format", "persistable/internal/tenancy"},
 	"persistable/persistimpl":        {"idgen", "index", "persistable", "persistable/internal/erased", "github.com/oklog/ulid/v2"},
 
 	"persistable/wire": {

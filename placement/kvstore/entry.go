@@ -93,3 +93,10 @@ func decodeEntry(b []byte) (*placement.ActivationEntry, error) {
 	}
 	return &e, nil
 }
+
+// DecodeEntry reads the values of the keys ("R", kind, id, n) of the directory of
+// placement, one behind another.
+func DecodeEntry(chunks []byte) (*placement.ActivationEntry, error) { return decodeEntry(chunks) }
+
+// EntryChunk is the size in bytes of all chunks of an entry but the last one.
+const EntryChunk = chunkSize

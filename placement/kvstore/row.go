@@ -111,3 +111,7 @@ func (d *decoder) readText(into *string) {
 		*into, d.rest, d.err = tuple.ReadString(d.rest)
 	}
 }
+
+// DecodeRow reads the value of the key ("F", kind, id) of the directory of placement. An
+// error is a *[CorruptError] that names the key at.
+func DecodeRow(key placement.Key, at, value []byte) (Row, error) { return decodeRow(key, at, value) }

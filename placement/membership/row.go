@@ -100,3 +100,9 @@ func (d *decoder) readBool() (v bool) {
 	}
 	return v
 }
+
+// DecodeMember reads the value of the key ("M", name) of the directory of members.
+func DecodeMember(name string, value []byte) (placement.Member, error) {
+	r, err := decode(name, value)
+	return placement.Member(r), err
+}

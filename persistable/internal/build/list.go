@@ -3,7 +3,6 @@
 package build
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -59,24 +58,11 @@ func (l List) readMembers(ctx context.Context, tx kv.ReadTransaction) ([]Member,
 	if err != nil || value == nil {
 		return nil, err
 	}
-	t, err := tuple.Unpack(value)
-	if err != nil || len(t) < 2 || t[0] != int64(listFormat) {
+	members, err := DecodeMembers(value)
+	if err != nil {
 		return nil, l.damage(l.Prefix)
 	}
-	var all []Member
-	for _, element := range t[1:] {
-		pair, ok := element.(tuple.Tuple)
-		if !ok || len(pair) != 2 {
-			return nil, l.damage(l.Prefix)
-		}
-		name, ok1 := pair[0].(string)
-		layout, ok2 := pair[1].(string)
-		if !ok1 || !ok2 {
-			return nil, l.damage(l.Prefix)
-		}
-		all = append(all, Member{name, layout})
-	}
-	return all, nil
+	return members, nil
 }
 
 // Has returns a function that reports whether an index is among those that the list
@@ -130,8 +116,8 @@ func (l List) readRanges(ctx context.Context, tx kv.ReadTransaction) ([]Range, e
 }
 
 func (l List) decode(pair kv.KeyValue) (*Range, error) {
-	r := &Range{Begin: bytes.Clone(pair.Key[len(l.rangesPrefix()):])}
-	if !r.decode(pair.Value) {
+	r, err := DecodeRange(pair.Key[len(l.rangesPrefix()):], pair.Value)
+	if err != nil {
 		return nil, l.damage(pair.Key)
 	}
 	return r, nil

@@ -34,7 +34,7 @@ func newProgress(members []Member, ranges []Range) Progress {
 		p.Done += r.estimatedDone()
 		busy += r.Busy
 		switch {
-		case r.isDone():
+		case r.IsDone():
 			p.RangesDone++
 		case len(r.Worker) > 0:
 			p.Workers++

@@ -20,12 +20,12 @@ type Range struct {
 	Busy             time.Duration // the time that its workers have spent on it
 }
 
-// isDone reports whether nothing is left.
-func (r *Range) isDone() bool { return bytes.Compare(r.Next, r.End) >= 0 }
+// IsDone reports whether nothing is left.
+func (r *Range) IsDone() bool { return bytes.Compare(r.Next, r.End) >= 0 }
 
 // estimatedDone returns how many of the estimated bytes are done.
 func (r *Range) estimatedDone() int64 {
-	if r.isDone() {
+	if r.IsDone() {
 		return r.Estimate
 	}
 	return min(r.Bytes, r.Estimate)

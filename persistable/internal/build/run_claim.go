@@ -29,7 +29,7 @@ func (r *Run) choose(ctx context.Context, worker []byte) (choice, error) {
 		return choice{}, err
 	}
 	for _, i := range rand.Perm(len(ranges)) {
-		if c := &ranges[i]; !c.isDone() && c.mayBeClaimed(worker, nil) {
+		if c := &ranges[i]; !c.IsDone() && c.mayBeClaimed(worker, nil) {
 			return choice{rng: c}, nil
 		}
 	}
@@ -45,7 +45,7 @@ func (r *Run) findExpired(ranges []Range) (c choice) {
 	now := r.options.Now()
 	for i := range ranges {
 		claim := &ranges[i]
-		if claim.isDone() || r.isOwn(claim) {
+		if claim.IsDone() || r.isOwn(claim) {
 			continue
 		}
 		last, known := r.seen[string(claim.Begin)]

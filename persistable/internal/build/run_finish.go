@@ -24,7 +24,7 @@ func (r *Run) finish(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(ranges, func(r Range) bool { return !r.isDone() }) {
+		if slices.ContainsFunc(ranges, func(r Range) bool { return !r.IsDone() }) {
 			return nil // another process has replaced it: the next run completes that one
 		}
 		at.List.clear(tx)

@@ -58,7 +58,7 @@ func (w *worker) fillRange(ctx context.Context, c choice) error {
 		expired = nil
 		Reach(ctx, Moved)
 		w.noteChange(r)
-		if r.isDone() {
+		if r.IsDone() {
 			return nil
 		}
 		if err := w.rest(ctx, r); err != nil {

@@ -58,7 +58,7 @@ func (w *worker) tryBatch(ctx context.Context, begin []byte, expired *Range) (r 
 func (w *worker) fillNext(ctx context.Context, t Transaction, begin []byte, expired *Range) (*Range, Portion, error) {
 	at := t.Place()
 	r, indexes, err := w.readClaim(ctx, t, begin)
-	if err != nil || r == nil || r.isDone() || !r.mayBeClaimed(w.id, expired) {
+	if err != nil || r == nil || r.IsDone() || !r.mayBeClaimed(w.id, expired) {
 		return nil, Portion{}, err
 	}
 	b := Batch{From: r.Next, To: r.End, Records: w.effort.records, Bytes: w.effort.bytes, Indexes: indexes}
@@ -120,7 +120,7 @@ func (w *worker) advance(r *Range, taken Portion) {
 	r.Bytes += int64(taken.Bytes)
 	r.Busy += max(now.Sub(w.begun), 0)
 	w.begun = now
-	if r.isDone() {
+	if r.IsDone() {
 		r.Worker = nil
 	}
 }
@@ -143,7 +143,7 @@ func (w *worker) changeClaim(ctx context.Context, begin []byte, change func(*Ran
 	return w.store.Transact(ctx, func(t Transaction) error {
 		at := t.Place()
 		r, err := at.List.readRange(ctx, t.KV(), begin)
-		if err != nil || r == nil || r.isDone() || string(r.Worker) != string(w.id) {
+		if err != nil || r == nil || r.IsDone() || string(r.Worker) != string(w.id) {
 			return err
 		}
 		change(r)

@@ -5,6 +5,7 @@ package format
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
@@ -61,10 +62,13 @@ func DecodeCatalog(value []byte) (*Catalog, error) {
 	}
 	t, err := tuple.Unpack(value)
 	c := &Catalog{}
-	if err == nil && format == catalogFormat && len(t) == 3 && c.readIndexes(t[1]) && c.readSchema(t[2]) {
-		return c, nil
+	if err != nil || format != catalogFormat || len(t) != 3 || !c.readIndexes(t[1]) {
+		return nil, corrupt("the store's header is damaged")
 	}
-	return nil, corrupt("the store's header is damaged")
+	if err := c.readSchema(t[2]); err != nil {
+		return nil, corrupt("the store's header is damaged: its schema cannot be read: " + err.Error())
+	}
+	return c, nil
 }
 
 func (c *Catalog) readIndexes(element any) bool {
@@ -92,14 +96,13 @@ func (c *Catalog) readIndex(element any) bool {
 	return ok1 && ok2 && ok3 && state >= 0 && state <= int64(index.Readable)
 }
 
-func (c *Catalog) readSchema(element any) bool {
+func (c *Catalog) readSchema(element any) (err error) {
 	text, ok := element.(string)
 	if !ok {
-		return false
+		return errors.New("it is no text")
 	}
-	var err error
 	c.schema, err = schema.ParseType(text)
-	return err == nil
+	return err
 }
 
 // Scatter returns over how many shards the records are scattered. It never changes.

@@ -44,3 +44,12 @@ func (c *Catalog) Indexes() (all []IndexEntry) {
 	}
 	return all
 }
+
+// All returns what the header says of all indexes, recounts included, in the order of
+// their names.
+func (c *Catalog) All() (all []IndexEntry) {
+	for _, ix := range c.indexes {
+		all = append(all, IndexEntry{ix.name, ix.layout, ix.state})
+	}
+	return all
+}
