@@ -30,7 +30,9 @@ type DB struct {
 }
 
 // Open returns a DB on the engine with default options. The first Open of a
-// database writes the key of its page tokens. Close the DB before the engine.
+// database writes the key of its page tokens; if the engine is open for reading only,
+// and there is no key yet, the tokens are those of this DB alone. Close the DB before
+// the engine.
 func Open(ctx context.Context, engine kv.Database) (*DB, error) {
 	return OpenWith(ctx, engine, Options{})
 }
@@ -73,13 +75,50 @@ func (db *DB) Engine() kv.Database { return db.engine }
 
 const tokenKeySize = 32
 
-// loadTokenKey reads the key of page tokens, and writes a random one if there
-// is none.
+// loadTokenKey reads the key of page tokens. If there is none it writes a random one,
+// where the engine takes writes.
 func (db *DB) loadTokenKey(ctx context.Context) ([]byte, error) {
+	have, err := db.readTokenKey(ctx)
+	if have != nil || err != nil {
+		return have, err
+	}
 	fresh := make([]byte, tokenKeySize)
 	if _, err := rand.Read(fresh); err != nil {
 		return nil, err
 	}
+	have, err = db.writeTokenKey(ctx, fresh)
+	if kv.CodeOf(err) == kv.CodeTransactionReadOnly {
+		return fresh, nil
+	}
+	return have, err
+}
+
+const tokenKeyName = "page token key"
+
+// readTokenKey returns nil if there is no key.
+func (db *DB) readTokenKey(ctx context.Context) (key []byte, err error) {
+	err = db.engine.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
+		d, err := db.options.Layer.Open(ctx, tx, db.options.SystemPath)
+		if errors.Is(err, directory.ErrNotFound) {
+			key = nil
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		prefix, err := d.Prefix()
+		if err != nil {
+			return err
+		}
+		key, err = tx.Get(tuple.AppendString(prefix, tokenKeyName)).Get(ctx)
+		return err
+	})
+	return key, err
+}
+
+// writeTokenKey returns the key that another process has written, or else writes the
+// fresh one.
+func (db *DB) writeTokenKey(ctx context.Context, fresh []byte) ([]byte, error) {
 	return kv.Transact(ctx, db.engine, func(tx kv.Transaction) ([]byte, error) {
 		d, err := db.options.Layer.CreateOrOpen(ctx, tx, db.options.SystemPath)
 		if err != nil {
@@ -89,7 +128,7 @@ func (db *DB) loadTokenKey(ctx context.Context) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		key := tuple.AppendString(prefix, "page token key")
+		key := tuple.AppendString(prefix, tokenKeyName)
 		have, err := tx.Get(key).Get(ctx)
 		if err != nil || have != nil {
 			return have, err
