@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command kazahana makes and reads kazahana IDs, serves the leases under which they are
-// unique, shows where virtual actors are, and checks and copies embedded databases.
+// Command kazahana shows and changes what is in databases, makes and reads kazahana IDs,
+// serves the leases under which they are unique, and shows where virtual actors are.
 //
+//	kazahana verify --db data             # read all of an embedded database, and check it
+//	kazahana placement show account/alice --cluster-file fdb.cluster # why is this actor here?
 //	kazahana id new -n 3                  # make IDs
 //	kazahana id inspect 211469771380744768
 //	kazahana id encode 211469771380744768 # for the outside; decode reads it back
-//	kazahana placement show account/alice --database fdb:fdb.cluster # why is this actor here?
-//	kazahana db verify data               # read all of an embedded database, and check it
 //	kazahana completion bash              # completion, also for zsh, fish and powershell
 //
 // Every command takes --json. kazahana --help lists the exit codes.

@@ -192,12 +192,18 @@ var arrows = map[string][]string{
 		"google.golang.org/protobuf",
 	},
 
-	"idgen/external":          {"idgen", "internal/redact"},
-	"idgen/idgenotel":         {"idgen", "go.opentelemetry.io/otel"},
-	"lease/leaseotel":         {"idgen", "lease", "go.opentelemetry.io/otel"},
-	"internal/cli":            {"internal/cli/databases", "internal/cli/explain", "internal/cli/ids", "internal/cli/leases", "internal/cli/placements", "internal/shell", "github.com/spf13/cobra"},
+	"idgen/external":  {"idgen", "internal/redact"},
+	"idgen/idgenotel": {"idgen", "go.opentelemetry.io/otel"},
+	"lease/leaseotel": {"idgen", "lease", "go.opentelemetry.io/otel"},
+	"internal/cli": {
+		"internal/cli/database", "internal/cli/databases", "internal/cli/explain", "internal/cli/ids", "internal/cli/leases", "internal/cli/pairs", "internal/cli/placements",
+		"internal/shell", "github.com/spf13/cobra",
+	},
+	"internal/cli/database":   {"internal/shell", "internal/nearest", "kv", "kv/embedded", "kv/fdbkv", "directory", "persistable", "github.com/spf13/cobra"},
+	"internal/cli/databases":  {"internal/cli/database", "internal/cli/keytext", "internal/shell", "kv/embedded", "github.com/spf13/cobra"},
 	"internal/cli/explain":    {"internal/cli/leasehome", "internal/shell", "idgen", "kv/embedded", "lease", "lease/http"},
-	"internal/cli/databases":  {"internal/shell", "kv", "kv/embedded", "tuple", "github.com/spf13/cobra"},
+	"internal/cli/keytext":    {"tuple"},
+	"internal/cli/pairs":      {"internal/cli/database", "internal/cli/keytext", "internal/shell", "kv", "github.com/spf13/cobra"},
 	"internal/cli/ids":        {"internal/cli/layoutflag", "internal/cli/leasehome", "internal/shell", "idgen", "idgen/external", "github.com/spf13/cobra"},
 	"internal/cli/layoutflag": {"internal/shell", "idgen", "github.com/spf13/cobra", "github.com/spf13/pflag"},
 	"internal/cli/leasehome": {
@@ -208,7 +214,7 @@ var arrows = map[string][]string{
 		"internal/cli/explain", "internal/cli/leasehome", "internal/shell", "idgen", "lease", "lease/http", "lease/leaseotel",
 		"github.com/spf13/cobra", "go.opentelemetry.io/otel", "github.com/prometheus/client_golang",
 	},
-	"internal/cli/placements": {"internal/shell", "kv", "kv/embedded", "kv/fdbkv", "placement", "placement/kvstore", "placement/membership", "github.com/spf13/cobra"},
+	"internal/cli/placements": {"internal/cli/database", "internal/shell", "kv", "placement", "placement/kvstore", "placement/membership", "github.com/spf13/cobra"},
 	"cmd/kazahana":            {"internal/cli"},
 
 	"internal/idbuilderd": {
@@ -259,7 +265,7 @@ var arrows = map[string][]string{
 	"cmd/stacktester":      {"internal/stacktester", "kv/fdbkv"},
 
 	"internal/schema":          {},
-	"internal/shell":           {"github.com/spf13/cobra"},
+	"internal/shell":           {"github.com/spf13/cobra", "github.com/vbauerster/mpb/v8", "golang.org/x/term"},
 	"internal/nearest":         {},
 	"internal/redact":          {},
 	"internal/schedule":        {},

@@ -7,23 +7,26 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kazahana-db/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/internal/cli/databases"
 	"github.com/kazahana-db/kazahana/internal/cli/explain"
 	"github.com/kazahana-db/kazahana/internal/cli/ids"
 	"github.com/kazahana-db/kazahana/internal/cli/leases"
+	"github.com/kazahana-db/kazahana/internal/cli/pairs"
 	"github.com/kazahana-db/kazahana/internal/cli/placements"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
-const about = `kazahana makes and reads kazahana IDs, serves the leases under which they are unique, tells where
-virtual actors are, and looks after embedded databases.
+const about = `kazahana shows and changes what is in databases, makes and reads kazahana IDs, serves the leases under
+which they are unique, and tells where virtual actors are.
 
 Results are lines of text, or with --json one JSON object a line. Exit codes:
   0  done
   1  failed: the clock, a file, the network, a server or a store
   2  wrong use: an unknown command or flag, a missing argument, options that do not go together
   3  invalid input: no ID, no external ID, no key, no lease
-  4  there is no such lease, or it is not the caller's to release; there is no such key
+  4  there is no such lease, or it is not the caller's to release; there is no such
+     directory, tenant or key
   5  a database is damaged`
 
 // ExitDone is the exit code of a command that succeeded; package explain has the
@@ -46,8 +49,15 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 }
 
 func newRoot(c *shell.Console) *cobra.Command {
-	root := shell.Group("kazahana", "Make and read kazahana IDs, serve their leases, find virtual actors, look after databases", ids.Command(c), leases.Command(c), placements.Command(c), databases.Command(c))
+	root := shell.Group("kazahana", "Look into databases and after them; make IDs, serve leases, find virtual actors",
+		database.Refuse(ids.Command(c)),
+		database.Refuse(leases.Command(c)),
+		placements.Command(c),
+		pairs.Command(c),
+	)
+	root.AddCommand(databases.Commands(c)...)
 	root.Long = about
+	database.AddFlags(root)
 	c.Prepare(root)
 	return root
 }

@@ -110,15 +110,15 @@ func TestDatabaseReadsWriteNothing(t *testing.T) {
 		code int
 		args []string
 	}{
-		{0, []string{"db", "verify", folder}},
-		{0, []string{"db", "log", folder}},
-		{0, []string{"db", "get", folder, `large\\`}},
-		{0, []string{"db", "get", folder, "", "--prefix", "--limit", "0"}},
-		{4, []string{"db", "get", folder, "none"}},
-		{3, []string{"db", "get", folder, "(21"}},
-		{2, []string{"db", "get", folder, "a", "--prefix", "--to", "b"}},
-		{1, []string{"db", "backup", folder, folder}},
-		{1, []string{"db", "restore", folder, elsewhere}}, // it is not a backup
+		{0, []string{"verify", "--db", folder}},
+		{0, []string{"log", "--db", folder}},
+		{0, []string{"kv", "get", "--db", folder, `large\\`}},
+		{0, []string{"kv", "get", "--db", folder, "", "--prefix", "--limit", "0"}},
+		{4, []string{"kv", "get", "--db", folder, "none"}},
+		{3, []string{"kv", "get", "--db", folder, "(21"}},
+		{2, []string{"kv", "get", "--db", folder, "a", "--prefix", "--to", "b"}},
+		{1, []string{"backup", "--db", folder, folder}},
+		{1, []string{"restore", folder, "--db", elsewhere}}, // it is not a backup
 	} {
 		if _, errs, code := runCommand(t, test.args...); code != test.code {
 			t.Errorf("%q: exit code %d, want %d: %s", test.args, code, test.code, errs)
@@ -147,11 +147,11 @@ func TestDatabaseMissing(t *testing.T) {
 	before := folderState(t, dir)
 	for _, folder := range []string{filepath.Join(dir, "missing"), empty, other} {
 		for _, args := range [][]string{
-			{"db", "verify", folder},
-			{"db", "log", folder},
-			{"db", "get", folder, "a"},
-			{"db", "backup", folder, filepath.Join(dir, "copy")},
-			{"db", "restore", folder, filepath.Join(dir, "copy")},
+			{"verify", "--db", folder},
+			{"log", "--db", folder},
+			{"kv", "get", "--db", folder, "a"},
+			{"backup", "--db", folder, filepath.Join(dir, "copy")},
+			{"restore", folder, "--db", filepath.Join(dir, "copy")},
 		} {
 			out, errs, code := runCommand(t, args...)
 			if code != 1 || out != "" || !strings.Contains(errs, folder) {
@@ -175,7 +175,7 @@ func TestDatabaseInUse(t *testing.T) {
 	defer db.Close()
 	target := filepath.Join(t.TempDir(), "new")
 	for _, args := range [][]string{
-		{"db", "verify", folder}, {"db", "log", folder}, {"db", "get", folder, "a"}, {"db", "backup", folder, target}, {"db", "restore", folder, target},
+		{"verify", "--db", folder}, {"log", "--db", folder}, {"kv", "get", "--db", folder, "a"}, {"backup", "--db", folder, target}, {"restore", folder, "--db", target},
 	} {
 		if _, errs, code := runCommand(t, args...); code != 1 || !strings.Contains(errs, "is already open in this process") {
 			t.Errorf("%q: exit code %d, %s", args, code, errs)
@@ -200,7 +200,7 @@ func TestDatabaseOfNewerFormat(t *testing.T) {
 	}
 	before := folderState(t, folder)
 	for _, args := range [][]string{
-		{"db", "verify", folder}, {"db", "get", folder, "a"}, {"db", "backup", folder, filepath.Join(t.TempDir(), "new")},
+		{"verify", "--db", folder}, {"kv", "get", "--db", folder, "a"}, {"backup", "--db", folder, filepath.Join(t.TempDir(), "new")},
 	} {
 		if _, errs, code := runCommand(t, args...); code != 1 || !strings.Contains(errs, "open it with the newer version") {
 			t.Errorf("%q: exit code %d, %s", args, code, errs)
@@ -214,7 +214,7 @@ func TestDatabaseOfNewerFormat(t *testing.T) {
 func TestDatabaseDamage(t *testing.T) {
 	folder := filledDatabase(t)
 	copied := filepath.Join(t.TempDir(), "copy")
-	if _, errs, code := runCommand(t, "db", "backup", folder, copied); code != 0 {
+	if _, errs, code := runCommand(t, "backup", "--db", folder, copied); code != 0 {
 		t.Fatalf("backup: %s", errs)
 	}
 	logs, err := filepath.Glob(filepath.Join(copied, "*.log"))
@@ -232,7 +232,7 @@ func TestDatabaseDamage(t *testing.T) {
 	if err := os.WriteFile(logs[0], text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, errs, code := runCommand(t, "db", "verify", copied, "--json")
+	out, errs, code := runCommand(t, "verify", "--db", copied, "--json")
 	var report struct {
 		Whole  bool
 		Damage []struct{ File, Reason string }
@@ -240,13 +240,13 @@ func TestDatabaseDamage(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &report); err != nil || code != explain.ExitDamaged || report.Whole || len(report.Damage) == 0 || report.Damage[0].File != logs[0] {
 		t.Errorf("exit code %d, %v, %s%s", code, err, out, errs)
 	}
-	if out, errs, code := runCommand(t, "db", "verify", copied); code != explain.ExitDamaged || !strings.Contains(out, "damaged in") || !strings.Contains(errs, "restore a backup into another folder") {
+	if out, errs, code := runCommand(t, "verify", "--db", copied); code != explain.ExitDamaged || !strings.Contains(out, "damaged in") || !strings.Contains(errs, "restore a backup into another folder") {
 		t.Errorf("exit code %d, %s%s", code, out, errs)
 	}
-	if _, errs, code := runCommand(t, "db", "verify", folder); code != 0 {
+	if _, errs, code := runCommand(t, "verify", "--db", folder); code != 0 {
 		t.Errorf("the database that was copied: exit code %d, %s", code, errs)
 	}
-	if _, errs, code := runCommand(t, "db", "restore", copied, filepath.Join(t.TempDir(), "new")); code != explain.ExitDamaged {
+	if _, errs, code := runCommand(t, "restore", copied, "--db", filepath.Join(t.TempDir(), "new")); code != explain.ExitDamaged {
 		t.Errorf("restoring it: exit code %d, %s", code, errs)
 	}
 }
@@ -256,20 +256,20 @@ func TestDatabaseBackupAndRestore(t *testing.T) {
 	folder, dir := filledDatabase(t), t.TempDir()
 	backup, restored := filepath.Join(dir, "backup"), filepath.Join(dir, "restored")
 	for _, args := range [][]string{
-		{"db", "backup", folder, backup}, {"db", "verify", backup}, {"db", "restore", backup, restored}, {"db", "verify", restored},
+		{"backup", "--db", folder, backup}, {"verify", "--db", backup}, {"restore", backup, "--db", restored}, {"verify", "--db", restored},
 	} {
 		if out, errs, code := runCommand(t, args...); code != 0 || !strings.Contains(out, "at version ") {
 			t.Errorf("%q: exit code %d, %s%s", args, code, out, errs)
 		}
 	}
 	before := folderState(t, restored)
-	for _, args := range [][]string{{"db", "backup", folder, restored}, {"db", "restore", backup, restored}} {
+	for _, args := range [][]string{{"backup", "--db", folder, restored}, {"restore", backup, "--db", restored}} {
 		if _, errs, code := runCommand(t, args...); code != 1 || !strings.Contains(errs, "restored") {
 			t.Errorf("%q into a database: exit code %d, %s", args, code, errs)
 		}
 		expectUnchanged(t, args, restored, before)
 	}
-	out, _, _ := runCommand(t, "db", "get", restored, string(`(21, "R", "User", 249)`))
+	out, _, _ := runCommand(t, "kv", "get", "--db", restored, `(21, "R", "User", 249)`)
 	if want := "value  user\\x00249\n"; !strings.Contains(out, want) {
 		t.Errorf("got %s, want %s", out, want)
 	}
@@ -290,7 +290,7 @@ func TestDatabaseGetRange(t *testing.T) {
 		{[]string{`(21, "R", "User", 5)`, "--to", `(21, "R", "User", 7)`}, 5, 6, 2},
 		{[]string{`(21, "R", "User", 240)`, "--to", `\xff\xff`}, 240, -1, 11},
 	} {
-		args := append([]string{"db", "get", folder, "--json", "--keys-only"}, test.args...)
+		args := append([]string{"kv", "get", "--db", folder, "--json", "--keys-only"}, test.args...)
 		out, errs, code := runCommand(t, args...)
 		var keys []string
 		for line := range strings.Lines(out) {
@@ -319,11 +319,11 @@ func TestDatabaseGetRange(t *testing.T) {
 // TestDatabaseGetLargeValue shows a large value cut as text, and whole as JSON.
 func TestDatabaseGetLargeValue(t *testing.T) {
 	folder := filledDatabase(t)
-	out, _, code := runCommand(t, "db", "get", folder, `large\\`)
+	out, _, code := runCommand(t, "kv", "get", "--db", folder, `large\\`)
 	if code != 0 || len(out) > 1200 || !strings.Contains(out, "… and 89000 bytes more") {
 		t.Errorf("exit code %d, %d bytes: %.100s", code, len(out), out)
 	}
-	out, _, _ = runCommand(t, "db", "get", folder, `large\\`, "--json")
+	out, _, _ = runCommand(t, "kv", "get", "--db", folder, `large\\`, "--json")
 	var p struct {
 		Key, Value string
 		ValueBytes int
@@ -337,7 +337,7 @@ func TestDatabaseGetLargeValue(t *testing.T) {
 // were written.
 func TestDatabaseLog(t *testing.T) {
 	folder := filledDatabase(t)
-	out, errs, code := runCommand(t, "db", "log", folder, "--json")
+	out, errs, code := runCommand(t, "log", "--db", folder, "--json")
 	type line struct {
 		Version, Bytes          int64
 		Writes                  int
@@ -358,7 +358,7 @@ func TestDatabaseLog(t *testing.T) {
 		t.Fatalf("exit code %d, %d lines, %s", code, len(lines), errs)
 	}
 	from := fmt.Sprint(lines[249].Version)
-	if out, _, _ := runCommand(t, "db", "log", folder, "--from", from); strings.Count(out, "\n") != 2 || !strings.Contains(out, "1 writes     90006 bytes") {
+	if out, _, _ := runCommand(t, "log", "--db", folder, "--from", from); strings.Count(out, "\n") != 2 || !strings.Contains(out, "1 writes     90006 bytes") {
 		t.Errorf("from %s: %s", from, out)
 	}
 }

@@ -62,9 +62,9 @@ func TestErrorsNameNoGoSymbols(t *testing.T) {
 		{[]string{"id", "decode", "--max-ahead", "-5s", "x"}, "max-ahead"},
 		{[]string{"id", "inspect", "x"}, "x"},
 		{[]string{"lease", "list", "--leases", "fdb:none"}, ""},
-		{[]string{"db", "verify", filepath.Join(dir, "none")}, "no database"},
-		{[]string{"db", "get", dir, "a"}, "no database"},
-		{[]string{"db", "get", dir, "a", "--limit", "-1"}, "--limit"},
+		{[]string{"verify", "--db", filepath.Join(dir, "none")}, "no database"},
+		{[]string{"kv", "get", "--db", dir, "a"}, "no database"},
+		{[]string{"kv", "get", "--db", dir, "a", "--limit", "-1"}, "--limit"},
 		{[]string{"lease", "list", "--leases", "redis://127.0.0.1:1", "--timeout", "5s"}, ""},
 	} {
 		var out, errs bytes.Buffer

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -24,12 +25,17 @@ type Console struct {
 	Streams
 	Name string // of the command, before errors
 	JSON bool   // as the flag --json says
+
+	rawOut                  io.Writer
+	inTerminal, outTerminal bool
+	errTerminal             *os.File // nil if errors do not go to a terminal
 }
 
 // NewConsole returns the console of a run with arguments. What is written to
 // its streams is escaped.
 func NewConsole(name string, args []string, streams Streams) *Console {
-	c := &Console{Streams: streams, Name: name, JSON: asksForJSON(args)}
+	c := &Console{Streams: streams, Name: name, JSON: asksForJSON(args), rawOut: streams.Out}
+	c.inTerminal, c.outTerminal, c.errTerminal = terminalOf(streams.In) != nil, terminalOf(streams.Out) != nil, terminalOf(streams.Err)
 	c.Out, c.Err = Escaping(streams.Out, &c.JSON), Escaping(streams.Err, &c.JSON)
 	return c
 }

@@ -11,13 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kazahana-db/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
 func backupCommand(c *shell.Console) *cobra.Command {
 	return &cobra.Command{
-		Use: "backup folder target", Short: "Copy a database to a new folder", Args: shell.Arguments(cobra.ExactArgs(2)),
+		Use: "backup TARGET", Short: "Copy an embedded database to a new folder", Args: shell.Arguments(cobra.ExactArgs(1)),
 		Long: `Copy a database, as its newest commit left it, to a target folder, which must not exist or be
 empty. The target appears complete or not at all.
 
@@ -27,13 +28,17 @@ another disk, too, and verify that copy: links do not survive the loss of the di
 The command opens the database as a program does, and closes it. To back up a database that a
 program has open, call Backup in that program.
 ` + aboutFolders,
-		Example: "  kazahana db backup data /backups/2026-11-22\n  kazahana db verify /backups/2026-11-22",
+		Example: "  kazahana backup /backups/2026-11-22 --db data\n  kazahana verify --db /backups/2026-11-22",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			info, err := backUp(cmd.Context(), args[0], args[1])
+			folder, err := database.Folder(cmd)
 			if err != nil {
 				return err
 			}
-			return c.Write(copyResult{*newOrigin(&info), args[1], "backed up to"})
+			info, err := backUp(cmd.Context(), folder, args[0])
+			if err != nil {
+				return err
+			}
+			return c.Write(copyResult{*newOrigin(&info), args[0], "backed up to"})
 		},
 	}
 }
@@ -44,7 +49,7 @@ func backUp(ctx context.Context, folder, target string) (info embedded.BackupInf
 	if names, err := os.ReadDir(target); len(names) > 0 || err != nil && !errors.Is(err, iofs.ErrNotExist) {
 		return info, errors.Join(fmt.Errorf("the target %s is not an empty folder: name one that does not exist", shell.Word(target)), err)
 	}
-	reader, err := openForReading(folder)
+	reader, err := database.OpenFolder(folder)
 	if err != nil {
 		return info, explainOpen(err)
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package databases has the commands kazahana db, which check, back up, restore and
-// show the folders of embedded databases.
+// Package databases has the commands kazahana verify, backup, restore and log, which
+// look after the folders of embedded databases.
 package databases

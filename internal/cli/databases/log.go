@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kazahana-db/kazahana/internal/cli/database"
+	"github.com/kazahana-db/kazahana/internal/cli/keytext"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
@@ -15,20 +17,24 @@ import (
 func logCommand(c *shell.Console) *cobra.Command {
 	var from int64
 	cmd := &cobra.Command{
-		Use: "log folder", Short: "List what the commit log holds", Args: shell.Arguments(cobra.ExactArgs(1)),
+		Use: "log", Short: "List what the commit log of an embedded database holds", Args: shell.Arguments(cobra.NoArgs),
 		Long: `List what the commit log holds, a line for each version: how many keys and ranges were written, with
 how many bytes, and the first key. The log holds the newest commits; those that the base has on the
 disk leave it. A damaged log is listed up to the damage, and the exit code is 5.
 ` + aboutReading,
-		Example: "  kazahana db log data\n  kazahana db log data --from 123456789 --json",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			err := embedded.ReadLog(cmd.Context(), args[0], embedded.Options{}, func(e embedded.LogEntry) error {
+		Example: "  kazahana log --db data\n  kazahana log --db data --from 123456789 --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			folder, err := database.Folder(cmd)
+			if err != nil {
+				return err
+			}
+			err = embedded.ReadLog(cmd.Context(), folder, embedded.Options{}, func(e embedded.LogEntry) error {
 				if e.Version < from {
 					return nil
 				}
 				return c.Write(newLogLine(e))
 			})
-			return explainMissing(args[0], err)
+			return database.ExplainMissing(folder, err)
 		},
 	}
 	cmd.Flags().Int64Var(&from, "from", 0, "leave out what is below this `version`")
@@ -46,7 +52,7 @@ type logLine struct {
 }
 
 func newLogLine(e embedded.LogEntry) logLine {
-	return logLine{e.Version, e.Writes, e.Bytes, escaped(e.FirstKey), hex.EncodeToString(e.FirstKey), tupleText(e.FirstKey)}
+	return logLine{e.Version, e.Writes, e.Bytes, keytext.Format(e.FirstKey), hex.EncodeToString(e.FirstKey), keytext.Tuple(e.FirstKey)}
 }
 
 // Lines implements [shell.Result].

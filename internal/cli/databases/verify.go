@@ -9,13 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kazahana-db/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
 func verifyCommand(c *shell.Console) *cobra.Command {
 	return &cobra.Command{
-		Use: "verify folder", Short: "Read all of a database or backup, and check it", Args: shell.Arguments(cobra.ExactArgs(1)),
+		Use: "verify", Short: "Read all of an embedded database or backup, and check it", Args: shell.Arguments(cobra.NoArgs),
 		Long: `Read all of a database or backup, and check it: the checksum and the order of every record of
 the log, the checksum of every block of every table, and the order of keys.
 
@@ -23,16 +24,20 @@ Damage is listed with file, offset and reason, and the exit code is 5. What is d
 mended: keep the folder as it is, and restore a backup into another one. A torn end of the log, which
 a crash leaves, is no damage.
 ` + aboutReading,
-		Example: "  kazahana db verify data\n  kazahana db verify /backups/2026-11-22 --json",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := embedded.Verify(cmd.Context(), args[0], embedded.Options{})
+		Example: "  kazahana verify --db data\n  kazahana verify --db /backups/2026-11-22 --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			folder, err := database.Folder(cmd)
+			if err != nil {
+				return err
+			}
+			r, err := embedded.Verify(cmd.Context(), folder, embedded.Options{})
 			switch {
 			case len(r.Damage) == 0 && err != nil:
-				return explainMissing(args[0], err)
-			case isForeign(args[0]):
-				return explainMissing(args[0], iofs.ErrNotExist)
+				return database.ExplainMissing(folder, err)
+			case database.IsForeign(folder):
+				return database.ExplainMissing(folder, iofs.ErrNotExist)
 			}
-			return errors.Join(c.Write(newReport(args[0], r)), damageError(args[0], r))
+			return errors.Join(c.Write(newReport(folder, r)), damageError(folder, r))
 		},
 	}
 }

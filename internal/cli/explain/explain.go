@@ -68,5 +68,5 @@ var goNames = strings.NewReplacer(
 	"which is the Current one", "which --current names",
 	"Keys has version", "a key has version",
 	"MaxAhead", "--max-ahead",
-	"(Verify lists all damage)", "(kazahana db verify lists all damage)",
+	"(Verify lists all damage)", "(kazahana verify lists all damage)",
 )

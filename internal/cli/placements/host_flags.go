@@ -8,25 +8,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kazahana-db/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/placement/kvstore"
 	"github.com/kazahana-db/kazahana/placement/membership"
 )
 
 // hostFlags are the flags of the directory of placement.
-type hostFlags struct {
-	databaseFlags
-	path string
-}
+type hostFlags struct{ path string }
 
 func (f *hostFlags) addTo(cmd *cobra.Command) {
-	f.databaseFlags.addTo(cmd)
 	cmd.Flags().StringVar(&f.path, "path", "kazahana", "`directory` with the directories members and placement: Options.Path of the programs' hosts, with / between its elements")
 }
 
 // withActors opens the database, calls do, and closes it.
 func (f *hostFlags) withActors(cmd *cobra.Command, do func(context.Context, actors) error) error {
-	return f.databaseFlags.withDatabase(cmd, func(ctx context.Context, db kv.Database) error {
+	return database.ReadKeys(cmd, func(ctx context.Context, db kv.Database) error {
 		p, err := f.openActors(db)
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kazahana-db/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/placement/kvstore"
 )
@@ -23,8 +24,8 @@ func listCommand(c *shell.Console) *cobra.Command {
 		Use: "list", Short: "List the virtual actors and who has them", Args: shell.Arguments(cobra.NoArgs),
 		Long: `List the virtual actors that a member has, a line each. A member that has died has its actors
 until they are called again.
-` + aboutDatabase,
-		Example: "  kazahana placement list --database embedded:data --kind account --owner bank-1",
+` + database.About,
+		Example: "  kazahana placement list --db data --kind account --owner bank-1",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return at.withActors(cmd, func(ctx context.Context, p actors) error {
 				found := false

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kazahana-db/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
@@ -44,8 +45,8 @@ func membersCommand(c *shell.Console) *cobra.Command {
 		Use: "members", Short: "List the members that hold virtual actors", Args: shell.Arguments(cobra.NoArgs),
 		Long: `List the members of the newest topology. One that was killed is listed until the others have
 observed that it is dead.
-` + aboutDatabase,
-		Example: "  kazahana placement members --database fdb:/etc/foundationdb/fdb.cluster",
+` + database.About,
+		Example: "  kazahana placement members --cluster-file /etc/foundationdb/fdb.cluster",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return at.withActors(cmd, func(ctx context.Context, p actors) error {
 				if err := p.checkUsed(ctx); err != nil {

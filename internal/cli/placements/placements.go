@@ -5,12 +5,13 @@ package placements
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/kazahana-db/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
 // Command returns kazahana placement.
 func Command(c *shell.Console) *cobra.Command {
 	g := shell.Group("placement", "Show where virtual actors are, and why", showCommand(c), listCommand(c), membersCommand(c))
-	g.Long = "Show where virtual actors are, and why.\n" + aboutDatabase
+	g.Long = "Show where virtual actors are, and why.\n" + database.About
 	return g
 }

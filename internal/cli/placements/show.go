@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kazahana-db/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/placement"
 )
@@ -27,8 +28,8 @@ The state is one of
 
 Scores are those of rendezvous hashing, the default strategy. A program that uses another one tells
 what that would choose: Host.Explain.
-` + aboutDatabase,
-		Example: "  kazahana placement show account/alice --database fdb:/etc/foundationdb/fdb.cluster\n  kazahana placement show account/alice --database embedded:data --json",
+` + database.About,
+		Example: "  kazahana placement show account/alice --cluster-file /etc/foundationdb/fdb.cluster\n  kazahana placement show account/alice --db data --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			keys, err := parseKeys(args)
 			if err != nil {

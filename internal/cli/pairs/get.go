@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package databases
+package pairs
 
 import (
 	"context"
@@ -9,11 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kazahana-db/kazahana/internal/cli/database"
+	"github.com/kazahana-db/kazahana/internal/cli/keytext"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// getFlags are the flags of db get.
+// getFlags are the flags of kv get.
 type getFlags struct {
 	prefix   bool
 	to       string
@@ -25,15 +27,15 @@ type getFlags struct {
 func getCommand(c *shell.Console) *cobra.Command {
 	var f getFlags
 	cmd := &cobra.Command{
-		Use: "get folder key", Short: "Show a key or a range of keys, with values", Args: shell.Arguments(cobra.ExactArgs(2)),
+		Use: "get KEY", Short: "Show a key or a range of keys, with values", Args: shell.Arguments(cobra.ExactArgs(1)),
 		Long: `Show the value of a key, or a range of keys with their values: with --prefix those that begin with
 the key, with --to those from the key to another one, which is not among them. Keys and values are
 shown as text with escapes, and as a tuple where they are one; --json also has their bytes in
 hexadecimal. A key that does not exist gives the exit code 4, an empty range no line.
-` + aboutKeys + "\n" + aboutReading,
-		Example: "  kazahana db get data '(21, \"R\", \"User\", 42)'\n  kazahana db get data '(21, \"I\")' --prefix --limit 10\n  kazahana db get data '' --to '\\xff' --keys-only --limit 0 --json",
+` + keytext.About + "\n" + database.About,
+		Example: "  kazahana kv get '(21, \"R\", \"User\", 42)' --db data\n  kazahana kv get '(21, \"I\")' --prefix --limit 10\n  kazahana kv get '' --to '\\xff' --keys-only --limit 0 --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return get(cmd, c, args[0], args[1], f)
+			return get(cmd, c, args[0], f)
 		},
 	}
 	flags := cmd.Flags()
@@ -45,22 +47,18 @@ hexadecimal. A key that does not exist gives the exit code 4, an empty range no 
 	return cmd
 }
 
-func get(cmd *cobra.Command, c *shell.Console, folder, text string, f getFlags) error {
+func get(cmd *cobra.Command, c *shell.Console, text string, f getFlags) error {
 	r, err := f.keyRange(cmd, text)
 	if err != nil {
 		return err
 	}
-	db, err := openForReading(folder)
-	if err != nil {
-		return err
-	}
 	show := func(p kv.KeyValue) error { return c.Write(newPair(p.Key, p.Value, f.keysOnly)) }
-	if f.prefix || cmd.Flags().Changed("to") {
-		err = eachPair(cmd.Context(), db, r, f.limit, f.reverse, show)
-	} else {
-		err = getOne(cmd.Context(), db, r.Begin, show)
-	}
-	return errors.Join(err, db.Close())
+	return database.ReadKeys(cmd, func(ctx context.Context, db kv.Database) error {
+		if f.prefix || cmd.Flags().Changed("to") {
+			return eachPair(ctx, db, r, f.limit, f.reverse, show)
+		}
+		return getOne(ctx, db, r.Begin, show)
+	})
 }
 
 // keyRange returns the keys that the flags name; without a range, the key as its
@@ -72,12 +70,12 @@ func (f *getFlags) keyRange(cmd *cobra.Command, text string) (r kv.KeyRange, err
 	case f.limit < 0:
 		return r, shell.Misuse(cmd, errors.New("--limit: it must not be negative"))
 	}
-	if r.Begin, err = parseKey(text); err != nil {
+	if r.Begin, err = keytext.Parse(text); err != nil {
 		return r, shell.Invalid(err)
 	}
 	if f.prefix {
 		r = kv.PrefixRange(r.Begin)
-	} else if r.End, err = parseKey(f.to); err != nil {
+	} else if r.End, err = keytext.Parse(f.to); err != nil {
 		return r, shell.Invalid(fmt.Errorf("--to: %w", err))
 	}
 	if string(r.End) > systemKeys {
@@ -102,7 +100,7 @@ func getOne(ctx context.Context, db kv.Database, key []byte, show func(kv.KeyVal
 	case err != nil:
 		return err
 	case value == nil:
-		return &shell.ExitError{Code: ExitNoKey, Err: fmt.Errorf("%w: %s", errNoKey, escaped(key))}
+		return database.Missing(fmt.Errorf("%w: %s", errNoKey, keytext.Format(key)))
 	}
 	return show(kv.KeyValue{Key: key, Value: value})
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package databases
+package keytext
 
 import (
 	"encoding/hex"
@@ -11,14 +11,15 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-const aboutKeys = `
+// About says in the help of a verb how keys are written.
+const About = `
 A key is written in one of three ways:
-  (21, "R", "User", 42)     a tuple, as this command shows it
+  (21, "R", "User", 42)     a tuple, as kazahana kv shows it
   0x1515025200              bytes in hexadecimal
   users/\x00alice           text, in which \xNN is a byte and \\ a backslash`
 
-// parseKey returns the key for a text in one of the forms of aboutKeys.
-func parseKey(text string) ([]byte, error) {
+// Parse returns the key for a text in one of the forms of About.
+func Parse(text string) ([]byte, error) {
 	switch {
 	case strings.HasPrefix(text, "("):
 		t, err := parseTuple(text)
@@ -60,9 +61,9 @@ func parseEscaped(text string) ([]byte, error) {
 	return key, nil
 }
 
-// escaped returns bytes as text for parseEscaped: printable ASCII as it is, other bytes as
+// Format returns bytes as text for [Parse]: printable ASCII as it is, other bytes as
 // \xNN.
-func escaped(bytes []byte) string {
+func Format(bytes []byte) string {
 	var b strings.Builder
 	for i, c := range bytes {
 		switch {
@@ -77,8 +78,8 @@ func escaped(bytes []byte) string {
 	return b.String()
 }
 
-// tupleText returns the text of a packed tuple; "" if the bytes are not one.
-func tupleText(packed []byte) string {
+// Tuple returns the text of a packed tuple; "" if the bytes are not one.
+func Tuple(packed []byte) string {
 	t, err := tuple.Unpack(packed)
 	if err != nil || len(t) == 0 {
 		return ""

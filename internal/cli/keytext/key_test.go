@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package databases
+package keytext
 
 import (
 	"bytes"
@@ -24,12 +24,12 @@ func TestParseKey(t *testing.T) {
 		{`( "a" , 1 )`, "\x02a\x00\x15\x01"},
 		{`\x28a`, "(a"},
 	} {
-		if key, err := parseKey(test.text); err != nil || string(key) != test.want {
+		if key, err := Parse(test.text); err != nil || string(key) != test.want {
 			t.Errorf("%s: %q, %v, want %q", test.text, key, err, test.want)
 		}
 	}
 	for _, text := range []string{`\`, `\x`, `\x0`, `\xg0`, `\n`, "0x0", "0xg0", "(", `("a`, `("a" 1)`, "(a)", "(1) 2", "(0x0)", "(1,,2)", "(1.5.5f)"} {
-		if key, err := parseKey(text); err == nil {
+		if key, err := Parse(text); err == nil {
 			t.Errorf("%s is read as %q", text, key)
 		}
 	}
@@ -40,15 +40,15 @@ func TestKeysReadBack(t *testing.T) {
 	random := seed.Rand(t)
 	for range 10_000 {
 		key := randomBytes(random)
-		if back, err := parseKey(escaped(key)); err != nil || !bytes.Equal(back, key) {
-			t.Fatalf("%q: %q, %v by way of %s", key, back, err, escaped(key))
+		if back, err := Parse(Format(key)); err != nil || !bytes.Equal(back, key) {
+			t.Fatalf("%q: %q, %v by way of %s", key, back, err, Format(key))
 		}
 		elements := randomTuple(random, 0)
 		packed, err := elements.Pack()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if back, err := parseKey(elements.String()); err != nil || !bytes.Equal(back, packed) {
+		if back, err := Parse(elements.String()); err != nil || !bytes.Equal(back, packed) {
 			t.Fatalf("%s: %x, %v, want %x", elements, back, err, packed)
 		}
 	}

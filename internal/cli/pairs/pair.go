@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package databases
+package pairs
 
 import (
 	"encoding/hex"
 	"fmt"
 
+	"github.com/kazahana-db/kazahana/internal/cli/keytext"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
@@ -26,14 +27,14 @@ type pair struct {
 }
 
 func newPair(key, value []byte, keyOnly bool) pair {
-	p := pair{Key: escaped(key), KeyHex: hex.EncodeToString(key), KeyTuple: tupleText(key), Bytes: len(value)}
+	p := pair{Key: keytext.Format(key), KeyHex: hex.EncodeToString(key), KeyTuple: keytext.Tuple(key), Bytes: len(value)}
 	if keyOnly {
 		return p
 	}
-	text, digits := escaped(value), hex.EncodeToString(value)
-	p.Value, p.ValueHex, p.ValueTuple, p.short = &text, &digits, tupleText(value), text
+	text, digits := keytext.Format(value), hex.EncodeToString(value)
+	p.Value, p.ValueHex, p.ValueTuple, p.short = &text, &digits, keytext.Tuple(value), text
 	if len(value) > mostShown {
-		p.short = fmt.Sprintf("%s… and %d bytes more; --json shows all", escaped(value[:mostShown]), len(value)-mostShown)
+		p.short = fmt.Sprintf("%s… and %d bytes more; --json shows all", keytext.Format(value[:mostShown]), len(value)-mostShown)
 		p.ValueTuple = ""
 	}
 	return p

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/kazahana-db/kazahana/internal/shell"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded"
+	"github.com/kazahana-db/kazahana/kv/fdbkv"
+)
+
+// open opens the database. It makes none.
+func (p place) open(ctx context.Context, writes bool) (kv.Database, error) {
+	switch {
+	case p.folder != "" && writes:
+		return openFolder(p.folder)
+	case p.folder != "":
+		return OpenFolder(p.folder)
+	}
+	return openCluster(ctx, p.cluster, writes)
+}
+
+// OpenFolder opens the database of a folder for reading. It writes nothing.
+func OpenFolder(folder string) (*embedded.Database, error) {
+	db, err := embedded.OpenWith(folder, embedded.Options{ReadOnly: true})
+	return db, ExplainMissing(folder, err)
+}
+
+// openFolder opens the database of a folder for writing.
+func openFolder(folder string) (kv.Database, error) {
+	if IsForeign(folder) {
+		return nil, ExplainMissing(folder, iofs.ErrNotExist)
+	}
+	return embedded.Open(folder)
+}
+
+// ExplainMissing adds advice to the error of a folder without a database.
+func ExplainMissing(folder string, err error) error {
+	if errors.Is(err, iofs.ErrNotExist) {
+		return fmt.Errorf("there is no database in the folder %s: is it the one that the program opens? (%w)", shell.Word(folder), err)
+	}
+	return err
+}
+
+// IsForeign reports whether a folder has no file of a database.
+func IsForeign(folder string) bool {
+	for _, name := range []string{"IDENTITY", "CLOSED", "BACKUP", "UNFINISHED", "base"} {
+		if _, err := os.Lstat(filepath.Join(folder, name)); !errors.Is(err, iofs.ErrNotExist) {
+			return false
+		}
+	}
+	segments, err := filepath.Glob(filepath.Join(folder, "*.log"))
+	return err == nil && len(segments) == 0
+}
+
+// patience is how long a cluster may take to answer the first time.
+const patience = 10 * time.Second
+
+// openCluster opens a cluster that answers.
+func openCluster(ctx context.Context, file string, writes bool) (kv.Database, error) {
+	db, err := fdbkv.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	if err := awaitAnswer(ctx, db, file); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	if writes {
+		return db, nil
+	}
+	return readOnly{db}, nil
+}
+
+// awaitAnswer returns an error if a cluster is not there.
+func awaitAnswer(ctx context.Context, db kv.Database, file string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errSilent)
+	defer cancel()
+	err := db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
+		_, err := tx.GetReadVersion().Get(ctx)
+		return err
+	})
+	if err != nil && context.Cause(ctx) == errSilent {
+		return fmt.Errorf("the cluster of %s has not answered within %v: do its servers run, and can this machine reach them? (%w)", shell.Word(file), patience, err)
+	}
+	return err
+}
+
+// errSilent is why a cluster is not waited for any longer.
+var errSilent = errors.New("no answer")

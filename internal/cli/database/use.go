@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable"
+)
+
+// Read opens the database that the flags of a command name for reading, calls do, and
+// closes it; a [Session] keeps it open. It writes nothing.
+func Read(cmd *cobra.Command, do func(context.Context, *persistable.DB) error) error {
+	return withStores(cmd, false, do)
+}
+
+// Write is [Read] for a verb that writes.
+func Write(cmd *cobra.Command, do func(context.Context, *persistable.DB) error) error {
+	return withStores(cmd, true, do)
+}
+
+// ReadKeys is [Read] for a verb over keys, whatever they mean.
+func ReadKeys(cmd *cobra.Command, do func(context.Context, kv.Database) error) error {
+	return withEngine(cmd, false, do)
+}
+
+// WriteKeys is [Write] for a verb over keys, whatever they mean.
+func WriteKeys(cmd *cobra.Command, do func(context.Context, kv.Database) error) error {
+	return withEngine(cmd, true, do)
+}
+
+func withStores(cmd *cobra.Command, writes bool, do func(context.Context, *persistable.DB) error) error {
+	return withSession(cmd, func(ctx context.Context, s *Session) error {
+		db, err := s.openStores(ctx, writes)
+		if err != nil {
+			return err
+		}
+		return do(ctx, db)
+	})
+}
+
+func withEngine(cmd *cobra.Command, writes bool, do func(context.Context, kv.Database) error) error {
+	return withSession(cmd, func(ctx context.Context, s *Session) error {
+		engine, err := s.openEngine(ctx, writes)
+		if err != nil {
+			return err
+		}
+		return do(ctx, engine)
+	})
+}
+
+// withSession calls do with the session of a command, or with one that ends with the
+// command.
+func withSession(cmd *cobra.Command, do func(context.Context, *Session) error) error {
+	ctx, cancel, err := limit(cmd)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	if s := sessionOf(cmd); s != nil {
+		return explainEnd(ctx, do(ctx, s))
+	}
+	s, err := NewSession(cmd)
+	if err != nil {
+		return err
+	}
+	return errors.Join(explainEnd(ctx, do(ctx, s)), s.Close())
+}
+
+// limit returns the context of a command, which ends after --timeout.
+func limit(cmd *cobra.Command) (context.Context, context.CancelFunc, error) {
+	after, err := cmd.Flags().GetDuration(timeoutFlag)
+	if err != nil || after <= 0 {
+		return cmd.Context(), func() {}, err
+	}
+	ctx, cancel := context.WithTimeoutCause(cmd.Context(), after, &timeoutError{after.String()})
+	return ctx, cancel, nil
+}
+
+// timeoutError says that --timeout has passed.
+type timeoutError struct{ after string }
+
+// Error implements error.
+func (e *timeoutError) Error() string {
+	return fmt.Sprintf("gave up after %s, as --%s says", e.after, timeoutFlag)
+}
+
+// explainEnd adds to the error of a command that its time has passed.
+func explainEnd(ctx context.Context, err error) error {
+	if late := (*timeoutError)(nil); err != nil && errors.As(context.Cause(ctx), &late) {
+		return fmt.Errorf("%w: %w", late, err)
+	}
+	return err
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+const yesFlag = "yes"
+
+// AddYes adds the flag --yes to a verb that calls [Console.Confirm].
+func AddYes(cmd *cobra.Command) {
+	cmd.Flags().BoolP(yesFlag, "y", false, "do not ask")
+}
+
+// ErrDeclined says that a person answered no.
+var ErrDeclined = errors.New("nothing was changed")
+
+// Confirm shows what a verb is about to do, as lines, and asks whether it may. Without
+// a terminal, or with --json, it does not ask: without --yes the error is one of misuse,
+// and the verb must do nothing.
+func (c *Console) Confirm(cmd *cobra.Command, lines []string, question string) error {
+	agreed, err := cmd.Flags().GetBool(yesFlag)
+	if err != nil {
+		return err
+	}
+	if !c.JSON {
+		for _, line := range lines {
+			fmt.Fprintln(c.Err, Flat(line))
+		}
+	}
+	switch {
+	case agreed:
+		return nil
+	case !c.Interactive():
+		return &ExitError{ExitMisuse, fmt.Errorf("%s There is no terminal to ask on, so nothing was changed: repeat the command with --%s", question, yesFlag)}
+	}
+	fmt.Fprintf(c.Err, "%s [y/N] ", question)
+	answer, err := c.readAnswer(cmd.Context())
+	if err != nil {
+		return fmt.Errorf("%w: reading the answer: %w", ErrDeclined, err)
+	}
+	if answer := strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+		return ErrDeclined
+	}
+	return nil
+}
+
+// readAnswer reads a line of the input. It returns when ctx ends, while the read goes on:
+// the process is about to end then.
+func (c *Console) readAnswer(ctx context.Context) (string, error) {
+	type answer struct {
+		text string
+		err  error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		text, err := bufio.NewReader(c.In).ReadString('\n')
+		got <- answer{text, err}
+	}()
+	select {
+	case a := <-got:
+		return a.text, a.err
+	case <-ctx.Done():
+		fmt.Fprintln(c.Err)
+		return "", context.Cause(ctx)
+	}
+}
