@@ -38,6 +38,10 @@ func runCommand(ctx context.Context, args []string, o Options) int {
 	flags.BoolVar(&o.Fix, "fix", false, "insert the line ID idgen.ID into structs without an ID field, then generate")
 	flags.BoolVar(&o.Explain, "explain", false, "print what each method costs; write nothing")
 	flags.BoolVar(&o.Proto, "proto", false, "also write <package>.proto")
+	flags.Var(&graphFlag{&o.Graph}, "graph", "print the types with directories and indexes as a graph for Mermaid, or with -graph=dot for Graphviz; write nothing")
+	flags.StringVar(&o.GraphInto, "graph-into", "", "also write the graph into a Markdown `file`, between the lines <!-- persistgen:graph --> and <!-- /persistgen:graph -->")
+	watch := flags.Bool("watch", false, "generate now, and again whenever the source changes, until Ctrl-C")
+	flags.DurationVar(&o.Poll, "poll", 0, "with -watch: look at the files at this `interval`, where the file system tells of no changes")
 	flags.StringVar(&o.Tags, "tags", "", "build `tags`, separated by commas")
 	flags.Usage = func() {
 		fmt.Fprint(o.Stderr, commandUsage)
@@ -50,11 +54,21 @@ func runCommand(ctx context.Context, args []string, o Options) int {
 		return 2
 	}
 	o.Patterns, o.absolute = flags.Args(), isGoGenerate(o.env)
-	if err := o.Validate(); err != nil {
+	err := o.Validate()
+	if *watch {
+		err = errors.Join(err, o.validateWatch())
+	} else if o.Poll != 0 {
+		err = errors.Join(err, errors.New("persistgen: -poll goes with -watch"))
+	}
+	if err != nil {
 		fmt.Fprintln(o.Stderr, err)
 		return 2
 	}
-	if err := Run(ctx, o); err != nil {
+	run := Run
+	if *watch {
+		run = Watch
+	}
+	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(o.Stderr, err)
 		return 1
 	}

@@ -4,8 +4,10 @@ package codegen
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/kazahana-db/kazahana/codegen/internal/source"
 )
@@ -36,6 +38,16 @@ type Options struct {
 	// Proto also writes <package>.proto.
 	Proto bool
 
+	// Graph prints the types, their directories and indexes as a graph in this language,
+	// GraphMermaid or GraphDOT, and writes nothing. With GraphInto it is the language there.
+	Graph string
+	// GraphInto is a Markdown file, relative to Dir. Run also writes the graph into it,
+	// between the lines <!-- persistgen:graph --> and <!-- /persistgen:graph -->.
+	GraphInto string
+	// Poll is the interval in which Watch looks at the files, for file systems without
+	// events, as over a network. 0 is for events. Run does not use it.
+	Poll time.Duration
+
 	// Stdout receives diffs and explanations, Stderr notes. nil discards.
 	Stdout, Stderr io.Writer
 
@@ -49,6 +61,12 @@ type Options struct {
 	dependencies *source.Dependencies
 }
 
+// The languages of graphs.
+const (
+	GraphMermaid = "mermaid" // https://mermaid.js.org, a flowchart
+	GraphDOT     = "dot"     // https://graphviz.org
+)
+
 // Validate reports all faults of the options, joined.
 func (o Options) Validate() error {
 	var faults []error
@@ -61,11 +79,26 @@ func (o Options) Validate() error {
 	if o.Explain && (o.Check || o.Fix || o.Proto) {
 		faults = append(faults, errors.New("persistgen: -explain only prints: remove -check, -fix and -proto"))
 	}
+	if !slices.Contains([]string{"", GraphMermaid, GraphDOT}, o.Graph) {
+		faults = append(faults, fmt.Errorf("persistgen: -graph=%s: draw it in mermaid or in dot", o.Graph))
+	}
+	if o.printsGraph() && (o.Check || o.Fix || o.Proto || o.Explain) {
+		faults = append(faults, errors.New("persistgen: -graph only prints: remove -check, -fix, -proto and -explain, or give -graph-into"))
+	}
+	if o.Explain && o.GraphInto != "" {
+		faults = append(faults, errors.New("persistgen: -explain only prints: remove -graph-into"))
+	}
+	if o.Poll < 0 {
+		faults = append(faults, fmt.Errorf("persistgen: the interval %s of -poll is negative", o.Poll))
+	}
 	if slices.Contains(o.Patterns, "") {
 		faults = append(faults, errors.New("persistgen: a package pattern is empty"))
 	}
 	return errors.Join(faults...)
 }
+
+// printsGraph reports whether the graph is printed, and nothing else done.
+func (o Options) printsGraph() bool { return o.Graph != "" && o.GraphInto == "" }
 
 // ErrOutOfDate is returned by a checking Run where generated files or the lock
 // file differ from what would be written.

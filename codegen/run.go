@@ -47,6 +47,8 @@ func Run(ctx context.Context, o Options) error {
 	switch {
 	case o.Explain:
 		return cost.Explain(run.options.Stdout, run.packages)
+	case o.printsGraph():
+		return run.printGraph()
 	case o.Check:
 		return run.printDiffs()
 	}

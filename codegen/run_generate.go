@@ -36,7 +36,7 @@ func (r *run) generate() error {
 	}
 	r.reportBrokenFields(loaded)
 	r.removeStale(loaded)
-	if err := r.err(); err != nil {
+	if err := cmp.Or(r.insertGraph(), r.err()); err != nil {
 		return err
 	}
 	return r.recheck(loaded)

@@ -35,11 +35,14 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	loadModules(t, root)
+	shell := codegen.NewShell()
+	commands := watchCommands(t, shell)
+	commands["persistgen"] = persistgen(t, shell)
 	inherited := goEnv(t, "GOCACHE", "GOMODCACHE", "GOFLAGS")
 	p := testscript.Params{
 		Dir:           "testdata",
 		UpdateScripts: *update,
-		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"persistgen": persistgen(t, codegen.NewShell())},
+		Cmds:          commands,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("GOCACHE", inherited["GOCACHE"])
 			e.Setenv("GOMODCACHE", inherited["GOMODCACHE"])
@@ -47,6 +50,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GOPROXY", "off")
 			e.Setenv("GOSUMDB", "off")
 			e.Values[environment{}] = slices.Clone(e.Vars)
+			e.Values[backgroundKey{}] = &background{}
 			return writeModule(e.WorkDir, root)
 		},
 	}

@@ -79,9 +79,10 @@ func (c *checker) checkWithImports(p *packages.Package, one *checkedPackage) {
 	if one.types != nil || c.Ctx.Err() != nil {
 		return
 	}
+	before := stamp(p)
 	c.checkFiles(p, one, imports)
 	if kept {
-		one.types = c.Dependencies.keep(p, one.types, imports)
+		one.types = c.Dependencies.keep(p, one.types, imports, before)
 	}
 }
 

@@ -14,8 +14,9 @@ import (
 
 // Dependencies keeps the packages that loaded packages import, type-checked, so
 // that the next load need not check them again. It keeps packages of the standard
-// library and of other modules only: their files do not change meanwhile. Several
-// loaders may share it, and use it concurrently.
+// library and of other modules only: their files do not change meanwhile, or, where a
+// folder replaces a module, show it by their times and sizes. Several loaders may share
+// it, and use it concurrently.
 type Dependencies struct {
 	fset *token.FileSet // one for all, because packages name positions in it
 
@@ -28,6 +29,7 @@ type Dependencies struct {
 type dependency struct {
 	types   *types.Package
 	imports map[string]*types.Package
+	stamp   string
 }
 
 // NewDependencies returns an empty set.
@@ -39,23 +41,27 @@ func NewDependencies() *Dependencies {
 func (d *Dependencies) find(p *packages.Package, imports map[string]*types.Package) *types.Package {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if one, found := d.kept[dependencyKey(p)]; found && maps.Equal(one.imports, imports) {
+	if one, found := d.kept[dependencyKey(p)]; found && maps.Equal(one.imports, imports) && one.stamp == stamp(p) {
 		return one.types
 	}
 	return nil
 }
 
-// keep keeps a package, unless another load kept it first with the same imports.
-// It returns the one that is kept.
-func (d *Dependencies) keep(p *packages.Package, t *types.Package, imports map[string]*types.Package) *types.Package {
+// keep keeps a package that had that stamp before it was read, unless another load kept
+// it first with the same imports. It returns the one that is kept.
+func (d *Dependencies) keep(p *packages.Package, t *types.Package, imports map[string]*types.Package, stamp string) *types.Package {
 	if first := d.find(p, imports); first != nil {
 		return first
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.kept[dependencyKey(p)] = dependency{t, imports}
+	d.kept[dependencyKey(p)] = dependency{t, imports, stamp}
 	return t
 }
+
+// IsLarge reports whether the positions of all files that were read take so much memory
+// that it is time to begin with an empty set: those of former versions stay.
+func (d *Dependencies) IsLarge() bool { return d.fset.Base() > 256<<20 }
 
 func dependencyKey(p *packages.Package) string {
 	return p.PkgPath + "\x00" + strings.Join(p.CompiledGoFiles, "\x00")

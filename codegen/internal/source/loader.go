@@ -25,6 +25,9 @@ type Loader struct {
 	// Dependencies are those of earlier loads. A loader without makes its own.
 	Dependencies *Dependencies
 
+	// Workspace is what a Check found that may change while persistgen runs.
+	Workspace Workspace
+
 	folders map[string]bool // those of the packages: function bodies are checked there only
 }
 
@@ -82,6 +85,7 @@ func (l *Loader) Check(ours map[string][]string, f *diagnostic.List) ([]*Package
 	if l.Dependencies == nil {
 		l.Dependencies = NewDependencies()
 	}
+	l.Workspace = findWorkspace(found)
 	c := newChecker(l, found)
 	var list []*Package
 	for _, p := range found {

@@ -32,12 +32,6 @@ func (c *checker) reportErrors(f *diagnostic.List) {
 // oneLine joins the lines of a message: editors read each line as a fault.
 func oneLine(message string) string { return strings.Join(strings.Fields(message), " ") }
 
-// isEdited reports whether the files of a module may change while persistgen runs:
-// those of the main module and of the modules that a folder replaces.
-func isEdited(m *packages.Module) bool {
-	return m != nil && (m.Main || m.Replace != nil && m.Replace.Version == "")
-}
-
 // position is where an error of go list is: in the file that it names, or at the
 // beginning of the package.
 func (l *Loader) position(one packages.Error, p *packages.Package) token.Position {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"go/token"
 	"strings"
+	"unicode"
 )
 
 // partitionLayer is the one directory layer that a Directory marker may ask for.
@@ -70,6 +71,8 @@ func parsePathElement(part string) (e PathElement, message string) {
 		e.Field = inner
 	case strings.ContainsAny(part, "{}"):
 		return e, fmt.Sprintf("element %s: a {Field} is a whole element of the path", part)
+	case strings.ContainsFunc(part, unicode.IsControl):
+		return e, fmt.Sprintf("element %q: a name has no control characters", part)
 	default:
 		e.Name = part
 	}

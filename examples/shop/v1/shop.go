@@ -10,7 +10,7 @@ import (
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
-//go:generate go tool persistgen
+//go:generate go tool persistgen -graph-into ../README.md
 
 // Status is how far an order has come.
 type Status int

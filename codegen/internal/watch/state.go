@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"crypto/sha256"
+	"maps"
+	"os"
+	"time"
+)
+
+// State is the content of the files of a scope at one time: a digest by path.
+type State map[string]Digest
+
+// Digest identifies the content of a file, or why it could not be read.
+type Digest [sha256.Size]byte
+
+// With returns the state in which these files have another content: nil for those
+// that are removed. Files outside of the state stay outside.
+func (s State) With(files map[string][]byte) State {
+	next := maps.Clone(s)
+	for path, content := range files {
+		if content == nil {
+			delete(next, path)
+		} else {
+			next[path] = sha256.Sum256(content)
+		}
+	}
+	return next
+}
+
+// trustAfter is the age at which the time of a file's last change tells it apart from
+// a later change: some file systems count in steps of two seconds.
+const trustAfter = 2 * time.Second
+
+// digests remembers the digests of files with what the file system said of them.
+type digests map[string]digestOf
+
+type digestOf struct {
+	info   os.FileInfo
+	at     time.Time // when the content was read
+	digest Digest
+}
+
+// of returns the digest of a file. It reads the content if the file system does not
+// show that it is the same as last time.
+func (d digests) of(path string) (Digest, bool) {
+	info, err := os.Stat(path)
+	if err != nil || info.IsDir() {
+		delete(d, path)
+		return Digest{}, false
+	}
+	if known, found := d[path]; found && known.isCurrent(info) {
+		return known.digest, true
+	}
+	now := time.Now()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		content = []byte(err.Error())
+	}
+	d[path] = digestOf{info, now, sha256.Sum256(content)}
+	return d[path].digest, true
+}
+
+// isCurrent reports whether a file that is as info says still has that content.
+func (d digestOf) isCurrent(info os.FileInfo) bool {
+	return os.SameFile(info, d.info) && info.Size() == d.info.Size() && info.ModTime().Equal(d.info.ModTime()) &&
+		d.at.Sub(info.ModTime()) > trustAfter
+}

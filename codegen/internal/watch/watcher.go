@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// Watcher waits for changes. One goroutine may use it at a time.
+type Watcher struct {
+	events  *fsnotify.Watcher // nil if the files are looked at in intervals
+	poll    time.Duration
+	digests digests
+	files   map[string]bool // those of the last scope that are no source files
+}
+
+// New returns a watcher that waits for events of the file system, or, where there
+// are none, looks at the files in intervals of poll.
+func New(poll time.Duration) (*Watcher, error) {
+	w := &Watcher{poll: poll, digests: digests{}}
+	if poll > 0 {
+		return w, nil
+	}
+	events, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil, fmt.Errorf("watch the file system: %w", err)
+	}
+	w.events = events
+	return w, nil
+}
+
+// Close releases what the system has for the watcher.
+func (w *Watcher) Close() error {
+	if w.events == nil {
+		return nil
+	}
+	return w.events.Close()
+}
+
+// State reads the files of the scope. A change of them after that ends Wait.
+func (w *Watcher) State(scope Scope) (State, error) {
+	v := visit{watcher: w, state: State{}, folders: map[string]bool{}}
+	for _, tree := range scope.Trees {
+		v.addTree(tree, true)
+	}
+	for _, folder := range scope.Folders {
+		v.addFolder(folder)
+	}
+	w.files = map[string]bool{}
+	for _, file := range scope.Files {
+		w.files[file] = true
+		v.watch(filepath.Dir(file))
+		v.addFile(file)
+	}
+	w.forget(v)
+	return v.state, v.err
+}
+
+// forget ends watching folders that a visit did not come to.
+func (w *Watcher) forget(v visit) {
+	maps.DeleteFunc(w.digests, func(path string, _ digestOf) bool { _, found := v.state[path]; return !found })
+	if w.events == nil {
+		return
+	}
+	for _, folder := range w.events.WatchList() {
+		if !v.folders[folder] {
+			_ = w.events.Remove(folder) // the system may have forgotten it before
+		}
+	}
+}
+
+// visit is one look at all files of a scope.
+type visit struct {
+	watcher *Watcher
+	state   State
+	folders map[string]bool // that are watched
+	err     error
+}
+
+// addTree adds the folder and those below in which the go command looks for packages.
+func (v *visit) addTree(folder string, root bool) {
+	entries := v.addFolder(folder)
+	if !root && isModule(entries) {
+		return
+	}
+	for _, entry := range entries {
+		if entry.IsDir() && !isSkipped(entry.Name()) {
+			v.addTree(filepath.Join(folder, entry.Name()), false)
+		}
+	}
+}
+
+// addFolder adds the source files of a folder. It begins to watch the folder before it
+// reads it, so that a file that comes meanwhile is either read, or makes an event.
+func (v *visit) addFolder(folder string) []fs.DirEntry {
+	v.watch(folder)
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		v.err = errors.Join(v.err, err)
+	}
+	for _, entry := range entries {
+		if isSource(entry.Name()) {
+			v.addFile(filepath.Join(folder, entry.Name()))
+		}
+	}
+	return entries
+}
+
+func (v *visit) addFile(path string) {
+	if digest, found := v.watcher.digests.of(path); found {
+		v.state[path] = digest
+	}
+}
+
+// watch begins to watch a folder, or, while there is none, the nearest one above.
+func (v *visit) watch(folder string) {
+	events := v.watcher.events
+	if events == nil {
+		return
+	}
+	for {
+		folder = existing(folder, func(f string) bool { info, err := os.Stat(f); return err == nil && info.IsDir() })
+		if v.folders[folder] {
+			return
+		}
+		err := events.Add(folder)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it is gone since
+		}
+		v.folders[folder] = true
+		if errors.Is(err, syscall.ENOSPC) {
+			err = fmt.Errorf("the system watches no more folders (on Linux raise fs.inotify.max_user_watches, or use -poll): %w", err)
+		}
+		if err != nil {
+			v.err = errors.Join(v.err, fmt.Errorf("watch %s: %w", folder, err))
+		}
+		return
+	}
+}
