@@ -172,8 +172,10 @@ var arrows = map[string][]string{
 
 	"persistable/dynamic": {
 		"kv", "directory", "idgen", "index", "index/dynamic", "internal/schema", "persistable", "persistable/wire", "tuple",
-		"persistable/dynamic/internal/message", "persistable/internal/erased", "persistable/internal/format", "persistable/internal/headers",
+		"persistable/dynamic/internal/message", "persistable/dynamic/internal/where", "persistable/internal/erased", "persistable/internal/format", "persistable/internal/headers",
 	},
+	"persistable/dynamic/internal/kinds":   {"idgen", "index", "persistable", "persistable/persistimpl", "persistable/wire", "tuple"},
+	"persistable/dynamic/internal/where":   {},
 	"persistable/dynamic/internal/message": {"index", "internal/nearest", "internal/schema", "persistable/wire", "tuple", "github.com/oklog/ulid/v2", "google.golang.org/protobuf"},
 
 	"persistable/internal/build":     {"kv", "tuple", "index", "internal/sleep"},

@@ -87,7 +87,7 @@ func newStore(db *persistable.DB, d *directory.Directory, h headers.Header) (*St
 	if source.Err != nil {
 		return nil, source.Err
 	}
-	return &Store{persistable.Store[*Record, ID](erased.NewStore[ID](source, schema)), typ, schema}, nil
+	return &Store{persistable.Store[*Record, ID](erased.NewStore[ID](source, schema)), typ, schema, at.args}, nil
 }
 
 // newHeaderError is the error of a header that cannot be read.

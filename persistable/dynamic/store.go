@@ -17,11 +17,12 @@ type Store struct {
 
 	typ    *recordType
 	schema *erased.Schema
+	args   []string // the values of the directory's {Field}s
 }
 
 // In returns the store bound to a transaction.
 func (s *Store) In(tx persistable.Tx) *Store {
-	return &Store{s.Store.In(tx), s.typ, s.schema}
+	return &Store{s.Store.In(tx), s.typ, s.schema, s.args}
 }
 
 // Schema returns what the header said when the store was opened.

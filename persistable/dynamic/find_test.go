@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dynamic_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/dynamic"
+)
+
+// numbers returns the numbers of the orders that a query yields.
+func numbers(t *testing.T, q *persistable.Query[*dynamic.Record]) string {
+	t.Helper()
+	var all []string
+	for r, err := range q.All(ctx) {
+		check(t, err)
+		var v struct{ Number string }
+		check(t, json.Unmarshal(must[[]byte](t)(json.Marshal(r)), &v))
+		all = append(all, strings.TrimPrefix(v.Number, "A-10"))
+	}
+	return strings.Join(all, " ")
+}
+
+// TestWhere: conditions of all kinds of fields, with an index and without.
+func TestWhere(t *testing.T) {
+	s := open(t, seeded(t), "tenants", "tenant-1", "orders")
+	for _, c := range []struct{ where, want string }{
+		{`Status = 1 and CreatedAt >= 2026-03-01T20:00:00Z and CreatedAt<2026-03-02T03:00:00Z`, "14 17"},
+		{`Number = "A-1003"`, "03"},
+		{`Number in ("A-1003", 'A-1001')`, "01 03"},
+		{`Country = "FR" and Amount > 10000`, "14 18 22"},
+		{`Country = "FR" AND (Amount <= -200 OR Amount = 24700.)`, ""},
+		{`Editor = null and Country = "IT" and Status = 2`, "03 15"},
+		{`Editor != null and Editor < "b"`, "07 16 01 10 19"},
+		{`Editor < "b"`, "07 16 01 10 19"},
+		{`Tags = "batch-1"`, "07 10"},
+		{`Address.City = "Roma" and Status != 1`, "03 07 15 19"},
+		{`Billing.City = "Paris" and Amount < 1000`, "01 04"},
+		{`PaidAt > 2026-03-02T05:00:00Z`, "22"},
+		{`Took = 1m30s and Rate >= 2.25`, "19 22"},
+		{`Done = true and Units in (0, 3, 4)`, "01 04"},
+		{`Photo = "AAEC/w==" and Hash = "yv4AAw=="`, "04"},
+		{`Key = 019ca8a0-3ee7-0000-0000-000000000067`, "04"},
+		{`ID = 72623859790382858`, "03"},
+		{`Amount != -300 and Units <= 2`, "02 03"},
+	} {
+		condition, err := s.Where(c.where)
+		if strings.Contains(c.where, "24700.") {
+			if err == nil {
+				t.Errorf("%s is no integer", c.where)
+			}
+			continue
+		}
+		check(t, err)
+		q := must[*persistable.Query[*dynamic.Record]](t)(s.AllowScan().Find(condition))
+		if got := numbers(t, q); got != c.want {
+			t.Errorf("%s: %s, want %s", c.where, got, c.want)
+		}
+	}
+	_, err := s.Find(must[persistable.Condition[*dynamic.Record]](t)(s.Where("Took = 1s")))
+	if !errors.As(err, new(*persistable.NoIndexError)) {
+		t.Error(err)
+	}
+}
+
+// TestWhereRefuses: what is no condition is an error that says where and what.
+func TestWhereRefuses(t *testing.T) {
+	s := open(t, seeded(t), "tenants", "tenant-1", "orders")
+	for text, want := range map[string]string{
+		``:                         "at character 1: a field is wanted",
+		`Status`:                   "behind the field Status one of",
+		`Status == 1`:              "one of =",
+		`Status =`:                 "a value is wanted",
+		`Status = 1 Done = true`:   `at character 12: "Done" is too much`,
+		`(Status = 1`:              ") is wanted",
+		`Status in 1`:              "( is wanted",
+		`Stats = 1`:                "did you mean Status?",
+		`Number = A-1`:             `write "A-1" in quotes`,
+		`Number = "A`:              "the double quote is not closed",
+		`Number = 'A`:              "the single quote is not closed",
+		`Status = x`:               "an integer",
+		`Status = null`:            "it cannot be null",
+		`Editor < null`:            "by = and != only",
+		`Lines.Price = 1`:          "holds no single field",
+		`Address = 1`:              "name a field in it",
+		`Notes = "x"`:              "no single value",
+		`Tags != "x"`:              "it is a list",
+		strings.Repeat("(", 200):   "nested more than 100 deep",
+		`Köln = 1 and Numbr = "x"`: `no field "Köln"`,
+	} {
+		_, err := s.Where(text)
+		if !errors.As(err, new(*dynamic.WhereError)) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %s", text, err, want)
+		}
+	}
+}
+
+// TestByIndex: records in the order of indexes, behind leading values.
+func TestByIndex(t *testing.T) {
+	s := open(t, seeded(t), "tenants", "tenant-1", "orders")
+	for _, c := range []struct {
+		index  string
+		values []string
+		want   string
+	}{
+		{"Order_Status_CreatedAt", []string{"2"}, "24 21 18 15 12 09 06 03"},
+		{"Order_Status_CreatedAt", []string{"2", "2026-03-01T11:00:00.000000005Z"}, "03"},
+		{"Order_Number_unique", []string{"A-1002"}, "02"},
+		{"Order_Editor", []string{"ada"}, "01 10 19"},
+		{"Order_Editor", []string{`"ada"`}, "01 10 19"},
+		{"Order_Country_Amount", []string{"FR"}, "02 06 10 14 18 22"},
+		{"Order_rank_Status_Amount", []string{"0"}, "01 04 07 10 13 16 19 22"},
+		{"Order_Tags", []string{"batch-3"}, "19 22"},
+		{"Order_unshipped", nil, "02 05 08 11 14 17 20 23"},
+	} {
+		if got := numbers(t, must[*persistable.Query[*dynamic.Record]](t)(s.ByIndex(c.index, c.values...))); got != c.want {
+			t.Errorf("%s %v: %s, want %s", c.index, c.values, got, c.want)
+		}
+	}
+	if q := must[*persistable.Query[*dynamic.Record]](t)(s.ByIndex("Order_Editor", "null")); must[int](t)(q.Count(ctx)) != 16 {
+		t.Error("not the records with null")
+	}
+	for _, c := range []struct {
+		index, value, want string
+	}{
+		{"nowhere", "", "it has Order_"},
+		{"Order_count_Status", "1", "is a count"},
+		{"Order_Status_CreatedAt", "x", "an integer"},
+	} {
+		if _, err := s.ByIndex(c.index, c.value); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.index, err)
+		}
+	}
+	if _, err := s.ByIndex("Order_Editor", "a", "b"); err == nil || !strings.Contains(err.Error(), "2 values") {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"Status", "CreatedAt"}, s.Schema().Indexes[5].Fields); diff != "" {
+		t.Error(diff)
+	}
+}

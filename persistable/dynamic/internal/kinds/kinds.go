@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kinds has a generated type with a field of every kind, for tests that compare
+// its code with package dynamic.
+package kinds
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/persistable"
+)
+
+//go:generate go tool persistgen
+
+// Every has every kind of field.
+type Every struct {
+	_ persistable.Directory `persist:"groups/{Group}/{Number}/every,layer=partition"`
+	_ persistable.Index     `persist:"Int8,Text desc,Time"`
+	_ persistable.Index     `persist:"Texts,cover"`
+	_ persistable.Index     `persist:"Maybe.Text,Double desc"`
+	_ persistable.Index     `persist:"UUID,Bytes,Array,cover=Float+Numbers+Names+PtrInt"`
+	_ persistable.Index     `persist:"PtrTime desc,PtrID,scatter=16"`
+	_ persistable.Unique    `persist:"PtrText,Uint64"`
+	_ persistable.Index     `persist:"Duration,where=Bool and Int64!=0,name=some"`
+	_ persistable.Count     `persist:"by=Numbers"`
+	_ persistable.Sum       `persist:"Uint64,by=Inner.Number"`
+	_ persistable.Rank      `persist:"Int64,by=Bool"`
+	_ persistable.Version
+
+	ID     idgen.ID
+	Group  string
+	Number int32
+
+	Bool     bool
+	Int8     int8
+	Int16    int16
+	Int32    int32
+	Int64    int64
+	Uint8    uint8
+	Uint16   uint16
+	Uint32   uint32
+	Uint64   uint64
+	Ref      idgen.ID
+	Float    float32
+	Double   float64
+	Text     string
+	Bytes    []byte
+	Array    [3]byte
+	UUID     [16]byte
+	Time     time.Time
+	Duration time.Duration
+	Address  netip.Addr `persist:"text"`
+	Packed   netip.Addr
+	Preset   int64  `persist:"default=7"`
+	Plan     string `persist:"default='free plan'"`
+
+	PtrBool  *bool
+	PtrInt   *int64
+	PtrID    *idgen.ID
+	PtrFloat *float64
+	PtrText  *string
+	PtrBytes *[]byte
+	PtrArray *[3]byte
+	PtrTime  *time.Time
+	PtrTook  *time.Duration
+	PtrAddr  *netip.Addr `persist:"text"`
+
+	Bools   []bool
+	Numbers []int64
+	Counts  []uint16
+	IDs     []idgen.ID
+	Floats  []float32
+	Texts   []string
+	Blobs   [][]byte
+	Keys    [][16]byte
+	Times   []time.Time
+	Tooks   []time.Duration
+
+	Names    map[string]string
+	ByInt    map[int32]time.Time
+	ByUint   map[uint64][]byte
+	ByBool   map[bool]float64
+	ByID     map[idgen.ID]Inner
+	Numbers2 map[string]int64 `persist:"number=70"`
+
+	Inner Inner
+	Maybe *Inner
+	List  []Inner
+}
+
+// Inner is nested, also in itself.
+type Inner struct {
+	Text   string
+	Number int64
+	Next   *Inner
+	More   []Inner
+	Zip    *string
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package where
+
+import (
+	"slices"
+	"strings"
+)
+
+// maxDepth bounds how deep parentheses are nested.
+const maxDepth = 100
+
+// Parse reads a condition. A fault is an *[Error].
+func Parse(input string) (Expression, error) {
+	p := parser{lexer: lexer{input: input}}
+	if err := p.advance(); err != nil {
+		return Expression{}, err
+	}
+	e, err := p.parseAny(0)
+	if err == nil && p.token.kind != end {
+		err = p.fault(p.token.at, "%q is too much; further conditions are joined by and, or or", p.token.text)
+	}
+	return e, err
+}
+
+// parser reads conditions. token is the one that comes next.
+type parser struct {
+	lexer
+	token token
+}
+
+func (p *parser) advance() (err error) {
+	p.token, err = p.next()
+	return err
+}
+
+// skip passes over a token with that text, if it comes next.
+func (p *parser) skip(kind tokenKind, text string) (found bool, err error) {
+	if p.token.kind != kind || !strings.EqualFold(p.token.text, text) {
+		return false, nil
+	}
+	return true, p.advance()
+}
+
+// parseAny reads conditions of which one must hold.
+func (p *parser) parseAny(depth int) (Expression, error) {
+	list, err := p.parseList("or", func() (Expression, error) { return p.parseAll(depth) })
+	if len(list) == 1 {
+		return list[0], err
+	}
+	return Expression{Any: list}, err
+}
+
+// parseAll reads conditions that must all hold.
+func (p *parser) parseAll(depth int) (Expression, error) {
+	list, err := p.parseList("and", func() (Expression, error) { return p.parseOne(depth) })
+	if len(list) == 1 {
+		return list[0], err
+	}
+	return Expression{All: list}, err
+}
+
+// parseList reads conditions with a word between them.
+func (p *parser) parseList(between string, parse func() (Expression, error)) (list []Expression, err error) {
+	for more := true; more && err == nil; {
+		var e Expression
+		if e, err = parse(); err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+		more, err = p.skip(word, between)
+	}
+	return list, err
+}
+
+// parseOne reads a comparison, or a condition in parentheses.
+func (p *parser) parseOne(depth int) (e Expression, err error) {
+	open, err := p.skip(mark, "(")
+	switch {
+	case err != nil:
+		return e, err
+	case !open:
+		return p.parseComparison()
+	case depth == maxDepth:
+		return e, p.fault(p.token.at, "parentheses are nested more than %d deep", maxDepth)
+	}
+	if e, err = p.parseAny(depth + 1); err != nil {
+		return e, err
+	}
+	return e, p.expect(")")
+}
+
+// expect passes over a mark that must come next.
+func (p *parser) expect(text string) error {
+	found, err := p.skip(mark, text)
+	if err == nil && !found {
+		err = p.fault(p.token.at, "%s is wanted here", text)
+	}
+	return err
+}
+
+var comparisons = []string{"=", "!=", "<", "<=", ">", ">="}
+
+func (p *parser) parseComparison() (e Expression, err error) {
+	if p.token.kind != word {
+		return e, p.fault(p.token.at, `a field is wanted here, as in Status = 1 or Name = "Ada"`)
+	}
+	c := &Comparison{Field: p.token.text}
+	if err := p.advance(); err != nil {
+		return e, err
+	}
+	in, err := p.skip(word, "in")
+	if err != nil {
+		return e, err
+	}
+	if in {
+		c.Operator = "in"
+		c.Values, err = p.parseValues()
+		return Expression{Comparison: c}, err
+	}
+	if c.Operator = p.token.text; p.token.kind != operator || !slices.Contains(comparisons, c.Operator) {
+		return e, p.fault(p.token.at, "behind the field %s one of %s or in is wanted", c.Field, strings.Join(comparisons, " "))
+	}
+	if err := p.advance(); err != nil {
+		return e, err
+	}
+	v, err := p.parseValue()
+	c.Values = []Value{v}
+	return Expression{Comparison: c}, err
+}
+
+// parseValues reads a list of values in parentheses.
+func (p *parser) parseValues() (list []Value, err error) {
+	if err := p.expect("("); err != nil {
+		return nil, err
+	}
+	for more := true; more; {
+		v, err := p.parseValue()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+		if more, err = p.skip(mark, ","); err != nil {
+			return nil, err
+		}
+	}
+	return list, p.expect(")")
+}
+
+func (p *parser) parseValue() (v Value, err error) {
+	if p.token.kind != word && p.token.kind != text {
+		return v, p.fault(p.token.at, "a value is wanted here")
+	}
+	v = Value{Text: p.token.text, Quoted: p.token.kind == text}
+	return v, p.advance()
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dynamic_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/bazaar"
+	"github.com/kazahana-db/kazahana/internal/bazaar/older"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/dynamic"
+)
+
+// sound fails the test if an index does not fit the records.
+func sound(t *testing.T, x persistable.Indexes) {
+	t.Helper()
+	r := must[persistable.Report](t)(x.Verify(ctx))
+	if len(r.Faults) > 0 || len(r.Skipped) > 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestWrites: creations, saves, updates and deletions maintain all indexes, and unique
+// ones refuse.
+func TestWrites(t *testing.T) {
+	db := seeded(t)
+	s, generated := open(t, db, "tenants", "tenant-1", "orders"), bazaar.OrderStoreOf(db, "tenant-1")
+	r := must[*dynamic.Record](t)(s.ParseRecord([]byte(`{"Number":"B-1","Status":2,"Tags":["x"],"Amount":5}`)))
+	check(t, s.Create(ctx, r))
+	o := must[*bazaar.Order](t)(generated.ByNumber(ctx, "B-1"))
+	if o.ID.String() != r.ID().String() || o.TenantID != "tenant-1" || o.Status != bazaar.Shipped {
+		t.Errorf("%+v", o)
+	}
+	taken := must[*dynamic.Record](t)(s.ParseRecord([]byte(`{"Number":"A-1001"}`)))
+	var unique *persistable.UniqueError
+	if err := s.Create(ctx, taken); !errors.As(err, &unique) || unique.Index != "Order_Number" {
+		t.Error(err)
+	}
+	other := must[*dynamic.Record](t)(s.ParseRecord([]byte(`{"Number":"B-2","TenantID":"tenant-2"}`)))
+	if err := s.Create(ctx, other); !errors.As(err, new(*persistable.DirectoryError)) {
+		t.Error(err)
+	}
+	for i := range 5 {
+		check(t, s.Delete(ctx, must[dynamic.ID](t)(s.ParseID((idgen.ID(72623859790382856)+idgen.ID(i)).String()))))
+	}
+	sound(t, s.Indexes())
+	sound(t, generated.Indexes())
+	if n := must[int64](t)(generated.CountAll(ctx)); n != 20 {
+		t.Errorf("%d orders, want 20", n)
+	}
+}
+
+// TestForeignIndex: a header with an index that this version cannot maintain refuses all
+// writes, and names the index.
+func TestForeignIndex(t *testing.T) {
+	s := open(t, seeded(t), "settings")
+	r := must[*dynamic.Record](t)(s.ParseRecord([]byte(`{"ID":"x","Value":"y"}`)))
+	for name, err := range map[string]error{
+		"create": s.Create(ctx, r), "delete": s.Delete(ctx, r.ID()), "delete stored": s.Delete(ctx, must[dynamic.ID](t)(s.ParseID("theme"))),
+	} {
+		var foreign *persistable.ForeignIndexError
+		if !errors.As(err, &foreign) || foreign.Index != "Setting_expiry" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if ix := s.Schema().Indexes[1]; ix.Name != "Setting_expiry" || !strings.Contains(ix.Foreign, "expires") {
+		t.Errorf("%+v", ix)
+	}
+	if n := must[int](t)(s.Scan().Count(ctx)); n != 2 {
+		t.Errorf("%d settings", n)
+	}
+}
+
+// TestHeaderChanges: a store that was opened before another program changed the header
+// maintains what the header has then, and keeps fields that it does not know.
+func TestHeaderChanges(t *testing.T) {
+	db := seeded(t)
+	olders := older.AccountStoreOf(db, "late")
+	check(t, olders.Create(ctx, older.NewAccount(older.Account{TenantID: "late", Email: "a", Level: 3})))
+	s := open(t, db, "tenants", "late", "accounts")
+	accounts := bazaar.AccountStoreOf(db, "late")
+	a := bazaar.NewAccount(bazaar.Account{TenantID: "late", Email: "b", Plan: "pro", Level: 4})
+	check(t, accounts.Create(ctx, a))
+	check(t, accounts.Indexes().Build(ctx))
+	check(t, accounts.Indexes().RemoveUnused(ctx))
+
+	id := must[dynamic.ID](t)(s.ParseID(a.ID))
+	r := must[*dynamic.Record](t)(s.ParseRecord([]byte(`{"ID":"` + a.ID + `","Email":"c","Level":5}`)))
+	check(t, s.Save(ctx, r))
+	if got := must[*bazaar.Account](t)(accounts.Get(ctx, a.ID)); got.Plan != "pro" || got.Email != "c" || got.Level != 5 {
+		t.Errorf("%+v", got)
+	}
+	check(t, s.Create(ctx, must[*dynamic.Record](t)(s.ParseRecord([]byte(`{"Email":"d"}`)))))
+	sound(t, accounts.Indexes())
+	check(t, s.Delete(ctx, id))
+	sound(t, accounts.Indexes())
+	q := must[*persistable.Query[*dynamic.Record]](t)(s.ByIndex("Account_Level"))
+	var state *persistable.IndexStateError
+	if _, err := q.Slice(ctx); !errors.As(err, &state) || state.State != index.Disabled {
+		t.Errorf("a query of an index that was removed: %v", err)
+	}
+}
+
+// TestRemovedStore: a store whose directory is gone is not made again.
+func TestRemovedStore(t *testing.T) {
+	db := seeded(t)
+	s := open(t, db, "counters")
+	check(t, db.RemoveDirectory(ctx, "counters"))
+	err := s.Create(ctx, must[*dynamic.Record](t)(s.ParseRecord([]byte(`{"ID":7,"Name":"x"}`))))
+	if !errors.Is(err, persistable.ErrNotFound) || !strings.Contains(err.Error(), "removed") {
+		t.Error(err)
+	}
+	if names := must[[]string](t)(db.ListDirectory(ctx)); strings.Contains(strings.Join(names, " "), "counters") {
+		t.Errorf("there are %v", names)
+	}
+}
+
+// TestMovedStore: below another directory a store can be written to, with the {Field}s of
+// its path; at a path that does not end as the schema says it can only be read.
+func TestMovedStore(t *testing.T) {
+	db := seeded(t)
+	_, err := db.Layer().CreateOrOpen(ctx, db.Engine(), []string{"old"})
+	check(t, err)
+	move := func(from, to []string) {
+		_, err := db.Layer().Move(ctx, db.Engine(), from, to)
+		check(t, err)
+	}
+	move([]string{"tenants"}, []string{"old", "tenants"})
+	s := open(t, db, "old", "tenants", "tenant-2", "orders")
+	check(t, s.Create(ctx, must[*dynamic.Record](t)(s.ParseRecord([]byte(`{"Number":"B-1"}`)))))
+	sound(t, s.Indexes())
+
+	move([]string{"counters"}, []string{"old", "numbers"})
+	s = open(t, db, "old", "numbers")
+	r := must[*dynamic.Record](t)(s.Scan().First(ctx))
+	for name, err := range map[string]error{"save": s.Save(ctx, r), "delete": s.Delete(ctx, r.ID()), "build": s.Indexes().Rebuild(ctx, "Counter_Name")} {
+		if !errors.As(err, new(*persistable.DirectoryError)) || !strings.Contains(err.Error(), "can only be read") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if s.Schema().Refusal == nil {
+		t.Error("the schema does not say so")
+	}
+}
