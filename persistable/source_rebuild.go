@@ -53,3 +53,31 @@ func (s source) removeUnusedIndexes(ctx context.Context) (err error) {
 		return t.changeCatalog(ctx, s.place, o, next)
 	})
 }
+
+// dropIndex removes the index with that name in keys, whether the program has it or not:
+// its definition and its entries.
+func (s source) dropIndex(ctx context.Context, keyName string) (err error) {
+	ctx, o := s.begin(ctx, "Indexes.Drop", byID)
+	defer o.finish(&err)
+	if err := s.mayBuild(); err != nil {
+		return err
+	}
+	return s.place.db.transact(ctx, func(t *transaction) error {
+		o, err := t.openStoreToWrite(ctx, s.place)
+		if err != nil {
+			return err
+		}
+		if o == nil {
+			return s.place.noHeader()
+		}
+		next := o.catalog.Clone()
+		removed := next.Remove(keyName)
+		if len(removed) == 0 {
+			return &NoIndexError{Type: s.record.Type, Reason: fmt.Sprintf("the store has no index %q", keyName), Indexes: s.record.indexFields()}
+		}
+		for _, name := range removed {
+			index.ClearUnknown(t.writer, o.prefix, name)
+		}
+		return t.changeCatalog(ctx, s.place, o, next)
+	})
+}

@@ -24,6 +24,5 @@ func (s *Store) ByIndex(name string, values ...string) (*persistable.Query[*Reco
 	if err != nil {
 		return nil, err
 	}
-	source := (*erased.Store[ID])(&s.Store).Source()
-	return (*persistable.Query[*Record])(erased.NewIndexQuery(source, i, equal)), nil
+	return (*persistable.Query[*Record])(erased.NewIndexQuery(s.source(), i, equal)), nil
 }

@@ -17,6 +17,7 @@ var Runtime interface {
 	Unique(ctx context.Context, s *Source, i int, values []byte) (record any, err error)
 	Aggregates
 	Ranks
+	Tools
 }
 
 // Source is where the operations of a store or a query take place. Its fields

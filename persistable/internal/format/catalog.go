@@ -156,6 +156,20 @@ func (c *Catalog) Equal(o *Catalog) bool {
 	return bytes.Equal(a, b)
 }
 
+// Remove removes the index with that name in keys and its recount, and returns their
+// names; none if the store does not have it.
+func (c *Catalog) Remove(keyName string) (names []string) {
+	c.indexes = slices.DeleteFunc(c.indexes, func(ix catalogIndex) bool {
+		of, recounts := index.CutRecount(ix.name)
+		found := ix.name == keyName || recounts && of == keyName
+		if found {
+			names = append(names, ix.name)
+		}
+		return found
+	})
+	return names
+}
+
 // RemoveUnused removes the indexes that the definitions do not name, in whatever
 // layout, and returns their names in keys.
 func (c *Catalog) RemoveUnused(definitions []*index.Definition) (names []string) {
