@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis/checker"
+	"golang.org/x/tools/go/packages"
+)
+
+// The exit codes.
+const (
+	exitFindings = 1
+	exitError    = 2
+)
+
+// run loads the packages that the arguments name, prints the findings of the analyzers,
+// and returns the exit code.
+func run(args []string, out, problems io.Writer) int {
+	o, err := parse(args, problems)
+	if errors.Is(err, flag.ErrHelp) {
+		return exitError
+	}
+	if err != nil {
+		return exitError // the flags have printed it
+	}
+	pkgs, err := load(o)
+	if err != nil {
+		return failed(problems, "load packages", err)
+	}
+	if n := packages.PrintErrors(pkgs); n > 0 {
+		return exitError
+	}
+	graph, err := checker.Analyze(o.analyzers, pkgs, nil)
+	if err != nil {
+		return failed(problems, "analyze", err)
+	}
+	return print(o, graph, out, problems)
+}
+
+// print prints findings, to out as JSON or to problems as text, and errors.
+func print(o options, graph *checker.Graph, out, problems io.Writer) (code int) {
+	write := func() error { return graph.PrintText(problems, -1) }
+	if o.json {
+		write = func() error { return graph.PrintJSON(out) }
+	}
+	if err := write(); err != nil {
+		return failed(problems, "print findings", err)
+	}
+	for _, action := range graph.Roots {
+		if action.Err != nil {
+			fmt.Fprintf(problems, "persistvet: %v: %v\n", action, action.Err)
+			return exitError
+		}
+		if len(action.Diagnostics) > 0 && !o.json {
+			code = exitFindings
+		}
+	}
+	return code
+}
+
+// load returns the packages of the patterns, with syntax and types. The packages of the
+// same module that they import have both, too, so that facts about their functions are
+// known; of all others only what they export is loaded.
+func load(o options) ([]*packages.Package, error) {
+	named, err := packages.Load(o.config(packages.NeedName|packages.NeedImports|packages.NeedDeps|packages.NeedModule|packages.NeedForTest), o.patterns...)
+	if err != nil {
+		return nil, err
+	}
+	all, err := packages.Load(o.config(packages.LoadSyntax|packages.NeedModule), withModule(named)...)
+	if err != nil {
+		return nil, err
+	}
+	forgetForeign(all)
+	wanted := map[string]bool{}
+	for _, p := range named {
+		wanted[p.ID] = true
+	}
+	return slices.DeleteFunc(all, func(p *packages.Package) bool { return !wanted[p.ID] }), nil
+}
+
+// withModule returns the paths of packages, and of those of the main module that they
+// import.
+func withModule(named []*packages.Package) []string {
+	paths := map[string]bool{}
+	add := func(p *packages.Package) {
+		if p.ForTest == "" && !strings.HasSuffix(p.PkgPath, ".test") { // the load adds tests
+			paths[p.PkgPath] = true
+		}
+	}
+	for _, p := range named {
+		add(p)
+	}
+	packages.Visit(named, nil, func(p *packages.Package) {
+		if p.Module != nil && p.Module.Main {
+			add(p)
+		}
+	})
+	return slices.Sorted(maps.Keys(paths))
+}
+
+// forgetForeign removes imports of packages without syntax: the analyzers cannot run on
+// them.
+func forgetForeign(all []*packages.Package) {
+	packages.Visit(all, nil, func(p *packages.Package) {
+		maps.DeleteFunc(p.Imports, func(_ string, imported *packages.Package) bool { return len(imported.Syntax) == 0 })
+	})
+}

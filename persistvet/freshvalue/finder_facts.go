@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package freshvalue
+
+import (
+	"go/ast"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/ast/inspector"
+
+	"github.com/kazahana-db/kazahana/persistvet/internal/api"
+	"github.com/kazahana-db/kazahana/persistvet/internal/expr"
+)
+
+// exportFacts marks the functions whose result is fresh, until those that call marked
+// ones are marked, too.
+func (f *finder) exportFacts() {
+	for changed := true; changed; {
+		changed = false
+		for c := range f.root.Preorder((*ast.FuncDecl)(nil)) {
+			fn, _ := f.pass.TypesInfo.Defs[c.Node().(*ast.FuncDecl).Name].(*types.Func)
+			if fn != nil && !f.isMarked(fn) && f.mark(fn, c) {
+				changed = true
+			}
+		}
+	}
+}
+
+func (f *finder) isMarked(fn *types.Func) bool { return f.pass.ImportObjectFact(fn, new(fresh)) }
+
+// mark exports the fact of a function that returns a fresh value. A function that takes
+// a transaction is none: the value is reported in it.
+func (f *finder) mark(fn *types.Func, c inspector.Cursor) bool {
+	if takesTransaction(fn) {
+		return false
+	}
+	for ret := range c.Preorder((*ast.ReturnStmt)(nil), (*ast.ExprStmt)(nil)) {
+		if what := f.yields(c, ret); what != "" {
+			f.pass.ExportObjectFact(fn, &fresh{What: what})
+			return true
+		}
+	}
+	return false
+}
+
+func takesTransaction(fn *types.Func) bool {
+	for v := range fn.Signature().Params().Variables() {
+		if api.IsTransaction(v.Type()) {
+			return true
+		}
+	}
+	return false
+}
+
+// yields says what fresh value a return statement of the function returns, or what
+// id generated code gives to a record.
+func (f *finder) yields(fn, c inspector.Cursor) string {
+	if isNested(fn, c) {
+		return ""
+	}
+	ret, ok := c.Node().(*ast.ReturnStmt)
+	if !ok {
+		return f.assignsID(c.Node().(*ast.ExprStmt))
+	}
+	for _, result := range ret.Results {
+		if what := f.value(fn, result); what != "" {
+			return what
+		}
+	}
+	return ""
+}
+
+// isNested reports whether c is in a function literal within the function.
+func isNested(fn, c inspector.Cursor) bool {
+	for above := range c.Enclosing((*ast.FuncLit)(nil)) {
+		return fn.Contains(above)
+	}
+	return false
+}
+
+// assignsID says what a statement of generated code takes: persistimpl.SetID gives an
+// id to the record that the function returns.
+func (f *finder) assignsID(s *ast.ExprStmt) string {
+	if call, ok := s.X.(*ast.CallExpr); ok && api.Setters.Has(api.Callee(f.pass.TypesInfo, call)) {
+		return f.source(call)
+	}
+	return ""
+}
+
+// value says what fresh value an expression is: a call, a variable that the function has
+// assigned one to, or a literal with one.
+func (f *finder) value(fn inspector.Cursor, e ast.Expr) string {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.CallExpr:
+		if what := f.source(e); what != "" {
+			return plain(what)
+		}
+		return f.passes(fn, e)
+	case *ast.Ident:
+		if v := expr.Value(f.pass.TypesInfo, fn.Node(), e); v != nil && ast.Unparen(v) != e {
+			return f.value(fn, v)
+		}
+	case *ast.UnaryExpr:
+		return f.value(fn, e.X)
+	case *ast.CompositeLit:
+		return f.element(fn, e)
+	}
+	return ""
+}
+
+// passes says what fresh value a call makes of a fresh value: a method of it, a
+// conversion, or a function such as idgen.Must.
+func (f *finder) passes(fn inspector.Cursor, call *ast.CallExpr) string {
+	if sel, ok := call.Fun.(*ast.SelectorExpr); ok && f.pass.TypesInfo.Selections[sel] != nil {
+		if comparisons[sel.Sel.Name] {
+			return ""
+		}
+		return f.value(fn, sel.X)
+	}
+	if isConversion := f.pass.TypesInfo.Types[call.Fun].IsType(); !isConversion && calledName(call) != "Must" || len(call.Args) != 1 {
+		return ""
+	}
+	return f.value(fn, call.Args[0])
+}
+
+// element says what fresh value a member of a literal is.
+func (f *finder) element(fn inspector.Cursor, lit *ast.CompositeLit) string {
+	for _, e := range lit.Elts {
+		if pair, ok := e.(*ast.KeyValueExpr); ok {
+			e = pair.Value
+		}
+		if what := f.value(fn, e); what != "" {
+			return what
+		}
+	}
+	return ""
+}
+
+// plain leaves out of what a call takes through which function.
+func plain(what string) string {
+	what, _, _ = strings.Cut(what, " through ")
+	return what
+}

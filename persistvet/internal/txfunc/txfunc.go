@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package txfunc
+
+import (
+	"go/ast"
+	"go/types"
+	"reflect"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/passes/inspect"
+	"golang.org/x/tools/go/ast/edge"
+	"golang.org/x/tools/go/ast/inspector"
+
+	"github.com/kazahana-db/kazahana/persistvet/internal/api"
+)
+
+// Analyzer finds the transaction functions of a package. It reports nothing.
+var Analyzer = &analysis.Analyzer{
+	Name:       "txfunc",
+	Doc:        "find functions that run in a transaction",
+	Requires:   []*analysis.Analyzer{inspect.Analyzer},
+	ResultType: reflect.TypeFor[Functions](),
+	Run:        func(pass *analysis.Pass) (any, error) { return find(pass), nil },
+}
+
+// Functions are the transaction functions of a package, in the order of the source. None
+// of them is within another: what a transaction function contains belongs to it.
+type Functions []*Function
+
+// finder collects the functions of one package.
+type finder struct {
+	info   *types.Info
+	passed map[types.Object]bool // functions that are passed to a call
+}
+
+func find(pass *analysis.Pass) (all Functions) {
+	root := pass.ResultOf[inspect.Analyzer].(*inspector.Inspector).Root()
+	f := finder{info: pass.TypesInfo, passed: passedFunctions(pass.TypesInfo, root)}
+	root.Inspect([]ast.Node{(*ast.FuncDecl)(nil), (*ast.FuncLit)(nil)}, func(c inspector.Cursor) bool {
+		found := f.function(c)
+		if found != nil {
+			all = append(all, found)
+		}
+		return found == nil
+	})
+	return all
+}
+
+// passedFunctions returns the declared functions that are arguments of a call.
+func passedFunctions(info *types.Info, root inspector.Cursor) map[types.Object]bool {
+	passed := map[types.Object]bool{}
+	for c := range root.Preorder((*ast.CallExpr)(nil)) {
+		for _, arg := range c.Node().(*ast.CallExpr).Args {
+			switch e := ast.Unparen(arg).(type) {
+			case *ast.Ident:
+				passed[info.Uses[e]] = true
+			case *ast.SelectorExpr:
+				passed[info.Uses[e.Sel]] = true
+			}
+		}
+	}
+	return passed
+}
+
+// function returns the transaction function at c, nil if it is none.
+func (f *finder) function(c inspector.Cursor) *Function {
+	switch n := c.Node().(type) {
+	case *ast.FuncLit:
+		return f.literal(c, n)
+	case *ast.FuncDecl:
+		return f.declaration(c, n)
+	}
+	return nil
+}
+
+func (f *finder) literal(c inspector.Cursor, n *ast.FuncLit) *Function {
+	call := callOf(c)
+	tx := f.transaction(n.Type)
+	if tx != nil && f.isWrapper(n.Type) {
+		return nil
+	}
+	if tx == nil && (call == nil || !api.Loops.Has(api.Callee(f.info, call))) {
+		return nil
+	}
+	return &Function{Cursor: c, Type: n.Type, Body: n.Body, Call: call, Tx: tx, Root: true, info: f.info}
+}
+
+// callOf returns the call that has the function literal at c as an argument.
+func callOf(c inspector.Cursor) *ast.CallExpr {
+	if kind, _ := c.ParentEdge(); kind != edge.CallExpr_Args {
+		return nil
+	}
+	return c.Parent().Node().(*ast.CallExpr)
+}
+
+// declaration returns a declared function that takes a transaction, unless it is a part
+// of an engine or of a retry loop.
+func (f *finder) declaration(c inspector.Cursor, n *ast.FuncDecl) *Function {
+	tx := f.transaction(n.Type)
+	if tx == nil || n.Body == nil || f.isWrapper(n.Type) || f.isLoop(n) {
+		return nil
+	}
+	return &Function{Cursor: c, Type: n.Type, Body: n.Body, Tx: tx, Root: f.passed[f.info.Defs[n.Name]], info: f.info}
+}
+
+// transaction returns the first parameter that is a transaction. One without a name is
+// returned with the name _.
+func (f *finder) transaction(t *ast.FuncType) *ast.Ident {
+	for _, field := range t.Params.List {
+		if !api.IsTransaction(f.info.TypeOf(field.Type)) {
+			continue
+		}
+		if len(field.Names) == 0 {
+			return ast.NewIdent("_")
+		}
+		return field.Names[0]
+	}
+	return nil
+}
+
+// isWrapper reports whether a function returns a transaction: it makes one of another, and
+// runs in neither.
+func (f *finder) isWrapper(t *ast.FuncType) bool {
+	if t.Results == nil {
+		return false
+	}
+	for _, field := range t.Results.List {
+		if api.IsTransaction(f.info.TypeOf(field.Type)) {
+			return true
+		}
+	}
+	return false
+}
+
+// isLoop reports whether a function belongs to an engine or a retry loop: its receiver
+// is a transaction itself, it takes a function of transactions, or it ends attempts.
+func (f *finder) isLoop(n *ast.FuncDecl) bool {
+	if n.Recv != nil && len(n.Recv.List) == 1 && isEngine(f.info.TypeOf(n.Recv.List[0].Type)) {
+		return true
+	}
+	for _, field := range n.Type.Params.List {
+		if s, ok := f.info.TypeOf(field.Type).(*types.Signature); ok && takesTransaction(s) {
+			return true
+		}
+	}
+	return f.ends(n.Body)
+}
+
+// isEngine reports whether a type is an engine's: a transaction, or a wrapper of one.
+func isEngine(t types.Type) bool {
+	return api.IsTransaction(t) || api.HasMethod(t, "OnError") || api.HasMethod(t, "Transact")
+}
+
+func takesTransaction(s *types.Signature) bool {
+	for v := range s.Params().Variables() {
+		if api.IsTransaction(v.Type()) {
+			return true
+		}
+	}
+	return false
+}
+
+// ends reports whether a function ends attempts of a transaction, itself or by kv.Retry.
+func (f *finder) ends(body *ast.BlockStmt) (found bool) {
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			found = found || endings[n.Sel.Name] && api.IsTransaction(f.info.TypeOf(n.X))
+		case *ast.CallExpr:
+			found = found || api.Retries.Has(api.Callee(f.info, n))
+		}
+		return !found
+	})
+	return found
+}
+
+// endings are the methods of a transaction that end an attempt.
+var endings = map[string]bool{"Commit": true, "CommitAsync": true, "OnError": true, "Reset": true, "Cancel": true}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package losterror
+
+import (
+	"go/ast"
+	"go/token"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/kazahana-db/kazahana/persistvet/internal/api"
+)
+
+// checkFormatted reports an error of the engine in a new error that does not wrap it.
+func (c *checker) checkFormatted(call *ast.CallExpr) {
+	fn := api.Callee(c.info, call)
+	if fn == nil || fn.Pkg() == nil || len(call.Args) == 0 {
+		return
+	}
+	switch fn.Pkg().Path() + "." + fn.Name() {
+	case "fmt.Errorf":
+		c.checkErrorf(call)
+	case "errors.New":
+		if err := c.textOf(call.Args[0]); err != nil {
+			c.report(call, message("errors.New", err))
+		}
+	}
+}
+
+func message(by string, err *ast.Ident) string {
+	return by + " makes a new error of the text of " + err.Name + ", an error of the engine: the retry loop does not recognise a conflict and ends. " +
+		"Wrap " + err.Name + " with %w"
+}
+
+// checkErrorf reports the first argument of fmt.Errorf that should be wrapped.
+func (c *checker) checkErrorf(call *ast.CallExpr) {
+	verbs, known := verbsOf(call.Args[0])
+	for i, arg := range call.Args[1:] {
+		if err := c.textOf(arg); err != nil {
+			c.report(call, message("fmt.Errorf", err))
+			return
+		}
+		err, ok := ast.Unparen(arg).(*ast.Ident)
+		if !ok || !known || i >= len(verbs) || verbs[i].letter == 'w' || !c.isEngineError(err) {
+			continue
+		}
+		c.reporter.Report(analysis.Diagnostic{
+			Pos: call.Pos(), End: call.End(), Message: message("fmt.Errorf", err),
+			SuggestedFixes: []analysis.SuggestedFix{{
+				Message:   "Wrap " + err.Name + " with %w",
+				TextEdits: []analysis.TextEdit{{Pos: verbs[i].begin, End: verbs[i].end, NewText: []byte("%w")}},
+			}},
+		})
+		return
+	}
+}
+
+// textOf returns the error of the engine whose text an expression has: err of
+// err.Error(), also as a part of a sum.
+func (c *checker) textOf(e ast.Expr) (found *ast.Ident) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return found == nil
+		}
+		if sel, ok := call.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "Error" && len(call.Args) == 0 {
+			if err, ok := sel.X.(*ast.Ident); ok && c.isEngineError(err) {
+				found = err
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// verb is a verb of a format in the source.
+type verb struct {
+	begin, end token.Pos
+	letter     byte
+}
+
+// verbsOf returns the verbs of a format, one for each argument. known is false if the
+// format is not a literal, or says which arguments its verbs take.
+func verbsOf(format ast.Expr) (verbs []verb, known bool) {
+	lit, ok := ast.Unparen(format).(*ast.BasicLit)
+	if !ok || lit.Kind != token.STRING || strings.ContainsAny(lit.Value, "[*") {
+		return nil, false
+	}
+	for i := 0; i < len(lit.Value); i++ {
+		if lit.Value[i] != '%' {
+			continue
+		}
+		end := i + 1 + len(lit.Value[i+1:]) - len(strings.TrimLeft(lit.Value[i+1:], "+-# 0123456789."))
+		if end >= len(lit.Value) {
+			break
+		}
+		if lit.Value[end] != '%' {
+			verbs = append(verbs, verb{lit.Pos() + token.Pos(i), lit.Pos() + token.Pos(end+1), lit.Value[end]})
+		}
+		i = end
+	}
+	return verbs, true
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package persistimpl has the declarations of package persistimpl that the tests of
+// analyzers need.
+package persistimpl
+
+import (
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/persistable"
+)
+
+type Schema struct {
+	Type    string
+	Indexes []index.Definition
+	Values  func(field string, b []byte, record any) []byte
+}
+
+func SetID(schema *Schema, record any) {}
+
+func NewStore[T, ID any](db *persistable.DB, schema *Schema, args ...string) persistable.Store[T, ID] {
+	return persistable.Store[T, ID]{}
+}
+
+func Field[T, F any](name string, encode func([]byte, F) []byte) persistable.Field[T, F] {
+	return persistable.Field[T, F]{}
+}
