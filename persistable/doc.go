@@ -16,22 +16,26 @@
 //
 // # Tags
 //
-// Blank fields of the types [Type], [Directory], [Index] and [Unique] say where
-// and how a struct is stored. The options of other fields, persist:"…":
+// Blank fields of the types [Type], [Directory], [Index], [Unique], [Count], [Sum],
+// [Min], [Max], [Rank] and [Version] say where and how a struct is stored, and what is
+// kept of it. The options of other fields, persist:"…":
 //
 //	index, unique   an index on this field alone
 //	cover           its entries hold a copy of the record
 //	scatter=N       its entries are scattered over N shards
 //	name=X          the stored name, kept when the Go field is renamed
 //	number=N        the field's number
+//	default=C       what a record has that was stored before the field was there
 //	was=KIND        accept a change of the field's kind from the one in persist.lock
 //	text            stored by MarshalText
 //	id              this field is the ID, although it is not named ID
 //	-               not stored
 //
-// There are no descending indexes: Reverse turns any query around. Other options
-// are errors. docs/tags.md explains each option, the ranges of nullable fields,
-// page tokens, and the order in which to deploy a changed schema.
+// An index of one field has no direction, since Reverse turns any query around. In
+// an index of several fields each may be descending, persist:"Status,CreatedAt desc",
+// for queries whose fields run in different directions. Other options are errors.
+// docs/tags.md explains each option, the ranges of nullable fields, and page tokens;
+// docs/changing-a-schema.md the order in which to deploy a changed schema.
 //
 // # Constructors
 //

@@ -97,25 +97,6 @@ func execute(t *testing.T, out *strings.Builder, words []string) {
 	}
 }
 
-// TestExcerpts checks that the page's excerpts of programs are in those.
-func TestExcerpts(t *testing.T) {
-	excerpts := regexp.MustCompile("(?s)<!-- from: (\\S+) -->\n```go\n(.*?)```").FindAllStringSubmatch(document(t), -1)
-	if len(excerpts) < 3 {
-		t.Fatalf("docs/placement.md has %d excerpts", len(excerpts))
-	}
-	for _, excerpt := range excerpts {
-		program, err := os.ReadFile(filepath.Join("..", "..", excerpt[1]))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for part := range strings.SplitSeq(excerpt[2], "\n\n") {
-			if !strings.Contains(string(program), strings.TrimRight(part, "\n")) {
-				t.Errorf("this is not in %s:\n%s", excerpt[1], part)
-			}
-		}
-	}
-}
-
 func document(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "placement.md"))

@@ -292,6 +292,7 @@ var arrows = map[string][]string{
 	"internal/schedule":        {},
 	"internal/seed":            {},
 	"internal/shape":           {},
+	"internal/snippets":        {},
 	"internal/sleep":           {},
 	"internal/shell/shelltest": {},
 

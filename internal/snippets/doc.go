@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package snippets checks the Go code in the project's pages: each block is an excerpt of a
+// program of the repository, or is type-checked.
+//
+//	page := snippets.Parse("docs/tags.md", text)
+//	checker, err := snippets.Load(root, page)
+//	for _, fault := range checker.Check(page) { … } // docs/tags.md:12:3: undefined: orders
+//
+// A comment before a block says what it is:
+//
+//	<!-- from: examples/visits/main.go -->   each of its paragraphs is in that file
+//	<!-- not compiled: REASON -->            it is not checked
+//
+// Any other block is a list of declarations, or statements of a function that returns an
+// error; "…" stands for what is left out, and unused variables are no fault. What a block
+// uses of the text around it is declared in a comment that holds for the rest of the page,
+// or up to the next one. Imports are found by the names of packages.
+//
+//	<!-- prelude
+//	var orders *quickstart.OrderStore
+//	-->
+package snippets
