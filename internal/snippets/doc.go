@@ -17,6 +17,7 @@
 // uses of the text around it is declared in a comment that holds for the rest of the page,
 // or up to the next one. Imports are found by the names of packages.
 //
+//	<!-- prelude: var orders *quickstart.OrderStore -->
 //	<!-- prelude
 //	var orders *quickstart.OrderStore
 //	-->

@@ -28,6 +28,8 @@ func Parse(path, text string) *Page {
 		switch line := strings.TrimSpace(lines[i]); {
 		case line == "<!-- prelude":
 			i, mark.Prelude = until(lines, i+1, "-->")
+		case strings.HasPrefix(line, "<!-- prelude: "):
+			mark.Prelude = comment(line, "<!-- prelude: ")
 		case strings.HasPrefix(line, "<!-- from: "):
 			mark.From = comment(line, "<!-- from: ")
 		case strings.HasPrefix(line, "<!-- not compiled: "):
