@@ -34,11 +34,16 @@ func parseBlock(fset *token.FileSet, page string, b Block) (*ast.File, error) {
 func importNames(fset *token.FileSet, page, clause, rest string, file *ast.File) (*ast.File, error) {
 	imports := map[string]bool{}
 	for _, name := range file.Unresolved {
-		if path := packagePath(name.Name); path != "" {
+		if path := packagePath(name.Name); path != "" && !declares(file, name.Name) {
 			imports[fmt.Sprintf("import %s %q;", name.Name, path)] = true
 		}
 	}
 	return parser.ParseFile(fset, page, clause+strings.Join(slices.Sorted(maps.Keys(imports)), "")+rest, 0)
+}
+
+// declares reports whether a file imports a package under a name.
+func declares(file *ast.File, name string) bool {
+	return slices.ContainsFunc(file.Imports, func(spec *ast.ImportSpec) bool { return spec.Name != nil && spec.Name.Name == name })
 }
 
 const module = "github.com/kazahana-db/kazahana/"
