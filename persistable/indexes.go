@@ -45,7 +45,13 @@ func (x Indexes) Progress(ctx context.Context) (BuildProgress, error) {
 // Rebuild removes the entries of the index with that name and builds it again.
 // It mends all faults of entries that Verify finds.
 func (x Indexes) Rebuild(ctx context.Context, name string) error {
-	return x.source.rebuildIndex(ctx, name)
+	return x.source.rebuildIndex(ctx, name, BuildOptions{})
+}
+
+// RebuildWith is [Indexes.Rebuild] with options. It builds the other indexes that are not
+// readable as well.
+func (x Indexes) RebuildWith(ctx context.Context, name string, o BuildOptions) error {
+	return x.source.rebuildIndex(ctx, name, o)
 }
 
 // RemoveUnused removes the indexes that this program's type does not have, by

@@ -3,6 +3,7 @@
 package persistable
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,10 +12,10 @@ import (
 )
 
 // rebuildIndex clears the index with that name and builds it again.
-func (s source) rebuildIndex(ctx context.Context, name string) (err error) {
-	ctx, o := s.begin(ctx, "Indexes.Rebuild", byID)
-	defer o.finish(&err)
-	if err := s.mayBuild(); err != nil {
+func (s source) rebuildIndex(ctx context.Context, name string, o BuildOptions) (err error) {
+	ctx, op := s.begin(ctx, "Indexes.Rebuild", byID)
+	defer op.finish(&err)
+	if err := cmp.Or(s.mayBuild(), o.Validate()); err != nil {
 		return err
 	}
 	at := slices.IndexFunc(s.place.definitions, func(d *index.Definition) bool { return d.Name == name })
@@ -27,7 +28,7 @@ func (s source) rebuildIndex(ctx context.Context, name string) (err error) {
 	if err != nil {
 		return err
 	}
-	return s.buildIndexes(ctx, BuildOptions{})
+	return s.buildIndexes(ctx, o)
 }
 
 // removeUnusedIndexes clears the entries of indexes that the type does not have any

@@ -10,7 +10,9 @@ import (
 	"github.com/kazahana-db/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/internal/cli/databases"
 	"github.com/kazahana-db/kazahana/internal/cli/explain"
+	"github.com/kazahana-db/kazahana/internal/cli/feeds"
 	"github.com/kazahana-db/kazahana/internal/cli/ids"
+	"github.com/kazahana-db/kazahana/internal/cli/indexes"
 	"github.com/kazahana-db/kazahana/internal/cli/leases"
 	"github.com/kazahana-db/kazahana/internal/cli/pairs"
 	"github.com/kazahana-db/kazahana/internal/cli/placements"
@@ -27,7 +29,7 @@ Results are lines of text, or with --json one JSON object a line. Exit codes:
   3  invalid input: no ID, no external ID, no key, no lease
   4  there is no such lease, or it is not the caller's to release; there is no such
      directory, tenant or key
-  5  a database is damaged`
+  5  a database is damaged; an index does not agree with its records, or records keep it from being built`
 
 // ExitDone is the exit code of a command that succeeded; package explain has the
 // others.
@@ -54,6 +56,8 @@ func newRoot(c *shell.Console) *cobra.Command {
 		database.Refuse(leases.Command(c)),
 		placements.Command(c),
 		pairs.Command(c),
+		indexes.Command(c),
+		feeds.Command(c),
 	)
 	root.AddCommand(databases.Commands(c)...)
 	root.Long = about

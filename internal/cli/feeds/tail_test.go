@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package feeds
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kazahana-db/kazahana/internal/bazaar"
+	"github.com/kazahana-db/kazahana/internal/shell"
+	"github.com/kazahana-db/kazahana/kv/embedded"
+	"github.com/kazahana-db/kazahana/persistable"
+)
+
+// TestFollow: what a program changes while the command follows is shown, deletions too,
+// nothing from before and nothing twice; the end of the context is a regular end.
+func TestFollow(t *testing.T) {
+	engine, err := embedded.OpenMemory()
+	check(t, err)
+	defer func() { check(t, engine.Close()) }()
+	db, err := persistable.Open(t.Context(), engine)
+	check(t, err)
+	defer func() { check(t, db.Close()) }()
+	orders := bazaar.OrderStoreOf(db, "tenant-1")
+	create := func(number string) *bazaar.Order {
+		o := orders.New(bazaar.Order{Number: number})
+		check(t, orders.Create(t.Context(), o))
+		return o
+	}
+	create("before")
+
+	o := options{follow: true, since: now, interval: time.Millisecond}
+	since, err := o.start(t.Context(), db)
+	check(t, err)
+	o.since = since.String() // so that the test's first change is behind it
+	lines, end := follow(t, db, o)
+	expect := func(words ...string) {
+		t.Helper()
+		line, err := lines.ReadString('\n')
+		check(t, err)
+		for _, word := range words {
+			if !strings.Contains(line, word) {
+				t.Fatalf("%q lacks %s", line, word)
+			}
+		}
+	}
+	first := create("A-1")
+	expect(`"Number":"A-1"`)
+	first.Number = "A-2"
+	check(t, orders.Save(t.Context(), first))
+	expect(first.ID.String(), `"Number":"A-2"`)
+	check(t, orders.Delete(t.Context(), first.ID))
+	expect(first.ID.String(), "deleted")
+	create("last")
+	expect(`"Number":"last"`)
+	end()
+}
+
+// follow begins to follow the orders, and returns the output. end is Ctrl-C: it waits for
+// the end and checks it.
+func follow(t *testing.T, db *persistable.DB, o options) (lines *bufio.Reader, end func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	read, write := io.Pipe()
+	c := shell.NewConsole("kazahana", nil, shell.Streams{Out: write, Err: io.Discard})
+	done := make(chan error, 1)
+	go func() { done <- tail(ctx, c, db, []string{"tenants", "tenant-1", "orders"}, o) }()
+	return bufio.NewReader(read), func() {
+		cancel()
+		check(t, <-done)
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package indexes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kazahana-db/kazahana/internal/cli/database"
+	"github.com/kazahana-db/kazahana/internal/shell"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/dynamic"
+)
+
+// ExitFaults is the exit code where indexes do not agree with their records: entries that
+// are missing or wrong, records that share a unique value.
+const ExitFaults = 5
+
+const aboutStores = `
+PATH is the directory of the records. Where it has records of several types, --type says which. An index
+has the name that "index list" shows.
+` + database.AboutPaths + "\n" + database.About
+
+const typeFlag = "type"
+
+// Command returns kazahana index.
+func Command(c *shell.Console) *cobra.Command {
+	group := shell.Group("index", "List, build, check, mend and drop the indexes of records",
+		listCommand(c), buildCommand(c), violationsCommand(c), verifyCommand(c), repairCommand(c), dropCommand(c))
+	for _, cmd := range group.Commands() {
+		cmd.Flags().String(typeFlag, "", "the `type` of the records, where the directory has several")
+	}
+	return group
+}
+
+// target is the store that a verb is about.
+type target struct {
+	*dynamic.Store
+	path   []string
+	schema *dynamic.Schema
+}
+
+// openTarget opens the store at the path of a verb.
+func openTarget(ctx context.Context, cmd *cobra.Command, db *persistable.DB, path []string) (*target, error) {
+	typ, err := cmd.Flags().GetString(typeFlag)
+	if err != nil {
+		return nil, err
+	}
+	if len(path) > 0 {
+		if _, err := database.OpenDirectory(ctx, db, path); err != nil {
+			return nil, err
+		}
+	}
+	s, err := dynamic.Open(ctx, db, path, typ)
+	if errors.Is(err, persistable.ErrNotFound) {
+		return nil, database.Missing(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &target{s, path, s.Schema()}, nil
+}
+
+// find returns the index with that name, by itself or in keys.
+func (t *target) find(name string) (dynamic.Index, error) {
+	i := slices.IndexFunc(t.schema.Indexes, func(ix dynamic.Index) bool { return ix.Name == name || ix.KeyName == name })
+	if i >= 0 {
+		return t.schema.Indexes[i], nil
+	}
+	var names []string
+	for _, ix := range t.schema.Indexes {
+		names = append(names, ix.Name)
+	}
+	return dynamic.Index{}, database.Missing(fmt.Errorf("%s has no index %s; it has %s",
+		t.where(), shell.Word(name), cmp.Or(strings.Join(names, ", "), "none")))
+}
+
+// where names the store for messages.
+func (t *target) where() string { return t.schema.Type + " in " + database.FormatPath(t.path) }
+
+// over opens the database and the store of a verb's first argument, and calls do.
+func over(cmd *cobra.Command, path string, writes bool, do func(context.Context, *persistable.DB, *target) error) error {
+	parsed, err := database.ParsePath(cmd, path)
+	if err != nil {
+		return err
+	}
+	open := database.Read
+	if writes {
+		open = database.Write
+	}
+	return open(cmd, func(ctx context.Context, db *persistable.DB) error {
+		t, err := openTarget(ctx, cmd, db, parsed)
+		if err != nil {
+			return err
+		}
+		return do(ctx, db, t)
+	})
+}
+
+// complete completes the path, and then the name of an index.
+func complete(cmd *cobra.Command, args []string, word string) (words []cobra.Completion, directive cobra.ShellCompDirective) {
+	if len(args) != 1 {
+		return database.CompletePath(cmd, args, word)
+	}
+	path, err := database.ParsePath(cmd, args[0])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	database.Complete(cmd, func(ctx context.Context, db *persistable.DB) error {
+		t, err := openTarget(ctx, cmd, db, path)
+		if err != nil {
+			return err
+		}
+		for _, ix := range t.schema.Indexes {
+			words = append(words, ix.Name)
+		}
+		return nil
+	})
+	return words, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package indexes
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kazahana-db/kazahana/internal/shell"
+	"github.com/kazahana-db/kazahana/persistable"
+)
+
+func violationsCommand(c *shell.Console) *cobra.Command {
+	var token string
+	cmd := &cobra.Command{
+		Use: "violations PATH INDEX", Short: "List the records that keep a unique index from being completed", Args: shell.Arguments(cobra.ExactArgs(2)),
+		Long: `List the records that share the values of a unique index, a page of at least fifty at a time: --token goes
+on where the last page ended. Each of them is checked, and those that are solved are removed from the
+list, so the command writes. The exit code is 5 if there are any.
+` + aboutStores,
+		Example:           "  kazahana index violations counters Counter_Name --db data",
+		ValidArgsFunction: complete,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return over(cmd, args[0], true, func(ctx context.Context, _ *persistable.DB, t *target) error {
+				return listViolations(ctx, c, t, args[1], token)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&token, "token", "", "the `token` of the next page")
+	return cmd
+}
+
+func listViolations(ctx context.Context, c *shell.Console, t *target, name, token string) error {
+	ix, err := t.find(name)
+	if err != nil {
+		return err
+	}
+	if !ix.Unique {
+		return shell.Invalid(fmt.Errorf("the index %s of %s is not unique", ix.Name, t.where()))
+	}
+	page, err := t.Indexes().Violations(ctx, ix.Name, token)
+	if err != nil {
+		return err
+	}
+	for _, v := range page.Violations {
+		if err := c.Write(newViolation(v)); err != nil {
+			return err
+		}
+	}
+	switch {
+	case page.Next != "":
+		err = fmt.Errorf("there are more: go on with --token %s", page.Next)
+	case len(page.Violations) > 0:
+		err = fmt.Errorf("%d records of %s keep %s from being completed: change or remove them, and build again", len(page.Violations), t.where(), ix.Name)
+	default:
+		return nil
+	}
+	return &shell.ExitError{Code: ExitFaults, Err: err}
+}
+
+// violation is a record whose values another one owns.
+type violation struct {
+	Index  string   `json:"index"`
+	Fields []string `json:"fields"`
+	Values string   `json:"values"` // a tuple
+	ID     string   `json:"id"`
+	Owner  string   `json:"owner"` // the id of the record that is in the index
+}
+
+func newViolation(v persistable.Violation) violation {
+	return violation{v.Index, v.Fields, v.Values.String(), fmt.Sprint(v.ID), fmt.Sprint(v.Owner)}
+}
+
+// Lines implements [shell.Result].
+func (v violation) Lines() []string {
+	return []string{fmt.Sprintf("%s: the record %s has the values %s of the record %s", v.Index, v.ID, v.Values, v.Owner)}
+}
