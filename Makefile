@@ -125,6 +125,11 @@ bench: ## measure engine and IDs against their budgets (bench/ is a module of it
 	cd bench && CGO_ENABLED=0 go run ./cmd/placement
 	cd bench && CGO_ENABLED=0 go test -run '^$$' -bench . -benchmem -count 7 ./user
 
+.PHONY: site
+site: ## render docs as a site into site/dist, and check it (needs Node); SITE_BASE=/path/ if it is served below a path
+	cd site && npm ci --no-fund --no-audit --loglevel=error && npm run -s build && npm run -s check
+	@echo "to read it: cd site && npm run preview"
+
 .PHONY: counts
 counts: ## count methods away from their type, participle types, vague sentences, lengths (V=-v lists them)
 	@go run ./internal/shape/cmd/counts $(V)

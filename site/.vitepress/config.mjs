@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { defineConfig } from 'vitepress'
+import { readdirSync } from 'node:fs'
+import path from 'node:path'
+import { plainText, repository, root, slugify, toRepository } from './links.mjs'
+
+const page = (text, link) => ({ text, link })
+
+// others are the folders without pages of the site.
+const others = readdirSync(root, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && !['docs', 'site'].includes(entry.name))
+  .map((entry) => `${entry.name}/**`)
+
+const sidebar = [
+  {
+    text: 'Begin',
+    items: [page('README', '/README'), page('Modelling', '/docs/modelling'), page('Tags', '/docs/tags'), page('persistgen', '/docs/persistgen'), page('persistvet', '/docs/persistvet'), page('Glossary', '/docs/glossary')],
+  },
+  {
+    text: 'Tutorial',
+    items: [
+      page('A service with many tenants', '/docs/tutorial/'),
+      page('1. The first record', '/docs/tutorial/1-first-record'),
+      page('2. Tenants and HTTP', '/docs/tutorial/2-http'),
+      page('3. Changes and errors', '/docs/tutorial/3-changes-and-errors'),
+      page('4. Lists and searches', '/docs/tutorial/4-lists'),
+      page('5. Following changes', '/docs/tutorial/5-changes'),
+      page('6. A new field, while serving', '/docs/tutorial/6-migration'),
+      page('7. Operating', '/docs/tutorial/7-operating'),
+      page('8. Deployment', '/docs/tutorial/8-deployment'),
+      page('9. Under load', '/docs/tutorial/9-load'),
+    ],
+  },
+  {
+    text: 'Use',
+    items: [
+      page('Changing a schema', '/docs/changing-a-schema'), page('Tenants', '/docs/tenants'), page('Operations', '/docs/operations'),
+      page('The ID service', '/docs/idbuilder'), page('Virtual actors', '/docs/placement'),
+    ],
+  },
+  {
+    text: 'Know',
+    items: [
+      page('Guarantees', '/docs/guarantees'), page('Benchmarks', '/docs/benchmarks'), page('Layout', '/docs/layout'),
+      page('Architecture', '/docs/architecture'), page('Decisions', '/docs/decisions/'), page('Dependencies', '/docs/dependencies'),
+      page('Contributing', '/CONTRIBUTING'), page('Changelog', '/CHANGELOG'),
+    ],
+  },
+]
+
+export default defineConfig({
+  title: 'Kazahana',
+  description: "A persistence layer for Go with FoundationDB's transactions and built-in IDs",
+  lang: 'en',
+  base: process.env.SITE_BASE ?? '/',
+  srcDir: '..',
+  srcExclude: [...others, 'site/*/**', 'site/!(index).md'],
+  outDir: 'dist',
+  cacheDir: 'node_modules/.cache/vitepress',
+  rewrites: { 'site/index.md': 'index.md', 'docs/:folder/README.md': 'docs/:folder/index.md' },
+  lastUpdated: false,
+  markdown: {
+    anchor: { slugify },
+    toc: { slugify },
+    attrs: { disable: true },
+    config: (md) => md.use(toRepository).use(plainText),
+  },
+  vite: {
+    build: { chunkSizeWarningLimit: 2000 }, // the index of the search
+    resolve: {
+      // The pages are outside of this folder, where no node_modules would be found for them.
+      alias: [{ find: /^vue(\/server-renderer)?$/, replacement: path.join(root, 'site/node_modules/vue$1') }],
+    },
+  },
+  themeConfig: {
+    nav: [page('Tutorial', '/docs/tutorial/'), page('Operations', '/docs/operations'), page('Guarantees', '/docs/guarantees')],
+    sidebar,
+    outline: [2, 3],
+    search: { provider: 'local' },
+    socialLinks: [{ icon: 'github', link: repository }],
+    externalLinkIcon: true,
+  },
+})
