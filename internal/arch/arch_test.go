@@ -302,6 +302,11 @@ var arrows = map[string][]string{
 
 	"internal/shape/cmd/counts": {"internal/shape"},
 
+	"internal/doctor": {
+		"directory", "election", "idbuilder/store/kvstore", "index", "index/dynamic", "index/rank", "kv", "lease", "leasefdb", "persistable/dynamic", "persistable/stored",
+		"placement", "placement/kvstore", "placement/membership", "tuple",
+	},
+
 	"internal/deployed": {"idbuilder/format", "idbuilder/idconfig", "idbuilder/store"},
 	"internal/testcert": {},
 

@@ -16,12 +16,16 @@ import (
 // as the schema says; what is before that end does not matter. A store at another path
 // has no {Field}s and refuses writes: their values would be lost, or wrong.
 func (t *recordType) locate(d *directory.Directory) *position {
-	path := d.Path()
+	return t.locateAt(d.Path(), d.Layers())
+}
+
+// locateAt is locate for the directory at a path whose elements have these layers.
+func (t *recordType) locateAt(path, layers []string) *position {
 	words := strings.Split(t.root.Directory, "/")
 	at := &position{}
 	if before := len(path) - len(words); before >= 0 {
 		at.addNames(path[:before])
-		if t.bindArgs(at, words, path[before:], d.Layers()[before:]) {
+		if t.bindArgs(at, words, path[before:], layers[before:]) {
 			return at
 		}
 	}

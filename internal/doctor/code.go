@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import "slices"
+
+// Severity says how bad a finding is.
+type Severity string
+
+// The severities.
+const (
+	Damage  Severity = "damage"  // bytes are not as the layout says
+	Warning Severity = "warning" // something is left over, or will go wrong
+	Notice  Severity = "notice"  // worth knowing
+)
+
+// Code names a kind of finding. Codes never change.
+type Code struct {
+	Name     string
+	Severity Severity
+	Meaning  string
+	Remedy   string
+}
+
+// Codes returns all codes in the order of their names.
+func Codes() []Code {
+	var all []Code
+	for name, c := range codes {
+		all = append(all, Code{name, c.Severity, c.Meaning, c.Remedy})
+	}
+	slices.SortFunc(all, func(a, b Code) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return all
+}
+
+const (
+	restore      = "restore the directory from a backup"
+	verifyRepair = "kazahana index repair mends it; it changes no record"
+	rebuild      = "build the index anew: Indexes().Rebuild in a program of the type"
+	saveAgain    = "restore the record from a backup, or write it again"
+	clearKey     = "kazahana kv clear removes the key, once it is certain that no program needs it"
+)
+
+// codes has what is the same for all findings of a code, by its name.
+var codes = map[string]Code{
+	"directory/version":          {"", Damage, "the format of the directory layer is missing, damaged, or of a newer version", "of a newer version: update this program; otherwise write the 12 bytes of version 1.0.0 back"},
+	"directory/bad-metadata":     {"", Damage, "a key or value of the directory layer that the layer does not write", clearKey},
+	"directory/missing-node":     {"", Damage, "a name leads to a directory that does not exist", "kazahana dir rm removes the name; restore the directory from a backup"},
+	"directory/unlinked-node":    {"", Damage, "a directory that no name leads to: its parent has lost it", "write the link back, if the path is known; otherwise clear the directory's keys"},
+	"directory/shared-prefix":    {"", Damage, "two names lead to one directory: removing one removes the keys of both", "remove one of the two links with kazahana kv clear, not with kazahana dir rm"},
+	"directory/nested-prefix":    {"", Damage, "the prefix of a directory lies in that of another one: their keys may be the same", "export both directories, and import them into new ones"},
+	"directory/allocator":        {"", Damage, "the allocator may give out a prefix that a directory has: creating directories fails now and then", "create further directories until it has gone on: a creation that fails changes nothing"},
+	"directory/orphan-keys":      {"", Damage, "keys that no directory owns", "if no program keeps keys there without a directory: kazahana kv clear"},
+	"directory/unknown-contents": {"", Notice, "keys of no layout that the doctor knows: those of a program", "none"},
+	"directory/not-examined":     {"", Warning, "more directories than can be read at one version", "examine a restored backup, which no program changes"},
+	"store/bad-header":           {"", Damage, "the header of a store is damaged, or of a newer version", "of a newer version: update this program; otherwise restore it from the store's history, or from a backup"},
+	"store/bad-history":          {"", Damage, "a former header of a store is damaged", clearKey},
+	"store/missing-header":       {"", Damage, "records without a header: programs take the store for an empty one", "restore the header from a backup before a program writes there"},
+	"store/empty":                {"", Notice, "a header without records", "none; kazahana dir rm, if the type is no longer used"},
+	"store/bad-value":            {"", Damage, "a value that the store keeps about itself is damaged", restore},
+	"store/stray-key":            {"", Damage, "a key that no store writes, in a directory of stores", clearKey},
+	"store/wrong-directory":      {"", Warning, "the path is not that of the type's schema: the directory was moved by hand", "kazahana dir mv moves it back"},
+	"record/bad-header":          {"", Damage, "the header of a record is damaged, or of a newer version", saveAgain},
+	"record/missing-chunk":       {"", Damage, "a chunk of a long record is missing", saveAgain},
+	"record/torn-chunk":          {"", Damage, "a chunk of a long record is shorter or longer than it was written", saveAgain},
+	"record/surplus-chunk":       {"", Damage, "a chunk that its record does not count", "kazahana kv clear removes the chunk"},
+	"record/bad-key":             {"", Damage, "a key among records that no record has", clearKey},
+	"record/undecodable":         {"", Damage, "the bytes of a record do not fit the schema", saveAgain},
+	"record/wrong-id":            {"", Damage, "a record says another id than its key", saveAgain},
+	"record/wrong-shard":         {"", Damage, "a record lies in another shard than that of its id, where it is not found", saveAgain},
+	"record/wrong-directory":     {"", Damage, "a record says another directory than the one it is in: that of another tenant, perhaps", "move the record to the directory that it names, with kazahana record put and rm"},
+	"index/orphan-entry":         {"", Damage, "an entry whose record is not there, or does not have it", verifyRepair},
+	"index/missing-entry":        {"", Damage, "a record without its entry: queries do not find it", verifyRepair},
+	"index/wrong-value":          {"", Damage, "an entry with an old copy of its record", verifyRepair},
+	"index/wrong-owner":          {"", Damage, "the entry of a unique index names another record than the one that has the values", verifyRepair},
+	"index/bad-entry":            {"", Damage, "an entry that cannot be read", verifyRepair},
+	"index/wrong-count":          {"", Damage, "a count is not the number of its records", verifyRepair},
+	"index/wrong-sum":            {"", Damage, "a sum is not that of its records", verifyRepair},
+	"index/wrong-rank":           {"", Damage, "the counts of a rank index contradict its entries", rebuild},
+	"index/wrong-version":        {"", Damage, "a record without its version, or a version without its entry: feeds skip or repeat it", rebuild},
+	"index/unknown-entries":      {"", Damage, "entries of an index that no header names", "kazahana kv clear removes them: no program maintains or reads them"},
+	"index/bad-layout":           {"", Damage, "the layout of an index does not fit the schema", "kazahana index drop, then build it with the newest program"},
+	"index/needs-code":           {"", Notice, "only the Go code of the type can make the entries of the index: not compared", "call Indexes().Verify in the program"},
+	"index/not-compared":         {"", Notice, "counts or sums that cannot be compared beside writers without writing", "kazahana index verify compares them"},
+	"index/disabled":             {"", Notice, "an index that is not built: no query uses it", "kazahana index build"},
+	"index/building":             {"", Notice, "an index that is being built, or whose build was interrupted", "kazahana index build goes on with it"},
+	"index/stale-build":          {"", Warning, "a work list of a build that no worker touches", "kazahana index build goes on with it"},
+	"index/leftover-recount":     {"", Warning, "a recount of a verification that runs, or was interrupted: each write maintains it", "kazahana index verify goes on with it, and removes it"},
+	"index/violation":            {"", Warning, "records with the same values of a unique index: it cannot be completed", "change or delete one of the records, then kazahana index build"},
+	"tenant/bad-settings":        {"", Damage, "what is known of a tenant is damaged", "kazahana kv clear removes lock and quota; set them again"},
+	"tenant/wrong-usage":         {"", Damage, "the usage of a tenant with a quota is not that of its records", "switch the quota off and on: it counts anew"},
+	"tenant/locked":              {"", Notice, "a locked tenant: programs cannot write", "kazahana tenant unlock, if what locked it has ended"},
+	"tenant/counting":            {"", Warning, "the records of a tenant with a quota are not all counted", "set the quota again: counting goes on"},
+	"tenant/interrupted":         {"", Warning, "a tenant whose copy, import or deletion has not ended", "repeat the copy, import or deletion; or kazahana tenant abandon"},
+	"lease/bad-record":           {"", Damage, "a key or value of the leases of machine ids is damaged: the service grants nothing there", "restore the directory from a backup, then begin a quarantine: kazahana lease quarantine"},
+	"lease/bad-place":            {"", Damage, "a lease whose positions do not lie in those of its service", "kazahana kv clear removes it, when its holder has ended"},
+	"lease/overlap":              {"", Damage, "two leases have the same positions: two processes may make the same ids", "stop the programs of the service; restore the directory from a backup; begin a quarantine"},
+	"lease/gap":                  {"", Damage, "positions that are in no block: they are never granted", restore},
+	"lease/frontier":             {"", Damage, "a lease behind the frontier: its positions may be granted twice", "stop the programs of the service; restore the directory from a backup; begin a quarantine"},
+	"lease/queue":                {"", Damage, "a block without its entry in the queue, or an entry without its block", "restore the directory from a backup; kazahana kv clear removes an entry without a block"},
+	"lease/request":              {"", Damage, "a request that is never forgotten", "kazahana kv clear removes it, when its leases have ended"},
+	"lease/charge":               {"", Damage, "a lease that its account does not count", "none is needed: it ends with the lease"},
+	"lease/ending":               {"", Notice, "leases that end within a minute, unless they are renewed", "none, if the programs run"},
+	"lease/unsettled":            {"", Warning, "a service that is being made or removed", "repeat the command that was interrupted"},
+	"name/bad-state":             {"", Damage, "the state of a named lease or an election is damaged", "restore the directory from a backup, so that its epochs go on"},
+	"name/missing-fence":         {"", Damage, "a named lease that counts renewals, and has no epoch: its fence is lost", "restore the directory from a backup, so that its epochs go on"},
+	"name/missing-renewal":       {"", Damage, "a named lease without its counter of renewals: others see no change of it", "acquire the lease once: that counts again"},
+	"name/bad-standby":           {"", Damage, "the registration of a standby is damaged", clearKey},
+	"member/bad-row":             {"", Damage, "the row of a member is damaged", "kazahana kv clear removes it; the member joins again when it is restarted"},
+	"member/wrong-incarnation":   {"", Damage, "the row of a member is not of the lease that is in force", "restart the member"},
+	"placement/bad-row":          {"", Damage, "the owner of a virtual actor is damaged", "restore the directory from a backup, so that its epochs go on"},
+	"placement/bad-entry":        {"", Damage, "the entry of a virtual actor is damaged, or a chunk of it is missing", "kazahana kv clear removes it: the next activation begins without its snapshot"},
+	"placement/missing-row":      {"", Damage, "an entry of a virtual actor without its owner's row: its fence is lost", "restore the directory from a backup, so that its epochs go on"},
+	"idservice/bad-document":     {"", Damage, "a document or sequence of the ID service is damaged", restore},
+	"idservice/missing-chunk":    {"", Damage, "a chunk of a document of the ID service is missing, torn or surplus", restore},
+	"idservice/missing-expiry":   {"", Damage, "a document that expires, and is not in the index of expiry: it is never removed", "write the document again"},
+	"idservice/stray-expiry":     {"", Damage, "an entry of the index of expiry without its document", clearKey},
+	"system/bad-page-token-key":  {"", Damage, "the key that authenticates page tokens does not have 32 bytes", "kazahana kv clear removes it: the next program makes another one, and page tokens of before are void"},
+	"system/stray-key":           {"", Damage, "a key in a directory of this library that it does not write", clearKey},
+	"clock/ahead":                {"", Warning, "this machine's clock is behind the time of grants, or a server grants by a time far ahead", "set the clocks of the machines right (NTP)"},
+}

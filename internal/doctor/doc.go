@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package doctor examines a whole database and finds damage: directories, headers of
+// stores, records, index entries, counts, tenants, leases, elections, members, owners of
+// virtual actors, the documents of the ID service. It needs no Go code of the types, and
+// writes nothing:
+//
+//	report, err := doctor.Examine(ctx, db, doctor.Options{}, func(f doctor.Finding) {
+//		fmt.Println(f)
+//	})
+//	if err != nil {
+//		return err // the examination ended early
+//	}
+//	fmt.Println(report.Damage, "places are damaged")
+//
+// Each finding has a [Code]; [Codes] lists all of them. docs/operations.md says what to do.
+//
+// # Concurrency and transactions
+//
+// Examine runs beside readers and writers, in as many transactions as it needs. It compares
+// only what it has read in one transaction, so a concurrent write makes no finding. Memory
+// is bounded by the directories of one partition, or of the root, and by the groups of
+// counts and sums that are compared.
+package doctor

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// within reports whether a path begins with the elements of another.
+func within(path, of []string) bool {
+	return len(path) >= len(of) && slices.Equal(path[:len(of)], of)
+}
+
+func sortRanges(all []kv.KeyRange) {
+	slices.SortFunc(all, func(a, b kv.KeyRange) int { return bytes.Compare(a.Begin, b.Begin) })
+}
+
+// ownDirectory is the directory of this library.
+const ownDirectory = "kazahana"
+
+// layouts has what examines the directories of this library, by their names.
+var layouts = map[string]func(*examination, context.Context, *place) error{
+	"persistable": (*examination).examineSystem,
+	"leases":      (*examination).examineLeases,
+	"names":       (*examination).examineNames,
+	"elections":   (*examination).examineElections,
+	"members":     (*examination).examineMembers,
+	"placement":   (*examination).examinePlacement,
+	"idbuilder":   (*examination).examineIDService,
+}
+
+// examineDirectories examines the contents of the directories of a tree, in the order of
+// their paths, and the trees of its partitions.
+func (x *examination) examineDirectories(ctx context.Context, t *tree) error {
+	all := t.sorted()
+	slices.SortFunc(all, func(a, b *node) int { return slices.Compare(a.path, b.path) })
+	for _, n := range all {
+		inside, around := within(n.path, x.options.Path), within(x.options.Path, n.path)
+		if !n.exists || !n.reached || !inside && !around {
+			continue
+		}
+		p := &place{metadata: t.Metadata, path: n.path, layers: n.layers, prefix: []byte(n.prefix), layer: n.layer}
+		if err := x.examineDirectory(ctx, p, inside); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// examineDirectory examines a directory; one that is not inside the path of the options only
+// leads there.
+func (x *examination) examineDirectory(ctx context.Context, p *place, inside bool) (err error) {
+	var quota *usage
+	if inside {
+		x.report.Directories++
+		if quota, err = x.examineTenant(ctx, p); err != nil {
+			return err
+		}
+	}
+	before := x.usage
+	switch {
+	case p.layer == directory.Partition:
+		err = x.examineTree(ctx, p.metadata.Partition(p.prefix, p.path), p.layers)
+	case inside:
+		err = x.examineContents(ctx, p)
+	}
+	if err == nil && quota != nil {
+		x.compareUsage(p, *quota, usage{x.usage.records - before.records, x.usage.bytes - before.bytes})
+	}
+	return err
+}
+
+// examineContents examines the keys of a directory by the layout that its path says, or
+// that its keys have.
+func (x *examination) examineContents(ctx context.Context, p *place) error {
+	if len(p.path) == 2 && p.path[0] == ownDirectory {
+		if examine, known := layouts[p.path[1]]; known {
+			return examine(x, ctx, p)
+		}
+	}
+	return x.examineStores(ctx, p)
+}
+
+// findOrphans looks for keys in the content of a tree that lie in no directory: between the
+// prefixes that are in use.
+func (x *examination) findOrphans(ctx context.Context, t *tree) error {
+	if !within(t.path, x.options.Path) {
+		return nil
+	}
+	at := kv.KeyRange{Begin: []byte{}, End: []byte{0xff}}
+	if len(t.Content()) > 0 {
+		at = kv.PrefixRange(t.Content())
+	}
+	owned := []kv.KeyRange{t.Keys()}
+	for _, n := range t.sorted() {
+		owned = append(owned, kv.PrefixRange([]byte(n.prefix)))
+	}
+	for _, gap := range gaps(at, owned) {
+		if err := x.findInGap(ctx, t, gap); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findInGap reports the keys of a gap, unless they are those of a directory that was created
+// since.
+func (x *examination) findInGap(ctx context.Context, t *tree, gap kv.KeyRange) error {
+	for found := true; found; {
+		err := x.read(ctx, func(tx kv.ReadTransaction, b *batch) error {
+			pairs, err := tx.GetRange(gap.Selectors(), kv.RangeOptions{Limit: 1, Mode: kv.ModeExact}).Slice(ctx)
+			if found = len(pairs) > 0; err != nil || !found {
+				return err
+			}
+			owner, err := t.ownerOf(ctx, tx, pairs[0].Key)
+			if err != nil {
+				return err
+			}
+			if owner != nil {
+				gap.Begin = kv.PrefixRange(owner).End
+				return nil
+			}
+			found = false
+			b.findings = append(b.findings, newFinding("directory/orphan-keys", t.path, t.Content(), pairs[0].Key,
+				"it is the first key of those from %x to %x, which no directory owns", gap.Begin, gap.End))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		found = found && bytes.Compare(gap.Begin, gap.End) < 0
+	}
+	return nil
+}
+
+// examineTenant checks what is known of a directory as a tenant. It returns the usage that
+// is stored, if all records are counted and nothing writes: then it can be compared.
+func (x *examination) examineTenant(ctx context.Context, p *place) (quota *usage, err error) {
+	note := p.metadata.Annotation(p.prefix, tenantOwner)
+	err = x.read(ctx, func(tx kv.ReadTransaction, b *batch) error {
+		key := func(name string) []byte { return note.Sub(name).Bytes() }
+		names := []string{"settings", "records", "bytes", "arrival"}
+		var reads []kv.Future[[]byte]
+		for _, name := range names {
+			reads = append(reads, tx.Get(key(name)))
+		}
+		values := map[string][]byte{}
+		for i, read := range reads {
+			value, err := read.Get(ctx)
+			if err != nil {
+				return err
+			}
+			values[names[i]] = value
+		}
+		quota = p.checkTenant(b, values, key)
+		return nil
+	})
+	if !x.options.Exclusive || x.options.SkipRecords {
+		quota = nil
+	}
+	return quota, err
+}
+
+// compareUsage compares the usage that is stored with that of the records.
+func (x *examination) compareUsage(p *place, stored, is usage) {
+	if stored != is {
+		key := p.metadata.Annotation(p.prefix, tenantOwner).Sub("records").Bytes()
+		x.add(newFinding("tenant/wrong-usage", p.path, p.metadata.Root(), key, "it says %d records of %d bytes, and there are %d of %d", stored.records, stored.bytes, is.records, is.bytes))
+	}
+}
+
+// examineTree examines the directories of the root, or of a partition, then their contents.
+func (x *examination) examineTree(ctx context.Context, m directory.Metadata, layers []string) error {
+	var t *tree
+	err := x.read(ctx, func(tx kv.ReadTransaction, b *batch) (err error) {
+		t = &tree{Metadata: m, path: m.Path(), layers: layers, nodes: map[string]*node{}, taken: map[int64]bool{}, batch: b}
+		if err = t.readAll(ctx, tx); err == nil {
+			t.check()
+		}
+		return err
+	})
+	var slow *kv.RetryError
+	if errors.As(err, &slow) {
+		x.add(newFinding("directory/not-examined", m.Path(), nil, nil, "its directories cannot be read within the lifetime of a version: %v", err))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := x.findOrphans(ctx, t); err != nil {
+		return err
+	}
+	return x.examineDirectories(ctx, t)
+}

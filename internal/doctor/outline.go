@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/stored"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// outline is what the first two elements of a directory's keys say.
+type outline struct {
+	headers map[string][]byte   // of the types that have a header
+	names   map[string][]string // by letter
+	first   map[string][]byte   // a key of a letter and name
+	strays  [][]byte            // keys that no store writes
+}
+
+// add adds a key, and returns where the next letter or name begins.
+func (o *outline) add(p *place, pair kv.KeyValue) (next []byte) {
+	rest := pair.Key[len(p.prefix):]
+	letter, rest, err := tuple.ReadString(rest)
+	name := ""
+	if err == nil {
+		name, rest, err = tuple.ReadString(rest)
+	}
+	known := letter == letterEntry || letter == letterRank || letter == letterRecord || letter == letterSystem || letter == letterVersion
+	if err != nil || !known {
+		o.strays = append(o.strays, bytes.Clone(pair.Key))
+		return kv.Successor(pair.Key)
+	}
+	if letter == letterSystem && len(rest) == 0 {
+		o.headers[name] = bytes.Clone(pair.Value)
+	}
+	o.names[letter] = append(o.names[letter], name)
+	o.first[letter+name] = bytes.Clone(pair.Key)
+	return p.below(letter, name).End
+}
+
+// isOfStores reports whether the directory has a store.
+func (o *outline) isOfStores() bool {
+	return len(o.headers) > 0 || len(o.names[letterRecord]) > 0
+}
+
+// The letters of the keys in a directory of stores.
+const (
+	letterEntry   = "I"
+	letterRank    = "L"
+	letterRecord  = "R"
+	letterSystem  = "S"
+	letterVersion = "V"
+)
+
+// mostStrays is how many keys that no store writes are read in a directory.
+const mostStrays = 20
+
+// reasonOf returns what an error of stored bytes says.
+func reasonOf(err error) string {
+	var wrong *stored.Error
+	if errors.As(err, &wrong) {
+		return wrong.Reason
+	}
+	return err.Error()
+}

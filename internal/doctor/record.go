@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/stored"
+	"github.com/kazahana-db/kazahana/tuple"
+)
+
+// record is the keys of one record.
+type record struct {
+	id     []byte // packed
+	key    []byte
+	value  []byte // nil: only chunks are there
+	astray bool   // it is not in the shard of its id
+	chunks []kv.KeyValue
+}
+
+// payload joins the bytes of the record.
+func (r *record) payload() ([]byte, *fault) {
+	if r.value == nil {
+		return nil, newFault("record/surplus-chunk", r.chunks[0].Key, "there are %d chunks, and no record", len(r.chunks))
+	}
+	n, payload, err := stored.DecodeRecord(r.value)
+	if err != nil {
+		return nil, newFault("record/bad-header", r.key, "%s", reasonOf(err))
+	}
+	if n == 0 && len(r.chunks) == 0 {
+		return payload, nil
+	}
+	if f := r.checkChunks(n); f != nil {
+		return nil, f
+	}
+	whole := slices.Clone(payload)
+	for _, chunk := range r.chunks {
+		whole = append(whole, chunk.Value...)
+	}
+	return whole, nil
+}
+
+// checkChunks checks that the record has n chunks, and their sizes.
+func (r *record) checkChunks(n int) *fault {
+	if n > 0 && len(r.value) != stored.ChunkSize {
+		return newFault("record/torn-chunk", r.key, "its first value has %d bytes instead of %d", len(r.value), stored.ChunkSize)
+	}
+	for i, chunk := range r.chunks {
+		number, _, err := tuple.ReadInt(chunk.Key[len(r.key):])
+		switch size := len(chunk.Value); {
+		case err != nil || number < 1 || !bytes.Equal(chunk.Key, tuple.AppendInt(bytes.Clone(r.key), number)):
+			return newFault("record/bad-key", chunk.Key, "it is behind the key of a record, and no chunk's")
+		case number > int64(n):
+			return newFault("record/surplus-chunk", chunk.Key, "the record has %d chunks, by its header", n)
+		case number != int64(i+1):
+			return newFault("record/missing-chunk", r.key, "the chunk %d of %d is missing", i+1, n)
+		case i+1 < n && size != stored.ChunkSize, i+1 == n && (size == 0 || size > stored.ChunkSize):
+			return newFault("record/torn-chunk", chunk.Key, "it has %d bytes instead of %d", size, stored.ChunkSize)
+		}
+	}
+	if len(r.chunks) < n {
+		return newFault("record/missing-chunk", r.key, "the chunk %d of %d is missing", len(r.chunks)+1, n)
+	}
+	return nil
+}
+
+// size returns how many bytes the values of the record have.
+func (r *record) size() int64 {
+	n := len(r.value)
+	for _, chunk := range r.chunks {
+		n += len(chunk.Value)
+	}
+	return int64(n)
+}
+
+// indexRecord returns what entries copy of the record.
+func (r *record) indexRecord() index.Record {
+	if len(r.chunks) > 0 {
+		return index.Record{ID: r.id}
+	}
+	return index.Record{ID: r.id, Value: r.value}
+}
+
+func (r *record) add(pair kv.KeyValue) {
+	if len(pair.Key) == len(r.key) {
+		r.value = pair.Value
+		return
+	}
+	r.chunks = append(r.chunks, pair)
+}
+
+// errKey says that a key is not that of a record or its chunk.
+var errKey = errors.New("it is not the key of a record")
