@@ -194,10 +194,12 @@ var arrows = map[string][]string{
 		"google.golang.org/protobuf",
 	},
 
-	"idgen/external":  {"idgen", "internal/redact"},
-	"idgen/idgenotel": {"idgen", "go.opentelemetry.io/otel"},
-	"lease/leaseotel": {"idgen", "lease", "go.opentelemetry.io/otel"},
+	"idgen/external":       {"idgen", "internal/redact"},
+	"idgen/idgenotel":      {"idgen", "go.opentelemetry.io/otel"},
+	"lease/leaseotel":      {"idgen", "lease", "go.opentelemetry.io/otel"},
+	"internal/cli/doctors": {"internal/cli/database", "internal/doctor", "internal/shell", "directory", "kv", "kv/embedded", "github.com/spf13/cobra"},
 	"internal/cli": {
+		"internal/cli/doctors",
 		"internal/cli/database", "internal/cli/databases", "internal/cli/explain", "internal/cli/feeds", "internal/cli/ids", "internal/cli/indexes", "internal/cli/leases", "internal/cli/pairs", "internal/cli/placements",
 		"internal/shell", "github.com/spf13/cobra",
 	},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/internal/cli/databases"
+	"github.com/kazahana-db/kazahana/internal/cli/doctors"
 	"github.com/kazahana-db/kazahana/internal/cli/explain"
 	"github.com/kazahana-db/kazahana/internal/cli/feeds"
 	"github.com/kazahana-db/kazahana/internal/cli/ids"
@@ -59,6 +60,7 @@ func newRoot(c *shell.Console) *cobra.Command {
 		indexes.Command(c),
 		feeds.Command(c),
 	)
+	root.AddCommand(doctors.Command(c))
 	root.AddCommand(databases.Commands(c)...)
 	root.Long = about
 	database.AddFlags(root)
