@@ -201,7 +201,7 @@ var arrows = map[string][]string{
 	"internal/cli": {
 		"internal/cli/doctors",
 		"internal/cli/database", "internal/cli/databases", "internal/cli/explain", "internal/cli/feeds", "internal/cli/ids", "internal/cli/indexes", "internal/cli/leases", "internal/cli/pairs", "internal/cli/placements",
-		"internal/shell", "github.com/spf13/cobra",
+		"internal/cli/records", "internal/cli/schemas", "internal/cli/types", "internal/shell", "github.com/spf13/cobra",
 	},
 	"internal/cli/database":  {"internal/shell", "internal/nearest", "kv", "kv/embedded", "kv/fdbkv", "directory", "persistable", "github.com/spf13/cobra"},
 	"internal/cli/databases": {"internal/cli/database", "internal/cli/keytext", "internal/shell", "kv/embedded", "github.com/spf13/cobra"},
@@ -213,6 +213,10 @@ var arrows = map[string][]string{
 	"internal/cli/keytext":    {"tuple"},
 	"internal/cli/pairs":      {"internal/cli/database", "internal/cli/keytext", "internal/shell", "kv", "github.com/spf13/cobra"},
 	"internal/cli/ids":        {"internal/cli/layoutflag", "internal/cli/leasehome", "internal/shell", "idgen", "idgen/external", "github.com/spf13/cobra"},
+	"internal/cli/storearg":   {"directory", "internal/cli/database", "internal/shell", "persistable", "persistable/dynamic", "github.com/spf13/cobra"},
+	"internal/cli/types":      {"internal/cli/database", "internal/cli/storearg", "internal/shell", "persistable", "persistable/dynamic", "github.com/spf13/cobra"},
+	"internal/cli/records":    {"internal/cli/database", "internal/cli/storearg", "internal/shell", "persistable", "persistable/dynamic", "github.com/spf13/cobra"},
+	"internal/cli/schemas":    {"internal/cli/database", "internal/cli/storearg", "internal/schema", "internal/shell", "persistable", "persistable/dynamic", "github.com/spf13/cobra"},
 	"internal/cli/layoutflag": {"internal/shell", "idgen", "github.com/spf13/cobra", "github.com/spf13/pflag"},
 	"internal/cli/leasehome": {
 		"internal/cli/layoutflag", "internal/shell", "internal/nearest", "idgen", "lease", "lease/http", "lease/memory", "lease/redis", "lease/sqlite", "leasefdb",

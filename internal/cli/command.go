@@ -17,6 +17,9 @@ import (
 	"github.com/kazahana-db/kazahana/internal/cli/leases"
 	"github.com/kazahana-db/kazahana/internal/cli/pairs"
 	"github.com/kazahana-db/kazahana/internal/cli/placements"
+	"github.com/kazahana-db/kazahana/internal/cli/records"
+	"github.com/kazahana-db/kazahana/internal/cli/schemas"
+	"github.com/kazahana-db/kazahana/internal/cli/types"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
@@ -59,6 +62,9 @@ func newRoot(c *shell.Console) *cobra.Command {
 		pairs.Command(c),
 		indexes.Command(c),
 		feeds.Command(c),
+		types.Command(c),
+		records.Command(c),
+		schemas.Command(c),
 	)
 	root.AddCommand(doctors.Command(c))
 	root.AddCommand(databases.Commands(c)...)

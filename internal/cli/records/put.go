@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package records
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kazahana-db/kazahana/internal/cli/database"
+	"github.com/kazahana-db/kazahana/internal/cli/storearg"
+	"github.com/kazahana-db/kazahana/internal/shell"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/dynamic"
+)
+
+// putFlags are the flags of record put.
+type putFlags struct{ create, existing bool }
+
+func putCommand(c *shell.Console) *cobra.Command {
+	var f putFlags
+	cmd := &cobra.Command{
+		Use: "put PATH [FILE]", Short: "Write records from JSON", Args: shell.Arguments(cobra.RangeArgs(1, 2)),
+		Long: `Write the records in a file, or in the input: JSON objects, one behind the other. A record takes the
+place of the stored one with its id; --create refuses records that exist, --existing those that do
+not. Missing members are zero, null or the default of their field; a missing id is made, if the
+library makes the ids of the type. All indexes are maintained; the hooks of the type do not run.
+The records before one that cannot be written are written, in transactions of up to a thousand.
+` + aboutJSON + database.AboutPaths + "\n" + database.About,
+		Example: "  kazahana record put tenants/tenant-1/orders orders.json --create --db data\n" +
+			"  kazahana record get settings theme --json | sed s/light/dark/ | kazahana record put settings --existing",
+		ValidArgsFunction: database.CompletePath,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.create && f.existing {
+				return shell.Misuse(cmd, errors.New("--create and --existing exclude each other"))
+			}
+			in, err := openInput(c, append(args, "-")[1])
+			if err != nil {
+				return err
+			}
+			defer in.Close()
+			return storearg.Write(cmd, args[0], func(ctx context.Context, s *dynamic.Store) error { return f.put(ctx, c, s, in) })
+		},
+	}
+	storearg.AddType(cmd)
+	cmd.Flags().BoolVar(&f.create, "create", false, "refuse records that exist")
+	cmd.Flags().BoolVar(&f.existing, "existing", false, "refuse records that do not exist")
+	return cmd
+}
+
+// openInput opens a file, or the input for "-".
+func openInput(c *shell.Console, name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(c.In), nil
+	}
+	return os.Open(name)
+}
+
+// put writes the records of the input.
+func (f *putFlags) put(ctx context.Context, c *shell.Console, s *dynamic.Store, in io.Reader) error {
+	progress := c.StartProgress("records", 0, shell.Things)
+	o := persistable.BatchOptions{Progress: func(p persistable.BatchProgress) { progress.Set(int64(p.Done)) }}
+	records := readRecords(s, in)
+	var n int
+	var err error
+	switch {
+	case f.create:
+		n, err = persistable.CreateFrom(ctx, &s.Store, records, o)
+	case f.existing:
+		n, err = saveExisting(ctx, s, records)
+	default:
+		n, err = persistable.SaveFrom(ctx, &s.Store, records, o)
+	}
+	progress.Finish()
+	if err != nil {
+		return fmt.Errorf("%d records were written: %w", n, err)
+	}
+	return c.Write(count{"written", n})
+}
+
+// saveExisting saves records that must exist, each in a transaction of its own.
+func saveExisting(ctx context.Context, s *dynamic.Store, records iter.Seq2[*dynamic.Record, error]) (n int, err error) {
+	for r, err := range records {
+		if err == nil {
+			err = s.SaveExisting(ctx, r)
+		}
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// count is how many records a verb has changed.
+type count struct {
+	verb string
+	n    int
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (n count) MarshalJSON() ([]byte, error) { return fmt.Appendf(nil, `{%q:%d}`, n.verb, n.n), nil }
+
+// Lines implements [shell.Result].
+func (n count) Lines() []string { return []string{fmt.Sprintf("%d records %s", n.n, n.verb)} }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package records
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kazahana-db/kazahana/internal/shell"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/dynamic"
+)
+
+// aboutWhere says in the help of a verb what conditions are.
+const aboutWhere = `
+A condition is a comparison of a field with a value (= != < <= > >=), or with several (in), or
+several joined by and, or and parentheses. Texts stand in quotes. Address.City is a field of a nested
+struct; of a list an element must fulfil the comparison; null is compared by = and != only.
+`
+
+// whereFlags are the flags of verbs with a condition.
+type whereFlags struct {
+	where       string
+	filterLimit int
+}
+
+func (w *whereFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&w.where, "where", "", "the `condition` that records fulfil")
+	cmd.Flags().IntVar(&w.filterLimit, "filter-limit", persistable.DefaultFilterLimit, "`number` of keys to read at most to leave records out; 0: any")
+}
+
+// query returns the query of the records that fulfil the condition.
+func (w *whereFlags) query(s *dynamic.Store) (*query, error) {
+	condition, err := s.Where(w.where)
+	if err != nil {
+		return nil, err
+	}
+	q, err := s.AllowScan().Find(condition)
+	if err != nil {
+		return nil, err
+	}
+	return q.FilterLimit(w.filterLimit), nil
+}
+
+// explainLimit says how to read more.
+func explainLimit(err error) error {
+	if errors.As(err, new(*persistable.FilterLimitError)) {
+		return fmt.Errorf("%w\n--filter-limit lets the command read more", err)
+	}
+	return err
+}
+
+// writeNext writes the token of the next page where it is no record.
+func writeNext(c *shell.Console, token string) error {
+	if c.JSON {
+		return json.NewEncoder(c.Err).Encode(map[string]string{"next": token})
+	}
+	_, err := fmt.Fprintf(c.Err, "there are more: --token %s\n", token)
+	return err
+}
+
+// remove removes the records that fulfil the condition.
+func (w *whereFlags) remove(ctx context.Context, cmd *cobra.Command, c *shell.Console, s *dynamic.Store) error {
+	q, err := w.query(s)
+	if err != nil {
+		return err
+	}
+	var first []dynamic.ID
+	n := 0
+	for r, err := range q.All(ctx) {
+		if err != nil {
+			return explainLimit(err)
+		}
+		if n++; n <= mostNamed {
+			first = append(first, r.ID())
+		}
+	}
+	if n == 0 {
+		return c.Write(count{"removed", 0})
+	}
+	if err := confirm(cmd, c, s, first, n); err != nil {
+		return err
+	}
+	progress := c.StartProgress("records", int64(n), shell.Things)
+	o := persistable.BatchOptions{Progress: func(p persistable.BatchProgress) { progress.Set(int64(p.Done)) }}
+	n, err = s.DeleteWhere(ctx, q, o)
+	progress.Finish()
+	if err != nil {
+		return fmt.Errorf("%d records were removed: %w", n, err)
+	}
+	return c.Write(count{"removed", n})
+}
