@@ -116,12 +116,25 @@ func (f *finder) passes(fn inspector.Cursor, call *ast.CallExpr) string {
 		if comparisons[sel.Sel.Name] {
 			return ""
 		}
-		return f.value(fn, sel.X)
+		if f.isForeign(sel) {
+			return f.value(fn, sel.X)
+		}
+		return ""
 	}
 	if isConversion := f.pass.TypesInfo.Types[call.Fun].IsType(); !isConversion && calledName(call) != "Must" || len(call.Args) != 1 {
 		return ""
 	}
 	return f.value(fn, call.Args[0])
+}
+
+// isForeign reports whether a method is one of a time or an id, whose result tells it.
+func (f *finder) isForeign(sel *ast.SelectorExpr) bool {
+	obj := f.pass.TypesInfo.Uses[sel.Sel]
+	if obj == nil || obj.Pkg() == nil {
+		return false
+	}
+	_, known := foreign[obj.Pkg().Path()]
+	return known || obj.Pkg().Path() == api.IDGen
 }
 
 // element says what fresh value a member of a literal is.

@@ -28,7 +28,7 @@ func (c *checker) check(at inspector.Cursor) {
 		d, found = c.argument(call)
 	}
 	if !found {
-		d, found = c.store(call)
+		d, found = c.store(at, call)
 	}
 	if found && !c.fn.IsGuarded(at) {
 		c.reporter.Report(d)

@@ -7,15 +7,17 @@ import (
 	"go/types"
 
 	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ast/edge"
+	"golang.org/x/tools/go/ast/inspector"
 
 	"github.com/kazahana-db/kazahana/persistvet/internal/api"
 	"github.com/kazahana-db/kazahana/persistvet/internal/expr"
 )
 
 // store finds an operation of a store that is not bound to the transaction.
-func (c *checker) store(call *ast.CallExpr) (d analysis.Diagnostic, found bool) {
+func (c *checker) store(at inspector.Cursor, call *ast.CallExpr) (d analysis.Diagnostic, found bool) {
 	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
-	if !ok || !api.IsStore(c.info.TypeOf(sel.X)) || !c.asks(call) || !c.isUnbound(sel.X) {
+	if !ok || !api.IsStore(c.info.TypeOf(sel.X)) || !c.asks(call) || c.isCondition(at, call) || !c.isUnbound(sel.X) {
 		return d, false
 	}
 	plain := c.withoutOptions(sel.X)
@@ -40,6 +42,12 @@ func (c *checker) withoutOptions(store ast.Expr) ast.Expr {
 func (c *checker) asks(call *ast.CallExpr) bool {
 	fn := api.Callee(c.info, call)
 	return fn != nil && fn.Signature().Recv() != nil && fn.Name() != "In" && fn.Name() != "New" && !api.Settings.Has(fn)
+}
+
+// isCondition reports whether a call makes a query that another call gets, as DeleteWhere
+// does, and which is not run by itself.
+func (c *checker) isCondition(at inspector.Cursor, call *ast.CallExpr) bool {
+	return at.ParentEdgeKind() == edge.CallExpr_Args && api.Queries.HasType(c.info.TypeOf(call))
 }
 
 // isUnbound reports whether a store is certainly not bound to a transaction.

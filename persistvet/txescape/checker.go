@@ -58,7 +58,7 @@ func (c *checker) check(at inspector.Cursor) {
 // checkAssigned reports the i-th assignment to an outer variable that is used after the
 // transaction.
 func (c *checker) checkAssigned(n *ast.AssignStmt, i int, lhs ast.Expr) {
-	if !c.fn.IsOuter(lhs) {
+	if !c.fn.IsOuter(lhs) || c.fn.IsDeclared() { // the receiver of a method is often made for one transaction
 		return
 	}
 	k := none

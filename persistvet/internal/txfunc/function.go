@@ -52,8 +52,15 @@ func (f *Function) isReceiver(v *types.Var) bool {
 	return ok && n.Recv != nil && n.Recv.Pos() <= v.Pos() && v.Pos() < n.Recv.End()
 }
 
+// IsDeclared reports whether the function is a declared one, and no literal.
+func (f *Function) IsDeclared() bool {
+	_, ok := f.Cursor.Node().(*ast.FuncDecl)
+	return ok
+}
+
 // IsGuarded reports whether what is at c happens in certain attempts only, on purpose:
-// a condition above it looks at the number of attempts.
+// a condition above it looks at the number of attempts, or holds once because of a
+// CompareAndSwap.
 func (f *Function) IsGuarded(c inspector.Cursor) bool {
 	for above := range c.Enclosing((*ast.IfStmt)(nil), (*ast.CaseClause)(nil), (*ast.SwitchStmt)(nil)) {
 		if !f.Contains(above.Node().Pos()) {
@@ -82,7 +89,7 @@ func (f *Function) IsGuarded(c inspector.Cursor) bool {
 func (f *Function) mentionsAttempt(e ast.Expr) (found bool) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
-			found = found || CountsAttempts(id.Name) || api.Attempts.HasType(f.info.TypeOf(id))
+			found = found || CountsAttempts(id.Name) || id.Name == "CompareAndSwap" || api.Attempts.HasType(f.info.TypeOf(id))
 		}
 		return !found
 	})

@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/types"
 	"reflect"
+	"strings"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/passes/inspect"
@@ -77,7 +78,7 @@ func (f *finder) function(c inspector.Cursor) *Function {
 func (f *finder) literal(c inspector.Cursor, n *ast.FuncLit) *Function {
 	call := callOf(c)
 	tx := f.transaction(n.Type)
-	if tx != nil && f.isWrapper(n.Type) {
+	if tx != nil && (f.isWrapper(n.Type) || call == nil && f.ends(n.Body) || f.isInEngine(c)) {
 		return nil
 	}
 	if tx == nil && (call == nil || !api.Loops.Has(api.Callee(f.info, call))) {
@@ -126,12 +127,24 @@ func (f *finder) isWrapper(t *ast.FuncType) bool {
 		return false
 	}
 	for _, field := range t.Results.List {
-		if api.IsTransaction(f.info.TypeOf(field.Type)) {
+		if t := f.info.TypeOf(field.Type); api.IsTransaction(t) || api.HasMethod(t, "OnError") {
 			return true
 		}
 	}
 	return false
 }
+
+// isInEngine reports whether a function literal is in a method of an engine that runs
+// functions of its caller, such as Transact of a wrapper.
+func (f *finder) isInEngine(c inspector.Cursor) bool {
+	for above := range c.Enclosing((*ast.FuncDecl)(nil)) {
+		n := above.Node().(*ast.FuncDecl)
+		return n.Recv != nil && endsInTransact(n.Name.Name) && f.isLoop(n)
+	}
+	return false
+}
+
+func endsInTransact(name string) bool { return strings.HasSuffix(name, "Transact") }
 
 // isLoop reports whether a function belongs to an engine or a retry loop: its receiver
 // is a transaction itself, it takes a function of transactions, or it ends attempts.
