@@ -127,6 +127,7 @@ func (a allocator) openWindow(tx kv.Transaction, start int64) error {
 func (a allocator) takeFree(ctx context.Context, tx kv.Transaction, start int64) (int64, bool, error) {
 	size := windowSize(start)
 	for range size {
+		//persistvet:ignore freshvalue another attempt may take another prefix: nothing else knows it yet
 		candidate := start + rand.Int64N(size)
 		key := a.recent.Sub(candidate).Bytes()
 		taken, err := tx.Get(key).Get(ctx)

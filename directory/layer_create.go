@@ -53,11 +53,13 @@ func (l *Layer) create(ctx context.Context, t kv.Transactor, c creation, expects
 			return err
 		}
 		if t.isComplete() {
+			//persistvet:ignore txescape the caller asked for the directory, and is told to use it in one transaction
 			d = t.directory()
 			mine := maybeCommitted && slices.Contains(own, string(d.prefix))
 			return c.checkExisting(t, mine)
 		}
 		if d, err = c.createMissing(ctx, tx, t); err == nil {
+			//persistvet:ignore retryeffect earlier attempts may have been durable: their prefixes tell the own directory
 			own = append(own, string(d.prefix))
 		}
 		return err

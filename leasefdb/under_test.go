@@ -129,6 +129,7 @@ func TestUnderLetsOptionsBeSet(t *testing.T) {
 	db := enginetest.Open(t)
 	g := must[leasefdb.Grant](t)(openNames(t, db).Claim(ctx, db, "job", leasefdb.Claim{}))
 	check(t, g.Fence().Under(db).Transact(ctx, func(tx kv.Transaction) error {
+		//persistvet:ignore outsidetx the version is that of another transaction
 		version, err := kv.ReadTransact(ctx, db, func(tx kv.ReadTransaction) (int64, error) { return tx.GetReadVersion().Get(ctx) })
 		tx.SetReadVersion(version)
 		tx.Set(key, nil)

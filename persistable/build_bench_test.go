@@ -68,9 +68,13 @@ func rateFor(d time.Duration, writes *atomic.Int64) float64 {
 // loadArticles creates records in transactions of a thousand.
 func loadArticles(b *testing.B, db *persistable.DB, s *ArticleStore, n int) {
 	for from := 0; from < n; from += 1000 {
+		var articles []*Article
+		for i := from; i < min(from+1000, n); i++ {
+			articles = append(articles, benchArticle(i))
+		}
 		check(b, db.Transact(ctx, func(tx persistable.Tx) error {
-			for i := from; i < min(from+1000, n); i++ {
-				if err := s.In(tx).Create(ctx, benchArticle(i)); err != nil {
+			for _, a := range articles {
+				if err := s.In(tx).Create(ctx, a); err != nil {
 					return err
 				}
 			}

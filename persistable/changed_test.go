@@ -54,6 +54,8 @@ func TestRemovalInTheSameTransaction(t *testing.T) {
 			o := s.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})
 			check(t, s.Create(ctx, o))
 			before := must[*directory.Directory](t)(directory.Root().Open(ctx, db.Engine(), append(tenant, "orders")))
+			two := s.New(Order{Number: "2", Status: Paid, CreatedAt: day0, Amount: 1})
+			three := s.New(Order{Number: "3", Status: Paid, CreatedAt: day0, Amount: 1})
 			changing(t, db, func(kvtx kv.Transaction) {
 				tx := bound(db, kvtx)
 				o.Amount = 2
@@ -61,8 +63,8 @@ func TestRemovalInTheSameTransaction(t *testing.T) {
 				check(t, directory.Root().Remove(ctx, kvtx, tenant))
 				wantError(t, second(s.In(tx()).Get(ctx, o.ID)), persistable.ErrNotFound)
 				check(t, s.In(tx()).Delete(ctx, o.ID))
-				check(t, s.In(tx()).Create(ctx, s.New(Order{Number: "2", Status: Paid, CreatedAt: day0, Amount: 1})))
-				check(t, s.In(tx()).Create(ctx, s.New(Order{Number: "3", Status: Paid, CreatedAt: day0, Amount: 1})))
+				check(t, s.In(tx()).Create(ctx, two))
+				check(t, s.In(tx()).Create(ctx, three))
 				if n := must[int](t)(s.In(tx()).Scan().Count(ctx)); n != 2 {
 					t.Errorf("the transaction sees %d records, want 2", n)
 				}
@@ -86,6 +88,7 @@ func TestMoveInTheSameTransaction(t *testing.T) {
 	old, moved := OrderStoreOf(db, "old"), OrderStoreOf(db, "new")
 	o := old.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})
 	check(t, old.Create(ctx, o))
+	two := old.New(Order{Number: "2", Status: Paid, CreatedAt: day0, Amount: 1})
 	changing(t, db, func(kvtx kv.Transaction) {
 		tx := db.In(kvtx)
 		must[*Order](t)(old.In(tx).Get(ctx, o.ID))
@@ -93,7 +96,7 @@ func TestMoveInTheSameTransaction(t *testing.T) {
 		wantError(t, second(old.In(tx).Get(ctx, o.ID)), persistable.ErrNotFound)
 		must[*Order](t)(moved.In(tx).Get(ctx, o.ID))
 		check(t, moved.In(tx).Delete(ctx, o.ID))
-		check(t, old.In(tx).Create(ctx, old.New(Order{Number: "2", Status: Paid, CreatedAt: day0, Amount: 1})))
+		check(t, old.In(tx).Create(ctx, two))
 	})
 	for name, want := range map[string]int{"old": 1, "new": 0} {
 		s := OrderStoreOf(db, name)

@@ -161,7 +161,7 @@ func runConsumer(t *testing.T, s *NoteStore) <-chan int64 {
 		ended <- s.Feed().Consumer("c").Run(running, func(_ persistable.Tx, changes []persistable.Change[*Note, int64]) error {
 			for _, c := range changes {
 				select {
-				case handled <- c.ID:
+				case handled <- c.ID: //persistvet:ignore retryeffect a test that conflicts reads the id again
 				case <-running.Done(): // the test has failed
 					return running.Err()
 				}

@@ -152,8 +152,9 @@ func TestUnderDoesNotMix(t *testing.T) {
 	db := open(t, enginetest.Open(t))
 	g := claim(t, db.Engine(), "me")
 	orders := OrderStoreOf(db, "t")
+	o := orders.New(Order{Number: "1", Status: Pending, CreatedAt: day0, Amount: 1})
 	err := db.Under(g.Fence()).Transact(ctx, func(tx persistable.Tx) error {
-		return orders.In(tx).Create(ctx, orders.New(Order{Number: "1", Status: Pending, CreatedAt: day0, Amount: 1}))
+		return orders.In(tx).Create(ctx, o)
 	})
 	if err == nil {
 		t.Error("a store without the fence wrote in a fenced transaction")

@@ -338,9 +338,12 @@ func TestLaw6NoReflection(t *testing.T) {
 func TestLaw7Limits(t *testing.T) {
 	db := open(t, enginetest.Open(t))
 	articles := ArticleStoreOf(db)
+	var large []*Article
+	for i := range 12 {
+		large = append(large, NewArticle(Article{Section: "s", Slug: fmt.Sprint(i), Published: day0, Body: make([]byte, 900_000)}))
+	}
 	err := db.Transact(ctx, func(tx persistable.Tx) error {
-		for i := range 12 {
-			a := NewArticle(Article{Section: "s", Slug: fmt.Sprint(i), Published: day0, Body: make([]byte, 900_000)})
+		for _, a := range large {
 			if err := articles.In(tx).Create(ctx, a); err != nil {
 				return err
 			}

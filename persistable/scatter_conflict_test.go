@@ -145,18 +145,20 @@ func TestDeleteAheadOfAScatteredQuery(t *testing.T) {
 			db := open(t, enginetest.Open(t))
 			s := sharded(db, "a", 4, 8)
 			var all []*Article
+			for i := range min(200, 4_000_000/size) {
+				all = append(all, NewArticle(Article{Section: "s", Slug: fmt.Sprint(i), Tags: []string{fmt.Sprint("x", i%7), fmt.Sprint("y", i%5)}, Published: day0, Body: make([]byte, size)}))
+			}
 			check(t, db.Transact(ctx, func(tx persistable.Tx) error {
-				for i := range min(200, 4_000_000/size) {
-					a := NewArticle(Article{Section: "s", Slug: fmt.Sprint(i), Tags: []string{fmt.Sprint("x", i%7), fmt.Sprint("y", i%5)}, Published: day0, Body: make([]byte, size)})
+				for _, a := range all {
 					if err := s.In(tx).Create(ctx, a); err != nil {
 						return err
 					}
-					all = append(all, a)
 				}
 				return nil
 			}))
 			yielded := 0
 			check(t, db.Transact(ctx, func(tx persistable.Tx) error {
+				yielded = 0
 				for _, err := range query(s.In(tx)).All(ctx) {
 					if err != nil {
 						return fmt.Errorf("%s, %d bytes: %w", name, size, err)

@@ -226,7 +226,9 @@ func TestConflictError(t *testing.T) {
 		if err != nil {
 			return err
 		}
+		//persistvet:ignore retryeffect the retry limit allows one attempt
 		o.Amount++
+		//persistvet:ignore outsidetx another writer conflicts with the transaction
 		if err := s.Save(ctx, o); err != nil {
 			return err
 		}

@@ -35,6 +35,7 @@ func TestLayoutDocument(t *testing.T) {
 	var stored []string
 	err := db.ReadTransact(t.Context(), func(tx kv.ReadTransaction) error {
 		pairs, err := tx.GetRange(kv.KeyRange{End: []byte{0xff}}.Selectors(), kv.RangeOptions{}).Slice(t.Context())
+		stored = nil
 		for _, pair := range pairs {
 			stored = append(stored, "<dir>"+hex.EncodeToString(pair.Key)+"="+hex.EncodeToString(pair.Value))
 		}

@@ -78,6 +78,7 @@ func beside(tb testing.TB, db kv.Database, prefix string) (n int, err error) {
 	ctx := context.WithoutCancel(tb.Context())
 	err = db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
 		all, err := tx.GetRange(kv.KeyRange{End: []byte{0xff}}.Selectors(), kv.RangeOptions{}).Slice(ctx)
+		n = 0
 		for _, pair := range all {
 			if !bytes.HasPrefix(pair.Key, []byte(prefix)) {
 				n++

@@ -58,6 +58,7 @@ func TestCallsAfterTheEnd(t *testing.T) {
 	db := dial(t, serve(t))
 	for range 200 {
 		var left kv.Transaction
+		//persistvet:ignore txescape the test calls a transaction after its end
 		if err := db.Transact(t.Context(), func(tx kv.Transaction) error { left = tx; return nil }); err != nil {
 			t.Fatal(err)
 		}

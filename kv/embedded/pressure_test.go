@@ -81,6 +81,7 @@ func writeRandom(t testing.TB, db *Database, n, keys, size int, after func()) in
 			for left.Add(-1) >= 0 {
 				err := db.Transact(t.Context(), func(tx kv.Transaction) error {
 					for range keys {
+						//persistvet:ignore freshvalue any key will do
 						tx.Set(binary.BigEndian.AppendUint64([]byte("a key of "), rand.Uint64()), value)
 					}
 					return nil
@@ -236,6 +237,7 @@ func TestIsolationUnderPressure(t *testing.T) {
 	stop := background(t, func() error {
 		return db.Transact(t.Context(), func(tx kv.Transaction) error {
 			for range 40 {
+				//persistvet:ignore freshvalue any key will do
 				tx.Set(binary.BigEndian.AppendUint64([]byte("filler"), rand.Uint64N(500)), make([]byte, 5000))
 			}
 			return nil

@@ -86,8 +86,9 @@ func TestLockOfANewStore(t *testing.T) {
 	check(t, db.RemoveDirectory(ctx, "tenants", "a", "orders"))
 	s := OrderStoreOf(db, "a")
 	wantAs[*persistable.LockedError](t, s.Create(ctx, s.New(Order{Number: "1", CreatedAt: day0})))
+	o := s.New(Order{Number: "1", CreatedAt: day0})
 	wantAs[*persistable.LockedError](t, db.Transact(ctx, func(tx persistable.Tx) error {
-		return s.In(tx).Create(ctx, s.New(Order{Number: "1", CreatedAt: day0}))
+		return s.In(tx).Create(ctx, o)
 	}))
 }
 
