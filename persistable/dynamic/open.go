@@ -30,6 +30,7 @@ func Open(ctx context.Context, db *persistable.DB, path []string, typ string) (*
 	var d *directory.Directory
 	var found []headers.Header
 	err := db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) (err error) {
+		//persistvet:ignore txescape the store follows the path again in each transaction
 		d, found, err = readHeaders(ctx, db, tx, path)
 		return err
 	})
