@@ -23,13 +23,16 @@ const (
 	longOrder = int64(42)
 )
 
+// damage is a damage that a test makes by hand.
+type damage struct {
+	name  string
+	codes string
+	make  func(w world) []byte
+}
+
 // damages are made one at a time. Each returns the key at fault, nil where the finding has
 // another one; the codes are those of the fault and of what it causes.
-var damages = []struct {
-	name   string
-	codes  string
-	damage func(w world) []byte
-}{
+var damages = []damage{
 	{"orphan entry", "index/orphan-entry", func(w world) []byte {
 		key := w.order("I", "Order_Editor", "eve", 7)
 		w.tx.Set(key, nil)
@@ -295,13 +298,13 @@ var damages = []struct {
 // nothing but what it causes.
 func TestDamages(t *testing.T) {
 	db := prepared(t)
-	for _, d := range damages {
+	for _, d := range slices.Concat(damages, ownDamages) {
 		t.Run(d.name, func(t *testing.T) {
 			for _, exclusive := range []bool{true, false} {
 				if !exclusive && !strings.HasPrefix(d.codes, "index/wrong") {
 					continue // only totals are compared in another way
 				}
-				found, at := examineDamaged(t, db, d.damage, exclusive)
+				found, at := examineDamaged(t, db, d.make, exclusive)
 				if got := codesOf(found); got != d.codes {
 					t.Fatalf("exclusive %v: found %s, want %s\n%v", exclusive, got, d.codes, found)
 				}

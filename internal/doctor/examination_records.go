@@ -16,6 +16,9 @@ import (
 func (x *examination) examineEntries(ctx context.Context, s *store) error {
 	for _, entry := range s.header.Indexes {
 		name := entry.KeyName
+		if i := s.indexOf(name); i < 0 || !s.indexes[i].Kind.HasEntries() {
+			continue
+		}
 		r := s.below(letterEntry, name)
 		err := x.eachStoreBatch(ctx, s, r, func(tx kv.ReadTransaction, b *batch, pairs []kv.KeyValue) error {
 			i := s.indexOf(name)

@@ -99,7 +99,7 @@ func (w world) link(name string) []byte {
 	return tuple.NewSubspace(m.Keys().Begin).Sub(m.Root(), 0, name).Bytes()
 }
 
-// prepared returns a seeded database with a long record, a lease and a name.
+// prepared returns a seeded database with a long record, and with what the other packages of this library store.
 func prepared(t *testing.T) kv.Database {
 	t.Helper()
 	engine := enginetest.InProcess(t)
@@ -135,5 +135,6 @@ func prepared(t *testing.T) kv.Database {
 	if _, err := names.Claim(ctx, engine, "job", leasefdb.Claim{Holder: "host", Duration: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
+	seedOwn(t, engine)
 	return engine
 }

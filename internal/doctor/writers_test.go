@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -22,43 +22,50 @@ import (
 )
 
 // TestBesideWriters finds nothing while records are created, changed and deleted, directories
-// made, moved and removed, and machine ids leased and released.
+// made, moved and removed, and machine ids leased and released: between any two
+// transactions of the examination there are such writes.
 func TestBesideWriters(t *testing.T) {
 	engine := prepared(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	var all sync.WaitGroup
-	for _, work := range []func(context.Context, int) error{writeOrders(t, engine, 0), writeOrders(t, engine, 1), changeDirectories(engine), leaseMachines(t, engine)} {
-		all.Go(func() {
-			for i := 0; ctx.Err() == nil; i++ {
-				if err := work(ctx, i); err != nil && ctx.Err() == nil && !errors.Is(err, kv.ErrClosed) {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	for range 8 {
-		if found, _ := examine(t, engine, doctor.Options{}); len(found) > 0 {
+	random := seed.Rand(t)
+	works := []func(context.Context, int) error{writeOrders(t, engine, random), changeDirectories(engine), leaseMachines(t, engine)}
+	written := 0
+	hurried := interrupted{engine, func(ctx context.Context) error {
+		written++
+		return works[written%len(works)](ctx, written/len(works))
+	}}
+	for range 6 {
+		if found, _ := examine(t, hurried, doctor.Options{}); len(found) > 0 {
 			t.Errorf("found beside writers: %v", found)
 		}
 	}
-	cancel()
-	all.Wait()
-	if found, r := examine(t, engine, doctor.Options{Exclusive: true}); len(found) > 0 || r.Records == 0 {
-		t.Errorf("found in the end: %v", found)
+	if found, r := examine(t, engine, doctor.Options{Exclusive: true}); len(found) > 0 || r.Records == 0 || written < 500 {
+		t.Errorf("found in the end, after %d writes: %v", written, found)
 	}
 }
 
+// interrupted is a database to which something is written before each reading transaction.
+type interrupted struct {
+	kv.Database
+	write func(context.Context) error
+}
+
+// ReadTransact implements [kv.ReadTransactor].
+func (d interrupted) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction) error) error {
+	if err := d.write(ctx); err != nil {
+		return err
+	}
+	return d.Database.ReadTransact(ctx, fn)
+}
+
 // writeOrders creates, changes and deletes orders of its own.
-func writeOrders(t *testing.T, engine kv.Database, n int) func(context.Context, int) error {
+func writeOrders(t *testing.T, engine kv.Database, random *rand.Rand) func(context.Context, int) error {
 	db, err := persistable.OpenWith(t.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	random := seed.Rand(t)
 	return func(ctx context.Context, i int) error {
-		id := idgen.ID(1000*(n+1) + random.IntN(50))
+		id := idgen.ID(1000 + random.IntN(50))
 		orders := bazaar.OrderStoreOf(db, "tenant-1")
 		if random.IntN(3) == 0 {
 			err := orders.Delete(ctx, id)
@@ -68,41 +75,40 @@ func writeOrders(t *testing.T, engine kv.Database, n int) func(context.Context, 
 			return err
 		}
 		return orders.Save(ctx, &bazaar.Order{
-			ID: id, TenantID: "tenant-1", Number: fmt.Sprintf("N-%d-%d", n, id), Country: []string{"JP", "DE"}[i%2],
+			ID: id, TenantID: "tenant-1", Number: fmt.Sprint("N-", id), Country: []string{"JP", "DE"}[i%2],
 			Amount: random.Int64N(100), Status: bazaar.Status(random.IntN(3)), CreatedAt: time.Unix(int64(i), 0), Tags: []string{"new"},
 			Photo: make([]byte, []int{10, 150_000}[i%16/15]),
 		})
 	}
 }
 
-// changeDirectories makes, moves and removes directories with keys.
+// changeDirectories makes a directory with a key, moves it, and removes it, one at a time.
 func changeDirectories(engine kv.Database) func(context.Context, int) error {
-	return func(ctx context.Context, i int) error {
-		from, to := []string{"moving", fmt.Sprint(i)}, []string{fmt.Sprint("moved-", i)}
-		d, err := directory.Root().CreateOrOpen(ctx, engine, from)
-		if err != nil {
-			return err
+	return func(ctx context.Context, i int) (err error) {
+		from, to := []string{"moving", fmt.Sprint(i / 3)}, []string{fmt.Sprint("moved-", i/3)}
+		switch i % 3 {
+		case 0:
+			return engine.Transact(ctx, func(tx kv.Transaction) error { return makeDirectory(ctx, tx, from) })
+		case 1:
+			_, err = directory.Root().Move(ctx, engine, from, to)
+		default:
+			err = directory.Root().Remove(ctx, engine, to)
 		}
-		key, err := d.Prefix()
-		if err != nil {
-			return err
-		}
-		err = engine.Transact(ctx, func(tx kv.Transaction) error {
-			if err := d.Protect(tx); err != nil {
-				return err
-			}
-			tx.Set(append(key, 0x15, 1), []byte("x"))
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if _, err := directory.Root().Move(ctx, engine, from, to); err != nil {
-			return err
-		}
-		_, err = directory.Root().RemoveIfExists(ctx, engine, to)
 		return err
 	}
+}
+
+func makeDirectory(ctx context.Context, tx kv.Transaction, path []string) error {
+	d, err := directory.Root().CreateOrOpen(ctx, tx, path)
+	if err != nil {
+		return err
+	}
+	space, err := d.Subspace()
+	if err != nil {
+		return err
+	}
+	tx.Set(space.Sub(1).Bytes(), []byte("x"))
+	return nil
 }
 
 // leaseMachines acquires and releases machine ids.

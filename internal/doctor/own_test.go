@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+	idstore "github.com/kazahana-db/kazahana/idbuilder/store/kvstore"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/placement"
+	"github.com/kazahana-db/kazahana/placement/kvstore"
+	"github.com/kazahana-db/kazahana/placement/membership"
+)
+
+// The directories of this library that seedOwn fills.
+const (
+	idService = "kazahana/idbuilder"
+	actors    = "kazahana/placement"
+	members   = "kazahana/members"
+)
+
+// ownDamages are damages of the library's own directories.
+var ownDamages = []damage{
+	{"document", "idservice/bad-document", func(w world) []byte {
+		key := w.key(idService, "D", "config", "orders")
+		w.tx.Set(key, []byte{1})
+		return key
+	}},
+	{"torn document", "idservice/missing-chunk", func(w world) []byte {
+		w.tx.Clear(w.key(idService, "D", "config", "long", 1))
+		return w.key(idService, "D", "config", "long")
+	}},
+	{"chunk without document", "idservice/missing-chunk", func(w world) []byte {
+		w.tx.Clear(w.key(idService, "D", "config", "long"))
+		return w.key(idService, "D", "config", "long", 1)
+	}},
+	{"document without expiry", "idservice/missing-expiry", func(w world) []byte {
+		w.tx.Clear(w.first(w.key(idService, "Z")).Key)
+		return w.key(idService, "D", "reply", "r")
+	}},
+	{"expiry without document", "idservice/stray-expiry", func(w world) []byte {
+		w.tx.Clear(w.key(idService, "D", "reply", "r"))
+		return w.first(w.key(idService, "Z")).Key
+	}},
+	{"sequence", "idservice/bad-document", func(w world) []byte {
+		key := w.key(idService, "S", "orders")
+		w.tx.Set(key, []byte{1})
+		return key
+	}},
+	{"owner of an actor", "placement/bad-row", func(w world) []byte {
+		key := w.key(actors, "F", "account", "alice")
+		w.tx.Set(key, []byte{1})
+		return key
+	}},
+	{"actor without owner", "placement/missing-row", func(w world) []byte {
+		w.tx.Clear(w.key(actors, "F", "account", "alice"))
+		return w.key(actors, "R", "account", "alice", 0)
+	}},
+	{"torn entry of an actor", "placement/bad-entry", func(w world) []byte {
+		key := w.key(actors, "R", "account", "alice", 1)
+		w.tx.Set(key, w.get(key)[:7])
+		return w.key(actors, "R", "account", "alice", 0)
+	}},
+	{"row of a member", "member/bad-row", func(w world) []byte {
+		key := w.key(members, "M", "bank-1")
+		w.tx.Set(key, []byte{1})
+		return key
+	}},
+	{"incarnation of a member", "member/wrong-incarnation", func(w world) []byte {
+		key := w.key(members, "M", "bank-1")
+		w.tx.Set(key, bytes.Replace(w.get(key), []byte{0x15, 1, 0x15, 1}, []byte{0x15, 1, 0x15, 9}, 1))
+		return key
+	}},
+	{"standby", "name/bad-standby", func(w world) []byte {
+		key := w.key("kazahana/elections", "S", "job", -7, "member")
+		w.tx.Set(key, []byte{9})
+		return key
+	}},
+	{"short counter of members", "member/bad-row", func(w world) []byte {
+		key := w.key(members, "V")
+		w.tx.Set(key, []byte{9})
+		return key
+	}},
+}
+
+// seedOwn writes into the library's own directories.
+func seedOwn(t *testing.T, engine kv.Database) {
+	t.Helper()
+	ctx := t.Context()
+	s, err := idstore.New(engine, idstore.Options{})
+	check(t, err)
+	check(t, s.Init(ctx))
+	_, err = s.Reserve(ctx, "orders", store.Reservation{Start: 1000, Step: 1, Count: 100, Bound: 1 << 62})
+	check(t, err)
+	_, err = s.Put(ctx, store.Configs, store.Document{Key: "orders", Type: "increment", Value: []byte(`{}`)})
+	check(t, err)
+	_, err = s.Put(ctx, store.Configs, store.Document{Key: "long", Type: "increment", Value: []byte(`{"x":"` + strings.Repeat("x", 150_000) + `"}`)})
+	check(t, err)
+	_, err = s.Put(ctx, store.Replies, store.Document{Key: "r", Value: []byte(`{}`), Expires: time.Now().Add(time.Hour)})
+	check(t, err)
+
+	r, err := membership.New(engine, membership.Options{})
+	check(t, err)
+	m, err := r.Join(ctx, membership.Self{Name: "bank-1", Address: "10.0.0.1:80"})
+	check(t, err)
+	p, err := kvstore.New(engine, kvstore.Options{Members: r})
+	check(t, err)
+	bank := placement.Owner{Name: "bank-1", Incarnation: 1}
+	c := placement.TryAcquire{RequestID: 7, Key: placement.Key{Kind: "account", ID: "alice"}, Owner: bank, Address: "10.0.0.1:80", Topology: 12}
+	l, err := p.TryAcquire(ctx, c)
+	check(t, err)
+	check(t, p.Store(ctx, l, placement.ActivationEntry{
+		Owner: bank, Address: c.Address, Epoch: l.Epoch, Topology: 12,
+		Record: placement.ActivationRecord{PID: "p1", Snapshot: make([]byte, 100_000), Version: 3},
+	}))
+
+	t.Cleanup(func() { check(t, m.Leave(context.WithoutCancel(ctx))) })
+	_, err = directory.Root().CreateOrOpen(ctx, engine, []string{"kazahana", "elections"})
+	check(t, err)
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
