@@ -5,11 +5,15 @@ package doctor_test
 import (
 	"slices"
 	"testing"
+	"time"
 
+	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/bazaar"
 	"github.com/kazahana-db/kazahana/internal/doctor"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/tenants"
 )
 
 // seeded returns a database with records of several tenants.
@@ -43,6 +47,77 @@ func TestHealthy(t *testing.T) {
 		found, r := examine(t, db, doctor.Options{Exclusive: exclusive})
 		if len(found) > 0 || r.Records < 30 || r.Stores < 8 {
 			t.Errorf("exclusive %v: %+v, %v", exclusive, r, found)
+		}
+	}
+}
+
+// TestClock: leases that were granted an hour ahead of this machine's clock are a warning.
+func TestClock(t *testing.T) {
+	found, _ := examine(t, prepared(t), doctor.Options{Now: func() time.Time { return time.Now().Add(-time.Hour) }})
+	if got := codesOf(found); got != "clock/ahead" {
+		t.Errorf("found %v", found)
+	}
+}
+
+// TestUsage: the usage of a tenant with a quota is that of its records, long ones included;
+// its lock is a notice.
+func TestUsage(t *testing.T) {
+	engine := prepared(t)
+	db, err := persistable.OpenWith(t.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	check(t, err)
+	set := tenants.Of(db, "tenants")
+	check(t, set.SetQuota(t.Context(), "tenant-1", tenants.Quota{Records: 100}))
+	_, err = set.Lock(t.Context(), "tenant-1", "export")
+	check(t, err)
+	check(t, db.Close())
+	var all []doctor.Finding
+	_, err = doctor.Examine(t.Context(), engine, doctor.Options{Exclusive: true}, func(f doctor.Finding) { all = append(all, f) })
+	check(t, err)
+	if got := codesOf(all); got != "index/needs-code tenant/locked" {
+		t.Errorf("found %v", all)
+	}
+}
+
+// TestLeftovers: what is worth knowing, or is left over, is no damage.
+func TestLeftovers(t *testing.T) {
+	db := seeded(t)
+	ctx := t.Context()
+	for _, path := range [][]string{{"kazahana", "tenants", "set", "arriving", "t"}, {"kazahana", "tenants", "set", "removed", "t", "id"}, {"app"}} {
+		d, err := directory.Root().Create(ctx, db, path)
+		check(t, err)
+		s, err := d.Subspace()
+		check(t, err)
+		check(t, db.Transact(ctx, func(tx kv.Transaction) error { tx.Set(s.Sub("own").Bytes(), nil); return nil }))
+	}
+	var all []doctor.Finding
+	r, err := doctor.Examine(ctx, db, doctor.Options{}, func(f doctor.Finding) { all = append(all, f) })
+	check(t, err)
+	if got := codesOf(all); got != "directory/unknown-contents index/needs-code tenant/interrupted" || r.Damage > 0 || r.Warnings != 2 || r.Notices != 4 {
+		t.Errorf("%+v: %v", r, all)
+	}
+}
+
+// TestLimits: a directory, and a database without its records, are examined alone.
+func TestLimits(t *testing.T) {
+	db := prepared(t)
+	check(t, db.Transact(t.Context(), func(tx kv.Transaction) error {
+		w := world{t, tx}
+		tx.Set(w.order("I", "Order_Editor", "eve", 7), nil)
+		tx.Set([]byte("somewhere"), nil)
+		return nil
+	}))
+	for _, c := range []struct {
+		options doctor.Options
+		want    string
+	}{
+		{doctor.Options{}, "directory/orphan-keys index/orphan-entry"},
+		{doctor.Options{SkipRecords: true}, "directory/orphan-keys"},
+		{doctor.Options{Path: []string{"tenants", "tenant-1"}}, "index/orphan-entry"},
+		{doctor.Options{Path: []string{"tenants", "tenant-1", "orders"}}, "index/orphan-entry"},
+		{doctor.Options{Path: []string{"tenants", "tenant-2"}}, ""},
+	} {
+		if found, _ := examine(t, db, c.options); codesOf(found) != c.want {
+			t.Errorf("%+v: %v, want %s", c.options, found, c.want)
 		}
 	}
 }

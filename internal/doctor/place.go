@@ -48,12 +48,3 @@ func (p *place) pack(letter string, names ...string) []byte {
 func (p *place) finding(code string, key []byte, format string, args ...any) Finding {
 	return newFinding(code, p.path, p.prefix, key, format, args...)
 }
-
-// unpack returns the elements of a key of the directory; nil if it is no tuple.
-func (p *place) unpack(key []byte) tuple.Tuple {
-	t, err := tuple.Unpack(key[len(p.prefix):])
-	if err != nil {
-		return nil
-	}
-	return t
-}

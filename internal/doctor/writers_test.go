@@ -29,7 +29,7 @@ func TestBesideWriters(t *testing.T) {
 	random := seed.Rand(t)
 	works := []func(context.Context, int) error{writeOrders(t, engine, random), changeDirectories(engine), leaseMachines(t, engine)}
 	written := 0
-	hurried := interrupted{engine, func(ctx context.Context) error {
+	hurried := interruption{engine, func(ctx context.Context) error {
 		written++
 		return works[written%len(works)](ctx, written/len(works))
 	}}
@@ -43,14 +43,14 @@ func TestBesideWriters(t *testing.T) {
 	}
 }
 
-// interrupted is a database to which something is written before each reading transaction.
-type interrupted struct {
+// interruption is a database to which something is written before each reading transaction.
+type interruption struct {
 	kv.Database
 	write func(context.Context) error
 }
 
 // ReadTransact implements [kv.ReadTransactor].
-func (d interrupted) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction) error) error {
+func (d interruption) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction) error) error {
 	if err := d.write(ctx); err != nil {
 		return err
 	}
