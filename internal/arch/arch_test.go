@@ -324,6 +324,7 @@ var arrows = map[string][]string{
 	"internal/remote":  {"kv"},
 	"internal/servers": {"github.com/jackc/pgx/v5", "github.com/go-sql-driver/mysql"},
 
+	"site":          {"internal/browsertest", "github.com/chromedp/chromedp"}, // its test
 	"internal/arch": {"internal/shape"},
 }
 

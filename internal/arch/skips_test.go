@@ -42,6 +42,7 @@ var skips = map[string]string{
 	"placement/internal/sim/mutation_test.go": "only with -short: make test runs it",
 	"placement/internal/sim/shrink_test.go":   "only with -short: make test runs it",
 	"placement/kvstore/cluster_test.go":       "the part of TestProcesses that other processes run",
+	"site/browser_test.go":                    "only with -short, or without a site: in CI it fails instead",
 	"tuple/fuzz_test.go":                      "an input of the fuzzer that says nothing, not a test",
 }
 
