@@ -30,9 +30,7 @@ type DB struct {
 }
 
 // Open returns a DB on the engine with default options. The first Open of a
-// database writes the key of its page tokens; if the engine is open for reading only,
-// and there is no key yet, the tokens are those of this DB alone. Close the DB before
-// the engine.
+// database writes the key of its page tokens. Close the DB before the engine.
 func Open(ctx context.Context, engine kv.Database) (*DB, error) {
 	return OpenWith(ctx, engine, Options{})
 }
@@ -75,8 +73,8 @@ func (db *DB) Engine() kv.Database { return db.engine }
 
 const tokenKeySize = 32
 
-// loadTokenKey reads the key of page tokens. If there is none it writes a random one,
-// where the engine takes writes.
+// loadTokenKey reads the key of page tokens. If there is none it writes a random one;
+// a DB that only reads keeps it.
 func (db *DB) loadTokenKey(ctx context.Context) ([]byte, error) {
 	have, err := db.readTokenKey(ctx)
 	if have != nil || err != nil {
@@ -86,11 +84,10 @@ func (db *DB) loadTokenKey(ctx context.Context) ([]byte, error) {
 	if _, err := rand.Read(fresh); err != nil {
 		return nil, err
 	}
-	have, err = db.writeTokenKey(ctx, fresh)
-	if kv.CodeOf(err) == kv.CodeTransactionReadOnly {
+	if db.options.ReadOnly {
 		return fresh, nil
 	}
-	return have, err
+	return db.writeTokenKey(ctx, fresh)
 }
 
 const tokenKeyName = "page token key"

@@ -59,6 +59,9 @@ func (db *DB) transactOnce(ctx context.Context, fn func(*transaction) error) err
 
 func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 	db.mustBeOpen()
+	if db.options.ReadOnly {
+		return ErrReadOnly
+	}
 	writer, err := db.engine.Begin()
 	if err != nil {
 		return err

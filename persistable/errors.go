@@ -24,7 +24,7 @@ var (
 	// transaction, without a generator that answers, or because the caller
 	// assigns the ids of its type.
 	ErrNoID = errors.New("persistable: the record has no id")
-	// ErrReadOnly: a write was tried in ReadTransact.
+	// ErrReadOnly: a write was tried in ReadTransact, or with a DB that is [Options].ReadOnly.
 	ErrReadOnly = errors.New("persistable: the transaction is read-only")
 	// ErrBadToken: a page token is damaged, was forged, or belongs to another
 	// query, tenant or database.

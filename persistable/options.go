@@ -40,6 +40,12 @@ type Options struct {
 	// WatchPoll is how often Store.Watch reads a record that it cannot watch. The
 	// default value is a second.
 	WatchPoll time.Duration
+	// ReadOnly opens a DB that writes nothing, also on an engine that is open for reading
+	// only: Transact and all writes fail with [ErrReadOnly], and Transact of a function
+	// that only reads does, too. If no DB has opened the database before, page tokens are
+	// good for this DB only. Machine ids are not leased: IDs must be Off. The default
+	// value is false.
+	ReadOnly bool
 	// IDs say where the ids of new records come from. The default value leases
 	// machine ids from the database.
 	IDs IDOptions
@@ -55,6 +61,9 @@ func (o Options) Validate() error {
 	}
 	if o.WatchPoll < 0 {
 		faults = append(faults, fmt.Errorf("persistable: Options.WatchPoll is %v, must not be negative", o.WatchPoll))
+	}
+	if o.ReadOnly && !o.IDs.Off {
+		faults = append(faults, errors.New("persistable: Options is ReadOnly, but IDs would be leased, which writes: set IDs.Off"))
 	}
 	return errors.Join(append(faults, o.IDs.validate())...)
 }

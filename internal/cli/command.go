@@ -9,6 +9,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/internal/cli/databases"
+	"github.com/kazahana-db/kazahana/internal/cli/dirs"
 	"github.com/kazahana-db/kazahana/internal/cli/doctors"
 	"github.com/kazahana-db/kazahana/internal/cli/explain"
 	"github.com/kazahana-db/kazahana/internal/cli/feeds"
@@ -17,8 +18,11 @@ import (
 	"github.com/kazahana-db/kazahana/internal/cli/leases"
 	"github.com/kazahana-db/kazahana/internal/cli/pairs"
 	"github.com/kazahana-db/kazahana/internal/cli/placements"
+	"github.com/kazahana-db/kazahana/internal/cli/prompt"
 	"github.com/kazahana-db/kazahana/internal/cli/records"
 	"github.com/kazahana-db/kazahana/internal/cli/schemas"
+	"github.com/kazahana-db/kazahana/internal/cli/stats"
+	"github.com/kazahana-db/kazahana/internal/cli/tenants"
 	"github.com/kazahana-db/kazahana/internal/cli/types"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
@@ -55,7 +59,7 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 }
 
 func newRoot(c *shell.Console) *cobra.Command {
-	root := shell.Group("kazahana", "Look into databases and after them; make IDs, serve leases, find virtual actors",
+	root := shell.Group("kazahana", "Look into databases, make IDs, serve leases, find virtual actors",
 		database.Refuse(ids.Command(c)),
 		database.Refuse(leases.Command(c)),
 		placements.Command(c),
@@ -65,6 +69,10 @@ func newRoot(c *shell.Console) *cobra.Command {
 		types.Command(c),
 		records.Command(c),
 		schemas.Command(c),
+		dirs.Command(c),
+		tenants.Command(c),
+		stats.Command(c),
+		prompt.Command(c, newRoot),
 	)
 	root.AddCommand(doctors.Command(c))
 	root.AddCommand(databases.Commands(c)...)

@@ -113,10 +113,13 @@ func TestDatabaseReadsWriteNothing(t *testing.T) {
 		{0, []string{"verify", "--db", folder}},
 		{0, []string{"log", "--db", folder}},
 		{0, []string{"kv", "get", "--db", folder, `large\\`}},
-		{0, []string{"kv", "get", "--db", folder, "", "--prefix", "--limit", "0"}},
+		{0, []string{"kv", "range", "--db", folder, "--limit", "0"}},
+		{0, []string{"dir", "tree", "--db", folder, "--sizes"}},
+		{0, []string{"stats", "--db", folder}},
 		{4, []string{"kv", "get", "--db", folder, "none"}},
 		{3, []string{"kv", "get", "--db", folder, "(21"}},
-		{2, []string{"kv", "get", "--db", folder, "a", "--prefix", "--to", "b"}},
+		{2, []string{"kv", "range", "--db", folder, "--prefix", "a", "--to", "b"}},
+		{2, []string{"kv", "clear", "--db", folder, "--prefix", "large"}},
 		{1, []string{"backup", "--db", folder, folder}},
 		{1, []string{"restore", folder, "--db", elsewhere}}, // it is not a backup
 	} {
@@ -283,14 +286,14 @@ func TestDatabaseGetRange(t *testing.T) {
 		first, last int
 		count       int
 	}{
-		{[]string{`(21, "R", "User")`, "--prefix", "--limit", "0"}, 0, 249, 250},
-		{[]string{`(21, "R", "User")`, "--prefix", "--limit", "0", "--reverse"}, 249, 0, 250},
-		{[]string{`(21, "R", "User")`, "--prefix"}, 0, 99, 100},
-		{[]string{`(21, "R", "User")`, "--prefix", "--limit", "130", "--reverse"}, 249, 120, 130},
-		{[]string{`(21, "R", "User", 5)`, "--to", `(21, "R", "User", 7)`}, 5, 6, 2},
-		{[]string{`(21, "R", "User", 240)`, "--to", `\xff\xff`}, 240, -1, 11},
+		{[]string{"--prefix", `(21, "R", "User")`, "--limit", "0"}, 0, 249, 250},
+		{[]string{"--prefix", `(21, "R", "User")`, "--limit", "0", "--reverse"}, 249, 0, 250},
+		{[]string{"--prefix", `(21, "R", "User")`}, 0, 99, 100},
+		{[]string{"--prefix", `(21, "R", "User")`, "--limit", "130", "--reverse"}, 249, 120, 130},
+		{[]string{"--from", `(21, "R", "User", 5)`, "--to", `(21, "R", "User", 7)`}, 5, 6, 2},
+		{[]string{"--from", `(21, "R", "User", 240)`, "--to", `\xff\xff`}, 240, -1, 11},
 	} {
-		args := append([]string{"kv", "get", "--db", folder, "--json", "--keys-only"}, test.args...)
+		args := append([]string{"kv", "range", "--db", folder, "--json", "--keys-only"}, test.args...)
 		out, errs, code := runCommand(t, args...)
 		var keys []string
 		for line := range strings.Lines(out) {
@@ -323,13 +326,13 @@ func TestDatabaseGetLargeValue(t *testing.T) {
 	if code != 0 || len(out) > 1200 || !strings.Contains(out, "… and 89000 bytes more") {
 		t.Errorf("exit code %d, %d bytes: %.100s", code, len(out), out)
 	}
-	out, _, _ = runCommand(t, "kv", "get", "--db", folder, `large\\`, "--json")
+	out, errs, _ := runCommand(t, "kv", "get", "--db", folder, `large\\`, "--json")
 	var p struct {
 		Key, Value string
 		ValueBytes int
 	}
 	if err := json.Unmarshal([]byte(out), &p); err != nil || p.Key != `large\\` || len(p.Value) != 90_000 || p.ValueBytes != 90_000 {
-		t.Errorf("%v, %q, %d bytes", err, p.Key, len(p.Value))
+		t.Errorf("%v, %q, %d bytes, %s", err, p.Key, len(p.Value), errs)
 	}
 }
 

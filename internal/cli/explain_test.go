@@ -64,7 +64,7 @@ func TestErrorsNameNoGoSymbols(t *testing.T) {
 		{[]string{"lease", "list", "--leases", "fdb:none"}, ""},
 		{[]string{"verify", "--db", filepath.Join(dir, "none")}, "no database"},
 		{[]string{"kv", "get", "--db", dir, "a"}, "no database"},
-		{[]string{"kv", "get", "--db", dir, "a", "--limit", "-1"}, "--limit"},
+		{[]string{"kv", "range", "--db", dir, "--limit", "-1"}, "--limit"},
 		{[]string{"lease", "list", "--leases", "redis://127.0.0.1:1", "--timeout", "5s"}, ""},
 	} {
 		var out, errs bytes.Buffer

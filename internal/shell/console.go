@@ -26,15 +26,16 @@ type Console struct {
 	Name string // of the command, before errors
 	JSON bool   // as the flag --json says
 
-	rawOut                  io.Writer
+	streams                 Streams // as they were given
 	inTerminal, outTerminal bool
 	errTerminal             *os.File // nil if errors do not go to a terminal
+	control                 *os.File // the terminal of the process, once it was needed
 }
 
 // NewConsole returns the console of a run with arguments. What is written to
 // its streams is escaped.
 func NewConsole(name string, args []string, streams Streams) *Console {
-	c := &Console{Streams: streams, Name: name, JSON: asksForJSON(args), rawOut: streams.Out}
+	c := &Console{Streams: streams, Name: name, JSON: asksForJSON(args), streams: streams}
 	c.inTerminal, c.outTerminal, c.errTerminal = terminalOf(streams.In) != nil, terminalOf(streams.Out) != nil, terminalOf(streams.Err)
 	c.Out, c.Err = Escaping(streams.Out, &c.JSON), Escaping(streams.Err, &c.JSON)
 	return c

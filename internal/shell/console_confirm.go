@@ -41,7 +41,7 @@ func (c *Console) Confirm(cmd *cobra.Command, lines []string, question string) e
 	case !c.Interactive():
 		return &ExitError{ExitMisuse, fmt.Errorf("%s There is no terminal to ask on, so nothing was changed: repeat the command with --%s", question, yesFlag)}
 	}
-	fmt.Fprintf(c.Err, "%s [y/N] ", question)
+	fmt.Fprintf(Escaping(c.questions(), &c.JSON), "%s [y/N] ", question)
 	answer, err := c.readAnswer(cmd.Context())
 	if err != nil {
 		return fmt.Errorf("%w: reading the answer: %w", ErrDeclined, err)

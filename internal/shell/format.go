@@ -3,6 +3,7 @@
 package shell
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -19,4 +20,19 @@ func Pairs(values map[string]string) string {
 		text += " " + Word(name) + "=" + Word(values[name])
 	}
 	return text
+}
+
+// Size formats a number of bytes: 999 B, 1.5 kB, 12 MB.
+func Size(n int64) string {
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	size, unit := float64(n), -1
+	for ; size >= 999.5 && unit < 5; unit++ {
+		size /= 1000
+	}
+	if size < 9.95 {
+		return fmt.Sprintf("%.1f %cB", size, "kMGTPE"[unit])
+	}
+	return fmt.Sprintf("%.0f %cB", size, "kMGTPE"[unit])
 }

@@ -15,7 +15,7 @@
 //		})
 //	}
 //
-// [Read] writes nothing: it opens the folder of an embedded database read-only, and
-// refuses writes to a cluster. [Write] opens neither if there is no database. The
+// [Read] writes nothing: it opens the folder of an embedded database read-only, and the
+// stores of a cluster. [Write] opens no folder without a database. The
 // commands of a [Session] share an opened database and a working directory.
 package database

@@ -25,7 +25,7 @@ func (p place) open(ctx context.Context, writes bool) (kv.Database, error) {
 	case p.folder != "":
 		return OpenFolder(p.folder)
 	}
-	return openCluster(ctx, p.cluster, writes)
+	return openCluster(ctx, p.cluster)
 }
 
 // OpenFolder opens the database of a folder for reading. It writes nothing.
@@ -65,7 +65,7 @@ func IsForeign(folder string) bool {
 const patience = 10 * time.Second
 
 // openCluster opens a cluster that answers.
-func openCluster(ctx context.Context, file string, writes bool) (kv.Database, error) {
+func openCluster(ctx context.Context, file string) (kv.Database, error) {
 	db, err := fdbkv.Open(file)
 	if err != nil {
 		return nil, err
@@ -73,10 +73,7 @@ func openCluster(ctx context.Context, file string, writes bool) (kv.Database, er
 	if err := awaitAnswer(ctx, db, file); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	if writes {
-		return db, nil
-	}
-	return readOnly{db}, nil
+	return db, nil
 }
 
 // awaitAnswer returns an error if a cluster is not there.

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dirs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/cli/database"
+	"github.com/kazahana-db/kazahana/internal/cli/survey"
+	"github.com/kazahana-db/kazahana/internal/shell"
+	"github.com/kazahana-db/kazahana/persistable"
+)
+
+func moveCommand(c *shell.Console) *cobra.Command {
+	return &cobra.Command{
+		Use: "mv FROM TO", Short: "Give a directory another path", Args: shell.Arguments(cobra.ExactArgs(2)),
+		Long: `Move a directory with all below it to another path, whose parent must exist. It takes one transaction,
+whatever the directory holds.
+
+Refused are a target that exists, a path in another partition, the directories that the database itself
+needs, and directories with stores of types that look for their records at the old path: to give a tenant
+another name, use kazahana tenant move.
+` + database.AboutPaths + "\n" + database.About,
+		Example:           "  kazahana dir mv archive/2025 old/2025 --db data",
+		ValidArgsFunction: database.CompletePaths,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			from, err := database.ParsePath(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			to, err := database.ParsePath(cmd, args[1])
+			if err != nil {
+				return err
+			}
+			err = database.Read(cmd, func(ctx context.Context, db *persistable.DB) error { return checkMove(ctx, db, from, to) })
+			if err != nil {
+				return err
+			}
+			return database.Write(cmd, func(ctx context.Context, db *persistable.DB) error {
+				if err := move(ctx, db, from, to); err != nil {
+					return err
+				}
+				return c.Write(moveResult{database.FormatPath(from), database.FormatPath(to)})
+			})
+		},
+	}
+}
+
+// checkMove refuses a move that would break something.
+func checkMove(ctx context.Context, db *persistable.DB, from, to []string) error {
+	if err := checkSystem(db, from); err != nil {
+		return err
+	}
+	if err := checkSystem(db, to); err != nil {
+		return err
+	}
+	n, err := survey.Survey{DB: db, Depth: -1}.Read(ctx, from...)
+	if errors.Is(err, directory.ErrNotFound) {
+		return database.MissingDirectory(ctx, db, from)
+	}
+	if err != nil {
+		return err
+	}
+	return checkStores(n, from, to)
+}
+
+func move(ctx context.Context, db *persistable.DB, from, to []string) error {
+	_, err := db.Layer().Move(ctx, db.Engine(), from, to)
+	if errors.Is(err, directory.ErrParentNotFound) {
+		return errors.Join(err, database.MissingDirectory(ctx, db, to[:max(len(to)-1, 0)]))
+	}
+	return err
+}
+
+// checkSystem refuses the root and the directories that the database itself needs.
+func checkSystem(db *persistable.DB, path []string) error {
+	switch {
+	case len(path) == 0:
+		return shell.Invalid(errors.New("the root is always there: it can be neither moved nor removed"))
+	case db.HoldsSystem(path...):
+		return shell.Invalid(fmt.Errorf("%s holds what the database itself needs: leases of machine ids, and the key of page tokens", database.FormatPath(path)))
+	}
+	return nil
+}
+
+// checkStores refuses to move stores to where their programs do not look for them.
+func checkStores(n *survey.Node, from, to []string) error {
+	for d := range n.All {
+		if len(d.Headers) == 0 {
+			continue
+		}
+		return shell.Invalid(fmt.Errorf("%s holds records of the type %s, whose programs look for them there: they would not find them below %s; if %s is a tenant, use kazahana tenant move",
+			database.FormatPath(d.Path), strings.Join(d.Types(), ", "), database.FormatPath(to), database.FormatPath(from)))
+	}
+	return nil
+}
+
+// moveResult is a directory that was moved.
+type moveResult struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// Lines implements [shell.Result].
+func (m moveResult) Lines() []string { return []string{fmt.Sprintf("moved %s to %s", m.From, m.To)} }

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tenants
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kazahana-db/kazahana/internal/cli/database"
+	"github.com/kazahana-db/kazahana/internal/shell"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/tenants"
+)
+
+// addLock adds the flag of verbs that can lock what they read.
+func addLock(cmd *cobra.Command, lock *bool) {
+	cmd.Flags().BoolVar(lock, "lock", false, "keep programs from writing to the tenant meanwhile")
+}
+
+// unlockTime bounds how long an interrupted verb waits for its lock to end.
+const unlockTime = 10 * time.Second
+
+// whileLocked calls do, with a lock if that is asked for. The lock also ends if the verb
+// is interrupted.
+func (a address) whileLocked(ctx context.Context, db *persistable.DB, lock bool, reason string, do func(tenants.Lock) error) error {
+	if !lock {
+		return do(tenants.Lock{})
+	}
+	l, err := a.of(db).Lock(ctx, a.name, reason)
+	if err != nil {
+		return err
+	}
+	err = do(l)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockTime)
+	defer cancel()
+	return errors.Join(err, a.of(db).Unlock(ctx, l))
+}
+
+func lockCommand(c *shell.Console) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use: "lock PATH", Short: "Keep programs from writing to a tenant", Args: shell.Arguments(cobra.ExactArgs(1)),
+		Long: `Keep all programs from writing to a tenant through stores, until kazahana tenant unlock. Reads go on.
+` + aboutTenants,
+		Example:           "  kazahana tenant lock tenants/tenant-1 --reason 'moves to another cluster' --db data",
+		ValidArgsFunction: database.CompletePath,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return change(cmd, args[0], func(ctx context.Context, db *persistable.DB, at address) error {
+				l, err := at.of(db).Lock(ctx, at.name, reason)
+				if err != nil {
+					return err
+				}
+				return c.Write(lockState{at.String(), &l})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "kazahana tenant lock", "`text` that programs get with their errors")
+	return cmd
+}
+
+func unlockCommand(c *shell.Console) *cobra.Command {
+	return &cobra.Command{
+		Use: "unlock PATH", Short: "End the lock of a tenant", Args: shell.Arguments(cobra.ExactArgs(1)),
+		Long: `End the lock of a tenant, also one whose program was killed. A copy or an export that runs under the lock
+fails.
+` + aboutTenants,
+		Example:           "  kazahana tenant unlock tenants/tenant-1 --db data",
+		ValidArgsFunction: database.CompletePath,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return change(cmd, args[0], func(ctx context.Context, db *persistable.DB, at address) error {
+				l, locked, err := at.of(db).LockOf(ctx, at.name)
+				if err != nil {
+					return err
+				}
+				if locked {
+					if err := at.of(db).Unlock(ctx, l); err != nil {
+						return err
+					}
+				}
+				return c.Write(lockState{at.String(), nil})
+			})
+		},
+	}
+}
+
+func abandonCommand(c *shell.Console) *cobra.Command {
+	return &cobra.Command{
+		Use: "abandon PATH", Short: "Remove what an unfinished copy or import has left", Args: shell.Arguments(cobra.ExactArgs(1)),
+		Long: `Remove what an interrupted copy or import to a name has left, which programs do not see. If it still
+runs, it fails. The tenant of that name, if there is one, is not touched.
+` + aboutTenants,
+		Example:           "  kazahana tenant abandon tenants/trial --db data",
+		ValidArgsFunction: database.CompletePath,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return change(cmd, args[0], func(ctx context.Context, db *persistable.DB, at address) error {
+				if err := at.of(db).Abandon(ctx, at.name); err != nil {
+					return err
+				}
+				return c.Write(abandonResult{at.String()})
+			})
+		},
+	}
+}
+
+// change calls do with the tenant of an argument, and the database open for writing.
+func change(cmd *cobra.Command, arg string, do func(context.Context, *persistable.DB, address) error) error {
+	at, err := parseAddress(cmd, arg)
+	if err != nil {
+		return err
+	}
+	return database.Write(cmd, func(ctx context.Context, db *persistable.DB) error {
+		return at.explain(ctx, db, do(ctx, db, at))
+	})
+}
+
+// lockState is whether a tenant is locked.
+type lockState struct {
+	Path string        `json:"path"`
+	Lock *tenants.Lock `json:"lock"` // null: it is not locked
+}
+
+// Lines implements [shell.Result].
+func (s lockState) Lines() []string {
+	if s.Lock == nil {
+		return []string{s.Path + " is not locked"}
+	}
+	return []string{fmt.Sprintf("%s is locked: %s", s.Path, shell.Word(s.Lock.Reason))}
+}
+
+// abandonResult is the name of which nothing unfinished is left.
+type abandonResult struct {
+	Path string `json:"path"`
+}
+
+// Lines implements [shell.Result].
+func (a abandonResult) Lines() []string {
+	return []string{"nothing unfinished is left of " + a.Path}
+}
