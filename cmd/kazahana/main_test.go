@@ -33,7 +33,8 @@ func TestScripts(t *testing.T) {
 		},
 		RequireUniqueNames: true,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "folders": makeFolders, "placed": placed, "redis": startRedis(t), "serve": serve, "metrics": metrics, "seed": seedDatabase, "damage": damageDatabase, "shutdown": stop,
+			"exits": exits, "folders": makeFolders, "placed": placed, "redis": startRedis(t), "serve": serve, "metrics": metrics,
+			"page": getPage, "seed": seedDatabase, "damage": damageDatabase, "shutdown": stop,
 			"duplicate": duplicate, "remove": remove, "spoil": spoil,
 		},
 	})

@@ -200,7 +200,7 @@ var arrows = map[string][]string{
 	"internal/cli/doctors": {"internal/cli/database", "internal/doctor", "internal/shell", "directory", "kv", "kv/embedded", "github.com/spf13/cobra"},
 	"internal/cli": {
 		"internal/cli/database", "internal/cli/databases", "internal/cli/dirs", "internal/cli/doctors", "internal/cli/explain", "internal/cli/feeds", "internal/cli/ids",
-		"internal/cli/indexes", "internal/cli/leases", "internal/cli/pairs", "internal/cli/placements", "internal/cli/prompt", "internal/cli/records",
+		"internal/cli/indexes", "internal/cli/leases", "internal/cli/pages", "internal/cli/pairs", "internal/cli/placements", "internal/cli/prompt", "internal/cli/records",
 		"internal/cli/schemas", "internal/cli/stats", "internal/cli/tenants", "internal/cli/types", "internal/shell", "github.com/spf13/cobra",
 	},
 	"internal/cli/database":  {"internal/shell", "internal/nearest", "kv", "kv/embedded", "kv/fdbkv", "directory", "persistable", "github.com/spf13/cobra"},
@@ -217,6 +217,7 @@ var arrows = map[string][]string{
 	"internal/cli/stats":      {"internal/cli/database", "internal/cli/survey", "internal/shell", "kv", "kv/embedded", "lease", "leasefdb", "persistable", "github.com/spf13/cobra"},
 	"internal/cli/survey":     {"internal/cli/database", "internal/shell", "directory", "kv", "persistable", "tuple"},
 	"internal/cli/tenants":    {"internal/cli/database", "internal/cli/survey", "internal/shell", "directory", "persistable", "persistable/tenants", "github.com/spf13/cobra"},
+	"internal/cli/pages":      {"internal/cli/database", "internal/shell", "internal/ui", "internal/ui/access", "kv/embedded", "persistable", "github.com/spf13/cobra"},
 	"internal/cli/ids":        {"internal/cli/layoutflag", "internal/cli/leasehome", "internal/shell", "idgen", "idgen/external", "github.com/spf13/cobra"},
 	"internal/cli/storearg":   {"directory", "internal/cli/database", "internal/shell", "persistable", "persistable/dynamic", "github.com/spf13/cobra"},
 	"internal/cli/types":      {"internal/cli/database", "internal/cli/storearg", "internal/shell", "persistable", "persistable/dynamic", "github.com/spf13/cobra"},
@@ -232,7 +233,13 @@ var arrows = map[string][]string{
 		"github.com/spf13/cobra", "go.opentelemetry.io/otel", "github.com/prometheus/client_golang",
 	},
 	"internal/cli/placements": {"internal/cli/database", "internal/shell", "kv", "placement", "placement/kvstore", "placement/membership", "github.com/spf13/cobra"},
-	"cmd/kazahana":            {"internal/cli"},
+	"internal/ui": {
+		"internal/ui/access", "internal/ui/job", "directory", "idgen", "idgen/external", "index", "kv", "kv/embedded", "lease", "leasefdb",
+		"persistable", "persistable/dynamic", "persistable/tenants", "github.com/oklog/ulid/v2",
+	},
+	"internal/ui/access": {},
+	"internal/ui/job":    {},
+	"cmd/kazahana":       {"internal/cli"},
 
 	"internal/idbuilderd": {
 		"internal/idbuilderd/admin", "internal/idbuilderd/program", "internal/idbuilderd/server", "internal/shell",

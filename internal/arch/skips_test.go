@@ -20,6 +20,7 @@ var skips = map[string]string{
 	"examples/chinook/stores_test.go":         "TestKnownFacts, where the data set, which is not part of the repository, is missing: the other tests of the package run on a store that they make",
 	"idbuilder/console/browser_test.go":       "only with -short: make test runs it",
 	"internal/browsertest/chromium.go":        "in CI it fails instead",
+	"internal/ui/browser_test.go":             "only with -short: make test runs it",
 	"idbuilder/snowflake/store_test.go":       "only with -short: make test runs it",
 	"internal/idchaos/chaos_test.go":          "only with -short: make test runs it",
 	"internal/servers/find.go":                "in CI it fails instead",

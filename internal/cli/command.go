@@ -16,6 +16,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/cli/ids"
 	"github.com/kazahana-db/kazahana/internal/cli/indexes"
 	"github.com/kazahana-db/kazahana/internal/cli/leases"
+	"github.com/kazahana-db/kazahana/internal/cli/pages"
 	"github.com/kazahana-db/kazahana/internal/cli/pairs"
 	"github.com/kazahana-db/kazahana/internal/cli/placements"
 	"github.com/kazahana-db/kazahana/internal/cli/prompt"
@@ -73,6 +74,7 @@ func newRoot(c *shell.Console) *cobra.Command {
 		tenants.Command(c),
 		stats.Command(c),
 		prompt.Command(c, newRoot),
+		pages.Command(c),
 	)
 	root.AddCommand(doctors.Command(c))
 	root.AddCommand(databases.Commands(c)...)

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package access decides which requests reach a page that runs on the machine of its user:
+// those of a browser that opened the link with the token, addressed to this server, from pages
+// of its own.
+//
+//	guard, err := access.New(access.Options{Prefix: "/"})
+//	server := &http.Server{Handler: guard.Protect(pages)}
+//	fmt.Println(guard.Link("http://127.0.0.1:4711"))
+//
+// # What is refused
+//
+// A request with another Host than a loopback address or one of Options.Hosts: a page of another
+// site whose name was pointed at 127.0.0.1 (DNS rebinding) sends its own name. A request without
+// the session's cookie. A request that may change something unless its Origin is that of the Host
+// that it was sent to, and its body is JSON, which forms of other sites cannot send.
+//
+// # The token and the cookie
+//
+// The link has a token of 256 random bits. The first request with it gets a cookie with another
+// 256 random bits, HttpOnly and SameSite=Strict, and a page that leads to the same address without
+// the token, which thus is in no bookmark and no Referer. Cookies are not separated by port: the
+// cookie's name tells the servers of a machine apart, and does not keep its value from them. A
+// browser sends it to another port of the machine only if the user goes there from the address bar
+// or from a page of this machine.
+package access

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ui
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/dynamic"
+)
+
+// change is a change in the stream of a store's feed.
+type change struct {
+	ID      string `json:"id"`
+	Version string `json:"version"`
+	Deleted bool   `json:"deleted"`
+	Cells   []cell `json:"cells,omitempty"` // of the record as it is now
+}
+
+// stream is a feed on its way to a page, as server-sent events.
+type stream struct {
+	w     http.ResponseWriter
+	flush func() error
+}
+
+// streamChanges sends the changes of a store behind a version, and those that follow, until the
+// page goes. A browser that connects again says by Last-Event-ID where it was.
+func (h *Handler) streamChanges(w http.ResponseWriter, r *http.Request) {
+	s, since, err := h.openFeed(r)
+	if err != nil {
+		answer(func(*http.Request) (any, error) { return nil, err })(w, r)
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(h.ended, cancel)()
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := stream{w, http.NewResponseController(w).Flush}
+	for {
+		next, n, err := out.sendChanges(ctx, s, since)
+		if err != nil {
+			_ = out.send("failed", "", map[string]string{"error": err.Error()}) // the page may have gone
+			return
+		}
+		since = next
+		if n == 0 && out.send("idle", "", map[string]string{}) != nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(h.options.PollEvery):
+		}
+	}
+}
+
+// openFeed returns the store of a request and the version behind which its stream begins.
+func (h *Handler) openFeed(r *http.Request) (s *dynamic.Store, since persistable.Version, err error) {
+	if s, err = h.openStore(r); err != nil {
+		return nil, since, err
+	}
+	if !s.Schema().Versions {
+		return nil, since, &statusError{http.StatusConflict, errors.New("the records of this type have no versions, so that there is no feed of their changes: give the type the marker or a field persistable.Version")}
+	}
+	text := r.Header.Get("Last-Event-ID")
+	if text == "" {
+		text = r.URL.Query().Get("since")
+	}
+	if text != "" {
+		if err = since.UnmarshalText([]byte(text)); err != nil {
+			err = invalid("since: %w", err)
+		}
+	}
+	return s, since, err
+}
+
+// sendChanges sends what is behind a version, and returns the version of the last and how many.
+func (o *stream) sendChanges(ctx context.Context, s *dynamic.Store, since persistable.Version) (persistable.Version, int, error) {
+	n := 0
+	for c, err := range s.Feed().Changes(ctx, since) {
+		if err != nil {
+			return since, n, err
+		}
+		one := change{ID: c.ID.String(), Version: c.Version.String(), Deleted: c.Deleted}
+		if c.Record != nil {
+			r, err := newRow(c.Record, shownInTable)
+			if err != nil {
+				return since, n, err
+			}
+			one.Cells = r.Cells
+		}
+		since = c.Version
+		n++
+		if err := o.send("change", one.Version, one); err != nil {
+			return since, n, err
+		}
+	}
+	return since, n, nil
+}
+
+// send sends an event. JSON has no line breaks, so that it is one line of data.
+func (o *stream) send(kind, id string, data any) error {
+	text, err := json.Marshal(data)
+	if err != nil {
+		return err
+	}
+	if id != "" {
+		id = "id: " + id + "\n"
+	}
+	if _, err := fmt.Fprintf(o.w, "event: %s\n%sdata: %s\n\n", kind, id, text); err != nil {
+		return err
+	}
+	return o.flush()
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ui
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+// folder is a directory in a listing.
+type folder struct {
+	Name   string `json:"name"`
+	Layer  string `json:"layer,omitempty"`
+	Prefix string `json:"prefix"` // hexadecimal
+	Bytes  int64  `json:"bytes"`  // of its own keys, by the engine's estimate; of a partition all
+	Leaf   bool   `json:"leaf"`   // there are no directories in it
+	System bool   `json:"system,omitempty"`
+}
+
+// listing is a page of the directories in one.
+type listing struct {
+	Path    []string `json:"path"`
+	Entries []folder `json:"entries"`
+	Next    string   `json:"next,omitempty"` // the last name; empty on the last page
+}
+
+func (h *Handler) directories(r *http.Request) (any, error) {
+	limit, err := limitOf(r, 1000)
+	if err != nil {
+		return nil, err
+	}
+	l := listing{Path: pathOf(r), Entries: []folder{}}
+	err = h.db.Engine().ReadTransact(r.Context(), func(tx kv.ReadTransaction) error {
+		names, err := h.db.Layer().ListAfter(r.Context(), tx, l.Path, r.URL.Query().Get("after"), limit)
+		if err != nil {
+			return err
+		}
+		l.Entries, l.Next = l.Entries[:0], ""
+		m := &measurement{h, tx, maxMeasured, maxCounted}
+		if len(names) == limit {
+			l.Next = names[limit-1]
+		}
+		for _, name := range names {
+			f, err := m.readFolder(r.Context(), append(slices.Clip(l.Path), name))
+			if err != nil {
+				return err
+			}
+			l.Entries = append(l.Entries, f)
+		}
+		return nil
+	})
+	return l, err
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ui
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/idgen/external"
+	"github.com/kazahana-db/kazahana/lease"
+)
+
+// service is a service whose machine ids are leased from the database.
+type service struct {
+	Name      string `json:"name"`
+	Active    int    `json:"active"`    // leases in force
+	Positions int64  `json:"positions"` // that they have
+	Space     int64  `json:"space"`     // positions that can be leased
+	More      bool   `json:"more"`      // not all leases were counted
+}
+
+// maxLeases is how many leases of a service are counted.
+const maxLeases = 5000
+
+// listLeases lists the services and the leases of one.
+func (h *Handler) listLeases(r *http.Request) (any, error) {
+	names, err := h.leases.Services(r.Context(), "", 256)
+	if err != nil {
+		return nil, err
+	}
+	services := []service{}
+	for _, name := range names {
+		s, err := h.countLeases(r, name)
+		if err != nil {
+			return nil, fmt.Errorf("the service %q: %w", name, err)
+		}
+		services = append(services, s)
+	}
+	query := r.URL.Query()
+	page := lease.Page{Leases: []lease.Info{}}
+	if name := query.Get("service"); name != "" {
+		page, err = h.leases.List(r.Context(), name, lease.ListOptions{After: query.Get("after"), Limit: 100, Ended: query.Get("ended") == "1"})
+		if errors.Is(err, lease.ErrInvalid) {
+			err = invalid("%w", err)
+		}
+	}
+	l := idgen.DefaultLayout()
+	return map[string]any{"services": services, "page": page, "layout": l, "now": time.Now(), "first": l.First(), "last": l.Last()}, err
+}
+
+// countLeases counts the leases of a service that are in force.
+func (h *Handler) countLeases(r *http.Request, name string) (s service, err error) {
+	l := idgen.DefaultLayout()
+	s = service{Name: name, Space: int64(l.FallbackPositions())}
+	for after, seen := "", 0; ; {
+		page, err := h.leases.List(r.Context(), name, lease.ListOptions{After: after})
+		if err != nil {
+			return s, err
+		}
+		for _, info := range page.Leases {
+			s.Active++
+			s.Positions += 1 << info.BitSeq
+		}
+		after, seen = page.Next, seen+len(page.Leases)
+		if after == "" || seen >= maxLeases {
+			s.More = after != ""
+			return s, nil
+		}
+	}
+}
+
+// decodedID is what an id means.
+type decodedID struct {
+	Form     string     `json:"form"` // kazahana, external, ULID or UUID
+	ID       string     `json:"id"`
+	External string     `json:"external,omitempty"` // scrambled
+	Hex      string     `json:"hex"`
+	Time     *time.Time `json:"time,omitempty"`
+	Machine  *int       `json:"machine,omitempty"`
+	Sequence *int       `json:"sequence,omitempty"`
+	Fallback bool       `json:"fallback"`
+	Bits     string     `json:"bits,omitempty"` // of a kazahana ID: 64 characters 0 and 1
+	Layout   any        `json:"layout,omitempty"`
+	Note     string     `json:"note,omitempty"`
+}
+
+// decode tells what an id means.
+func (h *Handler) decode(r *http.Request) (any, error) {
+	text := strings.TrimSpace(r.URL.Query().Get("id"))
+	if d, ok := decode16(text); ok {
+		return d, nil
+	}
+	id, err := idgen.Parse(text)
+	form := "kazahana"
+	if err != nil {
+		codec, codecErr := external.New(external.Options{})
+		if codecErr != nil {
+			return nil, codecErr
+		}
+		if id, codecErr = codec.Decode(text); codecErr != nil {
+			return nil, invalid("%q is neither a kazahana ID (decimal), nor an external ID of 11 characters (scrambled), nor a ULID or UUID: %w", text, err)
+		}
+		form = "external"
+	}
+	return newDecodedID(form, id)
+}
+
+func newDecodedID(form string, id idgen.ID) (d decodedID, err error) {
+	l := idgen.DefaultLayout()
+	at, machine, sequence := l.Time(id), l.MachineID(id), l.Sequence(id)
+	d = decodedID{
+		Form: form, ID: decimal(int64(id)), Hex: fmt.Sprintf("%016x", uint64(id)), Time: &at, Machine: &machine, Sequence: &sequence,
+		Fallback: l.IsFallback(id), Bits: fmt.Sprintf("%064b", uint64(id)), Layout: l,
+	}
+	codec, err := external.New(external.Options{})
+	if err == nil {
+		d.External = codec.Encode(id)
+	}
+	return d, err
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ui
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// area is a directory with the sizes of what is in it.
+type area struct {
+	Name     string  `json:"name"`
+	Layer    string  `json:"layer,omitempty"`
+	Bytes    int64   `json:"bytes"` // with all directories in it
+	Own      int64   `json:"own"`   // without them; 0 for a partition
+	Children []*area `json:"children,omitempty"`
+	More     bool    `json:"more,omitempty"` // it has directories that are not among Children
+}
+
+// sizeOf returns the size of a directory with those in it.
+func (h *Handler) sizeOf(ctx context.Context, path []string) (n int64, err error) {
+	err = h.db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) error {
+		a, err := (&measurement{h, tx, maxMeasured, maxCounted}).measure(ctx, path, 0)
+		if err == nil {
+			n = a.Bytes
+		}
+		return err
+	})
+	return n, err
+}
+
+// sizes measures a directory and those in it. It reads no keys but those of the directory layer.
+func (h *Handler) sizes(r *http.Request) (any, error) {
+	path := pathOf(r)
+	root := &area{}
+	err := h.db.Engine().ReadTransact(r.Context(), func(tx kv.ReadTransaction) error {
+		m := &measurement{h, tx, maxMeasured, maxCounted}
+		if len(path) > 0 {
+			var err error
+			root, err = m.measure(r.Context(), path, levelsShown)
+			return err
+		}
+		total, err := m.sizeOf(r.Context(), allKeys)
+		if err != nil {
+			return err
+		}
+		root = &area{Name: ""}
+		if err := m.measureChildren(r.Context(), root, nil, levelsShown); err != nil {
+			return err
+		}
+		root.Own = max(0, total-root.Bytes)
+		root.Bytes = max(total, root.Bytes)
+		return nil
+	})
+	return map[string]any{"path": append([]string{}, path...), "root": root}, err
+}

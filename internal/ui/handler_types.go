@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ui
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/dynamic"
+)
+
+// maxStores is how many stores one request looks at.
+const maxStores = 500
+
+func isReadable(s index.State) bool { return s == index.Readable }
+
+// findStores returns the stores in a directory and below, and whether there are more than most.
+func (h *Handler) findStores(ctx context.Context, path []string, most int) (all []storeState, more bool, err error) {
+	all = []storeState{}
+	for at, err := range dynamic.Stores(ctx, h.db, path...) {
+		if err != nil {
+			return nil, false, err
+		}
+		if len(all) == most {
+			return all, true, nil
+		}
+		s, err := dynamic.Open(ctx, h.db, at.Path, at.Type)
+		all = append(all, newStoreState(at, s, err))
+	}
+	return all, false, nil
+}
+
+func (h *Handler) types(r *http.Request) (any, error) {
+	all, more, err := h.findStores(r.Context(), pathOf(r), maxStores)
+	return map[string]any{"stores": all, "more": more}, err
+}
+
+// openStore opens the store of a request: its parameters p and type.
+func (h *Handler) openStore(r *http.Request) (*dynamic.Store, error) {
+	if len(pathOf(r)) == 0 {
+		return nil, invalid("say in which directory the store is: p=…")
+	}
+	return dynamic.Open(r.Context(), h.db, pathOf(r), r.URL.Query().Get("type"))
+}
+
+// indexState is an index as pages show it.
+type indexState struct {
+	dynamic.Index
+	State string `json:"state"`
+	Kind  string `json:"kind"`
+}
+
+func newIndexStates(s *dynamic.Schema) []indexState {
+	all := []indexState{}
+	for _, x := range s.Indexes {
+		all = append(all, indexState{x, x.State.String(), kindName(x.Kind)})
+	}
+	return all
+}
+
+// schemaView is a schema as pages show it.
+type schemaView struct {
+	Type      string
+	Origin    string
+	Directory string
+	ID        string // the kind of the ids
+	MadeIDs   bool
+	Scatter   int
+	Versions  bool
+	Fields    []dynamic.Field
+	Messages  []dynamic.Message
+	Text      string
+	Path      []string     `json:"path"`
+	Indexes   []indexState `json:"indexes"`
+	Refusal   string       `json:"refusal,omitempty"` // why nothing may be written
+}
+
+func newSchemaView(s *dynamic.Store) schemaView {
+	c := s.Schema()
+	v := schemaView{
+		c.Type, c.Origin, c.Directory, c.ID, c.MadeIDs, c.Scatter, c.Versions, c.Fields, c.Messages, c.Text, s.Path(), newIndexStates(c), "",
+	}
+	if c.Refusal != nil {
+		v.Refusal = c.Refusal.Error()
+	}
+	return v
+}
+
+func (h *Handler) schema(r *http.Request) (any, error) {
+	s, err := h.openStore(r)
+	if err != nil {
+		return nil, err
+	}
+	return newSchemaView(s), nil
+}
+
+// schemaText returns what a version of a header said: its schema, and a line for each index.
+func schemaText(v persistable.SchemaVersion) string {
+	text := strings.TrimRight(v.Schema, "\n")
+	for _, x := range v.Indexes {
+		text += fmt.Sprintf("\n\tindex %s %s: %v", x.KeyName, x.Layout, x.State)
+	}
+	return text
+}
+
+func (h *Handler) history(r *http.Request) (any, error) {
+	s, err := h.openStore(r)
+	if err != nil {
+		return nil, err
+	}
+	versions, err := s.Indexes().History(r.Context())
+	type version struct {
+		Until  any    `json:"until"` // null: the present one
+		Schema string `json:"schema"`
+	}
+	all := []version{}
+	for _, v := range versions {
+		one := version{Schema: schemaText(v)}
+		if !v.Until.IsZero() {
+			one.Until = v.Until
+		}
+		all = append(all, one)
+	}
+	return map[string]any{"versions": all}, err
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ui
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kazahana-db/kazahana/internal/ui/access"
+)
+
+// Options configure a Handler. The zero value is ready to use, and reads only.
+type Options struct {
+	// Access says which requests are answered.
+	Access access.Options
+	// Database names the database, for the heading of the page.
+	Database string
+	// Write lets the page change the database.
+	Write bool
+	// Shared says that other programs use the database, too: that it is a cluster, or that the
+	// handler is mounted in a program.
+	Shared bool
+	// SampleEvery is how often the engine's metrics are sampled, from 10 ms. The default value is
+	// a second. The last 600 samples are kept.
+	SampleEvery time.Duration
+	// PollEvery is how often the feed of a store is read for a page that follows it, from 10 ms.
+	// The default value is half a second.
+	PollEvery time.Duration
+}
+
+const shortest = 10 * time.Millisecond
+
+// Validate reports all faults of the options.
+func (o Options) Validate() error {
+	faults := []error{o.Access.Validate()}
+	for _, d := range []struct {
+		name string
+		is   time.Duration
+	}{{"SampleEvery", o.SampleEvery}, {"PollEvery", o.PollEvery}} {
+		if d.is != 0 && d.is < shortest {
+			faults = append(faults, fmt.Errorf("%s: %v is less than %v", d.name, d.is, shortest))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (o Options) withDefaults() Options {
+	if o.SampleEvery == 0 {
+		o.SampleEvery = time.Second
+	}
+	if o.PollEvery == 0 {
+		o.PollEvery = 500 * time.Millisecond
+	}
+	return o
+}

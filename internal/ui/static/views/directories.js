@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import {get} from '../api.js';
+import {el, put} from '../dom.js';
+import {bytes, flat} from '../format.js';
+import {badge, button, crumbs, empty, facts, fault, foreign, heading, link, table, to} from '../parts.js';
+
+const pageSize = 200;
+
+export async function show({p, signal, go, info}) {
+  const tree = el('div', {role: 'tree', class: 'tree', 'aria-label': 'Directories'});
+  const detail = el('div', {class: 'detail'});
+  const context = {tree, signal, selected: p, select: path => go(to('directories', {p: path}), {focus: false}), opened: remembered(p)};
+  const roots = await branch(context, [], 1);
+  put(tree, roots);
+  if (p.length) await describe(detail, p, signal);
+  else put(detail, empty('Choose a directory', 'Its prefix, its size and the records in it are shown here.'));
+  return {
+    title: p.length ? p.at(-1) : 'Directories',
+    body: [
+      heading('Directories', el('span', {class: 'quiet'}, `${bytes(info.bytes)} in all`)),
+      el('p', {class: 'lead'}, 'A directory is a named prefix of keys. The size of a partition has all that is in it; large sizes are estimates.'),
+      roots.length ? el('div', {class: 'split'}, tree, detail) : empty('No directories', 'The directory layer of this database is empty.'),
+    ],
+    ready: () => tree.querySelector('[aria-selected=true]')?.scrollIntoView({block: 'nearest'}),
+  };
+}
+
+// Directories that are open stay open when another one is chosen.
+const open = new Set();
+
+function remembered(p) {
+  p.forEach((_, i) => open.add(JSON.stringify(p.slice(0, i + 1))));
+  return open;
+}
+
+// branch returns the items of the directories in one, with those in them that are open.
+async function branch(context, path, level, after = '') {
+  const {entries, next} = await get('directories', {p: path, limit: pageSize, after}, context.signal);
+  const nested = await Promise.all(entries.map(e => !e.leaf && context.opened.has(JSON.stringify([...path, e.name])) ? branch(context, [...path, e.name], level + 1) : []));
+  const items = entries.flatMap((e, i) => [item(context, e, [...path, e.name], level), ...nested[i]]);
+  if (next) items.push(more(context, path, level, next));
+  return items;
+}
+
+function item(context, entry, path, level) {
+  const key = JSON.stringify(path);
+  const selected = JSON.stringify(context.selected) === key;
+  const node = el('div', {
+    role: 'treeitem', class: 'item', tabindex: selected || !context.tree.dataset.first ? '0' : '-1', 'data-row': true, 'data-key': key, 'aria-level': level, 'aria-label': `${flat(entry.name)}, ${bytes(entry.bytes)}`,
+    'aria-selected': String(selected), 'aria-expanded': entry.leaf ? null : String(context.opened.has(key)),
+    onclick: e => e.target.closest('.twist') && !entry.leaf ? toggle(context, node, path, level) : context.select(path),
+    onkeydown: e => press(context, e, node, entry, path, level),
+  }, el('span', {class: 'twist', 'aria-hidden': 'true'}), el('span', {class: 'name'}, foreign(entry.name)),
+  entry.layer ? badge(flat(entry.layer)) : null, entry.system ? badge('system', 'plain') : null, el('span', {class: 'size'}, bytes(entry.bytes)));
+  context.tree.dataset.first = 'yes';
+  node.style.setProperty('--level', level - 1);
+  return node;
+}
+
+function more(context, path, level, next) {
+  const row = el('div', {class: 'item more', role: 'none'}, button('Show more', async () => {
+    row.replaceWith(...await branch(context, path, level, next));
+  }));
+  row.style.setProperty('--level', level - 1);
+  return row;
+}
+
+async function toggle(context, node, path, level) {
+  const key = node.dataset.key;
+  if (node.getAttribute('aria-expanded') === 'true') {
+    context.opened.delete(key);
+    node.setAttribute('aria-expanded', 'false');
+    for (let below = node.nextElementSibling; below && below.dataset.key?.startsWith(key.slice(0, -1) + ','); below = node.nextElementSibling) below.remove();
+    return;
+  }
+  context.opened.add(key);
+  node.setAttribute('aria-expanded', 'true');
+  try {
+    node.after(...await branch(context, path, level + 1));
+  } catch (error) {
+    if (error.name !== 'AbortError') node.after(fault(error));
+  }
+}
+
+function press(context, e, node, entry, path, level) {
+  const items = [...context.tree.querySelectorAll('[role=treeitem]')];
+  const at = items.indexOf(node);
+  const expanded = node.getAttribute('aria-expanded');
+  const focus = to => {
+    if (!to) return;
+    items.forEach(i => { i.tabIndex = i === to ? 0 : -1; });
+    to.focus();
+  };
+  const acts = {
+    ArrowDown: () => focus(items[at + 1]),
+    ArrowUp: () => focus(items[at - 1]),
+    Home: () => focus(items[0]),
+    End: () => focus(items.at(-1)),
+    ArrowRight: () => expanded === 'false' ? toggle(context, node, path, level) : expanded === 'true' ? focus(items[at + 1]) : null,
+    ArrowLeft: () => expanded === 'true' ? toggle(context, node, path, level) : focus(items.slice(0, at).findLast(i => Number(i.ariaLevel) < level)),
+    Enter: () => context.select(path),
+    ' ': () => context.select(path),
+  };
+  if (acts[e.key] && !e.ctrlKey && !e.metaKey && !e.altKey) {
+    e.preventDefault();
+    acts[e.key]();
+  }
+}
+
+// describe shows a directory.
+async function describe(detail, p, signal) {
+  const above = p.slice(0, -1);
+  const [here, {stores, more: moreStores}] = await Promise.all([find(above, p.at(-1), signal), get('types', {p}, signal)]);
+  put(detail, crumbs(p.slice(0, -1), p.at(-1)), el('h2', null, foreign(p.at(-1))),
+    facts(['Size', bytes(here.bytes)], ['Prefix', el('code', null, here.prefix || '—')], ['Layer', here.layer ? flat(here.layer) : el('span', {class: 'quiet'}, 'none')], here.system ? ['Use', 'the database’s own; it must not be moved or removed'] : null),
+    el('p', {class: 'links'}, link('sizes', {p}, 'Sizes in it'), ' ', link('tenants', {p}, 'Its directories as tenants')),
+    el('h3', null, 'Stores in it and below'),
+    stores.length ? table('Stores', [{name: 'Type'}, {name: 'Directory', wide: true}], stores.slice(0, 50).map(s => [link('records', {p: s.path, type: s.type}, foreign(s.type)), foreign(s.path.slice(p.length).join('/') || 'here')]))
+      : el('p', {class: 'quiet'}, 'No directory here has the header of a store.'),
+    stores.length > 50 || moreStores ? el('p', {class: 'quiet'}, 'There are more. ', link('types', {q: p.join('/')}, 'Show all')) : null);
+}
+
+async function find(above, name, signal) {
+  const {entries} = await get('directories', {p: above, limit: 1, after: before(name)}, signal);
+  const here = entries.find(e => e.name === name);
+  if (here) return here;
+  const {entries: all} = await get('directories', {p: above, limit: 1000}, signal);
+  const found = all.find(e => e.name === name);
+  if (!found) throw Object.assign(new Error(`There is no directory ${flat(name)} here any more.`), {status: 404});
+  return found;
+}
+
+// before returns a name that stands directly before another one, where the last character has a
+// predecessor of one byte.
+function before(name) {
+  const last = name.charCodeAt(name.length - 1);
+  return last > 0x20 && last < 0x7f ? name.slice(0, -1) + String.fromCharCode(last - 1) + '\u{10ffff}' : '';
+}

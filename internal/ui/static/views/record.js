@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import {get, post} from '../api.js';
+import {el, put} from '../dom.js';
+import {bytes, count, flat, printable} from '../format.js';
+import {ask, badge, button, crumbs, empty, facts, foreign, heading, notice, table, tabs, to, toast, value} from '../parts.js';
+
+export async function show({p, type, query, signal, info, go, again}) {
+  const id = query.get('id') ?? '';
+  const found = await get('record', {p, type, id}, signal);
+  const {row, schema} = found;
+  const writable = info.write && !schema.refusal;
+  const editor = el('div');
+  const place = {p, type: schema.Type, id, etag: found.etag};
+  const kinds = Object.fromEntries((schema.Fields ?? []).map(f => [f.Name, f.Kind]));
+  return {
+    title: `${schema.Type} ${row.id}`,
+    body: [
+      crumbs(p),
+      heading([foreign(schema.Type), ' ', el('span', {class: 'mono'}, foreign(row.id))], writable ? [
+        button('Edit', () => edit(editor, place, again), '', {id: 'edit'}),
+        button('Delete…', () => remove(place, found, go), 'danger', {id: 'delete'})] : null),
+      tabs('', p, schema.Type),
+      facts(['Size as JSON', bytes(found.bytes)], ['Entries', count(found.entries.length)], row.version ? ['Version', el('code', null, row.version)] : null),
+      editor,
+      el('section', null, el('h2', null, 'Fields'), table('Fields', [{name: 'Field'}, {name: 'Kind', mono: true}, {name: 'Value', wide: true}], row.cells.map(c => [foreign(c.name), el('span', {class: 'quiet'}, flat(kinds[c.name] ?? '')), whole(c, place)]))),
+      el('section', null, el('h2', null, 'Keys'),
+        el('p', {class: 'lead'}, 'What the database has because of this record: its own keys, and those in each index; of groups (counts, sums) the values are of all their records.'),
+        found.entries.length ? table('Keys', [{name: 'Of'}, {name: 'Key behind the directory’s prefix', wide: true}, {name: 'Value', number: true}], found.entries.map(entry)) : empty('No keys', '')),
+    ],
+  };
+}
+
+// longText is how long a text is, in characters, that is not wrapped: to wrap a megabyte takes
+// browsers seconds.
+const longText = 50_000;
+
+// whole shows a value. If it is cut, a button gets all of it.
+function whole(cell, place) {
+  const box = el('div', {class: 'whole'}, cell.kind === 'object' || cell.kind === 'list' ? el('pre', {class: 'value', tabindex: '0'}, cell.bytes ? printable(cell.text) + '…' : printable(indent(cell.text))) : value(cell));
+  if (!cell.bytes) return box;
+  const more = button(`Show all ${bytes(cell.bytes)}`, async () => {
+    more.disabled = true;
+    try {
+      const {text} = await get('record', {p: place.p, type: place.type, id: place.id, full: '1'});
+      const shown = printable(member(text, cell.name));
+      put(box, el('pre', {class: shown.length > longText ? 'value long' : 'value', tabindex: '0'}, shown));
+    } catch (error) {
+      toast(error.message, 'bad');
+      more.disabled = false;
+    }
+  });
+  box.append(' ', more);
+  return box;
+}
+
+// indent lays JSON out without reading its numbers, which may have more digits than a number of
+// JavaScript.
+function indent(text) {
+  let level = 0;
+  const line = () => '\n' + '  '.repeat(level);
+  return text.replace(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g, (part, at) => {
+    if (part === '{' || part === '[') {
+      const closes = /^\s*[}\]]/.test(text.slice(at + 1, at + 20));
+      level++;
+      return closes ? part : part + line();
+    }
+    if (part === '}' || part === ']') {
+      level--;
+      return /[{[]\s*$/.test(text.slice(Math.max(0, at - 20), at)) ? part : line() + part;
+    }
+    return part === ',' ? part + line() : part === ':' ? ': ' : part;
+  });
+}
+
+// member returns a member of a record's indented JSON: a string as itself, other values as JSON.
+function member(text, name) {
+  const whole = JSON.parse(text)[name];
+  if (typeof whole === 'string') return whole;
+  const begin = text.indexOf(`\n  ${JSON.stringify(name)}: `);
+  const rest = text.slice(begin + JSON.stringify(name).length + 5);
+  const end = rest.search(/\n {2}"|\n}$/);
+  return begin < 0 ? JSON.stringify(whole, null, 2) : rest.slice(0, end).replace(/,$/, '').replace(/\n {2}/g, '\n');
+}
+
+function entry(e) {
+  return [e.index ? badge(flat(e.index)) : badge('record', 'good'),
+    el('details', null, el('summary', null, el('code', null, printable(e.tuple))), el('p', {class: 'hex'}, el('span', {class: 'quiet'}, 'key '), e.key), e.value ? el('p', {class: 'hex'}, el('span', {class: 'quiet'}, 'value '), e.value, e.valueBytes * 2 > e.value.length ? '…' : '') : null),
+    e.missing ? badge('missing', 'bad') : e.valueBytes ? bytes(e.valueBytes) : el('span', {class: 'quiet'}, 'empty')];
+}
+
+// edit lets the user change the record's JSON.
+async function edit(editor, place, again) {
+  let text;
+  try {
+    ({text} = await get('record', {p: place.p, type: place.type, id: place.id, full: '1'}));
+  } catch (error) {
+    toast(error.message, 'bad');
+    return;
+  }
+  const area = el('textarea', {id: 'json', rows: String(Math.min(30, text.split('\n').length + 1)), spellcheck: 'false', autocapitalize: 'off', autocomplete: 'off', wrap: 'off'});
+  area.value = printable(text);
+  const state = el('div');
+  const save = button('Save', async () => {
+    save.disabled = true;
+    try {
+      await post('record/save', {path: place.p, type: place.type, id: place.id, etag: place.etag, record: area.value});
+      toast('The record was saved.');
+      again();
+    } catch (error) {
+      save.disabled = false;
+      put(state, error.status === 409
+        ? notice('bad', el('p', {class: 'notice-title'}, 'The record was changed meanwhile'), el('p', null, 'Nothing was saved. Your text is still here: copy what you need, then load the record as it is now.'), button('Load it as it is now', again))
+        : notice('bad', el('p', {class: 'notice-title'}, 'Nothing was saved'), el('p', {class: 'pre'}, printable(error.message))));
+    }
+  }, 'primary', {id: 'save'});
+  put(editor, el('section', {class: 'editor'}, el('label', {class: 'field', for: 'json'}, 'The record as JSON', area), state,
+    el('p', {class: 'hint'}, 'All indexes are maintained. It is saved only if the record is still as it was shown. Hooks of the type’s Go code do not run.'),
+    el('div', {class: 'actions'}, button('Cancel', () => put(editor)), save)));
+  area.focus();
+  area.setSelectionRange(0, 0);
+}
+
+async function remove(place, found, go) {
+  const indexes = [...new Set(found.entries.map(e => e.index).filter(Boolean))];
+  const yes = await ask({
+    title: ['Delete this ', foreign(place.type), '?'], action: 'Delete the record', danger: true,
+    body: [el('p', null, 'This removes the record ', el('code', null, flat(place.id)), ` (${bytes(found.bytes)} as JSON) with `, `${count(found.entries.length)} keys`, indexes.length ? `, its entries in ${indexes.map(flat).join(', ')} among them.` : '.'), el('p', null, 'It cannot be undone.')],
+  });
+  if (!yes) return;
+  try {
+    await post('record/delete', {path: place.p, type: place.type, id: place.id, etag: place.etag});
+    toast('The record was deleted.');
+    go(to('records', {p: place.p, type: place.type}));
+  } catch (error) {
+    toast(error.status === 409 ? 'Nothing was deleted: the record was changed meanwhile.' : error.message, 'bad');
+  }
+}
+
