@@ -21,7 +21,7 @@ type diffFlags struct {
 }
 
 // errDisagree makes the exit code tell of the differences that were written.
-var errDisagree = errors.New("a program of the one must not use data of the other: see the lines that begin with !")
+var errDisagree = errors.New("a program of the one must not use data of the other: the lines that begin with ! say why")
 
 func diffCommand(c *shell.Console) *cobra.Command {
 	var f diffFlags
