@@ -28,14 +28,14 @@ const minToken = 32
 func (o Options) Validate() error {
 	var faults []error
 	if o.Token != "" && (len(o.Token) < minToken || strings.ContainsAny(o.Token, "&#%+ ")) {
-		faults = append(faults, fmt.Errorf("Token: it has %d characters, want %d or more, without &, #, %%, + and spaces", len(o.Token), minToken))
+		faults = append(faults, fmt.Errorf("access: Token: it has %d characters, want %d or more, without &, #, %%, + and spaces", len(o.Token), minToken))
 	}
 	if o.Prefix != "" && (!strings.HasPrefix(o.Prefix, "/") || !strings.HasSuffix(o.Prefix, "/")) {
-		faults = append(faults, fmt.Errorf("Prefix: %q does not begin and end with a slash", o.Prefix))
+		faults = append(faults, fmt.Errorf("access: Prefix: %q does not begin and end with a slash", o.Prefix))
 	}
 	for _, host := range o.Hosts {
 		if host == "" {
-			faults = append(faults, errors.New("Hosts: one is empty"))
+			faults = append(faults, errors.New("access: Hosts: one is empty"))
 		}
 	}
 	return errors.Join(faults...)
