@@ -204,7 +204,7 @@ var arrows = map[string][]string{
 		"internal/cli/schemas", "internal/cli/stats", "internal/cli/tenants", "internal/cli/types", "internal/shell", "github.com/spf13/cobra",
 	},
 	"internal/cli/database":  {"internal/shell", "internal/nearest", "kv", "kv/embedded", "kv/fdbkv", "directory", "persistable", "github.com/spf13/cobra"},
-	"internal/cli/databases": {"internal/cli/database", "internal/cli/keytext", "internal/shell", "kv/embedded", "github.com/spf13/cobra"},
+	"internal/cli/databases": {"internal/cli/database", "internal/cli/keytext", "internal/shell", "kv/embedded", "github.com/cockroachdb/pebble/v2", "github.com/spf13/cobra"},
 	"internal/cli/explain":   {"internal/cli/leasehome", "internal/shell", "idgen", "kv/embedded", "lease", "lease/http"},
 	"internal/cli/feeds":     {"internal/cli/database", "internal/shell", "kv", "persistable", "persistable/dynamic", "github.com/spf13/cobra"},
 	"internal/cli/indexes": {

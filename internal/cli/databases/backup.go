@@ -34,7 +34,9 @@ program has open, call Backup in that program.
 			if err != nil {
 				return err
 			}
-			info, err := backUp(cmd.Context(), folder, args[0])
+			bar := c.StartProgress("backing up", 0, shell.Bytes)
+			info, err := backUp(cmd.Context(), folder, args[0], bar.Set)
+			bar.Finish()
 			if err != nil {
 				return err
 			}
@@ -44,8 +46,9 @@ program has open, call Backup in that program.
 }
 
 // backUp opens the database and copies it. It changes nothing in a folder without a database,
-// because opening for reading makes none, nor if the target is refused.
-func backUp(ctx context.Context, folder, target string) (info embedded.BackupInfo, err error) {
+// because opening for reading makes none, nor if the target is refused. show is told how many
+// bytes were read.
+func backUp(ctx context.Context, folder, target string, show func(read int64)) (info embedded.BackupInfo, err error) {
 	if names, err := os.ReadDir(target); len(names) > 0 || err != nil && !errors.Is(err, iofs.ErrNotExist) {
 		return info, errors.Join(fmt.Errorf("the target %s is not an empty folder: name one that does not exist", shell.Word(target)), err)
 	}
@@ -56,11 +59,11 @@ func backUp(ctx context.Context, folder, target string) (info embedded.BackupInf
 	if err := reader.Close(); err != nil {
 		return info, err
 	}
-	db, err := embedded.Open(folder)
+	db, err := embedded.OpenWith(absolute(folder), embedded.Options{FS: newMeter(show)})
 	if err != nil {
 		return info, explainOpen(err)
 	}
-	info, err = db.Backup(ctx, target)
+	info, err = db.Backup(ctx, absolute(target))
 	return info, errors.Join(err, db.Close())
 }
 

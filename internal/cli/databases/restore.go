@@ -3,6 +3,8 @@
 package databases
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/kazahana-db/kazahana/internal/cli/database"
@@ -25,11 +27,19 @@ kazahana lease quarantine: the backup does not know the leases that were granted
 			if err != nil {
 				return err
 			}
-			info, err := embedded.Restore(cmd.Context(), args[0], folder, embedded.Options{})
+			info, err := restore(cmd.Context(), c, args[0], folder)
 			if err != nil {
 				return database.ExplainMissing(args[0], err)
 			}
 			return c.Write(copyResult{*newOrigin(&info), folder, "restored to"})
 		},
 	}
+}
+
+// restore copies a backup, with a progress of the bytes that are read: those of the backup,
+// and those of the copy, which is checked.
+func restore(ctx context.Context, c *shell.Console, backup, folder string) (embedded.BackupInfo, error) {
+	bar := c.StartProgress("restoring", 2*folderSize(backup), shell.Bytes)
+	defer bar.Finish()
+	return embedded.Restore(ctx, absolute(backup), absolute(folder), embedded.Options{FS: newMeter(bar.Set)})
 }

@@ -3,9 +3,11 @@
 package databases
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	iofs "io/fs"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -30,7 +32,7 @@ a crash leaves, is no damage.
 			if err != nil {
 				return err
 			}
-			r, err := embedded.Verify(cmd.Context(), folder, embedded.Options{})
+			r, err := verify(cmd.Context(), c, folder)
 			switch {
 			case len(r.Damage) == 0 && err != nil:
 				return database.ExplainMissing(folder, err)
@@ -40,6 +42,23 @@ a crash leaves, is no damage.
 			return errors.Join(c.Write(newReport(folder, r)), damageError(folder, r))
 		},
 	}
+}
+
+// verify checks a folder, with a progress of the bytes that are read.
+func verify(ctx context.Context, c *shell.Console, folder string) (*embedded.Report, error) {
+	bar := c.StartProgress("checking", folderSize(folder), shell.Bytes)
+	defer bar.Finish()
+	return embedded.Verify(ctx, absolute(folder), embedded.Options{FS: newMeter(bar.Set)})
+}
+
+// absolute returns the whole path of a folder, as errors show it; the name as it is if it is
+// empty, or the working directory is gone.
+func absolute(folder string) string {
+	abs, err := filepath.Abs(folder)
+	if folder == "" || err != nil {
+		return folder
+	}
+	return abs
 }
 
 // damageError returns an error with the number of damaged places; nil if there is none. The
