@@ -206,9 +206,9 @@ var arrows = map[string][]string{
 	"internal/cli/database":  {"internal/shell", "internal/nearest", "kv", "kv/embedded", "kv/fdbkv", "directory", "persistable", "github.com/spf13/cobra"},
 	"internal/cli/databases": {"internal/cli/database", "internal/cli/keytext", "internal/shell", "kv/embedded", "github.com/cockroachdb/pebble/v2", "github.com/spf13/cobra"},
 	"internal/cli/explain":   {"internal/cli/leasehome", "internal/shell", "idgen", "kv/embedded", "lease", "lease/http"},
-	"internal/cli/feeds":     {"internal/cli/database", "internal/shell", "kv", "persistable", "persistable/dynamic", "github.com/spf13/cobra"},
+	"internal/cli/feeds":     {"internal/cli/database", "internal/cli/storearg", "internal/shell", "kv", "persistable", "persistable/dynamic", "github.com/spf13/cobra"},
 	"internal/cli/indexes": {
-		"internal/cli/database", "internal/cli/keytext", "internal/shell", "index", "kv", "persistable", "persistable/dynamic", "tuple", "github.com/spf13/cobra",
+		"internal/cli/database", "internal/cli/storearg", "internal/cli/keytext", "internal/shell", "index", "kv", "persistable", "persistable/dynamic", "tuple", "github.com/spf13/cobra",
 	},
 	"internal/cli/keytext":    {"tuple"},
 	"internal/cli/dirs":       {"internal/cli/database", "internal/cli/survey", "internal/shell", "directory", "persistable", "persistable/tenants", "github.com/spf13/cobra"},

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kazahana-db/kazahana/internal/cli/database"
+	"github.com/kazahana-db/kazahana/internal/cli/storearg"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
@@ -21,7 +22,6 @@ import (
 
 // options are the flags of feed tail.
 type options struct {
-	typ      string
 	since    string
 	follow   bool
 	interval time.Duration
@@ -52,18 +52,20 @@ PATH is the directory of the records. Where it has records of several types, --t
 		Example:           "  kazahana feed tail tenants/tenant-1/orders --db data\n  kazahana feed tail events --follow --json --cluster-file fdb.cluster",
 		ValidArgsFunction: database.CompletePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path, err := database.ParsePath(cmd, args[0])
-			if err != nil {
-				return err
-			}
 			if err := o.check(cmd); err != nil {
 				return err
 			}
-			return database.Read(cmd, func(ctx context.Context, db *persistable.DB) error { return tail(ctx, c, db, path, o) })
+			return database.Read(cmd, func(ctx context.Context, db *persistable.DB) error {
+				s, err := storearg.Open(ctx, cmd, db, args[0])
+				if err != nil {
+					return err
+				}
+				return tail(ctx, c, db, s, o)
+			})
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.typ, "type", "", "the `type` of the records, where the directory has several")
+	storearg.AddType(cmd)
 	flags.StringVar(&o.since, "since", "", "begin behind this `version`, at the "+beginning+", or "+now)
 	flags.BoolVarP(&o.follow, "follow", "f", false, "go on until Ctrl-C")
 	flags.DurationVar(&o.interval, "interval", time.Second, "how `long` to wait before --follow looks again")
@@ -118,11 +120,7 @@ func currentVersion(ctx context.Context, db *persistable.DB) (v persistable.Vers
 }
 
 // tail shows changes until there are no more, or, where it follows, until ctx ends.
-func tail(ctx context.Context, c *shell.Console, db *persistable.DB, path []string, o options) error {
-	s, err := open(ctx, db, path, o.typ)
-	if err != nil {
-		return err
-	}
+func tail(ctx context.Context, c *shell.Console, db *persistable.DB, s *dynamic.Store, o options) error {
 	since, err := o.start(ctx, db)
 	if err != nil {
 		return err
@@ -158,20 +156,6 @@ func (o options) end(ctx context.Context, err error) error {
 		return nil
 	}
 	return err
-}
-
-// open opens the store of a path.
-func open(ctx context.Context, db *persistable.DB, path []string, typ string) (*dynamic.Store, error) {
-	if len(path) > 0 {
-		if _, err := database.OpenDirectory(ctx, db, path); err != nil {
-			return nil, err
-		}
-	}
-	s, err := dynamic.Open(ctx, db, path, typ)
-	if errors.Is(err, persistable.ErrNotFound) {
-		return nil, database.Missing(err)
-	}
-	return s, err
 }
 
 // line is a change.

@@ -14,6 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/dynamic"
 )
 
 // TestFollow: what a program changes while the command follows is shown, deletions too,
@@ -63,11 +64,13 @@ func TestFollow(t *testing.T) {
 // follow begins to follow the orders, and returns the output. end is Ctrl-C: it waits for
 // the end and checks it.
 func follow(t *testing.T, db *persistable.DB, o options) (lines *bufio.Reader, end func()) {
+	s, err := dynamic.Open(t.Context(), db, []string{"tenants", "tenant-1", "orders"}, "")
+	check(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	read, write := io.Pipe()
 	c := shell.NewConsole("kazahana", nil, shell.Streams{Out: write, Err: io.Discard})
 	done := make(chan error, 1)
-	go func() { done <- tail(ctx, c, db, []string{"tenants", "tenant-1", "orders"}, o) }()
+	go func() { done <- tail(ctx, c, db, s, o) }()
 	return bufio.NewReader(read), func() {
 		cancel()
 		check(t, <-done)

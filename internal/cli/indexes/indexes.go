@@ -5,7 +5,6 @@ package indexes
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kazahana-db/kazahana/internal/cli/database"
+	"github.com/kazahana-db/kazahana/internal/cli/storearg"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/dynamic"
@@ -27,14 +27,12 @@ PATH is the directory of the records. Where it has records of several types, --t
 has the name that "index list" shows.
 ` + database.AboutPaths + "\n" + database.About
 
-const typeFlag = "type"
-
 // Command returns kazahana index.
 func Command(c *shell.Console) *cobra.Command {
 	group := shell.Group("index", "List, build, check, mend and drop the indexes of records",
 		listCommand(c), buildCommand(c), violationsCommand(c), verifyCommand(c), repairCommand(c), dropCommand(c))
 	for _, cmd := range group.Commands() {
-		cmd.Flags().String(typeFlag, "", "the `type` of the records, where the directory has several")
+		storearg.AddType(cmd)
 	}
 	return group
 }
@@ -46,21 +44,13 @@ type target struct {
 	schema *dynamic.Schema
 }
 
-// openTarget opens the store at the path of a verb.
-func openTarget(ctx context.Context, cmd *cobra.Command, db *persistable.DB, path []string) (*target, error) {
-	typ, err := cmd.Flags().GetString(typeFlag)
+// openTarget opens the store that a verb's first argument names.
+func openTarget(ctx context.Context, cmd *cobra.Command, db *persistable.DB, text string) (*target, error) {
+	path, err := database.ParsePath(cmd, text)
 	if err != nil {
 		return nil, err
 	}
-	if len(path) > 0 {
-		if _, err := database.OpenDirectory(ctx, db, path); err != nil {
-			return nil, err
-		}
-	}
-	s, err := dynamic.Open(ctx, db, path, typ)
-	if errors.Is(err, persistable.ErrNotFound) {
-		return nil, database.Missing(err)
-	}
+	s, err := storearg.Open(ctx, cmd, db, text)
 	if err != nil {
 		return nil, err
 	}
@@ -86,16 +76,12 @@ func (t *target) where() string { return t.schema.Type + " in " + database.Forma
 
 // over opens the database and the store of a verb's first argument, and calls do.
 func over(cmd *cobra.Command, path string, writes bool, do func(context.Context, *persistable.DB, *target) error) error {
-	parsed, err := database.ParsePath(cmd, path)
-	if err != nil {
-		return err
-	}
 	open := database.Read
 	if writes {
 		open = database.Write
 	}
 	return open(cmd, func(ctx context.Context, db *persistable.DB) error {
-		t, err := openTarget(ctx, cmd, db, parsed)
+		t, err := openTarget(ctx, cmd, db, path)
 		if err != nil {
 			return err
 		}
@@ -108,12 +94,8 @@ func complete(cmd *cobra.Command, args []string, word string) (words []cobra.Com
 	if len(args) != 1 {
 		return database.CompletePath(cmd, args, word)
 	}
-	path, err := database.ParsePath(cmd, args[0])
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
 	database.Complete(cmd, func(ctx context.Context, db *persistable.DB) error {
-		t, err := openTarget(ctx, cmd, db, path)
+		t, err := openTarget(ctx, cmd, db, args[0])
 		if err != nil {
 			return err
 		}

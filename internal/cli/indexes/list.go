@@ -11,6 +11,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/cli/database"
+	"github.com/kazahana-db/kazahana/internal/cli/storearg"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/dynamic"
@@ -41,7 +42,7 @@ Sizes are estimated from the engine's and from the first hundred entries; fewer 
 }
 
 func list(ctx context.Context, cmd *cobra.Command, c *shell.Console, db *persistable.DB, path []string) error {
-	typ, err := cmd.Flags().GetString(typeFlag)
+	typ, err := storearg.Type(cmd)
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,9 @@ func AddType(cmd *cobra.Command) {
 	cmd.Flags().String(typeFlag, "", "the `type` of the records, if the directory has several")
 }
 
+// Type returns what --type says; "" if it is not given.
+func Type(cmd *cobra.Command) (string, error) { return cmd.Flags().GetString(typeFlag) }
+
 // Read opens the store in the directory that an argument names for reading, and calls do.
 func Read(cmd *cobra.Command, path string, do func(context.Context, *dynamic.Store) error) error {
 	return database.Read(cmd, func(ctx context.Context, db *persistable.DB) error { return with(ctx, cmd, db, path, do) })
@@ -55,7 +58,7 @@ func Open(ctx context.Context, cmd *cobra.Command, db *persistable.DB, text stri
 	if err != nil {
 		return nil, err
 	}
-	typ, err := cmd.Flags().GetString(typeFlag)
+	typ, err := Type(cmd)
 	if err != nil {
 		return nil, err
 	}
