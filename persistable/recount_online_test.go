@@ -170,6 +170,28 @@ func findFaults(t *testing.T, random *rand.Rand) {
 	}
 }
 
+// TestNoRecountWritesNothing: counts and sums that are too large for one version are
+// skipped, and the store is as before, damage included.
+func TestNoRecountWritesNothing(t *testing.T) {
+	db := openWith(t, enginetest.Open(t), persistable.Options{BuildBatch: 3})
+	s := kindStore(db, 0, totals...)
+	for i := range 10 {
+		check(t, s.Create(ctx, smallArticle(i)))
+	}
+	damageTotals(t, seed.Rand(t), db)
+	before := dump(t, db)
+	hooked := build.WithHook(ctx, func(stage build.Stage) { t.Errorf("the stage %v of a recount is reached", stage) })
+	for _, repair := range []bool{false, true} {
+		r := must[persistable.Report](t)(s.Indexes().VerifyWith(hooked, persistable.VerifyOptions{RecountBytes: -1, NoRecount: true, Repair: repair}))
+		if len(r.Skipped) != len(totals) || len(r.Faults) > 0 || r.Records != 10 {
+			t.Errorf("repair %v: %d records, skipped %v, faults %v", repair, r.Records, r.Skipped, r.Faults)
+		}
+	}
+	if diff := gocmp.Diff(before, dump(t, db)); diff != "" {
+		t.Errorf("the verification wrote (-before +now):\n%s", diff)
+	}
+}
+
 // TestRecountsOfOlderPrograms: a program without the indexes maintains their recounts.
 func TestRecountsOfOlderPrograms(t *testing.T) {
 	db := openWith(t, enginetest.Open(t), persistable.Options{BuildBatch: 4})

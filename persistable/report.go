@@ -8,7 +8,7 @@ import "fmt"
 type Report struct {
 	Records  int      // that were read
 	Entries  int      // of readable indexes that were read
-	Skipped  []string // the indexes that are not readable; in a locked tenant, counts and sums of many records
+	Skipped  []string // the indexes that are not readable; in a locked tenant, and with NoRecount, counts and sums of many records
 	Faults   []Fault  // at most a thousand; with those that were repaired
 	More     bool     // there are more faults
 	Repaired int      // the number of faults that were repaired

@@ -96,6 +96,12 @@ func (v *verifier) skipIfLocked(err error) error {
 	if !errors.As(err, &locked) || v.options.Repair {
 		return err
 	}
+	v.skipTotals()
+	return nil
+}
+
+// skipTotals reports all counts and sums as skipped.
+func (v *verifier) skipTotals() {
 	var part Report
 	for _, d := range v.place.definitions {
 		if d.Kind.HasTotals() {
@@ -103,7 +109,6 @@ func (v *verifier) skipIfLocked(err error) error {
 		}
 	}
 	v.addPart(part)
-	return nil
 }
 
 // startCompare makes index i the next one whose entries are compared, behind the one whose

@@ -22,6 +22,10 @@ type VerifyOptions struct {
 	// anew beside writers, see [Indexes.VerifyWith]. The default value is 16 megabytes;
 	// below 0 all are counted anew.
 	RecountBytes int64
+	// NoRecount leaves out that count beside writers, which writes a count of its own into
+	// the store and removes it: counts and sums that cannot be compared at one version are
+	// among the report's Skipped. With NoRecount and without Repair nothing is written.
+	NoRecount bool
 	// Build says how that count is made. Its Progress is called as well.
 	Build BuildOptions
 }

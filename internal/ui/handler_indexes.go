@@ -5,6 +5,7 @@ package ui
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"strings"
 
@@ -103,9 +104,6 @@ func (h *Handler) buildIndexes(r *http.Request) (any, error) {
 	})
 }
 
-// wholeCount has Verify compare counts and sums at one version: what writes nothing.
-const wholeCount = 1 << 40
-
 func (h *Handler) verifyIndexes(r *http.Request) (any, error) { return h.verify(r, "verify", false) }
 
 func (h *Handler) repairIndexes(r *http.Request) (any, error) { return h.verify(r, "repair", true) }
@@ -113,8 +111,8 @@ func (h *Handler) repairIndexes(r *http.Request) (any, error) { return h.verify(
 func (h *Handler) verify(r *http.Request, kind string, repair bool) (any, error) {
 	return h.startJob(r, kind, func(ctx context.Context, s *dynamic.Store, report func(any)) (any, error) {
 		o := persistable.VerifyOptions{Repair: repair, Progress: func(p persistable.Report) { report(newReport(p)) }}
-		if !h.options.Write {
-			o.RecountBytes = wholeCount
+		if !repair {
+			o.RecountBytes, o.NoRecount = math.MaxInt64, true // the page says that it changes nothing
 		}
 		found, err := s.Indexes().VerifyWith(ctx, o)
 		return newReport(found), err

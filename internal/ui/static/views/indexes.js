@@ -108,6 +108,6 @@ function work(j, refresh) {
 function report(r) {
   return [el('p', null, `${plural(r.records, 'record')} and ${plural(r.entries, 'entry', 'entries')} read. `,
     r.count ? el('strong', null, `${r.more ? 'More than ' : ''}${plural(r.count, 'fault')}${r.repaired ? `, ${count(r.repaired)} repaired` : ''}.`) : 'No faults.',
-    r.skipped?.length ? ` Not read: ${r.skipped.map(flat).join(', ')}.` : ''),
+    r.skipped?.length ? ` Not compared, because not readable, or because a count would have to be written: ${r.skipped.map(flat).join(', ')}.` : ''),
   r.faults.length ? table('Faults', [{name: 'Index'}, {name: 'Record', mono: true}, {name: 'Fault', wide: true}], r.faults.map(f => [flat(f.index || 'record'), foreign(f.id), flat(f.reason)])) : null];
 }
