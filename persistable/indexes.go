@@ -42,7 +42,8 @@ func (x Indexes) Progress(ctx context.Context) (BuildProgress, error) {
 	return x.source.buildProgress(ctx)
 }
 
-// Rebuild removes the entries of the index with that name and builds it again.
+// Rebuild removes the entries of the index with that name in keys or, if none has it, by
+// itself, and builds it again.
 // It mends all faults of entries that Verify finds.
 func (x Indexes) Rebuild(ctx context.Context, name string) error {
 	return x.source.rebuildIndex(ctx, name, BuildOptions{})

@@ -47,6 +47,16 @@ func (p *place) noHeader() error {
 		ErrNotFound, p.typ, quotePath(p.path))
 }
 
+// findIndex returns which definition has the name in keys or, if there is none, by itself;
+// -1 if none has it.
+func (p *place) findIndex(name string) int {
+	at := slices.IndexFunc(p.definitions, func(d *index.Definition) bool { return d.KeyName() == name })
+	if at < 0 {
+		at = slices.IndexFunc(p.definitions, func(d *index.Definition) bool { return d.Name == name })
+	}
+	return at
+}
+
 // maxArgument bounds a directory argument, so that the keys of the directory
 // layer stay within their limit.
 const maxArgument = 4096

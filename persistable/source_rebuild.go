@@ -6,19 +6,18 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
 )
 
-// rebuildIndex clears the index with that name and builds it again.
+// rebuildIndex clears the index with that name in keys, or by itself, and builds it again.
 func (s source) rebuildIndex(ctx context.Context, name string, o BuildOptions) (err error) {
 	ctx, op := s.begin(ctx, "Indexes.Rebuild", byID)
 	defer op.finish(&err)
 	if err := cmp.Or(s.mayBuild(), o.Validate()); err != nil {
 		return err
 	}
-	at := slices.IndexFunc(s.place.definitions, func(d *index.Definition) bool { return d.Name == name })
+	at := s.place.findIndex(name)
 	if at < 0 {
 		return &NoIndexError{Type: s.record.Type, Reason: fmt.Sprintf("no index has the name %q", name), Indexes: s.record.indexFields()}
 	}

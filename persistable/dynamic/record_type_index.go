@@ -13,13 +13,28 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/dynamic/internal/message"
 )
 
+// keyNameOf returns the name in keys of the index that has the name in keys or, if there is
+// none, by itself. A header can have X and X_unique, which are both X by themselves; the
+// name X then means X. A name that no index has is returned as it is.
+func (t *recordType) keyNameOf(name string) string {
+	found := name
+	for _, ix := range t.catalog.Indexes() {
+		if ix.KeyName == name {
+			return name
+		}
+		if t.newIndex(ix.KeyName, ix.Layout, ix.State).Name == name {
+			found = ix.KeyName
+		}
+	}
+	return found
+}
+
 // findIndex returns which of the type's indexes has a name and entries for records.
 func (t *recordType) findIndex(name string) (int, error) {
-	i := slices.IndexFunc(t.programs, func(p *indexdynamic.Program) bool {
-		return p.Definition().Name == name || p.Definition().KeyName() == name
-	})
+	keyName := t.keyNameOf(name)
+	i := slices.IndexFunc(t.programs, func(p *indexdynamic.Program) bool { return p.Definition().KeyName() == keyName })
 	if i < 0 {
-		return i, t.noIndex(name)
+		return i, t.noIndex(keyName)
 	}
 	switch kind := t.programs[i].Definition().Kind; kind {
 	case index.Value, index.Rank:

@@ -36,8 +36,12 @@ exit code is 5. Change or remove all but one of each, and build again; "index vi
 			if err := o.Validate(); err != nil {
 				return shell.Misuse(cmd, err)
 			}
+			name, err := confirmRebuild(cmd, c, args)
+			if err != nil {
+				return err
+			}
 			return over(cmd, args[0], true, func(ctx context.Context, _ *persistable.DB, t *target) error {
-				return build(ctx, cmd, c, t, args[1:], o)
+				return build(ctx, c, t, name, o)
 			})
 		},
 	}
@@ -49,25 +53,36 @@ exit code is 5. Change or remove all but one of each, and build again; "index vi
 	return cmd
 }
 
-// build builds all indexes, or the named one anew.
-func build(ctx context.Context, cmd *cobra.Command, c *shell.Console, t *target, names []string, o persistable.BuildOptions) error {
-	do := t.Indexes().BuildWith
-	if len(names) > 0 {
-		ix, err := t.find(names[0])
+// confirmRebuild returns the name in keys of the index that the arguments name, which may
+// be built anew; "" if they name none.
+func confirmRebuild(cmd *cobra.Command, c *shell.Console, args []string) (keyName string, err error) {
+	if len(args) == 1 {
+		return "", nil
+	}
+	err = over(cmd, args[0], false, func(_ context.Context, _ *persistable.DB, t *target) error {
+		ix, err := t.find(args[1])
 		if err != nil {
 			return err
 		}
 		if ix.Foreign != "" {
-			return fmt.Errorf("the index %s of %s can be built only by a program with the Go code of the type: %s", ix.Name, t.where(), ix.Foreign)
+			return fmt.Errorf("the index %s of %s can be built only by a program with the Go code of the type: %s", ix.KeyName, t.where(), ix.Foreign)
 		}
-		if ix.State == index.Readable {
-			lines := []string{fmt.Sprintf("%s of %s is readable: queries on it are refused until it is built anew.", ix.Name, t.where())}
-			if err := c.Confirm(cmd, lines, "Build it anew?"); err != nil {
-				return err
-			}
+		keyName = ix.KeyName
+		if ix.State != index.Readable {
+			return nil
 		}
+		lines := []string{fmt.Sprintf("%s of %s is readable: queries on it are refused until it is built anew.", ix.KeyName, t.where())}
+		return c.Confirm(cmd, lines, "Build it anew?")
+	})
+	return keyName, err
+}
+
+// build builds all indexes or, if there is a name, the index with that name in keys anew.
+func build(ctx context.Context, c *shell.Console, t *target, keyName string, o persistable.BuildOptions) error {
+	do := t.Indexes().BuildWith
+	if keyName != "" {
 		do = func(ctx context.Context, o persistable.BuildOptions) error {
-			return t.Indexes().RebuildWith(ctx, ix.Name, o)
+			return t.Indexes().RebuildWith(ctx, keyName, o)
 		}
 	}
 	bar := newBar(c, "building "+t.where())

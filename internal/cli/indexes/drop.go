@@ -23,8 +23,21 @@ was never built, and refuses queries on it; "index build" by that program builds
 		Example:           "  kazahana index drop tenants/tenant-1/orders Order_Editor --db data",
 		ValidArgsFunction: complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return over(cmd, args[0], true, func(ctx context.Context, db *persistable.DB, t *target) error {
-				return drop(ctx, cmd, c, db, t, args[1])
+			var shown dropResult
+			err := over(cmd, args[0], false, func(ctx context.Context, db *persistable.DB, t *target) (err error) {
+				if shown, err = examineDrop(ctx, db, t, args[1]); err != nil {
+					return err
+				}
+				return c.Confirm(cmd, []string{shown.question}, "Remove it?")
+			})
+			if err != nil {
+				return err
+			}
+			return over(cmd, args[0], true, func(ctx context.Context, _ *persistable.DB, t *target) error {
+				if err := t.Drop(ctx, shown.Name); err != nil {
+					return err
+				}
+				return c.Write(shown)
 			})
 		},
 	}
@@ -32,31 +45,25 @@ was never built, and refuses queries on it; "index build" by that program builds
 	return cmd
 }
 
-func drop(ctx context.Context, cmd *cobra.Command, c *shell.Console, db *persistable.DB, t *target, name string) error {
+// examineDrop returns what the removal of an index removes.
+func examineDrop(ctx context.Context, db *persistable.DB, t *target, name string) (r dropResult, err error) {
 	ix, err := t.find(name)
 	if err != nil {
-		return err
+		return r, err
 	}
 	s, err := measure(ctx, db, t.path, ix.KeyName)
-	if err != nil {
-		return err
-	}
-	lines := []string{fmt.Sprintf("%s of %s, %s: %v", ix.Name, t.where(), ix.State, s)}
-	if err := c.Confirm(cmd, lines, "Remove it?"); err != nil {
-		return err
-	}
-	if err := t.Drop(ctx, ix.Name); err != nil {
-		return err
-	}
-	return c.Write(dropResult{database.FormatPath(t.path), t.schema.Type, ix.Name, s})
+	question := fmt.Sprintf("%s of %s, %s: %v", ix.KeyName, t.where(), ix.State, s)
+	return dropResult{database.FormatPath(t.path), t.schema.Type, ix.KeyName, s, question}, err
 }
 
 // dropResult says what was removed.
 type dropResult struct {
 	Path string `json:"path"`
 	Type string `json:"type"`
-	Name string `json:"removed"`
+	Name string `json:"removed"` // in keys
 	size
+
+	question string // what the verb shows before it removes the index
 }
 
 // Lines implements [shell.Result].

@@ -57,9 +57,12 @@ func openTarget(ctx context.Context, cmd *cobra.Command, db *persistable.DB, tex
 	return &target{s, path, s.Schema()}, nil
 }
 
-// find returns the index with that name, by itself or in keys.
+// find returns the index with that name in keys or, if none has it, by itself.
 func (t *target) find(name string) (dynamic.Index, error) {
-	i := slices.IndexFunc(t.schema.Indexes, func(ix dynamic.Index) bool { return ix.Name == name || ix.KeyName == name })
+	i := slices.IndexFunc(t.schema.Indexes, func(ix dynamic.Index) bool { return ix.KeyName == name })
+	if i < 0 {
+		i = slices.IndexFunc(t.schema.Indexes, func(ix dynamic.Index) bool { return ix.Name == name })
+	}
 	if i >= 0 {
 		return t.schema.Indexes[i], nil
 	}
