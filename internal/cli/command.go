@@ -38,7 +38,8 @@ Results are lines of text, or with --json one JSON object a line. Exit codes:
   3  invalid input: no ID, no external ID, no key, no lease
   4  there is no such lease, or it is not the caller's to release; there is no such
      directory, tenant or key
-  5  a database is damaged; an index does not agree with its records, or records keep it from being built`
+  5  a database is damaged; an index does not agree with its records, or records keep it from being built
+  6  doctor found no damage, but could not examine everything`
 
 // ExitDone is the exit code of a command that succeeded; package explain has the
 // others.

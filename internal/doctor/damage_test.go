@@ -136,6 +136,11 @@ var damages = []damage{
 		w.tx.Set(key, []byte("x"))
 		return key
 	}},
+	{"lost first value", "index/orphan-entry index/wrong-version record/missing-head", func(w world) []byte {
+		key := w.order("R", "Order", longOrder)
+		w.tx.Clear(key)
+		return key
+	}},
 	{"wrong header of a record", "record/bad-header", func(w world) []byte {
 		key := w.order("R", "Order", anOrder)
 		w.tx.Set(key, append([]byte{9}, w.get(key)[1:]...))
@@ -198,6 +203,32 @@ var damages = []damage{
 		w.tx.Set(key, []byte{0x16, 0x7f, 0x00})
 		return key
 	}},
+	{"lost layer", "directory/missing-layer", func(w world) []byte {
+		m, prefix := w.metadata("events")
+		w.tx.Clear(m.LayerKey(prefix))
+		return w.link("events")
+	}},
+	{"lost layer of an empty directory with a subdirectory", "directory/missing-layer", func(w world) []byte {
+		m, prefix := w.metadata("kazahana")
+		w.tx.Clear(m.LayerKey(prefix))
+		return w.link("kazahana")
+	}},
+	{"lost value of a link", "directory/bad-link", func(w world) []byte {
+		key := w.link("stray")
+		w.tx.Set(key, nil)
+		return key
+	}},
+	{"value of an allocation", "directory/bad-allocation", func(w world) []byte {
+		key := directory.Root().Metadata().AllocationKey(3)
+		w.tx.Set(key, []byte("x"))
+		return key
+	}},
+	{"count of the allocator", "directory/bad-allocation", func(w world) []byte {
+		begin := directory.Root().Metadata().Windows().Begin
+		p := w.first(begin[:len(begin)-1])
+		w.tx.Set(p.Key, []byte("x"))
+		return p.Key
+	}},
 	{"duplicate prefix", "directory/shared-prefix", func(w world) []byte {
 		_, prefix := w.metadata("events")
 		key := w.link("twin")
@@ -233,7 +264,7 @@ var damages = []damage{
 		w.tx.Clear(m.AllocationKey(n))
 		return m.AllocationKey(n)
 	}},
-	{"orphan keys", "directory/orphan-keys", func(w world) []byte {
+	{"keys outside of the root's directories", "directory/keys-outside", func(w world) []byte {
 		w.tx.Set([]byte("somewhere"), []byte("x"))
 		return []byte("somewhere")
 	}},

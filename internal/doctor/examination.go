@@ -87,6 +87,9 @@ func (x *examination) add(f Finding) {
 		x.report.Damage++
 	case Warning:
 		x.report.Warnings++
+		if f.Code == NotExamined {
+			x.report.NotExamined++
+		}
 	case Notice:
 		x.report.Notices++
 	}

@@ -127,7 +127,11 @@ func (x *examination) findInGap(ctx context.Context, t *tree, gap kv.KeyRange) e
 				return nil
 			}
 			found = false
-			b.findings = append(b.findings, newFinding("directory/orphan-keys", t.path, t.Content(), pairs[0].Key,
+			code := "directory/orphan-keys"
+			if len(t.path) == 0 {
+				code = "directory/keys-outside" // a database may be shared with programs that use no directories
+			}
+			b.findings = append(b.findings, newFinding(code, t.path, t.Content(), pairs[0].Key,
 				"it is the first key of those from %x to %x, which no directory owns", gap.Begin, gap.End))
 			return nil
 		})
@@ -182,6 +186,7 @@ func (x *examination) examineTree(ctx context.Context, m directory.Metadata, lay
 		t = &tree{Metadata: m, path: m.Path(), layers: layers, nodes: map[string]*node{}, taken: map[int64]bool{}, batch: b}
 		if err = t.readAll(ctx, tx); err == nil {
 			t.check()
+			err = t.checkMissing(ctx, tx)
 		}
 		return err
 	})

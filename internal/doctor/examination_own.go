@@ -122,8 +122,8 @@ func (x *examination) checkTimes(p *place, b *batch, service string, found lease
 		add("lease/unsettled", "service %q: it is being made or removed: nothing is granted", service)
 	case found.Latest.After(now.Add(clockSkew)):
 		add("clock/ahead", "service %q: leases were granted at %v, and the clock of this machine says %v", service, found.Latest, now.UTC())
-	case !found.Claim.IsZero():
-		add("clock/ahead", "service %q: a server granted leases at %v, far ahead of the others at %v", service, found.Claim, found.Latest)
+	case found.Claim.After(now.Add(clockSkew)):
+		add("clock/ahead", "service %q: a server granted leases at %v, and the clock of this machine says %v", service, found.Claim, now.UTC())
 	}
 }
 

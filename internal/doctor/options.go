@@ -10,6 +10,7 @@ import (
 type Report struct {
 	Directories, Stores, Records, Entries, Keys int64
 	Damage, Warnings, Notices                   int64 // those that were not passed on for being too many, too
+	NotExamined                                 int64 // ranges of keys that could not be examined: warnings, too
 }
 
 // Options say what [Examine] examines. The zero value examines everything, beside writers.

@@ -34,8 +34,11 @@ func (p *place) checkTenant(b *batch, values map[string][]byte, key func(string)
 			add("tenant/bad-settings", name, "its usage has %d bytes instead of 8", n)
 		}
 	}
-	if stage := p.stage(); stage != "" {
-		add("tenant/interrupted", "arrival", "its %s has not ended", stage)
+	switch p.stage() {
+	case "arriving":
+		add("tenant/interrupted", "arrival", "its copy or import has not ended")
+	case "removed":
+		add("tenant/removed", "arrival", "its removal has not ended")
 	}
 	if err != nil || !t.Quota || t.Counting || p.layer != directory.Partition {
 		return nil
@@ -52,9 +55,9 @@ func (p *place) stage() string {
 	}
 	switch {
 	case n >= 5 && own(n-2, "arriving"):
-		return "copy or import"
+		return "arriving"
 	case n >= 6 && own(n-3, "removed"):
-		return "deletion"
+		return "removed"
 	}
 	return ""
 }

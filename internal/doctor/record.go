@@ -25,7 +25,7 @@ type record struct {
 // payload joins the bytes of the record.
 func (r *record) payload() ([]byte, *fault) {
 	if r.value == nil {
-		return nil, newFault("record/surplus-chunk", r.chunks[0].Key, "there are %d chunks, and no record", len(r.chunks))
+		return nil, newFault("record/missing-head", r.key, "there are %d chunks, and no first value", len(r.chunks))
 	}
 	n, payload, err := stored.DecodeRecord(r.value)
 	if err != nil {

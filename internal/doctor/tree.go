@@ -60,7 +60,7 @@ func (t *tree) readAll(ctx context.Context, tx kv.ReadTransaction) error {
 func (t *tree) add(pair kv.KeyValue) {
 	e, err := t.Decode(pair)
 	if err != nil {
-		t.addError(pair, err)
+		t.addError(e.Kind, pair, err)
 		t.version = t.version || bytes.Equal(pair.Key, t.VersionKey())
 		return
 	}
@@ -80,16 +80,23 @@ func (t *tree) add(pair kv.KeyValue) {
 	}
 }
 
-func (t *tree) addError(pair kv.KeyValue, err error) {
+// addError reports a pair that cannot be decoded, by what its key is.
+func (t *tree) addError(kind directory.EntryKind, pair kv.KeyValue, err error) {
 	var corrupt *directory.CorruptError
+	reason := err.Error()
+	if errors.As(err, &corrupt) {
+		reason = corrupt.Reason
+	}
+	code := "directory/bad-metadata"
 	switch {
 	case errors.Is(err, directory.ErrVersion), bytes.Equal(pair.Key, t.VersionKey()):
-		t.report("directory/version", t.path, pair.Key, "%v", err)
-	case errors.As(err, &corrupt):
-		t.report("directory/bad-metadata", t.path, pair.Key, "%s", corrupt.Reason)
-	default:
-		t.report("directory/bad-metadata", t.path, pair.Key, "%v", err)
+		code = "directory/version"
+	case kind == directory.LinkEntry:
+		code = "directory/bad-link"
+	case kind == directory.WindowEntry, kind == directory.AllocationEntry:
+		code = "directory/bad-allocation"
 	}
+	t.report(code, t.path, pair.Key, "%s", reason)
 }
 
 func (t *tree) report(code string, path []string, key []byte, format string, args ...any) {

@@ -3,8 +3,12 @@
 package doctor
 
 import (
+	"context"
 	"slices"
 	"strings"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // check compares what was read.
@@ -50,9 +54,7 @@ func (t *tree) reach(all []*node) {
 func (t *tree) checkLinks(n *node) {
 	switch {
 	case !n.exists:
-		for _, l := range n.links {
-			t.report("directory/missing-node", append(slices.Clone(t.pathOf(l.parent)), l.name), l.key, "the name %q leads to the prefix %x, which no directory has", l.name, n.prefix)
-		}
+		// checkMissing reports it.
 	case len(n.links) == 0:
 		t.report("directory/unlinked-node", t.path, t.LayerKey([]byte(n.prefix)), "no name leads to the directory with the prefix %x and the layer %q", n.prefix, n.layer)
 	case !n.reached && !t.hasLostAncestor(n):
@@ -62,6 +64,41 @@ func (t *tree) checkLinks(n *node) {
 		l := n.links[i]
 		t.report("directory/shared-prefix", append(slices.Clone(t.pathOf(l.parent)), l.name), l.key, "it leads to the prefix %x, as %s does", n.prefix, strings.Join(n.path, "/"))
 	}
+}
+
+// checkMissing reports the directories that have a name, and no key of their layer. It asks
+// whether anything is stored there.
+func (t *tree) checkMissing(ctx context.Context, tx kv.ReadTransaction) error {
+	for _, n := range t.sorted() {
+		if n.exists || len(n.links) == 0 {
+			continue
+		}
+		used, err := t.isUsed(ctx, tx, n)
+		if err != nil {
+			return err
+		}
+		for _, l := range n.links {
+			path := append(slices.Clone(t.pathOf(l.parent)), l.name)
+			if used {
+				t.report("directory/missing-layer", path, l.key, "the name %q leads to the prefix %x, whose layer's key 0x%x is missing", l.name, n.prefix, t.LayerKey([]byte(n.prefix)))
+			} else {
+				t.report("directory/missing-node", path, l.key, "the name %q leads to the prefix %x, which no directory has", l.name, n.prefix)
+			}
+		}
+	}
+	return nil
+}
+
+// isUsed reports whether the directory has keys of its own, or metadata: subdirectories and annotations.
+func (t *tree) isUsed(ctx context.Context, tx kv.ReadTransaction, n *node) (bool, error) {
+	metadata := tuple.NewSubspace(t.Root()).Sub([]byte(n.prefix)).Bytes()
+	for _, prefix := range [][]byte{[]byte(n.prefix), metadata} {
+		pairs, err := tx.GetRange(kv.PrefixRange(prefix).Selectors(), kv.RangeOptions{Limit: 1, Mode: kv.ModeExact}).Slice(ctx)
+		if err != nil || len(pairs) > 0 {
+			return true, err
+		}
+	}
+	return false, nil
 }
 
 // hasLostAncestor reports whether a directory above, which no name leads to, is reported.

@@ -17,16 +17,20 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
-// ExitDamaged is the exit code of an examination that found damage.
-const ExitDamaged = 5
+// The exit codes of an examination that found damage, and of one that found none, but could
+// not examine everything.
+const (
+	ExitDamaged    = 5
+	ExitIncomplete = 6
+)
 
 const about = `Examine a whole database, and say what to do about each finding: directories, headers of stores,
 records, index entries, counts, tenants, leases of machine ids, elections, members, owners of virtual
 actors, documents of the ID service. It needs no Go code of the types, writes nothing, and may run
 beside programs that write. The last line counts what was examined.
 
-Findings are damage, warnings or notices; the exit code is 5 if there is damage. docs/operations.md
-lists all findings.
+Findings are damage, warnings or notices. The exit code is 5 if there is damage, and 6 if there is none,
+but not everything could be examined (directory/not-examined). docs/operations.md lists all findings.
 `
 
 // flags are those of the verb.
@@ -70,7 +74,7 @@ func examine(ctx context.Context, cmd *cobra.Command, c *shell.Console, db kv.Da
 	if err := errors.Join(err, failed); err != nil {
 		return err
 	}
-	return errors.Join(c.Write(newSummary(r)), damageError(r))
+	return errors.Join(c.Write(newSummary(r)), verdict(r))
 }
 
 // checkPath returns an error if there is no directory at the path, unless the path cannot be
@@ -85,9 +89,13 @@ func checkPath(ctx context.Context, db kv.Database, path []string) error {
 	return database.Missing(fmt.Errorf("there is no directory %s", database.FormatPath(path)))
 }
 
-func damageError(r doctor.Report) error {
-	if r.Damage == 0 {
-		return nil
+// verdict returns the error with which the verb ends; nil if all was examined, and no damage found.
+func verdict(r doctor.Report) error {
+	switch {
+	case r.Damage > 0:
+		return &shell.ExitError{Code: ExitDamaged, Err: fmt.Errorf("the database is damaged in %d places: keep a copy of it as it is, then do what each finding says", r.Damage)}
+	case r.NotExamined > 0:
+		return &shell.ExitError{Code: ExitIncomplete, Err: fmt.Errorf("%d parts of the database could not be examined: the findings %s name them", r.NotExamined, doctor.NotExamined)}
 	}
-	return &shell.ExitError{Code: ExitDamaged, Err: fmt.Errorf("the database is damaged in %d places: keep a copy of it as it is, then do what each finding says", r.Damage)}
+	return nil
 }

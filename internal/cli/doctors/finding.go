@@ -56,6 +56,7 @@ type summary struct {
 	Damage      int64 `json:"damage"`
 	Warnings    int64 `json:"warnings"`
 	Notices     int64 `json:"notices"`
+	NotExamined int64 `json:"notExamined"`
 }
 
 func newSummary(r doctor.Report) summary { return summary(r) }
