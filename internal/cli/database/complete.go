@@ -72,6 +72,9 @@ func Complete(cmd *cobra.Command, do func(context.Context, *persistable.DB) erro
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
 	if s := sessionOf(cmd); s != nil {
+		if s.checkFlags(cmd) != nil {
+			return
+		}
 		if db, err := s.openStores(ctx, false); err == nil {
 			_ = do(ctx, db)
 		}

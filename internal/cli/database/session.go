@@ -5,10 +5,12 @@ package database
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -54,6 +56,16 @@ func sessionOf(cmd *cobra.Command) *Session {
 	}
 	s, _ := cmd.Context().Value(sessionKey{}).(*Session)
 	return s
+}
+
+// checkFlags refuses a command of the session that names a database.
+func (s *Session) checkFlags(cmd *cobra.Command) error {
+	for _, name := range []string{folderFlag, clusterFlag} {
+		if f := cmd.Flag(name); f != nil && f.Changed {
+			return shell.Misuse(cmd, fmt.Errorf("--%s: the database of a shell is fixed, and is %s", name, s.at))
+		}
+	}
+	return nil
 }
 
 // openEngine returns the engine, open for writing if writes is set.

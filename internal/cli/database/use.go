@@ -63,6 +63,9 @@ func withSession(cmd *cobra.Command, do func(context.Context, *Session) error) e
 	}
 	defer cancel()
 	if s := sessionOf(cmd); s != nil {
+		if err := s.checkFlags(cmd); err != nil {
+			return err
+		}
 		return explainEnd(ctx, do(ctx, s))
 	}
 	s, err := NewSession(cmd)

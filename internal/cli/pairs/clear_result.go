@@ -18,8 +18,9 @@ import (
 
 func clearCommand(c *shell.Console) *cobra.Command {
 	var (
-		f   rangeFlags
-		dir string
+		f      rangeFlags
+		dir    string
+		system bool
 	)
 	cmd := &cobra.Command{
 		Use: "clear [KEY]", Short: "Clear a key, or a range of keys", Args: shell.Arguments(cobra.MaximumNArgs(1)),
@@ -28,7 +29,9 @@ command shows how many keys there are with how many bytes, and asks. Clearing wh
 error.
 
 The keys of records and indexes belong together: a record is removed by kazahana record rm, a directory by
-kazahana dir rm.
+kazahana dir rm. Without --system the command refuses the keys that the database itself needs: those of
+the directory kazahana and below it, where leases of machine ids are, and those of the directory layer,
+without which no directory is found again.
 ` + aboutKeys,
 		Example: "  kazahana kv clear '(\"cache\", 7)' --dir app --db data\n  kazahana kv clear --prefix '(\"cache\")' --dir app --db data --yes",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,7 +47,13 @@ kazahana dir rm.
 				if p, err = openPlace(ctx, cmd, db, dir); err != nil {
 					return err
 				}
-				if done, err = countKeys(ctx, p, p.keys(r)); err != nil || done.Keys == 0 {
+				if !system {
+					err = p.protect(ctx, p.keys(r))
+				}
+				if err == nil {
+					done, err = countKeys(ctx, p, p.keys(r), system)
+				}
+				if err != nil || done.Keys == 0 {
 					return err
 				}
 				return c.Confirm(cmd, done.describe(), "Clear them?")
@@ -65,6 +74,7 @@ kazahana dir rm.
 	}
 	f.add(cmd)
 	addDir(cmd, &dir)
+	cmd.Flags().BoolVar(&system, systemFlag, false, "also clear keys that the database itself needs")
 	shell.AddYes(cmd)
 	return cmd
 }
@@ -81,39 +91,64 @@ func parseClear(cmd *cobra.Command, args []string, f *rangeFlags) (span, error) 
 		}
 		return span{from: append([]byte{}, key...), to: kv.Successor(key)}, nil
 	case f.given(cmd):
-		return f.parse(cmd)
+		return f.parseBounded(cmd)
 	}
 	return span{}, shell.Misuse(cmd, errors.New("say what to clear: a key, --prefix, --from or --to"))
 }
 
-// mostCounted is how many keys are counted before they are cleared.
-const mostCounted = 100_000
+// mostCounted and mostCountedBytes bound what is counted before it is cleared.
+const (
+	mostCounted      = 100_000
+	mostCountedBytes = 100_000_000
+)
 
-// countKeys reads what is in a range.
-func countKeys(ctx context.Context, p *place, r kv.KeyRange) (n clearResult, err error) {
+// countKeys reads what is in a range. Without system it refuses keys of the directory
+// layer.
+func countKeys(ctx context.Context, p *place, r kv.KeyRange, system bool) (n clearResult, err error) {
 	if string(r.Begin) >= string(r.End) {
 		return n, shell.Invalid(fmt.Errorf("the range from %s to %s is empty, or of keys of the system", keytext.Format(r.Begin), keytext.Format(r.End)))
 	}
-	err = eachPair(ctx, p.db.Engine(), r, mostCounted+1, false, func(found kv.KeyValue) error {
-		if n.Keys++; n.Keys > mostCounted {
-			n.Keys, n.AtLeast = mostCounted, true
-			return nil
+	var first, last kv.KeyValue
+	err = eachPair(ctx, p.db.Engine(), r, 0, false, func(found kv.KeyValue) error {
+		if n.Keys == mostCounted || n.Bytes >= mostCountedBytes {
+			n.AtLeast = true
+			return errCounted
+		}
+		if n.Keys++; n.Keys == 1 {
+			first = found
 		}
 		n.Bytes += int64(len(found.Key) + len(found.Value))
-		shown, err := p.show(ctx, found, showOptions{})
-		if n.Keys == 1 {
-			n.first = shown
+		last = found
+		if system {
+			return nil
 		}
-		n.last = shown
-		return err
+		return p.protectNodes(ctx, found.Key)
 	})
-	if err == nil && n.AtLeast {
-		err = p.db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) (err error) {
-			n.Bytes, err = tx.GetEstimatedRangeSizeBytes(r).Get(ctx)
-			return err
-		})
+	if errors.Is(err, errCounted) {
+		err = n.estimate(ctx, p, r, system)
+	}
+	if err != nil || n.Keys == 0 {
+		return n, err
+	}
+	if n.first, err = p.show(ctx, first, showOptions{}); err == nil {
+		n.last, err = p.show(ctx, last, showOptions{})
 	}
 	return n, err
+}
+
+// errCounted ends the count of a range that holds more.
+var errCounted = errors.New("enough keys were counted")
+
+// estimate sets the size of a range that was not counted to the end. Such a range must
+// be in one directory, as its other keys were not checked.
+func (n *clearResult) estimate(ctx context.Context, p *place, r kv.KeyRange, system bool) error {
+	if !system && p.path == nil && !p.insideLast(r) {
+		return fmt.Errorf("the range has more keys than are checked one by one, and is not in one directory: clear it in parts, or give --%s if all may go", systemFlag)
+	}
+	return p.db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) (err error) {
+		n.Bytes, err = tx.GetEstimatedRangeSizeBytes(r).Get(ctx)
+		return err
+	})
 }
 
 // clearResult is what was in a range that was cleared.

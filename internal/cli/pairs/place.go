@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -31,16 +32,22 @@ type place struct {
 	unknown   bool // the directories cannot be read
 }
 
+// dirFlag names the directory of the keys of a verb.
+const dirFlag = "dir"
+
 // addDir adds the flag --dir.
 func addDir(cmd *cobra.Command, dir *string) {
-	cmd.Flags().StringVar(dir, "dir", "", "`path` of the directory of the keys; without, keys are those of the database")
-	_ = cmd.RegisterFlagCompletionFunc("dir", database.CompletePaths) // the flag is there
+	cmd.Flags().StringVar(dir, dirFlag, "", "`path` of the directory of the keys; without, keys are those of the database")
+	_ = cmd.RegisterFlagCompletionFunc(dirFlag, database.CompletePaths) // the flag is there
 }
 
 // openPlace opens the directory of --dir; "" is anywhere.
 func openPlace(ctx context.Context, cmd *cobra.Command, db *persistable.DB, dir string) (*place, error) {
 	p := &place{db: db, layer: db.Layer()}
-	if dir == "" {
+	switch f := cmd.Flags().Lookup(dirFlag); {
+	case f != nil && f.Changed && dir == "":
+		return nil, shell.Misuse(cmd, fmt.Errorf("--%s is empty: name a directory, or leave the flag out for the keys of the database", dirFlag))
+	case dir == "":
 		return p, nil
 	}
 	path, err := database.ParsePath(cmd, dir)
@@ -73,7 +80,7 @@ func (p *place) keys(s span) kv.KeyRange {
 	if s.to != nil {
 		r.End = append(bytes.Clone(p.prefix), s.to...)
 	}
-	if r.End == nil || string(r.End) > systemKeys {
+	if bounded := s.to != nil; r.End == nil && !bounded || string(r.End) > systemKeys {
 		r.End = []byte(systemKeys)
 	}
 	return r
@@ -103,6 +110,11 @@ func (p *place) locate(ctx context.Context, key []byte) (*directory.Directory, e
 // inLast reports whether a key belongs to the directory of the key before.
 func (p *place) inLast(key []byte) bool {
 	return p.last != nil && bytes.Compare(key, p.lastRange.Begin) >= 0 && bytes.Compare(key, p.lastRange.End) < 0
+}
+
+// insideLast reports whether a range belongs to the directory of the key before.
+func (p *place) insideLast(r kv.KeyRange) bool {
+	return p.inLast(r.Begin) && bytes.Compare(r.End, p.lastRange.End) <= 0
 }
 
 // show returns the pair as it is written, with the key relative to its directory.

@@ -54,6 +54,18 @@ func (f *rangeFlags) parse(cmd *cobra.Command) (s span, err error) {
 	return s, nil
 }
 
+// parseBounded is parse for a verb that clears: without --dir an empty key is refused,
+// which would be the begin or the end of the database.
+func (f *rangeFlags) parseBounded(cmd *cobra.Command) (span, error) {
+	for _, name := range []string{"prefix", "from", "to"} {
+		flag := cmd.Flags().Lookup(name)
+		if flag.Changed && flag.Value.String() == "" && !cmd.Flags().Changed(dirFlag) {
+			return span{}, shell.Misuse(cmd, fmt.Errorf("--%s is empty: give a key, or --%s; the keys of all the database are not cleared at once", name, dirFlag))
+		}
+	}
+	return f.parse(cmd)
+}
+
 func rangeCommand(c *shell.Console) *cobra.Command {
 	var (
 		f       rangeFlags

@@ -29,6 +29,7 @@ type Node struct {
 	Path      []string
 	Layer     string // often empty
 	Partition bool
+	Prefix    []byte // of its keys, and of a partition those of its directories; nil for the root
 	Headers   []Header
 	Children  []*Node // by name
 	More      bool    // there are further children
@@ -165,7 +166,7 @@ func (s Survey) open(ctx context.Context, n *Node) error {
 		if err != nil {
 			return err
 		}
-		n.Layer, n.Partition, n.Headers = d.Layer(), d.IsPartition(), nil
+		n.Layer, n.Partition, n.Prefix, n.Headers = d.Layer(), d.IsPartition(), d.Reserve().Begin, nil
 		if !n.Partition {
 			prefix, err := d.Prefix()
 			if err != nil {
