@@ -3,7 +3,6 @@
 package prompt
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +30,8 @@ cd enters a directory, from which paths without a leading slash begin; pwd shows
 stand in 'quotes' or "quotes"; a backslash is an ordinary character there.
 
 Without a terminal the lines of the input run one after another, until the first that fails; its exit
-code is that of the shell. What follows # is a comment. The last 1,000 lines that were typed at a terminal
+code is that of the shell. What follows # is a comment. Commands do not read the input: record put needs a
+FILE, and what asks needs --yes. The last 1,000 lines that were typed at a terminal
 are kept in kazahana/history in the folder XDG_STATE_HOME, or ~/.local/state.
 ` + database.About,
 		Example: "  kazahana shell --db data\n  kazahana shell --db data < commands.txt\n  echo 'dir tree --sizes' | kazahana shell --cluster-file fdb.cluster --json",
@@ -62,9 +62,13 @@ type state struct {
 
 // runInput runs the lines of the input, until one fails.
 func (s *state) runInput(ctx context.Context) error {
-	in := bufio.NewReader(s.console.In)
+	in := newScript(s.console.In)
+	defer in.close()
 	for n := 1; !s.ended; n++ {
-		line, err := in.ReadString('\n')
+		line, err := in.readLine(ctx)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		if err != nil && (err != io.EOF || line == "") {
 			return ignoreEOF(err)
 		}
@@ -77,7 +81,7 @@ func (s *state) runInput(ctx context.Context) error {
 		}
 		// a signal of the process ends the command, and with it the shell
 		ctx := s.session.Attach(ctx)
-		if err := s.run(ctx, s.console.Again(words, in), words); err != nil {
+		if err := s.run(ctx, s.console.Again(words, shell.NoInput), words); err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
 	}

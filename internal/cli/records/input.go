@@ -60,6 +60,10 @@ func readRecords(s *dynamic.Store, in io.Reader) iter.Seq2[*dynamic.Record, erro
 			}
 			end := dec.InputOffset()
 			before := lines.before(end - int64(len(text)))
+			if errors.Is(err, shell.ErrNoInput) {
+				yield(nil, shell.Invalid(err))
+				return
+			}
 			if err != nil {
 				yield(nil, shell.Invalid(fmt.Errorf("line %d: it is not JSON: %w", lines.before(end)+1, err)))
 				return
