@@ -82,18 +82,21 @@ func writeTree(c *shell.Console, n *survey.Node, own, below string, sizes bool) 
 
 // treeLine is a directory in the tree.
 type treeLine struct {
-	Path  []string `json:"path"`
-	Text  string   `json:"text"` // the path as an argument
+	Path  string   `json:"path"`
 	Layer string   `json:"layer,omitempty"`
 	Types []string `json:"types"`
 	More  bool     `json:"more,omitempty"` // it has directories that are not listed
 	Bytes *int64   `json:"bytes,omitempty"`
 
+	name   string // the last element of the path
 	indent string
 }
 
 func newTreeLine(n *survey.Node, sizes bool) treeLine {
-	line := treeLine{Path: append([]string{}, n.Path...), Text: database.FormatPath(n.Path), Layer: n.Layer, Types: n.Types(), More: n.More}
+	line := treeLine{Path: database.FormatPath(n.Path), Layer: n.Layer, Types: n.Types(), More: n.More}
+	if len(n.Path) > 0 {
+		line.name = database.FormatElement(n.Path[len(n.Path)-1])
+	}
 	if sizes {
 		line.Bytes = &n.Total.Bytes
 	}
@@ -102,9 +105,9 @@ func newTreeLine(n *survey.Node, sizes bool) treeLine {
 
 // Lines implements [shell.Result].
 func (l treeLine) Lines() []string {
-	text := l.Text
+	text := l.Path
 	if l.indent != "" {
-		text = l.indent + database.FormatElement(l.Path[len(l.Path)-1])
+		text = l.indent + l.name
 	}
 	if l.Layer != "" {
 		text += " [" + shell.Word(l.Layer) + "]"

@@ -31,7 +31,7 @@ type description struct {
 	Layout     string   `json:"layout"`
 	size
 	Progress string `json:"progress,omitempty"` // of the build of the store
-	Foreign  string `json:"needsCode,omitempty"`
+	Foreign  string `json:"needsGoCode,omitempty"`
 }
 
 func newDescription(at dynamic.Location, ix dynamic.Index) description {

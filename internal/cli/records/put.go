@@ -29,8 +29,9 @@ func putCommand(c *shell.Console) *cobra.Command {
 		Long: `Write the records in a file, or in the input: JSON objects, one behind the other. A record takes the
 place of the stored one with its id; --create refuses records that exist, --existing those that do
 not. Missing members are zero, null or the default of their field; a missing id is made, if the
-library makes the ids of the type. All indexes are maintained; the hooks of the type do not run.
-The records before one that cannot be written are written, in transactions of up to a thousand.
+library makes the ids of the type, for a record that then must be new. All indexes are maintained;
+the hooks of the type do not run. The records before one that cannot be written are written, in
+transactions of up to a thousand, with --existing each in one of its own.
 ` + aboutJSON + database.AboutPaths + "\n" + database.About,
 		Example: "  kazahana record put tenants/tenant-1/orders orders.json --create --db data\n" +
 			"  kazahana record get settings theme --json | sed s/light/dark/ | kazahana record put settings --existing",
@@ -72,20 +73,24 @@ func (f *putFlags) put(ctx context.Context, c *shell.Console, s *dynamic.Store, 
 	case f.create:
 		n, err = persistable.CreateFrom(ctx, &s.Store, records, o)
 	case f.existing:
-		n, err = saveExisting(ctx, s, records)
+		n, err = saveExisting(ctx, s, records, progress.Set)
 	default:
-		n, err = persistable.SaveFrom(ctx, &s.Store, records, o)
+		n, err = saveAll(ctx, s, records, progress.Set)
 	}
 	progress.Finish()
 	if err != nil {
-		return fmt.Errorf("%d records were written: %w", n, err)
+		return fmt.Errorf("%s written: %w", plural(n), err)
 	}
 	return c.Write(count{"written", n})
 }
 
-// saveExisting saves records that must exist, each in a transaction of its own.
-func saveExisting(ctx context.Context, s *dynamic.Store, records iter.Seq2[*dynamic.Record, error]) (n int, err error) {
+// saveExisting saves records that must exist, each in a transaction of its own. It tells
+// progress how many it has saved.
+func saveExisting(ctx context.Context, s *dynamic.Store, records iter.Seq2[*dynamic.Record, error], progress func(int64)) (n int, err error) {
 	for r, err := range records {
+		if err == nil && r.ID().IsZero() {
+			err = shell.Invalid(fmt.Errorf("the record %d has no id, which --existing needs", n+1))
+		}
 		if err == nil {
 			err = s.SaveExisting(ctx, r)
 		}
@@ -93,8 +98,35 @@ func saveExisting(ctx context.Context, s *dynamic.Store, records iter.Seq2[*dyna
 			return n, err
 		}
 		n++
+		progress(int64(n))
 	}
 	return n, nil
+}
+
+// saveAll saves records: one that has no id gets one, and must be new. It tells progress
+// how many it has saved.
+func saveAll(ctx context.Context, s *dynamic.Store, records iter.Seq2[*dynamic.Record, error], progress func(int64)) (n int, err error) {
+	next, stop := iter.Pull2(records)
+	defer stop()
+	r, err, found := next()
+	for found && err == nil {
+		save, isNew := persistable.SaveFrom[*dynamic.Record, dynamic.ID], r.ID().IsZero()
+		if isNew {
+			save = persistable.CreateFrom[*dynamic.Record, dynamic.ID]
+		}
+		alike := func(yield func(*dynamic.Record, error) bool) {
+			for found && err == nil && r.ID().IsZero() == isNew && yield(r, nil) {
+				r, err, found = next()
+			}
+		}
+		before := n
+		o := persistable.BatchOptions{Progress: func(p persistable.BatchProgress) { progress(int64(before + p.Done)) }}
+		saved, fault := save(ctx, &s.Store, alike, o)
+		if n += saved; fault != nil {
+			return n, fault
+		}
+	}
+	return n, err
 }
 
 // count is how many records a verb has changed.
@@ -107,4 +139,12 @@ type count struct {
 func (n count) MarshalJSON() ([]byte, error) { return fmt.Appendf(nil, `{%q:%d}`, n.verb, n.n), nil }
 
 // Lines implements [shell.Result].
-func (n count) Lines() []string { return []string{fmt.Sprintf("%d records %s", n.n, n.verb)} }
+func (n count) Lines() []string { return []string{plural(n.n) + " " + n.verb} }
+
+// plural counts records in words.
+func plural(n int) string {
+	if n == 1 {
+		return "1 record"
+	}
+	return fmt.Sprintf("%d records", n)
+}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +22,8 @@ func removeCommand(c *shell.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rm PATH (ID... | --where CONDITION)", Short: "Remove records", Args: shell.Arguments(cobra.MinimumNArgs(1)),
 		Long: `Remove the records with the given ids, or those that fulfil a condition, with their entries in all
-indexes. The command shows how many there are and the first of them, and asks, or needs --yes.
+indexes. The command shows how many there are and the first of them, and asks, or needs --yes. It never
+removes more of them than it has shown, though others may fulfil the condition by then.
 ` + aboutWhere + database.AboutPaths + "\n" + database.About,
 		Example:           "  kazahana record rm tenants/tenant-1/orders 72623859790382856 --db data\n  kazahana record rm events --where 'Tenant = \"tenant-9\"' --yes",
 		ValidArgsFunction: database.CompletePath,
@@ -29,12 +31,10 @@ indexes. The command shows how many there are and the first of them, and asks, o
 			if (len(args) > 1) == (w.where != "") {
 				return shell.Misuse(cmd, errors.New("give ids, or a condition by --where"))
 			}
-			return storearg.Write(cmd, args[0], func(ctx context.Context, s *dynamic.Store) error {
-				if w.where != "" {
-					return w.remove(ctx, cmd, c, s)
-				}
-				return removeIDs(ctx, cmd, c, s, args[1:])
-			})
+			if w.where != "" {
+				return removeWhere(cmd, c, args[0], &w)
+			}
+			return removeIDs(cmd, c, args[0], args[1:])
 		},
 	}
 	storearg.AddType(cmd)
@@ -46,42 +46,77 @@ indexes. The command shows how many there are and the first of them, and asks, o
 // mostNamed is how many ids a question names.
 const mostNamed = 10
 
-// removeIDs removes the records with these ids, all of which must exist.
-func removeIDs(ctx context.Context, cmd *cobra.Command, c *shell.Console, s *dynamic.Store, texts []string) error {
+// removeWhere removes the records at a path that fulfil a condition.
+func removeWhere(cmd *cobra.Command, c *shell.Console, path string, w *whereFlags) error {
+	n := 0
+	err := storearg.Read(cmd, path, func(ctx context.Context, s *dynamic.Store) (err error) {
+		var first []dynamic.ID
+		if first, n, err = w.count(ctx, c, s); err != nil || n == 0 {
+			return err
+		}
+		return confirm(cmd, c, s, first, n)
+	})
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return c.Write(count{"removed", 0})
+	}
+	return storearg.Write(cmd, path, func(ctx context.Context, s *dynamic.Store) error { return w.remove(ctx, c, s, n) })
+}
+
+// removeIDs removes the records at a path with these ids, all of which must exist.
+func removeIDs(cmd *cobra.Command, c *shell.Console, path string, texts []string) error {
 	var ids []dynamic.ID
+	err := storearg.Read(cmd, path, func(ctx context.Context, s *dynamic.Store) (err error) {
+		if ids, err = findIDs(ctx, s, texts); err != nil {
+			return err
+		}
+		return confirm(cmd, c, s, ids, len(ids))
+	})
+	if err != nil {
+		return err
+	}
+	return storearg.Write(cmd, path, func(ctx context.Context, s *dynamic.Store) error {
+		for i, id := range ids {
+			if err := s.Delete(ctx, id); err != nil {
+				return fmt.Errorf("%s removed: %w", plural(i), err)
+			}
+		}
+		return c.Write(count{"removed", len(ids)})
+	})
+}
+
+// findIDs returns each of the ids once. There must be records with all of them.
+func findIDs(ctx context.Context, s *dynamic.Store, texts []string) (ids []dynamic.ID, err error) {
 	for _, text := range texts {
 		id, err := s.ParseID(text)
 		if err != nil {
-			return shell.Invalid(err)
+			return nil, shell.Invalid(err)
+		}
+		if slices.Contains(ids, id) {
+			continue
 		}
 		found, err := s.Exists(ctx, id)
 		if err == nil && !found {
 			err = fmt.Errorf("%w: %s %s", persistable.ErrNotFound, s.Schema().Type, id)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		ids = append(ids, id)
 	}
-	if err := confirm(cmd, c, s, ids, len(ids)); err != nil {
-		return err
-	}
-	for i, id := range ids {
-		if err := s.Delete(ctx, id); err != nil {
-			return fmt.Errorf("%d records were removed: %w", i, err)
-		}
-	}
-	return c.Write(count{"removed", len(ids)})
+	return ids, nil
 }
 
 // confirm shows what will be removed, and asks.
 func confirm(cmd *cobra.Command, c *shell.Console, s *dynamic.Store, first []dynamic.ID, n int) error {
-	lines := []string{fmt.Sprintf("%d records of %s in %s, with their entries in %d indexes:", n, s.Schema().Type, database.FormatPath(s.Path()), len(s.Schema().Indexes))}
+	lines := []string{fmt.Sprintf("%s of %s in %s, with all entries in indexes (%d):", plural(n), s.Schema().Type, database.FormatPath(s.Path()), len(s.Schema().Indexes))}
 	for _, id := range first[:min(len(first), mostNamed)] {
 		lines = append(lines, "  "+id.String())
 	}
 	if more := n - len(lines) + 1; more > 0 {
 		lines = append(lines, fmt.Sprintf("  and %d more", more))
 	}
-	return c.Confirm(cmd, lines, fmt.Sprintf("Remove %d records?", n))
+	return c.Confirm(cmd, lines, "Remove "+plural(n)+"?")
 }

@@ -63,34 +63,38 @@ func writeNext(c *shell.Console, token string) error {
 	return err
 }
 
-// remove removes the records that fulfil the condition.
-func (w *whereFlags) remove(ctx context.Context, cmd *cobra.Command, c *shell.Console, s *dynamic.Store) error {
+// count counts the records that fulfil the condition. It returns the first ids as well.
+func (w *whereFlags) count(ctx context.Context, c *shell.Console, s *dynamic.Store) (first []dynamic.ID, n int, err error) {
 	q, err := w.query(s)
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
-	var first []dynamic.ID
-	n := 0
+	progress := c.StartProgress("records found", 0, shell.Things)
+	defer progress.Finish()
 	for r, err := range q.All(ctx) {
 		if err != nil {
-			return explainLimit(err)
+			return nil, n, explainLimit(err)
 		}
 		if n++; n <= mostNamed {
 			first = append(first, r.ID())
 		}
+		progress.Set(int64(n))
 	}
-	if n == 0 {
-		return c.Write(count{"removed", 0})
-	}
-	if err := confirm(cmd, c, s, first, n); err != nil {
+	return first, n, nil
+}
+
+// remove removes at most that many of the records that fulfil the condition.
+func (w *whereFlags) remove(ctx context.Context, c *shell.Console, s *dynamic.Store, most int) error {
+	q, err := w.query(s)
+	if err != nil {
 		return err
 	}
-	progress := c.StartProgress("records", int64(n), shell.Things)
+	progress := c.StartProgress("records", int64(most), shell.Things)
 	o := persistable.BatchOptions{Progress: func(p persistable.BatchProgress) { progress.Set(int64(p.Done)) }}
-	n, err = s.DeleteWhere(ctx, q, o)
+	n, err := s.DeleteWhere(ctx, q.Limit(most), o)
 	progress.Finish()
 	if err != nil {
-		return fmt.Errorf("%d records were removed: %w", n, err)
+		return fmt.Errorf("%s removed: %w", plural(n), err)
 	}
 	return c.Write(count{"removed", n})
 }

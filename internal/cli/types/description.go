@@ -13,7 +13,7 @@ import (
 
 // description is what type show shows.
 type description struct {
-	Path      []string  `json:"path"`
+	Path      string    `json:"path"`
 	Type      string    `json:"type"`
 	Origin    string    `json:"origin"`
 	Directory string    `json:"directory"`
@@ -49,7 +49,7 @@ type index struct {
 func newDescription(s *dynamic.Store) description {
 	from := s.Schema()
 	d := description{
-		Path: s.Path(), Type: from.Type, Origin: from.Origin, Directory: from.Directory, ID: from.ID, Scatter: from.Scatter,
+		Path: database.FormatPath(s.Path()), Type: from.Type, Origin: from.Origin, Directory: from.Directory, ID: from.ID, Scatter: from.Scatter,
 		Versions: from.Versions, Fields: newFields(from.Fields), Indexes: []index{},
 	}
 	if from.Refusal != nil {
@@ -73,7 +73,7 @@ func newFields(from []dynamic.Field) (all []field) {
 
 // Lines implements [shell.Result].
 func (d description) Lines() []string {
-	pairs := []any{"type", d.Type, "path", database.FormatPath(d.Path), "origin", d.Origin, "directory", d.Directory, "id", d.ID}
+	pairs := []any{"type", d.Type, "path", d.Path, "origin", d.Origin, "directory", d.Directory, "id", d.ID}
 	if d.Scatter > 0 {
 		pairs = append(pairs, "scatter", d.Scatter)
 	}

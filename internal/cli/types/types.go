@@ -39,7 +39,7 @@ one line each, with the path of the directory and the type of the records.
 					if err != nil {
 						return storearg.Explain(err)
 					}
-					if err := c.Write(store{Path: at.Path, Type: at.Type}); err != nil {
+					if err := c.Write(store{Path: database.FormatPath(at.Path), Type: at.Type}); err != nil {
 						return err
 					}
 				}
@@ -69,9 +69,9 @@ their states, and what writes without the Go code of the type are refused for.
 
 // store is a line of type list.
 type store struct {
-	Path []string `json:"path"`
-	Type string   `json:"type"`
+	Path string `json:"path"`
+	Type string `json:"type"`
 }
 
 // Lines implements [shell.Result].
-func (s store) Lines() []string { return []string{database.FormatPath(s.Path) + "  " + s.Type} }
+func (s store) Lines() []string { return []string{s.Path + "  " + s.Type} }
