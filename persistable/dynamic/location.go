@@ -32,7 +32,7 @@ func (l Location) String() string { return fmt.Sprintf("%q of %s", strings.Join(
 // [persistable.ErrNotFound]. After an error it stops.
 //
 // Cost: for each directory a transaction of its own, with one round of reads for each
-// type and two more.
+// type and two more, and another one for each thousand directories in it.
 func Stores(ctx context.Context, db *persistable.DB, path ...string) iter.Seq2[Location, error] {
 	return func(yield func(Location, error) bool) {
 		w := walk{ctx, db, yield}
@@ -67,6 +67,23 @@ func (w *walk) visit(path []string) error {
 			return errEnough
 		}
 	}
+	for len(names) > 0 {
+		if err := w.visitAll(path, names); err != nil {
+			return err
+		}
+		names, err = w.db.Layer().ListAfter(w.ctx, w.db.Engine(), path, names[len(names)-1], namesOfPage)
+		if errors.Is(err, directory.ErrNotFound) {
+			return nil // it was removed meanwhile
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// visitAll visits directories in the one at a path, but those that were removed meanwhile.
+func (w *walk) visitAll(path, names []string) error {
 	for _, name := range names {
 		err := w.visit(append(slices.Clip(path), name))
 		if err != nil && !errors.Is(err, directory.ErrNotFound) {
@@ -76,10 +93,13 @@ func (w *walk) visit(path []string) error {
 	return nil
 }
 
-// readDirectory reads the headers in a directory, and the names of those in it.
+// namesOfPage is how many names of directories a transaction reads.
+const namesOfPage = 1000
+
+// readDirectory reads the headers in a directory, and the first names of those in it.
 func readDirectory(ctx context.Context, db *persistable.DB, path []string) (found []headers.Header, names []string, err error) {
 	err = db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) error {
-		if names, err = db.Layer().List(ctx, tx, path); err != nil || len(path) == 0 {
+		if names, err = db.Layer().ListAfter(ctx, tx, path, "", namesOfPage); err != nil || len(path) == 0 {
 			return err
 		}
 		_, found, err = readHeaders(ctx, db, tx, path)

@@ -20,11 +20,15 @@ const ExitMissing = 4
 // Missing says that something does not exist.
 func Missing(err error) error { return &shell.ExitError{Code: ExitMissing, Err: err} }
 
+// mostSuggested is among how many names a similar one is looked for, so that one
+// transaction reads them.
+const mostSuggested = 10_000
+
 // MissingDirectory is the error of a path without a directory. It names the part of the
 // path that exists, and what is there under a similar name.
 func MissingDirectory(ctx context.Context, db *persistable.DB, path []string) error {
 	for n := len(path); n > 0; n-- {
-		names, err := db.Layer().List(ctx, db.Engine(), path[:n-1])
+		names, err := db.Layer().ListAfter(ctx, db.Engine(), path[:n-1], "", mostSuggested)
 		if errors.Is(err, directory.ErrNotFound) {
 			continue
 		}
