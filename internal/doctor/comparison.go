@@ -36,7 +36,7 @@ func (c *comparison) add(r *record) {
 		}
 	}
 	if wrong != nil {
-		c.damaged = true
+		c.batch.then(func() { c.damaged = true })
 		f := c.finding(wrong.code, wrong.key, "%s", wrong.text)
 		f.ID = tuple.Describe(r.id)
 		c.batch.findings = append(c.batch.findings, f)

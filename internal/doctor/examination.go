@@ -17,7 +17,12 @@ type batch struct {
 	records, keys int64
 	entries       int64
 	bytes         int64 // of records
+	after         []func()
 }
+
+// then calls fn when the transaction has ended: fn may change what is outside of it, which
+// an attempt that is repeated must not.
+func (b *batch) then(fn func()) { b.after = append(b.after, fn) }
 
 // examination is one run.
 type examination struct {
@@ -53,6 +58,9 @@ func (x *examination) read(ctx context.Context, fn func(tx kv.ReadTransaction, b
 	})
 	if err != nil {
 		return err
+	}
+	for _, fn := range b.after {
+		fn()
 	}
 	x.report.Records += b.records
 	x.report.Entries += b.entries

@@ -164,8 +164,8 @@ func (x *examination) sumRecords(ctx context.Context, t *totals) error {
 		return x.read(ctx, func(tx kv.ReadTransaction, b *batch) error { return t.sumAtOnce(ctx, tx, b) })
 	}
 	report, usage := x.report, x.usage
-	err := x.eachRecordBatch(ctx, t.store, func(_ kv.ReadTransaction, _ *batch, records []*record) error {
-		t.addRecords(records)
+	err := x.eachRecordBatch(ctx, t.store, func(_ kv.ReadTransaction, b *batch, records []*record) error {
+		b.then(func() { t.addRecords(records) })
 		return nil
 	})
 	x.report, x.usage = report, usage // counted before
@@ -178,7 +178,7 @@ func (x *examination) sumRecords(ctx context.Context, t *totals) error {
 		}
 		r := index.Bounds{}.Range(t.indexes[i].Prefix)
 		err := x.eachStoreBatch(ctx, t.store, r, func(_ kv.ReadTransaction, b *batch, pairs []kv.KeyValue) error {
-			t.compare(b, i, pairs)
+			b.then(func() { t.compare(b, i, pairs) })
 			return nil
 		})
 		if err != nil {
