@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -79,9 +80,13 @@ func (g *Guard) exchange(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// refusal returns why a request that may change something is refused; "" if it is not.
+// refusal returns why a request is refused: one that may change something, or one to the API from a
+// page of another origin; "" if it is not.
 func refusal(r *http.Request) string {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		if strings.Contains(r.URL.Path, "/api/") && !ownSite(r, "none") {
+			return "This request came from another page; it is refused."
+		}
 		return ""
 	}
 	if !ownOrigin(r) {
@@ -99,6 +104,12 @@ func ownOrigin(r *http.Request) bool {
 	if err != nil || origin.Scheme != "http" && origin.Scheme != "https" || origin.Host != r.Host {
 		return false
 	}
+	return ownSite(r)
+}
+
+// ownSite reports whether a browser says that a request comes from a page of this origin, or what
+// also permits, or says nothing.
+func ownSite(r *http.Request, also ...string) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
-	return site == "" || site == "same-origin"
+	return site == "" || site == "same-origin" || slices.Contains(also, site)
 }

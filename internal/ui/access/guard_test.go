@@ -158,6 +158,20 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
+// TestReadsOfOtherPages asks the API as a browser does for pages of others.
+func TestReadsOfOtherPages(t *testing.T) {
+	g := newGuard(t, Options{})
+	c := enter(t, g)
+	for site, passes := range map[string]bool{"": true, "same-origin": true, "none": true, "same-site": false, "cross-site": false} {
+		r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:4711/api/records", nil)
+		r.AddCookie(c)
+		r.Header.Set("Sec-Fetch-Site", site)
+		if answer := ask(t, g, r); (answer.StatusCode == http.StatusOK) != passes {
+			t.Errorf("%q answers %d", site, answer.StatusCode)
+		}
+	}
+}
+
 // TestHeaders checks that every answer has the headers, also those to requests that are refused.
 func TestHeaders(t *testing.T) {
 	g := newGuard(t, Options{})
