@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -12,9 +13,13 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
+
+// pageWithin is how long the command may take in all, and an answer of it.
+const pageWithin = time.Minute
 
 // getPage starts kazahana ui, follows its link, writes what the page says of the database into a
 // file, and ends the command: page FILE argument...
@@ -22,7 +27,9 @@ func getPage(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: page file argument...")
 	}
-	cmd := exec.Command(find(ts, "kazahana"), append([]string{"ui", "--json"}, args[1:]...)...)
+	ctx, cancel := context.WithTimeout(context.Background(), pageWithin)
+	ts.Defer(cancel)
+	cmd := exec.CommandContext(ctx, find(ts, "kazahana"), append([]string{"ui", "--json"}, args[1:]...)...)
 	cmd.Dir, cmd.Env = ts.MkAbs("."), os.Environ()
 	log, err := os.Create(ts.MkAbs(args[0] + ".log"))
 	ts.Check(err)
@@ -47,7 +54,7 @@ func getPage(ts *testscript.TestScript, neg bool, args []string) {
 // readInfo follows the link as a browser does, and returns the page's answer about the database.
 func readInfo(ts *testscript.TestScript, link string) []byte {
 	jar, _ := cookiejar.New(nil) // it does not fail
-	client := &http.Client{Jar: jar}
+	client := &http.Client{Jar: jar, Timeout: pageWithin}
 	entered, err := client.Get(link)
 	ts.Check(err)
 	ts.Check(entered.Body.Close())

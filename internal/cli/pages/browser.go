@@ -19,7 +19,7 @@ const redirection = `<!doctype html><html lang="en"><meta charset="utf-8"><meta 
 // keepFor is how long the file of the redirection is kept: until the browser has read it.
 const keepFor = 30 * time.Second
 
-// openBrowser opens the link in the user's browser.
+// openBrowser opens the link in the user's browser, and waits for the command that does.
 func openBrowser(ctx context.Context, link string) error {
 	file, err := os.CreateTemp("", "kazahana-ui-*.html") // its owner alone may read it
 	if err != nil {
@@ -29,16 +29,14 @@ func openBrowser(ctx context.Context, link string) error {
 	if closeErr := file.Close(); err == nil {
 		err = closeErr
 	}
-	if err == nil {
-		err = opener(ctx, file.Name()).Run()
-	}
+	remove := func() { _ = os.Remove(file.Name()) } // it is in the folder for temporary files
 	if err != nil {
-		_ = os.Remove(file.Name()) // it is in the folder for temporary files
+		remove()
 		return err
 	}
-	time.AfterFunc(keepFor, func() { _ = os.Remove(file.Name()) })
-	context.AfterFunc(ctx, func() { _ = os.Remove(file.Name()) })
-	return nil
+	time.AfterFunc(keepFor, remove)
+	context.AfterFunc(ctx, remove)
+	return opener(ctx, file.Name()).Run()
 }
 
 // opener returns the command that opens a file as a click on it does.

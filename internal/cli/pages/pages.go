@@ -96,9 +96,11 @@ func (f *flags) serve(ctx context.Context, c *shell.Console, cmd *cobra.Command,
 		return errors.Join(err, listener.Close())
 	}
 	if f.open {
-		if err := openBrowser(ctx, link); err != nil {
-			c.Logger().Warn("no browser was opened: follow the link", "error", err)
-		}
+		go func() { // the command that opens it may last as long as the browser
+			if err := openBrowser(ctx, link); err != nil && ctx.Err() == nil {
+				c.Logger().Warn("no browser was opened: follow the link", "error", err)
+			}
+		}()
 	}
 	return serveUntil(ctx, listener, pages)
 }
