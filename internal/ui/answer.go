@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/ui/job"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/tenants"
@@ -58,7 +59,11 @@ func statusOf(err error) int {
 		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, persistable.ErrNotFound), errors.Is(err, directory.ErrNotFound):
 		return http.StatusNotFound
-	case errors.Is(err, persistable.ErrChanged), errors.Is(err, tenants.ErrExists), errors.Is(err, tenants.ErrLockLost), isRefusal(err):
+	case errors.Is(err, persistable.ErrChanged):
+		return http.StatusPreconditionFailed
+	case errors.Is(err, job.ErrClosed):
+		return http.StatusServiceUnavailable
+	case errors.Is(err, job.ErrRunning), errors.Is(err, tenants.ErrExists), errors.Is(err, tenants.ErrLockLost), isRefusal(err):
 		return http.StatusConflict
 	case errors.Is(err, directory.ErrPath), isFault(err):
 		return http.StatusBadRequest
@@ -103,6 +108,9 @@ func readBody(r *http.Request, into any) error {
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
+		if is[*http.MaxBytesError](err) {
+			return fmt.Errorf("the body of the request: %w", err)
+		}
 		return &statusError{http.StatusBadRequest, fmt.Errorf("the body of the request: %w", err)}
 	}
 	return nil

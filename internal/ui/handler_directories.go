@@ -29,6 +29,18 @@ type listing struct {
 	Next    string   `json:"next,omitempty"` // the last name; empty on the last page
 }
 
+// directory returns one directory as listings show it.
+func (h *Handler) directory(r *http.Request) (f folder, err error) {
+	if len(pathOf(r)) == 0 {
+		return f, invalid("say which directory: its path, p=…")
+	}
+	err = h.db.Engine().ReadTransact(r.Context(), func(tx kv.ReadTransaction) error {
+		f, err = newMeasurement(h, tx).readFolder(r.Context(), pathOf(r))
+		return err
+	})
+	return f, err
+}
+
 func (h *Handler) directories(r *http.Request) (any, error) {
 	limit, err := limitOf(r, 1000)
 	if err != nil {
@@ -41,7 +53,7 @@ func (h *Handler) directories(r *http.Request) (any, error) {
 			return err
 		}
 		l.Entries, l.Next = l.Entries[:0], ""
-		m := &measurement{h, tx, maxMeasured, maxCounted}
+		m := newMeasurement(h, tx)
 		if len(names) == limit {
 			l.Next = names[limit-1]
 		}

@@ -5,6 +5,7 @@ package ui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"strings"
@@ -94,7 +95,15 @@ func (h *Handler) startJob(r *http.Request, kind string, work func(ctx context.C
 	if err != nil {
 		return nil, err
 	}
-	id := h.jobs.Start(kind, q.about(), func(ctx context.Context, report func(any)) (any, error) { return work(ctx, s, report) })
+	return h.startNamed(kind, q.about(), func(ctx context.Context, report func(any)) (any, error) { return work(ctx, s, report) })
+}
+
+// startNamed starts a job, and answers with its id.
+func (h *Handler) startNamed(kind, about string, work job.Func) (any, error) {
+	id, err := h.jobs.Start(kind, about, work)
+	if err != nil {
+		return nil, fmt.Errorf("%s of %s: %w", kind, about, err)
+	}
 	return map[string]any{"job": id}, nil
 }
 
@@ -128,10 +137,9 @@ func (h *Handler) dropIndex(r *http.Request) (any, error) {
 	if q.Index == "" {
 		return nil, invalid("index: say which index is dropped")
 	}
-	id := h.jobs.Start("drop", "index "+q.Index+" of "+q.about(), func(ctx context.Context, _ func(any)) (any, error) {
+	return h.startNamed("drop", "index "+q.Index+" of "+q.about(), func(ctx context.Context, _ func(any)) (any, error) {
 		return nil, s.Drop(ctx, q.Index)
 	})
-	return map[string]any{"job": id}, nil
 }
 
 func (h *Handler) listJobs(*http.Request) (any, error) {

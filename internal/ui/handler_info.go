@@ -32,7 +32,7 @@ func (h *Handler) info(r *http.Request) (any, error) {
 			return err
 		}
 		i.Version = decimal(v)
-		i.Bytes, err = (&measurement{h, tx, 0, maxCounted}).sizeOf(r.Context(), allKeys)
+		i.Bytes, err = newMeasurement(h, tx).sizeOf(r.Context(), allKeys)
 		return err
 	})
 	return i, err

@@ -110,7 +110,7 @@ func (h *Handler) deleteRecord(r *http.Request) (any, error) {
 }
 
 // errChanged says what to do about a record that changed meanwhile.
-var errChanged = &statusError{http.StatusConflict, persistable.ErrChanged}
+var errChanged = &statusError{http.StatusPreconditionFailed, persistable.ErrChanged}
 
 // changeRecord calls do in a transaction with the record as the page showed it.
 func (h *Handler) changeRecord(r *http.Request, do func(s *dynamic.Store, was *dynamic.Record, text string) error) (any, error) {

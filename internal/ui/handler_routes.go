@@ -20,7 +20,7 @@ func (h *Handler) routes() http.Handler {
 	}
 	mux.HandleFunc("GET /static/{file...}", serveStatic)
 	for path, do := range map[string]verb{
-		"info": h.info, "directories": h.directories, "sizes": h.sizes, "sets": h.sets, "tenants": h.tenants, "tenant": h.tenant,
+		"info": h.info, "directories": h.directories, "directory": func(r *http.Request) (any, error) { return h.directory(r) }, "sizes": h.sizes, "sets": h.sets, "tenants": h.tenants, "tenant": h.tenant,
 		"types": h.types, "schema": h.schema, "history": h.history, "records": h.records, "record": h.record, "indexes": h.indexes,
 		"leases": h.listLeases, "decode": h.decode, "metrics": h.metrics, "jobs": h.listJobs,
 	} {

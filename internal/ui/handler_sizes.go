@@ -22,7 +22,7 @@ type area struct {
 // sizeOf returns the size of a directory with those in it.
 func (h *Handler) sizeOf(ctx context.Context, path []string) (n int64, err error) {
 	err = h.db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) error {
-		a, err := (&measurement{h, tx, maxMeasured, maxCounted}).measure(ctx, path, 0)
+		a, err := newMeasurement(h, tx).measure(ctx, path, 0)
 		if err == nil {
 			n = a.Bytes
 		}
@@ -36,7 +36,7 @@ func (h *Handler) sizes(r *http.Request) (any, error) {
 	path := pathOf(r)
 	root := &area{}
 	err := h.db.Engine().ReadTransact(r.Context(), func(tx kv.ReadTransaction) error {
-		m := &measurement{h, tx, maxMeasured, maxCounted}
+		m := newMeasurement(h, tx)
 		if len(path) > 0 {
 			var err error
 			root, err = m.measure(r.Context(), path, levelsShown)

@@ -3,6 +3,7 @@
 package ui
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -165,12 +166,39 @@ func (h *Handler) unlockTenant(r *http.Request) (any, error) {
 	return map[string]any{}, set.Unlock(r.Context(), tenants.Lock{Tenant: name, ID: q.Lock})
 }
 
+// systemDirectory holds what the library keeps beside the stores: page tokens, the fences of leases,
+// elections and placements.
+const systemDirectory = "kazahana"
+
+// checkRemoval returns why a tenant is not removed; nil if a removal may begin, also of what an
+// interrupted one has left.
+func checkRemoval(ctx context.Context, set *tenants.Set, name string) error {
+	path := set.Path(name)
+	if path[0] == systemDirectory {
+		return &tenants.NameError{Path: path, Reason: "is in the directory that the library itself needs"}
+	}
+	lock, locked, err := set.LockOf(ctx, name)
+	if locked {
+		return &persistable.LockedError{Path: path, Reason: lock.Reason}
+	}
+	if errors.Is(err, tenants.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// removeTenant starts the removal of a tenant: it goes on when the page has gone.
 func (h *Handler) removeTenant(r *http.Request) (any, error) {
-	_, set, name, err := h.readTenantRequest(r)
+	q, set, name, err := h.readTenantRequest(r)
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{}, set.Delete(r.Context(), name)
+	if err := checkRemoval(r.Context(), set, name); err != nil {
+		return nil, err
+	}
+	return h.startNamed("remove", "tenant "+strings.Join(q.Path, "/"), func(ctx context.Context, _ func(any)) (any, error) {
+		return nil, set.Delete(ctx, name)
+	})
 }
 
 // storeState is a store in a listing.

@@ -4,9 +4,11 @@ package ui
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -35,7 +37,7 @@ func TestReadOnly(t *testing.T) {
 	s := start(t, Options{})
 	before := dump(t, s.db)
 	for path, q := range map[string]url.Values{
-		"info": nil, "directories": {"p": {"tenants"}}, "sizes": nil, "sets": nil, "tenants": {"p": {"tenants"}}, "tenant": {"p": {"tenants", "tenant-1"}}, "types": nil,
+		"info": nil, "directory": {"p": {"tenants", "tenant-1"}}, "directories": {"p": {"tenants"}}, "sizes": nil, "sets": nil, "tenants": {"p": {"tenants"}}, "tenant": {"p": {"tenants", "tenant-1"}}, "types": nil,
 		"schema": orders(), "history": orders(), "records": orders(), "record": orders("id", firstOrder), "indexes": orders(), "leases": nil,
 		"decode": {"id": {firstOrder}}, "metrics": nil, "jobs": nil,
 	} {
@@ -79,6 +81,7 @@ func (s *site) awaitJob(kind string) (r struct {
 },
 ) {
 	s.Helper()
+	late := time.After(generous)
 	for {
 		var all struct {
 			Jobs []struct {
@@ -95,7 +98,7 @@ func (s *site) awaitJob(kind string) (r struct {
 			}
 		}
 		select {
-		case <-s.Context().Done():
+		case <-late:
 			s.Fatal("the job did not end")
 		case <-time.After(5 * time.Millisecond):
 		}
@@ -148,6 +151,8 @@ func TestRequestsThatCannotBe(t *testing.T) {
 		want int
 	}{
 		"no directory":        {"directories", url.Values{"p": {"nowhere"}}, http.StatusNotFound},
+		"no such directory":   {"directory", url.Values{"p": {"nowhere"}}, http.StatusNotFound},
+		"no directory's path": {"directory", nil, http.StatusBadRequest},
 		"no path":             {"records", url.Values{"type": {"Order"}}, http.StatusBadRequest},
 		"no type":             {"records", url.Values{"p": {"tenants", "tenant-1", "orders"}, "type": {"Nothing"}}, http.StatusNotFound},
 		"no store":            {"schema", url.Values{"p": {"tenants"}}, http.StatusNotFound},
@@ -187,7 +192,7 @@ func TestDelete(t *testing.T) {
 	if err := store.Update(t.Context(), 72623859790382856, func(o *bazaar.Order) error { o.Amount++; return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if status := s.post("record/delete", body, nil); status != http.StatusConflict {
+	if status := s.post("record/delete", body, nil); status != http.StatusPreconditionFailed {
 		t.Errorf("the deletion of a record that has changed answers %d", status)
 	}
 	s.get("record", orders("id", firstOrder), &shown)
@@ -231,6 +236,14 @@ func TestTenantVerbs(t *testing.T) {
 	if status := s.post("tenant/remove", map[string]any{"path": path}, nil); status != http.StatusOK {
 		t.Errorf("the removal answers %d", status)
 	}
+	if r := s.awaitJob("remove"); r.Error != "" {
+		t.Error(r.Error)
+	}
+	for _, system := range []string{"elections", "persistable"} {
+		if status := s.post("tenant/remove", map[string]any{"path": []string{"kazahana", system}}, nil); status != http.StatusBadRequest {
+			t.Errorf("the removal of %s answers %d", system, status)
+		}
+	}
 	if status := s.get("tenant", url.Values{"p": path}, nil); status != http.StatusNotFound {
 		t.Errorf("the tenant that was removed answers %d", status)
 	}
@@ -242,7 +255,7 @@ func TestChangesFollow(t *testing.T) {
 	s := start(t, Options{})
 	store := bazaar.OrderStoreOf(s.db, "tenant-3")
 	q := url.Values{"p": {"tenants", "tenant-3", "orders"}, "type": {"Order"}}
-	next, stop := s.follow(q, "")
+	next, stop, _ := s.follow(q, "")
 	first := next()
 	if err := store.Update(t.Context(), 72623859790382856, func(o *bazaar.Order) error { o.Amount = 4711; return nil }); err != nil {
 		t.Fatal(err)
@@ -255,17 +268,23 @@ func TestChangesFollow(t *testing.T) {
 	if err := store.Delete(t.Context(), 72623859790382856); err != nil {
 		t.Fatal(err)
 	}
-	next, stop = s.follow(q, second.Version)
+	next, stop, _ = s.follow(q, second.Version)
 	defer stop()
 	if third := next(); !third.Deleted || third.Version <= second.Version {
 		t.Errorf("after a pause came %v", third)
 	}
 }
 
-// follow opens a stream and returns a function that waits for the next change.
-func (s *site) follow(q url.Values, last string) (next func() change, stop func()) {
+// generous is how long tests wait for what comes at once unless something is at fault.
+const generous = time.Minute
+
+// follow opens a stream and returns functions that wait for the next change, that end the stream,
+// and that wait for its end.
+func (s *site) follow(q url.Values, last string) (next func() change, stop func(), drain func() error) {
 	s.Helper()
-	r, err := http.NewRequestWithContext(s.Context(), http.MethodGet, s.URL+"/api/changes?"+q.Encode(), nil)
+	ctx, cancel := context.WithTimeout(s.Context(), generous)
+	s.Cleanup(cancel)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/api/changes?"+q.Encode(), nil)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -290,16 +309,24 @@ func (s *site) follow(q url.Values, last string) (next func() change, stop func(
 		s.Fatalf("the stream ended: %v", lines.Err())
 		return c
 	}
-	return next, func() { answer.Body.Close() }
+	drain = func() error {
+		for lines.Scan() {
+		}
+		return lines.Err()
+	}
+	return next, func() { answer.Body.Close() }, drain
 }
 
 // TestCloseEndsStreams checks that a page that follows a feed does not keep the server from ending.
 func TestCloseEndsStreams(t *testing.T) {
 	s := start(t, Options{})
-	next, stop := s.follow(orders(), "")
+	next, stop, drain := s.follow(orders(), "")
 	defer stop()
 	next()
-	s.pages.Close() // it would wait forever, as would the server's own Close
+	s.pages.Close()
+	if err := drain(); err != nil {
+		t.Errorf("the stream does not end: %v", err)
+	}
 }
 
 // TestNumbersKeepAllDigits checks what a page gets of integers beyond 2⁵³.
@@ -314,6 +341,16 @@ func TestNumbersKeepAllDigits(t *testing.T) {
 	}
 	if cells, _ := newCells([]byte(`{"A":"äää"}`), 3); cells[0].Text != "ä" || cells[0].Bytes != 6 {
 		t.Errorf("a string is cut within a character: %q", cells[0].Text)
+	}
+}
+
+// TestBodyTooLarge checks that a body beyond the bound answers 413.
+func TestBodyTooLarge(t *testing.T) {
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(`{"path": ["a", "b"]}`))
+	r.Body = http.MaxBytesReader(w, r.Body, 8)
+	if err := readBody(r, &storeRequest{}); statusOf(err) != http.StatusRequestEntityTooLarge {
+		t.Errorf("%v answers %d", err, statusOf(err))
 	}
 }
 
@@ -362,7 +399,7 @@ func TestSave(t *testing.T) {
 		etag, record string
 		want         int
 	}{
-		"another state":  {"00", next, http.StatusConflict},
+		"another state":  {"00", next, http.StatusPreconditionFailed},
 		"no JSON":        {shown.Etag, "{", http.StatusBadRequest},
 		"another kind":   {shown.Etag, strings.Replace(shown.Text, `"Amount": -300`, `"Amount": "much"`, 1), http.StatusBadRequest},
 		"another id":     {shown.Etag, strings.Replace(shown.Text, firstOrder, "72623859790382857", 1), http.StatusBadRequest},
@@ -382,7 +419,7 @@ func TestSave(t *testing.T) {
 	if found, err := store.Indexes().Verify(t.Context()); err != nil || len(found.Faults) > 0 {
 		t.Errorf("the indexes have faults: %v, %v", found.Faults, err)
 	}
-	if status, _ := save(shown.Etag, next); status != http.StatusConflict {
+	if status, _ := save(shown.Etag, next); status != http.StatusPreconditionFailed {
 		t.Errorf("a save of an older state answers %d", status)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/kv"
@@ -20,13 +21,25 @@ const (
 	levelsShown = 2
 )
 
+// measuredWithin is the time after which a measurement reads no further directories: a version can
+// be read for five seconds.
+const measuredWithin = 2 * time.Second
+
 // measurement adds up the sizes of directories.
 type measurement struct {
 	h    *Handler
 	tx   kv.ReadTransaction
-	left int // directories that may still be read
-	read int // bytes that may still be read to count small ranges
+	left int       // directories that may still be read
+	read int       // bytes that may still be read to count small ranges
+	end  time.Time // when the time is over
 }
+
+func newMeasurement(h *Handler, tx kv.ReadTransaction) *measurement {
+	return &measurement{h, tx, maxMeasured, maxCounted, time.Now().Add(measuredWithin)}
+}
+
+// isSpent reports whether no further directories may be read.
+func (m *measurement) isSpent() bool { return m.left <= 0 || !time.Now().Before(m.end) }
 
 // measure adds up a directory and those in it.
 func (m *measurement) measure(ctx context.Context, path []string, levels int) (*area, error) {
@@ -60,7 +73,7 @@ func (m *measurement) measureChildren(ctx context.Context, a *area, path []strin
 		return err
 	}
 	for _, name := range names {
-		if m.left <= 0 {
+		if m.isSpent() {
 			a.More = true
 			break
 		}

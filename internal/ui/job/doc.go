@@ -5,7 +5,7 @@
 //
 //	all := job.NewSet()
 //	defer all.Close()
-//	id := all.Start("build", "indexes of orders", func(ctx context.Context, report func(any)) (any, error) {
+//	id, err := all.Start("build", "indexes of orders", func(ctx context.Context, report func(any)) (any, error) {
 //		return nil, store.Indexes().Build(ctx)
 //	})
 //	for _, j := range all.List() { … }

@@ -35,9 +35,10 @@ type Set struct {
 	cancel context.CancelCauseFunc
 	run    sync.WaitGroup
 
-	mu   sync.Mutex
-	jobs []*entry
-	last int64
+	mu     sync.Mutex
+	jobs   []*entry
+	last   int64
+	closed bool
 }
 
 // entry is a job in its set.
@@ -47,7 +48,11 @@ type entry struct {
 }
 
 var (
-	errClosed = errors.New("the server ended meanwhile")
+	// ErrClosed is the error of Start once the set is closed.
+	ErrClosed = errors.New("the server is ending")
+	// ErrRunning is the error of Start while a job of the same kind, about the same, runs.
+	ErrRunning = errors.New("such a job is running already")
+	errEnded   = errors.New("the server ended meanwhile")
 	// ErrCancelled is the cause with which Cancel ends a job.
 	ErrCancelled = errors.New("it was cancelled")
 )
@@ -58,16 +63,22 @@ func NewSet() *Set {
 	return &Set{ctx: ctx, cancel: cancel}
 }
 
-// Start starts a job and returns its id.
-func (s *Set) Start(kind, about string, work Func) int64 {
-	ctx, cancel := context.WithCancelCause(s.ctx)
+// Start starts a job and returns its id. It refuses with ErrClosed and ErrRunning.
+func (s *Set) Start(kind, about string, work Func) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return 0, ErrClosed
+	}
+	if slices.ContainsFunc(s.jobs, func(e *entry) bool { return e.Ended == nil && e.Kind == kind && e.About == about }) {
+		return 0, ErrRunning
+	}
+	ctx, cancel := context.WithCancelCause(s.ctx)
 	s.last++
 	e := &entry{State{ID: s.last, Kind: kind, About: about, Begun: time.Now()}, cancel}
 	s.jobs = append(s.forget(), e)
 	s.run.Go(func() { s.execute(ctx, e, work) })
-	return e.ID
+	return e.ID, nil
 }
 
 // forget returns the jobs without the oldest that have ended, if there are many.
@@ -128,8 +139,11 @@ func (s *Set) List() []State {
 	return all
 }
 
-// Close ends all jobs, and waits for them.
+// Close ends all jobs, lets none start, and waits for them.
 func (s *Set) Close() {
-	s.cancel(errClosed)
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.cancel(errEnded)
 	s.run.Wait()
 }

@@ -19,12 +19,13 @@ export async function show({p, type, query, signal}) {
   const waiting = empty('No changes yet', 'A change appears here as soon as a program commits it. Each record stands here once for its last change.');
   const box = el('div', null, waiting);
   const rows = el('div', {class: 'scroll', role: 'region', 'aria-label': 'Changes', tabindex: '0'}, el('table', null, el('thead', null, el('tr', null, ['Record', '', 'Now', 'Version'].map(n => el('th', {scope: 'col'}, n)))), body));
-  let seen = 0, paused = false, held = [], source = null;
+  let seen = 0, paused = false, held = [], late = 0, last = query.get('since'), source = null;
   const set = (text, kind) => { state.textContent = text; state.className = `badge ${kind}`; };
   const add = change => {
     if (paused) {
       held.push(change);
-      set(`paused, ${count(held.length)} more`, 'warn');
+      if (held.length > kept) held.shift();
+      set(`paused, ${count(++late)} more`, 'warn');
       return;
     }
     if (!seen++) put(box, rows);
@@ -37,24 +38,33 @@ export async function show({p, type, query, signal}) {
     pause.textContent = paused ? 'Go on' : 'Pause';
     pause.setAttribute('aria-pressed', String(paused));
     if (paused) return set('paused', 'warn');
-    set('live', 'good');
-    const late = held;
-    held = [];
-    late.forEach(add);
+    if (source.readyState === EventSource.CLOSED) set('ended', 'bad');
+    else set('live', 'good');
+    const shown = held;
+    if (late > shown.length) seen += late - shown.length;
+    [held, late] = [[], 0];
+    if (shown.length) waiting.replaceWith(rows);
+    shown.forEach(add);
   }, '', {'aria-pressed': 'false', id: 'pause'});
+  const end = reason => {
+    source.close();
+    set('ended', 'bad');
+    box.prepend(notice('bad', flat(reason), ' ', button('Connect again', () => { put(box, seen ? rows : waiting); connect(); })));
+  };
   const connect = () => {
-    source = new EventSource(`api/changes${search({p, type: schema.Type, since: query.get('since')})}`);
+    source = new EventSource(`api/changes${search({p, type: schema.Type, since: last})}`);
     source.addEventListener('change', e => {
       if (!paused) set('live', 'good');
-      add(JSON.parse(e.data));
+      const change = JSON.parse(e.data);
+      last = change.version;
+      add(change);
     });
     source.addEventListener('idle', () => { if (!paused) set('live', 'good'); });
-    source.addEventListener('failed', e => {
-      source.close();
-      set('ended', 'bad');
-      box.prepend(notice('bad', flat(JSON.parse(e.data).error), ' ', button('Connect again', () => { put(box, seen ? rows : waiting); connect(); })));
+    source.addEventListener('failed', e => end(JSON.parse(e.data).error));
+    source.addEventListener('error', () => {
+      if (source.readyState === EventSource.CLOSED) end('The server refuses the stream: the session has ended, or the store is not there any more.');
+      else set('connecting again', 'warn');
     });
-    source.addEventListener('error', () => set('connecting again', 'warn'));
   };
   signal.addEventListener('abort', () => source?.close());
   return {

@@ -59,7 +59,7 @@ function item(context, entry, path, level) {
 }
 
 function more(context, path, level, next) {
-  const row = el('div', {class: 'item more', role: 'none'}, button('Show more', async () => {
+  const row = el('div', {class: 'item more', role: 'none', 'data-key': JSON.stringify([...path, ''])}, button('Show more', async () => {
     row.replaceWith(...await branch(context, path, level, next));
   }));
   row.style.setProperty('--level', level - 1);
@@ -79,7 +79,10 @@ async function toggle(context, node, path, level) {
   try {
     node.after(...await branch(context, path, level + 1));
   } catch (error) {
-    if (error.name !== 'AbortError') node.after(fault(error));
+    if (error.name === 'AbortError') return;
+    const row = fault(error);
+    row.dataset.key = JSON.stringify([...path, '']);
+    node.after(row);
   }
 }
 
@@ -110,30 +113,12 @@ function press(context, e, node, entry, path, level) {
 
 // describe shows a directory.
 async function describe(detail, p, signal) {
-  const above = p.slice(0, -1);
-  const [here, {stores, more: moreStores}] = await Promise.all([find(above, p.at(-1), signal), get('types', {p}, signal)]);
+  const [here, {stores, more: moreStores}] = await Promise.all([get('directory', {p}, signal), get('types', {p}, signal)]);
   put(detail, crumbs(p.slice(0, -1), p.at(-1)), el('h2', null, foreign(p.at(-1))),
     facts(['Size', bytes(here.bytes)], ['Prefix', el('code', null, here.prefix || '—')], ['Layer', here.layer ? flat(here.layer) : el('span', {class: 'quiet'}, 'none')], here.system ? ['Use', 'the database’s own; it must not be moved or removed'] : null),
     el('p', {class: 'links'}, link('sizes', {p}, 'Sizes in it'), ' ', link('tenants', {p}, 'Its directories as tenants')),
     el('h3', null, 'Stores in it and below'),
     stores.length ? table('Stores', [{name: 'Type'}, {name: 'Directory', wide: true}], stores.slice(0, 50).map(s => [link('records', {p: s.path, type: s.type}, foreign(s.type)), foreign(s.path.slice(p.length).join('/') || 'here')]))
       : el('p', {class: 'quiet'}, 'No directory here has the header of a store.'),
-    stores.length > 50 || moreStores ? el('p', {class: 'quiet'}, 'There are more. ', link('types', {q: p.join('/')}, 'Show all')) : null);
-}
-
-async function find(above, name, signal) {
-  const {entries} = await get('directories', {p: above, limit: 1, after: before(name)}, signal);
-  const here = entries.find(e => e.name === name);
-  if (here) return here;
-  const {entries: all} = await get('directories', {p: above, limit: 1000}, signal);
-  const found = all.find(e => e.name === name);
-  if (!found) throw Object.assign(new Error(`There is no directory ${flat(name)} here any more.`), {status: 404});
-  return found;
-}
-
-// before returns a name that stands directly before another one, where the last character has a
-// predecessor of one byte.
-function before(name) {
-  const last = name.charCodeAt(name.length - 1);
-  return last > 0x20 && last < 0x7f ? name.slice(0, -1) + String.fromCharCode(last - 1) + '\u{10ffff}' : '';
+    stores.length > 50 || moreStores ? el('p', {class: 'quiet'}, 'There are more. ', link('types', {p}, 'Show all')) : null);
 }

@@ -109,7 +109,7 @@ async function edit(editor, place, again) {
       again();
     } catch (error) {
       save.disabled = false;
-      put(state, error.status === 409
+      put(state, error.status === 412
         ? notice('bad', el('p', {class: 'notice-title'}, 'The record was changed meanwhile'), el('p', null, 'Nothing was saved. Your text is still here: copy what you need, then load the record as it is now.'), button('Load it as it is now', again))
         : notice('bad', el('p', {class: 'notice-title'}, 'Nothing was saved'), el('p', {class: 'pre'}, printable(error.message))));
     }
@@ -133,7 +133,7 @@ async function remove(place, found, go) {
     toast('The record was deleted.');
     go(to('records', {p: place.p, type: place.type}));
   } catch (error) {
-    toast(error.status === 409 ? 'Nothing was deleted: the record was changed meanwhile.' : error.message, 'bad');
+    toast(error.status === 412 ? 'Nothing was deleted: the record was changed meanwhile.' : error.message, 'bad');
   }
 }
 

@@ -82,7 +82,20 @@ async function remove(path, t, again) {
       tenant.lock ? notice('warn', 'The tenant is locked: unlock it first.') : null,
       el('p', null, 'It cannot be undone.')],
   });
-  if (yes) run(() => post('tenant/remove', {path}), `${t.name} is removed.`, again);
+  if (yes) run(async () => awaitJob(await post('tenant/remove', {path})), `${t.name} is removed.`, again);
+}
+
+// awaitJob waits until a job has ended. It goes on without the page.
+async function awaitJob({job}) {
+  for (;;) {
+    const {jobs} = await get('jobs');
+    const mine = jobs.find(j => j.id === job);
+    if (!mine || mine.ended) {
+      if (mine?.error) throw new Error(mine.error);
+      return;
+    }
+    await new Promise(resolve => { setTimeout(resolve, 300); });
+  }
 }
 
 async function run(act, done, again) {

@@ -3,15 +3,15 @@
 import {get, search} from '../api.js';
 import {el, put} from '../dom.js';
 import {count, plural} from '../format.js';
-import {badge, empty, foreign, heading, link, table} from '../parts.js';
+import {badge, crumbs, empty, foreign, heading, link, table} from '../parts.js';
 
 const shownAtOnce = 200;
 
-export async function show({query, signal}) {
-  const {stores, more} = await get('types', {}, signal);
+export async function show({p, query, signal}) {
+  const {stores, more} = await get('types', {p}, signal);
   const list = el('div');
   const filter = el('input', {type: 'search', 'data-search': true, placeholder: 'Type or path', 'aria-label': 'Filter the stores', oninput: () => {
-    history.replaceState(null, '', `./types${search({q: filter.value})}`);
+    history.replaceState(null, '', `./types${search({p, q: filter.value})}`);
     draw();
   }});
   filter.value = query.get('q') ?? '';
@@ -26,7 +26,7 @@ export async function show({query, signal}) {
   return {
     title: 'Types',
     body: [
-      heading('Types', el('span', {class: 'quiet'}, `${plural(stores.length, 'store')}${more ? ' and more' : ''}`)),
+      p.length ? crumbs(p) : null, heading('Types', el('span', {class: 'quiet'}, `${plural(stores.length, 'store')}${more ? ' and more' : ''}`)),
       el('p', {class: 'lead'}, 'A store is the records of one type in one directory.'),
       el('div', {class: 'toolbar'}, filter), list,
     ],
