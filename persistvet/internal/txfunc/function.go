@@ -6,7 +6,9 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
+	"unicode"
 
 	"golang.org/x/tools/go/ast/inspector"
 
@@ -97,13 +99,26 @@ func (f *Function) mentionsAttempt(e ast.Expr) (found bool) {
 }
 
 // CountsAttempts reports whether a variable with that name counts attempts: then it
-// must not begin anew in each.
+// must not begin anew in each. Words of the name are compared whole: entries are no tries.
 func CountsAttempts(name string) bool {
-	name = strings.ToLower(name)
-	for _, part := range []string{"attempt", "tries", "retr", "runs", "calls"} {
-		if strings.Contains(name, part) {
+	return slices.ContainsFunc(words(name), func(word string) bool {
+		switch strings.ToLower(word) {
+		case "try", "tries", "attempt", "attempts", "attempted", "retry", "retries", "retried", "runs", "calls":
 			return true
 		}
+		return false
+	})
+}
+
+// words cuts a name in mixed caps, or with underscores, into its words.
+func words(name string) []string {
+	var all []string
+	begin := 0
+	for i, r := range name {
+		if i > begin && (unicode.IsUpper(r) || r == '_') {
+			all = append(all, strings.Trim(name[begin:i], "_"))
+			begin = i
+		}
 	}
-	return name == "try"
+	return append(all, strings.Trim(name[begin:], "_"))
 }

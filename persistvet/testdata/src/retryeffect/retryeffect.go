@@ -21,7 +21,7 @@ type collector struct {
 }
 
 func appends(ctx context.Context, db kv.Database, r kv.SelectorRange) ([]string, error) {
-	var names, reset []string
+	var names, reset, entries, seenTries []string
 	all := map[string][]string{}
 	copies := map[string]string{}
 	var c, fresh collector
@@ -35,6 +35,8 @@ func appends(ctx context.Context, db kv.Database, r kv.SelectorRange) ([]string,
 			}
 			names = append(names, string(pair.Key)) // want "appends to the outer variable names: a retry does it again. Reset the variable at the beginning"
 			reset = append(reset, string(pair.Key))
+			entries = append(entries, string(pair.Key)) // want "appends to the outer variable entries"
+			seenTries = append(seenTries, string(pair.Key))
 			local = append(local, string(pair.Key))
 			c.names = append(c.names, string(pair.Key)) // want "appends to the outer variable c.names"
 			fresh.names = append(fresh.names, string(pair.Key))
