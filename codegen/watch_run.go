@@ -52,7 +52,7 @@ func (w *watchRun) run(ctx context.Context) error {
 			return nil
 		}
 		w.show(t)
-		if err := w.waitChange(ctx, before.With(t.outputs)); err != nil {
+		if err := w.waitChange(ctx, before.With(t.outputs, w.scope)); err != nil {
 			return nil // the context ended
 		}
 	}

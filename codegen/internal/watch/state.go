@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -15,14 +17,16 @@ type State map[string]Digest
 // Digest identifies the content of a file, or why it could not be read.
 type Digest [sha256.Size]byte
 
-// With returns the state in which these files have another content: nil for those
-// that are removed. Files outside of the state stay outside.
-func (s State) With(files map[string][]byte) State {
+// With returns the state of a scope in which these files have another content: nil for
+// those that are removed. Files outside of the scope, such as a written .proto, stay outside.
+func (s State) With(files map[string][]byte, scope Scope) State {
 	next := maps.Clone(s)
 	for path, content := range files {
-		if content == nil {
+		switch {
+		case !isSource(filepath.Base(path)) && !slices.Contains(scope.Files, path):
+		case content == nil:
 			delete(next, path)
-		} else {
+		default:
 			next[path] = sha256.Sum256(content)
 		}
 	}
