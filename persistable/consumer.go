@@ -33,6 +33,11 @@ func (c *Consumer[T, ID]) Limit(n int) *Consumer[T, ID] {
 // they were. fn may run again after a conflict, and then with other changes. An error of fn
 // is returned as it is, and the position stays.
 //
+// Where the store does not exist, because nothing was written to it or its tenant was removed,
+// there are no changes: Next returns 0, creates nothing and stores no position. So a consumer
+// does not bring a tenant back, and holds up [Feed.Prune] once it has run on a store that
+// exists.
+//
 // Cost: two rounds of reads, those of fn, and the commit.
 //
 //go:noinline
@@ -49,7 +54,7 @@ func (c *Consumer[T, ID]) Next(ctx context.Context, fn func(tx Tx, changes []Cha
 // Run handles changes as they come, until ctx ends or fn returns an error, and returns that.
 // Between changes it waits with a watch, and looks only once in thirty [Options.WatchPoll]:
 // a directory that was moved or removed fires no watch. If there are too many watches, it
-// looks once in WatchPoll.
+// looks once in WatchPoll, and so it does until the store exists.
 //
 //go:noinline
 func (c *Consumer[T, ID]) Run(ctx context.Context, fn func(tx Tx, changes []Change[T, ID]) error) error {

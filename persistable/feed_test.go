@@ -108,6 +108,34 @@ func TestConsumerOfAMovedDirectory(t *testing.T) {
 	})
 }
 
+// TestConsumerCreatesNothing runs a consumer before its store exists, and again after the
+// store was removed: it waits, and the directory stays away until a record is written.
+func TestConsumerCreatesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := openWith(t, enginetest.InProcess(t), persistable.Options{WatchPoll: time.Minute})
+		s := NoteStoreOf(db)
+		before := must[[]string](t)(db.ListDirectory(ctx))
+		handled := runConsumer(t, s)
+		for id := int64(1); id <= 3; id++ {
+			time.Sleep(40 * time.Minute) // and more than one look
+			if got := must[[]string](t)(db.ListDirectory(ctx)); !slices.Equal(got, before) {
+				t.Fatalf("the consumer has made one of the directories %q", got)
+			}
+			if at := must[persistable.Version](t)(s.Feed().Consumer("c").Position(ctx)); !at.IsZero() {
+				t.Errorf("the position without a store is %v", at)
+			}
+			check(t, s.Save(ctx, &Note{ID: id}))
+			within(t, 2*time.Minute, func() {
+				if got := <-handled; got != id {
+					t.Errorf("the consumer gets note %d, want %d", got, id)
+				}
+			})
+			synctest.Wait() // until the transaction that handles the note has committed
+			check(t, db.RemoveDirectory(ctx, "notes"))
+		}
+	})
+}
+
 // TestPruneBesideADeletion has a note created again and deleted again while its first
 // deletion is forgotten: the later one is kept.
 func TestPruneBesideADeletion(t *testing.T) {
@@ -135,14 +163,19 @@ func TestPruneBesideADeletion(t *testing.T) {
 // TestPruneWaitsForNewConsumers has a consumer that has run, but not seen a change yet.
 func TestPruneWaitsForNewConsumers(t *testing.T) {
 	s := NoteStoreOf(open(t, enginetest.Open(t)))
+	forget := func() error {
+		check(t, s.Save(ctx, &Note{ID: 1}))
+		check(t, s.Delete(ctx, 1))
+		_, versions := changesOf(t, s, persistable.Version{})
+		_, err := s.Feed().Prune(ctx, versions[len(versions)-1], false)
+		return err
+	}
+	check(t, forget())
 	if n := must[int](t)(s.Feed().Consumer("new").Next(ctx, ignoreNotes)); n != 0 {
 		t.Errorf("%d changes of an empty store", n)
 	}
-	check(t, s.Save(ctx, &Note{ID: 1}))
-	check(t, s.Delete(ctx, 1))
-	_, versions := changesOf(t, s, persistable.Version{})
 	var behind *persistable.BehindError
-	if _, err := s.Feed().Prune(ctx, versions[0], false); !errors.As(err, &behind) || behind.Group != "new" {
+	if err := forget(); !errors.As(err, &behind) || behind.Group != "new" {
 		t.Errorf("Feed().Prune past a consumer without changes: %v", err)
 	}
 }

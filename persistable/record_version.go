@@ -4,9 +4,15 @@ package persistable
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
 )
+
+// hasVersions reports whether the program's type has versions.
+func (r *record) hasVersions() bool {
+	return slices.ContainsFunc(r.Indexes, func(d index.Definition) bool { return d.Kind == index.Version })
+}
 
 // noVersions is the error of an operation that needs the versions of records.
 func (r *record) noVersions() error {

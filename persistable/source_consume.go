@@ -4,7 +4,6 @@ package persistable
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -23,36 +22,25 @@ func (s *source) mayConsume(group string) error {
 	return nil
 }
 
-// consume handles the next changes of a consumer in one transaction.
+// consume handles the next changes of a consumer in one transaction. Where there is no
+// store there are none; a consumer makes no directory, since its tenant may have been removed.
 func (s source) consume(ctx context.Context, group string, limit int, fn func(*transaction, []change) error) (n int, err error) {
 	if err := s.mayConsume(group); err != nil {
 		return 0, err
 	}
-	err = s.place.db.Transact(ctx, func(tx Tx) error {
+	err = s.place.db.Transact(ctx, func(tx Tx) (err error) {
 		n = 0
-		o, err := tx.t.openOrCreateStore(ctx, s.place)
-		if err != nil {
+		o, err := tx.t.openStoreToWrite(ctx, s.place)
+		switch {
+		case err != nil:
 			return err
-		}
-		key := o.feedKey(s.place, group)
-		at, err := tx.t.writer.Get(key).Get(ctx)
-		if err != nil {
-			return err
-		}
-		changes, err := s.readChanges(ctx, tx.t.snapshot(), o, versionOf(at), limit)
-		if err != nil {
-			return err
-		}
-		if len(changes) == 0 {
-			if at == nil {
-				tx.t.writer.Set(key, zeroVersion[:])
-			}
+		case o == nil && !s.record.hasVersions():
+			return s.record.noVersions()
+		case o == nil:
 			return nil
 		}
-		n = len(changes)
-		last := changes[n-1].version
-		tx.t.writer.Set(key, last[:])
-		return fn(tx.t, changes)
+		n, err = s.consumeFrom(ctx, tx.t, o, group, limit, fn)
+		return err
 	})
 	if err != nil {
 		return 0, err
@@ -60,24 +48,37 @@ func (s source) consume(ctx context.Context, group string, limit int, fn func(*t
 	return n, nil
 }
 
-// awaitChange waits until there may be a change behind the position of a consumer.
+// consumeFrom handles the next changes of a store, and moves the position of the consumer.
+func (s *source) consumeFrom(ctx context.Context, t *transaction, o *openStore, group string, limit int, fn func(*transaction, []change) error) (n int, err error) {
+	key := o.feedKey(s.place, group)
+	at, err := t.writer.Get(key).Get(ctx)
+	if err != nil {
+		return 0, err
+	}
+	changes, err := s.readChanges(ctx, t.snapshot(), o, versionOf(at), limit)
+	if err != nil {
+		return 0, err
+	}
+	if len(changes) == 0 {
+		if at == nil {
+			t.writer.Set(key, zeroVersion[:])
+		}
+		return 0, nil
+	}
+	last := changes[len(changes)-1].version
+	t.writer.Set(key, last[:])
+	return len(changes), fn(t, changes)
+}
+
+// awaitChange waits until there may be a change behind the position of a consumer. Where
+// there is no store nothing can be watched: it waits for the time after which to look again.
 func (s source) awaitChange(ctx context.Context, group string) error {
-	var changed kv.Future[struct{}]
+	w := watcher{source: &s}
+	defer w.cancel()
 	var found bool
 	err := s.place.db.transact(ctx, func(t *transaction) (err error) {
-		found = false
-		o, err := t.openStore(ctx, s.place)
-		if err != nil || o == nil || o.versions == nil {
-			return errors.Join(err, s.noStore(o))
-		}
-		at, err := t.writer.Snapshot().Get(o.feedKey(s.place, group)).Get(ctx)
-		if err != nil {
-			return err
-		}
-		changes, err := t.writer.Snapshot().GetRange(o.versions.entriesAfter(versionOf(at)).Selectors(), kv.RangeOptions{Limit: 1}).Slice(ctx)
-		if found = len(changes) > 0; !found && err == nil {
-			changed = t.writer.Watch(o.versions.changed)
-		}
+		w.cancel()
+		found, err = s.watchChange(ctx, t, group, &w)
 		return err
 	})
 	switch {
@@ -86,17 +87,29 @@ func (s source) awaitChange(ctx context.Context, group string) error {
 	case err != nil || found:
 		return err
 	}
-	w := watcher{source: &s, watches: []kv.Future[struct{}]{changed}}
-	defer w.cancel()
 	return w.wait(ctx)
 }
 
-// noStore is the error of a consumer whose store was removed, or has no versions.
-func (s *source) noStore(o *openStore) error {
-	if o == nil {
-		return nil // Next creates it again
+// watchChange reports whether there is a change behind the position of a consumer. If there
+// is a store without one, it lets w watch for the next change.
+func (s *source) watchChange(ctx context.Context, t *transaction, group string, w *watcher) (found bool, err error) {
+	o, err := t.openStore(ctx, s.place)
+	if err != nil || o == nil {
+		return false, err
 	}
-	return s.record.noVersions()
+	if o.versions == nil {
+		return false, s.record.noVersions()
+	}
+	at, err := t.writer.Snapshot().Get(o.feedKey(s.place, group)).Get(ctx)
+	if err != nil {
+		return false, err
+	}
+	after := o.versions.entriesAfter(versionOf(at)).Selectors()
+	changes, err := t.writer.Snapshot().GetRange(after, kv.RangeOptions{Limit: 1}).Slice(ctx)
+	if len(changes) == 0 && err == nil {
+		w.watches = append(w.watches, t.writer.Watch(o.versions.changed))
+	}
+	return len(changes) > 0, err
 }
 
 // position returns the position of a consumer.

@@ -25,19 +25,28 @@ type testService struct {
 
 func openService(t *testing.T, engine kv.Database) *testService {
 	t.Helper()
-	s, err := newService(t.Context(), engine, config{adminToken: adminToken, backups: t.TempDir()}, slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newTestService(t, engine)
 	api, admin := httptest.NewServer(s.api), httptest.NewServer(s.admin)
 	t.Cleanup(func() {
 		api.Close()
 		admin.Close()
+	})
+	return &testService{s, api.URL, admin.URL}
+}
+
+// newTestService returns a service without servers, which is closed when the test ends.
+func newTestService(t *testing.T, engine kv.Database) *service {
+	t.Helper()
+	s, err := newService(t.Context(), engine, config{adminToken: adminToken, backups: t.TempDir()}, slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
 		if err := s.close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return &testService{s, api.URL, admin.URL}
+	return s
 }
 
 // addTenant adds a tenant and returns what sends requests as it does.

@@ -3,12 +3,16 @@
 package main
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/kazahana-db/kazahana/examples/helpdesk/desk"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/persistable"
 )
 
 func (s *testService) catchUp(t *testing.T) {
@@ -74,21 +78,52 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// A request that was under way when its tenant was removed must not bring the tenant back.
+// A request that was under way when its tenant was removed must not bring the tenant back, nor
+// must the followers, which notice a removal up to ten seconds later.
 func TestRemovedMeanwhile(t *testing.T) {
-	s := openService(t, enginetest.Open(t))
-	acme := s.addTenant(t, "acme")
-	d, err := s.registry.Authenticate(t.Context(), acme.token)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.operator(t).send("DELETE", "/tenants/acme", "").want(http.StatusNoContent)
-	if _, err := d.Create(t.Context(), ticketOf("Too late")); !isBadKey(err) {
-		t.Errorf("a ticket of a removed tenant: %v", err)
-	}
-	left, err := s.db.ListDirectory(t.Context(), "tenants")
-	if err != nil || len(left) != 0 {
-		t.Errorf("directories of tenants: %q (%v), want none", left, err)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC))) // the bubble begins before the epoch of IDs
+		s := newTestService(t, enginetest.InProcess(t))
+		key, err := s.registry.Add(t.Context(), "acme")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go desk.NewFollowers(s.registry, s.log).Run(t.Context())
+		synctest.Wait() // until the follower waits for the first ticket
+		d, err := s.registry.Authenticate(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, subject := range []string{"Printer", "Paper"} {
+			if _, err := d.Create(t.Context(), ticketOf(subject)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Second)
+			checkDirectories(t, s, 1)
+		}
+		if page, err := d.Notices(t.Context(), 10, ""); err != nil || len(page.Records) != 2 {
+			t.Errorf("%d notices of two tickets (%v)", len(page.Records), err)
+		}
+		if err := s.registry.Remove(t.Context(), "acme"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Create(t.Context(), ticketOf("Too late")); !isBadKey(err) {
+			t.Errorf("a ticket of a removed tenant: %v", err)
+		}
+		for range 3 {
+			synctest.Wait() // until the follower has seen that its tickets are gone
+			checkDirectories(t, s, 0)
+			time.Sleep(40 * time.Second)
+		}
+	})
+}
+
+// checkDirectories checks how many tenants have a directory.
+func checkDirectories(t *testing.T, s *service, want int) {
+	t.Helper()
+	names, err := s.db.ListDirectory(t.Context(), "tenants")
+	if err != nil && !errors.Is(err, persistable.ErrNotFound) || len(names) != want {
+		t.Errorf("directories of tenants: %q (%v), want %d", names, err, want)
 	}
 }
 
