@@ -19,6 +19,12 @@ import (
 // directory at to), [ErrMoveIntoSelf], [ErrBetweenPartitions], [ErrPath],
 // [ErrVersion].
 func (l *Layer) Move(ctx context.Context, t kv.Transactor, from, to []string) (*Directory, error) {
+	return l.MoveIf(ctx, t, from, to, always)
+}
+
+// MoveIf is [Layer.Move] of a directory that the condition allows to move. The condition
+// gets the directory at from.
+func (l *Layer) MoveIf(ctx context.Context, t kv.Transactor, from, to []string, allow Condition) (*Directory, error) {
 	if err := l.checkMove(from, to); err != nil {
 		return nil, err
 	}
@@ -35,6 +41,9 @@ func (l *Layer) Move(ctx context.Context, t kv.Transactor, from, to []string) (*
 			return nil
 		}
 		if err := m.checkEnds(); err != nil {
+			return err
+		}
+		if err := allow(tx, m.from.directory()); err != nil {
 			return err
 		}
 		own, d = string(m.from.last().prefix), m.moveLink(tx)

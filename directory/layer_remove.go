@@ -16,7 +16,12 @@ import (
 //
 // Errors: [ErrNotFound], [ErrRoot], [ErrPath], [ErrVersion], [ErrCorrupt].
 func (l *Layer) Remove(ctx context.Context, t kv.Transactor, path []string) error {
-	removed, err := l.RemoveIfExists(ctx, t, path)
+	return l.RemoveIf(ctx, t, path, always)
+}
+
+// RemoveIf is [Layer.Remove] of a directory that the condition allows to remove.
+func (l *Layer) RemoveIf(ctx context.Context, t kv.Transactor, path []string, allow Condition) error {
+	removed, err := l.remove(ctx, t, path, allow)
 	if err == nil && !removed {
 		return fmt.Errorf("remove directory %s: %w", pathString(path), ErrNotFound)
 	}
@@ -26,32 +31,21 @@ func (l *Layer) Remove(ctx context.Context, t kv.Transactor, path []string) erro
 // RemoveIfExists is [Layer.Remove], and reports whether there was a directory
 // instead of failing with ErrNotFound.
 func (l *Layer) RemoveIfExists(ctx context.Context, t kv.Transactor, path []string) (bool, error) {
+	return l.remove(ctx, t, path, always)
+}
+
+func (l *Layer) remove(ctx context.Context, t kv.Transactor, path []string, allow Condition) (bool, error) {
 	if len(path) == 0 {
 		return false, fmt.Errorf("%w: it cannot be removed", ErrRoot)
 	}
 	if err := l.checkPath(path); err != nil {
 		return false, err
 	}
-	var removed bool
-	var gone string // the prefix that an earlier attempt removed
-	err := change(ctx, t, func(tx kv.Transaction, maybeCommitted bool) error {
-		t, err := l.followToChange(ctx, tx, path)
-		if err != nil {
-			return err
-		}
-		before := maybeCommitted && gone != ""
-		// If there is another directory now, the earlier attempt did remove ours.
-		if !t.isComplete() || before && string(t.last().prefix) != gone {
-			removed = before
-			return nil
-		}
-		removed, gone = true, string(t.last().prefix)
-		return t.removeLast(ctx, tx)
-	})
-	if err != nil {
+	r := removal{layer: l, path: path, allow: allow}
+	if err := change(ctx, t, r.attempt(ctx)); err != nil {
 		return false, fmt.Errorf("remove directory %s: %w", pathString(path), err)
 	}
-	return removed, nil
+	return r.removed, nil
 }
 
 // followToChange is followPath for verbs that change links.

@@ -5,6 +5,7 @@ package directory_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/directory"
@@ -12,11 +13,12 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// lossy is a database that commits and then says that it does not know (1021),
-// once; between the two others do something.
+// lossy is a database that commits, or with drop does not, and then says that it does
+// not know (1021), once; between the two others do something.
 type lossy struct {
 	kv.Database
 	between func() error
+	drop    bool
 }
 
 func (l *lossy) Begin() (kv.Transaction, error) {
@@ -31,9 +33,10 @@ type lossyTx struct {
 }
 
 func (l *lossyTx) Commit(ctx context.Context) error {
-	err := l.Transaction.Commit(ctx)
-	if err != nil || l.lost {
-		return err
+	if l.lost || !l.db.drop {
+		if err := l.Transaction.Commit(ctx); err != nil || l.lost {
+			return err
+		}
 	}
 	l.lost = true
 	if l.db.between != nil {
@@ -55,27 +58,37 @@ func TestLostAcknowledgement(t *testing.T) {
 	replace := func() error {
 		return errors.Join(root.Remove(ctx, db, path("new")), func() error { _, err := root.Create(ctx, db, path("new")); return err }())
 	}
+	elsewhere := func() error { return second(root.Move(ctx, db, path("a"), path("z"))) }
+	exchange := func() error { return errors.Join(elsewhere(), recreate()) }
+	removeA := func(db kv.Database) error { return root.Remove(ctx, db, path("a")) }
+	moveA := func(db kv.Database) error { return second(root.Move(ctx, db, path("a"), path("b"))) }
 	tests := []struct {
 		name    string
 		between func() error
 		call    func(kv.Database) error
 		want    error
 		left    []string
+		drop    bool
 	}{
-		{"create", nil, func(db kv.Database) error { return second(root.Create(ctx, db, path("new"))) }, nil, path("a", "new")},
-		{"create, replaced", replace, func(db kv.Database) error { return second(root.Create(ctx, db, path("new"))) }, directory.ErrExists, path("a", "new")},
-		{"createOrOpen", nil, func(db kv.Database) error { return second(root.CreateOrOpen(ctx, db, path("new"))) }, nil, path("a", "new")},
-		{"remove", nil, func(db kv.Database) error { return root.Remove(ctx, db, path("a")) }, nil, nil},
-		{"remove, created again", recreate, func(db kv.Database) error { return root.Remove(ctx, db, path("a")) }, nil, path("a")},
-		{"remove what never was", nil, func(db kv.Database) error { return root.Remove(ctx, db, path("b")) }, directory.ErrNotFound, path("a")},
-		{"move", nil, func(db kv.Database) error { return second(root.Move(ctx, db, path("a"), path("b"))) }, nil, path("b")},
-		{"move what never was", nil, func(db kv.Database) error { return second(root.Move(ctx, db, path("c"), path("b"))) }, directory.ErrNotFound, path("a")},
+		{"create", nil, func(db kv.Database) error { return second(root.Create(ctx, db, path("new"))) }, nil, path("a", "new"), false},
+		{"create, replaced", replace, func(db kv.Database) error { return second(root.Create(ctx, db, path("new"))) }, directory.ErrExists, path("a", "new"), false},
+		{"createOrOpen", nil, func(db kv.Database) error { return second(root.CreateOrOpen(ctx, db, path("new"))) }, nil, path("a", "new"), false},
+		{"remove", nil, removeA, nil, nil, false},
+		{"remove, created again", recreate, removeA, nil, path("a"), false},
+		{"remove what never was", nil, func(db kv.Database) error { return root.Remove(ctx, db, path("b")) }, directory.ErrNotFound, path("a"), false},
+		{"move", nil, moveA, nil, path("b"), false},
+		{"move what never was", nil, func(db kv.Database) error { return second(root.Move(ctx, db, path("c"), path("b"))) }, directory.ErrNotFound, path("a"), false},
+		{"remove, dropped", nil, removeA, nil, nil, true},
+		{"remove, dropped and moved away", elsewhere, removeA, directory.ErrNotFound, path("z"), true},
+		{"remove, dropped and another one there", exchange, removeA, nil, path("z"), true},
+		{"move, created again", recreate, moveA, nil, path("a", "b"), false},
+		{"move, dropped and moved away", elsewhere, moveA, directory.ErrNotFound, path("z"), true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			db = enginetest.Open(t)
 			mustDir(t)(root.Create(ctx, db, path("a")))
-			if err := test.call(&lossy{db, test.between}); !errors.Is(err, test.want) {
+			if err := test.call(&lossy{db, test.between, test.drop}); !errors.Is(err, test.want) {
 				t.Errorf("%v, want %v", err, test.want)
 			}
 			d := readDump(t, db, directory.Options{})
@@ -84,7 +97,7 @@ func TestLostAcknowledgement(t *testing.T) {
 			for _, n := range d.nodes {
 				left = append(left, n.path[0])
 			}
-			if len(left) != len(test.left) || len(left) > 0 && left[0] != test.left[0] {
+			if !slices.Equal(left, test.left) {
 				t.Errorf("left %q, want %q", left, test.left)
 			}
 		})

@@ -11,10 +11,10 @@ import (
 // move is a move within one transaction: where it begins and where it ends.
 type move struct{ from, to *trail }
 
-// movedBefore returns the directory at the destination if nothing is left at the
-// source and it has the given prefix.
+// movedBefore returns the directory at the destination if it has the given prefix. A
+// prefix has one path: what is at the source then is another directory.
 func (m move) movedBefore(prefix string) *Directory {
-	if m.from.isComplete() || !m.to.isComplete() || m.to.last() == nil || string(m.to.last().prefix) != prefix {
+	if !m.to.isComplete() || m.to.last() == nil || string(m.to.last().prefix) != prefix {
 		return nil
 	}
 	return m.to.directory()
