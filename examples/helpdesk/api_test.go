@@ -59,9 +59,11 @@ func TestStatuses(t *testing.T) {
 		{400, "GET", "/v1/tickets?status=done", "", "want one of", nil},
 		{400, "GET", "/v1/tickets?page=AAAA", "", "bad page token", nil},
 		{400, "GET", "/v1/search?status=open", "", "needs words", nil},
+		{400, "GET", "/v1/search?q=" + strings.Repeat("ab+", 30) + "a+b+c+d+e+f+g+h", "", "9 words, want at most 8", nil},
 		{404, "GET", "/v1/tickets/1", "", "not found", nil},
 		{404, "GET", "/v1/tickets/printer", "", "not found", nil},
 		{404, "PATCH", "/v1/tickets/1", `{"status":"closed"}`, "not found", []string{etag}},
+		{404, "PATCH", "/v1/tickets/1", `{"status":"closed"}`, "not found", []string{"If-Match: *"}},
 		{404, "POST", "/v1/tickets/1/comments", `{"author":"ada","text":"Hello?"}`, "not found", nil},
 		{404, "GET", "/v1/tickets/1/comments", "", "not found", nil},
 		{409, "POST", "/v1/tickets", printer, "mail-1", nil},
@@ -96,6 +98,19 @@ func TestChangeTwice(t *testing.T) {
 	}
 }
 
+// A change with If-Match: * needs no version, and changes only what it names.
+func TestChangeAnyVersion(t *testing.T) {
+	acme := openService(t, enginetest.Open(t)).addTenant(t, "acme")
+	path := acme.send("POST", "/v1/tickets", printer).want(http.StatusCreated).header.Get("Location")
+	for _, patch := range []string{`{"status":"waiting"}`, `{"priority":"urgent"}`, `{"priority":"urgent"}`} {
+		acme.send("PATCH", path, patch, "If-Match: *").want(http.StatusOK)
+	}
+	got := acme.send("GET", path, "").want(http.StatusOK)
+	if got.text("status") != "waiting" || got.text("priority") != "urgent" || got.text("subject") != "The printer is on fire" {
+		t.Errorf("after changes of any version the ticket is %s", got.body)
+	}
+}
+
 // TestLists reads lists page by page, the queue, and searches.
 func TestLists(t *testing.T) {
 	acme := openService(t, enginetest.Open(t)).addTenant(t, "acme")
@@ -116,8 +131,9 @@ func TestLists(t *testing.T) {
 		"/v1/queue":                  {"Printer on fire", "No coffee", "Printer out of paper"},
 		"/v1/search?q=printer":       {"Printer on fire", "Printer out of paper"},
 		"/v1/search?q=PAPER+printer": {"Printer out of paper"},
-		"/v1/search?q=printer&requester=bob@example.com":   {"Printer on fire"},
-		"/v1/search?requester=ada@example.com&status=open": {"No coffee", "Printer out of paper"},
+		"/v1/search?q=printer&requester=bob@example.com":    {"Printer on fire"},
+		"/v1/search?requester=ada@example.com&status=open":  {"No coffee", "Printer out of paper"},
+		"/v1/search?q=printer+on+fire+on+on+on+on+on+on+on": {"Printer on fire"}, // three words
 		"/v1/search?q=tea": nil,
 	} {
 		got, _ := acme.send("GET", path, "").subjects()

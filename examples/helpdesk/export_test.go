@@ -3,10 +3,19 @@
 package main
 
 import (
+	"errors"
+	"io"
+	"log"
+	"net"
 	"net/http"
+	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/persistable"
 )
 
 // TestExport moves a tenant to another database.
@@ -30,6 +39,93 @@ func TestExport(t *testing.T) {
 		t.Errorf("directories of tenants: %q (%v), want one", left, err)
 	}
 	operator.send("GET", "/tenants/globex/export", "").want(http.StatusNotFound)
+}
+
+// TestStalledExport has the client of an export read nothing. After a minute the export ends,
+// and the tenant can write again.
+func TestStalledExport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		toEpoch()
+		s := newTestService(t, enginetest.InProcess(t))
+		key, err := s.registry.Add(t.Context(), "acme")
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := s.registry.Authenticate(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		large := ticketOf("Large")
+		large.Body = strings.Repeat("x", 20_000) // more than the server holds back
+		if _, err := d.Create(t.Context(), large); err != nil {
+			t.Fatal(err)
+		}
+		client := servePipe(t, s.admin)
+		request := "GET /tenants/acme/export HTTP/1.1\r\nHost: helpdesk\r\nAuthorization: Bearer " + adminToken + "\r\n\r\n"
+		if _, err := client.Write([]byte(request)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30 * time.Second)
+		var locked *persistable.LockedError
+		if _, err := d.Create(t.Context(), ticketOf("Too early")); !errors.As(err, &locked) {
+			t.Fatalf("a ticket during the export: %v", err)
+		}
+		time.Sleep(31 * time.Second)
+		if _, err := d.Create(t.Context(), ticketOf("Later")); err != nil {
+			t.Errorf("a ticket after a minute: %v", err)
+		}
+	})
+}
+
+// servePipe serves one connection without a network, and returns the client's side.
+func servePipe(t *testing.T, h http.Handler) net.Conn {
+	client, server := net.Pipe()
+	l := &pipeListener{conns: make(chan net.Conn, 1)}
+	l.conns <- server
+	web := &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0)}
+	go web.Serve(l)
+	t.Cleanup(func() {
+		client.Close()
+		web.Close()
+	})
+	return client
+}
+
+// pipeListener accepts the connections that are sent to it.
+type pipeListener struct {
+	conns chan net.Conn
+	close sync.Once
+}
+
+func (l *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
+func (l *pipeListener) Close() error   { l.close.Do(func() { close(l.conns) }); return nil }
+func (l *pipeListener) Accept() (net.Conn, error) {
+	if c, ok := <-l.conns; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+
+// TestUnlock ends the lock of an export whose process was killed.
+func TestUnlock(t *testing.T) {
+	s := openService(t, enginetest.Open(t))
+	acme, operator := s.addTenant(t, "acme"), s.operator(t)
+	operator.send("DELETE", "/tenants/acme/lock", "").want(http.StatusNoContent) // it has no directory yet
+	acme.send("POST", "/v1/tickets", printer).want(http.StatusCreated)
+	names, err := s.db.ListDirectory(t.Context(), "tenants")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := directoriesOf(s).Lock(t.Context(), names[0], "is being exported"); err != nil {
+		t.Fatal(err)
+	}
+	const other = `{"subject":"Another","requester":"ada@example.com"}`
+	acme.send("POST", "/v1/tickets", other).want(http.StatusServiceUnavailable)
+	operator.send("DELETE", "/tenants/acme/lock", "").want(http.StatusNoContent)
+	acme.send("POST", "/v1/tickets", other).want(http.StatusCreated)
+	operator.send("DELETE", "/tenants/acme/lock", "").want(http.StatusNoContent) // as after a lost answer
+	operator.send("DELETE", "/tenants/globex/lock", "").want(http.StatusNotFound)
+	(&caller{t, s.admin, "wrong"}).send("DELETE", "/tenants/acme/lock", "").want(http.StatusUnauthorized)
 }
 
 // While a tenant is locked its writes are answered with 503, and a time to try again after.

@@ -132,7 +132,10 @@ func TestConfig(t *testing.T) {
 	p := startProgram(t, config{data: t.TempDir(), listen: "localhost:0", admin: "localhost:0", adminToken: adminToken})
 	defer p.end(t)
 	taken := strings.TrimPrefix(p.addresses[0], "http://")
-	if err := run(t.Context(), config{data: t.TempDir(), listen: taken, admin: "localhost:0"}, slog.New(slog.DiscardHandler)); err == nil {
+	if err := run(t.Context(), config{data: t.TempDir(), listen: taken, admin: "localhost:0", adminToken: adminToken}, slog.New(slog.DiscardHandler)); err == nil {
 		t.Error("two programs at one address")
+	}
+	if err := run(t.Context(), config{data: t.TempDir(), listen: "localhost:0", admin: "localhost:0"}, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "token is empty") {
+		t.Errorf("a program without a token for operators: %v", err)
 	}
 }

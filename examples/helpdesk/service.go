@@ -50,9 +50,12 @@ func newService(ctx context.Context, engine kv.Database, c config, log *slog.Log
 	}
 	s := &service{db: db, registry: desk.NewRegistry(db), log: log}
 	s.api = web.NewAPI(s.registry, log)
-	s.admin = web.NewAdmin(web.Admin{
+	s.admin, err = web.NewAdmin(web.Admin{
 		Registry: s.registry, Token: c.adminToken, Ready: s.ready, Backup: backupOf(engine, c.backups), Metrics: m.Handler(), Log: log,
 	})
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
 	return s, nil
 }
 

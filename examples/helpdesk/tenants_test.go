@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/examples/helpdesk/desk"
+	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -82,7 +83,7 @@ func TestKeys(t *testing.T) {
 // must the followers, which notice a removal up to ten seconds later.
 func TestRemovedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC))) // the bubble begins before the epoch of IDs
+		toEpoch()
 		s := newTestService(t, enginetest.InProcess(t))
 		key, err := s.registry.Add(t.Context(), "acme")
 		if err != nil {
@@ -117,6 +118,9 @@ func TestRemovedMeanwhile(t *testing.T) {
 		}
 	})
 }
+
+// toEpoch leads the clock of a bubble, which begins in 2000, behind the epoch of IDs.
+func toEpoch() { time.Sleep(time.Until(time.UnixMilli(idgen.DefaultCustomEpochMs).Add(time.Hour))) }
 
 // checkDirectories checks how many tenants have a directory.
 func checkDirectories(t *testing.T, s *service, want int) {

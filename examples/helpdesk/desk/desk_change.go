@@ -13,14 +13,17 @@ import (
 // Change changes a ticket that still has the version that the caller has seen, and
 // returns it. If it has another one, the error is [persistable.ErrChanged], unless the
 // ticket is already as the patch wants it: so a caller whose answer was lost may repeat the
-// call.
-func (d *Desk) Change(ctx context.Context, id idgen.ID, seen persistable.Version, p Patch) (*records.Ticket, error) {
+// call. Without a version (nil) any will do.
+func (d *Desk) Change(ctx context.Context, id idgen.ID, seen *persistable.Version, p Patch) (*records.Ticket, error) {
 	err := d.transact(ctx, func(tx persistable.Tx) error {
 		t, err := d.tickets.In(tx).Get(ctx, id)
 		if err != nil || !p.apply(t) {
 			return err
 		}
-		return d.tickets.In(tx).SaveIfVersion(ctx, seen, t)
+		if seen == nil {
+			return d.tickets.In(tx).Save(ctx, t)
+		}
+		return d.tickets.In(tx).SaveIfVersion(ctx, *seen, t)
 	})
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ package web
 import (
 	"context"
 	"crypto/subtle"
+	"errors"
 	"log/slog"
 	"net/http"
 
@@ -21,8 +22,12 @@ type Admin struct {
 	Log      *slog.Logger
 }
 
-// NewAdmin returns what serves the operator. Let it listen where tenants cannot reach it.
-func NewAdmin(a Admin) http.Handler {
+// NewAdmin returns what serves the operator. Let it listen where tenants cannot reach it. It
+// refuses an empty token, which requests without a token have.
+func NewAdmin(a Admin) (http.Handler, error) {
+	if a.Token == "" {
+		return nil, errors.New("the operator's token is empty: anyone could remove tenants")
+	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.Metrics)
 	mux.HandleFunc("GET /healthz", a.health)
@@ -32,13 +37,14 @@ func NewAdmin(a Admin) http.Handler {
 		"DELETE /tenants/{name}":      a.removeTenant,
 		"POST /tenants/{name}/key":    a.rekeyTenant,
 		"GET /tenants/{name}/export":  a.exportTenant,
+		"DELETE /tenants/{name}/lock": a.unlockTenant,
 		"POST /tenants/{name}/import": a.importTenant,
 		"POST /backups":               a.backup,
 		"POST /verifications":         a.verify,
 	} {
 		mux.Handle(pattern, a.authenticated(h))
 	}
-	return mux
+	return mux, nil
 }
 
 func (a *Admin) authenticated(h func(http.ResponseWriter, *http.Request) error) http.Handler {

@@ -59,34 +59,6 @@ func (a *Admin) removeTenant(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// exportTenant sends a tenant as a stream. If it fails on the way, the connection is cut:
-// a stream without its end is refused by the import.
-func (a *Admin) exportTenant(w http.ResponseWriter, r *http.Request) error {
-	out := &lazyWriter{w: w}
-	err := a.Registry.Export(r.Context(), r.PathValue("name"), out)
-	if err != nil && out.begun {
-		a.Log.Error("an export failed", "tenant", r.PathValue("name"), "error", err)
-		panic(http.ErrAbortHandler)
-	}
-	return err
-}
-
-// lazyWriter is a response that begins with the first byte, so that an error before it can
-// still be answered with its status.
-type lazyWriter struct {
-	w     http.ResponseWriter
-	begun bool
-}
-
-// Write implements io.Writer.
-func (l *lazyWriter) Write(p []byte) (int, error) {
-	if !l.begun {
-		l.w.Header().Set("Content-Type", "application/octet-stream")
-		l.begun = true
-	}
-	return l.w.Write(p)
-}
-
 // importTenant makes a tenant of a stream.
 func (a *Admin) importTenant(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")

@@ -59,8 +59,14 @@ func searchTickets(w http.ResponseWriter, r *http.Request, d *desk.Desk) error {
 	return nil
 }
 
+// maxSearchWords is how many words a search may have: each is a read of an index.
+const maxSearchWords = 8
+
 func searchOf(r *http.Request) (s desk.Search, err error) {
-	s = desk.Search{Words: records.Words(r.FormValue("q")), Requester: r.FormValue("requester")}
+	s = desk.Search{Words: records.DistinctWords(r.FormValue("q")), Requester: r.FormValue("requester")}
+	if n := len(s.Words); n > maxSearchWords {
+		return s, problemf(http.StatusBadRequest, "q: %d words, want at most %d", n, maxSearchWords)
+	}
 	var status records.Status
 	present, err := parameter(r, "status", &status)
 	if present {

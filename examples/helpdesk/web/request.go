@@ -63,15 +63,19 @@ func parameter(r *http.Request, name string, into interface{ UnmarshalText([]byt
 	return true, nil
 }
 
-// ifMatch returns the version in the header If-Match. Without one a change could
-// overwrite what the client has not seen: a 428.
-func ifMatch(r *http.Request) (v persistable.Version, err error) {
+// ifMatch returns the version in the header If-Match, nil for "*", which any version
+// matches. Without the header a change could overwrite what the client has not seen: a 428.
+func ifMatch(r *http.Request) (*persistable.Version, error) {
 	tag := r.Header.Get("If-Match")
-	if tag == "" {
-		return v, problemf(http.StatusPreconditionRequired, "the header If-Match is missing: send the ETag of the ticket as you have read it")
+	switch tag {
+	case "":
+		return nil, problemf(http.StatusPreconditionRequired, "the header If-Match is missing: send the ETag of the ticket as you have read it, or * for any")
+	case "*":
+		return nil, nil
 	}
+	v := new(persistable.Version)
 	if err := v.UnmarshalText([]byte(strings.Trim(tag, `"`))); err != nil {
-		return v, problemf(http.StatusPreconditionFailed, "If-Match: %q is not the ETag of a ticket", tag)
+		return nil, problemf(http.StatusPreconditionFailed, "If-Match: %q is not the ETag of a ticket", tag)
 	}
 	return v, nil
 }
