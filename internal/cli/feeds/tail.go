@@ -26,6 +26,7 @@ type options struct {
 	follow   bool
 	interval time.Duration
 	limit    int
+	token    string
 }
 
 // The words of --since.
@@ -41,7 +42,9 @@ func tailCommand(c *shell.Console) *cobra.Command {
 		Long: `Show the changes of the records in a directory in the order of commits, whose type has versions. Each record
 is there once, with its last change: as it is now, or as deleted, until the program's Feed().Prune forgets
 deletions. --since says behind which version to begin: a version that this command has shown, "beginning"
-or "now". Without it, --follow begins now, and otherwise all changes are shown.
+or "now". Without it, --follow begins now, and otherwise all changes are shown. If there are more than
+--limit, the token of the next page is written to the standard error output, with --json as
+{"next": "…"}; --token goes on there.
 
 With --follow it goes on until Ctrl-C, and looks for changes in each interval. Programs that write are not
 disturbed: it only reads. An embedded database changes for no other program while this one has it open, so
@@ -70,6 +73,7 @@ PATH is the directory of the records. Where it has records of several types, --t
 	flags.BoolVarP(&o.follow, "follow", "f", false, "go on until Ctrl-C")
 	flags.DurationVar(&o.interval, "interval", time.Second, "how `long` to wait before --follow looks again")
 	flags.IntVar(&o.limit, "limit", 0, "`number` of changes to show at most; 0: all")
+	shell.AddToken(cmd, &o.token)
 	return cmd
 }
 
@@ -81,19 +85,38 @@ func (o *options) check(cmd *cobra.Command) error {
 	case o.interval <= 0:
 		return shell.Misuse(cmd, errors.New("--interval: it must be positive"))
 	}
+	if o.token != "" {
+		return o.checkToken(cmd)
+	}
 	if o.since == "" {
 		o.since = beginning
 		if o.follow {
 			o.since = now
 		}
 	}
-	if o.since != beginning && o.since != now {
-		var v persistable.Version
-		if err := v.UnmarshalText([]byte(o.since)); err != nil {
-			return shell.Invalid(fmt.Errorf("--since: %q is neither %q nor %q nor a version, which has 24 hexadecimal digits", o.since, beginning, now))
-		}
+	if o.since != beginning && o.since != now && !isVersion(o.since) {
+		return shell.Invalid(fmt.Errorf("--since: %q is neither %q nor %q nor a version, which has 24 hexadecimal digits", o.since, beginning, now))
 	}
 	return nil
+}
+
+// checkToken makes the changes begin behind the page that gave the token, which is the
+// version of its last change.
+func (o *options) checkToken(cmd *cobra.Command) error {
+	switch {
+	case o.since != "":
+		return shell.Misuse(cmd, fmt.Errorf("--%s and --since exclude each other", shell.TokenFlag))
+	case !isVersion(o.token):
+		return shell.Invalid(fmt.Errorf("--%s: %q is no token that this command has written", shell.TokenFlag, o.token))
+	}
+	o.since = o.token
+	return nil
+}
+
+// isVersion reports whether a text is that of a version.
+func isVersion(text string) bool {
+	var v persistable.Version
+	return v.UnmarshalText([]byte(text)) == nil
 }
 
 // start returns the version behind which the changes begin.
@@ -131,15 +154,16 @@ func tail(ctx context.Context, c *shell.Console, db *persistable.DB, s *dynamic.
 			if err != nil {
 				return o.end(ctx, err)
 			}
+			if o.limit > 0 && shown == o.limit {
+				return c.WriteNext(since.String())
+			}
 			if err := c.Write(newLine(change)); err != nil {
 				return err
 			}
 			since = change.Version
-			if shown++; shown == o.limit {
-				return nil
-			}
+			shown++
 		}
-		if !o.follow {
+		if !o.follow || o.limit > 0 && shown == o.limit {
 			return nil
 		}
 		select {

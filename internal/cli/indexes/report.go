@@ -23,7 +23,6 @@ type report struct {
 	More     bool     `json:"more"`    // there are more faults
 	Repaired int      `json:"repaired"`
 	Left     int      `json:"left"` // faults that were not repaired
-	Next     string   `json:"token,omitempty"`
 }
 
 // fault is a record or an entry at fault.
@@ -37,7 +36,7 @@ type fault struct {
 func newReport(t *target, r persistable.Report) report {
 	shown := report{
 		Path: database.FormatPath(t.path), Type: t.schema.Type, Records: r.Records, Entries: r.Entries, Skipped: append([]string{}, r.Skipped...),
-		Faults: []fault{}, More: r.More, Repaired: r.Repaired, Left: len(r.Faults) - r.Repaired, Next: r.Next,
+		Faults: []fault{}, More: r.More, Repaired: r.Repaired, Left: len(r.Faults) - r.Repaired,
 	}
 	for _, f := range r.Faults {
 		shown.Faults = append(shown.Faults, fault{f.Index, keytext.Format(f.Key), f.ID, f.Reason})

@@ -16,7 +16,8 @@ import (
 
 const aboutVerify = `
 It runs beside programs that read and write, and takes as many transactions as it needs. If it ends
-early, it prints a token: --token goes on there. The exit code is 5 if faults are left.
+early, it writes a token to the standard error output, with --json as {"next": "…"}; --token goes on there.
+The exit code is 5 if faults are left.
 `
 
 func verifyCommand(c *shell.Console) *cobra.Command {
@@ -40,7 +41,7 @@ report names them.
 			return over(cmd, args[0], recount, func(ctx context.Context, _ *persistable.DB, t *target) error { return verify(ctx, c, t, o) })
 		},
 	}
-	cmd.Flags().StringVar(&token, "token", "", "the `token` of a call that ended early")
+	shell.AddToken(cmd, &token)
 	cmd.Flags().BoolVar(&recount, "recount", false, "count large counts and sums anew, in the database")
 	return cmd
 }
@@ -60,7 +61,7 @@ decoded, records that share a unique value; the counts of ranks, which "index bu
 			return over(cmd, args[0], true, func(ctx context.Context, _ *persistable.DB, t *target) error { return verify(ctx, c, t, o) })
 		},
 	}
-	cmd.Flags().StringVar(&token, "token", "", "the `token` of a call that ended early")
+	shell.AddToken(cmd, &token)
 	return cmd
 }
 
@@ -81,7 +82,7 @@ func verify(ctx context.Context, c *shell.Console, t *target, o persistable.Veri
 		return errors.Join(err, written)
 	}
 	if err != nil {
-		return fmt.Errorf("ended early; go on with --token %s: %w", found.Next, err)
+		return endEarly(c, found.Next, err)
 	}
 	if r.Left == 0 && !r.More {
 		return nil
@@ -91,4 +92,13 @@ func verify(ctx context.Context, c *shell.Console, t *target, o persistable.Veri
 		remedy = "see what each of them needs"
 	}
 	return &shell.ExitError{Code: ExitFaults, Err: fmt.Errorf("%s: %d faults are left: %s", t.where(), r.Left, remedy)}
+}
+
+// endEarly says with which token a verb that has failed goes on.
+func endEarly(c *shell.Console, token string, err error) error {
+	err = fmt.Errorf("ended early: %w", err)
+	if token == "" {
+		return err
+	}
+	return errors.Join(err, c.WriteNext(token))
 }

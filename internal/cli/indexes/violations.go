@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kazahana-db/kazahana/internal/cli/storearg"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -16,8 +17,9 @@ func violationsCommand(c *shell.Console) *cobra.Command {
 	var token string
 	cmd := &cobra.Command{
 		Use: "violations PATH INDEX", Short: "List the records that keep a unique index from being completed", Args: shell.Arguments(cobra.ExactArgs(2)),
-		Long: `List the records that share the values of a unique index, a page of at least fifty at a time: --token goes
-on where the last page ended. Each of them is checked, and those that are solved are removed from the
+		Long: `List the records that share the values of a unique index, a page of at least fifty at a time. The token
+of the next page is written to the standard error output, with --json as {"next": "…"}; --token goes on
+there. Each of them is checked, and those that are solved are removed from the
 list, so the command writes. The exit code is 5 if there are any.
 ` + aboutStores,
 		Example:           "  kazahana index violations counters Counter_Name --db data",
@@ -28,7 +30,7 @@ list, so the command writes. The exit code is 5 if there are any.
 			})
 		},
 	}
-	cmd.Flags().StringVar(&token, "token", "", "the `token` of the next page")
+	shell.AddToken(cmd, &token)
 	return cmd
 }
 
@@ -42,22 +44,22 @@ func listViolations(ctx context.Context, c *shell.Console, t *target, name, toke
 	}
 	page, err := t.Indexes().Violations(ctx, ix.Name, token)
 	if err != nil {
-		return err
+		return storearg.Explain(err)
 	}
 	for _, v := range page.Violations {
 		if err := c.Write(newViolation(v)); err != nil {
 			return err
 		}
 	}
-	switch {
-	case page.Next != "":
-		err = fmt.Errorf("there are more: go on with --token %s", page.Next)
-	case len(page.Violations) > 0:
-		err = fmt.Errorf("%d records of %s keep %s from being completed: change or remove them, and build again", len(page.Violations), t.where(), ix.Name)
-	default:
+	if page.Next != "" {
+		if err := c.WriteNext(page.Next); err != nil {
+			return err
+		}
+	}
+	if len(page.Violations) == 0 {
 		return nil
 	}
-	return &shell.ExitError{Code: ExitFaults, Err: err}
+	return &shell.ExitError{Code: ExitFaults, Err: fmt.Errorf("%d records of %s keep %s from being completed: change or remove them, and build again", len(page.Violations), t.where(), ix.Name)}
 }
 
 // violation is a record whose values another one owns.

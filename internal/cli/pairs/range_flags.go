@@ -68,23 +68,24 @@ func (f *rangeFlags) parseBounded(cmd *cobra.Command) (span, error) {
 
 func rangeCommand(c *shell.Console) *cobra.Command {
 	var (
-		f       rangeFlags
-		o       showOptions
-		limit   int
-		reverse bool
+		f    rangeFlags
+		o    showOptions
+		part page
 	)
 	cmd := &cobra.Command{
 		Use: "range [PATH]", Short: "Show the keys of a directory, or of the database, with values", Args: shell.Arguments(cobra.MaximumNArgs(1)),
 		Long: `Show the keys of a directory with their values, or without a path those of the database, at most --limit
 of them. Keys are decoded as tuples where they are; with --raw they are shown whole, as text with escapes
-and in hexadecimal. An empty range gives no line.
+and in hexadecimal. An empty range gives no line. If there are more than --limit, the token of the next page
+is written to the standard error output, with --json as {"next": "…"}; --token goes on there, with the
+same path and range.
 ` + keytext.About + "\n" + database.AboutPaths + "\n" + database.About,
 		Example:           "  kazahana kv range tenants/tenant-1/orders --prefix '(\"R\", \"Order\")' --limit 10 --db data\n  kazahana kv range --from '\\xfe' --raw --keys-only --db data",
 		ValidArgsFunction: database.CompletePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := f.parse(cmd)
-			if err == nil && limit < 0 {
-				err = shell.Misuse(cmd, errors.New("--limit: it must not be negative"))
+			if err == nil {
+				err = part.check(cmd)
 			}
 			if err != nil {
 				return err
@@ -99,23 +100,31 @@ and in hexadecimal. An empty range gives no line.
 				if err != nil {
 					return err
 				}
-				return eachPair(ctx, db.Engine(), p.keys(r), limit, reverse, func(found kv.KeyValue) error {
-					shown, err := p.show(ctx, found, o)
-					if err != nil {
-						return err
-					}
-					return c.Write(shown)
-				})
+				return p.writePage(ctx, c, &part, r, o)
 			})
 		},
 	}
 	f.add(cmd)
+	part.add(cmd)
 	flags := cmd.Flags()
-	flags.IntVar(&limit, "limit", 100, "`number` of keys to show at most; 0: all")
-	flags.BoolVar(&reverse, "reverse", false, "from the end of the range backward")
 	flags.BoolVar(&o.keysOnly, "keys-only", false, "leave the values out")
 	flags.BoolVar(&o.raw, "raw", false, "show whole keys, with the prefix of their directory, and their bytes")
 	return cmd
+}
+
+// writePage shows a page of a part of the place, and the token of the next one.
+func (p *place) writePage(ctx context.Context, c *shell.Console, part *page, s span, o showOptions) error {
+	next, err := part.each(ctx, p.db.Engine(), p.keys(s), func(found kv.KeyValue) error {
+		shown, err := p.show(ctx, found, o)
+		if err != nil {
+			return err
+		}
+		return c.Write(shown)
+	})
+	if err != nil || next == "" {
+		return err
+	}
+	return c.WriteNext(next)
 }
 
 // pairsPerRead is how many pairs one transaction reads: at most 100 kB each, so

@@ -25,7 +25,8 @@ func listCommand(c *shell.Console) *cobra.Command {
 		Use: "list PATH", Short: "Show the records of a directory, page by page", Args: shell.Arguments(cobra.ExactArgs(1)),
 		Long: `Show the records of a directory in the order of their ids or, with --index, in that of an index:
 those that have the given values in its first fields. If there are more than --limit, the token of
-the next page is written to the standard error output; --token goes on there.
+the next page is written to the standard error output, with --json as {"next": "…"}; --token goes on
+there.
 ` + aboutJSON + database.AboutPaths + "\n" + database.About,
 		Example: "  kazahana record list tenants/tenant-1/orders --limit 10 --json --db data\n" +
 			"  kazahana record list tenants/tenant-1/orders --index Order_Status_CreatedAt --value 1 --reverse",
@@ -59,7 +60,7 @@ func findCommand(c *shell.Console) *cobra.Command {
 		Use: "find PATH --where CONDITION", Short: "Show the records that fulfil a condition", Args: shell.Arguments(cobra.ExactArgs(1)),
 		Long: `Show the records of a directory that fulfil a condition. Indexes serve it where they can; where none
 does, all records are read. If there are more than --limit, the token of the next page is written to
-the standard error output; --token goes on there.
+the standard error output, with --json as {"next": "…"}; --token goes on there.
 ` + aboutWhere + aboutJSON + database.AboutPaths + "\n" + database.About,
 		Example:           "  kazahana record find tenants/tenant-1/orders --where 'Status = 1 and CreatedAt >= 2026-01-01T00:00:00Z' --db data",
 		ValidArgsFunction: database.CompletePath,
@@ -83,7 +84,7 @@ type pageFlags struct {
 func (f *pageFlags) add(cmd *cobra.Command) {
 	storearg.AddType(cmd)
 	cmd.Flags().IntVar(&f.limit, "limit", 100, "`number` of records to show at most; 0: all")
-	cmd.Flags().StringVar(&f.token, "token", "", "go on behind the page that gave this `token`")
+	shell.AddToken(cmd, &f.token)
 	cmd.Flags().BoolVar(&f.reverse, "reverse", false, "in the other direction")
 }
 
@@ -133,5 +134,5 @@ func (f *pageFlags) writePage(ctx context.Context, c *shell.Console, q *query) e
 	if page.Next == "" {
 		return nil
 	}
-	return writeNext(c, page.Next)
+	return c.WriteNext(page.Next)
 }

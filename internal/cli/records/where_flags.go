@@ -4,7 +4,6 @@ package records
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -51,15 +50,6 @@ func explainLimit(err error) error {
 	if errors.As(err, new(*persistable.FilterLimitError)) {
 		return fmt.Errorf("%w\n--filter-limit lets the command read more", err)
 	}
-	return err
-}
-
-// writeNext writes the token of the next page where it is no record.
-func writeNext(c *shell.Console, token string) error {
-	if c.JSON {
-		return json.NewEncoder(c.Err).Encode(map[string]string{"next": token})
-	}
-	_, err := fmt.Fprintf(c.Err, "there are more: --token %s\n", token)
 	return err
 }
 
