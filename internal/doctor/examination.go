@@ -11,19 +11,6 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// batch is what one transaction has found.
-type batch struct {
-	findings      []Finding
-	records, keys int64
-	entries       int64
-	bytes         int64 // of records
-	after         []func()
-}
-
-// then calls fn when the transaction has ended: fn may change what is outside of it, which
-// an attempt that is repeated must not.
-func (b *batch) then(fn func()) { b.after = append(b.after, fn) }
-
 // examination is one run.
 type examination struct {
 	db      kv.Database
@@ -33,6 +20,7 @@ type examination struct {
 	counts  map[string]int  // findings by code and path
 	seen    map[string]bool // codes' areas and keys that were reported
 	usage   usage           // of all records so far
+	leftOut int             // parts that could not be examined
 }
 
 // Examine examines a database, or a part of it, and calls found with each finding, in this
@@ -50,15 +38,42 @@ func Examine(ctx context.Context, db kv.Database, o Options, found func(Finding)
 }
 
 // read runs fn in a transaction, and passes on what it has found.
-func (x *examination) read(ctx context.Context, fn func(tx kv.ReadTransaction, b *batch) error) error {
-	var b batch
-	err := x.db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
-		b = batch{}
-		return fn(tx, &b)
+func (x *examination) read(ctx context.Context, fn func(b *batch) error) error {
+	_, err := x.readUnits(ctx, 1, fn)
+	return err
+}
+
+// readUnits is read for at most so many units: after each failure that may be repeated, the
+// next attempt examines half of what the last one began with. It returns how many the last
+// one might examine, and a *slowError if a single unit cannot be read.
+func (x *examination) readUnits(ctx context.Context, most int, fn func(b *batch) error) (fit int, err error) {
+	var b *batch
+	alone := 0
+	err = x.db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
+		if b != nil {
+			most = b.half()
+		}
+		b = newBatch(tx, most, x.options.Now)
+		err := fn(b)
+		if kv.CodeOf(err) != kv.CodeTransactionTooOld {
+			return err
+		}
+		if most == 1 {
+			alone++
+		}
+		if alone == mostAttempts {
+			return &slowError{err}
+		}
+		return kv.MarkProgress(err) // the next attempt does less
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		x.take(b)
 	}
+	return most, err
+}
+
+// take passes on what a transaction has found.
+func (x *examination) take(b *batch) {
 	for _, fn := range b.after {
 		fn()
 	}
@@ -73,7 +88,6 @@ func (x *examination) read(ctx context.Context, fn func(tx kv.ReadTransaction, b
 	if x.options.Progress != nil {
 		x.options.Progress(x.report)
 	}
-	return nil
 }
 
 // add passes a finding on. A key is reported once for each area, which is the first part of
@@ -104,54 +118,4 @@ func (x *examination) add(f Finding) {
 	if x.counts[at]++; x.counts[at] <= mostOfCode {
 		x.found(f)
 	}
-}
-
-// The bounds of what one transaction reads.
-const (
-	batchPairs = 1000
-	batchBytes = 2 << 20
-)
-
-// readBatch reads the first pairs of a range. It reports whether more may follow.
-func readBatch(ctx context.Context, tx kv.ReadTransaction, r kv.KeyRange) (pairs []kv.KeyValue, more bool, err error) {
-	size := 0
-	for pair, err := range tx.GetRange(r.Selectors(), kv.RangeOptions{Mode: kv.ModeIterator}).All(ctx) {
-		if err != nil {
-			return nil, false, err
-		}
-		if len(pairs) == batchPairs || size > batchBytes {
-			return pairs, true, nil
-		}
-		pairs = append(pairs, pair)
-		size += len(pair.Key) + len(pair.Value)
-	}
-	return pairs, false, nil
-}
-
-// eachBatch calls fn with the pairs of a range, in batches of one transaction each. fn may
-// read what they refer to.
-func (x *examination) eachBatch(ctx context.Context, r kv.KeyRange, p *place, fn func(tx kv.ReadTransaction, b *batch, pairs []kv.KeyValue) error) error {
-	for more := true; more; {
-		var last []byte
-		err := x.read(ctx, func(tx kv.ReadTransaction, b *batch) error {
-			if there, err := p.exists(ctx, tx); err != nil || !there {
-				more = false
-				return err
-			}
-			pairs, follow, err := readBatch(ctx, tx, r)
-			if more = follow; err != nil || len(pairs) == 0 {
-				return err
-			}
-			last = pairs[len(pairs)-1].Key
-			b.keys = int64(len(pairs))
-			return fn(tx, b, pairs)
-		})
-		if err != nil {
-			return err
-		}
-		if more {
-			r.Begin = kv.Successor(last)
-		}
-	}
-	return nil
 }

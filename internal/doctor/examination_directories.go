@@ -5,7 +5,6 @@ package doctor
 import (
 	"bytes"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/kazahana-db/kazahana/directory"
@@ -63,14 +62,14 @@ func (x *examination) examineDirectory(ctx context.Context, p *place, inside boo
 			return err
 		}
 	}
-	before := x.usage
+	before, leftOut := x.usage, x.leftOut
 	switch {
 	case p.layer == directory.Partition:
 		err = x.examineTree(ctx, p.metadata.Partition(p.prefix, p.path), p.layers)
 	case inside:
 		err = x.examineContents(ctx, p)
 	}
-	if err == nil && quota != nil {
+	if err == nil && quota != nil && leftOut == x.leftOut {
 		x.compareUsage(p, *quota, usage{x.usage.records - before.records, x.usage.bytes - before.bytes})
 	}
 	return err
@@ -113,12 +112,12 @@ func (x *examination) findOrphans(ctx context.Context, t *tree) error {
 // since.
 func (x *examination) findInGap(ctx context.Context, t *tree, gap kv.KeyRange) error {
 	for found := true; found; {
-		err := x.read(ctx, func(tx kv.ReadTransaction, b *batch) error {
-			pairs, err := tx.GetRange(gap.Selectors(), kv.RangeOptions{Limit: 1, Mode: kv.ModeExact}).Slice(ctx)
-			if found = len(pairs) > 0; err != nil || !found {
+		err := x.read(ctx, func(b *batch) error {
+			pair, err := b.first(ctx, gap)
+			if found = pair.Key != nil; err != nil || !found {
 				return err
 			}
-			owner, err := t.ownerOf(ctx, tx, pairs[0].Key)
+			owner, err := t.ownerOf(ctx, b, pair.Key)
 			if err != nil {
 				return err
 			}
@@ -131,10 +130,14 @@ func (x *examination) findInGap(ctx context.Context, t *tree, gap kv.KeyRange) e
 			if len(t.path) == 0 {
 				code = "directory/keys-outside" // a database may be shared with programs that use no directories
 			}
-			b.findings = append(b.findings, newFinding(code, t.path, t.Content(), pairs[0].Key,
+			b.report(newFinding(code, t.path, t.Content(), pair.Key,
 				"it is the first key of those from %x to %x, which no directory owns", gap.Begin, gap.End))
 			return nil
 		})
+		if isTooSlow(err) {
+			x.addNotExamined(newFinding(NotExamined, t.path, t.Content(), gap.Begin, "the keys from this one on, up to %x, which no directory owns, cannot be read: %v", gap.End, err))
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -147,16 +150,16 @@ func (x *examination) findInGap(ctx context.Context, t *tree, gap kv.KeyRange) e
 // is stored, if all records are counted and nothing writes: then it can be compared.
 func (x *examination) examineTenant(ctx context.Context, p *place) (quota *usage, err error) {
 	note := p.metadata.Annotation(p.prefix, tenantOwner)
-	err = x.read(ctx, func(tx kv.ReadTransaction, b *batch) error {
+	err = x.read(ctx, func(b *batch) error {
 		key := func(name string) []byte { return note.Sub(name).Bytes() }
 		names := []string{"settings", "records", "bytes", "arrival"}
 		var reads []kv.Future[[]byte]
 		for _, name := range names {
-			reads = append(reads, tx.Get(key(name)))
+			reads = append(reads, b.get(key(name)))
 		}
 		values := map[string][]byte{}
 		for i, read := range reads {
-			value, err := read.Get(ctx)
+			value, err := b.await(ctx, read)
 			if err != nil {
 				return err
 			}
@@ -165,6 +168,10 @@ func (x *examination) examineTenant(ctx context.Context, p *place) (quota *usage
 		quota = p.checkTenant(b, values, key)
 		return nil
 	})
+	if isTooSlow(err) {
+		x.addNotExamined(newFinding(NotExamined, p.path, nil, nil, "what is known of it as a tenant cannot be read: %v", err))
+		return nil, nil
+	}
 	if !x.options.Exclusive || x.options.SkipRecords {
 		quota = nil
 	}
@@ -182,17 +189,16 @@ func (x *examination) compareUsage(p *place, stored, is usage) {
 // examineTree examines the directories of the root, or of a partition, then their contents.
 func (x *examination) examineTree(ctx context.Context, m directory.Metadata, layers []string) error {
 	var t *tree
-	err := x.read(ctx, func(tx kv.ReadTransaction, b *batch) (err error) {
+	err := x.read(ctx, func(b *batch) (err error) {
 		t = &tree{Metadata: m, path: m.Path(), layers: layers, nodes: map[string]*node{}, taken: map[int64]bool{}, batch: b}
-		if err = t.readAll(ctx, tx); err == nil {
+		if err = t.readAll(ctx); err == nil {
 			t.check()
-			err = t.checkMissing(ctx, tx)
+			err = t.checkMissing(ctx)
 		}
 		return err
 	})
-	var slow *kv.RetryError
-	if errors.As(err, &slow) {
-		x.add(newFinding("directory/not-examined", m.Path(), nil, nil, "its directories cannot be read within the lifetime of a version: %v", err))
+	if isTooSlow(err) {
+		x.addNotExamined(newFinding(NotExamined, m.Path(), nil, nil, "its directories cannot be read: %v", err))
 		return nil
 	}
 	if err != nil {

@@ -12,6 +12,13 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
+// examineRecords checks that each record can be read, and has its entries.
+func (x *examination) examineRecords(ctx context.Context, s *store) error {
+	whole, err := x.eachRecord(ctx, s, s.compareRecord)
+	s.damaged = s.damaged || !whole
+	return err
+}
+
 // examineEntries checks that each entry has a record that has it.
 func (x *examination) examineEntries(ctx context.Context, s *store) error {
 	for _, entry := range s.header.Indexes {
@@ -19,13 +26,11 @@ func (x *examination) examineEntries(ctx context.Context, s *store) error {
 		if i := s.indexOf(name); i < 0 || !s.indexes[i].Kind.HasEntries() {
 			continue
 		}
-		r := s.below(letterEntry, name)
-		err := x.eachStoreBatch(ctx, s, r, func(tx kv.ReadTransaction, b *batch, pairs []kv.KeyValue) error {
-			i := s.indexOf(name)
-			if i < 0 || !s.indexes[i].Kind.HasEntries() {
-				return nil
+		_, err := x.eachStorePair(ctx, s, s.below(letterEntry, name), func(b *batch, pair kv.KeyValue) awaitFunc {
+			if i := s.indexOf(name); i >= 0 && s.indexes[i].Kind.HasEntries() {
+				return s.compareEntry(b, i, pair)
 			}
-			return s.compareEntries(ctx, tx, b, i, pairs)
+			return nothing
 		})
 		if err != nil {
 			return err
@@ -37,6 +42,9 @@ func (x *examination) examineEntries(ctx context.Context, s *store) error {
 // examineRanks compares the counts of rank indexes with their entries.
 func (x *examination) examineRanks(ctx context.Context, s *store) error {
 	for _, entry := range s.header.Indexes {
+		if i := s.indexOf(entry.KeyName); i < 0 || s.indexes[i].Kind != index.Rank {
+			continue
+		}
 		if err := x.examineRank(ctx, s, entry.KeyName); err != nil {
 			return err
 		}
@@ -44,85 +52,35 @@ func (x *examination) examineRanks(ctx context.Context, s *store) error {
 	return nil
 }
 
-// examineRank compares the counts of an index, if it is one of ranks, with its entries.
+// rankUnits is how many counts of a rank index a batch compares at most, each with some 16
+// of the level below.
+const rankUnits = 100
+
+// examineRank compares the counts of a rank index with its entries. A position is a level
+// and the element behind it.
 func (x *examination) examineRank(ctx context.Context, s *store, name string) error {
-	var at rank.Position
-	for done := false; !done; {
-		next := at
-		err := x.read(ctx, func(tx kv.ReadTransaction, b *batch) error {
-			done = true
-			there, err := s.exists(ctx, tx)
-			if err != nil || !there {
-				return err
-			}
-			if usable, err := s.refresh(ctx, tx); err != nil || !usable {
-				return err
-			}
+	_, err := x.run(ctx, pass{
+		place: s.place, store: s, name: "the counts of the index " + name, at: []byte{0},
+		examine: func(ctx context.Context, b *batch, at []byte) ([]byte, error) {
 			i := s.indexOf(name)
 			if i < 0 || s.indexes[i].Kind != index.Rank {
-				return nil
+				return nil, nil
 			}
 			ix := &s.indexes[i]
-			next, done, err = ix.Ranks().Verify(ctx, tx, at, batchPairs)
+			b.units = min(b.most, rankUnits)
+			next, done, err := ix.Ranks().Verify(ctx, b.tx, rank.Position{Level: int(at[0]), Element: at[1:]}, b.units)
 			var wrong *rank.CountError
 			if errors.As(err, &wrong) {
-				done = true
-				b.findings = append(b.findings, s.entryFinding("index/wrong-rank", ix, wrong.Key, nil, "%s", wrong.Reason))
-				return nil
+				b.report(s.entryFinding("index/wrong-rank", ix, wrong.Key, nil, "%s", wrong.Reason))
+				return nil, nil
 			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		at = next
-	}
-	return nil
-}
-
-// examineRecords checks that each record can be read, and has its entries.
-func (x *examination) examineRecords(ctx context.Context, s *store) error {
-	return x.eachRecordBatch(ctx, s, func(tx kv.ReadTransaction, b *batch, records []*record) error {
-		c := comparison{store: s, tx: tx, batch: b}
-		for _, r := range records {
-			c.add(r)
-		}
-		return c.await(ctx)
+			if err != nil || done {
+				return nil, err
+			}
+			return append([]byte{byte(next.Level)}, next.Element...), nil
+		},
 	})
-}
-
-// eachRecordBatch calls fn with the records of a store, in batches of one transaction each.
-func (x *examination) eachRecordBatch(ctx context.Context, s *store, fn func(tx kv.ReadTransaction, b *batch, records []*record) error) error {
-	r := s.below(letterRecord, s.typ)
-	for more := true; more; {
-		var next []byte
-		err := x.read(ctx, func(tx kv.ReadTransaction, b *batch) error {
-			more = false
-			there, err := s.exists(ctx, tx)
-			if err != nil || !there {
-				return err
-			}
-			usable, err := s.refresh(ctx, tx)
-			if err != nil || !usable {
-				return err
-			}
-			records, follow, err := s.readRecords(ctx, tx, b, r)
-			if err != nil {
-				return err
-			}
-			more, next = follow != nil, follow
-			b.records += int64(len(records))
-			for _, r := range records {
-				b.bytes += r.size()
-			}
-			return fn(tx, b, records)
-		})
-		if err != nil {
-			return err
-		}
-		r.Begin = next
-	}
-	return nil
+	return err
 }
 
 // examineTotals compares counts and sums with the records.
@@ -131,19 +89,15 @@ func (x *examination) examineTotals(ctx context.Context, s *store) error {
 		return nil
 	}
 	if s.damaged {
-		x.skipTotals(s, "records are damaged, which cannot be counted")
+		x.skipTotals(s, "records are damaged, or cannot be read: they cannot be counted")
 		return nil
 	}
 	t := &totals{store: s, groups: map[string]index.Total{}}
-	err := x.sumRecords(ctx, t)
-	var slow *kv.RetryError
-	switch {
-	case errors.As(err, &slow):
-		t.tooLarge = true
-	case err != nil:
+	whole, err := x.sumRecords(ctx, t)
+	if err != nil && !isTooSlow(err) {
 		return err
 	}
-	if t.tooLarge {
+	if t.tooLarge || !whole {
 		x.skipTotals(s, "there are too many records to count them at one version, or too many groups")
 	}
 	return nil
@@ -158,37 +112,43 @@ func (x *examination) skipTotals(s *store, reason string) {
 }
 
 // sumRecords adds up the records, and compares. All of it is of one version; where nothing
-// writes it takes many transactions.
-func (x *examination) sumRecords(ctx context.Context, t *totals) error {
+// writes it takes many transactions. It reports whether everything was compared.
+func (x *examination) sumRecords(ctx context.Context, t *totals) (whole bool, err error) {
 	if !x.options.Exclusive {
-		return x.read(ctx, func(tx kv.ReadTransaction, b *batch) error { return t.sumAtOnce(ctx, tx, b) })
+		err := x.read(ctx, func(b *batch) error { return t.sumAtOnce(ctx, b) })
+		return err == nil, err
 	}
-	report, usage := x.report, x.usage
-	err := x.eachRecordBatch(ctx, t.store, func(_ kv.ReadTransaction, b *batch, records []*record) error {
-		b.then(func() { t.addRecords(records) })
-		return nil
-	})
-	x.report, x.usage = report, usage // counted before
-	if err != nil || t.tooLarge {
-		return err
-	}
-	for i := range t.indexes {
-		if !t.indexes[i].Kind.HasTotals() {
-			continue
-		}
-		r := index.Bounds{}.Range(t.indexes[i].Prefix)
-		err := x.eachStoreBatch(ctx, t.store, r, func(_ kv.ReadTransaction, b *batch, pairs []kv.KeyValue) error {
-			b.then(func() { t.compare(b, i, pairs) })
+	whole, err = x.eachRecord(ctx, t.store, func(b *batch, r *record) awaitFunc {
+		return func(context.Context) error {
+			b.then(func() { t.addRecord(r) })
 			return nil
-		})
-		if err != nil {
-			return err
 		}
-		if err := x.read(ctx, func(_ kv.ReadTransaction, b *batch) error { t.compareMissing(b, i); return nil }); err != nil {
-			return err
+	})
+	for i := range t.indexes {
+		if err != nil || !whole || t.tooLarge {
+			return false, err
+		}
+		if t.indexes[i].Kind.HasTotals() {
+			whole, err = x.compareTotals(ctx, t, i)
 		}
 	}
-	return nil
+	return whole, err
+}
+
+// compareTotals compares the counts or sums of an index with what was added up.
+func (x *examination) compareTotals(ctx context.Context, t *totals, i int) (whole bool, err error) {
+	r := index.Bounds{}.Range(t.indexes[i].Prefix)
+	whole, err = x.eachStorePair(ctx, t.store, r, func(b *batch, pair kv.KeyValue) awaitFunc {
+		return func(context.Context) error {
+			b.keys++
+			b.then(func() { t.compare(b, i, pair) })
+			return nil
+		}
+	})
+	if err != nil || !whole {
+		return false, err
+	}
+	return true, x.read(ctx, func(b *batch) error { t.compareMissing(b, i); return nil })
 }
 
 // examineVersions compares the indexes of versions with the records: each record has a
@@ -201,18 +161,17 @@ func (x *examination) examineVersions(ctx context.Context, s *store) error {
 		}
 		for _, pass := range []struct {
 			keys    kv.KeyRange
-			compare func(context.Context, kv.ReadTransaction, *batch, *index.Index, []kv.KeyValue) error
+			compare func(*batch, *index.Index, kv.KeyValue) awaitFunc
 		}{
-			{s.below(letterRecord, s.typ), s.compareRecordVersions},
-			{s.below(letterVersion, name), s.compareVersions},
-			{s.below(letterEntry, name), s.compareVersionEntries},
+			{s.below(letterRecord, s.typ), s.compareRecordVersion},
+			{s.below(letterVersion, name), s.compareVersion},
+			{s.below(letterEntry, name), s.compareVersionEntry},
 		} {
-			err := x.eachStoreBatch(ctx, s, pass.keys, func(tx kv.ReadTransaction, b *batch, pairs []kv.KeyValue) error {
-				i := s.indexOf(name)
-				if i < 0 {
-					return nil
+			_, err := x.eachStorePair(ctx, s, pass.keys, func(b *batch, pair kv.KeyValue) awaitFunc {
+				if i := s.indexOf(name); i >= 0 {
+					return pass.compare(b, &s.indexes[i], pair)
 				}
-				return pass.compare(ctx, tx, b, &s.indexes[i], pairs)
+				return nothing
 			})
 			if err != nil {
 				return err

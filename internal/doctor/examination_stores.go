@@ -25,39 +25,32 @@ func (x *examination) examineStore(ctx context.Context, s *store) error {
 	return nil
 }
 
-// eachStoreBatch is eachBatch for keys of a store. Each transaction reads the header, too,
-// and gives fn the store that it describes.
-func (x *examination) eachStoreBatch(ctx context.Context, s *store, r kv.KeyRange, fn func(tx kv.ReadTransaction, b *batch, pairs []kv.KeyValue) error) error {
-	return x.eachBatch(ctx, r, s.place, func(tx kv.ReadTransaction, b *batch, pairs []kv.KeyValue) error {
-		if usable, err := s.refresh(ctx, tx); err != nil || !usable {
-			return err
-		}
-		return fn(tx, b, pairs)
-	})
-}
-
 // examineStores examines the stores of a directory.
 func (x *examination) examineStores(ctx context.Context, p *place) error {
 	var stores []*store
 	var there bool
-	err := x.read(ctx, func(tx kv.ReadTransaction, b *batch) (err error) {
+	err := x.read(ctx, func(b *batch) (err error) {
 		stores = nil
-		if there, err = p.exists(ctx, tx); err != nil || !there {
+		if there, err = p.exists(ctx, b); err != nil || !there {
 			return err
 		}
-		o, err := p.readOutline(ctx, tx)
+		o, err := p.readOutline(ctx, b)
 		if err != nil {
 			return err
 		}
 		if !o.isOfStores() {
 			if len(o.strays) > 0 || len(o.names) > 0 {
-				b.findings = append(b.findings, p.finding("directory/unknown-contents", nil, "it has keys, and no store's header or record"))
+				b.report(p.finding("directory/unknown-contents", nil, "it has keys, and no store's header or record"))
 			}
 			return nil
 		}
 		stores = x.compareOutline(p, b, o)
 		return nil
 	})
+	if isTooSlow(err) {
+		x.addNotExamined(p.finding(NotExamined, nil, "its keys cannot be read: %v", err))
+		return nil
+	}
 	if err != nil || !there {
 		return err
 	}
@@ -73,9 +66,8 @@ func (x *examination) examineStores(ctx context.Context, p *place) error {
 // compareOutline compares headers, records and indexes with each other, and returns the
 // stores whose headers can be read.
 func (x *examination) compareOutline(p *place, b *batch, o *outline) (stores []*store) {
-	add := func(f Finding) { b.findings = append(b.findings, f) }
 	for _, key := range o.strays {
-		add(p.finding("store/stray-key", key, "no store writes it"))
+		b.report(p.finding("store/stray-key", key, "no store writes it"))
 	}
 	known, broken := map[string]bool{}, []string(nil)
 	for _, typ := range slices.Sorted(slices.Values(append(slices.Clone(o.names[letterSystem]), o.names[letterRecord]...))) {
@@ -83,8 +75,9 @@ func (x *examination) compareOutline(p *place, b *batch, o *outline) (stores []*
 			continue
 		}
 		known["type "+typ] = true
-		s := p.newStore(typ, o, add)
+		s := p.newStore(typ, o, b.report)
 		if s == nil {
+			b.then(func() { x.leftOut++ })
 			broken = append(broken, strings.ReplaceAll(typ, "_", "__")+"_")
 			continue
 		}
@@ -99,7 +92,7 @@ func (x *examination) compareOutline(p *place, b *batch, o *outline) (stores []*
 			if !known[name] && !ofBroken {
 				f := p.finding("index/unknown-entries", o.first[letter+name], "no header of the directory has the index")
 				f.Index = name
-				add(f)
+				b.report(f)
 			}
 		}
 	}
@@ -108,19 +101,17 @@ func (x *examination) compareOutline(p *place, b *batch, o *outline) (stores []*
 
 // examineSystemKeys checks what a store keeps about itself besides its header.
 func (x *examination) examineSystemKeys(ctx context.Context, s *store) error {
-	return x.eachBatch(ctx, s.below(letterSystem, s.typ), s.place, func(_ kv.ReadTransaction, b *batch, pairs []kv.KeyValue) error {
-		for _, pair := range pairs {
-			rest, word := pair.Key[len(s.pack(letterSystem, s.typ)):], ""
-			if len(rest) == 0 {
-				continue // the header
-			}
-			var err error
-			if word, rest, err = tuple.ReadString(rest); err != nil {
-				word = ""
-			}
-			if f := s.checkSystemKey(x, pair, word, rest); f != nil {
-				b.findings = append(b.findings, *f)
-			}
+	return x.eachPair(ctx, s.place, s.below(letterSystem, s.typ), func(_ context.Context, b *batch, pair kv.KeyValue) error {
+		rest := pair.Key[len(s.pack(letterSystem, s.typ)):]
+		if len(rest) == 0 {
+			return nil // the header
+		}
+		word, rest, err := tuple.ReadString(rest)
+		if err != nil {
+			word = ""
+		}
+		if f := s.checkSystemKey(x, pair, word, rest); f != nil {
+			b.report(*f)
 		}
 		return nil
 	})

@@ -16,20 +16,20 @@ import (
 )
 
 // check examines a pair of a directory; letter and name are the first elements of the key,
-// rest follows. It may read more in tx.
-type check func(ctx context.Context, tx kv.ReadTransaction, pair kv.KeyValue, name string, rest []byte) (*fault, error)
+// rest follows. It may read more in b.
+type check func(ctx context.Context, b *batch, pair kv.KeyValue, name string, rest []byte) (*fault, error)
 
 // checkParts checks the chunks behind a head.
-func checkParts(ctx context.Context, tx kv.ReadTransaction, head []byte, size int) (*fault, error) {
-	chunks, err := tx.GetRange(kv.KeyRange{Begin: kv.Successor(head), End: append(bytes.Clone(head), 0xff)}.Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll}).Slice(ctx)
-	if err != nil {
-		return nil, err
-	}
-	left := max(size-idstore.ChunkSize, 0)
-	for i, chunk := range chunks {
+func checkParts(ctx context.Context, b *batch, head []byte, size int) (*fault, error) {
+	left, number := max(size-idstore.ChunkSize, 0), int64(0)
+	for chunk, err := range b.pairs(ctx, kv.KeyRange{Begin: kv.Successor(head), End: append(bytes.Clone(head), 0xff)}, kv.RangeOptions{Mode: kv.ModeWantAll}) {
+		if err != nil {
+			return nil, err
+		}
+		number++
 		n, _, err := tuple.ReadInt(chunk.Key[len(head):])
-		if err != nil || n != int64(i+1) || len(chunk.Value) != min(left, idstore.ChunkSize) || left == 0 {
-			return newFault("idservice/missing-chunk", chunk.Key, "it is not the chunk %d of a document of %d bytes", i+1, size), nil
+		if err != nil || n != number || len(chunk.Value) != min(left, idstore.ChunkSize) || left == 0 {
+			return newFault("idservice/missing-chunk", chunk.Key, "it is not the chunk %d of a document of %d bytes", number, size), nil
 		}
 		left -= len(chunk.Value)
 	}
@@ -56,11 +56,11 @@ const (
 // nameChecks are those of named leases: ("F", name) and ("N", name).
 func nameChecks(p *place) map[string]check {
 	return map[string]check{
-		"F": func(ctx context.Context, tx kv.ReadTransaction, pair kv.KeyValue, name string, rest []byte) (*fault, error) {
+		"F": func(ctx context.Context, b *batch, pair kv.KeyValue, name string, rest []byte) (*fault, error) {
 			if len(rest) > 0 {
 				return newFault("system/stray-key", pair.Key, "%d bytes follow the name", len(rest)), nil
 			}
-			renewal, err := tx.Get(p.pack("N", name)).Get(ctx)
+			renewal, err := b.value(ctx, p.pack("N", name))
 			if err != nil {
 				return nil, err
 			}
@@ -73,11 +73,11 @@ func nameChecks(p *place) map[string]check {
 			}
 			return nil, nil
 		},
-		"N": func(ctx context.Context, tx kv.ReadTransaction, pair kv.KeyValue, name string, rest []byte) (*fault, error) {
+		"N": func(ctx context.Context, b *batch, pair kv.KeyValue, name string, rest []byte) (*fault, error) {
 			if len(rest) > 0 || len(pair.Value) != 8 {
 				return newFault("name/bad-state", pair.Key, "it is no counter of 8 bytes"), nil
 			}
-			fence, err := tx.Get(p.pack("F", name)).Get(ctx)
+			fence, err := b.value(ctx, p.pack("F", name))
 			if err == nil && fence == nil {
 				return newFault("name/missing-fence", pair.Key, "%q was renewed, and has no epoch", name), nil
 			}

@@ -22,8 +22,8 @@ type place struct {
 
 // exists reports whether the directory is still there. Transactions that examine its
 // contents ask: another program may remove it meanwhile.
-func (p *place) exists(ctx context.Context, tx kv.ReadTransaction) (bool, error) {
-	value, err := tx.Get(p.metadata.LayerKey(p.prefix)).Get(ctx)
+func (p *place) exists(ctx context.Context, b *batch) (bool, error) {
+	value, err := b.value(ctx, p.metadata.LayerKey(p.prefix))
 	return value != nil, err
 }
 

@@ -13,14 +13,14 @@ import (
 
 // checkDocument checks a document with its chunks and its entry in the index of expiry,
 // when its head is read, and that a chunk has a head.
-func (p *place) checkDocument(ctx context.Context, tx kv.ReadTransaction, pair kv.KeyValue, kind string, rest []byte) (*fault, error) {
+func (p *place) checkDocument(ctx context.Context, b *batch, pair kv.KeyValue, kind string, rest []byte) (*fault, error) {
 	name, chunk, err := tuple.ReadString(rest)
 	if err != nil {
 		return newFault("system/stray-key", pair.Key, "it is not the key of a document"), nil
 	}
 	head := p.pack("D", kind, name)
 	if len(chunk) > 0 {
-		value, err := tx.Get(head).Get(ctx)
+		value, err := b.value(ctx, head)
 		if err == nil && value == nil {
 			return newFault("idservice/missing-chunk", pair.Key, "a chunk of a document that is not there"), nil
 		}
@@ -30,7 +30,7 @@ func (p *place) checkDocument(ctx context.Context, tx kv.ReadTransaction, pair k
 	if err != nil {
 		return newFault("idservice/bad-document", pair.Key, "%v", err), nil
 	}
-	if f, err := checkParts(ctx, tx, head, size); f != nil || err != nil {
+	if f, err := checkParts(ctx, b, head, size); f != nil || err != nil {
 		return f, err
 	}
 	at := idstore.ExpiryTime(d)
@@ -38,7 +38,7 @@ func (p *place) checkDocument(ctx context.Context, tx kv.ReadTransaction, pair k
 		return nil, nil
 	}
 	key := tuple.AppendString(tuple.AppendString(tuple.AppendInt(p.pack("Z"), at), kind), name)
-	entry, err := tx.Get(key).Get(ctx)
+	entry, err := b.value(ctx, key)
 	if err == nil && entry == nil {
 		return newFault("idservice/missing-expiry", pair.Key, "%s/%s expires, and is not in the index of expiry", kind, name), nil
 	}
@@ -46,7 +46,7 @@ func (p *place) checkDocument(ctx context.Context, tx kv.ReadTransaction, pair k
 }
 
 // checkExpiry checks that an entry of the index of expiry has its document.
-func (p *place) checkExpiry(ctx context.Context, tx kv.ReadTransaction, pair kv.KeyValue, _ string, rest []byte) (*fault, error) {
+func (p *place) checkExpiry(ctx context.Context, b *batch, pair kv.KeyValue, _ string, rest []byte) (*fault, error) {
 	at, rest, err := tuple.ReadInt(rest)
 	kind, name := "", ""
 	if err == nil {
@@ -58,7 +58,7 @@ func (p *place) checkExpiry(ctx context.Context, tx kv.ReadTransaction, pair kv.
 	if err != nil {
 		return newFault("system/stray-key", pair.Key, "it is not an entry of the index of expiry"), nil
 	}
-	value, err := tx.Get(p.pack("D", kind, name)).Get(ctx)
+	value, err := b.value(ctx, p.pack("D", kind, name))
 	if err != nil {
 		return nil, err
 	}
@@ -71,32 +71,31 @@ func (p *place) checkExpiry(ctx context.Context, tx kv.ReadTransaction, pair kv.
 
 // checkActor checks an entry when its first chunk is read, and that each other chunk has
 // the one before.
-func (p *place) checkActor(ctx context.Context, tx kv.ReadTransaction, pair kv.KeyValue, kind, id string, after []byte) (*fault, error) {
+func (p *place) checkActor(ctx context.Context, b *batch, pair kv.KeyValue, kind, id string, after []byte) (*fault, error) {
 	n, left, err := tuple.ReadInt(after)
 	if err != nil || len(left) > 0 || n < 0 {
 		return newFault("system/stray-key", pair.Key, "it is not the key of a chunk"), nil
 	}
 	entry := p.pack("R", kind, id)
 	if n > 0 {
-		before, err := tx.Get(tuple.AppendInt(entry, n-1)).Get(ctx)
+		before, err := b.value(ctx, tuple.AppendInt(entry, n-1))
 		if err == nil && len(before) != kvstore.EntryChunk {
 			return newFault("placement/bad-entry", pair.Key, "the chunk %d before it has %d bytes instead of %d", n-1, len(before), kvstore.EntryChunk), nil
 		}
 		return nil, err
 	}
-	row, err := tx.Get(p.pack("F", kind, id)).Get(ctx)
+	row, err := b.value(ctx, p.pack("F", kind, id))
 	if err != nil {
 		return nil, err
 	}
 	if row == nil {
 		return newFault("placement/missing-row", pair.Key, "%s/%s has an entry, and no row", kind, id), nil
 	}
-	chunks, err := tx.GetRange(kv.PrefixRange(entry).Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll}).Slice(ctx)
-	if err != nil {
-		return nil, err
-	}
 	var whole []byte
-	for _, chunk := range chunks {
+	for chunk, err := range b.pairs(ctx, kv.PrefixRange(entry), kv.RangeOptions{Mode: kv.ModeWantAll}) {
+		if err != nil {
+			return nil, err
+		}
 		whole = append(whole, chunk.Value...)
 	}
 	if _, err := kvstore.DecodeEntry(whole); err != nil {

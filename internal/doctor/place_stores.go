@@ -5,19 +5,17 @@ package doctor
 import (
 	"context"
 	"slices"
-
-	"github.com/kazahana-db/kazahana/kv"
 )
 
 // readOutline finds the letters and names of the directory's keys: one read for each.
-func (p *place) readOutline(ctx context.Context, tx kv.ReadTransaction) (*outline, error) {
+func (p *place) readOutline(ctx context.Context, b *batch) (*outline, error) {
 	o := &outline{headers: map[string][]byte{}, names: map[string][]string{}, first: map[string][]byte{}}
 	for r := p.keys(); len(o.strays) < mostStrays; {
-		pairs, err := tx.GetRange(r.Selectors(), kv.RangeOptions{Limit: 1, Mode: kv.ModeExact}).Slice(ctx)
-		if err != nil || len(pairs) == 0 {
+		pair, err := b.first(ctx, r)
+		if err != nil || pair.Key == nil {
 			return o, err
 		}
-		r.Begin = o.add(p, pairs[0])
+		r.Begin = o.add(p, pair)
 	}
 	return o, nil
 }

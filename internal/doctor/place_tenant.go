@@ -17,7 +17,7 @@ type usage struct{ records, bytes int64 }
 // records are counted.
 func (p *place) checkTenant(b *batch, values map[string][]byte, key func(string) []byte) *usage {
 	add := func(code, name, format string, args ...any) {
-		b.findings = append(b.findings, newFinding(code, p.path, p.metadata.Root(), key(name), format, args...))
+		b.report(newFinding(code, p.path, p.metadata.Root(), key(name), format, args...))
 	}
 	t, err := stored.DecodeTenant(values["settings"])
 	switch {

@@ -5,7 +5,6 @@ package doctor
 import (
 	"bytes"
 	"errors"
-	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
@@ -15,7 +14,7 @@ import (
 
 // record is the keys of one record.
 type record struct {
-	id     []byte // packed
+	id     []byte // packed; nil: the key is no record's
 	key    []byte
 	value  []byte // nil: only chunks are there
 	astray bool   // it is not in the shard of its id
@@ -37,7 +36,7 @@ func (r *record) payload() ([]byte, *fault) {
 	if f := r.checkChunks(n); f != nil {
 		return nil, f
 	}
-	whole := slices.Clone(payload)
+	whole := append(make([]byte, 0, r.size()), payload...)
 	for _, chunk := range r.chunks {
 		whole = append(whole, chunk.Value...)
 	}
@@ -83,6 +82,25 @@ func (r *record) indexRecord() index.Record {
 		return index.Record{ID: r.id}
 	}
 	return index.Record{ID: r.id, Value: r.value}
+}
+
+// owns reports whether a key is that of the record, or of a chunk of it.
+func (r *record) owns(key []byte) bool { return r.id != nil && bytes.HasPrefix(key, r.key) }
+
+// bounds returns the range of the record's keys.
+func (r *record) bounds() kv.KeyRange {
+	if r.id == nil {
+		return kv.KeyRange{Begin: r.key, End: kv.Successor(r.key)}
+	}
+	return kv.PrefixRange(bytes.Clone(r.key))
+}
+
+// keys returns how many keys the record has.
+func (r *record) keys() int64 {
+	if r.value == nil {
+		return int64(len(r.chunks))
+	}
+	return int64(len(r.chunks)) + 1
 }
 
 func (r *record) add(pair kv.KeyValue) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/kazahana-db/kazahana/index"
 	indexdynamic "github.com/kazahana-db/kazahana/index/dynamic"
-	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/dynamic"
 	"github.com/kazahana-db/kazahana/persistable/stored"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -24,7 +23,8 @@ type store struct {
 	indexes  []index.Index // that have a program and are readable; recounts are not among them
 	programs []*indexdynamic.Program
 	refused  map[string]error // why an index has no program
-	damaged  bool             // a record is: counts cannot be compared
+	set      index.Set        // of one record at a time
+	damaged  bool             // a record is, or could not be read: counts cannot be compared
 }
 
 // load reads a header.
@@ -85,8 +85,8 @@ func (s *store) recordKey(id []byte) []byte {
 }
 
 // refresh reads the header anew. It reports whether the header can be used.
-func (s *store) refresh(ctx context.Context, tx kv.ReadTransaction) (usable bool, err error) {
-	value, err := tx.Get(s.pack(letterSystem, s.typ)).Get(ctx)
+func (s *store) refresh(ctx context.Context, b *batch) (usable bool, err error) {
+	value, err := b.value(ctx, s.pack(letterSystem, s.typ))
 	if err != nil || value == nil {
 		return false, err
 	}

@@ -3,20 +3,11 @@
 package doctor
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
 )
-
-// versionCheck is the read of a key that another one needs.
-type versionCheck struct {
-	by, id []byte
-	value  kv.Future[[]byte]
-	wrong  func(value []byte, exists bool) string
-	record kv.Future[[]byte] // whose existence counts
-}
 
 // owner is the record that an entry names, and the read of it.
 type owner struct {
@@ -44,35 +35,33 @@ func (s *store) indexOf(name string) int {
 	return -1
 }
 
-// compareEntries compares entries with their records.
-func (s *store) compareEntries(ctx context.Context, tx kv.ReadTransaction, b *batch, i int, pairs []kv.KeyValue) error {
+// compareEntry begins to compare an entry of an index with its record.
+func (s *store) compareEntry(b *batch, i int, pair kv.KeyValue) awaitFunc {
 	ix := &s.indexes[i]
-	var owners []owner
-	for _, pair := range pairs {
+	o := owner{key: pair.Key}
+	id, damaged := ownerOf(ix, pair)
+	if damaged == nil {
+		o.id, o.value = id, b.get(s.recordKey(id))
+	}
+	return func(ctx context.Context) error {
+		b.keys++
 		b.entries++
-		id, err := ownerOf(ix, pair)
-		if err != nil {
-			b.findings = append(b.findings, s.entryFinding("index/bad-entry", ix, pair.Key, nil, "%v", err))
-			continue
+		if damaged != nil {
+			b.report(s.entryFinding("index/bad-entry", ix, pair.Key, nil, "%v", damaged))
+			return nil
 		}
-		owners = append(owners, owner{pair.Key, id, tx.Get(s.recordKey(id))})
+		reason, err := s.compareOwner(ctx, b, i, o)
+		if err == nil && reason != "" {
+			b.report(s.entryFinding("index/orphan-entry", ix, o.key, o.id, "%s", reason))
+		}
+		return err
 	}
-	for _, o := range owners {
-		reason, err := s.compareOwner(ctx, tx, i, o)
-		if err != nil {
-			return err
-		}
-		if reason != "" {
-			b.findings = append(b.findings, s.entryFinding("index/orphan-entry", ix, o.key, o.id, "%s", reason))
-		}
-	}
-	return nil
 }
 
 // compareOwner returns what is wrong with an entry, or "". A record that is damaged has
 // been reported.
-func (s *store) compareOwner(ctx context.Context, tx kv.ReadTransaction, i int, o owner) (string, error) {
-	value, err := o.value.Get(ctx)
+func (s *store) compareOwner(ctx context.Context, b *batch, i int, o owner) (string, error) {
+	value, err := b.await(ctx, o.value)
 	if err != nil {
 		return "", err
 	}
@@ -81,7 +70,7 @@ func (s *store) compareOwner(ctx context.Context, tx kv.ReadTransaction, i int, 
 	}
 	r := &record{id: o.id, key: s.recordKey(o.id), value: value}
 	if _, wrong := r.payload(); wrong != nil {
-		if r, err = s.readRecord(ctx, tx, o.id); err != nil || r == nil {
+		if r, err = s.readRecord(ctx, b, o.id); err != nil || r == nil {
 			return "", err
 		}
 	}
@@ -89,94 +78,8 @@ func (s *store) compareOwner(ctx context.Context, tx kv.ReadTransaction, i int, 
 	if wrong != nil {
 		return "", nil
 	}
-	var set index.Set
-	if err := s.gather(&set, o.id, payload); err != nil || set.Has(i, o.key) {
+	if err := s.gather(&s.set, o.id, payload); err != nil || s.set.Has(i, o.key) {
 		return "", nil //nolint:nilerr // the pass over the records has reported it
 	}
 	return "its record has other values", nil
 }
-
-// awaitVersions waits for the reads, and reports what is wrong.
-func (s *store) awaitVersions(ctx context.Context, b *batch, ix *index.Index, checks []versionCheck) error {
-	for _, c := range checks {
-		value, err := c.value.Get(ctx)
-		if err != nil {
-			return err
-		}
-		record, err := c.record.Get(ctx)
-		if err != nil {
-			return err
-		}
-		if reason := c.wrong(value, record != nil); reason != "" {
-			b.findings = append(b.findings, s.entryFinding("index/wrong-version", ix, c.by, c.id, "%s", reason))
-		}
-	}
-	return nil
-}
-
-// compareRecordVersions checks that records have versions.
-func (s *store) compareRecordVersions(ctx context.Context, tx kv.ReadTransaction, b *batch, ix *index.Index, pairs []kv.KeyValue) error {
-	var checks []versionCheck
-	var last []byte
-	for _, pair := range pairs {
-		id, key, _, err := s.split(pair.Key)
-		if err != nil || bytes.Equal(key, last) || len(key) != len(pair.Key) {
-			continue // the pass over the records reports it
-		}
-		last = key
-		at := append(ix.Versions(), id...)
-		checks = append(checks, versionCheck{at, id, tx.Get(at), func(value []byte, _ bool) string {
-			if value == nil {
-				return "the record has no version"
-			}
-			return ""
-		}, none})
-	}
-	b.keys = 0
-	return s.awaitVersions(ctx, b, ix, checks)
-}
-
-// compareVersions checks that versions have entries.
-func (s *store) compareVersions(ctx context.Context, tx kv.ReadTransaction, b *batch, ix *index.Index, pairs []kv.KeyValue) error {
-	var checks []versionCheck
-	for _, pair := range pairs {
-		id := pair.Key[len(ix.Versions()):]
-		if len(pair.Value) != index.VersionSize {
-			b.findings = append(b.findings, s.entryFinding("index/wrong-version", ix, pair.Key, id, "it has %d bytes instead of %d", len(pair.Value), index.VersionSize))
-			continue
-		}
-		checks = append(checks, versionCheck{pair.Key, id, tx.Get(ix.AppendVersionEntry(nil, pair.Value, id)), func(value []byte, exists bool) string {
-			switch deleted := bytes.Equal(value, []byte{1}); {
-			case value == nil:
-				return "the version has no entry"
-			case deleted == exists || !deleted && !bytes.Equal(value, []byte{0}):
-				return "its entry does not say whether the record is there"
-			}
-			return ""
-		}, tx.Get(s.recordKey(id))})
-	}
-	return s.awaitVersions(ctx, b, ix, checks)
-}
-
-// compareVersionEntries checks that entries are of the versions of their records.
-func (s *store) compareVersionEntries(ctx context.Context, tx kv.ReadTransaction, b *batch, ix *index.Index, pairs []kv.KeyValue) error {
-	var checks []versionCheck
-	for _, pair := range pairs {
-		b.entries++
-		e, err := ix.ReadVersionEntry(pair)
-		if err != nil {
-			b.findings = append(b.findings, s.entryFinding("index/bad-entry", ix, pair.Key, nil, "%v", err))
-			continue
-		}
-		checks = append(checks, versionCheck{pair.Key, e.ID, tx.Get(append(ix.Versions(), e.ID...)), func(value []byte, _ bool) string {
-			if !bytes.Equal(value, e.Version) {
-				return "it is not the entry of the last change of its record"
-			}
-			return ""
-		}, none})
-	}
-	return s.awaitVersions(ctx, b, ix, checks)
-}
-
-// none is the read of no record.
-var none = kv.Resolved[[]byte](nil, nil)

@@ -5,6 +5,7 @@ package doctor
 import (
 	"bytes"
 	"context"
+	"iter"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -33,15 +34,16 @@ func (s *store) decode(r *record) ([]byte, *fault) {
 }
 
 // readRecord reads a record by its id; nil if it is not there.
-func (s *store) readRecord(ctx context.Context, tx kv.ReadTransaction, id []byte) (*record, error) {
-	key := s.recordKey(id)
-	pairs, err := tx.GetRange(kv.KeyRange{Begin: key, End: append(bytes.Clone(key), 0xff)}.Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll}).Slice(ctx)
-	if err != nil || len(pairs) == 0 {
-		return nil, err
-	}
-	r := &record{id: id, key: key}
-	for _, pair := range pairs {
+func (s *store) readRecord(ctx context.Context, b *batch, id []byte) (*record, error) {
+	r := &record{id: id, key: s.recordKey(id)}
+	for pair, err := range b.pairs(ctx, kv.PrefixRange(bytes.Clone(r.key)), kv.RangeOptions{Mode: kv.ModeWantAll}) {
+		if err != nil {
+			return nil, err
+		}
 		r.add(pair)
+	}
+	if r.value == nil && len(r.chunks) == 0 {
+		return nil, nil
 	}
 	return r, nil
 }
@@ -62,28 +64,35 @@ func (s *store) split(key []byte) (id, own []byte, astray bool, err error) {
 	return id, key[:len(key)-len(rest)], shards > 0 && shard != shards.Of(id), nil
 }
 
-// readRecords reads the first records of a range, whole, and returns where the next one
-// begins; nil if there is none. Keys that are no record's are findings.
-func (s *store) readRecords(ctx context.Context, tx kv.ReadTransaction, b *batch, r kv.KeyRange) (records []*record, next []byte, err error) {
-	size := 0
-	for pair, err := range tx.GetRange(r.Selectors(), kv.RangeOptions{Mode: kv.ModeIterator}).All(ctx) {
-		if err != nil {
-			return nil, nil, err
-		}
-		id, key, astray, wrong := s.split(pair.Key)
-		if wrong != nil {
-			b.findings = append(b.findings, s.finding("record/bad-key", pair.Key, "%v", wrong))
-			continue
-		}
-		if n := len(records); n == 0 || !bytes.Equal(records[n-1].key, key) {
-			if n == batchPairs || size > batchBytes {
-				return records, bytes.Clone(pair.Key), nil
-			}
-			records = append(records, &record{id: id, key: key, astray: astray})
-		}
-		records[len(records)-1].add(pair)
-		b.keys++
-		size += len(pair.Key) + len(pair.Value)
+// recordOf returns the record, still empty, that a key is of; one without an id if the key
+// is no record's.
+func (s *store) recordOf(key []byte) *record {
+	id, own, astray, err := s.split(key)
+	if err != nil {
+		return &record{key: key}
 	}
-	return records, nil, nil
+	return &record{id: id, key: own, astray: astray}
+}
+
+// records reads the records of a range, whole, and keys among them that are no record's.
+func (s *store) records(ctx context.Context, b *batch, r kv.KeyRange) iter.Seq2[*record, error] {
+	return func(yield func(*record, error) bool) {
+		var last *record
+		for pair, err := range b.pairs(ctx, r, kv.RangeOptions{Mode: kv.ModeIterator}) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if last == nil || !last.owns(pair.Key) {
+				if last != nil && !yield(last, nil) {
+					return
+				}
+				last = s.recordOf(pair.Key)
+			}
+			last.add(pair)
+		}
+		if last != nil {
+			yield(last, nil)
+		}
+	}
 }

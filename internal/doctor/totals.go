@@ -18,79 +18,85 @@ type totals struct {
 	groups   map[string]index.Total // by the key of the entry
 	size     int                    // bytes of the keys
 	tooLarge bool
-	set      index.Set
 }
 
 // The bounds of counts and sums that are compared: the bytes of records that are read at
-// one version beside writers, and those of the groups' keys in memory.
+// one version beside writers, as the engine estimates them and as they are, and those of
+// the groups' keys in memory.
 const (
 	mostSummed = 16 << 20
+	mostRead   = 2 * mostSummed
 	mostGroups = 64 << 20
 )
 
 // sumAtOnce adds up and compares at one version.
-func (t *totals) sumAtOnce(ctx context.Context, tx kv.ReadTransaction, b *batch) error {
+func (t *totals) sumAtOnce(ctx context.Context, b *batch) error {
 	t.groups, t.size = map[string]index.Total{}, 0
-	there, err := t.exists(ctx, tx)
+	there, err := t.exists(ctx, b)
 	if err != nil || !there {
 		return err
 	}
-	if usable, err := t.refresh(ctx, tx); err != nil || !usable {
+	if usable, err := t.refresh(ctx, b); err != nil || !usable {
 		return err
 	}
 	r := t.below(letterRecord, t.typ)
-	size, err := tx.GetEstimatedRangeSizeBytes(r).Get(ctx)
+	size, err := b.tx.GetEstimatedRangeSizeBytes(r).Get(ctx)
 	if t.tooLarge = size > mostSummed; err != nil || t.tooLarge {
 		return err
 	}
-	for r.Begin != nil {
-		var records []*record
-		if records, r.Begin, err = t.readRecords(ctx, tx, &batch{}, r); err != nil {
+	for r, err := range t.records(ctx, b, r) {
+		if err != nil {
 			return err
 		}
-		if t.addRecords(records); t.tooLarge {
+		t.tooLarge = t.tooLarge || b.read > mostRead
+		if t.addRecord(r); t.tooLarge {
 			return nil
 		}
 	}
+	return t.compareAtOnce(ctx, b)
+}
+
+// compareAtOnce compares the entries of all indexes.
+func (t *totals) compareAtOnce(ctx context.Context, b *batch) error {
 	for i := range t.indexes {
 		if !t.indexes[i].Kind.HasTotals() {
 			continue
 		}
-		pairs, err := tx.GetRange(index.Bounds{}.Range(t.indexes[i].Prefix).Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll}).Slice(ctx)
-		if err != nil {
-			return err
+		for pair, err := range b.pairs(ctx, index.Bounds{}.Range(t.indexes[i].Prefix), kv.RangeOptions{Mode: kv.ModeWantAll}) {
+			if err != nil {
+				return err
+			}
+			t.compare(b, i, pair)
 		}
-		t.compare(b, i, pairs)
 		t.compareMissing(b, i)
 	}
 	return nil
 }
 
-// addRecords adds records to the groups.
-func (t *totals) addRecords(records []*record) {
-	for _, r := range records {
-		payload, wrong := t.decode(r)
-		if t.tooLarge || wrong != nil || t.gather(&t.set, r.id, payload) != nil {
-			continue
-		}
-		for i := range t.indexes {
-			if ix := &t.indexes[i]; ix.Kind.HasTotals() {
-				t.size += t.set.AddTotals(i, ix, t.groups)
-			}
-		}
-		t.tooLarge = t.size > mostGroups
+// addRecord adds a record to the groups.
+func (t *totals) addRecord(r *record) {
+	if t.tooLarge || r.id == nil {
+		return
 	}
+	payload, wrong := t.decode(r)
+	if wrong != nil || t.gather(&t.set, r.id, payload) != nil {
+		return
+	}
+	for i := range t.indexes {
+		if ix := &t.indexes[i]; ix.Kind.HasTotals() {
+			t.size += t.set.AddTotals(i, ix, t.groups)
+		}
+	}
+	t.tooLarge = t.size > mostGroups
 }
 
-// compare compares entries of an index with what the records make, and takes these out of
+// compare compares an entry of an index with what the records make, and takes this out of
 // the groups.
-func (t *totals) compare(b *batch, i int, pairs []kv.KeyValue) {
-	for _, pair := range pairs {
-		b.entries++
-		total := t.groups[string(pair.Key)]
-		delete(t.groups, string(pair.Key))
-		t.check(b, i, pair.Key, pair.Value, total.Amount)
-	}
+func (t *totals) compare(b *batch, i int, pair kv.KeyValue) {
+	b.entries++
+	total := t.groups[string(pair.Key)]
+	delete(t.groups, string(pair.Key))
+	t.check(b, i, pair.Key, pair.Value, total.Amount)
 }
 
 // compareMissing reports the groups that have no entry.
@@ -113,5 +119,5 @@ func (t *totals) check(b *batch, i int, key, value []byte, want index.Amount) {
 	if ix.Kind == index.Sum {
 		code = "index/wrong-sum"
 	}
-	b.findings = append(b.findings, t.entryFinding(code, ix, bytes.Clone(key), nil, "it says %v, the records make %v", ix.PadTotal(value), want))
+	b.report(t.entryFinding(code, ix, bytes.Clone(key), nil, "it says %v, the records make %v", ix.PadTotal(value), want))
 }

@@ -45,8 +45,8 @@ func gaps(at kv.KeyRange, owned []kv.KeyRange) (all []kv.KeyRange) {
 const longestPrefix = 9
 
 // readAll reads the metadata, at one version.
-func (t *tree) readAll(ctx context.Context, tx kv.ReadTransaction) error {
-	for pair, err := range tx.GetRange(t.Keys().Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll}).All(ctx) {
+func (t *tree) readAll(ctx context.Context) error {
+	for pair, err := range t.batch.pairs(ctx, t.Keys(), kv.RangeOptions{Mode: kv.ModeWantAll}) {
 		if err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (t *tree) addError(kind directory.EntryKind, pair kv.KeyValue, err error) {
 }
 
 func (t *tree) report(code string, path []string, key []byte, format string, args ...any) {
-	t.batch.findings = append(t.batch.findings, newFinding(code, path, t.Root(), key, format, args...))
+	t.batch.report(newFinding(code, path, t.Root(), key, format, args...))
 }
 
 func (t *tree) node(prefix []byte) *node {
@@ -124,9 +124,9 @@ func (t *tree) sorted() []*node {
 
 // ownerOf returns the prefix of the directory that owns a key; nil if there is none, or none
 // any more.
-func (t *tree) ownerOf(ctx context.Context, tx kv.ReadTransaction, key []byte) ([]byte, error) {
+func (t *tree) ownerOf(ctx context.Context, b *batch, key []byte) ([]byte, error) {
 	for end := len(t.Content()) + 1; end <= len(key) && end <= len(t.Content())+longestPrefix; end++ {
-		value, err := tx.Get(t.LayerKey(key[:end])).Get(ctx)
+		value, err := b.value(ctx, t.LayerKey(key[:end]))
 		if err != nil || value != nil {
 			return key[:end], err
 		}

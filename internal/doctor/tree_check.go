@@ -68,12 +68,12 @@ func (t *tree) checkLinks(n *node) {
 
 // checkMissing reports the directories that have a name, and no key of their layer. It asks
 // whether anything is stored there.
-func (t *tree) checkMissing(ctx context.Context, tx kv.ReadTransaction) error {
+func (t *tree) checkMissing(ctx context.Context) error {
 	for _, n := range t.sorted() {
 		if n.exists || len(n.links) == 0 {
 			continue
 		}
-		used, err := t.isUsed(ctx, tx, n)
+		used, err := t.isUsed(ctx, n)
 		if err != nil {
 			return err
 		}
@@ -90,11 +90,11 @@ func (t *tree) checkMissing(ctx context.Context, tx kv.ReadTransaction) error {
 }
 
 // isUsed reports whether the directory has keys of its own, or metadata: subdirectories and annotations.
-func (t *tree) isUsed(ctx context.Context, tx kv.ReadTransaction, n *node) (bool, error) {
+func (t *tree) isUsed(ctx context.Context, n *node) (bool, error) {
 	metadata := tuple.NewSubspace(t.Root()).Sub([]byte(n.prefix)).Bytes()
 	for _, prefix := range [][]byte{[]byte(n.prefix), metadata} {
-		pairs, err := tx.GetRange(kv.PrefixRange(prefix).Selectors(), kv.RangeOptions{Limit: 1, Mode: kv.ModeExact}).Slice(ctx)
-		if err != nil || len(pairs) > 0 {
+		pair, err := t.batch.first(ctx, kv.PrefixRange(prefix))
+		if err != nil || pair.Key != nil {
 			return true, err
 		}
 	}
