@@ -50,7 +50,7 @@ func TestConditions(t *testing.T) {
 			}
 			d = mustDir(t)(root.Open(ctx, db, path("a")))
 			again := func() error { return second(root.CreateOrOpen(ctx, db, path("a"))) }
-			if err := verb(&lossy{Database: db, between: again}, d); err != nil {
+			if err := verb(lossy(db, false, again), d); err != nil {
 				t.Errorf("with a lost acknowledgement: %v", err)
 			}
 			if is := must[bool](t)(root.Exists(ctx, db, path("a"))); !is {

@@ -30,6 +30,10 @@ func (d *Directory) Annotation(owner string) tuple.Subspace {
 	return d.nodes[len(d.nodes)-1].Sub(annotation, owner)
 }
 
+// Metadata returns the metadata of the directories that are in the same partition as d,
+// or like d in none.
+func (d *Directory) Metadata() Metadata { return Metadata{d.tree} }
+
 // Layers returns the layers of the directories on d's path, outermost first.
 func (d *Directory) Layers() []string { return slices.Clone(d.layers) }
 

@@ -13,38 +13,11 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// lossy is a database that commits, or with drop does not, and then says that it does
-// not know (1021), once; between the two others do something.
-type lossy struct {
-	kv.Database
-	between func() error
-	drop    bool
-}
-
-func (l *lossy) Begin() (kv.Transaction, error) {
-	tx, err := l.Database.Begin()
-	return &lossyTx{Transaction: tx, db: l}, err
-}
-
-type lossyTx struct {
-	kv.Transaction
-	db   *lossy
-	lost bool
-}
-
-func (l *lossyTx) Commit(ctx context.Context) error {
-	if l.lost || !l.db.drop {
-		if err := l.Transaction.Commit(ctx); err != nil || l.lost {
-			return err
-		}
-	}
-	l.lost = true
-	if l.db.between != nil {
-		if err := l.db.between(); err != nil {
-			return err
-		}
-	}
-	return kv.NewError(kv.CodeCommitUnknownResult, "committed, but no one knows")
+// lossy returns a database that loses the outcome of the next commit.
+func lossy(db kv.Database, drop bool, between func() error) kv.Database {
+	l := &enginetest.Lossy{Database: db}
+	l.Lose(drop, between)
+	return l
 }
 
 // TestLostAcknowledgement checks that each verb recognizes its own change.
@@ -88,7 +61,7 @@ func TestLostAcknowledgement(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			db = enginetest.Open(t)
 			mustDir(t)(root.Create(ctx, db, path("a")))
-			if err := test.call(&lossy{db, test.between, test.drop}); !errors.Is(err, test.want) {
+			if err := test.call(lossy(db, test.drop, test.between)); !errors.Is(err, test.want) {
 				t.Errorf("%v, want %v", err, test.want)
 			}
 			d := readDump(t, db, directory.Options{})

@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/kv"
@@ -133,54 +132,6 @@ func (db *DB) writeTokenKey(ctx context.Context, fresh []byte) ([]byte, error) {
 		tx.Set(key, fresh)
 		return fresh, nil
 	})
-}
-
-// RemoveDirectory removes the directory at the path with all directories in it,
-// all their records and their indexes: a tenant. Elements are taken as they
-// are: a "/" in one has no meaning. A concurrent write into it conflicts, is
-// retried, and finds the directory gone; a write that creates a record then creates
-// the directory again. If there is no directory at the path, the error is
-// [ErrNotFound]. The directories that the DB itself needs are not removed: a
-// *[DirectoryError].
-func (db *DB) RemoveDirectory(ctx context.Context, path ...string) error {
-	db.mustBeOpen()
-	if db.holdsSystem(path) {
-		return &DirectoryError{Path: path, Reason: "it holds what the database itself needs, and is not removed"}
-	}
-	err := db.removeFenced(ctx, path)
-	if errors.Is(err, directory.ErrNotFound) {
-		return fmt.Errorf("%w: %w", ErrNotFound, err)
-	}
-	return err
-}
-
-// holdsSystem reports whether the directory at path is one that the DB needs, or
-// one above: that of page tokens, or that of the leases on machine ids, without
-// which two processes could make the same ids.
-func (db *DB) holdsSystem(path []string) bool {
-	for _, system := range [][]string{db.options.SystemPath, db.options.IDs.Leases.Path} {
-		if len(path) <= len(system) && slices.Equal(path, system[:len(path)]) {
-			return true
-		}
-	}
-	return false
-}
-
-// removeFenced removes a directory while the fences hold.
-func (db *DB) removeFenced(ctx context.Context, path []string) error {
-	if len(db.fences) == 0 {
-		return db.options.Layer.Remove(ctx, db.engine, path)
-	}
-	removed := false // by this attempt, or by one before that may have committed
-	err := db.transact(ctx, func(t *transaction) error {
-		found, err := db.options.Layer.RemoveIfExists(ctx, t.writer, path)
-		removed = removed || found
-		return err
-	})
-	if err == nil && !removed {
-		return fmt.Errorf("remove directory %s: %w", quotePath(path), directory.ErrNotFound)
-	}
-	return err
 }
 
 // ListDirectory returns the names of the directories in the directory at path,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -273,10 +274,17 @@ func TestEngineClosedBeforeTheDB(t *testing.T) {
 }
 
 // TestLeasesAreNotRemoved checks that RemoveDirectory refuses the directories of the
-// leases.
+// leases and of all else that the library needs, wherever options put them.
 func TestLeasesAreNotRemoved(t *testing.T) {
 	db := open(t, enginetest.Open(t))
-	for _, path := range [][]string{{"kazahana"}, {"kazahana", "leases"}, {"kazahana", "persistable"}} {
+	for _, path := range [][]string{{}, {"kazahana"}, {"kazahana", "leases"}, {"kazahana", "persistable"}, {"kazahana", "placement"}, {"kazahana", "leases", "x"}} {
 		wantAs[*persistable.DirectoryError](t, db.RemoveDirectory(ctx, path...))
+	}
+	moved := must[*persistable.DB](t)(persistable.OpenWith(ctx, db.Engine(), persistable.Options{SystemPath: []string{"app", "own"}}))
+	defer moved.Close()
+	for path, system := range map[string]bool{"": true, "app": true, "app/own": true, "app/own/x": true, "kazahana/x": true, "app/x": false, "kazahan": false, "x": false} {
+		if got := moved.HoldsSystem(strings.FieldsFunc(path, func(r rune) bool { return r == '/' })...); got != system {
+			t.Errorf("HoldsSystem(%q) = %v", path, got)
+		}
 	}
 }

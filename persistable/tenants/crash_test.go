@@ -29,21 +29,23 @@ func (c *crasher) Begin() (kv.Transaction, error) {
 	return &crasherTx{tx, c}, err
 }
 
+// crasherTx does not embed the engine: it would be a database itself, whose transactions are
+// others.
 type crasherTx struct {
 	kv.Transaction
-	*crasher
+	engine *crasher
 }
 
-func (c *crasherTx) Commit(ctx context.Context) error {
-	switch {
+func (t *crasherTx) Commit(ctx context.Context) error {
+	switch c := t.engine; {
 	case c.left < 0:
-		return c.Transaction.Commit(ctx)
+		return t.Transaction.Commit(ctx)
 	case c.left > 0:
 		c.left--
-		return c.Transaction.Commit(ctx)
+		return t.Transaction.Commit(ctx)
 	case c.lostOnly:
 		c.lostOnly = false
-		if err := c.Transaction.Commit(ctx); err != nil {
+		if err := t.Transaction.Commit(ctx); err != nil {
 			return err
 		}
 	}

@@ -66,11 +66,20 @@ func (s *Set) transact(ctx context.Context, fn func(tx kv.Transaction) error) er
 
 // open opens the directory of a tenant.
 func (s *Set) open(ctx context.Context, tx kv.ReadTransaction, name string) (*directory.Directory, error) {
-	d, err := s.layer.Open(ctx, tx, s.Path(name))
+	return s.openPath(ctx, tx, s.Path(name))
+}
+
+func (s *Set) openPath(ctx context.Context, tx kv.ReadTransaction, path []string) (*directory.Directory, error) {
+	d, err := s.layer.Open(ctx, tx, path)
+	return d, missingError(err)
+}
+
+// missingError makes an error of the directory layer one of this package.
+func missingError(err error) error {
 	if errors.Is(err, directory.ErrNotFound) {
-		return nil, fmt.Errorf("%w: %w", ErrNotFound, err)
+		return fmt.Errorf("%w: %w", ErrNotFound, err)
 	}
-	return d, err
+	return err
 }
 
 // settings reads what is known of a tenant besides its contents.
@@ -93,11 +102,7 @@ func (s *Set) openUnlocked(ctx context.Context, tx kv.ReadTransaction, name stri
 	if err != nil {
 		return nil, err
 	}
-	known, _, err := settings(ctx, tx, d)
-	if err == nil && known.Lock.ID != "" {
-		err = &persistable.LockedError{Path: d.Path(), Reason: known.Lock.Reason}
-	}
-	return d, err
+	return d, CheckUnlocked(ctx, tx, d)
 }
 
 // workName is the directory, in the root or in a partition's, in which the database
@@ -110,10 +115,7 @@ const workName = "kazahana"
 func (s *Set) work(ctx context.Context, tx kv.ReadTransaction, more ...string) ([]string, error) {
 	var layers []string
 	if len(s.parent) > 0 {
-		d, err := s.layer.Open(ctx, tx, s.parent)
-		if errors.Is(err, directory.ErrNotFound) {
-			return nil, fmt.Errorf("%w: %w", ErrNotFound, err)
-		}
+		d, err := s.openPath(ctx, tx, s.parent)
 		if err != nil {
 			return nil, err
 		}

@@ -23,23 +23,34 @@ import (
 // left of one, and a *persistable.LockedError while the tenant is locked.
 //
 // A call after an interruption also deletes a tenant that was created under the same
-// name meanwhile; use Sweep if that may be.
+// name meanwhile; use Sweep or [Set.DeleteIf] if that may be.
 func (s *Set) Delete(ctx context.Context, name string) error {
-	err := s.delete(ctx, name)
+	return s.DeleteIf(ctx, name, func(kv.ReadTransaction, *directory.Directory) error { return nil })
+}
+
+// DeleteIf is [Set.Delete] of a tenant that the condition allows to delete: of the one
+// that a person was shown, for example. A condition that returns [ErrNotFound] says that
+// the tenant is another one: it stays, and only what earlier ones of the name have left
+// is cleared.
+func (s *Set) DeleteIf(ctx context.Context, name string, allow directory.Condition) error {
+	err := s.delete(ctx, name, allow)
 	if err != nil {
 		return fmt.Errorf("delete tenant %s: %w", pathText(s.Path(name)), err)
 	}
 	return nil
 }
 
-func (s *Set) delete(ctx context.Context, name string) error {
+func (s *Set) delete(ctx context.Context, name string, allow directory.Condition) error {
 	if err := s.checkName(name); err != nil {
 		return err
 	}
-	removed, err := s.hide(ctx, name, func(tx kv.ReadTransaction) error {
-		_, err := s.openUnlocked(ctx, tx, name)
-		return err
-	}, s.Path(name))
+	d := departure{Set: s, name: name, id: newID(), path: s.Path(name), allow: func(tx kv.ReadTransaction, d *directory.Directory) error {
+		if err := CheckUnlocked(ctx, tx, d); err != nil {
+			return err
+		}
+		return allow(tx, d)
+	}}
+	removed, err := d.run(ctx)
 	if err != nil {
 		return err
 	}
@@ -48,47 +59,6 @@ func (s *Set) delete(ctx context.Context, name string) error {
 		return ErrNotFound
 	}
 	return err
-}
-
-// removedName and arrivingName are the directories, in the work directory, of tenants
-// that are deleted, and of those that are copied or imported.
-const (
-	removedName  = "removed"
-	arrivingName = "arriving"
-)
-
-// hide moves the directory at path to those that are removed, if there is one and check
-// allows it.
-func (s *Set) hide(ctx context.Context, name string, check func(kv.ReadTransaction) error, path []string) (hidden bool, err error) {
-	id := newID()
-	err = s.transact(ctx, func(tx kv.Transaction) error {
-		work, err := s.work(ctx, tx, removedName, name)
-		if errors.Is(err, ErrNotFound) {
-			return nil
-		}
-		if err == nil {
-			err = s.mayChange(ctx, tx, name)
-		}
-		if err != nil {
-			return err
-		}
-		to := append(slices.Clone(work), id)
-		if hidden, err = s.layer.Exists(ctx, tx, to); hidden || err != nil {
-			return err // by an attempt whose acknowledgement was lost
-		}
-		if err := check(tx); errors.Is(err, ErrNotFound) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		if _, err := s.layer.CreateOrOpen(ctx, tx, work); err != nil {
-			return err
-		}
-		_, err = s.layer.Move(ctx, tx, path, to)
-		hidden = err == nil
-		return err
-	})
-	return hidden, err
 }
 
 // Sweep clears what interrupted calls of Delete and Abandon have left, of all tenants

@@ -103,7 +103,7 @@ func (s *Set) Exists(ctx context.Context, name string) (bool, error) {
 // engine's sample: it reads none of them. The estimate of a small tenant may be 0,
 // one above 3 MB is about 10 % off.
 //
-// Cost: some rounds for each directory of the tenant.
+// Cost: two rounds for each level of the directories of the tenant.
 func (s *Set) ApproximateSize(ctx context.Context, name string) (int64, error) {
 	if err := s.checkName(name); err != nil {
 		return 0, err
@@ -119,9 +119,6 @@ func (s *Set) ApproximateSize(ctx context.Context, name string) (int64, error) {
 
 // readTree reads the directories of a tenant.
 func (s *Set) readTree(ctx context.Context, tx kv.ReadTransaction, name string) (tree, error) {
-	d, err := s.open(ctx, tx, name)
-	if err != nil {
-		return nil, err
-	}
-	return appendTree(ctx, tx, s.layer, nil, d, len(d.Path()))
+	t, err := readTree(ctx, tx, s.layer, s.Path(name))
+	return t, missingError(err)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -44,13 +45,8 @@ func (s *Set) Abandon(ctx context.Context, name string) error {
 	if err != nil || path == nil {
 		return err
 	}
-	_, err = s.hide(ctx, name, func(tx kv.ReadTransaction) error {
-		there, err := s.layer.Exists(ctx, tx, path)
-		if err == nil && !there {
-			err = ErrNotFound
-		}
-		return err
-	}, path)
+	d := departure{Set: s, name: name, id: newID(), path: path, allow: func(kv.ReadTransaction, *directory.Directory) error { return nil }}
+	_, err = d.run(ctx)
 	if err == nil {
 		_, err = s.sweepName(ctx, name)
 	}

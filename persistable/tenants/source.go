@@ -29,7 +29,7 @@ func (s *source) readManifest(ctx context.Context, tx kv.ReadTransaction) (*mani
 		return nil, err
 	}
 	m.layers = append(m.layers, d.Layers()[:len(s.parent)]...)
-	if m.dirs, err = appendTree(ctx, tx, s.layer, nil, d, len(m.path)); err != nil {
+	if m.dirs, err = s.readTree(ctx, tx, s.name); err != nil {
 		return nil, err
 	}
 	if m.stores, err = readStores(ctx, tx, m.dirs); err != nil {

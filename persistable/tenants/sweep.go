@@ -100,7 +100,8 @@ func (s sweep) remove(ctx context.Context, tx kv.Transaction, all tree) error {
 	return nil
 }
 
-// appendUntilPartitions is appendTree, without what is in partitions.
+// appendUntilPartitions appends d and the directories in it, but for those in partitions.
+// The first cut elements of paths are left out.
 func appendUntilPartitions(ctx context.Context, tx kv.ReadTransaction, l *directory.Layer, t tree, d *directory.Directory, cut int) (tree, error) {
 	if d.IsPartition() {
 		return append(t, branch{d.Path()[cut:], d.Layer(), d.Reserve()}), nil

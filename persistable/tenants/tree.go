@@ -12,7 +12,7 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// tree is the directories of a tenant, each before those in it: the tenant's own
+// tree is the directories of a tenant in the order of their paths: the tenant's own
 // comes first.
 type tree []branch
 
@@ -25,24 +25,13 @@ type branch struct {
 
 func (b *branch) isPartition() bool { return b.layer == directory.Partition }
 
-// appendTree appends d and what is in it. The first cut elements of paths are left out.
-func appendTree(ctx context.Context, tx kv.ReadTransaction, l *directory.Layer, t tree, d *directory.Directory, cut int) (tree, error) {
-	path := d.Path()
-	t = append(t, branch{path[cut:], d.Layer(), d.Reserve()})
-	names, err := l.List(ctx, tx, path)
-	if err != nil {
-		return nil, err
+// readTree reads the directories at a path.
+func readTree(ctx context.Context, tx kv.ReadTransaction, l *directory.Layer, path []string) (t tree, err error) {
+	all, err := l.Subtree(ctx, tx, path)
+	for _, d := range all {
+		t = append(t, branch{d.Path()[len(path):], d.Layer(), d.Reserve()})
 	}
-	for _, name := range names {
-		sub, err := l.Open(ctx, tx, append(slices.Clone(path), name))
-		if err != nil {
-			return nil, err
-		}
-		if t, err = appendTree(ctx, tx, l, t, sub, cut); err != nil {
-			return nil, err
-		}
-	}
-	return t, nil
+	return t, err
 }
 
 // estimateSize adds the estimates of all directories. That of a partition has what is

@@ -119,6 +119,7 @@ var Operations = Set{
 	{Persistable, "DB.ReadTransact"},
 	{Persistable, "DB.ListDirectory"},
 	{Persistable, "DB.RemoveDirectory"},
+	{Persistable, "DB.RemoveDirectoryIf"},
 	{FDB, "Database.Transact"},
 	{FDB, "Database.ReadTransact"},
 	{FDB, "Tenant.Transact"},

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tenants
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// removedName and arrivingName are the directories, in the work directory, of tenants
+// that are deleted, and of those that are copied or imported.
+const (
+	removedName  = "removed"
+	arrivingName = "arriving"
+)
+
+// departure moves the directory at a path to those that are removed, over all attempts
+// of its transaction.
+type departure struct {
+	*Set
+	name  string
+	id    string // of the directory among those that are removed
+	path  []string
+	allow directory.Condition
+
+	hidden bool
+	exists []byte // the key that exists as long as the directory of the last attempt; nil: there was none
+}
+
+// run reports whether the directory is hidden. It is not if there is none.
+func (d *departure) run(ctx context.Context) (hidden bool, err error) {
+	err = d.transact(ctx, func(tx kv.Transaction) error {
+		err := d.attempt(ctx, tx)
+		if errors.Is(err, ErrNotFound) {
+			err = nil
+		}
+		return err
+	})
+	return d.hidden, err
+}
+
+// attempt returns [ErrNotFound] if there is no directory.
+func (d *departure) attempt(ctx context.Context, tx kv.Transaction) error {
+	work, err := d.work(ctx, tx, removedName, d.name)
+	if err == nil {
+		err = d.mayChange(ctx, tx, d.name)
+	}
+	if err != nil {
+		return err
+	}
+	to := append(slices.Clone(work), d.id)
+	if d.hidden, err = d.movedBefore(ctx, tx, to); d.hidden || err != nil {
+		return err
+	}
+	now, err := d.openPath(ctx, tx, d.path)
+	if err == nil {
+		err = d.allow(tx, now)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := d.layer.CreateOrOpen(ctx, tx, work); err != nil {
+		return err
+	}
+	_, err = d.layer.Move(ctx, tx, d.path, to)
+	d.hidden, d.exists = err == nil, now.Metadata().LayerKey(now.Reserve().Begin)
+	return err
+}
+
+// movedBefore reports whether an earlier attempt, whose acknowledgement was lost, has
+// moved the directory. If another process has cleared it since, it is nowhere; another
+// directory may be at its path then, and stays.
+func (d *departure) movedBefore(ctx context.Context, tx kv.ReadTransaction, to []string) (bool, error) {
+	if d.exists == nil {
+		return false, nil
+	}
+	there, err := d.layer.Exists(ctx, tx, to)
+	if there || err != nil {
+		return there, err
+	}
+	layer, err := tx.Get(d.exists).Get(ctx)
+	return err == nil && layer == nil, err
+}
