@@ -4,15 +4,11 @@ package doctor_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"hash/crc32"
 	"slices"
-	"strings"
-	"testing"
 
 	"github.com/kazahana-db/kazahana/directory"
-	"github.com/kazahana-db/kazahana/internal/doctor"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -323,70 +319,6 @@ var damages = []damage{
 		w.tx.Set(note.Sub("records").Bytes(), kv.Int64(3))
 		return note.Sub("records").Bytes()
 	}},
-}
-
-// TestDamages makes each damage by hand: the doctor finds it, at its key, with a remedy, and
-// nothing but what it causes.
-func TestDamages(t *testing.T) {
-	db := prepared(t)
-	for _, d := range slices.Concat(damages, ownDamages) {
-		t.Run(d.name, func(t *testing.T) {
-			for _, exclusive := range []bool{true, false} {
-				if !exclusive && !strings.HasPrefix(d.codes, "index/wrong") {
-					continue // only totals are compared in another way
-				}
-				found, at := examineDamaged(t, db, d.make, exclusive)
-				if got := codesOf(found); got != d.codes {
-					t.Fatalf("exclusive %v: found %s, want %s\n%v", exclusive, got, d.codes, found)
-				}
-				if at != nil && !slices.ContainsFunc(found, func(f doctor.Finding) bool { return bytes.Equal(f.Key, at) && f.Place != "" }) {
-					t.Errorf("exclusive %v: the key %s is not named: %v", exclusive, tuple.Describe(at), found)
-				}
-				for _, f := range found {
-					if f.Remedy == "" || f.Reason == "" {
-						t.Errorf("%+v", f)
-					}
-				}
-			}
-		})
-	}
-	if found, _ := examine(t, db, doctor.Options{Exclusive: true}); len(found) > 0 {
-		t.Errorf("the damages changed the database: %v", found)
-	}
-}
-
-// codesOf returns the codes of findings, each once.
-func codesOf(found []doctor.Finding) string {
-	var codes []string
-	for _, f := range found {
-		codes = append(codes, f.Code)
-	}
-	slices.Sort(codes)
-	return strings.Join(slices.Compact(codes), " ")
-}
-
-// examineDamaged examines what a transaction would have made that is never committed.
-func examineDamaged(t *testing.T, db kv.Database, damage func(world) []byte, exclusive bool) (found []doctor.Finding, at []byte) {
-	t.Helper()
-	tx, err := db.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tx.Cancel()
-	at = damage(world{t, tx})
-	found, _ = examine(t, view{db, tx}, doctor.Options{Exclusive: exclusive})
-	return found, at
-}
-
-// view is a database as a transaction sees it.
-type view struct {
-	kv.Database
-	tx kv.Transaction
-}
-
-// ReadTransact implements [kv.ReadTransactor].
-func (v view) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction) error) error {
-	return v.tx.ReadTransact(ctx, fn)
 }
 
 // seal returns the value of a record of the leases.
