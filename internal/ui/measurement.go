@@ -35,7 +35,7 @@ type measurement struct {
 }
 
 func newMeasurement(h *Handler, tx kv.ReadTransaction) *measurement {
-	end := time.Now().Add(measuredWithin) //persistvet:ignore freshvalue it bounds how long this attempt reads; nothing is stored
+	end := time.Now().Add(measuredWithin)
 	return &measurement{h, tx, maxMeasured, maxCounted, end}
 }
 

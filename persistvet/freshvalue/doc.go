@@ -8,5 +8,6 @@
 //		return orders.In(tx).Create(ctx, order)
 //	})
 //
-// A clock that is only compared, or measures how long something takes, is not reported.
+// A clock that is only compared, or measures how long something takes, is not reported, nor
+// is anything in a transaction that only reads, which stores nothing.
 package freshvalue

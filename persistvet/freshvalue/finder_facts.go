@@ -30,23 +30,14 @@ func (f *finder) exportFacts() {
 func (f *finder) isMarked(fn *types.Func) bool { return f.pass.ImportObjectFact(fn, new(fresh)) }
 
 // mark exports the fact of a function that returns a fresh value. A function that takes
-// a transaction is none: the value is reported in it.
+// a transaction that writes is none: the value is reported in it.
 func (f *finder) mark(fn *types.Func, c inspector.Cursor) bool {
-	if takesTransaction(fn) {
+	if api.TakesWriting(fn) {
 		return false
 	}
 	for ret := range c.Preorder((*ast.ReturnStmt)(nil), (*ast.ExprStmt)(nil)) {
 		if what := f.yields(c, ret); what != "" {
 			f.pass.ExportObjectFact(fn, &fresh{What: what})
-			return true
-		}
-	}
-	return false
-}
-
-func takesTransaction(fn *types.Func) bool {
-	for v := range fn.Signature().Params().Variables() {
-		if api.IsTransaction(v.Type()) {
 			return true
 		}
 	}

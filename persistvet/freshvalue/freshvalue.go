@@ -45,7 +45,9 @@ func run(pass *analysis.Pass) (any, error) {
 	}
 	r := ignore.NewReporter(pass)
 	for _, fn := range pass.ResultOf[txfunc.Analyzer].(txfunc.Functions) {
-		f.check(r, fn)
+		if !fn.IsReadOnly() {
+			f.check(r, fn)
+		}
 	}
 	return r.Uses, nil
 }

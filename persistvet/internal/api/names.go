@@ -25,6 +25,20 @@ var Transactions = Set{
 	{FDB, "Snapshot"},
 }
 
+// ReadTransactions are those that write nothing.
+var ReadTransactions = Set{
+	{KV, "ReadTransaction"},
+	{FDB, "ReadTransaction"},
+	{FDB, "Snapshot"},
+}
+
+// ReadLoops are the functions that run a function in a transaction that writes nothing, though
+// its type does not say so.
+var ReadLoops = Set{
+	{KV, "RetryRead"},
+	{Persistable, "DB.ReadTransact"},
+}
+
 // Transactors are the types that are a database or a transaction: a call with one
 // belongs to the transaction, or is a transaction of its own.
 var Transactors = Set{
@@ -177,7 +191,7 @@ var (
 func All() Set {
 	var all Set
 	for _, s := range []Set{
-		Transactions, Transactors, Databases, Loops, Futures, Outliving, Ranges, Directories, PathMethods, Stores, Queries, Operations, Settings,
+		Transactions, ReadTransactions, ReadLoops, Transactors, Databases, Loops, Futures, Outliving, Ranges, Directories, PathMethods, Stores, Queries, Operations, Settings,
 		Attempts, Sources, Setters, Schemas, NewStore, NewField, Conditions, Searches, Comparisons,
 	} {
 		all = append(all, s...)

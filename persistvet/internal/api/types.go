@@ -24,6 +24,17 @@ func Callee(info *types.Info, call *ast.CallExpr) *types.Func {
 // IsTransaction reports whether a type is that of a transaction.
 func IsTransaction(t types.Type) bool { return Transactions.HasType(t) }
 
+// TakesWriting reports whether a function takes a transaction that writes: its effects, and
+// what it takes that differs each time, are reported in it.
+func TakesWriting(fn *types.Func) bool {
+	for v := range fn.Signature().Params().Variables() {
+		if IsTransaction(v.Type()) && !ReadTransactions.HasType(v.Type()) {
+			return true
+		}
+	}
+	return false
+}
+
 // IsDatabase reports whether a type is that of a database: one of Databases, or an
 // engine, which begins transactions and runs functions in them.
 func IsDatabase(t types.Type) bool {

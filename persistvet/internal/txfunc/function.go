@@ -42,6 +42,19 @@ func (f *Function) IsOuter(e ast.Expr) bool {
 	return !f.Contains(obj.Pos()) || f.isReceiver(obj)
 }
 
+// IsReadOnly reports whether the transaction writes nothing.
+func (f *Function) IsReadOnly() bool {
+	if f.Call != nil && api.ReadLoops.Has(api.Callee(f.info, f.Call)) {
+		return true
+	}
+	for _, field := range f.Type.Params.List {
+		if t := f.info.TypeOf(field.Type); api.IsTransaction(t) && !api.ReadTransactions.HasType(t) {
+			return false
+		}
+	}
+	return f.Tx != nil
+}
+
 // Contains reports whether the function's parameters or its body contain a position.
 func (f *Function) Contains(pos token.Pos) bool {
 	n := f.Cursor.Node()

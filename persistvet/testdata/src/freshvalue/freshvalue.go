@@ -101,6 +101,37 @@ func measure(ctx context.Context, db kv.Database, until time.Time) error {
 
 func observe(time.Time) {}
 
+// reads takes what differs each time in transactions that store nothing.
+func reads(ctx context.Context, db kv.Database, p *persistable.DB, binding fdb.Database, until map[string]time.Time) error {
+	err := db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
+		until["read"] = time.Now().Add(time.Second)
+		_, err := tx.Get(newKey()).Get(ctx)
+		return err
+	})
+	p.ReadTransact(ctx, func(tx persistable.Tx) error {
+		until["store"] = time.Now()
+		return nil
+	})
+	binding.ReadTransact(func(tx fdb.ReadTransaction) (interface{}, error) {
+		until["binding"] = time.Now()
+		return tx.Get(fdb.Key(newKey())).Get()
+	})
+	return err
+}
+
+// readNow stores nothing itself.
+func readNow(ctx context.Context, tx kv.ReadTransaction) time.Time {
+	tx.Get(nil)
+	return time.Now()
+}
+
+func storeRead(ctx context.Context, db kv.Database) error {
+	return db.Transact(ctx, func(tx kv.Transaction) error {
+		tx.Set([]byte("at"), []byte(readNow(ctx, tx).String())) // want "takes the time .time.Now. through readNow"
+		return nil
+	})
+}
+
 // outside is no transaction function.
 func outside() time.Time { return time.Now() }
 
