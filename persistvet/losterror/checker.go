@@ -58,14 +58,27 @@ func isBlank(e ast.Expr) bool {
 	return ok && id.Name == "_"
 }
 
-// checkReplaced reports `if err != nil` with a return of nil or of another error.
+// checkReplaced reports `if err != nil` with a return of nil or of another error, or with a
+// continue or break behind which the error is not used.
 func (c *checker) checkReplaced(at inspector.Cursor, n *ast.IfStmt) {
 	err := c.failed(n.Cond)
 	if err == nil || !c.returnsError(at) || c.uses(n.Body, err) {
 		return
 	}
-	ret, ok := last(n.Body).(*ast.ReturnStmt)
-	if !ok || len(ret.Results) == 0 {
+	switch end := last(n.Body).(type) {
+	case *ast.ReturnStmt:
+		c.checkReturn(end, err)
+	case *ast.BranchStmt:
+		if c.loses(at, end, err) {
+			c.report(end, "the "+end.Tok.String()+" swallows "+err.Name+", an error of the engine: the retry loop commits what the function wrote so far. "+
+				"Return the error")
+		}
+	}
+}
+
+// checkReturn reports the return of nil or of another error in place of err.
+func (c *checker) checkReturn(ret *ast.ReturnStmt, err *ast.Ident) {
+	if len(ret.Results) == 0 {
 		return
 	}
 	if id, ok := ast.Unparen(ret.Results[len(ret.Results)-1]).(*ast.Ident); ok && id.Name == "nil" {

@@ -37,23 +37,32 @@ func message(by string, err *ast.Ident) string {
 func (c *checker) checkErrorf(call *ast.CallExpr) {
 	verbs, known := verbsOf(call.Args[0])
 	for i, arg := range call.Args[1:] {
-		if err := c.textOf(arg); err != nil {
+		if err := c.textOf(arg); err != nil && !c.wraps(call, verbs, err) {
 			c.report(call, message("fmt.Errorf", err))
 			return
 		}
 		err, ok := ast.Unparen(arg).(*ast.Ident)
-		if !ok || !known || i >= len(verbs) || verbs[i].letter == 'w' || !c.isEngineError(err) {
+		if !ok || !known || i >= len(verbs) || !c.isEngineError(err) || c.wraps(call, verbs, err) {
 			continue
 		}
 		c.reporter.Report(analysis.Diagnostic{
-			Pos: call.Pos(), End: call.End(), Message: message("fmt.Errorf", err),
-			SuggestedFixes: []analysis.SuggestedFix{{
-				Message:   "Wrap " + err.Name + " with %w",
-				TextEdits: []analysis.TextEdit{{Pos: verbs[i].begin, End: verbs[i].end, NewText: []byte("%w")}},
-			}},
+			Pos: call.Pos(), End: call.End(), Message: message("fmt.Errorf", err), SuggestedFixes: verbs[i].wrap(err.Name),
 		})
 		return
 	}
+}
+
+// wraps reports whether a call of fmt.Errorf wraps an error, in whichever argument.
+func (c *checker) wraps(call *ast.CallExpr, verbs []verb, err *ast.Ident) bool {
+	for i, v := range verbs {
+		if v.letter != 'w' || i+1 >= len(call.Args) {
+			continue
+		}
+		if id, ok := ast.Unparen(call.Args[i+1]).(*ast.Ident); ok && c.info.ObjectOf(id) == c.info.ObjectOf(err) {
+			return true
+		}
+	}
+	return false
 }
 
 // textOf returns the error of the engine whose text an expression has: err of
@@ -78,6 +87,20 @@ func (c *checker) textOf(e ast.Expr) (found *ast.Ident) {
 type verb struct {
 	begin, end token.Pos
 	letter     byte
+	quote      string // as it is written in the format's literal
+}
+
+// wrap returns the fix by which the verb wraps an error and shows the same text: none for
+// verbs that show something else of it.
+func (v verb) wrap(name string) []analysis.SuggestedFix {
+	edit := analysis.TextEdit{Pos: v.end - 1, End: v.end, NewText: []byte("w")} // flags and width stay
+	switch {
+	case v.letter == 'q' && v.end-v.begin == 2:
+		edit = analysis.TextEdit{Pos: v.begin, End: v.end, NewText: []byte(v.quote + "%w" + v.quote)}
+	case v.letter != 'v' && v.letter != 's':
+		return nil
+	}
+	return []analysis.SuggestedFix{{Message: "Wrap " + name + " with %w", TextEdits: []analysis.TextEdit{edit}}}
 }
 
 // verbsOf returns the verbs of a format, one for each argument. known is false if the
@@ -86,6 +109,10 @@ func verbsOf(format ast.Expr) (verbs []verb, known bool) {
 	lit, ok := ast.Unparen(format).(*ast.BasicLit)
 	if !ok || lit.Kind != token.STRING || strings.ContainsAny(lit.Value, "[*") {
 		return nil, false
+	}
+	quote := `\"`
+	if lit.Value[0] == '`' {
+		quote = `"`
 	}
 	for i := 0; i < len(lit.Value); i++ {
 		if lit.Value[i] != '%' {
@@ -96,7 +123,7 @@ func verbsOf(format ast.Expr) (verbs []verb, known bool) {
 			break
 		}
 		if lit.Value[end] != '%' {
-			verbs = append(verbs, verb{lit.Pos() + token.Pos(i), lit.Pos() + token.Pos(end+1), lit.Value[end]})
+			verbs = append(verbs, verb{lit.Pos() + token.Pos(i), lit.Pos() + token.Pos(end+1), lit.Value[end], quote})
 		}
 		i = end
 	}

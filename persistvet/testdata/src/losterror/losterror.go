@@ -62,6 +62,83 @@ func swallowed(ctx context.Context, db kv.Database, r kv.SelectorRange) error {
 	})
 }
 
+func skipped(ctx context.Context, db kv.Database, r kv.SelectorRange, keys [][]byte) error {
+	return db.Transact(ctx, func(tx kv.Transaction) error {
+		for _, key := range keys {
+			if _, err := tx.Get(key).Get(ctx); err != nil {
+				continue // want "the continue swallows err, an error of the engine"
+			}
+			v, err := tx.Get(key).Get(ctx)
+			if err != nil {
+				log.Print(err)
+				break // want "the break swallows err, an error of the engine"
+			}
+			if _, err := strconv.Atoi(string(v)); err != nil {
+				continue
+			}
+			if _, err := tx.Get(v).Get(ctx); err != nil && !errors.Is(err, errMissing) {
+				return err
+			}
+			switch v, err := tx.Get(v).Get(ctx); {
+			case len(v) > 0:
+				if err != nil {
+					break // want "the break swallows err"
+				}
+			case err != nil:
+				return err
+			}
+		}
+	outer:
+		for pair, err := range tx.GetRange(r, kv.RangeOptions{}).All(ctx) {
+			if err != nil {
+				continue // want "the continue swallows err"
+			}
+			for range pair.Key {
+				if _, err := tx.Get(pair.Key).Get(ctx); err != nil {
+					continue outer // want "the continue swallows err"
+				}
+			}
+		}
+		var err error
+		for _, key := range keys {
+			if _, err = tx.Get(key).Get(ctx); err != nil {
+				break // the function returns it
+			}
+		}
+		return err
+	})
+}
+
+func skippedOuter(ctx context.Context, db kv.Database, keys [][]byte) error {
+	return db.Transact(ctx, func(tx kv.Transaction) (err error) {
+		var first, other error
+		var v []byte
+		for _, key := range keys {
+			if v, other = tx.Get(key).Get(ctx); other != nil {
+				continue // want "the continue swallows other"
+			}
+			if other = look(ctx, tx, v); other != nil {
+				break // want "the break swallows other"
+			}
+			if _, err = tx.Get(key).Get(ctx); err != nil {
+				break // a result
+			}
+		}
+		for i := 0; first == nil && i < len(keys); i++ {
+			if _, first = tx.Get(keys[i]).Get(ctx); first != nil {
+				continue // the condition ends the loop
+			}
+		}
+		_, other = tx.Get(nil).Get(ctx)
+		return errors.Join(first, other)
+	})
+}
+
+func look(ctx context.Context, tx kv.Transaction, key []byte) error {
+	_, err := tx.Get(key).Get(ctx)
+	return err
+}
+
 func replaced(ctx context.Context, db kv.Database) error {
 	return db.Transact(ctx, func(tx kv.Transaction) error {
 		if _, err := tx.Get(nil).Get(ctx); err != nil {
@@ -86,6 +163,21 @@ func formatted(ctx context.Context, db kv.Database, key []byte) error {
 		}
 		if _, err := tx.Get(key).Get(ctx); err != nil {
 			return fmt.Errorf("%w: %s", errMissing, err) // want "fmt.Errorf makes a new error"
+		}
+		if _, err := tx.Get(key).Get(ctx); err != nil {
+			return fmt.Errorf("read: %+10v", err) // want "fmt.Errorf makes a new error"
+		}
+		if _, err := tx.Get(key).Get(ctx); err != nil {
+			return fmt.Errorf("read: %q", err) // want "fmt.Errorf makes a new error"
+		}
+		if _, err := tx.Get(key).Get(ctx); err != nil {
+			return fmt.Errorf(`read: %q`, err) // want "fmt.Errorf makes a new error"
+		}
+		if _, err := tx.Get(key).Get(ctx); err != nil {
+			return fmt.Errorf("read: %T %x", err, key) // want "fmt.Errorf makes a new error"
+		}
+		if _, err := tx.Get(key).Get(ctx); err != nil {
+			return fmt.Errorf("%T %s: %w", err, err.Error(), err)
 		}
 		if _, err = tx.Get(key).Get(ctx); err != nil {
 			return fmt.Errorf("read: %s", err.Error()) // want "fmt.Errorf makes a new error"
