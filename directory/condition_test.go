@@ -74,6 +74,7 @@ func TestConditionReads(t *testing.T) {
 		if locked != nil {
 			return errOther
 		}
+		//persistvet:ignore outsidetx another program changes what the condition has read
 		return db.Transact(ctx, func(tx kv.Transaction) error { tx.Set([]byte("lock"), []byte("x")); return nil })
 	})
 	if !errors.Is(err, errOther) || attempts != 2 {

@@ -32,7 +32,6 @@ func (l *Layer) Subtree(ctx context.Context, t kv.ReadTransactor, path []string)
 			all = append(all, below...)
 		}
 		slices.SortFunc(all, func(a, b *Directory) int { return slices.Compare(a.path, b.path) })
-		//persistvet:ignore txescape the caller asked for the directories, and is told to use them in one transaction
 		return all, nil
 	})
 }
