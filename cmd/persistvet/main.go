@@ -3,7 +3,7 @@
 // Command persistvet runs the analyzers of package persistvet.
 //
 //	go tool persistvet ./...
-//	go vet -vettool=$(which persistvet) ./...
+//	go vet -vettool=$(go tool -n persistvet) ./...
 //
 // The first way loads all packages at once, and sees through functions of the
 // program's own module. The second one goes package by package, keeps the findings in
@@ -17,17 +17,13 @@ import (
 	"os"
 	"slices"
 	"strings"
-
-	"golang.org/x/tools/go/analysis/unitchecker"
-
-	"github.com/kazahana-db/kazahana/persistvet"
 )
 
 func main() {
 	args := os.Args[1:]
 	switch {
 	case isTool(args):
-		unitchecker.Main(persistvet.Analyzers()...)
+		tool()
 	case slices.Contains(args, "-fix") || slices.Contains(args, "--fix"):
 		os.Exit(fix(args, os.Stdout, os.Stderr))
 	default:
