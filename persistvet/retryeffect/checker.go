@@ -4,21 +4,18 @@ package retryeffect
 
 import (
 	"go/ast"
-	"go/token"
-	"go/types"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ast/inspector"
 
 	"github.com/kazahana-db/kazahana/persistvet/internal/api"
-	"github.com/kazahana-db/kazahana/persistvet/internal/expr"
 	"github.com/kazahana-db/kazahana/persistvet/internal/ignore"
 	"github.com/kazahana-db/kazahana/persistvet/internal/txfunc"
 )
 
 // checker looks for effects in one transaction function.
 type checker struct {
-	pass     *analysis.Pass
+	accumulation
 	fn       *txfunc.Function
 	reporter *ignore.Reporter
 }
@@ -46,6 +43,7 @@ func (c *checker) check(at inspector.Cursor) bool {
 // What to do about effects.
 const (
 	doAfter     = "Do it after the transaction"
+	writeAfter  = "Write after the transaction, or to a buffer of the function"
 	resetBefore = "Reset the variable at the beginning of the function, or collect in a variable of the function"
 )
 
@@ -66,13 +64,13 @@ func (c *checker) effect(at inspector.Cursor) (what, remedy string) {
 	case *ast.AssignStmt:
 		return c.assignment(n), resetBefore
 	case *ast.CallExpr:
-		return c.call(n)
+		return c.call(at, n)
 	}
 	return "", ""
 }
 
 // count says that a statement counts in a variable which outlives the attempt.
-func (c *checker) count(n ast.Stmt, x ast.Expr) string {
+func (c *checker) count(n ast.Node, x ast.Expr) string {
 	if !c.isAccumulated(n, x) {
 		return ""
 	}
@@ -81,8 +79,8 @@ func (c *checker) count(n ast.Stmt, x ast.Expr) string {
 
 // isAccumulated reports whether a statement adds to a variable which outlives the
 // attempt, without having begun anew in it.
-func (c *checker) isAccumulated(n ast.Stmt, x ast.Expr) bool {
-	return c.fn.IsOuter(x) && !countsAttempts(x) && !c.isReset(n, x)
+func (c *checker) isAccumulated(n ast.Node, x ast.Expr) bool {
+	return c.fn.IsOuter(x) && !countsAttempts(x) && !c.isReset(c.fn.Body, n, x)
 }
 
 // countsAttempts reports whether the name of a variable says that it counts attempts.
@@ -98,80 +96,15 @@ func countsAttempts(x ast.Expr) (found bool) {
 
 // assignment says what an assignment adds to an outer variable.
 func (c *checker) assignment(n *ast.AssignStmt) string {
-	if n.Tok != token.ASSIGN && n.Tok != token.DEFINE {
-		return c.count(n, n.Lhs[0])
+	x, verb := c.added(n)
+	if x == nil || !c.isAccumulated(n, x) {
+		return ""
 	}
-	for i, rhs := range n.Rhs {
-		call, ok := ast.Unparen(rhs).(*ast.CallExpr)
-		if ok && c.isBuiltin(call, "append") && len(n.Lhs) == len(n.Rhs) && c.appends(n, n.Lhs[i], call) {
-			return "appends to the outer variable " + text(n.Lhs[i])
-		}
-	}
-	return ""
-}
-
-// appends reports whether an assignment adds to what is in an outer slice already.
-func (c *checker) appends(n *ast.AssignStmt, lhs ast.Expr, call *ast.CallExpr) bool {
-	return text(lhs) == text(call.Args[0]) && len(call.Args) > 1 && c.isAccumulated(n, lhs)
-}
-
-// isReset reports whether a statement of the function's body before n gives x, or what
-// contains x, a new value: then each attempt begins anew.
-func (c *checker) isReset(n ast.Stmt, x ast.Expr) bool {
-	for _, s := range c.fn.Body.List {
-		if s.End() > n.Pos() {
-			return false
-		}
-		switch s := s.(type) {
-		case *ast.AssignStmt:
-			if s.Tok == token.ASSIGN && expr.Assigns(s, x) && !isAppend(s, x) {
-				return true
-			}
-		case *ast.ExprStmt:
-			if call, ok := s.X.(*ast.CallExpr); ok && c.empties(call, x) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// isAppend reports whether an assignment only adds to x.
-func isAppend(s *ast.AssignStmt, x ast.Expr) bool {
-	for _, rhs := range s.Rhs {
-		if call, ok := ast.Unparen(rhs).(*ast.CallExpr); ok && len(call.Args) > 0 && text(call.Fun) == "append" && text(call.Args[0]) == text(x) {
-			return true
-		}
-	}
-	return false
-}
-
-// empties reports whether a call empties x, or what contains it: clear(x), x.Reset().
-func (c *checker) empties(call *ast.CallExpr, x ast.Expr) bool {
-	if c.isBuiltin(call, "clear") && len(call.Args) == 1 {
-		return isPart(x, call.Args[0])
-	}
-	sel, ok := call.Fun.(*ast.SelectorExpr)
-	return ok && (sel.Sel.Name == "Reset" || sel.Sel.Name == "Clear" || sel.Sel.Name == "reset" || sel.Sel.Name == "clear") && isPart(x, sel.X)
-}
-
-// isPart reports whether x is a variable, or a part of it.
-func isPart(x, of ast.Expr) bool {
-	id, whole := expr.Base(x), expr.Base(of)
-	return id != nil && whole != nil && id.Name == whole.Name && len(text(of)) <= len(text(x))
-}
-
-func (c *checker) isBuiltin(call *ast.CallExpr, name string) bool {
-	id, ok := ast.Unparen(call.Fun).(*ast.Ident)
-	if !ok || id.Name != name {
-		return false
-	}
-	_, builtin := c.pass.TypesInfo.Uses[id].(*types.Builtin)
-	return builtin
+	return verb + " the outer variable " + text(x)
 }
 
 // call says what a call does that a retry repeats.
-func (c *checker) call(call *ast.CallExpr) (what, remedy string) {
+func (c *checker) call(at inspector.Cursor, call *ast.CallExpr) (what, remedy string) {
 	if c.isBuiltin(call, "close") && len(call.Args) == 1 && c.fn.IsOuter(call.Args[0]) {
 		return "closes the channel " + text(call.Args[0]), doAfter + ": a second close panics"
 	}
@@ -188,7 +121,21 @@ func (c *checker) call(call *ast.CallExpr) (what, remedy string) {
 	if fn := api.Callee(c.pass.TypesInfo, call); fn != nil && c.pass.ImportObjectFact(fn, &fact) {
 		return fact.What + " in " + api.FullName(fn), doAfter
 	}
-	return "", ""
+	if x := counted(c.pass.TypesInfo, at); x != nil {
+		return c.count(call, x), resetBefore
+	}
+	if w := c.writer(call); w != nil && c.isAccumulated(call, w) {
+		return "writes to the outer variable " + text(w), writeAfter
+	}
+	return c.gathers(call), resetBefore
 }
 
-func text(e ast.Expr) string { return types.ExprString(ast.Unparen(e)) }
+// gathers says that a call adds to a field of an outer variable.
+func (c *checker) gathers(call *ast.CallExpr) string {
+	for _, x := range c.gathered(call) {
+		if c.isAccumulated(call, x) {
+			return "adds to the outer variable " + text(x) + " in " + api.FullName(api.Callee(c.pass.TypesInfo, call))
+		}
+	}
+	return ""
+}

@@ -25,7 +25,7 @@ the attempt before did already. Do it after the transaction, or begin anew at th
 beginning of the function.`,
 	URL:        "https://github.com/kazahana-db/kazahana/blob/main/docs/persistvet.md#retryeffect",
 	Requires:   []*analysis.Analyzer{inspect.Analyzer, txfunc.Analyzer, ignore.Analyzer},
-	FactTypes:  []analysis.Fact{new(effect)},
+	FactTypes:  []analysis.Fact{new(effect), new(addition), new(reset)},
 	ResultType: ignore.UsesType,
 	Run:        run,
 }
@@ -49,10 +49,11 @@ func (e *effect) String() string { return e.What }
 func run(pass *analysis.Pass) (any, error) {
 	if !api.IsStandard(pass.Pkg.Path()) {
 		exportFacts(pass)
+		exportFields(pass)
 	}
 	r := ignore.NewReporter(pass)
 	for _, fn := range pass.ResultOf[txfunc.Analyzer].(txfunc.Functions) {
-		c := checker{pass: pass, fn: fn, reporter: r}
+		c := checker{accumulation: accumulation{pass}, fn: fn, reporter: r}
 		fn.Cursor.Inspect(nodes, c.check)
 	}
 	return r.Uses, nil
@@ -64,7 +65,7 @@ func exportFacts(pass *analysis.Pass) {
 	root := pass.ResultOf[inspect.Analyzer].(*inspector.Inspector).Root()
 	for c := range root.Preorder((*ast.FuncDecl)(nil)) {
 		fn, _ := pass.TypesInfo.Defs[c.Node().(*ast.FuncDecl).Name].(*types.Func)
-		if fn == nil || takesTransaction(fn) {
+		if fn == nil || api.TakesTransaction(fn) {
 			continue
 		}
 		for call := range c.Preorder((*ast.CallExpr)(nil)) {
@@ -74,13 +75,4 @@ func exportFacts(pass *analysis.Pass) {
 			}
 		}
 	}
-}
-
-func takesTransaction(fn *types.Func) bool {
-	for v := range fn.Signature().Params().Variables() {
-		if api.IsTransaction(v.Type()) {
-			return true
-		}
-	}
-	return false
 }

@@ -24,6 +24,16 @@ func Callee(info *types.Info, call *ast.CallExpr) *types.Func {
 // IsTransaction reports whether a type is that of a transaction.
 func IsTransaction(t types.Type) bool { return Transactions.HasType(t) }
 
+// TakesTransaction reports whether a function takes a transaction.
+func TakesTransaction(fn *types.Func) bool {
+	for v := range fn.Signature().Params().Variables() {
+		if IsTransaction(v.Type()) {
+			return true
+		}
+	}
+	return false
+}
+
 // TakesWriting reports whether a function takes a transaction that writes: its effects, and
 // what it takes that differs each time, are reported in it.
 func TakesWriting(fn *types.Func) bool {

@@ -11,6 +11,7 @@ package expr
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 )
 
 // Base returns the variable of which an expression is a part: a of a.b[i].c and of
@@ -79,13 +80,19 @@ func assigned(info *types.Info, n ast.Node, obj types.Object) (ast.Expr, bool) {
 }
 
 // Assigns reports whether a statement assigns to a variable or a part of it that
-// contains e, such as x or x.y for x.y.z.
+// contains e, such as x, x.y or *x for x.y.z.
 func Assigns(n *ast.AssignStmt, e ast.Expr) bool {
-	for _, lhs := range n.Lhs {
-		for part := e; part != nil; part = outer(part) {
-			if types.ExprString(ast.Unparen(lhs)) == types.ExprString(ast.Unparen(part)) {
-				return true
-			}
+	return slices.ContainsFunc(n.Lhs, func(lhs ast.Expr) bool { return Contains(lhs, e) })
+}
+
+// Contains reports whether a variable is e or contains it, as x, x.y and *x do x.y.z.
+func Contains(x, e ast.Expr) bool {
+	x = ast.Unparen(x)
+	star, _ := x.(*ast.StarExpr)
+	for part := e; part != nil; part = outer(part) {
+		part = ast.Unparen(part)
+		if types.ExprString(x) == types.ExprString(part) || star != nil && part != e && types.ExprString(star.X) == types.ExprString(part) {
+			return true
 		}
 	}
 	return false
@@ -99,6 +106,8 @@ func outer(e ast.Expr) ast.Expr {
 	case *ast.IndexExpr:
 		return x.X
 	case *ast.ParenExpr:
+		return x.X
+	case *ast.StarExpr:
 		return x.X
 	}
 	return nil
