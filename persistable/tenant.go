@@ -59,14 +59,18 @@ func (r settingsReads) await(ctx context.Context, typ string) (all []tenant, err
 // or one above it is locked: a tenant that is being copied or exported. Nothing was
 // written. Try again when the tenant is unlocked (tenants.Set.Unlock).
 type LockedError struct {
-	Type   string
+	Type   string   // empty if no type is concerned
 	Path   []string // of the directory that is locked
 	Reason string   // as its locker gave it
 }
 
 // Error implements error.
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("persistable: %s: the directory %s is locked against writes (%s): try again when it is unlocked", e.Type, quotePath(e.Path), e.Reason)
+	what := ""
+	if e.Type != "" {
+		what = e.Type + ": "
+	}
+	return fmt.Sprintf("persistable: %sthe directory %s is locked against writes (%s): try again when it is unlocked", what, quotePath(e.Path), e.Reason)
 }
 
 func checkLocks(p *place, tenants []tenant) error {

@@ -166,20 +166,12 @@ func (h *Handler) unlockTenant(r *http.Request) (any, error) {
 	return map[string]any{}, set.Unlock(r.Context(), tenants.Lock{Tenant: name, ID: q.Lock})
 }
 
-// systemDirectory holds what the library keeps beside the stores: page tokens, the fences of leases,
-// elections and placements.
-const systemDirectory = "kazahana"
-
 // checkRemoval returns why a tenant is not removed; nil if a removal may begin, also of what an
 // interrupted one has left.
 func checkRemoval(ctx context.Context, set *tenants.Set, name string) error {
-	path := set.Path(name)
-	if path[0] == systemDirectory {
-		return &tenants.NameError{Path: path, Reason: "is in the directory that the library itself needs"}
-	}
 	lock, locked, err := set.LockOf(ctx, name)
 	if locked {
-		return &persistable.LockedError{Path: path, Reason: lock.Reason}
+		return &persistable.LockedError{Path: set.Path(name), Reason: lock.Reason}
 	}
 	if errors.Is(err, tenants.ErrNotFound) {
 		return nil

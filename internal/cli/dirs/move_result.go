@@ -14,6 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/internal/cli/survey"
 	"github.com/kazahana-db/kazahana/internal/shell"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
@@ -38,12 +39,16 @@ another name, use kazahana tenant move.
 			if err != nil {
 				return err
 			}
-			err = database.Read(cmd, func(ctx context.Context, db *persistable.DB) error { return checkMove(ctx, db, from, to) })
+			var n *survey.Node
+			err = database.Read(cmd, func(ctx context.Context, db *persistable.DB) error {
+				n, err = checkMove(ctx, db, from, to)
+				return err
+			})
 			if err != nil {
 				return err
 			}
 			return database.Write(cmd, func(ctx context.Context, db *persistable.DB) error {
-				if err := move(ctx, db, from, to); err != nil {
+				if err := move(ctx, db, n, to); err != nil {
 					return err
 				}
 				return c.Write(moveResult{database.FormatPath(from), database.FormatPath(to)})
@@ -52,26 +57,34 @@ another name, use kazahana tenant move.
 	}
 }
 
-// checkMove refuses a move that would break something.
-func checkMove(ctx context.Context, db *persistable.DB, from, to []string) error {
+// checkMove refuses a move that would break something. It returns what is to be moved.
+func checkMove(ctx context.Context, db *persistable.DB, from, to []string) (*survey.Node, error) {
 	if err := checkSystem(db, from); err != nil {
-		return err
+		return nil, err
 	}
 	if err := checkSystem(db, to); err != nil {
-		return err
+		return nil, err
 	}
 	n, err := survey.Survey{DB: db, Depth: -1}.Read(ctx, from...)
 	if errors.Is(err, directory.ErrNotFound) {
-		return database.MissingDirectory(ctx, db, from)
+		return nil, database.MissingDirectory(ctx, db, from)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return checkStores(n, from, to)
+	return n, checkStores(n, from, to)
 }
 
-func move(ctx context.Context, db *persistable.DB, from, to []string) error {
-	_, err := db.Layer().Move(ctx, db.Engine(), from, to)
+// move moves the directories that were examined, and no others that another process has
+// made or moved there since.
+func move(ctx context.Context, db *persistable.DB, n *survey.Node, to []string) error {
+	_, err := db.Layer().MoveIf(ctx, db.Engine(), n.Path, to, func(tx kv.ReadTransaction, _ *directory.Directory) error {
+		all, err := checkTree(ctx, tx, db, n)
+		if err != nil {
+			return err
+		}
+		return checkNewStores(ctx, tx, all, n.Path, to)
+	})
 	if errors.Is(err, directory.ErrParentNotFound) {
 		return errors.Join(err, database.MissingDirectory(ctx, db, to[:max(len(to)-1, 0)]))
 	}
@@ -84,7 +97,7 @@ func checkSystem(db *persistable.DB, path []string) error {
 	case len(path) == 0:
 		return shell.Invalid(errors.New("the root is always there: it can be neither moved nor removed"))
 	case db.HoldsSystem(path...):
-		return shell.Invalid(fmt.Errorf("%s holds what the database itself needs: leases of machine ids, and the key of page tokens", database.FormatPath(path)))
+		return shell.Invalid(fmt.Errorf("%s holds what the database itself needs: leases, elections, placements, the key of page tokens", database.FormatPath(path)))
 	}
 	return nil
 }
@@ -95,8 +108,30 @@ func checkStores(n *survey.Node, from, to []string) error {
 		if len(d.Headers) == 0 {
 			continue
 		}
-		return shell.Invalid(fmt.Errorf("%s holds records of the type %s, whose programs look for them there: they would not find them below %s; if %s is a tenant, use kazahana tenant move",
-			database.FormatPath(d.Path), strings.Join(d.Types(), ", "), database.FormatPath(to), database.FormatPath(from)))
+		return storesError(d.Path, d.Types(), from, to)
+	}
+	return nil
+}
+
+func storesError(at, types, from, to []string) error {
+	return shell.Invalid(fmt.Errorf("%s holds records of the type %s, whose programs look for them there: they would not find them below %s; if %s is a tenant, use kazahana tenant move",
+		database.FormatPath(at), strings.Join(types, ", "), database.FormatPath(to), database.FormatPath(from)))
+}
+
+// checkNewStores is checkStores in the transaction of the move: a program may have stored
+// records since.
+func checkNewStores(ctx context.Context, tx kv.ReadTransaction, all []*directory.Directory, from, to []string) error {
+	for _, d := range all {
+		if d.IsPartition() {
+			continue
+		}
+		found, err := survey.Headers(ctx, tx, d.Reserve().Begin)
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 {
+			return storesError(d.Path(), survey.TypesOf(found), from, to)
+		}
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/internal/cli/survey"
 	"github.com/kazahana-db/kazahana/internal/shell"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/tenants"
 )
@@ -21,7 +22,8 @@ func removeCommand(c *shell.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rm PATH", Short: "Remove a directory with all below it", Args: shell.Arguments(cobra.ExactArgs(1)),
 		Long: `Remove a directory with all keys in it, and all directories below it. The command shows what it would
-remove, and asks. It refuses the directories that the database itself needs, and locked tenants.
+remove, and asks. It refuses the directories that the database itself needs, locked tenants, and what
+another process has made or moved there since it was shown.
 
 One transaction removes all. For a large tenant in use, kazahana tenant rm removes in steps.
 ` + database.AboutPaths + "\n" + database.About,
@@ -43,10 +45,7 @@ One transaction removes all. For a large tenant in use, kazahana tenant rm remov
 				return err
 			}
 			return database.Write(cmd, func(ctx context.Context, db *persistable.DB) error {
-				if err := checkLocks(ctx, db, n); err != nil {
-					return err
-				}
-				if err := db.RemoveDirectory(ctx, path...); err != nil {
+				if err := remove(ctx, db, n); err != nil {
 					return err
 				}
 				return c.Write(removal{database.FormatPath(path), n.Total.Directories, n.Total.Stores, n.Total.Bytes})
@@ -69,25 +68,36 @@ func examine(ctx context.Context, db *persistable.DB, path []string) (*survey.No
 	if err != nil {
 		return nil, err
 	}
-	return n, checkLocks(ctx, db, n)
+	return n, db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) error {
+		_, err := checkTree(ctx, tx, db, n)
+		return err
+	})
 }
 
-// checkLocks refuses to remove locked tenants.
-func checkLocks(ctx context.Context, db *persistable.DB, n *survey.Node) error {
-	for d := range n.All {
-		last := len(d.Path) - 1
-		l, locked, err := tenants.Of(db, d.Path[:last]...).LockOf(ctx, d.Path[last])
-		if errors.Is(err, tenants.ErrNotFound) || errors.As(err, new(*tenants.NameError)) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if locked {
-			return &persistable.LockedError{Path: d.Path, Reason: l.Reason}
-		}
+// remove removes the directories that were shown, and no others that another process has
+// made or moved there since.
+func remove(ctx context.Context, db *persistable.DB, n *survey.Node) error {
+	err := db.RemoveDirectoryIf(ctx, func(tx kv.ReadTransaction, _ *directory.Directory) error {
+		_, err := checkTree(ctx, tx, db, n)
+		return err
+	}, n.Path...)
+	if errors.Is(err, directory.ErrNotFound) {
+		return database.Missing(fmt.Errorf("another process has removed or moved %s since it was shown: nothing was changed", database.FormatPath(n.Path)))
 	}
-	return nil
+	return err
+}
+
+// checkTree returns the directories that are there now. It refuses directories that are not
+// those that were shown, and locked tenants.
+func checkTree(ctx context.Context, tx kv.ReadTransaction, db *persistable.DB, n *survey.Node) ([]*directory.Directory, error) {
+	all, err := db.Layer().Subtree(ctx, tx, n.Path)
+	if err == nil {
+		err = n.CheckSubtree(all)
+	}
+	if err == nil {
+		err = tenants.CheckUnlocked(ctx, tx, all...)
+	}
+	return all, err
 }
 
 // removal is a directory that was removed.

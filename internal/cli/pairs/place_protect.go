@@ -25,7 +25,7 @@ const nodeKeys = "\xfe"
 // protect refuses a range with keys that the database itself needs.
 func (p *place) protect(ctx context.Context, r kv.KeyRange) error {
 	switch {
-	case p.path != nil && p.db.HoldsSystem(p.path[:1]...):
+	case p.path != nil && p.db.HoldsSystem(p.path...):
 		return protectedError(database.FormatPath(p.path) + " holds what the database itself needs")
 	case p.path != nil:
 		return nil
@@ -50,7 +50,7 @@ func (p *place) protectSystem(ctx context.Context, r kv.KeyRange) error {
 			return ignoreDamage(err)
 		}
 		for n := range top.All {
-			if meet(r, kv.PrefixRange(n.Prefix)) {
+			if p.db.HoldsSystem(n.Path...) && meet(r, kv.PrefixRange(n.Prefix)) {
 				return protectedError("the range has keys of " + database.FormatPath(n.Path) + ", which the database itself needs")
 			}
 		}

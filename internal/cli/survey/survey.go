@@ -50,13 +50,7 @@ type Total struct {
 func (n *Node) Own() int64 { return n.own }
 
 // Types returns the names of the types in the directory.
-func (n *Node) Types() []string {
-	names := make([]string, len(n.Headers))
-	for i, h := range n.Headers {
-		names[i] = h.Type
-	}
-	return names
-}
+func (n *Node) Types() []string { return TypesOf(n.Headers) }
 
 // All yields the node and all nodes below it, each after the one above it.
 func (n *Node) All(yield func(*Node) bool) { n.each(yield) }

@@ -15,6 +15,15 @@ type Header struct {
 	Value []byte // as docs/layout.md says
 }
 
+// TypesOf returns the names of the types of headers.
+func TypesOf(all []Header) []string {
+	names := make([]string, len(all))
+	for i, h := range all {
+		names[i] = h.Type
+	}
+	return names
+}
+
 // Headers returns the headers of the stores in the directory with a prefix, by type. It
 // skips the other keys of each store.
 func Headers(ctx context.Context, tx kv.ReadTransaction, prefix []byte) (all []Header, err error) {

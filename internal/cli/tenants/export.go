@@ -64,8 +64,12 @@ func completeFileBehind(cmd *cobra.Command, args []string, word string) ([]cobra
 }
 
 func export(ctx context.Context, c *shell.Console, db *persistable.DB, at address, file string, lock bool) error {
-	if exists, err := at.of(db).Exists(ctx, at.name); err != nil || !exists {
-		return errors.Join(err, tenants.ErrNotFound)
+	exists, err := at.of(db).Exists(ctx, at.name)
+	if err == nil && !exists {
+		err = tenants.ErrNotFound
+	}
+	if err != nil {
+		return err
 	}
 	var p tenants.Progress
 	write := func(w io.Writer) error {

@@ -5,6 +5,7 @@ package tenants
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/internal/cli/survey"
 	"github.com/kazahana-db/kazahana/internal/shell"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/tenants"
 )
@@ -21,7 +23,8 @@ func removeCommand(c *shell.Console) *cobra.Command {
 		Use: "rm PATH", Short: "Remove a tenant with all that it holds", Args: shell.Arguments(cobra.ExactArgs(1)),
 		Long: `Remove a tenant with all that it holds. The command shows the directories, types and size of the tenant,
 and asks. Programs do not find the tenant any more from the first transaction on; then the contents are
-cleared in steps. If the command is interrupted, repeat it. A locked tenant is not removed.
+cleared in steps. If the command is interrupted, repeat it. A locked tenant is not removed, nor one that
+another process has made under that name since the tenant was shown.
 ` + aboutTenants,
 		Example:           "  kazahana tenant rm tenants/tenant-1 --db data",
 		ValidArgsFunction: database.CompletePath,
@@ -70,12 +73,21 @@ func examine(ctx context.Context, db *persistable.DB, at address) (*survey.Node,
 	return n, err
 }
 
-// remove removes a tenant, or what an interrupted removal has left of one.
+// remove removes the tenant that was shown, or what an interrupted removal has left of
+// others of that name. A tenant that another process has made since stays.
 func remove(ctx context.Context, c *shell.Console, db *persistable.DB, at address, n *survey.Node) error {
 	show := c.StartProgress("removing "+at.String(), 0, shell.Bytes)
-	err := at.of(db).Delete(ctx, at.name)
+	made := false
+	err := at.of(db).DeleteIf(ctx, at.name, func(_ kv.ReadTransaction, d *directory.Directory) error {
+		if made = n == nil; made {
+			return tenants.ErrNotFound
+		}
+		return n.CheckSame(d)
+	})
 	show.Finish()
 	switch {
+	case made && errors.Is(err, tenants.ErrNotFound):
+		return database.Missing(fmt.Errorf("there was no tenant %s, and another process has made %s meanwhile: nothing was changed", at, at))
 	case err != nil:
 		return err
 	case n == nil:

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tenants
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/kazahana-db/kazahana/internal/bazaar"
+	"github.com/kazahana-db/kazahana/internal/cli/database"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/shell"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/tenants"
+)
+
+// TestRemoveTheTenantShown: between the look and the removal another process acts, or the
+// acknowledgement of the removal is lost and it acts then.
+func TestRemoveTheTenantShown(t *testing.T) {
+	remake := func(set *tenants.Set) error {
+		return errors.Join(ignoreMissing(set.Delete(context.Background(), "tenant-1")), second(set.Copy(context.Background(), "tenant-2", "tenant-1", tenants.CopyOptions{})))
+	}
+	lock := func(set *tenants.Set) error { return second(set.Lock(context.Background(), "tenant-1", "an export")) }
+	for name, test := range map[string]struct {
+		before, after func(*tenants.Set) error
+		want          string // of the error; "" for none
+		left          bool
+	}{
+		"undisturbed":     {},
+		"made again":      {before: remake, want: "another process has put another directory at tenants/tenant-1 since it was shown", left: true},
+		"locked":          {before: lock, want: `is locked against writes (an export)`, left: true},
+		"lost":            {after: func(*tenants.Set) error { return nil }},
+		"lost, remade":    {after: remake, left: true},
+		"removed already": {before: func(set *tenants.Set) error { return set.Delete(context.Background(), "tenant-1") }, want: "not found"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			set, at := tenants.Of(w.other, "tenants"), address{[]string{"tenants"}, "tenant-1"}
+			n, err := examine(t.Context(), w.db, at)
+			w.must(err)
+			if test.before != nil {
+				w.must(test.before(set))
+			}
+			if test.after != nil {
+				w.engine.Lose(false, func() error { return test.after(set) })
+			}
+			err = remove(t.Context(), w.console, w.db, at, n)
+			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v, want %q", err, test.want)
+			}
+			left, err := set.Exists(t.Context(), "tenant-1")
+			w.must(err)
+			if left != test.left {
+				t.Errorf("there is a tenant: %v", left)
+			}
+		})
+	}
+}
+
+// TestRemoveLeftoversOnly: where there was nothing to show, a tenant that another process makes
+// meanwhile stays.
+func TestRemoveLeftoversOnly(t *testing.T) {
+	w := newWorld(t)
+	set, at := tenants.Of(w.other, "tenants"), address{[]string{"tenants"}, "trial"}
+	n, err := examine(t.Context(), w.db, at)
+	if n != nil || err != nil {
+		t.Fatalf("%v, %v", n, err)
+	}
+	w.must(second(set.Copy(t.Context(), "tenant-2", "trial", tenants.CopyOptions{})))
+	err = remove(t.Context(), w.console, w.db, at, n)
+	if shell.Code(err) != database.ExitMissing || !strings.Contains(err.Error(), "another process has made tenants/trial meanwhile") {
+		t.Errorf("exit code %d, %v", shell.Code(err), err)
+	}
+	if is, err := set.Exists(t.Context(), "trial"); !is || err != nil {
+		t.Errorf("the tenant of the other process: %v, %v", is, err)
+	}
+}
+
+// TestSystemDirectoriesAreNoTenants: every verb refuses them.
+func TestSystemDirectoriesAreNoTenants(t *testing.T) {
+	w := newWorld(t)
+	for _, at := range []address{{nil, "kazahana"}, {[]string{"kazahana"}, "placement"}, {[]string{"kazahana", "leases"}, "x"}} {
+		if _, err := examine(t.Context(), w.db, at); !errors.As(err, new(*tenants.NameError)) {
+			t.Errorf("%s: %v", at, err)
+		}
+		for verb, err := range map[string]error{
+			"rm":   at.of(w.db).Delete(t.Context(), at.name),
+			"move": at.of(w.db).Move(t.Context(), at.name, "x"),
+			"copy": second(at.of(w.db).Copy(t.Context(), at.name, "x", tenants.CopyOptions{})),
+			"lock": second(at.of(w.db).Lock(t.Context(), at.name, "")),
+		} {
+			if !errors.As(err, new(*tenants.NameError)) {
+				t.Errorf("%s %s: %v", verb, at, err)
+			}
+		}
+	}
+}
+
+// world is a database with tenants, and another process that changes it.
+type world struct {
+	*testing.T
+	engine    *enginetest.Lossy
+	db, other *persistable.DB
+	console   *shell.Console
+}
+
+func newWorld(t *testing.T) world {
+	w := world{T: t, engine: &enginetest.Lossy{Database: enginetest.Open(t)}}
+	w.must(bazaar.Seed(t.Context(), w.engine.Database))
+	w.db, w.other = w.open(w.engine), w.open(w.engine.Database)
+	w.console = &shell.Console{Streams: shell.Streams{Out: new(bytes.Buffer), Err: new(bytes.Buffer)}}
+	return w
+}
+
+func (w world) open(engine kv.Database) *persistable.DB {
+	w.Helper()
+	db, err := persistable.OpenWith(w.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	w.must(err)
+	w.Cleanup(func() { w.must(db.Close()) })
+	return db
+}
+
+func (w world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, tenants.ErrNotFound) {
+		return nil
+	}
+	return err
+}
