@@ -72,3 +72,17 @@ func Word(text string) string {
 	}
 	return text
 }
+
+// Argument returns text as one argument of a command line, which can be pasted into a
+// POSIX shell, or to the prompt of kazahana shell: in quotes where it needs them.
+func Argument(text string) string {
+	if text != "" && strings.IndexFunc(text, hasMeaning) < 0 {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'"'"'`) + "'"
+}
+
+// hasMeaning reports whether a shell may take a character for something else than itself.
+func hasMeaning(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_@%+:,./-", r)
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/ui/job"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/dynamic"
 	"github.com/kazahana-db/kazahana/persistable/tenants"
 )
 
@@ -82,7 +83,7 @@ func isRefusal(err error) bool {
 
 // isFault reports whether an error is about the request itself.
 func isFault(err error) bool {
-	return is[*persistable.FieldError](err) || is[*persistable.NoIndexError](err) || is[*persistable.FilterLimitError](err) || is[*tenants.NameError](err)
+	return is[*persistable.FieldError](err) || is[*persistable.NoIndexError](err) || is[*persistable.FilterLimitError](err) || is[*tenants.NameError](err) || is[*dynamic.SeveralTypesError](err)
 }
 
 func is[E error](err error) bool { return errors.As(err, new(E)) }

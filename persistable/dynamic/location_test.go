@@ -3,11 +3,16 @@
 package dynamic_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/dynamic"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // TestStoresInPages: stores behind more directories than a transaction lists are found.
@@ -29,4 +34,52 @@ func TestStoresInPages(t *testing.T) {
 	if n != 9 {
 		t.Errorf("%d stores, want 9", n)
 	}
+}
+
+// TestOpenOfSeveralTypes: a directory with stores of two types is opened by the name of one
+// of them. The errors tell the types.
+func TestOpenOfSeveralTypes(t *testing.T) {
+	db := seeded(t)
+	copyHeader(t, db, "Setting", "settings", "counters")
+	path, types := []string{"counters"}, []string{"Counter", "Setting"}
+	for _, typ := range types {
+		if s := must[*dynamic.Store](t)(dynamic.Open(ctx, db, path, typ)); s.Schema().Type != typ {
+			t.Errorf("opened %s, want %s", s.Schema().Type, typ)
+		}
+	}
+	_, err := dynamic.Open(ctx, db, path, "")
+	var several *dynamic.SeveralTypesError
+	if !errors.As(err, &several) || errors.Is(err, persistable.ErrNotFound) {
+		t.Fatalf("without a type: %v", err)
+	}
+	if diff := cmp.Diff(&dynamic.SeveralTypesError{Path: path, Types: types}, several); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	_, err = dynamic.Open(ctx, db, path, "Count")
+	var none *dynamic.NoStoreError
+	if !errors.As(err, &none) || !errors.Is(err, persistable.ErrNotFound) {
+		t.Fatalf("of another type: %v", err)
+	}
+	if diff := cmp.Diff(&dynamic.NoStoreError{Path: path, Type: "Count", Types: types}, none); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// copyHeader copies the header of a type from one directory to another.
+func copyHeader(t *testing.T, db *persistable.DB, typ, from, to string) {
+	t.Helper()
+	check(t, db.Engine().Transact(ctx, func(tx kv.Transaction) error {
+		value, err := tx.Get(headerKey(t, tx, db, typ, from)).Get(ctx)
+		if err == nil {
+			tx.Set(headerKey(t, tx, db, typ, to), value)
+		}
+		return err
+	}))
+}
+
+func headerKey(t *testing.T, tx kv.Transaction, db *persistable.DB, typ, dir string) []byte {
+	t.Helper()
+	d, err := db.Layer().Open(ctx, tx, []string{dir})
+	check(t, err)
+	return tuple.AppendString(tuple.AppendString(must[[]byte](t)(d.Prefix()), "S"), typ)
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/kv"
@@ -18,8 +17,9 @@ import (
 )
 
 // Open opens the store of a type in the directory at the path by what its header says. typ
-// may be empty if the directory has one type only. If there is no such store, the error is
-// [persistable.ErrNotFound]; a header that cannot be read is a [*persistable.RecordError].
+// may be empty if the directory has one type only; if it has several, the error is a
+// *[SeveralTypesError]. If there is no such store, the error is [persistable.ErrNotFound], and a
+// *[NoStoreError] if the directory exists; a header that cannot be read is a [*persistable.RecordError].
 //
 // If another program changes the header later, the store goes on as a program with the
 // older schema does: it maintains the indexes that the header has then, and keeps fields
@@ -57,16 +57,13 @@ func choose(found []headers.Header, path []string, typ string) (h headers.Header
 	if typ == "" && len(found) == 1 {
 		i = 0
 	}
-	at := strings.Join(path, "/")
 	switch {
 	case i >= 0:
 		return found[i], nil
-	case len(found) == 0:
-		return h, fmt.Errorf("%w: the directory %q has no store of any type", persistable.ErrNotFound, at)
-	case typ == "":
-		return h, fmt.Errorf("dynamic: the directory %q has stores of several types: %s: name one", at, strings.Join(types, ", "))
+	case typ == "" && len(found) > 1:
+		return h, &SeveralTypesError{slices.Clone(path), types}
 	}
-	return h, fmt.Errorf("%w: the directory %q has no store of %s; it has %s", persistable.ErrNotFound, at, typ, strings.Join(types, ", "))
+	return h, &NoStoreError{slices.Clone(path), typ, types}
 }
 
 // newStore returns the store that a header describes.

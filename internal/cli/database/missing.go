@@ -36,17 +36,20 @@ func MissingDirectory(ctx context.Context, db *persistable.DB, path []string) er
 			return err
 		}
 		return Missing(fmt.Errorf("there is no directory %s: %s has no %s%s",
-			FormatPath(path), placeName(path[:n-1]), FormatElement(path[n-1]), didYouMean(path[n-1], names)))
+			QuotePath(path), placeName(path[:n-1]), quoteElement(path[n-1]), didYouMean(path[n-1], names)))
 	}
-	return Missing(fmt.Errorf("there is no directory %s", FormatPath(path)))
+	return Missing(fmt.Errorf("there is no directory %s", QuotePath(path)))
 }
 
 func placeName(path []string) string {
 	if len(path) == 0 {
 		return "the root"
 	}
-	return FormatPath(path)
+	return QuotePath(path)
 }
+
+// quoteElement returns the text of an element of a path as [QuotePath] writes it.
+func quoteElement(name string) string { return shell.Argument(FormatElement(name)) }
 
 // didYouMean suggests the name that is nearest to a mistyped one.
 func didYouMean(mistyped string, names []string) string {
@@ -55,9 +58,9 @@ func didYouMean(mistyped string, names []string) string {
 	case len(names) == 0:
 		return "; it has no directories at all"
 	case distance <= max(2, len(mistyped)/4):
-		return ": did you mean " + FormatElement(near) + "?"
+		return ": did you mean " + quoteElement(near) + "?"
 	}
-	return fmt.Sprintf("; it has %s", FormatElement(names[0])+others(len(names)-1))
+	return fmt.Sprintf("; it has %s", quoteElement(names[0])+others(len(names)-1))
 }
 
 func others(n int) string {

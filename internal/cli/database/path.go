@@ -128,6 +128,16 @@ func FormatPath(path []string) string {
 	return strings.Join(elements, "/")
 }
 
+// QuotePath returns the text of a path as an argument of a command line, for messages: it can
+// be pasted behind a verb.
+func QuotePath(path []string) string {
+	text := FormatPath(path)
+	if strings.HasPrefix(text, "-") { // not a flag
+		text = "/" + text
+	}
+	return shell.Argument(text)
+}
+
 // FormatElement returns the text of an element of a path.
 func FormatElement(name string) string {
 	if name == "." || name == ".." {

@@ -86,7 +86,7 @@ func checkPath(ctx context.Context, db kv.Database, path []string) error {
 	if there, err := directory.Root().Exists(ctx, db, path); err != nil || there {
 		return nil //nolint:nilerr // see above
 	}
-	return database.Missing(fmt.Errorf("there is no directory %s", database.FormatPath(path)))
+	return database.Missing(fmt.Errorf("there is no directory %s", database.QuotePath(path)))
 }
 
 // verdict returns the error with which the verb ends; nil if all was examined, and no damage found.

@@ -130,7 +130,7 @@ func explainViolations(c *shell.Console, t *target, err error) error {
 	}
 	more := ""
 	if taken.More {
-		more = `; these are the first ones: "kazahana index violations" lists all`
+		more = fmt.Sprintf("; these are the first ones, and all are listed by kazahana index violations %s %s", t.arguments(), names[len(names)-1])
 	}
 	return &shell.ExitError{Code: ExitFaults, Err: fmt.Errorf("records of %s share values of the unique index %s%s", t.where(), strings.Join(names, ", "), more)}
 }

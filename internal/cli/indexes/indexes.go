@@ -75,7 +75,12 @@ func (t *target) find(name string) (dynamic.Index, error) {
 }
 
 // where names the store for messages.
-func (t *target) where() string { return t.schema.Type + " in " + database.FormatPath(t.path) }
+func (t *target) where() string { return t.schema.Type + " in " + database.QuotePath(t.path) }
+
+// arguments name the store on a command line.
+func (t *target) arguments() string {
+	return database.QuotePath(t.path) + " --type " + shell.Argument(t.schema.Type)
+}
 
 // over opens the database and the store of a verb's first argument, and calls do.
 func over(cmd *cobra.Command, path string, writes bool, do func(context.Context, *persistable.DB, *target) error) error {

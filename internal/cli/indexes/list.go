@@ -57,7 +57,7 @@ func list(ctx context.Context, cmd *cobra.Command, c *shell.Console, db *persist
 			continue
 		}
 		if err := listStore(ctx, c, db, at); err != nil {
-			return fmt.Errorf("%s in %s: %w", at.Type, database.FormatPath(at.Path), err)
+			return fmt.Errorf("%s in %s: %w", at.Type, database.QuotePath(at.Path), err)
 		}
 	}
 	return nil

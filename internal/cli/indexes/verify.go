@@ -87,7 +87,7 @@ func verify(ctx context.Context, c *shell.Console, t *target, o persistable.Veri
 	if r.Left == 0 && !r.More {
 		return nil
 	}
-	remedy := `"kazahana index repair" mends entries`
+	remedy := "entries are mended by kazahana index repair " + t.arguments()
 	if o.Repair {
 		remedy = "see what each of them needs"
 	}

@@ -22,7 +22,7 @@ func (p *place) clear(ctx context.Context, db kv.Database, r kv.KeyRange) error 
 				return err
 			}
 			if prefix, err := d.Prefix(); err != nil || !bytes.Equal(prefix, p.prefix) {
-				return errors.Join(fmt.Errorf("%s was moved or removed meanwhile: nothing was changed", database.FormatPath(p.path)), err)
+				return errors.Join(fmt.Errorf("%s was moved or removed meanwhile: nothing was changed", database.QuotePath(p.path)), err)
 			}
 		}
 		tx.ClearRange(r)

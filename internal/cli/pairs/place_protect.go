@@ -26,7 +26,7 @@ const nodeKeys = "\xfe"
 func (p *place) protect(ctx context.Context, r kv.KeyRange) error {
 	switch {
 	case p.path != nil && p.db.HoldsSystem(p.path...):
-		return protectedError(database.FormatPath(p.path) + " holds what the database itself needs")
+		return protectedError(database.QuotePath(p.path) + " holds what the database itself needs")
 	case p.path != nil:
 		return nil
 	case meet(r, kv.PrefixRange([]byte(nodeKeys))):
@@ -51,7 +51,7 @@ func (p *place) protectSystem(ctx context.Context, r kv.KeyRange) error {
 		}
 		for n := range top.All {
 			if p.db.HoldsSystem(n.Path...) && meet(r, kv.PrefixRange(n.Prefix)) {
-				return protectedError("the range has keys of " + database.FormatPath(n.Path) + ", which the database itself needs")
+				return protectedError("the range has keys of " + database.QuotePath(n.Path) + ", which the database itself needs")
 			}
 		}
 	}
@@ -68,7 +68,7 @@ func (p *place) protectNodes(ctx context.Context, key []byte) error {
 	if err != nil || d == nil || !d.IsPartition() {
 		return err
 	}
-	return protectedError("the range has keys of the directory layer in " + database.FormatPath(d.Path()))
+	return protectedError("the range has keys of the directory layer in " + database.QuotePath(d.Path()))
 }
 
 // protectedError says that keys are cleared only with --system.

@@ -5,9 +5,11 @@ package prompt
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/seed"
+	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
 func TestSplit(t *testing.T) {
@@ -51,6 +53,9 @@ func TestQuoteReadsBack(t *testing.T) {
 		}
 		if back, err := split(line); err != nil || !slices.Equal(back, words) {
 			t.Fatalf("%q: %q, %v by way of %s", words, back, err, line)
+		}
+		if back, err := split(shell.Argument(strings.Join(words, " "))); err != nil || !slices.Equal(back, []string{strings.Join(words, " ")}) {
+			t.Fatalf("%q: %q, %v by way of shell.Argument", words, back, err)
 		}
 	}
 }

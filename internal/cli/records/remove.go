@@ -111,7 +111,7 @@ func findIDs(ctx context.Context, s *dynamic.Store, texts []string) (ids []dynam
 
 // confirm shows what will be removed, and asks.
 func confirm(cmd *cobra.Command, c *shell.Console, s *dynamic.Store, first []dynamic.ID, n int) error {
-	lines := []string{fmt.Sprintf("%s of %s in %s, with all entries in indexes (%d):", plural(n), s.Schema().Type, database.FormatPath(s.Path()), len(s.Schema().Indexes))}
+	lines := []string{fmt.Sprintf("%s of %s in %s, with all entries in indexes (%d):", plural(n), s.Schema().Type, database.QuotePath(s.Path()), len(s.Schema().Indexes))}
 	for _, id := range first[:min(len(first), mostNamed)] {
 		lines = append(lines, "  "+id.String())
 	}

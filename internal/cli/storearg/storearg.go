@@ -14,6 +14,8 @@ package storearg
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -69,7 +71,21 @@ func Open(ctx context.Context, cmd *cobra.Command, db *persistable.DB, text stri
 	if errors.Is(err, directory.ErrNotFound) {
 		return nil, database.MissingDirectory(ctx, db, path)
 	}
-	return s, Explain(err)
+	return s, Explain(explainChoice(cmd, err))
+}
+
+// explainChoice says how the type of the records is named.
+func explainChoice(cmd *cobra.Command, err error) error {
+	var several *dynamic.SeveralTypesError
+	var none *dynamic.NoStoreError
+	switch {
+	case errors.As(err, &several):
+		return shell.Misuse(cmd, fmt.Errorf("%s has records of several types: say by --%s which: %s",
+			database.QuotePath(several.Path), typeFlag, strings.Join(several.Types, ", ")))
+	case errors.As(err, &none):
+		return database.Missing(fmt.Errorf("%s has %s", database.QuotePath(none.Path), none.Reason()))
+	}
+	return err
 }
 
 // Explain gives the errors of package dynamic their exit codes.
