@@ -46,7 +46,9 @@ func (b *batch) open(ctx context.Context, creates bool) (found bool, err error) 
 // addRecord adds the write of a record. It does not add one that does not fit into
 // limit bytes with those before, or that cannot be stored, which is the batch's fault.
 func (b *batch) addRecord(v any, how putOptions, limit int) (added bool) {
-	how.fence = b.source.idFence(v)
+	if !how.mustExist {
+		how.fence = b.source.idFence(v)
+	}
 	w := write{record: b.source.record, putOptions: how, t: b.t, place: b.source.place, sc: getScratch(), v: v, store: b.store}
 	b.fault = w.makeForm()
 	b.isFull = b.fault == nil && len(b.writes) > 0 && b.bytes+w.size() > limit

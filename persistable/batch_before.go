@@ -15,6 +15,14 @@ func (b *batch) runBefore(ctx context.Context) (applied int, err error) {
 	return applied, err
 }
 
+// notFound is the error of a record that must exist in a store that does not.
+func (b *batch) notFound(v any) error {
+	w := write{record: b.source.record, place: b.source.place, sc: getScratch()}
+	defer w.sc.release()
+	w.sc.id = b.source.record.appendID(w.sc.id[:0], v)
+	return w.notFound()
+}
+
 // fit returns how many records the next transaction may have, if this one was allowed
 // to have size: fewer if these were too large.
 func (b *batch) fit(size, limit int) int {

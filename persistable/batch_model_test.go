@@ -20,9 +20,12 @@ import (
 type orderModel map[idgen.ID]Order
 
 // put returns why an order cannot be put, as the error that is expected in a chain.
-func (m orderModel) put(o *Order, creates bool) string {
-	if _, found := m[o.ID]; found && creates {
+func (m orderModel) put(o *Order, mustBeNew, mustExist bool) string {
+	switch _, found := m[o.ID]; {
+	case found && mustBeNew:
 		return "exists"
+	case !found && mustExist:
+		return "missing"
 	}
 	for id, other := range m {
 		if id != o.ID && other.Number == o.Number {
@@ -39,6 +42,8 @@ func faultOf(err error) string {
 		return ""
 	case errors.Is(err, persistable.ErrExists):
 		return "exists"
+	case errors.Is(err, persistable.ErrNotFound):
+		return "missing"
 	case errors.As(err, new(*persistable.UniqueError)):
 		return "taken"
 	}
@@ -67,11 +72,14 @@ func TestBatchModel(t *testing.T) {
 		r, s, model := seed.Rand(t), OrderStoreOf(db, "t"), orderModel{}
 		for range 40 {
 			o := persistable.BatchOptions{Records: 1 + r.IntN(30), Bytes: r.IntN(3) * 3000}
-			if r.IntN(3) == 0 {
+			switch r.IntN(6) {
+			case 0:
 				compareDeletion(t, r, s, model, o)
-				continue
+			case 1:
+				compareDeletionOfIDs(t, r, s, model, o)
+			default:
+				comparePuts(t, r, s, model, o)
 			}
-			comparePuts(t, r, s, model, o)
 		}
 		stored := orderModel{}
 		for o, err := range s.Scan().All(ctx) {
@@ -93,24 +101,38 @@ func withoutTimes(m orderModel) orderModel {
 	return m
 }
 
-// comparePuts creates or saves random orders in the store and in the model.
+// saveExistingMany is SaveMany for records that must exist.
+func saveExistingMany(s *OrderStore, all []*Order, o persistable.BatchOptions) error {
+	_, err := persistable.SaveExistingFrom(ctx, &s.Store, func(yield func(*Order, error) bool) {
+		for _, v := range all {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}, o)
+	return err
+}
+
+// comparePuts creates or saves random orders, or saves them over existing ones, in the store
+// and in the model.
 func comparePuts(t *testing.T, r *rand.Rand, s *OrderStore, model orderModel, o persistable.BatchOptions) {
 	t.Helper()
-	creates, all := r.IntN(2) == 0, randomOrders(r)
-	put := s.SaveMany
-	if creates {
-		put = s.CreateMany
-	}
+	kind, all := r.IntN(3), randomOrders(r)
+	put := []func([]*Order, persistable.BatchOptions) error{
+		func(all []*Order, o persistable.BatchOptions) error { return s.SaveMany(ctx, all, o) },
+		func(all []*Order, o persistable.BatchOptions) error { return s.CreateMany(ctx, all, o) },
+		func(all []*Order, o persistable.BatchOptions) error { return saveExistingMany(s, all, o) },
+	}[kind]
 	done, fault := 0, ""
 	for _, v := range all {
-		if fault = model.put(v, creates); fault != "" {
+		if fault = model.put(v, kind == 1, kind == 2); fault != "" {
 			break
 		}
 		done++
 	}
 	progress := 0
 	o.Progress = func(p persistable.BatchProgress) { progress = p.Done }
-	err := put(ctx, all, o)
+	err := put(all, o)
 	got := len(all)
 	if e := new(persistable.PartialError); errors.As(err, &e) {
 		got = e.Done
@@ -129,6 +151,21 @@ func compareDeletion(t *testing.T, r *rand.Rand, s *OrderStore, model orderModel
 	n, err := s.DeleteWhere(ctx, s.ByStatus(status), o)
 	if err != nil || n != before-len(model) {
 		t.Fatalf("%d orders were deleted, %v, want %d", n, err, before-len(model))
+	}
+}
+
+// compareDeletionOfIDs deletes orders by their ids, of which some have no record or come twice.
+func compareDeletionOfIDs(t *testing.T, r *rand.Rand, s *OrderStore, model orderModel, o persistable.BatchOptions) {
+	t.Helper()
+	ids := make([]idgen.ID, r.IntN(40))
+	for i := range ids {
+		ids[i] = idgen.ID(1 + r.IntN(200))
+		delete(model, ids[i])
+	}
+	progress := 0
+	o.Progress = func(p persistable.BatchProgress) { progress = p.Done }
+	if err := s.DeleteMany(ctx, ids, o); err != nil || progress != len(ids) {
+		t.Fatalf("%d of %d ids, %v", progress, len(ids), err)
 	}
 }
 

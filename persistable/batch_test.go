@@ -58,6 +58,9 @@ func TestBatchCost(t *testing.T) {
 		{"DeleteWhere", 9, 1200, 2400, 3, func(o persistable.BatchOptions) error {
 			return second(s.DeleteWhere(ctx, s.OrderedByNumber().From("000100").Limit(600).Query(), o))
 		}, "[100 200 300]"},
+		{"DeleteMany", 1, 2, 8, 1, func(o persistable.BatchOptions) error {
+			return s.DeleteMany(ctx, []idgen.ID{700, 701}, o)
+		}, "[2]"},
 	} {
 		o, sizes := steps(400)
 		counts, err := counter.Measure(func() error { return c.run(o) })
@@ -69,8 +72,8 @@ func TestBatchCost(t *testing.T) {
 			t.Errorf("%s: transactions of %s, want %s", c.name, got, c.sizes)
 		}
 	}
-	if n := must[int](t)(s.Scan().Count(ctx)); n != 101 {
-		t.Errorf("%d records are left, want 101", n)
+	if n := must[int](t)(s.Scan().Count(ctx)); n != 99 {
+		t.Errorf("%d records are left, want 99", n)
 	}
 	sound(t, s.Indexes().Verify)
 }

@@ -8,13 +8,16 @@ import (
 )
 
 // putSome writes the first of the records in one transaction and returns the others.
-func (m *batcher) putSome(ctx context.Context, vs []any, creates bool) (rest []any, err error) {
+func (m *batcher) putSome(ctx context.Context, vs []any, how putOptions) (rest []any, err error) {
 	err = m.commit(ctx, func(b *batch, size int) (int, error) {
-		if _, err := b.open(ctx, true); err != nil {
+		if found, err := b.open(ctx, !how.mustExist); err != nil {
 			return 0, err
+		} else if !found {
+			b.fault = b.notFound(vs[0])
+			return 0, nil
 		}
 		for _, v := range vs[:min(size, len(vs))] {
-			if !b.addRecord(v, putOptions{mustBeNew: creates}, m.options.Bytes) {
+			if !b.addRecord(v, how, m.options.Bytes) {
 				break
 			}
 		}

@@ -21,8 +21,8 @@ func untypedAll[T any](vs []T) []any {
 }
 
 // writeAll is writeMany for a list.
-func writeAll(ctx context.Context, s source, vs []any, o BatchOptions, creates bool) error {
-	_, err := s.writeMany(ctx, o, creates, func(yield func(any, error) bool) {
+func writeAll(ctx context.Context, s source, vs []any, o BatchOptions, how putOptions) error {
+	_, err := s.writeMany(ctx, o, how, func(yield func(any, error) bool) {
 		for _, v := range vs {
 			if !yield(v, nil) {
 				return
@@ -32,14 +32,23 @@ func writeAll(ctx context.Context, s source, vs []any, o BatchOptions, creates b
 	return err
 }
 
-func writeMany[T any](ctx context.Context, s source, vs iter.Seq2[T, error], o BatchOptions, creates bool) (int, error) {
-	return s.writeMany(ctx, o, creates, func(yield func(any, error) bool) {
+func writeMany[T any](ctx context.Context, s source, vs iter.Seq2[T, error], o BatchOptions, how putOptions) (int, error) {
+	return s.writeMany(ctx, o, how, func(yield func(any, error) bool) {
 		for v, err := range vs {
 			if !yield(untyped(v), err) {
 				return
 			}
 		}
 	})
+}
+
+// deleteIDs deletes the records with these ids.
+func deleteIDs[ID any](ctx context.Context, typed *erased.Store[ID], ids []ID, o BatchOptions) error {
+	packed := make([][]byte, len(ids))
+	for i, id := range ids {
+		packed[i] = typed.AppendID(nil, id)
+	}
+	return newSource(typed.Source()).deleteMany(ctx, packed, o)
 }
 
 func toQuery[T any](q *Query[T]) *query { return newQuery((*erased.Query)(q)) }

@@ -7,6 +7,23 @@ import (
 	"fmt"
 )
 
+// deleteMany deletes the records with these packed ids.
+func (s source) deleteMany(ctx context.Context, ids [][]byte, o BatchOptions) (err error) {
+	ctx, op := s.begin(ctx, "DeleteMany", byID)
+	defer op.finish(&err)
+	m, err := newBatcher(&s, o)
+	if err != nil {
+		return err
+	}
+	for len(ids) > 0 {
+		if err := m.deleteIDs(ctx, ids); err != nil {
+			return err
+		}
+		ids = ids[m.taken:]
+	}
+	return nil
+}
+
 // deleteWhere deletes the records of a query.
 func (s source) deleteWhere(ctx context.Context, q *query, o BatchOptions) (n int, err error) {
 	ctx, op := s.begin(ctx, "DeleteWhere", byID)

@@ -5,6 +5,8 @@ package persistable
 import (
 	"context"
 	"iter"
+
+	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 
 // CreateMany creates the records in the order of the list, in as many transactions as
@@ -25,14 +27,14 @@ import (
 //
 //go:noinline
 func (s *Store[T, ID]) CreateMany(ctx context.Context, vs []T, o BatchOptions) error {
-	return writeAll(ctx, sourceOf(s), untypedAll(vs), o, true)
+	return writeAll(ctx, sourceOf(s), untypedAll(vs), o, putOptions{mustBeNew: true})
 }
 
 // SaveMany is CreateMany for [Store.Save].
 //
 //go:noinline
 func (s *Store[T, ID]) SaveMany(ctx context.Context, vs []T, o BatchOptions) error {
-	return writeAll(ctx, sourceOf(s), untypedAll(vs), o, false)
+	return writeAll(ctx, sourceOf(s), untypedAll(vs), o, putOptions{})
 }
 
 // CreateFrom is [Store.CreateMany] for the records of a sequence, such as one that reads a
@@ -46,7 +48,7 @@ func (s *Store[T, ID]) SaveMany(ctx context.Context, vs []T, o BatchOptions) err
 // It is not a method of the store, so that only a program that uses it compiles it for
 // each of its types.
 func CreateFrom[T, ID any](ctx context.Context, s *Store[T, ID], vs iter.Seq2[T, error], o BatchOptions) (int, error) {
-	return writeMany(ctx, sourceOf(s), vs, o, true)
+	return writeMany(ctx, sourceOf(s), vs, o, putOptions{mustBeNew: true})
 }
 
 // SaveFrom is [CreateFrom] for [Store.Save]. The sequence may be a query of another
@@ -54,7 +56,28 @@ func CreateFrom[T, ID any](ctx context.Context, s *Store[T, ID], vs iter.Seq2[T,
 //
 //	n, err := persistable.SaveFrom(ctx, &archive.Store, orders.Scan().All(ctx), persistable.BatchOptions{})
 func SaveFrom[T, ID any](ctx context.Context, s *Store[T, ID], vs iter.Seq2[T, error], o BatchOptions) (int, error) {
-	return writeMany(ctx, sourceOf(s), vs, o, false)
+	return writeMany(ctx, sourceOf(s), vs, o, putOptions{})
+}
+
+// SaveExistingFrom is [CreateFrom] for [Store.SaveExisting]: at the first record that does not
+// exist it stops, and the *[PartialError] unwraps to [ErrNotFound].
+func SaveExistingFrom[T, ID any](ctx context.Context, s *Store[T, ID], vs iter.Seq2[T, error], o BatchOptions) (int, error) {
+	return writeMany(ctx, sourceOf(s), vs, o, putOptions{mustExist: true})
+}
+
+// DeleteMany deletes the records with these ids, in the order of the list, in as many
+// transactions as they need. An id without a record counts as deleted, as for [Store.Delete]. If
+// it stops before the end, the error is a *[PartialError]: the records of the first Done ids
+// are gone, and another call may go on with ids[e.Done:].
+//
+// Bound to a transaction by In, DeleteMany is a part of that transaction, which must not
+// become too large.
+//
+// Cost: one round of reads a transaction, and the commit.
+//
+//go:noinline
+func (s *Store[T, ID]) DeleteMany(ctx context.Context, ids []ID, o BatchOptions) error {
+	return deleteIDs(ctx, (*erased.Store[ID])(s), ids, o)
 }
 
 // DeleteWhere deletes the records that a query of this store returns, in its order,
