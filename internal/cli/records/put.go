@@ -30,8 +30,8 @@ func putCommand(c *shell.Console) *cobra.Command {
 place of the stored one with its id; --create refuses records that exist, --existing those that do
 not. Missing members are zero, null or the default of their field; a missing id is made, if the
 library makes the ids of the type, for a record that then must be new. All indexes are maintained;
-the hooks of the type do not run. The records before one that cannot be written are written, in
-transactions of up to a thousand, with --existing each in one of its own.
+the hooks of the type do not run. They are written in transactions of up to a thousand records and about
+1 MB. The records before one that cannot be written are written; the error says how many.
 ` + aboutJSON + database.AboutPaths + "\n" + database.About,
 		Example: "  kazahana record put tenants/tenant-1/orders orders.json --create --db data\n" +
 			"  kazahana record get settings theme --json | sed s/light/dark/ | kazahana record put settings --existing",
@@ -73,34 +73,30 @@ func (f *putFlags) put(ctx context.Context, c *shell.Console, s *dynamic.Store, 
 	case f.create:
 		n, err = persistable.CreateFrom(ctx, &s.Store, records, o)
 	case f.existing:
-		n, err = saveExisting(ctx, s, records, progress.Set)
+		n, err = persistable.SaveExistingFrom(ctx, &s.Store, withIDs(records), o)
 	default:
 		n, err = saveAll(ctx, s, records, progress.Set)
 	}
 	progress.Finish()
 	if err != nil {
-		return fmt.Errorf("%s written: %w", plural(n), err)
+		return stopped(n, "written", err)
 	}
 	return c.Write(count{"written", n})
 }
 
-// saveExisting saves records that must exist, each in a transaction of its own. It tells
-// progress how many it has saved.
-func saveExisting(ctx context.Context, s *dynamic.Store, records iter.Seq2[*dynamic.Record, error], progress func(int64)) (n int, err error) {
-	for r, err := range records {
-		if err == nil && r.ID().IsZero() {
-			err = shell.Invalid(fmt.Errorf("the record %d has no id, which --existing needs", n+1))
+// withIDs yields the records up to one that has no id, which is an error.
+func withIDs(records iter.Seq2[*dynamic.Record, error]) iter.Seq2[*dynamic.Record, error] {
+	return func(yield func(*dynamic.Record, error) bool) {
+		n := 0
+		for r, err := range records {
+			if n++; err == nil && r.ID().IsZero() {
+				err = shell.Invalid(fmt.Errorf("the record %d has no id, which --existing needs", n))
+			}
+			if !yield(r, err) || err != nil {
+				return
+			}
 		}
-		if err == nil {
-			err = s.SaveExisting(ctx, r)
-		}
-		if err != nil {
-			return n, err
-		}
-		n++
-		progress(int64(n))
 	}
-	return n, nil
 }
 
 // saveAll saves records: one that has no id gets one, and must be new. It tells progress
@@ -140,6 +136,17 @@ func (n count) MarshalJSON() ([]byte, error) { return fmt.Appendf(nil, `{%q:%d}`
 
 // Lines implements [shell.Result].
 func (n count) Lines() []string { return []string{plural(n.n) + " " + n.verb} }
+
+// stopped says how many records a verb has changed before it stopped.
+func stopped(n int, verb string, err error) error {
+	more := ""
+	if e := (*persistable.PartialError)(nil); errors.As(err, &e) {
+		if err = e.Err; e.Uncertain > 0 {
+			more = fmt.Sprintf(", and up to %d more may be, as the outcome of the last commit is unknown", e.Uncertain)
+		}
+	}
+	return fmt.Errorf("%s %s%s: %w", plural(n), verb, more, err)
+}
 
 // plural counts records in words.
 func plural(n int) string {

@@ -22,8 +22,10 @@ func removeCommand(c *shell.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rm PATH (ID... | --where CONDITION)", Short: "Remove records", Args: shell.Arguments(cobra.MinimumNArgs(1)),
 		Long: `Remove the records with the given ids, or those that fulfil a condition, with their entries in all
-indexes. The command shows how many there are and the first of them, and asks, or needs --yes. It never
-removes more of them than it has shown, though others may fulfil the condition by then.
+indexes. The command shows how many there are and the first of them, and asks, or needs --yes. It removes
+the records that it has counted, by their ids, in transactions of up to a thousand: others that fulfil the
+condition by then stay, and those that were changed meanwhile are removed. If it stops on the way, the
+error says how many are gone.
 ` + aboutWhere + database.AboutPaths + "\n" + database.About,
 		Example:           "  kazahana record rm tenants/tenant-1/orders 72623859790382856 --db data\n  kazahana record rm events --where 'Tenant = \"tenant-9\"' --yes",
 		ValidArgsFunction: database.CompletePath,
@@ -48,21 +50,20 @@ const mostNamed = 10
 
 // removeWhere removes the records at a path that fulfil a condition.
 func removeWhere(cmd *cobra.Command, c *shell.Console, path string, w *whereFlags) error {
-	n := 0
+	var ids []dynamic.ID
 	err := storearg.Read(cmd, path, func(ctx context.Context, s *dynamic.Store) (err error) {
-		var first []dynamic.ID
-		if first, n, err = w.count(ctx, c, s); err != nil || n == 0 {
+		if ids, err = w.find(ctx, c, s); err != nil || len(ids) == 0 {
 			return err
 		}
-		return confirm(cmd, c, s, first, n)
+		return confirm(cmd, c, s, ids)
 	})
 	if err != nil {
 		return err
 	}
-	if n == 0 {
+	if len(ids) == 0 {
 		return c.Write(count{"removed", 0})
 	}
-	return storearg.Write(cmd, path, func(ctx context.Context, s *dynamic.Store) error { return w.remove(ctx, c, s, n) })
+	return storearg.Write(cmd, path, func(ctx context.Context, s *dynamic.Store) error { return remove(ctx, c, s, ids) })
 }
 
 // removeIDs removes the records at a path with these ids, all of which must exist.
@@ -72,19 +73,27 @@ func removeIDs(cmd *cobra.Command, c *shell.Console, path string, texts []string
 		if ids, err = findIDs(ctx, s, texts); err != nil {
 			return err
 		}
-		return confirm(cmd, c, s, ids, len(ids))
+		return confirm(cmd, c, s, ids)
 	})
 	if err != nil {
 		return err
 	}
-	return storearg.Write(cmd, path, func(ctx context.Context, s *dynamic.Store) error {
-		for i, id := range ids {
-			if err := s.Delete(ctx, id); err != nil {
-				return fmt.Errorf("%s removed: %w", plural(i), err)
-			}
-		}
-		return c.Write(count{"removed", len(ids)})
-	})
+	return storearg.Write(cmd, path, func(ctx context.Context, s *dynamic.Store) error { return remove(ctx, c, s, ids) })
+}
+
+// remove removes the records with these ids.
+func remove(ctx context.Context, c *shell.Console, s *dynamic.Store, ids []dynamic.ID) error {
+	progress := c.StartProgress("records", int64(len(ids)), shell.Things)
+	n := 0
+	err := s.DeleteMany(ctx, ids, persistable.BatchOptions{Progress: func(p persistable.BatchProgress) {
+		n = p.Done
+		progress.Set(int64(n))
+	}})
+	progress.Finish()
+	if err != nil {
+		return stopped(n, "removed", err)
+	}
+	return c.Write(count{"removed", len(ids)})
 }
 
 // findIDs returns each of the ids once. There must be records with all of them.
@@ -110,9 +119,10 @@ func findIDs(ctx context.Context, s *dynamic.Store, texts []string) (ids []dynam
 }
 
 // confirm shows what will be removed, and asks.
-func confirm(cmd *cobra.Command, c *shell.Console, s *dynamic.Store, first []dynamic.ID, n int) error {
+func confirm(cmd *cobra.Command, c *shell.Console, s *dynamic.Store, ids []dynamic.ID) error {
+	n := len(ids)
 	lines := []string{fmt.Sprintf("%s of %s in %s, with all entries in indexes (%d):", plural(n), s.Schema().Type, database.QuotePath(s.Path()), len(s.Schema().Indexes))}
-	for _, id := range first[:min(len(first), mostNamed)] {
+	for _, id := range ids[:min(n, mostNamed)] {
 		lines = append(lines, "  "+id.String())
 	}
 	if more := n - len(lines) + 1; more > 0 {

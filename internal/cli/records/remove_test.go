@@ -14,9 +14,10 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/dynamic"
 )
 
-// TestRemoveNoMoreThanShown: a record that fulfils the condition only after the question
-// makes the verb remove no more than it has shown.
-func TestRemoveNoMoreThanShown(t *testing.T) {
+// TestRemoveWhatWasShown: the verb removes the records that it has counted, also one that does
+// not fulfil the condition any more, and not one that fulfils it only after the question, even
+// if that one comes first.
+func TestRemoveWhatWasShown(t *testing.T) {
 	ctx := context.Background()
 	check := func(err error) {
 		t.Helper()
@@ -33,17 +34,19 @@ func TestRemoveNoMoreThanShown(t *testing.T) {
 	check(err)
 	var out bytes.Buffer
 	c := &shell.Console{Streams: shell.Streams{Out: &out, Err: &out}}
-	w := whereFlags{where: "Value >= 0", filterLimit: persistable.DefaultFilterLimit}
-	first, n, err := w.count(ctx, c, s)
+	w := whereFlags{where: "Value >= 1", filterLimit: persistable.DefaultFilterLimit}
+	ids, err := w.find(ctx, c, s)
 	check(err)
-	if n != 3 || len(first) != 3 {
-		t.Fatalf("%d records, %v", n, first)
+	if len(ids) != 3 {
+		t.Fatalf("%v", ids)
 	}
-	check(bazaar.CounterStoreOf(db).CreateWithID(ctx, 9, &bazaar.Counter{Name: "late"}))
-	check(w.remove(ctx, c, s, n))
-	_, left, err := w.count(ctx, c, s)
+	counters := bazaar.CounterStoreOf(db)
+	check(counters.CreateWithID(ctx, -9, &bazaar.Counter{Name: "late", Value: 5}))
+	check(counters.SaveExisting(ctx, &bazaar.Counter{ID: 2, Name: "orders"}))
+	check(remove(ctx, c, s, ids))
+	left, err := s.Scan().Slice(ctx)
 	check(err)
-	if left != 1 || out.String() != "3 records removed\n" {
-		t.Errorf("%d are left: %q", left, &out)
+	if len(left) != 1 || left[0].ID().String() != "-9" || out.String() != "3 records removed\n" {
+		t.Errorf("%v are left: %q", left, &out)
 	}
 }

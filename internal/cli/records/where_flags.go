@@ -53,38 +53,20 @@ func explainLimit(err error) error {
 	return err
 }
 
-// count counts the records that fulfil the condition. It returns the first ids as well.
-func (w *whereFlags) count(ctx context.Context, c *shell.Console, s *dynamic.Store) (first []dynamic.ID, n int, err error) {
+// find returns the ids of the records that fulfil the condition.
+func (w *whereFlags) find(ctx context.Context, c *shell.Console, s *dynamic.Store) (ids []dynamic.ID, err error) {
 	q, err := w.query(s)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	progress := c.StartProgress("records found", 0, shell.Things)
 	defer progress.Finish()
 	for r, err := range q.All(ctx) {
 		if err != nil {
-			return nil, n, explainLimit(err)
+			return nil, explainLimit(err)
 		}
-		if n++; n <= mostNamed {
-			first = append(first, r.ID())
-		}
-		progress.Set(int64(n))
+		ids = append(ids, r.ID())
+		progress.Set(int64(len(ids)))
 	}
-	return first, n, nil
-}
-
-// remove removes at most that many of the records that fulfil the condition.
-func (w *whereFlags) remove(ctx context.Context, c *shell.Console, s *dynamic.Store, most int) error {
-	q, err := w.query(s)
-	if err != nil {
-		return err
-	}
-	progress := c.StartProgress("records", int64(most), shell.Things)
-	o := persistable.BatchOptions{Progress: func(p persistable.BatchProgress) { progress.Set(int64(p.Done)) }}
-	n, err := s.DeleteWhere(ctx, q.Limit(most), o)
-	progress.Finish()
-	if err != nil {
-		return fmt.Errorf("%s removed: %w", plural(n), err)
-	}
-	return c.Write(count{"removed", n})
+	return ids, nil
 }
