@@ -53,6 +53,30 @@ func (f *Feed[T, ID]) Changes(ctx context.Context, since Version) iter.Seq2[Chan
 	return typedChanges[T, ID](f.source.changes(ctx, since))
 }
 
+// Await waits until there may be a change behind a version, for a program that keeps its own
+// position: call Changes then, with the same version. It may return without a change.
+//
+//	for {
+//		for change, err := range notes.Feed().Changes(ctx, since) {
+//			…
+//			since = change.Version
+//		}
+//		if err := notes.Feed().Await(ctx, since); err != nil {
+//			return err
+//		}
+//	}
+//
+// It waits with a watch, and returns after thirty [Options.WatchPoll] at the latest, since a
+// directory that is moved or removed fires no watch. If there are too many watches, or no
+// store yet, it returns after one WatchPoll. It returns the cause when ctx ends. A store that
+// is bound to a transaction cannot wait. It writes nothing, and is allowed with
+// [Options.ReadOnly].
+//
+// Cost: two rounds of reads and a watch.
+func (f *Feed[T, ID]) Await(ctx context.Context, since Version) error {
+	return f.source.await(ctx, since)
+}
+
 // Consumer returns the reader of changes with that name. Consumers of one name share a
 // position in the database, however many processes run them; those of different names
 // each get all changes.

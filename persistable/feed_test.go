@@ -3,6 +3,7 @@
 package persistable_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -263,4 +264,45 @@ func TestVersionsBesideABuild(t *testing.T) {
 	if len(all) != 40 || refused < 5 {
 		t.Errorf("%d changes of 40 notes; %d readers of an incomplete feed were refused", len(all), refused)
 	}
+}
+
+// TestAwait: Await returns at once where a change is behind the version, and otherwise with
+// the next change, or the end of the context. Without a store it looks again after a while, and
+// makes none.
+func TestAwait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := openWith(t, enginetest.InProcess(t), persistable.Options{WatchPoll: time.Minute})
+		s := NoteStoreOf(db)
+		began := time.Now()
+		check(t, s.Feed().Await(ctx, persistable.Version{}))
+		if waited := time.Since(began); waited != time.Minute {
+			t.Errorf("without a store it waits %v", waited)
+		}
+		check(t, s.Save(ctx, &Note{ID: 1}))
+		within(t, time.Second, func() { check(t, s.Feed().Await(ctx, persistable.Version{})) })
+		_, versions := changesOf(t, s, persistable.Version{})
+		last := versions[0]
+		go func() {
+			time.Sleep(10 * time.Minute)
+			check(t, s.Save(ctx, &Note{ID: 2}))
+		}()
+		within(t, 11*time.Minute, func() { check(t, s.Feed().Await(ctx, last)) })
+		got, versions := changesOf(t, s, last)
+		if len(got) != 1 || got[0].id != 2 {
+			t.Fatalf("it returns with the changes %v", got)
+		}
+		last = versions[0]
+		ending, cancel := context.WithTimeout(ctx, 45*time.Minute)
+		defer cancel()
+		within(t, 31*time.Minute, func() { check(t, s.Feed().Await(ending, last)) }) // it looks after thirty intervals
+		if err := s.Feed().Await(ending, last); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("after the end of the context: %v", err)
+		}
+		check(t, db.Transact(ctx, func(tx persistable.Tx) error {
+			if err := s.In(tx).Feed().Await(ctx, last); err == nil {
+				t.Error("a bound store waits")
+			}
+			return nil
+		}))
+	})
 }

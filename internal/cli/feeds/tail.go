@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,11 +21,10 @@ import (
 
 // options are the flags of feed tail.
 type options struct {
-	since    string
-	follow   bool
-	interval time.Duration
-	limit    int
-	token    string
+	since  string
+	follow bool
+	limit  int
+	token  string
 }
 
 // The words of --since.
@@ -46,8 +44,8 @@ or "now". Without it, --follow begins now, and otherwise all changes are shown. 
 --limit, the token of the next page is written to the standard error output, with --json as
 {"next": "…"}; --token goes on there.
 
-With --follow it goes on until Ctrl-C, and looks for changes in each interval. Programs that write are not
-disturbed: it only reads. An embedded database changes for no other program while this one has it open, so
+With --follow it goes on until Ctrl-C, and shows a change as soon as it is committed: it waits with a watch.
+Programs that write are not disturbed: it only reads. An embedded database changes for no other program while this one has it open, so
 --follow is for clusters.
 
 PATH is the directory of the records. Where it has records of several types, --type says which.
@@ -71,7 +69,6 @@ PATH is the directory of the records. Where it has records of several types, --t
 	storearg.AddType(cmd)
 	flags.StringVar(&o.since, "since", "", "begin behind this `version`, at the "+beginning+", or "+now)
 	flags.BoolVarP(&o.follow, "follow", "f", false, "go on until Ctrl-C")
-	flags.DurationVar(&o.interval, "interval", time.Second, "how `long` to wait before --follow looks again")
 	flags.IntVar(&o.limit, "limit", 0, "`number` of changes to show at most; 0: all")
 	shell.AddToken(cmd, &o.token)
 	return cmd
@@ -79,11 +76,8 @@ PATH is the directory of the records. Where it has records of several types, --t
 
 // check refuses flags that mean nothing.
 func (o *options) check(cmd *cobra.Command) error {
-	switch {
-	case o.limit < 0:
+	if o.limit < 0 {
 		return shell.Misuse(cmd, errors.New("--limit: it must not be negative"))
-	case o.interval <= 0:
-		return shell.Misuse(cmd, errors.New("--interval: it must be positive"))
 	}
 	if o.token != "" {
 		return o.checkToken(cmd)
@@ -166,10 +160,8 @@ func tail(ctx context.Context, c *shell.Console, db *persistable.DB, s *dynamic.
 		if !o.follow || o.limit > 0 && shown == o.limit {
 			return nil
 		}
-		select {
-		case <-time.After(o.interval):
-		case <-ctx.Done():
-			return o.end(ctx, context.Cause(ctx))
+		if err := s.Feed().Await(ctx, since); err != nil {
+			return o.end(ctx, err)
 		}
 	}
 }
