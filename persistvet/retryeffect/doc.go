@@ -12,5 +12,8 @@
 //		return nil
 //	})
 //
+// A method that gets the transaction, and adds to fields of its receiver, is reported where a
+// transaction function calls it with a receiver that outlives the attempt.
+//
 // The assignment of a result to an outer variable is not reported: the last attempt wins.
 package retryeffect
