@@ -100,39 +100,6 @@ func expectUnchanged(t *testing.T, args []string, folder string, before map[stri
 	}
 }
 
-// TestDatabaseReadsWriteNothing: after commands that read, and commands that are refused, the
-// folder has the same files with the same contents.
-func TestDatabaseReadsWriteNothing(t *testing.T) {
-	folder := filledDatabase(t)
-	before := folderState(t, folder)
-	elsewhere := filepath.Join(t.TempDir(), "new")
-	for _, test := range []struct {
-		code int
-		args []string
-	}{
-		{0, []string{"verify", "--db", folder}},
-		{0, []string{"log", "--db", folder}},
-		{0, []string{"kv", "get", "--db", folder, `large\\`}},
-		{0, []string{"kv", "range", "--db", folder, "--limit", "0"}},
-		{0, []string{"dir", "tree", "--db", folder, "--sizes"}},
-		{0, []string{"stats", "--db", folder}},
-		{4, []string{"kv", "get", "--db", folder, "none"}},
-		{3, []string{"kv", "get", "--db", folder, "(21"}},
-		{2, []string{"kv", "range", "--db", folder, "--prefix", "a", "--to", "b"}},
-		{2, []string{"kv", "clear", "--db", folder, "--prefix", "large"}},
-		{1, []string{"backup", "--db", folder, folder}},
-		{1, []string{"restore", folder, "--db", elsewhere}}, // it is not a backup
-	} {
-		if _, errs, code := runCommand(t, test.args...); code != test.code {
-			t.Errorf("%q: exit code %d, want %d: %s", test.args, code, test.code, errs)
-		}
-		expectUnchanged(t, test.args, folder, before)
-	}
-	if _, err := os.Stat(elsewhere); err == nil {
-		t.Error("a refused restore has made its target")
-	}
-}
-
 // TestDatabaseMissing: for a folder that is missing, empty, or not a database, each command says
 // so, and makes nothing.
 func TestDatabaseMissing(t *testing.T) {
