@@ -46,7 +46,7 @@ func (w *watchRun) run(ctx context.Context) error {
 	w.print("watching %s; Ctrl-C ends it", strings.Join(w.options.Patterns, " "))
 	for {
 		before, err := w.watcher.State(w.scope)
-		t := w.newTurn(ctx)
+		t := w.newTurn(ctx, w.watcher.Blocked())
 		t.report(err)
 		if ctx.Err() != nil {
 			return nil
@@ -71,9 +71,13 @@ func (w *watchRun) waitChange(ctx context.Context, left watch.State) error {
 	}
 }
 
-// newTurn generates once.
-func (w *watchRun) newTurn(ctx context.Context) *turn {
+// newTurn generates once, unless the files must not be read.
+func (w *watchRun) newTurn(ctx context.Context, blocked error) *turn {
 	t := &turn{begin: time.Now(), outputs: map[string][]byte{}}
+	if blocked != nil {
+		t.report(blocked)
+		return t
+	}
 	if w.options.dependencies.IsLarge() {
 		w.options.dependencies = source.NewDependencies()
 	}

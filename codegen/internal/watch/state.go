@@ -58,12 +58,21 @@ func (d digests) of(path string) (Digest, bool) {
 		return known.digest, true
 	}
 	now := time.Now()
+	d[path] = digestOf{info, now, sha256.Sum256(contentOf(path, info))}
+	return d[path].digest, true
+}
+
+// contentOf returns the content of a file, or what stands for it: an irregular file, such as a
+// named pipe, is not opened, since that may wait for another program.
+func contentOf(path string, info os.FileInfo) []byte {
+	if !info.Mode().IsRegular() {
+		return []byte(info.Mode().Type().String())
+	}
 	content, err := os.ReadFile(path)
 	if err != nil {
-		content = []byte(err.Error())
+		return []byte(err.Error())
 	}
-	d[path] = digestOf{info, now, sha256.Sum256(content)}
-	return d[path].digest, true
+	return content
 }
 
 // isCurrent reports whether a file that is as info says still has that content.

@@ -4,8 +4,10 @@ package watch
 
 import (
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -46,5 +48,28 @@ func TestWith(t *testing.T) {
 	}
 	if left := before.With(written, scope); !maps.Equal(left, now) {
 		t.Errorf("With expects %d files, %d are there:\n%v\n%v", len(left), len(now), left, now)
+	}
+}
+
+// TestIrregularFiles: a source file that is no regular file is not read. It is a part of the
+// state, and Blocked names it until it is gone.
+func TestIrregularFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	w, err := New(1)
+	check(t, err)
+	socket, err := net.Listen("unix", "x.go")
+	check(t, err)
+	scope := Scope{Trees: []string{"."}}
+	with, err := w.State(scope)
+	check(t, err)
+	if blocked := w.Blocked(); len(with) != 1 || blocked == nil || !strings.HasPrefix(blocked.Error(), "x.go: it is no regular file") {
+		t.Errorf("%d files, %v", len(with), blocked)
+	}
+	check(t, socket.Close()) // which removes it
+	check(t, os.Mkdir("y.go", 0o700))
+	without, err := w.State(scope)
+	check(t, err)
+	if blocked := w.Blocked(); len(without) != 0 || blocked != nil {
+		t.Errorf("%d files, %v", len(without), blocked)
 	}
 }

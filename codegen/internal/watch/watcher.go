@@ -21,6 +21,7 @@ type Watcher struct {
 	poll    time.Duration
 	digests digests
 	files   map[string]bool // those of the last scope that are no source files
+	blocked error           // of the last State
 }
 
 // New returns a watcher that waits for events of the file system, or, where there
@@ -62,8 +63,13 @@ func (w *Watcher) State(scope Scope) (State, error) {
 		v.addFile(file)
 	}
 	w.forget(v)
+	w.blocked = v.blocked
 	return v.state, v.err
 }
+
+// Blocked returns why the files of the last State must not be read, or nil: some of them are no
+// regular files. The go command opens them all, and would wait for the writer of a named pipe.
+func (w *Watcher) Blocked() error { return w.blocked }
 
 // forget ends watching folders that a visit did not come to.
 func (w *Watcher) forget(v visit) {
@@ -83,6 +89,7 @@ type visit struct {
 	watcher *Watcher
 	state   State
 	folders map[string]bool // that are watched
+	blocked error
 	err     error
 }
 
@@ -116,8 +123,16 @@ func (v *visit) addFolder(folder string) []fs.DirEntry {
 }
 
 func (v *visit) addFile(path string) {
-	if digest, found := v.watcher.digests.of(path); found {
-		v.state[path] = digest
+	if _, found := v.state[path]; found {
+		return
+	}
+	digest, found := v.watcher.digests.of(path)
+	if !found {
+		return
+	}
+	v.state[path] = digest
+	if mode := v.watcher.digests[path].info.Mode(); !mode.IsRegular() {
+		v.blocked = errors.Join(v.blocked, fmt.Errorf("%s: it is no regular file (%v), for which the go command may wait forever: remove it, or give it another name", path, mode.Type()))
 	}
 }
 
