@@ -90,12 +90,17 @@ func (h *history) append(line string) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(line + "\n")
-	return errors.Join(err, f.Chmod(0o600), f.Close())
+	if err = f.Chmod(0o600); err == nil { // it may be older
+		_, err = f.WriteString(line + "\n")
+	}
+	return errors.Join(err, f.Close())
 }
 
 func (h *history) rewrite() error {
 	fresh := h.file + ".new"
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, iofs.ErrNotExist) { // it would keep its mode
+		return err
+	}
 	if err := os.WriteFile(fresh, []byte(strings.Join(h.lines, "\n")+"\n"), 0o600); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ package prompt
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -98,5 +99,42 @@ func TestHistory(t *testing.T) {
 	info, err := os.Stat(filepath.Join(os.Getenv("XDG_STATE_HOME"), "kazahana", "history"))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("%v, %v", info.Mode(), err)
+	}
+}
+
+// TestHistoryIsPrivate: a history that others can read becomes the user's own with the next
+// line, and stays so when it is written anew.
+func TestHistoryIsPrivate(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	folder := filepath.Join(os.Getenv("XDG_STATE_HOME"), "kazahana")
+	file := filepath.Join(folder, "history")
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	expectPrivate := func(when string) {
+		t.Helper()
+		info, err := os.Stat(file)
+		if check(err); info.Mode().Perm() != 0o600 {
+			t.Errorf("%s the mode is %v", when, info.Mode())
+		}
+	}
+	check(os.Mkdir(folder, 0o755))
+	for _, name := range []string{file, file + ".new"} {
+		check(os.WriteFile(name, []byte("kv range\n"), 0o644))
+		check(os.Chmod(name, 0o644)) // whatever the umask
+	}
+	h, err := loadHistory()
+	check(err)
+	h.Add("type list")
+	expectPrivate("after a line")
+	for i := range mostHistory - 1 { // with the two lines that are there, one too many
+		h.Add(fmt.Sprint("dir tree ", i))
+	}
+	expectPrivate("after it was written anew")
+	if text, err := os.ReadFile(file); err != nil || strings.Count(string(text), "\n") != mostHistory {
+		t.Errorf("%d lines, %v", strings.Count(string(text), "\n"), err)
 	}
 }
