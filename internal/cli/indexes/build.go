@@ -121,7 +121,7 @@ func explainViolations(c *shell.Console, t *target, err error) error {
 	}
 	var names []string
 	for _, v := range taken.Violations {
-		if err := c.Write(newViolation(v)); err != nil {
+		if err := c.Write(newViolation(t.schema, v)); err != nil {
 			return err
 		}
 		if !slices.Contains(names, v.Index) {

@@ -47,7 +47,7 @@ func listViolations(ctx context.Context, c *shell.Console, t *target, name, toke
 		return storearg.Explain(err)
 	}
 	for _, v := range page.Violations {
-		if err := c.Write(newViolation(v)); err != nil {
+		if err := c.Write(newViolation(t.schema, v)); err != nil {
 			return err
 		}
 	}
@@ -60,22 +60,4 @@ func listViolations(ctx context.Context, c *shell.Console, t *target, name, toke
 		return nil
 	}
 	return &shell.ExitError{Code: ExitFaults, Err: fmt.Errorf("%d records of %s keep %s from being completed: change or remove them, and build again", len(page.Violations), t.where(), ix.Name)}
-}
-
-// violation is a record whose values another one owns.
-type violation struct {
-	Index  string   `json:"index"`
-	Fields []string `json:"fields"`
-	Values string   `json:"values"` // a tuple
-	ID     string   `json:"id"`
-	Owner  string   `json:"owner"` // the id of the record that is in the index
-}
-
-func newViolation(v persistable.Violation) violation {
-	return violation{v.Index, v.Fields, v.Values.String(), fmt.Sprint(v.ID), fmt.Sprint(v.Owner)}
-}
-
-// Lines implements [shell.Result].
-func (v violation) Lines() []string {
-	return []string{fmt.Sprintf("%s: the record %s has the values %s of the record %s", v.Index, v.ID, v.Values, v.Owner)}
 }
