@@ -59,7 +59,7 @@ func (x *examination) readUnits(ctx context.Context, most int, fn func(b *batch)
 			return err
 		}
 		if most == 1 {
-			alone++
+			alone++ //persistvet:ignore retryeffect it counts the attempts that have a single unit
 		}
 		if alone == mostAttempts {
 			return &slowError{err}

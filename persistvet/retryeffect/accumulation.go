@@ -101,13 +101,16 @@ func (a accumulation) empties(call *ast.CallExpr, is func(ast.Expr) bool) bool {
 	return false
 }
 
-// addedAt returns the variables to which a node adds.
-func (a accumulation) addedAt(n ast.Node) []ast.Expr {
+// addedAt returns the variables to which a node of a body adds, or that it moves on.
+func (a accumulation) addedAt(body *ast.BlockStmt, n ast.Node) []ast.Expr {
 	switch n := n.(type) {
 	case *ast.IncDecStmt:
 		return []ast.Expr{n.X}
 	case *ast.AssignStmt:
 		if x, _ := a.added(n); x != nil {
+			return []ast.Expr{x}
+		}
+		if x := a.moved(body, n); x != nil {
 			return []ast.Expr{x}
 		}
 	case *ast.CallExpr:

@@ -96,6 +96,9 @@ func countsAttempts(x ast.Expr) (found bool) {
 
 // assignment says what an assignment adds to an outer variable.
 func (c *checker) assignment(n *ast.AssignStmt) string {
+	if x := c.moved(c.fn.Body, n); x != nil && c.isAccumulated(n, x) {
+		return "reads from the outer variable " + text(x) + " and moves it on"
+	}
 	x, verb := c.added(n)
 	if x == nil || !c.isAccumulated(n, x) {
 		return ""
@@ -134,7 +137,7 @@ func (c *checker) call(at inspector.Cursor, call *ast.CallExpr) (what, remedy st
 func (c *checker) gathers(call *ast.CallExpr) string {
 	for _, x := range c.gathered(call) {
 		if c.isAccumulated(call, x) {
-			return "adds to the outer variable " + text(x) + " in " + api.FullName(api.Callee(c.pass.TypesInfo, call))
+			return "adds to, or moves on, the outer variable " + text(x) + " in " + api.FullName(api.Callee(c.pass.TypesInfo, call))
 		}
 	}
 	return ""

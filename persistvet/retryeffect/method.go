@@ -84,7 +84,7 @@ func (m *method) exportAdditions(fn *txfunc.Function) bool {
 	var was, is addition
 	m.pass.ImportObjectFact(m.fn, &was)
 	for at := range fn.Cursor.Preorder((*ast.AssignStmt)(nil), (*ast.IncDecStmt)(nil), (*ast.CallExpr)(nil)) {
-		for _, x := range m.addedAt(at.Node()) {
+		for _, x := range m.addedAt(m.body, at.Node()) {
 			path, ok := m.path(x)
 			if ok && path != "" && !countsAttempts(x) && !m.isReset(m.body, at.Node(), x) && !fn.IsGuarded(at) && !slices.Contains(is.Fields, path) {
 				is.Fields = append(is.Fields, path)

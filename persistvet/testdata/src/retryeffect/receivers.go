@@ -4,6 +4,7 @@ package retryeffect
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 
@@ -53,7 +54,7 @@ func (s *scan) begin() {
 
 func (s *scan) run(ctx context.Context, db kv.Database) error {
 	return db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
-		return s.readAll(ctx, tx) // want "adds to the outer variable s.rows in scan.readAll: a retry does it again. Reset the variable"
+		return s.readAll(ctx, tx) // want "adds to, or moves on, the outer variable s.rows in scan.readAll: a retry does it again. Reset the variable"
 	})
 }
 
@@ -67,7 +68,7 @@ func (s *scan) runAnew(ctx context.Context, db kv.Database) error {
 func (s *scan) runReset(ctx context.Context, db kv.Database) error {
 	return db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
 		s.rows, s.page.rows = nil, nil
-		return s.readAll(ctx, tx) // want "adds to the outer variable s.found in scan.readAll"
+		return s.readAll(ctx, tx) // want "adds to, or moves on, the outer variable s.found in scan.readAll"
 	})
 }
 
@@ -82,6 +83,48 @@ func runs(ctx context.Context, db kv.Database, out *scan) error {
 		return out.readAll(ctx, tx)
 	})
 }
+
+// pager reads pages, each in a transaction of its own.
+type pager struct {
+	next, begin []byte
+	known       *scan
+	token       string
+}
+
+func (p *pager) page(ctx context.Context, tx kv.ReadTransaction) error {
+	pairs, err := tx.GetRange(kv.SelectorRange{Begin: p.next}, kv.RangeOptions{}).Slice(ctx)
+	if err == nil && len(pairs) > 0 {
+		p.next = pairs[len(pairs)-1].Key
+	}
+	return err
+}
+
+func (p *pager) run(ctx context.Context, db kv.Database) error {
+	err := db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
+		return p.page(ctx, tx) // want "adds to, or moves on, the outer variable p.next in pager.page: a retry does it again"
+	})
+	own := ""
+	return errors.Join(err, db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
+		p.next = p.begin
+		if err := p.page(ctx, tx); err != nil {
+			return err
+		}
+		made, err := use(tx, own)
+		if err != nil || made == own {
+			return err
+		}
+		if p.token, err = use(tx, p.token); err != nil { // want "reads from the outer variable p.token and moves it on: a retry does it again"
+			return err
+		}
+		p.known = refresh(tx, p.known)
+		p.begin, own = nil, made // which the next attempt recognizes
+		return nil
+	}))
+}
+
+func use(tx kv.ReadTransaction, token string) (string, error) { return token, nil }
+
+func refresh(tx kv.ReadTransaction, s *scan) *scan { return s }
 
 func pointers(ctx context.Context, db kv.Database, out, more *[]string, n *int) error {
 	return db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
