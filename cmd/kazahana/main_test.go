@@ -14,9 +14,15 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files of the scripts")
 
+// commandVariable makes the test binary the command kazahana.
+const commandVariable = "KAZAHANA_TEST_COMMAND"
+
 // TestMain makes the command kazahana available to the scripts: as a process of
 // its own, with its own arguments, environment and signals.
 func TestMain(m *testing.M) {
+	if os.Getenv(commandVariable) != "" {
+		main()
+	}
 	testscript.Main(m, map[string]func(){"kazahana": main})
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -52,23 +53,45 @@ func (c *Console) Confirm(cmd *cobra.Command, lines []string, question string) e
 	return nil
 }
 
-// readAnswer reads a line of the input. It returns when ctx ends, while the read goes on:
-// the process is about to end then.
+// LineReader is an input whose reads can end with a context, and which then keeps what is
+// typed later for its next reader.
+type LineReader interface {
+	// ReadLine returns a line with its newline, or the cause of ctx's end.
+	ReadLine(ctx context.Context) (string, error)
+}
+
+// readAnswer reads a line of the input. It returns when ctx ends.
 func (c *Console) readAnswer(ctx context.Context) (string, error) {
+	in, ok := c.In.(LineReader)
+	if !ok {
+		in = lastLine{c.In}
+	}
+	text, err := in.ReadLine(ctx)
+	if ctx.Err() != nil && err != nil {
+		fmt.Fprintln(c.Err)
+	}
+	return text, err
+}
+
+// lastLine is the input of a process that ends after its question: when the context ends,
+// the read goes on, and ends with the process.
+type lastLine struct{ from io.Reader }
+
+// ReadLine implements [LineReader].
+func (l lastLine) ReadLine(ctx context.Context) (string, error) {
 	type answer struct {
 		text string
 		err  error
 	}
 	got := make(chan answer, 1)
 	go func() {
-		text, err := bufio.NewReader(c.In).ReadString('\n')
+		text, err := bufio.NewReader(l.from).ReadString('\n')
 		got <- answer{text, err}
 	}()
 	select {
 	case a := <-got:
 		return a.text, a.err
 	case <-ctx.Done():
-		fmt.Fprintln(c.Err)
 		return "", context.Cause(ctx)
 	}
 }

@@ -126,13 +126,13 @@ func (d *dialog) runLine(line string) (ended os.Signal) {
 	if err == nil && len(words) == 0 {
 		return nil
 	}
-	c := d.console.Again(words, d.in)
+	ctx, cancel := context.WithCancel(d.ctx)
+	defer cancel()
+	c := d.console.Again(words, commandInput{d.in, ctx})
 	if err != nil {
 		d.fail(c, shell.Invalid(err))
 		return nil
 	}
-	ctx, cancel := context.WithCancel(d.ctx)
-	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- d.run(ctx, c, words) }()
 	for {
