@@ -22,8 +22,8 @@ type folder struct {
 	System bool   `json:"system,omitempty"`
 }
 
-// listing is a page of the directories in one.
-type listing struct {
+// folders is a page of the directories in one.
+type folders struct {
 	Path    []string `json:"path"`
 	Entries []folder `json:"entries"`
 	Next    string   `json:"next,omitempty"` // the last name; empty on the last page
@@ -46,7 +46,7 @@ func (h *Handler) directories(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := listing{Path: pathOf(r), Entries: []folder{}}
+	l := folders{Path: pathOf(r), Entries: []folder{}}
 	err = h.db.Engine().ReadTransact(r.Context(), func(tx kv.ReadTransaction) error {
 		names, err := h.db.Layer().ListAfter(r.Context(), tx, l.Path, r.URL.Query().Get("after"), limit)
 		if err != nil {

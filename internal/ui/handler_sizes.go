@@ -31,6 +31,20 @@ func (h *Handler) sizeOf(ctx context.Context, path []string) (n int64, err error
 	return n, err
 }
 
+// sizeInTime is sizeOf; nil if it takes longer than a tenant of a list may take.
+func (h *Handler) sizeInTime(ctx context.Context, path []string) (*int64, error) {
+	limited, cancel := context.WithTimeout(ctx, h.options.SizeWithin)
+	defer cancel()
+	n, err := h.sizeOf(limited, path)
+	switch {
+	case err == nil:
+		return &n, nil
+	case ctx.Err() == nil && limited.Err() != nil:
+		return nil, nil
+	}
+	return nil, err
+}
+
 // sizes measures a directory and those in it. It reads no keys but those of the directory layer.
 func (h *Handler) sizes(r *http.Request) (any, error) {
 	path := pathOf(r)

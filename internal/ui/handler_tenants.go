@@ -17,7 +17,7 @@ import (
 // tenantState is a tenant in a listing.
 type tenantState struct {
 	Name  string        `json:"name"`
-	Bytes int64         `json:"bytes"` // by the engine's estimate, or counted if it is small
+	Bytes *int64        `json:"bytes"` // by the engine's estimate, or counted if it is small; nil if that took too long
 	Lock  *tenants.Lock `json:"lock,omitempty"`
 	Usage tenants.Usage `json:"usage"`
 }
@@ -77,7 +77,7 @@ func (h *Handler) tenants(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := []tenantState{}
+	all, unmeasured := []tenantState{}, []string{}
 	for _, name := range names {
 		t, err := h.readTenant(r, set, name)
 		if errors.Is(err, tenants.ErrNotFound) {
@@ -86,18 +86,20 @@ func (h *Handler) tenants(r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, t)
+		if all = append(all, t); t.Bytes == nil {
+			unmeasured = append(unmeasured, name)
+		}
 	}
 	next := ""
 	if len(names) == limit {
 		next = names[limit-1]
 	}
-	return map[string]any{"path": pathOf(r), "tenants": all, "next": next}, nil
+	return map[string]any{"path": pathOf(r), "tenants": all, "unmeasured": unmeasured, "next": next}, nil
 }
 
 func (h *Handler) readTenant(r *http.Request, set *tenants.Set, name string) (t tenantState, err error) {
 	t.Name = name
-	if t.Bytes, err = h.sizeOf(r.Context(), set.Path(name)); err != nil {
+	if t.Bytes, err = h.sizeInTime(r.Context(), set.Path(name)); err != nil {
 		return t, err
 	}
 	lock, locked, err := set.LockOf(r.Context(), name)

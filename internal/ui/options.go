@@ -27,6 +27,9 @@ type Options struct {
 	// PollEvery is how often the feed of a store is read for a page that follows it, from 10 ms.
 	// The default value is half a second.
 	PollEvery time.Duration
+	// SizeWithin is how long the measurement of one tenant in a list may take. The default value
+	// is two seconds. A size that takes longer is missing, and the page says so.
+	SizeWithin time.Duration
 }
 
 const shortest = 10 * time.Millisecond
@@ -42,6 +45,9 @@ func (o Options) Validate() error {
 			faults = append(faults, fmt.Errorf("%s: %v is less than %v", d.name, d.is, shortest))
 		}
 	}
+	if o.SizeWithin < 0 {
+		faults = append(faults, fmt.Errorf("SizeWithin: %v is negative", o.SizeWithin))
+	}
 	return errors.Join(faults...)
 }
 
@@ -51,6 +57,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.PollEvery == 0 {
 		o.PollEvery = 500 * time.Millisecond
+	}
+	if o.SizeWithin == 0 {
+		o.SizeWithin = 2 * time.Second
 	}
 	return o
 }

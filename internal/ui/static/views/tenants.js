@@ -7,7 +7,7 @@ import {ask, badge, button, crumbs, empty, foreign, heading, link, meter, notice
 
 export async function show({p, query, signal, info, again, go}) {
   if (!p.length) return choose(signal, go);
-  const {tenants, next} = await get('tenants', {p, after: query.get('after') ?? '', limit: 100}, signal);
+  const {tenants, unmeasured, next} = await get('tenants', {p, after: query.get('after') ?? '', limit: 100}, signal);
   const columns = [{name: 'Tenant', wide: true}, {name: 'Size', number: true}, {name: 'Quota'}, {name: 'Lock', wide: true}];
   if (info.write) columns.push({name: ''});
   const filter = el('input', {type: 'search', 'data-search': true, placeholder: 'Filter this page', 'aria-label': 'Filter this page', oninput: () => draw()});
@@ -22,7 +22,7 @@ export async function show({p, query, signal, info, again, go}) {
     title: 'Tenants',
     body: [
       crumbs(p), heading('Tenants', tenants.length ? el('span', {class: 'quiet'}, `${plural(tenants.length, 'tenant')} on this page`) : null),
-      el('div', {class: 'toolbar'}, filter), list,
+      el('div', {class: 'toolbar'}, filter), unmeasured.length ? missing(unmeasured) : null, list,
       el('nav', {class: 'pager', 'aria-label': 'Pages'}, query.get('after') ? link('tenants', {p}, 'First page') : null, next ? link('tenants', {p, after: next}, 'Next page') : null),
     ],
   };
@@ -43,9 +43,21 @@ async function choose(signal, go) {
   };
 }
 
+// size shows the size of a tenant, or that it took too long to measure.
+function size(n) {
+  return n === null ? el('span', {class: 'quiet'}, 'not measured') : bytes(n);
+}
+
+// missing says whose sizes are missing, and what tells them.
+function missing(names) {
+  const shown = names.slice(0, 5).flatMap(name => [foreign(name), ', ']).slice(0, -1);
+  return notice('warn', `The sizes of ${plural(names.length, 'tenant')} took too long to measure and are missing: `, ...shown,
+    names.length > 5 ? ` and ${count(names.length - 5)} more` : '', '. The command kazahana tenant size waits for one.');
+}
+
 function row(t, p, info, again) {
   const path = [...p, t.name];
-  const cells = [link('directories', {p: path}, foreign(t.name)), bytes(t.bytes), quota(t.usage),
+  const cells = [link('directories', {p: path}, foreign(t.name)), size(t.bytes), quota(t.usage),
     t.lock ? [badge('locked', 'warn'), ' ', foreign(t.lock.reason)] : el('span', {class: 'quiet'}, '—')];
   if (info.write) {
     cells.push(el('span', {class: 'row-actions'}, t.lock
@@ -76,7 +88,7 @@ async function remove(path, t, again) {
   const {stores, more, tenant} = await get('tenant', {p: path});
   const yes = await ask({
     title: ['Remove ', foreign(t.name), '?'], danger: true, action: 'Remove the tenant', confirm: t.name,
-    body: [el('p', null, 'This removes the directory ', el('code', null, pathText(path)), ` of ${bytes(tenant.bytes)}${tenant.bytes < 65536 ? '' : ', by an estimate'}, `, stores.length ? 'with all records and entries of' : 'in which there is no store.'),
+    body: [el('p', null, 'This removes the directory ', el('code', null, pathText(path)), tenant.bytes === null ? ', whose size took too long to measure, ' : ` of ${bytes(tenant.bytes)}${tenant.bytes < 65536 ? '' : ', by an estimate'}, `, stores.length ? 'with all records and entries of' : 'in which there is no store.'),
       stores.length ? el('ul', {class: 'plain-list'}, stores.slice(0, 12).map(s => el('li', null, foreign(s.type), el('span', {class: 'quiet'}, ` in ${flat(s.path.join('/'))}`)))) : null,
       stores.length > 12 || more ? el('p', null, 'and more.') : null,
       tenant.lock ? notice('warn', 'The tenant is locked: unlock it first.') : null,
