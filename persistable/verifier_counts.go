@@ -49,6 +49,9 @@ func (v *verifier) recountAtOnce(ctx context.Context) (done bool, err error) {
 		err = v.mendAtOnce(ctx)
 		r.part.Repaired = len(r.faults)
 	}
+	if err == nil && !r.tooLarge {
+		err = v.removeLeftovers(ctx)
+	}
 	if err != nil || r.tooLarge {
 		return false, unlessTooMuch(err)
 	}

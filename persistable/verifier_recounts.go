@@ -69,6 +69,26 @@ func (v *verifier) removeRecounts(ctx context.Context) error {
 	return v.changeRecounts(ctx, func(next *format.Catalog, d *index.Definition) { next.RemoveRecount(d) })
 }
 
+// removeLeftovers removes the recounts that an interrupted verification has left, unless the
+// options exclude that, or the store is locked. Another verification that uses them makes
+// them again.
+func (v *verifier) removeLeftovers(ctx context.Context) error {
+	left := false
+	err := v.place.db.readOnly(ctx, func(t *transaction) error {
+		o, err := t.openStore(ctx, v.place)
+		left = err == nil && o != nil && len(o.catalog.LostRecounts(&format.Catalog{})) > 0
+		return err
+	})
+	if err != nil || !left || v.options.NoRecount {
+		return err
+	}
+	var locked *LockedError
+	if err = v.removeRecounts(ctx); errors.As(err, &locked) {
+		return nil
+	}
+	return err
+}
+
 // changeRecounts changes the header for each count and sum.
 func (v *verifier) changeRecounts(ctx context.Context, change func(*format.Catalog, *index.Definition)) error {
 	return v.place.db.transact(ctx, func(t *transaction) error {

@@ -25,6 +25,10 @@ var leaseDamages = []damage{
 		w.lease([]byte("f"), func(r map[string]any) { r["next"] = 63 * 256 })
 		return w.block(63 * 256)
 	}},
+	{"entry in the queue without its block", "lease/stray-entry", func(w world) []byte {
+		w.tx.Set(w.queueKey(1<<20, 8), []byte("1"))
+		return w.queueKey(1<<20, 8)
+	}},
 	{"request without end", "lease/request", func(w world) []byte {
 		w.tx.Clear(w.first(w.inLeases([]byte("x"))).Key)
 		return w.first(w.inLeases([]byte("r"))).Key

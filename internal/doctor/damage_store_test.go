@@ -3,8 +3,6 @@
 package doctor_test
 
 import (
-	"strings"
-
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -49,19 +47,19 @@ var storeDamages = []damage{
 	{"quota that is not counted", "tenant/counting", func(w world) []byte { return w.settings("tenants/tenant-3", 1, "", "", 1000, 0, 1) }},
 	{"locked tenant", "tenant/locked", func(w world) []byte { return w.settings("tenants/tenant-3", 1, "id", "export", 0, 0, 0) }},
 	{"arriving tenant", "tenant/interrupted", func(w world) []byte {
-		w.create("kazahana/tenants/tenants/arriving/tenant-9")
+		w.create("kazahana", "tenants", "/tenants", "arriving", "tenant-9")
 		return nil
 	}},
 	{"removed tenant", "tenant/removed", func(w world) []byte {
-		w.create("kazahana/tenants/tenants/removed/tenant-9/id")
+		w.create("kazahana", "tenants", "/tenants", "removed", "tenant-9", "id")
 		return nil
 	}},
 }
 
 // create creates a directory.
-func (w world) create(path string) {
+func (w world) create(path ...string) {
 	w.t.Helper()
-	_, err := directory.Root().Create(w.t.Context(), w.tx, strings.Split(path, "/"))
+	_, err := directory.Root().Create(w.t.Context(), w.tx, path)
 	check(w.t, err)
 }
 
@@ -75,6 +73,13 @@ func (w world) state(name string, state int64) []byte {
 		}
 	})
 	return nil
+}
+
+// violation writes one of the unique index of the orders.
+func (w world) violation(value []byte) []byte {
+	key := w.order("S", "Order", "violation", "Order_Number_unique", anOrder, []byte("digest"))
+	w.tx.Set(key, value)
+	return key
 }
 
 // settings writes those of a tenant.

@@ -86,9 +86,9 @@ var damages = []damage{
 		return key
 	}},
 	{"entries of no index", "index/unknown-entries", func(w world) []byte {
-		key := w.order("I", "Order_Color", "red", anOrder)
-		w.tx.Set(key, nil)
-		return key
+		w.tx.Set(w.order("I", "Order_Color", "red", anOrder), nil)
+		w.tx.Set(w.order("I", "Order_Color", "red", longOrder), nil)
+		return w.order("I", "Order_Color")
 	}},
 	{"layout without its field", "index/bad-layout", func(w world) []byte {
 		w.header(func(t tuple.Tuple) {
@@ -102,11 +102,12 @@ var damages = []damage{
 		})
 		return nil
 	}},
-	{"violation", "index/violation", func(w world) []byte {
-		key := w.order("S", "Order", "violation", "Order_Number_unique", anOrder, []byte("digest"))
-		w.tx.Set(key, []byte{1, 0})
-		return key
+	{"violation", "index/building index/violation", func(w world) []byte {
+		w.state("Order_Number_unique", 1)
+		value, _ := tuple.Tuple{[]byte("\x02A-1\x00"), tuple.AppendInt(nil, anOrder), tuple.AppendInt(nil, longOrder)}.Pack()
+		return w.violation(value)
 	}},
+	{"damaged violation", "index/bad-violation", func(w world) []byte { return w.violation([]byte{1, 0}) }},
 	{"stale build", "index/stale-build", func(w world) []byte {
 		key := w.order("S", "Order", "build")
 		value, _ := tuple.Tuple{1, tuple.Tuple{"Order_Editor", "Editor:*string"}}.Pack()

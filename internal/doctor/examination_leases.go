@@ -72,7 +72,11 @@ func (x *examination) examineService(ctx context.Context, p *place, service stri
 func (x *examination) reportLeases(p *place, b *batch, service string, found lease.Examination, first bool) {
 	prefix := tuple.AppendString(bytes.Clone(p.prefix), service)
 	for _, f := range found.Faults {
-		b.report(p.finding(leaseCodes[f.Kind], append(bytes.Clone(prefix), f.Key...), "service %q: %s", service, f.Reason))
+		code := leaseCodes[f.Kind]
+		if f.Kind == lease.FaultQueue && f.Key[0] == 'q' {
+			code = "lease/stray-entry"
+		}
+		b.report(p.finding(code, append(bytes.Clone(prefix), f.Key...), "service %q: %s", service, f.Reason))
 	}
 	if first {
 		x.checkTimes(p, b, service, found)

@@ -101,7 +101,7 @@ func (x *examination) examineMembers(ctx context.Context, p *place) error {
 	}
 	checks["V"] = func(_ context.Context, _ *batch, pair kv.KeyValue, _ string, _ []byte) (*fault, error) {
 		if len(pair.Value) != 8 {
-			return newFault("member/bad-row", pair.Key, "the version of the topology has %d bytes instead of 8", len(pair.Value)), nil
+			return newFault("member/bad-version", pair.Key, "the version of the topology has %d bytes instead of 8", len(pair.Value)), nil
 		}
 		return nil, nil
 	}

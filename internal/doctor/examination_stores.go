@@ -90,7 +90,7 @@ func (x *examination) compareOutline(p *place, b *batch, o *outline) (stores []*
 		for _, name := range o.names[letter] {
 			ofBroken := slices.ContainsFunc(broken, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 			if !known[name] && !ofBroken {
-				f := p.finding("index/unknown-entries", o.first[letter+name], "no header of the directory has the index")
+				f := p.finding("index/unknown-entries", p.pack(letter, name), "no header of the directory has the index")
 				f.Index = name
 				b.report(f)
 			}

@@ -65,7 +65,7 @@ var ownDamages = []damage{
 	{"torn entry of an actor", "placement/bad-entry", func(w world) []byte {
 		key := w.key(actors, "R", "account", "alice", 1)
 		w.tx.Set(key, w.get(key)[:7])
-		return w.key(actors, "R", "account", "alice", 0)
+		return w.key(actors, "R", "account", "alice")
 	}},
 	{"row of a member", "member/bad-row", func(w world) []byte {
 		key := w.key(members, "M", "bank-1")
@@ -82,7 +82,7 @@ var ownDamages = []damage{
 		w.tx.Set(key, []byte{9})
 		return key
 	}},
-	{"short counter of members", "member/bad-row", func(w world) []byte {
+	{"short counter of members", "member/bad-version", func(w world) []byte {
 		key := w.key(members, "V")
 		w.tx.Set(key, []byte{9})
 		return key

@@ -80,7 +80,7 @@ func (p *place) checkActor(ctx context.Context, b *batch, pair kv.KeyValue, kind
 	if n > 0 {
 		before, err := b.value(ctx, tuple.AppendInt(entry, n-1))
 		if err == nil && len(before) != kvstore.EntryChunk {
-			return newFault("placement/bad-entry", pair.Key, "the chunk %d before it has %d bytes instead of %d", n-1, len(before), kvstore.EntryChunk), nil
+			return newFault("placement/bad-entry", entry, "the chunk %d before it has %d bytes instead of %d", n-1, len(before), kvstore.EntryChunk), nil
 		}
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (p *place) checkActor(ctx context.Context, b *batch, pair kv.KeyValue, kind
 		whole = append(whole, chunk.Value...)
 	}
 	if _, err := kvstore.DecodeEntry(whole); err != nil {
-		return newFault("placement/bad-entry", pair.Key, "%v", err), nil
+		return newFault("placement/bad-entry", entry, "%v", err), nil
 	}
 	return nil, nil
 }

@@ -4,7 +4,9 @@ package doctor
 
 import (
 	"encoding/binary"
+	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/persistable/stored"
@@ -34,11 +36,11 @@ func (p *place) checkTenant(b *batch, values map[string][]byte, key func(string)
 			add("tenant/bad-settings", name, "its usage has %d bytes instead of 8", n)
 		}
 	}
-	switch p.stage() {
+	switch stage, tenant := p.stage(); stage {
 	case "arriving":
-		add("tenant/interrupted", "arrival", "its copy or import has not ended")
+		add("tenant/interrupted", "arrival", "the copy or import of %s has not ended", tenant)
 	case "removed":
-		add("tenant/removed", "arrival", "its removal has not ended")
+		add("tenant/removed", "arrival", "the removal of %s has not ended", tenant)
 	}
 	if err != nil || !t.Quota || t.Counting || p.layer != directory.Partition {
 		return nil
@@ -46,20 +48,34 @@ func (p *place) checkTenant(b *batch, values map[string][]byte, key func(string)
 	return &usage{numberOf(values["records"]), numberOf(values["bytes"])}
 }
 
-// stage returns which change of a tenant has left the directory, "" for none: the path ends
-// with kazahana/tenants/SET/arriving/NAME, or removed/NAME/ID.
-func (p *place) stage() string {
+// stage returns which change of a tenant has left the directory, "" for none, and the path
+// of the tenant: the path of the directory ends with kazahana/tenants/SET/arriving/NAME, or
+// removed/NAME/ID.
+func (p *place) stage() (stage, tenant string) {
 	n := len(p.path)
 	own := func(i int, word string) bool {
 		return i >= 3 && p.path[i] == word && slices.Equal(p.path[i-3:i-1], []string{ownDirectory, "tenants"})
 	}
 	switch {
 	case n >= 5 && own(n-2, "arriving"):
-		return "arriving"
+		return "arriving", p.tenantAt(n - 3)
 	case n >= 6 && own(n-3, "removed"):
-		return "removed"
+		return "removed", p.tenantAt(n - 4)
 	}
-	return ""
+	return "", ""
+}
+
+// tenantAt returns the path of the tenant, if the path of the directory has that of its set
+// at i, escaped, or a hash of it.
+func (p *place) tenantAt(i int) string {
+	names := append(slices.Clone(p.path[:i-2]), strings.Split(strings.Trim(p.path[i], "/"), "/")...)
+	for n, name := range names[i-2:] {
+		if plain, err := url.PathUnescape(name); err == nil {
+			names[i-2+n] = plain
+		}
+	}
+	names = slices.DeleteFunc(append(names, p.path[i+2]), func(name string) bool { return name == "" })
+	return strings.Join(names, "/")
 }
 
 const tenantOwner = stored.TenantOwner

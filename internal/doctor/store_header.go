@@ -63,14 +63,25 @@ func (s *store) checkSystemKey(x *examination, pair kv.KeyValue, word string, re
 	case "build":
 		return s.checkWork(x, pair, rest)
 	case "violation":
-		name, _, _ := tuple.ReadString(rest)
-		f := s.finding("index/violation", pair.Key, "a record has values of the unique index that another one owns")
-		f.Index = name
+		f := s.violation(pair)
+		f.Index, _, _ = tuple.ReadString(rest)
 		return &f
 	default:
 		return report("store/stray-key", "no store writes it")
 	}
 	return nil
+}
+
+// violation returns the finding of a violation: three byte strings are its value.
+func (s *store) violation(pair kv.KeyValue) Finding {
+	rest := pair.Value
+	for range 3 {
+		var err error
+		if _, rest, err = tuple.ReadBytes(rest); err != nil {
+			return s.finding("index/bad-violation", pair.Key, "%v", err)
+		}
+	}
+	return s.finding("index/violation", pair.Key, "a record has values of the unique index that another one owns")
 }
 
 // checkWork checks a key of the work list of a build.
