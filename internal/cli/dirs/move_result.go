@@ -41,7 +41,7 @@ another name, use kazahana tenant move.
 			}
 			var n *survey.Node
 			err = database.Read(cmd, func(ctx context.Context, db *persistable.DB) error {
-				n, err = checkMove(ctx, db, from, to)
+				n, err = checkMove(ctx, c, db, from, to)
 				return err
 			})
 			if err != nil {
@@ -58,14 +58,14 @@ another name, use kazahana tenant move.
 }
 
 // checkMove refuses a move that would break something. It returns what is to be moved.
-func checkMove(ctx context.Context, db *persistable.DB, from, to []string) (*survey.Node, error) {
+func checkMove(ctx context.Context, c *shell.Console, db *persistable.DB, from, to []string) (*survey.Node, error) {
 	if err := checkSystem(db, from); err != nil {
 		return nil, err
 	}
 	if err := checkSystem(db, to); err != nil {
 		return nil, err
 	}
-	n, err := survey.Survey{DB: db, Depth: -1}.Read(ctx, from...)
+	n, err := survey.Survey{DB: db, Depth: -1}.ReadShown(ctx, c, from...)
 	if errors.Is(err, directory.ErrNotFound) {
 		return nil, database.MissingDirectory(ctx, db, from)
 	}

@@ -36,7 +36,7 @@ One transaction removes all. For a large tenant in use, kazahana tenant rm remov
 			}
 			var n *survey.Node
 			err = database.Read(cmd, func(ctx context.Context, db *persistable.DB) error {
-				if n, err = examine(ctx, db, path); err != nil {
+				if n, err = examine(ctx, c, db, path); err != nil {
 					return err
 				}
 				return c.Confirm(cmd, n.Describe(), "Remove "+database.FormatPath(path)+" with all that is in it?")
@@ -57,11 +57,11 @@ One transaction removes all. For a large tenant in use, kazahana tenant rm remov
 }
 
 // examine returns what is in a directory that may be removed.
-func examine(ctx context.Context, db *persistable.DB, path []string) (*survey.Node, error) {
+func examine(ctx context.Context, c *shell.Console, db *persistable.DB, path []string) (*survey.Node, error) {
 	if err := checkSystem(db, path); err != nil {
 		return nil, err
 	}
-	n, err := survey.Survey{DB: db, Depth: -1, Sizes: true}.Read(ctx, path...)
+	n, err := survey.Survey{DB: db, Depth: -1, Sizes: true}.ReadShown(ctx, c, path...)
 	if errors.Is(err, directory.ErrNotFound) {
 		return nil, database.MissingDirectory(ctx, db, path)
 	}

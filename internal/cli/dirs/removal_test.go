@@ -93,7 +93,7 @@ func TestRemoveWhatWasShown(t *testing.T) {
 	for name, test := range changes {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			n, err := examine(t.Context(), w.db, []string{"a"})
+			n, err := examine(t.Context(), new(shell.Console), w.db, []string{"a"})
 			w.must(err)
 			test.do(w)
 			if err := remove(t.Context(), w.db, n); err == nil || !strings.Contains(err.Error(), test.want) || !w.exists("a/b") && name != "another one there" {
@@ -138,7 +138,7 @@ func TestMoveWhatWasShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.must(bazaar.Seed(t.Context(), w.engine.Database))
-			n, err := checkMove(t.Context(), w.db, []string{"a"}, []string{"b"})
+			n, err := checkMove(t.Context(), new(shell.Console), w.db, []string{"a"}, []string{"b"})
 			w.must(err)
 			test.do(w)
 			if err := move(t.Context(), w.db, n, []string{"b"}); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -160,7 +160,7 @@ func TestLostAcknowledgements(t *testing.T) {
 	} {
 		for _, again := range []bool{false, true} {
 			w := newWorld(t)
-			n, err := examine(t.Context(), w.db, []string{"a"})
+			n, err := examine(t.Context(), new(shell.Console), w.db, []string{"a"})
 			w.must(err)
 			w.engine.Lose(false, func() error {
 				if again {
@@ -182,7 +182,7 @@ func TestRemoveWhatIsGone(t *testing.T) {
 		"moved":   func(w world) { w.move("a", "home/a") },
 	} {
 		w := newWorld(t)
-		n, err := examine(t.Context(), w.db, []string{"a"})
+		n, err := examine(t.Context(), new(shell.Console), w.db, []string{"a"})
 		w.must(err)
 		do(w)
 		err = remove(t.Context(), w.db, n)

@@ -62,10 +62,7 @@ func read(ctx context.Context, c *shell.Console, db *persistable.DB, largest int
 	if s.Engine, err = readEngine(ctx, db.Engine()); err != nil {
 		return s, err
 	}
-	show := c.StartProgress("reading directories", 0, shell.Things)
-	seen := int64(0)
-	root, err := survey.Survey{DB: db, Depth: -1, Sizes: true, Visit: func() { seen++; show.Set(seen) }}.Read(ctx)
-	show.Finish()
+	root, err := survey.Survey{DB: db, Depth: -1, Sizes: true}.ReadShown(ctx, c)
 	if err != nil {
 		return s, err
 	}

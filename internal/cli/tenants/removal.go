@@ -35,7 +35,7 @@ another process has made under that name since the tenant was shown.
 			}
 			var n *survey.Node
 			err = database.Read(cmd, func(ctx context.Context, db *persistable.DB) error {
-				n, err = examine(ctx, db, at)
+				n, err = examine(ctx, c, db, at)
 				if err != nil || n == nil {
 					return at.explain(ctx, db, err)
 				}
@@ -54,12 +54,12 @@ another process has made under that name since the tenant was shown.
 }
 
 // examine returns what an unlocked tenant holds; nil if there is no tenant.
-func examine(ctx context.Context, db *persistable.DB, at address) (*survey.Node, error) {
+func examine(ctx context.Context, c *shell.Console, db *persistable.DB, at address) (*survey.Node, error) {
 	path := at.of(db).Path(at.name)
 	if db.HoldsSystem(path...) {
 		return nil, &tenants.NameError{Path: path, Reason: "is a directory that the database itself needs"}
 	}
-	n, err := survey.Survey{DB: db, Depth: -1, Sizes: true}.Read(ctx, path...)
+	n, err := survey.Survey{DB: db, Depth: -1, Sizes: true}.ReadShown(ctx, c, path...)
 	if errors.Is(err, directory.ErrNotFound) {
 		return nil, nil
 	}

@@ -40,7 +40,7 @@ func TestRemoveTheTenantShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			set, at := tenants.Of(w.other, "tenants"), address{[]string{"tenants"}, "tenant-1"}
-			n, err := examine(t.Context(), w.db, at)
+			n, err := examine(t.Context(), w.console, w.db, at)
 			w.must(err)
 			if test.before != nil {
 				w.must(test.before(set))
@@ -66,7 +66,7 @@ func TestRemoveTheTenantShown(t *testing.T) {
 func TestRemoveLeftoversOnly(t *testing.T) {
 	w := newWorld(t)
 	set, at := tenants.Of(w.other, "tenants"), address{[]string{"tenants"}, "trial"}
-	n, err := examine(t.Context(), w.db, at)
+	n, err := examine(t.Context(), w.console, w.db, at)
 	if n != nil || err != nil {
 		t.Fatalf("%v, %v", n, err)
 	}
@@ -84,7 +84,7 @@ func TestRemoveLeftoversOnly(t *testing.T) {
 func TestSystemDirectoriesAreNoTenants(t *testing.T) {
 	w := newWorld(t)
 	for _, at := range []address{{nil, "kazahana"}, {[]string{"kazahana"}, "placement"}, {[]string{"kazahana", "leases"}, "x"}} {
-		if _, err := examine(t.Context(), w.db, at); !errors.As(err, new(*tenants.NameError)) {
+		if _, err := examine(t.Context(), w.console, w.db, at); !errors.As(err, new(*tenants.NameError)) {
 			t.Errorf("%s: %v", at, err)
 		}
 		for verb, err := range map[string]error{
