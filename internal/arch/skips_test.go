@@ -21,6 +21,7 @@ var skips = map[string]string{
 	"idbuilder/console/browser_test.go":       "only with -short: make test runs it",
 	"internal/browsertest/chromium.go":        "in CI it fails instead",
 	"internal/ui/browser_test.go":             "only with -short: make test runs it",
+	"internal/ui/stores_test.go":              "only with -short: make test runs it",
 	"internal/ui/tenants_test.go":             "only with -short: make test runs it",
 	"idbuilder/snowflake/store_test.go":       "only with -short: make test runs it",
 	"internal/idchaos/chaos_test.go":          "only with -short: make test runs it",

@@ -30,7 +30,7 @@ type tenantSet struct {
 
 // sets finds the directories of tenants by the schemas of the stores.
 func (h *Handler) sets(r *http.Request) (any, error) {
-	found, more, err := h.findStores(r.Context(), nil, maxStores)
+	found, more, err := h.findStores(r.Context(), nil, h.options.MaxStores)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (h *Handler) tenant(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, more, err := h.findStores(r.Context(), path, maxStores)
+	found, more, err := h.findStores(r.Context(), path, h.options.MaxStores)
 	if errors.Is(err, persistable.ErrNotFound) {
 		err = nil
 	}

@@ -13,9 +13,6 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/dynamic"
 )
 
-// maxStores is how many stores one request looks at.
-const maxStores = 500
-
 func isReadable(s index.State) bool { return s == index.Readable }
 
 // findStores returns the stores in a directory and below, and whether there are more than most.
@@ -35,7 +32,7 @@ func (h *Handler) findStores(ctx context.Context, path []string, most int) (all 
 }
 
 func (h *Handler) types(r *http.Request) (any, error) {
-	all, more, err := h.findStores(r.Context(), pathOf(r), maxStores)
+	all, more, err := h.findStores(r.Context(), pathOf(r), h.options.MaxStores)
 	return map[string]any{"stores": all, "more": more}, err
 }
 

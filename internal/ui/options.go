@@ -30,6 +30,9 @@ type Options struct {
 	// SizeWithin is how long the measurement of one tenant in a list may take. The default value
 	// is two seconds. A size that takes longer is missing, and the page says so.
 	SizeWithin time.Duration
+	// MaxStores is how many stores one request looks at. The default value is 500. The page says
+	// where there are more.
+	MaxStores int
 }
 
 const shortest = 10 * time.Millisecond
@@ -48,6 +51,9 @@ func (o Options) Validate() error {
 	if o.SizeWithin < 0 {
 		faults = append(faults, fmt.Errorf("SizeWithin: %v is negative", o.SizeWithin))
 	}
+	if o.MaxStores < 0 {
+		faults = append(faults, fmt.Errorf("MaxStores: %d is negative", o.MaxStores))
+	}
 	return errors.Join(faults...)
 }
 
@@ -60,6 +66,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.SizeWithin == 0 {
 		o.SizeWithin = 2 * time.Second
+	}
+	if o.MaxStores == 0 {
+		o.MaxStores = 500
 	}
 	return o
 }

@@ -97,8 +97,9 @@ function markCurrent(name) {
 // paletteItems returns what the palette leads to: views and stores.
 async function paletteItems() {
   const items = navigation.map(([view, text]) => ({text, about: 'view', address: to(view)}));
-  const {stores} = await get('types', {});
+  const {stores, more} = await get('types', {});
   for (const s of stores) items.push({text: s.type, about: s.path.join('/'), address: to('records', {p: s.path, type: s.type})});
+  if (more) items.push({text: 'Other stores', about: `only the first ${stores.length} are listed here: see Directories`, address: to('directories'), always: true});
   return items;
 }
 

@@ -45,7 +45,8 @@ export async function openPalette(load) {
   dialog.classList.add('palette');
   const found = () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-    return items.filter(i => words.every(w => `${i.text} ${i.about}`.toLowerCase().includes(w))).slice(0, 50);
+    const named = items.filter(i => !i.always && words.every(w => `${i.text} ${i.about}`.toLowerCase().includes(w))).slice(0, 50);
+    return [...named, ...items.filter(i => i.always)];
   };
   const draw = () => {
     const all = found();

@@ -2,7 +2,7 @@
 
 import {search} from './api.js';
 import {el, put} from './dom.js';
-import {flat, path as pathText, printable} from './format.js';
+import {flat, path as pathText, plural, printable} from './format.js';
 
 // link leads to a view.
 export function link(view, params, ...children) {
@@ -51,6 +51,12 @@ export function stateBadge(state) {
 // notice is a paragraph in a box.
 export function notice(kind, ...children) {
   return el('div', {class: `notice ${kind}`, role: kind === 'bad' ? 'alert' : null}, children);
+}
+
+// unseen says that a view has looked at the first stores only, and how to see the others.
+export function unseen(n) {
+  return notice('plain', `Only the first ${plural(n, 'store')} were looked at. There are more, which are neither shown nor counted here: choose a directory under `,
+    link('directories', {}, 'Directories'), ' to see those in it. The command kazahana type list lists all.');
 }
 
 // empty explains why there is nothing.

@@ -3,7 +3,7 @@
 import {get} from '../api.js';
 import {el} from '../dom.js';
 import {bytes, count, flat} from '../format.js';
-import {badge, empty, facts, foreign, heading, link, notice, table} from '../parts.js';
+import {badge, empty, facts, foreign, heading, link, notice, table, unseen} from '../parts.js';
 import {pathText} from '../parts.js';
 
 export async function show({info, signal}) {
@@ -30,7 +30,7 @@ export async function show({info, signal}) {
       el('section', null, el('h2', null, 'Types'),
         rows.length ? table('Types', [{name: 'Type'}, {name: 'Directory', wide: true}, {name: 'Stores', number: true}, {name: 'Indexes'}], rows)
           : empty('No records yet', 'No directory of this database has the header of a store. Stores appear with the first record that a program creates.'),
-        more ? el('p', {class: 'quiet'}, `The first ${count(stores.length)} stores are counted; there are more.`) : null),
+        more ? unseen(stores.length) : null),
       sets.length ? el('section', null, el('h2', null, 'Tenants'),
         table('Sets of tenants', [{name: 'In the directory'}, {name: 'Types', wide: true}], sets.map(s => [link('tenants', {p: s.path}, foreign(pathText(s.path))), flat(s.types.join(', '))]))) : null,
     ],

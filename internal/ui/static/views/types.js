@@ -3,7 +3,7 @@
 import {get, search} from '../api.js';
 import {el, put} from '../dom.js';
 import {count, plural} from '../format.js';
-import {badge, crumbs, empty, foreign, heading, link, table} from '../parts.js';
+import {badge, crumbs, empty, foreign, heading, link, table, unseen} from '../parts.js';
 
 const shownAtOnce = 200;
 
@@ -28,7 +28,7 @@ export async function show({p, query, signal}) {
     body: [
       p.length ? crumbs(p) : null, heading('Types', el('span', {class: 'quiet'}, `${plural(stores.length, 'store')}${more ? ' and more' : ''}`)),
       el('p', {class: 'lead'}, 'A store is the records of one type in one directory.'),
-      el('div', {class: 'toolbar'}, filter), list,
+      more ? unseen(stores.length) : null, el('div', {class: 'toolbar'}, filter), list,
     ],
   };
 }
