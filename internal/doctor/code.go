@@ -84,7 +84,7 @@ var codes = map[string]Code{
 	"record/undecodable":         {"", Damage, "the bytes of a record do not fit the schema", saveAgain},
 	"record/wrong-id":            {"", Damage, "a record says another id than its key", saveAgain},
 	"record/wrong-shard":         {"", Damage, "a record lies in another shard than that of its id, where it is not found", saveAgain},
-	"record/wrong-directory":     {"", Damage, "a record says another directory than the one it is in: that of another tenant, perhaps", "copy the record to the directory that it names, then remove it here: the output of `kazahana record get PATH ID`, with the field as the reason says, is the input of `kazahana record put TARGET`, and `kazahana record rm PATH ID` removes"},
+	"record/other-directory":     {"", Notice, "the bytes of a record name another directory than its own, as after a tenant was copied, moved or imported under another name; stores go by the path", "nothing: the next Save writes the new name"},
 	"index/orphan-entry":         {"", Damage, "an entry whose record is not there, or does not have it", verifyRepair},
 	"index/missing-entry":        {"", Damage, "a record without its entry: queries do not find it", verifyRepair},
 	"index/wrong-value":          {"", Damage, "an entry with an old copy of its record", verifyRepair},

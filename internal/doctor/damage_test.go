@@ -153,7 +153,7 @@ var damages = []damage{
 		w.tx.Set(key, w.get(w.order("R", "Order", anOrder+1)))
 		return key
 	}},
-	{"another tenant's field", "record/wrong-directory", func(w world) []byte {
+	{"another tenant's field", "index/wrong-value record/other-directory", func(w world) []byte {
 		key := w.order("R", "Order", anOrder)
 		w.tx.Set(key, bytes.Replace(w.get(key), []byte("tenant-1"), []byte("tenant-2"), 1))
 		return key

@@ -3,6 +3,7 @@
 package doctor_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -157,5 +158,27 @@ func TestCodesAreComplete(t *testing.T) {
 		if c.Meaning == "" || c.Remedy == "" || !slices.Contains([]doctor.Severity{doctor.Damage, doctor.Warning, doctor.Notice}, c.Severity) {
 			t.Errorf("%+v", c)
 		}
+	}
+}
+
+// TestRenamedTenant: the records of a tenant that was copied under another name keep the old
+// name in their bytes, which is no damage, and hides none.
+func TestRenamedTenant(t *testing.T) {
+	engine := prepared(t)
+	db, err := persistable.OpenWith(t.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	check(t, err)
+	_, err = tenants.Of(db, "tenants").Copy(t.Context(), "tenant-1", "tenant-7", tenants.CopyOptions{})
+	check(t, errors.Join(err, db.Close()))
+	d := damage{codes: "record/other-directory", make: func(world) []byte { return nil }}
+	if found, _ := examineDamaged(t, engine, d, true); codesOf(found) != d.codes {
+		t.Errorf("after a copy: %v", found)
+	}
+	d = damage{codes: "index/missing-entry record/other-directory", make: func(w world) []byte {
+		p := w.first(w.key("tenants/tenant-7/orders", "I", "Order_Country_Amount"))
+		w.tx.Clear(p.Key)
+		return nil
+	}}
+	if found, _ := examineDamaged(t, engine, d, true); codesOf(found) != d.codes {
+		t.Errorf("after a copy, with a missing entry: %v", found)
 	}
 }

@@ -19,6 +19,7 @@ type record struct {
 	value  []byte // nil: only chunks are there
 	astray bool   // it is not in the shard of its id
 	chunks []kv.KeyValue
+	other  *fault // decoded, it says another directory than its own; nil: it does not
 }
 
 // payload joins the bytes of the record.

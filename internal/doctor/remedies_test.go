@@ -99,14 +99,13 @@ func (p patient) examine(d damage) (found []doctor.Finding, pairs []kv.KeyValue)
 	return found, pairs
 }
 
-// treat does what a finding says. Each command gets the output of the one before.
+// treat does what a finding says.
 func (p patient) treat(f doctor.Finding) {
 	if isRestored(f) {
 		p.restore(f)
 	}
-	input := ""
 	for _, command := range commandsOf(f) {
-		input = strings.ReplaceAll(p.run(command, input), `"TenantID":"tenant-1"`, `"TenantID":"tenant-2"`)
+		p.run(command)
 	}
 }
 
@@ -157,25 +156,22 @@ func valuesOf(pairs []kv.KeyValue) map[string]string {
 	return all
 }
 
-// run runs a command on the database, and returns its output.
-func (p patient) run(command, input string) string {
+// run runs a command on the database.
+func (p patient) run(command string) {
 	p.Helper()
 	args := strings.Fields(command)
 	switch verb := args[0] + " " + args[1]; {
 	case args[0] == "lease":
 		args = append(args, "--leases", "embedded:"+p.folder)
-	case verb == "record get":
-		args = append(args, "--db", p.folder, "--json")
 	case slices.Contains([]string{"kv clear", "index drop", "index build", "dir rm", "record rm"}, verb):
 		args = append(args, "--db", p.folder, "--yes")
 	default:
 		args = append(args, "--db", p.folder)
 	}
 	var out, errs bytes.Buffer
-	if code := cli.Run(p.Context(), args, cli.Streams{In: strings.NewReader(input), Out: &out, Err: &errs}); code != cli.ExitDone {
+	if code := cli.Run(p.Context(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}); code != cli.ExitDone {
 		p.Errorf("kazahana %s: exit code %d: %s %s", command, code, &out, &errs)
 	}
-	return out.String()
 }
 
 // command finds those that a remedy names.
@@ -184,7 +180,7 @@ var command = regexp.MustCompile("`kazahana ([^`]*)`")
 // commandsOf returns the commands that the remedy of a finding names.
 func commandsOf(f doctor.Finding) (all []string) {
 	names := strings.NewReplacer("0xKEY", fmt.Sprintf("0x%x", f.Key), "PATH", database.FormatPath(f.Path), "INDEX", f.Index,
-		"ID", strings.Trim(f.ID, "()"), "SERVICE", "default", "TENANT", "tenants/tenant-9", "TARGET", "tenants/tenant-2/orders")
+		"ID", strings.Trim(f.ID, "()"), "SERVICE", "default", "TENANT", "tenants/tenant-9")
 	for _, c := range command.FindAllStringSubmatch(f.Remedy, -1) {
 		all = append(all, names.Replace(c[1]))
 	}

@@ -22,6 +22,9 @@ func (s *store) compareRecord(b *batch, r *record) awaitFunc {
 			b.then(func() { s.damaged = s.damaged || r.id != nil })
 			s.reportRecord(b, r, wrong)
 		}
+		if r.other != nil {
+			s.reportRecord(b, r, r.other)
+		}
 		return s.awaitEntries(ctx, b, checks)
 	}
 }

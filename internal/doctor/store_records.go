@@ -28,7 +28,7 @@ func (s *store) decode(r *record) ([]byte, *fault) {
 		return nil, newFault("record/wrong-id", r.key, "it says that its id is %s", tuple.Describe(id))
 	}
 	if field, got, same := s.decoder.CheckDirectory(v); !same {
-		return nil, newFault("record/wrong-directory", r.key, "its %s is %q", field, got)
+		r.other = newFault("record/other-directory", r.key, "its %s is %q", field, got)
 	}
 	return payload, nil
 }
