@@ -15,11 +15,16 @@ import (
 // run serves until ctx ends: a signal. Then it finishes, in this order, the requests, the
 // work in the background, the database, the engine.
 func run(ctx context.Context, c config, log *slog.Logger) (err error) {
-	engine, err := openEngine(c)
+	engine, err := openEngine(c, log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, engine.Close()) }()
+	defer func() {
+		err = errors.Join(err, engine.Close())
+		if err == nil {
+			log.Info("stopped")
+		}
+	}()
 	s, err := newService(ctx, engine, c, log)
 	if err != nil {
 		return err

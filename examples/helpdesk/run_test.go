@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -27,6 +29,7 @@ func isBadKey(err error) bool { return errors.Is(err, desk.ErrBadKey) }
 // program is one that runs until the test ends it.
 type program struct {
 	addresses []string
+	log       *programLog
 	stop      context.CancelFunc
 	done      chan error
 }
@@ -35,12 +38,11 @@ type program struct {
 func startProgram(t *testing.T, c config) *program {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	addresses := make(chan string, 2)
-	p := &program{stop: stop, done: make(chan error, 1)}
-	go func() { p.done <- run(ctx, c, slog.New(addressLog{addresses})) }()
+	p := &program{log: &programLog{addresses: make(chan string, 2)}, stop: stop, done: make(chan error, 1)}
+	go func() { p.done <- run(ctx, c, slog.New(p.log)) }()
 	for range 2 {
 		select {
-		case address := <-addresses:
+		case address := <-p.log.addresses:
 			p.addresses = append(p.addresses, "http://"+address)
 		case err := <-p.done:
 			t.Fatalf("the program ended: %v", err)
@@ -56,15 +58,25 @@ func (p *program) end(t *testing.T) {
 	if err := <-p.done; err != nil {
 		t.Errorf("the program ended with %v", err)
 	}
+	if last := p.log.messages[len(p.log.messages)-1]; last != "stopped" {
+		t.Errorf("the last message of the log is %q", last)
+	}
 }
 
-// addressLog is a log that sends the addresses at which the program serves.
-type addressLog struct{ addresses chan<- string }
+// programLog keeps the messages, and sends the addresses at which the program serves.
+type programLog struct {
+	addresses chan string
+	mu        sync.Mutex
+	messages  []string // to be read when the program has ended
+}
 
-func (addressLog) Enabled(context.Context, slog.Level) bool { return true }
-func (l addressLog) WithAttrs([]slog.Attr) slog.Handler     { return l }
-func (l addressLog) WithGroup(string) slog.Handler          { return l }
-func (l addressLog) Handle(_ context.Context, r slog.Record) error {
+func (*programLog) Enabled(context.Context, slog.Level) bool { return true }
+func (l *programLog) WithAttrs([]slog.Attr) slog.Handler     { return l }
+func (l *programLog) WithGroup(string) slog.Handler          { return l }
+func (l *programLog) Handle(_ context.Context, r slog.Record) error {
+	l.mu.Lock()
+	l.messages = append(l.messages, r.Message)
+	l.mu.Unlock()
 	r.Attrs(func(a slog.Attr) bool {
 		if a.Key == "address" {
 			l.addresses <- a.Value.String()
@@ -101,6 +113,9 @@ func TestRestart(t *testing.T) {
 	backup := operator.send("POST", "/backups", "").want(http.StatusCreated).text("folder")
 	acme.send("POST", "/v1/tickets", `{"subject":"Later","requester":"ada@example.com"}`).want(http.StatusCreated)
 	p.end(t)
+	if !p.madeDatabase() {
+		t.Errorf("the log of the first start does not tell of the new database: %q", p.log.messages)
+	}
 
 	checkTickets(t, c, key, "Later", "The printer is on fire")
 	c.data = filepath.Join(t.TempDir(), "restored")
@@ -113,10 +128,18 @@ func TestRestart(t *testing.T) {
 func checkTickets(t *testing.T, c config, key string, want ...string) {
 	t.Helper()
 	p := startProgram(t, c)
-	defer p.end(t)
 	api, _ := p.split(t)
 	got, _ := (&caller{t, api, key}).send("GET", "/v1/tickets", "").subjects()
 	checkSubjects(t, "after a restart", got, want...)
+	p.end(t)
+	if p.madeDatabase() {
+		t.Error("a restart says that it made a new database")
+	}
+}
+
+// madeDatabase reports whether the log of a program that has ended says so.
+func (p *program) madeDatabase() bool {
+	return slices.ContainsFunc(p.log.messages, func(m string) bool { return strings.HasPrefix(m, "made a new database") })
 }
 
 // TestConfig checks what the program says to a wrong configuration.

@@ -31,11 +31,16 @@ type service struct {
 }
 
 // openEngine opens the cluster, if there is one, or the folder.
-func openEngine(c config) (kv.Database, error) {
+func openEngine(c config, log *slog.Logger) (kv.Database, error) {
 	if c.clusterFile != "" {
 		return fdbkv.Open(c.clusterFile)
 	}
-	return embedded.Open(c.data)
+	before, _ := os.ReadDir(c.data) // if it cannot be read, Open says why
+	db, err := embedded.Open(c.data)
+	if err == nil && len(before) == 0 {
+		log.Info("made a new database, without tenants", "folder", c.data)
+	}
+	return db, err
 }
 
 // newService opens the database on an engine. Close the service before the engine.

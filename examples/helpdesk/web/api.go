@@ -31,22 +31,37 @@ type handler func(w http.ResponseWriter, r *http.Request, d *desk.Desk) error
 func NewAPI(registry *desk.Registry, log *slog.Logger) http.Handler {
 	a := &api{registry, log}
 	mux := http.NewServeMux()
-	for pattern, h := range map[string]handler{
-		"POST /v1/tickets":                 createTicket,
-		"GET /v1/tickets":                  listTickets,
-		"GET /v1/tickets/{id}":             getTicket,
-		"PATCH /v1/tickets/{id}":           changeTicket,
-		"POST /v1/tickets/{id}/comments":   createComment,
-		"GET /v1/tickets/{id}/comments":    listComments,
-		"GET /v1/search":                   searchTickets,
-		"GET /v1/queue":                    listQueue,
-		"GET /v1/counts":                   countTickets,
-		"GET /v1/notices":                  listNotices,
-		"POST /v1/notices/{id}/deliveries": deliverNotice,
+	for pattern, e := range map[string]endpoint{
+		"POST /v1/tickets":                 {createTicket, nil},
+		"GET /v1/tickets":                  {listTickets, []string{"status", "limit", "page"}},
+		"GET /v1/tickets/{id}":             {getTicket, nil},
+		"PATCH /v1/tickets/{id}":           {changeTicket, nil},
+		"POST /v1/tickets/{id}/comments":   {createComment, nil},
+		"GET /v1/tickets/{id}/comments":    {listComments, []string{"limit", "page"}},
+		"GET /v1/search":                   {searchTickets, []string{"q", "requester", "status", "limit", "page"}},
+		"GET /v1/queue":                    {listQueue, []string{"limit", "page"}},
+		"GET /v1/counts":                   {countTickets, nil},
+		"GET /v1/notices":                  {listNotices, []string{"limit", "page"}},
+		"POST /v1/notices/{id}/deliveries": {deliverNotice, nil},
 	} {
-		mux.Handle(pattern, a.authenticated(h))
+		mux.Handle(pattern, a.authenticated(e.answer))
 	}
 	return mux
+}
+
+// endpoint is a handler and the parameters of the query that it reads.
+type endpoint struct {
+	handler    handler
+	parameters []string
+}
+
+// answer lets the handler answer a request whose parameters it reads. Another one is a
+// mistake of the client: a list that ignored it would answer with the wrong page.
+func (e endpoint) answer(w http.ResponseWriter, r *http.Request, d *desk.Desk) error {
+	if err := checkParameters(r, e.parameters); err != nil {
+		return err
+	}
+	return e.handler(w, r, d)
 }
 
 // authenticated lets h answer for the tenant whose API key the request has.

@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,6 +41,20 @@ func pathID(r *http.Request) (idgen.ID, error) {
 		return 0, persistable.ErrNotFound
 	}
 	return id, nil
+}
+
+// checkParameters refuses a query that cannot be read, and parameters that are not known.
+func checkParameters(r *http.Request, known []string) error {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return problemf(http.StatusBadRequest, "query: %v", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if !slices.Contains(known, name) {
+			return problemf(http.StatusBadRequest, "unknown parameter %q: this address knows %q", name, known)
+		}
+	}
+	return nil
 }
 
 // pageOf returns the parameters of a page.
