@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -103,6 +104,10 @@ func TestPagesGoOn(t *testing.T) {
 		{"feed tail tenants/tenant-1/orders", 5, 5},
 		{"feed tail tenants/tenant-2/orders", 5, 1},
 		{"index violations counters Counter_Name", 0, 3},
+		{"tenant list tenants", 2, 2},
+		{"tenant list tenants", 1, 3},
+		{"tenant list tenants --sizes", 3, 1},
+		{"tenant list /", 1, 0},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			args := append(strings.Fields(test.args), "--db", folder, "--json")
@@ -147,6 +152,7 @@ func expectEach(t *testing.T, text string, want int) {
 
 // TestWrongTokens: a token that the verb has not written is invalid input.
 func TestWrongTokens(t *testing.T) {
+	token := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
 	folder := bazaarFolder(t, shareNames)
 	for _, test := range []struct {
 		code int
@@ -162,6 +168,13 @@ func TestWrongTokens(t *testing.T) {
 		{3, "index violations counters Counter_Name --token x"},
 		{3, "index verify counters --token x"},
 		{3, "index repair counters --token x"},
+		{3, "tenant list tenants --token !"},
+		{3, "tenant list tenants --token x"},
+		{3, "tenant list tenants --token 00"},
+		{3, "tenant list tenants --token " + token("events")},
+		{3, "tenant list tenants --token " + token("tenants")},
+		{3, "tenant list tenants --token " + token("other/tenant-1")},
+		{3, "tenant list tenants --token " + token("tenants/tenant-1/orders")},
 	} {
 		out, errs, code := runCommand(t, append(strings.Fields(test.args), "--db", folder)...)
 		if code != test.code || out != "" || !strings.Contains(errs, "token") {
@@ -170,8 +183,7 @@ func TestWrongTokens(t *testing.T) {
 	}
 }
 
-// TestEveryLimitHasAToken: each verb with --limit goes on with --token; tenants are listed
-// by name, and go on behind a name.
+// TestEveryLimitHasAToken: each verb with --limit goes on with --token.
 func TestEveryLimitHasAToken(t *testing.T) {
 	limited := 0
 	for cmd := range commands(newRoot(shell.NewConsole("kazahana", nil, Streams{}))) {
@@ -179,7 +191,7 @@ func TestEveryLimitHasAToken(t *testing.T) {
 			continue
 		}
 		limited++
-		if cmd.CommandPath() != "kazahana tenant list" && cmd.Flags().Lookup(shell.TokenFlag) == nil {
+		if cmd.Flags().Lookup(shell.TokenFlag) == nil {
 			t.Errorf("%s has --limit, but not --%s", cmd.CommandPath(), shell.TokenFlag)
 		}
 	}
