@@ -105,11 +105,11 @@ func (t tour) create(ctx context.Context) error {
 		return err
 	}
 	t.say("\nCreate: the constructor gives each order an ID: 64 bits, ordered by time, unique among all processes,")
-	t.say("because the machine id in it is leased from the database.")
+	t.say("because the machine id in it is leased from the database: each run has a lease of its own, and often another id.")
 	for i := range 3 {
 		o := NewOrder(Order{
 			TenantID: "tenant-1", Number: number(n + i), Status: Pending,
-			CreatedAt: t.now.Add(time.Duration(i) * time.Minute), Amount: 1000 * int64(i+1),
+			CreatedAt: t.now.Add(time.Duration(i-2) * time.Minute), Amount: 1000 * int64(i+1),
 		})
 		if err := orders.Create(ctx, o); err != nil {
 			return err
@@ -149,7 +149,7 @@ func (t tour) unique(ctx context.Context) error {
 
 // query reads a range of the compound index on (Status, CreatedAt).
 func (t tour) query(ctx context.Context) error {
-	from := t.now.Add(time.Minute)
+	from := t.now.Add(-time.Minute)
 	t.say("\nPending orders since %s, newest first, by the index on (Status, CreatedAt):", from.Format("15:04:05"))
 	for o, err := range t.orders("tenant-1").ByStatusCreatedAt(Pending).From(from).Reverse().Limit(20).All(ctx) {
 		if err != nil {

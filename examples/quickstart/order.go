@@ -11,27 +11,23 @@ import (
 
 //go:generate go tool persistgen
 
-// OrderStatus is how far an order has come.
+// OrderStatus is how far an order has come. Records have its number.
 type OrderStatus int
 
 // The states of an order.
-const (
-	Pending OrderStatus = iota
-	Paid
-	Shipped
-)
+const Pending, Paid, Shipped OrderStatus = 0, 1, 2
 
 // String names the status.
 func (s OrderStatus) String() string { return [...]string{"pending", "paid", "shipped"}[s] }
 
 // Order is a purchase of one tenant.
 type Order struct {
-	_ persistable.Type      `persist:"Order"`
+	_ persistable.Type      `persist:"Order"` // the name in keys, so that you may rename the struct
 	_ persistable.Directory `persist:"tenants/{TenantID}/orders,layer=partition"`
 	_ persistable.Index     `persist:"Status,CreatedAt"`
 	_ persistable.Unique    `persist:"Number"`
 
-	ID        idgen.ID
+	ID        idgen.ID // set by the constructor; a field of type string or ulid.ULID gets a ULID
 	TenantID  string
 	Number    string
 	Status    OrderStatus `persist:"index"`

@@ -68,8 +68,8 @@ func TestFaults(t *testing.T) {
 		{"a method that is not there", "```go\n\ndb, err := persistable.Opens(ctx, engine)\n```", "a.md:6: undefined: persistable.Opens"},
 		{"a wrong type", "```go\nvar t time.Time = 1\n```", "a.md:5: cannot use 1"},
 		{"no Go", "```go\nx := := 1\n```", "a.md:5: expected operand"},
-		{"an excerpt", "<!-- from: examples/quickstart/order.go -->\n```go\n// The states of an order.\nconst (\n\tPending OrderStatus = iota\n```", ""},
-		{"an excerpt that was changed", "<!-- from: examples/quickstart/order.go -->\n```go\n// OrderStatus is how far an order has come.\ntype OrderStatus int\n\ntype OrderStatus string\n```", "a.md:9: this is not in examples/quickstart/order.go:\ntype OrderStatus string"},
+		{"an excerpt", "<!-- from: examples/quickstart/order.go -->\n```go\n// The states of an order.\nconst Pending, Paid, Shipped OrderStatus = 0, 1, 2\n```", ""},
+		{"an excerpt that was changed", "<!-- from: examples/quickstart/order.go -->\n```go\n// OrderStatus is how far an order has come. Records have its number.\ntype OrderStatus int\n\ntype OrderStatus string\n```", "a.md:9: this is not in examples/quickstart/order.go:\ntype OrderStatus string"},
 		{"a part of a line", "<!-- from: examples/quickstart/order.go -->\n```go\ntype OrderStatus\n```", "a.md:6: this is not in"},
 		{"a comment far from its block", "<!-- from: examples/quickstart/order.go -->\nText.\n```go\nx := := 1\n```", "a.md:7: expected operand"},
 	} {
