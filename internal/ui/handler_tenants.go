@@ -3,13 +3,11 @@
 package ui
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"slices"
 	"strings"
 
-	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/dynamic"
 	"github.com/kazahana-db/kazahana/persistable/tenants"
 )
@@ -111,88 +109,6 @@ func (h *Handler) readTenant(r *http.Request, set *tenants.Set, name string) (t 
 	}
 	t.Usage, err = set.Usage(r.Context(), name)
 	return t, err
-}
-
-// tenant shows a tenant with its stores: what its removal removes.
-func (h *Handler) tenant(r *http.Request) (any, error) {
-	path := pathOf(r)
-	if len(path) < 2 {
-		return nil, invalid("say which tenant: the path of its directory, p=…&p=…")
-	}
-	set := tenants.Of(h.db, path[:len(path)-1]...)
-	t, err := h.readTenant(r, set, path[len(path)-1])
-	if err != nil {
-		return nil, err
-	}
-	found, more, err := h.findStores(r.Context(), path, h.options.MaxStores)
-	if errors.Is(err, persistable.ErrNotFound) {
-		err = nil
-	}
-	return map[string]any{"tenant": t, "stores": found, "more": more}, err
-}
-
-// tenantRequest names a tenant in a request that changes it.
-type tenantRequest struct {
-	Path   []string `json:"path"` // of its directory
-	Reason string   `json:"reason,omitempty"`
-	Lock   string   `json:"lock,omitempty"` // the id of the lock that the page showed
-}
-
-func (h *Handler) readTenantRequest(r *http.Request) (q tenantRequest, set *tenants.Set, name string, err error) {
-	if err = readBody(r, &q); err != nil {
-		return q, nil, "", err
-	}
-	if len(q.Path) < 2 {
-		return q, nil, "", invalid("path: it does not name a tenant")
-	}
-	last := len(q.Path) - 1
-	return q, tenants.Of(h.db, q.Path[:last]...), q.Path[last], nil
-}
-
-func (h *Handler) lockTenant(r *http.Request) (any, error) {
-	q, set, name, err := h.readTenantRequest(r)
-	if err != nil {
-		return nil, err
-	}
-	if strings.TrimSpace(q.Reason) == "" {
-		return nil, invalid("reason: say what the lock is for; programs that are refused see it")
-	}
-	return set.Lock(r.Context(), name, q.Reason)
-}
-
-func (h *Handler) unlockTenant(r *http.Request) (any, error) {
-	q, set, name, err := h.readTenantRequest(r)
-	if err != nil {
-		return nil, err
-	}
-	return map[string]any{}, set.Unlock(r.Context(), tenants.Lock{Tenant: name, ID: q.Lock})
-}
-
-// checkRemoval returns why a tenant is not removed; nil if a removal may begin, also of what an
-// interrupted one has left.
-func checkRemoval(ctx context.Context, set *tenants.Set, name string) error {
-	lock, locked, err := set.LockOf(ctx, name)
-	if locked {
-		return &persistable.LockedError{Path: set.Path(name), Reason: lock.Reason}
-	}
-	if errors.Is(err, tenants.ErrNotFound) {
-		return nil
-	}
-	return err
-}
-
-// removeTenant starts the removal of a tenant: it goes on when the page has gone.
-func (h *Handler) removeTenant(r *http.Request) (any, error) {
-	q, set, name, err := h.readTenantRequest(r)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkRemoval(r.Context(), set, name); err != nil {
-		return nil, err
-	}
-	return h.startNamed("remove", "tenant "+strings.Join(q.Path, "/"), func(ctx context.Context, _ func(any)) (any, error) {
-		return nil, set.Delete(ctx, name)
-	})
 }
 
 // storeState is a store in a listing.

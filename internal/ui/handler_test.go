@@ -206,47 +206,6 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// TestTenantVerbs locks a tenant, is refused its removal, unlocks and removes it.
-func TestTenantVerbs(t *testing.T) {
-	s := start(t, Options{Write: true})
-	path := []string{"tenants", "tenant-2"}
-	if status := s.post("tenant/lock", map[string]any{"path": path, "reason": " "}, nil); status != http.StatusBadRequest {
-		t.Errorf("a lock without a reason answers %d", status)
-	}
-	var lock struct{ ID string }
-	if status := s.post("tenant/lock", map[string]any{"path": path, "reason": "audit"}, &lock); status != http.StatusOK || lock.ID == "" {
-		t.Fatalf("the lock answers %d: %v", status, lock)
-	}
-	for want, verb := range map[int]string{http.StatusConflict: "tenant/remove", http.StatusOK: "tenant/unlock"} {
-		if verb == "tenant/unlock" {
-			continue
-		}
-		if status := s.post(verb, map[string]any{"path": path}, nil); status != want {
-			t.Errorf("%s of a locked tenant answers %d", verb, status)
-		}
-	}
-	if status := s.post("tenant/unlock", map[string]any{"path": path, "lock": "another"}, nil); status != http.StatusConflict {
-		t.Errorf("unlocking another lock answers %d", status)
-	}
-	if status := s.post("tenant/unlock", map[string]any{"path": path, "lock": lock.ID}, nil); status != http.StatusOK {
-		t.Errorf("unlocking answers %d", status)
-	}
-	if status := s.post("tenant/remove", map[string]any{"path": path}, nil); status != http.StatusOK {
-		t.Errorf("the removal answers %d", status)
-	}
-	if r := s.awaitJob("remove"); r.Error != "" {
-		t.Error(r.Error)
-	}
-	for _, system := range []string{"elections", "persistable"} {
-		if status := s.post("tenant/remove", map[string]any{"path": []string{"kazahana", system}}, nil); status != http.StatusBadRequest {
-			t.Errorf("the removal of %s answers %d", system, status)
-		}
-	}
-	if status := s.get("tenant", url.Values{"p": path}, nil); status != http.StatusNotFound {
-		t.Errorf("the tenant that was removed answers %d", status)
-	}
-}
-
 // TestNumbersKeepAllDigits checks what a page gets of integers beyond 2⁵³.
 func TestNumbersKeepAllDigits(t *testing.T) {
 	cells, err := newCells([]byte(`{"A":9223372036854775807,"B":"x","C":null,"D":{"E":[1,2]},"F":1e400}`), 4)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/internal/bazaar"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -30,11 +31,23 @@ type site struct {
 // start serves a small database of several tenants.
 func start(t testing.TB, o Options) *site {
 	t.Helper()
+	return startOn(t, openMemory(t), o)
+}
+
+// openMemory opens an empty database in memory.
+func openMemory(t testing.TB) kv.Database {
+	t.Helper()
 	engine, err := embedded.OpenMemory()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { closeAll(t, engine) })
+	return engine
+}
+
+// startOn writes the seeded database into the engine, and serves it.
+func startOn(t testing.TB, engine kv.Database, o Options) *site {
+	t.Helper()
 	if err := bazaar.Seed(t.Context(), engine); err != nil {
 		t.Fatal(err)
 	}

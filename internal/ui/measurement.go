@@ -4,7 +4,6 @@ package ui
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"slices"
 	"time"
@@ -134,7 +133,7 @@ func (m *measurement) readFolder(ctx context.Context, path []string) (f folder, 
 		return f, err
 	}
 	f = folder{
-		Name: path[len(path)-1], Layer: d.Layer(), Prefix: hex.EncodeToString(d.Reserve().Begin),
+		Name: path[len(path)-1], Layer: d.Layer(), Prefix: prefixText(d),
 		Leaf: len(below) == 0, System: m.h.db.HoldsSystem(path...),
 	}
 	f.Bytes, err = m.sizeOf(ctx, d.Reserve())

@@ -85,7 +85,7 @@ async function unlock(path, t, again) {
 }
 
 async function remove(path, t, again) {
-  const {stores, more, tenant} = await get('tenant', {p: path});
+  const {stores, more, tenant, prefix} = await get('tenant', {p: path});
   const yes = await ask({
     title: ['Remove ', foreign(t.name), '?'], danger: true, action: 'Remove the tenant', confirm: t.name,
     body: [el('p', null, 'This removes the directory ', el('code', null, pathText(path)), tenant.bytes === null ? ', whose size took too long to measure, ' : ` of ${bytes(tenant.bytes)}${tenant.bytes < 65536 ? '' : ', by an estimate'}, `, stores.length ? 'with all records and entries of' : 'in which there is no store.'),
@@ -94,7 +94,7 @@ async function remove(path, t, again) {
       tenant.lock ? notice('warn', 'The tenant is locked: unlock it first.') : null,
       el('p', null, 'It cannot be undone.')],
   });
-  if (yes) run(async () => awaitJob(await post('tenant/remove', {path})), `${t.name} is removed.`, again);
+  if (yes) run(async () => awaitJob(await post('tenant/remove', {path, prefix})), `${t.name} is removed.`, again);
 }
 
 // awaitJob waits until a job has ended. It goes on without the page.
