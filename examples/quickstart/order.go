@@ -22,12 +22,12 @@ func (s OrderStatus) String() string { return [...]string{"pending", "paid", "sh
 
 // Order is a purchase of one tenant.
 type Order struct {
-	_ persistable.Type      `persist:"Order"` // the name in keys, so that you may rename the struct
+	_ persistable.Type      `persist:"Order"` // the name in keys: the struct may be renamed
 	_ persistable.Directory `persist:"tenants/{TenantID}/orders,layer=partition"`
 	_ persistable.Index     `persist:"Status,CreatedAt"`
 	_ persistable.Unique    `persist:"Number"`
 
-	ID        idgen.ID // set by the constructor; a field of type string or ulid.ULID gets a ULID
+	ID        idgen.ID // set by the constructor; or ulid.ULID
 	TenantID  string
 	Number    string
 	Status    OrderStatus `persist:"index"`

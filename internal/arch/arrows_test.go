@@ -290,7 +290,7 @@ var arrows = map[string][]string{
 	"cmd/stacktester":      {"internal/stacktester", "kv/fdbkv"},
 
 	"internal/schema":          {},
-	"internal/shell":           {"github.com/spf13/cobra", "github.com/vbauerster/mpb/v8", "golang.org/x/term"},
+	"internal/shell":           {"internal/nearest", "github.com/spf13/cobra", "github.com/vbauerster/mpb/v8", "golang.org/x/term"},
 	"internal/nearest":         {},
 	"internal/redact":          {},
 	"internal/schedule":        {},

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/kazahana-db/kazahana/internal/nearest"
 )
 
 // Prepare makes a command the root of all others: it adds the flag --json, help
@@ -76,22 +78,20 @@ func help() *cobra.Command {
 	}
 }
 
+// suggestion proposes the command that is one edit away from a word. One further away may
+// be a command that changes data, which the user did not mean.
 func suggestion(cmd *cobra.Command, word string) string {
-	cmd.SuggestionsMinimumDistance = 2
-	if near := cmd.SuggestionsFor(word); len(near) > 0 {
-		return fmt.Sprintf(": did you mean %q?", near[0])
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+			names = append(names, sub.Aliases...)
+		}
+	}
+	if near, distance := nearest.Word(word, names); near != "" && distance <= 1 {
+		return fmt.Sprintf(": did you mean %q?", near)
 	}
 	return ""
-}
-
-// Arguments makes a check of the number of arguments one of use.
-func Arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return Misuse(cmd, err)
-		}
-		return nil
-	}
 }
 
 // Version is that of the module, with the commit where it was built from one.

@@ -53,13 +53,21 @@ func TestRoot(t *testing.T) {
 		{"help sub", 0, ""},
 		{"help sup", 2, `no help about "sup"`},
 		{"sup", 2, `unknown command "sup": did you mean "sub"?`},
+		{"bus", 2, "unknown command \"bus\"\nsee x --help"}, // two edits away
+		{"bsu", 2, "unknown command \"bsu\"\nsee x --help"},
+		{"suv", 2, `did you mean "sub"?`},
+		{"get", 2, "ID... is missing: x get ID... [FILE], for example: x get 1\nsee x get --help"},
+		{"get 1 a b", 2, `"b" is too much: x get ID... [FILE], for example: x get 1`},
+		{"get 1 a", 0, ""},
 		{"sub --nix", 2, "unknown flag: --nix"},
 		{"sub more", 2, `unknown command "more"`},
 		{"completion fish", 0, ""},
 	} {
 		var out, err strings.Builder
 		c := shell.NewConsole("x", strings.Fields(test.args), shell.Streams{Out: &out, Err: &err})
-		root := shell.Group("x", "About x", &cobra.Command{Use: "sub", Args: shell.Arguments(cobra.NoArgs), Run: func(*cobra.Command, []string) {}})
+		run := func(*cobra.Command, []string) {}
+		root := shell.Group("x", "About x", &cobra.Command{Use: "sub", Args: shell.Arguments(cobra.NoArgs), Run: run},
+			&cobra.Command{Use: "get ID... [FILE]", Example: "  x get 1\n  x get 2", Args: shell.Arguments(cobra.RangeArgs(1, 2)), Run: run})
 		c.Prepare(root)
 		root.SetArgs(strings.Fields(test.args))
 		failed := root.Execute()

@@ -44,10 +44,24 @@ func openFolder(folder string) (kv.Database, error) {
 
 // ExplainMissing adds advice to the error of a folder without a database.
 func ExplainMissing(folder string, err error) error {
-	if errors.Is(err, iofs.ErrNotExist) {
-		return fmt.Errorf("there is no database in the folder %s: is it the one that the program opens? (%w)", shell.Word(folder), err)
+	if !errors.Is(err, iofs.ErrNotExist) {
+		return err
 	}
-	return err
+	if below := databaseBelow(folder); below != "" {
+		return fmt.Errorf("there is no database in the folder %s; there is one in %s (%w)", shell.Word(folder), shell.Word(below), err)
+	}
+	return fmt.Errorf("there is no database in the folder %s: is it the one that the program opens? (%w)", shell.Word(folder), err)
+}
+
+// databaseBelow returns the first folder in a folder that has a database, or "".
+func databaseBelow(folder string) string {
+	entries, _ := os.ReadDir(folder) // if there are none, there is nothing to propose
+	for _, e := range entries {
+		if below := filepath.Join(folder, e.Name()); e.IsDir() && !IsForeign(below) {
+			return below
+		}
+	}
+	return ""
 }
 
 // IsForeign reports whether a folder has no file of a database.

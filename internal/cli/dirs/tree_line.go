@@ -19,7 +19,7 @@ import (
 func treeCommand(c *shell.Console) *cobra.Command {
 	var s survey.Survey
 	cmd := &cobra.Command{
-		Use: "tree [PATH]", Short: "Show directories with their layers, types and sizes", Args: shell.Arguments(cobra.MaximumNArgs(1)),
+		Use: "tree [PATH]", Aliases: []string{"ls", "list"}, Short: "Show directories with their layers, types and sizes", Args: shell.Arguments(cobra.MaximumNArgs(1)),
 		Long: `Show the directory at a path, or all, with those below it: their layers in brackets, and the types that
 are stored in them. With --sizes each has the estimated size of its keys and values, with those of the
 directories below it; the estimate of less than 3 MB may be off, and is often 0.
