@@ -83,10 +83,32 @@ func TestPathsInMessages(t *testing.T) {
 		{[]string{"record", "list", `two types/a\/b`}, `there is no directory 'two types/a\/b'`},
 		{[]string{"index", "build", `two types/a\/b's`, "X", "--type", "Counter"}, "Counter in " + oddArgument + " has no index X"},
 		{[]string{"kv", "range", "--", "-x"}, "there is no directory /-x"},
+		{[]string{"dir", "mv", `two types`, "counters/x"}, oddArgument + " holds records of the type Counter, Setting, whose"},
+		{[]string{"dir", "mv", `two types`, "x y"}, "below 'x y'; if 'two types' is a tenant"},
+		{[]string{"dir", "mv", `kazahana/a b`, "x"}, "'kazahana/a b' holds what the database"},
+		{[]string{"dir", "rm", `two types`}, "'two types': 2 directories, 2 stores,"},
+		{[]string{"dir", "rm", `two types`}, "  " + oddArgument + ": Counter, Setting"},
+		{[]string{"tenant", "rm", `two types/a\/b's`}, oddArgument + ": 1 directory, 2 stores,"},
+		{[]string{"tenant", "copy", `two types/x`, "y"}, "'two types/x' and y are in different directories"},
 	} {
 		args := append([]string{test.args[0], test.args[1], "--db", folder}, test.args[2:]...)
 		if _, errs, code := runCommand(t, args...); code == 0 || !strings.Contains(errs, test.want) {
 			t.Errorf("%q: exit code %d, %s, want %s", args, code, errs, test.want)
 		}
+	}
+}
+
+// TestPathsInRemedies: the commands that the verbs of tenants suggest can be pasted, and results
+// in JSON have the path itself.
+func TestPathsInRemedies(t *testing.T) {
+	folder, path := bazaarFolder(t, addOddDirectory), `two types/a\/b's`
+	if out, errs, code := runCommand(t, "tenant", "lock", path, "--db", folder); code != 0 || !strings.HasPrefix(out, oddArgument+" is locked: ") {
+		t.Fatalf("exit code %d, %s%s", code, out, errs)
+	}
+	if _, errs, code := runCommand(t, "tenant", "move", path, "two types/x", "--db", folder); code == 0 || !strings.Contains(errs, "kazahana tenant unlock "+oddArgument) {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
+	if out, errs, _ := runCommand(t, "tenant", "unlock", path, "--db", folder, "--json"); out != `{"path":"two types/a\\/b's","lock":null}`+"\n" {
+		t.Errorf("%s%s", out, errs)
 	}
 }

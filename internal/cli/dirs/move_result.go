@@ -97,7 +97,7 @@ func checkSystem(db *persistable.DB, path []string) error {
 	case len(path) == 0:
 		return shell.Invalid(errors.New("the root is always there: it can be neither moved nor removed"))
 	case db.HoldsSystem(path...):
-		return shell.Invalid(fmt.Errorf("%s holds what the database itself needs: leases, elections, placements, the key of page tokens", database.FormatPath(path)))
+		return shell.Invalid(fmt.Errorf("%s holds what the database itself needs: leases, elections, placements, the key of page tokens", database.QuotePath(path)))
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func checkStores(n *survey.Node, from, to []string) error {
 
 func storesError(at, types, from, to []string) error {
 	return shell.Invalid(fmt.Errorf("%s holds records of the type %s, whose programs look for them there: they would not find them below %s; if %s is a tenant, use kazahana tenant move",
-		database.FormatPath(at), strings.Join(types, ", "), database.FormatPath(to), database.FormatPath(from)))
+		database.QuotePath(at), strings.Join(types, ", "), database.QuotePath(to), database.QuotePath(from)))
 }
 
 // checkNewStores is checkStores in the transaction of the move: a program may have stored
@@ -143,4 +143,6 @@ type moveResult struct {
 }
 
 // Lines implements [shell.Result].
-func (m moveResult) Lines() []string { return []string{fmt.Sprintf("moved %s to %s", m.From, m.To)} }
+func (m moveResult) Lines() []string {
+	return []string{fmt.Sprintf("moved %s to %s", shell.Argument(m.From), shell.Argument(m.To))}
+}

@@ -39,7 +39,7 @@ One transaction removes all. For a large tenant in use, kazahana tenant rm remov
 				if n, err = examine(ctx, c, db, path); err != nil {
 					return err
 				}
-				return c.Confirm(cmd, n.Describe(), "Remove "+database.FormatPath(path)+" with all that is in it?")
+				return c.Confirm(cmd, n.Describe(), "Remove "+database.QuotePath(path)+" with all that is in it?")
 			})
 			if err != nil {
 				return err
@@ -82,7 +82,7 @@ func remove(ctx context.Context, db *persistable.DB, n *survey.Node) error {
 		return err
 	}, n.Path...)
 	if errors.Is(err, directory.ErrNotFound) {
-		return database.Missing(fmt.Errorf("another process has removed or moved %s since it was shown: nothing was changed", database.FormatPath(n.Path)))
+		return database.Missing(fmt.Errorf("another process has removed or moved %s since it was shown: nothing was changed", database.QuotePath(n.Path)))
 	}
 	return err
 }
@@ -110,5 +110,5 @@ type removal struct {
 
 // Lines implements [shell.Result].
 func (r removal) Lines() []string {
-	return []string{fmt.Sprintf("removed %s: %s, about %s", r.Path, survey.Plural(r.Directories, "directory", "directories"), shell.Size(r.Bytes))}
+	return []string{fmt.Sprintf("removed %s: %s, about %s", shell.Argument(r.Path), survey.Plural(r.Directories, "directory", "directories"), shell.Size(r.Bytes))}
 }

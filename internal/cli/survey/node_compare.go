@@ -16,7 +16,7 @@ func (n *Node) CheckSame(d *directory.Directory) error {
 	if bytes.Equal(n.Prefix, d.Reserve().Begin) {
 		return nil
 	}
-	return fmt.Errorf("another process has put another directory at %s since it was shown: nothing was changed; repeat the command", database.FormatPath(d.Path()))
+	return fmt.Errorf("another process has put another directory at %s since it was shown: nothing was changed; repeat the command", database.QuotePath(d.Path()))
 }
 
 // CheckSubtree returns an error if one of the directories is not the node's, nor that of one
@@ -24,12 +24,12 @@ func (n *Node) CheckSame(d *directory.Directory) error {
 func (n *Node) CheckSubtree(all []*directory.Directory) error {
 	shown := map[string]*Node{}
 	for below := range n.All {
-		shown[database.FormatPath(below.Path)] = below
+		shown[database.QuotePath(below.Path)] = below
 	}
 	for _, d := range all {
-		path := database.FormatPath(d.Path())
+		path := database.QuotePath(d.Path())
 		if shown[path] == nil {
-			return fmt.Errorf("another process has made or moved the directory %s since %s was shown: nothing was changed; repeat the command", path, database.FormatPath(n.Path))
+			return fmt.Errorf("another process has made or moved the directory %s since %s was shown: nothing was changed; repeat the command", path, database.QuotePath(n.Path))
 		}
 		if err := shown[path].CheckSame(d); err != nil {
 			return err

@@ -16,14 +16,14 @@ const mostDescribed = 10
 
 // Describe returns lines that say what is in a directory.
 func (n *Node) Describe() []string {
-	lines := []string{fmt.Sprintf("%s: %s, %s, about %s", database.FormatPath(n.Path),
+	lines := []string{fmt.Sprintf("%s: %s, %s, about %s", database.QuotePath(n.Path),
 		Plural(n.Total.Directories, "directory", "directories"), Plural(n.Total.Stores, "store", "stores"), shell.Size(n.Total.Bytes))}
 	stored := slices.DeleteFunc(slices.Collect(n.All), func(d *Node) bool { return len(d.Headers) == 0 })
 	for i, d := range stored {
 		if i == mostDescribed {
 			return append(lines, fmt.Sprintf("  … and %d more with types", len(stored)-i))
 		}
-		lines = append(lines, fmt.Sprintf("  %s: %s", database.FormatPath(d.Path), strings.Join(d.Types(), ", ")))
+		lines = append(lines, fmt.Sprintf("  %s: %s", database.QuotePath(d.Path), strings.Join(d.Types(), ", ")))
 	}
 	return lines
 }

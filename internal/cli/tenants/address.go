@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -51,16 +52,19 @@ func parsePair(cmd *cobra.Command, args []string) (from, to address, err error) 
 	if to, err = parseAddress(cmd, args[1]); err != nil {
 		return from, to, err
 	}
-	if database.FormatPath(from.set) != database.FormatPath(to.set) {
+	if !slices.Equal(from.set, to.set) {
 		err = shell.Invalid(fmt.Errorf("%s and %s are in different directories: export the one and import the other", from, to))
 	}
 	return from, to, err
 }
 
-// String returns the path.
-func (a address) String() string {
-	return database.FormatPath(append(a.set[:len(a.set):len(a.set)], a.name))
-}
+// String returns the path as messages write it.
+func (a address) String() string { return database.QuotePath(a.path()) }
+
+// text returns the path as results have it.
+func (a address) text() string { return database.FormatPath(a.path()) }
+
+func (a address) path() []string { return append(slices.Clone(a.set), a.name) }
 
 func (a address) of(db *persistable.DB) *tenants.Set { return tenants.Of(db, a.set...) }
 
@@ -77,7 +81,7 @@ func (a address) explain(ctx context.Context, db *persistable.DB, err error) err
 	case errors.Is(err, tenants.ErrTooLong):
 		return fmt.Errorf("%w: that is, repeat the command with --lock", err)
 	case errors.Is(err, tenants.ErrUnfinished):
-		return fmt.Errorf("%w: that is, kazahana tenant abandon PATH", err)
+		return fmt.Errorf("%w: that is, kazahana tenant abandon %s", err, a)
 	case errors.As(err, &locked):
 		return fmt.Errorf("%w; if what locked it does not run any more: kazahana tenant unlock %s", err, a)
 	case errors.As(err, new(*tenants.NameError)):

@@ -4,6 +4,7 @@ package tenants
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,7 @@ The records have the new name from then on, in every program.
 				if err := from.of(db).Move(ctx, from.name, to.name); err != nil {
 					return from.explain(ctx, db, err)
 				}
-				return c.Write(changeResult{Action: "moved", From: from.String(), To: to.String()})
+				return c.Write(changeResult{Action: "moved", From: from.text(), To: to.text()})
 			})
 		},
 	}
@@ -61,10 +62,13 @@ copied.
 					p, err = from.of(db).Copy(ctx, from.name, to.name, tenants.CopyOptions{Lock: l, Progress: func(p tenants.Progress) { show.Set(p.Bytes) }})
 					return err
 				})
+				if errors.Is(err, tenants.ErrUnfinished) {
+					return to.explain(ctx, db, err)
+				}
 				if err != nil {
 					return from.explain(ctx, db, err)
 				}
-				return c.Write(changeResult{"copied", from.String(), to.String(), p.Pairs, p.Bytes})
+				return c.Write(changeResult{"copied", from.text(), to.text(), p.Pairs, p.Bytes})
 			})
 		},
 	}
@@ -92,7 +96,7 @@ type changeResult struct {
 
 // Lines implements [shell.Result].
 func (d changeResult) Lines() []string {
-	text := fmt.Sprintf("%s %s to %s", d.Action, d.From, d.To)
+	text := fmt.Sprintf("%s %s to %s", d.Action, shell.Argument(d.From), shell.Argument(d.To))
 	if d.Pairs > 0 {
 		text += fmt.Sprintf(": %d keys, %s", d.Pairs, shell.Size(d.Bytes))
 	}

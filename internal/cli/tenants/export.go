@@ -86,13 +86,13 @@ func export(ctx context.Context, c *shell.Console, db *persistable.DB, at addres
 	if err := writeFile(file, write); err != nil {
 		return err
 	}
-	return c.Write(changeResult{"exported", at.String(), file, p.Pairs, p.Bytes})
+	return c.Write(changeResult{"exported", at.text(), file, p.Pairs, p.Bytes})
 }
 
 // writeFile makes a file that appears when it is complete.
 func writeFile(name string, write func(io.Writer) error) error {
 	if _, err := os.Lstat(name); err == nil {
-		return fmt.Errorf("the file %s exists: remove it, or name another one", shell.Word(name))
+		return fmt.Errorf("the file %s exists: remove it, or name another one", shell.Argument(name))
 	}
 	partial := name + ".partial"
 	f, err := os.OpenFile(partial, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)

@@ -38,7 +38,7 @@ by kazahana tenant abandon.
 					return explainStream(err)
 				}
 				show.Finish()
-				return c.Write(changeResult{"imported", args[1], at.String(), p.Pairs, p.Bytes})
+				return c.Write(changeResult{"imported", args[1], at.text(), p.Pairs, p.Bytes})
 			})
 			return errors.Join(err, r.Close())
 		},

@@ -54,7 +54,7 @@ func lockCommand(c *shell.Console) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.Write(lockState{at.String(), &l})
+				return c.Write(lockState{at.text(), &l})
 			})
 		},
 	}
@@ -81,7 +81,7 @@ fails.
 						return err
 					}
 				}
-				return c.Write(lockState{at.String(), nil})
+				return c.Write(lockState{at.text(), nil})
 			})
 		},
 	}
@@ -100,7 +100,7 @@ runs, it fails. The tenant of that name, if there is one, is not touched.
 				if err := at.of(db).Abandon(ctx, at.name); err != nil {
 					return err
 				}
-				return c.Write(abandonResult{at.String()})
+				return c.Write(abandonResult{at.text()})
 			})
 		},
 	}
@@ -126,9 +126,9 @@ type lockState struct {
 // Lines implements [shell.Result].
 func (s lockState) Lines() []string {
 	if s.Lock == nil {
-		return []string{s.Path + " is not locked"}
+		return []string{shell.Argument(s.Path) + " is not locked"}
 	}
-	return []string{fmt.Sprintf("%s is locked: %s", s.Path, shell.Word(s.Lock.Reason))}
+	return []string{fmt.Sprintf("%s is locked: %s", shell.Argument(s.Path), shell.Word(s.Lock.Reason))}
 }
 
 // abandonResult is the name of which nothing unfinished is left.
@@ -138,5 +138,5 @@ type abandonResult struct {
 
 // Lines implements [shell.Result].
 func (a abandonResult) Lines() []string {
-	return []string{"nothing unfinished is left of " + a.Path}
+	return []string{"nothing unfinished is left of " + shell.Argument(a.Path)}
 }

@@ -91,9 +91,9 @@ func remove(ctx context.Context, c *shell.Console, db *persistable.DB, at addres
 	case err != nil:
 		return err
 	case n == nil:
-		return c.Write(removal{Path: at.String()})
+		return c.Write(removal{Path: at.text()})
 	}
-	return c.Write(removal{at.String(), n.Total.Directories, n.Total.Stores, n.Total.Bytes})
+	return c.Write(removal{at.text(), n.Total.Directories, n.Total.Stores, n.Total.Bytes})
 }
 
 // removal is a tenant that was removed.
@@ -106,5 +106,5 @@ type removal struct {
 
 // Lines implements [shell.Result].
 func (r removal) Lines() []string {
-	return []string{"removed " + r.Path + ", about " + shell.Size(r.Bytes)}
+	return []string{"removed " + shell.Argument(r.Path) + ", about " + shell.Size(r.Bytes)}
 }
