@@ -26,14 +26,18 @@ type instruments struct {
 type cost struct {
 	name, unit, about string
 	of                func(trace.Outcome) int
+	bounds            []float64 // of the buckets; nil: the SDK's, of which the first above 0 is 5
 	metric.Int64Histogram
 }
 
+// few are the bounds for numbers that are mostly 0 or 1.
+var few = []float64{0, 1, 2, 3, 5, 10, 20, 50}
+
 func newInstruments(meter metric.Meter) (instruments, error) {
 	in := instruments{costs: []cost{
-		{name: "attempts", unit: "{attempt}", about: "Attempts of an operation's transaction.", of: func(o trace.Outcome) int { return o.Attempts }},
-		{name: "conflicts", unit: "{conflict}", about: "Attempts that failed because of another transaction.", of: func(o trace.Outcome) int { return o.Conflicts }},
-		{name: "rounds", unit: "{round}", about: "Rounds of reads.", of: func(o trace.Outcome) int { return o.Rounds }},
+		{name: "attempts", unit: "{attempt}", about: "Attempts of an operation's transaction.", of: func(o trace.Outcome) int { return o.Attempts }, bounds: few},
+		{name: "conflicts", unit: "{conflict}", about: "Attempts that failed because of another transaction.", of: func(o trace.Outcome) int { return o.Conflicts }, bounds: few},
+		{name: "rounds", unit: "{round}", about: "Rounds of reads.", of: func(o trace.Outcome) int { return o.Rounds }, bounds: few},
 		{name: "keys_read", unit: "{key}", about: "Pairs read.", of: func(o trace.Outcome) int { return o.Pairs }},
 		{name: "bytes_read", unit: "By", about: "Length of the keys and values read.", of: func(o trace.Outcome) int { return o.BytesRead }},
 		{name: "bytes_written", unit: "By", about: "Length of the keys and values written, in all attempts.", of: func(o trace.Outcome) int { return o.BytesWritten }},
@@ -42,7 +46,11 @@ func newInstruments(meter metric.Meter) (instruments, error) {
 	for i := range in.costs {
 		c := &in.costs[i]
 		var err error
-		c.Int64Histogram, err = meter.Int64Histogram("kazahana.operation."+c.name, metric.WithUnit(c.unit), metric.WithDescription(c.about))
+		options := []metric.Int64HistogramOption{metric.WithUnit(c.unit), metric.WithDescription(c.about)}
+		if c.bounds != nil {
+			options = append(options, metric.WithExplicitBucketBoundaries(c.bounds...))
+		}
+		c.Int64Histogram, err = meter.Int64Histogram("kazahana.operation."+c.name, options...)
 		faults = append(faults, err)
 	}
 	var err error

@@ -130,3 +130,27 @@ func (r recorder) collect(t *testing.T) (all []string) {
 	slices.Sort(all)
 	return all
 }
+
+// TestBuckets: one conflict and four are in buckets of their own, for these are the usual numbers.
+func TestBuckets(t *testing.T) {
+	r := newRecorder(t)
+	for _, conflicts := range []int{0, 1, 4, 4} {
+		_, end := r.Begin(t.Context(), page)
+		end(trace.Outcome{Attempts: conflicts + 1, Conflicts: conflicts})
+	}
+	var data metricdata.ResourceMetrics
+	if err := r.metrics.Collect(t.Context(), &data); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range data.ScopeMetrics[0].Metrics {
+		if m.Name != "kazahana.operation.conflicts" {
+			continue
+		}
+		point := m.Data.(metricdata.Histogram[int64]).DataPoints[0]
+		if want := []uint64{1, 1, 0, 0, 2, 0, 0, 0, 0}; !slices.Equal(point.BucketCounts, want) {
+			t.Errorf("the buckets up to %v have %v, want %v", point.Bounds, point.BucketCounts, want)
+		}
+		return
+	}
+	t.Error("there is no histogram of conflicts")
+}
