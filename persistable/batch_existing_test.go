@@ -43,7 +43,7 @@ func TestBatchesWithoutAStore(t *testing.T) {
 		if e.Done != 0 || !errors.Is(e, persistable.ErrNotFound) {
 			t.Errorf("saving: %v", e)
 		}
-		check(t, s.DeleteMany(ctx, []idgen.ID{1, 2}, persistable.BatchOptions{}))
+		check(t, persistable.DeleteMany(ctx, &s.Store, []idgen.ID{1, 2}, persistable.BatchOptions{}))
 		if _, err := db.Layer().Open(ctx, db.Engine(), s.Path()); !errors.Is(err, directory.ErrNotFound) {
 			t.Errorf("the directory: %v", err)
 		}

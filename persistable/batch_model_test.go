@@ -164,7 +164,7 @@ func compareDeletionOfIDs(t *testing.T, r *rand.Rand, s *OrderStore, model order
 	}
 	progress := 0
 	o.Progress = func(p persistable.BatchProgress) { progress = p.Done }
-	if err := s.DeleteMany(ctx, ids, o); err != nil || progress != len(ids) {
+	if err := persistable.DeleteMany(ctx, &s.Store, ids, o); err != nil || progress != len(ids) {
 		t.Fatalf("%d of %d ids, %v", progress, len(ids), err)
 	}
 }

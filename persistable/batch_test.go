@@ -59,7 +59,7 @@ func TestBatchCost(t *testing.T) {
 			return second(s.DeleteWhere(ctx, s.OrderedByNumber().From("000100").Limit(600).Query(), o))
 		}, "[100 200 300]"},
 		{"DeleteMany", 1, 2, 8, 1, func(o persistable.BatchOptions) error {
-			return s.DeleteMany(ctx, []idgen.ID{700, 701}, o)
+			return persistable.DeleteMany(ctx, &s.Store, []idgen.ID{700, 701}, o)
 		}, "[2]"},
 	} {
 		o, sizes := steps(400)

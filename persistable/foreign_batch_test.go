@@ -51,7 +51,7 @@ func TestBatchesBesideAnIndexThatCannotBeMaintained(t *testing.T) {
 		"CreateMany":        old.CreateMany(ctx, []*Article{another}, persistable.BatchOptions{}),
 		"SaveMany":          old.SaveMany(ctx, []*Article{a}, persistable.BatchOptions{}),
 		"DeleteWhere":       second(old.DeleteWhere(ctx, old.Scan(), persistable.BatchOptions{})),
-		"DeleteMany":        old.DeleteMany(ctx, []string{a.ID}, persistable.BatchOptions{}),
+		"DeleteMany":        persistable.DeleteMany(ctx, &old.Store, []string{a.ID}, persistable.BatchOptions{}),
 		"DeleteIfUnchanged": old.DeleteIfUnchanged(ctx, a),
 		"GetOrCreate":       err,
 	} {

@@ -65,21 +65,6 @@ func SaveExistingFrom[T, ID any](ctx context.Context, s *Store[T, ID], vs iter.S
 	return writeMany(ctx, sourceOf(s), vs, o, putOptions{mustExist: true})
 }
 
-// DeleteMany deletes the records with these ids, in the order of the list, in as many
-// transactions as they need. An id without a record counts as deleted, as for [Store.Delete]. If
-// it stops before the end, the error is a *[PartialError]: the records of the first Done ids
-// are gone, and another call may go on with ids[e.Done:].
-//
-// Bound to a transaction by In, DeleteMany is a part of that transaction, which must not
-// become too large.
-//
-// Cost: one round of reads a transaction, and the commit.
-//
-//go:noinline
-func (s *Store[T, ID]) DeleteMany(ctx context.Context, ids []ID, o BatchOptions) error {
-	return deleteIDs(ctx, (*erased.Store[ID])(s), ids, o)
-}
-
 // DeleteWhere deletes the records that a query of this store returns, in its order,
 // and returns how many it has deleted. It takes as many transactions as it needs: a
 // record that is created meanwhile may be left, one that is changed so that it does not
@@ -99,4 +84,21 @@ func (s *Store[T, ID]) DeleteMany(ctx context.Context, ids []ID, o BatchOptions)
 //go:noinline
 func (s *Store[T, ID]) DeleteWhere(ctx context.Context, q *Query[T], o BatchOptions) (int, error) {
 	return sourceOf(s).deleteWhere(ctx, toQuery(q), o)
+}
+
+// DeleteMany deletes the records with these ids, in the order of the list, in as many
+// transactions as they need. An id without a record counts as deleted, as for [Store.Delete]. If
+// it stops before the end, the error is a *[PartialError]: the records of the first Done ids
+// are gone, and another call may go on with ids[e.Done:].
+//
+// Bound to a transaction by In, DeleteMany is a part of that transaction, which must not
+// become too large.
+//
+// It is not a method of the store, for the reason of [CreateFrom].
+//
+//	err := persistable.DeleteMany(ctx, &orders.Store, ids, persistable.BatchOptions{})
+//
+// Cost: one round of reads a transaction, and the commit.
+func DeleteMany[T, ID any](ctx context.Context, s *Store[T, ID], ids []ID, o BatchOptions) error {
+	return deleteIDs(ctx, (*erased.Store[ID])(s), ids, o)
 }

@@ -85,7 +85,7 @@ func removeIDs(cmd *cobra.Command, c *shell.Console, path string, texts []string
 func remove(ctx context.Context, c *shell.Console, s *dynamic.Store, ids []dynamic.ID) error {
 	progress := c.StartProgress("records", int64(len(ids)), shell.Things)
 	n := 0
-	err := s.DeleteMany(ctx, ids, persistable.BatchOptions{Progress: func(p persistable.BatchProgress) {
+	err := persistable.DeleteMany(ctx, &s.Store, ids, persistable.BatchOptions{Progress: func(p persistable.BatchProgress) {
 		n = p.Done
 		progress.Set(int64(n))
 	}})
