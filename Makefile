@@ -82,16 +82,20 @@ check-fdb: ## compile kv/fdbkv and the tests of a cluster without FoundationDB (
 
 # Each package's tests, on the cluster of FDB_CLUSTER_FILE, one package after the
 # other: moving a directory voids what all programs on the cluster remember of
-# theirs, which tests that count transactions see. Those of kv/fdbkv need
-# one that is empty; the others work below prefixes of their own.
-FDB_LAYERS := ./tuple ./directory ./index/... ./persistable/... ./leasefdb ./election/... ./idbuilder/store/kvstore ./placement/kvstore ./placement/membership ./examples/...
+# theirs, which tests that count transactions see. Those of kv/fdbkv and of the command
+# need one that is empty; the others work below prefixes of their own.
+FDB_LAYERS := ./tuple ./directory ./index/... ./persistable/... ./leasefdb ./election/... ./idbuilder/store/kvstore ./placement/kvstore ./placement/membership ./examples/... ./internal/bazaar ./internal/cli/dirs ./internal/cli/records ./internal/cli/tenants
 
 .PHONY: test-fdb
-test-fdb: test-fdb-engine test-fdb-layers ## run the tests on the cluster of FDB_CLUSTER_FILE, best a new one
+test-fdb: test-fdb-engine test-fdb-command test-fdb-layers ## run the tests on the cluster of FDB_CLUSTER_FILE, best a new one
 
 .PHONY: test-fdb-engine
 test-fdb-engine: need-cluster ## the engine's own tests, which replace everything in the cluster
 	FDB_CLUSTER_FILE="$(abspath $(FDB_CLUSTER_FILE))" CGO_ENABLED=1 go test -count 1 -tags foundationdb -timeout 40m ./kv/fdbkv
+
+.PHONY: test-fdb-command
+test-fdb-command: need-cluster ## the scripts of the command, which replace everything in the cluster, too
+	FDB_CLUSTER_FILE="$(abspath $(FDB_CLUSTER_FILE))" CGO_ENABLED=1 go test -count 1 -tags foundationdb -timeout 30m -run '^TestScripts$$' ./cmd/kazahana
 
 .PHONY: test-fdb-layers
 test-fdb-layers: need-cluster ## the layers' tests, which leave other data in the cluster alone

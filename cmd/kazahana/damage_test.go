@@ -10,7 +10,6 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -20,10 +19,9 @@ func damageDatabase(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: damage directory")
 	}
-	engine, err := embedded.Open(ts.MkAbs(args[0]))
-	ts.Check(err)
+	engine := openDatabase(ts, args[0])
 	ctx := context.Background()
-	err = engine.Transact(ctx, func(tx kv.Transaction) error {
+	err := engine.Transact(ctx, func(tx kv.Transaction) error {
 		d, err := directory.Root().Open(ctx, tx, []string{"counters"})
 		if err != nil {
 			return err

@@ -10,16 +10,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/kazahana-db/kazahana/directory"
-	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
-// makeFolders makes empty directories in the database of a folder: folders data a b/c.
+// makeFolders makes empty directories in a database: folders data a b/c.
 func makeFolders(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: folders folder path...")
 	}
-	db, err := embedded.Open(ts.MkAbs(args[0]))
-	ts.Check(err)
+	db := openDatabase(ts, args[0])
+	var err error
 	for _, path := range args[1:] {
 		_, failed := directory.Root().CreateOrOpen(context.Background(), db, strings.Split(path, "/"))
 		err = errors.Join(err, failed)

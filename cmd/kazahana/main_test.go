@@ -4,6 +4,7 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"testing"
 
@@ -34,16 +35,29 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Values[serverKey{}] = &server{}
+			e.Values[testKey{}] = e.T()
 			e.Setenv("GORACE", os.Getenv("GORACE"))
 			return testcert.Write(e.WorkDir)
 		},
 		RequireUniqueNames: true,
+		Condition:          condition,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "folders": makeFolders, "placed": placed, "redis": startRedis(t), "serve": serve, "metrics": metrics,
 			"page": getPage, "seed": seedDatabase, "damage": damageDatabase, "shutdown": stop,
 			"duplicate": duplicate, "remove": remove, "spoil": spoil, "token": setToken,
 		},
 	})
+}
+
+// testKey is the key of a script's test, which is a [testing.TB].
+type testKey struct{}
+
+// condition tells whether [cluster] holds: the database of seed and placed is a cluster.
+func condition(name string) (bool, error) {
+	if name != "cluster" {
+		return false, fmt.Errorf("unknown condition %q", name)
+	}
+	return onCluster, nil
 }
 
 // exits runs the command kazahana and checks its exit code: exits 3 id decode x.

@@ -30,7 +30,7 @@ func getPage(ts *testscript.TestScript, neg bool, args []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), pageWithin)
 	ts.Defer(cancel)
 	cmd := exec.CommandContext(ctx, find(ts, "kazahana"), append([]string{"ui", "--json"}, args[1:]...)...)
-	cmd.Dir, cmd.Env = ts.MkAbs("."), os.Environ()
+	cmd.Dir, cmd.Env = ts.MkAbs("."), append(os.Environ(), "KAZAHANA_DB="+ts.Getenv("KAZAHANA_DB"), "KAZAHANA_CLUSTER_FILE="+ts.Getenv("KAZAHANA_CLUSTER_FILE"))
 	log, err := os.Create(ts.MkAbs(args[0] + ".log"))
 	ts.Check(err)
 	cmd.Stderr = log

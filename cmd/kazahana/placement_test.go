@@ -10,20 +10,19 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/kvstore"
 	"github.com/kazahana-db/kazahana/placement/membership"
 )
 
-// placed makes a database in a folder, as three members leave it that are killed at once: placed data.
+// placed makes a database, as three members leave it that are killed at once; the commands of the script use
+// it then: placed data.
 // alice and grace are active, bob is claimed, carol is a dead member's, dave's activation has ended.
 func placed(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: placed folder")
 	}
-	db, err := embedded.Open(ts.MkAbs(args[0]))
-	ts.Check(err)
+	db := createDatabase(ts, args[0])
 	ts.Check(errors.Join(place(context.Background(), db), db.Close()))
 }
 

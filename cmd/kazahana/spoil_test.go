@@ -12,7 +12,6 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/bazaar"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -69,11 +68,10 @@ func remove(ts *testscript.TestScript, _ bool, args []string) {
 	})
 }
 
-// change opens the database of a folder, and closes it.
+// change opens a database, and closes it.
 func change(ts *testscript.TestScript, dir string, do func(context.Context, *persistable.DB) error) {
 	ctx := context.Background()
-	engine, err := embedded.Open(ts.MkAbs(dir))
-	ts.Check(err)
+	engine := openDatabase(ts, dir)
 	db, err := persistable.OpenWith(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
 	if err == nil {
 		err = errors.Join(do(ctx, db), db.Close())

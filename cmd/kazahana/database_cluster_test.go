@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build foundationdb
+
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/fdbkv"
+)
+
+// onCluster tells whether the database of a script is a cluster.
+const onCluster = true
+
+// createDatabase returns the cluster of FDB_CLUSTER_FILE, which must be empty, and is emptied when the
+// script ends; until then other scripts wait for it. From now on the commands of the script use it,
+// whatever the folder is.
+func createDatabase(ts *testscript.TestScript, folder string) kv.Database {
+	enginetest.Whole(ts.Value(testKey{}).(testing.TB))
+	ts.Setenv("KAZAHANA_CLUSTER_FILE", os.Getenv("FDB_CLUSTER_FILE"))
+	return openDatabase(ts, folder)
+}
+
+// openDatabase opens the cluster.
+func openDatabase(ts *testscript.TestScript, _ string) kv.Database {
+	db, err := fdbkv.Open(os.Getenv("FDB_CLUSTER_FILE"))
+	ts.Check(err)
+	return db
+}
