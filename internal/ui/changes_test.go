@@ -7,13 +7,18 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/kazahana-db/kazahana/internal/bazaar"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
+	"github.com/kazahana-db/kazahana/persistable"
 )
 
 // TestChangesFollow reads the stream of a feed while records change, and goes on behind the last
@@ -39,6 +44,57 @@ func TestChangesFollow(t *testing.T) {
 	defer stop()
 	if third := next(); !third.Deleted || third.Version <= second.Version {
 		t.Errorf("after a pause came %v", third)
+	}
+}
+
+// TestChangesAwait: while nothing changes, a stream begins no transaction until it says that it is
+// idle. A change is sent at once.
+func TestChangesAwait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		engine := openMemory(t)
+		writer, counter := openPlain(t, engine), faults.NewCounter(engine)
+		must(t, bazaar.Seed(t.Context(), engine))
+		pages, err := New(openPlain(t, counter), Options{SampleEvery: time.Hour})
+		must(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		sent := httptest.NewRecorder()
+		go pages.streamChanges(sent, httptest.NewRequestWithContext(ctx, http.MethodGet, "/api/changes?"+orders().Encode(), nil))
+		synctest.Wait()
+		before, length := counter.Counts(), sent.Body.Len()
+		time.Sleep(idleEvery - time.Nanosecond)
+		synctest.Wait()
+		if c := counter.Counts().Sub(before); length == 0 || sent.Body.Len() != length || c.Begins > 0 || c.Watches > 0 {
+			t.Errorf("%d transactions and %d watches while nothing changes: %s", c.Begins, c.Watches, sent.Body.String()[length:])
+		}
+		must(t, bazaar.OrderStoreOf(writer, "tenant-1").Delete(t.Context(), 72623859790382856))
+		synctest.Wait()
+		if text := sent.Body.String()[length:]; strings.Count(text, "event: change\n") != 1 || !strings.Contains(text, `"deleted":true`) {
+			t.Errorf("at once came %q", text)
+		}
+		length = sent.Body.Len()
+		time.Sleep(idleEvery)
+		synctest.Wait()
+		if text := sent.Body.String()[length:]; text != "event: idle\ndata: {}\n\n" {
+			t.Errorf("while nothing changed came %q", text)
+		}
+		cancel()
+		pages.Close()
+	})
+}
+
+// openPlain opens a database that leases no machine id.
+func openPlain(t *testing.T, engine kv.Database) *persistable.DB {
+	t.Helper()
+	db, err := persistable.OpenWith(t.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	must(t, err)
+	t.Cleanup(func() { closeAll(t, db) })
+	return db
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

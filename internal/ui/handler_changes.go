@@ -51,12 +51,29 @@ func (h *Handler) streamChanges(w http.ResponseWriter, r *http.Request) {
 		if n == 0 && out.send("idle", "", map[string]string{}) != nil {
 			return
 		}
-		select {
-		case <-ctx.Done():
+		if err := awaitChange(ctx, s, since); err != nil {
+			_ = out.send("failed", "", map[string]string{"error": err.Error()}) // the page may have gone
 			return
-		case <-time.After(h.options.PollEvery):
+		}
+		if ctx.Err() != nil {
+			return
 		}
 	}
+}
+
+// idleEvery is how long a stream without changes is silent: a proxy may end one that is silent
+// for longer, and a page that has gone is noticed when the stream is written to.
+const idleEvery = 15 * time.Second
+
+// awaitChange waits until there may be a change behind a version, for idleEvery at most, or until
+// ctx ends, which is no error.
+func awaitChange(ctx context.Context, s *dynamic.Store, since persistable.Version) error {
+	ctx, cancel := context.WithTimeout(ctx, idleEvery)
+	defer cancel()
+	if err := s.Feed().Await(ctx, since); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
 }
 
 // openFeed returns the store of a request and the version behind which its stream begins.

@@ -253,8 +253,8 @@ func TestSamplerKeepsTheLast(t *testing.T) {
 }
 
 func TestOptionsSayWhatIsWrong(t *testing.T) {
-	err := Options{SampleEvery: time.Millisecond, PollEvery: -1, SizeWithin: -1, MaxStores: -1}.Validate()
-	for _, want := range []string{"SampleEvery", "PollEvery", "SizeWithin", "MaxStores"} {
+	err := Options{SampleEvery: time.Millisecond, SizeWithin: -1, MaxStores: -1}.Validate()
+	for _, want := range []string{"SampleEvery", "SizeWithin", "MaxStores"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not name %s", err, want)
 		}

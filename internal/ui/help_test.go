@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"testing"
-	"time"
 
 	"github.com/kazahana-db/kazahana/internal/bazaar"
 	"github.com/kazahana-db/kazahana/kv"
@@ -62,9 +61,6 @@ func startOn(t testing.TB, engine kv.Database, o Options) *site {
 // serve serves a database.
 func serve(t testing.TB, db *persistable.DB, o Options) *site {
 	t.Helper()
-	if o.PollEvery == 0 {
-		o.PollEvery = 20 * time.Millisecond
-	}
 	pages, err := New(db, o)
 	if err != nil {
 		t.Fatal(err)

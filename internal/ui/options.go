@@ -24,9 +24,6 @@ type Options struct {
 	// SampleEvery is how often the engine's metrics are sampled, from 10 ms. The default value is
 	// a second. The last 600 samples are kept.
 	SampleEvery time.Duration
-	// PollEvery is how often the feed of a store is read for a page that follows it, from 10 ms.
-	// The default value is half a second.
-	PollEvery time.Duration
 	// SizeWithin is how long the measurement of one tenant in a list may take. The default value
 	// is two seconds. A size that takes longer is missing, and the page says so.
 	SizeWithin time.Duration
@@ -40,13 +37,8 @@ const shortest = 10 * time.Millisecond
 // Validate reports all faults of the options.
 func (o Options) Validate() error {
 	faults := []error{o.Access.Validate()}
-	for _, d := range []struct {
-		name string
-		is   time.Duration
-	}{{"SampleEvery", o.SampleEvery}, {"PollEvery", o.PollEvery}} {
-		if d.is != 0 && d.is < shortest {
-			faults = append(faults, fmt.Errorf("%s: %v is less than %v", d.name, d.is, shortest))
-		}
+	if o.SampleEvery != 0 && o.SampleEvery < shortest {
+		faults = append(faults, fmt.Errorf("SampleEvery: %v is less than %v", o.SampleEvery, shortest))
 	}
 	if o.SizeWithin < 0 {
 		faults = append(faults, fmt.Errorf("SizeWithin: %v is negative", o.SizeWithin))
@@ -60,9 +52,6 @@ func (o Options) Validate() error {
 func (o Options) withDefaults() Options {
 	if o.SampleEvery == 0 {
 		o.SampleEvery = time.Second
-	}
-	if o.PollEvery == 0 {
-		o.PollEvery = 500 * time.Millisecond
 	}
 	if o.SizeWithin == 0 {
 		o.SizeWithin = 2 * time.Second
