@@ -5,8 +5,6 @@ package persistable
 import (
 	"context"
 	"fmt"
-
-	"github.com/kazahana-db/kazahana/kv"
 )
 
 // await waits until there may be a change behind a version. It writes nothing.
@@ -21,11 +19,5 @@ func (s source) await(ctx context.Context, since Version) error {
 	w := watcher{source: &s}
 	defer w.cancel()
 	found, err := w.lookBehind(ctx, since)
-	switch {
-	case kv.CodeOf(err) == kv.CodeTooManyWatches:
-		return sleep(ctx, nil, s.place.db.options.WatchPoll)
-	case err != nil || found:
-		return err
-	}
-	return w.wait(ctx)
+	return w.waitUnless(ctx, found, err)
 }

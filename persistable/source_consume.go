@@ -81,13 +81,7 @@ func (s source) awaitChange(ctx context.Context, group string) error {
 		found, err = s.watchChange(ctx, t, group, &w)
 		return err
 	})
-	switch {
-	case kv.CodeOf(err) == kv.CodeTooManyWatches:
-		return sleep(ctx, nil, s.place.db.options.WatchPoll)
-	case err != nil || found:
-		return err
-	}
-	return w.wait(ctx)
+	return w.waitUnless(ctx, found, err)
 }
 
 // watchChange reports whether there is a change behind the position of a consumer. If there

@@ -34,3 +34,15 @@ func (w *watcher) lookBehind(ctx context.Context, since Version) (found bool, er
 	})
 	return found, err
 }
+
+// waitUnless waits for the watch that a look has armed, unless the look has found a change or
+// failed. Where there are too many watches, it waits until it is time to look again.
+func (w *watcher) waitUnless(ctx context.Context, found bool, err error) error {
+	switch {
+	case kv.CodeOf(err) == kv.CodeTooManyWatches:
+		return sleep(ctx, nil, w.source.place.db.options.WatchPoll)
+	case err != nil || found:
+		return err
+	}
+	return w.wait(ctx)
+}
