@@ -60,7 +60,7 @@ var packages = map[string]string{
 
 var standard = map[string]string{
 	"context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "io": "io", "iter": "iter", "log": "log",
-	"os": "os", "slog": "log/slog", "strings": "strings", "time": "time",
+	"os": "os", "slog": "log/slog", "strings": "strings", "testing": "testing", "time": "time",
 }
 
 // packagePath returns the path of the package that code calls by a name, or "".
