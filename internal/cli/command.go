@@ -35,9 +35,9 @@ Results are lines of text, or with --json one JSON object a line. Exit codes:
   0  done
   1  failed: the clock, a file, the network, a server or a store
   2  wrong use: an unknown command or flag, a missing argument, options that do not go together
-  3  invalid input: no ID, no external ID, no key, no lease
-  4  there is no such lease, or it is not the caller's to release; there is no such
-     directory, tenant or key
+  3  invalid input: a text that is not an ID, an external ID, a key or a lease
+  4  there is no such lease, or another client has it; there is no such directory, tenant,
+     record or key
   5  a database is damaged; an index does not agree with its records, or records keep it from being built
   6  doctor found no damage, but could not examine everything`
 

@@ -9,8 +9,8 @@ import (
 )
 
 const aboutFolders = `
-The folder is that of an embedded database that no program has open. The command tells which
-process has it open, and changes nothing then.`
+The folder is that of an embedded database that no program has open. If a process has it open, the
+command names that process and changes nothing.`
 
 const aboutReading = aboutFolders + ` It writes nothing to it in any case.`
 

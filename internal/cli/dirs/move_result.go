@@ -24,9 +24,9 @@ func moveCommand(c *shell.Console) *cobra.Command {
 		Long: `Move a directory with all below it to another path, whose parent must exist. It takes one transaction,
 whatever the directory holds.
 
-Refused are a target that exists, a path in another partition, the directories that the database itself
-needs, and directories with stores of types that look for their records at the old path: to give a tenant
-another name, use kazahana tenant move.
+The command refuses a target that exists, a path in another partition, the directories that the database
+itself needs, and directories with stores, since programs look for their records at the old path. To give
+a tenant another name, use kazahana tenant move.
 ` + database.AboutPaths + "\n" + database.About,
 		Example:           "  kazahana dir mv archive/2025 old/2025 --db data",
 		ValidArgsFunction: database.CompletePaths,

@@ -21,10 +21,10 @@ import (
 const keyVariable = "KAZAHANA_EXTERNAL_KEY_"
 
 const aboutKeys = `
-IDs are scrambled unless --mode says otherwise, which needs no key and keeps no secret. With
---mode keyed or --key-file they are encrypted. Keys are in hexadecimal, 16 bytes or more (openssl
-rand -hex 32), in files, or in the environment, KAZAHANA_EXTERNAL_KEY_0 to _3; never in arguments,
-which others can see.`
+IDs are scrambled unless --mode says otherwise. Scrambling needs no key, and hides nothing from a reader
+who knows it. With --mode keyed or --key-file IDs are encrypted. A key has 16 bytes or more, in hexadecimal
+(openssl rand -hex 32). It is in a file or in the environment, KAZAHANA_EXTERNAL_KEY_0 to _3, and never in
+an argument, which other users of the machine can see.`
 
 // codecFlags are the flags of external IDs.
 type codecFlags struct {

@@ -27,9 +27,9 @@ func newCommand(c *shell.Console) *cobra.Command {
 		Use: "new", Short: "Make IDs", Args: shell.Arguments(cobra.NoArgs),
 		Long: `Make IDs and write them, ascending, one a line; --json takes them apart.
 
-With --leases they are made under a lease, unique in the service, or not at all unless --fallback
-is given. Without, they are fallback IDs: their machine and sequence are random, and two
-processes that make some in the same millisecond can make the same.
+With --leases the command makes them under a lease, and they are unique in the service. If it gets no
+lease it makes none, unless --fallback is given. Without --leases they are fallback IDs: their machine
+and sequence are random, and two processes that make IDs in the same millisecond can make the same one.
 ` + leasehome.About,
 		Example: "  kazahana id new\n  kazahana id new -n 3 --leases https://id.example.com --service payments",
 		RunE: func(cmd *cobra.Command, _ []string) error {

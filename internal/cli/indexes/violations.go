@@ -19,8 +19,8 @@ func violationsCommand(c *shell.Console) *cobra.Command {
 		Use: "violations PATH INDEX", Short: "List the records that keep a unique index from being completed", Args: shell.Arguments(cobra.ExactArgs(2)),
 		Long: `List the records that share the values of a unique index, a page of at least fifty at a time. The token
 of the next page is written to the standard error output, with --json as {"next": "…"}; --token goes on
-there. Each of them is checked, and those that are solved are removed from the
-list, so the command writes. The exit code is 5 if there are any.
+there. The command checks each of the records, and removes those from the list that share no values any
+more, so it writes. The exit code is 5 if there are any.
 ` + aboutStores,
 		Example:           "  kazahana index violations counters Counter_Name --db data",
 		ValidArgsFunction: complete,

@@ -31,8 +31,9 @@ const About = `
   fdb:/etc/…/fdb.cluster      in a FoundationDB cluster (builds with the tag foundationdb)
   https://id.example.com      at a lease server
 
-All who use one store agree on --epoch and --bits, and on --services-file. A password or token is not taken from an
-argument: put it into KAZAHANA_LEASES or KAZAHANA_TOKEN, or a token into the file --token-file.`
+All programs that use one store must have the same --epoch, --bits and --services-file. A password in an
+argument is refused, because other users of the machine can see it: put it into KAZAHANA_LEASES. Put a token
+into KAZAHANA_TOKEN or into the file --token-file.`
 
 // Flags are the flags of the place of leases and of its use.
 type Flags struct {

@@ -16,8 +16,8 @@ import (
 
 // AboutServices describes the file of --services-file.
 const AboutServices = `
-Services are laid out as --epoch, --bits and --duration say. The file --services-file has those
-that differ, in JSON; what a service leaves out is as the flags say:
+--epoch, --bits and --duration are those of every service. The JSON file --services-file has the services
+that differ; the flags give the values that a service leaves out:
   {"payments": {"bits": "1+41+12+10", "duration": "1h"}, "audit": {"epoch": "2025-01-01T00:00:00Z"}}`
 
 // serviceEntry is the entry of a service in the file.

@@ -27,7 +27,7 @@ func listCommand(c *shell.Console) *cobra.Command {
 		},
 	}
 	at.Add(c, cmd)
-	cmd.Flags().BoolVar(&ended, "ended", false, "also leases that have ended or were released, while nobody else has their positions")
+	cmd.Flags().BoolVar(&ended, "ended", false, "also leases that have ended or were released, until their positions are leased again")
 	return cmd
 }
 

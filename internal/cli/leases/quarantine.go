@@ -21,11 +21,12 @@ func quarantineCommand(c *shell.Console) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use: "quarantine", Short: "Grant nothing until leases that were forgotten have ended", Args: shell.Arguments(cobra.NoArgs),
-		Long: `Grant nothing of a service for a while: after its store was restored from a backup, which knows
-leases of another day only. Programs go on with the leases they have, and with fallback.
+		Long: `Grant no lease of a service for a while. Use it after the service's store was restored from a backup: the
+backup does not know the leases that were granted after it was made. Programs go on with the leases that
+they have, then with fallback IDs.
 
 A store that is empty begins so by itself, unless --fresh is given when it is first used. --end
-ends that: only where it is certain that no lease is in use which the store does not know.
+ends that. Use --end only if it is certain that no program uses a lease that the store does not know.
 ` + leasehome.About,
 		Example: "  kazahana lease quarantine --leases embedded:data --service payments",
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -27,10 +27,10 @@ func releaseCommand(c *shell.Console) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use: "release [file...]", Short: "Release leases, given as JSON",
-		Long: `Release leases that were acquired, given as the JSON of lease acquire, secret included, in files
-or on the input. Others can have their positions from the millisecond after the last one in which
-an ID was made: now, unless --last-ts or --unused says otherwise. Make none afterwards. Releasing a
-lease again does no harm; what was said first counts.
+		Long: `Release leases. The files, or the input, have the JSON that lease acquire has written, with the secret.
+Other clients can have the positions of a lease from the millisecond after its last ID on: that is now,
+unless --last-ts or --unused says otherwise. Make no ID under the lease afterwards. Releasing a lease
+again does no harm; the first release counts.
 ` + leasehome.About,
 		Example: "  kazahana lease release --leases https://id.example.com --service payments lease.json",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -28,14 +28,14 @@ func serveCommand(c *shell.Console) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve leases over HTTP", Args: shell.Arguments(cobra.NoArgs),
-		Long: `Serve leases over HTTP, from any store, until interrupted: requests under way are finished then.
-It writes the address once it listens, and what happens to the error output.
+		Long: `Serve leases over HTTP, from any store. When the command is interrupted it finishes the requests under
+way, and ends. It writes its address when it listens. Its log goes to the standard error output.
 
-Clients show the token that --token-file or KAZAHANA_TOKEN has, 16 characters or more. A file may
-have several instead, in JSON, each with what it permits:
+A client must show the token in --token-file or KAZAHANA_TOKEN, of 16 characters or more. The file may
+have several tokens instead, in JSON, each with what it permits:
   [{"name": "orders", "secret": "…", "services": ["orders"], "maxLeasedPerMs": 65536, "list": true}]
-Whoever can acquire leases can use them all up: without a token it listens to this machine alone,
-unless --open says that something else decides who may connect.
+A client that can acquire leases can use up all of them. So without a token the command listens to
+this machine only, unless --open says that something else decides which clients may connect.
 ` + leasehome.AboutServices + "\n" + leasehome.About,
 		Example: "  kazahana lease serve --leases sqlite:leases.db --listen :7320 --token-file token --tls-cert cert.pem --tls-key key.pem",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return serve(c, cmd, &f) },
@@ -46,7 +46,7 @@ unless --open says that something else decides who may connect.
 	flags.StringVar(&f.TokenFile, "token-file", "", "`file` with the token that clients show")
 	flags.StringVar(&f.cert, "tls-cert", "", "`file` with the certificate, and those above it; with --tls-key: HTTPS")
 	flags.StringVar(&f.key, "tls-key", "", "`file` with the certificate's key")
-	flags.StringSliceVar(&f.only, "service", nil, "`name` of a service to serve, repeated; otherwise whichever is asked for")
+	flags.StringSliceVar(&f.only, "service", nil, "`name` of a service to serve, repeated; without it, every service that a client asks for")
 	flags.IntVar(&f.maxThroughput, "max-throughput", lease.DefaultMaxThroughputPerMs, "`number` of IDs a millisecond that one request may ask for")
 	flags.IntVar(&f.maxServices, "max-services", lease.DefaultMaxServices, "`number` of services that neither --service nor --services-file names, at most")
 	flags.StringVar(&f.metrics, "metrics", "", "`address` to show metrics at, in Prometheus' format; no token is asked for there")

@@ -15,7 +15,7 @@ func servicesCommand(c *shell.Console) *cobra.Command {
 	var at leasehome.Flags
 	cmd := &cobra.Command{
 		Use: "services", Short: "List the services that there are leases of", Args: shell.Arguments(cobra.NoArgs),
-		Long:    "List the services that a store, or a lease server, knows: all that have, or had, a lease.\n" + leasehome.About,
+		Long:    "List the services that a store or a lease server knows: those that have, or had, a lease.\n" + leasehome.About,
 		Example: "  kazahana lease services --leases sqlite:leases.db",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return at.With(cmd, func(ctx context.Context, l *leasehome.Home) error {

@@ -22,8 +22,8 @@ func listCommand(c *shell.Console) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the virtual actors and who has them", Args: shell.Arguments(cobra.NoArgs),
-		Long: `List the virtual actors that a member has, a line each. A member that has died has its actors
-until they are called again.
+		Long: `List virtual actors with the members that have them, a line each. After a member has died, the database
+names it as the owner of an actor until that actor is called again.
 ` + database.About,
 		Example: "  kazahana placement list --db data --kind account --owner bank-1",
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -28,10 +28,10 @@ func putCommand(c *shell.Console) *cobra.Command {
 		Use: "put PATH [FILE]", Short: "Write records from JSON", Args: shell.Arguments(cobra.RangeArgs(1, 2)),
 		Long: `Write the records in a file, or in the input: JSON objects, one behind the other. A record takes the
 place of the stored one with its id; --create refuses records that exist, --existing those that do
-not. Missing members are zero, null or the default of their field; a missing id is made, if the
-library makes the ids of the type, for a record that then must be new. All indexes are maintained;
-the hooks of the type do not run. They are written in transactions of up to a thousand records and about
-1 MB. The records before one that cannot be written are written; the error says how many.
+not. A missing member is zero, null or the default of its field. A record without an id is a new one, and
+gets an id if the library makes the ids of the type. All indexes are maintained; the hooks of the type do
+not run. A transaction writes up to a thousand records and about 1 MB. If a record cannot be written, those
+before it may be written already; the error says how many.
 ` + aboutJSON + database.AboutPaths + "\n" + database.About,
 		Example: "  kazahana record put tenants/tenant-1/orders orders.json --create --db data\n" +
 			"  kazahana record get settings theme --json | sed s/light/dark/ | kazahana record put settings --existing",

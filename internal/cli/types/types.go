@@ -53,7 +53,8 @@ func showCommand(c *shell.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show PATH", Short: "Show the fields and indexes of a type", Args: shell.Arguments(cobra.ExactArgs(1)),
 		Long: `Show what the header of a store says: fields with their kinds, nested structs, and indexes with
-their states, and what writes without the Go code of the type are refused for.
+their states. If only the Go code of the type can maintain an index, the reason is shown, and record put
+and record rm are refused.
 ` + database.AboutPaths + "\n" + database.About,
 		Example:           "  kazahana type show tenants/tenant-1/orders --db data",
 		ValidArgsFunction: database.CompletePath,
