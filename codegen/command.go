@@ -17,8 +17,14 @@ import (
 const commandUsage = `usage: persistgen [flags] [packages]
 
 persistgen writes the typed stores of annotated structs: <package>_persist.go
-and persist.lock beside the source of each package (default: the one in the
-working directory).
+and persist.lock beside the source of each package. Without packages it takes
+the one in the working directory; ./... are all of the module.
+
+    persistgen ./...                          write the stores
+    persistgen -check -against v1.2.0 ./...   in CI: v1.2.0 is deployed
+    persistgen -explain ./...                 what do the methods cost?
+
+docs/tags.md describes the tags, docs/persistgen.md the command.
 
 `
 

@@ -21,17 +21,19 @@
 //
 // Markers are blank fields: persistable.Type (the key-stable name, and scatter=N),
 // persistable.Directory (a path with {Field}s, and layer=partition),
-// persistable.Index and persistable.Unique (fields in order, a path such as
-// Address.City for nested structs, then cover, scatter=N and name=…). scatter=N
-// scatters records, or the entries of an index that is not unique, over N shards,
-// a power of two from 2 to 256.
+// persistable.Index and persistable.Unique (fields in order, each ascending or desc, a
+// path such as Address.City for nested structs, then cover, where=…, scatter=N and
+// name=…), persistable.Count, Sum, Min, Max and Rank (a field, by=…, where=…, name=…),
+// persistable.Version. scatter=N scatters records, or the entries of an index that is
+// not unique, over N shards, a power of two from 2 to 256.
 //
 // Options of other fields: index, unique, cover, scatter=N; name=X keeps the stored name
-// when the Go field is renamed; number=N chooses the field number; text stores
-// by MarshalText; was=KIND allows a change of the field's kind from the one in
+// when the Go field is renamed; number=N chooses the field number; default=CONSTANT is
+// what records have that were stored before the field was there; text stores by
+// MarshalText; was=KIND allows a change of the field's kind from the one in
 // persist.lock, and persistgen notes the consequences; id makes a field that is not
-// named ID the ID; "-" leaves the field out. A blank field with the option name=X keeps the name of a nested
-// struct.
+// named ID the ID; "-" leaves the field out. A blank field with the option name=X
+// keeps the name of a nested struct. docs/tags.md explains each of them.
 //
 // # How it works
 //

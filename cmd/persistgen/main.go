@@ -7,10 +7,12 @@
 //
 // Flags: -check writes nothing and fails if generated files are out of date (for
 // CI); with -against REVISION or FILE it also fails if data stored by that revision
-// could not be read. -fix inserts missing ID fields, -explain prints what each
+// could not be read. Without packages it looks at the one in the working directory, so
+// give ./... in CI. -fix inserts missing ID fields, -explain prints what each
 // method costs, -proto also writes <package>.proto, -graph draws the types and
 // -graph-into writes the drawing into a README, -watch generates again whenever the
-// source changes, -tags sets build tags. Package codegen describes the annotations.
+// source changes, -tags sets build tags. Package codegen and
+// docs/tags.md describe the annotations.
 package main
 
 import (

@@ -27,7 +27,7 @@ func parse(args []string, problems io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("persistvet", flag.ContinueOnError)
 	flags.SetOutput(problems)
 	flags.Usage = func() {
-		fmt.Fprintln(problems, "usage: persistvet [flags] packages, as in persistvet ./...\n       persistvet help [analyzer]\nFlags, besides -fix:")
+		fmt.Fprintln(problems, "usage: persistvet [flags] packages, as in persistvet ./...\n       persistvet -fix [flags of go vet] packages: apply the fixes that are safe\n       persistvet help [analyzer]\nFlags:")
 		flags.PrintDefaults()
 	}
 	flags.BoolVar(&o.json, "json", false, "print the findings as JSON")

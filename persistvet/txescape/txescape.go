@@ -18,8 +18,8 @@ var Analyzer = &analysis.Analyzer{
 	Name: "txescape",
 	Doc: `report transactions, futures and directories that outlive their transaction
 
-After the transaction they fail, or, as the prefix of a directory, may belong to another
-one. Take the values out of the transaction instead.`,
+After the transaction, transactions and futures fail, and the prefix of a directory may
+belong to another directory. Take the values out of the transaction instead.`,
 	URL:        "https://github.com/kazahana-db/kazahana/blob/main/docs/persistvet.md#txescape",
 	Requires:   []*analysis.Analyzer{inspect.Analyzer, txfunc.Analyzer, ignore.Analyzer},
 	ResultType: ignore.UsesType,
