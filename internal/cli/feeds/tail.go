@@ -39,9 +39,9 @@ func tailCommand(c *shell.Console) *cobra.Command {
 		Use: "tail PATH", Short: "Show the last change of each record, deletions too", Args: shell.Arguments(cobra.ExactArgs(1)),
 		Long: `Show the changes of the records in a directory, in the order of commits. The type of the records must have
 versions. Each record is there once, with its last change: as it is now, or as deleted, until the
-program's Feed().Prune forgets deletions. --since says behind which version to begin: a version that this command has shown, "beginning"
-or "now". Without it, --follow begins now, and otherwise all changes are shown. If there are more than
---limit, the token of the next page is written to the standard error output, with --json as
+program's Feed().Prune forgets deletions. --since says behind which version to begin: a version that this
+command has shown, "beginning" or "now". Without it, --follow begins now, and otherwise all changes are
+shown. If there are more than --limit, the token of the next page is written to the standard error output, with --json as
 {"next": "…"}; --token goes on there.
 
 With --follow it goes on until Ctrl-C, and shows a change as soon as it is committed: it waits with a watch.

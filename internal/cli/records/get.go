@@ -23,7 +23,7 @@ func getCommand(c *shell.Console) *cobra.Command {
 has: its own, and its entries in the indexes, as tuples within the directory. A key that is missing
 is marked so. A record that does not exist gives the exit code 4.
 ` + aboutJSON + database.AboutPaths + "\n" + database.About,
-		Example:           "  kazahana record get tenants/tenant-1/orders 72623859790382856 --db data\n  kazahana record get events 019ca8a0-3ee7-0000-0000-000000000067 --entries",
+		Example:           "  kazahana record get tenants/tenant-1/orders 72623859790382856 --db data\n  kazahana record get events 019ca8a0-3ee7-0000-0000-000000000067 --entries --db data",
 		ValidArgsFunction: database.CompletePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return storearg.Read(cmd, args[0], func(ctx context.Context, s *dynamic.Store) error {

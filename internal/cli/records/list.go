@@ -29,7 +29,7 @@ the next page is written to the standard error output, with --json as {"next": "
 there.
 ` + aboutJSON + database.AboutPaths + "\n" + database.About,
 		Example: "  kazahana record list tenants/tenant-1/orders --limit 10 --json --db data\n" +
-			"  kazahana record list tenants/tenant-1/orders --index Order_Status_CreatedAt --value 1 --reverse",
+			"  kazahana record list tenants/tenant-1/orders --index Order_Status_CreatedAt --value 1 --reverse --db data",
 		ValidArgsFunction: database.CompletePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if index == "" && len(values) > 0 {

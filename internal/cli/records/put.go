@@ -34,7 +34,8 @@ not run. A transaction writes up to a thousand records and about 1 MB. If a reco
 before it may be written already; the error says how many.
 ` + aboutJSON + database.AboutPaths + "\n" + database.About,
 		Example: "  kazahana record put tenants/tenant-1/orders orders.json --create --db data\n" +
-			"  kazahana record get settings theme --json | sed s/light/dark/ | kazahana record put settings --existing",
+			"  kazahana record get settings theme --json --db data > theme.json\n" +
+			"  kazahana record put settings theme.json --existing --db data",
 		ValidArgsFunction: database.CompletePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.create && f.existing {

@@ -27,7 +27,7 @@ the records that it has counted, by their ids, in transactions of up to a thousa
 condition by then stay, and those that were changed meanwhile are removed. If it stops on the way, the
 error says how many are gone.
 ` + aboutWhere + database.AboutPaths + "\n" + database.About,
-		Example:           "  kazahana record rm tenants/tenant-1/orders 72623859790382856 --db data\n  kazahana record rm events --where 'Tenant = \"tenant-9\"' --yes",
+		Example:           "  kazahana record rm tenants/tenant-1/orders 72623859790382856 --db data\n  kazahana record rm events --where 'Tenant = \"tenant-9\"' --yes --db data",
 		ValidArgsFunction: database.CompletePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (len(args) > 1) == (w.where != "") {

@@ -33,7 +33,7 @@ first has, + for what only the second has, ~ for changes that are allowed, with 
 and ! for differences because of which programs refuse to use the store; then the exit code is 1.
 ` + database.AboutPaths + "\n" + database.About,
 		Example: "  kazahana schema diff tenants/tenant-1/orders tenants/tenant-2/orders --db data\n" +
-			"  kazahana schema diff tenants/tenant-1/orders --lock persist.lock\n  kazahana schema diff tenants/tenant-1/accounts --from 1",
+			"  kazahana schema diff tenants/tenant-1/orders --lock persist.lock --db data\n  kazahana schema diff tenants/tenant-1/accounts --from 1 --db data",
 		ValidArgsFunction: database.CompletePaths,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(cmd, args); err != nil {

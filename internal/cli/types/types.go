@@ -27,7 +27,7 @@ func listCommand(c *shell.Console) *cobra.Command {
 		Long: `List the stores in a directory and all directories below it, in the whole database without a path:
 one line each, with the path of the directory and the type of the records.
 ` + database.AboutPaths + "\n" + database.About,
-		Example:           "  kazahana type list --db data\n  kazahana type list tenants/tenant-1 --json",
+		Example:           "  kazahana type list --db data\n  kazahana type list tenants/tenant-1 --db data --json",
 		ValidArgsFunction: database.CompletePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := database.ParsePath(cmd, append(args, "")[0])
