@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/headers"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
-	"github.com/kazahana-db/kazahana/persistable/internal/headers"
 )
 
 // Location is where a store is: the directory and the type of its records.

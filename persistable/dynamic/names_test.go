@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/headers"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
-	"github.com/kazahana-db/kazahana/persistable/internal/headers"
 )
 
 // addTwin adds an index Counter_Name to the header of the counters, beside that with the

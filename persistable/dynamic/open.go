@@ -9,11 +9,11 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/headers"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
-	"github.com/kazahana-db/kazahana/persistable/internal/headers"
 )
 
 // Open opens the store of a type in the directory at the path by what its header says. typ
@@ -49,10 +49,7 @@ func Open(ctx context.Context, db *persistable.DB, path []string, typ string) (*
 
 // choose returns the header of a type, or the only one.
 func choose(found []headers.Header, path []string, typ string) (h headers.Header, err error) {
-	var types []string
-	for _, h := range found {
-		types = append(types, h.Type)
-	}
+	types := headers.Types(found)
 	i := slices.Index(types, typ)
 	if typ == "" && len(found) == 1 {
 		i = 0

@@ -8,9 +8,9 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/kazahana-db/kazahana/internal/headers"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
-	"github.com/kazahana-db/kazahana/persistable/internal/headers"
 )
 
 // header is the header of one store: what a directory holds of one type.

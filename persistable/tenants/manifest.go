@@ -11,9 +11,9 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/headers"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
-	"github.com/kazahana-db/kazahana/persistable/internal/headers"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 

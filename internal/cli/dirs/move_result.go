@@ -13,6 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/internal/cli/survey"
+	"github.com/kazahana-db/kazahana/internal/headers"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
@@ -125,12 +126,12 @@ func checkNewStores(ctx context.Context, tx kv.ReadTransaction, all []*directory
 		if d.IsPartition() {
 			continue
 		}
-		found, err := survey.Headers(ctx, tx, d.Reserve().Begin)
+		found, err := headers.Read(ctx, tx, d.Reserve().Begin)
 		if err != nil {
 			return err
 		}
 		if len(found) > 0 {
-			return storesError(d.Path(), survey.TypesOf(found), from, to)
+			return storesError(d.Path(), headers.Types(found), from, to)
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/internal/cli/survey"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/headers"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
@@ -118,7 +119,7 @@ func TestMoveWhatWasShown(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			found, err := survey.Headers(t.Context(), tx, d.Reserve().Begin)
+			found, err := headers.Read(t.Context(), tx, d.Reserve().Begin)
 			if err != nil {
 				return err
 			}

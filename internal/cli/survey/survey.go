@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/headers"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -30,7 +31,7 @@ type Node struct {
 	Layer     string // often empty
 	Partition bool
 	Prefix    []byte // of its keys, and of a partition those of its directories; nil for the root
-	Headers   []Header
+	Headers   []headers.Header
 	Children  []*Node // by name
 	More      bool    // there are further children
 	Total     Total   // of the directory and, if they were read, of those below it
@@ -50,7 +51,7 @@ type Total struct {
 func (n *Node) Own() int64 { return n.own }
 
 // Types returns the names of the types in the directory.
-func (n *Node) Types() []string { return TypesOf(n.Headers) }
+func (n *Node) Types() []string { return headers.Types(n.Headers) }
 
 // All yields the node and all nodes below it, each after the one above it.
 func (n *Node) All(yield func(*Node) bool) { n.each(yield) }
@@ -166,7 +167,7 @@ func (s Survey) open(ctx context.Context, n *Node) error {
 			if err != nil {
 				return err
 			}
-			if n.Headers, err = Headers(ctx, tx, prefix); err != nil {
+			if n.Headers, err = headers.Read(ctx, tx, prefix); err != nil {
 				return err
 			}
 		}
