@@ -174,6 +174,11 @@ var damages = []damage{
 		w.tx.Set(key, nil)
 		return key
 	}},
+	{"key behind the chunks of a record", "record/bad-key", func(w world) []byte {
+		key := append(w.order("R", "Order", anOrder), 0xff)
+		w.tx.Set(key, nil)
+		return key
+	}},
 	{"unknown header version", "store/bad-header", func(w world) []byte {
 		return w.header(func(t tuple.Tuple) { t[0] = int64(2) })
 	}},

@@ -3,7 +3,6 @@
 package doctor
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -22,7 +21,7 @@ type check func(ctx context.Context, b *batch, pair kv.KeyValue, name string, re
 // checkParts checks the chunks behind a head.
 func checkParts(ctx context.Context, b *batch, head []byte, size int) (*fault, error) {
 	left, number := max(size-idstore.ChunkSize, 0), int64(0)
-	for chunk, err := range b.pairs(ctx, kv.KeyRange{Begin: kv.Successor(head), End: append(bytes.Clone(head), 0xff)}, kv.RangeOptions{Mode: kv.ModeWantAll}) {
+	for chunk, err := range b.pairs(ctx, chunkRange(head), kv.RangeOptions{Mode: kv.ModeWantAll}) {
 		if err != nil {
 			return nil, err
 		}

@@ -92,7 +92,7 @@ func (p *place) checkActor(ctx context.Context, b *batch, pair kv.KeyValue, kind
 		return newFault("placement/missing-row", pair.Key, "%s/%s has an entry, and no row", kind, id), nil
 	}
 	var whole []byte
-	for chunk, err := range b.pairs(ctx, kv.PrefixRange(entry), kv.RangeOptions{Mode: kv.ModeWantAll}) {
+	for chunk, err := range b.pairs(ctx, chunkRange(entry), kv.RangeOptions{Mode: kv.ModeWantAll}) {
 		if err != nil {
 			return nil, err
 		}

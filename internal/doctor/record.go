@@ -86,14 +86,16 @@ func (r *record) indexRecord() index.Record {
 }
 
 // owns reports whether a key is that of the record, or of a chunk of it.
-func (r *record) owns(key []byte) bool { return r.id != nil && bytes.HasPrefix(key, r.key) }
+func (r *record) owns(key []byte) bool {
+	return r.id != nil && (bytes.Equal(key, r.key) || isChunkKey(r.key, key))
+}
 
 // bounds returns the range of the record's keys.
 func (r *record) bounds() kv.KeyRange {
 	if r.id == nil {
 		return kv.KeyRange{Begin: r.key, End: kv.Successor(r.key)}
 	}
-	return kv.PrefixRange(bytes.Clone(r.key))
+	return kv.KeyRange{Begin: r.key, End: chunkRange(r.key).End}
 }
 
 // keys returns how many keys the record has.

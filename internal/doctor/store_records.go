@@ -36,7 +36,7 @@ func (s *store) decode(r *record) ([]byte, *fault) {
 // readRecord reads a record by its id; nil if it is not there.
 func (s *store) readRecord(ctx context.Context, b *batch, id []byte) (*record, error) {
 	r := &record{id: id, key: s.recordKey(id)}
-	for pair, err := range b.pairs(ctx, kv.PrefixRange(bytes.Clone(r.key)), kv.RangeOptions{Mode: kv.ModeWantAll}) {
+	for pair, err := range b.pairs(ctx, r.bounds(), kv.RangeOptions{Mode: kv.ModeWantAll}) {
 		if err != nil {
 			return nil, err
 		}
@@ -57,11 +57,12 @@ func (s *store) split(key []byte) (id, own []byte, astray bool, err error) {
 		return nil, nil, false, errKey
 	}
 	rest, err := tuple.Skip(suffix)
-	if err != nil {
+	own = key[:len(key)-len(rest)]
+	if err != nil || len(rest) > 0 && !isChunkKey(own, key) {
 		return nil, nil, false, errKey
 	}
 	id = suffix[:len(suffix)-len(rest)]
-	return id, key[:len(key)-len(rest)], shards > 0 && shard != shards.Of(id), nil
+	return id, own, shards > 0 && shard != shards.Of(id), nil
 }
 
 // recordOf returns the record, still empty, that a key is of; one without an id if the key
