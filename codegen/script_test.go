@@ -38,7 +38,7 @@ func TestScripts(t *testing.T) {
 	shell := codegen.NewShell()
 	commands := watchCommands(t, shell)
 	commands["persistgen"] = persistgen(t, shell)
-	inherited := goEnv(t, "GOCACHE", "GOMODCACHE", "GOFLAGS")
+	inherited := goEnv(t, "GOCACHE", "GOMODCACHE", "GOFLAGS", "CGO_ENABLED")
 	p := testscript.Params{
 		Dir:           "testdata",
 		UpdateScripts: *update,
@@ -46,6 +46,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("GOCACHE", inherited["GOCACHE"])
 			e.Setenv("GOMODCACHE", inherited["GOMODCACHE"])
+			e.Setenv("CGO_ENABLED", inherited["CGO_ENABLED"]) // else the scripts compile net, and what imports it, a second time
 			e.Setenv("GOFLAGS", strings.TrimSpace(inherited["GOFLAGS"]+" -mod=mod"))
 			e.Setenv("GOPROXY", "off")
 			e.Setenv("GOSUMDB", "off")
