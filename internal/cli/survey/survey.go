@@ -3,6 +3,7 @@
 package survey
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -23,6 +24,8 @@ type Survey struct {
 
 	// Visit, if set, is called for each directory that was read.
 	Visit func()
+
+	page int // how many names one transaction reads; 0: pageSize
 }
 
 // Node is a directory.
@@ -98,8 +101,9 @@ const pageSize = 1000
 // readChildren reads the subdirectories of a node, and adds what they hold.
 func (s Survey) readChildren(ctx context.Context, n *Node, depth int, keep bool) error {
 	n.More = false
+	page := cmp.Or(s.page, pageSize)
 	for after := ""; ; {
-		names, err := s.DB.Layer().ListAfter(ctx, s.DB.Engine(), n.Path, after, pageSize)
+		names, err := s.DB.Layer().ListAfter(ctx, s.DB.Engine(), n.Path, after, page)
 		if err != nil {
 			return ignoreMissing(err)
 		}
@@ -113,7 +117,7 @@ func (s Survey) readChildren(ctx context.Context, n *Node, depth int, keep bool)
 				return err
 			}
 		}
-		if len(names) < pageSize {
+		if len(names) < page {
 			return nil
 		}
 		after = names[len(names)-1]

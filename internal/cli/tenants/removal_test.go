@@ -10,11 +10,9 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/bazaar"
+	"github.com/kazahana-db/kazahana/internal/cli/clitest"
 	"github.com/kazahana-db/kazahana/internal/cli/database"
-	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/shell"
-	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/tenants"
 )
 
@@ -39,21 +37,21 @@ func TestRemoveTheTenantShown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			set, at := tenants.Of(w.other, "tenants"), address{[]string{"tenants"}, "tenant-1"}
-			n, err := examine(t.Context(), w.console, w.db, at)
-			w.must(err)
+			set, at := tenants.Of(w.Other, "tenants"), address{[]string{"tenants"}, "tenant-1"}
+			n, err := examine(t.Context(), w.console, w.DB, at)
+			w.Must(err)
 			if test.before != nil {
-				w.must(test.before(set))
+				w.Must(test.before(set))
 			}
 			if test.after != nil {
-				w.engine.Lose(false, func() error { return test.after(set) })
+				w.Engine.Lose(false, func() error { return test.after(set) })
 			}
-			err = remove(t.Context(), w.console, w.db, at, n)
+			err = remove(t.Context(), w.console, w.DB, at, n)
 			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want %q", err, test.want)
 			}
 			left, err := set.Exists(t.Context(), "tenant-1")
-			w.must(err)
+			w.Must(err)
 			if left != test.left {
 				t.Errorf("there is a tenant: %v", left)
 			}
@@ -65,13 +63,13 @@ func TestRemoveTheTenantShown(t *testing.T) {
 // meanwhile stays.
 func TestRemoveLeftoversOnly(t *testing.T) {
 	w := newWorld(t)
-	set, at := tenants.Of(w.other, "tenants"), address{[]string{"tenants"}, "trial"}
-	n, err := examine(t.Context(), w.console, w.db, at)
+	set, at := tenants.Of(w.Other, "tenants"), address{[]string{"tenants"}, "trial"}
+	n, err := examine(t.Context(), w.console, w.DB, at)
 	if n != nil || err != nil {
 		t.Fatalf("%v, %v", n, err)
 	}
-	w.must(second(set.Copy(t.Context(), "tenant-2", "trial", tenants.CopyOptions{})))
-	err = remove(t.Context(), w.console, w.db, at, n)
+	w.Must(second(set.Copy(t.Context(), "tenant-2", "trial", tenants.CopyOptions{})))
+	err = remove(t.Context(), w.console, w.DB, at, n)
 	if shell.Code(err) != database.ExitMissing || !strings.Contains(err.Error(), "another process has made tenants/trial meanwhile") {
 		t.Errorf("exit code %d, %v", shell.Code(err), err)
 	}
@@ -84,14 +82,14 @@ func TestRemoveLeftoversOnly(t *testing.T) {
 func TestSystemDirectoriesAreNoTenants(t *testing.T) {
 	w := newWorld(t)
 	for _, at := range []address{{nil, "kazahana"}, {[]string{"kazahana"}, "placement"}, {[]string{"kazahana", "leases"}, "x"}} {
-		if _, err := examine(t.Context(), w.console, w.db, at); !errors.As(err, new(*tenants.NameError)) {
+		if _, err := examine(t.Context(), w.console, w.DB, at); !errors.As(err, new(*tenants.NameError)) {
 			t.Errorf("%s: %v", at, err)
 		}
 		for verb, err := range map[string]error{
-			"rm":   at.of(w.db).Delete(t.Context(), at.name),
-			"move": at.of(w.db).Move(t.Context(), at.name, "x"),
-			"copy": second(at.of(w.db).Copy(t.Context(), at.name, "x", tenants.CopyOptions{})),
-			"lock": second(at.of(w.db).Lock(t.Context(), at.name, "")),
+			"rm":   at.of(w.DB).Delete(t.Context(), at.name),
+			"move": at.of(w.DB).Move(t.Context(), at.name, "x"),
+			"copy": second(at.of(w.DB).Copy(t.Context(), at.name, "x", tenants.CopyOptions{})),
+			"lock": second(at.of(w.DB).Lock(t.Context(), at.name, "")),
 		} {
 			if !errors.As(err, new(*tenants.NameError)) {
 				t.Errorf("%s %s: %v", verb, at, err)
@@ -100,35 +98,16 @@ func TestSystemDirectoriesAreNoTenants(t *testing.T) {
 	}
 }
 
-// world is a database with tenants, and another process that changes it.
+// world is a database with tenants, and the console of the verbs.
 type world struct {
-	*testing.T
-	engine    *enginetest.Lossy
-	db, other *persistable.DB
-	console   *shell.Console
+	clitest.World
+	console *shell.Console
 }
 
 func newWorld(t *testing.T) world {
-	w := world{T: t, engine: &enginetest.Lossy{Database: enginetest.Open(t)}}
-	w.must(bazaar.Seed(t.Context(), w.engine.Database))
-	w.db, w.other = w.open(w.engine), w.open(w.engine.Database)
-	w.console = &shell.Console{Streams: shell.Streams{Out: new(bytes.Buffer), Err: new(bytes.Buffer)}}
+	w := world{clitest.NewWorld(t), &shell.Console{Streams: shell.Streams{Out: new(bytes.Buffer), Err: new(bytes.Buffer)}}}
+	w.Must(bazaar.Seed(t.Context(), w.Engine.Database))
 	return w
-}
-
-func (w world) open(engine kv.Database) *persistable.DB {
-	w.Helper()
-	db, err := persistable.OpenWith(w.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
-	w.must(err)
-	w.Cleanup(func() { w.must(db.Close()) })
-	return db
-}
-
-func (w world) must(err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
 }
 
 func second[T any](_ T, err error) error { return err }
