@@ -3,6 +3,7 @@
 package tenants
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,11 @@ type arrival struct {
 	block, offset int64
 	position
 	pairs, bytes int64
+}
+
+// arrivalKey is the key of the annotation of a directory.
+func arrivalKey(d *directory.Directory) []byte {
+	return d.Annotation(tenancy.Owner).Sub("arrival").Bytes()
 }
 
 func (a *arrival) encode(id string) ([]byte, error) {
@@ -90,7 +96,7 @@ func (g *stage) openRoot(ctx context.Context, tx kv.Transaction) (err error) {
 		return err
 	}
 	g.dirs = []*directory.Directory{d}
-	g.key = d.Annotation(tenancy.Owner).Sub("arrival").Bytes()
+	g.key = arrivalKey(d)
 	g.arrival, err = g.readArrival(ctx, tx, true)
 	return err
 }
@@ -174,8 +180,9 @@ func (g *stage) add(ctx context.Context, b *block, next int64) error {
 	return err
 }
 
-// write writes the pairs below the prefix that the directory has here. No transaction
-// has moved or removed the directory, as long as the annotation is there.
+// write writes the pairs below the prefix that the directory has here. As long as the
+// annotation is there, no transaction has moved the directory: the one that finishes
+// or abandons the arrival also clears the annotation.
 func (g *stage) write(tx kv.Transaction, b *block) error {
 	d := g.dirs[b.dir]
 	prefix, err := d.Prefix()
@@ -218,9 +225,17 @@ func (g *stage) finish(ctx context.Context) error {
 			return fmt.Errorf("%w (it was begun again meanwhile)", ErrUnfinished)
 		}
 		tx.Clear(g.key)
-		_, err = g.layer.Move(ctx, tx, g.path, g.Path(g.name))
+		_, err = g.layer.MoveIf(ctx, tx, g.path, g.Path(g.name), g.isOwn)
 		return existsError(err)
 	})
+}
+
+// isOwn is a [directory.Condition]: it allows only the directory that this call writes to.
+func (g *stage) isOwn(_ kv.ReadTransaction, d *directory.Directory) error {
+	if !bytes.Equal(d.Reserve().Begin, g.dirs[0].Reserve().Begin) {
+		return ErrUnfinished
+	}
+	return nil
 }
 
 func (g *stage) progress() Progress {

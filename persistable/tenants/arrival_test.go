@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tenants_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/tenants"
+)
+
+// beginCopy copies one block of a tenant and stops.
+func beginCopy(t *testing.T, s *tenants.Set, from, to string, o tenants.CopyOptions) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(ctx)
+	o.Progress = func(tenants.Progress) { cancel() }
+	wantError(t, second(s.Copy(ctx, from, to, o)), context.Canceled)
+}
+
+// killedAbandon abandons an arrival, and is killed before it clears anything.
+func killedAbandon(t *testing.T, engine kv.Database, name string) {
+	t.Helper()
+	c := &crasher{Database: engine, left: -1}
+	rooms := tenants.Of(open(t, c), "rooms")
+	c.left = 1
+	wantError(t, rooms.Abandon(ctx, name), errCrash)
+}
+
+// twoRooms makes two tenants of several blocks, which are locked.
+func twoRooms(t *testing.T, db *persistable.DB) (rooms *tenants.Set, a, c tenants.Lock) {
+	t.Helper()
+	rooms = tenants.Of(db, "rooms")
+	someNotes(t, NoteStoreOf(db, "a"), "a", 15)
+	someNotes(t, NoteStoreOf(db, "c"), "c", 20)
+	lock := must[tenants.Lock](t)
+	return rooms, lock(rooms.Lock(ctx, "a", "")), lock(rooms.Lock(ctx, "c", ""))
+}
+
+// A copy is abandoned while it runs, by a process that is killed at once, and another copy to
+// the name begins: the first one neither writes on nor makes the other one's visible.
+func TestAbandonedWhileItRuns(t *testing.T) {
+	for _, last := range []bool{false, true} {
+		engine := enginetest.Open(t)
+		db := open(t, engine)
+		rooms, a, c := twoRooms(t, db)
+		blocks := must[tenants.Progress](t)(rooms.Copy(ctx, "a", "all", tenants.CopyOptions{Lock: a})).Blocks
+		at := int64(1)
+		if last {
+			at = blocks
+		}
+		_, err := rooms.Copy(ctx, "a", "b", tenants.CopyOptions{Lock: a, Progress: func(p tenants.Progress) {
+			if p.Blocks == at {
+				killedAbandon(t, engine, "b")
+				beginCopy(t, rooms, "c", "b", tenants.CopyOptions{Lock: c})
+			}
+		}})
+		if !errors.Is(err, tenants.ErrUnfinished) || must[bool](t)(rooms.Exists(ctx, "b")) {
+			t.Errorf("abandoned after block %d of %d: %v; visible: %q", at, blocks, err, names(t, rooms))
+		}
+		must[tenants.Progress](t)(rooms.Copy(ctx, "c", "b", tenants.CopyOptions{Lock: c}))
+		equal(t, contents(t, db, "rooms", "c"), contents(t, db, "rooms", "b"))
+		if n := annotations(t, db, rooms.Path("b")); n != 0 {
+			t.Errorf("the copy has %d annotations", n)
+		}
+	}
+}
