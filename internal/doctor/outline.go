@@ -5,6 +5,7 @@ package doctor
 import (
 	"bytes"
 	"errors"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/stored"
@@ -16,7 +17,7 @@ type outline struct {
 	headers map[string][]byte   // of the types that have a header
 	names   map[string][]string // by letter
 	first   map[string][]byte   // a key of a letter and name
-	strays  [][]byte            // keys that no store writes
+	strays  [][]byte            // the first keys that no store writes
 }
 
 // add adds a key, and returns where the next letter or name begins.
@@ -27,10 +28,8 @@ func (o *outline) add(p *place, pair kv.KeyValue) (next []byte) {
 	if err == nil {
 		name, rest, err = tuple.ReadString(rest)
 	}
-	known := letter == letterEntry || letter == letterRank || letter == letterRecord || letter == letterSystem || letter == letterVersion
-	if err != nil || !known {
-		o.strays = append(o.strays, bytes.Clone(pair.Key))
-		return kv.Successor(pair.Key)
+	if err != nil || !slices.Contains(letters, letter) {
+		return o.addStray(p, pair.Key)
 	}
 	if letter == letterSystem && len(rest) == 0 {
 		o.headers[name] = bytes.Clone(pair.Value)
@@ -38,6 +37,25 @@ func (o *outline) add(p *place, pair kv.KeyValue) (next []byte) {
 	o.names[letter] = append(o.names[letter], name)
 	o.first[letter+name] = bytes.Clone(pair.Key)
 	return p.below(letter, name).End
+}
+
+// addStray adds a key that no store writes, and returns where to go on: behind it, or, when
+// enough of them are known, where keys of stores may be.
+func (o *outline) addStray(p *place, key []byte) (next []byte) {
+	if len(o.strays) < mostStrays {
+		o.strays = append(o.strays, bytes.Clone(key))
+		return kv.Successor(key)
+	}
+	for _, letter := range letters {
+		names := kv.PrefixRange(append(p.pack(letter), stringCode))
+		switch {
+		case bytes.Compare(key, names.Begin) < 0:
+			return names.Begin
+		case bytes.Compare(key, names.End) < 0:
+			return kv.Successor(key)
+		}
+	}
+	return p.keys().End
 }
 
 // isOfStores reports whether the directory has a store.
@@ -54,7 +72,13 @@ const (
 	letterVersion = "V"
 )
 
-// mostStrays is how many keys that no store writes are read in a directory.
+// letters has those of the keys in the order of the keys. A name follows, a packed string,
+// which begins with stringCode.
+var letters = []string{letterEntry, letterRank, letterRecord, letterSystem, letterVersion}
+
+const stringCode = 0x02
+
+// mostStrays is how many keys that no store writes are reported in a directory.
 const mostStrays = 20
 
 // reasonOf returns what an error of stored bytes says.

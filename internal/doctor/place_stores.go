@@ -10,14 +10,13 @@ import (
 // readOutline finds the letters and names of the directory's keys: one read for each.
 func (p *place) readOutline(ctx context.Context, b *batch) (*outline, error) {
 	o := &outline{headers: map[string][]byte{}, names: map[string][]string{}, first: map[string][]byte{}}
-	for r := p.keys(); len(o.strays) < mostStrays; {
+	for r := p.keys(); ; {
 		pair, err := b.first(ctx, r)
 		if err != nil || pair.Key == nil {
 			return o, err
 		}
 		r.Begin = o.add(p, pair)
 	}
-	return o, nil
 }
 
 // newStore returns the store of a type; nil if its header cannot be used.
