@@ -68,3 +68,20 @@ func TestAbandonedWhileItRuns(t *testing.T) {
 		}
 	}
 }
+
+// A copy without a lock removes what it has written itself when it fails, and not what another
+// copy to the name has written meanwhile.
+func TestFailedCopyLeavesAnotherOne(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	rooms, _, c := twoRooms(t, db)
+	_, err := rooms.Copy(ctx, "a", "b", tenants.CopyOptions{Progress: func(p tenants.Progress) {
+		check(t, rooms.Abandon(ctx, "b"))
+		beginCopy(t, rooms, "c", "b", tenants.CopyOptions{Lock: c})
+	}})
+	wantError(t, err, tenants.ErrUnfinished)
+	blocks := 0
+	p := must[tenants.Progress](t)(rooms.Copy(ctx, "c", "b", tenants.CopyOptions{Lock: c, Progress: func(tenants.Progress) { blocks++ }}))
+	if int64(blocks) != p.Blocks-1 {
+		t.Errorf("the other copy wrote %d of its %d blocks again, want all but the first", blocks, p.Blocks)
+	}
+}

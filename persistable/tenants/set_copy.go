@@ -59,7 +59,7 @@ func (s *Set) copy(ctx context.Context, from, to string, o CopyOptions) (p Progr
 	}
 	src.position = dst.position
 	if err = src.copyTo(ctx, dst, o.Progress); err != nil && o.Lock.ID == "" {
-		err = errors.Join(err, s.Abandon(context.WithoutCancel(ctx), to)) // no call can continue it
+		err = errors.Join(err, s.abandon(context.WithoutCancel(ctx), to, dst.isOwn)) // no call can continue it
 	}
 	return dst.progress(), err
 }

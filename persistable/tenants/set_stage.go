@@ -4,6 +4,7 @@ package tenants
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -38,6 +39,12 @@ func (s *Set) openStage(ctx context.Context, name, id string, m *manifest) (*sta
 // Abandon removes what an unfinished copy or import to a name has left. If that still
 // runs, it fails with [ErrUnfinished]. It does nothing if there is none.
 func (s *Set) Abandon(ctx context.Context, name string) error {
+	return s.abandon(ctx, name, func(kv.ReadTransaction, *directory.Directory) error { return nil })
+}
+
+// abandon is [Set.Abandon] of the directory that the condition allows to remove. One that
+// it refuses by [ErrUnfinished] is another call's, and stays.
+func (s *Set) abandon(ctx context.Context, name string, allow directory.Condition) error {
 	if err := s.checkName(name); err != nil {
 		return err
 	}
@@ -45,9 +52,8 @@ func (s *Set) Abandon(ctx context.Context, name string) error {
 	if err != nil || path == nil {
 		return err
 	}
-	d := departure{Set: s, name: name, id: newID(), path: path, allow: func(kv.ReadTransaction, *directory.Directory) error { return nil }}
-	_, err = d.run(ctx)
-	if err == nil {
+	d := departure{Set: s, name: name, id: newID(), path: path, allow: allow}
+	if _, err = d.run(ctx); err == nil || errors.Is(err, ErrUnfinished) {
 		_, err = s.sweepName(ctx, name)
 	}
 	if err != nil {
