@@ -112,7 +112,8 @@ func (h *Handler) deleteRecord(r *http.Request) (any, error) {
 // errChanged says what to do about a record that changed meanwhile.
 var errChanged = &statusError{http.StatusPreconditionFailed, persistable.ErrChanged}
 
-// changeRecord calls do in a transaction with the record as the page showed it.
+// changeRecord calls do with the record, if it is as the page showed it. do compares again, in
+// its transaction, where it recognizes its own work after a lost acknowledgement.
 func (h *Handler) changeRecord(r *http.Request, do func(s *dynamic.Store, was *dynamic.Record, text string) error) (any, error) {
 	var q recordRequest
 	if err := readBody(r, &q); err != nil {
@@ -126,20 +127,16 @@ func (h *Handler) changeRecord(r *http.Request, do func(s *dynamic.Store, was *d
 	if err != nil {
 		return nil, invalid("%w", err)
 	}
-	err = h.db.Transact(r.Context(), func(tx persistable.Tx) error {
-		bound := s.In(tx)
-		was, err := bound.Get(r.Context(), id)
-		if err != nil {
-			return err
-		}
-		text, err := was.MarshalJSON()
-		if err != nil {
-			return err
-		}
-		if etagOf(text) != q.Etag {
-			return errChanged
-		}
-		return do(bound, was, q.Record)
-	})
-	return map[string]any{}, err
+	was, err := s.Get(r.Context(), id)
+	if err != nil {
+		return nil, err
+	}
+	text, err := was.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	if etagOf(text) != q.Etag {
+		return nil, errChanged
+	}
+	return map[string]any{}, do(s, was, q.Record)
 }
