@@ -48,18 +48,14 @@ func (s sweep) run(ctx context.Context) error {
 
 // readTree reads the directories; none if another sweep has removed them. What is in a
 // partition goes with it.
-func (s sweep) readTree(ctx context.Context) (t tree, err error) {
-	err = s.db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) error {
-		d, err := s.layer.Open(ctx, tx, s.path)
-		if err == nil {
-			t, err = appendUntilPartitions(ctx, tx, s.layer, nil, d, len(s.path))
-		}
-		return err
+func (s sweep) readTree(ctx context.Context) (tree, error) {
+	t, err := kv.ReadTransact(ctx, s.db.Engine(), func(tx kv.ReadTransaction) (tree, error) {
+		return readTree(ctx, tx, s.layer, s.path)
 	})
 	if errors.Is(err, directory.ErrNotFound) {
 		return nil, nil
 	}
-	return t, err
+	return t.outermost(), err
 }
 
 // clear clears the contents of a directory, part by part.
@@ -98,28 +94,4 @@ func (s sweep) remove(ctx context.Context, tx kv.Transaction, all tree) error {
 		}
 	}
 	return nil
-}
-
-// appendUntilPartitions appends d and the directories in it, but for those in partitions.
-// The first cut elements of paths are left out.
-func appendUntilPartitions(ctx context.Context, tx kv.ReadTransaction, l *directory.Layer, t tree, d *directory.Directory, cut int) (tree, error) {
-	if d.IsPartition() {
-		return append(t, branch{d.Path()[cut:], d.Layer(), d.Reserve()}), nil
-	}
-	path := d.Path()
-	t = append(t, branch{path[cut:], d.Layer(), d.Reserve()})
-	names, err := l.List(ctx, tx, path)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		sub, err := l.Open(ctx, tx, append(slices.Clone(path), name))
-		if err != nil {
-			return nil, err
-		}
-		if t, err = appendUntilPartitions(ctx, tx, l, t, sub, cut); err != nil {
-			return nil, err
-		}
-	}
-	return t, nil
 }
