@@ -114,3 +114,29 @@ func TestParseKey(t *testing.T) {
 		t.Errorf("torn: %q", typ)
 	}
 }
+
+// TestReadAll: many directories cost the rounds of one for each group of them.
+func TestReadAll(t *testing.T) {
+	w := newWorld(t)
+	var directories [][]byte
+	var want [][]headers.Header
+	for i := range 300 {
+		name := fmt.Sprintf("d%03d", i)
+		directories, want = append(directories, []byte(name)), append(want, nil)
+		if i%100 == 7 {
+			w.set(name, tuple.Tuple{"S", "Bid"}, tuple.Tuple{"S", "Order"})
+			want[i] = w.read(name)
+		}
+	}
+	before := w.db.Counts().Rounds
+	w.must(w.db.ReadTransact(t.Context(), func(tx kv.ReadTransaction) error {
+		got, err := headers.ReadAll(t.Context(), tx, directories)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+		return err
+	}))
+	if rounds := w.db.Counts().Rounds - before; rounds > 6 || len(want[207]) != 2 {
+		t.Errorf("%d rounds", rounds)
+	}
+}
