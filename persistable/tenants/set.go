@@ -96,13 +96,14 @@ func settings(ctx context.Context, tx kv.ReadTransaction, d *directory.Directory
 	return settings, keys, nil
 }
 
-// openUnlocked is open for a tenant that must not be locked.
-func (s *Set) openUnlocked(ctx context.Context, tx kv.ReadTransaction, name string) (*directory.Directory, error) {
-	d, err := s.open(ctx, tx, name)
+// checkAllUnlocked returns a *persistable.LockedError if a directory is locked, or one above
+// it or in it.
+func (s *Set) checkAllUnlocked(ctx context.Context, tx kv.ReadTransaction, d *directory.Directory) error {
+	all, err := s.layer.Subtree(ctx, tx, d.Path())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return d, CheckUnlocked(ctx, tx, d)
+	return CheckUnlocked(ctx, tx, all...)
 }
 
 // workName is the directory, in the root or in a partition's, in which the database

@@ -20,7 +20,7 @@ import (
 // If Delete is interrupted, the tenant is gone for all programs, and what is left of
 // it takes space until the next Delete of that name, or [Set.Sweep], in any process.
 // Delete returns [ErrNotFound] if there is neither a tenant of that name nor anything
-// left of one, and a *persistable.LockedError while the tenant is locked.
+// left of one, and a *persistable.LockedError while the tenant, or one in it, is locked.
 //
 // A call after an interruption also deletes a tenant that was created under the same
 // name meanwhile; use Sweep or [Set.DeleteIf] if that may be.
@@ -45,7 +45,7 @@ func (s *Set) delete(ctx context.Context, name string, allow directory.Condition
 		return err
 	}
 	d := departure{Set: s, name: name, id: newID(), path: s.Path(name), allow: func(tx kv.ReadTransaction, d *directory.Directory) error {
-		if err := CheckUnlocked(ctx, tx, d); err != nil {
+		if err := s.checkAllUnlocked(ctx, tx, d); err != nil {
 			return err
 		}
 		return allow(tx, d)

@@ -17,7 +17,7 @@ import (
 //
 // Writes under the old name that have not committed yet conflict, are retried, and find
 // no records there. Errors: [ErrNotFound], [ErrExists], *[NameError], *[RenameError],
-// and *persistable.LockedError while the tenant is locked. After a lost
+// and *persistable.LockedError while the tenant, or one in it, is locked. After a lost
 // acknowledgement Move recognizes its own move.
 func (s *Set) Move(ctx context.Context, from, to string) error {
 	own := "" // the prefix that an earlier attempt has moved
@@ -28,8 +28,11 @@ func (s *Set) Move(ctx context.Context, from, to string) error {
 		if moved, err := s.hasPrefix(ctx, tx, to, own); moved || err != nil {
 			return err
 		}
-		d, err := s.openUnlocked(ctx, tx, from)
+		d, err := s.open(ctx, tx, from)
 		if err != nil {
+			return err
+		}
+		if err := s.checkAllUnlocked(ctx, tx, d); err != nil {
 			return err
 		}
 		if err := s.checkRename(ctx, tx, from, to); err != nil {
