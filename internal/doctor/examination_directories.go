@@ -64,6 +64,8 @@ func (x *examination) examineDirectory(ctx context.Context, p *place, inside boo
 	}
 	before, leftOut := x.usage, x.leftOut
 	switch {
+	case p.isStaged():
+		return nil // its keys are being written or cleared, in any number of transactions
 	case p.layer == directory.Partition:
 		err = x.examineTree(ctx, p.metadata.Partition(p.prefix, p.path), p.layers)
 	case inside:

@@ -65,6 +65,17 @@ func (p *place) stage() (stage, tenant string) {
 	return "", ""
 }
 
+// isStaged reports whether a change of a tenant has left the directory, or one around it.
+func (p *place) isStaged() bool {
+	for n := range p.path {
+		around := place{path: p.path[:n+1]}
+		if stage, _ := around.stage(); stage != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // tenantAt returns the path of the tenant, if the path of the directory has that of its set
 // at i, escaped, or a hash of it.
 func (p *place) tenantAt(i int) string {
