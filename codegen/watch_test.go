@@ -41,7 +41,7 @@ func watchCommands(t *testing.T, shell *codegen.Shell) map[string]func(*testscri
 		"await":     func(ts *testscript.TestScript, _ bool, args []string) { await(t, ts, regexp.MustCompile(args[0])) },
 		"interrupt": func(ts *testscript.TestScript, _ bool, _ []string) { interrupt(ts) },
 		"replace":   func(ts *testscript.TestScript, _ bool, args []string) { replace(ts, args[0], args[1], args[2]) },
-		"appear":    func(ts *testscript.TestScript, _ bool, args []string) { appear(ts.MkAbs(args[0])) },
+		"appear":    func(ts *testscript.TestScript, _ bool, args []string) { appear(t, ts, args[0]) },
 		"append": func(ts *testscript.TestScript, _ bool, args []string) {
 			file, err := os.OpenFile(ts.MkAbs(args[1]), os.O_APPEND|os.O_WRONLY, 0)
 			ts.Check(err)
@@ -77,18 +77,24 @@ func start(t *testing.T, ts *testscript.TestScript, shell *codegen.Shell, args [
 	})
 }
 
-// await waits for a line until shortly before the test's deadline.
-func await(t *testing.T, ts *testscript.TestScript, want *regexp.Regexp) {
-	var late <-chan time.Time
+// longestWait returns how long a script may wait: until shortly before the test's
+// deadline, and at most five minutes, so that the script that waits in vain is named.
+func longestWait(t *testing.T) time.Duration {
+	longest := 5 * time.Minute
 	if deadline, ok := t.Deadline(); ok {
-		late = time.After(time.Until(deadline) - 5*time.Second)
+		longest = min(longest, time.Until(deadline)-5*time.Second)
 	}
+	return longest
+}
+
+// await waits for a line.
+func await(t *testing.T, ts *testscript.TestScript, want *regexp.Regexp) {
 	select {
 	case line, open := <-ts.Value(backgroundKey{}).(*background).lines:
 		if !open || !want.MatchString(line) {
 			ts.Fatalf("the next line is %q, and should match %s", line, want)
 		}
-	case <-late:
+	case <-time.After(longestWait(t)):
 		ts.Fatalf("no line came; the next one should match %s", want)
 	}
 }
@@ -114,14 +120,18 @@ func replace(ts *testscript.TestScript, old, now, file string) {
 	ts.Check(os.Rename(temporary, ts.MkAbs(file)))
 }
 
-// appear looks for a file until the test ends.
-func appear(file string) {
-	ticker := time.NewTicker(20 * time.Millisecond)
+// appear waits until there is a file.
+func appear(t *testing.T, ts *testscript.TestScript, file string) {
+	ticker, late := time.NewTicker(20*time.Millisecond), time.After(longestWait(t))
 	defer ticker.Stop()
 	for {
-		if _, err := os.Stat(file); err == nil {
+		if _, err := os.Stat(ts.MkAbs(file)); err == nil {
 			return
 		}
-		<-ticker.C
+		select {
+		case <-ticker.C:
+		case <-late:
+			ts.Fatalf("there is no %s", file)
+		}
 	}
 }
