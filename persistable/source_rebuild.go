@@ -72,8 +72,11 @@ func (s source) dropIndex(ctx context.Context, keyName string) (err error) {
 		}
 		next := o.catalog.Clone()
 		removed := next.Remove(keyName)
+		if len(removed) == 0 && t.unsure {
+			return nil // an earlier attempt removed it, and has committed, or another call did
+		}
 		if len(removed) == 0 {
-			return &NoIndexError{Type: s.record.Type, Reason: fmt.Sprintf("the store has no index %q", keyName), Indexes: s.record.indexFields()}
+			return &NoIndexError{Type: s.record.Type, Reason: fmt.Sprintf("no index has the name %q in keys", keyName), Indexes: s.record.indexFields()}
 		}
 		for _, name := range removed {
 			index.ClearUnknown(t.writer, o.prefix, name)

@@ -55,7 +55,7 @@ func shareNames(ctx context.Context, db *persistable.DB) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Drop(ctx, "Counter_Name"); err != nil {
+	if err := s.Drop(ctx, "Counter_Name_unique"); err != nil {
 		return err
 	}
 	counters := bazaar.CounterStoreOf(db)

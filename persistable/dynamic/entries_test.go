@@ -63,7 +63,7 @@ func TestEntries(t *testing.T) {
 func TestDrop(t *testing.T) {
 	db := seeded(t)
 	s := open(t, db, "tenants", "tenant-1", "orders")
-	for _, name := range []string{"Order_Number", "Order_rank_Status_Amount", "Order_Tags", "Order_version"} {
+	for _, name := range []string{"Order_Number_unique", "Order_rank_Status_Amount", "Order_Tags", "Order_version"} {
 		check(t, s.Drop(ctx, name))
 		if err := s.Drop(ctx, name); !errors.As(err, new(*persistable.NoIndexError)) {
 			t.Errorf("once more: %v", err)

@@ -3,9 +3,13 @@
 package dynamic_test
 
 import (
+	"errors"
+	"slices"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/bazaar"
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/headers"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
@@ -16,10 +20,7 @@ import (
 // name Counter_Name_unique in keys, as a program does that has made the index not unique.
 func addTwin(t *testing.T, db *persistable.DB) {
 	t.Helper()
-	check(t, db.Engine().Transact(ctx, func(tx kv.Transaction) error {
-		prefix := prefixOf(t, db, "counters")
-		found := must[[]headers.Header](t)(headers.Read(ctx, tx, prefix))
-		c := must[*format.Catalog](t)(format.DecodeCatalog(found[0].Value))
+	changeHeader(t, db, func(c *format.Catalog) {
 		for _, ix := range c.Indexes() {
 			d := must[index.Definition](t)(index.ParseLayout(ix.KeyName, ix.Layout))
 			if d.Name == "Counter_Name" && d.Unique {
@@ -27,9 +28,29 @@ func addTwin(t *testing.T, db *persistable.DB) {
 				c.SetState(&d, index.Readable)
 			}
 		}
+	})
+}
+
+// changeHeader changes the header of the counters.
+func changeHeader(t *testing.T, db *persistable.DB, change func(*format.Catalog)) {
+	t.Helper()
+	check(t, db.Engine().Transact(ctx, func(tx kv.Transaction) error {
+		prefix := prefixOf(t, db, "counters")
+		found := must[[]headers.Header](t)(headers.Read(ctx, tx, prefix))
+		c := must[*format.Catalog](t)(format.DecodeCatalog(found[0].Value))
+		change(c)
 		tx.Set(append(prefix, headers.Key("Counter")...), must[[]byte](t)(c.Encode()))
 		return nil
 	}))
+}
+
+// keyNames returns the names in keys of a store's indexes.
+func keyNames(t *testing.T, db *persistable.DB, path ...string) (names []string) {
+	t.Helper()
+	for _, ix := range open(t, db, path...).Schema().Indexes {
+		names = append(names, ix.KeyName)
+	}
+	return names
 }
 
 func prefixOf(t *testing.T, db *persistable.DB, path ...string) []byte {
@@ -56,32 +77,52 @@ func TestNamesInKeys(t *testing.T) {
 			sound(t, s.Indexes())
 		}
 		check(t, s.Drop(ctx, dropped))
-		var names []string
-		for _, ix := range open(t, db, "counters").Schema().Indexes {
-			names = append(names, ix.KeyName)
-		}
-		if len(names) != 1 || names[0] != left {
-			t.Errorf("without %s: %q", dropped, names)
+		if got := keyNames(t, db, "counters"); !slices.Equal(got, []string{left}) {
+			t.Errorf("without %s: %q", dropped, got)
 		}
 	}
 }
 
-// TestDropForeignUnique: an index that needs Go code is dropped by its name, too.
-func TestDropForeignUnique(t *testing.T) {
+// TestDropTakesNamesInKeys: an index by itself is no name for Drop, so that a second drop of
+// one leaves the other one of that name.
+func TestDropTakesNamesInKeys(t *testing.T) {
 	db := seeded(t)
-	check(t, db.Engine().Transact(ctx, func(tx kv.Transaction) error {
-		prefix := prefixOf(t, db, "counters")
-		found := must[[]headers.Header](t)(headers.Read(ctx, tx, prefix))
-		c := must[*format.Catalog](t)(format.DecodeCatalog(found[0].Value))
+	addTwin(t, db)
+	check(t, open(t, db, "counters").Drop(ctx, "Counter_Name"))
+	if err := open(t, db, "counters").Drop(ctx, "Counter_Name"); !errors.As(err, new(*persistable.NoIndexError)) {
+		t.Errorf("once more: %v", err)
+	}
+	if got := keyNames(t, db, "counters"); !slices.Equal(got, []string{"Counter_Name_unique"}) {
+		t.Errorf("left: %q", got)
+	}
+}
+
+// TestDropForeign: an index that needs Go code is dropped, too.
+func TestDropForeign(t *testing.T) {
+	db := seeded(t)
+	changeHeader(t, db, func(c *format.Catalog) {
 		d := must[index.Definition](t)(index.ParseLayout("Counter_code_unique", "Nowhere:string"))
 		c.SetState(&d, index.Readable)
-		tx.Set(append(prefix, headers.Key("Counter")...), must[[]byte](t)(c.Encode()))
-		return nil
-	}))
-	check(t, open(t, db, "counters").Drop(ctx, "Counter_code"))
-	for _, ix := range open(t, db, "counters").Schema().Indexes {
-		if ix.Name == "Counter_code" {
-			t.Errorf("there is %s", ix.KeyName)
+	})
+	check(t, open(t, db, "counters").Drop(ctx, "Counter_code_unique"))
+	if got := keyNames(t, db, "counters"); slices.Contains(got, "Counter_code_unique") {
+		t.Errorf("there is %q", got)
+	}
+}
+
+// TestDropOfUnknownOutcome: a drop that has committed is no error because its answer was
+// lost; one that was not committed is done again.
+func TestDropOfUnknownOutcome(t *testing.T) {
+	for _, dropped := range []bool{false, true} {
+		engine := &enginetest.Lossy{Database: enginetest.Open(t)}
+		check(t, bazaar.Seed(ctx, engine))
+		db := must[*persistable.DB](t)(persistable.OpenWith(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}}))
+		t.Cleanup(func() { check(t, db.Close()) })
+		s := open(t, db, "counters")
+		engine.Lose(dropped, nil)
+		check(t, s.Drop(ctx, "Counter_Name_unique"))
+		if got := keyNames(t, db, "counters"); len(got) != 0 {
+			t.Errorf("left: %q", got)
 		}
 	}
 }

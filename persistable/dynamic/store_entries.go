@@ -37,13 +37,14 @@ func (s *Store) Entries(ctx context.Context, id ID) ([]Entry, error) {
 	return entries, nil
 }
 
-// Drop removes an index, given by its name in keys or, if no index has that one, by its
-// name: its definition from the header, and all its entries. Programs whose code has the index do not maintain it any
-// more, and cannot read it until one of them builds it again. Also an index that needs the
-// type's Go code can be dropped. If there is none of that name, the error is a
-// [*persistable.NoIndexError].
-func (s *Store) Drop(ctx context.Context, name string) error {
-	return erased.Runtime.Drop(ctx, s.source(), s.typ.keyNameOf(name))
+// Drop removes the index that has a name in keys, which is its [Index].KeyName: its
+// definition from the header, and all its entries. Programs whose code has the index do not
+// maintain it any more, and cannot read it until one of them builds it again. Also an index
+// that needs the type's Go code can be dropped. If there is none of that name, the error is a
+// [*persistable.NoIndexError]. A drop whose outcome was unknown, and after which the index is
+// gone, is no error.
+func (s *Store) Drop(ctx context.Context, keyName string) error {
+	return erased.Runtime.Drop(ctx, s.source(), keyName)
 }
 
 // source returns where the store's operations take place.

@@ -81,6 +81,9 @@ func confirmRebuild(cmd *cobra.Command, c *shell.Console, args []string) (keyNam
 func build(ctx context.Context, c *shell.Console, t *target, keyName string, o persistable.BuildOptions) error {
 	do := t.Indexes().BuildWith
 	if keyName != "" {
+		if _, err := t.findKeyName(keyName); err != nil {
+			return err // it was dropped since it was shown; another one may have its name by itself
+		}
 		do = func(ctx context.Context, o persistable.BuildOptions) error {
 			return t.Indexes().RebuildWith(ctx, keyName, o)
 		}

@@ -72,12 +72,12 @@ function options(i) {
 }
 
 async function drop(i, store, refresh) {
-  const yes = await ask({title: ['Drop the index ', foreign(i.Name), '?'], danger: true, action: 'Drop the index', confirm: i.Name,
+  const yes = await ask({title: ['Drop the index ', foreign(i.KeyName), '?'], danger: true, action: 'Drop the index', confirm: i.KeyName,
     body: [el('p', null, 'This removes all entries of the index in this store and its definition from the header. Queries of programs that use it fail until it is built again; records stay.'), el('p', null, 'A program whose code has the index adds it again, to be built.')]});
   if (!yes) return;
   try {
     await post('indexes/drop', {...store, index: i.KeyName});
-    toast(`${i.Name} is being dropped.`);
+    toast(`${i.KeyName} is being dropped.`);
   } catch (error) {
     toast(error.message, 'bad');
   }
