@@ -24,6 +24,9 @@ const (
 // TestRandomFallbackCollidesAsPublished compares the formula in the comment of
 // Client with two clients that make 64 IDs each in the same millisecond.
 func TestRandomFallbackCollidesAsPublished(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it counts in many rounds, in one goroutine")
+	}
 	rng := seed.Rand(t)
 	const k, n, rounds = float64(collisionPerMs), float64(collisionNumbers), float64(collisionRounds)
 
@@ -49,6 +52,9 @@ func TestRandomFallbackCollidesAsPublished(t *testing.T) {
 // TestManagedFallbackCollidesAsPublished is the same for managed clients, which
 // draw from a quarter of the numbers.
 func TestManagedFallbackCollidesAsPublished(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it counts in many rounds, in one goroutine")
+	}
 	rng := seed.Rand(t)
 	const k, n = float64(collisionPerMs), float64(collisionNumbers / 4)
 	p := ((2*k-1)*n - k*(k-1)) / (n * n)

@@ -271,6 +271,9 @@ func (r result) checkCoverage(t *testing.T) {
 // specification's own client and server, taken literally, make IDs twice, even
 // without copies of processes and loss of the store.
 func TestLiteralRulesRepeatIDs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs a long simulation; TestNoIDTwice has a short one")
+	}
 	s := simulation{seed: seed.Of(t), nodes: 14, duration: 30 * time.Minute, literal: true, calm: true}
 	s.layout = idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 13, BitTs: 41, BitID: 6, BitSeq: 4} // tight
 	s.most = 32
