@@ -132,10 +132,13 @@ func killUntilDone(t *testing.T, task string, verify func(*testing.T, *persistab
 		must[tenants.Progress](t)(rooms.Export(ctx, "a", &b, tenants.ExportOptions{}))
 		return os.WriteFile(filepath.Join(dir, "stream"), b.Bytes(), 0o600)
 	}))
-	kills, longest := 0, 2*time.Millisecond
+	kills, longest, growth := 0, 2*time.Millisecond, 1.25
+	if testing.Short() {
+		growth = 2.5
+	}
 	for !runOnce(t, task, dir, time.Duration(random.Int64N(int64(longest)))) {
 		kills++
-		longest += longest / 4 // so that one comes to the end
+		longest = time.Duration(float64(longest) * growth) // so that one comes to the end
 		check(t, withDatabase(dir, func(db *persistable.DB) error {
 			for _, name := range names(t, tenants.Of(db, "rooms")) {
 				equal(t, before, contents(t, db, "rooms", name))
