@@ -23,10 +23,14 @@ import (
 // each record is counted once.
 func TestBuildCountsOnce(t *testing.T) {
 	t.Parallel()
+	rounds := 6
+	if testing.Short() {
+		rounds = 2
+	}
 	for name, scatter := range map[string]int{"plain": 0, "scattered": 4} {
 		t.Run(name, func(t *testing.T) {
 			random := seed.Rand(t)
-			for range 6 {
+			for range rounds {
 				runCountOnce(t, random, scatter)
 			}
 		})
