@@ -81,7 +81,7 @@ func onIsolationEngines(t *testing.T, check func(testing.TB, kv.Database, txhist
 			t.Run(fmt.Sprintf("%s/%d", e.name, goroutines), func(t *testing.T) {
 				rounds, total := 3, 640
 				if testing.Short() {
-					rounds, total = 2, 320
+					rounds, total = 1, 320
 				}
 				db := e.open(t)
 				for range rounds {

@@ -57,7 +57,11 @@ func TestCommitWhileRefreshing(t *testing.T) {
 		return nil
 	})
 	defer stop()
-	for i := range 20_000 {
+	commits := 20_000
+	if testing.Short() {
+		commits = 4000
+	}
+	for i := range commits {
 		tx := begin(t, db)
 		tx.Set([]byte("key"), fmt.Append(nil, i))
 		if err := tx.Commit(soon(t)); err != nil {

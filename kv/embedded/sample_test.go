@@ -117,6 +117,9 @@ func compareSample(t *testing.T, db *Database, round int) {
 // TestSampleIsFair estimates pairs of many sizes: the hash must not prefer any
 // keys, also where they differ little.
 func TestSampleIsFair(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it weighs millions of keys, in one goroutine")
+	}
 	for _, valueSize := range []int{0, 10, 100, 1000, 10_000, 100_000} {
 		var stored, estimated int64
 		for i := 0; stored < 40_000_000; i++ {
