@@ -25,7 +25,7 @@ const (
 // Client with two clients that make 64 IDs each in the same millisecond.
 func TestRandomFallbackCollidesAsPublished(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it counts in many rounds, in one goroutine")
+		t.Skip("it counts in many rounds; other tests share a generator between goroutines")
 	}
 	rng := seed.Rand(t)
 	const k, n, rounds = float64(collisionPerMs), float64(collisionNumbers), float64(collisionRounds)
@@ -53,7 +53,7 @@ func TestRandomFallbackCollidesAsPublished(t *testing.T) {
 // draw from a quarter of the numbers.
 func TestManagedFallbackCollidesAsPublished(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it counts in many rounds, in one goroutine")
+		t.Skip("it counts in many rounds; other tests share a generator between goroutines")
 	}
 	rng := seed.Rand(t)
 	const k, n = float64(collisionPerMs), float64(collisionNumbers / 4)
