@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
 // clear clears a range of keys of the place, unless its directory was moved or removed
-// since it was opened.
+// since it was opened. Programs that run read their directories and the headers of their
+// stores again afterwards: those may be among the keys.
 func (p *place) clear(ctx context.Context, db kv.Database, r kv.KeyRange) error {
 	return db.Transact(ctx, func(tx kv.Transaction) error {
 		if p.path != nil {
@@ -26,6 +28,6 @@ func (p *place) clear(ctx context.Context, db kv.Database, r kv.KeyRange) error 
 			}
 		}
 		tx.ClearRange(r)
-		return nil
+		return directory.Invalidate(ctx, tx)
 	})
 }
