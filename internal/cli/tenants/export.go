@@ -5,9 +5,7 @@ package tenants
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -87,24 +85,4 @@ func export(ctx context.Context, c *shell.Console, db *persistable.DB, at addres
 		return err
 	}
 	return c.Write(changeResult{"exported", at.text(), file, p.Pairs, p.Bytes})
-}
-
-// writeFile makes a file that appears when it is complete.
-func writeFile(name string, write func(io.Writer) error) error {
-	if _, err := os.Lstat(name); err == nil {
-		return fmt.Errorf("the file %s exists: remove it, or name another one", shell.Argument(name))
-	}
-	partial := name + ".partial"
-	f, err := os.OpenFile(partial, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	err = write(f)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(partial))
-	}
-	return os.Rename(partial, name)
 }

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tenants
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/kazahana-db/kazahana/internal/shell"
+)
+
+// writeFile makes a file that appears when it is complete. It replaces no file, also none
+// that another process makes meanwhile: each call writes to a temporary file of its own.
+func writeFile(name string, write func(io.Writer) error) error {
+	if _, err := os.Lstat(name); err == nil {
+		return existsError(name)
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.partial")
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = publish(f.Name(), name)
+	}
+	return errors.Join(err, removeIfThere(f.Name()))
+}
+
+// publish gives a complete file its name. A rename would replace a file of that name, so
+// a hard link is made; where the file system has none, the file is renamed if there is no
+// other one.
+func publish(partial, name string) error {
+	err := os.Link(partial, name)
+	if err == nil {
+		return nil
+	}
+	if _, missing := os.Lstat(name); errors.Is(err, fs.ErrExist) || missing == nil {
+		return existsError(name)
+	}
+	return os.Rename(partial, name)
+}
+
+func existsError(name string) error {
+	return fmt.Errorf("the file %s exists: remove it, or name another one", shell.Argument(name))
+}
+
+func removeIfThere(name string) error {
+	if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tenants
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestTwoExportsToOneFile checks that the first of two exports to one file that ends has
+// it, complete, and that the other one says so and leaves nothing.
+func TestTwoExportsToOneFile(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "tenant.export")
+	var inner error
+	outer := writeFile(name, func(w io.Writer) error {
+		inner = writeFile(name, func(w io.Writer) error { return writeText(w, "inner") })
+		return writeText(w, "the outer, longer one")
+	})
+	if inner != nil {
+		t.Errorf("the export that ended first: %v", inner)
+	}
+	if outer == nil || !strings.Contains(outer.Error(), "exists") {
+		t.Errorf("the other export: %v, want that the file exists", outer)
+	}
+	checkFiles(t, dir, map[string]string{"tenant.export": "inner"})
+}
+
+// TestExportThatFails checks that nothing is left of it.
+func TestExportThatFails(t *testing.T) {
+	dir := t.TempDir()
+	fault := errors.New("no more")
+	err := writeFile(filepath.Join(dir, "tenant.export"), func(w io.Writer) error {
+		return errors.Join(writeText(w, "begin"), fault)
+	})
+	if !errors.Is(err, fault) {
+		t.Errorf("%v, want %v", err, fault)
+	}
+	checkFiles(t, dir, map[string]string{})
+}
+
+func writeText(w io.Writer, text string) error {
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+func checkFiles(t *testing.T, dir string, want map[string]string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != len(want) {
+		t.Errorf("files %v, want %d", entries, len(want))
+	}
+	for name, content := range want {
+		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != content {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, content)
+		}
+	}
+}
