@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,29 +58,49 @@ func TestChangesAwait(t *testing.T) {
 		pages, err := New(openPlain(t, counter), Options{SampleEvery: time.Hour})
 		must(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
-		sent := httptest.NewRecorder()
+		sent := &recorder{ResponseRecorder: httptest.NewRecorder()}
 		go pages.streamChanges(sent, httptest.NewRequestWithContext(ctx, http.MethodGet, "/api/changes?"+orders().Encode(), nil))
 		synctest.Wait()
-		before, length := counter.Counts(), sent.Body.Len()
+		before, length := counter.Counts(), len(sent.text())
 		time.Sleep(idleEvery - time.Nanosecond)
 		synctest.Wait()
-		if c := counter.Counts().Sub(before); length == 0 || sent.Body.Len() != length || c.Begins > 0 || c.Watches > 0 {
-			t.Errorf("%d transactions and %d watches while nothing changes: %s", c.Begins, c.Watches, sent.Body.String()[length:])
+		if c := counter.Counts().Sub(before); length == 0 || len(sent.text()) != length || c.Begins > 0 || c.Watches > 0 {
+			t.Errorf("%d transactions and %d watches while nothing changes: %s", c.Begins, c.Watches, sent.text()[length:])
 		}
 		must(t, bazaar.OrderStoreOf(writer, "tenant-1").Delete(t.Context(), 72623859790382856))
 		synctest.Wait()
-		if text := sent.Body.String()[length:]; strings.Count(text, "event: change\n") != 1 || !strings.Contains(text, `"deleted":true`) {
+		if text := sent.text()[length:]; strings.Count(text, "event: change\n") != 1 || !strings.Contains(text, `"deleted":true`) {
 			t.Errorf("at once came %q", text)
 		}
-		length = sent.Body.Len()
+		length = len(sent.text())
 		time.Sleep(idleEvery)
 		synctest.Wait()
-		if text := sent.Body.String()[length:]; text != "event: idle\ndata: {}\n\n" {
+		if text := sent.text()[length:]; text != "event: idle\ndata: {}\n\n" {
 			t.Errorf("while nothing changed came %q", text)
 		}
 		cancel()
 		pages.Close()
 	})
+}
+
+// recorder is a response that one goroutine reads while another one writes it.
+type recorder struct {
+	*httptest.ResponseRecorder
+	mu sync.Mutex
+}
+
+// Write implements [http.ResponseWriter].
+func (r *recorder) Write(text []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ResponseRecorder.Write(text)
+}
+
+// text returns what was sent so far.
+func (r *recorder) text() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.Body.String()
 }
 
 // openPlain opens a database that leases no machine id.
