@@ -184,9 +184,12 @@ func TestConsumerWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		counter := faults.NewCounter(enginetest.InProcess(t))
 		s := NoteStoreOf(openWith(t, counter, persistable.Options{WatchPoll: time.Minute}))
+		check(t, s.Save(ctx, &Note{ID: 1})) // where there is no store, a consumer waits without a watch
 		handled := runConsumer(t, s)
 		for id := int64(1); id <= 5; id++ {
-			check(t, s.Save(ctx, &Note{ID: id}))
+			if id > 1 {
+				check(t, s.Save(ctx, &Note{ID: id}))
+			}
 			within(t, time.Minute, func() {
 				if got := <-handled; got != id {
 					t.Fatalf("the consumer gets %d, want %d", got, id)
