@@ -22,6 +22,7 @@ type Watcher struct {
 	digests digests
 	files   map[string]bool // those of the last scope that are no source files
 	blocked error           // of the last State
+	failed  bool            // the last State returned an error
 }
 
 // New returns a watcher that waits for events of the file system, or, where there
@@ -47,7 +48,8 @@ func (w *Watcher) Close() error {
 	return w.events.Close()
 }
 
-// State reads the files of the scope. A change of them after that ends Wait.
+// State reads the files of the scope. A change of them after that ends Wait. After an
+// error, Wait ends soon without one: the events that led to this State are used up.
 func (w *Watcher) State(scope Scope) (State, error) {
 	v := visit{watcher: w, state: State{}, folders: map[string]bool{}}
 	for _, tree := range scope.Trees {
@@ -63,7 +65,7 @@ func (w *Watcher) State(scope Scope) (State, error) {
 		v.addFile(file)
 	}
 	w.forget(v)
-	w.blocked = v.blocked
+	w.blocked, w.failed = v.blocked, v.err != nil
 	return v.state, v.err
 }
 

@@ -3,10 +3,12 @@
 package watch
 
 import (
+	"context"
 	"maps"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // TestWait: each kind of change alone ends Wait, and is in the next State.
@@ -65,5 +67,26 @@ func check(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestWaitAfterAnError checks that a look which failed is repeated without another event.
+func TestWaitAfterAnError(t *testing.T) {
+	w, err := New(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	file := filepath.Join(t.TempDir(), "no folder")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.State(Scope{Folders: []string{file}}); err == nil {
+		t.Fatal("State reads a file as a folder")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := w.Wait(ctx); err != nil {
+		t.Error(err)
 	}
 }

@@ -17,11 +17,17 @@ const (
 	maxQuiet = 2 * time.Second
 )
 
+// retryAfter is how long Wait waits after a State that failed.
+const retryAfter = time.Second
+
 // Wait waits until files may have changed since the last State, and then until the
 // changes pause.
 func (w *Watcher) Wait(ctx context.Context) error {
 	if w.events == nil {
 		return sleep(ctx, w.poll)
+	}
+	if w.failed {
+		return sleep(ctx, retryAfter)
 	}
 	if err := w.waitEvent(ctx); err != nil {
 		return err
