@@ -41,34 +41,60 @@ func newWatchRun(ctx context.Context, o Options, watcher *watch.Watcher) *watchR
 
 // run generates, and again after each change, until the context ends. A turn knows the
 // files at its begin, and its own outputs; anything else that differs afterwards is a
-// change, also one that came while the turn ran.
+// change.
+//
+// A turn that was overtaken by a change may have read what a file held in between. If it
+// were shown, and the user restored the file, the files would be those of its begin, and no
+// change would be seen. So the next turn begins at once, and the one before is shown only if
+// it wrote something, or after several such turns in a row.
 func (w *watchRun) run(ctx context.Context) error {
 	w.print("watching %s; Ctrl-C ends it", strings.Join(w.options.Patterns, " "))
-	for {
-		before, err := w.watcher.State(w.scope)
-		t := w.newTurn(ctx, w.watcher.Blocked())
-		t.report(err)
+	for hidden := 0; ; {
+		t, left := w.takeTurn(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
+		overtaken := w.hasChanged(left)
+		if overtaken && len(t.wrote) == 0 && hidden < mostHidden {
+			hidden++
+			continue
+		}
+		hidden = 0
 		w.show(t)
-		if err := w.waitChange(ctx, before.With(t.outputs, w.scope)); err != nil {
+		if overtaken {
+			continue
+		}
+		if err := w.waitChange(ctx, left); err != nil {
 			return nil // the context ended
 		}
 	}
 }
 
+// mostHidden is how many turns in a row are not shown because changes overtook them.
+const mostHidden = 3
+
+// takeTurn generates once, and returns the files as the turn left those of its begin.
+func (w *watchRun) takeTurn(ctx context.Context) (*turn, watch.State) {
+	before, err := w.watcher.State(w.scope)
+	t := w.newTurn(ctx, w.watcher.Blocked())
+	t.report(err)
+	return t, before.With(t.outputs, w.scope)
+}
+
 // waitChange waits until the files are not as a turn left them.
 func (w *watchRun) waitChange(ctx context.Context, left watch.State) error {
-	for {
-		now, err := w.watcher.State(w.scope)
-		if err == nil && !maps.Equal(now, left) {
-			return nil
-		}
+	for !w.hasChanged(left) {
 		if err := w.watcher.Wait(ctx); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// hasChanged reports whether the files are not as a turn left them.
+func (w *watchRun) hasChanged(left watch.State) bool {
+	now, err := w.watcher.State(w.scope)
+	return err == nil && !maps.Equal(now, left)
 }
 
 // newTurn generates once, unless the files must not be read.
