@@ -3,6 +3,7 @@
 package mysql
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -31,8 +32,14 @@ func parse(text string) (*driver.Config, error) {
 		return nil, errors.New("mysql: the URL names no host or no database: mysql://user:password@host:port/database")
 	}
 	setSession(config)
-	return config, setParameters(config, u)
+	return config, errors.Join(config.Apply(driver.BeforeConnect(keepConfig)), setParameters(config, u))
 }
+
+// keepConfig changes nothing. That there is such a function makes the driver copy the
+// configuration for each connection. Without it, all connections share one, and with
+// ssl-mode=preferred the first server without TLS turns TLS off for all later ones, in
+// a write that other connections race with (seen in v1.10.1).
+func keepConfig(context.Context, *driver.Config) error { return nil }
 
 func portOf(u *url.URL) string {
 	if port := u.Port(); port != "" {
