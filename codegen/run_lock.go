@@ -75,6 +75,16 @@ func (r *run) compareWith(e *lock.Evolution) error {
 	return nil
 }
 
+// refuseToCompareNothing returns an error if the caller wants a comparison and no
+// package has types. A step of CI with the wrong packages would never fail otherwise.
+func (r *run) refuseToCompareNothing() error {
+	if r.options.Against == "" {
+		return nil
+	}
+	return fmt.Errorf("persistgen: -against %s: nothing was compared, because no type in %s has the annotations of persistgen: name the packages that have some, or ./... for all below this directory",
+		r.options.Against, strings.Join(r.options.Patterns, " "))
+}
+
 // lockAgainst returns the content and the name of the lock that -against names
 // for the package in dir; no content if the revision has none.
 func (r *run) lockAgainst(dir string) (content []byte, name string, err error) {
