@@ -61,7 +61,7 @@ const (
 		"if it is one type that moved, its block in persist.lock must move with it"
 	remedyDirectory = "restore the Directory marker, or give the type another name with persistable.Type"
 	remedyNumbers   = "if persist.lock was lost, emptied or merged by hand, restore it from version control and run go generate, then deploy that; " +
-		"if the field was renamed, keep its stored name with name=; persistgen -check -against REVISION finds this before a deployment; " +
+		"if the field was renamed, keep its stored name with name=; persistgen -check -against REVISION ./... finds this before a deployment; " +
 		"for records of another kind give the type another name with persistable.Type"
 	remedyKind    = "restore persist.lock from version control and run go generate; if the type of the field was changed, restore it or add a new field"
 	remedyDefault = "restore the option default= that the store's records were written with; for another one add a new field"
