@@ -60,7 +60,7 @@ func excerpt(text string) string {
 		return fmt.Sprintf("%q", text)
 	}
 	cut := most
-	for !utf8.RuneStart(text[cut]) {
+	for cut > most-utf8.UTFMax && !utf8.RuneStart(text[cut]) { // no rune is longer; text that is not UTF-8 is cut as well
 		cut--
 	}
 	return fmt.Sprintf("%q… (%d bytes)", text[:cut], len(text))

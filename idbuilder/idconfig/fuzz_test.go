@@ -4,6 +4,7 @@ package idconfig_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -25,6 +26,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("snowflake", `{"name": "k", "worker_bits": -1, "sequence_bits": 99, "ts_size": -1}`)
 	f.Add("formatted", `{"name": "k", "pattern": "{RAND:3}{SEQ:4}", "sequence_reset": "daily"}`)
 	f.Add("increment", `{"key": "k", "x": [[{"a": 1}], 2], "base": 1e99}`)
+	f.Add(strings.Repeat("\x94", 41), "{}")
 	f.Fuzz(func(t *testing.T, kind, body string) {
 		r, err := idconfig.Parse(idconfig.Type(kind), []byte(body), now)
 		if err != nil {
