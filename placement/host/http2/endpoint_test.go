@@ -40,10 +40,9 @@ func TestReplyThatIsNotRead(t *testing.T) {
 	}
 	r.Header.Set("Content-Type", mediaType)
 	answer, err := transport.client.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
+	if err == nil { // else the time was over before the server had written the reply's head
+		defer answer.Body.Close()
 	}
-	defer answer.Body.Close()
 	<-done
 	if n := transport.requests.Load(); n != 0 {
 		t.Errorf("%d requests are under way", n)
