@@ -3,6 +3,7 @@
 package codegen
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -50,7 +51,7 @@ func Run(ctx context.Context, o Options) error {
 	case o.printsGraph():
 		return run.printGraph()
 	case o.Check:
-		return run.printDiffs()
+		return cmp.Or(run.printDiffs(), run.checkCompared())
 	}
 	return run.writeOutputs()
 }

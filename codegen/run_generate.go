@@ -29,8 +29,10 @@ func (r *run) generate() error {
 	if err != nil {
 		return err
 	}
-	if err := r.computeAll(r.collectPackages(loaded)); err != nil {
-		return err
+	for _, p := range r.collectPackages(loaded) {
+		if err := r.computeOutputs(p); err != nil {
+			return err
+		}
 	}
 	r.reportBrokenFields(loaded)
 	r.removeStale(loaded)
@@ -75,19 +77,6 @@ func (r *run) checkForeign(p *model.Package) {
 	if err == nil && !output.IsGenerated(content) {
 		r.faults.Add(token.Position{Filename: file, Line: 1}, "", "the file has the name of persistgen's output but was not written by persistgen; rename it")
 	}
-}
-
-// computeAll computes the outputs of the packages.
-func (r *run) computeAll(packages []*model.Package) error {
-	if len(r.packages) == 0 && len(r.faults.Faults) == 0 {
-		return r.refuseToCompareNothing()
-	}
-	for _, p := range packages {
-		if err := r.computeOutputs(p); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // computeOutputs computes the outputs of one package.

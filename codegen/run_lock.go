@@ -75,10 +75,10 @@ func (r *run) compareWith(e *lock.Evolution) error {
 	return nil
 }
 
-// refuseToCompareNothing returns an error if the caller wants a comparison and no
-// package has types. A step of CI with the wrong packages would never fail otherwise.
-func (r *run) refuseToCompareNothing() error {
-	if r.options.Against == "" {
+// checkCompared returns an error if the caller wants a comparison and no package has
+// types. A step of CI with the wrong packages would never fail otherwise.
+func (r *run) checkCompared() error {
+	if r.options.Against == "" || len(r.packages) > 0 {
 		return nil
 	}
 	return fmt.Errorf("persistgen: -against %s: nothing was compared, because no type in %s has the annotations of persistgen: name the packages that have some, or ./... for all below this directory",
