@@ -7,6 +7,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,8 +41,11 @@ func TestReplyThatIsNotRead(t *testing.T) {
 	}
 	r.Header.Set("Content-Type", mediaType)
 	answer, err := transport.client.RoundTrip(r)
-	if err == nil { // else the time was over before the server had written the reply's head
+	switch {
+	case err == nil:
 		defer answer.Body.Close()
+	case !strings.Contains(err.Error(), "stream error"): // the time may be over before the reply's head is written
+		t.Fatal(err)
 	}
 	<-done
 	if n := transport.requests.Load(); n != 0 {
