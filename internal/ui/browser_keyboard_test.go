@@ -23,6 +23,9 @@ func (v *visit) useKeyboard() {
 	v.PressKeys("?")
 	v.WantSoon("dialog", "next and previous row")
 	v.CheckPage("help")
+	// In one script, since the browser takes a closed dialog off the page a moment later.
+	v.RunSteps(chromedp.Evaluate[chromedp.Void]("document.querySelector('dialog').close(); document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true, bubbles: true}))"))
+	v.WantSoon("#palette", "Directories")
 	v.PressKeys(kb.Escape)
 	v.PressKeys("k", chromedp.KeyModifiers(2))
 	v.PressKeys("tenant-3 account")

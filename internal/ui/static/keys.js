@@ -36,7 +36,7 @@ export function openHelp() {
 
 // openPalette lets the user choose a view or a type by its name.
 export async function openPalette(load) {
-  if (document.querySelector('dialog')) return;
+  if (document.querySelector('dialog[open]')) return;
   let items = [];
   let chosen = 0;
   const input = el('input', {type: 'text', role: 'combobox', 'aria-expanded': 'true', 'aria-controls': 'palette', 'aria-label': 'Go to', placeholder: 'A view, a type, a path…', autocomplete: 'off', spellcheck: 'false'});
@@ -90,8 +90,8 @@ export function bindKeys({go: lead, navigation, paletteItems}) {
       openPalette(paletteItems);
       return;
     }
-    if (e.key === 'Escape' && typing(e.target) && !document.querySelector('dialog')) e.target.blur();
-    if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || typing(e.target) || document.querySelector('dialog')) return;
+    if (e.key === 'Escape' && typing(e.target) && !document.querySelector('dialog[open]')) e.target.blur();
+    if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || typing(e.target) || document.querySelector('dialog[open]')) return;
     if (Date.now() - prefix < 1500 && e.key in views) {
       prefix = 0;
       e.preventDefault();
