@@ -315,6 +315,9 @@ func (v *visit) seeSizes() {
 	v.openView("sizes", "Sizes")
 	v.WantSoon(".treemap", "tenants")
 	v.CheckPage("sizes")
+	if !v.AwaitTrue("Math.abs(Math.max(...[...document.querySelectorAll('.tile')].map(t => t.getBoundingClientRect().right)) - document.querySelector('.treemap').getBoundingClientRect().right) < 4") {
+		v.Error("the map does not follow the width of the page")
+	}
 	v.RunSteps(chromedp.Evaluate[chromedp.Void](`document.querySelector('.tile[href*="p=tenants"]').focus()`))
 	v.PressKeys(kb.Enter)
 	v.WantSoon("h1", "Sizes in tenants")
