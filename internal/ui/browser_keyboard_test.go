@@ -23,11 +23,11 @@ func (v *visit) useKeyboard() {
 	v.PressKeys("?")
 	v.WantSoon("dialog", "next and previous row")
 	v.CheckPage("help")
-	// In one script, since the browser takes a closed dialog off the page a moment later.
-	v.RunSteps(chromedp.Evaluate[chromedp.Void]("document.querySelector('dialog').close(); document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true, bubbles: true}))"))
-	v.WantSoon("#palette", "Directories")
 	v.PressKeys(kb.Escape)
 	v.PressKeys("k", chromedp.KeyModifiers(2))
+	v.WantSoon("#palette", "Directories")
+	// In one script, since the page removes a closed dialog a moment later.
+	v.RunSteps(chromedp.Evaluate[chromedp.Void]("document.querySelector('dialog').close(); document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true, bubbles: true}))"))
 	v.PressKeys("tenant-3 account")
 	v.WantSoon("#palette", "tenants/tenant-3/accounts")
 	v.CheckPage("palette")

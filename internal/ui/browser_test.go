@@ -311,29 +311,6 @@ func (v *visit) seeChanges() {
 	v.WantSoon("tbody tr:first-child", "NO")
 }
 
-func (v *visit) seeSizes() {
-	v.openView("sizes", "Sizes")
-	v.WantSoon(".treemap", "tenants")
-	v.CheckPage("sizes")
-	if !v.AwaitTrue("Math.abs(Math.max(...[...document.querySelectorAll('.tile')].map(t => t.getBoundingClientRect().right)) - document.querySelector('.treemap').getBoundingClientRect().right) < 4") {
-		v.Error("the map does not follow the width of the page")
-	}
-	v.RunSteps(chromedp.Evaluate[chromedp.Void](`document.querySelector('.tile[href*="p=tenants"]').focus()`))
-	v.PressKeys(kb.Enter)
-	v.WantSoon("h1", "Sizes in tenants")
-	v.WantSoon(".treemap", "tenant-1")
-	v.RunSteps(chromedp.Evaluate[chromedp.Void](`document.querySelector('.tile').focus()`))
-	before := v.VisibleText(".tile:focus")
-	v.PressKeys(kb.ArrowRight)
-	if after := v.VisibleText(".tile:focus"); after == before {
-		v.Errorf("the arrow stays at %s", after)
-	}
-	v.PressKeys(kb.Backspace)
-	if !v.AwaitTrue("document.querySelector('h1').textContent === 'Sizes'") {
-		v.Error("Backspace does not zoom out")
-	}
-}
-
 func (v *visit) seeLeases() {
 	if _, err := v.site.db.IDs().Next(v.Context()); err != nil {
 		v.Fatal(err)
