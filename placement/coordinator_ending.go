@@ -194,10 +194,12 @@ func (c *Coordinator) handleRemoved(w *work, r ActivationRemoved) {
 	}
 }
 
-// The time after which a step is tried again: it doubles with each failure.
+// The time after which a step is tried again: it doubles with each failure. A program
+// waits for a coordinator that is stopped, often for less than half a minute.
 const (
-	firstRetry = time.Second
-	mostRetry  = time.Minute
+	firstRetry       = time.Second
+	mostRetry        = time.Minute
+	mostRetryStopped = 4 * time.Second
 )
 
 // retryLater repeats a step of a work in later ticks, for as long as the coordinator
@@ -208,13 +210,26 @@ func (c *Coordinator) retryLater(w *work) {
 		c.finishWork(w)
 		return
 	}
-	w.retryAt = c.clock + min(firstRetry<<min(w.failures, 10), mostRetry)
+	w.retryAt = c.clock + min(firstRetry<<min(w.failures, 10), c.longestRetry())
 	w.failures++
 	if waiting := w.wait; waiting.id != 0 {
 		w.wait = wait{}
 		c.detachWork(w)
 		c.restartWaiters(w.key, waiting)
 	}
+}
+
+// longestRetry returns the longest pause before a step is tried again.
+func (c *Coordinator) longestRetry() time.Duration {
+	if c.state == StateStopped {
+		return mostRetryStopped
+	}
+	return mostRetry
+}
+
+// advanceRetry has the next tick try a failed step again.
+func (c *Coordinator) advanceRetry(w *work) {
+	w.retryAt = min(w.retryAt, max(c.clock, 1))
 }
 
 // retryStep tries the step of a work again.

@@ -93,7 +93,8 @@ func (c *Coordinator) Use(key Key, epoch int64, now time.Time) {
 
 // Stop makes the coordinator refuse resolves, and answers waiting ones with [ErrStopped].
 // It begins to give everything back, up to 10,000 keys at a time: results of commands
-// bring more commands, until [Coordinator.Held] is 0.
+// bring more commands, until [Coordinator.Held] is 0. Steps that have failed are tried again
+// in the next tick, and from then on at least every four seconds.
 // The error is [ErrStopped], or [ErrDead], if the coordinator is stopped already.
 func (c *Coordinator) Stop(now time.Time) (Outcome, error) {
 	c.beginCall(now)
@@ -107,6 +108,7 @@ func (c *Coordinator) Stop(now time.Time) (Outcome, error) {
 		if n.Value.cause == CauseIdle {
 			n.Value.cause = CauseStop
 		}
+		c.advanceRetry(n.Value)
 	}
 	c.endSome()
 	return c.out, nil

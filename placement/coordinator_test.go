@@ -71,3 +71,38 @@ func TestPassivateOne(t *testing.T) {
 		t.Errorf("%+v, want the removal of epoch 7", r)
 	}
 }
+
+// TestStopAdvancesRetries: a claim that has failed for long is tried again after the longest
+// pause. Stop does not wait for that pause, and those after it are short.
+func TestStopAdvancesRetries(t *testing.T) {
+	c := newMember(t)
+	now := start
+	cmd := claim(t, c, key1, now)
+	for range 6 {
+		deny(t, c, cmd, ErrUnavailable, now)
+		now = now.Add(mostRetry)
+		cmd = only[TryAcquire](t, c.Tick(now))
+	}
+	none(t, deny(t, c, cmd, ErrUnavailable, now))
+	ok(t)(c.Stop(now))
+	for range 3 {
+		cmd = only[TryAcquire](t, c.Tick(now))
+		deny(t, c, cmd, ErrUnavailable, now)
+		none(t, c.Tick(now.Add(mostRetryStopped-1)))
+		now = now.Add(mostRetryStopped)
+	}
+	cmd = only[TryAcquire](t, c.Tick(now))
+	back := only[Release](t, grant(t, c, cmd, lease(cmd, 1), now))
+	released(t, c, back, nil, now)
+	if c.Held() != 0 {
+		t.Errorf("%d are held", c.Held())
+	}
+}
+
+// TestStopKeepsCommandUnderWay: Stop does not repeat a claim whose result is not known yet.
+func TestStopKeepsCommandUnderWay(t *testing.T) {
+	c := newMember(t)
+	claim(t, c, key1, start)
+	none(t, ok(t)(c.Stop(start)))
+	none(t, c.Tick(start.Add(mostRetryStopped)))
+}

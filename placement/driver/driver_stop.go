@@ -15,7 +15,8 @@ import (
 // removed, leases are released. It returns once that is done, or with a
 // *[StopError] when ctx ends; if ctx has ended before, it begins and does not
 // wait. Calling it again waits again. Steps that fail because a home cannot be reached are
-// repeated, with growing pauses, for as long as Stop or Run runs.
+// repeated, at once and then after pauses of one to four seconds, for as long as Stop or Run
+// runs.
 //
 // When it has returned nil, no goroutine of the driver runs any more except for
 // commands that do not return, and the handlers of events: see [Driver.Flush].
