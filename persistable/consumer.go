@@ -31,7 +31,8 @@ func (c *Consumer[T, ID]) Limit(n int) *Consumer[T, ID] {
 
 // Next handles the next changes, if there are any, in one transaction, and returns how many
 // they were. fn may run again after a conflict, and then with other changes. An error of fn
-// is returned as it is, and the position stays.
+// is returned as it is, and the position stays. While the tenant is locked, Next returns a
+// *[LockedError].
 //
 // Where the store does not exist, because nothing was written to it or its tenant was removed,
 // there are no changes: Next returns 0, creates nothing and stores no position. So a consumer
@@ -42,31 +43,32 @@ func (c *Consumer[T, ID]) Limit(n int) *Consumer[T, ID] {
 //
 //go:noinline
 func (c *Consumer[T, ID]) Next(ctx context.Context, fn func(tx Tx, changes []Change[T, ID]) error) (int, error) {
-	return c.source.consume(ctx, c.group, c.limit, func(t *transaction, changes []change) error {
+	n, _, err := c.source.consume(ctx, c.group, c.limit, typedConsumer(fn))
+	return n, err
+}
+
+// typedConsumer returns a function that calls fn with the changes that it gets.
+func typedConsumer[T, ID any](fn func(tx Tx, changes []Change[T, ID]) error) func(*transaction, []change) error {
+	return func(t *transaction, changes []change) error {
 		all := make([]Change[T, ID], len(changes))
 		for i, change := range changes {
 			all[i] = typedChange[T, ID](change)
 		}
 		return fn(Tx{t}, all)
-	})
+	}
 }
 
 // Run handles changes as they come, until ctx ends or fn returns an error, and returns that.
+// While the tenant is locked, by a copy or an export for example, it waits for the end of the
+// lock. Only a *[LockedError] that fn returns, of another tenant's store, ends it.
+//
 // Between changes it waits with a watch, and looks only once in thirty [Options.WatchPoll]:
 // a directory that was moved or removed fires no watch. If there are too many watches, it
 // looks once in WatchPoll, and so it does until the store exists.
 //
 //go:noinline
 func (c *Consumer[T, ID]) Run(ctx context.Context, fn func(tx Tx, changes []Change[T, ID]) error) error {
-	for {
-		n, err := c.Next(ctx, fn)
-		if err == nil && n == 0 {
-			err = c.source.awaitChange(ctx, c.group)
-		}
-		if err != nil {
-			return err
-		}
-	}
+	return c.source.consumeAll(ctx, c.group, c.limit, typedConsumer(fn))
 }
 
 // Position returns the version of the last change that was handled, zero for none.

@@ -4,6 +4,7 @@ package persistable
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -22,17 +23,33 @@ func (s *source) mayConsume(group string) error {
 	return nil
 }
 
+// consumeAll handles the changes of a consumer as they come. While the store is locked it
+// waits, as if there were no change. A *[LockedError] that fn returns ends it.
+func (s source) consumeAll(ctx context.Context, group string, limit int, fn func(*transaction, []change) error) error {
+	for {
+		n, locked, err := s.consume(ctx, group, limit, fn)
+		if locked || err == nil && n == 0 {
+			err = s.awaitChange(ctx, group)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
 // consume handles the next changes of a consumer in one transaction. Where there is no
 // store there are none; a consumer makes no directory, since its tenant may have been removed.
-func (s source) consume(ctx context.Context, group string, limit int, fn func(*transaction, []change) error) (n int, err error) {
+// locked says that the error is a *[LockedError] of the store, and not one that fn returns.
+func (s source) consume(ctx context.Context, group string, limit int, fn func(*transaction, []change) error) (n int, locked bool, err error) {
 	if err := s.mayConsume(group); err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	err = s.place.db.Transact(ctx, func(tx Tx) (err error) {
-		n = 0
+		n, locked = 0, false
 		o, err := tx.t.openStoreToWrite(ctx, s.place)
 		switch {
 		case err != nil:
+			_, locked = errors.AsType[*LockedError](err)
 			return err
 		case o == nil && !s.record.hasVersions():
 			return s.record.noVersions()
@@ -43,9 +60,9 @@ func (s source) consume(ctx context.Context, group string, limit int, fn func(*t
 		return err
 	})
 	if err != nil {
-		return 0, err
+		return 0, locked, err
 	}
-	return n, nil
+	return n, false, nil
 }
 
 // consumeFrom handles the next changes of a store, and moves the position of the consumer.
@@ -70,8 +87,9 @@ func (s *source) consumeFrom(ctx context.Context, t *transaction, o *openStore, 
 	return len(changes), fn(t, changes)
 }
 
-// awaitChange waits until there may be a change behind the position of a consumer. Where
-// there is no store nothing can be watched: it waits for the time after which to look again.
+// awaitChange waits until there may be a change behind the position of a consumer, and until
+// no lock that it sees keeps the consumer from handling it. Where there is no store nothing
+// can be watched: it waits for the time after which to look again.
 func (s source) awaitChange(ctx context.Context, group string) error {
 	w := watcher{source: &s}
 	defer w.cancel()
@@ -84,8 +102,9 @@ func (s source) awaitChange(ctx context.Context, group string) error {
 	return w.waitUnless(ctx, found, err)
 }
 
-// watchChange reports whether there is a change behind the position of a consumer. If there
-// is a store without one, it lets w watch for the next change.
+// watchChange reports whether there is a change behind the position of a consumer that can be
+// handled. If there is a store without one, it lets w watch for the next change; if the store
+// is locked, for the end of the lock.
 func (s *source) watchChange(ctx context.Context, t *transaction, group string, w *watcher) (found bool, err error) {
 	o, err := t.openStore(ctx, s.place)
 	if err != nil || o == nil {
@@ -100,10 +119,15 @@ func (s *source) watchChange(ctx context.Context, t *transaction, group string, 
 	}
 	after := o.versions.entriesAfter(versionOf(at)).Selectors()
 	changes, err := t.writer.Snapshot().GetRange(after, kv.RangeOptions{Limit: 1}).Slice(ctx)
-	if len(changes) == 0 && err == nil {
+	switch {
+	case err != nil:
+		return false, err
+	case len(changes) == 0:
 		w.watches = append(w.watches, t.writer.Watch(o.versions.changed))
+	default:
+		w.watchLocks(t, o.tenants)
 	}
-	return len(changes) > 0, err
+	return len(w.watches) == 0, nil
 }
 
 // position returns the position of a consumer.

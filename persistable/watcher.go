@@ -79,6 +79,15 @@ func (w *watcher) read(ctx context.Context, t *transaction, tx kv.Transaction) (
 	return v, now, nil
 }
 
+// watchLocks lets w watch for the end of the locks of directories.
+func (w *watcher) watchLocks(t *transaction, all []tenant) {
+	for _, d := range all {
+		if d.Lock.ID != "" {
+			w.watches = append(w.watches, t.writer.Watch(d.keys.Settings))
+		}
+	}
+}
+
 // wait waits until a watch fires, or for the time after which the watcher looks again
 // anyway. It returns the context's error, and that of a closed engine. A watch for which
 // the engine has no room has failed when look returns.
