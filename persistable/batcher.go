@@ -17,6 +17,7 @@ type batcher struct {
 	size         int // maximum number of records in the next transaction
 	memory       batchMemory
 	done         int
+	reach        int // how many records the attempts that may have committed have come to
 	transactions int
 
 	// Of the current transaction, over all attempts.
@@ -86,7 +87,9 @@ func (m *batcher) transact(ctx context.Context, run runBatch) error {
 		}
 		b := newBatch(m.source, t, &m.memory)
 		defer b.release()
-		m.unsure = t.unsure && m.source.tx == nil
+		if m.unsure = t.unsure && m.source.tx == nil; m.unsure {
+			m.noteUncertain()
+		}
 		m.taken, err = run(&b, size)
 		m.fault, m.tried, m.uncertain = b.fault, len(b.writes), max(m.uncertain, m.taken)
 		if err == nil && m.taken > 0 {
@@ -118,15 +121,20 @@ func (m *batcher) count() {
 	}
 }
 
+// noteUncertain notes that an attempt of the current transaction may have committed.
+func (m *batcher) noteUncertain() { m.reach = max(m.reach, m.done+m.uncertain) }
+
 // partialAfter is partial for the error of a transaction.
 func (m *batcher) partialAfter(err error) error {
-	e := m.partial(err)
 	if m.unsure || errors.Is(err, kv.ErrOutcomeUnknown) || kv.IsMaybeCommitted(err) || kv.CodeOf(err) == kv.CodeTransactionTimedOut {
-		e.Uncertain = m.uncertain
+		m.noteUncertain()
 	}
-	return e
+	return m.partial(err)
 }
 
+// partial returns the error of writes that stop behind those that are done. Attempts of
+// earlier transactions that may have committed count, too: they had more records than the
+// attempts after them, which were seen to commit.
 func (m *batcher) partial(err error) *PartialError {
-	return &PartialError{Type: m.source.record.Type, Done: m.done, Err: err}
+	return &PartialError{Type: m.source.record.Type, Done: m.done, Uncertain: max(0, m.reach-m.done), Err: err}
 }

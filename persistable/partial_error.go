@@ -12,10 +12,11 @@ import "fmt"
 // written, all records before it are: the cause is that of the record at Done.
 // After the cause is removed, another call may go on with the rest, vs[e.Done:].
 //
-// Uncertain is not 0 if the outcome of the last commit is unknown, because the context
-// ended during it, for example. Then at most Uncertain records behind the first Done
-// may be written, too: all of a transaction or none. To go on, look whether the record
-// at Done is there, or use SaveMany, which may write a record twice.
+// Uncertain is not 0 if the outcome of a commit is unknown, because the context ended
+// during it, for example, or because its acknowledgement was lost and the attempts after it
+// had fewer records. Then at most Uncertain records behind the first Done may be written,
+// too. To go on, look which of them are there, or use SaveMany, which may write a record
+// twice.
 //
 // In a transaction of the caller nothing is committed yet; Done is the number of
 // records that the transaction would write. Let its function return the error.
