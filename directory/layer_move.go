@@ -13,7 +13,9 @@ import (
 // Move moves the directory at from, with its subdirectories, to the path to,
 // whose parent must exist. Its prefix stays, so moving costs the same however
 // much it holds. Given a database, Move reports success also if the
-// acknowledgement of its own move was lost.
+// acknowledgement of its own move was lost. If another process has moved or
+// removed that directory by then, the error wraps [kv.ErrOutcomeUnknown]; Move does
+// not touch another directory that is at from since.
 //
 // Errors: [ErrNotFound], [ErrParentNotFound], [ErrExists] (there is a
 // directory at to), [ErrMoveIntoSelf], [ErrBetweenPartitions], [ErrPath],
@@ -39,6 +41,9 @@ func (l *Layer) MoveIf(ctx context.Context, t kv.Transactor, from, to []string, 
 		//persistvet:ignore txescape the caller asked for the directory, and is told to use it in one transaction
 		if d = m.movedBefore(own); d != nil && maybeCommitted {
 			return nil
+		}
+		if maybeCommitted && own != "" && !m.isAtSource(own) {
+			return m.unknownError()
 		}
 		if err := m.checkEnds(); err != nil {
 			return err

@@ -32,6 +32,8 @@ func TestLostAcknowledgement(t *testing.T) {
 		return errors.Join(root.Remove(ctx, db, path("new")), func() error { _, err := root.Create(ctx, db, path("new")); return err }())
 	}
 	elsewhere := func() error { return second(root.Move(ctx, db, path("a"), path("z"))) }
+	moveOn := func() error { return second(root.Move(ctx, db, path("b"), path("c"))) }
+	moveOnAndRecreate := func() error { return errors.Join(moveOn(), recreate()) }
 	exchange := func() error { return errors.Join(elsewhere(), recreate()) }
 	removeA := func(db kv.Database) error { return root.Remove(ctx, db, path("a")) }
 	moveA := func(db kv.Database) error { return second(root.Move(ctx, db, path("a"), path("b"))) }
@@ -56,6 +58,10 @@ func TestLostAcknowledgement(t *testing.T) {
 		{"remove, dropped and another one there", exchange, removeA, nil, path("z"), true},
 		{"move, created again", recreate, moveA, nil, path("a", "b"), false},
 		{"move, dropped and moved away", elsewhere, moveA, directory.ErrNotFound, path("z"), true},
+		{"move, dropped and moved away, unknown", elsewhere, moveA, kv.ErrOutcomeUnknown, path("z"), true},
+		{"move, dropped and another one there", exchange, moveA, kv.ErrOutcomeUnknown, path("a", "z"), true},
+		{"move, moved on", moveOn, moveA, kv.ErrOutcomeUnknown, path("c"), false},
+		{"move, moved on and created again", moveOnAndRecreate, moveA, kv.ErrOutcomeUnknown, path("a", "c"), false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

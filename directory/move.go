@@ -20,6 +20,21 @@ func (m move) movedBefore(prefix string) *Directory {
 	return m.to.directory()
 }
 
+// isAtSource reports whether the directory at the source has the given prefix.
+func (m move) isAtSource(prefix string) bool {
+	return m.from.isComplete() && string(m.from.last().prefix) == prefix
+}
+
+// unknownError is the error of a move that may have committed in an earlier attempt, and
+// whose directory is at neither end now.
+func (m move) unknownError() error {
+	err := fmt.Errorf("%w: after that, another process has moved or removed the directory", kv.ErrOutcomeUnknown)
+	if !m.from.isComplete() {
+		err = fmt.Errorf("%w: %w: the source", err, ErrNotFound)
+	}
+	return err
+}
+
 func (m move) checkEnds() error {
 	switch {
 	case !m.from.isComplete():

@@ -66,6 +66,24 @@ func (db *DB) RemoveDirectoryIf(ctx context.Context, allow directory.Condition, 
 	return fenceError("", nil, err)
 }
 
+// MoveDirectoryIf moves the directory at from, with all directories in it, to the path to,
+// whose parent must exist, if the condition allows it: [directory.Layer.MoveIf] under the
+// fences of the DB. Stores of the moved directories are found at the new paths. The errors
+// are those of the directory layer, and a *[DirectoryError] where either path is one that the
+// library itself needs ([DB.HoldsSystem]).
+func (db *DB) MoveDirectoryIf(ctx context.Context, from, to []string, allow directory.Condition) error {
+	for _, path := range [][]string{from, to} {
+		if db.HoldsSystem(path...) {
+			return &DirectoryError{Path: path, Reason: "it holds what the database itself needs, and is not moved"}
+		}
+	}
+	if db.options.ReadOnly {
+		return ErrReadOnly
+	}
+	_, err := db.options.Layer.MoveIf(ctx, db.fencedEngine(), from, to, allow)
+	return fenceError("", nil, err)
+}
+
 // fencedEngine returns the engine, whose transactions commit only while the fences hold.
 func (db *DB) fencedEngine() kv.Database {
 	engine := db.engine

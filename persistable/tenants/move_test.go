@@ -3,6 +3,7 @@
 package tenants_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -112,4 +113,39 @@ func TestRenameOfAnIndexedName(t *testing.T) {
 		t.Errorf("there are %v", got)
 	}
 	check(t, second(tenants.Of(db, "archive").Exists(ctx, "a")))
+}
+
+// After a lost acknowledgement Move recognizes its own move. If another process has moved the
+// tenant on by then, Move says that the outcome is unknown, and leaves another tenant alone
+// that has the old name since.
+func TestMoveAfterLostAcknowledgement(t *testing.T) {
+	for name, test := range map[string]struct {
+		moves, creates bool // what another process does before the second attempt
+		want           error
+		left           []string
+	}{
+		"own":                        {false, false, nil, []string{"b"}},
+		"created again":              {false, true, nil, []string{"a", "b"}},
+		"moved on":                   {true, false, kv.ErrOutcomeUnknown, []string{"c"}},
+		"moved on and created again": {true, true, kv.ErrOutcomeUnknown, []string{"a", "c"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := &enginetest.Lossy{Database: enginetest.Open(t)}
+			db, other := open(t, e), open(t, e.Database)
+			someOrders(t, db, "a", 2)
+			e.Lose(false, func() error {
+				if test.moves {
+					check(t, tenants.Of(other, "tenants").Move(ctx, "b", "c"))
+				}
+				if test.creates {
+					someOrders(t, other, "a", 1)
+				}
+				return nil
+			})
+			wantError(t, tenants.Of(db, "tenants").Move(ctx, "a", "b"), test.want)
+			if got := names(t, tenants.Of(db, "tenants")); !slices.Equal(got, test.left) {
+				t.Errorf("the tenants are %q, want %q", got, test.left)
+			}
+		})
+	}
 }

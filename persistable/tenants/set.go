@@ -74,6 +74,18 @@ func (s *Set) openPath(ctx context.Context, tx kv.ReadTransaction, path []string
 	return d, missingError(err)
 }
 
+// hasPrefix reports whether the tenant with that name has a prefix.
+func (s *Set) hasPrefix(ctx context.Context, tx kv.ReadTransaction, name, prefix string) (bool, error) {
+	if prefix == "" {
+		return false, nil
+	}
+	d, err := s.layer.Open(ctx, tx, s.Path(name))
+	if errors.Is(err, directory.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && string(d.Reserve().Begin) == prefix, err
+}
+
 // missingError makes an error of the directory layer one of this package.
 func missingError(err error) error {
 	if errors.Is(err, directory.ErrNotFound) {

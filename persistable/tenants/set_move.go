@@ -18,46 +18,35 @@ import (
 // Writes under the old name that have not committed yet conflict, are retried, and find
 // no records there. Errors: [ErrNotFound], [ErrExists], *[NameError], *[RenameError],
 // and *persistable.LockedError while the tenant, or one in it, is locked. After a lost
-// acknowledgement Move recognizes its own move.
+// acknowledgement Move recognizes its own move; if another process has moved or deleted the
+// tenant since, the error wraps kv.ErrOutcomeUnknown.
 func (s *Set) Move(ctx context.Context, from, to string) error {
-	own := "" // the prefix that an earlier attempt has moved
-	err := s.transact(ctx, func(tx kv.Transaction) error {
-		if err := errors.Join(s.mayChange(ctx, tx, from), s.mayChange(ctx, tx, to)); err != nil {
-			return err
-		}
-		if moved, err := s.hasPrefix(ctx, tx, to, own); moved || err != nil {
-			return err
-		}
-		d, err := s.open(ctx, tx, from)
-		if err != nil {
-			return err
-		}
-		if err := s.checkAllUnlocked(ctx, tx, d); err != nil {
-			return err
-		}
-		if err := s.checkRename(ctx, tx, from, to); err != nil {
-			return err
-		}
-		own = string(d.Reserve().Begin)
-		_, err = s.layer.Move(ctx, tx, s.Path(from), s.Path(to))
-		return existsError(err)
-	})
+	err := errors.Join(s.checkName(from), s.checkTarget(ctx, to))
+	if err == nil {
+		err = s.db.MoveDirectoryIf(ctx, s.Path(from), s.Path(to), func(tx kv.ReadTransaction, d *directory.Directory) error {
+			return s.checkMove(ctx, tx, d, from)
+		})
+	}
 	if err != nil {
-		return fmt.Errorf("move tenant %s to %q: %w", pathText(s.Path(from)), to, err)
+		return fmt.Errorf("move tenant %s to %q: %w", pathText(s.Path(from)), to, existsError(missingError(err)))
 	}
 	return nil
 }
 
-// hasPrefix reports whether the tenant with that name has a prefix.
-func (s *Set) hasPrefix(ctx context.Context, tx kv.ReadTransaction, name, prefix string) (bool, error) {
-	if prefix == "" {
-		return false, nil
+// checkTarget returns why no tenant can get a name, whether or not there is one of that name.
+func (s *Set) checkTarget(ctx context.Context, name string) error {
+	return s.db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) error { return s.mayChange(ctx, tx, name) })
+}
+
+// checkMove returns why the tenant in a directory cannot get another name.
+func (s *Set) checkMove(ctx context.Context, tx kv.ReadTransaction, d *directory.Directory, from string) error {
+	if err := s.mayChange(ctx, tx, from); err != nil {
+		return err
 	}
-	d, err := s.layer.Open(ctx, tx, s.Path(name))
-	if errors.Is(err, directory.ErrNotFound) {
-		return false, nil
+	if err := s.checkAllUnlocked(ctx, tx, d); err != nil {
+		return err
 	}
-	return err == nil && string(d.Reserve().Begin) == prefix, err
+	return s.checkRename(ctx, tx, from)
 }
 
 // existsError makes an error of the directory layer one of this package.
@@ -70,10 +59,7 @@ func existsError(err error) error {
 
 // checkRename returns a *[RenameError] if a store of the tenant has an index over the
 // tenant's name.
-func (s *Set) checkRename(ctx context.Context, tx kv.ReadTransaction, from, to string) error {
-	if from == to {
-		return nil // the directory layer refuses it
-	}
+func (s *Set) checkRename(ctx context.Context, tx kv.ReadTransaction, from string) error {
 	t, err := s.readTree(ctx, tx, from)
 	if err != nil {
 		return err

@@ -134,6 +134,7 @@ var Operations = Set{
 	{Persistable, "DB.ListDirectory"},
 	{Persistable, "DB.RemoveDirectory"},
 	{Persistable, "DB.RemoveDirectoryIf"},
+	{Persistable, "DB.MoveDirectoryIf"},
 	{FDB, "Database.Transact"},
 	{FDB, "Database.ReadTransact"},
 	{FDB, "Tenant.Transact"},
