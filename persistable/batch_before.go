@@ -34,3 +34,23 @@ func (b *batch) fit(size, limit int) int {
 	}
 	return size
 }
+
+// isUnchanged reports whether the last write of each record would leave the stored form as it
+// is. The reads are started.
+func (b *batch) isUnchanged(ctx context.Context) (bool, error) {
+	seen := map[string]bool{}
+	for i := range b.writes {
+		w := &b.writes[len(b.writes)-1-i]
+		if seen[string(w.sc.key)] {
+			continue
+		}
+		seen[string(w.sc.key)] = true
+		if err := w.readEntries(ctx); err != nil {
+			return false, err
+		}
+		if err := w.keepStored(); err != nil || !w.isUnchanged() {
+			return false, err
+		}
+	}
+	return true, nil
+}

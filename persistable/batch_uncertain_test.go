@@ -48,3 +48,29 @@ func TestCertainBehindLostAcknowledgement(t *testing.T) {
 		t.Errorf("done %d, uncertain %d: %v", p.Done, p.Uncertain, p)
 	}
 }
+
+// TestSavedOverLostAcknowledgement: the second order gives its number to the third. After a
+// lost acknowledgement a repetition would find the number taken. The orders are there
+// already, so none is created, whose token would tell that the attempt has committed.
+func TestSavedOverLostAcknowledgement(t *testing.T) {
+	for name, dropped := range map[string]bool{"committed": false, "dropped": true} {
+		t.Run(name, func(t *testing.T) {
+			e := &enginetest.Lossy{Database: enginetest.Open(t)}
+			s := OrderStoreOf(open(t, e), "t")
+			all := manyOrders(1, 5)
+			check(t, s.CreateMany(ctx, all, persistable.BatchOptions{}))
+			given, giver, taker, fault := *all[1], *all[1], *all[2], *all[3]
+			given.Number, giver.Number, taker.Number, fault.Number = "given", "other", "given", all[4].Number
+			e.Lose(dropped, nil)
+			p := wantAs[*persistable.PartialError](t, s.SaveMany(ctx, []*Order{all[0], &given, &giver, &taker, &fault}, persistable.BatchOptions{}))
+			taken := wantAs[*persistable.UniqueError](t, p)
+			if p.Done != 4 || p.Uncertain > 1 || taken.Owner != any(all[4].ID) {
+				t.Errorf("done %d, uncertain %d: %v", p.Done, p.Uncertain, p)
+			}
+			if o := must[*Order](t)(s.ByNumber(ctx, "given")); o.ID != taker.ID {
+				t.Errorf("order %d has the number", o.ID)
+			}
+			sound(t, s.Indexes().Verify)
+		})
+	}
+}

@@ -26,6 +26,7 @@ type batcher struct {
 	tried     int   // records that the last attempt tried to write
 	uncertain int   // records of the largest attempt
 	unsure    bool  // an attempt before the last one may have committed
+	unknown   int   // records of the last attempt that may have committed
 	fault     error // why the last attempt stopped before its end
 }
 
@@ -79,7 +80,7 @@ func isTooMuch(err error) bool {
 // returns nil, also if its acknowledgement was lost: before each attempt behind it the
 // transaction has looked whether it committed.
 func (m *batcher) transact(ctx context.Context, run runBatch) error {
-	m.attempts, m.taken, m.uncertain, m.unsure = 0, 0, 0, false
+	m.attempts, m.taken, m.uncertain, m.unsure, m.unknown = 0, 0, 0, false, 0
 	size := m.size
 	err := m.source.runWrite(ctx, func(t *transaction) (err error) {
 		if m.attempts++; m.attempts > 1 {
@@ -88,7 +89,7 @@ func (m *batcher) transact(ctx context.Context, run runBatch) error {
 		b := newBatch(m.source, t, &m.memory)
 		defer b.release()
 		if m.unsure = t.unsure && m.source.tx == nil; m.unsure {
-			m.noteUncertain()
+			m.noteUncertain(t.conflicts == 0)
 		}
 		m.taken, err = run(&b, size)
 		m.fault, m.tried, m.uncertain = b.fault, len(b.writes), max(m.uncertain, m.taken)
@@ -121,13 +122,19 @@ func (m *batcher) count() {
 	}
 }
 
-// noteUncertain notes that an attempt of the current transaction may have committed.
-func (m *batcher) noteUncertain() { m.reach = max(m.reach, m.done+m.uncertain) }
+// noteUncertain notes that an attempt of the current transaction may have committed; last
+// says that it may be the last one.
+func (m *batcher) noteUncertain(last bool) {
+	m.reach = max(m.reach, m.done+m.uncertain)
+	if last {
+		m.unknown = m.taken
+	}
+}
 
 // partialAfter is partial for the error of a transaction.
 func (m *batcher) partialAfter(err error) error {
 	if m.unsure || errors.Is(err, kv.ErrOutcomeUnknown) || kv.IsMaybeCommitted(err) || kv.CodeOf(err) == kv.CodeTransactionTimedOut {
-		m.noteUncertain()
+		m.noteUncertain(true)
 	}
 	return m.partial(err)
 }
