@@ -4,7 +4,9 @@ package tenants
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/kv"
@@ -17,7 +19,10 @@ import (
 // with a *persistable.LockedError that names the reason. When Lock returns, the tenant
 // does not change any more. Reads go on.
 //
-// If the tenant is locked already, the error is a *persistable.LockedError.
+// If the tenant is locked already, the error is a *persistable.LockedError. After an error the
+// tenant does not have this lock: if the outcome of its commit is unknown, because ctx has
+// ended for example, Lock ends it, for which it takes ten seconds at most. If that fails, the
+// error says so: see [Set.LockOf].
 func (s *Set) Lock(ctx context.Context, name, reason string) (Lock, error) {
 	l := Lock{Tenant: name, ID: newID(), Reason: reason}
 	err := s.change(ctx, name, func(_ kv.Transaction, known *tenancy.Settings, d *directory.Directory, _ tenancy.Keys) (bool, error) {
@@ -30,10 +35,33 @@ func (s *Set) Lock(ctx context.Context, name, reason string) (Lock, error) {
 		}
 		return false, &persistable.LockedError{Path: d.Path(), Reason: known.Lock.Reason}
 	})
+	if errors.Is(err, kv.ErrOutcomeUnknown) || kv.IsMaybeCommitted(err) {
+		err = errors.Join(err, s.cancelLock(ctx, l))
+	}
 	if err != nil {
 		return Lock{}, fmt.Errorf("lock tenant %s: %w", pathText(s.Path(name)), err)
 	}
 	return l, nil
+}
+
+// cancelTime bounds how long a lock is cancelled whose context may have ended.
+const cancelTime = 10 * time.Second
+
+// cancelLock ends a lock whose commit has an unknown outcome. It writes the settings also if
+// the tenant does not have the lock, so that a commit that is still under way conflicts.
+func (s *Set) cancelLock(ctx context.Context, l Lock) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
+	defer cancel()
+	err := s.change(ctx, l.Tenant, func(_ kv.Transaction, known *tenancy.Settings, _ *directory.Directory, _ tenancy.Keys) (bool, error) {
+		if known.Lock.ID == l.ID {
+			known.Lock = tenancy.Lock{}
+		}
+		return true, nil
+	})
+	if err == nil || errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return fmt.Errorf("the tenant may be locked: %w", err)
 }
 
 // LockOf returns the lock of a tenant, and whether it is locked. With it an operator
