@@ -35,7 +35,7 @@ func NewNetwork() *Network {
 // one of the address.
 func (n *Network) Listen(address string) *Peer {
 	p := &Peer{network: n, address: address, idle: make(chan struct{})}
-	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.ctx, p.cancel = context.WithCancelCause(context.Background())
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.peers[address] = p
@@ -88,7 +88,7 @@ type Peer struct {
 	network *Network
 	address string
 	ctx     context.Context // of the handlers; ends when Close does not wait any more
-	cancel  context.CancelFunc
+	cancel  context.CancelCauseFunc
 
 	mu      sync.Mutex
 	handler host.Handler
@@ -148,16 +148,31 @@ func (p *Peer) runHandler(ctx context.Context, r host.Request) (host.Reply, erro
 func (p *Peer) awaitReply(ctx context.Context, replies <-chan host.Reply) (host.Reply, error) {
 	select {
 	case reply := <-replies:
-		if p.network.losesReply(p.address) {
-			return host.Reply{}, ErrReplyLost
-		}
-		return reply, nil
+		return p.deliver(reply)
 	case <-ctx.Done():
 		return host.Reply{}, ctx.Err()
 	case <-p.ctx.Done():
+	}
+	select {
+	case reply := <-replies: // Close has waited for it
+		return p.deliver(reply)
+	default:
 		return host.Reply{}, ErrReplyLost
 	}
 }
+
+// deliver returns a reply, unless the network loses it or the process has ended before.
+func (p *Peer) deliver(reply host.Reply) (host.Reply, error) {
+	ended := context.Cause(p.ctx)
+	if p.network.losesReply(p.address) || ended != nil && !errors.Is(ended, errDrained) {
+		return host.Reply{}, ErrReplyLost
+	}
+	return reply, nil
+}
+
+// errDrained is why the context of the handlers has ended when Close has waited for all
+// replies.
+var errDrained = errors.New("hosttest: the peer is closed, and no request is under way")
 
 // beginRequest counts a request, if the peer serves.
 func (p *Peer) beginRequest() bool {
@@ -184,7 +199,7 @@ func (p *Peer) Kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closeLocked()
-	p.cancel()
+	p.cancel(nil)
 }
 
 // closeLocked refuses requests from now on. The caller holds the mutex.
@@ -202,11 +217,12 @@ func (p *Peer) Close(ctx context.Context) error {
 	p.mu.Lock()
 	p.closeLocked()
 	p.mu.Unlock()
-	defer p.cancel()
 	select {
 	case <-p.idle:
+		p.cancel(errDrained)
 		return nil
 	case <-ctx.Done():
+		p.cancel(nil)
 		return fmt.Errorf("hosttest: requests were still under way: %w", ctx.Err())
 	}
 }
