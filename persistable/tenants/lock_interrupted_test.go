@@ -12,21 +12,21 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/tenants"
 )
 
-// interrupted is a database in which the context of the next commit ends while it is under
+// lateDatabase is a database in which the context of the next commit ends while it is under
 // way, and that lands before the commit returns, or when late is called.
-type interrupted struct {
+type lateDatabase struct {
 	kv.Database
 	lands     bool // before the commit returns
 	interrupt context.CancelFunc
 	late      func() error
 }
 
-func (i *interrupted) Begin() (kv.Transaction, error) {
+func (i *lateDatabase) Begin() (kv.Transaction, error) {
 	tx, err := i.Database.Begin()
-	return &interruptedTx{tx, i}, err
+	return &lateTx{tx, i}, err
 }
 
-func (i *interrupted) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
+func (i *lateDatabase) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
 	tx, err := i.Begin()
 	if err != nil {
 		return err
@@ -34,12 +34,12 @@ func (i *interrupted) Transact(ctx context.Context, fn func(kv.Transaction) erro
 	return kv.Retry(ctx, tx, func(kv.Attempt) error { return fn(tx) })
 }
 
-type interruptedTx struct {
+type lateTx struct {
 	kv.Transaction
-	db *interrupted
+	db *lateDatabase
 }
 
-func (tx *interruptedTx) Commit(ctx context.Context) error {
+func (tx *lateTx) Commit(ctx context.Context) error {
 	interrupt := tx.db.interrupt
 	if interrupt == nil {
 		return tx.Transaction.Commit(ctx)
@@ -55,7 +55,7 @@ func (tx *interruptedTx) Commit(ctx context.Context) error {
 }
 
 // Cancel leaves a transaction alone whose commit is under way.
-func (tx *interruptedTx) Cancel() {
+func (tx *lateTx) Cancel() {
 	if tx.db.late == nil {
 		tx.Transaction.Cancel()
 	}
@@ -66,7 +66,7 @@ func (tx *interruptedTx) Cancel() {
 func TestLockInterrupted(t *testing.T) {
 	for name, lands := range map[string]bool{"committed": true, "commits later": false} {
 		t.Run(name, func(t *testing.T) {
-			engine := &interrupted{Database: enginetest.Open(t), lands: lands}
+			engine := &lateDatabase{Database: enginetest.Open(t), lands: lands}
 			db := open(t, engine)
 			someOrders(t, db, "a", 1)
 			limited, cancel := context.WithCancel(ctx)
