@@ -132,6 +132,14 @@ func IsMaybeCommitted(err error) bool {
 	return c == CodeCommitUnknownResult || c == CodeClusterVersionChanged
 }
 
+// IsOutcomeUnknown reports whether an error leaves open whether a transaction, or an attempt
+// of a retry loop, has committed: it wraps [ErrOutcomeUnknown], or is one of
+// [IsMaybeCommitted], or a time limit of the transaction ended it (1031). Unlike after
+// those of IsMaybeCommitted, the commit may still be under way.
+func IsOutcomeUnknown(err error) bool {
+	return errors.Is(err, ErrOutcomeUnknown) || IsMaybeCommitted(err) || CodeOf(err) == CodeTransactionTimedOut
+}
+
 // IsRetryableNotCommitted reports whether the transaction can be retried and
 // certainly did not commit.
 func IsRetryableNotCommitted(err error) bool {

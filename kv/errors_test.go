@@ -119,6 +119,23 @@ func TestPredicatesOfOtherErrors(t *testing.T) {
 	}
 }
 
+// TestIsOutcomeUnknown: after errors of these kinds a transaction may have committed.
+func TestIsOutcomeUnknown(t *testing.T) {
+	wrapped := fmt.Errorf("save: %w: %w", kv.ErrOutcomeUnknown, context.Canceled)
+	for err, want := range map[error]bool{
+		wrapped: true, kv.ErrOutcomeUnknown: true, kv.NewError(kv.CodeCommitUnknownResult, "x"): true,
+		kv.NewError(kv.CodeClusterVersionChanged, "x"): true, kv.NewError(kv.CodeTransactionTimedOut, "x"): true,
+		kv.NewError(kv.CodeNotCommitted, "x"): false, kv.NewError(kv.CodeTransactionTooOld, "x"): false, context.Canceled: false, kv.ErrClosed: false,
+	} {
+		if kv.IsOutcomeUnknown(err) != want {
+			t.Errorf("IsOutcomeUnknown(%v) = %v", err, !want)
+		}
+	}
+	if kv.IsOutcomeUnknown(nil) {
+		t.Error("success is an unknown outcome")
+	}
+}
+
 func TestErrorText(t *testing.T) {
 	for _, tt := range []struct {
 		err  *kv.Error

@@ -89,7 +89,10 @@ func (m *batcher) transact(ctx context.Context, run runBatch) error {
 		b := newBatch(m.source, t, &m.memory)
 		defer b.release()
 		if m.unsure = t.unsure && m.source.tx == nil; m.unsure {
-			m.noteUncertain(t.conflicts == 0)
+			m.noteUncertain()
+		}
+		if m.unsure && t.conflicts == 0 { // the attempt before may be the one that committed
+			m.unknown = m.taken
 		}
 		m.taken, err = run(&b, size)
 		m.fault, m.tried, m.uncertain = b.fault, len(b.writes), max(m.uncertain, m.taken)
@@ -122,19 +125,13 @@ func (m *batcher) count() {
 	}
 }
 
-// noteUncertain notes that an attempt of the current transaction may have committed; last
-// says that it may be the last one.
-func (m *batcher) noteUncertain(last bool) {
-	m.reach = max(m.reach, m.done+m.uncertain)
-	if last {
-		m.unknown = m.taken
-	}
-}
+// noteUncertain notes that an attempt of the current transaction may have committed.
+func (m *batcher) noteUncertain() { m.reach = max(m.reach, m.done+m.uncertain) }
 
 // partialAfter is partial for the error of a transaction.
 func (m *batcher) partialAfter(err error) error {
-	if m.unsure || errors.Is(err, kv.ErrOutcomeUnknown) || kv.IsMaybeCommitted(err) || kv.CodeOf(err) == kv.CodeTransactionTimedOut {
-		m.noteUncertain(true)
+	if m.unsure || kv.IsOutcomeUnknown(err) {
+		m.noteUncertain()
 	}
 	return m.partial(err)
 }

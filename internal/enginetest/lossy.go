@@ -4,7 +4,9 @@ package enginetest
 
 import (
 	"context"
+	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -15,25 +17,47 @@ type Lossy struct {
 	kv.Database
 
 	mu   sync.Mutex
-	next *loss // nil: nothing is lost
-}
-
-// loss is one commit whose outcome is unknown.
-type loss struct {
-	dropped bool
-	between func() error
+	next func(context.Context, *lossyTx) error // commits a transaction; nil: nothing is lost
 }
 
 // Lose makes the outcome of the next commit unknown: the transaction has committed, or
 // is dropped. Before it is told, between, if there is one, does what another process does
 // meanwhile; its error, if any, ends the transaction.
 func (l *Lossy) Lose(dropped bool, between func() error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.next = &loss{dropped, between}
+	l.commitNextBy(func(ctx context.Context, t *lossyTx) error {
+		if !dropped {
+			if err := t.Transaction.Commit(ctx); err != nil {
+				return err
+			}
+		}
+		if between != nil {
+			if err := between(); err != nil {
+				return err
+			}
+		}
+		return kv.NewError(kv.CodeCommitUnknownResult, "the outcome was lost")
+	})
 }
 
-func (l *Lossy) take() *loss {
+// Interrupt ends a context, by cancel, while the next commit is under way in it. The commit
+// returns at once, and takes effect when the function that Interrupt returns is called.
+func (l *Lossy) Interrupt(cancel context.CancelFunc) (land func() error) {
+	l.commitNextBy(func(ctx context.Context, t *lossyTx) error {
+		land = func() error { return t.Transaction.Commit(context.WithoutCancel(ctx)) }
+		t.late.Store(true)
+		cancel()
+		return fmt.Errorf("%w: %w", kv.ErrOutcomeUnknown, context.Cause(ctx))
+	})
+	return func() error { return land() }
+}
+
+func (l *Lossy) commitNextBy(commit func(context.Context, *lossyTx) error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.next = commit
+}
+
+func (l *Lossy) take() func(context.Context, *lossyTx) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	next := l.next
@@ -44,7 +68,7 @@ func (l *Lossy) take() *loss {
 // Begin implements [kv.Database].
 func (l *Lossy) Begin() (kv.Transaction, error) {
 	tx, err := l.Database.Begin()
-	return &lossyTx{tx, l}, err
+	return &lossyTx{Transaction: tx, db: l}, err
 }
 
 // Transact implements [kv.Transactor].
@@ -58,24 +82,21 @@ func (l *Lossy) Transact(ctx context.Context, fn func(kv.Transaction) error) err
 
 type lossyTx struct {
 	kv.Transaction
-	db *Lossy
+	db   *Lossy
+	late atomic.Bool // its commit is under way
+}
+
+// Cancel implements [kv.Transaction]. A commit that is under way goes on.
+func (t *lossyTx) Cancel() {
+	if !t.late.Load() {
+		t.Transaction.Cancel()
+	}
 }
 
 // Commit implements [kv.Transaction].
 func (t *lossyTx) Commit(ctx context.Context) error {
-	lost := t.db.take()
-	if lost == nil {
-		return t.Transaction.Commit(ctx)
+	if lose := t.db.take(); lose != nil {
+		return lose(ctx, t)
 	}
-	if !lost.dropped {
-		if err := t.Transaction.Commit(ctx); err != nil {
-			return err
-		}
-	}
-	if lost.between != nil {
-		if err := lost.between(); err != nil {
-			return err
-		}
-	}
-	return kv.NewError(kv.CodeCommitUnknownResult, "the outcome was lost")
+	return t.Transaction.Commit(ctx)
 }

@@ -35,7 +35,7 @@ func (s *Set) Lock(ctx context.Context, name, reason string) (Lock, error) {
 		}
 		return false, &persistable.LockedError{Path: d.Path(), Reason: known.Lock.Reason}
 	})
-	if errors.Is(err, kv.ErrOutcomeUnknown) || kv.IsMaybeCommitted(err) {
+	if kv.IsOutcomeUnknown(err) {
 		err = errors.Join(err, s.cancelLock(ctx, l))
 	}
 	if err != nil {

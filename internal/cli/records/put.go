@@ -143,7 +143,7 @@ func stopped(n int, verb string, err error) error {
 	more := ""
 	if e := (*persistable.PartialError)(nil); errors.As(err, &e) {
 		if err = e.Err; e.Uncertain > 0 {
-			more = fmt.Sprintf(", and up to %d more may be, as the outcome of the last commit is unknown", e.Uncertain)
+			more = fmt.Sprintf(", and up to %d more may be, as the outcome of a commit is unknown", e.Uncertain)
 		}
 	}
 	return fmt.Errorf("%s %s%s: %w", plural(n), verb, more, err)

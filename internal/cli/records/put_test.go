@@ -89,7 +89,7 @@ func TestStopped(t *testing.T) {
 	}{
 		{1, cause, "1 record written: no answer"},
 		{70, &persistable.PartialError{Type: "T", Done: 20, Err: cause}, "70 records written: no answer"},
-		{2, &persistable.PartialError{Type: "T", Done: 2, Uncertain: 9, Err: cause}, "2 records written, and up to 9 more may be, as the outcome of the last commit is unknown: no answer"},
+		{2, &persistable.PartialError{Type: "T", Done: 2, Uncertain: 9, Err: cause}, "2 records written, and up to 9 more may be, as the outcome of a commit is unknown: no answer"},
 	} {
 		if err := stopped(test.n, "written", test.err); err.Error() != test.want || !errors.Is(err, cause) {
 			t.Errorf("%v, want %s", err, test.want)
