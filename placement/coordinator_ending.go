@@ -227,7 +227,8 @@ func (c *Coordinator) longestRetry() time.Duration {
 	return mostRetry
 }
 
-// advanceRetry has the next tick try a failed step again.
+// advanceRetry has the next tick try a failed step again. A step that is under way, whose
+// retryAt is 0, goes on.
 func (c *Coordinator) advanceRetry(w *work) {
 	w.retryAt = min(w.retryAt, max(c.clock, 1))
 }

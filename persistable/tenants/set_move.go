@@ -3,6 +3,7 @@
 package tenants
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,11 +22,14 @@ import (
 // acknowledgement Move recognizes its own move; if another process has moved or deleted the
 // tenant since, the error wraps kv.ErrOutcomeUnknown.
 func (s *Set) Move(ctx context.Context, from, to string) error {
-	err := errors.Join(s.checkName(from), s.checkTarget(ctx, to))
+	err := errors.Join(s.checkName(from), s.checkName(to))
 	if err == nil {
 		err = s.db.MoveDirectoryIf(ctx, s.Path(from), s.Path(to), func(tx kv.ReadTransaction, d *directory.Directory) error {
 			return s.checkMove(ctx, tx, d, from)
 		})
+	}
+	if errors.Is(err, directory.ErrExists) {
+		err = cmp.Or(s.checkExisting(ctx, to), err)
 	}
 	if err != nil {
 		return fmt.Errorf("move tenant %s to %q: %w", pathText(s.Path(from)), to, existsError(missingError(err)))
@@ -33,8 +37,8 @@ func (s *Set) Move(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// checkTarget returns why no tenant can get a name, whether or not there is one of that name.
-func (s *Set) checkTarget(ctx context.Context, name string) error {
+// checkExisting returns a *[NameError] if the directory of a name is no tenant's.
+func (s *Set) checkExisting(ctx context.Context, name string) error {
 	return s.db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) error { return s.mayChange(ctx, tx, name) })
 }
 

@@ -80,7 +80,7 @@ func checkMove(ctx context.Context, c *shell.Console, db *persistable.DB, from, 
 // move moves the directories that were examined, and no others that another process has
 // made or moved there since.
 func move(ctx context.Context, db *persistable.DB, n *survey.Node, to []string) error {
-	_, err := db.Layer().MoveIf(ctx, db.Engine(), n.Path, to, func(tx kv.ReadTransaction, _ *directory.Directory) error {
+	err := db.MoveDirectoryIf(ctx, n.Path, to, func(tx kv.ReadTransaction, _ *directory.Directory) error {
 		all, err := checkTree(ctx, tx, db, n)
 		if err != nil {
 			return err
