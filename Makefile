@@ -149,8 +149,8 @@ counts: ## count methods away from their type, participle types, vague sentences
 
 .PHONY: replay
 replay: ## repeat a random test: SEED=42 PKG=./kv/kvtest RUN=TestRandom (a failing test prints all three)
-	@test -n "$(SEED)" -a -n "$(PKG)" || { echo "usage: make replay SEED=42 PKG=./kv/kvtest RUN='^TestRandom\$$'"; exit 2; }
-	cd $(PKG) && KAZAHANA_SEED=$(SEED) go test -count 1 -v -run '$(RUN)' .
+	@test -n "$(SEED)" -a -n "$(PKG)" || { echo "usage: make replay SEED=42 PKG=./kv/kvtest RUN='^TestRandom$$'"; exit 2; }
+	cd $(PKG) && KAZAHANA_SEED=$(SEED) go test -count 1 -v -run '$(value RUN)' .
 
 .PHONY: tidy
 tidy: ## tidy all modules

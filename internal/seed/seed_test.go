@@ -4,6 +4,7 @@ package seed
 
 import (
 	"fmt"
+	"os/exec"
 	"strings"
 	"testing"
 )
@@ -39,6 +40,16 @@ func TestRepeat(t *testing.T) {
 			t.Errorf("two sources of one seed differ: %d, %d", a, b)
 		}
 	})
+}
+
+// TestReplay: make replay passes the pattern of a subtest on as it was printed.
+func TestReplay(t *testing.T) {
+	pattern := `^TestRepeat$/^a_\(case\)$`
+	make := exec.Command("make", "-n", "-C", "../..", "replay", "SEED=42", "PKG=./internal/seed", "RUN="+pattern)
+	out, err := make.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "-run '"+pattern+"' .") {
+		t.Errorf("make runs %s, %v", out, err)
+	}
 }
 
 func TestNewSeeds(t *testing.T) {
