@@ -31,7 +31,7 @@ type ListOptions struct {
 
 // Page is a part of a listing, in the order of the positions.
 type Page struct {
-	Leases []Info `json:"leases"`
+	Leases []Info `json:"leases"` // not nil, so that it is [] in JSON if there are none
 	// Next is the ListOptions.After of the next page, which may be empty; ""
 	// if this is the last one.
 	Next string `json:"next,omitempty"`

@@ -21,7 +21,7 @@ func (s *Server) List(ctx context.Context, serviceID string, options ListOptions
 	}
 	var page Page
 	err = s.updateService(ctx, service, config, func(tx *serviceTx) error {
-		page = Page{}
+		page = Page{Leases: []Info{}}
 		if _, err := tx.load(ctx); err != nil {
 			return err
 		}

@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/ui/job"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/lease"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/dynamic"
 	"github.com/kazahana-db/kazahana/persistable/tenants"
@@ -49,29 +51,39 @@ func answer(do verb) http.HandlerFunc {
 
 // statusOf returns the status of an error's answer.
 func statusOf(err error) int {
-	var (
-		known  *statusError
-		tooBig *http.MaxBytesError
-	)
+	var known *statusError
 	switch {
 	case errors.As(err, &known):
 		return known.status
-	case errors.As(err, &tooBig):
+	case isTooLarge(err):
 		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, persistable.ErrNotFound), errors.Is(err, directory.ErrNotFound):
 		return http.StatusNotFound
 	case errors.Is(err, persistable.ErrChanged):
 		return http.StatusPreconditionFailed
-	case errors.Is(err, job.ErrClosed):
+	case errors.Is(err, job.ErrClosed), errors.Is(err, kv.ErrClosed):
 		return http.StatusServiceUnavailable
-	case errors.Is(err, job.ErrRunning), errors.Is(err, tenants.ErrExists), errors.Is(err, tenants.ErrLockLost), isRefusal(err):
+	case isOneOf(err, job.ErrRunning, tenants.ErrExists, tenants.ErrLockLost), isRefusal(err):
 		return http.StatusConflict
-	case errors.Is(err, directory.ErrPath), isFault(err):
+	case isOneOf(err, persistable.ErrBadToken, directory.ErrPath, directory.ErrRoot, lease.ErrInvalid), isFault(err):
 		return http.StatusBadRequest
 	case kv.CodeOf(err) == kv.CodeTransactionReadOnly:
 		return http.StatusForbidden
 	}
 	return http.StatusInternalServerError
+}
+
+// isTooLarge reports whether a request, or the record that it saves, has more bytes than possible.
+func isTooLarge(err error) bool {
+	var record *persistable.RecordError
+	if errors.As(err, &record) {
+		return record.Key == nil // bytes that cannot be read have a key
+	}
+	return is[*http.MaxBytesError](err) || kv.CodeOf(err) == kv.CodeTransactionTooLarge
+}
+
+func isOneOf(err error, targets ...error) bool {
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }
 
 // isRefusal reports whether an error says that the state of the database does not permit what was
@@ -83,13 +95,23 @@ func isRefusal(err error) bool {
 
 // isFault reports whether an error is about the request itself.
 func isFault(err error) bool {
-	return is[*persistable.FieldError](err) || is[*persistable.NoIndexError](err) || is[*persistable.FilterLimitError](err) || is[*tenants.NameError](err) || is[*dynamic.SeveralTypesError](err)
+	return is[*persistable.FieldError](err) || is[*persistable.DirectoryError](err) || is[*persistable.NoIndexError](err) || is[*persistable.FilterLimitError](err) ||
+		is[*tenants.NameError](err) || is[*dynamic.SeveralTypesError](err)
 }
 
 func is[E error](err error) bool { return errors.As(err, new(E)) }
 
 // pathOf returns the path of a directory in a request: its parameters p.
-func pathOf(r *http.Request) []string { return r.URL.Query()["p"] }
+func pathOf(r *http.Request) []string { return list(r.URL.Query()["p"]) }
+
+// list returns a list that is [] in JSON if it is empty: a page reads the length of a list, which
+// null does not have.
+func list[T any](all []T) []T {
+	if all == nil {
+		return []T{}
+	}
+	return all
+}
 
 // limitOf returns the parameter limit, from 1 to most.
 func limitOf(r *http.Request, most int) (int, error) {

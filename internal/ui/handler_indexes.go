@@ -29,7 +29,7 @@ type progress struct {
 }
 
 func newProgress(p persistable.BuildProgress) progress {
-	return progress{append([]string{}, p.Indexes...), p.Ranges, p.RangesDone, p.Records, p.EstimatedBytes, p.EstimatedDone, p.Workers, p.Remaining.Milliseconds()}
+	return progress{list(p.Indexes), p.Ranges, p.RangesDone, p.Records, p.EstimatedBytes, p.EstimatedDone, p.Workers, p.Remaining.Milliseconds()}
 }
 
 // report is what a verification has found.
@@ -40,7 +40,7 @@ type report struct {
 	Count    int      `json:"count"`  // of faults
 	More     bool     `json:"more"`
 	Repaired int      `json:"repaired"`
-	Skipped  []string `json:"skipped,omitempty"`
+	Skipped  []string `json:"skipped"`
 }
 
 type fault struct {
@@ -50,7 +50,7 @@ type fault struct {
 }
 
 func newReport(r persistable.Report) report {
-	v := report{Records: r.Records, Entries: r.Entries, Count: len(r.Faults), More: r.More, Repaired: r.Repaired, Skipped: r.Skipped, Faults: []fault{}}
+	v := report{Records: r.Records, Entries: r.Entries, Count: len(r.Faults), More: r.More, Repaired: r.Repaired, Skipped: list(r.Skipped), Faults: []fault{}}
 	for _, f := range r.Faults[:min(len(r.Faults), 100)] {
 		v.Faults = append(v.Faults, fault{f.Index, f.ID, f.Reason})
 	}
@@ -143,11 +143,7 @@ func (h *Handler) dropIndex(r *http.Request) (any, error) {
 }
 
 func (h *Handler) listJobs(*http.Request) (any, error) {
-	all := h.jobs.List()
-	if all == nil {
-		all = []job.State{}
-	}
-	return map[string]any{"jobs": all}, nil
+	return map[string]any{"jobs": list(h.jobs.List())}, nil
 }
 
 func (h *Handler) cancelJob(r *http.Request) (any, error) {

@@ -3,7 +3,6 @@
 package ui
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -44,9 +43,6 @@ func (h *Handler) listLeases(r *http.Request) (any, error) {
 	page := lease.Page{Leases: []lease.Info{}}
 	if name := query.Get("service"); name != "" {
 		page, err = h.leases.List(r.Context(), name, lease.ListOptions{After: query.Get("after"), Limit: 100, Ended: query.Get("ended") == "1"})
-		if errors.Is(err, lease.ErrInvalid) {
-			err = invalid("%w", err)
-		}
 	}
 	l := idgen.DefaultLayout()
 	return map[string]any{"services": services, "page": page, "layout": l, "now": time.Now(), "first": l.First(), "last": l.Last()}, err

@@ -15,7 +15,7 @@ type area struct {
 	Layer    string  `json:"layer,omitempty"`
 	Bytes    int64   `json:"bytes"` // with all directories in it
 	Own      int64   `json:"own"`   // without them; 0 for a partition
-	Children []*area `json:"children,omitempty"`
+	Children []*area `json:"children"`
 	More     bool    `json:"more,omitempty"` // it has directories that are not among Children
 }
 
@@ -48,7 +48,7 @@ func (h *Handler) sizeInTime(ctx context.Context, path []string) (*int64, error)
 // sizes measures a directory and those in it. It reads no keys but those of the directory layer.
 func (h *Handler) sizes(r *http.Request) (any, error) {
 	path := pathOf(r)
-	root := &area{}
+	var root *area
 	err := h.db.Engine().ReadTransact(r.Context(), func(tx kv.ReadTransaction) error {
 		m := newMeasurement(h, tx)
 		if len(path) > 0 {
@@ -60,7 +60,7 @@ func (h *Handler) sizes(r *http.Request) (any, error) {
 		if err != nil {
 			return err
 		}
-		root = &area{Name: ""}
+		root = &area{Children: []*area{}}
 		if err := m.measureChildren(r.Context(), root, nil, levelsShown); err != nil {
 			return err
 		}
@@ -68,5 +68,5 @@ func (h *Handler) sizes(r *http.Request) (any, error) {
 		root.Bytes = max(total, root.Bytes)
 		return nil
 	})
-	return map[string]any{"path": append([]string{}, path...), "root": root}, err
+	return map[string]any{"path": path, "root": root}, err
 }

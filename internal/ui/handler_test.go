@@ -4,6 +4,7 @@ package ui
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,8 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/bazaar"
 	"github.com/kazahana-db/kazahana/internal/contents"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
@@ -61,6 +65,104 @@ func TestReadOnly(t *testing.T) {
 	if after := dump(t, s.db); !slices.Equal(before, after) {
 		t.Errorf("the database has changed: %d lines before, %d after", len(before), len(after))
 	}
+}
+
+// mayBeNull has the members of answers that are no lists and may be null.
+var mayBeNull = map[string]bool{"until": true, "bytes": true}
+
+// TestListsAreNotNull asks for everything that a page may ask for, of an empty database and of one
+// with records and a lease that was released: a list without elements is [], not null.
+func TestListsAreNotNull(t *testing.T) {
+	empty, err := persistable.OpenWith(t.Context(), openMemory(t), persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeAll(t, empty) })
+	full := start(t, Options{Write: true})
+	releaseLease(t, full.db.Engine())
+	store := map[string]any{"path": []string{"counters"}, "type": "Counter"}
+	full.post("indexes/verify", store, nil)
+	full.awaitJob("verify")
+	counters := url.Values{"p": {"counters"}, "type": {"Counter"}}
+	for _, c := range []struct {
+		site  *site
+		path  string
+		q     url.Values
+		lists int // at least
+	}{
+		{serve(t, empty, Options{}), "directories", nil, 2},
+		{serve(t, empty, Options{}), "sizes", nil, 2},
+		{serve(t, empty, Options{}), "types", nil, 1},
+		{serve(t, empty, Options{}), "sets", nil, 1},
+		{serve(t, empty, Options{}), "leases", url.Values{"service": {"default"}}, 2},
+		{serve(t, empty, Options{}), "metrics", nil, 2},
+		{serve(t, empty, Options{}), "jobs", nil, 1},
+		{full, "leases", url.Values{"service": {"default"}}, 2},
+		{full, "directories", nil, 2},
+		{full, "directories", url.Values{"p": {"counters"}}, 2},
+		{full, "directory", url.Values{"p": {"counters"}}, 0},
+		{full, "sizes", nil, 3},
+		{full, "sizes", url.Values{"p": {"counters"}}, 2},
+		{full, "sets", nil, 3},
+		{full, "tenants", url.Values{"p": {"tenants"}}, 3},
+		{full, "tenant", url.Values{"p": {"tenants", "tenant-1"}}, 2},
+		{full, "types", nil, 3},
+		{full, "schema", counters, 5},
+		{full, "schema", orders(), 20},
+		{full, "history", counters, 1},
+		{full, "records", orders(), 20},
+		{full, "record", orders("id", firstOrder), 20},
+		{full, "indexes", orders(), 20},
+		{full, "metrics", nil, 2},
+		{full, "jobs", nil, 3},
+	} {
+		var answer any
+		if status := c.site.get(c.path, c.q, &answer); status != http.StatusOK {
+			t.Errorf("%s?%s answers %d", c.path, c.q.Encode(), status)
+		}
+		if lists := countLists(t, c.path+"?"+c.q.Encode(), "", answer); lists < c.lists {
+			t.Errorf("%s?%s has %d lists, want %d: %v", c.path, c.q.Encode(), lists, c.lists, answer)
+		}
+	}
+}
+
+// releaseLease acquires a lease as a program does that makes an id, and releases it as it ends.
+func releaseLease(t *testing.T, engine kv.Database) {
+	t.Helper()
+	leases, err := leasefdb.New(engine, leasefdb.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	granted, err := leases.Acquire(t.Context(), idgen.AcquireRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range granted {
+		if err := leases.Release(t.Context(), l.Release("default", l.Created, time.UnixMilli(l.Created))); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// countLists returns how many lists are in a value. A null that may be one is an error.
+func countLists(t *testing.T, where, name string, value any) (n int) {
+	t.Helper()
+	switch v := value.(type) {
+	case nil:
+		if !mayBeNull[name] {
+			t.Errorf("%s: null", where)
+		}
+	case []any:
+		n++
+		for _, element := range v {
+			n += countLists(t, where+"[]", "", element)
+		}
+	case map[string]any:
+		for name, member := range v {
+			n += countLists(t, where+"."+name, name, member)
+		}
+	}
+	return n
 }
 
 func dump(t *testing.T, db *persistable.DB) []string {
@@ -143,6 +245,9 @@ func TestPages(t *testing.T) {
 // TestRequestsThatCannotBe checks that each is refused with a reason, and none with a 500.
 func TestRequestsThatCannotBe(t *testing.T) {
 	s := start(t, Options{Write: true})
+	var page struct{ Next string }
+	s.get("records", orders("limit", "2"), &page)
+	next := page.Next
 	for name, c := range map[string]struct {
 		path string
 		q    url.Values
@@ -160,6 +265,9 @@ func TestRequestsThatCannotBe(t *testing.T) {
 		"no set":              {"tenants", nil, http.StatusBadRequest},
 		"no tenant":           {"tenant", url.Values{"p": {"tenants", "nobody"}}, http.StatusNotFound},
 		"no version":          {"changes", orders("since", "x"), http.StatusBadRequest},
+		"no token":            {"records", orders("token", "x"), http.StatusBadRequest},
+		"a token of another":  {"records", orders("token", next, "reverse", "1"), http.StatusBadRequest},
+		"no service":          {"leases", url.Values{"service": {"/"}}, http.StatusBadRequest},
 		"no feed":             {"changes", url.Values{"p": {"counters"}, "type": {"Counter"}}, http.StatusConflict},
 		"a name of 64 kB":     {"directories", url.Values{"p": {strings.Repeat("a", 1<<16)}}, http.StatusBadRequest},
 		"a page of elsewhere": {"nothing", nil, http.StatusNotFound},
@@ -218,6 +326,24 @@ func TestNumbersKeepAllDigits(t *testing.T) {
 	}
 	if cells, _ := newCells([]byte(`{"A":"äää"}`), 3); cells[0].Text != "ä" || cells[0].Bytes != 6 {
 		t.Errorf("a string is cut within a character: %q", cells[0].Text)
+	}
+}
+
+// TestNoPath checks that a change of nowhere is refused as one that cannot be.
+func TestNoPath(t *testing.T) {
+	s := start(t, Options{Write: true})
+	for _, path := range []string{"record/save", "record/delete", "indexes/build", "indexes/verify", "indexes/repair", "indexes/drop", "tenant/lock", "tenant/unlock", "tenant/remove"} {
+		var answer struct{ Error string }
+		if status := s.post(path, map[string]any{"path": []string{}}, &answer); status != http.StatusBadRequest || answer.Error == "" {
+			t.Errorf("%s answers %d: %s", path, status, answer.Error)
+		}
+	}
+}
+
+// TestClosedEngine checks that a request after the end of the engine is told that nothing serves it.
+func TestClosedEngine(t *testing.T) {
+	if status := statusOf(fmt.Errorf("directory: %w", kv.ErrClosed)); status != http.StatusServiceUnavailable {
+		t.Errorf("a closed engine answers %d", status)
 	}
 }
 
@@ -280,6 +406,9 @@ func TestSave(t *testing.T) {
 		"no JSON":        {shown.Etag, "{", http.StatusBadRequest},
 		"another kind":   {shown.Etag, strings.Replace(shown.Text, `"Amount": -300`, `"Amount": "much"`, 1), http.StatusBadRequest},
 		"another id":     {shown.Etag, strings.Replace(shown.Text, firstOrder, "72623859790382857", 1), http.StatusBadRequest},
+		"another tenant": {shown.Etag, strings.Replace(shown.Text, "tenant-1", "tenant-2", 1), http.StatusBadRequest},
+		"a long index":   {shown.Etag, strings.Replace(shown.Text, "A-1001", strings.Repeat("9", 20_000), 1), http.StatusBadRequest},
+		"10 MB":          {shown.Etag, strings.Replace(shown.Text, `"Street": "`, `"Street": "`+strings.Repeat("x", 10_000_000), 1), http.StatusRequestEntityTooLarge},
 		"a taken number": {shown.Etag, strings.Replace(shown.Text, "A-1001", "A-1002", 1), http.StatusConflict},
 	} {
 		if status, reason := save(c.etag, c.record); status != c.want || reason == "" {

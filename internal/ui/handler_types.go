@@ -54,7 +54,26 @@ type indexState struct {
 func newIndexStates(s *dynamic.Schema) []indexState {
 	all := []indexState{}
 	for _, x := range s.Indexes {
+		x.Fields, x.Descending, x.CoverFields = list(x.Fields), list(x.Descending), list(x.CoverFields)
 		all = append(all, indexState{x, x.State.String(), kindName(x.Kind)})
+	}
+	return all
+}
+
+// newFields returns fields as pages show them.
+func newFields(fields []dynamic.Field) []dynamic.Field {
+	all := []dynamic.Field{}
+	for _, f := range fields {
+		f.Was = list(f.Was)
+		all = append(all, f)
+	}
+	return all
+}
+
+func newMessages(messages []dynamic.Message) []dynamic.Message {
+	all := []dynamic.Message{}
+	for _, m := range messages {
+		all = append(all, dynamic.Message{Name: m.Name, Fields: newFields(m.Fields)})
 	}
 	return all
 }
@@ -79,7 +98,7 @@ type schemaView struct {
 func newSchemaView(s *dynamic.Store) schemaView {
 	c := s.Schema()
 	v := schemaView{
-		c.Type, c.Origin, c.Directory, c.ID, c.MadeIDs, c.Scatter, c.Versions, c.Fields, c.Messages, c.Text, s.Path(), newIndexStates(c), "",
+		c.Type, c.Origin, c.Directory, c.ID, c.MadeIDs, c.Scatter, c.Versions, newFields(c.Fields), newMessages(c.Messages), c.Text, s.Path(), newIndexStates(c), "",
 	}
 	if c.Refusal != nil {
 		v.Refusal = c.Refusal.Error()

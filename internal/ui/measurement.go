@@ -48,7 +48,7 @@ func (m *measurement) measure(ctx context.Context, path []string, levels int) (*
 	if err != nil {
 		return nil, err
 	}
-	a := &area{Name: path[len(path)-1], Layer: d.Layer()}
+	a := &area{Name: path[len(path)-1], Layer: d.Layer(), Children: []*area{}}
 	if !d.IsPartition() || levels > 0 {
 		if err := m.measureChildren(ctx, a, path, levels); err != nil {
 			return nil, err

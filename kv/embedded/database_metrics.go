@@ -2,6 +2,8 @@
 
 package embedded
 
+import "time"
+
 // Metrics returns how the database does. It waits for a sync of the log at
 // most, and may be called at any time, after Close too.
 func (db *Database) Metrics() Metrics {
@@ -14,6 +16,7 @@ func (db *Database) Metrics() Metrics {
 		Refused:   s.Refused.Load(),
 		Retries:   db.retries.Load(),
 		BatchSize: readHistogram(&s.BatchSize, int64(1)),
+		Sync:      Histogram[time.Duration]{Buckets: []Bucket[time.Duration]{}}, // of a database in memory
 		Version:   db.head.Published().Version(),
 		Watches:   db.watches.Count(),
 		Backups:   db.backups.Load(),

@@ -11,7 +11,7 @@ type Histogram[T ~int64] struct {
 	Count   int64
 	Sum     T
 	Max     T
-	Buckets []Bucket[T]
+	Buckets []Bucket[T] // not nil, so that it is [] in JSON if there are no values
 }
 
 // Bucket counts the values up to a bound.
@@ -42,7 +42,7 @@ func (h Histogram[T]) Quantile(q float64) T {
 // readHistogram returns what h has counted, beginning with the bucket of least.
 func readHistogram[T ~int64](h *histogram.Counter, least T) Histogram[T] {
 	sum, highest, buckets := h.Load()
-	r := Histogram[T]{Sum: T(sum), Max: T(highest)}
+	r := Histogram[T]{Sum: T(sum), Max: T(highest), Buckets: []Bucket[T]{}}
 	for i, n := range buckets {
 		r.Count += n
 		upTo := T(1) << min(i, 62)

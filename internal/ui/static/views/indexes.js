@@ -59,14 +59,14 @@ function indexTable(schema, store, writable, refresh) {
   const columns = [{name: 'Index'}, {name: 'State'}, {name: 'Kind'}, {name: 'Fields', wide: true}, {name: 'Options', wide: true}];
   if (writable) columns.push({name: ''});
   return table('Indexes', columns, schema.indexes.map(i => {
-    const cells = [foreign(i.Name), stateBadge(i.state), i.kind || 'value', (i.Fields ?? []).map(f => flat(f) + (i.Descending?.includes(f) ? ' ↓' : '')).join(', '), options(i)];
+    const cells = [foreign(i.Name), stateBadge(i.state), i.kind || 'value', i.Fields.map(f => flat(f) + (i.Descending.includes(f) ? ' ↓' : '')).join(', '), options(i)];
     if (writable) cells.push(button('Drop…', () => drop(i, store, refresh), 'danger'));
     return cells;
   }));
 }
 
 function options(i) {
-  return [i.Unique ? badge('unique') : null, i.Cover ? badge('covering') : null, i.CoverFields?.length ? badge('copies ' + i.CoverFields.map(flat).join(', ')) : null,
+  return [i.Unique ? badge('unique') : null, i.Cover ? badge('covering') : null, i.CoverFields.length ? badge('copies ' + i.CoverFields.map(flat).join(', ')) : null,
     i.Of ? badge('of ' + flat(i.Of)) : null, i.Where ? badge('where ' + flat(i.Where)) : null, i.Scatter ? badge(`${i.Scatter} shards`) : null,
     i.Foreign ? el('span', {class: 'quiet'}, flat(i.Foreign)) : null].filter(Boolean);
 }
@@ -108,6 +108,6 @@ function work(j, refresh) {
 function report(r) {
   return [el('p', null, `${plural(r.records, 'record')} and ${plural(r.entries, 'entry', 'entries')} read. `,
     r.count ? el('strong', null, `${r.more ? 'More than ' : ''}${plural(r.count, 'fault')}${r.repaired ? `, ${count(r.repaired)} repaired` : ''}.`) : 'No faults.',
-    r.skipped?.length ? ` Not compared, because not readable, or because a count would have to be written: ${r.skipped.map(flat).join(', ')}.` : ''),
+    r.skipped.length ? ` Not compared, because not readable, or because a count would have to be written: ${r.skipped.map(flat).join(', ')}.` : ''),
   r.faults.length ? table('Faults', [{name: 'Index'}, {name: 'Record', mono: true}, {name: 'Fault', wide: true}], r.faults.map(f => [flat(f.index || 'record'), foreign(f.id), flat(f.reason)])) : null];
 }

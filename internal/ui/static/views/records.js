@@ -64,9 +64,9 @@ function toolbar({p, type, schema, chosen, limit, go}) {
 
 // example returns a condition on a field that an index begins with.
 function example(schema) {
-  const known = new Set((schema.Fields ?? []).map(f => f.Name));
-  const field = schema.indexes.find(i => !i.kind && known.has(i.Fields?.[0]))?.Fields[0] ?? schema.Fields?.[1]?.Name ?? 'Field';
-  const kind = schema.Fields?.find(f => f.Name === field)?.Kind ?? '';
+  const known = new Set(schema.Fields.map(f => f.Name));
+  const field = schema.indexes.find(i => !i.kind && known.has(i.Fields[0]))?.Fields[0] ?? schema.Fields[1]?.Name ?? 'Field';
+  const kind = schema.Fields.find(f => f.Name === field)?.Kind ?? '';
   const sample = kind.includes('string') || kind.includes('text') ? '"…"' : kind.includes('time') ? '2026-01-31T09:00:00Z' : kind.includes('bool') ? 'true' : '1';
   return `${flat(field)} = ${sample}`;
 }

@@ -17,7 +17,7 @@ export async function show({p, type, signal}) {
       facts(['Go package', el('span', {class: 'mono'}, flat(schema.Origin || '—'))], ['Directory', el('span', {class: 'mono'}, flat(schema.Directory))],
         ['Ids', schema.ID + (schema.MadeIDs ? ', made on create' : '')], ['Versions', schema.Versions ? 'yes, with a change feed' : 'no'], schema.Scatter ? ['Scattered', `over ${schema.Scatter} shards`] : null),
       el('section', null, el('h2', null, 'Fields'), fields(schema.Fields)),
-      (schema.Messages ?? []).map(m => el('section', null, el('h2', null, 'Struct ', foreign(m.Name)), fields(m.Fields))),
+      schema.Messages.map(m => el('section', null, el('h2', null, 'Struct ', foreign(m.Name)), fields(m.Fields))),
       el('section', null, el('h2', null, 'As text'), el('pre', {tabindex: '0', 'aria-label': 'Schema as text'}, printable(schema.Text.trimEnd()))),
       el('section', null, el('h2', null, 'History'), history(versions)),
     ],
@@ -25,8 +25,8 @@ export async function show({p, type, signal}) {
 }
 
 function fields(all) {
-  return table('Fields', [{name: 'No.', number: true}, {name: 'Name'}, {name: 'Kind', mono: true}, {name: 'Default', mono: true}, {name: '', wide: true}], (all ?? []).map(f => [
-    String(f.Number), foreign(f.Name), flat(f.Kind), f.Default ? flat(f.Default) : '', [f.Argument ? badge('from the directory') : null, f.Was?.length ? el('span', {class: 'quiet'}, ` was ${f.Was.map(flat).join(', ')}`) : null]]));
+  return table('Fields', [{name: 'No.', number: true}, {name: 'Name'}, {name: 'Kind', mono: true}, {name: 'Default', mono: true}, {name: '', wide: true}], all.map(f => [
+    String(f.Number), foreign(f.Name), flat(f.Kind), f.Default ? flat(f.Default) : '', [f.Argument ? badge('from the directory') : null, f.Was.length ? el('span', {class: 'quiet'}, ` was ${f.Was.map(flat).join(', ')}`) : null]]));
 }
 
 // history shows what each version of the schema changed, the newest first.

@@ -30,7 +30,7 @@ export async function show({p, signal, go}) {
 // divide returns the directories with a size, the largest first, the smallest together, and the
 // keys of the directory itself.
 function divide(root) {
-  const all = (root.children ?? []).filter(c => c.bytes > 0).map(c => ({...c, size: c.bytes})).sort((a, b) => b.size - a.size);
+  const all = root.children.filter(c => c.bytes > 0).map(c => ({...c, size: c.bytes})).sort((a, b) => b.size - a.size);
   const shown = all.slice(0, most);
   const rest = all.slice(most).reduce((sum, c) => sum + c.size, 0);
   if (rest) shown.push({label: `${all.length - most} smaller`, size: rest});
