@@ -199,7 +199,7 @@ var arrows = map[string][]string{
 	"internal/cli/clitest":    {"internal/enginetest", "directory", "kv", "persistable"},
 	"internal/cli/survey":     {"internal/cli/database", "internal/headers", "internal/shell", "directory", "kv", "persistable"},
 	"internal/cli/tenants":    {"internal/cli/database", "internal/cli/survey", "internal/shell", "directory", "kv", "persistable", "persistable/tenants", "github.com/spf13/cobra"},
-	"internal/cli/pages":      {"internal/cli/database", "internal/shell", "internal/ui", "internal/ui/access", "kv/embedded", "persistable", "github.com/spf13/cobra"},
+	"internal/cli/pages":      {"internal/cli/database", "internal/shell", "internal/ui", "internal/ui/access", "persistable", "github.com/spf13/cobra"},
 	"internal/cli/ids":        {"internal/cli/layoutflag", "internal/cli/leasehome", "internal/shell", "idgen", "idgen/external", "github.com/spf13/cobra"},
 	"internal/cli/storearg":   {"directory", "internal/cli/database", "internal/shell", "persistable", "persistable/dynamic", "github.com/spf13/cobra"},
 	"internal/cli/types":      {"internal/cli/database", "internal/cli/storearg", "internal/shell", "persistable", "persistable/dynamic", "github.com/spf13/cobra"},

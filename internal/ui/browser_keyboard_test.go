@@ -27,7 +27,9 @@ func (v *visit) useKeyboard() {
 	v.PressKeys("k", chromedp.KeyModifiers(2))
 	v.WantSoon("#palette", "Directories")
 	// In one script, since the page removes a closed dialog a moment later.
-	v.RunSteps(chromedp.Evaluate[chromedp.Void]("document.querySelector('dialog').close(); document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true, bubbles: true}))"))
+	if n := browsertest.Evaluate[int](v.Page, "document.querySelector('dialog').close(); document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true, bubbles: true})); document.querySelectorAll('dialog').length"); n != 1 {
+		v.Errorf("%d dialogs are there", n)
+	}
 	v.PressKeys("tenant-3 account")
 	v.WantSoon("#palette", "tenants/tenant-3/accounts")
 	v.CheckPage("palette")

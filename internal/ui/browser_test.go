@@ -77,6 +77,18 @@ func (v *visit) openView(address, title string) {
 	}
 }
 
+// CheckPage makes the checks of a page, and that a narrow window shows all cells of a table but that of
+// the records, which scrolls.
+func (v *visit) CheckPage(name string) {
+	v.Helper()
+	v.Page.CheckPage(name)
+	v.RunSteps(chromedp.EmulateViewport(320, 640))
+	if hidden := browsertest.Evaluate[string](v.Page, "[...document.querySelectorAll('.scroll:not(.records)')].filter(e => e.scrollWidth > e.clientWidth).map(e => e.ariaLabel).join()"); hidden != "" {
+		v.Errorf("%s: in a narrow window cells are out of sight: %s", name, hidden)
+	}
+	v.RunSteps(chromedp.EmulateViewport(1200, 800))
+}
+
 // press clicks an element.
 func (v *visit) press(selector string) {
 	v.Helper()
@@ -122,6 +134,7 @@ func (v *visit) seeOverview() {
 	v.WantText(".facts", "the folder data")
 	v.WantText("main", "tenants/{TenantID}")
 	v.WantText(".brand", "writes allowed")
+	v.WantText("main", "look at a backup that the program has made")
 	v.CheckPage("overview")
 	v.pressText("main", "Counter")
 	v.wantAddress("records?p=counters")
@@ -312,6 +325,9 @@ func (v *visit) seeChanges() {
 }
 
 func (v *visit) seeLeases() {
+	releaseLease(v.T, v.site.db.Engine())
+	v.openView("leases", "Leases and IDs")
+	v.WantSoon("main", "None in force")
 	if _, err := v.site.db.IDs().Next(v.Context()); err != nil {
 		v.Fatal(err)
 	}

@@ -12,9 +12,6 @@
 //	go http.Serve(listener, pages)
 //	fmt.Println(pages.Link("http://" + listener.Addr().String()))
 //
-// The handler can be mounted in a program that has the database open, which is the only way to look
-// into an embedded database while it is in use: Options.Prefix says where.
-//
 // # Writes
 //
 // Nothing is written unless Options.Write is set: the routes that write answer 403 without it.

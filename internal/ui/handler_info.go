@@ -16,13 +16,12 @@ type info struct {
 	Database string `json:"database"`
 	Engine   string `json:"engine"` // embedded or cluster
 	Write    bool   `json:"write"`
-	Shared   bool   `json:"shared"`
 	Version  string `json:"version"` // the version that is read, in decimal
 	Bytes    int64  `json:"bytes"`   // by the engine's estimate
 }
 
 func (h *Handler) info(r *http.Request) (any, error) {
-	i := info{Database: h.options.Database, Engine: "cluster", Write: h.options.Write, Shared: h.options.Shared}
+	i := info{Database: h.options.Database, Engine: "cluster", Write: h.options.Write}
 	if h.samples != nil {
 		i.Engine = "embedded"
 	}

@@ -18,9 +18,6 @@ type Options struct {
 	Database string
 	// Write lets the page change the database.
 	Write bool
-	// Shared says that other programs use the database, too: that it is a cluster, or that the
-	// handler is mounted in a program.
-	Shared bool
 	// SampleEvery is how often the engine's metrics are sampled, from 10 ms. The default value is
 	// a second. The last 600 samples are kept.
 	SampleEvery time.Duration

@@ -16,7 +16,6 @@ import (
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/internal/ui"
 	"github.com/kazahana-db/kazahana/internal/ui/access"
-	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
@@ -42,8 +41,8 @@ then it also saves and deletes records, builds, repairs and drops indexes, and l
 tenants. Without another --listen only programs on this machine reach it.
 
 An embedded database is open by one process at a time: while the page is served, no program can
-open the folder, and the command does not start while a program has it open. A cluster may be shown
-while programs use it.
+open the folder, and the command does not start while a program has it open: then show a backup that
+the program has made. A cluster may be shown while programs use it.
 ` + database.About,
 		Example: "  kazahana ui --db data\n  kazahana ui --cluster-file fdb.cluster --listen 127.0.0.1:4711 --open",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -81,9 +80,8 @@ func (f *flags) serve(ctx context.Context, c *shell.Console, cmd *cobra.Command,
 	if err != nil {
 		return shell.Invalid(fmt.Errorf("--listen: %w", err))
 	}
-	_, embeddedEngine := db.Engine().(*embedded.Database)
 	address := listener.Addr().(*net.TCPAddr)
-	pages, err := ui.New(db, ui.Options{Access: access.Options{Hosts: append(f.hosts, reachable(address)...)}, Database: at.String(), Write: f.write, Shared: !embeddedEngine})
+	pages, err := ui.New(db, ui.Options{Access: access.Options{Hosts: append(f.hosts, reachable(address)...)}, Database: at.String(), Write: f.write})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

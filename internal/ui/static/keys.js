@@ -15,12 +15,14 @@ const shortcuts = [
   ['?', 'this list'],
 ];
 
-// modal shows a dialog that closes by itself.
+// modal shows a dialog that closes by itself. The browser tells of a closed dialog a while later: one
+// that is still there goes first, since no two elements may have the same id.
 function modal(label, ...children) {
+  for (const closed of document.querySelectorAll('dialog:not([open])')) closed.remove();
   const before = document.activeElement;
   const dialog = el('dialog', {'aria-label': label, onclose: () => {
     dialog.remove();
-    before?.focus?.();
+    if (!document.querySelector('dialog[open]')) before?.focus?.();
   }, onclick: e => { if (e.target === dialog) dialog.close(); }}, children);
   document.body.append(dialog);
   dialog.showModal();

@@ -56,20 +56,25 @@ export function notice(kind, ...children) {
 // unseen says that a view has looked at the first stores only, and how to see the others.
 export function unseen(n) {
   return notice('plain', `Only the first ${plural(n, 'store')} were looked at. There are more, which are neither shown nor counted here: choose a directory under `,
-    link('directories', {}, 'Directories'), ' to see those in it. The command kazahana type list lists all.');
+    link('directories', {}, 'Directories'), ' to see those in it. The command kazahana type list lists all', ended, '.');
 }
+
+// ended says when another command can open the database.
+export const ended = ' (if the database is embedded, once this command has ended)';
 
 // empty explains why there is nothing.
 export function empty(title, ...why) {
   return el('div', {class: 'empty'}, el('p', {class: 'empty-title'}, title), el('p', null, why));
 }
 
-// table makes a table that scrolls by itself. Columns: {name, number, wide}; rows: lists of cells.
+// table makes a table that scrolls by itself. In a narrow window the cells of a row are below each
+// other, each after the name of its column; the first one heads them, unless it is a number.
+// Columns: {name, number, wide, mono, plain: cells do without the name}; rows: lists of cells.
 export function table(label, columns, rows, props) {
   const head = el('tr', null, columns.map(c => el('th', {scope: 'col', class: c.number ? 'number' : null}, c.name)));
   const body = rows.map(cells => el('tr', {'data-row': true}, cells.map((cell, i) =>
-    el('td', {class: [columns[i]?.number && 'number', columns[i]?.wide && 'wide', columns[i]?.mono && 'mono'].filter(Boolean).join(' ') || null}, cell))));
-  return el('div', {class: 'scroll', role: 'region', 'aria-label': label, tabindex: '0', ...props}, el('table', null, el('thead', null, head), el('tbody', null, body)));
+    el('td', {'data-name': (i > 0 || columns[i]?.number) && !columns[i]?.plain && columns[i]?.name || null, class: [columns[i]?.number && 'number', columns[i]?.wide && 'wide', columns[i]?.mono && 'mono'].filter(Boolean).join(' ') || null}, cell))));
+  return el('div', {class: 'scroll stack', role: 'region', 'aria-label': label, tabindex: '0', ...props}, el('table', null, el('thead', null, head), el('tbody', null, body)));
 }
 
 // facts is a list of names and values.

@@ -12,13 +12,13 @@ export async function show({p, type, query, signal}) {
   if (!schema.Versions) {
     return {title: `${schema.Type} changes`, body: [storeTop('changes', p, schema.Type), empty('No change feed', 'The records of this type have no versions. Give the Go type the marker persistable.Version, or a field of that type, and its changes can be followed.')]};
   }
-  const plain = new Set((schema.Fields ?? []).filter((f, i) => i === 0 || f.Argument).map(f => f.Name));
+  const plain = new Set(schema.Fields.filter((f, i) => i === 0 || f.Argument).map(f => f.Name));
   const state = el('span', {class: 'badge plain', id: 'feed-state', role: 'status'}, 'connecting');
   const total = el('span', {class: 'quiet'});
   const body = el('tbody');
   const waiting = empty('No changes yet', 'A change appears here as soon as a program commits it. Each record stands here once for its last change.');
   const box = el('div', null, waiting);
-  const rows = el('div', {class: 'scroll', role: 'region', 'aria-label': 'Changes', tabindex: '0'}, el('table', null, el('thead', null, el('tr', null, ['Record', '', 'Now', 'Version'].map(n => el('th', {scope: 'col'}, n)))), body));
+  const rows = el('div', {class: 'scroll stack', role: 'region', 'aria-label': 'Changes', tabindex: '0'}, el('table', null, el('thead', null, el('tr', null, ['Record', '', 'Now', 'Version'].map(n => el('th', {scope: 'col'}, n)))), body));
   let seen = 0, paused = false, held = [], late = 0, last = query.get('since'), source = null;
   const set = (text, kind) => { state.textContent = text; state.className = `badge ${kind}`; };
   const add = change => {
@@ -80,5 +80,5 @@ function row(c, p, type, plain) {
     el('td', {class: 'mono'}, c.deleted ? foreign(c.id) : link('record', {p, type, id: c.id}, foreign(c.id))),
     el('td', null, c.deleted ? badge('deleted', 'bad') : badge('saved', 'good')),
     el('td', {class: 'wide'}, shown.map(cell => el('span', {class: 'pair'}, el('span', {class: 'quiet'}, flat(cell.name), ' '), value(cell)))),
-    el('td', {class: 'mono quiet'}, c.version));
+    el('td', {class: 'mono quiet', 'data-name': 'Version'}, c.version));
 }

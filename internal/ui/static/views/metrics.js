@@ -6,7 +6,7 @@ import {el, put} from '../dom.js';
 import {brief, bytes, count} from '../format.js';
 import {button, empty, heading, notice, table} from '../parts.js';
 
-export async function show({signal, info}) {
+export async function show({signal}) {
   const first = await get('metrics', {}, signal);
   if (!first.available) {
     return {title: 'Metrics', body: [heading('Metrics'), empty('A cluster has metrics of its own', 'FoundationDB tells how it does by status json, which fdbcli and its exporters read.')]};
@@ -44,8 +44,7 @@ export async function show({signal, info}) {
     title: 'Metrics',
     body: [
       heading('Metrics', stop),
-      el('p', {class: 'lead'}, `Of the engine in this process, sampled every ${first.everyMs >= 1000 ? `${first.everyMs / 1000} s` : `${first.everyMs} ms`}; the last 600 samples.`,
-        info.shared ? '' : ' No other program can use the folder now, so commits are those of this page.'),
+      el('p', {class: 'lead'}, `Of the engine in this process, sampled every ${first.everyMs >= 1000 ? `${first.everyMs / 1000} s` : `${first.everyMs} ms`}; the last 600 samples. No other program can use the folder now, so commits are those of this page.`),
       fault, charts, el('details', null, el('summary', null, 'All metrics as they are now'), now),
     ],
   };

@@ -26,7 +26,7 @@ export async function show({info, signal}) {
         ['Read version', el('span', {class: 'mono'}, info.version)],
         ['This page', info.write ? 'reads and writes' : 'reads only'],
       ),
-      info.engine === 'embedded' && !info.shared ? notice('plain', 'The folder is open by this command, so no other program can open it until the command ends. To look into a database while a program uses it, mount this page in the program, or use a cluster.') : null,
+      info.engine === 'embedded' ? notice('plain', 'The folder is open by this command, so no other program can open it until the command ends. While a program uses a database, look at a backup that the program has made; of a cluster this page shows what other programs do.') : null,
       el('section', null, el('h2', null, 'Types'),
         rows.length ? table('Types', [{name: 'Type'}, {name: 'Directory', wide: true}, {name: 'Stores', number: true}, {name: 'Indexes'}], rows)
           : empty('No records yet', 'No directory of this database has the header of a store. Stores appear with the first record that a program creates.'),

@@ -12,7 +12,7 @@ export async function show({p, type, query, signal, info, go, again}) {
   const writable = info.write && !schema.refusal;
   const editor = el('div');
   const place = {p, type: schema.Type, id, etag: found.etag};
-  const kinds = Object.fromEntries((schema.Fields ?? []).map(f => [f.Name, f.Kind]));
+  const kinds = Object.fromEntries(schema.Fields.map(f => [f.Name, f.Kind]));
   return {
     title: `${schema.Type} ${row.id}`,
     body: [
@@ -23,10 +23,10 @@ export async function show({p, type, query, signal, info, go, again}) {
       tabs('', p, schema.Type),
       facts(['Size as JSON', bytes(found.bytes)], ['Entries', count(found.entries.length)], row.version ? ['Version', el('code', null, row.version)] : null),
       editor,
-      el('section', null, el('h2', null, 'Fields'), table('Fields', [{name: 'Field'}, {name: 'Kind', mono: true}, {name: 'Value', wide: true}], row.cells.map(c => [foreign(c.name), el('span', {class: 'quiet'}, flat(kinds[c.name] ?? '')), whole(c, place)]))),
+      el('section', null, el('h2', null, 'Fields'), table('Fields', [{name: 'Field'}, {name: 'Value', wide: true, plain: true}], row.cells.map(c => [[foreign(c.name), el('div', {class: 'kind'}, flat(kinds[c.name] ?? ''))], whole(c, place)]))),
       el('section', null, el('h2', null, 'Keys'),
         el('p', {class: 'lead'}, 'What the database has because of this record: its own keys, and those in each index; of groups (counts, sums) the values are of all their records.'),
-        found.entries.length ? table('Keys', [{name: 'Of'}, {name: 'Key behind the directory’s prefix', wide: true}, {name: 'Value', number: true}], found.entries.map(entry)) : empty('No keys', '')),
+        found.entries.length ? table('Keys', [{name: 'Of'}, {name: 'Key behind the directory’s prefix', wide: true, plain: true}, {name: 'Value', number: true}], found.entries.map(entry)) : empty('No keys', '')),
     ],
   };
 }

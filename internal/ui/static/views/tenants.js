@@ -3,7 +3,7 @@
 import {get, post} from '../api.js';
 import {el, put} from '../dom.js';
 import {bytes, count, flat, plural} from '../format.js';
-import {ask, badge, button, crumbs, empty, foreign, heading, link, meter, notice, pathText, table, toast} from '../parts.js';
+import {ask, badge, button, crumbs, empty, ended, foreign, heading, link, meter, notice, pathText, table, toast} from '../parts.js';
 
 export async function show({p, query, signal, info, again, go}) {
   if (!p.length) return choose(signal, go);
@@ -52,7 +52,7 @@ function size(n) {
 function missing(names) {
   const shown = names.slice(0, 5).flatMap(name => [foreign(name), ', ']).slice(0, -1);
   return notice('warn', `The sizes of ${plural(names.length, 'tenant')} took too long to measure and are missing: `, ...shown,
-    names.length > 5 ? ` and ${count(names.length - 5)} more` : '', '. The command kazahana tenant size waits for one.');
+    names.length > 5 ? ` and ${count(names.length - 5)} more` : '', '. The command kazahana tenant size waits for one', ended, '.');
 }
 
 function row(t, p, info, again) {
