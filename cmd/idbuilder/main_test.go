@@ -42,7 +42,7 @@ func TestStores(t *testing.T) {
 			return map[string]string{"IDBUILDER__STORAGE__MYSQL__URL": servers.MariaDB(t).NewDatabase(t), "IDBUILDER__STORAGE__MYSQL__ACCEPT_LOSS": "true"}
 		},
 		"redis": func(t *testing.T) map[string]string {
-			return map[string]string{"IDBUILDER__STORAGE__REDIS__URL": "redis://" + servers.Redis(t).Addr + "/3"}
+			return map[string]string{"IDBUILDER__STORAGE__REDIS__URL": "redis://" + servers.StartRedis(t).Addr + "/3"}
 		},
 		"embedded": func(*testing.T) map[string]string { return nil },
 		"file":     func(*testing.T) map[string]string { return nil },

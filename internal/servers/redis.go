@@ -8,18 +8,8 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"sync"
 	"testing"
 )
-
-var sharedRedis = sync.OnceValues(func() (*Server, error) { return startRedis(nil) })
-
-// Redis returns the Redis that this test binary shares: a test uses a prefix of
-// its own. It keeps nothing on disk. Do not stop it.
-func Redis(tb testing.TB) *Server {
-	tb.Helper()
-	return must(tb, sharedRedis, redisProgram, "redis-server", "redis")
-}
 
 // StartRedis starts a Redis of the test's own, with further arguments for
 // redis-server, such as "--appendonly", "yes".

@@ -128,7 +128,8 @@ func TestPause(t *testing.T) {
 // TestKilled kills a process that has servers: they end, and their folder goes.
 func TestKilled(t *testing.T) {
 	if os.Getenv("KAZAHANA_SERVERS_CHILD") != "" {
-		fmt.Printf("\n%s %s\n", servers.Redis(t).Folder, servers.Redis(t).Addr)
+		redis := servers.StartRedis(t)
+		fmt.Printf("\n%s %s\n", redis.Folder, redis.Addr)
 		fmt.Printf("%s %s\n", servers.Postgres(t).Folder, servers.Postgres(t).Addr)
 		fmt.Printf("%s %s\nend\n", servers.MariaDB(t).Folder, servers.MariaDB(t).Addr)
 		select {}

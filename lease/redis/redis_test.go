@@ -64,7 +64,7 @@ func open(t *testing.T, addr string, options redis.Options) (*redis.Store, *gore
 }
 
 func TestStore(t *testing.T) {
-	server := servers.Redis(t)
+	server := servers.StartRedis(t)
 	leasetest.Run(t, leasetest.Suite{
 		Open: func(t *testing.T, name string) lease.Store {
 			store, _ := open(t, server.Addr, redis.Options{Prefix: name})
@@ -106,8 +106,7 @@ func formCluster(t *testing.T, addr string) {
 	t.Helper()
 	client := goredis.NewClient(&goredis.Options{Addr: addr})
 	defer func() { _ = client.Close() }()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
+	ctx := t.Context()
 	if err := client.ClusterAddSlotsRange(ctx, 0, 16383).Err(); err != nil {
 		t.Fatal(err)
 	}
