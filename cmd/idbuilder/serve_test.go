@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/kazahana-db/kazahana/internal/servers"
 )
 
 // server is a process that serves IDs.
@@ -134,22 +136,19 @@ func freePort(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: freeport variable")
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := servers.FreePort()
 	ts.Check(err)
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	ts.Check(err)
-	ts.Check(l.Close())
-	ts.Setenv(args[0], port)
+	ts.Setenv(args[0], fmt.Sprint(port))
 }
 
-// await runs a command until its output matches, for up to ten seconds:
-// await pattern command argument...
+// await runs a command until its output matches: await pattern command argument... A script
+// that waits in vain is named after some minutes.
 func await(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: await pattern command argument...")
 	}
 	wanted := regexp.MustCompile(args[0])
-	for deadline := time.Now().Add(10 * time.Second); ; {
+	for deadline := time.Now().Add(5 * time.Minute); ; {
 		err := ts.Exec(args[1], args[2:]...)
 		if out := ts.ReadFile("stdout"); err == nil && wanted.MatchString(out) {
 			return

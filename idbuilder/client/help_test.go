@@ -25,6 +25,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // startWorker starts a worker over a store, on loopback.
 func startWorker(t testing.TB, s store.Store) *httptest.Server {
 	t.Helper()
+	server := httptest.NewServer(newWorker(t, s))
+	t.Cleanup(server.Close)
+	return server
+}
+
+// newWorker returns a worker over a store, which is closed at the end of the test.
+func newWorker(t testing.TB, s store.Store) *idbuilder.Worker {
+	t.Helper()
 	w, err := idbuilder.NewWorker(s, idbuilder.Options{
 		Tokens: token.Options{Admin: adminToken}, Revision: revision.Options{Validity: 100 * time.Millisecond},
 		Logger: slog.New(slog.DiscardHandler),
@@ -32,12 +40,8 @@ func startWorker(t testing.TB, s store.Store) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(w)
-	t.Cleanup(func() {
-		server.Close()
-		_ = w.Close(t.Context()) // the store may be gone
-	})
-	return server
+	t.Cleanup(func() { _ = w.Close(t.Context()) }) // the store may be gone
+	return w
 }
 
 // newClient returns a client, which is closed at the end of the test.

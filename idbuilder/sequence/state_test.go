@@ -32,11 +32,8 @@ func TestIdleSequencesAreSmall(t *testing.T) {
 		sequences[i] = openSequence(t, p, name, ascending)
 		mustTake(t, sequences[i], sequence.Request{Count: 1})
 	}
-	for deadline := 0; runtime.NumGoroutine() > goroutines && deadline < 1e6; deadline++ {
+	for runtime.NumGoroutine() > goroutines { // for ever, if sequences keep goroutines
 		runtime.Gosched()
-	}
-	if g := runtime.NumGoroutine(); g > goroutines {
-		t.Errorf("%d goroutines more than before", g-goroutines)
 	}
 	each := (heap() - before) / n
 	t.Logf("%d bytes a sequence", each)

@@ -4,16 +4,19 @@ package idchaos
 
 import (
 	"encoding/json"
-	"net"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/kazahana-db/kazahana/internal/servers"
 )
 
 // node is a process that serves.
@@ -28,16 +31,18 @@ type node struct {
 	disturbed  atomic.Bool
 }
 
-// freeAddresses returns addresses of loopback that are free at the moment.
+// freeAddresses returns addresses of loopback that are free, also while their node is killed:
+// no outgoing connection takes one of these ports.
 func freeAddresses(t *testing.T, n int) (addresses []string) {
 	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	for len(addresses) < n {
+		port, err := servers.FreePort()
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Close() //nolint:errcheck // nothing was sent
-		addresses = append(addresses, l.Addr().String())
+		if address := fmt.Sprint("127.0.0.1:", port); !slices.Contains(addresses, address) {
+			addresses = append(addresses, address)
+		}
 	}
 	return addresses
 }
@@ -63,8 +68,8 @@ func (n *node) start(t *testing.T) {
 	addresses := append(append([]string{}, n.config.Workers...), n.config.Serve...)
 	for _, address := range addresses {
 		for begun := time.Now(); !answers(address); {
-			if time.Since(begun) > time.Minute {
-				t.Errorf("%s does not serve after a minute: %s", address, n.log.String())
+			if took := time.Since(begun); took > 5*time.Minute {
+				t.Errorf("%s does not serve after %v: %s", address, took, n.log.String())
 				return
 			}
 			time.Sleep(5 * time.Millisecond)

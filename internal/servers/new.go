@@ -25,7 +25,7 @@ func newServer(account *account, folder string, k kind) (*Server, error) {
 	}
 	var err error
 	for range attempts {
-		port, free := freePort()
+		port, free := FreePort()
 		if free != nil {
 			return nil, free
 		}

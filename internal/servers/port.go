@@ -8,11 +8,11 @@ import (
 	"net"
 )
 
-// freePort returns a port that is free on the loopback interface, as is the one
+// FreePort returns a port that is free on the loopback interface, as is the one
 // 10,000 above, where members of a Redis cluster talk. Both lie below the ports
 // that systems give to outgoing connections, so that a server that restarts
 // finds its port free.
-func freePort() (int, error) {
+func FreePort() (int, error) {
 	var err error
 	for range 100 {
 		port := 10_000 + rand.IntN(12_000)

@@ -132,7 +132,7 @@ func awaitSync(t *testing.T, master *goredis.Client) {
 	t.Helper()
 	conn := master.Conn() // WAIT is about the writes of its own connection
 	check(t, conn.Set(t.Context(), "synced", 1, 0).Err())
-	if n, err := conn.Wait(t.Context(), 1, 20*time.Second).Result(); n != 1 || err != nil {
+	if n, err := conn.Wait(t.Context(), 1, 5*time.Minute).Result(); n != 1 || err != nil {
 		t.Fatalf("%d replicas have everything: %v", n, err)
 	}
 	check(t, conn.Close())
@@ -212,7 +212,7 @@ func TestWaitReplicas(t *testing.T) {
 		t.Errorf("without a replica: %+v, %v", got, err)
 	}
 	follow(t, two, first.Addr, one)
-	s = newStore(t, one, redis.Options{WaitReplicas: 1, WaitTimeout: 20 * time.Second})
+	s = newStore(t, one, redis.Options{WaitReplicas: 1, WaitTimeout: 5 * time.Minute})
 	check(t, s.Confirm(t.Context(), 0))
 	got, err = s.Reserve(t.Context(), "orders", up(10))
 	if err != nil || got.From != 1010 { // the numbers of the unknown outcome are skipped

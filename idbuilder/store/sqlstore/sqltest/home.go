@@ -92,10 +92,10 @@ func check(t *testing.T, err error) {
 // ten asks for ten numbers.
 var ten = store.Reservation{Step: 1, Count: 10, Bound: math.MaxInt64}
 
-// within returns a context that ends after a minute, for tests that would hang.
+// within returns a context that ends after some minutes, for tests that would hang.
 func within(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
