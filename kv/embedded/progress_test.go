@@ -19,7 +19,7 @@ import (
 
 // soon ends a wait that has no end.
 func soon(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 30*time.Second, errors.New("the committer does not make the commit"))
+	ctx, cancel := context.WithTimeoutCause(t.Context(), hang, errors.New("the committer does not make the commit"))
 	t.Cleanup(cancel)
 	return ctx
 }

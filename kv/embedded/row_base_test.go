@@ -170,7 +170,7 @@ func waitForPebble(t *testing.T, b *base.Base, key, want string) {
 		if got == want {
 			return
 		}
-		if time.Since(begin) > 20*time.Second {
+		if time.Since(begin) > hang {
 			t.Fatalf("Pebble has %q, want %q", got, want)
 		}
 	}

@@ -45,7 +45,7 @@ var alone = sync.OnceValue(func() lone {
 })
 
 func (l lone) ask(id, op string) (Answer, error) {
-	response, err := l.cluster.Request(id, accountKind, wrapperspb.String(op), cluster.WithTimeout(5*time.Second))
+	response, err := l.cluster.Request(id, accountKind, wrapperspb.String(op), cluster.WithTimeout(time.Minute))
 	if err != nil {
 		return Answer{}, err
 	}
@@ -67,7 +67,7 @@ func TestStop(t *testing.T) {
 	if _, err := l.ask("stopping", stopOp); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); !rowOf(t, home, "stopping").Free(); {
+	for deadline := time.Now().Add(time.Minute); !rowOf(t, home, "stopping").Free(); {
 		if time.Now().After(deadline) {
 			t.Fatalf("the claim of an actor that has stopped: %+v", rowOf(t, home, "stopping"))
 		}

@@ -49,7 +49,7 @@ func Example() {
 	fmt.Println(answer.(*wrapperspb.StringValue).Value)
 
 	// c.Shutdown(true) does this for the node, with pauses.
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	fmt.Println(node.Close(ctx))
 	// Output:

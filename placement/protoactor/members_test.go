@@ -12,10 +12,12 @@ import (
 
 const (
 	accounts = 40
-	duration = 2 * time.Second // of a member's lease
-	// bound is how long requests may go unanswered after a member was killed: until its lease
-	// has lapsed and the others know, plus time for a busy machine.
-	bound = 5 * duration
+	// duration is that of a member's lease. It is long enough that processes renew it on a
+	// machine that is busy with other tests.
+	duration = 3 * time.Second
+	// bound is how long the test waits for what must happen: much longer than until the lease
+	// of a member has lapsed that was killed, and the others know.
+	bound = 2 * time.Minute
 )
 
 // TestMembers runs three members and a client on loopback, each a process of its own.
