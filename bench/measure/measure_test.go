@@ -91,10 +91,14 @@ func TestRunner(t *testing.T) {
 			return func() {}
 		},
 	}
-	results, err := r.Run([]Stage{stage})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var results []Result
+	synctest.Test(t, func(*testing.T) { // in which naps are as long as they should be
+		all, err := r.Run([]Stage{stage})
+		if err != nil {
+			t.Fatal(err)
+		}
+		results = all
+	})
 	if got, want := strings.Join(turns, " "), "one ten ten one one ten ten one"; got != want {
 		t.Errorf("turns %s, want %s", got, want)
 	}
