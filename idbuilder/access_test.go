@@ -18,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 )
 
@@ -234,39 +235,102 @@ func testHeaders(t *testing.T) {
 	}
 }
 
-// TestFaultsOfTheStore: while the store is down, a worker gives the numbers in its memory for as long
-// as the revision is valid; then it answers 4002. No number is given twice.
-func TestFaultsOfTheStore(t *testing.T) { synctest.Test(t, testFaultsOfTheStore) }
-
-func testFaultsOfTheStore(t *testing.T) {
-	var down atomic.Bool
-	shared := storetest.Faulty(storetest.Memory(t), func(storetest.Call) storetest.Fault {
-		return storetest.Fault{Fail: down.Load(), Err: errors.New("the disk is gone")}
-	})
-	o := options()
-	s := startOn(t, shared, o)
-	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "a", "base": 0}`)
-	s.sendAsAdmin("GET", "/v1/id/increment?key=a", "")
-	time.Sleep(time.Second)
-	down.Store(true)
-	time.Sleep(500 * time.Millisecond)
-	s.sendAsAdmin("GET", "/v1/id/increment?key=a", "")
-	time.Sleep(time.Second)
-	s.wantRefusal("GET", "/v1/id/increment?key=a", "", 503, 4002, "the store cannot be asked")
-	if a := s.send("GET", "/ready", "", ""); a.status != 503 || a.code != 4002 || a.data["ready"] != false {
-		t.Errorf("/ready says %s", a.text)
+// TestOutage: while the store is down, or does not answer, a worker gives the numbers in its
+// memory to tokens that it knows, says so in a header and in metrics, and refuses the rest; after
+// [revision.Options.Outage] it refuses all. No number is given twice.
+func TestOutage(t *testing.T) {
+	for name, fault := range map[string]storetest.Fault{
+		"down":  {Fail: true, Err: errors.New("the disk is gone")},
+		"hangs": {Fail: true, Before: func(ctx context.Context) { <-ctx.Done() }},
+	} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { testOutage(t, fault) }) })
 	}
-	if a := s.send("GET", "/health", "", ""); a.status != 200 || a.data["status"] != "healthy" || a.data["version"] != "1.2.3" {
-		t.Errorf("/health says %s", a.text)
+}
+
+func testOutage(t *testing.T, fault storetest.Fault) {
+	var down atomic.Bool
+	s := startOn(t, storetest.Faulty(storetest.Memory(t), func(storetest.Call) storetest.Fault {
+		if down.Load() {
+			return fault
+		}
+		return storetest.Fault{}
+	}), options())
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "a", "base": 0}`)
+	s.sendAsAdmin("POST", "/v1/config/formatted", `{"key": "f", "parts": [{"type": "fixed-chars", "value": "F"}, {"type": "auto-increment"}]}`)
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "unused", "base": 0}`)
+	s.sendAsAdmin("POST", "/v1/config/snowflake", `{"key": "s", "base_ts": 0, "ts_size": 41, "worker_id_size": 10, "seq_size": 12}`)
+	key, _ := s.sendAsAdmin("GET", "/v1/auth/token?key=a", "").data["token"].(string)
+	take := func(target, token string) answer { return s.send("GET", target, token, "") }
+	take("/v1/id/formatted?key=f", adminToken)
+	take("/v1/id/snowflake?key=s", adminToken)
+	for range 10 {
+		take("/v1/id/increment?key=a", key)
+	}
+	time.Sleep(2 * time.Minute) // longer than a configuration or a token is used without a read
+	down.Store(true)
+	var last int
+	for i := range 5 { // once in the last second of the revision, then in the outage
+		a := take("/v1/id/increment?key=a", key)
+		if a.status != http.StatusOK || a.ids(t)[0] != strconv.Itoa(11+i) {
+			t.Fatalf("in the outage, after %d answers: %d %s", i, a.status, a.text)
+		}
+		if last, _ = strconv.Atoi(a.header.Get("Storage-Outage")); i > 0 && last == 0 {
+			t.Errorf("the header says %q", a.header.Get("Storage-Outage"))
+		}
+		time.Sleep(41 * time.Second)
+	}
+	if a := take("/v1/id/formatted?key=f", adminToken); a.status != http.StatusOK || a.ids(t)[0] != "F2" {
+		t.Errorf("a formatted key: %d %s", a.status, a.text)
+	}
+	for _, line := range []string{"idbuilder_storage_outage_seconds 2", "idbuilder_requests_in_outage_total 6\n"} {
+		if metrics := take("/metrics", "").text; !strings.Contains(metrics, "\n"+line) {
+			t.Errorf("/metrics has no %s:\n%s", line, metrics)
+		}
+	}
+	for target, token := range map[string]string{
+		"/v1/id/increment?key=unused": adminToken, "/v1/id/snowflake?key=s": adminToken, "/v1/id/increment?key=a": "an unknown token",
+		"/v1/config/list": adminToken, "/v1/id/increment?key=a&size=1000": key, "/ready": "",
+	} {
+		if a := take(target, token); a.status != 503 || a.code != 4002 {
+			t.Errorf("%s: %d %s", target, a.status, a.text)
+		}
+	}
+	time.Sleep(2 * time.Minute)
+	if a := take("/v1/id/increment?key=a", key); a.status != 503 || a.code != 4002 {
+		t.Errorf("after five minutes: %d %s", a.status, a.text)
 	}
 	down.Store(false)
-	if a := s.send("GET", "/ready", "", ""); a.status != 200 || a.data["ready"] != true {
+	time.Sleep(2 * time.Second)
+	a := take("/v1/id/increment?key=a", key)
+	if a.status != http.StatusOK || a.header.Get("Storage-Outage") != "" {
+		t.Errorf("after the outage: %v %s", a.header, a.text)
+	} else if id, _ := strconv.Atoi(a.ids(t)[0]); id < 16 {
+		t.Errorf("after the outage comes %d again", id)
+	}
+	if a := take("/ready", ""); a.status != 200 || a.data["ready"] != true {
 		t.Errorf("/ready says %s", a.text)
 	}
-	if ids := s.sendAsAdmin("GET", "/v1/id/increment?key=a", "").ids(t); ids[0] != "3" {
-		t.Errorf("after the outage: %v", ids)
-	}
 	checkMetrics(t, s)
+}
+
+// TestNoOutage: with a negative [revision.Options.Outage], and after a loss of data, a worker gives
+// nothing from memory.
+func TestNoOutage(t *testing.T) {
+	for err, outage := range map[error]time.Duration{errors.New("the disk is gone"): -1, store.ErrLost: time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			var down atomic.Bool
+			o := options()
+			o.Revision.Outage = outage
+			s := startOn(t, storetest.Faulty(storetest.Memory(t), func(storetest.Call) storetest.Fault {
+				return storetest.Fault{Fail: down.Load(), Err: err}
+			}), o)
+			s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "a", "base": 0}`)
+			s.sendAsAdmin("GET", "/v1/id/increment?key=a", "")
+			down.Store(true)
+			time.Sleep(2 * time.Second)
+			s.wantRefusal("GET", "/v1/id/increment?key=a", "", 503, 4002, "")
+		})
+	}
 }
 
 // checkMetrics compares /metrics with the specification's table.
@@ -301,6 +365,8 @@ func testTimeLimit(t *testing.T) {
 		begun := time.Now()
 		if a := s.send("GET", target, adminToken, ""); a.status != 503 || a.code != 4002 || time.Since(begun) > 30*time.Second {
 			t.Errorf("%s: %d %s after %v", target, a.status, a.text, time.Since(begun))
+		} else if over := time.Since(begun) == 30*time.Second; strings.Contains(a.message, "time limit, 30s") != over {
+			t.Errorf("%s: after %v: %s", target, time.Since(begun), a.message)
 		}
 	}
 	hung.Store(false)

@@ -33,9 +33,9 @@ func testErrorsOfTheStore(t *testing.T) {
 		status, code int
 		says         string
 	}{
-		{storetest.Fault{Fail: true, Err: fmt.Errorf("list: %w", store.ErrLost)}, 503, 4002, "until an operator confirms"},
+		{storetest.Fault{Fail: true, Err: fmt.Errorf("list: %w", store.ErrLost)}, 503, 4002, "may have lost data; no IDs are given until an operator confirms"},
 		{storetest.Fault{Fail: true, Err: &store.CorruptError{Where: "file a.json", Reason: "torn"}}, 500, 4001, "damaged: file a.json"},
-		{storetest.Fault{Fail: true, Err: fmt.Errorf("list: %w", context.DeadlineExceeded)}, 503, 4002, "time limit"},
+		{storetest.Fault{Fail: true, Err: fmt.Errorf("list: %w", context.DeadlineExceeded)}, 503, 4002, "did not answer in time"},
 		{storetest.Fault{Fail: true, Err: errors.New("dial: secret")}, 503, 4002, "repeat the request"},
 		{storetest.Fault{Before: func(context.Context) { panic("secret") }}, 500, 4001, "its trace id is "},
 	} {

@@ -38,6 +38,7 @@ type call struct {
 	reply   *replyKey // of a request with an Idempotency-Key
 	lease   string    // lease key of the answer that the request repeats
 	limit   *deadline
+	outage  bool // the store does not answer: the token and the configuration may have changed since
 }
 
 var calls = sync.Pool{New: func() any { return &call{body: make([]byte, 0, 512)} }}
@@ -93,13 +94,13 @@ func bearer(r *http.Request) string {
 }
 
 // authenticate identifies the caller by its token, and applies the limit of its requests.
-func (c *call) authenticate() error {
+func (c *call) authenticate(check func(ctx context.Context, text string) (token.Identity, bool, error)) error {
 	text := bearer(c.r)
 	if text == "" {
 		return api.Errorf(api.Authentication, "Authorization: the header is missing; send `Authorization: Bearer <token>`")
 	}
 	var err error
-	if c.who, err = c.worker.tokens.Check(c.requestContext(), text); err != nil {
+	if c.who, c.outage, err = check(c.requestContext(), text); err != nil {
 		return err
 	}
 	return c.worker.limits.allowRequest(c.who.Hash, c.begun)
@@ -107,7 +108,11 @@ func (c *call) authenticate() error {
 
 // authorizeAdmin admits callers with an admin token.
 func (c *call) authorizeAdmin() error {
-	if err := c.authenticate(); err != nil {
+	check := func(ctx context.Context, text string) (who token.Identity, outage bool, err error) {
+		who, err = c.worker.tokens.Check(ctx, text)
+		return who, false, err
+	}
+	if err := c.authenticate(check); err != nil {
 		return err
 	}
 	if !c.who.Admin {
@@ -118,16 +123,17 @@ func (c *call) authorizeAdmin() error {
 
 // authorize admits a caller if its token permits IDs of the key, and returns the key.
 func (c *call) authorize(w *Worker, key string, t idconfig.Type) (*keyEntry, *keyState, error) {
-	if err := c.authenticate(); err != nil {
+	if err := c.authenticate(w.tokens.CheckLast); err != nil {
 		return nil, nil, err
 	}
 	if !c.who.Admin && !c.who.Global && c.who.Key != key {
 		return nil, nil, api.Errorf(api.Authorization, "Authorization: the token is not one for the key %q", key)
 	}
-	e, s, err := w.keyOfType(c.requestContext(), key, t)
+	e, s, outage, err := w.keyOfType(c.requestContext(), key, t)
 	if err != nil {
 		return nil, nil, err
 	}
+	c.outage = c.outage || outage
 	if c.who.Global && s.config.KeyTokenOnly {
 		return nil, nil, api.Errorf(api.Authorization, "Authorization: the key %q needs a token of its own", key)
 	}

@@ -4,7 +4,10 @@ package idbuilder
 
 import (
 	"compress/gzip"
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"net/http"
@@ -36,6 +39,9 @@ func (c *call) sendBody(status int) error {
 	h := c.w.Header()
 	h["Content-Type"], h["Cache-Control"], h["X-Content-Type-Options"] = jsonType, noStore, noSniff
 	h["X-Trace-Id"] = []string{c.trace}
+	if c.outage {
+		c.noteOutage()
+	}
 	if from := c.worker.options.CompressFrom; from > 0 && len(c.body) >= from {
 		h["Vary"] = []string{"Accept-Encoding"}
 		if acceptsGzip(c.r) {
@@ -46,6 +52,15 @@ func (c *call) sendBody(status int) error {
 	c.w.WriteHeader(status)
 	_, _ = c.w.Write(c.body) // the client may be gone
 	return nil
+}
+
+// noteOutage says in the answer, and counts, that it was made from memory because the store does
+// not answer.
+func (c *call) noteOutage() {
+	c.w.Header().Set("Storage-Outage", strconv.Itoa(int(math.Ceil(c.worker.watch.Outage().Seconds()))))
+	if c.status == http.StatusOK {
+		c.worker.usage.fromMemory.Add(1)
+	}
 }
 
 func (c *call) sendCompressed(status int) error {
@@ -62,7 +77,7 @@ func (c *call) sendCompressed(status int) error {
 
 // sendError sends an error as the answer.
 func (c *call) sendError(err error) {
-	e := c.worker.apiError(err)
+	e := c.refusal(err)
 	status := e.HTTPStatus()
 	if c.status != 0 {
 		return // the answer is on its way
@@ -82,6 +97,23 @@ func (c *call) sendError(err error) {
 	c.reply = nil
 	c.body, _ = json.Marshal(api.Reply[any]{Code: e.Code, Message: e.Message}) // everything in it can be encoded
 	_ = c.sendBody(status)
+}
+
+// What answers say of a store that does not answer.
+const (
+	storeLate = "the store did not answer in time; repeat the request"
+	storeDown = "the store cannot be asked now; repeat the request"
+)
+
+// refusal returns the answer for an error. If the time of the request is over, it says so.
+func (c *call) refusal(err error) *api.Error {
+	e := c.worker.apiError(err)
+	if (e.Message == storeLate || e.Message == storeDown) && c.limit != nil && errors.Is(c.limit.Err(), context.DeadlineExceeded) {
+		late := *e
+		late.Message = fmt.Sprintf("the request took longer than its time limit, %v; repeat it", c.worker.options.Timeout)
+		return &late
+	}
+	return e
 }
 
 // Values of headers, which are the same in each answer.

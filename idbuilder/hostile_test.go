@@ -47,7 +47,7 @@ func testUnannouncedChange(t *testing.T) {
 		t.Fatal("a delta of 100 is refused")
 	}
 	silent.Store(true)
-	s.wantRefusal("POST", "/v1/config/increment", save(10), 503, 4002, "repeat")
+	s.wantRefusal("POST", "/v1/config/increment", save(10), 503, 4002, "the change is stored, but other workers may not have seen it yet; repeat")
 	if !allows(100) {
 		t.Error("a change that was not announced is in force at once: this test does not test anything")
 	}
@@ -60,6 +60,33 @@ func testUnannouncedChange(t *testing.T) {
 	s.sendAsAdmin("POST", "/v1/config/increment", save(200))
 	if !allows(200) {
 		t.Error("after the request was repeated, the old configuration is in use")
+	}
+}
+
+// TestUnconfirmedReset: if a reset is stored, but cannot be announced, the answer says how to get
+// the new token, which is valid; a repetition ends the old one everywhere.
+func TestUnconfirmedReset(t *testing.T) { synctest.Test(t, testUnconfirmedReset) }
+
+func testUnconfirmedReset(t *testing.T) {
+	var silent atomic.Bool
+	shared := storetest.Memory(t)
+	s, other := startOn(t, silenced(shared, &silent), options()), startOn(t, shared, options())
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
+	token := func(path string) string { return s.sendAsAdmin("GET", path+"?key=k", "").data["token"].(string) }
+	status := func(token string) int { return other.send("GET", "/v1/id/increment?key=k", token, "").status }
+	old := token("/v1/auth/token")
+	if status(old) != http.StatusOK {
+		t.Fatal("the token is refused")
+	}
+	silent.Store(true)
+	s.wantRefusal("GET", "/v1/auth/tokenreset?key=k", "", 503, 4002, "which GET /v1/auth/token returns")
+	if next := token("/v1/auth/token"); next == old || status(next) != http.StatusOK {
+		t.Errorf("after the reset the token is %q, status %d", next, status(next))
+	}
+	silent.Store(false)
+	next := token("/v1/auth/tokenreset")
+	if status(old) != http.StatusUnauthorized || status(next) != http.StatusOK {
+		t.Errorf("after the repeated reset: the old token %d, the new one %d", status(old), status(next))
 	}
 }
 
@@ -355,6 +382,11 @@ func TestFailedStart(t *testing.T) {
 		o, fault := options(), errors.New("no console")
 		o.Console = func(*idbuilder.Worker) (http.Handler, error) { return nil, fault }
 		if _, err := idbuilder.NewWorker(storetest.Memory(t), o); !errors.Is(err, fault) {
+			t.Error(err)
+		}
+		o = options()
+		o.Revision.Validity = 30 * time.Second // a change would take longer than a request may
+		if _, err := idbuilder.NewWorker(storetest.Memory(t), o); err == nil || !strings.Contains(err.Error(), "raise Timeout") {
 			t.Error(err)
 		}
 	})

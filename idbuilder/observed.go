@@ -12,7 +12,10 @@ import (
 )
 
 // usage has the counts that concern no single key.
-type usage struct{ errors sync.Map } // of *count, by operation
+type usage struct {
+	errors     sync.Map // of *count, by operation
+	fromMemory count    // answers in an outage of the store
+}
 
 type count = atomic.Uint64
 

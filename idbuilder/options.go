@@ -30,7 +30,8 @@ type Options struct {
 	// once; 0: without bound, and Burst as large as Rate.
 	Rate  float64
 	Burst int
-	// Timeout bounds the time of a request; 0 means 30 seconds.
+	// Timeout bounds the time of a request; 0 means 30 seconds. A change of a token or a
+	// configuration takes Revision.Validity and Revision.Margin, so Timeout must be longer.
 	Timeout time.Duration
 	// MaxBody bounds the body of a request, in bytes; 0 means 64 KiB.
 	MaxBody int64
@@ -91,6 +92,9 @@ func (o Options) Validate() error {
 		if d < 0 {
 			refuse(name, d)
 		}
+	}
+	if wait, limit := o.Revision.AnnounceTime(), o.withDefaults().Timeout; wait >= limit {
+		faults = append(faults, fmt.Errorf("idbuilder: Timeout is %v, but a change of a token or configuration takes %v by Revision.Validity and Revision.Margin: raise Timeout, or lower them", limit, wait))
 	}
 	return errors.Join(faults...)
 }

@@ -7,9 +7,11 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/idbuilder/revision"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/token"
 )
@@ -30,7 +32,13 @@ func (w *Worker) serveToken(c *call) error {
 
 // serveTokenReset answers GET /v1/auth/tokenreset.
 func (w *Worker) serveTokenReset(c *call) error {
-	return w.tokenOf(c, func(key string) (token.Token, error) { return w.tokens.Reset(c.requestContext(), bearer(c.r), key) })
+	return w.tokenOf(c, func(key string) (token.Token, error) {
+		t, err := w.tokens.Reset(c.requestContext(), bearer(c.r), key)
+		if errors.Is(err, revision.ErrUnconfirmed) {
+			err = &api.Error{Code: api.Unavailable, RetryAfter: time.Second, Err: err, Message: "the key has a new token, which GET /v1/auth/token returns, but other workers may accept the token before it for a minute; repeat the reset to end that"}
+		}
+		return t, err
+	})
 }
 
 // tokenOf answers with a token. The key need not have a configuration yet: clients of the deployed

@@ -16,8 +16,9 @@ import (
 
 // SaveConfig creates a configuration or changes it. A change that could give IDs
 // twice is refused with a [*idconfig.ChangeError] unless r.Force; a sequence
-// never goes back otherwise. When it returns nil, all workers use the new configuration.
-// It is safe to repeat.
+// never goes back otherwise. When it returns nil, all workers use the new configuration,
+// but those that cannot ask the store and give IDs from memory: see [revision.Options.Outage].
+// After an error that wraps [revision.ErrUnconfirmed] the change is stored. It is safe to repeat.
 func (w *Worker) SaveConfig(ctx context.Context, r *idconfig.Request) error {
 	for {
 		changed, err := w.saveConfig(ctx, r)
@@ -130,7 +131,7 @@ func rewindError(before *idconfig.Increment, reserved int64) *idconfig.ChangeErr
 }
 
 // DeleteConfig deletes a configuration and makes its tokens invalid, on all workers when it returns
-// nil. What the key has given is kept: a configuration that is created with the same key goes on
+// nil, as with [Worker.SaveConfig]. What the key has given is kept: a configuration that is created with the same key goes on
 // behind it.
 //
 // If it fails, repeat it. For a key that is deleted already it makes the tokens invalid again,

@@ -19,7 +19,7 @@ import (
 // Formatted appends the next size IDs of a formatted key to dst. The error is a
 // [*api.Error] or the store's.
 func (w *Worker) Formatted(ctx context.Context, dst []string, key string, size int) ([]string, error) {
-	e, s, err := w.keyOfType(ctx, key, idconfig.TypeFormatted)
+	e, s, _, err := w.keyOfType(ctx, key, idconfig.TypeFormatted)
 	if err != nil {
 		return dst, err
 	}

@@ -29,7 +29,7 @@ type IncrementRequest struct {
 // or decrease if the key's step is negative; no worker gives one of them again. The error is a
 // [*api.Error] or the store's.
 func (w *Worker) Increment(ctx context.Context, dst []int64, r IncrementRequest) ([]int64, error) {
-	e, s, err := w.keyOfType(ctx, r.Key, idconfig.TypeIncrement)
+	e, s, _, err := w.keyOfType(ctx, r.Key, idconfig.TypeIncrement)
 	if err != nil {
 		return dst, err
 	}

@@ -11,39 +11,76 @@ import (
 
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/idbuilder/revision"
 	"github.com/kazahana-db/kazahana/idbuilder/sequence"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// keyOfType returns a key of a type: a [*api.Error] if there is none.
-func (w *Worker) keyOfType(ctx context.Context, key string, t idconfig.Type) (*keyEntry, *keyState, error) {
-	e, s, err := w.currentKey(ctx, key)
+// keyOfType returns a key of a type: a [*api.Error] if there is none. Outage reports that the
+// configuration may have changed since the store ceased to answer. A worker id is leased by the
+// store alone, so that a snowflake key needs a store that answers.
+func (w *Worker) keyOfType(ctx context.Context, key string, t idconfig.Type) (e *keyEntry, s *keyState, outage bool, err error) {
+	if t == idconfig.TypeSnowflake {
+		e, s, err = w.currentKey(ctx, key)
+	} else {
+		e, s, outage, err = w.lastKey(ctx, key)
+	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
 	if s.config.Type != t {
-		return nil, nil, api.Errorf(api.Invalid, "key: %q makes %s IDs; ask /v1/id/%s", key, s.config.Type, s.config.Type)
+		return nil, nil, false, api.Errorf(api.Invalid, "key: %q makes %s IDs; ask /v1/id/%s", key, s.config.Type, s.config.Type)
 	}
-	return e, s, nil
+	return e, s, outage, nil
 }
 
 // currentKey returns a key at the present revision: from memory, unless the entry there
 // is too old.
 func (w *Worker) currentKey(ctx context.Context, key string) (*keyEntry, *keyState, error) {
-	revision, err := w.watch.Current(ctx)
+	current, err := w.watch.Current(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	if e, s := w.keys.entryAt(key, revision); s != nil {
-		age := time.Since(s.read)
-		if age >= maxAge/2 {
-			w.startRead(key, revision)
-		}
-		if age < maxAge {
-			return e, s, nil
-		}
+	if e, s := w.keys.entryAt(key, current); s != nil && w.isFresh(s, current) {
+		return e, s, nil
 	}
-	return w.awaitRead(ctx, key, revision)
+	return w.awaitRead(ctx, key, current)
+}
+
+// lastKey is currentKey while the store answers. While it does not, lastKey returns keys that are
+// in memory, for [revision.Options.Outage].
+func (w *Worker) lastKey(ctx context.Context, key string) (e *keyEntry, s *keyState, outage bool, err error) {
+	at, err := w.watch.Last(ctx)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	e, s = w.keys.entryAt(key, at.Revision)
+	switch {
+	case s == nil:
+		e, s, err = w.currentKey(ctx, key)
+		return e, s, false, err
+	case at.Outage != nil:
+		return e, s, true, nil
+	case w.isFresh(s, at.Revision):
+		return e, s, false, nil
+	}
+	inTime, cancel := context.WithTimeout(ctx, w.watch.Options().Validity)
+	defer cancel()
+	newer, read, err := w.awaitRead(inTime, key, at.Revision)
+	var refusal *api.Error
+	if revision.IsOutage(err) && !errors.As(err, &refusal) && ctx.Err() == nil && time.Since(s.read) < maxAge+w.watch.Options().Outage {
+		return e, s, true, nil
+	}
+	return newer, read, false, err
+}
+
+// isFresh reports whether a key need not be read again. Before that is due, it starts a read.
+func (w *Worker) isFresh(s *keyState, current int64) bool {
+	age := time.Since(s.read)
+	if age >= maxAge/2 {
+		w.startRead(s.config.Key, current)
+	}
+	return age < maxAge
 }
 
 // readConfig reads a configuration that was not deleted.

@@ -14,6 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 	"github.com/kazahana-db/kazahana/idbuilder/format"
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/idbuilder/revision"
 	"github.com/kazahana-db/kazahana/idbuilder/sequence"
 	"github.com/kazahana-db/kazahana/idbuilder/snowflake"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
@@ -87,15 +88,17 @@ func (w *Worker) apiError(err error) *api.Error {
 	case errors.Is(err, store.ErrExhausted), errors.Is(err, format.ErrExhausted):
 		return &api.Error{Code: api.Exhausted, Message: "the sequence is exhausted: no numbers are left for the request", Err: err}
 	case errors.Is(err, store.ErrLost):
-		return &api.Error{Code: api.Unavailable, Message: "the store has lost data; no IDs are given until an operator confirms: idbuilder store confirm", Err: err}
+		return &api.Error{Code: api.Unavailable, Message: "the store may have lost data; no IDs are given until an operator confirms: idbuilder store confirm", Err: err}
+	case errors.Is(err, revision.ErrUnconfirmed):
+		return &api.Error{Code: api.Unavailable, Message: "the change is stored, but other workers may not have seen it yet; repeat the request", RetryAfter: time.Second, Err: err}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return &api.Error{Code: api.Unavailable, Message: "the request took longer than its time limit; repeat it", RetryAfter: time.Second, Err: err}
+		return &api.Error{Code: api.Unavailable, Message: storeLate, RetryAfter: time.Second, Err: err}
 	}
 	var corrupt *store.CorruptError
 	if errors.As(err, &corrupt) {
 		return &api.Error{Code: api.Internal, Message: "what the store holds is damaged: " + corrupt.Where, Err: err}
 	}
-	return &api.Error{Code: api.Unavailable, Message: "the store cannot be asked now; repeat the request", RetryAfter: time.Second, Err: err}
+	return &api.Error{Code: api.Unavailable, Message: storeDown, RetryAfter: time.Second, Err: err}
 }
 
 // KeyLoad counts what this worker has done for a key since the key is in its memory.

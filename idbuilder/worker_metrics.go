@@ -14,13 +14,15 @@ var (
 	cacheRemaining   = prometheus.NewDesc("idbuilder_cache_remaining", "Numbers that this worker has reserved and not given.", []string{"key"}, nil)
 	storageErrors    = prometheus.NewDesc("idbuilder_storage_errors_total", "Failed operations of the store.", []string{"backend", "operation"}, nil)
 	storageWaits     = prometheus.NewDesc("idbuilder_requests_that_waited_total", "Requests for IDs that waited for the store.", nil, nil)
+	storageOutage    = prometheus.NewDesc("idbuilder_storage_outage_seconds", "Time since the last answer of the store went out of date; 0 while it answers.", nil, nil)
+	fromMemory       = prometheus.NewDesc("idbuilder_requests_in_outage_total", "Requests for IDs that were answered from memory while the store did not answer.", nil, nil)
 	up               = prometheus.NewDesc("idbuilder_up", "1 while the service answers.", nil, nil)
 	controllerLinked = prometheus.NewDesc("idbuilder_controller_connected", "1 while the controller answers; absent without one.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (w *Worker) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{requestsTotal, requestDuration, sequenceCurrent, cacheRemaining, storageErrors, storageWaits, up, controllerLinked} {
+	for _, d := range []*prometheus.Desc{requestsTotal, requestDuration, sequenceCurrent, cacheRemaining, storageErrors, storageWaits, storageOutage, fromMemory, up, controllerLinked} {
 		out <- d
 	}
 }
@@ -30,6 +32,8 @@ func (w *Worker) Describe(out chan<- *prometheus.Desc) {
 func (w *Worker) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(up, prometheus.GaugeValue, 1)
 	out <- prometheus.MustNewConstMetric(storageWaits, prometheus.CounterValue, float64(w.pool.Metrics().Waits))
+	out <- prometheus.MustNewConstMetric(storageOutage, prometheus.GaugeValue, w.watch.Outage().Seconds())
+	out <- prometheus.MustNewConstMetric(fromMemory, prometheus.CounterValue, float64(w.usage.fromMemory.Load()))
 	if f := w.options.Controller; f != nil {
 		connected := 0.0
 		if f().Connected {

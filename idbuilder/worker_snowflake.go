@@ -17,7 +17,7 @@ import (
 // Snowflake leases a worker id of a snowflake key to a client, or renews its lease.
 // The error is a [*api.Error], a [*snowflake.ExhaustedError] or the store's.
 func (w *Worker) Snowflake(ctx context.Context, key string, client snowflake.Client) (api.Snowflake, error) {
-	e, s, err := w.keyOfType(ctx, key, idconfig.TypeSnowflake)
+	e, s, _, err := w.keyOfType(ctx, key, idconfig.TypeSnowflake)
 	if err != nil {
 		return api.Snowflake{}, err
 	}

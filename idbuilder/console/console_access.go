@@ -3,8 +3,10 @@
 package console
 
 import (
+	"errors"
 	"net/http"
 
+	"github.com/kazahana-db/kazahana/idbuilder/revision"
 	"github.com/kazahana-db/kazahana/idbuilder/token"
 )
 
@@ -33,7 +35,10 @@ func (c *Console) showReset(v *visit) error {
 }
 
 // resetNotice says that a token was reset.
-const resetNotice = "The token was reset. The old one is invalid on all workers."
+const (
+	resetNotice       = "The token was reset. The old one is invalid on all workers."
+	unconfirmedNotice = "The token was reset, but other workers may accept the old one for a minute. Reset it again to end that."
+)
 
 // resetToken makes a new token, and shows it in this answer only.
 func (c *Console) resetToken(v *visit) error {
@@ -44,17 +49,21 @@ func (c *Console) resetToken(v *visit) error {
 		}
 	}
 	t, err := c.worker.Tokens().Reset(v.Context(), v.admin, key)
+	notice := resetNotice
+	if errors.Is(err, revision.ErrUnconfirmed) {
+		notice, err = unconfirmedNotice, nil
+	}
 	if err != nil {
 		return err
 	}
 	v.logAction("reset the token", key)
 	if key == token.GlobalKey {
-		return v.renderAccess(&t, resetNotice)
+		return v.renderAccess(&t, notice)
 	}
 	p, err := c.keyPage(v, key)
 	if err != nil {
 		return err
 	}
 	p.Token = &t
-	return v.renderKey(http.StatusOK, p, resetNotice)
+	return v.renderKey(http.StatusOK, p, notice)
 }

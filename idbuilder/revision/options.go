@@ -19,6 +19,10 @@ type Options struct {
 	// Margin is added to the wait of Announce, for clocks that run at different rates.
 	// The default value is a hundredth of Validity; allowed are 0 to a minute.
 	Margin time.Duration
+	// Outage is for how long [Watch.Last] goes on with the last revision while the store does
+	// not answer, counted from the end of its validity. The default value is 5 minutes; allowed
+	// are up to a day; negative: not at all.
+	Outage time.Duration
 }
 
 // Validate reports all that is wrong with the options.
@@ -30,7 +34,16 @@ func (o Options) Validate() error {
 	if o.Margin < 0 || o.Margin > time.Minute {
 		faults = append(faults, fmt.Errorf("revision: Margin is %v, allowed are 0 to 1m", o.Margin))
 	}
+	if o.Outage > 24*time.Hour {
+		faults = append(faults, fmt.Errorf("revision: Outage is %v, allowed are up to 24h", o.Outage))
+	}
 	return errors.Join(faults...)
+}
+
+// AnnounceTime returns how long an Announce waits after the store has answered.
+func (o Options) AnnounceTime() time.Duration {
+	o = o.withDefaults()
+	return o.Validity + o.Margin
 }
 
 func (o Options) withDefaults() Options {
@@ -39,6 +52,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Margin == 0 {
 		o.Margin = o.Validity / 100
+	}
+	if o.Outage == 0 {
+		o.Outage = 5 * time.Minute
 	}
 	return o
 }

@@ -35,6 +35,8 @@ func (w *Watch) askStore(ctx context.Context, cancel context.CancelFunc, begun t
 	defer w.mu.Unlock()
 	if p.err = err; err == nil {
 		p.known = w.rememberRevision(revision, begun)
+	} else if !IsOutage(err) {
+		w.known.Store(nil) // what was read before may not be in the store any more
 	}
 	w.polling = nil
 	close(p.done)
@@ -51,6 +53,9 @@ func (w *Watch) rememberRevision(revision int64, begun time.Time) *answerInfo {
 	if old := w.known.Load(); w.life.Err() == nil && (old == nil || begun.After(old.begun)) {
 		w.known.Store(k)
 	}
+	if k.isValid(time.Now()) {
+		w.failure.Store(nil)
+	}
 	return k
 }
 
@@ -62,7 +67,11 @@ func (w *Watch) awaitPoll(ctx context.Context, p *poll) (int64, error) {
 	case <-ctx.Done():
 		return 0, fmt.Errorf("revision: the store has not answered: %w", ctx.Err())
 	}
-	return w.pollResult(p)
+	revision, err := w.pollResult(p)
+	if err != nil {
+		w.failure.Store(&err)
+	}
+	return revision, err
 }
 
 // pollResult returns the result of an ended or late poll.
@@ -112,4 +121,9 @@ type answerInfo struct {
 // the monotonic clock stands still while a machine is suspended.
 func (k *answerInfo) isValid(now time.Time) bool {
 	return k != nil && now.Before(k.until) && now.UnixNano() < k.wall
+}
+
+// isKept reports whether the answer may be used in an outage of the store.
+func (k *answerInfo) isKept(now time.Time, outage time.Duration) bool {
+	return k != nil && now.Before(k.until.Add(outage)) && now.UnixNano() < k.wall+int64(outage)
 }

@@ -188,6 +188,50 @@ func TestStoreDown(t *testing.T) {
 	})
 }
 
+// TestLast: while the store is down or hangs, Last returns the last revision, with the reason, at
+// once after the first failure, and for so long; Current does not.
+func TestLast(t *testing.T) {
+	for _, hangs := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &slowStore{}
+			w := newWatch(t, s, revision.Options{Outage: time.Minute})
+			last := func(after time.Duration, outage bool) {
+				t.Helper()
+				time.Sleep(after)
+				k, err := w.Last(t.Context())
+				if err != nil || k.Revision != 0 || (k.Outage != nil) != outage || outage != (w.Outage() > 0) {
+					t.Errorf("the last revision is %+v, %v; the outage lasts %v", k, err, w.Outage())
+				}
+			}
+			synctest.Wait() // polled at 0
+			if hangs {
+				s.set(true, time.Hour)
+			} else {
+				s.down.Store(true)
+			}
+			last(999*time.Millisecond, false)
+			last(2*time.Second, true)
+			begun := time.Now()
+			last(0, true)
+			if took := time.Since(begun); took != 0 {
+				t.Errorf("Last waited %v", took)
+			}
+			if _, err := w.Current(t.Context()); err == nil {
+				t.Error("Current returned a revision")
+			}
+			last(55*time.Second, true)
+			time.Sleep(5 * time.Second)
+			if k, err := w.Last(t.Context()); err == nil {
+				t.Errorf("after a minute the last revision is %+v", k)
+			}
+			s.down.Store(false)
+			s.set(false, 0)
+			time.Sleep(2 * time.Hour)
+			last(0, false)
+		})
+	}
+}
+
 // TestHangingStore: callers wait for no longer than the validity and their contexts,
 // and share one call of the store; it works again once the store does.
 func TestHangingStore(t *testing.T) {
@@ -305,12 +349,12 @@ func TestCloseForgetsAtOnce(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	for _, o := range []revision.Options{{Validity: 9 * time.Millisecond}, {Validity: -1}, {Validity: time.Minute + 1}, {Margin: -1}, {Margin: time.Minute + 1}} {
+	for _, o := range []revision.Options{{Validity: 9 * time.Millisecond}, {Validity: -1}, {Validity: time.Minute + 1}, {Margin: -1}, {Margin: time.Minute + 1}, {Outage: 24*time.Hour + 1}} {
 		if _, err := revision.New(&slowStore{}, o); err == nil || o.Validate() == nil {
 			t.Errorf("%+v is accepted", o)
 		}
 	}
-	for _, o := range []revision.Options{{}, {Validity: 10 * time.Millisecond}, {Validity: time.Minute, Margin: time.Minute}} {
+	for _, o := range []revision.Options{{}, {Validity: 10 * time.Millisecond}, {Validity: time.Minute, Margin: time.Minute, Outage: -1}} {
 		if err := o.Validate(); err != nil {
 			t.Error(err)
 		}

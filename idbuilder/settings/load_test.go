@@ -257,6 +257,8 @@ func TestTogether(t *testing.T) {
 		"[controller]\nendpoint = \"http://c\"":                                                "controller.token",
 		"[snowflake]\nhold = \"10m\"":                                                          "snowflake.hold",
 		"[sequence]\nmax_batch_size = 999":                                                     "sequence.max_batch_size",
+		"[auth]\ncache = \"16s\"":                                                              "auth.cache",
+		"[limits]\nrequest_timeout = \"1500ms\"":                                               "auth.cache",
 		"[server.port]\na = 1":                                                                 "server.port",
 		"[server]\nshutdown_timeout = \"-1s\"":                                                 "server.shutdown_timeout",
 		"[sequence]\nprefetch_threshold = 1000000001":                                          "sequence.prefetch_threshold",

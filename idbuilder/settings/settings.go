@@ -145,6 +145,9 @@ type Auth struct {
 	// Cache is how long a worker uses the tokens and configurations that it has read
 	// without asking the store whether they have changed.
 	Cache time.Duration
+	// Outage is how long a worker goes on with the tokens and configurations that it has read
+	// while the store does not answer; 0: not at all.
+	Outage time.Duration
 }
 
 // Limits bound what one client can ask for.

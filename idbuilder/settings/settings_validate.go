@@ -33,7 +33,7 @@ func (s *Settings) findFaults(bad map[string]bool) (found []Fault) {
 			bad[k.path] = true
 		}
 	}
-	for _, check := range []func() (path, reason string){s.checkTLS, s.checkBackend, s.checkRedis, s.checkAdmin, s.checkPorts, s.checkBatches, s.checkLeases, s.checkController} {
+	for _, check := range []func() (path, reason string){s.checkTLS, s.checkBackend, s.checkRedis, s.checkAdmin, s.checkPorts, s.checkBatches, s.checkLeases, s.checkController, s.checkCache} {
 		if path, reason := check(); reason != "" && !bad[path] {
 			found = append(found, s.newFault(path, reason))
 		}
@@ -123,6 +123,15 @@ func (s *Settings) checkLeases() (path, reason string) {
 func (s *Settings) checkController() (path, reason string) {
 	if s.Controller.Endpoint != "" && s.Controller.Token == "" && s.Auth.AdminToken == "" {
 		return "controller.token", "it is needed with controller.endpoint, or auth.admin_token: workers show it to controllers"
+	}
+	return "", ""
+}
+
+// checkCache reports a cache because of which changes of tokens and configurations, which wait
+// until it is out of date everywhere, could not end in time.
+func (s *Settings) checkCache() (path, reason string) {
+	if limit := s.Limits.RequestTimeout; s.Auth.Cache > limit/2 {
+		return "auth.cache", fmt.Sprintf("changes of tokens and configurations take as long: allowed is half of limits.request_timeout, which is %s, at most", brief(limit))
 	}
 	return "", ""
 }

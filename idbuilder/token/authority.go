@@ -55,35 +55,90 @@ type Identity struct {
 // store's error. A valid token is looked up in the store the first time, after each new
 // revision, and once a minute; the token of [Options] never is.
 func (a *Authority) Check(ctx context.Context, text string) (Identity, error) {
-	if text == "" || len(text) > maxText {
-		return Identity{}, ErrInvalid
+	h, id, err := a.recognize(text)
+	if err != nil || id.Admin {
+		return id, err
 	}
-	h := hashOf(text)
-	if a.fixed != nil && subtle.ConstantTimeCompare(h[:], a.fixed[:]) == 1 {
-		return Identity{Admin: true, Hash: h}, nil
-	}
-	revision, err := a.watch.Current(ctx)
+	current, err := a.watch.Current(ctx)
 	if err != nil {
 		return Identity{}, fmt.Errorf("token: %w", err)
 	}
+	known, ok := a.seen.get(h)
+	if !ok || !known.isFresh(current, a.options.Now()) {
+		known, err = a.refresh(ctx, text, h, current, ok)
+	}
+	return known.answer(a.options.Now(), err)
+}
+
+// CheckLast is Check while the store answers. While it does not, CheckLast accepts tokens that
+// it knows, for [revision.Options.Outage]. Outage reports that the token may have been reset
+// since.
+func (a *Authority) CheckLast(ctx context.Context, text string) (id Identity, outage bool, err error) {
+	h, id, err := a.recognize(text)
+	if err != nil || id.Admin {
+		return id, false, err
+	}
+	at, err := a.watch.Last(ctx)
+	if err != nil {
+		return Identity{}, false, fmt.Errorf("token: %w", err)
+	}
 	now := a.options.Now()
 	known, ok := a.seen.get(h)
-	if ok && known.isFresh(revision, now) {
-		return known.identity, known.checkExpiry(now)
+	switch {
+	case !ok || known.revision != at.Revision:
+		id, err = a.Check(ctx, text)
+		return id, false, err
+	case at.Outage != nil:
+	case !known.isFresh(at.Revision, now):
+		known, outage, err = a.refreshOrKeep(ctx, text, h, known)
 	}
-	if !ok && !a.lookups.Allow() {
-		return Identity{}, ErrBusy
+	id, err = known.answer(now, err)
+	return id, outage || at.Outage != nil, err
+}
+
+// refreshOrKeep is refresh for a token that is known at the present revision. It waits for the
+// store no longer than a revision is valid; without an answer it returns the token as it is
+// known, and that there is an outage.
+func (a *Authority) refreshOrKeep(ctx context.Context, text string, h hash, known cachedToken) (_ cachedToken, outage bool, err error) {
+	inTime, cancel := context.WithTimeout(ctx, a.watch.Options().Validity)
+	defer cancel()
+	found, err := a.refresh(inTime, text, h, known.revision, true)
+	noAnswer := revision.IsOutage(err) && !errors.Is(err, ErrInvalid) && ctx.Err() == nil
+	if noAnswer && known.isKept(known.revision, a.options.Now(), a.watch.Options().Outage) {
+		return known, true, nil
 	}
+	return found, false, err
+}
+
+// recognize returns the hash of a token, and the identity if it is the token of the options.
+func (a *Authority) recognize(text string) (h hash, id Identity, err error) {
+	if text == "" || len(text) > maxText {
+		return h, id, ErrInvalid
+	}
+	h = hashOf(text)
+	if a.fixed != nil && subtle.ConstantTimeCompare(h[:], a.fixed[:]) == 1 {
+		id = Identity{Admin: true, Hash: h}
+	}
+	return h, id, nil
+}
+
+// refresh looks a token up, and remembers it. Current is the revision before the call; known
+// says that the token was valid at some time.
+func (a *Authority) refresh(ctx context.Context, text string, h hash, current int64, known bool) (cachedToken, error) {
+	if !known && !a.lookups.Allow() {
+		return cachedToken{}, ErrBusy
+	}
+	now := a.options.Now()
 	found, err := a.lookUp(ctx, h)
 	if errors.Is(err, ErrInvalid) {
 		a.seen.remove(h)
 	}
 	if err != nil {
-		return Identity{}, err
+		return cachedToken{}, err
 	}
-	found.revision, found.read = revision, now // both from before the read
+	found.revision, found.read = current, now // both from before the read
 	a.seen.put(h, found)
-	return found.identity, found.checkExpiry(a.options.Now())
+	return found, nil
 }
 
 // lookUp reads the token from the store.

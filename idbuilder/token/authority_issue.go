@@ -36,9 +36,10 @@ func (a *Authority) Key(ctx context.Context, admin, key string) (Token, error) {
 }
 
 // Reset makes a new key token, and makes all others of the key invalid. When it returns
-// nil, no worker accepts them. After an error the new token may be valid already, and
-// workers may still accept the others: repeat the call. The caller has checked the admin
-// token.
+// nil, no worker accepts them, but those that cannot ask the store (see [Authority.CheckLast]).
+// After an error that wraps [revision.ErrUnconfirmed] the new token is valid, and [Authority.Key]
+// returns it, too; workers may still accept the others: repeat the call. After any other error
+// the new token may be valid. The caller has checked the admin token.
 func (a *Authority) Reset(ctx context.Context, admin, key string) (Token, error) {
 	if err := checkRequest(admin, key); err != nil {
 		return Token{}, err
@@ -76,9 +77,10 @@ func (a *Authority) MakeAdmin(ctx context.Context) (string, error) {
 }
 
 // ResetAdmin makes a new admin token, and makes all other stored ones invalid. When it
-// returns nil, no worker accepts them. The token of the options stays valid, and so do key
-// tokens: see the package's documentation. After an error the new token may be valid
-// already, and workers may still accept the others: repeat the call.
+// returns nil, no worker accepts them, as with [Authority.Reset]. The token of the options stays
+// valid, and so do key tokens: see the package's documentation. After an error the new token may
+// be valid already, and is returned if it was stored; workers may still accept the others: repeat
+// the call.
 func (a *Authority) ResetAdmin(ctx context.Context) (string, error) {
 	t, err := a.resetRecord(ctx, adminKey, func(r record) (Token, error) { return a.addToken(ctx, r, adminKey, random(), entry{}) })
 	return t.Text, err

@@ -31,15 +31,24 @@ type cachedToken struct {
 
 // isFresh reports whether the token need not be read again.
 func (c cachedToken) isFresh(revision int64, now time.Time) bool {
-	age := now.Sub(c.read)
-	return c.revision == revision && age >= 0 && age < maxAge
+	return c.isKept(revision, now, 0)
 }
 
-func (c cachedToken) checkExpiry(now time.Time) error {
-	if !c.expires.IsZero() && !now.Before(c.expires) {
-		return ErrExpired
+// isKept reports whether the token may be used if the store does not answer, for so long.
+func (c cachedToken) isKept(revision int64, now time.Time, outage time.Duration) bool {
+	age := now.Sub(c.read)
+	return c.revision == revision && age >= 0 && age < maxAge+outage
+}
+
+// answer returns the identity of the token if there is no error and it has not expired.
+func (c cachedToken) answer(now time.Time, err error) (Identity, error) {
+	if err != nil {
+		return Identity{}, err
 	}
-	return nil
+	if !c.expires.IsZero() && !now.Before(c.expires) {
+		return c.identity, ErrExpired
+	}
+	return c.identity, nil
 }
 
 func (c *cache) get(h hash) (cachedToken, bool) {

@@ -43,7 +43,9 @@
 //
 // # Resets
 //
-// A reset is in force on all workers when it returns: see package revision. If a
+// A reset is in force on all workers when it returns: see package revision. The exception is a
+// worker that cannot ask the store at that time: with [Authority.CheckLast] it accepts the old token
+// for IDs until it can, for [revision.Options.Outage] at most. If a
 // process crashes after its change and before the announcement, its caller does not
 // learn of the reset, and workers that know the old token accept it for at most a
 // minute.

@@ -246,6 +246,46 @@ func TestStoreDown(t *testing.T) {
 	})
 }
 
+// TestCheckLast: while the store is down, CheckLast accepts tokens that the process knows, but
+// neither others nor those that it knew before the last change, nor one after its expiry; Check
+// accepts none.
+func TestCheckLast(t *testing.T) {
+	bubble(t, func(t *testing.T, s store.Store) {
+		var down atomic.Bool
+		o := token.Options{Expiry: 4 * time.Minute}
+		p := start(t, storetest.Faulty(s, func(storetest.Call) storetest.Fault { return storetest.Fault{Fail: down.Load()} }), o)
+		q := start(t, s, o)
+		early, known, unknown := p.key(admin, "early"), p.key(admin, "known"), p.key(admin, "unknown")
+		p.wantIdentity(early.Text, token.Identity{Key: "early"}, nil)
+		q.reset(admin, "another")
+		p.wantIdentity(known.Text, token.Identity{Key: "known"}, nil)
+		time.Sleep(2 * time.Minute)
+		down.Store(true)
+		last := func(want error, tokens ...token.Token) {
+			t.Helper()
+			for _, k := range tokens {
+				id, outage, err := p.CheckLast(t.Context(), k.Text)
+				if !errors.Is(err, want) || err == nil && (id.Key != k.Key || !outage) {
+					t.Errorf("%s: %+v, %v, %v; want %v", k.Key, id, outage, err, want)
+				}
+			}
+		}
+		last(nil, known) // the revision is valid, but the token has to be read again
+		last(storetest.ErrFault, early, unknown)
+		time.Sleep(10 * time.Second)
+		last(nil, known)
+		last(storetest.ErrFault, early, unknown)
+		p.wantIdentity(known.Text, token.Identity{}, storetest.ErrFault)
+		q.reset(admin, "known")
+		last(nil, known) // it cannot know
+		time.Sleep(2 * time.Minute)
+		last(token.ErrExpired, known)
+		down.Store(false)
+		time.Sleep(time.Second)
+		last(token.ErrInvalid, known)
+	})
+}
+
 // TestFlood: the rate of lookups of guessed tokens is bounded, and they lock out no token that
 // the process has seen, even if a new revision makes it look again.
 func TestFlood(t *testing.T) {

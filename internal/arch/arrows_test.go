@@ -112,7 +112,7 @@ var arrows = map[string][]string{
 
 	"idbuilder/snowflake": {"idbuilder/store", "idgen", "lease", "internal/sleep", "internal/redact"},
 
-	"idbuilder/console": {"idbuilder", "idbuilder/api", "idbuilder/format", "idbuilder/idconfig", "idbuilder/store", "idbuilder/token", "golang.org/x/time"},
+	"idbuilder/console": {"idbuilder", "idbuilder/api", "idbuilder/format", "idbuilder/idconfig", "idbuilder/revision", "idbuilder/store", "idbuilder/token", "golang.org/x/time"},
 
 	"idbuilder/controller": {"idbuilder/api", "idbuilder/snowflake", "idbuilder/store", "election", "internal/uptime", "kv", "lease", "internal/sleep", "internal/redact"},
 

@@ -74,10 +74,10 @@ server.`,
 				if err == nil && text == "" {
 					err = errors.New("there is an admin token; --reset makes a new one, and the old one invalid")
 				}
-				if err != nil {
-					return err
+				if text != "" { // after an error, too: it may be the only one that is valid
+					err = errors.Join(err, p.Write(adminToken{text}))
 				}
-				return p.Write(adminToken{text})
+				return err
 			})
 		},
 	}

@@ -5,6 +5,7 @@ package program
 import (
 	"log/slog"
 	"math"
+	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/revision"
@@ -19,7 +20,7 @@ import (
 func WorkerOptions(s *settings.Settings, log *slog.Logger) idbuilder.Options {
 	return idbuilder.Options{
 		Tokens:     token.Options{Admin: s.Auth.AdminToken.Reveal(), Expiry: s.Auth.KeyTokenExpiration},
-		Revision:   revision.Options{Validity: s.Auth.Cache},
+		Revision:   revision.Options{Validity: s.Auth.Cache, Outage: orNone(s.Auth.Outage)},
 		Sequences:  sequences(s.Sequence, log),
 		Snowflake:  leases(s.Snowflake, log),
 		Rate:       s.Limits.RequestsPerSecond,
@@ -50,9 +51,13 @@ func sequences(s settings.Sequence, log *slog.Logger) sequence.Options {
 }
 
 func leases(s settings.Snowflake, log *slog.Logger) snowflake.Options {
-	o := snowflake.Options{Duration: s.LeaseDuration, Hold: s.Hold, Skew: s.Skew, Logger: log}
-	if o.Skew == 0 {
-		o.Skew = -1 // 0 would be the default
+	return snowflake.Options{Duration: s.LeaseDuration, Hold: s.Hold, Skew: orNone(s.Skew), Logger: log}
+}
+
+// orNone returns a time as options have it, where 0 is the default.
+func orNone(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1
 	}
-	return o
+	return d
 }
