@@ -41,6 +41,7 @@ const (
 	restore      = "restore the directory from a backup"
 	verifyRepair = "`kazahana index repair PATH` mends it; it changes no record"
 	rebuild      = "`kazahana index build PATH INDEX` builds it anew; in a program: Indexes().Rebuild"
+	nextSave     = "nothing: the next Save writes the new name"
 	saveAgain    = "restore the record from a backup, or write it again"
 	clearKey     = "`kazahana kv clear 0xKEY` removes the key, once it is certain that no program needs it"
 	clearSystem  = "`kazahana kv clear 0xKEY --system` removes the key, once it is certain that no program needs it"
@@ -48,6 +49,10 @@ const (
 	quarantine   = "stop the programs of the service; restore the directory from a backup; begin a quarantine: `kazahana lease quarantine --service SERVICE`"
 	whenSlow     = "examine a restored backup, which no program changes, or the rest with `kazahana doctor --path PATH`"
 )
+
+// wholeStore has the remedies that are for all records of a store at once. Findings with one of them are
+// one finding for each store and index.
+var wholeStore = map[string]bool{verifyRepair: true, rebuild: true, nextSave: true}
 
 // NotExamined is the code of keys that could not be examined.
 const NotExamined = "directory/not-examined"
@@ -84,7 +89,7 @@ var codes = map[string]Code{
 	"record/undecodable":         {"", Damage, "the bytes of a record do not fit the schema", saveAgain},
 	"record/wrong-id":            {"", Damage, "a record says another id than its key", saveAgain},
 	"record/wrong-shard":         {"", Damage, "a record lies in another shard than that of its id, where it is not found", saveAgain},
-	"record/other-directory":     {"", Notice, "the bytes of a record name another directory than its own, as after a tenant was copied, moved or imported under another name; stores go by the path", "nothing: the next Save writes the new name"},
+	"record/other-directory":     {"", Notice, "the bytes of a record name another directory than its own, as after a tenant was copied, moved or imported under another name; stores go by the path", nextSave},
 	"index/orphan-entry":         {"", Damage, "an entry whose record is not there, or does not have it", verifyRepair},
 	"index/missing-entry":        {"", Damage, "a record without its entry: queries do not find it", verifyRepair},
 	"index/wrong-value":          {"", Damage, "an entry with an old copy of its record", verifyRepair},

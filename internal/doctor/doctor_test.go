@@ -180,6 +180,16 @@ func TestRenamedTenant(t *testing.T) {
 	d := damage{codes: "record/other-directory", make: func(world) []byte { return nil }}
 	if found, _ := examineDamaged(t, engine, d, true); codesOf(found) != d.codes {
 		t.Errorf("after a copy: %v", found)
+	} else if len(found) != 2 || found[0].Places+found[1].Places != 25+4 || found[0].ID == "" {
+		t.Errorf("after a copy the records of two stores are %d findings, want one for each store: %v", len(found), found)
+	}
+	d = damage{codes: "index/missing-entry", make: func(w world) []byte {
+		p := w.key("tenants/tenant-1/orders", "I", "Order_Country_Amount")
+		w.tx.ClearRange(kv.KeyRange{Begin: p, End: append(slices.Clone(p), 0xff)})
+		return nil
+	}}
+	if found, _ := examineDamaged(t, engine, d, true); codesOf(found) != d.codes || len(found) != 1 || found[0].Places != 25 {
+		t.Errorf("without any entry of an index: %v", found)
 	}
 	d = damage{codes: "index/missing-entry record/other-directory", make: func(w world) []byte {
 		p := w.first(w.key("tenants/tenant-7/orders", "I", "Order_Country_Amount"))

@@ -4,6 +4,7 @@ package doctor
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ type examination struct {
 	seen    map[string]bool // codes' areas and keys that were reported
 	usage   usage           // of all records so far
 	leftOut int             // parts that could not be examined
+	held    []*Finding      // those of the store that is examined whose remedy is for all of it
 }
 
 // Examine examines a database, or a part of it, and calls found with each finding, in this
@@ -33,6 +35,7 @@ func Examine(ctx context.Context, db kv.Database, o Options, found func(Finding)
 		o.Now = time.Now
 	}
 	x := &examination{db: db, options: o, found: found, counts: map[string]int{}, seen: map[string]bool{}}
+	defer x.passHeldOn()
 	err := x.examineTree(ctx, directory.Root().Metadata(), nil)
 	return x.report, err
 }
@@ -115,7 +118,31 @@ func (x *examination) add(f Finding) {
 	case Notice:
 		x.report.Notices++
 	}
-	if x.counts[at]++; x.counts[at] <= mostOfCode {
+	x.counts[at]++
+	switch {
+	case wholeStore[f.Remedy]:
+		x.hold(f)
+	case x.counts[at] <= mostOfCode:
 		x.found(f)
 	}
+}
+
+// hold keeps a finding until its store is examined, or counts it with the first of its kind.
+func (x *examination) hold(f Finding) {
+	i := slices.IndexFunc(x.held, func(first *Finding) bool {
+		return first.Code == f.Code && first.Type == f.Type && first.Index == f.Index && slices.Equal(first.Path, f.Path)
+	})
+	if i >= 0 {
+		x.held[i].Places++
+		return
+	}
+	x.held = append(x.held, &f)
+}
+
+// passHeldOn passes on the findings that were kept.
+func (x *examination) passHeldOn() {
+	for _, f := range x.held {
+		x.found(*f)
+	}
+	x.held = nil
 }

@@ -13,6 +13,7 @@ import (
 
 // examineStore examines a store: what it keeps about itself, then records and indexes.
 func (x *examination) examineStore(ctx context.Context, s *store) error {
+	defer x.passHeldOn()
 	steps := []func(context.Context, *store) error{x.examineSystemKeys}
 	if !x.options.SkipRecords {
 		steps = append(steps, x.examineRecords, x.examineEntries, x.examineVersions, x.examineRanks, x.examineTotals)

@@ -21,6 +21,7 @@ type Finding struct {
 	Place    string   // the key behind the directory's prefix, as a tuple
 	Reason   string
 	Remedy   string
+	Places   int // how many there are, if the remedy is for a whole store: ID, Key and Reason are of the first; otherwise 1
 }
 
 // String describes the finding in one line.
@@ -37,6 +38,9 @@ func (f Finding) String() string {
 		fmt.Fprintf(&b, "%s %s: ", f.Type, f.ID)
 	}
 	b.WriteString(f.Reason)
+	if f.Places > 1 {
+		fmt.Fprintf(&b, " (the first of %d)", f.Places)
+	}
 	if f.Place != "" {
 		fmt.Fprintf(&b, " [%s]", f.Place)
 	}
@@ -49,7 +53,7 @@ func newFinding(code string, path []string, prefix, key []byte, format string, a
 	if !known {
 		panic("doctor: there is no code " + code)
 	}
-	f := Finding{Code: code, Severity: c.Severity, Remedy: c.Remedy, Path: path, Reason: fmt.Sprintf(format, args...)}
+	f := Finding{Code: code, Severity: c.Severity, Remedy: c.Remedy, Path: path, Reason: fmt.Sprintf(format, args...), Places: 1}
 	if key != nil {
 		f.Key = append([]byte{}, key...)
 		f.Place = tuple.Describe(f.Key[min(len(prefix), len(key)):])

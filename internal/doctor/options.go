@@ -28,6 +28,6 @@ type Options struct {
 	Progress func(Report)
 }
 
-// mostOfCode is how many findings of one code in one directory are passed on. The report
-// counts all.
+// mostOfCode is how many findings of one code in one directory are passed on, if each has a remedy of
+// its own. The report counts all.
 const mostOfCode = 100

@@ -23,12 +23,13 @@ type finding struct {
 	KeyHex    string `json:"keyHex,omitempty"`
 	Reason    string `json:"reason"`
 	Remedy    string `json:"remedy"`
+	Places    int    `json:"places"` // with the same remedy: id, key and reason are of the first
 }
 
 func newFinding(f doctor.Finding) finding {
 	return finding{
 		Code: f.Code, Severity: string(f.Severity), Directory: database.FormatPath(f.Path), Type: f.Type, Index: f.Index, ID: f.ID,
-		Key: f.Place, KeyHex: hex.EncodeToString(f.Key), Reason: f.Reason, Remedy: f.Remedy,
+		Key: f.Place, KeyHex: hex.EncodeToString(f.Key), Reason: f.Reason, Remedy: f.Remedy, Places: f.Places,
 	}
 }
 
@@ -42,6 +43,9 @@ func (f finding) Lines() []string {
 	}
 	if f.KeyHex != "" {
 		pairs = append(pairs, "bytes", "0x"+f.KeyHex)
+	}
+	if f.Places > 1 {
+		pairs = append(pairs, "places", fmt.Sprintf("%d, of which this is the first", f.Places))
 	}
 	return append(shell.Fields(append(pairs, "reason", f.Reason, "remedy", f.Remedy)...), "")
 }
