@@ -3,7 +3,6 @@
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
-TOOLS       := CGO_ENABLED=0 GOBIN=$(CURDIR)/bin
 FUZZCOUNT   ?= 20000
 # Packages whose tests take longest begin first, so that none is alone at the end.
 LONGEST     := ./kv/embedded ./persistable ./kv/kvtest/... ./codegen ./lease/sqlite ./cmd/... ./idgen
@@ -23,17 +22,24 @@ help: ## list the targets
 quickstart: ## run the example of the README
 	go run ./examples/quickstart
 
-# `make lint` and, for -race, `make check-fdb` vet the same files with all of vet's
-# checks. That `go test` vets once more some of them would take a minute of CPU
-# for each way of building, most of it for the dependencies.
-TEST := go test -vet=off -timeout 20m
+# Every module in the clone. As one workspace they compile what they share once, and with the same
+# versions; -trimpath lets clones in other folders use it, too.
+WORKSPACE := $(CURDIR)/.ci/go.work
+ALL       := ./... ./bench/... ./examples/raft/... ./placement/protoactor/...
+test race lint soak: export GOWORK := $(WORKSPACE)
+test race lint soak: export GOFLAGS += -trimpath
+
+# Random tests draw from one seed, so that what passed once passes again: SEED=7 sets another, make soak draws fresh ones.
+SEEDED := KAZAHANA_SEED=$(or $(SEED),1) RAPID_SEED=$(or $(SEED),1)
+
+# `make lint` vets every file with all of vet's checks. That `go test` vets once more some of
+# them would take a minute of CPU for each way of building, most of it for the dependencies.
+TEST := $(SEEDED) go test -vet=off -timeout 20m -p 3
+TESTED := $(LONGEST) ./... ./bench/measure ./bench/chart ./examples/raft/... ./placement/protoactor/...
 
 .PHONY: test
 test: servers ## run every test (needs Go; Redis, PostgreSQL and MariaDB for those of their homes)
-	CGO_ENABLED=0 $(TEST) -p 3 $(LONGEST) ./...
-	cd bench && CGO_ENABLED=0 $(TEST) ./measure ./chart
-	cd examples/raft && CGO_ENABLED=0 $(TEST) ./...
-	cd placement/protoactor && CGO_ENABLED=0 $(TEST) ./...
+	CGO_ENABLED=0 $(TEST) $(TESTED)
 
 # SQLite is C translated to Go. Its memory is not Go's, so the race detector sees no race
 # in it, but makes it four times slower.
@@ -43,49 +49,44 @@ RACE := -race -gcflags=modernc.org/...=-race=false
 # too long for tests that run one program after the other.
 .PHONY: race
 race: export GORACE := atexit_sleep_ms=0
+race: export CGO_ENABLED := 1
 race: servers ## run every test with goroutines under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(TEST) $(RACE) -short -p 3 $$(go list $(LONGEST) ./... | grep -vxF $(SEQUENTIAL:%=-e github.com/kazahana-db/kazahana/%))
-	cd examples/raft && CGO_ENABLED=1 $(TEST) $(RACE) -short ./...
-	cd placement/protoactor && CGO_ENABLED=1 $(TEST) $(RACE) -short ./...
+	$(TEST) $(RACE) -short $$(go list $(TESTED) | grep -vxF $(SEQUENTIAL:%=-e github.com/kazahana-db/kazahana/%))
+
+.PHONY: soak
+soak: servers ## run random tests and fuzz targets with fresh seeds at low priority, for MINUTES (60)
+	@CGO_ENABLED=0 nice -n 19 .ci/soak $(or $(MINUTES),60)
 
 .PHONY: servers
 servers:
 	@.ci/servers
 
-# The steps that compile and check, and run no test, seldom collect garbage: the compiler
-# takes 16 % less CPU, and staticcheck, which reads the source of every dependency, 40 %.
-lint check-fdb: export GOGC := 400
-lint check-fdb: export GOMEMLIMIT := 2GiB
-STATIC := $(CURDIR)/bin/staticcheck
+# Lint compiles with the tag foundationdb, cgo and the race detector, as `make race` does: what is compiled
+# for one serves the other. The compiler finds header and library of FoundationDB by CPATH and LIBRARY_PATH, which
+# are not part of what Go's build cache goes by, as CGO_CFLAGS and CGO_LDFLAGS would be.
+# The compiler, and staticcheck, which reads the source of every dependency, take 16 to 40 % less CPU
+# if they seldom collect garbage.
+lint: export GOGC := 400
+lint: export GOMEMLIMIT := 2GiB
+lint: export CGO_ENABLED := 1
+lint: export CPATH := $(CURDIR)/internal/fdbheader
+lint: export LIBRARY_PATH := $(CURDIR)/bin/lint
+BIN := $(CURDIR)/bin
+# The packages with files that lint's first pass leaves out.
+UNTAGGED := $$(git grep -lE '^//go:build !(race|\(?foundationdb)' -- '*.go' | sed 's|/[^/]*$$||; s|^|./|' | sort -u)
 
 .PHONY: lint
-lint: export CGO_ENABLED := 0
-lint: ## vet, staticcheck, persistvet, gofumpt
-	go vet ./...
-	cd bench && go vet ./...
-	cd examples/raft && go vet ./...
-	cd placement/protoactor && go vet ./...
-	$(TOOLS) go install $(STATICCHECK)
-	$(STATIC) ./...
-	$(TOOLS) go install ./cmd/persistvet
-	$(CURDIR)/bin/persistvet ./...
-	cd examples/raft && $(STATIC) ./...
-	cd placement/protoactor && $(STATIC) ./...
-	@unformatted="$$(go run $(GOFUMPT) -l .)"; test -z "$$unformatted" || { echo "not gofumpt'ed:"; echo "$$unformatted"; exit 1; }
-
-.PHONY: check-fdb
-# The compiler finds header and library by CPATH and LIBRARY_PATH, which are not
-# part of what Go's build cache goes by, as CGO_CFLAGS and CGO_LDFLAGS would be. With
-# -race, as in `make race`, what is compiled here is not compiled again there;
-# staticcheck has what it reads compiled, too.
-check-fdb: export CGO_ENABLED := 1
-check-fdb: export CPATH := $(CURDIR)/internal/fdbheader
-check-fdb: export LIBRARY_PATH := $(CURDIR)/bin/check-fdb
-check-fdb: ## compile kv/fdbkv and the tests of a cluster without FoundationDB (needs a C compiler)
-	@mkdir -p bin/check-fdb && : > bin/check-fdb/none.c && $${CC:-cc} -shared -o bin/check-fdb/libfdb_c.so bin/check-fdb/none.c
-	go vet $(RACE) -tags foundationdb ./...
-	$(TOOLS) go install $(STATICCHECK)
-	GOFLAGS="$$GOFLAGS $(RACE)" $(STATIC) -tags foundationdb ./kv/fdbkv ./internal/enginetest
+lint: ## vet, staticcheck, persistvet and gofumpt, with and without FoundationDB (needs a C compiler)
+	@mkdir -p $(BIN)/lint && : > $(BIN)/lint/none.c && $${CC:-cc} -shared -o $(BIN)/lint/libfdb_c.so $(BIN)/lint/none.c
+	GOWORK=off CGO_ENABLED=0 GOBIN=$(BIN) go install $(STATICCHECK)
+	GOWORK=off CGO_ENABLED=0 GOBIN=$(BIN) go install $(GOFUMPT)
+	CGO_ENABLED=0 GOBIN=$(BIN) go install ./cmd/persistvet
+	@unformatted="$$($(BIN)/gofumpt -l .)"; test -z "$$unformatted" || { echo "not gofumpt'ed:"; echo "$$unformatted"; exit 1; }
+	go vet $(RACE) -tags foundationdb $(ALL)
+	GOFLAGS="$$GOFLAGS $(RACE)" $(BIN)/staticcheck -tags foundationdb $(filter-out ./bench/...,$(ALL))
+	GOFLAGS="$$GOFLAGS $(RACE)" $(BIN)/persistvet -tags foundationdb ./...
+	CGO_ENABLED=0 go vet $(UNTAGGED)
+	CGO_ENABLED=0 $(BIN)/staticcheck $(UNTAGGED)
 
 # Each package's tests, on the cluster of FDB_CLUSTER_FILE, one package after the
 # other: moving a directory voids what all programs on the cluster remember of
@@ -150,7 +151,7 @@ counts: ## count methods away from their type, participle types, vague sentences
 .PHONY: replay
 replay: ## repeat a random test: SEED=42 PKG=./kv/kvtest RUN=TestRandom (a failing test prints all three)
 	@test -n "$(SEED)" -a -n "$(PKG)" || { echo "usage: make replay SEED=42 PKG=./kv/kvtest RUN='^TestRandom$$'"; exit 2; }
-	cd $(PKG) && KAZAHANA_SEED=$(SEED) go test -count 1 -v -run '$(value RUN)' .
+	cd $(PKG) && $(SEEDED) KAZAHANA_RUNS=1 go test -count 1 -v -run '$(value RUN)' .
 
 .PHONY: tidy
 tidy: ## tidy all modules

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package seed gives random tests their seed: a new one in each run, or the one
-// of the environment variable KAZAHANA_SEED. A test that fails prints the command
-// that repeats it.
+// of the environment variable KAZAHANA_SEED, as in CI. A test that fails prints
+// the command that repeats it.
 //
 //	func TestRandom(t *testing.T) {
 //		random := seed.Rand(t)
@@ -23,8 +23,15 @@ import (
 	"testing"
 )
 
-// Variable is the environment variable that sets the seed of all random tests.
-const Variable = "KAZAHANA_SEED"
+const (
+	// Variable is the environment variable that sets the seed of all random tests.
+	// The Makefile sets it, and rapid's with it.
+	Variable = "KAZAHANA_SEED"
+
+	// RunsVariable is the environment variable that sets how many seeds a test of
+	// many seeds runs: 1 in make replay, more than usual in a soak.
+	RunsVariable = "KAZAHANA_RUNS"
+)
 
 // Of returns the seed of a test: that of [Variable], from 0 to 2⁶⁴-1 in decimal,
 // or a random one. It logs the command that repeats the test, which go test shows
@@ -35,7 +42,7 @@ func Of(tb testing.TB) uint64 {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Logf("to repeat: make replay SEED=%d PKG=%s RUN='%s'", seed, folder(), pattern(tb.Name()))
+	tb.Log("to repeat: " + Command(tb, seed))
 	return seed
 }
 
@@ -46,12 +53,32 @@ func Rand(tb testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(Of(tb), 0))
 }
 
-// Given reports whether [Variable] sets the seed: a test that runs many seeds
-// runs this one only.
-func Given() bool { return os.Getenv(Variable) != "" }
+// Series returns the seeds of a test that runs n of them, or as many as
+// [RunsVariable] says: the seed of the test and the numbers after it. It fails the
+// test if the variable is not a number from 1 to 2³¹-1.
+func Series(tb testing.TB, n int) []uint64 {
+	tb.Helper()
+	if text := os.Getenv(RunsVariable); text != "" {
+		runs, err := strconv.ParseUint(text, 10, 31)
+		if err != nil || runs == 0 {
+			tb.Fatalf("the environment variable %s is not a number from 1 to 2147483647: %q", RunsVariable, text)
+		}
+		n = int(runs)
+	}
+	seeds := make([]uint64, n)
+	for i, first := 0, Of(tb); i < n; i++ {
+		seeds[i] = first + uint64(i)
+	}
+	return seeds
+}
+
+// Command returns the command that runs the test with one seed.
+func Command(tb testing.TB, seed uint64) string {
+	return fmt.Sprintf("make replay SEED=%d PKG=%s RUN='%s'", seed, folder(), pattern(tb.Name()))
+}
 
 func fromEnvironment() (uint64, error) {
-	if !Given() {
+	if os.Getenv(Variable) == "" {
 		return rand.Uint64(), nil
 	}
 	seed, err := strconv.ParseUint(os.Getenv(Variable), 10, 64)

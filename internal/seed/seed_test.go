@@ -5,6 +5,7 @@ package seed
 import (
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -18,12 +19,14 @@ type notes struct {
 
 func (n *notes) Helper() {}
 
-func (n *notes) Logf(format string, args ...any) { n.log = append(n.log, fmt.Sprintf(format, args...)) }
+func (n *notes) Log(args ...any) { n.log = append(n.log, fmt.Sprint(args...)) }
 
 func (n *notes) Fatal(args ...any) {
 	n.failed = true
-	n.log = append(n.log, fmt.Sprint(args...))
+	n.Log(args...)
 }
+
+func (n *notes) Fatalf(format string, args ...any) { n.Fatal(fmt.Sprintf(format, args...)) }
 
 func TestRepeat(t *testing.T) {
 	t.Run("a (case)", func(t *testing.T) {
@@ -42,6 +45,25 @@ func TestRepeat(t *testing.T) {
 	})
 }
 
+// TestSeries: the seeds of a test of many follow each other from a seed that is set,
+// and there are as many as the environment says.
+func TestSeries(t *testing.T) {
+	t.Setenv(Variable, "42")
+	t.Setenv(RunsVariable, "")
+	if got := Series(t, 3); !slices.Equal(got, []uint64{42, 43, 44}) {
+		t.Errorf("three seeds from 42 on: %v", got)
+	}
+	t.Setenv(RunsVariable, "1")
+	if got := Series(t, 3); !slices.Equal(got, []uint64{42}) {
+		t.Errorf("in a replay: %v", got)
+	}
+	t.Setenv(RunsVariable, "0")
+	n := &notes{TB: t}
+	if Series(n, 3); !n.failed {
+		t.Error("a test runs no seed")
+	}
+}
+
 // TestReplay: make replay passes the pattern of a subtest on as it was printed.
 func TestReplay(t *testing.T) {
 	pattern := `^TestRepeat$/^a_\(case\)$`
@@ -54,9 +76,6 @@ func TestReplay(t *testing.T) {
 
 func TestNewSeeds(t *testing.T) {
 	t.Setenv(Variable, "")
-	if Given() {
-		t.Error("an empty variable gives a seed")
-	}
 	if a, b := Of(t), Of(t); a == b {
 		t.Errorf("two runs have the seed %d", a)
 	}

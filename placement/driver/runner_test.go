@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/driver"
 	"github.com/kazahana-db/kazahana/placement/memory"
@@ -58,13 +59,13 @@ func (s *script) runStep(r *rand.Rand) bool {
 // TestRunner runs random schedules in one goroutine: each resolve is answered once,
 // the same seed gives the same events, and everything is handed back.
 func TestRunner(t *testing.T) {
-	seeds := 100
+	n := 100
 	if testing.Short() {
-		seeds = 20
+		n = 20
 	}
 	for mode, options := range modes {
 		t.Run(mode, func(t *testing.T) {
-			for seed := range uint64(seeds) {
+			for _, seed := range seed.Series(t, n) {
 				first := schedule(t, options, seed)
 				if again := schedule(t, options, seed); fmt.Sprint(first) != fmt.Sprint(again) {
 					t.Fatalf("seed %d: two runs have other events:\n%v\n%v", seed, first, again)

@@ -3,7 +3,6 @@
 package sim_test
 
 import (
-	"flag"
 	"runtime"
 	"slices"
 	"sync"
@@ -14,8 +13,6 @@ import (
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/rafttimer"
 )
-
-var runs = flag.Int("runs", 10_000, "runs of TestSimulation; at most 300 with -short")
 
 // variant returns the options of a seed: with and without CheckQuorum and PreVote, and with and
 // without back-off.
@@ -33,12 +30,13 @@ func variant(seed uint64) sim.Options {
 // TestSimulation runs five nodes through random faults: a term has at most one leader, no committed entry
 // is lost, no read is stale, and there is a leader within Options.Bound after the faults.
 func TestSimulation(t *testing.T) {
+	n := 10_000
 	if testing.Short() {
-		*runs = min(*runs, 300)
+		n = 300
 	}
-	all := seeds(t, *runs)
+	all := seed.Series(t, n)
 	results := runAll(t, all)
-	if len(all) > 1 && !t.Failed() {
+	if len(all) >= 100 && !t.Failed() {
 		checkCoverage(t, results)
 	}
 }
@@ -53,7 +51,7 @@ func runAll(t *testing.T, all []uint64) []sim.Result {
 			for i := worker; i < len(all) && !t.Failed(); i += workers {
 				var err error
 				if results[i], err = sim.Run(all[i], variant(all[i])); err != nil {
-					t.Errorf("%v\nrepeat it with %s=%d", err, seed.Variable, all[i])
+					t.Errorf("%v\nto repeat: %s", err, seed.Command(t, all[i]))
 				}
 			}
 		})
@@ -87,7 +85,7 @@ func checkCoverage(t *testing.T, results []sim.Result) {
 
 // TestSameSeedSameRun checks that a seed that is printed repeats its run.
 func TestSameSeedSameRun(t *testing.T) {
-	for _, seed := range seeds(t, 20) {
+	for _, seed := range seed.Series(t, 20) {
 		once, err := sim.Run(seed, variant(seed))
 		if err != nil {
 			t.Fatal(err)

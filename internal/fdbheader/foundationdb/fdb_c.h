@@ -2,7 +2,7 @@
 
 // Declarations of what kv/fdbkv and the official Go binding use of
 // FoundationDB's C client, API version 730: enough to compile them where
-// the client is not installed (make check-fdb), and for nothing else. The header
+// the client is not installed (make lint), and for nothing else. The header
 // that programs are built with is the client's own; kv/fdbkv's
 // TestDeclarationsAgree compares the two where it is there.
 #ifndef KAZAHANA_FDB_C_H

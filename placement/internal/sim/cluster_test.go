@@ -25,8 +25,7 @@ import (
 // database, suspended between the check of a fence and its commit, and restarted.
 // The seed sets what is done and when; which goroutine runs first it does not.
 func TestCluster(t *testing.T) {
-	first, n := chosen(t, 1, 3)
-	for seed := first; seed < first+uint64(n); seed++ {
+	for _, seed := range series(t, 1, 3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				for _, fault := range runCluster(t, seed, true) {

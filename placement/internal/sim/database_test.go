@@ -22,11 +22,12 @@ import (
 // least once, some after their commit, and versions jump.
 func TestSimulationOnDatabase(t *testing.T) {
 	engine := enginetest.Open(t)
-	first, n := chosen(t, 2, 20) // they wait more than they compute
-	sum := runAll(t, first, n, 32, func(seed uint64) sim.Options {
+	seeds := series(t, 2, 20)
+	const workers = 32 // they wait more than they compute
+	sum := runAll(t, seeds, workers, func(seed uint64) sim.Options {
 		return sim.Options{Open: func(alive func(placement.Owner) bool) (sim.Store, error) { return openDatabase(engine, seed, alive) }}
 	})
-	t.Logf("%d seeds: %+v", n, sum)
+	t.Logf("%d seeds: %+v", len(seeds), sum)
 }
 
 // database is a store in a database.

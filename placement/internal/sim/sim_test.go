@@ -3,9 +3,7 @@
 package sim_test
 
 import (
-	"os"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,53 +13,39 @@ import (
 	"github.com/kazahana-db/kazahana/placement/internal/sim"
 )
 
-// runsVariable names the environment variable that sets how many seeds the tests run.
-const runsVariable = "KAZAHANA_PLACEMENT_RUNS"
-
 // TestSimulation runs members, clients and their store through faults, with package memory's home
 // in both of its modes. The seeds follow each other from one that is drawn.
 func TestSimulation(t *testing.T) {
-	first, n := chosen(t, 20, 200)
-	sum := runAll(t, first, n, runtime.GOMAXPROCS(0), func(uint64) sim.Options { return sim.Options{} })
-	t.Logf("%d seeds: %+v", n, sum)
-	if n >= 100 && !t.Failed() {
-		checkCoverage(t, sum, n)
+	seeds := series(t, 20, 200)
+	sum := runAll(t, seeds, runtime.GOMAXPROCS(0), func(uint64) sim.Options { return sim.Options{} })
+	t.Logf("%d seeds: %+v", len(seeds), sum)
+	if len(seeds) >= 100 && !t.Failed() {
+		checkCoverage(t, sum, len(seeds))
 	}
 }
 
-// chosen returns the first seed and how many to run. A seed that is given is run alone.
-func chosen(t *testing.T, short, long int) (first uint64, n int) {
+// series returns the seeds of a test that runs few of them with -short.
+func series(t *testing.T, short, long int) []uint64 {
 	t.Helper()
-	first = seed.Of(t)
-	if text := os.Getenv(runsVariable); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatalf("%s: %v", runsVariable, err)
-		}
-		return first, n
+	if testing.Short() {
+		return seed.Series(t, short)
 	}
-	switch {
-	case seed.Given():
-		return first, 1
-	case testing.Short():
-		return first, short
-	}
-	return first, long
+	return seed.Series(t, long)
 }
 
-// runAll runs n seeds.
-func runAll(t *testing.T, first uint64, n, workers int, options func(seed uint64) sim.Options) sim.Result {
+// runAll runs all seeds.
+func runAll(t *testing.T, seeds []uint64, workers int, options func(seed uint64) sim.Options) sim.Result {
 	t.Helper()
 	var (
 		running sync.WaitGroup
-		next    atomic.Int64
+		next    atomic.Int64 // how many seeds have begun
 		mu      sync.Mutex
 		sum     sim.Result
 	)
 	for range workers {
 		running.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n) && !t.Failed(); i = next.Add(1) - 1 {
-				seed := first + uint64(i)
+			for n := next.Add(1); n <= int64(len(seeds)) && !t.Failed(); n = next.Add(1) {
+				seed := seeds[n-1]
 				r, err := sim.Run(seed, options(seed))
 				if err != nil {
 					report(t, seed, options(seed), err)
@@ -87,7 +71,7 @@ func report(t *testing.T, number uint64, o sim.Options, err error) {
 		return
 	}
 	_, _ = sim.Run(number, o)
-	t.Errorf("%v\nrepeat it with %s=%d\nsteps:\n%s\ntrace:\n%s", err, seed.Variable, number, strings.Join(steps, "\n"), strings.Join(trace, "\n"))
+	t.Errorf("%v\nto repeat: %s\nsteps:\n%s\ntrace:\n%s", err, seed.Command(t, number), strings.Join(steps, "\n"), strings.Join(trace, "\n"))
 }
 
 // checkCoverage checks that the runs have met what they are there for.
@@ -107,8 +91,7 @@ func checkCoverage(t *testing.T, sum sim.Result, n int) {
 
 // TestSameSeedSameRun checks that a seed that is printed repeats its run.
 func TestSameSeedSameRun(t *testing.T) {
-	first := seed.Of(t)
-	for seed := first; seed < first+3; seed++ {
+	for _, seed := range seed.Series(t, 3) {
 		once, _ := sim.Run(seed, sim.Options{})
 		if again, _ := sim.Run(seed, sim.Options{}); again != once {
 			t.Errorf("seed %d: %+v, then %+v", seed, once, again)
