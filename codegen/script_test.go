@@ -18,6 +18,13 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files of the scripts")
 
+// TestMain lets the go commands of the tests see their own modules only, even where
+// the tests run in a workspace.
+func TestMain(m *testing.M) {
+	os.Setenv("GOWORK", "off")
+	os.Exit(m.Run())
+}
+
 // TestScripts runs testdata/*.txtar. Each is a module of its own outside the
 // repository, with a replace for the checkout in its go.mod alone; nothing is
 // downloaded.

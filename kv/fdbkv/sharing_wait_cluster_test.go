@@ -25,6 +25,7 @@ func runBeforeGroupStarts(t *testing.T, ctx context.Context, do func(*fdbkv.Data
 	db := openUnreachable(t)
 	return db.ReadTransact(t.Context(), func(first kv.ReadTransaction) error {
 		first.Get([]byte("a"))
+		//persistvet:ignore outsidetx the second transaction must wait for the group of the first
 		return db.ReadTransact(ctx, func(tx kv.ReadTransaction) error { return do(db, tx) })
 	})
 }
@@ -161,7 +162,7 @@ func abandonSome(ctx context.Context, db kv.Database, key []byte, i int) error {
 				f.Cancel()
 			}
 		}
-		late = tx.Get(key)
+		late = tx.Get(key) //persistvet:ignore txescape the test reads it after its transaction
 		value, err := tx.Get(key).Get(ctx)
 		if err == nil && string(value) != "1" {
 			err = fmt.Errorf("Get = %q", value)
