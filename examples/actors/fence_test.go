@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+	"regexp"
 	"sync"
 	"testing"
 	"time"
@@ -63,7 +63,7 @@ func TestFence(t *testing.T) {
 		return
 	}
 	for name, faults := range map[string][]string{"fenced": nil, "unfenced": {
-		"bank-1#1 wrote under epoch 1 after bank-2#1 had written under epoch",
+		`bank-1#\d+ wrote under epoch \d+ after bank-2#\d+ had written under epoch`, // on a slow machine not their first incarnations
 		"it did not know of a change before it",
 		"the accounts have",
 	}} {
@@ -75,7 +75,7 @@ func TestFence(t *testing.T) {
 				t.Error(err)
 			}
 			for _, fault := range faults {
-				if err == nil || !strings.Contains(err.Error(), fault) {
+				if err == nil || !regexp.MustCompile(fault).MatchString(err.Error()) {
 					t.Errorf("%v, want %q", err, fault)
 				}
 			}
@@ -116,7 +116,7 @@ func newStalled(t *testing.T, unfenced bool) *stalledShow {
 
 // overtake lets the second bank overtake the first, and returns what the audit finds.
 func (s *stalledShow) overtake(t *testing.T) error {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	return serve(ctx, s.engine, func(p place) error {
 		s.place = p

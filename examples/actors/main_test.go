@@ -97,7 +97,7 @@ func TestShowOnEngine(t *testing.T) {
 // checkShow runs the program, which audits itself, and reads what it says.
 func checkShow(t *testing.T, run func(context.Context, io.Writer) error) string {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer stop()
 	var out strings.Builder
 	if err := run(ctx, &out); err != nil {

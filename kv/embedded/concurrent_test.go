@@ -63,7 +63,7 @@ func TestConcurrent(t *testing.T) {
 		}
 	})
 	reads := 0
-	for round := range 600 {
+	for round := 0; round < 600 || reads == 0 && !t.Failed(); round++ {
 		got, err := sum(db, round%2 == 0)
 		switch {
 		case kv.CodeOf(err) == kv.CodeTransactionTooOld:
@@ -79,9 +79,6 @@ func TestConcurrent(t *testing.T) {
 	quit.Store(true)
 	wg.Wait()
 	t.Logf("%d reads, %d too old", reads, old.Load())
-	if reads == 0 {
-		t.Error("no read has succeeded")
-	}
 }
 
 // transfer moves n from one account to another by reading and writing both.
