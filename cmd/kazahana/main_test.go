@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/kazahana-db/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/internal/testcert"
 )
 
@@ -21,6 +23,7 @@ const commandVariable = "KAZAHANA_TEST_COMMAND"
 // TestMain makes the command kazahana available to the scripts: as a process of
 // its own, with its own arguments, environment and signals.
 func TestMain(m *testing.M) {
+	database.CompletionTime = time.Hour
 	if os.Getenv(commandVariable) != "" {
 		main()
 	}

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/kazahana-db/kazahana/internal/bazaar"
 	"github.com/kazahana-db/kazahana/kv"
@@ -58,9 +59,12 @@ func startOn(t testing.TB, engine kv.Database, o Options) *site {
 	return serve(t, db, o)
 }
 
-// serve serves a database.
+// serve serves a database. Measurements take as long as they need, unless the options say how long.
 func serve(t testing.TB, db *persistable.DB, o Options) *site {
 	t.Helper()
+	if o.SizeWithin == 0 {
+		o.SizeWithin = time.Hour
+	}
 	pages, err := New(db, o)
 	if err != nil {
 		t.Fatal(err)

@@ -20,21 +20,17 @@ const (
 	levelsShown = 2
 )
 
-// measuredWithin is the time after which a measurement reads no further directories: a version can
-// be read for five seconds.
-const measuredWithin = 2 * time.Second
-
 // measurement adds up the sizes of directories.
 type measurement struct {
 	h    *Handler
 	tx   kv.ReadTransaction
 	left int       // directories that may still be read
 	read int       // bytes that may still be read to count small ranges
-	end  time.Time // when the time is over
+	end  time.Time // after which no further directories are read
 }
 
 func newMeasurement(h *Handler, tx kv.ReadTransaction) *measurement {
-	end := time.Now().Add(measuredWithin)
+	end := time.Now().Add(h.options.SizeWithin)
 	return &measurement{h, tx, maxMeasured, maxCounted, end}
 }
 

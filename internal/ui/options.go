@@ -21,8 +21,9 @@ type Options struct {
 	// SampleEvery is how often the engine's metrics are sampled, from 10 ms. The default value is
 	// a second. The last 600 samples are kept.
 	SampleEvery time.Duration
-	// SizeWithin is how long the measurement of one tenant in a list may take. The default value
-	// is two seconds. A size that takes longer is missing, and the page says so.
+	// SizeWithin is how long one measurement of sizes may take: of a directory, or of one tenant in
+	// a list. The default value is two seconds, since a version can be read for five. What takes
+	// longer is missing, and the page says so.
 	SizeWithin time.Duration
 	// MaxStores is how many stores one request looks at. The default value is 500. The page says
 	// where there are more.

@@ -12,8 +12,9 @@ import (
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
-// completionTime bounds a completion: a shell waits for it.
-const completionTime = 2 * time.Second
+// CompletionTime bounds a completion: a shell waits for it. Tests, which a busy machine may
+// make slow, set a longer one.
+var CompletionTime = 2 * time.Second
 
 // mostCompletions is how many names a completion offers.
 const mostCompletions = 1000
@@ -69,7 +70,7 @@ func Complete(cmd *cobra.Command, do func(context.Context, *persistable.DB) erro
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	ctx, cancel := context.WithTimeout(ctx, CompletionTime)
 	defer cancel()
 	if s := sessionOf(cmd); s != nil {
 		if s.checkFlags(cmd) != nil {
