@@ -18,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 )
@@ -330,6 +331,20 @@ func TestNoOutage(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			s.wantRefusal("GET", "/v1/id/increment?key=a", "", 503, 4002, "")
 		})
+	}
+}
+
+// TestReadyWithoutController: a worker that has lost all controllers is not ready only if the
+// options say so.
+func TestReadyWithoutController(t *testing.T) {
+	for required, status := range map[bool]int{false: 200, true: 503} {
+		o := options()
+		o.ControllerRequired = required
+		o.Controller = func() idbuilder.ControllerState { return idbuilder.ControllerState{Note: "lost"} }
+		a := start(t, o).send("GET", "/ready", "", "")
+		if components, _ := a.data["components"].(map[string]any); a.status != status || components["controller"] != false || !strings.Contains(a.text, `"controller":"lost"`) {
+			t.Errorf("required %v: %d %s", required, a.status, a.text)
+		}
 	}
 }
 

@@ -62,7 +62,11 @@ func testRefusedTokens(t *testing.T) {
 	if a := s.send("GET", "/v1/id/increment?key=k", "", ""); a.code != 2001 || !strings.Contains(a.message, "missing") {
 		t.Error(a.text)
 	}
-	s.send("GET", "/v1/id/increment?key=k", "unknown", "")
+	for _, unknown := range []string{"unknown", "unknown as well"} {
+		if a := s.send("GET", "/v1/id/increment?key=k", unknown, ""); a.code != 2001 || !strings.Contains(a.message, "the token is unknown") {
+			t.Error(a.text)
+		}
+	}
 	if a := s.send("GET", "/v1/id/increment?key=k", "unknown too", ""); a.status != 429 || a.code != 4002 || a.header.Get("Retry-After") != "1" {
 		t.Errorf("%d %v %s", a.status, a.header, a.text)
 	}

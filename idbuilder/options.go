@@ -50,6 +50,9 @@ type Options struct {
 	// Controller returns the state of the connection to the controller; nil: there
 	// is none.
 	Controller func() ControllerState
+	// ControllerRequired says that /ready fails while the worker has no lease from a controller.
+	// No ID depends on one, so that workers that have lost all controllers stay ready otherwise.
+	ControllerRequired bool
 	// Console makes the handler of /admin/; nil: it is not served. If it is an io.Closer,
 	// [Worker.Close] closes it. See package console.
 	Console func(*Worker) (http.Handler, error)

@@ -16,13 +16,13 @@ func (w *Worker) serveHealth(c *call) error {
 	return c.sendData(api.Health{Status: "healthy", Version: w.options.Version})
 }
 
-// Ready reports whether the worker can make IDs: the store answers, and the lease from
-// the controller, if there is one, lasts.
+// Ready reports whether the worker can make IDs: the store answers, and, with
+// [Options.ControllerRequired], the lease from the controller lasts.
 func (w *Worker) Ready(ctx context.Context) api.Readiness {
 	r := api.Readiness{Ready: true, Components: map[string]bool{}}
-	note := func(component string, ready bool, text string) {
+	note := func(component string, ready, required bool, text string) {
 		r.Components[component] = ready
-		r.Ready = r.Ready && ready
+		r.Ready = r.Ready && (ready || !required)
 		if text != "" {
 			if r.Notes == nil {
 				r.Notes = map[string]string{}
@@ -34,13 +34,13 @@ func (w *Worker) Ready(ctx context.Context) api.Readiness {
 	defer cancel()
 	if err := w.store.Ping(ctx); err != nil {
 		w.options.Logger.Warn("idbuilder: the store does not answer", "error", err)
-		note("storage", false, w.apiError(err).Message)
+		note("storage", false, true, w.apiError(err).Message)
 	} else {
-		note("storage", true, "")
+		note("storage", true, true, "")
 	}
 	if f := w.options.Controller; f != nil {
 		s := f()
-		note("controller", s.Ready, s.Note)
+		note("controller", s.Ready, w.options.ControllerRequired, s.Note)
 	}
 	return r
 }

@@ -80,7 +80,7 @@ func (w *Worker) apiError(err error) *api.Error {
 	case errors.As(err, &change):
 		return &api.Error{Code: api.Invalid, Status: http.StatusConflict, Message: err.Error()}
 	case errors.Is(err, token.ErrInvalid), errors.Is(err, token.ErrExpired):
-		return &api.Error{Code: api.Authentication, Message: "Authorization: " + strings.TrimPrefix(err.Error(), "token: the token is "), Err: err}
+		return &api.Error{Code: api.Authentication, Message: "Authorization: the token is " + strings.TrimPrefix(err.Error(), "token: "), Err: err}
 	case errors.Is(err, token.ErrBusy):
 		return &api.Error{Code: api.Unavailable, Status: http.StatusTooManyRequests, Message: "too many unknown tokens are presented; ask again later", RetryAfter: time.Second, Err: err}
 	case errors.As(err, &short) && short.Room > 0:

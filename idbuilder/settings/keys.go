@@ -87,6 +87,7 @@ var keys = []key{
 
 	{"controller.endpoint", nil, "", endpoint{}, func(s *Settings) any { return &s.Controller.Endpoint }, "URL of the controller, or several with commas between; empty: no controller"},
 	{"controller.heartbeat_interval", nil, "10s", span{100 * time.Millisecond, time.Hour}, func(s *Settings) any { return &s.Controller.HeartbeatInterval }, "time between two heartbeats of a worker"},
+	{"controller.required", nil, "false", boolean{}, func(s *Settings) any { return &s.Controller.Required }, "whether /ready of a worker fails when it has lost all controllers for longer than its lease"},
 	{"controller.token", nil, "", secret{}, func(s *Settings) any { return &s.Controller.Token }, "admin token that a worker sends to controllers; empty: auth.admin_token"},
 	{"controller.address", nil, "", endpoint{}, func(s *Settings) any { return &s.Controller.Address }, "URL at which clients reach this worker; empty: the machine's name and the port"},
 
@@ -114,6 +115,8 @@ var keys = []key{
 	{"observability.log_format", nil, "json", choice{"json", "pretty", "text=pretty"}, func(s *Settings) any { return &s.Observability.LogFormat }, "text means pretty"},
 	{"observability.metrics.enabled", also("observability.metrics_enabled"), "true", boolean{}, func(s *Settings) any { return &s.Observability.Metrics.Enabled }, "metrics for Prometheus"},
 	{"observability.metrics.port", nil, "9091", integer{0, 65535}, func(s *Settings) any { return &s.Observability.Metrics.Port }, "separate port for metrics, which the server's port has, too; 0: none"},
+	{"observability.metrics.listen", nil, "", address{}, func(s *Settings) any { return &s.Observability.Metrics.Listen }, "separate address for metrics, which then are there alone"},
+	{"observability.metrics.token", nil, "", secret{}, func(s *Settings) any { return &s.Observability.Metrics.Token }, "token that a request for metrics must have: Authorization: Bearer TOKEN; empty: none"},
 	{"observability.metrics.path", also("observability.metrics_path"), "/metrics", path{}, func(s *Settings) any { return &s.Observability.Metrics.Path }, "path of metrics at both ports"},
 }
 

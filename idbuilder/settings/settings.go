@@ -4,6 +4,8 @@ package settings
 
 import (
 	"fmt"
+	"net"
+	"strconv"
 	"time"
 )
 
@@ -110,6 +112,7 @@ type SQLStorage struct {
 type Controller struct {
 	Endpoint          string // base URLs of the controllers, with commas between; "": there is none
 	HeartbeatInterval time.Duration
+	Required          bool // a worker without a lease from a controller is not ready
 	// Token is an admin token, which a worker shows to the controllers. "":
 	// Auth.AdminToken.
 	Token Secret
@@ -170,6 +173,23 @@ type Metrics struct {
 	Enabled bool
 	Port    int    // of their own, besides the server's; 0: none
 	Path    string // at both
+	// Listen is an address of their own, host:port: then they are there alone, and Port has no
+	// effect. "": they are at the server's address, and at Port.
+	Listen string
+	Token  Secret // that callers must show; "": none
+}
+
+// Address returns the address of their own; "": there is none.
+func (m Metrics) Address(s Server) string {
+	switch {
+	case !m.Enabled:
+		return ""
+	case m.Listen != "":
+		return m.Listen
+	case m.Port != 0:
+		return net.JoinHostPort(s.Host, strconv.Itoa(m.Port))
+	}
+	return ""
 }
 
 // Origin returns the place where the value of a key was set: file:line, a variable or a

@@ -4,6 +4,8 @@ package settings
 
 import (
 	"fmt"
+	"net"
+	"strconv"
 	"time"
 )
 
@@ -97,7 +99,10 @@ func (s *Settings) checkAdmin() (path, reason string) {
 
 func (s *Settings) checkPorts() (path, reason string) {
 	m := s.Observability.Metrics
-	if m.Enabled && m.Port != 0 && m.Port == s.Server.Port {
+	if at := net.JoinHostPort(s.Server.Host, strconv.Itoa(s.Server.Port)); s.Server.Port != 0 && m.Listen == at {
+		return "observability.metrics.listen", "this is the address of server.host and server.port: leave it empty, or give another one"
+	}
+	if m.Enabled && m.Listen == "" && m.Port != 0 && m.Port == s.Server.Port {
 		return "observability.metrics.port", "this is server.port: metrics are there anyway; give another port, or 0"
 	}
 	return "", ""

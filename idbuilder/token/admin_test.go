@@ -27,7 +27,7 @@ func TestMakeAdmin(t *testing.T) {
 				}
 			})
 			text := strings.Join(made[:], "")
-			if len(text) != 43 { // 256 bits in base64
+			if len(text) != 54 { // 256 bits in base64
 				t.Fatalf("they made %q", made)
 			}
 			processes[3].wantIdentity(text, token.Identity{Admin: true}, nil)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,7 +24,9 @@ type Authority struct {
 	options Options
 	fixed   *hash // of Options.Admin
 	seen    cache
-	lookups *rate.Limiter
+	marks   marker
+	lookups *rate.Limiter // of tokens that are not marked
+	marked  *rate.Limiter // of tokens that are, but are not known
 }
 
 // New returns an Authority. It uses the store and the watch, which the caller
@@ -35,7 +36,8 @@ func New(s store.Store, w *revision.Watch, o Options) (*Authority, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
-	a := &Authority{store: s, watch: w, options: o, lookups: rate.NewLimiter(rate.Limit(o.Lookups), o.Lookups)}
+	limiter := func() *rate.Limiter { return rate.NewLimiter(rate.Limit(o.Lookups), o.Lookups) }
+	a := &Authority{store: s, watch: w, options: o, lookups: limiter(), marked: limiter()}
 	if o.Admin != "" {
 		h := hashOf(o.Admin)
 		a.fixed = &h
@@ -123,22 +125,35 @@ func (a *Authority) recognize(text string) (h hash, id Identity, err error) {
 }
 
 // refresh looks a token up, and remembers it. Current is the revision before the call; known
-// says that the token was valid at some time.
+// says that the token was looked up at some time.
 func (a *Authority) refresh(ctx context.Context, text string, h hash, current int64, known bool) (cachedToken, error) {
-	if !known && !a.lookups.Allow() {
+	isMarked := a.isMarked(ctx, text)
+	if !known && !a.allowLookup(isMarked) {
 		return cachedToken{}, ErrBusy
 	}
 	now := a.options.Now()
 	found, err := a.lookUp(ctx, h)
-	if errors.Is(err, ErrInvalid) {
+	found.revision, found.read = current, now // both from before the read
+	switch {
+	case errors.Is(err, ErrInvalid) && isMarked:
+		found.invalid = true // it was reset: it does not use up the lookups of others
+	case errors.Is(err, ErrInvalid):
 		a.seen.remove(h)
-	}
-	if err != nil {
+		return cachedToken{}, err
+	case err != nil:
 		return cachedToken{}, err
 	}
-	found.revision, found.read = current, now // both from before the read
 	a.seen.put(h, found)
 	return found, nil
+}
+
+// allowLookup counts a lookup of a token that is not known, or refuses it. Guesses do not use up
+// the lookups of marked tokens.
+func (a *Authority) allowLookup(isMarked bool) bool {
+	if isMarked {
+		return a.marked.Allow()
+	}
+	return a.lookups.Allow()
 }
 
 // lookUp reads the token from the store.
@@ -196,11 +211,15 @@ func identityOf(key string, h hash) Identity {
 	return Identity{Key: key, Hash: h}
 }
 
-// random returns 256 random bits as text.
-func random() string {
+// randomText returns 256 random bits with their mark as text.
+func (a *Authority) randomText(ctx context.Context) (string, error) {
+	secret, err := a.ensureSecret(ctx)
+	if err != nil {
+		return "", err
+	}
 	var b [32]byte
 	rand.Read(b[:]) // does not fail
-	return base64.RawURLEncoding.EncodeToString(b[:])
+	return markedText(secret, b[:]), nil
 }
 
 // Format implements [fmt.Formatter]: an authority prints nothing of its own.

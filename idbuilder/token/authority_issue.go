@@ -26,7 +26,11 @@ func (a *Authority) Key(ctx context.Context, admin, key string) (Token, error) {
 		now := a.options.Now()
 		for i := range r.Tokens {
 			e := &r.Tokens[i]
-			if text := derive(admin, e.Nonce, key); e.isValid(now) && r.findEntry(hashOf(text)) == e {
+			text, err := a.textOf(ctx, admin, e, key)
+			if err != nil {
+				return Token{}, err
+			}
+			if e.isValid(now) && r.findEntry(hashOf(text)) == e {
 				return Token{key, text, e.Expires}, nil
 			}
 		}
@@ -71,7 +75,7 @@ func (a *Authority) MakeAdmin(ctx context.Context) (string, error) {
 		if len(r.Tokens) > 0 {
 			return Token{}, nil
 		}
-		return a.addToken(ctx, r, adminKey, random(), entry{})
+		return a.addRandom(ctx, r)
 	})
 	return t.Text, err
 }
@@ -82,8 +86,17 @@ func (a *Authority) MakeAdmin(ctx context.Context) (string, error) {
 // be valid already, and is returned if it was stored; workers may still accept the others: repeat
 // the call.
 func (a *Authority) ResetAdmin(ctx context.Context) (string, error) {
-	t, err := a.resetRecord(ctx, adminKey, func(r record) (Token, error) { return a.addToken(ctx, r, adminKey, random(), entry{}) })
+	t, err := a.resetRecord(ctx, adminKey, func(r record) (Token, error) { return a.addRandom(ctx, r) })
 	return t.Text, err
+}
+
+// addRandom adds an admin token.
+func (a *Authority) addRandom(ctx context.Context, r record) (Token, error) {
+	text, err := a.randomText(ctx)
+	if err != nil {
+		return Token{}, err
+	}
+	return a.addToken(ctx, r, adminKey, text, entry{})
 }
 
 // resetRecord removes all tokens from the record of a key, runs fn on it, and announces it.

@@ -15,9 +15,13 @@ import (
 
 // addDerived adds a key token.
 func (a *Authority) addDerived(ctx context.Context, r record, admin, key string) (Token, error) {
-	e := entry{Nonce: make([]byte, 32), Expires: a.options.expiry()}
+	e := entry{Nonce: make([]byte, 32), Expires: a.options.expiry(), Marked: true}
 	rand.Read(e.Nonce) // does not fail
-	return a.addToken(ctx, r, key, derive(admin, e.Nonce, key), e)
+	text, err := a.textOf(ctx, admin, &e, key)
+	if err != nil {
+		return Token{}, err
+	}
+	return a.addToken(ctx, r, key, text, e)
 }
 
 // addToken adds a token: first its index, which has no effect alone, then to the record of

@@ -27,6 +27,7 @@ type cachedToken struct {
 	revision int64
 	read     time.Time // by the Authority's clock
 	expires  time.Time // zero: never
+	invalid  bool      // the service made it, but it was reset
 }
 
 // isFresh reports whether the token need not be read again.
@@ -36,14 +37,20 @@ func (c cachedToken) isFresh(revision int64, now time.Time) bool {
 
 // isKept reports whether the token may be used if the store does not answer, for so long.
 func (c cachedToken) isKept(revision int64, now time.Time, outage time.Duration) bool {
-	age := now.Sub(c.read)
-	return c.revision == revision && age >= 0 && age < maxAge+outage
+	age, most := now.Sub(c.read), maxAge
+	if c.invalid {
+		most = time.Second // an answer of the store may come after one that says that the outcome is unknown
+	}
+	return c.revision == revision && age >= 0 && age < most+outage
 }
 
 // answer returns the identity of the token if there is no error and it has not expired.
 func (c cachedToken) answer(now time.Time, err error) (Identity, error) {
 	if err != nil {
 		return Identity{}, err
+	}
+	if c.invalid {
+		return Identity{}, ErrInvalid
 	}
 	if !c.expires.IsZero() && !now.Before(c.expires) {
 		return c.identity, ErrExpired

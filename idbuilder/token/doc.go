@@ -20,6 +20,11 @@
 // same key token again while that is valid, as the deployed worker's clients
 // expect, though the stored data does not yield it.
 //
+// The last 8 bytes of a token are its mark: a MAC of the rest, by a secret in the store. It tells
+// the tokens that the service made from guesses without a lookup, so that a flood of guesses
+// delays no token; it gives no right. Tokens of older programs have no mark: their first use in a
+// process may be refused during such a flood, until they are reset.
+//
 // Each key has a document of its tokens, which decides what is valid. Each token
 // has a document by its hash that names the key; it is written first, and has no
 // effect alone. After a write with an unknown outcome the call reads the documents:

@@ -49,7 +49,7 @@ func Example() {
 	_, err = a.Check(ctx, orders.Text)
 	fmt.Println(errors.Is(err, token.ErrInvalid))
 	// Output:
-	// 43 <nil>
+	// 54 <nil>
 	// 64 <nil>
 	// orders false <nil>
 	// <nil>

@@ -5,6 +5,8 @@ package token_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -286,48 +288,81 @@ func TestCheckLast(t *testing.T) {
 	})
 }
 
-// TestFlood: the rate of lookups of guessed tokens is bounded, and they lock out no token that
-// the process has seen, even if a new revision makes it look again.
+// TestFlood: the rate of lookups of guessed tokens is bounded, and they lock out no token that the
+// service made: neither one that the process has seen, even if a new revision makes it look
+// again, nor the first use of one, also in a process that made none. A token that was reset does not
+// use up lookups either.
 func TestFlood(t *testing.T) {
 	bubble(t, func(t *testing.T, s store.Store) {
-		p := start(t, s, token.Options{Lookups: 10})
-		known, fresh := p.key(admin, "orders"), p.key(admin, "bills")
+		o := token.Options{Lookups: 50}
+		maker, p := start(t, s, o), start(t, s, o)
+		known, old := maker.key(admin, "orders"), maker.key(admin, "old")
+		maker.reset(admin, "old")
 		p.wantIdentity(known.Text, token.Identity{Key: "orders"}, nil)
-		looked := 0
-		for i := range 100 {
-			_, err := p.Check(t.Context(), fmt.Sprint("guess ", i))
-			if errors.Is(err, token.ErrInvalid) {
-				looked++
-			} else if !errors.Is(err, token.ErrBusy) {
-				t.Fatal(err)
+		guesses := 0
+		guess := func(n int) (looked int) {
+			for range n {
+				guesses++
+				_, err := p.Check(t.Context(), fmt.Sprintf("%064d", guesses)) // as long as a key token
+				if errors.Is(err, token.ErrInvalid) {
+					looked++
+				} else if !errors.Is(err, token.ErrBusy) {
+					t.Fatal(err)
+				}
 			}
+			return looked
 		}
-		if looked != 9 {
-			t.Errorf("%d of 100 guesses were looked up, want 9", looked)
+		if looked := guess(2600); looked != 50 {
+			t.Errorf("%d guesses were looked up, want 50", looked)
 		}
-		p.wantIdentity(fresh.Text, token.Identity{}, token.ErrBusy)
+		for range 200 {
+			p.wantIdentity(old.Text, token.Identity{}, token.ErrInvalid)
+		}
+		for i := range 30 {
+			key := fmt.Sprint("key", i)
+			p.wantIdentity(maker.key(admin, key).Text, token.Identity{Key: key}, nil)
+		}
 		if _, err := s.Advance(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		current, err := p.watch.Current(t.Context())
-		for i := 0; err == nil && current == 0; i++ { // the guesses go on
-			_, _ = p.Check(t.Context(), fmt.Sprint("more ", i))
+		for err == nil && current < 2 { // the guesses go on
+			guess(100)
 			time.Sleep(10 * time.Millisecond)
 			current, err = p.watch.Current(t.Context())
 		}
-		for i := range 20 {
-			_, _ = p.Check(t.Context(), fmt.Sprint("even more ", i))
+		if guess(100) == 100 {
+			t.Error("guesses are not bounded: nothing was tested")
 		}
-		p.wantIdentity("another guess", token.Identity{}, token.ErrBusy)
 		p.wantIdentity(known.Text, token.Identity{Key: "orders"}, nil)
-		time.Sleep(time.Second)
-		p.wantIdentity(fresh.Text, token.Identity{Key: "bills"}, nil)
-		p.reset(admin, "orders")
-		p.wantIdentity(known.Text, token.Identity{}, token.ErrInvalid)
-		for i := range 20 {
-			_, _ = p.Check(t.Context(), fmt.Sprint("last ", i))
+	})
+}
+
+// TestUnmarkedTokens: tokens of a program before tokens had marks stay valid, are given again, and are
+// replaced by a reset.
+func TestUnmarkedTokens(t *testing.T) {
+	bubble(t, func(t *testing.T, s store.Store) {
+		const text = "WUIhZEh2XcwEDQfI2Mgw45X2cheOSKCLOYesEX_9gh3Jqzop_NMIcLj8tJj4ro3G" // made with the nonce below
+		p := start(t, s, token.Options{})
+		h := sha256.Sum256([]byte(text))
+		nonce := base64.StdEncoding.EncodeToString(make([]byte, 32))
+		put := func(key, value string) {
+			if _, err := s.Put(t.Context(), store.Tokens, store.Document{Key: key, Value: []byte(value)}); err != nil {
+				t.Fatal(err)
+			}
 		}
-		p.wantIdentity(known.Text, token.Identity{}, token.ErrBusy) // it is a guess like others now
+		put("orders", fmt.Sprintf(`{"tokens": [{"hash": %q, "nonce": %q, "created_at": "2026-01-01T00:00:00Z"}]}`, base64.StdEncoding.EncodeToString(h[:]), nonce))
+		put("#"+hex.EncodeToString(h[:]), `{"key": "orders"}`)
+		p.wantIdentity(text, token.Identity{Key: "orders"}, nil)
+		if k := p.key(admin, "orders"); k.Text != text {
+			t.Errorf("the token is %q, want the one that is stored", k.Text)
+		}
+		next := p.reset(admin, "orders")
+		p.wantIdentity(text, token.Identity{}, token.ErrInvalid)
+		p.wantIdentity(next.Text, token.Identity{Key: "orders"}, nil)
+		if k := p.key(admin, "orders"); k.Text != next.Text || len(k.Text) != 64 {
+			t.Errorf("after the reset the token is %q, and then %q", next.Text, k.Text)
+		}
 	})
 }
 

@@ -24,7 +24,8 @@ type Options struct {
 	// 30 days; at least a second; negative: it does not expire.
 	Expiry time.Duration
 	// Lookups bounds the lookups of unknown tokens in the store a second, so that guesses do
-	// not load it. The default value is 1000.
+	// not load it. Tokens that the service made have a bound of their own, of the same size. The
+	// default value is 1000.
 	Lookups int
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"crypto/sha512"
 	"crypto/subtle"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -21,6 +20,7 @@ import (
 const (
 	adminKey  = "__admin__"
 	globalKey = "__global__" // of the deployed worker: a token for all keys that allow it
+	markKey   = "__mark__"   // the secret of the marks
 )
 
 // maxTokens bounds the valid tokens of one key: one for each admin token that asked. The
@@ -48,7 +48,8 @@ type record struct {
 // entry is a token, as it is stored.
 type entry struct {
 	Hash    []byte    `json:"hash"`
-	Nonce   []byte    `json:"nonce,omitempty"` // of a key token
+	Nonce   []byte    `json:"nonce,omitempty"`  // of a key token
+	Marked  bool      `json:"marked,omitempty"` // the text of a key token has a mark
 	Created time.Time `json:"created_at"`
 	Expires time.Time `json:"expires_at,omitzero"` // zero: never
 }
@@ -88,12 +89,12 @@ func (r *record) dropExpired(now time.Time) {
 	}
 }
 
-// derive returns the key token for an admin token and a nonce: 64 characters.
-func derive(admin string, nonce []byte, key string) string {
+// derive returns the 48 bytes of a key token for an admin token and a nonce.
+func derive(admin string, nonce []byte, key string) []byte {
 	mac := hmac.New(sha512.New384, []byte(admin))
 	mac.Write([]byte("kazahana idbuilder key token\x00"))
 	mac.Write([]byte{byte(len(nonce))})
 	mac.Write(nonce)
 	mac.Write([]byte(key))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	return mac.Sum(nil)
 }

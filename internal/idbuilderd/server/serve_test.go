@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -85,5 +86,38 @@ func TestServeFails(t *testing.T) {
 	// A connection that nothing has accepted when the listener is closed is reset.
 	if text := get(sites[0].url()); !strings.Contains(text, "refused") && !strings.Contains(text, "reset") {
 		t.Errorf("the other server answers %q", text)
+	}
+}
+
+// TestMetricsAddress: metrics are at the server's address and at their own, at their own alone, or
+// nowhere; with a token they need it; other paths are served as they are.
+func TestMetricsAddress(t *testing.T) {
+	worker := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "worker "+r.URL.Path) })
+	for _, c := range []struct {
+		metrics      settings.Metrics
+		path, sends  string
+		status       int
+		says, listen string
+	}{
+		{settings.Metrics{Enabled: true, Path: "/metrics", Port: 9091}, "/metrics", "", 200, "go_goroutines", "h:9091"},
+		{settings.Metrics{Enabled: true, Path: "/metrics"}, "//v1", "", 200, "worker //v1", ""},
+		{settings.Metrics{Enabled: true, Path: "/m", Port: 9091}, "/m", "", 200, "go_goroutines", "h:9091"},
+		{settings.Metrics{Enabled: true, Path: "/m", Port: 9091}, "/metrics", "", 404, "", "h:9091"},
+		{settings.Metrics{Path: "/metrics", Port: 9091}, "/metrics", "", 404, "", ""},
+		{settings.Metrics{Enabled: true, Path: "/metrics", Port: 9091, Listen: "127.0.0.1:1"}, "/metrics", "", 404, "", "127.0.0.1:1"},
+		{settings.Metrics{Enabled: true, Path: "/metrics", Token: "0123456789abcdef"}, "/metrics", "", 401, "observability.metrics.token", ""},
+		{settings.Metrics{Enabled: true, Path: "/metrics", Token: "0123456789abcdef"}, "/metrics", "Bearer another", 401, "", ""},
+		{settings.Metrics{Enabled: true, Path: "/metrics", Token: "0123456789abcdef"}, "/metrics", "Bearer 0123456789abcdef", 200, "go_goroutines", ""},
+	} {
+		r := httptest.NewRequest("GET", c.path, nil)
+		r.Header.Set("Authorization", c.sends)
+		w := httptest.NewRecorder()
+		withMetrics(c.metrics, worker).ServeHTTP(w, r)
+		if w.Code != c.status || !strings.Contains(w.Body.String(), c.says) {
+			t.Errorf("%+v: GET %s with %q: %d %.200s", c.metrics, c.path, c.sends, w.Code, w.Body)
+		}
+		if got := c.metrics.Address(settings.Server{Host: "h"}); got != c.listen {
+			t.Errorf("%+v: the own address is %q, want %q", c.metrics, got, c.listen)
+		}
 	}
 }

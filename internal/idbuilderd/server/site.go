@@ -3,12 +3,14 @@
 package server
 
 import (
+	"crypto/subtle"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -49,12 +51,12 @@ func workerSites(s *settings.Settings, w *idbuilder.Worker) (sites []*site, err 
 	}
 	listen(serverKey, address(s.Server.Host, s.Server.Port), withMetrics(s.Observability.Metrics, w, w), secure)
 	if s.Admin.Listen != "" {
-		listen(adminKey, s.Admin.Listen, withMetrics(s.Observability.Metrics, w, w.Admin()), secure)
+		listen(adminKey, s.Admin.Listen, withMetrics(s.Observability.Metrics, w.Admin(), w), secure)
 	}
-	if m := s.Observability.Metrics; m.Enabled && m.Port != 0 {
+	if m := s.Observability.Metrics; m.Address(s.Server) != "" {
 		mux := http.NewServeMux()
-		mux.Handle("GET "+m.Path, metricsOf(w))
-		listen(metricsKey, address(s.Server.Host, m.Port), mux, nil)
+		mux.Handle("GET "+m.Path, metricsHandler(m, w))
+		listen(metricsKey, m.Address(s.Server), mux, nil)
 	}
 	if err != nil {
 		closeSites(sites)
@@ -65,27 +67,43 @@ func workerSites(s *settings.Settings, w *idbuilder.Worker) (sites []*site, err 
 
 func address(host string, port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }
 
-// withMetrics moves a worker's metrics to the path of the settings, or leaves
-// them out.
-func withMetrics(m settings.Metrics, w *idbuilder.Worker, handler http.Handler) http.Handler {
-	const standard = "/metrics"
-	if m.Enabled && m.Path == standard {
-		return handler
-	}
-	mux := http.NewServeMux()
-	mux.Handle("/", handler)
-	mux.Handle(standard, http.NotFoundHandler())
-	if m.Enabled {
-		mux.Handle("GET "+m.Path, metricsOf(w))
-	}
-	return mux
+// withMetrics replaces the metrics of a handler, which are open to all, by those that the settings
+// describe: at another path, for holders of a token, or none, if they have an address of their own.
+func withMetrics(m settings.Metrics, handler http.Handler, c ...prometheus.Collector) http.Handler {
+	show := metricsHandler(m, c...)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == m.Path && m.Enabled && m.Listen == "":
+			show.ServeHTTP(w, r)
+		case r.URL.Path == "/metrics":
+			http.NotFound(w, r)
+		default:
+			handler.ServeHTTP(w, r)
+		}
+	})
 }
 
-// metricsOf shows the metrics of a worker, of the process and of Go's run-time.
-func metricsOf(w prometheus.Collector) http.Handler {
+// metricsHandler shows metrics of a worker, of the process and of Go's run-time to holders of the
+// token, if there is one.
+func metricsHandler(m settings.Metrics, c ...prometheus.Collector) http.Handler {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(w, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(c...)
+	show := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !showsToken(r, m.Token.Reveal()) {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="metrics"`)
+			http.Error(w, "send observability.metrics.token: Authorization: Bearer TOKEN", http.StatusUnauthorized)
+			return
+		}
+		show.ServeHTTP(w, r)
+	})
+}
+
+// showsToken reports whether a request has a token; any has none.
+func showsToken(r *http.Request, token string) bool {
+	shown, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return token == "" || subtle.ConstantTimeCompare([]byte(shown), []byte(token)) == 1
 }
 
 // newSite returns a site that listens at the address.

@@ -77,7 +77,7 @@ func runWorker(ctx context.Context, p *program.Program, s *settings.Settings, lo
 		return step(8, "register with the controller", err)
 	}
 	o := program.WorkerOptions(s, log)
-	o.Controller = link.stateFunc()
+	o.Controller, o.ControllerRequired = link.stateFunc(), s.Controller.Required
 	if s.Admin.Enabled {
 		o.Console = func(w *idbuilder.Worker) (http.Handler, error) {
 			return console.New(w, h, console.Options{Timeout: s.Limits.RequestTimeout, Workers: link.workersFunc(), Logger: log})
