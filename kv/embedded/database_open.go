@@ -15,12 +15,19 @@ import (
 // startCommits makes the folder, whose log is in the window, ready for commits.
 func (db *Database) startCommits(p *parts, w *mvcc.Window) (err error) {
 	d := db.disk
+	if p.format < noteFormat { // before the log gets a segment that older versions cannot read, and would cut off
+		err = writeIdentity(p.fs, p.dir, p.identity)
+	}
 	absorbed := d.base.AbsorbedVersion()
-	if err = d.log.Start(absorbed); err == nil {
+	if err == nil {
+		err = d.log.Start(absorbed)
+	}
+	if err == nil {
 		err = d.log.Drop(absorbed)
 	}
 	if d.identity = p.identity; err == nil && d.identity == "" {
-		d.identity, err = writeIdentity(p.fs, p.dir)
+		d.identity = newID()
+		err = writeIdentity(p.fs, p.dir, d.identity)
 	}
 	if err != nil {
 		return err

@@ -19,26 +19,26 @@ import (
 // base and log, too.
 const identityName = "IDENTITY"
 
-// readIdentity returns the name of the database in dir, "" if it has none yet.
-func readIdentity(fs vfs.FS, dir string) (string, error) {
+// readIdentity returns the name of the database in dir, "" if it has none yet, and the
+// format of the folder.
+func readIdentity(fs vfs.FS, dir string) (id string, format int, err error) {
 	n, err := readNote(fs, fs.PathJoin(dir, identityName), "database")
 	switch {
 	case errors.Is(err, iofs.ErrNotExist):
-		return "", nil
+		return "", noteFormat, nil
 	case err != nil:
-		return "", fmt.Errorf("embedded: reading the identity of the database in %s: %w", dir, err)
+		return "", noteFormat, fmt.Errorf("embedded: reading the identity of the database in %s: %w", dir, err)
 	}
-	return n.field("id"), nil
+	return n.field("id"), n.format, nil
 }
 
-// writeIdentity gives the database in dir a name, which it returns.
-func writeIdentity(fs vfs.FS, dir string) (string, error) {
-	id := newID()
+// writeIdentity gives the database in dir a name, and the folder this version's format.
+func writeIdentity(fs vfs.FS, dir, id string) error {
 	err := replaceNote(fs, dir, identityName, note{kind: "database", fields: [][2]string{{"id", id}}})
 	if err != nil {
-		return "", fmt.Errorf("embedded: naming the database in %s: %w", dir, err)
+		return fmt.Errorf("embedded: naming the database in %s: %w", dir, err)
 	}
-	return id, nil
+	return nil
 }
 
 // newID returns 16 random bytes in hexadecimal.

@@ -16,8 +16,8 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 )
 
-// The lock is on one file and its holder is named in another: reading the
-// locked file would, on some systems, release the lock of its own process.
+// The lock is on one file and its holder is named in another: on Windows nothing else
+// can read the locked file.
 const (
 	lockName   = "LOCK"
 	holderName = "HOLDER"
@@ -52,9 +52,15 @@ func (e *LockedError) Error() string {
 // Unwrap returns the cause.
 func (e *LockedError) Unwrap() error { return e.Err }
 
+// ErrMoved says that the folder of an open database was renamed, removed or replaced,
+// or its file LOCK was. The database goes no further: the path may lead to another
+// database by now. Every commit that was acknowledged is in the folder, wherever that
+// is. Close the database and open it there.
+var ErrMoved = files.ErrMoved
+
 // takeLock takes the lock of a folder, without saying so to others.
-func takeLock(fsys vfs.FS, dir string) (io.Closer, error) {
-	lock, err := fsys.Lock(fsys.PathJoin(dir, lockName))
+func takeLock(fsys vfs.FS, dir string) (*files.Lock, error) {
+	lock, err := files.TakeLock(fsys, fsys.PathJoin(dir, lockName))
 	if err == nil {
 		return lock, nil
 	}
@@ -67,11 +73,12 @@ func takeLock(fsys vfs.FS, dir string) (io.Closer, error) {
 }
 
 // lockDir takes the lock of a folder and names this process as its holder in a file.
-func lockDir(fsys vfs.FS, dir string) (io.Closer, error) {
+func lockDir(fsys vfs.FS, dir string) (*heldLock, error) {
 	lock, err := takeLock(fsys, dir)
 	if err != nil {
 		return nil, err
 	}
+	fsys = lock.Guard(fsys)
 	if err := writeHolder(fsys, dir); err != nil {
 		return nil, errors.Join(fmt.Errorf("embedded: locking %s: %w", dir, err), lock.Close())
 	}
@@ -81,7 +88,7 @@ func lockDir(fsys vfs.FS, dir string) (io.Closer, error) {
 // heldLock is a lock whose holder is written down.
 type heldLock struct {
 	io.Closer
-	fs     vfs.FS
+	fs     vfs.FS // which refuses to use the folder once it was moved
 	holder string
 }
 
@@ -119,9 +126,3 @@ func (e *LockedError) readHolder(fsys vfs.FS) {
 		e.Since = at
 	}
 }
-
-// noLock stands for the lock of a folder that needs none.
-type noLock struct{}
-
-// Close implements [io.Closer].
-func (noLock) Close() error { return nil }

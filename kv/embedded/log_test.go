@@ -241,11 +241,12 @@ func TestLostSectors(t *testing.T) {
 }
 
 // lastFrame returns where the last record of a segment begins: behind the header of
-// 36 bytes each record has a head of 28, with the payload's size at its fifth byte.
+// 44 bytes, which has the first bytes of records at its offset 32, each record has a
+// head of 28, with the payload's size at its fifth byte.
 func lastFrame(t *testing.T, data []byte) (last int64) {
 	t.Helper()
-	for at := int64(36); at < int64(len(data)); {
-		if !bytes.HasPrefix(data[at:], []byte{0xf2, 'K', 'Z', 0x01}) {
+	for at := int64(44); at < int64(len(data)); {
+		if !bytes.HasPrefix(data[at:], data[32:36]) {
 			t.Fatalf("no record at %d", at)
 		}
 		last, at = at, at+28+int64(binary.LittleEndian.Uint32(data[at+4:]))

@@ -19,6 +19,8 @@ func TestMain(m *testing.M) {
 	switch dir := os.Getenv(childDir); task {
 	case "write":
 		writeUntilKilled(dir, how)
+	case "try":
+		tryToOpen(dir)
 	case "hold":
 		holdUntilKilled(dir)
 	case "backup":

@@ -3,6 +3,7 @@
 package embedded
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -19,18 +20,20 @@ import (
 // written once.
 type note struct {
 	kind   string
+	format int         // 0: noteFormat
 	fields [][2]string // name, value
 }
 
 var noteTable = crc32.MakeTable(crc32.Castagnoli)
 
 // noteFormat is the format of notes and of the folder they lie in. A program
-// refuses a folder whose format is newer than its own.
-const noteFormat = 1
+// refuses a folder whose format is newer than its own. Since format 2 the segments of
+// the log have a salt.
+const noteFormat = 2
 
 func (n note) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "kazahana %s %d\n", n.kind, noteFormat)
+	fmt.Fprintf(&b, "kazahana %s %d\n", n.kind, cmp.Or(n.format, noteFormat))
 	for _, f := range n.fields {
 		fmt.Fprintf(&b, "%s %s\n", f[0], f[1])
 	}
@@ -52,10 +55,13 @@ func writeNote(fs vfs.FS, name string, n note) error {
 	return files.WriteSynced(fs, name, []byte(n.text()))
 }
 
+// draftSuffix ends the name of a note that is to replace another.
+const draftSuffix = ".new"
+
 // replaceNote puts a note in the place of the one that a folder has, if any, at
 // once: a crash leaves the one or the other. When it returns, it is on the disk.
 func replaceNote(fs vfs.FS, dir, name string, n note) error {
-	draft := fs.PathJoin(dir, name+".new")
+	draft := fs.PathJoin(dir, name+draftSuffix)
 	if err := writeNote(fs, draft, n); err != nil {
 		return err
 	}
@@ -93,15 +99,15 @@ func parseNote(text, kind string) (n note, format int, err error) {
 		return note{}, format, nil
 	}
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	n = note{kind: kind}
+	n = note{kind: kind, format: format}
 	for _, line := range lines[1:max(len(lines)-1, 1)] {
 		name, value, _ := strings.Cut(line, " ")
 		n.fields = append(n.fields, [2]string{name, value})
 	}
-	if n.text() != text {
+	if format < 1 || n.text() != text {
 		return note{}, 0, errors.New("its checksum does not fit")
 	}
-	return n, noteFormat, nil
+	return n, format, nil
 }
 
 // hasChecksum reports whether the last line of text is the checksum of the lines

@@ -5,7 +5,11 @@ package embedded
 import (
 	"errors"
 	"fmt"
+	iofs "io/fs"
+	"strings"
 	"syscall"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
@@ -17,7 +21,9 @@ import (
 const baseDir = "base"
 
 // Open opens the database in a folder, which it makes if there is none. Every
-// commit is on the disk before it is acknowledged.
+// commit is on the disk before it is acknowledged. Only the owner of the files may
+// read them. A folder that holds other files and no database is refused: see
+// [Options.AllowOtherFiles].
 //
 // The folder has one owner at a time: another one gets a [LockedError]. After a
 // crash Open finds every acknowledged commit; those that were under way are
@@ -37,16 +43,17 @@ func OpenWith(dir string, o Options) (*Database, error) {
 	if o.ReadOnly {
 		return openReadOnly(dir, o)
 	}
+	if err := checkBeginning(o.FS, dir, o.AllowOtherFiles); err != nil {
+		return nil, err
+	}
 	if err := files.MakeDir(o.FS, dir); err != nil {
 		return nil, fmt.Errorf("embedded: making %s: %w", dir, err)
-	}
-	if err := refuseUnfinished(o.FS, dir); err != nil {
-		return nil, err
 	}
 	lock, err := lockDir(o.FS, dir)
 	if err != nil {
 		return nil, err
 	}
+	o.FS = lock.fs
 	db, err := recoverDatabase(dir, o)
 	if errors.Is(err, syscall.ENOSPC) {
 		err = fmt.Errorf("%w (make room, or read what is there with Options.ReadOnly)", err)
@@ -59,6 +66,48 @@ func OpenWith(dir string, o Options) (*Database, error) {
 		return nil, err
 	}
 	return db, nil
+}
+
+// checkBeginning returns an error if opening a folder would begin a database where none
+// should be. It leaves the folder as it is.
+func checkBeginning(fs vfs.FS, dir string, allowOthers bool) error {
+	if err := refuseUnfinished(fs, dir); err != nil {
+		return err
+	}
+	names, err := fs.List(dir)
+	if err != nil && !errors.Is(err, iofs.ErrNotExist) {
+		return fmt.Errorf("embedded: looking into %s: %w", dir, err)
+	}
+	begun, others := sortNames(names)
+	switch {
+	case begun:
+		return nil
+	case strings.HasSuffix(dir, partialSuffix):
+		return fmt.Errorf("%s has the name of a folder that a backup or a restore fills: %w", dir, ErrUnfinished)
+	case len(others) == 0 || allowOthers:
+		return nil
+	}
+	if exists, err := holdsBase(fs, fs.PathJoin(dir, baseDir)); exists || err != nil {
+		return err
+	}
+	return fmt.Errorf("embedded: %s holds no database, but %d other files, such as %s: name an empty folder, or one that does not exist; "+
+		"Options.AllowOtherFiles begins a database among them: %w", dir, len(others), others[0], iofs.ErrExist)
+}
+
+// sortNames returns whether a folder with files of these names has a note of a
+// database, and which of them belong to none.
+func sortNames(names []string) (begun bool, others []string) {
+	for _, name := range names {
+		switch stem := strings.TrimSuffix(name, draftSuffix); {
+		case name == identityName, name == closedName, name == backupName:
+			begun = true
+		case stem == identityName, stem == closedName, name == lockName, name == holderName, name == baseDir, commitlog.Owns(name):
+		case strings.HasPrefix(name, "."), name == "lost+found": // of the system, or of other tools
+		default:
+			others = append(others, name)
+		}
+	}
+	return begun, others
 }
 
 // recoverDatabase brings back what the folder holds: the base, and over it, as

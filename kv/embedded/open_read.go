@@ -23,6 +23,7 @@ func openReadOnly(dir string, o Options) (*Database, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.FS = lock.Guard(o.FS)
 	db, err := readDatabase(dir, o)
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mvcc"
 )
 
@@ -54,12 +55,21 @@ type Options struct {
 	// file LOCK, because it was never opened, or the file system is read-only.
 	ReadOnly bool
 
+	// AllowOtherFiles lets Open begin a database in a folder that holds other files.
+	// Without it Open refuses that with an error that wraps [fs.ErrExist]: the name is
+	// mostly a mistake, and nobody finds the database's files among others. A database
+	// that is there is opened whatever lies next to its files. Files whose name begins
+	// with a dot do not count, nor does the folder lost+found.
+	AllowOtherFiles bool
+
 	// Tracer is told what transactions read, write and wait for. nil: nothing is
 	// told, which costs nothing.
 	Tracer *Tracer
 
 	// FS is the file system that the database lives in. nil: the operating
-	// system's. Tests use one that crashes or fails.
+	// system's. Tests use one that crashes or fails. The method Unwrap of one that
+	// wraps the operating system's must return that, or the folder's lock does not
+	// see through symbolic links.
 	FS vfs.FS
 
 	// The rest is for tests.
@@ -123,6 +133,9 @@ func (o Options) withDefaults() Options {
 	if o.FS == nil {
 		o.FS = vfs.Default
 	}
+	if files.OnSystem(o.FS) {
+		o.FS = files.Private{FS: o.FS}
+	}
 	return o
 }
 
@@ -131,7 +144,7 @@ func (o Options) resolveDir(dir string) (string, error) {
 	if dir == "" {
 		return "", errors.New("embedded: the name of the folder is empty")
 	}
-	if o.FS != nil && o.FS != vfs.Default {
+	if o.FS != nil && !files.OnSystem(o.FS) {
 		return dir, nil
 	}
 	abs, err := filepath.Abs(dir)

@@ -9,6 +9,7 @@ import (
 	"io"
 	iofs "io/fs"
 	"slices"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -19,22 +20,37 @@ import (
 // file until after its last.
 const unfinishedName = "UNFINISHED"
 
+// partialSuffix ends the name of a folder that is being filled.
+const partialSuffix = ".partial"
+
 // ErrUnfinished says that a folder is a backup, or was being restored, whose
 // writing was interrupted. It is not opened: some of its data may be missing.
 // Remove the folder and begin again.
 var ErrUnfinished = errors.New("embedded: the backup or restore into this folder was interrupted; remove the folder and begin again")
 
 // refuseUnfinished returns ErrUnfinished for a folder that was not filled
-// completely.
+// completely, a LockedError for one that is being filled.
 func refuseUnfinished(fs vfs.FS, dir string) error {
 	_, err := fs.Stat(fs.PathJoin(dir, unfinishedName))
 	switch {
-	case err == nil:
-		return fmt.Errorf("%s: %w", dir, ErrUnfinished)
 	case errors.Is(err, iofs.ErrNotExist):
 		return nil
+	case err != nil:
+		return fmt.Errorf("embedded: looking into %s: %w", dir, err)
 	}
-	return fmt.Errorf("embedded: looking into %s: %w", dir, err)
+	if _, err := fs.Stat(fs.PathJoin(dir, lockName)); err == nil {
+		lock, err := takeLock(fs, dir)
+		if errors.As(err, new(*LockedError)) {
+			return err
+		}
+		if err == nil {
+			err = lock.Close()
+		}
+		if err != nil && !errors.Is(err, syscall.EROFS) {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: %w", dir, ErrUnfinished)
 }
 
 // partialDir is a folder that is filled beside the one that it is to become: that
@@ -53,7 +69,7 @@ func newPartialDir(fs vfs.FS, dir string) (*partialDir, error) {
 	if err := checkFillable(fs, dir); err != nil {
 		return nil, err
 	}
-	s := &partialDir{fs: fs, dir: dir, work: dir + ".partial"}
+	s := &partialDir{fs: fs, dir: dir, work: dir + partialSuffix}
 	if err := files.MakeDir(fs, s.work); err != nil {
 		return nil, fmt.Errorf("embedded: making %s: %w", s.work, err)
 	}

@@ -21,6 +21,7 @@ type parts struct {
 	fs       vfs.FS
 	dir      string
 	identity string        // "": none yet
+	format   int           // of the folder
 	backup   *BackupInfo   // nil: none
 	closed   commitlog.End // where the log ended when the database was closed last
 }
@@ -28,7 +29,7 @@ type parts struct {
 // readParts reads the notes of a folder.
 func readParts(fs vfs.FS, dir string) (p parts, err error) {
 	p = parts{fs: fs, dir: dir}
-	if p.identity, err = readIdentity(fs, dir); err != nil {
+	if p.identity, p.format, err = readIdentity(fs, dir); err != nil {
 		return p, err
 	}
 	if p.backup, err = readBackup(fs, dir); err != nil {
@@ -47,12 +48,8 @@ func (p *parts) complete() bool {
 // one: also where there is a log, which the first opening begins after it.
 func (p *parts) hasBase() (bool, error) {
 	dir := p.fs.PathJoin(p.dir, baseDir)
-	names, err := p.fs.List(dir)
-	if err != nil && !errors.Is(err, iofs.ErrNotExist) {
-		return false, fmt.Errorf("embedded: looking into %s: %w", dir, err)
-	}
-	if slices.ContainsFunc(names, base.IsManifestMarker) {
-		return true, nil
+	if exists, err := holdsBase(p.fs, dir); exists || err != nil {
+		return exists, err
 	}
 	segments, err := commitlog.List(p.fs, p.dir)
 	if err != nil {
@@ -64,11 +61,20 @@ func (p *parts) hasBase() (bool, error) {
 	return false, nil
 }
 
+// holdsBase reports whether a folder is a base.
+func holdsBase(fs vfs.FS, dir string) (bool, error) {
+	names, err := fs.List(dir)
+	if err != nil && !errors.Is(err, iofs.ErrNotExist) {
+		return false, fmt.Errorf("embedded: looking into %s: %w", dir, err)
+	}
+	return slices.ContainsFunc(names, base.IsManifestMarker), nil
+}
+
 // readLog reads the folder's log. It adds to options and replay what the folder's
 // notes tell.
 func (p *parts) readLog(o commitlog.Options, r commitlog.Replay) (*commitlog.Log, error) {
 	o.FS, o.Dir = p.fs, p.dir
-	r.Closed, r.Must = p.closed, p.complete()
+	r.Closed, r.Must, r.Old = p.closed, p.complete(), p.identity == "" || p.format < noteFormat
 	l, err := commitlog.Read(o, r)
 	if err != nil {
 		return l, err

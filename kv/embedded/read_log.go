@@ -39,7 +39,7 @@ func ReadLog(ctx context.Context, dir string, o Options, do func(LogEntry) error
 	if err != nil {
 		return err
 	}
-	return errors.Join(listLog(ctx, o.FS, dir, do), lock.Close())
+	return errors.Join(listLog(ctx, lock.Guard(o.FS), dir, do), lock.Close())
 }
 
 func listLog(ctx context.Context, fs vfs.FS, dir string, do func(LogEntry) error) error {

@@ -6,11 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 )
 
 // Restore copies a backup to a folder, which must not exist or be empty, checks
@@ -70,7 +71,7 @@ func restore(ctx context.Context, fs vfs.FS, backup, dir string) (_ BackupInfo, 
 
 // hold takes the lock of a folder that was once opened. One that never was,
 // such as a new backup, is left as it is.
-func hold(fs vfs.FS, dir string) (io.Closer, error) {
+func hold(fs vfs.FS, dir string) (*files.Lock, error) {
 	names, err := fs.List(dir)
 	if err != nil {
 		return nil, fmt.Errorf("embedded: looking into %s: %w", dir, err)
@@ -79,11 +80,11 @@ func hold(fs vfs.FS, dir string) (io.Closer, error) {
 		return nil, err
 	}
 	if !slices.Contains(names, lockName) {
-		return noLock{}, nil
+		return files.WithoutLock(fs, dir)
 	}
 	lock, err := takeLock(fs, dir)
 	if errors.Is(err, syscall.EROFS) {
-		return noLock{}, nil // no process can have it open for writing
+		return files.WithoutLock(fs, dir) // no process can have it open for writing
 	}
 	return lock, err
 }

@@ -3,6 +3,7 @@
 package embedded
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -169,7 +170,7 @@ func (s *script) loggedWrites(numbers []uint64) map[int64]string {
 		return writes
 	}
 	above := int64(0)
-	if data := logFile(s.mem, s.dir, numbers[0]); len(data) >= 36 {
+	if data := logFile(s.mem, s.dir, numbers[0]); len(data) >= 44 {
 		above = int64(binary.LittleEndian.Uint64(data[24:])) // the last version before
 	}
 	apply := func(version int64, m mutation.Mutation) { writes[version] += " " + mutationText(&m) }
@@ -190,10 +191,10 @@ func mutationText(m *mutation.Mutation) string {
 }
 
 // logFrames returns the frames of a segment, and where the last one ends. A segment
-// has a header of 36 bytes, a frame a head of 28: docs/layout.md.
+// has a header of 44 bytes, a frame a head of 28: docs/layout.md.
 func logFrames(fs vfs.FS, dir string, number uint64) (frames []scriptFrame, end int) {
 	data := logFile(fs, dir, number)
-	for end = 36; end+28 <= len(data) && data[end] == 0xf2; {
+	for end = 44; end+28 <= len(data) && bytes.HasPrefix(data[end:], data[32:36]); {
 		size := int(binary.LittleEndian.Uint32(data[end+4:]))
 		f := scriptFrame{version: int64(binary.LittleEndian.Uint64(data[end+8:])), end: end + 28 + size}
 		if f.end > len(data) {

@@ -60,7 +60,7 @@ func (v *verifier) keepDamage(err error) error {
 // checkNotes reads what the folder is. A note that is damaged is one that is there.
 func (v *verifier) checkNotes() (err error) {
 	v.parts = parts{fs: v.fs, dir: v.dir}
-	if v.parts.identity, err = readIdentity(v.fs, v.dir); err != nil {
+	if v.parts.identity, v.parts.format, err = readIdentity(v.fs, v.dir); err != nil {
 		v.parts.identity = "damaged"
 		if err = v.keepDamage(err); err != nil {
 			return err

@@ -50,6 +50,6 @@ func Verify(ctx context.Context, dir string, o Options) (*Report, error) {
 	if err != nil {
 		return &Report{}, err
 	}
-	r, err := verify(ctx, o.FS, dir)
+	r, err := verify(ctx, lock.Guard(o.FS), dir)
 	return r, errors.Join(err, lock.Close())
 }

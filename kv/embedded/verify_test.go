@@ -3,7 +3,9 @@
 package embedded
 
 import (
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"path"
@@ -108,8 +110,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 	found := map[string]int{}
 	for range rounds {
 		name := names[random.IntN(len(names))]
-		data := []byte(files[name])
-		at := random.IntN(len(data))
+		at := random.IntN(usedBytes(files, name))
 		damaged := []byte(files[name])
 		damaged[at] ^= 1 << random.IntN(8)
 		overwrite(t, fs, name, damaged)
@@ -128,6 +129,20 @@ func TestVerifyFindsDamage(t *testing.T) {
 		t.Errorf("not all kinds of files were damaged")
 	}
 	verifyTest(t, fs, "db")
+}
+
+// usedBytes returns how many bytes of a file count: the header of the next segment says
+// where a segment ends, behind which the file may have a rest of an older one.
+func usedBytes(files map[string]string, name string) int {
+	var number int
+	if _, err := fmt.Sscanf(path.Base(name), "%06d.log", &number); err != nil {
+		return len(files[name])
+	}
+	next, ok := files[path.Join(path.Dir(name), logName(number+1))]
+	if !ok {
+		return len(files[name])
+	}
+	return int(binary.LittleEndian.Uint64([]byte(next[16:24])))
 }
 
 func overwrite(t *testing.T, fs vfs.FS, name string, data []byte) {

@@ -4,6 +4,7 @@ package commitlog
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
@@ -11,13 +12,18 @@ import (
 
 // A log segment is a header and frames, all integers little-endian:
 //
-//	header  magic 8 | segment number 8 | end of the segment before 8 | last version before 8 | CRC 4
+//	header  magic 8 | segment number 8 | end of the segment before 8 | last version before 8 | salt 8 | CRC 4
 //	frame   magic 4 | payload size 4 | version 8 | synced 8 | CRC 4 | payload
 //
-// A frame's CRC covers its first 24 bytes, the segment's number and the
-// payload. synced says up to where the segment had reached the disk for certain
-// when the frame was written. A frame without payload and with the version of
-// the one before repeats that version only to say so.
+// The salt is random. A frame's magic is its first half, and a frame's CRC covers the
+// frame's first 24 bytes, the segment's number, the salt, the frame's offset, and the
+// payload. So bytes are a frame only in the place of the segment where it was written,
+// whatever values a program stores. synced says up to where the segment had reached the
+// disk for certain when the frame was written. A frame without payload and with the
+// version of the one before repeats that version only to say so.
+//
+// Segments of format 1 are read, and no more written. Their header has no salt, their
+// frames have one magic, and a CRC without salt and offset: values can look like them.
 //
 // Which invalid bytes are damage, and which are the end that a crash has left:
 //
@@ -29,52 +35,81 @@ import (
 //     them, in any order; they then read as zeros, because a lazy log always
 //     begins with an empty file. Invalid bytes in front of a valid frame are
 //     damage unless such a sector is among them.
+//   - So is a header. A file gets the name of a segment when its header is on the
+//     disk. Format 1 named it before: there the header of the last segment may be torn,
+//     if no frame follows.
 //   - What is left is torn, and cut off. So damage to the last frame before a
 //     crash is taken for torn, unless [Log.Confirm] came after it.
 const (
-	headerSize    = 36
+	headerSize    = 44
 	FrameHeadSize = 28
 	sectorSize    = 512 // what a disk writes whole or not at all
+
+	oldFormat     = 1
+	format        = 2
+	oldHeaderSize = 36
 )
 
 var (
-	headerMagic = []byte("KZHLOG\x00\x01")
-	frameMagic  = []byte{0xf2, 'K', 'Z', 0x01}
-	castagnoli  = crc32.MakeTable(crc32.Castagnoli)
+	headerMagics  = [...]string{oldFormat: "KZHLOG\x00\x01", format: "KZHLOG\x00\x02"}
+	oldFrameMagic = []byte{0xf2, 'K', 'Z', 0x01}
+	castagnoli    = crc32.MakeTable(crc32.Castagnoli)
 )
 
 // header begins a segment.
 type header struct {
+	format    int
 	number    uint64
 	beforeEnd int64 // size of the valid part of the segment before
 	before    int64 // last version in the segments before
+	salt      [8]byte
 }
 
-func (h header) append(b []byte) []byte {
+// newHeader returns the header of a segment that is to be written.
+func newHeader(number uint64, beforeEnd, before int64) header {
+	h := header{format: format, number: number, beforeEnd: beforeEnd, before: before}
+	_, _ = rand.Read(h.salt[:]) // it never fails
+	return h
+}
+
+// size returns how many bytes the header takes.
+func (h *header) size() int64 {
+	if h.format == oldFormat {
+		return oldHeaderSize
+	}
+	return headerSize
+}
+
+func (h *header) append(b []byte) []byte {
 	at := len(b)
-	b = append(b, headerMagic...)
+	b = append(b, headerMagics[h.format]...)
 	b = binary.LittleEndian.AppendUint64(b, h.number)
 	b = binary.LittleEndian.AppendUint64(b, uint64(h.beforeEnd))
 	b = binary.LittleEndian.AppendUint64(b, uint64(h.before))
+	if h.format != oldFormat {
+		b = append(b, h.salt[:]...)
+	}
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[at:], castagnoli))
 }
 
 var errHeader = errors.New("the segment's header is damaged")
 
-func decodeHeader(b []byte, number uint64) (header, error) {
-	if len(b) < headerSize || !bytes.HasPrefix(b, headerMagic) {
-		return header{}, errHeader
+// decodeHeader returns the header that b begins with.
+func decodeHeader(b []byte) (h header, err error) {
+	for h.format = oldFormat; h.format <= format; h.format++ {
+		if size := int(h.size()); len(b) >= size && bytes.HasPrefix(b, []byte(headerMagics[h.format])) {
+			h.number = binary.LittleEndian.Uint64(b[8:])
+			h.beforeEnd = int64(binary.LittleEndian.Uint64(b[16:]))
+			h.before = int64(binary.LittleEndian.Uint64(b[24:]))
+			if h.format != oldFormat {
+				copy(h.salt[:], b[32:])
+			}
+			if bytes.Equal(b[:size], h.append(nil)) {
+				return h, nil
+			}
+		}
 	}
-	sum := binary.LittleEndian.Uint32(b[headerSize-4:])
-	h := header{
-		number:    binary.LittleEndian.Uint64(b[8:]),
-		beforeEnd: int64(binary.LittleEndian.Uint64(b[16:])),
-		before:    int64(binary.LittleEndian.Uint64(b[24:])),
-	}
-	if sum != crc32.Checksum(b[:headerSize-4], castagnoli) || h.number != number {
-		return header{}, errHeader
-	}
-	return h, nil
+	return header{}, errHeader
 }
 
 // frame is one record of a segment: the writes of one version.
@@ -86,35 +121,44 @@ type frame struct {
 
 func (f *frame) end(at int64) int64 { return at + FrameHeadSize + int64(len(f.payload)) }
 
-// sealFrame fills in the head of a frame whose payload begins at frameSize.
-func sealFrame(b []byte, number uint64, version, synced int64) {
-	copy(b, frameMagic)
+// magic returns what the frames of the segment begin with.
+func (h *header) magic() []byte {
+	if h.format == oldFormat {
+		return oldFrameMagic
+	}
+	return h.salt[:4]
+}
+
+// sealFrame fills in the head of a frame, at an offset of the segment, whose payload
+// begins at FrameHeadSize.
+func (h *header) sealFrame(b []byte, at, version, synced int64) {
+	copy(b, h.magic())
 	binary.LittleEndian.PutUint32(b[4:], uint32(len(b)-FrameHeadSize))
 	binary.LittleEndian.PutUint64(b[8:], uint64(version))
 	binary.LittleEndian.PutUint64(b[16:], uint64(synced))
-	binary.LittleEndian.PutUint32(b[24:], frameSum(b, number))
+	binary.LittleEndian.PutUint32(b[24:], h.frameSum(b, at))
 }
 
-func frameSum(b []byte, number uint64) uint32 {
-	var n [8]byte
-	binary.LittleEndian.PutUint64(n[:], number)
+func (h *header) frameSum(b []byte, at int64) uint32 {
+	place := binary.LittleEndian.AppendUint64(make([]byte, 0, 24), h.number)
+	if h.format != oldFormat {
+		place = append(place, h.salt[:]...)
+		place = binary.LittleEndian.AppendUint64(place, uint64(at))
+	}
 	sum := crc32.Update(0, castagnoli, b[:24])
-	sum = crc32.Update(sum, castagnoli, n[:])
+	sum = crc32.Update(sum, castagnoli, place)
 	return crc32.Update(sum, castagnoli, b[FrameHeadSize:])
 }
 
-// decodeFrame returns the frame that b begins with, and whether it is whole and
-// undamaged.
-func decodeFrame(b []byte, number uint64) (frame, bool) {
-	if len(b) < FrameHeadSize || !bytes.HasPrefix(b, frameMagic) {
+// decodeFrame returns the frame at an offset of the segment, which b begins with, and
+// whether it is whole and undamaged.
+func (h *header) decodeFrame(b []byte, at int64) (frame, bool) {
+	size := h.claimedSize(b)
+	if size < 0 {
 		return frame{}, false
 	}
-	size := int64(binary.LittleEndian.Uint32(b[4:]))
-	if size > int64(len(b)-FrameHeadSize) {
-		return frame{}, false
-	}
-	b = b[:FrameHeadSize+size]
-	if binary.LittleEndian.Uint32(b[24:]) != frameSum(b, number) {
+	b = b[:size]
+	if binary.LittleEndian.Uint32(b[24:]) != h.frameSum(b, at) {
 		return frame{}, false
 	}
 	f := frame{
@@ -122,34 +166,54 @@ func decodeFrame(b []byte, number uint64) (frame, bool) {
 		synced:  int64(binary.LittleEndian.Uint64(b[16:])),
 		payload: b[FrameHeadSize:],
 	}
-	return f, true
+	return f, f.synced <= at
 }
 
-// syncedBeyond reports whether a frame in data, anywhere behind offset at,
-// proves that what is at that offset had reached the disk.
-func syncedBeyond(data []byte, at int64, number uint64) bool {
-	for next, f := nextFrame(data, at+1, number); f != nil; next, f = nextFrame(data, next+1, number) {
-		if f.synced > at {
-			return true
-		}
+// claimedSize returns the size that a frame at the beginning of b says it has, -1 if
+// there is none of that size.
+func (h *header) claimedSize(b []byte) int64 {
+	if len(b) < FrameHeadSize || !bytes.HasPrefix(b, h.magic()) {
+		return -1
 	}
-	return false
+	size := FrameHeadSize + int64(binary.LittleEndian.Uint32(b[4:]))
+	if size > int64(len(b)) {
+		return -1
+	}
+	return size
 }
 
-// nextFrame returns the first valid frame of data from an offset on, and where it
-// begins; nil if there is none.
-func nextFrame(data []byte, from int64, number uint64) (at int64, f *frame) {
-	for ; from < int64(len(data)); from++ {
-		i := bytes.Index(data[from:], frameMagic)
+// search finds the valid frames of a segment behind invalid bytes. In a segment of
+// format 1, values that look like frames can make it check the same bytes again and
+// again, so it ends after some work.
+type search struct {
+	*content
+	at   int64 // of the frame that was found last; before it, of the invalid bytes
+	work int64 // bytes of frames that may still be checked
+}
+
+// searchWork is how often, on average, a search may check each byte of a segment.
+const searchWork = 16
+
+func newSearch(c *content, at int64) *search {
+	return &search{content: c, at: at, work: searchWork * int64(len(c.data))}
+}
+
+// next returns the next valid frame, nil if there is none or the search was given up.
+func (s *search) next() *frame {
+	for s.at++; s.at < int64(len(s.data)); s.at++ {
+		i := bytes.Index(s.data[s.at:], s.magic())
 		if i < 0 {
 			break
 		}
-		from += int64(i)
-		if f, ok := decodeFrame(data[from:], number); ok {
-			return from, &f
+		s.at += int64(i)
+		if s.work -= max(0, s.claimedSize(s.data[s.at:])); s.work < 0 {
+			return nil
+		}
+		if f, ok := s.decodeFrame(s.data[s.at:], s.at); ok {
+			return &f
 		}
 	}
-	return int64(len(data)), nil
+	return nil
 }
 
 // lostSector reports whether a sector, or what is left of it behind begin, is

@@ -39,11 +39,12 @@ type Log struct {
 	mu      sync.Mutex
 	file    vfs.File // of the segment that is written
 	number  uint64
-	last    int64 // last version written
-	size    int64 // bytes written to file
-	synced  int64 // bytes of file that are on the disk for certain
-	data    int64 // where the last frame that has writes ends in file; 0: there is none
-	told    int64 // the highest synced that a frame of file says
+	header  header // of file; while the log is read, that of no segment
+	last    int64  // last version written
+	size    int64  // bytes written to file
+	synced  int64  // bytes of file that are on the disk for certain
+	data    int64  // where the last frame that has writes ends in file; 0: there is none
+	told    int64  // the highest synced that a frame of file says
 	old     []segment
 	oldSize int64
 	syncs   histogram.Counter // how long they took
@@ -95,7 +96,7 @@ func (l *Log) write(version int64, b []byte) error {
 	if l.err != nil {
 		return l.err
 	}
-	sealFrame(b, l.number, version, l.synced)
+	l.header.sealFrame(b, l.size, version, l.synced)
 	n, err := l.file.Write(b)
 	l.size += int64(n)
 	if err != nil {
@@ -164,7 +165,7 @@ func (l *Log) beginSegment() error {
 	if err := l.syncLocked(); err != nil {
 		return err
 	}
-	h := header{number: l.number + 1, beforeEnd: l.size, before: l.last}
+	h := newHeader(l.number+1, l.size, l.last)
 	if l.file != nil {
 		err := l.file.Close()
 		l.file = nil
@@ -174,26 +175,17 @@ func (l *Log) beginSegment() error {
 		l.old = append(l.old, segment{l.number, l.last, l.size})
 		l.oldSize += l.size
 	}
-	file, err := l.newFile(segmentName(h.number))
-	if err == nil {
-		_, err = file.Write(h.append(nil))
-	}
-	if err == nil {
-		err = file.Sync()
-	}
-	if err == nil {
-		err = files.SyncDir(l.fs, l.dir)
-	}
+	file, err := l.newFile(&h)
 	if err != nil {
-		if file != nil {
-			err = errors.Join(err, file.Close())
-		}
 		return l.fail("beginning", h.number, err)
+	}
+	if err := files.SyncDir(l.fs, l.dir); err != nil {
+		return l.fail("beginning", h.number, errors.Join(err, file.Close()))
 	}
 	if l.first == 0 {
 		l.first = h.number
 	}
-	l.file, l.number, l.size, l.synced = file, h.number, headerSize, headerSize
+	l.file, l.number, l.header, l.size, l.synced = file, h.number, h, headerSize, headerSize
 	l.data, l.told = 0, headerSize
 	return nil
 }
@@ -250,13 +242,14 @@ func (l *Log) Start(absorbed int64) error {
 // reopen opens the segment that was written last, so that beginning the next
 // one makes its valid part durable: a reader must not see what a later crash
 // takes back.
-func (l *Log) reopen() (err error) {
+func (l *Log) reopen() error {
 	if l.number == 0 {
 		return nil
 	}
-	l.file, err = l.fs.OpenReadWrite(l.fs.PathJoin(l.dir, segmentName(l.number)), vfs.WriteCategoryUnspecified)
+	file, err := l.fs.OpenReadWrite(l.fs.PathJoin(l.dir, segmentName(l.number)), vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return fmt.Errorf("embedded: opening the log: %w", err)
 	}
+	l.file = file
 	return nil
 }

@@ -5,6 +5,7 @@ package commitlog
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -14,33 +15,69 @@ import (
 // a file whose blocks are there already costs about half of syncing one that
 // grows, because the file system has nothing to note. What the old segment has
 // left behind the new one's frames is invalid there: a frame's checksum covers
-// the segment's number, and never fits another.
+// the segment's number and salt, and never fits another.
 //
 // A lazy log does not do that: it is not synced for each frame, and what a crash
 // leaves of it can be told from damage only where a file was empty at first.
 
 const (
-	// sparePrefix begins the names of files that wait to be used again.
+	// sparePrefix begins the names of files that wait to be used again, and of a file
+	// whose header is being written.
 	sparePrefix = "spare-"
 
 	// mostSpares is how many are kept.
 	mostSpares = 8
 )
 
-// newFile makes the file of a segment, of a spare one if there is any.
-func (l *Log) newFile(name string) (vfs.File, error) {
-	path := l.fs.PathJoin(l.dir, name)
-	if n := len(l.spares); n > 0 {
-		spare := l.spares[n-1]
-		l.spares = l.spares[:n-1]
-		l.reused = true
-		if err := l.fs.Rename(l.fs.PathJoin(l.dir, spare), path); err != nil {
-			return nil, err
-		}
-		return l.fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
+// Owns reports whether a file with this name belongs to a log.
+func Owns(name string) bool {
+	_, ok := segmentNumber(name)
+	return ok || strings.HasPrefix(name, sparePrefix)
+}
+
+// newFile makes the file of a segment, of a spare one if there is any, and writes its
+// header. The file gets its name once the header is on the disk, so that no other
+// header is ever found under that name. The name is not on the disk yet.
+func (l *Log) newFile(h *header) (vfs.File, error) {
+	draft, err := l.writeDraft(h)
+	if err != nil {
+		return nil, err
 	}
-	l.reused = false
-	return l.fs.Create(path, vfs.WriteCategoryUnspecified)
+	path := l.fs.PathJoin(l.dir, segmentName(h.number))
+	if err := l.fs.Rename(draft, path); err != nil {
+		return nil, err
+	}
+	file, err := l.fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.ReadFull(file, make([]byte, h.size())); err != nil { // what is written next follows it
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// writeDraft writes a header to a spare file, or to a new one with such a name, and
+// returns its path.
+func (l *Log) writeDraft(h *header) (path string, err error) {
+	var file vfs.File
+	n := len(l.spares)
+	if l.reused = n > 0; l.reused {
+		path = l.fs.PathJoin(l.dir, l.spares[n-1])
+		l.spares = l.spares[:n-1]
+		file, err = l.fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
+	} else {
+		path = l.fs.PathJoin(l.dir, sparePrefix+segmentName(h.number))
+		file, err = l.fs.Create(path, vfs.WriteCategoryUnspecified)
+	}
+	if err != nil {
+		return "", err // some file systems return a file that is none
+	}
+	_, err = file.Write(h.append(nil))
+	if err == nil {
+		err = file.Sync()
+	}
+	return path, errors.Join(err, file.Close())
 }
 
 // discard takes a segment out of the log. It does not reuse a file that may be a

@@ -28,5 +28,6 @@ type Replay struct {
 	Apply         func(version int64, m mutation.Mutation) // is given the mutations in order
 	Closed        End                                      // where the log ended when it was closed last
 	Must          bool                                     // there is a log: a folder without one is damaged
+	Old           bool                                     // the newest segment may be of format 1: a crash may have torn its header
 	BeforeSegment func(size int64) error                   // unless nil, called before a segment of that size is read
 }

@@ -72,13 +72,20 @@ func List(fs vfs.FS, dir string) ([]uint64, error) {
 	}
 	var numbers []uint64
 	for _, name := range names {
-		stem, ok := strings.CutSuffix(name, ".log")
-		if n, err := strconv.ParseUint(stem, 10, 64); ok && err == nil && segmentName(n) == name {
+		if n, ok := segmentNumber(name); ok {
 			numbers = append(numbers, n)
 		}
 	}
 	slices.Sort(numbers)
 	return numbers, nil
+}
+
+// segmentNumber returns the number of the segment that a file of this name is, and
+// whether it is one.
+func segmentNumber(name string) (uint64, bool) {
+	stem, ok := strings.CutSuffix(name, ".log")
+	n, err := strconv.ParseUint(stem, 10, 64)
+	return n, ok && err == nil && segmentName(n) == name
 }
 
 func (r *reader) corrupt(number uint64, offset int64, reason string) error {
@@ -127,19 +134,23 @@ func (r *reader) replay(numbers []uint64) error {
 	return nil
 }
 
-// load reads a segment; nil if it is the last one and a crash has prevented its
-// first write.
+// load reads a segment; nil if it is the last one, of format 1, and a crash has prevented
+// its first write.
 func (r *reader) load(number uint64, last bool) (*content, error) {
 	data, err := r.read(number)
 	if err != nil {
 		return nil, err
 	}
-	h, err := decodeHeader(data, number)
-	switch {
-	case err == nil:
+	h, err := decodeHeader(data)
+	if err == nil && h.number == number {
 		return &content{h, data}, nil
-	case !last || number <= r.Closed.Segment || syncedBeyond(data, 0, number):
-		return nil, r.corrupt(number, 0, err.Error())
+	}
+	if !r.Old || !last || number <= r.Closed.Segment {
+		return nil, r.corrupt(number, 0, errHeader.Error())
+	}
+	old := &content{header{format: oldFormat, number: number}, data}
+	if s := newSearch(old, 0); s.next() != nil || s.work < 0 {
+		return nil, r.corrupt(number, 0, errHeader.Error())
 	}
 	return nil, nil
 }
@@ -203,23 +214,32 @@ func (r *reader) lastSegment(c *content) error {
 // whyDamaged returns why the invalid bytes at stop are not what a crash has left,
 // "" if they may be: see the rules at [frame].
 func (r *reader) whyDamaged(c *content, stop int64) string {
-	next, f := nextFrame(c.data, stop+1, c.number)
-	switch {
-	case c.number == r.Closed.Segment:
+	if c.number == r.Closed.Segment {
 		return "the file goes on behind what it had when the database was closed"
-	case syncedBeyond(c.data, stop, c.number):
-		return "the record's checksum does not fit, and valid ones follow that were written once it was on the disk"
-	case f != nil && !lostSector(c.data, stop, next):
+	}
+	s, first := newSearch(c, stop), int64(-1)
+	for f := s.next(); f != nil; f = s.next() {
+		if f.synced > stop {
+			return "the record's checksum does not fit, and valid ones follow that were written once it was on the disk"
+		}
+		if first < 0 {
+			first = s.at
+		}
+	}
+	switch {
+	case first >= 0 && !lostSector(c.data, stop, first):
 		return "the record's checksum does not fit, valid ones follow, and no sector between them is missing"
+	case s.work < 0:
+		return "the record's checksum does not fit, and too much that looks like the beginning of a record follows for telling what a crash has cut off"
 	}
 	return ""
 }
 
 // frames replays the frames of a segment and returns where the valid ones end.
 func (r *reader) frames(c *content) (stop int64, err error) {
-	stop = headerSize
+	stop = c.size()
 	for {
-		f, ok := decodeFrame(c.data[stop:], c.number)
+		f, ok := c.decodeFrame(c.data[stop:], stop)
 		if !ok {
 			return stop, nil
 		}

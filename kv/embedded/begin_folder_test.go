@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"errors"
+	iofs "io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// TestBeginAmongFiles opens folders that hold no database, and others that do.
+func TestBeginAmongFiles(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		files   []string
+		refused bool
+	}{
+		{"empty", nil, false},
+		{"file", []string{"main.go"}, true},
+		{"folders", []string{"src/main.go", "README"}, true},
+		{"hidden", []string{".gitignore", ".git/config", "lost+found/x"}, false},
+		{"another store", []string{"LOCK", "CURRENT", "000003.log", "MANIFEST-000001"}, true},
+		{"first opening that crashed", []string{"LOCK", "HOLDER", "IDENTITY.new", "base/.x"}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, name := range c.files {
+				path := filepath.Join(dir, name)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before, err := os.ReadDir(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			db, err := Open(dir)
+			if !c.refused {
+				if err != nil {
+					t.Fatal(err)
+				}
+				closeTest(t, db)
+				return
+			}
+			if !errors.Is(err, iofs.ErrExist) || !strings.Contains(err.Error(), "AllowOtherFiles") {
+				t.Fatalf("Open: %v, want an error that names the option", err)
+			}
+			if after, err := os.ReadDir(dir); err != nil || len(after) != len(before) {
+				t.Errorf("the refusal left %v, %v; it found %v", after, err, before)
+			}
+		})
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db, err := OpenWith(dir, Options{AllowOtherFiles: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeTest(t, db)
+	closeTest(t, openDir(t, dir)) // the database is there by now
+}
+
+// TestPrivateFiles looks at the modes of what a database and a backup are made of.
+func TestPrivateFiles(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // Windows has no such modes
+	}
+	root := t.TempDir()
+	dir := filepath.Join(root, "parent", "db")
+	for name, fs := range map[string]vfs.FS{"usual": nil, "wrapped": wrappedSystem{vfs.Default}} {
+		db, err := OpenWith(filepath.Join(dir, name), Options{FS: fs, segmentSize: 1000, noAbsorb: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 50 {
+			if err := commitNumbered(t, db, i+1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(db.disk.absorber.Pass(), db.disk.base.Store().Flush()); err != nil {
+			t.Fatal(err)
+		}
+		backupTest(t, db, filepath.Join(dir, name+"-backup"))
+		closeTest(t, db)
+		if _, err := Restore(t.Context(), filepath.Join(dir, name+"-backup"), filepath.Join(dir, name+"-restored"), Options{FS: fs}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen := 0
+	err := filepath.WalkDir(dir, func(path string, d iofs.DirEntry, err error) error {
+		if err != nil || path == dir {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has the mode %v", path, info.Mode())
+		}
+		seen++
+		return err
+	})
+	if err != nil || seen < 20 {
+		t.Errorf("%d files were looked at, %v", seen, err)
+	}
+}
+
+// wrappedSystem is a file system of a program that wraps the operating system's.
+type wrappedSystem struct{ vfs.FS }
+
+func (w wrappedSystem) Unwrap() vfs.FS { return w.FS }
+
+// TestPartialNames opens folders whose names a backup uses while it fills them.
+func TestPartialNames(t *testing.T) {
+	fs := vfs.NewMem()
+	for _, name := range []string{"new.partial", "empty.partial", "locked.partial"} {
+		if name != "new.partial" {
+			if err := fs.MkdirAll(name, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if name == "locked.partial" {
+			lock, err := lockDir(fs, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := lock.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := OpenWith(name, Options{FS: fs}); !errors.Is(err, ErrUnfinished) {
+			t.Errorf("%s: %v, want ErrUnfinished", name, err)
+		}
+	}
+	s, err := newPartialDir(fs, "running")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, readOnly := range []bool{false, true} {
+		if _, err := OpenWith("running.partial", Options{FS: fs, ReadOnly: readOnly}); !errors.As(err, new(*LockedError)) {
+			t.Errorf("a backup that is being written, read only %t: %v, want a LockedError", readOnly, err)
+		}
+	}
+	if err := s.abandon(nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// emptyHanded is a file system that has no room for a file and returns one all the
+// same, as that of the operating system does.
+type emptyHanded struct {
+	vfs.FS
+	full *string
+}
+
+func (e emptyHanded) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if strings.HasSuffix(name, *e.full) {
+		return noFile{}, &iofs.PathError{Op: "open", Path: name, Err: syscall.ENOSPC}
+	}
+	return e.FS.Create(name, c)
+}
+
+type noFile struct{ vfs.File }
+
+func (noFile) Close() error { return os.ErrInvalid }
+
+// TestSegmentThatCannotBegin fills the disk where the log needs a new file: the error
+// is the disk's alone.
+func TestSegmentThatCannotBegin(t *testing.T) {
+	full := "none"
+	db := openTest(t, Options{FS: emptyHanded{vfs.NewMem(), &full}, segmentSize: 500, noAbsorb: true})
+	full = logName(2)
+	var err error
+	for i := 1; err == nil && i < 100; i++ {
+		err = commitNumbered(t, db, i)
+	}
+	if !errors.Is(err, syscall.ENOSPC) || errors.Is(err, os.ErrInvalid) {
+		t.Errorf("the commit fails with %v", err)
+	}
+	if err := db.Close(); errors.Is(err, os.ErrInvalid) {
+		t.Errorf("Close fails with %v", err)
+	}
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	iofs "io/fs"
+	"os"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// ErrMoved says that a path no longer leads to the folder that was locked there.
+var ErrMoved = errors.New("the folder was renamed, removed or replaced while it was open, or its file LOCK was; " +
+	"nothing is read or written there any more")
+
+// OnSystem reports whether a file system is the operating system's, or wraps it and
+// says so with Unwrap.
+func OnSystem(fs vfs.FS) bool { return vfs.Root(fs) == vfs.Default }
+
+// Private is the operating system's file system, or one that wraps it, where only the
+// owner of a new file or folder may use it.
+type Private struct{ vfs.FS }
+
+// Unwrap implements [vfs.FS].
+func (s Private) Unwrap() vfs.FS { return s.FS }
+
+// MkdirAll implements [vfs.FS].
+func (s Private) MkdirAll(dir string, _ os.FileMode) error { return s.FS.MkdirAll(dir, 0o700) }
+
+// Create implements [vfs.FS]. Like that of [vfs.Default] it replaces a file that is
+// there: what is linked to the old one stays as it is.
+func (s Private) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	for {
+		file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			if err := file.Close(); err != nil {
+				return nil, err
+			}
+			return s.FS.OpenReadWrite(name, c)
+		}
+		if !errors.Is(err, iofs.ErrExist) {
+			return nil, err
+		}
+		if err := os.Remove(name); err != nil && !errors.Is(err, iofs.ErrNotExist) {
+			return nil, err
+		}
+	}
+}
+
+// Lock is the lock of a folder: that of a file in it. Of a file system of the
+// operating system it belongs to the open file. So it does not matter by which path,
+// or in which process, another owner tries to take it, and no other descriptor of the
+// file releases it when it is closed.
+type Lock struct {
+	held io.Closer
+	path string      // of the file, or of a folder that has none
+	info os.FileInfo // of what path led to; nil: not on the operating system's file system
+}
+
+// TakeLock takes the lock of a file, which it makes if there is none. Where another
+// owner holds it, the error is the operating system's, which is no [iofs.PathError].
+func TakeLock(fs vfs.FS, path string) (*Lock, error) {
+	if !OnSystem(fs) {
+		held, err := fs.Lock(path)
+		return &Lock{held: held}, err
+	}
+	for {
+		held, info, err := lockFile(path)
+		if err != nil {
+			return nil, err
+		}
+		l := &Lock{held, path, info}
+		if l.Check() == nil {
+			return l, nil
+		}
+		// An owner that is done may have removed the file between opening and locking it.
+		if err := held.Close(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// WithoutLock stands for the lock of a folder that needs none.
+func WithoutLock(fs vfs.FS, dir string) (*Lock, error) {
+	l := &Lock{held: noLock{}, path: dir}
+	if !OnSystem(fs) {
+		return l, nil
+	}
+	info, err := os.Stat(dir)
+	l.info = info
+	return l, err
+}
+
+type noLock struct{}
+
+func (noLock) Close() error { return nil }
+
+// Close implements [io.Closer].
+func (l *Lock) Close() error { return l.held.Close() }
+
+// Check returns ErrMoved if the path leads to another file than the locked one, or to
+// none.
+func (l *Lock) Check() error {
+	if l.info == nil {
+		return nil
+	}
+	switch found, err := os.Stat(l.path); {
+	case errors.Is(err, iofs.ErrNotExist), err == nil && !os.SameFile(found, l.info):
+		return fmt.Errorf("%s: %w", l.path, ErrMoved)
+	case err != nil:
+		return err
+	}
+	return nil
+}
+
+// Guard returns the file system as the holder of the lock uses it: before each use of
+// a name it checks the path. If the folder was renamed, the holder would otherwise
+// write to, or read, what another process has begun at the path since.
+func (l *Lock) Guard(fs vfs.FS) vfs.FS {
+	if l.info == nil {
+		return fs
+	}
+	return guard{fs, l}
+}
+
+// guard is the file system of a lock's holder.
+type guard struct {
+	vfs.FS
+	lock *Lock
+}
+
+// Unwrap implements [vfs.FS].
+func (g guard) Unwrap() vfs.FS { return g.FS }
+
+// do calls a function if the folder is still the locked one.
+func (g guard) do(f func() error) error {
+	if err := g.lock.Check(); err != nil {
+		return err
+	}
+	return f()
+}
+
+// open is do for a function that returns an open file.
+func (g guard) open(f func() (vfs.File, error)) (file vfs.File, err error) {
+	err = g.do(func() (err error) { file, err = f(); return err })
+	if err != nil {
+		return nil, err // [vfs.Default] returns a file that is none
+	}
+	return file, nil
+}
+
+// Create implements [vfs.FS].
+func (g guard) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return g.open(func() (vfs.File, error) { return g.FS.Create(name, c) })
+}
+
+// Open implements [vfs.FS].
+func (g guard) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
+	return g.open(func() (vfs.File, error) { return g.FS.Open(name, o...) })
+}
+
+// OpenReadWrite implements [vfs.FS].
+func (g guard) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
+	return g.open(func() (vfs.File, error) { return g.FS.OpenReadWrite(name, c, o...) })
+}
+
+// OpenDir implements [vfs.FS].
+func (g guard) OpenDir(name string) (vfs.File, error) {
+	return g.open(func() (vfs.File, error) { return g.FS.OpenDir(name) })
+}
+
+// ReuseForWrite implements [vfs.FS].
+func (g guard) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return g.open(func() (vfs.File, error) { return g.FS.ReuseForWrite(from, to, c) })
+}
+
+// Link implements [vfs.FS].
+func (g guard) Link(from, to string) error {
+	return g.do(func() error { return g.FS.Link(from, to) })
+}
+
+// Rename implements [vfs.FS].
+func (g guard) Rename(from, to string) error {
+	return g.do(func() error { return g.FS.Rename(from, to) })
+}
+
+// Remove implements [vfs.FS].
+func (g guard) Remove(name string) error { return g.do(func() error { return g.FS.Remove(name) }) }
+
+// RemoveAll implements [vfs.FS].
+func (g guard) RemoveAll(name string) error {
+	return g.do(func() error { return g.FS.RemoveAll(name) })
+}
+
+// MkdirAll implements [vfs.FS].
+func (g guard) MkdirAll(name string, mode os.FileMode) error {
+	return g.do(func() error { return g.FS.MkdirAll(name, mode) })
+}
+
+// List implements [vfs.FS].
+func (g guard) List(name string) (names []string, err error) {
+	err = g.do(func() (err error) { names, err = g.FS.List(name); return err })
+	return names, err
+}
+
+// Stat implements [vfs.FS].
+func (g guard) Stat(name string) (info vfs.FileInfo, err error) {
+	err = g.do(func() (err error) { info, err = g.FS.Stat(name); return err })
+	return info, err
+}
