@@ -236,6 +236,31 @@ func testHeaders(t *testing.T) {
 	}
 }
 
+// TestRequestLog: at the level debug each request is logged with its answer and its trace, without
+// tokens; by default answers from 1 KiB on are compressed.
+func TestRequestLog(t *testing.T) {
+	var logged bytes.Buffer
+	o := options()
+	o.Logger = slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	s := start(t, o)
+	if a := s.sendAsAdmin("POST", "/v1/config/increment", `{"name": "a", "start": 1, "step": 1, "min": 1, "max": 1000000}`); a.text != `{"code":0,"message":"success"}` {
+		t.Errorf("the deployed worker's clients get %s", a.text)
+	}
+	a := s.send("GET", "/v1/id/increment?key=a&size=200", adminToken, "", "Accept-Encoding", "gzip")
+	if a.header.Get("Content-Encoding") != "gzip" {
+		t.Errorf("%d bytes are not compressed", len(a.text))
+	}
+	s.send("GET", "/v1/id/increment?key=none", adminToken, "")
+	for _, want := range []string{"method=POST path=/v1/config/increment", "path=/v1/id/increment key=a status=200 bytes=", "key=none status=404", "trace_id=" + a.header.Get("X-Trace-Id")} {
+		if !strings.Contains(logged.String(), want) {
+			t.Errorf("the log has no %s:\n%s", want, logged.String())
+		}
+	}
+	if strings.Contains(logged.String(), adminToken) {
+		t.Error("the log has the token")
+	}
+}
+
 // TestOutage: while the store is down, or does not answer, a worker gives the numbers in its
 // memory to tokens that it knows, says so in a header and in metrics, and refuses the rest; after
 // [revision.Options.Outage] it refuses all. No number is given twice.

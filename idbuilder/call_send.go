@@ -28,6 +28,12 @@ func (c *call) sendData(data any) error {
 	return c.sendBody(http.StatusOK)
 }
 
+// sendSuccess sends an answer without data.
+func (c *call) sendSuccess() error {
+	c.body = append(c.body, `{"code":0,"message":"success"}`...)
+	return c.sendBody(http.StatusOK)
+}
+
 // sendBody sends the body. Of a request with an Idempotency-Key it keeps the body before.
 func (c *call) sendBody(status int) error {
 	if c.reply != nil && status == http.StatusOK {

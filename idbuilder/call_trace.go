@@ -3,10 +3,14 @@
 package idbuilder
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/hex"
+	"log/slog"
 	"math/rand/v2"
+	"net/url"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
@@ -53,4 +57,16 @@ func traceOf(header string) string {
 	binary.BigEndian.PutUint64(id[:8], rand.Uint64()|1) // not all zero
 	binary.BigEndian.PutUint64(id[8:], rand.Uint64())
 	return hex.EncodeToString(id[:])
+}
+
+// logRequest logs the request and its answer at the level debug, without what is secret: of the
+// query the key alone, and neither header nor body.
+func (c *call) logRequest() {
+	log := c.worker.options.Logger
+	if !log.Enabled(c.r.Context(), slog.LevelDebug) {
+		return
+	}
+	query, _ := url.ParseQuery(c.r.URL.RawQuery) // what is not well-formed was refused
+	log.Debug("idbuilder: request", "method", c.r.Method, "path", c.r.URL.Path, "key", cmp.Or(query.Get("key"), query.Get("name")),
+		"status", c.status, "bytes", len(c.body), "took", time.Since(c.begun), "remote", c.r.RemoteAddr, "trace_id", c.trace)
 }

@@ -211,7 +211,7 @@ func testInterruptedDelete(t *testing.T) {
 			t.Errorf("%s failed: after the key was created anew the token gets %s", method, a.text)
 		}
 	}
-	s.wantRefusal("DELETE", "/v1/config/formatted?key=k", "", 404, 3001, "increment configuration")
+	s.wantRefusal("DELETE", "/v1/config/formatted?key=k", "", 404, 3001, "makes increment IDs")
 	s.wantRefusal("DELETE", "/v1/config/formatted?key=none", "", 404, 3001, "no configuration")
 }
 

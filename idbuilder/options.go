@@ -36,7 +36,7 @@ type Options struct {
 	// MaxBody bounds the body of a request, in bytes; 0 means 64 KiB.
 	MaxBody int64
 	// CompressFrom is the size in bytes from which on answers are compressed for clients that
-	// accept gzip; 0 means 32 KiB, negative: never.
+	// accept gzip; 0 means 1 KiB, negative: never.
 	CompressFrom int
 	// ReplyLifetime is for how long a request with an Idempotency-Key gets the same
 	// answer; 0 means 10 minutes.
@@ -63,7 +63,8 @@ type Options struct {
 	Version string // of the program, in /health
 	// Tracer makes spans; nil: there are none.
 	Tracer trace.TracerProvider
-	Logger *slog.Logger     // nil means slog.Default
+	// Logger logs refused requests, and all requests at the level debug; nil means slog.Default.
+	Logger *slog.Logger
 	Now    func() time.Time // nil means time.Now; for dates in IDs and expiry, never for uniqueness
 }
 
@@ -105,7 +106,7 @@ func (o Options) Validate() error {
 func (o Options) withDefaults() Options {
 	set(&o.Timeout, 30*time.Second)
 	set(&o.MaxBody, 64<<10)
-	set(&o.CompressFrom, 32<<10)
+	set(&o.CompressFrom, 1<<10)
 	set(&o.ReplyLifetime, 10*time.Minute)
 	set(&o.Idle, 10*time.Minute)
 	set(&o.Backend, "store")

@@ -3,6 +3,7 @@
 package idbuilder
 
 import (
+	"errors"
 	"net/url"
 	"slices"
 	"strconv"
@@ -88,12 +89,12 @@ func (p *params) setParam(name, value string, given []string) error {
 			return err
 		}
 	case "size", "count":
-		if p.size, err = strconv.Atoi(value); err != nil || p.size < 1 || p.size > maxSize {
-			return api.Errorf(api.SizeLimit, "%s: it is %q; allowed are 1 to %d", name, value, maxSize)
+		if p.size, err = parseSize(name, value, maxSize); err != nil {
+			return err
 		}
 	case "delta":
 		if p.delta, err = strconv.ParseInt(value, 10, 64); err != nil || p.delta < 1 {
-			return api.Errorf(api.DeltaLimit, "delta: it is %q; allowed are 1 to the configuration's max_request_delta", value)
+			return api.Errorf(limitCode(err, api.DeltaLimit), "delta: it is %q; allowed are 1 to the configuration's max_request_delta", value)
 		}
 	case "rand_delta":
 		b, err := strconv.ParseBool(value)
@@ -109,4 +110,21 @@ func (p *params) setParam(name, value string, given []string) error {
 		}
 	}
 	return nil
+}
+
+// parseSize reads a number of results.
+func parseSize(name, value string, most int) (int, error) {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 || n > most {
+		return 0, api.Errorf(limitCode(err, api.SizeLimit), "%s: it is %q; allowed are 1 to %d", name, value, most)
+	}
+	return n, nil
+}
+
+// limitCode returns the code for a number out of its range; what is no number is only invalid.
+func limitCode(err error, limit api.Code) api.Code {
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return api.Invalid
+	}
+	return limit
 }

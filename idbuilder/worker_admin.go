@@ -4,9 +4,7 @@ package idbuilder
 
 import (
 	"errors"
-	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/api"
@@ -21,8 +19,7 @@ func (w *Worker) serveVerify(c *call) error {
 	if err := c.authorizeAdmin(); err != nil {
 		return err
 	}
-	c.body = append(c.body, `{"code":0,"message":"success"}`...)
-	return c.sendBody(http.StatusOK)
+	return c.sendSuccess()
 }
 
 // serveToken answers GET /v1/auth/token.
@@ -98,8 +95,8 @@ func parseList(query url.Values) (o store.ListOptions, err error) {
 		case "from":
 			o.After = values[0]
 		case "size":
-			if o.Limit, err = strconv.Atoi(values[0]); err != nil || o.Limit < 1 || o.Limit > 100 {
-				return o, api.Errorf(api.SizeLimit, "size: it is %q; allowed are 1 to 100", values[0])
+			if o.Limit, err = parseSize("size", values[0], 100); err != nil {
+				return o, err
 			}
 		default:
 			return o, api.Errorf(api.Invalid, "%s: there is no such parameter; allowed are key, from, size", name)
@@ -137,7 +134,10 @@ func (w *Worker) serveSave(t idconfig.Type) endpoint {
 		if err := w.SaveConfig(c.requestContext(), r); err != nil {
 			return err
 		}
-		return w.sendConfig(c, r.Key, t, r.CreateOnly)
+		if r.CreateOnly { // the deployed worker's answer
+			return c.sendSuccess()
+		}
+		return w.sendConfig(c, r.Key, t, false)
 	}
 }
 
@@ -161,7 +161,7 @@ func (w *Worker) sendConfig(c *call, key string, t idconfig.Type, deployed bool)
 		return err
 	}
 	if config.Type != t {
-		return api.Errorf(api.NotFound, "key: %q is a %s configuration; ask /v1/config/%s", key, config.Type, config.Type)
+		return api.Errorf(api.NotFound, "key: %q makes %s IDs; ask /v1/config/%s", key, config.Type, config.Type)
 	}
 	return c.sendData(config.Fields(deployed, state))
 }
@@ -178,7 +178,7 @@ func (w *Worker) serveDelete(t idconfig.Type) endpoint {
 		}
 		config, err := w.storedConfig(c.requestContext(), p.key)
 		if err == nil && config != nil && !config.Deleted && config.Type != t {
-			err = api.Errorf(api.NotFound, "key: %q is a %s configuration", p.key, config.Type)
+			err = api.Errorf(api.NotFound, "key: %q makes %s IDs; ask /v1/config/%s", p.key, config.Type, config.Type)
 		}
 		if err == nil {
 			err = w.DeleteConfig(c.requestContext(), p.key)
@@ -186,7 +186,6 @@ func (w *Worker) serveDelete(t idconfig.Type) endpoint {
 		if err != nil {
 			return err
 		}
-		c.body = append(c.body, `{"code":0,"message":"success"}`...)
-		return c.sendBody(http.StatusOK)
+		return c.sendSuccess()
 	}
 }

@@ -17,5 +17,6 @@ func (w *Worker) endpointHandler(fn endpoint) http.HandlerFunc {
 		if err := c.runEndpoint(fn); err != nil {
 			c.sendError(err)
 		}
+		c.logRequest()
 	}
 }

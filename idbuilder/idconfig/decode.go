@@ -11,34 +11,36 @@ import (
 	"unicode/utf8"
 )
 
-// decode reads one JSON object into target, a pointer to a struct. Each member must be known, by
-// its exact name, and come once; a null counts as a missing member. The error joins a
-// [*ParamError] for each fault, up to [maxFaults], with the path of the member:
-// parts[1].length.
-func decode(body []byte, target any) error {
+// read reads one JSON object into target, a pointer to a struct. Each member must be known, by
+// its exact name, and come once; a null counts as a missing member. The reader has a
+// [*ParamError] for each fault of a member, up to [maxFaults], with its path:
+// parts[1].length. If all that is wrong are the types of members, read sets the others. The
+// error is the fault of the whole.
+func read(body []byte, target any) (*reader, error) {
+	r := &reader{}
 	switch {
 	case len(bytes.TrimSpace(body)) == 0:
-		return fault("body", "it is empty; wanted is a JSON object")
+		return r, fault("body", "it is empty; wanted is a JSON object")
 	case !utf8.Valid(body):
-		return fault("body", "it is not UTF-8")
+		return r, fault("body", "it is not UTF-8")
 	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.UseNumber()
-	r := &reader{decoder: d}
+	r.decoder = json.NewDecoder(bytes.NewReader(body))
+	r.decoder.UseNumber()
 	if err := r.readObject(target); err != nil {
-		return syntaxError(err, d.InputOffset())
+		r.faults = nil
+		return r, syntaxError(err, r.decoder.InputOffset())
 	}
-	end := d.InputOffset()
-	if _, err := d.Token(); err != io.EOF {
+	end := r.decoder.InputOffset()
+	if _, err := r.decoder.Token(); err != io.EOF {
 		r.addFault("body", "there is more behind the JSON object, which ends with byte %d", end)
 	}
-	if len(r.faults) > 0 {
-		return errors.Join(r.faults...)
+	if len(r.faults) > len(r.types) {
+		return r, nil
 	}
-	if err := json.Unmarshal(body, target); err != nil {
-		return fault("body", "it cannot be read: %v", err)
+	if err := json.Unmarshal(body, target); err != nil && len(r.types) == 0 { // it skips members of a wrong type
+		return r, fault("body", "it cannot be read: %v", err)
 	}
-	return nil
+	return r, nil
 }
 
 // syntaxError is the fault of a body that is not JSON.

@@ -147,11 +147,12 @@ func TestJSONFaults(t *testing.T) {
 		`{"key": {"a": [1, {}]}, "base": "1"}`: {"key: it is an object; wanted is a text", `base: it is the text "1"; ` + number},
 		`{"key": "k", "base": 1.0}`:            {"base: it is the number 1.0; " + number},
 		`{"key": "k", "base": 1e3}`:            {"base: it is the number 1e3; " + number},
-		`{"key": "k", "base": 9223372036854775808}`: {"base: it is the number 9223372036854775808; " + number},
-		`{"key": "k", "base": true}`:                {"base: it is true; " + number},
-		`{"key": "k", "rand_delta": 1}`:             {"rand_delta: it is the number 1; wanted is true or false"},
-		`{"key": "k", "force": "yes"}`:              {`force: it is the text "yes"; wanted is true or false`},
-		`{"key": "k", "key": "l"}`:                  {"key: it stands twice"},
+		`{"key": "k", "base": 9223372036854775808}`:            {"base: it is the number 9223372036854775808; " + number},
+		`{"key": "k", "base": true}`:                           {"base: it is true; " + number},
+		`{"key": "k", "base": 1, "rand_delta": 1, "delta": 0}`: {"rand_delta: it is the number 1; wanted is true or false", "delta: it is 0"}, // a wrong type hides no other fault
+		`{"key": "k", "base": "x", "max_request_delta": 0}`:    {`base: it is the text "x"; ` + number, "max_request_delta: it is 0"},
+		`{"key": "k", "base": 1, "force": "yes"}`:              {`force: it is the text "yes"; wanted is true or false`},
+		`{"key": "k", "key": "l"}`:                             {"key: it stands twice"},
 		// Unknown members, also those that differ only in case.
 		`{"key": "k", "Base": 1}`:                                     {"Base: there is no such parameter; did you mean base?"},
 		`{"key": "k", "detla": 1}`:                                    {"detla: there is no such parameter; did you mean delta?"},

@@ -58,12 +58,13 @@ func Parse(t Type, body []byte, now time.Time) (*Request, error) {
 
 // finish decodes the body into target, and returns the configuration.
 func finish(t Type, body []byte, target any, r *request, parameters func(*Config) []error) (*Request, error) {
-	if err := decode(body, target); err != nil {
-		return nil, err
+	from, err := read(body, target)
+	if err != nil || len(from.faults) > len(from.types) || from.hidesDialect() {
+		return nil, errors.Join(append(from.faults, err)...)
 	}
 	result := &Request{Config: Config{Type: t, KeyTokenOnly: r.KeyTokenEnable}, Force: r.Force}
 	faults := append(result.setKey(r), parameters(&result.Config)...)
-	if err := errors.Join(faults...); err != nil {
+	if err := errors.Join(append(from.faults, from.withoutTypes(faults)...)...); err != nil {
 		return nil, err
 	}
 	return result, nil

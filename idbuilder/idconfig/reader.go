@@ -4,9 +4,11 @@ package idconfig
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -19,6 +21,7 @@ const maxFaults = 16
 type reader struct {
 	decoder *json.Decoder
 	faults  []error
+	types   []string // paths of members of the wrong type
 }
 
 func (r *reader) addFault(path, reason string, args ...any) {
@@ -129,6 +132,7 @@ func (r *reader) checkScalar(t reflect.Type, token json.Token, path string) {
 	default:
 		wanted = "an object"
 	}
+	r.types = append(r.types, path)
 	r.addFault(path, "it is %s; wanted is %s", kindOf(token), wanted)
 }
 
@@ -173,4 +177,29 @@ func kindOf(token json.Token) string {
 		return strconv.FormatBool(v)
 	}
 	return "null"
+}
+
+// hidesDialect reports whether a member is of the wrong type that tells the dialect, without which
+// other members mean nothing.
+func (r *reader) hidesDialect() bool {
+	return slices.Contains(r.types, "key") || slices.Contains(r.types, "name")
+}
+
+// withoutTypes returns the faults without those of members of the wrong type, which seem to be
+// missing, and of those that contain or are in one.
+func (r *reader) withoutTypes(faults []error) (rest []error) {
+	for _, err := range faults {
+		var p *ParamError
+		seems := func(path string) bool { return contains(path, p.Param) || contains(p.Param, path) }
+		if !errors.As(err, &p) || !slices.ContainsFunc(r.types, seems) {
+			rest = append(rest, err)
+		}
+	}
+	return rest
+}
+
+// contains reports whether the member at a path is another one, or has it inside.
+func contains(path, inner string) bool {
+	rest, ok := strings.CutPrefix(inner, path)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }

@@ -4,12 +4,16 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
 	"github.com/kazahana-db/kazahana/idbuilder/api"
@@ -78,14 +82,14 @@ func serveController(ctx context.Context, p *program.Program, s *settings.Settin
 	mux := http.NewServeMux()
 	mux.Handle("/", accounts.Handler())
 	mux.HandleFunc("GET /health", healthy)
-	at, err := newSite(serverKey, address(s.Server.Host, s.Server.Port), mux, secure)
+	mux.HandleFunc("GET /ready", readiness(h, s.Limits.RequestTimeout, log))
+	sites, err := controllerSites(s, mux, secure, &controllerMetrics{accounts, s.Limits.RequestTimeout})
 	if err != nil {
 		return step(9, "start the server", err)
 	}
-	sites := []*site{at}
 	text, err := tokens.MakeAdmin(ctx)
 	if err == nil {
-		err = p.Write(startOf(s, h, sites, text))
+		err = p.Write(startOf(s, h, sites, text).ofController())
 	}
 	if err != nil {
 		closeSites(sites)
@@ -123,4 +127,73 @@ func authorize(tokens *token.Authority, permits func(token.Identity) bool) func(
 		}
 		return nil
 	}
+}
+
+// controllerSites listens at the addresses of a controller. Since workers of the same machine may
+// use observability.metrics.port, its metrics are at the server's address, or at the one of
+// their own that the settings name.
+func controllerSites(s *settings.Settings, mux http.Handler, secure *tls.Config, c prometheus.Collector) ([]*site, error) {
+	m := s.Observability.Metrics
+	at, err := newSite(serverKey, address(s.Server.Host, s.Server.Port), withMetrics(m, mux, c), secure)
+	if err != nil || !m.Enabled || m.Listen == "" {
+		return []*site{at}, err
+	}
+	own := http.NewServeMux()
+	own.Handle("GET "+m.Path, metricsHandler(m, c))
+	shown, err := newSite(metricsKey, m.Listen, own, nil)
+	if err != nil {
+		closeSites([]*site{at})
+	}
+	return []*site{at, shown}, err
+}
+
+// readiness answers GET /ready: whether the store answers.
+func readiness(h program.Home, limit time.Duration, log *slog.Logger) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), min(5*time.Second, limit))
+		defer cancel()
+		reply, status := api.Reply[api.Readiness]{Message: api.Success}, http.StatusOK
+		err := h.Ping(ctx)
+		if err != nil {
+			log.Warn("the store does not answer", "error", err)
+			reply.Code, reply.Message, status = api.Unavailable, "service unavailable", http.StatusServiceUnavailable
+		}
+		reply.Data = api.Readiness{Ready: err == nil, Components: map[string]bool{"storage": err == nil}}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(reply) // the client may be gone
+	}
+}
+
+// controllerMetrics are the metrics of a controller.
+type controllerMetrics struct {
+	accounts *controller.Controller
+	limit    time.Duration
+}
+
+var (
+	liveWorkers = prometheus.NewDesc("idbuilder_controller_workers", "Workers that live; absent while the store does not answer.", nil, nil)
+	leads       = prometheus.NewDesc("idbuilder_controller_leader", "1 while this controller leads; absent while the store does not answer.", nil, nil)
+)
+
+// Describe implements [prometheus.Collector].
+func (m *controllerMetrics) Describe(out chan<- *prometheus.Desc) {
+	out <- liveWorkers
+	out <- leads
+}
+
+// Collect implements [prometheus.Collector].
+func (m *controllerMetrics) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), min(5*time.Second, m.limit))
+	defer cancel()
+	workers, err := m.accounts.Workers(ctx)
+	if err != nil {
+		return
+	}
+	leader := 0.0
+	if workers.Leader {
+		leader = 1
+	}
+	out <- prometheus.MustNewConstMetric(liveWorkers, prometheus.GaugeValue, float64(len(workers.Items)))
+	out <- prometheus.MustNewConstMetric(leads, prometheus.GaugeValue, leader)
 }

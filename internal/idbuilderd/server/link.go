@@ -37,7 +37,6 @@ func newLink(s *settings.Settings, log *slog.Logger) (*link, error) {
 		return nil, err
 	}
 	l := &link{interval: s.Controller.HeartbeatInterval}
-	l.load.Store(&controller.Load{})
 	l.client, err = controller.NewClient(controller.ClientOptions{
 		Endpoints: endpoints(s.Controller.Endpoint), Token: cmp.Or(s.Controller.Token, s.Auth.AdminToken).Reveal(),
 		Address: address, Version: shell.Version(), Logger: log,
@@ -109,9 +108,13 @@ func (l *link) start(ctx context.Context, w *idbuilder.Worker) (stop func()) {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{}, 2)
-	go func() { l.measureLoad(ctx, w); done <- struct{}{} }()
-	go func() { _ = l.client.Run(ctx); done <- struct{}{} }() // returns the cause of ctx
+	done, measured := make(chan struct{}, 2), make(chan struct{})
+	go func() { l.measureLoad(ctx, w, measured); done <- struct{}{} }()
+	go func() {
+		<-measured            // the first registration says that the worker is ready
+		_ = l.client.Run(ctx) // returns the cause of ctx
+		done <- struct{}{}
+	}()
 	return func() {
 		cancel()
 		<-done
@@ -119,8 +122,8 @@ func (l *link) start(ctx context.Context, w *idbuilder.Worker) (stop func()) {
 	}
 }
 
-// measureLoad measures the load once in each interval.
-func (l *link) measureLoad(ctx context.Context, w *idbuilder.Worker) {
+// measureLoad measures the load once in each interval. It closes measured after the first time.
+func (l *link) measureLoad(ctx context.Context, w *idbuilder.Worker, measured chan<- struct{}) {
 	tick := time.NewTicker(l.interval)
 	defer tick.Stop()
 	var before float64
@@ -133,7 +136,9 @@ func (l *link) measureLoad(ctx context.Context, w *idbuilder.Worker) {
 			load.RequestsPerSecond = max(0, requests-before) / seconds // keys that are idle leave the sum
 		}
 		before, begun = requests, now
-		l.load.Store(&load)
+		if l.load.Swap(&load) == nil {
+			close(measured)
+		}
 		select {
 		case <-ctx.Done():
 			return

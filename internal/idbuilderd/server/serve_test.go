@@ -4,6 +4,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
@@ -12,7 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kazahana-db/kazahana/idbuilder"
+	"github.com/kazahana-db/kazahana/idbuilder/controller"
 	"github.com/kazahana-db/kazahana/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 )
 
 // TestServeFinishes ends a server with a running request: it is answered before serve returns,
@@ -119,5 +123,36 @@ func TestMetricsAddress(t *testing.T) {
 		if got := c.metrics.Address(settings.Server{Host: "h"}); got != c.listen {
 			t.Errorf("%+v: the own address is %q, want %q", c.metrics, got, c.listen)
 		}
+	}
+}
+
+// TestFirstRegistration: a worker that starts says in its first registration that it is ready.
+func TestFirstRegistration(t *testing.T) {
+	first := make(chan controller.Registration, 100)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var got controller.Registration
+		if err := json.NewDecoder(r.Body).Decode(&got); err == nil && r.URL.Path == controller.RegisterPath {
+			first <- got
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer s.Close()
+	set := settings.Default()
+	set.Controller.Endpoint, set.Controller.Address, set.Controller.Token = s.URL, "http://worker:8080", "0123456789abcdef"
+	l, err := newLink(set, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := idbuilder.NewWorker(storetest.Memory(t), idbuilder.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := l.start(t.Context(), w)
+	if got := <-first; !got.Ready {
+		t.Errorf("the first registration is %+v", got)
+	}
+	stop()
+	if err := w.Close(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

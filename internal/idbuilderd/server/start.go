@@ -12,6 +12,7 @@ import (
 
 // start is the output of a server when it begins to serve.
 type start struct {
+	serves     string // IDs, or "controller"
 	URL        string `json:"url"`
 	Admin      string `json:"admin,omitempty"` // address of its own for administrators
 	Console    string `json:"console,omitempty"`
@@ -22,7 +23,7 @@ type start struct {
 }
 
 func startOf(s *settings.Settings, h program.Home, sites []*site, token string) start {
-	show := start{URL: sites[0].url(), Backend: s.Storage.Backend, Store: h.Where, AdminToken: token}
+	show := start{serves: "IDs", URL: sites[0].url(), Backend: s.Storage.Backend, Store: h.Where, AdminToken: token}
 	for _, at := range sites[1:] {
 		switch at.key {
 		case adminKey:
@@ -32,6 +33,12 @@ func startOf(s *settings.Settings, h program.Home, sites []*site, token string) 
 		}
 	}
 	return show
+}
+
+// ofController says that the server gives no IDs.
+func (s start) ofController() start {
+	s.serves = "controller"
+	return s
 }
 
 // withConsole adds the URL of the console, if there is one.
@@ -44,7 +51,7 @@ func (s start) withConsole(enabled bool) start {
 
 // Lines implements [shell.Result].
 func (s start) Lines() []string {
-	pairs := []any{"IDs", s.URL}
+	pairs := []any{s.serves, s.URL}
 	add := func(name, value string) {
 		if value != "" {
 			pairs = append(pairs, name, value)
