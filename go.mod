@@ -92,4 +92,7 @@ require (
 	modernc.org/memory v1.11.0 // indirect
 )
 
-tool github.com/kazahana-db/kazahana/cmd/persistgen
+tool (
+	github.com/kazahana-db/kazahana/cmd/persistgen
+	github.com/kazahana-db/kazahana/cmd/persistvet
+)

@@ -16,6 +16,7 @@ import (
 	"github.com/kazahana-db/kazahana/codegen/internal/model"
 	"github.com/kazahana-db/kazahana/codegen/internal/output"
 	"github.com/kazahana-db/kazahana/codegen/internal/source"
+	"github.com/kazahana-db/kazahana/codegen/internal/tags"
 )
 
 // generate computes all outputs, or returns all faults.
@@ -29,12 +30,13 @@ func (r *run) generate() error {
 	if err != nil {
 		return err
 	}
-	for _, p := range r.collectPackages(loaded) {
-		if err := r.computeOutputs(p); err != nil {
+	for _, l := range r.collectPackages(loaded) {
+		if err := r.computeOutputs(l); err != nil {
 			return err
 		}
 	}
 	r.reportBrokenFields(loaded)
+	r.reportUnread(loaded)
 	r.removeStale(loaded)
 	if err := cmp.Or(r.insertGraph(), r.err()); err != nil {
 		return err
@@ -44,7 +46,7 @@ func (r *run) generate() error {
 
 // collectPackages models the packages, and returns those without faults: faults of a
 // package do not keep others from reporting their own.
-func (r *run) collectPackages(loaded []*source.Package) (sound []*model.Package) {
+func (r *run) collectPackages(loaded []*source.Package) (sound []*source.Package) {
 	for _, l := range loaded {
 		if l.Unusable {
 			continue
@@ -52,7 +54,7 @@ func (r *run) collectPackages(loaded []*source.Package) (sound []*model.Package)
 		before := len(r.faults.Faults)
 		p := r.collectPackage(l)
 		if len(r.faults.Faults) == before && len(p.Records) > 0 {
-			sound = append(sound, p)
+			sound = append(sound, l)
 		}
 	}
 	return sound
@@ -80,7 +82,8 @@ func (r *run) checkForeign(p *model.Package) {
 }
 
 // computeOutputs computes the outputs of one package.
-func (r *run) computeOutputs(p *model.Package) error {
+func (r *run) computeOutputs(l *source.Package) error {
+	p := r.collected[l]
 	lockFile := filepath.Join(p.Dir, lock.FileName)
 	old, err := r.readLock(p, lockFile)
 	if err != nil || old == nil {
@@ -93,9 +96,12 @@ func (r *run) computeOutputs(p *model.Package) error {
 	if len(r.faults.Faults) > 0 {
 		return nil
 	}
-	code, err := emitter.Code(p)
+	code, hidden, err := emitter.Code(p)
 	if err != nil {
 		return err
+	}
+	for _, name := range hidden {
+		r.faults.Add(l.Position(p.Types.Scope().Lookup(name).Pos()), name, "generated code needs the predeclared %s, which this declaration hides; rename it", name)
 	}
 	r.outputs = append(r.outputs,
 		output.File{Path: filepath.Join(p.Dir, p.Name+output.GeneratedSuffix), Content: code},
@@ -116,6 +122,29 @@ func (r *run) removeStale(loaded []*source.Package) {
 			if saysSo && !slices.ContainsFunc(r.outputs, func(o output.File) bool { return o.Path == file }) {
 				r.outputs = append(r.outputs, output.File{Path: file})
 			}
+		}
+	}
+}
+
+// reportUnread tells of annotations that have no effect: on structs that no type with a
+// marker holds, and in files that the build leaves out.
+func (r *run) reportUnread(loaded []*source.Package) {
+	isRead := func(at token.Pos) bool {
+		return slices.ContainsFunc(loaded, func(l *source.Package) bool { return l.Read[at] })
+	}
+	for _, l := range loaded {
+		for _, at := range l.UnreadTags(isRead, tags.HasPersist) {
+			r.faults.Note(at, "the persist tags of this struct have no effect: it has no marker, and no persistable type that was read with it holds it; "+
+				"a marker such as _ persistable.Type `persist:\"Order\"` makes it persistable")
+		}
+	}
+	for _, one := range r.loader.LeftOut(loaded) {
+		switch {
+		case !one.Marked:
+		case one.Test:
+			r.faults.Add(one.At, one.Name, "persistgen generates no code for tests; move the type into a file that is no test")
+		default:
+			r.faults.Note(one.At, "%s is not generated, because the build leaves its file out (%s): if you want it, run persistgen with -tags, or GOOS and GOARCH, that take it in", one.Name, one.Constraint)
 		}
 	}
 }

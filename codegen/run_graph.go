@@ -45,7 +45,7 @@ func (r *run) insertGraph() error {
 		return fmt.Errorf("persistgen: -graph-into: %w", err)
 	}
 	language, text := r.drawGraph()
-	content, err := graph.Insert(markdown, language, text)
+	content, err := graph.Insert(output.UnixLines(markdown), language, text)
 	if fault, ok := errors.AsType[*graph.MarkerError](err); ok {
 		r.faults.Add(token.Position{Filename: file, Line: fault.Line}, "", "%s", fault.Message)
 		return nil

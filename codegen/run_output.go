@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/kazahana-db/kazahana/codegen/internal/diff"
+	"github.com/kazahana-db/kazahana/codegen/internal/output"
 )
 
 // writeOutputs brings the outputs to disk.
@@ -34,7 +35,7 @@ func (r *run) printDiffs() error {
 		}
 		stale = true
 		name := r.faults.Relative(o.Path)
-		if _, err := r.options.Stdout.Write(diff.Unified(name, old, o.Content)); err != nil {
+		if _, err := r.options.Stdout.Write(diff.Unified(name, output.UnixLines(old), o.Content)); err != nil {
 			return fmt.Errorf("persistgen: print the diff: %w", err)
 		}
 	}

@@ -48,14 +48,20 @@ func lineOf(at token.Position) token.Position {
 	return token.Position{Filename: at.Filename, Line: at.Line}
 }
 
-// willDeclare reports whether a type error is about a name that the code generated
-// for the package declares.
+// willDeclare reports whether a type error is about a name that the code to be generated
+// declares, for the package itself or for one that it imports.
 func (r *run) willDeclare(l *source.Package, message string) bool {
 	name, found := strings.CutPrefix(message, "undefined: ")
-	p := r.collected[l]
-	return found && p != nil && slices.ContainsFunc(p.Messages, func(m *model.Message) bool {
-		return slices.Contains(m.Declarations(), name)
-	})
+	_, imported, qualified := strings.Cut(name, ".")
+	if qualified {
+		name = imported
+	}
+	for other, p := range r.collected {
+		if found && (other == l) != qualified && slices.ContainsFunc(p.Messages, func(m *model.Message) bool { return slices.Contains(m.Declarations(), name) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // recheck type-checks the packages with the generated code, if that is new or if
@@ -77,6 +83,9 @@ func (r *run) recheck(loaded []*source.Package) error {
 	}
 	var tolerated []typeError
 	for _, l := range again {
+		if l.NotVendored { // an import is not in the folder vendor yet, which a note says
+			continue
+		}
 		for _, one := range l.TypeErrors {
 			if at := l.Position(one.Pos); l.Tolerates(one) {
 				tolerated = append(tolerated, typeError{at, one.Msg})

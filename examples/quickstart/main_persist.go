@@ -57,8 +57,8 @@ func (s *OrderStore) OrderedByStatusCreatedAt() *persistable.RangeQuery[*Order, 
 }
 
 // ByNumber returns the Order with that Number, or persistable.ErrNotFound.
-func (s *OrderStore) ByNumber(ctx context.Context, number string) (*Order, error) {
-	return persistimpl.Unique(ctx, &s.Store, 1, index.AppendString(nil, number))
+func (s *OrderStore) ByNumber(ctx context.Context, numberValue string) (*Order, error) {
+	return persistimpl.Unique(ctx, &s.Store, 1, index.AppendString(nil, numberValue))
 }
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.

@@ -245,7 +245,7 @@ var arrows = map[string][]string{
 
 	"codegen": {
 		"codegen/internal/collector", "codegen/internal/cost", "codegen/internal/diagnostic", "codegen/internal/diff", "codegen/internal/emitter",
-		"codegen/internal/graph", "codegen/internal/idfield", "codegen/internal/lock", "codegen/internal/model", "codegen/internal/output", "codegen/internal/source", "codegen/internal/watch",
+		"codegen/internal/graph", "codegen/internal/idfield", "codegen/internal/lock", "codegen/internal/model", "codegen/internal/output", "codegen/internal/source", "codegen/internal/tags", "codegen/internal/watch",
 		"internal/schema",
 	},
 	"codegen/internal/collector":  {"codegen/internal/diagnostic", "codegen/internal/model", "codegen/internal/source", "codegen/internal/tags", "internal/schema"},
@@ -258,7 +258,7 @@ var arrows = map[string][]string{
 	"codegen/internal/lock":       {"codegen/internal/diagnostic", "codegen/internal/model", "codegen/internal/tags", "internal/schema"},
 	"codegen/internal/model":      {"codegen/internal/tags"},
 	"codegen/internal/output":     {},
-	"codegen/internal/source":     {"codegen/internal/diagnostic", "codegen/internal/output", "golang.org/x/tools"},
+	"codegen/internal/source":     {"codegen/internal/diagnostic", "codegen/internal/model", "codegen/internal/output", "golang.org/x/tools"},
 	"codegen/internal/watch":      {"github.com/fsnotify/fsnotify"},
 	"codegen/internal/tags":       {"internal/schema", "internal/nearest"},
 

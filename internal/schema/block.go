@@ -2,6 +2,8 @@
 
 package schema
 
+import "strings"
+
 // hasInUse reports whether a message has such a field in use.
 func (b *Block) hasInUse(f *Field) bool {
 	if b == nil {
@@ -17,6 +19,8 @@ type Block struct {
 	Name    string
 	Removed bool // no longer in the source; its data may still be there
 	Line    int  // in the text; 0 if it was not parsed
+
+	Confirmed bool // removed, and its author knows that the records are left behind
 
 	// Of types only.
 	Origin    string
@@ -35,8 +39,12 @@ type Index struct {
 	Name      string // as in keys
 	Signature string
 	Removed   bool
+	Confirmed bool // removed, and its author knows that values need no longer be unique
 	Line      int
 }
+
+// IsUnique reports whether the index allows one record for each combination of values.
+func (x *Index) IsUnique() bool { return strings.HasSuffix(x.Name, "_unique") }
 
 // Field returns the field with that name, in use or reserved, or nil.
 func (b *Block) Field(name string) *Field {

@@ -18,6 +18,9 @@ func (b *Block) writeText(out *bytes.Buffer) {
 	if b.Removed {
 		removed = " removed"
 	}
+	if b.Confirmed {
+		removed += " " + confirmed
+	}
 	fmt.Fprintf(out, "%s %s%s\n", word, b.Name, removed)
 	if b.Origin != "" {
 		fmt.Fprintf(out, "\torigin %s\n", b.Origin)
@@ -47,6 +50,10 @@ func (b *Block) writeIndexes(out *bytes.Buffer) {
 		if x.Removed {
 			word = "dropped"
 		}
-		fmt.Fprintf(out, "\t%s %s %s\n", word, x.Name, x.Signature)
+		fmt.Fprintf(out, "\t%s %s %s", word, x.Name, x.Signature)
+		if x.Confirmed {
+			out.WriteString(" " + confirmed)
+		}
+		out.WriteByte('\n')
 	}
 }

@@ -29,6 +29,8 @@ func Succession(was, now *Schema, name string) []Difference {
 	case there == nil || !there.IsType:
 	case here == nil:
 		c.list = append(c.list, Difference{Aspect: Forgotten, There: "the type " + name, ThereBlock: there})
+	case here.Removed && !here.Confirmed && !there.Removed:
+		c.list = append(c.list, Difference{Aspect: Removed, There: "the type " + name, ThereBlock: there, HereBlock: here})
 	default:
 		c.compareTypes(there, here)
 	}
@@ -43,11 +45,13 @@ type comparison struct {
 	there, here *Schema
 	succession  bool // here is made from there, not the other way round
 	seen        map[pair]bool
+	left        map[pair]bool     // messages of which something is left behind, which was said
+	enums       map[[2]*Enum]bool // those that were compared
 	list        []Difference
 }
 
 func newComparison(there, here *Schema, succession bool) *comparison {
-	return &comparison{there, here, succession, map[pair]bool{}, nil}
+	return &comparison{there: there, here: here, succession: succession, seen: map[pair]bool{}, left: map[pair]bool{}, enums: map[[2]*Enum]bool{}}
 }
 
 // compareTypes compares the blocks of two types.
@@ -83,7 +87,7 @@ func (c *comparison) compareMessages(path string, p pair) {
 	}
 	if c.succession {
 		c.reportForgotten(path, p)
-		c.reportMoved(path, p)
+		c.reportRemoved(path, p, c.reportMoved(path, p))
 	}
 }
 
@@ -122,6 +126,7 @@ func (c *comparison) compareFields(path string, p pair, was, now *Field) {
 	}
 	inner := pair{c.there.Message(was), c.here.Message(now)}
 	if c.succession {
+		c.compareEnums(path, p, was, now)
 		c.reportReplaced(path, p, inner, was, now)
 	}
 	c.compareMessages(path, inner)
@@ -167,6 +172,7 @@ func (c *comparison) reportReplaced(path string, p, inner pair, was, now *Field)
 		kept = kept && (f.Reserved || other != nil && !other.Reserved)
 	}
 	if said := slices.Contains(now.Was, was.Kind); !kept {
+		c.left[inner] = true
 		c.addDifference(Replaced, path, p, was, now, inner.there.Name, inner.here.Name)
 		d := &c.list[len(c.list)-1]
 		d.Allowed, d.Consequences = said, []string{"what the former struct held and the new one does not is left behind"}
@@ -174,23 +180,41 @@ func (c *comparison) reportReplaced(path string, p, inner pair, was, now *Field)
 }
 
 // reportMoved reports fields that left a message for a struct nested in it, or the
-// other way round: as different fields, they are read as zero.
-func (c *comparison) reportMoved(path string, p pair) {
+// other way round: as different fields, they are read as zero. It returns them.
+func (c *comparison) reportMoved(path string, p pair) (moved map[*Field]bool) {
 	reported := map[*Field]bool{}
+	moved = map[*Field]bool{}
 	for _, out := range p.there.Fields {
 		for _, in := range p.here.Fields {
-			if !isDropped(out, p.here) || in.Reserved || p.there.Field(in.Name) != nil || reported[in] || reported[out] {
+			if !isDropped(out, p.here) || in.Reserved || p.there.Field(in.Name) != nil {
 				continue
 			}
+			unnested, nested := c.there.singleMessage(out).hasInUse(in), c.here.singleMessage(in).hasInUse(out)
+			moved[out] = moved[out] || unnested || nested
 			was, now := joinPath(path, out.Name), joinPath(path, in.Name)
-			if c.there.singleMessage(out).hasInUse(in) {
+			switch {
+			case reported[in] || reported[out]:
+			case unnested:
 				c.addDifference(Moved, now, p, out, in, was+"."+in.Name, now)
 				reported[out] = true
-			} else if c.here.singleMessage(in).hasInUse(out) {
+			case nested:
 				c.addDifference(Moved, now, p, out, in, was, now+"."+out.Name)
 				reported[in] = true
 			}
 		}
+	}
+	return moved
+}
+
+// reportRemoved reports the fields that left the source, except those that moved, and
+// whose removal here does not confirm: they may have been renamed.
+func (c *comparison) reportRemoved(path string, p pair, moved map[*Field]bool) {
+	for _, f := range p.there.Fields {
+		now := p.here.ByNumber(f.Number)
+		if f.Reserved || now == nil || !now.Reserved || now.Confirmed || moved[f] || c.left[p] {
+			continue
+		}
+		c.addDifference(Removed, joinPath(path, f.Name), p, f, now, "the field "+joinPath(path, f.Name), "")
 	}
 }
 
@@ -198,4 +222,22 @@ func (c *comparison) reportMoved(path string, p pair) {
 func isDropped(f *Field, now *Block) bool {
 	other := now.Field(f.Name)
 	return !f.Reserved && (other == nil || other.Reserved)
+}
+
+// compareEnums compares the constants of two fields' types, once for each two types.
+func (c *comparison) compareEnums(path string, p pair, was, now *Field) {
+	for i := range min(len(was.Enums), len(now.Enums)) {
+		both := [2]*Enum{c.there.Enum(was.Enums[i]), c.here.Enum(now.Enums[i])}
+		if both[0] == nil || both[1] == nil || c.enums[both] {
+			continue
+		}
+		c.enums[both] = true
+		for _, old := range both[0].Constants {
+			if aspect, other := successorOf(old, both[0], both[1]); other != nil {
+				c.addDifference(aspect, path, p, was, now, old.Name+" = "+old.Value, other.Name+" = "+other.Value)
+				d := &c.list[len(c.list)-1]
+				d.ThereConstant, d.HereConstant = old, other
+			}
+		}
+	}
 }

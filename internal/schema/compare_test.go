@@ -119,6 +119,39 @@ func TestTypesDiffer(t *testing.T) {
 	}
 }
 
+// TestEnums: constants of a field's type keep their values, and values their constants.
+func TestEnums(t *testing.T) {
+	was := []string{"enum Status", "constant Pending 0", "constant Paid 1", "constant Settled 1", "constant last 1", "constant Open 2"}
+	for name, c := range map[string]struct {
+		now, want []string
+	}{
+		"appended": {[]string{"constant Pending 0", "constant Paid 1", "constant Settled 1", "constant last 1", "constant Open 2", "constant Closed 3"}, nil},
+		"inserted": {
+			[]string{"constant Pending 0", "constant Cancelled 1", "constant Paid 2", "constant Settled 2", "constant last 2", "constant Open 3"},
+			[]string{
+				"the field A has the constant Paid = 1 in there, and Paid = 2 in here", "the field A has the constant Settled = 1 in there, and Settled = 2 in here",
+				"the field A has the constant last = 1 in there, and last = 2 in here", "the field A has the constant Open = 2 in there, and Open = 3 in here",
+			},
+		},
+		"renamed": {
+			[]string{"constant Pending 0", "constant Paid 1", "constant Settled 1", "constant last 1", "constant Begun 2"},
+			[]string{"the field A has the constant Open = 2 in there, and Begun = 2 in here"},
+		},
+		"renamed, said":       {[]string{"constant Pending 0", "constant Paid 1", "constant Settled 1", "constant last 1", "constant Begun 2 was Open"}, nil},
+		"removed":             {[]string{"constant Pending 0", "constant Paid 1", "constant Settled 1", "constant last 1"}, nil},
+		"an alias is left":    {[]string{"constant Pending 0", "constant Settled 1", "constant last 1", "constant Open 2", "constant Extra 1"}, nil},
+		"a count, never kept": {[]string{"constant Pending 0", "constant Paid 1", "constant Settled 1", "constant last any", "constant Open 2"}, nil},
+	} {
+		was, now := typeOf(t, append([]string{"field 2 A int64 enum Status"}, was...)...), typeOf(t, append([]string{"field 2 A int64 enum State", "enum State"}, c.now...)...)
+		if diff := cmp.Diff(c.want, texts(Succession(was, now, "T"))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if diff := texts(Coexistence(was, now)); len(diff) > 0 {
+			t.Errorf("%s: a store and a program differ: %v", name, diff)
+		}
+	}
+}
+
 // TestSuccession: what a new lock must not do to an old one, though a store and
 // a program could live with it.
 func TestSuccession(t *testing.T) {
@@ -127,8 +160,17 @@ func TestSuccession(t *testing.T) {
 		was, now []string
 		want     []string
 	}{
-		"removed": {[]string{"field 2 A string"}, []string{"reserved 2 A string", "field 3 B int8"}, nil},
-		"back":    {[]string{"reserved 2 A string"}, []string{"field 2 A string"}, nil},
+		"removed": {
+			[]string{"field 2 A string"}, []string{"reserved 2 A string", "field 3 B int8"}, []string{"the field A is in use in there, and not in here"},
+		},
+		"removed, confirmed": {[]string{"field 2 A string"}, []string{"reserved 2 A string confirmed", "field 3 B int8"}, nil},
+		"removed before":     {[]string{"reserved 2 A string"}, []string{"reserved 2 A string"}, nil},
+		"removed from a struct": {
+			slices.Concat([]string{"field 2 Home message(Address)"}, address),
+			[]string{"field 2 Home message(Address)", "message Address", "reserved 1 City string", "field 2 Street string"},
+			[]string{"the field Home.City is in use in there, and not in here"},
+		},
+		"back": {[]string{"reserved 2 A string"}, []string{"field 2 A string"}, nil},
 		"back without its default": {
 			[]string{"reserved 2 A int8 default 3"},
 			[]string{"field 2 A int8"},
@@ -161,10 +203,12 @@ func TestSuccession(t *testing.T) {
 		},
 		"… and then alone": {
 			slices.Concat([]string{"field 2 Home message(Address)", "field 3 City string", "field 4 Street string"}, address),
-			slices.Concat([]string{"reserved 2 Home message(Address)", "field 3 City string", "field 4 Street string"}, address), nil,
+			slices.Concat([]string{"reserved 2 Home message(Address)", "field 3 City string", "field 4 Street string"}, address),
+			[]string{"the field Home is in use in there, and not in here"},
 		},
 		"nothing in common": {
-			slices.Concat([]string{"field 2 Home message(Address)"}, address), slices.Concat([]string{"reserved 2 Home message(Address)", "field 3 Town string"}, address), nil,
+			slices.Concat([]string{"field 2 Home message(Address)"}, address), slices.Concat([]string{"reserved 2 Home message(Address)", "field 3 Town string"}, address),
+			[]string{"the field Home is in use in there, and not in here"},
 		},
 		"a renamed struct": {
 			slices.Concat([]string{"field 2 Home message(Address)"}, address),

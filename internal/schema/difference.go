@@ -20,9 +20,12 @@ const (
 	FieldKind                  // a kind that does not follow from the other
 	FieldDefault               // records without the field would have another value
 
-	Forgotten // a type or number that the old text has and the new one lacks
-	Moved     // a field moved into a nested struct, or out of one
-	Replaced  // a nested struct is another one
+	Forgotten  // a type or number that the old text has and the new one lacks
+	Moved      // a field moved into a nested struct, or out of one
+	Replaced   // a nested struct is another one
+	Removed    // a type or a field left the source, and the new text does not confirm that
+	Renumbered // a constant of an enumeration has another value
+	Reused     // a value of an enumeration belongs to another constant
 )
 
 // Difference is a change between two schemas of a type, There and Here: of a
@@ -40,6 +43,8 @@ type Difference struct {
 
 	ThereBlock, HereBlock *Block // of the field, or the type; nil if one has none
 	ThereField, HereField *Field // nil if one has none
+
+	ThereConstant, HereConstant *Constant // of Renumbered and Reused
 }
 
 // Text says what differs, with words for the two sides: "the store", "this
@@ -64,6 +69,10 @@ func (d *Difference) Text(there, here string) string {
 		return fmt.Sprintf("%s%s is in %s, and neither in use nor reserved in %s", d.There, d.within(), there, here)
 	case Moved:
 		return fmt.Sprintf("the field %s of %s is %s in %s", d.There, there, d.Here, here)
+	case Removed:
+		return fmt.Sprintf("%s is in use in %s, and not in %s", d.There, there, here)
+	case Renumbered, Reused:
+		return fmt.Sprintf("the field %s has the constant %s in %s, and %s in %s", d.Path, d.There, there, d.Here, here)
 	default:
 		return fmt.Sprintf("the field %s holds the struct %s in %s, and %s in %s", d.Path, d.There, there, d.Here, here)
 	}

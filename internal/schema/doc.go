@@ -11,16 +11,24 @@
 //
 // Blocks of lines, whose words are separated by spaces:
 //
-//	type NAME [removed]            a persistable type
+//	type NAME [removed [confirmed]]
+//	                               a persistable type
 //	message NAME [removed]         a nested struct
 //	origin PATH                    the Go package in which the type was first declared
 //	id KIND                        the kind of the id in keys
 //	directory "PATH"               elements; {Field} is the field's name
 //	scatter N                      shards of the records
-//	field NUMBER NAME KIND [default VALUE] [was KIND…]
-//	reserved NUMBER NAME KIND [default VALUE] [was KIND…]
-//	index NAME SIGNATURE…          in persist.lock only
-//	dropped NAME SIGNATURE…        an index that was removed; in persist.lock only
+//	field NUMBER NAME KIND [enum NAME,…] [default VALUE] [was KIND…]
+//	reserved NUMBER NAME KIND [enum NAME,…] [default VALUE] [was KIND…] [confirmed]
+//
+// In persist.lock only, as are enum and confirmed above:
+//
+//	index NAME SIGNATURE…
+//	dropped NAME SIGNATURE… [confirmed]
+//	                               an index that was removed
+//	enum NAME                      a Go type of which there are constants
+//	constant NAME VALUE [was NAME…]
+//	constant NAME any              one that no record has, such as a count or a limit
 //
 // NUMBER and NAME of a field never change: one number never means two names, one
 // name never has two numbers. KIND may change as the table of [Kind.Change] says,
@@ -28,5 +36,10 @@
 // number, a string or a bool, without spaces. It never changes either: records that
 // lack the field have it, and their index entries are made of it. The names of messages are
 // labels, on which stored data does not depend: the comparison follows the fields,
-// beginning at the type, and compares the contents of messages.
+// beginning at the type, and compares the contents of messages. So are those of enums.
+//
+// A constant keeps its VALUE, and a VALUE its constant, because records store the
+// VALUE. One that was renamed names the old name behind was. A constant that left the
+// source keeps its line, so that a later one does not take its VALUE. Confirmed is
+// written by hand: the author knows that what was removed is left behind.
 package schema

@@ -16,7 +16,10 @@ type Field struct {
 	Default  string   // what a record without the field has: a Go literal without spaces; "" for the zero value
 	Was      []string // kinds that earlier programs gave it
 	Reserved bool
-	Line     int
+
+	Enums     []string // in persist.lock only: the enumerations of the kind, those of a map's keys first
+	Confirmed bool     // reserved, and its author knows that the stored values are left behind
+	Line      int
 }
 
 // Text returns the field's line.
@@ -25,11 +28,17 @@ func (f *Field) Text() string {
 	if f.Reserved {
 		word = "reserved"
 	}
+	if len(f.Enums) > 0 {
+		more = " enum " + strings.Join(f.Enums, ",")
+	}
 	if f.Default != "" {
-		more = " default " + f.Default
+		more += " default " + f.Default
 	}
 	if len(f.Was) > 0 {
 		more += " was " + strings.Join(f.Was, " ")
+	}
+	if f.Confirmed {
+		more += " " + confirmed
 	}
 	return fmt.Sprintf("%s %d %s %s%s", word, f.Number, f.Name, f.Kind, more)
 }
@@ -41,4 +50,23 @@ func (f *Field) allKinds() []string { return append([]string{f.Kind}, f.Was...) 
 // in it are called.
 func (f *Field) hadKind(kind string) bool {
 	return slices.ContainsFunc(f.Was, func(k string) bool { return sameKind(k, kind) })
+}
+
+// cutOptions cuts the words behind the kind of a field into its enumerations, its
+// default and its former kinds.
+func (f *Field) cutOptions(words []string) (ok bool) {
+	if len(words) < 4 {
+		return false
+	}
+	rest := words[4:]
+	if len(rest) > 1 && rest[0] == "enum" {
+		f.Enums, rest = strings.Split(rest[1], ","), rest[2:]
+	}
+	if len(rest) > 1 && rest[0] == "default" {
+		f.Default, rest = rest[1], rest[2:]
+	}
+	if len(rest) > 1 && rest[0] == "was" {
+		f.Was, rest = slices.Clone(rest[1:]), nil
+	}
+	return len(rest) == 0
 }

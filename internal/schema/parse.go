@@ -51,6 +51,7 @@ func ParseType(text string) (*Schema, error) {
 type parser struct {
 	schema    *Schema
 	block     *Block
+	enum      *Enum // in place of the block
 	line      int
 	versioned bool
 	remedy    string
@@ -83,6 +84,12 @@ func (p *parser) parseLine(words []string) {
 		}
 	case (word == "type" || word == "message") && (n == 2 || n == 3 && words[2] == "removed"):
 		p.beginBlock(&Block{IsType: word == "type", Name: words[1], Removed: n == 3, Line: p.line})
+	case word == "type" && n == 4 && words[2] == "removed" && words[3] == confirmed:
+		p.beginBlock(&Block{IsType: true, Name: words[1], Removed: true, Confirmed: true, Line: p.line})
+	case word == "enum" && n == 2:
+		p.beginEnum(&Enum{Name: words[1], Line: p.line})
+	case word == "constant" && p.enum != nil:
+		p.parseConstant(words)
 	case p.block == nil:
 		p.addFault("%s stands before any type; %s", strings.Join(words, " "), p.remedy)
 	case word == "field" || word == "reserved":
@@ -128,14 +135,17 @@ func (p *parser) beginBlock(b *Block) {
 	if first := p.schema.Block(b.Name); first != nil {
 		p.addFault("%s is there twice; the first is in line %d; if a merge made this, move the lines that the first lacks there, remove these, and run persistgen", b.Name, first.Line)
 	}
-	p.block = b
+	p.block, p.enum = b, nil
 	p.schema.Blocks = append(p.schema.Blocks, b)
 }
 
 // parseField reads the line of a field.
 func (p *parser) parseField(words []string) {
-	preset, was, ok := cutOptions(words)
-	if !ok {
+	f := &Field{Reserved: words[0] == "reserved", Line: p.line}
+	if f.Reserved && words[len(words)-1] == confirmed {
+		f.Confirmed, words = true, words[:len(words)-1]
+	}
+	if !f.cutOptions(words) {
 		p.addFault("%q is not a line of a lock file; %s, or mend the merge", strings.Join(words, " "), p.remedy)
 		return
 	}
@@ -144,29 +154,10 @@ func (p *parser) parseField(words []string) {
 		p.addFault("%s is not a field number", words[1])
 		return
 	}
-	f := &Field{Number: int32(number), Name: words[2], Kind: words[3], Default: preset, Was: was, Reserved: words[0] == "reserved", Line: p.line}
+	f.Number, f.Name, f.Kind = int32(number), words[2], words[3]
 	if p.checkField(f) {
 		p.block.Fields = append(p.block.Fields, f)
 	}
-}
-
-// cutOptions cuts the words behind the kind of a field into its default and its
-// former kinds.
-func cutOptions(words []string) (preset string, was []string, ok bool) {
-	if len(words) < 4 {
-		return "", nil, false
-	}
-	rest := words[4:]
-	if len(rest) > 1 && rest[0] == "default" {
-		preset, rest = rest[1], rest[2:]
-	}
-	switch {
-	case len(rest) == 0:
-		return preset, nil, true
-	case rest[0] != "was" || len(rest) == 1:
-		return "", nil, false
-	}
-	return preset, slices.Clone(rest[1:]), true
 }
 
 // checkField reports the faults of a field.
@@ -194,7 +185,11 @@ func (p *parser) checkField(f *Field) bool {
 }
 
 func (p *parser) parseIndex(words []string) {
-	x := &Index{Name: words[1], Signature: strings.Join(words[2:], " "), Removed: words[0] == "dropped", Line: p.line}
+	x := &Index{Name: words[1], Removed: words[0] == "dropped", Line: p.line}
+	if n := len(words) - 1; x.Removed && n > 2 && words[n] == confirmed {
+		x.Confirmed, words = true, words[:n]
+	}
+	x.Signature = strings.Join(words[2:], " ")
 	if first := p.block.Index(x.Name); first != nil {
 		p.addFault("the index %s is there twice; the first is in line %d; %s", x.Name, first.Line, keepOne)
 		return
@@ -225,4 +220,32 @@ func (p *parser) parseDirectory(quoted string) {
 		return
 	}
 	p.block.Directory, p.block.DirectoryLine = path, p.line
+}
+
+func (p *parser) beginEnum(e *Enum) {
+	if first := p.schema.Enum(e.Name); first != nil {
+		p.addFault("%s is there twice; the first is in line %d; if a merge made this, move the lines that the first lacks there, remove these, and run persistgen", e.Name, first.Line)
+	}
+	p.block, p.enum = nil, e
+	p.schema.Enums = append(p.schema.Enums, e)
+}
+
+// parseConstant reads the line of a constant.
+func (p *parser) parseConstant(words []string) {
+	if len(words) < 3 || len(words) > 3 && (words[3] != "was" || len(words) == 4) {
+		p.addFault("%q is not a line of a lock file; %s, or mend the merge", strings.Join(words, " "), p.remedy)
+		return
+	}
+	c := &Constant{Name: words[1], Value: words[2], Line: p.line}
+	if len(words) > 3 {
+		c.Was = slices.Clone(words[4:])
+	}
+	if c.Value == "any" {
+		c.Value, c.Any = "", true
+	}
+	if first := p.enum.Constant(c.Name); first != nil {
+		p.addFault("the constant %s is there twice; the first is in line %d; %s", c.Name, first.Line, keepOne)
+		return
+	}
+	p.enum.Constants = append(p.enum.Constants, c)
 }

@@ -39,6 +39,7 @@ func (s *Schema) checkOneType() error {
 // persist.lock, or one type with its messages in generated code and in a store.
 type Schema struct {
 	Blocks []*Block
+	Enums  []*Enum // in persist.lock only
 }
 
 // The field numbers that there are.
@@ -76,6 +77,29 @@ func (s *Schema) Message(f *Field) *Block {
 	return nil
 }
 
+// Enum returns the enumeration with that name, or nil.
+func (s *Schema) Enum(name string) *Enum {
+	for _, e := range s.Enums {
+		if e.Name == name {
+			return e
+		}
+	}
+	return nil
+}
+
+// ValueName returns the name of a constant in use that has the value, of the enumeration
+// of another one. Without one it returns the value.
+func (s *Schema) ValueName(of *Constant, value string) string {
+	for _, e := range s.Enums {
+		for _, c := range e.Constants {
+			if slices.Contains(e.Constants, of) && !c.Gone && !c.Any && c.Value == value {
+				return c.Name
+			}
+		}
+	}
+	return value
+}
+
 // OfType returns the schema of one type: its fields in use, and the messages
 // that it reaches. Nil if there is no such type.
 func (s *Schema) OfType(name string) *Schema {
@@ -85,7 +109,7 @@ func (s *Schema) OfType(name string) *Schema {
 	}
 	one := &Schema{}
 	s.copyReached(root, one)
-	one.Blocks[0].IsType, one.Blocks[0].Removed = true, false
+	one.Blocks[0].IsType, one.Blocks[0].Removed, one.Blocks[0].Confirmed = true, false, false
 	for _, b := range one.Blocks[1:] {
 		*b = Block{Name: b.Name, Fields: b.Fields}
 	}
@@ -98,7 +122,14 @@ func (s *Schema) copyReached(b *Block, to *Schema) {
 		return
 	}
 	c := *b
-	c.Indexes, c.Fields = nil, slices.DeleteFunc(slices.Clone(b.Fields), func(f *Field) bool { return f.Reserved })
+	c.Indexes, c.Fields = nil, nil
+	for _, f := range b.Fields {
+		if !f.Reserved {
+			one := *f
+			one.Enums = nil
+			c.Fields = append(c.Fields, &one)
+		}
+	}
 	to.Blocks = append(to.Blocks, &c)
 	for _, f := range c.Fields {
 		if inner := s.Message(f); inner != nil {

@@ -15,13 +15,17 @@ format 1
 `
 
 // Lock returns the content of a persist.lock: blocks by name, fields by number,
-// indexes by name.
+// indexes by name, then the enumerations.
 func (s *Schema) Lock() []byte {
 	var out bytes.Buffer
 	out.WriteString(lockHeader)
 	for _, b := range s.sortedBlocks() {
 		out.WriteByte('\n')
 		b.writeText(&out)
+	}
+	for _, e := range slices.SortedFunc(slices.Values(s.Enums), func(a, b *Enum) int { return cmp.Compare(a.Name, b.Name) }) {
+		out.WriteByte('\n')
+		e.writeText(&out)
 	}
 	return out.Bytes()
 }

@@ -20,9 +20,10 @@ type collector struct {
 	loaded  *source.Package
 	pkg     *model.Package
 	byType  map[string]*model.Message // by types.TypeString
-	missing []MissingID               // records without an ID field, for -fix
-	foreign int                       // depth of structs of other packages being walked
-	reason  string                    // the first fault of a struct of another package
+	enums   map[*types.TypeName]*model.Enum
+	missing []MissingID // records without an ID field, for -fix
+	foreign int         // depth of structs of other packages being walked
+	reason  string      // the first fault of a struct of another package
 }
 
 // MissingID is a record without an ID field.
@@ -39,6 +40,7 @@ func Collect(loaded *source.Package, f *diagnostic.List) (*model.Package, []Miss
 		List:   f,
 		loaded: loaded,
 		byType: map[string]*model.Message{},
+		enums:  map[*types.TypeName]*model.Enum{},
 		pkg: &model.Package{
 			Name: loaded.Name, Path: loaded.Path, Dir: loaded.Dir,
 			Types: loaded.Types,

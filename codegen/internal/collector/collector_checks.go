@@ -5,9 +5,12 @@ package collector
 import (
 	"go/token"
 	"go/types"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/kazahana-db/kazahana/codegen/internal/model"
+	"github.com/kazahana-db/kazahana/codegen/internal/source"
 )
 
 // typeText is a type as the package's own source would write it.
@@ -53,9 +56,9 @@ func (c *collector) describePosition(at token.Position) string {
 func (c *collector) checkPackage() {
 	c.checkTypeNames()
 	c.checkPartitions()
-	c.checkScope()
 	c.checkNested()
 	c.checkConstraints()
+	c.checkScope()
 }
 
 // checkTypeNames reports two types with one name in keys.
@@ -102,13 +105,22 @@ func (c *collector) checkPartitions() {
 }
 
 // checkScope reports names that are to be generated but are taken, by
-// declarations of the package or by each other.
+// declarations of the package, also in tests and in files of other builds, or by each
+// other.
 func (c *collector) checkScope() {
-	owners := map[string]*model.Message{}
+	owners, elsewhere := map[string]*model.Message{}, map[string]token.Position{}
+	for _, one := range c.loaded.LeftOut {
+		if one.Package == c.pkg.Name && source.MayMeet(one.Constraint, c.pkg.Constraint) {
+			elsewhere[one.Name] = one.At
+		}
+	}
+	c.pkg.Elsewhere = slices.Sorted(maps.Keys(elsewhere))
 	for _, m := range c.pkg.Messages {
 		for _, name := range m.Declarations() {
 			if o := c.pkg.Types.Scope().Lookup(name); o != nil {
 				c.Add(c.loaded.Position(o.Pos()), name, "persistgen generates the name %s for the type %s; rename this declaration", name, m.GoName)
+			} else if at, found := elsewhere[name]; found {
+				c.Add(at, name, "persistgen generates the name %s for the type %s; rename this declaration, with which the package would not compile", name, m.GoName)
 			}
 			if first := owners[name]; first != nil {
 				c.Add(m.At, m.GoName, "persistgen would generate %s for this type and for %s; rename one of them", name, first.GoName)

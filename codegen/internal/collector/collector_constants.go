@@ -3,9 +3,11 @@
 package collector
 
 import (
+	"cmp"
 	"fmt"
 	"go/constant"
 	"go/types"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -72,6 +74,56 @@ func (c *collector) constantsOf(t types.Type) (names []string) {
 		}
 	}
 	return names
+}
+
+// enumOf returns the constants of a field's type, which stored values mean; nil unless
+// there are at least two. Those of the standard library do not change, or differ between
+// systems.
+func (c *collector) enumOf(named *types.Named, k *model.Kind) *model.Enum {
+	if named == nil || named.Obj().Pkg() == nil || named.TypeArgs().Len() > 0 || c.isStandard(named.Obj().Pkg()) {
+		return nil
+	}
+	switch k.Form {
+	case model.FormInt, model.FormUint, model.FormString:
+	default:
+		return nil
+	}
+	e, found := c.enums[named.Obj()]
+	if !found {
+		e = &model.Enum{Name: c.stableName(named)}
+		c.addConstants(e, named, k, named.Obj().Pkg())
+		if c.isOutside(named.Obj().Pkg()) {
+			c.addConstants(e, named, k, c.pkg.Types)
+		}
+		c.enums[named.Obj()] = e
+	}
+	if len(e.Constants) < 2 {
+		return nil
+	}
+	return e
+}
+
+// addConstants adds the constants of a type that a package declares, in its order.
+func (c *collector) addConstants(e *model.Enum, named *types.Named, k *model.Kind, in *types.Package) {
+	var list []*types.Const
+	for _, name := range in.Scope().Names() {
+		if one, ok := in.Scope().Lookup(name).(*types.Const); ok && types.Identical(one.Type(), named) {
+			list = append(list, one)
+		}
+	}
+	slices.SortFunc(list, func(a, b *types.Const) int { return cmp.Compare(a.Pos(), b.Pos()) })
+	for _, one := range list {
+		if text, err := formatConstant(k, one.Val()); err == nil {
+			e.Constants = append(e.Constants, model.EnumConstant{Name: one.Name(), Value: text, At: c.loaded.Position(one.Pos())})
+		}
+	}
+}
+
+// isStandard reports whether a package is of the standard library.
+func (c *collector) isStandard(p *types.Package) bool {
+	first, _, _ := strings.Cut(p.Path(), "/")
+	own, _, _ := strings.Cut(c.pkg.Path, "/")
+	return !strings.Contains(first, ".") && first != own
 }
 
 // describeOperand writes an operand for a message.

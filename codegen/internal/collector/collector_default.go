@@ -5,11 +5,13 @@ package collector
 import (
 	"fmt"
 	"go/constant"
+	"go/token"
 	"go/types"
 	"strconv"
 	"strings"
 
 	"github.com/kazahana-db/kazahana/codegen/internal/model"
+	"github.com/kazahana-db/kazahana/codegen/internal/tags"
 	"github.com/kazahana-db/kazahana/internal/schema"
 )
 
@@ -30,7 +32,11 @@ func (c *collector) setDefault(f *model.Field, v *types.Var) {
 	value, err := c.loaded.Eval(v.Pos(), goLiteral(text))
 	switch {
 	case err != nil:
-		report("it is not a constant of this package: %v", err)
+		remedy := tags.Suggest(text, c.constantsOf(v.Type()))
+		if f.Kind.Form == model.FormString && token.IsIdentifier(text) && !strings.Contains(remedy, "did you mean") {
+			remedy += fmt.Sprintf("; a string stands in single quotes: default='%s'", text)
+		}
+		report("it is not a constant of this package%s", remedy)
 		return
 	case value.Value == nil || value.Value.Kind() == constant.Unknown:
 		report("it is not a constant")

@@ -81,6 +81,9 @@ func (c *collector) newSlot(m *model.Message, v *types.Var, site fieldSite, o ta
 	if f.Kind, reason = c.kindOf(v.Type(), o.Text); reason != "" {
 		c.report(site.at, site.subject, reason)
 		f.Kind = nil
+	} else if reason := c.whyNotNamed(f.Kind); reason != "" {
+		c.report(site.at, site.subject, reason)
+		f.Kind = nil
 	}
 	f.Options.Positions = positions(o.Offsets, site)
 	c.setDefault(f, v)

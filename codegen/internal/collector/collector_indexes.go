@@ -180,6 +180,9 @@ func (c *collector) newComponent(steps []*model.Field) (*model.Component, string
 // whyNotIndexed returns why a kind cannot be part of a key, or "".
 func (c *collector) whyNotIndexed(one *model.Component, k *model.Kind) string {
 	text := c.typeText(k.GoType)
+	if c.findUnexported(k.GoType) != nil {
+		return fmt.Sprintf("the unexported type %s of another package cannot be indexed; export it, or use another type", text)
+	}
 	switch k.Form {
 	case model.FormMap:
 		return fmt.Sprintf("a map such as %s cannot be indexed", text)

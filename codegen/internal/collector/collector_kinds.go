@@ -3,6 +3,7 @@
 package collector
 
 import (
+	"cmp"
 	"fmt"
 	"go/types"
 
@@ -29,6 +30,7 @@ func (c *collector) kindOf(t types.Type, text bool) (*model.Kind, string) {
 		return k, ""
 	}
 	if setPlain(k, actual) {
+		k.Enum = c.enumOf(named, k)
 		return k, ""
 	}
 	if isNamed {
@@ -113,8 +115,47 @@ func (c *collector) mapKind(k *model.Kind, m *types.Map) (*model.Kind, string) {
 	case model.FormSlice, model.FormMap:
 		return nil, fmt.Sprintf("a map of %s cannot be stored; put it into a struct", c.typeText(elem.GoType))
 	}
+	if model.HoldsLock(elem.GoType) {
+		return nil, fmt.Sprintf("a map of %s cannot be stored, because that holds a lock, and the values of a map are copied; leave the lock out, or use a slice", c.typeText(elem.GoType))
+	}
 	k.Form, k.Key, k.Elem = model.FormMap, key, elem
 	return k, ""
+}
+
+// whyNotNamed returns why generated code cannot name a type that it must, or "". It need
+// not name the type of bytes, and of what marshals itself, where a field is of that type.
+func (c *collector) whyNotNamed(k *model.Kind) string {
+	switch k.Form {
+	case model.FormBytes, model.FormBinary, model.FormText:
+		return ""
+	}
+	if found := c.findUnexported(k.GoType); found != nil {
+		return fmt.Sprintf("the unexported type %s of another package cannot be stored; export it, or use another type", c.typeText(found))
+	}
+	return ""
+}
+
+// findUnexported returns a type within another that only its own package can name, or nil.
+func (c *collector) findUnexported(t types.Type) types.Type {
+	switch t := t.(type) {
+	case interface {
+		Obj() *types.TypeName
+		TypeArgs() *types.TypeList
+	}: // named, or an alias
+		if c.isOutside(t.Obj().Pkg()) && !t.Obj().Exported() {
+			return t.Obj().Type()
+		}
+		for argument := range t.TypeArgs().Types() {
+			if found := c.findUnexported(argument); found != nil {
+				return found
+			}
+		}
+	case *types.Map:
+		return cmp.Or(c.findUnexported(t.Key()), c.findUnexported(t.Elem()))
+	case interface{ Elem() types.Type }:
+		return c.findUnexported(t.Elem())
+	}
+	return nil
 }
 
 // structKind makes a named struct a message.

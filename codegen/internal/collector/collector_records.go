@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"go/types"
 	"slices"
+	"strings"
 
 	"github.com/kazahana-db/kazahana/codegen/internal/model"
 	"github.com/kazahana-db/kazahana/codegen/internal/tags"
@@ -21,6 +22,9 @@ func (c *collector) addRecord(named *types.Named) {
 	r.Message.Name = r.Name
 	if !m.placed {
 		r.Directory = model.NewDirectory(r.At, []tags.PathElement{{Name: r.Name}})
+	}
+	if r.Directory.Elements != nil && r.Directory.Elements[0].Name == systemDirectory {
+		c.Add(r.Directory.At, r.GoName, "the directory %s is that of leases, elections and all else that the library keeps beside the records; begin the path with another name", systemDirectory)
 	}
 	c.findID(r)
 	for _, marker := range m.indexes {
@@ -39,6 +43,9 @@ func (c *collector) addRecord(named *types.Named) {
 	c.bindDirectory(r, m.site)
 	c.pkg.Records = append(c.pkg.Records, r)
 }
+
+// systemDirectory is the directory that persistable.DB.HoldsSystem knows.
+const systemDirectory = "kazahana"
 
 // readMarkers reads the marker fields of a struct.
 func (c *collector) readMarkers(r *model.Record, s *types.Struct) markers {
@@ -158,7 +165,11 @@ func (c *collector) findID(r *model.Record) {
 func (c *collector) missingID(r *model.Record) {
 	s := r.Message.Named.Underlying().(*types.Struct)
 	for f := range s.Fields() {
-		if f.Name() == "ID" {
+		switch {
+		case f.Name() == "ID":
+			return
+		case strings.EqualFold(f.Name(), "ID") && f.Exported():
+			c.Add(c.loaded.Position(f.Pos()), r.GoName+"."+f.Name(), "the ID field is named ID; rename it to ID, or tag it `persist:\"id\"`")
 			return
 		}
 	}

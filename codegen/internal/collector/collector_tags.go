@@ -13,6 +13,7 @@ import (
 // siteOf finds the source of the i-th field of a struct.
 func (c *collector) siteOf(owner string, s *types.Struct, i int) fieldSite {
 	v := s.Field(i)
+	c.loaded.Read[v.Pos()] = true
 	site := fieldSite{pos: v.Pos(), at: c.loaded.Position(v.Pos()), subject: owner + "." + v.Name()}
 	if v.Name() == "_" {
 		site.subject = owner

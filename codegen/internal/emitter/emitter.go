@@ -20,8 +20,9 @@ type emitter struct {
 	extra map[string]func() // functions for the end of the file, by name
 }
 
-// Code returns the generated file of a package.
-func Code(p *model.Package) ([]byte, error) {
+// Code returns the generated file of a package. It also returns the predeclared names, such
+// as len, that the file needs and the package hides: with those it does not compile.
+func Code(p *model.Package) (content []byte, hidden []string, err error) {
 	e := &emitter{printer: newPrinter(p), model: p}
 	for _, r := range p.Records {
 		e.writeRecord(r)
@@ -41,11 +42,12 @@ func Code(p *model.Package) ([]byte, error) {
 	fmt.Fprintf(&out, "package %s\n\n%s\n", p.Name, e.importDeclaration())
 	fmt.Fprintf(&out, "// If this does not compile, run go generate: the file was generated for another\n// version of the run-time.\nconst _ = %s.Version4\n\n", persistimpl)
 	out.Write(e.body.Bytes())
-	formatted, err := format.Source(out.Bytes())
+	named, hidden := e.nameVariables(out.Bytes())
+	formatted, err := format.Source(named)
 	if err != nil {
-		return nil, fmt.Errorf("persistgen: the generated code of %s does not parse, which is a fault of persistgen: %w", p.Path, err)
+		return nil, nil, fmt.Errorf("persistgen: the generated code of %s does not parse, which is a fault of persistgen: %w", p.Path, err)
 	}
-	return formatted, nil
+	return formatted, hidden, nil
 }
 
 // writeRecord writes all that a persistable type has.

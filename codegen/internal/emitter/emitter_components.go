@@ -48,7 +48,7 @@ func (e *emitter) componentParameters(components []*model.Component, others ...s
 	for _, c := range components {
 		goNames = append(goNames, c.GoName())
 	}
-	return parameterNames(e.model, goNames, append(others, "s", "k", "ctx")...)
+	return e.parameterNames(goNames, append(others, "s", "k", "ctx")...)
 }
 
 // keyExpression is the expression of the packed values of parameters. For more than one

@@ -40,7 +40,7 @@ func (e *emitter) writeCovers(r *model.Record) {
 		}
 	}
 	w.printf("}")
-	e.printf("Covers: func(i int, b []byte, record any) []byte {\nv := record.(*%s)", r.GoName)
+	e.printf("Covers: func(i int, b []byte, record any) []byte {\nv := record.(*%s)", e.recordType(r))
 	if w.usesAt {
 		e.printf("var at int")
 	}

@@ -145,6 +145,9 @@ func (e *emitter) decodeElement(m *model.Message, k *model.Kind, selector string
 	case k.IsScalar():
 		names := map[int]string{0: "VarintType", 1: "Fixed64Type", 5: "Fixed32Type"}
 		e.printf("for r.Repeated(%s.%s) {\n%s = append(%s, %s)\n}", e.importPackage(model.WirePath), names[k.WireType()], selector, selector, e.readCall(k, "r"))
+	case model.HoldsLock(k.GoType):
+		e.printf("%s = append(%s, %s{})", selector, selector, e.typeName(k.GoType))
+		e.decodeInto(m, k, "r", variable(fmt.Sprintf("%s[len(%s)-1]", selector, selector)))
 	case isInPlace(k):
 		e.printf("var element %s", e.typeName(k.GoType))
 		e.decodeInto(m, k, "r", variable("element"))

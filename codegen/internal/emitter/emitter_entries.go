@@ -25,7 +25,7 @@ func (e *emitter) writeSchemaIndexes(r *model.Record) {
 	usesRecord := slices.ContainsFunc(r.Indexes, func(d *model.Index) bool { return len(d.Components) > 0 || d.Of != nil || d.Where != nil })
 	e.printf("Entries: func(i int, e *%s.Entries, record any) {", index)
 	if usesRecord {
-		e.printf("v := record.(*%s)", r.GoName)
+		e.printf("v := record.(*%s)", e.recordType(r))
 	}
 	e.printf("switch i {")
 	for i, d := range r.Indexes {

@@ -28,13 +28,10 @@ func (e *emitter) writeGroupTypes(r *model.Record) {
 	}
 }
 
-// groupReaderName is the function that reads a group from a key.
-func groupReaderName(groupType string) string { return "read" + model.Exported(groupType) }
-
 // writeGroupReader writes the function that reads a group from a key.
 func (e *emitter) writeGroupReader(name string, d *model.Index) {
-	e.printf("// %s reads the values of a group from a key.", groupReaderName(name))
-	e.printf("func %s(b []byte) (v %s, rest []byte, err error) {", groupReaderName(name), name)
+	e.printf("// %s reads the values of a group from a key.", model.Reader(name))
+	e.printf("func %s(b []byte) (v %s, rest []byte, err error) {", model.Reader(name), name)
 	from := "b"
 	for _, c := range d.Components {
 		e.printf("if v.%s, rest, err = %s(%s); err != nil {\nreturn v, nil, err\n}", c.GoName(), e.componentDecoder(c), from)
@@ -55,7 +52,7 @@ func (e *emitter) groupType(r *model.Record, d *model.Index) string {
 // groupReader is the function value that reads a group from a key.
 func (e *emitter) groupReader(r *model.Record, d *model.Index) string {
 	if d.HasGroups() {
-		return groupReaderName(model.GroupType(r, d.Components))
+		return model.Reader(model.GroupType(r, d.Components))
 	}
 	return e.componentDecoder(d.Components[0])
 }

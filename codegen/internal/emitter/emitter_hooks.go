@@ -13,7 +13,7 @@ func (e *emitter) writeSchemaHooks(r *model.Record) {
 	}
 	e.printf("Hooks: %s.Hooks{", e.importPackage(model.PersistimplPath))
 	for _, hook := range r.Hooks {
-		e.printf("%s: func(record any) error { return record.(*%s).%s() },", hook, r.GoName, hook)
+		e.printf("%s: func(record any) error { return record.(*%s).%s() },", hook, e.recordType(r), hook)
 	}
 	e.printf("},")
 }

@@ -32,13 +32,13 @@ func (e *emitter) writeRecordMethod(r *model.Record, i int, m model.QueryMethod)
 	receiver := fmt.Sprintf("func (s *%s) %s", r.StoreType(), m.Name)
 	switch m.Kind {
 	case model.MethodUnique:
-		e.printf("%s(%s) (*%s, error) {", receiver, e.withContext(parameters), r.GoName)
+		e.printf("%s(%s) (*%s, error) {", receiver, e.withContext(parameters), e.recordType(r))
 		e.printf("return %s.Unique(ctx, &s.Store, %d, %s)\n}\n", persistimpl, i, e.keyExpression(m.Equal, names))
 	case model.MethodEqual:
-		e.printf("%s(%s) *%s.Query[*%s] {", receiver, parameters, persistable, r.GoName)
+		e.printf("%s(%s) *%s.Query[*%s] {", receiver, parameters, persistable, e.recordType(r))
 		e.printf("return %s.Query(&s.Store, %d, %s)\n}\n", persistimpl, i, e.keyExpression(m.Equal, names))
 	default:
-		e.printf("%s(%s) *%s.RangeQuery[*%s, %s] {", receiver, parameters, persistable, r.GoName, e.componentType(m.Next))
+		e.printf("%s(%s) *%s.RangeQuery[*%s, %s] {", receiver, parameters, persistable, e.recordType(r), e.componentType(m.Next))
 		e.printf("return %s.%sRange(&s.Store, %d, %s, %s)\n}\n", persistimpl, direction(m.Next), i, e.keyExpression(m.Equal, names), e.componentEncoder(m.Next))
 	}
 }
@@ -146,11 +146,11 @@ func (e *emitter) writeFieldsVar(r *model.Record) {
 	e.printf("// %s are the indexed fields of %s, for conditions of Find and FindOne.", r.FieldsVar(), r.GoName)
 	e.printf("var %s = struct {", r.FieldsVar())
 	for _, c := range list {
-		e.printf("%s %s.Field[*%s, %s]", c.GoName(), persistable, r.GoName, e.componentType(c))
+		e.printf("%s %s.Field[*%s, %s]", c.GoName(), persistable, e.recordType(r), e.componentType(c))
 	}
 	e.printf("}{")
 	for _, c := range list {
-		e.printf("%s: %s.Field[*%s](%q, %s),", c.GoName(), persistimpl, r.GoName, c.Name(), e.componentEncoder(c))
+		e.printf("%s: %s.Field[*%s](%q, %s),", c.GoName(), persistimpl, e.recordType(r), c.Name(), e.componentEncoder(c))
 	}
 	e.printf("}\n")
 }

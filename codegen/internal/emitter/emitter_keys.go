@@ -4,6 +4,7 @@ package emitter
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kazahana-db/kazahana/codegen/internal/model"
@@ -42,7 +43,7 @@ func (e *emitter) keyDecoder(k *model.Kind) string {
 // arrayKey is the function that appends a byte array, which index cannot have
 // for all lengths.
 func (e *emitter) arrayKey(k *model.Kind) string {
-	name := "appendKey" + model.Exported(model.IdentifierOf(k.GoType, e.model.Types))
+	name := e.helperName("appendKey", k)
 	e.addFunction(name, func() {
 		e.printf("// %s appends a byte array to a key.", name)
 		e.printf("func %s(b []byte, v %s) []byte { return %s.AppendBytes(b, v[:]) }\n", name, e.typeName(k.GoType), e.importPackage(model.IndexPath))
@@ -52,7 +53,7 @@ func (e *emitter) arrayKey(k *model.Kind) string {
 
 // arrayReader is the function that reads what arrayKey's appends.
 func (e *emitter) arrayReader(k *model.Kind) string {
-	name := "readKey" + model.Exported(model.IdentifierOf(k.GoType, e.model.Types))
+	name := e.helperName("readKey", k)
 	e.addFunction(name, func() {
 		e.printf("// %s reads a byte array from a key.", name)
 		e.printf("func %s(b []byte) (v %s, rest []byte, err error) {", name, e.typeName(k.GoType))
@@ -61,6 +62,15 @@ func (e *emitter) arrayReader(k *model.Kind) string {
 		e.printf("err = %s.Errorf(\"%%d bytes where %%d belong\", len(data), len(v))", e.importPackage("fmt"))
 		e.printf("}\ncopy(v[:], data)\nreturn v, rest, err\n}\n")
 	})
+	return name
+}
+
+// helperName names a function for a type: as nothing else that the package declares.
+func (e *emitter) helperName(verb string, k *model.Kind) string {
+	name := verb + model.Exported(model.IdentifierOf(k.GoType, e.model.Types))
+	for e.declared[name] || slices.Contains(e.model.Elsewhere, name) {
+		name += "2"
+	}
 	return name
 }
 

@@ -29,13 +29,13 @@ func (e *emitter) writeRankMethod(r *model.Record, d *model.Index, i int, m mode
 		score := e.componentKey(m.Equal[n], "nil", names[n])
 		e.printf("return %s\n}\n", call("RankOf", e.keyExpression(m.Equal[:n], names[:n])+", "+score))
 	case model.MethodNth:
-		e.printf("%s(%s) (*%s, error) {", receiver, last("n int64"), r.GoName)
+		e.printf("%s(%s) (*%s, error) {", receiver, last("n int64"), e.recordType(r))
 		e.printf("return %s\n}\n", call("Nth", e.keyExpression(m.Equal, names)+", n"))
 	case model.MethodTop:
-		e.printf("%s(%s) ([]*%s, error) {", receiver, last("n int"), r.GoName)
+		e.printf("%s(%s) ([]*%s, error) {", receiver, last("n int"), e.recordType(r))
 		e.printf("return %s\n}\n", call("Top", e.keyExpression(m.Equal, names)+", n"))
 	case model.MethodPercentile:
-		e.printf("%s(%s) (*%s, error) {", receiver, last("p float64"), r.GoName)
+		e.printf("%s(%s) (*%s, error) {", receiver, last("p float64"), e.recordType(r))
 		e.printf("return %s\n}\n", call("Percentile", e.keyExpression(m.Equal, names)+", p"))
 	}
 }

@@ -34,13 +34,9 @@ func (e *emitter) writeRowType(r *model.Record, d *model.Index) {
 	e.printf("}\n")
 }
 
-func rowReader(r *model.Record, d *model.Index) string {
-	return "read" + model.Exported(d.RowType(r))
-}
-
 // writeRowReader writes the function that reads a row from an entry.
 func (e *emitter) writeRowReader(r *model.Record, d *model.Index) {
-	name := rowReader(r, d)
+	name := model.Reader(d.RowType(r))
 	e.printf("// %s reads a row from an entry.", name)
 	e.printf("func %s(row *%s.Row) (v %s, err error) {", name, e.importPackage(model.PersistimplPath), d.RowType(r))
 	e.printf("s := &row.Strings")
@@ -90,7 +86,7 @@ func (e *emitter) writeRowMethod(r *model.Record, d *model.Index, i int, m model
 		e.writeConditionComment(d)
 		e.printf("%s(%s) (%s, error) {", receiver, e.withContext(parameters), row)
 		key := e.keyExpression(m.Equal, names)
-		e.printf("return %s.Rows(%s.Query(&s.Store, %d, %s), %s).First(ctx)\n}\n", persistimpl, persistimpl, i, key, rowReader(r, d))
+		e.printf("return %s.Rows(%s.Query(&s.Store, %d, %s), %s).First(ctx)\n}\n", persistimpl, persistimpl, i, key, model.Reader(d.RowType(r)))
 		return
 	}
 	records := m.Name[:len(m.Name)-len("Rows")]
@@ -101,5 +97,5 @@ func (e *emitter) writeRowMethod(r *model.Record, d *model.Index, i int, m model
 	e.printf("// %s is %s for what the index has of the records. It does not read them.", m.Name, records)
 	e.writeConditionComment(d)
 	e.printf("%s(%s) *%s.%s {", receiver, parameters, persistable, result)
-	e.printf("return %s.%s(s.%s(%s), %s)\n}\n", persistimpl, function, records, strings.Join(names, ", "), rowReader(r, d))
+	e.printf("return %s.%s(s.%s(%s), %s)\n}\n", persistimpl, function, records, strings.Join(names, ", "), model.Reader(d.RowType(r)))
 }

@@ -23,7 +23,7 @@ func (e *emitter) writeSchema(r *model.Record) {
 	}
 	e.printf("Lock: %s,", rawString(r.Lock))
 	e.printf("IDs: %s,", e.idExpression(r))
-	e.printf("ID: func(v any) any { return &%s },", r.IDField.Selector(fmt.Sprintf("v.(*%s)", r.GoName)))
+	e.printf("ID: func(v any) any { return &%s },", r.IDField.Selector(fmt.Sprintf("v.(*%s)", e.recordType(r))))
 	if len(r.Directory.Fields()) > 0 {
 		e.writeCheckArgs(r)
 		e.writeFillArgs(r)
@@ -31,7 +31,7 @@ func (e *emitter) writeSchema(r *model.Record) {
 	e.writeSchemaCodec(r)
 	e.writeSchemaHooks(r)
 	if r.VersionField != "" {
-		e.printf("Version: func(record any) *[12]byte { return (*[12]byte)(&record.(*%s).%s) },", r.GoName, r.VersionField)
+		e.printf("Version: func(record any) *[12]byte { return (*[12]byte)(&record.(*%s).%s) },", e.recordType(r), r.VersionField)
 	}
 	e.writeSchemaIndexes(r)
 	e.writeSchemaValues(r)
@@ -97,7 +97,7 @@ func (e *emitter) isZeroID(k *model.Kind, id string) string {
 // writeCheckArgs writes the comparison of a record's {Field}s with a store's
 // arguments.
 func (e *emitter) writeCheckArgs(r *model.Record) {
-	e.printf("CheckArgs: func(record any, args []string) (field, got string, ok bool) {\nv := record.(*%s)", r.GoName)
+	e.printf("CheckArgs: func(record any, args []string) (field, got string, ok bool) {\nv := record.(*%s)", e.recordType(r))
 	i := 0
 	for _, element := range r.Directory.Elements {
 		if element.Bound == nil {
@@ -112,7 +112,7 @@ func (e *emitter) writeCheckArgs(r *model.Record) {
 
 // writeFillArgs writes what sets a record's zero {Field}s to a store's arguments.
 func (e *emitter) writeFillArgs(r *model.Record) {
-	e.printf("FillArgs: func(record any, args []string) {\nv := record.(*%s)", r.GoName)
+	e.printf("FillArgs: func(record any, args []string) {\nv := record.(*%s)", e.recordType(r))
 	i := 0
 	for _, element := range r.Directory.Elements {
 		if element.Bound == nil {
@@ -137,7 +137,7 @@ func (e *emitter) writeSchemaCodec(r *model.Record) {
 	if m.Recursive {
 		depth = fmt.Sprintf(", %d", maxDepth)
 	}
-	e.printf("Encode: func(b []byte, v any) ([]byte, error) { return append%s(b, v.(*%s)%s) },", m.Function, r.GoName, depth)
-	e.printf("Decode: func(b []byte, s *%s.Strings) (any, error) {\nv := new(%s)\nreturn v, decode%s(b, v, s%s)\n},", e.importPackage(model.WirePath), r.GoName, m.Function, depth)
+	e.printf("Encode: func(b []byte, v any) ([]byte, error) { return append%s(b, v.(*%s)%s) },", m.Function, e.recordType(r), depth)
+	e.printf("Decode: func(b []byte, s *%s.Strings) (any, error) {\nv := new(%s)\nreturn v, decode%s(b, v, s%s)\n},", e.importPackage(model.WirePath), e.recordType(r), m.Function, depth)
 	e.printf("Known: &%s,", m.KnownVar())
 }

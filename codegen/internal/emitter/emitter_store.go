@@ -14,7 +14,7 @@ import (
 func (e *emitter) writeStore(r *model.Record) {
 	persistable, id := e.importPackage(model.PersistablePath), e.typeName(r.IDField.Kind.GoType)
 	e.printf("// %s holds the records of type %s of one directory.", r.StoreType(), r.GoName)
-	e.printf("type %s struct {\n\t%s.Store[*%s, %s]\n}\n", r.StoreType(), persistable, r.GoName, id)
+	e.printf("type %s struct {\n\t%s.Store[*%s, %s]\n}\n", r.StoreType(), persistable, e.recordType(r), id)
 	fields := r.Directory.Fields()
 	names := e.parameterOfField(fields)
 	signature := "db *" + persistable + ".DB"
@@ -23,7 +23,7 @@ func (e *emitter) writeStore(r *model.Record) {
 	}
 	e.printf("// %s returns the store of the directory %s.", r.StoreOf(), r.Directory)
 	e.printf("func %s(%s) *%s {", r.StoreOf(), signature, r.StoreType())
-	e.printf("return &%s{%s.NewStore[*%s, %s](db, &%s%s)}\n}\n", r.StoreType(), e.importPackage(model.PersistimplPath), r.GoName, id, r.SchemaVar(), e.storeArguments(r, names))
+	e.printf("return &%s{%s.NewStore[*%s, %s](db, &%s%s)}\n}\n", r.StoreType(), e.importPackage(model.PersistimplPath), e.recordType(r), id, r.SchemaVar(), e.storeArguments(r, names))
 	e.printf("// In returns the store bound to a transaction.")
 	e.printf("func (s *%s) In(tx %s.Tx) *%s { return &%s{s.Store.In(tx)} }\n", r.StoreType(), persistable, r.StoreType(), r.StoreType())
 	if len(fields) > 0 {
@@ -38,9 +38,9 @@ func (e *emitter) writeStore(r *model.Record) {
 func (e *emitter) writeFeed(r *model.Record, id string) {
 	persistable := e.importPackage(model.PersistablePath)
 	e.printf("// Feed returns the changes of the records in this directory.")
-	e.printf("func (s *%s) Feed() *%s.Feed[*%s, %s] { return %s.FeedOf(&s.Store) }\n", r.StoreType(), persistable, r.GoName, id, persistable)
+	e.printf("func (s *%s) Feed() *%s.Feed[*%s, %s] { return %s.FeedOf(&s.Store) }\n", r.StoreType(), persistable, e.recordType(r), id, persistable)
 	e.printf("// SaveIfVersion saves v if the stored record still has that version; see [persistable.Feed.SaveIfVersion].")
-	e.printf("func (s *%s) SaveIfVersion(ctx %s.Context, version %s.Version, v *%s) error {", r.StoreType(), e.importPackage("context"), persistable, r.GoName)
+	e.printf("func (s *%s) SaveIfVersion(ctx %s.Context, version %s.Version, v *%s) error {", r.StoreType(), e.importPackage("context"), persistable, e.recordType(r))
 	e.printf("return s.Feed().SaveIfVersion(ctx, version, v)\n}\n")
 }
 
@@ -51,7 +51,7 @@ func (e *emitter) parameterOfField(fields []*model.Field) map[*model.Field]strin
 		goNames = append(goNames, f.GoName)
 	}
 	names := map[*model.Field]string{}
-	list := parameterNames(e.model, goNames, "db")
+	list := e.parameterNames(goNames, "db")
 	for i, f := range fields {
 		names[f] = list[i]
 	}
@@ -107,7 +107,8 @@ func (e *emitter) writeStoreNew(r *model.Record) {
 	}
 	e.printf("// New is %s for this store's directory: it fills %s.", r.Constructor(), strings.Join(filled, ", "))
 	e.printf("// A literal that says another directory panics.")
-	e.printf("func (s *%s) New(literal %s) *%s {", r.StoreType(), r.GoName, r.GoName)
-	e.printf("%s.FillArgs(&s.Store, &%s, &literal)", e.importPackage(model.PersistimplPath), r.SchemaVar())
+	pointer, literal := e.literalOf(r)
+	e.printf("func (s *%s) New(literal %s%s) *%s {", r.StoreType(), pointer, e.recordType(r), e.recordType(r))
+	e.printf("%s.FillArgs(&s.Store, &%s, %s)", e.importPackage(model.PersistimplPath), r.SchemaVar(), literal)
 	e.printf("return %s(literal)\n}\n", r.Constructor())
 }

@@ -14,7 +14,7 @@ func (e *emitter) writeSchemaValues(r *model.Record) {
 	if len(fields) == 0 {
 		return
 	}
-	e.printf("Values: func(field string, b []byte, record any) []byte {\nv := record.(*%s)\nswitch field {", r.GoName)
+	e.printf("Values: func(field string, b []byte, record any) []byte {\nv := record.(*%s)\nswitch field {", e.recordType(r))
 	for _, c := range fields {
 		e.printf("case %q:", c.Name())
 		e.writeValue(c)

@@ -23,28 +23,21 @@ type printer struct {
 	aliases map[string]string // import path → name in the file
 	names   map[string]string // import path → the package's own name
 	taken   map[string]bool   // names that an import must not have
+
+	declared map[string]bool // names that the package declares
 }
 
 // newPrinter makes a printer for a file of a package. Names that the package
-// declares, and those that the file's functions use, are not given to imports.
+// declares, also in tests and in files of other builds, and those that the file's
+// functions use, are not given to imports.
 func newPrinter(p *model.Package) *printer {
-	w := &printer{home: p.Types, aliases: map[string]string{}, names: map[string]string{}, taken: map[string]bool{}}
-	for _, name := range p.Types.Scope().Names() {
-		w.taken[name] = true
-	}
-	for _, r := range p.Records {
-		for _, name := range r.Declarations() {
-			w.taken[name] = true
-		}
-	}
-	for _, name := range localNames {
+	w := &printer{home: p.Types, aliases: map[string]string{}, names: map[string]string{}, declared: declaredNames(p)}
+	w.taken = maps.Clone(w.declared)
+	for _, name := range slices.Concat(p.Elsewhere, localNames) {
 		w.taken[name] = true
 	}
 	return w
 }
-
-// localNames are the variables of generated functions.
-var localNames = []string{"b", "v", "s", "r", "k", "e", "i", "at", "n", "ok", "id", "db", "tx", "ctx", "err", "args", "key", "value", "element", "depth", "data", "m", "record", "row", "rest", "sum"}
 
 // printf prints a line.
 func (w *printer) printf(format string, args ...any) {
@@ -72,14 +65,15 @@ func (w *printer) importAs(importPath, name string) string {
 	return alias
 }
 
-// typeName spells a type, importing what it names.
+// typeName spells a type, importing what it names, and marks types of the package itself.
 func (w *printer) typeName(t types.Type) string {
-	return types.TypeString(t, func(p *types.Package) string {
+	text := types.TypeString(t, func(p *types.Package) string {
 		if p == w.home || p.Path() == w.home.Path() {
-			return ""
+			return typeMark
 		}
 		return w.importAs(p.Path(), p.Name())
 	})
+	return strings.ReplaceAll(text, typeMark+".", typeMark)
 }
 
 // importDeclaration writes the import declaration: the standard library, then the rest.

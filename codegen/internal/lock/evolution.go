@@ -24,12 +24,14 @@ type Evolution struct {
 	Next    *schema.Schema
 	bases   map[*model.Message]*schema.Block // of which block in old each message is the present form
 	owner   map[*schema.Field]*model.Field   // of the fields in next that the source has
+
+	constants map[*schema.Constant]model.EnumConstant // of those in next that the source has
 }
 
 // Evolve makes the lock as it is to be written, and notes for the user. It sets
 // the field numbers of the package's messages.
 func Evolve(p *model.Package, old *schema.Schema, f *diagnostic.List) *Evolution {
-	e := &Evolution{List: f, Package: p, old: old, Next: &schema.Schema{}, bases: map[*model.Message]*schema.Block{}, owner: map[*schema.Field]*model.Field{}}
+	e := &Evolution{List: f, Package: p, old: old, Next: &schema.Schema{}, bases: map[*model.Message]*schema.Block{}, owner: map[*schema.Field]*model.Field{}, constants: map[*schema.Constant]model.EnumConstant{}}
 	e.findBases()
 	for _, m := range p.Messages {
 		e.addMessage(m)
@@ -39,6 +41,7 @@ func Evolve(p *model.Package, old *schema.Schema, f *diagnostic.List) *Evolution
 			e.keepRemoved(b)
 		}
 	}
+	e.keepEnums()
 	for _, r := range p.Records {
 		r.Lock = e.Next.OfType(r.Name).Text()
 	}
@@ -87,6 +90,7 @@ func (e *Evolution) addMessage(m *model.Message) {
 			f.Number = nextNumber(m, base)
 		}
 		one := &schema.Field{Number: f.Number, Name: f.Name, Kind: f.Kind.Text(), Default: f.Default, Was: e.kindsBefore(f, base)}
+		e.addEnums(one, f.Kind.Enums(), base.Field(f.Name))
 		next.Fields, e.owner[one] = append(next.Fields, one), f
 	}
 	for _, was := range base.Fields {
@@ -94,7 +98,6 @@ func (e *Evolution) addMessage(m *model.Message) {
 			kept := *was
 			kept.Reserved = true
 			next.Fields = append(next.Fields, &kept)
-			e.noteRename(m, was, base, next)
 		}
 	}
 }
@@ -126,20 +129,17 @@ func (e *Evolution) fillRecord(r *model.Record, base, next *schema.Block) {
 	}
 	for _, was := range base.Indexes {
 		if next.Index(was.Name) == nil {
-			next.Indexes = append(next.Indexes, &schema.Index{Name: was.Name, Signature: was.Signature, Removed: true})
+			next.Indexes = append(next.Indexes, &schema.Index{Name: was.Name, Signature: was.Signature, Removed: true, Confirmed: was.Confirmed, Line: was.Line})
 		}
 	}
 }
 
-// noteRename notes a removed field beside a new one of its type.
-func (e *Evolution) noteRename(m *model.Message, was *schema.Field, base, next *schema.Block) {
-	if was.Reserved {
-		return
-	}
-	for _, f := range m.Fields {
-		if base.Field(f.Name) == nil && next.Field(f.Name).Kind == was.Kind {
-			e.Note(f.At, "%s was removed and %s is new, both %s; if it was renamed, tag it name=%s, or the stored values are lost",
-				m.GoName+"."+was.Name, f.Subject, was.Kind, was.Name)
+// renamedTo are the new fields of a message that have the kind of a removed one.
+func (e *Evolution) renamedTo(d schema.Difference) (list []*model.Field) {
+	for _, f := range d.HereBlock.Fields {
+		if owner := e.owner[f]; owner != nil && d.ThereBlock.Field(f.Name) == nil && f.Kind == d.ThereField.Kind {
+			list = append(list, owner)
 		}
 	}
+	return list
 }

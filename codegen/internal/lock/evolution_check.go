@@ -42,6 +42,7 @@ func (e *Evolution) Check(old Predecessor) {
 			for _, d := range r.Indexes {
 				e.checkIndex(old, r, d, b)
 			}
+			e.checkDropped(old, r, b)
 		}
 	}
 }
@@ -58,6 +59,10 @@ func (e *Evolution) reportDifference(old Predecessor, name string, d schema.Diff
 	case r != nil:
 		at, subject = r.At, r.GoName
 	}
+	if d.Aspect == schema.Removed {
+		e.reportRemoved(old, r, d)
+		return
+	}
 	if d.Allowed {
 		e.Note(at, "%s: %s became %s: %s", subject, d.There, d.Here, strings.Join(d.Consequences, "; "))
 		return
@@ -67,6 +72,8 @@ func (e *Evolution) reportDifference(old Predecessor, name string, d schema.Diff
 		at = r.Directory.At
 	case r != nil && d.Aspect == schema.ID:
 		at, subject = r.IDField.At, r.IDField.Subject
+	case d.HereConstant != nil:
+		at, subject = e.constantAt(d), d.HereConstant.Name
 	}
 	e.Add(at, subject, "%s", e.refusal(old, f, d))
 }
@@ -90,6 +97,8 @@ func (e *Evolution) refusal(old Predecessor, f *model.Field, d schema.Difference
 		return e.kindRefusal(old, f, d)
 	case schema.FieldDefault:
 		return e.defaultRefusal(old, d)
+	case schema.Renumbered, schema.Reused:
+		return e.constantRefusal(old, f, d)
 	case schema.Moved:
 		return fmt.Sprintf("%s (%s) became %s, which has another number: its stored values would be read as zero; keep the old field beside the new one "+
 			"until the values of all records are copied, or, if they may be left behind, give the new field another name with name=",
@@ -134,6 +143,51 @@ func (e *Evolution) kindRefusal(old Predecessor, f *model.Field, d schema.Differ
 			text, strings.Join(d.Consequences, "; "), d.Number, d.ThereField.Name, d.Here, d.There, remedy)
 	}
 	return fmt.Sprintf("%s: %s; if you want that, tag the field was=%s; otherwise %s", text, strings.Join(d.Consequences, "; "), d.There, remedy)
+}
+
+// reportRemoved reports a type or field that left the source: a note while its author
+// generates, and a fault against what is deployed, until the lock confirms it.
+func (e *Evolution) reportRemoved(old Predecessor, r *model.Record, d schema.Difference) {
+	if d.ThereField == nil {
+		if old.Lock != e.old { // keepRemoved noted it
+			e.Add(e.lockPosition(d.HereBlock.Line), d.ThereBlock.Name, "the type left the source (%s), and its records would not be found: if it was renamed, name it %s by persistable.Type; "+
+				"to leave its records behind, write confirmed at the end of this line", old.describeLine(d.ThereBlock.Line), d.ThereBlock.Name)
+		}
+		return
+	}
+	subject := d.ThereBlock.Name + "." + d.ThereField.Name
+	renamed := e.renamedTo(d)
+	if old.Lock != e.old {
+		remedy := ""
+		for _, f := range renamed {
+			remedy += fmt.Sprintf("if it is %s now, tag that name=%s; ", f.Subject, d.ThereField.Name)
+		}
+		e.Add(e.lockPosition(d.HereField.Line), subject, "the field left the source (%s), and its stored values would not be read: %sto leave them behind, write confirmed at the end of this line",
+			old.describeLine(d.ThereField.Line), remedy)
+		return
+	}
+	for _, f := range renamed {
+		e.Note(f.At, "%s was removed and %s is new, both %s; if it was renamed, tag it name=%s, or the stored values are lost", subject, f.Subject, d.ThereField.Kind, d.ThereField.Name)
+	}
+	if len(renamed) == 0 {
+		e.Note(e.lockPosition(d.ThereField.Line), "%s was removed, and its stored values are not read any more; -against wants that confirmed: write confirmed at the end of its line", subject)
+	}
+}
+
+// checkDropped reports unique indexes that left the source, unless the lock confirms it.
+func (e *Evolution) checkDropped(old Predecessor, r *model.Record, was *schema.Block) {
+	for _, x := range was.Indexes {
+		now := e.Next.Block(was.Name).Index(x.Name)
+		if x.Removed || !x.IsUnique() || now == nil || !now.Removed || now.Confirmed {
+			continue
+		}
+		if old.Lock == e.old {
+			e.Note(e.lockPosition(x.Line), "the unique index %s was removed: its values need not be unique any more; -against wants that confirmed: write confirmed at the end of its line", x.Name)
+			continue
+		}
+		e.Add(e.lockPosition(now.Line), r.GoName, "the unique index %s left the source (%s): its values would not be unique any more; restore it, or, if that is meant, write confirmed at the end of this line",
+			x.Name, old.describeLine(x.Line))
+	}
 }
 
 // checkScatter refuses another number of shards: stored records stay where they are.

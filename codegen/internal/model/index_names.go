@@ -12,6 +12,9 @@ func GroupType(r *Record, group []*Component) string {
 	return r.GoName + byGroup(group) + "Group"
 }
 
+// Reader is the function that reads a row or a group of that type from a key.
+func Reader(typ string) string { return "read" + Exported(typ) }
+
 // HasGroups reports whether methods of the index yield groups of several fields.
 func (d *Index) HasGroups() bool {
 	return (d.Kind == Count || d.Kind == Sum) && len(d.Components) > 1

@@ -4,6 +4,7 @@ package model
 
 import (
 	"fmt"
+	"go/token"
 	"go/types"
 )
 
@@ -17,6 +18,31 @@ type Kind struct {
 	Key     *Kind    // formMap
 	Message *Message // formMessage
 	Codec   string   // formBinary and formText: the key-stable name of the type
+	Enum    *Enum    // formInt, formUint and formString: the constants of the type, if it has some
+}
+
+// Enum is a type with constants.
+type Enum struct {
+	Name      string // key-stable
+	Constants []EnumConstant
+}
+
+// EnumConstant is a constant of a type.
+type EnumConstant struct {
+	Name, Value string // the value is a Go literal without spaces
+	At          token.Position
+}
+
+// Enums returns the enumerations of the kind: that of a map's keys first.
+func (k *Kind) Enums() (list []*Enum) {
+	for ; k != nil; k = k.Elem {
+		for _, one := range []*Kind{k.Key, k} {
+			if one != nil && one.Enum != nil {
+				list = append(list, one.Enum)
+			}
+		}
+	}
+	return list
 }
 
 // IsScalar reports whether repeated fields of the kind are packed.

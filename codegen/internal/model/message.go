@@ -23,6 +23,30 @@ type Message struct {
 	Reason    string   // why a struct of another package cannot be stored
 }
 
+// HoldsLock reports whether values of a type must not be copied, by the rule of go vet: a
+// pointer to it, or to a part of it, has the methods Lock and Unlock, as a sync.Mutex.
+func HoldsLock(t types.Type) bool {
+	for array, ok := t.Underlying().(*types.Array); ok; array, ok = t.Underlying().(*types.Array) {
+		t = array.Elem()
+	}
+	s, ok := t.Underlying().(*types.Struct)
+	if !ok {
+		return false
+	}
+	isLocker := func(set *types.MethodSet) bool {
+		return set.Lookup(nil, "Lock") != nil && set.Lookup(nil, "Unlock") != nil
+	}
+	if isLocker(types.NewMethodSet(types.NewPointer(t))) && !isLocker(types.NewMethodSet(t)) {
+		return true
+	}
+	for f := range s.Fields() {
+		if HoldsLock(f.Type()) {
+			return true
+		}
+	}
+	return false
+}
+
 // Slot is one Go field of a struct: a stored field or an embedded struct.
 type Slot struct {
 	GoName   string

@@ -13,6 +13,7 @@ type Package struct {
 	Dir        string
 	Constraint string // the //go:build expression of its records' files, or ""
 	Types      *types.Package
+	Elsewhere  []string   // names that tests, and files of other builds, declare
 	Records    []*Record  // sorted by Go name
 	Messages   []*Message // every struct that is encoded, records included; sorted by function name
 }

@@ -33,11 +33,11 @@ func (r *Record) Declarations() []string {
 	groups := map[string]bool{}
 	for _, d := range r.Indexes {
 		if len(d.CoverFields) > 0 {
-			names = append(names, d.RowType(r))
+			names = append(names, d.RowType(r), Reader(d.RowType(r)))
 		}
 		if group := GroupType(r, d.Components); d.HasGroups() && !groups[group] {
 			groups[group] = true
-			names = append(names, group)
+			names = append(names, group, Reader(group))
 		}
 	}
 	return names

@@ -16,7 +16,7 @@ type File struct {
 }
 
 // Write replaces the file, by a temporary one that is renamed, if its content
-// differs.
+// differs. It keeps the file's line ends.
 func (o File) Write() error {
 	if o.Content == nil {
 		return os.Remove(o.Path)
@@ -24,17 +24,25 @@ func (o File) Write() error {
 	if !o.Differs() {
 		return nil
 	}
-	return ReplaceFile(o.Path, o.Content)
+	content := o.Content
+	if old, err := os.ReadFile(o.Path); err == nil && bytes.Contains(old, []byte("\r\n")) {
+		content = bytes.ReplaceAll(UnixLines(content), []byte("\n"), []byte("\r\n"))
+	}
+	return ReplaceFile(o.Path, content)
 }
 
-// Differs reports whether the file is not what it is to be.
+// Differs reports whether the file is not what it is to be. Line ends do not count: git
+// may have checked the file out with those of Windows.
 func (o File) Differs() bool {
 	old, err := os.ReadFile(o.Path)
 	if o.Content == nil {
 		return !errors.Is(err, os.ErrNotExist)
 	}
-	return err != nil || !bytes.Equal(old, o.Content)
+	return err != nil || !bytes.Equal(UnixLines(old), UnixLines(o.Content))
 }
+
+// UnixLines returns a text with the line ends of Unix.
+func UnixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
 
 // ReplaceFile writes a file so that readers see the old content or the new.
 func ReplaceFile(file string, content []byte) error {

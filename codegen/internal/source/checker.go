@@ -88,7 +88,7 @@ func (c *checker) checkWithImports(p *packages.Package, one *checkedPackage) {
 
 // checkFiles parses and type-checks the files of a package.
 func (c *checker) checkFiles(p *packages.Package, one *checkedPackage, imports map[string]*types.Package) {
-	for _, name := range p.CompiledGoFiles {
+	for _, name := range p.GoFiles {
 		file, err := c.parse(name)
 		if err != nil {
 			one.faults = append(one.faults, err)
@@ -103,6 +103,7 @@ func (c *checker) checkFiles(p *packages.Package, one *checkedPackage, imports m
 	config := types.Config{
 		Sizes:            p.TypesSizes,
 		IgnoreFuncBodies: !c.roots[p],
+		FakeImportC:      true, // cgo would need a C compiler, and rewrite the files
 		Importer: importer(func(path string) (*types.Package, error) {
 			if imported := imports[path]; imported != nil {
 				return imported, nil

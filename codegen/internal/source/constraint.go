@@ -12,7 +12,7 @@ import (
 )
 
 // constraintOf is the build constraint of a file: its //go:build line and what
-// its name implies.
+// its name, or an import "C", implies.
 func constraintOf(fset *token.FileSet, file *ast.File) string {
 	var parts []constraint.Expr
 	for _, group := range file.Comments {
@@ -27,6 +27,11 @@ func constraintOf(fset *token.FileSet, file *ast.File) string {
 	}
 	for _, word := range nameConstraints(fset.Position(file.FileStart).Filename) {
 		parts = append(parts, &constraint.TagExpr{Tag: word})
+	}
+	for _, one := range file.Imports {
+		if one.Path.Value == `"C"` {
+			parts = append(parts, &constraint.TagExpr{Tag: "cgo"})
+		}
 	}
 	if len(parts) == 0 {
 		return ""

@@ -64,5 +64,5 @@ func (d *Dependencies) keep(p *packages.Package, t *types.Package, imports map[s
 func (d *Dependencies) IsLarge() bool { return d.fset.Base() > 256<<20 }
 
 func dependencyKey(p *packages.Package) string {
-	return p.PkgPath + "\x00" + strings.Join(p.CompiledGoFiles, "\x00")
+	return p.PkgPath + "\x00" + strings.Join(p.GoFiles, "\x00")
 }

@@ -5,7 +5,9 @@ package source
 import (
 	"context"
 	"fmt"
+	"go/build"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/kazahana-db/kazahana/codegen/internal/diagnostic"
@@ -77,7 +79,7 @@ func (l *Loader) PrepareStubs(f *diagnostic.List) (map[string][]string, error) {
 // that leave some of them unusable. Function bodies of other packages are left out:
 // only their declarations matter.
 func (l *Loader) Check(ours map[string][]string, f *diagnostic.List) ([]*Package, error) {
-	found, err := packages.Load(l.config(packages.NeedName|packages.NeedFiles|packages.NeedCompiledGoFiles|packages.NeedImports|
+	found, err := packages.Load(l.config(packages.NeedName|packages.NeedFiles|packages.NeedImports|
 		packages.NeedDeps|packages.NeedTypesSizes|packages.NeedModule), l.Patterns...)
 	if err != nil {
 		return nil, l.reportModuleErrors("load packages", err, f)
@@ -89,9 +91,6 @@ func (l *Loader) Check(ours map[string][]string, f *diagnostic.List) ([]*Package
 	c := newChecker(l, found)
 	var list []*Package
 	for _, p := range found {
-		if len(p.GoFiles) == 0 && len(p.Errors) == 0 {
-			continue
-		}
 		one := c.check(p)
 		if err := l.Ctx.Err(); err != nil {
 			return nil, fmt.Errorf("persistgen: load packages: %w", err)
@@ -99,8 +98,28 @@ func (l *Loader) Check(ours map[string][]string, f *diagnostic.List) ([]*Package
 		list = append(list, newPackage(p, one, l.Dependencies.fset, ours))
 	}
 	c.reportErrors(f)
-	if len(list) == 0 && len(f.Faults) == 0 {
-		return nil, fmt.Errorf("persistgen: no Go packages match %s", strings.Join(l.Patterns, " "))
+	if len(f.Faults) > 0 || slices.ContainsFunc(list, func(p *Package) bool { return !p.Unusable }) {
+		return list, nil
 	}
-	return list, nil
+	patterns := strings.Join(l.Patterns, " ")
+	if len(list) > 0 {
+		return nil, fmt.Errorf("persistgen: %s has no Go files but tests; types with persist tags belong into a file that is no test", patterns)
+	}
+	return nil, fmt.Errorf("persistgen: no Go packages match %s", patterns)
+}
+
+// LeftOut returns what files of the packages and of the folders of patterns such as ./...
+// declare that the load left out.
+func (l *Loader) LeftOut(loaded []*Package) (list []LeftOut) {
+	dirs := map[string]bool{}
+	for _, p := range loaded {
+		dirs[p.Dir] = true
+		list = append(list, p.LeftOut...)
+	}
+	for _, pattern := range l.Patterns {
+		if dir, found := strings.CutSuffix(pattern, "..."); found && (dir == "" || build.IsLocalImport(dir)) {
+			list = append(list, leftOutBelow(filepath.Join(l.Dir, dir), dirs)...)
+		}
+	}
+	return list
 }

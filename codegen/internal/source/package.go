@@ -22,9 +22,12 @@ type Package struct {
 	TypeErrors      []types.Error
 	Fields          map[token.Pos]*ast.Field
 	Structs         map[token.Pos]*ast.TypeSpec
-	Constraints     map[string]string // file name → build constraint
-	Generated       []string          // files of ours that take part in the build
-	Unusable        bool              // files do not parse, or go list refuses them
+	Constraints     map[string]string  // file name → build constraint
+	Generated       []string           // files of ours that take part in the build
+	Unusable        bool               // files do not parse, go list refuses them, or there are none
+	Read            map[token.Pos]bool // the fields of this and other packages that were read as parts of stored structs
+	NotVendored     bool               // the folder vendor lacks an import of the generated code
+	LeftOut         []LeftOut
 }
 
 // fieldsByPosition maps the position of each struct field's name, or of an
@@ -84,10 +87,16 @@ func newPackage(p *packages.Package, one *checkedPackage, fset *token.FileSet, o
 		Types: one.types, Info: one.info, TypeErrors: one.errors,
 		Fields: fieldsByPosition(one.files), Structs: map[token.Pos]*ast.TypeSpec{},
 		Constraints: map[string]string{}, Generated: ours[p.Dir],
-		Unusable: len(p.Errors)+len(one.faults) > 0,
+		Unusable: len(p.Errors)+len(one.faults) > 0 || len(p.GoFiles) == 0, Read: map[token.Pos]bool{},
+	}
+	for _, imported := range p.Imports {
+		l.NotVendored = l.NotVendored || slices.ContainsFunc(imported.Errors, func(one packages.Error) bool { _, found := notVendored(one); return found })
 	}
 	if l.Dir == "" && len(p.GoFiles) > 0 {
 		l.Dir = filepath.Dir(p.GoFiles[0])
+	}
+	if l.Dir != "" {
+		l.LeftOut = leftOut(l.Dir, p.GoFiles)
 	}
 	for _, file := range one.files {
 		l.Constraints[fset.Position(file.FileStart).Filename] = constraintOf(fset, file)
@@ -108,6 +117,38 @@ func (l *Package) Eval(p token.Pos, expression string) (types.TypeAndValue, erro
 
 // IsBroken reports whether the package has type errors.
 func (l *Package) IsBroken() bool { return len(l.TypeErrors) > 0 }
+
+// UnreadTags yields, for each struct of the package of which no field was read, the first
+// field that the literal of its tag speaks for.
+func (l *Package) UnreadTags(isRead func(token.Pos) bool, speaks func(literal string) bool) (list []token.Position) {
+	for _, file := range l.files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			s, ok := n.(*ast.StructType)
+			if !ok {
+				return true
+			}
+			var first *ast.Field
+			for _, f := range s.Fields.List {
+				for _, name := range f.Names {
+					if isRead(name.Pos()) {
+						return true
+					}
+				}
+				if len(f.Names) == 0 && isRead(embeddedName(f.Type).Pos()) {
+					return true
+				}
+				if first == nil && f.Tag != nil && speaks(f.Tag.Value) {
+					first = f
+				}
+			}
+			if first != nil {
+				list = append(list, l.Position(first.Tag.Pos()))
+			}
+			return true
+		})
+	}
+	return list
+}
 
 // IsInField reports whether a position is in the declaration of a struct field.
 func (l *Package) IsInField(p token.Pos) bool {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/codegen/internal/diagnostic"
+	"github.com/kazahana-db/kazahana/codegen/internal/output"
 	"golang.org/x/tools/go/packages"
 )
 
@@ -24,9 +25,23 @@ func (c *checker) reportErrors(f *diagnostic.List) {
 			list = append(list[:len(list):len(list)], one.packageErrors()...)
 		}
 		for _, fault := range list {
+			if imported, found := notVendored(fault); found {
+				f.Note(c.position(fault, p), "the folder vendor lacks %s, which generated code imports: run go mod vendor", imported)
+				continue
+			}
 			f.Add(c.position(fault, p), "", "%s", oneLine(fault.Msg))
 		}
 	}
+}
+
+// notVendored reports whether generated code imports a package that is not in the folder
+// vendor, and which: before the first generation nothing imports it, so go mod vendor
+// leaves it out.
+func notVendored(fault packages.Error) (path string, found bool) {
+	file, _, _ := cutPosition(fault.Pos)
+	rest, missing := strings.CutPrefix(fault.Msg, "cannot find module providing package ")
+	path, _, lookedUp := strings.Cut(rest, ": ")
+	return path, missing && lookedUp && strings.Contains(rest, "-mod=vendor") && strings.HasSuffix(file, output.GeneratedSuffix)
 }
 
 // oneLine joins the lines of a message: editors read each line as a fault.

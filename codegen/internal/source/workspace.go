@@ -54,7 +54,7 @@ func stamp(p *packages.Package) string {
 		return ""
 	}
 	var b strings.Builder
-	for _, file := range p.CompiledGoFiles {
+	for _, file := range p.GoFiles {
 		if info, err := os.Stat(file); err == nil {
 			fmt.Fprintln(&b, info.ModTime().UnixNano(), info.Size())
 		}

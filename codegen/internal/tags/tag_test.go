@@ -64,3 +64,33 @@ func TestTagPositions(t *testing.T) {
 		}
 	}
 }
+
+// TestKeys: whatever is nearly a persist key is a fault at its place, and a tag without
+// one is none of persistgen's business.
+func TestKeys(t *testing.T) {
+	for literal, want := range map[string]string{
+		"`persist:\"index\" json:\"a\"`":            "",
+		"`json:\"-\",persist:\"-\"`":                `,persist:"-"`,
+		"`persist:\"-\",json:\"-\"`":                `,json:"-"`,
+		"`json:\"a\";persist:\"-\"`":                `;persist:"-"`,
+		"`json:\"a\",xml:\"a\" persist:\"-\"`":      `,xml:"a"`,
+		"`json:\"a\"persist:\"-\"`":                 "",
+		"`Persist:\"index\"`":                       "Persist",
+		"`json:\"a\" PERSIST:\"index\"`":            "PERSIST",
+		"`persistable:\"index\"`":                   "persistable",
+		"`persistent:\"index\"`":                    "persistent",
+		"`ersist:\"index\"`":                        "ersist",
+		"`persist:\"index\" persist:\"cover\"`":     `persist:"cover"`,
+		"`persist:\"index\" Persist:\"cover\"`":     `Persist:"cover"`,
+		"`persist:\"index\" json:a`":                "json:a",
+		"`json:\"a\",xml:\"b\" parse:\"x\" p:\"\"`": "",
+	} {
+		_, found, at, err := Parse(literal)
+		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(literal[at:], want) || found && err != nil {
+			t.Errorf("%s: %v, %v at %q; want a fault at %q", literal, found, err, literal[at:], want)
+		}
+		if HasPersist(literal) == strings.Contains(literal, "parse") {
+			t.Errorf("%s: HasPersist is wrong", literal)
+		}
+	}
+}

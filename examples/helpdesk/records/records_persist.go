@@ -247,8 +247,8 @@ func TenantStoreOf(db *persistable.DB) *TenantStore {
 func (s *TenantStore) In(tx persistable.Tx) *TenantStore { return &TenantStore{s.Store.In(tx)} }
 
 // ByName returns the Tenant with that Name, or persistable.ErrNotFound.
-func (s *TenantStore) ByName(ctx context.Context, name string) (*Tenant, error) {
-	return persistimpl.Unique(ctx, &s.Store, 0, index.AppendString(nil, name))
+func (s *TenantStore) ByName(ctx context.Context, nameValue string) (*Tenant, error) {
+	return persistimpl.Unique(ctx, &s.Store, 0, index.AppendString(nil, nameValue))
 }
 
 // OrderedByName returns the records in the order of Name; a range of it can be chosen.

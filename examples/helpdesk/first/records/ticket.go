@@ -11,6 +11,7 @@ import (
 )
 
 //go:generate go tool persistgen
+//go:generate go tool persistvet ../...
 
 // Status is how far a ticket has come.
 type Status int
