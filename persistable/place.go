@@ -3,6 +3,7 @@
 package persistable
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"fmt"
@@ -45,6 +46,15 @@ func (p *place) inDirectory() string {
 func (p *place) noHeader() error {
 	return fmt.Errorf("%w: the store of %s in the directory %s: it was removed since it was opened; only a program with the Go code of the type makes it again",
 		ErrNotFound, p.typ, quotePath(p.path))
+}
+
+// checkPrefix returns an error if the directory at the path is not the one that the store may be
+// in. Only a directory's prefix is its own.
+func (p *place) checkPrefix(prefix []byte) error {
+	if u := p.record.Dynamic; u == nil || u.Prefix == nil || bytes.Equal(u.Prefix, prefix) {
+		return nil
+	}
+	return fmt.Errorf("%w: the store of %s in the directory %s: another directory has been put there since it was opened", ErrNotFound, p.typ, quotePath(p.path))
 }
 
 // findIndex returns which definition has the name in keys or, if there is none, by itself;

@@ -57,6 +57,9 @@ func (p *place) readStore(ctx context.Context, reader kv.ReadTransaction, d *dir
 	if err != nil {
 		return nil, &DirectoryError{Type: p.typ, Path: p.path, Reason: err.Error()}
 	}
+	if err := p.checkPrefix(prefix); err != nil {
+		return nil, err
+	}
 	key := systemKey(prefix, p)
 	settings := startSettings(reader, d)
 	value, err := reader.Get(key).Get(ctx)

@@ -58,7 +58,7 @@ var reading = []run{
 
 // refused are runs of verbs that write, which are refused.
 var refused = []run{
-	{2, "kv clear", []string{`("S", "Setting")`, "--dir", "settings"}},
+	{2, "kv clear", []string{`("S", "Setting")`, "--dir", "settings", "--system"}},
 	{2, "record rm", []string{"counters", "1"}},
 	{2, "record put", []string{"counters", os.DevNull, "--create", "--existing"}},
 	{2, "dir rm", []string{"settings"}},

@@ -5,6 +5,7 @@ package shell
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -45,6 +46,14 @@ func Code(err error) int {
 // Misuse says that a command was not used as it should be.
 func Misuse(cmd *cobra.Command, err error) error {
 	return &ExitError{ExitMisuse, fmt.Errorf("%w\nsee %s --help", err, cmd.CommandPath())}
+}
+
+// AtLeast refuses the number or duration of a flag that is below the least that means anything.
+func AtLeast[N int | int64 | float64 | time.Duration](cmd *cobra.Command, flag string, value, least N) error {
+	if value >= least {
+		return nil
+	}
+	return Misuse(cmd, fmt.Errorf("--%s is %v: it must be at least %v", flag, value, least))
 }
 
 // Invalid says that input is wrong.

@@ -3,10 +3,12 @@
 package dynamic
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/headers"
@@ -47,6 +49,23 @@ func Open(ctx context.Context, db *persistable.DB, path []string, typ string) (*
 	return newStore(db, d, h)
 }
 
+// Reopen opens the store again, perhaps in another DB on the same database, in the directory that
+// it was opened in: if another directory has been put at the path since, Reopen and all operations
+// of the new store return an error that is [persistable.ErrNotFound]. A program that has shown what
+// it will remove, and asked, removes nothing else so.
+//
+// Cost: as for [Open].
+func (s *Store) Reopen(ctx context.Context, db *persistable.DB) (*Store, error) {
+	again, err := Open(ctx, db, s.Path(), s.typ.name)
+	if err != nil {
+		return nil, err
+	}
+	if again.schema.Dynamic.Prefix = s.prefix; !bytes.Equal(again.prefix, s.prefix) {
+		return nil, fmt.Errorf("%w: the store of %s in the directory %q: another directory has been put there since it was opened", persistable.ErrNotFound, s.typ.name, strings.Join(s.Path(), "/"))
+	}
+	return again, nil
+}
+
 // choose returns the header of a type, or the only one.
 func choose(found []headers.Header, path []string, typ string) (h headers.Header, err error) {
 	types := headers.Types(found)
@@ -76,13 +95,17 @@ func newStore(db *persistable.DB, d *directory.Directory, h headers.Header) (*St
 	if err != nil {
 		return nil, err
 	}
+	prefix, err := d.Prefix()
+	if err != nil {
+		return nil, err
+	}
 	at := typ.locate(d)
 	schema := typ.newSchema(db, at)
 	source := erased.Runtime.Open(db, schema, at.args)
 	if source.Err != nil {
 		return nil, source.Err
 	}
-	return &Store{persistable.Store[*Record, ID](erased.NewStore[ID](source, schema)), typ, schema, at.args}, nil
+	return &Store{persistable.Store[*Record, ID](erased.NewStore[ID](source, schema)), typ, schema, at.args, prefix}, nil
 }
 
 // newHeaderError is the error of a header that cannot be read.

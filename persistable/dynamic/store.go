@@ -18,11 +18,12 @@ type Store struct {
 	typ    *recordType
 	schema *erased.Schema
 	args   []string // the values of the directory's {Field}s
+	prefix []byte   // of the directory when it was opened
 }
 
 // In returns the store bound to a transaction.
 func (s *Store) In(tx persistable.Tx) *Store {
-	return &Store{s.Store.In(tx), s.typ, s.schema, s.args}
+	return &Store{s.Store.In(tx), s.typ, s.schema, s.args, s.prefix}
 }
 
 // Schema returns what the header said when the store was opened.

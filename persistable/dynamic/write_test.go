@@ -146,3 +146,30 @@ func TestMovedStore(t *testing.T) {
 		t.Error("the schema does not say so")
 	}
 }
+
+// TestReopen: a store that is opened again is in the directory that it was in, and in no other one
+// that another process has put at the path before or since.
+func TestReopen(t *testing.T) {
+	db := seeded(t)
+	shown := open(t, db, "counters")
+	id := must[dynamic.ID](t)(shown.ParseID("1"))
+	same := must[*dynamic.Store](t)(shown.Reopen(ctx, db))
+	check(t, same.SaveExisting(ctx, must[*dynamic.Record](t)(same.Get(ctx, id))))
+	check(t, db.RemoveDirectory(ctx, "counters"))
+	check(t, bazaar.CounterStoreOf(db).CreateWithID(ctx, 1, &bazaar.Counter{Name: "another"}))
+	for name, err := range map[string]error{
+		"Delete": same.Delete(ctx, id), "Drop": same.Drop(ctx, "Counter_Name_unique"),
+		"Rebuild": same.Indexes().Rebuild(ctx, "Counter_Name_unique"), "DeleteMany": persistable.DeleteMany(ctx, &same.Store, []dynamic.ID{id}, persistable.BatchOptions{}),
+	} {
+		if !errors.Is(err, persistable.ErrNotFound) || !strings.Contains(err.Error(), "another directory") {
+			t.Errorf("%s in another directory: %v", name, err)
+		}
+	}
+	if _, err := shown.Reopen(ctx, db); !errors.Is(err, persistable.ErrNotFound) {
+		t.Errorf("another directory is opened: %v", err)
+	}
+	now := open(t, db, "counters")
+	if there, err := now.Exists(ctx, id); err != nil || !there || len(now.Schema().Indexes) != 1 {
+		t.Errorf("the record of the other directory is there: %v, %v; indexes: %v", there, err, now.Schema().Indexes)
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -78,7 +79,10 @@ func withSession(cmd *cobra.Command, do func(context.Context, *Session) error) e
 // limit returns the context of a command, which ends after --timeout.
 func limit(cmd *cobra.Command) (context.Context, context.CancelFunc, error) {
 	after, err := cmd.Flags().GetDuration(timeoutFlag)
-	if err != nil || after <= 0 {
+	if err == nil {
+		err = shell.AtLeast(cmd, timeoutFlag, after, 0)
+	}
+	if err != nil || after == 0 {
 		return cmd.Context(), func() {}, err
 	}
 	ctx, cancel := context.WithTimeoutCause(cmd.Context(), after, &timeoutError{after.String()})

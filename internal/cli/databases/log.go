@@ -25,6 +25,9 @@ disk leave it. A damaged log is listed up to the damage, and the exit code is 5.
 		Example: "  kazahana log --db data\n  kazahana log --db data --from 123456789 --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			folder, err := database.Folder(cmd)
+			if err == nil {
+				err = shell.AtLeast(cmd, "from", from, 0)
+			}
 			if err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@
 package indexes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,16 +34,20 @@ exit code is 5. Change or remove all but one of each, and build again; "index vi
 		Example:           "  kazahana index build tenants/tenant-1/orders --db data --workers 4 --share 1\n  kazahana index build events Event_Tenant_At --db data --yes",
 		ValidArgsFunction: complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cmp.Or(shell.AtLeast(cmd, "workers", o.Workers, 1), shell.AtLeast(cmd, "share", o.Share, 0.01), shell.AtLeast(cmd, "bytes-per-second", o.BytesPerSecond, 0)); err != nil {
+				return err
+			}
 			if err := o.Validate(); err != nil {
 				return shell.Misuse(cmd, err)
 			}
-			name, err := confirmRebuild(cmd, c, args)
+			if len(args) == 1 {
+				return over(cmd, args[0], true, func(ctx context.Context, _ *persistable.DB, t *target) error { return build(ctx, c, t, "", o) })
+			}
+			store, name, err := confirmRebuild(cmd, c, args)
 			if err != nil {
 				return err
 			}
-			return over(cmd, args[0], true, func(ctx context.Context, _ *persistable.DB, t *target) error {
-				return build(ctx, c, t, name, o)
-			})
+			return overShown(cmd, store, func(ctx context.Context, t *target) error { return build(ctx, c, t, name, o) })
 		},
 	}
 	flags := cmd.Flags()
@@ -53,13 +58,11 @@ exit code is 5. Change or remove all but one of each, and build again; "index vi
 	return cmd
 }
 
-// confirmRebuild returns the name in keys of the index that the arguments name, which may
-// be built anew; "" if they name none.
-func confirmRebuild(cmd *cobra.Command, c *shell.Console, args []string) (keyName string, err error) {
-	if len(args) == 1 {
-		return "", nil
-	}
+// confirmRebuild returns the store, and the name in keys of the index that the arguments name, which
+// may be built anew.
+func confirmRebuild(cmd *cobra.Command, c *shell.Console, args []string) (shown *target, keyName string, err error) {
 	err = over(cmd, args[0], false, func(_ context.Context, _ *persistable.DB, t *target) error {
+		shown = t
 		ix, err := t.find(args[1])
 		if err != nil {
 			return err
@@ -74,7 +77,7 @@ func confirmRebuild(cmd *cobra.Command, c *shell.Console, args []string) (keyNam
 		lines := []string{fmt.Sprintf("%s of %s is readable: queries on it are refused until it is built anew.", ix.KeyName, t.where())}
 		return c.Confirm(cmd, lines, "Build it anew?")
 	})
-	return keyName, err
+	return shown, keyName, err
 }
 
 // build builds all indexes or, if there is a name, the index with that name in keys anew.

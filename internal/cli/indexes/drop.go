@@ -23,8 +23,12 @@ was never built, and refuses queries on it; "index build" by that program builds
 		Example:           "  kazahana index drop tenants/tenant-1/orders Order_Editor --db data",
 		ValidArgsFunction: complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var shown dropResult
+			var (
+				store *target
+				shown dropResult
+			)
 			err := over(cmd, args[0], false, func(ctx context.Context, db *persistable.DB, t *target) (err error) {
+				store = t
 				if shown, err = examineDrop(ctx, db, t, args[1]); err != nil {
 					return err
 				}
@@ -33,7 +37,7 @@ was never built, and refuses queries on it; "index build" by that program builds
 			if err != nil {
 				return err
 			}
-			return over(cmd, args[0], true, func(ctx context.Context, _ *persistable.DB, t *target) error {
+			return overShown(cmd, store, func(ctx context.Context, t *target) error {
 				if err := t.Drop(ctx, shown.Name); err != nil {
 					return err
 				}

@@ -104,6 +104,14 @@ func over(cmd *cobra.Command, path string, writes bool, do func(context.Context,
 	})
 }
 
+// overShown opens a store that was shown for writing, and calls do. It refuses another directory that
+// was put at the path since.
+func overShown(cmd *cobra.Command, shown *target, do func(context.Context, *target) error) error {
+	return storearg.WriteShown(cmd, shown.Store, func(ctx context.Context, s *dynamic.Store) error {
+		return do(ctx, &target{s, shown.path, s.Schema()})
+	})
+}
+
 // complete completes the path, and then the name of an index.
 func complete(cmd *cobra.Command, args []string, word string) (words []cobra.Completion, directive cobra.ShellCompDirective) {
 	if len(args) != 1 {

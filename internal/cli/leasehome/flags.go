@@ -97,6 +97,12 @@ func (f *Flags) With(cmd *cobra.Command, do func(context.Context, *Home) error) 
 // OpenOptions returns what the flags say, checked.
 func (f *Flags) OpenOptions(cmd *cobra.Command) (o OpenOptions, err error) {
 	layout, err := f.Layout(cmd)
+	if err == nil {
+		err = shell.AtLeast(cmd, "timeout", f.timeout, 0)
+	}
+	if err == nil && cmd.Flags().Changed("duration") {
+		err = shell.AtLeast(cmd, "duration", f.duration, time.Second)
+	}
 	if err != nil {
 		return o, err
 	}

@@ -26,6 +26,9 @@ with their secrets: keep them for lease release, which reads them.
 ` + leasehome.About,
 		Example: "  kazahana lease acquire --leases https://id.example.com --service payments --json > lease.json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := shell.AtLeast(cmd, "throughput", req.ThroughputPerMs, 1); err != nil {
+				return err
+			}
 			at.Creates = true
 			return at.With(cmd, func(ctx context.Context, l *leasehome.Home) error {
 				req.ServiceID = at.Service

@@ -33,6 +33,9 @@ ends that. Use --end only if it is certain that no program uses a lease that the
 			if end && cmd.Flags().Changed("for") {
 				return shell.Misuse(cmd, errors.New("--end and --for do not go together"))
 			}
+			if err := shell.AtLeast(cmd, "for", span, 0); err != nil {
+				return err
+			}
 			return at.With(cmd, func(ctx context.Context, l *leasehome.Home) error {
 				if l.Quarantine == nil {
 					return shell.Misuse(cmd, errors.New("--leases: name the store, not a server of its leases"))

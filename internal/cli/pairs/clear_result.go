@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/internal/cli/keytext"
 	"github.com/kazahana-db/kazahana/internal/shell"
@@ -30,8 +31,10 @@ error.
 
 The keys of records and indexes belong together: a record is removed by kazahana record rm, a directory by
 kazahana dir rm. Without --system the command refuses the keys that the database itself needs: those of
-the directory kazahana and below it, where leases of machine ids are, and those of the directory layer,
-without which no directory is found again.
+the directory kazahana and below it, where leases of machine ids are, those of the directory layer,
+without which no directory is found again, and the headers of stores, without which no record is. It also
+refuses a directory that was moved or removed since it was shown and, in a range that is not in one
+directory, keys that were made or removed since.
 ` + aboutKeys,
 		Example: "  kazahana kv clear '(\"cache\", 7)' --dir app --db data\n  kazahana kv clear --prefix '(\"cache\")' --dir app --db data --yes",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -65,7 +68,7 @@ without which no directory is found again.
 				return c.Write(done)
 			}
 			return database.WriteKeys(cmd, func(ctx context.Context, db kv.Database) error {
-				if err := p.clear(ctx, db, p.keys(r)); err != nil {
+				if err := p.clear(ctx, db, p.keys(r), done, system); err != nil {
 					return err
 				}
 				return c.Write(done)
@@ -100,6 +103,9 @@ func parseClear(cmd *cobra.Command, args []string, f *rangeFlags) (span, error) 
 const (
 	mostCounted      = 100_000
 	mostCountedBytes = 100_000_000
+	// mostChecked is how many keys the transaction that clears compares with those that were shown,
+	// of a range that is not in one directory.
+	mostChecked = 10_000
 )
 
 // countKeys reads what is in a range. Without system it refuses keys of the directory
@@ -109,6 +115,7 @@ func countKeys(ctx context.Context, p *place, r kv.KeyRange, system bool) (n cle
 		return n, shell.Invalid(fmt.Errorf("the range from %s to %s is empty, or of keys of the system", keytext.Format(r.Begin), keytext.Format(r.End)))
 	}
 	var first, last kv.KeyValue
+	print := newFingerprint()
 	err = eachPair(ctx, p.db.Engine(), r, 0, false, func(found kv.KeyValue) error {
 		if n.Keys == mostCounted || n.Bytes >= mostCountedBytes {
 			n.AtLeast = true
@@ -119,13 +126,22 @@ func countKeys(ctx context.Context, p *place, r kv.KeyRange, system bool) (n cle
 		}
 		n.Bytes += int64(len(found.Key) + len(found.Value))
 		last = found
+		print.add(found.Key)
 		if system {
 			return nil
 		}
-		return p.protectNodes(ctx, found.Key)
+		if err := p.protectNodes(ctx, found.Key); err != nil {
+			return err
+		}
+		n.note(p.last)
+		return nil
 	})
+	n.print = print.Sum(nil)
 	if errors.Is(err, errCounted) {
 		err = n.estimate(ctx, p, r, system)
+	}
+	if err == nil && n.Keys > 0 {
+		err = n.locate(ctx, p, first.Key, r, system)
 	}
 	if err != nil || n.Keys == 0 {
 		return n, err
@@ -136,6 +152,35 @@ func countKeys(ctx context.Context, p *place, r kv.KeyRange, system bool) (n cle
 	return n, err
 }
 
+// note notes the directory of a key.
+func (n *clearResult) note(d *directory.Directory) {
+	if last := len(n.directories) - 1; d != nil && (last < 0 || n.directories[last] != d) {
+		n.directories = append(n.directories, d)
+	}
+}
+
+// locate notes the directory in which all of a range is. It refuses headers of stores, and more keys than
+// can be checked again.
+func (n *clearResult) locate(ctx context.Context, p *place, first []byte, r kv.KeyRange, system bool) error {
+	d, err := p.locate(ctx, first)
+	if err != nil {
+		return err
+	}
+	if d != nil && !d.IsPartition() && p.insideLast(r) {
+		n.inside, n.directories = d, []*directory.Directory{d}
+	}
+	if system {
+		return nil
+	}
+	if n.inside == nil && n.Keys > mostChecked {
+		return errWide
+	}
+	return p.db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) error { return p.protectHeaders(ctx, tx, r, n.directories) })
+}
+
+// errWide is the error of a range that cannot be compared with what was shown.
+var errWide = fmt.Errorf("the range has more keys than are checked one by one, and is not in one directory: clear it in parts, or give --%s if all may go", systemFlag)
+
 // errCounted ends the count of a range that holds more.
 var errCounted = errors.New("enough keys were counted")
 
@@ -143,7 +188,7 @@ var errCounted = errors.New("enough keys were counted")
 // be in one directory, as its other keys were not checked.
 func (n *clearResult) estimate(ctx context.Context, p *place, r kv.KeyRange, system bool) error {
 	if !system && p.path == nil && !p.insideLast(r) {
-		return fmt.Errorf("the range has more keys than are checked one by one, and is not in one directory: clear it in parts, or give --%s if all may go", systemFlag)
+		return errWide
 	}
 	return p.db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) (err error) {
 		n.Bytes, err = tx.GetEstimatedRangeSizeBytes(r).Get(ctx)
@@ -158,6 +203,9 @@ type clearResult struct {
 	AtLeast bool  `json:"atLeast,omitempty"` // there were more keys than were counted
 
 	first, last pair
+	print       []byte                 // of the keys, if they were counted to the end
+	directories []*directory.Directory // that have keys of the range
+	inside      *directory.Directory   // that has all of the range; nil: there is none
 }
 
 func (n clearResult) describe() []string {

@@ -62,6 +62,7 @@ func openPlace(ctx context.Context, cmd *cobra.Command, db *persistable.DB, dir 
 	if p.prefix, err = d.Prefix(); errors.Is(err, directory.ErrPartition) {
 		return nil, shell.Invalid(err)
 	}
+	p.last, p.lastRange = d, d.Reserve()
 	return p, err
 }
 

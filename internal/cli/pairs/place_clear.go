@@ -5,29 +5,83 @@ package pairs
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash"
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/cli/database"
+	"github.com/kazahana-db/kazahana/internal/headers"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// clear clears a range of keys of the place, unless its directory was moved or removed
-// since it was opened. Programs that run read their directories and the headers of their
-// stores again afterwards: those may be among the keys.
-func (p *place) clear(ctx context.Context, db kv.Database, r kv.KeyRange) error {
+// fingerprint tells whether the keys of a range are those that were shown.
+type fingerprint struct{ hash.Hash }
+
+func newFingerprint() fingerprint { return fingerprint{sha256.New()} }
+
+func (f fingerprint) add(key []byte) {
+	f.Write(binary.AppendUvarint(nil, uint64(len(key)))) // it does not fail
+	f.Write(key)
+}
+
+// clear clears a range of keys of the place that was counted and shown, unless it is not what was
+// shown: its directory was moved or removed, or, of a range that is not in one directory, keys were made
+// or removed. Programs that run read their directories and the headers of their stores again
+// afterwards: those may be among the keys.
+func (p *place) clear(ctx context.Context, db kv.Database, r kv.KeyRange, shown clearResult, system bool) error {
 	return db.Transact(ctx, func(tx kv.Transaction) error {
-		if p.path != nil {
-			d, err := p.layer.Open(ctx, tx, p.path)
-			if err != nil {
-				return err
-			}
-			if prefix, err := d.Prefix(); err != nil || !bytes.Equal(prefix, p.prefix) {
-				return errors.Join(fmt.Errorf("%s was moved or removed meanwhile: nothing was changed", database.QuotePath(p.path)), err)
-			}
+		err := p.checkShown(ctx, tx, r, shown)
+		if err == nil && !system {
+			err = p.protectHeaders(ctx, tx, r, shown.directories)
+		}
+		if err != nil {
+			return err
 		}
 		tx.ClearRange(r)
 		return directory.Invalidate(ctx, tx)
 	})
+}
+
+// checkShown returns an error unless a range is as it was shown.
+func (p *place) checkShown(ctx context.Context, tx kv.ReadTransaction, r kv.KeyRange, shown clearResult) error {
+	switch {
+	case shown.inside != nil:
+		d, err := p.layer.Open(ctx, tx, shown.inside.Path())
+		if err != nil || !bytes.Equal(d.Reserve().Begin, shown.inside.Reserve().Begin) {
+			return errors.Join(fmt.Errorf("%s was moved or removed meanwhile: nothing was changed", database.QuotePath(shown.inside.Path())), err)
+		}
+	case shown.Keys <= mostChecked && !shown.AtLeast:
+		now := newFingerprint()
+		for found, err := range tx.GetRange(r.Selectors(), kv.RangeOptions{Limit: mostChecked + 1, Mode: kv.ModeWantAll}).All(ctx) {
+			if err != nil {
+				return err
+			}
+			now.add(found.Key)
+		}
+		if !bytes.Equal(now.Sum(nil), shown.print) {
+			return errors.New("keys were made or removed in the range since it was shown: nothing was changed; look again")
+		}
+	}
+	return nil
+}
+
+// protectHeaders refuses a range with the header of a store in one of these directories.
+func (p *place) protectHeaders(ctx context.Context, tx kv.ReadTransaction, r kv.KeyRange, directories []*directory.Directory) error {
+	for _, d := range directories {
+		prefix := d.Reserve().Begin
+		found, err := headers.Read(ctx, tx, prefix)
+		if err != nil {
+			return err
+		}
+		for _, h := range found {
+			key := append(bytes.Clone(prefix), headers.Key(h.Type)...)
+			if meet(r, kv.KeyRange{Begin: key, End: kv.Successor(key)}) {
+				return protectedError(fmt.Sprintf("the range has the header of the store of %s in %s, without which programs take it for an empty one", h.Type, database.QuotePath(d.Path())))
+			}
+		}
+	}
+	return nil
 }

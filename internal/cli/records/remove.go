@@ -24,14 +24,17 @@ func removeCommand(c *shell.Console) *cobra.Command {
 		Long: `Remove the records with the given ids, or those that fulfil a condition, with their entries in all
 indexes. The command shows how many there are and the first of them, and asks, or needs --yes. It removes
 the records that it has counted, by their ids, in transactions of up to a thousand: others that fulfil the
-condition by then stay, and those that were changed meanwhile are removed. If it stops on the way, the
-error says how many are gone.
+condition by then stay, and those that were changed meanwhile are removed. It refuses another directory
+that was put at the path by then. If it stops on the way, the error says how many are gone.
 ` + aboutWhere + database.AboutPaths + "\n" + database.About,
 		Example:           "  kazahana record rm tenants/tenant-1/orders 72623859790382856 --db data\n  kazahana record rm events --where 'Tenant = \"tenant-9\"' --yes --db data",
 		ValidArgsFunction: database.CompletePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (len(args) > 1) == (w.where != "") {
 				return shell.Misuse(cmd, errors.New("give ids, or a condition by --where"))
+			}
+			if err := shell.AtLeast(cmd, "filter-limit", w.filterLimit, 0); err != nil {
+				return err
 			}
 			if w.where != "" {
 				return removeWhere(cmd, c, args[0], &w)
@@ -50,8 +53,12 @@ const mostNamed = 10
 
 // removeWhere removes the records at a path that fulfil a condition.
 func removeWhere(cmd *cobra.Command, c *shell.Console, path string, w *whereFlags) error {
-	var ids []dynamic.ID
+	var (
+		shown *dynamic.Store
+		ids   []dynamic.ID
+	)
 	err := storearg.Read(cmd, path, func(ctx context.Context, s *dynamic.Store) (err error) {
+		shown = s
 		if ids, err = w.find(ctx, c, s); err != nil || len(ids) == 0 {
 			return err
 		}
@@ -63,13 +70,17 @@ func removeWhere(cmd *cobra.Command, c *shell.Console, path string, w *whereFlag
 	if len(ids) == 0 {
 		return c.Write(count{"removed", 0})
 	}
-	return storearg.Write(cmd, path, func(ctx context.Context, s *dynamic.Store) error { return remove(ctx, c, s, ids) })
+	return storearg.WriteShown(cmd, shown, func(ctx context.Context, s *dynamic.Store) error { return remove(ctx, c, s, ids) })
 }
 
 // removeIDs removes the records at a path with these ids, all of which must exist.
 func removeIDs(cmd *cobra.Command, c *shell.Console, path string, texts []string) error {
-	var ids []dynamic.ID
+	var (
+		shown *dynamic.Store
+		ids   []dynamic.ID
+	)
 	err := storearg.Read(cmd, path, func(ctx context.Context, s *dynamic.Store) (err error) {
+		shown = s
 		if ids, err = findIDs(ctx, s, texts); err != nil {
 			return err
 		}
@@ -78,7 +89,7 @@ func removeIDs(cmd *cobra.Command, c *shell.Console, path string, texts []string
 	if err != nil {
 		return err
 	}
-	return storearg.Write(cmd, path, func(ctx context.Context, s *dynamic.Store) error { return remove(ctx, c, s, ids) })
+	return storearg.WriteShown(cmd, shown, func(ctx context.Context, s *dynamic.Store) error { return remove(ctx, c, s, ids) })
 }
 
 // remove removes the records with these ids.

@@ -51,13 +51,20 @@ and ! for differences because of which programs refuse to use the store; then th
 
 // check returns an error unless exactly one thing is named to compare with.
 func (f *diffFlags) check(cmd *cobra.Command, args []string) error {
+	for flag, version := range map[string]int{"from": f.from, "to": f.to} {
+		if cmd.Flags().Changed(flag) {
+			if err := shell.AtLeast(cmd, flag, version, 1); err != nil {
+				return err
+			}
+		}
+	}
 	n := 0
 	for _, given := range []bool{len(args) == 2, f.lock != "", f.from > 0} {
 		if given {
 			n++
 		}
 	}
-	if n != 1 || f.from < 0 || f.to < 0 || f.to > 0 && f.from == 0 {
+	if n != 1 || f.to > 0 && f.from == 0 {
 		return shell.Misuse(cmd, errors.New("name one thing to compare with: another path, --lock, or --from and perhaps --to"))
 	}
 	return nil

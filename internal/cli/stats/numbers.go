@@ -28,8 +28,11 @@ cluster, --json also has the answer of status json.
 ` + database.About,
 		Example: "  kazahana stats --db data\n  kazahana stats --cluster-file fdb.cluster --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := shell.AtLeast(cmd, "largest", largest, 0); err != nil {
+				return err
+			}
 			return database.Read(cmd, func(ctx context.Context, db *persistable.DB) error {
-				s, err := read(ctx, c, db, max(largest, 0))
+				s, err := read(ctx, c, db, largest)
 				if err != nil {
 					return err
 				}

@@ -46,6 +46,18 @@ func Write(cmd *cobra.Command, path string, do func(context.Context, *dynamic.St
 	return database.Write(cmd, func(ctx context.Context, db *persistable.DB) error { return with(ctx, cmd, db, path, do) })
 }
 
+// WriteShown is [Write] for a verb that has shown the store, and asked: it refuses another directory
+// that was put at the path since.
+func WriteShown(cmd *cobra.Command, shown *dynamic.Store, do func(context.Context, *dynamic.Store) error) error {
+	return database.Write(cmd, func(ctx context.Context, db *persistable.DB) error {
+		s, err := shown.Reopen(ctx, db)
+		if err == nil {
+			err = do(ctx, s)
+		}
+		return Explain(err)
+	})
+}
+
 func with(ctx context.Context, cmd *cobra.Command, db *persistable.DB, path string, do func(context.Context, *dynamic.Store) error) error {
 	s, err := Open(ctx, cmd, db, path)
 	if err != nil {

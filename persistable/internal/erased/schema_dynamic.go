@@ -9,6 +9,8 @@ import "github.com/kazahana-db/kazahana/index"
 type Dynamic struct {
 	// Refusal is why nothing may be written; nil where writes are allowed.
 	Refusal error
+	// Prefix is that of the only directory which the store may be in; nil: that at the path.
+	Prefix []byte
 	// Entries is Schema.Entries, which is nil. It returns an error for a record that cannot
 	// be encoded, or is not as the header says.
 	Entries func(i int, e *index.Entries, record any) error
