@@ -178,7 +178,23 @@ func (w *Worker) Config(ctx context.Context, key string) (*idconfig.Config, any,
 		n, err := w.leases.Active(ctx, leaseKey(c))
 		return c, &idconfig.SnowflakeState{ActiveWorkers: n}, err
 	}
-	return c, &idconfig.FormattedState{SampleID: c.Formatted.Format.Sample(w.options.Now())}, nil
+	state, err := w.formattedState(ctx, c)
+	return c, state, err
+}
+
+// formattedState returns the state of each counter of a formatted key.
+func (w *Worker) formattedState(ctx context.Context, c *idconfig.Config) (*idconfig.FormattedState, error) {
+	now := w.options.Now()
+	state := &idconfig.FormattedState{SampleID: c.Formatted.Format.Sample(now)}
+	for i, counter := range c.Formatted.Format.Counters() {
+		period := counter.Period(now)
+		stored, err := w.store.Sequence(ctx, idconfig.SequenceName(c.Key, i, period))
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return nil, err
+		}
+		state.Counters = append(state.Counters, idconfig.CounterState{Period: period, Reserved: stored.Value, Max: counter.Max})
+	}
+	return state, nil
 }
 
 // incrementState returns the last ID that a key gave. It is exact if no other worker

@@ -29,6 +29,8 @@ type Options struct {
 	// Workers lists the live workers, as the controller knows them; nil: there is
 	// no controller.
 	Workers func(context.Context) ([]WorkerInfo, error)
+	// Address, Store and Version of this worker are shown on the first page; "": they are not.
+	Address, Store, Version string
 
 	Logger *slog.Logger     // nil means slog.Default
 	Now    func() time.Time // nil means time.Now
@@ -87,6 +89,7 @@ type Console struct {
 	handler  http.Handler
 	cancel   context.CancelFunc
 	ended    chan struct{}
+	begun    time.Time
 }
 
 // New returns the console of a worker. Sessions are kept in the store. Close ends its goroutine; a
@@ -97,7 +100,7 @@ func New(w *idbuilder.Worker, s store.Store, o Options) (*Console, error) {
 	}
 	o = o.withDefaults()
 	c := &Console{
-		worker: w, options: o, samples: newSamples(o.SampleEvery), ended: make(chan struct{}),
+		worker: w, options: o, begun: o.Now(), samples: newSamples(o.SampleEvery), ended: make(chan struct{}),
 		sessions: sessions{store: s, lifetime: o.Session, now: o.Now},
 	}
 	c.handler = c.protect(c.newMux())

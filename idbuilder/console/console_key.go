@@ -26,8 +26,8 @@ type keyPage struct {
 	Token     *token.Token
 }
 
-// fact is a line about a key.
-type fact struct{ Name, Value string }
+// fact is a line about a key, with the field of the API that has it; "": none has.
+type fact struct{ Name, Value, Field string }
 
 var keyNotices = map[string]string{"created": "The key was created.", "saved": "The changes were saved. All workers use them."}
 
@@ -44,60 +44,71 @@ func (c *Console) keyPage(v *visit, key string) (p keyPage, err error) {
 	if err != nil {
 		return p, err
 	}
-	p = keyPage{Config: config, Facts: facts(config, state), Charts: chartsOf{key, c.samples.drawCharts(key)}, Size: "1"}
+	p = keyPage{Config: config, Facts: facts(config, state), Charts: chartsOf{key, c.samples.drawCharts(key, config.Type)}, Size: "1"}
 	p.Preview, err = c.previewOf(v.Context(), config)
 	return p, err
 }
 
 // facts returns the lines about a key's state.
 func facts(c *idconfig.Config, state any) (list []fact) {
-	add := func(name, value string) { list = append(list, fact{name, value}) }
+	add := func(name, value string, field ...string) {
+		list = append(list, fact{name, value, strings.Join(field, ", ")})
+	}
 	switch s := state.(type) {
 	case *idconfig.IncrementState:
 		if s.Exact && s.Current == c.Increment.Base {
-			add("Last ID given", "none yet")
+			add("Last ID given", "none yet", "current")
 		} else if s.Exact {
-			add("Last ID given", strconv.FormatInt(s.Current, 10))
+			add("Last ID given", strconv.FormatInt(s.Current, 10), "current")
 		} else {
-			add("Last ID given", "at most "+strconv.FormatInt(s.Reserved, 10)+"; several workers give IDs")
+			add("Last ID given", "at most "+strconv.FormatInt(s.Reserved, 10)+"; several workers give IDs", "current")
 		}
-		add("Reserved by workers up to", strconv.FormatInt(s.Reserved, 10))
+		add("Reserved by workers up to", strconv.FormatInt(s.Reserved, 10), "reserved")
+	case *idconfig.FormattedState:
+		for _, n := range s.Counters {
+			of := ""
+			if n.Period != "" {
+				of = " in " + n.Period
+			}
+			add("Numbers reserved by workers"+of, "up to "+grouped(n.Reserved))
+			add("Numbers that remain"+of, grouped(n.Max-n.Reserved))
+		}
 	case *idconfig.SnowflakeState:
-		add("Worker ids leased", grouped(int64(s.ActiveWorkers))+" of "+grouped(int64(1)<<c.Snowflake.WorkerIDSize))
+		add("Worker ids leased", grouped(int64(s.ActiveWorkers))+" of "+grouped(int64(1)<<c.Snowflake.WorkerIDSize), "active_workers")
 	}
 	return append(list, parameters(c)...)
 }
 
 // parameters returns the configuration, in words.
 func parameters(c *idconfig.Config) (list []fact) {
-	add := func(name, value string) { list = append(list, fact{name, value}) }
+	add := func(field, name, value string) { list = append(list, fact{name, value, field}) }
 	switch c.Type {
 	case idconfig.TypeIncrement:
 		i := c.Increment
-		add("Base", strconv.FormatInt(i.Base, 10))
+		add("base", "Base", strconv.FormatInt(i.Base, 10))
 		if i.RandDelta {
-			add("Distance", "random, 1 to "+strconv.FormatInt(i.Delta, 10))
+			add("delta, rand_delta", "Distance", "random, 1 to "+strconv.FormatInt(i.Delta, 10))
 		} else {
-			add("Distance", strconv.FormatInt(i.Delta, 10))
+			add("delta", "Distance", strconv.FormatInt(i.Delta, 10))
 		}
-		add("Largest distance of a request", strconv.FormatInt(i.MaxRequestDelta, 10))
-		add("Last possible ID", strconv.FormatInt(i.Bound(), 10))
+		add("max_request_delta", "Largest distance of a request", strconv.FormatInt(i.MaxRequestDelta, 10))
+		add("max", "Last possible ID", strconv.FormatInt(i.Bound(), 10))
 	case idconfig.TypeSnowflake:
 		s := c.Snowflake
-		add("Bits", strconv.Itoa(s.SkipSize)+" unused, "+strconv.Itoa(s.TSSize)+" time, "+strconv.Itoa(s.WorkerIDSize)+" worker, "+strconv.Itoa(s.SeqSize)+" sequence")
+		add("skip_size, ts_size, worker_id_size, seq_size", "Bits", strconv.Itoa(s.SkipSize)+" unused, "+strconv.Itoa(s.TSSize)+" time, "+strconv.Itoa(s.WorkerIDSize)+" worker, "+strconv.Itoa(s.SeqSize)+" sequence")
 	case idconfig.TypeFormatted:
 		if c.Formatted.Pattern != "" {
-			add("Pattern", c.Formatted.Pattern)
+			add("pattern", "Pattern", c.Formatted.Pattern)
 		}
 		var parts []string
 		for _, p := range c.Formatted.Parts {
 			kind, _ := partKindOf(p.Type)
 			parts = append(parts, strings.ToLower(kind.Label))
 		}
-		add("Parts", strings.Join(parts, ", "))
+		add("parts", "Parts", strings.Join(parts, ", "))
 	}
 	if c.KeyTokenOnly {
-		add("Tokens", "its own and the admin's; not the token for all keys")
+		add("key_token_enable", "Tokens", "its own and the admin's; not the token for all keys")
 	}
 	return list
 }

@@ -8,11 +8,13 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
 )
 
 // overviewPage is the data of the first page.
 type overviewPage struct {
 	Ready       api.Readiness
+	About       []fact
 	Components  []component
 	Waits       int64
 	StoreErrors int64
@@ -40,7 +42,7 @@ type chartsOf struct {
 }
 
 func (c *Console) showOverview(v *visit) error {
-	o := overviewPage{Ready: c.worker.Ready(v.Context()), Busiest: c.samples.busiestKeys(8), Charts: chartsOf{"", c.samples.drawCharts("")}}
+	o := overviewPage{About: c.about(), Ready: c.worker.Ready(v.Context()), Busiest: c.samples.busiestKeys(8), Charts: chartsOf{"", c.samples.drawCharts("", "")}}
 	for _, name := range slices.Sorted(maps.Keys(o.Ready.Components)) {
 		o.Components = append(o.Components, describe(name, o.Ready))
 	}
@@ -52,6 +54,21 @@ func (c *Console) showOverview(v *visit) error {
 		o.Failed = append(o.Failed, failure{operation, n})
 	}
 	return v.render(http.StatusOK, page{Name: "overview", Title: "Overview", Section: "overview", Data: o})
+}
+
+// about returns the lines about the worker itself.
+func (c *Console) about() (list []fact) {
+	for _, f := range []fact{
+		{Name: "Address", Value: c.options.Address},
+		{Name: "Store", Value: c.options.Store},
+		{Name: "Version", Value: c.options.Version},
+		{Name: "Running for", Value: duration(c.options.Now().Sub(c.begun))},
+	} {
+		if f.Value != "" {
+			list = append(list, f)
+		}
+	}
+	return list
 }
 
 // describe returns the state of a part of the worker.
@@ -74,6 +91,6 @@ var components = map[string]component{
 
 // showCharts sends the charts to the script that refreshes them.
 func (c *Console) showCharts(v *visit) error {
-	key := v.FormValue("key")
-	return v.renderFragment("charts", chartsOf{key, c.samples.drawCharts(key)})
+	key, t := v.FormValue("key"), idconfig.Type(v.FormValue("type"))
+	return v.renderFragment("charts", chartsOf{key, c.samples.drawCharts(key, t)})
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder"
+	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
 )
 
 const (
@@ -173,12 +174,17 @@ func (r *ring) lastMinute(every time.Duration) (b busyKey) {
 	return b
 }
 
-// drawCharts returns the drawings of a key, or of all keys for "".
-func (s *samples) drawCharts(key string) []chart {
+// drawCharts returns the drawings of a key of a type, or of all keys for "". A snowflake key gives
+// worker ids, and has no numbers in memory.
+func (s *samples) drawCharts(key string, t idconfig.Type) []chart {
 	list := s.samplesOf(key)
 	span := duration(s.every * (maxSamples - 1))
+	requests := draw("Requests", "a second", span, list, func(s sample) float64 { return s.requests })
+	if t == idconfig.TypeSnowflake {
+		return []chart{requests, draw("Worker ids leased or renewed", "a second", span, list, func(s sample) float64 { return s.ids })}
+	}
 	return []chart{
-		draw("Requests", "a second", span, list, func(s sample) float64 { return s.requests }),
+		requests,
 		draw("IDs given", "a second", span, list, func(s sample) float64 { return s.ids }),
 		draw("Numbers in memory", "left", span, list, func(s sample) float64 { return s.left }),
 	}

@@ -40,6 +40,14 @@ type SnowflakeState struct {
 // FormattedState is the state of a formatted key.
 type FormattedState struct {
 	SampleID string // of the form of the next ID; it consumes nothing
+	Counters []CounterState
+}
+
+// CounterState is the state of a counter of a formatted key, in its present period.
+type CounterState struct {
+	Period   string // "" for a counter that does not begin anew
+	Reserved int64  // the last number that any worker has reserved; 0: none yet
+	Max      int64  // the last one that fits
 }
 
 type extraFields struct {

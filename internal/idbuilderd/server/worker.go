@@ -80,7 +80,11 @@ func runWorker(ctx context.Context, p *program.Program, s *settings.Settings, lo
 	o.Controller, o.ControllerRequired = link.stateFunc(), s.Controller.Required
 	if s.Admin.Enabled {
 		o.Console = func(w *idbuilder.Worker) (http.Handler, error) {
-			return console.New(w, h, console.Options{Timeout: s.Limits.RequestTimeout, Workers: link.workersFunc(), Logger: log})
+			at, _ := addressOf(s) // it has none for others if its port is a free one
+			return console.New(w, h, console.Options{
+				Timeout: s.Limits.RequestTimeout, Workers: link.workersFunc(), Logger: log,
+				Address: at, Store: s.Storage.Backend + ", " + h.Where, Version: shell.Version(),
+			})
 		}
 	}
 	w, err := idbuilder.NewWorker(h, o)
