@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -95,5 +97,41 @@ func TestHistoryIsBounded(t *testing.T) {
 			t.Errorf("the heap has grown by %d bytes", took)
 		}
 		runtime.KeepAlive(db)
+	})
+}
+
+// TestHistoryBytes moves all commits to the base, some of them while a transaction
+// reads: what the metrics say that the past takes goes when nothing of it is held, and
+// recent versions can be read again.
+func TestHistoryBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, err := OpenWith("db", Options{FS: vfs.NewMem(), WindowSize: 64 << 20, noAbsorb: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer closeTest(t, db)
+		for range 3 {
+			overwriteValues(t, db, 30, func(int) {})
+			if m := db.Metrics(); m.HistoryBytes == 0 || m.HistoryBytes > 64<<20/16+1<<20 {
+				t.Errorf("after the commits the history takes %d bytes", m.HistoryBytes)
+			}
+			time.Sleep(2 * kv.MaxTransactionAge)
+			synctest.Wait()
+			if err := db.disk.absorber.Pass(); err != nil {
+				t.Fatal(err)
+			}
+			if m := db.Metrics(); m.WindowBytes != 0 || m.HistoryBytes != 0 {
+				t.Errorf("idle, the window takes %d bytes and the history %d", m.WindowBytes, m.HistoryBytes)
+			}
+		}
+		transact(t, db, func(tx kv.Transaction) { tx.Set([]byte("key"), []byte("1")) })
+		version := readVersion(t, begin(t, db))
+		transact(t, db, func(tx kv.Transaction) { tx.Set([]byte("key"), []byte("2")) })
+		runtime.GC() // so that only the history can hold the view
+		tx := begin(t, db)
+		tx.SetReadVersion(version)
+		if got, err := tx.Get([]byte("key")).Get(t.Context()); err != nil || string(got) != "1" {
+			t.Errorf("at the version before the last commit: %q, %v", got, err)
+		}
 	})
 }

@@ -3,6 +3,7 @@
 package embedded
 
 import (
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -212,6 +213,61 @@ func TestRetryOptionsLast(t *testing.T) {
 		for i := range 5 {
 			if err := tx.OnError(t.Context(), conflict); err != nil {
 				t.Errorf("Reset keeps the retry limit: retry %d: %v", i, err)
+			}
+		}
+	})
+}
+
+// TestNewestIsNotTooOld lets a commit hang for a minute: what was the newest before
+// stays readable, as versions then do not advance, also for a transaction that began
+// one commit earlier, and while commits move to the base. Afterwards both are too old.
+func TestNewestIsNotTooOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, err := OpenWith("db", Options{FS: vfs.NewMem(), noAbsorb: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer closeTest(t, db)
+		set := func(value string) func(kv.Transaction) {
+			return func(tx kv.Transaction) { tx.Set([]byte("key"), []byte(value)) }
+		}
+		transact(t, db, set("1"))
+		before := begin(t, db)
+		version := readVersion(t, before)
+		transact(t, db, set("2"))
+		newest := begin(t, db)
+		readVersion(t, newest)
+
+		resume := sync.OnceFunc(db.committer.PauseDisk())
+		defer resume()
+		hanging := begin(t, db)
+		set("3")(hanging)
+		committed := hanging.CommitAsync()
+		synctest.Wait()
+		for range 12 {
+			time.Sleep(kv.MaxTransactionAge)
+			if err := db.disk.absorber.Pass(); err != nil {
+				t.Fatal(err)
+			}
+			chosen, now := begin(t, db), begin(t, db)
+			chosen.SetReadVersion(version)
+			for _, c := range []struct {
+				name string
+				tx   kv.Transaction
+				want string
+			}{{"before", before, "1"}, {"newest", newest, "2"}, {"a chosen version", chosen, "1"}, {"now", now, "2"}, {"now, again", now, "2"}} {
+				if got, err := c.tx.Get([]byte("key")).Get(t.Context()); err != nil || string(got) != c.want {
+					t.Fatalf("%s: %q, %v, want %q", c.name, got, err, c.want)
+				}
+			}
+		}
+		resume()
+		if _, err := committed.Get(t.Context()); err != nil {
+			t.Error(err)
+		}
+		for _, tx := range []kv.Transaction{before, newest} {
+			if _, err := tx.Get([]byte("key")).Get(t.Context()); kv.CodeOf(err) != kv.CodeTransactionTooOld {
+				t.Errorf("after the commit a read gets %v, want 1007", err)
 			}
 		}
 	})

@@ -130,7 +130,7 @@ func (a *Absorber) Pass() error {
 // absorbAndShorten is Pass without the fault.
 func (a *Absorber) absorbAndShorten() error {
 	old := a.ageCutoff()
-	a.committer.head.Evict(0)
+	a.committer.head.Evict()
 	if err := a.AbsorbTo(old); err != nil {
 		return err
 	}
@@ -163,9 +163,7 @@ func (a *Absorber) relievePressure(old int64) error {
 
 // ageCutoff returns the version up to which commits are old enough to absorb.
 func (a *Absorber) ageCutoff() int64 {
-	h := a.committer.head
-	newest := h.Newest().Version() // what is above it may not be on the disk
-	return min(h.Now()-a.Age, newest)
+	return a.committer.head.Now() - a.Age
 }
 
 // AbsorbTo moves the commits up to cutoff, which are published, to the base.
@@ -179,9 +177,8 @@ func (a *Absorber) AbsorbTo(cutoff int64) error {
 		if err := a.absorbGroups(groups); err != nil {
 			return err
 		}
-		writes, bytes := a.journal.Discount(groups)
-		a.committer.stats.AbsorbedWrites.Add(writes)
-		a.committer.head.Evict(bytes)
+		a.committer.stats.AbsorbedWrites.Add(a.journal.Discount(groups))
+		a.committer.head.Evict()
 		a.committer.stats.AbsorbTime.Add(int64(time.Since(begin)))
 		a.committer.Drive() // commits may have waited for room
 	}

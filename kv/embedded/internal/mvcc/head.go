@@ -60,7 +60,7 @@ func (h *Head) Refresh(w *Window) {
 	entries, vacant := w.entries.Snapshot(), w.vacant.Snapshot()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.past.charge(w.entries.TakeCopied())
+	h.past.charge(w.takeCost())
 	now := *h.now.Load()
 	last := *now.kept
 	now.entries, last.entries = entries, entries
@@ -103,20 +103,16 @@ func (h *Head) expireLater() {
 func (h *Head) expire() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.past.evict(h.clock.version())
+	h.past.evict(h.renewLocked().version)
 	h.expiry = nil
 	h.expireLater()
 }
 
-// Evict is told that the window has forgotten so many bytes, and evicts the views
-// that are too old or take too much.
-func (h *Head) Evict(bytes int64) {
+// Evict evicts the views that are too old or take too much.
+func (h *Head) Evict() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if bytes > 0 {
-		h.past.charge(bytes)
-	}
-	h.past.evict(h.clock.version())
+	h.past.evict(h.renewLocked().version)
 }
 
 // Close releases the views of the past.
@@ -139,8 +135,9 @@ func (h *Head) Abandon() {
 // Published returns the newest view as the last commit has left it.
 func (h *Head) Published() *View { return h.now.Load() }
 
-// Now returns the version that belongs to this moment.
-func (h *Head) Now() int64 { return h.clock.version() }
+// Now returns the newest version that can be read: that of this moment, or, while a
+// commit is under way, that of the last one.
+func (h *Head) Now() int64 { return h.renew().version }
 
 // Newest returns the view that a transaction that begins to read now reads.
 func (h *Head) Newest() *View {
@@ -156,6 +153,11 @@ func (h *Head) Newest() *View {
 func (h *Head) renew() *View {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	return h.renewLocked()
+}
+
+// renewLocked is renew for a caller that holds mu.
+func (h *Head) renewLocked() *View {
 	v := h.now.Load()
 	if version := h.clock.version(); h.busy == 0 && version > v.version {
 		renewed := *v
@@ -220,12 +222,14 @@ func (h *Head) ViewVersion(version int64) int64 {
 	return h.past.viewed(version)
 }
 
-// CheckAge returns CodeTransactionTooOld if a version is too old to be read.
+// CheckAge returns CodeTransactionTooOld if a version is too old to be read. As in
+// FoundationDB it is compared with the newest version and not with the clock: while a
+// commit hangs there is no newer one, and what is the newest is not too old.
 func (h *Head) CheckAge(version int64) error {
-	if h.clock.version()-version > WindowVersions {
-		return TooOld(version)
+	if h.clock.version()-version <= WindowVersions || h.renew().version-version <= WindowVersions {
+		return nil
 	}
-	return nil
+	return TooOld(version)
 }
 
 // TooOld returns the error of a read or a commit at a version that is too old.

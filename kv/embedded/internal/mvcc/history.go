@@ -40,11 +40,13 @@ func (h *history) add(v *View, cost int64) {
 	h.evict(v.version)
 }
 
-// charge adds bytes to what holding the past takes: the window no longer has
-// them, and views of the past still do.
+// charge adds bytes to what holding the past takes: the last view no longer has
+// them, and those before it still do, if any is held.
 func (h *history) charge(bytes int64) {
-	h.views[len(h.views)-1].cost += bytes
-	h.bytes += bytes
+	if last := len(h.views) - 1; h.held < last {
+		h.views[last].cost += bytes
+		h.bytes += bytes
+	}
 }
 
 // evict forgets the views that are too old to be read at version now. It releases
@@ -97,17 +99,17 @@ func (h *history) release() {
 	h.limit = limit
 }
 
-// oldest returns the version of the oldest view, not below the given version,
-// that is not known to be garbage.
+// oldest returns the version of the oldest view that is not known to be garbage, and
+// that was the newest at the given version or later.
 func (h *history) oldest(above int64) int64 {
 	views := h.views[h.first:]
-	newest := views[len(views)-1].version
-	for _, v := range views {
-		if v.version == newest || v.version >= above && v.view.Value() != nil {
+	last := len(views) - 1
+	for i, v := range views[:last] {
+		if views[i+1].version > above && v.view.Value() != nil {
 			return v.version
 		}
 	}
-	return newest
+	return views[last].version
 }
 
 // viewed returns the version of the view that is read at a version.

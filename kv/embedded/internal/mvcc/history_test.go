@@ -7,6 +7,8 @@ import (
 	"encoding/binary"
 	"runtime"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
@@ -49,4 +51,39 @@ func TestVersionOfAnOpenTransaction(t *testing.T) {
 		t.Errorf("the history holds all views from %d on by itself", h.past.held)
 	}
 	runtime.KeepAlive(read)
+}
+
+// TestOldestReadOfAnIdleDatabase reads the newest version long after its commit, and
+// commits again: what the reader reads is not older than it says.
+func TestOldestReadOfAnIdleDatabase(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h Head
+		w := NewMemoryWindow()
+		if err := h.Open(w, nil, 0, 1<<20); err != nil {
+			t.Fatal(err)
+		}
+		publish := func() int64 {
+			version := h.Assign()
+			v, cost := w.Snapshot(version, nil)
+			h.Publish(v, cost)
+			return version
+		}
+		first := publish()
+		time.Sleep(time.Minute)
+		read := h.Newest()
+		time.Sleep(time.Second)
+		publish()
+		second := publish()
+		h.ReleasePast()
+		runtime.GC()
+		if got := h.OldestRead(h.Now() - WindowVersions); got != first {
+			t.Errorf("the oldest version that is read is %d, want %d: a transaction reads %d", got, first, read.Version())
+		}
+		runtime.KeepAlive(read)
+		time.Sleep(2 * time.Minute)
+		if got := h.OldestRead(h.Now() - WindowVersions); got != second {
+			t.Errorf("later the oldest version that is read is %d, want %d", got, second)
+		}
+		h.Close()
+	})
 }

@@ -118,13 +118,12 @@ func (j *Journal) Cut(cutoff int64, most int) (groups JournalCut, more bool) {
 }
 
 // Discount subtracts absorbed groups from the journal's size. It returns how many
-// writes they have, and their bytes.
-func (j *Journal) Discount(groups JournalCut) (writes, bytes int64) {
+// writes they have.
+func (j *Journal) Discount(groups JournalCut) (writes int64) {
 	for i := range groups {
 		j.bytes.Add(-groups[i].bytes)
-		bytes += groups[i].bytes
 		writes += int64(len(groups[i].keys) + len(groups[i].ranges))
 	}
 	j.keys.Add(-writes)
-	return writes, bytes
+	return writes
 }

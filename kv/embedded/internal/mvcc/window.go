@@ -29,6 +29,7 @@ type Window struct {
 	journal   *Journal     // nil if there is no base
 	metadata  []byte       // the value of kv.MetadataVersionKey in the last view
 	forgotten int64        // the version up to which entries have been forgotten
+	dropped   int64        // bytes of entries that were forgotten since takeCost was called
 	vacant    rangeset.Set
 }
 
@@ -169,11 +170,19 @@ func (w *Window) Snapshot(version int64, changes []mutation.Mutation) (v *View, 
 	if slices.ContainsFunc(changes, func(m mutation.Mutation) bool { return m.Covers(metadataKey) }) {
 		w.metadata = w.CurrentValue(metadataKey)
 	}
-	cost = w.entries.TakeCopied()
+	cost = w.takeCost()
 	for i := range changes {
 		cost += int64(len(changes[i].Key)+len(changes[i].Value)) + itemCost
 	}
 	return w.view(version), cost
+}
+
+// takeCost returns about how many bytes the views before the window's present state
+// have that it does not share with them, of what was changed since the last call.
+func (w *Window) takeCost() int64 {
+	dropped := w.dropped
+	w.dropped = 0
+	return w.entries.TakeCopied() + dropped
 }
 
 // view returns the view of the window as it is.

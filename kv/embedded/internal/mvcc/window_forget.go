@@ -29,6 +29,9 @@ func (w *Window) forgetSpan(entries *btree.Tree[entry], s Span, version int64) {
 	var drop [][]byte // a run of entries that say nothing any more
 	for ok := c.Seek(entries, s.First); ok && bytes.Compare(c.Key(), s.Last) <= 0; ok = c.Next() {
 		e, changed := c.Value().forget(version)
+		if changed {
+			w.dropped += int64(len(c.Key())+len(c.Value().value)) + itemCost
+		}
 		says := e.point != Unknown || e.gap != before.gap || e.gapAt != before.gapAt || e.gap == Absent
 		before = e
 		if !says && len(c.Key()) > 0 {
