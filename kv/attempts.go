@@ -12,7 +12,7 @@ import (
 // A retry loop gives up after so many attempts, because another attempt would
 // fail in the same way.
 const (
-	maxSlowAttempts        = 2    // in a row, behind the first, that lasted as long as a version can be read
+	maxSlowAttempts        = 3    // in a row, that lasted as long as a version can be read
 	maxConflictingAttempts = 1000 // in a row; with back-off, some minutes
 )
 
@@ -75,7 +75,7 @@ func (e *progressError) Unwrap() error { return e.error }
 type attempts struct {
 	Attempt
 	began time.Time // when the current attempt began; zero for the first, so that most calls read no clock
-	slow  int       // attempts in a row that lasted too long
+	slow  int       // attempts in a row that lasted too long; the first of all is taken for one
 	last  error     // of the previous attempt
 }
 
@@ -88,7 +88,7 @@ func (a *attempts) beginNext() {
 // countFailure counts an attempt that failed with a retryable error. It returns a
 // *RetryError if the loop must give up, else nil.
 func (a *attempts) countFailure(err error) error {
-	code, long := CodeOf(err), !a.began.IsZero() && time.Since(a.began) >= MaxTransactionAge
+	code, long := CodeOf(err), a.began.IsZero() || time.Since(a.began) >= MaxTransactionAge
 	a.last = err
 	a.slow, a.Conflicts = countRow(a.slow, code == CodeTransactionTooOld && long), countRow(a.Conflicts, code == CodeNotCommitted)
 	a.MaybeCommitted = a.MaybeCommitted || IsMaybeCommitted(err)

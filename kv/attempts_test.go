@@ -30,7 +30,7 @@ func TestRetryGivesUpSlowFunctions(t *testing.T) {
 			runs = 0
 			err := run()
 			var givenUp *kv.RetryError
-			if !errors.As(err, &givenUp) || givenUp.Code != kv.CodeTransactionTooOld || runs != 3 {
+			if !errors.As(err, &givenUp) || givenUp.Code != kv.CodeTransactionTooOld || givenUp.Attempts != 3 || runs != 3 {
 				t.Errorf("%s = %v after %d runs, want a *RetryError after 3", name, err, runs)
 				continue
 			}

@@ -83,7 +83,7 @@ func (v *verifier) checkNotes() (err error) {
 func (v *verifier) checkLog(absorbed int64) error {
 	l, err := v.parts.readLog(commitlog.Options{}, commitlog.Replay{
 		Above: absorbed,
-		Apply: func(int64, mutation.Mutation) {},
+		Apply: func(int64, mutation.Mutation) { v.report.Writes++ },
 		BeforeSegment: func(size int64) error {
 			v.report.Files++
 			v.report.Bytes += size

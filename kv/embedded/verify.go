@@ -16,6 +16,7 @@ type Report struct {
 	Files   int         // files read
 	Bytes   int64       // their size
 	Keys    int64       // entries in the base: keys, older values of theirs, and deletions
+	Writes  int64       // in the log, that the base does not have yet: keys set or cleared, and ranges cleared
 
 	// Torn is how many bytes a crash has left behind the end of the log: of a
 	// commit that was never acknowledged, and of what the file held before, when

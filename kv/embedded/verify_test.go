@@ -80,6 +80,10 @@ func TestVerify(t *testing.T) {
 	if report.Version == 0 || report.Files < 3 || report.Bytes == 0 || report.Keys == 0 || report.Torn != 0 || report.Backup != nil {
 		t.Errorf("the report is %+v", report)
 	}
+	onlyLog, _ := logOf(t, 12, 1<<20)
+	if report := verifyTest(t, onlyLog, "db"); report.Writes < 12*4 {
+		t.Errorf("of a database that is in its log the report is %+v", report)
+	}
 	if diff := cmp.Diff(before, contentsOf(t, fs, "db")); diff != "" {
 		t.Errorf("verifying has changed files (-before +after):\n%s", diff)
 	}

@@ -80,6 +80,7 @@ type report struct {
 	Files   int      `json:"files"`
 	Bytes   int64    `json:"bytes"`
 	Entries int64    `json:"entries"`   // of the base's tables: keys, older values, deletions
+	Writes  int64    `json:"writes"`    // of the log, that the base does not have yet
 	Torn    int64    `json:"tornBytes"` // behind the end of the log
 	Damage  []damage `json:"damage"`    // none: []
 	Whole   bool     `json:"whole"`     // nothing is damaged
@@ -94,7 +95,7 @@ type damage struct {
 
 func newReport(folder string, r *embedded.Report) report {
 	found := report{
-		Folder: folder, Version: r.Version, Backup: newOrigin(r.Backup), Files: r.Files, Bytes: r.Bytes, Entries: r.Keys, Torn: r.Torn,
+		Folder: folder, Version: r.Version, Backup: newOrigin(r.Backup), Files: r.Files, Bytes: r.Bytes, Entries: r.Keys, Writes: r.Writes, Torn: r.Torn,
 		Damage: make([]damage, len(r.Damage)), Whole: len(r.Damage) == 0,
 	}
 	for i, d := range r.Damage {
@@ -113,7 +114,7 @@ func (r report) Lines() []string {
 	if r.Backup != nil {
 		pairs = append(pairs, "backup of", r.Backup)
 	}
-	pairs = append(pairs, "read", fmt.Sprintf("%d files, %d bytes, %d entries", r.Files, r.Bytes, r.Entries))
+	pairs = append(pairs, "read", fmt.Sprintf("%d files, %d bytes: %d entries in tables, %d later writes in the log", r.Files, r.Bytes, r.Entries, r.Writes))
 	if r.Torn > 0 {
 		pairs = append(pairs, "torn", fmt.Sprintf("%d bytes behind the end of the log, which a crash has left: no damage", r.Torn))
 	}
