@@ -75,7 +75,7 @@ type environment struct{}
 func persistgen(t *testing.T, shell *codegen.Shell) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, wantFailure bool, args []string) {
 		env := ts.Value(environment{}).([]string)
-		for _, name := range []string{"GOFILE", "GOLINE", "GOPACKAGE"} { // which go generate sets
+		for _, name := range []string{"GOFILE", "GOLINE", "GOPACKAGE", "GOFLAGS", "CGO_ENABLED"} { // the first three are those that go generate sets
 			env = append(env[:len(env):len(env)], name+"="+ts.Getenv(name))
 		}
 		code := shell.Run(t.Context(), ts.MkAbs("."), env, args, ts.Stdout(), ts.Stderr())
