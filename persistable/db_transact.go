@@ -19,9 +19,9 @@ import (
 // fn again. If fn created none, or other transactions have deleted all of them, fn
 // runs again: let it read what it changes, and not just add to it.
 //
-// A store takes part in the transaction only if it is bound to it by its In. A
-// function that reads a record through a bound store and writes it through one
-// that is not bound conflicts with itself each time: an [ErrOutsideTransaction].
+// A store takes part in the transaction only if it is bound to it by its In. A write
+// of fn through one that is not bound fails with an [ErrOutsideTransaction], and nothing
+// of it is committed; [OwnTransaction] allows it. What is noticed, the error says.
 //
 // A transaction lives five seconds. A function that takes longer is run three
 // times, then Transact returns a *[kv.RetryError] that names the code 1007: do less
@@ -39,12 +39,10 @@ func (db *DB) Transact(ctx context.Context, fn func(tx Tx) error) (err error) {
 }
 
 // transactFunction is transact for a fn that calls a function of the program, which
-// may write outside of the transaction.
+// may forget to bind a store to the transaction.
 func (db *DB) transactFunction(ctx context.Context, fn func(*transaction) error) error {
 	return db.transact(ctx, func(t *transaction) error {
-		if t.outside.watched {
-			defer db.functions.register(t)()
-		}
+		defer db.functions.enter()()
 		return fn(t)
 	})
 }
@@ -70,7 +68,6 @@ func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 	writer = o.measureWrites(writer)
 	t := newWriteTransaction(db, writer)
 	t.operation = o
-	defer db.functions.noteInner(t)
 	err = kv.Retry(ctx, writer, func(a kv.Attempt) error {
 		o.startAttempt()
 		if err := t.askForConflicts(ctx, a); err != nil {
@@ -78,9 +75,6 @@ func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 		}
 		if a.Number > 1 {
 			t.startAttempt()
-			if err := t.outside.startAttempt(a); err != nil {
-				return err
-			}
 		}
 		t.conflicts = a.Conflicts
 		if t.unsure = a.MaybeCommitted; t.unsure {
@@ -91,6 +85,9 @@ func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 		}
 		t.startFences()
 		if err := fn(t); err != nil {
+			return err
+		}
+		if err := db.functions.checkOutside(ctx, t); err != nil {
 			return err
 		}
 		return t.awaitFences(ctx)

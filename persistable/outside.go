@@ -4,97 +4,81 @@ package persistable
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
-
-	"github.com/kazahana-db/kazahana/kv"
 )
 
-// ErrOutsideTransaction is the error of [DB.Transact] if its function writes
-// outside of the transaction, through a store that is not bound to it by In, and
-// attempts with such a write conflict several times in a row: each conflicts
-// with its own function.
-var ErrOutsideTransaction = errors.New("persistable: the function of Transact writes outside of its transaction")
+// ErrOutsideTransaction is the error of a write that the function of a transaction makes
+// outside of that transaction: through a store of the same [DB] that In has not bound to
+// it. The write would stay even if the transaction failed, and would be made again in
+// each further attempt. Nothing of it is committed.
+//
+// It is noticed in functions of [DB.Transact], of a store's Update and of
+// [FeedConsumer.Next], and where the function calls the verb in its own goroutine. A
+// write from a goroutine that the function starts, a write through another DB, and a
+// read through an unbound store are not noticed: persistvet finds them.
+var ErrOutsideTransaction = errors.New("persistable: a write is outside of the transaction of its function")
 
-// A transaction looks for writes outside of it only after watchedConflicts conflicts
-// in a row, since that costs time. It fails after maxOutside attempts in a row that
-// wrote so and conflicted.
-const (
-	watchedConflicts = 8
-	maxOutside       = 3
-)
-
-// outsideWrites are the writes of a transaction's function outside of it.
-type outsideWrites struct {
-	watched bool   // whether this attempt is watched
-	typ     string // the type of a record that the function wrote outside; empty if none
-	row     int    // the number of attempts directly before that wrote outside and conflicted
+// OwnTransaction returns a context with which a function of [DB.Transact] may write
+// outside of its transaction, through a store that is not bound to it: a log of attempts,
+// say, that must stay even if the transaction fails. Each attempt of the function makes
+// such a write again.
+func OwnTransaction(ctx context.Context) context.Context {
+	return context.WithValue(ctx, ownTransaction{}, true)
 }
 
-// startAttempt starts another attempt. After too many it returns an error.
-func (o *outsideWrites) startAttempt(a kv.Attempt) error {
-	o.watched = a.Conflicts >= watchedConflicts
-	typ := o.typ
-	if o.typ = ""; typ == "" || a.Conflicts == 0 {
-		o.row = 0
-		return nil
-	}
-	if o.row++; o.row < maxOutside {
-		return nil
-	}
-	return fmt.Errorf("%w: each of %d attempts wrote a record of %s so, and conflicted: bind the store by In(tx), as in store.In(tx).Save(ctx, v)",
-		ErrOutsideTransaction, o.row, typ)
-}
+type ownTransaction struct{}
 
-// runningFunctions are the functions of watched transactions that run now, by
-// goroutine.
+// runningFunctions counts the functions of transactions that run now, by goroutine.
 type runningFunctions struct {
 	count   atomic.Int64
 	mu      sync.Mutex
-	running map[uint64]*transaction
+	running map[uint64]int
 }
 
-// register lists the function of t until the returned function is called.
-func (f *runningFunctions) register(t *transaction) (leave func()) {
+// enter counts a function until the returned function is called in the same goroutine.
+func (f *runningFunctions) enter() (leave func()) {
 	g := goroutine()
+	f.add(g, 1)
+	return func() { f.add(g, -1) }
+}
+
+func (f *runningFunctions) add(goroutine uint64, n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	outer, nested := f.running[g]
 	if f.running == nil {
-		f.running = map[uint64]*transaction{}
+		f.running = map[uint64]int{}
 	}
-	f.running[g] = t
-	f.count.Add(1)
-	return func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if delete(f.running, g); nested {
-			f.running[g] = outer
-		}
-		f.count.Add(-1)
+	if f.running[goroutine] += n; f.running[goroutine] == 0 {
+		delete(f.running, goroutine)
 	}
+	f.count.Add(int64(n))
 }
 
-// noteInner notes t as a transaction within the function that this goroutine runs,
-// if that is registered.
-func (f *runningFunctions) noteInner(t *transaction) {
-	if f.count.Load() == 0 || t.opened.first.place == nil {
-		return
+// checkOutside returns an [ErrOutsideTransaction] if the goroutine of t, which is about to
+// commit, runs the function of another transaction.
+func (f *runningFunctions) checkOutside(ctx context.Context, t *transaction) error {
+	place := t.opened.first.place
+	if f.count.Load() == 0 || place == nil || ctx.Value(ownTransaction{}) != nil {
+		return nil
 	}
 	g := goroutine()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if outer := f.running[g]; outer != nil {
-		outer.outside.typ = t.opened.first.place.typ
+	if f.running[g] == 0 {
+		return nil
 	}
+	return fmt.Errorf("%w: bind the store of %s by In(tx), as in store.In(tx).Save(ctx, v); if a transaction of its own is meant, pass OwnTransaction(ctx)",
+		ErrOutsideTransaction, place.typ)
 }
 
 // goroutine returns the number of the calling goroutine in stack traces. It only
-// serves to explain an error.
+// serves to find a mistake.
 func goroutine() uint64 {
 	var text [64]byte
 	trace := text[:runtime.Stack(text[:], false)]

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
@@ -17,38 +19,73 @@ import (
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
-// TestForgottenIn writes a record that the transaction has read outside of it,
-// each time: it ends with an error that says so.
+// TestForgottenIn writes through a store that is not bound to the transaction: the first
+// attempt ends with an error that says so, and nothing is written.
 func TestForgottenIn(t *testing.T) {
 	db := open(t, enginetest.Open(t))
-	orders := OrderStoreOf(db, "t")
+	orders, notes := OrderStoreOf(db, "t"), NoteStoreOf(db)
 	check(t, orders.CreateWithID(ctx, idgen.ID(1), &Order{TenantID: "t", Number: "1"}))
-	for name, write := range map[string]func(*Order) error{
-		"Save":   func(o *Order) error { return orders.Save(ctx, o) },
-		"Delete": func(o *Order) error { return errors.Join(orders.Delete(ctx, 2), orders.Save(ctx, o)) },
-		"Transact": func(o *Order) error {
+	check(t, notes.Save(ctx, &Note{ID: 1}))
+	before := dump(t, db)
+	o := &Order{ID: 1, TenantID: "t", Number: "1", Amount: 1}
+	writes := map[string]func() error{
+		"Save":   func() error { return orders.Save(ctx, o) },
+		"Delete": func() error { return orders.Delete(ctx, 1) },
+		"Update": func() error { return orders.Update(ctx, 1, func(o *Order) error { o.Amount++; return nil }) },
+		"batch":  func() error { return orders.SaveMany(ctx, []*Order{o}, persistable.BatchOptions{}) },
+		"Transact": func() error {
 			return db.Transact(ctx, func(tx persistable.Tx) error { return orders.In(tx).Save(ctx, o) })
 		},
-	} {
-		runs := 0
-		err := db.Transact(ctx, func(tx persistable.Tx) error {
-			runs++
-			o, err := orders.In(tx).Get(ctx, 1)
-			if err != nil {
-				return err
+	}
+	functions := map[string]func(write func() error) error{
+		"Transact that writes nothing": func(write func() error) error {
+			return db.Transact(ctx, func(persistable.Tx) error { return write() })
+		},
+		"Transact that writes": func(write func() error) error {
+			return db.Transact(ctx, func(tx persistable.Tx) error {
+				if _, err := orders.In(tx).Get(ctx, 1); err != nil {
+					return err
+				}
+				return errors.Join(write(), orders.In(tx).Save(ctx, &Order{ID: 2, TenantID: "t", Number: "2"}))
+			})
+		},
+		"a consumer": func(write func() error) error {
+			_, err := notes.Feed().Consumer("c").Next(ctx, func(persistable.Tx, []persistable.Change[*Note, int64]) error { return write() })
+			return err
+		},
+		"Update of another type": func(write func() error) error {
+			return notes.Update(ctx, 1, func(*Note) error { return write() })
+		},
+	}
+	for function, run := range functions {
+		for verb, write := range writes {
+			runs := 0
+			err := run(func() error { runs++; return write() })
+			if !errors.Is(err, persistable.ErrOutsideTransaction) || !strings.Contains(err.Error(), "Order") || !strings.Contains(err.Error(), "In(tx)") {
+				t.Errorf("%s, %s: %v, want an ErrOutsideTransaction that names the type", function, verb, err)
 			}
-			o.Amount++
-			if err := write(o); err != nil {
-				return err
+			if runs != 1 {
+				t.Errorf("%s, %s: the function ran %d times", function, verb, runs)
 			}
-			return orders.In(tx).Save(ctx, o)
-		})
-		if !errors.Is(err, persistable.ErrOutsideTransaction) || !strings.Contains(err.Error(), "Order") || !strings.Contains(err.Error(), "In(tx)") {
-			t.Errorf("%s: %v, want an ErrOutsideTransaction that names the type", name, err)
 		}
-		if runs > 20 {
-			t.Errorf("%s: the function ran %d times", name, runs)
-		}
+	}
+	if diff := cmp.Diff(before, dump(t, db)); diff != "" {
+		t.Errorf("the failed functions have written (-before +after):\n%s", diff)
+	}
+	check(t, orders.Save(ctx, o)) // and no function runs any more
+}
+
+// TestOwnTransaction writes outside of a transaction that fails, on purpose.
+func TestOwnTransaction(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	orders := OrderStoreOf(db, "t")
+	refused := errors.New("refused")
+	err := db.Transact(ctx, func(tx persistable.Tx) error {
+		check(t, orders.Save(persistable.OwnTransaction(ctx), &Order{ID: 1, TenantID: "t", Number: "1"}))
+		return errors.Join(orders.In(tx).Save(ctx, &Order{ID: 2, TenantID: "t", Number: "2"}), refused)
+	})
+	if got := must[[]*Order](t)(orders.GetMany(ctx, 1, 2)); !errors.Is(err, refused) || got[0] == nil || got[1] != nil {
+		t.Errorf("%v, %v, want the first order only", err, got)
 	}
 }
 

@@ -228,8 +228,7 @@ func TestConflictError(t *testing.T) {
 		}
 		//persistvet:ignore retryeffect the retry limit allows one attempt
 		o.Amount++
-		//persistvet:ignore outsidetx another writer conflicts with the transaction
-		if err := s.Save(ctx, o); err != nil {
+		if err := s.Save(persistable.OwnTransaction(ctx), o); err != nil { // it conflicts with the transaction
 			return err
 		}
 		read.Amount = -1

@@ -61,7 +61,6 @@ type writeState struct {
 	conflicts int  // attempts in a row, directly before, that conflicted
 	writeLock sync.Mutex
 	fences    []leasefdb.FenceCheck // the checks of the DB's fences; nil: not started
-	outside   outsideWrites
 	versions  ownVersions
 	created   [][]byte // the keys of the records that this attempt created
 	earlier   [][]byte // the keys of those that earlier attempts created

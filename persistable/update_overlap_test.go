@@ -112,10 +112,10 @@ func TestUnchangedSaveConflictsWithNone(t *testing.T) {
 		if _, err := articles.In(tx).GetMany(ctx, small.ID, big.ID); err != nil {
 			return err
 		}
-		check(t, orders.Save(ctx, o))                                               //persistvet:ignore outsidetx another writer changes nothing
-		check(t, articles.Save(ctx, small))                                         //persistvet:ignore outsidetx another writer changes nothing
-		check(t, articles.Save(ctx, big))                                           //persistvet:ignore outsidetx another writer changes nothing
-		check(t, articles.Update(ctx, big.ID, func(*Article) error { return nil })) //persistvet:ignore outsidetx another writer changes nothing
+		check(t, orders.Save(persistable.OwnTransaction(ctx), o))
+		check(t, articles.Save(persistable.OwnTransaction(ctx), small))
+		check(t, articles.Save(persistable.OwnTransaction(ctx), big))
+		check(t, articles.Update(persistable.OwnTransaction(ctx), big.ID, func(*Article) error { return nil }))
 		o.Amount = 9
 		return orders.In(tx).Save(ctx, o)
 	}))
@@ -146,7 +146,7 @@ func TestUnchangedSaveIsARead(t *testing.T) {
 			return err
 		}
 		if runs == 1 {
-			check(t, s.Update(ctx, all[0].ID, func(o *Order) error { o.Amount = 77; return nil }))
+			check(t, s.Update(persistable.OwnTransaction(ctx), all[0].ID, func(o *Order) error { o.Amount = 77; return nil }))
 		}
 		return s.In(tx).Update(ctx, all[1].ID, func(o *Order) error { o.Amount++; return nil })
 	}))

@@ -86,7 +86,7 @@ func TestUpdate(t *testing.T) {
 func TestUpdateOfADeletedRecord(t *testing.T) {
 	s := OrderStoreOf(open(t, enginetest.Open(t)), "t")
 	firstOrder(t, s)
-	err := s.Update(ctx, 1, func(o *Order) error { o.Amount++; return s.Delete(ctx, 1) })
+	err := s.Update(ctx, 1, func(o *Order) error { o.Amount++; return s.Delete(persistable.OwnTransaction(ctx), 1) })
 	if found := must[bool](t)(s.Exists(ctx, 1)); !errors.Is(err, persistable.ErrNotFound) || found {
 		t.Errorf("%v, want ErrNotFound; the record is there: %t", err, found)
 	}

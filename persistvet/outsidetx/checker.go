@@ -5,6 +5,7 @@ package outsidetx
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ast/inspector"
@@ -30,9 +31,22 @@ func (c *checker) check(at inspector.Cursor) {
 	if !found {
 		d, found = c.store(at, call)
 	}
-	if found && !c.fn.IsGuarded(at) {
+	if found && !c.fn.IsGuarded(at) && !c.isOwn(call) {
 		c.reporter.Report(d)
 	}
+}
+
+// isOwn reports whether a call is a transaction of its own on purpose: it gets a context of
+// persistable.OwnTransaction.
+func (c *checker) isOwn(call *ast.CallExpr) bool {
+	return slices.ContainsFunc(call.Args, func(arg ast.Expr) bool {
+		inner, ok := ast.Unparen(arg).(*ast.CallExpr)
+		if !ok {
+			return false
+		}
+		fn := api.Callee(c.info, inner)
+		return fn != nil && fn.FullName() == api.Persistable+".OwnTransaction"
+	})
 }
 
 // consequence is what happens with a transaction of its own.
