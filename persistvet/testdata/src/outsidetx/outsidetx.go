@@ -31,6 +31,7 @@ func stores(ctx context.Context, db *persistable.DB, orders *shop.OrderStore, s 
 		other.In(tx).Get(ctx, 1)
 		orders.Path()
 		orders.New(shop.Order{})
+		orders.Create(persistable.OwnTransaction(ctx), nil)
 		use(ctx, tx, orders.In(tx), s)
 		return nil
 	})

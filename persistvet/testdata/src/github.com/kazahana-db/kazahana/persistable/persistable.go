@@ -72,3 +72,5 @@ func (s *Store[T, ID]) Path() []string { return nil }
 func (s *Store[T, ID]) Update(ctx context.Context, id ID, change func(v T) error) error {
 	return nil
 }
+
+func OwnTransaction(ctx context.Context) context.Context { return ctx }
