@@ -3,14 +3,13 @@
 package persistable
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
-	"strconv"
 	"sync"
 	"sync/atomic"
+
+	"github.com/kazahana-db/kazahana/internal/goroutine"
 )
 
 // ErrOutsideTransaction is the error of a write that the function of a transaction makes
@@ -38,24 +37,24 @@ type ownTransaction struct{}
 type runningFunctions struct {
 	count   atomic.Int64
 	mu      sync.Mutex
-	running map[uint64]int
+	running map[uintptr]int
 }
 
 // enter counts a function until the returned function is called in the same goroutine.
 func (f *runningFunctions) enter() (leave func()) {
-	g := goroutine()
+	g := goroutine.ID()
 	f.add(g, 1)
 	return func() { f.add(g, -1) }
 }
 
-func (f *runningFunctions) add(goroutine uint64, n int) {
+func (f *runningFunctions) add(g uintptr, n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.running == nil {
-		f.running = map[uint64]int{}
+		f.running = map[uintptr]int{}
 	}
-	if f.running[goroutine] += n; f.running[goroutine] == 0 {
-		delete(f.running, goroutine)
+	if f.running[g] += n; f.running[g] == 0 {
+		delete(f.running, g)
 	}
 	f.count.Add(int64(n))
 }
@@ -67,7 +66,7 @@ func (f *runningFunctions) checkOutside(ctx context.Context, t *transaction) err
 	if f.count.Load() == 0 || place == nil || ctx.Value(ownTransaction{}) != nil {
 		return nil
 	}
-	g := goroutine()
+	g := goroutine.ID()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.running[g] == 0 {
@@ -75,14 +74,4 @@ func (f *runningFunctions) checkOutside(ctx context.Context, t *transaction) err
 	}
 	return fmt.Errorf("%w: bind the store of %s by In(tx), as in store.In(tx).Save(ctx, v); if a transaction of its own is meant, pass OwnTransaction(ctx)",
 		ErrOutsideTransaction, place.typ)
-}
-
-// goroutine returns the number of the calling goroutine in stack traces. It only
-// serves to find a mistake.
-func goroutine() uint64 {
-	var text [64]byte
-	trace := text[:runtime.Stack(text[:], false)]
-	number, _, _ := bytes.Cut(bytes.TrimPrefix(trace, []byte("goroutine ")), []byte(" "))
-	n, _ := strconv.ParseUint(string(number), 10, 64)
-	return n
 }

@@ -78,7 +78,7 @@ var arrows = map[string][]string{
 	"index/dynamic/dynamictest": {"index", "index/dynamic", "internal/schema", "internal/seed"},
 
 	"persistable": {
-		"kv", "kv/measure", "persistable/trace", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "internal/schema", "persistable/internal/erased",
+		"kv", "kv/measure", "persistable/trace", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "internal/goroutine", "internal/schema", "persistable/internal/erased",
 		"index/dynamic", "persistable/internal/build", "index/rank", "persistable/internal/format", "persistable/internal/pagetoken", "persistable/internal/planner", "persistable/internal/scan",
 		"persistable/internal/tenancy",
 	},
@@ -292,6 +292,7 @@ var arrows = map[string][]string{
 
 	"internal/schema":          {},
 	"internal/shell":           {"internal/nearest", "github.com/spf13/cobra", "github.com/vbauerster/mpb/v8", "golang.org/x/term"},
+	"internal/goroutine":       {},
 	"internal/nearest":         {},
 	"internal/redact":          {},
 	"internal/schedule":        {},
