@@ -3,6 +3,8 @@
 package persistable_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
@@ -43,7 +45,7 @@ func TestDeleteWhereInATransactionMissesNone(t *testing.T) {
 	check(t, db.Transact(ctx, func(tx persistable.Tx) error {
 		n, err := s.In(tx).DeleteWhere(ctx, s.ByStatus(Pending), persistable.BatchOptions{})
 		if runs++; runs == 1 {
-			check(t, s.Create(ctx, manyOrders(200, 1)[0]))
+			check(t, s.Create(persistable.OwnTransaction(ctx), manyOrders(200, 1)[0]))
 		} else if n != 4 {
 			t.Errorf("%d records were deleted, want 4", n)
 		}
@@ -86,5 +88,44 @@ func TestDeleteWhereBesideLostDeletions(t *testing.T) {
 	}
 	if n := must[int](t)(s.Scan().Count(ctx)); n != 15 {
 		t.Errorf("%d records are left, want 15", n)
+	}
+}
+
+// TestLimitsBelowOne: what is left of a number that a program counts down may be 0. It does
+// not delete everything, nor read it.
+func TestLimitsBelowOne(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	s, players, notes := OrderStoreOf(db, "t"), PlayerStoreOf(db), NoteStoreOf(db)
+	someOrders(t, s, 3)
+	check(t, players.Save(ctx, &Player{ID: 1, Game: "go"}))
+	check(t, notes.Save(ctx, &Note{ID: 1}))
+	for _, n := range []int{0, -1} {
+		q := s.Scan().Limit(n)
+		_, deleted := s.DeleteWhere(ctx, q, persistable.BatchOptions{})
+		_, slice := q.Slice(ctx)
+		_, first := q.First(ctx)
+		_, count := q.Count(ctx)
+		_, page := q.Page(ctx, "")
+		_, explain := q.Explain(ctx)
+		_, ranges := s.OrderedByNumber().Limit(n).Slice(ctx)
+		_, rows := SaleStoreOf(db).OrderedByCodeRows().Limit(n).Slice(ctx)
+		_, filtered := s.Scan().FilterLimit(n).Slice(ctx)
+		_, top := players.TopByScore(ctx, n)
+		_, consumed := notes.Feed().Consumer("c").Limit(n).Next(ctx, ignoreNotes)
+		var all error
+		for _, err := range q.All(ctx) {
+			all = err
+		}
+		for name, err := range map[string]error{
+			"DeleteWhere": deleted, "Slice": slice, "First": first, "Count": count, "Page": page, "All": all, "Explain": explain,
+			"a range": ranges, "rows": rows, "FilterLimit": filtered, "Top": top, "a consumer": consumed,
+		} {
+			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("imit(%d): the least is 1", n)) {
+				t.Errorf("%s with a limit of %d: %v", name, n, err)
+			}
+		}
+	}
+	if n := must[int](t)(s.Scan().Count(ctx)); n != 3 {
+		t.Errorf("%d records are left of 3", n)
 	}
 }

@@ -5,6 +5,7 @@ package persistable_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -57,7 +58,7 @@ func TestExplain(t *testing.T) {
 		"merged": {order(o.Status.In(Paid, Shipped)), `Order: lanes, merged, ordered by id; rounds: 2
   index Order_Status: Status=1; fetches records
   index Order_Status: Status=2; fetches records`},
-		"one by one": {order(persistable.Or(o.Status.Equal(Paid), o.Number.Equal("02"))).FilterLimit(0), `Order: lanes, one after the other; rounds: 2
+		"one by one": {order(persistable.Or(o.Status.Equal(Paid), o.Number.Equal("02"))).FilterLimit(math.MaxInt), `Order: lanes, one after the other; rounds: 2
   index Order_Status: Status=1; fetches records
   index Order_Number: Number="02"; fetches records`},
 		"intersection": {article(a.Editor.Equal(ptr("ann")), a.Tags.Equal("x")), `Article: an intersection, ordered by id; rounds: 2; reads at most 10000 keys
@@ -226,7 +227,7 @@ func TestExplainInATransaction(t *testing.T) {
 			t.Errorf("explained are %d keys", e.Keys)
 		}
 		if attempts == 1 {
-			check(t, s.Create(ctx, s.New(Order{Number: "new", Status: Paid})))
+			check(t, s.Create(persistable.OwnTransaction(ctx), s.New(Order{Number: "new", Status: Paid})))
 		}
 		return err
 	}))

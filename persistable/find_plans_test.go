@@ -4,6 +4,7 @@ package persistable_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -101,7 +102,7 @@ func TestFilterLimit(t *testing.T) {
 			if e.Keys != c.keys-1 || e.Tag != c.tag || e.Type != "Order" {
 				t.Errorf("%s: %+v", name, e)
 			}
-			if _, err := c.query.FilterLimit(0).Count(ctx); err != nil {
+			if _, err := c.query.FilterLimit(math.MaxInt).Count(ctx); err != nil {
 				t.Errorf("%s: no limit: %v", name, err)
 			}
 		}

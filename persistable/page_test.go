@@ -54,7 +54,7 @@ func TestPages(t *testing.T) {
 			if !slices.Equal(sizes, c.sizes) {
 				t.Errorf("%s: pages of %v, want %v", name, sizes, c.sizes)
 			}
-			if diff := cmp.Diff(numbers(must[[]*Order](t)(c.query.Limit(0).Slice(ctx))), append([]string{}, all...)); diff != "" {
+			if diff := cmp.Diff(numbers(must[[]*Order](t)(c.query.Limit(1_000_000).Slice(ctx))), append([]string{}, all...)); diff != "" {
 				t.Errorf("%s: (-want +got):\n%s", name, diff)
 			}
 		}

@@ -42,14 +42,14 @@ type Query[T any] erased.Query
 func (q *Query[T]) Reverse() *Query[T] { return (*Query[T])((*erased.Query)(q).Reverse()) }
 
 // Limit lets the query return at most n records; for Page it is the size of a
-// page. 0 is no limit.
+// page. A query with an n below 1 fails when it runs; without Limit there is no limit.
 //
 //go:noinline
 func (q *Query[T]) Limit(n int) *Query[T] { return (*Query[T])((*erased.Query)(q).Limit(n)) }
 
 // FilterLimit lets the query read at most n keys if it leaves records out in memory,
-// for conditions that its index does not serve; 0 is no limit. Without it, the limit is
-// [DefaultFilterLimit]. A query that would read more stops with a
+// for conditions that its index does not serve, with an n from 1 to math.MaxInt; below 1
+// it fails when it runs. Without FilterLimit, the limit is [DefaultFilterLimit]. A query that would read more stops with a
 // *[FilterLimitError]. Keys that are read without leaving records out do not count; each
 // page counts anew.
 //

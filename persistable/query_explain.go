@@ -4,6 +4,7 @@ package persistable
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 
@@ -66,7 +67,9 @@ func (q *query) explainPlan(p *plan) *Explanation {
 		}
 	}
 	if p.Drops() {
-		e.FilterLimit = max(0, orDefault(q.filterLimit, DefaultFilterLimit))
+		if e.FilterLimit = orDefault(q.filterLimit, DefaultFilterLimit); e.FilterLimit == math.MaxInt {
+			e.FilterLimit = 0
+		}
 	}
 	if p.Union == nil || p.Union.Merged {
 		e.OrderedBy = q.orderOf(&p.Ranges()[0])

@@ -65,7 +65,7 @@ func (f *filter) admits(v any) bool {
 // *[FilterLimitError] if these are too many.
 func (q *query) countKey(c *cursor) error {
 	c.keys++
-	if limit := orDefault(q.filterLimit, DefaultFilterLimit); limit > 0 && c.keys > limit {
+	if limit := orDefault(q.filterLimit, DefaultFilterLimit); c.keys > limit {
 		return &FilterLimitError{Type: q.record.Type, Keys: limit, Tag: tagFor(q.wanted)}
 	}
 	return nil

@@ -20,7 +20,7 @@ type query struct {
 	limit   int
 	rows    bool // yield entries, each an *erased.Row
 
-	filterLimit int                // 0: the default value; below: none
+	filterLimit int                // 0: the default value
 	wanted      erased.Conjunction // the conditions; nil for those of a method
 }
 

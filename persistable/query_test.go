@@ -31,7 +31,6 @@ func TestQueryOrders(t *testing.T) {
 			"limit":                   {s.ByStatus(Paid).Limit(2), "01 04"},
 			"reverse and limit":       {s.ByStatus(Paid).Reverse().Limit(3), "10 07 04"},
 			"limit beyond the end":    {s.ByStatus(Paid).Limit(100), "01 04 07 10"},
-			"no limit again":          {s.ByStatus(Paid).Limit(1).Limit(0), "01 04 07 10"},
 			"nothing equal":           {s.ByStatus(99), ""},
 			"left prefix":             {pending.Query(), "00 03 06 09"},
 			"from":                    {pending.From(day1).Query(), "03 06 09"},

@@ -57,7 +57,7 @@ func (q *RangeQuery[T, F]) Reverse() *RangeQuery[T, F] {
 }
 
 // Limit lets the query return at most n records; for Page it is the size of a
-// page. 0 is no limit.
+// page. A query with an n below 1 fails when it runs; without Limit there is no limit.
 //
 //go:noinline
 func (q *RangeQuery[T, F]) Limit(n int) *RangeQuery[T, F] {

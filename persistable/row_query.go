@@ -22,8 +22,8 @@ func (q *RowQuery[R]) Reverse() *RowQuery[R] {
 	return (*RowQuery[R])(q.erased().With(q.erased().Query().Reverse()))
 }
 
-// Limit lets the query return at most n rows; for Page it is the size of a page. 0 is
-// no limit.
+// Limit lets the query return at most n rows; for Page it is the size of a page. A query
+// with an n below 1 fails when it runs; without Limit there is no limit.
 func (q *RowQuery[R]) Limit(n int) *RowQuery[R] {
 	return (*RowQuery[R])(q.erased().With(q.erased().Query().Limit(n)))
 }

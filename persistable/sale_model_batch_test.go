@@ -54,13 +54,14 @@ func (m *saleModel) putMany(rt *rapid.T) {
 
 // deleteSome deletes the first sales in the order of ids.
 func (m *saleModel) deleteSome(rt *rapid.T) {
-	limit := rapid.IntRange(0, 3).Draw(rt, "limit")
+	limit := rapid.IntRange(0, 3).Draw(rt, "limit, but for 0")
 	gone := m.matching(func(*Sale) bool { return true }, func(a, b *Sale) int { return slices.Compare([]byte(a.ID), []byte(b.ID)) })
-	if limit > 0 {
-		gone = gone[:min(limit, len(gone))]
-	}
 	s := m.writer(rt)
-	n, err := s.DeleteWhere(ctx, s.Scan().Limit(limit), persistable.BatchOptions{Records: rapid.IntRange(1, 3).Draw(rt, "records")})
+	q := s.Scan()
+	if limit > 0 {
+		q, gone = q.Limit(limit), gone[:min(limit, len(gone))]
+	}
+	n, err := s.DeleteWhere(ctx, q, persistable.BatchOptions{Records: rapid.IntRange(1, 3).Draw(rt, "records")})
 	if err != nil || n != len(gone) {
 		rt.Fatalf("%d sales were deleted, %v, want %d", n, err, len(gone))
 	}

@@ -4,6 +4,7 @@ package persistable_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -112,7 +113,7 @@ func drawQuery(rt *rapid.T) func(s *ArticleStore) *persistable.Query[*Article] {
 func drawQueryOf(rt *rapid.T, kind string) func(s *ArticleStore) *persistable.Query[*Article] {
 	tag := twinTag.Draw(rt, "tag")
 	id, at := rapid.SliceOfN(twinID, 2, 2).Draw(rt, "ids"), rapid.SliceOfN(twinTime, 2, 2).Draw(rt, "times")
-	bounds, reverse, limit := rapid.IntRange(0, 5).Draw(rt, "bounds"), rapid.Bool().Draw(rt, "reverse"), rapid.IntRange(-20, 40).Draw(rt, "limit")
+	bounds, reverse, limit := rapid.IntRange(0, 5).Draw(rt, "bounds"), rapid.Bool().Draw(rt, "reverse"), rapid.IntRange(-20, 40).Draw(rt, "limit, if over 0")
 	return func(s *ArticleStore) *persistable.Query[*Article] {
 		var q *persistable.Query[*Article]
 		switch kind {
@@ -134,7 +135,10 @@ func drawQueryOf(rt *rapid.T, kind string) func(s *ArticleStore) *persistable.Qu
 		if reverse {
 			q = q.Reverse()
 		}
-		return q.Limit(limit)
+		if limit > 0 {
+			q = q.Limit(limit)
+		}
+		return q
 	}
 }
 
@@ -223,7 +227,7 @@ func (tw *twins) deleteSome(rt *rapid.T) {
 	every := rapid.IntRange(2, 9).Draw(rt, "every")
 	tw.both(rt, func(s *ArticleStore) error {
 		i := 0
-		for a, err := range query(s).Limit(0).All(ctx) {
+		for a, err := range query(s).Limit(math.MaxInt32).All(ctx) {
 			if err != nil {
 				return err
 			}

@@ -164,8 +164,9 @@ func TestConflictsAreExplained(t *testing.T) {
 	s := OrderStoreOf(db, "t")
 	o := NewOrder(Order{TenantID: "t", Number: "1", Status: Paid})
 	check(t, s.Create(ctx, o))
+	other := persistable.OwnTransaction(ctx)
 	next := func(number string) func() error {
-		return func() error { return s.Create(ctx, NewOrder(Order{TenantID: "t", Number: number, Status: Paid})) }
+		return func() error { return s.Create(other, NewOrder(Order{TenantID: "t", Number: number, Status: Paid})) }
 	}
 	for name, c := range map[string]struct {
 		read    func(tx persistable.Tx) error
@@ -174,7 +175,7 @@ func TestConflictsAreExplained(t *testing.T) {
 	}{
 		"a record": {
 			func(tx persistable.Tx) error { return second(s.In(tx).Get(ctx, o.ID)) },
-			func() error { o.Amount++; return s.Save(ctx, o) },
+			func() error { o.Amount++; return s.Save(other, o) },
 			[]string{fmt.Sprintf("the record %v of Order in tenants/t/orders", o.ID)},
 		},
 		"an absent unique value": {

@@ -47,7 +47,7 @@ func Percentile[T, ID any](ctx context.Context, s *persistable.Store[T, ID], i i
 }
 
 // Top returns the n records of a group with the highest scores, the highest first; among
-// equal scores the one with the greatest id. All, if n is 0 or less.
+// equal scores the one with the greatest id. An n below 1 is an error.
 //
 // Cost: two rounds of reads.
 //

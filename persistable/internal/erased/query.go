@@ -3,6 +3,7 @@
 package erased
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
@@ -18,7 +19,7 @@ type QuerySpec struct {
 	Others      []Plan // served if an index of Plan is not readable
 	Reverse     bool
 	Limit       int
-	FilterLimit int         // how many keys it may read to leave records out; 0: the default value; below: no limit
+	FilterLimit int         // how many keys it may read to leave records out; 0: the default value
 	Wanted      Conjunction // the conditions, for the index that is missing; nil for those of a method
 	Rows        bool        // yields entries, each a *[Row], and not records
 }
@@ -80,11 +81,20 @@ func (q *Query) Reverse() *Query {
 	return &next
 }
 
-// Limit returns the query with a limit of n records.
+// Limit returns the query with a limit of n records, from 1.
 func (q *Query) Limit(n int) *Query {
 	next := *q
-	next.spec.Limit = max(n, 0)
+	next.spec.Limit = next.spec.checkLimit("Limit", n)
 	return &next
+}
+
+// checkLimit returns n. A query with a limit below 1 fails when it runs: what is left of a
+// number that the program counts down may be 0, and must not read or delete everything.
+func (s *QuerySpec) checkLimit(method string, n int) int {
+	if n < 1 && s.Err == nil {
+		s.Err = fmt.Errorf("persistable: a query has %s(%d): the least is 1", method, n)
+	}
+	return n
 }
 
 // Rows returns the query that yields entries, each a *[Row], and not records.
@@ -95,12 +105,10 @@ func (q *Query) Rows() *Query {
 }
 
 // FilterLimit returns the query with another limit of keys that it may read to leave
-// records out; 0 or less is no limit.
+// records out, from 1.
 func (q *Query) FilterLimit(n int) *Query {
 	next := *q
-	if next.spec.FilterLimit = n; n <= 0 {
-		next.spec.FilterLimit = -1
-	}
+	next.spec.FilterLimit = next.spec.checkLimit("FilterLimit", n)
 	return &next
 }
 
