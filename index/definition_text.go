@@ -10,8 +10,12 @@ import (
 )
 
 // BoundsText returns what bounds say of the fields, as "Status=1" and "Amount>=20". Of
-// a field that is stored in descending order it says what holds of the field.
+// a field that is stored in descending order it says what holds of the field. Of a range
+// that ends before every key it says "nothing".
 func (d *Definition) BoundsText(b Bounds) (texts []string) {
+	if b.end != nil && len(b.end) == 0 {
+		return []string{"nothing"}
+	}
 	rest := b.equal
 	i := 0
 	for ; i < len(d.Fields) && len(rest) > 0; i++ {

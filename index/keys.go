@@ -4,6 +4,7 @@ package index
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"time"
 
@@ -31,19 +32,26 @@ func AppendInt[T Signed](b []byte, v T) []byte { return tuple.AppendInt(b, int64
 // AppendUint appends an unsigned integer; it sorts among all integers.
 func AppendUint[T Unsigned](b []byte, v T) []byte { return tuple.AppendUint(b, uint64(v)) }
 
-// AppendFloat32 appends a float. Negative zero is stored as zero, so that both
-// are found as one value.
+// AppendFloat32 appends a float. Floats that mean one value have one key, so that both
+// zeros are found as 0, and every NaN as math.NaN(), which sorts after +Inf: the sign
+// and the other bits of a NaN depend on the processor that made it.
 func AppendFloat32[T ~float32](b []byte, v T) []byte {
-	if v == 0 {
+	switch {
+	case v == 0:
 		v = 0
+	case v != v:
+		v = T(math.NaN())
 	}
 	return tuple.AppendFloat32(b, float32(v))
 }
 
-// AppendFloat64 appends a float. Negative zero is stored as zero.
+// AppendFloat64 appends a float, as [AppendFloat32] does.
 func AppendFloat64[T ~float64](b []byte, v T) []byte {
-	if v == 0 {
+	switch {
+	case v == 0:
 		v = 0
+	case v != v:
+		v = T(math.NaN())
 	}
 	return tuple.AppendFloat64(b, float64(v))
 }

@@ -8,8 +8,8 @@ import "github.com/kazahana-db/kazahana/persistable/internal/erased"
 // made by its [Field], or on several, made by [Or] and [And].
 type Condition[T any] erased.Condition
 
-// Or is the condition that at least one of some conditions holds. Each alternative
-// of a query is a lane of its own; there may be 256.
+// Or is the condition that at least one of some conditions holds; Or of nothing holds
+// for no record. Each alternative of a query is a lane of its own; there may be 256.
 func Or[T any](conditions ...Condition[T]) Condition[T] {
 	return Condition[T](erased.AnyOf(untypedConditions(conditions)))
 }

@@ -45,7 +45,7 @@ func (f *Field[T, F]) Before(v F) Condition[T] {
 }
 
 // In is the condition that the field is one of some values, at most 256. A field that
-// is a slice must have one of them as an element.
+// is a slice must have one of them as an element. Without a value it holds for no record.
 //
 //go:noinline
 func (f *Field[T, F]) In(values ...F) Condition[T] {

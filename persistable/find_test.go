@@ -42,6 +42,10 @@ func TestFind(t *testing.T) {
 			"in, before the range": {conditions{f.CreatedAt.Before(day1), f.Status.In(Shipped, Paid)}, "01 02"},
 			"or":                   {conditions{persistable.Or(f.Number.Equal("08"), f.Status.Equal(Paid))}, "08 01 04 07"},
 			"or, one in both":      {conditions{persistable.Or(f.Status.Equal(Paid), f.Number.Equal("04"))}, "01 04 07"},
+			"in of nothing":        {conditions{f.Status.In()}, ""},
+			"in of nothing, and":   {conditions{f.Status.Equal(Paid), f.Amount.In()}, ""},
+			"in of nothing, or":    {conditions{persistable.Or(f.Amount.In(), f.Status.Equal(Paid))}, "01 04 07"},
+			"or of nothing":        {conditions{persistable.Or[*Order]()}, ""},
 			"or of ands":           {conditions{persistable.Or(persistable.And(f.Status.Equal(Paid), f.Amount.To(1)), f.Number.From("08"))}, "01 08"},
 		}
 		for name, c := range cases {
@@ -58,6 +62,35 @@ func TestFind(t *testing.T) {
 					t.Errorf("FindOne = %s, want %s", one.Number, want[0])
 				}
 			})
+		}
+	})
+}
+
+// TestNothingMatches puts conditions without an alternative to each method of a query. A
+// list of values that a program has computed may be empty.
+func TestNothingMatches(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		s := OrderStoreOf(db, "t")
+		someOrders(t, s, 3)
+		q := must[*persistable.Query[*Order]](t)(s.Find(OrderFields.Amount.In()))
+		for _, q := range []*persistable.Query[*Order]{q, q.Reverse(), q.Limit(2)} {
+			page := must[persistable.Page[*Order]](t)(q.Page(ctx, ""))
+			if len(page.Records) != 0 || page.Next != "" {
+				t.Errorf("the page has %d records, next %q", len(page.Records), page.Next)
+			}
+			if n := must[int](t)(q.Count(ctx)); n != 0 {
+				t.Errorf("Count = %d, want 0", n)
+			}
+			wantError(t, second(q.First(ctx)), persistable.ErrNotFound)
+			if e := must[*persistable.Explanation](t)(q.Explain(ctx)); !strings.Contains(e.String(), "nothing") {
+				t.Errorf("the explanation is %s", e)
+			}
+		}
+		if n, err := s.DeleteWhere(ctx, q, persistable.BatchOptions{}); n != 0 || err != nil {
+			t.Errorf("DeleteWhere = %d, %v", n, err)
+		}
+		if n := must[int](t)(s.Scan().Count(ctx)); n != 3 {
+			t.Errorf("%d records are left, want 3", n)
 		}
 	})
 }
