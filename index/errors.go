@@ -25,7 +25,7 @@ func (e *TakenError) Error() string {
 type KeySizeError struct {
 	Definition *Definition
 	Size       int    // bytes of the whole key
-	Field      string // the field with the largest part in it
+	Field      string // the field with the largest part in it; "ID" for the id
 	FieldSize  int    // bytes of that part
 }
 
@@ -37,7 +37,7 @@ func (e *KeySizeError) Error() string {
 
 // keySizeError finds the largest component of a key.
 func keySizeError(ix *Index, key []byte) error {
-	e := &KeySizeError{Definition: ix.Definition, Size: len(key) + ix.overhead(), Field: "the id"}
+	e := &KeySizeError{Definition: ix.Definition, Size: len(key) + ix.overhead(), Field: "ID"}
 	_, rest, _ := ix.Scatter.Cut(key[len(ix.Prefix):]) // written by Begin
 	for _, field := range ix.Fields {
 		after, err := tuple.Skip(rest)
@@ -50,7 +50,7 @@ func keySizeError(ix *Index, key []byte) error {
 		rest = after
 	}
 	if len(rest) > e.FieldSize {
-		e.Field, e.FieldSize = "the id", len(rest)
+		e.Field, e.FieldSize = "ID", len(rest)
 	}
 	return e
 }

@@ -92,7 +92,7 @@ func TestKeySize(t *testing.T) {
 	s.Reset()
 	e = s.Open(&ixs[0], tuple.Tuple{strings.Repeat("x", 10_000)}.MustPack())
 	e.End(index.AppendString(e.Begin(), "short"))
-	if err := s.Close(&ixs[0]); !errors.As(err, &size) || size.Field != "the id" {
+	if err := s.Close(&ixs[0]); !errors.As(err, &size) || size.Field != "ID" {
 		t.Errorf("Close with a long id = %v", err)
 	}
 }

@@ -3,6 +3,7 @@
 package persistable
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -98,7 +99,7 @@ func quotePath(path []string) string {
 // FieldError says that a field's value cannot be stored.
 type FieldError struct {
 	Type   string
-	Field  string
+	Field  string // the name in the struct; "ID" for the id
 	Reason string // what is wrong and what to do
 	Err    error  // the cause, if any
 }
@@ -153,7 +154,7 @@ func (e *RecordError) Unwrap() error { return e.Err }
 type NoIndexError struct {
 	Type    string
 	Fields  []string   // the fields of the conditions
-	Indexes [][]string // the fields of each index of the type
+	Indexes [][]string // the fields of each index of the type that Find can use; of all, if a name is wrong
 	Reason  string     // empty, or why no index of any fields could serve the conditions
 	Tag     string     // the marker of an index that serves them, to be pasted into the struct; empty if there is none
 }
@@ -162,7 +163,9 @@ type NoIndexError struct {
 func (e *NoIndexError) Error() string {
 	have := make([]string, len(e.Indexes))
 	for i, fields := range e.Indexes {
-		have[i] = "(" + strings.Join(fields, ",") + ")"
+		if have[i] = "(" + strings.Join(fields, ",") + ")"; len(fields) == 0 {
+			have[i] = "an index without fields, as a Version is"
+		}
 	}
 	if len(e.Fields) == 0 {
 		return fmt.Sprintf("persistable: %s: %s (it has %d indexes: %s)", e.Type, e.Reason, len(have), strings.Join(have, ", "))
@@ -172,7 +175,7 @@ func (e *NoIndexError) Error() string {
 		reason = "no index begins with"
 	}
 	return fmt.Sprintf("persistable: %s: %s (%s): it has %s; add an index tag, such as %s, and run go generate, or read all records by AllowScan",
-		e.Type, reason, strings.Join(e.Fields, ","), strings.Join(have, ", "), e.Tag)
+		e.Type, reason, strings.Join(e.Fields, ","), cmp.Or(strings.Join(have, ", "), "no index that Find can use"), e.Tag)
 }
 
 // IndexStateError says that an index may not be queried yet in this store.

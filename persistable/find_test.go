@@ -124,6 +124,26 @@ func TestFindSaysThatNoIndexFits(t *testing.T) {
 	}
 }
 
+// TestErrorNamesUsableIndexes: a condition that no index serves is answered with the indexes
+// that Find can use, so not with counts, ranks or the index of versions.
+func TestErrorNamesUsableIndexes(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	condition := ArticleFields.Editor.Equal(ptr("x"))
+	for want, indexes := range map[string][]kindIndex{
+		"it has (Slug), (Tags);":             {uniqueSlug, versions, valueOfTags, countBySection},
+		"it has no index that Find can use;": {versions, countBySection},
+	} {
+		_, err := kindStore(db, 0, indexes...).Find(condition)
+		if e := wantAs[*persistable.NoIndexError](t, err); !strings.Contains(e.Error(), want) {
+			t.Errorf("the error is %q, want %q in it", e, want)
+		}
+	}
+	err := kindStore(db, 0, versions, uniqueSlug).Indexes().Rebuild(ctx, "Article_slug")
+	if e := wantAs[*persistable.NoIndexError](t, err); strings.Contains(e.Error(), "()") {
+		t.Errorf("the error is %q", e)
+	}
+}
+
 func TestFindOnNullsAndSlices(t *testing.T) {
 	s := ArticleStoreOf(open(t, enginetest.Open(t)))
 	check(t, s.Create(ctx, NewArticle(Article{Section: "s", Slug: "a", ISBN: ptr("1"), Tags: []string{"x", "y"}, Published: day0})))

@@ -3,6 +3,7 @@
 package persistable_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,7 +36,7 @@ func TestHooksKeepTheID(t *testing.T) {
 			verbs["Update"] = s.Update(ctx, three.ID, func(o *Order) error { o.Amount = 99; return nil })
 		}
 		for verb, err := range verbs {
-			if e := wantAs[*persistable.FieldError](t, err); e.Field != "the id" || e.Type != "Order" {
+			if e := wantAs[*persistable.FieldError](t, err); e.Field != "ID" || e.Type != "Order" || !strings.Contains(e.Error(), " Order.ID: ") {
 				t.Errorf("%s, %s: %v", name, verb, err)
 			}
 		}

@@ -149,7 +149,7 @@ func TestHooksChangeTheRecord(t *testing.T) {
 	check(t, orders.Update(ctx, o.ID, func(o *Order) error { return nil }))
 	setHooks(t, &orderSchema, persistimpl.Hooks{BeforeSave: func(v any) error { v.(*Order).ID++; return nil }})
 	err := orders.Update(ctx, o.ID, func(o *Order) error { return nil })
-	if e := wantAs[*persistable.FieldError](t, err); e.Field != "the id" {
+	if e := wantAs[*persistable.FieldError](t, err); e.Field != "ID" {
 		t.Errorf("another id: %v", err)
 	}
 }

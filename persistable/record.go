@@ -128,7 +128,9 @@ func (r *record) noIndex(alternatives []erased.Conjunction, reason string) error
 		}
 	}
 	for i := range r.Indexes {
-		e.Indexes = append(e.Indexes, r.Indexes[i].Fields)
+		if r.Indexes[i].Kind == index.Value {
+			e.Indexes = append(e.Indexes, r.Indexes[i].Fields)
+		}
 	}
 	return e
 }

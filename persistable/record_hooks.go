@@ -31,7 +31,7 @@ func (r *record) callHooksOf(id []byte, v any, creates bool) error {
 	if bytes.Equal(changed, id) {
 		return nil
 	}
-	return &FieldError{Type: r.Type, Field: "the id", Reason: fmt.Sprintf(
+	return &FieldError{Type: r.Type, Field: "ID", Reason: fmt.Sprintf(
 		"BeforeCreate, BeforeSave or Validate changed it from %s to %s: these methods must keep the id that the caller has set", idText(id), idText(changed))}
 }
 

@@ -37,7 +37,7 @@ func (s source) saveIfUnchanged(ctx context.Context, was, v any) (err error) {
 		return err
 	}
 	if !bytes.Equal(s.record.appendID(nil, was), s.record.appendID(nil, v)) {
-		return &FieldError{Type: s.record.Type, Field: "the id", Reason: "it differs from the id of the record that the caller has seen"}
+		return &FieldError{Type: s.record.Type, Field: "ID", Reason: "it differs from the id of the record that the caller has seen"}
 	}
 	seen, err := s.record.Encode([]byte{}, was)
 	if err != nil {

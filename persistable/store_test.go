@@ -204,8 +204,8 @@ func TestValuesThatCannotBeStored(t *testing.T) {
 	a := NewArticle(Article{Section: "s", Slug: "x", Published: day0})
 	a.ID = long
 	e = wantAs[*persistable.FieldError](t, articles.Create(ctx, a))
-	if e.Field != "the id" {
-		t.Errorf("the error names %s, want the id", e.Field)
+	if e.Field != "ID" {
+		t.Errorf("the error names %s, want ID", e.Field)
 	}
 	e = wantAs[*persistable.FieldError](t, orders.Create(ctx, orders.New(Order{Number: "\xff", Status: Pending, CreatedAt: day0, Amount: 1})))
 	if e.Field != "Number" {

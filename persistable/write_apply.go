@@ -28,7 +28,7 @@ func (w *write) makeForm() (err error) {
 	sc.id = w.appendID(sc.id[:0], w.v)
 	sc.key = w.store.records.Append(sc.key[:0], sc.id)
 	if len(sc.key)+format.MaxChunkSuffix > kv.MaxKeySize {
-		return &FieldError{Type: w.Type, Field: "the id", Reason: fmt.Sprintf(
+		return &FieldError{Type: w.Type, Field: "ID", Reason: fmt.Sprintf(
 			"it makes a key of %d bytes; at most %d are possible: use a shorter id", len(sc.key), kv.MaxKeySize-format.MaxChunkSuffix)}
 	}
 	if sc.value, err = w.Encode(format.AppendHeader(sc.value[:0], w.t.token), w.v); err != nil {

@@ -84,7 +84,7 @@ func (w *write) changeRecord() (err error) {
 		return err
 	}
 	if changed := w.appendID(nil, v); !bytes.Equal(changed, w.sc.id) {
-		return &FieldError{Type: w.Type, Field: "the id", Reason: fmt.Sprintf(
+		return &FieldError{Type: w.Type, Field: "ID", Reason: fmt.Sprintf(
 			"the function of Update changed it from %s to %s: create another record instead", idText(w.sc.id), idText(changed))}
 	}
 	w.v = v

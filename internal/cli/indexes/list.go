@@ -24,7 +24,8 @@ func listCommand(c *shell.Console) *cobra.Command {
 state (readable; building: writes maintain it, and queries are refused; disabled), their size, how far
 the build of a store has come, and why an index needs the Go code of its type, if it does.
 
-Sizes are estimated from the engine's and from the first hundred entries; fewer entries are counted.
+The entries of an index below about a megabyte are counted. The size of a larger one is estimated from the engine's
+estimate and its first thousand entries.
 ` + database.AboutPaths + "\n" + database.About,
 		Example:           "  kazahana index list --db data\n  kazahana index list tenants/tenant-1/orders --db data --json",
 		ValidArgsFunction: database.CompletePath,

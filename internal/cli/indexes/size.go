@@ -13,14 +13,21 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// sampleSize is how many entries are read to know how large one is.
-const sampleSize = 100
+// The engine estimates the bytes of a range from a random sample of its keys: below about a
+// megabyte that can be wrong by a factor of ten. So an index with a smaller estimate is
+// counted, up to mostCounted entries. Of a larger one, sampleSize entries tell how large
+// one is.
+const (
+	smallest    = 1 << 20
+	mostCounted = 20_000
+	sampleSize  = 1000
+)
 
 // size is how much an index has.
 type size struct {
 	Entries int64 `json:"entries"`
 	Bytes   int64 `json:"bytes"`           // keys and values
-	Exact   bool  `json:"exact,omitempty"` // all entries were read; else it is an estimate
+	Exact   bool  `json:"exact,omitempty"` // all was read; else it is an estimate
 }
 
 // String says the size in a line.
@@ -32,9 +39,8 @@ func (s size) String() string {
 	return fmt.Sprintf("%s%d entries, %d bytes", about, s.Entries, s.Bytes)
 }
 
-// measure estimates the size of an index from the engine's estimate of bytes, and from
-// the first entries; an index with few entries it reads. The counts of ranks and the
-// versions of records are among the bytes, not among the entries.
+// measure returns the size of an index. The counts of ranks and the versions of records are
+// among the bytes, not among the entries.
 func measure(ctx context.Context, db *persistable.DB, path []string, keyName string) (s size, err error) {
 	d, err := database.OpenDirectory(ctx, db, path)
 	if err != nil {
@@ -45,44 +51,41 @@ func measure(ctx context.Context, db *persistable.DB, path []string, keyName str
 		return s, err
 	}
 	err = db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) (err error) {
-		s = size{}
-		if err := s.addEntries(ctx, tx, indexRange(prefix, "I", keyName)); err != nil {
+		if s, err = sizeOf(ctx, tx, indexRange(prefix, "I", keyName)); err != nil {
 			return err
 		}
 		for _, letter := range []string{"L", "V"} { // the counts of ranks, and the versions of records
-			n, err := tx.GetEstimatedRangeSizeBytes(indexRange(prefix, letter, keyName)).Get(ctx)
+			more, err := sizeOf(ctx, tx, indexRange(prefix, letter, keyName))
 			if err != nil {
 				return err
 			}
-			s.Bytes += n
+			s.Bytes, s.Exact = s.Bytes+more.Bytes, s.Exact && more.Exact
 		}
 		return nil
 	})
 	return s, err
 }
 
-// addEntries adds the entries of a range.
-func (s *size) addEntries(ctx context.Context, tx kv.ReadTransaction, r kv.KeyRange) error {
-	estimate := tx.GetEstimatedRangeSizeBytes(r)
-	pairs, err := tx.GetRange(r.Selectors(), kv.RangeOptions{Limit: sampleSize, Mode: kv.ModeExact}).Slice(ctx)
+// sizeOf returns the size of a range.
+func sizeOf(ctx context.Context, tx kv.ReadTransaction, r kv.KeyRange) (s size, err error) {
+	estimate, err := tx.GetEstimatedRangeSizeBytes(r).Get(ctx)
 	if err != nil {
-		return err
+		return s, err
 	}
-	sample := int64(0)
-	for _, p := range pairs {
-		sample += int64(len(p.Key) + len(p.Value))
+	limit := sampleSize
+	if estimate < smallest {
+		limit = mostCounted
 	}
-	n := int64(len(pairs))
-	if n < sampleSize {
-		s.Entries, s.Bytes, s.Exact = n, sample, true
-		return nil
+	for p, err := range tx.GetRange(r.Selectors(), kv.RangeOptions{Limit: limit, Mode: kv.ModeWantAll}).All(ctx) {
+		if err != nil {
+			return s, err
+		}
+		s.Entries, s.Bytes = s.Entries+1, s.Bytes+int64(len(p.Key)+len(p.Value))
 	}
-	if s.Bytes, err = estimate.Get(ctx); err != nil {
-		return err
+	if s.Exact = s.Entries < int64(limit); !s.Exact && estimate > s.Bytes {
+		s.Entries, s.Bytes = int64(float64(estimate)/float64(s.Bytes)*float64(s.Entries)), estimate
 	}
-	s.Bytes = max(s.Bytes, sample)
-	s.Entries = s.Bytes * n / sample
-	return nil
+	return s, nil
 }
 
 // indexRange is the range of an index's keys that begin with a letter of the layout.
