@@ -159,3 +159,26 @@ func mustMemory() *embedded.Database {
 	}
 	return engine
 }
+
+// A tool describes a type without a database.
+func ExampleStore_Schema() {
+	schema := OrderStoreOf(nil, "").Schema()
+	fmt.Println(schema.Type, "in", schema.Directory)
+	for _, f := range schema.Fields {
+		fmt.Println(f.Number, f.Name, f.Kind)
+	}
+	for _, ix := range schema.Indexes {
+		fmt.Println(ix.Name, ix.Fields, ix.Unique)
+	}
+	// Output:
+	// Order in tenants/{TenantID}(partition)/orders
+	// 1 ID id
+	// 2 TenantID string
+	// 3 Number string
+	// 4 Status int64
+	// 5 CreatedAt time
+	// 6 Amount int64
+	// Order_Number [Number] true
+	// Order_Status [Status] false
+	// Order_Status_CreatedAt [Status CreatedAt] false
+}

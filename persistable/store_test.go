@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
@@ -283,5 +285,25 @@ func TestTimesKeepTheirValue(t *testing.T) {
 		if got := must[*Order](t)(orders.Get(ctx, o.ID)).CreatedAt; !got.Equal(at) || got.Location() != time.UTC {
 			t.Errorf("%v came back as %v", at, got)
 		}
+	}
+}
+
+// TestSchemaIsACopy: what a tool does with the description changes no store, and the zero
+// store has none.
+func TestSchemaIsACopy(t *testing.T) {
+	s := OrderStoreOf(nil, "t")
+	want := s.Schema()
+	for _, ix := range s.Schema().Indexes {
+		ix.Fields[0] = "changed"
+	}
+	s.Schema().Fields[0].Name = "changed"
+	if diff := cmp.Diff(want, s.Schema()); diff != "" {
+		t.Errorf("(-before +after):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, OrderStoreOf(open(t, enginetest.Open(t)), "t").Schema()); diff != "" {
+		t.Errorf("(-without a database +with one):\n%s", diff)
+	}
+	if diff := cmp.Diff(persistable.Schema{}, new(OrderStore).Schema()); diff != "" {
+		t.Errorf("the zero store (-want +got):\n%s", diff)
 	}
 }

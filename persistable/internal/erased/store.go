@@ -35,16 +35,20 @@ type Store[ID any] struct {
 	_      [0]func() // stores have no ==, for which the compiler writes a function a type
 	source Source
 	ids    *IDs[ID]
+	schema *Schema
 }
 
 // NewStore returns the store of a source. The schema's ids are of type ID.
 func NewStore[ID any](source Source, schema *Schema) Store[ID] {
 	ids, _ := schema.IDs.(*IDs[ID])
-	return Store[ID]{source: source, ids: ids}
+	return Store[ID]{source: source, ids: ids, schema: schema}
 }
 
 // Source returns where the store's operations take place.
 func (s *Store[ID]) Source() *Source { return &s.source }
+
+// Schema returns the schema of the store's type, nil of the zero store.
+func (s *Store[ID]) Schema() *Schema { return s.schema }
 
 // AppendID appends an id to b as a tuple element.
 func (s *Store[ID]) AppendID(b []byte, id ID) []byte {
