@@ -24,7 +24,7 @@ func TestID(t *testing.T) {
 			ids[i] = goroutine.ID()
 			live.Done()
 			live.Wait()
-			if after := idBelow(1000); after != ids[i] || after == 0 {
+			if after := idBelow(1000, [100]byte{}); after != ids[i] || after == 0 {
 				t.Errorf("a goroutine is %d, then %d", ids[i], after)
 			}
 		})
@@ -39,17 +39,15 @@ func TestID(t *testing.T) {
 	}
 }
 
-// idBelow calls ID below that many frames of 100 bytes and more.
+// idBelow calls ID below that many frames, each with a pad of its own.
 //
 //go:noinline
-func idBelow(frames int) uintptr {
-	var frame [100]byte
+func idBelow(frames int, pad [100]byte) uintptr {
 	if frames == 0 {
 		return goroutine.ID()
 	}
-	id := idBelow(frames - 1)
-	frame[frames%100]++
-	return id + uintptr(frame[0]&0)
+	pad[frames%len(pad)]++
+	return idBelow(frames-1, pad)
 }
 
 func BenchmarkID(b *testing.B) {
