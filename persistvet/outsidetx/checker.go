@@ -11,6 +11,7 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 
 	"github.com/kazahana-db/kazahana/persistvet/internal/api"
+	"github.com/kazahana-db/kazahana/persistvet/internal/expr"
 	"github.com/kazahana-db/kazahana/persistvet/internal/ignore"
 	"github.com/kazahana-db/kazahana/persistvet/internal/txfunc"
 )
@@ -39,14 +40,35 @@ func (c *checker) check(at inspector.Cursor) {
 // isOwn reports whether a call is a transaction of its own on purpose: it gets a context of
 // persistable.OwnTransaction.
 func (c *checker) isOwn(call *ast.CallExpr) bool {
-	return slices.ContainsFunc(call.Args, func(arg ast.Expr) bool {
-		inner, ok := ast.Unparen(arg).(*ast.CallExpr)
-		if !ok {
-			return false
-		}
-		fn := api.Callee(c.info, inner)
+	return slices.ContainsFunc(call.Args, c.isOwnContext)
+}
+
+// isOwnContext reports whether an expression, or what was assigned to a variable, is a call
+// of persistable.OwnTransaction.
+func (c *checker) isOwnContext(e ast.Expr) bool {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.CallExpr:
+		fn := api.Callee(c.info, e)
 		return fn != nil && fn.FullName() == api.Persistable+".OwnTransaction"
-	})
+	case *ast.Ident:
+		v := c.valueOf(e)
+		return v != nil && ast.Unparen(v) != e && c.isOwnContext(v)
+	}
+	return false
+}
+
+// valueOf returns what was assigned to a variable, in the transaction function or in what
+// encloses it; nil if that is not certain.
+func (c *checker) valueOf(id *ast.Ident) ast.Expr {
+	if !c.fn.IsOuter(id) {
+		return expr.Value(c.info, c.fn.Body, id)
+	}
+	for above := range c.fn.Cursor.Enclosing((*ast.FuncDecl)(nil)) {
+		if v := expr.Value(c.info, above.Node(), id); v != nil {
+			return v
+		}
+	}
+	return nil
 }
 
 // consequence is what happens with a transaction of its own.

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 
 	"github.com/kazahana-db/kazahana/persistvet/internal/api"
-	"github.com/kazahana-db/kazahana/persistvet/internal/expr"
 )
 
 // store finds an operation of a store that is not bound to the transaction.
@@ -83,16 +82,11 @@ func (c *checker) makesUnbound(call *ast.CallExpr) bool {
 // isUnboundVariable reports whether what was assigned to a variable is not bound. A
 // parameter of the transaction function may be bound.
 func (c *checker) isUnboundVariable(id *ast.Ident) bool {
-	if !c.fn.IsOuter(id) {
-		v := expr.Value(c.info, c.fn.Body, id)
-		return v != nil && ast.Unparen(v) != id && c.isUnbound(v)
+	v := c.valueOf(id)
+	if v == nil {
+		return c.fn.IsOuter(id)
 	}
-	for above := range c.fn.Cursor.Enclosing((*ast.FuncDecl)(nil)) {
-		if v := expr.Value(c.info, above.Node(), id); v != nil {
-			return c.isUnbound(v)
-		}
-	}
-	return true
+	return ast.Unparen(v) != id && c.isUnbound(v)
 }
 
 // bind returns the fix that binds a generated store to the transaction. In of others

@@ -32,6 +32,8 @@ func stores(ctx context.Context, db *persistable.DB, orders *shop.OrderStore, s 
 		orders.Path()
 		orders.New(shop.Order{})
 		orders.Create(persistable.OwnTransaction(ctx), nil)
+		own := persistable.OwnTransaction(ctx)
+		orders.Create(own, nil)
 		use(ctx, tx, orders.In(tx), s)
 		return nil
 	})
