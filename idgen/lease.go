@@ -84,6 +84,6 @@ func (l Lease) Release(serviceID string, lastTs int64, now time.Time) ReleaseReq
 		ServiceID: serviceID, ID: l.ID, BitSeq: l.BitSeq, Created: l.Created,
 		LastTs: lastTs, Timestamp: now.UnixMilli(),
 	}
-	req.Signature = req.Sign(l.Secret)
+	req.Signature, req.LiteralSignature = req.Sign(l.Secret), req.Literal().Sign(l.Secret)
 	return req
 }

@@ -88,3 +88,26 @@ func TestReleaseSignatureBindsEverything(t *testing.T) {
 		t.Error("another secret is accepted")
 	}
 }
+
+// TestLiteralSignature compares signatures with the specification's, section 4.5,
+// which were computed by openssl.
+func TestLiteralSignature(t *testing.T) {
+	const want = "a4eb4dc9f3ae58d7f1d43d1ebadff44f3632e2a84c32c1b605ec16cc373d3c31"
+	l := exampleLease()
+	l.ID, l.Secret = 7, "abc"
+	signed := l.Release("payments", l.Created+7, time.UnixMilli(1767225601000))
+	if signed.LiteralSignature != want || signed.IsLiteral() || !signed.Verify(l.Secret) {
+		t.Errorf("signed %+v", signed)
+	}
+	received := idgen.ReleaseRequest{ServiceID: "payments", ID: 7, Timestamp: 1767225601000, Signature: want}
+	if !received.IsLiteral() || received.Sign(l.Secret) != want || !received.Verify(l.Secret) || received.Verify("abcd") {
+		t.Errorf("the specification's own release is refused: %+v", received)
+	}
+	received.ServiceID = ""
+	if got := signed.Literal(); got != received {
+		t.Errorf("made %+v, want %+v", got, received)
+	}
+	if received.Timestamp++; received.Verify(l.Secret) {
+		t.Error("another timestamp is accepted")
+	}
+}

@@ -55,14 +55,34 @@ type ReleaseRequest struct {
 	LastTs    int64  `json:"lastTs"`
 	Timestamp int64  `json:"timestamp"` // when it was signed, Unix milliseconds
 	Signature string `json:"signature"` // see Sign
+	// LiteralSignature is the specification's signature of the same release. A
+	// provider sends it instead to a server that knows no additions. It is not
+	// part of the JSON form.
+	LiteralSignature string `json:"-"`
+}
+
+// IsLiteral reports whether r is the release of the specification, section 4.1: an
+// id, a timestamp, and a signature of these two. It does not say which lease of the
+// machine it is about, nor the last millisecond that was used.
+func (r ReleaseRequest) IsLiteral() bool { return r.BitSeq == 0 && r.Created == 0 && r.LastTs == 0 }
+
+// Literal returns the release of the specification that gives back the same lease:
+// without the additions, signed by LiteralSignature.
+func (r ReleaseRequest) Literal() ReleaseRequest {
+	return ReleaseRequest{ID: r.ID, Timestamp: r.Timestamp, Signature: r.LiteralSignature}
 }
 
 // Sign returns the signature of r under secret: HMAC-SHA-256 in hexadecimal of
-// "v2:<id>:<bitSeq>:<created>:<lastTs>:<timestamp>:<serviceId>". The service
-// comes last, since it alone may contain a colon.
+// "v2:<id>:<bitSeq>:<created>:<lastTs>:<timestamp>:<serviceId>", or of
+// "<id>:<timestamp>" if r is literal. The service comes last, since it alone may
+// contain a colon.
 func (r ReleaseRequest) Sign(secret string) string {
 	mac := hmac.New(sha256.New, []byte(secret))
-	fmt.Fprintf(mac, "v2:%d:%d:%d:%d:%d:%s", r.ID, r.BitSeq, r.Created, r.LastTs, r.Timestamp, r.ServiceID)
+	if r.IsLiteral() {
+		fmt.Fprintf(mac, "%d:%d", r.ID, r.Timestamp)
+	} else {
+		fmt.Fprintf(mac, "v2:%d:%d:%d:%d:%d:%s", r.ID, r.BitSeq, r.Created, r.LastTs, r.Timestamp, r.ServiceID)
+	}
 	return hex.EncodeToString(mac.Sum(nil))
 }
 

@@ -33,7 +33,7 @@ func (s *Server) Release(ctx context.Context, req idgen.ReleaseRequest) error {
 		return err
 	}
 	base, err := config.baseOf(req.ID, req.BitSeq)
-	if err != nil && !isLiteral(req) {
+	if err != nil && !req.IsLiteral() {
 		return fmt.Errorf("lease: release for service %q: %w", service, err)
 	}
 	err = s.updateService(ctx, service, config, func(tx *serviceTx) error {
@@ -44,7 +44,7 @@ func (s *Server) Release(ctx context.Context, req idgen.ReleaseRequest) error {
 		if window := SignatureWindow.Milliseconds(); req.Timestamp < tx.now-window || req.Timestamp > tx.now+window {
 			return fmt.Errorf("%w: it was signed at %d, and the store's time is %d; at most %v either way is accepted", ErrExpiredTimestamp, req.Timestamp, tx.now, SignatureWindow)
 		}
-		if isLiteral(req) {
+		if req.IsLiteral() {
 			return tx.releaseLiteral(ctx, req)
 		}
 		if values[0] == nil {

@@ -87,8 +87,8 @@ func (tx *serviceTx) releaseLiteral(ctx context.Context, req idgen.ReleaseReques
 			continue
 		}
 		switch h := b.Holder; {
-		case !verifyLiteral(req, h.Secret):
-			if h.Before != nil && verifyLiteral(req, h.Before.Secret) {
+		case !req.Verify(h.Secret):
+			if h.Before != nil && req.Verify(h.Before.Secret) {
 				return nil // it was released, and the positions were granted again since
 			}
 			err = ErrSignature

@@ -82,9 +82,51 @@ func (c *Client) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen
 	return answer.Leases, nil
 }
 
-// Release implements [idgen.LeaseProvider]. Errors are as for Acquire.
+// Release implements [idgen.LeaseProvider]. A server that is written to the letter
+// of the specification refuses the signature of the additions; the client then sends
+// the specification's own release. Errors are as for Acquire.
 func (c *Client) Release(ctx context.Context, req idgen.ReleaseRequest) error {
-	return c.send(ctx, http.MethodDelete, c.base.JoinPath("lease", strconv.FormatInt(req.ID, 10)), req, nil)
+	err := c.sendRelease(ctx, req)
+	if req.LiteralSignature == "" || !isForeignRefusal(err) {
+		return err
+	}
+	if again := c.sendRelease(ctx, req.Literal()); again != nil {
+		return fmt.Errorf("%w; the specification's own release: %w", err, again)
+	}
+	return nil
+}
+
+// sendRelease sends one release: a literal one has the body of the specification,
+// and the service if that is known.
+func (c *Client) sendRelease(ctx context.Context, req idgen.ReleaseRequest) error {
+	var body any = req
+	if req.IsLiteral() {
+		body = literalRelease{ServiceID: req.ServiceID, Signature: req.Signature, Timestamp: req.Timestamp}
+	}
+	return c.send(ctx, http.MethodDelete, c.base.JoinPath("lease", strconv.FormatInt(req.ID, 10)), body, nil)
+}
+
+// literalRelease is the body of the specification's release, section 7.1. The
+// service is added.
+type literalRelease struct {
+	ServiceID string `json:"serviceId,omitempty"`
+	Signature string `json:"signature"`
+	Timestamp int64  `json:"timestamp"`
+}
+
+// isForeignRefusal reports whether a server refused a request with a text that is
+// not this protocol's. Statuses that a gateway sends, or an overloaded server, say
+// nothing about the request.
+func isForeignRefusal(err error) bool {
+	var status *StatusError
+	if !errors.As(err, &status) || status.Code != "" || status.Status < 400 {
+		return false
+	}
+	switch status.Status {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return false
+	}
+	return true
 }
 
 // List implements [Lister], for tokens that may. Errors are as for Acquire.
@@ -144,13 +186,15 @@ func (c *Client) newRequest(ctx context.Context, method string, where *url.URL, 
 	return req, nil
 }
 
-// decode makes an answer into a value, or an error.
+// decode makes an answer into a value, or an error. Each status of success counts,
+// as in the specification.
 func decode(res *http.Response, text []byte, answer any) error {
 	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	ok := res.StatusCode >= 200 && res.StatusCode < 300
 	switch {
-	case res.StatusCode == http.StatusNoContent && answer == nil:
+	case ok && answer == nil:
 		return nil
-	case res.StatusCode == http.StatusOK && media == "application/json" && answer != nil:
+	case ok && media == "application/json":
 		if err := json.Unmarshal(text, answer); err != nil {
 			return fmt.Errorf("lease/http: the answer: %w", err)
 		}

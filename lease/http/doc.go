@@ -30,6 +30,14 @@
 //	GET    /leases?serviceId=&after=&limit=&ended= → {"leases": […], "next"}, without secrets
 //	GET    /services?after=&limit= → {"services": […], "next"}
 //
+// A release may be the specification's own, {"signature", "timestamp"}, signed over
+// "<id>:<timestamp>". It may lack the service: the handler then asks each service that
+// the token may lease for, and the signature tells which lease is meant. For that the
+// handler needs a [Lister] that is also an [Enumerator]; otherwise it asks the services
+// of the token, or the default service. The client sends this form to a server that
+// refuses the longer one with an answer of another protocol, and takes each status from
+// 200 to 299 as success.
+//
 // Errors are problem details (RFC 9457) whose member "code" never changes its
 // meaning; the client makes them into the errors of package lease again, for
 // [errors.Is] and [errors.As]. Nothing may be cached.

@@ -4,6 +4,8 @@ package http
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +13,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,10 +51,59 @@ func (h *Handler) handleRelease(w http.ResponseWriter, r *http.Request, account 
 		return fmt.Errorf("%w: the path has machine id %q, the body %d", lease.ErrInvalid, id, req.ID)
 	}
 	req.ID = n
+	if req.ServiceID == "" && req.IsLiteral() {
+		return h.releaseLiteral(r.Context(), account, req)
+	}
 	if err := account.checkService(req.ServiceID); err != nil {
 		return err
 	}
 	return h.provider.Release(r.Context(), req)
+}
+
+// releaseLiteral releases a lease of a service that the request does not name, as in
+// the specification, where machine ids are common to all services. It asks each
+// service of the account: the secret of one lease alone has made the signature.
+func (h *Handler) releaseLiteral(ctx context.Context, account *account, req idgen.ReleaseRequest) error {
+	services, err := h.servicesOf(ctx, account)
+	if err != nil {
+		return err
+	}
+	var refusal error
+	for _, req.ServiceID = range services {
+		err := h.provider.Release(ctx, req)
+		switch {
+		case errors.Is(err, lease.ErrSignature), errors.Is(err, lease.ErrExpiredTimestamp), errors.Is(err, lease.ErrCorrupt):
+			refusal = err // says more than that a service has no such lease
+		case errors.Is(err, lease.ErrNotFound), errors.Is(err, lease.ErrInvalid), errors.Is(err, lease.ErrUnknownService):
+			refusal = cmp.Or(refusal, err)
+		default:
+			return err
+		}
+	}
+	return refusal
+}
+
+// servicesOf returns the services that an account may lease for. The default service
+// comes first if it is one of them. A provider that does not list its services is
+// asked for that alone.
+func (h *Handler) servicesOf(ctx context.Context, account *account) ([]string, error) {
+	if account != nil && len(account.Services) > 0 {
+		return account.Services, nil
+	}
+	services := []string{lease.DefaultService}
+	store, ok := h.options.Lister.(Enumerator)
+	for after := ""; ok; {
+		page, err := store.Services(ctx, after, 0)
+		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			return nil, err
+		}
+		if len(page) == 0 {
+			break
+		}
+		after = page[len(page)-1]
+		services = append(services, slices.DeleteFunc(page, func(id string) bool { return id == lease.DefaultService })...)
+	}
+	return services, nil
 }
 
 func (h *Handler) handleList(w http.ResponseWriter, r *http.Request, account *account) (any, error) {

@@ -4,14 +4,11 @@ package http_test
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
@@ -68,30 +65,6 @@ func TestWire(t *testing.T) {
 		if res := send(t, h, "DELETE", "/lease/0", body); res.Code != http.StatusNoContent || res.Body.Len() != 0 {
 			t.Errorf("%d %s", res.Code, res.Body)
 		}
-	}
-}
-
-// TestLiteralRelease sends the body of the specification's section 7.1.
-func TestLiteralRelease(t *testing.T) {
-	provider := newMemory(t)
-	h := handler(t, provider, leasehttp.HandlerOptions{})
-	leases, err := provider.Acquire(t.Context(), idgen.AcquireRequest{ThroughputPerMs: 1024})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, now := leases[0], time.Now().UnixMilli()
-	mac := hmac.New(sha256.New, []byte(l.Secret))
-	fmt.Fprintf(mac, "%d:%d", l.ID, now)
-	body := fmt.Sprintf(`{"signature":"%x","timestamp":%d}`, mac.Sum(nil), now)
-	target := fmt.Sprint("/lease/", l.ID)
-	if res := send(t, h, "DELETE", target, strings.Replace(body, `:"`, `:"0`, 1)); res.Code != http.StatusForbidden {
-		t.Errorf("forged: %d %s, want 403", res.Code, res.Body)
-	}
-	if res := send(t, h, "DELETE", target, body); res.Code != http.StatusNoContent {
-		t.Errorf("%d %s, want 204", res.Code, res.Body)
-	}
-	if page, err := provider.List(t.Context(), "", lease.ListOptions{}); err != nil || len(page.Leases) != 0 {
-		t.Errorf("still active: %+v, %v", page, err)
 	}
 }
 
