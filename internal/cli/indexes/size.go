@@ -51,7 +51,8 @@ func measure(ctx context.Context, db *persistable.DB, path []string, keyName str
 		return s, err
 	}
 	err = db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) (err error) {
-		if s, err = sizeOf(ctx, tx, indexRange(prefix, "I", keyName)); err != nil {
+		s, err = sizeOf(ctx, tx, indexRange(prefix, "I", keyName))
+		if err != nil {
 			return err
 		}
 		for _, letter := range []string{"L", "V"} { // the counts of ranks, and the versions of records
