@@ -41,6 +41,30 @@
 // activation that belongs to another member by a newer topology moves when it is
 // used next, and placement.Options.MovesPerTick others with each tick.
 //
+// # Calls
+//
+// The driver sends no calls, and does not see them. It keeps the location of a key until
+// the owner leaves the topology or a newer epoch is known, so a location may be wrong after
+// a move or a partition. The program that sends calls tells the driver, by these rules:
+//
+//   - A call that was sent on carries the owners of the members that it went through, and
+//     the holder that the last of them took it to go to. The receiver resolves with
+//     [Driver.ResolveForwarded]: by Resolve alone, two members that each take the other
+//     for the owner would send the call to each other for ever.
+//   - A receiver that does not have the key calls [Driver.Forget] with the holder that the
+//     call carries, if that has an epoch. Otherwise a claim that a home has for this
+//     member by mistake would keep the key from all others.
+//   - A member never sends a call to a member that it went through already. It refuses the
+//     call, and so does each sender before it. So a call is sent on less often than there
+//     are members; a lower limit is good practice (package host permits two times).
+//   - A sender of a call that was refused, or could not be delivered, calls Forget with the
+//     holder of its resolution, and [Driver.Learn] if a reply names the member that
+//     handled the call. The first caller resolves again, after a pause.
+//
+// Each refused attempt so corrects the locations on its way that were wrong. Attempts go on
+// to fail while topologies differ and strategies choose two members for a key, and while a
+// member hands a key back. A call is never handled by two members.
+//
 // # Concurrency
 //
 // All methods are safe for concurrent use. The driver has one mutex, which it holds

@@ -101,7 +101,9 @@ func (d *Driver) Learn(key placement.Key, h placement.Holder) {
 	d.notifyCore(func(now time.Time) placement.Outcome { return d.core.Learn(key, h, now) })
 }
 
-// Forget says that a key is not active at a holder.
+// Forget says that a key is not active at a holder: that of a resolution to which a call was
+// sent, and refused. If the holder is this member, another member has sent a call here for a
+// key that resolves elsewhere; what a home still has under that epoch is given back.
 func (d *Driver) Forget(key placement.Key, h placement.Holder) {
 	d.notifyCore(func(now time.Time) placement.Outcome { return d.core.Forget(key, h, now) })
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/kazahana-db/kazahana/placement"
@@ -42,6 +43,21 @@ func (d *Driver) Resolve(ctx context.Context, key placement.Key) (r placement.Re
 		last = err
 		d.pauseAfter(ctx, n, err, changed)
 	}
+}
+
+// ResolveForwarded is [Driver.Resolve] for a call that other members have sent on to
+// this one. They do not have the key, so a known location that names one of them is
+// wrong: the driver forgets it and resolves again, for which it may claim the key.
+// Resolve would send the call back, and the members could pass it to each other for
+// ever. If the resolution names such a member all the same, the home or the strategy
+// does: the call is to be refused.
+func (d *Driver) ResolveForwarded(ctx context.Context, key placement.Key, through ...placement.Owner) (placement.Resolution, error) {
+	r, err := d.Resolve(ctx, key)
+	if err != nil || r.Locality != placement.Remote || r.Epoch == 0 || !slices.Contains(through, r.Owner) {
+		return r, err
+	}
+	d.Forget(key, placement.Holder{Owner: r.Owner, Address: r.Address, Epoch: r.Epoch})
+	return d.Resolve(ctx, key)
 }
 
 // ResolveAsync makes one attempt to resolve the key and calls done with the result, once:

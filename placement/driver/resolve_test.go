@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -155,4 +156,121 @@ func TestResolveWaitsForTopology(t *testing.T) {
 		}
 		stop(t, m)
 	})
+}
+
+// TestResolveForwarded: a member has moved a key away and sends its calls to the member that
+// the key belongs to now, which still takes the first for the holder. In the second case three
+// members would send a call in a circle. By the rules of the package's page the call arrives.
+func TestResolveForwarded(t *testing.T) {
+	for _, n := range []int{2, 3} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				members, key := staleMembers(t, n)
+				for i := range 3 * n { // by Resolve alone, the call would go on like this
+					m, next := members[(i+n-1)%n], members[i%n]
+					if r := resolve(t, m, key); r.Owner != next.self.Owner || r.Locality != placement.Remote {
+						t.Fatalf("%v sends the call to %v, want %v", m.self.Owner, r.Owner, next.self.Owner)
+					}
+				}
+				synctest.Wait()
+				attempts, longest := callUntilHandled(t, members, members[n-1], key)
+				if attempts != n-1 || longest != n-1 {
+					t.Errorf("it took %d attempts, sent on %d times at most", attempts, longest)
+				}
+				for _, m := range members {
+					if attempts, longest := callUntilHandled(t, members, m, key); attempts != 1 || longest > 1 {
+						t.Errorf("later, from %v: it took %d attempts, sent on %d times", m.self.Owner, attempts, longest)
+					}
+				}
+				stop(t, members...)
+			})
+		})
+	}
+}
+
+// callUntilHandled calls the key from a member until the first member has handled it.
+func callUntilHandled(t *testing.T, members []*member, from *member, key placement.Key) (attempts, longest int) {
+	t.Helper()
+	for attempts = 1; attempts < 10; attempts++ {
+		c := &call{t: t, members: members, key: key}
+		handled := c.arrive(from, placement.Holder{})
+		longest = max(longest, len(c.through))
+		if handled {
+			return attempts, longest
+		}
+		synctest.Wait()
+	}
+	t.Fatal("the call is refused again and again")
+	return attempts, longest
+}
+
+// call is an attempt of a call, as a program's transport has it.
+type call struct {
+	t       *testing.T
+	members []*member
+	key     placement.Key
+	through []placement.Owner
+}
+
+// arrive handles the call at a member, or sends it on, and reports whether it was handled.
+func (c *call) arrive(m *member, to placement.Holder) bool {
+	r, err := m.ResolveForwarded(c.t.Context(), c.key, c.through...)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if r.Locality == placement.Local {
+		return m == c.members[0]
+	}
+	if to.Epoch > 0 {
+		m.Forget(c.key, to)
+	}
+	if slices.Contains(c.through, r.Owner) {
+		return false
+	}
+	c.through = append(c.through, m.self.Owner)
+	next := c.members[slices.IndexFunc(c.members, func(m *member) bool { return m.self.Owner == r.Owner })]
+	to = placement.Holder{Owner: r.Owner, Address: r.Address, Epoch: r.Epoch}
+	handled := c.arrive(next, to)
+	if !handled {
+		m.Forget(c.key, to)
+	}
+	return handled
+}
+
+// staleMembers returns n members and a key that belongs to the first and is active nowhere.
+// Each but the last takes the next for its holder, since the key was active there.
+func staleMembers(t *testing.T, n int) ([]*member, placement.Key) {
+	t.Helper()
+	h := newHome(t, memory.Options{})
+	var members []*member
+	for i := range n {
+		m := newMember(t, fmt.Sprintf("m%d", i), h, &executor{}, driver.Options{Coalesce: -1}, placement.Options{})
+		if err := m.StartMember([]string{kind}); err != nil {
+			t.Fatal(err)
+		}
+		members = append(members, m)
+	}
+	only := func(version int64, has *member) { // it alone activates the kind
+		top := topology(version, members...)
+		for i := range top.Members {
+			if top.Members[i].Owner != has.self.Owner {
+				top.Members[i].Kinds = nil
+			}
+		}
+		for _, m := range members {
+			if err := m.UpdateTopology(top); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	key := keyOf("1")
+	for i, m := range members[1:] {
+		only(int64(i+1), m)
+		resolve(t, members[i], key) // moves it
+		synctest.Wait()
+		r := resolve(t, m, key)
+		members[i].Learn(key, placement.Holder{Owner: r.Owner, Address: r.Address, Epoch: r.Epoch})
+	}
+	only(int64(n), members[0])
+	return members, key
 }
