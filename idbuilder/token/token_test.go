@@ -3,8 +3,13 @@
 package token_test
 
 import (
+	"bytes"
+	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -215,6 +220,38 @@ func TestReservedKeys(t *testing.T) {
 		}
 		if records, indexes := documents(t, s); len(records)+len(indexes) > 0 {
 			t.Errorf("%v and %v are stored", records, indexes)
+		}
+	})
+}
+
+// TestStoredTokens: documents as docs/layout.md describes them are read, and the token that was
+// made from them is made again: the text was computed by another program.
+func TestStoredTokens(t *testing.T) {
+	bubble(t, func(t *testing.T, s store.Store) {
+		const text = "31eyUSWlLnJ9BKys6E_AkAQdCGBnFiIwLq6vcLAaJogSDtjqpZpTojKUmFSeBkAh"
+		h := sha256.Sum256([]byte(text))
+		put(t, s, "__mark__", `{"mark": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}`)
+		put(t, s, "orders", fmt.Sprintf(`{"tokens": [{"hash": %q, "nonce": "Hx4dHBsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQA=", "marked": true, "created_at": "2026-01-01T00:00:00Z"}]}`,
+			base64.StdEncoding.EncodeToString(h[:])))
+		put(t, s, "#"+hex.EncodeToString(h[:]), `{"key": "orders"}`)
+		p := start(t, s, token.Options{})
+		p.wantIdentity(text, token.Identity{Key: "orders"}, nil)
+		if k := p.key(admin, "orders"); k.Text != text {
+			t.Errorf("the token is %q, want the one that is stored", k.Text)
+		}
+		made, err := p.MakeAdmin(t.Context())
+		b, decodeErr := base64.RawURLEncoding.DecodeString(made)
+		if err := errors.Join(err, decodeErr); err != nil || len(b) != 40 {
+			t.Fatalf("the admin token %q has %d bytes, want 40: %v", made, len(b), err)
+		}
+		secret := make([]byte, 32)
+		for i := range secret {
+			secret[i] = byte(i)
+		}
+		mac := hmac.New(sha256.New, secret)
+		mac.Write(b[:32])
+		if want := mac.Sum(nil)[:8]; !bytes.Equal(b[32:], want) {
+			t.Errorf("the mark is %x, want %x", b[32:], want)
 		}
 	})
 }
