@@ -4,6 +4,7 @@ package idbuilder_test
 
 import (
 	"fmt"
+	"net/http"
 	"regexp"
 	"strings"
 	"sync"
@@ -64,6 +65,30 @@ func testFormatted(t *testing.T) {
 	if got := s.sendAsAdmin("GET", "/v1/id/formatted?key=bills", "").ids(t); got[0] != "INV20261123-0003" {
 		t.Errorf("after samples the next ID is %v", got)
 	}
+}
+
+// TestLongestKey: keys of 255 bytes have IDs of each type, tokens, and counters that begin anew; keys
+// that differ in the last byte share nothing.
+func TestLongestKey(t *testing.T) {
+	s := start(t, options())
+	for _, last := range []string{"a", "b"} {
+		for idType, parameters := range map[string]string{
+			"increment": `, "base": 0`, "snowflake": `, "base_ts": 0, "ts_size": 41, "worker_id_size": 10, "seq_size": 12`,
+			"formatted": `, "parts": [{"type": "date-format", "format": "yyyyMMdd"}, {"type": "auto-increment", "length": 4, "reset_scope": "date"}]`,
+		} {
+			key := strings.Repeat(idType[:1], 254) + last
+			if a := s.sendAsAdmin("POST", "/v1/config/"+idType, fmt.Sprintf(`{"key": %q%s}`, key, parameters)); a.status >= 300 {
+				t.Fatalf("%s: %s", idType, a.text)
+			}
+			token := s.sendAsAdmin("GET", "/v1/auth/token?key="+key, "").data["token"].(string)
+			if a := s.send("GET", "/v1/id/"+idType+"?key="+key, token, ""); a.status != http.StatusOK {
+				t.Errorf("%s: %s", idType, a.text)
+			} else if ids, has := a.data["ids"].([]any); has && !strings.HasSuffix(fmt.Sprint(ids[0]), "1") {
+				t.Errorf("%s: the first ID is %v", idType, ids[0])
+			}
+		}
+	}
+	s.wantRefusal("GET", "/v1/id/increment?key="+strings.Repeat("k", 256), "", 400, 1002, "255")
 }
 
 // TestResetAtTheBoundary: the number begins anew with the first ID of a day in the

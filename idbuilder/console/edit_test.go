@@ -48,7 +48,7 @@ func TestFaultsKeepWhatWasTyped(t *testing.T) {
 	}{
 		{[]string{"type", "increment", "key", "a#b", "base", "12x", "delta", "0", "name", "kept"}, map[string]string{"base": "It is &#34;12x&#34;; wanted is a whole number"}},
 		{[]string{"type", "increment", "key", "a#b", "base", "12", "name", "kept"}, map[string]string{"key": "the character &#39;#&#39;"}},
-		{[]string{"type", "increment", "key", "", "base", "", "delta", "0"}, map[string]string{"key": "It is empty; allowed are 1 to 200 bytes", "delta": "It is 0; allowed are"}},
+		{[]string{"type", "increment", "key", "", "base", "", "delta", "0"}, map[string]string{"key": "It is empty; allowed are 1 to 255 bytes", "delta": "It is 0; allowed are"}},
 		{[]string{"type", "increment", "key", "k", "base", "9223372036854775808"}, map[string]string{"base": "wanted is a whole number from -9223372036854775808 to 9223372036854775807"}},
 		{[]string{"type", "increment", "key", "k", "base", "5", "min", "10", "max", "1"}, map[string]string{"min": "greater than max, 1"}},
 		{[]string{"type", "snowflake", "key", "k", "base_ts", "yesterday", "ts_size", "41", "worker_id_size", "10", "seq_size", "12"}, map[string]string{"base_ts": "wanted is a date such as 2026-01-01"}},

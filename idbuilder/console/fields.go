@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	keyField = field{Param: "key", Label: "Key", Required: true, Control: text, Help: "Programs ask for IDs by it. Letters, digits and _ - . : / @ +, at most 200 bytes. It cannot be changed later."}
+	keyField = field{Param: "key", Label: "Key", Required: true, Control: text, Help: "Programs ask for IDs by it. Letters, digits and _ - . : / @ +, at most 255 bytes. It cannot be changed later."}
 
 	sharedFields = []field{
 		{Param: "name", Label: "Name", Control: text, Help: "For people. May be empty."},

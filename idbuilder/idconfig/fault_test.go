@@ -29,7 +29,7 @@ func (f faults) checkAll(t *testing.T, kind idconfig.Type) {
 func TestIncrementFaults(t *testing.T) {
 	const all = "allowed are -9223372036854775808 to 9223372036854775807"
 	faults{
-		`{}`:                      {"key: it is missing; allowed are 1 to 200 bytes"},
+		`{}`:                      {"key: it is missing; allowed are 1 to 255 bytes"},
 		`{"key": "k"}`:            {"base: it is missing; " + all},
 		`{"key": "", "delta": 0}`: {"key: it is empty", "base: it is missing", "delta: it is 0; allowed are 1 to"},
 		`{"name": ""}`:            {"name: it is empty"},

@@ -3,6 +3,8 @@
 package idconfig
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,9 +12,12 @@ import (
 	"unicode/utf8"
 )
 
-// MaxKey is the length of the longest key, in bytes: names of sequences add the
-// counter and its period to it.
-const MaxKey = 200
+// MaxKey is the length of the longest key, in bytes: that of the longest name in a store.
+const MaxKey = 255
+
+// maxPlain is the length of the longest key that the names of its counters' sequences contain, in
+// bytes. It leaves room for the counter and its period.
+const maxPlain = 200
 
 // MaxName is the length of the longest name for people, in bytes.
 const MaxName = 255
@@ -59,8 +64,13 @@ func checkName(name string) error {
 // SequenceName returns the name of the sequence from which a counter of a formatted key takes its numbers
 // in a period. Counters are counted from 0, in the order of the format. The period is "" for a
 // counter that does not begin anew. An increment key's sequence has the name of the key itself;
-// no name is that of another key's sequence, since keys have no '#'.
+// no name is that of another key's sequence, since keys have no '#'. For a key of more than 200
+// bytes the name has '#' and the SHA-256 of the key in its place, so that it fits into a store.
 func SequenceName(key string, counter int, period string) string {
+	if len(key) > maxPlain {
+		sum := sha256.Sum256([]byte(key))
+		key = "#" + hex.EncodeToString(sum[:])
+	}
 	name := key + "#" + strconv.Itoa(counter)
 	if period != "" {
 		name += ":" + period

@@ -14,16 +14,16 @@ import (
 func TestCheckKey(t *testing.T) {
 	for _, key := range []string{
 		"k", "7", "orders", "Orders", "a_b", "_k", "k_", "_", "a__b", "a-b.c:d/e@f+g", "two words", ".", "..", "/", "-",
-		"注文", "заказы", "e\u0301", "हिन्दी", "٣", strings.Repeat("k", 200), strings.Repeat("é", 100),
+		"注文", "заказы", "e\u0301", "हिन्दी", "٣", strings.Repeat("k", 255), strings.Repeat("é", 127),
 	} {
 		if err := idconfig.CheckKey("key", key); err != nil {
 			t.Errorf("%q: %v", key, err)
 		}
 	}
 	for key, want := range map[string]string{
-		"":                       "it is empty; allowed are 1 to 200 bytes",
-		strings.Repeat("k", 201): "it has 201 bytes; allowed are 1 to 200",
-		strings.Repeat("é", 101): "it has 202 bytes",
+		"":                       "it is empty; allowed are 1 to 255 bytes",
+		strings.Repeat("k", 256): "it has 256 bytes; allowed are 1 to 255",
+		strings.Repeat("é", 128): "it has 256 bytes",
 		"__":                     "two underscores",
 		"__global__":             "two underscores",
 		"__k":                    "two underscores",
@@ -57,7 +57,7 @@ func TestCheckKey(t *testing.T) {
 // sequences, and different keys, counters and periods have different ones.
 func TestSequenceNames(t *testing.T) {
 	seen := map[string]bool{}
-	for _, key := range []string{"a", "a:2026", "a/0", "0", strings.Repeat("k", idconfig.MaxKey)} {
+	for _, key := range []string{"a", "a:2026", "a/0", "0", strings.Repeat("k", 200), strings.Repeat("k", 201), strings.Repeat("k", 254), strings.Repeat("k", idconfig.MaxKey)} {
 		for _, name := range []string{
 			key, idconfig.SequenceName(key, 0, ""), idconfig.SequenceName(key, 31, ""), idconfig.SequenceName(key, 0, "2026"),
 			idconfig.SequenceName(key, 0, "2026-11"), idconfig.SequenceName(key, 31, "2026-11-22"),
@@ -68,7 +68,12 @@ func TestSequenceNames(t *testing.T) {
 			seen[name] = true
 		}
 	}
-	if got := idconfig.SequenceName("orders", 2, "2026-11-22"); got != "orders#2:2026-11-22" {
-		t.Error(got)
+	for key, want := range map[string]string{ // stores have these
+		"orders": "orders#2:2026-11-22", strings.Repeat("k", 200): strings.Repeat("k", 200) + "#2:2026-11-22",
+		strings.Repeat("k", 201): "#ebf0ead0a3b837bc388d6a36c93833fff64a0a8bc8198fc0f1b7b5031dddd254#2:2026-11-22",
+	} {
+		if got := idconfig.SequenceName(key, 2, "2026-11-22"); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }
