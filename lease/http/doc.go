@@ -34,9 +34,10 @@
 // "<id>:<timestamp>". It may lack the service: the handler then asks each service that
 // the token may lease for, and the signature tells which lease is meant. For that the
 // handler needs a [Lister] that is also an [Enumerator]; otherwise it asks the services
-// of the token, or the default service. The client sends this form to a server that
-// refuses the longer one with an answer of another protocol, and takes each status from
-// 200 to 299 as success.
+// of the token, or the default service. Services without the lease refuse the call, and
+// a provider that logs or counts calls shows that: a client that can name its service
+// should. The client sends this form to a server that refuses the longer one with an
+// answer of another protocol, and takes each status from 200 to 299 as success.
 //
 // Errors are problem details (RFC 9457) whose member "code" never changes its
 // meaning; the client makes them into the errors of package lease again, for

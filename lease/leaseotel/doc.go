@@ -25,6 +25,9 @@
 // corrupt, not_found, signature, expired_timestamp, last_ts, clock, canceled
 // and store, the last for whatever else the store or the network says.
 //
+// A release over HTTP that names no service is a call for each service until one has the
+// lease; the others count as unreleased, with not_found or signature.
+//
 // The provider that [Instrument] returns is safe for concurrent use. Nothing
 // here takes part in transactions.
 package leaseotel
