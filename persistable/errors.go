@@ -22,8 +22,10 @@ var (
 	// ErrExists: Create found a record with that id.
 	ErrExists = errors.New("persistable: a record with this id exists already")
 	// ErrNoID: the record has no id, and none can be made here: in a
-	// transaction, without a generator that answers, or because the caller
-	// assigns the ids of its type.
+	// transaction, without a generator that answers, because the caller
+	// assigns the ids of its type, or because the verb is for a record that the
+	// caller names, such as CreateWithID. An id that is zero or empty is none, for
+	// all verbs that write a record; only among bools and floats every value is an id.
 	ErrNoID = errors.New("persistable: the record has no id")
 	// ErrReadOnly: a write was tried in ReadTransact, or with a DB that is [Options].ReadOnly.
 	ErrReadOnly = errors.New("persistable: the transaction is read-only")

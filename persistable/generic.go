@@ -71,7 +71,7 @@ func createWithID[ID any](ctx context.Context, s source, id ID, v any) (err erro
 		return err
 	}
 	*s.record.ID(v).(*ID) = id
-	if err := s.record.callHooksOf(s.record.appendID(nil, v), v, true); err != nil {
+	if err := s.record.makeReadyAs(s.record.appendID(nil, v), v, true); err != nil {
 		return err
 	}
 	return s.put(ctx, v, putOptions{mustBeNew: true})

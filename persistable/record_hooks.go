@@ -7,6 +7,27 @@ import (
 	"fmt"
 )
 
+// makeReady calls the methods of a record that come before a write, and checks the id
+// that it has then. [source.complete] does the same for records that may have none.
+func (r *record) makeReady(v any, creates bool) error {
+	if err := r.callHooks(v, creates); err != nil {
+		return err
+	}
+	return r.checkID(v)
+}
+
+// checkID is the rule of all verbs that write a record: it returns [ErrNoID] for an id that
+// is not set, and a *[FieldError] for one that cannot be one.
+func (r *record) checkID(v any) error {
+	if !r.hasID(v) {
+		return fmt.Errorf("%w: %s: an id that is zero or empty counts as none: set another one", ErrNoID, r.Type)
+	}
+	if fault := r.IDFault(v); fault != "" {
+		return &FieldError{Type: r.Type, Field: "ID", Reason: fault}
+	}
+	return nil
+}
+
 // callHooks calls the methods of a record that come before a write. It returns a
 // *[HookError] if one refuses.
 func (r *record) callHooks(v any, creates bool) error {
@@ -21,10 +42,10 @@ func (r *record) callHooks(v any, creates bool) error {
 	return r.callHook("Validate", r.Hooks.Validate, v)
 }
 
-// callHooksOf is callHooks for a record that the caller has named by the packed id. It
+// makeReadyAs is makeReady for a record that the caller has named by the packed id. It
 // returns a *[FieldError] if a hook has made it another one.
-func (r *record) callHooksOf(id []byte, v any, creates bool) error {
-	if err := r.callHooks(v, creates); err != nil {
+func (r *record) makeReadyAs(id []byte, v any, creates bool) error {
+	if err := r.makeReady(v, creates); err != nil {
 		return err
 	}
 	changed := r.appendID(nil, v)

@@ -58,5 +58,5 @@ func (s *source) completeFor(ctx context.Context, v any, how putOptions) error {
 	if err := s.mayPut(v); err != nil {
 		return err
 	}
-	return s.callHooksBeforeReplace(v)
+	return s.makeReadyToReplace(v)
 }

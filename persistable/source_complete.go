@@ -10,13 +10,14 @@ func (s *source) complete(ctx context.Context, v any, creates bool) error {
 	if err := s.mayPut(v); err != nil {
 		return err
 	}
-	if s.record.IDs.Made() {
-		if err := s.ensureID(ctx, v); err != nil {
-			return err
-		}
+	if err := s.ensureID(ctx, v); err != nil {
+		return err
 	}
 	if err := s.record.callHooks(v, creates); err != nil {
 		return err
 	}
-	return s.ensureID(ctx, v)
+	if err := s.ensureID(ctx, v); err != nil {
+		return err
+	}
+	return s.record.checkID(v)
 }

@@ -55,18 +55,13 @@ func (s *source) idFence(v any) (f idFence) {
 	return f
 }
 
-// ensureID gives a record an id if it has none, outside of all transactions.
+// ensureID makes an id for a record that has none, outside of all transactions, if the
+// library makes the ids of the type.
 func (s *source) ensureID(ctx context.Context, v any) error {
-	if err := s.mayPut(v); err != nil {
-		return err
-	}
-	if s.record.hasID(v) {
+	if s.record.hasID(v) || !s.record.IDs.Made() {
 		return nil
 	}
-	switch {
-	case !s.record.IDs.Made():
-		return fmt.Errorf("%w: %s: set it: the program assigns the ids of this type", ErrNoID, s.record.Type)
-	case s.tx != nil:
+	if s.tx != nil {
 		return fmt.Errorf("%w: %s: make it before the transaction, with New%s after Open: the function may run again and would make another id", ErrNoID, s.record.Type, s.record.Type)
 	}
 	if err := s.setNewID(ctx, v); err != nil {

@@ -53,16 +53,16 @@ func (s source) replace(ctx context.Context, v any, how putOptions) (err error) 
 	if err := s.mayPut(v); err != nil {
 		return err
 	}
-	if err := s.callHooksBeforeReplace(v); err != nil {
+	if err := s.makeReadyToReplace(v); err != nil {
 		return err
 	}
 	return s.put(ctx, v, how)
 }
 
-// callHooksBeforeReplace calls the hooks of a record. They may set an id that is missing.
-func (s *source) callHooksBeforeReplace(v any) error {
+// makeReadyToReplace makes a record ready. Its hooks may set an id that is missing.
+func (s *source) makeReadyToReplace(v any) error {
 	if !s.record.hasID(v) {
-		return s.record.callHooks(v, false)
+		return s.record.makeReady(v, false)
 	}
-	return s.record.callHooksOf(s.record.appendID(nil, v), v, false)
+	return s.record.makeReadyAs(s.record.appendID(nil, v), v, false)
 }

@@ -50,7 +50,8 @@ func (s *Store[T, ID]) Create(ctx context.Context, v T) error {
 }
 
 // CreateWithID is Create under an id that the caller chooses, for imports and
-// restores. It sets v's id.
+// restores. It sets v's id. A zero or empty id is [ErrNoID], and a negative
+// idgen.ID a *[FieldError], as for all verbs that write a record.
 //
 //go:noinline
 func (s *Store[T, ID]) CreateWithID(ctx context.Context, id ID, v T) error {

@@ -80,7 +80,7 @@ func (w *write) changeRecord() (err error) {
 	if err := w.change(v); err != nil {
 		return err
 	}
-	if err := w.callHooks(v, false); err != nil {
+	if err := w.makeReady(v, false); err != nil {
 		return err
 	}
 	if changed := w.appendID(nil, v); !bytes.Equal(changed, w.sc.id) {

@@ -52,6 +52,9 @@ func (t *recordType) addIndexes(s *erased.Schema) {
 // are, for kazahana IDs, ULIDs in text form, and ids of 16 bytes.
 func (t *recordType) newIDs(db *persistable.DB) *erased.IDs[ID] {
 	ids := &erased.IDs[ID]{IsZero: t.isNone, Append: t.appendID, Parse: t.parseID}
+	if t.id.Kind() == "id" {
+		ids.Fault = kazahanaFault
+	}
 	if makeKey := keyMaker(db, t.id.Kind()); makeKey != nil {
 		ids.New = func(ctx context.Context) (ID, error) {
 			key, err := makeKey(ctx)
@@ -59,6 +62,15 @@ func (t *recordType) newIDs(db *persistable.DB) *erased.IDs[ID] {
 		}
 	}
 	return ids
+}
+
+// kazahanaFault is the rule of generated code for kazahana ids.
+func kazahanaFault(id ID) string {
+	v, _, err := index.ReadInt[idgen.ID]([]byte(id.packed))
+	if err != nil {
+		return err.Error()
+	}
+	return erased.KazahanaFault(v)
 }
 
 var (

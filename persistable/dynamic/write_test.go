@@ -173,3 +173,29 @@ func TestReopen(t *testing.T) {
 		t.Errorf("the record of the other directory is there: %v, %v; indexes: %v", there, err, now.Schema().Indexes)
 	}
 }
+
+// TestNoIDs: zero, empty and negative ids are refused as in generated code, whatever made the
+// record.
+func TestNoIDs(t *testing.T) {
+	db := seeded(t)
+	counters, orders := open(t, db, "counters"), open(t, db, "tenants", "tenant-1", "orders")
+	zero := must[dynamic.ID](t)(counters.ParseID("0"))
+	for _, verb := range []func(*dynamic.Record) error{
+		func(r *dynamic.Record) error { return counters.CreateWithID(ctx, zero, r) },
+		func(r *dynamic.Record) error { return counters.Create(ctx, r) },
+		func(r *dynamic.Record) error { return counters.SaveExisting(ctx, r) },
+	} {
+		if err := verb(must[*dynamic.Record](t)(counters.ParseRecord([]byte(`{"ID":"0"}`)))); !errors.Is(err, persistable.ErrNoID) {
+			t.Error(err)
+		}
+	}
+	check(t, counters.CreateWithID(ctx, must[dynamic.ID](t)(counters.ParseID("-1")), must[*dynamic.Record](t)(counters.ParseRecord([]byte(`{"Name":"n"}`)))))
+
+	r := must[*dynamic.Record](t)(orders.ParseRecord([]byte(`{"ID":"-1","Number":"N-1"}`)))
+	for _, err := range []error{orders.Create(ctx, r), orders.Save(ctx, r), orders.CreateMany(ctx, []*dynamic.Record{r}, persistable.BatchOptions{})} {
+		var fault *persistable.FieldError
+		if !errors.As(err, &fault) || fault.Field != "ID" || !strings.Contains(fault.Reason, "it is -1") {
+			t.Error(err)
+		}
+	}
+}

@@ -5,6 +5,8 @@ package erased
 import (
 	"context"
 	"fmt"
+
+	"github.com/kazahana-db/kazahana/idgen"
 )
 
 // IDKind is a way to make, recognize and pack ids: an *IDs of their type. Its
@@ -12,6 +14,7 @@ import (
 type IDKind interface {
 	append(b []byte, id any) []byte
 	isZero(id any) bool
+	fault(id any) string
 
 	// Made reports whether ids are made at all.
 	Made() bool
@@ -27,6 +30,8 @@ type IDs[ID any] struct {
 	New func(ctx context.Context) (ID, error)
 	// IsZero tells whether the id was not set; nil where every value is an id.
 	IsZero func(id ID) bool
+	// Fault says why an id that was set cannot be one, or ""; nil where each can.
+	Fault func(id ID) string
 	// Append and Parse convert an id to and from a tuple element.
 	Append func(b []byte, id ID) []byte
 	Parse  func(b []byte) (id ID, rest []byte, err error)
@@ -35,6 +40,13 @@ type IDs[ID any] struct {
 func (k *IDs[ID]) append(b []byte, id any) []byte { return k.Append(b, *id.(*ID)) }
 
 func (k *IDs[ID]) isZero(id any) bool { return k.IsZero != nil && k.IsZero(*id.(*ID)) }
+
+func (k *IDs[ID]) fault(id any) string {
+	if k.Fault == nil {
+		return ""
+	}
+	return k.Fault(*id.(*ID))
+}
 
 // Made implements [IDKind].
 func (k *IDs[ID]) Made() bool { return k.New != nil }
@@ -55,4 +67,12 @@ func (k *IDs[ID]) Read(element []byte) (any, error) {
 		err = fmt.Errorf("%d bytes follow the id", len(rest))
 	}
 	return id, err
+}
+
+// KazahanaFault is [IDs].Fault of kazahana ids: their text forms take no negative ones.
+func KazahanaFault(id idgen.ID) string {
+	if id < 0 {
+		return fmt.Sprintf("it is %d: a kazahana id is never negative", int64(id))
+	}
+	return ""
 }

@@ -141,3 +141,6 @@ func (s *Schema) AppendID(b []byte, record any) []byte { return s.IDs.append(b, 
 
 // HasID reports whether the record's id is set.
 func (s *Schema) HasID(record any) bool { return !s.IDs.isZero(s.ID(record)) }
+
+// IDFault says why the record's id, which is set, cannot be one, or "".
+func (s *Schema) IDFault(record any) string { return s.IDs.fault(s.ID(record)) }
