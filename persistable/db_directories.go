@@ -26,7 +26,8 @@ const systemRoot = "kazahana"
 // needs, or one above or below: that of page tokens, that of the leases on machine
 // ids, without which two processes could make the same ids, and the directory
 // kazahana with all that is in it: named leases, elections, placements, the state of the
-// ID service. Such a directory must not be moved, copied over or removed.
+// ID service. Such a directory must not be moved, copied over or removed, and no store is
+// made there: the first write of a record is a *[DirectoryError].
 func (db *DB) HoldsSystem(path ...string) bool {
 	db.mustBeOpen()
 	for _, system := range [][]string{{systemRoot}, db.options.SystemPath, db.options.IDs.Leases.Path} {

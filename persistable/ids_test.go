@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
@@ -20,6 +23,7 @@ import (
 	"github.com/kazahana-db/kazahana/lease"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 )
 
 func active(t testing.TB, db *persistable.DB) []lease.Info {
@@ -287,4 +291,36 @@ func TestLeasesAreNotRemoved(t *testing.T) {
 			t.Errorf("HoldsSystem(%q) = %v", path, got)
 		}
 	}
+}
+
+// TestStoreInSystemDirectory: a tenant whose name leads to a directory of the library gets no
+// store there, in whatever way its first record is written.
+func TestStoreInSystemDirectory(t *testing.T) {
+	db := must[*persistable.DB](t)(persistable.OpenWith(ctx, enginetest.Open(t), persistable.Options{SystemPath: []string{"app", "own"}}))
+	defer db.Close()
+	schema := orderSchema
+	schema.Directory = []persistimpl.PathElement{{Field: "TenantID"}, {Name: "leases"}}
+	schema.Lock = strings.Replace(schema.Lock, `"tenants/{TenantID}/orders"`, `"{TenantID}/leases"`, 1)
+	before := dump(t, db)
+	s := persistimpl.NewStore[*Order, idgen.ID](db, &schema, "kazahana")
+	order := func() *Order { return &Order{ID: 1, TenantID: "kazahana"} }
+	_, _, getOrCreate := s.GetOrCreate(ctx, order())
+	for verb, err := range map[string]error{
+		"CreateWithID": s.CreateWithID(ctx, 1, order()), "Create": s.Create(ctx, order()), "Save": s.Save(ctx, order()),
+		"SaveMany": s.SaveMany(ctx, []*Order{order()}, persistable.BatchOptions{}), "GetOrCreate": getOrCreate,
+	} {
+		var fault *persistable.DirectoryError
+		if !errors.As(err, &fault) || fault.Type != "Order" || !slices.Equal(fault.Path, []string{"kazahana", "leases"}) {
+			t.Errorf("%s: %v", verb, err)
+		}
+	}
+	if diff := cmp.Diff(before, dump(t, db)); diff != "" {
+		t.Errorf("something was written: %s", diff)
+	}
+	below := schema
+	below.Directory = []persistimpl.PathElement{{Field: "TenantID"}, {Name: "own"}, {Name: "orders"}}
+	own := persistimpl.NewStore[*Order, idgen.ID](db, &below, "app")
+	wantAs[*persistable.DirectoryError](t, own.Save(ctx, &Order{ID: 1, TenantID: "app"}))
+	other := persistimpl.NewStore[*Order, idgen.ID](db, &schema, "app")
+	check(t, other.Save(ctx, &Order{ID: 1, TenantID: "app"}))
 }

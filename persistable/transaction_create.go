@@ -58,8 +58,12 @@ func (t *transaction) updateHeader(ctx context.Context, p *place, s *openStore) 
 // version stays as it is, because no process caches that a store is missing. t.mu
 // is held.
 func (t *transaction) createStore(ctx context.Context, p *place) (*openStore, error) {
-	if p.record.Dynamic != nil {
+	switch {
+	case p.record.Dynamic != nil:
 		return nil, p.noHeader()
+	case p.db.HoldsSystem(p.path...):
+		return nil, &DirectoryError{Type: p.typ, Path: p.path, Reason: "the database itself needs this directory: no records can be put there; " +
+			"begin the directory of the type with a fixed name, or refuse such values of its {Field}s"}
 	}
 	d, err := p.db.options.Layer.CreateOrOpen(ctx, t.writer, p.path, p.expects...)
 	if err != nil {
