@@ -183,7 +183,7 @@ func (e *NoIndexError) Error() string {
 // IndexStateError says that an index may not be queried yet in this store.
 type IndexStateError struct {
 	Type  string
-	Index string
+	Index string // its name in keys
 	State index.State
 }
 

@@ -36,7 +36,7 @@ func TestErrorTexts(t *testing.T) {
 		{second(orders.ByStatus(Pending).First(ctx)), `persistable: not found: no Order fits the query` + directory},
 		{second(orders.Find()), `persistable: Order: no condition is given: give one for the first field of an index, or read all records by Scan (it has 3 indexes: `},
 		{second(orders.FindOne(ctx)), `persistable: Order: no condition is given: `},
-		{orders.Indexes().Rebuild(ctx, "none"), `persistable: Order: no index has the name "none" (it has 3 indexes: `},
+		{orders.Indexes().Rebuild(ctx, "none"), `persistable: Order: no index has the name "none"; the names are Order_Number_unique, Order_Status, Order_Status_CreatedAt (it has 3 indexes: `},
 	} {
 		if c.err == nil || !strings.HasPrefix(c.err.Error(), c.want) {
 			t.Errorf("got  %v\nwant %s…", c.err, c.want)

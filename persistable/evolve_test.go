@@ -222,9 +222,9 @@ func TestUniqueIndexOverDataThatIsNotUnique(t *testing.T) {
 			return e.Violations
 		}
 		want := []persistable.Violation{
-			{Index: "Article_ISBN", Fields: []string{"ISBN"}, Values: tuple.Tuple{"1"}, ID: all[2].ID, Owner: all[0].ID},
-			{Index: "Article_ISBN", Fields: []string{"ISBN"}, Values: tuple.Tuple{"1"}, ID: all[4].ID, Owner: all[0].ID},
-			{Index: "Article_ISBN", Fields: []string{"ISBN"}, Values: tuple.Tuple{"2"}, ID: all[5].ID, Owner: all[1].ID},
+			{Index: "Article_ISBN_unique", Fields: []string{"ISBN"}, Values: tuple.Tuple{"1"}, ID: all[2].ID, Owner: all[0].ID},
+			{Index: "Article_ISBN_unique", Fields: []string{"ISBN"}, Values: tuple.Tuple{"1"}, ID: all[4].ID, Owner: all[0].ID},
+			{Index: "Article_ISBN_unique", Fields: []string{"ISBN"}, Values: tuple.Tuple{"2"}, ID: all[5].ID, Owner: all[1].ID},
 		}
 		if diff := cmp.Diff(want, build()); diff != "" {
 			t.Errorf("violations (-want +got):\n%s", diff)

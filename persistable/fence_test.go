@@ -48,7 +48,7 @@ func TestUnderALease(t *testing.T) {
 				return nil
 			})
 		},
-		"Indexes().Rebuild": func(w writer) error { return w.orders.Indexes().Rebuild(ctx, "Order_Number") },
+		"Indexes().Rebuild": func(w writer) error { return w.orders.Indexes().Rebuild(ctx, "Order_Number_unique") },
 		"RemoveDirectory":   func(w writer) error { return w.db.RemoveDirectory(ctx, "tenants", "t") },
 		"the caller's transaction": func(w writer) error {
 			return w.db.Engine().Transact(ctx, func(tx kv.Transaction) error {

@@ -121,9 +121,11 @@ func TestNegativeIDs(t *testing.T) {
 // but not written again.
 func TestStoredZeroID(t *testing.T) {
 	db := open(t, enginetest.Open(t))
-	earlier := artSchema
-	earlier.IDs = &persistimpl.IDs[int32]{Append: index.AppendInt[int32], Parse: index.ReadInt[int32]}
-	before := persistimpl.NewStore[*Art, int32](db, &earlier)
+	before := persistimpl.NewStore[*Art, int32](db, &persistimpl.Schema{
+		Type: artSchema.Type, Directory: artSchema.Directory, Lock: artSchema.Lock,
+		IDs: &persistimpl.IDs[int32]{Append: index.AppendInt[int32], Parse: index.ReadInt[int32]}, ID: artSchema.ID,
+		Encode: artSchema.Encode, Decode: artSchema.Decode, Known: artSchema.Known, Indexes: artSchema.Indexes, Entries: artSchema.Entries,
+	})
 	check(t, before.CreateWithID(ctx, 0, &Art{Name: "a"}))
 	s := ArtStoreOf(db)
 	stored := must[*Art](t)(s.Get(ctx, 0))

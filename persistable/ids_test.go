@@ -298,11 +298,19 @@ func TestLeasesAreNotRemoved(t *testing.T) {
 func TestStoreInSystemDirectory(t *testing.T) {
 	db := must[*persistable.DB](t)(persistable.OpenWith(ctx, enginetest.Open(t), persistable.Options{SystemPath: []string{"app", "own"}}))
 	defer db.Close()
-	schema := orderSchema
-	schema.Directory = []persistimpl.PathElement{{Field: "TenantID"}, {Name: "leases"}}
-	schema.Lock = strings.Replace(schema.Lock, `"tenants/{TenantID}/orders"`, `"{TenantID}/leases"`, 1)
+	storeIn := func(tenant string, names ...string) persistable.Store[*Order, idgen.ID] {
+		path := []persistimpl.PathElement{{Field: "TenantID"}}
+		for _, name := range names {
+			path = append(path, persistimpl.PathElement{Name: name})
+		}
+		return persistimpl.NewStore[*Order, idgen.ID](db, &persistimpl.Schema{
+			Type: "Order", Directory: path, Lock: strings.Replace(orderSchema.Lock, "tenants/{TenantID}/orders", "{TenantID}/"+strings.Join(names, "/"), 1),
+			IDs: orderSchema.IDs, ID: orderSchema.ID, Encode: orderSchema.Encode, Decode: orderSchema.Decode, Known: orderSchema.Known,
+			Indexes: orderSchema.Indexes, Entries: orderSchema.Entries, CheckArgs: orderSchema.CheckArgs, FillArgs: orderSchema.FillArgs,
+		}, tenant)
+	}
 	before := dump(t, db)
-	s := persistimpl.NewStore[*Order, idgen.ID](db, &schema, "kazahana")
+	s := storeIn("kazahana", "leases")
 	order := func() *Order { return &Order{ID: 1, TenantID: "kazahana"} }
 	_, _, getOrCreate := s.GetOrCreate(ctx, order())
 	for verb, err := range map[string]error{
@@ -317,10 +325,7 @@ func TestStoreInSystemDirectory(t *testing.T) {
 	if diff := cmp.Diff(before, dump(t, db)); diff != "" {
 		t.Errorf("something was written: %s", diff)
 	}
-	below := schema
-	below.Directory = []persistimpl.PathElement{{Field: "TenantID"}, {Name: "own"}, {Name: "orders"}}
-	own := persistimpl.NewStore[*Order, idgen.ID](db, &below, "app")
+	own, other := storeIn("app", "own", "orders"), storeIn("app", "leases")
 	wantAs[*persistable.DirectoryError](t, own.Save(ctx, &Order{ID: 1, TenantID: "app"}))
-	other := persistimpl.NewStore[*Order, idgen.ID](db, &schema, "app")
 	check(t, other.Save(ctx, &Order{ID: 1, TenantID: "app"}))
 }

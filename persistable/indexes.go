@@ -42,9 +42,9 @@ func (x Indexes) Progress(ctx context.Context) (BuildProgress, error) {
 	return x.source.buildProgress(ctx)
 }
 
-// Rebuild removes the entries of the index with that name in keys or, if none has it, by
-// itself, and builds it again.
-// It mends all faults of entries that Verify finds.
+// Rebuild removes the entries of the index with that name in keys, and builds it again.
+// The name in keys is [index.Definition.KeyName]: it ends in _unique for a unique index, and
+// [Violation], [Fault], [IndexStateError] and "kazahana index list" show it. It mends all faults of entries that Verify finds.
 func (x Indexes) Rebuild(ctx context.Context, name string) error {
 	return x.source.rebuildIndex(ctx, name, BuildOptions{})
 }
@@ -63,7 +63,7 @@ func (x Indexes) RebuildWith(ctx context.Context, name string, o BuildOptions) e
 // Build builds it again. It works where a *[ForeignIndexError] refuses writes.
 func (x Indexes) RemoveUnused(ctx context.Context) error { return x.source.removeUnusedIndexes(ctx) }
 
-// Violations returns the violations of the unique index with that name, while it
+// Violations returns the violations of the unique index with that name in keys, while it
 // cannot be completed: behind a token, or the first ones if token is empty. A page has
 // at least fifty, unless it is the last one. An index that is readable, or not yet
 // built, has none. A wrong name is a *[NoIndexError], a wrong token an [ErrBadToken].

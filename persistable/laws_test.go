@@ -257,7 +257,7 @@ func TestLaw5EveryReadMayFail(t *testing.T) {
 		"chunked":  func() error { return second(articles.Get(ctx, big.ID)) },
 		"Save big": func() error { return articles.Save(ctx, big) },
 		"Verify":   func() error { return second(orders.Indexes().Verify(ctx)) },
-		"Rebuild":  func() error { return orders.Indexes().Rebuild(ctx, "Order_Number") },
+		"Rebuild":  func() error { return orders.Indexes().Rebuild(ctx, "Order_Number_unique") },
 		"new tenant": func() error {
 			n++
 			s := OrderStoreOf(db, fmt.Sprint("tenant", n))

@@ -86,7 +86,7 @@ func (o *openStore) anyViolation(ctx context.Context, t *transaction, typ string
 				return err
 			}
 			if len(found) > 0 {
-				return &IndexStateError{Type: typ, Index: ix.Name, State: ix.State}
+				return &IndexStateError{Type: typ, Index: ix.KeyName(), State: ix.State}
 			}
 		}
 	}

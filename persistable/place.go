@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
@@ -57,14 +58,25 @@ func (p *place) checkPrefix(prefix []byte) error {
 	return fmt.Errorf("%w: the store of %s in the directory %s: another directory has been put there since it was opened", ErrNotFound, p.typ, quotePath(p.path))
 }
 
-// findIndex returns which definition has the name in keys or, if there is none, by itself;
-// -1 if none has it.
-func (p *place) findIndex(name string) int {
-	at := slices.IndexFunc(p.definitions, func(d *index.Definition) bool { return d.KeyName() == name })
-	if at < 0 {
-		at = slices.IndexFunc(p.definitions, func(d *index.Definition) bool { return d.Name == name })
+// findIndex returns which definition has the name in keys.
+func (p *place) findIndex(name string) (int, error) {
+	i := slices.IndexFunc(p.definitions, func(d *index.Definition) bool { return d.KeyName() == name })
+	if i < 0 {
+		return i, p.noIndexNamed(name)
 	}
-	return at
+	return i, nil
+}
+
+// noIndexNamed is the error of a name in keys that no index has.
+func (p *place) noIndexNamed(name string) error {
+	names := make([]string, len(p.definitions))
+	for i, d := range p.definitions {
+		names[i] = d.KeyName()
+	}
+	return &NoIndexError{
+		Type: p.typ, Indexes: p.record.indexFields(),
+		Reason: fmt.Sprintf("no index has the name %q; the names are %s", name, cmp.Or(strings.Join(names, ", "), "none")),
+	}
 }
 
 // maxArgument bounds a directory argument, so that the keys of the directory

@@ -81,7 +81,7 @@ func (p *place) readStore(ctx context.Context, reader kv.ReadTransaction, d *dir
 // checkReadable returns an *[IndexStateError] if an index may not be read.
 func (p *place) checkReadable(o *openStore, i int) error {
 	if ix := &o.indexes[i]; ix.State != index.Readable {
-		return &IndexStateError{Type: p.typ, Index: ix.Name, State: ix.State}
+		return &IndexStateError{Type: p.typ, Index: ix.KeyName(), State: ix.State}
 	}
 	return nil
 }

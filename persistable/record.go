@@ -139,7 +139,7 @@ func (r *record) noIndex(alternatives []erased.Conjunction, reason string) error
 func (r *record) danglingEntry(ix *index.Index, entry, id []byte) error {
 	return &RecordError{
 		Type: r.Type, ID: idText(id), Key: slices.Clone(entry),
-		Reason: "an entry of the index " + ix.Name + " names this record, but it is not there",
+		Reason: "an entry of the index " + ix.KeyName() + " names this record, but it is not there",
 		Remedy: "run Verify, then Indexes().Rebuild",
 	}
 }

@@ -62,7 +62,7 @@ func (r *record) uniqueError(e *index.TakenError) error {
 
 func (r *record) violationOf(ix *index.Index, v index.Violation, owner []byte) Violation {
 	values, _ := ix.Values(v.Key[len(ix.Prefix):])
-	return Violation{Index: ix.Name, Fields: ix.Fields, Values: values, ID: r.idValue(v.Record), Owner: r.idValue(owner)}
+	return Violation{Index: ix.KeyName(), Fields: ix.Fields, Values: values, ID: r.idValue(v.Record), Owner: r.idValue(owner)}
 }
 
 // idValue is the id in its own type, or its text if it cannot be read.

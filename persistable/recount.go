@@ -76,7 +76,7 @@ func (r *recount) compare(ctx context.Context, reader *transaction, o *openStore
 	case !ix.Kind.HasTotals():
 		return nil
 	case ix.State != index.Readable:
-		r.part.Skipped = append(r.part.Skipped, ix.Name)
+		r.part.Skipped = append(r.part.Skipped, ix.KeyName())
 		return nil
 	}
 	pairs := reader.Reader.GetRange(index.Bounds{}.Range(ix.Prefix).Selectors(), kv.RangeOptions{Mode: kv.ModeSerial})

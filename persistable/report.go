@@ -8,7 +8,7 @@ import "fmt"
 type Report struct {
 	Records  int      // that were read
 	Entries  int      // of readable indexes that were read
-	Skipped  []string // the indexes that are not readable; in a locked tenant, and with NoRecount, counts and sums of many records
+	Skipped  []string // the names in keys of the indexes that are not readable; in a locked tenant, and with NoRecount, counts and sums of many records
 	Faults   []Fault  // at most a thousand; with those that were repaired
 	More     bool     // there are more faults
 	Repaired int      // the number of faults that were repaired
@@ -20,7 +20,7 @@ type Report struct {
 // Fault is a record without its entry, an entry without its record, or bytes that
 // cannot be decoded.
 type Fault struct {
-	Index  string // empty if the record itself is at fault
+	Index  string // its name in keys; empty if the record itself is at fault
 	Key    []byte // the entry's, or the record's
 	ID     string // the record's id as a tuple, if it is known
 	Reason string

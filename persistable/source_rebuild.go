@@ -5,21 +5,20 @@ package persistable
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/kazahana-db/kazahana/index"
 )
 
-// rebuildIndex clears the index with that name in keys, or by itself, and builds it again.
+// rebuildIndex clears the index with that name in keys and builds it again.
 func (s source) rebuildIndex(ctx context.Context, name string, o BuildOptions) (err error) {
 	ctx, op := s.begin(ctx, "Indexes.Rebuild", byID)
 	defer op.finish(&err)
 	if err := cmp.Or(s.mayBuild(), o.Validate()); err != nil {
 		return err
 	}
-	at := s.place.findIndex(name)
-	if at < 0 {
-		return &NoIndexError{Type: s.record.Type, Reason: fmt.Sprintf("no index has the name %q", name), Indexes: s.record.indexFields()}
+	at, err := s.place.findIndex(name)
+	if err != nil {
+		return err
 	}
 	err = s.place.db.transact(ctx, func(t *transaction) error {
 		return s.changeState(ctx, t, index.Disabled, func(i int, _ index.State) bool { return i == at })
@@ -76,7 +75,7 @@ func (s source) dropIndex(ctx context.Context, keyName string) (err error) {
 			return nil // an earlier attempt removed it, and has committed, or another call did
 		}
 		if len(removed) == 0 {
-			return &NoIndexError{Type: s.record.Type, Reason: fmt.Sprintf("no index has the name %q in keys", keyName), Indexes: s.record.indexFields()}
+			return s.place.noIndexNamed(keyName)
 		}
 		for _, name := range removed {
 			index.ClearUnknown(t.writer, o.prefix, name)

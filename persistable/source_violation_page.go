@@ -5,7 +5,6 @@ package persistable
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
 )
@@ -15,9 +14,12 @@ func (s source) violations(ctx context.Context, name, token string) (ViolationPa
 	if err := s.mayBuild(); err != nil {
 		return ViolationPage{}, err
 	}
-	i := slices.IndexFunc(s.place.definitions, func(d *index.Definition) bool { return d.Name == name && d.Unique })
-	if i < 0 {
-		return ViolationPage{}, &NoIndexError{Type: s.record.Type, Reason: fmt.Sprintf("no unique index has the name %q", name), Indexes: s.record.indexFields()}
+	i, err := s.place.findIndex(name)
+	if err != nil {
+		return ViolationPage{}, err
+	}
+	if !s.place.definitions[i].Unique {
+		return ViolationPage{}, &NoIndexError{Type: s.record.Type, Reason: fmt.Sprintf("the index %s is not unique", name), Indexes: s.record.indexFields()}
 	}
 	after, err := s.openMaintenanceToken("violations "+name, token)
 	if err != nil {

@@ -24,7 +24,7 @@ type NotUniqueError struct {
 
 // Violation is a record whose values another record owns.
 type Violation struct {
-	Index  string
+	Index  string // its name in keys, which Indexes().Violations and Rebuild take
 	Fields []string
 	Values tuple.Tuple
 	ID     any // the record that cannot be in the index

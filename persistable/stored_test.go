@@ -255,7 +255,7 @@ func TestDanglingEntry(t *testing.T) {
 	if report := must[persistable.Report](t)(s.Indexes().Verify(ctx)); len(report.Faults) != 3 {
 		t.Errorf("faults: %v", report.Faults)
 	}
-	for _, name := range []string{"Order_Number", "Order_Status", "Order_Status_CreatedAt"} {
+	for _, name := range []string{"Order_Number_unique", "Order_Status", "Order_Status_CreatedAt"} {
 		check(t, s.Indexes().Rebuild(ctx, name))
 	}
 	sound(t, s.Indexes().Verify)

@@ -27,7 +27,7 @@ func newTotalFault(i int, ix *index.Index, key, value []byte, want index.Amount)
 }
 
 func (f totalFault) fault(ix *index.Index) Fault {
-	return Fault{Index: ix.Name, Key: f.key, Reason: fmt.Sprintf("it says %v, the records make %v", f.stored, f.want)}
+	return Fault{Index: ix.KeyName(), Key: f.key, Reason: fmt.Sprintf("it says %v, the records make %v", f.stored, f.want)}
 }
 
 // mend adds the difference: writes that commit between the version of the comparison and

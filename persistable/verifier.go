@@ -75,7 +75,7 @@ func (v *verifier) verifyBatches(ctx context.Context, pass func(context.Context,
 				return err
 			}
 			if i := v.index; i != byID && o.indexes[i].State != index.Readable {
-				part.Skipped = []string{o.indexes[i].Name}
+				part.Skipped = []string{o.indexes[i].KeyName()}
 				return nil
 			}
 			part, err = pass(ctx, t, o, &q, &next)
@@ -140,7 +140,7 @@ func (v *verifier) verifyRecords(ctx context.Context, t *transaction, o *openSto
 			return part, err
 		}
 		if reason := check.faultReason(value); reason != "" {
-			part.addRepair(Fault{Index: o.indexes[check.index].Name, Key: check.key, ID: idText(check.record.ID), Reason: reason},
+			part.addRepair(Fault{Index: o.indexes[check.index].KeyName(), Key: check.key, ID: idText(check.record.ID), Reason: reason},
 				repair{check.index, check.key, check.record.ID})
 		}
 	}
@@ -200,7 +200,7 @@ func (v *verifier) verifyEntries(ctx context.Context, t *transaction, o *openSto
 		e, err := splitEntry(ix, pair)
 		if err != nil {
 			key := slices.Clone(pair.Key)
-			part.addRepair(Fault{Index: ix.Name, Key: key, Reason: err.Error()}, repair{v.index, key, nil})
+			part.addRepair(Fault{Index: ix.KeyName(), Key: key, Reason: err.Error()}, repair{v.index, key, nil})
 			at[i] = -1
 			continue
 		}
@@ -224,7 +224,7 @@ func (v *verifier) verifyEntry(ctx context.Context, o *openStore, part *verifyPa
 	id := f.id(i)
 	fault := func(reason string) {
 		own := slices.Clone(key)
-		part.addRepair(Fault{Index: o.indexes[v.index].Name, Key: own, ID: idText(id), Reason: reason}, repair{v.index, own, slices.Clone(id)})
+		part.addRepair(Fault{Index: o.indexes[v.index].KeyName(), Key: own, ID: idText(id), Reason: reason}, repair{v.index, own, slices.Clone(id)})
 	}
 	decoded, err := f.awaitRecord(ctx, i)
 	switch {

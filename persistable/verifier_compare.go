@@ -60,7 +60,7 @@ type comparison struct {
 func (c *comparison) run(ctx context.Context, reader kv.ReadTransaction, o *openStore) error {
 	ix := &o.indexes[c.index]
 	if ix.State != index.Readable {
-		c.part.Skipped = []string{ix.Name}
+		c.part.Skipped = []string{ix.KeyName()}
 		return nil
 	}
 	recount := o.recountOf(ix)

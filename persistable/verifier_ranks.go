@@ -30,7 +30,7 @@ func (v *verifier) verifyRanks(ctx context.Context, i int) error {
 		})
 		var fault *rank.CountError
 		if errors.As(err, &fault) {
-			v.report.addFault(Fault{Index: v.record.Indexes[i].Name, Key: slices.Clone(fault.Key), Reason: fault.Error()})
+			v.report.addFault(Fault{Index: v.record.Indexes[i].KeyName(), Key: slices.Clone(fault.Key), Reason: fault.Error()})
 			return nil
 		}
 		if err != nil {

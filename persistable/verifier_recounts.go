@@ -125,7 +125,7 @@ func (v *verifier) skipTotals() {
 	var part Report
 	for _, d := range v.place.definitions {
 		if d.Kind.HasTotals() {
-			part.Skipped = append(part.Skipped, d.Name)
+			part.Skipped = append(part.Skipped, d.KeyName())
 		}
 	}
 	v.addPart(part)
@@ -137,7 +137,7 @@ func (v *verifier) skipTotals() {
 func (v *verifier) startCompare(i int, after []byte) {
 	name := ""
 	if i < len(v.record.Indexes) {
-		name = v.record.Indexes[i].Name
+		name = v.record.Indexes[i].KeyName()
 	}
 	v.cursor.position = append(tuple.AppendString(nil, name), after...)
 }

@@ -23,7 +23,7 @@ func (v *verifier) token() string {
 	case v.index == len(v.record.Indexes):
 		name = countsStep
 	case v.index != byID:
-		name = v.record.Indexes[v.index].Name
+		name = v.record.Indexes[v.index].KeyName()
 	}
 	return v.sealMaintenanceToken(verifyOperation, tuple.AppendBytes(tuple.AppendString(nil, name), v.cursor.position))
 }
@@ -53,9 +53,9 @@ func (v *verifier) resume(token string) error {
 	return err
 }
 
-// findIndex returns the number of the index with that name, which a token says.
+// findIndex returns the number of the index with that name in keys, which a token says.
 func (v *verifier) findIndex(name string) (int, error) {
-	i := slices.IndexFunc(v.record.Indexes, func(d index.Definition) bool { return d.Name == name })
+	i := slices.IndexFunc(v.record.Indexes, func(d index.Definition) bool { return d.KeyName() == name })
 	if i < 0 {
 		return 0, fmt.Errorf("%w: it stopped at the index %s, which %s does not have any more: verify from the beginning", ErrBadToken, name, v.record.Type)
 	}

@@ -55,7 +55,7 @@ func violatingIDs(t *testing.T, s *ArticleStore) (ids []string) {
 	t.Helper()
 	seen := map[string]bool{}
 	for token := ""; ; {
-		page := must[persistable.ViolationPage](t)(s.Indexes().Violations(ctx, uniqueSlug.Name, token))
+		page := must[persistable.ViolationPage](t)(s.Indexes().Violations(ctx, uniqueSlug.KeyName(), token))
 		for _, v := range page.Violations {
 			id := v.ID.(string)
 			if seen[id] || v.Owner == id {
@@ -73,7 +73,7 @@ func violatingIDs(t *testing.T, s *ArticleStore) (ids []string) {
 func TestViolationsOfWrongArguments(t *testing.T) {
 	s := kindStore(open(t, enginetest.Open(t)), 0, uniqueSlug, valueOfTags)
 	wantAs[*persistable.NoIndexError](t, second(s.Indexes().Violations(ctx, valueOfTags.Name, "")))
-	if _, err := s.Indexes().Violations(ctx, uniqueSlug.Name, "x"); !errors.Is(err, persistable.ErrBadToken) {
+	if _, err := s.Indexes().Violations(ctx, uniqueSlug.KeyName(), "x"); !errors.Is(err, persistable.ErrBadToken) {
 		t.Errorf("a wrong token: %v", err)
 	}
 }

@@ -63,7 +63,7 @@ var refused = []run{
 	{2, "record put", []string{"counters", os.DevNull, "--create", "--existing"}},
 	{2, "dir rm", []string{"settings"}},
 	{2, "tenant rm", []string{"tenants/tenant-1"}},
-	{2, "index drop", []string{"counters", "Counter_Name"}},
+	{2, "index drop", []string{"counters", "Counter_Name_unique"}},
 }
 
 // writing are the verbs that write to a database, besides refused; interactive are those that

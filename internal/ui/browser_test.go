@@ -200,7 +200,7 @@ func (v *visit) seeRecords() {
 	v.WantText("[role=alert]", "Status")
 	v.openView("records?where=Amount+%3D+-1&"+ordersPath, "Order")
 	v.WantText(".empty", "No record fulfils the condition")
-	v.openView("records?index=Order_Number&reverse=1&"+ordersPath, "Order")
+	v.openView("records?index=Order_Number_unique&reverse=1&"+ordersPath, "Order")
 	v.WantText("tbody tr:first-child", "A-1024")
 }
 

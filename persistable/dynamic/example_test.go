@@ -112,7 +112,7 @@ func ExampleStore_ByIndex() {
 	defer end()
 	orders, err := dynamic.Open(ctx, db, path, "Order")
 	noError(err)
-	query, err := orders.ByIndex("Order_Number", "A-1003")
+	query, err := orders.ByIndex("Order_Number_unique", "A-1003")
 	noError(err)
 	r, err := query.First(ctx)
 	noError(err)

@@ -5,6 +5,7 @@ package dynamic_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/index"
@@ -13,6 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/headers"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/dynamic"
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
 )
 
@@ -94,6 +96,35 @@ func TestDropTakesNamesInKeys(t *testing.T) {
 	}
 	if got := keyNames(t, db, "counters"); !slices.Equal(got, []string{"Counter_Name_unique"}) {
 		t.Errorf("left: %q", got)
+	}
+}
+
+// TestOneNameOfAnIndex: no verb takes the name without _unique for a unique index, and each takes
+// the name that the errors and reports show.
+func TestOneNameOfAnIndex(t *testing.T) {
+	db := seeded(t)
+	s := open(t, db, "counters")
+	_, violations := s.Indexes().Violations(ctx, "Counter_Name", "")
+	_, byIndex := s.ByIndex("Counter_Name", "visits")
+	for verb, err := range map[string]error{"Violations": violations, "ByIndex": byIndex, "Drop": s.Drop(ctx, "Counter_Name"), "Rebuild": s.Indexes().Rebuild(ctx, "Counter_Name")} {
+		if err == nil || !strings.Contains(err.Error(), "Counter_Name_unique") {
+			t.Errorf("%s: %v", verb, err)
+		}
+	}
+	check(t, s.Drop(ctx, "Counter_Name_unique"))
+	check(t, open(t, db, "counters").Create(ctx, must[*dynamic.Record](t)(s.ParseRecord([]byte(`{"ID":99,"Name":"visits"}`)))))
+	var shared *persistable.NotUniqueError
+	if err := s.Indexes().Build(ctx); !errors.As(err, &shared) {
+		t.Fatal(err)
+	}
+	page := must[persistable.ViolationPage](t)(s.Indexes().Violations(ctx, shared.Violations[0].Index, ""))
+	must[*persistable.Query[*dynamic.Record]](t)(s.ByIndex(page.Violations[0].Index, "visits"))
+	var state *persistable.IndexStateError
+	if _, err := must[*persistable.Query[*dynamic.Record]](t)(s.ByIndex("Counter_Name_unique", "visits")).Slice(ctx); !errors.As(err, &state) || state.Index != "Counter_Name_unique" {
+		t.Error(err)
+	}
+	if r := must[persistable.Report](t)(s.Indexes().Verify(ctx)); !slices.Equal(r.Skipped, []string{"Counter_Name_unique"}) {
+		t.Errorf("skipped: %q", r.Skipped)
 	}
 }
 

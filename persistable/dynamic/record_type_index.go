@@ -13,28 +13,11 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/dynamic/internal/message"
 )
 
-// keyNameOf returns the name in keys of the index that has the name in keys or, if there is
-// none, by itself. A header can have X and X_unique, which are both X by themselves; the
-// name X then means X. A name that no index has is returned as it is.
-func (t *recordType) keyNameOf(name string) string {
-	found := name
-	for _, ix := range t.catalog.Indexes() {
-		if ix.KeyName == name {
-			return name
-		}
-		if t.newIndex(ix.KeyName, ix.Layout, ix.State).Name == name {
-			found = ix.KeyName
-		}
-	}
-	return found
-}
-
-// findIndex returns which of the type's indexes has a name and entries for records.
+// findIndex returns which of the type's indexes has a name in keys and entries for records.
 func (t *recordType) findIndex(name string) (int, error) {
-	keyName := t.keyNameOf(name)
-	i := slices.IndexFunc(t.programs, func(p *indexdynamic.Program) bool { return p.Definition().KeyName() == keyName })
+	i := slices.IndexFunc(t.programs, func(p *indexdynamic.Program) bool { return p.Definition().KeyName() == name })
 	if i < 0 {
-		return i, t.noIndex(keyName)
+		return i, t.noIndex(name)
 	}
 	switch kind := t.programs[i].Definition().Kind; kind {
 	case index.Value, index.Rank:
@@ -51,7 +34,7 @@ func (t *recordType) noIndex(name string) error {
 	}
 	var names []string
 	for _, p := range t.programs {
-		names = append(names, p.Definition().Name)
+		names = append(names, p.Definition().KeyName())
 	}
 	if len(names) == 0 {
 		return fmt.Errorf("dynamic: %s has no index %q, and no other", t.name, name)

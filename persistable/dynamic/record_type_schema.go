@@ -70,7 +70,7 @@ func kazahanaFault(id ID) string {
 	if err != nil {
 		return err.Error()
 	}
-	return erased.KazahanaFault(v)
+	return erased.NegativeFault(v)
 }
 
 var (

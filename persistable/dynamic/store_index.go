@@ -8,7 +8,7 @@ import (
 )
 
 // ByIndex returns the records in the order of an index, those of which the first fields
-// have the given values, as text. The name is that of the index, or its name in keys.
+// have the given values, as text. The name is the index's name in keys, [Index].KeyName.
 // null is the null of a field that may be null; a text of such a field may be written in
 // double quotes, as in Go. Records that have no entry in the index do not come; a record
 // with several, in an index on a list, comes once for each.

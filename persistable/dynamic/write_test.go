@@ -137,7 +137,7 @@ func TestMovedStore(t *testing.T) {
 	move([]string{"counters"}, []string{"old", "numbers"})
 	s = open(t, db, "old", "numbers")
 	r := must[*dynamic.Record](t)(s.Scan().First(ctx))
-	for name, err := range map[string]error{"save": s.Save(ctx, r), "delete": s.Delete(ctx, r.ID()), "build": s.Indexes().Rebuild(ctx, "Counter_Name")} {
+	for name, err := range map[string]error{"save": s.Save(ctx, r), "delete": s.Delete(ctx, r.ID()), "build": s.Indexes().Rebuild(ctx, "Counter_Name_unique")} {
 		if !errors.As(err, new(*persistable.DirectoryError)) || !strings.Contains(err.Error(), "can only be read") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -19,7 +19,7 @@ type IDs[ID any] = erased.IDs[ID]
 var (
 	// KazahanaIDs are made by idgen.Default.
 	KazahanaIDs = &IDs[idgen.ID]{
-		New: NewKazahana, IsZero: IsZero[idgen.ID], Fault: erased.KazahanaFault, Append: index.AppendInt[idgen.ID], Parse: index.ReadInt[idgen.ID],
+		New: NewKazahana, IsZero: IsZero[idgen.ID], Fault: erased.NegativeFault[idgen.ID], Append: index.AppendInt[idgen.ID], Parse: index.ReadInt[idgen.ID],
 	}
 	// ULIDs are made by idgen's source of ULIDs.
 	ULIDs = &IDs[ulid.ULID]{

@@ -41,7 +41,7 @@ func askBids(t testing.TB, s *BidStore) (a bidAnswers) {
 		for amount := int64(0); amount < 45; amount += 5 {
 			a.Ranks = append(a.Ranks, must[int64](t)(s.RankOfAmountByLot(ctx, lot, amount)))
 		}
-		for _, b := range must[[]*Bid](t)(s.TopByAmountByLot(ctx, lot, 0)) {
+		for _, b := range must[[]*Bid](t)(s.TopByAmountByLot(ctx, lot, 100)) {
 			a.Ordered = append(a.Ordered, b.ID)
 		}
 	}

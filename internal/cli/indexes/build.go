@@ -84,7 +84,7 @@ func confirmRebuild(cmd *cobra.Command, c *shell.Console, args []string) (shown 
 func build(ctx context.Context, c *shell.Console, t *target, keyName string, o persistable.BuildOptions) error {
 	do := t.Indexes().BuildWith
 	if keyName != "" {
-		if _, err := t.findKeyName(keyName); err != nil {
+		if _, err := t.find(keyName); err != nil {
 			return err // it was dropped since it was shown; another one may have its name by itself
 		}
 		do = func(ctx context.Context, o persistable.BuildOptions) error {

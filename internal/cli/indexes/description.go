@@ -81,7 +81,7 @@ func (d description) keeps() string {
 
 // Lines implements [shell.Result].
 func (d description) Lines() []string {
-	pairs := []any{"index", fmt.Sprintf("%s of %s in %s", shell.Word(d.Name), d.Type, d.Path), "state", d.State, "kind", d.Kind}
+	pairs := []any{"index", fmt.Sprintf("%s of %s in %s", shell.Word(d.KeyName), d.Type, d.Path), "state", d.State, "kind", d.Kind}
 	for _, line := range []struct{ name, text string }{
 		{"keeps", cmp.Or(d.keeps(), "all records")}, {"size", d.size.String()}, {"layout", d.Layout}, {"build", d.Progress}, {"needs code", d.Foreign},
 	} {

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -57,25 +56,15 @@ func openTarget(ctx context.Context, cmd *cobra.Command, db *persistable.DB, tex
 	return &target{s, path, s.Schema()}, nil
 }
 
-// find returns the index with that name in keys or, if none has it, by itself. A verb that
-// asks resolves the name once, and acts on the name in keys that it has shown.
-func (t *target) find(name string) (dynamic.Index, error) {
-	i := slices.IndexFunc(t.schema.Indexes, func(ix dynamic.Index) bool { return ix.Name == name })
-	ix, err := t.findKeyName(name)
-	if err != nil && i >= 0 {
-		return t.schema.Indexes[i], nil
-	}
-	return ix, err
-}
-
-// findKeyName returns the index with that name in keys.
-func (t *target) findKeyName(name string) (ix dynamic.Index, err error) {
+// find returns the index with that name in keys. No other name is taken: a verb that is repeated
+// must not reach another index.
+func (t *target) find(name string) (ix dynamic.Index, err error) {
 	var names []string
 	for _, ix := range t.schema.Indexes {
 		if ix.KeyName == name {
 			return ix, nil
 		}
-		names = append(names, ix.Name)
+		names = append(names, ix.KeyName)
 	}
 	return ix, database.Missing(fmt.Errorf("%s has no index %s; it has %s",
 		t.where(), shell.Word(name), cmp.Or(strings.Join(names, ", "), "none")))
@@ -123,7 +112,7 @@ func complete(cmd *cobra.Command, args []string, word string) (words []cobra.Com
 			return err
 		}
 		for _, ix := range t.schema.Indexes {
-			words = append(words, ix.Name)
+			words = append(words, ix.KeyName)
 		}
 		return nil
 	})

@@ -15,8 +15,7 @@ import (
 
 // violation is a record whose values another one owns.
 type violation struct {
-	Index   string   `json:"index"`
-	KeyName string   `json:"keyName"` // the index's name in keys, and in "index list"
+	KeyName string   `json:"keyName"` // of the index
 	Fields  []string `json:"fields"`
 	Values  string   `json:"values"` // a tuple
 	ID      string   `json:"id"`
@@ -26,10 +25,7 @@ type violation struct {
 }
 
 func newViolation(s *dynamic.Schema, v persistable.Violation) violation {
-	shown := violation{v.Index, v.Index, v.Fields, v.Values.String(), fmt.Sprint(v.ID), fmt.Sprint(v.Owner), nil}
-	if i := slices.IndexFunc(s.Indexes, func(ix dynamic.Index) bool { return ix.Unique && ix.Name == v.Index }); i >= 0 {
-		shown.KeyName = s.Indexes[i].KeyName
-	}
+	shown := violation{v.Index, v.Fields, v.Values.String(), fmt.Sprint(v.ID), fmt.Sprint(v.Owner), nil}
 	for i, value := range v.Values {
 		if i < len(v.Fields) {
 			shown.named = append(shown.named, v.Fields[i]+" = "+valueText(kindOfField(s, v.Fields[i]), value))

@@ -22,7 +22,7 @@ func TestViolationNamesFields(t *testing.T) {
 		},
 	}
 	v := persistable.Violation{
-		Index: "Booking_Room", Fields: []string{"Room", "At", "For", "No", "Address.City"},
+		Index: "Booking_Room_unique", Fields: []string{"Room", "At", "For", "No", "Address.City"},
 		Values: tuple.Tuple{"a \"b\"", int64(1772359200000000005), int64(90_000_000_000), int64(7), nil}, ID: int64(9), Owner: int64(1),
 	}
 	want := []string{`Booking_Room_unique: the records 1 and 9 have Room = "a \"b\"", At = 2026-03-01T10:00:00.000000005Z, For = 1m30s, No = 7, Address.City = nil; 1 is in the index`}

@@ -22,7 +22,7 @@ of the next page is written to the standard error output, with --json as {"next"
 there. The command checks each of the records, and removes those from the list that share no values any
 more, so it writes. The exit code is 5 if there are any.
 ` + aboutStores,
-		Example:           "  kazahana index violations counters Counter_Name --db data",
+		Example:           "  kazahana index violations counters Counter_Name_unique --db data",
 		ValidArgsFunction: complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return over(cmd, args[0], true, func(ctx context.Context, _ *persistable.DB, t *target) error {
@@ -40,9 +40,9 @@ func listViolations(ctx context.Context, c *shell.Console, t *target, name, toke
 		return err
 	}
 	if !ix.Unique {
-		return shell.Invalid(fmt.Errorf("the index %s of %s is not unique", ix.Name, t.where()))
+		return shell.Invalid(fmt.Errorf("the index %s of %s is not unique", ix.KeyName, t.where()))
 	}
-	page, err := t.Indexes().Violations(ctx, ix.Name, token)
+	page, err := t.Indexes().Violations(ctx, ix.KeyName, token)
 	if err != nil {
 		return storearg.Explain(err)
 	}
@@ -59,5 +59,5 @@ func listViolations(ctx context.Context, c *shell.Console, t *target, name, toke
 	if len(page.Violations) == 0 {
 		return nil
 	}
-	return &shell.ExitError{Code: ExitFaults, Err: fmt.Errorf("%d records of %s keep %s from being completed: change or remove them, and build again", len(page.Violations), t.where(), ix.Name)}
+	return &shell.ExitError{Code: ExitFaults, Err: fmt.Errorf("%d records of %s keep %s from being completed: change or remove them, and build again", len(page.Violations), t.where(), ix.KeyName)}
 }

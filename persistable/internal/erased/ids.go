@@ -5,8 +5,6 @@ package erased
 import (
 	"context"
 	"fmt"
-
-	"github.com/kazahana-db/kazahana/idgen"
 )
 
 // IDKind is a way to make, recognize and pack ids: an *IDs of their type. Its
@@ -69,8 +67,8 @@ func (k *IDs[ID]) Read(element []byte) (any, error) {
 	return id, err
 }
 
-// KazahanaFault is [IDs].Fault of kazahana ids: their text forms take no negative ones.
-func KazahanaFault(id idgen.ID) string {
+// NegativeFault is [IDs].Fault of kazahana ids: their text forms take no negative ones.
+func NegativeFault[ID ~int64](id ID) string {
 	if id < 0 {
 		return fmt.Sprintf("it is %d: a kazahana id is never negative", int64(id))
 	}

@@ -43,8 +43,8 @@ function toolbar({p, type, schema, chosen, limit, go}) {
   const usable = schema.indexes.filter(i => !i.kind && i.state === 'readable');
   const where = el('input', {type: 'search', id: 'where', 'data-search': true, spellcheck: 'false', autocomplete: 'off', placeholder: example(schema), 'aria-describedby': 'where-help'});
   where.value = chosen.where;
-  const index = el('select', {id: 'index', onchange: () => submit()}, el('option', {value: ''}, 'of the ids'), usable.map(i => el('option', {value: i.Name}, flat(i.Name))));
-  index.value = usable.some(i => i.Name === chosen.index) ? chosen.index : '';
+  const index = el('select', {id: 'index', onchange: () => submit()}, el('option', {value: ''}, 'of the ids'), usable.map(i => el('option', {value: i.KeyName}, flat(i.KeyName))));
+  index.value = usable.some(i => i.KeyName === chosen.index) ? chosen.index : '';
   const values = el('input', {type: 'text', id: 'values', spellcheck: 'false', autocomplete: 'off', placeholder: 'values, separated by commas'});
   values.value = chosen.value.join(', ');
   const reverse = el('input', {type: 'checkbox', id: 'reverse', onchange: () => submit()});
