@@ -36,9 +36,9 @@
 // look free; if it is ahead, it is granted time ahead, and the time until then is
 // still granted to others.
 //
-// If the store's clock is that of the process, a jump ahead by more than the
-// longest lease is not believed unless others lease by that time, too: leases
-// then begin by the monotonic clock. docs/architecture.md has the reasons.
+// If the store's clock is that of the process, a jump ahead by more than
+// five seconds is not believed unless others lease by that time, too, or it has
+// lasted for as long as it is far: leases then begin by the monotonic clock. docs/architecture.md has the reasons.
 //
 // # Losses
 //

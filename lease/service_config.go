@@ -27,20 +27,22 @@ type ServiceConfig struct {
 	// make IDs as soon as they have the answer. So a plain service grants nothing
 	// that begins ahead of its clock; never grants the time before a lease that was
 	// granted by a clock far ahead; takes positions strictly by the time since which
-	// they are free; and believes its clock only if it goes ahead by less than
-	// [DefaultSkew]. Clients do not continue a lease with the fallback bit, so
-	// positions are free when their lease ends. It can be set while leases are in
-	// use, but not be taken back.
+	// they are free; and never believes a clock that goes ahead by more than
+	// [DefaultSkew], unless others lease by it. Clients do not continue a lease with
+	// the fallback bit, so positions are free when their lease ends. It can be set
+	// while leases are in use, but not be taken back.
 	Plain bool
 }
 
-// jumpTolerance returns by how much the store's clock may go ahead at once and still
-// be believed, in milliseconds, where leases may be as long as longest.
-func (c ServiceConfig) jumpTolerance(longest int64) int64 {
+// jumpTolerance returns by how much the store's clock may lie ahead of the
+// monotonic clock and still be believed, and by how much ahead of the time by which
+// others lease, in milliseconds, where leases may be as long as longest.
+func (c ServiceConfig) jumpTolerance(longest int64) (alone, shared int64) {
 	if c.Plain {
-		return min(longest, DefaultSkew.Milliseconds())
+		most := min(longest, DefaultSkew.Milliseconds())
+		return most, most
 	}
-	return longest
+	return min(longest, maxForward), longest
 }
 
 func (c ServiceConfig) withDefaults() ServiceConfig {

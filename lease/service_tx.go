@@ -64,8 +64,7 @@ func (tx *serviceTx) load(ctx context.Context, keys ...[]byte) ([][]byte, error)
 		return nil, err
 	}
 	longest := max(tx.record.longestLease(), tx.duration())
-	first := tx.config.Layout.First().UnixMilli()
-	tx.now = tx.server.clock.resolveTime(tx.store.Now(), first, tx.record.Latest, tx.config.jumpTolerance(longest))
+	tx.now = tx.server.clock.resolveTime(tx.store.Now(), tx.config, tx.record.Latest, longest)
 	return values[1:], nil
 }
 

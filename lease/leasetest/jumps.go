@@ -37,6 +37,40 @@ func testClockJump(f *fixture) {
 	}
 }
 
+// testClockMinutes sets the clock of a server ahead by less than a lease lasts, and
+// back before it was wrong for as long. Then it leaves the clock ahead: the server
+// believes it once it has lasted as long as it is far, or once another server
+// leases by it.
+func testClockMinutes(f *fixture) {
+	for _, far := range []time.Duration{6 * time.Second, time.Minute, 5 * time.Minute, 9 * time.Minute} {
+		n := f.newNode(small(2))
+		f.acquireNow(n, "at first")
+		for range 3 {
+			n.off.Store(far.Milliseconds())
+			for range 4 {
+				f.acquireNow(n, "after a jump of "+far.String())
+				f.advance(far/4 - time.Millisecond)
+			}
+			n.off.Store(0)
+			f.acquireNow(n, "when the clock is right again")
+		}
+		for _, shared := range []bool{false, true} {
+			f.advance(time.Hour)
+			n.paused.Add(far.Milliseconds()) // the clock is right, but nothing says so
+			if l := f.acquireLease(n, 1)[0]; l.Created > f.now.Load()-far.Milliseconds()/2 {
+				f.Errorf("after a pause of %v: the lease begins %d ms from now", far, l.Created-f.now.Load())
+			}
+			if shared && far > 150*time.Second { // the store's time lags behind by a quarter of a lease
+				f.acquireNow(f.newNode(small(2)), "of a server that was not paused")
+			} else {
+				f.advance(far)
+			}
+			f.acquireNow(n, "after a pause of "+far.String())
+		}
+		f.advance(time.Hour)
+	}
+}
+
 // testClockPaused pauses the machine of a server, so that its monotonic clock
 // knows nothing of a week: it does not believe the clock until another server
 // leases by that time, too.

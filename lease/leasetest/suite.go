@@ -49,6 +49,7 @@ func Run(t *testing.T, s Suite) {
 		{"SkewedClocks", testSkewedClocks},
 		{"ClockYearAhead", testClockYearAhead},
 		{"ClockJump", testClockJump},
+		{"ClockMinutes", testClockMinutes},
 		{"ClockPaused", testClockPaused},
 		{"ClockIdle", testClockIdle},
 		{"ClockSetLate", testClockSetLate},
