@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -60,8 +59,10 @@ import (
 // that is suddenly more than five seconds ahead of the monotonic one was set
 // forward, or the machine slept, or it is a copy of another one. The client
 // then abandons its leases, acquires others before it makes a further ID, and
-// goes on by the monotonic clock until a lease shows that the clock is right;
-// where none can be had, until the jump has lasted for ten seconds. See also
+// goes on by the monotonic clock until a lease shows that the clock is right:
+// one that begins closer to the clock's time than to the monotonic one. Where
+// none can be had, it waits until the jump has lasted for as long as it is far,
+// less what the machine slept, and ten seconds at least. See also
 // [Client.AfterRestore].
 //
 // All methods are safe for concurrent use. Next and NextN take no lock and do
@@ -184,8 +185,9 @@ func (c *Client) nextNow() (ID, bool) {
 func (c *Client) Ready(ctx context.Context) error {
 	for {
 		c.lock()
+		c.renewEnded(c.clock.read().ms)
 		settled, isClosed := c.startKeeper(), c.era.Load().mode == closed
-		err, ok := c.keeper.lastErr, c.opts.Provider == nil || c.hasLease()
+		err, ok := c.lackCause(), c.opts.Provider == nil || c.hasLease()
 		c.unlock()
 		switch {
 		case isClosed:
@@ -193,9 +195,6 @@ func (c *Client) Ready(ctx context.Context) error {
 		case ok:
 			return nil
 		case settled == nil:
-			if err == nil {
-				err = errors.New("the leases there were have ended, others are being acquired")
-			}
 			return fmt.Errorf("idgen: no lease: %w", err)
 		}
 		select {

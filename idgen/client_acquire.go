@@ -85,6 +85,21 @@ func (c *Client) nextRequest(now time.Time) *AcquireRequest {
 	return k.request
 }
 
+// renewEnded lets the keeper replace the leases that have ended at ms by the
+// client's clock, which may run ahead of the keeper's timer, and callers wait for
+// it. In an outage, which the keeper knows from its last try, they do not.
+func (c *Client) renewEnded(ms int64) {
+	k, now := &c.keeper, time.Now()
+	if k.failures > 0 || !c.leases.endRenewalTimes(ms, now) || c.leases.lastingThroughput(now) >= k.want {
+		return
+	}
+	k.unsettle()
+	if least := k.askedAt.Add(c.opts.AcquireRetryInterval); k.retryAt.Before(least) {
+		k.retryAt = least // a clock that goes back and forth costs no more
+	}
+	k.wakeUp()
+}
+
 // newRequest makes a new request if the leases that need no replacement are not
 // enough. It asks for the missing positions; if these are the greater part, for
 // all, so that one large lease takes the place of several small ones.
@@ -98,6 +113,7 @@ func (c *Client) newRequest(now time.Time) bool {
 	need := k.want - lasting
 	if need <= 0 {
 		k.failures = 0
+		k.markSettled()
 		if overdue {
 			c.leases.markReplaced(now, false)
 		}

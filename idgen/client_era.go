@@ -50,14 +50,17 @@ func (c *Client) chooseEra(e *era, r clockSample, wait *waitState) (eraWait, err
 		return eraWait{}, ErrClosed
 	}
 	p := c.leases.choose(r.ms, c.layout)
+	if p.mode != leased {
+		c.renewEnded(r.ms)
+	}
 	settled := c.startKeeper()
 	switch {
 	case p.mode == leased:
 		c.changeEra(c.leasedEra(p))
 	case p.next-maxLeaseWait.Milliseconds() <= r.ms && wait.slept < maxLeaseWait: // a lease begins soon
-		return c.pauseUnlessEnded(r, wait, eraWait{length: min(time.Duration(p.next-r.ms)*time.Millisecond, waitSlice)})
+		return c.pauseUnlessEnded(p, r, wait, eraWait{length: min(time.Duration(p.next-r.ms)*time.Millisecond, waitSlice)})
 	case settled != nil:
-		return c.pauseUnlessEnded(r, wait, eraWait{settled: settled})
+		return c.pauseUnlessEnded(p, r, wait, eraWait{settled: settled})
 	case c.opts.DisableFallback:
 		return eraWait{}, c.acquisitionError(p, r)
 	case p.mode == continued:
@@ -69,14 +72,17 @@ func (c *Client) chooseEra(e *era, r clockSample, wait *waitState) (eraWait, err
 }
 
 // pauseUnlessEnded returns pause if ctx has not ended. Otherwise it begins an
-// era of one millisecond for a random fallback ID, if that is permitted; other
-// callers go on waiting.
-func (c *Client) pauseUnlessEnded(r clockSample, wait *waitState, pause eraWait) (eraWait, error) {
+// era of fallback IDs, if that is permitted; one of random IDs lasts for a
+// millisecond, and other callers go on waiting.
+func (c *Client) pauseUnlessEnded(p leaseChoice, r clockSample, wait *waitState, pause eraWait) (eraWait, error) {
 	switch {
 	case wait.ctx.Err() == nil:
 		return pause, nil
 	case c.opts.DisableFallback:
-		return eraWait{}, fmt.Errorf("%w: %w", &LeaseAcquisitionError{Cause: c.keeper.lastErr}, context.Cause(wait.ctx))
+		return eraWait{}, fmt.Errorf("%w: %w", &LeaseAcquisitionError{Cause: c.lackCause()}, context.Cause(wait.ctx))
+	case p.mode == continued:
+		c.changeEra(c.leasedEra(p))
+		return eraWait{}, nil
 	case wait.ended:
 		return eraWait{}, fmt.Errorf("idgen: gave up waiting for a lease: %w", context.Cause(wait.ctx))
 	}
@@ -86,12 +92,23 @@ func (c *Client) pauseUnlessEnded(r clockSample, wait *waitState, pause eraWait)
 
 // acquisitionError says why there is no lease.
 func (c *Client) acquisitionError(p leaseChoice, r clockSample) error {
-	cause := c.keeper.lastErr
+	cause := c.lackCause()
 	if p.next != forever {
 		early := time.Duration(p.next-r.ms) * time.Millisecond
 		cause = errors.Join(fmt.Errorf("the next lease begins in %v; this machine's clock is behind the provider's", early), cause)
 	}
 	return &LeaseAcquisitionError{Cause: cause}
+}
+
+// errLeasesOver is why there is no lease while the keeper replaces those there were.
+var errLeasesOver = errors.New("the leases there were are over, others are being acquired")
+
+// lackCause says why there is no lease: nil while the first one is being acquired.
+func (c *Client) lackCause() error {
+	if c.keeper.lastErr == nil && c.counts.Acquires > 0 {
+		return errLeasesOver
+	}
+	return c.keeper.lastErr
 }
 
 // changeEra ends the era in force and begins next. The caller holds mu.

@@ -16,6 +16,7 @@ func (c *Client) acceptGrant(leases []Lease, err error) {
 	var fresh []*heldLease
 	if err == nil {
 		fresh, err = c.checkGrant(leases, r, now)
+		r = c.witnessJump(r, now, fresh)
 	}
 	if err != nil {
 		c.noteFailure(err, now)
@@ -124,11 +125,7 @@ func (c *Client) adoptLayout(layout Layout) {
 // newHeldLease returns l as a lease of the client, to be replaced after about
 // half of its life by this machine's clock.
 func (c *Client) newHeldLease(l Lease, r clockSample, now time.Time) *heldLease {
-	ms := r.ms
-	if l.Created <= r.wall && r.wall < l.Expired {
-		ms = r.wall
-	}
-	life := max(time.Duration(min(l.Expired-ms, l.Expired-l.Created))*time.Millisecond, 0)
+	life := max(time.Duration(min(l.Expired-r.ms, l.Expired-l.Created))*time.Millisecond, 0)
 	part := 0.4 + 0.2*mathrand.Float64()
 	return &heldLease{Lease: l, last: l.Created - 1, renew: now.Add(time.Duration(part * float64(life)))}
 }

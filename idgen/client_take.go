@@ -44,12 +44,12 @@ func (c *Client) takeSlow(ctx context.Context, want uint64) (e *era, first, got 
 // positions if it had to wait.
 func (c *Client) takeStep(e *era, word uint64, r clockSample, want uint64, wait *waitState) (first, got uint64, err error) {
 	ts, last := r.ms-e.epoch, int64(word>>e.shift)
+	if e.mode != closed && last > 0 && ts < last { // even if the clock is before the epoch now
+		return 0, 0, c.waitBehind(e, word, last-ts, wait)
+	}
 	if e.makesIDs() {
 		if err := e.layout.check(ts); err != nil {
 			return 0, 0, err
-		}
-		if ts < last {
-			return 0, 0, c.waitBehind(e, word, last-ts, wait)
 		}
 	}
 	switch {

@@ -22,14 +22,9 @@ const (
 	// the last millisecond entered, before that is a jump.
 	maxForward = 5 * time.Second
 
-	// jumpPatience is how long a jump must last before it is believed where no
-	// lease can tell.
+	// jumpPatience is how long a jump must last at least before it is believed
+	// where no lease can tell.
 	jumpPatience = 10 * time.Second
-
-	// maxUnwitnessed is the longest jump, without the time that the machine slept,
-	// that is believed for lasting: a day, the longest time that a lease can last. A generator that has followed a clock
-	// to another year makes no ID until that year once the clock is right again.
-	maxUnwitnessed = 24 * time.Hour
 )
 
 // clock reads the time in Unix milliseconds, and watches it by the monotonic
@@ -154,15 +149,15 @@ func (k *clock) noticeJump(r clockSample) bool {
 	return true
 }
 
-// hasLasted reports whether the jump has lasted for so long that it is
-// believed. A jump of more than a day, beside the time that the machine slept,
-// never is: only a lease can confirm it. The caller holds the client's mu.
+// hasLasted reports whether the jump has lasted for so long that it is believed:
+// for as long as it is far, less the time that the machine slept. A generator
+// that has followed a wrong clock makes no ID, once the clock is right again,
+// until it has caught up; so that takes no longer than the clock was wrong. The
+// caller holds the client's mu.
 func (k *clock) hasLasted(r clockSample) bool {
-	if r.mono+1-k.jumped.Load() < jumpPatience.Milliseconds() {
-		return false
-	}
 	slept := k.asleep() - k.woke
-	return r.wall-r.ms <= (maxUnwitnessed + slept).Milliseconds()
+	needed := max(r.wall-r.ms-slept.Milliseconds(), jumpPatience.Milliseconds())
+	return r.mono+1-k.jumped.Load() >= needed
 }
 
 // believeJump believes the wall clock of r, which is ahead. The caller holds the

@@ -30,7 +30,7 @@ func (k *steppedClock) now() time.Time       { return time.Now().Add(time.Durati
 func (k *steppedClock) step(d time.Duration) { k.shift.Add(int64(d)) }
 
 func TestClockSetBack(t *testing.T) {
-	const ms = time.Millisecond
+	const ms, year = time.Millisecond, 365 * 24 * time.Hour
 	for _, test := range []struct {
 		name        string
 		maxBackward *time.Duration
@@ -45,6 +45,8 @@ func TestClockSetBack(t *testing.T) {
 		{name: "own limit, within", maxBackward: new(20 * ms), back: 20 * ms, wait: 20 * ms},
 		{name: "own limit, beyond", maxBackward: new(20 * ms), back: 21 * ms, want: &ClockBackwardError{21 * ms, 20 * ms}},
 		{name: "own limit, far beyond", maxBackward: new(20 * ms), back: 24 * time.Hour, want: &ClockBackwardError{24 * time.Hour, 20 * ms}},
+		{name: "before the epoch", back: 2 * year, want: &ClockBackwardError{2 * year, 5000 * ms}},
+		{name: "before 1970", back: 60 * year, want: &ClockBackwardError{60 * year, 5000 * ms}},
 		{name: "zero", maxBackward: new(0 * ms), back: ms, want: &ClockBackwardError{ms, 0}},
 		{name: "negative", maxBackward: new(-1 * ms), back: time.Hour, wait: time.Hour},
 		{name: "not back", maxBackward: new(0 * ms)},
@@ -198,24 +200,44 @@ func TestClockIsLookedAtAgainWhileWaiting(t *testing.T) {
 	})
 }
 
+// TestClockWaitEndsWithContext sets the clock of a patient client back, after the
+// epoch and before it: the call waits as long as its context, a later one until
+// the clock is right.
 func TestClockWaitEndsWithContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := newSteppedClock()
-		c := Must(NewClient(Options{Now: k.now, MaxBackward: new(time.Duration(-1))}))
-		Must(c.Next(t.Context()))
-		k.step(-4 * 365 * 24 * time.Hour / 8) // still after the epoch
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-		defer cancel()
-		start := time.Now()
-		id, err := c.Next(ctx)
-		var backward *ClockBackwardError
-		if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &backward) || id != 0 {
-			t.Errorf("Next = %d, %v; want 0 and an error that is DeadlineExceeded and a ClockBackwardError", id, err)
+	const year = 365 * 24 * time.Hour
+	for _, back := range []time.Duration{year / 2, 2 * year, 60 * year} {
+		for _, strict := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				k, right := newSteppedClock(), newSteppedClock()
+				opts := Options{Now: k.now, MaxBackward: new(time.Duration(-1)), Logger: quiet}
+				if strict {
+					opts.Provider, opts.DisableFallback = newGrantor(right.now), true
+				}
+				c := Must(NewClient(opts))
+				defer c.Shutdown(t.Context())
+				first := Must(c.Next(t.Context()))
+				if strict {
+					c.AfterRestore() // the leases are gone as well
+				}
+				k.step(-back)
+				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+				defer cancel()
+				start := time.Now()
+				id, err := c.Next(ctx)
+				var backward *ClockBackwardError
+				if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &backward) || id != 0 {
+					t.Errorf("%v back, strict %v: Next = %d, %v; want 0 and an error that is DeadlineExceeded and a ClockBackwardError", back, strict, id, err)
+				}
+				if took := time.Since(start); took != 3*time.Second {
+					t.Errorf("%v back, strict %v: Next took %v, want 3s", back, strict, took)
+				}
+				time.AfterFunc(time.Second, func() { k.step(back) })
+				if id, err := c.Next(t.Context()); err != nil || id <= first {
+					t.Errorf("%v back, strict %v: Next = %d, %v when the clock is right again; want more than %d", back, strict, id, err, first)
+				}
+			})
 		}
-		if took := time.Since(start); took != 3*time.Second {
-			t.Errorf("Next took %v, want 3s", took)
-		}
-	})
+	}
 }
 
 func TestNewIDWaitsForASmallStepOnly(t *testing.T) {

@@ -14,14 +14,22 @@ import (
 	"github.com/kazahana-db/kazahana/lease/memory"
 )
 
-// TestJumpOfTheClockThatLeasesGoBy sets the clock of a process to another year
-// and back. The process leases from a store that goes by the same clock, as
+// TestJumpOfTheClockThatLeasesGoBy sets the clock of a process to another year,
+// or minutes ahead, and back. The process leases from a store that goes by the same clock, as
 // programs do that lease from their own database: the leases do not confirm the
 // wrong time. IDs go on, leased and of the right year, and the client works on
 // when the clock is right again.
 func TestJumpOfTheClockThatLeasesGoBy(t *testing.T) {
 	const year = 365 * 24 * time.Hour
-	for _, wrong := range []time.Duration{time.Second, time.Minute, 3 * time.Hour} {
+	for _, test := range []struct{ far, wrong time.Duration }{
+		{year, time.Second},
+		{year, time.Minute},
+		{year, 3 * time.Hour},
+		{6 * time.Second, 5 * time.Second},
+		{5 * time.Minute, time.Second},
+		{5 * time.Minute, 4 * time.Minute},
+		{9 * time.Minute, time.Minute},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			begin, quiet := time.Now(), slog.New(slog.DiscardHandler)
 			var shift atomic.Int64
@@ -35,15 +43,15 @@ func TestJumpOfTheClockThatLeasesGoBy(t *testing.T) {
 				t.Helper()
 				id, err := ids.Next(t.Context())
 				if err != nil || id <= last || id.IsFallback() || id.Time().Sub(right()).Abs() > time.Second {
-					t.Fatalf("%s: Next = %d of %v (fallback %v), %v after %d; want a leased ID of %v", what, id, id.Time(), id.IsFallback(), err, last, right())
+					t.Fatalf("%v ahead for %v, %s: Next = %d of %v (fallback %v), %v after %d; want a leased ID of %v", test.far, test.wrong, what, id, id.Time(), id.IsFallback(), err, last, right())
 				}
 				last = id
 			}
 			next("at first")
 			for range 3 {
-				shift.Store(int64(year))
+				shift.Store(int64(test.far))
 				for range 50 {
-					time.Sleep(wrong / 50)
+					time.Sleep(test.wrong / 50)
 					next("while the clock is wrong")
 				}
 				shift.Store(0)

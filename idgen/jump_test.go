@@ -39,67 +39,104 @@ func jumpyClient(t *testing.T, opts Options) (k *jumpyClock, g *grantor, c *Clie
 	return k, g, c, end
 }
 
-// TestJumpToAnotherYearAndBack is about the specification's section 5.6, where a
-// jump to 2030 and back blocks a patient client for years: IDs go on, under a new
-// lease, without following the clock.
-func TestJumpToAnotherYearAndBack(t *testing.T) {
+// TestJumpAndBack is about the specification's section 5.6, where a jump to 2030
+// and back blocks a patient client for years: IDs go on, under a new lease, without
+// following the clock. The same holds for a jump of minutes, which the new lease
+// seems to permit.
+func TestJumpAndBack(t *testing.T) {
 	for _, patience := range []time.Duration{0, 5 * time.Second, -1} {
+		for _, far := range []time.Duration{6 * time.Second, 5 * time.Minute, 9 * time.Minute, time.Hour, 3 * 365 * 24 * time.Hour} {
+			testJumpAndBack(t, patience, far)
+		}
+	}
+}
+
+func testJumpAndBack(t *testing.T, patience, far time.Duration) {
+	synctest.Test(t, func(t *testing.T) {
+		k, g, c, end := jumpyClient(t, Options{MaxBackward: new(patience)})
+		defer end()
+		last := Must(c.Next(t.Context()))
+		first := last.MachineID()
+		k.step(far)
+		time.Sleep(time.Millisecond) // the one under way goes on by the monotonic clock
+		for range 200 {              // a hundred seconds
+			id, err := c.Next(t.Context())
+			if err != nil || id <= last || id.IsFallback() || id.MachineID() == first {
+				t.Fatalf("%v ahead: Next = %d of machine %d, fallback %v, %v after %d; want a leased ID of another machine", far, id, id.MachineID(), id.IsFallback(), err, last)
+			}
+			if d := id.Time().Sub(k.right()).Abs(); d > 2*time.Millisecond {
+				t.Fatalf("%v ahead: ID of %v, want %v", far, id.Time(), k.right())
+			}
+			last = id
+			time.Sleep(500 * time.Millisecond)
+		}
+		k.step(-far)
+		if id, err := c.Next(ended); err != nil || id <= last {
+			t.Errorf("Next after the clock was set right = %d, %v", id, err)
+		}
+		if m := c.Metrics(); m.ClockForward != 1 || m.ClockBackward != 0 {
+			t.Errorf("metrics %+v, want one jump forward, none back", m)
+		}
+		if n := len(g.releases()); n != 0 {
+			t.Errorf("%d leases were given back, want none: a copy may be using them", n)
+		}
+	})
+}
+
+// TestSuspendedMachine wakes up later: its leases are not used again, and the
+// clock is believed as soon as a lease confirms it, even if that arrives late.
+func TestSuspendedMachine(t *testing.T) {
+	for _, slept := range []time.Duration{6 * time.Second, 5 * time.Minute, 9 * time.Minute, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			const years = 3 * 365 * 24 * time.Hour
-			k, g, c, end := jumpyClient(t, Options{MaxBackward: new(patience)})
+			k := newJumpyClock()
+			g := newGrantor(k.now) // the provider was not suspended
+			g.latency = 3 * time.Second
+			c, end := managed(t, g, Options{Now: k.now, mono: k.mono})
 			defer end()
-			last := Must(c.Next(t.Context()))
-			first := last.MachineID()
-			k.step(years)
+			before := Must(c.Next(t.Context()))
+			k.step(slept)                // the lease is still valid, or not
 			time.Sleep(time.Millisecond) // the one under way goes on by the monotonic clock
-			for range 200 {              // a hundred seconds
-				id, err := c.Next(t.Context())
-				if err != nil || id <= last || id.IsFallback() || id.MachineID() == first {
-					t.Fatalf("Next = %d of machine %d, fallback %v, %v after %d; want a leased ID of another machine", id, id.MachineID(), id.IsFallback(), err, last)
-				}
-				if d := id.Time().Sub(k.right()).Abs(); d > 2*time.Millisecond {
-					t.Fatalf("ID of %v, want %v", id.Time(), k.right())
-				}
-				last = id
-				time.Sleep(500 * time.Millisecond)
+			id := Must(c.Next(t.Context()))
+			if id.MachineID() == before.MachineID() || id.IsFallback() || !id.Time().Equal(k.now().Truncate(time.Millisecond)) {
+				t.Errorf("ID of machine %d, fallback %v, %v; want another machine than %d, leased, now", id.MachineID(), id.IsFallback(), id.Time(), before.MachineID())
 			}
-			k.step(-years)
-			if id, err := c.Next(ended); err != nil || id <= last {
-				t.Errorf("Next after the clock was set right = %d, %v", id, err)
-			}
-			if m := c.Metrics(); m.ClockForward != 1 || m.ClockBackward != 0 {
-				t.Errorf("metrics %+v, want one jump forward, none back", m)
-			}
-			if n := len(g.releases()); n != 0 {
-				t.Errorf("%d leases were given back, want none: a copy may be using them", n)
+			if len(g.requests()) != 2 || g.requests()[0].RequestKey == g.requests()[1].RequestKey {
+				t.Errorf("requests %+v, want another one with another key", g.requests())
 			}
 		})
 	}
 }
 
-// TestSuspendedMachine wakes up an hour later: its leases are not used again,
-// and the clock is believed as soon as a lease confirms it.
-func TestSuspendedMachine(t *testing.T) {
+// TestSuspendedMachineIsRightLater has its clock confirmed by the next lease if
+// the first one after the jump did not: the answer took longer than the jump.
+func TestSuspendedMachineIsRightLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newJumpyClock()
-		g := newGrantor(k.now) // the provider was not suspended
+		g := newGrantor(k.now)
 		c, end := managed(t, g, Options{Now: k.now, mono: k.mono})
 		defer end()
-		before := Must(c.Next(t.Context()))
-		k.step(9 * time.Minute)      // the lease is still valid
-		time.Sleep(time.Millisecond) // the one under way goes on by the monotonic clock
-		id := Must(c.Next(t.Context()))
-		if id.MachineID() == before.MachineID() || id.IsFallback() || !id.Time().Equal(k.now().Truncate(time.Millisecond)) {
-			t.Errorf("ID of machine %d, fallback %v, %v; want another machine than %d, leased, now", id.MachineID(), id.IsFallback(), id.Time(), before.MachineID())
+		last := Must(c.Next(t.Context()))
+		k.step(2 * time.Minute)
+		time.Sleep(time.Millisecond)
+		g.set(func() { g.mutate = func(l *Lease) { l.Created -= 119_000 } }) // as if it was granted long ago
+		for range 4 * 60 {
+			id, err := c.Next(t.Context())
+			if err != nil || id.IsFallback() || id <= last {
+				t.Fatalf("Next = %d, fallback %v, %v after %d", id, id.IsFallback(), err, last)
+			}
+			last = id
+			g.set(func() { g.mutate = nil })
+			time.Sleep(2500 * time.Millisecond)
 		}
-		if len(g.requests()) != 2 || g.requests()[0].RequestKey == g.requests()[1].RequestKey {
-			t.Errorf("requests %+v, want another one with another key", g.requests())
+		if d := last.Time().Sub(k.now()).Abs(); d > 3*time.Second {
+			t.Errorf("after ten minutes the IDs are of %v, want %v", last.Time(), k.now())
 		}
 	})
 }
 
-// TestJumpWithoutProvider: fallback IDs go by the monotonic clock for a while,
-// so that a jump that is set right at once leaves no trace, then by the clock.
+// TestJumpWithoutProvider: fallback IDs go by the monotonic clock for as long as
+// the jump is far, so that one that is set right before leaves no trace, then by
+// the clock.
 func TestJumpWithoutProvider(t *testing.T) {
 	for _, standalone := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -123,17 +160,19 @@ func TestJumpWithoutProvider(t *testing.T) {
 				}
 				last = id
 			}
+			for _, far := range []time.Duration{6 * time.Second, 5 * time.Minute, time.Hour} {
+				k.step(far)
+				next(k.right)
+				time.Sleep(max(far, jumpPatience) - time.Second)
+				next(k.right)
+				k.step(-far)
+				next(k.right)
+				time.Sleep(time.Second)
+				next(k.right)
+			}
 			k.step(time.Hour)
 			next(k.right)
-			time.Sleep(jumpPatience - time.Second)
-			next(k.right)
-			k.step(-time.Hour)
-			next(k.right)
-			time.Sleep(time.Second)
-			next(k.right)
-			k.step(time.Hour)
-			next(k.right)
-			time.Sleep(jumpPatience + DefaultAcquireRetryMaxInterval + acquireTimeout) // the provider is asked first
+			time.Sleep(time.Hour + DefaultAcquireRetryMaxInterval + acquireTimeout) // the provider is asked first
 			next(k.now)
 			time.Sleep(time.Second)
 			next(k.now)

@@ -86,9 +86,14 @@ func (k *keeper) restart(least time.Duration) {
 	}
 	if k.failures == 0 {
 		k.retryAt = k.askedAt.Add(least)
-		if k.isSettled {
-			k.isSettled, k.pending = false, make(chan struct{})
-		}
+		k.unsettle()
 	}
 	k.wakeUp()
+}
+
+// unsettle makes callers wait for the next try.
+func (k *keeper) unsettle() {
+	if k.isSettled {
+		k.isSettled, k.pending = false, make(chan struct{})
+	}
 }

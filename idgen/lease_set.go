@@ -75,6 +75,21 @@ func (h *leaseSet) hasOverdue(now time.Time) bool {
 	return slices.ContainsFunc(h.leases, func(l *heldLease) bool { return !l.replaced && !now.Before(l.renew) })
 }
 
+// endRenewalTimes makes the leases that have ended at ms need a replacement at
+// now. It reports whether there are any.
+func (h *leaseSet) endRenewalTimes(ms int64, now time.Time) (found bool) {
+	for _, l := range h.leases {
+		if l.replaced || ms < l.Expired {
+			continue
+		}
+		found = true
+		if now.Before(l.renew) {
+			l.renew = now
+		}
+	}
+	return found
+}
+
 // markReplaced marks the leases that need a replacement as replaced, or all of
 // them.
 func (h *leaseSet) markReplaced(now time.Time, all bool) {

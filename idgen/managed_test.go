@@ -47,6 +47,74 @@ func TestManagedIDsLieInTheLease(t *testing.T) {
 	})
 }
 
+// TestLeaseOverByTheClientsClock has a clock without a monotonic part, which goes
+// ahead by more than a lease: the client asks the provider at once, not when half
+// of the lease is over by the keeper's timer, and calls wait for the answer.
+func TestLeaseOverByTheClientsClock(t *testing.T) {
+	for _, strict := range []bool{false, true} {
+		for _, ready := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				k := newSteppedClock()
+				g := newGrantor(k.now)
+				g.latency = 30 * time.Millisecond
+				c, end := managed(t, g, Options{DisableFallback: strict})
+				defer end()
+				last := Must(c.Next(t.Context()))
+				for round := range 5 {
+					time.Sleep(time.Second) // the least time between two requests
+					k.step(11*time.Minute + time.Duration(round)*time.Hour)
+					start := time.Now()
+					if ready {
+						if err := c.Ready(t.Context()); err != nil {
+							t.Errorf("strict %v: Ready: %v", strict, err)
+						}
+					}
+					id, err := c.Next(t.Context())
+					if err != nil || id.IsFallback() || id <= last || time.Since(start) != g.latency {
+						t.Errorf("strict %v: Next = %d, fallback %v, %v after %v; want a leased ID above %d after %v", strict, id, id.IsFallback(), err, time.Since(start), last, g.latency)
+					}
+					last = id
+				}
+				if n := len(g.requests()); n != 6 {
+					t.Errorf("strict %v: %d requests, want 6", strict, n)
+				}
+			})
+		}
+	}
+}
+
+// TestOutageWhenALeaseIsOverByTheClientsClock: calls wait for one try, then fall
+// back or fail at once, with the cause.
+func TestOutageWhenALeaseIsOverByTheClientsClock(t *testing.T) {
+	for _, strict := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			k := newSteppedClock()
+			g := newGrantor(k.now)
+			c, end := managed(t, g, Options{DisableFallback: strict})
+			defer end()
+			Must(c.Next(t.Context()))
+			time.Sleep(time.Second)
+			k.step(11 * time.Minute)
+			g.set(func() { g.hang = true })
+			var e *LeaseAcquisitionError
+			id, err := c.Next(ended)
+			if strict && (!errors.As(err, &e) || !errors.Is(err, errLeasesOver)) || !strict && (err != nil || !id.IsFallback()) {
+				t.Errorf("strict %v: Next = %d, %v; want an error that says that there were leases, or a fallback ID", strict, id, err)
+			}
+			start := time.Now()
+			for range 3 {
+				id, err = c.Next(t.Context())
+				if strict && (!errors.As(err, &e) || !errors.Is(err, context.DeadlineExceeded)) || !strict && (err != nil || !id.IsFallback()) {
+					t.Errorf("strict %v: Next = %d, %v; want the provider's error or a fallback ID", strict, id, err)
+				}
+			}
+			if took := time.Since(start); strict && took != acquireTimeout || !strict && took != 0 {
+				t.Errorf("strict %v: three calls took %v", strict, took)
+			}
+		})
+	}
+}
+
 func TestFirstLeaseIsAcquiredOnceForAllCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newSteppedClock()

@@ -34,11 +34,14 @@ type monotonic struct {
 // next returns the next timestamp and number of width bits, 65–127.
 func (m *monotonic) next(now time.Time, width uint) (ms, hi, lo uint64, err error) {
 	wall := now.UnixMilli()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if wall < 0 && m.ms > 0 {
+		wall = 0 // set back, even if before 1970
+	}
 	if wall < 0 || wall > maxUnixMs {
 		return 0, 0, 0, unixRangeError(now)
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	if uint64(wall) > m.ms || !m.grow(width) {
 		next := max(uint64(wall), m.ms+1)
 		if next > maxUnixMs {

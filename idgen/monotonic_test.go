@@ -58,6 +58,25 @@ func TestMonotonicAgainstBigIntegers(t *testing.T) {
 	})
 }
 
+// TestMonotonicGoesOnBefore1970: a clock that was set back is no fault, however
+// far, once there is a timestamp to continue from.
+func TestMonotonicGoesOnBefore1970(t *testing.T) {
+	now := time.UnixMilli(1_000_000)
+	ulids, uuids := ULIDSource{Now: func() time.Time { return now }}, UUIDSource{Now: func() time.Time { return now }}
+	firstULID, firstUUID := Must(ulids.Next(t.Context())), Must(uuids.Next(t.Context()))
+	for _, now = range []time.Time{time.UnixMilli(0), time.UnixMilli(-1), {}} {
+		nextULID, err := ulids.Next(t.Context())
+		if err != nil || nextULID.Compare(firstULID) <= 0 {
+			t.Errorf("%v: ULID %v, %v after %v", now, nextULID, err, firstULID)
+		}
+		nextUUID, err := uuids.Next(t.Context())
+		if err != nil || nextUUID.Compare(firstUUID) <= 0 {
+			t.Errorf("%v: UUID %v, %v after %v", now, nextUUID, err, firstUUID)
+		}
+		firstULID, firstUUID = nextULID, nextUUID
+	}
+}
+
 func TestMonotonicTimeRange(t *testing.T) {
 	for _, test := range []struct {
 		name string

@@ -36,8 +36,8 @@ func NewInstalledID() ID { return global.newInstalledID() }
 
 // NewULID returns a new ULID from a [ULIDSource] of the process: greater than
 // all that it returned before. It never waits, and returns the zero ULID only
-// where the clock is before 1970 or after the year 10889. It is safe for
-// concurrent use; see [NewID] on transactions.
+// where the clock is after the year 10889, or before 1970 at the first call. It is
+// safe for concurrent use; see [NewID] on transactions.
 func NewULID() ulid.ULID {
 	id, err := processULIDs.Next(context.Background())
 	if err != nil {
@@ -58,8 +58,8 @@ func NewULIDString() string {
 
 // NewUUID returns a new UUID of version 7 from a [UUIDSource] of the process:
 // greater than all that it returned before. It never waits, and returns the
-// zero UUID only where the clock is before 1970 or after the year 10889. It is
-// safe for concurrent use; see [NewID] on transactions.
+// zero UUID only where the clock is after the year 10889, or before 1970 at the
+// first call. It is safe for concurrent use; see [NewID] on transactions.
 func NewUUID() UUID {
 	id, err := processUUIDs.Next(context.Background())
 	if err != nil {

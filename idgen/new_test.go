@@ -39,8 +39,8 @@ func TestNewIDsAscendAndCarryTheTime(t *testing.T) {
 }
 
 func TestNewIsZeroOutsideTheTimeRange(t *testing.T) {
-	before1970 := func() time.Time { return time.UnixMilli(-1) }
-	processULIDs.Now, processUUIDs.Now = before1970, before1970
+	late := func() time.Time { return time.UnixMilli(maxUnixMs + 1) }
+	processULIDs.Now, processUUIDs.Now = late, late
 	defer func() { processULIDs.Now, processUUIDs.Now = nil, nil }()
 	if id, text, uu := NewULID(), NewULIDString(), NewUUID(); id != ulid.Zero || text != "" || !uu.IsZero() {
 		t.Errorf("NewULID %v, NewULIDString %q, NewUUID %v; want zero values", id, text, uu)
