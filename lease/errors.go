@@ -68,9 +68,10 @@ type QuarantineError struct {
 	Until     time.Time // by the store's clock
 }
 
-// Error names the service, the end, and the remedy.
+// Error names the remedy, the service, and the end.
 func (e *QuarantineError) Error() string {
-	return fmt.Sprintf("%v: the store knows no lease of service %q from before it was set up or interrupted; nothing is granted until %s, when any that was lost has ended (where nothing was lost, Server.EndQuarantine ends it; Options.Fresh says beforehand that a store is new)",
+	return fmt.Sprintf("%v: if the store of service %q is new, or has lost nothing, run \"kazahana lease quarantine --end\" or call Server.EndQuarantine, once; "+
+		"if it may have lost leases, wait until %s, when these have ended (Options.Fresh says beforehand that a store is new)",
 		ErrQuarantine, e.ServiceID, e.Until.UTC().Format(time.RFC3339))
 }
 

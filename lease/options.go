@@ -47,7 +47,8 @@ type Options struct {
 	// first lease is granted at once. Leave it false if the store can lose what it
 	// holds, or be replaced by an empty one: earlier leases may then be in use, and
 	// nothing is granted for Quarantine after the loss is noticed. A server that has
-	// seen the service in the store takes its absence for a loss in any case.
+	// seen the service in the store takes its absence for a loss in any case. Fresh
+	// does not end a quarantine that has begun: see [Server.EndQuarantine].
 	Fresh bool
 	// Quarantine is how long nothing is granted after a loss; 0 means until all
 	// leases that may be in use have ended, and a minute for the skew of clocks.

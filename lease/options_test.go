@@ -3,12 +3,15 @@
 package lease_test
 
 import (
+	"errors"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/lease"
+	"github.com/kazahana-db/kazahana/lease/memory"
 )
 
 // TestDefaultConfig pins the specification's DEFAULT_CONFIG, section 6.4.
@@ -19,6 +22,30 @@ func TestDefaultConfig(t *testing.T) {
 	}
 	if err := (lease.Options{}).Validate(); err != nil {
 		t.Errorf("the zero value: %v", err)
+	}
+}
+
+// TestNewStore leases from a store that is empty, and not said to be new: the error
+// says what to do before it says anything else, and that works once for good, for a
+// service that was asked for and for one that was not.
+func TestNewStore(t *testing.T) {
+	server, err := lease.NewServer(memory.NewStore(nil), lease.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = server.Acquire(t.Context(), idgen.AcquireRequest{ServiceID: "orders"})
+	if !errors.Is(err, lease.ErrQuarantine) || !regexp.MustCompile(`in quarantine: if the store of service "orders" is new, .* run "kazahana lease quarantine --end"`).MatchString(err.Error()) {
+		t.Errorf("got %v; want a QuarantineError that begins with what to do", err)
+	}
+	for _, service := range []string{"orders", "payments", ""} {
+		if err := server.EndQuarantine(t.Context(), service); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := server.Acquire(t.Context(), idgen.AcquireRequest{ServiceID: service}); err != nil {
+				t.Errorf("service %q: %v", service, err)
+			}
+		}
 	}
 }
 

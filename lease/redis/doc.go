@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package redis leases machine ids from Redis, alone or in a cluster.
+// Package redis leases machine ids from Redis, alone or in a cluster. On a new
+// Redis set [lease.Options.Fresh] for the first start: otherwise nothing is granted
+// for eleven minutes, because a new Redis looks like one that has lost its leases.
 //
 //	client := goredis.NewClient(&goredis.Options{Addr: "redis:6379"})
 //	defer client.Close()
@@ -8,7 +10,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	provider, err := lease.NewServer(store, lease.Options{})
+//	provider, err := lease.NewServer(store, lease.Options{}) // for the first start: lease.Options{Fresh: true}
 //	if err != nil {
 //		return err
 //	}
@@ -22,7 +24,8 @@
 //
 // Redis acknowledges writes that a crash or a failover can take back. The store
 // records which server it used: after a restart, a failover or a flush, a service
-// is in quarantine for as long as a lease lasts, and a minute. Meanwhile clients go
+// is in quarantine for as long as a lease lasts, and a minute. If nothing was lost,
+// [lease.Server.EndQuarantine] ends that. Meanwhile clients go
 // on with the leases that they have, then with the fallback bit. [Options.Durable]
 // turns that off for a Redis that cannot lose writes.
 //

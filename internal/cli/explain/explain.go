@@ -36,8 +36,8 @@ func Error(err error) error {
 	text := err.Error()
 	switch {
 	case errors.As(err, &quarantine):
-		text = fmt.Sprintf("service %q is in quarantine until %s: the store knows no lease of it from before it was set up or interrupted. Wait, or if nothing was lost end it: kazahana lease quarantine --end --service %s (--fresh says beforehand that a store is new)",
-			quarantine.ServiceID, shell.Stamp(quarantine.Until), shell.Word(quarantine.ServiceID))
+		text = fmt.Sprintf("service %q is in quarantine: if its store is new, or has lost nothing, end that once: kazahana lease quarantine --end --service %s. If the store may have lost leases, wait until %s, when these have ended (--fresh says beforehand that a store is new)",
+			quarantine.ServiceID, shell.Word(quarantine.ServiceID), shell.Stamp(quarantine.Until))
 	case errors.As(err, &exhausted):
 		text = fmt.Sprintf("service %q has no %d positions per millisecond left: wait for leases to end, shorten them (--duration), or move bits from the sequence to machines (--bits)",
 			exhausted.ServiceID, exhausted.ThroughputPerMs)
