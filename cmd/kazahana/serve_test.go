@@ -56,14 +56,19 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 // metrics writes the metrics at the address that the server logged into a file:
 // metrics file.
 func metrics(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: metrics file")
+	if neg || len(args) == 0 || len(args) > 2 {
+		ts.Fatalf("usage: metrics file [host]")
 	}
 	address := regexp.MustCompile(`"msg":"metrics","url":"([^"]+)"`).FindStringSubmatch(ts.ReadFile("serve.log"))
 	if address == nil {
 		ts.Fatalf("the server has not logged where its metrics are")
 	}
-	res, err := http.Get(address[1])
+	req, err := http.NewRequest(http.MethodGet, address[1], nil)
+	ts.Check(err)
+	if len(args) == 2 {
+		req.Host = args[1]
+	}
+	res, err := http.DefaultClient.Do(req)
 	ts.Check(err)
 	defer res.Body.Close()
 	page, err := io.ReadAll(res.Body)

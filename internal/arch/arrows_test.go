@@ -149,7 +149,7 @@ var arrows = map[string][]string{
 	"lease/memory":    {"lease", "github.com/google/btree"},
 	"lease/sqlite":    {"lease", "modernc.org/sqlite"},
 	"lease/redis":     {"lease", "internal/sleep", "github.com/redis/go-redis/v9"},
-	"lease/http":      {"lease", "idgen", "internal/redact"},
+	"lease/http":      {"lease", "idgen", "internal/access", "internal/redact"},
 	"lease/leasetest": {"lease", "idgen", "internal/seed"},
 
 	"persistable/dynamic": {
@@ -199,7 +199,7 @@ var arrows = map[string][]string{
 	"internal/cli/clitest":    {"internal/enginetest", "directory", "kv", "persistable"},
 	"internal/cli/survey":     {"internal/cli/database", "internal/headers", "internal/shell", "directory", "kv", "persistable"},
 	"internal/cli/tenants":    {"internal/cli/database", "internal/cli/survey", "internal/shell", "directory", "kv", "persistable", "persistable/tenants", "github.com/spf13/cobra"},
-	"internal/cli/pages":      {"internal/cli/database", "internal/shell", "internal/ui", "internal/ui/access", "persistable", "github.com/spf13/cobra"},
+	"internal/cli/pages":      {"internal/cli/database", "internal/shell", "internal/ui", "internal/access", "persistable", "github.com/spf13/cobra"},
 	"internal/cli/ids":        {"internal/cli/layoutflag", "internal/cli/leasehome", "internal/shell", "idgen", "idgen/external", "github.com/spf13/cobra"},
 	"internal/cli/storearg":   {"directory", "internal/cli/database", "internal/shell", "persistable", "persistable/dynamic", "github.com/spf13/cobra"},
 	"internal/cli/types":      {"internal/cli/database", "internal/cli/storearg", "internal/shell", "persistable", "persistable/dynamic", "github.com/spf13/cobra"},
@@ -211,17 +211,17 @@ var arrows = map[string][]string{
 		"kv", "kv/embedded", "kv/fdbkv", "github.com/spf13/cobra", "github.com/redis/go-redis/v9",
 	},
 	"internal/cli/leases": {
-		"internal/cli/explain", "internal/cli/leasehome", "internal/shell", "idgen", "lease", "lease/http", "lease/leaseotel",
+		"internal/access", "internal/cli/explain", "internal/cli/leasehome", "internal/shell", "idgen", "lease", "lease/http", "lease/leaseotel",
 		"github.com/spf13/cobra", "go.opentelemetry.io/otel", "github.com/prometheus/client_golang",
 	},
 	"internal/cli/placements": {"internal/cli/database", "internal/shell", "kv", "placement", "placement/kvstore", "placement/membership", "github.com/spf13/cobra"},
 	"internal/ui": {
-		"internal/ui/access", "internal/ui/job", "directory", "idgen", "idgen/external", "index", "kv", "kv/embedded", "lease", "leasefdb",
+		"internal/access", "internal/ui/job", "directory", "idgen", "idgen/external", "index", "kv", "kv/embedded", "lease", "leasefdb",
 		"persistable", "persistable/dynamic", "persistable/tenants", "github.com/oklog/ulid/v2",
 	},
-	"internal/ui/access": {},
-	"internal/ui/job":    {},
-	"cmd/kazahana":       {"internal/cli"},
+	"internal/access": {},
+	"internal/ui/job": {},
+	"cmd/kazahana":    {"internal/cli"},
 
 	"internal/idbuilderd": {
 		"internal/idbuilderd/admin", "internal/idbuilderd/program", "internal/idbuilderd/server", "internal/shell",

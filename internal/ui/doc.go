@@ -19,5 +19,5 @@
 //
 // # Access
 //
-// Package ui/access says which requests are answered.
+// Package internal/access says which requests are answered.
 package ui

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/kazahana-db/kazahana/internal/ui/access"
+	"github.com/kazahana-db/kazahana/internal/access"
 	"github.com/kazahana-db/kazahana/internal/ui/job"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/persistable"

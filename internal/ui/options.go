@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kazahana-db/kazahana/internal/ui/access"
+	"github.com/kazahana-db/kazahana/internal/access"
 )
 
 // Options configure a Handler. The zero value is ready to use, and reads only.

@@ -47,7 +47,8 @@
 //
 // An answer to POST /lease has secrets in it: serve it by TLS. The client sends
 // no token over plain HTTP unless told so, and never follows a redirect. Tokens
-// are compared in constant time. What one token may take is bounded per request
+// are compared in constant time. A handler that serves clients without a token
+// refuses requests of other sites' pages in a browser ([HandlerOptions.Hosts]). What one token may take is bounded per request
 // and in total ([Token]); bodies, answers and times are bounded, too.
 //
 // Everything in this package is safe for concurrent use.

@@ -7,6 +7,8 @@ import (
 	"crypto/subtle"
 	"net/http"
 	"strings"
+
+	"github.com/kazahana-db/kazahana/internal/access"
 )
 
 // authenticate returns whose token the request bears. It compares with all of
@@ -14,6 +16,9 @@ import (
 func (h *Handler) authenticate(r *http.Request) (*account, error) {
 	header := r.Header.Get("Authorization")
 	if header == "" && h.options.Anonymous {
+		if err := access.CheckOpen(r, h.options.Hosts); err != nil {
+			return nil, newStatusError(http.StatusForbidden, codeForbidden, "%v", err)
+		}
 		return nil, nil
 	}
 	scheme, secret, _ := strings.Cut(header, " ")

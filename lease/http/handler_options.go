@@ -23,8 +23,16 @@ type HandlerOptions struct {
 	// Tokens permit clients to lease. There must be one, unless Anonymous is set.
 	Tokens []Token
 	// Anonymous serves clients without a token, within no bounds but the
-	// provider's. For a network in which every client may lease.
+	// provider's. For a network in which every client may lease. Pages of other
+	// sites, in a browser on the server's machine or in that network, may not: see
+	// Hosts.
 	Anonymous bool
+	// Hosts are values of the header Host, host:port, with which requests without a
+	// token may come to a loopback address, besides loopback addresses and localhost:
+	// those that a proxy on the server's machine sends. Others are refused, since a
+	// site could point its name at this machine (DNS rebinding). At other addresses
+	// each Host is answered.
+	Hosts []string
 	// Lister answers GET /leases, and GET /services if it is an [Enumerator]; nil
 	// means the provider, if it is one.
 	Lister Lister
@@ -50,6 +58,9 @@ func (o HandlerOptions) Validate() error {
 			faults = append(faults, fmt.Errorf("lease/http: two tokens are named %q", t.Name))
 		}
 		names[t.Name] = true
+	}
+	if slices.Contains(o.Hosts, "") {
+		faults = append(faults, errors.New("lease/http: one of Hosts is empty"))
 	}
 	if o.MaxBody < 0 || o.Timeout < 0 {
 		faults = append(faults, fmt.Errorf("lease/http: MaxBody is %d and Timeout %v; they must not be negative", o.MaxBody, o.Timeout))

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -167,6 +168,57 @@ func TestTokenBoundIsKept(t *testing.T) {
 	h := handler(t, budgetlessProvider{newMemory(t)}, leasehttp.HandlerOptions{Tokens: []leasehttp.Token{{Name: "t", Secret: secret, MaxLeasedPerMs: 1024}}})
 	if res := send(t, h, "POST", "/lease", "{}"); res.Code != 500 {
 		t.Errorf("%d %s, want 500", res.Code, res.Body)
+	}
+}
+
+// TestPagesOfOtherSites sends to a server without tokens, over the loopback interface,
+// what pages in a browser of its machine can send: those of a site whose name was
+// pointed at the machine, and those that ask across origins.
+func TestPagesOfOtherSites(t *testing.T) {
+	h, err := leasehttp.NewHandler(newMemory(t), leasehttp.HandlerOptions{
+		Anonymous: true, Tokens: []leasehttp.Token{{Name: "t", Secret: secret, List: true}}, Hosts: []string{"id.example.com"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(h)
+	defer server.Close()
+	own := strings.TrimPrefix(server.URL, "http://")
+	for _, test := range []struct {
+		name, host string
+		header     map[string]string
+		want       int
+	}{
+		{name: "a program", host: own, want: 200},
+		{name: "a program, another name of this machine", host: "localhost:7320", want: 200},
+		{name: "a proxy", host: "id.example.com", want: 200},
+		{name: "a page of this server", host: own, header: map[string]string{"Origin": server.URL, "Sec-Fetch-Site": "same-origin"}, want: 200},
+		{name: "a rebound name", host: "evil.example:7320", want: 403},
+		{name: "a rebound name, its origin", host: "evil.example:7320", header: map[string]string{"Origin": "http://evil.example:7320"}, want: 403},
+		{name: "a rebound name, with a token", host: "evil.example:7320", header: map[string]string{"Authorization": "Bearer " + secret}, want: 200},
+		{name: "another origin", host: own, header: map[string]string{"Origin": "https://evil.example"}, want: 403},
+		{name: "no origin", host: own, header: map[string]string{"Origin": "null"}, want: 403},
+		{name: "another site", host: own, header: map[string]string{"Sec-Fetch-Site": "cross-site"}, want: 403},
+	} {
+		for _, call := range []struct{ method, path string }{{http.MethodPost, "/lease"}, {http.MethodGet, "/leases"}, {http.MethodGet, "/services"}} {
+			req, err := http.NewRequestWithContext(t.Context(), call.method, server.URL+call.path, strings.NewReader("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Host = test.host
+			req.Header.Set("Content-Type", "application/json")
+			for name, value := range test.header {
+				req.Header.Set(name, value)
+			}
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = res.Body.Close()
+			if res.StatusCode != test.want {
+				t.Errorf("%s: %s %s answers %d, want %d", test.name, call.method, call.path, res.StatusCode, test.want)
+			}
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 
+	"github.com/kazahana-db/kazahana/internal/access"
 	"github.com/kazahana-db/kazahana/internal/cli/leasehome"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/lease"
@@ -35,7 +36,8 @@ A client must show the token in --token-file or KAZAHANA_TOKEN, of 16 characters
 have several tokens instead, in JSON, each with what it permits:
   [{"name": "orders", "secret": "…", "services": ["orders"], "maxLeasedPerMs": 65536, "list": true}]
 A client that can acquire leases can use up all of them. So without a token the command listens to
-this machine only, unless --open says that something else decides which clients may connect.
+this machine only, unless --open says that something else decides which clients may connect. Without
+a token it refuses pages of other sites in a browser; --host names a server behind a proxy.
 ` + leasehome.AboutServices + "\n" + leasehome.About,
 		Example: "  kazahana lease serve --leases sqlite:leases.db --listen :7320 --token-file token --tls-cert cert.pem --tls-key key.pem",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return serve(c, cmd, &f) },
@@ -50,6 +52,7 @@ this machine only, unless --open says that something else decides which clients 
 	flags.IntVar(&f.maxThroughput, "max-throughput", lease.DefaultMaxThroughputPerMs, "`number` of IDs a millisecond that one request may ask for")
 	flags.IntVar(&f.maxServices, "max-services", lease.DefaultMaxServices, "`number` of services that neither --service nor --services-file names, at most")
 	flags.StringVar(&f.metrics, "metrics", "", "`address` to show metrics at, in Prometheus' format; no token is asked for there")
+	flags.StringArrayVar(&f.hosts, "host", nil, "without a token, also answer requests to this `host:port` that a proxy on this machine sends on")
 	flags.BoolVar(&f.open, "open", false, "listen to other machines without a token")
 	return cmd
 }
@@ -75,7 +78,7 @@ func serveLeases(ctx context.Context, c *shell.Console, f *serveFlags, o leaseho
 		return err
 	}
 	handler, err := leasehttp.NewHandler(loggingProvider{counted, log}, leasehttp.HandlerOptions{
-		Tokens: f.tokens, Anonymous: len(f.tokens) == 0, Lister: homeLister{l}, Logger: log,
+		Tokens: f.tokens, Anonymous: len(f.tokens) == 0, Hosts: f.hosts, Lister: homeLister{l}, Logger: log,
 	})
 	if err != nil {
 		return shell.Invalid(err)
@@ -87,7 +90,8 @@ func serveLeases(ctx context.Context, c *shell.Console, f *serveFlags, o leaseho
 	if err != nil {
 		return fmt.Errorf("--metrics: %w", err)
 	}
-	metrics := &http.Server{Handler: metricsHandler(reader, log, &population{home: l, now: time.Now}), ReadTimeout: 5 * time.Second, WriteTimeout: 15 * time.Second}
+	pages := access.ProtectOpen(metricsHandler(reader, log, &population{home: l, now: time.Now}), f.hosts)
+	metrics := &http.Server{Handler: pages, ReadTimeout: 5 * time.Second, WriteTimeout: 15 * time.Second}
 	go func() { _ = metrics.Serve(listener) }() // until it is closed
 	log.Info("metrics", "url", "http://"+listener.Addr().String()+"/metrics")
 	return errors.Join(listen(ctx, c, f, handler, log), metrics.Close())

@@ -23,6 +23,7 @@ type serveFlags struct {
 	listen, metrics string
 	cert, key       string
 	only            []string // services
+	hosts           []string // values of the header Host
 	maxThroughput   int
 	maxServices     int
 	open            bool

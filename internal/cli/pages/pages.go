@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kazahana-db/kazahana/internal/access"
 	"github.com/kazahana-db/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/internal/ui"
-	"github.com/kazahana-db/kazahana/internal/ui/access"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 

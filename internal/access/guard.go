@@ -67,9 +67,10 @@ func (g *Guard) Has(r *http.Request) bool {
 
 func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// knowsHost reports whether a Host is one of this server.
-func (g *Guard) knowsHost(host string) bool {
-	if slices.ContainsFunc(g.hosts, func(known string) bool { return strings.EqualFold(known, host) }) {
+// knowsHost reports whether a Host is one of a server on this machine, which other machines
+// know by the names of hosts.
+func knowsHost(host string, hosts []string) bool {
+	if slices.ContainsFunc(hosts, func(known string) bool { return strings.EqualFold(known, host) }) {
 		return true
 	}
 	name, port, err := net.SplitHostPort(host)

@@ -3,9 +3,12 @@
 package access
 
 import (
+	"errors"
+	"fmt"
 	"html"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -25,7 +28,7 @@ const MaxBody = 32 << 20
 func (g *Guard) Protect(pages, open http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setHeaders(w.Header())
-		if !g.knowsHost(r.Host) {
+		if !knowsHost(r.Host, g.hosts) {
 			http.Error(w, "This server is not "+r.Host+". Open the link as it was printed; a server at another address must be told its name.", http.StatusMisdirectedRequest)
 			return
 		}
@@ -96,6 +99,32 @@ func refusal(r *http.Request) string {
 		return "The body of a request that changes something must be application/json."
 	}
 	return ""
+}
+
+// CheckOpen returns why a server of programs, which asks for no token, refuses a request. A
+// request to a loopback address must name it, or one of hosts (host:port): a page of another site
+// whose name was pointed at 127.0.0.1 sends its own name. A request that a browser marks as that of
+// a page of another origin is refused at every address. Programs send no such marks.
+func CheckOpen(r *http.Request, hosts []string) error {
+	local, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	if local != nil && local.IP.IsLoopback() && !knowsHost(r.Host, hosts) {
+		return fmt.Errorf("the request came to this machine's loopback interface under the name %q; a server behind a proxy on this machine must be told this name", r.Host)
+	}
+	if r.Header.Get("Origin") != "" && !ownOrigin(r) || !ownSite(r, "none") {
+		return errors.New("the request came from a page of another site")
+	}
+	return nil
+}
+
+// ProtectOpen returns a handler that answers with 403 what [CheckOpen] refuses.
+func ProtectOpen(h http.Handler, hosts []string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := CheckOpen(r, hosts); err != nil {
+			http.Error(w, err.Error(), http.StatusForbidden)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // ownOrigin reports whether a request says that it comes from the origin it is sent to.

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package access decides which requests reach a page that runs on the machine of its user:
-// those of a browser that opened the link with the token, addressed to this server, from pages
-// of its own.
+// Package access keeps pages of other sites, which the user of this machine has open in a browser,
+// away from servers on this machine.
+//
+// For a server of pages, a [Guard] decides which requests are answered: those of a browser that
+// opened the link with the token, addressed to this server, from pages of its own. For a server of
+// programs that asks for no token, [CheckOpen] refuses what such pages can send.
 //
 //	guard, err := access.New(access.Options{Prefix: "/"})
 //	server := &http.Server{Handler: guard.Protect(pages)}

@@ -3,7 +3,9 @@
 package access
 
 import (
+	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -124,6 +126,38 @@ func TestHosts(t *testing.T) {
 			if !known && len(answer.Cookies()) > 0 {
 				t.Errorf("%q gets a cookie", host)
 			}
+		}
+	}
+}
+
+// TestOpen asks a server without tokens, over its own and over other interfaces.
+func TestOpen(t *testing.T) {
+	loopback, other := &net.TCPAddr{IP: net.IPv6loopback, Port: 7320}, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 7320}
+	for _, test := range []struct {
+		at     net.Addr
+		host   string
+		header [2]string
+		want   int
+	}{
+		{at: loopback, host: "[::1]:7320", want: 200},
+		{at: loopback, host: "db.example.com:8080", want: 200},
+		{at: loopback, host: "evil.example:7320", want: 403},
+		{at: loopback, host: "localhost", header: [2]string{"Sec-Fetch-Site", "none"}, want: 200},
+		{at: other, host: "id.example.com", want: 200},
+		{at: other, host: "id.example.com", header: [2]string{"Origin", "http://id.example.com"}, want: 200},
+		{at: other, host: "id.example.com", header: [2]string{"Origin", "http://evil.example"}, want: 403},
+		{at: other, host: "id.example.com", header: [2]string{"Sec-Fetch-Site", "same-site"}, want: 403},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
+		r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, test.at))
+		r.Host = test.host
+		if test.header[0] != "" {
+			r.Header.Set(test.header[0], test.header[1])
+		}
+		w := httptest.NewRecorder()
+		ProtectOpen(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), []string{"db.example.com:8080"}).ServeHTTP(w, r)
+		if w.Code != test.want {
+			t.Errorf("%v as %q with %q answers %d, want %d", test.at, test.host, test.header, w.Code, test.want)
 		}
 	}
 }
