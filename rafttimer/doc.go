@@ -33,7 +33,8 @@
 //
 // A timer may fire while the program decides to stop it. A Driver drops such an
 // event: when a method that stops or replaces a timer has returned, no callback of
-// that timer runs any more. A program that passes events to another goroutine calls
+// that timer runs any more, and no event of it is left in [Driver.Events]. A contact
+// leaves the election timeout there that it makes stale. A program that passes events to another goroutine calls
 // [Driver.IsCurrent] there, which compares the number of role changes and the
 // generation of the timer that each event carries.
 //

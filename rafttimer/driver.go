@@ -140,8 +140,11 @@ func (d *Driver) Now() time.Duration { return d.alarm.now() }
 
 // Events returns the channel of the events for which there is no callback. It holds at most one
 // event of each kind: a new one takes the place of one that was not received,
-// and a heartbeat counts what it replaces as missed. Stale events are taken back. It is closed
-// by Close.
+// and a heartbeat counts what it replaces as missed. Events that a stop, a start, a reset or a role
+// change makes stale are taken back. A contact takes nothing back, since it waits for nothing: the
+// election timeout that it makes stale is still there, and so may be an event that was received
+// while another goroutine made it stale. So ask [Driver.IsCurrent] about each. It is closed by
+// Close.
 func (d *Driver) Events() <-chan Event { return d.events }
 
 // changeTimers has f change the machine, and sets the alarm anew.

@@ -4,6 +4,7 @@ package rafttimer_test
 
 import (
 	"runtime"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -69,6 +70,50 @@ func TestStaleEventsAreTakenBack(t *testing.T) {
 		})
 	}
 }
+
+// What single timers have left in the channel is taken out when they stop: stalls as
+// well, once none of them runs any more.
+func TestStoppedTimersLeaveNothing(t *testing.T) {
+	type verb = func(*rafttimer.Driver) error
+	for name, c := range map[string]struct {
+		start []verb
+		stop  verb
+		want  []rafttimer.Kind
+	}{
+		"election":        {[]verb{startElection}, (*rafttimer.Driver).StopElectionTimeout, nil},
+		"heartbeat":       {[]verb{startHeartbeat}, (*rafttimer.Driver).StopHeartbeat, nil},
+		"both, heartbeat": {[]verb{startHeartbeat, startElection}, (*rafttimer.Driver).StopHeartbeat, []rafttimer.Kind{rafttimer.Stall}},
+		"both, all":       {[]verb{startHeartbeat, startElection}, (*rafttimer.Driver).StopAll, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var clock rafttimer.MockTimeProvider
+			stalled := &stallingTime{TimeProvider: &clock}
+			d := newDriver(t, rafttimer.Options{Time: stalled})
+			for _, start := range c.start {
+				if err := start(d); err != nil {
+					t.Fatal(err)
+				}
+			}
+			stalled.ahead += time.Second // the election timeout is put off, and still runs
+			for len(d.Events()) == 0 {
+				clock.Advance(50 * ms)
+			}
+			if err := c.stop(d); err != nil {
+				t.Fatal(err)
+			}
+			var left []rafttimer.Kind
+			for e, ok := received(d); ok; e, ok = received(d) {
+				left = append(left, e.Kind)
+			}
+			if !slices.Equal(left, c.want) {
+				t.Errorf("left in the channel: %v, want %v", left, c.want)
+			}
+		})
+	}
+}
+
+func startElection(d *rafttimer.Driver) error  { return d.StartElectionTimeout(nil) }
+func startHeartbeat(d *rafttimer.Driver) error { return d.StartHeartbeat(nil) }
 
 // A contact makes an election timeout stale that was not received yet.
 func TestContactMakesTimeoutsStale(t *testing.T) {

@@ -41,8 +41,9 @@ type Event struct {
 	Role Role // of the node when the event was made
 
 	// RoleChanges is the number of role changes before the event, and Generation
-	// that of starts, stops and contacts. An event whose numbers are not the
-	// latest is stale: see [Machine.IsCurrent].
+	// that of starts, stops and contacts; for a Stall, of stops that left no timer
+	// running. An event whose numbers are not the latest is stale: see
+	// [Machine.IsCurrent].
 	RoleChanges uint64
 	Generation  uint64
 

@@ -26,6 +26,7 @@ type Machine struct {
 	election    election
 	heartbeat   heartbeat
 	broadcast   estimate
+	halts       uint32 // how often a stop has left no timer running
 	failed      uint16 // elections since the last contact
 	role        Role
 	running     TimerState
@@ -106,7 +107,7 @@ func (m *Machine) NoteStall(events []Event, now, by time.Duration) []Event {
 
 // newStall returns the event of a stall that lasted from due until now.
 func (m *Machine) newStall(due time.Duration) Event {
-	return Event{Kind: Stall, Role: m.role, RoleChanges: m.roleChanges, Due: due, Late: m.now - due}
+	return Event{Kind: Stall, Role: m.role, RoleChanges: m.roleChanges, Generation: uint64(m.halts), Due: due, Late: m.now - due}
 }
 
 // electionIsFirst reports whether the election timeout comes before the latest heartbeat
@@ -133,7 +134,7 @@ func (m *Machine) setNow(now time.Duration) {
 
 // IsCurrent reports whether nothing has happened since an event of this machine that
 // makes it stale: no role change; no start, stop or reset of its timer; for an
-// election timeout, no contact.
+// election timeout, no contact; for a stall, no stop that left no timer running.
 func (m *Machine) IsCurrent(e Event) bool {
 	switch {
 	case e.RoleChanges != m.roleChanges:
@@ -143,5 +144,13 @@ func (m *Machine) IsCurrent(e Event) bool {
 	case e.Kind == Heartbeat:
 		return e.Generation == m.heartbeat.generation
 	}
-	return true
+	return e.Generation == uint64(m.halts)
+}
+
+// noteStop is called when a timer was stopped: the stalls of timers none of which
+// runs any more are stale.
+func (m *Machine) noteStop() {
+	if m.running == (TimerState{}) {
+		m.halts++
+	}
 }

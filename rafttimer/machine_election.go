@@ -35,6 +35,7 @@ func (m *Machine) StopElectionTimeout() error {
 		return &RoleError{m.role, "StopElectionTimeout"}
 	}
 	m.stopElection()
+	m.noteStop()
 	return nil
 }
 

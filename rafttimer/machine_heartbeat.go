@@ -23,6 +23,7 @@ func (m *Machine) StopHeartbeat() error {
 		return &RoleError{m.role, "StopHeartbeat"}
 	}
 	m.stopHeartbeat()
+	m.noteStop()
 	return nil
 }
 
