@@ -65,6 +65,9 @@ the standard error output, with --json as {"next": "…"}; --token goes on there
 		Example:           "  kazahana record find tenants/tenant-1/orders --where 'Status = 1 and CreatedAt >= 2026-01-01T00:00:00Z' --db data",
 		ValidArgsFunction: database.CompletePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := w.check(cmd); err != nil {
+				return err
+			}
 			return f.run(cmd, c, args[0], w.query)
 		},
 	}

@@ -33,7 +33,7 @@ that was put at the path by then. If it stops on the way, the error says how man
 			if (len(args) > 1) == (w.where != "") {
 				return shell.Misuse(cmd, errors.New("give ids, or a condition by --where"))
 			}
-			if err := shell.AtLeast(cmd, "filter-limit", w.filterLimit, 0); err != nil {
+			if err := w.check(cmd); err != nil {
 				return err
 			}
 			if w.where != "" {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -32,6 +33,10 @@ func (w *whereFlags) add(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&w.filterLimit, "filter-limit", persistable.DefaultFilterLimit, "`number` of keys to read at most to leave records out; 0: any")
 }
 
+func (w *whereFlags) check(cmd *cobra.Command) error {
+	return shell.AtLeast(cmd, "filter-limit", w.filterLimit, 0)
+}
+
 // query returns the query of the records that fulfil the condition.
 func (w *whereFlags) query(s *dynamic.Store) (*query, error) {
 	condition, err := s.Where(w.where)
@@ -41,6 +46,9 @@ func (w *whereFlags) query(s *dynamic.Store) (*query, error) {
 	q, err := s.AllowScan().Find(condition)
 	if err != nil {
 		return nil, err
+	}
+	if w.filterLimit == 0 {
+		return q.FilterLimit(math.MaxInt), nil
 	}
 	return q.FilterLimit(w.filterLimit), nil
 }
