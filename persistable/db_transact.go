@@ -35,7 +35,11 @@ func (db *DB) Transact(ctx context.Context, fn func(tx Tx) error) (err error) {
 	db.mustBeOpen()
 	ctx, o := db.begin(ctx, trace.Operation{Name: "Transact"}, nil)
 	defer o.finish(&err)
-	return db.transactFunction(ctx, func(t *transaction) error { return fn(Tx{t}) })
+	return db.transactFunction(ctx, func(t *transaction) error {
+		err := fn(Tx{t})
+		t.onlyReads = t.Count.Load() == 0
+		return err
+	})
 }
 
 // transactFunction is transact for a fn that calls a function of the program, which

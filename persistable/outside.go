@@ -63,7 +63,7 @@ func (f *runningFunctions) add(g uintptr, n int) {
 // commit, runs the function of another transaction.
 func (f *runningFunctions) checkOutside(ctx context.Context, t *transaction) error {
 	place := t.opened.first.place
-	if f.count.Load() == 0 || place == nil || ctx.Value(ownTransaction{}) != nil {
+	if f.count.Load() == 0 || place == nil || t.onlyReads || ctx.Value(ownTransaction{}) != nil {
 		return nil
 	}
 	g := goroutine.ID()

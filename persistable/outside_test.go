@@ -89,6 +89,28 @@ func TestOwnTransaction(t *testing.T) {
 	}
 }
 
+// TestReadsAreNotOutside: a Transact within another one that only reads has no write that
+// could be outside.
+func TestReadsAreNotOutside(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	orders := OrderStoreOf(db, "t")
+	check(t, orders.CreateWithID(ctx, idgen.ID(1), &Order{TenantID: "t", Number: "1"}))
+	check(t, db.Transact(ctx, func(tx persistable.Tx) error {
+		var o *Order
+		if err := db.Transact(ctx, func(inner persistable.Tx) (err error) {
+			o, err = orders.In(inner).Get(ctx, 1)
+			return err
+		}); err != nil {
+			return err
+		}
+		o.Amount = 5
+		return orders.In(tx).Save(ctx, o)
+	}))
+	if o := must[*Order](t)(orders.Get(ctx, 1)); o.Amount != 5 {
+		t.Errorf("the amount is %d, want 5", o.Amount)
+	}
+}
+
 // TestConflictsAreNotOutside lets another goroutine write, between read and
 // commit, what a transaction reads: that is a conflict like any other, however
 // often it happens.

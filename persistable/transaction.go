@@ -58,6 +58,7 @@ type writeState struct {
 	writer    kv.Transaction
 	token     format.Token
 	unsure    bool // an earlier attempt may have committed
+	onlyReads bool // that of a function of Transact that has written through no store
 	conflicts int  // attempts in a row, directly before, that conflicted
 	writeLock sync.Mutex
 	fences    []leasefdb.FenceCheck // the checks of the DB's fences; nil: not started

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package goroutine tells goroutines apart, so that a mistake that a function makes in
-// its own goroutine can be found while it runs. Nothing but the text of an error may
-// depend on it.
+// its own goroutine can be found while it runs. No result of a correct program may depend
+// on it.
 //
 //	begun := goroutine.ID()
 //	defer forget(begun)
