@@ -97,6 +97,7 @@ func TestReadsAreNotOutside(t *testing.T) {
 	check(t, orders.CreateWithID(ctx, idgen.ID(1), &Order{TenantID: "t", Number: "1"}))
 	check(t, db.Transact(ctx, func(tx persistable.Tx) error {
 		var o *Order
+		//persistvet:ignore outsidetx the inner one only reads
 		if err := db.Transact(ctx, func(inner persistable.Tx) (err error) {
 			o, err = orders.In(inner).Get(ctx, 1)
 			return err
