@@ -80,7 +80,7 @@ func (s *PlayerStore) NthByScore(ctx context.Context, n int64) (*Player, error) 
 	return persistimpl.Nth(ctx, &s.Store, 2, nil, n)
 }
 
-// TopByScore returns n of all records: those with the greatest Score, the greatest first. All, if n is 0.
+// TopByScore returns n of all records: those with the greatest Score, the greatest first. An n below 1 is an error.
 func (s *PlayerStore) TopByScore(ctx context.Context, n int) ([]*Player, error) {
 	return persistimpl.Top(ctx, &s.Store, 2, nil, n)
 }

@@ -491,7 +491,7 @@ func (s *OrderStore) NthByAmountByStatus(ctx context.Context, status Status, n i
 	return persistimpl.Nth(ctx, &s.Store, 11, index.AppendInt(nil, status), n)
 }
 
-// TopByAmountByStatus returns n of the records with that Status: those with the greatest Amount, the greatest first. All, if n is 0.
+// TopByAmountByStatus returns n of the records with that Status: those with the greatest Amount, the greatest first. An n below 1 is an error.
 func (s *OrderStore) TopByAmountByStatus(ctx context.Context, status Status, n int) ([]*Order, error) {
 	return persistimpl.Top(ctx, &s.Store, 11, index.AppendInt(nil, status), n)
 }

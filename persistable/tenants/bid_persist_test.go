@@ -62,7 +62,7 @@ func (s *BidStore) NthByAmountByLot(ctx context.Context, lot string, n int64) (*
 	return persistimpl.Nth(ctx, &s.Store, 2, index.AppendString(nil, lot), n)
 }
 
-// TopByAmountByLot returns n of the records with that Lot: those with the greatest Amount, the greatest first. All, if n is 0.
+// TopByAmountByLot returns n of the records with that Lot: those with the greatest Amount, the greatest first. An n below 1 is an error.
 func (s *BidStore) TopByAmountByLot(ctx context.Context, lot string, n int) ([]*Bid, error) {
 	return persistimpl.Top(ctx, &s.Store, 2, index.AppendString(nil, lot), n)
 }

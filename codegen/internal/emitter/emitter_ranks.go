@@ -54,7 +54,7 @@ func (e *emitter) writeRankComment(d *model.Index, m model.QueryMethod) {
 	case model.MethodNth:
 		e.printf("// %s returns the record that has n of %s before it, by %s and then by ID: n = 0 for the\n// one with the least; or %s.", m.Name, whose, score, notFound)
 	case model.MethodTop:
-		e.printf("// %s returns n of %s: those with the greatest %s, the greatest first. All, if n is 0.", m.Name, whose, score)
+		e.printf("// %s returns n of %s: those with the greatest %s, the greatest first. An n below 1 is an error.", m.Name, whose, score)
 	case model.MethodPercentile:
 		e.printf("// %s returns the first record, by %s and then by ID, such that at least p percent of\n// %s do not come after it; p is from 0 to 100. Without records: %s.", m.Name, score, whose, notFound)
 	}

@@ -202,7 +202,7 @@ func (s *EveryStore) NthByInt64ByBool(ctx context.Context, boolValue bool, n int
 	return persistimpl.Nth(ctx, &s.Store, 9, index.AppendBool(nil, boolValue), n)
 }
 
-// TopByInt64ByBool returns n of the records with that Bool: those with the greatest Int64, the greatest first. All, if n is 0.
+// TopByInt64ByBool returns n of the records with that Bool: those with the greatest Int64, the greatest first. An n below 1 is an error.
 func (s *EveryStore) TopByInt64ByBool(ctx context.Context, boolValue bool, n int) ([]*Every, error) {
 	return persistimpl.Top(ctx, &s.Store, 9, index.AppendBool(nil, boolValue), n)
 }
