@@ -290,6 +290,7 @@ func (b *Base) Close() error {
 	b.gate.Shut()
 	b.rows.close()
 	err := b.db.Close()
+	b.fs.writing.close()
 	if b.fs.sealed() {
 		return nil
 	}

@@ -33,10 +33,11 @@ type baseFS struct {
 	memory      *atomic.Pointer[vfs.MemFS] // has the new files once sealed; nil: not sealed
 	fail        func(error)                // seals
 	checkpoints *atomic.Pointer[checkpointWrite]
+	writing     *openFiles
 }
 
 func newBaseFS(fs vfs.FS, fail func(error)) baseFS {
-	return baseFS{FS: fs, memory: new(atomic.Pointer[vfs.MemFS]), fail: fail, checkpoints: new(atomic.Pointer[checkpointWrite])}
+	return baseFS{FS: fs, memory: new(atomic.Pointer[vfs.MemFS]), fail: fail, checkpoints: new(atomic.Pointer[checkpointWrite]), writing: new(openFiles)}
 }
 
 // seal keeps everything that is written from now on from the disk. It reports
@@ -119,7 +120,9 @@ func (fs baseFS) createOnDisk(name string, c vfs.DiskWriteCategory) (vfs.File, e
 	if err != nil {
 		return nil, err
 	}
-	return baseFile{file, fs, name}, nil
+	f := &baseFile{file, fs, name}
+	fs.writing.add(f)
+	return f, nil
 }
 
 // beforeMarker syncs the folder of a marker that is to appear or to go. A marker

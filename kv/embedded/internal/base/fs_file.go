@@ -2,7 +2,11 @@
 
 package base
 
-import "github.com/cockroachdb/pebble/v2/vfs"
+import (
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
 
 // baseFolder is a folder of a baseFS that is open for syncing.
 type baseFolder struct {
@@ -32,7 +36,7 @@ type baseFile struct {
 
 // contain does what do does with the file, unless the file system is sealed, and
 // decides what the base gets to know of an error.
-func (f baseFile) contain(do func() error) error {
+func (f *baseFile) contain(do func() error) error {
 	contents := f.fs.isContents(f.name)
 	if f.fs.sealed() && contents {
 		return nil
@@ -49,7 +53,7 @@ func (f baseFile) contain(do func() error) error {
 }
 
 // Write implements [io.Writer].
-func (f baseFile) Write(p []byte) (n int, err error) {
+func (f *baseFile) Write(p []byte) (n int, err error) {
 	if err := f.fs.abandoned(f.name); err != nil {
 		return 0, err
 	}
@@ -61,7 +65,7 @@ func (f baseFile) Write(p []byte) (n int, err error) {
 }
 
 // WriteAt implements [io.WriterAt].
-func (f baseFile) WriteAt(p []byte, at int64) (n int, err error) {
+func (f *baseFile) WriteAt(p []byte, at int64) (n int, err error) {
 	err = f.contain(func() (err error) { n, err = f.File.WriteAt(p, at); return err })
 	if err == nil {
 		n = len(p)
@@ -70,23 +74,56 @@ func (f baseFile) WriteAt(p []byte, at int64) (n int, err error) {
 }
 
 // Sync implements [vfs.File].
-func (f baseFile) Sync() error { return f.contain(f.File.Sync) }
+func (f *baseFile) Sync() error { return f.contain(f.File.Sync) }
 
 // SyncData implements [vfs.File].
-func (f baseFile) SyncData() error { return f.contain(f.File.SyncData) }
+func (f *baseFile) SyncData() error { return f.contain(f.File.SyncData) }
 
 // SyncTo implements [vfs.File].
-func (f baseFile) SyncTo(length int64) (full bool, err error) {
+func (f *baseFile) SyncTo(length int64) (full bool, err error) {
 	err = f.contain(func() (err error) { full, err = f.File.SyncTo(length); return err })
 	return full, err
 }
 
 // Close implements [vfs.File].
-func (f baseFile) Close() error {
+func (f *baseFile) Close() error {
+	f.fs.writing.remove(f)
 	err := f.File.Close()
 	if err != nil && f.fs.isContents(f.name) {
 		f.fs.fail(err)
 		return nil
 	}
 	return err
+}
+
+// openFiles are the files that are open for writing. Pebble does not close the table that
+// a compaction was writing when the disk failed.
+type openFiles struct {
+	mu    sync.Mutex
+	files map[*baseFile]struct{}
+}
+
+func (o *openFiles) add(f *baseFile) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.files == nil {
+		o.files = map[*baseFile]struct{}{}
+	}
+	o.files[f] = struct{}{}
+}
+
+func (o *openFiles) remove(f *baseFile) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.files, f)
+}
+
+// close closes the files that are left. Nothing uses them any more.
+func (o *openFiles) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for f := range o.files {
+		_ = f.File.Close() // what was written is of no use
+	}
+	o.files = nil
 }
