@@ -4,7 +4,6 @@ package persistable
 
 import (
 	"context"
-	"fmt"
 )
 
 // Consumer reads the changes of a store under a name; its position is in the database. It
@@ -25,12 +24,12 @@ type Consumer[T, ID any] struct {
 // Limit returns the consumer with a limit of n changes for one call of its function; 200
 // without. A transaction must be done within five seconds. A consumer with an n below 1
 // fails when it runs.
+//
+//go:noinline
 func (c *Consumer[T, ID]) Limit(n int) *Consumer[T, ID] {
 	next := *c
 	next.limit = n
-	if n < 1 && next.source.err == nil {
-		next.source.err = fmt.Errorf("persistable: a consumer has Limit(%d): the least is 1", n)
-	}
+	next.source.checkConsumerLimit(n)
 	return &next
 }
 

@@ -161,8 +161,8 @@ func mustMemory() *embedded.Database {
 }
 
 // A tool describes a type without a database.
-func ExampleStore_Schema() {
-	schema := OrderStoreOf(nil, "").Schema()
+func ExampleSchemaOf() {
+	schema := persistable.SchemaOf(&OrderStoreOf(nil, "").Store)
 	fmt.Println(schema.Type, "in", schema.Directory)
 	for _, f := range schema.Fields {
 		fmt.Println(f.Number, f.Name, f.Kind)

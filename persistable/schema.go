@@ -10,7 +10,7 @@ import (
 )
 
 // Schema describes a type of records as the program declares it, for tools: what is stored
-// under which names, and which indexes there are. [Store.Schema] returns it. What the header
+// under which names, and which indexes there are. [SchemaOf] returns it. What the header
 // of a stored directory says, which a newer program may have written, is the Schema of package
 // dynamic.
 type Schema struct {
@@ -35,12 +35,12 @@ type SchemaField struct {
 	Default string // the value in a record that was stored without the field, a Go literal; "" for the zero value
 }
 
-// Schema returns the description of the store's type, a copy. It reads nothing and needs no
-// database: OrderStoreOf(nil, "").Schema() has the description as well. The zero store has
-// the zero Schema.
+// SchemaOf returns the description of a store's type, a copy. It reads nothing and needs no
+// database: SchemaOf(&OrderStoreOf(nil, "").Store) has the description as well. The zero store
+// has the zero Schema.
 //
-//go:noinline
-func (s *Store[T, ID]) Schema() Schema { return newSchema((*erased.Store[ID])(s).Schema()) }
+// It is no method, so that programs which do not call it do not compile it for each type.
+func SchemaOf[T, ID any](s *Store[T, ID]) Schema { return newSchema((*erased.Store[ID])(s).Schema()) }
 
 func newSchema(s *erased.Schema) (d Schema) {
 	if s == nil {

@@ -23,6 +23,13 @@ func (s *source) mayConsume(group string) error {
 	return nil
 }
 
+// checkConsumerLimit lets a consumer with a limit below 1 fail when it runs.
+func (s *source) checkConsumerLimit(n int) {
+	if n < 1 && s.err == nil {
+		s.err = fmt.Errorf("persistable: a consumer has Limit(%d): the least is 1", n)
+	}
+}
+
 // consumeAll handles the changes of a consumer as they come. While the store is locked it
 // waits, as if there were no change. A *[LockedError] that fn returns ends it.
 func (s source) consumeAll(ctx context.Context, group string, limit int, fn func(*transaction, []change) error) error {

@@ -292,18 +292,18 @@ func TestTimesKeepTheirValue(t *testing.T) {
 // store has none.
 func TestSchemaIsACopy(t *testing.T) {
 	s := OrderStoreOf(nil, "t")
-	want := s.Schema()
-	for _, ix := range s.Schema().Indexes {
+	want := persistable.SchemaOf(&s.Store)
+	for _, ix := range persistable.SchemaOf(&s.Store).Indexes {
 		ix.Fields[0] = "changed"
 	}
-	s.Schema().Fields[0].Name = "changed"
-	if diff := cmp.Diff(want, s.Schema()); diff != "" {
+	persistable.SchemaOf(&s.Store).Fields[0].Name = "changed"
+	if diff := cmp.Diff(want, persistable.SchemaOf(&s.Store)); diff != "" {
 		t.Errorf("(-before +after):\n%s", diff)
 	}
-	if diff := cmp.Diff(want, OrderStoreOf(open(t, enginetest.Open(t)), "t").Schema()); diff != "" {
+	if diff := cmp.Diff(want, persistable.SchemaOf(&OrderStoreOf(open(t, enginetest.Open(t)), "t").Store)); diff != "" {
 		t.Errorf("(-without a database +with one):\n%s", diff)
 	}
-	if diff := cmp.Diff(persistable.Schema{}, new(OrderStore).Schema()); diff != "" {
+	if diff := cmp.Diff(persistable.Schema{}, persistable.SchemaOf(&new(OrderStore).Store)); diff != "" {
 		t.Errorf("the zero store (-want +got):\n%s", diff)
 	}
 }
