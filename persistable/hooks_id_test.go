@@ -63,14 +63,16 @@ func idVerbs[T, ID any](s *persistable.Store[T, ID], id ID, record func() T) (na
 	_, createFrom := persistable.CreateFrom(ctx, s, one, persistable.BatchOptions{})
 	_, saveFrom := persistable.SaveFrom(ctx, s, one, persistable.BatchOptions{})
 	_, saveExistingFrom := persistable.SaveExistingFrom(ctx, s, one, persistable.BatchOptions{})
-	return map[string]error{
+	named = map[string]error{
 		"CreateWithID": s.CreateWithID(ctx, id, record()), "SaveExisting": s.SaveExisting(ctx, record()),
 		"SaveIfUnchanged": s.SaveIfUnchanged(ctx, record(), record()), "SaveExistingFrom": saveExistingFrom,
-	}, map[string]error{
+	}
+	makes = map[string]error{
 		"Create": s.Create(ctx, record()), "Save": s.Save(ctx, record()), "GetOrCreate": getOrCreate,
 		"CreateMany": s.CreateMany(ctx, []T{record()}, persistable.BatchOptions{}), "SaveMany": s.SaveMany(ctx, []T{record()}, persistable.BatchOptions{}),
 		"CreateFrom": createFrom, "SaveFrom": saveFrom,
 	}
+	return named, makes
 }
 
 // TestZeroIDs: an id that is zero or empty counts as none for all verbs.

@@ -18,9 +18,9 @@ import (
 // each further attempt. Nothing of it is committed.
 //
 // It is noticed in functions of [DB.Transact], of a store's Update and of
-// [FeedConsumer.Next], and where the function calls the verb in its own goroutine. A
-// write from a goroutine that the function starts, a write through another DB, and a
-// read through an unbound store are not noticed: persistvet finds them.
+// [Consumer.Next], where the function calls the verb in its own goroutine. Not noticed
+// are reads through an unbound store, which persistvet finds; writes from goroutines that
+// the function starts; writes through another DB; and [DB.RemoveDirectory].
 var ErrOutsideTransaction = errors.New("persistable: a write is outside of the transaction of its function")
 
 // OwnTransaction returns a context with which a function of [DB.Transact] may write

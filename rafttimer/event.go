@@ -42,7 +42,7 @@ type Event struct {
 
 	// RoleChanges is the number of role changes before the event, and Generation
 	// that of starts, stops and contacts; for a Stall, of stops that left no timer
-	// running. An event whose numbers are not the latest is stale: see
+	// running. An event with numbers that are not the latest is stale: see
 	// [Machine.IsCurrent].
 	RoleChanges uint64
 	Generation  uint64

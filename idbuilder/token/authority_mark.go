@@ -120,7 +120,7 @@ func (a *Authority) ensureSecret(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	_, err = a.store.Put(ctx, store.Tokens, store.Document{Key: markKey, Value: value})
-	secret, readErr := a.readSecret(ctx) // whoever made it; an error of Put may hide that it was stored
+	secret, readErr := a.readSecret(ctx) // of this or another worker; an error of Put may hide that it was stored
 	if secret != nil || readErr != nil {
 		return secret, readErr
 	}

@@ -22,7 +22,7 @@ type examination struct {
 	seen    map[string]bool // codes' areas and keys that were reported
 	usage   usage           // of all records so far
 	leftOut int             // parts that could not be examined
-	held    []*Finding      // those of the store that is examined whose remedy is for all of it
+	held    []*Finding      // those of the examined store with one remedy for all of it
 }
 
 // Examine examines a database, or a part of it, and calls found with each finding, in this

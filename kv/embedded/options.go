@@ -56,9 +56,9 @@ type Options struct {
 	ReadOnly bool
 
 	// AllowOtherFiles lets Open begin a database in a folder that holds other files.
-	// Without it Open refuses that with an error that wraps [fs.ErrExist]: the name is
-	// mostly a mistake, and nobody finds the database's files among others. A database
-	// that is there is opened whatever lies next to its files. Files whose name begins
+	// Without it Open refuses that with an error that wraps [fs.ErrExist]: the
+	// name is mostly a mistake, and the database's files are hard to find among others.
+	// A database that exists is opened whatever lies next to its files. Names that begin
 	// with a dot do not count, nor does the folder lost+found.
 	AllowOtherFiles bool
 

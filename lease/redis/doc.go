@@ -25,7 +25,7 @@
 // Redis acknowledges writes that a crash or a failover can take back. The store
 // records which server it used: after a restart, a failover or a flush, a service
 // is in quarantine for as long as a lease lasts, and a minute. If nothing was lost,
-// [lease.Server.EndQuarantine] ends that. Meanwhile clients go
+// [lease.Server.EndQuarantine] ends that. Until then clients go
 // on with the leases that they have, then with the fallback bit. [Options.Durable]
 // turns that off for a Redis that cannot lose writes.
 //

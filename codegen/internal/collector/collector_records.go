@@ -24,7 +24,7 @@ func (c *collector) addRecord(named *types.Named) {
 		r.Directory = model.NewDirectory(r.At, []tags.PathElement{{Name: r.Name}})
 	}
 	if r.Directory.Elements != nil && r.Directory.Elements[0].Name == systemDirectory {
-		c.Add(r.Directory.At, r.GoName, "the directory %s is that of leases, elections and all else that the library keeps beside the records; begin the path with another name", systemDirectory)
+		c.Add(r.Directory.At, r.GoName, "the directory %s holds the leases, elections and other data of the library itself; begin the path with another name", systemDirectory)
 	}
 	c.findID(r)
 	for _, marker := range m.indexes {

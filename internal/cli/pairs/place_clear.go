@@ -51,7 +51,7 @@ func (p *place) checkShown(ctx context.Context, tx kv.ReadTransaction, r kv.KeyR
 	case shown.inside != nil:
 		d, err := p.layer.Open(ctx, tx, shown.inside.Path())
 		if err != nil || !bytes.Equal(d.Reserve().Begin, shown.inside.Reserve().Begin) {
-			return errors.Join(fmt.Errorf("%s was moved or removed meanwhile: nothing was changed", database.QuotePath(shown.inside.Path())), err)
+			return errors.Join(fmt.Errorf("%s was moved or removed while you were asked: nothing was changed", database.QuotePath(shown.inside.Path())), err)
 		}
 	case shown.Keys <= mostChecked && !shown.AtLeast:
 		now := newFingerprint()

@@ -22,7 +22,7 @@ import (
 
 const (
 	// sparePrefix begins the names of files that wait to be used again, and of a file
-	// whose header is being written.
+	// until its header is written.
 	sparePrefix = "spare-"
 
 	// mostSpares is how many are kept.
