@@ -5,6 +5,7 @@ package kv
 import (
 	"context"
 	"iter"
+	"slices"
 )
 
 // StreamingMode says how a range read is cut into batches. It does not change the
@@ -143,10 +144,10 @@ func (r RangeResult) Slice(ctx context.Context) ([]KeyValue, error) {
 			return nil, err
 		}
 		if all == nil {
-			all = batch.KVs
+			all = slices.Clip(batch.KVs) // what lies behind them is the engine's
 			continue
 		}
-		all = append(all[:len(all):len(all)], batch.KVs...)
+		all = append(all, batch.KVs...)
 	}
 	return all, nil
 }

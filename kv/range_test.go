@@ -104,6 +104,32 @@ func TestStreamRange(t *testing.T) {
 	}
 }
 
+// TestSliceAllocations reads many batches: the slice of all pairs grows a few times, and
+// not with each batch.
+func TestSliceAllocations(t *testing.T) {
+	const batches = 1000
+	memory := make([]kv.KeyValue, 2)
+	read := kv.StreamRange(everything(), kv.RangeOptions{}, func(req kv.BatchRequest) kv.Future[kv.Batch] {
+		return kv.Resolved(kv.Batch{KVs: memory[:1], More: req.Iteration < batches}, nil)
+	})
+
+	each := testing.AllocsPerRun(10, func() {
+		for range read.Batches(t.Context()) {
+		}
+	})
+	all := testing.AllocsPerRun(10, func() {
+		if pairs, err := read.Slice(t.Context()); err != nil || len(pairs) != batches {
+			t.Errorf("%d pairs, %v", len(pairs), err)
+		}
+	})
+	if all-each > 50 {
+		t.Errorf("the slice of %d batches was allocated %v times", batches, all-each)
+	}
+	if memory[1].Key != nil {
+		t.Error("the slice was put into the memory behind the first batch")
+	}
+}
+
 // A stream cut anyhow gives what the whole gives.
 func TestStreamRangeIsTheSameForEveryBatchSize(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -33,7 +33,7 @@ func (b *Builder) Start(l Limits, hint *SizeHint, front []kv.KeyValue) {
 	if b.bytes != Unlimited {
 		b.bytes = min(b.bytes, ReplyBytes)
 	}
-	b.rowBytes = hint.rowBytes()
+	b.rowBytes = int(hint.rowBytes.Load())
 	if b.pairs = front; front == nil {
 		b.pairs = make([]kv.KeyValue, 0, hint.Rows(l.Rows))
 	} else {
@@ -108,7 +108,7 @@ func (b *Builder) grow(size int) {
 // Finish returns the pairs, those of front included, and stores the size of the
 // batch in hint. The builder keeps none of the memory.
 func (b *Builder) Finish(hint *SizeHint) []kv.KeyValue {
-	hint.update(int32(len(b.pairs)-b.front), int32(b.spent))
+	hint.update(len(b.pairs)-b.front, b.spent)
 	pairs := Trim(b.pairs)
 	b.pairs, b.room = nil, nil
 	return pairs

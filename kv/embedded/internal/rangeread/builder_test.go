@@ -137,6 +137,21 @@ func TestSizeHint(t *testing.T) {
 	}
 }
 
+// TestHintOfLargeBatch collects a batch of 100,000 pairs, and begins one of three.
+func TestHintOfLargeBatch(t *testing.T) {
+	var b Builder
+	var hint SizeHint
+	b.Start(noLimits, &hint, nil)
+	for range 100_000 {
+		b.Add([]byte("key"), []byte("value"))
+	}
+	b.Finish(&hint)
+	b.Start(noLimits, &hint, nil)
+	if room := cap(b.pairs); room > mostHintRows {
+		t.Errorf("a batch that may have three pairs has room for %d at first", room)
+	}
+}
+
 func TestTrim(t *testing.T) {
 	large := make([]kv.KeyValue, 3, 100)
 	large[0].Key = []byte("key")
