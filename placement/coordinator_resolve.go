@@ -4,6 +4,7 @@ package placement
 
 import (
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -111,13 +112,12 @@ func (c *Coordinator) belongsHere(n *recency.Node[Key, activation]) bool {
 // decideHeld decides where a key belongs that this member has. With a strategy that
 // does not rebalance it belongs here if the member may have it.
 func (c *Coordinator) decideHeld(key Key) (Decision, error) {
-	r, ok := c.o.Strategy.(Rebalancer)
 	all := c.view.kinds[key.Kind]
-	if ok && r.Rebalances() || all.Self < 0 || len(all.Members) == 0 {
+	if all.Self < 0 || len(all.Members) == 0 {
 		return c.decideAuthority(key)
 	}
 	alone := Candidates{Members: all.Members[all.Self : all.Self+1], Topology: all.Topology}
-	if c.o.Strategy.Choose(key, alone) != 0 {
+	if !c.strategyKeeps(key, alone) {
 		return c.decideAuthority(key)
 	}
 	return c.newDecision(key, c.o.Self, c.o.Address, c.view.version), nil
@@ -130,12 +130,36 @@ func (c *Coordinator) decideAuthority(key Key) (Decision, error) {
 	if len(all.Members) == 0 {
 		return c.newDecision(key, Owner{}, "", c.view.version), c.noMember(key, c.view.lackReason(key.Kind))
 	}
-	i := c.o.Strategy.Choose(key, all)
-	if i < 0 || i >= len(all.Members) {
-		return c.newDecision(key, Owner{}, "", c.view.version), c.noMember(key, fmt.Sprintf("the strategy %s takes none of the %d members that activate the kind", c.o.Strategy.Name(), len(all.Members)))
+	i, err := c.choose(key, all)
+	if err != nil {
+		return c.newDecision(key, Owner{}, "", c.view.version), err
 	}
 	m := all.Members[i]
 	return c.newDecision(key, m.Owner, m.Address, c.view.version), nil
+}
+
+// choose asks the strategy for a member. The strategy is code of the program: if it panics, the
+// error says so, and the coordinator, which has changed nothing yet, goes on.
+func (c *Coordinator) choose(key Key, from Candidates) (i int, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			i, err = -1, c.noMember(key, fmt.Sprintf("the strategy panicked: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	if i = c.o.Strategy.Choose(key, from); i < 0 || i >= len(from.Members) {
+		return -1, c.noMember(key, fmt.Sprintf("the strategy %s takes none of the %d members that activate the kind", c.o.Strategy.Name(), len(from.Members)))
+	}
+	return i, nil
+}
+
+// strategyKeeps reports whether the strategy leaves an activation at its member. If it
+// panics, decideAuthority asks it once more, and reports what it does then.
+func (c *Coordinator) strategyKeeps(key Key, alone Candidates) (keeps bool) {
+	defer func() { keeps = recover() == nil && keeps }()
+	if r, ok := c.o.Strategy.(Rebalancer); ok && r.Rebalances() {
+		return false
+	}
+	return c.o.Strategy.Choose(key, alone) == 0
 }
 
 func (c *Coordinator) noMember(key Key, reason string) error {

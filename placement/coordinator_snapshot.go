@@ -90,13 +90,23 @@ func (c *Coordinator) candidates(key Key, authority Owner) []Candidate {
 		at := slices.IndexFunc(all.Members, func(other Member) bool { return other.Owner == m.Owner })
 		found[i].Eligible, found[i].Reason = at >= 0, ineligible(m, key.Kind)
 		if s, scores := c.o.Strategy.(Scorer); scores && at >= 0 {
-			found[i].Score = s.Score(key, all, at)
+			found[i].Score = scoreOf(s, key, all, at)
 		}
 		if m.Owner == authority {
 			found[i].Reason = "chosen"
 		}
 	}
 	return found
+}
+
+// scoreOf returns a member's score, 0 if the strategy panics: the decision then tells why.
+func scoreOf(s Scorer, key Key, all Candidates, at int) (score uint64) {
+	defer func() {
+		if recover() != nil {
+			score = 0
+		}
+	}()
+	return s.Score(key, all, at)
 }
 
 // ineligible says why a member cannot get a key of a kind.

@@ -6,7 +6,9 @@ package placement
 // it. It is a pure function of its arguments: it reads no clock and no random
 // source, so that two coordinators with the same view of a topology agree. With a strategy that
 // uses [Candidates.Self] they do not agree, and need not: a claim tells the loser the holder of the
-// key.
+// key. Its methods must not block, and must not call the driver or the coordinator. If Choose
+// panics, resolves of the key fail with a [NoMemberError] that has the panic and its stack, and
+// activations stay where they are.
 type Strategy interface {
 	// Name says in events and explanations which strategy it is.
 	Name() string

@@ -133,12 +133,14 @@ func (d *Driver) Explain(key placement.Key) placement.Explanation {
 // Tick does the coordinator's periodic work: it answers resolves that have waited for too
 // long, repeats failed steps, moves keys, and ends activations that were idle for
 // Options.IdleAfter. [Driver.Run] calls it.
-func (d *Driver) Tick(now time.Time) {
+func (d *Driver) Tick(now time.Time) { d.applyEffects(d.tickCore(now)) }
+
+func (d *Driver) tickCore(now time.Time) effects {
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	e := d.takeOutcome(d.core.Tick(now))
 	if d.options.IdleAfter > 0 {
 		e = e.mergedWith(d.takeOutcome(d.core.PassivateIdle(now, d.options.IdleAfter)))
 	}
-	d.mu.Unlock()
-	d.applyEffects(e)
+	return e
 }

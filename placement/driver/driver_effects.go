@@ -11,12 +11,18 @@ import (
 
 // callCore calls the coordinator and applies the outcome.
 func (d *Driver) callCore(call func(now time.Time) (placement.Outcome, error)) error {
-	d.mu.Lock()
-	out, err := call(d.options.Now())
-	e := d.takeOutcome(out)
-	d.mu.Unlock()
+	e, err := d.effectsOf(call)
 	d.applyEffects(e)
 	return err
+}
+
+// effectsOf calls the coordinator and keeps the outcome. A panic, of Options.Now for example,
+// leaves the driver unlocked.
+func (d *Driver) effectsOf(call func(now time.Time) (placement.Outcome, error)) (effects, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out, err := call(d.options.Now())
+	return d.takeOutcome(out), err
 }
 
 func (d *Driver) notifyCore(call func(now time.Time) placement.Outcome) {

@@ -78,22 +78,29 @@ func (d *Driver) ResolveAsync(key placement.Key, done func(placement.Resolution,
 // done gets it later, or the waiter's channel if done is nil. changed is closed when a
 // topology comes into force after the attempt.
 func (d *Driver) tryResolve(key placement.Key, done func(placement.Resolution, error), r *placement.Resolution) (w *waiter, changed <-chan struct{}, err error) {
+	w, changed, e, err := d.resolveOnce(key, done, r)
+	if e != nil {
+		d.applyEffects(*e)
+	}
+	return w, changed, err
+}
+
+// resolveOnce is tryResolve, without the effects: nil if there are none. A panic, of
+// Options.Now for example, leaves the driver unlocked.
+func (d *Driver) resolveOnce(key placement.Key, done func(placement.Resolution, error), r *placement.Resolution) (w *waiter, changed <-chan struct{}, e *effects, err error) {
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	out, err := d.core.Resolve(key, d.options.Now())
 	if out.Resolution != nil {
 		*r = *out.Resolution
 		if d.silent && len(out.Commands) == 0 && len(out.Answers) == 0 {
-			d.mu.Unlock()
-			return nil, nil, nil
+			return nil, nil, nil, nil
 		}
 	} else if err == nil {
 		w = d.addWaiter(out.Request, done)
 	}
-	changed = d.changed
-	e := d.takeOutcome(out)
-	d.mu.Unlock()
-	d.applyEffects(e)
-	return w, changed, err
+	taken := d.takeOutcome(out)
+	return w, d.changed, &taken, err
 }
 
 // awaitAnswer waits for the answer. When ctx ends it returns a *placement.PendingError.

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -273,4 +275,80 @@ func staleMembers(t *testing.T, n int) ([]*member, placement.Key) {
 	}
 	only(int64(n), members[0])
 	return members, key
+}
+
+// fragile is a strategy that panics as long as the test says so.
+type fragile struct {
+	placement.Rendezvous
+	broken *atomic.Bool
+}
+
+func (f fragile) Choose(key placement.Key, c placement.Candidates) int {
+	if f.broken.Load() && key.ID != "sound" {
+		panic("out of order")
+	}
+	return f.Rendezvous.Choose(key, c)
+}
+
+func (f fragile) Score(placement.Key, placement.Candidates, int) uint64 { panic("out of order") }
+
+// TestStrategyPanics: a resolve of a key that the strategy panics for fails with the panic, and the
+// member serves other keys, keeps what is active, explains, and stops.
+func TestStrategyPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var broken atomic.Bool
+		m := alone(t, newHome(t, memory.Options{}), &executor{}, driver.Options{}, placement.Options{Strategy: fragile{broken: &broken}})
+		before := resolve(t, m, keyOf("1"))
+		broken.Store(true)
+		_, err := m.Resolve(t.Context(), keyOf("2"))
+		if !errors.Is(err, placement.ErrNoMember) || !strings.Contains(err.Error(), "out of order") || !strings.Contains(err.Error(), "fragile") {
+			t.Errorf("a resolve for which the strategy panics: got %v, want the panic and its stack", err)
+		}
+		if e := m.Explain(keyOf("2")); !errors.Is(e.Err, placement.ErrNoMember) {
+			t.Errorf("Explain: got %v", e.Err)
+		}
+		if err := m.UpdateTopology(topology(2, m)); err != nil {
+			t.Fatal(err)
+		}
+		m.Tick(time.Now())
+		if again := resolve(t, m, keyOf("1")); again.Epoch != before.Epoch {
+			t.Errorf("what was active has epoch %d, had %d", again.Epoch, before.Epoch)
+		}
+		resolve(t, m, keyOf("sound"))
+		broken.Store(false)
+		resolve(t, m, keyOf("2"))
+		stop(t, m)
+	})
+}
+
+// TestNowPanics: a panic of Options.Now is the caller's, and leaves the driver unlocked.
+func TestNowPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var broken atomic.Bool
+		m := alone(t, newHome(t, memory.Options{}), &executor{}, driver.Options{Now: func() time.Time {
+			if broken.Load() {
+				panic("no clock")
+			}
+			return time.Now()
+		}}, placement.Options{})
+		broken.Store(true)
+		for name, call := range map[string]func(){
+			"Resolve":      func() { _, _ = m.Resolve(t.Context(), keyOf("1")) },
+			"Use":          func() { m.Use(keyOf("1"), 1) },
+			"Explain":      func() { m.Explain(keyOf("1")) },
+			"OnMemberLeft": func() { m.OnMemberLeft(placement.Owner{Name: "b"}) },
+		} {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("%s: no panic", name)
+					}
+				}()
+				call()
+			}()
+		}
+		broken.Store(false)
+		resolve(t, m, keyOf("1"))
+		stop(t, m)
+	})
 }
