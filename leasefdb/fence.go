@@ -40,6 +40,24 @@ func NewFence(key []byte, owns func(found []byte) error) Fence {
 
 var errNoOwns = errors.New("leasefdb: the fence has no function that checks the value of its key")
 
+// WhenLost returns the fence with a function that is called with the error of each check which
+// finds that the ownership has changed, before the check returns it: so that the owner learns of
+// it even if the error goes no further. Several goroutines may call it; it must not block.
+func (f Fence) WhenLost(tell func(error)) Fence {
+	if f.IsZero() {
+		return f
+	}
+	owns := f.owns
+	f.owns = func(found []byte) error {
+		err := owns(found)
+		if err != nil {
+			tell(err)
+		}
+		return err
+	}
+	return f
+}
+
 // IsZero reports whether the fence is the zero Fence.
 func (f Fence) IsZero() bool { return f.owns == nil }
 

@@ -79,8 +79,8 @@ func (a *Activation) Owner() placement.Owner { return a.kind.session.owner }
 // Fence returns the condition that no other owner has the key: for
 // persistable's DB.Under, and for [leasefdb.Fence.Under]. Once another owner has claimed the key,
 // commits under the fence fail with a [leasefdb.ErrLeaseLost], which is also a
-// [placement.ErrActivationLost]. The fence uses no clock. It reads one key, which calls do not
-// write.
+// [placement.ErrActivationLost], and the activation ends. The fence uses no clock. It reads one
+// key, which calls do not write.
 func (a *Activation) Fence() leasefdb.Fence {
 	return a.kind.session.fenceOf(a.Key(), a.epoch)
 }

@@ -5,6 +5,7 @@ package host
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -187,20 +188,45 @@ func TestHandlersThatNeverReturn(t *testing.T) {
 	})
 }
 
-// An error that says that the fence does not hold any more ends the activation.
+// TestFenceTellsOfLoss: an activation ends where its own fence is not in force any more, even if a
+// timer finds that, or the handler keeps the error to itself. The lost fence of another activation,
+// which a handler has called, ends only that one.
 func TestFenceTellsOfLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript()
-		s.on("write", func(context.Context, *actor) error { return placement.ErrActivationLost })
+		s.on("write", func(ctx context.Context, x *actor) error { return x.a.Fence().Check(ctx, nil) })
+		s.on("quiet", func(ctx context.Context, x *actor) error { _ = x.a.Fence().Check(ctx, nil); return nil })
+		s.on("timer", func(_ context.Context, x *actor) error {
+			x.a.After(time.Second, func(ctx context.Context) { _ = x.a.Fence().Check(ctx, nil) })
+			return nil
+		})
 		register, method := s.register(t)
+		s.on("other", func(ctx context.Context, _ *actor) error {
+			_, err := (*method).Call(ctx, "y", "write")
+			return err
+		})
 		_, session, fake := newFake(t, Options{}, register)
 		session.activate(t, "actor", "x", 7)
-		if _, err := (*method).Call(t.Context(), "x", "write"); !errors.Is(err, placement.ErrActivationLost) {
-			t.Error(err)
-		}
-		synctest.Wait()
-		if len(fake.lost) != 1 || fake.lost[0] != 7 {
-			t.Errorf("lost: %v", fake.lost)
+		session.activate(t, "actor", "y", 8)
+		for i, c := range []struct {
+			id, do string
+			lost   []int64
+			err    error
+		}{
+			{"x", "write", []int64{7}, placement.ErrActivationLost},
+			{"x", "quiet", []int64{7}, nil},
+			{"x", "timer", []int64{7}, nil},
+			{"x", "other", []int64{8}, placement.ErrActivationLost},
+		} {
+			fake.lost = nil
+			if _, err := (*method).Call(t.Context(), c.id, c.do); !errors.Is(err, c.err) {
+				t.Errorf("%d: %s returned %v", i, c.do, err)
+			}
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+			if !slices.Equal(fake.lost, c.lost) {
+				t.Errorf("%d: %s: the epochs %v are lost, want %v", i, c.do, fake.lost, c.lost)
+			}
 		}
 	})
 }

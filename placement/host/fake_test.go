@@ -82,8 +82,11 @@ func (fakeCluster) watchMembers(ctx context.Context, _ func(placement.Topology))
 
 func (fakeCluster) homes(*session) driver.Homes { return driver.Homes{} }
 
-func (fakeCluster) fence(placement.Key, placement.Owner, int64) leasefdb.Fence {
-	return leasefdb.Fence{}
+// fence is never in force.
+func (fakeCluster) fence(key placement.Key, _ placement.Owner, epoch int64) leasefdb.Fence {
+	return leasefdb.NewFence(nil, func([]byte) error {
+		return &leasefdb.LostError{Name: key.String(), Epoch: epoch, Err: placement.ErrActivationLost}
+	})
 }
 
 // newFake returns a host whose session has a fake driver, started.

@@ -159,14 +159,16 @@ func (s *session) leaveCluster(ctx context.Context) error {
 
 func (s *session) sinceStart() uint32 { return uint32(time.Since(s.began) / usedUnit) }
 
+// fenceOf returns the fence of an activation. The driver learns from it that the activation is
+// lost: an error alone may be that of another activation which a handler has called.
 func (s *session) fenceOf(key placement.Key, epoch int64) leasefdb.Fence {
-	return s.cluster.fence(key, s.owner, epoch)
+	return s.cluster.fence(key, s.owner, epoch).WhenLost(func(error) { s.driver.LoseActivation(key, epoch) })
 }
 
 // noteCalled tells the driver that a call has ended.
 func (s *session) noteCalled(a *Activation, c *call) {
-	if errors.Is(c.outcome.err, placement.ErrActivationLost) {
-		s.driver.LoseActivation(a.Key(), a.epoch)
+	if errors.Is(context.Cause(s.ctx), placement.ErrActivationLost) {
+		s.driver.LoseActivation(a.Key(), a.epoch) // LoseAll may be late
 		return
 	}
 	s.driver.Use(a.Key(), a.epoch)
