@@ -158,7 +158,7 @@ func (h *Host) joinAgain() *session {
 // transport, also if the host was not started. Until then handlers, timers and Deactivate can call
 // activations of other members with the context that they were given. Other members may activate
 // the keys at once. If ctx or the membership ends first, the contexts of handlers end, and the
-// error says what is left. Other members can claim that as soon as this one has left, and writes
+// error says what is left; what a lost membership has left ends in the background then. Other members can claim that as soon as this one has left, and writes
 // under its fences fail. A host cannot be started again.
 func (h *Host) Stop(ctx context.Context) error {
 	h.mu.Lock()
@@ -174,12 +174,32 @@ func (h *Host) Stop(ctx context.Context) error {
 	case stateNew: // a Start that runs leaves by itself
 		return h.options.Transport.Close(ctx)
 	}
-	<-h.ended
-	var err error
-	if s := h.session.Load(); s != nil {
-		err = s.stopAndLeave(ctx)
+	return errors.Join(h.stopSession(ctx), h.closeDetached(ctx), h.options.Transport.Close(ctx))
+}
+
+// stopSession stops and leaves. If ctx ends while activations of a lost membership end, or while
+// the host joins again, it leaves once that is over.
+func (h *Host) stopSession(ctx context.Context) error {
+	select {
+	case <-h.ended:
+		return h.stopLastSession(ctx)
+	case <-ctx.Done():
 	}
-	return errors.Join(err, h.closeDetached(ctx), h.options.Transport.Close(ctx))
+	go func() {
+		<-h.ended
+		if err := h.stopLastSession(ctx); err != nil {
+			h.options.Logger.Warn("host: after Stop has returned", "member", h.options.Name, "err", err)
+		}
+	}()
+	return fmt.Errorf("host: Stop waits for the end of a lost membership: %w", context.Cause(ctx))
+}
+
+// stopLastSession stops the session that is left when no other one begins any more.
+func (h *Host) stopLastSession(ctx context.Context) error {
+	if s := h.session.Load(); s != nil {
+		return s.stopAndLeave(ctx)
+	}
+	return nil
 }
 
 // Member returns the member that this process is, and false while it is none.

@@ -47,3 +47,26 @@ func TestMembershipIsLostDuringStop(t *testing.T) {
 		}
 	})
 }
+
+// TestStopKeepsItsDeadline: Stop returns when its context ends, even if the host waits for a handler
+// of a membership that is lost, and the host is no member once that is over.
+func TestStopKeepsItsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, l := newCluster(t), newLedger()
+		n := c.start(l, "a")[0]
+		go func() { _, _ = n.hang.Call(t.Context(), "x", time.Minute) }()
+		synctest.Wait()
+		c.evict("a", true)
+		synctest.Wait()
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := n.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > time.Second {
+			t.Errorf("Stop returned after %v: %v", time.Since(began), err)
+		}
+		time.Sleep(time.Hour)
+		if m := c.members["a"]; m != nil {
+			t.Error("after Stop it is a member still")
+		}
+	})
+}

@@ -144,3 +144,14 @@ func TestFinalRefusals(t *testing.T) {
 		}
 	}
 }
+
+// TestOverloadKeepsTheLocation: a member that refuses because it has too many requests has not said
+// that the key is elsewhere. Otherwise each refused call made the next one ask the home.
+func TestOverloadKeepsTheLocation(t *testing.T) {
+	m, _, x, f, at := newRouted(t)
+	*at = holderAt("a", 3)
+	x.to = func(context.Context, string, Request) (Reply, error) { return Refuse(ErrOverloaded), nil }
+	if _, err := m.Call(t.Context(), "id", ""); !errors.Is(err, ErrOverloaded) || len(f.forgot) > 0 {
+		t.Errorf("%v; forgot %v", err, f.forgot)
+	}
+}
