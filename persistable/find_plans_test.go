@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -178,6 +180,23 @@ func TestLanesAfterWrites(t *testing.T) {
 	}
 }
 
+// TestScansOfIntersectionsMove reads an intersection with few common entries by a scan that
+// stops again and again at its FilterLimit: each part begins where the one before stopped.
+func TestScansOfIntersectionsMove(t *testing.T) {
+	s := ArticleStoreOf(open(t, enginetest.Open(t)))
+	for i := range 30 {
+		a := &Article{ID: fmt.Sprintf("%02d", i), Section: "s", Slug: fmt.Sprint(i), Published: day0, Editor: ptr("ann")}
+		if i%10 == 9 {
+			a.Tags = []string{"x"}
+		}
+		check(t, s.Save(ctx, a))
+	}
+	q := found[*Article](t)(s.Find(ArticleFields.Editor.Equal(ptr("ann")), ArticleFields.Tags.Equal("x")))
+	if got := strings.Join(articleIDs(stumbling(t, seed.Rand(t), q, "intersection")), " "); got != "09 19 29" {
+		t.Errorf("the scan yields %s", got)
+	}
+}
+
 // TestLanesInATransaction changes and deletes records in the loop over a query with
 // several lanes, in the same transaction.
 func TestLanesInATransaction(t *testing.T) {
@@ -221,6 +240,27 @@ func TestLanesInATransaction(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLanesGoOn reads merged lanes that overlap, and merged lanes in which several records
+// have one place, in parts of one record: none is lost where a part ends.
+func TestLanesGoOn(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	orders, articles := OrderStoreOf(db, "t"), ArticleStoreOf(db)
+	someOrders(t, orders, 10)
+	for i := range 10 {
+		check(t, articles.Save(ctx, &Article{ID: fmt.Sprint(i), Section: []string{"a", "b"}[i%2], Slug: fmt.Sprint(i / 2), Published: day0}))
+	}
+	random := seed.Rand(t)
+	f := OrderFields
+	overlapping := found[*Order](t)(orders.Find(persistable.Or(
+		persistable.And(f.Number.From("01"), f.Amount.From(100)), persistable.And(f.Number.From("00"), f.Amount.From(0)))))
+	checkFound(t, random, "overlapping", overlapping, strings.Fields("00 01 02 03 04 05 06 07 08 09"), numbers)
+	if got := strings.Join(numbers(stumbling(t, random, overlapping, "overlapping")), " "); got != "00 01 02 03 04 05 06 07 08 09" {
+		t.Errorf("by a scan with a small FilterLimit: %s", got)
+	}
+	sections := found[*Article](t)(articles.Find(ArticleFields.Section.In("a", "b"), ArticleFields.Slug.From("1")))
+	checkFound(t, random, "sections", sections, strings.Fields("2 3 4 5 6 7 8 9"), articleIDs)
 }
 
 // TestTokensOfLanes opens the token of one query in others.

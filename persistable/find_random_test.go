@@ -152,11 +152,14 @@ func joined[T any](all []wish[T]) (conditions []persistable.Condition[T], text s
 	}
 }
 
-// randomArticles creates articles with few different values.
+// randomArticles saves articles with few different values: two neighbours have one slug, in
+// different sections.
 func randomArticles(t *testing.T, random *rand.Rand, s *ArticleStore, n int) (all []*Article) {
 	t.Helper()
+	section := 0
 	for i := range n {
-		a := Article{Section: string(rune('a' + random.IntN(3))), Slug: fmt.Sprint(i), Published: day0.AddDate(0, 0, random.IntN(3))}
+		section = (section + 1 + random.IntN(2)) % 3
+		a := &Article{ID: fmt.Sprintf("%03d", i), Section: string(rune('a' + section)), Slug: fmt.Sprint(i / 2), Published: day0.AddDate(0, 0, random.IntN(3))}
 		if random.IntN(2) == 0 {
 			a.ISBN = ptr(fmt.Sprint(i))
 		}
@@ -166,16 +169,22 @@ func randomArticles(t *testing.T, random *rand.Rand, s *ArticleStore, n int) (al
 				a.Tags = append(a.Tags, tag)
 			}
 		}
-		created := NewArticle(a)
-		check(t, s.Create(ctx, created))
-		all = append(all, created)
+		check(t, s.Save(ctx, a))
+		all = append(all, a)
 	}
 	return all
 }
 
+func articleIDs(all []*Article) (ids []string) {
+	for _, a := range all {
+		ids = append(ids, a.ID)
+	}
+	return ids
+}
+
 // TestFindRandom compares what Find yields for random conditions with a filter over all
-// articles: as a slice, in reverse, counted, in pages of random sizes, and in a
-// transaction that writes.
+// articles: as a slice, in reverse, counted, in a loop, in pages of random sizes, up to a
+// limit, and by a scan that stops again and again at its FilterLimit.
 func TestFindRandom(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
@@ -204,10 +213,10 @@ func TestFindRandom(t *testing.T) {
 			var want []string
 			for _, a := range all {
 				if holds(a) {
-					want = append(want, a.Slug)
+					want = append(want, a.ID)
 				}
 			}
-			checkFound(t, random, text, q, want, slugs)
+			checkFound(t, random, text, q, want, articleIDs)
 			if t.Failed() {
 				return
 			}
@@ -218,7 +227,7 @@ func TestFindRandom(t *testing.T) {
 	})
 }
 
-// checkFound compares what a query yields in all ways with the slugs that are wanted, in
+// checkFound compares what a query yields in all ways with the names that are wanted, in
 // any order.
 func checkFound[T any](t *testing.T, random *rand.Rand, text string, q *persistable.Query[T], want []string, namesOf func([]T) []string) {
 	t.Helper()
@@ -241,17 +250,62 @@ func checkFound[T any](t *testing.T, random *rand.Rand, text string, q *persista
 	if n := must[int](t)(q.Count(ctx)); n != len(found) {
 		t.Errorf("%s: Count = %d, want %d", text, n, len(found))
 	}
-	var paged []string
-	for token := ""; ; {
-		p := must[persistable.Page[T]](t)(q.Limit(1+random.IntN(5)).Page(ctx, token))
-		paged = append(paged, namesOf(p.Records)...)
-		if token = p.Next; token == "" || len(paged) > len(found) {
-			break
-		}
+	var looped []T
+	for v, err := range q.All(ctx) {
+		check(t, err)
+		looped = append(looped, v)
 	}
-	same("in pages", paged)
+	same("in a loop", namesOf(looped))
+	same("in pages", namesOf(inPages(t, random, q, len(found))))
+	switch random.IntN(4) {
+	case 0:
+		same("by a scan with a small FilterLimit", namesOf(stumbling(t, random, q, text)))
+	case 1:
+		scanned := namesOf(stumbling(t, random, q.Reverse(), text))
+		slices.Reverse(scanned)
+		same("by a scan with a small FilterLimit, in reverse", scanned)
+	}
 	n := 1 + random.IntN(4)
 	if some := namesOf(must[[]T](t)(q.Limit(n).Slice(ctx))); !slices.Equal(some, found[:min(n, len(found))]) {
 		t.Errorf("%s: the first %d are %v, want %v", text, n, some, found)
+	}
+}
+
+// inPages reads a query in pages of random sizes, a few more records than most at most.
+func inPages[T any](t *testing.T, random *rand.Rand, q *persistable.Query[T], most int) (all []T) {
+	t.Helper()
+	for token := ""; ; {
+		p := must[persistable.Page[T]](t)(q.Limit(1+random.IntN(5)).Page(ctx, token))
+		all = append(all, p.Records...)
+		if token = p.Next; token == "" || len(all) > most {
+			return all
+		}
+	}
+}
+
+// stumbling reads a query by a scan that goes on, by itself or by its token, after each
+// FilterLimitError. Each of its calls must read on.
+func stumbling[T any](t *testing.T, random *rand.Rand, q *persistable.Query[T], text string) (all []T) {
+	t.Helper()
+	q = q.FilterLimit(1 + random.IntN(8))
+	scan := persistable.Across(q, "")
+	for {
+		before := scan.Token()
+		var err error
+		var v T
+		for v, err = range scan.All(ctx) {
+			if err == nil {
+				all = append(all, v)
+			}
+		}
+		if err == nil {
+			return all
+		}
+		if wantAs[*persistable.FilterLimitError](t, err); scan.Token() == before {
+			t.Fatalf("%s: the scan does not move", text)
+		}
+		if random.IntN(2) == 0 {
+			scan = persistable.Across(q, scan.Token())
+		}
 	}
 }

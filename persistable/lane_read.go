@@ -60,14 +60,29 @@ func (l *laneRead) take() kv.KeyValue {
 // of the lane have the same values; those before the id need not be read.
 func (l *laneRead) skipTo(t *transaction, id []byte, reverse bool) {
 	l.close()
-	position, bounds := slices.Concat(l.plan.Bounds.EqualValues(), id), l.plan.Bounds
-	if reverse {
-		bounds = bounds.Resume(kv.Successor(position), true)
-	} else {
-		bounds = bounds.StartAt(position)
-	}
-	l.next, l.read = nil, l.read.Restarted(bounds)
+	l.next, l.read = nil, l.read.Restarted(l.startingAt(id, reverse))
 	l.read.Start(&t.Transaction)
+}
+
+// startingAt returns the bounds of the lane from an entry on, which is told by what is behind
+// the values with equality.
+func (l *laneRead) startingAt(head []byte, reverse bool) index.Bounds {
+	position := slices.Concat(l.plan.Bounds.EqualValues(), head)
+	if reverse {
+		return l.plan.Bounds.Resume(kv.Successor(position), true)
+	}
+	return l.plan.Bounds.StartAt(position)
+}
+
+// resumeMerged narrows one of several merged lanes to what is behind a position: an
+// entry at the position's key is behind it if its lane is.
+func (l *laneRead) resumeMerged(at lanePosition, reverse bool) {
+	if at.isBehind(l.number, reverse) {
+		l.plan.Bounds = l.startingAt(at.key, reverse)
+		return
+	}
+	b := &l.plan.Bounds
+	*b = b.Resume(slices.Concat(b.EqualValues(), at.key), reverse)
 }
 
 func (l *laneRead) close() {

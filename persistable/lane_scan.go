@@ -21,6 +21,8 @@ type laneScan struct {
 	lanes  []laneRead
 	filter filter
 	writes int64 // how many the transaction had made when the scan began
+
+	taken laneEntry // of an intersection, the one taken last, though it be in one lane only
 }
 
 // laneEntry is an entry that was taken from a lane.
@@ -28,6 +30,7 @@ type laneEntry struct {
 	lane     *laneRead
 	pair     kv.KeyValue
 	position []byte // of the cursor behind it
+	keys     int    // of an intersection, how many the cursor has counted behind it
 }
 
 // fill reads the lanes without whose next pair the first of all is not known.
@@ -68,36 +71,46 @@ func (s *laneScan) isAtEnd() bool {
 }
 
 // first returns the lane with the next pair; nil if it must be read before that is
-// known, or at the end. Of lanes with the same pair it is the lowest: that yields the
-// record, and the cursor is behind it in all of them.
+// known, or at the end. Of lanes whose next pairs have the same place it is the first one
+// in the direction of the query: in a unique index these may be of different records.
 func (s *laneScan) first() (first *laneRead) {
 	for i := range s.lanes {
-		l := &s.lanes[i]
-		if s.isSequence() {
-			l = s.inOrder(i)
-		}
+		l := s.inOrder(i)
 		switch {
 		case l.isDry():
 			return nil
 		case len(l.pairs) == 0:
 		case s.isSequence():
 			return l
-		case first == nil || bytes.Compare(l.head(), first.head()) < 0 != s.reverse && !bytes.Equal(l.head(), first.head()):
+		case first == nil || s.isBefore(l.head(), first.head()):
 			first = l
 		}
 	}
 	return first
 }
 
-// mostInBatch is how many records of several lanes are fetched at once.
-const mostInBatch = 256
+// isBefore reports whether one place comes before another in the direction of the query.
+func (s *laneScan) isBefore(a, b []byte) bool {
+	order := bytes.Compare(a, b)
+	if s.reverse {
+		order = -order
+	}
+	return order < 0
+}
+
+const (
+	mostInBatch = 256              // how many records of several lanes are fetched at once
+	mostTaken   = 16 * mostInBatch // how many entries of an intersection are taken at once to find them
+)
 
 // takeBatch takes the next entries: as many as are wanted, or a few more where some may
 // be dropped. It reads on until it has them, so that their records are fetched in
-// one round. After an error it returns those before it.
+// one round; but only so far that the cursor moves in time where an intersection has
+// few. After an error it returns those before it.
 func (s *laneScan) takeBatch(ctx context.Context) (batch []laneEntry, err error) {
+	s.taken = laneEntry{position: s.cursor.position, keys: s.cursor.keys}
 	most := s.batchSize()
-	for len(batch) < most {
+	for len(batch) < most && s.taken.keys-s.cursor.keys < mostTaken {
 		l := s.first()
 		if l == nil {
 			if err := s.fill(ctx); err != nil {
@@ -112,12 +125,12 @@ func (s *laneScan) takeBatch(ctx context.Context) (batch []laneEntry, err error)
 			batch = append(batch, s.takeFrom(l))
 			continue
 		}
-		e, both, err := s.takeCommon(l)
+		both, err := s.takeCommon(l)
 		if err != nil {
 			return batch, err
 		}
 		if both {
-			batch = append(batch, e)
+			batch = append(batch, s.taken)
 		}
 	}
 	return batch, nil
@@ -142,10 +155,13 @@ func (s *laneScan) dropsNothing() bool {
 // takeFrom takes the next entry of a lane.
 func (s *laneScan) takeFrom(l *laneRead) laneEntry {
 	e := laneEntry{lane: l}
-	if s.isSequence() {
-		e.position = append([]byte{byte(l.number >> 8), byte(l.number)}, l.read.Position(l.pairs[0].Key)...)
-	} else {
+	switch {
+	case s.plan.Both != nil:
 		e.position = l.head()
+	case s.isSequence():
+		e.position = lanePosition{l.number, l.read.Position(l.pairs[0].Key)}.bytes()
+	default:
+		e.position = lanePosition{l.number, l.head()}.bytes()
 	}
 	e.pair = l.take()
 	return e
@@ -154,20 +170,24 @@ func (s *laneScan) takeFrom(l *laneRead) laneEntry {
 // takeCommon takes the entries of the lowest id from both lanes, and reports whether
 // both had it. first is the lane that has it. If that is read empty it goes on
 // at the id of the other one.
-func (s *laneScan) takeCommon(first *laneRead) (e laneEntry, both bool, err error) {
+func (s *laneScan) takeCommon(first *laneRead) (both bool, err error) {
 	other := &s.lanes[1-first.number]
 	if both = bytes.Equal(first.head(), other.head()); both {
 		first, other = &s.lanes[0], &s.lanes[1]
+	}
+	keys := s.taken.keys
+	if err := s.countKey(&keys); err != nil {
+		return false, err
+	}
+	if both {
 		other.take()
 	}
-	if err = s.countKey(s.cursor); err != nil {
-		return e, false, err
-	}
-	e = s.takeFrom(first)
+	s.taken = s.takeFrom(first)
+	s.taken.keys = keys
 	if first.matched = first.matched || both; first.isDry() && !first.matched && !both {
 		first.skipTo(s.tx, other.head(), s.reverse)
 	}
-	return e, both, nil
+	return both, nil
 }
 
 // emitBatch fetches the records of a batch and yields those that the query wants. It
@@ -191,14 +211,20 @@ func (s *laneScan) emitBatch(ctx context.Context, batch []laneEntry, yield func(
 	}
 	if err != nil {
 		yield(nil, err)
+		return false
 	}
-	return err == nil
+	if s.plan.Both != nil { // behind the entries without a partner, too
+		s.cursor.position, s.cursor.keys = s.taken.position, s.taken.keys
+	}
+	return true
 }
 
 // emitEntry yields a record unless the query drops it.
 func (s *laneScan) emitEntry(e *laneEntry, v any, old bool, yield func(any, error) bool) bool {
-	if s.plan.Union != nil && e.lane.plan.Filter != nil {
-		if err := s.countKey(s.cursor); err != nil {
+	if s.plan.Both != nil {
+		s.cursor.keys = e.keys
+	} else if e.lane.plan.Filter != nil {
+		if err := s.countKey(&s.cursor.keys); err != nil {
 			yield(nil, err)
 			return false
 		}

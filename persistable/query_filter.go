@@ -63,11 +63,12 @@ func (f *filter) admits(v any) bool {
 
 // countKey counts a key that a plan which drops some has read. It returns a
 // *[FilterLimitError] if these are too many.
-func (q *query) countKey(c *cursor) error {
-	c.keys++
-	if limit := orDefault(q.filterLimit, DefaultFilterLimit); c.keys > limit {
+func (q *query) countKey(keys *int) error {
+	limit := orDefault(q.filterLimit, DefaultFilterLimit)
+	if *keys >= limit {
 		return &FilterLimitError{Type: q.record.Type, Keys: limit, Tag: tagFor(q.wanted)}
 	}
+	*keys++
 	return nil
 }
 

@@ -3,8 +3,8 @@
 package persistable
 
 import (
-	"bytes"
 	"context"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 )
@@ -55,22 +55,50 @@ func (q *query) laneRange(l *laneRead, p *plan, c *cursor) scan.Range {
 	return q.keyRange(l.plan, scan.EntriesOf(l.ix), &start)
 }
 
+// lanePosition is the position of a cursor in a union: behind an entry of one lane.
+type lanePosition struct {
+	lane int
+	key  []byte // of merged lanes, behind the values with equality; of others, relative to the index
+}
+
+func (p lanePosition) bytes() []byte {
+	return append([]byte{byte(p.lane >> 8), byte(p.lane)}, p.key...)
+}
+
+// readLanePosition returns the position that a cursor holds; ok is false if it holds none.
+func readLanePosition(b []byte) (p lanePosition, ok bool) {
+	if len(b) < 2 {
+		return p, false
+	}
+	return lanePosition{int(b[0])<<8 | int(b[1]), b[2:]}, true
+}
+
+// isBehind reports whether the query reads a lane behind that of the position.
+func (p lanePosition) isBehind(lane int, reverse bool) bool {
+	return lane != p.lane && lane > p.lane != reverse
+}
+
 // resumeLane narrows a lane to what is behind the cursor. It returns false if that is
 // nothing.
 func (q *query) resumeLane(l *laneRead, p *plan, c *cursor) bool {
 	b := &l.plan.Bounds
+	if c.position == nil {
+		return true
+	}
+	if p.Union == nil {
+		*b = b.Resume(slices.Concat(b.EqualValues(), c.position), q.reverse)
+		return true
+	}
+	at, ok := readLanePosition(c.position)
 	switch {
-	case c.position == nil:
-	case p.Union == nil || p.Union.Merged:
-		*b = b.Resume(append(bytes.Clone(b.EqualValues()), c.position...), q.reverse)
-	case len(c.position) < 2:
+	case !ok:
 		return false
+	case p.Union.Merged:
+		l.resumeMerged(at, q.reverse)
+	case l.number == at.lane:
+		*b = b.Resume(at.key, q.reverse)
 	default:
-		at := int(c.position[0])<<8 | int(c.position[1])
-		if l.number == at {
-			*b = b.Resume(c.position[2:], q.reverse)
-		}
-		return l.number == at || l.number > at != q.reverse
+		return at.isBehind(l.number, q.reverse)
 	}
 	return true
 }

@@ -89,7 +89,7 @@ func (q *query) tokenScope() (b []byte) {
 // appendPlan appends what a token is bound to of a plan.
 func (q *query) appendPlan(b []byte, p *plan) []byte {
 	if p.Union != nil {
-		b = append(b, 'U', boolByte(p.Union.Merged))
+		b = append(b, 'U', 2*boolByte(p.Union.Merged)) // 1: merged lanes of which the position does not tell which it is
 		for i := range p.Union.Lanes {
 			b = q.appendPlan(b, &p.Union.Lanes[i])
 		}

@@ -200,7 +200,7 @@ func (q *query) emitEntries(ctx context.Context, b *entryBatch, ix *index.Index,
 // reports whether the query goes on.
 func (q *query) emit(f *filter, c *cursor, v any, position []byte, yield func(any, error) bool) bool {
 	if f.alternatives != nil {
-		if err := q.countKey(c); err != nil {
+		if err := q.countKey(&c.keys); err != nil {
 			yield(nil, err)
 			return false
 		}
