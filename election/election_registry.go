@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/kazahana-db/kazahana/directory"
@@ -27,6 +28,12 @@ func (e *Election) registrations(d *directory.Directory) ([]byte, error) {
 	return tuple.AppendString(tuple.AppendString(b, letterStandby), e.name), nil
 }
 
+// registrationKeys returns the keys behind what registrations returns. A key goes on with an
+// integer; 0xff continues a name with a zero byte, which is that of another election.
+func registrationKeys(prefix []byte) kv.KeyRange {
+	return kv.KeyRange{Begin: prefix, End: append(slices.Clone(prefix), 0xff)}
+}
+
 // Standbys returns the candidates that are registered and do not lead, the
 // highest priority first. A dead one is listed until the leader has not seen it
 // renewed for a lease, and at most two of the leader's renewals longer. Given a
@@ -44,7 +51,7 @@ func (e *Election) Standbys(ctx context.Context, t kv.ReadTransactor) ([]Standby
 		if err != nil {
 			return nil, err
 		}
-		pairs, err := tx.GetRange(kv.PrefixRange(prefix).Selectors(), kv.RangeOptions{}).Slice(ctx)
+		pairs, err := tx.GetRange(registrationKeys(prefix).Selectors(), kv.RangeOptions{}).Slice(ctx)
 		for _, pair := range pairs {
 			r, err := decodeRegistration(prefix, pair)
 			if err != nil {
@@ -68,7 +75,7 @@ func (e *Election) register(ctx context.Context, tx kv.Transaction, r registrati
 		return false, err
 	}
 	tx.Set(r.key(prefix), r.value())
-	first := kv.PrefixRange(prefix).Selectors()
+	first := registrationKeys(prefix).Selectors()
 	pairs, err := tx.Snapshot().GetRange(first, kv.RangeOptions{Limit: 1}).Slice(ctx)
 	if err != nil || len(pairs) == 0 {
 		return false, err
@@ -104,7 +111,7 @@ func (e *Election) sweepRegistrations(ctx context.Context, term Term, s *sweeper
 		if err != nil {
 			return err
 		}
-		pairs, err = tx.GetRange(kv.PrefixRange(prefix).Selectors(), kv.RangeOptions{}).Slice(ctx)
+		pairs, err = tx.GetRange(registrationKeys(prefix).Selectors(), kv.RangeOptions{}).Slice(ctx)
 		return err
 	})
 	if err != nil {

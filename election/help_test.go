@@ -71,12 +71,18 @@ var errKilled = errors.New("the process was killed")
 // start runs a candidate that leads until its context ends and tells of its terms.
 func start(t testing.TB, db kv.Database, o election.Options, terms chan<- event) *process {
 	t.Helper()
-	p := &process{Election: newElection(t, db, o), name: o.Candidate, ended: make(chan error, 1)}
+	return startOf(t, newElection(t, db, o), o.Candidate, terms)
+}
+
+// startOf is start for a candidate of any election.
+func startOf(t testing.TB, e *election.Election, name string, terms chan<- event) *process {
+	t.Helper()
+	p := &process{Election: e, name: name, ended: make(chan error, 1)}
 	running, kill := context.WithCancelCause(t.Context())
 	p.kill = kill
 	go func() {
 		p.ended <- p.Run(running, func(ctx context.Context, term election.Term) error {
-			terms <- event{o.Candidate, term, time.Now(), ctx}
+			terms <- event{name, term, time.Now(), ctx}
 			<-ctx.Done()
 			return context.Cause(ctx)
 		})

@@ -112,3 +112,22 @@ func TestStandbys(t *testing.T) {
 		want("at last")
 	})
 }
+
+// TestNamesWithAZeroByte lists the standbys of an election whose name is the beginning of
+// another one's, up to a zero byte.
+func TestNamesWithAZeroByte(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, db kv.Database) {
+		terms := make(chan event, 10)
+		other := func(name string) *process {
+			p := startOf(t, must[*election.Election](t)(election.New(db, "job\x00b", short(name))), name, terms)
+			time.Sleep(time.Minute)
+			return p
+		}
+		leader, standby := other("a"), other("b")
+		if all := must[[]election.Standby](t)(newElection(t, db, short("observer")).Standbys(ctx, db)); len(all) > 0 {
+			t.Errorf("the standbys of another election are %v", all)
+		}
+		standby.stop(t)
+		leader.stop(t)
+	})
+}

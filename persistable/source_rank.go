@@ -35,7 +35,7 @@ func (s *source) rankedRecord(ctx context.Context, i int, group []byte, find fun
 	err = s.readRanks(ctx, i, func(t *transaction, o *openStore, reader kv.ReadTransaction) error {
 		v = nil
 		element, err := find(o.indexes[i].Ranks(), reader)
-		if err != nil || !bytes.HasPrefix(element, group) || len(element) == 0 {
+		if err != nil || !isInGroup(element, group) {
 			return err
 		}
 		v, err = s.recordOfElement(ctx, t, o, &o.indexes[i], element)
@@ -48,6 +48,12 @@ func (s *source) rankedRecord(ctx context.Context, i int, group []byte, find fun
 		return nil, err
 	}
 	return v, nil
+}
+
+// isInGroup reports whether an element is one of a group. The values of a group go on with
+// a tuple element; behind them 0xff continues a text with a zero byte, which is another group.
+func isInGroup(element, group []byte) bool {
+	return len(element) > len(group) && bytes.HasPrefix(element, group) && element[len(group)] != 0xff
 }
 
 // recordOfElement returns the record that an element of a list of ranks names.
