@@ -34,7 +34,8 @@ SEEDED := KAZAHANA_SEED=$(or $(SEED),1) RAPID_SEED=$(or $(SEED),1)
 
 # `make lint` vets every file with all of vet's checks. That `go test` vets once more some of
 # them would take a minute of CPU for each way of building, most of it for the dependencies.
-TEST := $(SEEDED) go test -vet=off -timeout 20m -p 3
+# Most tests wait more than they compute, for timers and for the disk: three packages at a time left a quarter of two cores idle.
+TEST := $(SEEDED) go test -vet=off -timeout 20m -p 5
 TESTED := $(LONGEST) ./... ./bench/measure ./bench/chart ./examples/raft/... ./placement/protoactor/...
 
 .PHONY: test
