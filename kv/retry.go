@@ -25,7 +25,8 @@ type Attempt struct {
 // Retry is the retry loop of every engine's [Transactor.Transact]: it runs fn,
 // commits tx, and after a retryable error lets tx.OnError wait and reset
 // before the next attempt. It cancels tx when ctx ends, when fn or the commit
-// fails with an error that is not retryable, and when it returns a [RetryError].
+// fails with an error that is not retryable, when fn panics or ends its goroutine,
+// and when it returns a [RetryError].
 // If ctx has already ended, fn is not run. Layers that need the [Attempt] call it
 // on a transaction of their own from [Database.Begin].
 func Retry(ctx context.Context, tx Transaction, fn func(Attempt) error) error {
@@ -40,19 +41,25 @@ func Retry(ctx context.Context, tx Transaction, fn func(Attempt) error) error {
 
 // retry runs fn until it succeeds or must not run again; then it cancels tx.
 func retry(ctx context.Context, tx Transaction, fn func(Attempt) error) error {
+	succeeded := false
+	defer func() {
+		if !succeeded { // fn may not even have returned
+			tx.Cancel()
+		}
+	}()
 	a := attempts{Attempt: Attempt{Number: 1}}
 	for {
 		err := a.contextError(ctx)
 		if err == nil {
-			if err = fn(a.Attempt); err == nil {
+			err = fn(a.Attempt)
+			if succeeded = err == nil; succeeded {
 				return nil
 			}
-			if err = resetForRetry(ctx, tx, &a, err); err == nil {
-				continue
-			}
+			err = resetForRetry(ctx, tx, &a, err)
 		}
-		tx.Cancel()
-		return err
+		if err != nil {
+			return err
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -262,6 +263,35 @@ func TestBackoff(t *testing.T) {
 		for i, limit := range tt.caps {
 			if longest[i] < limit*8/10-1 {
 				t.Errorf("%s: the longest of 2000 waits %d is %v, far from %v: the delay does not double", tt.name, i, longest[i], limit)
+			}
+		}
+	}
+}
+
+// TestRetryCancelsAfterPanic runs functions that do not return.
+func TestRetryCancelsAfterPanic(t *testing.T) {
+	for name, end := range map[string]func(){
+		"a panic":                func() { panic("the function is wrong") },
+		"the end of a goroutine": runtime.Goexit,
+	} {
+		for kind, run := range map[string]func(kv.Transaction){
+			"a transaction": func(tx kv.Transaction) {
+				_ = kv.Retry(t.Context(), tx, func(kv.Attempt) error { end(); return nil })
+			},
+			"a read": func(tx kv.Transaction) {
+				_ = kv.RetryRead(t.Context(), tx, func() error { end(); return nil })
+			},
+		} {
+			tx := &scriptedTx{}
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				defer func() { _ = recover() }()
+				run(tx)
+			}()
+			<-done
+			if tx.cancelled.Load() == 0 || tx.committed > 0 {
+				t.Errorf("%s in %s: cancelled %d times, committed %d times", name, kind, tx.cancelled.Load(), tx.committed)
 			}
 		}
 	}
