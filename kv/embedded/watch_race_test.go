@@ -4,6 +4,7 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -95,4 +96,72 @@ func makeWatch(ctx context.Context, db *Database, key, other []byte, writes bool
 		return err
 	})
 	return m, err
+}
+
+// TestWatchesAreGivenBack makes watches in transactions that do not commit: the database
+// no longer counts them.
+func TestWatchesAreGivenBack(t *testing.T) {
+	db, err := OpenMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeTest(t, db)
+	failed := errors.New("the function failed")
+	watch := func(tx kv.Transaction) { tx.Watch([]byte("key")) }
+	for name, leave := range map[string]func(*testing.T){
+		"the function fails": func(t *testing.T) {
+			if err := db.Transact(t.Context(), func(tx kv.Transaction) error { watch(tx); return failed }); !errors.Is(err, failed) {
+				t.Fatal(err)
+			}
+		},
+		"the function panics": func(t *testing.T) {
+			defer func() { _ = recover() }()
+			_ = db.Transact(t.Context(), func(tx kv.Transaction) error { watch(tx); panic(failed) })
+		},
+		"the commit is refused": func(t *testing.T) {
+			err := db.Transact(t.Context(), func(tx kv.Transaction) error {
+				watch(tx)
+				tx.Set([]byte("key"), make([]byte, kv.MaxValueSize+1))
+				return nil
+			})
+			if kv.CodeOf(err) != kv.CodeValueTooLarge {
+				t.Fatal(err)
+			}
+		},
+		"the context ends": func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			if err := db.Transact(ctx, func(tx kv.Transaction) error { watch(tx); cancel(); return nil }); !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+		},
+		"it is cancelled":   func(t *testing.T) { leaveTransaction(t, db, watch, kv.Transaction.Cancel) },
+		"it is reset":       func(t *testing.T) { leaveTransaction(t, db, watch, kv.Transaction.Reset) },
+		"it is reset twice": func(t *testing.T) { leaveTransaction(t, db, watch, kv.Transaction.Cancel, kv.Transaction.Reset) },
+		"an error ends it": func(t *testing.T) {
+			leaveTransaction(t, db, watch, func(tx kv.Transaction) { _ = tx.OnError(t.Context(), failed) })
+		},
+		"an error starts it anew": func(t *testing.T) {
+			leaveTransaction(t, db, watch, func(tx kv.Transaction) { _ = tx.OnError(t.Context(), kv.NewError(1020, "scripted")) })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 3 {
+				leave(t)
+			}
+			if left := db.watches.Count(); left != 0 {
+				t.Errorf("%d watches are counted that nothing will arm", left)
+			}
+		})
+	}
+}
+
+// leaveTransaction begins a transaction and does something with it.
+func leaveTransaction(t *testing.T, db *Database, do ...func(kv.Transaction)) {
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range do {
+		f(tx)
+	}
 }

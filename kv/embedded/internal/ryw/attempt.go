@@ -83,6 +83,16 @@ func (a *attempt) failWatches(err error) {
 	}
 }
 
+// releaseWatches gives back the watches of an attempt that will not commit.
+func (a *attempt) releaseWatches() {
+	if a == nil {
+		return
+	}
+	for _, w := range a.watches {
+		w.Release()
+	}
+}
+
 // resolveWaiting resolves the futures that the caller waits for. A commit that is
 // under way may still happen; watches wait for what becomes of it.
 func (a *attempt) resolveWaiting(err error) {

@@ -134,9 +134,13 @@ func (t *Transaction) failMisuse() error {
 	return err
 }
 
-// failUntilReset makes the transaction unusable until it is reset.
+// failUntilReset makes the transaction unusable until it is reset. A commit that was
+// submitted still arms or fails its watches; no other commit will.
 func (t *Transaction) failUntilReset(err error) {
 	t.deadErr = err
+	if !t.started || t.commitWaits {
+		t.attempt.releaseWatches()
+	}
 	t.commitWaits = false
 	t.giveUpReads(err)
 	t.attempt.resolveWaiting(err)

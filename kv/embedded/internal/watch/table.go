@@ -14,7 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
-// Table holds the armed watches of a database and counts all that are not finished.
+// Table holds the armed watches of a database and counts all that are not over.
 // The zero value is ready to use. It is safe for concurrent use.
 //
 //  1. mu guards the table, and of each watch what says so. It is held to change the
@@ -27,7 +27,7 @@ type Table struct {
 	keys   btree.Tree[watchSet]
 	closed error        // why no watch is armed any more
 	armed  atomic.Int64 // watches in keys
-	count  atomic.Int64 // watches that are not finished
+	count  atomic.Int64 // watches that are neither finished nor released
 }
 
 // watchSet are the armed watches on one key.
@@ -39,7 +39,7 @@ type View interface {
 	Get(key []byte) ([]byte, error)
 }
 
-// Count returns how many watches are not finished.
+// Count returns how many watches are neither finished nor released.
 func (t *Table) Count() int64 { return t.count.Load() }
 
 // Add makes a watch that is not armed, and keeps key and value. It fails with

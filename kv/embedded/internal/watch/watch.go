@@ -19,16 +19,23 @@ type Watch struct {
 	promise *kv.Promise[struct{}]
 	armed   bool        // it is in the table; guarded by table.mu
 	since   int64       // commits up to this version do not fire it; guarded by table.mu
-	counted atomic.Bool // it is not finished
+	counted atomic.Bool // it is neither finished nor released
 }
 
 var _ kv.PendingResult[struct{}] = (*Watch)(nil)
 
 // Finish fires the watch, or fails it if err is not nil. Only the first call counts.
 func (w *Watch) Finish(err error) {
+	w.Release()
+	w.promise.Resolve(struct{}{}, err)
+}
+
+// Release stops counting a watch that no commit will arm. Its promise stays as it is:
+// FoundationDB's client does not resolve the watches of a transaction that is only
+// cancelled.
+func (w *Watch) Release() {
 	if w.counted.CompareAndSwap(true, false) {
 		w.table.count.Add(-1)
-		w.promise.Resolve(struct{}{}, err)
 	}
 }
 
@@ -46,7 +53,8 @@ func (w *Watch) Cancel() {
 	w.table.disarm(w)
 }
 
-// finished reports whether the watch has fired or failed.
+// finished reports whether the watch has fired or failed. Arm is given no watch that was
+// released.
 func (w *Watch) finished() bool { return !w.counted.Load() }
 
 // IsArmed reports whether the watch is in the table.
