@@ -20,7 +20,9 @@ var arrows = map[string][]string{
 	},
 	"kv/embedded/internal/ticket": {},
 	"kv/embedded/internal/txn":    {"kv", "kv/embedded/internal/mutation", "kv/embedded/internal/watch"},
-	"kv/embedded/internal/watch":  {"kv", "kv/embedded/internal/btree", "kv/embedded/internal/mutation"},
+	"kv/embedded/internal/watch": {
+		"kv", "kv/embedded/internal/btree", "kv/embedded/internal/mutation", "kv/embedded/internal/readers", "kv/embedded/internal/ticket",
+	},
 	"kv/embedded/internal/commit": {
 		"kv", "kv/embedded/internal/base", "kv/embedded/internal/commitlog", "kv/embedded/internal/fault", "kv/embedded/internal/histogram",
 		"kv/embedded/internal/keys", "kv/embedded/internal/mutation", "kv/embedded/internal/mvcc", "kv/embedded/internal/readers",

@@ -60,8 +60,10 @@ func (c *Committer) answerRequests(b *batch) {
 	c.batches.Put(b)
 }
 
-// Arm arms watches.
-func (c *Committer) Arm(watches []*watch.Watch) { c.watches.Arm(c.newestView, watches) }
+// Arm arms watches. It does not wait.
+func (c *Committer) Arm(watches []*watch.Watch) {
+	c.watches.Arm(c.newestView, watches, c.readers.Start)
+}
 
 // newestView returns the newest view as watches compare it.
 func (c *Committer) newestView() watch.View { return c.head.Published() }

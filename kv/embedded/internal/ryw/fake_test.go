@@ -33,7 +33,7 @@ func (e *fakeEngine) CheckAge(int64) error       { return e.age }
 func (e *fakeEngine) Closed() bool               { return false }
 func (e *fakeEngine) Start(t readers.Task)       { go t.Run() }
 func (e *fakeEngine) Drive()                     {}
-func (e *fakeEngine) Arm(watches []*watch.Watch) { e.table.Arm(e.newest, watches) }
+func (e *fakeEngine) Arm(watches []*watch.Watch) { e.table.Arm(e.newest, watches, e.Start) }
 
 func (e *fakeEngine) Sample(kv.KeyRange) iter.Seq2[[]byte, int64] {
 	return func(func([]byte, int64) bool) {}

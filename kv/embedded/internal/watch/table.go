@@ -12,6 +12,8 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/ticket"
 )
 
 // Table holds the armed watches of a database and counts all that are not over.
@@ -36,7 +38,12 @@ type watchSet map[*Watch]struct{}
 // View is the database at one version.
 type View interface {
 	Version() int64
+
+	// Get returns the value of key, nil for none. It may wait for the disk.
 	Get(key []byte) ([]byte, error)
+
+	// LookUp is Get if memory has the value: then ok is true. It does not wait.
+	LookUp(key []byte) (value []byte, ok bool, t ticket.Ticket, err error)
 }
 
 // Count returns how many watches are neither finished nor released.
@@ -55,8 +62,9 @@ func (t *Table) Add(key, value []byte) (*Watch, error) {
 }
 
 // Arm puts watches into the table. newest returns the newest view that is
-// published: a watch whose key has another value there fires at once.
-func (t *Table) Arm(newest func() View, watches []*Watch) {
+// published: a watch whose key has another value there fires. Arm does not wait: a
+// task that start starts reads a value that memory does not have.
+func (t *Table) Arm(newest func() View, watches []*Watch, start func(readers.Task)) {
 	if len(watches) == 0 {
 		return
 	}
@@ -68,12 +76,22 @@ func (t *Table) Arm(newest func() View, watches []*Watch) {
 	finishAll(displaced, nil)
 	v := newest()
 	for _, w := range watches {
-		if value, err := v.Get(w.Key); err != nil || !same(value, w.Value) {
-			t.remove(w)
-			w.Finish(err)
+		if value, ok, _, err := v.LookUp(w.Key); ok || err != nil {
+			w.compare(value, err)
+		} else {
+			start(&comparison{w, newest})
 		}
 	}
 }
+
+// comparison compares an armed watch with the newest value of its key.
+type comparison struct {
+	watch  *Watch
+	newest func() View
+}
+
+// Run implements [readers.Task].
+func (c *comparison) Run() { c.watch.compare(c.newest().Get(c.watch.Key)) }
 
 // enter puts watches into the table, unless it is closed. Commits up to a version,
 // which is published, do not fire them: Arm compares the values that those have
@@ -122,13 +140,6 @@ func (t *Table) displace(w *Watch) (displaced []*Watch) {
 		t.disarm(other)
 	}
 	return displaced
-}
-
-// remove takes a watch out of the table.
-func (t *Table) remove(w *Watch) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.disarm(w)
 }
 
 // disarm takes a watch out of the table. t.mu is held.

@@ -13,13 +13,16 @@ import (
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/ticket"
 )
 
-// fakeView is a view of few keys.
+// fakeView is a view of few keys. A cold one has none in memory.
 type fakeView struct {
 	version int64
 	values  map[string]string
 	err     error
+	cold    bool
 }
 
 func (v *fakeView) Version() int64 { return v.version }
@@ -29,6 +32,14 @@ func (v *fakeView) Get(key []byte) ([]byte, error) {
 		return []byte(value), nil
 	}
 	return nil, v.err
+}
+
+func (v *fakeView) LookUp(key []byte) (value []byte, ok bool, t ticket.Ticket, err error) {
+	if v.cold {
+		return nil, false, t, nil
+	}
+	value, err = v.Get(key)
+	return value, true, t, err
 }
 
 // at returns a view with the key k: "-" stands for no value.
@@ -104,7 +115,7 @@ func TestFireChanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var table Table
 			w := add(t, &table, c.saw)
-			table.Arm(at(1, c.saw).newest, []*Watch{w})
+			table.Arm(at(1, c.saw).newest, []*Watch{w}, nil)
 			check(t, "once armed", w, waits)
 			table.FireChanged(at(2, c.now), []mutation.Mutation{c.change})
 			check(t, "after the commit", w, c.want)
@@ -121,7 +132,7 @@ func TestChangeBeforeArm(t *testing.T) {
 	var table Table
 	w := add(t, &table, "a")
 	table.FireChanged(at(1, "b"), []mutation.Mutation{setK})
-	table.Arm(at(1, "b").newest, []*Watch{w})
+	table.Arm(at(1, "b").newest, []*Watch{w}, nil)
 	check(t, "changed before", w, fired)
 
 	w = add(t, &table, "a")
@@ -132,7 +143,7 @@ func TestChangeBeforeArm(t *testing.T) {
 		}
 		table.FireChanged(at(2, "b"), []mutation.Mutation{setK})
 		return at(2, "b")
-	}, []*Watch{w})
+	}, []*Watch{w}, nil)
 	check(t, "changed in between", w, fired)
 	if table.Count() != 0 {
 		t.Errorf("%d watches are not finished", table.Count())
@@ -144,7 +155,7 @@ func TestChangeBeforeArm(t *testing.T) {
 func TestLateFireChanged(t *testing.T) {
 	var table Table
 	w := add(t, &table, "b")
-	table.Arm(at(3, "b").newest, []*Watch{w})
+	table.Arm(at(3, "b").newest, []*Watch{w}, nil)
 	table.FireChanged(at(2, "a"), []mutation.Mutation{setK})
 	check(t, "a commit of before", w, waits)
 	table.FireChanged(at(4, "c"), []mutation.Mutation{setK})
@@ -156,10 +167,10 @@ func TestLateFireChanged(t *testing.T) {
 func TestDisplacedWatches(t *testing.T) {
 	var table Table
 	same, other, own := add(t, &table, "a"), add(t, &table, "b"), add(t, &table, "a")
-	table.Arm(at(1, "a").newest, []*Watch{same})
-	table.Arm(at(1, "b").newest, []*Watch{other})
+	table.Arm(at(1, "a").newest, []*Watch{same}, nil)
+	table.Arm(at(1, "b").newest, []*Watch{other}, nil)
 	own.Finish(nil)
-	table.Arm(at(1, "a").newest, []*Watch{own})
+	table.Arm(at(1, "a").newest, []*Watch{own}, nil)
 	check(t, "saw the same value", same, waits)
 	check(t, "saw another value", other, fired)
 	check(t, "its own", own, fired)
@@ -170,7 +181,7 @@ func TestCancel(t *testing.T) {
 	const cancelled = "armed false, ended kv: asynchronous operation cancelled (1101): the watch was cancelled"
 	early, late := add(t, &table, "a"), add(t, &table, "a")
 	early.Cancel()
-	table.Arm(at(1, "a").newest, []*Watch{early, late})
+	table.Arm(at(1, "a").newest, []*Watch{early, late}, nil)
 	check(t, "cancelled before", early, cancelled)
 	late.Cancel()
 	check(t, "cancelled after", late, cancelled)
@@ -182,10 +193,10 @@ func TestCancel(t *testing.T) {
 func TestClose(t *testing.T) {
 	var table Table
 	armed, later := add(t, &table, "a"), add(t, &table, "a")
-	table.Arm(at(1, "a").newest, []*Watch{armed})
+	table.Arm(at(1, "a").newest, []*Watch{armed}, nil)
 	table.Close(kv.ErrClosed)
 	check(t, "armed", armed, "armed false, ended kv: the database is closed")
-	table.Arm(at(1, "a").newest, []*Watch{later})
+	table.Arm(at(1, "a").newest, []*Watch{later}, nil)
 	check(t, "armed later", later, "armed false, ended kv: the database is closed")
 }
 
@@ -194,12 +205,40 @@ func TestUnreadableValue(t *testing.T) {
 	var table Table
 	broken := &fakeView{version: 2, err: errors.New("the disk")}
 	w := add(t, &table, "a")
-	table.Arm(broken.newest, []*Watch{w})
+	table.Arm(broken.newest, []*Watch{w}, nil)
 	check(t, "when armed", w, "armed false, ended the disk")
 	w = add(t, &table, "a")
-	table.Arm(at(1, "a").newest, []*Watch{w})
+	table.Arm(at(1, "a").newest, []*Watch{w}, nil)
 	table.FireChanged(broken, []mutation.Mutation{setK})
 	check(t, "when fired", w, "armed false, ended the disk")
+}
+
+// TestArmDoesNotWait arms watches whose values are not in memory: a task reads the newest
+// one.
+func TestArmDoesNotWait(t *testing.T) {
+	for name, c := range map[string]struct {
+		now  *fakeView // when the task runs
+		want string
+	}{
+		"the value that it saw": {at(2, "a"), waits},
+		"another value":         {at(2, "b"), fired},
+		"an error":              {&fakeView{err: errors.New("the disk")}, "armed false, ended the disk"},
+		"a version too old":     {&fakeView{err: kv.NewError(kv.CodeTransactionTooOld, "scripted")}, fired},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var table Table
+			w := add(t, &table, "a")
+			newest := &fakeView{version: 1, cold: true, err: errors.New("the value was read at once")}
+			var tasks []readers.Task
+			table.Arm(func() View { return newest }, []*Watch{w}, func(task readers.Task) { tasks = append(tasks, task) })
+			check(t, "once armed", w, waits)
+			newest = c.now
+			for _, task := range tasks {
+				task.Run()
+			}
+			check(t, "once read", w, c.want)
+		})
+	}
 }
 
 func TestTooManyWatches(t *testing.T) {
@@ -237,7 +276,7 @@ func TestConcurrentCommits(t *testing.T) {
 				key := fmt.Append(nil, rng.IntN(5))
 				value, _ := look().Get(key)
 				if w, err := table.Add(key, value); err == nil {
-					table.Arm(look, []*Watch{w})
+					table.Arm(look, []*Watch{w}, nil)
 					all[g] = append(all[g], w)
 				}
 			}

@@ -48,9 +48,27 @@ func (w *Watch) Result() (struct{}, error) { return w.promise.Result() }
 // Cancel implements [kv.PendingResult].
 func (w *Watch) Cancel() {
 	w.Finish(kv.NewError(kv.CodeOperationCancelled, "the watch was cancelled"))
-	w.table.mu.Lock() // a goroutine that arms the watch sees there that it is finished, or has armed it
+	w.disarm() // a goroutine that arms the watch sees that it is finished, or has armed it
+}
+
+// disarm takes the watch out of the table, if it is there.
+func (w *Watch) disarm() {
+	w.table.mu.Lock()
 	defer w.table.mu.Unlock()
 	w.table.disarm(w)
+}
+
+// compare fires an armed watch whose key has another value than the watch, and one whose
+// value was overwritten while it was read. It fails a watch whose value cannot be read.
+func (w *Watch) compare(value []byte, err error) {
+	switch {
+	case kv.CodeOf(err) == kv.CodeTransactionTooOld:
+		err = nil
+	case err == nil && same(value, w.Value):
+		return
+	}
+	w.disarm()
+	w.Finish(err)
 }
 
 // finished reports whether the watch has fired or failed. Arm is given no watch that was
