@@ -22,9 +22,10 @@ import (
 // waits for as long where all is well, on a busy machine either.
 const hang = 5 * time.Minute
 
-// coldDisk is a file system on which reads of the base's tables wait while it is
-// blocked.
+// coldDisk is a file system on which some operations wait while it is blocked: those of
+// which slow says so.
 type coldDisk struct {
+	slow    func(errorfs.Op) bool
 	mu      sync.Mutex
 	blocked bool
 	waiting int
@@ -32,9 +33,15 @@ type coldDisk struct {
 	changed *sync.Cond
 }
 
+func newColdDisk(slow func(errorfs.Op) bool) *coldDisk {
+	d := &coldDisk{slow: slow}
+	d.changed = sync.NewCond(&d.mu)
+	return d
+}
+
 // inject is called before each operation of the file system.
 func (d *coldDisk) inject(op errorfs.Op) error {
-	if op.Kind != errorfs.OpFileReadAt || !strings.HasSuffix(op.Path, ".sst") {
+	if !d.slow(op) {
 		return nil
 	}
 	d.mu.Lock()
@@ -92,8 +99,7 @@ func coldKey(i int) []byte { return fmt.Appendf(nil, "cold/%04d", i) }
 // coldKey(10*i) is a read of the disk of its own.
 func openCold(t *testing.T, change ...func(*Options)) (*Database, *coldDisk) {
 	t.Helper()
-	d := &coldDisk{}
-	d.changed = sync.NewCond(&d.mu)
+	d := newColdDisk(func(op errorfs.Op) bool { return op.Kind == errorfs.OpFileReadAt && strings.HasSuffix(op.Path, ".sst") })
 	fs, dir := errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(d.inject)), t.TempDir()
 	db, err := OpenWith(dir, crashOptions(fs, true))
 	if err != nil {

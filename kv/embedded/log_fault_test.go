@@ -3,7 +3,9 @@
 package embedded
 
 import (
+	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -80,4 +82,47 @@ func TestNoSyncAfterAFailedOne(t *testing.T) {
 		t.Errorf("transaction %d is the last, 1 was acknowledged", last)
 	}
 	closeTest(t, db)
+}
+
+// TestSlowDiskAndMetrics lets the disk hang while the log is synced, and while a segment
+// is removed: the metrics do not wait for it, nor do commits for the removal.
+func TestSlowDiskAndMetrics(t *testing.T) {
+	for name, kind := range map[string]errorfs.OpKind{"a sync": errorfs.OpFileSyncData, "a removal": errorfs.OpRename} {
+		t.Run(name, func(t *testing.T) {
+			disk := newColdDisk(func(op errorfs.Op) bool {
+				return onLog(kind)(op) && !strings.Contains(op.Path, "spare-")
+			})
+			o := crashOptions(errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(disk.inject)), false)
+			o.noAbsorb = true
+			db := openTest(t, o)
+			defer closeTest(t, db)
+			defer disk.block(false)
+			if err := commitNumbered(t, db, 1); err != nil {
+				t.Fatal(err)
+			}
+			disk.block(true)
+			if kind == errorfs.OpRename {
+				go func() { _ = db.disk.log.Drop(db.disk.log.LastVersion()) }()
+			} else {
+				go func() { _ = commitNumberedIn(context.Background(), db, 2) }()
+			}
+			disk.await(t, 1)
+			within(t, "the metrics", func() { db.Metrics() })
+			if kind == errorfs.OpRename {
+				within(t, "a commit", func() { _ = commitNumberedIn(context.Background(), db, 2) })
+			}
+		})
+	}
+}
+
+// within calls do, and fails the test if that hangs.
+func within(t *testing.T, what string, do func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { defer close(done); do() }()
+	select {
+	case <-done:
+	case <-bounded(t).Done():
+		t.Fatalf("%s: the call hangs", what)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -36,6 +37,8 @@ type Log struct {
 	lazy bool  // do not sync each frame
 	cut  int64 // size beyond which a new segment begins
 
+	// mu guards all that follows. It is held while a frame is written and synced, and
+	// while a segment is begun, but not while one is removed.
 	mu      sync.Mutex
 	file    vfs.File // of the segment that is written
 	number  uint64
@@ -56,6 +59,9 @@ type Log struct {
 	shared uint64   // segments up to it may be a part of a backup, too
 	spares []string // files to be used again
 	reused bool     // file is longer than what was written to it
+
+	bytes    atomic.Int64 // oldSize and size: see Backlog
+	segments atomic.Int64 // old and the one that is written
 }
 
 // LastVersion returns the highest version in the log.
@@ -99,6 +105,7 @@ func (l *Log) write(version int64, b []byte) error {
 	l.header.sealFrame(b, l.size, version, l.synced)
 	n, err := l.file.Write(b)
 	l.size += int64(n)
+	l.countBacklog()
 	if err != nil {
 		return l.fail("writing to", l.number, err)
 	}
@@ -187,43 +194,64 @@ func (l *Log) beginSegment() error {
 	}
 	l.file, l.number, l.header, l.size, l.synced = file, h.number, h, headerSize, headerSize
 	l.data, l.told = 0, headerSize
+	l.countBacklog()
 	return nil
 }
 
-// Backlog returns how much an opening would read.
+// Backlog returns how much an opening would read. It does not wait for the disk.
 func (l *Log) Backlog() (bytes int64, segments int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.oldSize + l.size, len(l.old) + 1
+	return l.bytes.Load(), int(l.segments.Load())
+}
+
+// countBacklog notes how much there is.
+func (l *Log) countBacklog() {
+	l.bytes.Store(l.oldSize + l.size)
+	l.segments.Store(int64(len(l.old)) + 1)
 }
 
 // Drop removes the segments that hold nothing newer than version, which the
 // base has on disk, unless they are pinned. If the segment that is written is
-// one of them, a new one begins before.
+// one of them, a new one begins before. One goroutine at a time calls it.
 func (l *Log) Drop(version int64) error {
+	if err := l.endSegment(version); err != nil {
+		return err
+	}
+	for {
+		s, some := l.takeOldest(version)
+		if !some {
+			return nil
+		}
+		// In order, and each for good before the next: a gap would be damage.
+		if err := l.discard(s.number); err != nil {
+			return fmt.Errorf("removing %s: %w", segmentName(s.number), err)
+		}
+	}
+}
+
+// endSegment begins another segment if the one that is written holds nothing newer than
+// version.
+func (l *Log) endSegment(version int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.err != nil {
+	if l.err != nil || l.last > version || l.size <= headerSize {
 		return l.err
 	}
-	if l.last <= version && l.size > headerSize {
-		if err := l.beginSegment(); err != nil {
-			return err
-		}
+	return l.beginSegment()
+}
+
+// takeOldest takes the oldest segment out of the list, for Drop to remove its file. A
+// copy that begins later needs it no more: the base has it on the disk.
+func (l *Log) takeOldest(version int64) (s segment, some bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err != nil || l.pins > 0 || len(l.old) == 0 || l.old[0].last > version {
+		return segment{}, false
 	}
-	for l.pins == 0 && len(l.old) > 0 && l.old[0].last <= version {
-		// In order, and each for good before the next: a gap would be damage.
-		err := l.discard(l.old[0].number)
-		if err == nil {
-			err = files.SyncDir(l.fs, l.dir)
-		}
-		if err != nil {
-			return fmt.Errorf("removing %s: %w", segmentName(l.old[0].number), err)
-		}
-		l.oldSize -= l.old[0].size
-		l.old = l.old[1:]
-	}
-	return nil
+	s = l.old[0]
+	l.oldSize -= s.size
+	l.old = l.old[1:]
+	l.countBacklog()
+	return s, true
 }
 
 // Start begins a new segment of a log that was read. Its last is then the highest

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 )
 
 // Segments that are not needed any more are written over by later ones: to sync
@@ -80,20 +82,40 @@ func (l *Log) writeDraft(h *header) (path string, err error) {
 	return path, errors.Join(err, file.Close())
 }
 
-// discard takes a segment out of the log. It does not reuse a file that may be a
-// part of a backup too, as may each file from before this opening.
+// discard removes the file of a segment, or makes it a spare one. It does not reuse a
+// file that may be a part of a backup too, as may each file from before this opening.
 func (l *Log) discard(number uint64) error {
 	name := segmentName(number)
-	path := l.fs.PathJoin(l.dir, name)
-	if l.lazy || number < l.first || number <= l.shared || len(l.spares) >= mostSpares {
-		return l.fs.Remove(path)
+	path, spare := l.fs.PathJoin(l.dir, name), ""
+	if l.wantsSpare(number) {
+		spare = sparePrefix + name
 	}
-	spare := sparePrefix + name
-	if err := l.fs.Rename(path, l.fs.PathJoin(l.dir, spare)); err != nil {
-		return err
+	var err error
+	if spare == "" {
+		err = l.fs.Remove(path)
+	} else {
+		err = l.fs.Rename(path, l.fs.PathJoin(l.dir, spare))
 	}
-	l.spares = append(l.spares, spare)
-	return nil
+	if err == nil {
+		err = files.SyncDir(l.fs, l.dir)
+	}
+	if err == nil && spare != "" {
+		l.addSpare(spare)
+	}
+	return err
+}
+
+// wantsSpare reports whether the file of a segment is to be used again.
+func (l *Log) wantsSpare(number uint64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.lazy && number >= l.first && number > l.shared && len(l.spares) < mostSpares
+}
+
+func (l *Log) addSpare(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.spares = append(l.spares, name)
 }
 
 // removeSpares removes the spare files that the folder has.

@@ -21,7 +21,9 @@ import (
 func Read(o Options, r Replay) (*Log, error) {
 	l := &Log{fs: o.FS, dir: o.Dir, lazy: o.Lazy, cut: o.SegmentSize}
 	reader := reader{Replay: r, fs: o.FS, dir: o.Dir, log: l}
-	return l, reader.all()
+	err := reader.all()
+	l.countBacklog()
+	return l, err
 }
 
 // reader replays a log.
