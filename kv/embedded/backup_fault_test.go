@@ -278,3 +278,30 @@ func checkBackups(t *testing.T, dir string) {
 		}
 	}
 }
+
+// TestSlowBackup commits and absorbs while a backup needs the log, which is long: the base
+// goes to the disk once, when the backup is over.
+func TestSlowBackup(t *testing.T) {
+	db := openTest(t, crashOptions(vfs.NewMem(), true))
+	defer closeTest(t, db)
+	unpin := db.disk.log.Pin()
+	work := func(from int) {
+		for i := range 100 {
+			if err := errors.Join(commitNumbered(t, db, from+i), db.disk.absorber.Pass()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	work(1)
+	if n := db.disk.base.Store().Metrics().Flush.Count; n > 0 {
+		t.Errorf("while the backup needs the log, the base went to the disk %d times", n)
+	}
+	_, before := db.disk.log.Backlog()
+	unpin()
+	if err := db.disk.absorber.Pass(); err != nil {
+		t.Fatal(err)
+	}
+	if _, after := db.disk.log.Backlog(); before <= 1 || after >= before {
+		t.Errorf("after the backup the log has %d segments; it had %d", after, before)
+	}
+}

@@ -14,6 +14,13 @@ func (l *Log) Pin() (unpin func()) {
 	return func() { l.addPins(-1) }
 }
 
+// IsPinned reports whether segments are kept for a copy.
+func (l *Log) IsPinned() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.pins > 0
+}
+
 func (l *Log) addPins(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -31,21 +31,37 @@ func (s Private) Unwrap() vfs.FS { return s.FS }
 func (s Private) MkdirAll(dir string, _ os.FileMode) error { return s.FS.MkdirAll(dir, 0o700) }
 
 // Create implements [vfs.FS]. Like that of [vfs.Default] it replaces a file that is
-// there: what is linked to the old one stays as it is.
+// there: what is linked to the old one stays as it is. A file system around the
+// operating system's makes the file, too, and may refuse; as others could open that
+// one, it is replaced while it is empty.
 func (s Private) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if s.FS != vfs.Default {
+		file, err := s.FS.Create(name, c)
+		if err != nil {
+			return nil, err
+		}
+		if err := file.Close(); err != nil {
+			return nil, err
+		}
+	}
+	if err := makePrivate(name); err != nil {
+		return nil, err
+	}
+	return s.FS.OpenReadWrite(name, c)
+}
+
+// makePrivate makes an empty file, in the place of one that is there.
+func makePrivate(name string) error {
 	for {
 		file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if err == nil {
-			if err := file.Close(); err != nil {
-				return nil, err
-			}
-			return s.FS.OpenReadWrite(name, c)
+			return file.Close()
 		}
 		if !errors.Is(err, iofs.ErrExist) {
-			return nil, err
+			return err
 		}
 		if err := os.Remove(name); err != nil && !errors.Is(err, iofs.ErrNotExist) {
-			return nil, err
+			return err
 		}
 	}
 }
@@ -83,15 +99,21 @@ func TakeLock(fs vfs.FS, path string) (*Lock, error) {
 	}
 }
 
-// WithoutLock stands for the lock of a folder that needs none.
+// WithoutLock stands for the lock of a folder that needs none. It keeps the folder open:
+// otherwise the file system could give its number to another one.
 func WithoutLock(fs vfs.FS, dir string) (*Lock, error) {
-	l := &Lock{held: noLock{}, path: dir}
 	if !OnSystem(fs) {
-		return l, nil
+		return &Lock{held: noLock{}}, nil
 	}
-	info, err := os.Stat(dir)
-	l.info = info
-	return l, err
+	opened, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	info, err := opened.Stat()
+	if err != nil {
+		return nil, errors.Join(err, opened.Close())
+	}
+	return &Lock{opened, dir, info}, nil
 }
 
 type noLock struct{}
