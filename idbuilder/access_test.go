@@ -11,12 +11,17 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
@@ -412,4 +417,30 @@ func testTimeLimit(t *testing.T) {
 	hung.Store(false)
 	time.Sleep(time.Second)
 	s.sendAsAdmin("GET", "/v1/id/increment?key=a", "")
+}
+
+// TestSpans: with a tracer each request has a span, of a few names whatever clients send, the
+// child of the client's; a failure of the service is an error, what a client does wrong is none.
+func TestSpans(t *testing.T) {
+	recorder := tracetest.NewSpanRecorder()
+	o := options()
+	o.Tracer = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))
+	var down atomic.Bool
+	s := startOn(t, storetest.Faulty(storetest.Memory(t), func(storetest.Call) storetest.Fault { return storetest.Fault{Fail: down.Load()} }), o)
+	s.send("GET", "/v1/id/increment?key=none", adminToken, "", "Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	s.send("DELETE", "/v1//%ff?key="+url.QueryEscape(adminToken), "", "")
+	s.send("BREW", "/coffee", "", "")
+	down.Store(true)
+	s.send("GET", "/v1/config/list", adminToken, "")
+	var got []string
+	for _, span := range recorder.Ended() {
+		got = append(got, fmt.Sprintf("%s %v %v %v", span.Name(), span.SpanKind(), span.Parent().SpanID(), span.Status().Code))
+		if text := fmt.Sprint(span.Attributes()); strings.Contains(text, adminToken) {
+			t.Errorf("a span has the token: %s", text)
+		}
+	}
+	const none = " server 0000000000000000 "
+	if want := []string{"GET /v1/id/increment server b7ad6b7169203331 Unset", "DELETE" + none + "Unset", "HTTP" + none + "Unset", "GET /v1/config/list" + none + "Error"}; !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
 }

@@ -8,12 +8,15 @@ import (
 	"encoding/hex"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -30,11 +33,34 @@ func (c *call) startTrace() {
 
 func (c *call) startSpan(provider trace.TracerProvider) {
 	ctx := propagation.TraceContext{}.Extract(c.r.Context(), propagation.HeaderCarrier(c.r.Header))
-	ctx, span := provider.Tracer("github.com/kazahana-db/kazahana/idbuilder").Start(ctx, c.r.Method+" "+c.r.URL.Path, trace.WithSpanKind(trace.SpanKindServer))
+	name, route := spanName(c.r)
+	ctx, span := provider.Tracer("github.com/kazahana-db/kazahana/idbuilder").Start(ctx, name, trace.WithSpanKind(trace.SpanKindServer))
 	c.r, c.span = c.r.WithContext(ctx), span
 	if id := span.SpanContext().TraceID(); id.IsValid() {
 		c.trace = id.String()
 	}
+	if span.IsRecording() {
+		method, _, _ := strings.Cut(name, " ")
+		span.SetAttributes(semconv.HTTPRequestMethodKey.String(method), semconv.URLPath(c.r.URL.Path))
+		if route != "" {
+			span.SetAttributes(semconv.HTTPRoute(route))
+		}
+	}
+}
+
+// spanName returns the name of the span of a request, and its route: one of a few, whatever
+// clients send. A request for what is not served has its method alone, one with a method that
+// HTTP does not have is HTTP.
+func spanName(r *http.Request) (name, route string) {
+	switch name = r.Method; name {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions, http.MethodTrace, http.MethodConnect:
+	default:
+		name = "HTTP"
+	}
+	if _, route, _ = strings.Cut(r.Pattern, " "); route != "" {
+		name += " " + route
+	}
+	return name, route
 }
 
 // endSpan ends the span of the call.
@@ -42,7 +68,13 @@ func (c *call) endSpan() {
 	if c.span == nil {
 		return
 	}
-	c.span.SetAttributes(attribute.Int("http.response.status_code", c.status))
+	if c.span.IsRecording() {
+		c.span.SetAttributes(semconv.HTTPResponseStatusCode(c.status))
+		if c.status >= 500 {
+			c.span.SetAttributes(semconv.ErrorTypeKey.String(strconv.Itoa(c.status)))
+			c.span.SetStatus(codes.Error, "")
+		}
+	}
 	c.span.End()
 }
 

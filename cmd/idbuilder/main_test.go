@@ -75,7 +75,7 @@ func run(t *testing.T, settings map[string]string, more commands, pattern string
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%s: %d scripts, %v", pattern, len(files), err)
 	}
-	known := commands{"exits": exits, "serve": serve, "shutdown": stop, "freeport": freePort, "await": await}
+	known := commands{"exits": exits, "serve": serve, "shutdown": stop, "freeport": freePort, "await": await, "collector": collect, "spans": showSpans}
 	maps.Copy(known, more)
 	testscript.Run(t, testscript.Params{
 		Files:               files,
@@ -83,7 +83,7 @@ func run(t *testing.T, settings map[string]string, more commands, pattern string
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
-			e.Values[serverKey{}] = &server{}
+			e.Values[serverKey{}], e.Values[collectorKey{}] = &server{}, &collector{}
 			e.Setenv("GORACE", os.Getenv("GORACE"))
 			for name, value := range settings {
 				e.Setenv(name, value)

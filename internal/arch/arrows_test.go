@@ -235,8 +235,9 @@ var arrows = map[string][]string{
 		"internal/deployed", "internal/nearest", "internal/shell", "kv", "kv/embedded", "kv/fdbkv",
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/redis/go-redis/v9",
 	},
+	"internal/idbuilderd/otlp": {"idbuilder/settings", "go.opentelemetry.io/otel", "go.opentelemetry.io/proto/slim/otlp", "google.golang.org/protobuf"},
 	"internal/idbuilderd/server": {
-		"internal/idbuilderd/program", "internal/shell", "idbuilder", "idbuilder/api", "idbuilder/console", "idbuilder/controller",
+		"internal/idbuilderd/otlp", "internal/idbuilderd/program", "internal/shell", "idbuilder", "idbuilder/api", "idbuilder/console", "idbuilder/controller",
 		"idbuilder/revision", "idbuilder/settings", "idbuilder/token", "github.com/spf13/cobra", "github.com/prometheus/client_golang",
 	},
 	"internal/idbuilderd/admin": {

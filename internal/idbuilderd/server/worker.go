@@ -9,12 +9,14 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/console"
 	"github.com/kazahana-db/kazahana/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/internal/idbuilderd/otlp"
 	"github.com/kazahana-db/kazahana/internal/idbuilderd/program"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
@@ -64,6 +66,11 @@ func useThreads(n int) {
 
 // runWorker serves until ctx ends.
 func runWorker(ctx context.Context, p *program.Program, s *settings.Settings, log *slog.Logger) (err error) {
+	traces, err := otlp.Start(ctx, "idbuilder", shell.Version(), log)
+	if err != nil {
+		return step(1, "load the configuration", err)
+	}
+	defer closeTraces(ctx, traces)
 	h, err := program.Open(ctx, s.Storage, log)
 	if err != nil {
 		return step(3, "connect to the store", err)
@@ -78,6 +85,9 @@ func runWorker(ctx context.Context, p *program.Program, s *settings.Settings, lo
 	}
 	o := program.WorkerOptions(s, log)
 	o.Controller, o.ControllerRequired = link.stateFunc(), s.Controller.Required
+	if traces != nil {
+		o.Tracer = traces
+	}
 	if s.Admin.Enabled {
 		o.Console = func(w *idbuilder.Worker) (http.Handler, error) {
 			at, _ := addressOf(s) // it has none for others if its port is a free one
@@ -94,6 +104,16 @@ func runWorker(ctx context.Context, p *program.Program, s *settings.Settings, lo
 	defer func() { err = errors.Join(err, closeWorker(ctx, w, s)) }()
 	defer link.start(ctx, w)() // leaves the controller before the worker ends
 	return serveWorker(ctx, p, s, h, w, log)
+}
+
+// closeTraces sends the spans that are left, if the collector takes them in time.
+func closeTraces(ctx context.Context, traces *otlp.Traces) {
+	if traces == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	traces.Close(ctx)
 }
 
 // closeWorker closes the worker, which first finishes its work in the background.
