@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"sync/atomic"
 	"time"
+
+	"github.com/kazahana-db/kazahana/internal/sleep"
 )
 
 // maxLeaseWait is how long Next waits for a lease that is there but begins
@@ -100,9 +102,14 @@ func (c *Client) waitBehind(e *era, word uint64, behind int64, wait *waitState) 
 	return err
 }
 
+// maxYields is how often a caller yields for a used-up millisecond before it
+// sleeps: with the reading of the clock that takes longer than a millisecond.
+const maxYields = 10_000
+
 // yieldFull waits a little because the millisecond of word is used up. It
 // yields instead of sleeping: the shortest sleep of most systems is longer than
-// the rest of a millisecond.
+// the rest of a millisecond. If the clock stands still, as it does in a bubble
+// of [testing/synctest] until all its goroutines wait, it sleeps.
 func (c *Client) yieldFull(e *era, word uint64, wait *waitState) error {
 	e.trimOvershoot(word)
 	if e.full.markFull(word >> e.shift) {
@@ -112,6 +119,11 @@ func (c *Client) yieldFull(e *era, word uint64, wait *waitState) error {
 	if wait.ctx.Err() != nil {
 		return fmt.Errorf("idgen: gave up waiting for the next millisecond: %w", context.Cause(wait.ctx))
 	}
-	runtime.Gosched()
+	if wait.yields++; wait.yields <= maxYields {
+		runtime.Gosched()
+		return nil
+	}
+	wait.yields = 0
+	_ = sleep.For(wait.ctx, time.Millisecond) // the next step notices the end of ctx
 	return nil
 }

@@ -307,3 +307,19 @@ func TestOneMillisecondDuringAJump(t *testing.T) {
 		}
 	}
 }
+
+// TestFullMillisecondInABubble uses milliseconds up in a bubble of synctest, where time goes on
+// only if all goroutines wait.
+func TestFullMillisecondInABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newSteppedClock()
+		c, end := managed(t, newGrantor(k.now), Options{Now: k.now, MaxThroughputPerMs: 8})
+		defer end()
+		for range 100 {
+			Must(c.Next(t.Context()))
+		}
+		if waits := c.Metrics().Exhausted; waits < 10 {
+			t.Errorf("%d milliseconds were used up, want several", waits)
+		}
+	})
+}
