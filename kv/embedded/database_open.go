@@ -15,21 +15,20 @@ import (
 // startCommits makes the folder, whose log is in the window, ready for commits.
 func (db *Database) startCommits(p *parts, w *mvcc.Window) (err error) {
 	d := db.disk
-	if p.format < noteFormat { // before the log gets a segment that older versions cannot read, and would cut off
-		err = writeIdentity(p.fs, p.dir, p.identity)
-	}
 	absorbed := d.base.AbsorbedVersion()
-	if err == nil {
-		err = d.log.Start(absorbed)
+	// In this order. A segment of format 1 with a torn header, which is no damage in a
+	// folder of that format, is replaced before the folder gets the new one. And an older
+	// version cuts off the segment that it cannot read: until then it has no commits, and
+	// those before are there.
+	if err := d.log.Start(absorbed); err != nil {
+		return err
 	}
-	if err == nil {
-		err = d.log.Drop(absorbed)
+	if d.identity = cmp.Or(p.identity, newID()); p.identity == "" || p.format < noteFormat {
+		if err := writeIdentity(p.fs, p.dir, d.identity); err != nil {
+			return err
+		}
 	}
-	if d.identity = p.identity; err == nil && d.identity == "" {
-		d.identity = newID()
-		err = writeIdentity(p.fs, p.dir, d.identity)
-	}
-	if err != nil {
+	if err := d.log.Drop(absorbed); err != nil {
 		return err
 	}
 	return db.assemble(w)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -69,19 +70,8 @@ func TestValuesLikeRecords(t *testing.T) {
 	}
 }
 
-// watchedFS calls a function before a file is made.
-type watchedFS struct {
-	vfs.FS
-	created func(name string)
-}
-
-func (w watchedFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	w.created(name)
-	return w.FS.Create(name, c)
-}
-
 // TestFormat1 opens folders that a version of this library wrote whose log had no salt:
-// all is there, the folder gets the new format before the first segment that the old
+// all is there, the folder gets the new format before the first commit that the old
 // version cannot read, and what a crash has cut off is cut off.
 func TestFormat1(t *testing.T) {
 	for name, torn := range map[string]bool{"closed": false, "backup": false, "crashed": false, "crashed while writing": true} {
@@ -108,18 +98,12 @@ func TestFormat1(t *testing.T) {
 				t.Errorf("for reading, transaction %d is the last, want %d", last, want)
 			}
 			closeTest(t, readOnly)
-			begun := 0
-			db := openTest(t, Options{noAbsorb: true, FS: watchedFS{fs, func(file string) {
-				if !strings.HasSuffix(file, ".log") || strings.Contains(file, baseDir) {
-					return
-				}
-				begun++
-				if now, format, err := readIdentity(fs, "db"); err != nil || format != noteFormat || id != "" && now != id {
-					t.Errorf("while %s is begun the folder has format %d and identity %q, want %d and %q; %v", file, format, now, noteFormat, id, err)
-				}
-			}}})
-			if last := checkNumbered(t, db); last != want || begun == 0 {
-				t.Errorf("transaction %d is the last, want %d; %d segments were begun", last, want, begun)
+			db := openTest(t, Options{noAbsorb: true, FS: fs})
+			if last := checkNumbered(t, db); last != want {
+				t.Errorf("transaction %d is the last, want %d", last, want)
+			}
+			if now, format, err := readIdentity(fs, "db"); err != nil || format != noteFormat || id != "" && now != id {
+				t.Errorf("after opening the folder has format %d and identity %q, want %d and %q; %v", format, now, noteFormat, id, err)
 			}
 			if err := commitNumbered(t, db, want+1); err != nil {
 				t.Fatal(err)
@@ -156,3 +140,61 @@ func formatOneFolder(t *testing.T, name string) *vfs.MemFS {
 	}
 	return fs
 }
+
+// TestCrashesOfUpgrade takes the power away before each operation of the first opening
+// of a folder of format 1, and again while what is left is opened: nothing is lost, and
+// the folder opens.
+func TestCrashesOfUpgrade(t *testing.T) {
+	for name, prepare := range map[string]func(fs *vfs.MemFS) (want int){
+		"closed":  func(*vfs.MemFS) int { return 60 },
+		"backup":  func(*vfs.MemFS) int { return 60 },
+		"crashed": func(*vfs.MemFS) int { return 60 },
+		"crashed in a frame": func(fs *vfs.MemFS) int {
+			data := readFile(t, fs, logName(5))
+			writeFile(t, fs, logName(5), data[:len(data)-10])
+			return 59
+		},
+		"crashed in a header": func(fs *vfs.MemFS) int {
+			writeFile(t, fs, logName(6), []byte("KZHLOG\x00\x01"))
+			return 60
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			from, _, _ := strings.Cut(name, " ")
+			fs := formatOneFolder(t, from)
+			want, random := prepare(fs), seed.Rand(t)
+			first := newCrashPoints(wholeCopy(fs), random, 1)
+			upgradeAndCommit(t, first, want, "none")
+			again := 0
+			for _, p := range first.pictures {
+				second := newCrashPoints(p.mem, random, 5+random.Int64N(20))
+				last := upgradeAndCommit(t, second, want, p.before)
+				for _, next := range second.pictures {
+					upgradeAndCommit(t, next.mem, last, p.before+", and then "+next.before)
+					again++
+				}
+			}
+			t.Logf("%d crashes, %d while opening again", len(first.pictures), again)
+		})
+	}
+}
+
+// upgradeAndCommit opens a folder after a crash, which ends with a transaction or the
+// one after it, and commits another. It returns the number of the last one that was there.
+func upgradeAndCommit(t *testing.T, fs vfs.FS, least int, crash string) int {
+	t.Helper()
+	db, err := OpenWith("db", Options{FS: fs, noAbsorb: true})
+	if err != nil {
+		t.Fatalf("after a crash before %s: %v", crash, err)
+	}
+	last := checkNumbered(t, db)
+	if last != least && last != least+1 {
+		t.Fatalf("after a crash before %s transaction %d is the last, want %d", crash, last, least)
+	}
+	if err := commitNumbered(t, db, last+1); err != nil {
+		t.Fatal(err)
+	}
+	closeTest(t, db)
+	return last
+}
+

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	iofs "io/fs"
+	"runtime"
 	"slices"
 	"syscall"
 
@@ -144,10 +145,8 @@ func (s *partialDir) mark() error {
 // finish makes the folder, whose files are synced, what it is to become.
 func (s *partialDir) finish() error {
 	err := errors.Join(files.SyncDir(s.fs, s.fs.PathJoin(s.work, baseDir)), files.SyncDir(s.fs, s.work))
-	for _, name := range []string{unfinishedName, holderName, lockName} {
-		if err == nil {
-			err = s.fs.Remove(s.fs.PathJoin(s.work, name))
-		}
+	if err == nil {
+		err = s.removeFiles(s.work, unfinishedName, holderName)
 	}
 	if err == nil {
 		err = files.SyncDir(s.fs, s.work)
@@ -158,37 +157,84 @@ func (s *partialDir) finish() error {
 	if err != nil {
 		return fmt.Errorf("embedded: finishing %s: %w", s.dir, err)
 	}
-	return s.lock.Close()
+	return s.unlock()
 }
 
+// moveIntoPlace gives the folder its name, and only then removes its file LOCK: without
+// that another process could begin to fill the folder, and empty it.
 func (s *partialDir) moveIntoPlace() error {
 	if err := s.fs.Remove(s.dir); err != nil && !errors.Is(err, iofs.ErrNotExist) {
 		return err // it is no longer empty
+	}
+	if runtime.GOOS == "windows" { // which does not rename a folder with an open file in it
+		if err := s.unlock(); err != nil {
+			return err
+		}
 	}
 	if err := s.fs.Rename(s.work, s.dir); err != nil {
 		return err
 	}
 	s.moved = true
-	return files.SyncDir(s.fs, s.fs.PathDir(s.dir))
+	err := s.removeFiles(s.dir, lockName)
+	return errors.Join(err, files.SyncDir(s.fs, s.dir), files.SyncDir(s.fs, s.fs.PathDir(s.dir)))
+}
+
+// unlock releases the lock, if it is held.
+func (s *partialDir) unlock() error {
+	lock := s.lock
+	if lock == nil {
+		return nil
+	}
+	s.lock = nil
+	return lock.Close()
+}
+
+// removeFiles removes files, as far as there are any.
+func (s *partialDir) removeFiles(dir string, names ...string) (err error) {
+	for _, name := range names {
+		if removed := s.fs.Remove(s.fs.PathJoin(dir, name)); !errors.Is(removed, iofs.ErrNotExist) {
+			err = errors.Join(err, removed)
+		}
+	}
+	return err
 }
 
 // abandon removes what was filled, after cause, and returns what is to be
 // reported.
 func (s *partialDir) abandon(cause error) error {
 	if s.moved {
-		return errors.Join(cause, s.lock.Close()) // it is complete, and perhaps not on the disk
+		return errors.Join(cause, s.unlock()) // it is complete, and perhaps not on the disk
 	}
 	err := s.mark()
 	if err == nil {
 		err = s.clear()
 	}
 	if err == nil {
-		err = s.fs.RemoveAll(s.work)
+		err = s.removeWork()
 	}
 	if err != nil {
 		err = fmt.Errorf("embedded: removing what was copied to %s: %w", s.work, err)
 	}
-	return errors.Join(cause, err, s.lock.Close())
+	return errors.Join(cause, err, s.unlock())
+}
+
+// removeWork removes the folder, which is empty but for what says who fills it. Once
+// LOCK is removed another process may begin to fill it: then it stays.
+func (s *partialDir) removeWork() error {
+	err := s.removeFiles(s.work, unfinishedName, holderName)
+	if runtime.GOOS == "windows" { // which does not remove an open file
+		err = errors.Join(err, s.unlock())
+	}
+	if err == nil {
+		err = s.removeFiles(s.work, lockName)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.fs.Remove(s.work); err != nil && !errors.Is(err, iofs.ErrExist) {
+		return err
+	}
+	return nil
 }
 
 // clear removes what was filled, the mark excepted: it must outlive the rest.

@@ -6,11 +6,14 @@ import (
 	"context"
 	"errors"
 	iofs "io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/google/go-cmp/cmp"
 
@@ -164,5 +167,71 @@ func TestOnDisk(t *testing.T) {
 			t.Errorf("%s has transaction %d", name, last)
 		}
 		closeTest(t, db)
+	}
+}
+
+// TestTwoFillOneFolder begins to fill a folder before each operation of a restore into
+// it, of one that ends well and one that is given up: the second is refused, or what it
+// fills is not disturbed, and a folder that one of them says is whole is.
+func TestTwoFillOneFolder(t *testing.T) {
+	root := t.TempDir()
+	backup, to := filepath.Join(root, "backup"), filepath.Join(root, "to")
+	db := openDir(t, filepath.Join(root, "db"))
+	for i := range 20 {
+		if err := commitNumbered(t, db, i+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	backupTest(t, db, backup)
+	closeTest(t, db)
+	for _, giveUp := range []bool{false, true} {
+		refused, began, ended := 0, 0, false
+		for n := 0; !ended; n++ {
+			ctx, cancel := context.WithCancel(t.Context())
+			left := n
+			var second *partialDir
+			fs := errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if !strings.HasPrefix(op.Path, to) {
+					return nil
+				}
+				if left--; left == -1 {
+					var err error
+					if second, err = newPartialDir(files.Private{FS: vfs.Default}, to); err != nil {
+						second = nil
+					}
+				}
+				if giveUp && strings.HasSuffix(op.Path, logName(1)) {
+					cancel()
+				}
+				return nil
+			}))
+			_, err := Restore(ctx, backup, to, Options{FS: fs})
+			cancel()
+			ended = left >= 0
+			switch {
+			case second == nil:
+				refused++
+				if giveUp != (err != nil) {
+					t.Fatalf("at operation %d the second was refused, and the first ends with %v", n, err)
+				}
+			case err == nil:
+				began++
+				_ = second.abandon(nil)
+			default:
+				began++
+				if again := errors.Join(second.copyBackup(t.Context(), backup), second.finish()); again != nil {
+					t.Fatalf("at operation %d the second began, and ends with %v; the first with %v", n, again, err)
+				}
+			}
+			if err == nil || second != nil {
+				if last, err := reopenDir(t, to); err != nil || last != 20 {
+					t.Fatalf("at operation %d: the folder has transaction %d, %v", n, last, err)
+				}
+			}
+			if err := errors.Join(os.RemoveAll(to), os.RemoveAll(to+partialSuffix)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Logf("given up %t: the second was refused at %d operations and began at %d", giveUp, refused, began)
 	}
 }
