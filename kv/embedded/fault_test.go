@@ -5,7 +5,9 @@ package embedded
 import (
 	"context"
 	"errors"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -169,3 +171,57 @@ func TestFaultWhileOpening(t *testing.T) {
 		closeTest(t, db)
 	}
 }
+
+// TestFaultWhileOpeningOnDisk is TestFaultWhileOpening for the operating system's file
+// system: a file system around that sees each file being made, and no file stays open.
+func TestFaultWhileOpeningOnDisk(t *testing.T) {
+	root := t.TempDir()
+	dir, original := filepath.Join(root, "db"), filepath.Join(root, "original")
+	db, err := OpenWith(original, crashOptions(nil, false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 30 {
+		if err := errors.Join(commitNumbered(t, db, i+1), db.disk.absorber.Pass()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closeTest(t, db)
+	created := map[string]bool{}
+	for n, hits := int64(0), int64(1); hits > 0; n++ {
+		if err := os.CopyFS(dir, os.DirFS(original)); err != nil {
+			t.Fatal(err)
+		}
+		fs := newFaultyFS(vfs.Default, func(op errorfs.Op) bool {
+			if op.Kind == errorfs.OpCreate {
+				created[filepath.Ext(op.Path)] = true
+			}
+			return op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpFileClose
+		})
+		fs.left.Store(n)
+		db, err := OpenWith(dir, crashOptions(onSystem{fs}, false))
+		hits = fs.hits.Load()
+		fs.left.Store(1 << 40)
+		if err == nil {
+			_ = db.Close() // it may say what has failed
+		}
+		if open := openFiles(t, dir); len(open) > 0 {
+			t.Fatalf("after the failure of operation %d, and %v, files are open: %q", n, err, open)
+		}
+		if last, err := reopenDir(t, dir); err != nil || last != 30 {
+			t.Fatalf("after the failure of operation %d: transaction %d is the last, want 30; %v", n, last, err)
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !created[".log"] || !created[".new"] || !created[".dbtmp"] {
+		t.Errorf("files with these endings were seen being made: %v", created)
+	}
+}
+
+// onSystem is a file system around the operating system's.
+type onSystem struct{ *faultyFS }
+
+// Unwrap implements [vfs.FS].
+func (o onSystem) Unwrap() vfs.FS { return vfs.Default }

@@ -197,4 +197,3 @@ func upgradeAndCommit(t *testing.T, fs vfs.FS, least int, crash string) int {
 	closeTest(t, db)
 	return last
 }
-

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -125,6 +127,28 @@ func TestMovedWhileOpen(t *testing.T) {
 				t.Errorf("its folder ends with transaction %d, want %d; %v", last, acknowledged, err)
 			}
 		})
+	}
+}
+
+// TestReplacedWhileRead reads a folder that has no file LOCK, as a new backup, and puts
+// others in its place: the file system must not give them the number of the first.
+func TestReplacedWhileRead(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "backup")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := hold(vfs.Default, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	for i := range 100 {
+		if err := errors.Join(os.Remove(dir), os.Mkdir(dir, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := lock.Guard(vfs.Default).List(dir); !errors.Is(err, ErrMoved) {
+			t.Fatalf("in the place of the folder is another, the %d-th: %v, want ErrMoved", i+1, err)
+		}
 	}
 }
 

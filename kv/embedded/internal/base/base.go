@@ -169,6 +169,7 @@ func Open(dir string, o Options, f *fault.Fault) (*Base, error) {
 	options.Experimental.CompactionScheduler = b.compactions
 	var err error
 	if b.db, err = pebble.Open(dir, options); err != nil {
+		b.fs.writing.close()
 		return nil, fmt.Errorf("embedded: opening the base in %s: %w", dir, err)
 	}
 	absorbed, err := b.readAbsorbed()

@@ -97,7 +97,8 @@ func (f *baseFile) Close() error {
 }
 
 // openFiles are the files that are open for writing. Pebble does not close the table that
-// a compaction was writing when the disk failed.
+// a compaction was writing when the disk failed, nor the manifest of an opening that
+// failed.
 type openFiles struct {
 	mu    sync.Mutex
 	files map[*baseFile]struct{}
