@@ -186,11 +186,12 @@ func (a *Absorber) AbsorbTo(cutoff int64) error {
 }
 
 // shortenLog flushes the base and drops the segments of the log that it covers,
-// once the log has become long.
+// once the log has become long. While a backup needs the segments the log stays as
+// long as it is, and a flush for its sake would only make small tables.
 func (a *Absorber) shortenLog() error {
 	absorbed := a.Base.AbsorbedVersion()
 	size, segments := a.Log.Backlog()
-	if size < a.FlushAt && segments <= maxSegments || a.flushed == absorbed {
+	if size < a.FlushAt && segments <= maxSegments || a.flushed == absorbed || a.Log.IsPinned() {
 		return nil
 	}
 	ok, err := a.Base.Flush(a.quit)
