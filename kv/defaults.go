@@ -18,7 +18,8 @@ import (
 // timeout.
 type TransactionDefaults struct {
 	// Timeout ends transactions with CodeTransactionTimedOut, counted from Begin,
-	// retries included ([OptionTimeout]). 0: none. It is cut to whole milliseconds.
+	// retries included ([OptionTimeout]). A commit that is under way goes on: its error
+	// is one of [IsOutcomeUnknown]. 0: none. It is cut to whole milliseconds.
 	Timeout time.Duration
 
 	// RetryLimit is how often OnError retries before it returns the error

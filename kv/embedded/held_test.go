@@ -3,20 +3,27 @@
 package embedded
 
 import (
+	"context"
+	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
 )
 
 // TestLoneReadNeedsNoReader gives no goroutine to reads: the goroutine that waits
-// for the only read of its transaction makes that read.
+// for the only read of its transaction, and whose wait nothing can end, makes that read.
 func TestLoneReadNeedsNoReader(t *testing.T) {
 	db, _ := openCold(t)
 	db.readers.Wait()
 	release := occupyReaders(db)
 	defer release()
 	tx := begin(t, db)
-	if value, err := tx.Get(coldKey(1)).Get(bounded(t)); err != nil || len(value) != 1000 {
+	if value, err := tx.Get(coldKey(1)).Get(context.Background()); err != nil || len(value) != 1000 {
 		t.Errorf("Get: %d bytes, %v", len(value), err)
 	}
 	pairs, err := readPairs(tx, kv.KeyRange{Begin: coldKey(10), End: coldKey(20)}, kv.RangeOptions{})
@@ -26,6 +33,83 @@ func TestLoneReadNeedsNoReader(t *testing.T) {
 	tx.Cancel()
 	if _, queued := db.readers.Counts(); queued != 0 {
 		t.Errorf("%d reads wait for a goroutine", queued)
+	}
+}
+
+// TestLoneReadEnds ends the wait for the only read of a transaction while the disk hangs.
+func TestLoneReadEnds(t *testing.T) {
+	ended := errors.New("the context has ended")
+	timeout := func(o *Options) { o.Transactions.Timeout = time.Millisecond }
+	for name, c := range map[string]struct {
+		change func(*Options)
+		begin  func(kv.Transaction) error
+		ctx    func(*coldDisk) context.Context
+		want   error
+	}{
+		"a context that ends": {ctx: func(disk *coldDisk) context.Context {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			go func() { disk.await(t, 1); cancel(ended) }()
+			return ctx
+		}, want: ended},
+		"a timeout":           {begin: func(tx kv.Transaction) error { return tx.SetOption(kv.OptionTimeout, 1) }, want: &kv.Error{Code: kv.CodeTransactionTimedOut}},
+		"the default timeout": {change: timeout, want: &kv.Error{Code: kv.CodeTransactionTimedOut}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, disk := openCold(t)
+			if c.change != nil {
+				c.change(&db.disk.options)
+				db.client = ryw.NewClient(&engine{db}, db.disk.options.Transactions)
+			}
+			disk.block(true)
+			defer disk.block(false)
+			tx := begin(t, db)
+			defer tx.Cancel()
+			if c.begin != nil {
+				if err := c.begin(tx); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ctx := context.Background()
+			if c.ctx != nil {
+				ctx = c.ctx(disk)
+			}
+			within(t, "Get", func() {
+				if value, err := tx.Get(coldKey(5)).Get(ctx); !errors.Is(err, c.want) {
+					t.Errorf("%d bytes, %v; want %v", len(value), err, c.want)
+				}
+			})
+		})
+	}
+}
+
+// TestTimeoutEndsCommit lets a commit hang: a timeout of the transaction, or the
+// database's default, ends the wait for it. The commit goes on.
+func TestTimeoutEndsCommit(t *testing.T) {
+	const timeout = 200 * time.Millisecond
+	for name, d := range map[string]kv.TransactionDefaults{"option": {}, "default": {Timeout: timeout}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db := openTest(t, Options{FS: vfs.NewMem(), Transactions: d})
+				defer closeTest(t, db)
+				resume := db.committer.PauseDisk()
+				began := time.Now()
+				err := db.Transact(t.Context(), func(tx kv.Transaction) error {
+					tx.Set([]byte("key"), []byte("value"))
+					if d.Timeout > 0 {
+						return nil
+					}
+					return tx.SetOption(kv.OptionTimeout, timeout.Milliseconds())
+				})
+				if took := time.Since(began); kv.CodeOf(err) != kv.CodeTransactionTimedOut || !errors.Is(err, kv.ErrOutcomeUnknown) || took != timeout {
+					t.Errorf("after %v: %v; want code %d and an unknown outcome after %v", took, err, kv.CodeTransactionTimedOut, timeout)
+				}
+				resume()
+				synctest.Wait()
+				if got := valueOf(t, db, []byte("key")); got != "value" {
+					t.Errorf("the commit that went on has left %q", got)
+				}
+			})
+		})
 	}
 }
 

@@ -5,6 +5,7 @@ package ryw
 import (
 	"bytes"
 	"sync/atomic"
+	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
@@ -20,7 +21,12 @@ type attempt struct {
 	request txn.Request
 	pending pendingCommit
 	commit  kv.Promise[struct{}]
-	begun   bool                // the commit
+	begun   bool        // the commit
+	timer   *time.Timer // of the timeout, while the commit is under way; nil: none
+
+	submitted bool        // the commit, to the engine
+	finished  atomic.Bool // the engine has told its outcome
+
 	stamp   *kv.Promise[[]byte] // nil unless the versionstamp was asked for
 	watches []*ownWatch
 	version atomic.Int64 // of the last commit; -1 if there is none
@@ -31,6 +37,10 @@ type attempt struct {
 
 // Finish implements [txn.Finisher]: it resolves the futures.
 func (a *attempt) Finish(o txn.Outcome) {
+	a.finished.Store(true)
+	if a.timer != nil {
+		a.timer.Stop()
+	}
 	if o.Conflicts != nil {
 		conflicts := o.Conflicts // &o.Conflicts would put o on the heap in every call
 		a.conflicts.Store(&conflicts)
@@ -55,6 +65,9 @@ func (a *attempt) finishReadOnly() {
 	}
 	a.commit.Resolve(struct{}{}, nil)
 }
+
+// isUnderWay reports whether the engine makes the commit.
+func (a *attempt) isUnderWay() bool { return a != nil && a.submitted && !a.finished.Load() }
 
 var errNotCommitted = kv.NewError(kv.CodeTransactionInvalidVersion, "the transaction did not commit")
 

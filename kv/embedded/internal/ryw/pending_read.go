@@ -18,14 +18,14 @@ import (
 //
 // Handing a read to another goroutine costs more than most reads do. So the only
 // read of a transaction is held back until another begins, the commit begins, or a
-// goroutine asks for the result, which then makes a short read itself.
+// goroutine asks for the result. If nothing can end the wait of that goroutine, it makes
+// the read itself.
 type pendingRead[T any] struct {
 	kv.Promise[T]
 	tx    *Transaction
 	place int         // in tx.pending, -1 if the transaction has given the read up; guarded by tx.mu
 	quit  atomic.Bool // the transaction has given the read up
 
-	short  bool                    // it needs a few accesses to the disk
 	read   func(quit *atomic.Bool) // makes the read; the transaction is not locked
 	finish func() (T, error)       // takes what was read into the transaction, which is locked
 }
@@ -38,8 +38,8 @@ type readTask interface {
 }
 
 // startRead starts a read, or holds it back, and returns its future. t.mu is held.
-func startRead[T any](t *Transaction, short bool, read func(quit *atomic.Bool), finish func() (T, error)) kv.Future[T] {
-	p := newPendingRead(t, short, read, finish)
+func startRead[T any](t *Transaction, read func(quit *atomic.Bool), finish func() (T, error)) kv.Future[T] {
+	p := newPendingRead(t, read, finish)
 	if len(t.pending) == 1 {
 		t.heldRead = p
 		return kv.NewFuture[T](p)
@@ -51,8 +51,8 @@ func startRead[T any](t *Transaction, short bool, read func(quit *atomic.Bool), 
 
 // newPendingRead enters a read into the transaction. The caller starts it, or holds it
 // back. t.mu is held.
-func newPendingRead[T any](t *Transaction, short bool, read func(quit *atomic.Bool), finish func() (T, error)) *pendingRead[T] {
-	p := &pendingRead[T]{tx: t, short: short, read: read, finish: finish}
+func newPendingRead[T any](t *Transaction, read func(quit *atomic.Bool), finish func() (T, error)) *pendingRead[T] {
+	p := &pendingRead[T]{tx: t, read: read, finish: finish}
 	p.moveTo(len(t.pending))
 	t.pending = append(t.pending, p)
 	return p
@@ -69,22 +69,21 @@ func (p *pendingRead[T]) Done() <-chan struct{} {
 	return p.Promise.Done()
 }
 
-// Drive makes the read in the goroutine that waits for it, if it was held back. A
-// read that is not short is made so only where neither the context nor a timeout
-// can end it. A context that ends during a short one is noticed behind it.
+// Drive makes the read in the goroutine that waits for it, if it was held back and
+// neither the context nor a timeout can end it.
 func (p *pendingRead[T]) Drive(ctx context.Context) {
-	if p.takeHeld(p.short || ctx.Done() == nil) {
+	if ctx.Done() == nil && p.takeHeld() {
 		p.Run()
 	}
 }
 
 // takeHeld takes a read that was held back from the transaction, for the caller, if
-// the caller may wait for it.
-func (p *pendingRead[T]) takeHeld(patient bool) bool {
+// the transaction has no timeout.
+func (p *pendingRead[T]) takeHeld() bool {
 	t := p.tx
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !patient || t.heldRead != readTask(p) || !p.short && t.deadline != nil {
+	if t.heldRead != readTask(p) || t.hasTimeout() {
 		return false
 	}
 	t.heldRead = nil

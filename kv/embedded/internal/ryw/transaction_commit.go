@@ -111,22 +111,29 @@ func (t *Transaction) startCommit() error {
 
 // finishStart returns what the committer must do; nil if there is nothing. No read
 // is under way.
-func (t *Transaction) finishStart() (*txn.Request, error) {
-	t.stopTimer()
+func (t *Transaction) finishStart() (r *txn.Request, err error) {
+	defer func() {
+		if r == nil {
+			t.stopTimer()
+		}
+	}()
 	if t.readErr != nil {
 		t.attempt.failWatches(t.readErr)
 		return nil, t.readErr
 	}
-	r := t.fillRequest()
-	if len(r.Mutations) == 0 && len(r.Writes) == 0 {
+	request := t.fillRequest()
+	if len(request.Mutations) == 0 && len(request.Writes) == 0 {
 		return nil, nil
 	}
-	if err := t.checkCommit(r); err != nil {
+	if err := t.checkCommit(request); err != nil {
 		t.attempt.failFutures(err)
 		return nil, err
 	}
-	r.ReadVersion = t.fixReadVersion()
-	return r, nil
+	request.ReadVersion = t.fixReadVersion()
+	if t.attempt.submitted = true; t.deadline != nil {
+		t.attempt.timer = t.deadline.timer
+	}
+	return request, nil
 }
 
 // fillRequest returns what a commit has to do.

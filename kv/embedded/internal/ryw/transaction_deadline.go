@@ -3,6 +3,7 @@
 package ryw
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -34,12 +35,21 @@ func (t *Transaction) setExpiry() {
 	})
 }
 
-// checkTimeout kills the transaction if its time is over.
+// checkTimeout kills the transaction if its time is over. A commit that is under way
+// goes its way.
 func (t *Transaction) checkTimeout() {
-	if d := t.deadline; d != nil && t.deadErr == nil && !d.expires.IsZero() && !time.Now().Before(d.expires) {
-		t.failUntilReset(kv.NewError(kv.CodeTransactionTimedOut, "the timeout of %v is over", t.settings.timeout))
+	if t.deadErr != nil || !t.hasTimeout() || time.Now().Before(t.deadline.expires) {
+		return
 	}
+	var err error = kv.NewError(kv.CodeTransactionTimedOut, "the timeout of %v is over", t.settings.timeout)
+	if t.attempt.isUnderWay() {
+		err = fmt.Errorf("embedded: the commit goes on: %w: %w", kv.ErrOutcomeUnknown, err)
+	}
+	t.failUntilReset(err)
 }
+
+// hasTimeout reports whether a timeout will end the transaction.
+func (t *Transaction) hasTimeout() bool { return t.deadline != nil && !t.deadline.expires.IsZero() }
 
 func (t *Transaction) stopTimer() {
 	if t.deadline != nil && t.deadline.timer != nil {

@@ -60,7 +60,7 @@ func (t *Transaction) finishGet(p pointRead, key []byte) kv.Future[[]byte] {
 		return kv.Resolved[[]byte](nil, err)
 	}
 	p.key = bytes.Clone(key)
-	return startRead(t, true, p.readStored, func() ([]byte, error) { return slices.Clip(p.value), t.keepReadError(p.err) })
+	return startRead(t, p.readStored, func() ([]byte, error) { return slices.Clip(p.value), t.keepReadError(p.err) })
 }
 
 // checkGoesOn returns why a read that memory has not answered does not go on. t.mu is

@@ -89,7 +89,7 @@ func (t *Transaction) finishMany(reads []pointRead, keys [][]byte, futures []kv.
 			continue
 		}
 		p.key = bytes.Clone(keys[i])
-		read := newPendingRead(t, true, p.readStored, func() ([]byte, error) { return slices.Clip(p.value), t.keepReadError(p.err) })
+		read := newPendingRead(t, p.readStored, func() ([]byte, error) { return slices.Clip(p.value), t.keepReadError(p.err) })
 		futures[i], tasks = kv.NewFuture[[]byte](read), append(tasks, read)
 	}
 	if len(tasks) == 1 && len(t.pending) == 1 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -69,6 +70,25 @@ func TestConcurrentUse(t *testing.T) {
 		wg.Wait()
 		if err := tx.Commit(t.Context()); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestCommitStopsTimeout commits with a timeout of a minute: once the outcome is known, no
+// timer keeps the transaction in memory.
+func TestCommitStopsTimeout(t *testing.T) {
+	for name, write := range map[string]func(*Transaction){
+		"a commit":               func(tx *Transaction) { tx.Set([]byte("key"), nil) },
+		"one that only reads":    func(tx *Transaction) { tx.Get([]byte("key")) },
+		"one that is refused":    func(tx *Transaction) { tx.Set([]byte("key"), nil); _ = tx.SetOption(kv.OptionReadLockAware, 0) },
+		"one that waits for one": func(tx *Transaction) { tx.Set([]byte("key"), nil); tx.Get([]byte("cold")) },
+	} {
+		tx := NewClient(&fakeEngine{view: newFakeView(nil, true)}, kv.TransactionDefaults{Timeout: time.Minute}).Begin()
+		timer := tx.deadline.timer
+		write(tx)
+		_ = tx.Commit(t.Context())
+		if timer.Stop() {
+			t.Errorf("%s: the timer still runs", name)
 		}
 	}
 }

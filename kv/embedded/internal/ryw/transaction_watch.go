@@ -37,7 +37,7 @@ func (t *Transaction) Watch(key []byte) kv.Future[struct{}] {
 	a.watches = append(a.watches, w)
 	if !p.answered {
 		p.key, w.unread = w.Key, true
-		startRead(t, true, p.readStored, func() (struct{}, error) {
+		startRead(t, p.readStored, func() (struct{}, error) {
 			w.setValue(p.value, p.err)
 			return struct{}{}, nil
 		})

@@ -32,14 +32,13 @@ func answer[A, T any](t *Transaction, snapshot, long bool, walk func(*overlay) (
 	}
 	a, err := walkToEnd(s, walk)
 	if err == rangeread.ErrNotAtHand {
-		long = long || s.budget.Used >= s.budget.Most
-		return answerLater(t, s, snapshot, long, walk, note)
+		return answerLater(t, s, snapshot, walk, note)
 	}
 	return kv.Resolved(noteRead(t, s, a, err, note))
 }
 
 // answerLater lets a goroutine make a read that could not be made at once.
-func answerLater[A, T any](t *Transaction, s *overlay, snapshot, long bool, walk func(*overlay) (A, error), note func(*overlay, A) (T, error)) kv.Future[T] {
+func answerLater[A, T any](t *Transaction, s *overlay, snapshot bool, walk func(*overlay) (A, error), note func(*overlay, A) (T, error)) kv.Future[T] {
 	v, err := t.currentView()
 	if err != nil {
 		var none T
@@ -51,7 +50,7 @@ func answerLater[A, T any](t *Transaction, s *overlay, snapshot, long bool, walk
 		s.budget.Abandon = quit
 		a, err = walkToEnd(s, walk)
 	}
-	return startRead(t, !long, read, func() (T, error) { return noteRead(t, s, a, err, note) })
+	return startRead(t, read, func() (T, error) { return noteRead(t, s, a, err, note) })
 }
 
 // walkToEnd walks and releases what the walk has held.
