@@ -13,8 +13,8 @@ type cursor struct {
 	limit    int    // how many more records may come; 0: no limit
 	done     bool   // the limit is reached
 	position []byte // the last key without prefix and shard; nil at the start
-	plan     int    // the plan of position, counted from 1; 0 at the start
-	keys     int    // how many keys a plan that drops some has read
+	plan     *plan  // with which the query is read; nil at the start
+	keys     int    // how many records a plan that drops some has looked at
 }
 
 // moveBehind moves the cursor behind a key.

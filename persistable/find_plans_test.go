@@ -10,10 +10,13 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/internal/pagetoken"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // found is the query of conditions that an index serves.
@@ -288,6 +291,146 @@ func TestTokensOfLanes(t *testing.T) {
 	wantError(t, err, persistable.ErrBadToken)
 }
 
+// articlesBy is the store of a program whose articles have these indexes.
+func articlesBy(db *persistable.DB, indexes ...int) *ArticleStore {
+	var all []articleIndex
+	for _, i := range indexes {
+		all = append(all, indexOfArticles(i))
+	}
+	schema := articleSchemaWith(all...)
+	schema.Values = articleSchema.Values
+	return articlesOf(db, schema)
+}
+
+// articlesOfEditors saves articles of the sections "s" and "t", of which ann edits two of three.
+func articlesOfEditors(t *testing.T, s *ArticleStore, n int) {
+	t.Helper()
+	for i := range n {
+		a := &Article{ID: fmt.Sprintf("%02d", i), Section: []string{"s", "t"}[i%2], Slug: fmt.Sprint(i), Published: day0.AddDate(0, 0, i%2)}
+		if i%3 > 0 {
+			a.Editor = ptr("ann")
+		}
+		check(t, s.Save(ctx, a))
+	}
+}
+
+// TestNewIndexesDoNotStopQueries adds an index that is the best one for one alternative, and the
+// second best for another: until it is built each alternative is read by an index that is.
+func TestNewIndexesDoNotStopQueries(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	articlesOfEditors(t, articlesBy(db, editor, published), 12)
+	s, f := articlesBy(db, editor, published, sectionPublished), ArticleFields
+	q := found[*Article](t)(s.AllowScan().Find(persistable.Or(
+		persistable.And(f.Section.Equal("s"), f.Published.Equal(day0)), persistable.And(f.Section.Equal("t"), f.Editor.Equal(ptr("ann"))))))
+	for _, want := range []string{"Article_Published Article_Editor", "Article_Section_Published Article_Editor"} {
+		var used []string
+		for _, r := range must[*persistable.Explanation](t)(q.Explain(ctx)).Ranges {
+			used = append(used, r.Index)
+		}
+		if got := strings.Join(used, " "); got != want {
+			t.Errorf("it reads %s, want %s", got, want)
+		}
+		if got := strings.Join(slices.Sorted(slices.Values(articleIDs(must[[]*Article](t)(q.Slice(ctx))))), " "); got != "00 01 02 04 05 06 07 08 10 11" {
+			t.Errorf("it yields %s", got)
+		}
+		check(t, s.Indexes().Build(ctx))
+	}
+}
+
+// TestTokensOutliveNewIndexes goes on, in a program with one more index, by tokens of a program
+// without it, before the index is built and afterwards, and back.
+func TestTokensOutliveNewIndexes(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	old, f := articlesBy(db, editor, published), ArticleFields
+	articlesOfEditors(t, old, 12)
+	for name, conditions := range map[string][]persistable.Condition[*Article]{
+		"one index":    {f.Section.Equal("s"), f.Published.Equal(day0)},
+		"intersection": {f.Editor.Equal(ptr("ann")), f.Published.Equal(day0), f.Section.Equal("s")},
+		"lanes":        {f.Section.In("s", "t"), f.Published.Equal(day0)},
+		"two indexes":  {persistable.Or(persistable.And(f.Section.Equal("s"), f.Published.Equal(day0)), f.Editor.Equal(ptr("ann")))},
+		"scan":         {f.Section.Equal("s")},
+	} {
+		find := func(indexes ...int) *persistable.Query[*Article] {
+			return found[*Article](t)(articlesBy(db, indexes...).AllowScan().Find(conditions...))
+		}
+		before := find(editor, published)
+		want := articleIDs(must[[]*Article](t)(before.Slice(ctx)))
+		page := must[persistable.Page[*Article]](t)(before.Limit(2).Page(ctx, ""))
+		scan := persistable.Across(before, "")
+		some := articleIDs(readSome(t, scan, 3))
+		for _, isBuilt := range []bool{false, true} {
+			after := find(editor, published, sectionPublished)
+			if isBuilt {
+				check(t, articlesBy(db, editor, published, sectionPublished).Indexes().Build(ctx))
+			}
+			next := must[persistable.Page[*Article]](t)(after.Limit(20).Page(ctx, page.Next))
+			got := articleIDs(append(slices.Clone(page.Records), next.Records...))
+			rest := append(slices.Clone(some), articleIDs(readSome(t, persistable.Across(after, scan.Token()), 20))...)
+			if !slices.Equal(got, want) || !slices.Equal(rest, want) {
+				t.Errorf("%s, built %t: pages have %v, parts of a scan %v, want %v", name, isBuilt, got, rest, want)
+			}
+		}
+		check(t, old.Indexes().RemoveUnused(ctx))
+	}
+	q := []persistable.Condition[*Article]{f.Section.Equal("s"), f.Published.Equal(day0)}
+	check(t, articlesBy(db, editor, published, sectionPublished).Indexes().Build(ctx))
+	page := must[persistable.Page[*Article]](t)(found[*Article](t)(articlesBy(db, editor, published, sectionPublished).Find(q...)).Limit(1).Page(ctx, ""))
+	_, err := found[*Article](t)(old.Find(q...)).Page(ctx, page.Next)
+	if wantError(t, err, persistable.ErrBadToken); !strings.Contains(err.Error(), "an index that the type does not have") {
+		t.Error(err)
+	}
+}
+
+// TestTokensOfOldVersions makes tokens as versions of the library did that gave a plan its
+// number, and bound the token to all plans. A query of one alternative goes on by them.
+func TestTokensOfOldVersions(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	s, f := articlesBy(db, editor, published), ArticleFields
+	articlesOfEditors(t, s, 12)
+	var key []byte
+	for k, value := range dump(t, db) {
+		if strings.Contains(k, "page token key") {
+			key = value
+		}
+	}
+	ann, date := tuple.AppendString(nil, "ann"), articleSchema.Values("Published", nil, &Article{Published: day0})
+	scope := pagetoken.AppendFramed(pagetoken.AppendFramed(nil, []byte("articles")), []byte("Article"))
+	scope = append(scope, 0)
+	plan := func(i int, value []byte) {
+		d := articleSchema.Indexes[i]
+		scope = pagetoken.AppendFramed(scope, []byte(d.KeyName()+":"+d.Layout()))
+		scope = index.Bounds{}.Equal(value).AppendBytes(scope)
+	}
+	filter := func() {
+		scope = pagetoken.AppendFramed(append(scope, 'A', 'C', 0), []byte("Editor"))
+		scope = pagetoken.AppendFramed(scope, ann)
+		scope = pagetoken.AppendFramed(append(scope, 'C', 0), []byte("Published"))
+		scope = pagetoken.AppendFramed(scope, date)
+	}
+	plan(editor, ann) // the intersection of both, which leaves nothing to the filter
+	scope = append(scope, 'B')
+	plan(published, date)
+	plan(editor, ann)
+	filter()
+	plan(published, date)
+	filter()
+	token := func(number byte, position []byte) string {
+		return pagetoken.Seal(key, scope, pagetoken.Position{Format: pagetoken.Numbered, Plan: []byte{number}, Key: position})
+	}
+	q := found[*Article](t)(s.Find(f.Editor.Equal(ptr("ann")), f.Published.Equal(day0)))
+	id := tuple.AppendString(nil, "04")
+	for number, position := range map[byte][]byte{1: id, 2: slices.Concat(ann, id), 3: slices.Concat(date, id)} {
+		page := must[persistable.Page[*Article]](t)(q.Page(ctx, token(number, position)))
+		if got := strings.Join(articleIDs(page.Records), " "); got != "08 10" {
+			t.Errorf("plan %d goes on with %s", number, got)
+		}
+	}
+	_, err := found[*Article](t)(s.Find(f.Editor.In(ptr("ann"), nil), f.Published.Equal(day0))).Page(ctx, token(1, id))
+	if wantError(t, err, persistable.ErrBadToken); !strings.Contains(err.Error(), "an earlier version") {
+		t.Error(err)
+	}
+}
+
 // TestTokensOfOtherIndexes opens the token of lanes in a query of the same conditions that
 // another program reads by another index.
 func TestTokensOfOtherIndexes(t *testing.T) {
@@ -297,9 +440,7 @@ func TestTokensOfOtherIndexes(t *testing.T) {
 	}
 	f := ArticleFields
 	find := func(i int) *persistable.Query[*Article] {
-		schema := articleSchemaWith(indexOfArticles(i))
-		schema.Values = articleSchema.Values
-		return found[*Article](t)(articlesOf(db, schema).Find(f.Published.Equal(day0), f.Editor.Equal(ptr("ann")), f.Section.In("s", "t")))
+		return found[*Article](t)(articlesBy(db, i).Find(f.Published.Equal(day0), f.Editor.Equal(ptr("ann")), f.Section.In("s", "t")))
 	}
 	page := must[persistable.Page[*Article]](t)(find(editor).Limit(2).Page(ctx, ""))
 	if len(page.Records) != 2 {

@@ -32,17 +32,16 @@ func (q *query) explain(ctx context.Context) (e *Explanation, err error) {
 		if err != nil {
 			return err
 		}
-		p := q.plan
-		if o != nil {
-			if p, err = q.choosePlan(o, &cursor{}); err != nil {
-				return err
-			}
-		}
-		e = q.explainPlan(&p)
 		if o == nil {
+			e = q.explainPlan(&q.plan)
 			return nil
 		}
-		return q.estimate(ctx, t, o, &p, e)
+		p, err := q.choosePlan(o, &cursor{})
+		if err != nil {
+			return err
+		}
+		e = q.explainPlan(p)
+		return q.estimate(ctx, t, o, p, e)
 	})
 	if err != nil {
 		return nil, err
@@ -126,7 +125,7 @@ func (q *query) orderOf(p *plan) []string {
 func (q *query) clausesText(clauses erased.Conjunction) string {
 	texts := make([]string, len(clauses))
 	for i, c := range clauses {
-		operator := [...]string{erased.Equal: "=", erased.From: ">=", erased.After: ">", erased.To: "<=", erased.Before: "<"}[c.Comparison]
+		operator := [...]string{erased.Equal: "=", erased.From: ">=", erased.After: ">", erased.To: "<=", erased.Before: "<", erased.NotEqual: "!="}[c.Comparison]
 		texts[i] = c.Field + operator + index.ElementText(c.Value, q.kindOf(c.Field))
 	}
 	return strings.Join(texts, " and ")

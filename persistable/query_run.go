@@ -15,10 +15,12 @@ import (
 type query struct {
 	source
 	plan
-	others  []plan
+	search  *erased.Search // how else it can be read; nil: in no other way
 	reverse bool
 	limit   int
 	rows    bool // yield entries, each an *erased.Row
+
+	from, before []byte // of a part of a scan: its range within the bounds of the plan; nil: no bound
 
 	filterLimit int                // 0: the default value
 	wanted      erased.Conjunction // the conditions; nil for those of a method
@@ -37,7 +39,7 @@ func newQuery(q *erased.Query) *query {
 	}
 	spec := q.Spec()
 	return &query{
-		source: newSource(&spec.Source), plan: spec.Plan, others: spec.Others, reverse: spec.Reverse, limit: spec.Limit,
+		source: newSource(&spec.Source), plan: spec.Plan, search: spec.Search, reverse: spec.Reverse, limit: spec.Limit,
 		filterLimit: spec.FilterLimit, wanted: spec.Wanted, rows: spec.Rows,
 	}
 }
@@ -116,8 +118,8 @@ func (q *query) count(ctx context.Context) (n int, err error) {
 // needsRecords reports whether some plan must look at records, or at several ranges, to
 // count them.
 func (q *query) needsRecords() bool {
-	isSimple := func(p *plan) bool { return p.Filter == nil && p.Union == nil && p.Both == nil }
-	return !isSimple(&q.plan) || slices.ContainsFunc(q.others, func(p plan) bool { return !isSimple(&p) })
+	needs := func(p plan) bool { return p.Filter != nil || p.Union != nil || p.Both != nil }
+	return needs(q.plan) || q.search != nil && (q.search.Scan != nil || slices.ContainsFunc(q.search.Lanes[0], needs))
 }
 
 // countRecords is count for plans that need the records.

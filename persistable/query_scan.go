@@ -3,7 +3,6 @@
 package persistable
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -18,29 +17,22 @@ func (q *query) noMatch() error {
 	return fmt.Errorf("%w: no %s fits the query%s", ErrNotFound, q.record.Type, q.place.inDirectory())
 }
 
-// choosePlan returns the first plan whose index is readable; for a cursor that has
-// a position, the cursor's plan.
-func (q *query) choosePlan(o *openStore, c *cursor) (plan, error) {
-	var first error
-	for i := range 1 + len(q.others) {
-		if c.plan != 0 && c.plan != i+1 {
-			continue
-		}
-		p := q.plan
-		if i > 0 {
-			p = q.others[i-1]
-		}
-		if p.Union == nil && p.Index == byID && len(q.others) == 0 {
-			return p, nil
-		}
-		err := q.checkRanges(o, &p)
-		if err == nil {
-			c.plan = i + 1
-			return p, nil
-		}
-		first = cmp.Or(first, err)
+// choosePlan returns the best plan whose indexes are readable; for a cursor that has one,
+// the cursor's.
+func (q *query) choosePlan(o *openStore, c *cursor) (p *plan, err error) {
+	check := func(p *plan) error { return q.checkRanges(o, p) }
+	switch {
+	case c.plan != nil:
+		return c.plan, check(c.plan)
+	case q.search != nil:
+		p, err = q.record.firstPlan(q.search, check)
+	default:
+		p, err = &q.plan, check(&q.plan)
 	}
-	return plan{}, first
+	if err == nil {
+		c.plan = p
+	}
+	return p, err
 }
 
 // checkRanges returns an error unless the indexes of all ranges of a plan are readable.
@@ -93,7 +85,7 @@ func (q *query) records(ctx context.Context, t *transaction, c *cursor) iter.Seq
 // index: at first in the store as last known, and again if the transaction finds
 // another one. The store is nil if there is none.
 func (q *query) openAndStart(ctx context.Context, t *transaction, c *cursor) (o *openStore, s indexScan, err error) {
-	planBefore := c.plan
+	before := c.plan
 	known := t.lastKnown(q.place)
 	if known != nil {
 		s = q.startScan(known, t, c)
@@ -102,7 +94,7 @@ func (q *query) openAndStart(ctx context.Context, t *transaction, c *cursor) (o 
 		return nil, s, err
 	}
 	if o != known {
-		c.plan = planBefore
+		c.plan = before
 		s = q.startScan(o, t, c)
 	}
 	return o, s, s.err
@@ -118,9 +110,12 @@ type indexScan struct {
 
 // startScan chooses a plan and starts its read.
 func (q *query) startScan(o *openStore, t *transaction, c *cursor) (s indexScan) {
-	s.plan, s.err = q.choosePlan(o, c)
+	p, err := q.choosePlan(o, c)
+	if err != nil {
+		return indexScan{err: err}
+	}
+	s.plan = *p
 	switch {
-	case s.err != nil:
 	case s.plan.Union != nil || s.plan.Both != nil:
 		s.lanes = q.startLanes(o, t, &s.plan, c)
 	case s.plan.Index != byID:
@@ -133,6 +128,12 @@ func (q *query) startScan(o *openStore, t *transaction, c *cursor) (s indexScan)
 // keyRange returns what is to be read of a plan behind the cursor.
 func (q *query) keyRange(p plan, keys scan.Keyspace, c *cursor) scan.Range {
 	r := scan.Range{Keyspace: keys, Bounds: p.Bounds, AsIs: p.AsIs, Expect: c.limit}
+	if q.from != nil {
+		r.Bounds = r.Bounds.StartAt(q.from)
+	}
+	if q.before != nil {
+		r.Bounds = r.Bounds.EndBefore(q.before)
+	}
 	if c.position != nil {
 		r.Bounds = r.Bounds.Resume(c.position, q.reverse)
 	}
@@ -230,14 +231,14 @@ func (q *query) keys(ctx context.Context, t *transaction, c *cursor) iter.Seq2[[
 			return
 		}
 		if p.Index == byID {
-			for g, err := range q.recordGroups(ctx, t, o, p, c) {
+			for g, err := range q.recordGroups(ctx, t, o, *p, c) {
 				if !yield(g.ID, err) || c.done {
 					return
 				}
 			}
 			return
 		}
-		r := q.keyRange(p, scan.EntriesOf(&o.indexes[p.Index]), c)
+		r := q.keyRange(*p, scan.EntriesOf(&o.indexes[p.Index]), c)
 		if r.Options.Mode == kv.ModeIterator {
 			r.Options.Mode = kv.ModeWantAll
 		}

@@ -5,7 +5,6 @@ package persistable
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
@@ -62,16 +61,6 @@ func (r *scanRun) yieldAll(ctx context.Context, read func(any) error, yield func
 // part returns the query with the bounds of the scan.
 func (r *scanRun) part() *query {
 	q := *r.query
-	p := &q.plan
-	if r.cursor.plan > 1 {
-		q.others = slices.Clone(q.others)
-		p = &q.others[r.cursor.plan-2]
-	}
-	if r.from != nil {
-		p.Bounds = p.Bounds.StartAt(r.from)
-	}
-	if r.before != nil {
-		p.Bounds = p.Bounds.EndBefore(r.before)
-	}
+	q.from, q.before = r.from, r.before
 	return &q
 }

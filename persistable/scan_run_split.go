@@ -48,7 +48,7 @@ func (r *scanRun) readSplitPoints(ctx context.Context, n int) (points [][]byte, 
 		if err != nil || p.Union != nil || p.Both != nil {
 			return err
 		}
-		s := newSplitter(o, &p, q.keyRange(p, o.keysOf(&p), &c).Bounds)
+		s := newSplitter(o, p, q.keyRange(*p, o.keysOf(p), &c).Bounds)
 		points, err = s.points(ctx, t.Reader, n)
 		return err
 	})

@@ -5,7 +5,6 @@ package persistable
 import (
 	"fmt"
 
-	"github.com/kazahana-db/kazahana/persistable/internal/pagetoken"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -19,19 +18,18 @@ func (r *scanRun) token() string {
 	for _, key := range [][]byte{r.cursor.position, r.from, r.before} {
 		b = tuple.AppendBytes(b, key)
 	}
-	return pagetoken.Seal(r.query.place.db.tokenKey, r.tokenScope(), pagetoken.Position{Plan: r.cursor.plan, Key: b})
+	return r.query.sealPosition(scanToken, r.cursor.plan, b)
 }
 
-// tokenScope is what a token is bound to. That of a page is another one.
-func (r *scanRun) tokenScope() []byte {
-	return pagetoken.AppendFramed([]byte("scan"), r.query.tokenScope())
-}
+// scanToken is the kind of tokens that are of scans, not of pages.
+var scanToken = []byte("scan")
 
 // resume goes to the place of a token.
 func (r *scanRun) resume(token string) error {
-	p, err := pagetoken.Open(r.query.place.db.tokenKey, r.tokenScope(), token)
+	p, key, err := r.query.openPosition(scanToken, token)
 	if err == nil {
-		err = r.decode(p)
+		r.cursor.plan = p
+		err = r.decode(key)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: a scan of %s: %w", ErrBadToken, r.query.record.Type, err)
@@ -39,9 +37,8 @@ func (r *scanRun) resume(token string) error {
 	return nil
 }
 
-func (r *scanRun) decode(p pagetoken.Position) error {
-	r.cursor.plan = p.Plan
-	ended, b, err := tuple.ReadBool(p.Key)
+func (r *scanRun) decode(key []byte) error {
+	ended, b, err := tuple.ReadBool(key)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,10 @@
 package persistable
 
 import (
+	"cmp"
+	"slices"
+
+	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 	"github.com/kazahana-db/kazahana/persistable/internal/planner"
 )
@@ -17,15 +21,46 @@ func (s *source) find(conditions []erased.Condition) (*erased.Query, error) {
 	if !ok {
 		return nil, ErrTooManyAlternatives
 	}
-	plans, reason := planner.Plans(planner.Request{
+	spec := erased.QuerySpec{Source: s.toErased()}
+	if len(alternatives) == 0 { // In of no values
+		spec.Plan = erased.Plan{Index: byID, Bounds: index.Bounds{}.EndBefore([]byte{})}
+		return erased.NewQuery(spec), nil
+	}
+	search, reason := planner.Search(planner.Request{
 		Indexes: s.record.Indexes, Alternatives: alternatives, CanFilter: s.record.Values != nil, AllowScan: s.allowScan,
 	})
-	if len(plans) == 0 {
+	if search == nil {
 		return nil, s.record.noIndex(alternatives, reason)
 	}
-	spec := erased.QuerySpec{Source: s.toErased(), Plan: plans[0], Others: plans[1:]}
+	best, _ := s.record.firstPlan(search, func(*plan) error { return nil })
+	spec.Search, spec.Plan = search, *best
 	if len(alternatives) == 1 {
 		spec.Wanted = alternatives[0]
 	}
 	return erased.NewQuery(spec), nil
+}
+
+// firstPlan returns the plan of a search with the first way of each alternative that check
+// has no error for, or the first error.
+func (r *record) firstPlan(s *erased.Search, check func(*plan) error) (*plan, error) {
+	ways := make([]*plan, 0, len(s.Lanes))
+	var failed error
+	for _, lane := range s.Lanes {
+		at := slices.IndexFunc(lane, func(way plan) bool {
+			err := check(&way)
+			failed = cmp.Or(failed, err)
+			return err == nil
+		})
+		if at < 0 {
+			break
+		}
+		ways = append(ways, &lane[at])
+	}
+	switch {
+	case len(s.Lanes) > 0 && len(ways) == len(s.Lanes):
+		return planner.Combine(r.Indexes, s, ways), nil
+	case s.Scan != nil:
+		return s.Scan, nil
+	}
+	return nil, failed
 }

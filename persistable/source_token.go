@@ -10,7 +10,7 @@ import (
 
 // sealMaintenanceToken returns the token of a position in a long operation.
 func (s *source) sealMaintenanceToken(operation string, position []byte) string {
-	return pagetoken.Seal(s.place.db.tokenKey, s.maintenanceQuery(operation), pagetoken.Position{Plan: 1, Key: position})
+	return pagetoken.Seal(s.place.db.tokenKey, s.maintenanceQuery(operation), pagetoken.Position{Format: pagetoken.Numbered, Plan: []byte{1}, Key: position})
 }
 
 // openMaintenanceToken returns the position of a token, nil for the empty one.
@@ -18,7 +18,7 @@ func (s *source) openMaintenanceToken(operation, token string) ([]byte, error) {
 	if token == "" {
 		return nil, nil
 	}
-	p, err := pagetoken.Open(s.place.db.tokenKey, s.maintenanceQuery(operation), token)
+	p, err := pagetoken.Open(s.place.db.tokenKey, token, pagetoken.Only(s.maintenanceQuery(operation)))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %s: %w", ErrBadToken, s.record.Type, operation, err)
 	}

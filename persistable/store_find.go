@@ -18,7 +18,8 @@ import (
 // fetched. Alternatives ([Field.In], [Or]) become lanes, which are read side by side
 // and put into one order; a record that is in several lanes comes once.
 // A partial index is used if the conditions imply its predicate. Of indexes that
-// are equally good it takes the one with the fewest fields, then the first.
+// are equally good it takes the one with the fewest fields, then the first. Each alternative
+// takes the best index that is ready, so that one that is being built stops no query.
 // A record comes once, also for a range of a slice, with the lowest of its elements in the
 // range; such a range looks at each record, so that FilterLimit holds for it. [Query.Explain]
 // tells the plan.

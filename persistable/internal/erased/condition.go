@@ -19,10 +19,11 @@ const (
 	After
 	To
 	Before
+	NotEqual // a range of no index; null is not equal to any other value
 )
 
 // Narrow narrows bounds to the values of the next field that compare so with
-// the packed value v.
+// the packed value v. NotEqual is not one range.
 func (c Comparison) Narrow(b index.Bounds, v []byte) index.Bounds {
 	switch c {
 	case Equal:
@@ -75,6 +76,8 @@ func (c *Clause) admits(element []byte) bool {
 		return order > 0
 	case To:
 		return order <= 0
+	case NotEqual:
+		return order != 0
 	default:
 		return order < 0
 	}

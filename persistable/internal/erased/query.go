@@ -15,8 +15,8 @@ type Query struct{ spec QuerySpec }
 // QuerySpec is what a query asks for.
 type QuerySpec struct {
 	Source
-	Plan
-	Others      []Plan // served if an index of Plan is not readable
+	Plan                // of a query of Find, the best one
+	Search      *Search // of Find: how else the records can be read; nil for a query of one plan
 	Reverse     bool
 	Limit       int
 	FilterLimit int         // how many keys it may read to leave records out; 0: the default value
@@ -31,6 +31,7 @@ type Plan struct {
 	Bounds index.Bounds
 	AsIs   bool // in the order of the keys, which is another one where they are scattered
 
+	Says   Conjunction   // which conditions the range says; of a partial index all of its alternative's
 	Filter []Conjunction // of which each record must fulfil one; nil: all records are wanted
 	Once   string        // a slice: a record comes only with the lowest of its elements in the range; with Filter
 	Both   *Plan         // the records must be in this range, too; both are in the order of ids
@@ -43,6 +44,16 @@ type Union struct {
 	Alternatives []Conjunction // for each lane, all conditions of its records
 	Merged       bool          // the lanes have one order, that of their keys behind the values with equality
 	Disjoint     bool          // no record is in two of them
+}
+
+// Search is the ways to read the records of some alternatives. A run takes for each
+// alternative the first way whose indexes are readable.
+type Search struct {
+	Question     []Conjunction // the conditions as they were given
+	Alternatives []Conjunction // one of which each record fulfils: the question, or ranges of it
+	Lanes        [][]Plan      // for each alternative its ways, the best first; where there are several, each is one range
+	Disjoint     bool          // no record fulfils two alternatives
+	Scan         *Plan         // of all records, where an alternative has no way; nil: that is not allowed
 }
 
 // Ranges returns the plans of one range each.

@@ -12,10 +12,13 @@ import (
 	"errors"
 )
 
+// The formats of tokens.
 const (
-	tokenFormat = 1
-	macSize     = 16
+	Numbered = 1 // of a query that has one plan, or a list of them that never changes
+	Named    = 2 // of a query that may get further plans: it names what its plan reads
 )
+
+const macSize = 16
 
 // The errors of [Open].
 var (
@@ -25,29 +28,75 @@ var (
 
 // Position is a place in an index.
 type Position struct {
-	Plan int    // which of the query's plans is used, from 1 to 255
-	Key  []byte // relative to the index
+	Format int
+	Plan   []byte // of a numbered token one byte
+	Key    []byte // relative to the index
 }
 
 // Seal returns the token of a position: format, plan, key, and an HMAC-SHA-256 of
 // them and the query, cut to 16 bytes.
 func Seal(key, query []byte, p Position) string {
-	b := append([]byte{tokenFormat, byte(p.Plan)}, p.Key...)
+	b := []byte{byte(p.Format)}
+	if p.Format == Named {
+		b = binary.AppendUvarint(b, uint64(len(p.Plan)))
+	}
+	b = append(append(b, p.Plan...), p.Key...)
 	return base64.RawURLEncoding.EncodeToString(append(b, mac(key, query, b)...))
 }
 
 // Open returns the position of a token that [Seal] made with the same key and
-// query, or [ErrDamaged] or [ErrForeign].
-func Open(key, query []byte, token string) (Position, error) {
+// query, or [ErrDamaged], [ErrForeign] or an error of queryOf. That returns the query, given
+// the position, which is not to be trusted yet.
+func Open(key []byte, token string, queryOf func(Position) ([]byte, error)) (Position, error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || len(b) < 2+macSize || b[0] != tokenFormat {
+	if err != nil || len(b) < 2+macSize {
 		return Position{}, ErrDamaged
 	}
 	body, sum := b[:len(b)-macSize], b[len(b)-macSize:]
+	p, ok := parse(body)
+	if !ok {
+		return Position{}, ErrDamaged
+	}
+	query, err := queryOf(p)
+	if err != nil {
+		return Position{}, err
+	}
 	if !hmac.Equal(sum, mac(key, query, body)) {
 		return Position{}, ErrForeign
 	}
-	return Position{int(body[1]), body[2:]}, nil
+	return p, nil
+}
+
+// Only returns what [Open] takes for numbered tokens of one query.
+func Only(query []byte) func(Position) ([]byte, error) {
+	return func(p Position) ([]byte, error) {
+		if p.Format != Numbered {
+			return nil, ErrForeign
+		}
+		return query, nil
+	}
+}
+
+// parse takes the body of a token apart, which has two bytes at least.
+func parse(body []byte) (p Position, ok bool) {
+	p.Format = int(body[0])
+	size, rest := uint64(1), body[1:]
+	switch p.Format {
+	case Numbered:
+	case Named:
+		n := 0
+		if size, n = binary.Uvarint(rest); n <= 0 {
+			return p, false
+		}
+		rest = rest[n:]
+	default:
+		return p, false
+	}
+	if size > uint64(len(rest)) {
+		return p, false
+	}
+	p.Plan, p.Key = rest[:size], rest[size:]
+	return p, true
 }
 
 func mac(key, query, body []byte) []byte {

@@ -37,7 +37,7 @@ func (c *choice) useClauses(d *index.Definition, clauses erased.Conjunction) (fi
 		return c.equal
 	}
 	for at, l := range clauses {
-		if l.Field == d.Fields[c.equal] {
+		if l.Field == d.Fields[c.equal] && l.Comparison != erased.NotEqual {
 			c.narrow(d, &l)
 			c.used = append(c.used, at)
 			fields = 1
@@ -55,6 +55,18 @@ func (c *choice) narrow(d *index.Definition, l *erased.Clause) {
 	}
 }
 
+// said returns the clauses that the range says. What else the predicate of a partial index
+// says is not known: the records of its range fulfil all clauses, or may be others.
+func (c *choice) said(d *index.Definition, clauses erased.Conjunction) (said erased.Conjunction) {
+	if d.Where != "" {
+		return clauses
+	}
+	for _, at := range c.used {
+		said = append(said, clauses[at])
+	}
+	return said
+}
+
 // appendValue appends the value of the i-th field as the index has it.
 func appendValue(key []byte, d *index.Definition, i int, value []byte) []byte {
 	n := len(key)
@@ -65,16 +77,28 @@ func appendValue(key []byte, d *index.Definition, i int, value []byte) []byte {
 	return key
 }
 
+// equalFields returns how many fields of the index have equality.
+func equalFields(p *erased.Plan) (n int) {
+	for values := p.Bounds.EqualValues(); len(values) > 0; n++ {
+		rest, err := tuple.Skip(values)
+		if err != nil {
+			break
+		}
+		values = rest
+	}
+	return n
+}
+
 // isOne reports whether the range has one entry at most.
-func (c *choice) isOne(indexes []index.Definition) bool {
-	d := &indexes[c.plan.Index]
-	return d.Unique && len(d.Fields) == c.equal
+func isOne(indexes []index.Definition, p *erased.Plan) bool {
+	d := &indexes[p.Index]
+	return d.Unique && len(d.Fields) == equalFields(p)
 }
 
 // byID reports whether the range is in the order of ids.
-func (c *choice) byID(indexes []index.Definition) bool {
-	d := &indexes[c.plan.Index]
-	return !d.Unique && len(d.Fields) == c.equal
+func byID(indexes []index.Definition, p *erased.Plan) bool {
+	d := &indexes[p.Index]
+	return !d.Unique && len(d.Fields) == equalFields(p)
 }
 
 // hasAllRecords reports whether an index whose first n fields have clauses has all

@@ -21,59 +21,66 @@ type Request struct {
 	AllowScan    bool // all records may be read
 }
 
-// mostPlans is how many plans [Plans] returns at most: the token of a page has one
-// byte for the number of the plan.
-const mostPlans = 250
-
-// Plans returns the plans that serve the alternatives, the best first: the others are
-// for stores whose indexes are not all readable. If there is none it returns what
-// is said before the list of the conditions' fields, empty if it is simply that
-// no index begins with them.
-func Plans(r Request) (plans []erased.Plan, reason string) {
-	if len(r.Alternatives) == 0 {
-		return []erased.Plan{{Index: erased.ByID, Bounds: index.Bounds{}.EndBefore([]byte{})}}, "" // In of no values: an empty range
-	}
-	lanes := make([][]choice, len(r.Alternatives))
-	for i, clauses := range r.Alternatives {
+// Search returns the ways to serve the alternatives, of which there is at least one. If some
+// alternative has none, it returns nil and what is said before the list of the conditions'
+// fields, empty if it is simply that no index begins with them.
+func Search(r Request) (s *erased.Search, reason string) {
+	s = &erased.Search{Question: r.Alternatives, Scan: r.scan()}
+	r.Alternatives = r.splitUnequal()
+	s.Alternatives, s.Disjoint = r.Alternatives, r.areDisjoint()
+	for _, clauses := range r.Alternatives {
 		if len(clauses) == 0 {
 			return nil, "no condition is given: give one for the first field of an index, or read all records by Scan"
 		}
-		lanes[i] = r.choicesFor(clauses)
-		if len(lanes[i]) == 0 {
-			return r.scan(), r.reason(clauses)
+		ways := r.waysFor(clauses)
+		if len(ways) == 0 {
+			return onlyScan(s), r.reason(clauses)
 		}
+		s.Lanes = append(s.Lanes, ways)
 	}
-	for rank := 0; rank < mostPlans; rank++ {
-		chosen, left := chooseRank(lanes, rank)
-		if !left {
-			break
-		}
-		if p, ok := r.combine(chosen); ok {
-			plans = append(plans, p)
-		}
+	if len(s.Lanes) > 1 && !s.Disjoint && !r.CanFilter {
+		return onlyScan(s), "no index serves all alternatives of the conditions on"
 	}
-	if len(plans) == 0 {
-		return r.scan(), "no index serves all alternatives of the conditions on"
-	}
-	return append(plans, r.scan()...), ""
+	return s, ""
 }
 
-// chooseRank takes the choice of a rank for each lane, or its last. left is false
-// if no lane has that many.
-func chooseRank(lanes [][]choice, rank int) (chosen []choice, left bool) {
-	for _, lane := range lanes {
-		chosen = append(chosen, lane[min(rank, len(lane)-1)])
-		left = left || rank < len(lane)
+// onlyScan returns the search without indexes, nil if it may not read all records.
+func onlyScan(s *erased.Search) *erased.Search {
+	if s.Scan == nil {
+		return nil
 	}
-	return chosen, left
+	return &erased.Search{Question: s.Question, Scan: s.Scan}
+}
+
+// waysFor returns the plans of an alternative, the best first. One of several is read as one
+// range, because a record may be in several lanes.
+func (r *Request) waysFor(clauses erased.Conjunction) (all []erased.Plan) {
+	for _, c := range r.choicesFor(clauses) {
+		if c.plan.Both == nil || len(r.Alternatives) == 1 {
+			all = append(all, c.plan)
+		}
+	}
+	return all
+}
+
+// Combine returns the plan that reads each alternative of a search in one of its ways.
+func Combine(indexes []index.Definition, s *erased.Search, ways []*erased.Plan) *erased.Plan {
+	if len(ways) == 1 {
+		return ways[0]
+	}
+	u := &erased.Union{Alternatives: s.Alternatives, Merged: areMerged(indexes, ways), Disjoint: s.Disjoint}
+	for _, way := range ways {
+		u.Lanes = append(u.Lanes, *way)
+	}
+	return &erased.Plan{Index: ways[0].Index, Union: u}
 }
 
 // scan returns the plan that reads all records, if that is allowed.
-func (r *Request) scan() []erased.Plan {
+func (r *Request) scan() *erased.Plan {
 	if !r.AllowScan || !r.CanFilter {
 		return nil
 	}
-	return []erased.Plan{{Index: erased.ByID, Filter: r.Alternatives}}
+	return &erased.Plan{Index: erased.ByID, Filter: r.Alternatives}
 }
 
 // reason says why no index serves clauses.
@@ -84,31 +91,15 @@ func (r *Request) reason(clauses erased.Conjunction) string {
 	return ""
 }
 
-// combine makes a plan of one choice for each alternative.
-func (r *Request) combine(chosen []choice) (erased.Plan, bool) {
-	if len(chosen) == 1 {
-		return chosen[0].plan, true
-	}
-	u := &erased.Union{Alternatives: r.Alternatives, Merged: areMerged(r.Indexes, chosen), Disjoint: r.areDisjoint()}
-	for _, c := range chosen {
-		if c.plan.Both != nil {
-			return erased.Plan{}, false // a lane is one range
-		}
-		u.Lanes = append(u.Lanes, c.plan)
-	}
-	return erased.Plan{Index: chosen[0].plan.Index, Union: u}, u.Disjoint || r.CanFilter
-}
-
 // areMerged reports whether the keys of all lanes have one order behind the values
 // with equality: that of the same fields, or that of ids.
-func areMerged(indexes []index.Definition, chosen []choice) bool {
-	byID, oneIndex := true, true
-	for i := range chosen {
-		c, first := &chosen[i], &chosen[0]
-		byID = byID && c.byID(indexes)
-		oneIndex = oneIndex && c.plan.Index == first.plan.Index && c.equal == first.equal && !c.isOne(indexes)
+func areMerged(indexes []index.Definition, ways []*erased.Plan) bool {
+	ids, oneIndex, first := true, true, ways[0]
+	for _, way := range ways {
+		ids = ids && byID(indexes, way)
+		oneIndex = oneIndex && way.Index == first.Index && equalFields(way) == equalFields(first) && !isOne(indexes, way)
 	}
-	return byID || oneIndex
+	return ids || oneIndex
 }
 
 // areDisjoint reports whether each two alternatives want different values of one

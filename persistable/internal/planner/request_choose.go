@@ -22,7 +22,7 @@ func (r *Request) choicesFor(clauses erased.Conjunction) (all []choice) {
 	all = append(all, r.intersections(all, clauses)...)
 	slices.SortStableFunc(all, func(a, b choice) int {
 		return cmp.Or(
-			compareFalse(a.isOne(r.Indexes), b.isOne(r.Indexes)),
+			compareFalse(isOne(r.Indexes, &a.plan), isOne(r.Indexes, &b.plan)),
 			cmp.Compare(a.rest, b.rest),
 			compareFalse(a.plan.Both == nil, b.plan.Both == nil),
 			cmp.Compare(len(r.Indexes[a.plan.Index].Fields), len(r.Indexes[b.plan.Index].Fields)),
@@ -62,6 +62,7 @@ func (r *Request) choose(i int, clauses erased.Conjunction) (c choice, ok bool) 
 	if fields > c.equal && isSlice(d, c.equal) {
 		c.plan.Once = d.Fields[c.equal]
 	}
+	c.plan.Says = c.said(d, clauses)
 	c.rest = len(clauses) - len(c.used)
 	if c.rest > 0 || c.plan.Once != "" {
 		c.plan.Filter = []erased.Conjunction{clauses}

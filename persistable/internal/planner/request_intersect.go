@@ -3,6 +3,8 @@
 package planner
 
 import (
+	"bytes"
+	"math"
 	"slices"
 
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
@@ -24,7 +26,7 @@ func (r *Request) intersections(single []choice, clauses erased.Conjunction) (al
 
 // intersect returns the choice of two indexes.
 func (r *Request) intersect(a, b *choice, clauses erased.Conjunction) (c choice, ok bool) {
-	if !a.byID(r.Indexes) || !b.byID(r.Indexes) {
+	if !byID(r.Indexes, &a.plan) || !byID(r.Indexes, &b.plan) {
 		return c, false
 	}
 	c = choice{plan: a.plan, equal: a.equal, used: slices.Clone(a.used)}
@@ -40,4 +42,81 @@ func (r *Request) intersect(a, b *choice, clauses erased.Conjunction) (c choice,
 		c.plan.Filter = nil
 	}
 	return c, len(c.used) > len(a.used) && len(c.used) > len(b.used)
+}
+
+// splitUnequal returns the alternatives, of which those with NotEqual are ranges around its
+// values where an index serves these: the others leave it to the filter.
+func (r *Request) splitUnequal() (all []erased.Conjunction) {
+	left := erased.MostAlternatives - len(r.Alternatives)
+	for _, clauses := range r.Alternatives {
+		lanes := r.split(clauses)
+		if len(lanes)-1 > left {
+			lanes = []erased.Conjunction{clauses}
+		}
+		left -= len(lanes) - 1
+		all = append(all, lanes...)
+	}
+	return all
+}
+
+// split returns clauses, or the ranges around the values to which one field is not equal: of
+// that field for which the best index leaves fewer clauses to the filter.
+func (r *Request) split(clauses erased.Conjunction) []erased.Conjunction {
+	best := []erased.Conjunction{clauses}
+	fewest := r.leftOver(best)
+	for i, c := range clauses {
+		isSame := func(other erased.Clause) bool { return other.Comparison == erased.NotEqual && other.Field == c.Field }
+		if c.Comparison != erased.NotEqual || slices.ContainsFunc(clauses[:i], isSame) {
+			continue
+		}
+		lanes := rangesAround(c.Field, clauses)
+		if left := r.leftOver(lanes); left < fewest {
+			best, fewest = lanes, left
+		}
+	}
+	return best
+}
+
+// leftOver returns how many clauses the best choices leave to the filter: none in which at
+// most one record is read, and most of all where there is no choice.
+func (r *Request) leftOver(lanes []erased.Conjunction) (most int) {
+	for _, clauses := range lanes {
+		all := r.choicesFor(clauses)
+		if len(lanes) > 1 {
+			all = slices.DeleteFunc(all, func(c choice) bool { return c.plan.Both != nil })
+		}
+		switch {
+		case len(all) == 0:
+			return math.MaxInt
+		case !isOne(r.Indexes, &all[0].plan):
+			most = max(most, all[0].rest)
+		}
+	}
+	return most
+}
+
+// rangesAround returns clauses with ranges between the values to which a field is not equal.
+func rangesAround(field string, clauses erased.Conjunction) (lanes []erased.Conjunction) {
+	var others erased.Conjunction
+	var values [][]byte
+	for _, c := range clauses {
+		if c.Field == field && c.Comparison == erased.NotEqual {
+			values = append(values, c.Value)
+		} else {
+			others = append(others, c)
+		}
+	}
+	slices.SortFunc(values, bytes.Compare)
+	values = slices.CompactFunc(values, bytes.Equal)
+	for i := range len(values) + 1 {
+		lane := slices.Clone(others)
+		if i > 0 {
+			lane = append(lane, erased.Clause{Field: field, Comparison: erased.After, Value: values[i-1]})
+		}
+		if i < len(values) {
+			lane = append(lane, erased.Clause{Field: field, Comparison: erased.Before, Value: values[i]})
+		}
+		lanes = append(lanes, lane)
+	}
+	return lanes
 }
