@@ -38,7 +38,7 @@ func (f *fill) run(ctx context.Context) error {
 	f.entries = index.NewFill(f.t.writer, f.indexes)
 	snapshot := &transaction{db: f.t.db, Transaction: scan.Transaction{Reader: f.t.writer.Snapshot()}}
 	q := query{source: *f.source, plan: plan{Index: byID, AsIs: true, Bounds: index.Bounds{}.From(f.batch.From).Before(f.batch.To)}}
-	for g, err := range q.recordGroups(ctx, snapshot, f.store, q.plan, &cursor{}) {
+	for g, err := range q.recordGroups(ctx, snapshot, f.store, q.plan, &cursor{}, nil) {
 		if err != nil {
 			return err
 		}

@@ -21,14 +21,14 @@ func (q *query) scanRecords(ctx context.Context, t *transaction, o *openStore, p
 	versions := newVersionScan(ctx, q, t, o, p, c)
 	defer versions.stop()
 	ahead := *c
-	for g, err := range q.recordGroups(ctx, t, o, p, &ahead) {
+	for g, err := range q.recordGroups(ctx, t, o, p, &ahead, versions.readBatch) {
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		v, err := q.decodeGroup(g)
 		if err == nil {
-			err = versions.fill(ctx, g.ID, v)
+			err = versions.fill(v)
 		}
 		if err == nil {
 			*c = ahead // another attempt reads a record again whose version this one could not
@@ -46,13 +46,13 @@ func (q *query) filterRecords(ctx context.Context, t *transaction, o *openStore,
 	all.limit = 0
 	versions := newVersionScan(ctx, q, t, o, p, &all)
 	defer versions.stop()
-	for g, err := range q.recordGroups(ctx, t, o, p, &all) {
+	for g, err := range q.recordGroups(ctx, t, o, p, &all, versions.readBatch) {
 		var v any
 		if err == nil {
 			v, err = q.decodeGroup(g)
 		}
 		if err == nil {
-			err = versions.fill(ctx, g.ID, v)
+			err = versions.fill(v)
 		}
 		if err != nil {
 			yield(nil, err)
@@ -93,8 +93,9 @@ func (q *query) parseGroup(g scan.Group) (s format.Record, err error) {
 }
 
 // recordGroups yields the records behind the cursor undecoded. It does not pass the
-// limit on to the engine, which would count chunks.
-func (q *query) recordGroups(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor) iter.Seq2[scan.Group, error] {
+// limit on to the engine, which would count chunks. Before it yields the first of the records
+// that it has read together it calls prepare with these, unless that is nil.
+func (q *query) recordGroups(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor, prepare func(context.Context, []scan.Group) error) iter.Seq2[scan.Group, error] {
 	return func(yield func(scan.Group, error) bool) {
 		r := q.keyRange(p, o.records, c)
 		r.Options.Limit, r.Options.Mode, r.Records = 0, kv.ModeIterator, true
@@ -103,12 +104,21 @@ func (q *query) recordGroups(ctx context.Context, t *transaction, o *openStore, 
 			r.Lacking = func() int { return c.limit - len(ready) }
 		}
 		a := scan.Assembler{Range: r}
+		emit := func() bool {
+			if prepare != nil && len(ready) > 0 {
+				if err := prepare(ctx, ready); err != nil {
+					yield(scan.Group{}, err)
+					return false
+				}
+			}
+			return c.emitAll(&a.Range, ready, yield)
+		}
 		for pairs, err := range r.Batches(ctx, &t.Transaction) {
 			if err == nil {
 				ready, err = a.AddBatch(pairs, ready)
 			}
 			if err != nil {
-				if c.emitAll(&a.Range, ready, yield) {
+				if emit() {
 					yield(scan.Group{}, q.scanError(err))
 				}
 				return
@@ -116,7 +126,7 @@ func (q *query) recordGroups(ctx context.Context, t *transaction, o *openStore, 
 			if a.IsOpen() {
 				continue // read the rest of the record before the caller can change it
 			}
-			if !c.emitAll(&a.Range, ready, yield) {
+			if !emit() {
 				return
 			}
 			ready = ready[:0]
@@ -124,7 +134,7 @@ func (q *query) recordGroups(ctx context.Context, t *transaction, o *openStore, 
 		if g, left := a.Rest(); left {
 			ready = append(ready, g)
 		}
-		c.emitAll(&a.Range, ready, yield)
+		emit()
 	}
 }
 

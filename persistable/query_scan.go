@@ -231,7 +231,7 @@ func (q *query) keys(ctx context.Context, t *transaction, c *cursor) iter.Seq2[[
 			return
 		}
 		if p.Index == byID {
-			for g, err := range q.recordGroups(ctx, t, o, *p, c) {
+			for g, err := range q.recordGroups(ctx, t, o, *p, c, nil) {
 				if !yield(g.ID, err) || c.done {
 					return
 				}

@@ -49,7 +49,7 @@ func (r *recount) run(ctx context.Context, reader *transaction, o *openStore, li
 func (r *recount) addRecords(ctx context.Context, reader *transaction, o *openStore) error {
 	q := query{source: *r.source, plan: plan{Index: byID, AsIs: true}}
 	var set index.Set
-	for g, err := range q.recordGroups(ctx, reader, o, q.plan, &cursor{}) {
+	for g, err := range q.recordGroups(ctx, reader, o, q.plan, &cursor{}, nil) {
 		if err != nil {
 			return err
 		}

@@ -113,7 +113,7 @@ func (v *verifier) verifyRecords(ctx context.Context, t *transaction, o *openSto
 	var part verifyPart
 	var checks []entryCheck
 	read := 0
-	for g, err := range q.recordGroups(ctx, t, o, q.plan, c) {
+	for g, err := range q.recordGroups(ctx, t, o, q.plan, c, nil) {
 		if err != nil {
 			return part, err
 		}
