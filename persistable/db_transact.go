@@ -128,12 +128,6 @@ func (db *DB) readOnly(ctx context.Context, fn func(*transaction) error) error {
 	})
 }
 
-// readResumable is readOnly for operations that may take longer than a version can
-// be read, because their next attempt goes on where the one before stopped.
-func (db *DB) readResumable(ctx context.Context, fn func(*transaction) error) error {
-	return db.readOnly(ctx, func(t *transaction) error { return kv.MarkProgress(fn(t)) })
-}
-
 // In returns the Tx of a transaction that the caller has begun. Call it once in each
 // attempt, not once for each of several goroutines: these see each other's writes
 // only within one Tx. The caller retries and commits. After a commit with a lost

@@ -5,6 +5,7 @@ package persistable_test
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -22,6 +23,9 @@ type faulty struct {
 	// and returns the error with which it fails, or nil.
 	onRead         func(n int) error
 	commits, reads int
+
+	// slowBatch is how long each batch of a range takes, which then has one pair.
+	slowBatch time.Duration
 }
 
 // begin forgets what was counted.
@@ -128,7 +132,15 @@ func (v faultyView) GetRange(r kv.SelectorRange, o kv.RangeOptions) kv.RangeResu
 			return kv.Resolved(kv.Batch{}, err)
 		})
 	}
-	return v.ReadTransaction.GetRange(r, o)
+	if v.faulty.slowBatch == 0 {
+		return v.ReadTransaction.GetRange(r, o)
+	}
+	return kv.StreamRange(r, o, func(req kv.BatchRequest) kv.Future[kv.Batch] {
+		time.Sleep(v.faulty.slowBatch)
+		req.Limit, req.Mode = 1, kv.ModeExact
+		pairs, err := v.ReadTransaction.GetRange(req.SelectorRange, req.RangeOptions).Slice(ctx)
+		return kv.Resolved(kv.Batch{KVs: pairs, More: len(pairs) > 0}, err)
+	})
 }
 
 // The fates of a commit.

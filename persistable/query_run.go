@@ -3,6 +3,7 @@
 package persistable
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"time"
@@ -56,7 +57,8 @@ func (q *query) yieldBehind(ctx context.Context, c *cursor, yield func(any, erro
 	ctx, o := q.begin(ctx, "All", q.plan.Index)
 	defer o.finish(&err)
 	stopped := false
-	err = q.runRead(ctx, func(t *transaction) error {
+	goesOn := func() bool { return true }
+	err = q.runResumable(ctx, c, goesOn, func(t *transaction) error {
 		if stopped {
 			return nil // the engine runs another attempt after the caller has stopped
 		}
@@ -162,13 +164,26 @@ const mostOfAge = kv.MaxTransactionAge * 4 / 5
 func (q *query) readOneVersion(ctx context.Context, from cursor, reset func(), fn func(*transaction, *cursor) error) error {
 	c := from
 	var began time.Time
-	return q.runRead(ctx, func(t *transaction) error {
-		now := time.Now()
-		if began.IsZero() || now.Sub(began) < mostOfAge {
+	goesOn := func() bool { return !began.IsZero() && time.Since(began) >= mostOfAge }
+	return q.runResumable(ctx, &c, goesOn, func(t *transaction) error {
+		if !goesOn() {
 			reset()
 			c = from
 		}
-		began = now
+		began = time.Now()
 		return fn(t, &c)
+	})
+}
+
+// runResumable is runRead for a function whose next attempt goes on at a cursor, if goesOn says so:
+// an attempt that has moved it was not in vain, however long it took. Others end after three.
+func (q *query) runResumable(ctx context.Context, c *cursor, goesOn func() bool, fn func(*transaction) error) error {
+	return q.runRead(ctx, func(t *transaction) error {
+		before := c.position
+		err := fn(t)
+		if q.tx == nil && goesOn() && !bytes.Equal(c.position, before) {
+			return kv.MarkProgress(err)
+		}
+		return err
 	})
 }

@@ -233,3 +233,110 @@ func TestScanOverVersions(t *testing.T) {
 		check(t, engine.Close())
 	})
 }
+
+// TestSlowReadsEnd lets each read take longer than a version can be read: an operation
+// that begins anew in each attempt, or goes on at the same place, ends after three.
+func TestSlowReadsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		engine := &faulty{Database: enginetest.InProcess(t)}
+		db := open(t, engine)
+		s, notes, sales, game := ArticleStoreOf(db), NoteStoreOf(db), SaleStoreOf(db), PlayerStoreOf(db)
+		check(t, s.Save(ctx, &Article{ID: "1", Section: "s", Slug: "1", Published: day0, Editor: ptr("ann")}))
+		check(t, notes.Save(ctx, &Note{ID: 1}))
+		check(t, game.Save(ctx, &Player{ID: 1, Game: "go"}))
+		check(t, sales.Save(ctx, &Sale{ID: "1", Country: "at"}))
+		q := found[*Article](t)(s.Find(ArticleFields.Editor.In(ptr("ann"), nil)))
+		all := func(q *persistable.Query[*Article]) error {
+			for _, err := range q.All(ctx) {
+				return err
+			}
+			return nil
+		}
+		for name, run := range map[string]func() error{
+			"Get":     func() error { return second(s.Get(ctx, "1")) },
+			"GetMany": func() error { return second(s.GetMany(ctx, "1", "2")) },
+			"Slice":   func() error { return second(s.OrderedByEditor().Slice(ctx)) },
+			"Count":   func() error { return second(s.Scan().Count(ctx)) },
+			"First":   func() error { return second(q.First(ctx)) },
+			"Page":    func() error { return second(q.Page(ctx, "")) },
+			"All":     func() error { return all(s.Scan()) },
+			"lanes":   func() error { return all(q) },
+			"Across":  func() error { return second(allOf(persistable.Across(s.Scan(), ""))) },
+			"Split":   func() error { return second(persistable.Across(s.Scan(), "").Split(ctx, 2)) },
+			"Explain": func() error { return second(q.Explain(ctx)) },
+			"Verify":  func() error { return second(s.Indexes().Verify(ctx)) },
+			"Changes": func() error { return changesError(notes) },
+			"NthBy":   func() error { return second(game.NthByScore(ctx, 0)) },
+			"count":   func() error { return second(sales.CountAll(ctx)) },
+			"extreme": func() error {
+				_, _, err := sales.MinAmountByCountry(ctx, "at")
+				return err
+			},
+			"groups": func() error {
+				for _, err := range sales.CountsByStatusCountry(ctx) {
+					return err
+				}
+				return nil
+			},
+			"Transact": func() error {
+				return db.ReadTransact(ctx, func(tx persistable.Tx) error { return all(s.In(tx).Scan()) })
+			},
+		} {
+			reads := 0
+			engine.begin(func(int) error {
+				if reads++; reads > 100 {
+					return errStop
+				}
+				time.Sleep(kv.MaxTransactionAge + time.Second)
+				return kv.NewError(kv.CodeTransactionTooOld, "made up")
+			}, nil)
+			err := run()
+			var ended *kv.RetryError
+			if !errors.As(err, &ended) || ended.Attempts != 3 {
+				t.Errorf("%s: %v after %d reads", name, err, reads)
+			}
+		}
+		engine.begin(nil, nil)
+	})
+}
+
+func changesError(s *NoteStore) error {
+	for _, err := range s.Feed().Changes(ctx, persistable.Version{}) {
+		return err
+	}
+	return nil
+}
+
+// TestSlowReadsGoOn reads records of which a version that can be read has time for one: each
+// attempt goes on behind the one before.
+func TestSlowReadsGoOn(t *testing.T) {
+	unscattered(t)
+	synctest.Test(t, func(t *testing.T) {
+		inner := must[*embedded.Database](t)(embedded.OpenMemory()) // whose clock is the bubble's
+		engine := &faulty{Database: inner}
+		db := open(t, engine)
+		s, n := ArticleStoreOf(db), 10
+		for i := range n {
+			check(t, s.Save(ctx, &Article{ID: fmt.Sprint(i), Section: "s", Slug: fmt.Sprint(i), Published: day0, Editor: ptr("ann"), Tags: []string{"x"}}))
+		}
+		engine.slowBatch = kv.MaxTransactionAge/2 + time.Second
+		for name, q := range map[string]*persistable.Query[*Article]{
+			"records": s.Scan(),
+			"index":   s.OrderedByEditor().Query(),
+		} {
+			for what, count := range map[string]func() (int, error){
+				"Slice": func() (int, error) { all, err := q.Slice(ctx); return len(all), err },
+				"Count": func() (int, error) { return q.Count(ctx) },
+				"Page":  func() (int, error) { p, err := q.Page(ctx, ""); return len(p.Records), err },
+				"scan":  func() (int, error) { all, err := allOf(persistable.Across(q, "")); return len(all), err },
+			} {
+				if got, err := count(); err != nil || got != n {
+					t.Errorf("%s of %s: %d, %v", what, name, got, err)
+				}
+			}
+		}
+		engine.slowBatch = 0
+		check(t, db.Close())
+		check(t, inner.Close())
+	})
+}

@@ -150,7 +150,7 @@ func (s *source) runRead(ctx context.Context, fn func(*transaction) error) error
 	case err != nil:
 		return err
 	case s.tx == nil:
-		return s.place.db.readResumable(ctx, fn)
+		return s.place.db.readOnly(ctx, fn)
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}

@@ -67,7 +67,7 @@ func (v *verifier) verifyBatches(ctx context.Context, pass func(context.Context,
 	for done := false; !done; {
 		var part verifyPart
 		var next cursor
-		err := v.place.db.readResumable(ctx, func(t *transaction) error {
+		err := v.place.db.readOnly(ctx, func(t *transaction) error {
 			part, next, done = verifyPart{}, v.cursor, true
 			next.limit, next.done = v.place.db.options.BuildBatch, false
 			o, err := t.openStore(ctx, v.place)

@@ -17,7 +17,7 @@ import (
 // its recount, at one version, and mends them if the options say so.
 func (v *verifier) compareBatch(ctx context.Context, i int, after []byte) (lost bool, err error) {
 	var c *comparison
-	err = v.place.db.readResumable(ctx, func(t *transaction) error {
+	err = v.place.db.readOnly(ctx, func(t *transaction) error {
 		c = &comparison{index: i, after: after, limit: v.place.db.options.BuildBatch}
 		o, err := t.openStore(ctx, v.place)
 		if err != nil || o == nil {

@@ -19,7 +19,7 @@ func (v *verifier) verifyRanks(ctx context.Context, i int) error {
 	var at rank.Position
 	for done := false; !done; {
 		next := at
-		err := v.place.db.readResumable(ctx, func(t *transaction) error {
+		err := v.place.db.readOnly(ctx, func(t *transaction) error {
 			o, err := t.openStore(ctx, v.place)
 			if err != nil || o == nil || o.indexes[i].State != index.Readable {
 				done = true

@@ -58,8 +58,8 @@ func (s *source) readVersion(ctx context.Context, fn func(kv.ReadTransaction) er
 	if err != nil {
 		return err
 	}
-	defer tx.Cancel()
-	for {
+	var tooOld error
+	err = kv.RetryRead(ctx, tx, func() error {
 		if s.version != 0 {
 			tx.SetReadVersion(s.version)
 		}
@@ -67,17 +67,23 @@ func (s *source) readVersion(ctx context.Context, fn func(kv.ReadTransaction) er
 		if err == nil {
 			err = fn(tx.Snapshot())
 		}
-		if err == nil {
+		switch {
+		case err == nil:
 			s.version = version
+		case s.version != 0 && kv.CodeOf(err) == kv.CodeTransactionTooOld:
+			tooOld = err
 			return nil
 		}
-		if s.version != 0 && kv.CodeOf(err) == kv.CodeTransactionTooOld {
-			return fmt.Errorf("%w: %w", ErrTooLong, err)
-		}
-		if err := tx.OnError(ctx, err); err != nil {
-			return err
-		}
+		return err
+	})
+	var slow *kv.RetryError
+	if errors.As(err, &slow) && slow.Code == kv.CodeTransactionTooOld {
+		tooOld = err
 	}
+	if tooOld != nil {
+		return fmt.Errorf("%w: %w", ErrTooLong, tooOld)
+	}
+	return err
 }
 
 // next returns the next block, or nil at the end.

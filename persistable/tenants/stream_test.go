@@ -10,9 +10,13 @@ import (
 	"io"
 	"math/rand/v2"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/seed"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/tenants"
@@ -283,5 +287,46 @@ func FuzzInspect(f *testing.F) {
 		if err == nil && s.Complete && s.Offset > int64(len(b)) {
 			t.Errorf("%d bytes have the end %d", len(b), s.Offset)
 		}
+	})
+}
+
+// slowEngine lets each transaction that is begun by hand wait longer than a version can be read
+// before it reads.
+type slowEngine struct {
+	kv.Database
+	slow bool
+}
+
+func (e *slowEngine) Begin() (kv.Transaction, error) {
+	tx, err := e.Database.Begin()
+	if err != nil || !e.slow {
+		return tx, err
+	}
+	return slowTx{tx}, nil
+}
+
+type slowTx struct{ kv.Transaction }
+
+func (t slowTx) Snapshot() kv.ReadTransaction {
+	time.Sleep(kv.MaxTransactionAge + time.Second)
+	return t.Transaction.Snapshot()
+}
+
+// TestSlowExportsEnd exports a tenant that cannot be read at one version.
+func TestSlowExportsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(day0))                                // IDs begin in 2026
+		inner := must[*embedded.Database](t)(embedded.OpenMemory()) // whose clock is the bubble's
+		engine := &slowEngine{Database: inner}
+		db := open(t, engine)
+		someOrders(t, db, "a", 3)
+		engine.slow = true
+		limited, cancel := context.WithTimeout(ctx, time.Hour)
+		defer cancel()
+		_, err := tenants.Of(db, "tenants").Export(limited, "a", io.Discard, tenants.ExportOptions{})
+		wantError(t, err, tenants.ErrTooLong)
+		engine.slow = false
+		check(t, db.Close())
+		check(t, inner.Close())
 	})
 }
