@@ -10,13 +10,10 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
-	"github.com/kazahana-db/kazahana/persistable/internal/pagetoken"
-	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // found is the query of conditions that an index serves.
@@ -377,56 +374,6 @@ func TestTokensOutliveNewIndexes(t *testing.T) {
 	page := must[persistable.Page[*Article]](t)(found[*Article](t)(articlesBy(db, editor, published, sectionPublished).Find(q...)).Limit(1).Page(ctx, ""))
 	_, err := found[*Article](t)(old.Find(q...)).Page(ctx, page.Next)
 	if wantError(t, err, persistable.ErrBadToken); !strings.Contains(err.Error(), "an index that the type does not have") {
-		t.Error(err)
-	}
-}
-
-// TestTokensOfOldVersions makes tokens as versions of the library did that gave a plan its
-// number, and bound the token to all plans. A query of one alternative goes on by them.
-func TestTokensOfOldVersions(t *testing.T) {
-	db := open(t, enginetest.Open(t))
-	s, f := articlesBy(db, editor, published), ArticleFields
-	articlesOfEditors(t, s, 12)
-	var key []byte
-	for k, value := range dump(t, db) {
-		if strings.Contains(k, "page token key") {
-			key = value
-		}
-	}
-	ann, date := tuple.AppendString(nil, "ann"), articleSchema.Values("Published", nil, &Article{Published: day0})
-	scope := pagetoken.AppendFramed(pagetoken.AppendFramed(nil, []byte("articles")), []byte("Article"))
-	scope = append(scope, 0)
-	plan := func(i int, value []byte) {
-		d := articleSchema.Indexes[i]
-		scope = pagetoken.AppendFramed(scope, []byte(d.KeyName()+":"+d.Layout()))
-		scope = index.Bounds{}.Equal(value).AppendBytes(scope)
-	}
-	filter := func() {
-		scope = pagetoken.AppendFramed(append(scope, 'A', 'C', 0), []byte("Editor"))
-		scope = pagetoken.AppendFramed(scope, ann)
-		scope = pagetoken.AppendFramed(append(scope, 'C', 0), []byte("Published"))
-		scope = pagetoken.AppendFramed(scope, date)
-	}
-	plan(editor, ann) // the intersection of both, which leaves nothing to the filter
-	scope = append(scope, 'B')
-	plan(published, date)
-	plan(editor, ann)
-	filter()
-	plan(published, date)
-	filter()
-	token := func(number byte, position []byte) string {
-		return pagetoken.Seal(key, scope, pagetoken.Position{Format: pagetoken.Numbered, Plan: []byte{number}, Key: position})
-	}
-	q := found[*Article](t)(s.Find(f.Editor.Equal(ptr("ann")), f.Published.Equal(day0)))
-	id := tuple.AppendString(nil, "04")
-	for number, position := range map[byte][]byte{1: id, 2: slices.Concat(ann, id), 3: slices.Concat(date, id)} {
-		page := must[persistable.Page[*Article]](t)(q.Page(ctx, token(number, position)))
-		if got := strings.Join(articleIDs(page.Records), " "); got != "08 10" {
-			t.Errorf("plan %d goes on with %s", number, got)
-		}
-	}
-	_, err := found[*Article](t)(s.Find(f.Editor.In(ptr("ann"), nil), f.Published.Equal(day0))).Page(ctx, token(1, id))
-	if wantError(t, err, persistable.ErrBadToken); !strings.Contains(err.Error(), "an earlier version") {
 		t.Error(err)
 	}
 }

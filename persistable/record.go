@@ -4,6 +4,7 @@ package persistable
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
+	"github.com/kazahana-db/kazahana/persistable/internal/planner"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -133,6 +135,31 @@ func (r *record) noIndex(alternatives []erased.Conjunction, reason string) error
 		}
 	}
 	return e
+}
+
+// firstPlan returns the plan of a search with the first way of each alternative that check
+// has no error for, or the first error.
+func (r *record) firstPlan(s *erased.Search, check func(*plan) error) (*plan, error) {
+	ways := make([]*plan, 0, len(s.Lanes))
+	var failed error
+	for _, lane := range s.Lanes {
+		at := slices.IndexFunc(lane, func(way plan) bool {
+			err := check(&way)
+			failed = cmp.Or(failed, err)
+			return err == nil
+		})
+		if at < 0 {
+			break
+		}
+		ways = append(ways, &lane[at])
+	}
+	switch {
+	case len(s.Lanes) > 0 && len(ways) == len(s.Lanes):
+		return planner.Combine(r.Indexes, s, ways), nil
+	case s.Scan != nil:
+		return s.Scan, nil
+	}
+	return nil, failed
 }
 
 // danglingEntry is the fault of an index entry without a record.

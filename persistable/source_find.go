@@ -3,9 +3,6 @@
 package persistable
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 	"github.com/kazahana-db/kazahana/persistable/internal/planner"
@@ -38,29 +35,4 @@ func (s *source) find(conditions []erased.Condition) (*erased.Query, error) {
 		spec.Wanted = alternatives[0]
 	}
 	return erased.NewQuery(spec), nil
-}
-
-// firstPlan returns the plan of a search with the first way of each alternative that check
-// has no error for, or the first error.
-func (r *record) firstPlan(s *erased.Search, check func(*plan) error) (*plan, error) {
-	ways := make([]*plan, 0, len(s.Lanes))
-	var failed error
-	for _, lane := range s.Lanes {
-		at := slices.IndexFunc(lane, func(way plan) bool {
-			err := check(&way)
-			failed = cmp.Or(failed, err)
-			return err == nil
-		})
-		if at < 0 {
-			break
-		}
-		ways = append(ways, &lane[at])
-	}
-	switch {
-	case len(s.Lanes) > 0 && len(ways) == len(s.Lanes):
-		return planner.Combine(r.Indexes, s, ways), nil
-	case s.Scan != nil:
-		return s.Scan, nil
-	}
-	return nil, failed
 }
