@@ -38,6 +38,7 @@ func (h *Handler) problem(err error) problem {
 		epoch      *lease.CustomEpochError
 		corrupt    *lease.CorruptError
 		clock      *idgen.TimeRangeError
+		budget     *lease.BudgetError
 	)
 	switch {
 	case errors.As(err, &status):
@@ -58,6 +59,9 @@ func (h *Handler) problem(err error) problem {
 	case errors.As(err, &clock):
 		p.Status, p.Code = http.StatusInternalServerError, codeClock
 		p.Time, p.First, p.Last = &clock.Time, &clock.First, &clock.Last
+	case errors.As(err, &budget):
+		p.Status, p.Code = http.StatusTooManyRequests, codeTooMuch
+		p.ServiceID, p.ThroughputPerMs, p.Leased, p.PerMs = budget.ServiceID, budget.ThroughputPerMs, budget.Leased, budget.PerMs
 	default:
 		return h.newProblem(p, err)
 	}

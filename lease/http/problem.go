@@ -47,6 +47,8 @@ type problem struct {
 
 	ServiceID       string     `json:"serviceId,omitempty"`
 	ThroughputPerMs int        `json:"throughputPerMs,omitempty"`
+	Leased          int        `json:"leased,omitempty"`
+	PerMs           int        `json:"perMs,omitempty"`
 	Until           *time.Time `json:"until,omitempty"`
 	Time            *time.Time `json:"time,omitempty"`
 	First           *time.Time `json:"first,omitempty"`
@@ -103,6 +105,10 @@ func (p problem) toError() error {
 		}
 	case codeCorrupt:
 		return &lease.CorruptError{ServiceID: p.ServiceID, Key: p.Key, Cause: errors.New(p.Cause)}
+	case codeTooMuch:
+		if p.ServiceID != "" { // older servers send no figures
+			return &lease.BudgetError{ServiceID: p.ServiceID, ThroughputPerMs: p.ThroughputPerMs, Leased: p.Leased, PerMs: p.PerMs}
+		}
 	case codeClock:
 		return &idgen.TimeRangeError{Time: timeOrZero(p.Time), First: timeOrZero(p.First), Last: timeOrZero(p.Last)}
 	}

@@ -24,6 +24,7 @@ func TestErrorsCrossTheWire(t *testing.T) {
 	for _, want := range []error{
 		lease.ErrInvalid, lease.ErrUnknownService, lease.ErrNotFound, lease.ErrSignature, lease.ErrExpiredTimestamp, lease.ErrLastTs,
 		&lease.ExhaustedError{ServiceID: "a", ThroughputPerMs: 7},
+		&lease.BudgetError{ServiceID: "a", ThroughputPerMs: 7, Leased: 8, PerMs: 9},
 		&lease.QuarantineError{ServiceID: "a", Until: time.UnixMilli(idgen.DefaultCustomEpochMs).UTC()},
 		&lease.CustomEpochError{ServiceID: "a", Stored: layout, Configured: other},
 		&lease.CorruptError{ServiceID: "a", Key: []byte{0, 255}, Cause: errors.New("why")},
@@ -51,6 +52,7 @@ func TestErrorsCrossTheWire(t *testing.T) {
 func isSameError(got, want error) bool {
 	var (
 		exhausted  *lease.ExhaustedError
+		budget     *lease.BudgetError
 		quarantine *lease.QuarantineError
 		epoch      *lease.CustomEpochError
 		corrupt    *lease.CorruptError
@@ -59,6 +61,8 @@ func isSameError(got, want error) bool {
 	switch want := want.(type) {
 	case *lease.ExhaustedError:
 		return errors.As(got, &exhausted) && *exhausted == *want && errors.Is(got, lease.ErrExhausted)
+	case *lease.BudgetError:
+		return errors.As(got, &budget) && *budget == *want && errors.Is(got, lease.ErrBudget)
 	case *lease.QuarantineError:
 		return errors.As(got, &quarantine) && *quarantine == *want && errors.Is(got, lease.ErrQuarantine)
 	case *lease.CustomEpochError:

@@ -32,9 +32,22 @@ type provider struct {
 	duration                               metric.Float64Histogram
 }
 
+// lister lists leases and services, as [lease.Server] and a client of a lease server do.
+type lister interface {
+	List(ctx context.Context, serviceID string, options lease.ListOptions) (lease.Page, error)
+	Services(ctx context.Context, after string, limit int) ([]string, error)
+}
+
+// listingProvider is a provider over one that lists, too. Lists are not counted.
+type listingProvider struct {
+	*provider
+	lister
+}
+
 // Instrument returns a provider that does what next does, and counts it in a
-// meter of meters. The error is that of meters, for an instrument that it does
-// not like.
+// meter of meters. If next lists leases and services, so does the provider: a lease server
+// serves the lists of what it is given. The error is that of meters, for an instrument that
+// it does not like.
 func Instrument(next idgen.LeaseProvider, meters metric.MeterProvider) (idgen.LeaseProvider, error) {
 	var (
 		p      = &provider{next: next}
@@ -58,6 +71,9 @@ func Instrument(next idgen.LeaseProvider, meters metric.MeterProvider) (idgen.Le
 		metric.WithExplicitBucketBoundaries(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5))
 	if err := errors.Join(append(faults, err)...); err != nil {
 		return nil, fmt.Errorf("leaseotel: instrument: %w", err)
+	}
+	if l, lists := next.(lister); lists {
+		return listingProvider{p, l}, nil
 	}
 	return p, nil
 }

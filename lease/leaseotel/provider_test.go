@@ -15,7 +15,9 @@ import (
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/lease"
+	leasehttp "github.com/kazahana-db/kazahana/lease/http"
 	"github.com/kazahana-db/kazahana/lease/leaseotel"
+	"github.com/kazahana-db/kazahana/lease/memory"
 )
 
 // answers is a provider that answers as it is told.
@@ -137,6 +139,22 @@ func TestMadeUpServicesAreNotAttributes(t *testing.T) {
 		}
 		if name := "kazahana.lease.refused{error.type=" + word + "}"; read()[name] != 10 {
 			t.Errorf("%v; want 10 of %s", read(), name)
+		}
+	}
+}
+
+// TestListsPassThrough: a lease server over a counted provider serves lists where the provider has them.
+func TestListsPassThrough(t *testing.T) {
+	home, err := memory.New(memory.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for next, lists := range map[idgen.LeaseProvider]bool{home: true, &answers{}: false} {
+		counted, _ := instrument(t, next)
+		_, listed := counted.(leasehttp.Lister)
+		_, enumerated := counted.(leasehttp.Enumerator)
+		if listed != lists || enumerated != lists {
+			t.Errorf("%T: lists leases: %v, services: %v; want %v", next, listed, enumerated, lists)
 		}
 	}
 }

@@ -39,6 +39,9 @@ again does no harm; the first release counts.
 			}
 			return at.With(cmd, func(ctx context.Context, l *leasehome.Home) error {
 				return eachLeaseOf(c, args, func(g idgen.Lease) error {
+					if !cmd.Flags().Changed("last-ts") { // the input may have come only now
+						lastMs = time.Now().UnixMilli()
+					}
 					last := lastUsed(g, lastMs, unused)
 					r := releaseResult{Service: at.Service, ID: g.ID, BitSeq: g.BitSeq, LastTs: &last}
 					err := l.Provider.Release(ctx, g.Release(at.Service, last, time.Now()))
@@ -54,7 +57,7 @@ again does no harm; the first release counts.
 		},
 	}
 	at.Add(c, cmd)
-	cmd.Flags().Int64Var(&lastMs, "last-ts", time.Now().UnixMilli(), "last `millisecond`, Unix, in which an ID was made")
+	cmd.Flags().Int64Var(&lastMs, "last-ts", 0, "last `millisecond`, Unix, in which an ID was made")
 	cmd.Flags().Lookup("last-ts").DefValue = "now"
 	cmd.Flags().BoolVar(&unused, "unused", false, "no ID was made under the lease")
 	return cmd
