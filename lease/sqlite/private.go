@@ -8,17 +8,21 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"sync"
 )
+
+// creating is held while a file is created: until it is closed, no Store of this process opens it.
+var creating sync.Mutex
 
 // makePrivate creates the file for its owner alone if it is not there, and takes
 // from everybody else what they may do with an older one and with those that
 // SQLite keeps beside it. SQLite gives new files beside it the same mode.
+//
+// It does not open a file that is there: POSIX drops all locks that a process has on a file
+// when the process closes any descriptor of it. Another [Store] of this process would lose
+// its own, and a program that closes the file would delete the log that the Store writes.
 func makePrivate(path string) error {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	if err := file.Close(); err != nil {
+	if err := createMissing(path); err != nil {
 		return err
 	}
 	for _, name := range []string{path, path + "-wal", path + "-shm", path + "-journal"} {
@@ -27,6 +31,19 @@ func makePrivate(path string) error {
 		}
 	}
 	return nil
+}
+
+func createMissing(path string) error {
+	creating.Lock()
+	defer creating.Unlock()
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 // tighten makes a file that everybody may use one of its owner, or of its group

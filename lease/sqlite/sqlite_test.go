@@ -23,9 +23,16 @@ import (
 // workFile names the file of a process that TestStore starts.
 const workFile = "KAZAHANA_SQLITE_WORK"
 
+// programs are what the test's binary does where a variable names a file.
+var programs = map[string]func(path string) error{workFile: work}
+
 func TestMain(m *testing.M) {
-	if path := os.Getenv(workFile); path != "" {
-		if err := work(path); err != nil {
+	for variable, program := range programs {
+		path := os.Getenv(variable)
+		if path == "" {
+			continue
+		}
+		if err := program(path); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
