@@ -5,8 +5,12 @@ package file
 import (
 	"context"
 	"io"
+	"math/rand/v2"
 	"os"
 	"runtime"
+	"time"
+
+	"github.com/kazahana-db/kazahana/internal/sleep"
 )
 
 // disk is a file system. Tests have one that fails and crashes.
@@ -88,6 +92,8 @@ func isCurrent(file *os.File, path string) bool {
 	return err == nil && missing == nil && os.SameFile(open, named)
 }
 
+// lockOnce opens a file and locks it. It asks again and again rather than wait in the system,
+// which would keep a thread and the open file for each wait that ctx has ended.
 func lockOnce(ctx context.Context, path string, shared bool) (*os.File, error) {
 	flags := os.O_RDWR | os.O_CREATE
 	if shared {
@@ -97,23 +103,22 @@ func lockOnce(ctx context.Context, path string, shared bool) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := tryLock(file, shared); err == nil {
-		return file, nil
-	}
-	locked := make(chan error, 1)
-	go func() { locked <- lock(file, shared) }()
-	select {
-	case err := <-locked:
+	for pause := time.Millisecond; ; pause = min(2*pause, maxLockPause) {
+		err := tryLock(file, shared)
+		switch {
+		case err == nil:
+			return file, nil
+		case !isLocked(err):
+			err = &os.PathError{Op: "lock", Path: path, Err: err}
+		default:
+			err = sleep.For(ctx, pause/2+rand.N(pause))
+		}
 		if err != nil {
 			_ = file.Close()
-			return nil, &os.PathError{Op: "lock", Path: path, Err: err}
+			return nil, err
 		}
-		return file, nil
-	case <-ctx.Done():
-		go func() { // the system's wait cannot be ended: release the lock when it is granted
-			<-locked
-			_ = file.Close()
-		}()
-		return nil, context.Cause(ctx)
 	}
 }
+
+// maxLockPause is about the longest pause between two tries to lock a file.
+const maxLockPause = 20 * time.Millisecond

@@ -3,6 +3,7 @@
 package file
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -71,7 +72,10 @@ type observedContext struct {
 }
 
 func (c observedContext) Done() <-chan struct{} {
-	c.asked <- true
+	select {
+	case c.asked <- true:
+	default:
+	}
 	return c.Context.Done()
 }
 
@@ -81,7 +85,7 @@ func TestRemovedLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.lock")
 	first, err := system{}.Lock(t.Context(), path, false)
 	check(t, err)
-	waiting, ctx := make(chan io.Closer), observedContext{t.Context(), make(chan bool, 9)}
+	waiting, ctx := make(chan io.Closer), observedContext{t.Context(), make(chan bool, 1)}
 	go func() {
 		second, err := system{}.Lock(ctx, path, false)
 		if err != nil {
@@ -99,4 +103,24 @@ func TestRemovedLock(t *testing.T) {
 		t.Error("two have the lock")
 	}
 	check(t, errors.Join(second.Close(), third.Close()))
+}
+
+// TestEndedWaitsKeepNothing: a wait for a lock that its context has ended leaves nothing behind,
+// although another one has the lock still.
+func TestEndedWaitsKeepNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.lock")
+	other, err := system{}.Lock(t.Context(), path, false)
+	check(t, err)
+	for range 10 {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := (system{}).Lock(ctx, path, false); !errors.Is(err, context.Canceled) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	stacks := make([]byte, 1<<20)
+	if n := bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("store/file.lockOnce")); n > 0 {
+		t.Errorf("%d goroutines wait for a lock that no call wants", n)
+	}
+	check(t, other.Close())
 }

@@ -10,24 +10,20 @@ import (
 	"syscall"
 )
 
-// flock locks an open file. Of two open files with the same path, even in one process,
-// only one can have the lock.
-func flock(file *os.File, how int) error {
+// tryLock locks an open file, or returns an error at once. Of two open files with the same path,
+// even in one process, only one can have the lock.
+func tryLock(file *os.File, shared bool) error {
+	how := syscall.LOCK_EX
+	if shared {
+		how = syscall.LOCK_SH
+	}
 	for {
-		err := syscall.Flock(int(file.Fd()), how)
+		err := syscall.Flock(int(file.Fd()), how|syscall.LOCK_NB)
 		if !errors.Is(err, syscall.EINTR) {
 			return err
 		}
 	}
 }
 
-func how(shared bool) int {
-	if shared {
-		return syscall.LOCK_SH
-	}
-	return syscall.LOCK_EX
-}
-
-func tryLock(file *os.File, shared bool) error { return flock(file, how(shared)|syscall.LOCK_NB) }
-
-func lock(file *os.File, shared bool) error { return flock(file, how(shared)) }
+// isLocked reports whether tryLock failed because another open file has the lock.
+func isLocked(err error) bool { return errors.Is(err, syscall.EWOULDBLOCK) }
