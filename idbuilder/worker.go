@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/revision"
@@ -36,6 +37,9 @@ type Worker struct {
 	life    context.Context
 	stop    context.CancelFunc // ends life
 	swept   chan struct{}
+
+	pings  sync.Mutex
+	latest *ping // guarded by pings; nil: none yet
 }
 
 // NewWorker returns a Worker on a store that was initialized, see

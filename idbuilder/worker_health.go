@@ -16,8 +16,61 @@ func (w *Worker) serveHealth(c *call) error {
 	return c.sendData(api.Health{Status: "healthy", Version: w.options.Version})
 }
 
-// Ready reports whether the worker can make IDs: the store answers, and, with
-// [Options.ControllerRequired], the lease from the controller lasts.
+// pingLife is how long the answer of the store to a ping counts.
+const pingLife = time.Second
+
+// ping is a question to the store, a durable write for most stores. All who want to know at the
+// same time, or a little later, share the answer: anyone may ask whether a worker is ready.
+type ping struct {
+	done chan struct{} // closed when err and at are set
+	err  error
+	at   time.Time
+}
+
+// isOld reports whether the answer does not count any more.
+func (p *ping) isOld() bool {
+	select {
+	case <-p.done:
+		return time.Since(p.at) >= pingLife
+	default:
+		return false
+	}
+}
+
+// pingStore asks the store, or shares an answer.
+func (w *Worker) pingStore(ctx context.Context) error {
+	p := w.latestPing()
+	select {
+	case <-p.done:
+		return p.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// latestPing returns the ping that runs, or the last one while its answer counts, or begins one.
+func (w *Worker) latestPing() *ping {
+	w.pings.Lock()
+	defer w.pings.Unlock()
+	if w.latest == nil || w.latest.isOld() {
+		w.latest = &ping{done: make(chan struct{})}
+		go w.runPing(w.latest)
+	}
+	return w.latest
+}
+
+func (w *Worker) runPing(p *ping) {
+	ctx, cancel := context.WithTimeout(w.life, w.pingTimeout())
+	defer cancel()
+	defer close(p.done)
+	p.err = w.store.Ping(ctx)
+	p.at = time.Now()
+}
+
+func (w *Worker) pingTimeout() time.Duration { return min(5*time.Second, w.options.Timeout) }
+
+// Ready reports whether the worker can make IDs: the store answers, or has done so in the last
+// second, and, with [Options.ControllerRequired], the lease from the controller lasts.
 func (w *Worker) Ready(ctx context.Context) api.Readiness {
 	r := api.Readiness{Ready: true, Components: map[string]bool{}}
 	note := func(component string, ready, required bool, text string) {
@@ -30,9 +83,9 @@ func (w *Worker) Ready(ctx context.Context) api.Readiness {
 			r.Notes[component] = text
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, min(5*time.Second, w.options.Timeout))
+	ctx, cancel := context.WithTimeout(ctx, w.pingTimeout())
 	defer cancel()
-	if err := w.store.Ping(ctx); err != nil {
+	if err := w.pingStore(ctx); err != nil {
 		w.options.Logger.Warn("idbuilder: the store does not answer", "error", err)
 		note("storage", false, true, w.apiError(err).Message)
 	} else {
