@@ -5,6 +5,7 @@ package client_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -203,11 +204,17 @@ func TestFormattedAge(t *testing.T) {
 // TestOrder: when another worker answers with numbers below those given already, the handle
 // leaves them out, unless any order is allowed.
 func TestOrder(t *testing.T) {
+	for _, ahead := range []int{0, 1} {
+		t.Run(fmt.Sprint("Ahead ", ahead), func(t *testing.T) { testOrder(t, ahead) })
+	}
+}
+
+func testOrder(t *testing.T, ahead int) {
 	for _, any := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			workers := map[string]*counter{"one": {last: 5000}, "two": {last: 0}}
 			host := "one"
-			c := fakeClient(t, client.Options{AnyOrder: any}, func(w http.ResponseWriter, r *http.Request) { workers[host].serve(w, r) })
+			c := fakeClient(t, client.Options{AnyOrder: any, Ahead: ahead}, func(w http.ResponseWriter, r *http.Request) { workers[host].serve(w, r) })
 			h := c.Increment("k")
 			ids := []int64{next(t, h)}
 			host = "two"

@@ -50,8 +50,12 @@ func (h *Increment) NextN(ctx context.Context, dst []int64) (int, error) { retur
 // already.
 const maxDiscards = 1000
 
-// fetchBeyond requests IDs until some are beyond those given already.
+// fetchBeyond requests IDs until some are beyond those given already. The first time it requests
+// two at least: one alone does not tell whether the IDs increase.
 func (h *Increment) fetchBeyond(ctx context.Context, size int) ([]int64, error) {
+	if h.order.step == 0 && !h.order.any {
+		size = max(size, 2)
+	}
 	for range maxDiscards {
 		ids, err := requestIDs(ctx, h.client, "/v1/id/increment", h.key, size, readNumbers)
 		if err != nil {
