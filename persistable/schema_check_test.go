@@ -321,3 +321,52 @@ func TestSchemasAtRandom(t *testing.T) {
 		}
 	})
 }
+
+// late is a record whose struct may be newer than the code that was generated for it.
+type late struct {
+	_     persistable.Type `persist:"Late"`
+	ID    int64
+	Title string `persist:"name=Subject"`
+	Cache string `persist:"-"`
+	Lines map[string][]lateLine
+	lateStamp
+	Version persistable.Version
+}
+
+type lateLine struct {
+	_      struct{} `persist:"name=Line"`
+	Amount int64
+	Next   *lateLine
+}
+
+type lateStamp struct{ By string }
+
+// TestStaleGeneratedCode gives the run-time code that was generated before a field was
+// added. It compiles, and would lose what the program writes to the field.
+func TestStaleGeneratedCode(t *testing.T) {
+	const whole = "type Late\norigin example.com/late\nid int\ndirectory \"late\"\nfield 1 ID int64\nfield 2 Subject string\n" +
+		"field 3 Lines map[string]message(Line)\nfield 4 By string\n\nmessage Line\nfield 1 Amount int64\nfield 2 Next *message(Line)\n"
+	db := open(t, enginetest.Open(t))
+	for _, c := range []struct{ lacks, field string }{
+		{"", ""},
+		{"field 2 Subject string\n", "Title"},
+		{"field 4 By string\n", "lateStamp.By"},
+		{"field 1 Amount int64\n", "Lines.Amount"},
+	} {
+		schema := &persistimpl.Schema{
+			Type: "Late", Lock: strings.Replace(whole, c.lacks, "", 1), Directory: []persistimpl.PathElement{{Name: "late"}},
+			IDs:    &persistimpl.IDs[int64]{Append: index.AppendInt[int64], Parse: index.ReadInt[int64]},
+			ID:     func(v any) any { return &v.(*late).ID },
+			Encode: func(b []byte, v any) ([]byte, error) { return b, nil },
+			Decode: func([]byte, *wire.Strings) (any, error) { return new(late), nil },
+			Known:  &wire.FieldSet{Numbers: []int32{1}},
+		}
+		store := persistimpl.NewStore[*late, int64](db, schema)
+		err := store.Save(t.Context(), &late{ID: 1})
+		if want := "late has the field " + c.field + ", which its generated code does not store: run go generate"; c.field != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("Save is %v, want: %s", err, want)
+		} else if c.field == "" && err != nil {
+			t.Error(err)
+		}
+	}
+}

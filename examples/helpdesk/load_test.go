@@ -5,7 +5,10 @@ package main
 import (
 	"context"
 	"flag"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -50,6 +53,16 @@ func TestLoad(t *testing.T) {
 	stop()
 	background.Wait()
 	checkLoad(t, s, report)
+}
+
+// TestLoadWithoutService checks that the report of a failed run claims nothing about tickets.
+func TestLoadWithoutService(t *testing.T) {
+	nobody := httptest.NewServer(http.NotFoundHandler())
+	nobody.Close()
+	report, err := load.Run(t.Context(), load.Options{API: nobody.URL, Admin: nobody.URL, Token: adminToken, Tenants: 1, Tickets: 1, Workers: 1})
+	if err == nil || strings.Contains(report.String(), "exactly its tickets") {
+		t.Errorf("error %v, and the report says:\n%v", err, report)
+	}
 }
 
 // checkLoad checks that the followers have written one notice for each ticket.

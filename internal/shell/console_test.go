@@ -60,13 +60,13 @@ func TestRoot(t *testing.T) {
 		{"get 1 a b", 2, `"b" is too much: x get ID... [FILE], for example: x get 1`},
 		{"get 1 a", 0, ""},
 		{"sub --nix", 2, "unknown flag: --nix"},
-		{"sub more", 2, `unknown command "more"`},
+		{"sub more", 2, `"more" is too much: x sub takes flags only, for example: x sub --json`},
 		{"completion fish", 0, ""},
 	} {
 		var out, err strings.Builder
 		c := shell.NewConsole("x", strings.Fields(test.args), shell.Streams{Out: &out, Err: &err})
 		run := func(*cobra.Command, []string) {}
-		root := shell.Group("x", "About x", &cobra.Command{Use: "sub", Args: shell.Arguments(cobra.NoArgs), Run: run},
+		root := shell.Group("x", "About x", &cobra.Command{Use: "sub", Example: "  x sub --json", Args: shell.Arguments(cobra.NoArgs), Run: run},
 			&cobra.Command{Use: "get ID... [FILE]", Example: "  x get 1\n  x get 2", Args: shell.Arguments(cobra.RangeArgs(1, 2)), Run: run})
 		c.Prepare(root)
 		root.SetArgs(strings.Fields(test.args))

@@ -22,6 +22,8 @@ func Arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
 			err = fmt.Errorf("%s is missing: %s %s%s", required[len(args)], cmd.CommandPath(), strings.Join(all, " "), example(cmd))
 		case len(args) > len(all) && len(all) > 0:
 			err = fmt.Errorf("%q is too much: %s %s%s", args[len(all)], cmd.CommandPath(), strings.Join(all, " "), example(cmd))
+		case len(args) > 0 && len(strings.Fields(cmd.Use)) == 1 && !cmd.HasSubCommands():
+			err = fmt.Errorf("%q is too much: %s takes flags only%s", args[0], cmd.CommandPath(), example(cmd))
 		}
 		return Misuse(cmd, err)
 	}

@@ -188,3 +188,20 @@ func TestSegmentThatCannotBegin(t *testing.T) {
 		t.Errorf("Close fails with %v", err)
 	}
 }
+
+// TestOpenFile checks that the name of a file in place of a folder is an error that says so.
+func TestOpenFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, readOnly := range []bool{false, true} {
+		db, err := OpenWith(file, Options{ReadOnly: readOnly})
+		if err == nil {
+			_ = db.Close()
+		}
+		if want := "file is a file: name the folder of the database"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("read-only %v: %v, want: %s", readOnly, err, want)
+		}
+	}
+}

@@ -30,8 +30,11 @@ const partialSuffix = ".partial"
 var ErrUnfinished = errors.New("embedded: the backup or restore into this folder was interrupted; remove the folder and begin again")
 
 // refuseUnfinished returns ErrUnfinished for a folder that was not filled
-// completely, a LockedError for one that is being filled.
+// completely, a LockedError for one that is being filled, and an error for a file.
 func refuseUnfinished(fs vfs.FS, dir string) error {
+	if info, err := fs.Stat(dir); err == nil && !info.IsDir() {
+		return fmt.Errorf("embedded: %s is a file: name the folder of the database", dir)
+	}
 	_, err := fs.Stat(fs.PathJoin(dir, unfinishedName))
 	switch {
 	case errors.Is(err, iofs.ErrNotExist):

@@ -72,12 +72,12 @@ func restore(ctx context.Context, fs vfs.FS, backup, dir string) (_ BackupInfo, 
 // hold takes the lock of a folder that was once opened. One that never was,
 // such as a new backup, is left as it is.
 func hold(fs vfs.FS, dir string) (*files.Lock, error) {
+	if err := refuseUnfinished(fs, dir); err != nil {
+		return nil, err
+	}
 	names, err := fs.List(dir)
 	if err != nil {
 		return nil, fmt.Errorf("embedded: looking into %s: %w", dir, err)
-	}
-	if err := refuseUnfinished(fs, dir); err != nil {
-		return nil, err
 	}
 	if !slices.Contains(names, lockName) {
 		return files.WithoutLock(fs, dir)

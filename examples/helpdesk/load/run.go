@@ -36,6 +36,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		return report, err
 	}
 	report.Records, err = verify(ctx, operator)
+	report.Verified = err == nil
 	return report, err
 }
 

@@ -4,6 +4,10 @@ package databases
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -29,11 +33,19 @@ kazahana lease quarantine: the backup does not know the leases that were granted
 			}
 			info, err := restore(cmd.Context(), c, args[0], folder)
 			if err != nil {
-				return database.ExplainMissing(args[0], err)
+				return explainRestore(args[0], err)
 			}
 			return c.Write(copyResult{*newOrigin(&info), folder, "restored to"})
 		},
 	}
+}
+
+// explainRestore adds advice to the error of a restore from a folder without a backup.
+func explainRestore(backup string, err error) error {
+	if _, missing := os.Stat(backup); errors.Is(missing, iofs.ErrNotExist) {
+		return fmt.Errorf("there is no folder %s: name the folder of the backup (%w)", shell.Word(backup), err)
+	}
+	return database.ExplainMissing(backup, err)
 }
 
 // restore copies a backup, with a progress of the bytes that are read: those of the backup,

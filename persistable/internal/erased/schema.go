@@ -87,11 +87,15 @@ type PathElement struct {
 	Layer string // the directory's layer; empty for none in particular
 }
 
-// Parsed returns what Lock says, or the faults of the schema.
+// Parsed returns what Lock says, or the faults of the schema. One is that the struct has
+// fields that are newer than the generated code.
 func (s *Schema) Parsed() (*schema.Schema, error) {
 	s.once.Do(func() {
 		if s.invalid = s.Validate(); s.invalid == nil {
 			s.lock, s.invalid = parseLock(s.Type, s.Lock)
+		}
+		if s.invalid == nil {
+			s.invalid = s.checkFields()
 		}
 	})
 	return s.lock, s.invalid
