@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -140,4 +141,63 @@ func testKeysAreForgotten(t *testing.T) {
 	if n := loads(); n != 0 {
 		t.Errorf("a key that is not used: %d keys in memory", n)
 	}
+}
+
+// slowStore counts pings, each of which waits until the test lets it go on.
+type slowStore struct {
+	store.Store
+	pings atomic.Int64
+	let   chan error
+}
+
+func (s *slowStore) Ping(ctx context.Context) error {
+	s.pings.Add(1)
+	select {
+	case err := <-s.let:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// TestManyAskWhetherReady: questions whether a worker is ready share a ping, which most stores
+// answer by a durable write, with those at the same time and within a second.
+func TestManyAskWhetherReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slowStore{Store: storetest.Memory(t), let: make(chan error)}
+		w := startOn(t, s, options()).Worker
+		ask := func(n int, want bool) {
+			t.Helper()
+			var group sync.WaitGroup
+			for range n {
+				group.Go(func() {
+					if r := w.Ready(t.Context()); r.Ready != want {
+						t.Errorf("%+v, want ready %v", r, want)
+					}
+				})
+			}
+			synctest.Wait()
+			select {
+			case s.let <- map[bool]error{false: errors.New("no store")}[want]:
+			default:
+			}
+			group.Wait()
+		}
+		ask(1000, true)
+		time.Sleep(time.Second - 1)
+		ask(1000, true)
+		if n := s.pings.Load(); n != 1 {
+			t.Errorf("%d pings within a second, want 1", n)
+		}
+		time.Sleep(1)
+		ask(1000, false)
+		if n := s.pings.Load(); n != 2 {
+			t.Errorf("%d pings, want 2", n)
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		time.Sleep(time.Second)
+		_ = w.Ready(ended) // gives up; the ping goes on for others
+		ask(1, true)
+	})
 }

@@ -39,7 +39,7 @@ type Worker struct {
 	swept   chan struct{}
 
 	pings  sync.Mutex
-	latest *ping // guarded by pings; nil: none yet
+	latest *storeProbe // guarded by pings; nil: none yet
 }
 
 // NewWorker returns a Worker on a store that was initialized, see

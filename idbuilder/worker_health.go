@@ -19,16 +19,16 @@ func (w *Worker) serveHealth(c *call) error {
 // pingLife is how long the answer of the store to a ping counts.
 const pingLife = time.Second
 
-// ping is a question to the store, a durable write for most stores. All who want to know at the
-// same time, or a little later, share the answer: anyone may ask whether a worker is ready.
-type ping struct {
+// storeProbe is a question to the store, a durable write for most stores. Requests at the same time,
+// or a little later, share the answer: GET /ready needs no token.
+type storeProbe struct {
 	done chan struct{} // closed when err and at are set
 	err  error
 	at   time.Time
 }
 
 // isOld reports whether the answer does not count any more.
-func (p *ping) isOld() bool {
+func (p *storeProbe) isOld() bool {
 	select {
 	case <-p.done:
 		return time.Since(p.at) >= pingLife
@@ -39,7 +39,7 @@ func (p *ping) isOld() bool {
 
 // pingStore asks the store, or shares an answer.
 func (w *Worker) pingStore(ctx context.Context) error {
-	p := w.latestPing()
+	p := w.latestProbe()
 	select {
 	case <-p.done:
 		return p.err
@@ -48,18 +48,18 @@ func (w *Worker) pingStore(ctx context.Context) error {
 	}
 }
 
-// latestPing returns the ping that runs, or the last one while its answer counts, or begins one.
-func (w *Worker) latestPing() *ping {
+// latestProbe returns the ping that runs, or the last one while its answer counts, or begins one.
+func (w *Worker) latestProbe() *storeProbe {
 	w.pings.Lock()
 	defer w.pings.Unlock()
 	if w.latest == nil || w.latest.isOld() {
-		w.latest = &ping{done: make(chan struct{})}
-		go w.runPing(w.latest)
+		w.latest = &storeProbe{done: make(chan struct{})}
+		go w.runProbe(w.latest)
 	}
 	return w.latest
 }
 
-func (w *Worker) runPing(p *ping) {
+func (w *Worker) runProbe(p *storeProbe) {
 	ctx, cancel := context.WithTimeout(w.life, w.pingTimeout())
 	defer cancel()
 	defer close(p.done)

@@ -35,6 +35,9 @@ func olderVersion(db *persistable.DB) *ArticleStore {
 	}
 	schema.Encode = func(b []byte, v any) ([]byte, error) { return appendArticle(b, without(*v.(*Article))) }
 	schema.Decode = func(b []byte, s *wire.Strings) (any, error) {
+		if len(b) == 0 {
+			return nil, errors.New("the struct has fields that the lock lacks, which is refused where it can be seen")
+		}
 		v := new(Article)
 		err := decodeArticle(b, v, s)
 		return without(*v), err

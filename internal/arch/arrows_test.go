@@ -99,7 +99,7 @@ var arrows = map[string][]string{
 	"idbuilder/token":           {"idbuilder/revision", "idbuilder/store", "internal/redact", "golang.org/x/time"},
 	"idbuilder/settings":        {"internal/nearest", "github.com/BurntSushi/toml"},
 	"idbuilder/store":           {},
-	"idbuilder/store/file":      {"idbuilder/store", "golang.org/x/sys"},
+	"idbuilder/store/file":      {"idbuilder/store", "internal/sleep", "golang.org/x/sys"},
 	"idbuilder/store/kvstore":   {"idbuilder/store", "kv", "directory", "tuple"},
 	"idbuilder/store/redis":     {"idbuilder/store", "internal/sleep", "github.com/redis/go-redis/v9"},
 	"idbuilder/store/storetest": {"idbuilder/store", "idbuilder/store/kvstore", "internal/seed", "kv/embedded"},
