@@ -4,8 +4,14 @@ package embedded
 
 import (
 	"bytes"
+	"fmt"
 	"runtime"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -188,4 +194,125 @@ func TestColdAtomicsAreBounded(t *testing.T) {
 	if bytes := db.committer.FetchingBytes(); bytes != 0 {
 		t.Errorf("%d bytes wait for the disk when no commit does", bytes)
 	}
+}
+
+// TestLargeResults lets short operands make large values: a transaction that makes, or
+// reads, too much is refused before anything of it is written.
+func TestLargeResults(t *testing.T) {
+	const most, size = 400, 99_000 // together more than the engine takes
+	key := func(i int) []byte { return fmt.Appendf(nil, "key/%03d", i) }
+	fill := func(db *Database) {
+		for i := range most {
+			transact(t, db, func(tx kv.Transaction) { tx.Set(key(i), make([]byte, size)) })
+		}
+	}
+	for name, open := range map[string]func() *Database{
+		"memory": func() *Database { return memoryWith(t) },
+		"window": func() *Database {
+			return openTest(t, Options{FS: vfs.NewMem(), NoSync: true, noAbsorb: true, WindowSize: 1 << 32})
+		},
+		"base": func() *Database {
+			return openTest(t, Options{FS: vfs.NewMem(), NoSync: true, noAbsorb: true, WindowSize: 1 << 32, window: 1})
+		},
+	} {
+		db := open()
+		fill(db)
+		if name == "base" {
+			toTheBase(t, db)
+		}
+		for what, op := range map[string]struct {
+			op      kv.MutationType
+			fill    byte // of the operand, so that the operation keeps the value
+			options []kv.Option
+			key     func(i int) []byte
+		}{
+			"AppendIfFits":    {op: kv.AppendIfFits},
+			"ByteMin":         {op: kv.ByteMin, fill: 0xff},
+			"ByteMax":         {op: kv.ByteMax},
+			"CompareAndClear": {op: kv.CompareAndClear},
+			"one key":         {kv.AppendIfFits, 0, []kv.Option{kv.OptionReadYourWritesDisable}, func(int) []byte { return key(0) }},
+			"a new key":       {kv.AppendIfFits, 0, []kv.Option{kv.OptionReadYourWritesDisable}, func(int) []byte { return []byte("new") }},
+		} {
+			change := func(n, size int) error {
+				return db.Transact(t.Context(), func(tx kv.Transaction) error {
+					for _, o := range op.options {
+						if err := tx.SetOption(o, 0); err != nil {
+							return err
+						}
+					}
+					for i := range n {
+						at := key(i)
+						if op.key != nil {
+							at = op.key(i)
+						}
+						tx.Atomic(op.op, at, bytes.Repeat([]byte{op.fill}, size))
+					}
+					return nil
+				})
+			}
+			operand := 1
+			if what == "a new key" {
+				operand = 1000
+			}
+			before := kept(db)
+			if err := change(most, operand); kv.CodeOf(err) != kv.CodeTransactionTooLarge {
+				t.Errorf("%s, %s: %v, want code %d", name, what, err, kv.CodeTransactionTooLarge)
+			}
+			if after := kept(db); after != before {
+				t.Errorf("%s, %s: the window and the log have %d bytes, before they had %d", name, what, after, before)
+			}
+			if err := change(10, 1); err != nil {
+				t.Errorf("%s, %s, few of them: %v", name, what, err)
+			}
+		}
+		closeTest(t, db)
+	}
+}
+
+// kept returns how many bytes the window and the log of a database have.
+func kept(db *Database) int64 {
+	if db.disk == nil {
+		return 0
+	}
+	logged, _ := db.disk.log.Backlog()
+	return logged + db.disk.absorber.WindowUse().Bytes
+}
+
+// TestResultsAwaitRoom commits transactions at once that are short, and make much: they
+// are queued, and the window is filled, by what they make.
+func TestResultsAwaitRoom(t *testing.T) {
+	const commits, made = 10, 14 << 20
+	synctest.Test(t, func(t *testing.T) {
+		db := openTest(t, Options{FS: vfs.NewMem(), NoSync: true, noAbsorb: true, WindowSize: 1 << 20})
+		defer closeTest(t, db)
+		var done atomic.Int64
+		for i := range commits {
+			go func() {
+				err := db.Transact(t.Context(), func(tx kv.Transaction) error {
+					if err := tx.SetOption(kv.OptionReadYourWritesDisable, 0); err != nil {
+						return err
+					}
+					for range 300 { // which make 13.5 MB
+						tx.Atomic(kv.AppendIfFits, fmt.Append(nil, i), make([]byte, 300))
+					}
+					return nil
+				})
+				if done.Add(1); err != nil {
+					t.Error(err)
+				}
+			}()
+		}
+		most := int64(0)
+		for range 1000 {
+			time.Sleep(100 * time.Millisecond)
+			synctest.Wait()
+			most = max(most, db.disk.absorber.WindowUse().Bytes)
+			if err := db.disk.absorber.Pass(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if done.Load() != commits || most > 4*made {
+			t.Errorf("%d commits of %d are done; the window had up to %d bytes", done.Load(), commits, most)
+		}
+	})
 }

@@ -38,7 +38,9 @@ type Options struct {
 	// it is, further commits wait for that: for the disk, or for the oldest reader
 	// to end or to become five seconds old. While a transaction is always open that
 	// is as old as it may be, at most WindowSize in five seconds is written. A
-	// write counts its key, its value, and 160 bytes. The log on disk keeps about
+	// write counts its key, its value, and 160 bytes; an atomic operation counts the value
+	// that it makes, and the transaction fails with CodeTransactionTooLarge if those that
+	// keep the value before them make more than 32 MB. The log on disk keeps about
 	// WindowSize and 64 MB. Commits that wait may take as much again;
 	// beyond that they fail with CodeProxyMemoryLimitExceeded, and are retried.
 	// 0: 256 MB. The least is 1 MB.

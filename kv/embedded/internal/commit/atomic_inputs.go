@@ -16,6 +16,7 @@ import (
 type atomicInputs struct {
 	version int64
 	values  []atomicInput
+	bytes   atomic.Int64 // of the values
 	missing atomic.Int64 // inputs that are being fetched
 	err     atomic.Pointer[error]
 }
@@ -30,6 +31,7 @@ func (i *atomicInputs) reset() {
 		i.values = nil
 	}
 	i.version = 0
+	i.bytes.Store(0)
 	i.missing.Store(0)
 	i.err.Store(nil)
 }
@@ -53,18 +55,34 @@ type inputFetch struct {
 // Run implements [readers.Task].
 func (f *inputFetch) Run() {
 	r := f.request
-	value, err := f.view.Fetch(f.input.ticket, f.input.key)
-	if f.input.value = value; err != nil {
-		r.inputs.err.Store(&err)
+	if r.inputs.err.Load() == nil {
+		if err := f.fetch(); err != nil {
+			r.inputs.err.Store(&err)
+		}
 	}
 	if r.inputs.missing.Add(-1) > 0 {
 		return
 	}
-	f.committer.fetching.Add(-r.Bytes)
+	f.committer.fetching.Add(-r.kept())
 	if err := r.inputs.err.Load(); err != nil {
 		r.Finisher.Finish(txn.Outcome{Err: *err})
 		return
 	}
-	f.committer.submit(r)
+	f.committer.submitWeighed(r)
 	f.committer.Drive()
+}
+
+// fetch reads the input, and counts it.
+func (f *inputFetch) fetch() error {
+	value, err := f.view.Fetch(f.input.ticket, f.input.key)
+	if err != nil {
+		return err
+	}
+	size := int64(len(value))
+	kept, fetching := f.request.inputs.bytes.Add(size)+f.request.Bytes, f.committer.fetching.Add(size)
+	f.input.value = value
+	if limit := f.committer.queue.limit; limit > 0 && fetching > max(limit, kept) {
+		return f.committer.tooMany(fetching - kept)
+	}
+	return f.request.checkInputs()
 }

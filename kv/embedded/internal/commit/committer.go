@@ -111,7 +111,7 @@ func NewCommitter(o Options) *Committer {
 // Stats returns the counters.
 func (c *Committer) Stats() *Stats { return &c.stats }
 
-// submit queues a request. The committer commits it after a call of Drive, and
+// submit queues a request, which counts with what it makes. The committer commits it after a call of Drive, and
 // answers through the request's Finisher.
 func (c *Committer) submit(r *request) {
 	c.queue.Lock()
@@ -119,12 +119,12 @@ func (c *Committer) submit(r *request) {
 	if err == nil {
 		err = c.fault.Get()
 	}
-	if err == nil && c.queue.limit > 0 && len(c.queue.requests) > 0 && c.queue.bytes+r.Bytes > c.queue.limit {
+	if err == nil && c.queue.limit > 0 && len(c.queue.requests) > 0 && c.queue.bytes+r.weight() > c.queue.limit {
 		err = c.tooMany(c.queue.bytes)
 	}
 	if err == nil {
 		c.queue.requests = append(c.queue.requests, r)
-		c.queue.bytes += r.Bytes
+		c.queue.bytes += r.weight()
 		c.undecided.Add(1)
 	}
 	c.queue.Unlock()

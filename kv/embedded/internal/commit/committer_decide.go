@@ -30,6 +30,9 @@ func (c *Committer) decideRequest(b *batch, r *request) {
 	if r.err = c.checkConflicts(r, b.version); r.err != nil {
 		return
 	}
+	if r.err = c.checkResults(r); r.err != nil {
+		return
+	}
 	if r.err = c.preloadAtomics(r); r.err != nil {
 		return
 	}
@@ -46,6 +49,19 @@ func (c *Committer) checkConflicts(r *request, version int64) error {
 		return mvcc.TooOld(r.ReadVersion)
 	case c.resolver.Conflicts(r.Reads, r.ReadVersion):
 		return c.conflictError(r)
+	}
+	return nil
+}
+
+// checkResults returns an error if what r's atomic operations make is too large. The log
+// and the window get the results, and not the operations: where a short operand is
+// applied to a long value, they get far more than counts against a transaction's size.
+func (c *Committer) checkResults(r *request) error {
+	if r.keeping()*kv.MaxValueSize <= mostResults {
+		return nil
+	}
+	if size := r.resultBytes(func(key []byte) int { return len(c.window.CurrentValue(key)) }); size > mostResults {
+		return tooLargeResults(size)
 	}
 	return nil
 }

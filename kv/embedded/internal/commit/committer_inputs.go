@@ -32,19 +32,32 @@ func (c *Committer) submitWithInputs(r *request) {
 	case err != nil:
 		r.Finisher.Finish(txn.Outcome{Err: err})
 	case cold == 0:
-		c.submit(r)
+		c.submitWeighed(r)
 	default:
 		c.fetchInputs(r, v, cold)
 	}
 }
 
+// submitWeighed submits a request whose inputs are known, once it has estimated what it
+// will make of them. Few results are not worth a look.
+func (c *Committer) submitWeighed(r *request) {
+	if r.keeping() > fewResults {
+		r.results = r.resultBytes(func([]byte) int { return 0 })
+	}
+	c.submit(r)
+}
+
+// fewResults is how many results of atomic operations need not be counted.
+const fewResults = 8
+
 // fetchInputs lets goroutines read the inputs that are not at hand. The last of
 // them submits the request. Requests that wait for that are bounded as those in
 // the queue are.
 func (c *Committer) fetchInputs(r *request, v *mvcc.View, cold int) {
-	if waiting := c.fetching.Add(r.Bytes); c.queue.limit > 0 && waiting > max(c.queue.limit, r.Bytes) {
-		c.fetching.Add(-r.Bytes)
-		r.Finisher.Finish(txn.Outcome{Err: c.tooMany(waiting - r.Bytes)})
+	kept := r.kept()
+	if waiting := c.fetching.Add(kept); c.queue.limit > 0 && waiting > max(c.queue.limit, kept) {
+		c.fetching.Add(-kept)
+		r.Finisher.Finish(txn.Outcome{Err: c.tooMany(waiting - kept)})
 		return
 	}
 	r.inputs.missing.Store(int64(cold))

@@ -7,7 +7,9 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
+	"math"
 )
 
 // A log segment is a header and frames, all integers little-endian:
@@ -127,6 +129,15 @@ func (h *header) magic() []byte {
 		return oldFrameMagic
 	}
 	return h.salt[:4]
+}
+
+// checkFrameSize returns an error if a frame's head has no room for its payload's size: such
+// a frame could not be read.
+func checkFrameSize(size int64) error {
+	if size -= FrameHeadSize; size > math.MaxUint32 {
+		return fmt.Errorf("a record of %d bytes is too large", size)
+	}
+	return nil
 }
 
 // sealFrame fills in the head of a frame, at an offset of the segment, whose payload

@@ -111,3 +111,11 @@ func TestHeaders(t *testing.T) {
 		}
 	}
 }
+
+func TestFrameSize(t *testing.T) {
+	for size, fits := range map[int64]bool{FrameHeadSize: true, FrameHeadSize + 1<<32 - 1: true, FrameHeadSize + 1<<32: false} {
+		if err := checkFrameSize(size); (err == nil) != fits {
+			t.Errorf("a frame of %d bytes: %v", size, err)
+		}
+	}
+}

@@ -102,6 +102,9 @@ func (l *Log) write(version int64, b []byte) error {
 	if l.err != nil {
 		return l.err
 	}
+	if err := checkFrameSize(int64(len(b))); err != nil { // the committer bounds what it writes
+		return l.fail("writing to", l.number, err)
+	}
 	l.header.sealFrame(b, l.size, version, l.synced)
 	n, err := l.file.Write(b)
 	l.size += int64(n)

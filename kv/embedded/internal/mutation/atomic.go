@@ -12,6 +12,7 @@ import (
 type atomic struct {
 	apply func(old, operand []byte) []byte // see [Apply]
 	merge mergeRule
+	keeps bool // the result may have all of the old value; else it is no longer than the operand
 }
 
 // mergeRule says when two calls of one operation on one key, with operands a and b,
@@ -28,20 +29,20 @@ const (
 // (WriteMap::coalesceOver). One of them surprises: two appends in a row are one, so
 // that neither is made where only the first would fit.
 var atomics = [...]atomic{
-	kv.Add:             {add, mergeEqualLength},
-	kv.BitAnd:          {bitAnd, mergeAlways},
-	kv.BitOr:           {bitOr, mergeEqualLength},
-	kv.BitXor:          {bitXor, mergeEqualLength},
-	kv.AppendIfFits:    {appendIfFits, mergeAlways},
-	kv.Max:             {littleMax, mergeEqualLength},
-	kv.Min:             {littleMin, mergeEqualLength},
-	kv.ByteMin:         {byteMin, mergeAlways},
-	kv.ByteMax:         {byteMax, mergeAlways},
-	kv.CompareAndClear: {compareAndClear, mergeNever},
+	kv.Add:             {add, mergeEqualLength, false},
+	kv.BitAnd:          {bitAnd, mergeAlways, false},
+	kv.BitOr:           {bitOr, mergeEqualLength, false},
+	kv.BitXor:          {bitXor, mergeEqualLength, false},
+	kv.AppendIfFits:    {appendIfFits, mergeAlways, true},
+	kv.Max:             {littleMax, mergeEqualLength, false},
+	kv.Min:             {littleMin, mergeEqualLength, false},
+	kv.ByteMin:         {byteMin, mergeAlways, true},
+	kv.ByteMax:         {byteMax, mergeAlways, true},
+	kv.CompareAndClear: {compareAndClear, mergeNever, true},
 
 	// The commit puts the versionstamp into the operand, or into the key.
-	kv.SetVersionstampedKey:   {replace, mergeAlways},
-	kv.SetVersionstampedValue: {replace, mergeAlways},
+	kv.SetVersionstampedKey:   {replace, mergeAlways, false},
+	kv.SetVersionstampedValue: {replace, mergeAlways, false},
 }
 
 // IsAtomic reports whether op is one of FoundationDB's atomic operations.
@@ -53,6 +54,19 @@ func IsAtomic(op kv.MutationType) bool {
 // absent key in both. The result may be old or operand itself; neither is
 // modified.
 func Apply(op kv.MutationType, old, operand []byte) []byte { return atomics[op].apply(old, operand) }
+
+// KeepsValue reports whether what an operation makes of a value may have all of it,
+// however short the operand is.
+func KeepsValue(op kv.MutationType) bool { return IsAtomic(op) && atomics[op].keeps }
+
+// MostBytes returns how many bytes, at most, an atomic operation makes of an old value
+// and an operand of so many.
+func MostBytes(op kv.MutationType, old, operand int) int {
+	if !KeepsValue(op) {
+		return operand
+	}
+	return min(old+operand, max(old, operand, kv.MaxValueSize))
+}
 
 // Merges reports whether an atomic operation with the operand first, and then with
 // second, is the operation with the operand Apply(op, first, second).

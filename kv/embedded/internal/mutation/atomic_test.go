@@ -56,6 +56,29 @@ func TestMerges(t *testing.T) {
 	}
 }
 
+// TestMostBytes compares the size of every result with the one that is promised.
+func TestMostBytes(t *testing.T) {
+	values := append(shortValues(3, 0x00, 0xff), make([]byte, kv.MaxValueSize-1), make([]byte, kv.MaxValueSize))
+	for op := range kv.MutationType(len(atomics)) {
+		if !IsAtomic(op) {
+			continue
+		}
+		kept := false
+		for _, old := range values {
+			for _, operand := range values[1:] {
+				size := len(Apply(op, old, operand))
+				if most := MostBytes(op, len(old), len(operand)); size > most {
+					t.Errorf("operation %d on %d bytes with %d: %d bytes, want at most %d", op, len(old), len(operand), size, most)
+				}
+				kept = kept || size > len(operand)
+			}
+		}
+		if kept != KeepsValue(op) {
+			t.Errorf("operation %d has results longer than the operand: %t", op, kept)
+		}
+	}
+}
+
 // TestApplyModifiesNothing calls each operation with an old value and an operand that
 // have room behind them.
 func TestApplyModifiesNothing(t *testing.T) {
