@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
@@ -316,6 +318,35 @@ func TestVersionBudgets(t *testing.T) {
 		if err != nil || cost.Rounds > c.rounds {
 			t.Errorf("%s takes %v (%v), want at most %d rounds", c.name, cost, err, c.rounds)
 		}
+	}
+}
+
+// TestChangesOfLargeRecords counts the reads before the first change of large records: it has
+// read a few of them. All come, also to a consumer.
+func TestChangesOfLargeRecords(t *testing.T) {
+	unscattered(t)
+	counter := faults.NewCounter(enginetest.Open(t))
+	schema := noteSchemaWith(true)
+	schema.Indexes = schema.Indexes[1:] // of the version: the text is too long for the other one
+	schema.Entries = func(_ int, e *index.Entries, _ any) { e.End(e.Begin()) }
+	s := &NoteStore{persistimpl.NewStore[*Note, int64](open(t, counter), schema)}
+	const n = 40
+	for id := range int64(n) {
+		check(t, s.Save(ctx, &Note{ID: id + 1, Text: strings.Repeat("a", 300_000)}))
+	}
+	begin, first, want := counter.Counts(), 0, int64(1)
+	for c, err := range s.Feed().Changes(ctx, persistable.Version{}) {
+		if check(t, err); want == 1 {
+			now := counter.Counts()
+			first = now.Gets + now.Ranges - begin.Gets - begin.Ranges
+		}
+		if c.ID != want || len(c.Record.Text) != 300_000 {
+			t.Errorf("change %d is of note %d", want, c.ID)
+		}
+		want++
+	}
+	if want != n+1 || first > n+40 { // the beginning of each, and the other chunks of a few
+		t.Errorf("%d changes came, after %d reads", want-1, first)
 	}
 }
 

@@ -22,7 +22,7 @@ type Consumer[T, ID any] struct {
 }
 
 // Limit returns the consumer with a limit of n changes for one call of its function; 200
-// without. A transaction must be done within five seconds. A consumer with an n below 1
+// without. Of large records it gets fewer, about two megabytes. A transaction must be done within five seconds. A consumer with an n below 1
 // fails when it runs.
 //
 //go:noinline

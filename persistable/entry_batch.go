@@ -12,19 +12,43 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 )
 
-// awaitAll returns the records of the batch; after an error, those before it. It
-// reads all of them before the caller sees the first, because the caller may delete
-// and save in its loop.
-func (b *entryBatch) awaitAll(ctx context.Context) ([]any, error) {
+// awaitSome returns the next records of the batch, as many as have mostRecordBytes together and
+// at least one; after an error, those before it. It reads all of them before the caller
+// sees the first, because the caller may delete and save in its loop.
+func (b *entryBatch) awaitSome(ctx context.Context) ([]any, error) {
 	b.taken = slices.Grow(b.taken, len(b.entries))
 	for i := range b.entries {
 		v, err := b.awaitEntry(ctx, i)
 		if err != nil {
 			return b.taken, err
 		}
-		b.taken = append(b.taken, v)
+		if b.taken = append(b.taken, v); b.read >= mostRecordBytes {
+			break
+		}
 	}
 	return b.taken, nil
+}
+
+const (
+	mostRecordBytes = 2 << 20 // of the records that a query reads before it yields the first of them
+	firstRecords    = 128     // are fetched at once while their size is not known
+)
+
+// recordWindow is how many records a query fetches at once. Large ones are few, so that
+// they do not fill the memory.
+type recordWindow struct {
+	scan.Window
+	count, bytes int // of the records that were read
+}
+
+func newRecordWindow() *recordWindow { return &recordWindow{Window: scan.Window{Most: firstRecords}} }
+
+// note notes that so many records of a batch were read.
+func (w *recordWindow) note(n, bytes int) {
+	w.Took, w.count, w.bytes = n, w.count+n, w.bytes+bytes
+	if w.count > 0 {
+		w.Most = max(1, mostRecordBytes/max(1, w.bytes/w.count))
+	}
 }
 
 // entryBatch turns a batch of index entries into records. A covering entry holds
@@ -151,6 +175,7 @@ func (b *entryBatch) readCovered(ctx context.Context, e *entry, left int) (any, 
 	if left == len(b.entries) {
 		sc.strings.Expect(left * len(e.covered)) // the others are alike, perhaps
 	}
+	b.read += len(e.covered)
 	sc.key = b.records.Append(sc.key[:0], e.id)
 	return b.record.readWith(ctx, sc, b.reader, e.id, sc.key, e.covered)
 }

@@ -19,6 +19,7 @@ type fetches struct {
 	packed  []byte // the bytes of keys
 	values  []kv.Future[[]byte]
 	scratch *scratch // that the records share; nil: each has its own
+	read    int      // how many bytes the records have that were awaited
 }
 
 // reserve makes room for n records with ids of about so many bytes.
@@ -51,13 +52,18 @@ func (f *fetches) awaitRecord(ctx context.Context, i int) (any, error) {
 	if err != nil || value == nil {
 		return nil, err
 	}
+	whole, err := f.record.readWhole(ctx, f.reader, f.id(i), f.keys[i], value)
+	if err != nil {
+		return nil, err
+	}
+	f.read += len(whole.Payload)
 	if f.scratch == nil {
-		return f.record.readValue(ctx, f.reader, f.id(i), f.keys[i], value)
+		return f.record.decodeRecord(whole, f.id(i), f.keys[i])
 	}
 	if i == 0 {
 		f.scratch.strings.Expect(len(f.values) * len(value)) // the others are alike, perhaps
 	}
-	return f.record.readWith(ctx, f.scratch, f.reader, f.id(i), f.keys[i], value)
+	return f.record.decodeWith(f.scratch, whole, f.id(i), f.keys[i])
 }
 
 // id returns the packed id of the i-th record.

@@ -21,6 +21,7 @@ type laneScan struct {
 	lanes  []laneRead
 	filter filter
 	writes int64 // how many the transaction had made when the scan began
+	window *recordWindow
 
 	taken laneEntry // of an intersection, the one taken last, though it be in one lane only
 }
@@ -193,30 +194,44 @@ func (s *laneScan) takeCommon(first *laneRead) (both bool, err error) {
 // emitBatch fetches the records of a batch and yields those that the query wants. It
 // reports whether the query goes on.
 func (s *laneScan) emitBatch(ctx context.Context, batch []laneEntry, yield func(any, error) bool) bool {
+	for len(batch) > 0 {
+		n := s.emitSome(ctx, batch[:min(len(batch), s.window.Most)], yield)
+		if n == 0 {
+			return false
+		}
+		batch = batch[n:]
+	}
+	if s.plan.Both != nil { // behind the entries without a partner, too
+		s.cursor.position, s.cursor.keys = s.taken.position, s.taken.keys
+	}
+	return true
+}
+
+// emitSome is emitBatch for the first entries of a batch: it returns how many, 0 if the query
+// does not go on.
+func (s *laneScan) emitSome(ctx context.Context, batch []laneEntry, yield func(any, error) bool) int {
 	b := newEntryBatch(s.record, s.tx, s.store)
 	defer b.release()
 	b.mayBeOld = s.tx.Writes != nil && s.tx.Count.Load() != s.writes
 	for i, e := range batch {
 		if err := b.addEntry(e.lane.ix, e.pair, len(batch)-i); err != nil {
 			yield(nil, err)
-			return false
+			return 0
 		}
 	}
 	b.start()
-	records, err := b.awaitAll(ctx)
+	records, err := b.awaitSome(ctx)
+	s.window.note(len(records), b.read)
 	for i, v := range records {
 		if !s.emitEntry(&batch[i], v, b.mayBeOld, yield) {
-			return false
+			return 0
 		}
 	}
 	if err != nil {
 		yield(nil, err)
-		return false
+		return 0
 	}
-	if s.plan.Both != nil { // behind the entries without a partner, too
-		s.cursor.position, s.cursor.keys = s.taken.position, s.taken.keys
-	}
-	return true
+	return len(records)
 }
 
 // emitEntry yields a record unless the query drops it.
@@ -244,7 +259,7 @@ func (s *laneScan) isWanted(e *laneEntry, v any, old bool) bool {
 	l := e.lane
 	u := s.plan.Union
 	if u == nil {
-		return s.filter.admits(v)
+		return s.filter.admits(v) && (!old || s.record.Values == nil || s.fulfils(v, s.search.Alternatives[0]))
 	}
 	f := s.newFilter(&l.plan)
 	if !f.admitsEntry(v, l.read.Position(e.pair.Key)) {

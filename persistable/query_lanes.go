@@ -11,7 +11,7 @@ import (
 
 // scanLanes yields the records of a plan of several ranges.
 func (q *query) scanLanes(ctx context.Context, t *transaction, o *openStore, begun indexScan, c *cursor, yield func(any, error) bool) {
-	s := laneScan{query: q, plan: begun.plan, cursor: c, tx: t, store: o, lanes: begun.lanes, filter: q.newFilter(&begun.plan)}
+	s := laneScan{query: q, plan: begun.plan, cursor: c, tx: t, store: o, lanes: begun.lanes, filter: q.newFilter(&begun.plan), window: newRecordWindow()}
 	defer s.close()
 	if t.Writes != nil {
 		s.writes = t.Count.Load()

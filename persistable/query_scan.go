@@ -159,6 +159,10 @@ func (q *query) scanIndex(ctx context.Context, t *transaction, o *openStore, beg
 	if q.rows {
 		row = new(erased.Row)
 	}
+	w := newRecordWindow()
+	if row == nil {
+		r.Window = &w.Window
+	}
 	for pairs, err := range r.Batches(ctx, &t.Transaction) {
 		if err != nil {
 			yield(nil, err)
@@ -172,20 +176,21 @@ func (q *query) scanIndex(ctx context.Context, t *transaction, o *openStore, beg
 		}
 		b := newEntryBatch(q.record, t, o)
 		goesOn := q.emitEntries(ctx, b, ix, &r, pairs, &f, c, yield)
+		w.note(len(b.taken), b.read)
 		if b.release(); !goesOn {
 			return
 		}
 	}
 }
 
-// emitEntries fetches the records of a batch of entries and yields those that the
-// query wants. It reports whether the query goes on.
+// emitEntries fetches the records of a batch of entries, or of the first of these, and yields
+// those that the query wants. It reports whether the query goes on.
 func (q *query) emitEntries(ctx context.Context, b *entryBatch, ix *index.Index, r *scan.Range, pairs []kv.KeyValue, f *filter, c *cursor, yield func(any, error) bool) bool {
 	if err := b.startFetches(ix, pairs); err != nil {
 		yield(nil, err)
 		return false
 	}
-	records, err := b.awaitAll(ctx)
+	records, err := b.awaitSome(ctx)
 	for i, v := range records {
 		if !q.emit(f, c, v, r.Position(pairs[i].Key), yield) {
 			return false

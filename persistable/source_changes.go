@@ -28,12 +28,13 @@ func (s source) changes(ctx context.Context, since Version) iter.Seq2[change, er
 	return func(yield func(change, error) bool) {
 		for {
 			var batch []change
+			more := false
 			err := s.runRead(ctx, func(t *transaction) (err error) {
 				o, err := t.openStore(ctx, s.place)
-				if err != nil || o == nil {
+				if batch, more = nil, false; err != nil || o == nil {
 					return err
 				}
-				batch, err = s.readChanges(ctx, t, o, since, changesAtOnce)
+				batch, more, err = s.readChanges(ctx, t, o, since, changesAtOnce)
 				return err
 			})
 			if err != nil {
@@ -46,23 +47,23 @@ func (s source) changes(ctx context.Context, since Version) iter.Seq2[change, er
 				}
 				since = c.version
 			}
-			if len(batch) < changesAtOnce {
+			if !more {
 				return
 			}
 		}
 	}
 }
 
-// readChanges reads up to limit changes behind a version, and perhaps more: the changes of
-// one version, which two records have only if the caller has called In twice for one
-// transaction, are not separated.
-func (s *source) readChanges(ctx context.Context, t *transaction, o *openStore, since Version, limit int) ([]change, error) {
+// readChanges reads up to limit changes behind a version, fewer if their records are large, and
+// perhaps more: the changes of one version, which two records have only if the caller has
+// called In twice for one transaction, are not separated. more says that there may be others.
+func (s *source) readChanges(ctx context.Context, t *transaction, o *openStore, since Version, limit int) (all []change, more bool, err error) {
 	x, err := s.versionsOf(o)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if !t.isReadOnly() && !t.versions.isEmpty() {
-		return nil, fmt.Errorf("%w: %s: read the changes before the transaction writes records that have versions", ErrVersionPending, s.record.Type)
+		return nil, false, fmt.Errorf("%w: %s: read the changes before the transaction writes records that have versions", ErrVersionPending, s.record.Type)
 	}
 	entries := t.Reader.GetRange(x.entriesAfter(since).Selectors(), kv.RangeOptions{Limit: limit, Mode: kv.ModeExact})
 	checks := s.startChecks(t, o, x)
@@ -70,13 +71,14 @@ func (s *source) readChanges(ctx context.Context, t *transaction, o *openStore, 
 	if err == nil {
 		err = checks.wait(ctx, since)
 	}
-	if err == nil && len(pairs) == limit {
+	if more = len(pairs) == limit; err == nil && more {
 		pairs, err = x.completeVersion(ctx, t, pairs)
 	}
 	if err != nil {
-		return nil, pending(err)
+		return nil, false, pending(err)
 	}
-	return s.readRecords(ctx, t, o, x, pairs)
+	all, err = s.readRecords(ctx, t, o, x, pairs)
+	return all, more || len(all) < len(pairs), err
 }
 
 // versionsOf returns the index of versions, which must be readable.
@@ -96,7 +98,8 @@ func pending(err error) error {
 	return err
 }
 
-// readRecords reads the records of entries.
+// readRecords reads the records of entries, or of the first ones, as many as have
+// mostRecordBytes together.
 func (s *source) readRecords(ctx context.Context, t *transaction, o *openStore, x *versionIndex, pairs []kv.KeyValue) ([]change, error) {
 	f := fetches{record: s.record, reader: t.Reader, records: o.records}
 	changes := make([]change, len(pairs))
@@ -111,29 +114,32 @@ func (s *source) readRecords(ctx context.Context, t *transaction, o *openStore, 
 		}
 	}
 	f.start()
-	return changes, s.awaitChanges(ctx, &f, x, changes, pairs)
+	return s.awaitChanges(ctx, &f, x, changes, pairs)
 }
 
-// awaitChanges waits for the records of changes.
-func (s *source) awaitChanges(ctx context.Context, f *fetches, x *versionIndex, changes []change, pairs []kv.KeyValue) (err error) {
+// awaitChanges waits for the records of changes, or of the first ones.
+func (s *source) awaitChanges(ctx context.Context, f *fetches, x *versionIndex, changes []change, pairs []kv.KeyValue) (_ []change, err error) {
 	fetched := 0
 	for i := range changes {
 		c := &changes[i]
+		if f.read >= mostRecordBytes && c.version != changes[i-1].version {
+			return changes[:i], nil
+		}
 		if c.deleted {
 			continue
 		}
 		if c.record, err = f.awaitRecord(ctx, fetched); err != nil {
-			return err
+			return nil, err
 		}
 		if c.record == nil {
-			return s.record.danglingEntry(x.Index, pairs[i].Key, f.id(fetched))
+			return nil, s.record.danglingEntry(x.Index, pairs[i].Key, f.id(fetched))
 		}
 		if s.record.Version != nil {
 			*s.record.Version(c.record) = c.version
 		}
 		fetched++
 	}
-	return nil
+	return changes, nil
 }
 
 // changeChecks are the reads that tell whether changes can be read behind a version.

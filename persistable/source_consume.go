@@ -79,7 +79,7 @@ func (s *source) consumeFrom(ctx context.Context, t *transaction, o *openStore, 
 	if err != nil {
 		return 0, err
 	}
-	changes, err := s.readChanges(ctx, t.snapshot(), o, versionOf(at), limit)
+	changes, _, err := s.readChanges(ctx, t.snapshot(), o, versionOf(at), limit)
 	if err != nil {
 		return 0, err
 	}

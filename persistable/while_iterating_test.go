@@ -4,9 +4,11 @@ package persistable_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
@@ -66,5 +68,94 @@ func TestDeleteAheadOfAScan(t *testing.T) {
 			}
 			return nil
 		}))
+	}
+}
+
+// bulkyArticles saves n articles of 300 kB each.
+func bulkyArticles(t *testing.T, s *ArticleStore, n int) {
+	t.Helper()
+	for i := range n {
+		check(t, s.Save(ctx, &Article{
+			ID: fmt.Sprintf("%02d", i), Section: "s", Slug: fmt.Sprintf("%02d", i), Published: day0, Editor: ptr("ann"), Tags: []string{"x"}, Body: make([]byte, 300_000),
+		}))
+	}
+}
+
+// queriesOfBulky are an index, lanes and an intersection that yield all large articles, by id.
+func queriesOfBulky(t *testing.T, s *ArticleStore) map[string]*persistable.Query[*Article] {
+	f := ArticleFields
+	return map[string]*persistable.Query[*Article]{
+		"index":        found[*Article](t)(s.Find(f.Editor.Equal(ptr("ann")))),
+		"lanes":        found[*Article](t)(s.Find(f.Editor.In(ptr("ann"), ptr("bob")))),
+		"intersection": found[*Article](t)(s.Find(f.Editor.Equal(ptr("ann")), f.Tags.Equal("x"))),
+	}
+}
+
+// TestLargeRecordsAreFetchedInParts counts the records that a query has read when it yields the
+// first one: a few megabytes, not all that the first batch of the index names.
+func TestLargeRecordsAreFetchedInParts(t *testing.T) {
+	unscattered(t)
+	counter := faults.NewCounter(enginetest.Open(t))
+	s := ArticleStoreOf(open(t, counter))
+	const n = 60
+	bulkyArticles(t, s, n)
+	for name, q := range queriesOfBulky(t, s) {
+		for _, reverse := range []bool{false, true} {
+			var got []string
+			begin, first := counter.Counts(), 0
+			for a, err := range turned(q, reverse).All(ctx) {
+				if check(t, err); len(got) == 0 {
+					now := counter.Counts()
+					first = now.Gets + now.Ranges - begin.Gets - begin.Ranges
+				}
+				got = append(got, a.ID)
+			}
+			if slices.Sort(got); len(slices.Compact(got)) != n {
+				t.Errorf("%s, in reverse %t: %d records", name, reverse, len(got))
+			}
+			if first > n+40 { // the beginning of each, and the other chunks of a few
+				t.Errorf("%s, in reverse %t: it has made %d reads of records of 300 kB before the first one", name, reverse, first)
+			}
+		}
+	}
+}
+
+// TestWritesAheadOfLargeRecords deletes and changes records at the first one that a query of
+// large records yields, in the same transaction, further ahead than it has read.
+func TestWritesAheadOfLargeRecords(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	s := ArticleStoreOf(db)
+	bulkyArticles(t, s, 40)
+	for name := range queriesOfBulky(t, s) {
+		err := db.Transact(ctx, func(tx persistable.Tx) error {
+			bound, want := s.In(tx), 0
+			for a, err := range queriesOfBulky(t, bound)[name].All(ctx) {
+				if err != nil {
+					return err
+				}
+				if a.ID != fmt.Sprintf("%02d", want) || want >= 20 {
+					t.Fatalf("%s: article %s comes as number %d", name, a.ID, want)
+				}
+				if want++; want > 1 {
+					continue
+				}
+				for i := range 20 {
+					id := fmt.Sprint(20 + i)
+					if i < 10 {
+						err = bound.Delete(ctx, id)
+					} else {
+						err = bound.Save(ctx, &Article{ID: id, Section: "s", Slug: id, Published: day0, Editor: ptr("zoe")})
+					}
+					if err != nil {
+						return err
+					}
+				}
+			}
+			if want != 20 {
+				t.Errorf("%s: %d articles come", name, want)
+			}
+			return errStop
+		})
+		wantError(t, err, errStop)
 	}
 }

@@ -3,6 +3,7 @@
 package scan
 
 import (
+	"bytes"
 	"context"
 	"iter"
 	"slices"
@@ -21,8 +22,15 @@ type Range struct {
 	Records bool            // of records, whose chunks have keys of their own
 	Expect  int             // how many records are wanted; 0 if that is not known
 	Lacking func() int      // how many of them are not complete yet; nil if Expect is 0
+	Window  *Window         // how many pairs to yield at once; nil: as many as are there
 
 	started *kv.RangeResult // of a range that is not scattered; nil: to be started
+}
+
+// Window is how many pairs the caller of Batches takes at once.
+type Window struct {
+	Most int // at least one
+	Took int // how many of those that were yielded the caller has taken: all, unless it says less; at least one
 }
 
 // LargestBatch is up to which number of wanted records they are read in one batch.
@@ -55,36 +63,85 @@ func (r Range) Restarted(b index.Bounds) Range {
 
 // Batches yields the pairs in order, in batches, without those that the
 // transaction has set since the read began. It reads on in place of these if a
-// limit counted them.
+// limit counted them. With a window it yields again what the caller has not taken; if the
+// transaction has written meanwhile, as it is then.
 func (r Range) Batches(ctx context.Context, tx *Transaction) iter.Seq2[[]kv.KeyValue, error] {
 	return func(yield func([]kv.KeyValue, error) bool) {
 		s := tx.beginScan(&r)
 		defer s.end()
-		for missing := 1; missing > 0; {
-			missing = 0
-			var last []byte
-			for pairs, err := range r.streamBatches(ctx, tx) {
-				if n := len(pairs); n > 0 {
-					last = pairs[n-1].Key
-					pairs = s.dropFresh(pairs, &r)
-					if missing += n - len(pairs); len(pairs) == 0 {
-						continue
-					}
-				}
-				if !yield(pairs, err) || err != nil {
-					return
-				}
-			}
-			if r.Options.Limit == 0 || r.isMerged() || missing == 0 {
-				return
-			}
-			r.Bounds, r.Options.Limit, r.started = r.Bounds.Resume(r.relativeKey(last), r.Options.Reverse), missing, nil
+		for r.readOn(ctx, tx, s, yield) {
 		}
 	}
 }
 
-// relativeKey returns the key relative to the prefix.
-func (r *Range) relativeKey(key []byte) []byte { return key[len(r.Prefix):] }
+// readOn yields pairs, and narrows the range to what is behind them. It returns false if
+// nothing is left, or if the caller wants no more.
+func (r *Range) readOn(ctx context.Context, tx *Transaction, s *freshScan, yield func([]kv.KeyValue, error) bool) bool {
+	limited := r.Options.Limit > 0 && !r.isMerged()
+	var last []byte
+	yielded, read := 0, 0
+	narrow := func() {
+		r.Bounds, r.started = r.Bounds.Resume(r.Position(last), r.Options.Reverse), nil
+		if limited {
+			r.Options.Limit -= yielded
+		}
+		if r.Lacking != nil {
+			r.Expect = r.Lacking()
+		}
+	}
+	for pairs, err := range r.streamBatches(ctx, tx) {
+		if err != nil {
+			yield(pairs, err)
+			return false
+		}
+		for read += len(pairs); len(pairs) > 0; {
+			part := s.dropFresh(pairs, r)
+			if len(part) == 0 {
+				last = pairs[len(pairs)-1].Key
+				break
+			}
+			part = r.Window.first(part)
+			writes := tx.countWrites()
+			if !yield(part, nil) {
+				return false
+			}
+			part = part[:r.Window.taken(len(part))]
+			last, yielded = part[len(part)-1].Key, yielded+len(part)
+			if pairs = behind(pairs, last); r.Window != nil && len(pairs) > 0 && tx.countWrites() != writes {
+				narrow()
+				return !limited || r.Options.Limit > 0
+			}
+		}
+	}
+	if !limited || yielded == read {
+		return false
+	}
+	narrow()
+	return true
+}
+
+// behind returns the pairs behind the one with that key.
+func behind(pairs []kv.KeyValue, key []byte) []kv.KeyValue {
+	at := slices.IndexFunc(pairs, func(pair kv.KeyValue) bool { return bytes.Equal(pair.Key, key) })
+	return pairs[at+1:]
+}
+
+// first returns the pairs to yield at once.
+func (w *Window) first(pairs []kv.KeyValue) []kv.KeyValue {
+	if w == nil {
+		return pairs
+	}
+	w.Took = min(len(pairs), w.Most)
+	return pairs[:w.Took]
+}
+
+// taken returns how many of n pairs that were yielded the caller has taken.
+func (w *Window) taken(n int) int {
+	if w == nil {
+		return n
+	}
+	return w.Took
+}
 
 // streamBatches yields the pairs in order, in batches.
 func (r *Range) streamBatches(ctx context.Context, tx *Transaction) iter.Seq2[[]kv.KeyValue, error] {

@@ -21,6 +21,14 @@ type Writes struct {
 	Fresh  FreshKeys
 }
 
+// countWrites returns how many writes have ended; 0 in a transaction that writes nothing.
+func (tx *Transaction) countWrites() int64 {
+	if tx.Writes == nil {
+		return 0
+	}
+	return tx.Count.Load()
+}
+
 // beginScan notes that the transaction begins to read a range. It returns nil in
 // one that writes nothing. The caller calls end.
 func (tx *Transaction) beginScan(r *Range) *freshScan {
