@@ -138,10 +138,18 @@ func TestWatchesAreGivenBack(t *testing.T) {
 		"it is reset":       func(t *testing.T) { leaveTransaction(t, db, watch, kv.Transaction.Reset) },
 		"it is reset twice": func(t *testing.T) { leaveTransaction(t, db, watch, kv.Transaction.Cancel, kv.Transaction.Reset) },
 		"an error ends it": func(t *testing.T) {
-			leaveTransaction(t, db, watch, func(tx kv.Transaction) { _ = tx.OnError(t.Context(), failed) })
+			leaveTransaction(t, db, watch, func(tx kv.Transaction) {
+				if err := tx.OnError(t.Context(), failed); !errors.Is(err, failed) {
+					t.Errorf("OnError returned %v", err)
+				}
+			})
 		},
 		"an error starts it anew": func(t *testing.T) {
-			leaveTransaction(t, db, watch, func(tx kv.Transaction) { _ = tx.OnError(t.Context(), kv.NewError(1020, "scripted")) })
+			leaveTransaction(t, db, watch, func(tx kv.Transaction) {
+				if err := tx.OnError(t.Context(), kv.NewError(1020, "scripted")); err != nil {
+					t.Errorf("OnError returned %v", err)
+				}
+			})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

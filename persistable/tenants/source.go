@@ -59,18 +59,15 @@ func (s *source) readVersion(ctx context.Context, fn func(kv.ReadTransaction) er
 		return err
 	}
 	var tooOld error
-	err = kv.RetryRead(ctx, tx, func() error {
+	version := s.version
+	err = kv.RetryRead(ctx, tx, func() (err error) {
 		if s.version != 0 {
 			tx.SetReadVersion(s.version)
 		}
-		version, err := tx.GetReadVersion().Get(ctx)
-		if err == nil {
+		if version, err = tx.GetReadVersion().Get(ctx); err == nil {
 			err = fn(tx.Snapshot())
 		}
-		switch {
-		case err == nil:
-			s.version = version
-		case s.version != 0 && kv.CodeOf(err) == kv.CodeTransactionTooOld:
+		if s.version != 0 && kv.CodeOf(err) == kv.CodeTransactionTooOld {
 			tooOld = err
 			return nil
 		}
@@ -80,8 +77,11 @@ func (s *source) readVersion(ctx context.Context, fn func(kv.ReadTransaction) er
 	if errors.As(err, &slow) && slow.Code == kv.CodeTransactionTooOld {
 		tooOld = err
 	}
-	if tooOld != nil {
+	switch {
+	case tooOld != nil:
 		return fmt.Errorf("%w: %w", ErrTooLong, tooOld)
+	case err == nil:
+		s.version = version
 	}
 	return err
 }
