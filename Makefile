@@ -52,7 +52,7 @@ RACE := -race -gcflags=modernc.org/...=-race=false
 race: export GORACE := atexit_sleep_ms=0
 race: export CGO_ENABLED := 1
 race: servers ## run every test with goroutines under the race detector (needs a C compiler)
-	$(TEST) $(RACE) -short $$(go list $(TESTED) | grep -vxF $(SEQUENTIAL:%=-e github.com/kazahana-db/kazahana/%))
+	$(TEST) -p 3 $(RACE) -short $$(go list $(TESTED) | grep -vxF $(SEQUENTIAL:%=-e github.com/kazahana-db/kazahana/%))
 
 .PHONY: soak
 soak: servers ## run random tests and fuzz targets with fresh seeds at low priority, for MINUTES (60)
