@@ -65,7 +65,9 @@ func TestStopKeepsItsDeadline(t *testing.T) {
 			t.Errorf("Stop returned after %v: %v", time.Since(began), err)
 		}
 		time.Sleep(time.Hour)
-		if m := c.members["a"]; m != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.members["a"] != nil {
 			t.Error("after Stop it is a member still")
 		}
 	})
