@@ -113,8 +113,8 @@ func TestStandbys(t *testing.T) {
 	})
 }
 
-// TestNamesWithAZeroByte lists the standbys of an election whose name is the beginning of
-// another one's, up to a zero byte.
+// TestNamesWithAZeroByte lists the standbys of an election. The name of another election is the
+// same up to a zero byte.
 func TestNamesWithAZeroByte(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, db kv.Database) {
 		terms := make(chan event, 10)

@@ -288,7 +288,7 @@ func TestTokensOfLanes(t *testing.T) {
 	wantError(t, err, persistable.ErrBadToken)
 }
 
-// articlesBy is the store of a program whose articles have these indexes.
+// articlesBy is the store of a program in which articles have these indexes.
 func articlesBy(db *persistable.DB, indexes ...int) *ArticleStore {
 	var all []articleIndex
 	for _, i := range indexes {

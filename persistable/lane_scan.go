@@ -72,8 +72,9 @@ func (s *laneScan) isAtEnd() bool {
 }
 
 // first returns the lane with the next pair; nil if it must be read before that is
-// known, or at the end. Of lanes whose next pairs have the same place it is the first one
-// in the direction of the query: in a unique index these may be of different records.
+// known, or at the end. If the next pairs of several lanes have the same place, it returns the
+// first of these lanes in the direction of the query: in a unique index the pairs may be of
+// different records.
 func (s *laneScan) first() (first *laneRead) {
 	for i := range s.lanes {
 		l := s.inOrder(i)

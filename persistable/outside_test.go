@@ -142,7 +142,7 @@ func TestConflictsAreNotOutside(t *testing.T) {
 // may last.
 func TestSlowTransactionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		engine, err := embedded.OpenMemory() // whose clock is the bubble's
+		engine, err := embedded.OpenMemory() // its clock is the bubble's
 		check(t, err)
 		db := open(t, engine)
 		orders := OrderStoreOf(db, "t")

@@ -233,7 +233,7 @@ func (q *query) indexName(i int) []byte {
 	return []byte(d.KeyName() + ":" + d.Layout())
 }
 
-// planOf returns the plan whose ways a token names, nil if it names none.
+// planOf returns the plan with the ways that a token names, nil if it names none.
 func (q *query) planOf(ways []byte) (*plan, error) {
 	switch {
 	case len(ways) == 0:

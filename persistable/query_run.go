@@ -175,8 +175,9 @@ func (q *query) readOneVersion(ctx context.Context, from cursor, reset func(), f
 	})
 }
 
-// runResumable is runRead for a function whose next attempt goes on at a cursor, if goesOn says so:
-// an attempt that has moved it was not in vain, however long it took. Others end after three.
+// runResumable is runRead for a function that goes on at a cursor in its next attempt, if goesOn
+// says so: an attempt that has moved the cursor is progress, however long it took. After three
+// attempts without progress it ends.
 func (q *query) runResumable(ctx context.Context, c *cursor, goesOn func() bool, fn func(*transaction) error) error {
 	return q.runRead(ctx, func(t *transaction) error {
 		before := c.position

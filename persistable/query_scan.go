@@ -17,8 +17,8 @@ func (q *query) noMatch() error {
 	return fmt.Errorf("%w: no %s fits the query%s", ErrNotFound, q.record.Type, q.place.inDirectory())
 }
 
-// choosePlan returns the best plan whose indexes are readable; for a cursor that has one,
-// the cursor's.
+// choosePlan returns the plan of the cursor if it has one, else the best plan with readable
+// indexes.
 func (q *query) choosePlan(o *openStore, c *cursor) (p *plan, err error) {
 	check := func(p *plan) error { return q.checkRanges(o, p) }
 	switch {

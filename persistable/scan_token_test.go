@@ -203,7 +203,7 @@ func damageRow(t *testing.T, db *persistable.DB) {
 func TestScanOverVersions(t *testing.T) {
 	unscattered(t)
 	synctest.Test(t, func(t *testing.T) {
-		engine := must[*embedded.Database](t)(embedded.OpenMemory()) // whose clock is the bubble's
+		engine := must[*embedded.Database](t)(embedded.OpenMemory()) // its clock is the bubble's
 		db := open(t, engine)
 		s := ArticleStoreOf(db)
 		save := func(id, section string) {
@@ -312,7 +312,7 @@ func changesError(s *NoteStore) error {
 func TestSlowReadsGoOn(t *testing.T) {
 	unscattered(t)
 	synctest.Test(t, func(t *testing.T) {
-		inner := must[*embedded.Database](t)(embedded.OpenMemory()) // whose clock is the bubble's
+		inner := must[*embedded.Database](t)(embedded.OpenMemory()) // its clock is the bubble's
 		engine := &faulty{Database: inner}
 		db := open(t, engine)
 		s, n := ArticleStoreOf(db), 10

@@ -39,7 +39,8 @@ type SchemaField struct {
 // database: SchemaOf(&OrderStoreOf(nil, "").Store) has the description as well. The zero store
 // has the zero Schema.
 //
-// It is no method, so that programs which do not call it do not compile it for each type.
+// SchemaOf is a function, not a method: a program that does not call it does not compile it for
+// each type.
 func SchemaOf[T, ID any](s *Store[T, ID]) Schema { return newSchema((*erased.Store[ID])(s).Schema()) }
 
 func newSchema(s *erased.Schema) (d Schema) {

@@ -322,7 +322,7 @@ func TestSchemasAtRandom(t *testing.T) {
 	})
 }
 
-// late is a record whose struct may be newer than the code that was generated for it.
+// late is a record. Its struct may be newer than the code that was generated for it.
 type late struct {
 	_     persistable.Type `persist:"Late"`
 	ID    int64

@@ -44,7 +44,7 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var got collectorpb.ExportTraceServiceRequest
 	body, err := io.ReadAll(r.Body)
 	if err != nil || r.Method != http.MethodPost || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" || proto.Unmarshal(body, &got) != nil {
-		http.Error(w, "this is no export of traces", http.StatusBadRequest)
+		http.Error(w, "the body is not an export of traces", http.StatusBadRequest)
 		return
 	}
 	c.mu.Lock()

@@ -57,9 +57,9 @@ func TestLoad(t *testing.T) {
 
 // TestLoadWithoutService checks that the report of a failed run claims nothing about tickets.
 func TestLoadWithoutService(t *testing.T) {
-	nobody := httptest.NewServer(http.NotFoundHandler())
-	nobody.Close()
-	report, err := load.Run(t.Context(), load.Options{API: nobody.URL, Admin: nobody.URL, Token: adminToken, Tenants: 1, Tickets: 1, Workers: 1})
+	stopped := httptest.NewServer(http.NotFoundHandler())
+	stopped.Close()
+	report, err := load.Run(t.Context(), load.Options{API: stopped.URL, Admin: stopped.URL, Token: adminToken, Tenants: 1, Tickets: 1, Workers: 1})
 	if err == nil || strings.Contains(report.String(), "exactly its tickets") {
 		t.Errorf("error %v, and the report says:\n%v", err, report)
 	}

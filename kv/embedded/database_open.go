@@ -16,10 +16,10 @@ import (
 func (db *Database) startCommits(p *parts, w *mvcc.Window) (err error) {
 	d := db.disk
 	absorbed := d.base.AbsorbedVersion()
-	// In this order. A segment of format 1 with a torn header, which is no damage in a
-	// folder of that format, is replaced before the folder gets the new one. And an older
-	// version cuts off the segment that it cannot read: until then it has no commits, and
-	// those before are there.
+	// The order matters. In a folder of format 1 a segment with a torn header is not damage:
+	// Start replaces it before the folder gets the new format. An older version cuts off a
+	// segment that it cannot read: until the folder has the new format, that segment has no
+	// commits, and Drop has not removed those before it.
 	if err := d.log.Start(absorbed); err != nil {
 		return err
 	}

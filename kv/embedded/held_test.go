@@ -15,8 +15,8 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
 )
 
-// TestLoneReadNeedsNoReader gives no goroutine to reads: the goroutine that waits
-// for the only read of its transaction, and whose wait nothing can end, makes that read.
+// TestLoneReadNeedsNoReader gives no goroutine to reads: the goroutine that waits for the only
+// read of its transaction makes that read, if nothing can end its wait.
 func TestLoneReadNeedsNoReader(t *testing.T) {
 	db, _ := openCold(t)
 	db.readers.Wait()

@@ -221,8 +221,8 @@ func (s *partialDir) abandon(cause error) error {
 	return errors.Join(cause, err, s.unlock())
 }
 
-// removeWork removes the folder, which is empty but for what says who fills it. Once
-// LOCK is removed another process may begin to fill it: then it stays.
+// removeWork removes the folder, which has nothing left but the files that mark it as being
+// filled. Once LOCK is removed another process may begin to fill it: then it stays.
 func (s *partialDir) removeWork() error {
 	err := s.removeFiles(s.work, unfinishedName, holderName)
 	if runtime.GOOS == "windows" { // which does not remove an open file

@@ -316,7 +316,7 @@ func (t slowTx) Snapshot() kv.ReadTransaction {
 func TestSlowExportsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(day0))                                // IDs begin in 2026
-		inner := must[*embedded.Database](t)(embedded.OpenMemory()) // whose clock is the bubble's
+		inner := must[*embedded.Database](t)(embedded.OpenMemory()) // its clock is the bubble's
 		engine := &slowEngine{Database: inner}
 		db := open(t, engine)
 		someOrders(t, db, "a", 3)

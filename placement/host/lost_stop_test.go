@@ -49,7 +49,7 @@ func TestMembershipIsLostDuringStop(t *testing.T) {
 }
 
 // TestStopKeepsItsDeadline: Stop returns when its context ends, even if the host waits for a handler
-// of a membership that is lost, and the host is no member once that is over.
+// of a membership that is lost, and the host is not a member once that is over.
 func TestStopKeepsItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l := newCluster(t), newLedger()

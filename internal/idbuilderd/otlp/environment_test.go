@@ -12,7 +12,7 @@ import (
 )
 
 // TestOff: without a collector, and when the environment says so, there are no traces; a wrong
-// variable is no reason not to start then.
+// variable does not keep the program from starting then.
 func TestOff(t *testing.T) {
 	for name, env := range map[string][]string{
 		"nothing":           nil,

@@ -4,8 +4,8 @@
 // with protobuf. The standard variables of the environment turn it on and describe it. The SDK
 // samples and batches; this package encodes spans and sends them.
 //
-// The exporter of OpenTelemetry's own would link gRPC and raise the version of users who do not
-// export anything; see docs/dependencies.md.
+// OpenTelemetry's own exporter would link gRPC, and raise its version for every user of the
+// library; see docs/dependencies.md.
 package otlp
 
 import (

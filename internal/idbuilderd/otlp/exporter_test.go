@@ -284,7 +284,7 @@ func respond(code int, header http.Header, body []byte) (*http.Response, error) 
 	return &http.Response{StatusCode: code, Header: header, Body: io.NopCloser(bytes.NewReader(body))}, nil
 }
 
-// status answers with a status, whose message is in a google.rpc.Status as collectors send it.
+// status answers with a status and a google.rpc.Status that has the message, as collectors do.
 func status(code int, after string) answer {
 	return func(*http.Request) (*http.Response, error) {
 		body := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 3)

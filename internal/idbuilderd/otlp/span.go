@@ -120,8 +120,8 @@ func nanos(t time.Time) uint64 { return uint64(max(t.UnixNano(), 0)) }
 
 func count(n int) uint32 { return uint32(min(max(n, 0), math.MaxUint32)) }
 
-// valid returns a text in UTF-8, as protobuf wants it: a path that a client sent may be no such
-// text, and a message with it could not be encoded.
+// valid returns the text as UTF-8. Protobuf encodes nothing else, and a client can send any bytes
+// in a path.
 func valid(text string) string { return strings.ToValidUTF8(text, "\ufffd") }
 
 func keyValues(attributes []attribute.KeyValue) (list []*commonpb.KeyValue) {

@@ -46,8 +46,8 @@ type Union struct {
 	Disjoint     bool          // no record is in two of them
 }
 
-// Search is the ways to read the records of some alternatives. A run takes for each
-// alternative the first way whose indexes are readable.
+// Search is the ways to read the records of some alternatives. For each
+// alternative a run takes the first way with readable indexes.
 type Search struct {
 	Question     []Conjunction // the conditions as they were given
 	Alternatives []Conjunction // one of which each record fulfils: the question, or ranges of it

@@ -77,8 +77,8 @@ func (r *Request) split(clauses erased.Conjunction) []erased.Conjunction {
 	return best
 }
 
-// leftOver returns how many clauses the best choices leave to the filter: none in which at
-// most one record is read, and most of all where there is no choice.
+// leftOver returns how many clauses the best choices leave to the filter. A choice that reads at
+// most one record leaves none; a lane without a choice counts as the most.
 func (r *Request) leftOver(lanes []erased.Conjunction) (most int) {
 	for _, clauses := range lanes {
 		all := r.choicesFor(clauses)

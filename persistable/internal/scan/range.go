@@ -63,8 +63,8 @@ func (r Range) Restarted(b index.Bounds) Range {
 
 // Batches yields the pairs in order, in batches, without those that the
 // transaction has set since the read began. It reads on in place of these if a
-// limit counted them. With a window it yields again what the caller has not taken; if the
-// transaction has written meanwhile, as it is then.
+// limit counted them. With a window it yields again what the caller has not taken: as it is
+// now, if the transaction has written since.
 func (r Range) Batches(ctx context.Context, tx *Transaction) iter.Seq2[[]kv.KeyValue, error] {
 	return func(yield func([]kv.KeyValue, error) bool) {
 		s := tx.beginScan(&r)

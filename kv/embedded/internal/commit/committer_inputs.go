@@ -38,8 +38,8 @@ func (c *Committer) submitWithInputs(r *request) {
 	}
 }
 
-// submitWeighed submits a request whose inputs are known, once it has estimated what it
-// will make of them. Few results are not worth a look.
+// submitWeighed estimates the size of the results of a request from its inputs, which are
+// known, and submits it. A request with few results is not estimated.
 func (c *Committer) submitWeighed(r *request) {
 	if r.keeping() > fewResults {
 		r.results = r.resultBytes(func([]byte) int { return 0 })

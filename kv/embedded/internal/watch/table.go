@@ -61,9 +61,9 @@ func (t *Table) Add(key, value []byte) (*Watch, error) {
 	return w, nil
 }
 
-// Arm puts watches into the table. newest returns the newest view that is
-// published: a watch whose key has another value there fires. Arm does not wait: a
-// task that start starts reads a value that memory does not have.
+// Arm puts watches into the table. newest returns the newest view that is published: a watch
+// fires if its key has another value there. Arm does not wait: if memory does not have the
+// value, a task reads it, which Arm gives to start.
 func (t *Table) Arm(newest func() View, watches []*Watch, start func(readers.Task)) {
 	if len(watches) == 0 {
 		return

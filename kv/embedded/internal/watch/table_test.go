@@ -213,8 +213,8 @@ func TestUnreadableValue(t *testing.T) {
 	check(t, "when fired", w, "armed false, ended the disk")
 }
 
-// TestArmDoesNotWait arms watches whose values are not in memory: a task reads the newest
-// one.
+// TestArmDoesNotWait arms watches while memory does not have the values of their keys: a task
+// reads the newest value.
 func TestArmDoesNotWait(t *testing.T) {
 	for name, c := range map[string]struct {
 		now  *fakeView // when the task runs

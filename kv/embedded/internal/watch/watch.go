@@ -58,8 +58,8 @@ func (w *Watch) disarm() {
 	w.table.disarm(w)
 }
 
-// compare fires an armed watch whose key has another value than the watch, and one whose
-// value was overwritten while it was read. It fails a watch whose value cannot be read.
+// compare fires an armed watch if its key has another value than the watch, or if the value was
+// overwritten while a task read it. If the value cannot be read, the watch fails.
 func (w *Watch) compare(value []byte, err error) {
 	switch {
 	case kv.CodeOf(err) == kv.CodeTransactionTooOld:
