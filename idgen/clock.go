@@ -157,8 +157,11 @@ func (k *clock) noticeJump(r clockSample) bool {
 func (k *clock) hasLasted(r clockSample) bool {
 	slept := k.asleep() - k.woke
 	needed := max(r.wall-r.ms-slept.Milliseconds(), jumpPatience.Milliseconds())
-	return r.mono+1-k.jumped.Load() >= needed
+	return k.lasted(r) >= needed
 }
+
+// lasted returns how many milliseconds ago the jump was noticed.
+func (k *clock) lasted(r clockSample) int64 { return r.mono + 1 - k.jumped.Load() }
 
 // believeJump believes the wall clock of r, which is ahead. The caller holds the
 // client's mu.

@@ -62,7 +62,8 @@
 // only when a lease, or the passing of time, shows that the clock is right. A clock
 // before the custom epoch or past the end of the timestamp gives a
 // [*TimeRangeError], never a negative or wrapped ID. If the clock was set back,
-// ULIDs and UUIDs continue from the last timestamp.
+// ULIDs and UUIDs continue from the last timestamp; they follow a jump ahead only when
+// it has lasted: see [ULIDSource].
 //
 // # Concurrency and transactions
 //

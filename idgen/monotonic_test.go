@@ -4,10 +4,13 @@ package idgen
 
 import (
 	"context"
+	cryptorand "crypto/rand"
 	"errors"
 	"math/big"
+	mathrand "math/rand/v2"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,7 +48,7 @@ func TestMonotonicAgainstBigIntegers(t *testing.T) {
 				model = grown
 			}
 
-			ms, hi, lo, err := m.next(time.UnixMilli(wall), width)
+			ms, hi, lo, err := m.next(func() time.Time { return time.UnixMilli(wall) }, width)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,6 +77,86 @@ func TestMonotonicGoesOnBefore1970(t *testing.T) {
 			t.Errorf("%v: UUID %v, %v after %v", now, nextUUID, err, firstUUID)
 		}
 		firstULID, firstUUID = nextULID, nextUUID
+	}
+}
+
+// TestMonotonicDoubtsJumps: a wrong reading of the clock leaves no trace, be it of
+// another day or year, and a clock that stays ahead is followed: after ten seconds for up
+// to a day, later for more.
+func TestMonotonicDoubtsJumps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newJumpyClock()
+		ulids, uuids := ULIDSource{Now: k.now}, UUIDSource{Now: k.now}
+		ulids.state.mono, uuids.state.mono = k.mono, k.mono
+		next := func(what string, want time.Time) {
+			t.Helper()
+			for _, got := range []time.Time{Must(ulids.Next(t.Context())).Timestamp(), Must(uuids.Next(t.Context())).Time()} {
+				if got.Sub(want).Abs() > time.Millisecond {
+					t.Errorf("%s: an id of %v, want %v", what, got, want)
+				}
+			}
+			time.Sleep(time.Second)
+		}
+		const year = 365 * 24 * time.Hour
+		next("at first", k.right())
+		for _, far := range []time.Duration{6 * time.Second, 23 * time.Hour, 10 * year} {
+			for range 20 { // twenty wrong readings in forty seconds
+				k.step(far)
+				next("ahead", k.right())
+				k.step(-far)
+				next("right again", k.right())
+			}
+		}
+		k.step(maxForward)
+		next("a small step", k.now())
+		k.step(23 * time.Hour)
+		next("paused for a night", k.now().Add(-23*time.Hour))
+		time.Sleep(jumpPatience)
+		next("paused for a night, later", k.now())
+		k.step(48 * time.Hour)
+		next("two days ahead", k.now().Add(-48*time.Hour))
+		time.Sleep(47 * time.Hour)
+		next("two days ahead, for nearly as long", k.now().Add(-48*time.Hour))
+		time.Sleep(time.Hour)
+		next("two days ahead, for as long", k.now())
+	})
+}
+
+// TestMonotonicBeforeTheClockIsSet: a small machine has the time of 1970 until it is
+// told the right one.
+func TestMonotonicBeforeTheClockIsSet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newJumpyClock()
+		off := time.Duration(k.now().UnixNano()) - time.Hour
+		k.step(-off)
+		s := ULIDSource{Now: k.now}
+		s.state.mono = k.mono
+		if at := Must(s.Next(t.Context())).Timestamp(); at.Year() != 1970 {
+			t.Errorf("an id of %v, want 1970", at)
+		}
+		k.step(off)
+		if at := Must(s.Next(t.Context())).Timestamp(); at.Sub(k.right()).Abs() > time.Second {
+			t.Errorf("an id of %v, want %v", at, k.right())
+		}
+	})
+}
+
+// TestMonotonicIsRandomBySystem: copies of a virtual machine have what the process has
+// in memory, a random generator too. All randomness comes from the system: with the same
+// bytes from there, two sources make the same ids.
+func TestMonotonicIsRandomBySystem(t *testing.T) {
+	reader := cryptorand.Reader
+	t.Cleanup(func() { cryptorand.Reader = reader })
+	make3 := func() (made [3]ulid.ULID) {
+		cryptorand.Reader = mathrand.NewChaCha8([32]byte{1})
+		s := ULIDSource{Now: func() time.Time { return epoch }}
+		for i := range made {
+			made[i] = Must(s.Next(t.Context()))
+		}
+		return made
+	}
+	if a, b := make3(), make3(); a != b {
+		t.Errorf("the same random bytes of the system make %v and %v", a, b)
 	}
 }
 

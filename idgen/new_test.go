@@ -40,8 +40,8 @@ func TestNewIDsAscendAndCarryTheTime(t *testing.T) {
 
 func TestNewIsZeroOutsideTheTimeRange(t *testing.T) {
 	late := func() time.Time { return time.UnixMilli(maxUnixMs + 1) }
-	processULIDs.Now, processUUIDs.Now = late, late
-	defer func() { processULIDs.Now, processUUIDs.Now = nil, nil }()
+	processULIDs, processUUIDs = ULIDSource{Now: late}, UUIDSource{Now: late}
+	defer func() { processULIDs, processUUIDs = ULIDSource{}, UUIDSource{} }()
 	if id, text, uu := NewULID(), NewULIDString(), NewUUID(); id != ulid.Zero || text != "" || !uu.IsZero() {
 		t.Errorf("NewULID %v, NewULIDString %q, NewUUID %v; want zero values", id, text, uu)
 	}

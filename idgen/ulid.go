@@ -16,13 +16,17 @@ const ulidBits = 80
 // ULIDSource makes ULIDs: 48 bits of Unix milliseconds and 80 random bits, as
 // text 26 characters. Each ULID is greater than all that the source made
 // before, also when the clock is set back, and when the random part overflows
-// within a millisecond: its time then runs ahead of the clock.
+// within a millisecond: its time then runs ahead of the clock. A clock that jumps ahead
+// by more than five seconds is followed when it has been ahead for ten seconds; if it is
+// more than a day ahead, when that has lasted for as long as it is far.
 //
 // The zero value is ready. A ULIDSource is safe for concurrent use, does not
 // allocate, and must not be copied after its first use.
 type ULIDSource struct {
-	// Now reads the clock. It must be safe for concurrent use. The default,
-	// used for nil, is [time.Now]. Set it before the first use.
+	// Now reads the clock. It must be safe for concurrent use, and must not ask the
+	// source for an id. Jumps of the clock are noticed by the monotonic readings that the
+	// times of [time.Now] carry. The default, used for nil, is [time.Now]. Set it before
+	// the first use.
 	Now func() time.Time
 
 	state monotonic
@@ -31,7 +35,7 @@ type ULIDSource struct {
 // Next returns a new ULID. It never waits and does not look at ctx. The only
 // error is a [*TimeRangeError].
 func (s *ULIDSource) Next(context.Context) (ulid.ULID, error) {
-	ms, hi, lo, err := s.state.next(readClock(s.Now), ulidBits)
+	ms, hi, lo, err := s.state.next(s.Now, ulidBits)
 	if err != nil {
 		return ulid.Zero, err
 	}
@@ -48,11 +52,4 @@ func (s *ULIDSource) NextString(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return id.String(), nil
-}
-
-func readClock(now func() time.Time) time.Time {
-	if now == nil {
-		return time.Now()
-	}
-	return now()
 }

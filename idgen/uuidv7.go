@@ -16,13 +16,14 @@ const uuidBits = 74
 // milliseconds and 74 random bits that within a millisecond grow by random
 // steps (section 6.2, method 2). Each UUID is greater than all that the source
 // made before, also when the clock is set back, and when the random bits
-// overflow within a millisecond: its time then runs ahead of the clock.
+// overflow within a millisecond: its time then runs ahead of the clock. A clock that
+// jumps ahead is followed as by a [ULIDSource].
 //
 // The zero value is ready. A UUIDSource is safe for concurrent use, does not
 // allocate, and must not be copied after its first use.
 type UUIDSource struct {
-	// Now reads the clock. It must be safe for concurrent use. The default,
-	// used for nil, is [time.Now]. Set it before the first use.
+	// Now reads the clock, as in [ULIDSource]. The default, used for nil, is
+	// [time.Now]. Set it before the first use.
 	Now func() time.Time
 
 	state monotonic
@@ -31,7 +32,7 @@ type UUIDSource struct {
 // Next returns a new UUID. It never waits and does not look at ctx. The only
 // error is a [*TimeRangeError].
 func (s *UUIDSource) Next(context.Context) (UUID, error) {
-	ms, hi, lo, err := s.state.next(readClock(s.Now), uuidBits)
+	ms, hi, lo, err := s.state.next(s.Now, uuidBits)
 	if err != nil {
 		return UUID{}, err
 	}
