@@ -36,7 +36,9 @@ func (c *Client) runKeeper() {
 			return
 		}
 		c.acquireOnce()
-		c.releaseSpare(c.keeper.ctx)
+		if c.keeper.ctx.Err() == nil { // else Shutdown releases
+			_ = c.releaseSpare(c.keeper.ctx)
+		}
 		timer.Reset(c.untilNextAcquire(time.Now()))
 	}
 }
@@ -49,7 +51,7 @@ func (c *Client) acquireOnce() {
 		c.unlock()
 		return
 	}
-	ctx, cancel := context.WithTimeout(c.keeper.ctx, acquireTimeout)
+	ctx, cancel := context.WithTimeout(c.keeper.calls, acquireTimeout)
 	defer cancel()
 	c.keeper.cancel = cancel
 	c.unlock()
@@ -74,7 +76,7 @@ func (c *Client) acquireOnce() {
 // key, until there is an answer.
 func (c *Client) nextRequest(now time.Time) *AcquireRequest {
 	k := &c.keeper
-	if now.Before(k.retryAt) {
+	if now.Before(k.retryAt) || c.era.Load().mode == closed {
 		return nil
 	}
 	if k.request == nil && !c.newRequest(now) {
@@ -94,7 +96,8 @@ func (c *Client) renewEnded(ms int64) {
 		return
 	}
 	k.unsettle()
-	if least := k.askedAt.Add(c.opts.AcquireRetryInterval); k.retryAt.Before(least) {
+	least := k.askedAt.Add(max(c.opts.AcquireRetryInterval, k.floor))
+	if k.retryAt.Before(least) && !k.wasLate {
 		k.retryAt = least // a clock that goes back and forth costs no more
 	}
 	k.wakeUp()
@@ -105,7 +108,7 @@ func (c *Client) renewEnded(ms int64) {
 // all, so that one large lease takes the place of several small ones.
 func (c *Client) newRequest(now time.Time) bool {
 	k := &c.keeper
-	overdue := c.leases.hasOverdue(now)
+	overdue := len(c.leases.listDue(now, false)) > 0
 	if overdue {
 		c.lowerDemand()
 	}
@@ -126,6 +129,7 @@ func (c *Client) newRequest(now time.Time) bool {
 	k.tries = 0
 	k.request = &AcquireRequest{
 		ServiceID: c.opts.ServiceID, Meta: c.opts.Meta, ThroughputPerMs: need, RequestKey: rand.Text(),
+		Replaces: c.leases.listRefs(now, k.anew),
 	}
 	return true
 }

@@ -54,6 +54,9 @@ func (c *Client) chooseEra(e *era, r clockSample, wait *waitState) (eraWait, err
 		c.renewEnded(r.ms)
 	}
 	settled := c.startKeeper()
+	if p.mode == continued && !c.opts.DisableFallback && time.Now().Before(c.keeper.retryAt) {
+		settled = nil // continued IDs are unique, and the keeper asks later
+	}
 	switch {
 	case p.mode == leased:
 		c.changeEra(c.leasedEra(p))

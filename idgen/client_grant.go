@@ -19,7 +19,10 @@ func (c *Client) acceptGrant(leases []Lease, err error) {
 		r = c.witnessJump(r, now, fresh)
 	}
 	if err != nil {
-		c.noteFailure(err, now)
+		c.noteLate(fresh, now)
+		if !c.keeper.wasLate {
+			c.noteFailure(err, now)
+		}
 		if len(fresh) > 0 {
 			c.leases.dropEnded(r.ms)
 			c.reviseEra(r)
@@ -28,7 +31,8 @@ func (c *Client) acceptGrant(leases []Lease, err error) {
 	}
 	k := &c.keeper
 	c.counts.Acquires++
-	k.request, k.failures, k.lastErr = nil, 0, nil
+	k.request, k.failures, k.lastErr, k.wasLate = nil, 0, nil, false
+	k.floor = fresh[0].Duration() / keepShare
 	c.leases.markReplaced(now, k.anew)
 	c.leases.leases = append(c.leases.leases, fresh...)
 	k.retryAt = now
@@ -48,6 +52,22 @@ func (c *Client) reviseEra(r clockSample) {
 		return
 	}
 	c.changeEra(c.emptyEra(waiting)) // the next caller decides
+}
+
+// noteLate notes whether the call that has failed lasted so long that the answer says
+// nothing of the provider: the process was stopped, or the machine is overloaded. The
+// call is repeated once, at once, and callers go on waiting for it.
+func (c *Client) noteLate(fresh []*heldLease, now time.Time) {
+	k := &c.keeper
+	took := now.Sub(k.askedAt)
+	late := took > acquireTimeout+lastAnswer
+	for _, l := range fresh {
+		late = late || took >= l.Duration()
+	}
+	k.wasLate = late && !k.wasLate && k.failures == 0
+	if k.wasLate {
+		k.retryAt = now
+	}
 }
 
 // noteFailure schedules the next try.
@@ -88,7 +108,7 @@ func (c *Client) checkGrant(leases []Lease, r clockSample, now time.Time) (fresh
 		err = errors.New("idgen: the provider granted no lease")
 	}
 	if len(fresh) > 0 {
-		err = c.checkLife(fresh, now)
+		err = c.checkLife(fresh, r)
 	}
 	if err != nil {
 		c.keeper.request = nil // or the answer would be the same
@@ -123,18 +143,22 @@ func (c *Client) adoptLayout(layout Layout) {
 }
 
 // newHeldLease returns l as a lease of the client, to be replaced after about
-// half of its life by this machine's clock.
+// half of its life by this machine's clock, see keepShare, or at once if that has ended.
 func (c *Client) newHeldLease(l Lease, r clockSample, now time.Time) *heldLease {
 	life := max(time.Duration(min(l.Expired-r.ms, l.Expired-l.Created))*time.Millisecond, 0)
 	part := 0.4 + 0.2*mathrand.Float64()
-	return &heldLease{Lease: l, last: l.Created - 1, renew: now.Add(time.Duration(part * float64(life)))}
+	keep := max(time.Duration(part*float64(life)), l.Duration()/keepShare)
+	if life == 0 {
+		keep = 0
+	}
+	return &heldLease{Lease: l, asked: c.keeper.askedAt, last: l.Created - 1, renew: now.Add(keep)}
 }
 
 // checkLife returns an error if all leases had ended when they came. It then
 // keeps them for fallback; they replace nothing.
-func (c *Client) checkLife(fresh []*heldLease, now time.Time) error {
+func (c *Client) checkLife(fresh []*heldLease, r clockSample) error {
 	for _, l := range fresh {
-		if now.Before(l.renew) {
+		if r.ms < l.Expired {
 			return nil
 		}
 	}

@@ -23,6 +23,7 @@ type grantor struct {
 
 	mu       sync.Mutex
 	latency  time.Duration // of each call
+	delay    time.Duration // of the reply to the next request, after its leases are granted; an error is as late
 	down     error         // what calls return
 	hang     bool          // calls last until their ctx ends
 	lose     int           // replies to lose
@@ -75,28 +76,39 @@ func (g *grantor) Acquire(ctx context.Context, req AcquireRequest) ([]Lease, err
 	if err := sleep.For(ctx, latency); err != nil {
 		return nil, err
 	}
+	leases, delay, err := g.answer(req)
+	start := time.Now()
+	if err := sleep.For(ctx, delay); err != nil {
+		time.Sleep(delay - time.Since(start))
+		return nil, err
+	}
+	return leases, err
+}
+
+func (g *grantor) answer(req AcquireRequest) (leases []Lease, delay time.Duration, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.down != nil {
-		return nil, g.down
+		return nil, 0, g.down
 	}
 	if g.most > 0 && req.ThroughputPerMs > g.most {
-		return nil, errMuch
+		return nil, 0, errMuch
 	}
-	leases := g.grant(req)
+	leases = g.grant(req)
 	if g.lose > 0 {
 		g.lose--
-		return nil, errLost
+		return nil, 0, errLost
 	}
-	return leases, nil
+	delay, g.delay = g.delay, 0
+	return leases, delay, nil
 }
 
 // grant takes the next free ids, or repeats its answer.
 func (g *grantor) grant(req AcquireRequest) []Lease {
-	if leases, ok := g.byKey[req.RequestKey]; ok {
+	now := g.now().UnixMilli()
+	if leases, ok := g.byKey[req.RequestKey]; ok && leases[0].Expired > now {
 		return leases
 	}
-	now := g.now().UnixMilli()
 	size := 1 << g.layout.BitSeq
 	var leases []Lease
 	for range (max(req.ThroughputPerMs, 1) + size - 1) / size {
@@ -139,6 +151,9 @@ func (g *grantor) Release(ctx context.Context, req ReleaseRequest) error {
 	defer g.mu.Unlock()
 	if g.down != nil {
 		return g.down
+	}
+	if d := g.now().Sub(time.UnixMilli(req.Timestamp)).Abs(); d > 30*time.Second {
+		return fmt.Errorf("the release was signed %v before or after now", d)
 	}
 	b := g.blocks[req.ID]
 	if b == nil || b.lease.Created != req.Created || !req.Verify(b.lease.Secret) {

@@ -19,23 +19,33 @@ const (
 
 	// idle is when the keeper looks again if it has nothing to do.
 	idle = time.Hour
+
+	// keepShare divides the length of a lease: so much of it passes before the lease is
+	// replaced, even if it ends earlier by the client's clock. So a client with a wrong
+	// clock holds about as many leases, and not all that there are.
+	keepShare = 64
 )
 
 // keeper is the state of a client's acquisitions. One goroutine calls the
 // provider, one call at a time. The client's mu guards all fields below done.
 type keeper struct {
-	ctx  context.Context // ends with Shutdown
-	stop context.CancelFunc
-	wake chan struct{}
-	done chan struct{} // closed when the goroutine has ended
+	ctx    context.Context // ends with Shutdown
+	stop   context.CancelFunc
+	calls  context.Context // that of requests, which Shutdown lets end
+	giveUp context.CancelFunc
+	wake   chan struct{}
+	done   chan struct{} // closed when the goroutine has ended
+	ending chan struct{} // a lock: holds one value while Shutdown releases leases
 
 	started  bool
 	want     int // IDs of a millisecond to lease
 	request  *AcquireRequest
-	anew     bool      // its answer replaces all leases
-	tries    int       // of the request
-	failures int       // in sequence
-	askedAt  time.Time // last try
+	anew     bool          // its answer replaces all leases
+	tries    int           // of the request
+	failures int           // in sequence
+	askedAt  time.Time     // last try
+	wasLate  bool          // its answer came too late, and is asked for again at once
+	floor    time.Duration // after a try, before the leases that it brought are replaced
 	retryAt  time.Time
 	growAt   time.Time // more is not asked for before, because it was refused
 	lastErr  error
@@ -50,7 +60,8 @@ type keeper struct {
 
 func (k *keeper) init(o Options) {
 	k.ctx, k.stop = context.WithCancel(context.Background())
-	k.wake, k.done = make(chan struct{}, 1), make(chan struct{})
+	k.calls, k.giveUp = context.WithCancel(context.Background())
+	k.wake, k.done, k.ending = make(chan struct{}, 1), make(chan struct{}), make(chan struct{}, 1)
 	k.pending, k.isSettled = make(chan struct{}), o.Provider == nil
 	k.want = min(firstThroughput, o.MaxThroughputPerMs)
 }
@@ -67,6 +78,21 @@ func (k *keeper) wakeUp() {
 // clock jumped, or there is none.
 func (k *keeper) hasTried() bool {
 	return k.isSettled && k.cancel == nil && (!k.started || k.askedAt.After(k.doubted))
+}
+
+// beginEnding takes the lock of Shutdown. It reports false if ctx ended before.
+func (k *keeper) beginEnding(ctx context.Context) bool {
+	select {
+	case k.ending <- struct{}{}:
+		return true
+	default:
+	}
+	select {
+	case k.ending <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 func (k *keeper) markSettled() {

@@ -43,6 +43,9 @@ func (l Lease) Base() uint64 { return uint64(l.ID) << l.BitSeq }
 // ThroughputPerMs returns the number of positions in each millisecond.
 func (l Lease) ThroughputPerMs() int { return 1 << l.BitSeq }
 
+// Ref returns the lease's name.
+func (l Lease) Ref() LeaseRef { return LeaseRef{ID: l.ID, BitSeq: l.BitSeq, Created: l.Created} }
+
 // Duration returns the length of the lease.
 func (l Lease) Duration() time.Duration { return time.Duration(l.Expired-l.Created) * time.Millisecond }
 

@@ -70,11 +70,6 @@ func (h *leaseSet) nextRenewal(now time.Time) (first time.Time, ok bool) {
 	return first, ok
 }
 
-// hasOverdue reports whether a lease needs a replacement and has none.
-func (h *leaseSet) hasOverdue(now time.Time) bool {
-	return slices.ContainsFunc(h.leases, func(l *heldLease) bool { return !l.replaced && !now.Before(l.renew) })
-}
-
 // endRenewalTimes makes the leases that have ended at ms need a replacement at
 // now. It reports whether there are any.
 func (h *leaseSet) endRenewalTimes(ms int64, now time.Time) (found bool) {
@@ -90,11 +85,31 @@ func (h *leaseSet) endRenewalTimes(ms int64, now time.Time) (found bool) {
 	return found
 }
 
-// markReplaced marks the leases that need a replacement as replaced, or all of
-// them.
-func (h *leaseSet) markReplaced(now time.Time, all bool) {
+// listDue returns the leases that need a replacement at now and have none, or all that
+// have none.
+func (h *leaseSet) listDue(now time.Time, all bool) (due []*heldLease) {
 	for _, l := range h.leases {
-		l.replaced = l.replaced || all || !now.Before(l.renew)
+		if !l.replaced && (all || !now.Before(l.renew)) {
+			due = append(due, l)
+		}
+	}
+	return due
+}
+
+// listRefs names what listDue returns, as far as a request can.
+func (h *leaseSet) listRefs(now time.Time, all bool) (refs []LeaseRef) {
+	for _, l := range h.listDue(now, all) {
+		if len(refs) < MaxReplaces {
+			refs = append(refs, l.Ref())
+		}
+	}
+	return refs
+}
+
+// markReplaced marks what listDue returns as replaced.
+func (h *leaseSet) markReplaced(now time.Time, all bool) {
+	for _, l := range h.listDue(now, all) {
+		l.replaced = true
 	}
 }
 

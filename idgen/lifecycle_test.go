@@ -99,6 +99,68 @@ func TestShutdownWhenTheProviderIsGone(t *testing.T) {
 	}
 }
 
+// TestShutdownDuringAnAcquisition: what the provider has granted goes back, although
+// its answer comes after the shutdown.
+func TestShutdownDuringAnAcquisition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newSteppedClock()
+		g := newGrantor(k.now)
+		g.delay = lastAnswer / 2
+		c := Must(NewClient(Options{Provider: g, Now: k.now, Logger: quiet}))
+		go c.Ready(t.Context()) //nolint:errcheck // it starts the request
+		time.Sleep(time.Millisecond)
+		if err := c.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if granted, released := len(g.byKey), len(g.releases()); granted != 1 || released != 1 {
+			t.Errorf("%d leases were granted, %d given back", granted, released)
+		}
+		hanging := newGrantor(k.now)
+		hanging.hang = true
+		c = Must(NewClient(Options{Provider: hanging, Now: k.now, Logger: quiet}))
+		go c.Ready(t.Context()) //nolint:errcheck // it starts the request
+		time.Sleep(time.Millisecond)
+		start := time.Now()
+		if err := c.Shutdown(t.Context()); err != nil || time.Since(start) != lastAnswer {
+			t.Errorf("Shutdown with a provider that does not answer: %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+// TestShutdownAgain: what the first call could not give back, the next one does.
+func TestShutdownAgain(t *testing.T) {
+	for name, first := range map[string]func(*grantor, *Client) error{
+		"the provider was away": func(g *grantor, c *Client) error {
+			g.set(func() { g.down = errDown })
+			defer g.set(func() { g.down = nil })
+			return c.Shutdown(context.Background())
+		},
+		"there was no time": func(g *grantor, c *Client) error {
+			g.set(func() { g.latency = time.Second })
+			ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+			defer cancel()
+			return c.Shutdown(ctx)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := newSteppedClock()
+				g := newGrantor(k.now)
+				c := Must(NewClient(Options{Provider: g, Now: k.now, Logger: quiet}))
+				Must(c.Next(t.Context()))
+				if err := first(g, c); err == nil || len(g.releases()) != 0 {
+					t.Fatalf("the first Shutdown: %v, %d releases; want an error", err, len(g.releases()))
+				}
+				for range 2 {
+					if err := c.Shutdown(t.Context()); err != nil || len(g.releases()) != 1 {
+						t.Errorf("the next Shutdown: %v, %d releases; want one", err, len(g.releases()))
+					}
+				}
+			})
+		})
+	}
+}
+
 func TestShutdownEndsWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newSteppedClock()
@@ -213,4 +275,61 @@ func TestNewIDOfAManagedClient(t *testing.T) {
 			t.Errorf("newID = %d of a provider that hangs, want a fallback ID", id)
 		}
 	})
+}
+
+// TestReplyAfterAPause has the reply to a renewal come when the lease that it brings is
+// over, as in a process that was stopped: the client asks again at once, and calls wait
+// for that, rather than make random IDs.
+func TestReplyAfterAPause(t *testing.T) {
+	for _, pause := range []time.Duration{3 * time.Second, 7 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			k := newSteppedClock()
+			g := newGrantor(k.now)
+			g.duration = 2 * time.Second
+			c, end := managed(t, g, Options{})
+			defer end()
+			Must(c.Next(t.Context()))
+			g.set(func() { g.delay = pause }) // in one case beyond the deadline of the call
+			for range 1000 {
+				time.Sleep(10 * time.Millisecond)
+				if id := Must(c.Next(t.Context())); id.IsFallback() && uint64(id)&(1<<21-1) >= DefaultLayout().FallbackPositions() {
+					t.Fatalf("ID %d is random, although the provider answers", id)
+				}
+			}
+			if m := c.Metrics(); m.AcquireFailures != 0 {
+				t.Errorf("metrics %+v, want no failure", m)
+			}
+		})
+	}
+}
+
+// TestLateRepliesAreFailures: a provider that always takes longer than its leases last
+// does not keep callers waiting.
+func TestLateRepliesAreFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newSteppedClock()
+		g := newGrantor(k.now)
+		g.duration = time.Second
+		c := Must(NewClient(Options{Provider: lateGrantor{g}, Now: k.now, Logger: quiet}))
+		defer c.Shutdown(context.Background())
+		for range 10 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			start := time.Now()
+			Must(c.Next(ctx))
+			if took := time.Since(start); took > 4*time.Second {
+				t.Errorf("a call took %v, want two replies at most", took)
+			}
+			cancel()
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
+}
+
+// lateGrantor answers when the leases that it has granted are over.
+type lateGrantor struct{ *grantor }
+
+func (g lateGrantor) Acquire(ctx context.Context, req AcquireRequest) ([]Lease, error) {
+	leases, err := g.grantor.Acquire(ctx, req)
+	time.Sleep(2 * g.duration)
+	return leases, err
 }

@@ -61,7 +61,7 @@ func TestLeaseOverByTheClientsClock(t *testing.T) {
 				defer end()
 				last := Must(c.Next(t.Context()))
 				for round := range 5 {
-					time.Sleep(time.Second) // the least time between two requests
+					time.Sleep(g.duration / keepShare) // the least time between two requests
 					k.step(11*time.Minute + time.Duration(round)*time.Hour)
 					start := time.Now()
 					if ready {
@@ -93,7 +93,7 @@ func TestOutageWhenALeaseIsOverByTheClientsClock(t *testing.T) {
 			c, end := managed(t, g, Options{DisableFallback: strict})
 			defer end()
 			Must(c.Next(t.Context()))
-			time.Sleep(time.Second)
+			time.Sleep(g.duration / keepShare)
 			k.step(11 * time.Minute)
 			g.set(func() { g.hang = true })
 			var e *LeaseAcquisitionError
@@ -192,6 +192,9 @@ func TestLeasesAreRenewedAtHalfTheirLife(t *testing.T) {
 			keys[g.asked[i].RequestKey] = true
 			if i == 0 {
 				continue
+			}
+			if before := g.byKey[g.asked[i-1].RequestKey][0]; !slices.Equal(g.asked[i].Replaces, []LeaseRef{before.Ref()}) {
+				t.Errorf("request %d replaces %+v, want %+v", i, g.asked[i].Replaces, before.Ref())
 			}
 			gap := g.askedAt[i].Sub(g.askedAt[i-1])
 			gaps[gap.Round(time.Second)] = true

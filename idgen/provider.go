@@ -27,7 +27,7 @@ type LeaseProvider interface {
 }
 
 // AcquireRequest asks for leases. The JSON names are those of the kazahana
-// specification, section 4.1; requestKey is added.
+// specification, section 4.1; requestKey and replaces are added.
 type AcquireRequest struct {
 	// ServiceID is the namespace: IDs are unique within it. Empty means "default".
 	ServiceID string `json:"serviceId,omitempty"`
@@ -38,6 +38,21 @@ type AcquireRequest struct {
 	// RequestKey makes the request idempotent: the same for each try of one
 	// request, different for another. Empty means that it is not.
 	RequestKey string `json:"requestKey,omitempty"`
+	// Replaces names leases that the new ones take the place of. The client uses them
+	// until it has the new ones, and then gives them back. A provider that bounds what
+	// a client has leased may let it have both until then, so that a client renews what
+	// it may have at most. At most [MaxReplaces] are named.
+	Replaces []LeaseRef `json:"replaces,omitempty"`
+}
+
+// MaxReplaces is the most leases that a request replaces.
+const MaxReplaces = 64
+
+// LeaseRef names a lease of a service.
+type LeaseRef struct {
+	ID      int64 `json:"id"`
+	BitSeq  int   `json:"bitSeq"`
+	Created int64 `json:"created"`
 }
 
 // ReleaseRequest gives a lease back. Make one with [Lease.Release]. The JSON

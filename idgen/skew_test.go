@@ -109,6 +109,55 @@ func TestLeadingClient(t *testing.T) {
 	}
 }
 
+// TestClientAheadByALease has a clock that is ahead by nearly as long as leases last:
+// each is over soon after it came. The client does not take one after the other until
+// none is left for others, and makes no random ID in between.
+func TestClientAheadByALease(t *testing.T) {
+	for _, life := range []time.Duration{time.Millisecond, 100 * time.Millisecond, 5 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			k, right := newSteppedClock(), newSteppedClock()
+			g := newGrantor(right.now)
+			k.step(g.duration - life)
+			c, end := managed(t, g, Options{Now: k.now})
+			defer end()
+			last := ID(0)
+			for range 3600 {
+				id := Must(c.Next(t.Context()))
+				if random := id.IsFallback() && uint64(id)&(1<<21-1) >= DefaultLayout().FallbackPositions(); random || id <= last {
+					t.Fatalf("%v: ID %d (random %v) after %d", life, id, random, last)
+				}
+				last = id
+				time.Sleep(time.Second)
+			}
+			if n := len(g.requests()); n > 7*keepShare {
+				t.Errorf("%v: %d requests in an hour, want at most %d", life, n, 7*keepShare)
+			}
+		})
+	}
+}
+
+// TestReleasesOfASkewedClient: the provider refuses releases that were signed more than
+// half a minute before or after its time, so they are signed by its clock.
+func TestReleasesOfASkewedClient(t *testing.T) {
+	for _, ahead := range []time.Duration{-2 * time.Minute, -time.Minute, 0, time.Minute, 9 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			k, right := newSteppedClock(), newSteppedClock()
+			g := newGrantor(right.now)
+			k.step(ahead)
+			c, end := managed(t, g, Options{Now: k.now})
+			defer end()
+			for range 3600 {
+				Must(c.Next(t.Context()))
+				time.Sleep(time.Second)
+			}
+			m := c.Metrics()
+			if asked, released := len(g.requests()), len(g.releases()); released < asked-2 || m.ReleaseFailures != 0 {
+				t.Errorf("%v ahead: %d leases, %d of them given back, %d releases failed", ahead, asked, released, m.ReleaseFailures)
+			}
+		})
+	}
+}
+
 // TestFallbackEndsAlsoForALaggingClient: the lease that comes after an outage
 // begins a little in the client's future, or is there while its clock is not
 // believed.
