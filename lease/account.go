@@ -19,6 +19,9 @@ type accountRecord struct {
 type leasedUntil struct {
 	Until int64 `json:"until"` // Unix milliseconds; none of the leases ends later
 	PerMs int   `json:"perMs"`
+	// Replaced are those of PerMs whose lease another one takes the place of; see
+	// [acquisition.checkBudget].
+	Replaced int `json:"replaced,omitempty"`
 }
 
 // maxLeasedUntil bounds the entries of an account, and divides the length of a
@@ -27,8 +30,8 @@ const maxLeasedUntil = 32
 
 func (r *accountRecord) validate() error {
 	for _, l := range r.Leased {
-		if l.Until < 0 || l.PerMs < 0 {
-			return fmt.Errorf("%d positions are leased until %d", l.PerMs, l.Until)
+		if l.Until < 0 || l.PerMs < 0 || l.Replaced < 0 {
+			return fmt.Errorf("%d positions are leased until %d, %d of them replaced", l.PerMs, l.Until, l.Replaced)
 		}
 	}
 	return nil
@@ -36,8 +39,9 @@ func (r *accountRecord) validate() error {
 
 // charge is the account that a lease counts in, and the entry there.
 type charge struct {
-	Account string `json:"account"` // hash of the name, hexadecimal
-	Until   int64  `json:"until"`
+	Account  string `json:"account"` // hash of the name, hexadecimal
+	Until    int64  `json:"until"`
+	Replaced bool   `json:"replaced,omitempty"` // the entry counts it as replaced
 }
 
 func accountHash(account string) []byte {
@@ -59,13 +63,24 @@ func (r *accountRecord) entryFor(expired, length int64) *leasedUntil {
 	return &r.Leased[i]
 }
 
-// dropEnded drops what is not leased at now, and returns the total of the rest.
-func (r *accountRecord) dropEnded(now int64) (perMs int) {
+// dropEnded drops what is not leased at now, and returns the totals of the rest: of the
+// leases that nothing replaces, and of the others.
+func (r *accountRecord) dropEnded(now int64) (leased, replaced int) {
 	r.Leased = slices.DeleteFunc(r.Leased, func(l leasedUntil) bool { return l.Until <= now || l.PerMs == 0 })
 	for _, l := range r.Leased {
-		perMs += l.PerMs
+		part := min(l.Replaced, l.PerMs) // a server of an earlier version refunds PerMs alone
+		leased, replaced = leased+l.PerMs-part, replaced+part
 	}
-	return perMs
+	return leased, replaced
+}
+
+// markReplaced counts a lease as replaced.
+func (r *accountRecord) markReplaced(c charge, perMs int) {
+	for i := range r.Leased {
+		if l := &r.Leased[i]; l.Until == c.Until {
+			l.Replaced += perMs
+		}
+	}
 }
 
 // refund gives back what a lease took.
@@ -73,6 +88,9 @@ func (r *accountRecord) refund(c charge, perMs int) {
 	for i := range r.Leased {
 		if l := &r.Leased[i]; l.Until == c.Until {
 			l.PerMs = max(l.PerMs-perMs, 0)
+			if c.Replaced {
+				l.Replaced = max(l.Replaced-perMs, 0)
+			}
 		}
 	}
 }

@@ -15,9 +15,10 @@ type acquisition struct {
 	tx      *serviceTx
 	request *acquireRequest
 
-	repeat  []byte        // the value that is stored under the request key; nil if there is none
-	account accountRecord // of the request's budget
-	expired []byte        // the forgetKey of an earlier grant for the request key that no longer holds
+	repeat   []byte        // the value that is stored under the request key; nil if there is none
+	account  accountRecord // of the request's budget
+	replaces []*block      // those in force that the request replaces, and that count in the account; nil for one that may not
+	expired  []byte        // the forgetKey of an earlier grant for the request key that no longer holds
 }
 
 // run reads, decides and writes. It writes nothing before its last read.
@@ -56,17 +57,22 @@ func (a *acquisition) read(ctx context.Context) error {
 	}
 	if a.request.budget != nil {
 		keys = append(keys, a.request.budget.key())
+		for _, ref := range a.request.replaces {
+			keys = append(keys, blockKey(ref.Base))
+		}
 	}
 	values, err := a.tx.load(ctx, keys...)
 	if err != nil {
 		return err
 	}
 	if a.request.keyHash != nil {
-		a.repeat = values[0]
+		a.repeat, values = values[0], values[1:]
 	}
-	if a.request.budget != nil {
-		_, err = a.tx.decode(a.request.budget.key(), values[len(values)-1], &a.account)
+	if a.request.budget == nil {
+		return nil
 	}
+	a.decodeReplaces(values[1:])
+	_, err = a.tx.decode(a.request.budget.key(), values[0], &a.account)
 	return err
 }
 
@@ -97,6 +103,7 @@ func (a *acquisition) grant(ctx context.Context) (outcome, error) {
 // transaction changes.
 func (a *acquisition) grantBlocks(s *search, blocks []block) (outcome, error) {
 	s.writeChanges()
+	a.markReplaced()
 	leases := make([]idgen.Lease, len(blocks))
 	for i := range blocks {
 		if err := a.grantBlock(&blocks[i]); err != nil {

@@ -167,6 +167,9 @@ func (o Options) checkRequest(req idgen.AcquireRequest, c ServiceConfig) (throug
 	if len(req.RequestKey) > maxRequestKeyBytes {
 		return 0, 0, fmt.Errorf("%w: the request key has %d bytes; it must have at most %d", ErrInvalid, len(req.RequestKey), maxRequestKeyBytes)
 	}
+	if len(req.Replaces) > idgen.MaxReplaces {
+		return 0, 0, fmt.Errorf("%w: the request replaces %d leases; it must replace at most %d", ErrInvalid, len(req.Replaces), idgen.MaxReplaces)
+	}
 	if err := checkMeta(req.Meta); err != nil {
 		return 0, 0, err
 	}

@@ -5,8 +5,34 @@ package lease
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"testing"
 )
+
+// TestRememberedServices: a server remembers the services that it leases for, and not
+// each one that there ever was: others may remove them.
+func TestRememberedServices(t *testing.T) {
+	listed := map[string]ServiceConfig{"listed-1": {}, "listed-2": {}}
+	server, err := NewServer(nil, Options{MaxServices: 10, Services: listed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 1000 {
+		server.rememberRecord(fmt.Sprint(i), serviceRecord{times: times{Latest: int64(i)}})
+	}
+	if n := len(server.seen); n != 2*10+2+1 {
+		t.Errorf("%d services are remembered, want 23", n)
+	}
+	for _, id := range []string{"999", "977"} {
+		if server.lastSeen(id).Latest == 0 {
+			t.Errorf("service %s, one of those that ended last, is forgotten", id)
+		}
+	}
+	server.rememberRecord("idle", serviceRecord{times: times{Latest: 1}})
+	if server.lastSeen("idle").Latest != 1 || server.lastSeen("977").Latest != 0 {
+		t.Error("the service that was leased from just now is forgotten, or the one that ended first is not")
+	}
+}
 
 // FuzzDecode decodes arbitrary bytes as each record: the result is what was encoded,
 // or a CorruptError; never a panic.
@@ -16,7 +42,7 @@ func FuzzDecode(f *testing.F) {
 		&serviceRecord{Incarnation: "i", times: times{Latest: 1, Claim: &claim{At: 2, By: "b"}, Lengths: []length{{1, 2}}}},
 		&frontierRecord{Next: 64, Sizes: 3},
 		&requestRecord{Until: 1, Leases: []leaseRef{{Base: 1, Created: 2}}},
-		&accountRecord{Leased: []leasedUntil{{1, 2}}},
+		&accountRecord{Leased: []leasedUntil{{1, 2, 1}}},
 		&goneRecord{Floor: 1, Frame: &frame{1, 2, 3}, Removed: []removedService{{"s", "i"}}},
 		&block{BitSeq: 3, bounds: bounds{NotBefore: 1, EndNotBefore: 2, Future: &span{3, 4}}, Holder: &holder{Created: 1, Expired: 2, Secret: "s", Released: &last}},
 	} {

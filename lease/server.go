@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -69,10 +70,24 @@ func (s *serverState) lastSeen(service string) serviceRecord {
 }
 
 // rememberRecord keeps the record of a transaction that was committed.
-func (s *serverState) rememberRecord(service string, record serviceRecord) {
+//
+// Other servers remove services, of which this one learns nothing. So it keeps as many as
+// the store may have, and as many more, and then forgets the one that has the earliest end
+// of its leases.
+func (s *Server) rememberRecord(service string, record serviceRecord) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen[service] = record
+	if len(s.seen) <= 2*s.options.MaxServices+len(s.options.Services)+1 {
+		return
+	}
+	first, end := "", int64(math.MaxInt64)
+	for id, r := range s.seen {
+		if id != service && r.lastEnd() < end {
+			first, end = id, r.lastEnd()
+		}
+	}
+	delete(s.seen, first)
 }
 
 // forgetRecord forgets the record of a service that was removed.

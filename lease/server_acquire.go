@@ -85,6 +85,7 @@ func (s *Server) checkAcquire(ctx context.Context, req idgen.AcquireRequest) (*a
 	}
 	if r.budget != nil {
 		r.budget.applied.Store(true)
+		r.addReplaces(req.Replaces)
 	}
 	if req.RequestKey != "" {
 		r.keyHash = requestHash(req.RequestKey)

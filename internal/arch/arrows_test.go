@@ -149,7 +149,7 @@ var arrows = map[string][]string{
 	"placement/placementtest": {"internal/seed", "placement", "placement/driver", "github.com/google/go-cmp"},
 
 	"lease/memory":    {"lease", "github.com/google/btree"},
-	"lease/sqlite":    {"lease", "modernc.org/sqlite"},
+	"lease/sqlite":    {"lease", "internal/sleep", "modernc.org/sqlite"},
 	"lease/redis":     {"lease", "internal/sleep", "github.com/redis/go-redis/v9"},
 	"lease/http":      {"lease", "idgen", "internal/access", "internal/redact"},
 	"lease/leasetest": {"lease", "idgen", "internal/seed"},

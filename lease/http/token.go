@@ -25,7 +25,9 @@ type Token struct {
 	// released; 0 means no bound. The account is in the store of the leases, so
 	// it holds for all servers of that store; see [lease.Budget]. The last lease
 	// may pass it, since a lease can be larger than what was asked for. A lease
-	// counts for up to a thirtieth of its length after its end.
+	// counts for up to a thirtieth of its length after its end. Leases that others
+	// replace do not count until they are given back, but as much again is their bound:
+	// see [idgen.AcquireRequest].
 	MaxLeasedPerMs int
 	// List permits GET /leases.
 	List bool

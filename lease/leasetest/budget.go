@@ -60,6 +60,104 @@ func testBudget(f *fixture) {
 	}
 }
 
+// testBudgetReplaced checks that an account renews the leases that take up all of its
+// budget, and that it cannot have more than twice that by naming leases which it does not
+// give back.
+func testBudgetReplaced(f *fixture) {
+	n, other := f.newNode(fresh()), f.newNode(fresh())
+	acquire := func(account string, replaces ...idgen.Lease) (idgen.Lease, error) {
+		f.Helper()
+		req := idgen.AcquireRequest{ThroughputPerMs: 512}
+		for _, l := range replaces {
+			req.Replaces = append(req.Replaces, l.Ref())
+		}
+		leases, err := f.acquireWithin(n, account, 512, req)
+		if err != nil {
+			return idgen.Lease{}, err
+		}
+		f.checkGrant(leases, 512)
+		return leases[0], nil
+	}
+	granted := func(what string, replaces ...idgen.Lease) idgen.Lease {
+		f.Helper()
+		l, err := acquire("a", replaces...)
+		if err != nil {
+			f.Fatalf("%s: %v", what, err)
+		}
+		return l
+	}
+	refused := func(what string, replaces ...idgen.Lease) {
+		f.Helper()
+		if l, err := acquire("a", replaces...); !errors.Is(err, lease.ErrBudget) {
+			f.Errorf("%s: got %+v and %v, want a BudgetError", what, l, err)
+		}
+	}
+	theirs, err := acquire("b")
+	if err != nil {
+		f.Fatal(err)
+	}
+	last := granted("the first")
+	refused("one that replaces none")
+	refused("one that replaces another account's", theirs)
+	wrong := last
+	wrong.Created++
+	refused("one that replaces a lease of another time", wrong)
+	refused("one that replaces what cannot be", idgen.Lease{ID: 1 << 40, BitSeq: 9}, idgen.Lease{BitSeq: 60})
+	for range 5 {
+		f.advance(5 * time.Minute)
+		next := granted("a renewal", last, last)
+		refused("one that replaces the same again", last)
+		refused("one that replaces two, while neither was given back", last, next)
+		f.releaseLease(other, last, last.Created)
+		refused("one that replaces what was given back", last)
+		last = next
+	}
+	next := granted("the last one", last)
+	f.advance(10*time.Minute + 30*time.Second)
+	after := granted("one when all have ended", next)
+	refused("two when all have ended", next)
+	granted("one that replaces the only one", after)
+	if _, err := f.acquireWithin(n, "a", 512, idgen.AcquireRequest{Replaces: make([]idgen.LeaseRef, idgen.MaxReplaces+1)}); !errors.Is(err, lease.ErrInvalid) {
+		f.Errorf("too many at once: %v", err)
+	}
+	f.advance(30 * time.Minute)
+	testBudgetReplacedOnce(f, n)
+}
+
+// testBudgetReplacedOnce has two leases on a budget for two, which end at the same time:
+// each is replaced once, and the replacement of one does not count for the other.
+func testBudgetReplacedOnce(f *fixture, n *node) {
+	acquire := func(throughput int, replaces ...idgen.Lease) (idgen.Lease, error) {
+		f.Helper()
+		req := idgen.AcquireRequest{ThroughputPerMs: throughput}
+		for _, l := range replaces {
+			req.Replaces = append(req.Replaces, l.Ref())
+		}
+		leases, err := f.acquireWithin(n, "c", 1024, req)
+		if err != nil {
+			return idgen.Lease{}, err
+		}
+		f.checkGrant(leases, throughput)
+		return leases[0], nil
+	}
+	first, err := acquire(512)
+	second, again := acquire(512)
+	third, renewed := acquire(512, first)
+	if err := errors.Join(err, again, renewed); err != nil {
+		f.Fatal(err)
+	}
+	if _, err := acquire(512, first); !errors.Is(err, lease.ErrBudget) {
+		f.Errorf("one in place of the one that was replaced before: %v", err)
+	}
+	f.releaseLease(n, first, first.Created)
+	if _, err := acquire(512); !errors.Is(err, lease.ErrBudget) {
+		f.Errorf("one more, when the replaced one was given back: %v", err)
+	}
+	if _, err := acquire(1024, second, third); err != nil {
+		f.Errorf("all for the two: %v", err)
+	}
+}
+
 // testBudgetRandom acquires on a budget, repeats requests and releases at random
 // through several servers, and compares with what the account has.
 func testBudgetRandom(f *fixture) {

@@ -82,6 +82,7 @@ func Run(t *testing.T, s Suite) {
 		{"LossShortened", testLossShortened},
 		{"LossRandom", testLossRandom},
 		{"Budget", testBudget},
+		{"BudgetReplaced", testBudgetReplaced},
 		{"BudgetRandom", testBudgetRandom},
 		{"Corrupt", testCorrupt},
 	} {

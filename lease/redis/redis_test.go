@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -254,6 +256,91 @@ func TestUnreachable(t *testing.T) {
 	<-ctx.Done()
 	if _, err := n.Acquire(ctx, idgen.AcquireRequest{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want DeadlineExceeded", err)
+	}
+}
+
+// TestContextEndsACommand has a server that takes a command and never answers: the call
+// ends with its context, although the client would wait for its own timeout.
+func TestContextEndsACommand(t *testing.T) {
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	connections := make(chan net.Conn, 100)
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				close(connections)
+				return
+			}
+			connections <- c
+		}
+	}()
+	client := goredis.NewClient(&goredis.Options{Addr: listener.Addr().String(), ReadTimeout: 30 * time.Second, MaxRetries: -1})
+	store, err := redis.New(client, redis.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	enough := errors.New("enough")
+	for what, call := range map[string]func(context.Context) error{
+		"Update": func(ctx context.Context) error {
+			return store.Update(ctx, "s", func(lease.Tx) error { return nil })
+		},
+		"Services": func(ctx context.Context) error {
+			_, err := store.Services(ctx, "", 1)
+			return err
+		},
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		result := make(chan error)
+		go func() { result <- call(ctx) }()
+		silent := <-connections
+		if _, err := silent.Read(make([]byte, 1)); err != nil { // it has sent something
+			t.Error(err)
+		}
+		cancel(enough)
+		if err := <-result; !errors.Is(err, enough) {
+			t.Errorf("%s: got %v, want the context's cause", what, err)
+		}
+		if err := silent.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := errors.Join(client.Close(), listener.Close()); err != nil {
+		t.Error(err)
+	}
+	for c := range connections {
+		_ = c.Close()
+	}
+}
+
+// TestKeysOfOthers: the first lease of a service that is not configured, for which a
+// server lists all services, costs no look at the keys of others in the Redis.
+func TestKeysOfOthers(t *testing.T) {
+	store, client := open(t, servers.StartRedis(t).Addr, redis.Options{})
+	if err := client.MSet(t.Context(), "a", 1, "kazahana:{b}:keys", 1).Err(); err != nil {
+		t.Fatal(err)
+	}
+	n := newServer(t, store, lease.Options{Fresh: true})
+	for _, service := range []string{"", "orders", "billing"} {
+		acquire(t, n, service)
+	}
+	services, err := n.Services(t.Context(), "", 0)
+	if want := []string{"billing", "default", "orders"}; err != nil || !slices.Equal(services, want) {
+		t.Errorf("services %q, %v; want %q", services, err, want)
+	}
+	stats, err := client.Info(t.Context(), "commandstats").Result()
+	if err != nil || strings.Contains(stats, "cmdstat_scan:") || strings.Contains(stats, "cmdstat_keys:") {
+		t.Errorf("all keys of the Redis were looked at: %v, %s", err, stats)
+	}
+	// One that an earlier version has made, or that another listing took for removed.
+	if err := client.Del(t.Context(), "kazahana:services").Err(); err != nil {
+		t.Fatal(err)
+	}
+	acquire(t, n, "orders")
+	if services, err = n.Services(t.Context(), "", 0); err != nil || !slices.Equal(services, []string{"orders"}) {
+		t.Errorf("services %q, %v; want the one that was leased from since", services, err)
 	}
 }
 

@@ -70,7 +70,7 @@ func (s *Store) keys(service string) []string {
 func (s *Store) Update(ctx context.Context, service string, fn func(lease.Tx) error) error {
 	keys := s.keys(service)
 	for attempt := range maxAttempts {
-		t := &tx{store: s, keys: keys, read: map[string][]byte{}}
+		t := &tx{store: s, service: service, keys: keys, read: map[string][]byte{}}
 		if err := t.readServer(ctx); err != nil {
 			return err
 		}
@@ -87,6 +87,29 @@ func (s *Store) Update(ctx context.Context, service string, fn func(lease.Tx) er
 		}
 	}
 	return fmt.Errorf("%w: service %q after %d attempts; try again later", ErrContended, service, maxAttempts)
+}
+
+// await waits for a command until it has ended, or ctx has. Clients read their sockets
+// until a timeout of their own, whatever the context says, unless they were made with
+// ContextTimeoutEnabled; and then cancelling it changes nothing. A command that is left
+// alone ends by that timeout.
+func await[T any](ctx context.Context, command func(context.Context) (T, error)) (result T, err error) {
+	if ctx.Done() == nil {
+		return command(ctx)
+	}
+	done := make(chan struct{})
+	var late T
+	var lateErr error
+	go func() {
+		defer close(done)
+		late, lateErr = command(ctx)
+	}()
+	select {
+	case <-done:
+		return late, lateErr
+	case <-ctx.Done():
+		return result, context.Cause(ctx)
+	}
 }
 
 func wrapError(what string, err error) error { return fmt.Errorf("redis: %s: %w", what, err) }

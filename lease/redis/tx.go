@@ -12,13 +12,14 @@ import (
 
 // tx is a transaction: what it read and is to write.
 type tx struct {
-	store  *Store
-	keys   []string
-	now    time.Time
-	life   string
-	read   map[string][]byte // by key of the map; nil where there was none
-	gets   int
-	writes []lease.Pair // a nil value deletes
+	store   *Store
+	service string
+	keys    []string
+	now     time.Time
+	life    string
+	read    map[string][]byte // by key of the map; nil where there was none
+	gets    int
+	writes  []lease.Pair // a nil value deletes
 }
 
 // readServer reads the server's clock and identity.
@@ -27,7 +28,9 @@ func (t *tx) readServer(ctx context.Context) error {
 	if t.store.durable {
 		identity = 0
 	}
-	reply, err := beginScript.Run(ctx, t.store.client, t.keys, identity).Slice()
+	reply, err := await(ctx, func(ctx context.Context) ([]any, error) {
+		return beginScript.Run(ctx, t.store.client, t.keys, identity).Slice()
+	})
 	if err != nil {
 		return wrapError("begin", err)
 	}
@@ -56,7 +59,9 @@ func (t *tx) Get(ctx context.Context, keys ...[]byte) ([][]byte, error) {
 	for i, key := range keys {
 		fields[i] = string(key)
 	}
-	reply, err := t.store.client.HMGet(ctx, t.keys[1], fields...).Result()
+	reply, err := await(ctx, func(ctx context.Context) ([]any, error) {
+		return t.store.client.HMGet(ctx, t.keys[1], fields...).Result()
+	})
 	if err != nil {
 		return nil, wrapError("get", err)
 	}
@@ -74,7 +79,9 @@ func (t *tx) Get(ctx context.Context, keys ...[]byte) ([][]byte, error) {
 
 // Scan implements [lease.Tx].
 func (t *tx) Scan(ctx context.Context, begin, end []byte, limit int) ([]lease.Pair, error) {
-	reply, err := scanScript.Run(ctx, t.store.client, t.keys, "["+string(begin), "("+string(end), limit).StringSlice()
+	reply, err := await(ctx, func(ctx context.Context) ([]string, error) {
+		return scanScript.Run(ctx, t.store.client, t.keys, "["+string(begin), "("+string(end), limit).StringSlice()
+	})
 	if err != nil {
 		return nil, wrapError("scan", err)
 	}
@@ -103,7 +110,12 @@ func (t *tx) commit(ctx context.Context) (bool, error) {
 	for _, w := range t.writes {
 		args = append(args, w.Key, flagOf(w.Value), w.Value)
 	}
-	done, err := commitScript.Run(ctx, t.store.client, t.keys, args...).Int()
+	if err := t.store.register(ctx, t.service, len(t.writes) > 0); err != nil {
+		return false, err
+	}
+	done, err := await(ctx, func(ctx context.Context) (int, error) {
+		return commitScript.Run(ctx, t.store.client, t.keys, args...).Int()
+	})
 	if err != nil {
 		return false, wrapError("commit", err)
 	}

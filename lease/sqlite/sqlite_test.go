@@ -182,6 +182,23 @@ func TestBusy(t *testing.T) {
 	acquire(t, store)
 }
 
+// TestContextEndsTheWait: a transaction that waits for the lock of another process ends
+// with its context, long before the wait for the lock does.
+func TestContextEndsTheWait(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "leases.db")
+	holder := open(t, path, sqlite.Options{})
+	store := open(t, path, sqlite.Options{BusyTimeout: 30 * time.Second})
+	err := holder.Update(t.Context(), "default", func(lease.Tx) error {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		return store.Update(ctx, "default", func(lease.Tx) error { return nil })
+	})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want DeadlineExceeded", err)
+	}
+	acquire(t, store)
+}
+
 // TestSynced checks the modes that durability rests on.
 func TestSynced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "leases.db")

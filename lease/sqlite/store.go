@@ -16,11 +16,20 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"github.com/kazahana-db/kazahana/internal/sleep"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
 // Services implements [lease.Enumerator].
 func (s *Store) Services(ctx context.Context, after string, limit int) (ids []string, err error) {
+	err = s.waitBusy(ctx, func() (err error) {
+		ids, err = s.listServices(ctx, after, limit)
+		return err
+	})
+	return ids, err
+}
+
+func (s *Store) listServices(ctx context.Context, after string, limit int) (ids []string, err error) {
 	rows, err := s.db.QueryContext(ctx, "SELECT DISTINCT service FROM leases WHERE service > ? ORDER BY service LIMIT ?", after, limit)
 	if err != nil {
 		return nil, wrapError(err)
@@ -45,6 +54,7 @@ var (
 // machine may have it open; their transactions run one after the other.
 type Store struct {
 	db   *sql.DB
+	busy time.Duration // see Options.BusyTimeout
 	now  func() time.Time
 	path string
 	file os.FileInfo // of path when it was opened
@@ -73,21 +83,22 @@ func Open(path string, options Options) (*Store, error) {
 	if err := makePrivate(path); err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
-	db, err := sql.Open("sqlite", dataSource(path, options.BusyTimeout))
+	db, err := sql.Open("sqlite", dataSource(path))
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
 	db.SetMaxOpenConns(1) // transactions queue here, in order, rather than at the file's lock
-	s := &Store{db: db, now: options.Now, path: path}
-	if err := s.prepare(options.BusyTimeout); err != nil {
+	s := &Store{db: db, busy: options.BusyTimeout, now: options.Now, path: path}
+	if err := s.prepare(); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", path, err), db.Close())
 	}
 	return s, nil
 }
 
 // prepare creates the table in a new file, and remembers which file it is.
-func (s *Store) prepare(busy time.Duration) error {
-	if err := s.createTable(busy); err != nil {
+func (s *Store) prepare() error {
+	ctx := context.Background()
+	if err := s.waitBusy(ctx, func() error { return s.createOnce(ctx) }); err != nil {
 		return err
 	}
 	var err error
@@ -106,28 +117,30 @@ func (s *Store) checkFile() error {
 
 // dataSource returns the URI that opens path, which is absolute, with the right
 // modes: a write-ahead log that is synced by every commit, and transactions that
-// take the write lock when they begin.
-func dataSource(path string, busy time.Duration) string {
-	query := url.Values{"_txlock": {"immediate"}, "_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()), "journal_mode(wal)", "synchronous(full)",
-	}}
+// take the write lock when they begin, or are told at once that it is taken: see waitBusy.
+func dataSource(path string) string {
+	query := url.Values{"_txlock": {"immediate"}, "_pragma": {"busy_timeout(0)", "journal_mode(wal)", "synchronous(full)"}}
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: query.Encode()}).String()
 }
 
-// createTable makes the table in an empty file, and refuses files of others. While
-// one process turns the journal of a new file into a write-ahead log, others are
-// told that it is locked, whatever the busy timeout.
-func (s *Store) createTable(busy time.Duration) error {
-	deadline := time.Now().Add(busy)
+// waitBusy calls do until it is not told that the file is locked, for as long as
+// [Options.BusyTimeout] and ctx allow. SQLite's own wait takes no notice of a context, and
+// does not wait while another process turns the journal of a new file into a write-ahead
+// log.
+func (s *Store) waitBusy(ctx context.Context, do func() error) error {
+	deadline := time.Now().Add(s.busy)
 	for {
-		err := s.createOnce(context.Background())
+		err := do()
 		if !errors.Is(err, ErrBusy) || time.Now().After(deadline) {
 			return err
 		}
-		time.Sleep(time.Duration(1+rand.IntN(10)) * time.Millisecond)
+		if ended := sleep.For(ctx, time.Duration(1+rand.IntN(10))*time.Millisecond); ended != nil {
+			return fmt.Errorf("%w: %w", err, ended)
+		}
 	}
 }
 
+// createOnce makes the table in an empty file, and refuses files of others.
 func (s *Store) createOnce(ctx context.Context) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -165,9 +178,13 @@ func (s *Store) Close() error { return s.db.Close() }
 
 // Update implements [lease.Store]. fn runs once.
 func (s *Store) Update(ctx context.Context, service string, fn func(lease.Tx) error) error {
-	dbTx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
+	var dbTx *sql.Tx
+	err := s.waitBusy(ctx, func() (err error) {
+		dbTx, err = s.db.BeginTx(ctx, nil)
 		return wrapError(err)
+	})
+	if err != nil {
+		return err
 	}
 	defer func() { _ = dbTx.Rollback() }()
 	t := &tx{ctx: ctx, sql: dbTx, service: service, now: s.now()}
