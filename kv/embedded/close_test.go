@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -217,6 +219,30 @@ func TestLockedErrorNamesTheHolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	closeTest(t, openDir(t, dir)) // the file that a crash leaves does not stop an opening
+}
+
+// noLocksFS is a file system whose locks fail.
+type noLocksFS struct {
+	vfs.FS
+	err error
+}
+
+func (f noLocksFS) Lock(string) (io.Closer, error) { return nil, f.err }
+
+// TestLockErrors: a lock that cannot be taken because the system has none, or refuses it,
+// is no database that is already open.
+func TestLockErrors(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		held bool
+	}{
+		{syscall.EAGAIN, true}, {syscall.ENOLCK, false}, {syscall.EACCES, false}, {syscall.EOPNOTSUPP, false}, {errors.New("anything else"), false},
+	} {
+		_, err := OpenWith("db", Options{FS: noLocksFS{vfs.NewMem(), test.err}})
+		if held := errors.As(err, new(*LockedError)); held != test.held || !errors.Is(err, test.err) {
+			t.Errorf("with %v for the lock: %v; want a LockedError: %v", test.err, err, test.held)
+		}
+	}
 }
 
 // TestBackupEndsWithContext cancels a backup that is being copied.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -64,7 +63,7 @@ func takeLock(fsys vfs.FS, dir string) (*files.Lock, error) {
 	if err == nil {
 		return lock, nil
 	}
-	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+	if !errors.Is(err, files.ErrHeld) {
 		return nil, fmt.Errorf("embedded: locking %s: %w", dir, err)
 	}
 	held := &LockedError{Dir: dir, Err: err}

@@ -8,6 +8,7 @@ import (
 	"io"
 	iofs "io/fs"
 	"os"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -76,17 +77,23 @@ type Lock struct {
 	info os.FileInfo // of what path led to; nil: not on the operating system's file system
 }
 
+// ErrHeld says that another owner holds a lock.
+var ErrHeld = errors.New("another owner holds the lock")
+
 // TakeLock takes the lock of a file, which it makes if there is none. Where another
-// owner holds it, the error is the operating system's, which is no [iofs.PathError].
+// owner holds it, the error wraps ErrHeld.
 func TakeLock(fs vfs.FS, path string) (*Lock, error) {
 	if !OnSystem(fs) {
 		held, err := fs.Lock(path)
-		return &Lock{held: held}, err
+		if err != nil {
+			return nil, lockError(path, err)
+		}
+		return &Lock{held: held}, nil
 	}
 	for {
 		held, info, err := lockFile(path)
 		if err != nil {
-			return nil, err
+			return nil, lockError(path, err)
 		}
 		l := &Lock{held, path, info}
 		if l.Check() == nil {
@@ -97,6 +104,18 @@ func TakeLock(fs vfs.FS, path string) (*Lock, error) {
 			return nil, err
 		}
 	}
+}
+
+// lockError says why a lock could not be taken: another owner holds it, or the system
+// lacks locks, memory or permission, about which no other process can do anything.
+func lockError(path string, err error) error {
+	if isHeld(err) || errors.Is(err, syscall.EAGAIN) { // [vfs.MemFS] has EAGAIN on every system
+		return fmt.Errorf("%w: %w", ErrHeld, err)
+	}
+	if errors.As(err, new(*iofs.PathError)) {
+		return err
+	}
+	return &iofs.PathError{Op: "lock", Path: path, Err: err}
 }
 
 // WithoutLock stands for the lock of a folder that needs none. It keeps the folder open:

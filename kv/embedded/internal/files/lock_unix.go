@@ -7,7 +7,6 @@ package files
 import (
 	"errors"
 	"io"
-	iofs "io/fs"
 	"os"
 	"runtime"
 	"syscall"
@@ -38,16 +37,14 @@ func lockFile(path string) (io.Closer, os.FileInfo, error) {
 // other systems let flock's exclude these.
 func lockOpen(file *os.File) error {
 	for {
-		err := tryLockOpen(file)
-		switch {
-		case errors.Is(err, syscall.EINTR):
-			continue
-		case err == nil, errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.EACCES):
+		if err := tryLockOpen(file); !errors.Is(err, syscall.EINTR) {
 			return err
 		}
-		return &iofs.PathError{Op: "lock", Path: file.Name(), Err: err}
 	}
 }
+
+// isHeld reports whether lockFile failed because another owner holds the lock.
+func isHeld(err error) bool { return errors.Is(err, syscall.EAGAIN) }
 
 func tryLockOpen(file *os.File) error {
 	if runtime.GOOS == "linux" {

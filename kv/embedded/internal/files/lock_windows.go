@@ -6,9 +6,16 @@ import (
 	"errors"
 	"io"
 	"os"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
+
+// sharingViolation is Windows' ERROR_SHARING_VIOLATION: another handle has the file open.
+const sharingViolation = syscall.Errno(32)
+
+// isHeld reports whether lockFile failed because another owner has the file open.
+func isHeld(err error) bool { return errors.Is(err, sharingViolation) }
 
 // lockFile opens a file so that nothing else can open it, by whatever path, until it is
 // closed.
