@@ -16,7 +16,7 @@ type Metrics struct {
 	Commits   int64 // made
 	Conflicts int64 // refused with CodeNotCommitted
 	TooOld    int64 // refused with CodeTransactionTooOld
-	Failed    int64 // failed otherwise: the disk
+	Failed    int64 // failed otherwise: the disk has failed, or what atomic operations read or make is too large
 	Refused   int64 // refused with CodeProxyMemoryLimitExceeded: too many waited
 	Retries   int64 // attempts that OnError allowed, for whatever error
 

@@ -79,6 +79,18 @@ func TestMetrics(t *testing.T) {
 	if err := reader.OnError(t.Context(), err); err != nil {
 		t.Fatal(err)
 	}
+	reader = begin(t, db)
+	if err := reader.SetOption(kv.OptionReportConflictingKeys, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reader.Get(key).Get(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	transact(t, db, func(tx kv.Transaction) { tx.Set(key, nil) })
+	reader.Set(key, nil)
+	if err := reader.Commit(t.Context()); !kv.IsConflict(err) {
+		t.Fatalf("the commit that reports its conflicts gets %v", err)
+	}
 	watching := begin(t, db)
 	watching.Watch(key)
 	if err := watching.Commit(t.Context()); err != nil {
@@ -87,17 +99,17 @@ func TestMetrics(t *testing.T) {
 	backupTest(t, db, "backup")
 
 	m := db.Metrics()
-	if m.Commits != 11 || m.Conflicts != 1 || m.Retries != 1 || m.TooOld != 0 || m.Failed != 0 || m.Watches != 1 || m.Backups != 1 {
-		t.Errorf("11 commits, 1 conflict, 1 retry, 1 watch, 1 backup: %v", m)
+	if m.Commits != 12 || m.Conflicts != 2 || m.Retries != 1 || m.TooOld != 0 || m.Failed != 0 || m.Watches != 1 || m.Backups != 1 {
+		t.Errorf("12 commits, 2 conflicts, 1 retry, 1 watch, 1 backup: %v", m)
 	}
-	if m.BatchSize.Count != 11 || m.BatchSize.Sum != 11 || m.BatchSize.Max != 1 {
-		t.Errorf("11 batches of one: %+v", m.BatchSize)
+	if m.BatchSize.Count != 12 || m.BatchSize.Sum != 12 || m.BatchSize.Max != 1 {
+		t.Errorf("12 batches of one: %+v", m.BatchSize)
 	}
-	if m.Sync.Count < 11 || m.Sync.Max <= 0 || m.Sync.Sum < m.Sync.Max {
+	if m.Sync.Count < 12 || m.Sync.Max <= 0 || m.Sync.Sum < m.Sync.Max {
 		t.Errorf("a sync each: %+v", m.Sync)
 	}
-	if m.WindowWrites != 11 || m.WindowBytes < 11*mvcc.WriteCost || m.AbsorbedWrites != 0 || m.LogBytes == 0 || m.LogSegments == 0 {
-		t.Errorf("11 writes are in the window: %v", m)
+	if m.WindowWrites != 12 || m.WindowBytes < 12*mvcc.WriteCost || m.AbsorbedWrites != 0 || m.LogBytes == 0 || m.LogSegments == 0 {
+		t.Errorf("12 writes are in the window: %v", m)
 	}
 	if m.Views < 1 || m.OldestVersion > m.Version || m.Fault != "" || m.Delayed {
 		t.Errorf("the versions are wrong, or the state: %v", m)
@@ -107,18 +119,18 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := db.Metrics()
-	if after.WindowWrites != 0 || after.WindowBytes != 0 || after.AbsorbedWrites != 11 || after.AbsorbedVersion < m.AbsorbedVersion+1 {
+	if after.WindowWrites != 0 || after.WindowBytes != 0 || after.AbsorbedWrites != 12 || after.AbsorbedVersion < m.AbsorbedVersion+1 {
 		t.Errorf("all is absorbed: %v", after)
 	}
 	if after.BaseBytes == 0 || after.BaseMemory == 0 {
 		t.Errorf("the base has nothing: %v", after)
 	}
 	var decoded Metrics
-	if err := json.Unmarshal([]byte(after.String()), &decoded); err != nil || decoded.Commits != 11 {
+	if err := json.Unmarshal([]byte(after.String()), &decoded); err != nil || decoded.Commits != 12 {
 		t.Errorf("as JSON: %v, %v", after, err)
 	}
 	closeTest(t, db)
-	if m := db.Metrics(); m.Commits != 11 {
+	if m := db.Metrics(); m.Commits != 12 {
 		t.Errorf("after Close: %v", m)
 	}
 }
@@ -134,7 +146,10 @@ func TestMetricsOfFaults(t *testing.T) {
 	if err := commitNumbered(t, db, 2); !errors.Is(err, errorfs.ErrInjected) {
 		t.Fatal(err)
 	}
-	if m := db.Metrics(); m.Fault == "" || m.Failed != 1 || m.Commits != 1 {
+	if err := commitNumbered(t, db, 3); !errors.Is(err, errorfs.ErrInjected) {
+		t.Fatal(err)
+	}
+	if m := db.Metrics(); m.Fault == "" || m.Failed != 2 || m.Commits != 1 {
 		t.Errorf("after a fault: %v", m)
 	}
 	_ = db.Close() // it may say what has failed

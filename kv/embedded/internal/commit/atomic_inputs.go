@@ -7,7 +7,6 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mvcc"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/ticket"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
 )
 
 // atomicInputs are the values that the atomic operations of a commit are applied
@@ -65,7 +64,7 @@ func (f *inputFetch) Run() {
 	}
 	f.committer.fetching.Add(-r.kept())
 	if err := r.inputs.err.Load(); err != nil {
-		r.Finisher.Finish(txn.Outcome{Err: *err})
+		f.committer.refuse(r, *err)
 		return
 	}
 	f.committer.submitWeighed(r)

@@ -129,13 +129,18 @@ func (c *Committer) submit(r *request) {
 	}
 	c.queue.Unlock()
 	if err != nil {
-		r.Finisher.Finish(txn.Outcome{Err: err})
+		c.refuse(r, err)
 	}
 }
 
-// tooMany counts a refused request and returns its error: so many bytes wait.
+// refuse answers a request that is in no batch, and counts it.
+func (c *Committer) refuse(r *request, err error) {
+	c.stats.countFailure(err)
+	r.Finisher.Finish(txn.Outcome{Err: err})
+}
+
+// tooMany returns the error of a request that is refused because so many bytes wait.
 func (c *Committer) tooMany(bytes int64) error {
-	c.stats.Refused.Add(1)
 	return kv.NewError(kv.CodeCommitProxyMemoryLimitExceeded, "%d bytes of transactions wait for their commit already", bytes)
 }
 

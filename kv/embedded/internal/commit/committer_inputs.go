@@ -30,7 +30,7 @@ func (c *Committer) submitWithInputs(r *request) {
 	cold, err := r.gatherInputs(v)
 	switch {
 	case err != nil:
-		r.Finisher.Finish(txn.Outcome{Err: err})
+		c.refuse(r, err)
 	case cold == 0:
 		c.submitWeighed(r)
 	default:
@@ -57,7 +57,7 @@ func (c *Committer) fetchInputs(r *request, v *mvcc.View, cold int) {
 	kept := r.kept()
 	if waiting := c.fetching.Add(kept); c.queue.limit > 0 && waiting > max(c.queue.limit, kept) {
 		c.fetching.Add(-kept)
-		r.Finisher.Finish(txn.Outcome{Err: c.tooMany(waiting - kept)})
+		c.refuse(r, c.tooMany(waiting-kept))
 		return
 	}
 	r.inputs.missing.Store(int64(cold))

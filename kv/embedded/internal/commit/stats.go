@@ -12,35 +12,39 @@ import (
 // Stats counts what became of requests, and what was absorbed. None is on the path
 // of a read.
 type Stats struct {
-	Commits, Conflicts, TooOld, Failed atomic.Int64 // requests that were decided
-	Refused                            atomic.Int64 // because too many waited
-	BatchSize                          histogram.Counter
-	AbsorbedWrites                     atomic.Int64
-	AbsorbTime                         atomic.Int64 // nanoseconds
+	// Each request that was answered is counted in one of these.
+	Commits, Conflicts, TooOld, Refused, Failed atomic.Int64
+	BatchSize                                   histogram.Counter
+	AbsorbedWrites                              atomic.Int64
+	AbsorbTime                                  atomic.Int64 // nanoseconds
 }
 
-// countBatch counts a batch.
+// countBatch counts the requests of a batch.
 func (s *Stats) countBatch(b *batch) {
-	var commits, conflicts, tooOld, failed int64
+	commits := int64(0)
 	for _, r := range b.requests {
-		switch {
-		case r.err == nil:
+		if r.err == nil {
 			commits++
-		case r.err == error(errConflict):
-			conflicts++
-		case kv.CodeOf(r.err) == kv.CodeTransactionTooOld:
-			tooOld++
-		default:
-			failed++
+			continue
 		}
+		s.countFailure(r.err)
 	}
 	if commits > 0 {
 		s.Commits.Add(commits)
 		s.BatchSize.Add(commits)
 	}
-	if commits < int64(len(b.requests)) {
-		s.Conflicts.Add(conflicts)
-		s.TooOld.Add(tooOld)
-		s.Failed.Add(failed)
+}
+
+// countFailure counts a request that was not committed.
+func (s *Stats) countFailure(err error) {
+	switch kv.CodeOf(err) {
+	case kv.CodeNotCommitted:
+		s.Conflicts.Add(1)
+	case kv.CodeTransactionTooOld:
+		s.TooOld.Add(1)
+	case kv.CodeCommitProxyMemoryLimitExceeded:
+		s.Refused.Add(1)
+	default:
+		s.Failed.Add(1)
 	}
 }
