@@ -35,6 +35,8 @@ func TestParseRecordRefuses(t *testing.T) {
 		{`{"Took":"5"}`, "Took", "1h30m"},
 		{`{"Hash":"AAAA"}`, "Hash", "4 bytes in base64"},
 		{`{"Key":"123"}`, "Key", "a UUID or a ULID"},
+		{`{"Key":"--345678-1234-1234-1234-1234567890--"}`, "Key", "a UUID or a ULID"},
+		{`{"Key":"------------------------------------"}`, "Key", "a UUID or a ULID"},
 		{`{"ID":"x"}`, "ID", "decimal digits"},
 		{`{"Tags":"a"}`, "Tags", "wanted is a list"},
 		{`{"Tags":["a",null]}`, "Tags[1]", "it is null"},

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -108,7 +107,7 @@ func parseUUID(text string) (v tuple.UUID, err error) {
 	if len(text) != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
 		return v, strconv.ErrSyntax
 	}
-	_, err = hex.Decode(v[:], []byte(strings.ReplaceAll(text, "-", "")))
+	_, err = hex.Decode(v[:], []byte(text[:8]+text[9:13]+text[14:18]+text[19:23]+text[24:]))
 	return v, err
 }
 
