@@ -3,7 +3,6 @@
 package snowflake
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"time"
@@ -15,6 +14,8 @@ type root struct {
 	Format  int           `json:"format"`
 	Key     string        `json:"key"`
 	Layouts []layoutState `json:"layouts"`
+	// Quarantine is until when documents without pairs get none, in Unix milliseconds.
+	Quarantine int64 `json:"quarantine,omitempty"`
 }
 
 // layoutState is a layout of a key.
@@ -47,17 +48,6 @@ func (r *root) replaceLayout(key Key) {
 		}
 	}
 	r.Layouts = append(layouts, layoutState{Layout: key.Layout, Version: key.Version, Ready: len(layouts) == 0})
-}
-
-// each calls fn for all documents of a layout.
-func each(ctx context.Context, key Key, fn func(ctx context.Context, service string, version int64) error) error {
-	s := newSpace(key)
-	for shard := range s.layout.shards() {
-		if err := fn(ctx, s.serviceOf(shard), key.Version); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func latest(a, b time.Time) time.Time {

@@ -144,15 +144,84 @@ func TestLateOpening(t *testing.T) {
 	}
 	for _, step := range []struct {
 		name string
-		do   func(ctx context.Context, service string, version int64) error
+		do   func(version int64) func(*page) bool
 		at   int64
 		want error
-	}{{"open", d.open, 1, nil}, {"close", d.close, 2, errClosed}, {"open", d.open, 2, errClosed}, {"close", d.close, 4, errClosed}, {"open", d.open, 3, errClosed}, {"open", d.open, 5, nil}} {
-		if err := step.do(t.Context(), "s", step.at); err != nil {
+	}{{"open", openAt, 1, nil}, {"close", closeAt, 2, errClosed}, {"open", openAt, 2, errClosed}, {"close", closeAt, 4, errClosed}, {"open", openAt, 3, errClosed}, {"open", openAt, 5, nil}} {
+		if err := d.changePage(t.Context(), "s", step.do(step.at)); err != nil {
 			t.Fatal(err)
 		}
 		if err := d.Update(t.Context(), "s", write); !errors.Is(err, step.want) {
 			t.Errorf("after %s by version %d: got %v, want %v", step.name, step.at, err, step.want)
+		}
+	}
+}
+
+// TestChangeOfManyWorkers checks that a change of layout, and a quarantine, touch the documents that
+// have leases, not each that the layout could have: 21 bits have 32,768.
+func TestChangeOfManyWorkers(t *testing.T) {
+	calls := 0
+	w := newWorld(t)
+	w.store = storetest.Faulty(w.store, func(storetest.Call) storetest.Fault { calls++; return storetest.Fault{} })
+	x, old := w.newWorker(Options{}), sized(21)
+	w.mustLease(x, old, renews)
+	next := old
+	next.Layout.WorkerIDSize, next.Layout.SeqSize, next.Version = 20, old.Layout.SeqSize+1, 2
+	w.now = w.now.Add(DefaultDuration + DefaultSkew)
+	calls = 0
+	w.mustLease(x, next, renews)
+	if calls > 30 {
+		t.Errorf("the change took %d calls of the store", calls)
+	}
+	if calls = 0; x.Quarantine(t.Context(), next) != nil || calls > 20 {
+		t.Errorf("the quarantine took %d calls of the store", calls)
+	}
+	for range 10 { // each in another document
+		var quarantine *QuarantineError
+		if g, err := w.newWorker(Options{}).Lease(t.Context(), next, renews); !errors.As(err, &quarantine) || quarantine.Until.Sub(w.now) < DefaultHold {
+			t.Fatalf("in quarantine: got %+v, %v", g, err)
+		}
+	}
+	w.now = w.now.Add(DefaultHold + 2*DefaultSkew)
+	w.mustLease(x, next, renews)
+}
+
+// TestChangeDuringFirstLease changes the layout, or begins a quarantine, at each moment at which a worker that
+// knows only the old layout makes a document and leases the first worker id in it.
+func TestChangeDuringFirstLease(t *testing.T) {
+	next := sized(7)
+	next.Layout.WorkerIDSize, next.Layout.SeqSize, next.Version = 8, next.Layout.SeqSize-1, 2
+	for _, c := range []struct {
+		name string
+		do   func(x *worker) error
+		want error
+	}{
+		{"change", func(x *worker) error { return x.Change(t.Context(), next, true) }, ErrStale},
+		{"quarantine", func(x *worker) error { return x.Quarantine(t.Context(), sized(7)) }, lease.ErrQuarantine},
+	} {
+		for moment := range 8 {
+			w := newWorld(t)
+			x, old := w.newWorker(Options{}), sized(7)
+			if err := x.Change(t.Context(), old, false); err != nil {
+				t.Fatal(err)
+			}
+			calls, acted := 0, false
+			act := func(context.Context) {
+				if calls++; calls == moment+1 {
+					acted = true
+					if err := c.do(x); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			w.store = storetest.Faulty(w.store, func(storetest.Call) storetest.Fault { return storetest.Fault{Before: act} })
+			_, err := w.newWorker(Options{}).Lease(t.Context(), old, renews)
+			if acted && !errors.Is(err, c.want) || !acted && err != nil {
+				t.Errorf("%s before call %d of %d: got %v, want %v", c.name, moment, calls, err, c.want)
+			}
+			if n, err := x.Active(t.Context(), old); n > 0 && acted || err != nil {
+				t.Errorf("%s before call %d of %d: %d are active (%v)", c.name, moment, calls, n, err)
+			}
 		}
 	}
 }

@@ -56,8 +56,8 @@
 // A change of base_ts or of a size gives the bits of IDs another meaning, and may
 // repeat IDs of the past: see [Layout.NoRepeatsFrom]. [Leaser.CheckChange] tells whether,
 // and until when. Leases of the old layout are not renewed in a new one. [Leaser.Change] writes
-// one document for each 64 worker ids of the old layouts; if its context ends
-// before, call it again.
+// each document in which the old layouts have leased worker ids; if its context ends
+// before, call it again: it goes on with the others.
 //
 // # Losses
 //
@@ -68,6 +68,6 @@
 // # Where they are
 //
 // In documents of kind [store.Leases]: one for each key with its layouts, and one
-// for each 64 worker ids. Each grant, renewal and release replaces one of the latter, if it is
+// for each 64 worker ids, from the first lease of one of them. Each grant, renewal and release replaces one of the latter, if it is
 // unchanged, so it holds on every home of package store.
 package snowflake

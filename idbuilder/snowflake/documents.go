@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"time"
 
@@ -20,6 +21,9 @@ type documents struct {
 	store store.Store
 	now   func() time.Time
 	locks locks // of services, so that the goroutines of one process do not conflict
+	// admit reports whether a document without pairs may get its first ones, with errClosed if
+	// its layout was replaced. It is asked when the document exists; nil: each may.
+	admit func(ctx context.Context, service string) error
 }
 
 const (
@@ -67,12 +71,34 @@ func (d *documents) runOnce(ctx context.Context, service string, fn func(lease.T
 	if page.Closed != 0 {
 		return errClosed
 	}
-	page.pairs = tx.commit()
-	if doc.Value, err = page.encode(); err != nil {
-		return fmt.Errorf("snowflake: document %q: %w", service, err)
+	if len(page.pairs) == 0 && d.admit != nil {
+		if err := d.admitFirst(ctx, &doc, page); err != nil {
+			return err
+		}
 	}
-	if _, err := d.store.Put(ctx, store.Leases, doc); err != nil {
-		return fmt.Errorf("snowflake: leases %q: %w", service, err)
+	page.pairs = tx.commit()
+	return d.put(ctx, &doc, page)
+}
+
+// admitFirst makes sure that a change of layout, which closes the documents that exist once it
+// has replaced the layout, misses none: the document exists before the layout is read. If
+// the layout is replaced after that, the change sees the document, and closes it.
+func (d *documents) admitFirst(ctx context.Context, doc *store.Document, p *page) error {
+	if doc.Version == 0 {
+		if err := d.put(ctx, doc, p); err != nil {
+			return err
+		}
+	}
+	return d.admit(ctx, doc.Key)
+}
+
+// put stores the page of a document, and sets the document's version.
+func (d *documents) put(ctx context.Context, doc *store.Document, p *page) (err error) {
+	if doc.Value, err = p.encode(); err == nil {
+		doc.Version, err = d.store.Put(ctx, store.Leases, *doc)
+	}
+	if err != nil {
+		return fmt.Errorf("snowflake: leases %q: %w", doc.Key, err)
 	}
 	return nil
 }
@@ -93,25 +119,66 @@ func (d *documents) read(ctx context.Context, service string) (store.Document, *
 // errClosed says that the leases belong to a layout that was replaced.
 var errClosed = errors.New("snowflake: the leases are those of a layout that was replaced")
 
-// close makes later transactions on a service fail with errClosed, because the layout of a
-// version replaces its layout.
-func (d *documents) close(ctx context.Context, service string, version int64) error {
-	return d.changePage(ctx, service, func(p *page) bool {
+// closeAt returns a change after which transactions on a page fail with errClosed, because
+// the layout of a version replaces its layout.
+func closeAt(version int64) func(*page) bool {
+	return func(p *page) bool {
 		changed := p.Closed < version
 		p.Closed = max(p.Closed, version)
 		return changed
-	})
+	}
 }
 
-// open undoes close, if no later layout than that of the version has closed it.
-func (d *documents) open(ctx context.Context, service string, version int64) error {
-	return d.changePage(ctx, service, func(p *page) bool {
+// openAt returns a change that undoes closeAt, if no later layout than that of the version
+// has closed the page.
+func openAt(version int64) func(*page) bool {
+	return func(p *page) bool {
 		if p.Closed == 0 || p.Closed >= version {
 			return false
 		}
 		p.Closed = 0
 		return true
-	})
+	}
+}
+
+// all returns the documents with a prefix in the order of their keys. It ends after an
+// error.
+func (d *documents) all(ctx context.Context, prefix string) iter.Seq2[store.Document, error] {
+	return func(yield func(store.Document, error) bool) {
+		for o := (store.ListOptions{Prefix: prefix, Limit: 100}); ; {
+			docs, err := d.store.List(ctx, store.Leases, o)
+			if err != nil {
+				yield(store.Document{}, fmt.Errorf("snowflake: leases %q: %w", prefix, err))
+				return
+			}
+			if len(docs) == 0 {
+				return
+			}
+			for _, doc := range docs {
+				if o.After = doc.Key; !yield(doc, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// changePages changes the pages of the documents with a prefix. If it fails, a further call
+// goes on with those that it has not changed.
+func (d *documents) changePages(ctx context.Context, prefix string, change func(*page) bool) error {
+	for doc, err := range d.all(ctx, prefix) {
+		if err != nil {
+			return err
+		}
+		p, err := decodePage(doc)
+		if err == nil && change(p) {
+			err = d.changePage(ctx, doc.Key, change)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // changePage stores the page of a service if change reports that it has changed it.
@@ -121,15 +188,8 @@ func (d *documents) changePage(ctx context.Context, service string, change func(
 		if err != nil || !change(page) {
 			return err
 		}
-		if doc.Value, err = page.encode(); err != nil {
+		if err = d.put(ctx, &doc, page); !errors.Is(err, store.ErrConflict) {
 			return err
-		}
-		_, err = d.store.Put(ctx, store.Leases, doc)
-		if err == nil {
-			return nil
-		}
-		if !errors.Is(err, store.ErrConflict) {
-			return fmt.Errorf("snowflake: leases %q: %w", service, err)
 		}
 		if err := pause(ctx, n); err != nil {
 			return err

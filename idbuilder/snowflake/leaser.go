@@ -68,6 +68,7 @@ func New(s store.Store, o Options) (*Leaser, error) {
 	}
 	o = o.withDefaults()
 	l := &Leaser{documents: &documents{store: s, now: o.Now}, options: o, spaces: map[string]*space{}}
+	l.documents.admit = l.admitDocument
 	for bits := 1; bits <= shardBits; bits++ {
 		var err error
 		if l.long[bits], err = l.server(bits); err != nil {
@@ -217,21 +218,6 @@ func (l *Leaser) Release(ctx context.Context, key Key, text string) error {
 		return nil // it has less than the skew left, or has ended, or was released before
 	}
 	return err
-}
-
-// Quarantine grants no worker id of a key until all leases have ended that the
-// store may have lost: call it after an operator confirmed a loss.
-func (l *Leaser) Quarantine(ctx context.Context, key Key) error {
-	s, err := l.openSpace(ctx, key, false)
-	if err != nil {
-		return err
-	}
-	for shard := range s.layout.shards() {
-		if _, err := l.long[s.layout.shardWidth()].Quarantine(ctx, s.serviceOf(shard), 0); err != nil {
-			return fmt.Errorf("snowflake: key %q: %w", key.Name, err)
-		}
-	}
-	return nil
 }
 
 // Format implements [fmt.Formatter]: a grant prints without its lease key.

@@ -14,30 +14,27 @@ import (
 // Active returns how many worker ids of the key are leased: those of clients that
 // ask again, and those kept for clients that may not.
 func (l *Leaser) Active(ctx context.Context, key Key) (int, error) {
-	n, _, err := l.countLeases(ctx, newSpace(key).prefix, key.Layout.shardWidth())
+	n, _, err := l.countLeases(ctx, prefixOf(key.Name, key.Layout), key.Layout.shardWidth())
 	return n, err
 }
 
 // countLeases returns the number of leases in the documents with a prefix, and the end of
 // the last one.
 func (l *Leaser) countLeases(ctx context.Context, prefix string, bits int) (n int, held time.Time, err error) {
-	for after := ""; ; {
-		docs, err := l.documents.store.List(ctx, store.Leases, store.ListOptions{Prefix: prefix, After: after, Limit: 100})
-		if err != nil || len(docs) == 0 {
-			return n, held, err
+	for doc, err := range l.documents.all(ctx, prefix) {
+		if err != nil {
+			return 0, held, err
 		}
-		for _, doc := range docs {
-			listed, err := l.listLeases(ctx, doc, bits)
-			if err != nil {
-				return 0, held, err
-			}
-			n += len(listed)
-			for _, info := range listed {
-				held = latest(held, info.Expired)
-			}
-			after = doc.Key
+		listed, err := l.listLeases(ctx, doc, bits)
+		if err != nil {
+			return 0, held, err
+		}
+		n += len(listed)
+		for _, info := range listed {
+			held = latest(held, info.Expired)
 		}
 	}
+	return n, held, nil
 }
 
 // listLeases returns the leases in a document.

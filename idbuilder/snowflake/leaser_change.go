@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/lease"
 )
 
 // CheckChange reports whether IDs of the layout next could equal IDs that are, or
@@ -41,7 +43,7 @@ func (l *Leaser) checkRepeats(ctx context.Context, name string, before *layoutSt
 		return nil // one worker id has one client at a time in both
 	}
 	if before.Held == 0 {
-		_, held, err := l.countLeases(ctx, newSpace(Key{Name: name, Layout: before.Layout}).prefix, before.shardWidth())
+		_, held, err := l.countLeases(ctx, prefixOf(name, before.Layout), before.shardWidth())
 		if err != nil {
 			return err
 		}
@@ -107,12 +109,18 @@ func (l *Leaser) forgetSpace(s *space) {
 
 // placeLayout puts the layout of a key in force in the store, unless it is already.
 func (l *Leaser) placeLayout(ctx context.Context, key Key, force bool) error {
+	return l.changeRoot(ctx, key.Name, func(r *root) (bool, error) { return l.stepTowardsLayout(ctx, r, key, force) })
+}
+
+// changeRoot stores the document of a key after each step, until a step reports that nothing
+// is left to do.
+func (l *Leaser) changeRoot(ctx context.Context, name string, step func(*root) (done bool, err error)) error {
 	for n := range attempts {
-		doc, r, err := l.readRoot(ctx, key.Name)
+		doc, r, err := l.readRoot(ctx, name)
 		if err != nil {
 			return err
 		}
-		done, err := l.stepTowardsLayout(ctx, r, key, force)
+		done, err := step(r)
 		if done || err != nil {
 			return err
 		}
@@ -122,7 +130,7 @@ func (l *Leaser) placeLayout(ctx context.Context, key Key, force bool) error {
 		if _, err := l.documents.store.Put(ctx, store.Leases, doc); err == nil {
 			continue
 		} else if !errors.Is(err, store.ErrConflict) {
-			return fmt.Errorf("snowflake: key %q: %w", key.Name, err)
+			return fmt.Errorf("snowflake: key %q: %w", name, err)
 		}
 		if err := pause(ctx, n); err != nil {
 			return err
@@ -159,7 +167,7 @@ func (l *Leaser) stepTowardsLayout(ctx context.Context, r *root, key Key, force 
 func (l *Leaser) endEarlierLayouts(ctx context.Context, r *root, key Key, force bool) error {
 	for i := range r.Layouts[:len(r.Layouts)-1] {
 		before := &r.Layouts[i]
-		if err := each(ctx, Key{Name: key.Name, Layout: before.Layout, Version: key.Version}, l.documents.close); err != nil {
+		if err := l.documents.changePages(ctx, prefixOf(key.Name, before.Layout), closeAt(key.Version)); err != nil {
 			return err
 		}
 		var repeats *ChangeError
@@ -167,7 +175,7 @@ func (l *Leaser) endEarlierLayouts(ctx context.Context, r *root, key Key, force 
 			return err
 		}
 	}
-	return each(ctx, key, l.documents.open) // the layout may have been in force before
+	return l.documents.changePages(ctx, prefixOf(key.Name, key.Layout), openAt(key.Version)) // the layout may have been in force before
 }
 
 // readRoot reads the document of a key.
@@ -179,12 +187,82 @@ func (l *Leaser) readRoot(ctx context.Context, name string) (store.Document, *ro
 	if err != nil {
 		return doc, nil, fmt.Errorf("snowflake: key %q: %w", name, err)
 	}
+	r, err := decodeRoot(doc)
+	return doc, r, err
+}
+
+// decodeRoot reads the value of the document of a key.
+func decodeRoot(doc store.Document) (*root, error) {
 	r := &root{}
 	if err := json.Unmarshal(doc.Value, r); err != nil {
-		return doc, nil, corrupt(doc, "it is not the JSON of a key's layouts", err)
+		return nil, corrupt(doc, "it is not the JSON of a key's layouts", err)
 	}
-	if r.Format != rootFormat || r.Key != name || len(r.Layouts) == 0 {
-		return doc, nil, corrupt(doc, fmt.Sprintf("it has the format %d and %d layouts of the key %q", r.Format, len(r.Layouts), r.Key), nil)
+	if r.Format != rootFormat || keyID(r.Key) != doc.Key || len(r.Layouts) == 0 {
+		return nil, corrupt(doc, fmt.Sprintf("it has the format %d and %d layouts of the key %q", r.Format, len(r.Layouts), r.Key), nil)
 	}
-	return doc, r, nil
+	return r, nil
+}
+
+// admitDocument reports whether a document may get its first leases: whether its layout is
+// in force, and its key not in quarantine.
+func (l *Leaser) admitDocument(ctx context.Context, service string) error {
+	id, shard, _ := strings.Cut(service, ".")
+	doc, err := l.documents.store.Get(ctx, store.Leases, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return errClosed // the store has lost it: the caller puts the layout in force again
+	}
+	if err != nil {
+		return fmt.Errorf("snowflake: leases %q: %w", service, err)
+	}
+	r, err := decodeRoot(doc)
+	if err != nil {
+		return err
+	}
+	if now := r.currentLayout(); !now.Ready || !strings.HasPrefix(shard, now.hash()+"-") {
+		return errClosed
+	}
+	if until := time.UnixMilli(r.Quarantine); until.After(l.options.Now()) {
+		return &QuarantineError{ServiceID: r.Key, Until: until}
+	}
+	return nil
+}
+
+// Quarantine grants no worker id of a key until all leases have ended that the
+// store may have lost: call it after an operator confirmed a loss.
+func (l *Leaser) Quarantine(ctx context.Context, key Key) error {
+	s, err := l.openSpace(ctx, key, false)
+	if err != nil {
+		return err
+	}
+	until := l.options.Now().Add(l.options.Hold + lease.DefaultSkew).UnixMilli()
+	err = l.changeRoot(ctx, key.Name, func(r *root) (bool, error) {
+		done := r.Quarantine >= until
+		r.Quarantine = max(r.Quarantine, until)
+		return done, nil
+	})
+	if err != nil {
+		return err
+	}
+	for doc, err := range l.documents.all(ctx, s.prefix) {
+		if err == nil {
+			err = l.quarantineDocument(ctx, s, doc.Key)
+		}
+		if err != nil {
+			return fmt.Errorf("snowflake: key %q: %w", key.Name, err)
+		}
+	}
+	return nil
+}
+
+// quarantineDocument begins the quarantine of a document, or, if it has no pairs, makes a
+// transaction fail that was admitted before the key's own quarantine began.
+func (l *Leaser) quarantineDocument(ctx context.Context, s *space, service string) error {
+	if err := l.documents.changePage(ctx, service, func(p *page) bool { return len(p.pairs) == 0 }); err != nil {
+		return err
+	}
+	_, err := l.long[s.layout.shardWidth()].Quarantine(ctx, service, 0)
+	if errors.Is(err, lease.ErrQuarantine) {
+		return nil // there still are no pairs
+	}
+	return err
 }

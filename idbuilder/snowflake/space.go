@@ -37,10 +37,13 @@ const fullFor = 5 * time.Second
 
 func newSpace(key Key) *space {
 	return &space{
-		key: key.Name, layout: key.Layout, version: key.Version, prefix: keyID(key.Name) + "." + key.Layout.hash() + "-",
+		key: key.Name, layout: key.Layout, version: key.Version, prefix: prefixOf(key.Name, key.Layout),
 		next: rand.IntN(key.Layout.shards()), full: map[int]fullShard{},
 	}
 }
+
+// prefixOf returns what the names of the documents of a key in a layout begin with.
+func prefixOf(name string, l Layout) string { return keyID(name) + "." + l.hash() + "-" }
 
 // serviceOf returns the name of a shard in package lease, and of its document.
 func (s *space) serviceOf(shard int) string { return fmt.Sprintf("%s%d", s.prefix, shard) }
