@@ -340,7 +340,7 @@ func testHead(t *testing.T) {
 		"/v1/id/increment?key=k": 405, "/v1/id/formatted?key=k": 405, "/v1/id/snowflake?key=k": 405, "/v1/auth/token?key=k": 405,
 		"/v1/auth/tokenreset?key=k": 405, "/v1/config/list": 200, "/v1/config/increment?key=k": 200, "/health": 200,
 	} {
-		if a := s.send("HEAD", target, adminToken, ""); a.status != status || status == 405 && a.header.Get("Allow") != "GET" {
+		if a := s.send("HEAD", target, adminToken, ""); a.status != status || status == 405 && !strings.HasPrefix(a.header.Get("Allow"), "GET") {
 			t.Errorf("HEAD %s: %d %v", target, a.status, a.header)
 		}
 	}

@@ -4,6 +4,7 @@ package idbuilder_test
 
 import (
 	"fmt"
+	"net/url"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -79,6 +80,36 @@ func testWorkerIDs(t *testing.T) {
 	time.Sleep(7 * time.Minute)
 	if got := fmt.Sprint(b.sendAsAdmin("GET", "/v1/id/snowflake?key=events&renews=true", "").data["worker_id"]); got == workerID {
 		t.Errorf("the worker id %s was renewed, and then given to another client", got)
+	}
+}
+
+// TestReleasedWorkerIDs: a key leases more worker ids in a day than it has if clients release theirs, even
+// clients that do not say that they renew.
+func TestReleasedWorkerIDs(t *testing.T) { synctest.Test(t, testReleasedWorkerIDs) }
+
+func testReleasedWorkerIDs(t *testing.T) {
+	s := start(t, options())
+	s.sendAsAdmin("POST", "/v1/config/snowflake", `{"key": "events", "base_ts": 1767225600000, "ts_size": 41, "worker_id_size": 2, "seq_size": 20}`)
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "orders", "base": 0}`)
+	own := s.sendAsAdmin("GET", "/v1/auth/token?key=events", "").data["token"].(string)
+	for n := range 12 {
+		got := s.sendAsAdmin("GET", "/v1/id/snowflake?key=events", "")
+		if got.status != 200 {
+			t.Fatalf("client %d: %s", n, got.text)
+		}
+		target := "/v1/id/snowflake?key=events&lease_key=" + url.QueryEscape(fmt.Sprint(got.data["lease_key"]))
+		for range 2 { // an answer may be lost
+			if a := s.send("DELETE", target, own, ""); a.status != 200 {
+				t.Fatalf("release: %s", a.text)
+			}
+		}
+		time.Sleep(time.Minute)
+	}
+	s.wantRefusal("DELETE", "/v1/id/snowflake?key=events", "", 400, 1001, "lease_key")
+	s.wantRefusal("DELETE", "/v1/id/snowflake?key=events&lease_key=x", "", 400, 1001, "lease_key")
+	s.wantRefusal("DELETE", "/v1/id/snowflake?key=none&lease_key=1.2.x", "", 404, 3001, "none")
+	if a := s.send("DELETE", "/v1/id/snowflake?key=orders&lease_key=1.2.x", own, ""); a.status != 403 {
+		t.Errorf("with the token of another key: %s", a.text)
 	}
 }
 

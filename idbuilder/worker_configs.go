@@ -14,11 +14,15 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
+// ErrChanged says that a configuration is not the one that a request replaces.
+var ErrChanged = errors.New("idbuilder: the configuration was changed since it was read")
+
 // SaveConfig creates a configuration or changes it. A change that could give IDs
 // twice is refused with a [*idconfig.ChangeError] unless r.Force; a sequence
 // never goes back otherwise. When it returns nil, all workers use the new configuration,
 // but those that cannot ask the store and give IDs from memory: see [revision.Options.Outage].
 // After an error that wraps [revision.ErrUnconfirmed] the change is stored. It is safe to repeat.
+// With r.Replaces the error is [ErrChanged] if the stored configuration has another version.
 func (w *Worker) SaveConfig(ctx context.Context, r *idconfig.Request) error {
 	for {
 		changed, err := w.saveConfig(ctx, r)
@@ -40,6 +44,9 @@ func (w *Worker) saveConfig(ctx context.Context, r *idconfig.Request) (changed b
 	old, err := w.storedConfig(ctx, r.Key)
 	if err != nil {
 		return false, err
+	}
+	if r.Replaces != 0 && (old == nil || old.Version != r.Replaces) {
+		return false, fmt.Errorf("%w: key %q", ErrChanged, r.Key)
 	}
 	var version int64
 	if old != nil {

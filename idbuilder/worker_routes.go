@@ -30,6 +30,7 @@ func (w *Worker) generationRoutes() []route {
 	return []route{
 		{"GET", "/v1/id/increment", w.serveIncrement, true},
 		{"GET", "/v1/id/snowflake", w.serveSnowflake, true},
+		{"DELETE", "/v1/id/snowflake", w.serveRelease, true},
 		{"GET", "/v1/id/formatted", w.serveFormatted, true},
 	}
 }

@@ -102,3 +102,22 @@ func (w *Worker) serveSnowflake(c *call) error {
 	}
 	return c.sendData(answer)
 }
+
+// serveRelease answers DELETE /v1/id/snowflake: the client makes no more IDs.
+func (w *Worker) serveRelease(c *call) error {
+	p, err := parseParams(c.r.URL.RawQuery, "key", "name", "lease_key")
+	if err != nil {
+		return err
+	}
+	_, s, err := c.authorize(w, p.key, idconfig.TypeSnowflake)
+	if err != nil {
+		return err
+	}
+	if p.leaseKey == "" {
+		return api.Errorf(api.Invalid, "lease_key: it is missing; send that of the last answer")
+	}
+	if err := w.leases.Release(c.requestContext(), leaseKey(s.config), p.leaseKey); err != nil {
+		return w.leaseError(err)
+	}
+	return c.sendSuccess()
+}

@@ -3,19 +3,24 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"reflect"
 
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 )
 
 // Admin changes what the service keeps. Its requests need an admin token, and are repeated
-// like those for IDs: each of them may be carried out more than once, with the same result.
+// like those for IDs: each of them may be carried out more than once, with the same result. Where
+// an answer was lost and the repeated request finds the change made, the change succeeds,
+// whoever made it.
 type Admin struct{ client *Client }
 
 // Verify returns nil if the token is an admin token.
@@ -44,7 +49,51 @@ func (a Admin) Save(ctx context.Context, idType string, config any) error {
 	if err != nil {
 		return fmt.Errorf("client: the configuration cannot be encoded: %w", err)
 	}
-	return a.client.send(ctx, request{method: http.MethodPost, path: configPath(idType), body: body})
+	err = a.client.send(ctx, request{method: http.MethodPost, path: configPath(idType), body: body})
+	if answeredLate(err, http.StatusConflict) && a.hasConfig(ctx, idType, body) {
+		return nil
+	}
+	return err
+}
+
+// answeredLate reports whether a refusal with a status may be due to an earlier try of the same
+// request, whose answer was lost.
+func answeredLate(err error, status int) bool {
+	var failed *RequestError
+	var refusal *api.Error
+	return errors.As(err, &failed) && failed.uncertain && errors.As(err, &refusal) && refusal.HTTPStatus() == status
+}
+
+// hasConfig reports whether the service has the configuration in the body of a request: whether all
+// members that the service shows are equal.
+func (a Admin) hasConfig(ctx context.Context, idType string, body []byte) bool {
+	var wanted, stored map[string]any
+	if decodeExactly(body, &wanted) != nil {
+		return false
+	}
+	query := url.Values{}
+	for _, name := range []string{"name", "key"} { // the key names the configuration if both are there
+		if key, ok := wanted[name].(string); ok {
+			query = url.Values{name: {key}}
+		}
+	}
+	err := a.client.send(ctx, request{
+		method: http.MethodGet, path: configPath(idType), query: query,
+		read: func(data json.RawMessage) error { return decodeExactly(data, &stored) },
+	})
+	for name, value := range wanted {
+		if shown, ok := stored[name]; ok && !reflect.DeepEqual(shown, value) {
+			return false
+		}
+	}
+	return err == nil
+}
+
+// decodeExactly decodes JSON without rounding numbers.
+func decodeExactly(data []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	return d.Decode(into)
 }
 
 // Config decodes the configuration of a key into a value: a struct with the fields that are
@@ -58,7 +107,11 @@ func (a Admin) Config(ctx context.Context, idType, key string, into any) error {
 
 // Delete deletes a configuration and makes its tokens invalid.
 func (a Admin) Delete(ctx context.Context, idType, key string) error {
-	return a.client.send(ctx, request{method: http.MethodDelete, path: configPath(idType), query: url.Values{"key": {key}}})
+	err := a.client.send(ctx, request{method: http.MethodDelete, path: configPath(idType), query: url.Values{"key": {key}}})
+	if answeredLate(err, http.StatusNotFound) {
+		return nil
+	}
+	return err
 }
 
 // Configs returns the configurations whose keys begin with a prefix, in the order of their keys. It

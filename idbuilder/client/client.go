@@ -85,7 +85,9 @@ func handle[H closer](c *Client, handles map[string]H, key string, make func(*Cl
 }
 
 // Close ends all requests of handles, and waits until their goroutines have ended. Handles then
-// return [ErrClosed]; the IDs that they had fetched are a gap.
+// return [ErrClosed]; the IDs that they had fetched are a gap. It releases the worker ids of
+// snowflake keys, for which it waits for [Options.Timeout] at most; one that it cannot release
+// is free when its lease has ended.
 func (c *Client) Close() {
 	c.mu.Lock()
 	c.closed = true
@@ -95,9 +97,23 @@ func (c *Client) Close() {
 	c.mu.Unlock()
 	c.cancel()
 	c.running.Wait()
+	c.releaseLeases()
 	if c.own != nil {
 		c.own.CloseIdleConnections()
 	}
+}
+
+// releaseLeases releases the leases of all handles, which are closed.
+func (c *Client) releaseLeases() {
+	ctx, cancel := context.WithTimeout(context.Background(), c.options.Timeout)
+	defer cancel()
+	var releases sync.WaitGroup
+	c.mu.Lock()
+	for _, h := range c.snowflakes {
+		releases.Go(func() { h.release(ctx) })
+	}
+	c.mu.Unlock()
+	releases.Wait()
 }
 
 func closeAll[H closer](handles map[string]H) {

@@ -62,7 +62,7 @@ func (c *Client) buildRequest(ctx context.Context, base string, r request) (*htt
 // [*RequestError].
 func (c *Client) send(ctx context.Context, r request) error {
 	var err error
-	tries, pauses := 0, 0
+	tries, pauses, uncertain := 0, 0, false
 	for {
 		index := c.url.Load()
 		err = c.sendOnce(ctx, c.urls[index], r)
@@ -78,6 +78,7 @@ func (c *Client) send(ctx context.Context, r request) error {
 		if !again {
 			break
 		}
+		uncertain = uncertain || mayBeDone(err)
 		if mayWorkElsewhere(err) {
 			c.failover(index)
 		}
@@ -86,7 +87,7 @@ func (c *Client) send(ctx context.Context, r request) error {
 			break
 		}
 	}
-	return &RequestError{Method: r.method, Path: r.path, Key: r.query.Get("key"), Tries: tries, Err: err}
+	return &RequestError{Method: r.method, Path: r.path, Key: r.query.Get("key"), Tries: tries, Err: err, uncertain: uncertain}
 }
 
 // planRetry reports whether to send a request again after so many tries, and after which pause:

@@ -39,6 +39,8 @@ type RequestError struct {
 	Key          string // empty: the request names none
 	Tries        int
 	Err          error // of the last try
+
+	uncertain bool // a try before the last one may have been carried out
 }
 
 // Error names the request.

@@ -5,6 +5,7 @@ package client
 import (
 	"errors"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"time"
 
@@ -51,4 +52,14 @@ func retryable(err error) bool {
 func mayWorkElsewhere(err error) bool {
 	var refusal *api.Error
 	return !errors.As(err, &refusal) || refusal.Status != http.StatusTooManyRequests
+}
+
+// mayBeDone reports whether a request that failed may have been carried out: unless it reached
+// no service, or was refused because of a limit.
+func mayBeDone(err error) bool {
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" {
+		return false
+	}
+	return mayWorkElsewhere(err)
 }

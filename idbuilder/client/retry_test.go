@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -20,6 +21,62 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 	"github.com/kazahana-db/kazahana/internal/seed"
 )
+
+// lossyNetwork answers the requests of a client by a worker, and loses the first answers to POST and DELETE.
+type lossyNetwork struct {
+	worker http.Handler
+	left   int  // answers to lose
+	before bool // the request is lost, and not the answer
+}
+
+func (l *lossyNetwork) RoundTrip(r *http.Request) (*http.Response, error) {
+	lose := r.Method != http.MethodGet && l.left > 0
+	if lose {
+		l.left--
+	}
+	if lose && l.before {
+		return nil, &net.OpError{Op: "dial", Err: errors.New("the test does not connect")}
+	}
+	res, err := direct(l.worker.ServeHTTP).RoundTrip(r)
+	if lose {
+		return nil, errors.New("the test lost the answer")
+	}
+	return res, err
+}
+
+// TestLostAnswersToAdmins: a change succeeds if an earlier try has made it, and fails if another admin has made
+// another one, or if the earlier try did not reach the service.
+func TestLostAnswersToAdmins(t *testing.T) {
+	l := &lossyNetwork{worker: newWorker(t, storetest.Memory(t))}
+	admin := newClient(t, client.Options{URLs: []string{"http://one"}, HTTPClient: &http.Client{Transport: l}, Retry: client.Retry{Attempts: 3, First: time.Nanosecond, Max: time.Nanosecond}}).Admin()
+	for _, c := range []struct {
+		name   string
+		before bool
+		lost   int
+		do     func() error
+		status int // 0: success
+	}{
+		{"create", false, 1, func() error {
+			return admin.Save(t.Context(), "increment", rawJSON(`{"name": "a", "start": 9007199254740993, "step": 1}`))
+		}, 0},
+		{"create another one", false, 1, func() error {
+			return admin.Save(t.Context(), "increment", rawJSON(`{"name": "a", "start": 9007199254740992, "step": 1}`))
+		}, 409},
+		{"create again", false, 0, func() error {
+			return admin.Save(t.Context(), "increment", rawJSON(`{"name": "a", "start": 9007199254740993, "step": 1}`))
+		}, 409},
+		{"delete", false, 2, func() error { return admin.Delete(t.Context(), "increment", "a") }, 0},
+		{"delete again", false, 0, func() error { return admin.Delete(t.Context(), "increment", "a") }, 404},
+		{"delete without a connection", true, 1, func() error { return admin.Delete(t.Context(), "increment", "a") }, 404},
+	} {
+		l.left, l.before = c.lost, c.before
+		err := c.do()
+		var refusal *api.Error
+		if errors.As(err, &refusal); (c.status == 0) != (err == nil) || err != nil && (refusal == nil || refusal.HTTPStatus() != c.status) || l.left != 0 {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
 
 // TestRetry checks which refused requests are repeated, how often, and after which pauses.
 func TestRetry(t *testing.T) {

@@ -3,6 +3,7 @@
 package client
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -84,6 +85,8 @@ func (h *Snowflake) acceptLease(l *lease, err error) {
 	}
 	close(f.done)
 	switch {
+	case h.closed && err == nil:
+		h.lease = l // which Close releases
 	case h.closed:
 	case err == nil:
 		h.client.count.leases.Add(1)
@@ -119,4 +122,16 @@ func (h *Snowflake) renewAfter(d time.Duration) {
 			h.startRequest()
 		}
 	})
+}
+
+// release releases the lease of a handle that is closed. If that fails, the lease ends by itself.
+func (h *Snowflake) release(ctx context.Context) {
+	h.mu.Lock()
+	held := h.lease
+	h.lease = nil
+	h.mu.Unlock()
+	if held == nil || held.key == "" {
+		return
+	}
+	_ = h.client.send(ctx, request{method: http.MethodDelete, path: "/v1/id/snowflake", query: url.Values{"key": {h.key}, "lease_key": {held.key}}})
 }

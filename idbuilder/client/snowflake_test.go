@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -46,6 +47,47 @@ func snowflakes(t *testing.T, o client.Options, test func(t *testing.T, h *clien
 		l, c := newLeases(time.Now), &clock{}
 		o.Now = c.now
 		test(t, fakeClient(t, o, l.serve).Snowflake("k"), l, c)
+	})
+}
+
+// TestCloseReleases: Close releases the worker id of each snowflake key with the last lease key, once, and ends
+// after Timeout where the service does not answer.
+func TestCloseReleases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var released []string
+		l, silent := newLeases(time.Now), false
+		c := fakeClient(t, client.Options{Timeout: 3 * time.Second}, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodDelete {
+				l.serve(w, r)
+				return
+			}
+			mu.Lock()
+			released = append(released, r.URL.Path+"?"+r.URL.RawQuery)
+			mu.Unlock()
+			if silent {
+				<-r.Context().Done()
+			}
+			answer(w, nil)
+		})
+		_ = c.Snowflake("unused")
+		make1(t, c.Snowflake("a"))
+		make1(t, c.Snowflake("b"))
+		time.Sleep(15 * time.Second) // the leases are renewed
+		silent = true
+		begun := time.Now()
+		c.Close()
+		if took := time.Since(begun); took != 3*time.Second {
+			t.Errorf("Close took %v", took)
+		}
+		slices.Sort(released)
+		if want := []string{"/v1/id/snowflake?key=a&lease_key=lease-0", "/v1/id/snowflake?key=b&lease_key=lease-1"}; !slices.Equal(released, want) {
+			t.Errorf("released are %v, want %v", released, want)
+		}
+		c.Close()
+		if _, err := c.Snowflake("a").Next(t.Context()); len(released) != 2 || err != client.ErrClosed {
+			t.Errorf("after a second Close: %v, %v", released, err)
+		}
 	})
 }
 

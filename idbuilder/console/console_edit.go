@@ -3,11 +3,13 @@
 package console
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
 
+	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
 )
 
@@ -71,19 +73,18 @@ func (c *Console) saveForm(v *visit) error {
 
 // saveRequest saves the form, unless the key was changed since the form was shown.
 func (c *Console) saveRequest(v *visit, f *form, r *idconfig.Request) error {
-	if !f.New() {
-		now, _, err := c.worker.Config(v.Context(), r.Key)
-		if err != nil {
-			return err
-		}
-		if version := strconv.FormatInt(now.Version, 10); version != f.Values.Get("version") {
-			f.Faults = append(f.Faults, &idconfig.ParamError{Param: "version", Reason: fmt.Sprintf("the key was changed by someone else meanwhile, at %s; check it, and save once more to put this form in its place", now.Updated.UTC().Format("15:04:05 UTC"))})
-			f.Values.Set("version", version)
-			return nil
-		}
-	}
-	if err := c.worker.SaveConfig(v.Context(), r); err != nil {
+	err := c.worker.SaveConfig(v.Context(), r)
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, idbuilder.ErrChanged):
 		return f.takeFaults(err)
 	}
+	now, _, err := c.worker.Config(v.Context(), r.Key)
+	if err != nil {
+		return err
+	}
+	f.Faults = append(f.Faults, &idconfig.ParamError{Param: "version", Reason: fmt.Sprintf("the key was changed by someone else meanwhile, at %s; check it, and save once more to put this form in its place", now.Updated.UTC().Format("15:04:05 UTC"))})
+	f.Values.Set("version", strconv.FormatInt(now.Version, 10))
 	return nil
 }

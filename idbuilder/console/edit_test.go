@@ -8,6 +8,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 )
 
 func TestCreateAndEdit(t *testing.T) {
@@ -141,6 +144,26 @@ func TestConcurrentEdit(t *testing.T) {
 		t.Errorf("the form cannot be sent again: %s", tag)
 	}
 	v.post("save", "type", "increment", "key", "orders", "version", "2", "base", "1000", "name", "mine").wantTo("./key?done=saved&key=orders")
+}
+
+// TestSavesAtOnce: of two admins who save the same form at the same moment, the second one is told.
+func TestSavesAtOnce(t *testing.T) {
+	var theirs func()
+	s := startOn(t, storetest.Faulty(storetest.Memory(t), func(c storetest.Call) storetest.Fault {
+		if save := theirs; save != nil && c.Method == "Put" && c.Kind == store.Configs {
+			theirs = nil
+			save()
+		}
+		return storetest.Fault{}
+	}), Options{})
+	s.saveConfig("increment", `{"key": "orders", "base": 1000}`)
+	v := s.login()
+	theirs = func() { s.saveConfig("increment", `{"key": "orders", "base": 1000, "name": "theirs"}`) }
+	v.post("save", "type", "increment", "key", "orders", "version", "1", "base", "1000", "name", "mine").wantPage(http.StatusBadRequest, "changed by someone else")
+	if c, _, _ := s.Config(t.Context(), "orders"); c.Name != "theirs" {
+		t.Errorf("the name is %q", c.Name)
+	}
+	v.post("save", "type", "increment", "key", "orders", "version", "x", "base", "1000", "name", "mine").wantPage(http.StatusBadRequest, "changed by someone else")
 }
 
 func TestPartsOfAForm(t *testing.T) {

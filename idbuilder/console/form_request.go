@@ -38,8 +38,20 @@ func (f *form) buildRequest(now time.Time) (*idconfig.Request, error) {
 	if err != nil {
 		return nil, f.takeFaults(err)
 	}
-	r.CreateOnly = f.New()
+	if r.CreateOnly = f.New(); !r.CreateOnly {
+		r.Replaces = f.shownVersion()
+	}
 	return r, nil
+}
+
+// shownVersion returns the version of the key that the form shows; -1, which no key has, if it is
+// no version.
+func (f *form) shownVersion() int64 {
+	version, err := strconv.ParseInt(f.Values.Get("version"), 10, 64)
+	if err != nil || version < 1 {
+		return -1
+	}
+	return version
 }
 
 // incrementBody gives a negative distance the name that the API has for it.

@@ -27,6 +27,9 @@ type Request struct {
 	// CreateOnly says that an existing configuration is not changed, as in the deployed
 	// worker's dialect.
 	CreateOnly bool
+	// Replaces is the version of the configuration that the request replaces, if it is still that; 0:
+	// any, or none.
+	Replaces int64
 }
 
 // Parse reads the body of a request, a JSON object in either dialect, for a
