@@ -55,6 +55,10 @@ func Default() Generator { return global.current.Load().generator }
 // safe for concurrent use.
 func Installed() bool { return global.current.Load() != global.builtIn }
 
+// Chosen reports whether [Default] was given to [SetDefault]: the program has
+// chosen it, and no library has. It is safe for concurrent use.
+func Chosen() bool { return global.chosen() }
+
 // SetDefault makes g the default generator, whatever libraries install with
 // [InstallDefault], before or after. nil takes the program's choice back. Call
 // it from main, not from a library. It is safe for concurrent use.
@@ -67,6 +71,12 @@ func SetDefault(g Generator) { global.set(g) }
 // offer back, which must happen before g stops working; calling it again does
 // nothing. Both are safe for concurrent use. A nil generator panics.
 func InstallDefault(g Generator) (uninstall func()) { return global.install(g) }
+
+func (d *defaults) chosen() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.program != nil
+}
 
 func (d *defaults) set(g Generator) {
 	d.mu.Lock()

@@ -30,7 +30,8 @@
 // Most programs make no generator of their own, and call [NewID], [NewULID],
 // [NewULIDString] or [NewUUID]. NewID asks the generator [Default], which
 // [SetDefault] and [InstallDefault] replace. Generated constructors call
-// [NewInstalledID], which makes no ID before one of these two was called.
+// [NewInstalledID], which makes no ID before one of these two was called, and a
+// store's New calls [NewIDOf].
 //
 // # Sources
 //

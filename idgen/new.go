@@ -29,10 +29,23 @@ func NewID() ID { return global.newID() }
 
 // NewInstalledID is [NewID] where a generator was given to [SetDefault] or
 // [InstallDefault]. Where none was, so that the default is the built-in one, it
-// returns the zero ID. Generated constructors call it; the Create of a store asks
-// for an ID again, with its ctx, for a record whose ID is zero, and returns the
-// error.
+// returns the zero ID. Generated constructors call it, unless several databases
+// are open; the Create of a store asks for an ID again, with its ctx, for a record
+// whose ID is zero, and returns the error.
 func NewInstalledID() ID { return global.newInstalledID() }
+
+// NewIDOf is [NewID] of a generator that the caller names, which need not be the
+// default one. It waits at most one second, and returns the zero ID where the
+// generator cannot answer.
+func NewIDOf(g Generator) ID {
+	c := choice{generator: g}
+	c.client, _ = g.(*Client)
+	id, err := c.newID()
+	if err != nil {
+		return 0
+	}
+	return id
+}
 
 // NewULID returns a new ULID from a [ULIDSource] of the process: greater than
 // all that it returned before. It never waits, and returns the zero ULID only

@@ -5,7 +5,7 @@
 // call it.
 //
 // An index is a [Definition] with a place in the database. A [Set] collects the
-// entries of a record. [Maintain] writes the difference between the entries of the
+// entries of a record. A [Change] is the difference between the entries of the
 // stored record and those of the new one. [Claims] reads the owners of the unique
 // keys, in the same round as the record:
 //
@@ -17,7 +17,9 @@
 //	…
 //	claims.Start(tx, indexes, &set)          // together with the read of the record
 //	err = claims.Check(ctx, indexes, &set, &stored, id)
-//	buf, err = index.Maintain(ctx, tx, indexes, &stored, &set, was, is, buf)
+//	change, err := index.Plan(ctx, tx, indexes, &stored, &set)
+//	…
+//	buf = change.Write(was, is, buf)
 //
 // A [Kind] other than that of values keeps no entry for each record, but one for each
 // group: [Count] and [Sum] are changed by atomic operations that read nothing. A

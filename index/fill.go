@@ -41,7 +41,7 @@ func NewFill(tx kv.Transaction, indexes []Index) *Fill {
 }
 
 // Add adds a record. It keeps r's bytes, but copies from entries.
-func (f *Fill) Add(ctx context.Context, entries *Set, r Record) error {
+func (f *Fill) Add(entries *Set, r Record) {
 	for i := range f.indexes {
 		ix := &f.indexes[i]
 		if ix.State != Building {
@@ -54,13 +54,10 @@ func (f *Fill) Add(ctx context.Context, entries *Set, r Record) error {
 			f.addToTotals(i, entries)
 		case Rank:
 			f.addToRanks(i, entries)
-		default:
-			if err := f.maintainNew(ctx, i, entries, r); err != nil {
-				return err
-			}
+		case Version:
+			f.addToVersions(i, entries)
 		}
 	}
-	return nil
 }
 
 // addEntries writes the entries of a record in index i, of values. If the index is

@@ -3,7 +3,6 @@
 package index
 
 import (
-	"context"
 	"maps"
 	"slices"
 )
@@ -53,17 +52,11 @@ func (f *Fill) addTotals() {
 	}
 }
 
-// maintainNew writes the entries of a record in index i, of a kind that has no totals,
-// as if the record were new.
-func (f *Fill) maintainNew(ctx context.Context, i int, entries *Set, r Record) error {
-	ix := &f.indexes[i]
-	m := maintenance{tx: f.tx, ix: ix, is: r, buf: f.buf[:0]}
+// addToVersions makes room for the versions that the caller sets of a record.
+func (f *Fill) addToVersions(i int, entries *Set) {
 	for n := range entries.Keys(i) {
-		f.size += rankLevels * ix.fillSize(entries.Key(i, n), Record{})
+		f.size += rankLevels * f.indexes[i].fillSize(entries.Key(i, n), Record{})
 	}
-	err := m.maintainKind(ctx, newDifference(i, nil, entries))
-	f.buf = m.buf
-	return err
 }
 
 // rankLevels is about how many keys one element of a skip list changes.

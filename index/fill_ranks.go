@@ -30,5 +30,9 @@ func (f *Fill) insertRanks(ctx context.Context) error {
 			all = append(all, f.indexes[i].Ranks().Start(f.tx, nil, elements))
 		}
 	}
-	return all.write(ctx)
+	err := all.plan(ctx)
+	if err == nil {
+		all.write()
+	}
+	return err
 }

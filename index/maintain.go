@@ -92,37 +92,54 @@ func SplitUnique(d *Definition, key, value []byte) (owner, record []byte, err er
 	return value[:len(value)-len(record)], record, nil
 }
 
-// Maintain writes the difference between the entries of a record's stored form
-// and those of its new form. Either set may be nil: there is no such form.
-// buf is room for values and is returned, perhaps grown.
+// Change is the difference between the entries of a record's stored form and those of its
+// new form, about to be written. Nothing else may write the record's entries between Plan
+// and Write.
+type Change struct {
+	tx              kv.Transaction
+	indexes         []Index
+	stored, entries *Set
+	ranks           rankUpdates
+}
+
+// Plan does all of a change that can fail, and writes nothing: the reads of lists of ranks,
+// one round where the keys differ, and their conflict ranges, which are those of package
+// rank. Either set may be nil: there is no such form.
+func Plan(ctx context.Context, tx kv.Transaction, indexes []Index, stored, entries *Set) (Change, error) {
+	c := Change{tx: tx, indexes: indexes, stored: stored, entries: entries}
+	for i := range indexes {
+		if ix := &indexes[i]; ix.State != Disabled && ix.Kind == Rank {
+			c.ranks = c.ranks.startRanks(tx, ix, newDifference(i, stored, entries))
+		}
+	}
+	return c, c.ranks.plan(ctx)
+}
+
+// Write writes the change. was and is are the stored form and the new one. buf is room for
+// values and is returned, perhaps grown.
 //
 // An entry of a unique index is cleared only if it is the record's own
 // (compare-and-clear), so that nothing that happened in between is undone. Counts and
 // sums are changed by atomic operations: they read nothing and conflict with no other
-// write. Lists of ranks take one round of reads where the keys differ; their conflicts are
-// those of package rank.
-func Maintain(ctx context.Context, tx kv.Transaction, indexes []Index, stored, entries *Set, was, is Record, buf []byte) ([]byte, error) {
-	var ranks rankUpdates
-	for i := range indexes {
-		ix := &indexes[i]
+// write.
+func (c *Change) Write(was, is Record, buf []byte) []byte {
+	for i := range c.indexes {
+		ix := &c.indexes[i]
 		if ix.State == Disabled {
 			continue
 		}
-		m := maintenance{tx: tx, ix: ix, was: was, is: is, buf: buf}
-		if ix.Kind == Rank {
-			ranks = ranks.startRanks(tx, ix, newDifference(i, stored, entries))
-		} else if ix.Kind != Value {
-			if err := m.maintainKind(ctx, newDifference(i, stored, entries)); err != nil {
-				return m.buf, err
-			}
-		} else {
-			m.was, m.is = stored.Record(i, ix, was), entries.Record(i, ix, is)
+		m := maintenance{tx: c.tx, ix: ix, was: was, is: is, buf: buf}
+		if ix.Kind == Value {
+			m.was, m.is = c.stored.Record(i, ix, was), c.entries.Record(i, ix, is)
 			m.rewrite = ix.copies() && !bytes.Equal(m.was.Value, m.is.Value)
-			m.mergeKeys(i, stored, entries)
+			m.mergeKeys(i, c.stored, c.entries)
+		} else {
+			m.maintainTotals(newDifference(i, c.stored, c.entries))
 		}
 		buf = m.buf
 	}
-	return buf, ranks.write(ctx)
+	c.ranks.write()
+	return buf
 }
 
 type maintenance struct {
@@ -133,17 +150,17 @@ type maintenance struct {
 	buf     []byte
 }
 
-// maintainKind maintains an index that is none of values or ranks. Each kind has a file.
-func (m *maintenance) maintainKind(ctx context.Context, d difference) error {
+// maintainTotals maintains an index of counts or sums. It writes nothing for the other
+// kinds: a list of ranks has its update, and an entry of an index of versions depends on
+// the version that the record had and on what else the transaction has written. The caller
+// knows both, and calls [Index.SetVersion].
+func (m *maintenance) maintainTotals(d difference) {
 	switch m.ix.Kind {
 	case Count:
 		m.maintainCount(d)
 	case Sum:
 		m.maintainSum(d)
-	case Version:
-		return m.maintainVersion(ctx, d)
 	}
-	return nil
 }
 
 // mergeKeys walks over the two ascending lists of keys of index i.

@@ -106,7 +106,10 @@ func store(tx kv.Transaction, ixs []index.Index, was, is *index.Set, id []byte, 
 			return err
 		}
 	}
-	_, err := index.Maintain(ctx, tx, ixs, was, is, index.Record{ID: id, Value: []byte(old)}, index.Record{ID: id, Value: []byte(value)}, nil)
+	change, err := index.Plan(ctx, tx, ixs, was, is)
+	if err == nil {
+		change.Write(index.Record{ID: id, Value: []byte(old)}, index.Record{ID: id, Value: []byte(value)}, nil)
+	}
 	return err
 }
 
@@ -174,7 +177,10 @@ func TestAnOwnerIsNotClearedByOthers(t *testing.T) {
 	mine, theirs := set(t, ixs, id(1), nil, list("u")), set(t, ixs, id(2), nil, list("u"))
 	transact(t, db, func(tx kv.Transaction) error { return store(tx, ixs, nil, mine, id(1), "", "") })
 	transact(t, db, func(tx kv.Transaction) error {
-		_, err := index.Maintain(ctx, tx, ixs, theirs, nil, index.Record{ID: id(2)}, index.Record{}, nil)
+		change, err := index.Plan(ctx, tx, ixs, theirs, nil)
+		if err == nil {
+			change.Write(index.Record{ID: id(2)}, index.Record{}, nil)
+		}
 		return err
 	})
 	if got := contents(t, db)[`("I", "T_U_unique", "u")`]; got != "\x15\x01" {
@@ -198,9 +204,7 @@ func TestFillAndSettle(t *testing.T) {
 	transact(t, db, func(tx kv.Transaction) error {
 		f := index.NewFill(tx, ixs)
 		for n := 1; n <= 4; n++ {
-			if err := f.Add(ctx, set(t, ixs, id(n), list(fmt.Sprint("p", n)), records[n], list("not filled")), index.Record{ID: id(n)}); err != nil {
-				return err
-			}
+			f.Add(set(t, ixs, id(n), list(fmt.Sprint("p", n)), records[n], list("not filled")), index.Record{ID: id(n)})
 		}
 		if f.Size() == 0 {
 			t.Error("the batch has no size")

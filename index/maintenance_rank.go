@@ -32,15 +32,19 @@ func (u rankUpdates) startRanks(tx kv.Transaction, ix *Index, d difference) rank
 	return append(u, ix.Ranks().Start(tx, erase, insert))
 }
 
-// write completes the updates.
-func (u rankUpdates) write(ctx context.Context) error {
+// plan waits for the reads of the updates.
+func (u rankUpdates) plan(ctx context.Context) error {
 	for _, update := range u {
 		if err := update.Plan(ctx); err != nil {
 			return err
 		}
-		if err := update.Write(); err != nil {
-			return err
-		}
 	}
 	return nil
+}
+
+// write completes the updates, which were planned.
+func (u rankUpdates) write() {
+	for _, update := range u {
+		update.Write()
+	}
 }

@@ -59,6 +59,32 @@ func TestAcquireReads(t *testing.T) {
 	}
 }
 
+// TestFirstMachineIsRandom: the services of two databases seldom begin with the same
+// machine id; a plain service begins with the first.
+func TestFirstMachineIsRandom(t *testing.T) {
+	first := func(plain bool) int64 {
+		server, err := lease.NewServer(memory.NewStore(nil), lease.Options{Fresh: true, Default: lease.ServiceConfig{Plain: plain}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		leases, err := server.Acquire(t.Context(), idgen.AcquireRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return leases[0].ID
+	}
+	machines := map[int64]bool{}
+	for range 64 {
+		machines[first(false)] = true
+	}
+	if len(machines) < 32 {
+		t.Errorf("64 services began with %d machine ids: %v", len(machines), machines)
+	}
+	if id := first(true); id != 0 {
+		t.Errorf("a plain service began with machine %d", id)
+	}
+}
+
 // TestReadsOfMadeUpServices fills a store with services: to refuse one more takes
 // a look at all of them, and then none for a second.
 func TestReadsOfMadeUpServices(t *testing.T) {

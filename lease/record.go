@@ -66,13 +66,19 @@ func checksum(key, text []byte) uint32 {
 // frontierRecord tells which positions are in blocks: those below Next.
 type frontierRecord struct {
 	Next uint64 `json:"next"`
-	// Sizes has bit n set if there was ever a block of 2^n positions.
+	// Sizes has bit n set if there was ever a block of 2^n positions, but for those
+	// before Below.
 	Sizes uint64 `json:"sizes"`
+	// Start is where the first block of the service was made. The positions before
+	// Below, which is Start at first, are in blocks as large as they can be, which were
+	// not split yet: smaller ones are made of them when there is no room behind Next.
+	Start uint64 `json:"start,omitempty"`
+	Below uint64 `json:"below,omitempty"`
 }
 
 func (r *frontierRecord) validate() error {
-	if r.Next > 1<<maxSpaceBits {
-		return fmt.Errorf("the next position is %d", r.Next)
+	if r.Next > 1<<maxSpaceBits || r.Start > r.Next || r.Below > r.Start {
+		return fmt.Errorf("the next position is %d, the first one %d, and that below it %d", r.Next, r.Start, r.Below)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ package lease
 import (
 	"context"
 	"math/bits"
+	"math/rand/v2"
 )
 
 // New blocks are made in chunks, so that concurrent calls
@@ -18,29 +19,91 @@ const (
 	chunkShare = 8
 )
 
-// extendFrontier makes blocks behind the frontier and returns up to n of them, as
-// there is room.
+// extendFrontier makes blocks behind the frontier, or below the start if there is no
+// room left, and returns up to n of them.
 func (s *search) extendFrontier(ctx context.Context, bitSeq, n int) ([]block, error) {
 	if err := s.loadFrontier(ctx); err != nil {
 		return nil, err
 	}
 	space, size := uint64(1)<<s.request.config.spaceBits(), uint64(1)<<bitSeq
 	start := (s.frontier.Next + size - 1) &^ (size - 1)
-	if start+size > space {
-		return nil, nil
+	if s.frontier.Next == 0 {
+		start = s.firstStart(space, size)
+		s.frontier.Next, s.frontier.Start, s.frontier.Below = start, start, start
+		s.leftover = append(s.leftover, tile(0, start)...)
 	}
-	room := (space - start) / size
-	n = int(min(uint64(n), room))
-	count := max(min(max(minChunk, start/size), maxChunk, space/chunkShare/size, room), uint64(n))
+	if start+size > space {
+		return s.cutBelow(ctx, bitSeq, n)
+	}
+	count := s.chunkSize(size, (space-start)/size, n)
 	s.addLeftover(tile(s.frontier.Next, start)...)
 	s.frontier.Next = start + count*size
+	return s.makeBlocks(start, bitSeq, count, n), nil
+}
+
+// cutBelow makes blocks of the upper end of the large ones below the start. Those of them
+// that are not larger than the new ones become like all others. So do all, if the one to
+// cut is not as it was made.
+func (s *search) cutBelow(ctx context.Context, bitSeq, n int) ([]block, error) {
+	size := uint64(1) << bitSeq
+	s.leaveBelow(size)
+	if s.frontier.Below == 0 {
+		return nil, nil
+	}
+	large := block{BitSeq: bits.TrailingZeros64(s.frontier.Below)}
+	large.base = s.frontier.Below - large.size()
+	free, _, err := s.readFree(ctx, []freeEntry{{key: freeKey(large.BitSeq, 0, large.base), bitSeq: large.BitSeq, base: large.base}})
+	if err != nil {
+		return nil, err
+	}
+	if len(free) == 0 {
+		s.leaveBelow(1 << maxSpaceBits)
+		return nil, nil
+	}
+	count := s.chunkSize(size, large.size()/size, n)
+	made := s.makeBlocks(s.frontier.Below-count*size, bitSeq, count, n)
+	s.frontier.Below -= count * size
+	s.leftover = append(s.leftover, tile(large.base, s.frontier.Below)...)
+	return made, nil
+}
+
+// leaveBelow lets searches split the large blocks below the start of up to a size, by
+// the queue.
+func (s *search) leaveBelow(size uint64) {
+	small := s.frontier.Below & (size<<1 - 1)
+	s.frontier.Sizes |= small
+	s.frontier.Below -= small
+}
+
+// chunkSize returns how many blocks are made of room for some, n of which are wanted.
+func (s *search) chunkSize(size, room uint64, n int) uint64 {
+	f := s.frontier
+	made := f.Next - min(f.Next, f.Start) + f.Start - f.Below
+	space := uint64(1) << s.request.config.spaceBits()
+	return max(min(max(minChunk, made/size), maxChunk, space/chunkShare/size, room), min(uint64(n), room))
+}
+
+// makeBlocks makes blocks from start on, and returns up to n of them.
+func (s *search) makeBlocks(start uint64, bitSeq int, count uint64, n int) []block {
 	made := make([]block, count)
 	for i := range made {
-		made[i] = block{base: start + uint64(i)*size, BitSeq: bitSeq}
+		made[i] = block{base: start + uint64(i)<<bitSeq, BitSeq: bitSeq}
 	}
 	s.frontier.Sizes |= 1 << bitSeq
+	n = min(n, len(made))
 	s.addLeftover(made[n:]...)
-	return made[:n], nil
+	return made[:n]
+}
+
+// firstStart returns where the first block of a service is made: at a random place in the
+// lower half of its positions, so that two databases seldom make equal IDs, which a program
+// could mix up. A plain service, which grants positions in their order, begins with the
+// first.
+func (s *search) firstStart(space, size uint64) uint64 {
+	if s.request.config.Plain {
+		return 0
+	}
+	return rand.Uint64N(space/2/size) * size
 }
 
 // tile returns never granted blocks, as large as alignment permits, that cover

@@ -7,6 +7,21 @@ import (
 	"fmt"
 )
 
+// Incarnation returns what tells a service from those of all other stores, and from one
+// that was here before and was removed or lost: a random text, made with its first
+// lease. It is empty if the store does not have the service. Errors are those of List.
+func (s *Server) Incarnation(ctx context.Context, serviceID string) (string, error) {
+	service, config, err := s.options.resolveService(serviceID)
+	if err != nil {
+		return "", err
+	}
+	record, _, err := s.readRecord(ctx, service, config)
+	if err != nil {
+		return "", fmt.Errorf("lease: service %q: %w", service, err)
+	}
+	return record.Incarnation, nil
+}
+
 // List returns the leases of a service, a page at a time; each page is as of one
 // moment. Errors: [ErrInvalid], [ErrUnknownService], [*CorruptError], and those
 // of the store.

@@ -20,6 +20,7 @@ type batch struct {
 	touched map[string]bool // keys of records and unique entries that the batch has written
 	bytes   int             // about what is read and written
 	isFull  bool            // one more record would be too much
+	created bool            // the batch has created the store
 	fault   error           // why the write behind those that were applied cannot be applied
 }
 
@@ -36,21 +37,44 @@ func newBatch(s *source, t *transaction, m *batchMemory) batch {
 	return batch{source: s, t: t, memory: m, writes: m.writes[:0], touched: m.touched}
 }
 
-// open opens the store, or creates it for new records. It returns false if there is
-// none.
-func (b *batch) open(ctx context.Context, creates bool) (found bool, err error) {
-	b.store, err = b.t.openToPut(ctx, b.source.place, creates)
+// open opens the store, or creates it if check is not nil; see openOrCreateStore. It
+// returns false if there is none.
+func (b *batch) open(ctx context.Context, check func(*openStore) error) (found bool, err error) {
+	b.store, b.created, err = b.t.openToPut(ctx, b.source.place, check)
 	return b.store != nil, err
+}
+
+// newWrite returns the write of a record, which is not added yet.
+func (b *batch) newWrite(ctx context.Context, v any, how putOptions) (w write, err error) {
+	if !how.mustExist {
+		how.fence, err = b.source.idFence(ctx, v)
+	}
+	return write{record: b.source.record, putOptions: how, t: b.t, place: b.source.place, sc: getScratch(), v: v, store: b.store}, err
+}
+
+// checkCreation returns the check before the store is created for a batch that begins with
+// a record, nil if the batch creates none.
+func (b *batch) checkCreation(ctx context.Context, v any, how putOptions) func(*openStore) error {
+	if how.mustExist {
+		return nil
+	}
+	return func(o *openStore) error {
+		w, err := b.newWrite(ctx, v, how)
+		defer w.sc.release()
+		if err != nil {
+			return err
+		}
+		return w.checkCreation(ctx)(o)
+	}
 }
 
 // addRecord adds the write of a record. It does not add one that does not fit into
 // limit bytes with those before, or that cannot be stored, which is the batch's fault.
-func (b *batch) addRecord(v any, how putOptions, limit int) (added bool) {
-	if !how.mustExist {
-		how.fence = b.source.idFence(v)
+func (b *batch) addRecord(ctx context.Context, v any, how putOptions, limit int) (added bool) {
+	var w write
+	if w, b.fault = b.newWrite(ctx, v, how); b.fault == nil {
+		b.fault = w.makeForm()
 	}
-	w := write{record: b.source.record, putOptions: how, t: b.t, place: b.source.place, sc: getScratch(), v: v, store: b.store}
-	b.fault = w.makeForm()
 	b.isFull = b.fault == nil && len(b.writes) > 0 && b.bytes+w.size() > limit
 	if b.fault != nil || b.isFull {
 		w.sc.release()
@@ -101,7 +125,11 @@ func (b *batch) run(ctx context.Context) (applied int, err error) {
 		}
 	}
 	defer b.t.Writes.Count.Add(1)
-	return b.applyAll(ctx)
+	applied, err = b.applyAll(ctx)
+	if err != nil && applied > 0 {
+		b.t.spoil(err)
+	}
+	return applied, err
 }
 
 // applyAll checks and applies one write after the other, up to one that is refused.
@@ -115,9 +143,7 @@ func (b *batch) applyAll(ctx context.Context) (applied int, err error) {
 		} else if err != nil {
 			return i, err
 		}
-		if err := w.writeForm(ctx); err != nil {
-			return i, err
-		}
+		w.writeForm()
 		b.noteTouched(w)
 	}
 	return len(b.writes), nil

@@ -2,7 +2,10 @@
 
 package persistable
 
-import "context"
+import (
+	"cmp"
+	"context"
+)
 
 // runBefore is run for a batch that may have a fault already, behind the writes that
 // were added.
@@ -11,6 +14,9 @@ func (b *batch) runBefore(ctx context.Context) (applied int, err error) {
 	b.fault = nil
 	if applied, err = b.run(ctx); err == nil && b.fault == nil {
 		b.fault = fault
+	}
+	if why := cmp.Or(err, b.fault); b.created && applied == 0 && why != nil {
+		b.t.spoil(why)
 	}
 	return applied, err
 }

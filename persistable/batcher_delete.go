@@ -8,7 +8,7 @@ import "context"
 func (m *batcher) deleteIDs(ctx context.Context, ids [][]byte) error {
 	return m.commit(ctx, func(b *batch, size int) (int, error) {
 		some := ids[:min(size, len(ids))]
-		if found, err := b.open(ctx, false); err != nil || !found {
+		if found, err := b.open(ctx, nil); err != nil || !found {
 			return len(some), err
 		}
 		for _, id := range some {

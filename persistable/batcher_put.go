@@ -11,7 +11,7 @@ import (
 // putSome writes the first of the records in one transaction and returns the others.
 func (m *batcher) putSome(ctx context.Context, vs []any, how putOptions) (rest []any, err error) {
 	err = m.commit(ctx, func(b *batch, size int) (int, error) {
-		if found, err := b.open(ctx, !how.mustExist); err != nil {
+		if found, err := b.open(ctx, b.checkCreation(ctx, vs[0], how)); err != nil {
 			return 0, err
 		} else if !found {
 			b.fault = b.notFound(vs[0])
@@ -21,7 +21,7 @@ func (m *batcher) putSome(ctx context.Context, vs []any, how putOptions) (rest [
 			return m.unknown, err
 		}
 		for _, v := range vs[:min(size, len(vs))] {
-			if !b.addRecord(v, how, m.options.Bytes) {
+			if !b.addRecord(ctx, v, how, m.options.Bytes) {
 				break
 			}
 		}
@@ -42,7 +42,7 @@ func (m *batcher) isStored(ctx context.Context, b *batch, vs []any, how putOptio
 	defer saved.release()
 	saved.store = b.store
 	for _, v := range vs {
-		if !saved.addRecord(v, how, math.MaxInt) {
+		if !saved.addRecord(ctx, v, how, math.MaxInt) {
 			return false, nil
 		}
 	}

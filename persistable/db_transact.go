@@ -3,6 +3,7 @@
 package persistable
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -22,6 +23,11 @@ import (
 // A store takes part in the transaction only if it is bound to it by its In. A write
 // of fn through one that is not bound fails with an [ErrOutsideTransaction], and nothing
 // of it is committed; [OwnTransaction] allows it. What is noticed, the error says.
+//
+// A write that returns an error has written nothing, so fn may go on after it and
+// commit the rest; a batch says how many records it has written. Where that cannot be
+// so, because the error came when a store was being made, Transact fails with the error,
+// whatever fn returns.
 //
 // A transaction lives five seconds. A function that takes longer is run three
 // times, then Transact returns a *[kv.RetryError] that names the code 1007: do less
@@ -88,7 +94,7 @@ func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 			}
 		}
 		t.startFences()
-		if err := fn(t); err != nil {
+		if err := cmp.Or(fn(t), t.checkWhole()); err != nil {
 			return err
 		}
 		if err := db.functions.checkOutside(ctx, t); err != nil {
@@ -132,8 +138,12 @@ func (db *DB) readOnly(ctx context.Context, fn func(*transaction) error) error {
 // attempt, not once for each of several goroutines: these see each other's writes
 // only within one Tx. The caller retries and commits. After a commit with a lost
 // acknowledgement Create may find the caller's own record of the attempt before and
-// report [ErrExists]; [DB.Transact] recognizes it.
+// report [ErrExists]; [DB.Transact] recognizes it. Where an operation has failed with a
+// part of it written, In's caller gets the code 1025 from the commit, if the error was not
+// one to be retried; return such errors.
 func (db *DB) In(tx kv.Transaction) Tx {
 	db.mustBeOpen()
-	return Tx{newWriteTransaction(db, tx)}
+	t := newWriteTransaction(db, tx)
+	t.borrowed = true
+	return Tx{t}
 }

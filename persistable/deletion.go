@@ -35,7 +35,7 @@ func (d *deletion) deleteSome(ctx context.Context) error {
 
 // deleteNext is one attempt of deleteSome. It returns how many records are gone.
 func (d *deletion) deleteNext(ctx context.Context, b *batch, size int) (int, error) {
-	found, err := b.open(ctx, false)
+	found, err := b.open(ctx, nil)
 	if d.finish = !found; err != nil || !found {
 		return 0, err
 	}
@@ -46,8 +46,12 @@ func (d *deletion) deleteNext(ctx context.Context, b *batch, size int) (int, err
 	if err := d.collect(ctx, b, size, gone); err != nil {
 		return 0, err
 	}
-	if _, err := b.run(ctx); err != nil {
+	applied, err := b.run(ctx)
+	if err != nil {
 		return 0, err
+	}
+	if b.fault != nil && applied > 0 {
+		b.t.spoil(b.fault) // which ones are deleted the caller is not told
 	}
 	return gone + len(b.writes), b.fault
 }

@@ -46,7 +46,7 @@ func (f *fill) run(ctx context.Context) error {
 			f.taken.Next = f.behind
 			break
 		}
-		if err := f.add(ctx, &q, g); err != nil {
+		if err := f.add(&q, g); err != nil {
 			return err
 		}
 	}
@@ -62,7 +62,7 @@ func (f *fill) isFull() bool {
 }
 
 // add adds a record to the batch.
-func (f *fill) add(ctx context.Context, q *query, g scan.Group) error {
+func (f *fill) add(q *query, g scan.Group) error {
 	s, err := q.parseGroup(g)
 	if err != nil {
 		return err
@@ -70,9 +70,7 @@ func (f *fill) add(ctx context.Context, q *query, g scan.Group) error {
 	if err := f.gather(g, s); err != nil {
 		return err
 	}
-	if err := f.entries.Add(ctx, &f.set, g.IndexRecord()); err != nil {
-		return f.record.indexError(err)
-	}
+	f.entries.Add(&f.set, g.IndexRecord())
 	f.noteID(g.ID)
 	f.behind = append(slices.Clone(g.Key[len(f.store.records.Prefix):]), 0xff) // and behind its chunks
 	f.read += g.Size()

@@ -40,9 +40,10 @@ func (f *fill) setVersions(ctx context.Context) error {
 		if version != nil {
 			continue
 		}
-		if err := x.set(f.t, f.ids[i], nil, false); err != nil {
+		if err := x.check(f.t, f.ids[i], nil); err != nil {
 			return err
 		}
+		x.set(f.t, f.ids[i], nil, false)
 	}
 	return nil
 }

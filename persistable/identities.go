@@ -6,10 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
@@ -28,12 +31,16 @@ import (
 // ids are fallback ids: see [idgen.Client]. A program waits for the lease by
 // [idgen.Client.Ready] of [DB.IDs].
 //
-// A program that opens several databases has one default generator, that of the
-// database opened first. Its ids are unique in that database. For records of
-// another database use its ids: o.ID, err = db.IDs().Next(ctx). An id that Create
-// makes is always of Create's own database.
+// A program may open several databases. A store's New and Create make ids of the
+// store's own database. While DBs are open whose ids could be equal, because they come
+// from different databases, the package-level constructors leave the id zero, and
+// Create makes it; elsewhere use o.ID, err = db.IDs().Next(ctx). DBs that lease from
+// one engine value, or were given one Generator, make no equal ids. Create, Save,
+// GetOrCreate and their batches create no record under an id that another open database
+// has made: they return a *[FieldError]. CreateWithID does, and Save over the record then.
 type IDOptions struct {
-	// Generator makes the ids instead, and is offered as the default. The
+	// Generator makes the ids of the DB's stores instead, also if the program has
+	// chosen another one by [idgen.SetDefault], and is offered as the default. The
 	// program closes it. The default value leases from the database.
 	Generator idgen.Generator
 	// Off offers no generator and leases nothing: Create takes ids from
@@ -82,6 +89,7 @@ type identities struct {
 	provider  *leasefdb.Provider // nil if nothing is leased
 	client    *idgen.Client      // nil if nothing is leased
 	uninstall func()
+	origin    any // of the ids: see sameOrigin; nil if the DB has no generator
 
 	engineClosed atomic.Bool // the DB closed itself because its engine was closed
 
@@ -95,7 +103,8 @@ func newIdentities(engine kv.Database, o Options) (*identities, error) {
 	case o.IDs.Off:
 		return ids, nil
 	case o.IDs.Generator != nil:
-		ids.uninstall = idgen.InstallDefault(o.IDs.Generator)
+		ids.origin = o.IDs.Generator
+		ids.install(o.IDs.Generator)
 		return ids, nil
 	}
 	leases := o.IDs.Leases
@@ -111,35 +120,136 @@ func newIdentities(engine kv.Database, o Options) (*identities, error) {
 	if ids.client, err = idgen.NewClient(o.IDs.Client); err != nil {
 		return nil, err
 	}
-	leasing.Store(ids.client, nil)
-	uninstall := idgen.InstallDefault(ids.client)
-	ids.uninstall = func() {
-		uninstall()
-		leasing.Delete(ids.client)
-	}
+	ids.origin = leaseOrigin{engine, o.Layer, strings.Join(leases.Path, "/"), o.IDs.Client.ServiceID}
+	ids.install(ids.client)
 	return ids, nil
 }
 
-// leasing holds the clients of all open DBs that lease.
-var leasing sync.Map // *idgen.Client → nothing
+// leaseOrigin is the origin of ids that are leased. Two DBs of one engine value make no
+// equal ids; two engines may be one cluster, which nothing here can tell.
+type leaseOrigin struct {
+	engine        kv.Database
+	layer         *directory.Layer
+	path, service string
+}
 
-// ownClient returns the DB's client if Create must use it: if the default
-// generator is that of this DB or of another one, not one that the program has
-// chosen; or if none is installed, because the DB is closed: its client then returns
-// an error, while the built-in generator would make an id without a lease.
-// Otherwise it returns nil.
-func (ids *identities) ownClient() *idgen.Client {
-	if ids.client == nil || !idgen.Installed() {
-		return ids.client
+// install offers the DB's generator as the default one.
+func (ids *identities) install(g idgen.Generator) {
+	uninstall := idgen.InstallDefault(g)
+	makers.add(ids)
+	ids.uninstall = func() {
+		makers.remove(ids)
+		uninstall()
 	}
-	standard, ok := idgen.Default().(*idgen.Client)
-	if !ok {
-		return nil
-	}
-	if _, ok = leasing.Load(standard); !ok {
+}
+
+// own returns the generator of the DB: one that it was given; or else its client,
+// unless the program has chosen a generator for all its records. It is nil if the DB has
+// none: then the default generator makes the ids.
+func (ids *identities) own() idgen.Generator {
+	switch {
+	case ids.options.Generator != nil:
+		return ids.options.Generator
+	case ids.client == nil || idgen.Chosen():
 		return nil
 	}
 	return ids.client
+}
+
+// newID is what a store's New calls: it waits a second at most, and returns 0 where no
+// id can be made.
+func (ids *identities) newID() idgen.ID {
+	if g := ids.own(); g != nil {
+		return idgen.NewIDOf(g)
+	}
+	return newSharedID()
+}
+
+// makers are the identities of all open DBs that have a generator.
+var makers makerList
+
+// makerList is the only state that the DBs of a process share, besides the default
+// generator: it keeps each from the ids of the others.
+type makerList struct {
+	mu      sync.Mutex // of writers
+	open    atomic.Pointer[[]*identities]
+	several atomic.Bool // they have several origins
+}
+
+func (l *makerList) add(ids *identities) {
+	l.change(func(open []*identities) []*identities { return append(open, ids) })
+}
+
+func (l *makerList) remove(ids *identities) {
+	l.change(func(open []*identities) []*identities {
+		return slices.DeleteFunc(open, func(other *identities) bool { return other == ids })
+	})
+}
+
+func (l *makerList) change(fn func(open []*identities) []*identities) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	open := fn(slices.Clone(l.all()))
+	l.open.Store(&open)
+	l.several.Store(slices.ContainsFunc(open, func(ids *identities) bool { return !sameOrigin(ids, open[0]) }))
+}
+
+// sameOrigin reports whether two DBs make no equal ids, because the ids of both are of
+// one origin. Engines of a type without == are never the same.
+func sameOrigin(a, b *identities) (same bool) {
+	defer func() { _ = recover() }()
+	return a == b || a.origin == b.origin
+}
+
+func (l *makerList) all() []*identities {
+	if open := l.open.Load(); open != nil {
+		return *open
+	}
+	return nil
+}
+
+// newSharedID is what constructors call that know no database: the program's choice
+// makes the id, or the generator of the open DBs if all their ids have one origin.
+func newSharedID() idgen.ID {
+	if makers.several.Load() && !idgen.Chosen() {
+		return 0
+	}
+	return idgen.NewInstalledID()
+}
+
+// checkOwn returns why an id is none of the DB's: it lies in a lease that another open
+// DB was granted, in none of the DB's own, and the two lease from different databases.
+func (ids *identities) checkOwn(ctx context.Context, id idgen.ID) (fault string, err error) {
+	if ids.client == nil || !makers.several.Load() || idgen.Chosen() {
+		return "", nil
+	}
+	if _, own := ids.provider.LeaseOf(ids.options.Client.ServiceID, id); own {
+		return "", nil
+	}
+	for _, other := range makers.all() {
+		if other.client == nil || sameOrigin(other, ids) {
+			continue
+		}
+		if _, made := other.provider.LeaseOf(other.options.Client.ServiceID, id); !made {
+			continue
+		}
+		if same, err := ids.sharesLeases(ctx, other); same || err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("it is %d, which another database that is open in this program has made: a record of this one may have the same. "+
+			"Make the record with the store's New, or leave the id zero; to copy a record from the other database, use CreateWithID", int64(id)), nil
+	}
+	return "", nil
+}
+
+// sharesLeases reports whether two DBs lease from the same database, by two engines.
+func (ids *identities) sharesLeases(ctx context.Context, other *identities) (bool, error) {
+	mine, err := ids.provider.Incarnation(ctx, ids.options.Client.ServiceID)
+	if err != nil || mine == "" {
+		return false, err
+	}
+	theirs, err := other.provider.Incarnation(ctx, other.options.Client.ServiceID)
+	return mine == theirs, err
 }
 
 // closedError says why the DB's client, which answered err, is shut down.

@@ -3,6 +3,7 @@
 package persistable_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -136,27 +137,134 @@ func life(engine kv.Database, ahead time.Duration, n int) (made []idgen.ID, err 
 	return made, nil
 }
 
-// TestTwoDatabases checks that Create makes ids of its own database, whichever
-// was opened first, but not against the program's choice.
+// TestTwoDatabases checks that stores make ids of their own database, whichever was
+// opened first, and that constructors which know no database make none; but not against
+// the program's choice.
 func TestTwoDatabases(t *testing.T) {
-	first, second := open(t, enginetest.Open(t)), open(t, enginetest.Open(t))
-	if idgen.Default() != first.IDs() {
-		t.Fatal("the default generator is not that of the first database")
+	first := open(t, enginetest.Open(t))
+	alone := NewOrder(Order{TenantID: "t", Number: "alone"})
+	second := open(t, enginetest.Open(t))
+	if _, leased := first.Leases().LeaseOf("", alone.ID); !leased {
+		t.Errorf("with one database the constructor made %d", alone.ID)
 	}
 	for i, db := range []*persistable.DB{first, second} {
-		o := &Order{TenantID: "t", Number: "1"}
-		check(t, OrderStoreOf(db, "t").Create(ctx, o))
-		if _, ok := db.Leases().LeaseOf("", o.ID); !ok {
-			t.Errorf("database %d: Create made the id %v of another one", i, o.ID)
+		orders := OrderStoreOf(db, "t")
+		made, zero, shared := orders.New(Order{Number: "1"}), &Order{TenantID: "t", Number: "2"}, NewOrder(Order{TenantID: "t", Number: "3"})
+		if shared.ID != 0 {
+			t.Errorf("with two databases the constructor made the id %d", shared.ID)
 		}
+		wantError(t, db.Transact(ctx, func(tx persistable.Tx) error { return orders.In(tx).Create(ctx, shared) }), persistable.ErrNoID)
+		for _, o := range []*Order{made, zero, shared} {
+			check(t, orders.Create(ctx, o))
+			if _, ok := db.Leases().LeaseOf("", o.ID); !ok {
+				t.Errorf("database %d: order %s has the id %v of another one", i, o.Number, o.ID)
+			}
+		}
+	}
+	check(t, first.Close())
+	if o := NewOrder(Order{TenantID: "t"}); o.ID == 0 {
+		t.Error("with one database left the constructor made no id")
+	} else if _, leased := second.Leases().LeaseOf("", o.ID); !leased {
+		t.Errorf("with one database left the constructor made %d", o.ID)
+	}
+	if o := OrderStoreOf(first, "t").New(Order{}); o.ID != 0 {
+		t.Errorf("the store of a closed DB made the id %d", o.ID)
+	}
+}
+
+// TestSeveralDBsWithAChoice: where the program has chosen a generator for all its records,
+// or has given one to a DB, that one makes the ids.
+func TestSeveralDBsWithAChoice(t *testing.T) {
+	own := &counter{Generator: idgen.Must(idgen.NewClient(idgen.Options{}))}
+	first := open(t, enginetest.Open(t))
+	second := openWith(t, enginetest.Open(t), persistable.Options{IDs: persistable.IDOptions{Generator: own}})
+	if o := NewOrder(Order{}); o.ID != 0 {
+		t.Errorf("the constructor made %d", o.ID)
+	}
+	orders := OrderStoreOf(second, "t")
+	check(t, orders.Create(ctx, &Order{TenantID: "t", Number: "1"}))
+	if orders.New(Order{}); own.n != 2 {
+		t.Errorf("of two ids of a DB its own generator made %d", own.n)
 	}
 	idgen.SetDefault(idgen.Must(idgen.NewClient(idgen.Options{})))
 	defer idgen.SetDefault(nil)
 	o := &Order{TenantID: "t", Number: "2"}
-	check(t, OrderStoreOf(second, "t").Create(ctx, o))
-	if !o.ID.IsFallback() {
-		t.Errorf("the id %v was not made by the program's generator", o.ID)
+	check(t, OrderStoreOf(first, "t").Create(ctx, o))
+	for _, o := range []*Order{o, NewOrder(Order{}), OrderStoreOf(first, "t").New(Order{})} {
+		if !o.ID.IsFallback() {
+			t.Errorf("the id %v was not made by the program's generator", o.ID)
+		}
 	}
+	if check(t, orders.Create(ctx, &Order{TenantID: "t", Number: "3"})); own.n != 3 {
+		t.Errorf("of three ids of a DB its own generator made %d", own.n)
+	}
+}
+
+// counter is a generator that counts the ids it makes.
+type counter struct {
+	idgen.Generator
+	n int
+}
+
+func (c *counter) Next(ctx context.Context) (idgen.ID, error) {
+	c.n++
+	return c.Generator.Next(ctx)
+}
+
+// TestDBsOfOneDatabase: DBs that make no equal ids do not keep constructors from making
+// some.
+func TestDBsOfOneDatabase(t *testing.T) {
+	needNoGenerator(t)
+	engine, given := enginetest.Open(t), idgen.Must(idgen.NewClient(idgen.Options{}))
+	for name, db := range map[string]func() *persistable.DB{
+		"one engine": func() *persistable.DB { return must[*persistable.DB](t)(persistable.Open(ctx, engine)) },
+		"one generator": func() *persistable.DB {
+			return must[*persistable.DB](t)(persistable.OpenWith(ctx, enginetest.Open(t), persistable.Options{IDs: persistable.IDOptions{Generator: given}}))
+		},
+	} {
+		first, second := db(), db()
+		if o := NewOrder(Order{}); o.ID == 0 {
+			t.Errorf("%s: the constructor made no id", name)
+		}
+		check(t, errors.Join(first.Close(), second.Close()))
+	}
+}
+
+// TestIDsOfAnotherDatabase: no record is created under an id that another open database
+// has made, but for imports; an imported one can be saved. Two DBs of one database do not
+// count.
+func TestIDsOfAnotherDatabase(t *testing.T) {
+	engine := enginetest.Open(t)
+	first := open(t, enginetest.Open(t))
+	early := NewOrder(Order{TenantID: "t", Number: "early"}).ID
+	second := open(t, engine)
+	foreign, orders := OrderStoreOf(first, "t").New(Order{}).ID, OrderStoreOf(second, "t")
+	order := func(id idgen.ID) *Order { return &Order{ID: id, TenantID: "t", Number: fmt.Sprint(id)} }
+	for _, id := range []idgen.ID{early, foreign} {
+		for verb, write := range map[string]func() error{
+			"Create": func() error { return orders.Create(ctx, order(id)) },
+			"Save":   func() error { return orders.Save(ctx, order(id)) },
+			"Transact": func() error {
+				return second.Transact(ctx, func(tx persistable.Tx) error { return orders.In(tx).Save(ctx, order(id)) })
+			},
+			"GetOrCreate": func() error { _, _, err := orders.GetOrCreate(ctx, order(id)); return err },
+			"CreateMany":  func() error { return orders.CreateMany(ctx, []*Order{order(id)}, persistable.BatchOptions{}) },
+			"SaveMany":    func() error { return orders.SaveMany(ctx, []*Order{order(id)}, persistable.BatchOptions{}) },
+		} {
+			if e := wantAs[*persistable.FieldError](t, write()); e.Field != "ID" || !strings.Contains(e.Reason, "CreateWithID") {
+				t.Errorf("%s: %v", verb, e)
+			}
+		}
+		check(t, orders.CreateWithID(ctx, id, order(id)))
+		check(t, orders.Save(ctx, order(id)))
+		check(t, orders.SaveExisting(ctx, order(id)))
+		check(t, orders.Update(ctx, id, func(o *Order) error { o.Amount++; return nil }))
+	}
+	check(t, orders.Save(ctx, order(7)))
+	check(t, orders.Save(ctx, orders.New(Order{Number: "own"})))
+
+	again := open(t, &faulty{Database: engine}) // another engine value
+	check(t, orders.Save(ctx, order(OrderStoreOf(again, "t").New(Order{}).ID)))
 }
 
 // TestOtherGenerators checks that a given generator is used, and with Off none

@@ -32,21 +32,28 @@ func (o *ownVersions) isEmpty() bool {
 	return len(o.numbers) == 0
 }
 
+// check returns an error if the transaction has no number left for a record.
+func (o *ownVersions) check(key []byte) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, own := o.numbers[string(key)]; own || len(o.numbers) <= math.MaxUint16 {
+		return nil
+	}
+	return fmt.Errorf("persistable: a transaction can write at most %d records that have versions: write them in several", math.MaxUint16+1)
+}
+
 // number returns the number of a record, the next one at its first write, and whether it
-// has been written before.
-func (o *ownVersions) number(key []byte) (n uint16, again bool, err error) {
+// has been written before. The record has passed check.
+func (o *ownVersions) number(key []byte) (n uint16, again bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if n, again = o.numbers[string(key)]; again {
-		return n, true, nil
-	}
-	if len(o.numbers) > math.MaxUint16 {
-		return 0, false, fmt.Errorf("persistable: a transaction can write at most %d records that have versions: write them in several", math.MaxUint16+1)
+		return n, true
 	}
 	if o.numbers == nil {
 		o.numbers = map[string]uint16{}
 	}
 	n = uint16(len(o.numbers))
 	o.numbers[string(key)] = n
-	return n, false, nil
+	return n, false
 }

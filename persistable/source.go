@@ -61,6 +61,17 @@ func (implementation) Args(e *erased.Source) []string {
 	return s.place.args
 }
 
+func (implementation) NewID(e *erased.Source) int64 {
+	if e == nil {
+		return int64(newSharedID())
+	}
+	s := newSource(e)
+	if s.place == nil {
+		return 0
+	}
+	return int64(s.place.db.ids.newID())
+}
+
 func (implementation) Unique(ctx context.Context, e *erased.Source, i int, values []byte) (any, error) {
 	return newSource(e).byUnique(ctx, i, values)
 }

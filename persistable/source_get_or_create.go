@@ -13,9 +13,13 @@ func (s source) getOrCreate(ctx context.Context, v any) (found any, err error) {
 	if err := s.complete(ctx, v, true); err != nil {
 		return nil, err
 	}
+	fence, err := s.idFence(ctx, v)
+	if err != nil {
+		return nil, err
+	}
 	sc := getScratch()
 	defer sc.release()
-	how := putOptions{mustBeNew: true, mustHaveUnique: made, fence: s.idFence(v)}
+	how := putOptions{mustBeNew: true, mustHaveUnique: made, fence: fence}
 	err = s.runWrite(ctx, func(t *transaction) (err error) {
 		w := write{record: s.record, putOptions: how, t: t, place: s.place, sc: sc, v: v}
 		found, err = w.getOrCreate(ctx)

@@ -15,7 +15,7 @@ import (
 func (s *source) setNewID(ctx context.Context, v any) error {
 	field := s.record.ID(v)
 	kazahana, ok := field.(*idgen.ID)
-	own := s.place.db.ids.ownClient()
+	own := s.place.db.ids.own()
 	if !ok || own == nil {
 		return s.record.IDs.Make(ctx, field)
 	}
@@ -23,36 +23,43 @@ func (s *source) setNewID(ctx context.Context, v any) error {
 	switch {
 	case err == nil:
 		*kazahana = id
-	case errors.Is(err, idgen.ErrClosed):
+	case errors.Is(err, idgen.ErrClosed) && s.place.db.ids.options.Generator == nil:
 		err = s.place.db.ids.closedError(err)
 	}
 	return err
 }
 
-// idFence is the fence of a new record's id: the zero value is none.
+// idFence is what a new record's id depends on: the zero value is nothing.
 type idFence struct {
-	fence leasefdb.Fence
-	err   error // why the record cannot be created
+	fence   leasefdb.Fence
+	lost    error // why the fence does not hold
+	foreign error // a *[FieldError]: another database has made the id
 }
 
-// idFence returns the fence of v's id, if creations are fenced.
-func (s *source) idFence(v any) (f idFence) {
+// idFence returns the fence of v's id. It has a fence if creations are fenced.
+func (s *source) idFence(ctx context.Context, v any) (f idFence, err error) {
 	ids := s.place.db.ids
-	if !ids.options.Fenced {
-		return f
-	}
 	id, ok := s.record.ID(v).(*idgen.ID)
 	if !ok {
-		return f
+		return f, nil
 	}
-	service := ids.options.Client.ServiceID
-	if f.fence, ok = ids.provider.FenceOf(service, *id); !ok {
-		f.err = &leasefdb.LostError{
+	fault, err := ids.checkOwn(ctx, *id)
+	if err != nil {
+		return f, err
+	}
+	if fault != "" {
+		f.foreign = &FieldError{Type: s.record.Type, Field: "ID", Reason: fault}
+	}
+	if !ids.options.Fenced {
+		return f, nil
+	}
+	if f.fence, ok = ids.provider.FenceOf(ids.options.Client.ServiceID, *id); !ok {
+		f.lost = &leasefdb.LostError{
 			Name:   fmt.Sprintf("the machine id of %d", int64(*id)),
 			Reason: "the id was made without a lease of this DB: by another generator, in fallback, or too long ago",
 		}
 	}
-	return f
+	return f, nil
 }
 
 // ensureID makes an id for a record that has none, outside of all transactions, if the

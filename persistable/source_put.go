@@ -22,7 +22,11 @@ func (s source) create(ctx context.Context, v any) (err error) {
 	if err := s.complete(ctx, v, true); err != nil {
 		return err
 	}
-	return s.put(ctx, v, putOptions{mustBeNew: true, fence: s.idFence(v)})
+	fence, err := s.idFence(ctx, v)
+	if err != nil {
+		return err
+	}
+	return s.put(ctx, v, putOptions{mustBeNew: true, fence: fence})
 }
 
 func (s source) save(ctx context.Context, v any) (err error) {
@@ -31,7 +35,11 @@ func (s source) save(ctx context.Context, v any) (err error) {
 	if err := s.complete(ctx, v, false); err != nil {
 		return err
 	}
-	return s.put(ctx, v, putOptions{fence: s.idFence(v)})
+	fence, err := s.idFence(ctx, v)
+	if err != nil {
+		return err
+	}
+	return s.put(ctx, v, putOptions{fence: fence})
 }
 
 // put writes a record in the source's transaction, or in one of its own.

@@ -39,7 +39,8 @@ func (s *Store[T, ID]) Path() []string { return sourceOf(s).path() }
 // attempt and sets it; in a transaction it returns [ErrNoID] instead, because the
 // transaction's function may run again. If there is a record with the id it returns
 // [ErrExists], if another record has the values of a unique index a *[UniqueError],
-// for a record of another tenant a *[DirectoryError]; then nothing is written.
+// for a record of another tenant a *[DirectoryError], for an id that another open
+// database has made a *[FieldError] (see [IDOptions]); then nothing is written.
 //
 // Cost: one round of reads (the record's key and the unique keys, in parallel)
 // and the commit.
@@ -50,7 +51,7 @@ func (s *Store[T, ID]) Create(ctx context.Context, v T) error {
 }
 
 // CreateWithID is Create under an id that the caller chooses, for imports and
-// restores. It sets v's id. A zero or empty id is [ErrNoID], and a negative
+// restores. It sets v's id, which another database may have made. A zero or empty id is [ErrNoID], and a negative
 // idgen.ID a *[FieldError], as for all verbs that write a record.
 //
 //go:noinline

@@ -29,9 +29,9 @@ func (x *versionIndex) completeVersion(ctx context.Context, t *transaction, pair
 	return append(slices.Clip(pairs), more...), err
 }
 
-// set writes the version of the record with that packed id, which was another one before
-// the transaction; nil: none.
-func (x *versionIndex) set(t *transaction, id, was []byte, deleted bool) error {
+// check returns why the version of the record with that packed id cannot be set. was is
+// the version that it had before the transaction; nil: none.
+func (x *versionIndex) check(t *transaction, id, was []byte) error {
 	if len(x.AppendVersionEntry(nil, zeroVersion[:], id)) > kv.MaxKeySize {
 		return fmt.Errorf("persistable: the id %s is too long for the index %s: use a shorter id", idText(id), x.Name)
 	}
@@ -41,16 +41,17 @@ func (x *versionIndex) set(t *transaction, id, was []byte, deleted bool) error {
 			Remedy: "run Indexes().Rebuild of " + x.Name,
 		}
 	}
-	number, again, err := t.versions.number(x.versionKey(id))
-	if err != nil {
-		return err
-	}
+	return t.versions.check(x.versionKey(id))
+}
+
+// set writes the version of the record with that packed id, after check.
+func (x *versionIndex) set(t *transaction, id, was []byte, deleted bool) {
+	number, again := t.versions.number(x.versionKey(id))
 	if again {
 		was = nil
 	}
 	x.SetVersion(t.writer, id, was, number, deleted)
 	t.writer.Atomic(kv.SetVersionstampedValue, x.changed, changedOperand)
-	return nil
 }
 
 var (

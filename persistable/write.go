@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/persistable/internal/build"
@@ -39,10 +40,11 @@ type write struct {
 
 	// Set by prepare. The new form's key, value and entries are in sc, with the
 	// reads of the unique keys that it claims.
-	store  *openStore // nil: there is nothing to remove
-	stored kv.Future[[]byte]
-	owner  leasefdb.FenceCheck // of the id's machine id
-	quotas quotaReads          // of the quotas that the store is under
+	store   *openStore // nil: there is nothing to remove
+	created bool       // the write has created the store
+	stored  kv.Future[[]byte]
+	owner   leasefdb.FenceCheck // of the id's machine id
+	quotas  quotaReads          // of the quotas that the store is under
 
 	buildCheck build.Check       // whether a build has done the record
 	version    kv.Future[[]byte] // of the stored form, where records have versions
@@ -52,7 +54,10 @@ type write struct {
 	old    format.Record // all of the stored form
 	before any           // the stored record, if its entries were gathered
 
-	unchanged bool // the new form has the bytes of the stored one; set by completeForm
+	// Set by completeForm.
+	unchanged     bool         // there is nothing to write: the new form has the bytes of the stored one, or there is neither
+	entries       index.Change // of the index entries
+	versionBefore []byte       // of the record, before the transaction; nil: none, or the transaction has written it
 
 	// Of the entries in foreign indexes, see write_foreign.go.
 	formSize int   // of the new form in sc.value, without what is kept of the stored one
@@ -64,6 +69,13 @@ type write struct {
 // write is allowed, and writes. The comment on writeState has the rules of
 // the lock.
 func (w *write) run(ctx context.Context) error {
+	err := w.tryRun(ctx)
+	w.spoilCreation(err)
+	return err
+}
+
+// tryRun is run for a caller that may go on after an error.
+func (w *write) tryRun(ctx context.Context) error {
 	if w.t.isReadOnly() {
 		return ErrReadOnly
 	}
@@ -88,6 +100,14 @@ func (w *write) run(ctx context.Context) error {
 	return w.apply(ctx)
 }
 
+// spoilCreation makes the transaction fail if the write has failed after it has created
+// the store.
+func (w *write) spoilCreation(err error) {
+	if err != nil && w.created {
+		w.t.spoil(err)
+	}
+}
+
 // prepare opens the store, makes the new form and starts the reads: at first in
 // the store as last known, and again if the transaction finds another one.
 func (w *write) prepare(ctx context.Context) error {
@@ -99,11 +119,11 @@ func (w *write) prepare(ctx context.Context) error {
 			w.stored = kv.Resolved(w.stored.Get(ctx)) // by then the transaction knows whether known is true
 		}
 	}
-	var err error
-	if w.store, err = w.openStore(ctx); err != nil {
+	o, err := w.openStore(ctx)
+	if err != nil {
 		return err
 	}
-	switch w.store {
+	switch w.store = o; o {
 	case nil:
 		return w.checkExistence()
 	case known:
@@ -113,23 +133,36 @@ func (w *write) prepare(ctx context.Context) error {
 }
 
 // openStore opens the store, or creates it if the write may put a new record.
-func (w *write) openStore(ctx context.Context) (*openStore, error) {
-	return w.t.openToPut(ctx, w.place, w.v != nil && !w.mustExist)
+func (w *write) openStore(ctx context.Context) (o *openStore, err error) {
+	o, w.created, err = w.t.openToPut(ctx, w.place, w.checkCreation(ctx))
+	return o, err
 }
 
-// openToPut opens a store for writes of records, or creates it if creates is set. It
-// returns nil if there is none, and a *[ForeignIndexError] if the store has an index
-// that this program cannot maintain.
-func (t *transaction) openToPut(ctx context.Context, p *place, creates bool) (o *openStore, err error) {
-	if creates {
-		o, err = t.openOrCreateStore(ctx, p)
-	} else {
-		o, err = t.openStoreToWrite(ctx, p)
+// checkCreation returns the check of the write before a store is created for it, nil if it
+// creates none.
+func (w *write) checkCreation(ctx context.Context) func(*openStore) error {
+	if w.v == nil || w.mustExist {
+		return nil
 	}
+	return func(o *openStore) error {
+		w.store, w.value = o, nil
+		if err := w.makeForm(); err != nil {
+			return err
+		}
+		w.owner = w.fence.fence.StartCheck(w.t.writer)
+		return cmp.Or(w.checkSize(), w.checkFence(ctx))
+	}
+}
+
+// openToPut opens a store for writes of records, or creates it as openOrCreateStore does.
+// It returns nil if there is none, and a *[ForeignIndexError] if the store has an index
+// that this program cannot maintain.
+func (t *transaction) openToPut(ctx context.Context, p *place, check func(*openStore) error) (o *openStore, created bool, err error) {
+	o, created, err = t.openOrCreateStore(ctx, p, check)
 	if err == nil && o != nil {
 		err = o.foreign.err
 	}
-	return o, err
+	return o, created, err
 }
 
 // prepareIn makes the new form for a store and starts the reads there.

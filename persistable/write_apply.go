@@ -4,6 +4,7 @@ package persistable
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 
@@ -60,50 +61,53 @@ func (w *write) checkDirectory() error {
 // apply writes the new form in place of the stored one, and the difference of
 // their index entries. The lock of the transaction is held.
 func (w *write) apply(ctx context.Context) error {
-	if err := w.completeForm(ctx); err != nil {
-		return err
+	err := w.completeForm(ctx)
+	if err == nil {
+		w.writeForm()
 	}
-	return w.writeForm(ctx)
+	return err
 }
 
-// completeForm gives the new form what it keeps of the stored one, and returns why it is
-// too large. It writes nothing.
+// completeForm does all of the write that can fail: it gives the new form what it keeps of
+// the stored one, returns why it is too large, and reads what the change of the index
+// entries depends on. It writes nothing.
 func (w *write) completeForm(ctx context.Context) error {
-	if w.v == nil {
-		return w.checkQuotas(ctx)
-	}
-	if err := w.keepStored(); err != nil {
-		return err
+	if w.v != nil {
+		if err := w.keepStored(); err != nil {
+			return err
+		}
 	}
 	if w.unchanged = w.isUnchanged(); w.unchanged {
 		return nil
 	}
-	if err := w.checkSize(); err != nil {
+	if err := cmp.Or(w.checkSize(), w.checkQuotas(ctx)); err != nil {
 		return err
 	}
-	return w.checkQuotas(ctx)
+	if err := w.planIndexes(ctx); err != nil {
+		return err
+	}
+	return w.planVersion(ctx)
 }
 
-// writeForm writes what completeForm has completed. If the new form and the stored one
-// have the same bytes, they have the same entries, and writeForm writes nothing; that
-// the transaction has read the record remains.
-func (w *write) writeForm(ctx context.Context) error {
-	if w.v != nil && w.unchanged {
-		return nil
+// writeForm writes what completeForm has completed. It cannot fail: a transaction whose
+// function goes on after the error of a write has all of it or nothing. If the new form and
+// the stored one have the same bytes, they have the same entries, and writeForm writes
+// nothing; that the transaction has read the record remains.
+func (w *write) writeForm() {
+	if w.unchanged {
+		return
 	}
 	w.countUsage()
 	if w.v == nil {
-		return w.clearRecord(ctx)
+		w.clearRecord()
+		return
 	}
 	is := w.setRecord()
 	w.t.Writes.Fresh.NoteRecord(w.sc.key, w.isNew(), w.store.indexes, &w.sc.before, &w.sc.now)
-	if err := w.maintainIndexes(ctx, is, false); err != nil {
-		return err
-	}
+	w.maintainIndexes(is)
 	if w.isNew() {
 		w.t.noteCreated(w.sc.key)
 	}
-	return nil
 }
 
 // keepStored takes over what the new form keeps of the stored one: the token of
@@ -121,10 +125,13 @@ func (w *write) keepStored() (err error) {
 	return nil
 }
 
-// isUnchanged reports whether the new form has the bytes of the stored one. It is
-// called after keepStored.
+// isUnchanged reports whether the new form has the bytes of the stored one, or there is
+// neither. It is called after keepStored.
 func (w *write) isUnchanged() bool {
-	return !w.isNew() && bytes.Equal(w.sc.value[format.HeaderSize:], w.old.Payload)
+	if w.v == nil || w.isNew() {
+		return w.v == nil && w.isNew()
+	}
+	return bytes.Equal(w.sc.value[format.HeaderSize:], w.old.Payload)
 }
 
 // setRecord writes the new form and returns what index entries need of it.
@@ -143,7 +150,7 @@ const maxRecordSize = kv.MaxTransactionSize - 10*kv.MaxValueSize
 
 // checkSize returns a *[RecordError] if the new form does not fit into a transaction.
 func (w *write) checkSize() error {
-	if len(w.sc.value) <= maxRecordSize {
+	if w.v == nil || len(w.sc.value) <= maxRecordSize {
 		return nil
 	}
 	return &RecordError{
@@ -165,18 +172,12 @@ func (w *write) setChunks() {
 	}
 }
 
-// clearRecord removes the stored form, if there is one, and its index entries.
-func (w *write) clearRecord(ctx context.Context) error {
-	if w.isNew() {
-		return nil
-	}
+// clearRecord removes the stored form and its index entries.
+func (w *write) clearRecord() {
 	w.t.writer.Clear(w.sc.key)
 	w.clearChunks()
-	if err := w.maintainIndexes(ctx, index.Record{}, true); err != nil {
-		return err
-	}
+	w.maintainIndexes(index.Record{})
 	w.t.noteDeleted(w.sc.key)
-	return nil
 }
 
 // clearChunks clears the chunks of the stored form, if it has any.
@@ -189,20 +190,22 @@ func (w *write) clearChunks() {
 // hasChunks reports whether the stored form has chunks.
 func (w *write) hasChunks() bool { return !w.isNew() && w.old.Chunks > 0 }
 
-// maintainIndexes writes the difference between the index entries of the stored form
-// and those of the new form, which is.
-func (w *write) maintainIndexes(ctx context.Context, is index.Record, deleted bool) (err error) {
+// planIndexes plans the difference between the index entries of the stored form and those
+// of the new form.
+func (w *write) planIndexes(ctx context.Context) error {
+	indexes, err := w.maintained(ctx)
+	if err == nil {
+		w.entries, err = index.Plan(ctx, w.t.writer, indexes, &w.sc.before, &w.sc.now)
+	}
+	return err
+}
+
+// maintainIndexes writes the difference that planIndexes has planned. is is the new form.
+func (w *write) maintainIndexes(is index.Record) {
 	was := index.Record{ID: w.sc.id}
 	if !w.hasChunks() {
 		was.Value = w.value
 	}
-	indexes, err := w.maintained(ctx)
-	if err != nil {
-		return err
-	}
-	w.sc.entry, err = index.Maintain(ctx, w.t.writer, indexes, &w.sc.before, &w.sc.now, was, is, w.sc.entry)
-	if err != nil {
-		return err
-	}
-	return w.setVersion(ctx, deleted)
+	w.sc.entry = w.entries.Write(was, is, w.sc.entry)
+	w.setVersion(w.v == nil)
 }

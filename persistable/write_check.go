@@ -39,13 +39,13 @@ func (w *write) isDone() bool {
 	return w.t.unsure && w.seen != nil && w.isNew() == (w.v == nil)
 }
 
-// checkFence returns an error if the record is new and another process may own
-// the machine id of its id.
+// checkFence returns an error if the record is new, and another database has made its id,
+// or another process may own the machine id.
 func (w *write) checkFence(ctx context.Context) error {
 	if !w.isNew() {
 		return nil
 	}
-	return fenceError(w.Type, w.sc.id, cmp.Or(w.fence.err, w.owner.Wait(ctx)))
+	return cmp.Or(w.fence.foreign, fenceError(w.Type, w.sc.id, cmp.Or(w.fence.lost, w.owner.Wait(ctx))))
 }
 
 // readEntries reads the rest of the stored form and gathers its index entries.

@@ -11,15 +11,16 @@ import (
 // getOrCreate creates the record and returns it, or returns the stored one that is in
 // its way. If other writes of the transaction came in between, it looks once more, with
 // the lock.
-func (w *write) getOrCreate(ctx context.Context) (any, error) {
-	err := w.run(ctx)
+func (w *write) getOrCreate(ctx context.Context) (found any, err error) {
+	defer func() { w.spoilCreation(err) }()
+	err = w.tryRun(ctx)
 	if err == nil {
 		return w.v, nil
 	}
 	if !w.isInTheWay(err) {
 		return nil, err
 	}
-	found, err := w.readInTheWay(ctx, err)
+	found, err = w.readInTheWay(ctx, err)
 	w.t.writeLock.Lock()
 	defer w.t.writeLock.Unlock()
 	if w.t.Writes.Count.Load() == w.writesBefore {

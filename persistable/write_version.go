@@ -54,19 +54,24 @@ func (w *write) checkVersion(ctx context.Context) error {
 	return fmt.Errorf("%w: %s %s: read it again", ErrChanged, w.Type, w.idText())
 }
 
-// setVersion makes the commit the last change of the record.
-func (w *write) setVersion(ctx context.Context, deleted bool) error {
+// planVersion reads the version before the transaction, and returns why the record cannot
+// get a new one.
+func (w *write) planVersion(ctx context.Context) (err error) {
 	x := w.store.versions
-	if x == nil {
+	if w.versionBefore = nil; x == nil {
 		return nil
 	}
-	key := x.versionKey(w.sc.id)
-	var was []byte
-	if !w.t.versions.isOwn(key) {
-		var err error
-		if was, err = w.version.Get(ctx); err != nil {
+	if !w.t.versions.isOwn(x.versionKey(w.sc.id)) {
+		if w.versionBefore, err = w.version.Get(ctx); err != nil {
 			return err
 		}
 	}
-	return x.set(w.t, key[len(x.versions):], was, deleted)
+	return x.check(w.t, w.sc.id, w.versionBefore)
+}
+
+// setVersion makes the commit the last change of the record.
+func (w *write) setVersion(deleted bool) {
+	if x := w.store.versions; x != nil {
+		x.set(w.t, w.sc.id, w.versionBefore, deleted)
+	}
 }

@@ -16,11 +16,12 @@ import (
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version4
+const _ = persistimpl.Version5
 
 // NewPlayer returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
-// Before persistable.Open ID stays zero, and Create makes it.
+// Before persistable.Open, and while several databases are open, ID stays zero,
+// and Create makes it; a store's New makes it at once.
 func NewPlayer(literal Player) *Player {
 	persistimpl.SetID(&playerSchema, &literal)
 	return &literal
@@ -38,6 +39,13 @@ func PlayerStoreOf(db *persistable.DB) *PlayerStore {
 
 // In returns the store bound to a transaction.
 func (s *PlayerStore) In(tx persistable.Tx) *PlayerStore { return &PlayerStore{s.Store.In(tx)} }
+
+// New is NewPlayer for this store.
+// The ID is one of the store's own database.
+func (s *PlayerStore) New(literal Player) *Player {
+	persistimpl.FillNew(&s.Store, &playerSchema, &literal)
+	return &literal
+}
 
 // ByTeamJoinedAt returns the records with that Team, in the order of JoinedAt; a range of it can be chosen.
 func (s *PlayerStore) ByTeamJoinedAt(team string) *persistable.RangeQuery[*Player, time.Time] {
@@ -212,7 +220,8 @@ var playerSchema = persistimpl.Schema{
 
 // NewUser returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
-// Before persistable.Open ID stays zero, and Create makes it.
+// Before persistable.Open, and while several databases are open, ID stays zero,
+// and Create makes it; a store's New makes it at once.
 func NewUser(literal User) *User {
 	persistimpl.SetID(&userSchema, &literal)
 	return &literal
@@ -230,6 +239,13 @@ func UserStoreOf(db *persistable.DB) *UserStore {
 
 // In returns the store bound to a transaction.
 func (s *UserStore) In(tx persistable.Tx) *UserStore { return &UserStore{s.Store.In(tx)} }
+
+// New is NewUser for this store.
+// The ID is one of the store's own database.
+func (s *UserStore) New(literal User) *User {
+	persistimpl.FillNew(&s.Store, &userSchema, &literal)
+	return &literal
+}
 
 // ByCategoryCreatedAt returns the records with that Category, in the order of CreatedAt; a range of it can be chosen.
 func (s *UserStore) ByCategoryCreatedAt(category string) *persistable.RangeQuery[*User, time.Time] {

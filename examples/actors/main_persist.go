@@ -15,11 +15,12 @@ import (
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version4
+const _ = persistimpl.Version5
 
 // NewAccount returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
-// Before persistable.Open ID stays zero, and Create makes it.
+// Before persistable.Open, and while several databases are open, ID stays zero,
+// and Create makes it; a store's New makes it at once.
 func NewAccount(literal Account) *Account {
 	persistimpl.SetID(&accountSchema, &literal)
 	return &literal
@@ -37,6 +38,13 @@ func AccountStoreOf(db *persistable.DB) *AccountStore {
 
 // In returns the store bound to a transaction.
 func (s *AccountStore) In(tx persistable.Tx) *AccountStore { return &AccountStore{s.Store.In(tx)} }
+
+// New is NewAccount for this store.
+// The ID is one of the store's own database.
+func (s *AccountStore) New(literal Account) *Account {
+	persistimpl.FillNew(&s.Store, &accountSchema, &literal)
+	return &literal
+}
 
 // ByName returns the Account with that Name, or persistable.ErrNotFound.
 func (s *AccountStore) ByName(ctx context.Context, name string) (*Account, error) {
@@ -99,7 +107,8 @@ var accountSchema = persistimpl.Schema{
 
 // NewTransfer returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
-// Before persistable.Open ID stays zero, and Create makes it.
+// Before persistable.Open, and while several databases are open, ID stays zero,
+// and Create makes it; a store's New makes it at once.
 func NewTransfer(literal Transfer) *Transfer {
 	persistimpl.SetID(&transferSchema, &literal)
 	return &literal
@@ -117,6 +126,13 @@ func TransferStoreOf(db *persistable.DB) *TransferStore {
 
 // In returns the store bound to a transaction.
 func (s *TransferStore) In(tx persistable.Tx) *TransferStore { return &TransferStore{s.Store.In(tx)} }
+
+// New is NewTransfer for this store.
+// The ID is one of the store's own database.
+func (s *TransferStore) New(literal Transfer) *Transfer {
+	persistimpl.FillNew(&s.Store, &transferSchema, &literal)
+	return &literal
+}
 
 // ByState returns the records with that State, in the order of their IDs.
 func (s *TransferStore) ByState(state TransferState) *persistable.Query[*Transfer] {

@@ -24,12 +24,13 @@ func (s *show) openAccounts(ctx context.Context) error {
 
 // openSome opens accounts in one transaction.
 func (s *show) openSome(ctx context.Context, names []string) error {
+	store := AccountStoreOf(s.db)
 	made := make([]*Account, len(names))
 	for i, name := range names {
-		made[i] = NewAccount(Account{Name: name, Balance: opening})
+		made[i] = store.New(Account{Name: name, Balance: opening})
 	}
 	return s.db.Transact(ctx, func(tx persistable.Tx) error {
-		accounts := AccountStoreOf(s.db).In(tx)
+		accounts := store.In(tx)
 		var entries []entry
 		for _, account := range made {
 			_, err := accounts.ByName(ctx, account.Name)

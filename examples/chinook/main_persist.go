@@ -16,11 +16,12 @@ import (
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version4
+const _ = persistimpl.Version5
 
 // NewAlbum returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
-// Before persistable.Open ID stays zero, and Create makes it.
+// Before persistable.Open, and while several databases are open, ID stays zero,
+// and Create makes it; a store's New makes it at once.
 func NewAlbum(literal Album) *Album {
 	persistimpl.SetID(&albumSchema, &literal)
 	return &literal
@@ -38,6 +39,13 @@ func AlbumStoreOf(db *persistable.DB) *AlbumStore {
 
 // In returns the store bound to a transaction.
 func (s *AlbumStore) In(tx persistable.Tx) *AlbumStore { return &AlbumStore{s.Store.In(tx)} }
+
+// New is NewAlbum for this store.
+// The ID is one of the store's own database.
+func (s *AlbumStore) New(literal Album) *Album {
+	persistimpl.FillNew(&s.Store, &albumSchema, &literal)
+	return &literal
+}
 
 // ByArtistIDTitle returns the records with that ArtistID, in the order of Title; a range of it can be chosen.
 func (s *AlbumStore) ByArtistIDTitle(artistID idgen.ID) *persistable.RangeQuery[*Album, string] {
@@ -125,7 +133,8 @@ var albumSchema = persistimpl.Schema{
 
 // NewArtist returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
-// Before persistable.Open ID stays zero, and Create makes it.
+// Before persistable.Open, and while several databases are open, ID stays zero,
+// and Create makes it; a store's New makes it at once.
 func NewArtist(literal Artist) *Artist {
 	persistimpl.SetID(&artistSchema, &literal)
 	return &literal
@@ -143,6 +152,13 @@ func ArtistStoreOf(db *persistable.DB) *ArtistStore {
 
 // In returns the store bound to a transaction.
 func (s *ArtistStore) In(tx persistable.Tx) *ArtistStore { return &ArtistStore{s.Store.In(tx)} }
+
+// New is NewArtist for this store.
+// The ID is one of the store's own database.
+func (s *ArtistStore) New(literal Artist) *Artist {
+	persistimpl.FillNew(&s.Store, &artistSchema, &literal)
+	return &literal
+}
 
 // ByNumber returns the Artist with that Number, or persistable.ErrNotFound.
 func (s *ArtistStore) ByNumber(ctx context.Context, number int64) (*Artist, error) {
@@ -224,7 +240,8 @@ var artistSchema = persistimpl.Schema{
 
 // NewCustomer returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
-// Before persistable.Open ID stays zero, and Create makes it.
+// Before persistable.Open, and while several databases are open, ID stays zero,
+// and Create makes it; a store's New makes it at once.
 func NewCustomer(literal Customer) *Customer {
 	persistimpl.SetID(&customerSchema, &literal)
 	return &literal
@@ -242,6 +259,13 @@ func CustomerStoreOf(db *persistable.DB) *CustomerStore {
 
 // In returns the store bound to a transaction.
 func (s *CustomerStore) In(tx persistable.Tx) *CustomerStore { return &CustomerStore{s.Store.In(tx)} }
+
+// New is NewCustomer for this store.
+// The ID is one of the store's own database.
+func (s *CustomerStore) New(literal Customer) *Customer {
+	persistimpl.FillNew(&s.Store, &customerSchema, &literal)
+	return &literal
+}
 
 // BySupportRepIDCompanyCountry returns the records with that SupportRepID and Company, in the order of Country; a range of it can be chosen.
 func (s *CustomerStore) BySupportRepIDCompanyCountry(supportRepID idgen.ID, company *string) *persistable.RangeQuery[*Customer, string] {
@@ -376,7 +400,8 @@ message Address
 
 // NewEmployee returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
-// Before persistable.Open ID stays zero, and Create makes it.
+// Before persistable.Open, and while several databases are open, ID stays zero,
+// and Create makes it; a store's New makes it at once.
 func NewEmployee(literal Employee) *Employee {
 	persistimpl.SetID(&employeeSchema, &literal)
 	return &literal
@@ -394,6 +419,13 @@ func EmployeeStoreOf(db *persistable.DB) *EmployeeStore {
 
 // In returns the store bound to a transaction.
 func (s *EmployeeStore) In(tx persistable.Tx) *EmployeeStore { return &EmployeeStore{s.Store.In(tx)} }
+
+// New is NewEmployee for this store.
+// The ID is one of the store's own database.
+func (s *EmployeeStore) New(literal Employee) *Employee {
+	persistimpl.FillNew(&s.Store, &employeeSchema, &literal)
+	return &literal
+}
 
 // ByNumber returns the Employee with that Number, or persistable.ErrNotFound.
 func (s *EmployeeStore) ByNumber(ctx context.Context, number int64) (*Employee, error) {
@@ -513,7 +545,8 @@ message Address
 
 // NewInvoice returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
-// Before persistable.Open ID stays zero, and Create makes it.
+// Before persistable.Open, and while several databases are open, ID stays zero,
+// and Create makes it; a store's New makes it at once.
 func NewInvoice(literal Invoice) *Invoice {
 	persistimpl.SetID(&invoiceSchema, &literal)
 	return &literal
@@ -534,9 +567,10 @@ func (s *InvoiceStore) In(tx persistable.Tx) *InvoiceStore { return &InvoiceStor
 
 // New is NewInvoice for this store's directory: it fills Country.
 // A literal that says another directory panics.
+// The ID is one of the store's own database.
 func (s *InvoiceStore) New(literal Invoice) *Invoice {
-	persistimpl.FillArgs(&s.Store, &invoiceSchema, &literal)
-	return NewInvoice(literal)
+	persistimpl.FillNew(&s.Store, &invoiceSchema, &literal)
+	return &literal
 }
 
 // ByCustomerIDDate returns the records with that CustomerID, in the order of Date; a range of it can be chosen.
@@ -661,7 +695,8 @@ message Address
 
 // NewInvoiceLine returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
-// Before persistable.Open ID stays zero, and Create makes it.
+// Before persistable.Open, and while several databases are open, ID stays zero,
+// and Create makes it; a store's New makes it at once.
 func NewInvoiceLine(literal InvoiceLine) *InvoiceLine {
 	persistimpl.SetID(&invoiceLineSchema, &literal)
 	return &literal
@@ -684,9 +719,10 @@ func (s *InvoiceLineStore) In(tx persistable.Tx) *InvoiceLineStore {
 
 // New is NewInvoiceLine for this store's directory: it fills Country.
 // A literal that says another directory panics.
+// The ID is one of the store's own database.
 func (s *InvoiceLineStore) New(literal InvoiceLine) *InvoiceLine {
-	persistimpl.FillArgs(&s.Store, &invoiceLineSchema, &literal)
-	return NewInvoiceLine(literal)
+	persistimpl.FillNew(&s.Store, &invoiceLineSchema, &literal)
+	return &literal
 }
 
 // ByInvoiceIDNumber returns the InvoiceLine with that InvoiceID and Number, or persistable.ErrNotFound.
@@ -777,7 +813,8 @@ var invoiceLineSchema = persistimpl.Schema{
 
 // NewTrack returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
-// Before persistable.Open ID stays zero, and Create makes it.
+// Before persistable.Open, and while several databases are open, ID stays zero,
+// and Create makes it; a store's New makes it at once.
 func NewTrack(literal Track) *Track {
 	persistimpl.SetID(&trackSchema, &literal)
 	return &literal
@@ -795,6 +832,13 @@ func TrackStoreOf(db *persistable.DB) *TrackStore {
 
 // In returns the store bound to a transaction.
 func (s *TrackStore) In(tx persistable.Tx) *TrackStore { return &TrackStore{s.Store.In(tx)} }
+
+// New is NewTrack for this store.
+// The ID is one of the store's own database.
+func (s *TrackStore) New(literal Track) *Track {
+	persistimpl.FillNew(&s.Store, &trackSchema, &literal)
+	return &literal
+}
 
 // ByAlbumIDLength returns the records with that AlbumID, in the order of Length; a range of it can be chosen.
 func (s *TrackStore) ByAlbumIDLength(albumID idgen.ID) *persistable.RangeQuery[*Track, time.Duration] {

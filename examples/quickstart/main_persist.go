@@ -16,11 +16,12 @@ import (
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version4
+const _ = persistimpl.Version5
 
 // NewOrder returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
-// Before persistable.Open ID stays zero, and Create makes it.
+// Before persistable.Open, and while several databases are open, ID stays zero,
+// and Create makes it; a store's New makes it at once.
 func NewOrder(literal Order) *Order {
 	persistimpl.SetID(&orderSchema, &literal)
 	return &literal
@@ -41,9 +42,10 @@ func (s *OrderStore) In(tx persistable.Tx) *OrderStore { return &OrderStore{s.St
 
 // New is NewOrder for this store's directory: it fills TenantID.
 // A literal that says another directory panics.
+// The ID is one of the store's own database.
 func (s *OrderStore) New(literal Order) *Order {
-	persistimpl.FillArgs(&s.Store, &orderSchema, &literal)
-	return NewOrder(literal)
+	persistimpl.FillNew(&s.Store, &orderSchema, &literal)
+	return &literal
 }
 
 // ByStatusCreatedAt returns the records with that Status, in the order of CreatedAt; a range of it can be chosen.

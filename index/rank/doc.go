@@ -8,7 +8,7 @@
 //	u := list.Start(tx, nil, [][]byte{element}) // erase none, insert one
 //	err := u.Plan(ctx)                          // one round of reads
 //	…
-//	err = u.Write()
+//	u.Write()
 //	n, err := list.Rank(ctx, tx, element)       // how many elements are before it
 //
 // # Structure

@@ -27,7 +27,8 @@ func ExampleList() {
 		if err := u.Plan(ctx); err != nil {
 			return err
 		}
-		return u.Write()
+		u.Write()
+		return nil
 	})
 	if err != nil {
 		fmt.Println(err)

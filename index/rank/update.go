@@ -62,9 +62,9 @@ func (u *Update) erasedBefore(level int, element []byte) (n int) {
 	return n
 }
 
-// Plan waits for the reads and computes what Write writes. Elements to erase that
-// are not in the list, and elements to insert that are, are left out: an
-// update that runs twice has no further effect.
+// Plan waits for the reads, computes what Write writes, and adds the read conflict
+// ranges. Elements to erase that are not in the list, and elements to insert that are,
+// are left out: an update that runs twice has no further effect.
 func (u *Update) Plan(ctx context.Context) error {
 	for _, c := range u.changes {
 		value, err := c.present.Get(ctx)
@@ -78,6 +78,11 @@ func (u *Update) Plan(ctx context.Context) error {
 			continue
 		}
 		if err := u.planChange(ctx, u.changes[:i], c); err != nil {
+			return err
+		}
+	}
+	for _, r := range u.ranges {
+		if err := u.tx.AddReadConflictRange(r); err != nil {
 			return err
 		}
 	}
@@ -147,13 +152,8 @@ func (u *Update) planInsert(ctx context.Context, done []*change, c *change) erro
 	return nil
 }
 
-// Write adds the read conflict ranges and writes.
-func (u *Update) Write() error {
-	for _, r := range u.ranges {
-		if err := u.tx.AddReadConflictRange(r); err != nil {
-			return err
-		}
-	}
+// Write writes. It cannot fail, so that a transaction has all of an update or nothing.
+func (u *Update) Write() {
 	for _, c := range u.changes {
 		switch {
 		case c.void:
@@ -164,7 +164,6 @@ func (u *Update) Write() error {
 		}
 	}
 	u.counts.write(u.tx, u.list)
-	return nil
 }
 
 func (c *change) isInserted(level int) bool { return !c.erase && !c.void && c.height >= level }

@@ -50,19 +50,19 @@ func TestWire(t *testing.T) {
 		t.Fatalf("%d %s: %v", res.Code, res.Body, err)
 	}
 	l := answer.Leases[0]
-	want := fmt.Sprintf(`{"leases":[{"id":0,"created":1767225601000,"expired":1767226201000,"secret":"%s","customEpoch":1767225600000,"bitReserve":1,"bitTs":41,"bitId":13,"bitSeq":9}]}`+"\n", l.Secret)
+	want := fmt.Sprintf(`{"leases":[{"id":%d,"created":1767225601000,"expired":1767226201000,"secret":"%s","customEpoch":1767225600000,"bitReserve":1,"bitTs":41,"bitId":13,"bitSeq":9}]}`+"\n", l.ID, l.Secret)
 	if diff := cmp.Diff(want, res.Body.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	res = send(t, h, "GET", "/leases?serviceId=orders", "")
-	want = `{"leases":[{"id":0,"bitSeq":9,"created":"2026-01-01T00:00:01Z","expired":"2026-01-01T00:10:01Z","active":true,"meta":{"host":"a"}}]}` + "\n"
+	want = fmt.Sprintf(`{"leases":[{"id":%d,"bitSeq":9,"created":"2026-01-01T00:00:01Z","expired":"2026-01-01T00:10:01Z","active":true,"meta":{"host":"a"}}]}`+"\n", l.ID)
 	if diff := cmp.Diff(want, res.Body.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	req := l.Release("orders", l.Created, time.UnixMilli(l.Created))
 	body := fmt.Sprintf(`{"serviceId":"orders","bitSeq":9,"created":%d,"lastTs":%d,"timestamp":%d,"signature":%q}`, req.Created, req.LastTs, req.Timestamp, req.Signature)
 	for range 2 {
-		if res := send(t, h, "DELETE", "/lease/0", body); res.Code != http.StatusNoContent || res.Body.Len() != 0 {
+		if res := send(t, h, "DELETE", fmt.Sprint("/lease/", l.ID), body); res.Code != http.StatusNoContent || res.Body.Len() != 0 {
 			t.Errorf("%d %s", res.Code, res.Body)
 		}
 	}

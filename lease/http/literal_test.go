@@ -21,6 +21,7 @@ import (
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/lease"
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
+	"github.com/kazahana-db/kazahana/lease/memory"
 )
 
 // literalBody is what the specification's HttpLeaseProvider sends in its release,
@@ -32,13 +33,19 @@ func literalBody(id int64, secret string, timestamp int64) string {
 }
 
 // TestLiteralRelease sends the release of the specification's section 7.1, which
-// names no service, for machine 0 of each of three services.
+// names no service, for machine 0 of each of three services: the layout has two machines
+// for so large a lease, of which a service begins with the first.
 func TestLiteralRelease(t *testing.T) {
 	tokens := []leasehttp.Token{
 		{Name: "all", Secret: secret},
 		{Name: "some", Secret: "a-secret-for-two-of-three", Services: []string{"billing", "orders"}},
 	}
-	provider := newMemory(t)
+	provider, err := memory.New(memory.Options{Server: lease.Options{Default: lease.ServiceConfig{Layout: idgen.Layout{
+		CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 11, BitTs: 41, BitID: 4, BitSeq: 8,
+	}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	h := handler(t, provider, leasehttp.HandlerOptions{Tokens: tokens})
 	release := func(l idgen.Lease, token string, timestamp int64, want int) {
 		t.Helper()

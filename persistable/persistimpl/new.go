@@ -15,33 +15,48 @@ import (
 )
 
 // SetID gives a new record its id. record is a pointer to a copy of the literal
-// that the program wrote; a literal that has an id panics. The id of an
-// idgen.ID stays zero where no generator was installed, or the installed one
-// cannot answer: Create makes it. SetID is not for types whose ids the caller
-// assigns.
-func SetID(schema *Schema, record any) {
+// that the program wrote; a literal that has an id panics. An idgen.ID stays zero
+// where no generator was installed, where the installed one cannot answer, and
+// while databases that make different ids are open: Create makes it. SetID is not
+// for types whose ids the caller assigns.
+func SetID(schema *Schema, record any) { setID(schema, record, nil) }
+
+// FillNew gives a new record of a store the {Field}s of the store's directory and an
+// id of the store's database. record is a pointer to a copy of the literal that the
+// program wrote; a literal that says another directory, or has an id, panics. A store
+// that cannot be used, because an argument was wrong, fills nothing: its operations
+// return the error. FillNew is not for types whose ids the caller assigns.
+func FillNew[T, ID any](s *persistable.Store[T, ID], schema *Schema, record any) {
+	fillNew(sourceOf(s), schema, record)
+}
+
+func fillNew(s *erased.Source, schema *Schema, record any) {
+	fillArgs(schema, erased.Runtime.Args(s), record)
+	setID(schema, record, s)
+}
+
+// FillArgs is FillNew for types whose ids the caller assigns.
+func FillArgs[T, ID any](s *persistable.Store[T, ID], schema *Schema, record any) {
+	fillArgs(schema, erased.Runtime.Args(sourceOf(s)), record)
+}
+
+// setID gives a new record an id of the database of a store, or of the only one that
+// is open if s is nil.
+func setID(schema *Schema, record any, s *erased.Source) {
 	id := schema.ID(record)
 	if schema.HasID(record) {
 		panic(fmt.Sprintf("persistable: the literal of a new %s has an id already: %v. A new record gets an id of its own: leave the id out. "+
 			"For a record whose id is known, write &%s{…} and call CreateWithID or Save", goName(record), reflect.ValueOf(id).Elem(), goName(record)))
 	}
 	if kazahana, ok := id.(*idgen.ID); ok {
-		*kazahana = idgen.NewInstalledID()
+		*kazahana = idgen.ID(erased.Runtime.NewID(s))
 		return
 	}
 	_ = schema.IDs.Make(context.Background(), id) // where this fails the id stays zero: Create tries again and returns the error
 }
 
-// FillArgs gives a new record the {Field}s of a store's directory. record is a
-// pointer to a copy of the literal that the program wrote; a literal that says
-// another directory panics. A store that cannot be used, because an argument
-// was wrong, fills nothing: its operations return the error.
-func FillArgs[T, ID any](s *persistable.Store[T, ID], schema *Schema, record any) {
-	fillArgs(schema, erased.Runtime.Args((*erased.Store[ID])(s).Source()), record)
-}
-
 func fillArgs(schema *Schema, args []string, record any) {
-	if args == nil {
+	if args == nil || schema.FillArgs == nil {
 		return
 	}
 	schema.FillArgs(record, args)

@@ -7,9 +7,9 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 
-// Version4 is named by generated code of the fourth version. A program whose
+// Version5 is named by generated code of the fifth version. A program whose
 // generated code and run-time do not fit does not compile.
-const Version4 = 4
+const Version5 = 5
 
 type (
 	// Schema is what the run-time knows of a type.

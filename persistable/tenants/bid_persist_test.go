@@ -37,7 +37,7 @@ func (s *BidStore) In(tx persistable.Tx) *BidStore { return &BidStore{s.Store.In
 // A literal that says another directory panics.
 func (s *BidStore) New(literal Bid) *Bid {
 	persistimpl.FillArgs(&s.Store, &bidSchema, &literal)
-	return NewBid(literal)
+	return &literal
 }
 
 // CountByLot returns the number of the records with that Lot, in one read.

@@ -13,7 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
-const _ = persistimpl.Version4
+const _ = persistimpl.Version5
 
 func NewOrder(literal Order) *Order {
 	persistimpl.SetID(&orderSchema, &literal)
@@ -31,8 +31,8 @@ func OrderStoreOf(db *persistable.DB, tenantID string) *OrderStore {
 func (s *OrderStore) In(tx persistable.Tx) *OrderStore { return &OrderStore{s.Store.In(tx)} }
 
 func (s *OrderStore) New(literal Order) *Order {
-	persistimpl.FillArgs(&s.Store, &orderSchema, &literal)
-	return NewOrder(literal)
+	persistimpl.FillNew(&s.Store, &orderSchema, &literal)
+	return &literal
 }
 
 func (s *OrderStore) ByNumber(ctx context.Context, number string) (*Order, error) {

@@ -70,8 +70,8 @@ func isNested(fn, c inspector.Cursor) bool {
 	return false
 }
 
-// assignsID says what a statement of generated code takes: persistimpl.SetID gives an
-// id to the record that the function returns.
+// assignsID says what a statement of generated code takes: persistimpl.SetID and FillNew
+// give an id to the record that the function returns.
 func (f *finder) assignsID(s *ast.ExprStmt) string {
 	if call, ok := s.X.(*ast.CallExpr); ok && api.Setters.Has(api.Callee(f.pass.TypesInfo, call)) {
 		return f.source(call)

@@ -50,7 +50,7 @@ func (b *bank) open(ctx context.Context, a *host.Activation) (*accountActor, err
 	var err error
 	x.record, err = x.records.ByOwner(ctx, a.Key().ID)
 	if errors.Is(err, persistable.ErrNotFound) {
-		x.record = account.NewAccount(account.Account{Owner: a.Key().ID})
+		x.record = x.records.New(account.Account{Owner: a.Key().ID})
 		err = x.records.Create(ctx, x.record)
 	}
 	return x, err

@@ -40,7 +40,7 @@ func Code(p *model.Package) (content []byte, hidden []string, err error) {
 	}
 	persistimpl := e.importPackage(model.PersistimplPath)
 	fmt.Fprintf(&out, "package %s\n\n%s\n", p.Name, e.importDeclaration())
-	fmt.Fprintf(&out, "// If this does not compile, run go generate: the file was generated for another\n// version of the run-time.\nconst _ = %s.Version4\n\n", persistimpl)
+	fmt.Fprintf(&out, "// If this does not compile, run go generate: the file was generated for another\n// version of the run-time.\nconst _ = %s.Version5\n\n", persistimpl)
 	out.Write(e.body.Bytes())
 	named, hidden := e.nameVariables(out.Bytes())
 	formatted, err := format.Source(named)

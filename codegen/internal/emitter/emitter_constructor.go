@@ -40,6 +40,7 @@ func (e *emitter) writeConstructorComment(r *model.Record) {
 	e.printf("// %s returns %s, in which it sets %s, %s.", name, result, id, r.IDKind.Describe())
 	e.printf("// A literal whose %s is set already panics: such a record is for CreateWithID.", id)
 	if r.IDKind == model.IDKazahana {
-		e.printf("// Before persistable.Open %s stays zero, and Create makes it.", id)
+		e.printf("// Before persistable.Open, and while several databases are open, %s stays zero,", id)
+		e.printf("// and Create makes it; a store's New makes it at once.")
 	}
 }

@@ -26,7 +26,7 @@ func (e *emitter) writeStore(r *model.Record) {
 	e.printf("return &%s{%s.NewStore[*%s, %s](db, &%s%s)}\n}\n", r.StoreType(), e.importPackage(model.PersistimplPath), e.recordType(r), id, r.SchemaVar(), e.storeArguments(r, names))
 	e.printf("// In returns the store bound to a transaction.")
 	e.printf("func (s *%s) In(tx %s.Tx) *%s { return &%s{s.Store.In(tx)} }\n", r.StoreType(), persistable, r.StoreType(), r.StoreType())
-	if len(fields) > 0 {
+	if hasStoreNew(r) {
 		e.writeStoreNew(r)
 	}
 	if r.Versioned {
@@ -99,16 +99,33 @@ func (e *emitter) argumentOf(f *model.Field, value string) string {
 	return fmt.Sprintf("string(%s)", value)
 }
 
-// writeStoreNew writes the store's own New, which fills the {Field}s from its path.
+// hasStoreNew reports whether the store has a New of its own: it fills {Field}s, or makes
+// ids that only its own database can make.
+func hasStoreNew(r *model.Record) bool {
+	return len(r.Directory.Fields()) > 0 || r.IDKind == model.IDKazahana
+}
+
+// writeStoreNew writes the store's own New, which knows the path and the database.
 func (e *emitter) writeStoreNew(r *model.Record) {
 	var filled []string
 	for _, f := range r.Directory.Fields() {
 		filled = append(filled, f.GoName)
 	}
-	e.printf("// New is %s for this store's directory: it fills %s.", r.Constructor(), strings.Join(filled, ", "))
-	e.printf("// A literal that says another directory panics.")
+	if len(filled) > 0 {
+		e.printf("// New is %s for this store's directory: it fills %s.", r.Constructor(), strings.Join(filled, ", "))
+		e.printf("// A literal that says another directory panics.")
+	} else {
+		e.printf("// New is %s for this store.", r.Constructor())
+	}
+	if r.IDKind == model.IDKazahana {
+		e.printf("// The ID is one of the store's own database.")
+	}
 	pointer, literal := e.literalOf(r)
 	e.printf("func (s *%s) New(literal %s%s) *%s {", r.StoreType(), pointer, e.recordType(r), e.recordType(r))
-	e.printf("%s.FillArgs(&s.Store, &%s, %s)", e.importPackage(model.PersistimplPath), r.SchemaVar(), literal)
-	e.printf("return %s(literal)\n}\n", r.Constructor())
+	fill := "FillNew"
+	if r.IDKind == model.IDAssigned {
+		fill = "FillArgs"
+	}
+	e.printf("%s.%s(&s.Store, &%s, %s)", e.importPackage(model.PersistimplPath), fill, r.SchemaVar(), literal)
+	e.printf("return %s\n}\n", literal)
 }

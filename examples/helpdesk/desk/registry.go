@@ -33,7 +33,7 @@ func NewRegistry(db *persistable.DB) *Registry {
 // [*persistable.UniqueError].
 func (r *Registry) Add(ctx context.Context, name string) (key string, err error) {
 	key = rand.Text()
-	t := records.NewTenant(records.Tenant{Name: name, KeyHash: hashOf(key), CreatedAt: time.Now()})
+	t := r.tenants.New(records.Tenant{Name: name, KeyHash: hashOf(key), CreatedAt: time.Now()})
 	return key, r.tenants.Create(ctx, t)
 }
 

@@ -20,7 +20,7 @@ import (
 // failed import has stored is removed, if it is certain that no tenant has it.
 func (r *Registry) Import(ctx context.Context, name string, stream io.Reader) (key string, err error) {
 	key = rand.Text()
-	t := records.NewTenant(records.Tenant{Name: name, KeyHash: hashOf(key), CreatedAt: time.Now()})
+	t := r.tenants.New(records.Tenant{Name: name, KeyHash: hashOf(key), CreatedAt: time.Now()})
 	if err := t.Validate(); err != nil {
 		return "", err
 	}

@@ -18,11 +18,12 @@ import (
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version4
+const _ = persistimpl.Version5
 
 // NewComment returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
-// Before persistable.Open ID stays zero, and Create makes it.
+// Before persistable.Open, and while several databases are open, ID stays zero,
+// and Create makes it; a store's New makes it at once.
 func NewComment(literal Comment) *Comment {
 	persistimpl.SetID(&commentSchema, &literal)
 	return &literal
@@ -43,9 +44,10 @@ func (s *CommentStore) In(tx persistable.Tx) *CommentStore { return &CommentStor
 
 // New is NewComment for this store's directory: it fills Tenant.
 // A literal that says another directory panics.
+// The ID is one of the store's own database.
 func (s *CommentStore) New(literal Comment) *Comment {
-	persistimpl.FillArgs(&s.Store, &commentSchema, &literal)
-	return NewComment(literal)
+	persistimpl.FillNew(&s.Store, &commentSchema, &literal)
+	return &literal
 }
 
 // ByTicket returns the records with that Ticket, in the order of their IDs.
@@ -126,7 +128,8 @@ var commentSchema = persistimpl.Schema{
 
 // NewNotice returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
-// Before persistable.Open ID stays zero, and Create makes it.
+// Before persistable.Open, and while several databases are open, ID stays zero,
+// and Create makes it; a store's New makes it at once.
 func NewNotice(literal Notice) *Notice {
 	persistimpl.SetID(&noticeSchema, &literal)
 	return &literal
@@ -147,9 +150,10 @@ func (s *NoticeStore) In(tx persistable.Tx) *NoticeStore { return &NoticeStore{s
 
 // New is NewNotice for this store's directory: it fills Tenant.
 // A literal that says another directory panics.
+// The ID is one of the store's own database.
 func (s *NoticeStore) New(literal Notice) *Notice {
-	persistimpl.FillArgs(&s.Store, &noticeSchema, &literal)
-	return NewNotice(literal)
+	persistimpl.FillNew(&s.Store, &noticeSchema, &literal)
+	return &literal
 }
 
 // ByDelivered returns the records with that Delivered, in the order of their IDs.
@@ -227,7 +231,8 @@ var noticeSchema = persistimpl.Schema{
 
 // NewTenant returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
-// Before persistable.Open ID stays zero, and Create makes it.
+// Before persistable.Open, and while several databases are open, ID stays zero,
+// and Create makes it; a store's New makes it at once.
 func NewTenant(literal Tenant) *Tenant {
 	persistimpl.SetID(&tenantSchema, &literal)
 	return &literal
@@ -245,6 +250,13 @@ func TenantStoreOf(db *persistable.DB) *TenantStore {
 
 // In returns the store bound to a transaction.
 func (s *TenantStore) In(tx persistable.Tx) *TenantStore { return &TenantStore{s.Store.In(tx)} }
+
+// New is NewTenant for this store.
+// The ID is one of the store's own database.
+func (s *TenantStore) New(literal Tenant) *Tenant {
+	persistimpl.FillNew(&s.Store, &tenantSchema, &literal)
+	return &literal
+}
 
 // ByName returns the Tenant with that Name, or persistable.ErrNotFound.
 func (s *TenantStore) ByName(ctx context.Context, nameValue string) (*Tenant, error) {
@@ -330,7 +342,8 @@ var tenantSchema = persistimpl.Schema{
 
 // NewTicket returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
-// Before persistable.Open ID stays zero, and Create makes it.
+// Before persistable.Open, and while several databases are open, ID stays zero,
+// and Create makes it; a store's New makes it at once.
 func NewTicket(literal Ticket) *Ticket {
 	persistimpl.SetID(&ticketSchema, &literal)
 	return &literal
@@ -351,9 +364,10 @@ func (s *TicketStore) In(tx persistable.Tx) *TicketStore { return &TicketStore{s
 
 // New is NewTicket for this store's directory: it fills Tenant.
 // A literal that says another directory panics.
+// The ID is one of the store's own database.
 func (s *TicketStore) New(literal Ticket) *Ticket {
-	persistimpl.FillArgs(&s.Store, &ticketSchema, &literal)
-	return NewTicket(literal)
+	persistimpl.FillNew(&s.Store, &ticketSchema, &literal)
+	return &literal
 }
 
 // Feed returns the changes of the records in this directory.

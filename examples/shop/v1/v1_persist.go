@@ -17,11 +17,12 @@ import (
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version4
+const _ = persistimpl.Version5
 
 // NewCustomer returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
-// Before persistable.Open ID stays zero, and Create makes it.
+// Before persistable.Open, and while several databases are open, ID stays zero,
+// and Create makes it; a store's New makes it at once.
 func NewCustomer(literal Customer) *Customer {
 	persistimpl.SetID(&customerSchema, &literal)
 	return &literal
@@ -42,9 +43,10 @@ func (s *CustomerStore) In(tx persistable.Tx) *CustomerStore { return &CustomerS
 
 // New is NewCustomer for this store's directory: it fills Shop.
 // A literal that says another directory panics.
+// The ID is one of the store's own database.
 func (s *CustomerStore) New(literal Customer) *Customer {
-	persistimpl.FillArgs(&s.Store, &customerSchema, &literal)
-	return NewCustomer(literal)
+	persistimpl.FillNew(&s.Store, &customerSchema, &literal)
+	return &literal
 }
 
 // ByEmail returns the Customer with that Email, or persistable.ErrNotFound.
@@ -120,7 +122,8 @@ var customerSchema = persistimpl.Schema{
 
 // NewLetter returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
-// Before persistable.Open ID stays zero, and Create makes it.
+// Before persistable.Open, and while several databases are open, ID stays zero,
+// and Create makes it; a store's New makes it at once.
 func NewLetter(literal Letter) *Letter {
 	persistimpl.SetID(&letterSchema, &literal)
 	return &literal
@@ -141,9 +144,10 @@ func (s *LetterStore) In(tx persistable.Tx) *LetterStore { return &LetterStore{s
 
 // New is NewLetter for this store's directory: it fills Shop.
 // A literal that says another directory panics.
+// The ID is one of the store's own database.
 func (s *LetterStore) New(literal Letter) *Letter {
-	persistimpl.FillArgs(&s.Store, &letterSchema, &literal)
-	return NewLetter(literal)
+	persistimpl.FillNew(&s.Store, &letterSchema, &literal)
+	return &literal
 }
 
 // letterSchema is what the run-time knows of Letter.
@@ -182,7 +186,8 @@ var letterSchema = persistimpl.Schema{
 
 // NewOrder returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
-// Before persistable.Open ID stays zero, and Create makes it.
+// Before persistable.Open, and while several databases are open, ID stays zero,
+// and Create makes it; a store's New makes it at once.
 func NewOrder(literal Order) *Order {
 	persistimpl.SetID(&orderSchema, &literal)
 	return &literal
@@ -203,9 +208,10 @@ func (s *OrderStore) In(tx persistable.Tx) *OrderStore { return &OrderStore{s.St
 
 // New is NewOrder for this store's directory: it fills Shop.
 // A literal that says another directory panics.
+// The ID is one of the store's own database.
 func (s *OrderStore) New(literal Order) *Order {
-	persistimpl.FillArgs(&s.Store, &orderSchema, &literal)
-	return NewOrder(literal)
+	persistimpl.FillNew(&s.Store, &orderSchema, &literal)
+	return &literal
 }
 
 // Feed returns the changes of the records in this directory.

@@ -13,7 +13,7 @@ import (
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version4
+const _ = persistimpl.Version5
 
 // NewAccount returns a pointer to a copy of the literal, in which it sets ID, a ULID in text form.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
@@ -38,8 +38,8 @@ func (s *AccountStore) In(tx persistable.Tx) *AccountStore { return &AccountStor
 // New is NewAccount for this store's directory: it fills TenantID.
 // A literal that says another directory panics.
 func (s *AccountStore) New(literal Account) *Account {
-	persistimpl.FillArgs(&s.Store, &accountSchema, &literal)
-	return NewAccount(literal)
+	persistimpl.FillNew(&s.Store, &accountSchema, &literal)
+	return &literal
 }
 
 // ByEmail returns the Account with that Email, or persistable.ErrNotFound.

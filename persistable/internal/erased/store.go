@@ -12,6 +12,9 @@ var Runtime interface {
 	Open(db any, schema *Schema, args []string) Source
 	// Args returns the directory arguments of a source.
 	Args(s *Source) []string
+	// NewID makes an idgen.ID of the database of a source or, for nil, of the only one that
+	// is open; it returns 0 where none can be made.
+	NewID(s *Source) int64
 	// Unique returns the record that has the packed values in the schema's i-th
 	// index, which is unique.
 	Unique(ctx context.Context, s *Source, i int, values []byte) (record any, err error)

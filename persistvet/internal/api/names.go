@@ -157,6 +157,7 @@ var Attempts = Set{{KV, "Attempt"}}
 var Sources = Set{
 	{IDGen, "NewID"},
 	{IDGen, "NewInstalledID"},
+	{IDGen, "NewIDOf"},
 	{IDGen, "NewULID"},
 	{IDGen, "NewULIDString"},
 	{IDGen, "NewUUID"},
@@ -169,7 +170,7 @@ var Sources = Set{
 }
 
 // Setters are the functions of generated code that give a record its id.
-var Setters = Set{{Implement, "SetID"}}
+var Setters = Set{{Implement, "SetID"}, {Implement, "FillNew"}}
 
 // The types and functions of generated code by which the analyzer of queries finds its schemas.
 var (

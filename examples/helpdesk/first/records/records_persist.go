@@ -16,11 +16,12 @@ import (
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version4
+const _ = persistimpl.Version5
 
 // NewTicket returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
-// Before persistable.Open ID stays zero, and Create makes it.
+// Before persistable.Open, and while several databases are open, ID stays zero,
+// and Create makes it; a store's New makes it at once.
 func NewTicket(literal Ticket) *Ticket {
 	persistimpl.SetID(&ticketSchema, &literal)
 	return &literal
@@ -41,9 +42,10 @@ func (s *TicketStore) In(tx persistable.Tx) *TicketStore { return &TicketStore{s
 
 // New is NewTicket for this store's directory: it fills Tenant.
 // A literal that says another directory panics.
+// The ID is one of the store's own database.
 func (s *TicketStore) New(literal Ticket) *Ticket {
-	persistimpl.FillArgs(&s.Store, &ticketSchema, &literal)
-	return NewTicket(literal)
+	persistimpl.FillNew(&s.Store, &ticketSchema, &literal)
+	return &literal
 }
 
 // Feed returns the changes of the records in this directory.

@@ -23,11 +23,12 @@ import (
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version4
+const _ = persistimpl.Version5
 
 // NewEvery returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
-// Before persistable.Open ID stays zero, and Create makes it.
+// Before persistable.Open, and while several databases are open, ID stays zero,
+// and Create makes it; a store's New makes it at once.
 func NewEvery(literal Every) *Every {
 	persistimpl.SetID(&everySchema, &literal)
 	return &literal
@@ -48,9 +49,10 @@ func (s *EveryStore) In(tx persistable.Tx) *EveryStore { return &EveryStore{s.St
 
 // New is NewEvery for this store's directory: it fills Group, Number.
 // A literal that says another directory panics.
+// The ID is one of the store's own database.
 func (s *EveryStore) New(literal Every) *Every {
-	persistimpl.FillArgs(&s.Store, &everySchema, &literal)
-	return NewEvery(literal)
+	persistimpl.FillNew(&s.Store, &everySchema, &literal)
+	return &literal
 }
 
 // Feed returns the changes of the records in this directory.

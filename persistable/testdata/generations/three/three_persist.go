@@ -15,11 +15,12 @@ import (
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version4
+const _ = persistimpl.Version5
 
 // NewCustomer returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
-// Before persistable.Open ID stays zero, and Create makes it.
+// Before persistable.Open, and while several databases are open, ID stays zero,
+// and Create makes it; a store's New makes it at once.
 func NewCustomer(literal Customer) *Customer {
 	persistimpl.SetID(&customerSchema, &literal)
 	return &literal
@@ -37,6 +38,13 @@ func CustomerStoreOf(db *persistable.DB) *CustomerStore {
 
 // In returns the store bound to a transaction.
 func (s *CustomerStore) In(tx persistable.Tx) *CustomerStore { return &CustomerStore{s.Store.In(tx)} }
+
+// New is NewCustomer for this store.
+// The ID is one of the store's own database.
+func (s *CustomerStore) New(literal Customer) *Customer {
+	persistimpl.FillNew(&s.Store, &customerSchema, &literal)
+	return &literal
+}
 
 // ByPlanRegion returns the records with that Plan, in the order of Region; a range of it can be chosen.
 func (s *CustomerStore) ByPlanRegion(plan Plan) *persistable.RangeQuery[*Customer, string] {

@@ -14,11 +14,12 @@ import (
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version4
+const _ = persistimpl.Version5
 
 // NewAccount returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // A literal whose ID is set already panics: such a record is for CreateWithID.
-// Before persistable.Open ID stays zero, and Create makes it.
+// Before persistable.Open, and while several databases are open, ID stays zero,
+// and Create makes it; a store's New makes it at once.
 func NewAccount(literal Account) *Account {
 	persistimpl.SetID(&accountSchema, &literal)
 	return &literal
@@ -36,6 +37,13 @@ func AccountStoreOf(db *persistable.DB) *AccountStore {
 
 // In returns the store bound to a transaction.
 func (s *AccountStore) In(tx persistable.Tx) *AccountStore { return &AccountStore{s.Store.In(tx)} }
+
+// New is NewAccount for this store.
+// The ID is one of the store's own database.
+func (s *AccountStore) New(literal Account) *Account {
+	persistimpl.FillNew(&s.Store, &accountSchema, &literal)
+	return &literal
+}
 
 // ByOwner returns the Account with that Owner, or persistable.ErrNotFound.
 func (s *AccountStore) ByOwner(ctx context.Context, owner string) (*Account, error) {

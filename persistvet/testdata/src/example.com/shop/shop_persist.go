@@ -26,7 +26,10 @@ func OrderStoreOf(db *persistable.DB, tenantID string) *OrderStore {
 
 func (s *OrderStore) In(tx persistable.Tx) *OrderStore { return &OrderStore{s.Store.In(tx)} }
 
-func (s *OrderStore) New(literal Order) *Order { return NewOrder(literal) }
+func (s *OrderStore) New(literal Order) *Order {
+	persistimpl.FillNew(&s.Store, &orderSchema, &literal)
+	return &literal
+}
 
 func (s *OrderStore) ByNumber(ctx context.Context, number string) (*Order, error) { return nil, nil }
 

@@ -17,6 +17,8 @@ type Schema struct {
 
 func SetID(schema *Schema, record any) {}
 
+func FillNew[T, ID any](s *persistable.Store[T, ID], schema *Schema, record any) {}
+
 func NewStore[T, ID any](db *persistable.DB, schema *Schema, args ...string) persistable.Store[T, ID] {
 	return persistable.Store[T, ID]{}
 }
