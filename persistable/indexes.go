@@ -13,7 +13,8 @@ type Indexes struct{ source source }
 // directory: those added to the type since the first record was written there.
 // It runs beside readers and writers, in many small transactions. After an
 // interruption another call, in any process, goes on where it stopped. At the end it
-// returns a *[NotUniqueError] if records share values of a unique index. It does
+// returns a *[NotUniqueError] if records share values of a unique index. Until then a new
+// record can have the value of one that the build has not come to. It does
 // nothing if all indexes are readable. [Indexes.BuildWith] has options.
 func (x Indexes) Build(ctx context.Context) error {
 	return x.source.buildIndexes(ctx, BuildOptions{})
@@ -42,7 +43,10 @@ func (x Indexes) Progress(ctx context.Context) (BuildProgress, error) {
 	return x.source.buildProgress(ctx)
 }
 
-// Rebuild removes the entries of the index with that name in keys, and builds it again.
+// Rebuild makes the entries of the index with that name in keys anew. It removes them and
+// builds the index again; a unique index that is readable it mends entry by entry, as
+// Repair does, so that it stays readable and unique, unless records share a value by then:
+// those end in a *[NotUniqueError].
 // The name in keys is [index.Definition.KeyName]: it ends in _unique for a unique index, and
 // [Violation], [Fault], [IndexStateError] and "kazahana index list" show it. It mends all faults of entries that Verify finds.
 func (x Indexes) Rebuild(ctx context.Context, name string) error {

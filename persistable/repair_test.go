@@ -15,6 +15,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/seed"
@@ -192,4 +193,78 @@ func TestVerifyIsResumed(t *testing.T) {
 	if _, err := s.Indexes().VerifyWith(ctx, persistable.VerifyOptions{Token: "x"}); !errors.Is(err, persistable.ErrBadToken) {
 		t.Errorf("a wrong token: %v", err)
 	}
+}
+
+// TestRebuildKeepsUnique rebuilds a unique index with an entry that is missing, one without
+// a record and one of a wrong owner, while a program tries at each read of the rebuild to
+// create a duplicate of each of the other records: none comes in.
+func TestRebuildKeepsUnique(t *testing.T) {
+	engine := &faulty{Database: enginetest.Open(t)}
+	s := OrderStoreOf(openWith(t, engine, persistable.Options{BuildBatch: 10}), "t")
+	other := OrderStoreOf(open(t, engine.Database), "t")
+	check(t, s.CreateMany(ctx, manyOrders(1, 30), persistable.BatchOptions{}))
+	damageNumbers(t, engine)
+
+	tries := 0
+	engine.begin(func(n int) error {
+		duplicate := &Order{ID: idgen.ID(1000 + n), TenantID: "t", Number: fmt.Sprintf("%06d", 10+n%20)}
+		if err := other.Create(ctx, duplicate); !errors.As(err, new(*persistable.UniqueError)) {
+			t.Errorf("read %d: a duplicate of %s: %v", n, duplicate.Number, err)
+		}
+		tries++
+		return nil
+	}, nil)
+	err := s.Indexes().Rebuild(ctx, "Order_Number_unique")
+	engine.begin(nil, nil)
+	check(t, err)
+	if tries < 30 {
+		t.Errorf("only %d duplicates were tried", tries)
+	}
+	if report := sound(t, s.Indexes().Verify); len(report.Skipped) > 0 {
+		t.Errorf("not readable: %q", report.Skipped)
+	}
+	if o := must[*Order](t)(s.ByNumber(ctx, "000001")); o.ID != 1 {
+		t.Errorf("number 000001 is order %d", o.ID)
+	}
+}
+
+// damageNumbers clears the entry of order 1, gives that of order 2 to order 3, and adds one
+// of a number that no order has.
+func damageNumbers(t *testing.T, engine kv.Database) {
+	t.Helper()
+	check(t, engine.Transact(ctx, func(tx kv.Transaction) error {
+		for pair, err := range tx.GetRange(kv.KeyRange{End: []byte{0xff}}.Selectors(), kv.RangeOptions{}).All(ctx) {
+			if err != nil {
+				return err
+			}
+			key, number, found := strings.Cut(string(pair.Key), "Order_Number_unique\x00\x02")
+			switch {
+			case !found || !strings.Contains(key, "I\x00"):
+			case number == "000001\x00":
+				tx.Clear(pair.Key)
+			case number == "000002\x00":
+				tx.Set(pair.Key, tuple.AppendInt(nil, 3))
+			case number == "000003\x00":
+				tx.Set([]byte(key+"Order_Number_unique\x00\x02nobody\x00"), pair.Value)
+			}
+		}
+		return nil
+	}))
+}
+
+// TestRebuildOfSharedValues: where records share a value, Rebuild builds the index and
+// reports them.
+func TestRebuildOfSharedValues(t *testing.T) {
+	engine := enginetest.Open(t)
+	s := OrderStoreOf(open(t, engine), "t")
+	check(t, s.CreateMany(ctx, manyOrders(1, 5), persistable.BatchOptions{}))
+	damageNumbers(t, engine)
+	check(t, s.CreateWithID(ctx, 9, &Order{TenantID: "t", Number: "000001"}))
+	e := wantAs[*persistable.NotUniqueError](t, s.Indexes().Rebuild(ctx, "Order_Number_unique"))
+	if len(e.Violations) != 1 {
+		t.Errorf("%+v", e.Violations)
+	}
+	check(t, s.Delete(ctx, 9))
+	check(t, s.Indexes().Build(ctx))
+	sound(t, s.Indexes().Verify)
 }

@@ -9,7 +9,9 @@ import (
 	"github.com/kazahana-db/kazahana/index"
 )
 
-// rebuildIndex clears the index with that name in keys and builds it again.
+// rebuildIndex clears the index with that name in keys and builds it again. A unique index
+// is mended instead if that is possible: no entry that keeps a duplicate away is missing for
+// a moment.
 func (s source) rebuildIndex(ctx context.Context, name string, o BuildOptions) (err error) {
 	ctx, op := s.begin(ctx, "Indexes.Rebuild", byID)
 	defer op.finish(&err)
@@ -20,14 +22,46 @@ func (s source) rebuildIndex(ctx context.Context, name string, o BuildOptions) (
 	if err != nil {
 		return err
 	}
-	err = s.place.db.transact(ctx, func(t *transaction) error {
-		return s.changeState(ctx, t, index.Disabled, func(i int, _ index.State) bool { return i == at })
-	})
+	mended, err := s.mendUnique(ctx, s.place.definitions[at])
+	if err != nil {
+		return err
+	}
+	if !mended {
+		err = s.place.db.transact(ctx, func(t *transaction) error {
+			return s.changeState(ctx, t, index.Disabled, func(i int, _ index.State) bool { return i == at })
+		})
+	}
 	if err != nil {
 		return err
 	}
 	return s.buildIndexes(ctx, o)
 }
+
+// mendUnique makes the entries of a readable unique index agree with the records, while it
+// stays readable and programs write. It reports false for other indexes, and if records
+// share a value or cannot be decoded.
+func (s *source) mendUnique(ctx context.Context, d *index.Definition) (bool, error) {
+	if !d.Unique {
+		return false, nil
+	}
+	for range maxMendings {
+		v := verifier{source: s, options: VerifyOptions{Repair: true}, index: byID, only: d}
+		err := v.run(ctx)
+		switch r := v.report; {
+		case err != nil || len(r.Skipped) > 0:
+			return false, err
+		case len(r.Faults) == 0:
+			return true, nil
+		case r.Repaired == 0:
+			return false, nil
+		}
+	}
+	return false, nil
+}
+
+// maxMendings is how often an index is read to mend it: once to find what is at fault, and
+// again to see that nothing is.
+const maxMendings = 4
 
 // removeUnusedIndexes clears the entries of indexes that the type does not have any
 // more.

@@ -21,6 +21,7 @@ type verifier struct {
 	report  Report
 	index   int // whose entries are being read; byID: the records
 	cursor  cursor
+	only    *index.Definition // the index that is verified; nil: all
 }
 
 // verifyPart is what a batch has found.
@@ -44,7 +45,7 @@ func (v *verifier) run(ctx context.Context) error {
 		v.startStep(0)
 	}
 	for ; v.index < len(v.record.Indexes); v.startStep(v.index + 1) {
-		if !v.record.Indexes[v.index].Kind.HasEntries() {
+		if d := &v.record.Indexes[v.index]; !d.Kind.HasEntries() || !v.includes(d) {
 			continue
 		}
 		if err := v.verifyBatches(ctx, v.verifyEntries); err != nil {
@@ -54,8 +55,14 @@ func (v *verifier) run(ctx context.Context) error {
 			return err
 		}
 	}
+	if v.only != nil {
+		return nil
+	}
 	return v.verifyCounts(ctx)
 }
+
+// includes reports whether an index is verified.
+func (v *verifier) includes(d *index.Definition) bool { return v.only == nil || v.only == d }
 
 // startStep begins at an index.
 func (v *verifier) startStep(i int) { v.index, v.cursor = i, cursor{} }
@@ -128,7 +135,7 @@ func (v *verifier) verifyRecords(ctx context.Context, t *transaction, o *openSto
 			part.addFault(Fault{Key: slices.Clone(g.Key), ID: idText(g.ID), Reason: err.Error()})
 			continue
 		}
-		checks = appendChecks(checks, t.Reader, o.indexes, &set, g)
+		checks = v.appendChecks(checks, t.Reader, o.indexes, &set, g)
 		if read += g.Size() + 1; read > maxVerifyBytes {
 			c.done = true // this batch
 			break
@@ -158,10 +165,10 @@ type entryCheck struct {
 	value     kv.Future[[]byte]
 }
 
-func appendChecks(checks []entryCheck, reader kv.ReadTransaction, indexes []index.Index, set *index.Set, g scan.Group) []entryCheck {
+func (v *verifier) appendChecks(checks []entryCheck, reader kv.ReadTransaction, indexes []index.Index, set *index.Set, g scan.Group) []entryCheck {
 	for i := range indexes {
 		ix := &indexes[i]
-		if ix.State != index.Readable || !ix.Kind.HasEntries() {
+		if ix.State != index.Readable || !ix.Kind.HasEntries() || !v.includes(ix.Definition) {
 			continue // the entry of a group is not that of one record
 		}
 		for n := range set.Keys(i) {
