@@ -53,7 +53,8 @@ func Run(ctx context.Context, o Options) error {
 	case o.Check:
 		return cmp.Or(run.printDiffs(), run.checkCompared())
 	}
-	return run.writeOutputs()
+	_, err = run.writeOutputs()
+	return err
 }
 
 // run is one call of Run.

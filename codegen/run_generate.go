@@ -72,9 +72,20 @@ func (r *run) collectPackage(l *source.Package) *model.Package {
 	return p
 }
 
-// checkForeign refuses to overwrite a file that is not ours.
+// checkForeign refuses to overwrite files of a package that are not ours. That a lock is
+// ours its text shows, and of a Markdown file only what is between markers.
 func (r *run) checkForeign(p *model.Package) {
-	file := filepath.Join(p.Dir, p.Name+output.GeneratedSuffix)
+	r.checkOwn(filepath.Join(p.Dir, p.Name+output.GeneratedSuffix))
+	if r.options.Proto {
+		r.checkOwn(protoFileOf(p))
+	}
+}
+
+// protoFileOf returns where -proto writes.
+func protoFileOf(p *model.Package) string { return filepath.Join(p.Dir, p.Name+".proto") }
+
+// checkOwn refuses to overwrite a file that is not ours.
+func (r *run) checkOwn(file string) {
 	content, err := os.ReadFile(file)
 	if err == nil && !output.IsGenerated(content) {
 		r.faults.Add(token.Position{Filename: file, Line: 1}, "", "the file has the name of persistgen's output but was not written by persistgen; rename it")
@@ -106,8 +117,8 @@ func (r *run) computeOutputs(l *source.Package) error {
 	r.outputs = append(r.outputs,
 		output.File{Path: filepath.Join(p.Dir, p.Name+output.GeneratedSuffix), Content: code},
 		output.File{Path: lockFile, Content: e.Next.Lock()})
-	if protoFile := filepath.Join(p.Dir, p.Name+".proto"); r.options.Proto {
-		r.outputs = append(r.outputs, output.File{Path: protoFile, Content: emitter.Proto(p, e.Next)})
+	if r.options.Proto {
+		r.outputs = append(r.outputs, output.File{Path: protoFileOf(p), Content: emitter.Proto(p, e.Next)})
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ type turn struct {
 	text    strings.Builder // faults and notes, a line each
 	faults  int
 	wrote   []string          // names of files that changed
-	outputs map[string][]byte // all outputs, by path; nil for those that are removed
+	outputs map[string][]byte // what the turn changed, by path; nil for files that are removed
 }
 
 // write writes the outputs of a run without faults, and keeps its notes.
@@ -23,13 +23,12 @@ func (t *turn) write(r *run) error {
 	for _, note := range newDiagnostics(r.faults.Notes) {
 		fmt.Fprintln(&t.text, note)
 	}
-	for _, o := range r.outputs {
+	changed, err := r.writeOutputs()
+	for _, o := range changed {
 		t.outputs[o.Path] = o.Content
-		if o.Differs() {
-			t.wrote = append(t.wrote, r.faults.Relative(o.Path))
-		}
+		t.wrote = append(t.wrote, r.faults.Relative(o.Path))
 	}
-	return r.writeOutputs()
+	return err
 }
 
 // report keeps the faults that an error has.

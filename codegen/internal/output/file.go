@@ -5,6 +5,7 @@ package output
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 )
@@ -15,20 +16,81 @@ type File struct {
 	Content []byte
 }
 
-// Write replaces the file, by a temporary one that is renamed, if its content
-// differs. It keeps the file's line ends.
-func (o File) Write() error {
-	if o.Content == nil {
-		return os.Remove(o.Path)
+// WriteAll brings those of the files to disk that differ, which keep their line ends. It
+// first writes all contents to temporary files: if that fails, nothing has changed. It then
+// renames them, and removes files, in the order of the list. If that fails at a file, those
+// before it have changed. WriteAll returns the files that have changed, with the bytes that
+// they have by now.
+func WriteAll(files []File) (changed []File, err error) {
+	var staged []stagedFile
+	defer func() {
+		for _, s := range staged {
+			err = errors.Join(err, s.discard())
+		}
+	}()
+	for _, f := range files {
+		if !f.Differs() {
+			continue
+		}
+		s, err := f.stage()
+		if err != nil {
+			return nil, fmt.Errorf("write %s: %w", filepath.Base(f.Path), err)
+		}
+		staged = append(staged, s)
 	}
-	if !o.Differs() {
+	for ; len(staged) > 0; staged = staged[1:] {
+		if err := staged[0].commit(); err != nil {
+			return changed, fmt.Errorf("write %s: %w", filepath.Base(staged[0].Path), err)
+		}
+		changed = append(changed, staged[0].File)
+	}
+	return changed, nil
+}
+
+// stagedFile is a file that is about to be replaced by a temporary one, or removed.
+type stagedFile struct {
+	File
+	temporary string // empty: to be removed
+}
+
+// stage writes the content to a temporary file, with the line ends of the file.
+func (o File) stage() (stagedFile, error) {
+	if o.Content == nil {
+		return stagedFile{File: o}, nil
+	}
+	if old, err := os.ReadFile(o.Path); err == nil && bytes.Contains(old, []byte("\r\n")) {
+		o.Content = bytes.ReplaceAll(UnixLines(o.Content), []byte("\n"), []byte("\r\n"))
+	}
+	mode := os.FileMode(0o644)
+	if info, err := os.Stat(o.Path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	temporary, err := os.CreateTemp(filepath.Dir(o.Path), ".persistgen-*")
+	if err != nil {
+		return stagedFile{}, err
+	}
+	_, err = temporary.Write(o.Content)
+	err = errors.Join(err, temporary.Chmod(mode), temporary.Sync(), temporary.Close())
+	s := stagedFile{o, temporary.Name()}
+	if err != nil {
+		return s, errors.Join(err, s.discard())
+	}
+	return s, nil
+}
+
+func (s stagedFile) commit() error {
+	if s.temporary == "" {
+		return os.Remove(s.Path)
+	}
+	return os.Rename(s.temporary, s.Path)
+}
+
+// discard removes the temporary file.
+func (s stagedFile) discard() error {
+	if s.temporary == "" {
 		return nil
 	}
-	content := o.Content
-	if old, err := os.ReadFile(o.Path); err == nil && bytes.Contains(old, []byte("\r\n")) {
-		content = bytes.ReplaceAll(UnixLines(content), []byte("\n"), []byte("\r\n"))
-	}
-	return ReplaceFile(o.Path, content)
+	return os.Remove(s.temporary)
 }
 
 // Differs reports whether the file is not what it is to be. Line ends do not count: git
@@ -46,21 +108,12 @@ func UnixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"
 
 // ReplaceFile writes a file so that readers see the old content or the new.
 func ReplaceFile(file string, content []byte) error {
-	mode := os.FileMode(0o644)
-	if info, err := os.Stat(file); err == nil {
-		mode = info.Mode().Perm()
-	}
-	temporary, err := os.CreateTemp(filepath.Dir(file), ".persistgen-*")
+	s, err := File{file, content}.stage()
 	if err != nil {
 		return err
 	}
-	_, err = temporary.Write(content)
-	err = errors.Join(err, temporary.Chmod(mode), temporary.Close())
-	if err == nil {
-		err = os.Rename(temporary.Name(), file)
+	if err := s.commit(); err != nil {
+		return errors.Join(err, s.discard())
 	}
-	if err != nil {
-		err = errors.Join(err, os.Remove(temporary.Name()))
-	}
-	return err
+	return nil
 }
