@@ -15,7 +15,7 @@ import (
 
 // crashOptions make everything that happens rarely happen often.
 func crashOptions(fs vfs.FS, noSync bool) Options {
-	return Options{FS: fs, NoSync: noSync, window: 1, segmentSize: 1000, flushAt: 4000, noAbsorb: true}
+	return Options{FS: fs, NoSync: noSync, window: 1, segmentSize: 1000, flushAt: 4000, noAbsorb: true, firstRepeat: -1}
 }
 
 // TestCrash takes the machine's power away at random moments, while commits,

@@ -5,6 +5,7 @@ package embedded
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -111,6 +112,46 @@ func testFault(t *testing.T, wanted func(errorfs.Op) bool, after int64) {
 		t.Errorf("transaction %d is the last, want %d (%v)", last, acknowledged, err)
 	}
 	closeTest(t, db)
+}
+
+// TestBackgroundErrors lets what the base writes in the background fail some times: it is
+// repeated, and the database goes on. TestFaults lets it fail for good.
+func TestBackgroundErrors(t *testing.T) {
+	for name, wanted := range map[string]func(errorfs.Op) bool{
+		"table":          onBase(".sst", errorfs.OpFileWrite),
+		"sync":           onBase(".sst", errorfs.OpFileSyncData),
+		"table creation": onBase(".sst", errorfs.OpCreate),
+	} {
+		for _, times := range []int64{1, 4, 12} {
+			t.Run(fmt.Sprintf("%s, %d times", name, times), func(t *testing.T) {
+				var left atomic.Int64
+				mem := vfs.NewMem()
+				db := openTest(t, crashOptions(errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+					if wanted(op) && left.Add(-1) >= 0 {
+						return errorfs.ErrInjected
+					}
+					return nil
+				})), true))
+				const commits = 150
+				for i := range commits {
+					if i == 20 {
+						left.Store(times)
+					}
+					if err := errors.Join(commitNumbered(t, db, i+1), db.disk.absorber.Pass()); err != nil {
+						t.Fatalf("commit %d: %v", i+1, err)
+					}
+				}
+				if err := db.disk.base.CompactAll(t.Context()); err != nil && !errors.Is(err, errorfs.ErrInjected) {
+					t.Fatal(err)
+				}
+				if left.Load() >= 0 {
+					t.Errorf("%d failures were left", left.Load())
+				}
+				closeTest(t, db)
+				verifyTest(t, mem, "db")
+			})
+		}
+	}
 }
 
 func commitNumbered(t *testing.T, db *Database, i int) error {

@@ -81,6 +81,7 @@ type Options struct {
 	memTable    int64                         // of the base
 	leaps       mvcc.Leaps                    // over keys without a value
 	runKeys     int                           // of cleared keys in the base
+	firstRepeat time.Duration                 // how long a flush or compaction that has failed waits at first: see base.Options
 	queueSize   int64                         // bytes of commits that may wait; 0: WindowSize
 	noAbsorb    bool                          // commits move to the base when the test says so
 	syncLog     func(sync func() error) error // syncs the log for the absorber; nil: sync

@@ -98,5 +98,5 @@ func (p *parts) openBase(o Options, f *fault.Fault) (*base.Base, error) {
 	if err := files.MakeDir(p.fs, dir); err != nil {
 		return nil, fmt.Errorf("embedded: making %s: %w", dir, err)
 	}
-	return base.Open(dir, base.Options{Fs: o.FS, CacheSize: o.CacheSize, MemTable: o.memTable, RunKeys: o.runKeys}, f)
+	return base.Open(dir, base.Options{Fs: o.FS, CacheSize: o.CacheSize, MemTable: o.memTable, RunKeys: o.runKeys, FirstRepeat: o.firstRepeat}, f)
 }

@@ -14,7 +14,7 @@ import (
 // openWith opens the database with the options of the step; they stay until the
 // next step of the kind.
 func (s *script) openWith(d *datadriven.TestData) {
-	o := Options{NoSync: d.HasArg("no-sync"), noAbsorb: true, memTable: 1 << 20}
+	o := Options{NoSync: d.HasArg("no-sync"), noAbsorb: true, memTable: 1 << 20, firstRepeat: -1}
 	for name, field := range map[string]*int64{"segment-size": &o.segmentSize, "flush-at": &o.flushAt} {
 		d.MaybeScanArgs(s.t, name, field)
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -34,7 +35,12 @@ type Base struct {
 	sample sample.Sample // of what is in db
 	failed chan struct{} // closed when db can no longer be written to
 
-	runKeys int // see Options
+	runKeys     int           // see Options
+	firstRepeat time.Duration // see Options
+
+	flushing   failures
+	compacting failures
+	closing    chan struct{} // closed when Close begins
 
 	compactions  *compactions
 	compacted    chan struct{} // has an element after a compaction
@@ -71,7 +77,7 @@ func (b *Base) options(cacheSize, memTable int64) *pebble.Options {
 		MemTableSize: uint64(memTable),
 		Logger:       silence{b},
 
-		FormatMajorVersion:    pebble.FormatNewest,
+		FormatMajorVersion:    formatOfBase,
 		L0CompactionThreshold: 2,
 		L0StopWritesThreshold: 1 << 20, // the absorber waits, in a way that closing ends
 		MaxOpenFiles:          512,
@@ -79,20 +85,7 @@ func (b *Base) options(cacheSize, memTable int64) *pebble.Options {
 	for i := range o.Levels {
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 	}
-	o.EventListener = &pebble.EventListener{
-		BackgroundError: func(err error) {
-			if !errors.Is(err, pebble.ErrCancelledCompaction) {
-				b.fail(err)
-			}
-		},
-		DataCorruption: func(pebble.DataCorruptionInfo) {}, // the reader gets an error
-		CompactionEnd: func(pebble.CompactionInfo) {
-			select {
-			case b.compacted <- struct{}{}:
-			default:
-			}
-		},
-	}
+	o.EventListener = b.listener()
 	return o
 }
 
@@ -139,9 +132,9 @@ func (s silence) Fatalf(format string, args ...any) {
 func newBase(fs vfs.FS, f *fault.Fault) *Base {
 	b := &Base{
 		fault: f, gate: gate.New(), compactions: newCompactions(),
-		failed: make(chan struct{}), compacted: make(chan struct{}, 1),
+		failed: make(chan struct{}), closing: make(chan struct{}), compacted: make(chan struct{}, 1),
 	}
-	b.fs = newBaseFS(fs, b.fail)
+	b.fs = newBaseFS(fs, b)
 	return b
 }
 
@@ -157,6 +150,8 @@ type Options struct {
 	CacheSize int64 // for blocks and rows
 	MemTable  int64
 	RunKeys   int // cleared keys of a run that becomes one range tombstone, at least; 0: 16, which is measured
+
+	FirstRepeat time.Duration // how long a flush or compaction that has failed waits at first; 0: 10 ms; negative: it does not
 }
 
 // Open opens or makes the base in dir.
@@ -164,7 +159,7 @@ func Open(dir string, o Options, f *fault.Fault) (*Base, error) {
 	b := newBase(o.Fs, f)
 	forRows := o.CacheSize / rowShare
 	b.rows = newRowCache(forRows)
-	b.runKeys = cmp.Or(o.RunKeys, runKeys)
+	b.runKeys, b.firstRepeat = cmp.Or(o.RunKeys, runKeys), cmp.Or(o.FirstRepeat, firstRepeat)
 	options := b.options(o.CacheSize-forRows, o.MemTable)
 	options.Experimental.CompactionScheduler = b.compactions
 	var err error
@@ -288,6 +283,7 @@ func (b *Base) AwaitCompactions(stop <-chan struct{}) {
 // Close waits for the readers and closes the base. Of one that has failed the
 // errors say nothing new.
 func (b *Base) Close() error {
+	close(b.closing)
 	b.gate.Shut()
 	b.rows.close()
 	err := b.db.Close()

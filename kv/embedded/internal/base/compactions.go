@@ -4,6 +4,7 @@ package base
 
 import (
 	"sync"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -20,6 +21,7 @@ type compactions struct {
 	busy     bool // a compaction runs or is about to
 	granting bool // a goroutine asks the base what to run
 	again    bool // and must ask once more
+	resting  bool // the last one has failed, and the next one waits
 }
 
 func newCompactions() *compactions {
@@ -56,12 +58,29 @@ func (c *compactions) allow() {
 	c.grant()
 }
 
+// rest lets no compaction begin for a while, after one has failed.
+func (c *compactions) rest(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.resting = d > 0; c.resting {
+		time.AfterFunc(d, c.wakeUp)
+	}
+}
+
+// wakeUp ends a rest.
+func (c *compactions) wakeUp() {
+	c.mu.Lock()
+	c.resting = false
+	c.mu.Unlock()
+	c.grant()
+}
+
 // TrySchedule implements [pebble.CompactionScheduler]. What is refused waits
 // until it is granted.
 func (c *compactions) TrySchedule() (bool, pebble.CompactionGrantHandle) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.open || c.busy {
+	if !c.open || c.busy || c.resting {
 		c.again = true
 		return false, nil
 	}
@@ -87,7 +106,7 @@ func (c *compactions) grant() {
 func (c *compactions) reserve() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.open || c.busy || c.granting || !c.again {
+	if !c.open || c.busy || c.granting || c.resting || !c.again {
 		return false
 	}
 	c.busy, c.granting, c.again = true, true, false

@@ -12,6 +12,13 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
 
+// formatOfBase is the format of new bases, 24, and the one that older ones get when they
+// are opened. Every release so far has written it, as the newest that its Pebble knew. It
+// does not follow Pebble's newest: that would change folders for good, so that no
+// older release could open them, with an update of a dependency. A newer one is a change of
+// the folder's format: see docs/layout.md.
+const formatOfBase = pebble.FormatValueSeparation
+
 // checkFormat returns a [fault.FormatError] if the base has a format that this version
 // does not know. Pebble has the format in the name of a file:
 // marker.format-version.<iteration>.<format>, of which the highest iteration

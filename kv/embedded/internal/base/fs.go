@@ -31,18 +31,20 @@ import (
 type baseFS struct {
 	vfs.FS
 	memory      *atomic.Pointer[vfs.MemFS] // has the new files once sealed; nil: not sealed
-	fail        func(error)                // seals
+	base        *Base                      // fails, and says when to wait
 	checkpoints *atomic.Pointer[checkpointWrite]
 	writing     *openFiles
 }
 
-func newBaseFS(fs vfs.FS, fail func(error)) baseFS {
-	return baseFS{FS: fs, memory: new(atomic.Pointer[vfs.MemFS]), fail: fail, checkpoints: new(atomic.Pointer[checkpointWrite]), writing: new(openFiles)}
+func newBaseFS(fs vfs.FS, b *Base) baseFS {
+	return baseFS{FS: fs, memory: new(atomic.Pointer[vfs.MemFS]), base: b, checkpoints: new(atomic.Pointer[checkpointWrite]), writing: new(openFiles)}
 }
 
 // seal keeps everything that is written from now on from the disk. It reports
 // whether the file system was not sealed yet.
 func (fs baseFS) seal() bool { return fs.memory.CompareAndSwap(nil, vfs.NewMem()) }
+
+func (fs baseFS) fail(err error) { fs.base.fail(err) }
 
 func (fs baseFS) sealed() bool { return fs.memory.Load() != nil }
 
@@ -115,6 +117,9 @@ func (fs baseFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) 
 func (fs baseFS) createOnDisk(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if err := fs.beforeMarker(name); err != nil {
 		return nil, err
+	}
+	if strings.HasSuffix(name, ".sst") && fs.checkpoint(name) == nil {
+		fs.base.awaitRepeat()
 	}
 	file, err := fs.FS.Create(name, c)
 	if err != nil {
