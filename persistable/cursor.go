@@ -14,7 +14,7 @@ type cursor struct {
 	done     bool   // the limit is reached
 	position []byte // the last key without prefix and shard; nil at the start
 	plan     *plan  // with which the query is read; nil at the start
-	keys     int    // how many records a plan that drops some has looked at
+	looked   int    // how many records a plan that drops some has looked at
 }
 
 // moveBehind moves the cursor behind a key.

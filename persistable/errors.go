@@ -50,17 +50,26 @@ type UniqueError struct {
 
 // Error implements error.
 func (e *UniqueError) Error() string {
-	return fmt.Sprintf("persistable: %s: %s is taken by the %s with the id %v", e.Type, valuesText(e.Fields, e.Values), e.Type, e.Owner)
+	return fmt.Sprintf("persistable: %s: %s is taken by the %s with the id %v", e.Type, valuesText(e.Fields, e.Values), e.Type, shorten(fmt.Sprint(e.Owner)))
 }
 
 // valuesText shows the values of an index: Number = "A-1001", several fields as
 // tuples.
 func valuesText(fields []string, values tuple.Tuple) string {
+	text := values.String() // in parentheses
 	if len(fields) != 1 {
-		return "(" + strings.Join(fields, ", ") + ") = " + values.String()
+		return "(" + strings.Join(fields, ", ") + ") = " + shorten(text)
 	}
-	value := values.String() // in parentheses
-	return fields[0] + " = " + value[1:len(value)-1]
+	return fields[0] + " = " + shorten(text[1:len(text)-1])
+}
+
+// shorten cuts the text of a value that would fill the screen, or a log.
+func shorten(text string) string {
+	const most = 300 // bytes
+	if len(text) <= most {
+		return text
+	}
+	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:most], ""), len(text))
 }
 
 // DirectoryError says that a store cannot be opened with its directory
@@ -151,6 +160,9 @@ func (e *RecordError) Error() string {
 // Unwrap returns the cause.
 func (e *RecordError) Unwrap() error { return e.Err }
 
+// mostIndexesNamed is how many indexes the text of a NoIndexError names.
+const mostIndexesNamed = 10
+
 // NoIndexError says that no index of the type serves the conditions given to
 // Find or FindOne: at least one condition on the first field of an index.
 type NoIndexError struct {
@@ -163,14 +175,17 @@ type NoIndexError struct {
 
 // Error implements error.
 func (e *NoIndexError) Error() string {
-	have := make([]string, len(e.Indexes))
-	for i, fields := range e.Indexes {
-		if have[i] = "(" + strings.Join(fields, ",") + ")"; len(fields) == 0 {
+	have := make([]string, min(len(e.Indexes), mostIndexesNamed))
+	for i := range have {
+		if have[i] = "(" + strings.Join(e.Indexes[i], ",") + ")"; len(e.Indexes[i]) == 0 {
 			have[i] = "an index without fields, as a Version is"
 		}
 	}
+	if more := len(e.Indexes) - len(have); more > 0 {
+		have = append(have, fmt.Sprintf("and %d more", more))
+	}
 	if len(e.Fields) == 0 {
-		return fmt.Sprintf("persistable: %s: %s (it has %d indexes: %s)", e.Type, e.Reason, len(have), strings.Join(have, ", "))
+		return fmt.Sprintf("persistable: %s: %s (it has %d indexes: %s)", e.Type, e.Reason, len(e.Indexes), strings.Join(have, ", "))
 	}
 	reason := e.Reason
 	if reason == "" {

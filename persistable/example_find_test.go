@@ -87,7 +87,7 @@ func ExampleQuery_FilterLimit() {
 	all, err := q.FilterLimit(2).Slice(ctx)
 	fmt.Println(len(all), err)
 	// Output:
-	// persistable: Order: the query has read 1 keys and leaves records out in memory: add the index _ persistable.Index `persist:"Status,Amount"`, or raise the query's FilterLimit
+	// persistable: Order: the query has looked at 1 records and leaves some out in memory: add the index _ persistable.Index `persist:"Status,Amount"`, or raise the query's FilterLimit
 	// 1 <nil>
 }
 
@@ -103,7 +103,7 @@ func ExampleQuery_Explain() {
 	plan, err := q.Explain(context.Background())
 	fmt.Println(plan, err)
 	// Output:
-	// Order: lanes, one after the other; rounds: 2; reads at most 10000 keys; 2 keys
+	// Order: lanes, one after the other; rounds: 2; looks at 10000 records at most; 2 keys
 	//   index Order_Number: Number="A-1"; filter: Number="A-1" and Amount>=4; fetches records; 1 key
 	//   index Order_Number: Number="A-4"; filter: Number="A-4" and Amount>=4; fetches records; 1 key <nil>
 }

@@ -49,9 +49,9 @@ func TestExplain(t *testing.T) {
 	}{
 		"one range": {order(o.Status.Equal(Paid), o.CreatedAt.From(day0)).Limit(7).Reverse(), `Order: one range, ordered by CreatedAt, id, in reverse, at most 7 records; rounds: 2
   index Order_Status_CreatedAt: Status=1, CreatedAt>=2026-03-01T09:00:00Z; fetches records`},
-		"filter": {order(o.Status.Equal(Paid), o.Amount.After(20)), `Order: one range, ordered by id; rounds: 2; reads at most 10000 keys
+		"filter": {order(o.Status.Equal(Paid), o.Amount.After(20)), `Order: one range, ordered by id; rounds: 2; looks at 10000 records at most
   index Order_Status: Status=1; filter: Status=1 and Amount>20; fetches records`},
-		"scan": {order(o.Amount.After(20)), `Order: one range, ordered by id; rounds: 1; reads at most 10000 keys
+		"scan": {order(o.Amount.After(20)), `Order: one range, ordered by id; rounds: 1; looks at 10000 records at most
   records; filter: Amount>20`},
 		"all records": {orders.Scan(), `Order: one range, ordered by id; rounds: 1
   records`},
@@ -61,12 +61,12 @@ func TestExplain(t *testing.T) {
 		"one by one": {order(persistable.Or(o.Status.Equal(Paid), o.Number.Equal("02"))).FilterLimit(math.MaxInt), `Order: lanes, one after the other; rounds: 2
   index Order_Status: Status=1; fetches records
   index Order_Number: Number="02"; fetches records`},
-		"intersection": {article(a.Editor.Equal(ptr("ann")), a.Tags.Equal("x")), `Article: an intersection, ordered by id; rounds: 2; reads at most 10000 keys
+		"intersection": {article(a.Editor.Equal(ptr("ann")), a.Tags.Equal("x")), `Article: an intersection, ordered by id; rounds: 2; looks at 10000 records at most
   index Article_Editor: Editor="ann"; fetches records
   index Article_Tags: Tags="x"`},
 		"covered": {article(a.Section.Equal("s"), a.Published.To(day1)), `Article: one range, ordered by Published, id; rounds: 1
   index Article_Section_Published: Section="s", Published<=2026-03-02T09:00:00Z`},
-		"slice": {article(a.Tags.From("a"), a.Tags.Before("y")), `Article: one range, ordered by Tags, id; rounds: 2; reads at most 10000 keys
+		"slice": {article(a.Tags.From("a"), a.Tags.Before("y")), `Article: one range, ordered by Tags, id; rounds: 2; looks at 10000 records at most
   index Article_Tags: Tags>="a", Tags<"y"; filter: Tags>="a" and Tags<"y"; fetches records`},
 		"descending": {sale(s.Status.Equal(1), s.CreatedAt.From(day0), s.CreatedAt.Before(day1)), `Sale: one range, ordered by CreatedAt descending, id; rounds: 2
   index Sale_Status_CreatedAt: Status=1, CreatedAt<2026-03-02T09:00:00Z, CreatedAt>=2026-03-01T09:00:00Z; fetches records`},

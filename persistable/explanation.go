@@ -19,7 +19,7 @@ type Explanation struct {
 	OrderedBy []string
 	Reverse   bool
 	Limit     int // 0: no limit
-	// FilterLimit is how many keys the query may read if it leaves records out in
+	// FilterLimit is how many records the query may look at if it leaves some out in
 	// memory; 0 if it leaves out none, or if there is no limit.
 	FilterLimit int
 	// Rounds is how many rounds of reads the first batch takes, besides those that
@@ -52,7 +52,7 @@ func (e *Explanation) text(keys string, textOf func(*RangePlan) string) string {
 	}
 	fmt.Fprintf(&b, "; rounds: %d", e.Rounds)
 	if e.FilterLimit > 0 {
-		fmt.Fprintf(&b, "; reads at most %d keys", e.FilterLimit)
+		fmt.Fprintf(&b, "; looks at %d records at most", e.FilterLimit)
 	}
 	b.WriteString(keys)
 	for i := range e.Ranges {

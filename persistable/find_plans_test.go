@@ -115,6 +115,35 @@ func TestFilterLimit(t *testing.T) {
 	})
 }
 
+// TestFilterLimitCountsRecords has alternatives and elements of a slice lead to one record: it
+// counts once, in both directions.
+func TestFilterLimitCountsRecords(t *testing.T) {
+	s, f := ArticleStoreOf(open(t, enginetest.Open(t))), ArticleFields
+	const n = 12
+	for i := range n {
+		check(t, s.Save(ctx, &Article{ID: fmt.Sprintf("%02d", i), Section: "s", Slug: fmt.Sprint(i), Published: day0, Editor: ptr("ann"), Tags: []string{"x", "y", "z"}}))
+	}
+	and := persistable.And[*Article]
+	for name, conditions := range map[string][]persistable.Condition[*Article]{
+		"elements":         {f.Tags.From("x")},
+		"merged lanes":     {f.Tags.In("x", "y", "z"), f.Slug.From("")},
+		"lanes in turn":    {persistable.Or(and(f.Editor.Equal(ptr("ann")), f.Slug.From("5")), and(f.Tags.From("x"), f.Slug.From("")))},
+		"one leaves none":  {persistable.Or(f.Editor.Equal(ptr("ann")), and(f.Published.Equal(day0), f.Slug.From("5")))},
+		"the second wants": {persistable.Or(and(f.Published.Equal(day0), f.Slug.From("9")), f.Editor.Equal(ptr("ann")))},
+	} {
+		q := found[*Article](t)(s.Find(conditions...))
+		for _, reverse := range []bool{false, true} {
+			if all, err := turned(q, reverse).FilterLimit(n).Slice(ctx); err != nil || len(all) != n {
+				t.Errorf("%s, in reverse %t: %d records, %v", name, reverse, len(all), err)
+			}
+			e := wantAs[*persistable.FilterLimitError](t, second(turned(q, reverse).FilterLimit(n-1).Slice(ctx)))
+			if e.Keys != n-1 {
+				t.Errorf("%s, in reverse %t: %+v", name, reverse, e)
+			}
+		}
+	}
+}
+
 // TestFilterLimitOfIntersections counts the keys that an intersection takes from both indexes,
 // those of one record once.
 func TestFilterLimitOfIntersections(t *testing.T) {

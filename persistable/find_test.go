@@ -3,6 +3,7 @@
 package persistable_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -177,5 +178,30 @@ func TestSliceRangeYieldsElements(t *testing.T) {
 	}
 	if n := must[int](t)(found[*Article](t)(s.Find(ArticleFields.Tags.From("y"))).Count(ctx)); n != 1 {
 		t.Errorf("Find yields %d records, want 1", n)
+	}
+}
+
+// TestErrorsAreShort makes errors about values of several kilobytes, and of a type with many
+// indexes.
+func TestErrorsAreShort(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	s, articles := OrderStoreOf(db, "t"), ArticleStoreOf(db)
+	long := strings.Repeat("\x01a", 4000)
+	check(t, s.Save(ctx, s.New(Order{Number: long, CreatedAt: day0})))
+	many := &persistable.NoIndexError{Type: "Order", Fields: []string{"Amount"}, Indexes: slices.Repeat([][]string{{"Field"}}, 30)}
+	for name, err := range map[string]error{
+		"no owner":        second(s.ByNumber(ctx, long+"b")),
+		"no owner of two": second(articles.BySectionSlug(ctx, long[:4000], long[:4000])),
+		"not unique":      s.Save(ctx, s.New(Order{Number: long, CreatedAt: day0})),
+		"no id":           second(articles.Get(ctx, long)),
+		"no index":        s.Indexes().Rebuild(ctx, long),
+		"many indexes":    many,
+	} {
+		if err == nil || len(err.Error()) > 700 {
+			t.Errorf("%s: the error is %.100v", name, err)
+		}
+	}
+	if !strings.Contains(many.Error(), "(Field), and 20 more;") {
+		t.Error(many)
 	}
 }

@@ -31,7 +31,7 @@ type laneEntry struct {
 	lane     *laneRead
 	pair     kv.KeyValue
 	position []byte // of the cursor behind it
-	keys     int    // of an intersection, how many the cursor has counted behind it
+	looked   int    // of an intersection, the count of the cursor behind it
 }
 
 // fill reads the lanes without whose next pair the first of all is not known.
@@ -110,9 +110,9 @@ const (
 // one round; but only so far that the cursor moves in time where an intersection has
 // few. After an error it returns those before it.
 func (s *laneScan) takeBatch(ctx context.Context) (batch []laneEntry, err error) {
-	s.taken = laneEntry{position: s.cursor.position, keys: s.cursor.keys}
+	s.taken = laneEntry{position: s.cursor.position, looked: s.cursor.looked}
 	most := s.batchSize()
-	for len(batch) < most && s.taken.keys-s.cursor.keys < mostTaken {
+	for len(batch) < most && s.taken.looked-s.cursor.looked < mostTaken {
 		l := s.first()
 		if l == nil {
 			if err := s.fill(ctx); err != nil {
@@ -177,15 +177,15 @@ func (s *laneScan) takeCommon(first *laneRead) (both bool, err error) {
 	if both = bytes.Equal(first.head(), other.head()); both {
 		first, other = &s.lanes[0], &s.lanes[1]
 	}
-	keys := s.taken.keys
-	if err := s.countKey(&keys); err != nil {
+	looked := s.taken.looked
+	if err := s.countRecord(&looked); err != nil {
 		return false, err
 	}
 	if both {
 		other.take()
 	}
 	s.taken = s.takeFrom(first)
-	s.taken.keys = keys
+	s.taken.looked = looked
 	if first.matched = first.matched || both; first.isDry() && !first.matched && !both {
 		first.skipTo(s.tx, other.head(), s.reverse)
 	}
@@ -203,7 +203,7 @@ func (s *laneScan) emitBatch(ctx context.Context, batch []laneEntry, yield func(
 		batch = batch[n:]
 	}
 	if s.plan.Both != nil { // behind the entries without a partner, too
-		s.cursor.position, s.cursor.keys = s.taken.position, s.taken.keys
+		s.cursor.position, s.cursor.looked = s.taken.position, s.taken.looked
 	}
 	return true
 }
@@ -238,9 +238,9 @@ func (s *laneScan) emitSome(ctx context.Context, batch []laneEntry, yield func(a
 // emitEntry yields a record unless the query drops it.
 func (s *laneScan) emitEntry(e *laneEntry, v any, old bool, yield func(any, error) bool) bool {
 	if s.plan.Both != nil {
-		s.cursor.keys = e.keys
-	} else if e.lane.plan.Filter != nil {
-		if err := s.countKey(&s.cursor.keys); err != nil {
+		s.cursor.looked = e.looked
+	} else if v != nil && s.isCounted(e, v) {
+		if err := s.countRecord(&s.cursor.looked); err != nil {
 			yield(nil, err)
 			return false
 		}
@@ -253,6 +253,21 @@ func (s *laneScan) emitEntry(e *laneEntry, v any, old bool, yield func(any, erro
 	return yield(v, nil) && !s.cursor.done
 }
 
+// isCounted reports whether an entry of a union is the one by which its record counts: its lane
+// has a filter, and no earlier one with a filter has the record in its range.
+func (s *laneScan) isCounted(e *laneEntry, v any) bool {
+	l := e.lane
+	if f := s.newFilter(&l.plan); l.plan.Filter == nil || !f.isCounted(v, l.read.Position(e.pair.Key)) {
+		return false
+	}
+	for i := range s.lanes[:l.number] {
+		if earlier := &s.lanes[i].plan; earlier.Filter != nil && s.fulfils(v, earlier.Says) {
+			return false
+		}
+	}
+	return true
+}
+
 // isWanted reports whether the record of an entry is to be yielded: it fulfils the
 // filter, and no earlier lane has it. In an entry that may be old it must still fulfil
 // the conditions of its lane.
@@ -262,8 +277,7 @@ func (s *laneScan) isWanted(e *laneEntry, v any, old bool) bool {
 	if u == nil {
 		return s.filter.admits(v) && (!old || s.record.Values == nil || s.fulfils(v, s.search.Alternatives[0]))
 	}
-	f := s.newFilter(&l.plan)
-	if !f.admitsEntry(v, l.read.Position(e.pair.Key)) {
+	if f := s.newFilter(&l.plan); !f.isCounted(v, l.read.Position(e.pair.Key)) || !f.admits(v) {
 		return false
 	}
 	if old && s.record.Values != nil && !s.fulfils(v, u.Alternatives[l.number]) {

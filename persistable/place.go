@@ -75,7 +75,7 @@ func (p *place) noIndexNamed(name string) error {
 	}
 	return &NoIndexError{
 		Type: p.typ, Indexes: p.record.indexFields(),
-		Reason: fmt.Sprintf("no index has the name %q; the names are %s", name, cmp.Or(strings.Join(names, ", "), "none")),
+		Reason: fmt.Sprintf("no index has the name %q; the names are %s", shorten(name), cmp.Or(strings.Join(names, ", "), "none")),
 	}
 }
 

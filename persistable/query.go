@@ -48,11 +48,13 @@ func (q *Query[T]) Reverse() *Query[T] { return (*Query[T])((*erased.Query)(q).R
 //go:noinline
 func (q *Query[T]) Limit(n int) *Query[T] { return (*Query[T])((*erased.Query)(q).Limit(n)) }
 
-// FilterLimit lets the query read at most n keys if it leaves records out in memory,
+// FilterLimit lets the query look at most at n records if it leaves some out in memory,
 // for conditions that its index does not serve, with an n from 1 to math.MaxInt; below 1
-// it fails when it runs. Without FilterLimit, the limit is [DefaultFilterLimit]. A query that would read more stops with a
-// *[FilterLimitError]. Keys that are read without leaving records out do not count; each
-// page counts anew.
+// it fails when it runs. Without FilterLimit, the limit is [DefaultFilterLimit]. A query that would look at
+// more stops with a *[FilterLimitError]. A record counts once, even if several alternatives or
+// several elements of a slice lead to it; in an intersection each record counts that is in
+// one of the two indexes. Records of an alternative that leaves none out do not count; each page
+// counts anew.
 //
 //go:noinline
 func (q *Query[T]) FilterLimit(n int) *Query[T] {

@@ -11,7 +11,7 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// filter looks at the records of a plan, and counts the keys that it reads.
+// filter looks at the records of a plan.
 type filter struct {
 	query        *query
 	plan         *plan
@@ -22,14 +22,14 @@ type filter struct {
 // newFilter returns the filter of a plan.
 func (q *query) newFilter(p *plan) filter { return filter{query: q, plan: p, alternatives: p.Filter} }
 
-// admitsEntry reports whether a record is one that the query wants, with the entry whose
-// key is position relative to the index: of a slice only one element's entry counts.
-func (f *filter) admitsEntry(v any, position []byte) bool {
-	if !f.admits(v) {
-		return false
-	}
+// isCounted reports whether a record counts by its entry with the key position, relative to the
+// index: of a slice only that of the lowest element in the range does.
+func (f *filter) isCounted(v any, position []byte) bool {
 	if f.plan == nil || f.plan.Once == "" {
 		return true
+	}
+	if f.buf == nil {
+		f.buf = make([]byte, 0, 64)
 	}
 	return f.query.record.IsLowest(v, f.alternatives[0], f.plan.Once, f.elementOf(position), f.buf)
 }
@@ -61,14 +61,14 @@ func (f *filter) admits(v any) bool {
 	return f.query.record.FulfilsAny(v, f.alternatives, f.buf)
 }
 
-// countKey counts a key that a plan which drops some has read. It returns a
+// countRecord counts a record that a plan which drops some has looked at. It returns a
 // *[FilterLimitError] if these are too many.
-func (q *query) countKey(keys *int) error {
+func (q *query) countRecord(n *int) error {
 	limit := orDefault(q.filterLimit, DefaultFilterLimit)
-	if *keys >= limit {
+	if *n >= limit {
 		return &FilterLimitError{Type: q.record.Type, Keys: limit, Tag: tagFor(q.wanted)}
 	}
-	*keys++
+	*n++
 	return nil
 }
 

@@ -206,11 +206,14 @@ func (q *query) emitEntries(ctx context.Context, b *entryBatch, ix *index.Index,
 // reports whether the query goes on.
 func (q *query) emit(f *filter, c *cursor, v any, position []byte, yield func(any, error) bool) bool {
 	if f.alternatives != nil {
-		if err := q.countKey(&c.keys); err != nil {
-			yield(nil, err)
-			return false
+		isCounted := f.isCounted(v, position)
+		if isCounted {
+			if err := q.countRecord(&c.looked); err != nil {
+				yield(nil, err)
+				return false
+			}
 		}
-		if !f.admitsEntry(v, position) {
+		if !isCounted || !f.admits(v) {
 			c.position = position
 			return true
 		}

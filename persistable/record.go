@@ -32,7 +32,7 @@ func (r *record) appendID(b []byte, v any) []byte { return r.AppendID(b, v) }
 func (r *record) hasID(v any) bool { return r.HasID(v) }
 
 // idText shows a packed id to people.
-func idText(id []byte) string { return tuple.Describe(id) }
+func idText(id []byte) string { return shorten(tuple.Describe(id)) }
 
 // recordError adds type, id and key to a fault of stored bytes.
 func recordError(typ, id string, key []byte, err error) error {

@@ -45,7 +45,7 @@ func (r *scanRun) yieldAll(ctx context.Context, read func(any) error, yield func
 	case r.ended:
 		return
 	}
-	r.cursor.keys = 0
+	r.cursor.looked = 0
 	behind := r.cursor
 	r.ended = r.part().yieldBehind(ctx, &r.cursor, func(v any, err error) bool {
 		if err == nil {

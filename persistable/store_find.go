@@ -12,7 +12,7 @@ import (
 //
 // It picks the index that leaves the fewest conditions over: one whose first fields
 // have equality, and whose next field has a range. What is left over filters the
-// records in memory, up to [Query.FilterLimit] keys. Two indexes that have equality on
+// records in memory, up to [Query.FilterLimit] of them. Two indexes that have equality on
 // all of their fields, and together serve more conditions than each alone, are
 // intersected: keys of both are read side by side, and only the records in both are
 // fetched. Alternatives ([Field.In], [Or]) become lanes, which are read side by side
@@ -47,7 +47,7 @@ func (s *Store[T, ID]) FindOne(ctx context.Context, conditions ...Condition[T]) 
 
 // AllowScan returns the store with a Find that reads all records, in the order of
 // their ids, where no index serves the conditions. The [Query.FilterLimit] of 10,000
-// keys holds for such a query, too.
+// records holds for such a query, too.
 //
 //go:noinline
 func (s *Store[T, ID]) AllowScan() *Store[T, ID] {

@@ -69,9 +69,17 @@ type WhereError struct {
 	Err  error
 }
 
+// excerpt quotes the beginning of a condition.
+func excerpt(text string) string {
+	if len(text) > 300 {
+		return fmt.Sprintf("%.300q… (%d bytes)", text, len(text))
+	}
+	return fmt.Sprintf("%q", text)
+}
+
 // Error implements error.
 func (e *WhereError) Error() string {
-	return fmt.Sprintf("dynamic: the condition %q on %s: %v", e.Text, e.Type, e.Err)
+	return fmt.Sprintf("dynamic: the condition %s on %s: %v", excerpt(e.Text), e.Type, e.Err)
 }
 
 // Unwrap returns the cause.

@@ -101,6 +101,40 @@ func TestWhereRefuses(t *testing.T) {
 	}
 }
 
+// TestUnequal: many !=, of which an index serves those on one field, and nulls.
+func TestUnequal(t *testing.T) {
+	s := open(t, seeded(t), "tenants", "tenant-1", "orders")
+	find := func(where string) *persistable.Query[*dynamic.Record] {
+		c := must[persistable.Condition[*dynamic.Record]](t)(s.Where(where))
+		return must[*persistable.Query[*dynamic.Record]](t)(s.AllowScan().Find(c))
+	}
+	for _, c := range []struct {
+		where, form string
+		ranges      int
+	}{
+		{`Status = 1 and Amount != 1 and Amount != 2 and Amount != 3 and Units != 7 and Units != 8 and Units != 9 and Number != "a" and Number != "b" and Number != "c"`, "one range", 1},
+		{`Country = "FR" and Amount != 5 and Amount != 9`, "lanes, merged", 3},
+		{`Status != 1 and Status != 2`, "lanes, merged", 3},
+		{`Editor != "ada"`, "lanes, merged", 2},
+		{`Units != 3 and Rate != 1.5`, "one range", 1},
+	} {
+		q := find(c.where)
+		e := must[*persistable.Explanation](t)(q.Explain(ctx))
+		if e.Form != c.form || len(e.Ranges) != c.ranges {
+			t.Errorf("%s is read so:\n%v", c.where, e)
+		}
+		all := find(c.where + " and ID != 0") // no index serves the last one
+		same := strings.Fields(numbers(t, q))
+		if other := strings.Fields(numbers(t, all)); len(same) != len(other) {
+			t.Errorf("%s: %v and %v", c.where, same, other)
+		}
+	}
+	_, err := s.Where(`Number = "` + strings.Repeat("a", 20_000) + `" and`)
+	if err == nil || len(err.Error()) > 700 {
+		t.Errorf("the error is %.100v", err)
+	}
+}
+
 // TestByIndex: records in the order of indexes, behind leading values.
 func TestByIndex(t *testing.T) {
 	s := open(t, seeded(t), "tenants", "tenant-1", "orders")

@@ -55,7 +55,7 @@ func newConstant(p *message.Path, v where.Value) ([]byte, error) {
 	case v.IsNull():
 		return tuple.AppendNil(nil), nil
 	case p.IsText() && !v.Quoted:
-		return nil, fmt.Errorf("%s: it is a text: write %q in quotes", p.Name, v.Text)
+		return nil, fmt.Errorf("%s: it is a text: write %.60q in quotes", p.Name, v.Text)
 	}
 	return p.ParseKey(v.Text)
 }

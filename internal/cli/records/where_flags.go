@@ -30,7 +30,7 @@ type whereFlags struct {
 
 func (w *whereFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&w.where, "where", "", "the `condition` that records fulfil")
-	cmd.Flags().IntVar(&w.filterLimit, "filter-limit", persistable.DefaultFilterLimit, "`number` of keys to read at most to leave records out; 0: any")
+	cmd.Flags().IntVar(&w.filterLimit, "filter-limit", persistable.DefaultFilterLimit, "`number` of records to look at, at most, to leave some out; 0: any")
 }
 
 func (w *whereFlags) check(cmd *cobra.Command) error {

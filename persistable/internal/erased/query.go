@@ -19,7 +19,7 @@ type QuerySpec struct {
 	Search      *Search // of Find: how else the records can be read; nil for a query of one plan
 	Reverse     bool
 	Limit       int
-	FilterLimit int         // how many keys it may read to leave records out; 0: the default value
+	FilterLimit int         // how many records it may look at to leave some out; 0: the default value
 	Wanted      Conjunction // the conditions, for the index that is missing; nil for those of a method
 	Rows        bool        // yields entries, each a *[Row], and not records
 }
@@ -115,8 +115,8 @@ func (q *Query) Rows() *Query {
 	return &next
 }
 
-// FilterLimit returns the query with another limit of keys that it may read to leave
-// records out, from 1.
+// FilterLimit returns the query with another limit of records that it may look at to
+// leave some out, from 1.
 func (q *Query) FilterLimit(n int) *Query {
 	next := *q
 	next.spec.FilterLimit = next.spec.checkLimit("FilterLimit", n)

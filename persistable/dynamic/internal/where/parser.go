@@ -18,7 +18,7 @@ func Parse(input string) (Expression, error) {
 	}
 	e, err := p.parseAny(0)
 	if err == nil && p.token.kind != end {
-		err = p.fault(p.token.at, "%q is too much; further conditions are joined by and, or or", p.token.text)
+		err = p.fault(p.token.at, "%.60q is too much; further conditions are joined by and, or or", p.token.text)
 	}
 	return e, err
 }
