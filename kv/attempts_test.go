@@ -159,3 +159,24 @@ func TestRefusedRetryNamesUnknownOutcome(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnErrorsNameUnknownOutcome has a function fail with an error of its own after
+// an attempt that may have committed: what the function refuses may be what that
+// attempt has done.
+func TestOwnErrorsNameUnknownOutcome(t *testing.T) {
+	own := errors.New("the lease is lost")
+	for first, unknown := range map[kv.Code]bool{
+		kv.CodeCommitUnknownResult: true, kv.CodeNotCommitted: false, kv.CodeTransactionTooOld: false,
+	} {
+		tx := &scriptedTx{commits: []error{coded(first)}}
+		err := kv.Retry(t.Context(), tx, func(a kv.Attempt) error {
+			if a.Number == 1 {
+				return nil
+			}
+			return own
+		})
+		if !errors.Is(err, own) || errors.Is(err, kv.ErrOutcomeUnknown) != unknown {
+			t.Errorf("after %d: %v, unknown %t, want the function's error, unknown %t", first, err, !unknown, unknown)
+		}
+	}
+}

@@ -23,7 +23,8 @@ type Transactor interface {
 	// Transact runs fn in a transaction and commits it. After a retryable error,
 	// from fn or from the commit, it waits (exponential back-off with jitter)
 	// and runs fn again, so fn must have no effect outside the transaction.
-	// Any other error of fn cancels the transaction and is returned.
+	// Any other error of fn cancels the transaction and is returned; after an attempt
+	// that may have committed (1021) it also wraps ErrOutcomeUnknown.
 	//
 	// An attempt that lasts longer than MaxTransactionAge, five seconds, cannot
 	// commit: fn must do less. After three such attempts in a row, or a thousand
@@ -43,7 +44,8 @@ type Database interface {
 	Transactor
 
 	// Begin returns a new transaction. Its read version is fixed by its first
-	// read. The caller must cancel a transaction that it does not commit.
+	// read. The caller must cancel a transaction that it does not commit. A caller
+	// that needs the transaction no more calls [Release], as [Retry] does.
 	// Begin fails with ErrClosed after Close.
 	Begin() (Transaction, error)
 
@@ -177,6 +179,24 @@ type ConflictRanger interface {
 	// OnError and Reset keep the ranges, so that the next attempt of a retry loop
 	// can read them; the next such failure replaces them.
 	ConflictingKeys(ctx context.Context) ([]KeyRange, error)
+}
+
+// Releaser is implemented by transactions that hold memory which Go's garbage
+// collector does not see, such as that of FoundationDB's client. Transactions that
+// wrap others pass Release on.
+type Releaser interface {
+	// Release cancels the transaction and frees its memory at once. Results of its
+	// futures that have arrived, its watches and GetCommittedVersion remain. Every
+	// other call fails with CodeTransactionCancelled until Reset.
+	Release()
+}
+
+// Release releases a transaction that the caller needs no more, if it is a [Releaser].
+// [Retry] and [RetryRead] call it when they end.
+func Release(tx Transaction) {
+	if r, ok := tx.(Releaser); ok {
+		r.Release()
+	}
 }
 
 // Transact runs fn like [Transactor.Transact] and returns its value.

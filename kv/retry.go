@@ -29,7 +29,12 @@ type Attempt struct {
 // and when it returns a [RetryError].
 // If ctx has already ended, fn is not run. Layers that need the [Attempt] call it
 // on a transaction of their own from [Database.Begin].
+//
+// An error that ends the loop after an attempt that may have committed wraps
+// [ErrOutcomeUnknown], fn's own errors too. At its end the loop calls [Release]: tx
+// must be reset before it is used again.
 func Retry(ctx context.Context, tx Transaction, fn func(Attempt) error) error {
+	defer Release(tx)
 	defer bindContext(ctx, tx)()
 	return retry(ctx, tx, func(a Attempt) error {
 		if err := fn(a); err != nil {
@@ -75,6 +80,7 @@ func commit(ctx context.Context, tx Transaction) error {
 // RetryRead is the retry loop of [ReadTransactor.ReadTransact]: like [Retry]
 // without a commit.
 func RetryRead(ctx context.Context, tx Transaction, fn func() error) error {
+	defer Release(tx)
 	defer bindContext(ctx, tx)()
 	defer tx.Cancel()
 	return retry(ctx, tx, func(Attempt) error { return fn() })
@@ -89,7 +95,7 @@ func resetForRetry(ctx context.Context, tx Transaction, a *attempts, err error) 
 		err = a.explain(ctx, err)
 	}
 	if code == 0 {
-		return err
+		return a.markUnknown(err)
 	}
 	if ended := context.Cause(ctx); ended != nil {
 		return a.markUnknown(fmt.Errorf("%w: %w", ended, err))

@@ -28,6 +28,7 @@ type scriptedTx struct {
 	onErrors  []kv.Code
 	committed int
 	cancelled atomic.Int32
+	released  int
 }
 
 func (s *scriptedTx) Commit(context.Context) error {
@@ -57,6 +58,8 @@ func (s *scriptedTx) OnError(ctx context.Context, err error) error {
 }
 
 func (s *scriptedTx) Cancel() { s.cancelled.Add(1) }
+
+func (s *scriptedTx) Release() { s.released++ }
 
 func coded(code kv.Code) error { return fmt.Errorf("wrapped: %w", kv.NewError(code, "scripted")) }
 
@@ -178,6 +181,35 @@ func TestRetryBindsTheContext(t *testing.T) {
 			t.Error("a context that ended later cancelled the finished transaction")
 		}
 	})
+}
+
+// However a loop ends, it releases its transaction once, after it has cancelled it.
+func TestRetryReleases(t *testing.T) {
+	own := errors.New("own error")
+	for name, fn := range map[string]func() error{
+		"success": func() error { return nil },
+		"failure": func() error { return own },
+		"panic":   func() error { panic(own) },
+	} {
+		for kind, loop := range map[string]func(kv.Transaction) error{
+			"Retry": func(tx kv.Transaction) error {
+				return kv.Retry(t.Context(), tx, func(kv.Attempt) error { return fn() })
+			},
+			"RetryRead": func(tx kv.Transaction) error { return kv.RetryRead(t.Context(), tx, fn) },
+		} {
+			tx := &scriptedTx{}
+			func() {
+				defer func() { _ = recover() }()
+				_ = loop(tx)
+			}()
+			if tx.released != 1 {
+				t.Errorf("%s, %s: released %d times", kind, name, tx.released)
+			}
+			if name != "success" && tx.cancelled.Load() == 0 {
+				t.Errorf("%s, %s: not cancelled", kind, name)
+			}
+		}
+	}
 }
 
 func TestRetryRead(t *testing.T) {

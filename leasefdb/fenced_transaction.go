@@ -20,6 +20,9 @@ type fencedTransaction struct {
 	check *FenceCheck // of this attempt; nil until it has begun
 }
 
+// Release implements [kv.Releaser].
+func (t *fencedTransaction) Release() { kv.Release(t.Transaction) }
+
 // startCheck begins the check of this attempt, unless it has begun.
 func (t *fencedTransaction) startCheck() *FenceCheck {
 	t.mu.Lock()

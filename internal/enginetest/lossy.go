@@ -93,6 +93,13 @@ func (t *lossyTx) Cancel() {
 	}
 }
 
+// Release implements [kv.Releaser]. A commit that is under way goes on.
+func (t *lossyTx) Release() {
+	if !t.late.Load() {
+		kv.Release(t.Transaction)
+	}
+}
+
 // Commit implements [kv.Transaction].
 func (t *lossyTx) Commit(ctx context.Context) error {
 	if lose := t.db.take(); lose != nil {

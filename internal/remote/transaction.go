@@ -112,6 +112,7 @@ func (t *transaction) close() {
 	t.closed = true
 	t.turn.Broadcast()
 	t.tx.Cancel()
+	kv.Release(t.tx)
 	for _, w := range t.watches {
 		w.Cancel()
 	}

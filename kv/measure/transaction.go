@@ -111,6 +111,9 @@ func (t *transaction) Reset() {
 // Cancel implements [kv.Transaction].
 func (t *transaction) Cancel() { t.inner.Cancel() }
 
+// Release implements [kv.Releaser].
+func (t *transaction) Release() { kv.Release(t.inner) }
+
 // Transact implements [kv.Transactor].
 func (t *transaction) Transact(_ context.Context, fn func(kv.Transaction) error) error { return fn(t) }
 

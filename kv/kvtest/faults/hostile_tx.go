@@ -177,6 +177,9 @@ func (t *hostileTx) Cancel() {
 	t.releaseLocked()
 }
 
+// Release implements [kv.Releaser].
+func (t *hostileTx) Release() { kv.Release(t.inner) }
+
 // renew makes the wrapper's part of the transaction as new.
 func (t *hostileTx) renew() {
 	t.mu.Lock()
