@@ -12,8 +12,31 @@ package fdbkv
 
 #define FDB_API_VERSION 730
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <foundationdb/fdb_c.h>
+
+typedef struct {
+	fdb_error_t error;
+	FDBDatabase* database;
+} kz_opened;
+
+static kz_opened kz_open(const char* cluster_file) {
+	kz_opened o = {0};
+	o.error = fdb_create_database(cluster_file, &o.database);
+	return o;
+}
+
+typedef struct {
+	fdb_error_t error;
+	FDBTransaction* transaction;
+} kz_begun;
+
+static kz_begun kz_begin(FDBDatabase* d) {
+	kz_begun b = {0};
+	b.error = fdb_database_create_transaction(d, &b.transaction);
+	return b;
+}
 
 typedef struct {
 	fdb_error_t error;
@@ -110,23 +133,48 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// This file, handle.go and future.go hold all calls of the C client. The official
-// binding opens databases, makes transactions and frees them. This package calls
-// the client directly on a transaction's handle, because only a blocked goroutine
-// can wait for the binding's futures, and its ranges do not show their batches.
+// This file, handle.go and future.go hold all calls of the C client. Of the official
+// binding the package needs the network thread, which a process has once, and the
+// types of Wrap and Unwrap. It has databases and transactions of its own: those of
+// the binding are freed when Go's collector gets to them, and it does not see how
+// much memory of the client they hold; only a blocked goroutine can wait for the
+// binding's futures; and its ranges do not show their batches.
 
 type (
+	cDatabase    = C.FDBDatabase
 	cFuture      = C.FDBFuture
 	cTransaction = C.FDBTransaction
 	cCode        = C.fdb_error_t
 )
+
+// openDatabase opens the database of a cluster file.
+func openDatabase(clusterFile string) (*cDatabase, cCode) {
+	name := C.CString(clusterFile)
+	defer C.free(unsafe.Pointer(name))
+	o := C.kz_open(name)
+	return o.database, o.error
+}
+
+func destroyDatabase(d *cDatabase) { C.fdb_database_destroy(d) }
+
+func setDatabaseOption(d *cDatabase, option int, value []byte) cCode {
+	return C.fdb_database_set_option(d, C.FDBDatabaseOption(option), pointer(value), length(value))
+}
+
+// createTransaction returns a new transaction of the database.
+func createTransaction(d *cDatabase) (*cTransaction, cCode) {
+	b := C.kz_begin(d)
+	return b.transaction, b.error
+}
 
 func describeCode(code cCode) string { return C.GoString(C.fdb_get_error(code)) }
 
 // pointer returns what C is given for bytes: they are copied before a call returns.
 func pointer(b []byte) *C.uint8_t { return (*C.uint8_t)(unsafe.SliceData(b)) }
 
-func length(b []byte) C.int { return C.int(len(b)) }
+// length returns how many of the bytes C is given. More than the client takes of any key
+// or value are as wrong as longer ones, which a C.int might not count.
+func length(b []byte) C.int { return C.int(min(len(b), 1<<24)) }
 
 func flag(b bool) C.fdb_bool_t {
 	if b {

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
+	"unsafe"
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
@@ -18,56 +20,83 @@ import (
 // Database is a client of a cluster: a [kv.Database]. It is safe for concurrent
 // use.
 type Database struct {
-	fdb      fdb.Database
 	defaults kv.TransactionDefaults
 	closed   atomic.Bool
 	watches  futures
 	groups   groups
 
-	handle sync.RWMutex // held for writing while fdb is closed
+	queued atomic.Int64 // bytes that the client's thread may not have taken: see awaitClient
+
+	handle sync.RWMutex // held for reading while client is used, for writing while it is destroyed
+	client *cDatabase
 
 	mu   sync.Mutex
-	open map[*futures]struct{} // of the attempts that are not garbage, nor known to be over
+	open map[*futures]struct{} // of the attempts that were not released and are not garbage
 }
 
 var _ kv.Database = (*Database)(nil)
 
-// Begin implements [kv.Database].
+// Begin implements [kv.Database]. The transaction is a [kv.Releaser].
 func (db *Database) Begin() (kv.Transaction, error) {
-	t, err := db.begin()
+	t, err := db.begin(false)
 	if err != nil {
 		return nil, err
 	}
 	return t, nil
 }
 
-func (db *Database) begin() (*transaction, error) {
-	tr, err := db.createTransaction()
+// begin returns a transaction. If scoped is set, the caller releases it in any case.
+func (db *Database) begin(scoped bool) (*transaction, error) {
+	h, err := db.createHandle(scoped)
 	if err != nil {
 		return nil, err
 	}
-	return newTransaction(db, tr), nil
+	t := newTransaction(db, scoped)
+	t.beginAttempt(h)
+	return t, nil
 }
 
-// createTransaction returns a new transaction of the client.
-func (db *Database) createTransaction() (fdb.Transaction, error) {
+// createHandle returns a new transaction of the client: see newHandle.
+func (db *Database) createHandle(scoped bool) (*handle, error) {
 	db.handle.RLock()
 	defer db.handle.RUnlock()
 	if db.closed.Load() {
-		return fdb.Transaction{}, kv.ErrClosed
+		return nil, kv.ErrClosed
 	}
-	tr, err := db.fdb.CreateTransaction()
-	return tr, fromBinding(err)
+	c, code := createTransaction(db.client)
+	if code != 0 {
+		return nil, newError(kv.Code(code), "beginning a transaction")
+	}
+	return newHandle(c, scoped), nil
+}
+
+// mostQueued is about how many bytes may wait for the client's thread, of transactions
+// that have ended. Each counts as transactionCost and its writes.
+const (
+	mostQueued      = 1 << 20
+	transactionCost = 1 << 12
+)
+
+// awaitClient waits at times until the client's thread has taken the calls of a
+// transaction that ends. Otherwise a program that refuses transactions before it waits
+// for any read adds to the thread's queue faster than the thread can take from it.
+func (db *Database) awaitClient(a *attempt) {
+	if db.queued.Add(a.written.Load()+transactionCost) <= mostQueued {
+		return
+	}
+	db.queued.Store(0)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_, _ = await(a, a.approximateSize(), "GetApproximateSize", takeNumber).Get(ctx)
 }
 
 // Transact implements [kv.Transactor]. Errors of the official binding that fn
 // returns are retried like those of this package.
 func (db *Database) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
-	t, err := db.begin()
+	t, err := db.begin(true)
 	if err != nil {
 		return err
 	}
-	defer db.untrackTransaction(t)
 	return kv.Retry(ctx, t, func(kv.Attempt) error { return fromBinding(fn(t)) })
 }
 
@@ -79,17 +108,18 @@ func (db *Database) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction
 	if err != nil {
 		return err
 	}
-	defer db.untrackTransaction(t)
 	return kv.RetryRead(ctx, readOnlyTransaction{t}, func() error { return fromBinding(fn(t)) })
 }
 
-// trackAttempt has the attempt's reads given up by Close and its results freed when it
-// is garbage.
-func (db *Database) trackAttempt(a *attempt) {
-	runtime.AddCleanup(a, func(s *futures) {
-		db.untrack(s)
-		s.destroy()
-	}, a.futures)
+// trackAttempt has the attempt's reads given up by Close. Unless it is scoped, its
+// results are freed when it is garbage.
+func (db *Database) trackAttempt(a *attempt, scoped bool) {
+	if !scoped {
+		a.cleanup = runtime.AddCleanup(a, func(s *futures) {
+			db.untrack(s)
+			s.destroy()
+		}, a.futures)
+	}
 	if db == nil {
 		return
 	}
@@ -112,16 +142,6 @@ func (db *Database) untrack(s *futures) {
 	delete(db.open, s)
 }
 
-// untrackTransaction takes a transaction's attempts off that list. A retry loop
-// calls it at its end, when no caller waits for the transaction's reads.
-func (db *Database) untrackTransaction(t *transaction) {
-	for _, a := range []*attempt{t.shared.Load(), t.current.Load()} {
-		if a != nil {
-			db.untrack(a.futures)
-		}
-	}
-}
-
 // Close implements [kv.Database]. Reads, watches and waits of OnError that are
 // under way fail with [kv.ErrClosed]; the client finishes commits that have
 // begun, and their futures tell the outcome. Close does not wait for them.
@@ -139,7 +159,7 @@ func (db *Database) Close() error {
 	db.watches.giveUp(kv.ErrClosed)
 	db.handle.Lock()
 	defer db.handle.Unlock()
-	closeHandle(db.fdb)
+	destroyDatabase(db.client)
 	return nil
 }
 
@@ -148,14 +168,18 @@ func (db *Database) Close() error {
 // shared.
 func (db *Database) beginReadTransaction(share bool) (*transaction, error) {
 	if !share || db.defaults.Timeout != 0 {
-		return db.begin()
+		return db.begin(true)
 	}
 	if db.closed.Load() {
 		return nil, kv.ErrClosed
 	}
-	return newUnstartedTransaction(db), nil
+	return newTransaction(db, true), nil
 }
 
-// Unwrap returns the binding's database. It is valid until Close, and must not
+// Unwrap returns the database as the binding's. It is valid until Close, and must not
 // be closed.
-func (db *Database) Unwrap() fdb.Database { return db.fdb }
+func (db *Database) Unwrap() fdb.Database {
+	var database fdb.Database
+	wrapPointer(&database, "database", unsafe.Pointer(db.client))
+	return database
+}

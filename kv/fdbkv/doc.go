@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fdbkv is the engine of FoundationDB clusters, over the official binding.
+// Package fdbkv is the engine of FoundationDB clusters, over FoundationDB's C client.
 // A program that ran on package embedded changes only its Open:
 //
 //	db, err := fdbkv.Open("/etc/foundationdb/fdb.cluster") // "": as FoundationDB's tools find it
@@ -40,9 +40,16 @@
 // arrived. No goroutine and no thread waits for a read in the client: the client
 // calls back if a goroutine waits for the future, and the goroutine stops waiting
 // at once when its context ends. A deadline of Transact's context cancels the
-// transaction in the client. Results, and the client's memory for them, live as
-// long as a future is reachable; a future keeps its transaction alive, except a
-// watch, which outlives it.
+// transaction in the client.
+//
+// # Memory
+//
+// Go's garbage collector does not see the client's memory. Transact and ReadTransact
+// free what a transaction holds of it when they return, [kv.Retry] does so for a
+// transaction of Begin, and [kv.Release] where a program calls neither. A transaction
+// of Begin that is not released is freed when it and its futures are garbage, and
+// earlier, when it is cancelled or has committed, if it wrote more than 1 MiB. A
+// watch outlives its transaction.
 //
 // # Transactions of the official binding
 //

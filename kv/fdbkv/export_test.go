@@ -29,6 +29,7 @@ func (s SharedDatabase) Begin() (kv.Transaction, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.scoped = false
 	return t, nil
 }
 
@@ -38,6 +39,5 @@ func (s SharedDatabase) Transact(ctx context.Context, fn func(kv.Transaction) er
 	if err != nil {
 		return err
 	}
-	defer s.untrackTransaction(t)
 	return kv.Retry(ctx, t, func(kv.Attempt) error { return fn(t) })
 }

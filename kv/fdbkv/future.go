@@ -26,8 +26,8 @@ import "C"
 import (
 	"runtime"
 	"runtime/cgo"
-	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -36,9 +36,9 @@ import (
 // only if a goroutine waits before the future is ready. The callback closes a
 // channel, so no goroutine and no thread waits in C.
 //
-// The client's future is freed when its result is taken, else when the attempt
-// that it belongs to is garbage. While the client is to call back, the handle
-// of the callback keeps the pendingResult, and so the attempt, alive.
+// The client's future is freed when its result is taken: by the caller, or when the
+// attempt that it belongs to is released or garbage. While the client is to call
+// back, the handle of the callback keeps the pendingResult, and so the attempt, alive.
 type pendingResult[T any] struct {
 	attempt *attempt // nil: of a watch, which outlives its transaction
 	owner   *futures
@@ -46,13 +46,33 @@ type pendingResult[T any] struct {
 	what    string
 	take    func(*cFuture) (T, cCode)
 	cleanup runtime.Cleanup // of a watch
+	ended   atomic.Bool     // the attempt was released: ready takes the result
 
 	mu    sync.Mutex
-	call  func(handle) *cFuture // the call that is yet to be made; nil: it was made, or was given up
-	c     *cFuture              // nil: call is yet to be made, or the result was taken
-	done  chan struct{}         // nil: no goroutine has waited
+	call  func(*handle) *cFuture // the call that is yet to be made; nil: it was made, or was given up
+	c     *cFuture               // nil: call is yet to be made, or the result was taken
+	done  chan struct{}          // nil: no goroutine has waited
 	value T
 	err   error
+}
+
+// beginLocked takes a future that the client has returned; nil: it was not asked.
+func (p *pendingResult[T]) beginLocked(k keptFuture) {
+	kept := false
+	if k.c != nil {
+		if p.slot, kept = p.attempt.keep(k, p); !kept {
+			C.fdb_future_destroy(k.c)
+		}
+	}
+	if kept {
+		p.c = k.c
+		return
+	}
+	end := p.attempt.isDestroyed()
+	if end == 0 {
+		end = kv.CodeTransactionCancelled
+	}
+	p.failLocked(p.owner.errorOf(cCode(end), p.what))
 }
 
 // Done implements [kv.PendingResult].
@@ -94,29 +114,71 @@ func (p *pendingResult[T]) readyLocked() bool {
 
 var alreadyDone = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// ready implements waiter. It may be called while p.mu is held by Done or Cancel.
-func (p *pendingResult[T]) ready() { close(p.done) }
+// ready implements waiter. It may be called while p.mu is held by Done, issue or Cancel.
+func (p *pendingResult[T]) ready() {
+	close(p.done)
+	if p.ended.Load() {
+		go p.conclude(true)
+	}
+}
+
+// conclude implements [concluder].
+func (p *pendingResult[T]) conclude(final bool) {
+	if final {
+		p.ended.Store(true)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.c == nil:
+	case p.calledBackLocked() && p.readyLocked():
+		p.takeLocked(p.take(p.c))
+	case final && p.done == nil:
+		var none T
+		p.takeLocked(none, cCode(kv.CodeTransactionCancelled))
+	}
+}
+
+// calledBackLocked reports whether the client will not call back any more.
+func (p *pendingResult[T]) calledBackLocked() bool {
+	if p.done == nil {
+		return true
+	}
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
 
 // Result implements [kv.PendingResult].
 func (p *pendingResult[T]) Result() (T, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.c == nil {
-		return p.value, p.err
+	if p.c != nil {
+		p.takeLocked(p.take(p.c))
 	}
-	value, code := p.take(p.c)
+	return p.value, p.err
+}
+
+// takeLocked makes value and code the result, and destroys the client's future.
+func (p *pendingResult[T]) takeLocked(value T, code cCode) {
 	if code != 0 {
 		p.err = p.owner.errorOf(code, p.what)
 	} else {
 		p.value = value
 	}
-	p.owner.remove(p.slot)
+	if p.attempt != nil {
+		p.attempt.forget(p.slot)
+	} else {
+		p.owner.remove(p.slot)
+	}
 	C.fdb_future_destroy(p.c)
 	p.c = nil
 	p.cleanup.Stop()
 	runtime.KeepAlive(p.attempt)
 	p.attempt, p.take = nil, nil
-	return p.value, p.err
 }
 
 // Cancel implements [kv.PendingResult].
@@ -138,9 +200,10 @@ func (p *pendingResult[T]) issue() {
 	if p.call == nil {
 		return
 	}
-	p.c, p.call = p.call(p.attempt.handle), nil
-	p.slot = p.owner.addIssued(p, keptFuture{c: p.c})
-	if p.done != nil {
+	call := p.call
+	p.call = nil
+	p.beginLocked(keptFuture{c: call(p.attempt.handle)})
+	if p.c != nil && p.done != nil {
 		callBack(p.c, p)
 	}
 }
@@ -164,11 +227,13 @@ func (p *pendingResult[T]) failLocked(err error) {
 // futures are the client's futures of one attempt, or the watches of a database,
 // whose results were not taken. It does not know the goroutines that wait for them.
 type futures struct {
-	mu     sync.Mutex
-	all    []keptFuture
-	free   []int        // slots of all
-	queued []queuedRead // reads that the client was not asked for yet
-	closed error        // why they were given up; nil: they were not
+	mu       sync.Mutex
+	all      []keptFuture
+	free     []int        // slots of all
+	queued   []queuedRead // reads that the client was not asked for yet
+	promised []*kv.Promise[[]byte]
+	closed   error // why they were given up; nil: they were not
+	released bool  // no future is kept any more
 }
 
 // queuedRead is a read that the client was not asked for yet. Its methods may be
@@ -212,31 +277,67 @@ func (s *futures) addLocked(k keptFuture) int {
 }
 
 // queue keeps a read that the client was not asked for yet. If everything was
-// given up, the read fails.
-func (s *futures) queue(q queuedRead) {
-	s.mu.Lock()
-	closed := s.closed
-	if closed == nil {
-		s.queued = append(s.queued, q)
-	}
-	s.mu.Unlock()
-	if closed != nil {
-		q.fail(closed)
-	}
-}
-
-// addIssued is add for a read that was queued.
-func (s *futures) addIssued(q queuedRead, k keptFuture) int {
+// given up, it returns why, and the caller fails the read.
+func (s *futures) queue(q queuedRead) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.queued = slices.DeleteFunc(s.queued, func(other queuedRead) bool { return other == q })
-	return s.addLocked(k)
+	if s.closed == nil {
+		s.queued = append(s.queued, q)
+	}
+	return s.closed
 }
+
+// takeQueued returns the queued reads, and forgets them.
+func (s *futures) takeQueued() []queuedRead {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	queued := s.queued
+	s.queued = nil
+	return queued
+}
+
+// promise keeps a promise of the group's metadata version, like queue.
+func (s *futures) promise(p *kv.Promise[[]byte]) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed == nil {
+		s.promised = append(s.promised, p)
+	}
+	return s.closed
+}
+
+// takePromised returns the promises, and forgets them.
+func (s *futures) takePromised() []*kv.Promise[[]byte] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	promised := s.promised
+	s.promised = nil
+	return promised
+}
+
+// release gives up what is left, and has no future kept any more.
+func (s *futures) release() {
+	s.mu.Lock()
+	s.released = true
+	closed := s.closed
+	s.mu.Unlock()
+	if closed == nil {
+		closed = errEnded
+	}
+	s.giveUp(closed)
+}
+
+// errEnded is the error of reads whose transaction has ended.
+var errEnded = newError(kv.CodeTransactionCancelled, "a read of a transaction that has ended")
 
 // remove forgets a future, which the caller destroys.
 func (s *futures) remove(slot int) *cFuture {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.removeLocked(slot)
+}
+
+func (s *futures) removeLocked(slot int) *cFuture {
 	c := s.all[slot].c
 	s.all[slot] = keptFuture{}
 	s.free = append(s.free, slot)
@@ -247,7 +348,7 @@ func (s *futures) remove(slot int) *cFuture {
 func (s *futures) hasOutstanding() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.free) < len(s.all) || len(s.queued) > 0
+	return len(s.free) < len(s.all) || len(s.queued)+len(s.promised) > 0
 }
 
 // destroyAbandoned frees a future whose result no caller can ask for any more.
@@ -255,23 +356,23 @@ func (s *futures) destroyAbandoned(slot int) { C.fdb_future_destroy(s.remove(slo
 
 // giveUp cancels all futures: their results become err unless they are known.
 func (s *futures) giveUp(err error) {
-	for _, q := range s.giveUpIssued(err) {
+	s.cancelAll(err)
+	for _, q := range s.takeQueued() {
 		q.fail(err)
+	}
+	for _, p := range s.takePromised() {
+		p.Resolve(nil, err)
 	}
 }
 
-// giveUpIssued cancels the futures of the client, and returns the reads that it
-// was not asked for.
-func (s *futures) giveUpIssued(err error) []queuedRead {
+// cancelAll cancels the futures of the client. No read is queued any more.
+func (s *futures) cancelAll(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = err
 	for _, k := range s.all {
 		k.giveUp()
 	}
-	queued := s.queued
-	s.queued = nil
-	return queued
 }
 
 // destroy frees all futures. No caller can ask for their results any more.

@@ -6,6 +6,7 @@ package fdbkv
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -17,20 +18,24 @@ import (
 // wait, and saves little. Tests change it before they open a database.
 var fewReaders int64 = 8
 
+// mostMembers is how many functions share a transaction at most: what they read is
+// kept by the client until the last of them has ended.
+const mostMembers = 1000
+
 // group is a transaction of the client that several functions of ReadTransact
-// read in, at one version. They gather first: until the group starts, its reads
+// read in, at one version. They gather first: until the group starts, their reads
 // are queued. So the read version is asked for after all of them have begun, and
-// each sees every commit that was acknowledged before it began.
+// each sees every commit that was acknowledged before it began. The transaction is
+// freed when its version has arrived and the last function has left.
 type group struct {
-	*attempt                        // holds the read of the metadata version only
-	all      *groups                // that the group belongs to
+	*attempt // holds the read of the metadata version only
+	db       *Database
 	metadata *pendingResult[[]byte] // arrives with the read version; nil before the start
 
 	mu      sync.Mutex
 	started bool
-	queue   []queuedRead
-	arrived bool // metadata has its result
-	waiting []*kv.Promise[[]byte]
+	arrived bool       // metadata has its result
+	members []*attempt // of functions that have joined it and not ended
 }
 
 // groups are those of a database: at most one that gathers, and one whose read
@@ -40,8 +45,8 @@ type groups struct {
 	few     int64        // see fewReaders
 	readers atomic.Int64 // functions of ReadTransact under way
 
-	mu        sync.Mutex
-	gathering *group // nil: no function has joined it
+	mu        sync.Mutex // before that of a group
+	gathering *group     // nil: no function has joined it
 	asking    bool
 }
 
@@ -50,17 +55,17 @@ type groups struct {
 func (s *groups) addReader() (share bool) { return s.readers.Add(1) > s.few }
 func (s *groups) removeReader()           { s.readers.Add(-1) }
 
-// joinGathering returns the group that gathers. Where no version is being asked for, it
-// starts.
-func (s *groups) joinGathering(db *Database) (*group, error) {
-	g, start, err := s.findGathering(db)
+// join returns the attempt of a new member of the group that gathers; nil: the group
+// is full. Where no version is being asked for, the group starts.
+func (s *groups) join(db *Database) (*attempt, error) {
+	a, start, err := s.addMember(db)
 	if start {
-		g.start()
+		a.group.start()
 	}
-	return g, err
+	return a, err
 }
 
-func (s *groups) findGathering(db *Database) (g *group, start bool, err error) {
+func (s *groups) addMember(db *Database) (a *attempt, start bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.gathering == nil {
@@ -68,11 +73,14 @@ func (s *groups) findGathering(db *Database) (g *group, start bool, err error) {
 			return nil, false, err
 		}
 	}
-	g = s.gathering
+	g := s.gathering
+	if a = g.add(); a == nil {
+		return nil, false, nil
+	}
 	if start = !s.asking; start {
 		s.asking, s.gathering = true, nil
 	}
-	return g, start, nil
+	return a, start, nil
 }
 
 // startNext starts the group that gathers.
@@ -87,13 +95,58 @@ func (s *groups) startNext() {
 }
 
 func newGroup(db *Database) (*group, error) {
-	tr, err := db.createTransaction()
+	h, err := db.createHandle(true)
 	if err != nil {
 		return nil, err
 	}
-	g := &group{attempt: newAttempt(handleOf(tr), tr, nil), all: &db.groups}
-	db.trackAttempt(g.attempt)
+	g := &group{attempt: newAttempt(h), db: db}
+	db.trackAttempt(g.attempt, true)
 	return g, nil
+}
+
+// add returns the attempt of a new member; nil: the group is full.
+func (g *group) add() *attempt {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.members) >= mostMembers {
+		return nil
+	}
+	a := newAttempt(g.handle)
+	a.group, a.place = g, len(g.members)
+	g.members = append(g.members, a)
+	return a
+}
+
+// leave removes a member. A group without members that gathers is given up; one whose
+// version has arrived ends.
+func (g *group) leave(a *attempt) {
+	g.db.groups.mu.Lock()
+	defer g.db.groups.mu.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if a.place < 0 {
+		return
+	}
+	last := g.members[len(g.members)-1]
+	g.members[a.place], last.place = last, a.place
+	g.members[len(g.members)-1] = nil
+	g.members, a.place = g.members[:len(g.members)-1], -1
+	if len(g.members) > 0 {
+		return
+	}
+	if gathers := g.db.groups.gathering == g; gathers {
+		g.db.groups.gathering = nil
+		g.end()
+	} else if g.arrived {
+		g.end()
+	}
+}
+
+// end frees the group's transaction.
+func (g *group) end() {
+	g.db.untrack(g.futures)
+	g.destroy(kv.CodeTransactionCancelled)
+	g.release()
 }
 
 // start asks for the read version, by the read of the metadata version, and
@@ -102,11 +155,13 @@ func (g *group) start() {
 	c := g.get([]byte(kv.MetadataVersionKey), true)
 	g.metadata = newPendingResult(g.attempt, keptFuture{c: c}, "Get", takeValue)
 	g.mu.Lock()
-	queue := g.queue
-	g.started, g.queue = true, nil
+	members := slices.Clone(g.members)
+	g.started = true
 	g.mu.Unlock()
-	for _, q := range queue {
-		q.issue()
+	for _, a := range members {
+		for _, q := range a.futures.takeQueued() {
+			q.issue()
+		}
 	}
 	callBack(c, arrival{g})
 }
@@ -118,14 +173,17 @@ type arrival struct{ *group }
 func (a arrival) ready() { go a.deliverMetadata() }
 
 func (g *group) deliverMetadata() {
-	g.all.startNext()
+	g.db.groups.startNext()
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.arrived = true
-	waiting := g.waiting
-	g.waiting = nil
-	g.mu.Unlock()
-	for _, p := range waiting {
-		p.Resolve(g.metadataVersion())
+	for _, a := range g.members {
+		for _, p := range a.futures.takePromised() {
+			p.Resolve(g.metadataVersion())
+		}
+	}
+	if len(g.members) == 0 {
+		g.end()
 	}
 }
 
@@ -135,26 +193,34 @@ func (g *group) metadataVersion() ([]byte, error) {
 	return bytes.Clone(value), err
 }
 
-// enqueue issues a read, when the group has started.
-func (g *group) enqueue(q queuedRead) {
-	g.mu.Lock()
-	started := g.started
-	if !started {
-		g.queue = append(g.queue, q)
-	}
-	g.mu.Unlock()
-	if started {
+// enqueue issues a member's read, when the group has started.
+func (g *group) enqueue(a *attempt, q queuedRead) {
+	if queued, closed := g.queueUntilStart(a, q); closed != nil {
+		q.fail(closed)
+	} else if !queued {
 		q.issue()
 	}
 }
 
-// awaitMetadata has a promise resolved to the metadata version. It reports false if that
-// has arrived.
-func (g *group) awaitMetadata(p *kv.Promise[[]byte]) bool {
+func (g *group) queueUntilStart(a *attempt, q queuedRead) (queued bool, closed error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.arrived {
-		g.waiting = append(g.waiting, p)
+	if g.started {
+		return false, nil
 	}
-	return !g.arrived
+	return true, a.futures.queue(q)
+}
+
+// awaitMetadata has a member's promise resolved to the metadata version. It reports
+// false if that has arrived.
+func (g *group) awaitMetadata(a *attempt, p *kv.Promise[[]byte]) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.arrived {
+		return false
+	}
+	if closed := a.futures.promise(p); closed != nil {
+		p.Resolve(nil, closed)
+	}
+	return true
 }

@@ -363,6 +363,19 @@ func TestCloseEndsWaitingForAClusterThatIsDown(t *testing.T) {
 	}
 }
 
+// A time limit of the transaction bounds its commit.
+func TestTimeoutEndsACommitToAClusterThatIsDown(t *testing.T) {
+	db := openUnreachable(t)
+	tx := begin(t, db)
+	if err := tx.SetOption(kv.OptionTimeout, 20); err != nil {
+		t.Fatal(err)
+	}
+	tx.Set([]byte("a"), nil)
+	if err := tx.Commit(t.Context()); kv.CodeOf(err) != kv.CodeTransactionTimedOut {
+		t.Errorf("Commit: %v, want %d", err, kv.CodeTransactionTimedOut)
+	}
+}
+
 func TestNoGoroutineWaitsForARead(t *testing.T) {
 	db := openUnreachable(t)
 	tx := begin(t, db)

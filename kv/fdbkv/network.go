@@ -15,10 +15,9 @@ import (
 
 // network is what the process has once.
 var network struct {
-	mu       sync.Mutex // also held while databases of the binding are opened and closed
+	mu       sync.Mutex
 	started  bool
 	settings []setting
-	opened   int // databases, ever
 }
 
 // setting is a network option to be set.
@@ -28,9 +27,29 @@ type setting struct {
 	set   func() error
 }
 
-// startNetwork selects the API version, and sets the options unless the network
-// runs already: then they must be the same. network.mu is held.
-func startNetwork(n Network) error {
+// startNetwork selects the API version, and starts the network with the options. If it
+// runs already, they must be the same.
+//
+// The binding runs the network, so that a program can use both. It starts it when it
+// opens a database: one of the address, which is closed again. Unlike one of a cluster
+// file, it is in no map of the binding, which only one goroutine may use. Each call
+// opens one, since a program can have stopped the network.
+func startNetwork(n Network, address string) error {
+	network.mu.Lock()
+	defer network.mu.Unlock()
+	if err := selectOptions(n); err != nil {
+		return err
+	}
+	database, err := fdb.OpenWithConnectionString(address)
+	if err != nil {
+		return fromBinding(err)
+	}
+	database.Close()
+	return nil
+}
+
+// selectOptions selects the API version and sets the options. network.mu is held.
+func selectOptions(n Network) error {
 	settings := n.settings()
 	if network.started {
 		if differing := differingNames(settings, network.settings); len(settings) > 0 && len(differing) > 0 {

@@ -11,10 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"time"
 
-	"github.com/apple/foundationdb/bindings/go/src/fdb"
+	"github.com/kazahana-db/kazahana/kv"
 )
 
 // Open opens the cluster that a cluster file names. "" is, as for FoundationDB's
@@ -31,45 +30,56 @@ func OpenWith(clusterFile string, o Options) (*Database, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	if err := checkBinding(); err != nil {
-		return nil, err
-	}
 	if clusterFile == "" {
 		clusterFile = defaultClusterFile()
 	}
-	network.mu.Lock()
-	defer network.mu.Unlock()
-	if err := startNetwork(o.Network); err != nil {
-		return nil, err
-	}
-	database, err := openHandle(clusterFile)
+	path, err := filepath.Abs(clusterFile)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("fdbkv: the cluster file: %w", err)
 	}
-	if err := errors.Join(o.applyTo(database.Options()), checkClusterFile(database, clusterFile)); err != nil {
-		database.Close()
-		return nil, err
+	address, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("fdbkv: the cluster file: %w", err)
 	}
-	db := &Database{fdb: database, defaults: o.Transactions, open: map[*futures]struct{}{}}
+	if err := startNetwork(o.Network, string(address)); err != nil {
+		return nil, explainClusterFile(path, err)
+	}
+	client, code := openDatabase(path)
+	if code != 0 {
+		return nil, fmt.Errorf("fdbkv: opening the cluster of %s: %w", path, newError(kv.Code(code), "opening a database"))
+	}
+	db := &Database{client: client, defaults: o.Transactions, open: map[*futures]struct{}{}}
 	db.groups.few = fewReaders
+	if err := errors.Join(o.applyTo(client), explainClusterFile(path, checkClusterFile(db))); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	return db, nil
+}
+
+// explainClusterFile adds to an error which file the client cannot use.
+func explainClusterFile(path string, err error) error {
+	if kv.CodeOf(err) == 0 {
+		return err
+	}
+	return fmt.Errorf("fdbkv: the cluster file %s, which is to have one line, description:id@host:port,…: %w", path, err)
 }
 
 // checkClusterFile returns the fault of a cluster file, which the client keeps to itself
 // until a transaction uses it. The size of a transaction is known without the
 // cluster, though with external clients only when one of them has connected:
 // that is not waited for.
-func checkClusterFile(database fdb.Database, clusterFile string) error {
-	tr, err := database.CreateTransaction()
+func checkClusterFile(db *Database) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	if err == nil {
-		_, err = newTransaction(nil, tr).GetApproximateSize().Get(ctx)
+	t, err := db.begin(true)
+	if err != nil {
+		return err
 	}
-	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("fdbkv: the cluster file %s, which is to have one line, description:id@host:port,…: %w", clusterFile, fromBinding(err))
+	defer t.Release()
+	if _, err = t.GetApproximateSize().Get(ctx); ctx.Err() != nil {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // defaultClusterFile resolves the file as the client does.
@@ -84,41 +94,4 @@ func defaultClusterFile() string {
 		return "/usr/local/etc/foundationdb/fdb.cluster"
 	}
 	return "/etc/foundationdb/fdb.cluster"
-}
-
-// openHandle opens a database of the binding for one Database alone. The binding
-// keeps one database for each name of a cluster file, and closing it closes it for
-// every Open by that name. So openHandle spells the file's path differently each
-// time. The caller holds network.mu.
-func openHandle(clusterFile string) (fdb.Database, error) {
-	path, err := filepath.Abs(clusterFile)
-	if err == nil {
-		_, err = os.Stat(path) // the client would only say that there is none
-	}
-	if err != nil {
-		return fdb.Database{}, fmt.Errorf("fdbkv: the cluster file: %w", err)
-	}
-	network.opened++
-	database, err := fdb.OpenDatabase(numberedPath(path, network.opened))
-	if err != nil {
-		return fdb.Database{}, fmt.Errorf("fdbkv: opening the cluster of %s: %w", path, fromBinding(err))
-	}
-	return database, nil
-}
-
-// numberedPath spells a path in a way that no other number has.
-func numberedPath(path string, number int) string {
-	dir, name := filepath.Split(path)
-	var steps strings.Builder
-	for ; number > 0; number >>= 1 {
-		steps.WriteString([]string{".//", "./"}[number&1])
-	}
-	return dir + steps.String() + name
-}
-
-// closeHandle closes what openHandle opened.
-func closeHandle(database fdb.Database) {
-	network.mu.Lock()
-	defer network.mu.Unlock()
-	database.Close()
 }

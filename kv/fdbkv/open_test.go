@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -56,6 +57,34 @@ func TestDatabasesOfOneClusterAreApart(t *testing.T) {
 	if n := count(t, b, prefix); n != 1 {
 		t.Errorf("%d keys, want 1", n)
 	}
+}
+
+// A program opens databases of the binding while this package opens and closes its own.
+// The binding keeps its databases in a map, which only one goroutine may use.
+func TestOpenNextToTheBindings(t *testing.T) {
+	openOwn(t, fdbkv.Options{}) // selects the API version
+	file := os.Getenv("FDB_CLUSTER_FILE")
+	var binding sync.WaitGroup
+	binding.Go(func() {
+		for range 20 {
+			theirs, err := fdb.OpenDatabase(file)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			theirs.Close()
+		}
+	})
+	for range 20 {
+		db, err := fdbkv.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	binding.Wait()
 }
 
 func TestDefaultsOfTransactions(t *testing.T) {

@@ -5,46 +5,52 @@
 package fdbkv
 
 import (
+	"encoding/binary"
 	"fmt"
 
-	"github.com/apple/foundationdb/bindings/go/src/fdb"
+	"github.com/kazahana-db/kazahana/kv"
 )
 
-// applyTo sets the database's options.
-func (o Options) applyTo(d fdb.DatabaseOptions) error {
+// applyTo sets the database's options, which have the client's numbers.
+func (o Options) applyTo(d *cDatabase) error {
 	type option struct {
-		name  string
-		value int64
-		set   func(int64) error
+		name   string
+		number int
+		value  any // a number, a text, or whether the option is on; the zero value is not set
 	}
 	t := o.Transactions
-	on := func(set func() error) func(int64) error { return func(int64) error { return set() } }
 	for _, s := range []option{
-		{"Timeout", t.Timeout.Milliseconds(), d.SetTransactionTimeout},
-		{"RetryLimit", int64(t.RetryLimit), d.SetTransactionRetryLimit},
-		{"MaxRetryDelay", t.MaxRetryDelay.Milliseconds(), d.SetTransactionMaxRetryDelay},
-		{"SizeLimit", int64(t.SizeLimit), d.SetTransactionSizeLimit},
-		{"ReportConflictingKeys", one(t.ReportConflictingKeys), on(d.SetTransactionReportConflictingKeys)},
-		{"AutomaticIdempotency", one(o.AutomaticIdempotency), on(d.SetTransactionAutomaticIdempotency)},
-		{"CausalReadRisky", one(o.CausalReadRisky), on(d.SetTransactionCausalReadRisky)},
-		{"MaxWatches", int64(o.MaxWatches), d.SetMaxWatches},
-		{"LocationCacheSize", int64(o.LocationCacheSize), d.SetLocationCacheSize},
-		{"MachineID", int64(len(o.MachineID)), on(func() error { return d.SetMachineId(o.MachineID) })},
-		{"DatacenterID", int64(len(o.DatacenterID)), on(func() error { return d.SetDatacenterId(o.DatacenterID) })},
+		{"Timeout", 500, t.Timeout.Milliseconds()},
+		{"RetryLimit", 501, int64(t.RetryLimit)},
+		{"MaxRetryDelay", 502, t.MaxRetryDelay.Milliseconds()},
+		{"SizeLimit", 503, int64(t.SizeLimit)},
+		{"ReportConflictingKeys", 702, t.ReportConflictingKeys},
+		{"AutomaticIdempotency", 506, o.AutomaticIdempotency},
+		{"CausalReadRisky", 504, o.CausalReadRisky},
+		{"MaxWatches", 20, int64(o.MaxWatches)},
+		{"LocationCacheSize", 10, int64(o.LocationCacheSize)},
+		{"MachineID", 21, o.MachineID},
+		{"DatacenterID", 22, o.DatacenterID},
 	} {
-		if s.value == 0 {
+		value, ok := optionBytes(s.value)
+		if !ok {
 			continue
 		}
-		if err := s.set(s.value); err != nil {
-			return fmt.Errorf("fdbkv: setting the option %s: %w", s.name, fromBinding(err))
+		if code := setDatabaseOption(d, s.number, value); code != 0 {
+			return fmt.Errorf("fdbkv: setting the option %s: %w", s.name, newError(kv.Code(code), "setting a database's option"))
 		}
 	}
 	return nil
 }
 
-func one(b bool) int64 {
-	if b {
-		return 1
+// optionBytes returns what the client takes for a value, and false for the zero value.
+func optionBytes(value any) ([]byte, bool) {
+	switch v := value.(type) {
+	case int64:
+		return binary.LittleEndian.AppendUint64(nil, uint64(v)), v != 0
+	case string:
+		return []byte(v), v != ""
+	default:
+		return nil, value == true
 	}
-	return 0
 }

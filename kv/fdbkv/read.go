@@ -61,7 +61,7 @@ func (r reader) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
 	}
 	if a.group != nil {
 		sel.Key = bytes.Clone(sel.Key)
-		return readShared(r, a, func(h handle, snapshot bool) *cFuture { return h.getKey(sel, snapshot) }, "GetKey", takeKey)
+		return readShared(r, a, func(h *handle, snapshot bool) *cFuture { return h.getKey(sel, snapshot) }, "GetKey", takeKey)
 	}
 	return await(a, a.getKey(sel, r.snapshot), "GetKey", takeKey)
 }
@@ -83,7 +83,7 @@ func (r reader) batch(req kv.BatchRequest) kv.Future[kv.Batch] {
 		return kv.Resolved(kv.Batch{}, newError(kv.CodeClientInvalidOperation, "GetRange: no such streaming mode"))
 	}
 	if a.group != nil { // the keys of req are its own
-		return readShared(r, a, func(h handle, snapshot bool) *cFuture { return h.getRange(req, mode, snapshot) }, "GetRange", takeBatch)
+		return readShared(r, a, func(h *handle, snapshot bool) *cFuture { return h.getRange(req, mode, snapshot) }, "GetRange", takeBatch)
 	}
 	return await(a, a.getRange(req, mode, r.snapshot), "GetRange", takeBatch)
 }
@@ -95,7 +95,7 @@ func (r reader) GetReadVersion() kv.Future[int64] {
 		return kv.Resolved(int64(0), err)
 	}
 	if a.group != nil {
-		return awaitShared(a, handle.readVersion, "GetReadVersion", takeNumber)
+		return awaitShared(a, (*handle).readVersion, "GetReadVersion", takeNumber)
 	}
 	return await(a, a.readVersion(), "GetReadVersion", takeNumber)
 }
@@ -146,31 +146,30 @@ func (s snapshot) Snapshot() kv.ReadTransaction { return s }
 
 // awaitShared returns the future of a call that is made when the group has
 // started. call must copy what it is made with.
-func awaitShared[T any](a *attempt, call func(handle) *cFuture, what string, take func(*cFuture) (T, cCode)) kv.Future[T] {
+func awaitShared[T any](a *attempt, call func(*handle) *cFuture, what string, take func(*cFuture) (T, cCode)) kv.Future[T] {
 	p := &pendingResult[T]{attempt: a, owner: a.futures, what: what, take: take, call: call}
-	a.futures.queue(p)
-	a.group.enqueue(p)
+	a.group.enqueue(a, p)
 	return kv.NewFuture[T](p)
 }
 
 // readShared is awaitShared for a read, which is noted, and made as a snapshot
 // read: in a group nothing conflicts.
-func readShared[T any](r reader, a *attempt, call func(h handle, snapshot bool) *cFuture, what string, take func(*cFuture) (T, cCode)) kv.Future[T] {
-	if own := r.t.recordRead(sharedRead{call, r.snapshot}); own != nil {
+func readShared[T any](r reader, a *attempt, call func(h *handle, snapshot bool) *cFuture, what string, take func(*cFuture) (T, cCode)) kv.Future[T] {
+	if own := r.t.recordRead(sharedRead{call: call, snapshot: r.snapshot}); own != nil {
 		return await(own, call(own.handle, r.snapshot), what, take)
 	}
-	return awaitShared(a, func(h handle) *cFuture { return call(h, true) }, what, take)
+	return awaitShared(a, func(h *handle) *cFuture { return call(h, true) }, what, take)
 }
 
 // getShared is Get in a group. The metadata version is there once for all.
 func (r reader) getShared(a *attempt, key []byte) kv.Future[[]byte] {
-	if r.snapshot && string(key) == kv.MetadataVersionKey && r.t.recordRead(sharedRead{getMetadataVersion, true}) == nil {
+	if r.snapshot && string(key) == kv.MetadataVersionKey && r.t.recordRead(sharedRead{call: getMetadataVersion, snapshot: true}) == nil {
 		return a.metadataVersion()
 	}
 	key = bytes.Clone(key)
-	return readShared(r, a, func(h handle, snapshot bool) *cFuture { return h.get(key, snapshot) }, "Get", takeValue)
+	return readShared(r, a, func(h *handle, snapshot bool) *cFuture { return h.get(key, snapshot) }, "Get", takeValue)
 }
 
-func getMetadataVersion(h handle, snapshot bool) *cFuture {
+func getMetadataVersion(h *handle, snapshot bool) *cFuture {
 	return h.get([]byte(kv.MetadataVersionKey), snapshot)
 }

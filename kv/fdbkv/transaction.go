@@ -7,9 +7,8 @@ package fdbkv
 import (
 	"context"
 	"encoding/binary"
+	"sync"
 	"sync/atomic"
-
-	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -19,11 +18,19 @@ import (
 type transaction struct {
 	reader
 	db      *Database               // nil: wrapped
-	tr      fdb.Transaction         // of current
+	scoped  bool                    // a retry loop of this package releases it in any case
 	current atomic.Pointer[attempt] // nil: the transaction has none of its own yet, see membership
 	watches *futures
-	over    atomic.Bool // see readOnlyTransaction
+	over    atomic.Bool // it was released, or see readOnlyTransaction
 	reports atomic.Bool // OptionReportConflictingKeys is set
+	commits atomic.Bool // a commit was begun
+	// version is that of the last commit, plus 1, if the client's transaction was freed.
+	// 0: there is none.
+	version atomic.Int64
+
+	leftMu sync.Mutex
+	left   []*attempt // earlier ones, of which Release frees what no caller has taken
+
 	membership
 }
 
@@ -45,19 +52,12 @@ func (r readOnlyTransaction) Cancel() {
 var (
 	_ kv.Transaction    = (*transaction)(nil)
 	_ kv.ConflictRanger = (*transaction)(nil)
+	_ kv.Releaser       = (*transaction)(nil)
 )
 
-func newTransaction(db *Database, tr fdb.Transaction) *transaction {
-	t := newUnstartedTransaction(db)
-	t.tr = tr
-	t.beginAttempt(handleOf(tr))
-	return t
-}
-
-// newUnstartedTransaction returns a transaction that has no transaction of the
-// client yet.
-func newUnstartedTransaction(db *Database) *transaction {
-	t := &transaction{db: db}
+// newTransaction returns a transaction that has no transaction of the client yet.
+func newTransaction(db *Database, scoped bool) *transaction {
+	t := &transaction{db: db, scoped: scoped}
 	t.reader = reader{t: t}
 	if db == nil {
 		t.watches = &futures{}
@@ -68,13 +68,71 @@ func newUnstartedTransaction(db *Database) *transaction {
 }
 
 // beginAttempt begins the next attempt.
-func (t *transaction) beginAttempt(h handle) {
-	a := newAttempt(h, t.tr, nil)
-	t.db.trackAttempt(a)
+func (t *transaction) beginAttempt(h *handle) *attempt {
+	a := newAttempt(h)
+	h.written.Store(0)
+	t.db.trackAttempt(a, t.scoped)
 	t.reports.Store(t.db != nil && t.db.defaults.ReportConflictingKeys)
 	if before := t.current.Swap(a); before != nil {
 		t.db.untrack(before.futures)
+		t.leave(before)
 	}
+	return a
+}
+
+// leave leaves an attempt. The client says what becomes of results that have not
+// arrived.
+func (t *transaction) leave(a *attempt) {
+	a.concludeAll(false)
+	if t.scoped && a.futures.hasOutstanding() {
+		t.leftMu.Lock()
+		defer t.leftMu.Unlock()
+		t.left = append(t.left, a)
+	}
+}
+
+// Release implements [kv.Releaser].
+func (t *transaction) Release() {
+	if t.db == nil {
+		return // the code that made it decides
+	}
+	t.over.Store(true)
+	if shared := t.shared.Load(); shared != nil {
+		shared.giveUpReads() // ownAttempt may wait for one
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.releaseLocked()
+}
+
+// releaseLocked frees what the transaction has of the client. t.mu is held.
+func (t *transaction) releaseLocked() {
+	if shared := t.shared.Load(); shared != nil {
+		t.db.untrack(shared.futures)
+		shared.release()
+	}
+	if own := t.current.Load(); own != nil {
+		t.db.awaitClient(own)
+		t.free(own, kv.CodeTransactionCancelled)
+		t.db.untrack(own.futures)
+		own.release()
+	}
+	t.leftMu.Lock()
+	defer t.leftMu.Unlock()
+	for _, a := range t.left {
+		a.release()
+	}
+	t.left = nil
+}
+
+// free destroys the client's transaction, and keeps the version of the last commit.
+func (t *transaction) free(a *attempt, reason kv.Code) {
+	if t.commits.Load() {
+		if version, code := a.committedVersion(); code == 0 && version >= 0 {
+			t.version.Store(version + 1)
+		}
+	}
+	a.destroy(reason)
 }
 
 // usableAttempt returns the transaction's own attempt, or an error if the database is
@@ -92,7 +150,7 @@ func (t *transaction) endError() error {
 		return kv.ErrClosed
 	}
 	if t.over.Load() {
-		return newError(kv.CodeTransactionCancelled, "a call behind the end of the transaction")
+		return newError(kv.CodeTransactionCancelled, "a call after the end of the transaction")
 	}
 	return nil
 }
@@ -187,7 +245,11 @@ func (t *transaction) Watch(key []byte) kv.Future[struct{}] {
 	if err != nil {
 		return kv.Resolved(struct{}{}, err)
 	}
-	return awaitWatch(t.watches, a.watch(key))
+	c := a.watch(key)
+	if c == nil {
+		return kv.Resolved(struct{}{}, newError(a.isDestroyed(), "watch"))
+	}
+	return awaitWatch(t.watches, c)
 }
 
 // GetApproximateSize implements [kv.Transaction].
@@ -209,7 +271,7 @@ func (t *transaction) GetCommittedVersion() (int64, error) {
 	if code != 0 {
 		return 0, newError(kv.Code(code), "GetCommittedVersion")
 	}
-	return version, nil
+	return max(version, t.version.Load()-1), nil
 }
 
 // GetVersionstamp implements [kv.Transaction].

@@ -30,11 +30,34 @@ func (t *transaction) CommitAsync() kv.Future[struct{}] {
 	if err != nil {
 		return kv.Resolved(struct{}{}, err)
 	}
-	commit := kv.NewFuture[struct{}](newPendingResult(a, keptFuture{c: a.commit(), commit: true}, "commit", takeNothing))
+	t.commits.Store(true)
+	t.version.Store(0)
+	take := takeNothing
+	if a.written.Load() > muchWritten {
+		take = t.takeLargeCommit(a)
+	}
+	commit := kv.NewFuture[struct{}](newPendingResult(a, keptFuture{c: a.commit(), commit: true}, "commit", take))
 	if t.reports.Load() {
 		return t.withConflicts(commit)
 	}
 	return commit
+}
+
+// muchWritten is from how many bytes of writes on a transaction does not wait to be
+// released: it is freed when it has committed or is cancelled. Until it is reset, all
+// its calls then fail, even those that the client would still answer, such as
+// GetApproximateSize.
+const muchWritten = 1 << 20
+
+// takeLargeCommit returns how the result of the attempt's commit is taken.
+func (t *transaction) takeLargeCommit(a *attempt) func(*cFuture) (struct{}, cCode) {
+	return func(f *cFuture) (struct{}, cCode) {
+		none, code := takeNothing(f)
+		if code == 0 {
+			t.free(a, kv.CodeUsedDuringCommit)
+		}
+		return none, code
+	}
 }
 
 // withConflicts returns a commit whose error tells the conflicting keys. The client
@@ -73,6 +96,10 @@ func (t *transaction) OnError(ctx context.Context, err error) error {
 		t.Cancel()
 		return orInvalid(err)
 	}
+	a, closed = t.renewCommitted(a)
+	if closed != nil {
+		return closed
+	}
 	_, refused := await(a, a.onError(code), "OnError", takeNothing).Get(ctx)
 	switch {
 	case refused == nil:
@@ -83,6 +110,23 @@ func (t *transaction) OnError(ctx context.Context, err error) error {
 		t.Cancel()
 	}
 	return refused
+}
+
+// renewCommitted returns an attempt that the client can be asked about: another one, if
+// the client's transaction was freed because it has committed.
+func (t *transaction) renewCommitted(a *attempt) (*attempt, error) {
+	switch end := a.isDestroyed(); end {
+	case 0:
+		return a, nil
+	case kv.CodeUsedDuringCommit:
+		h, err := t.db.createHandle(t.scoped)
+		if err != nil {
+			return nil, err
+		}
+		return t.beginAttempt(h), nil
+	default:
+		return nil, newError(end, "OnError")
+	}
 }
 
 // anyCode returns the code of an error of ours or of the binding; 0: it has none.
@@ -105,22 +149,40 @@ func orInvalid(err error) error {
 // Reset implements [kv.Transaction]. A wrapped transaction is cancelled instead:
 // what its maker wrote must not vanish from a commit that then succeeds.
 func (t *transaction) Reset() {
-	a, err := t.detachFromGroup()
-	switch {
-	case err != nil: // closed: later calls tell
-	case t.db == nil:
-		a.cancel()
-	default:
-		a.reset()
-		t.beginAttempt(a.handle)
+	if t.db == nil {
+		t.current.Load().cancel()
+		return
 	}
+	if t.scoped && t.over.Load() {
+		return
+	}
+	t.over.Store(false) // Release has set it
+	a, err := t.detachFromGroup()
+	if err != nil {
+		return // closed: later calls tell
+	}
+	h := a.handle
+	t.db.awaitClient(a)
+	if !a.reset() {
+		if h, err = t.db.createHandle(t.scoped); err != nil {
+			return
+		}
+	}
+	t.beginAttempt(h)
 }
 
 // Cancel implements [kv.Transaction].
 func (t *transaction) Cancel() {
-	if a, err := t.detachFromGroup(); err == nil {
-		a.cancel()
+	a, err := t.detachFromGroup()
+	if err != nil {
+		return
 	}
+	a.cancel()
+	if t.db != nil && a.written.Load() > muchWritten {
+		t.db.awaitClient(a)
+		t.free(a, kv.CodeTransactionCancelled)
+	}
+	a.concludeAll(false)
 }
 
 func optionText(o kv.Option, arg int64) string {

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/apple/foundationdb/bindings/go/src/fdb"
-
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -27,8 +25,9 @@ type membership struct {
 
 // sharedRead is a read that was made in a group, as a snapshot read.
 type sharedRead struct {
-	call     func(h handle, snapshot bool) *cFuture
+	call     func(h *handle, snapshot bool) *cFuture
 	snapshot bool // it was asked for so
+	alone    bool // all reads before it had been taken
 }
 
 // attemptForRead returns the attempt in which to read.
@@ -45,7 +44,8 @@ func (t *transaction) attemptForRead() (*attempt, error) {
 	return t.joinGroup()
 }
 
-// joinGroup has the transaction read in the group that gathers.
+// joinGroup has the transaction read in the group that gathers; if that is full, in a
+// transaction of its own.
 func (t *transaction) joinGroup() (*attempt, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -54,15 +54,17 @@ func (t *transaction) joinGroup() (*attempt, error) {
 			return a, nil
 		}
 	}
-	g, err := t.db.groups.joinGathering(t.db)
+	a, err := t.db.groups.join(t.db)
 	if err != nil {
 		return nil, err
 	}
-	a := newAttempt(g.handle, g.tr, g)
-	t.db.trackAttempt(a)
+	if a == nil {
+		return t.beginOwnLocked(nil)
+	}
+	t.db.trackAttempt(a, t.scoped)
 	t.shared.Store(a)
 	if t.over.Load() {
-		a.giveUpReads()
+		t.releaseLocked()
 	}
 	return a, nil
 }
@@ -79,23 +81,31 @@ func (t *transaction) ownAttempt() (*attempt, error) {
 	if a := t.current.Load(); a != nil {
 		return a, nil
 	}
-	tr, err := t.db.createTransaction()
+	return t.beginOwnLocked(t.shared.Load())
+}
+
+// beginOwnLocked begins the transaction's own attempt, with the reads that were made in
+// shared; nil: there are none to repeat. t.mu is held.
+func (t *transaction) beginOwnLocked(shared *attempt) (*attempt, error) {
+	if t.over.Load() {
+		return nil, errEnded
+	}
+	h, err := t.db.createHandle(t.scoped)
 	if err != nil {
 		return nil, err
 	}
-	if shared := t.shared.Load(); shared != nil {
-		if err := shared.repeatReads(tr, t.reads); err != nil {
+	if shared != nil {
+		if err := shared.repeatReads(h, t.reads); err != nil {
+			h.destroy(kv.CodeTransactionCancelled)
 			return nil, err
 		}
 	}
-	return t.takeOver(tr), nil
-}
-
-// takeOver makes a transaction of the client the transaction's own.
-func (t *transaction) takeOver(tr fdb.Transaction) *attempt {
-	t.tr, t.reads = tr, nil
-	t.beginAttempt(handleOf(tr))
-	return t.current.Load()
+	t.reads = nil
+	a := t.beginAttempt(h)
+	if t.over.Load() {
+		t.releaseLocked()
+	}
+	return a, nil
 }
 
 // detachFromGroup returns the transaction's own attempt for a call that forgets or
@@ -113,11 +123,7 @@ func (t *transaction) detachFromGroup() (*attempt, error) {
 	if a := t.current.Load(); a != nil {
 		return a, nil
 	}
-	tr, err := t.db.createTransaction()
-	if err != nil {
-		return nil, err
-	}
-	return t.takeOver(tr), nil
+	return t.beginOwnLocked(nil)
 }
 
 // isRefusal reports whether a read ended with an error that it has had before, since
@@ -135,6 +141,7 @@ func (t *transaction) recordRead(read sharedRead) *attempt {
 	if a := t.current.Load(); a != nil {
 		return a
 	}
+	read.alone = !t.shared.Load().futures.hasOutstanding()
 	t.reads = append(t.reads, read)
 	return nil
 }

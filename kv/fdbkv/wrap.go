@@ -5,6 +5,10 @@
 package fdbkv
 
 import (
+	"fmt"
+	"reflect"
+	"unsafe"
+
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -28,7 +32,11 @@ import (
 // tr must have been made with [APIVersion]. The result may be used as long as
 // tr, and is wrapped once for each attempt: after the caller has reset tr, wrap it
 // again.
-func Wrap(tr fdb.Transaction) kv.Transaction { return newTransaction(nil, tr) }
+func Wrap(tr fdb.Transaction) kv.Transaction {
+	t := newTransaction(nil, false)
+	t.beginAttempt(&handle{c: pointerIn(tr), lent: tr})
+	return t
+}
 
 // Unwrap returns the binding's transaction below one that this package made, and
 // whether there is one. What is written with either is part of the same
@@ -38,8 +46,40 @@ func Unwrap(tx kv.Transaction) (fdb.Transaction, bool) {
 	if !ok {
 		return fdb.Transaction{}, false
 	}
-	if _, err := t.ownAttempt(); err != nil {
+	a, err := t.ownAttempt()
+	if err != nil {
 		return fdb.Transaction{}, false
 	}
-	return t.tr, true
+	return a.lend(t.db)
+}
+
+// The binding has no way from and to the client's pointers, which it keeps in structs
+// that it does not export: fdb.Database has a field database, fdb.Transaction a field
+// transaction, each a pointer to a struct whose field ptr is the client's. These are
+// the only functions of the package that know.
+
+// pointerIn returns the client's pointer in a transaction of the binding.
+func pointerIn(tr fdb.Transaction) *cTransaction {
+	inner := field(reflect.ValueOf(&tr).Elem(), "transaction", reflect.Pointer)
+	return (*cTransaction)(field(inner.Elem(), "ptr", reflect.Pointer).UnsafePointer())
+}
+
+// wrapPointer makes the client's pointer a database or transaction of the binding, and
+// returns the pointer to its inner struct.
+func wrapPointer(outer any, name string, c unsafe.Pointer) reflect.Value {
+	embedded := field(reflect.ValueOf(outer).Elem(), name, reflect.Pointer)
+	inner := reflect.New(embedded.Type().Elem())
+	*(*unsafe.Pointer)(field(inner.Elem(), "ptr", reflect.Pointer).Addr().UnsafePointer()) = c
+	embedded.Set(inner)
+	return inner
+}
+
+// field returns a field of a struct of the binding, which can be set.
+func field(of reflect.Value, name string, kind reflect.Kind) reflect.Value {
+	f := of.FieldByName(name)
+	if !f.IsValid() || f.Kind() != kind {
+		panic(fmt.Sprintf("fdbkv: this version of the FoundationDB Go binding has no %s %q in %v: Wrap and Unwrap need the version that go.mod of kazahana names",
+			kind, name, of.Type()))
+	}
+	return reflect.NewAt(f.Type(), f.Addr().UnsafePointer()).Elem()
 }

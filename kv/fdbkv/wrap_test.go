@@ -135,3 +135,32 @@ func TestUnwrap(t *testing.T) {
 		t.Error("Unwrap takes a transaction of something else")
 	}
 }
+
+// The binding's transaction may be kept longer than ours, which has ended: the binding
+// frees it.
+func TestUnwrappedTransactionsOutliveTheLoop(t *testing.T) {
+	db, prefix := openOwn(t, fdbkv.Options{})
+	collectGarbage(t)
+	for range 50 {
+		var kept fdb.Transaction
+		err := db.Transact(t.Context(), func(tx kv.Transaction) error {
+			kept, _ = fdbkv.Unwrap(tx)
+			again, _ := fdbkv.Unwrap(tx)
+			if again != kept {
+				t.Error("another transaction of the binding for the same transaction")
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept.Reset()
+		kept.Set(fdb.Key(prefix+"a"), []byte("1"))
+		if err := kept.Commit().Get(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := count(t, db, prefix); n != 1 {
+		t.Errorf("%d keys, want 1", n)
+	}
+}

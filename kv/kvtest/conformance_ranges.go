@@ -10,6 +10,9 @@ import (
 	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
 )
 
+// wideNumbers do not fit into 32 bits, or only just.
+var wideNumbers = []int{1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 32, 1<<32 + 1, 1 << 62}
+
 var selectorLaws = []law{
 	{"every selector finds its key", func(c *conformance) {
 		c.put("a", "", "c", "", "e", "")
@@ -38,6 +41,24 @@ var selectorLaws = []law{
 			key, err := c.begin().GetKey(tt.sel).Get(c.ctx)
 			c.wantCode(tt.sel.String(), err, 0)
 			c.want(tt.sel.String(), string(key), tt.want)
+		}
+	}},
+	{"offsets of more than 32 bits select the ends", func(c *conformance) {
+		c.put("a", "", "c", "", "e", "")
+		for _, far := range wideNumbers {
+			for _, tt := range []struct {
+				sel  kv.KeySelector
+				want string
+			}{
+				{kv.FirstGreaterOrEqual([]byte("a")).Add(far), "\xff"},
+				{kv.LastLessThan([]byte("z")).Add(-far), ""},
+			} {
+				key, err := c.begin().GetKey(tt.sel).Get(c.ctx)
+				c.wantCode(tt.sel.String(), err, 0)
+				c.want(tt.sel.String(), string(key), tt.want)
+			}
+			r := kv.SelectorRange{Begin: kv.LastLessThan([]byte("z")).Add(-far), End: kv.FirstGreaterOrEqual([]byte("d"))}
+			c.want(r.Begin.String(), c.scan(c.begin(), r, kv.RangeOptions{}), []string{"a=", "c="})
 		}
 	}},
 	{"selectors see own writes", func(c *conformance) {
@@ -78,6 +99,17 @@ var rangeLaws = []law{
 		c.want("ends that cross", c.scan(c.begin(), crossed, kv.RangeOptions{}), []string{})
 	}},
 	{"modes, limits and directions give the same pairs", checkRangeOptions},
+	{"limits of more than 32 bits are limits", func(c *conformance) {
+		all := c.fill(3)
+		for _, limit := range wideNumbers {
+			for _, mode := range []kv.StreamingMode{kv.ModeIterator, kv.ModeExact} {
+				got := c.scan(c.begin(), model.UserKeys().Selectors(), kv.RangeOptions{Limit: limit, Mode: mode})
+				c.want(fmt.Sprintf("limit %d, mode %d", limit, mode), got, all)
+			}
+			_, err := c.begin().GetRange(model.UserKeys().Selectors(), kv.RangeOptions{Limit: -limit}).Slice(c.ctx)
+			c.wantCode(fmt.Sprintf("limit %d", -limit), err, kv.CodeRangeLimitsInvalid)
+		}
+	}},
 	{"batches come in order and without gaps", func(c *conformance) {
 		all := c.fill(400)
 		var got []string
