@@ -60,7 +60,7 @@ func getVersionstamp(ctx context.Context, r *Player, s *Slot, st *scenario.Step)
 	future := s.Tx.GetVersionstamp()
 	r.Asked[st.ID] = future
 	if want, err := scenario.ParseAnswer(st.Want, r.Known); err == nil && want.Kind == "error" {
-		Pause(ctx, future.Done(), watchWait)
+		Pause(ctx, future.Done(), r.errorWait(st))
 	}
 	return LookAtStamp(ctx, future)
 }
@@ -92,7 +92,7 @@ func watch(ctx context.Context, r *Player, s *Slot, st *scenario.Step) scenario.
 		return scenario.ErrorAnswer(err)
 	}
 	r.watches[st.ID] = s.Tx.Watch(key)
-	return r.LookAtWatch(ctx, st, watchWait)
+	return r.LookAtWatch(ctx, st, r.errorWait(st))
 }
 
 func watchState(ctx context.Context, r *Player, _ *Slot, st *scenario.Step) scenario.Answer {

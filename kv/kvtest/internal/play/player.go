@@ -16,7 +16,8 @@ import (
 const (
 	stepTimeout = 30 * time.Second      // a step that takes longer hangs
 	quietWait   = 50 * time.Millisecond // how long a watch that must not fire is looked at, at most
-	watchWait   = 15 * time.Millisecond // how long an error may take to show in a new watch or stamp
+	watchWait   = 15 * time.Millisecond // how long an error may take to show in a new watch or stamp, if none is expected
+	errorWait   = 10 * time.Second      // and if one is
 )
 
 // Player is one run of a scenario.
@@ -196,6 +197,15 @@ func (r *Player) LookAtWatch(ctx context.Context, st *scenario.Step, atMost time
 	}
 	_, err := future.Get(ctx)
 	return scenario.Answer{Kind: "fired", Flag: true}.OrError(err)
+}
+
+// errorWait is how long to look for an error of a new watch or stamp: until it comes, if
+// the recording has one.
+func (r *Player) errorWait(st *scenario.Step) time.Duration {
+	if want, err := scenario.ParseAnswer(st.Want, r.Known); err == nil && want.Kind == "error" {
+		return errorWait
+	}
+	return watchWait
 }
 
 // patience is how long to look at a future: as long as the recording did,
