@@ -131,13 +131,12 @@ func (g *group) leave(a *attempt) {
 	g.members[a.place], last.place = last, a.place
 	g.members[len(g.members)-1] = nil
 	g.members, a.place = g.members[:len(g.members)-1], -1
-	if len(g.members) > 0 {
-		return
-	}
-	if gathers := g.db.groups.gathering == g; gathers {
+	switch gathers := g.db.groups.gathering == g; {
+	case len(g.members) > 0:
+	case gathers:
 		g.db.groups.gathering = nil
 		g.end()
-	} else if g.arrived {
+	case g.arrived:
 		g.end()
 	}
 }
