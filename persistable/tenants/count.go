@@ -28,7 +28,7 @@ type count struct {
 	usage tenancy.Usage
 	size  int
 	begin []byte // where the step before ended
-	end   []byte // behind the last record counted
+	end   []byte // after all keys that the last record counted can have
 }
 
 // run counts records until the step is full, and reports whether none were left.
@@ -48,7 +48,8 @@ func (c *count) run(ctx context.Context, tx kv.ReadTransaction, t tree) (done bo
 
 // countRange counts the records of a range until the step is full, at least one.
 func (c *count) countRange(ctx context.Context, tx kv.ReadTransaction, keys kv.KeyRange) (full bool, err error) {
-	var size, chunks int // of the current record: its bytes so far, the chunks to come
+	var key []byte       // of the current record
+	var size, chunks int // its bytes so far, the chunks to come
 	for pair, err := range tx.GetRange(keys.Selectors(), kv.RangeOptions{Mode: kv.ModeIterator}).All(ctx) {
 		if err != nil {
 			return false, err
@@ -58,7 +59,7 @@ func (c *count) countRange(ctx context.Context, tx kv.ReadTransaction, keys kv.K
 			if err != nil {
 				return false, fmt.Errorf("tenants: the record at key %x: %w", pair.Key, err)
 			}
-			size, chunks = 0, r.Chunks+1
+			key, size, chunks = pair.Key, 0, r.Chunks+1
 		}
 		size += len(pair.Value)
 		if chunks--; chunks > 0 {
@@ -66,8 +67,8 @@ func (c *count) countRange(ctx context.Context, tx kv.ReadTransaction, keys kv.K
 		}
 		c.usage.Records++
 		c.usage.Bytes += int64(size)
-		c.end = kv.Successor(pair.Key)
-		if c.size += len(pair.Key) + size; c.size >= countBytes {
+		c.end = append(bytes.Clone(key), 0xff) // it may have more chunks by the next step
+		if c.size += len(key) + size; c.size >= countBytes {
 			return true, nil
 		}
 	}

@@ -167,3 +167,26 @@ func TestCountConflictsWithWrites(t *testing.T) {
 	check(t, rooms.SetQuota(ctx, "a", tenants.Quota{Records: 100}))
 	wantUsage(t, db, "rooms", "a")
 }
+
+// Records that were counted grow before the next step of the count: their new chunks are
+// not taken for records.
+func TestCountedRecordsGrow(t *testing.T) {
+	c := &crasher{Database: enginetest.Open(t), left: -1}
+	db := open(t, c)
+	rooms, s := tenants.Of(db, "rooms"), NoteStoreOf(db, "a")
+	save := func(size int) {
+		t.Helper()
+		for id := range int64(20) {
+			check(t, s.Save(ctx, &Note{ID: id + 1, Room: "a", Body: bytes.Repeat([]byte{2}, size)}))
+		}
+	}
+	save(90_000)
+	c.left = 2 // the quota is set, and a part of the records is counted
+	wantError(t, rooms.SetQuota(ctx, "a", tenants.Quota{Records: 100}), errCrash)
+	c.left = -1
+	save(250_000)
+	check(t, rooms.SetQuota(ctx, "a", tenants.Quota{Records: 100}))
+	wantUsage(t, db, "rooms", "a")
+	save(90_000)
+	wantUsage(t, db, "rooms", "a")
+}
