@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -75,7 +76,7 @@ func (p *place) noIndexNamed(name string) error {
 	}
 	return &NoIndexError{
 		Type: p.typ, Indexes: p.record.indexFields(),
-		Reason: fmt.Sprintf("no index has the name %q; the names are %s", shorten(name), cmp.Or(strings.Join(names, ", "), "none")),
+		Reason: fmt.Sprintf("no index has the name %s; the names are %s", shorten(strconv.Quote(name)), cmp.Or(strings.Join(names, ", "), "none")),
 	}
 }
 

@@ -11,19 +11,21 @@ import (
 )
 
 // leaseDamages are damages of the leases of machine ids. The seeded database has blocks of
-// 256 positions, the first of which is leased.
+// 256 positions from a random one on, the first of which is leased.
 var leaseDamages = []damage{
 	{"larger block", "lease/overlap", func(w world) []byte {
-		w.dropBlock(512)
-		return w.setBlock(512, 9)
+		at := w.start()&^511 + 512
+		w.dropBlock(at)
+		return w.setBlock(at, 9)
 	}},
 	{"lost block", "lease/gap", func(w world) []byte {
-		w.dropBlock(512)
-		return w.block(256)
+		w.dropBlock(w.start() + 512)
+		return w.block(w.start() + 256)
 	}},
 	{"frontier set back", "lease/frontier", func(w world) []byte {
-		w.lease([]byte("f"), func(r map[string]any) { r["next"] = 63 * 256 })
-		return w.block(63 * 256)
+		last := w.start() + 63*256
+		w.lease([]byte("f"), func(r map[string]any) { r["next"] = last })
+		return w.block(last)
 	}},
 	{"entry in the queue without its block", "lease/stray-entry", func(w world) []byte {
 		w.tx.Set(w.queueKey(1<<20, 8), []byte("1"))
@@ -34,12 +36,12 @@ var leaseDamages = []damage{
 		return w.first(w.inLeases([]byte("r"))).Key
 	}},
 	{"lease that is not charged", "lease/charge", func(w world) []byte {
-		return w.holder(0, func(h map[string]any) {
+		return w.holder(w.start(), func(h map[string]any) {
 			h["charge"] = map[string]any{"account": "4509beb0ab401d71fa4a5cd94a55c9a7", "until": h["expired"]}
 		})
 	}},
 	{"lease that ends", "lease/ending", func(w world) []byte {
-		w.holder(0, func(h map[string]any) { h["expired"] = time.Now().Add(endsSoon / 2).UnixMilli() })
+		w.holder(w.start(), func(h map[string]any) { h["expired"] = time.Now().Add(endsSoon / 2).UnixMilli() })
 		return nil
 	}},
 	{"service in removal", "lease/unsettled", func(w world) []byte {
@@ -71,6 +73,19 @@ func (w world) lease(key []byte, change func(map[string]any)) []byte {
 	check(w.t, err)
 	w.tx.Set(at, seal(key, string(text)))
 	return at
+}
+
+// start returns the position of the first block.
+func (w world) start() (base uint32) {
+	w.t.Helper()
+	w.lease([]byte("f"), func(r map[string]any) {
+		if start, ok := r["start"].(json.Number); ok { // 0 is left out
+			n, err := start.Int64()
+			check(w.t, err)
+			base = uint32(n)
+		}
+	})
+	return base
 }
 
 // holder changes the holder of a block.

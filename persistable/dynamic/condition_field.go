@@ -33,9 +33,9 @@ func (f conditionField) compare(operator string, values [][]byte) (c erased.Cond
 	case ">=":
 		return f.field.Where(erased.From, v), nil
 	case "<":
-		return f.below(erased.Before, v), nil
+		return f.notNull(erased.Before, v), nil
 	case "<=":
-		return f.below(erased.To, v), nil
+		return f.notNull(erased.To, v), nil
 	}
 	switch {
 	case f.IsList():
@@ -43,11 +43,11 @@ func (f conditionField) compare(operator string, values [][]byte) (c erased.Cond
 	case tuple.IsNil(v):
 		return f.field.Where(erased.After, v), nil
 	}
-	return erased.AnyOf([]erased.Condition{f.below(erased.Before, v), f.field.Where(erased.After, v)}), nil
+	return f.notNull(erased.NotEqual, v), nil
 }
 
-// below returns a comparison that null, which is before all values, does not fulfil.
-func (f conditionField) below(c erased.Comparison, v []byte) erased.Condition {
+// notNull returns a comparison with a value, which null does not fulfil.
+func (f conditionField) notNull(c erased.Comparison, v []byte) erased.Condition {
 	compared := f.field.Where(c, v)
 	if !f.IsNullable() {
 		return compared

@@ -60,39 +60,47 @@ func (r *Request) splitUnequal() (all []erased.Conjunction) {
 }
 
 // split returns clauses, or the ranges around the values to which one field is not equal: of
-// that field for which the best index leaves fewer clauses to the filter.
+// that field for which the best index leaves fewer clauses to the filter. An index by which
+// more fields are equal to a value is better than such ranges, which leave out little.
 func (r *Request) split(clauses erased.Conjunction) []erased.Conjunction {
 	best := []erased.Conjunction{clauses}
-	fewest := r.leftOver(best)
+	fewest, _ := r.leftOver(best)
+	equal := 0
+	for _, c := range r.choicesFor(clauses) {
+		equal = max(equal, c.equal)
+	}
 	for i, c := range clauses {
 		isSame := func(other erased.Clause) bool { return other.Comparison == erased.NotEqual && other.Field == c.Field }
 		if c.Comparison != erased.NotEqual || slices.ContainsFunc(clauses[:i], isSame) {
 			continue
 		}
 		lanes := rangesAround(c.Field, clauses)
-		if left := r.leftOver(lanes); left < fewest {
+		if left, equals := r.leftOver(lanes); left < fewest && equals >= equal {
 			best, fewest = lanes, left
 		}
 	}
 	return best
 }
 
-// leftOver returns how many clauses the best choices leave to the filter. A choice that reads at
-// most one record leaves none; a lane without a choice counts as the most.
-func (r *Request) leftOver(lanes []erased.Conjunction) (most int) {
+// leftOver returns how many clauses the best choices leave to the filter, and how many fields
+// of each have equality. A choice that reads at most one record leaves none; a lane without a
+// choice counts as the most.
+func (r *Request) leftOver(lanes []erased.Conjunction) (most, equal int) {
+	equal = math.MaxInt
 	for _, clauses := range lanes {
 		all := r.choicesFor(clauses)
 		if len(lanes) > 1 {
 			all = slices.DeleteFunc(all, func(c choice) bool { return c.plan.Both != nil })
 		}
-		switch {
-		case len(all) == 0:
-			return math.MaxInt
-		case !isOne(r.Indexes, &all[0].plan):
+		if len(all) == 0 {
+			return math.MaxInt, 0
+		}
+		equal = min(equal, all[0].equal)
+		if !isOne(r.Indexes, &all[0].plan) {
 			most = max(most, all[0].rest)
 		}
 	}
-	return most
+	return most, equal
 }
 
 // rangesAround returns clauses with ranges between the values to which a field is not equal.
