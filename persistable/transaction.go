@@ -3,9 +3,9 @@
 package persistable
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
@@ -65,10 +65,11 @@ type writeState struct {
 	writeLock sync.Mutex
 	fences    []leasefdb.FenceCheck // the checks of the DB's fences; nil: not started
 	versions  ownVersions
-	borrowed  bool                  // the caller commits: see DB.In
-	spoiled   atomic.Pointer[error] // why the attempt must not be committed
-	created   [][]byte              // the keys of the records that this attempt created
-	earlier   [][]byte              // the keys of those that earlier attempts created
+	borrowed  bool // the caller commits: see DB.In
+	spoilMu   sync.Mutex
+	spoiled   error    // why the attempt must not be committed; spoilMu guards it
+	created   [][]byte // the keys of the records that this attempt created
+	earlier   [][]byte // the keys of those that earlier attempts created
 }
 
 // spoil makes the attempt fail, even if the function of the transaction goes on after the
@@ -76,7 +77,9 @@ type writeState struct {
 // avoid this: they do all that can fail before they write. A caller that commits itself
 // gets the code 1025; if the error is one to be retried, the caller has to return it.
 func (t *transaction) spoil(err error) {
-	t.spoiled.CompareAndSwap(nil, &err)
+	t.spoilMu.Lock()
+	t.spoiled = cmp.Or(t.spoiled, err)
+	t.spoilMu.Unlock()
 	if t.borrowed && !kv.IsRetryable(err) {
 		t.writer.Cancel()
 	}
@@ -84,10 +87,12 @@ func (t *transaction) spoil(err error) {
 
 // checkWhole returns an error if the attempt has a part of an operation only.
 func (t *transaction) checkWhole() error {
-	if err := t.spoiled.Load(); err != nil {
-		return fmt.Errorf("persistable: the transaction cannot be committed, because an operation in it failed when it had written a part: %w", *err)
+	t.spoilMu.Lock()
+	defer t.spoilMu.Unlock()
+	if t.spoiled == nil {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("persistable: the transaction cannot be committed, because an operation in it failed when it had written a part: %w", t.spoiled)
 }
 
 func newWriteTransaction(db *DB, tx kv.Transaction) *transaction {

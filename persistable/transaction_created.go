@@ -16,7 +16,7 @@ func (t *transaction) startAttempt() {
 	t.opened, t.asked = openPlaces{}, false
 	t.fences = nil
 	t.versions = ownVersions{}
-	t.spoiled.Store(nil)
+	t.spoiled = nil
 	t.earlier = append(t.earlier, t.created...)
 	t.created = t.created[:0]
 }

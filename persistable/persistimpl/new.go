@@ -26,6 +26,8 @@ func SetID(schema *Schema, record any) { setID(schema, record, nil) }
 // program wrote; a literal that says another directory, or has an id, panics. A store
 // that cannot be used, because an argument was wrong, fills nothing: its operations
 // return the error. FillNew is not for types whose ids the caller assigns.
+//
+//go:noinline
 func FillNew[T, ID any](s *persistable.Store[T, ID], schema *Schema, record any) {
 	fillNew(sourceOf(s), schema, record)
 }
