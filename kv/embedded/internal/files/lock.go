@@ -53,7 +53,7 @@ func (s Private) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) 
 
 // makePrivate makes an empty file, in the place of one that is there.
 func makePrivate(name string) error {
-	for {
+	for range lockAttempts {
 		file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if err == nil {
 			return file.Close()
@@ -65,6 +65,7 @@ func makePrivate(name string) error {
 			return err
 		}
 	}
+	return &iofs.PathError{Op: "create", Path: name, Err: errReplaced}
 }
 
 // Lock is the lock of a folder: that of a file in it. Of a file system of the
@@ -90,20 +91,33 @@ func TakeLock(fs vfs.FS, path string) (*Lock, error) {
 		}
 		return &Lock{held: held}, nil
 	}
-	for {
+	return takeLock(path, lockFile)
+}
+
+// lockAttempts bounds how often another process can come in between where a file is made. A file
+// system that gives a file another identity each time it is asked would come in between for ever.
+const lockAttempts = 100
+
+// takeLock is TakeLock with a function that opens and locks the file. An owner that is done may
+// remove the file between the two: then the lock is taken of the next one.
+func takeLock(path string, lockFile func(string) (io.Closer, os.FileInfo, error)) (*Lock, error) {
+	for range lockAttempts {
 		held, info, err := lockFile(path)
 		if err != nil {
 			return nil, lockError(path, err)
 		}
 		l := &Lock{held, path, info}
-		if l.Check() == nil {
+		switch err := l.Check(); {
+		case err == nil:
 			return l, nil
+		case !errors.Is(err, ErrMoved):
+			return nil, errors.Join(err, held.Close())
 		}
-		// An owner that is done may have removed the file between opening and locking it.
 		if err := held.Close(); err != nil {
 			return nil, err
 		}
 	}
+	return nil, &iofs.PathError{Op: "lock", Path: path, Err: errReplaced}
 }
 
 // lockError says why a lock could not be taken: another owner holds it, or the system
@@ -117,6 +131,10 @@ func lockError(path string, err error) error {
 	}
 	return &iofs.PathError{Op: "lock", Path: path, Err: err}
 }
+
+// errReplaced says that a file was never the one that had just been made.
+var errReplaced = fmt.Errorf("it was another file each of %d times, so another process replaces it, or the file system "+
+	"does not keep the identity of files: use a folder of a local file system", lockAttempts)
 
 // WithoutLock stands for the lock of a folder that needs none. It keeps the folder open:
 // otherwise the file system could give its number to another one.
