@@ -84,7 +84,7 @@ func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 			return err
 		}
 		if a.Number > 1 {
-			t.startAttempt()
+			t.startAttempt(a)
 		}
 		t.conflicts = a.Conflicts
 		if t.unsure = a.MaybeCommitted; t.unsure {

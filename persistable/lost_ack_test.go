@@ -3,6 +3,8 @@
 package persistable_test
 
 import (
+	"errors"
+	"slices"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
@@ -60,5 +62,35 @@ func TestLaw1OthersDeleteOneOfTheCreated(t *testing.T) {
 		if n := must[int](t)(other.OrderedByNumber().Count(ctx)); n != 2 {
 			t.Errorf("with %s deleted there are %d orders, want 2", deleted, n)
 		}
+	}
+}
+
+// TestAttemptsLookForWhatMayBeThere counts the reads with which an attempt looks for the records
+// of earlier ones: each record once, and none of an attempt that conflicted.
+func TestAttemptsLookForWhatMayBeThere(t *testing.T) {
+	engine := &faulty{Database: enginetest.Open(t)}
+	db := open(t, engine)
+	orders := OrderStoreOf(db, "t")
+	check(t, orders.Create(ctx, orders.New(Order{Number: "0", Status: Pending, CreatedAt: day0, Amount: 1}))) // and the directory
+	same := orders.New(Order{Number: "same", Status: Pending, CreatedAt: day0, Amount: 1})
+	var looks []int // reads before each run of the function
+	read := func() int {
+		engine.mu.Lock()
+		defer engine.mu.Unlock()
+		return engine.reads
+	}
+	ended := 0 // reads when the attempt before had ended
+	fate := fates(conflict, conflict, dropped, dropped, dropped, conflict, conflict, conflict)
+	engine.begin(nil, func(n int, commit func() error) error {
+		ended = read()
+		return fate(n, commit)
+	})
+	check(t, db.Transact(ctx, func(tx persistable.Tx) error {
+		looks = append(looks, read()-ended)
+		fresh := orders.New(Order{Number: "fresh", Status: Pending, CreatedAt: day0, Amount: 1}) // another id in each attempt
+		return errors.Join(orders.In(tx).Create(ctx, same), orders.In(tx).Create(ctx, fresh))
+	}))
+	if want := []int{0, 0, 0, 2, 3, 4, 4, 4, 4}; !slices.Equal(looks, want) {
+		t.Errorf("the attempts read %v records before they began, want %v", looks, want)
 	}
 }

@@ -69,7 +69,7 @@ type writeState struct {
 	spoilMu   sync.Mutex
 	spoiled   error    // why the attempt must not be committed; spoilMu guards it
 	created   [][]byte // the keys of the records that this attempt created
-	earlier   [][]byte // the keys of those that earlier attempts created
+	earlier   [][]byte // the keys of those that attempts created which may have committed, each once
 }
 
 // spoil makes the attempt fail, even if the function of the transaction goes on after the

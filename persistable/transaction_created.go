@@ -11,13 +11,17 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
 )
 
-// startAttempt drops the state of the attempt before.
-func (t *transaction) startAttempt() {
+// startAttempt drops the state of the attempt before, but for what it may have committed.
+func (t *transaction) startAttempt(a kv.Attempt) {
 	t.opened, t.asked = openPlaces{}, false
 	t.fences = nil
 	t.versions = ownVersions{}
 	t.spoiled = nil
-	t.earlier = append(t.earlier, t.created...)
+	if a.MaybeCommitted && a.Conflicts == 0 { // an attempt that conflicted has committed nothing
+		t.earlier = append(t.earlier, t.created...)
+		slices.SortFunc(t.earlier, bytes.Compare)
+		t.earlier = slices.CompactFunc(t.earlier, bytes.Equal)
+	}
 	t.created = t.created[:0]
 }
 
