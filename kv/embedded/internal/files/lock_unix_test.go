@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build unix
+
 package files
 
 import (
@@ -8,7 +10,6 @@ import (
 	iofs "io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -25,16 +26,9 @@ func interrupted(times int, comesBetween func(path string) error) func(string) (
 	}
 }
 
-func skipWhereOpenFilesStay(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows neither removes a locked file nor renames its folder")
-	}
-}
-
 // TestLockOfAnotherFile takes the lock of a file that is removed before the lock is checked: the
 // lock is that of the file at the path, or the attempts end.
 func TestLockOfAnotherFile(t *testing.T) {
-	skipWhereOpenFilesStay(t)
 	path := filepath.Join(t.TempDir(), "LOCK")
 	l, err := takeLock(path, interrupted(3, os.Remove))
 	if err != nil {
@@ -59,7 +53,6 @@ func TestLockOfAnotherFile(t *testing.T) {
 
 // TestLockThatCannotBeChecked takes the lock of a file whose folder is then another file.
 func TestLockThatCannotBeChecked(t *testing.T) {
-	skipWhereOpenFilesStay(t)
 	dir := filepath.Join(t.TempDir(), "folder")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
