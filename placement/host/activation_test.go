@@ -204,3 +204,36 @@ func TestCallTimeout(t *testing.T) {
 		}
 	})
 }
+
+// TestArgumentsOfCallersThatLeft: a call whose caller has left stays in the mailbox until its turn,
+// without its argument.
+func TestArgumentsOfCallersThatLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript()
+		let := make(chan struct{})
+		s.on("slow", func(context.Context, *actor) error { <-let; return nil })
+		register, method := s.register(t)
+		_, session, _ := newFake(t, Options{}, register)
+		a := session.activate(t, "actor", "x", 1)
+		slow := callAsync(t.Context(), *method, "x", "slow")
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		left := callAsync(ctx, *method, "x", "large")
+		synctest.Wait()
+		queued := a.more.head.work.(*call)
+		if len(queued.payload) == 0 {
+			t.Fatal("the call that waits has no argument")
+		}
+		cancel()
+		if r := <-left; !errors.Is(r.err, context.Canceled) {
+			t.Error(r)
+		}
+		if queued.payload != nil {
+			t.Errorf("its caller has left, and it keeps %d bytes", len(queued.payload))
+		}
+		close(let)
+		if r := <-slow; r.err != nil {
+			t.Error(r)
+		}
+	})
+}

@@ -68,6 +68,7 @@ func (c *call) await() outcome {
 	case <-c.ctx.Done():
 	}
 	if c.state.CompareAndSwap(callQueued, callEnded) {
+		c.payload = nil // the mailbox keeps the call until its turn
 		return refusedOutcome(c.ctx.Err())
 	}
 	select {

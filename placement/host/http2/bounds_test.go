@@ -68,6 +68,53 @@ func TestRequestsAreBounded(t *testing.T) {
 	}
 }
 
+// TestBytesAreBounded: requests that wait for their handler keep no more bytes than the bound, and
+// leave room when they end.
+func TestBytesAreBounded(t *testing.T) {
+	began, let := make(chan struct{}), make(chan struct{})
+	to := listen(t, http2.Options{MaxBytes: 5 << 19}, func(ctx context.Context, r host.Request) host.Reply {
+		if r.Method == "wait" {
+			began <- struct{}{}
+			<-let
+		}
+		return echo(ctx, r)
+	})
+	from := listen(t, http2.Options{}, echo)
+	call := func(method string, size int) error {
+		reply, err := from.Call(t.Context(), to.Address(), host.Request{Method: method, Payload: make([]byte, size)})
+		if err == nil && reply.Status != host.Done {
+			err = reply.Err.Error()
+		}
+		return err
+	}
+	waiting := make(chan error, 2)
+	for range cap(waiting) {
+		go func() { waiting <- call("wait", 1<<20) }()
+		<-began
+	}
+	if err := call("", 1<<20); !errors.Is(err, host.ErrOverloaded) {
+		t.Errorf("a third MiB: %v, want ErrOverloaded", err)
+	}
+	if err := call("", 1000); err != nil {
+		t.Errorf("a small request: %v", err)
+	}
+	close(let)
+	for range cap(waiting) {
+		if err := <-waiting; err != nil {
+			t.Error(err)
+		}
+	}
+	if err := call("", 1<<20); err != nil {
+		t.Errorf("after the others have ended: %v", err)
+	}
+	if err := (http2.Options{MaxBytes: 1 << 20}).Validate(); err == nil {
+		t.Error("a bound that is too small for one request is valid")
+	}
+	if err := (http2.Options{MaxPayload: 1 << 30}).Validate(); err != nil {
+		t.Errorf("large payloads with the default bound: %v", err)
+	}
+}
+
 // TestGarbage: bytes that are not a request reach no handler.
 func TestGarbage(t *testing.T) {
 	to := listen(t, http2.Options{}, func(context.Context, host.Request) host.Reply {

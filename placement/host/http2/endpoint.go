@@ -39,23 +39,40 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // answerRequest reads a request, calls the handler and writes the reply. A request counts until its
-// reply is written, or for writeTimeout if the caller does not read it.
+// reply is written, or for writeTimeout if the caller does not read it; its bytes count until the handler has returned.
 func (e *endpoint) answerRequest(w http.ResponseWriter, r *http.Request) {
-	under := e.transport.requests.Add(1)
-	defer e.transport.requests.Add(-1)
+	t := e.transport
+	under := t.requests.Add(1)
+	defer t.requests.Add(-1)
 	reply := host.Refuse(host.ErrOverloaded)
-	if under <= int64(e.transport.options.MaxRequests) {
-		reply = e.handleRequest(w, r)
+	if size := e.sizeOf(r); under <= int64(t.options.MaxRequests) && t.reserve(size) {
+		reply = e.handleReserved(w, r, size)
 	}
 	body, err := frame(reply, reply.Payload)
 	if err != nil { // a handler's reply can always be encoded
 		panic(http.ErrAbortHandler)
 	}
+	t.bytes.Add(int64(len(body)))
+	defer t.bytes.Add(-int64(len(body)))
 	w.Header().Set("Content-Type", mediaType)
-	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(e.transport.writeTimeout)); err != nil {
+	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(t.writeTimeout)); err != nil {
 		panic(http.ErrAbortHandler)
 	}
 	_, _ = w.Write(body) // it fails if the caller has left
+}
+
+// sizeOf returns how many bytes the body of a request may have that is read.
+func (e *endpoint) sizeOf(r *http.Request) int64 {
+	if most := e.transport.options.maxBody(); r.ContentLength < 0 || r.ContentLength > most {
+		return most
+	}
+	return r.ContentLength
+}
+
+// handleReserved handles a request whose size was reserved.
+func (e *endpoint) handleReserved(w http.ResponseWriter, r *http.Request, size int64) host.Reply {
+	defer e.transport.bytes.Add(-size)
+	return e.handleRequest(w, r)
 }
 
 func (e *endpoint) handleRequest(w http.ResponseWriter, r *http.Request) host.Reply {
@@ -85,7 +102,7 @@ func (e *endpoint) readRequest(w http.ResponseWriter, r *http.Request) (head req
 	if err := control.SetReadDeadline(time.Now().Add(readTimeout)); err != nil {
 		return head, nil, err
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(most)+maxFrame))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, e.transport.options.maxBody()))
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
 		return head, nil, &host.SizeError{Bytes: int(max(r.ContentLength, tooLarge.Limit+1)), Most: most}

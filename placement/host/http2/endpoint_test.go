@@ -51,4 +51,7 @@ func TestReplyThatIsNotRead(t *testing.T) {
 	if n := transport.requests.Load(); n != 0 {
 		t.Errorf("%d requests are under way", n)
 	}
+	if n := transport.bytes.Load(); n != 0 {
+		t.Errorf("requests that have ended keep %d bytes", n)
+	}
 }

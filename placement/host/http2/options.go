@@ -16,6 +16,7 @@ import (
 // The defaults of [Options].
 const (
 	DefaultMaxRequests = 10_000
+	DefaultMaxBytes    = 256 << 20
 	DefaultDialTimeout = 5 * time.Second
 )
 
@@ -35,6 +36,11 @@ type Options struct {
 	// MaxRequests bounds the requests that are served at once. Others are refused with
 	// host.ErrOverloaded. The default value is DefaultMaxRequests.
 	MaxRequests int
+	// MaxBytes bounds the bytes that requests keep in memory here: those of the requests that are
+	// served, and those of replies that their callers have not read yet. A request for which
+	// there is no room is refused with host.ErrOverloaded before it is read. It must have room for one request of
+	// MaxPayload bytes and a head of one MiB. The default value is DefaultMaxBytes, or that room if it is more.
+	MaxBytes int
 	// DialTimeout bounds the making of a connection. The default value is
 	// DefaultDialTimeout.
 	DialTimeout time.Duration
@@ -56,8 +62,14 @@ func (o Options) Validate() error {
 	if o.MaxPayload < 0 || o.MaxRequests < 0 || o.DialTimeout < 0 {
 		faults = append(faults, fmt.Errorf("http2: payloads of %d bytes, %d requests and a dial timeout of %v must not be negative", o.MaxPayload, o.MaxRequests, o.DialTimeout))
 	}
+	if most := o.withDefaults().maxBody(); o.MaxBytes != 0 && int64(o.MaxBytes) < most {
+		faults = append(faults, fmt.Errorf("http2: MaxBytes is %d; a request of MaxPayload bytes needs %d", o.MaxBytes, most))
+	}
 	return errors.Join(faults...)
 }
+
+// maxBody returns the bound of the body of a request or a reply.
+func (o Options) maxBody() int64 { return int64(o.MaxPayload) + maxFrame }
 
 func (o Options) withDefaults() Options {
 	if o.MaxPayload == 0 {
@@ -65,6 +77,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxRequests == 0 {
 		o.MaxRequests = DefaultMaxRequests
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = int(max(DefaultMaxBytes, o.maxBody()))
 	}
 	if o.DialTimeout == 0 {
 		o.DialTimeout = DefaultDialTimeout

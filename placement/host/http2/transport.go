@@ -37,6 +37,7 @@ type Transport struct {
 	server   *http.Server // nil until Serve
 	closed   bool
 	requests atomic.Int64 // under way here
+	bytes    atomic.Int64 // that they keep in memory
 
 	writeTimeout time.Duration
 }
@@ -92,6 +93,15 @@ func protocols(secure bool) *http.Protocols {
 
 func limits() *http.HTTP2Config {
 	return &http.HTTP2Config{MaxConcurrentStreams: 1000, SendPingTimeout: pingAfter, PingTimeout: pingTimeout}
+}
+
+// reserve counts bytes that a request keeps in memory, and reports whether there is room for them.
+func (t *Transport) reserve(n int64) bool {
+	if t.bytes.Add(n) <= int64(t.options.MaxBytes) {
+		return true
+	}
+	t.bytes.Add(-n)
+	return false
 }
 
 // Address implements [host.Transport].

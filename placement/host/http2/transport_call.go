@@ -96,7 +96,7 @@ func (t *Transport) readReply(answer *http.Response) (reply host.Reply, err erro
 	if answer.StatusCode != http.StatusOK || answer.Header.Get("Content-Type") != mediaType {
 		return reply, fmt.Errorf("the answer has status %d and media type %q; is that a transport of this package?", answer.StatusCode, answer.Header.Get("Content-Type"))
 	}
-	most := int64(t.options.MaxPayload) + maxFrame
+	most := t.options.maxBody()
 	body, err := io.ReadAll(io.LimitReader(answer.Body, most+1))
 	if err != nil {
 		return reply, err
