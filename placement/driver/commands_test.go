@@ -257,3 +257,47 @@ func checkPanic(t *testing.T, hook func(method string) error, method string, exi
 		t.Errorf("%d rows are left", left)
 	}
 }
+
+// TestClaimsAreSpread: after an outage all members claim all keys again. Their claims come over a
+// time, and later ones at once; other commands do not wait.
+func TestClaimsAreSpread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var claims []time.Duration
+		began := time.Now()
+		h := &hookedHome{home: newHome(t, memory.Options{Kept: true})}
+		h.before = func(_ context.Context, method string, _ placement.Key) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if method == "TryAcquire" {
+				claims = append(claims, time.Since(began))
+			}
+			return nil
+		}
+		m := alone(t, h, new(executor), driver.Options{ClaimSpread: 5 * time.Second, Concurrency: 1}, placement.Options{})
+		var group sync.WaitGroup
+		for i := range 1000 {
+			group.Go(func() { resolve(t, m, keyOf(fmt.Sprint(i))) })
+		}
+		group.Wait()
+		for second := range 5 {
+			from := time.Duration(second) * time.Second
+			n := 0
+			for _, at := range claims {
+				if at >= from && at < from+time.Second {
+					n++
+				}
+			}
+			if n < 100 || n > 300 { // eight standard deviations
+				t.Errorf("in second %d there are %d of 1,000 claims", second, n)
+			}
+		}
+		time.Sleep(time.Second)
+		before := time.Now()
+		resolve(t, m, keyOf("later"))
+		if took := time.Since(before); took > 0 {
+			t.Errorf("a claim after that takes %v", took)
+		}
+		stop(t, m)
+	})
+}

@@ -57,6 +57,7 @@ func (d *Driver) StartMember(kinds []string) error {
 	if err := d.homes.validate(); err != nil {
 		return fmt.Errorf("driver: a member needs homes: %w", err)
 	}
+	d.commands.spreadClaims(d.options.ClaimSpread)
 	return d.callCore(func(now time.Time) (placement.Outcome, error) { return d.core.StartMember(kinds, now) })
 }
 

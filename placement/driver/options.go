@@ -28,6 +28,13 @@ type Options struct {
 	// claims fail with placement.ErrOverloaded. The default is 1,000.
 	MaxHung int
 
+	// ClaimSpread is a time after StartMember. A claim in it first waits for a random part of what
+	// is left of it, so that the members of a cluster that join again after an outage, which has
+	// ended all activations, do not claim all keys at once. A waiting claim takes none of the
+	// places of Concurrency, and Stop waits for it. Keep it well below
+	// placement.Options.RequestTimeout. 0: claims do not wait.
+	ClaimSpread time.Duration
+
 	// IdleAfter is the time after which an unused activation is ended. 0: idle activations
 	// are not ended.
 	IdleAfter time.Duration
@@ -72,7 +79,7 @@ type Backoff struct {
 // also from within Run; done may be called several times, or never.
 //
 // A driver with a Runner starts no goroutine and no timer: Concurrency,
-// CommandTimeout and MaxHung have no effect, topologies are not coalesced, and the
+// CommandTimeout, MaxHung and ClaimSpread have no effect, topologies are not coalesced, and the
 // goroutine that calls the driver calls the handlers of events before its call
 // returns (if a handler calls the driver: before the outer call returns).
 type Runner interface {
@@ -89,6 +96,7 @@ func (o Options) Validate() error {
 		{"Concurrency", int64(o.Concurrency)},
 		{"CommandTimeout", int64(o.CommandTimeout)},
 		{"MaxHung", int64(o.MaxHung)},
+		{"ClaimSpread", int64(o.ClaimSpread)},
 		{"IdleAfter", int64(o.IdleAfter)},
 		{"Tick", int64(o.Tick)},
 		{"Backoff.First", int64(o.Backoff.First)},

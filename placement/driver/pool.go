@@ -5,8 +5,10 @@ package driver
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/kazahana-db/kazahana/placement"
 )
@@ -18,8 +20,16 @@ type pool struct {
 
 	mu      sync.Mutex // guards the fields below
 	queue   []placement.Command
-	running int // commands that have a place
-	hung    int // commands that have lost their place and still run
+	running int       // commands that have a place
+	hung    int       // commands that have lost their place and still run
+	spread  time.Time // until then claims wait for a random time before they are queued
+}
+
+// spreadClaims makes claims wait for a random time, for a while from now on.
+func (p *pool) spreadClaims(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.spread = time.Now().Add(d)
 }
 
 func (p *pool) add(commands []placement.Command) {
@@ -28,7 +38,34 @@ func (p *pool) add(commands []placement.Command) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.queue = append(p.queue, commands...)
+	for _, c := range commands {
+		if wait := p.claimWait(c); wait > 0 {
+			time.AfterFunc(wait, func() { p.enqueue(c) })
+			continue
+		}
+		p.queue = append(p.queue, c)
+	}
+	p.startNext()
+}
+
+// claimWait returns how long a command waits before it is queued. The caller holds p.mu.
+func (p *pool) claimWait(c placement.Command) time.Duration {
+	if _, claims := c.(placement.TryAcquire); !claims || p.spread.IsZero() {
+		return 0
+	}
+	left := time.Until(p.spread)
+	if left <= 0 {
+		p.spread = time.Time{}
+		return 0
+	}
+	return rand.N(left) + 1
+}
+
+// enqueue queues a command that has waited.
+func (p *pool) enqueue(c placement.Command) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.queue = append(p.queue, c)
 	p.startNext()
 }
 

@@ -54,7 +54,10 @@
 // calls Deactivate, see [Deactivator].
 //
 // A host whose membership is lost ends all activations, with contexts whose cause is
-// [placement.ErrActivationLost], and joins again under another incarnation.
+// [placement.ErrActivationLost], and joins again under another incarnation. An outage
+// of the database that is longer than [Options.Lease] does that to all hosts at once. So
+// a host that has joined again spreads its first claims over half a lease, or five
+// seconds if that is less: the first call of a key waits for so long at most.
 //
 // # Another membership
 //

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/placement"
@@ -57,7 +58,7 @@ func (h *Host) Start(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(h.ctx, cancel)() // Stop ends the joining
-	s, err := h.joinCluster(ctx)
+	s, err := h.joinCluster(ctx, 0)
 	if err := h.adoptSession(s, err); err != nil {
 		return err
 	}
@@ -98,8 +99,12 @@ func (h *Host) adoptSession(s *session, err error) error {
 	return nil
 }
 
-// joinCluster makes the process a member under a new incarnation.
-func (h *Host) joinCluster(ctx context.Context) (*session, error) {
+// mostSpread bounds the time over which a host that joins again spreads its claims.
+const mostSpread = 5 * time.Second
+
+// joinCluster makes the process a member under a new incarnation, which spreads its first claims
+// over a time.
+func (h *Host) joinCluster(ctx context.Context, spread time.Duration) (*session, error) {
 	kinds := slices.Sorted(maps.Keys(h.kinds))
 	seat, err := h.cluster.joinMember(ctx, placement.Member{
 		Owner: placement.Owner{Name: h.options.Name}, Address: h.options.Transport.Address(), Kinds: kinds, Labels: h.options.Labels,
@@ -107,7 +112,7 @@ func (h *Host) joinCluster(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := h.newSession(seat.Owner(), seat, h.kinds)
+	s, err := h.newSession(seat.Owner(), seat, h.kinds, spread)
 	if err == nil {
 		err = s.driver.StartMember(kinds)
 	}
@@ -138,10 +143,11 @@ func (h *Host) superviseSessions(s *session) {
 	}
 }
 
-// joinAgain joins until it succeeds. It returns nil when the host stops.
+// joinAgain joins until it succeeds. It returns nil when the host stops. An outage that was longer
+// than the lease has ended the activations of all members, so the claims are spread.
 func (h *Host) joinAgain() *session {
 	for attempt := 0; ; attempt++ {
-		s, err := h.joinCluster(h.ctx)
+		s, err := h.joinCluster(h.ctx, min(h.options.Lease/2, mostSpread))
 		if err == nil {
 			return s
 		}

@@ -5,6 +5,9 @@ package host_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,6 +83,52 @@ func TestHostJoinsAgain(t *testing.T) {
 		}
 		l.check(t)
 		stop(t, n)
+	})
+}
+
+// TestClaimsAfterAnOutage: all members lose their memberships, as in an outage that is longer than the
+// lease. Once they have joined again they do not claim all keys at once.
+func TestClaimsAfterAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, l := newCluster(t), newLedger()
+		nodes := c.start(l, "a", "b", "c")
+		client, m := c.client()
+		const keys = 300
+		callAll := func() (within int) { // how many calls have ended after a tenth of a second
+			began := time.Now()
+			var early atomic.Int32
+			var group sync.WaitGroup
+			for i := range keys {
+				group.Go(func() {
+					if _, err := m.add.Call(t.Context(), fmt.Sprint(i), 0); err != nil {
+						t.Error(err)
+					}
+					if time.Since(began) < time.Second/10 {
+						early.Add(1)
+					}
+				})
+			}
+			group.Wait()
+			return int(early.Load())
+		}
+		time.Sleep(time.Second) // until all know all members
+		if n := callAll(); n != keys {
+			t.Errorf("after the start %d of %d calls end soon", n, keys)
+		}
+		for _, name := range []string{"a", "b", "c"} {
+			c.evict(name, true)
+		}
+		time.Sleep(time.Second) // until all know all members again
+		if n := callAll(); n > keys/3 {
+			t.Errorf("after the outage %d of %d keys are claimed at once", n, keys)
+		}
+		time.Sleep(time.Minute)
+		if n := callAll(); n != keys {
+			t.Errorf("later %d of %d calls end soon", n, keys)
+		}
+		l.check(t)
+		stop(t, nodes...)
+		_ = client.Stop(t.Context())
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 // newClientSession returns the session of a client, which can resolve keys once it has a
 // topology.
 func (p *process) newClientSession() (*session, error) {
-	s, err := p.newSession(placement.Owner{Name: "client " + rand.Text(), Incarnation: 1}, nil, nil)
+	s, err := p.newSession(placement.Owner{Name: "client " + rand.Text(), Incarnation: 1}, nil, nil, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -48,8 +48,9 @@ func (p *process) currentSession() (*session, error) {
 	return s, nil
 }
 
-// newSession returns the session of an owner. It does nothing yet.
-func (p *process) newSession(owner placement.Owner, s seat, kinds map[string]*kind) (*session, error) {
+// newSession returns the session of an owner, whose driver spreads its first claims over a time. It
+// does nothing yet.
+func (p *process) newSession(owner placement.Owner, s seat, kinds map[string]*kind, spread time.Duration) (*session, error) {
 	n := &session{options: &p.options, cluster: p.cluster, owner: owner, seat: s, kinds: make(map[string]*activations), pid: owner.String(), began: time.Now(), ready: make(chan struct{})}
 	n.ctx, n.cancel = context.WithCancelCause(context.Background())
 	for name, k := range kinds {
@@ -60,6 +61,7 @@ func (p *process) newSession(owner placement.Owner, s seat, kinds map[string]*ki
 		return nil, err
 	}
 	d, err := driver.New(c, p.cluster.homes(n), driver.Options{
+		ClaimSpread:    spread,
 		IdleAfter:      max(p.options.IdleAfter, 0),
 		CommandTimeout: p.options.DeactivateTimeout + 2*endGrace + 5*time.Second,
 		Events:         p.options.Events,
