@@ -3,6 +3,7 @@
 package persistable
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/tenancy"
 )
 
 // Layer returns the directory layer in which the directories of the types are.
@@ -44,8 +46,13 @@ func (db *DB) HoldsSystem(path ...string) bool {
 // retried, and finds the directory gone; a write that creates a record then creates
 // the directory again. If there is no directory at the path, the error is
 // [ErrNotFound]. The directories that the library itself needs ([DB.HoldsSystem]) are
-// not removed: a *[DirectoryError]. After a lost acknowledgement RemoveDirectory
+// not removed: a *[DirectoryError]; nor is a directory that is locked, lies in a locked
+// one, or has one in it: a *[LockedError]. After a lost acknowledgement RemoveDirectory
 // recognizes its own removal.
+//
+// Where a directory above has a quota (tenants.Set.SetQuota), RemoveDirectory then counts
+// its records anew; until it returns, the quota bounds what is counted. If it is
+// interrupted there, the error says so, and SetQuota with the same quota goes on.
 func (db *DB) RemoveDirectory(ctx context.Context, path ...string) error {
 	return db.RemoveDirectoryIf(ctx, func(kv.ReadTransaction, *directory.Directory) error { return nil }, path...)
 }
@@ -60,9 +67,15 @@ func (db *DB) RemoveDirectoryIf(ctx context.Context, allow directory.Condition, 
 	case db.options.ReadOnly:
 		return ErrReadOnly
 	}
-	err := db.options.Layer.RemoveIf(ctx, db.fencedEngine(), path, allow)
+	c := directoryChange{DB: db, allow: allow}
+	err := db.options.Layer.RemoveIf(ctx, db.fencedEngine(), path, func(tx kv.ReadTransaction, d *directory.Directory) error {
+		return c.begin(ctx, tx, d, nil)
+	})
 	if errors.Is(err, directory.ErrNotFound) {
 		return fmt.Errorf("%w: %w", ErrNotFound, err)
+	}
+	if err == nil {
+		err = db.recount(ctx, path)
 	}
 	return fenceError("", nil, err)
 }
@@ -70,8 +83,10 @@ func (db *DB) RemoveDirectoryIf(ctx context.Context, allow directory.Condition, 
 // MoveDirectoryIf moves the directory at from, with all directories in it, to the path to,
 // whose parent must exist, if the condition allows it: [directory.Layer.MoveIf] under the
 // fences of the DB. Stores of the moved directories are found at the new paths. The errors
-// are those of the directory layer, and a *[DirectoryError] where either path is one that the
-// library itself needs ([DB.HoldsSystem]).
+// are those of the directory layer, a *[DirectoryError] where either path is one that the
+// library itself needs ([DB.HoldsSystem]), and a *[LockedError] while the directory is
+// locked, one above either path, or one in it. Directories with a quota, on one of the
+// paths only, are counted anew as by [DB.RemoveDirectory].
 func (db *DB) MoveDirectoryIf(ctx context.Context, from, to []string, allow directory.Condition) error {
 	for _, path := range [][]string{from, to} {
 		if db.HoldsSystem(path...) {
@@ -81,8 +96,61 @@ func (db *DB) MoveDirectoryIf(ctx context.Context, from, to []string, allow dire
 	if db.options.ReadOnly {
 		return ErrReadOnly
 	}
-	_, err := db.options.Layer.MoveIf(ctx, db.fencedEngine(), from, to, allow)
+	c := directoryChange{DB: db, allow: allow}
+	_, err := db.options.Layer.MoveIf(ctx, db.fencedEngine(), from, to, func(tx kv.ReadTransaction, d *directory.Directory) error {
+		return c.begin(ctx, tx, d, to)
+	})
+	if err == nil {
+		err = cmp.Or(db.recount(ctx, from), db.recount(ctx, to))
+	}
 	return fenceError("", nil, err)
+}
+
+// directoryChange is the move or removal of a directory.
+type directoryChange struct {
+	*DB
+	allow directory.Condition
+}
+
+// begin checks that the directory may be moved to a path, or if that is nil removed, and
+// starts the recounts, in the transaction of the change.
+func (c *directoryChange) begin(ctx context.Context, tx kv.ReadTransaction, d *directory.Directory, to []string) error {
+	layer, from := c.options.Layer, d.Path()
+	all, err := layer.Subtree(ctx, tx, from)
+	if err != nil {
+		return err
+	}
+	above, common := to[:max(len(to)-1, 0)], 0
+	if len(above) > 0 {
+		parent, err := layer.Open(ctx, tx, above)
+		if err != nil {
+			return err
+		}
+		all = append(all, parent)
+	}
+	path, lock, err := tenancy.FindLock(ctx, tx, all...)
+	switch {
+	case err != nil:
+		return fmt.Errorf("persistable: %w", err)
+	case path != nil:
+		return &LockedError{Path: path, Reason: lock.Reason}
+	}
+	if err := c.allow(tx, d); err != nil {
+		return err
+	}
+	for common < min(len(above), len(from)-1) && above[common] == from[common] {
+		common++
+	}
+	err = tenancy.StartRecount(ctx, tx.(kv.Transaction), layer, from[:len(from)-1], common)
+	if err != nil {
+		return err
+	}
+	return tenancy.StartRecount(ctx, tx.(kv.Transaction), layer, above, common)
+}
+
+// recount counts what is in the directories above a path after a change.
+func (db *DB) recount(ctx context.Context, path []string) error {
+	return tenancy.Recount(ctx, db.fencedEngine().Transact, db.options.Layer, path[:max(len(path)-1, 0)])
 }
 
 // fencedEngine returns the engine, whose transactions commit only while the fences hold.

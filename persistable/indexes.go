@@ -75,7 +75,8 @@ func (x Indexes) RemoveUnused(ctx context.Context) error { return x.source.remov
 // Violations checks each of them again and removes those that are solved from the list,
 // in transactions of its own. So the list is exact at the time of the call. Where the
 // owner of a value is gone, the first of the other records becomes the owner. When
-// none are left Build makes the index readable.
+// none are left Build makes the index readable. While the tenant is locked, the error is a
+// *[LockedError].
 //
 // Cost: for each fifty violations a range read, two rounds of reads each, and a commit.
 func (x Indexes) Violations(ctx context.Context, index, token string) (ViolationPage, error) {

@@ -51,6 +51,9 @@ func (s *source) settlePage(ctx context.Context, i int, after []byte) (left []Vi
 		if err != nil || o == nil || o.indexes[i].State != index.Building {
 			return err
 		}
+		if err := o.checkWritable(s.place); err != nil {
+			return err
+		}
 		left, next, err = s.settleBatch(ctx, t, o, i, after)
 		return err
 	})

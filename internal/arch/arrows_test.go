@@ -168,7 +168,7 @@ var arrows = map[string][]string{
 	"persistable/internal/pagetoken": {},
 	"persistable/internal/planner":   {"index", "tuple", "persistable/internal/erased"},
 	"persistable/internal/scan":      {"kv", "tuple", "index", "persistable/internal/format"},
-	"persistable/internal/tenancy":   {"kv", "tuple"},
+	"persistable/internal/tenancy":   {"kv", "tuple", "directory", "persistable/internal/format"},
 	"persistable/tenants":            {"kv", "tuple", "directory", "index", "persistable", "persistable/internal/format", "internal/headers", "persistable/internal/tenancy"},
 	"persistable/stored":             {"kv", "index", "persistable/internal/build", "persistable/internal/format", "persistable/internal/tenancy"},
 	"persistable/persistimpl":        {"idgen", "index", "persistable", "persistable/internal/erased", "github.com/oklog/ulid/v2"},

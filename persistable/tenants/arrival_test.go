@@ -5,10 +5,14 @@ package tenants_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/tenants"
 )
@@ -83,5 +87,103 @@ func TestFailedCopyLeavesAnotherOne(t *testing.T) {
 	p := must[tenants.Progress](t)(rooms.Copy(ctx, "c", "b", tenants.CopyOptions{Lock: c, Progress: func(tenants.Progress) { blocks++ }}))
 	if int64(blocks) != p.Blocks-1 {
 		t.Errorf("the other copy wrote %d of its %d blocks again, want all but the first", blocks, p.Blocks)
+	}
+}
+
+// stalledEngine is an engine whose commits do not come to an end once it is stalled.
+type stalledEngine struct {
+	kv.Database
+	stalled atomic.Bool
+}
+
+func (e *stalledEngine) Begin() (kv.Transaction, error) {
+	tx, err := e.Database.Begin()
+	return &stalledTx{tx, e}, err
+}
+
+type stalledTx struct {
+	kv.Transaction
+	engine *stalledEngine
+}
+
+func (t *stalledTx) Commit(ctx context.Context) error {
+	if t.engine.stalled.Load() {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	return t.Transaction.Commit(ctx)
+}
+
+// A copy whose context ends returns, even where it cannot remove what it has copied.
+func TestCopyEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(day0))                                // IDs begin in 2026
+		inner := must[*embedded.Database](t)(embedded.OpenMemory()) // its clock is the bubble's
+		engine := &stalledEngine{Database: inner}
+		db := open(t, engine)
+		rooms := tenants.Of(db, "rooms")
+		someNotes(t, NoteStoreOf(db, "a"), "a", 15)
+		limited, cancel := context.WithCancel(ctx)
+		var since time.Time
+		_, err := rooms.Copy(limited, "a", "b", tenants.CopyOptions{Progress: func(tenants.Progress) {
+			engine.stalled.Store(true)
+			since = time.Now()
+			cancel()
+		}})
+		if took := time.Since(since); !errors.Is(err, context.Canceled) || !errors.Is(err, context.DeadlineExceeded) || took > 10*time.Second {
+			t.Errorf("after %v: %v", took, err)
+		}
+		engine.stalled.Store(false)
+		check(t, rooms.Abandon(ctx, "b"))
+		check(t, second(rooms.Copy(ctx, "a", "b", tenants.CopyOptions{})))
+		check(t, db.Close())
+		check(t, inner.Close())
+	})
+}
+
+// onCommit calls a function after some commits, instead of the next one.
+type onCommit struct {
+	kv.Database
+	left int
+	do   func()
+}
+
+func (e *onCommit) Begin() (kv.Transaction, error) {
+	tx, err := e.Database.Begin()
+	return &onCommitTx{tx, e}, err
+}
+
+type onCommitTx struct {
+	kv.Transaction
+	engine *onCommit
+}
+
+func (t *onCommitTx) Commit(ctx context.Context) error {
+	if e := t.engine; e.do != nil {
+		if e.left--; e.left < 0 {
+			e.do()
+			e.do = nil
+			return context.Canceled
+		}
+	}
+	return t.Transaction.Commit(ctx)
+}
+
+// A copy without a lock that fails while it makes the directories leaves nothing either.
+func TestCopyThatFailsEarlyLeavesNothing(t *testing.T) {
+	for n := range 4 {
+		engine := &onCommit{Database: enginetest.Open(t)}
+		db := open(t, engine)
+		someOrders(t, db, "a", 1)
+		all := tenants.Of(db, "tenants")
+		limited, cancel := context.WithCancel(ctx)
+		engine.left, engine.do = n, cancel
+		err := second(all.Copy(limited, "a", "b", tenants.CopyOptions{}))
+		cancel()
+		if err == nil {
+			continue
+		}
+		wantError(t, err, context.Canceled)
+		check(t, second(all.Copy(ctx, "a", "b", tenants.CopyOptions{})))
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/tenancy"
 )
 
 // removedName and arrivingName are the directories, in the work directory, of tenants
@@ -58,6 +59,9 @@ func (d *departure) attempt(ctx context.Context, tx kv.Transaction) error {
 	}
 	now, err := d.openPath(ctx, tx, d.path)
 	if err == nil {
+		err = CheckUnlocked(ctx, tx, now)
+	}
+	if err == nil {
 		err = d.allow(tx, now)
 	}
 	if err != nil {
@@ -67,9 +71,14 @@ func (d *departure) attempt(ctx context.Context, tx kv.Transaction) error {
 		return err
 	}
 	tx.Clear(arrivalKey(now)) // a copy or import that still runs sees that it was abandoned
-	_, err = d.layer.Move(ctx, tx, d.path, to)
-	d.hidden, d.exists = err == nil, now.Metadata().LayerKey(now.Reserve().Begin)
-	return err
+	if _, err = d.layer.Move(ctx, tx, d.path, to); err != nil {
+		return err
+	}
+	d.hidden, d.exists = true, now.Metadata().LayerKey(now.Reserve().Begin)
+	if !slices.Equal(d.path, d.Path(d.name)) {
+		return nil // what arrives is not counted
+	}
+	return tenancy.StartRecount(ctx, tx, d.layer, d.parent, 0)
 }
 
 // movedBefore reports whether an earlier attempt, whose acknowledgement was lost, has

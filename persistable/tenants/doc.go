@@ -26,8 +26,9 @@
 // go on. There is no third way, because a copy of several versions would have index
 // entries without records, and sums that are not those of its records.
 //
-// The lock binds stores. A program that writes into the directories of the tenant by
-// keys of its own must look at [Set.LockOf] itself.
+// The lock binds stores, and the verbs of this library that change directories. A program
+// that writes into the directories of the tenant by keys of its own must look at
+// [Set.LockOf] itself, and one that moves or removes them at [CheckUnlocked].
 //
 // # Other processes
 //

@@ -18,9 +18,10 @@ var (
 	ErrNotFound = persistable.ErrNotFound
 	// ErrExists: there is a tenant of that name already.
 	ErrExists = errors.New("tenants: there is a tenant of this name already")
-	// ErrLockLost: the lock is not, or no more, that of the tenant: what was read
-	// under it may be a mixture. Lock the tenant and begin again.
-	ErrLockLost = errors.New("tenants: the tenant was unlocked meanwhile: lock it and begin again")
+	// ErrLockLost: the lock is not, or no more, that of the tenant, or a program that does
+	// not look at locks has changed its directories: what was read under it may be a mixture.
+	// Lock the tenant and begin again.
+	ErrLockLost = errors.New("tenants: the tenant was unlocked or changed meanwhile: lock it and begin again")
 	// ErrTooLong: what was to be read at one version takes longer than five seconds.
 	// Lock the tenant, and pass the lock.
 	ErrTooLong = errors.New("tenants: one version can be read for five seconds only: lock the tenant and pass the lock")
@@ -42,7 +43,8 @@ func (e *NameError) Error() string {
 
 // RenameError says that a tenant cannot get another name, because an index has the name
 // as a field: its entries would stay those of the old name. Drop the index, which is
-// the same for all records of a tenant, or keep the name.
+// the same for all records of a tenant, or keep the name. The name may be one further up in
+// the path, where a stream is imported under another path.
 type RenameError struct {
 	Type  string
 	Index string // as in keys
@@ -51,7 +53,7 @@ type RenameError struct {
 
 // Error implements error.
 func (e *RenameError) Error() string {
-	return fmt.Sprintf("tenants: %s: the index %s has the field %s, which is the tenant's name, and would keep the old one: drop the index, or keep the name",
+	return fmt.Sprintf("tenants: %s: the index %s has the field %s, which is a name in the tenant's path, and would keep the old one: drop the index, or keep the name",
 		e.Type, e.Index, e.Field)
 }
 

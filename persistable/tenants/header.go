@@ -37,39 +37,36 @@ func readStores(ctx context.Context, tx kv.ReadTransaction, t tree) (all []heade
 	return all, nil
 }
 
-// checkNames returns a *[RenameError] if an index has the {Field} that is the element of
-// paths at depth.
-func checkNames(stores []header, depth int) error {
+// checkNames returns a *[RenameError] if an index has a {Field} that is an element of paths
+// whose name changes.
+func checkNames(stores []header, changes func(depth int) bool) error {
 	for _, h := range stores {
 		c, err := format.DecodeCatalog(h.value)
 		if err != nil {
 			return fmt.Errorf("tenants: the store of %s: %w", h.typ, err)
 		}
-		field := boundField(c.Schema().Type().Directory, depth)
-		if field == "" {
-			continue
-		}
-		word := regexp.MustCompile(`(^|\W)` + field + `(\W|$)`)
-		for name, layout := range c.Layouts() {
-			if word.MatchString(layout) {
-				return &RenameError{Type: h.typ, Index: name, Field: field}
+		for depth, element := range strings.Split(c.Schema().Type().Directory, "/") {
+			field := boundElement.FindStringSubmatch(element)
+			if field == nil || !changes(depth) {
+				continue
+			}
+			if name := indexOver(c, field[1]); name != "" {
+				return &RenameError{Type: h.typ, Index: name, Field: field[1]}
 			}
 		}
 	}
 	return nil
 }
 
-var boundElement = regexp.MustCompile(`^\{(\w+)\}`)
-
-// boundField returns the {Field} that is the i-th element of a type's directory.
-func boundField(path string, i int) string {
-	elements := strings.Split(path, "/")
-	if i >= len(elements) {
-		return ""
+// indexOver returns the name of an index that has the field; empty if there is none.
+func indexOver(c *format.Catalog, field string) string {
+	word := regexp.MustCompile(`(^|\W)` + field + `(\W|$)`)
+	for name, layout := range c.Layouts() {
+		if word.MatchString(layout) {
+			return name
+		}
 	}
-	match := boundElement.FindStringSubmatch(elements[i])
-	if match == nil {
-		return ""
-	}
-	return match[1]
+	return ""
 }
+
+var boundElement = regexp.MustCompile(`^\{(\w+)\}`)

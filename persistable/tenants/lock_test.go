@@ -83,7 +83,7 @@ func TestLockOfANewStore(t *testing.T) {
 	db := open(t, enginetest.Open(t))
 	check(t, must2(tenants.Of(db, "tenants").Lock(ctx, somewhat(t, db, "a"), "copy")))
 	check(t, must2(tenants.Of(db, "tenants", "a").Lock(ctx, "orders", "another")))
-	check(t, db.RemoveDirectory(ctx, "tenants", "a", "orders"))
+	check(t, db.Layer().Remove(ctx, db.Engine(), []string{"tenants", "a", "orders"}))
 	s := OrderStoreOf(db, "a")
 	wantAs[*persistable.LockedError](t, s.Create(ctx, s.New(Order{Number: "1", CreatedAt: day0})))
 	o := s.New(Order{Number: "1", CreatedAt: day0})

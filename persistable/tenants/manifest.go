@@ -4,6 +4,8 @@ package tenants
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -191,6 +193,29 @@ func (m *manifest) expects(s *Set) (all []directory.Expect) {
 		all = append(all, directory.ElementAs(i, layer))
 	}
 	return all
+}
+
+// fingerprint tells apart tenants that have other directories or stores, even if they are at
+// the same paths.
+func (m *manifest) fingerprint() string {
+	sum := sha256.New()
+	for _, b := range m.dirs {
+		fmt.Fprintf(sum, "%q %q %x\n", b.path, b.layer, b.keys.Begin)
+	}
+	for _, h := range m.stores {
+		fmt.Fprintf(sum, "%d %q %x\n", h.dir, h.typ, h.value)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// checkArrival returns a *[RenameError] if an index has a {Field} of which the stream's path
+// and the new one say another name. The ends of the paths are those of the tenant; a
+// {Field} that the new path does not have at all has another name, too.
+func (m *manifest) checkArrival(to []string) error {
+	return checkNames(m.stores, func(depth int) bool {
+		at := len(to) - len(m.path) + depth
+		return depth < len(m.path) && (at < 0 || m.path[depth] != to[at])
+	})
 }
 
 // versionIndex returns the name of an index that is ordered by versions of the database,

@@ -3,6 +3,7 @@
 package tenants_test
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -113,6 +114,29 @@ func TestRenameOfAnIndexedName(t *testing.T) {
 		t.Errorf("there are %v", got)
 	}
 	check(t, second(tenants.Of(db, "archive").Exists(ctx, "a")))
+}
+
+// A stream whose tenant lies under other names further up keeps them too, if an index has one.
+func TestImportUnderAnotherPath(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	someNotes(t, IndexedNotesOf(db, "a"), "a", 3)
+	stream := export(t, tenants.Of(db, "rooms", "a"), "notes")
+	for _, path := range [][]string{{"rooms", "b"}, {"b"}, {"archive", "rooms", "b"}, {}} {
+		s := tenants.Of(db, path...)
+		e := wantAs[*tenants.RenameError](t, second(s.Import(ctx, "notes", bytes.NewReader(stream), tenants.ImportOptions{})))
+		if e.Type != "Note" || e.Index != "Note_Room_Title" || e.Field != "Room" {
+			t.Errorf("%q: %+v", path, e)
+		}
+	}
+	for _, path := range [][]string{{"archive", "rooms", "a"}, {"a"}} { // the same names, counted from the tenant
+		check(t, second(tenants.Of(db, path...).Import(ctx, "notes", bytes.NewReader(stream), tenants.ImportOptions{})))
+	}
+	someNotes(t, NoteStoreOf(db, "c"), "c", 3)
+	stream = export(t, tenants.Of(db, "rooms", "c"), "notes")
+	check(t, second(tenants.Of(db, "rooms", "d").Import(ctx, "notes", bytes.NewReader(stream), tenants.ImportOptions{})))
+	if got := must[[]*Note](t)(NoteStoreOf(db, "d").ByTitle("title 1").Slice(ctx)); len(got) != 1 || got[0].Room != "d" {
+		t.Errorf("%+v", got)
+	}
 }
 
 // After a lost acknowledgement Move recognizes its own move. If another process has moved the

@@ -3,9 +3,13 @@
 package tenants_test
 
 import (
+	"bytes"
+	"errors"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/tenants"
 )
@@ -25,4 +29,171 @@ func TestNestedLock(t *testing.T) {
 	check(t, inner.Unlock(ctx, lock))
 	check(t, outer.Move(ctx, "a", "b"))
 	check(t, outer.Delete(ctx, "b"))
+}
+
+func anyDirectory(kv.ReadTransaction, *directory.Directory) error { return nil }
+
+// The library does not change the directories of a locked tenant: none is removed, moved out or
+// in, copied or imported into it, in the tenants that it has in turn, or cleared.
+func TestLockOfDirectories(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		outer, inner := tenants.Of(db, "tenants"), tenants.Of(db, "tenants", "a", "projects")
+		someOrders(t, db, "a", 3) // its directory is a partition: what is half there is in it, too
+		programKeys(t, db, "tenants", "a", "projects", "p")
+		p := must[tenants.Lock](t)(inner.Lock(ctx, "p", "a part"))
+		check(t, second(inner.Copy(ctx, "p", "q", tenants.CopyOptions{Lock: p})))
+		beginCopy(t, inner, "p", "half", tenants.CopyOptions{Lock: p})
+		var stream bytes.Buffer
+		check(t, second(inner.Export(ctx, "p", &stream, tenants.ExportOptions{Lock: p})))
+		must[*directory.Directory](t)(db.Layer().CreateOrOpen(ctx, db.Engine(), []string{"tenants", "plain", "x"}))
+		lock := must[tenants.Lock](t)(outer.Lock(ctx, "a", "export"))
+		before := contents(t, db, "tenants")
+		importTo := func(s *tenants.Set) error {
+			return second(s.Import(ctx, "i", bytes.NewReader(stream.Bytes()), tenants.ImportOptions{}))
+		}
+		for verb, err := range map[string]error{
+			"RemoveDirectory of all":     db.RemoveDirectory(ctx, "tenants"),
+			"RemoveDirectory":            db.RemoveDirectory(ctx, "tenants", "a"),
+			"RemoveDirectory in it":      db.RemoveDirectory(ctx, "tenants", "a", "orders"),
+			"MoveDirectoryIf of it":      db.MoveDirectoryIf(ctx, []string{"tenants", "a"}, []string{"tenants", "b"}, anyDirectory),
+			"MoveDirectoryIf within it":  db.MoveDirectoryIf(ctx, []string{"tenants", "a", "orders"}, []string{"tenants", "a", "y"}, anyDirectory),
+			"Copy in it":                 second(inner.Copy(ctx, "p", "c", tenants.CopyOptions{Lock: p})),
+			"Copy that is continued":     second(inner.Copy(ctx, "p", "half", tenants.CopyOptions{Lock: p})),
+			"Import":                     importTo(inner),
+			"Import into a new set":      importTo(tenants.Of(db, "tenants", "a", "fresh", "set")),
+			"Delete":                     inner.Delete(ctx, "q"),
+			"Move":                       inner.Move(ctx, "q", "z"),
+			"Abandon":                    inner.Abandon(ctx, "half"),
+			"Import in place of a store": importTo(tenants.Of(db, "tenants", "a")),
+		} {
+			if e := wantAs[*persistable.LockedError](t, err); e.Reason != "export" && e.Reason != "a part" {
+				t.Errorf("%s: %+v", verb, e)
+			}
+		}
+		equal(t, before, contents(t, db, "tenants"))
+		check(t, outer.Unlock(ctx, lock))
+		check(t, second(inner.Copy(ctx, "p", "half", tenants.CopyOptions{Lock: p})))
+		check(t, inner.Unlock(ctx, p))
+		check(t, db.RemoveDirectory(ctx, "tenants", "a", "orders"))
+		check(t, db.RemoveDirectory(ctx, "tenants"))
+	})
+}
+
+// Nothing is moved into a locked tenant.
+func TestMoveIntoALockedTenant(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	rooms := tenants.Of(db, "rooms")
+	someNotes(t, NoteStoreOf(db, "a"), "a", 1)
+	someNotes(t, NoteStoreOf(db, "b"), "b", 1)
+	lock := must[tenants.Lock](t)(rooms.Lock(ctx, "a", "export"))
+	into := func() error {
+		return db.MoveDirectoryIf(ctx, []string{"rooms", "b"}, []string{"rooms", "a", "b"}, anyDirectory)
+	}
+	wantAs[*persistable.LockedError](t, into())
+	check(t, rooms.Unlock(ctx, lock))
+	check(t, into())
+}
+
+// The rest of a deletion is not cleared in a partition that is locked meanwhile.
+func TestSweepOfALockedPartition(t *testing.T) {
+	engine := enginetest.Open(t)
+	c := &crasher{Database: engine, left: -1}
+	db := open(t, c)
+	someOrders(t, db, "a", 1)
+	inner := tenants.Of(db, "tenants", "a", "projects")
+	programKeys(t, db, "tenants", "a", "projects", "p")
+	c.left = 1
+	wantError(t, inner.Delete(ctx, "p"), errCrash)
+	c.left = -1
+	lock := must[tenants.Lock](t)(tenants.Of(db, "tenants").Lock(ctx, "a", "export"))
+	before := contents(t, db, "tenants", "a")
+	wantAs[*persistable.LockedError](t, second(inner.Sweep(ctx)))
+	equal(t, before, contents(t, db, "tenants", "a"))
+	check(t, tenants.Of(db, "tenants").Unlock(ctx, lock))
+	if n := must[int](t)(inner.Sweep(ctx)); n != 1 {
+		t.Errorf("%d tenants were cleared", n)
+	}
+}
+
+// Violations settles what it finds, and so needs a tenant that is not locked.
+func TestViolationsOfALockedTenant(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	rooms := tenants.Of(db, "rooms")
+	someNotes(t, NoteStoreOf(db, "a"), "a", 6)
+	s := UniqueNotesOf(db, "a")
+	wantAs[*persistable.NotUniqueError](t, s.Indexes().Build(ctx))
+	check(t, NoteStoreOf(db, "a").Delete(ctx, 5)) // which shares its title with the first note
+	lock := must[tenants.Lock](t)(rooms.Lock(ctx, "a", "export"))
+	before := contents(t, db, "rooms", "a")
+	violations := func() error { return second(s.Indexes().Violations(ctx, "Note_Title_unique", "")) }
+	wantAs[*persistable.LockedError](t, violations())
+	equal(t, before, contents(t, db, "rooms", "a"))
+	check(t, rooms.Unlock(ctx, lock))
+	check(t, violations())
+}
+
+// onWrite calls a function once, before the n-th write.
+type onWrite struct {
+	bytes.Buffer
+	left int
+	do   func()
+}
+
+func (w *onWrite) Write(b []byte) (int, error) {
+	if w.left--; w.left == 0 {
+		w.do()
+	}
+	return w.Buffer.Write(b)
+}
+
+// A program that does not look at locks removes a directory of a locked tenant, or puts another
+// one in its place, while the tenant is exported or copied: the result would be no state that it
+// ever had.
+func TestDirectoriesChangeUnderALock(t *testing.T) {
+	for name, again := range map[string]bool{"removed": false, "replaced": true} {
+		t.Run(name, func(t *testing.T) {
+			db := open(t, enginetest.Open(t))
+			rooms, path := tenants.Of(db, "rooms"), []string{"rooms", "a", "notes"}
+			someNotes(t, NoteStoreOf(db, "a"), "a", 20)
+			lock := must[tenants.Lock](t)(rooms.Lock(ctx, "a", "export"))
+			change := func() {
+				check(t, db.Layer().Remove(ctx, db.Engine(), path))
+				if again {
+					must[*directory.Directory](t)(db.Layer().Create(ctx, db.Engine(), path))
+				}
+			}
+			out := &onWrite{left: 3, do: change} // after the magic and the list of directories, and one block
+			wantError(t, second(rooms.Export(ctx, "a", out, tenants.ExportOptions{Lock: lock})), tenants.ErrLockLost)
+			was := must[*tenants.Stream](t)(tenants.Inspect(bytes.NewReader(out.Bytes())))
+			if !again {
+				wantError(t, second(rooms.Export(ctx, "a", out, tenants.ExportOptions{Lock: lock, Resume: was})), tenants.ErrLockLost)
+			}
+		})
+	}
+}
+
+// A copy that is continued under its lock after a program has removed or replaced a directory of
+// the tenant fails, and does not take one directory for another.
+func TestCopyContinuesInAnotherTree(t *testing.T) {
+	for name, again := range map[string]bool{"removed": false, "replaced": true} {
+		t.Run(name, func(t *testing.T) {
+			db := open(t, enginetest.Open(t))
+			rooms, sibling := tenants.Of(db, "rooms"), []string{"rooms", "a", "a sibling"}
+			someNotes(t, NoteStoreOf(db, "a"), "a", 20)
+			must[*directory.Directory](t)(db.Layer().Create(ctx, db.Engine(), sibling))
+			lock := must[tenants.Lock](t)(rooms.Lock(ctx, "a", "copy"))
+			beginCopy(t, rooms, "a", "b", tenants.CopyOptions{Lock: lock})
+			check(t, db.Layer().Remove(ctx, db.Engine(), sibling))
+			if again {
+				must[*directory.Directory](t)(db.Layer().Create(ctx, db.Engine(), sibling))
+			}
+			err := second(rooms.Copy(ctx, "a", "b", tenants.CopyOptions{Lock: lock}))
+			wantError(t, err, tenants.ErrLockLost)
+			if errors.Is(err, tenants.ErrUnfinished) || must[bool](t)(rooms.Exists(ctx, "b")) {
+				t.Errorf("%v; the tenants are %q", err, names(t, rooms))
+			}
+			check(t, rooms.Abandon(ctx, "b"))
+			check(t, second(rooms.Copy(ctx, "a", "b", tenants.CopyOptions{Lock: lock})))
+		})
+	}
 }

@@ -26,6 +26,11 @@ func IndexedNotesOf(db *persistable.DB, room string) *NoteStore {
 	return &NoteStore{persistimpl.NewStore[*Note, int64](db, &indexedSchema, room)}
 }
 
+// UniqueNotesOf is NoteStoreOf by a program in which titles are unique.
+func UniqueNotesOf(db *persistable.DB, room string) *NoteStore {
+	return &NoteStore{persistimpl.NewStore[*Note, int64](db, &uniqueSchema, room)}
+}
+
 func (s *NoteStore) In(tx persistable.Tx) *NoteStore { return &NoteStore{s.Store.In(tx)} }
 
 func (s *NoteStore) ByTitle(title string) *persistable.Query[*Note] {
@@ -63,6 +68,13 @@ var indexedSchema = persistimpl.Schema{
 		v := record.(*Note)
 		e.End(index.AppendString(index.AppendString(e.Begin(), v.Room), v.Title))
 	},
+}
+
+var uniqueSchema = persistimpl.Schema{
+	Type: "Note", Directory: noteSchema.Directory, Lock: noteLock, IDs: noteIDs, ID: noteSchema.ID,
+	CheckArgs: noteSchema.CheckArgs, FillArgs: noteSchema.FillArgs, Encode: noteSchema.Encode, Decode: noteSchema.Decode, Known: noteSchema.Known,
+	Indexes: []index.Definition{{Name: "Note_Title", Fields: []string{"Title"}, Signature: "string", Unique: true}},
+	Entries: noteSchema.Entries,
 }
 
 const noteLock = `type Note

@@ -64,6 +64,11 @@ func (s *Set) transact(ctx context.Context, fn func(tx kv.Transaction) error) er
 	return s.db.Transact(ctx, func(tx persistable.Tx) error { return fn(tx.KV()) })
 }
 
+// recount counts what is in the directories above the tenants after a change of the set.
+func (s *Set) recount(ctx context.Context) error {
+	return tenancy.Recount(ctx, s.transact, s.layer, s.parent)
+}
+
 // open opens the directory of a tenant.
 func (s *Set) open(ctx context.Context, tx kv.ReadTransaction, name string) (*directory.Directory, error) {
 	return s.openPath(ctx, tx, s.Path(name))
@@ -94,22 +99,21 @@ func missingError(err error) error {
 	return err
 }
 
-// settings reads what is known of a tenant besides its contents.
-func settings(ctx context.Context, tx kv.ReadTransaction, d *directory.Directory) (tenancy.Settings, tenancy.Keys, error) {
-	keys := tenancy.KeysOf(d.Annotation(tenancy.Owner))
-	value, err := tx.Get(keys.Settings).Get(ctx)
-	if err != nil {
-		return tenancy.Settings{}, keys, err
+// checkPathUnlocked is [CheckUnlocked] of the directories on a path, as far as they exist.
+func (s *Set) checkPathUnlocked(ctx context.Context, tx kv.ReadTransaction, path []string) error {
+	for n := len(path); n > 0; n-- {
+		d, err := s.layer.Open(ctx, tx, path[:n])
+		if err == nil {
+			return CheckUnlocked(ctx, tx, d)
+		}
+		if !errors.Is(err, directory.ErrNotFound) {
+			return err
+		}
 	}
-	settings, err := tenancy.Decode(value)
-	if err != nil {
-		return settings, keys, fmt.Errorf("tenants: %s: %w", pathText(d.Path()), err)
-	}
-	return settings, keys, nil
+	return nil
 }
 
-// checkAllUnlocked returns a *persistable.LockedError if a directory is locked, or one above
-// it or in it.
+// checkAllUnlocked is [CheckUnlocked] of a directory and of all directories in it.
 func (s *Set) checkAllUnlocked(ctx context.Context, tx kv.ReadTransaction, d *directory.Directory) error {
 	all, err := s.layer.Subtree(ctx, tx, d.Path())
 	if err != nil {
@@ -120,7 +124,7 @@ func (s *Set) checkAllUnlocked(ctx context.Context, tx kv.ReadTransaction, d *di
 
 // workName is the directory, in the root or in a partition's, in which the database
 // keeps what it needs.
-const workName = "kazahana"
+var workName = tenancy.WorkPath[0]
 
 // work returns the path of the directory for tenants of the set that are arriving or
 // removed. It is in the partition of the tenants, because a directory can only be
@@ -144,7 +148,7 @@ func (s *Set) work(ctx context.Context, tx kv.ReadTransaction, more ...string) (
 	for _, name := range s.parent[root:] {
 		set = append(set, url.PathEscape(name))
 	}
-	path := append(slices.Clone(s.parent[:root]), workName, "tenants", shorten("/"+strings.Join(set, "/")))
+	path := append(slices.Concat(s.parent[:root], tenancy.WorkPath), shorten("/"+strings.Join(set, "/")))
 	return append(path, more...), nil
 }
 

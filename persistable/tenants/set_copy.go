@@ -33,7 +33,11 @@ type Progress struct {
 // The copy is of one state (see the package), and appears when it is complete. If it is
 // interrupted, repeat the call: with the same lock it goes on where it stopped;
 // without a lock it begins again, after a crash only once [Set.Abandon] has removed the
-// rest ([ErrUnfinished]).
+// rest ([ErrUnfinished]). After an error, even that of ctx, a copy without a lock removes
+// the rest itself, for which it takes ten seconds at most; the error says if that failed.
+//
+// If the directories of the tenant have changed since a copy under the lock began, by a
+// program that does not look at locks, it is [ErrLockLost].
 //
 // Memory: one block. Errors: [ErrNotFound], [ErrExists], [ErrTooLong], [ErrLockLost],
 // [ErrUnfinished], *[NameError], *[RenameError].
@@ -51,15 +55,22 @@ func (s *Set) copy(ctx context.Context, from, to string, o CopyOptions) (p Progr
 	}
 	id := src.manifest.id
 	if o.Lock.ID != "" {
-		id = "copy of " + pathText(src.manifest.path) + " under " + o.Lock.ID
+		id = "copy of " + pathText(src.manifest.path) + " under " + o.Lock.ID + directoriesMark + src.manifest.fingerprint()
 	}
 	dst, err := s.openStage(ctx, to, id, src.manifest)
-	if err != nil {
-		return p, err
+	if err == nil {
+		src.position = dst.position
+		err = src.copyTo(ctx, dst, o.Progress)
 	}
-	src.position = dst.position
-	if err = src.copyTo(ctx, dst, o.Progress); err != nil && o.Lock.ID == "" {
-		err = errors.Join(err, s.abandon(context.WithoutCancel(ctx), to, dst.isOwn)) // no call can continue it
+	if err != nil && o.Lock.ID == "" && len(dst.dirs) > 0 {
+		err = errors.Join(err, s.discard(ctx, dst))
 	}
 	return dst.progress(), err
+}
+
+// discard removes a copy that no call can continue, even if ctx has ended.
+func (s *Set) discard(ctx context.Context, dst *stage) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
+	defer cancel()
+	return s.abandon(ctx, dst.name, dst.isOwn)
 }

@@ -58,7 +58,7 @@ func (s *Set) delete(ctx context.Context, name string, allow directory.Condition
 	if err == nil && !removed && swept == 0 {
 		return ErrNotFound
 	}
-	return err
+	return errors.Join(err, s.recount(ctx))
 }
 
 // Sweep clears what interrupted calls of Delete and Abandon have left, of all tenants
@@ -123,6 +123,9 @@ func (s *Set) removeEmpty(ctx context.Context, tx kv.Transaction, path []string)
 		return nil
 	}
 	if err != nil {
+		return err
+	}
+	if err := s.checkPathUnlocked(ctx, tx, path); err != nil {
 		return err
 	}
 	_, err = s.layer.RemoveIfExists(ctx, tx, path)

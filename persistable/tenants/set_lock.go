@@ -44,7 +44,8 @@ func (s *Set) Lock(ctx context.Context, name, reason string) (Lock, error) {
 	return l, nil
 }
 
-// cancelTime bounds how long a lock is cancelled whose context may have ended.
+// cancelTime bounds how long a lock is cancelled, or the rest of a copy removed, where the
+// context of the call may have ended.
 const cancelTime = 10 * time.Second
 
 // cancelLock ends a lock whose commit has an unknown outcome. It writes the settings also if
@@ -72,7 +73,7 @@ func (s *Set) LockOf(ctx context.Context, name string) (l Lock, locked bool, err
 		if err != nil {
 			return err
 		}
-		known, _, err := settings(ctx, tx, d)
+		known, _, err := tenancy.Read(ctx, tx, d)
 		l = Lock{Tenant: name, ID: known.Lock.ID, Reason: known.Lock.Reason}
 		return err
 	})
@@ -116,14 +117,14 @@ func (s *Set) change(ctx context.Context, name string, fn func(kv.Transaction, *
 		if err != nil {
 			return err
 		}
-		known, keys, err := settings(ctx, tx, d)
+		known, keys, err := tenancy.Read(ctx, tx, d)
 		if err != nil {
 			return err
 		}
 		if changed, err := fn(tx, &known, d, keys); !changed || err != nil {
 			return err
 		}
-		return writeSettings(ctx, tx, d, keys, known)
+		return known.Write(ctx, tx, d)
 	})
 }
 
@@ -133,23 +134,9 @@ func (s *Set) checkLock(ctx context.Context, tx kv.ReadTransaction, l Lock) erro
 	if err != nil {
 		return err
 	}
-	known, _, err := settings(ctx, tx, d)
+	known, _, err := tenancy.Read(ctx, tx, d)
 	if err == nil && known.Lock.ID != l.ID {
 		err = ErrLockLost
 	}
 	return err
-}
-
-func writeSettings(ctx context.Context, tx kv.Transaction, d *directory.Directory, keys tenancy.Keys, s tenancy.Settings) error {
-	value, err := s.Encode()
-	if err != nil {
-		return err
-	}
-	if tx.Clear(keys.Settings); value != nil {
-		tx.Set(keys.Settings, value)
-	}
-	if err := d.Interrupt(tx); err != nil {
-		return err
-	}
-	return directory.Invalidate(ctx, tx)
 }

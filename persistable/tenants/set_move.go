@@ -24,8 +24,8 @@ import (
 func (s *Set) Move(ctx context.Context, from, to string) error {
 	err := errors.Join(s.checkName(from), s.checkName(to))
 	if err == nil {
-		err = s.db.MoveDirectoryIf(ctx, s.Path(from), s.Path(to), func(tx kv.ReadTransaction, d *directory.Directory) error {
-			return s.checkMove(ctx, tx, d, from)
+		err = s.db.MoveDirectoryIf(ctx, s.Path(from), s.Path(to), func(tx kv.ReadTransaction, _ *directory.Directory) error {
+			return s.checkMove(ctx, tx, from)
 		})
 	}
 	if errors.Is(err, directory.ErrExists) {
@@ -42,12 +42,9 @@ func (s *Set) checkExisting(ctx context.Context, name string) error {
 	return s.db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) error { return s.mayChange(ctx, tx, name) })
 }
 
-// checkMove returns why the tenant in a directory cannot get another name.
-func (s *Set) checkMove(ctx context.Context, tx kv.ReadTransaction, d *directory.Directory, from string) error {
+// checkMove returns why a tenant cannot get another name.
+func (s *Set) checkMove(ctx context.Context, tx kv.ReadTransaction, from string) error {
 	if err := s.mayChange(ctx, tx, from); err != nil {
-		return err
-	}
-	if err := s.checkAllUnlocked(ctx, tx, d); err != nil {
 		return err
 	}
 	return s.checkRename(ctx, tx, from)
@@ -72,5 +69,5 @@ func (s *Set) checkRename(ctx context.Context, tx kv.ReadTransaction, from strin
 	if err != nil {
 		return err
 	}
-	return checkNames(stores, len(s.parent))
+	return checkNames(stores, func(depth int) bool { return depth == len(s.parent) })
 }

@@ -24,7 +24,10 @@ import (
 //
 // The first SetQuota of a tenant counts the records that are there, in many small
 // transactions beside readers and writers. Until it returns, the quota bounds what is
-// counted. If it is interrupted, another call, in any process, continues the count.
+// counted. If it is interrupted, another call, in any process, continues the count. The
+// records are also counted anew where a directory comes into the tenant or leaves it:
+// persistable.DB.RemoveDirectory, and Copy, Import and Delete of tenants in this one.
+// What comes in so is not refused, and may exceed the quota.
 // A tenant that does not exist yet, or no more, is [ErrNotFound].
 func (s *Set) SetQuota(ctx context.Context, name string, q Quota) error {
 	err := q.Validate()
@@ -33,8 +36,8 @@ func (s *Set) SetQuota(ctx context.Context, name string, q Quota) error {
 			return applyQuota(tx, known, keys, q), nil
 		})
 	}
-	for done := false; err == nil && !done; {
-		done, err = s.countNext(ctx, name)
+	if err == nil {
+		err = missingError(tenancy.Count(ctx, s.transact, s.layer, s.Path(name)))
 	}
 	if err != nil {
 		return fmt.Errorf("set quota of tenant %s: %w", pathText(s.Path(name)), err)
@@ -65,7 +68,7 @@ func (s *Set) Usage(ctx context.Context, name string) (u Usage, err error) {
 		if err != nil {
 			return err
 		}
-		known, keys, err := settings(ctx, tx, d)
+		known, keys, err := tenancy.Read(ctx, tx, d)
 		if err != nil {
 			return err
 		}
@@ -77,41 +80,4 @@ func (s *Set) Usage(ctx context.Context, name string) (u Usage, err error) {
 		return err
 	})
 	return u, err
-}
-
-// countNext counts some more records of a tenant and reports whether all are counted.
-func (s *Set) countNext(ctx context.Context, name string) (done bool, err error) {
-	err = s.transact(ctx, func(tx kv.Transaction) error {
-		d, err := s.open(ctx, tx, name)
-		if err != nil {
-			return err
-		}
-		known, keys, err := settings(ctx, tx, d)
-		if err != nil {
-			return err
-		}
-		if done = known.Quota.State != tenancy.Counting; done {
-			return nil
-		}
-		var c count
-		if c.begin, err = tx.Get(keys.Counted).Get(ctx); err != nil {
-			return err
-		}
-		t, err := s.readTree(ctx, tx, name)
-		if err != nil {
-			return err
-		}
-		if done, err = c.run(ctx, tx, t); err != nil {
-			return err
-		}
-		keys.AddUsage(tx, c.usage)
-		if !done {
-			tx.Set(keys.Counted, c.end)
-			return tx.AddWriteConflictRange(kv.KeyRange{Begin: c.begin, End: c.end})
-		}
-		known.Quota.State = tenancy.On
-		tx.Clear(keys.Counted)
-		return writeSettings(ctx, tx, d, keys, known)
-	})
-	return done, err
 }

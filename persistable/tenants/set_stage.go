@@ -13,24 +13,22 @@ import (
 )
 
 // openStage makes the directories of a tenant that arrives, or finds those of an
-// interrupted call.
+// interrupted call. After an error, the result has those that it may have made.
 func (s *Set) openStage(ctx context.Context, name, id string, m *manifest) (*stage, error) {
 	g := &stage{Set: s, name: name, manifest: m, id: id}
 	var err error
 	if g.versions, err = m.versionIndex(); err != nil {
-		return nil, err
+		return g, err
 	}
-	if name != m.path[len(m.path)-1] {
-		if err := checkNames(m.stores, len(m.path)-1); err != nil {
-			return nil, err
-		}
+	if err := m.checkArrival(s.Path(name)); err != nil {
+		return g, err
 	}
 	if err := s.transact(ctx, func(tx kv.Transaction) error { return g.openRoot(ctx, tx) }); err != nil {
-		return nil, err
+		return g, err
 	}
 	for batch := range slices.Chunk(m.dirs[1:], sweepDirectories) {
 		if err := g.openBatch(ctx, batch); err != nil {
-			return nil, err
+			return g, err
 		}
 	}
 	return g, nil

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -91,6 +92,9 @@ func (s *source) next(ctx context.Context) (b *block, err error) {
 	for b == nil && s.dir < len(s.dirs) {
 		if !s.dirs[s.dir].isPartition() {
 			err = s.read(ctx, func(tx kv.ReadTransaction) error {
+				if err := s.checkDirectory(ctx, tx); err != nil {
+					return err
+				}
 				b, err = s.readBlock(ctx, tx)
 				return err
 			})
@@ -105,6 +109,24 @@ func (s *source) next(ctx context.Context) (b *block, err error) {
 		}
 	}
 	return b, nil
+}
+
+// checkDirectory returns [ErrLockLost] if the current directory is not the one that was there
+// when the source was opened: a program that does not look at locks has removed or moved it.
+// Without a lock, all reads are of one version.
+func (s *source) checkDirectory(ctx context.Context, tx kv.ReadTransaction) error {
+	if s.lock.ID == "" {
+		return nil
+	}
+	b := &s.dirs[s.dir]
+	d, err := s.layer.Open(ctx, tx, slices.Concat(s.Path(s.name), b.path))
+	switch {
+	case err == nil && bytes.Equal(d.Reserve().Begin, b.keys.Begin):
+		return nil
+	case err == nil || errors.Is(err, directory.ErrNotFound):
+		return fmt.Errorf("%w (its directory %s was removed or moved)", ErrLockLost, pathText(b.path))
+	}
+	return err
 }
 
 // readBlock reads the next pairs of the current directory; nil if there are none.
@@ -139,12 +161,19 @@ func (s *source) resume(m *manifest, p position) error {
 	if m.lock == "" || m.lock != s.lock.ID {
 		return fmt.Errorf("%w (the stream was begun under another lock, or under none)", ErrLockLost)
 	}
-	if !slices.Equal(m.path, s.path) || !slices.EqualFunc(m.dirs, s.dirs, sameBranch) {
+	if !slices.Equal(m.path, s.path) {
 		return errors.New("tenants: the stream is of another tenant")
+	}
+	if !slices.EqualFunc(m.dirs, s.dirs, sameBranch) || !slices.EqualFunc(m.stores, s.stores, sameHeader) {
+		return fmt.Errorf("%w (its directories are others than those in the stream)", ErrLockLost)
 	}
 	m.dirs = s.dirs // with keys
 	s.manifest, s.position = m, p
 	return nil
+}
+
+func sameHeader(a, b header) bool {
+	return a.dir == b.dir && a.typ == b.typ && bytes.Equal(a.value, b.value)
 }
 
 func sameBranch(a, b branch) bool { return slices.Equal(a.path, b.path) && a.layer == b.layer }

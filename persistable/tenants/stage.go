@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/kv"
@@ -74,6 +75,9 @@ func decodeArrival(value []byte) (id string, a arrival, err error) {
 
 // openRoot opens the directory of the tenant, and reads how far it has come.
 func (g *stage) openRoot(ctx context.Context, tx kv.Transaction) (err error) {
+	if err := g.checkPathUnlocked(ctx, tx, g.parent); err != nil {
+		return err
+	}
 	if len(g.parent) > 0 {
 		if _, err := g.layer.CreateOrOpen(ctx, tx, g.parent, g.expects(g.Set)...); err != nil {
 			return err
@@ -88,6 +92,7 @@ func (g *stage) openRoot(ctx context.Context, tx kv.Transaction) (err error) {
 	if g.path, err = g.work(ctx, tx, arrivingName, g.name); err != nil {
 		return err
 	}
+	g.dirs = nil
 	d, err := g.layer.CreateOrOpen(ctx, tx, g.path, directory.As(g.manifest.dirs[0].layer))
 	if isLayerError(err) {
 		return ErrUnfinished
@@ -95,9 +100,10 @@ func (g *stage) openRoot(ctx context.Context, tx kv.Transaction) (err error) {
 	if err != nil {
 		return err
 	}
-	g.dirs = []*directory.Directory{d}
 	g.key = arrivalKey(d)
-	g.arrival, err = g.readArrival(ctx, tx, true)
+	if g.arrival, err = g.readArrival(ctx, tx, true); err == nil {
+		g.dirs = []*directory.Directory{d}
+	}
 	return err
 }
 
@@ -120,8 +126,31 @@ func (g *stage) readArrival(ctx context.Context, tx kv.Transaction, mayStart boo
 		return arrival{}, g.writeArrival(tx, arrival{})
 	}
 	id, a, err := decodeArrival(value)
-	if err == nil && id != g.id {
+	switch {
+	case err != nil || id == g.id:
+	case isSameCopy(id, g.id):
+		err = fmt.Errorf("%w (its directories have changed since the copy began: abandon that)", ErrLockLost)
+	default:
 		err = ErrUnfinished
+	}
+	return a, err
+}
+
+// directoriesMark is in the id of a copy under a lock before what tells the directories apart.
+const directoriesMark = " with directories "
+
+// isSameCopy reports whether two ids are those of a copy under the same lock.
+func isSameCopy(a, b string) bool {
+	i, j := strings.LastIndex(a, directoriesMark), strings.LastIndex(b, directoriesMark)
+	return i >= 0 && j >= 0 && a[:i] == b[:j]
+}
+
+// readUnlocked is readArrival of a stage that has begun, unless it lies in a locked tenant,
+// which must not change.
+func (g *stage) readUnlocked(ctx context.Context, tx kv.Transaction) (arrival, error) {
+	a, err := g.readArrival(ctx, tx, false)
+	if err == nil {
+		err = CheckUnlocked(ctx, tx, g.dirs[0])
 	}
 	return a, err
 }
@@ -139,7 +168,7 @@ func (g *stage) openBatch(ctx context.Context, batch tree) error {
 	opened := len(g.dirs)
 	return g.transact(ctx, func(tx kv.Transaction) error {
 		g.dirs = g.dirs[:opened]
-		if _, err := g.readArrival(ctx, tx, false); err != nil {
+		if _, err := g.readUnlocked(ctx, tx); err != nil {
 			return err
 		}
 		for _, b := range batch {
@@ -159,7 +188,7 @@ func (g *stage) openBatch(ctx context.Context, batch tree) error {
 func (g *stage) add(ctx context.Context, b *block, next int64) error {
 	after := arrival{g.block + 1, next, position{b.dir, b.last()}, g.pairs + int64(len(b.pairs)), g.bytes + b.size()}
 	err := g.transact(ctx, func(tx kv.Transaction) error {
-		there, err := g.readArrival(ctx, tx, false)
+		there, err := g.readUnlocked(ctx, tx)
 		if err != nil || there.block > g.block {
 			return err
 		}
@@ -213,11 +242,14 @@ func (g *stage) checkVersion(ctx context.Context, tx kv.Transaction, b *block) e
 // finish moves the tenant to its name: from then on programs see it, whole.
 func (g *stage) finish(ctx context.Context) error {
 	own := string(g.dirs[0].Reserve().Begin)
-	return g.transact(ctx, func(tx kv.Transaction) error {
+	err := g.transact(ctx, func(tx kv.Transaction) error {
 		if there, err := g.hasPrefix(ctx, tx, g.name, own); there || err != nil {
 			return err
 		}
-		there, err := g.readArrival(ctx, tx, false)
+		there, err := g.readUnlocked(ctx, tx)
+		if err == nil {
+			err = g.checkPathUnlocked(ctx, tx, g.parent)
+		}
 		if err != nil {
 			return err
 		}
@@ -225,9 +257,15 @@ func (g *stage) finish(ctx context.Context) error {
 			return fmt.Errorf("%w (it was begun again meanwhile)", ErrUnfinished)
 		}
 		tx.Clear(g.key)
-		_, err = g.layer.MoveIf(ctx, tx, g.path, g.Path(g.name), g.isOwn)
-		return existsError(err)
+		if _, err = g.layer.MoveIf(ctx, tx, g.path, g.Path(g.name), g.isOwn); err != nil {
+			return existsError(err)
+		}
+		return tenancy.StartRecount(ctx, tx, g.layer, g.parent, 0)
 	})
+	if err != nil {
+		return err
+	}
+	return g.recount(ctx)
 }
 
 // isOwn is a [directory.Condition]: it allows only the directory that this call writes to.

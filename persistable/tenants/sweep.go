@@ -81,6 +81,9 @@ func (s sweep) clearPart(ctx context.Context, tx kv.Transaction, b *branch, part
 	if errors.Is(err, directory.ErrNotFound) {
 		return nil
 	}
+	if err == nil {
+		err = CheckUnlocked(ctx, tx, d) // a partition that has it may be locked
+	}
 	if err == nil && bytes.Equal(d.Reserve().Begin, b.keys.Begin) {
 		tx.ClearRange(part)
 	}
@@ -88,6 +91,9 @@ func (s sweep) clearPart(ctx context.Context, tx kv.Transaction, b *branch, part
 }
 
 func (s sweep) remove(ctx context.Context, tx kv.Transaction, all tree) error {
+	if err := s.checkPathUnlocked(ctx, tx, s.path); err != nil {
+		return err
+	}
 	for i := range all {
 		if _, err := s.layer.RemoveIfExists(ctx, tx, slices.Concat(s.path, all[i].path)); err != nil {
 			return err

@@ -3,13 +3,11 @@
 package tenants
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // tree is the directories of a tenant in the order of their paths: the tenant's own
@@ -65,15 +63,4 @@ func (t tree) outermost() tree {
 
 func isBelow(path, above []string) bool {
 	return len(path) > len(above) && slices.Equal(path[:len(above)], above)
-}
-
-// records returns the ranges of all records of the tenant, ascending.
-func (t tree) records() (all []kv.KeyRange) {
-	for _, b := range t {
-		if !b.isPartition() {
-			all = append(all, kv.PrefixRange(tuple.AppendString(slices.Clone(b.keys.Begin), "R")))
-		}
-	}
-	slices.SortFunc(all, func(a, b kv.KeyRange) int { return cmp.Compare(string(a.Begin), string(b.Begin)) })
-	return all
 }

@@ -3,8 +3,11 @@
 package tenancy
 
 import (
+	"context"
 	"fmt"
 
+	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -83,4 +86,71 @@ func (s *Settings) read(t tuple.Tuple) bool {
 	state, ok[4] = t[5].(int64)
 	s.Quota.State = State(state)
 	return ok == [5]bool{true, true, true, true, true} && s.Quota.Records >= 0 && s.Quota.Bytes >= 0 && s.Quota.State >= Off && s.Quota.State <= On
+}
+
+// Read reads the settings of a directory.
+func Read(ctx context.Context, tx kv.ReadTransaction, d *directory.Directory) (s Settings, keys Keys, err error) {
+	keys = KeysOf(d.Annotation(Owner))
+	value, err := tx.Get(keys.Settings).Get(ctx)
+	if err == nil {
+		s, err = decodeAt(value, d.Path())
+	}
+	return s, keys, err
+}
+
+func decodeAt(value []byte, path []string) (Settings, error) {
+	s, err := Decode(value)
+	if err != nil {
+		err = fmt.Errorf("%q: %w", path, err)
+	}
+	return s, err
+}
+
+// Write writes the settings of a directory. All transactions that write below it and have
+// not committed conflict, and the stores of all processes read the settings again.
+func (s Settings) Write(ctx context.Context, tx kv.Transaction, d *directory.Directory) error {
+	value, err := s.Encode()
+	if err != nil {
+		return err
+	}
+	key := KeysOf(d.Annotation(Owner)).Settings
+	if tx.Clear(key); value != nil {
+		tx.Set(key, value)
+	}
+	if err := d.Interrupt(tx); err != nil {
+		return err
+	}
+	return directory.Invalidate(ctx, tx)
+}
+
+// FindLock returns the first of some directories that is locked, or one above it: its path
+// is nil if there is none. The directories were opened in tx, which is about to change or
+// remove them: a lock that comes before tx commits is a conflict.
+//
+// Cost: one round of reads.
+func FindLock(ctx context.Context, tx kv.ReadTransaction, all ...*directory.Directory) (path []string, l Lock, err error) {
+	known := map[string]bool{}
+	var paths [][]string
+	var keys [][]byte
+	for _, d := range all {
+		path := d.Path()
+		for i, annotation := range d.Annotations(Owner) {
+			key := KeysOf(annotation).Settings
+			if known[string(key)] {
+				continue
+			}
+			known[string(key)] = true
+			paths, keys = append(paths, path[:i+1]), append(keys, key)
+		}
+	}
+	for i, read := range kv.GetMany(tx, keys) {
+		value, err := read.Get(ctx)
+		if err != nil {
+			return nil, Lock{}, err
+		}
+		if s, err := decodeAt(value, paths[i]); err != nil || s.Lock.ID != "" {
+			return paths[i], s.Lock, err
+		}
+	}
+	return nil, Lock{}, nil
 }
