@@ -114,3 +114,30 @@ func TestCrashWhileOpening(t *testing.T) {
 	}
 	closeTest(t, db)
 }
+
+// TestCrashOfFoldersJustMade takes the power away of databases and backups in folders that
+// the program has made just before, and not synced.
+func TestCrashOfFoldersJustMade(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	for _, dir := range []string{"/srv/data/db", "/srv/backups"} {
+		if err := fs.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db := openAt(t, fs, "/srv/data/db")
+	for i := range 10 {
+		if err := commitNumbered(t, db, i+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	backupTest(t, db, "/srv/backups/first")
+	crashed := fs.CrashClone(vfs.CrashCloneCfg{})
+	closeTest(t, db)
+	for _, dir := range []string{"/srv/data/db", "/srv/backups/first"} {
+		left := openAt(t, crashed, dir)
+		if last := checkNumbered(t, left); last != 10 {
+			t.Errorf("%s: transaction %d is the last, want 10", dir, last)
+		}
+		closeTest(t, left)
+	}
+}

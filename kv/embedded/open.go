@@ -43,11 +43,14 @@ func OpenWith(dir string, o Options) (*Database, error) {
 	if o.ReadOnly {
 		return openReadOnly(dir, o)
 	}
-	if err := checkBeginning(o.FS, dir, o.AllowOtherFiles); err != nil {
+	begun, err := checkBeginning(o.FS, dir, o.AllowOtherFiles)
+	if err != nil {
 		return nil, err
 	}
-	if err := files.MakeDir(o.FS, dir); err != nil {
-		return nil, fmt.Errorf("embedded: making %s: %w", dir, err)
+	if !begun {
+		if err := makeDir(o.FS, dir); err != nil {
+			return nil, err
+		}
 	}
 	lock, err := lockDir(o.FS, dir)
 	if err != nil {
@@ -68,29 +71,42 @@ func OpenWith(dir string, o Options) (*Database, error) {
 	return db, nil
 }
 
-// checkBeginning returns an error if opening a folder would begin a database where none
-// should be. It leaves the folder as it is.
-func checkBeginning(fs vfs.FS, dir string, allowOthers bool) error {
+// makeDir makes a folder, unless there is one. Its name is on the disk when it returns, and
+// so are those of the folders that it lies in.
+func makeDir(fs vfs.FS, dir string) error {
+	err := files.MakeDir(fs, dir)
+	if err == nil {
+		err = files.SyncPath(fs, dir)
+	}
+	if err != nil {
+		return fmt.Errorf("embedded: making %s: %w", dir, err)
+	}
+	return nil
+}
+
+// checkBeginning reports whether a folder has a database, and returns an error if opening it
+// would begin one where none should be. It leaves the folder as it is.
+func checkBeginning(fs vfs.FS, dir string, allowOthers bool) (begun bool, err error) {
 	if err := refuseUnfinished(fs, dir); err != nil {
-		return err
+		return false, err
 	}
 	names, err := fs.List(dir)
 	if err != nil && !errors.Is(err, iofs.ErrNotExist) {
-		return fmt.Errorf("embedded: looking into %s: %w", dir, err)
+		return false, fmt.Errorf("embedded: looking into %s: %w", dir, err)
 	}
 	begun, others := sortNames(names)
 	switch {
 	case begun:
-		return nil
+		return true, nil
 	case strings.HasSuffix(dir, partialSuffix):
-		return fmt.Errorf("%s has the name of a folder that a backup or a restore fills: %w", dir, ErrUnfinished)
+		return false, fmt.Errorf("%s has the name of a folder that a backup or a restore fills: %w", dir, ErrUnfinished)
 	case len(others) == 0 || allowOthers:
-		return nil
+		return false, nil
 	}
 	if exists, err := holdsBase(fs, fs.PathJoin(dir, baseDir)); exists || err != nil {
-		return err
+		return false, err
 	}
-	return fmt.Errorf("embedded: %s holds no database, but %d other files, such as %s: name an empty folder, or one that does not exist; "+
+	return false, fmt.Errorf("embedded: %s holds no database, but %d other files, such as %s: name an empty folder, or one that does not exist; "+
 		"Options.AllowOtherFiles begins a database among them: %w", dir, len(others), others[0], iofs.ErrExist)
 }
 

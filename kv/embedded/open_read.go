@@ -17,9 +17,9 @@ import (
 // [kv.CodeTransactionReadOnly].
 var ErrReadOnly = errors.New("embedded: the database is open for reading only")
 
-// openReadOnly opens a folder and writes nothing.
+// openReadOnly opens a folder and changes nothing in it.
 func openReadOnly(dir string, o Options) (*Database, error) {
-	lock, err := hold(o.FS, dir)
+	lock, err := holdOpen(o.FS, dir)
 	if err != nil {
 		return nil, err
 	}

@@ -125,3 +125,30 @@ func TestReadOnlyRefusals(t *testing.T) {
 		t.Errorf("a database without its newest segment: %v", err)
 	}
 }
+
+// TestReadOnlyOwnsRestoredFolder opens a folder that was never opened for reading: it has
+// one owner then, too.
+func TestReadOnlyOwnsRestoredFolder(t *testing.T) {
+	for name, fs := range map[string]vfs.FS{"memory": vfs.NewMem(), "disk": vfs.Default} {
+		t.Run(name, func(t *testing.T) {
+			dir := fs.PathJoin(t.TempDir(), "db")
+			db := openAt(t, fs, dir)
+			transact(t, db, func(tx kv.Transaction) { writeNumbered(tx, 1) })
+			backupTest(t, db, dir+"-backup")
+			closeTest(t, db)
+			dir += "-backup"
+			reading, err := OpenWith(dir, Options{FS: fs, ReadOnly: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := OpenWith(dir, Options{FS: fs}); !errors.As(err, new(*LockedError)) {
+				t.Errorf("a folder that is open for reading: %v, want a LockedError", err)
+			}
+			closeTest(t, reading)
+			if _, err := fs.Stat(fs.PathJoin(dir, lockName)); !errors.Is(err, iofs.ErrNotExist) {
+				t.Errorf("the file LOCK afterwards: %v", err)
+			}
+			closeTest(t, openAt(t, fs, dir))
+		})
+	}
+}

@@ -53,8 +53,9 @@ type Options struct {
 	// if they were not synced yet, and a loss of power could still take those.
 	//
 	// All commits that the base does not have yet are held in memory. The folder's
-	// lock is taken, so that it has one owner as with Open, except where it has no
-	// file LOCK, because it was never opened, or the file system is read-only.
+	// lock is taken, so that it has one owner as with Open, except where this process
+	// cannot write its file LOCK: on a read-only file system, a full disk, or without the
+	// right to. A folder that was never opened has the file only as long as it is open.
 	ReadOnly bool
 
 	// AllowOtherFiles lets Open begin a database in a folder that holds other files.

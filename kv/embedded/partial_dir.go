@@ -14,6 +14,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 )
 
@@ -74,8 +76,8 @@ func newPartialDir(fs vfs.FS, dir string) (*partialDir, error) {
 		return nil, err
 	}
 	s := &partialDir{fs: fs, dir: dir, work: dir + partialSuffix}
-	if err := files.MakeDir(fs, s.work); err != nil {
-		return nil, fmt.Errorf("embedded: making %s: %w", s.work, err)
+	if err := makeDir(fs, s.work); err != nil {
+		return nil, err
 	}
 	lock, err := lockDir(fs, s.work)
 	if err != nil {
@@ -251,24 +253,43 @@ func (s *partialDir) clear() error {
 	return err
 }
 
-// copyBackup copies the files of a backup, those excepted that make it a database.
+// copyBackup copies the files of a backup that a database is restored from. It leaves all
+// others where they are, whatever they may be.
 func (s *partialDir) copyBackup(ctx context.Context, backup string) error {
 	if err := s.fs.MkdirAll(s.fs.PathJoin(s.work, baseDir), 0o755); err != nil {
 		return err
 	}
-	for _, sub := range []string{"", baseDir} {
-		names, err := s.fs.List(s.fs.PathJoin(backup, sub))
-		if err != nil {
-			return err
+	if err := s.copyFiles(ctx, backup, "", isRestored); err != nil {
+		return err
+	}
+	return s.copyFiles(ctx, backup, baseDir, base.Owns)
+}
+
+// isRestored reports whether a restore copies the file of this name: the log, and what the
+// notes of the backup say. An identity belongs to one folder.
+func isRestored(name string) bool {
+	return name == backupName || name == closedName || commitlog.IsSegment(name)
+}
+
+// copyFiles copies the files of a folder of a backup with these names.
+func (s *partialDir) copyFiles(ctx context.Context, backup, sub string, wanted func(name string) bool) error {
+	names, err := s.fs.List(s.fs.PathJoin(backup, sub))
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !wanted(name) {
+			continue
 		}
-		for _, name := range names {
-			if sub == "" && (name == baseDir || name == lockName || name == holderName || name == identityName) {
-				continue
-			}
-			from, to := s.fs.PathJoin(backup, sub, name), s.fs.PathJoin(s.work, sub, name)
-			if _, err := files.Copy(ctx, s.fs, from, to, -1); err != nil {
-				return err
-			}
+		from, to := s.fs.PathJoin(backup, sub, name), s.fs.PathJoin(s.work, sub, name)
+		switch regular, err := files.IsRegular(s.fs, from); {
+		case err != nil:
+			return err
+		case !regular:
+			return fmt.Errorf("%s is a link, a folder or a device, and no file of a backup: put the file itself there", from)
+		}
+		if _, err := files.Copy(ctx, s.fs, from, to, -1); err != nil {
+			return err
 		}
 	}
 	return nil

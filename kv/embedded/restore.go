@@ -57,8 +57,9 @@ func restore(ctx context.Context, fs vfs.FS, backup, dir string) (_ BackupInfo, 
 		return BackupInfo{}, err
 	}
 	err = s.copyBackup(ctx, backup)
+	var found *Report
 	if err == nil {
-		_, err = verify(ctx, fs, s.work)
+		found, err = verify(ctx, fs, s.work)
 	}
 	if err == nil {
 		err = s.finish()
@@ -66,20 +67,18 @@ func restore(ctx context.Context, fs vfs.FS, backup, dir string) (_ BackupInfo, 
 	if err != nil {
 		return BackupInfo{}, s.abandon(err)
 	}
+	info.Version = found.Version // that of a backup which was opened has grown
 	return *info, nil
 }
 
 // hold takes the lock of a folder that was once opened. One that never was,
 // such as a new backup, is left as it is.
 func hold(fs vfs.FS, dir string) (*files.Lock, error) {
-	if err := refuseUnfinished(fs, dir); err != nil {
+	begun, err := hasLock(fs, dir)
+	if err != nil {
 		return nil, err
 	}
-	names, err := fs.List(dir)
-	if err != nil {
-		return nil, fmt.Errorf("embedded: looking into %s: %w", dir, err)
-	}
-	if !slices.Contains(names, lockName) {
+	if !begun {
 		return files.WithoutLock(fs, dir)
 	}
 	lock, err := takeLock(fs, dir)
@@ -87,4 +86,33 @@ func hold(fs vfs.FS, dir string) (*files.Lock, error) {
 		return files.WithoutLock(fs, dir) // no process can have it open for writing
 	}
 	return lock, err
+}
+
+// holdOpen is hold for a folder that stays open. One that was never opened gets its file
+// LOCK until the end, if this process may and can write there.
+func holdOpen(fs vfs.FS, dir string) (*files.Lock, error) {
+	begun, err := hasLock(fs, dir)
+	if err != nil || begun {
+		return hold(fs, dir)
+	}
+	lock, err := takeLock(fs, dir)
+	switch {
+	case err == nil:
+		lock.RemoveAtEnd(fs)
+	case !errors.As(err, new(*LockedError)):
+		return files.WithoutLock(fs, dir)
+	}
+	return lock, err
+}
+
+// hasLock reports whether a folder has a file LOCK.
+func hasLock(fs vfs.FS, dir string) (bool, error) {
+	if err := refuseUnfinished(fs, dir); err != nil {
+		return false, err
+	}
+	names, err := fs.List(dir)
+	if err != nil {
+		return false, fmt.Errorf("embedded: looking into %s: %w", dir, err)
+	}
+	return slices.Contains(names, lockName), nil
 }

@@ -7,8 +7,10 @@ import (
 	"errors"
 	iofs "io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -233,5 +235,84 @@ func TestTwoFillOneFolder(t *testing.T) {
 			}
 		}
 		t.Logf("given up %t: the second was refused at %d operations and began at %d", giveUp, refused, began)
+	}
+}
+
+// TestRestoreOfForeignFiles restores backups in whose folders there are other files, some
+// with the names of its own.
+func TestRestoreOfForeignFiles(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links need a right there, and there are no pipes in folders")
+	}
+	dir := t.TempDir()
+	db := openAt(t, vfs.Default, filepath.Join(dir, "db"))
+	transact(t, db, func(tx kv.Transaction) { writeNumbered(tx, 1) })
+	backup := filepath.Join(dir, "backup")
+	backupTest(t, db, backup)
+	closeTest(t, db)
+	secret := filepath.Join(dir, "secret")
+	if err := errors.Join(os.WriteFile(secret, []byte("private"), 0o600),
+		os.Mkdir(filepath.Join(backup, "lost+found"), 0o700),
+		os.Mkdir(filepath.Join(backup, baseDir, "000001.d"), 0o700),
+		os.Symlink(secret, filepath.Join(backup, "link")),
+		os.Symlink(secret, filepath.Join(backup, baseDir, "link.sst"))); err != nil {
+		t.Fatal(err)
+	}
+	makePipe(t, filepath.Join(backup, "pipe"))
+	restored := filepath.Join(dir, "restored")
+	if _, err := Restore(t.Context(), backup, restored, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for name := range contentsOf(t, vfs.Default, restored) {
+		if base := filepath.Base(name); base == "link" || base == "link.sst" || base == "pipe" || base == "lost+found" {
+			t.Errorf("%s was copied", name)
+		}
+	}
+	for _, name := range []string{"999999.log", filepath.Join(baseDir, "999999.sst")} {
+		link := filepath.Join(backup, name)
+		for kind, put := range map[string]func() error{
+			"link":   func() error { return os.Symlink(secret, link) },
+			"folder": func() error { return os.Mkdir(link, 0o700) },
+			"pipe":   func() error { makePipe(t, link); return nil },
+		} {
+			if err := put(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Restore(t.Context(), backup, filepath.Join(dir, "refused"), Options{}); err == nil || !strings.Contains(err.Error(), link) {
+				t.Errorf("a %s %s: %v", kind, name, err)
+			}
+			if err := os.Remove(link); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestRestoreOfOpenedBackup restores a backup that was opened since, and written to.
+func TestRestoreOfOpenedBackup(t *testing.T) {
+	fs := filledDatabase(t)
+	db := openAt(t, fs, "db")
+	info := backupTest(t, db, "backup")
+	closeTest(t, db)
+	opened := openAt(t, fs, "backup")
+	if err := commitNumbered(t, opened, 61); err != nil {
+		t.Fatal(err)
+	}
+	closeTest(t, opened)
+	got, err := Restore(t.Context(), "backup", "restored", Options{FS: fs})
+	if err != nil || got.Version <= info.Version {
+		t.Errorf("the restored database has version %d, %v; the backup had %d before it was written to", got.Version, err, info.Version)
+	}
+	restored := openAt(t, fs, "restored")
+	if last := checkNumbered(t, restored); last != 61 {
+		t.Errorf("transaction %d is the last, want 61", last)
+	}
+	closeTest(t, restored)
+}
+
+func makePipe(t *testing.T, name string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), "mkfifo", name).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 }

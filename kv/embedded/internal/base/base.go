@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -87,6 +88,19 @@ func (b *Base) options(cacheSize, memTable int64) *pebble.Options {
 	}
 	o.EventListener = b.listener()
 	return o
+}
+
+// Owns reports whether a file with this name belongs to a base: see the names of files in
+// Pebble.
+func Owns(name string) bool {
+	for _, prefix := range []string{"MANIFEST-", "OPTIONS-", "marker."} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	stem, ext, _ := strings.Cut(name, ".")
+	_, err := strconv.ParseUint(stem, 10, 64)
+	return err == nil && (ext == "sst" || ext == "blob" || ext == "log")
 }
 
 // IsManifestMarker reports whether a file of the base is the one whose name says

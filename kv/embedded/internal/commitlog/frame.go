@@ -94,6 +94,22 @@ func (h *header) append(b []byte) []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[at:], castagnoli))
 }
 
+// newerFormat returns the format of a segment that a newer version wrote, 0 if it did not.
+func newerFormat(b []byte) int {
+	at := len(headerMagics[format]) - 1
+	if len(b) <= at || string(b[:at]) != headerMagics[format][:at] || b[at] <= format {
+		return 0
+	}
+	for f := byte(oldFormat); f <= format; f++ {
+		b := bytes.Clone(b[:min(len(b), headerSize)])
+		b[at] = f
+		if _, err := decodeHeader(b); err == nil {
+			return 0 // the byte itself is damaged
+		}
+	}
+	return int(b[at])
+}
+
 var errHeader = errors.New("the segment's header is damaged")
 
 // decodeHeader returns the header that b begins with.

@@ -75,7 +75,7 @@ func TestSearchEnds(t *testing.T) {
 			data = append(data, oldFrameMagic...)
 			data = binary.LittleEndian.AppendUint32(data, uint32(max(0, 1<<18-at-FrameHeadSize)))
 		}
-		s := newSearch(&content{h, data}, h.size())
+		s := newSearch(&content{header: h, data: data}, h.size())
 		whole := s.work
 		if f := s.next(); f != nil {
 			t.Errorf("format %d: a frame is found", h.format)

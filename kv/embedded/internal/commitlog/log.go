@@ -54,7 +54,9 @@ type Log struct {
 	pins    int               // copies under way, which need the segments
 	err     error             // the first of a write or a sync: the log goes no further
 
-	torn   int64    // bytes behind the end that was found
+	torn     int64  // bytes behind the end that was found
+	unproven []byte // the end of the segment that was read last, as far as no frame says that it is on the disk
+
 	first  uint64   // segment of this opening
 	shared uint64   // segments up to it may be a part of a backup, too
 	spares []string // files to be used again
@@ -271,8 +273,8 @@ func (l *Log) Start(absorbed int64) error {
 }
 
 // reopen opens the segment that was written last, so that beginning the next
-// one makes its valid part durable: a reader must not see what a later crash
-// takes back.
+// one makes its valid part durable: what a reader has seen, a later crash must not
+// take back.
 func (l *Log) reopen() error {
 	if l.number == 0 {
 		return nil
@@ -282,5 +284,16 @@ func (l *Log) reopen() error {
 		return fmt.Errorf("embedded: opening the log: %w", err)
 	}
 	l.file = file
+	return l.rewrite()
+}
+
+// rewrite writes the end of the segment again that may not be on the disk. After a sync
+// that failed, an operating system may go on showing what did not reach the disk, and take
+// it for written: then another sync would not bring it there.
+func (l *Log) rewrite() error {
+	if _, err := l.file.WriteAt(l.unproven, l.size-int64(len(l.unproven))); err != nil {
+		return l.fail("writing again to", l.number, err)
+	}
+	l.unproven = nil
 	return nil
 }

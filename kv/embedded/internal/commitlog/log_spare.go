@@ -32,9 +32,12 @@ const (
 )
 
 // Owns reports whether a file with this name belongs to a log.
-func Owns(name string) bool {
+func Owns(name string) bool { return IsSegment(name) || strings.HasPrefix(name, sparePrefix) }
+
+// IsSegment reports whether a file with this name is one that [Read] reads.
+func IsSegment(name string) bool {
 	_, ok := segmentNumber(name)
-	return ok || strings.HasPrefix(name, sparePrefix)
+	return ok
 }
 
 // newFile makes the file of a segment, of a spare one if there is any, and writes its

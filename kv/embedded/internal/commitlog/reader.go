@@ -97,7 +97,8 @@ func (r *reader) corrupt(number uint64, offset int64, reason string) error {
 // content is a segment in memory.
 type content struct {
 	header
-	data []byte
+	data   []byte
+	synced int64 // up to where its frames say that it was on the disk
 }
 
 // replay reads the segments, looking one ahead: the header of each says where
@@ -145,12 +146,15 @@ func (r *reader) load(number uint64, last bool) (*content, error) {
 	}
 	h, err := decodeHeader(data)
 	if err == nil && h.number == number {
-		return &content{h, data}, nil
+		return &content{header: h, data: data}, nil
+	}
+	if newer := newerFormat(data); newer > 0 {
+		return nil, &fault.FormatError{Dir: r.fs.PathJoin(r.dir, segmentName(number)), Format: newer, Newest: format}
 	}
 	if !r.Old || !last || number <= r.Closed.Segment {
 		return nil, r.corrupt(number, 0, errHeader.Error())
 	}
-	old := &content{header{format: oldFormat, number: number}, data}
+	old := &content{header: header{format: oldFormat, number: number}, data: data}
 	if s := newSearch(old, 0); s.next() != nil || s.work < 0 {
 		return nil, r.corrupt(number, 0, errHeader.Error())
 	}
@@ -185,8 +189,11 @@ func (r *reader) read(number uint64) (data []byte, err error) {
 
 // segment replays a segment whose valid part ends at end.
 func (r *reader) segment(c *content, end int64) error {
-	if end > int64(len(c.data)) {
-		return r.corrupt(c.number, int64(len(c.data)), fmt.Sprintf("the file ends here; it had %d bytes", end))
+	switch size := int64(len(c.data)); {
+	case end > size:
+		return r.corrupt(c.number, size, fmt.Sprintf("the file ends here; it had %d bytes", end))
+	case end < c.size():
+		return r.corrupt(c.number+1, 0, fmt.Sprintf("its header says that %s ends at %d", segmentName(c.number), end))
 	}
 	c.data = c.data[:end]
 	stop, err := r.frames(c)
@@ -209,6 +216,7 @@ func (r *reader) lastSegment(c *content) error {
 		}
 	}
 	r.log.number, r.log.size = c.number, stop
+	r.log.unproven = slices.Clone(c.data[min(c.synced, stop):stop])
 	r.log.torn = size - stop
 	return nil
 }
@@ -249,7 +257,7 @@ func (r *reader) frames(c *content) (stop int64, err error) {
 		if f.version <= r.log.last && !repeats {
 			return stop, r.corrupt(c.number, stop, fmt.Sprintf("version %d follows %d", f.version, r.log.last))
 		}
-		r.log.last = f.version
+		r.log.last, c.synced = f.version, max(c.synced, f.synced)
 		if f.version > r.Above {
 			err := decodeChanges(f.payload, func(m mutation.Mutation) { r.Apply(f.version, m) })
 			if err != nil {

@@ -7,6 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	iofs "io/fs"
+	"os"
+	"slices"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -60,6 +64,31 @@ func MakeDir(fs vfs.FS, dir string) error {
 		return err
 	}
 	return SyncDir(fs, parent)
+}
+
+// SyncPath brings the names of a folder that exists, and of those that it lies in, to the
+// disk: whoever has made them may not have. It leaves out folders that this process may not
+// read, and those that do not keep what is written.
+func SyncPath(fs vfs.FS, dir string) error {
+	for parent := fs.PathDir(dir); parent != dir; dir, parent = parent, fs.PathDir(parent) {
+		err := SyncDir(fs, parent)
+		skip := func(target error) bool { return errors.Is(err, target) }
+		if err != nil && !slices.ContainsFunc([]error{iofs.ErrPermission, syscall.EROFS, syscall.EINVAL, syscall.ENOTSUP}, skip) {
+			return err
+		}
+	}
+	return nil
+}
+
+// IsRegular reports whether a name is that of a regular file: of no folder, and of no link
+// to a file elsewhere.
+func IsRegular(fs vfs.FS, name string) (bool, error) {
+	if OnSystem(fs) {
+		info, err := os.Lstat(name)
+		return err == nil && info.Mode().IsRegular(), err
+	}
+	info, err := fs.Stat(name)
+	return err == nil && !info.IsDir(), err
 }
 
 // Copy copies the first bytes of a file, all if size is negative, and syncs

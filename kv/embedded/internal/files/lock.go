@@ -8,6 +8,7 @@ import (
 	"io"
 	iofs "io/fs"
 	"os"
+	"runtime"
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -76,6 +77,8 @@ type Lock struct {
 	held io.Closer
 	path string      // of the file, or of a folder that has none
 	info os.FileInfo // of what path led to; nil: not on the operating system's file system
+
+	remove func() error // the file, at the end; nil: it stays
 }
 
 // ErrHeld says that another owner holds a lock.
@@ -89,7 +92,7 @@ func TakeLock(fs vfs.FS, path string) (*Lock, error) {
 		if err != nil {
 			return nil, lockError(path, err)
 		}
-		return &Lock{held: held}, nil
+		return &Lock{held: held, path: path}, nil
 	}
 	return takeLock(path, lockFile)
 }
@@ -106,7 +109,7 @@ func takeLock(path string, lockFile func(string) (io.Closer, os.FileInfo, error)
 		if err != nil {
 			return nil, lockError(path, err)
 		}
-		l := &Lock{held, path, info}
+		l := &Lock{held: held, path: path, info: info}
 		switch err := l.Check(); {
 		case err == nil:
 			return l, nil
@@ -150,15 +153,28 @@ func WithoutLock(fs vfs.FS, dir string) (*Lock, error) {
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
-	return &Lock{opened, dir, info}, nil
+	return &Lock{held: opened, path: dir, info: info}, nil
 }
 
 type noLock struct{}
 
 func (noLock) Close() error { return nil }
 
+// RemoveAtEnd has Close remove the file of the lock.
+func (l *Lock) RemoveAtEnd(fs vfs.FS) { l.remove = func() error { return fs.Remove(l.path) } }
+
 // Close implements [io.Closer].
-func (l *Lock) Close() error { return l.held.Close() }
+func (l *Lock) Close() error {
+	switch {
+	case l.remove == nil:
+		return l.held.Close()
+	case runtime.GOOS == "windows": // which does not remove an open file
+		err := l.held.Close()
+		_ = l.remove() // the next owner may have it open by now
+		return err
+	}
+	return errors.Join(l.remove(), l.held.Close())
+}
 
 // Check returns ErrMoved if the path leads to another file than the locked one, or to
 // none.
