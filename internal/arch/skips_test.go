@@ -31,6 +31,7 @@ var skips = map[string]string{
 	"internal/servers/servers_test.go":        "in CI it fails instead",
 	"kv/kvtest/difftest/difftest_test.go":     "only with -short: make test runs it",
 	"kv/embedded/sample_test.go":              "only with -short: make test runs it",
+	"kv/embedded/restore_test.go":             "only on Windows",
 	"kv/embedded/mend_test.go":                "only where the system does not tell which files are open; Linux does",
 	"kv/kvtest/conformance_reports.go":        "only for engines of others: both of ours are asserted to have the optional interface",
 	"kv/kvtest/conformance_lifecycle.go":      "only for engines of others: both of ours are asserted to have the optional interface",
