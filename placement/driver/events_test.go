@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -248,6 +249,31 @@ func TestHandlerResolvesWhenFull(t *testing.T) {
 		}
 		if len(failed) != 1 || !errors.Is(failed[0], placement.ErrOverloaded) {
 			t.Errorf("got %v", failed)
+		}
+		stop(t, m)
+	})
+}
+
+// TestHandlerEndsItsGoroutine: a handler that calls runtime.Goexit gets the next event in another
+// goroutine. Otherwise events would wait for ever, and resolves be refused.
+func TestHandlerEndsItsGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		handled := make(map[string]int)
+		m := alone(t, newHome(t, memory.Options{Kept: true}), new(executor), driver.Options{Events: func(e placement.Event) {
+			if e.Kind != placement.Activated {
+				return
+			}
+			if handled[e.Key.ID]++; e.Key.ID != "2" {
+				runtime.Goexit()
+			}
+		}}, placement.Options{})
+		for id := range 5 {
+			resolve(t, m, keyOf(fmt.Sprint(id)))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := m.Flush(ctx); err != nil || len(handled) != 5 {
+			t.Errorf("the handler got %v, %v", handled, err)
 		}
 		stop(t, m)
 	})

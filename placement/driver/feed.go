@@ -23,6 +23,10 @@ type feed[E any] struct {
 	queue      []E
 	delivering bool
 	progress   chan struct{} // closed when events were handled; nil: no goroutine waits for that
+
+	// Of the goroutine that delivers, and of another if the handler ends that one.
+	batch []E // taken out of the queue
+	next  int // of batch, to be handled
 }
 
 // chunk is the number of events after which goroutines that wait for progress are woken.
@@ -47,22 +51,34 @@ func (f *feed[E]) add(events []E) bool {
 // that a stream of events does not start a goroutine for each.
 const linger = 100
 
-// deliverAll handles events until the queue stays empty for a while.
+// deliverAll handles events until the queue stays empty for a while. A handler that ends the
+// goroutine by runtime.Goexit, as testing's FailNow does, gets it replaced.
 func (f *feed[E]) deliverAll(linger int) {
-	var events []E
-	for {
-		events = f.takeAll(events)
-		if len(events) == 0 && !f.awaitMore(linger) {
-			return
+	ended := false
+	defer func() {
+		if !ended {
+			go f.deliverAll(linger)
 		}
-		for i, e := range events {
-			f.callHandler(e)
-			f.left.Add(-1)
-			if i%chunk == chunk-1 {
-				f.notifyProgress()
-			}
+	}()
+	for f.deliverBatch() || f.awaitMore(linger) {
+	}
+	ended = true
+}
+
+// deliverBatch handles the events that were taken out of the queue, or takes out all that are
+// there and handles these. It reports whether there were any.
+func (f *feed[E]) deliverBatch() bool {
+	if f.next == len(f.batch) {
+		f.batch, f.next = f.takeAll(f.batch), 0
+	}
+	for f.next < len(f.batch) {
+		f.next++
+		f.callHandler(f.batch[f.next-1])
+		if f.next%chunk == 0 {
+			f.notifyProgress()
 		}
 	}
+	return len(f.batch) > 0
 }
 
 // awaitMore waits for more events. It returns false if none came: the calling goroutine
@@ -103,6 +119,7 @@ func (f *feed[E]) notifyProgress() {
 
 // callHandler calls the handler and logs its panic, which must not end the program.
 func (f *feed[E]) callHandler(e E) {
+	defer f.left.Add(-1)
 	defer func() {
 		if p := recover(); p != nil {
 			f.log.Error("placement: a handler of events panics", "panic", p, "event", e, "stack", string(debug.Stack()))
