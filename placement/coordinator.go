@@ -32,6 +32,7 @@ func (s State) String() string { return name(uint8(s), "Stopped", "NotReady", "M
 // timeouts are late by as much as it was set back.
 type Coordinator struct {
 	o     Options
+	name  string // of the strategy
 	state State
 	role  State    // what it was started as: StateMember or StateClient
 	kinds []string // that it was started with
@@ -70,8 +71,9 @@ func NewCoordinator(o Options) (*Coordinator, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("placement: the options are invalid: %w", err)
 	}
+	o = o.withDefaults()
 	return &Coordinator{
-		o:      o.withDefaults(),
+		o: o, name: o.Strategy.Name(),
 		active: recency.New[Key, activation](),
 		places: recency.New[Key, Holder](),
 		works:  recency.New[RequestID, *work](),

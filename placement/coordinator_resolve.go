@@ -83,7 +83,7 @@ func (c *Coordinator) localResolution(n *recency.Node[Key, activation]) Resoluti
 }
 
 func (c *Coordinator) newDecision(key Key, authority Owner, address string, topology int64) Decision {
-	return Decision{Key: key, Authority: authority, Address: address, Topology: topology, Strategy: c.o.Strategy.Name(), ObservedAt: c.now}
+	return Decision{Key: key, Authority: authority, Address: address, Topology: topology, Strategy: c.name, ObservedAt: c.now}
 }
 
 // recheckActive answers a resolve of a key that became active here under an older view:
@@ -147,7 +147,7 @@ func (c *Coordinator) choose(key Key, from Candidates) (i int, err error) {
 		}
 	}()
 	if i = c.o.Strategy.Choose(key, from); i < 0 || i >= len(from.Members) {
-		return -1, c.noMember(key, fmt.Sprintf("the strategy %s takes none of the %d members that activate the kind", c.o.Strategy.Name(), len(from.Members)))
+		return -1, c.noMember(key, fmt.Sprintf("the strategy %s takes none of the %d members that activate the kind", c.name, len(from.Members)))
 	}
 	return i, nil
 }

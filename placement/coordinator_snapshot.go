@@ -51,7 +51,7 @@ func (c *Coordinator) pendingRequest(w *work) PendingRequest {
 // Explain says why a key is where it is. It changes nothing and gives no event.
 func (c *Coordinator) Explain(key Key, now time.Time) Explanation {
 	c.beginCall(now)
-	e := Explanation{Key: key, Self: c.o.Self, State: c.state, Strategy: c.o.Strategy.Name()}
+	e := Explanation{Key: key, Self: c.o.Self, State: c.state, Strategy: c.name}
 	if e.Err = key.Validate(); e.Err != nil {
 		return e
 	}

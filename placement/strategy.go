@@ -10,7 +10,7 @@ package placement
 // panics, resolves of the key fail with a [NoMemberError] that has the panic and its stack, and
 // activations stay where they are.
 type Strategy interface {
-	// Name says in events and explanations which strategy it is.
+	// Name says in events and explanations which strategy it is. NewCoordinator calls it, once.
 	Name() string
 	// Choose returns the index in c.Members of the authority, or -1 if it takes
 	// none. c.Members is not empty.

@@ -167,3 +167,27 @@ func allocsOfTopology(t *testing.T, active int, version *int64) float64 {
 		ok(t)(c.UpdateTopology(topology(*version, "a", "b"), start))
 	})
 }
+
+// nameless is a strategy that tells its name once, and then panics.
+type nameless struct {
+	leader
+	asked *int
+}
+
+func (s *nameless) Name() string {
+	if *s.asked++; *s.asked > 1 {
+		panic("it has no name")
+	}
+	return "nameless"
+}
+
+// TestStrategyTellsItsNameOnce: the name of a strategy is code of the program, which resolves do not
+// call.
+func TestStrategyTellsItsNameOnce(t *testing.T) {
+	s := &nameless{asked: new(int)}
+	c := newMember(t, func(o *Options) { o.Strategy = s })
+	ok(t)(c.Resolve(key1, start))
+	if e := c.Explain(key1, start); e.Strategy != "nameless" || e.Decision.Strategy != "nameless" || *s.asked != 1 {
+		t.Errorf("the strategy is called %q and %q, after %d questions", e.Strategy, e.Decision.Strategy, *s.asked)
+	}
+}
