@@ -15,7 +15,8 @@ import (
 // the database. It is safe for concurrent use.
 type Client struct {
 	process
-	mu sync.Mutex // held while the state changes
+	mu   sync.Mutex // held while the state changes
+	stop firstStop
 }
 
 // NewClient returns a client on a database. Its transport need not have an address.
@@ -28,7 +29,7 @@ func NewClient(db kv.Database, o Options) (*Client, error) {
 }
 
 func newClient(p *process) *Client {
-	c := new(Client)
+	c := &Client{stop: newFirstStop()}
 	c.options, c.cluster = p.options, p.cluster
 	return c
 }
@@ -55,17 +56,20 @@ func (c *Client) Start(context.Context) error {
 }
 
 // Stop refuses calls and stops following the topology. It closes the transport, also if
-// the client was not started. A client cannot be started again.
+// the client was not started. A client cannot be started again. A second Stop waits for the first
+// one, until its own context ends, and returns the same error.
 func (c *Client) Stop(ctx context.Context) error {
 	c.mu.Lock()
 	was := c.state.Swap(stateStopped)
 	c.mu.Unlock()
 	if was == stateStopped {
-		return nil
+		return c.stop.await(ctx)
 	}
-	var err error
-	if s := c.session.Load(); s != nil {
-		err = s.stopAndLeave(ctx)
-	}
-	return errors.Join(err, c.options.Transport.Close(ctx))
+	return c.stop.run(func() error {
+		var err error
+		if s := c.session.Load(); s != nil {
+			err = s.stopAndLeave(ctx)
+		}
+		return errors.Join(err, c.options.Transport.Close(ctx))
+	})
 }

@@ -27,6 +27,7 @@ type Host struct {
 	ctx    context.Context // ends with Stop
 	cancel context.CancelFunc
 	ended  chan struct{} // closed when superviseSessions has returned
+	stop   firstStop
 }
 
 // New returns a host on a database. It does not read or write until Start.
@@ -42,7 +43,7 @@ func New(db kv.Database, o Options) (*Host, error) {
 }
 
 func newHost(p *process) *Host {
-	h := &Host{kinds: make(map[string]*kind), ended: make(chan struct{})}
+	h := &Host{kinds: make(map[string]*kind), ended: make(chan struct{}), stop: newFirstStop()}
 	h.options, h.cluster = p.options, p.cluster
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	return h
@@ -165,7 +166,8 @@ func (h *Host) joinAgain() *session {
 // activations of other members with the context that they were given. Other members may activate
 // the keys at once. If ctx or the membership ends first, the contexts of handlers end, and the
 // error says what is left; what a lost membership has left ends in the background then. Other members can claim that as soon as this one has left, and writes
-// under its fences fail. A host cannot be started again.
+// under its fences fail. A host cannot be started again. A second Stop waits for the first one, until
+// its own context ends, and returns the same error.
 func (h *Host) Stop(ctx context.Context) error {
 	h.mu.Lock()
 	if h.state.Load() == stateStarted {
@@ -174,10 +176,15 @@ func (h *Host) Stop(ctx context.Context) error {
 	was := h.state.Swap(stateStopped)
 	h.mu.Unlock()
 	h.cancel()
-	switch was {
-	case stateStopped:
-		return nil
-	case stateNew: // a Start that runs leaves by itself
+	if was == stateStopped {
+		return h.stop.await(ctx)
+	}
+	return h.stop.run(func() error { return h.stopFrom(ctx, was) })
+}
+
+// stopFrom stops a host that was in a state.
+func (h *Host) stopFrom(ctx context.Context, was int32) error {
+	if was == stateNew { // a Start that runs leaves by itself
 		return h.options.Transport.Close(ctx)
 	}
 	return errors.Join(h.stopSession(ctx), h.closeDetached(ctx), h.options.Transport.Close(ctx))

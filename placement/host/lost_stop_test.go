@@ -72,3 +72,40 @@ func TestStopKeepsItsDeadline(t *testing.T) {
 		}
 	})
 }
+
+// TestStopTwice: a Stop that comes while another one runs waits for it, and returns its error.
+func TestStopTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, l := newCluster(t), newLedger()
+		n := c.start(l, "a")[0]
+		go func() { _, _ = n.add.Call(t.Context(), "x", 3*time.Second) }()
+		synctest.Wait()
+		began := time.Now()
+		first := make(chan error, 1)
+		go func() { first <- n.Stop(t.Context()) }()
+		synctest.Wait()
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := n.Stop(short); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a second Stop with a context that ends returns %v", err)
+		}
+		err := n.Stop(t.Context())
+		if took := time.Since(began); took != 3*time.Second || err != nil {
+			t.Errorf("a second Stop returns %v after %v, while the first one runs", err, took)
+		}
+		if err := <-first; err != nil {
+			t.Error(err)
+		}
+
+		c.unreachable = true
+		n = c.start(l, "b")[0]
+		if _, err := n.add.Call(t.Context(), "y", 0); err != nil {
+			t.Fatal(err)
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if failed := n.Stop(ended); failed == nil || n.Stop(t.Context()) != failed {
+			t.Errorf("after a Stop that has failed with %v another one returns something else", failed)
+		}
+	})
+}

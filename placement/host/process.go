@@ -4,6 +4,7 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -70,5 +71,30 @@ func (p *process) dispatchRequest(ctx context.Context, r *Request) outcome {
 		if o.err != errDraining || attempt > 0 && backoff(ctx, attempt) != nil {
 			return o
 		}
+	}
+}
+
+// firstStop is the first Stop of a process, for which later ones wait.
+type firstStop struct {
+	done chan struct{} // closed when it has returned
+	err  *error        // what it has returned
+}
+
+func newFirstStop() firstStop { return firstStop{make(chan struct{}), new(error)} }
+
+// run stops by a function.
+func (s firstStop) run(stop func() error) error {
+	defer close(s.done)
+	*s.err = stop()
+	return *s.err
+}
+
+// await waits for the first Stop.
+func (s firstStop) await(ctx context.Context) error {
+	select {
+	case <-s.done:
+		return *s.err
+	case <-ctx.Done():
+		return fmt.Errorf("host: an earlier Stop has not returned: %w", context.Cause(ctx))
 	}
 }
