@@ -5,11 +5,11 @@
 // of the database, and executes what [Candidate.Next] asks for, one action at a
 // time:
 //
-//	action, wake := c.Next()
+//	action, wake, timed := c.Next()
 //	switch action {
-//	case candidate.Look: // read the name and watch it; then c.Looked(…)
-//	case candidate.Claim: // claim it with c.Seen(); then c.Claimed(…)
-//	case candidate.Renew: // renew the grant; then c.Renewed(…)
+//	case candidate.Look: // read the name and watch it; then c.HandleLook(…)
+//	case candidate.Claim: // claim it with c.Seen(); then c.HandleGrant(…) or c.HandleRefusal(…)
+//	case candidate.Renew: // renew the grant; then c.HandleRenewal(…)
 //	}
 //	// at the time wake at the latest: c.Advance(now)
 //
