@@ -51,7 +51,8 @@ func (b *Base) listener() *pebble.EventListener {
 		BackgroundError: func(err error) {
 			switch {
 			case errors.Is(err, pebble.ErrCancelledCompaction):
-			case err == compaction:
+			case errors.Is(err, compaction): // == would panic where a file system's error cannot be compared
+				compaction = nil // a flush may fail with the same error
 				wait, again := b.compacting.note(err, b.firstRepeat)
 				if b.compactions.rest(wait); !again {
 					b.fail(err)

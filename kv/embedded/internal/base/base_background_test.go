@@ -71,6 +71,37 @@ func TestRepeats(t *testing.T) {
 	})
 }
 
+// manyFaults is an error that cannot be compared.
+type manyFaults []string
+
+func (m manyFaults) Error() string { return "many faults" }
+
+// A failed compaction is told twice, and a flush may fail with the same error. File systems
+// of programs have errors of any type.
+func TestWhatHasFailed(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err                 error
+		compaction, flushes int64
+	}{
+		"comparable":   {errorfs.ErrInjected, 1, 1},
+		"incomparable": {manyFaults{"a", "b"}, 0, 2}, // which of both has failed is not known
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := openTest(t, vfs.NewMem(), fault.New())
+			l := b.listener()
+			l.CompactionEnd(pebble.CompactionInfo{Err: tt.err})
+			l.BackgroundError(tt.err)
+			l.BackgroundError(tt.err)
+			if compactions, flushes := b.compacting.inRow.Load(), b.flushing.inRow.Load(); compactions != tt.compaction || flushes != tt.flushes {
+				t.Errorf("%s: %d compactions and %d flushes have failed, want %d and %d", name, compactions, flushes, tt.compaction, tt.flushes)
+			}
+			if err := b.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // TestFormat makes a base: its format is the one that docs/layout.md names, whatever
 // Pebble's newest is.
 func TestFormat(t *testing.T) {
