@@ -3,6 +3,7 @@
 package leasefdb_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -230,6 +231,48 @@ func TestLeaseOf(t *testing.T) {
 			t.Errorf("%s: fenced %v", name, fenced)
 		}
 	}
+}
+
+// overtakenDatabase runs a function within its first transaction, after that has got its
+// read version, and gives up that transaction.
+type overtakenDatabase struct {
+	kv.Database
+	within func()
+}
+
+var errGivenUp = errors.New("given up")
+
+func (d *overtakenDatabase) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
+	within := d.within
+	if d.within = nil; within == nil {
+		return d.Database.Transact(ctx, fn)
+	}
+	return d.Database.Transact(ctx, func(tx kv.Transaction) error {
+		if _, err := tx.GetReadVersion().Get(ctx); err != nil {
+			return err
+		}
+		within()
+		if err := fn(tx); err != nil {
+			return err
+		}
+		return errGivenUp
+	})
+}
+
+// A transaction that does not commit makes no directory: the fence of an ID is in the one
+// that another has made.
+func TestFenceIsInTheDirectoryThatThereIs(t *testing.T) {
+	db := &overtakenDatabase{Database: enginetest.Open(t)}
+	p := provider(t, db, leasefdb.Options{})
+	var l idgen.Lease
+	db.within = func() { l = acquire(t, p, idgen.AcquireRequest{}) }
+	_, err := p.Acquire(ctx, idgen.AcquireRequest{})
+	wantError(t, err, errGivenUp)
+	f, ok := p.FenceOf("", idAt(t, l, l.Created, 0))
+	if !ok {
+		t.Fatal("there is no fence")
+	}
+	check(t, f.Check(ctx, begin(t, db)))
 }
 
 // leaseEnd is what the end of a lease does to the fence of an ID.

@@ -23,7 +23,7 @@ type Store struct {
 	dirs *directory.Cache
 	now  func() time.Time
 
-	prefix atomic.Pointer[[]byte] // of the directory, as last seen
+	prefix atomic.Pointer[[]byte] // of the directory, as the last update that committed has seen it
 }
 
 // StoreOptions configure a [Store]. The zero value is ready to use.
@@ -64,20 +64,24 @@ func NewStore(db kv.Database, o StoreOptions) (*Store, error) {
 // Update implements [lease.Store]. A commit whose acknowledgement is lost runs
 // fn again, on what was committed.
 func (s *Store) Update(ctx context.Context, service string, fn func(lease.Tx) error) error {
-	return s.db.Transact(ctx, func(tx kv.Transaction) error {
+	prefix, err := kv.Transact(ctx, s.db, func(tx kv.Transaction) ([]byte, error) {
 		d, err := s.dirs.CreateOrOpen(ctx, tx, s.path)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		prefix, err := d.Prefix()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if known := s.prefix.Load(); known == nil || string(*known) != string(prefix) {
-			s.prefix.Store(&prefix)
-		}
-		return fn(&storeTx{tx: tx, prefix: servicePrefix(prefix, service), now: s.now()})
+		return prefix, fn(&storeTx{tx: tx, prefix: servicePrefix(prefix, service), now: s.now()})
 	})
+	if err != nil {
+		return err // the directory that the transaction would have made may not be there
+	}
+	if known := s.prefix.Load(); known == nil || string(*known) != string(prefix) {
+		s.prefix.Store(&prefix)
+	}
+	return nil
 }
 
 // servicePrefix returns the prefix of a service's map.
