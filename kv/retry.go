@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 )
 
@@ -35,7 +36,7 @@ type Attempt struct {
 // must be reset before it is used again.
 func Retry(ctx context.Context, tx Transaction, fn func(Attempt) error) error {
 	defer Release(tx)
-	defer bindContext(ctx, tx)()
+	defer bindContext(ctx, tx).undo()
 	return retry(ctx, tx, func(a Attempt) error {
 		if err := fn(a); err != nil {
 			return err
@@ -81,7 +82,7 @@ func commit(ctx context.Context, tx Transaction) error {
 // without a commit.
 func RetryRead(ctx context.Context, tx Transaction, fn func() error) error {
 	defer Release(tx)
-	defer bindContext(ctx, tx)()
+	defer bindContext(ctx, tx).undo()
 	defer tx.Cancel()
 	return retry(ctx, tx, func(Attempt) error { return fn() })
 }
@@ -133,13 +134,35 @@ func AwaitCommit(ctx context.Context, commit Future[struct{}]) error {
 	return err
 }
 
-// bindContext cancels tx when ctx ends. The returned function undoes the binding.
-func bindContext(ctx context.Context, tx Transaction) func() {
+// binding cancels a transaction when a context ends.
+type binding struct {
+	tx        Transaction
+	stop      func() bool
+	cancelled sync.WaitGroup
+}
+
+// bindContext cancels tx when ctx ends. It returns nil if ctx never does.
+func bindContext(ctx context.Context, tx Transaction) *binding {
 	if ctx.Done() == nil {
-		return func() {}
+		return nil
 	}
-	stop := context.AfterFunc(ctx, tx.Cancel)
-	return func() { stop() }
+	b := &binding{tx: tx}
+	b.cancelled.Add(1)
+	b.stop = context.AfterFunc(ctx, b.cancel)
+	return b
+}
+
+func (b *binding) cancel() {
+	defer b.cancelled.Done()
+	b.tx.Cancel()
+}
+
+// undo undoes the binding. If the context has ended, it waits until the transaction is
+// cancelled: the caller may reset the transaction and use it again.
+func (b *binding) undo() {
+	if b != nil && !b.stop() {
+		b.cancelled.Wait()
+	}
 }
 
 // Backoff computes the waits of OnError: each is a random part of a delay that

@@ -183,6 +183,40 @@ func TestRetryBindsTheContext(t *testing.T) {
 	})
 }
 
+// slowlyCancelledTx is a transaction whose context ends during its commit, which succeeds
+// all the same while Cancel is under way.
+type slowlyCancelledTx struct {
+	scriptedTx
+	end       context.CancelFunc
+	cancels   chan struct{}
+	cancelled bool
+}
+
+func (s *slowlyCancelledTx) Commit(context.Context) error {
+	s.end()
+	<-s.cancels
+	return nil
+}
+
+func (s *slowlyCancelledTx) Cancel() {
+	close(s.cancels)
+	time.Sleep(time.Second)
+	s.cancelled = true
+}
+
+// A loop that has returned does not cancel its transaction any more: the caller may have
+// reset it by then, to use it again.
+func TestRetryCancelsBeforeItReturns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		tx := &slowlyCancelledTx{end: end, cancels: make(chan struct{})}
+		err := kv.Retry(ctx, tx, func(kv.Attempt) error { return nil })
+		if err != nil || !tx.cancelled {
+			t.Errorf("Retry = %v; cancelled when it returned: %t", err, tx.cancelled)
+		}
+	})
+}
+
 // However a loop ends, it releases its transaction once, after it has cancelled it.
 func TestRetryReleases(t *testing.T) {
 	own := errors.New("own error")
