@@ -327,8 +327,8 @@ func (s *futures) release() {
 	s.giveUp(closed)
 }
 
-// errEnded is the error of reads whose transaction has ended.
-var errEnded = newError(kv.CodeTransactionCancelled, "a read of a transaction that has ended")
+// errEnded is the error of results that have not arrived when their transaction ends.
+var errEnded = newError(kv.CodeTransactionCancelled, "the transaction, or this attempt of it, has ended")
 
 // remove forgets a future, which the caller destroys.
 func (s *futures) remove(slot int) *cFuture {

@@ -102,4 +102,12 @@ func TestLargeCommitIsKnownAfterItsEnd(t *testing.T) {
 	if _, err := tx.Get([]byte(prefix + "1")).Get(t.Context()); err != nil {
 		t.Errorf("Get after Reset: %v", err)
 	}
+	put(t, db, prefix+"1", "changed")
+	tx.Set([]byte(prefix), nil)
+	if err := tx.Commit(t.Context()); !kv.IsConflict(err) {
+		t.Errorf("Commit of what was read before a change: %v, want a conflict", err)
+	}
+	if again, err := tx.GetCommittedVersion(); err != nil || again != version {
+		t.Errorf("committed version %d, %v after a commit that failed, want that of the last one, %d", again, err, version)
+	}
 }

@@ -13,20 +13,17 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// transaction implements [kv.Transaction] and [kv.ConflictRanger]. It holds no
-// lock while it calls the client, which is safe for concurrent use.
+// transaction implements [kv.Transaction] and [kv.ConflictRanger]. Its calls of the client
+// do not wait for one another: the client is safe for concurrent use.
 type transaction struct {
 	reader
 	db      *Database               // nil: wrapped
 	scoped  bool                    // a retry loop of this package releases it in any case
 	current atomic.Pointer[attempt] // nil: the transaction has none of its own yet, see membership
 	watches *futures
-	over    atomic.Bool // it was released, or see readOnlyTransaction
-	reports atomic.Bool // OptionReportConflictingKeys is set
-	commits atomic.Bool // a commit was begun
-	// version is that of the last commit, plus 1, if the client's transaction was freed.
-	// 0: there is none.
-	version atomic.Int64
+	over    atomic.Bool  // it was released, or see readOnlyTransaction
+	reports atomic.Bool  // OptionReportConflictingKeys is set
+	version atomic.Int64 // of the last commit whose result was taken, plus 1; 0: there is none
 
 	leftMu sync.Mutex
 	left   []*attempt // earlier ones, of which Release frees what no caller has taken
@@ -113,7 +110,8 @@ func (t *transaction) releaseLocked() {
 	}
 	if own := t.current.Load(); own != nil {
 		t.db.awaitClient(own)
-		t.free(own, kv.CodeTransactionCancelled)
+		own.concludeAll(false) // a commit's version is asked for when its result is taken
+		own.destroy(kv.CodeTransactionCancelled)
 		t.db.untrack(own.futures)
 		own.release()
 	}
@@ -123,16 +121,6 @@ func (t *transaction) releaseLocked() {
 		a.release()
 	}
 	t.left = nil
-}
-
-// free destroys the client's transaction, and keeps the version of the last commit.
-func (t *transaction) free(a *attempt, reason kv.Code) {
-	if t.commits.Load() {
-		if version, code := a.committedVersion(); code == 0 && version >= 0 {
-			t.version.Store(version + 1)
-		}
-	}
-	a.destroy(reason)
 }
 
 // usableAttempt returns the transaction's own attempt, or an error if the database is

@@ -30,13 +30,7 @@ func (t *transaction) CommitAsync() kv.Future[struct{}] {
 	if err != nil {
 		return kv.Resolved(struct{}{}, err)
 	}
-	t.commits.Store(true)
-	t.version.Store(0)
-	take := takeNothing
-	if a.written.Load() > muchWritten {
-		take = t.takeLargeCommit(a)
-	}
-	commit := kv.NewFuture[struct{}](newPendingResult(a, keptFuture{c: a.commit(), commit: true}, "commit", take))
+	commit := kv.NewFuture[struct{}](newPendingResult(a, keptFuture{c: a.commit(), commit: true}, "commit", t.takeCommit(a)))
 	if t.reports.Load() {
 		return t.withConflicts(commit)
 	}
@@ -49,12 +43,20 @@ func (t *transaction) CommitAsync() kv.Future[struct{}] {
 // GetApproximateSize.
 const muchWritten = 1 << 20
 
-// takeLargeCommit returns how the result of the attempt's commit is taken.
-func (t *transaction) takeLargeCommit(a *attempt) func(*cFuture) (struct{}, cCode) {
+// takeCommit returns how the result of the attempt's commit is taken. The version of a
+// commit is asked for then, and only after a success: the client reads it without a lock,
+// while its thread may free what it reads from at a retry or reset.
+func (t *transaction) takeCommit(a *attempt) func(*cFuture) (struct{}, cCode) {
+	large := a.written.Load() > muchWritten
 	return func(f *cFuture) (struct{}, cCode) {
 		none, code := takeNothing(f)
-		if code == 0 {
-			t.free(a, kv.CodeUsedDuringCommit)
+		if code == 0 && t.current.Load() == a {
+			if version, code := a.committedVersion(); code == 0 {
+				t.version.Store(version + 1)
+			}
+		}
+		if code == 0 && large {
+			a.destroy(kv.CodeUsedDuringCommit)
 		}
 		return none, code
 	}
@@ -178,11 +180,14 @@ func (t *transaction) Cancel() {
 		return
 	}
 	a.cancel()
-	if t.db != nil && a.written.Load() > muchWritten {
+	large := t.db != nil && a.written.Load() > muchWritten
+	if large {
 		t.db.awaitClient(a)
-		t.free(a, kv.CodeTransactionCancelled)
 	}
 	a.concludeAll(false)
+	if large {
+		a.destroy(kv.CodeTransactionCancelled)
+	}
 }
 
 func optionText(o kv.Option, arg int64) string {
