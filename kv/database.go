@@ -159,7 +159,9 @@ type Transaction interface {
 	// Reset makes the transaction as new and cancels futures that are not ready.
 	Reset()
 	// Cancel ends the transaction. All its calls fail with
-	// CodeTransactionCancelled until Reset.
+	// CodeTransactionCancelled until Reset. So does the future of a commit that is under
+	// way, which may happen all the same: only the program that has called Cancel, Reset
+	// or Release knows that this code leaves the outcome open.
 	Cancel()
 }
 
