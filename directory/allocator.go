@@ -52,15 +52,19 @@ func windowSize(start int64) int64 {
 	return 8192
 }
 
+// window is one of the allocator's windows, with what its counter says.
+type window struct{ start, count int64 }
+
 // allocate returns an integer that was never returned before, provided that tx
 // commits. It must not run twice at a time in one transaction.
 func (a allocator) allocate(ctx context.Context, tx kv.Transaction) (int64, error) {
-	start, err := a.currentWindow(ctx, tx)
+	w, err := a.newestWindow(ctx, tx)
 	if err != nil {
 		return 0, err
 	}
 	for {
-		if start, err = a.enterWindow(ctx, tx, start); err != nil {
+		start, err := a.enterWindow(ctx, tx, w)
+		if err != nil {
 			return 0, err
 		}
 		n, ok, err := a.takeFree(ctx, tx, start)
@@ -68,28 +72,36 @@ func (a allocator) allocate(ctx context.Context, tx kv.Transaction) (int64, erro
 			return n, err
 		}
 		// Fuller than its counter says. The next window is certainly empty.
-		start += windowSize(start)
-		if err := a.openWindow(tx, start); err != nil {
+		w = window{start: start + windowSize(start)}
+		if err := a.openWindow(tx, w.start); err != nil {
 			return 0, err
 		}
 	}
 }
 
-// currentWindow returns the start of the newest window.
-func (a allocator) currentWindow(ctx context.Context, tx kv.Transaction) (int64, error) {
+// newestWindow returns the newest window.
+func (a allocator) newestWindow(ctx context.Context, tx kv.Transaction) (w window, err error) {
 	newest := tx.Snapshot().GetRange(rangeOf(a.counters).Selectors(), kv.RangeOptions{Limit: 1, Reverse: true, Mode: kv.ModeExact})
 	pairs, err := newest.Slice(ctx)
 	if err != nil || len(pairs) == 0 {
-		return 0, err
+		return w, err
 	}
-	return decodeWindow(a.counters, pairs[0].Key)
+	if w.start, err = decodeWindow(a.counters, pairs[0].Key); err == nil {
+		w.count, err = decodeCount(pairs[0].Key, pairs[0].Value)
+	}
+	return w, err
 }
 
-// enterWindow counts the transaction in the window at start, or in the first
-// one after it that is less than half full, and returns that one's start.
-func (a allocator) enterWindow(ctx context.Context, tx kv.Transaction, start int64) (int64, error) {
+// errUnseenWrites is the error of creating verbs in a transaction with an option by which
+// reads do not see its writes: the allocator would give out an integer twice.
+var errUnseenWrites = kv.NewError(kv.CodeClientInvalidOperation, "no directory can be created in a transaction whose reads do not see its own writes: "+
+	"do not set OptionReadYourWritesDisable or OptionSnapshotRYWDisable")
+
+// enterWindow counts the transaction in a window, or in the first one
+// after it that is less than half full, and returns that one's start.
+func (a allocator) enterWindow(ctx context.Context, tx kv.Transaction, w window) (int64, error) {
 	for {
-		counter := a.counters.Sub(start).Bytes()
+		counter := a.counters.Sub(w.start).Bytes()
 		tx.Atomic(kv.Add, counter, kv.Int64(1))
 		value, err := tx.Snapshot().Get(counter).Get(ctx)
 		if err != nil {
@@ -99,12 +111,15 @@ func (a allocator) enterWindow(ctx context.Context, tx kv.Transaction, start int
 		if err != nil {
 			return 0, err
 		}
-		size := windowSize(start)
-		if 2*count < size {
-			return start, nil
+		if count <= w.count {
+			return 0, errUnseenWrites
 		}
-		start += size
-		if err := a.openWindow(tx, start); err != nil {
+		size := windowSize(w.start)
+		if 2*count < size {
+			return w.start, nil
+		}
+		w = window{start: w.start + size}
+		if err := a.openWindow(tx, w.start); err != nil {
 			return 0, err
 		}
 	}

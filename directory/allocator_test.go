@@ -137,6 +137,30 @@ func TestAllocateCorrupt(t *testing.T) {
 	}
 }
 
+// A transaction whose reads do not see its writes would give one prefix to two directories.
+func TestCreateWithoutSeeingOwnWrites(t *testing.T) {
+	for name, option := range map[string]kv.Option{"all reads": kv.OptionReadYourWritesDisable, "snapshot reads": kv.OptionSnapshotRYWDisable} {
+		t.Run(name, func(t *testing.T) {
+			db := openEngine(t)
+			for _, path := range [][]string{{"a", "b"}, {"c"}} { // in the allocator's first window while that is new, and later
+				err := db.Transact(t.Context(), func(tx kv.Transaction) error {
+					if err := tx.SetOption(option, 0); err != nil {
+						return err
+					}
+					_, err := Root().Create(t.Context(), tx, path)
+					return err
+				})
+				if kv.CodeOf(err) != kv.CodeClientInvalidOperation {
+					t.Errorf("Create of %q: %v, want code %d", path, err, kv.CodeClientInvalidOperation)
+				}
+				if _, err := Root().Create(t.Context(), db, path); err != nil {
+					t.Errorf("Create of %q in a transaction of its own: %v", path, err)
+				}
+			}
+		})
+	}
+}
+
 // TestTurnsAreForgotten: nothing remains of transactions that are done.
 func TestTurnsAreForgotten(t *testing.T) {
 	db := openEngine(t)

@@ -48,7 +48,9 @@
 // transaction of its own, retried as needed: after a lost acknowledgement it
 // recognizes its own change. With the caller's transaction it is a part of that;
 // use CreateOrOpen and RemoveIfExists there, because a retried function may find
-// its own change.
+// its own change. A transaction that creates directories must see its own writes:
+// with [kv.OptionReadYourWritesDisable] or [kv.OptionSnapshotRYWDisable] nothing is
+// created, and the error has the code [kv.CodeClientInvalidOperation].
 //
 // Do not keep a [*Directory] beyond its transaction: after a move or removal its
 // prefix belongs to no directory, or to another one. [Cache] keeps directories
