@@ -43,7 +43,7 @@ func MetadataVersion(ctx context.Context, tx kv.ReadTransaction) (value string, 
 var changed = versionSet{last: map[int64]time.Time{}}
 
 // versionSet is a set of read versions. A version is dropped when transactions that
-// read it can no longer commit. The read version alone identifies a transaction,
+// read it can no longer commit, and many others were marked since. The read version alone identifies a transaction,
 // since wrappers and snapshots are other values: other transactions with the same
 // version count as marked, too, which costs them reads.
 type versionSet struct {
@@ -57,15 +57,21 @@ type markedVersion struct {
 	at      time.Time
 }
 
-// markLifetime is how long a mark is kept: twice the age at which a
-// transaction is too old to commit.
-const markLifetime = 2 * kv.MaxTransactionAge
+const (
+	// markLifetime is how long a mark is kept at least: twice the age at which a
+	// transaction is too old to commit.
+	markLifetime = 2 * kv.MaxTransactionAge
+	// keptMarks is how many marks are kept however old they are. A transaction that took
+	// longer learns from its commit that it is too old (1007), and is retried. If it were
+	// not known any more, it would read the key instead, and end with 1036.
+	keptMarks = 4096
+)
 
 func (s *versionSet) markVersion(version int64) {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.order) > 0 && now.Sub(s.order[0].at) > markLifetime {
+	for len(s.order) >= keptMarks && now.Sub(s.order[0].at) > markLifetime {
 		if first := s.order[0]; s.last[first.version].Equal(first.at) {
 			delete(s.last, first.version)
 		}
