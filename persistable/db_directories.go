@@ -100,7 +100,7 @@ func (db *DB) MoveDirectoryIf(ctx context.Context, from, to []string, allow dire
 	_, err := db.options.Layer.MoveIf(ctx, db.fencedEngine(), from, to, func(tx kv.ReadTransaction, d *directory.Directory) error {
 		return c.begin(ctx, tx, d, to)
 	})
-	if err == nil {
+	if err == nil && !slices.Equal(from[:len(from)-1], to[:len(to)-1]) {
 		err = cmp.Or(db.recount(ctx, from), db.recount(ctx, to))
 	}
 	return fenceError("", nil, err)
