@@ -27,9 +27,10 @@ import (
 // neither, before Open and after Close, constructors leave the id zero.
 //
 // The first id leases a machine id in one transaction. A constructor waits for it
-// up to a second, Create as long as ctx allows. While no machine id can be leased,
-// ids are fallback ids: see [idgen.Client]. A program waits for the lease by
-// [idgen.Client.Ready] of [DB.IDs].
+// up to a second, Create as long as ctx allows. While no machine id can be leased, and
+// the last lease is over, constructors leave the id zero, and Create returns an error,
+// unless Fallback is set. A program waits for the lease by [idgen.Client.Ready] of
+// [DB.IDs].
 //
 // A program may open several databases. A store's New and Create make ids of the
 // store's own database. While DBs are open whose ids could be equal, because they come
@@ -48,6 +49,12 @@ type IDOptions struct {
 	// program that wants the standalone generator in its constructors chooses
 	// it: idgen.SetDefault(idgen.Default()). The default value is false.
 	Off bool
+	// Fallback lets the generator of the DB make fallback ids while no machine id can be
+	// leased: for as long as the last lease lasted they are unique, then only probably so;
+	// see [idgen.Client]. Set it where ids are needed while the database cannot be
+	// reached, or while more processes use it than there are machine ids. The default
+	// value is false: without a lease there is no id.
+	Fallback bool
 	// Fenced makes the creation of a record under an id of type idgen.ID conflict
 	// with every change of the machine id's owner; see [leasefdb.Provider.FenceOf].
 	// The creation fails with a *[FenceError] if this DB did not make the id under
@@ -61,10 +68,14 @@ type IDOptions struct {
 	// that lease from the database must use the same. The layer is that of
 	// [Options]; the default path is kazahana/leases.
 	Leases leasefdb.Options
-	// Client configures the generator. Its Provider is set by Open, its default
-	// Layout is that of the leases.
+	// Client configures the generator. Its Provider and DisableFallback are set by
+	// Open. Its default Layout is that of the leases, its default AcquireRetryMaxInterval
+	// ten seconds: a database that is back can soon create records.
 	Client idgen.Options
 }
+
+// retryMaxInterval is the default of the client's AcquireRetryMaxInterval.
+const retryMaxInterval = 10 * time.Second
 
 func (o IDOptions) validate() error {
 	leased := !o.Off && o.Generator == nil
@@ -75,6 +86,10 @@ func (o IDOptions) validate() error {
 		return errors.New("persistable: Options.IDs is Fenced, but the DB leases no ids: a Generator was given, or it is Off")
 	case o.Client.Provider != nil:
 		return errors.New("persistable: Options.IDs.Client has a Provider: give the generator made with it as Options.IDs.Generator")
+	case o.Fallback && !leased:
+		return errors.New("persistable: Options.IDs has Fallback, but the DB leases no ids: a Generator was given, or it is Off")
+	case o.Fallback && o.Client.DisableFallback:
+		return errors.New("persistable: Options.IDs has Fallback, but its Client has DisableFallback")
 	case !leased:
 		return nil
 	}
@@ -116,6 +131,10 @@ func newIdentities(engine kv.Database, o Options) (*identities, error) {
 	o.IDs.Client.Provider = untilClosed{ids.provider, ids}
 	if o.IDs.Client.Layout == (idgen.Layout{}) {
 		o.IDs.Client.Layout = leases.Layout(o.IDs.Client.ServiceID)
+	}
+	o.IDs.Client.DisableFallback = !o.IDs.Fallback
+	if o.IDs.Client.AcquireRetryMaxInterval == 0 {
+		o.IDs.Client.AcquireRetryMaxInterval = max(retryMaxInterval, o.IDs.Client.AcquireRetryInterval)
 	}
 	if ids.client, err = idgen.NewClient(o.IDs.Client); err != nil {
 		return nil, err

@@ -5,11 +5,15 @@ package persistable_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
@@ -123,4 +127,34 @@ func TestStandaloneByChoice(t *testing.T) {
 	if o := NewOrder(Order{Number: "1"}); o.ID == 0 {
 		t.Error("the constructor made no id with the generator that the program chose")
 	}
+}
+
+// TestLeaseAfterAnOutage: a DB that had no machine id for long creates records again soon
+// after it can have one.
+func TestLeaseAfterAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.UnixMilli(idgen.DefaultCustomEpochMs).Add(time.Hour)))
+		engine := enginetest.InProcess(t)
+		other := must[*leasefdb.Provider](t)(leasefdb.New(engine, leasefdb.Options{Lease: four}))
+		l := must[[]idgen.Lease](t)(other.Acquire(ctx, idgen.AcquireRequest{ThroughputPerMs: 1024}))
+		o := fencedOptions(false)
+		o.IDs.Client.Logger = slog.New(slog.DiscardHandler)
+		db := openWith(t, engine, o)
+		create := func() error { return OrderStoreOf(db, "t").Create(ctx, &Order{TenantID: "t", Number: "1"}) }
+		for range 9 * 60 {
+			wantError(t, create(), persistable.ErrNoID)
+			time.Sleep(time.Second)
+		}
+		for _, l := range l {
+			check(t, other.Release(ctx, l.Release("", l.Created, time.Now())))
+		}
+		free := time.Now()
+		for create() != nil {
+			time.Sleep(100 * time.Millisecond)
+		}
+		if took := time.Since(free); took > 11*time.Second {
+			t.Errorf("the first record was created %v after a machine id was free", took)
+		}
+		check(t, db.Close())
+	})
 }
