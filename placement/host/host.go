@@ -193,6 +193,10 @@ func (h *Host) stopFrom(ctx context.Context, was int32) error {
 // stopSession stops and leaves. If ctx ends while activations of a lost membership end, or while
 // the host joins again, it leaves once that is over.
 func (h *Host) stopSession(ctx context.Context) error {
+	if s := h.session.Load(); s != nil && s.ctx.Err() == nil {
+		<-h.ended // at once: no membership is lost
+		return h.stopLastSession(ctx)
+	}
 	select {
 	case <-h.ended:
 		return h.stopLastSession(ctx)

@@ -107,5 +107,10 @@ func TestStopTwice(t *testing.T) {
 		if failed := n.Stop(ended); failed == nil || n.Stop(t.Context()) != failed {
 			t.Errorf("after a Stop that has failed with %v another one returns something else", failed)
 		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.members["b"] != nil {
+			t.Error("a Stop whose context had ended has returned, and the host is a member still")
+		}
 	})
 }
