@@ -36,6 +36,22 @@ func (c *Client) sendOnce(ctx context.Context, base string, r request) error {
 	return readAnswer(response, body, r.read)
 }
 
+// keepingMethods returns a client that does not follow redirects by which a request that changes
+// something would become one that reads: its answer would look like success.
+func keepingMethods(c *http.Client) *http.Client {
+	own, follow := *c, c.CheckRedirect
+	own.CheckRedirect = func(r *http.Request, via []*http.Request) error {
+		switch {
+		case r.Method != via[0].Method || follow == nil && len(via) >= 10:
+			return http.ErrUseLastResponse
+		case follow == nil:
+			return nil
+		}
+		return follow(r, via)
+	}
+	return &own
+}
+
 func (c *Client) buildRequest(ctx context.Context, base string, r request) (*http.Request, error) {
 	target := base + r.path
 	if len(r.query) > 0 {

@@ -4,6 +4,8 @@ package client_test
 
 import (
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -146,6 +148,29 @@ func TestAdmin(t *testing.T) {
 	}
 	if err := admin.Config(t.Context(), "increment", "kaa", &config); !errors.Is(err, client.ErrNotFound) {
 		t.Error(err)
+	}
+}
+
+// TestRedirects: a client follows a redirect of a request that reads, and one that keeps the method.
+// It does not take the answer to a GET for that to the DELETE which a redirect has made a GET.
+func TestRedirects(t *testing.T) {
+	c, server := service(t, nil)
+	for _, own := range []*http.Client{nil, {}, {CheckRedirect: func(*http.Request, []*http.Request) error { return nil }}} {
+		for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect} {
+			to := func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, server.URL+r.URL.String(), status) }
+			front := httptest.NewServer(http.HandlerFunc(to))
+			t.Cleanup(front.Close)
+			save(t, c, "increment", `{"key": "k", "base": 0}`)
+			admin := newClient(t, client.Options{URLs: []string{front.URL}, HTTPClient: own}).Admin()
+			if err := admin.Config(t.Context(), "increment", "k", new(any)); err != nil {
+				t.Errorf("%d, GET: %v", status, err)
+			}
+			var foreign *client.AnswerError
+			err := admin.Delete(t.Context(), "increment", "k")
+			if kept := status == http.StatusTemporaryRedirect; kept && err != nil || !kept && !errors.As(err, &foreign) {
+				t.Errorf("%d, DELETE: %v", status, err)
+			}
+		}
 	}
 }
 
