@@ -56,6 +56,9 @@ func configGetCommand(p *program.Program) *cobra.Command {
 		if err := s.call(ctx, http.MethodGet, "/v1/config/"+kind, url.Values{"key": args}, nil, &data); err != nil {
 			return err
 		}
+		if data == nil {
+			return fmt.Errorf("%s answers without the configuration: is it an ID service?", s.url)
+		}
 		data["id_type"] = json.RawMessage(strconv.Quote(kind))
 		return p.Write(data)
 	})

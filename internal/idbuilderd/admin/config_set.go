@@ -5,6 +5,7 @@ package admin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -60,6 +61,9 @@ func requestBody(p *program.Program, cmd *cobra.Command, kind, key string, args 
 		text, err := io.ReadAll(p.In)
 		if err == nil {
 			err = json.Unmarshal(text, &body)
+		}
+		if err == nil && body == nil {
+			err = errors.New("it is null")
 		}
 		if err != nil {
 			return nil, shell.Invalid(fmt.Errorf("the input is not a JSON object: %w", err))

@@ -46,6 +46,15 @@ func (s *service) call(ctx context.Context, method, path string, query url.Value
 	return s.decodeAnswer(res.StatusCode, text, data)
 }
 
+// keepMethod follows redirects, but none by which a request that changes something would become
+// one that reads: its answer would look like success.
+func keepMethod(r *http.Request, via []*http.Request) error {
+	if r.Method != via[0].Method || len(via) >= 10 {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
 func (s *service) decodeAnswer(status int, text []byte, data any) error {
 	var reply api.Reply[json.RawMessage]
 	if err := json.Unmarshal(text, &reply); err != nil {

@@ -79,7 +79,7 @@ func (f *serviceFlags) withService(p *program.Program, cmd *cobra.Command, do fu
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 		return shell.Misuse(cmd, errors.New("--server: it must be a URL such as http://localhost:8080, without a user"))
 	}
-	return do(ctx, &service{url: strings.TrimSuffix(server, "/"), token: token, client: http.DefaultClient})
+	return do(ctx, &service{url: strings.TrimSuffix(server, "/"), token: token, client: &http.Client{CheckRedirect: keepMethod}})
 }
 
 // readToken reads the token for the service.

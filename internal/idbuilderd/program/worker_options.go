@@ -39,7 +39,7 @@ func sequences(s settings.Sequence, log *slog.Logger) sequence.Options {
 	o := sequence.Options{
 		BatchSize:         int64(s.DefaultBatchSize),
 		MaxBatch:          int64(max(s.MaxBatchSize, s.DefaultBatchSize)),
-		PrefetchThreshold: s.PrefetchThreshold.Of(s.DefaultBatchSize),
+		PrefetchThreshold: min(s.PrefetchThreshold.Of(s.DefaultBatchSize), math.Nextafter(1, 0)), // 1 is not a share
 		Target:            s.Target,
 		Idle:              s.Idle,
 		Log:               log,
