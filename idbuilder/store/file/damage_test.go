@@ -4,9 +4,11 @@ package file
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
@@ -105,5 +107,30 @@ func TestLostSchema(t *testing.T) {
 	check(t, os.RemoveAll(dir))
 	if _, err := s.Reserve(t.Context(), "orders", up(1)); !errors.Is(err, store.ErrNoSchema) {
 		t.Errorf("reserve in a folder that was removed: %v", err)
+	}
+}
+
+// unread is a disk whose files cannot be read.
+type unread struct {
+	lazy
+	err error
+}
+
+func (d unread) ReadFile(path string) ([]byte, error) {
+	return nil, &fs.PathError{Op: "open", Path: path, Err: d.err}
+}
+
+// TestUnread checks that a file counts as damaged only if it is not what the store made of it: when
+// the process has too many open files, for example, it says nothing about the data.
+func TestUnread(t *testing.T) {
+	_, dir := start(t)
+	for _, err := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EIO, syscall.EACCES, syscall.EISDIR} {
+		s := newStore(dir, unread{err: err}, Options{})
+		_, got := s.Revision(t.Context())
+		var damage *store.CorruptError
+		if isDamage := err == syscall.EACCES || err == syscall.EISDIR; !errors.Is(got, err) || errors.As(got, &damage) != isDamage {
+			t.Errorf("%v: %v", err, got)
+		}
+		check(t, s.Close())
 	}
 }

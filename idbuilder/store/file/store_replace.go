@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
@@ -96,8 +97,10 @@ func (s *Store) readFile(path string) (data []byte, exists bool, err error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, false, nil
-	case err != nil:
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EISDIR):
 		return nil, false, &store.CorruptError{Where: path, Reason: "the file cannot be read: check that it is a file, and that this user may read it", Err: err}
+	case err != nil:
+		return nil, false, err // such as too many open files: it says nothing about the data
 	case len(strings.TrimSpace(string(data))) == 0:
 		return nil, false, &store.CorruptError{Where: path, Reason: "the file is empty; " + wayOut}
 	}
