@@ -155,7 +155,7 @@ func (e *environment) pairs(variable, list string) (all []pair) {
 	return all
 }
 
-// headers returns the headers of requests. As some clients do, it also decodes names.
+// headers returns the headers of requests.
 func (e *environment) headers() http.Header {
 	name, list := option("HEADERS")
 	headers := http.Header{}

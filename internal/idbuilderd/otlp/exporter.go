@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -97,7 +98,7 @@ func (x *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	}
 	lost := len(spans)
 	if refused := new(refusal); errors.As(err, &refused) && refused.rejected > 0 {
-		lost = refused.rejected
+		lost = min(lost, refused.rejected)
 	}
 	x.note(lost, err)
 	return nil
@@ -232,7 +233,8 @@ func rejected(answer []byte) error {
 		return nil // it took the request
 	}
 	if n := reply.GetPartialSuccess().GetRejectedSpans(); n > 0 {
-		return &refusal{status: http.StatusOK, rejected: int(n), text: fmt.Sprintf("it rejected %d spans: %q", n, reply.GetPartialSuccess().GetErrorMessage())}
+		text := excerpt(reply.GetPartialSuccess().GetErrorMessage())
+		return &refusal{status: http.StatusOK, rejected: int(min(n, math.MaxInt32)), text: fmt.Sprintf("it rejected %d spans: %s", n, text)}
 	}
 	return nil
 }
@@ -268,10 +270,13 @@ func newRefusal(answer *http.Response, body []byte) *refusal {
 		text = statusMessage(body)
 	}
 	if len(text) > 0 {
-		r.text = strconv.Quote(string(text[:min(len(text), 300)]))
+		r.text = excerpt(string(text))
 	}
 	return r
 }
+
+// excerpt quotes the begin of what a collector says.
+func excerpt(text string) string { return strconv.Quote(text[:min(len(text), 300)]) }
 
 // statusMessage returns the message of a google.rpc.Status, its field 2.
 func statusMessage(body []byte) []byte {

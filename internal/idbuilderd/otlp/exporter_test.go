@@ -11,6 +11,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -163,20 +164,21 @@ func TestRetries(t *testing.T) {
 		atLeast time.Duration
 		lost    string // in the log
 	}{
-		"answered":             {[]answer{ok}, 1, 0, ""},
-		"busy":                 {[]answer{status(503, ""), ok}, 2, firstPause / 2, ""},
-		"all temporary":        {[]answer{status(429, ""), status(502, ""), status(504, ""), ok}, 4, firstPause, ""},
-		"with a wish":          {[]answer{status(429, "7"), ok}, 2, 7 * time.Second, ""},
-		"with a date":          {[]answer{status(503, "Sat, 01 Jan 2000 00:00:09 GMT"), ok}, 2, 9 * time.Second, ""},
-		"wish beyond the time": {[]answer{status(503, "60"), ok}, 1, 0, "it answered 503"},
-		"no connection":        {[]answer{refused, ok}, 2, firstPause / 2, ""},
-		"never":                {[]answer{refused}, -1, 5 * time.Second, "connection refused"},
-		"hangs":                {[]answer{hangs}, -1, 20 * time.Second, "it did not answer within 10s"},
-		"bad request":          {[]answer{status(400, ""), ok}, 1, 0, `it answered 400: \"no such tenant\"`},
-		"unauthorised":         {[]answer{status(401, ""), ok}, 1, 0, "it answered 401"},
-		"internal error":       {[]answer{status(500, ""), ok}, 1, 0, "it answered 500"},
-		"redirected":           {[]answer{status(307, ""), ok}, 1, 0, "it answered 307"},
-		"rejected in part":     {[]answer{rejects, ok}, 1, 0, `lost_spans=1 error="it answered 200: it rejected 1 spans: \"too old\"`},
+		"answered":                  {[]answer{ok}, 1, 0, ""},
+		"busy":                      {[]answer{status(503, ""), ok}, 2, firstPause / 2, ""},
+		"all temporary":             {[]answer{status(429, ""), status(502, ""), status(504, ""), ok}, 4, firstPause, ""},
+		"with a wish":               {[]answer{status(429, "7"), ok}, 2, 7 * time.Second, ""},
+		"with a date":               {[]answer{status(503, "Sat, 01 Jan 2000 00:00:09 GMT"), ok}, 2, 9 * time.Second, ""},
+		"wish beyond the time":      {[]answer{status(503, "60"), ok}, 1, 0, "it answered 503"},
+		"no connection":             {[]answer{refused, ok}, 2, firstPause / 2, ""},
+		"never":                     {[]answer{refused}, -1, 5 * time.Second, "connection refused"},
+		"hangs":                     {[]answer{hangs}, -1, 20 * time.Second, "it did not answer within 10s"},
+		"bad request":               {[]answer{status(400, ""), ok}, 1, 0, `it answered 400: \"no such tenant\"`},
+		"unauthorised":              {[]answer{status(401, ""), ok}, 1, 0, "it answered 401"},
+		"internal error":            {[]answer{status(500, ""), ok}, 1, 0, "it answered 500"},
+		"redirected":                {[]answer{status(307, ""), ok}, 1, 0, "it answered 307"},
+		"rejected in part":          {[]answer{rejects(1, "too old"), ok}, 1, 0, `lost_spans=1 error="it answered 200: it rejected 1 spans: \"too old\"`},
+		"rejects what was not sent": {[]answer{rejects(math.MaxInt64, strings.Repeat("x", 5000)), ok}, 1, 0, "lost_spans=2 "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clearEnvironment(t)
@@ -195,7 +197,7 @@ func TestRetries(t *testing.T) {
 				if took := time.Since(begun); took < c.atLeast || took > 30*time.Second || c.calls == 1 && took > 0 {
 					t.Errorf("it took %v", took)
 				}
-				if text := logged.String(); !strings.Contains(text, c.lost) || c.lost == "" && strings.Contains(text, "lost") || strings.Contains(text, "secret") {
+				if text := logged.String(); !strings.Contains(text, c.lost) || c.lost == "" && strings.Contains(text, "lost") || strings.Contains(text, "secret") || len(text) > 2000 {
 					t.Errorf("the log is\n%s", text)
 				}
 				traces.Close(t.Context())
@@ -300,12 +302,15 @@ func status(code int, after string) answer {
 	}
 }
 
-func rejects(*http.Request) (*http.Response, error) {
-	body, err := proto.Marshal(&collector.ExportTraceServiceResponse{PartialSuccess: &collector.ExportTracePartialSuccess{RejectedSpans: 1, ErrorMessage: "too old"}})
-	if err != nil {
-		return nil, err
+// rejects answers that some spans of a batch were not taken.
+func rejects(spans int64, message string) answer {
+	return func(*http.Request) (*http.Response, error) {
+		body, err := proto.Marshal(&collector.ExportTraceServiceResponse{PartialSuccess: &collector.ExportTracePartialSuccess{RejectedSpans: spans, ErrorMessage: message}})
+		if err != nil {
+			return nil, err
+		}
+		return respond(200, http.Header{}, body)
 	}
-	return respond(200, http.Header{}, body)
 }
 
 type roundTripper answer
