@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -146,8 +147,9 @@ func testKeysAreForgotten(t *testing.T) {
 // slowStore counts pings, each of which waits until the test lets it go on.
 type slowStore struct {
 	store.Store
-	pings atomic.Int64
+	pings atomic.Int64 // without those that were ended
 	let   chan error
+	late  time.Duration // for which a ping goes on after its end
 }
 
 func (s *slowStore) Ping(ctx context.Context) error {
@@ -156,8 +158,33 @@ func (s *slowStore) Ping(ctx context.Context) error {
 	case err := <-s.let:
 		return err
 	case <-ctx.Done():
+		time.Sleep(s.late)
+		s.pings.Add(-1)
 		return context.Cause(ctx)
 	}
+}
+
+// TestCloseEndsPing: no ping runs or begins behind Close, as the store is closed then.
+func TestCloseEndsPing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slowStore{Store: storetest.Memory(t), late: time.Millisecond}
+		w := startOn(t, s, options()).Worker
+		var group sync.WaitGroup
+		group.Go(func() { w.Ready(t.Context()) })
+		synctest.Wait()
+		if n := s.pings.Load(); n != 1 {
+			t.Fatalf("%d pings, want 1", n)
+		}
+		_ = w.Close(t.Context())
+		if n := s.pings.Load(); n != 0 {
+			t.Errorf("%d pings after Close", n)
+		}
+		group.Wait()
+		time.Sleep(time.Minute)
+		if r := w.Ready(t.Context()); r.Ready {
+			t.Error("a closed worker is ready")
+		}
+	})
 }
 
 // TestManyAskWhetherReady: questions whether a worker is ready share a ping, which most stores
@@ -165,7 +192,9 @@ func (s *slowStore) Ping(ctx context.Context) error {
 func TestManyAskWhetherReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowStore{Store: storetest.Memory(t), let: make(chan error)}
-		w := startOn(t, s, options()).Worker
+		o, logged := options(), &strings.Builder{}
+		o.Logger = slog.New(slog.NewTextHandler(logged, nil)) // it has a lock
+		w := startOn(t, s, o).Worker
 		ask := func(n int, want bool) {
 			t.Helper()
 			var group sync.WaitGroup
@@ -193,6 +222,9 @@ func TestManyAskWhetherReady(t *testing.T) {
 		ask(1000, false)
 		if n := s.pings.Load(); n != 2 {
 			t.Errorf("%d pings, want 2", n)
+		}
+		if n := strings.Count(logged.String(), "the store does not answer"); n != 1 {
+			t.Errorf("one failed ping is logged %d times", n)
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()

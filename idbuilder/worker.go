@@ -100,6 +100,7 @@ func (w *Worker) Admin() http.Handler { return w.admin }
 func (w *Worker) Close(ctx context.Context) error {
 	w.stop()
 	<-w.swept
+	w.awaitProbe()
 	w.keys.reads.closeReads()
 	var err error
 	if closer, ok := w.console.(io.Closer); ok {

@@ -49,14 +49,28 @@ func (w *Worker) pingStore(ctx context.Context) error {
 }
 
 // latestProbe returns the ping that runs, or the last one while its answer counts, or begins one.
+// A worker that was closed begins none: the store may be closed, too.
 func (w *Worker) latestProbe() *storeProbe {
 	w.pings.Lock()
 	defer w.pings.Unlock()
 	if w.latest == nil || w.latest.isOld() {
 		w.latest = &storeProbe{done: make(chan struct{})}
-		go w.runProbe(w.latest)
+		if w.latest.err = w.life.Err(); w.latest.err != nil {
+			close(w.latest.done)
+		} else {
+			go w.runProbe(w.latest)
+		}
 	}
 	return w.latest
+}
+
+// awaitProbe waits for the ping that runs. The worker's life has ended, which ends the ping.
+func (w *Worker) awaitProbe() {
+	w.pings.Lock()
+	defer w.pings.Unlock()
+	if w.latest != nil {
+		<-w.latest.done
+	}
 }
 
 func (w *Worker) runProbe(p *storeProbe) {
@@ -65,6 +79,9 @@ func (w *Worker) runProbe(p *storeProbe) {
 	defer close(p.done)
 	p.err = w.store.Ping(ctx)
 	p.at = time.Now()
+	if p.err != nil && w.life.Err() == nil {
+		w.options.Logger.Warn("idbuilder: the store does not answer", "error", p.err)
+	}
 }
 
 func (w *Worker) pingTimeout() time.Duration { return min(5*time.Second, w.options.Timeout) }
@@ -86,7 +103,6 @@ func (w *Worker) Ready(ctx context.Context) api.Readiness {
 	ctx, cancel := context.WithTimeout(ctx, w.pingTimeout())
 	defer cancel()
 	if err := w.pingStore(ctx); err != nil {
-		w.options.Logger.Warn("idbuilder: the store does not answer", "error", err)
 		note("storage", false, true, w.apiError(err).Message)
 	} else {
 		note("storage", true, true, "")
