@@ -191,8 +191,13 @@ func (s *seat) renewTerm(ctx context.Context, t *term) error {
 	return s.putTerm(ctx, t)
 }
 
+// vacateTime bounds how long the end of a controller waits for a store that does not answer.
+const vacateTime = 5 * time.Second
+
 // vacateSeat lets another controller lead at once. ctx may have ended.
 func (s *seat) vacateSeat(ctx context.Context, t term) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), vacateTime)
+	defer cancel()
 	t.value.Holder = ""
-	_ = s.putTerm(context.WithoutCancel(ctx), &t) // otherwise the seat is vacant when the lease has ended
+	_ = s.putTerm(ctx, &t) // otherwise the seat is vacant when the lease has ended
 }

@@ -5,7 +5,9 @@ package controller
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
@@ -203,6 +205,36 @@ func TestElected(t *testing.T) {
 	<-led
 	cancel()
 	<-done
+}
+
+// TestEndWithoutStore: the end of a leader with a long lease does not wait for a store that hangs.
+func TestEndWithoutStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var hangs atomic.Bool
+		st := storetest.Faulty(storetest.Documents(), func(storetest.Call) storetest.Fault {
+			return storetest.Fault{Fail: hangs.Load(), Before: func(ctx context.Context) {
+				if hangs.Load() {
+					<-ctx.Done()
+				}
+			}}
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			ended <- newSeat(st, 12*time.Hour).run(ctx, func(ctx context.Context) error {
+				<-ctx.Done()
+				return nil
+			})
+		}()
+		synctest.Wait()
+		hangs.Store(true)
+		cancel()
+		begun := time.Now()
+		<-ended
+		if took := time.Since(begun); took > 10*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
 }
 
 // TestRenewalOfAnothersTerm checks that a late leader does not replace the document of the next
