@@ -35,7 +35,7 @@ func run(args []string, out, problems io.Writer) int {
 	if err != nil {
 		return failed(problems, "load packages", err)
 	}
-	if n := packages.PrintErrors(pkgs); n > 0 {
+	if printErrors(pkgs, problems) > 0 {
 		return exitError
 	}
 	graph, err := checker.Analyze(o.analyzers, pkgs, nil)
@@ -43,6 +43,38 @@ func run(args []string, out, problems io.Writer) int {
 		return failed(problems, "analyze", err)
 	}
 	return print(o, graph, out, problems)
+}
+
+// printErrors prints the errors of packages and modules, and returns how many there are. It prints
+// each once: a package, and the same one with its tests, both have those of its files.
+func printErrors(pkgs []*packages.Package, problems io.Writer) int {
+	printed := map[string]bool{}
+	note := func(text string) {
+		if !printed[text] {
+			printed[text] = true
+			fmt.Fprintln(problems, text)
+		}
+	}
+	for p := range packages.Postorder(pkgs) {
+		for _, err := range p.Errors {
+			if !isCompilerOutput(err) || !slices.ContainsFunc(p.Errors, isInSource) {
+				note(err.Error())
+			}
+		}
+		if p.Module != nil && p.Module.Error != nil {
+			note(p.Module.Error.Err)
+		}
+	}
+	return len(printed)
+}
+
+// isCompilerOutput reports whether an error has all that the compiler printed for a package.
+func isCompilerOutput(e packages.Error) bool {
+	return e.Kind == packages.ListError && strings.HasPrefix(e.Msg, "# ")
+}
+
+func isInSource(e packages.Error) bool {
+	return e.Kind == packages.ParseError || e.Kind == packages.TypeError
 }
 
 // print prints findings, to out as JSON or to problems as text, and errors.
