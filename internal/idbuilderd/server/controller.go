@@ -82,7 +82,7 @@ func serveController(ctx context.Context, p *program.Program, s *settings.Settin
 	mux := http.NewServeMux()
 	mux.Handle("/", accounts.Handler())
 	mux.HandleFunc("GET /health", healthy)
-	mux.HandleFunc("GET /ready", readiness(h, s.Limits.RequestTimeout, log))
+	mux.HandleFunc("GET /ready", readiness(newPinger(h.Ping, s.Limits.RequestTimeout, log)))
 	sites, err := controllerSites(s, mux, secure, &controllerMetrics{accounts, s.Limits.RequestTimeout})
 	if err != nil {
 		return step(9, "start the server", err)
@@ -147,15 +147,51 @@ func controllerSites(s *settings.Settings, mux http.Handler, secure *tls.Config,
 	return []*site{at, shown}, err
 }
 
+// pinger asks the store whether it answers, which is a durable write for most stores. Those who ask
+// at the same time, or within a second, share an answer: GET /ready needs no token.
+type pinger struct {
+	ping  func(context.Context) error
+	limit time.Duration
+	log   *slog.Logger
+	turn  chan struct{} // of capacity 1: in it while one asks
+	at    time.Time     // of the answer
+	err   error         // the answer
+}
+
+func newPinger(ping func(context.Context) error, limit time.Duration, log *slog.Logger) *pinger {
+	return &pinger{ping: ping, limit: min(5*time.Second, limit), log: log, turn: make(chan struct{}, 1)}
+}
+
+// answer returns the store's answer. Who asks the store does so for the others too, and goes on
+// when ctx has ended.
+func (p *pinger) answer(ctx context.Context) error {
+	select {
+	case p.turn <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-p.turn }()
+	if !p.at.IsZero() && time.Since(p.at) < time.Second {
+		return p.err
+	}
+	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.limit)
+	defer cancel()
+	p.err = p.ping(asking)
+	p.at = time.Now()
+	if p.err != nil {
+		p.log.Warn("the store does not answer", "error", p.err)
+	}
+	return p.err
+}
+
 // readiness answers GET /ready: whether the store answers.
-func readiness(h program.Home, limit time.Duration, log *slog.Logger) http.HandlerFunc {
+func readiness(store *pinger) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), min(5*time.Second, limit))
+		ctx, cancel := context.WithTimeout(r.Context(), store.limit)
 		defer cancel()
 		reply, status := api.Reply[api.Readiness]{Message: api.Success}, http.StatusOK
-		err := h.Ping(ctx)
+		err := store.answer(ctx)
 		if err != nil {
-			log.Warn("the store does not answer", "error", err)
 			reply.Code, reply.Message, status = api.Unavailable, "service unavailable", http.StatusServiceUnavailable
 		}
 		reply.Data = api.Readiness{Ready: err == nil, Components: map[string]bool{"storage": err == nil}}

@@ -10,7 +10,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder"
@@ -91,6 +94,39 @@ func TestServeFails(t *testing.T) {
 	if text := get(sites[0].url()); !strings.Contains(text, "refused") && !strings.Contains(text, "reset") {
 		t.Errorf("the other server answers %q", text)
 	}
+}
+
+// TestReadiness: questions whether a controller is ready share the store's answer, and its line in
+// the log; one whose client is gone does not end the ping of the others.
+func TestReadiness(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var pings atomic.Int64
+		ping := func(ctx context.Context) error {
+			pings.Add(1)
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		var logged strings.Builder // the handler has a lock
+		ready := readiness(newPinger(ping, time.Hour, slog.New(slog.NewTextHandler(&logged, nil))))
+		gone, cancel := context.WithCancel(t.Context())
+		ask := func(ctx context.Context) {
+			w := httptest.NewRecorder()
+			if ready(w, httptest.NewRequestWithContext(ctx, "GET", "/ready", nil)); w.Code != http.StatusServiceUnavailable {
+				t.Errorf("the answer is %d", w.Code)
+			}
+		}
+		var all sync.WaitGroup
+		all.Go(func() { ask(gone) })
+		synctest.Wait()
+		cancel()
+		for range 100 {
+			all.Go(func() { ask(t.Context()) })
+		}
+		all.Wait()
+		if n, lines := pings.Load(), strings.Count(logged.String(), "\n"); n != 1 || lines != 1 {
+			t.Errorf("%d pings and %d lines in the log, want 1 of each", n, lines)
+		}
+	})
 }
 
 // TestMetricsAddress: metrics are at the server's address and at their own, at their own alone, or
