@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/kazahana-db/kazahana/internal/browsertest"
 )
@@ -59,4 +62,63 @@ func TestBrowserShowsMissingSizes(t *testing.T) {
 	page.WantSoon(".notice", "The sizes of 3 tenants took too long to measure and are missing: tenant-1, tenant-2, tenant-3.")
 	page.WantText("table", "not measured")
 	page.WantQuiet()
+}
+
+// TestBrowserLateAnswers: an answer that comes when the user is elsewhere, or has clicked again, does
+// not change what the page shows by then.
+func TestBrowserLateAnswers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
+	s := start(t, Options{Write: true})
+	v := &visit{browsertest.Open(t, s.URL+"/"), s}
+	v.OpenPage(strings.TrimPrefix(s.pages.Link(""), "/"))
+	v.WantSoon("h1", "Overview")
+	v.openView("tenants?p=tenants", "Tenants")
+	// A removal that lasts until the test ends it, and the work on a store with a longer name.
+	browsertest.Evaluate[bool](v.Page, `(() => {
+		const asked = fetch, answer = value => new Response(JSON.stringify(value));
+		window.ended = false, window.held = [];
+		window.fetch = async (url, options) => {
+			if (url.startsWith('api/tenant/remove')) return answer({job: 7});
+			if (url.startsWith('api/jobs')) return answer({jobs: [{id: 7, kind: 'remove', about: 'PreOrder in tenants/tenant-1/orders', begun: '2026-01-01T00:00:00Z', ended: ended ? '2026-01-01T00:00:01Z' : undefined}]});
+			if (url.startsWith('api/directories?p=tenants&limit')) await new Promise(resolve => held.push(resolve));
+			return asked(url, options);
+		};
+		window.lead = address => { history.pushState(null, '', address); dispatchEvent(new PopStateEvent('popstate')); return true; };
+		return true;
+	})()`)
+	v.pressText("tr:has(a[href*='tenant-2'])", "Remove…")
+	v.WantSoon("dialog", "tenants/tenant-2/accounts")
+	v.PressKeys("tenant-2")
+	v.PressKeys(kb.Enter)
+	browsertest.Evaluate[bool](v.Page, "lead('./record?id="+firstOrder+"&"+ordersPath+"')")
+	v.WantSoon("h1", firstOrder)
+	v.press("#edit")
+	v.WantSoon(".editor", "The record as JSON")
+	v.replaceJSON(`"Amount": -300`, `"Amount": 4711`)
+	browsertest.Evaluate[bool](v.Page, "ended = true")
+	v.WantSoon(".toasts", "tenant-2 is removed.")
+	time.Sleep(500 * time.Millisecond) // for the page to be drawn again, if it is
+	if text := browsertest.Evaluate[string](v.Page, "document.getElementById('json')?.value ?? ''"); !strings.Contains(text, "4711") {
+		t.Errorf("the end of a removal has emptied the editor: %q", text)
+	}
+	browsertest.Evaluate[bool](v.Page, "lead('./indexes?"+ordersPath+"')")
+	v.WantSoon("main", "Order_Status_CreatedAt")
+	if n := browsertest.Evaluate[int](v.Page, "document.querySelectorAll('[data-job]').length"); n != 0 {
+		t.Errorf("the indexes of Order show %d works of PreOrder", n)
+	}
+	browsertest.Evaluate[bool](v.Page, "lead('./directories')")
+	v.WantSoon("h1", "Directories")
+	v.WantSoon("[role=tree]", "tenants")
+	for range 3 {
+		v.press(`[data-key='["tenants"]'] .twist`)
+	}
+	browsertest.Evaluate[bool](v.Page, "held.length === 2 && (held.forEach(go => go()), true)")
+	v.WantSoon("[role=tree]", "tenant-1")
+	time.Sleep(500 * time.Millisecond)
+	if n := browsertest.Evaluate[int](v.Page, `document.querySelectorAll('[data-key=\'["tenants","tenant-1"]\']').length`); n != 1 {
+		t.Errorf("three clicks show a directory %d times", n)
+	}
+	v.WantQuiet()
 }

@@ -46,7 +46,7 @@ async function show({focus = true} = {}) {
     info ??= await get('info', {}, signal);
     drawSide(name);
     const view = views[name] ?? overview;
-    const shown = await view.show({query, p: query.getAll('p'), type: query.get('type') ?? '', signal, info, go, again: () => show({focus: false})});
+    const shown = await view.show({query, p: query.getAll('p'), type: query.get('type') ?? '', signal, info, go, again: () => { if (!signal.aborted) show({focus: false}); }});
     if (signal.aborted) return;
     put(main, shown.body);
     document.title = `${shown.title} · Kazahana`;

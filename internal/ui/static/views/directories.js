@@ -70,16 +70,19 @@ async function toggle(context, node, path, level) {
   const key = node.dataset.key;
   if (node.getAttribute('aria-expanded') === 'true') {
     context.opened.delete(key);
+    node.opening = null;
     node.setAttribute('aria-expanded', 'false');
     for (let below = node.nextElementSibling; below && below.dataset.key?.startsWith(key.slice(0, -1) + ','); below = node.nextElementSibling) below.remove();
     return;
   }
   context.opened.add(key);
   node.setAttribute('aria-expanded', 'true');
+  const opening = node.opening = {}; // other clicks may come before the answer
   try {
-    node.after(...await branch(context, path, level + 1));
+    const items = await branch(context, path, level + 1);
+    if (node.opening === opening) node.after(...items);
   } catch (error) {
-    if (error.name === 'AbortError') return;
+    if (error.name === 'AbortError' || node.opening !== opening) return;
     const row = fault(error);
     row.dataset.key = JSON.stringify([...path, '']);
     node.after(row);

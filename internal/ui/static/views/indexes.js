@@ -14,13 +14,14 @@ export async function show({p, type, signal, info}) {
   const store = {path: p, type: schema.Type};
   const writable = info.write && !schema.refusal;
   let timer = 0;
+  const here = `${store.type} in ${p.join('/')}`;
   const refresh = async () => {
     clearTimeout(timer);
     try {
       const [state, {jobs}] = await Promise.all([get('indexes', {p, type: schema.Type}, signal), get('jobs', {}, signal)]);
       schema = state.schema;
       put(list, indexTable(schema, store, writable, refresh));
-      const mine = jobs.filter(j => j.about.endsWith(`${store.type} in ${p.join('/')}`)).reverse();
+      const mine = jobs.filter(j => j.about === here || j.about.endsWith(` of ${here}`)).reverse();
       put(live, progress(state.progress), mine.length ? el('section', null, el('h2', null, 'Work'), mine.map(j => work(j, refresh))) : null);
       if (mine.some(j => !j.ended) || state.progress.indexes.length) timer = setTimeout(refresh, pollEvery);
     } catch (error) {
