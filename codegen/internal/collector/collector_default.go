@@ -7,6 +7,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"math"
 	"strconv"
 	"strings"
 
@@ -69,23 +70,35 @@ func isAssignable(constant, field types.Type) bool {
 // condition: a Go literal without spaces. The error says why a field of that kind
 // cannot have it.
 func formatConstant(k *model.Kind, value constant.Value) (string, error) {
-	number := constant.ToInt(value)
-	if k.Form == model.FormFloat32 || k.Form == model.FormFloat64 {
-		number = constant.ToFloat(value)
-	}
-	text := value.ExactString()
+	number, text := constant.ToInt(value), value.ExactString()
 	switch {
 	case value.Kind() == constant.String:
 		text = strings.ReplaceAll(strconv.QuoteToASCII(constant.StringVal(value)), " ", `\x20`)
 	case k.Form == model.FormFloat32:
-		f, _ := constant.Float32Val(number)
-		text = strconv.FormatFloat(float64(f), 'g', -1, 32)
+		text = formatFloat(value, 32)
 	case k.Form == model.FormFloat64:
-		f, _ := constant.Float64Val(number)
-		text = strconv.FormatFloat(f, 'g', -1, 64)
+		text = formatFloat(value, 64)
 	case number.Kind() == constant.Int:
 		text = number.ExactString()
 	}
 	_, err := schema.ParseDefault(k.Text(), text)
 	return text, err
+}
+
+// formatFloat returns the text of a float with that many bits, and other text for a constant
+// that is none, or too large.
+func formatFloat(value constant.Value, bits int) string {
+	number := constant.ToFloat(value)
+	if number.Kind() != constant.Float {
+		return value.ExactString()
+	}
+	f, _ := constant.Float64Val(number)
+	if bits == 32 {
+		single, _ := constant.Float32Val(number)
+		f = float64(single)
+	}
+	if math.IsInf(f, 0) {
+		return value.String()
+	}
+	return strconv.FormatFloat(f, 'g', -1, bits)
 }

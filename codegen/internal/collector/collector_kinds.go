@@ -48,6 +48,9 @@ func (c *collector) kindOf(t types.Type, text bool) (*model.Kind, string) {
 
 // compositeKind decides on slices, maps and structs, and refuses the rest.
 func (c *collector) compositeKind(k *model.Kind, t types.Type) (*model.Kind, string) {
+	if isEndless(t) {
+		return nil, fmt.Sprintf("%s consists of itself and cannot be stored; put it into a struct", c.typeText(k.GoType))
+	}
 	switch u := t.Underlying().(type) {
 	case *types.Slice:
 		return c.sliceKind(k, u)
@@ -65,6 +68,21 @@ func (c *collector) compositeKind(k *model.Kind, t types.Type) (*model.Kind, str
 		return nil, fmt.Sprintf("an interface such as %s cannot be stored; use a concrete type", c.typeText(k.GoType))
 	}
 	return nil, fmt.Sprintf("%s cannot be stored; leave the field out with persist:\"-\"", c.typeText(k.GoType))
+}
+
+// isEndless reports whether a type consists of itself without a struct in between, as
+// type T []T does.
+func isEndless(t types.Type) bool {
+	seen := map[types.Type]bool{}
+	for !seen[t] {
+		seen[t] = true
+		u, ok := t.Underlying().(interface{ Elem() types.Type })
+		if !ok {
+			return false
+		}
+		t = types.Unalias(u.Elem())
+	}
+	return true
 }
 
 func (c *collector) pointerKind(k *model.Kind, p *types.Pointer, text bool) (*model.Kind, string) {
