@@ -3,7 +3,10 @@
 package diff
 
 import (
+	"fmt"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -65,6 +68,27 @@ func TestEditScript(t *testing.T) {
 			t.Fatalf("%d edits from %q to %q, want %d", edits, a, b, want)
 		}
 	})
+}
+
+// TestMemory: the difference of long texts takes little memory, also if they have nothing in common.
+func TestMemory(t *testing.T) {
+	var now, old strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&now, "new %d\n", i)
+		fmt.Fprintf(&old, "old %d\n", i)
+	}
+	for _, before := range []string{"", old.String(), "new 0\n" + old.String() + "new 2999\n"} {
+		var begin, end runtime.MemStats
+		runtime.ReadMemStats(&begin)
+		got := Unified("x", []byte(before), []byte(now.String()))
+		runtime.ReadMemStats(&end)
+		if n := (end.TotalAlloc - begin.TotalAlloc) >> 20; n > 40 {
+			t.Errorf("from %d to 3000 lines: %d MiB", strings.Count(before, "\n"), n)
+		}
+		if n := strings.Count(string(got), "\n+new"); n < 2998 {
+			t.Errorf("%d lines are added", n)
+		}
+	}
 }
 
 // commonLength is the length of the longest common subsequence, plainly.

@@ -2,6 +2,8 @@
 
 package diff
 
+import "slices"
+
 // edit is one line of an edit script.
 type edit struct {
 	op   byte // ' ', '-' or '+'
@@ -31,53 +33,85 @@ func editScript(a, b []string) []edit {
 	return script
 }
 
+// mostEdits bounds the search for a shortest script, whose time and memory grow with the square
+// of the edits. Beyond it all lines are replaced: the texts have little in common.
+const mostEdits = 2000
+
 // shortestScript searches the furthest reaching paths by number of edits and
 // walks back along them.
 func shortestScript(a, b []string) []edit {
-	limit := len(a) + len(b)
-	reach := make([]int, 2*limit+2) // by diagonal x-y, offset by limit
-	var trace [][]int
+	if len(a) == 0 || len(b) == 0 {
+		return replaceLines(a, b)
+	}
+	limit := min(len(a)+len(b), mostEdits)
+	reach := make([]int32, 2*limit+3) // by diagonal x-y, offset by limit+1
+	var trace []paths
 	for d := 0; d <= limit; d++ {
-		trace = append(trace, append([]int(nil), reach...))
+		before := paths{d, slices.Clone(reach[limit-d : limit+d+3])}
+		trace = append(trace, before)
 		for k := -d; k <= d; k += 2 {
-			x := startOf(reach, limit, d, k)
+			x := before.startOf(k)
 			for x < len(a) && x-k < len(b) && a[x] == b[x-k] {
 				x++
 			}
-			reach[limit+k] = x
+			reach[limit+1+k] = int32(x)
 			if x >= len(a) && x-k >= len(b) {
-				return walkBack(trace, limit, a, b)
+				return walkBack(trace, a, b)
 			}
 		}
 	}
-	return nil
+	return replaceLines(a, b)
 }
 
-// startOf is where the d-th edit puts the path on diagonal k: a deletion from
-// the diagonal below, or an insertion from the one above.
-func startOf(reach []int, limit, d, k int) int {
-	if d == 0 {
+// replaceLines is the script that removes all lines and adds the others.
+func replaceLines(a, b []string) (script []edit) {
+	for _, line := range a {
+		script = append(script, edit{'-', line})
+	}
+	for _, line := range b {
+		script = append(script, edit{'+', line})
+	}
+	return script
+}
+
+// paths are how far the paths before the d-th edit reach.
+type paths struct {
+	d     int
+	reach []int32 // by diagonal, from -d-1 to d+1
+}
+
+func (p paths) at(k int) int { return int(p.reach[p.d+1+k]) }
+
+// inserts reports whether the d-th edit of the path on diagonal k is an insertion, from the diagonal
+// above; the others are deletions, from the one below.
+func (p paths) inserts(k int) bool {
+	return k == -p.d || k != p.d && p.at(k-1) < p.at(k+1)
+}
+
+// startOf is where the d-th edit puts the path on diagonal k.
+func (p paths) startOf(k int) int {
+	switch {
+	case p.d == 0:
 		return 0
+	case p.inserts(k):
+		return p.at(k + 1)
 	}
-	if k == -d || k != d && reach[limit+k-1] < reach[limit+k+1] {
-		return reach[limit+k+1]
-	}
-	return reach[limit+k-1] + 1
+	return p.at(k-1) + 1
 }
 
-func walkBack(trace [][]int, limit int, a, b []string) []edit {
+func walkBack(trace []paths, a, b []string) []edit {
 	var reversed []edit
 	x, y := len(a), len(b)
-	for d := len(trace) - 1; d >= 0; d-- {
+	for _, before := range slices.Backward(trace) {
 		k := x - y
-		start := startOf(trace[d], limit, d, k)
+		start := before.startOf(k)
 		for x > start && y > start-k {
 			x, y = x-1, y-1
 			reversed = append(reversed, edit{' ', a[x]})
 		}
 		switch {
-		case d == 0:
-		case start == trace[d][min(limit+k+1, len(trace[d])-1)] && (k == -d || k != d && trace[d][limit+k-1] < trace[d][limit+k+1]):
+		case before.d == 0:
+		case before.inserts(k):
 			y--
 			reversed = append(reversed, edit{'+', b[y]})
 		default:
@@ -85,9 +119,6 @@ func walkBack(trace [][]int, limit int, a, b []string) []edit {
 			reversed = append(reversed, edit{'-', a[x]})
 		}
 	}
-	script := make([]edit, len(reversed))
-	for i, e := range reversed {
-		script[len(reversed)-1-i] = e
-	}
-	return script
+	slices.Reverse(reversed)
+	return reversed
 }
