@@ -72,6 +72,15 @@ func TestClearWhatWasShown(t *testing.T) {
 	if n := count(outside); n.Keys != 0 {
 		t.Errorf("%d keys are left", n.Keys)
 	}
+	for _, dropped := range []bool{false, true} { // the acknowledgement is lost
+		set(t, w, "lost/a")
+		shown = count(outside)
+		w.Engine.Lose(dropped, nil)
+		w.Must(p.clear(t.Context(), w.Engine, outside, shown, false))
+		if n := count(outside); n.Keys != 0 {
+			t.Errorf("%d keys are left", n.Keys)
+		}
+	}
 
 	w.Create("cache")
 	w.Create("old")
