@@ -15,7 +15,8 @@ import (
 // log alone.
 func (h *Handler) writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 	p := h.problem(err)
-	if p.Code == codeInternal || p.Code == codeCorrupt || p.Code == codeEpoch || p.Code == codeClock {
+	late := p.Code == codeTimeout && r.Context().Err() == nil // the client is not gone
+	if late || p.Code == codeInternal || p.Code == codeCorrupt || p.Code == codeEpoch || p.Code == codeClock {
 		h.options.Logger.ErrorContext(r.Context(), "lease/http: a request failed", "method", r.Method, "path", r.URL.Path, "error", err)
 	}
 	switch p.Status {

@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,14 +70,31 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// TestTimeout checks the answer while the store does not answer.
+// TestTimeout checks the answer while the store does not answer, and that the log has the error.
 func TestTimeout(t *testing.T) {
-	c := serve(t, hangingProvider{}, leasehttp.HandlerOptions{Timeout: time.Millisecond})
+	lines := make(lineWriter, 10)
+	c := serve(t, hangingProvider{}, leasehttp.HandlerOptions{Timeout: time.Millisecond, Logger: slog.New(slog.NewTextHandler(lines, nil))})
 	_, err := c.Acquire(t.Context(), idgen.AcquireRequest{})
 	var status *leasehttp.StatusError
 	if !errors.As(err, &status) || status.Status != http.StatusGatewayTimeout {
 		t.Errorf("got %v, want 504", err)
 	}
+	select {
+	case line := <-lines:
+		if !strings.Contains(line, "deadline exceeded") {
+			t.Errorf("the log has %s", line)
+		}
+	default:
+		t.Error("the log has nothing")
+	}
+}
+
+// lineWriter passes on what is written.
+type lineWriter chan string
+
+func (w lineWriter) Write(b []byte) (int, error) {
+	w <- string(b)
+	return len(b), nil
 }
 
 // hangingProvider is a provider that waits for the end of the context.
