@@ -30,7 +30,7 @@ type Options struct {
 	// Token is the key's token, or an admin's: needed for [Admin].
 	Token string
 	// HTTPClient sends the requests; nil means one with connections of its own. Its
-	// Timeout is not needed.
+	// Timeout is not needed. It follows no redirect that would make GET of another method.
 	HTTPClient *http.Client
 	// Timeout bounds each try of a request; 0 means 10 seconds.
 	Timeout time.Duration
