@@ -25,10 +25,11 @@ func (ix *Index) readViolation(pair kv.KeyValue) (Violation, error) {
 }
 
 // Violations reads up to limit violations behind a key that an earlier call
-// returned (nil at first), and returns the key to go on from, nil at the end.
+// returned (nil at first), and returns the key to go on from, nil at the end. A key of
+// another directory, which was at the path before, has no place here: the list begins anew.
 func (ix *Index) Violations(ctx context.Context, tx kv.ReadTransaction, after []byte, limit int) ([]Violation, []byte, error) {
 	r := Bounds{}.Range(ix.ViolationPrefix)
-	if after != nil {
+	if bytes.HasPrefix(after, ix.ViolationPrefix) {
 		r.Begin = kv.Successor(after)
 	}
 	pairs, err := tx.GetRange(r.Selectors(), kv.RangeOptions{Limit: limit, Mode: kv.ModeExact}).Slice(ctx)

@@ -3,6 +3,7 @@
 package persistable_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -202,6 +203,45 @@ func TestPruneMany(t *testing.T) {
 	all, versions := changesOf(t, s, persistable.Version{})
 	if n := must[int](t)(s.Feed().Prune(ctx, versions[len(versions)-1], false)); len(all) != notes || n != notes {
 		t.Errorf("%d of %d deletions were forgotten", n, len(all))
+	}
+}
+
+// TestPruneOfAMovedDirectory: the directory is moved away while Prune runs, and another one is
+// put at its path. Prune goes on there, and touches the moved one no more, whose deletions it
+// could not note as forgotten.
+func TestPruneOfAMovedDirectory(t *testing.T) {
+	engine := enginetest.Open(t)
+	between := &faulty{Database: engine}
+	db, pruner := open(t, engine), NoteStoreOf(open(t, between))
+	s := NoteStoreOf(db)
+	const notes, batch = 2100, 1000
+	all, ids := make([]*Note, notes), make([]int64, notes)
+	for i := range all {
+		ids[i] = int64(i + 1)
+		all[i] = &Note{ID: ids[i]}
+	}
+	check(t, s.SaveMany(ctx, all, persistable.BatchOptions{}))
+	check(t, persistable.DeleteMany(ctx, &s.Store, ids, persistable.BatchOptions{}))
+	_, versions := changesOf(t, s, persistable.Version{})
+	between.begin(nil, func(n int, commit func() error) error {
+		err := commit()
+		if n == 1 {
+			check(t, db.MoveDirectoryIf(ctx, []string{"notes"}, []string{"moved"}, func(kv.ReadTransaction, *directory.Directory) error { return nil }))
+			check(t, s.Save(ctx, &Note{ID: 1}))
+			for bytes.Compare(prefixOf(t, db, "notes"), prefixOf(t, db, "moved")) < 0 { // later ones are higher
+				check(t, db.RemoveDirectory(ctx, "notes"))
+				check(t, s.Save(ctx, &Note{ID: 1}))
+			}
+		}
+		return err
+	})
+	if n := must[int](t)(pruner.Feed().Prune(ctx, versions[len(versions)-1], false)); n != batch {
+		t.Errorf("%d deletions were forgotten, want the %d of the first transaction", n, batch)
+	}
+	check(t, db.RemoveDirectory(ctx, "notes"))
+	check(t, db.MoveDirectoryIf(ctx, []string{"moved"}, []string{"notes"}, func(kv.ReadTransaction, *directory.Directory) error { return nil }))
+	if left, _ := changesOf(t, s, persistable.Version{}); len(left) != notes-batch {
+		t.Errorf("%d deletions are left in the directory that was moved, want %d", len(left), notes-batch)
 	}
 }
 

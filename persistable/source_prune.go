@@ -3,6 +3,7 @@
 package persistable
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -14,7 +15,7 @@ type pruner struct {
 	*source
 	upTo  Version
 	force bool
-	next  []byte // the key at which the next transaction goes on; nil: the beginning
+	next  []byte // the key at which the next transaction goes on, in the directory of the last one; nil: the beginning
 }
 
 // pruneChanges removes the tombstones up to a version.
@@ -54,7 +55,7 @@ func (p *pruner) pruneBatch(ctx context.Context, t *transaction) (n int, next []
 		return 0, nil, err
 	}
 	r := kv.KeyRange{Begin: p.next, End: x.entriesAfter(p.upTo).Begin}
-	if r.Begin == nil {
+	if !bytes.HasPrefix(r.Begin, x.Prefix) { // or another directory has been put at the path
 		r.Begin = x.Prefix
 	}
 	pairs, err := t.writer.Snapshot().GetRange(r.Selectors(), kv.RangeOptions{Limit: pruneAtOnce, Mode: kv.ModeExact}).Slice(ctx)

@@ -70,6 +70,31 @@ func violatingIDs(t *testing.T, s *ArticleStore) (ids []string) {
 	}
 }
 
+// TestViolationsOfAnotherDirectory: the token of a page outlives the directory. In another one
+// at the same path the list begins anew, and no keys between the two are read.
+func TestViolationsOfAnotherDirectory(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	old, s := kindStore(db, 0), kindStore(db, 0, uniqueSlug)
+	fill := func() {
+		for i := range 130 {
+			a := smallArticle(i)
+			a.Slug = fmt.Sprint(i % 10)
+			check(t, old.Create(ctx, a))
+		}
+		wantAs[*persistable.NotUniqueError](t, s.Indexes().Build(ctx))
+	}
+	fill()
+	first := must[persistable.ViolationPage](t)(s.Indexes().Violations(ctx, uniqueSlug.KeyName(), ""))
+	for range 4 { // prefixes are drawn at random: before and behind the one of the token
+		check(t, db.RemoveDirectory(ctx, s.Path()...))
+		fill()
+		page := must[persistable.ViolationPage](t)(s.Indexes().Violations(ctx, uniqueSlug.KeyName(), first.Next))
+		if len(page.Violations) == 0 || page.Violations[0].ID != first.Violations[0].ID {
+			t.Errorf("the page has %d violations, want those of the first page", len(page.Violations))
+		}
+	}
+}
+
 func TestViolationsOfWrongArguments(t *testing.T) {
 	s := kindStore(open(t, enginetest.Open(t)), 0, uniqueSlug, valueOfTags)
 	wantAs[*persistable.NoIndexError](t, second(s.Indexes().Violations(ctx, valueOfTags.Name, "")))
