@@ -136,6 +136,6 @@ func wantsNull(c erased.Clause) bool { return c.Comparison == erased.Equal && tu
 
 // isSlice reports whether the i-th field of an index is a slice.
 func isSlice(d *index.Definition, i int) bool {
-	kinds := strings.Split(d.Signature, ",")
+	kinds := d.Kinds()
 	return i < len(kinds) && strings.HasPrefix(kinds[i], "[]")
 }

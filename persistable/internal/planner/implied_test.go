@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -139,6 +140,27 @@ func TestImpliedIsRecognized(t *testing.T) {
 			t.Errorf("%s by comparison %d with %q: implied %t, said %t", c.predicate, c.clause.Comparison, c.clause.Value,
 				isImplied(c.predicate, erased.Conjunction{c.clause}), isSaid(c.predicate, &c.clause))
 		}
+	}
+}
+
+// TestSliceBehindGenericKind: the kind of the field before a slice has a comma of its own.
+// The range on the slice leads to a record once for each element, and two values of the slice
+// do not exclude each other.
+func TestSliceBehindGenericKind(t *testing.T) {
+	r := Request{CanFilter: true, Indexes: []index.Definition{{
+		Name: "T_P_Tags", Fields: []string{"P", "Tags"}, Signature: "text(Pair[A,B]),[]string", Sparse: []string{"Tags"},
+	}}}
+	p := erased.Clause{Field: "P", Comparison: erased.Equal, Value: tuple.AppendString(nil, "p")}
+	tag := func(c erased.Comparison, v string) erased.Conjunction {
+		return erased.Conjunction{p, {Field: "Tags", Comparison: c, Value: tuple.AppendString(nil, v)}}
+	}
+	r.Alternatives = []erased.Conjunction{tag(erased.From, "a")}
+	if s, reason := Search(r); s == nil || len(s.Lanes) != 1 || s.Lanes[0][0].Once != "Tags" {
+		t.Errorf("the range on the slice: %+v, %s", s, reason)
+	}
+	r.Alternatives = []erased.Conjunction{tag(erased.Equal, "a"), tag(erased.Equal, "b")}
+	if s, reason := Search(r); s == nil || s.Disjoint {
+		t.Errorf("two values of the slice: %+v, %s", s, reason)
 	}
 }
 
