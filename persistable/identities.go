@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -139,7 +138,7 @@ func newIdentities(engine kv.Database, o Options) (*identities, error) {
 	if ids.client, err = idgen.NewClient(o.IDs.Client); err != nil {
 		return nil, err
 	}
-	ids.origin = leaseOrigin{engine, o.Layer, strings.Join(leases.Path, "/"), o.IDs.Client.ServiceID}
+	ids.origin = leaseOrigin{engine, o.Layer, fmt.Sprintf("%q", leases.Path), o.IDs.Client.ServiceID}
 	ids.install(ids.client)
 	return ids, nil
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -212,6 +213,24 @@ func TestSplitSizes(t *testing.T) {
 	}
 	if len(sizes) != 4 || slices.Min(sizes) < 7 || slices.Max(sizes) > 14 {
 		t.Errorf("parts of %v records", sizes)
+	}
+}
+
+// TestSplitIntoVeryMany: a number of parts that overflows when it is multiplied divides as any
+// large one does.
+func TestSplitIntoVeryMany(t *testing.T) {
+	s := ArticleStoreOf(open(t, enginetest.Open(t)))
+	for i := range 3 {
+		check(t, s.CreateWithID(ctx, fmt.Sprint(i), &Article{Section: "s", Slug: fmt.Sprint(i), Published: day0}))
+	}
+	for _, n := range []int{1 << 61, 1 << 62, math.MaxInt} {
+		read := 0
+		for _, part := range must[[]*persistable.Scan[*Article]](t)(persistable.Across(s.Scan(), "").Split(ctx, n)) {
+			read += len(readSome(t, part, 4))
+		}
+		if read != 3 {
+			t.Errorf("%d parts have %d records", n, read)
+		}
 	}
 }
 

@@ -71,7 +71,7 @@ func chunkSizes(ctx context.Context, tx kv.ReadTransaction, ranges []kv.KeyRange
 		if err != nil {
 			return nil, err
 		}
-		chunks[i] = max(size/int64(pointsPerPart*n), 1)
+		chunks[i] = max(size/pointsPerPart/int64(n), 1)
 	}
 	return chunks, nil
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -100,7 +101,7 @@ func (w *watcher) wait(ctx context.Context) error {
 	for _, f := range w.watches {
 		go notify(f.Done(), fired)
 	}
-	if err := sleep(ctx, fired, recheck*poll); err != nil {
+	if err := sleep(ctx, fired, recheck*min(poll, math.MaxInt64/recheck)); err != nil {
 		return err
 	}
 	failed := w.failure()
