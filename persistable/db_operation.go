@@ -21,7 +21,7 @@ func (db *DB) begin(ctx context.Context, op trace.Operation, t *transaction) (co
 		op.Bound = true
 		if t.operation != nil {
 			o.meter, o.before = t.operation.meter, t.operation.meter.Usage()
-			ctx = boundContext{ctx, t.operation.ctx}
+			ctx = boundContext{ctx, context.WithoutCancel(t.operation.ctx)} // the operation ends for its own cause
 		}
 	}
 	o.ctx, o.end = db.options.Tracer.Begin(ctx, op)

@@ -140,6 +140,25 @@ func TestTracer(t *testing.T) {
 	}
 }
 
+// TestCauseOfBoundOperation: an operation of a transaction ends with the cause of its own
+// context, and not with what ends that of the transaction.
+func TestCauseOfBoundOperation(t *testing.T) {
+	db, _ := openTraced(t)
+	s := OrderStoreOf(db, "t")
+	outer, cancel := context.WithCancel(ctx)
+	defer cancel()
+	own, end := context.WithCancelCause(ctx)
+	end(errStop)
+	for _, transact := range []transactFunc{db.Transact, db.ReadTransact} {
+		check(t, transact(outer, func(tx persistable.Tx) error {
+			if _, err := s.In(tx).Get(own, 1); !errors.Is(err, errStop) {
+				t.Errorf("Get ends with %v", err)
+			}
+			return nil
+		}))
+	}
+}
+
 // conflictIn runs a transaction whose first attempt conflicts with what between writes, and
 // returns what the tracer is told.
 func conflictIn(t *testing.T, db *persistable.DB, tracer *logTracer, read func(tx persistable.Tx) error, between func() error) endedOperation {
