@@ -138,7 +138,9 @@ func (p *program) textOrNil() *string {
 	return nil
 }
 
-func (p *program) tenant() string { return pickOf(p, "t1", "t2", "t\x00/") }
+var tenants = []string{"t1", "t2", "t\x00/"}
+
+func (p *program) tenant() string { return pickOf(p, tenants...) }
 
 func (p *program) article() *Article {
 	return &Article{
@@ -266,9 +268,24 @@ func shown(a *Article) string {
 	return fmt.Sprintf("%q… (%d bytes)", b[:min(len(b), 60)], len(b))
 }
 
+// createDirectories creates the directories of all stores. The allocator of prefixes draws
+// numbers at random: of two transactions that create different directories at once, the second
+// one conflicts if both have drawn the same number, which is not the same on each engine.
+func (p *program) createDirectories() {
+	articles := ArticleStoreOf(p.db)
+	check(p.t, articles.CreateWithID(ctx, "0", &Article{Section: "0", Slug: "0"}))
+	check(p.t, articles.Delete(ctx, "0"))
+	for _, tenant := range tenants {
+		orders := OrderStoreOf(p.db, tenant)
+		check(p.t, orders.CreateWithID(ctx, 100, &Order{TenantID: tenant, Number: "0", CreatedAt: day0}))
+		check(p.t, orders.Delete(ctx, 100))
+	}
+}
+
 // between runs two transactions by turns: the same one must conflict on each
 // engine.
 func (p *program) between() {
+	p.createDirectories()
 	for range 6 {
 		var tx [2]kv.Transaction
 		for i := range tx {
