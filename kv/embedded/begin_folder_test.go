@@ -139,6 +139,16 @@ func TestPartialNames(t *testing.T) {
 			t.Errorf("%s: %v, want ErrUnfinished", name, err)
 		}
 	}
+	lock, err := lockDir(fs, "locked.partial") // a backup that begins, and has not marked the folder yet
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenWith("locked.partial", Options{FS: fs}); !errors.As(err, new(*LockedError)) {
+		t.Errorf("a backup that begins: %v, want a LockedError", err)
+	}
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
 	s, err := newPartialDir(fs, "running")
 	if err != nil {
 		t.Fatal(err)

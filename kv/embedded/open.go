@@ -99,6 +99,9 @@ func checkBeginning(fs vfs.FS, dir string, allowOthers bool) (begun bool, err er
 	case begun:
 		return true, nil
 	case strings.HasSuffix(dir, partialSuffix):
+		if err := checkHeld(fs, dir); err != nil {
+			return false, err
+		}
 		return false, fmt.Errorf("%s has the name of a folder that a backup or a restore fills: %w", dir, ErrUnfinished)
 	case len(others) == 0 || allowOthers:
 		return false, nil

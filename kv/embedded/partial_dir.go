@@ -44,19 +44,26 @@ func refuseUnfinished(fs vfs.FS, dir string) error {
 	case err != nil:
 		return fmt.Errorf("embedded: looking into %s: %w", dir, err)
 	}
-	if _, err := fs.Stat(fs.PathJoin(dir, lockName)); err == nil {
-		lock, err := takeLock(fs, dir)
-		if errors.As(err, new(*LockedError)) {
-			return err
-		}
-		if err == nil {
-			err = lock.Close()
-		}
-		if err != nil && !errors.Is(err, syscall.EROFS) {
-			return err
-		}
+	if err := checkHeld(fs, dir); err != nil {
+		return err
 	}
 	return fmt.Errorf("%s: %w", dir, ErrUnfinished)
+}
+
+// checkHeld returns a LockedError for a folder that another owner has. It leaves the folder
+// as it is.
+func checkHeld(fs vfs.FS, dir string) error {
+	if _, err := fs.Stat(fs.PathJoin(dir, lockName)); err != nil {
+		return nil
+	}
+	lock, err := takeLock(fs, dir)
+	if err == nil {
+		err = lock.Close()
+	}
+	if errors.Is(err, syscall.EROFS) && !errors.As(err, new(*LockedError)) {
+		return nil // nothing can be filled there
+	}
+	return err
 }
 
 // partialDir is a folder that is filled beside the one that it is to become: that
@@ -100,11 +107,7 @@ func checkFillable(fs vfs.FS, dir string) error {
 		return fmt.Errorf("embedded: looking into %s: %w", dir, err)
 	}
 	if slices.Contains(names, lockName) {
-		lock, err := takeLock(fs, dir)
-		if err != nil {
-			return err
-		}
-		if err := lock.Close(); err != nil {
+		if err := checkHeld(fs, dir); err != nil {
 			return err
 		}
 	}
