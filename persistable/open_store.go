@@ -56,6 +56,12 @@ func (s *openStore) keysOf(p *plan) scan.Keyspace {
 	return scan.EntriesOf(&s.indexes[p.Index])
 }
 
+// verifiedVersions returns the number of the index of versions, if the store has one that is
+// readable; -1 otherwise.
+func (s *openStore) verifiedVersions() int {
+	return slices.IndexFunc(s.indexes, func(ix index.Index) bool { return ix.Kind == index.Version && ix.State == index.Readable })
+}
+
 // systemKey returns a key of what the store keeps besides records and entries:
 // ("S", type, names…).
 func (s *openStore) systemKey(p *place, names ...string) []byte {

@@ -12,7 +12,7 @@ import (
 // repair is an entry at fault that is to be mended.
 type repair struct {
 	index int
-	key   []byte
+	key   []byte // nil: the version of the record
 	id    []byte // packed, of the record that has the entry or should have it; nil if it cannot be read
 }
 

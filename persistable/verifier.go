@@ -45,7 +45,13 @@ func (v *verifier) run(ctx context.Context) error {
 		v.startStep(0)
 	}
 	for ; v.index < len(v.record.Indexes); v.startStep(v.index + 1) {
-		if d := &v.record.Indexes[v.index]; !d.Kind.HasEntries() || !v.includes(d) {
+		d := &v.record.Indexes[v.index]
+		if d.Kind == index.Version && v.includes(d) {
+			if err := v.verifyBatches(ctx, v.verifyVersions); err != nil {
+				return err
+			}
+		}
+		if !d.Kind.HasEntries() || !v.includes(d) {
 			continue
 		}
 		if err := v.verifyBatches(ctx, v.verifyEntries); err != nil {
@@ -119,12 +125,19 @@ func (v *verifier) addPart(part Report) {
 func (v *verifier) verifyRecords(ctx context.Context, t *transaction, o *openStore, q *query, c *cursor) (verifyPart, error) {
 	var part verifyPart
 	var checks []entryCheck
+	versions, number := versionStates{index: o.versions, reader: t.Reader}, o.verifiedVersions()
+	if number >= 0 && !v.includes(o.indexes[number].Definition) {
+		number = -1
+	}
 	read := 0
 	for g, err := range q.recordGroups(ctx, t, o, q.plan, c, nil) {
 		if err != nil {
 			return part, err
 		}
 		part.Records++
+		if number >= 0 {
+			versions.add(g.ID, nil)
+		}
 		decoded, err := q.decodeGroup(g)
 		if err != nil {
 			part.addFault(Fault{Key: slices.Clone(g.Key), ID: idText(g.ID), Reason: err.Error()})
@@ -150,6 +163,10 @@ func (v *verifier) verifyRecords(ctx context.Context, t *transaction, o *openSto
 			part.addRepair(Fault{Index: o.indexes[check.index].KeyName(), Key: check.key, ID: idText(check.record.ID), Reason: reason},
 				repair{check.index, check.key, check.record.ID})
 		}
+	}
+	if number >= 0 {
+		err := v.addVersionFaults(ctx, &part, o, number, &versions)
+		return part, err
 	}
 	return part, nil
 }

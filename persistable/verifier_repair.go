@@ -51,6 +51,10 @@ func (v *verifier) mend(ctx context.Context, t *transaction, o *openStore, r rep
 	if ix.State != index.Readable {
 		return false, nil
 	}
+	if ix.Kind == index.Version {
+		err := v.mendVersion(ctx, t, o, r)
+		return err == nil, err
+	}
 	value, err := t.writer.Get(r.key).Get(ctx)
 	if err != nil {
 		return false, err
