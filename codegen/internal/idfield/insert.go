@@ -20,7 +20,7 @@ type insertion struct {
 }
 
 // Insert returns the source with an ID field in each of the named structs
-// and the import that it needs. All other text stays as it is; a file that
+// of the package, and the import that it needs. All other text stays as it is; a file that
 // gofmt would leave alone before, it leaves alone after.
 func Insert(name string, source []byte, structs []string) ([]byte, error) {
 	fset := token.NewFileSet()
@@ -30,16 +30,18 @@ func Insert(name string, source []byte, structs []string) ([]byte, error) {
 	}
 	offset := func(p token.Pos) int { return fset.Position(p).Offset }
 	alias, insertions := idgenImport(file, source, offset)
-	ast.Inspect(file, func(n ast.Node) bool {
-		spec, ok := n.(*ast.TypeSpec)
-		if !ok || !slices.Contains(structs, spec.Name.Name) {
-			return true
+	for _, d := range file.Decls { // functions may have types of these names, too
+		group, ok := d.(*ast.GenDecl)
+		if !ok || group.Tok != token.TYPE {
+			continue
 		}
-		if s, ok := spec.Type.(*ast.StructType); ok {
-			insertions = append(insertions, idField(s, source, alias, offset))
+		for _, spec := range group.Specs {
+			spec := spec.(*ast.TypeSpec)
+			if s, ok := spec.Type.(*ast.StructType); ok && slices.Contains(structs, spec.Name.Name) {
+				insertions = append(insertions, idField(s, source, alias, offset))
+			}
 		}
-		return false
-	})
+	}
 	fixed := apply(source, insertions)
 	if before, err := format.Source(source); err == nil && bytes.Equal(before, source) {
 		return format.Source(fixed)
