@@ -12,9 +12,11 @@ import (
 	"github.com/kazahana-db/kazahana/codegen/internal/collector"
 	"github.com/kazahana-db/kazahana/codegen/internal/cost"
 	"github.com/kazahana-db/kazahana/codegen/internal/diagnostic"
+	"github.com/kazahana-db/kazahana/codegen/internal/lock"
 	"github.com/kazahana-db/kazahana/codegen/internal/model"
 	"github.com/kazahana-db/kazahana/codegen/internal/output"
 	"github.com/kazahana-db/kazahana/codegen/internal/source"
+	"github.com/kazahana-db/kazahana/internal/schema"
 )
 
 // Run generates code for the packages of the options. Faults of the annotated
@@ -67,6 +69,10 @@ type run struct {
 	missing   []collector.MissingID
 	outputs   []output.File
 	ours      map[string][]string
+
+	locks  map[string]*schema.Schema // of the module, by file; nil: they were not read
+	commit string                    // that -against names; empty: it names a file, or was not looked at
+	left   []lock.Predecessor        // the locks at the commit, without the types that are still where they were; nil: they were not read
 }
 
 func newRun(ctx context.Context, o Options) (*run, error) {

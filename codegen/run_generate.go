@@ -100,6 +100,7 @@ func (r *run) computeOutputs(l *source.Package) error {
 	if err != nil || old == nil {
 		return err
 	}
+	r.reportMovedHere(p, old)
 	e := lock.Evolve(p, old, r.faults)
 	if err := r.compareWith(e); err != nil {
 		return err

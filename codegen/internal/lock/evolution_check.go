@@ -47,6 +47,24 @@ func (e *Evolution) Check(old Predecessor) {
 	}
 }
 
+// CheckMoved refuses what the data of a type would not survive that another package had, in the same
+// directory. It reports whether old has the type.
+func (e *Evolution) CheckMoved(old Predecessor, r *model.Record) bool {
+	b := old.Lock.Block(r.Name)
+	if b == nil || !b.IsType || b.Removed || b.Directory != r.Directory.StoredPath() {
+		return false
+	}
+	one := *old.Lock
+	one.Blocks = nil
+	for _, b := range old.Lock.Blocks {
+		c := *b
+		c.IsType = c.IsType && c.Name == r.Name
+		one.Blocks = append(one.Blocks, &c)
+	}
+	e.Check(Predecessor{&one, old.Name})
+	return true
+}
+
 // reportDifference reports one change of a type, or notes its consequences if it is
 // allowed.
 func (e *Evolution) reportDifference(old Predecessor, name string, d schema.Difference) {
