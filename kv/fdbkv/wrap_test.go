@@ -144,7 +144,7 @@ func TestUnwrappedTransactionsOutliveTheLoop(t *testing.T) {
 	for range 50 {
 		var kept fdb.Transaction
 		err := db.Transact(t.Context(), func(tx kv.Transaction) error {
-			kept, _ = fdbkv.Unwrap(tx)
+			kept, _ = fdbkv.Unwrap(tx) //persistvet:ignore txescape the test keeps it longer
 			again, _ := fdbkv.Unwrap(tx)
 			if again != kept {
 				t.Error("another transaction of the binding for the same transaction")
