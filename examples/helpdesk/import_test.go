@@ -128,6 +128,9 @@ func TestImportInterrupted(t *testing.T) {
 		t.Run(i.name, func(t *testing.T) {
 			engine := &commits{Database: enginetest.Open(t)}
 			s := openService(t, engine)
+			if _, err := s.db.IDs().Next(t.Context()); err != nil { // the machine id is leased before the first import
+				t.Fatal(err)
+			}
 			made, at := 0, 1
 			for reached := true; reached; at++ {
 				tenant := fmt.Sprint("acme-", at)
