@@ -64,7 +64,7 @@ func (r *run) parseLock(content []byte, name string) *schema.Schema {
 }
 
 // reportMovedHere refuses types that are new to the lock of the package where another lock of the module
-// has them, and no source beside that: their fields would silently get other numbers than the
+// has them, and its source is gone from there: their fields would silently get other numbers than the
 // stored ones.
 func (r *run) reportMovedHere(p *model.Package, old *schema.Schema) {
 	for _, record := range p.Records {

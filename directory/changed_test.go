@@ -47,7 +47,7 @@ func TestVersionSet(t *testing.T) {
 }
 
 // TestSlowInvalidation: a transaction that has called Invalidate and takes longer than one may
-// is too old, even if others call it meanwhile, and so is retried.
+// is too old, even if others call it at the same time, and so is retried.
 func TestSlowInvalidation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()

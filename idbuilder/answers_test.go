@@ -164,7 +164,7 @@ func (s *slowStore) Ping(ctx context.Context) error {
 	}
 }
 
-// TestCloseEndsPing: no ping runs or begins behind Close, as the store is closed then.
+// TestCloseEndsPing: no ping runs or begins after Close, which closes the store.
 func TestCloseEndsPing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowStore{Store: storetest.Memory(t), late: time.Millisecond}

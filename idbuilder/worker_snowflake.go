@@ -103,7 +103,7 @@ func (w *Worker) serveSnowflake(c *call) error {
 	return c.sendData(answer)
 }
 
-// serveRelease answers DELETE /v1/id/snowflake: the client makes no more IDs.
+// serveRelease answers DELETE /v1/id/snowflake: the client has made its last ID.
 func (w *Worker) serveRelease(c *call) error {
 	p, err := parseParams(c.r.URL.RawQuery, "key", "name", "lease_key")
 	if err != nil {

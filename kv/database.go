@@ -45,7 +45,7 @@ type Database interface {
 
 	// Begin returns a new transaction. Its read version is fixed by its first
 	// read. The caller must cancel a transaction that it does not commit. A caller
-	// that needs the transaction no more calls [Release], as [Retry] does.
+	// that no longer needs the transaction calls [Release], as [Retry] does.
 	// Begin fails with ErrClosed after Close.
 	Begin() (Transaction, error)
 
@@ -193,7 +193,7 @@ type Releaser interface {
 	Release()
 }
 
-// Release releases a transaction that the caller needs no more, if it is a [Releaser].
+// Release releases a transaction that the caller no longer needs, if it is a [Releaser].
 // [Retry] and [RetryRead] call it when they end.
 func Release(tx Transaction) {
 	if r, ok := tx.(Releaser); ok {

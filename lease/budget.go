@@ -12,7 +12,7 @@ import (
 // Budget bounds what one account has leased of a service. The account is kept in
 // the store: the bound holds for all servers of the store together, and a lease
 // counts until it ends or any server releases it. A lease that a request replaces, see
-// [idgen.AcquireRequest], counts no more in this bound, but in another one of the same
+// [idgen.AcquireRequest], no longer counts in this bound, but in another one of the same
 // size: an account that renews its leases has twice PerMs for a moment.
 type Budget struct {
 	Account string // the account that leases count in; it is not a secret

@@ -71,7 +71,7 @@ type frontierRecord struct {
 	Sizes uint64 `json:"sizes"`
 	// Start is where the first block of the service was made. The positions before
 	// Below, which is Start at first, are in blocks as large as they can be, which were
-	// not split yet: smaller ones are made of them when there is no room behind Next.
+	// not split yet: smaller ones are made of them when there is no room after Next.
 	Start uint64 `json:"start,omitempty"`
 	Below uint64 `json:"below,omitempty"`
 }

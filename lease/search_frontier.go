@@ -19,7 +19,7 @@ const (
 	chunkShare = 8
 )
 
-// extendFrontier makes blocks behind the frontier, or below the start if there is no
+// extendFrontier makes blocks after the frontier, or below the start if there is no
 // room left, and returns up to n of them.
 func (s *search) extendFrontier(ctx context.Context, bitSeq, n int) ([]block, error) {
 	if err := s.loadFrontier(ctx); err != nil {

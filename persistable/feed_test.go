@@ -207,7 +207,7 @@ func TestPruneMany(t *testing.T) {
 }
 
 // TestPruneOfAMovedDirectory: the directory is moved away while Prune runs, and another one is
-// put at its path. Prune goes on there, and touches the moved one no more, whose deletions it
+// put at its path. Prune goes on there, and no longer touches the moved one, whose deletions it
 // could not note as forgotten.
 func TestPruneOfAMovedDirectory(t *testing.T) {
 	engine := enginetest.Open(t)

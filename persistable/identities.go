@@ -39,7 +39,7 @@ import (
 // GetOrCreate and their batches create no record under an id that another open database
 // has made: they return a *[FieldError]. CreateWithID does, and Save over the record then.
 type IDOptions struct {
-	// Generator makes the ids of the DB's stores instead, also if the program has
+	// Generator makes the ids of the DB's stores instead, even if the program has
 	// chosen another one by [idgen.SetDefault], and is offered as the default. The
 	// program closes it. The default value leases from the database.
 	Generator idgen.Generator

@@ -85,7 +85,7 @@ func TestViolationsOfAnotherDirectory(t *testing.T) {
 	}
 	fill()
 	first := must[persistable.ViolationPage](t)(s.Indexes().Violations(ctx, uniqueSlug.KeyName(), ""))
-	for range 4 { // prefixes are drawn at random: before and behind the one of the token
+	for range 4 { // prefixes are drawn at random: before and after the one of the token
 		check(t, db.RemoveDirectory(ctx, s.Path()...))
 		fill()
 		page := must[persistable.ViolationPage](t)(s.Indexes().Violations(ctx, uniqueSlug.KeyName(), first.Next))

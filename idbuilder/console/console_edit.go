@@ -84,7 +84,7 @@ func (c *Console) saveRequest(v *visit, f *form, r *idconfig.Request) error {
 	if err != nil {
 		return err
 	}
-	f.Faults = append(f.Faults, &idconfig.ParamError{Param: "version", Reason: fmt.Sprintf("the key was changed by someone else meanwhile, at %s; check it, and save once more to put this form in its place", now.Updated.UTC().Format("15:04:05 UTC"))})
+	f.Faults = append(f.Faults, &idconfig.ParamError{Param: "version", Reason: fmt.Sprintf("the key was changed by someone else at %s; check it, and save once more to put this form in its place", now.Updated.UTC().Format("15:04:05 UTC"))})
 	f.Values.Set("version", strconv.FormatInt(now.Version, 10))
 	return nil
 }

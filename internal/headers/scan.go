@@ -70,7 +70,7 @@ func (s *scan) next(ctx context.Context, tx kv.ReadTransaction) error {
 }
 
 // take keeps a header and leaps over the other keys of its type: no element of a tuple begins
-// with 0xff. A key that is no tuple is the program's own, and tells of no others: the header
+// with 0xff. A key that is not a tuple is the program's own, and says nothing about others: the header
 // of a type may come next.
 func (s *scan) take(pair kv.KeyValue) {
 	key := pair.Key[len(s.directory):]

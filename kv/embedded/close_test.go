@@ -230,7 +230,7 @@ type noLocksFS struct {
 func (f noLocksFS) Lock(string) (io.Closer, error) { return nil, f.err }
 
 // TestLockErrors: a lock that cannot be taken because the system has none, or refuses it,
-// is no database that is already open.
+// does not say that the database is already open.
 func TestLockErrors(t *testing.T) {
 	for _, test := range []struct {
 		err  error

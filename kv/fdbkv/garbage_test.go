@@ -54,7 +54,7 @@ func (db *Database) countOpen() int {
 	return len(db.open)
 }
 
-// Transactions that were begun and forgotten leave nothing behind.
+// Transactions that were begun and forgotten leave nothing in memory.
 func TestGarbageIsReleased(t *testing.T) {
 	db := openAt(t, true)
 	for range 500 {

@@ -18,10 +18,10 @@ var (
 	ErrNotFound = persistable.ErrNotFound
 	// ErrExists: there is a tenant of that name already.
 	ErrExists = errors.New("tenants: there is a tenant of this name already")
-	// ErrLockLost: the lock is not, or no more, that of the tenant, or a program that does
+	// ErrLockLost: the lock is not, or no longer, that of the tenant, or a program that does
 	// not look at locks has changed its directories: what was read under it may be a mixture.
 	// Lock the tenant and begin again.
-	ErrLockLost = errors.New("tenants: the tenant was unlocked or changed meanwhile: lock it and begin again")
+	ErrLockLost = errors.New("tenants: the tenant was unlocked, or changed in spite of its lock: lock it and begin again")
 	// ErrTooLong: what was to be read at one version takes longer than five seconds.
 	// Lock the tenant, and pass the lock.
 	ErrTooLong = errors.New("tenants: one version can be read for five seconds only: lock the tenant and pass the lock")

@@ -94,7 +94,7 @@ func TestMoveIntoALockedTenant(t *testing.T) {
 	check(t, into())
 }
 
-// The rest of a deletion is not cleared in a partition that is locked meanwhile.
+// The rest of a deletion is not cleared in a partition that has been locked since.
 func TestSweepOfALockedPartition(t *testing.T) {
 	engine := enginetest.Open(t)
 	c := &crasher{Database: engine, left: -1}

@@ -186,7 +186,7 @@ func TestCountLeavesOthersAlone(t *testing.T) {
 	db := open(t, c)
 	rooms := tenants.Of(db, "rooms")
 	others, a := []string{}, []string{"rooms", "a"}
-	for i := range 6 { // directories before, between and behind those of the tenant
+	for i := range 6 { // directories before, between and after those of the tenant
 		others = append(others, fmt.Sprint("other ", i))
 		someNotes(t, NoteStoreOf(db, others[i]), others[i], 1)
 		at := append(a[:2:2], fmt.Sprint("more ", i))

@@ -70,7 +70,7 @@ func TestEditScript(t *testing.T) {
 	})
 }
 
-// TestMemory: the difference of long texts takes little memory, also if they have nothing in common.
+// TestMemory: the difference of long texts takes little memory, even if they have nothing in common.
 func TestMemory(t *testing.T) {
 	var now, old strings.Builder
 	for i := range 3000 {

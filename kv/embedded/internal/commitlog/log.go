@@ -54,7 +54,7 @@ type Log struct {
 	pins    int               // copies under way, which need the segments
 	err     error             // the first of a write or a sync: the log goes no further
 
-	torn     int64  // bytes behind the end that was found
+	torn     int64  // bytes after the end that was found
 	unproven []byte // the end of the segment that was read last, as far as no frame says that it is on the disk
 
 	first  uint64   // segment of this opening

@@ -168,7 +168,7 @@ func testFailedSync(t *testing.T, lazy bool, frames int64, size int) {
 	}
 	fs.fail = true
 	if err := errors.Join(appendVersion(l, frames+1, size), l.Sync(), l.Release()); err == nil {
-		t.Fatal("a sync that fails is no error")
+		t.Fatal("a sync has failed without an error")
 	}
 	l, seen := startLog(t, fs, lazy)
 	for v := range frames {
