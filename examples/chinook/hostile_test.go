@@ -12,11 +12,17 @@ import (
 )
 
 // On an engine that retries everything, loses acknowledgements and answers
-// late, each record is stored once all the same.
+// late, each record is stored once all the same, even while the program has
+// another database open, so that only a store's New makes IDs.
 func TestHostileEngine(t *testing.T) { eachStore(t, testHostileEngine) }
 
 func testHostileEngine(t *testing.T, file string) {
 	t.Parallel()
+	other, err := persistable.Open(t.Context(), enginetest.Open(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
 	db, err := persistable.Open(t.Context(), faults.HostileT(t, enginetest.Open(t)))
 	if err != nil {
 		t.Fatal(err)

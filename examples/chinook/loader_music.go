@@ -17,7 +17,7 @@ func (l *loader) artistTable() table[artistRow] {
 		known: l.artists,
 		find:  finder(store.OrderedByNumber(), func(a *Artist) (int64, idgen.ID) { return a.Number, a.ID }),
 		make: func(r artistRow) (idgen.ID, save, error) {
-			a := NewArtist(Artist{Number: r.ArtistID, Name: r.Name})
+			a := store.New(Artist{Number: r.ArtistID, Name: r.Name})
 			return a.ID, func(ctx context.Context, tx persistable.Tx) error { return store.In(tx).Create(ctx, a) }, nil
 		},
 	}
@@ -34,7 +34,7 @@ func (l *loader) albumTable() table[albumRow] {
 			if err != nil {
 				return 0, nil, err
 			}
-			a := NewAlbum(Album{Number: r.AlbumID, ArtistID: artist, Title: r.Title})
+			a := store.New(Album{Number: r.AlbumID, ArtistID: artist, Title: r.Title})
 			return a.ID, func(ctx context.Context, tx persistable.Tx) error { return store.In(tx).Create(ctx, a) }, nil
 		},
 	}
@@ -51,7 +51,7 @@ func (l *loader) trackTable() table[trackRow] {
 			if err != nil {
 				return 0, nil, err
 			}
-			t := NewTrack(Track{
+			t := store.New(Track{
 				Number: r.TrackID, Name: r.Name, AlbumID: album,
 				Genre: names.genres[r.GenreID], MediaType: names.mediaTypes[r.MediaTypeID], Composer: r.Composer.value(),
 				Length: time.Duration(r.Milliseconds) * time.Millisecond, Bytes: r.Bytes, Price: Cents(r.UnitPrice),

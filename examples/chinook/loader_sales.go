@@ -25,7 +25,7 @@ func (l *loader) employeeTable() table[employeeRow] {
 				superior = &id
 			}
 			home := Address{r.Address, r.City, r.State.value(), r.PostalCode.value(), r.Phone.value(), r.Fax.value()}
-			e := NewEmployee(Employee{
+			e := store.New(Employee{
 				Number: r.EmployeeID, LastName: r.LastName, FirstName: r.FirstName, Title: r.Title, Email: r.Email,
 				ReportsTo: superior, BirthDate: r.BirthDate.Time, HireDate: r.HireDate.Time, Address: home, Country: r.Country,
 			})
@@ -46,7 +46,7 @@ func (l *loader) customerTable() table[customerRow] {
 				return 0, nil, err
 			}
 			home := Address{r.Address, r.City, r.State.value(), r.PostalCode.value(), r.Phone.value(), r.Fax.value()}
-			c := NewCustomer(Customer{
+			c := store.New(Customer{
 				Number: r.CustomerID, FirstName: r.FirstName, LastName: r.LastName, Email: r.Email,
 				Company: r.Company.value(), Address: home, Country: r.Country, SupportRepID: agent,
 			})
@@ -80,14 +80,14 @@ func (l *loader) invoiceTable(country string, rows []invoiceRow, lines map[int64
 }
 
 func (l *loader) makeLines(i *Invoice, rows []lineRow) ([]*InvoiceLine, error) {
-	lines := make([]*InvoiceLine, len(rows))
+	store, lines := InvoiceLineStoreOf(l.db, i.Country), make([]*InvoiceLine, len(rows))
 	for n, r := range rows {
 		track, err := l.tracks.of("track", r.TrackID)
 		if err != nil {
 			return nil, err
 		}
-		lines[n] = NewInvoiceLine(InvoiceLine{
-			Country: i.Country, InvoiceID: i.ID, Number: r.InvoiceLineID, TrackID: track, Price: Cents(r.UnitPrice), Quantity: r.Quantity,
+		lines[n] = store.New(InvoiceLine{
+			InvoiceID: i.ID, Number: r.InvoiceLineID, TrackID: track, Price: Cents(r.UnitPrice), Quantity: r.Quantity,
 		})
 	}
 	return lines, nil

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
@@ -148,17 +149,19 @@ func TestConcurrentEdit(t *testing.T) {
 
 // TestSavesAtOnce: of two admins who save the same form at the same moment, the second one is told.
 func TestSavesAtOnce(t *testing.T) {
-	var theirs func()
+	var theirs atomic.Pointer[func()] // the worker polls the store as well
 	s := startOn(t, storetest.Faulty(storetest.Memory(t), func(c storetest.Call) storetest.Fault {
-		if save := theirs; save != nil && c.Method == "Put" && c.Kind == store.Configs {
-			theirs = nil
-			save()
+		if c.Method == "Put" && c.Kind == store.Configs {
+			if save := theirs.Swap(nil); save != nil {
+				(*save)()
+			}
 		}
 		return storetest.Fault{}
 	}), Options{})
 	s.saveConfig("increment", `{"key": "orders", "base": 1000}`)
 	v := s.login()
-	theirs = func() { s.saveConfig("increment", `{"key": "orders", "base": 1000, "name": "theirs"}`) }
+	save := func() { s.saveConfig("increment", `{"key": "orders", "base": 1000, "name": "theirs"}`) }
+	theirs.Store(&save)
 	v.post("save", "type", "increment", "key", "orders", "version", "1", "base", "1000", "name", "mine").wantPage(http.StatusBadRequest, "changed by someone else")
 	if c, _, _ := s.Config(t.Context(), "orders"); c.Name != "theirs" {
 		t.Errorf("the name is %q", c.Name)
