@@ -50,14 +50,16 @@ func (a *acquisition) decodeReplaces(values [][]byte) {
 	}
 }
 
-// markReplaced counts the replaced leases as such.
+// markReplaced counts the replaced leases as such, but for those whose blocks the search has
+// moved or taken: such a lease ends in less than [lead], and its block must stay as it is written.
 func (a *acquisition) markReplaced() {
 	for _, b := range a.replaces {
-		if b != nil {
-			a.account.markReplaced(*b.Holder.Charge, int(b.size()))
-			b.Holder.Charge.Replaced = true
-			a.tx.putBlock(b)
+		if b == nil || a.tx.hasWrite(blockKey(b.base)) {
+			continue
 		}
+		a.account.markReplaced(*b.Holder.Charge, int(b.size()))
+		b.Holder.Charge.Replaced = true
+		a.tx.putBlock(b)
 	}
 }
 

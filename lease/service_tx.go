@@ -35,6 +35,11 @@ func (tx *serviceTx) set(key, value []byte) {
 	tx.writes[string(key)] = value
 }
 
+func (tx *serviceTx) hasWrite(key []byte) bool {
+	_, found := tx.writes[string(key)]
+	return found
+}
+
 func (tx *serviceTx) flush() {
 	for _, key := range tx.order {
 		if value := tx.writes[key]; value != nil {

@@ -158,6 +158,42 @@ func testBudgetReplacedOnce(f *fixture, n *node) {
 	}
 }
 
+// testBudgetReplacedLate checks that a lease which ends in less than a second is replaced by one of
+// which its positions become a part: no position is leased twice, and no entry of the queue is stale.
+func testBudgetReplacedLate(f *fixture) {
+	parts, whole := f.newNode(small(1)), f.newNode(small(5))
+	var last []idgen.Lease
+	for range 32 {
+		leases, err := f.acquireWithin(parts, "a", 64, idgen.AcquireRequest{})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.checkGrant(leases, 2)
+		last = append(last, leases...)
+	}
+	f.advance(10*time.Minute - time.Second/2)
+	req := idgen.AcquireRequest{}
+	for _, l := range last {
+		req.Replaces = append(req.Replaces, l.Ref())
+	}
+	leases, err := f.acquireWithin(whole, "a", 64, req)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.checkGrant(leases, 32)
+	f.advance(time.Second)
+	for range 32 { // as long as there is any
+		leases, err := parts.Acquire(f.Context(), idgen.AcquireRequest{})
+		if errors.Is(err, lease.ErrExhausted) {
+			break
+		}
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.checkGrant(leases, 2)
+	}
+}
+
 // testBudgetRandom acquires on a budget, repeats requests and releases at random
 // through several servers, and compares with what the account has.
 func testBudgetRandom(f *fixture) {

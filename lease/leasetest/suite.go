@@ -83,6 +83,7 @@ func Run(t *testing.T, s Suite) {
 		{"LossRandom", testLossRandom},
 		{"Budget", testBudget},
 		{"BudgetReplaced", testBudgetReplaced},
+		{"BudgetReplacedLate", testBudgetReplacedLate},
 		{"BudgetRandom", testBudgetRandom},
 		{"Corrupt", testCorrupt},
 	} {
