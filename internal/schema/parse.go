@@ -65,7 +65,7 @@ func (p *parser) parseLines(text string) {
 			continue
 		}
 		if words := strings.Fields(line); len(words) > 0 {
-			p.parseLine(words)
+			p.parseLine(line, words)
 		}
 	}
 }
@@ -75,7 +75,7 @@ func (p *parser) addFault(format string, args ...any) {
 }
 
 // parseLine reads one line of words.
-func (p *parser) parseLine(words []string) {
+func (p *parser) parseLine(line string, words []string) {
 	switch word, n := words[0], len(words); {
 	case word == "format" && n == 2:
 		p.versioned = true
@@ -97,12 +97,12 @@ func (p *parser) parseLine(words []string) {
 	case (word == "index" || word == "dropped") && n >= 3:
 		p.parseIndex(words)
 	default:
-		p.parseAttribute(words)
+		p.parseAttribute(line, words)
 	}
 }
 
 // parseAttribute reads a line of a block that is there once.
-func (p *parser) parseAttribute(words []string) {
+func (p *parser) parseAttribute(line string, words []string) {
 	switch word, n := words[0], len(words); {
 	case word == "origin" && n == 2:
 		p.checkOnce(word, p.block.Origin != "")
@@ -115,7 +115,8 @@ func (p *parser) parseAttribute(words []string) {
 		p.parseScatter(words[1])
 	case word == "directory" && n >= 2:
 		p.checkOnce(word, p.block.Directory != "")
-		p.parseDirectory(strings.Join(words[1:], " "))
+		_, quoted, _ := strings.Cut(line, word)
+		p.parseDirectory(strings.TrimSpace(quoted)) // the spaces of a path count
 	default:
 		p.addFault("%q is not a line of a lock file; %s, or mend the merge", strings.Join(words, " "), p.remedy)
 	}

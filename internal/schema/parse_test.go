@@ -13,7 +13,7 @@ import (
 func TestLockRoundTrip(t *testing.T) {
 	s := &Schema{Blocks: []*Block{
 		{
-			IsType: true, Name: "B", Origin: "example.com/b", ID: "int", Directory: "a b/{T}", Scatter: 4,
+			IsType: true, Name: "B", Origin: "example.com/b", ID: "int", Directory: "a  b /{T}", Scatter: 4,
 			Fields: []*Field{
 				{Number: 2, Name: "x", Kind: "map[string]int64", Was: []string{"map[string]int32", "map[string]int8"}},
 				{Number: 3, Name: "y", Kind: "int64", Default: "-5", Was: []string{"int32"}},
@@ -33,7 +33,7 @@ func TestLockRoundTrip(t *testing.T) {
 		t.Errorf("lock changed (-want +got):\n%s", diff)
 	}
 	b := parsed.Block("B")
-	if !parsed.Block("example.com/a.A").Removed || b.Directory != "a b/{T}" || b.Origin != "example.com/b" || !b.Index("B_a_unique").Removed || len(b.Field("x").Was) != 2 || b.Field("y").Default != "-5" {
+	if !parsed.Block("example.com/a.A").Removed || b.Directory != "a  b /{T}" || b.Origin != "example.com/b" || !b.Index("B_a_unique").Removed || len(b.Field("x").Was) != 2 || b.Field("y").Default != "-5" {
 		t.Errorf("parsed %s", parsed.Lock())
 	}
 	if _, faults := ParseLock(nil); len(faults) > 0 {
