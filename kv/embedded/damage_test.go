@@ -171,6 +171,31 @@ func sameFiles(a, b map[string]string) bool {
 	return maps.Equal(a, b)
 }
 
+// TestLostIdentity removes the file that names a closed database, or damages it and removes it
+// then: nothing is lost but the name.
+func TestLostIdentity(t *testing.T) {
+	folders, last := closedDatabases(t)
+	for folder, fs := range folders {
+		copied := wholeCopy(fs)
+		overwrite(t, copied, "db/"+identityName, []byte("damaged"))
+		if _, err := Verify(t.Context(), "db", Options{FS: copied}); !errors.As(err, new(*fault.CorruptError)) {
+			t.Errorf("%s, damaged: Verify returns %v, want a CorruptError", folder, err)
+		}
+		if _, err := foundNumbered(t, copied); !errors.As(err, new(*fault.CorruptError)) {
+			t.Errorf("%s, damaged: Open returns %v, want a CorruptError", folder, err)
+		}
+		if err := copied.Remove("db/" + identityName); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Verify(t.Context(), "db", Options{FS: copied}); err != nil {
+			t.Errorf("%s, lost: Verify returns %v", folder, err)
+		}
+		if found, err := foundNumbered(t, copied); found != last[folder] || err != nil {
+			t.Errorf("%s, lost: Open finds %d of %d transactions, %v", folder, found, last[folder], err)
+		}
+	}
+}
+
 // TestMissingParts removes parts of a closed database, several files at once:
 // Open and Verify refuse what is left, and leave it as it is.
 func TestMissingParts(t *testing.T) {

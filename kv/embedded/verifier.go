@@ -57,7 +57,8 @@ func (v *verifier) keepDamage(err error) error {
 	return err
 }
 
-// checkNotes reads what the folder is. A note that is damaged is one that is there.
+// checkNotes reads what the folder is. A note that is damaged is one that is there. Without an
+// identity nothing is lost: opening gives the database another one.
 func (v *verifier) checkNotes() (err error) {
 	v.parts = parts{fs: v.fs, dir: v.dir}
 	if v.parts.identity, v.parts.format, err = readIdentity(v.fs, v.dir); err != nil {
@@ -73,9 +74,6 @@ func (v *verifier) checkNotes() (err error) {
 	}
 	v.report.Backup = v.parts.backup
 	v.parts.closed, err = readClosing(v.fs, v.dir)
-	if p := &v.parts; err == nil && p.identity == "" && p.backup == nil && p.closed.Segment > 0 {
-		err = &fault.CorruptError{File: v.fs.PathJoin(v.dir, identityName), Reason: "the file is gone; opening the database gives it another name"}
-	}
 	return v.keepDamage(err)
 }
 
