@@ -144,6 +144,9 @@ func (b *batch) applyAll(ctx context.Context) (applied int, err error) {
 			return i, err
 		}
 		w.writeForm()
+		if err := w.checkReadBack(ctx); err != nil {
+			return i, err
+		}
 		b.noteTouched(w)
 	}
 	return len(b.writes), nil

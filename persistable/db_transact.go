@@ -140,10 +140,12 @@ func (db *DB) readOnly(ctx context.Context, fn func(*transaction) error) error {
 // acknowledgement Create may find the caller's own record of the attempt before and
 // report [ErrExists]; [DB.Transact] recognizes it. Where an operation has failed with a
 // part of it written, In's caller gets the code 1025 from the commit, if the error was not
-// one to be retried; return such errors.
+// one to be retried; return such errors. Writes of stores fail with the code 2000 if an option
+// of the transaction keeps its reads from seeing its own writes.
 func (db *DB) In(tx kv.Transaction) Tx {
 	db.mustBeOpen()
 	t := newWriteTransaction(db, tx)
 	t.borrowed = true
+	t.lent.Store(true)
 	return Tx{t}
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
@@ -24,6 +25,7 @@ func (tx Tx) KV() kv.Transaction {
 	if tx.t == nil || tx.t.isReadOnly() {
 		return nil
 	}
+	tx.t.lent.Store(true)
 	return tx.t.writer
 }
 
@@ -57,19 +59,21 @@ func (t *transaction) isReadOnly() bool { return t.writeState == nil }
 //     has most of that in memory, since the transaction has read it before.
 //  4. After it has written, or failed half-way, it adds one to the count.
 type writeState struct {
-	writer    kv.Transaction
-	token     format.Token
-	unsure    bool // an earlier attempt may have committed
-	onlyReads bool // that of a function of Transact that has written through no store
-	conflicts int  // attempts in a row, directly before, that conflicted
-	writeLock sync.Mutex
-	fences    []leasefdb.FenceCheck // the checks of the DB's fences; nil: not started
-	versions  ownVersions
-	borrowed  bool // the caller commits: see DB.In
-	spoilMu   sync.Mutex
-	spoiled   error    // why the attempt must not be committed; spoilMu guards it
-	created   [][]byte // the keys of the records that this attempt created
-	earlier   [][]byte // the keys of those that attempts created which may have committed, each once
+	writer     kv.Transaction
+	token      format.Token
+	unsure     bool // an earlier attempt may have committed
+	onlyReads  bool // that of a function of Transact that has written through no store
+	conflicts  int  // attempts in a row, directly before, that conflicted
+	writeLock  sync.Mutex
+	fences     []leasefdb.FenceCheck // the checks of the DB's fences; nil: not started
+	versions   ownVersions
+	borrowed   bool        // the caller commits: see DB.In
+	lent       atomic.Bool // the program has the engine's transaction, and may have set options
+	seesWrites bool        // the transaction reads what it has written; writeLock guards it
+	spoilMu    sync.Mutex
+	spoiled    error    // why the attempt must not be committed; spoilMu guards it
+	created    [][]byte // the keys of the records that this attempt created
+	earlier    [][]byte // the keys of those that attempts created which may have committed, each once
 }
 
 // spoil makes the attempt fail, even if the function of the transaction goes on after the

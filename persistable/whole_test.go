@@ -182,3 +182,60 @@ func TestSpoiledTransactionOfTheCaller(t *testing.T) {
 		}
 	}
 }
+
+// TestWritesThatAreNotSeen: a store refuses to write in a transaction whose reads do not see its
+// writes, by an option that the program has set. A second write would leave the entries of the
+// first, and the unique value of them taken.
+func TestWritesThatAreNotSeen(t *testing.T) {
+	engine := enginetest.Open(t)
+	db := open(t, engine)
+	s := OrderStoreOf(db, "t")
+	o := someOrders(t, s, 1)[0]
+	before := dump(t, db)
+	for _, option := range []kv.Option{kv.OptionReadYourWritesDisable, kv.OptionSnapshotRYWDisable} {
+		twice := func(in *OrderStore) error {
+			changed := *o
+			for _, number := range []string{"2", "3"} {
+				changed.Number = number
+				if err := in.Save(ctx, &changed); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		for name, write := range map[string]func(*OrderStore) error{
+			"Save":   twice,
+			"Delete": func(in *OrderStore) error { return in.Delete(ctx, o.ID) },
+			"CreateMany": func(in *OrderStore) error {
+				return in.CreateMany(ctx, []*Order{s.New(Order{Number: "4"}), s.New(Order{Number: "5"})}, persistable.BatchOptions{})
+			},
+			"goes on": func(in *OrderStore) error { _ = twice(in); return nil },
+		} {
+			in := func() error {
+				return engine.Transact(ctx, func(tx kv.Transaction) error {
+					if err := tx.SetOption(option, 0); err != nil {
+						return err
+					}
+					return write(s.In(db.In(tx)))
+				})
+			}
+			lent := func() error {
+				return db.Transact(ctx, func(tx persistable.Tx) error {
+					if err := tx.KV().SetOption(option, 0); err != nil {
+						return err
+					}
+					return write(s.In(tx))
+				})
+			}
+			for _, run := range []func() error{in, lent} {
+				err := run()
+				if code := kv.CodeOf(err); code != kv.CodeClientInvalidOperation && code != kv.CodeTransactionCancelled {
+					t.Errorf("%s with option %d: %v", name, option, err)
+				}
+				if diff := cmp.Diff(before, dump(t, db)); diff != "" {
+					t.Fatalf("%s with option %d was written:\n%s", name, option, diff)
+				}
+			}
+		}
+	}
+}

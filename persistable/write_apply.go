@@ -61,11 +61,11 @@ func (w *write) checkDirectory() error {
 // apply writes the new form in place of the stored one, and the difference of
 // their index entries. The lock of the transaction is held.
 func (w *write) apply(ctx context.Context) error {
-	err := w.completeForm(ctx)
-	if err == nil {
-		w.writeForm()
+	if err := w.completeForm(ctx); err != nil {
+		return err
 	}
-	return err
+	w.writeForm()
+	return w.checkReadBack(ctx)
 }
 
 // completeForm does all of the write that can fail: it gives the new form what it keeps of
@@ -108,6 +108,42 @@ func (w *write) writeForm() {
 	if w.isNew() {
 		w.t.noteCreated(w.sc.key)
 	}
+}
+
+// checkReadBack returns an error if the transaction does not read what it has written, because its
+// program has set an option: a further write would maintain the index entries of the stored
+// form, and leave those of this one. It checks the first write in a transaction whose program
+// can set options; the engine answers from memory. The lock of the transaction is held.
+func (w *write) checkReadBack(ctx context.Context) error {
+	written := w.firstValue()
+	if w.t.seesWrites || !w.t.lent.Load() || w.unchanged || bytes.Equal(written, w.value) {
+		return nil
+	}
+	for _, reader := range []kv.ReadTransaction{w.t.writer, w.t.writer.Snapshot()} {
+		value, err := reader.Get(w.sc.key).Get(ctx)
+		if err == nil && !bytes.Equal(value, written) {
+			err = errUnseenWrites
+		}
+		if err != nil {
+			w.t.spoil(err)
+			return err
+		}
+	}
+	w.t.seesWrites = true
+	return nil
+}
+
+// errUnseenWrites is the error of writes in a transaction with an option by which reads do not see
+// its writes.
+var errUnseenWrites = kv.NewError(kv.CodeClientInvalidOperation, "persistable: no store can write in a transaction whose reads do not see its own writes: "+
+	"do not set OptionReadYourWritesDisable or OptionSnapshotRYWDisable")
+
+// firstValue returns what the write sets under the key of the record: nil if it removes it.
+func (w *write) firstValue() []byte {
+	if w.v == nil {
+		return nil
+	}
+	return w.sc.value[:min(len(w.sc.value), kv.MaxValueSize)]
 }
 
 // keepStored takes over what the new form keeps of the stored one: the token of
