@@ -32,7 +32,8 @@ error.
 The keys of records and indexes belong together: a record is removed by kazahana record rm, a directory by
 kazahana dir rm. Without --system the command refuses the keys that the database itself needs: those of
 the directory kazahana and below it, where leases of machine ids are, those of the directory layer,
-without which no directory is found again, and the headers of stores, without which no record is. It also
+without which no directory is found again, and the headers of stores, without which no record is. Without
+it the command also refuses the keys of a locked tenant, which an export or a copy may be reading. It always
 refuses a directory that was moved or removed since it was shown and, in a range that is not in one
 directory, keys that were made or removed since.
 ` + aboutKeys,
@@ -77,7 +78,7 @@ directory, keys that were made or removed since.
 	}
 	f.add(cmd)
 	addDir(cmd, &dir)
-	cmd.Flags().BoolVar(&system, systemFlag, false, "also clear keys that the database itself needs")
+	cmd.Flags().BoolVar(&system, systemFlag, false, "also clear keys that the database itself needs, and those of locked tenants")
 	shell.AddYes(cmd)
 	return cmd
 }
@@ -159,8 +160,8 @@ func (n *clearResult) note(d *directory.Directory) {
 	}
 }
 
-// locate notes the directory in which all of a range is. It refuses headers of stores, and more keys than
-// can be checked again.
+// locate notes the directory in which all of a range is. It refuses headers of stores, keys of locked
+// tenants, and more keys than can be checked again.
 func (n *clearResult) locate(ctx context.Context, p *place, first []byte, r kv.KeyRange, system bool) error {
 	d, err := p.locate(ctx, first)
 	if err != nil {
@@ -175,7 +176,7 @@ func (n *clearResult) locate(ctx context.Context, p *place, first []byte, r kv.K
 	if n.inside == nil && n.Keys > mostChecked {
 		return errWide
 	}
-	return p.db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) error { return p.protectHeaders(ctx, tx, r, n.directories) })
+	return p.db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) error { return p.protectStores(ctx, tx, r, n.directories) })
 }
 
 // errWide is the error of a range that cannot be compared with what was shown.

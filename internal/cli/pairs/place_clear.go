@@ -15,6 +15,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/internal/headers"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/tenants"
 )
 
 // fingerprint tells whether the keys of a range are those that were shown.
@@ -36,7 +37,7 @@ func (p *place) clear(ctx context.Context, db kv.Database, r kv.KeyRange, shown 
 	return db.Transact(ctx, func(tx kv.Transaction) error {
 		err := p.checkShown(ctx, tx, r, shown, sent)
 		if err == nil && !system {
-			err = p.protectHeaders(ctx, tx, r, shown.directories)
+			err = p.protectStores(ctx, tx, r, shown.directories)
 		}
 		if err != nil {
 			return err
@@ -72,8 +73,12 @@ func (p *place) checkShown(ctx context.Context, tx kv.ReadTransaction, r kv.KeyR
 	return nil
 }
 
-// protectHeaders refuses a range with the header of a store in one of these directories.
-func (p *place) protectHeaders(ctx context.Context, tx kv.ReadTransaction, r kv.KeyRange, directories []*directory.Directory) error {
+// protectStores refuses a range in these directories if one of them is in a locked tenant, or if the range
+// has the header of a store.
+func (p *place) protectStores(ctx context.Context, tx kv.ReadTransaction, r kv.KeyRange, directories []*directory.Directory) error {
+	if err := tenants.CheckUnlocked(ctx, tx, directories...); err != nil {
+		return fmt.Errorf("%w: nothing was changed; see kazahana tenant unlock, or give --%s if a program that runs under the lock may find other keys than it counts on", err, systemFlag)
+	}
 	for _, d := range directories {
 		prefix := d.Reserve().Begin
 		found, err := headers.Read(ctx, tx, prefix)
