@@ -25,6 +25,9 @@ type block struct {
 // transaction writes.
 const blockBytes = 400_000
 
+// pairBytes is at least what a transaction counts for a pair besides its key and its value.
+const pairBytes = 64
+
 // size returns the bytes of keys and values.
 func (b *block) size() (n int64) {
 	for _, pair := range b.pairs {
@@ -49,9 +52,13 @@ func appendBytes(b, text []byte) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 
-var errCutOff = errors.New("it ends within a number, a key or a value")
+var (
+	errCutOff   = errors.New("it ends within a number, a key or a value")
+	errTooLarge = fmt.Errorf("it has more pairs than one transaction can write: with %d bytes for each pair they have more than %d", pairBytes, kv.MaxTransactionSize)
+)
 
-// decodeBlock reads a block of a stream with that many directories.
+// decodeBlock reads a block of a stream. It counts the pairs as they come: the least ones take 2
+// bytes, and many times as much memory.
 func decodeBlock(payload []byte) (*block, error) {
 	dir, n := binary.Uvarint(payload)
 	if n <= 0 || dir > 1<<30 {
@@ -62,6 +69,7 @@ func decodeBlock(payload []byte) (*block, error) {
 		return nil, errCutOff
 	}
 	b := &block{dir: int(dir), version: int64(version)}
+	size := 0
 	for rest := payload[n+m:]; len(rest) > 0; {
 		var pair kv.KeyValue
 		var ok1, ok2 bool
@@ -69,6 +77,9 @@ func decodeBlock(payload []byte) (*block, error) {
 		pair.Value, rest, ok2 = cutBytes(rest)
 		if !ok1 || !ok2 {
 			return nil, errCutOff
+		}
+		if size += len(pair.Key) + len(pair.Value) + pairBytes; size > kv.MaxTransactionSize {
+			return nil, errTooLarge
 		}
 		b.pairs = append(b.pairs, pair)
 	}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // forge returns a stream with right checksums.
@@ -97,6 +99,46 @@ func TestForgedStreams(t *testing.T) {
 		if err := all.Abandon(ctx, "b"); err != nil {
 			t.Errorf("%s: Abandon: %v", name, err)
 		}
+	}
+}
+
+// TestForgedBlocksTakeLittleMemory: what a stream cannot have is refused before it is decoded; two
+// bytes of a pair, or one of an element, would take many times as much memory.
+func TestForgedBlocksTakeLittleMemory(t *testing.T) {
+	nothing := make([]byte, maxPayload-64)
+	list := func(element ...byte) []byte {
+		start, _ := tuple.Tuple{int64(streamFormat), "forged"}.Pack()
+		return append(append(start, listCode), bytes.Repeat(element, (maxPayload-64)/len(element))...)
+	}
+	for name, payload := range map[string][]byte{
+		"empty pairs": nothing,
+		"numbers":     list(0x14),
+		"lists":       list(listCode, endCode),
+		"texts":       list(0x02, endCode),
+	} {
+		decode := func() error { _, err := decodeManifest(payload); return err }
+		if name == "empty pairs" {
+			decode = func() error { _, err := decodeBlock(payload); return err }
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := decode()
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; err == nil || took > 64<<20 {
+			t.Errorf("%s: %v, with %d bytes of memory", name, err, took)
+		}
+	}
+}
+
+// TestLargestBlocks: what Export writes is accepted, however small the pairs are.
+func TestLargestBlocks(t *testing.T) {
+	b := block{version: 1}
+	for i := 0; b.size() < blockBytes/2; i++ { // each key has also the prefix of its directory, two bytes at least
+		b.pairs = append(b.pairs, kv.KeyValue{Key: tuple.AppendInt(nil, int64(i)), Value: nil})
+	}
+	got, err := decodeBlock(b.encode())
+	if err != nil || len(got.pairs) != len(b.pairs) {
+		t.Errorf("%d pairs: %v", len(b.pairs), err)
 	}
 }
 

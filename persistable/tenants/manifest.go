@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/kazahana-db/kazahana/directory"
@@ -57,97 +56,125 @@ func textTuple(texts []string) tuple.Tuple {
 	return t
 }
 
-// decodeManifest reads the first block of a stream. It refuses what Export never
-// writes: the stream comes from outside.
+// decodeManifest reads the first block of a stream. It refuses what Export never writes: the
+// stream comes from outside. It checks each element as it comes, so that what is refused takes
+// little memory.
 func decodeManifest(payload []byte) (*manifest, error) {
-	t, err := tuple.Unpack(payload)
-	if err != nil || len(t) == 0 {
+	r := manifestReader{rest: payload, known: map[string]bool{"": true}}
+	switch f := r.number(); {
+	case r.err != nil:
 		return nil, errors.New("it does not begin with a list of what follows")
-	}
-	if f, ok := t[0].(int64); ok && f > streamFormat {
+	case f > streamFormat:
 		return nil, fmt.Errorf("it is of format %d; this program knows formats up to %d: update the program", f, streamFormat)
+	case f < streamFormat:
+		return nil, errDamagedList
 	}
-	m := &manifest{}
-	if len(t) != 8 || t[0] != int64(streamFormat) || !m.read(t) {
-		return nil, errors.New("its list of what follows is damaged")
+	m := &r.manifest
+	m.id, m.path, m.layers, m.version, m.lock = r.text(), r.texts(), r.texts(), r.number(), r.text()
+	r.list(r.readDirectory)
+	r.list(r.readHeader)
+	if r.err == nil && (len(m.dirs) == 0 || len(m.path) == 0 || m.id == "") {
+		r.err = errors.New("it has no directory of a tenant")
 	}
-	return m, m.check()
+	if r.err == nil && len(r.rest) > 0 {
+		r.err = errDamagedList
+	}
+	return m, r.err
 }
 
-func (m *manifest) read(t tuple.Tuple) bool {
-	var ok [7]bool
-	m.id, ok[0] = t[1].(string)
-	m.path, ok[1] = readTexts(t[2])
-	m.layers, ok[2] = readTexts(t[3])
-	m.version, ok[3] = t[4].(int64)
-	m.lock, ok[4] = t[5].(string)
-	ok[5] = readAll(t[6], m.readDirectory)
-	ok[6] = readAll(t[7], m.readHeader)
-	return !slices.Contains(ok[:], false)
+var errDamagedList = errors.New("its list of what follows is damaged")
+
+// manifestReader reads the elements of a manifest. After an error it reads nothing.
+type manifestReader struct {
+	manifest
+	rest  []byte
+	known map[string]bool // the directories, by their joined paths
+	err   error
 }
 
-func readAll(element any, read func(tuple.Tuple) bool) bool {
-	list, ok := element.(tuple.Tuple)
-	for _, e := range list {
-		t, is := e.(tuple.Tuple)
-		ok = ok && is && read(t)
+// readElement reads the next element.
+func readElement[T any](r *manifestReader, read func([]byte) (T, []byte, error)) (element T) {
+	if r.err != nil {
+		return element
 	}
-	return ok
+	var err error
+	if element, r.rest, err = read(r.rest); err != nil {
+		r.err = errDamagedList
+	}
+	return element
 }
 
-func readTexts(element any) (texts []string, ok bool) {
-	list, ok := element.(tuple.Tuple)
-	texts = []string{}
-	for _, e := range list {
-		text, is := e.(string)
-		ok = ok && is
-		texts = append(texts, text)
+func (r *manifestReader) text() string  { return readElement(r, tuple.ReadString) }
+func (r *manifestReader) number() int64 { return readElement(r, tuple.ReadInt) }
+
+// listCode begins a list, and endCode ends it.
+var listCode, endCode = tuple.Tuple{tuple.Tuple{}}.MustPack()[0], tuple.Tuple{tuple.Tuple{}}.MustPack()[1]
+
+// list reads a list. It calls read for each of its elements.
+func (r *manifestReader) list(read func()) {
+	r.skip(listCode)
+	for r.err == nil && len(r.rest) > 0 && r.rest[0] != endCode {
+		read()
 	}
-	return texts, ok
+	r.skip(endCode)
 }
 
-func (m *manifest) readDirectory(t tuple.Tuple) bool {
-	if len(t) != 2 {
-		return false
+// skip skips a code.
+func (r *manifestReader) skip(code byte) {
+	switch {
+	case r.err != nil:
+	case len(r.rest) == 0 || r.rest[0] != code:
+		r.err = errDamagedList
+	default:
+		r.rest = r.rest[1:]
 	}
-	path, ok1 := readTexts(t[0])
-	layer, ok2 := t[1].(string)
-	m.dirs = append(m.dirs, branch{path: path, layer: layer})
-	return ok1 && ok2
 }
 
-func (m *manifest) readHeader(t tuple.Tuple) bool {
-	if len(t) != 3 {
-		return false
-	}
-	dir, ok1 := t[0].(int64)
-	typ, ok2 := t[1].(string)
-	value, ok3 := t[2].([]byte)
-	m.stores = append(m.stores, header{int(dir), typ, value})
-	return ok1 && ok2 && ok3
-}
+// maxDepth is how many elements a path may have.
+const maxDepth = 4096
 
-// check refuses directories that are not a tree in its order, and headers that no
-// store has.
-func (m *manifest) check() error {
-	if len(m.dirs) == 0 || len(m.dirs[0].path) != 0 || len(m.path) == 0 || m.id == "" {
-		return errors.New("it has no directory of a tenant")
-	}
-	known := map[string]bool{"": true}
-	for _, b := range m.dirs[1:] {
-		if err := checkBranch(b, known); err != nil {
-			return err
+func (r *manifestReader) texts() []string {
+	texts := []string{}
+	r.list(func() {
+		if texts = append(texts, r.text()); len(texts) > maxDepth {
+			r.err = errDamagedList
 		}
+	})
+	return texts
+}
+
+// readDirectory reads (path, layer). The directories must be a tree in its order.
+func (r *manifestReader) readDirectory() {
+	r.skip(listCode)
+	b := branch{path: r.texts(), layer: r.text()}
+	r.skip(endCode)
+	switch {
+	case r.err != nil:
+	case len(r.dirs) > 0:
+		r.err = checkBranch(b, r.known)
+	case len(b.path) > 0:
+		r.err = errors.New("it has no directory of a tenant")
 	}
-	for _, h := range m.stores {
-		if h.dir < 0 || h.dir >= len(m.dirs) || m.dirs[h.dir].isPartition() {
-			return fmt.Errorf("the store of %q is in no directory", h.typ)
-		}
-		if _, err := format.DecodeCatalog(h.value); err != nil {
-			return fmt.Errorf("the store of %q: %w", h.typ, err)
-		}
+	r.dirs = append(r.dirs, b)
+}
+
+// readHeader reads (directory, type, header), which must be the header of a store.
+func (r *manifestReader) readHeader() {
+	r.skip(listCode)
+	dir, h := r.number(), header{typ: r.text(), value: readElement(r, tuple.ReadBytes)}
+	r.skip(endCode)
+	if r.err != nil {
+		return
 	}
-	return nil
+	if dir < 0 || dir >= int64(len(r.dirs)) || r.dirs[dir].isPartition() {
+		r.err = fmt.Errorf("the store of %q is in no directory", h.typ)
+		return
+	}
+	if _, err := format.DecodeCatalog(h.value); err != nil {
+		r.err = fmt.Errorf("the store of %q: %w", h.typ, err)
+	}
+	h.dir = int(dir)
+	r.stores = append(r.stores, h)
 }
 
 // checkBranch adds a directory to those that are known, by their joined paths.
