@@ -51,6 +51,7 @@ var reading = []run{
 	{0, "tenant list", []string{"tenants", "--sizes"}},
 	{0, "tenant size", []string{"tenants/tenant-1"}},
 	{0, "tenant export", []string{"tenants/tenant-1"}},
+	{3, "tenant verify", []string{"tenants/tenant-1", os.DevNull}},
 	{1, "placement list", nil}, // no host has joined
 	{1, "placement members", nil},
 	{0, "placement show", []string{"account/1"}},

@@ -109,6 +109,14 @@ func TestCrashes(t *testing.T) {
 		return finished(second(tenants.Of(db, "rooms").Import(ctx, "c", bytes.NewReader(stream.Bytes()), tenants.ImportOptions{})))
 	}, whole(before, "c"))
 	equal(t, before, contents(t, db, "rooms", "c"))
+	crash(t, engine, func(db *persistable.DB) error {
+		return second(tenants.Of(db, "rooms").Import(ctx, "d", bytes.NewReader(stream.Bytes()), tenants.ImportOptions{LockReason: "it arrives"}))
+	}, whole(before, "d"))
+	arrived, _, err := rooms.LockOf(ctx, "d")
+	check(t, err)
+	crash(t, engine, func(db *persistable.DB) error {
+		return finished(tenants.Of(db, "rooms").DeleteLocked(ctx, arrived))
+	}, whole(before, "d"))
 	check(t, rooms.Delete(ctx, "c"))
 	check(t, rooms.Unlock(ctx, lock))
 	s := NoteStoreOf(db, "a")

@@ -102,3 +102,29 @@ func TestCheckUnlocked(t *testing.T) {
 	check(t, tenants.Of(db, "tenants").Unlock(ctx, l))
 	check(t, unlocked("tenants"))
 }
+
+// A tenant that was unlocked since it was exported stays, even if it is locked again. So does one
+// with a locked tenant in it.
+func TestDeleteLockedRefuses(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	all := tenants.Of(db, "tenants")
+	someOrders(t, db, "a", 2)
+	inner := must[tenants.Lock](t)(tenants.Of(db, "tenants", "a").Lock(ctx, "orders", "inner"))
+	lock := must[tenants.Lock](t)(all.Lock(ctx, "a", "outer"))
+	if e := wantAs[*persistable.LockedError](t, all.DeleteLocked(ctx, lock)); e.Reason != "inner" {
+		t.Error(e)
+	}
+	if found, _, err := all.LockOf(ctx, "a"); found != lock || err != nil {
+		t.Errorf("after a refusal the lock is %v, %v", found, err)
+	}
+	wantAs[*persistable.LockedError](t, tenants.Of(db, "tenants", "a").DeleteLocked(ctx, inner))
+	check(t, tenants.Of(db, "tenants", "a").Unlock(ctx, inner))
+	check(t, all.Unlock(ctx, lock))
+	wantError(t, all.DeleteLocked(ctx, lock), tenants.ErrLockLost)
+	now := must[tenants.Lock](t)(all.Lock(ctx, "a", "outer"))
+	wantError(t, all.DeleteLocked(ctx, lock), tenants.ErrLockLost)
+	check(t, all.DeleteLocked(ctx, now))
+	if n := len(names(t, all)); n != 0 {
+		t.Errorf("%d tenants are left", n)
+	}
+}

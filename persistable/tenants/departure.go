@@ -26,6 +26,7 @@ type departure struct {
 	name  string
 	id    string // of the directory among those that are removed
 	path  []string
+	lock  Lock // which the tenant has, and which ends with it; zero: it must not have one
 	allow directory.Condition
 
 	hidden bool
@@ -58,6 +59,9 @@ func (d *departure) attempt(ctx context.Context, tx kv.Transaction) error {
 		return err
 	}
 	now, err := d.openPath(ctx, tx, d.path)
+	if err == nil && d.lock.ID != "" {
+		err = d.endLock(ctx, tx, now)
+	}
 	if err == nil {
 		err = CheckUnlocked(ctx, tx, now)
 	}
@@ -79,6 +83,19 @@ func (d *departure) attempt(ctx context.Context, tx kv.Transaction) error {
 		return nil // what arrives is not counted
 	}
 	return tenancy.StartRecount(ctx, tx, d.layer, d.parent, 0)
+}
+
+// endLock ends the lock of the directory. If the attempt fails later, the lock stays.
+func (d *departure) endLock(ctx context.Context, tx kv.Transaction, now *directory.Directory) error {
+	known, _, err := tenancy.Read(ctx, tx, now)
+	if err != nil {
+		return err
+	}
+	if known.Lock.ID != d.lock.ID {
+		return ErrLockLost
+	}
+	known.Lock = tenancy.Lock{}
+	return known.Write(ctx, tx, now)
 }
 
 // movedBefore reports whether an earlier attempt, whose acknowledgement was lost, has

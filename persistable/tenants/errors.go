@@ -25,6 +25,8 @@ var (
 	// ErrTooLong: what was to be read at one version takes longer than five seconds.
 	// Lock the tenant, and pass the lock.
 	ErrTooLong = errors.New("tenants: one version can be read for five seconds only: lock the tenant and pass the lock")
+	// ErrDifferent: a tenant is not what a stream says. The text names the first difference.
+	ErrDifferent = errors.New("tenants: the tenant is not the one of the stream")
 	// ErrUnfinished: a copy or an import to that name was not finished, and is not the
 	// one of this call. Repeat that one, or abandon it by Set.Abandon.
 	ErrUnfinished = errors.New("tenants: another copy or import to this name is unfinished: repeat it, or abandon it")

@@ -20,7 +20,8 @@ import (
 // If Delete is interrupted, the tenant is gone for all programs, and what is left of
 // it takes space until the next Delete of that name, or [Set.Sweep], in any process.
 // Delete returns [ErrNotFound] if there is neither a tenant of that name nor anything
-// left of one, and a *persistable.LockedError while the tenant, or one in it, is locked.
+// left of one, and a *persistable.LockedError while the tenant, or one in it, is locked; see
+// [Set.DeleteLocked].
 //
 // A call after an interruption also deletes a tenant that was created under the same
 // name meanwhile; use Sweep or [Set.DeleteIf] if that may be.
@@ -33,28 +34,46 @@ func (s *Set) Delete(ctx context.Context, name string) error {
 // the tenant is another one: it stays, and only what earlier ones of the name have left
 // is cleared.
 func (s *Set) DeleteIf(ctx context.Context, name string, allow directory.Condition) error {
-	err := s.delete(ctx, name, allow)
-	if err != nil {
-		return fmt.Errorf("delete tenant %s: %w", pathText(s.Path(name)), err)
+	return s.delete(ctx, &departure{name: name, allow: allow})
+}
+
+// DeleteLocked is [Set.Delete] of the tenant that has a lock: as no program has written to it
+// since the lock was taken, it has nothing that an export or a copy under the lock lacks. If the
+// tenant does not have the lock, it stays, and the error is [ErrLockLost]; the [Stream] of an
+// export has the lock's id. It is a *persistable.LockedError while one above the tenant, or in
+// it, is locked.
+func (s *Set) DeleteLocked(ctx context.Context, l Lock) error {
+	if l.ID == "" {
+		return fmt.Errorf("delete tenant %s: %w", pathText(s.Path(l.Tenant)), ErrLockLost)
+	}
+	return s.delete(ctx, &departure{name: l.Tenant, lock: l, allow: func(kv.ReadTransaction, *directory.Directory) error { return nil }})
+}
+
+// delete removes the tenant that a departure names, if it allows that.
+func (s *Set) delete(ctx context.Context, d *departure) error {
+	allow := d.allow
+	d.Set, d.id, d.path = s, newID(), s.Path(d.name)
+	d.allow = func(tx kv.ReadTransaction, now *directory.Directory) error {
+		if err := s.checkAllUnlocked(ctx, tx, now); err != nil {
+			return err
+		}
+		return allow(tx, now)
+	}
+	if err := s.tryDelete(ctx, d); err != nil {
+		return fmt.Errorf("delete tenant %s: %w", pathText(d.path), err)
 	}
 	return nil
 }
 
-func (s *Set) delete(ctx context.Context, name string, allow directory.Condition) error {
-	if err := s.checkName(name); err != nil {
+func (s *Set) tryDelete(ctx context.Context, d *departure) error {
+	if err := s.checkName(d.name); err != nil {
 		return err
 	}
-	d := departure{Set: s, name: name, id: newID(), path: s.Path(name), allow: func(tx kv.ReadTransaction, d *directory.Directory) error {
-		if err := s.checkAllUnlocked(ctx, tx, d); err != nil {
-			return err
-		}
-		return allow(tx, d)
-	}}
 	removed, err := d.run(ctx)
 	if err != nil {
 		return err
 	}
-	swept, err := s.sweepName(ctx, name)
+	swept, err := s.sweepName(ctx, d.name)
 	if err == nil && !removed && swept == 0 {
 		return ErrNotFound
 	}

@@ -4,12 +4,19 @@ package tenants
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+
+	"github.com/kazahana-db/kazahana/persistable/internal/tenancy"
 )
 
 // ImportOptions modify [Set.Import].
 type ImportOptions struct {
+	// LockReason, if not empty, is the reason of a lock with which the tenant arrives: programs
+	// cannot write to it until [Set.Unlock]. A further call with the same stream finds the
+	// tenant as it arrived and does nothing; without a lock that is [ErrExists].
+	LockReason string
 	// Progress, if set, is called after each block that was written.
 	Progress func(Progress)
 }
@@ -27,10 +34,13 @@ type ImportOptions struct {
 // that are there already are skipped, without reading them if r is an [io.Seeker].
 // [Set.Abandon] removes them.
 //
+// [Set.Verify] compares the tenant with the stream afterwards. docs/tenants.md shows how a tenant
+// is moved to another database.
+//
 // Memory: one block. Errors: [ErrExists], [ErrUnfinished], *StreamError, *[VersionError],
 // *[NameError], *[RenameError].
 func (s *Set) Import(ctx context.Context, name string, r io.Reader, o ImportOptions) (p Progress, err error) {
-	i := importer{in: streamReader{r: r}, progress: o.Progress}
+	i := importer{in: streamReader{r: r}, reason: o.LockReason, progress: o.Progress}
 	if err = s.checkName(name); err == nil {
 		err = i.open(ctx, s, name)
 	}
@@ -39,6 +49,9 @@ func (s *Set) Import(ctx context.Context, name string, r io.Reader, o ImportOpti
 	}
 	if i.stage != nil {
 		p = i.stage.progress()
+	}
+	if errors.Is(err, ErrExists) && o.LockReason != "" {
+		p, err = i.checkArrived(ctx, s, name, err)
 	}
 	if err != nil {
 		return p, fmt.Errorf("import tenant %s: %w", pathText(s.Path(name)), err)
@@ -51,6 +64,7 @@ type importer struct {
 	in       streamReader
 	stream   *Stream
 	stage    *stage
+	reason   string // of the lock with which the tenant arrives; empty: none
 	progress func(Progress)
 }
 
@@ -70,6 +84,9 @@ func (i *importer) open(ctx context.Context, s *Set, name string) error {
 	if i.stage, err = s.openStage(ctx, name, "stream "+m.id, m); err != nil {
 		return err
 	}
+	if i.reason != "" {
+		i.stage.lock = tenancy.Lock{ID: m.id, Reason: i.reason}
+	}
 	if begin >= 0 && i.stage.block > 0 {
 		return i.leap(seeker, begin)
 	}
@@ -86,6 +103,21 @@ func (i *importer) leap(seeker io.Seeker, begin int64) error {
 	i.stream.number, i.stream.position = i.in.number, there.position
 	i.stream.Progress = i.stage.progress()
 	return nil
+}
+
+// checkArrived reads a stream whose tenant exists. It returns exists unless the tenant has the
+// lock with which it arrived: then it is as it was.
+func (i *importer) checkArrived(ctx context.Context, s *Set, name string, exists error) (Progress, error) {
+	l, _, err := s.LockOf(ctx, name)
+	if err != nil || l.ID != i.stream.id {
+		return Progress{}, exists
+	}
+	for !i.stream.Complete {
+		if _, err := i.stream.next(&i.in); err != nil {
+			return i.stream.Progress, err
+		}
+	}
+	return i.stream.Progress, nil
 }
 
 func (i *importer) run(ctx context.Context) error {

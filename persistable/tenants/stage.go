@@ -26,8 +26,9 @@ type stage struct {
 	id       string // of what arrives: only the same one continues it
 	path     []string
 	dirs     []*directory.Directory
-	key      []byte // of the annotation
-	versions string // the name of an index that is ordered by versions
+	key      []byte       // of the annotation
+	versions string       // the name of an index that is ordered by versions
+	lock     tenancy.Lock // which the tenant has when it is there; zero: none
 	arrival
 }
 
@@ -257,6 +258,11 @@ func (g *stage) finish(ctx context.Context) error {
 			return fmt.Errorf("%w (it was begun again meanwhile)", ErrUnfinished)
 		}
 		tx.Clear(g.key)
+		if g.lock.ID != "" {
+			if err := (tenancy.Settings{Lock: g.lock}).Write(ctx, tx, g.dirs[0]); err != nil {
+				return err
+			}
+		}
 		if _, err = g.layer.MoveIf(ctx, tx, g.path, g.Path(g.name), g.isOwn); err != nil {
 			return existsError(err)
 		}

@@ -23,7 +23,7 @@ A tenant is a directory with all below it: for types in tenants/{TenantID}/order
 // Command returns kazahana tenant.
 func Command(c *shell.Console) *cobra.Command {
 	return shell.Group("tenant", "List, copy, move, export, import, lock and remove whole tenants",
-		listCommand(c), sizeCommand(c), copyCommand(c), moveCommand(c), exportCommand(c), importCommand(c), removeCommand(c),
+		listCommand(c), sizeCommand(c), copyCommand(c), moveCommand(c), exportCommand(c), importCommand(c), verifyCommand(c), removeCommand(c),
 		lockCommand(c), unlockCommand(c), abandonCommand(c))
 }
 
@@ -79,7 +79,7 @@ func (a address) explain(ctx context.Context, db *persistable.DB, err error) err
 			return database.MissingDirectory(ctx, db, a.of(db).Path(a.name))
 		}
 	case errors.Is(err, tenants.ErrTooLong):
-		return fmt.Errorf("%w: that is, repeat the command with --lock", err)
+		return fmt.Errorf("%w: that is, kazahana tenant lock %s, and repeat the command", err, a)
 	case errors.Is(err, tenants.ErrUnfinished):
 		return fmt.Errorf("%w: that is, kazahana tenant abandon %s", err, a)
 	case errors.As(err, &locked):

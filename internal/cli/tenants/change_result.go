@@ -43,9 +43,9 @@ func copyCommand(c *shell.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "copy FROM TO", Short: "Copy a tenant to another name", Args: shell.Arguments(cobra.ExactArgs(2)),
 		Long: `Copy a tenant to a name in the same directory that does not exist. The copy is of one state, and appears
-when it is complete. Without --lock, one version is read, which is possible for five seconds: enough for
-some ten megabytes. With --lock, programs cannot write to the tenant meanwhile. Quota and lock are not
-copied.
+when it is complete. A locked tenant is read under its lock, which stays. One that is not locked is read at
+one version, which is possible for five seconds: enough for some ten megabytes. With --lock, programs
+cannot write to it meanwhile. Quota and lock are not copied.
 ` + aboutTenants,
 		Example:           "  kazahana tenant copy tenants/tenant-1 tenants/trial --lock --db data",
 		ValidArgsFunction: database.CompletePaths,

@@ -23,8 +23,10 @@ func exportCommand(c *shell.Console) *cobra.Command {
 output. kazahana tenant import reads it into any database, embedded or cluster, under any name. The file
 appears when it is complete.
 
-Without --lock, one version is read, which is possible for five seconds: enough for some ten megabytes.
-With --lock, programs cannot write to the tenant meanwhile; the database is opened for writing then.
+A locked tenant is read under its lock, which stays. One that is not locked is read at one version, which
+is possible for five seconds: enough for some ten megabytes. With --lock, programs cannot write to it
+meanwhile; the database is opened for writing then. What they write afterwards is not in the file: to
+move a tenant, first lock it by kazahana tenant lock.
 ` + aboutTenants,
 		Example:           "  kazahana tenant export tenants/tenant-1 tenant-1.export --lock --db data\n  kazahana tenant export tenants/tenant-1 --db data | zstd > tenant-1.zst",
 		ValidArgsFunction: completeFileBehind,
@@ -81,7 +83,7 @@ func export(ctx context.Context, c *shell.Console, db *persistable.DB, at addres
 	if file == "-" {
 		return write(c.Raw())
 	}
-	if err := writeFile(file, write); err != nil {
+	if err := writeFile(file, write, syncFolder); err != nil {
 		return err
 	}
 	return c.Write(changeResult{"exported", at.text(), file, p.Pairs, p.Bytes})

@@ -9,13 +9,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
-// writeFile makes a file that appears when it is complete. It replaces no file, also none
-// that another process makes meanwhile: each call writes to a temporary file of its own.
-func writeFile(name string, write func(io.Writer) error) error {
+// writeFile makes a file that appears when it is complete, and is on the disk when writeFile
+// returns. It replaces no file, also none that another process makes meanwhile: each call writes to
+// a temporary file of its own.
+func writeFile(name string, write func(io.Writer) error, syncFolder func(string) error) error {
 	if _, err := os.Lstat(name); err == nil {
 		return existsError(name)
 	}
@@ -30,7 +32,25 @@ func writeFile(name string, write func(io.Writer) error) error {
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = publish(f.Name(), name)
 	}
-	return errors.Join(err, removeIfThere(f.Name()))
+	if err = errors.Join(err, removeIfThere(f.Name())); err != nil {
+		return err
+	}
+	if err = syncFolder(filepath.Dir(name)); err != nil {
+		return errors.Join(fmt.Errorf("write the folder of %s to the disk: %w", shell.Argument(name), err), removeIfThere(name))
+	}
+	return nil
+}
+
+// syncFolder writes the names in a folder to the disk. Windows does so by itself, and has no call for it.
+func syncFolder(folder string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // publish gives a complete file its name. A rename would replace a file of that name, so

@@ -18,9 +18,9 @@ func TestTwoExportsToOneFile(t *testing.T) {
 	name := filepath.Join(dir, "tenant.export")
 	var inner error
 	outer := writeFile(name, func(w io.Writer) error {
-		inner = writeFile(name, func(w io.Writer) error { return writeText(w, "inner") })
+		inner = writeFile(name, func(w io.Writer) error { return writeText(w, "inner") }, syncFolder)
 		return writeText(w, "the outer, longer one")
-	})
+	}, syncFolder)
 	if inner != nil {
 		t.Errorf("the export that ended first: %v", inner)
 	}
@@ -36,11 +36,32 @@ func TestExportThatFails(t *testing.T) {
 	fault := errors.New("no more")
 	err := writeFile(filepath.Join(dir, "tenant.export"), func(w io.Writer) error {
 		return errors.Join(writeText(w, "begin"), fault)
-	})
+	}, syncFolder)
 	if !errors.Is(err, fault) {
 		t.Errorf("%v, want %v", err, fault)
 	}
 	checkFiles(t, dir, map[string]string{})
+}
+
+// TestExportIsSynced: when the folder is synced, the file has its name and no other one. If that
+// fails, the file is not there: the export can be repeated.
+func TestExportIsSynced(t *testing.T) {
+	dir := t.TempDir()
+	for _, fault := range []error{errors.New("the disk is gone"), nil} {
+		synced := 0
+		err := writeFile(filepath.Join(dir, "tenant.export"), func(w io.Writer) error { return writeText(w, "all") }, func(folder string) error {
+			synced++
+			checkFiles(t, folder, map[string]string{"tenant.export": "all"})
+			return errors.Join(fault, syncFolder(folder))
+		})
+		if synced != 1 || !errors.Is(err, fault) {
+			t.Errorf("the folder was synced %d times: %v, want %v", synced, err, fault)
+		}
+		if fault != nil {
+			checkFiles(t, dir, map[string]string{})
+		}
+	}
+	checkFiles(t, dir, map[string]string{"tenant.export": "all"})
 }
 
 func writeText(w io.Writer, text string) error {

@@ -18,20 +18,26 @@ import (
 
 // addLock adds the flag of verbs that can lock what they read.
 func addLock(cmd *cobra.Command, lock *bool) {
-	cmd.Flags().BoolVar(lock, "lock", false, "keep programs from writing to the tenant meanwhile")
+	cmd.Flags().BoolVar(lock, "lock", false, "keep programs from writing to the tenant meanwhile, unless it is locked already")
 }
 
 // unlockTime bounds how long an interrupted verb waits for its lock to end.
 const unlockTime = 10 * time.Second
 
-// whileLocked calls do, with a lock if that is asked for. The lock also ends if the verb
-// is interrupted.
+// whileLocked calls do with the lock of the tenant, which stays. If it has none, do has a lock
+// where that is asked for; this lock ends with do, also if the verb is interrupted.
 func (a address) whileLocked(ctx context.Context, db *persistable.DB, lock bool, reason string, do func(tenants.Lock) error) error {
+	l, locked, err := a.of(db).LockOf(ctx, a.name)
+	if err != nil {
+		return err
+	}
+	if locked {
+		return do(l)
+	}
 	if !lock {
 		return do(tenants.Lock{})
 	}
-	l, err := a.of(db).Lock(ctx, a.name, reason)
-	if err != nil {
+	if l, err = a.of(db).Lock(ctx, a.name, reason); err != nil {
 		return err
 	}
 	err = do(l)
@@ -44,13 +50,14 @@ func lockCommand(c *shell.Console) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "lock PATH", Short: "Keep programs from writing to a tenant", Args: shell.Arguments(cobra.ExactArgs(1)),
-		Long: `Keep all programs from writing to a tenant through stores, until kazahana tenant unlock. Reads go on.
+		Long: `Keep all programs from writing to a tenant through stores, until kazahana tenant unlock. Reads go on. A
+tenant that is locked for the same reason stays locked; if it is for another one, the command fails.
 ` + aboutTenants,
 		Example:           "  kazahana tenant lock tenants/tenant-1 --reason 'moves to another cluster' --db data",
 		ValidArgsFunction: database.CompletePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return change(cmd, args[0], func(ctx context.Context, db *persistable.DB, at address) error {
-				l, err := at.of(db).Lock(ctx, at.name, reason)
+				l, err := at.lock(ctx, db, reason)
 				if err != nil {
 					return err
 				}
@@ -60,6 +67,19 @@ func lockCommand(c *shell.Console) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&reason, "reason", "kazahana tenant lock", "`text` that programs get with their errors")
 	return cmd
+}
+
+// lock locks a tenant, or returns the lock that it has for the same reason.
+func (a address) lock(ctx context.Context, db *persistable.DB, reason string) (tenants.Lock, error) {
+	l, err := a.of(db).Lock(ctx, a.name, reason)
+	if !errors.As(err, new(*persistable.LockedError)) {
+		return l, err
+	}
+	known, locked, readErr := a.of(db).LockOf(ctx, a.name)
+	if locked && known.Reason == reason {
+		return known, nil
+	}
+	return l, errors.Join(err, readErr)
 }
 
 func unlockCommand(c *shell.Console) *cobra.Command {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -19,14 +20,18 @@ import (
 )
 
 func removeCommand(c *shell.Console) *cobra.Command {
+	var exported string
 	cmd := &cobra.Command{
 		Use: "rm PATH", Short: "Remove a tenant with all that it holds", Args: shell.Arguments(cobra.ExactArgs(1)),
 		Long: `Remove a tenant with all that it holds. The command shows the directories, types and size of the tenant,
 and asks. Programs do not find the tenant any more from the first transaction on; then the contents are
-cleared in steps. If the command is interrupted, repeat it. A locked tenant is not removed, nor one that
-another process has made under that name since the tenant was shown.
+cleared in steps. If the command is interrupted, repeat it. A tenant that another process has made under
+that name since the tenant was shown is not removed, nor a locked one.
+
+With --exported, which names a complete file that kazahana tenant export has written, the tenant is removed
+only if it still has the lock under which it was exported: so the file has all that it holds.
 ` + aboutTenants,
-		Example:           "  kazahana tenant rm tenants/tenant-1 --db data",
+		Example:           "  kazahana tenant rm tenants/tenant-1 --db data\n  kazahana tenant rm tenants/tenant-1 --exported tenant-1.export --db data",
 		ValidArgsFunction: database.CompletePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			at, err := parseAddress(cmd, args[0])
@@ -34,8 +39,15 @@ another process has made under that name since the tenant was shown.
 				return err
 			}
 			var n *survey.Node
+			if exported == "" && cmd.Flags().Changed("exported") {
+				return shell.Misuse(cmd, errors.New("--exported is empty: name the file"))
+			}
+			lock, err := lockOfExport(at.name, exported)
+			if err != nil {
+				return err
+			}
 			err = database.Read(cmd, func(ctx context.Context, db *persistable.DB) error {
-				n, err = examine(ctx, c, db, at)
+				n, err = examine(ctx, c, db, at, lock)
 				if err != nil || n == nil {
 					return at.explain(ctx, db, err)
 				}
@@ -45,16 +57,39 @@ another process has made under that name since the tenant was shown.
 				return err
 			}
 			return change(cmd, args[0], func(ctx context.Context, db *persistable.DB, at address) error {
-				return remove(ctx, c, db, at, n)
+				return remove(ctx, c, db, at, n, lock)
 			})
 		},
 	}
+	cmd.Flags().StringVar(&exported, "exported", "", "remove the tenant only under the lock of this `file`, an export")
+	_ = cmd.MarkFlagFilename("exported") // the flag is there
 	shell.AddYes(cmd)
 	return cmd
 }
 
-// examine returns what an unlocked tenant holds; nil if there is no tenant.
-func examine(ctx context.Context, c *shell.Console, db *persistable.DB, at address) (*survey.Node, error) {
+// lockOfExport returns the lock under which a tenant was exported to a file; none without a file.
+func lockOfExport(name, file string) (l tenants.Lock, err error) {
+	if file == "" {
+		return l, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return l, err
+	}
+	was, err := tenants.Inspect(f)
+	switch err = errors.Join(err, f.Close()); {
+	case err != nil:
+		return l, explainStream(err)
+	case !was.Complete:
+		return l, shell.Invalid(fmt.Errorf("the export %s is not complete: export again", shell.Argument(file)))
+	case was.LockID == "":
+		return l, shell.Invalid(fmt.Errorf("the export %s was not made under a lock, so that it may lack what programs have written since: kazahana tenant lock, and export again", shell.Argument(file)))
+	}
+	return tenants.Lock{Tenant: name, ID: was.LockID}, nil
+}
+
+// examine returns what a tenant holds that has the lock, or none; nil if there is no tenant.
+func examine(ctx context.Context, c *shell.Console, db *persistable.DB, at address, lock tenants.Lock) (*survey.Node, error) {
 	path := at.of(db).Path(at.name)
 	if db.HoldsSystem(path...) {
 		return nil, &tenants.NameError{Path: path, Reason: "is a directory that the database itself needs"}
@@ -67,7 +102,11 @@ func examine(ctx context.Context, c *shell.Console, db *persistable.DB, at addre
 		return nil, err
 	}
 	l, locked, err := at.of(db).LockOf(ctx, at.name)
-	if locked {
+	switch {
+	case err != nil || l.ID == lock.ID:
+	case lock.ID != "":
+		err = tenants.ErrLockLost
+	case locked:
 		err = &persistable.LockedError{Path: path, Reason: l.Reason}
 	}
 	return n, err
@@ -75,15 +114,19 @@ func examine(ctx context.Context, c *shell.Console, db *persistable.DB, at addre
 
 // remove removes the tenant that was shown, or what an interrupted removal has left of
 // others of that name. A tenant that another process has made since stays.
-func remove(ctx context.Context, c *shell.Console, db *persistable.DB, at address, n *survey.Node) error {
+func remove(ctx context.Context, c *shell.Console, db *persistable.DB, at address, n *survey.Node, lock tenants.Lock) (err error) {
 	show := c.StartProgress("removing "+at.String(), 0, shell.Bytes)
 	made := false
-	err := at.of(db).DeleteIf(ctx, at.name, func(_ kv.ReadTransaction, d *directory.Directory) error {
-		if made = n == nil; made {
-			return tenants.ErrNotFound
-		}
-		return n.CheckSame(d)
-	})
+	if lock.ID != "" && n != nil {
+		err = at.of(db).DeleteLocked(ctx, lock)
+	} else {
+		err = at.of(db).DeleteIf(ctx, at.name, func(_ kv.ReadTransaction, d *directory.Directory) error {
+			if made = n == nil; made {
+				return tenants.ErrNotFound
+			}
+			return n.CheckSame(d)
+		})
+	}
 	show.Finish()
 	switch {
 	case made && errors.Is(err, tenants.ErrNotFound):

@@ -38,7 +38,7 @@ func TestRemoveTheTenantShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			set, at := tenants.Of(w.Other, "tenants"), address{[]string{"tenants"}, "tenant-1"}
-			n, err := examine(t.Context(), w.console, w.DB, at)
+			n, err := examine(t.Context(), w.console, w.DB, at, tenants.Lock{})
 			w.Must(err)
 			if test.before != nil {
 				w.Must(test.before(set))
@@ -46,7 +46,7 @@ func TestRemoveTheTenantShown(t *testing.T) {
 			if test.after != nil {
 				w.Engine.Lose(false, func() error { return test.after(set) })
 			}
-			err = remove(t.Context(), w.console, w.DB, at, n)
+			err = remove(t.Context(), w.console, w.DB, at, n, tenants.Lock{})
 			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want %q", err, test.want)
 			}
@@ -64,12 +64,12 @@ func TestRemoveTheTenantShown(t *testing.T) {
 func TestRemoveLeftoversOnly(t *testing.T) {
 	w := newWorld(t)
 	set, at := tenants.Of(w.Other, "tenants"), address{[]string{"tenants"}, "trial"}
-	n, err := examine(t.Context(), w.console, w.DB, at)
+	n, err := examine(t.Context(), w.console, w.DB, at, tenants.Lock{})
 	if n != nil || err != nil {
 		t.Fatalf("%v, %v", n, err)
 	}
 	w.Must(second(set.Copy(t.Context(), "tenant-2", "trial", tenants.CopyOptions{})))
-	err = remove(t.Context(), w.console, w.DB, at, n)
+	err = remove(t.Context(), w.console, w.DB, at, n, tenants.Lock{})
 	if shell.Code(err) != database.ExitMissing || !strings.Contains(err.Error(), "another process has made tenants/trial meanwhile") {
 		t.Errorf("exit code %d, %v", shell.Code(err), err)
 	}
@@ -82,7 +82,7 @@ func TestRemoveLeftoversOnly(t *testing.T) {
 func TestSystemDirectoriesAreNoTenants(t *testing.T) {
 	w := newWorld(t)
 	for _, at := range []address{{nil, "kazahana"}, {[]string{"kazahana"}, "placement"}, {[]string{"kazahana", "leases"}, "x"}} {
-		if _, err := examine(t.Context(), w.console, w.DB, at); !errors.As(err, new(*tenants.NameError)) {
+		if _, err := examine(t.Context(), w.console, w.DB, at, tenants.Lock{}); !errors.As(err, new(*tenants.NameError)) {
 			t.Errorf("%s: %v", at, err)
 		}
 		for verb, err := range map[string]error{
