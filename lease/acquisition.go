@@ -96,7 +96,7 @@ func (a *acquisition) grant(ctx context.Context) (outcome, error) {
 			return outcome{refusal: a.request.exhausted(), next: retry}, nil
 		}
 	}
-	return outcome{refusal: a.request.exhausted()}, nil
+	return outcome{refusal: errors.Join(append([]error{a.request.exhausted()}, a.tx.damage...)...)}, nil
 }
 
 // grantBlocks leases the blocks that a search has found, and writes all that the

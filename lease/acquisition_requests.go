@@ -41,10 +41,13 @@ func (a *acquisition) findRepeat(ctx context.Context) ([]idgen.Lease, error) {
 	}
 	leases := make([]idgen.Lease, len(blocks))
 	for i, b := range blocks {
-		if !a.holdsStill(b, record.Leases[i]) {
+		if b.damage != nil {
+			return nil, b.damage
+		}
+		if !a.holdsStill(b.block, record.Leases[i]) {
 			return nil, nil
 		}
-		leases[i] = a.request.config.leaseOf(b)
+		leases[i] = a.request.config.leaseOf(b.block)
 	}
 	return leases, nil
 }
@@ -90,7 +93,8 @@ func (a *acquisition) forgetRequests(ctx context.Context) error {
 	for _, pair := range pairs {
 		hash, ok := forgetHash(pair.Key)
 		if !ok {
-			return &CorruptError{ServiceID: a.request.service, Key: pair.Key, Cause: errKeyLength}
+			a.tx.damage = append(a.tx.damage, &CorruptError{ServiceID: a.request.service, Key: pair.Key, Cause: errKeyLength})
+			continue
 		}
 		a.tx.set(pair.Key, nil)
 		a.tx.set(requestRecordKey(hash), nil)

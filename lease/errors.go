@@ -94,7 +94,7 @@ func (e *CustomEpochError) Error() string {
 }
 
 // CorruptError says that a record in the store is not what this package wrote.
-// It is left as it is, and nothing is granted over it.
+// It is left as it is, and nothing is granted over it; others are.
 type CorruptError struct {
 	ServiceID string
 	Key       []byte // below the service's prefix, as in docs/layout.md

@@ -64,8 +64,8 @@ type Options struct {
 	// Redis's, are not checked then.
 	Monotonic func() time.Duration
 
-	// Logger gets what an operator should know about clocks; nil means
-	// [slog.Default].
+	// Logger gets what an operator should know about clocks, and about records that
+	// cannot be read; nil means [slog.Default].
 	Logger *slog.Logger
 
 	// MaxThroughputPerMs bounds what one request may ask for; 0 means 16384.

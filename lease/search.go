@@ -68,7 +68,8 @@ func (s *search) findSeveral(ctx context.Context, bitSeq int) ([]block, error) {
 }
 
 // readFree reads the blocks of entries and claims those that can be granted.
-// stale is an [errStaleQueue] if an entry and its block disagree.
+// It passes over blocks that cannot be read. stale is an [errStaleQueue] if an entry and
+// its block disagree.
 func (s *search) readFree(ctx context.Context, entries []freeEntry) (free []block, stale, err error) {
 	keys := make([][]byte, len(entries))
 	for i, e := range entries {
@@ -79,12 +80,17 @@ func (s *search) readFree(ctx context.Context, entries []freeEntry) (free []bloc
 		return nil, nil, err
 	}
 	for i, e := range entries {
-		if !e.matches(stored[i]) {
+		was := stored[i]
+		if was.damage != nil {
+			s.tx.damage = append(s.tx.damage, was.damage)
+			continue
+		}
+		if !e.matches(was.block) {
 			stale = &CorruptError{ServiceID: s.tx.service, Key: e.key, Cause: errStaleQueue}
 			continue
 		}
-		if b, ok := s.freeBlock(stored[i]); ok {
-			s.replaced = append(s.replaced, *stored[i])
+		if b, ok := s.freeBlock(was.block); ok {
+			s.replaced = append(s.replaced, *was.block)
 			free = append(free, b)
 		}
 	}

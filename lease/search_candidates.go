@@ -78,8 +78,7 @@ func (s *search) scanNeverGranted(ctx context.Context, bitSeq, n int) (entries [
 	if len(pairs) == limit {
 		scanned = uint64(freeOrder(pairs[limit-1].Key)-start) + 1
 	}
-	entries, err = s.parseEntries(pairs)
-	return entries, uint64(len(pairs))<<32/scanned < fewBlocks, err
+	return s.parseEntries(pairs), uint64(len(pairs))<<32/scanned < fewBlocks, nil
 }
 
 // scanQueue returns the first entries of a size in the window.
@@ -88,31 +87,34 @@ func (s *search) scanQueue(ctx context.Context, bitSeq, limit int) ([]freeEntry,
 	if err != nil {
 		return nil, err
 	}
-	return s.parseEntries(pairs)
+	return s.parseEntries(pairs), nil
 }
 
-// parseEntries returns what the keys of the queue say.
-func (s *search) parseEntries(pairs []Pair) ([]freeEntry, error) {
-	entries := make([]freeEntry, len(pairs))
-	for i, pair := range pairs {
-		var ok bool
-		if entries[i], ok = parseFreeKey(pair.Key); !ok {
-			return nil, &CorruptError{ServiceID: s.tx.service, Key: pair.Key, Cause: errKeyLength}
+// parseEntries returns what the keys of the queue say. It passes over those that are none.
+func (s *search) parseEntries(pairs []Pair) []freeEntry {
+	entries := make([]freeEntry, 0, len(pairs))
+	for _, pair := range pairs {
+		if e, ok := parseFreeKey(pair.Key); ok {
+			entries = append(entries, e)
+		} else {
+			s.tx.damage = append(s.tx.damage, &CorruptError{ServiceID: s.tx.service, Key: pair.Key, Cause: errKeyLength})
 		}
 	}
-	return entries, nil
+	return entries
 }
 
 // drawFree claims up to n blocks of the entries that turn out to be free. It
-// draws them at random, or in their order if the service is plain. If none was
-// free and the last draw met a stale entry, the error is an [errStaleQueue].
+// draws them at random, or in their order if the service is plain. A draw of nothing
+// but blocks that cannot be read does not count. If none was free and the last draw met a
+// stale entry, the error is an [errStaleQueue].
 func (s *search) drawFree(ctx context.Context, entries []freeEntry, n int) ([]block, error) {
 	if !s.request.config.Plain {
 		rand.Shuffle(len(entries), func(i, j int) { entries[i], entries[j] = entries[j], entries[i] })
 	}
 	var drawn []block
 	var stale error
-	for range maxDraws {
+	for draws := 0; draws < maxDraws; {
+		damaged := len(s.tx.damage)
 		some := entries[:min(n-len(drawn), len(entries))]
 		entries = entries[len(some):]
 		if len(some) == 0 {
@@ -124,6 +126,9 @@ func (s *search) drawFree(ctx context.Context, entries []freeEntry, n int) ([]bl
 			return nil, err
 		}
 		drawn = append(drawn, free...)
+		if len(s.tx.damage)-damaged < len(some) {
+			draws++
+		}
 	}
 	if len(drawn) == 0 {
 		return nil, stale

@@ -86,9 +86,10 @@ func (s *search) mergeAt(ctx context.Context, base uint64) (whole block, ok bool
 	if err != nil || len(pairs) > maxParts {
 		return whole, false, err
 	}
-	parts, err := s.tx.decodeBlocks(pairs)
-	if err != nil {
-		return whole, false, err
+	parts, damage := s.tx.decodeBlocks(pairs)
+	if damage != nil {
+		s.tx.damage = append(s.tx.damage, damage)
+		return whole, false, nil
 	}
 	if whole, ok = mergeBlocks(base, s.request.bitSeq, parts); !ok {
 		return whole, false, nil

@@ -4,6 +4,7 @@ package lease
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 
@@ -18,7 +19,8 @@ const maxAttempts = 8
 // Acquire implements [idgen.LeaseProvider]. It grants one lease if there are
 // that many adjacent positions free, else several. Errors: [ErrInvalid],
 // [ErrUnknownService], [ErrTooManyServices], [*ExhaustedError], [*BudgetError],
-// [*QuarantineError], [*CustomEpochError], [*CorruptError],
+// [*QuarantineError], [*CustomEpochError], [*CorruptError] (blocks and entries of the queue
+// that cannot be read are passed over and logged; they are named where nothing else is free),
 // [*idgen.TimeRangeError] if the store's clock is outside of what the layout can
 // express, and those of the store.
 func (s *Server) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen.Lease, error) {
@@ -56,12 +58,16 @@ func (s *Server) acquire(ctx context.Context, r *acquireRequest) ([]idgen.Lease,
 // tryAcquire runs one transaction.
 func (s *Server) tryAcquire(ctx context.Context, r *acquireRequest) (result outcome, err error) {
 	var record serviceRecord
+	var damage []error
 	err = s.updateService(ctx, r.service, r.config, func(tx *serviceTx) (err error) {
 		a := acquisition{tx: tx, request: r}
 		result, err = a.run(ctx)
-		record = tx.record
+		record, damage = tx.record, tx.damage
 		return err
 	})
+	if len(damage) > 0 {
+		s.options.Logger.ErrorContext(ctx, "lease: what cannot be read was passed over, and its positions are not leased: \"kazahana doctor\" says more", "error", errors.Join(damage...))
+	}
 	if err == nil && result.next != createService {
 		s.rememberRecord(r.service, record)
 	}

@@ -23,8 +23,9 @@ func (s *Server) Incarnation(ctx context.Context, serviceID string) (string, err
 }
 
 // List returns the leases of a service, a page at a time; each page is as of one
-// moment. Errors: [ErrInvalid], [ErrUnknownService], [*CorruptError], and those
-// of the store.
+// moment. A block that cannot be read hides no other: then List returns the page of
+// the others with an error that joins a [*CorruptError] for each such block. Other
+// errors: [ErrInvalid], [ErrUnknownService], and those of the store.
 func (s *Server) List(ctx context.Context, serviceID string, options ListOptions) (Page, error) {
 	service, config, err := s.options.resolveService(serviceID)
 	if err != nil {
@@ -35,6 +36,7 @@ func (s *Server) List(ctx context.Context, serviceID string, options ListOptions
 		return Page{}, fmt.Errorf("lease: list of service %q: %w", service, err)
 	}
 	var page Page
+	var damage error
 	err = s.updateService(ctx, service, config, func(tx *serviceTx) error {
 		page = Page{Leases: []Info{}}
 		if _, err := tx.load(ctx); err != nil {
@@ -44,10 +46,14 @@ func (s *Server) List(ctx context.Context, serviceID string, options ListOptions
 		if err != nil {
 			return err
 		}
-		return tx.listBlocks(&page, pairs, limit, options.Ended)
+		damage = tx.listBlocks(&page, pairs, limit, options.Ended)
+		return nil
 	})
 	if err != nil {
 		return Page{}, fmt.Errorf("lease: list of service %q: %w", service, err)
+	}
+	if damage != nil {
+		return page, fmt.Errorf("lease: list of service %q: %w", service, damage)
 	}
 	return page, nil
 }

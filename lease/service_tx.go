@@ -19,6 +19,7 @@ type serviceTx struct {
 	store   Tx
 	now     int64 // Unix milliseconds; set by load
 
+	damage []error           // what of the queue and of the blocks cannot be read, and was passed over
 	writes map[string][]byte // nil values delete
 	order  []string          // the keys of writes in the order of their first write
 

@@ -10,19 +10,22 @@ import (
 
 var errKeyLength = errors.New("the key is not one of this package")
 
-// getBlocks reads blocks serializably; nil where there is none.
-func (tx *serviceTx) getBlocks(ctx context.Context, keys [][]byte) ([]*block, error) {
+// storedBlock is a block as it was read.
+type storedBlock struct {
+	*block       // nil: there is none, or it cannot be read
+	damage error // why it cannot be read
+}
+
+// getBlocks reads blocks serializably.
+func (tx *serviceTx) getBlocks(ctx context.Context, keys [][]byte) ([]storedBlock, error) {
 	values, err := tx.store.Get(ctx, keys...)
 	if err != nil {
 		return nil, err
 	}
-	blocks := make([]*block, len(keys))
+	blocks := make([]storedBlock, len(keys))
 	for i, value := range values {
-		if value == nil {
-			continue
-		}
-		if blocks[i], err = tx.decodeBlock(keys[i], value); err != nil {
-			return nil, err
+		if value != nil {
+			blocks[i].block, blocks[i].damage = tx.decodeBlock(keys[i], value)
 		}
 	}
 	return blocks, nil

@@ -83,7 +83,10 @@ func (tx *serviceTx) releaseLiteral(ctx context.Context, req idgen.ReleaseReques
 	}
 	err = ErrNotFound
 	for _, b := range blocks {
-		if b == nil || b.Holder == nil || int64(b.base>>b.BitSeq) != req.ID {
+		if b.damage != nil {
+			err = b.damage // another one may be that of the request
+		}
+		if b.block == nil || b.Holder == nil || int64(b.base>>b.BitSeq) != req.ID {
 			continue
 		}
 		switch h := b.Holder; {
@@ -97,7 +100,7 @@ func (tx *serviceTx) releaseLiteral(ctx context.Context, req idgen.ReleaseReques
 		default:
 			last := h.Expired - 1
 			h.Released = &last
-			tx.putBlock(b)
+			tx.putBlock(b.block)
 			return nil
 		}
 	}

@@ -3,6 +3,7 @@
 package ui
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -19,7 +20,7 @@ type service struct {
 	Active    int    `json:"active"`    // leases in force
 	Positions int64  `json:"positions"` // that they have
 	Space     int64  `json:"space"`     // positions that can be leased
-	More      bool   `json:"more"`      // not all leases were counted
+	More      bool   `json:"more"`      // not all leases were counted, or some cannot be read
 }
 
 // maxLeases is how many leases of a service are counted.
@@ -44,26 +45,32 @@ func (h *Handler) listLeases(r *http.Request) (any, error) {
 	if name := query.Get("service"); name != "" {
 		page, err = h.leases.List(r.Context(), name, lease.ListOptions{After: query.Get("after"), Limit: 100, Ended: query.Get("ended") == "1"})
 	}
+	damage := ""
+	if errors.Is(err, lease.ErrCorrupt) {
+		damage, err = err.Error(), nil
+	}
 	l := idgen.DefaultLayout()
-	return map[string]any{"services": services, "page": page, "layout": l, "now": time.Now(), "first": l.First(), "last": l.Last()}, err
+	return map[string]any{"services": services, "page": page, "damage": damage, "layout": l, "now": time.Now(), "first": l.First(), "last": l.Last()}, err
 }
 
 // countLeases counts the leases of a service that are in force.
 func (h *Handler) countLeases(r *http.Request, name string) (s service, err error) {
 	l := idgen.DefaultLayout()
 	s = service{Name: name, Space: int64(l.FallbackPositions())}
+	damaged := false
 	for after, seen := "", 0; ; {
 		page, err := h.leases.List(r.Context(), name, lease.ListOptions{After: after})
-		if err != nil {
+		if err != nil && !errors.Is(err, lease.ErrCorrupt) {
 			return s, err
 		}
+		damaged = damaged || err != nil
 		for _, info := range page.Leases {
 			s.Active++
 			s.Positions += 1 << info.BitSeq
 		}
 		after, seen = page.Next, seen+len(page.Leases)
 		if after == "" || seen >= maxLeases {
-			s.More = after != ""
+			s.More = after != "" || damaged
 			return s, nil
 		}
 	}

@@ -129,7 +129,8 @@ func isForeignRefusal(err error) bool {
 	return true
 }
 
-// List implements [Lister], for tokens that may. Errors are as for Acquire.
+// List implements [Lister], for tokens that may. Errors are as for Acquire, and as of
+// [lease.Server.List] for blocks that cannot be read.
 func (c *Client) List(ctx context.Context, serviceID string, options lease.ListOptions) (lease.Page, error) {
 	where := c.base.JoinPath("leases")
 	query := url.Values{"serviceId": {serviceID}, "after": {options.After}, "ended": {strconv.FormatBool(options.Ended)}}
@@ -137,9 +138,15 @@ func (c *Client) List(ctx context.Context, serviceID string, options lease.ListO
 		query.Set("limit", strconv.Itoa(options.Limit))
 	}
 	where.RawQuery = query.Encode()
-	var page lease.Page
-	err := c.send(ctx, http.MethodGet, where, nil, &page)
-	return page, err
+	var answer listing
+	if err := c.send(ctx, http.MethodGet, where, nil, &answer); err != nil {
+		return lease.Page{}, err
+	}
+	var faults []error
+	for _, d := range answer.Damage {
+		faults = append(faults, &lease.CorruptError{ServiceID: d.ServiceID, Key: d.Key, Cause: errors.New(d.Cause)})
+	}
+	return answer.Page, errors.Join(faults...)
 }
 
 // send makes a request and reads the answer.

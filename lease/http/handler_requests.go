@@ -133,13 +133,42 @@ func (h *Handler) handleList(w http.ResponseWriter, r *http.Request, account *ac
 		return nil, newStatusError(http.StatusForbidden, codeForbidden, "leases are not listed here, or not for this token")
 	}
 	page, err := h.options.Lister.List(r.Context(), service, options)
-	if err != nil {
+	damage := damageOf(err)
+	if err != nil && (len(damage) == 0 || page.Leases == nil) {
 		return nil, err
 	}
 	if page.Leases == nil {
 		page.Leases = []lease.Info{}
 	}
-	return page, nil
+	return listing{page, damage}, nil
+}
+
+// listing is the answer to a request for a page of leases.
+type listing struct {
+	lease.Page
+	Damage []damage `json:"damage,omitempty"` // the blocks that cannot be read
+}
+
+// damage is a [lease.CorruptError].
+type damage struct {
+	ServiceID string `json:"serviceId,omitempty"`
+	Key       []byte `json:"key"`
+	Cause     string `json:"cause"`
+}
+
+// damageOf returns all damage that an error tells of.
+func damageOf(err error) (all []damage) {
+	switch e := err.(type) {
+	case *lease.CorruptError:
+		return []damage{{e.ServiceID, e.Key, e.Cause.Error()}}
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			all = append(all, damageOf(one)...)
+		}
+	case interface{ Unwrap() error }:
+		return damageOf(e.Unwrap())
+	}
+	return all
 }
 
 // readBody reads a body that is one JSON object, and nothing behind it.

@@ -3,6 +3,7 @@
 package http_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -123,5 +124,28 @@ func TestRefusals(t *testing.T) {
 		if res := send(t, h, c.method, c.target, c.body, c.headers...); res.Code != c.status {
 			t.Errorf("%s %s %.30s %q: got %d %s, want %d", c.method, c.target, c.body, c.headers, res.Code, res.Body, c.status)
 		}
+	}
+}
+
+// damagedLister lists one lease, and two blocks that cannot be read.
+type damagedLister struct{ faultyProvider }
+
+func (damagedLister) List(context.Context, string, lease.ListOptions) (lease.Page, error) {
+	fault := func(key string) error {
+		return &lease.CorruptError{ServiceID: "a", Key: []byte(key), Cause: errors.New("why")}
+	}
+	return lease.Page{Leases: []lease.Info{{ID: 7}}, Next: "00000009"}, fmt.Errorf("wrapped: %w", errors.Join(fault("b1"), fault("b2")))
+}
+
+// TestDamageCrossesTheWire: blocks that cannot be read hide no lease from a client, and it learns of
+// each.
+func TestDamageCrossesTheWire(t *testing.T) {
+	c := serve(t, damagedLister{}, leasehttp.HandlerOptions{})
+	page, err := c.List(t.Context(), "", lease.ListOptions{})
+	if len(page.Leases) != 1 || page.Leases[0].ID != 7 || page.Next != "00000009" {
+		t.Errorf("the page is %+v", page)
+	}
+	if !errors.Is(err, lease.ErrCorrupt) || !strings.Contains(err.Error(), `key "b1": why`) || !strings.Contains(err.Error(), `key "b2": why`) {
+		t.Errorf("the error is %v", err)
 	}
 }

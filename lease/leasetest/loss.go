@@ -4,6 +4,10 @@ package leasetest
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
@@ -68,7 +72,8 @@ func testLossWhileRunning(f *fixture) {
 }
 
 // testCorrupt damages each record in turn, and checks that it is named by the
-// calls that need it, and that nothing is granted twice.
+// calls that need it, that it keeps no other from being listed, and that nothing is granted
+// twice.
 func testCorrupt(f *fixture) {
 	n := f.newNode(small(2))
 	store := f.Open(f.T, f.name)
@@ -100,12 +105,53 @@ func testCorrupt(f *fixture) {
 	}
 	entry := []byte{'q', 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0} // a byte too long
 	f.putPair(store, entry, []byte("?"))
-	if err := f.acquireDamaged(n, "", entry); err == nil {
-		f.Error("a key of no entry in the queue was not reported")
+	if err := f.acquireDamaged(n, "", entry); err != nil {
+		f.Errorf("a key of no entry in the queue: %v", err)
 	}
 	f.putPair(store, entry, nil)
 	f.advance(time.Hour)
 	f.acquireLease(n, 4)
+}
+
+// testUnreadableRows damages blocks at the head of the queue, and puts a key there that is no entry:
+// what comes after them is granted and listed, in a service that takes the head first.
+func testUnreadableRows(f *fixture) {
+	options := small(2)
+	options.Default.Plain = true
+	n := f.newNode(options)
+	store := f.Open(f.T, f.name)
+	var all []idgen.Lease
+	for {
+		leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{ThroughputPerMs: 4})
+		if errors.Is(err, lease.ErrExhausted) {
+			break
+		}
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.checkGrant(leases, 4)
+		all = append(all, leases...)
+	}
+	const damaged = 9
+	for _, l := range all[:damaged+1] {
+		f.releaseLease(n, l, l.Created)
+		f.advance(time.Second)
+	}
+	for _, l := range all[:damaged] {
+		f.putPair(store, binary.BigEndian.AppendUint32([]byte("b"), uint32(l.Base())), []byte("x"))
+	}
+	f.putPair(store, append([]byte{'q'}, make([]byte, 14)...), []byte("?"))
+	if got := f.acquireLease(n, 4); got[0].Base() != all[damaged].Base() {
+		f.Errorf("the lease of %d is granted, want that of %d", got[0].Base(), all[damaged].Base())
+	}
+	_, err := n.server.Acquire(f.Context(), idgen.AcquireRequest{ThroughputPerMs: 4})
+	if !errors.Is(err, lease.ErrExhausted) || !errors.Is(err, lease.ErrCorrupt) {
+		f.Errorf("nothing is free that can be read: %v", err)
+	}
+	page, err := n.server.List(f.Context(), "", lease.ListOptions{})
+	if len(page.Leases) != len(all)-damaged || strings.Count(fmt.Sprint(err), lease.ErrCorrupt.Error()) != damaged {
+		f.Errorf("%d of %d leases are listed, with %v", len(page.Leases), len(all), err)
+	}
 }
 
 // damage returns wrong values instead of one.

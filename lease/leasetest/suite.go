@@ -86,6 +86,7 @@ func Run(t *testing.T, s Suite) {
 		{"BudgetReplacedLate", testBudgetReplacedLate},
 		{"BudgetRandom", testBudgetRandom},
 		{"Corrupt", testCorrupt},
+		{"UnreadableRows", testUnreadableRows},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(newFixture(t, s)) })
 	}

@@ -4,6 +4,7 @@ package leasehome
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
@@ -32,20 +33,23 @@ type Quarantiner interface {
 	EndQuarantine(ctx context.Context, serviceID string) error
 }
 
-// EachLease calls do with each lease of a service, a page at a time.
+// EachLease calls do with each lease of a service, a page at a time. If some cannot be read, it
+// goes on with the others, and the error names those at the end.
 func (h *Home) EachLease(ctx context.Context, service string, options lease.ListOptions, do func(lease.Info) error) error {
+	var damage error
 	for {
 		page, err := h.List(ctx, service, options)
-		if err != nil {
+		if err != nil && !errors.Is(err, lease.ErrCorrupt) {
 			return err
 		}
+		damage = errors.Join(damage, err)
 		for _, info := range page.Leases {
 			if err := do(info); err != nil {
 				return err
 			}
 		}
 		if options.After = page.Next; options.After == "" {
-			return nil
+			return damage
 		}
 	}
 }

@@ -4,6 +4,7 @@ package stats
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/kazahana-db/kazahana/lease"
@@ -16,6 +17,8 @@ type leases struct {
 	Services int `json:"services"`
 	Active   int `json:"active"`
 	Ended    int `json:"ended"` // whose positions are not free yet
+
+	Incomplete bool `json:"incomplete,omitempty"` // others cannot be read
 }
 
 // leasesPath is where a persistable.DB has its leases.
@@ -47,9 +50,10 @@ func readLeases(ctx context.Context, db *persistable.DB) (l leases, err error) {
 func (l *leases) count(ctx context.Context, provider *leasefdb.Provider, service string) error {
 	for o := (lease.ListOptions{Ended: true}); ; {
 		page, err := provider.List(ctx, service, o)
-		if err != nil {
+		if err != nil && !errors.Is(err, lease.ErrCorrupt) {
 			return err
 		}
+		l.Incomplete = l.Incomplete || err != nil
 		for _, info := range page.Leases {
 			if info.Active {
 				l.Active++
@@ -68,5 +72,9 @@ func (l leases) text() string {
 	if l.Services == 0 {
 		return "never leased"
 	}
-	return fmt.Sprintf("%d leased, %d ended", l.Active, l.Ended)
+	text := fmt.Sprintf("%d leased, %d ended", l.Active, l.Ended)
+	if l.Incomplete {
+		text += "; others cannot be read: see kazahana doctor"
+	}
+	return text
 }

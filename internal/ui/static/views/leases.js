@@ -26,6 +26,7 @@ export async function show({query, signal}) {
           : empty('No leases', 'No program has leased a machine id from this database. The first id that a program makes does.')),
       service ? el('section', null, el('h2', null, 'Leases of ', foreign(service)),
         el('p', {class: 'links'}, el('a', {href: to('leases', {service, ended: !ended})}, ended ? 'Only those in force' : 'Also those that have ended')),
+        found.damage ? notice('bad', flat(found.damage)) : null,
         page.leases.length ? [strip(page.leases, services.find(s => s.name === service)), leases(page.leases, now)] : empty('None in force', 'All leases of this service have ended or were released.'),
         page.next ? el('nav', {class: 'pager', 'aria-label': 'Pages'}, link('leases', {service, ended, after: page.next}, 'Next page')) : null) : null,
       el('section', null, el('h2', null, 'Layout of the IDs'),
