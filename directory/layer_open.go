@@ -4,6 +4,7 @@ package directory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -64,23 +65,32 @@ func (l *Layer) Exists(ctx context.Context, t kv.ReadTransactor, path []string) 
 }
 
 // List returns the names of the subdirectories of the directory at path, of
-// the root if path is empty, in the order of their bytes.
+// the root if path is empty, in the order of their bytes. Keys among the names that are none
+// hide no name: then the error joins a *[CorruptError] for each such key, and the names are
+// returned with it.
 //
-// Errors: [ErrNotFound], [ErrPath], [ErrVersion].
+// Errors: [ErrNotFound], [ErrPath], [ErrVersion], [ErrCorrupt].
 func (l *Layer) List(ctx context.Context, t kv.ReadTransactor, path []string) ([]string, error) {
+	return l.listIn(ctx, t, path, "", 0)
+}
+
+// listIn is list in a transaction of its own, if t is a database.
+func (l *Layer) listIn(ctx context.Context, t kv.ReadTransactor, path []string, after string, limit int) (names []string, err error) {
 	if err := l.checkPath(path); err != nil {
 		return nil, err
 	}
-	return kv.ReadTransact(ctx, t, func(tx kv.ReadTransaction) ([]string, error) {
-		names, err := l.list(ctx, tx, path, "", 0)
-		if err != nil {
-			return nil, fmt.Errorf("list directory %s: %w", pathString(path), err)
-		}
-		return names, nil
+	err = t.ReadTransact(ctx, func(tx kv.ReadTransaction) (err error) {
+		names, err = l.list(ctx, tx, path, after, limit)
+		return err
 	})
+	if err != nil {
+		err = fmt.Errorf("list directory %s: %w", pathString(path), err)
+	}
+	return names, err
 }
 
-// list returns the names behind after, all of them for the limit 0.
+// list returns the names behind after, all of them for the limit 0. Keys that are none do not
+// count.
 func (l *Layer) list(ctx context.Context, tx kv.ReadTransaction, path []string, after string, limit int) ([]string, error) {
 	t, err := l.followPath(ctx, tx, path)
 	if err != nil {
@@ -90,22 +100,31 @@ func (l *Layer) list(ctx context.Context, tx kv.ReadTransaction, path []string, 
 		return nil, ErrNotFound
 	}
 	t.enterPartition(tx)
-	links := tx.GetRange(t.parent.linksAfter(after).Selectors(), kv.RangeOptions{Limit: limit, Mode: kv.ModeWantAll})
+	rest := t.parent.linksAfter(after)
+	links := tx.GetRange(rest.Selectors(), kv.RangeOptions{Limit: limit, Mode: kv.ModeWantAll})
 	if err := t.awaitReads(ctx); err != nil {
 		return nil, err
 	}
 	var names []string
-	for pair, err := range links.All(ctx) {
-		if err != nil {
-			return nil, err
+	var faults []error
+	for {
+		damaged := len(faults)
+		for pair, err := range links.All(ctx) {
+			if err != nil {
+				return nil, err
+			}
+			rest.Begin = kv.Successor(pair.Key)
+			if name, err := decodeName(t.parent, pair.Key); err != nil {
+				faults = append(faults, err)
+			} else {
+				names = append(names, name)
+			}
 		}
-		name, err := decodeName(t.parent, pair.Key)
-		if err != nil {
-			return nil, err
+		if limit == 0 || len(names) == limit || len(faults) == damaged {
+			return names, errors.Join(faults...)
 		}
-		names = append(names, name)
+		links = tx.GetRange(rest.Selectors(), kv.RangeOptions{Limit: limit - len(names), Mode: kv.ModeWantAll})
 	}
-	return names, nil
 }
 
 func (l *Layer) loadEntry(ctx context.Context, tx kv.ReadTransaction, at moment, path []string, old *entry) (*entry, error) {

@@ -14,19 +14,10 @@ import (
 // are the last ones. It reads no more than it returns, so a directory of any number
 // of subdirectories can be listed page by page. Each call reads one version.
 //
-// Errors: [ErrNotFound], [ErrPath], [ErrVersion].
+// Errors: [ErrNotFound], [ErrPath], [ErrVersion], and as of List [ErrCorrupt], with the names.
 func (l *Layer) ListAfter(ctx context.Context, t kv.ReadTransactor, path []string, after string, limit int) ([]string, error) {
-	if err := l.checkPath(path); err != nil {
-		return nil, err
-	}
 	if limit < 1 {
 		return nil, fmt.Errorf("list directory %s: a limit of %d names; it must be positive", pathString(path), limit)
 	}
-	return kv.ReadTransact(ctx, t, func(tx kv.ReadTransaction) ([]string, error) {
-		names, err := l.list(ctx, tx, path, after, limit)
-		if err != nil {
-			return nil, fmt.Errorf("list directory %s: %w", pathString(path), err)
-		}
-		return names, nil
-	})
+	return l.listIn(ctx, t, path, after, limit)
 }

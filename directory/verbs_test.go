@@ -5,6 +5,7 @@ package directory_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -225,6 +226,42 @@ func TestCorruptMetadata(t *testing.T) {
 		}
 		if diff := cmp.Diff(before, readAll(t, db)); diff != "" {
 			t.Errorf("prefix %q: changed (-want +got):\n%s", prefix, diff)
+		}
+	}
+}
+
+// TestListOfDamagedLinks: keys among the names that are none hide no name, are named each, and do not
+// count for a page.
+func TestListOfDamagedLinks(t *testing.T) {
+	ctx, root, db := context.Background(), directory.Root(), enginetest.Open(t)
+	want := []string{"a", "b", "c", "d"}
+	for _, name := range want {
+		mustDir(t)(root.Create(ctx, db, path(name)))
+	}
+	links := tuple.NewSubspace([]byte{0xfe}).Sub([]byte{0xfe}, 0)
+	transact(t, db, func(tx kv.Transaction) error {
+		for _, torn := range []string{"\x02a\x00torn", "\x02b", "\x02c\x00\x15\x07", "\x15\x07"} {
+			tx.Set(append(links.Bytes(), torn...), []byte{0x15, 0x01})
+		}
+		return nil
+	})
+	names, err := root.List(ctx, db, nil)
+	if !slices.Equal(names, want) || !errors.Is(err, directory.ErrCorrupt) || strings.Count(err.Error(), "not the key of a link") != 4 {
+		t.Errorf("%q, %v", names, err)
+	}
+	for size := 1; size <= 5; size++ {
+		var got []string
+		for after, more := "", true; more; {
+			page, err := root.ListAfter(ctx, db, nil, after, size)
+			if err != nil && !errors.Is(err, directory.ErrCorrupt) {
+				t.Fatal(err)
+			}
+			if got, more = append(got, page...), len(page) == size; more {
+				after = page[size-1]
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("pages of %d: %q", size, got)
 		}
 	}
 }

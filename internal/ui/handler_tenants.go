@@ -3,6 +3,7 @@
 package ui
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
@@ -18,6 +19,7 @@ type tenantState struct {
 	Bytes *int64        `json:"bytes"` // by the engine's estimate, or counted if it is small; nil if that took too long
 	Lock  *tenants.Lock `json:"lock,omitempty"`
 	Usage tenants.Usage `json:"usage"`
+	Error string        `json:"error,omitempty"` // why lock and quota cannot be read
 }
 
 // tenantSet is a directory whose directories are tenants.
@@ -72,8 +74,12 @@ func (h *Handler) tenants(r *http.Request) (any, error) {
 	}
 	set := tenants.Of(h.db, pathOf(r)...)
 	names, err := set.Page(r.Context(), r.URL.Query().Get("after"), limit)
-	if err != nil {
+	if err != nil && !errors.Is(err, tenants.ErrUnreadable) {
 		return nil, err
+	}
+	unreadable := ""
+	if err != nil {
+		unreadable = err.Error()
 	}
 	all, unmeasured := []tenantState{}, []string{}
 	for _, name := range names {
@@ -92,7 +98,7 @@ func (h *Handler) tenants(r *http.Request) (any, error) {
 	if len(names) == limit {
 		next = names[limit-1]
 	}
-	return map[string]any{"path": pathOf(r), "tenants": all, "unmeasured": unmeasured, "next": next}, nil
+	return map[string]any{"path": pathOf(r), "tenants": all, "unmeasured": unmeasured, "unreadable": unreadable, "next": next}, nil
 }
 
 func (h *Handler) readTenant(r *http.Request, set *tenants.Set, name string) (t tenantState, err error) {
@@ -101,13 +107,13 @@ func (h *Handler) readTenant(r *http.Request, set *tenants.Set, name string) (t 
 		return t, err
 	}
 	lock, locked, err := set.LockOf(r.Context(), name)
-	if err != nil {
-		return t, err
-	}
 	if locked {
 		t.Lock = &lock
 	}
-	t.Usage, err = set.Usage(r.Context(), name)
+	usage, usageErr := set.Usage(r.Context(), name)
+	if t.Usage, err = usage, cmp.Or(err, usageErr); errors.Is(err, tenants.ErrUnreadable) {
+		t.Error, err = err.Error(), nil
+	}
 	return t, err
 }
 

@@ -29,14 +29,18 @@ func (l Location) String() string { return fmt.Sprintf("%q of %s", strings.Join(
 // without a path, by their headers: each directory before those in it, in the order of
 // the names, and in a directory the types in their order. A directory that is removed
 // meanwhile is left out. If there is no directory at the path, the error is
-// [persistable.ErrNotFound]. After an error it stops.
+// [persistable.ErrNotFound]. Directories that cannot be read hide no others: the error comes
+// last, and joins theirs.
 //
 // Cost: for each directory a transaction of its own, with one round of reads for each
 // type and two more, and another one for each thousand directories in it.
 func Stores(ctx context.Context, db *persistable.DB, path ...string) iter.Seq2[Location, error] {
 	return func(yield func(Location, error) bool) {
-		w := walk{ctx, db, yield}
+		w := walk{ctx: ctx, db: db, yield: yield}
 		err := w.visit(path)
+		if !errors.Is(err, errEnough) {
+			err = errors.Join(err, w.damage)
+		}
 		if errors.Is(err, directory.ErrNotFound) {
 			err = fmt.Errorf("%w: %w", persistable.ErrNotFound, err)
 		}
@@ -54,12 +58,23 @@ type walk struct {
 	ctx   context.Context
 	db    *persistable.DB
 	yield func(Location, error) bool
+
+	damage error // of directories that cannot be read
+}
+
+// keepDamage keeps the error of directories that cannot be read, and returns others.
+func (w *walk) keepDamage(err error) error {
+	if errors.Is(err, directory.ErrCorrupt) {
+		w.damage = errors.Join(w.damage, err)
+		return nil
+	}
+	return err
 }
 
 // visit yields the stores of a directory and of those in it.
 func (w *walk) visit(path []string) error {
 	found, names, err := readDirectory(w.ctx, w.db, path)
-	if err != nil {
+	if err := w.keepDamage(err); err != nil {
 		return err
 	}
 	for _, h := range found {
@@ -75,7 +90,7 @@ func (w *walk) visit(path []string) error {
 		if errors.Is(err, directory.ErrNotFound) {
 			return nil // it was removed meanwhile
 		}
-		if err != nil {
+		if err := w.keepDamage(err); err != nil {
 			return err
 		}
 	}
@@ -99,11 +114,12 @@ const namesOfPage = 1000
 // readDirectory reads the headers in a directory, and the first names of those in it.
 func readDirectory(ctx context.Context, db *persistable.DB, path []string) (found []headers.Header, names []string, err error) {
 	err = db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) error {
-		if names, err = db.Layer().ListAfter(ctx, tx, path, "", namesOfPage); err != nil || len(path) == 0 {
-			return err
+		var damage error
+		if names, damage = db.Layer().ListAfter(ctx, tx, path, "", namesOfPage); len(path) == 0 || damage != nil && !errors.Is(damage, directory.ErrCorrupt) {
+			return damage
 		}
 		_, found, err = readHeaders(ctx, db, tx, path)
-		return err
+		return errors.Join(err, damage)
 	})
 	return found, names, err
 }

@@ -5,10 +5,12 @@ package dynamic_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/dynamic"
@@ -35,6 +37,30 @@ func TestStoresInPages(t *testing.T) {
 	}
 	if n != 9 {
 		t.Errorf("%d stores, want 9", n)
+	}
+}
+
+// TestStoresPassOverDamage: a key among the directories that is none hides no store.
+func TestStoresPassOverDamage(t *testing.T) {
+	db := seeded(t)
+	var want []string
+	for at, err := range dynamic.Stores(ctx, db) {
+		check(t, err)
+		want = append(want, at.String())
+	}
+	check(t, db.Engine().Transact(ctx, func(tx kv.Transaction) error {
+		tx.Set([]byte("\xfe\x01\xfe\x00\x14\x02aaa\x00torn"), []byte{0x15, 0x01})
+		return nil
+	}))
+	var got []string
+	var last error
+	for at, err := range dynamic.Stores(ctx, db) {
+		if last = err; err == nil {
+			got = append(got, at.String())
+		}
+	}
+	if !slices.Equal(got, want) || !errors.Is(last, directory.ErrCorrupt) {
+		t.Errorf("%q, then %v, want %q", got, last, want)
 	}
 }
 

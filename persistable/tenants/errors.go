@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/internal/tenancy"
 )
 
 // The states that a verb can report. They come wrapped with the path: compare with
@@ -27,6 +28,9 @@ var (
 	ErrTooLong = errors.New("tenants: one version can be read for five seconds only: lock the tenant and pass the lock")
 	// ErrDifferent: a tenant is not what a stream says. The text names the first difference.
 	ErrDifferent = errors.New("tenants: the tenant is not the one of the stream")
+	// ErrUnreadable: the name, the lock, the quota or the usage of a tenant is damaged, or is of a
+	// newer program. Lists go on with the others.
+	ErrUnreadable = tenancy.ErrUnreadable
 	// ErrUnfinished: a copy or an import to that name was not finished, and is not the
 	// one of this call. Repeat that one, or abandon it by Set.Abandon.
 	ErrUnfinished = errors.New("tenants: another copy or import to this name is unfinished: repeat it, or abandon it")

@@ -3,6 +3,7 @@
 package tenants_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,9 +13,49 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/tenants"
+	"github.com/kazahana-db/kazahana/tuple"
 )
+
+// A name, a lock or a quota that cannot be read hides no other tenant.
+func TestListPassesOverWhatIsUnreadable(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	all := tenants.Of(db, "tenants")
+	for _, name := range []string{"a", "b", "c"} {
+		someOrders(t, db, name, 1)
+	}
+	lock := must[tenants.Lock](t)(all.Lock(ctx, "c", "seen"))
+	set := must[*directory.Directory](t)(db.Layer().Open(ctx, db.Engine(), []string{"tenants"}))
+	damaged := must[*directory.Directory](t)(db.Layer().Open(ctx, db.Engine(), []string{"tenants", "b"}))
+	link := slices.Concat([]byte{0xfe}, tuple.AppendInt(tuple.AppendBytes(nil, set.Reserve().Begin), 0), []byte("\x02b\x00torn"))
+	check(t, db.Engine().Transact(ctx, func(tx kv.Transaction) error {
+		tx.Set(link, []byte{0x15, 0x01})
+		tx.Set(damaged.Annotation("kazahana").Sub("settings").Bytes(), []byte("damaged"))
+		return nil
+	}))
+	var got []string
+	var last error
+	for name, err := range all.List(ctx) {
+		if last = err; err == nil {
+			got = append(got, name)
+		}
+	}
+	if !slices.Equal(got, []string{"a", "b", "c"}) || !errors.Is(last, tenants.ErrUnreadable) {
+		t.Errorf("the tenants are %q, then %v", got, last)
+	}
+	page, err := all.Page(ctx, "a", 2)
+	if !slices.Equal(page, []string{"b", "c"}) || !errors.Is(err, tenants.ErrUnreadable) {
+		t.Errorf("a page is %q, %v", page, err)
+	}
+	_, _, err = all.LockOf(ctx, "b")
+	wantError(t, err, tenants.ErrUnreadable)
+	wantError(t, second(all.Usage(ctx, "b")), tenants.ErrUnreadable)
+	if found, _, err := all.LockOf(ctx, "c"); found != lock || err != nil {
+		t.Errorf("LockOf = %v, %v", found, err)
+	}
+}
 
 func TestListByPages(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {

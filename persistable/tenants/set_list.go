@@ -5,6 +5,7 @@ package tenants
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 
@@ -17,25 +18,29 @@ const pageSize = 1000
 
 // Page returns the first limit names of tenants behind after, in the order of their
 // bytes. The first page is the one behind "". A page of fewer names is the last one. It
-// is empty if the directory of the tenants does not exist.
+// is empty if the directory of the tenants does not exist. Names that cannot be read hide no
+// others: then the error is [ErrUnreadable], which names them, and the page has the others.
 //
 // Cost: a round for each element of the set's path, and one range read.
 func (s *Set) Page(ctx context.Context, after string, limit int) (names []string, err error) {
+	var unreadable error
 	for len(names) < limit || limit < 1 {
 		want := limit - len(names)
 		page, err := s.layer.ListAfter(ctx, s.db.Engine(), s.parent, after, want)
-		if errors.Is(err, directory.ErrNotFound) {
-			return names, nil
-		}
-		if err != nil {
+		switch {
+		case errors.Is(err, directory.ErrNotFound):
+			return names, unreadable
+		case errors.Is(err, directory.ErrCorrupt):
+			unreadable = errors.Join(unreadable, fmt.Errorf("%w: %w", ErrUnreadable, err))
+		case err != nil:
 			return names, err
 		}
 		if names, err = s.appendTenants(ctx, names, page); err != nil || len(page) < want {
-			return names, err
+			return names, errors.Join(err, unreadable)
 		}
 		after = page[len(page)-1]
 	}
-	return names, nil
+	return names, unreadable
 }
 
 // appendTenants appends the names of a page but for that of the work directory, in a
@@ -57,11 +62,12 @@ func (s *Set) appendTenants(ctx context.Context, names, page []string) ([]string
 
 // List yields the names of all tenants in the order of their bytes, page by page: each
 // page is of one version, and memory is bounded whatever the number of tenants. A
-// tenant that is there all the time is yielded once. After an error it stops.
+// tenant that is there all the time is yielded once. An error comes last, also
+// [ErrUnreadable].
 func (s *Set) List(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		after := ""
-		for {
+		var unreadable error
+		for after, more := "", true; more; {
 			names, err := s.Page(ctx, after, pageSize)
 			for _, name := range names {
 				if !yield(name, nil) {
@@ -69,12 +75,13 @@ func (s *Set) List(ctx context.Context) iter.Seq2[string, error] {
 				}
 				after = name
 			}
-			if err != nil {
-				yield("", err)
+			more = len(names) == pageSize
+			if unreadable = errors.Join(unreadable, err); err != nil && !errors.Is(err, ErrUnreadable) {
+				break
 			}
-			if err != nil || len(names) < pageSize {
-				return
-			}
+		}
+		if unreadable != nil {
+			yield("", unreadable)
 		}
 	}
 }

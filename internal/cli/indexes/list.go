@@ -13,6 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/internal/cli/storearg"
 	"github.com/kazahana-db/kazahana/internal/shell"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/dynamic"
 )
@@ -47,21 +48,25 @@ func list(ctx context.Context, cmd *cobra.Command, c *shell.Console, db *persist
 	if err != nil {
 		return err
 	}
+	var faults []error // of stores that cannot be read
 	for at, err := range dynamic.Stores(ctx, db, path...) {
 		if errors.Is(err, persistable.ErrNotFound) {
 			return database.MissingDirectory(ctx, db, path)
 		}
 		if err != nil {
-			return err
+			return errors.Join(append(faults, err)...)
 		}
 		if typ != "" && at.Type != typ {
 			continue
 		}
 		if err := listStore(ctx, c, db, at); err != nil {
-			return fmt.Errorf("%s in %s: %w", at.Type, database.QuotePath(at.Path), err)
+			faults = append(faults, fmt.Errorf("%s in %s: %w", at.Type, database.QuotePath(at.Path), err))
+		}
+		if len(faults) > 0 && (ctx.Err() != nil || kv.CodeOf(faults[len(faults)-1]) != 0) {
+			break // the fault is not that of a store
 		}
 	}
-	return nil
+	return errors.Join(faults...)
 }
 
 // listStore shows the indexes of one store.

@@ -64,32 +64,36 @@ func (f *listFlags) list(ctx context.Context, c *shell.Console, db *persistable.
 		return err
 	}
 	set, shown := tenants.Of(db, path...), 0
+	var unreadable error
 	for name, err := range f.names(ctx, set, last) {
 		if err != nil {
-			return err
+			return errors.Join(unreadable, err)
 		}
 		if f.limit > 0 && shown == f.limit {
-			return c.WriteNext(token(set, last))
+			return errors.Join(unreadable, c.WriteNext(token(set, last)))
 		}
 		n, err := f.show(ctx, c, set, name)
-		if err != nil {
+		if errors.Is(err, tenants.ErrUnreadable) {
+			unreadable = errors.Join(unreadable, err)
+		} else if err != nil {
 			return err
 		}
 		last, shown = name, shown+n
 	}
-	return nil
+	return unreadable
 }
 
-// show writes a tenant, and returns how many lines that took: 0 if it was removed meanwhile.
+// show writes a tenant, also one that cannot be read, and returns how many lines that took: 0 if it
+// was removed meanwhile.
 func (f *listFlags) show(ctx context.Context, c *shell.Console, set *tenants.Set, name string) (int, error) {
 	line, err := readLine(ctx, set, name, f.sizes)
 	if errors.Is(err, tenants.ErrNotFound) {
 		return 0, nil
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, tenants.ErrUnreadable) {
 		return 0, err
 	}
-	return 1, c.Write(line)
+	return 1, errors.Join(err, c.Write(line))
 }
 
 // token returns the token of the page behind a tenant.
@@ -116,28 +120,30 @@ func (f *listFlags) lastName(path []string) (string, error) {
 // pageSize is how many names one transaction reads at most.
 const pageSize = 1000
 
-// names yields the names of the tenants behind one, until one is yielded with an error.
+// names yields the names of the tenants behind one. An error comes last, also of names that cannot
+// be read.
 func (f *listFlags) names(ctx context.Context, set *tenants.Set, after string) iter.Seq2[string, error] {
 	size := pageSize
 	if 0 < f.limit && f.limit < pageSize {
 		size = f.limit + 1 // whether there are more
 	}
 	return func(yield func(string, error) bool) {
-		for {
+		var unreadable error
+		for more := true; more; {
 			names, err := set.Page(ctx, after, size)
 			for _, name := range names {
 				if !yield(name, nil) {
 					return
 				}
+				after = name
 			}
-			if err != nil {
-				yield("", err)
-				return
+			more = len(names) == size
+			if unreadable = errors.Join(unreadable, err); err != nil && !errors.Is(err, tenants.ErrUnreadable) {
+				break
 			}
-			if len(names) < size {
-				return
-			}
-			after = names[len(names)-1]
+		}
+		if unreadable != nil {
+			yield("", unreadable)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/cli/clitest"
 	"github.com/kazahana-db/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/internal/shell"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/tenants"
 )
 
@@ -95,6 +96,26 @@ func TestSystemDirectoriesAreNoTenants(t *testing.T) {
 				t.Errorf("%s %s: %v", verb, at, err)
 			}
 		}
+	}
+}
+
+// TestListPassesOverWhatIsUnreadable: a tenant whose settings are damaged is listed as such, those
+// after it are listed, and the error names it.
+func TestListPassesOverWhatIsUnreadable(t *testing.T) {
+	w := newWorld(t)
+	d, err := w.Other.Layer().Open(t.Context(), w.Engine, []string{"tenants", "tenant-2"})
+	w.Must(err)
+	w.Must(w.Engine.Database.Transact(t.Context(), func(tx kv.Transaction) error {
+		tx.Set(d.Annotation("kazahana").Sub("settings").Bytes(), []byte("damaged"))
+		return nil
+	}))
+	err = (&listFlags{}).list(t.Context(), w.console, w.DB, []string{"tenants"})
+	if !errors.Is(err, tenants.ErrUnreadable) || !strings.Contains(err.Error(), `["tenants" "tenant-2"]`) {
+		t.Errorf("the error is %v", err)
+	}
+	want := "tenants/tenant-1\ntenants/tenant-2  cannot be read\ntenants/tenant-3\n"
+	if got := w.console.Out.(*bytes.Buffer).String(); got != want {
+		t.Errorf("listed:\n%s", got)
 	}
 }
 

@@ -3,7 +3,9 @@
 package tenants
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -22,27 +24,27 @@ type tenantLine struct {
 	Lock  *tenants.Lock  `json:"lock,omitempty"`
 	Usage *tenants.Usage `json:"usage,omitempty"` // with a quota
 	Bytes *int64         `json:"bytes,omitempty"` // estimated, of keys and values
+	Error string         `json:"error,omitempty"` // why lock and quota cannot be read
 }
 
 func readLine(ctx context.Context, set *tenants.Set, name string, sizes bool) (l tenantLine, err error) {
 	l = tenantLine{Name: name, Path: database.FormatPath(slices.Clone(set.Path(name)))}
-	lock, locked, err := set.LockOf(ctx, name)
-	if err != nil {
-		return l, err
+	if sizes {
+		l.Bytes = new(int64)
+		if *l.Bytes, err = set.ApproximateSize(ctx, name); err != nil {
+			return l, err
+		}
 	}
+	lock, locked, err := set.LockOf(ctx, name)
 	if locked {
 		l.Lock = &lock
 	}
-	usage, err := set.Usage(ctx, name)
-	if err != nil {
-		return l, err
-	}
+	usage, usageErr := set.Usage(ctx, name)
 	if usage.Quota != (tenants.Quota{}) {
 		l.Usage = &usage
 	}
-	if sizes {
-		l.Bytes = new(int64)
-		*l.Bytes, err = set.ApproximateSize(ctx, name)
+	if err = cmp.Or(err, usageErr); errors.Is(err, tenants.ErrUnreadable) {
+		l.Error = err.Error()
 	}
 	return l, err
 }
@@ -58,6 +60,9 @@ func (l tenantLine) Lines() []string {
 	}
 	if l.Lock != nil {
 		text += "  locked: " + shell.Word(l.Lock.Reason)
+	}
+	if l.Error != "" {
+		text += "  cannot be read"
 	}
 	return []string{text}
 }

@@ -77,7 +77,7 @@ func awaitCount(ctx context.Context, f kv.Future[[]byte]) (int64, error) {
 		return 0, err
 	}
 	if len(value) != 8 {
-		return 0, fmt.Errorf("a counter of the directory is damaged: %x", value)
+		return 0, fmt.Errorf("%w: a counter of the directory is damaged: %x", ErrUnreadable, value)
 	}
 	return int64(binary.LittleEndian.Uint64(value)), nil
 }

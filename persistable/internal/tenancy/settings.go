@@ -4,6 +4,7 @@ package tenancy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/kazahana-db/kazahana/directory"
@@ -98,10 +99,13 @@ func Read(ctx context.Context, tx kv.ReadTransaction, d *directory.Directory) (s
 	return s, keys, err
 }
 
+// ErrUnreadable is wrapped by errors of what is known of a directory and cannot be read.
+var ErrUnreadable = errors.New("tenants: what the database knows of a tenant cannot be read")
+
 func decodeAt(value []byte, path []string) (Settings, error) {
 	s, err := Decode(value)
 	if err != nil {
-		err = fmt.Errorf("%q: %w", path, err)
+		err = fmt.Errorf("%w: %q: %w", ErrUnreadable, path, err)
 	}
 	return s, err
 }

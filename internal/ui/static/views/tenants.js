@@ -7,7 +7,7 @@ import {ask, badge, button, crumbs, empty, ended, foreign, heading, link, meter,
 
 export async function show({p, query, signal, info, again, go}) {
   if (!p.length) return choose(signal, go);
-  const {tenants, unmeasured, next} = await get('tenants', {p, after: query.get('after') ?? '', limit: 100}, signal);
+  const {tenants, unmeasured, unreadable, next} = await get('tenants', {p, after: query.get('after') ?? '', limit: 100}, signal);
   const columns = [{name: 'Tenant', wide: true}, {name: 'Size', number: true}, {name: 'Quota'}, {name: 'Lock', wide: true}];
   if (info.write) columns.push({name: ''});
   const filter = el('input', {type: 'search', 'data-search': true, placeholder: 'Filter this page', 'aria-label': 'Filter this page', oninput: () => draw()});
@@ -22,7 +22,7 @@ export async function show({p, query, signal, info, again, go}) {
     title: 'Tenants',
     body: [
       crumbs(p), heading('Tenants', tenants.length ? el('span', {class: 'quiet'}, `${plural(tenants.length, 'tenant')} on this page`) : null),
-      el('div', {class: 'toolbar'}, filter), unmeasured.length ? missing(unmeasured) : null, list,
+      el('div', {class: 'toolbar'}, filter), unmeasured.length ? missing(unmeasured) : null, unreadable ? notice('bad', flat(unreadable)) : null, list,
       el('nav', {class: 'pager', 'aria-label': 'Pages'}, query.get('after') ? link('tenants', {p}, 'First page') : null, next ? link('tenants', {p, after: next}, 'Next page') : null),
     ],
   };
@@ -58,7 +58,7 @@ function missing(names) {
 function row(t, p, info, again) {
   const path = [...p, t.name];
   const cells = [link('directories', {p: path}, foreign(t.name)), size(t.bytes), quota(t.usage),
-    t.lock ? [badge('locked', 'warn'), ' ', foreign(t.lock.reason)] : el('span', {class: 'quiet'}, '—')];
+    t.error ? [badge('cannot be read', 'bad'), ' ', flat(t.error)] : t.lock ? [badge('locked', 'warn'), ' ', foreign(t.lock.reason)] : el('span', {class: 'quiet'}, '—')];
   if (info.write) {
     cells.push(el('span', {class: 'row-actions'}, t.lock
       ? button('Unlock', () => unlock(path, t, again)) : button('Lock', () => lock(path, t, again)),
