@@ -4,10 +4,12 @@ package ui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 
+	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/dynamic"
@@ -15,10 +17,14 @@ import (
 
 func isReadable(s index.State) bool { return s == index.Readable }
 
-// findStores returns the stores in a directory and below, and whether there are more than most.
+// findStores returns the stores in a directory and below, and whether there are more than most. The
+// last one stands for directories that cannot be read, if there are any.
 func (h *Handler) findStores(ctx context.Context, path []string, most int) (all []storeState, more bool, err error) {
 	all = []storeState{}
 	for at, err := range dynamic.Stores(ctx, h.db, path...) {
+		if errors.Is(err, directory.ErrCorrupt) { // it comes last
+			return append(all, storeState{Path: []string{}, Type: "directories", Error: err.Error()}), false, nil
+		}
 		if err != nil {
 			return nil, false, err
 		}

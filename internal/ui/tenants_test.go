@@ -12,7 +12,10 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/browsertest"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // tenantsAnswer is what the page gets of tenants.
@@ -45,6 +48,58 @@ func TestSizesThatTakeTooLong(t *testing.T) {
 		if late != (len(missing) == 3) || !slices.Equal(missing, answer.Unmeasured) && late || !late && len(answer.Unmeasured) > 0 {
 			t.Errorf("too late %v: without a size are %q, named are %q", late, missing, answer.Unmeasured)
 		}
+	}
+}
+
+// TestListsPassOverWhatIsUnreadable: a damaged tenant, a key among the directories that is none, and a
+// damaged lease hide no others.
+func TestListsPassOverWhatIsUnreadable(t *testing.T) {
+	s := start(t, Options{})
+	releaseLease(t, s.db.Engine())
+	engine, layer := s.db.Engine(), s.db.Layer()
+	open := func(path ...string) *directory.Directory {
+		d, err := layer.Open(t.Context(), engine, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	damaged, set, leases := open("tenants", "tenant-2"), open("tenants"), open("kazahana", "leases")
+	err := engine.Transact(t.Context(), func(tx kv.Transaction) error {
+		tx.Set(damaged.Annotation("kazahana").Sub("settings").Bytes(), []byte("damaged"))
+		for _, parent := range [][]byte{{0xfe}, set.Reserve().Begin} {
+			tx.Set(append(tuple.AppendInt(tuple.AppendBytes([]byte{0xfe}, parent), 0), "\x02a\x00torn"...), []byte{0x15, 0x01})
+		}
+		blocks := kv.PrefixRange(append(tuple.AppendString(leases.Reserve().Begin, "default"), 'b'))
+		found, err := tx.GetRange(blocks.Selectors(), kv.RangeOptions{Limit: 1}).Slice(t.Context())
+		if err == nil && len(found) == 1 {
+			tx.Set(found[0].Key, []byte("damaged"))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found struct {
+		Tenants    []struct{ Name, Error string }
+		Unreadable string
+		Stores     []struct{ Type, Error string }
+		Services   []struct{ Name string }
+		Damage     string
+	}
+	for path, q := range map[string]url.Values{"tenants": {"p": {"tenants"}}, "types": nil, "leases": {"service": {"default"}}} {
+		if status := s.get(path, q, &found); status != http.StatusOK {
+			t.Errorf("%s answers %d", path, status)
+		}
+	}
+	if len(found.Tenants) != 3 || found.Tenants[1].Error == "" || found.Tenants[2].Error != "" || found.Unreadable == "" {
+		t.Errorf("the tenants are %+v, and %q", found.Tenants, found.Unreadable)
+	}
+	if n := len(found.Stores); n < 8 || found.Stores[n-1].Error == "" {
+		t.Errorf("the stores are %+v", found.Stores)
+	}
+	if len(found.Services) != 1 || found.Damage == "" {
+		t.Errorf("the services are %+v, and the damage is %q", found.Services, found.Damage)
 	}
 }
 
