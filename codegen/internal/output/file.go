@@ -67,13 +67,13 @@ func (o File) stage() (stagedFile, error) {
 	}
 	temporary, err := os.CreateTemp(filepath.Dir(o.Path), ".persistgen-*")
 	if err != nil {
-		return stagedFile{}, err
+		return stagedFile{}, o.replaceError(err)
 	}
 	_, err = temporary.Write(o.Content)
 	err = errors.Join(err, temporary.Chmod(mode), temporary.Sync(), temporary.Close())
 	s := stagedFile{o, temporary.Name()}
 	if err != nil {
-		return s, errors.Join(err, s.discard())
+		return s, errors.Join(o.replaceError(err), s.discard())
 	}
 	return s, nil
 }
@@ -82,7 +82,21 @@ func (s stagedFile) commit() error {
 	if s.temporary == "" {
 		return os.Remove(s.Path)
 	}
-	return os.Rename(s.temporary, s.Path)
+	return s.replaceError(os.Rename(s.temporary, s.Path))
+}
+
+// replaceError makes an error of the system one that does not name the temporary file: the same
+// fault has the same text each time.
+func (o File) replaceError(err error) error {
+	if path, ok := errors.AsType[*os.PathError](err); ok {
+		err = path.Err
+	} else if link, ok := errors.AsType[*os.LinkError](err); ok {
+		err = link.Err
+	}
+	if err == nil {
+		return nil
+	}
+	return &os.PathError{Op: "replace", Path: o.Path, Err: err}
 }
 
 // discard removes the temporary file.
