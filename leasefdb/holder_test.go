@@ -56,7 +56,8 @@ func TestHolder(t *testing.T) {
 	}
 }
 
-// TestStates checks that several states are one round, and the same as one by one.
+// TestStates checks that several states are one round, and the same as one by one, even if one of them
+// cannot be read.
 func TestStates(t *testing.T) {
 	db := faults.NewCounter(enginetest.Open(t))
 	names := openNames(t, db)
@@ -78,6 +79,12 @@ func TestStates(t *testing.T) {
 		if one := must[leasefdb.State](t)(names.Get(ctx, db, name)); one != all[i] {
 			t.Errorf("%s is %+v alone and %+v among others", name, one, all[i])
 		}
+	}
+	check(t, db.Transact(ctx, func(tx kv.Transaction) error { tx.Set(g.Fence().Key(), []byte{0x15, 99}); return nil }))
+	rest, err := names.States(ctx, db, "c", "b", "a")
+	var unread *leasefdb.StateError
+	if !errors.As(err, &unread) || unread.Name != "c" || len(rest) != 3 || rest[0] != (leasefdb.State{}) || rest[1] != all[1] || rest[2] != all[2] {
+		t.Errorf("among one that cannot be read: %+v, %v", rest, err)
 	}
 }
 

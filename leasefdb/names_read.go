@@ -29,9 +29,12 @@ func (n *Names) StartHolder(ctx context.Context, tx kv.ReadTransaction, name str
 }
 
 // States returns the states of several names, in their order, in one round of reads:
-// see [Names.Get].
+// see [Names.Get]. If some cannot be read it returns the zero State for each of them, the states
+// of the others, and their errors, each a *[StateError], joined.
 func (n *Names) States(ctx context.Context, t kv.ReadTransactor, names ...string) ([]State, error) {
-	return kv.ReadTransact(ctx, t, func(tx kv.ReadTransaction) ([]State, error) {
+	var unread []error
+	states, err := kv.ReadTransact(ctx, t, func(tx kv.ReadTransaction) ([]State, error) {
+		unread = nil
 		states, reads := make([]State, len(names)), make([]nameRead, len(names))
 		for i, name := range names {
 			k, err := n.openKeys(ctx, tx, name)
@@ -41,13 +44,22 @@ func (n *Names) States(ctx context.Context, t kv.ReadTransactor, names ...string
 			reads[i] = k.startRead(tx)
 		}
 		for i, name := range names {
-			var err error
-			if states[i], err = reads[i].wait(ctx, name); err != nil {
+			state, err := reads[i].wait(ctx, name)
+			switch {
+			case err == nil:
+				states[i] = state
+			case errors.As(err, new(*StateError)):
+				unread = append(unread, err)
+			default:
 				return nil, err
 			}
 		}
 		return states, nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	return states, errors.Join(unread...)
 }
 
 // openKeys returns the keys of a name, none if the directory does not exist.
