@@ -9,7 +9,7 @@
 // Without certificates it speaks HTTP/2 in the clear, with prior knowledge: for a
 // network that no other process can reach, since a process that reaches the
 // transport can call every method. With [Options.ServerTLS] and [Options.ClientTLS]
-// it speaks TLS; let the server require certificates of clients
+// it speaks TLS, and the server must verify the certificates of callers
 // (tls.RequireAndVerifyClientCert).
 //
 // # Protocol

@@ -33,6 +33,8 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "only POST is allowed", http.StatusMethodNotAllowed)
 	case r.Header.Get("Content-Type") != mediaType:
 		http.Error(w, "the media type must be "+mediaType, http.StatusUnsupportedMediaType)
+	case r.TLS != nil && len(r.TLS.PeerCertificates) == 0:
+		http.Error(w, "the caller must show a certificate", http.StatusForbidden)
 	default:
 		e.answerRequest(w, r)
 	}

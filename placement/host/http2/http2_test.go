@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/testcert"
+	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/host"
 	"github.com/kazahana-db/kazahana/placement/host/hosttest"
 	"github.com/kazahana-db/kazahana/placement/host/http2"
@@ -108,6 +109,67 @@ func certificate(t *testing.T) (*x509.CertPool, tls.Certificate) {
 	return pool, pair
 }
 
+// TestNamedCertificates: with certificates for names, a process that has the address of another member gets
+// no call of it, even on a connection that there is already.
+func TestNamedCertificates(t *testing.T) {
+	pool, pair := certificate(t) // its only name is 127.0.0.1
+	o := http2.Options{
+		ServerTLS:         &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert},
+		ClientTLS:         &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: pool},
+		NamedCertificates: true, Logger: slog.New(slog.DiscardHandler),
+	}
+	served := 0
+	to := listen(t, o, func(ctx context.Context, r host.Request) host.Reply { served++; return echo(ctx, r) })
+	from := listen(t, o, echo)
+	call := func(member string) (host.Reply, error) {
+		return from.Call(t.Context(), to.Address(), host.Request{To: placement.Holder{Owner: placement.Owner{Name: member, Incarnation: 1}}})
+	}
+	if reply, err := call("127.0.0.1"); err != nil || reply.Status != host.Done {
+		t.Errorf("%+v, %v", reply, err)
+	}
+	if reply, err := call("other"); !errors.Is(err, host.ErrUnreachable) {
+		t.Errorf("a member of another name: %+v, %v", reply, err)
+	}
+	if reply, err := call(""); err != nil || reply.Status != host.Refused {
+		t.Errorf("a member without a name: %+v, %v", reply, err)
+	}
+	if served != 1 {
+		t.Errorf("%d requests have arrived", served)
+	}
+}
+
+// TestCallersShowCertificates: a transport with TLS lets in no callers without a certificate, whatever the configuration
+// that it was given.
+func TestCallersShowCertificates(t *testing.T) {
+	pool, pair := certificate(t)
+	client := &tls.Config{RootCAs: pool}
+	server := func(auth tls.ClientAuthType) *tls.Config {
+		return &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: auth}
+	}
+	for _, auth := range []tls.ClientAuthType{tls.NoClientCert, tls.RequestClientCert, tls.RequireAnyClientCert, tls.VerifyClientCertIfGiven} {
+		if to, err := http2.Listen("127.0.0.1:0", http2.Options{ServerTLS: server(auth), ClientTLS: client}); err == nil {
+			t.Errorf("%v: it listens on %s", auth, to.Address())
+			_ = to.Close(t.Context())
+		}
+	}
+	lax := server(tls.NoClientCert)
+	lax.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return nil, nil }
+	to := listen(t, http2.Options{ServerTLS: lax, ClientTLS: client}, func(ctx context.Context, r host.Request) host.Reply {
+		t.Error("the handler was called")
+		return echo(ctx, r)
+	})
+	from, err := http2.NewClient(http2.Options{ClientTLS: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reply, err := from.Call(t.Context(), to.Address(), host.Request{}); err == nil {
+		t.Errorf("a caller without a certificate: %+v", reply)
+	}
+	if err := from.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTLS(t *testing.T) {
 	pool, pair := certificate(t)
 	secure := http2.Options{
@@ -138,6 +200,7 @@ func TestOptions(t *testing.T) {
 	for name, o := range map[string]http2.Options{
 		"a server's certificate alone": {ServerTLS: new(tls.Config)},
 		"a client's certificate alone": {ClientTLS: new(tls.Config)},
+		"names without certificates":   {NamedCertificates: true},
 		"an address without a port":    {Advertise: "host"},
 		"port 0":                       {Advertise: "host:0"},
 		"a negative bound":             {MaxRequests: -1},

@@ -27,9 +27,17 @@ type Options struct {
 	// must be set if that is not the address of one host, such as 0.0.0.0.
 	Advertise string
 	// ServerTLS and ClientTLS make the transport speak TLS. Both are given, or
-	// neither: HTTP/2 in the clear. A Transport that only calls needs no ServerTLS.
+	// neither: HTTP/2 in the clear. A Transport that only calls needs no ServerTLS. ServerTLS must make callers
+	// show a certificate that is verified, by ClientAuth tls.RequireAndVerifyClientCert, or
+	// tls.RequireAnyClientCert with a VerifyPeerCertificate or VerifyConnection: otherwise a process that
+	// reaches the transport could call every actor. A GetConfigForClient sees to that itself; a caller without
+	// a certificate is refused all the same.
 	ServerTLS *tls.Config
 	ClientTLS *tls.Config
+	// NamedCertificates makes this process verify that the certificate of a process that it calls is for the name of
+	// the member, as a DNS name, instead of for its address. So a process with a valid certificate that gets the
+	// address of another one gets none of its calls. Names of members must be DNS names then. It needs ClientTLS.
+	NamedCertificates bool
 	// MaxPayload bounds arguments and results in bytes; host.Options has the same
 	// bound. The default value is host.DefaultMaxPayload.
 	MaxPayload int
@@ -59,6 +67,12 @@ func (o Options) Validate() error {
 	if o.ServerTLS != nil && o.ClientTLS == nil {
 		faults = append(faults, errors.New("http2: ServerTLS needs ClientTLS: the transport also calls others"))
 	}
+	if o.ServerTLS != nil && !authenticatesCallers(o.ServerTLS) {
+		faults = append(faults, errors.New("http2: ServerTLS lets callers without a certificate in: set its ClientAuth to tls.RequireAndVerifyClientCert, and its ClientCAs"))
+	}
+	if o.NamedCertificates && o.ClientTLS == nil {
+		faults = append(faults, errors.New("http2: NamedCertificates needs ClientTLS: without TLS there are no certificates"))
+	}
 	if o.MaxPayload < 0 || o.MaxRequests < 0 || o.DialTimeout < 0 {
 		faults = append(faults, fmt.Errorf("http2: payloads of %d bytes, %d requests and a dial timeout of %v must not be negative", o.MaxPayload, o.MaxRequests, o.DialTimeout))
 	}
@@ -66,6 +80,13 @@ func (o Options) Validate() error {
 		faults = append(faults, fmt.Errorf("http2: MaxBytes is %d; a request of MaxPayload bytes needs %d", o.MaxBytes, most))
 	}
 	return errors.Join(faults...)
+}
+
+// authenticatesCallers reports whether a configuration verifies the certificates of callers, or leaves that to
+// functions of the program.
+func authenticatesCallers(c *tls.Config) bool {
+	verifies := c.VerifyPeerCertificate != nil || c.VerifyConnection != nil
+	return c.GetConfigForClient != nil || c.ClientAuth == tls.RequireAndVerifyClientCert || c.ClientAuth == tls.RequireAnyClientCert && verifies
 }
 
 // maxBody returns the bound of the body of a request or a reply.

@@ -5,11 +5,15 @@ package http2
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -19,7 +23,7 @@ import (
 // newClient returns the transport of net/http that makes the connections.
 func newClient(o Options) *http.Transport {
 	dialer := &net.Dialer{Timeout: o.DialTimeout}
-	return &http.Transport{
+	t := &http.Transport{
 		Protocols:           protocols(o.ClientTLS != nil),
 		TLSClientConfig:     o.ClientTLS,
 		HTTP2:               limits(),
@@ -28,6 +32,36 @@ func newClient(o Options) *http.Transport {
 		IdleConnTimeout:     idleTimeout - pingAfter, // before the server's limit
 		DisableCompression:  true,
 	}
+	if o.NamedCertificates {
+		t.DialTLSContext = func(ctx context.Context, network, _ string) (net.Conn, error) { return dialMember(ctx, o, network) }
+	}
+	return t
+}
+
+// target is the process that a request is for.
+type target struct{ name, address string }
+
+// targetKey is the key of a context that has a target.
+type targetKey struct{}
+
+// authority returns what stands for the target in URLs, so that connections are shared by requests for
+// the same name at the same address alone.
+func (t target) authority() string {
+	sum := sha256.Sum256([]byte(t.name + "\x00" + t.address))
+	return hex.EncodeToString(sum[:16])
+}
+
+// dialMember connects to the target in ctx, and verifies that the certificate is for its name.
+func dialMember(ctx context.Context, o Options, network string) (net.Conn, error) {
+	to, _ := ctx.Value(targetKey{}).(target)
+	ctx, cancel := context.WithTimeout(ctx, o.DialTimeout)
+	defer cancel()
+	config := o.ClientTLS.Clone()
+	config.ServerName = to.name
+	if !slices.Contains(config.NextProtos, "h2") {
+		config.NextProtos = append([]string{"h2"}, config.NextProtos...)
+	}
+	return (&tls.Dialer{Config: config}).DialContext(ctx, network, to.address)
 }
 
 // Call implements [host.Transport].
@@ -44,7 +78,15 @@ func (t *Transport) Call(ctx context.Context, address string, r host.Request) (h
 		return host.Refuse(err), nil
 	}
 	var connected atomic.Bool
-	reply, err := t.postFrame(withTrace(ctx, &connected), address, body)
+	traced, authority := withTrace(ctx, &connected), address
+	if t.options.NamedCertificates {
+		to := target{r.To.Owner.Name, address}
+		if to.name == "" {
+			return host.Refuse(fmt.Errorf("%w: http2: the request does not name the member whose certificate to expect", host.ErrUnreachable)), nil
+		}
+		traced, authority = context.WithValue(traced, targetKey{}, to), to.authority()
+	}
+	reply, err := t.postFrame(traced, authority, body)
 	switch {
 	case err == nil:
 		return reply, nil
