@@ -22,6 +22,7 @@ import (
 func TestWorkers(t *testing.T) {
 	bubble(t, func(s *site) {
 		a, b := s.startController("a", 0), s.startController("b", 5*time.Minute)
+		after(time.Second) // their first read is over: what comes is no leftover
 		load := Load{RequestsPerSecond: 12.5, Cached: 700, Ready: true}
 		client, stop := s.startWorker(ClientOptions{Address: "https://w1:8080", Version: "1.2", Load: func() Load { return load }}, "a")
 		s.startWorker(ClientOptions{Address: "http://w2:8080"}, "b", "a")
@@ -70,6 +71,37 @@ func TestWorkerDies(t *testing.T) {
 		after(time.Minute)
 		if docs, err := s.store.List(s.Context(), store.Workers, store.ListOptions{Prefix: recordPrefix}); len(docs) != 0 || err != nil {
 			s.Errorf("%d documents are left (%v)", len(docs), err)
+		}
+	})
+}
+
+// TestCopy starts controllers on a store that was copied: they do not send clients to the workers of
+// the original. A worker of their own they list at once, or, if clocks differ, after its next heartbeat.
+func TestCopy(t *testing.T) {
+	bubble(t, func(s *site) {
+		original := s.startController("a", 0)
+		s.startWorker(ClientOptions{Address: "http://original:1"}, "a")
+		after(time.Second)
+		original.kill() // from now on nothing of the original reaches this store
+		after(31 * time.Second)
+		copied := s.startController("b", 0)
+		after(time.Second)
+		if b, err := copied.Balance(s.Context()); len(s.listWorkers(copied)) > 0 || len(b.Targets) > 0 || err != nil {
+			s.Errorf("the copy sends clients to %+v, %v", b.Targets, err)
+		}
+		s.startWorker(ClientOptions{Address: "http://copy:1"}, "b")
+		after(time.Second)
+		again, ahead := s.startController("c", 0), s.startController("d", time.Hour)
+		after(time.Second)
+		if list := s.listWorkers(again); len(list) != 1 || list[0].Address != "http://copy:1" {
+			s.Errorf("a further controller lists %+v", list)
+		}
+		if list := s.listWorkers(ahead); len(list) != 0 {
+			s.Errorf("one with a clock that is ahead lists %+v at once", list)
+		}
+		after(10 * time.Second)
+		if list := s.listWorkers(ahead); len(list) != 1 || list[0].Address != "http://copy:1" {
+			s.Errorf("after a heartbeat it lists %+v", list)
 		}
 	})
 }

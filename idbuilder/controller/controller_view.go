@@ -49,7 +49,14 @@ func (c *Controller) observeDocument(seen map[string]observation, doc store.Docu
 		c.options.Logger.Error("controller: a worker's document is left out", "error", err)
 		return
 	}
-	seen[doc.Key] = observation{version: doc.Version, since: now, worker: w}
+	seen[doc.Key] = observation{version: doc.Version, since: now, worker: w, leftover: !c.view.known && c.isLeftover(w)}
+}
+
+// isLeftover reports whether the last heartbeat of a worker is more than a lease away from now. In the
+// first read of a controller such a document is of a worker that is gone, or of one that sends its heartbeats
+// to the service from which the store was copied. If it is only that clocks differ, its next heartbeat tells.
+func (c *Controller) isLeftover(w Worker) bool {
+	return c.options.Now().Sub(w.Heartbeat).Abs() > c.options.Lease
 }
 
 // liveWorkers returns the workers that live, in the order of their worker ids.
@@ -64,7 +71,7 @@ func (c *Controller) liveWorkers(ctx context.Context) ([]Worker, error) {
 	}
 	workers, now := []Worker{}, c.view.now()
 	for _, s := range c.view.seen {
-		if now-s.since < c.options.Lease {
+		if !s.leftover && now-s.since < c.options.Lease {
 			workers = append(workers, s.worker)
 		}
 	}
@@ -103,7 +110,7 @@ func (c *Controller) removeDead(ctx context.Context) error {
 
 // view has this controller's observations of the workers' documents. A worker lives while
 // its document changes, by this machine's clock alone. A controller that has just started
-// assumes for the length of a lease that all workers live.
+// assumes for the length of a lease that workers live which are no leftovers.
 type view struct {
 	clock uptime.Clock
 	turn  chan struct{} // holds one value while the documents are read
@@ -114,9 +121,10 @@ type view struct {
 
 // observation is a document as this controller last saw it.
 type observation struct {
-	version int64
-	since   time.Duration // when it was first seen with the version
-	worker  Worker
+	version  int64
+	since    time.Duration // when it was first seen with the version
+	worker   Worker
+	leftover bool // the worker is not taken for alive before the version changes
 }
 
 func newView() *view {

@@ -37,7 +37,9 @@
 // A worker lives while its document in the store changes. Each controller reads the documents, and
 // measures with its own monotonic clock. So controllers agree whatever their wall clocks say, and
 // any of them can be stopped. A controller that has just started assumes for the length of a lease
-// that each worker lives.
+// that each worker lives, unless its last heartbeat is more than a lease away from the controller's wall
+// clock. Such a worker may belong to the service from which the store was copied or restored: it is listed
+// once it sends a heartbeat here.
 //
 // # Leader
 //
