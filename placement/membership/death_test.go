@@ -3,8 +3,11 @@
 package membership_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +19,73 @@ import (
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/membership"
+	"github.com/kazahana-db/kazahana/tuple"
 )
+
+// TestRowThatCannotBeRead gives a member a row of a newer format. The others go on to find the dead, and
+// find the death of that member as well; until then its place is kept.
+func TestRowThatCannotBeRead(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, db kv.Database) {
+		dying, newer := &cut{Database: db}, &cut{Database: db}
+		join(t, db, "a")
+		join(t, db, "b")
+		join(t, dying, "c")
+		join(t, newer, "d")
+		f := follow(t, db)
+		defer func() { f.cancel(); <-f.ended }()
+		time.Sleep(duration)
+		prefix, _ := pairs(t, db)
+		set(t, db, prefix, "M", "d")
+		join(t, db, "e")
+		registry := open(t, db)
+		topology, err := registry.Topology(ctx, db)
+		var corrupt *membership.CorruptError
+		if names := namesOf(&topology); !errors.As(err, &corrupt) || !slices.Equal(names, []string{"a", "b", "c", "e"}) {
+			t.Errorf("the topology has %v, %v", names, err)
+		}
+		dying.off.Store(true)
+		time.Sleep(4 * duration)
+		if names := f.names(); !slices.Equal(names, []string{"a", "b", "e", "d"}) {
+			t.Errorf("after the death of c: %v", names)
+		}
+		newer.off.Store(true)
+		time.Sleep(4 * duration)
+		if topology, err = registry.Topology(ctx, db); err != nil || !slices.Equal(namesOf(&topology), []string{"a", "b", "e"}) {
+			t.Errorf("after the death of d: %+v, %v", topology, err)
+		}
+		if names := f.names(); !slices.Equal(names, []string{"a", "b", "e"}) {
+			t.Errorf("after the death of d the watch says %v", names)
+		}
+	})
+}
+
+// set gives a key of the directory of members a value of a newer format.
+func set(t *testing.T, db kv.Database, prefix []byte, letter, name string) {
+	t.Helper()
+	key := tuple.AppendString(tuple.AppendString(bytes.Clone(prefix), letter), name)
+	check(t, db.Transact(ctx, func(tx kv.Transaction) error { tx.Set(key, []byte{0x15, 99}); return nil }))
+}
+
+// TestLeaseThatCannotBeRead lets a member die among others with a lease that cannot be read, and a row that
+// has the name of no member. It is found dead all the same.
+func TestLeaseThatCannotBeRead(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, db kv.Database) {
+		dying := &cut{Database: db}
+		join(t, db, "a") // it observes both others
+		join(t, dying, "b")
+		join(t, dying, "c")
+		dying.off.Store(true)
+		prefix, _ := pairs(t, db)
+		set(t, db, prefix, "M", "\xff")
+		set(t, db, prefix, "F", "c")
+		time.Sleep(4 * duration)
+		topology, err := open(t, db).Topology(ctx, db)
+		var corrupt *membership.CorruptError
+		if names := namesOf(&topology); !errors.As(err, &corrupt) || !slices.Equal(names, []string{"a", "c"}) {
+			t.Errorf("after the death of b: %v, %v", names, err)
+		}
+	})
+}
 
 // TestManyDeaths lets three quarters of a cluster die at once. The others evict each of
 // them once, within four durations, and no other member.

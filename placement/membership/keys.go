@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/kazahana-db/kazahana/directory"
@@ -57,25 +58,57 @@ func (k keys) startVersion(tx kv.ReadTransaction) func(context.Context) (int64, 
 	}
 }
 
-// startMembers begins to read all members.
-func (k keys) startMembers(tx kv.ReadTransaction) func(context.Context) ([]placement.Member, error) {
+// rows are the members as they are stored.
+type rows struct {
+	members []placement.Member
+	damaged []*CorruptError // rows that cannot be read
+	unread  []string        // the names of those that have one
+}
+
+// startRows begins to read all members.
+func (k keys) startRows(tx kv.ReadTransaction) func(context.Context) (rows, error) {
 	prefix := k.letter(letterMember)
 	read := tx.Snapshot().GetRange(kv.PrefixRange(prefix).Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll})
-	return func(ctx context.Context) ([]placement.Member, error) {
+	return func(ctx context.Context) (all rows, err error) {
 		pairs, err := read.Slice(ctx)
-		if err != nil {
-			return nil, err
-		}
-		members := make([]placement.Member, 0, len(pairs))
 		for _, pair := range pairs {
-			m, err := decodePair(prefix, pair)
-			if err != nil {
-				return nil, &CorruptError{Key: bytes.Clone(pair.Key), Err: err}
-			}
-			members = append(members, placement.Member(m))
+			all.add(prefix, pair)
 		}
-		return members, nil
+		return all, err
 	}
+}
+
+// add adds what one pair has. One that cannot be read says nothing about the others.
+func (r *rows) add(prefix []byte, pair kv.KeyValue) {
+	m, err := decodePair(prefix, pair)
+	if err == nil {
+		r.members = append(r.members, placement.Member(m))
+		return
+	}
+	r.damaged = append(r.damaged, &CorruptError{Key: bytes.Clone(pair.Key), Err: err})
+	if (placement.Owner{Name: m.Name, Incarnation: 1}).Validate() == nil { // otherwise no member has such a row
+		r.unread = append(r.unread, m.Name)
+	}
+}
+
+// fault returns the errors of the rows that cannot be read, joined.
+func (r rows) fault() error {
+	faults := make([]error, len(r.damaged))
+	for i, err := range r.damaged {
+		faults[i] = err
+	}
+	return errors.Join(faults...)
+}
+
+// owners returns the owners of all rows. Those whose rows cannot be read have incarnation 0.
+func (r rows) owners() (owners []placement.Owner) {
+	for _, m := range r.members {
+		owners = append(owners, m.Owner)
+	}
+	for _, name := range r.unread {
+		owners = append(owners, placement.Owner{Name: name})
+	}
+	return owners
 }
 
 func decodePair(prefix []byte, pair kv.KeyValue) (row, error) {
@@ -86,5 +119,7 @@ func decodePair(prefix []byte, pair kv.KeyValue) (row, error) {
 	if err != nil {
 		return row{}, err
 	}
-	return decode(name, pair.Value)
+	r, err := decode(name, pair.Value)
+	r.Name = name
+	return r, err
 }

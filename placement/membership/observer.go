@@ -54,6 +54,9 @@ func (o *observer) lookAtOthers() []placement.Owner {
 		return targets
 	}
 	for i, owner := range targets {
+		if states[i].Name == "" { // it cannot be read, and says nothing
+			continue
+		}
 		if !o.noteLease(ctx, owner, states[i]) {
 			delete(o.seen, owner)
 			o.others = slices.DeleteFunc(o.others, func(other placement.Owner) bool { return other == owner })
@@ -70,7 +73,7 @@ func (o *observer) lookAtOthers() []placement.Owner {
 func (o *observer) noteLease(ctx context.Context, owner placement.Owner, state leasefdb.State) bool {
 	seen := o.seen[owner].Observe(state)
 	o.seen[owner] = seen
-	if state.Held() && state.Epoch == owner.Incarnation && seen.Remaining() > 0 {
+	if state.Held() && isOf(state, owner) && seen.Remaining() > 0 {
 		return true
 	}
 	evicted, err := o.registry.evictLapsed(ctx, owner, seen)
@@ -84,36 +87,47 @@ func (o *observer) noteLease(ctx context.Context, owner placement.Owner, state l
 	return !evicted
 }
 
+// isOf reports whether a lease is that of an owner. The name of a row that cannot be read has one
+// lease, whatever its incarnation.
+func isOf(state leasefdb.State, owner placement.Owner) bool {
+	return state.Epoch == owner.Incarnation || owner.Incarnation == 0
+}
+
 // readLeases reads the leases of members, and the others anew if the topology has changed.
 func (o *observer) readLeases(ctx context.Context, targets []placement.Owner) (states []leasefdb.State, err error) {
 	names := make([]string, len(targets))
 	for i, owner := range targets {
 		names[i] = owner.Name
 	}
-	return states, o.registry.db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
+	err = o.registry.db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
 		k, found, err := o.registry.openKeys(ctx, tx)
 		if err != nil || !found {
 			return err
 		}
 		startedVersion := k.startVersion(tx)
-		if states, err = o.registry.names.States(ctx, tx.Snapshot(), names...); err != nil {
+		states, err = o.registry.names.States(ctx, tx.Snapshot(), names...)
+		if states == nil && err != nil {
 			return err
+		}
+		if err != nil {
+			o.registry.options.Logger.Debug("membership: the leases of members cannot be read", "error", err)
 		}
 		version, err := startedVersion(ctx)
 		if err != nil || version == o.version {
 			return err
 		}
-		members, err := k.startMembers(tx)(ctx)
+		all, err := k.startRows(tx)(ctx)
 		if err == nil {
-			o.version, o.others = version, ringAfter(o.lease.Grant().Name, members)
+			o.version, o.others = version, ringAfter(o.lease.Grant().Name, all.owners())
 		}
 		return err
 	})
+	return states, err
 }
 
 // ringAfter returns the members as they follow one of them on a ring of the hashes of
 // their names.
-func ringAfter(self string, members []placement.Member) []placement.Owner {
+func ringAfter(self string, members []placement.Owner) []placement.Owner {
 	type ringPlace struct {
 		placement.Owner
 		distance uint64
@@ -122,7 +136,7 @@ func ringAfter(self string, members []placement.Member) []placement.Owner {
 	var ring []ringPlace
 	for _, m := range members {
 		if m.Name != self {
-			ring = append(ring, ringPlace{m.Owner, hash(m.Name) - origin})
+			ring = append(ring, ringPlace{m, hash(m.Name) - origin})
 		}
 	}
 	slices.SortFunc(ring, func(a, b ringPlace) int {

@@ -59,21 +59,26 @@ func (r *Registry) openKeys(ctx context.Context, tx kv.ReadTransaction) (k keys,
 }
 
 // Topology returns the members, by name; the version is 0 if there never was one.
-// Given a transaction, it reads in that, without conflicts. One round of reads.
+// Given a transaction, it reads in that, without conflicts. One round of reads. If rows cannot be
+// read it returns the other members, and a *[CorruptError] of each, joined.
 func (r *Registry) Topology(ctx context.Context, t kv.ReadTransactor) (placement.Topology, error) {
-	return kv.ReadTransact(ctx, t, func(tx kv.ReadTransaction) (placement.Topology, error) {
+	var damaged error
+	topology, err := kv.ReadTransact(ctx, t, func(tx kv.ReadTransaction) (placement.Topology, error) {
+		damaged = nil
 		k, found, err := r.openKeys(ctx, tx)
 		if err != nil || !found {
 			return placement.Topology{}, err
 		}
-		members, version := k.startMembers(tx), k.startVersion(tx)
+		members, version := k.startRows(tx), k.startVersion(tx)
 		t := placement.Topology{}
 		if t.Version, err = version(ctx); err != nil {
 			return t, err
 		}
-		t.Members, err = members(ctx)
+		all, err := members(ctx)
+		t.Members, damaged = all.members, all.fault()
 		return t, err
 	})
+	return topology, errors.Join(err, damaged)
 }
 
 // StartAlive begins to read whether an owner is a member, for placement/kvstore. The

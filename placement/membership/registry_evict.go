@@ -40,15 +40,11 @@ func (r *Registry) evictWith(ctx context.Context, owner placement.Owner, take fu
 		if err != nil || value == nil {
 			return false, err
 		}
-		row, err := decode(owner.Name, value)
-		if err != nil {
-			return false, &CorruptError{Key: at, Err: err}
-		}
 		state, err := holding.Wait(ctx)
-		if err != nil || row.Incarnation != owner.Incarnation {
+		if err != nil || !rowIsOf(owner, value, state) {
 			return false, err
 		}
-		if state.Held() && state.Epoch == owner.Incarnation {
+		if state.Held() && isOf(state, owner) {
 			if taken, err := take(tx, state); err != nil || !taken {
 				return false, err
 			}
@@ -57,4 +53,14 @@ func (r *Registry) evictWith(ctx context.Context, owner placement.Owner, take fu
 		k.bumpVersion(tx)
 		return true, nil
 	})
+}
+
+// rowIsOf reports whether a row is that of an owner. For one that cannot be read the lease of the
+// name says it, which a member has as long as it lives.
+func rowIsOf(owner placement.Owner, value []byte, state leasefdb.State) bool {
+	row, err := decode(owner.Name, value)
+	if err != nil {
+		return !state.Held() || isOf(state, owner)
+	}
+	return row.Incarnation == owner.Incarnation
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/kazahana-db/kazahana/internal/sleep"
@@ -59,7 +60,9 @@ func (w *watcher) noteTopology(t placement.Topology) (changed bool, err error) {
 // future has failed.
 func (w *watcher) readTopology(ctx context.Context, watched bool) (t placement.Topology, watch kv.Future[struct{}], err error) {
 	watch = kv.Resolved(struct{}{}, error(kv.NewError(kv.CodeTooManyWatches, "no watch was asked for")))
+	var all rows
 	err = w.db.Transact(ctx, func(tx kv.Transaction) error {
+		all = rows{}
 		k, err := w.createKeys(ctx, tx)
 		if err != nil {
 			return err
@@ -70,10 +73,26 @@ func (w *watcher) readTopology(ctx context.Context, watched bool) (t placement.T
 		if t.Version, err = k.startVersion(tx)(ctx); err != nil || t.Version == w.topology.Version {
 			return err
 		}
-		t.Members, err = k.startMembers(tx)(ctx)
+		all, err = k.startRows(tx)(ctx)
+		t.Members = all.members
 		return err
 	})
+	if damaged := all.fault(); err == nil && damaged != nil {
+		w.options.Logger.Warn("membership: the rows of members cannot be read", "version", t.Version, "error", damaged)
+		t.Members = append(t.Members, w.knownOf(all.unread)...)
+	}
 	return t, watch, err
+}
+
+// knownOf returns the members of these names as they were told last: a member with a row that cannot be
+// read may be alive.
+func (w *watcher) knownOf(names []string) (known []placement.Member) {
+	for _, m := range w.topology.Members {
+		if slices.Contains(names, m.Name) {
+			known = append(known, m)
+		}
+	}
+	return known
 }
 
 // settleTime is the mean pause of a watcher after a change, so that many changes at once cost each
