@@ -28,6 +28,8 @@ type seat interface {
 	Context() context.Context
 	Drain(ctx context.Context) error
 	Leave(ctx context.Context) error
+	// Rejoin joins anew in the place of a membership that was lost, once nothing of it is active.
+	Rejoin(ctx context.Context) (seat, error)
 	// SetLoad publishes the number of activations, for strategies.
 	SetLoad(n int64)
 }

@@ -57,5 +57,14 @@ func (d *database) fence(key placement.Key, owner placement.Owner, epoch int64) 
 // databaseSeat is a member of the database.
 type databaseSeat struct{ *membership.Member }
 
+// Rejoin implements [seat].
+func (s databaseSeat) Rejoin(ctx context.Context) (seat, error) {
+	joined, err := s.Member.Rejoin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return databaseSeat{joined}, nil
+}
+
 // Owner implements [seat].
 func (s databaseSeat) Owner() placement.Owner { return s.Member.Member().Owner }

@@ -93,6 +93,26 @@ func TestPausedHostCannotWrite(t *testing.T) {
 	})
 }
 
+// After an outage that was longer than the lease, a host joins again at once: its own old lease, which
+// has lapsed here but not been taken, is no reason to wait.
+func TestHostJoinsAtOnceAfterAnOutage(t *testing.T) {
+	inBubble(t, func(t *testing.T, engine kv.Database) {
+		a := startBank(t, lent{engine}, hosttest.NewNetwork(), "a")
+		defer a.db.Close()
+		a.freezer.freeze()
+		time.Sleep(time.Minute)
+		if owner, is := a.Member(); is {
+			t.Errorf("during the outage it is %v", owner)
+		}
+		a.freezer.thaw()
+		time.Sleep(3 * time.Second) // the pause between two attempts, at most a second, and some transactions
+		if owner, is := a.Member(); !is || owner.Incarnation != 2 {
+			t.Errorf("3 s after the outage it is %v, %v", owner, is)
+		}
+		a.stop(t)
+	})
+}
+
 // A fence that does not hold ends the activation, though nothing else has told of it.
 func TestFenceEndsTheActivation(t *testing.T) {
 	inBubble(t, func(t *testing.T, engine kv.Database) {

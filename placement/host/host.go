@@ -59,7 +59,7 @@ func (h *Host) Start(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(h.ctx, cancel)() // Stop ends the joining
-	s, err := h.joinCluster(ctx, 0)
+	s, err := h.joinCluster(ctx, nil, 0)
 	if err := h.adoptSession(s, err); err != nil {
 		return err
 	}
@@ -103,13 +103,21 @@ func (h *Host) adoptSession(s *session, err error) error {
 // mostSpread bounds the time over which a host that joins again spreads its claims.
 const mostSpread = 5 * time.Second
 
-// joinCluster makes the process a member under a new incarnation, which spreads its first claims
-// over a time.
-func (h *Host) joinCluster(ctx context.Context, spread time.Duration) (*session, error) {
-	kinds := slices.Sorted(maps.Keys(h.kinds))
-	seat, err := h.cluster.joinMember(ctx, placement.Member{
+// takeSeat makes the process a member under a new incarnation, in the place of the seat that it has
+// lost, if any.
+func (h *Host) takeSeat(ctx context.Context, kinds []string, lost seat) (seat, error) {
+	if lost != nil {
+		return lost.Rejoin(ctx)
+	}
+	return h.cluster.joinMember(ctx, placement.Member{
 		Owner: placement.Owner{Name: h.options.Name}, Address: h.options.Transport.Address(), Kinds: kinds, Labels: h.options.Labels,
 	})
+}
+
+// joinCluster makes the process a member, see takeSeat, which spreads its first claims over a time.
+func (h *Host) joinCluster(ctx context.Context, lost seat, spread time.Duration) (*session, error) {
+	kinds := slices.Sorted(maps.Keys(h.kinds))
+	seat, err := h.takeSeat(ctx, kinds, lost)
 	if err != nil {
 		return nil, err
 	}
@@ -139,16 +147,16 @@ func (h *Host) superviseSessions(s *session) {
 		h.session.Store(nil)
 		h.options.Logger.Warn("host: the membership is lost; all activations end", "member", s.owner.String(), "err", context.Cause(s.ctx))
 		s.loseAll()
-		s = h.joinAgain()
+		s = h.joinAgain(s.seat)
 		h.session.Store(s)
 	}
 }
 
 // joinAgain joins until it succeeds. It returns nil when the host stops. An outage that was longer
 // than the lease has ended the activations of all members, so the claims are spread.
-func (h *Host) joinAgain() *session {
+func (h *Host) joinAgain(lost seat) *session {
 	for attempt := 0; ; attempt++ {
-		s, err := h.joinCluster(h.ctx, min(h.options.Lease/2, mostSpread))
+		s, err := h.joinCluster(h.ctx, lost, min(h.options.Lease/2, mostSpread))
 		if err == nil {
 			return s
 		}

@@ -136,6 +136,10 @@ func (m *member) Drain(context.Context) error {
 	return m.cluster.change(func() error { m.Draining = true; return nil })
 }
 
+func (m *member) Rejoin(ctx context.Context) (host.Seat, error) {
+	return m.cluster.joinMember(ctx, m.Member)
+}
+
 func (m *member) Leave(context.Context) error {
 	m.cancel(errors.New("left"))
 	return m.cluster.change(func() error {

@@ -87,6 +87,57 @@ func TestLeaseThatCannotBeRead(t *testing.T) {
 	})
 }
 
+// TestRejoin lets the only member lose its lease in an outage. It joins again at once after that, and one change
+// of the topology replaces it.
+func TestRejoin(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, db kv.Database) {
+		outage := &cut{Database: db}
+		m := join(t, outage, "a")
+		registry := open(t, db)
+		before := must[placement.Topology](t)(registry.Topology(ctx, db))
+		outage.off.Store(true)
+		<-m.Context().Done()
+		outage.off.Store(false)
+		began := time.Now()
+		again := must[*membership.Member](t)(m.Rejoin(ctx))
+		defer leave(again)
+		if took := time.Since(began); took > latency {
+			t.Errorf("it has waited for %v", took)
+		}
+		after := must[placement.Topology](t)(registry.Topology(ctx, db))
+		if changes := after.Version - before.Version; changes != 1 && !hostile(t) { // where a commit may count twice
+			t.Errorf("%d changes", changes)
+		}
+		if len(after.Members) != 1 || after.Members[0].Owner != again.Member().Owner || again.Member().Incarnation != 2 || after.Members[0].Address != "a:80" {
+			t.Errorf("the topology was %+v and is %+v", before, after)
+		}
+		time.Sleep(3 * duration)
+		check(t, again.Context().Err())
+	})
+}
+
+// TestRejoinAfterEviction: a membership that others have ended is like none; and it takes nothing from
+// another process that has joined under its name.
+func TestRejoinAfterEviction(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, db kv.Database) {
+		m := join(t, db, "a")
+		registry := open(t, db)
+		must[bool](t)(registry.Evict(ctx, m.Member().Owner))
+		<-m.Context().Done()
+		other := join(t, db, "a")
+		if again, err := m.Rejoin(ctx); !errors.Is(err, membership.ErrNameTaken) {
+			t.Errorf("it is %v, %v", again, err)
+		}
+		check(t, other.Context().Err())
+		leave(other)
+		again := must[*membership.Member](t)(m.Rejoin(ctx))
+		defer leave(again)
+		if n := again.Member().Incarnation; n != 3 {
+			t.Errorf("its incarnation is %d", n)
+		}
+	})
+}
+
 // TestManyDeaths lets three quarters of a cluster die at once. The others evict each of
 // them once, within four durations, and no other member.
 func TestManyDeaths(t *testing.T) {

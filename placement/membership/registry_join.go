@@ -22,12 +22,17 @@ import (
 // If ctx ends while a claim is under way, the error wraps [kv.ErrOutcomeUnknown]: the name
 // may then be held until the lease lapses.
 func (r *Registry) Join(ctx context.Context, self Self) (*Member, error) {
+	return r.join(ctx, self, nil)
+}
+
+// join joins, in the place of the lost membership before if there is one.
+func (r *Registry) join(ctx context.Context, self Self, before *Member) (*Member, error) {
 	if err := self.Validate(); err != nil {
 		return nil, err
 	}
 	claim := leasefdb.Claim{Duration: r.options.Duration, RequestID: rand.Text()}
 	for {
-		m, err := r.tryJoin(ctx, self, claim)
+		m, err := r.tryJoin(ctx, self, claim, before)
 		var held *leasefdb.HeldError
 		if !errors.As(err, &held) {
 			return m, err
@@ -47,15 +52,20 @@ func wasRenewed(before, now leasefdb.State) bool {
 	return before.Held() && before.Epoch == now.Epoch && before.Revision != now.Revision
 }
 
-// tryJoin claims the name and registers the member, in one transaction.
-func (r *Registry) tryJoin(ctx context.Context, self Self, claim leasefdb.Claim) (*Member, error) {
+// tryJoin claims the name, which a membership before gives back, and registers the member, in one transaction.
+func (r *Registry) tryJoin(ctx context.Context, self Self, claim leasefdb.Claim, before *Member) (*Member, error) {
 	row := self.newRow()
 	grant, err := kv.Transact(ctx, r.db, func(tx kv.Transaction) (leasefdb.Grant, error) {
-		grant, err := r.names.Claim(ctx, tx, self.Name, claim)
-		if err != nil {
-			return grant, err
-		}
 		k, err := r.createKeys(ctx, tx)
+		if err != nil {
+			return leasefdb.Grant{}, err
+		}
+		if before != nil {
+			if err := before.lease.Grant().Release(ctx, tx); err != nil {
+				return leasefdb.Grant{}, err
+			}
+		}
+		grant, err := r.names.Claim(ctx, tx, self.Name, claim)
 		if err != nil {
 			return grant, err
 		}
