@@ -10,9 +10,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/kvstore"
 	"github.com/kazahana-db/kazahana/placement/membership"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // placed makes a database, as three members leave it that are killed at once; the commands of the script use
@@ -83,4 +85,19 @@ func (p *placementScript) store(ctx context.Context, l placement.Lease) {
 
 func (p *placementScript) end(ctx context.Context, l placement.Lease) {
 	p.err = errors.Join(p.err, p.home.Remove(ctx, l.Key, l.Owner, l.Epoch))
+}
+
+// outdate gives the row of a member a format that a later version of the program might write: outdate DIR NAME.
+func outdate(ts *testscript.TestScript, _ bool, args []string) {
+	change(ts, args[0], func(ctx context.Context, db *persistable.DB) error {
+		return db.Engine().Transact(ctx, func(tx kv.Transaction) error {
+			d, err := db.Layer().Open(ctx, tx, []string{"kazahana", "members"})
+			if err != nil {
+				return err
+			}
+			prefix, err := d.Prefix()
+			tx.Set(tuple.AppendString(tuple.AppendString(prefix, "M"), args[1]), tuple.AppendInt(nil, 99))
+			return err
+		})
+	})
 }

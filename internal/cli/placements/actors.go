@@ -4,6 +4,7 @@ package placements
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -18,22 +19,43 @@ type actors struct {
 	db      kv.Database
 	members *membership.Registry
 	rows    *kvstore.Store
+	unread  error // rows of members that cannot be read: the error of the command, at its end
 }
 
-// checkUsed returns an error if no member has ever joined.
-func (p actors) checkUsed(ctx context.Context) error {
+// topology reads the topology, without the members that cannot be read.
+func (p *actors) topology(ctx context.Context) (placement.Topology, error) {
 	t, err := p.members.Topology(ctx, p.db)
-	if err != nil || t.Version > 0 {
-		return err
+	if t.Version > 0 && errors.As(err, new(*membership.CorruptError)) {
+		p.unread, err = err, nil
 	}
-	return fmt.Errorf("no host has ever joined below the directory %q of this database; --path must be the Options.Path of its hosts", p.path)
+	return t, err
+}
+
+// usedTopology is topology, with an error if no member has ever joined.
+func (p *actors) usedTopology(ctx context.Context) (placement.Topology, error) {
+	t, err := p.topology(ctx)
+	if err == nil && t.Version == 0 {
+		err = fmt.Errorf("no host has ever joined below the directory %q of this database; --path must be the Options.Path of its hosts", p.path)
+	}
+	return t, err
+}
+
+// isAlive reports whether a row has an owner that is alive, by its lease: its own row may be one that
+// cannot be read.
+func (p *actors) isAlive(ctx context.Context, row kvstore.Row) (bool, error) {
+	if row.Free() {
+		return false, nil
+	}
+	return kv.ReadTransact(ctx, p.db, func(tx kv.ReadTransaction) (bool, error) {
+		return p.members.StartAlive(ctx, tx, row.Owner)(ctx)
+	})
 }
 
 // rowsPerRead is how many rows one transaction reads.
 const rowsPerRead = 1000
 
 // eachRow calls do with each row, or each of a kind.
-func (p actors) eachRow(ctx context.Context, kind string, do func(kvstore.Row) error) error {
+func (p *actors) eachRow(ctx context.Context, kind string, do func(kvstore.Row) error) error {
 	for after := (placement.Key{Kind: kind}); ; {
 		rows, err := p.rows.Rows(ctx, after, rowsPerRead)
 		if err != nil {
@@ -55,7 +77,7 @@ func (p actors) eachRow(ctx context.Context, kind string, do func(kvstore.Row) e
 }
 
 // findActor reads where the actor of a key is, and why.
-func (p actors) findActor(ctx context.Context, key placement.Key) (w whereabouts, err error) {
+func (p *actors) findActor(ctx context.Context, key placement.Key) (w whereabouts, err error) {
 	row, err := p.rows.Row(ctx, key)
 	if err != nil {
 		return w, err
@@ -64,12 +86,16 @@ func (p actors) findActor(ctx context.Context, key placement.Key) (w whereabouts
 	if err != nil {
 		return w, err
 	}
-	topology, err := p.members.Topology(ctx, p.db)
+	topology, err := p.topology(ctx)
+	if err != nil {
+		return w, err
+	}
+	alive, err := p.isAlive(ctx, row)
 	if err != nil {
 		return w, err
 	}
 	w = whereabouts{rowLine: newRowLine(row), Topology: topology.Version, Strategy: placement.Rendezvous{}.Name()}
-	w.State = stateOf(row, entry, topology)
+	w.State = stateOf(row, entry, alive)
 	if w.State == stateActive {
 		w.Since = &entry.ObservedAt
 	}

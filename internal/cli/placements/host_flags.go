@@ -4,6 +4,7 @@ package placements
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,21 +22,21 @@ func (f *hostFlags) addTo(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.path, "path", "kazahana", "`directory` with the directories members and placement: Options.Path of the programs' hosts, with / between its elements")
 }
 
-// withActors opens the database, calls do, and closes it.
-func (f *hostFlags) withActors(cmd *cobra.Command, do func(context.Context, actors) error) error {
+// withActors opens the database for reading, calls do, and closes it.
+func (f *hostFlags) withActors(cmd *cobra.Command, do func(context.Context, *actors) error) error {
 	return database.ReadKeys(cmd, func(ctx context.Context, db kv.Database) error {
 		p, err := f.openActors(db)
 		if err != nil {
 			return err
 		}
-		return do(ctx, p)
+		return errors.Join(do(ctx, p), p.unread)
 	})
 }
 
-func (f *hostFlags) openActors(db kv.Database) (p actors, err error) {
-	p.path, p.db = f.path, db
+func (f *hostFlags) openActors(db kv.Database) (_ *actors, err error) {
+	p := &actors{path: f.path, db: db}
 	if p.members, err = membership.New(db, membership.Options{Path: f.pathOf("members")}); err != nil {
-		return p, err
+		return nil, err
 	}
 	p.rows, err = kvstore.New(db, kvstore.Options{Members: p.members, Path: f.pathOf("placement")})
 	return p, err

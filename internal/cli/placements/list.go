@@ -27,7 +27,7 @@ names it as the owner of an actor until that actor is called again.
 ` + database.About,
 		Example: "  kazahana placement list --db data --kind account --owner bank-1",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return at.withActors(cmd, func(ctx context.Context, p actors) error {
+			return at.withActors(cmd, func(ctx context.Context, p *actors) error {
 				found := false
 				err := p.eachRow(ctx, kind, func(r kvstore.Row) error {
 					found = true
@@ -39,7 +39,8 @@ names it as the owner of an actor until that actor is called again.
 				if found || err != nil {
 					return err
 				}
-				return p.checkUsed(ctx)
+				_, err = p.usedTopology(ctx)
+				return err
 			})
 		},
 	}

@@ -48,11 +48,8 @@ observed that it is dead.
 ` + database.About,
 		Example: "  kazahana placement members --cluster-file /etc/foundationdb/fdb.cluster",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return at.withActors(cmd, func(ctx context.Context, p actors) error {
-				if err := p.checkUsed(ctx); err != nil {
-					return err
-				}
-				t, err := p.members.Topology(ctx, p.db)
+			return at.withActors(cmd, func(ctx context.Context, p *actors) error {
+				t, err := p.usedTopology(ctx)
 				if err != nil {
 					return err
 				}

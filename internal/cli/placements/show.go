@@ -35,7 +35,7 @@ what that would choose: Host.Explain.
 			if err != nil {
 				return err
 			}
-			return at.withActors(cmd, func(ctx context.Context, p actors) error {
+			return at.withActors(cmd, func(ctx context.Context, p *actors) error {
 				for _, key := range keys {
 					why, err := p.findActor(ctx, key)
 					if err != nil {

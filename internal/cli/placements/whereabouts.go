@@ -42,27 +42,18 @@ const (
 	stateAbandoned = "abandoned" // a member that is dead has it
 )
 
-func stateOf(row kvstore.Row, entry *placement.ActivationEntry, t placement.Topology) string {
+func stateOf(row kvstore.Row, entry *placement.ActivationEntry, alive bool) string {
 	switch {
 	case row.Epoch == 0:
 		return stateNever
 	case row.Free():
 		return stateFree
-	case !alive(t, row.Owner):
+	case !alive:
 		return stateAbandoned
 	case entry == nil || entry.Owner != row.Owner || entry.Epoch != row.Epoch:
 		return stateClaimed
 	}
 	return stateActive
-}
-
-func alive(t placement.Topology, owner placement.Owner) bool {
-	for _, m := range t.Members {
-		if m.Owner == owner {
-			return true
-		}
-	}
-	return false
 }
 
 // chooseMember sets the members that can have the key, and the one that a client with this
