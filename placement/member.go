@@ -46,6 +46,9 @@ type Member struct {
 type Topology struct {
 	Version int64    // 1 or more; a greater one is newer
 	Members []Member // in any order, of different names
+	// Cluster is a random id of the cluster, by which a process refuses calls that are meant for
+	// another one. It is "" if the membership has none.
+	Cluster string
 }
 
 // Validate returns a *[TopologyError] with all faults of the topology.

@@ -65,6 +65,7 @@ var refused = []run{
 	{2, "dir rm", []string{"settings"}},
 	{2, "tenant rm", []string{"tenants/tenant-1"}},
 	{2, "index drop", []string{"counters", "Counter_Name_unique"}},
+	{1, "placement forget-members", []string{"--yes"}}, // no host has joined
 }
 
 // writing are the verbs that write to a database, besides refused; interactive are those that

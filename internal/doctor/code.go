@@ -130,6 +130,7 @@ var codes = map[string]Code{
 	"name/missing-fence":         {"", Damage, "a named lease that counts renewals, and has no epoch: its fence is lost", "restore the directory from a backup, so that its epochs go on"},
 	"name/missing-renewal":       {"", Damage, "a named lease without its counter of renewals: others see no change of it", "acquire the lease once: that counts again"},
 	"name/bad-standby":           {"", Damage, "the registration of a standby is damaged", clearSystem},
+	"member/bad-cluster-id":      {"", Damage, "the id of a cluster of members is damaged", "`kazahana placement forget-members` gives the cluster a new one; its members join again"},
 	"member/bad-row":             {"", Damage, "the row of a member is damaged", "`kazahana kv clear 0xKEY --system` removes it; the member joins again when it is restarted"},
 	"member/bad-version":         {"", Damage, "the version of the topology of members is damaged", "restore the directory from a backup, so that its versions go on"},
 	"member/wrong-incarnation":   {"", Damage, "the row of a member is not of the lease that is in force", "restart the member"},

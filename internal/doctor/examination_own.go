@@ -99,6 +99,12 @@ func (x *examination) examineMembers(ctx context.Context, p *place) error {
 		}
 		return nil, nil //nolint:nilerr // the lease is reported
 	}
+	checks["C"] = func(_ context.Context, _ *batch, pair kv.KeyValue, _ string, _ []byte) (*fault, error) {
+		if n := len(pair.Value); n != membership.ClusterIDSize {
+			return newFault("member/bad-cluster-id", pair.Key, "the id of the cluster has %d bytes instead of %d", n, membership.ClusterIDSize), nil
+		}
+		return nil, nil
+	}
 	checks["V"] = func(_ context.Context, _ *batch, pair kv.KeyValue, _ string, _ []byte) (*fault, error) {
 		if len(pair.Value) != 8 {
 			return newFault("member/bad-version", pair.Key, "the version of the topology has %d bytes instead of 8", len(pair.Value)), nil

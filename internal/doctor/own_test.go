@@ -82,6 +82,11 @@ var ownDamages = []damage{
 		w.tx.Set(key, []byte{9})
 		return key
 	}},
+	{"short id of a cluster", "member/bad-cluster-id", func(w world) []byte {
+		key := w.key(members, "C")
+		w.tx.Set(key, w.get(key)[:15])
+		return key
+	}},
 	{"short counter of members", "member/bad-version", func(w world) []byte {
 		key := w.key(members, "V")
 		w.tx.Set(key, []byte{9})

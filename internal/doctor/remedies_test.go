@@ -163,7 +163,7 @@ func (p patient) run(command string) {
 	switch verb := args[0] + " " + args[1]; {
 	case args[0] == "lease":
 		args = append(args, "--leases", "embedded:"+p.folder)
-	case slices.Contains([]string{"kv clear", "index drop", "index build", "dir rm", "record rm"}, verb):
+	case slices.Contains([]string{"kv clear", "index drop", "index build", "dir rm", "record rm", "placement forget-members"}, verb):
 		args = append(args, "--db", p.folder, "--yes")
 	default:
 		args = append(args, "--db", p.folder)

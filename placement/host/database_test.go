@@ -5,11 +5,13 @@ package host_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/placement"
@@ -110,6 +112,95 @@ func TestHostJoinsAtOnceAfterAnOutage(t *testing.T) {
 			t.Errorf("3 s after the outage it is %v, %v", owner, is)
 		}
 		a.stop(t)
+	})
+}
+
+// The hosts of a copy of a database, which has forgotten the members of the original, call no host of the
+// original.
+func TestCopyOfADatabase(t *testing.T) {
+	inBubble(t, func(t *testing.T, engine kv.Database) {
+		network := hosttest.NewNetwork()
+		a := startBank(t, lent{engine}, network, "a")
+		defer a.db.Close()
+		if got, err := a.deposit.Call(t.Context(), "alice", 100); err != nil || got != 100 {
+			t.Fatal(got, err)
+		}
+		copied := copyOf(t, engine)
+		members, err := membership.New(copied, membership.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := members.Forget(t.Context()); n != 1 || err != nil {
+			t.Fatalf("it has forgotten %d members, %v", n, err)
+		}
+		b := startBank(t, lent{copied}, network, "b")
+		defer b.db.Close()
+		if got, err := b.deposit.Call(t.Context(), "alice", 10); err != nil || got != 110 {
+			t.Errorf("a deposit in the copy: %v, %v", got, err)
+		}
+		if got, err := a.deposit.Call(t.Context(), "alice", 1); err != nil || got != 101 {
+			t.Errorf("a deposit in the original after that: %v, %v", got, err)
+		}
+		a.stop(t)
+		b.stop(t)
+	})
+}
+
+// copyOf returns an engine with the same keys.
+func copyOf(t *testing.T, engine kv.Database) kv.Database {
+	t.Helper()
+	copied := enginetest.InProcess(t)
+	pairs, err := kv.ReadTransact(t.Context(), engine, func(tx kv.ReadTransaction) ([]kv.KeyValue, error) {
+		return tx.GetRange(kv.KeyRange{End: []byte{0xff}}.Selectors(), kv.RangeOptions{}).Slice(t.Context())
+	})
+	if err == nil {
+		err = copied.Transact(t.Context(), func(tx kv.Transaction) error {
+			for _, pair := range pairs {
+				tx.Set(pair.Key, pair.Value)
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return copied
+}
+
+// A process of another cluster that gets the address of a member which has died answers none of its calls,
+// though it has the same name and incarnation.
+func TestAddressOfAnotherCluster(t *testing.T) {
+	inBubble(t, func(t *testing.T, engine kv.Database) {
+		network := hosttest.NewNetwork()
+		a, b := startBank(t, lent{engine}, network, "a"), startBank(t, lent{engine}, network, "b")
+		defer a.db.Close()
+		defer b.db.Close()
+		sent := 0
+		network.Observe(func(string, host.Request) { sent++ })
+		depositAll := func(want int64) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			for i := range 10 {
+				if got, err := b.deposit.Call(ctx, fmt.Sprint("account-", i), 1); err != nil || got != want {
+					t.Errorf("account %d has %d, %v; want %d", i, got, err, want)
+				}
+			}
+		}
+		depositAll(1)
+		if sent == 0 {
+			t.Fatal("a has none of the accounts")
+		}
+		a.freezer.freeze() // it dies
+		foreign := startBank(t, lent{enginetest.InProcess(t)}, network, "a")
+		defer foreign.db.Close()
+		if is, _ := foreign.Member(); is.Incarnation != 1 {
+			t.Fatalf("it is %v", is)
+		}
+		depositAll(2)
+		a.freezer.thaw()
+		a.stop(t)
+		b.stop(t)
+		foreign.stop(t)
 	})
 }
 

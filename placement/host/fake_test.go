@@ -61,6 +61,7 @@ func (f *fakeLookup) Forget(_ placement.Key, h placement.Holder) {
 	f.note(func() { f.forgot = append(f.forgot, h) })
 }
 
+func (f *fakeLookup) State() placement.State                  { return placement.StateNotReady }
 func (f *fakeLookup) UpdateTopology(placement.Topology) error { return nil }
 func (f *fakeLookup) LoseAll()                                {}
 func (f *fakeLookup) Stop(context.Context) error              { return nil }

@@ -18,7 +18,7 @@ func (p *process) forwardRequest(ctx context.Context, s *session, res placement.
 		return refusedOutcome(ErrNotHere)
 	}
 	next := *r
-	next.To = assumed
+	next.To, next.Cluster = assumed, s.clusterID()
 	reply, err := p.options.Transport.Call(ctx, res.Address, next)
 	switch {
 	case errors.Is(err, ErrUnreachable):

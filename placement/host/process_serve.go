@@ -13,6 +13,9 @@ func (p *process) serveRequest(ctx context.Context, r Request) Reply {
 	if err := p.checkRequest(&r); err != nil {
 		return Refuse(err)
 	}
+	if err := p.checkTarget(&r); err != nil {
+		return Refuse(err)
+	}
 	r.Forwards++ // if it goes on from here
 	o := p.dispatchRequest(ctx, &r)
 	reply := Reply{Status: o.status, Payload: o.payload, Holder: o.holder}
@@ -37,6 +40,21 @@ func (p *process) checkRequest(r *Request) error {
 		return err
 	}
 	return errors.Join(checkMethod(r.Method), checkChain(r.Key, r.Chain))
+}
+
+// checkTarget returns an error unless a request is for this process: in the state that a sender knows, its
+// address may be that of a process which has ended, or of one in the cluster that this one was copied from.
+func (p *process) checkTarget(r *Request) error {
+	s, err := p.currentSession()
+	switch {
+	case err != nil:
+		return err
+	case r.To.Owner != s.owner:
+		return fmt.Errorf("%w: the request is for %s, this process is %s", ErrNotHere, clip(r.To.Owner.String()), s.owner)
+	case r.Cluster != "" && r.Cluster != s.clusterID():
+		return fmt.Errorf("%w: the request is from the cluster %s, this process is of the cluster %s", ErrNotHere, clip(r.Cluster), s.clusterID())
+	}
+	return nil
 }
 
 // Refuse returns the reply of a [Transport] to a request that it does not give to

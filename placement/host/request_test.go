@@ -19,7 +19,7 @@ func TestForwards(t *testing.T) {
 	x.to = func(context.Context, string, Request) (Reply, error) { return done("b", *at) }
 	for forwards, path := range []string{"b1", "b2", ""} {
 		x.sent = nil
-		reply := p.serveRequest(t.Context(), Request{Key: placement.Key{Kind: "kind", ID: "id"}, Method: "m", Codec: "json", Forwards: forwards, Payload: []byte(`""`)})
+		reply := p.serveRequest(t.Context(), Request{Key: placement.Key{Kind: "kind", ID: "id"}, Method: "m", Codec: "json", Forwards: forwards, To: holderAt("self", 0), Payload: []byte(`""`)})
 		if x.path() != path {
 			t.Errorf("a request that was forwarded %d times goes to %q", forwards, x.path())
 		}
@@ -40,7 +40,7 @@ func TestRequestSaysTo(t *testing.T) {
 		return done("b", *at)
 	}
 	self := holderAt("self", 3)
-	for _, incoming := range []placement.Holder{{}, holderAt("self", 0), self, {Owner: placement.Owner{Name: "self", Incarnation: 2}, Epoch: 3}} {
+	for _, incoming := range []placement.Holder{holderAt("self", 0), self} {
 		p.serveRequest(t.Context(), Request{Key: placement.Key{Kind: "kind", ID: "id"}, Method: "m", Codec: "json", To: incoming, Payload: []byte(`""`)})
 		if to != *at {
 			t.Errorf("the request went on to %+v, want %+v", to, *at)
@@ -48,6 +48,61 @@ func TestRequestSaysTo(t *testing.T) {
 	}
 	if len(f.forgot) != 1 || f.forgot[0] != self {
 		t.Errorf("forgot %+v, want %+v alone", f.forgot, self)
+	}
+}
+
+// A process answers requests that are for it, under its incarnation and in its cluster, and no others: the
+// sender may know an address that another process had before, or be in a copy of the cluster.
+func TestRequestsForOthers(t *testing.T) {
+	_, p, x, f, at := newRouted(t)
+	*at = holderAt("self", 3)
+	s := p.session.Load()
+	s.enforceTopology(placement.Topology{Version: 1, Cluster: "ours"})
+	resolved := 0
+	f.resolve = func(context.Context, placement.Key) (placement.Resolution, error) {
+		resolved++
+		return placement.Resolution{}, placement.ErrDead
+	}
+	self := s.owner
+	for name, c := range map[string]struct {
+		to      placement.Owner
+		cluster string
+		served  bool
+	}{
+		"for it":                    {self, "ours", true},
+		"of a version without ids":  {self, "", true},
+		"from another cluster":      {self, "theirs", false},
+		"for an earlier run":        {placement.Owner{Name: self.Name, Incarnation: self.Incarnation + 1}, "ours", false},
+		"for another member":        {placement.Owner{Name: "other", Incarnation: self.Incarnation}, "ours", false},
+		"for no one":                {placement.Owner{}, "ours", false},
+		"for another in no cluster": {placement.Owner{Name: "other", Incarnation: 1}, "", false},
+	} {
+		resolved = 0
+		reply := p.serveRequest(t.Context(), Request{
+			Key: placement.Key{Kind: "kind", ID: "id"}, Method: "m", Codec: "json", Payload: []byte(`""`),
+			Cluster: c.cluster, To: placement.Holder{Owner: c.to, Epoch: 3},
+		})
+		if served := resolved > 0; served != c.served || !served && (reply.Status != Refused || !errors.Is(reply.Err.Error(), ErrNotHere)) {
+			t.Errorf("a request %s: served %v, %+v", name, served, reply)
+		}
+	}
+	if len(x.sent) > 0 || len(f.forgot) > 0 {
+		t.Errorf("sent %v, forgot %v", x.sent, f.forgot)
+	}
+}
+
+// A request says from which cluster it is.
+func TestRequestSaysCluster(t *testing.T) {
+	_, p, x, _, at := newRouted(t)
+	*at = holderAt("b", 4)
+	p.session.Load().enforceTopology(placement.Topology{Version: 1, Cluster: "ours"})
+	got := ""
+	x.to = func(_ context.Context, _ string, r Request) (Reply, error) {
+		got = r.Cluster
+		return done("b", *at)
+	}
+	if err := p.Call(t.Context(), placement.Key{Kind: "kind", ID: "id"}, "m", "", nil); err != nil || got != "ours" {
+		t.Errorf("it says %q, %v", got, err)
 	}
 }
 

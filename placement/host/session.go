@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kazahana-db/kazahana/internal/sleep"
@@ -22,8 +23,9 @@ type session struct {
 	seat    seat // nil for a client
 	driver  lookup
 	kinds   map[string]*activations
-	pid     string    // of all activations
-	began   time.Time // uses are counted from here
+	pid     string                 // of all activations
+	began   time.Time              // uses are counted from here
+	id      atomic.Pointer[string] // of the cluster, in the last topology; nil: not known yet
 
 	ctx    context.Context // ends with the membership; its cause says why
 	cancel context.CancelCauseFunc
@@ -87,8 +89,17 @@ func (s *session) relayTo(other *session) {
 	}
 }
 
+// clusterID returns the id of the cluster, "" if it has none.
+func (s *session) clusterID() string {
+	if id := s.id.Load(); id != nil {
+		return *id
+	}
+	return ""
+}
+
 // enforceTopology gives a topology to the driver.
 func (s *session) enforceTopology(t placement.Topology) {
+	s.id.Store(&t.Cluster)
 	if err := s.driver.UpdateTopology(t); err != nil && !errors.Is(err, placement.ErrStaleTopology) {
 		s.options.Logger.Error("host: a topology cannot be used", "version", t.Version, "err", err)
 	}

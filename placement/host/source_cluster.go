@@ -138,6 +138,7 @@ func merge(members, listed placement.Topology) (merged placement.Topology, both 
 	for _, m := range listed.Members {
 		byName[m.Name] = m
 	}
+	merged.Cluster = members.Cluster
 	for _, m := range members.Members {
 		other, found := byName[m.Name]
 		if found {

@@ -41,10 +41,14 @@ type Request struct {
 	Codec    string        `json:"codec"`              // the name of the codec of the payload
 	Forwards int           `json:"forwards,omitempty"` // by how many processes it was forwarded, at most MaxForwards
 	// To is the holder of the key according to the sender, which got it from a home or another
-	// process. Its epoch is 0 if the sender goes by its strategy alone.
-	To      placement.Holder `json:"to,omitzero"`
-	Chain   []placement.Key  `json:"chain,omitempty"` // the activations that wait for the reply, the first caller first
-	Payload []byte           `json:"-"`               // the argument
+	// process. Its epoch is 0 if the sender goes by its strategy alone. A process that is not this
+	// owner refuses the request.
+	To placement.Holder `json:"to,omitzero"`
+	// Cluster is the id of the sender's cluster. Processes of another one refuse the request. It is "" if
+	// the cluster has none, and if the sender's program is of a version that sends none.
+	Cluster string          `json:"cluster,omitempty"`
+	Chain   []placement.Key `json:"chain,omitempty"` // the activations that wait for the reply, the first caller first
+	Payload []byte          `json:"-"`               // the argument
 }
 
 // MaxForwards is how many processes may pass a request on to another one that has

@@ -138,6 +138,35 @@ func TestRejoinAfterEviction(t *testing.T) {
 	})
 }
 
+// TestForget: a copy of a cluster forgets the members and gets an id of its own; members that are
+// alive in it join again.
+func TestForget(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, db kv.Database) {
+		registry := open(t, db)
+		if n, err := registry.Forget(ctx); n != 0 || err != nil {
+			t.Fatalf("where no member has joined: %d, %v", n, err)
+		}
+		a := join(t, db, "a")
+		join(t, db, "b")
+		before := must[placement.Topology](t)(registry.Topology(ctx, db))
+		lossy := &enginetest.Lossy{Database: db}
+		lossy.Lose(false, nil)
+		if n, err := open(t, lossy).Forget(ctx); n != 2 || err != nil {
+			t.Errorf("it has forgotten %d, %v", n, err)
+		}
+		after := must[placement.Topology](t)(registry.Topology(ctx, db))
+		if len(before.Cluster) != 32 || len(after.Cluster) != 32 || before.Cluster == after.Cluster || len(after.Members) > 0 || after.Version <= before.Version {
+			t.Errorf("the topology was %+v and is %+v", before, after)
+		}
+		<-a.Context().Done()
+		again := must[*membership.Member](t)(a.Rejoin(ctx))
+		defer leave(again)
+		if last := must[placement.Topology](t)(registry.Topology(ctx, db)); last.Cluster != after.Cluster || len(last.Members) != 1 || again.Member().Incarnation != 2 {
+			t.Errorf("after a has joined again: %+v", last)
+		}
+	})
+}
+
 // TestManyDeaths lets three quarters of a cluster die at once. The others evict each of
 // them once, within four durations, and no other member.
 func TestManyDeaths(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -19,7 +20,11 @@ import (
 const (
 	letterMember  = "M" // (letter, name)
 	letterVersion = "V" // (letter)
+	letterCluster = "C" // (letter)
 )
+
+// ClusterIDSize is the number of bytes of the id of a cluster.
+const ClusterIDSize = 16
 
 // keys makes the keys in a directory.
 type keys struct{ prefix []byte }
@@ -35,6 +40,8 @@ func keysOf(d *directory.Directory, err error) (keys, error) {
 func (k keys) letter(letter string) []byte { return tuple.AppendString(bytes.Clone(k.prefix), letter) }
 
 func (k keys) version() []byte { return k.letter(letterVersion) }
+
+func (k keys) cluster() []byte { return k.letter(letterCluster) }
 
 func (k keys) member(name string) []byte { return tuple.AppendString(k.letter(letterMember), name) }
 
@@ -109,6 +116,27 @@ func (r rows) owners() (owners []placement.Owner) {
 		owners = append(owners, placement.Owner{Name: name})
 	}
 	return owners
+}
+
+// startCluster begins to read the id of the cluster, in hexadecimal digits: "" until a member
+// has joined that gives it one.
+func (k keys) startCluster(tx kv.ReadTransaction) func(context.Context) (string, error) {
+	read := tx.Get(k.cluster())
+	return func(ctx context.Context) (string, error) {
+		value, err := read.Get(ctx)
+		return hex.EncodeToString(value), err
+	}
+}
+
+// readTopology reads the members and the id of the cluster, and returns them without a version.
+func (k keys) readTopology(ctx context.Context, tx kv.ReadTransaction) (t placement.Topology, all rows, err error) {
+	members, cluster := k.startRows(tx), k.startCluster(tx.Snapshot())
+	if all, err = members(ctx); err != nil {
+		return t, all, err
+	}
+	t.Members = all.members
+	t.Cluster, err = cluster(ctx)
+	return t, all, err
 }
 
 func decodePair(prefix []byte, pair kv.KeyValue) (row, error) {

@@ -60,6 +60,9 @@ func anonymous(random *regexp.Regexp, line string) string {
 	if strings.HasPrefix(key, "<dir>024600") {
 		value = random.ReplaceAllString(value, "02<host>0002<random>00")
 	}
+	if key == "<dir>024300" && len(value) == 32 {
+		value = "<random>"
+	}
 	return key + "=" + value
 }
 

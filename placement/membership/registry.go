@@ -69,14 +69,16 @@ func (r *Registry) Topology(ctx context.Context, t kv.ReadTransactor) (placement
 		if err != nil || !found {
 			return placement.Topology{}, err
 		}
-		members, version := k.startRows(tx), k.startVersion(tx)
-		t := placement.Topology{}
+		version := k.startVersion(tx)
+		t, all, err := k.readTopology(ctx, tx)
+		if err != nil {
+			return t, err
+		}
 		if t.Version, err = version(ctx); err != nil {
 			return t, err
 		}
-		all, err := members(ctx)
-		t.Members, damaged = all.members, all.fault()
-		return t, err
+		damaged = all.fault()
+		return t, nil
 	})
 	return topology, errors.Join(err, damaged)
 }

@@ -64,3 +64,54 @@ func rowIsOf(owner placement.Owner, value []byte, state leasefdb.State) bool {
 	}
 	return row.Incarnation == owner.Incarnation
 }
+
+// Forget removes all members, alive or not, gives the cluster a new id, and returns how many members
+// it has removed. Call it in a copy of a database, before the first process joins there: the copy lists
+// the members of the original and has its id, so that its processes could call those of the original. A
+// process that is a member of the copy already sees the end of its context, and joins anew. It can be
+// repeated. One transaction. Without a directory of members it does nothing.
+func (r *Registry) Forget(ctx context.Context) (forgotten int, err error) {
+	id := newClusterID()
+	err = r.db.Transact(ctx, func(tx kv.Transaction) error {
+		k, found, err := r.openKeys(ctx, tx)
+		if err != nil || !found {
+			return err
+		}
+		prefix := k.letter(letterMember)
+		pairs, err := tx.GetRange(kv.PrefixRange(prefix).Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll}).Slice(ctx)
+		if err != nil {
+			return err
+		}
+		var all rows
+		for _, pair := range pairs {
+			all.add(prefix, pair)
+		}
+		if err := r.breakLeases(ctx, tx, all.owners()); err != nil {
+			return err
+		}
+		tx.ClearRange(kv.PrefixRange(prefix))
+		tx.Set(k.cluster(), id)
+		k.bumpVersion(tx)
+		forgotten = max(forgotten, len(pairs)) // an attempt after one that has committed finds none
+		return nil
+	})
+	return forgotten, err
+}
+
+// breakLeases ends the leases that have the names of owners.
+func (r *Registry) breakLeases(ctx context.Context, tx kv.Transaction, owners []placement.Owner) error {
+	names := make([]string, len(owners))
+	for i, owner := range owners {
+		names[i] = owner.Name
+	}
+	states, err := r.names.States(ctx, tx, names...) // in one round: Break reads the same again
+	if err != nil {
+		return err
+	}
+	for _, state := range states {
+		if err := r.names.Break(ctx, tx, state.Name, state.Epoch); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -47,6 +47,13 @@ func (r *Registry) join(ctx context.Context, self Self, before *Member) (*Member
 	}
 }
 
+// newClusterID returns a random id of a cluster.
+func newClusterID() []byte {
+	id := make([]byte, ClusterIDSize)
+	_, _ = rand.Read(id) // it never fails
+	return id
+}
+
 // wasRenewed reports whether a lease was renewed between two looks.
 func wasRenewed(before, now leasefdb.State) bool {
 	return before.Held() && before.Epoch == now.Epoch && before.Revision != now.Revision
@@ -54,12 +61,13 @@ func wasRenewed(before, now leasefdb.State) bool {
 
 // tryJoin claims the name, which a membership before gives back, and registers the member, in one transaction.
 func (r *Registry) tryJoin(ctx context.Context, self Self, claim leasefdb.Claim, before *Member) (*Member, error) {
-	row := self.newRow()
+	row, newID := self.newRow(), newClusterID()
 	grant, err := kv.Transact(ctx, r.db, func(tx kv.Transaction) (leasefdb.Grant, error) {
 		k, err := r.createKeys(ctx, tx)
 		if err != nil {
 			return leasefdb.Grant{}, err
 		}
+		cluster := k.startCluster(tx)
 		if before != nil {
 			if err := before.lease.Grant().Release(ctx, tx); err != nil {
 				return leasefdb.Grant{}, err
@@ -68,6 +76,11 @@ func (r *Registry) tryJoin(ctx context.Context, self Self, claim leasefdb.Claim,
 		grant, err := r.names.Claim(ctx, tx, self.Name, claim)
 		if err != nil {
 			return grant, err
+		}
+		if id, err := cluster(ctx); err != nil {
+			return grant, err
+		} else if id == "" {
+			tx.Set(k.cluster(), newID)
 		}
 		row.Incarnation = grant.Epoch
 		tx.Set(k.member(self.Name), row.encode())

@@ -73,8 +73,9 @@ func (w *watcher) readTopology(ctx context.Context, watched bool) (t placement.T
 		if t.Version, err = k.startVersion(tx)(ctx); err != nil || t.Version == w.topology.Version {
 			return err
 		}
-		all, err = k.startRows(tx)(ctx)
-		t.Members = all.members
+		version := t.Version
+		t, all, err = k.readTopology(ctx, tx)
+		t.Version = version
 		return err
 	})
 	if damaged := all.fault(); err == nil && damaged != nil {

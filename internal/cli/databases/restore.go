@@ -24,7 +24,8 @@ does. The folder appears complete or not at all. It shares nothing with the back
 a read-only disk.
 
 It is a database of its own, with another identity. If programs lease IDs from it, see
-kazahana lease quarantine: the backup does not know the leases that were granted after it.`,
+kazahana lease quarantine: the backup does not know the leases that were granted after it. If it has
+virtual actors, see kazahana placement forget-members: it lists the members of the original.`,
 		Example: "  kazahana restore /backups/2026-11-22 --db data-restored",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			folder, err := database.Folder(cmd)

@@ -11,7 +11,7 @@ import (
 
 // Command returns kazahana placement.
 func Command(c *shell.Console) *cobra.Command {
-	g := shell.Group("placement", "Show where virtual actors are, and why", showCommand(c), listCommand(c), membersCommand(c))
-	g.Long = "Show where virtual actors are, and why.\n" + database.About
+	g := shell.Group("placement", "Show where virtual actors are, and why", showCommand(c), listCommand(c), membersCommand(c), forgetCommand(c))
+	g.Long = "Show where virtual actors are, and why. Forget the members in a copy of a database.\n" + database.About
 	return g
 }
