@@ -284,11 +284,12 @@ var arrows = map[string][]string{
 	"persistvet/internal/txfunc": {"persistvet/internal/api", "persistvet/internal/expr", "golang.org/x/tools"},
 	"internal/enginetest":        {"kv", "kv/embedded", "kv/fdbkv", "go.uber.org/goleak"},
 	"internal/goldens":           {},
+	"internal/goldens/formats":   {"internal/goldens", "github.com/google/go-cmp"},
 	"internal/headers":           {"kv", "tuple"},
 	"internal/uptime":            {"golang.org/x/sys"},
 	"internal/bazaar":            {"idgen", "index", "internal/bazaar/older", "kv", "persistable", "persistable/persistimpl", "persistable/wire", "tuple", "github.com/oklog/ulid/v2"},
 	"internal/bazaar/older":      {"index", "persistable", "persistable/persistimpl", "persistable/wire"},
-	"internal/contents":          {"kv", "tuple", "directory"},
+	"internal/contents":          {"kv", "tuple", "directory", "internal/goldens/formats"},
 
 	"internal/stacktester": {"kv", "tuple", "directory"},
 	"cmd/stacktester":      {"internal/stacktester", "kv/fdbkv"},

@@ -19,7 +19,7 @@ func Dir(t testing.TB) string {
 	if dir := os.Getenv("KAZAHANA_GOLDENS"); dir != "" {
 		return dir
 	}
-	return filepath.Join(root(t), "internal", "goldens", "testdata")
+	return filepath.Join(Root(t), "internal", "goldens", "testdata")
 }
 
 // DatasetsVariable is the environment variable that names the folder of the
@@ -51,11 +51,12 @@ func Dataset(t testing.TB, name string) (path string, found bool) {
 // need not be.
 func beside(t testing.TB, name string) string {
 	t.Helper()
-	return filepath.Join(root(t), "..", "shared", name)
+	return filepath.Join(Root(t), "..", "shared", name)
 }
 
-// root walks up from the test's folder to the one with go.mod.
-func root(t testing.TB) string {
+// Root returns the folder of the module: it walks up from the test's folder to the one
+// with go.mod.
+func Root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
 	if err != nil {

@@ -5,6 +5,8 @@ package embedded
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"hash/crc32"
 	"os"
 	"path/filepath"
@@ -14,8 +16,10 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/kazahana-db/kazahana/internal/goldens/formats"
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 )
 
 // guessedFrame returns a value that looks like a record of the log, of format 1, as a
@@ -70,56 +74,104 @@ func TestValuesLikeRecords(t *testing.T) {
 	}
 }
 
-// TestFormat1 opens folders that a version of this library wrote whose log had no salt:
-// all is there, the folder gets the new format before the first commit that the old
-// version cannot read, and what a crash has cut off is cut off.
-func TestFormat1(t *testing.T) {
-	for name, torn := range map[string]bool{"closed": false, "backup": false, "crashed": false, "crashed while writing": true} {
-		t.Run(name, func(t *testing.T) {
-			from, _, _ := strings.Cut(name, " ")
-			fs, want := formatOneFolder(t, from), 60
-			if torn {
-				data := readFile(t, fs, logName(5))
-				writeFile(t, fs, logName(5), data[:len(data)-10])
-				want = 59
-			}
-			if _, err := Verify(t.Context(), "db", Options{FS: fs}); err != nil {
-				t.Error(err)
-			}
-			id, format, err := readIdentity(fs, "db")
-			if err != nil || format != 1 && from != "backup" {
-				t.Fatalf("the folder has format %d, %v", format, err)
-			}
-			readOnly, err := OpenWith("db", Options{FS: fs, ReadOnly: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if last := checkNumbered(t, readOnly); last != want {
-				t.Errorf("for reading, transaction %d is the last, want %d", last, want)
-			}
-			closeTest(t, readOnly)
-			db := openTest(t, Options{noAbsorb: true, FS: fs})
-			if last := checkNumbered(t, db); last != want {
-				t.Errorf("transaction %d is the last, want %d", last, want)
-			}
-			if now, format, err := readIdentity(fs, "db"); err != nil || format != noteFormat || id != "" && now != id {
-				t.Errorf("after opening the folder has format %d and identity %q, want %d and %q; %v", format, now, noteFormat, id, err)
-			}
-			if err := commitNumbered(t, db, want+1); err != nil {
-				t.Fatal(err)
-			}
-			closeTest(t, db)
-			if last, err := reopen(t, fs); err != nil || last != want+1 {
-				t.Errorf("opened again, transaction %d is the last, want %d; %v", last, want+1, err)
-			}
-		})
+// foldersOf says how many transactions the folders testdata/formatN have: format N is what
+// the versions wrote for which noteFormat was N.
+var foldersOf = map[int]int{1: 60, 2: 30}
+
+// TestFormatsOfFolders opens folders that versions of this library wrote: all is there, a
+// folder gets the newest format before the first commit that an old version cannot read, and
+// what a crash has cut off is cut off. A backup is restored, too. A new format gets folders of
+// its own by -args -adopt.
+func TestFormatsOfFolders(t *testing.T) {
+	if _, err := os.Stat(formatFolder(noteFormat)); errors.Is(err, os.ErrNotExist) && formats.Adopting() {
+		writeFolders(t, formatFolder(noteFormat), foldersOf[noteFormat])
+	}
+	for format := 1; format <= noteFormat; format++ {
+		for name, torn := range map[string]bool{"closed": false, "backup": false, "restored": false, "crashed": false, "crashed while writing": true} {
+			t.Run(fmt.Sprint(format, " ", name), func(t *testing.T) {
+				fs, want := openedFolder(t, format, name), foldersOf[format]
+				if torn {
+					last := lastSegment(t, fs)
+					data := readFile(t, fs, last)
+					writeFile(t, fs, last, data[:len(data)-10])
+					want--
+				}
+				checkFolder(t, fs, format, want)
+			})
+		}
 	}
 }
 
-// formatOneFolder returns a folder of format 1, from testdata.
-func formatOneFolder(t *testing.T, name string) *vfs.MemFS {
+// openedFolder returns a folder of a format, a restored one of its backup.
+func openedFolder(t *testing.T, format int, name string) *vfs.MemFS {
 	t.Helper()
-	fs, root := vfs.NewCrashableMem(), filepath.Join("testdata", "format1", name)
+	if name != "restored" {
+		from, _, _ := strings.Cut(name, " ")
+		return storedFolder(t, format, from)
+	}
+	fs := storedFolder(t, format, "backup")
+	if err := fs.Rename("db", "backup"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Restore(t.Context(), "backup", "db", Options{FS: fs}); err != nil {
+		t.Fatal(err)
+	}
+	return fs
+}
+
+// checkFolder opens a folder for reading and for writing, and commits.
+func checkFolder(t *testing.T, fs *vfs.MemFS, written, want int) {
+	t.Helper()
+	if _, err := Verify(t.Context(), "db", Options{FS: fs}); err != nil {
+		t.Error(err)
+	}
+	id, format, err := readIdentity(fs, "db")
+	if err != nil || format != written && id != "" {
+		t.Fatalf("the folder has format %d, want %d; %v", format, written, err)
+	}
+	readOnly, err := OpenWith("db", Options{FS: fs, ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := checkNumbered(t, readOnly); last != want {
+		t.Errorf("for reading, transaction %d is the last, want %d", last, want)
+	}
+	closeTest(t, readOnly)
+	db := openTest(t, Options{noAbsorb: true, FS: fs})
+	if last := checkNumbered(t, db); last != want {
+		t.Errorf("transaction %d is the last, want %d", last, want)
+	}
+	if now, format, err := readIdentity(fs, "db"); err != nil || format != noteFormat || id != "" && now != id {
+		t.Errorf("after opening the folder has format %d and identity %q, want %d and %q; %v", format, now, noteFormat, id, err)
+	}
+	if err := commitNumbered(t, db, want+1); err != nil {
+		t.Fatal(err)
+	}
+	closeTest(t, db)
+	if last, err := reopen(t, fs); err != nil || last != want+1 {
+		t.Errorf("opened again, transaction %d is the last, want %d; %v", last, want+1, err)
+	}
+}
+
+// lastSegment returns the path of the newest segment of the log.
+func lastSegment(t *testing.T, fs vfs.FS) string {
+	t.Helper()
+	numbers, err := commitlog.List(fs, "db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return logName(int(numbers[len(numbers)-1]))
+}
+
+// formatFolder returns where the folders of a format are.
+func formatFolder(format int) string {
+	return filepath.Join("testdata", fmt.Sprint("format", format))
+}
+
+// storedFolder returns a folder of a format, from testdata.
+func storedFolder(t *testing.T, format int, name string) *vfs.MemFS {
+	t.Helper()
+	fs, root := vfs.NewCrashableMem(), filepath.Join(formatFolder(format), name)
 	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -139,6 +191,44 @@ func formatOneFolder(t *testing.T, name string) *vfs.MemFS {
 		t.Fatal(err)
 	}
 	return fs
+}
+
+// writeFolders writes folders with n transactions: a database that is closed, one that was
+// left without that, and a backup. Some transactions are in the base, the others in the log.
+func writeFolders(t *testing.T, root string, n int) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "db")
+	db, err := OpenWith(dir, Options{noAbsorb: true, segmentSize: 900, window: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if err := commitNumbered(t, db, i+1); err != nil {
+			t.Fatal(err)
+		}
+		if i == n/3 {
+			if err := errors.Join(db.disk.absorber.Pass(), db.disk.base.Store().Flush()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := db.Backup(t.Context(), filepath.Join(dir, "..", "backup")); err != nil {
+		t.Fatal(err)
+	}
+	copyFolder := func(from, to string) {
+		if err := os.CopyFS(filepath.Join(root, to), os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{lockName, holderName, filepath.Join(baseDir, "LOCK")} {
+			if err := os.Remove(filepath.Join(root, to, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Fatal(err)
+			}
+		}
+	}
+	copyFolder(filepath.Join(dir, "..", "backup"), "backup")
+	copyFolder(dir, "crashed")
+	closeTest(t, db)
+	copyFolder(dir, "closed")
 }
 
 // TestCrashesOfUpgrade takes the power away before each operation of the first opening
@@ -161,7 +251,7 @@ func TestCrashesOfUpgrade(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			from, _, _ := strings.Cut(name, " ")
-			fs := formatOneFolder(t, from)
+			fs := storedFolder(t, 1, from)
 			want, random := prepare(fs), seed.Rand(t)
 			first := newCrashPoints(wholeCopy(fs), random, 1)
 			upgradeAndCommit(t, first, want, "none")

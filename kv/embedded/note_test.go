@@ -13,6 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kazahana-db/kazahana/internal/goldens/formats"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 )
@@ -46,6 +48,40 @@ func TestNote(t *testing.T) {
 			t.Errorf("the first %d bytes of %d are a note", size, len(text))
 		}
 	}
+}
+
+// TestFormats reads the notes of folders that earlier versions wrote, and writes them.
+func TestFormats(t *testing.T) {
+	backup := BackupInfo{Database: "ddd36dc972c221e08bf1eab7f8703065", Version: 1795240424646330, Time: time.Date(2026, 11, 21, 6, 0, 0, 123, time.UTC)}
+	closing := commitlog.End{Segment: 6, Version: 1795240424646330}
+	formats.Check(t, formats.Format{
+		Name: "embedded/notes",
+		Write: func(t *testing.T) (example string) {
+			fs := vfs.NewMem()
+			if err := errors.Join(writeIdentity(fs, "", backup.Database), writeClosing(fs, "", closing), writeNote(fs, backupName, backup.note())); err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{"IDENTITY", "CLOSED", "BACKUP"} {
+				text, err := files.ReadBeginning(fs, name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				example += name + "\n" + text + "\n"
+			}
+			return example
+		},
+		Read: func(t *testing.T, example string) {
+			fs := vfs.NewMem()
+			for text := range strings.SplitSeq(strings.TrimSuffix(example, "\n"), "\n\n") {
+				name, content, _ := strings.Cut(strings.TrimSuffix(text, "\n")+"\n", "\n")
+				overwrite(t, fs, name, []byte(content))
+			}
+			p, err := readParts(fs, "")
+			if err != nil || p.identity != backup.Database || p.closed != closing || *p.backup != backup {
+				t.Errorf("the notes say %+v, %v", p, err)
+			}
+		},
+	})
 }
 
 // TestNewerFormat opens folders that a newer version wrote: their own format, or

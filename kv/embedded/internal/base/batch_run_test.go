@@ -3,8 +3,10 @@
 package base
 
 import (
+	"encoding/hex"
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -12,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/kazahana-db/kazahana/internal/goldens/formats"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
 
@@ -143,4 +146,109 @@ func TestBaseRunModel(t *testing.T) {
 			rt.Fatalf("the base (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// TestFormats reads the keys of bases that earlier versions wrote, and writes them.
+func TestFormats(t *testing.T) {
+	formats.Check(t, formats.Format{Name: "embedded/base", Write: writeExample, Read: readExample})
+}
+
+// sampledKey is the number of a key that the sample has.
+const sampledKey = 2320
+
+// writeExample returns the format of a base and all of its keys, its own included.
+func writeExample(t *testing.T) string {
+	b := laidBase(t, nil)
+	for round := range 2 {
+		batch, err := b.NewBatch()
+		for i := 0; err == nil && i < 100; i += round + 1 {
+			err = batch.Set(runKey(i), fmt.Append(nil, round))
+		}
+		if err == nil {
+			err = batch.Set(nil, []byte("of the empty key"))
+		}
+		if err == nil {
+			err = batch.Set(runKey(sampledKey), []byte("s"))
+		}
+		if err == nil && round == 1 {
+			err = batch.RemoveRange(runKey(9), runKey(90))
+		}
+		if err == nil {
+			err = batch.Finish(int64(round)<<40 + 7)
+		}
+		if err == nil {
+			err = batch.Apply()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := fmt.Sprintf("format %d\n", b.db.FormatMajorVersion())
+	iter, err := b.db.NewIter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ok := iter.First(); ok; ok = iter.Next() {
+		text += fmt.Sprintf("%x = %x\n", iter.Key(), iter.Value())
+	}
+	if err := iter.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// readExample checks what a base with these keys has.
+func readExample(t *testing.T, example string) {
+	var format uint64
+	head, pairs, _ := strings.Cut(example, "\n")
+	if _, err := fmt.Sscanf(head, "format %d", &format); err != nil {
+		t.Fatal(err)
+	}
+	fs := vfs.NewMem()
+	raw, err := pebble.Open("base", &pebble.Options{FS: fs, FormatMajorVersion: pebble.FormatMajorVersion(format), Logger: silence{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(pairs) {
+		var parts [2][]byte
+		for i, part := range strings.SplitN(strings.TrimSuffix(line, "\n"), " = ", 2) {
+			if parts[i], err = hex.DecodeString(part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := raw.Set(parts[0], parts[1], pebble.Sync); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := raw.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := Open("base", Options{Fs: fs, CacheSize: 1 << 20, MemTable: 1 << 20}, fault.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for i := -1; i <= 100; i++ {
+		key, want := runKey(i), fmt.Sprint((i+1)%2)
+		switch {
+		case i < 0:
+			key, want = nil, "of the empty key"
+		case i >= 9 && i < 90, i == 100:
+			want = ""
+		}
+		if got, err := b.Get(key); err != nil || string(got) != want || (got == nil) != (want == "") {
+			t.Errorf("%q is %q, want %q; %v", key, got, want, err)
+		}
+	}
+	if got := b.AbsorbedVersion(); got != 1<<40+7 {
+		t.Errorf("the base has absorbed version %d", got)
+	}
+	of := b.sample.Snapshot()
+	if size := of.Get(runKey(sampledKey)); size == nil || *size != 27749 {
+		t.Errorf("the sample has %v for the key in it", size)
+	}
 }

@@ -5,10 +5,15 @@ package commitlog
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/kazahana-db/kazahana/internal/goldens/formats"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
@@ -117,5 +122,80 @@ func TestFrameSize(t *testing.T) {
 		if err := checkFrameSize(size); (err == nil) != fits {
 			t.Errorf("a frame of %d bytes: %v", size, err)
 		}
+	}
+}
+
+// exampleWrites are what the example of a segment holds, by version.
+var exampleWrites = map[int64][]mutation.Mutation{
+	1_000_042: {
+		{Op: mutation.OpSet, Key: []byte("a"), Value: []byte("one")},
+		{Op: mutation.OpSet, Key: []byte("b")}, // a clear
+		{Op: mutation.OpSet, Key: []byte(""), Value: []byte("")},
+	},
+	1_000_099: {
+		{Op: mutation.OpClearRange, Key: []byte("c"), Value: []byte("d\xff")},
+		{Op: mutation.OpSet, Key: bytes.Repeat([]byte("k"), 200), Value: []byte{0, 0xff}},
+	},
+}
+
+// exampleSegment returns a header and frames, in hexadecimal: two versions, and one that says
+// that they are on the disk.
+func exampleSegment(h header) string {
+	data := h.append(nil)
+	lines := hex.EncodeToString(data) + "\n"
+	add := func(version, synced int64, payload []byte) {
+		f := sealed(h, int64(len(data)), version, synced, string(payload))
+		data = append(data, f...)
+		lines += hex.EncodeToString(f) + "\n"
+	}
+	for _, version := range []int64{1_000_042, 1_000_099} {
+		var payload []byte
+		for _, m := range exampleWrites[version] {
+			payload = AppendMutation(payload, &m)
+		}
+		add(version, h.size(), payload)
+	}
+	add(1_000_099, int64(len(data)), nil)
+	return lines
+}
+
+// TestFormats reads segments of each format, and writes that of today.
+func TestFormats(t *testing.T) {
+	h := header{format: format, number: 7, beforeEnd: 4096, before: 1_000_000, salt: [8]byte([]byte("saltsalt"))}
+	formats.Check(t, formats.Format{
+		Name:  "embedded/log",
+		Write: func(*testing.T) string { return exampleSegment(h) },
+		Read:  readExample,
+	})
+}
+
+// readExample checks the content of a segment.
+func readExample(t *testing.T, example string) {
+	data, err := hex.DecodeString(strings.ReplaceAll(example, "\n", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fs := vfs.NewMem()
+	if err := files.WriteSynced(fs, "000007.log", data); err != nil {
+		t.Fatal(err)
+	}
+	got := map[int64][]string{}
+	l, err := Read(Options{FS: fs}, Replay{Above: 1_000_000, Apply: func(version int64, m mutation.Mutation) {
+		got[version] = append(got[version], fmt.Sprintf("%d %q %#v", m.Op, m.Key, m.Value))
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for version, writes := range exampleWrites {
+		var want []string
+		for _, m := range writes {
+			want = append(want, fmt.Sprintf("%d %q %#v", m.Op, m.Key, m.Value))
+		}
+		if !slices.Equal(got[version], want) {
+			t.Errorf("version %d has %s, want %s", version, got[version], want)
+		}
+	}
+	if len(got) != len(exampleWrites) || l.LastVersion() != 1_000_099 || l.TornBytes() != 0 {
+		t.Errorf("%d versions up to %d, and %d torn bytes", len(got), l.LastVersion(), l.TornBytes())
 	}
 }

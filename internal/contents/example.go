@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package contents
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/kazahana-db/kazahana/internal/goldens/formats"
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// Layer is what a layer stores in a database, for the examples of [formats].
+type Layer struct {
+	Name  string                             // of the examples
+	Open  func(testing.TB) kv.Database       // opens an empty database
+	Write func(t *testing.T, db kv.Database) // stores what never changes
+	Mask  func(line string) string           // replaces what is random in a line of [Of]; nil: nothing is
+	Read  func(t *testing.T, db kv.Database) // reads all of it with the layer, and checks it
+}
+
+// Format returns the format of what the layer stores. An example has every pair of the
+// database, so that it can be stored again. Two examples are compared as [Of] lists them:
+// the directory layer chooses prefixes at random.
+func (l *Layer) Format() formats.Format {
+	return formats.Format{
+		Name: l.Name,
+		Write: func(t *testing.T) string {
+			db := l.Open(t)
+			l.Write(t, db)
+			return dumpPairs(t, db)
+		},
+		Mask: func(t *testing.T, example string) string {
+			db := l.Open(t)
+			storePairs(t, db, example)
+			lines, err := Of(t.Context(), db, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range lines {
+				if l.Mask != nil {
+					lines[i] = l.Mask(lines[i])
+				}
+			}
+			return strings.Join(lines, "\n")
+		},
+		Read: func(t *testing.T, example string) {
+			db := l.Open(t)
+			storePairs(t, db, example)
+			l.Read(t, db)
+		},
+	}
+}
+
+// dumpPairs returns the pairs of a database, a line for each, in hexadecimal.
+func dumpPairs(t *testing.T, db kv.ReadTransactor) string {
+	t.Helper()
+	all, err := kv.ReadTransact(t.Context(), db, func(tx kv.ReadTransaction) ([]kv.KeyValue, error) {
+		return tx.GetRange(kv.KeyRange{Begin: []byte{}, End: []byte{0xff}}.Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll}).Slice(context.Background())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, pair := range all {
+		fmt.Fprintf(&b, "%x = %s\n", pair.Key, describe(pair.Value))
+	}
+	return b.String()
+}
+
+// longRun is the length from which on a run of one byte is written as that byte, and how
+// often it comes, as in 61*100000.
+const longRun = 64
+
+// describe returns the hexadecimal digits of a value, in parts around its long runs.
+func describe(value []byte) string {
+	var parts []string
+	for plain := 0; len(value) > plain; {
+		run := len(value[plain:]) - len(bytes.TrimLeft(value[plain:], string(value[plain:plain+1])))
+		if run < longRun && plain+run < len(value) {
+			plain += run
+			continue
+		}
+		if run < longRun {
+			plain, run = plain+run, 0
+		}
+		if plain > 0 {
+			parts = append(parts, hex.EncodeToString(value[:plain]))
+		}
+		if run > 0 {
+			parts = append(parts, fmt.Sprintf("%02x*%d", value[plain], run))
+		}
+		value, plain = value[plain+run:], 0
+	}
+	return strings.Join(parts, " ")
+}
+
+// storePairs stores the pairs that dumpPairs has listed.
+func storePairs(t *testing.T, db kv.Transactor, example string) {
+	t.Helper()
+	err := db.Transact(t.Context(), func(tx kv.Transaction) error {
+		for line := range strings.Lines(example) {
+			key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " = ")
+			k, err := parse(key)
+			if err != nil {
+				return err
+			}
+			v, err := parse(value)
+			if err != nil {
+				return err
+			}
+			tx.Set(k, v)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// parse is the inverse of describe.
+func parse(text string) (value []byte, err error) {
+	value = []byte{}
+	for part := range strings.FieldsSeq(text) {
+		digits, times, repeated := strings.Cut(part, "*")
+		b, err := hex.DecodeString(digits)
+		n := 1
+		if err == nil && repeated {
+			n, err = strconv.Atoi(times)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q is no value: %w", part, err)
+		}
+		value = append(value, bytes.Repeat(b, n)...)
+	}
+	return value, nil
+}
