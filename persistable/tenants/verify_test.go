@@ -84,11 +84,9 @@ func TestVerifyFindsDifferences(t *testing.T) {
 		if d.IsPartition() {
 			continue
 		}
-		check(t, db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) error {
-			found, err := tx.GetRange(d.Reserve().Selectors(), kv.RangeOptions{}).Slice(ctx)
-			all = append(all, found...)
-			return err
-		}))
+		all = append(all, must[[]kv.KeyValue](t)(kv.ReadTransact(ctx, db.Engine(), func(tx kv.ReadTransaction) ([]kv.KeyValue, error) {
+			return tx.GetRange(d.Reserve().Selectors(), kv.RangeOptions{}).Slice(ctx)
+		}))...)
 	}
 	change := func(fn func(kv.Transaction)) {
 		check(t, db.Engine().Transact(ctx, func(tx kv.Transaction) error { fn(tx); return nil }))
