@@ -53,6 +53,12 @@ func (o countingStore) SetSequence(ctx context.Context, name string, value, vers
 	return err
 }
 
+func (o countingStore) DeleteSequence(ctx context.Context, name string) (bool, error) {
+	found, err := o.Store.DeleteSequence(ctx, name)
+	o.countFailure("delete_sequence", err)
+	return found, err
+}
+
 func (o countingStore) Get(ctx context.Context, kind store.Kind, key string) (store.Document, error) {
 	answer, err := o.Store.Get(ctx, kind, key)
 	o.countFailure("get", err)

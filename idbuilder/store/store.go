@@ -34,6 +34,11 @@ type Store interface {
 	// exist. It returns [ErrConflict] otherwise. The caller must make sure that
 	// no number is given twice.
 	SetSequence(ctx context.Context, name string, value, version int64) error
+	// DeleteSequence removes a sequence, and reports whether there was one: false, too, if only
+	// an earlier attempt of the call found it. A later Reserve begins the sequence anew: the
+	// caller must make sure that no number is given twice. Reservations of a sequence
+	// that may be removed set [Reservation.Removable].
+	DeleteSequence(ctx context.Context, name string) (found bool, err error)
 
 	// Get returns a document, or [ErrNotFound].
 	Get(ctx context.Context, kind Kind, key string) (Document, error)
@@ -80,6 +85,10 @@ type Reservation struct {
 	// Bound is the last number that may be given: a maximum, or, where Step is
 	// negative, a minimum.
 	Bound int64
+	// Removable says that the caller may remove the sequence: that it is gone, or has begun
+	// anew, tells nothing about other sequences. The call may then return [ErrLost], without a
+	// refusal of later calls.
+	Removable bool
 }
 
 // Range is the result of a reservation: the numbers From+Step, From+2·Step, … To.
@@ -107,6 +116,7 @@ const (
 	Leases   Kind = "lease"  // of snowflake worker ids, by key
 	Replies  Kind = "reply"  // to requests with an idempotency key
 	Settings Kind = "setting"
+	Periods  Kind = "period" // of the counters of formatted keys that begin anew
 )
 
 // Document is a JSON object with a version.

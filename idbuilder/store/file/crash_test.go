@@ -129,6 +129,7 @@ type history struct {
 	version  int64 // of the document
 	deleted  int64 // the last version that was deleted
 	revision int64
+	removed  bool // the sequence of removeSequence
 }
 
 // useStore makes one call after another, until one fails.
@@ -139,6 +140,9 @@ func (h *history) useStore(ctx context.Context, s *Store, rounds int) error {
 			return err
 		}
 		h.ledger.Add(r)
+		if err := h.removeSequence(ctx, s); err != nil {
+			return err
+		}
 		revision, err := s.Advance(ctx)
 		if err != nil {
 			return err
@@ -152,6 +156,20 @@ func (h *history) useStore(ctx context.Context, s *Store, rounds int) error {
 		}
 	}
 	return nil
+}
+
+// removeSequence makes a sequence and removes it.
+func (h *history) removeSequence(ctx context.Context, s *Store) error {
+	if _, err := s.Sequence(ctx, "removed"); err == nil && h.removed {
+		return errors.New("a removed sequence came back")
+	}
+	h.removed = false
+	if _, err := s.Reserve(ctx, "removed", up(1)); err != nil {
+		return err
+	}
+	_, err := s.DeleteSequence(ctx, "removed")
+	h.removed = err == nil
+	return err
 }
 
 // changeDocument creates, replaces and deletes a document.

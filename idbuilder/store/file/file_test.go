@@ -143,6 +143,10 @@ func TestFiles(t *testing.T) {
 	check(t, err)
 	_, err = s.Advance(t.Context())
 	check(t, err)
+	_, err = s.Reserve(t.Context(), "removed", up(10))
+	check(t, err)
+	_, err = s.DeleteSequence(t.Context(), "removed")
+	check(t, err)
 	want := map[string]string{
 		"sequences/orders.json":       `{"current":1020,"version":2,"updated_at":"2026-11-22T10:00:00.000005Z"}`,
 		"configs/%4Frders%2F2.json":   `{"key":"Orders/2","id_type":"increment","version":1,"created_at":"2026-11-22T10:00:00.000005Z","updated_at":"2026-11-22T10:00:00.000005Z","config":{"base":1000,"delta":1}}`,

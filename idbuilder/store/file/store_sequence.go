@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"time"
 
@@ -124,6 +125,34 @@ func (s *Store) SetSequence(ctx context.Context, name string, value, version int
 			return store.ErrConflict
 		}
 		_, err = s.writeSequence(name, value, version)
+		return err
+	}))
+}
+
+// DeleteSequence implements [store.Store]. It does not read the file, so that it also removes
+// one that is damaged. The file of the lock goes last, so that what a crash leaves can be removed
+// by another call. It stays where the system does not remove open files.
+func (s *Store) DeleteSequence(ctx context.Context, name string) (found bool, err error) {
+	if err := store.CheckName(name); err != nil {
+		return false, err
+	}
+	file := FileName(name)
+	return found, s.explainError("delete sequence", s.withLock(ctx, file, func() error {
+		path := s.path("sequences", file+ending)
+		err := errors.Join(s.recordedFailure(path), s.removeFile(path+fresh))
+		if err == nil {
+			err = s.disk.Remove(path)
+		}
+		switch {
+		case err == nil:
+			found = true
+			err = s.syncDir(s.path("sequences"))
+		case errors.Is(err, fs.ErrNotExist):
+			err = nil
+		}
+		if err == nil {
+			_ = s.removeFile(s.path("locks", file+".lock"))
+		}
 		return err
 	}))
 }

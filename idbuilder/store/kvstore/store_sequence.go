@@ -68,3 +68,18 @@ func (s *Store) SetSequence(ctx context.Context, name string, value, version int
 	})
 	return err
 }
+
+// DeleteSequence implements [store.Store].
+func (s *Store) DeleteSequence(ctx context.Context, name string) (found bool, err error) {
+	if err := store.CheckName(name); err != nil {
+		return false, err
+	}
+	return write(ctx, s, "delete sequence", func(tx *transaction) (bool, error) {
+		key := tx.keys.sequence(name)
+		value, err := tx.Get(key).Get(ctx)
+		if err == nil && value != nil {
+			tx.Clear(key)
+		}
+		return value != nil, err
+	})
+}

@@ -20,15 +20,16 @@ var sequenceScript = readScript(state + `return state('ok')`)
 // sequence: {'ok', value, version}. ARGV[5] is the last value from which that
 // stays within the bound, ” if there is none. ARGV[6] is a version that the client has
 // seen, '0' if it has seen none, and ARGV[7] the epoch of that version: if the sequence has
-// gone back in the same epoch, this Redis has lost data. In all other cases the script
-// returns the state to the client: {'state', …}.
+// gone back in the same epoch, this Redis has lost data, unless ARGV[8] is '1': then the sequence
+// may have been removed, and only this call is refused. In all other cases the script returns the
+// state to the client: {'state', …}.
 var reserveScript = writeScript(state + `
 local value, epoch = redis.call('GET', KEYS[3]), redis.call('HGET', KEYS[2], 'epoch')
 local q = redis.call('HMGET', KEYS[4], 'version', 'step', 'epoch')
 local lost = ARGV[7] == epoch and ARGV[6] ~= '0'
 if q[1] then lost = q[3] == epoch and (not value or less(q[1], ARGV[6])) end
 if lost then
-  redis.call('HSET', KEYS[2], 'identity', 'lost')
+  if ARGV[8] ~= '1' then redis.call('HSET', KEYS[2], 'identity', 'lost') end
   return {'lost'}
 end
 if not value or not q[1] or q[3] ~= epoch or ARGV[5] == '' or not (value == '0' or string.match(value, '^-?[1-9]%d*$')) then
@@ -56,3 +57,6 @@ redis.call('HSET', KEYS[4], 'version', ARGV[7], 'epoch', server[1], 'skipped', s
 if ARGV[8] ~= '' then redis.call('HSET', KEYS[4], 'step', ARGV[8]) end
 return {'ok'}
 `)
+
+// deleteSequenceScript removes a sequence: {'ok', how many of its keys there were}.
+var deleteSequenceScript = writeScript(`return {'ok', tostring(redis.call('DEL', KEYS[3], KEYS[4]))}`)

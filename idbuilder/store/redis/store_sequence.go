@@ -31,8 +31,12 @@ func (s *Store) Reserve(ctx context.Context, name string, r store.Reservation) (
 	}
 	keys, floor := s.sequenceKeys(name), s.highestSeen(name)
 	total, limit := simpleLimit(r)
+	removable := "0"
+	if r.Removable {
+		removable = "1"
+	}
 	for {
-		got, err := s.runWrite(ctx, "reserve", reserveScript, keys, text(total), text(r.Step), limit, text(floor), text(floor>>epochShift))
+		got, err := s.runWrite(ctx, "reserve", reserveScript, keys, text(total), text(r.Step), limit, text(floor), text(floor>>epochShift), removable)
 		if err != nil {
 			return store.Range{}, err
 		}
@@ -163,6 +167,22 @@ func (s *Store) SetSequence(ctx context.Context, name string, value, version int
 			return err
 		}
 	}
+}
+
+// DeleteSequence implements [store.Store].
+func (s *Store) DeleteSequence(ctx context.Context, name string) (found bool, err error) {
+	if err := store.CheckName(name); err != nil {
+		return false, err
+	}
+	got, err := s.runWrite(ctx, "delete sequence", deleteSequenceScript, s.sequenceKeys(name))
+	if err != nil {
+		return false, err
+	}
+	s.mu.Lock()
+	delete(s.floors, name)
+	s.mu.Unlock()
+	n, err := got.int(0, s.key("seq", name))
+	return n > 0, err
 }
 
 // highestSeen returns the highest version of a sequence that this process has seen.

@@ -15,6 +15,7 @@ const (
 	insertSequence = "INSERT INTO id_sequences (key_name, current_value, version) VALUES (?, ?, 1)"
 	adoptSequence  = "UPDATE id_sequences SET version = 1 WHERE key_name = ? AND version = 0"
 	updateSequence = "UPDATE id_sequences SET current_value = ?, version = version + 1, updated_at = CURRENT_TIMESTAMP WHERE key_name = ? AND version = ?"
+	deleteSequence = "DELETE FROM id_sequences WHERE key_name = ?"
 )
 
 // Reserve implements [store.Store].
@@ -152,4 +153,15 @@ func (s *Store) SetSequence(ctx context.Context, name string, value, version int
 		return none, compareAndSet(ctx, s.server, name, value, version)
 	})
 	return err
+}
+
+// DeleteSequence implements [store.Store].
+func (s *Store) DeleteSequence(ctx context.Context, name string) (found bool, err error) {
+	if err := store.CheckName(name); err != nil {
+		return false, err
+	}
+	return do(ctx, s, "delete sequence", func(ctx context.Context) (bool, error) {
+		rows, err := s.server.Exec(ctx, deleteSequence, name)
+		return rows > 0, err
+	})
 }

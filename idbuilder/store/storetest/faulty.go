@@ -110,6 +110,10 @@ func (f faulty) SetSequence(ctx context.Context, name string, value, version int
 	return f.callWithFault(ctx, Call{Method: "SetSequence", Name: name}, func() error { return f.inner.SetSequence(ctx, name, value, version) })
 }
 
+func (f faulty) DeleteSequence(ctx context.Context, name string) (bool, error) {
+	return answer(ctx, f, Call{Method: "DeleteSequence", Name: name}, func() (bool, error) { return f.inner.DeleteSequence(ctx, name) })
+}
+
 func (f faulty) Get(ctx context.Context, kind store.Kind, key string) (store.Document, error) {
 	return answer(ctx, f, Call{"Get", kind, key}, func() (store.Document, error) { return f.inner.Get(ctx, kind, key) })
 }

@@ -166,6 +166,8 @@ func testIllegal(f *fixture) {
 		_, err = s.Sequence(f.Context(), name)
 		refused("sequence", err)
 		refused("set sequence", s.SetSequence(f.Context(), name, 1, 0))
+		_, err = s.DeleteSequence(f.Context(), name)
+		refused("delete sequence", err)
 		_, err = s.Get(f.Context(), store.Configs, name)
 		refused("get", err)
 		_, err = s.Put(f.Context(), store.Configs, store.Document{Key: name, Value: []byte(`{}`)})

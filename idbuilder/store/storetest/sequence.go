@@ -56,3 +56,41 @@ func testSetSequenceRace(f *fixture) {
 		f.wantOneWinner(fmt.Sprint("round ", round), &won)
 	}
 }
+
+// testDeleteSequence removes a sequence that others have used: it begins anew, and no other
+// sequence changes.
+func testDeleteSequence(f *fixture) {
+	s, other := f.openStore(), f.openRaw()
+	remove := func(s store.Store, name string, want bool) {
+		f.Helper()
+		found, err := s.DeleteSequence(f.Context(), name)
+		if err != nil || found != want && !f.LosesAnswers {
+			f.Errorf("delete %q: %v, %v, want %v", name, found, err, want)
+		}
+		if q, err := s.Sequence(f.Context(), name); !errors.Is(err, store.ErrNotFound) {
+			f.Errorf("after its removal: %+v, %v", q, err)
+		}
+	}
+	again := up(0, 1, 10)
+	again.Removable = true
+	names := []string{"a", "a#0", "a#0:2026-11-22", "a#0:2026-11-2", "A#0:2026-11-22", "a#0:2026-11-22 "}
+	for i, name := range names {
+		f.wantRange(s, name, up(int64(100*i), 1, 5), int64(100*i), int64(100*i+5))
+	}
+	last := f.wantRange(other, names[2], again, 205, 215)
+	remove(other, names[2], true)
+	remove(other, names[2], false)
+	remove(other, "never made", false)
+	if got, err := s.Reserve(f.Context(), names[2], again); err == nil && got.From != 0 || err != nil && !errors.Is(err, store.ErrLost) {
+		f.Errorf("after another store has removed it: %+v, %v", got, err)
+	}
+	remove(s, names[2], true)
+	f.wantError(other.SetSequence(f.Context(), names[2], 7, last.Version), store.ErrConflict)
+	f.wantRange(s, names[2], again, 0, 10)
+	f.wantRange(f.openRaw(), names[2], again, 10, 20)
+	for i, name := range names {
+		if i != 2 {
+			f.wantRange(other, name, up(0, 1, 1), int64(100*i+5), int64(100*i+6))
+		}
+	}
+}

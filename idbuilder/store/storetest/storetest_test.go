@@ -40,7 +40,8 @@ var wrong = map[string]struct {
 	"prefix forgot":   {func(s store.Store) store.Store { return noPrefix{s} }, []string{"list_at_random"}},
 	"deaf to context": {func(s store.Store) store.Store { return deaf{s} }, []string{"context"}},
 	"open for ever":   {func(s store.Store) store.Store { return openForEver{s} }, []string{"close"}},
-	"trims names":     {func(s store.Store) store.Store { return trims{s} }, []string{"names"}},
+	"trims names":     {func(s store.Store) store.Store { return trims{s} }, []string{"names", "delete_sequence"}},
+	"keeps sequences": {func(s store.Store) store.Store { return keepsSequences{s} }, []string{"delete_sequence"}},
 }
 
 type repeats struct{ store.Store }
@@ -131,6 +132,10 @@ func (s trims) Reserve(ctx context.Context, name string, r store.Reservation) (s
 	}
 	return s.Store.Reserve(ctx, name, r)
 }
+
+type keepsSequences struct{ store.Store }
+
+func (keepsSequences) DeleteSequence(context.Context, string) (bool, error) { return true, nil }
 
 // TestOneWrongStore is run by the processes of TestWrongStores; by itself it
 // checks the right store.

@@ -47,6 +47,7 @@ var laws = []law{
 	{"names", testNames},
 	{"set sequence", testSetSequence},
 	{"set sequence at once", testSetSequenceRace},
+	{"delete sequence", testDeleteSequence},
 	{"goroutines", testGoroutines},
 	{"processes", testProcesses},
 	{"killed processes", testKilled},
