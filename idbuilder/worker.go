@@ -26,6 +26,7 @@ type Worker struct {
 	store   store.Store
 	watch   *revision.Watch
 	tokens  *token.Authority
+	periods *periodStore
 	pool    *sequence.Pool
 	leases  *snowflake.Leaser
 	keys    keys
@@ -36,7 +37,7 @@ type Worker struct {
 	console http.Handler // nil: there is none
 	life    context.Context
 	stop    context.CancelFunc // ends life
-	swept   chan struct{}
+	tasks   sync.WaitGroup     // of life
 
 	pings  sync.Mutex
 	latest *storeProbe // guarded by pings; nil: none yet
@@ -48,7 +49,7 @@ func NewWorker(s store.Store, o Options) (*Worker, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	w := &Worker{options: o.withDefaults(), swept: make(chan struct{})}
+	w := &Worker{options: o.withDefaults()}
 	w.life, w.stop = context.WithCancel(context.Background())
 	w.store = countingStore{s, &w.usage}
 	w.limits.rate, w.limits.burst = w.options.Rate, w.options.Burst
@@ -61,7 +62,8 @@ func NewWorker(s store.Store, o Options) (*Worker, error) {
 		w.leases, err = snowflake.New(w.store, w.options.Snowflake)
 	}
 	if err == nil {
-		w.pool, err = sequence.New(w.store, o.Sequences)
+		w.periods = &periodStore{Store: w.store, log: w.options.Logger}
+		w.pool, err = sequence.New(w.periods, o.Sequences)
 	}
 	if err == nil && o.Console != nil {
 		w.console, err = o.Console(w)
@@ -71,7 +73,8 @@ func NewWorker(s store.Store, o Options) (*Worker, error) {
 		return nil, errors.Join(err, w.closeParts(context.Background()))
 	}
 	w.handler, w.admin = w.refuseUnclean(w.mainHandler()), w.refuseUnclean(w.adminHandler())
-	go w.sweepIdleKeys()
+	w.tasks.Go(w.sweepIdleKeys)
+	w.tasks.Go(func() { w.periods.removeRegularly(w.life) })
 	return w, nil
 }
 
@@ -99,7 +102,7 @@ func (w *Worker) Admin() http.Handler { return w.admin }
 // worker has reserved since.
 func (w *Worker) Close(ctx context.Context) error {
 	w.stop()
-	<-w.swept
+	w.tasks.Wait()
 	w.awaitProbe()
 	w.keys.reads.closeReads()
 	var err error
@@ -111,7 +114,6 @@ func (w *Worker) Close(ctx context.Context) error {
 
 // sweepIdleKeys regularly forgets the keys and limits that are not used.
 func (w *Worker) sweepIdleKeys() {
-	defer close(w.swept)
 	tick := time.NewTicker(w.options.Idle / 4)
 	defer tick.Stop()
 	for {

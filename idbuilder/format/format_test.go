@@ -103,6 +103,9 @@ func TestPeriods(t *testing.T) {
 		var got []string
 		for _, c := range f.Counters() {
 			got = append(got, c.Period(step.now))
+			if r := ResetOf(c.Period(step.now)); r != c.Reset {
+				t.Errorf("the period %q is of the reset %s, want %s", c.Period(step.now), r, c.Reset)
+			}
 		}
 		if diff := cmp.Diff(step.want, got); diff != "" {
 			t.Errorf("at %v (-want +got):\n%s", step.now, diff)
@@ -110,6 +113,19 @@ func TestPeriods(t *testing.T) {
 	}
 	if id := mustAppend(t, f, before.Add(1), 1, 2, 3, 4, 1); id != "202701010001000200034a" {
 		t.Error(id)
+	}
+}
+
+// TestPeriodBefore checks the periods before others, over the ends of months and years.
+func TestPeriodBefore(t *testing.T) {
+	for period, want := range map[string]string{
+		"2026": "2025", "2026-11": "2026-10", "2027-01": "2026-12", "2026-11-22": "2026-11-21", "2027-01-01": "2026-12-31", "2028-03-01": "2028-02-29",
+		"": "", "2026-13": "", "2026-1": "", "x": "",
+	} {
+		r := ResetOf(period)
+		if got := r.Before(period); got != want || (r == ResetNever) != (want == "") {
+			t.Errorf("before %q is %q, by %s, want %q", period, got, r, want)
+		}
 	}
 }
 

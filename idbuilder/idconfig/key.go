@@ -77,3 +77,14 @@ func SequenceName(key string, counter int, period string) string {
 	}
 	return name
 }
+
+// CutPeriod returns the two parts of the name of a sequence that [SequenceName] has made with a
+// period: the name without it, and the period. It reports false for other names.
+func CutPeriod(name string) (counter, period string, ok bool) {
+	mark := strings.LastIndexByte(name, '#') // keys have none, and may have colons
+	if mark < 0 {
+		return name, "", false
+	}
+	number, period, ok := strings.Cut(name[mark:], ":")
+	return name[:mark] + number, period, ok
+}

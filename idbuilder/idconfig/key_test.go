@@ -66,6 +66,10 @@ func TestSequenceNames(t *testing.T) {
 				t.Errorf("%q: %v, twice: %v", name, err, seen[name])
 			}
 			seen[name] = true
+			counter, period, ok := idconfig.CutPeriod(name)
+			if has := strings.Contains(strings.TrimPrefix(name, key), ":"); ok != has || ok && counter+":"+period != name || ok && !strings.HasPrefix(period, "2026") {
+				t.Errorf("%q is cut into %q and %q, %v", name, counter, period, ok)
+			}
 		}
 	}
 	for key, want := range map[string]string{ // stores have these

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package idbuilder_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/idbuilder/sequence"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	"github.com/kazahana-db/kazahana/internal/seed"
+)
+
+// firstDay is the day 0 of the tests of this file.
+var firstDay = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+func day(n int) time.Time { return firstDay.AddDate(0, 0, n) }
+
+// bill is the name of the sequence of bills on a day.
+func bill(n int) string { return idconfig.SequenceName("bills", 0, day(n).Format("2006-01-02")) }
+
+// dailyService is a worker with a clock of its own, and the key bills, which begins anew each day.
+type dailyService struct {
+	service
+	clock *clock
+}
+
+func startDaily(t testing.TB, s store.Store, o sequence.Options) dailyService {
+	t.Helper()
+	c := &clock{now: firstDay}
+	settings := options()
+	settings.Now, settings.Sequences, settings.Revision.Validity = c.Now, o, 10*time.Second // few reads of the revision
+	w := dailyService{startOn(t, s, settings), c}
+	w.sendAsAdmin("POST", "/v1/config/formatted", `{"key": "bills", "parts": [
+		{"type": "date-format", "format": "yyyyMMdd"}, {"type": "fixed-chars", "value": "-"}, {"type": "auto-increment", "reset_scope": "date"}]}`)
+	return w
+}
+
+// wantFirst makes the first ID of a day.
+func (s dailyService) wantFirst(n int) {
+	s.Helper()
+	s.clock.set(day(n))
+	want := day(n).Format("20060102") + "-1"
+	if ids, err := s.Formatted(context.Background(), nil, "bills", 1); err != nil || ids[0] != want {
+		s.Errorf("day %d: %v, %v, want %s", n, ids, err, want)
+	}
+}
+
+// wantRefused checks that a worker whose clock is behind gives no ID, and leaves no sequence.
+func (s dailyService) wantRefused(n, size int) {
+	s.Helper()
+	s.clock.set(day(n))
+	s.wantRefusal("GET", fmt.Sprint("/v1/id/formatted?key=bills&size=", size), "", 503, 4002, "the clock of the service is behind: it says "+day(n).Format("2006-01-02"))
+	s.wantSequences(n, n, 0)
+}
+
+// wantSequences counts the sequences of the days from one to another.
+func (s dailyService) wantSequences(from, to, want int) {
+	s.Helper()
+	got := 0
+	for n := from; n <= to; n++ {
+		if _, err := s.store.Sequence(context.Background(), bill(n)); err == nil {
+			got++
+		} else if !errors.Is(err, store.ErrNotFound) {
+			s.Error(err)
+		}
+	}
+	if got != want {
+		s.Errorf("of the days from %d to %d there are %d sequences, want %d", from, to, got, want)
+	}
+}
+
+// awaitRemovals lets the workers remove sequences n times.
+func awaitRemovals(n int) {
+	time.Sleep(time.Duration(n) * time.Minute)
+	synctest.Wait()
+}
+
+// TestPeriodsEnd: a counter keeps the sequences of its latest periods only, and begins each
+// period at 1; a worker whose clock is many periods behind begins none of them again.
+func TestPeriodsEnd(t *testing.T) { synctest.Test(t, testPeriodsEnd) }
+
+func testPeriodsEnd(t *testing.T) {
+	shared := storetest.Memory(t)
+	s, slow := startDaily(t, shared, sequence.Options{}), startDaily(t, shared, sequence.Options{})
+	slow.wantFirst(0)
+	for n := 1; n <= 100; n++ {
+		s.wantFirst(n)
+	}
+	awaitRemovals(2)
+	s.wantSequences(0, 100, 32)
+	s.wantSequences(69, 100, 32)
+	if ids, err := slow.Formatted(t.Context(), nil, "bills", 900); err != nil || ids[899] != "20261122-901" { // from its memory
+		t.Errorf("%v", err)
+	}
+	slow.wantRefused(0, 900)
+	slow.wantRefused(5, 1)
+	startDaily(t, shared, sequence.Options{}).wantRefused(68, 1)
+	slow.clock.set(day(69))
+	if ids, err := slow.Formatted(t.Context(), nil, "bills", 1); err != nil || strings.HasSuffix(ids[0], "-1") {
+		t.Errorf("a day that is not over: %v, %v", ids, err)
+	}
+	slow.wantFirst(101)
+}
+
+// TestPeriodsStored: the document of a counter is as the layout describes it.
+func TestPeriodsStored(t *testing.T) { synctest.Test(t, testPeriodsStored) }
+
+func testPeriodsStored(t *testing.T) {
+	s := startDaily(t, storetest.Memory(t), sequence.Options{})
+	want := func(begins, ends string, open int) {
+		t.Helper()
+		d, err := s.store.Get(t.Context(), store.Periods, "bills#0:date")
+		if text := string(d.Value); err != nil || !strings.HasPrefix(text, begins) || !strings.HasSuffix(text, ends) || strings.Count(text[:strings.Index(text, "]")], ",") != open-1 {
+			t.Errorf("%s, %v\nwant %d open, from %s to %s", text, err, open, begins, ends)
+		}
+	}
+	s.wantFirst(0)
+	want(`{"open":["2026-11-22"]}`, "", 1)
+	for n := range 33 {
+		s.wantFirst(n + 1)
+	}
+	want(`{"open":["2026-11-24",`, `"2026-12-25"],"floor":"2026-11-23","over":["2026-11-22","2026-11-23"],"before":"2026-11-22"}`, 32)
+	awaitRemovals(2)
+	want(`{"open":["2026-11-24",`, `"2026-12-25"],"floor":"2026-11-23"}`, 32)
+}
+
+// TestPeriodEndsDuringReservation: whenever the period of a reservation ends, its numbers
+// are not given: before the reservation, which then begins the sequence anew, or after it.
+func TestPeriodEndsDuringReservation(t *testing.T) {
+	for _, at := range []storetest.Call{{Method: "Reserve", Name: bill(0)}, {Method: "Get", Kind: store.Periods, Name: "bills#0:date"}} {
+		t.Run(at.Method, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { testPeriodEndsDuring(t, at) })
+		})
+	}
+}
+
+func testPeriodEndsDuring(t *testing.T, at storetest.Call) {
+	shared := storetest.Memory(t)
+	s := startDaily(t, shared, sequence.Options{})
+	s.wantFirst(0)
+	var stalls atomic.Bool
+	stalled, goOn := make(chan bool), make(chan bool)
+	slow := startDaily(t, storetest.Faulty(shared, func(c storetest.Call) (f storetest.Fault) {
+		if c == at && stalls.CompareAndSwap(true, false) {
+			f.Before = func(context.Context) { stalled <- true; <-goOn }
+		}
+		return f
+	}), sequence.Options{Timeout: time.Hour})
+	stalls.Store(true)
+	done := make(chan error)
+	go func() {
+		_, err := slow.Formatted(t.Context(), nil, "bills", 1)
+		done <- err
+	}()
+	<-stalled
+	for n := 1; n <= 40; n++ {
+		s.wantFirst(n)
+	}
+	awaitRemovals(2)
+	close(goOn)
+	if err := <-done; err == nil || !strings.Contains(err.Error(), "clock") {
+		t.Errorf("the error is %v", err)
+	}
+	s.wantSequences(0, 0, 0)
+}
+
+// TestOlderSequences: sequences that a program made which kept all of them are removed, in steps.
+func TestOlderSequences(t *testing.T) { synctest.Test(t, testOlderSequences) }
+
+func testOlderSequences(t *testing.T) {
+	var deleted atomic.Int64
+	s := startDaily(t, storetest.Faulty(storetest.Memory(t), func(c storetest.Call) (f storetest.Fault) {
+		if c.Method == "DeleteSequence" {
+			deleted.Add(1)
+		}
+		return f
+	}), sequence.Options{})
+	for n := -400; n < 0; n++ {
+		if n%50 != 0 { // a day without IDs
+			if err := s.store.SetSequence(t.Context(), bill(n), 1000, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for n := range 32 {
+		s.wantFirst(n)
+	}
+	awaitRemovals(3)
+	s.wantSequences(-400, 31, 392+32)
+	s.wantFirst(32)
+	awaitRemovals(1)
+	if n := deleted.Load(); n < 10 || n > 70 {
+		t.Errorf("%d sequences were removed in one step", n)
+	}
+	awaitRemovals(10)
+	s.wantSequences(-400, 32, 32)
+	before := deleted.Load()
+	s.wantFirst(33)
+	awaitRemovals(10)
+	if n := deleted.Load() - before; n != 1 {
+		t.Errorf("on the next day %d sequences were removed, want 1", n)
+	}
+}
+
+// TestClockAhead: a worker whose clock is years ahead, for long, ends no period that others
+// use.
+func TestClockAhead(t *testing.T) { synctest.Test(t, testClockAhead) }
+
+func testClockAhead(t *testing.T) {
+	shared := storetest.Memory(t)
+	s, ahead := startDaily(t, shared, sequence.Options{}), startDaily(t, shared, sequence.Options{})
+	for n := range 100 {
+		s.wantFirst(n)
+		ahead.wantFirst(n + 1000)
+		if n > 10 {
+			s.clock.set(day(n - 10))
+			if _, err := s.Formatted(t.Context(), nil, "bills", 1); err != nil {
+				t.Errorf("10 days before the day %d: %v", n, err)
+			}
+		}
+	}
+	awaitRemovals(2)
+	s.wantSequences(0, 99, 16)
+}
+
+// TestPeriodsAtRandom: workers whose clocks wander, and which restart, below a store that
+// fails and loses answers, give no ID twice.
+func TestPeriodsAtRandom(t *testing.T) { synctest.Test(t, testPeriodsAtRandom) }
+
+func testPeriodsAtRandom(t *testing.T) {
+	r := seed.Rand(t)
+	shared := storetest.Memory(t)
+	var faults atomic.Int64
+	var sound atomic.Bool
+	faulty := storetest.Faulty(shared, func(c storetest.Call) (f storetest.Fault) {
+		if sound.Load() || !strings.HasPrefix(c.Name, "bills#") {
+			return f
+		}
+		n := faults.Add(1) * 0x9e3779b9 >> 7
+		f.Fail, f.Lose = n%11 == 0, n%11 == 1
+		return f
+	})
+	start := func() dailyService {
+		sound.Store(true)
+		defer sound.Store(false)
+		return startDaily(t, faulty, sequence.Options{BatchSize: 4, MaxBatch: 4, Idle: 2 * time.Minute, MinBackoff: 10 * time.Second, MaxBackoff: time.Minute})
+	}
+	workers := []dailyService{start(), start(), start(), start()}
+	seen, refused := map[string]bool{}, 0
+	for n := range 800 {
+		i := r.IntN(len(workers))
+		w := workers[i]
+		if r.IntN(100) == 0 {
+			if err := w.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			w = start()
+			workers[i] = w
+		}
+		w.clock.set(day(n/4 - []int{0, 0, 1, 35, 60}[r.IntN(5)] + r.IntN(2)))
+		ids, err := w.Formatted(t.Context(), nil, "bills", 1+r.IntN(6))
+		if err != nil && strings.Contains(err.Error(), "clock") {
+			refused++
+		}
+		for _, id := range ids {
+			if seen[id] {
+				t.Fatalf("the ID %s came twice", id)
+			}
+			seen[id] = true
+		}
+		if r.IntN(20) == 0 {
+			awaitRemovals(1)
+		}
+	}
+	if len(seen) < 800 || refused == 0 {
+		t.Errorf("%d IDs, %d refusals", len(seen), refused)
+	}
+	awaitRemovals(5)
+}
