@@ -239,16 +239,16 @@ const removeStep = 64
 
 // removeBefore removes older sequences, from the latest to the earliest.
 func (p *periodStore) removeBefore(ctx context.Context, d *counterPeriods) error {
-	any := false
+	found := false
 	for n := 0; n < removeStep && d.Before != ""; n++ {
 		before := d.reset.Before(d.Before)
-		found, err := p.DeleteSequence(ctx, d.sequence(before))
+		existed, err := p.DeleteSequence(ctx, d.sequence(before))
 		if err != nil {
 			return err
 		}
-		d.Before, any = before, any || found
+		d.Before, found = before, found || existed
 	}
-	if !any {
+	if !found {
 		d.Before = ""
 	}
 	return nil
