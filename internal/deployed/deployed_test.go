@@ -189,6 +189,24 @@ func checkApplied(t *testing.T, s store.Store, p *deployed.Plan) {
 	}
 }
 
+// TestApplyAfterPeriodEnds repeats a plan after a worker has removed the sequence of a period.
+func TestApplyAfterPeriodEnds(t *testing.T) {
+	p, err := plan(t, map[string]string{
+		"configs/formatted/f": `{"name": "f", "pattern": "{YYYY}{MM}{DD}-{SEQ:4}", "sequence_reset": "daily"}`, "sequences/f_20261130": at(5), "sequences/f_20261231": at(7),
+	}, deployed.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := storetest.Memory(t)
+	if _, err := p.Apply(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := s.DeleteSequence(t.Context(), "f#0:2026-11-30"); !found || err != nil {
+		t.Fatalf("the plan has made %v: %v, %v", p.Keys[0].Sequences, found, err)
+	}
+	checkApplied(t, s, p)
+}
+
 // TestNothingOfTheStoreIsTouched has stores with keys of their own.
 func TestNothingOfTheStoreIsTouched(t *testing.T) {
 	files := map[string]string{

@@ -56,11 +56,12 @@ func (k *Key) step() int64 {
 }
 
 // check reports a sequence of the store that the plan must not touch. One that is
-// in use must not be before the plan's.
+// in use must not be before the plan's; workers remove that of a period that is over.
 func (q Sequence) check(ctx context.Context, s store.Store, inUse bool, step int64) error {
 	have, err := s.Sequence(ctx, q.Name)
+	_, _, ends := idconfig.CutPeriod(q.Name)
 	switch {
-	case errors.Is(err, store.ErrNotFound) && !inUse:
+	case errors.Is(err, store.ErrNotFound) && (!inUse || ends):
 		return nil
 	case err != nil:
 		return err
