@@ -95,14 +95,20 @@ func (p *periodStore) Reserve(ctx context.Context, name string, r store.Reservat
 	}
 	of := periodCounter{counter, format.ResetOf(period)}
 	r.Removable = true
-	got, err := p.Store.Reserve(ctx, name, r)
-	if err != nil && !errors.Is(err, store.ErrLost) { // which may be of a sequence that was removed
-		return got, err
+	for {
+		got, err := p.Store.Reserve(ctx, name, r)
+		lost := errors.Is(err, store.ErrLost)
+		if err != nil && !lost {
+			return got, err
+		}
+		if over := p.checkOpen(ctx, of, period); over != nil {
+			return store.Range{}, over
+		}
+		if !lost || !r.Removable {
+			return got, err
+		}
+		r.Removable = false // no worker has removed the sequence, so the store has lost data: it must know
 	}
-	if over := p.checkOpen(ctx, of, period); over != nil {
-		return store.Range{}, over
-	}
-	return got, err
 }
 
 // checkOpen returns an error if a period is over. It begins a period that has not begun.
@@ -199,18 +205,27 @@ func (p *periodStore) removeRegularly(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		for c := range p.takeDue() {
-			if err := p.removeOver(ctx, c); err != nil {
-				p.addDue(c) // try again
-				p.logFailure(ctx, c, err)
-			}
-		}
+		p.removeDue(ctx)
 	}
 }
 
-func (p *periodStore) logFailure(ctx context.Context, c periodCounter, err error) {
-	if ctx.Err() == nil && !errors.Is(err, store.ErrConflict) {
-		p.log.Warn("sequences of periods that are over are not removed yet", "counter", c.name, "error", err)
+// removeDue removes sequences of the counters that are due. Those of which it could not remove
+// all are due again.
+func (p *periodStore) removeDue(ctx context.Context) {
+	var failed error
+	counters := 0
+	for c := range p.takeDue() {
+		err := p.removeOver(ctx, c)
+		if err == nil {
+			continue
+		}
+		p.addDue(c)
+		if !errors.Is(err, store.ErrConflict) {
+			failed, counters = err, counters+1
+		}
+	}
+	if failed != nil && ctx.Err() == nil {
+		p.log.Warn("sequences of periods that are over are not removed yet", "counters", counters, "error", failed)
 	}
 }
 

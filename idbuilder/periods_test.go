@@ -173,6 +173,50 @@ func testPeriodEndsDuring(t *testing.T, at storetest.Call) {
 	s.wantSequences(0, 0, 0)
 }
 
+// forgetful is a store that has lost its sequences, once lost is set. It counts the reservations
+// by which it learns that.
+type forgetful struct {
+	store.Store
+	lost, learned *atomic.Int64
+}
+
+func (s forgetful) Reserve(ctx context.Context, name string, r store.Reservation) (store.Range, error) {
+	if s.lost.Load() == 0 {
+		return s.Store.Reserve(ctx, name, r)
+	}
+	if !r.Removable {
+		s.learned.Add(1)
+	}
+	return store.Range{}, store.ErrLost
+}
+
+// TestLostPeriod: a store that has lost the sequence of a period which is not over learns that it
+// has lost data; the sequence of a period that is over may be missing.
+func TestLostPeriod(t *testing.T) { synctest.Test(t, testLostPeriod) }
+
+func testLostPeriod(t *testing.T) {
+	shared, lost, learned := storetest.Memory(t), new(atomic.Int64), new(atomic.Int64)
+	s := startDaily(t, shared, sequence.Options{})
+	slow := startDaily(t, forgetful{shared, lost, learned}, sequence.Options{})
+	for n := range 40 {
+		s.wantFirst(n)
+	}
+	lost.Store(1)
+	slow.wantRefused(0, 1)
+	if n := learned.Load(); n != 0 {
+		t.Errorf("the store was told %d times that it has lost the sequence of a period that is over", n)
+	}
+	for i, n := range []int{20, 40} { // one that has begun, and one that has not
+		slow.clock.set(day(n))
+		if ids, err := slow.Formatted(t.Context(), nil, "bills", 1); !errors.Is(err, store.ErrLost) {
+			t.Errorf("%v, %v", ids, err)
+		}
+		if told := learned.Load(); told != int64(i+1) {
+			t.Errorf("the store was told %d times that it has lost data, want %d", told, i+1)
+		}
+	}
+}
+
 // TestOlderSequences: sequences that a program made which kept all of them are removed, in steps.
 func TestOlderSequences(t *testing.T) { synctest.Test(t, testOlderSequences) }
 
