@@ -111,11 +111,15 @@ func testPeriodsEnd(t *testing.T) {
 	slow.wantFirst(101)
 }
 
-// TestPeriodsStored: the document of a counter is as the layout describes it.
+// TestPeriodsStored: the document of a counter is as the layout describes it, and says what is to
+// be removed for as long as the store fails.
 func TestPeriodsStored(t *testing.T) { synctest.Test(t, testPeriodsStored) }
 
 func testPeriodsStored(t *testing.T) {
-	s := startDaily(t, storetest.Memory(t), sequence.Options{})
+	var fails atomic.Bool
+	s := startDaily(t, storetest.Faulty(storetest.Memory(t), func(c storetest.Call) storetest.Fault {
+		return storetest.Fault{Fail: c.Method == "DeleteSequence" && fails.Load()}
+	}), sequence.Options{})
 	want := func(begins, ends string, open int) {
 		t.Helper()
 		d, err := s.store.Get(t.Context(), store.Periods, "bills#0:date")
@@ -128,7 +132,12 @@ func testPeriodsStored(t *testing.T) {
 	for n := range 33 {
 		s.wantFirst(n + 1)
 	}
-	want(`{"open":["2026-11-24",`, `"2026-12-25"],"floor":"2026-11-23","over":["2026-11-22","2026-11-23"],"before":"2026-11-22"}`, 32)
+	for range 2 {
+		want(`{"open":["2026-11-24",`, `"2026-12-25"],"floor":"2026-11-23","over":["2026-11-22","2026-11-23"],"before":"2026-11-22"}`, 32)
+		fails.Store(true)
+		awaitRemovals(2)
+	}
+	fails.Store(false)
 	awaitRemovals(2)
 	want(`{"open":["2026-11-24",`, `"2026-12-25"],"floor":"2026-11-23"}`, 32)
 }
