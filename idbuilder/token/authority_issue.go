@@ -22,7 +22,9 @@ func (a *Authority) Key(ctx context.Context, admin, key string) (Token, error) {
 	if err := checkRequest(admin, key); err != nil {
 		return Token{}, err
 	}
-	return a.updateRecord(ctx, key, func(r record) (Token, error) {
+	var oldest []entry
+	t, err := a.updateRecord(ctx, key, func(r record) (Token, error) {
+		oldest = nil // of an attempt that others have overtaken
 		now := a.options.Now()
 		for i := range r.Tokens {
 			e := &r.Tokens[i]
@@ -34,9 +36,13 @@ func (a *Authority) Key(ctx context.Context, admin, key string) (Token, error) {
 				return Token{key, text, e.Expires}, nil
 			}
 		}
-		r.dropExpired(now)
+		oldest = r.dropOld(now)
 		return a.addDerived(ctx, r, admin, key)
 	})
+	if err == nil {
+		a.removeIndexes(ctx, oldest)
+	}
+	return t, err
 }
 
 // Reset makes a new key token, and makes all others of the key invalid. When it returns

@@ -76,7 +76,7 @@ func (a *Authority) putRecord(ctx context.Context, key string, r record) error {
 }
 
 // removeIndexes removes the indexes of tokens that are no longer valid. It ignores errors:
-// the indexes have no effect, and expire with the token.
+// the indexes have no effect, and most expire with the token.
 func (a *Authority) removeIndexes(ctx context.Context, old []entry) {
 	for _, e := range old {
 		h := hash(e.Hash)

@@ -81,12 +81,12 @@ func (r *record) findEntry(h hash) (found *entry) {
 	return found
 }
 
-// dropExpired removes expired entries, and the oldest beyond maxTokens - 1.
-func (r *record) dropExpired(now time.Time) {
+// dropOld removes expired entries, and the oldest beyond maxTokens - 1, which it returns.
+func (r *record) dropOld(now time.Time) (oldest []entry) {
 	r.Tokens = slices.DeleteFunc(r.Tokens, func(e entry) bool { return !e.isValid(now) })
-	if n := len(r.Tokens) - maxTokens + 1; n > 0 {
-		r.Tokens = slices.Delete(r.Tokens, 0, n)
-	}
+	n := max(len(r.Tokens)-maxTokens+1, 0)
+	oldest, r.Tokens = r.Tokens[:n], r.Tokens[n:]
+	return oldest
 }
 
 // derive returns the 48 bytes of a key token for an admin token and a nonce.

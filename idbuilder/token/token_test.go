@@ -179,10 +179,11 @@ func TestRevoke(t *testing.T) {
 	})
 }
 
-// TestManyAdmins: a key has at most 8 tokens; the oldest is removed for a new one.
+// TestManyAdmins: a key has at most 8 tokens; the oldest is removed for a new one, and so is its
+// index, which would never expire.
 func TestManyAdmins(t *testing.T) {
 	bubble(t, func(t *testing.T, s store.Store) {
-		p := start(t, s, token.Options{})
+		p := start(t, s, token.Options{Expiry: -1})
 		var tokens []token.Token
 		for i := range 9 {
 			tokens = append(tokens, p.key(admin+string(rune('a'+i)), "orders"))
@@ -197,6 +198,9 @@ func TestManyAdmins(t *testing.T) {
 		p.key(other, "orders")
 		time.Sleep(time.Minute)
 		p.wantIdentity(tokens[1].Text, token.Identity{}, token.ErrInvalid)
+		if records, indexes := documents(t, s); len(records) != 1 || len(indexes) != 8 {
+			t.Errorf("%d records and %d indexes are stored, want 1 and 8", len(records), len(indexes))
+		}
 	})
 }
 
