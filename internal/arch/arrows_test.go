@@ -197,7 +197,7 @@ var arrows = map[string][]string{
 	"internal/cli/dirs":       {"internal/cli/database", "internal/cli/survey", "internal/headers", "internal/shell", "directory", "kv", "persistable", "persistable/tenants", "github.com/spf13/cobra"},
 	"internal/cli/pairs":      {"internal/cli/database", "internal/cli/keytext", "internal/cli/survey", "internal/headers", "internal/shell", "directory", "kv", "persistable", "persistable/tenants", "github.com/spf13/cobra"},
 	"internal/cli/prompt":     {"internal/cli/database", "internal/cli/explain", "internal/shell", "directory", "persistable", "github.com/spf13/cobra", "golang.org/x/term"},
-	"internal/cli/stats":      {"internal/cli/database", "internal/cli/survey", "internal/shell", "kv", "kv/embedded", "lease", "leasefdb", "persistable", "github.com/spf13/cobra"},
+	"internal/cli/stats":      {"internal/cli/database", "internal/cli/survey", "internal/shell", "directory", "kv", "kv/embedded", "lease", "leasefdb", "persistable", "github.com/spf13/cobra"},
 	"internal/cli/clitest":    {"internal/enginetest", "directory", "kv", "persistable"},
 	"internal/cli/survey":     {"internal/cli/database", "internal/headers", "internal/shell", "directory", "kv", "persistable"},
 	"internal/cli/tenants":    {"internal/cli/database", "internal/cli/survey", "internal/shell", "directory", "kv", "persistable", "persistable/tenants", "github.com/spf13/cobra"},

@@ -44,10 +44,10 @@ directories below it; the estimate of less than 3 MB may be off, and is often 0.
 				if errors.Is(err, directory.ErrNotFound) {
 					return database.MissingDirectory(ctx, db, path)
 				}
-				if err != nil {
+				if root == nil || err != nil && !errors.Is(err, directory.ErrCorrupt) {
 					return err
 				}
-				return writeTree(c, root, "", "", s.Sizes)
+				return errors.Join(writeTree(c, root, "", "", s.Sizes), err)
 			})
 		},
 	}

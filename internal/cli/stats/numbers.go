@@ -5,12 +5,14 @@ package stats
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/internal/cli/survey"
 	"github.com/kazahana-db/kazahana/internal/shell"
@@ -33,10 +35,10 @@ cluster, --json also has the answer of status json.
 			}
 			return database.Read(cmd, func(ctx context.Context, db *persistable.DB) error {
 				s, err := read(ctx, c, db, largest)
-				if err != nil {
+				if err != nil && !errors.Is(err, directory.ErrCorrupt) {
 					return err
 				}
-				return c.Write(s)
+				return errors.Join(c.Write(s), err)
 			})
 		},
 	}
@@ -65,9 +67,9 @@ func read(ctx context.Context, c *shell.Console, db *persistable.DB, largest int
 	if s.Engine, err = readEngine(ctx, db.Engine()); err != nil {
 		return s, err
 	}
-	root, err := survey.Survey{DB: db, Depth: -1, Sizes: true}.ReadShown(ctx, c)
-	if err != nil {
-		return s, err
+	root, damage := survey.Survey{DB: db, Depth: -1, Sizes: true}.ReadShown(ctx, c)
+	if damage != nil && (root == nil || !errors.Is(damage, directory.ErrCorrupt)) {
+		return s, damage
 	}
 	s.Directories, s.Stores, s.Bytes, s.Largest = root.Total.Directories, map[string]int{}, root.Total.Bytes, []size{}
 	for n := range root.All {
@@ -81,7 +83,7 @@ func read(ctx context.Context, c *shell.Console, db *persistable.DB, largest int
 	slices.SortStableFunc(s.Largest, func(a, b size) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	s.Largest = s.Largest[:min(len(s.Largest), largest)]
 	s.Leases, err = readLeases(ctx, db)
-	return s, err
+	return s, cmp.Or(err, damage)
 }
 
 // Lines implements [shell.Result].

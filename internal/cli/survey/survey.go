@@ -72,7 +72,9 @@ func (n *Node) each(yield func(*Node) bool) bool {
 }
 
 // Read returns the directory at a path, or [directory.ErrNotFound]. Each directory is
-// read in a transaction of its own: a directory that is moved meanwhile may be missing.
+// read in a transaction of its own: a directory that is moved meanwhile may be missing. Directories
+// that cannot be read hide no others: they are missing, and the error, which comes with the node,
+// joins a [directory.ErrCorrupt] for each.
 func (s Survey) Read(ctx context.Context, path ...string) (*Node, error) {
 	return s.read(ctx, path, s.Depth, true)
 }
@@ -102,23 +104,29 @@ const pageSize = 1000
 func (s Survey) readChildren(ctx context.Context, n *Node, depth int, keep bool) error {
 	n.More = false
 	page := cmp.Or(s.page, pageSize)
+	var damage error
 	for after := ""; ; {
 		names, err := s.DB.Layer().ListAfter(ctx, s.DB.Engine(), n.Path, after, page)
-		if err != nil {
+		if errors.Is(err, directory.ErrCorrupt) {
+			damage = errors.Join(damage, err)
+		} else if err != nil {
 			return ignoreMissing(err)
 		}
 		for _, name := range names {
 			shown := keep && depth != 0 && (s.Width == 0 || len(n.Children) < s.Width)
 			n.More = n.More || !shown
 			if !shown && !s.Sizes && !s.Total {
-				return nil
+				return damage
 			}
-			if err := s.readChild(ctx, n, name, depth, shown); err != nil {
+			err := s.readChild(ctx, n, name, depth, shown)
+			if errors.Is(err, directory.ErrCorrupt) {
+				damage = errors.Join(damage, err)
+			} else if err != nil {
 				return err
 			}
 		}
 		if len(names) < page {
-			return nil
+			return damage
 		}
 		after = names[len(names)-1]
 	}
@@ -126,7 +134,7 @@ func (s Survey) readChildren(ctx context.Context, n *Node, depth int, keep bool)
 
 func (s Survey) readChild(ctx context.Context, n *Node, name string, depth int, shown bool) error {
 	child, err := s.read(ctx, append(slices.Clone(n.Path), name), max(depth-1, min(depth, -1)), shown)
-	if err != nil {
+	if child == nil {
 		return ignoreMissing(err)
 	}
 	if shown {
@@ -137,7 +145,7 @@ func (s Survey) readChild(ctx context.Context, n *Node, name string, depth int, 
 	if !n.Partition { // its keys include those of its directories
 		n.Total.Bytes += child.Total.Bytes
 	}
-	return nil
+	return ignoreMissing(err)
 }
 
 // checkMore finds out whether a node whose children are not shown has any.

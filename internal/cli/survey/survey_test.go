@@ -17,6 +17,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/cli/clitest"
 	"github.com/kazahana-db/kazahana/internal/headers"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // world is a database with these directories, and headers in some of them:
@@ -187,5 +188,28 @@ func TestReadEnds(t *testing.T) {
 	}}.Read(ctx, "a")
 	if !errors.Is(err, context.Canceled) || read != 2 {
 		t.Errorf("%v after %d directories", err, read)
+	}
+}
+
+// TestReadPassesOverDamage: a key among the directories that is none, and a link that leads nowhere, hide
+// no other directory, and the error names both.
+func TestReadPassesOverDamage(t *testing.T) {
+	w := newWorld(t)
+	want, err := Survey{DB: w.DB, Depth: -1, Sizes: true}.Read(t.Context())
+	w.Must(err)
+	a, err := directory.Root().Open(t.Context(), w.Engine, []string{"a"})
+	w.Must(err)
+	w.Must(w.Engine.Database.Transact(t.Context(), func(tx kv.Transaction) error {
+		links := func(parent []byte) []byte { return tuple.AppendInt(tuple.AppendBytes([]byte{0xfe}, parent), 0) }
+		tx.Set(append(links([]byte{0xfe}), "\x02a\x00torn"...), []byte{0x15, 0x01})
+		tx.Set(append(links(a.Reserve().Begin), "\x02c\x00"...), []byte{0xfe})
+		return nil
+	}))
+	got, err := Survey{DB: w.DB, Depth: -1, Sizes: true}.Read(t.Context())
+	if got == nil || got.Total.Directories != want.Total.Directories || got.Total.Stores != want.Total.Stores {
+		t.Fatalf("%+v, want %+v", got, want)
+	}
+	if !errors.Is(err, directory.ErrCorrupt) || strings.Count(err.Error(), "corrupt metadata") != 2 {
+		t.Errorf("the error is %v", err)
 	}
 }
