@@ -142,9 +142,9 @@ type Transaction interface {
 	// GetCommittedVersion returns the version of the last commit; -1 for a
 	// read-only transaction and before the commit.
 	GetCommittedVersion() (int64, error)
-	// GetVersionstamp returns the ten-byte versionstamp that SetVersionstamped
-	// writes of this transaction carry. It must be called before the commit and
-	// becomes ready after it.
+	// GetVersionstamp returns the ten-byte versionstamp that this transaction's writes
+	// by SetVersionstampedKey and SetVersionstampedValue carry. It must be called before
+	// the commit, and becomes ready after it.
 	GetVersionstamp() Future[[]byte]
 
 	// Commit makes the writes durable and visible, all or none, and waits for

@@ -98,7 +98,7 @@ func wantAs[E error](t testing.TB, err error) E {
 	return e
 }
 
-// soundStore fails the test if Verify finds a fault.
+// sound fails the test if Verify finds a fault.
 func sound(t testing.TB, verify func(context.Context) (persistable.Report, error)) persistable.Report {
 	t.Helper()
 	report, err := verify(ctx)

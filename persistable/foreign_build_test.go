@@ -14,7 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
-// RemoveUnusedIndexes ends the maintenance by all programs, those included that still
+// RemoveUnused ends the maintenance by all programs, those included that still
 // have the index in their code: they see it as one that was never built.
 func TestRemovedIndexIsNotMaintained(t *testing.T) {
 	db := open(t, enginetest.Open(t))

@@ -310,7 +310,7 @@ func write(t testing.TB, text string) string {
 	return name
 }
 
-// loadFaults returns the faults of sources, of which there must be some.
+// load returns the faults of sources, of which there must be some.
 func load(t *testing.T, from settings.Sources) []settings.Fault {
 	t.Helper()
 	_, err := settings.Load(from)
@@ -322,7 +322,7 @@ func load(t *testing.T, from settings.Sources) []settings.Fault {
 	return faults.Faults
 }
 
-// wantFaults checks that the faults begin with some texts, in any order.
+// compare checks that the faults begin with some texts, in any order.
 func compare(t *testing.T, faults []settings.Fault, want []string) {
 	t.Helper()
 	for _, f := range faults {

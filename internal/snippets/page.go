@@ -7,6 +7,7 @@ import "strings"
 // Page is a document and its blocks of Go code.
 type Page struct {
 	Path   string
+	Text   string
 	Blocks []Block
 }
 
@@ -21,7 +22,7 @@ type Block struct {
 
 // Parse returns the blocks of a page.
 func Parse(path, text string) *Page {
-	p := &Page{Path: path}
+	p := &Page{Path: path, Text: text}
 	var mark Block // what the comments before the next block say
 	lines := strings.Split(text, "\n")
 	for i := 0; i < len(lines); i++ {

@@ -13,7 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// overwrite writes the same three values, 300 kB in all, n times, and calls after
+// overwriteValues writes the same three values, 300 kB in all, n times, and calls after
 // behind each.
 func overwriteValues(t *testing.T, db *Database, n int, after func(i int)) {
 	t.Helper()

@@ -17,7 +17,7 @@ type Metrics struct {
 	Conflicts int64 // refused with CodeNotCommitted
 	TooOld    int64 // refused with CodeTransactionTooOld
 	Failed    int64 // failed otherwise: the disk has failed, or what atomic operations read or make is too large
-	Refused   int64 // refused with CodeProxyMemoryLimitExceeded: too many waited
+	Refused   int64 // refused with CodeCommitProxyMemoryLimitExceeded: too many waited
 	Retries   int64 // attempts that OnError allowed, for whatever error
 
 	// Batches are what is made durable together.

@@ -42,7 +42,7 @@ type Options struct {
 	// that it makes, and the transaction fails with CodeTransactionTooLarge if those that
 	// keep the value before them make more than 32 MB. The log on disk keeps about
 	// WindowSize and 64 MB. Commits that wait may take as much again;
-	// beyond that they fail with CodeProxyMemoryLimitExceeded, and are retried.
+	// beyond that they fail with CodeCommitProxyMemoryLimitExceeded, and are retried.
 	// 0: 256 MB. The least is 1 MB.
 	WindowSize int64
 

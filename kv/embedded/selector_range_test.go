@@ -216,7 +216,7 @@ func randomRead(t *testing.T, random *rand.Rand, tx kv.ReadTransaction, keys []s
 	return err
 }
 
-// resolveDir returns which key a selector selects, counted from 0; below 0 and from
+// place returns which key a selector selects, counted from 0; below 0 and from
 // the number of keys on there is none.
 func place(keys []string, sel kv.KeySelector) int {
 	first, found := slices.BinarySearch(keys, string(sel.Key))

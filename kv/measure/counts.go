@@ -22,7 +22,7 @@ type Counts struct {
 	// Watches is the number of watches.
 	Watches int
 	// Begins is the number of transactions, Commits that of their commits
-	// (attempts, failed ones too), Retries that of successful OnErrors.
+	// (attempts, failed ones too), Retries that of successful calls of OnError.
 	Begins, Commits, Retries int
 }
 

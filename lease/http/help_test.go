@@ -19,7 +19,7 @@ import (
 
 const secret = "a-secret-of-23-letters!"
 
-// route returns a client of a provider, by TLS.
+// serve serves a provider by TLS, and returns a client of it.
 func serve(t *testing.T, provider idgen.LeaseProvider, options leasehttp.HandlerOptions) *leasehttp.Client {
 	t.Helper()
 	server := httptest.NewTLSServer(handler(t, provider, options))

@@ -210,7 +210,7 @@ func checkElement(name string) error {
 	return nil
 }
 
-// layersFor returns the layers of the directories above the tenants of a set, as far as
+// expects returns the layers of the directories above the tenants of a set, as far as
 // they are known from the stream.
 func (m *manifest) expects(s *Set) (all []directory.Expect) {
 	if len(m.layers) != len(s.parent) {

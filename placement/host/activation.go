@@ -25,7 +25,7 @@ type Activation struct {
 
 	mu      sync.Mutex
 	more    *extension // what an idle activation does not need; nil: nothing of it
-	used    uint32     // when a call began or ended, in usedUnits since the session began
+	used    uint32     // when a call began or ended, in units of usedUnit since the session began
 	phase   phase
 	running bool // the factory runs, or a goroutine has the mailbox
 	leaving bool // it is to be passivated once the mailbox is empty

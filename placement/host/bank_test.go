@@ -132,7 +132,7 @@ func inBubble(t *testing.T, test func(t *testing.T, engine kv.Database)) {
 	}
 }
 
-// lent is an engine that several persistable.DBs share: closing one of them does not close it.
+// lent is an engine that several values of persistable.DB share: closing one of them does not close it.
 type lent struct{ kv.Database }
 
 func (lent) Close() error { return nil }

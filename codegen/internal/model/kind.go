@@ -12,13 +12,13 @@ import (
 type Kind struct {
 	Form    Form
 	GoType  types.Type
-	Bits    int      // formInt and formUint: 8 to 64, or 0 for int and uint
-	Length  int64    // formArray
-	Elem    *Kind    // formPointer, formSlice, formMap
-	Key     *Kind    // formMap
-	Message *Message // formMessage
-	Codec   string   // formBinary and formText: the key-stable name of the type
-	Enum    *Enum    // formInt, formUint and formString: the constants of the type, if it has some
+	Bits    int      // FormInt and FormUint: 8 to 64, or 0 for int and uint
+	Length  int64    // FormArray
+	Elem    *Kind    // FormPointer, FormSlice, FormMap
+	Key     *Kind    // FormMap
+	Message *Message // FormMessage
+	Codec   string   // FormBinary and FormText: the key-stable name of the type
+	Enum    *Enum    // FormInt, FormUint and FormString: the constants of the type, if it has some
 }
 
 // Enum is a type with constants.

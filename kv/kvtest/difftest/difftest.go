@@ -11,7 +11,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// Options say which programs [Differential] runs. The zero value is
+// Options say which programs [Run] runs. The zero value is
 // a good choice for engines that answer at once.
 type Options struct {
 	// Seed fixes the programs.
@@ -31,7 +31,7 @@ func (o Options) Validate() error {
 	var faults []error
 	for name, n := range map[string]int{"Programs": o.Programs, "First": o.First, "Steps": o.Steps} {
 		if n < 0 {
-			faults = append(faults, fmt.Errorf("kvtest: DifferentialOptions.%s is %d, must not be negative", name, n))
+			faults = append(faults, fmt.Errorf("difftest: Options.%s is %d, must not be negative", name, n))
 		}
 	}
 	return errors.Join(faults...)
@@ -50,7 +50,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Counts is what a run of [Differential] came to.
+// Counts is what a run of [Run] came to.
 type Counts struct {
 	Programs, Steps int
 	// Again counts programs that ran again because an engine was late: a

@@ -32,7 +32,7 @@ import (
 //     ended comes before it, or
 //   - the last state is another one.
 //
-// It replaces the contents below \xff, and works on a [Hostile] database as well.
+// It replaces the contents below \xff, and works on a database of faults.Hostile as well.
 func CheckCommitOrder(t testing.TB, db kv.Database, o LoadOptions) {
 	t.Helper()
 	load := &orderLoad{

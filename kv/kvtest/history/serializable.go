@@ -28,7 +28,7 @@ type LoadOptions struct {
 // see [CheckCommitOrder] for a check that does, and finds more.
 //
 // It replaces the contents below \xff. Attempts whose outcome is unknown may
-// have happened or not, so it works on a [Hostile] database as well.
+// have happened or not, so it works on a database of faults.Hostile as well.
 func CheckSerializable(t testing.TB, db kv.Database, o LoadOptions) {
 	t.Helper()
 	load := &listLoad{

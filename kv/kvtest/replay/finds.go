@@ -13,7 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/kvtest/internal/scenario"
 )
 
-// findLines are programs in which [Differential] once found the embedded engine to
+// findLines are programs in which difftest.Run once found the embedded engine to
 // differ from a cluster, with the answers of FoundationDB 7.3.
 //
 //go:embed testdata/finds.jsonl
@@ -22,7 +22,7 @@ var findLines []byte
 // Finds replays the programs in which engines were once found to differ:
 // on the engine that open returns, every step must give the answer that
 // FoundationDB 7.3 gave and leave the contents that it left. Each is a subtest. The
-// databases are those of [ReplayGoldens].
+// databases are those of [Goldens].
 func Finds(t *testing.T, open func(testing.TB) kv.Database) {
 	t.Helper()
 	scenarios, err := scenario.Decode(bytes.NewReader(findLines), "finds.jsonl")

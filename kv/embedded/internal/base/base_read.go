@@ -16,8 +16,8 @@ import (
 )
 
 // OpenReadOnly opens the base in dir without writing anything. A base that cannot be
-// read is a [CorruptError], unless the file system has failed; one of a newer format is a
-// [fault.FormatError].
+// read is a [fault.CorruptError], unless the file system has failed; one of a newer format is
+// a [fault.FormatError].
 func OpenReadOnly(fs vfs.FS, dir string, cacheSize int64) (*Base, error) {
 	if err := checkFormat(fs, dir); err != nil {
 		return nil, err
@@ -69,5 +69,5 @@ func ReadAbsorbed(fs vfs.FS, dir string) (version int64, err error) {
 	return b.absorbed.Load(), b.CloseStore()
 }
 
-// CloseStore closes a base that readBase opened, and that no goroutine reads.
+// CloseStore closes a base that OpenReadOnly opened, and that no goroutine reads.
 func (b *Base) CloseStore() error { return b.db.Close() }

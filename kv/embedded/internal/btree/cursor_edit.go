@@ -35,7 +35,7 @@ func (c *Cursor[V]) lift(t *Tree[V], d int, r Rank) {
 }
 
 // Locate moves to where key is, or would be inserted, and reports whether it is
-// there. The cursor is then good for floorOf and put only.
+// there. The cursor is then good for Floor and Put only.
 func (c *Cursor[V]) Locate(t *Tree[V], key []byte) (found bool) {
 	if !c.descend(t, key) {
 		return false

@@ -27,7 +27,7 @@ type Tree[V any] struct {
 	seen bool          // a snapshot was taken
 	rank func(*V) Rank // if set, nodes know what is below them
 
-	copied int64 // bytes of nodes that were copied since takeCopied
+	copied int64 // bytes of nodes that were copied since TakeCopied
 }
 
 // Item is an entry, or a bound between kids. It is immutable, except in a tree of

@@ -157,7 +157,7 @@ func (m *mergeWalk) appendOwn(key, value []byte) {
 	m.left.Count(len(key) + len(value))
 }
 
-// mergeBackward is forward from the end.
+// mergeBackward is mergeForward from the end.
 func (m *mergeWalk) mergeBackward() {
 	if !m.own.Valid() {
 		m.takeDownTo(m.bound)
@@ -178,14 +178,14 @@ func (m *mergeWalk) mergeBackward() {
 	}
 }
 
-// passOwnKeyBelow is takeOwn backward.
+// passOwnKeyBelow is passOwnKey backward.
 func (m *mergeWalk) passOwnKeyBelow(key []byte, w *writeEntry) bool {
 	ok := m.passOwnKey(key, w)
 	m.after = false
 	return ok
 }
 
-// passOwnGapBelow is takeGap backward, down to begin.
+// passOwnGapBelow is passOwnGap backward, down to begin.
 func (m *mergeWalk) passOwnGapBelow(w *writeEntry, begin []byte) bool {
 	switch {
 	case w.gap.cleared:

@@ -7,7 +7,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
-// operation is a write to one key. opSet with a nil value clears the key.
+// operation is a write to one key. mutation.OpSet with a nil value clears the key.
 type operation struct {
 	op    kv.MutationType
 	value []byte

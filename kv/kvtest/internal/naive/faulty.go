@@ -48,7 +48,7 @@ func OpenFaulty(tb testing.TB, fault string) kv.Database {
 	return OpenFaultyWith(tb, fault, kv.TransactionDefaults{})
 }
 
-// OpenFaultyWith is openFaulty with defaults of transactions.
+// OpenFaultyWith is OpenFaulty with defaults of transactions.
 func OpenFaultyWith(tb testing.TB, fault string, d kv.TransactionDefaults) kv.Database {
 	tb.Helper()
 	spoil, ok := faulty[fault]
