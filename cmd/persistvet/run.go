@@ -3,11 +3,15 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -52,7 +56,7 @@ func printErrors(pkgs []*packages.Package, problems io.Writer) int {
 	note := func(text string) {
 		if !printed[text] {
 			printed[text] = true
-			fmt.Fprintln(problems, text)
+			fmt.Fprintln(problems, shorten(text))
 		}
 	}
 	for p := range packages.Postorder(pkgs) {
@@ -79,7 +83,7 @@ func isInSource(e packages.Error) bool {
 
 // print prints findings, to out as JSON or to problems as text, and errors.
 func print(o options, graph *checker.Graph, out, problems io.Writer) (code int) {
-	write := func() error { return graph.PrintText(problems, -1) }
+	write := func() error { return printText(graph, problems) }
 	if o.json {
 		write = func() error { return graph.PrintJSON(out) }
 	}
@@ -96,6 +100,34 @@ func print(o options, graph *checker.Graph, out, problems io.Writer) (code int) 
 		}
 	}
 	return code
+}
+
+func printText(graph *checker.Graph, problems io.Writer) error {
+	var text bytes.Buffer
+	if err := graph.PrintText(&text, -1); err != nil {
+		return err
+	}
+	_, err := io.WriteString(problems, shorten(text.String()))
+	return err
+}
+
+// position matches the position at the begin of a line. Before one that belongs to the line above is a tab.
+var position = regexp.MustCompile(`(?m)^(\t?)(.+?)(:\d+(?::\d+)?: )`)
+
+// shorten writes the paths at the begin of lines relative to the working directory where that is
+// shorter, as go vet does.
+func shorten(text string) string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return text
+	}
+	return position.ReplaceAllStringFunc(text, func(begin string) string {
+		part := position.FindStringSubmatch(begin)
+		if short, err := filepath.Rel(dir, part[2]); filepath.IsAbs(part[2]) && err == nil && len(short) < len(part[2]) {
+			part[2] = short
+		}
+		return strings.Join(part[1:], "")
+	})
 }
 
 // load returns the packages of the patterns, with syntax and types. The packages of the
