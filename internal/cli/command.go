@@ -79,6 +79,7 @@ func newRoot(c *shell.Console) *cobra.Command {
 	)
 	root.AddCommand(doctors.Command(c))
 	root.AddCommand(databases.Commands(c)...)
+	root.AddCommand(database.Refuse(c.VersionCommand()))
 	root.Long = about
 	database.AddFlags(root)
 	c.Prepare(root)

@@ -71,24 +71,11 @@ func newRoot(p *program.Program) *cobra.Command {
 	}
 	root.AddCommand(worker, server.ControllerCommand(p))
 	root.AddCommand(admin.Commands(p)...)
-	root.AddCommand(versionCommand(p))
+	root.AddCommand(p.VersionCommand())
 	p.Prepare(root)
 	p.AddFlags(root)
 	return root
 }
-
-func versionCommand(p *program.Program) *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Show the version of the program", Args: shell.Arguments(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error { return p.Write(version{shell.Version()}) },
-	}
-}
-
-type version struct {
-	Version string `json:"version"`
-}
-
-func (v version) Lines() []string { return []string{"idbuilder " + v.Version} }
 
 // exitCode returns the code of an error.
 func exitCode(err error) int {

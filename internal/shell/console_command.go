@@ -94,6 +94,22 @@ func suggestion(cmd *cobra.Command, word string) string {
 	return ""
 }
 
+// VersionCommand is the command that shows the version of the program.
+func (c *Console) VersionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Show the version of the program", Args: Arguments(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error { return c.Write(version{c.Name, Version()}) },
+	}
+}
+
+type version struct {
+	program string
+	Version string `json:"version"`
+}
+
+// Lines implements [Result].
+func (v version) Lines() []string { return []string{v.program + " " + v.Version} }
+
 // Version is that of the module, with the commit where it was built from one.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
