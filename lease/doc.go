@@ -38,7 +38,8 @@
 //
 // If the store's clock is that of the process, a jump ahead by more than
 // five seconds is not believed unless others lease by that time, too, or it has
-// lasted for as long as it is far: leases then begin by the monotonic clock. docs/architecture.md has the reasons.
+// lasted for as long as it is far: leases then begin by the monotonic clock.
+// docs/decisions/019-second-witness-of-the-time.md has the reasons.
 //
 // # Losses
 //

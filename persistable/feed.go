@@ -13,6 +13,10 @@ import (
 // field of type [Version]. The generated store's method Feed returns it. It is immutable
 // and safe for concurrent use. The methods of the feed of a type without versions return a
 // *[NoVersionsError].
+//
+// A deletion stays in the feed, in two entries of the version index, until [Feed.Prune] forgets
+// it or the record is made again: no time limit removes it. A program that deletes many records
+// calls Prune regularly.
 type Feed[T, ID any] struct{ source source }
 
 // FeedOf returns the feed of a store, for generated code.

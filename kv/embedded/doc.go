@@ -5,7 +5,7 @@
 //
 //	db, err := embedded.Open("data") // or OpenMemory()
 //	if err != nil {
-//		return err // a *LockedError names the process that has the folder open
+//		return err // a *LockedError: another process has the folder open
 //	}
 //	defer db.Close()
 //	err = db.Transact(ctx, func(tx kv.Transaction) error {

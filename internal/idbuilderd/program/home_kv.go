@@ -20,7 +20,7 @@ func openEmbedded(_ context.Context, s settings.Storage, _ *slog.Logger) (Home, 
 	db, err := embedded.Open(s.Embedded.Path)
 	var locked *embedded.LockedError
 	if errors.As(err, &locked) {
-		err = fmt.Errorf("%w; one process at a time uses the embedded engine: ask the one that runs, with --server, or stop it", err)
+		err = fmt.Errorf("%w; one process at a time uses the embedded engine: stop the one that runs, or ask it, if the command has the flag --server", err)
 	}
 	if err != nil {
 		return Home{}, err
