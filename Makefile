@@ -104,7 +104,7 @@ test-fdb-engine: need-cluster ## the engine's own tests, which replace everythin
 
 .PHONY: test-fdb-command
 test-fdb-command: need-cluster ## the scripts of the command, which replace everything in the cluster, too
-	FDB_CLUSTER_FILE="$(abspath $(FDB_CLUSTER_FILE))" CGO_ENABLED=1 go test -count 1 -tags foundationdb -timeout 30m -run '^TestScripts$$' ./cmd/kazahana
+	FDB_CLUSTER_FILE="$(abspath $(FDB_CLUSTER_FILE))" CGO_ENABLED=1 go test -count 1 -tags foundationdb -timeout 30m -run '^(TestScripts|TestDocumented)$$' ./cmd/kazahana
 
 .PHONY: test-fdb-layers
 test-fdb-layers: need-cluster ## the layers' tests, which leave other data in the cluster alone

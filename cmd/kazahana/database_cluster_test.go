@@ -22,9 +22,15 @@ const onCluster = true
 // script ends; until then other scripts wait for it. From now on the commands of the script use it,
 // whatever the folder is.
 func createDatabase(ts *testscript.TestScript, folder string) kv.Database {
-	enginetest.Whole(ts.Value(testKey{}).(testing.TB))
-	ts.Setenv("KAZAHANA_CLUSTER_FILE", os.Getenv("FDB_CLUSTER_FILE"))
+	ts.Setenv("KAZAHANA_CLUSTER_FILE", wholeCluster(ts.Value(testKey{}).(testing.TB)))
 	return openDatabase(ts, folder)
+}
+
+// wholeCluster returns the file of the cluster, which must be empty, and is emptied when the test ends.
+func wholeCluster(tb testing.TB) string {
+	tb.Helper()
+	enginetest.Whole(tb)
+	return os.Getenv("FDB_CLUSTER_FILE")
 }
 
 // openDatabase opens the cluster.

@@ -5,6 +5,8 @@
 package main
 
 import (
+	"testing"
+
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -19,6 +21,9 @@ func createDatabase(ts *testscript.TestScript, folder string) kv.Database {
 	ts.Setenv("KAZAHANA_DB", folder)
 	return openDatabase(ts, folder)
 }
+
+// wholeCluster returns "": there is no cluster.
+func wholeCluster(testing.TB) string { return "" }
 
 // openDatabase opens the database that createDatabase made.
 func openDatabase(ts *testscript.TestScript, folder string) kv.Database {

@@ -30,15 +30,22 @@ type keyboard struct {
 // startTerminal runs the command on a terminal of its own, which sends it signals.
 func startTerminal(t *testing.T, args ...string) *keyboard {
 	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+	cmd.Env = append(os.Environ(), commandVariable+"=1", "XDG_STATE_HOME="+t.TempDir())
+	return onTerminal(t, cmd)
+}
+
+// onTerminal starts a process on a terminal of its own.
+func onTerminal(t *testing.T, cmd *exec.Cmd) *keyboard {
+	t.Helper()
 	pty, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatalf("a terminal of its own: %v", err)
 	}
-	k := &keyboard{T: t, pty: pty, cmd: exec.CommandContext(t.Context(), os.Args[0], args...)}
+	k := &keyboard{T: t, pty: pty, cmd: cmd}
 	tty := k.openSide()
 	k.cmd.Stdin, k.cmd.Stdout, k.cmd.Stderr = tty, tty, tty
 	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	k.cmd.Env = append(os.Environ(), commandVariable+"=1", "XDG_STATE_HOME="+t.TempDir())
 	k.check(k.cmd.Start())
 	k.check(tty.Close())
 	k.check(pty.SetReadDeadline(time.Now().Add(time.Minute))) // rather than until the tests end

@@ -5,6 +5,7 @@ package snippets
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -80,5 +81,27 @@ func TestFaults(t *testing.T) {
 				t.Errorf("faults: %q, want %q", got, c.fault)
 			}
 		})
+	}
+}
+
+func TestCommands(t *testing.T) {
+	const text = "`go x 1` and `go x 2`.\n\n<!-- run -->\n| `go y 1`, `go y PATH`, `go y …`, `rm y` |\n| `go y 2` |\n\n`go z`\n" +
+		"```sh\ngo a 'b c' # comment\n\ngo d \\\n  e\n```\n<!-- not run: it serves -->\n```console\n$ go f\nserving\n$ go g\n```\n```console\n$ go h\none\ntwo\n```\n"
+	want := []Command{
+		{Line: 1, Text: "go x 1"},
+		{Line: 1, Text: "go x 2"},
+		{Line: 4, Text: "go y 1", Run: true},
+		{Line: 4, Text: "go y PATH"},
+		{Line: 4, Text: "go y …"},
+		{Line: 5, Text: "go y 2", Run: true},
+		{Line: 7, Text: "go z"},
+		{Line: 9, Text: "go a 'b c' # comment", Run: true},
+		{Line: 11, Text: "go d \\\n  e", Run: true},
+		{Line: 16, Text: "go f", Output: "serving\n", Reason: "it serves"},
+		{Line: 18, Text: "go g", Reason: "it serves"},
+		{Line: 21, Text: "go h", Output: "one\ntwo\n", Run: true},
+	}
+	if got := Parse("a.md", text).Commands("go"); !slices.Equal(got, want) {
+		t.Errorf("commands: %+v\nwant %+v", got, want)
 	}
 }
