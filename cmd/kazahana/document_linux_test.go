@@ -151,7 +151,7 @@ func newReader(t *testing.T) *reader {
 	bin := t.TempDir()
 	r := &reader{t, t.TempDir(), append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "XDG_STATE_HOME="+t.TempDir())}
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "./examples/quickstart", "./examples/shop")
-	build.Dir = repository
+	build.Dir, build.Env = repository, append(os.Environ(), "CGO_ENABLED=0") // as built for other tests
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
