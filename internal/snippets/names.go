@@ -180,7 +180,7 @@ func (n *Names) CheckComments() (faults []string) {
 		for _, group := range parsed.Comments {
 			for _, comment := range group.List {
 				for i, line := range strings.Split(comment.Text, "\n") {
-					for _, name := range append(n.unknownNames(line, true), n.brokenLinks(file, line)...) {
+					for _, name := range append(n.unknownNames(line), n.brokenLinks(file, line)...) {
 						faults = append(faults, fmt.Sprintf("%s:%d: the code has no %s", file, n.fset.Position(comment.Pos()).Line+i, name))
 					}
 				}
@@ -201,7 +201,7 @@ func (n *Names) CheckPage(p *Page) (faults []string) {
 			continue
 		}
 		for _, span := range spanPattern.FindAllString(line, -1) {
-			for _, name := range n.unknownNames(span, false) {
+			for _, name := range n.unknownNames(span) {
 				faults = append(faults, fmt.Sprintf("%s:%d: the code has no %s", p.Path, i+1, name))
 			}
 		}
@@ -210,9 +210,9 @@ func (n *Names) CheckPage(p *Page) (faults []string) {
 }
 
 // unknownNames returns the names in a text that the code does not have.
-func (n *Names) unknownNames(text string, unexported bool) (unknown []string) {
+func (n *Names) unknownNames(text string) (unknown []string) {
 	for _, name := range namePattern.FindAllString(text, -1) {
-		if !n.knows(name, unexported) {
+		if !n.knows(name) {
 			unknown = append(unknown, name)
 		}
 	}
@@ -220,7 +220,7 @@ func (n *Names) unknownNames(text string, unexported bool) (unknown []string) {
 }
 
 // knows reports whether the code may have a name. In x.Name, x is a package or a variable.
-func (n *Names) knows(name string, unexported bool) bool {
+func (n *Names) knows(name string) bool {
 	parts := strings.Split(strings.TrimSuffix(name, "…"), ".")
 	folders, ours := n.folders[parts[0]]
 	switch {
@@ -232,7 +232,7 @@ func (n *Names) knows(name string, unexported bool) bool {
 		return false
 	}
 	for _, part := range parts {
-		if exportedName.MatchString(part) && !n.used[part] || unexported && unexportedName.MatchString(part) && !n.used[part] && !n.quoted[part] {
+		if exportedName.MatchString(part) && !n.used[part] || unexportedName.MatchString(part) && !n.used[part] && !n.quoted[part] {
 			return false
 		}
 	}

@@ -34,16 +34,16 @@ var foreign = []string{
 	// FoundationDB and its Record Layer
 	"CommitTransactionRef DatabaseContext GetKeyReq GetRangeLimits GetRangeReq HighContentionAllocator NativeAPI",
 	"ReadYourWrites ReadYourWritesTransaction StorageMetrics WriteMap addConflictRange coalesceOver coalesceUnder countUncached",
-	"getBackoff getKnownKeyRange getRangeValue getRangeValueBack keyAfter makeSelfConflicting resolveKeySelectorFromCache",
+	"getBackoff getExactRange getKnownKeyRange getRangeValue getRangeValueBack keyAfter makeSelfConflicting resolveKeySelectorFromCache",
 	"skipUncached triggerWatches updateConflictMap watchMap IndexingThrottle OnlineIndexer RangeSet RankedSet",
 	// specifications, and suites of other projects
 	"AcquireResponse ActivationExecutor ActivationStorage HttpLeaseProvider MemoryLeaseProvider NotReady PlacementLock RaftTimer",
 	"GrainDirectoryTests IdentityStorageTests",
 	// code of a reader
 	"ByABC ByABThenC ByAThenBC ByNumberRow ByRate MarshalX MinAmountByStatus OrderByStatusCountryGroup OrderView OrderedByABC",
-	"OrderedByCreatedAtWherePaid OrderedByCreatedAtWhereStatus SumAmount TestDeposits UnmarshalX ErrOther ErrX attemptsSeen closeTwice",
+	"OrderedByCreatedAtWherePaid OrderedByCreatedAtWhereStatus SumAmount TestDeposits UnmarshalX ErrOther ErrX attemptsSeen closeTwice fsGroup numStatuses",
 	"file.Truncate node.Campaign node.SendHeartbeats srv.ListenAndServeTLS errOutside headerSchema openMyStore openReference",
-	"openWithDefaults prefixOfTheDirectory schemaOfTheHeader sendInvoices intM intN uintN uXXXX ewG18 OgB0XY30n3U PkiL_g23Gw",
+	"openWithDefaults prefixOfTheDirectory schemaOfTheHeader sendInvoices intM intN uintN uXXXX ewG18 OgB0XY30n3U PkiL_g23Gw aH",
 	// subtests, and parts of names
 	"FirstReadBehindClears PlainClock PlainShortened RenewCut RenewRefused StoreSerializable",
 }
@@ -65,7 +65,7 @@ func TestUnknownNames(t *testing.T) {
 		{"an index", "It is all[Text], or Map[Text]int.", "", ""},
 		{"a variable's method", "db.Text() and engine.Text()", "`db.Text()`", ""},
 		{"a variable's method that is not there", "db.TextOf()", "", "db.TextOf"},
-		{"an unexported constant", "tooFew; deepBlue is JSON", "`nothingOfIt`", ""},
+		{"an unexported constant", "tooFew; deepBlue is JSON", "`tooFew`", ""},
 		{"an unexported one that is not there", "tooMany", "", "tooMany"},
 		{"several names", "CodeTooL… and Code…", "`CodeTooL…`", ""},
 		{"a name from elsewhere", "GitHub, http.Handler", "", ""},
