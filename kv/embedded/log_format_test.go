@@ -74,7 +74,7 @@ func TestValuesLikeRecords(t *testing.T) {
 	}
 }
 
-// foldersOf says how many transactions the folders testdata/formatN have: format N is what
+// foldersOf says how many transactions the folders testdata/format1, … have: format N is what
 // the versions wrote for which noteFormat was N.
 var foldersOf = map[int]int{1: 60, 2: 30}
 
