@@ -37,9 +37,12 @@ func registrationKeys(prefix []byte) kv.KeyRange {
 // Standbys returns the candidates that are registered and do not lead, the
 // highest priority first. A dead one is listed until the leader has not seen it
 // renewed for a lease, and at most two of the leader's renewals longer. Given a
-// transaction, it reads in that.
+// transaction, it reads in that. If registrations cannot be read it returns the others, and
+// an error of each, joined.
 func (e *Election) Standbys(ctx context.Context, t kv.ReadTransactor) ([]Standby, error) {
-	return kv.ReadTransact(ctx, t, func(tx kv.ReadTransaction) (all []Standby, err error) {
+	var unread []error
+	all, err := kv.ReadTransact(ctx, t, func(tx kv.ReadTransaction) (all []Standby, err error) {
+		unread = nil
 		d, err := e.dirs.OpenRead(ctx, tx, e.options.Path)
 		if errors.Is(err, directory.ErrNotFound) {
 			return nil, nil
@@ -55,12 +58,14 @@ func (e *Election) Standbys(ctx context.Context, t kv.ReadTransactor) ([]Standby
 		for _, pair := range pairs {
 			r, err := decodeRegistration(prefix, pair)
 			if err != nil {
-				return nil, err
+				unread = append(unread, err)
+				continue
 			}
 			all = append(all, r.Standby)
 		}
 		return all, err
 	})
+	return all, errors.Join(append(unread, err)...)
 }
 
 // register writes the registration in tx, and reports whether one of higher priority is

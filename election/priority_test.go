@@ -8,8 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/election"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // withPriority are options of a candidate with a priority.
@@ -103,6 +105,11 @@ func TestStandbys(t *testing.T) {
 		want("it lives", election.Standby{Candidate: "b", Priority: 1}, election.Standby{Candidate: "c"})
 		c.stop(t)
 		want("one has ended", election.Standby{Candidate: "b", Priority: 1})
+		check(t, db.Transact(ctx, func(tx kv.Transaction) error { tx.Set(newer(t, db), []byte{0x15, 99}); return nil }))
+		if all, err := e.Standbys(ctx, db); err == nil || len(all) != 1 || all[0].Candidate != "b" {
+			t.Errorf("with one that cannot be read: %v, %v", all, err)
+		}
+		check(t, db.Transact(ctx, func(tx kv.Transaction) error { tx.Clear(newer(t, db)); return nil }))
 		a.Resign()
 		<-terms
 		time.Sleep(latency)
@@ -111,6 +118,13 @@ func TestStandbys(t *testing.T) {
 		b.stop(t)
 		want("at last")
 	})
+}
+
+// newer returns the key of a registration of the election "job".
+func newer(t *testing.T, db kv.Database) []byte {
+	t.Helper()
+	prefix := must[[]byte](t)(must[*directory.Directory](t)(directory.Root().Open(ctx, db, []string{"kazahana", "elections"})).Prefix())
+	return append(prefix, tuple.Tuple{"S", "job", -1, "newer"}.MustPack()...)
 }
 
 // TestNamesWithAZeroByte lists the standbys of an election. The name of another election is the
