@@ -87,16 +87,20 @@ func (p *placementScript) end(ctx context.Context, l placement.Lease) {
 	p.err = errors.Join(p.err, p.home.Remove(ctx, l.Key, l.Owner, l.Epoch))
 }
 
-// outdate gives the row of a member a format that a later version of the program might write: outdate DIR NAME.
+// outdate gives a row a format that a later version of the program might write: outdate DIR members M NAME,
+// outdate DIR placement F KIND ID.
 func outdate(ts *testscript.TestScript, _ bool, args []string) {
 	change(ts, args[0], func(ctx context.Context, db *persistable.DB) error {
 		return db.Engine().Transact(ctx, func(tx kv.Transaction) error {
-			d, err := db.Layer().Open(ctx, tx, []string{"kazahana", "members"})
+			d, err := db.Layer().Open(ctx, tx, []string{"kazahana", args[1]})
 			if err != nil {
 				return err
 			}
 			prefix, err := d.Prefix()
-			tx.Set(tuple.AppendString(tuple.AppendString(prefix, "M"), args[1]), tuple.AppendInt(nil, 99))
+			for _, element := range args[2:] {
+				prefix = tuple.AppendString(prefix, element)
+			}
+			tx.Set(prefix, tuple.AppendInt(nil, 99))
 			return err
 		})
 	})

@@ -19,6 +19,7 @@ import (
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/kvstore"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // TestEntries: Load returns an entry as it was stored, of any size, also over a larger one; so
@@ -156,6 +157,15 @@ func TestRows(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	prefix, err := directory.Root().Open(ctx, db, []string{"kazahana", "placement"})
+	check(t, err)
+	at := append(must[[]byte](t)(prefix.Prefix()), tuple.Tuple{"F", "a", "0"}.MustPack()...)
+	check(t, db.Transact(ctx, func(tx kv.Transaction) error { tx.Set(at, []byte{0x15, 99}); return nil }))
+	var corrupt *kvstore.CorruptError
+	page := must[[]kvstore.Row](t)(s.Rows(ctx, placement.Key{}, 2))
+	if len(page) != 2 || page[0].Key != want[0] || !errors.As(page[0].Err, &corrupt) || !bytes.Equal(corrupt.Key, at) || page[1].Key != want[1] || page[1].Err != nil {
+		t.Errorf("with a row that cannot be read: %+v", page)
 	}
 	for _, limit := range []int{0, -1, 10_001} {
 		if _, err := s.Rows(ctx, placement.Key{}, limit); err == nil {

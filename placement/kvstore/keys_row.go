@@ -3,6 +3,7 @@
 package kvstore
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -56,9 +57,9 @@ func (k keys) decodeRows(pairs []kv.KeyValue) ([]Row, error) {
 		if err != nil {
 			return nil, err
 		}
-		row, err := decodeRow(key, pair.Key, pair.Value)
+		row, err := decodeRow(key, bytes.Clone(pair.Key), pair.Value)
 		if err != nil {
-			return nil, err
+			row = Row{Key: key, Err: err}
 		}
 		rows = append(rows, row)
 	}

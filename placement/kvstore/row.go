@@ -17,9 +17,11 @@ type Row struct {
 	Address  string              // of the owner
 	Request  placement.RequestID // of the owner's claim
 	Topology int64               // the version by which the owner was chosen
+	// Err is a *[CorruptError] in a listing if the row cannot be read: then only Key is set.
+	Err error
 }
 
-// Free reports whether no member has the key.
+// Free reports whether no member has the key. Of a row with an Err that is not known.
 func (r Row) Free() bool { return r.Owner.IsZero() }
 
 // isHeldBy reports whether the owner has the key under the epoch.

@@ -26,7 +26,7 @@ func (s *Store) Row(ctx context.Context, key placement.Key) (Row, error) {
 }
 
 // Rows returns the rows of the keys after a key, in the order of kinds and ids, free ones too:
-// at most limit. The zero key is before all others. Each call is a transaction of its
+// at most limit. The zero key is before all others. A row that cannot be read has an Err. Each call is a transaction of its
 // own, so a listing in several calls is not one version.
 func (s *Store) Rows(ctx context.Context, after placement.Key, limit int) ([]Row, error) {
 	if limit < 1 || limit > 10_000 {

@@ -3,6 +3,7 @@
 package placements
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ type actors struct {
 	db      kv.Database
 	members *membership.Registry
 	rows    *kvstore.Store
-	unread  error // rows of members that cannot be read: the error of the command, at its end
+	unread  error // what cannot be read: the error of the command, at its end
 }
 
 // topology reads the topology, without the members that cannot be read.
@@ -54,7 +55,7 @@ func (p *actors) isAlive(ctx context.Context, row kvstore.Row) (bool, error) {
 // rowsPerRead is how many rows one transaction reads.
 const rowsPerRead = 1000
 
-// eachRow calls do with each row, or each of a kind.
+// eachRow calls do with each row that can be read, or each of a kind.
 func (p *actors) eachRow(ctx context.Context, kind string, do func(kvstore.Row) error) error {
 	for after := (placement.Key{Kind: kind}); ; {
 		rows, err := p.rows.Rows(ctx, after, rowsPerRead)
@@ -64,6 +65,10 @@ func (p *actors) eachRow(ctx context.Context, kind string, do func(kvstore.Row) 
 		for _, r := range rows {
 			if kind != "" && r.Key.Kind != kind {
 				return nil
+			}
+			if r.Err != nil {
+				p.unread = cmp.Or(p.unread, r.Err) // the first one: there may be many
+				continue
 			}
 			if err := do(r); err != nil {
 				return err
