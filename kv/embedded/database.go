@@ -4,6 +4,9 @@ package embedded
 
 import (
 	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -78,6 +81,43 @@ func (db *Database) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction
 	}
 	tx := db.wrapForTracer(db.client.BeginReadOnly())
 	return kv.RetryRead(ctx, tx, func() error { return fn(tx) })
+}
+
+// highestAdvance is how far [Database.AdvanceVersion] may go. What is left beyond it lasts for
+// more than a hundred thousand years.
+const highestAdvance = math.MaxInt64 / 2
+
+// minVersionKey is where FoundationDB keeps the version that fdbcli advanceversion asks for.
+const minVersionKey = "\xff/minRequiredCommitVersion"
+
+// AdvanceVersion makes all versions from now on higher than above, as fdbcli advanceversion
+// does on a cluster. It changes nothing if they are. A database needs it if its contents were
+// written by one with higher versions: otherwise later changes would come before those
+// that are stored. Transactions under way fail as if they had become too old. When it
+// returns nil the change is durable.
+//
+// Errors: above is negative or higher than half of the largest int64; those of a commit.
+func (db *Database) AdvanceVersion(ctx context.Context, above int64) error {
+	if above < 0 || above > highestAdvance {
+		return fmt.Errorf("embedded: cannot advance to the version %d: it must be 0 to %d", above, int64(highestAdvance))
+	}
+	if db.closed.Load() {
+		return kv.ErrClosed
+	}
+	if db.head.Now() > above {
+		return nil
+	}
+	if db.disk != nil && db.disk.options.ReadOnly {
+		return fmt.Errorf("embedded: advancing the versions of %s: %w", db.disk.dir, ErrReadOnly)
+	}
+	db.head.Advance(above)
+	return db.Transact(ctx, func(tx kv.Transaction) error {
+		if err := tx.SetOption(kv.OptionAccessSystemKeys, 0); err != nil {
+			return err
+		}
+		tx.Set([]byte(minVersionKey), binary.LittleEndian.AppendUint64(nil, uint64(above)+1))
+		return nil
+	})
 }
 
 // Close implements [kv.Database]. Commits that have begun are finished, reads and

@@ -3,6 +3,7 @@
 package embedded
 
 import (
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -271,4 +272,63 @@ func TestNewestIsNotTooOld(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestAdvanceVersion advances the versions of a database on the disk by more than a hundred
+// years: at once, for good, and as far as it says.
+func TestAdvanceVersion(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	db, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := begin(t, db)
+	old := readVersion(t, before)
+	above := old + int64(100*365*24*3600)*kv.VersionsPerSecond
+	if err := db.AdvanceVersion(ctx, above); err != nil {
+		t.Fatal(err)
+	}
+	now := readVersion(t, begin(t, db))
+	if now <= above || now > above+3600*kv.VersionsPerSecond {
+		t.Errorf("the version is %d, want one just above %d", now, above)
+	}
+	if _, err := before.Get([]byte("key")).Get(ctx); kv.CodeOf(err) != kv.CodeTransactionTooOld {
+		t.Errorf("a read at the version %d: %v", old, err)
+	}
+	commits := db.Metrics().Commits
+	if err := db.AdvanceVersion(ctx, above); err != nil || db.Metrics().Commits != commits {
+		t.Errorf("the second call has written, or failed: %v", err)
+	}
+	for _, wrong := range []int64{-1, 1<<63 - 1} {
+		if err := db.AdvanceVersion(ctx, wrong); err == nil {
+			t.Errorf("advanced to %d", wrong)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.AdvanceVersion(ctx, above); !errors.Is(err, kv.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+	wantAdvanced(t, dir, Options{ReadOnly: true}, above)
+	wantAdvanced(t, dir, Options{}, above)
+}
+
+// wantAdvanced opens a database again after its versions were advanced.
+func wantAdvanced(t *testing.T, dir string, o Options, above int64) {
+	t.Helper()
+	db, err := OpenWith(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := readVersion(t, begin(t, db))
+	if now <= above {
+		t.Errorf("opened again, the version is %d, want one above %d", now, above)
+	}
+	if err := db.AdvanceVersion(t.Context(), now+3600*kv.VersionsPerSecond); o.ReadOnly != errors.Is(err, ErrReadOnly) {
+		t.Errorf("advancing with ReadOnly %v: %v", o.ReadOnly, err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
 }

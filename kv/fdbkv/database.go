@@ -6,6 +6,8 @@ package fdbkv
 
 import (
 	"context"
+	"encoding/binary"
+	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -109,6 +111,38 @@ func (db *Database) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction
 		return err
 	}
 	return kv.RetryRead(ctx, readOnlyTransaction{t}, func() error { return fromBinding(fn(t)) })
+}
+
+// minVersionKey is where the cluster keeps the version that fdbcli advanceversion asks for.
+const minVersionKey = "\xff/minRequiredCommitVersion"
+
+// AdvanceVersion makes all versions from now on higher than above, as fdbcli advanceversion
+// does. It changes nothing if they are. The cluster recovers for that, which takes seconds, in
+// which nothing is read or committed. Clusters that are locked are advanced, too.
+//
+// Errors: above is negative; those of a commit.
+func (db *Database) AdvanceVersion(ctx context.Context, above int64) error {
+	if above < 0 {
+		return fmt.Errorf("fdbkv: cannot advance to the version %d: it is negative", above)
+	}
+	for {
+		reached, err := kv.Transact(ctx, db, func(tx kv.Transaction) (bool, error) {
+			for _, o := range []kv.Option{kv.OptionAccessSystemKeys, kv.OptionLockAware} {
+				if err := tx.SetOption(o, 0); err != nil {
+					return false, err
+				}
+			}
+			now, err := tx.GetReadVersion().Get(ctx)
+			if err != nil || now > above {
+				return err == nil, err
+			}
+			tx.Set([]byte(minVersionKey), binary.LittleEndian.AppendUint64(nil, uint64(above)+1))
+			return false, nil
+		})
+		if err != nil || reached {
+			return err
+		}
+	}
 }
 
 // trackAttempt has the attempt's reads given up by Close. Unless it is scoped, its

@@ -3,6 +3,7 @@
 package mvcc
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -24,20 +25,28 @@ const (
 
 // clock turns time into versions: one a microsecond. It starts at the wall
 // clock's microseconds, so that versions grow over restarts, but never below
-// what the database has seen; from there it follows the monotonic clock.
+// what the database has seen; from there it follows the monotonic clock. It is safe for
+// concurrent use once it has started.
 type clock struct {
 	began time.Time
-	first int64
+	first atomic.Int64 // the version at began
 }
 
-func newClock(seen int64) clock {
-	now := time.Now()
-	first := now.UnixMicro()
+func (c *clock) start(seen int64) {
+	c.began = time.Now()
+	first := c.began.UnixMicro()
 	if seen > 0 {
 		first = max(first, seen+RestartVersions)
 	}
-	return clock{began: now, first: first}
+	c.first.Store(first)
 }
 
 // version returns the version that belongs to this moment.
-func (c *clock) version() int64 { return c.first + int64(time.Since(c.began)/time.Microsecond) }
+func (c *clock) version() int64 { return c.first.Load() + c.sinceStart() }
+
+func (c *clock) sinceStart() int64 { return int64(time.Since(c.began) / time.Microsecond) }
+
+// advance makes all later versions higher than above. One goroutine at a time may call it.
+func (c *clock) advance(above int64) {
+	c.first.Store(max(c.first.Load(), above+1-c.sinceStart()))
+}

@@ -43,7 +43,7 @@ func (h *Head) Open(w *Window, b *base.Base, seen, windowLimit int64) (err error
 	if w.base = b; b != nil {
 		w.env.sample = b.ByteSample()
 	}
-	h.clock = newClock(seen)
+	h.clock.start(seen)
 	first := w.view(h.clock.version())
 	h.assigned = first.version
 	h.past.limit = windowLimit / historyShare
@@ -78,6 +78,14 @@ func (h *Head) Assign() int64 {
 	h.assigned = max(h.assigned+1, h.clock.version())
 	h.busy++
 	return h.assigned
+}
+
+// Advance makes all versions that are assigned or read from now on higher than above, as
+// if the time until then had passed.
+func (h *Head) Advance(above int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.clock.advance(above)
 }
 
 // Publish makes the view of an assigned version the newest. Its commit has written
