@@ -47,7 +47,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "folders": makeFolders, "placed": placed, "redis": startRedis(t), "serve": serve, "metrics": metrics,
 			"page": getPage, "seed": seedDatabase, "damage": damageDatabase, "shutdown": stop,
-			"duplicate": duplicate, "outdate": outdate, "remove": remove, "spoil": spoil, "token": setToken,
+			"duplicate": duplicate, "outdate": outdate, "remove": remove, "spoil": spoil, "token": setToken, "unlock": unlockDatabase,
 		},
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/kazahana-db/kazahana/internal/bazaar"
+	"github.com/kazahana-db/kazahana/kv"
 )
 
 // seedDatabase writes the database of package bazaar, which the commands of the script use then: seed DIR.
@@ -18,4 +19,26 @@ func seedDatabase(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	engine := createDatabase(ts, args[0])
 	ts.Check(errors.Join(bazaar.Seed(context.Background(), engine), engine.Close()))
+}
+
+// unlockDatabase ends the lock that a move has left on the database of seed: unlock. It removes all
+// keys, too: unlock empty.
+func unlockDatabase(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 1 || len(args) == 1 && args[0] != "empty" {
+		ts.Fatalf("usage: unlock [empty]")
+	}
+	engine := openDatabase(ts, "data")
+	err := engine.Transact(context.Background(), func(tx kv.Transaction) error {
+		for _, o := range []kv.Option{kv.OptionAccessSystemKeys, kv.OptionLockAware} {
+			if err := tx.SetOption(o, 0); err != nil {
+				return err
+			}
+		}
+		tx.Clear([]byte("\xff/dbLocked"))
+		if len(args) == 1 {
+			tx.ClearRange(kv.KeyRange{Begin: []byte{}, End: []byte{0xff}})
+		}
+		return nil
+	})
+	ts.Check(errors.Join(err, engine.Close()))
 }

@@ -186,8 +186,8 @@ var arrows = map[string][]string{
 		"internal/cli/indexes", "internal/cli/leases", "internal/cli/pages", "internal/cli/pairs", "internal/cli/placements", "internal/cli/prompt", "internal/cli/records",
 		"internal/cli/schemas", "internal/cli/stats", "internal/cli/tenants", "internal/cli/types", "internal/shell", "github.com/spf13/cobra",
 	},
-	"internal/cli/database":  {"internal/shell", "internal/nearest", "kv", "kv/embedded", "kv/fdbkv", "directory", "persistable", "github.com/spf13/cobra"},
-	"internal/cli/databases": {"internal/cli/database", "internal/cli/keytext", "internal/shell", "kv/embedded", "github.com/cockroachdb/pebble/v2", "github.com/spf13/cobra"},
+	"internal/cli/database":  {"internal/move", "internal/shell", "internal/nearest", "kv", "kv/embedded", "kv/fdbkv", "directory", "persistable", "github.com/spf13/cobra"},
+	"internal/cli/databases": {"internal/cli/database", "internal/cli/keytext", "internal/move", "internal/shell", "kv/embedded", "github.com/cockroachdb/pebble/v2", "github.com/spf13/cobra"},
 	"internal/cli/explain":   {"internal/cli/leasehome", "internal/shell", "idgen", "kv/embedded", "lease", "lease/http"},
 	"internal/cli/feeds":     {"internal/cli/database", "internal/cli/storearg", "internal/shell", "kv", "persistable", "persistable/dynamic", "github.com/spf13/cobra"},
 	"internal/cli/indexes": {
@@ -308,6 +308,7 @@ var arrows = map[string][]string{
 
 	"internal/shape/cmd/counts": {"internal/shape"},
 
+	"internal/move": {"directory", "kv", "lease", "leasefdb", "placement/membership", "tuple"},
 	"internal/doctor": {
 		"directory", "election", "idbuilder/store/kvstore", "index", "index/dynamic", "index/rank", "kv", "lease", "leasefdb", "persistable/dynamic", "persistable/stored",
 		"placement", "placement/kvstore", "placement/membership", "tuple",

@@ -66,6 +66,7 @@ var refused = []run{
 	{2, "tenant rm", []string{"tenants/tenant-1"}},
 	{2, "index drop", []string{"counters", "Counter_Name_unique"}},
 	{1, "placement forget-members", []string{"--yes"}}, // no host has joined
+	{2, "move", nil}, // to which cluster?
 }
 
 // writing are the verbs that write to a database, besides refused; interactive are those that

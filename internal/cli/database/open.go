@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/move"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
@@ -78,30 +79,39 @@ func IsForeign(folder string) bool {
 // patience is how long a cluster may take to answer the first time.
 const patience = 10 * time.Second
 
-// openCluster opens a cluster that answers.
+// openCluster opens a cluster that answers, and is not locked.
 func openCluster(ctx context.Context, file string) (kv.Database, error) {
-	db, err := fdbkv.Open(file)
+	db, lock, err := OpenCluster(ctx, file)
+	if err == nil && lock != "" {
+		err = errors.Join(fmt.Errorf("the cluster of %s is locked, and nothing can be read or written: %s", shell.Word(file), lock), db.Close())
+	}
 	if err != nil {
 		return nil, err
-	}
-	if err := awaitAnswer(ctx, db, file); err != nil {
-		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
 
-// awaitAnswer returns an error if a cluster is not there.
-func awaitAnswer(ctx context.Context, db kv.Database, file string) error {
+// OpenCluster opens a cluster that answers, and returns why it is locked: then only
+// transactions with [kv.OptionLockAware] read and write. It returns "" if it is not.
+func OpenCluster(ctx context.Context, file string) (db kv.Database, lock string, err error) {
+	if db, err = fdbkv.Open(file); err != nil {
+		return nil, "", err
+	}
+	if lock, err = awaitAnswer(ctx, db, file); err != nil {
+		return nil, "", errors.Join(err, db.Close())
+	}
+	return db, lock, nil
+}
+
+// awaitAnswer reads why a cluster is locked, and returns an error if it is not there.
+func awaitAnswer(ctx context.Context, db kv.Database, file string) (lock string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errSilent)
 	defer cancel()
-	err := db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
-		_, err := tx.GetReadVersion().Get(ctx)
-		return err
-	})
+	lock, err = move.LockOf(ctx, db)
 	if err != nil && context.Cause(ctx) == errSilent {
-		return fmt.Errorf("the cluster of %s has not answered within %v: do its servers run, and can this machine reach them? (%w)", shell.Word(file), patience, err)
+		err = fmt.Errorf("the cluster of %s has not answered within %v: do its servers run, and can this machine reach them? (%w)", shell.Word(file), patience, err)
 	}
-	return err
+	return lock, err
 }
 
 // errSilent is why a cluster is not waited for any longer.

@@ -3,9 +3,11 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -74,6 +76,24 @@ func withSession(cmd *cobra.Command, do func(context.Context, *Session) error) e
 		return err
 	}
 	return errors.Join(explainEnd(ctx, do(ctx, s)), s.Close())
+}
+
+// WithBoth calls do with the folder and the cluster file of a verb that uses both databases.
+func WithBoth(cmd *cobra.Command, do func(ctx context.Context, folder, clusterFile string) error) error {
+	if s := sessionOf(cmd); s != nil {
+		return shell.Misuse(cmd, fmt.Errorf("%s is open in this shell: run this verb outside of it", s.at))
+	}
+	folder := cmp.Or(cmd.Flag(folderFlag).Value.String(), os.Getenv(FolderVariable))
+	cluster := cmp.Or(cmd.Flag(clusterFlag).Value.String(), os.Getenv(ClusterVariable))
+	if folder == "" || cluster == "" {
+		return shell.Misuse(cmd, fmt.Errorf("say both databases: --%s FOLDER (%s) and --%s FILE (%s)", folderFlag, FolderVariable, clusterFlag, ClusterVariable))
+	}
+	ctx, cancel, err := limit(cmd)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	return explainEnd(ctx, do(ctx, folder, cluster))
 }
 
 // limit returns the context of a command, which ends after --timeout.

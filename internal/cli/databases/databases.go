@@ -14,9 +14,9 @@ command names that process and changes nothing.`
 
 const aboutReading = aboutFolders + ` It writes nothing to it in any case.`
 
-// Commands returns kazahana verify, backup, restore and log.
+// Commands returns kazahana verify, backup, restore, move and log.
 func Commands(c *shell.Console) []*cobra.Command {
-	return []*cobra.Command{verifyCommand(c), backupCommand(c), restoreCommand(c), logCommand(c)}
+	return []*cobra.Command{verifyCommand(c), backupCommand(c), restoreCommand(c), moveCommand(c), logCommand(c)}
 }
 
 // ExitDamaged is the exit code for a database that is not as it was written.

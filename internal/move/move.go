@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package move copies a whole database into an empty one of another engine: from a folder
+// to a cluster, or back.
+//
+// Both engines use the same keys, so a copy of all keys is the same database. Three things
+// are not in the keys: commit versions, which are stored in records with versions and in
+// feeds, and which the target must be above; programs that still write to the source; and
+// what must not be shared with the source, if that goes on.
+//
+//	result, err := move.Run(ctx, move.End{DB: folder, Name: "/srv/data"}, move.End{DB: cluster, Name: "prod:k3", Shared: true}, move.Options{})
+package move
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+var (
+	// ErrNotEmpty: the target holds keys, and no move into it was interrupted.
+	ErrNotEmpty = errors.New("move: the target is not empty")
+	// ErrOther: a move into the target, or out of the source, is unfinished, and it is another one.
+	ErrOther = errors.New("move: another move is unfinished")
+	// ErrVersions: the target's versions are not above those of the source, and its engine
+	// cannot advance them.
+	ErrVersions = errors.New("move: the target's versions are behind those of the source")
+	// ErrDiffers: source and target are not the same after the copy. The next call copies again.
+	ErrDiffers = errors.New("move: the target differs from the source")
+	// ErrLocked: a cluster has another lock than that of the move, or none any more.
+	ErrLocked = errors.New("move: the lock of the cluster is not that of this move")
+	// ErrNone: no move into the target is unfinished.
+	ErrNone = errors.New("move: there is no unfinished move")
+)
+
+// End is one of the two databases.
+type End struct {
+	DB kv.Database
+	// Name says which database it is: the path of a folder, or the name of a cluster. A move
+	// that was interrupted is continued by one from a source of the same name.
+	Name string
+	// Shared says that other processes may have the database open. It is locked, as fdbcli lock does:
+	// a source for good, a target until it is complete. An end that is not shared must be open
+	// in this process only.
+	Shared bool
+}
+
+// Phase is a part of a move that takes long.
+type Phase string
+
+// The phases.
+const (
+	Copying   Phase = "copying"
+	Comparing Phase = "comparing"
+)
+
+// Options adjust a move. The zero value is ready to use.
+type Options struct {
+	// Progress is told how many bytes of keys and values have passed, of about how many. It is
+	// called by one goroutine at a time.
+	Progress func(phase Phase, done, total int64)
+
+	batch int64 // the most bytes of a transaction; 0: batchSize
+}
+
+// batchSize is far below FoundationDB's limit of 10 MB, and about what it advises.
+const batchSize = 1 << 20
+
+// Result says what a move has done.
+type Result struct {
+	Version     int64       `json:"version"`     // of the source: all versions of the target are above it
+	Advanced    bool        `json:"advanced"`    // the target's versions were advanced for that
+	Continued   bool        `json:"continued"`   // an earlier call had copied something
+	Directories []Directory `json:"directories"` // what was compared; nil if an earlier call had compared it
+	Lock        string      `json:"lock"`        // of the source: the argument of fdbcli unlock; "" if it is not shared
+	Services    []Service   `json:"services"`    // that grant no leases for a while
+	Members     int         `json:"members"`     // of the cluster of actors, which were removed
+}
+
+// Service is a service of leases that grants none for a while.
+type Service struct {
+	Name  string    `json:"name"`
+	Until time.Time `json:"until"`
+}
+
+// advancer is an engine that can advance its versions.
+type advancer interface {
+	// AdvanceVersion makes all versions from now on higher than above.
+	AdvanceVersion(ctx context.Context, above int64) error
+}
+
+// move is a move under way.
+type move struct {
+	from, to End
+	options  Options
+	state    state // as the target has it
+	result   Result
+}
+
+// Run moves the database from into to. If it fails or ctx ends, another call with the same ends
+// goes on where it was; what it has done so far is in the target. Programs that use the source must
+// have ended, or fail from the first step on: a source that is shared is locked, and stays locked.
+// A target that is shared is locked until it is complete.
+//
+// Memory: a few batches of about 1 MB, and some hundred bytes for each directory. Errors:
+// [ErrNotEmpty], [ErrOther], [ErrVersions], [ErrDiffers], [ErrLocked], and those of the engines.
+func Run(ctx context.Context, from, to End, o Options) (*Result, error) {
+	if o.batch == 0 {
+		o.batch = batchSize
+	}
+	m := &move{from: from, to: to, options: o}
+	for _, step := range []func(context.Context) error{m.checkSource, m.begin, m.lockSource, m.advance, m.copy, m.compare, m.renew, m.finish} {
+		if err := step(ctx); err != nil {
+			return nil, fmt.Errorf("moving %s to %s: %w", from.Name, to.Name, err)
+		}
+	}
+	return &m.result, nil
+}
+
+// checkSource refuses a source that is itself the target of an unfinished move.
+func (m *move) checkSource(ctx context.Context) error {
+	return transact(ctx, m.from.DB, func(tx kv.Transaction) error {
+		value, err := readState(ctx, tx, m.from)
+		if err == nil && value != nil {
+			err = fmt.Errorf("%w: one into %s, which would be the source; finish that first, or give it up", ErrOther, m.from.Name)
+		}
+		return err
+	})
+}
+
+// begin notes the move in the target, which must be empty, or finds it noted there.
+func (m *move) begin(ctx context.Context) error {
+	var id [lockSize]byte
+	_, _ = rand.Read(id[:]) // it never fails
+	return transact(ctx, m.to.DB, func(tx kv.Transaction) error {
+		pairs, err := tx.GetRange(userKeys().Selectors(), kv.RangeOptions{Limit: 1}).Slice(ctx)
+		if err != nil {
+			return err
+		}
+		value, err := readState(ctx, tx, m.to)
+		if err != nil {
+			return err
+		}
+		switch {
+		case value != nil:
+			err = m.resume(value)
+		case len(pairs) > 0:
+			err = fmt.Errorf("%w: %s has the key %q; a move needs a database without keys. One that has ended cannot be repeated into its target, nor can one after its target was unlocked", ErrNotEmpty, m.to.Name, pairs[0].Key)
+		default:
+			m.state = state{from: m.from.Name, lock: id[:], next: []byte{}}
+		}
+		if err != nil {
+			return err
+		}
+		tx.Set([]byte(stateKey), m.state.encode())
+		return m.lock(ctx, tx, m.to)
+	})
+}
+
+// resume goes on with a move that has begun.
+func (m *move) resume(value []byte) error {
+	s, err := decodeState(value)
+	if err == nil && s.from != m.from.Name {
+		err = fmt.Errorf("%w: one from %s into %s; finish that, or give it up", ErrOther, s.from, m.to.Name)
+	}
+	m.state, m.result.Continued = s, len(s.next) > 0
+	return err
+}
+
+// lockSource keeps others from writing to the source, and reads the version that it has reached.
+func (m *move) lockSource(ctx context.Context) error {
+	if m.from.Shared {
+		m.result.Lock = lockName(m.state.lock)
+		if err := transact(ctx, m.from.DB, func(tx kv.Transaction) error { return m.lock(ctx, tx, m.from) }); err != nil {
+			return err
+		}
+	}
+	return transact(ctx, m.from.DB, func(tx kv.Transaction) (err error) {
+		m.result.Version, err = tx.GetReadVersion().Get(ctx)
+		return err
+	})
+}
+
+// advance brings the target's versions above those of the source.
+func (m *move) advance(ctx context.Context) error {
+	now, err := m.targetVersion(ctx)
+	if err != nil || now > m.result.Version {
+		return err
+	}
+	engine, can := m.to.DB.(advancer)
+	if !can {
+		return fmt.Errorf("%w: they have come to %d, and the source to %d", ErrVersions, now, m.result.Version)
+	}
+	m.result.Advanced = true
+	return engine.AdvanceVersion(ctx, m.result.Version)
+}
+
+func (m *move) targetVersion(ctx context.Context) (now int64, err error) {
+	err = transact(ctx, m.to.DB, func(tx kv.Transaction) error {
+		now, err = tx.GetReadVersion().Get(ctx)
+		return err
+	})
+	return now, err
+}
+
+// Abandon gives up an unfinished move: it ends the locks that the move has made, and then removes all
+// keys of the target. The source stays as it is; its DB is not used unless it is shared. Another
+// process that goes on with the move fails. If it fails itself it can be repeated. Errors: [ErrNone],
+// [ErrOther] if the move is from another source, [ErrLocked], and those of the engines.
+func Abandon(ctx context.Context, from, to End) error {
+	m := &move{from: from, to: to}
+	err := transact(ctx, to.DB, func(tx kv.Transaction) error {
+		value, err := readState(ctx, tx, to)
+		if err == nil && value == nil {
+			err = fmt.Errorf("%w into %s", ErrNone, to.Name)
+		}
+		if err == nil {
+			err = m.resume(value)
+		}
+		return err
+	})
+	if err == nil && from.Shared {
+		err = transact(ctx, from.DB, func(tx kv.Transaction) error { return m.release(ctx, tx) })
+	}
+	if err == nil {
+		err = transact(ctx, to.DB, func(tx kv.Transaction) error { return m.remove(ctx, tx) })
+	}
+	if err != nil {
+		err = fmt.Errorf("giving up the move from %s to %s: %w", from.Name, to.Name, err)
+	}
+	return err
+}
+
+// release ends the lock of the source if it is that of the move.
+func (m *move) release(ctx context.Context, tx kv.Transaction) error {
+	err := m.checkLocked(ctx, tx, m.from)
+	if errors.Is(err, ErrLocked) {
+		return nil
+	}
+	tx.Clear([]byte(databaseLockKey))
+	return err
+}
+
+// remove makes the target an empty database.
+func (m *move) remove(ctx context.Context, tx kv.Transaction) error {
+	value, err := readState(ctx, tx, m.to)
+	if err != nil || value == nil { // nil: the commit of an earlier attempt, which got no answer, has removed all
+		return err
+	}
+	tx.ClearRange(userKeys())
+	tx.Clear([]byte(stateKey))
+	return m.unlock(ctx, tx, m.to)
+}
+
+// finish opens the target for programs.
+func (m *move) finish(ctx context.Context) error {
+	now, err := m.targetVersion(ctx)
+	if err == nil && now <= m.result.Version {
+		err = fmt.Errorf("%w: they have come to %d, and the source to %d", ErrVersions, now, m.result.Version)
+	}
+	if err != nil {
+		return err
+	}
+	attempts := 0
+	return transact(ctx, m.to.DB, func(tx kv.Transaction) error {
+		value, err := readState(ctx, tx, m.to)
+		if attempts++; err != nil || value == nil && attempts > 1 { // the commit of an earlier attempt, which got no answer, has ended it
+			return err
+		}
+		if err := m.checkState(value, m.state); err != nil {
+			return err
+		}
+		tx.Clear([]byte(stateKey))
+		if err := m.unlock(ctx, tx, m.to); err != nil {
+			return err
+		}
+		return directory.Invalidate(ctx, tx) // programs that had found the target empty read directories again
+	})
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package move
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/kazahana-db/kazahana/kv"
+)
+
+// databaseLockKey is where FoundationDB keeps the lock of a database: a versionstamp and
+// the lock's name. While it is there, only transactions with [kv.OptionLockAware] read or write;
+// others are retried until it is gone.
+const databaseLockKey = "\xff/dbLocked"
+
+// lockSize is how many bytes the name of a lock has.
+const lockSize = 16
+
+// lockName returns the name of a lock as fdbcli unlock takes it: two integers, which are stored
+// with their lowest bytes first.
+func lockName(id []byte) string {
+	return fmt.Sprintf("%016x%016x", binary.LittleEndian.Uint64(id), binary.LittleEndian.Uint64(id[8:]))
+}
+
+// lock locks an end that is shared, as fdbcli lock does, unless the move has locked it already.
+func (m *move) lock(ctx context.Context, tx kv.Transaction, e End) error {
+	if !e.Shared {
+		return nil
+	}
+	value, err := tx.Get([]byte(databaseLockKey)).Get(ctx)
+	if err != nil || value != nil {
+		return m.checkLock(e, value, err)
+	}
+	operand := make([]byte, kv.VersionstampSize, kv.VersionstampSize+lockSize+4)
+	operand = append(append(operand, m.state.lock...), 0, 0, 0, 0) // the versionstamp's offset
+	tx.Atomic(kv.SetVersionstampedValue, []byte(databaseLockKey), operand)
+	return tx.AddWriteConflictRange(userKeys()) // what others have read before the lock is void
+}
+
+// unlock ends the lock of an end.
+func (m *move) unlock(ctx context.Context, tx kv.Transaction, e End) error {
+	if err := m.checkLocked(ctx, tx, e); err != nil || !e.Shared {
+		return err
+	}
+	tx.Clear([]byte(databaseLockKey))
+	return nil
+}
+
+// checkLocked returns an error unless an end that is shared has the lock of this move.
+func (m *move) checkLocked(ctx context.Context, tx kv.Transaction, e End) error {
+	if !e.Shared {
+		return nil
+	}
+	value, err := tx.Snapshot().Get([]byte(databaseLockKey)).Get(ctx)
+	return m.checkLock(e, value, err)
+}
+
+func (m *move) checkLock(e End, value []byte, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case len(value) == 0:
+		return fmt.Errorf("%w: %s was unlocked before the move had ended: programs may have written there", ErrLocked, e.Name)
+	case len(value) != kv.VersionstampSize+lockSize:
+		return fmt.Errorf("%w: what locks %s has %d bytes: %x", ErrLocked, e.Name, len(value), value)
+	case string(value[kv.VersionstampSize:]) != string(m.state.lock):
+		other := lockName(value[kv.VersionstampSize:])
+		return fmt.Errorf("%w: %s is locked by %s: find out why, and end that with fdbcli --exec 'unlock %s'", ErrLocked, e.Name, other, other)
+	}
+	return nil
+}
+
+// LockOf returns why a database is locked, as sentences for a person; "" if it is not.
+func LockOf(ctx context.Context, db kv.Database) (reason string, err error) {
+	err = transact(ctx, db, func(tx kv.Transaction) error {
+		lock, err := tx.Get([]byte(databaseLockKey)).Get(ctx)
+		if err != nil || lock == nil {
+			return err
+		}
+		value, err := tx.Get([]byte(stateKey)).Get(ctx)
+		if err != nil {
+			return err
+		}
+		reason = explainLock(lock, value)
+		return nil
+	})
+	return reason, err
+}
+
+// explainLock says what a lock is for, and how it ends.
+func explainLock(lock, value []byte) string {
+	if s, err := decodeState(value); err == nil {
+		return fmt.Sprintf("the move of %s into it is unfinished: repeat that kazahana move, or give it up with --abandon", s.from)
+	}
+	if len(lock) != kv.VersionstampSize+lockSize {
+		return fmt.Sprintf("its lock is %x, which has not the size of one that fdbcli makes", lock)
+	}
+	return fmt.Sprintf("kazahana move --back locks a cluster for good (repeat the move if it is unfinished, or give it up with --abandon); fdbrestore and fdbcli lock it, too. To end the lock: fdbcli --exec 'unlock %s'",
+		lockName(lock[kv.VersionstampSize:]))
+}
+
+// transact runs fn in a transaction that reads and writes locked databases, and keys of the system.
+func transact(ctx context.Context, db kv.Database, fn func(kv.Transaction) error) error {
+	return db.Transact(ctx, func(tx kv.Transaction) error {
+		for _, o := range []kv.Option{kv.OptionAccessSystemKeys, kv.OptionLockAware} {
+			if err := tx.SetOption(o, 0); err != nil {
+				return err
+			}
+		}
+		return fn(tx)
+	})
+}
+
+// lockAware is a database that is read and written although it is locked: for the
+// layers that renew what is in the target.
+type lockAware struct{ kv.Database }
+
+// Begin implements [kv.Database].
+func (l lockAware) Begin() (kv.Transaction, error) {
+	tx, err := l.Database.Begin()
+	if err == nil {
+		err = tx.SetOption(kv.OptionLockAware, 0)
+	}
+	return tx, err
+}
+
+// Transact implements [kv.Transactor].
+func (l lockAware) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
+	return l.Database.Transact(ctx, func(tx kv.Transaction) error {
+		if err := tx.SetOption(kv.OptionLockAware, 0); err != nil {
+			return err
+		}
+		return fn(tx)
+	})
+}
+
+// ReadTransact implements [kv.ReadTransactor]. A transaction for reading only takes no options.
+func (l lockAware) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction) error) error {
+	return l.Transact(ctx, func(tx kv.Transaction) error { return fn(tx.Snapshot()) })
+}
