@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -45,10 +46,7 @@ func decodeRegistration(prefix []byte, pair kv.KeyValue) (r registration, err er
 	if err != nil {
 		return r, fmt.Errorf("election: the key %x of a standby cannot be read: %w", pair.Key, err)
 	}
-	format, rest, err := tuple.ReadInt(pair.Value)
-	if err == nil && format != registrationFormat {
-		err = fmt.Errorf("it is of format %d; this program knows format %d", format, registrationFormat)
-	}
+	rest, err = newer.ReadFormat(pair.Value, registrationFormat)
 	if err == nil {
 		r.Candidate, rest, err = tuple.ReadString(rest)
 	}
@@ -56,7 +54,7 @@ func decodeRegistration(prefix []byte, pair kv.KeyValue) (r registration, err er
 		r.beats, _, err = tuple.ReadInt(rest)
 	}
 	if err != nil {
-		return r, fmt.Errorf("election: the value of the standby at %x cannot be read: if a newer version of the program wrote it, update this one: %w", pair.Key, err)
+		return r, fmt.Errorf("election: the value of the standby at %x cannot be read: %w", pair.Key, err)
 	}
 	r.Priority = int32(-priority)
 	return r, nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/newer"
 )
 
 var (
@@ -42,6 +43,11 @@ var (
 
 	// ErrCorrupt is wrapped by a [*CorruptError].
 	ErrCorrupt = errors.New("lease: corrupt record")
+
+	// ErrNewer says that a newer version of this library wrote a record in the store. Nothing
+	// is damaged, and nothing was granted or changed. The error names the version to run.
+	// It is persistable.ErrNewer.
+	ErrNewer = newer.Err
 )
 
 // ExhaustedError says that the positions asked for are all leased. Nothing was

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/kazahana-db/kazahana/internal/newer"
 )
 
 // examiner checks one batch of a service's map.
@@ -63,7 +65,10 @@ func (x *examiner) examine(pair Pair, next *Pair) {
 	default:
 		err = errKeyLength
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrNewer):
+		x.addFault(FaultNewer, pair.Key, "%v", causeOf(err))
+	case err != nil:
 		x.addFault(FaultRecord, pair.Key, "%v", causeOf(err))
 	}
 	x.before = pair.Key
@@ -72,8 +77,12 @@ func (x *examiner) examine(pair Pair, next *Pair) {
 // causeOf returns what a corrupt record's error says besides the key.
 func causeOf(err error) error {
 	var corrupt *CorruptError
-	if errors.As(err, &corrupt) {
+	var unknown *newer.Error
+	switch {
+	case errors.As(err, &corrupt):
 		return corrupt.Cause
+	case errors.As(err, &unknown):
+		return unknown
 	}
 	return err
 }

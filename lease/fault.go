@@ -10,6 +10,7 @@ type FaultKind string
 // The kinds of faults.
 const (
 	FaultRecord   FaultKind = "record"   // the key or its value is not what this package writes
+	FaultNewer    FaultKind = "newer"    // a newer version of this library wrote the value: see [ErrNewer]
 	FaultPlace    FaultKind = "place"    // a block that does not lie in the space of the service, or not aligned
 	FaultOverlap  FaultKind = "overlap"  // two blocks have the same positions
 	FaultGap      FaultKind = "gap"      // positions below the frontier are in no block: they are never granted

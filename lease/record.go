@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+
+	"github.com/kazahana-db/kazahana/internal/newer"
 )
 
 // recordFormat begins every value.
@@ -29,13 +31,17 @@ func seal(key, text []byte) []byte {
 }
 
 // decode is the inverse of encode. A value that encode did not make for the key
-// is a [*CorruptError].
+// is a [*CorruptError], one that a newer version made an [ErrNewer]: it may have members that
+// this program would ignore, and lose when it writes the record.
 func decode(service string, key, value []byte, record interface{ validate() error }) error {
 	corrupt := func(err error) error {
 		return &CorruptError{ServiceID: service, Key: append([]byte(nil), key...), Cause: err}
 	}
 	if len(value) < 10 || value[9] != ' ' {
 		return corrupt(errors.New("it does not begin with a format and a checksum"))
+	}
+	if value[0] > recordFormat && value[0] <= '9' {
+		return newerRecord(service, key, newer.Format(int64(value[0]-'0'), recordFormat-'0', ""))
 	}
 	if value[0] != recordFormat {
 		return corrupt(fmt.Errorf("its format is %q, this version knows %q", value[0], recordFormat))
@@ -48,13 +54,20 @@ func decode(service string, key, value []byte, record interface{ validate() erro
 	if got := fmt.Sprintf("%x", sum); got != fmt.Sprintf("%08x", checksum(key, text)) {
 		return corrupt(fmt.Errorf("its checksum is %s, its content has %08x", got, checksum(key, text)))
 	}
-	if err := json.Unmarshal(text, record); err != nil {
+	switch err := newer.Unmarshal(text, record); {
+	case errors.Is(err, ErrNewer):
+		return newerRecord(service, key, err)
+	case err != nil:
 		return corrupt(err)
 	}
 	if err := record.validate(); err != nil {
 		return corrupt(err)
 	}
 	return nil
+}
+
+func newerRecord(service string, key []byte, err error) error {
+	return fmt.Errorf("lease: service %q, key %q: %w", service, key, err)
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -58,8 +58,8 @@ func (e *HeldError) Error() string {
 // Is reports whether target is [ErrHeld].
 func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 
-// StateError says that the stored form of a name cannot be used: it is damaged
-// or of a newer format.
+// StateError says that the stored form of a name cannot be used: it is damaged, or,
+// if the error is a lease.ErrNewer, a newer version wrote it.
 type StateError struct {
 	Name   string
 	Key    []byte

@@ -4,9 +4,11 @@ package leasefdb
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -46,7 +48,11 @@ func decodeState(name string, key, fence, renewal []byte) (State, error) {
 		return s, nil
 	}
 	if err := s.decode(fence); err != nil {
-		return s, &StateError{Name: name, Key: key, Reason: "the value cannot be used: if a newer version of the program wrote it, update this one; otherwise restore it from a backup, so that its epochs go on", Err: err}
+		e := &StateError{Name: name, Key: key, Reason: "the value is damaged: restore it from a backup, so that its epochs go on", Err: err}
+		if errors.Is(err, newer.Err) {
+			e.Reason = "the value cannot be used"
+		}
+		return s, e
 	}
 	if len(renewal) == 8 {
 		s.Revision = int64(binary.LittleEndian.Uint64(renewal))
@@ -55,12 +61,8 @@ func decodeState(name string, key, fence, renewal []byte) (State, error) {
 }
 
 func (s *State) decode(b []byte) (err error) {
-	format, b, err := tuple.ReadInt(b)
-	if err != nil {
+	if b, err = newer.ReadFormat(b, stateFormat); err != nil {
 		return err
-	}
-	if format != stateFormat {
-		return fmt.Errorf("it is of format %d; this program knows format %d", format, stateFormat)
 	}
 	if s.Epoch, b, err = tuple.ReadInt(b); err != nil {
 		return err

@@ -7,8 +7,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -89,9 +91,15 @@ func (db *DB) loadTokenKey(ctx context.Context) ([]byte, error) {
 	return db.writeTokenKey(ctx, fresh)
 }
 
-const tokenKeyName = "page token key"
+const (
+	tokenKeyName = "page token key"
+	// needsKeyName is the key of what the database as a whole needs of programs: a packed tuple
+	// of texts, as [newer.ReadTuple] reads it. Nothing so far.
+	needsKeyName = "needs"
+)
 
-// readTokenKey returns nil if there is no key.
+// readTokenKey returns nil if there is no key. The error is an [ErrNewer] if the database needs
+// what this program does not know.
 func (db *DB) readTokenKey(ctx context.Context) (key []byte, err error) {
 	err = db.engine.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
 		d, err := db.options.Layer.Open(ctx, tx, db.options.SystemPath)
@@ -106,10 +114,28 @@ func (db *DB) readTokenKey(ctx context.Context) (key []byte, err error) {
 		if err != nil {
 			return err
 		}
-		key, err = tx.Get(tuple.AppendString(prefix, tokenKeyName)).Get(ctx)
-		return err
+		needs := tx.Get(tuple.AppendString(slices.Clone(prefix), needsKeyName))
+		if key, err = tx.Get(tuple.AppendString(prefix, tokenKeyName)).Get(ctx); err != nil {
+			return err
+		}
+		return db.checkNeeds(ctx, needs)
 	})
 	return key, err
+}
+
+func (db *DB) checkNeeds(ctx context.Context, read kv.Future[[]byte]) error {
+	value, err := read.Get(ctx)
+	if err != nil {
+		return err
+	}
+	needs, err := newer.ReadTuple(value)
+	switch {
+	case err != nil:
+		return err
+	case db.options.ReadOnly:
+		return newer.CheckRead(needs)
+	}
+	return newer.CheckWrite(needs)
 }
 
 // writeTokenKey returns the key that another process has written, or else writes the

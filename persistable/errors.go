@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -34,6 +35,10 @@ var (
 	ErrBadToken = errors.New("persistable: bad page token")
 	// ErrClosed: the engine was closed. It is kv.ErrClosed.
 	ErrClosed = kv.ErrClosed
+	// ErrNewer: a newer version of this library wrote what was to be read or changed. Nothing
+	// is damaged, and nothing was changed. The error names the version to run. It is
+	// lease.ErrNewer, and every error of this library about newer data.
+	ErrNewer = newer.Err
 )
 
 // UniqueError says that another record has the values of a unique index: in the
@@ -130,15 +135,15 @@ func withCause(text string, err error) string {
 	return text + ": " + err.Error()
 }
 
-// RecordError says that stored bytes cannot be used, because they are corrupt or of
-// a newer format, or that a record is too large to be stored.
+// RecordError says that stored bytes cannot be used, because they are corrupt or, if it is
+// an [ErrNewer], of a newer version, or that a record is too large to be stored.
 type RecordError struct {
 	Type   string
 	ID     string // the id as a tuple, for people; empty where no single record is meant
 	Key    []byte // where the bytes are
 	Reason string // what is wrong
 	Remedy string // what to do
-	Err    error  // the cause, if any
+	Err    error  // the cause, if any; an [ErrNewer] is in Reason and Remedy
 }
 
 // Error implements error.
@@ -150,7 +155,10 @@ func (e *RecordError) Error() string {
 	if e.Key != nil {
 		text += fmt.Sprintf(" at key %x", e.Key[:min(len(e.Key), 256)])
 	}
-	text = withCause(text+": "+e.Reason, e.Err)
+	text += ": " + e.Reason
+	if !errors.Is(e.Err, ErrNewer) {
+		text = withCause(text, e.Err)
+	}
 	if e.Remedy != "" {
 		text += ": " + e.Remedy
 	}

@@ -100,10 +100,13 @@ func (o *openStore) anyViolation(ctx context.Context, t *transaction, typ string
 }
 
 // checkWritable returns a *[LockedError] if the store may not be written to, and what its
-// schema has against writes.
+// schema has against writes; an [ErrNewer] if it needs a newer version of this library.
 func (s *openStore) checkWritable(p *place) error {
 	if u := p.record.Dynamic; u != nil && u.Refusal != nil {
 		return u.Refusal
+	}
+	if err := s.catalog.CheckWritable(); err != nil {
+		return recordError(p.typ, "", s.header, err)
 	}
 	return checkLocks(p, s.tenants)
 }

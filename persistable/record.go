@@ -39,7 +39,7 @@ func recordError(typ, id string, key []byte, err error) error {
 	e := &RecordError{Type: typ, ID: id, Key: slices.Clone(key), Remedy: format.RemedyCorrupt}
 	var header *format.Error
 	if errors.As(err, &header) {
-		e.Reason, e.Remedy = header.Reason, header.Remedy
+		e.Reason, e.Remedy, e.Err = header.Reason, header.Remedy, header.Err
 		return e
 	}
 	e.Reason, e.Err = "the record cannot be decoded", err

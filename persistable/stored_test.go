@@ -162,7 +162,7 @@ func TestStoredBytesThatCannotBeUsed(t *testing.T) {
 		reason string
 		remedy string
 	}{
-		"newer format":      {"\x02" + string(good[1:]), "format 2", "update the program"},
+		"newer format":      {"\x02" + string(good[1:]), "format 2", "run that version or a later one"},
 		"no format":         {"\x00", "does not begin with a format", "restore"},
 		"empty":             {"", "empty", "restore"},
 		"cut header":        {header[:6], "header is cut off", "restore"},
@@ -217,7 +217,8 @@ func TestStoreOfANewerFormat(t *testing.T) {
 		reason string
 		header tuple.Tuple
 	}{
-		{"format 2", tuple.Tuple{2, "whatever"}},
+		{"format 3", tuple.Tuple{3, "whatever"}},
+		{"damaged", tuple.Tuple{2, none, artSchema.Lock}},
 		{"damaged", tuple.Tuple{1, none}},
 		{"damaged", tuple.Tuple{0, none, artSchema.Lock}},
 		{"damaged", tuple.Tuple{1, none, none}},

@@ -48,7 +48,7 @@ func (r settingsReads) await(ctx context.Context, typ string) (all []tenant, err
 		}
 		t := tenant{path: r.path[:i+1], keys: r.keys[i]}
 		if t.Settings, err = tenancy.Decode(value); err != nil {
-			return nil, &DirectoryError{Type: typ, Path: t.path, Reason: err.Error()}
+			return nil, fmt.Errorf("persistable: %s: directory %s: %w", typ, quotePath(t.path), err)
 		}
 		all = append(all, t)
 	}

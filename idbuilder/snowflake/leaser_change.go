@@ -194,10 +194,10 @@ func (l *Leaser) readRoot(ctx context.Context, name string) (store.Document, *ro
 // decodeRoot reads the value of the document of a key.
 func decodeRoot(doc store.Document) (*root, error) {
 	r := &root{}
-	if err := json.Unmarshal(doc.Value, r); err != nil {
-		return nil, corrupt(doc, "it is not the JSON of a key's layouts", err)
+	if err := unmarshal(doc, &r.Format, rootFormat, r); err != nil {
+		return nil, err
 	}
-	if r.Format != rootFormat || keyID(r.Key) != doc.Key || len(r.Layouts) == 0 {
+	if keyID(r.Key) != doc.Key || len(r.Layouts) == 0 {
 		return nil, corrupt(doc, fmt.Sprintf("it has the format %d and %d layouts of the key %q", r.Format, len(r.Layouts), r.Key), nil)
 	}
 	return r, nil

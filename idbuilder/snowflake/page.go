@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
@@ -69,11 +70,8 @@ func (p *page) encode() ([]byte, error) {
 // decodePage reads the value of a document.
 func decodePage(doc store.Document) (*page, error) {
 	p := &page{}
-	if err := json.Unmarshal(doc.Value, p); err != nil {
-		return nil, corrupt(doc, "it is not the JSON of leases", err)
-	}
-	if p.Format != pageFormat {
-		return nil, corrupt(doc, fmt.Sprintf("its format is %d, this program knows %d", p.Format, pageFormat), nil)
+	if err := unmarshal(doc, &p.Format, pageFormat, p); err != nil {
+		return nil, err
 	}
 	raw, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(p.Pairs)), maxPage+1))
 	if err == nil && len(raw) > maxPage {
@@ -102,6 +100,21 @@ func (p *page) decodePairs(raw []byte) error {
 			return errors.New("the keys are not in order")
 		}
 		p.pairs, raw = append(p.pairs, pair), raw[key+value:]
+	}
+	return nil
+}
+
+// unmarshal reads the JSON of a document, of which format is a member. Of a newer version's the
+// error is a [store.ErrNewer]: what this program does not know it would lose with its next write.
+func unmarshal(doc store.Document, format *int, known int, into any) error {
+	err := newer.Unmarshal(doc.Value, into)
+	switch {
+	case *format > known:
+		return corrupt(doc, "", newer.Format(int64(*format), int64(known), ""))
+	case err != nil:
+		return corrupt(doc, "its JSON cannot be read", err)
+	case *format < 1:
+		return corrupt(doc, fmt.Sprintf("its format is %d", *format), nil)
 	}
 	return nil
 }

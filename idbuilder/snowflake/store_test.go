@@ -5,6 +5,7 @@ package snowflake
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,6 +45,32 @@ func (e enumerable) Services(ctx context.Context, after string, limit int) (serv
 		}
 	}
 	return services, err
+}
+
+// TestNewerDocument: leases that a newer version wrote are left as they are, and not called damage.
+func TestNewerDocument(t *testing.T) {
+	for value, want := range map[string]string{
+		`{"format":2,"pairs":"AQA="}`:                            "of format 2",
+		`{"format":1,"pairs":"AQA=","shards":3}`:                 `the member "shards"`,
+		`{"format":1,"pairs":"AQA=","needs":["spread v0.4.0"]}`:  "run version v0.4.0 or later",
+		`{"format":3,"pages":["AQA="],"needs":["pages v0.5.0"]}`: "",
+	} {
+		m := storetest.Documents()
+		if _, err := m.Put(t.Context(), store.Leases, store.Document{Key: "s", Value: []byte(value)}); err != nil {
+			t.Fatal(err)
+		}
+		d := &documents{store: m, now: time.Now}
+		err := d.Update(t.Context(), "s", func(tx lease.Tx) error {
+			tx.Set([]byte("k"), []byte("v"))
+			return nil
+		})
+		if !errors.Is(err, store.ErrNewer) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `lease "s"`) {
+			t.Errorf("%s: %v, want %q", value, err, want)
+		}
+		if doc, err := m.Get(t.Context(), store.Leases, "s"); err != nil || string(doc.Value) != value {
+			t.Errorf("%s was overwritten", value)
+		}
+	}
 }
 
 // TestForeignDocument checks that the error for a document which this package did not write

@@ -5,6 +5,8 @@ package store
 import (
 	"errors"
 	"fmt"
+
+	"github.com/kazahana-db/kazahana/internal/newer"
 )
 
 var (
@@ -27,7 +29,12 @@ var (
 	ErrClosed = errors.New("store: closed")
 )
 
-// SchemaError says that the store has the schema of another version of this program.
+// ErrNewer says that a newer version of this program wrote what the store holds. Nothing is
+// damaged, and nothing was changed: run that version. It is lease.ErrNewer.
+var ErrNewer = newer.Err
+
+// SchemaError says that the store has the schema of a newer version of this program. It is
+// an [ErrNewer].
 type SchemaError struct {
 	Found     int // version in the store
 	Supported int // newest version that this program knows
@@ -35,10 +42,14 @@ type SchemaError struct {
 
 // Error implements error.
 func (e *SchemaError) Error() string {
-	return fmt.Sprintf("store: the schema has version %d, this program knows versions up to %d; run a newer program", e.Found, e.Supported)
+	return fmt.Sprintf("store: %v: the schema has version %d, this program knows versions up to %d; run that version or a later one", ErrNewer, e.Found, e.Supported)
 }
 
-// CorruptError says that stored data is not as the store wrote it.
+// Is reports whether target is [ErrNewer].
+func (e *SchemaError) Is(target error) bool { return target == ErrNewer }
+
+// CorruptError says that stored data cannot be used: it is not as the store wrote it, or, if
+// the error is an [ErrNewer], a newer version wrote it.
 type CorruptError struct {
 	Where  string // the file or key
 	Reason string
@@ -47,6 +58,9 @@ type CorruptError struct {
 
 // Error implements error.
 func (e *CorruptError) Error() string {
+	if errors.Is(e.Err, ErrNewer) {
+		return fmt.Sprintf("store: %s: %v", e.Where, e.Err)
+	}
 	text := fmt.Sprintf("store: %s: %s", e.Where, e.Reason)
 	if e.Err != nil {
 		text += ": " + e.Err.Error()

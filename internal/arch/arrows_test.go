@@ -7,6 +7,7 @@ package arch
 var arrows = map[string][]string{
 	"kv": {},
 	"kv/embedded": {
+		"internal/newer",
 		"kv", "kv/embedded/internal/gate", "kv/embedded/internal/base", "kv/embedded/internal/btree", "kv/embedded/internal/commit", "kv/embedded/internal/commitlog",
 		"kv/embedded/internal/fault", "kv/embedded/internal/files", "kv/embedded/internal/histogram", "kv/embedded/internal/keys",
 		"kv/embedded/internal/mutation", "kv/embedded/internal/mvcc", "kv/embedded/internal/rangeread", "kv/embedded/internal/rangeset",
@@ -46,7 +47,7 @@ var arrows = map[string][]string{
 	"kv/embedded/internal/btree":     {},
 	"kv/embedded/internal/rangeset":  {"kv", "kv/embedded/internal/btree", "kv/embedded/internal/keys"},
 	"kv/embedded/internal/readers":   {},
-	"kv/embedded/internal/fault":     {"kv"},
+	"kv/embedded/internal/fault":     {"internal/newer", "kv"},
 	"kv/embedded/internal/files":     {"github.com/cockroachdb/pebble/v2"},
 	"kv/embedded/internal/histogram": {},
 	"kv/embedded/internal/gate":      {},
@@ -73,13 +74,14 @@ var arrows = map[string][]string{
 	"index":               {"kv", "tuple", "index/internal/hash", "index/rank"},
 	"index/rank":          {"kv", "tuple", "index/internal/hash"},
 	"index/internal/hash": {},
-	"leasefdb":            {"kv", "directory", "tuple", "idgen", "lease"},
-	"lease":               {"idgen", "internal/redact", "internal/uptime"},
+	"leasefdb":            {"internal/newer", "kv", "directory", "tuple", "idgen", "lease"},
+	"lease":               {"internal/newer", "idgen", "internal/redact", "internal/uptime"},
 
 	"index/dynamic":             {"kv", "tuple", "index", "internal/schema", "persistable/wire", "google.golang.org/protobuf"},
 	"index/dynamic/dynamictest": {"index", "index/dynamic", "internal/schema", "internal/seed"},
 
 	"persistable": {
+		"internal/newer",
 		"kv", "kv/measure", "persistable/trace", "tuple", "directory", "idgen", "index", "leasefdb", "persistable/wire", "internal/goroutine", "internal/schema", "persistable/internal/erased",
 		"index/dynamic", "persistable/internal/build", "index/rank", "persistable/internal/format", "persistable/internal/pagetoken", "persistable/internal/planner", "persistable/internal/scan",
 		"persistable/internal/tenancy",
@@ -94,13 +96,13 @@ var arrows = map[string][]string{
 	},
 	"idbuilder/api":             {"internal/redact"},
 	"idbuilder/format":          {},
-	"idbuilder/idconfig":        {"idbuilder/format", "idbuilder/store", "internal/nearest"},
+	"idbuilder/idconfig":        {"internal/newer", "idbuilder/format", "idbuilder/store", "internal/nearest"},
 	"idbuilder/revision":        {"idbuilder/store"},
-	"idbuilder/token":           {"idbuilder/revision", "idbuilder/store", "internal/redact", "golang.org/x/time"},
+	"idbuilder/token":           {"internal/newer", "idbuilder/revision", "idbuilder/store", "internal/redact", "golang.org/x/time"},
 	"idbuilder/settings":        {"internal/nearest", "github.com/BurntSushi/toml"},
-	"idbuilder/store":           {},
+	"idbuilder/store":           {"internal/newer"},
 	"idbuilder/store/file":      {"idbuilder/store", "internal/sleep", "golang.org/x/sys"},
-	"idbuilder/store/kvstore":   {"idbuilder/store", "kv", "directory", "tuple"},
+	"idbuilder/store/kvstore":   {"internal/newer", "idbuilder/store", "kv", "directory", "tuple"},
 	"idbuilder/store/redis":     {"idbuilder/store", "internal/sleep", "github.com/redis/go-redis/v9"},
 	"idbuilder/store/storetest": {"idbuilder/store", "idbuilder/store/kvstore", "internal/seed", "kv/embedded"},
 	"idbuilder/store/sqlstore":  {"idbuilder/store", "internal/sleep"},
@@ -112,7 +114,7 @@ var arrows = map[string][]string{
 	"idbuilder/client":            {"idbuilder/api", "internal/sleep", "internal/redact"},
 	"idbuilder/client/clientotel": {"idbuilder/client", "go.opentelemetry.io/otel"},
 
-	"idbuilder/snowflake": {"idbuilder/store", "idgen", "lease", "internal/sleep", "internal/redact"},
+	"idbuilder/snowflake": {"internal/newer", "idbuilder/store", "idgen", "lease", "internal/sleep", "internal/redact"},
 
 	"idbuilder/console": {"idbuilder", "idbuilder/api", "idbuilder/format", "idbuilder/idconfig", "idbuilder/revision", "idbuilder/store", "idbuilder/token", "golang.org/x/time"},
 
@@ -124,7 +126,7 @@ var arrows = map[string][]string{
 	"rafttimer/internal/turn":  {},
 	"rafttimer/internal/wheel": {},
 
-	"election":                    {"kv", "directory", "tuple", "leasefdb", "internal/uptime", "election/internal/candidate", "internal/sleep"},
+	"election":                    {"internal/newer", "kv", "directory", "tuple", "leasefdb", "internal/uptime", "election/internal/candidate", "internal/sleep"},
 	"election/internal/candidate": {"kv", "leasefdb", "rafttimer"},
 	"election/electionotel":       {"election", "go.opentelemetry.io/otel"},
 
@@ -136,8 +138,8 @@ var arrows = map[string][]string{
 
 	"placement/internal/recency": {},
 
-	"placement/kvstore":    {"placement", "kv", "directory", "tuple", "leasefdb"},
-	"placement/membership": {"placement", "kv", "directory", "tuple", "leasefdb", "internal/sleep"},
+	"placement/kvstore":    {"internal/newer", "placement", "kv", "directory", "tuple", "leasefdb"},
+	"placement/membership": {"internal/newer", "placement", "kv", "directory", "tuple", "leasefdb", "internal/sleep"},
 
 	"placement/host":                  {"placement", "placement/driver", "placement/kvstore", "placement/membership", "directory", "leasefdb", "kv", "internal/sleep"},
 	"placement/host/internal/account": {"idgen", "index", "persistable", "persistable/persistimpl", "persistable/wire"},
@@ -149,7 +151,7 @@ var arrows = map[string][]string{
 	"placement/placementtest": {"internal/seed", "placement", "placement/driver", "github.com/google/go-cmp"},
 
 	"lease/memory":    {"lease", "github.com/google/btree"},
-	"lease/sqlite":    {"lease", "internal/sleep", "modernc.org/sqlite"},
+	"lease/sqlite":    {"internal/newer", "lease", "internal/sleep", "modernc.org/sqlite"},
 	"lease/redis":     {"lease", "internal/sleep", "github.com/redis/go-redis/v9"},
 	"lease/http":      {"lease", "idgen", "internal/access", "internal/redact"},
 	"lease/leasetest": {"lease", "idgen", "internal/seed"},
@@ -162,14 +164,14 @@ var arrows = map[string][]string{
 	"persistable/dynamic/internal/where":   {},
 	"persistable/dynamic/internal/message": {"index", "internal/nearest", "internal/schema", "persistable/wire", "tuple", "github.com/oklog/ulid/v2", "google.golang.org/protobuf"},
 
-	"persistable/internal/build":     {"kv", "tuple", "index", "internal/sleep"},
+	"persistable/internal/build":     {"internal/newer", "kv", "tuple", "index", "internal/sleep"},
 	"persistable/internal/erased":    {"index", "tuple", "internal/schema", "persistable/wire"},
-	"persistable/internal/format":    {"kv", "tuple", "index", "internal/schema"},
-	"persistable/internal/pagetoken": {},
+	"persistable/internal/format":    {"internal/newer", "kv", "tuple", "index", "internal/schema"},
+	"persistable/internal/pagetoken": {"internal/newer"},
 	"persistable/internal/planner":   {"index", "tuple", "persistable/internal/erased"},
 	"persistable/internal/scan":      {"kv", "tuple", "index", "persistable/internal/format"},
-	"persistable/internal/tenancy":   {"kv", "tuple", "directory", "persistable/internal/format"},
-	"persistable/tenants":            {"kv", "tuple", "directory", "index", "persistable", "persistable/internal/format", "internal/headers", "persistable/internal/tenancy"},
+	"persistable/internal/tenancy":   {"internal/newer", "kv", "tuple", "directory", "persistable/internal/format"},
+	"persistable/tenants":            {"internal/newer", "kv", "tuple", "directory", "index", "persistable", "persistable/internal/format", "internal/headers", "persistable/internal/tenancy"},
 	"persistable/stored":             {"kv", "index", "persistable/internal/build", "persistable/internal/format", "persistable/internal/tenancy"},
 	"persistable/persistimpl":        {"idgen", "index", "persistable", "persistable/internal/erased", "github.com/oklog/ulid/v2"},
 
@@ -294,10 +296,11 @@ var arrows = map[string][]string{
 	"internal/stacktester": {"kv", "tuple", "directory"},
 	"cmd/stacktester":      {"internal/stacktester", "kv/fdbkv"},
 
-	"internal/schema":          {},
+	"internal/schema":          {"internal/newer"},
 	"internal/shell":           {"internal/nearest", "github.com/spf13/cobra", "github.com/vbauerster/mpb/v8", "golang.org/x/term"},
 	"internal/goroutine":       {},
 	"internal/nearest":         {},
+	"internal/newer":           {"tuple"},
 	"internal/redact":          {},
 	"internal/schedule":        {},
 	"internal/seed":            {},
@@ -310,7 +313,7 @@ var arrows = map[string][]string{
 
 	"internal/move": {"directory", "kv", "lease", "leasefdb", "placement/membership", "tuple"},
 	"internal/doctor": {
-		"directory", "election", "idbuilder/store/kvstore", "index", "index/dynamic", "index/rank", "kv", "lease", "leasefdb", "persistable/dynamic", "persistable/stored",
+		"directory", "election", "idbuilder/store/kvstore", "index", "index/dynamic", "index/rank", "internal/newer", "kv", "lease", "leasefdb", "persistable/dynamic", "persistable/stored",
 		"placement", "placement/kvstore", "placement/membership", "tuple",
 	},
 

@@ -54,6 +54,9 @@ const (
 // one finding for each store and index.
 var wholeStore = map[string]bool{verifyRepair: true, rebuild: true, nextSave: true}
 
+// Newer is the code of values that a newer version of the library wrote.
+const Newer = "data/newer"
+
 // NotExamined is the code of keys that could not be examined.
 const NotExamined = "directory/not-examined"
 
@@ -72,15 +75,16 @@ var codes = map[string]Code{
 	"directory/orphan-keys":      {"", Damage, "keys in a partition that no directory owns", clearOthers},
 	"directory/keys-outside":     {"", Warning, "keys outside of all directories of the root: those of a program or layer without directories, or of a lost directory", clearOthers},
 	"directory/unknown-contents": {"", Notice, "keys of no layout that the doctor knows: those of a program", "none"},
+	Newer:                        {"", Warning, "a newer version of Kazahana wrote the value: it was not examined", "examine the database with the version that the reason names"},
 	NotExamined:                  {"", Warning, "keys that cannot be read within the lifetime of a version: they were not examined", whenSlow},
-	"store/bad-header":           {"", Damage, "the header of a store is damaged, or of a newer version", "of a newer version: update this program; otherwise restore it from the store's history, or from a backup"},
+	"store/bad-header":           {"", Damage, "the header of a store is damaged", "restore it from the store's history, or from a backup"},
 	"store/bad-history":          {"", Damage, "a former header of a store is damaged", clearKey},
 	"store/missing-header":       {"", Damage, "records without a header: programs take the store for an empty one", "restore the header from a backup before a program writes there"},
 	"store/empty":                {"", Notice, "a header without records", "none; `kazahana dir rm PATH`, if the directory has no other type, and no program uses this one"},
 	"store/bad-value":            {"", Damage, "a value that the store keeps about itself is damaged", restore},
 	"store/stray-key":            {"", Damage, "a key that no store writes, in a directory of stores", clearKey},
 	"store/wrong-directory":      {"", Warning, "the path is not that of the type's schema: the directory was moved by hand", "in a program: directory.Layer.Move back to the path of the type"},
-	"record/bad-header":          {"", Damage, "the header of a record is damaged, or of a newer version", saveAgain},
+	"record/bad-header":          {"", Damage, "the header of a record is damaged", saveAgain},
 	"record/missing-chunk":       {"", Damage, "a chunk of a long record is missing", saveAgain},
 	"record/torn-chunk":          {"", Damage, "a chunk of a long record is shorter or longer than it was written", saveAgain},
 	"record/surplus-chunk":       {"", Damage, "a chunk that its record does not count", "`kazahana kv clear 0xKEY` removes the chunk"},

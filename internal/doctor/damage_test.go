@@ -140,6 +140,11 @@ var damages = []damage{
 	}},
 	{"wrong header of a record", "record/bad-header", func(w world) []byte {
 		key := w.order("R", "Order", anOrder)
+		w.tx.Set(key, append([]byte{0}, w.get(key)[1:]...))
+		return key
+	}},
+	{"record of a newer version", "data/newer", func(w world) []byte {
+		key := w.order("R", "Order", anOrder)
 		w.tx.Set(key, append([]byte{9}, w.get(key)[1:]...))
 		return key
 	}},
@@ -179,8 +184,8 @@ var damages = []damage{
 		w.tx.Set(key, nil)
 		return key
 	}},
-	{"unknown header version", "store/bad-header", func(w world) []byte {
-		return w.header(func(t tuple.Tuple) { t[0] = int64(2) })
+	{"header of a newer version", "data/newer", func(w world) []byte {
+		return w.header(func(t tuple.Tuple) { t[0], t[1] = int64(9), "v9.0.0" })
 	}},
 	{"unreadable schema", "store/bad-header", func(w world) []byte {
 		return w.header(func(t tuple.Tuple) { t[2] = "type Order\nfield x y\n" })

@@ -117,9 +117,10 @@ func (x *examination) examineMembers(ctx context.Context, p *place) error {
 // examineSystem checks the key of page tokens.
 func (x *examination) examineSystem(ctx context.Context, p *place) error {
 	const size = 32
-	own := p.pack("page token key")
+	own, needs := p.pack("page token key"), p.pack("needs")
 	return x.eachPair(ctx, p, p.keys(), func(_ context.Context, b *batch, pair kv.KeyValue) error {
 		switch {
+		case bytes.Equal(pair.Key, needs):
 		case !bytes.Equal(pair.Key, own):
 			b.report(p.finding("system/stray-key", pair.Key, "this library does not write it"))
 		case len(pair.Value) != size:

@@ -49,6 +49,7 @@ func (f Finding) String() string {
 
 // newFinding returns a finding of a code about a key in a directory with that prefix.
 func newFinding(code string, path []string, prefix, key []byte, format string, args ...any) Finding {
+	code = codeFor(code, args)
 	c, known := codes[code]
 	if !known {
 		panic("doctor: there is no code " + code)

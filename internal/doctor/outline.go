@@ -81,11 +81,11 @@ const stringCode = 0x02
 // mostStrays is how many keys that no store writes are reported in a directory.
 const mostStrays = 20
 
-// reasonOf returns what an error of stored bytes says.
-func reasonOf(err error) string {
+// reasonOf returns an error with what that of stored bytes says, without a remedy for damage.
+func reasonOf(err error) error {
 	var wrong *stored.Error
-	if errors.As(err, &wrong) {
-		return wrong.Reason
+	if errors.As(err, &wrong) && wrong.Err != nil {
+		return wrong.Err
 	}
-	return err.Error()
+	return err
 }

@@ -5,17 +5,24 @@ package doctor_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/election"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	idstore "github.com/kazahana-db/kazahana/idbuilder/store/kvstore"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/lease"
+	"github.com/kazahana-db/kazahana/leasefdb"
+	"github.com/kazahana-db/kazahana/persistable/stored"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/kvstore"
 	"github.com/kazahana-db/kazahana/placement/membership"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // The directories of this library that seedOwn fills.
@@ -134,5 +141,45 @@ func check(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestNewerFormats: of a value that a newer version wrote, each decoder says so and names the version to
+// run. It speaks of no damage, and of no backup.
+func TestNewerFormats(t *testing.T) {
+	value, err := tuple.Tuple{int64(9), "v0.9.0", "more"}.Pack()
+	check(t, err)
+	decoders := map[string]func() error{
+		"a store's header": func() error { _, err := stored.DecodeHeader(value); return err },
+		"a former header":  func() error { _, err := stored.DecodeFormer(value); return err },
+		"a work list":      func() error { _, err := stored.DecodeWorkList(value); return err },
+		"a tenant":         func() error { _, err := stored.DecodeTenant(value); return err },
+		"a named lease":    func() error { _, err := leasefdb.DecodeState("n", []byte("k"), value, nil); return err },
+		"a standby": func() error {
+			_, err := election.DecodeStandby(tuple.AppendString(tuple.AppendInt(nil, -1), "m"), value)
+			return err
+		},
+		"a member": func() error { _, err := membership.DecodeMember("m", value); return &membership.CorruptError{Err: err} },
+		"an owner": func() error { _, err := kvstore.DecodeRow(placement.Key{}, []byte("k"), value); return err },
+		"an entry": func() error { _, err := kvstore.DecodeEntry(value); return &kvstore.CorruptError{Err: err} },
+		"a document": func() error {
+			_, _, err := idstore.DecodeHead(value)
+			return &store.CorruptError{Where: "k", Reason: "damaged", Err: err}
+		},
+		"a sequence": func() error { _, err := idstore.DecodeSequence(value); return err },
+	}
+	for name, decode := range decoders {
+		err := decode()
+		text := fmt.Sprint(err)
+		var remedy *stored.Error
+		if errors.As(err, &remedy) {
+			text += ": " + remedy.Remedy
+		}
+		if !errors.Is(err, lease.ErrNewer) || !strings.Contains(text, "run version v0.9.0 or later") || strings.Contains(text, "damaged") || strings.Contains(text, "backup") {
+			t.Errorf("%s: %v", name, text)
+		}
+	}
+	if _, _, err := stored.DecodeRecord([]byte{2, 0}); !errors.Is(err, lease.ErrNewer) {
+		t.Errorf("a record: %v", err)
 	}
 }

@@ -35,7 +35,7 @@ func (p *place) newStore(typ string, o *outline, add func(Finding)) *store {
 	}
 	s := &store{place: p, typ: typ}
 	if err := s.load(value); err != nil {
-		add(s.finding("store/bad-header", key, "%s", reasonOf(err)))
+		add(s.finding("store/bad-header", key, "%v", reasonOf(err)))
 		return nil
 	}
 	if !slices.Contains(o.names[letterRecord], typ) {

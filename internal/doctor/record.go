@@ -29,7 +29,7 @@ func (r *record) payload() ([]byte, *fault) {
 	}
 	n, payload, err := stored.DecodeRecord(r.value)
 	if err != nil {
-		return nil, newFault("record/bad-header", r.key, "%s", reasonOf(err))
+		return nil, newFault("record/bad-header", r.key, "%v", reasonOf(err))
 	}
 	if n == 0 && len(r.chunks) == 0 {
 		return payload, nil

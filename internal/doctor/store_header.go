@@ -58,7 +58,7 @@ func (s *store) checkSystemKey(x *examination, pair kv.KeyValue, word string, re
 		}
 	case "history":
 		if _, err := stored.DecodeFormer(pair.Value); err != nil {
-			return report("store/bad-history", "%s", reasonOf(err))
+			return report("store/bad-history", "%v", reasonOf(err))
 		}
 	case "build":
 		return s.checkWork(x, pair, rest)
@@ -98,13 +98,13 @@ func (s *store) checkWork(x *examination, pair kv.KeyValue, rest []byte) *Findin
 			_, err = stored.DecodeWorkRange(begin, pair.Value)
 		}
 	}
-	if err != nil {
-		text = err.Error()
-	}
-	if text == "" {
+	if err == nil && text == "" {
 		return nil
 	}
 	f := s.finding(code, pair.Key, "%s", text)
+	if err != nil {
+		f = s.finding(code, pair.Key, "%v", err)
+	}
 	return &f
 }
 

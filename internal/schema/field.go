@@ -53,19 +53,25 @@ func (f *Field) hadKind(kind string) bool {
 }
 
 // cutOptions cuts the words behind the kind of a field into its enumerations, its
-// default and its former kinds.
-func (f *Field) cutOptions(words []string) (ok bool) {
+// default and its former kinds. If it is lenient, it passes over other options, each of
+// which is one word.
+func (f *Field) cutOptions(words []string, lenient bool) (ok bool) {
 	if len(words) < 4 {
 		return false
 	}
 	rest := words[4:]
-	if len(rest) > 1 && rest[0] == "enum" {
+	skip := func() {
+		for lenient && len(rest) > 0 && !slices.Contains([]string{"enum", "default", "was"}, rest[0]) {
+			rest = rest[1:]
+		}
+	}
+	if skip(); len(rest) > 1 && rest[0] == "enum" {
 		f.Enums, rest = strings.Split(rest[1], ","), rest[2:]
 	}
-	if len(rest) > 1 && rest[0] == "default" {
+	if skip(); len(rest) > 1 && rest[0] == "default" {
 		f.Default, rest = rest[1], rest[2:]
 	}
-	if len(rest) > 1 && rest[0] == "was" {
+	if skip(); len(rest) > 1 && rest[0] == "was" {
 		f.Was, rest = slices.Clone(rest[1:]), nil
 	}
 	return len(rest) == 0

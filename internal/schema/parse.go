@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kazahana-db/kazahana/internal/newer"
 )
 
 // Fault is a fault in a line of a text.
@@ -28,16 +30,25 @@ func ParseLock(content []byte) (*Schema, []Fault) {
 	}
 	p := parser{schema: &Schema{}, remedy: "restore the file from version control"}
 	p.parseLines(string(content))
+	if err := newer.CheckWrite(p.schema.Needs); err != nil {
+		return p.schema, []Fault{{1, err.Error()}}
+	}
 	if !p.versioned && len(bytes.TrimSpace(content)) > 0 && len(p.faults) == 0 {
 		p.addFault("the line \"format 1\" is missing; %s", p.remedy)
 	}
 	return p.schema, p.faults
 }
 
-// ParseType reads the text of a schema of one type and its messages.
+// ParseType reads the text of a schema of one type and its messages. The error is a
+// [newer.Err] if the text needs what this program does not know. If it needs that of programs
+// which write only, ParseType passes over lines and options that it does not know:
+// the schema serves reading, and must not be written.
 func ParseType(text string) (*Schema, error) {
 	p := parser{schema: &Schema{}, remedy: "it is not the text of a schema"}
 	p.parseLines(text)
+	if err := newer.CheckRead(p.schema.Needs); err != nil {
+		return nil, err
+	}
 	if len(p.faults) > 0 {
 		return nil, fmt.Errorf("line %d: %s", p.faults[0].Line, p.faults[0].Message)
 	}
@@ -54,6 +65,7 @@ type parser struct {
 	enum      *Enum // in place of the block
 	line      int
 	versioned bool
+	lenient   bool // pass over what is not known: the schema will not be written
 	remedy    string
 	faults    []Fault
 }
@@ -79,9 +91,12 @@ func (p *parser) parseLine(line string, words []string) {
 	switch word, n := words[0], len(words); {
 	case word == "format" && n == 2:
 		p.versioned = true
-		if words[1] != "1" {
+		if words[1] != strconv.Itoa(lockFormat) && words[1] != strconv.Itoa(lockNeedsFormat) {
 			p.addFault("format %s was written by a newer persistgen; update the tool", words[1])
 		}
+	case word == "needs" && p.block == nil && p.enum == nil:
+		p.schema.Needs = append(p.schema.Needs, newer.ParseNeeds([]string{strings.Join(words[1:], " ")})...)
+		p.lenient = newer.CheckWrite(p.schema.Needs) != nil
 	case (word == "type" || word == "message") && (n == 2 || n == 3 && words[2] == "removed"):
 		p.beginBlock(&Block{IsType: word == "type", Name: words[1], Removed: n == 3, Line: p.line})
 	case word == "type" && n == 4 && words[2] == "removed" && words[3] == confirmed:
@@ -117,7 +132,7 @@ func (p *parser) parseAttribute(line string, words []string) {
 		p.checkOnce(word, p.block.Directory != "")
 		_, quoted, _ := strings.Cut(line, word)
 		p.parseDirectory(strings.TrimSpace(quoted)) // the spaces of a path count
-	default:
+	case !p.lenient:
 		p.addFault("%q is not a line of a lock file; %s, or mend the merge", strings.Join(words, " "), p.remedy)
 	}
 }
@@ -146,7 +161,7 @@ func (p *parser) parseField(words []string) {
 	if f.Reserved && words[len(words)-1] == confirmed {
 		f.Confirmed, words = true, words[:len(words)-1]
 	}
-	if !f.cutOptions(words) {
+	if !f.cutOptions(words, p.lenient) {
 		p.addFault("%q is not a line of a lock file; %s, or mend the merge", strings.Join(words, " "), p.remedy)
 		return
 	}

@@ -3,11 +3,14 @@
 package schema
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kazahana-db/kazahana/internal/newer"
 )
 
 func TestLockRoundTrip(t *testing.T) {
@@ -43,7 +46,7 @@ func TestLockRoundTrip(t *testing.T) {
 
 func TestFaultsOfLocks(t *testing.T) {
 	for text, want := range map[string]string{
-		"format 2":              "1: format 2 was written by a newer persistgen",
+		"format 3":              "1: format 3 was written by a newer persistgen",
 		"type A\n\tfield 1 A b": "2: b of the field A is not a kind",
 		"format 1\ntype A\nfield 1 A id\nfield 2 A id":                "4: the field A is there twice; the first is in line 3",
 		"format 1\ntype A\nfield 1 A id\nreserved 1 B id":             "4: the number 1 of B is that of A in line 3 already",
@@ -72,6 +75,58 @@ func TestFaultsOfLocks(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
+	}
+}
+
+// TestNeeds: a text that needs what this program does not know is refused, unless it may be read
+// without it: then unknown lines and options are passed over. A lock, which persistgen
+// writes, is refused in both cases. None of this is called damage.
+func TestNeeds(t *testing.T) {
+	const rest = "type A\nid int\nsort nfc\ndirectory \"a\"\nfield 1 ID id\nfield 2 B string fold=nfc15 default \"b\" rank=2 was text(X)\n"
+	_, err := ParseType("needs fold v0.2.0\nneeds enum v0.3.0 read\n" + rest)
+	if !errors.Is(err, newer.Err) || !strings.Contains(err.Error(), "it needs fold, which this program does not know: run version v0.2.0 or later") {
+		t.Errorf("a word that must be known: %v", err)
+	}
+	s, err := ParseType("needs enum v0.3.0 read\n" + rest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := s.Type().Field("B")
+	if s.Type().Directory != "a" || b.Default != `"b"` || len(b.Was) != 1 || newer.CheckWrite(s.Needs) == nil {
+		t.Errorf("%+v, %+v, %v", s.Type(), b, s.Needs)
+	}
+	if _, err := ParseType(rest); err == nil || errors.Is(err, newer.Err) {
+		t.Errorf("unknown words that nothing needs: %v", err)
+	}
+	lock := "format 2\nneeds enum v0.3.0 read\n" + rest
+	if _, faults := ParseLock([]byte(lock)); len(faults) != 1 || !strings.Contains(faults[0].Message, "run version v0.3.0 or later") {
+		t.Errorf("a lock: %v", faults)
+	}
+	if _, err := ParseType("needs fold in another form\n" + rest); !errors.Is(err, newer.Err) {
+		t.Errorf("a need as a later version may write it: %v", err)
+	}
+}
+
+// TestNeedsAreKept: what a schema needs stays in its texts, in unions and in its parts.
+func TestNeedsAreKept(t *testing.T) {
+	with := typeOf(t, "field 1 ID id")
+	with.Needs = []newer.Need{{Name: "fold", Since: "v0.2.0"}, {Name: "enum", Since: "v0.3.0", Read: true}}
+	const lines = "needs enum v0.3.0 read\nneeds fold v0.2.0\n"
+	if text := with.Text(); !strings.HasPrefix(text, lines+"type ") {
+		t.Errorf("the text is\n%s", text)
+	}
+	if text := string(with.Lock()); !strings.Contains(text, "format 2\n"+lines) {
+		t.Errorf("the lock is\n%s", text)
+	}
+	plain := typeOf(t, "field 1 ID id")
+	if union, more := Union(plain, with); !more || len(union.Needs) != 2 {
+		t.Errorf("the union has %v", union.Needs)
+	}
+	if union, more := Union(with, plain); more || len(union.Needs) != 2 {
+		t.Errorf("the union has %v", union.Needs)
+	}
+	if n := len(with.Scattered(4).Needs) + len(with.OfType(with.Type().Name).Needs); n != 4 {
+		t.Errorf("the parts have %d needs", n)
 	}
 }
 
@@ -120,7 +175,8 @@ func TestParseKind(t *testing.T) {
 func FuzzParseLock(f *testing.F) {
 	f.Add("format 1\n\ntype A\n\tid int\n\tdirectory \"a\"\n\tfield 1 ID id\n\tindex A_x x int\n")
 	f.Add("format 1\ntype A removed\norigin a/b\nscatter 8\nreserved 7 X int64 was int32 int8\nfield 2 M []message(M)\nmessage M\nfield 1 T text(X)")
-	f.Add("format 2")
+	f.Add("format 3")
+	f.Add("format 2\nneeds a v0.1.0 read\ntype A\nfield 1 A id b\n")
 	f.Add("<<<<<<< HEAD\n")
 	f.Fuzz(func(t *testing.T, content string) {
 		l, faults := ParseLock([]byte(content))

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/kazahana-db/kazahana/internal/newer"
 )
 
 // singleMessage returns the message that a field holds, unless it holds several.
@@ -38,6 +40,9 @@ func (s *Schema) checkOneType() error {
 // Schema is types and the messages nested in them: those of a package in its
 // persist.lock, or one type with its messages in generated code and in a store.
 type Schema struct {
+	// Needs are what programs must know that use the text, or data of the schema: one for each
+	// feature that changes what lines mean. They come before the blocks.
+	Needs  []newer.Need
 	Blocks []*Block
 	Enums  []*Enum // in persist.lock only
 }
@@ -107,7 +112,7 @@ func (s *Schema) OfType(name string) *Schema {
 	if root == nil {
 		return nil
 	}
-	one := &Schema{}
+	one := &Schema{Needs: s.Needs}
 	s.copyReached(root, one)
 	one.Blocks[0].IsType, one.Blocks[0].Removed, one.Blocks[0].Confirmed = true, false, false
 	for _, b := range one.Blocks[1:] {
@@ -142,7 +147,7 @@ func (s *Schema) copyReached(b *Block, to *Schema) {
 func (s *Schema) Scattered(shards int) *Schema {
 	root := *s.Type()
 	root.Scatter = shards
-	other := &Schema{Blocks: slices.Clone(s.Blocks)}
+	other := &Schema{Needs: s.Needs, Blocks: slices.Clone(s.Blocks)}
 	other.Blocks[slices.Index(s.Blocks, s.Type())] = &root
 	return other
 }

@@ -5,6 +5,8 @@ package schema
 import (
 	"slices"
 	"strconv"
+
+	"github.com/kazahana-db/kazahana/internal/newer"
 )
 
 // Union returns the schema of a store to which a program is about to write: all
@@ -17,6 +19,7 @@ import (
 // programs of different age do not undo each other's changes.
 func Union(store, program *Schema) (union *Schema, more bool) {
 	u := unionBuilder{store: store, program: program, made: map[pair]*Block{}, union: &Schema{}}
+	u.addNeeds()
 	root := u.uniteBlocks(pair{store.Type(), program.Type()})
 	if !u.more {
 		return store, false
@@ -34,6 +37,16 @@ type unionBuilder struct {
 	made           map[pair]*Block
 	union          *Schema
 	more           bool
+}
+
+// addNeeds unites what the two need.
+func (u *unionBuilder) addNeeds() {
+	u.union.Needs = slices.Clone(u.store.Needs)
+	for _, n := range u.program.Needs {
+		if !slices.ContainsFunc(u.union.Needs, func(o newer.Need) bool { return o.Name == n.Name }) {
+			u.union.Needs, u.more = append(u.union.Needs, n), true
+		}
+	}
 }
 
 // uniteBlocks returns the union of the two forms of a message.

@@ -11,12 +11,14 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 )
 
 // A note is a small text file beside the data: a line with its kind and format,
-// a line for each field, and a checksum over them. It is readable by people and
+// a line for each field, and a checksum over them. Fields "needs" name features that a program
+// must know which uses the folder. It is readable by people and
 // written once.
 type note struct {
 	kind   string
@@ -82,27 +84,39 @@ func readNote(fs vfs.FS, name, kind string) (note, error) {
 	if err != nil {
 		return note{}, &fault.CorruptError{File: name, Reason: err.Error()}
 	}
-	if format > noteFormat {
-		return note{}, &fault.FormatError{Dir: fs.PathDir(name), Format: format, Newest: noteFormat}
+	if needs := n.checkNeeds(); needs != nil || format > noteFormat {
+		return note{}, &fault.FormatError{Dir: fs.PathDir(name), Format: format, Newest: noteFormat, Needs: needs}
 	}
 	return n, nil
 }
 
+// checkNeeds returns a [newer.Err] if the folder needs a feature that this version does not
+// know.
+func (n note) checkNeeds() error {
+	var texts []string
+	for _, f := range n.fields {
+		if f[0] == "needs" {
+			texts = append(texts, f[1])
+		}
+	}
+	return newer.CheckWrite(newer.ParseNeeds(texts))
+}
+
 // parseNote returns the note that text is. Of one with a newer format it returns
-// the format only.
+// the format, and the fields as far as they are lines of a name and a value.
 func parseNote(text, kind string) (n note, format int, err error) {
 	found := ""
 	if _, err := fmt.Sscanf(text, "kazahana %s %d\n", &found, &format); err != nil || found != kind {
 		return note{}, 0, fmt.Errorf("it is no note of a kazahana %s", kind)
-	}
-	if format > noteFormat && hasChecksum(text) {
-		return note{}, format, nil
 	}
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	n = note{kind: kind, format: format}
 	for _, line := range lines[1:max(len(lines)-1, 1)] {
 		name, value, _ := strings.Cut(line, " ")
 		n.fields = append(n.fields, [2]string{name, value})
+	}
+	if format > noteFormat && hasChecksum(text) {
+		return n, format, nil
 	}
 	if format < 1 || n.text() != text {
 		return note{}, 0, errors.New("its checksum does not fit")

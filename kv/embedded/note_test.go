@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/internal/goldens/formats"
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
@@ -108,6 +109,31 @@ func TestNewerFormat(t *testing.T) {
 				t.Errorf("the folder has changed (-before +after):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestNeededFeature opens folders that need a feature which this version does not know, of its own
+// format and of a newer one.
+func TestNeededFeature(t *testing.T) {
+	for _, format := range []int{noteFormat, noteFormat + 1} {
+		fs := filledDatabase(t)
+		n := note{kind: "database", format: format, fields: [][2]string{{"id", "x"}, {"needs", "split v0.3.0"}, {"needs", "sums v0.4.0"}}}
+		overwrite(t, fs, "db/"+identityName, []byte(n.text()))
+		before := contentsOf(t, fs, "db")
+		_, wrong := Verify(t.Context(), "db", Options{FS: fs})
+		for _, o := range []Options{{FS: fs}, {FS: fs, ReadOnly: true}} {
+			_, err := OpenWith("db", o)
+			for _, err := range []error{err, wrong} {
+				var got *FormatError
+				if !errors.As(err, &got) || !errors.Is(err, newer.Err) || got.Format != format || errors.As(err, new(*fault.CorruptError)) ||
+					!strings.Contains(err.Error(), "needs split, sums, which this program does not know: run version v0.4.0 or later") {
+					t.Errorf("format %d: %v", format, err)
+				}
+			}
+		}
+		if diff := cmp.Diff(before, contentsOf(t, fs, "db")); diff != "" {
+			t.Errorf("the folder has changed (-before +after):\n%s", diff)
+		}
 	}
 }
 

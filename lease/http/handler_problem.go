@@ -16,7 +16,7 @@ import (
 func (h *Handler) writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 	p := h.problem(err)
 	late := p.Code == codeTimeout && r.Context().Err() == nil // the client is not gone
-	if late || p.Code == codeInternal || p.Code == codeCorrupt || p.Code == codeEpoch || p.Code == codeClock {
+	if late || p.Code == codeInternal || p.Code == codeCorrupt || p.Code == codeNewer || p.Code == codeEpoch || p.Code == codeClock {
 		h.options.Logger.ErrorContext(r.Context(), "lease/http: a request failed", "method", r.Method, "path", r.URL.Path, "error", err)
 	}
 	switch p.Status {

@@ -72,7 +72,7 @@ func (h *Handler) releaseLiteral(ctx context.Context, account *account, req idge
 	for _, req.ServiceID = range services {
 		err := h.provider.Release(ctx, req)
 		switch {
-		case errors.Is(err, lease.ErrSignature), errors.Is(err, lease.ErrExpiredTimestamp), errors.Is(err, lease.ErrCorrupt):
+		case errors.Is(err, lease.ErrSignature), errors.Is(err, lease.ErrExpiredTimestamp), errors.Is(err, lease.ErrCorrupt), errors.Is(err, lease.ErrNewer):
 			refusal = err // says more than that a service has no such lease
 		case errors.Is(err, lease.ErrNotFound), errors.Is(err, lease.ErrInvalid), errors.Is(err, lease.ErrUnknownService):
 			refusal = cmp.Or(refusal, err)

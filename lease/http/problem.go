@@ -20,6 +20,7 @@ const (
 	codeQuarantine       = "quarantine"
 	codeEpoch            = "epoch"
 	codeCorrupt          = "corrupt"
+	codeNewer            = "newer"
 	codeNotFound         = "not-found"
 	codeSignature        = "signature"
 	codeExpiredTimestamp = "expired-timestamp"
@@ -90,6 +91,7 @@ var sentinels = []struct {
 	{lease.ErrSignature, http.StatusForbidden, codeSignature},
 	{lease.ErrExpiredTimestamp, http.StatusForbidden, codeExpiredTimestamp},
 	{lease.ErrLastTs, http.StatusConflict, codeLastTs},
+	{lease.ErrNewer, http.StatusInternalServerError, codeNewer},
 }
 
 // toError is the inverse of problem: what the client returns.

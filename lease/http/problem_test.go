@@ -23,7 +23,7 @@ func TestErrorsCrossTheWire(t *testing.T) {
 	other := layout
 	other.CustomEpochMs = 1
 	for _, want := range []error{
-		lease.ErrInvalid, lease.ErrUnknownService, lease.ErrNotFound, lease.ErrSignature, lease.ErrExpiredTimestamp, lease.ErrLastTs,
+		lease.ErrInvalid, lease.ErrUnknownService, lease.ErrNotFound, lease.ErrSignature, lease.ErrExpiredTimestamp, lease.ErrLastTs, lease.ErrNewer,
 		&lease.ExhaustedError{ServiceID: "a", ThroughputPerMs: 7},
 		&lease.BudgetError{ServiceID: "a", ThroughputPerMs: 7, Leased: 8, PerMs: 9},
 		&lease.QuarantineError{ServiceID: "a", Until: time.UnixMilli(idgen.DefaultCustomEpochMs).UTC()},

@@ -133,6 +133,7 @@ var reasons = []struct {
 	{lease.ErrTooManyServices, "too_many_services"},
 	{lease.ErrInvalid, "invalid"},
 	{lease.ErrCorrupt, "corrupt"},
+	{lease.ErrNewer, "newer"},
 	{lease.ErrNotFound, "not_found"},
 	{lease.ErrSignature, "signature"},
 	{lease.ErrExpiredTimestamp, "expired_timestamp"},

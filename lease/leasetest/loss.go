@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"strings"
 	"time"
 
@@ -73,7 +74,7 @@ func testLossWhileRunning(f *fixture) {
 
 // testCorrupt damages each record in turn, and checks that it is named by the
 // calls that need it, that it keeps no other from being listed, and that nothing is granted
-// twice.
+// twice; the same of records as a newer version may write them, which are not called damage.
 func testCorrupt(f *fixture) {
 	n := f.newNode(small(2))
 	store := f.Open(f.T, f.name)
@@ -94,7 +95,14 @@ func testCorrupt(f *fixture) {
 		}
 		for _, value := range damage(pair.Value) {
 			f.putPair(store, pair.Key, value)
-			f.callWithDamage(n, pair.Key, first[0], reported)
+			f.callWithDamage(n, pair.Key, first[0], lease.ErrCorrupt, reported)
+		}
+		for _, value := range newer(pair) {
+			f.putPair(store, pair.Key, value)
+			f.callWithDamage(n, pair.Key, first[0], lease.ErrNewer, reported)
+			if now := scan(f, store, lease.DefaultService, pair.Key, append(bytes.Clone(pair.Key), 0), 1); len(now) != 1 || !bytes.Equal(now[0].Value, value) {
+				f.Errorf("the record %q of a newer version was changed", pair.Key)
+			}
 		}
 		f.putPair(store, pair.Key, pair.Value)
 	}
@@ -105,7 +113,7 @@ func testCorrupt(f *fixture) {
 	}
 	entry := []byte{'q', 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0} // a byte too long
 	f.putPair(store, entry, []byte("?"))
-	if err := f.acquireDamaged(n, "", entry); err != nil {
+	if err := f.acquireDamaged(n, "", entry, lease.ErrCorrupt); err != nil {
 		f.Errorf("a key of no entry in the queue: %v", err)
 	}
 	f.putPair(store, entry, nil)
@@ -159,6 +167,17 @@ func damage(value []byte) [][]byte {
 	flipped := bytes.Clone(value)
 	flipped[len(flipped)/2] ^= 1
 	format := bytes.Clone(value)
-	format[0]++
+	format[0]--
 	return [][]byte{flipped, format, value[:len(value)-1], []byte("x")}
+}
+
+// newer returns values that a newer version may have in place of one: of another format, and
+// with a member that this version does not know.
+func newer(pair lease.Pair) [][]byte {
+	format := bytes.Clone(pair.Value)
+	format[0]++
+	text := append([]byte(`{"later":1,`), pair.Value[11:]...)
+	table := crc32.MakeTable(crc32.Castagnoli)
+	sum := crc32.Update(crc32.Checksum(pair.Key, table), table, text)
+	return [][]byte{format, append(fmt.Appendf(nil, "1%08x ", sum), text...)}
 }

@@ -114,7 +114,7 @@ func newHeaderError(d *directory.Directory, h headers.Header, err error) error {
 	e := &persistable.RecordError{Type: h.Type, Key: append(prefix, headers.Key(h.Type)...), Reason: "the header cannot be read", Err: err, Remedy: format.RemedyCorrupt}
 	var fault *format.Error
 	if errors.As(err, &fault) {
-		e.Reason, e.Remedy, e.Err = fault.Reason, fault.Remedy, nil
+		e.Reason, e.Remedy, e.Err = fault.Reason, fault.Remedy, fault.Err
 	}
 	return e
 }

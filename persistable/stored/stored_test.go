@@ -33,7 +33,7 @@ func TestDecodeHeader(t *testing.T) {
 	}
 	for want, value := range map[string][]byte{
 		"damaged":         {0xff},
-		"of format 2":     pack(t, 2, indexes, schemaText),
+		"of format 3":     pack(t, 3, "v0.9.0", indexes, schemaText),
 		"schema cannot":   pack(t, 1, indexes, "type T\nfield zero\n"),
 		"header is dam":   pack(t, 1, tuple.Tuple{"T_A"}, schemaText),
 		"it is no text":   pack(t, 1, indexes, 7),

@@ -63,8 +63,8 @@ func (e *RenameError) Error() string {
 		e.Type, e.Index, e.Field)
 }
 
-// StreamError says that a stream is not what Export writes. Nothing of the block was
-// imported.
+// StreamError says that a stream is not what Export writes, or, if it is a
+// [persistable.ErrNewer], that of a newer version. Nothing of the block was imported.
 type StreamError struct {
 	Block  int64 // number of the block, from 0
 	Offset int64 // of the block, in bytes from the begin of the stream
@@ -74,6 +74,9 @@ type StreamError struct {
 
 // Error implements error.
 func (e *StreamError) Error() string {
+	if errors.Is(e.Err, persistable.ErrNewer) {
+		return fmt.Sprintf("tenants: the stream cannot be used: %v", e.Err)
+	}
 	text := fmt.Sprintf("tenants: the stream is damaged at block %d, offset %d: %s", e.Block, e.Offset, e.Reason)
 	if e.Err != nil {
 		text += ": " + e.Err.Error()

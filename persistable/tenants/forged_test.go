@@ -84,7 +84,8 @@ func TestForgedStreams(t *testing.T) {
 		"something behind the magic":   append([]byte(magic), "and then nothing that one could read"...),
 		"another file":                 []byte("PK\x03\x04 a zip file, for example, that is long enough"),
 		"nothing":                      nil,
-		"a format that is newer":       newer(t),
+		"a format that is newer":       newerStream(t),
+		"a store that is newer":        forge(t, manifest{id: "x", path: []string{"a"}, dirs: plain().dirs, stores: []header{{0, "Order", []byte{0x15, 9}}}}),
 		"a size beyond all bounds":     append([]byte(magic), kindManifest, 0xff, 0xff, 0xff, 0xff),
 		"no manifest at the beginning": noManifest(t),
 	} {
@@ -92,6 +93,10 @@ func TestForgedStreams(t *testing.T) {
 		var damage *StreamError
 		if !errors.As(err, &damage) {
 			t.Errorf("%s: %v, want a *StreamError", name, err)
+		}
+		isNewer := strings.Contains(name, "newer")
+		if errors.Is(err, persistable.ErrNewer) != isNewer || isNewer && (strings.Contains(err.Error(), "damaged") || !strings.Contains(err.Error(), "or a later one")) {
+			t.Errorf("%s: the error is %v", name, err)
 		}
 		if there, err := all.Exists(ctx, "b"); there || err != nil {
 			t.Errorf("%s: a part is visible: %v", name, err)
@@ -142,7 +147,7 @@ func TestLargestBlocks(t *testing.T) {
 	}
 }
 
-func newer(t *testing.T) []byte {
+func newerStream(t *testing.T) []byte {
 	stream := forge(t, plain())
 	at := bytes.Index(stream, []byte{0x15, streamFormat})
 	stream[at+1]++

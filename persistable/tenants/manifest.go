@@ -13,6 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/headers"
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -60,15 +61,14 @@ func textTuple(texts []string) tuple.Tuple {
 // stream comes from outside. It checks each element as it comes, so that what is refused takes
 // little memory.
 func decodeManifest(payload []byte) (*manifest, error) {
-	r := manifestReader{rest: payload, known: map[string]bool{"": true}}
-	switch f := r.number(); {
-	case r.err != nil:
+	rest, err := newer.ReadFormat(payload, streamFormat)
+	switch {
+	case errors.Is(err, newer.Err):
+		return nil, err
+	case err != nil:
 		return nil, errors.New("it does not begin with a list of what follows")
-	case f > streamFormat:
-		return nil, fmt.Errorf("it is of format %d; this program knows formats up to %d: update the program", f, streamFormat)
-	case f < streamFormat:
-		return nil, errDamagedList
 	}
+	r := manifestReader{rest: rest, known: map[string]bool{"": true}}
 	m := &r.manifest
 	m.id, m.path, m.layers, m.version, m.lock = r.text(), r.texts(), r.texts(), r.number(), r.text()
 	r.list(r.readDirectory)

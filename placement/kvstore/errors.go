@@ -7,13 +7,14 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// CorruptError says that a stored value cannot be used: it is damaged or of a newer
-// format.
+// CorruptError says that a stored value cannot be used: it is damaged, or, if the error is a
+// persistable.ErrNewer, a newer version wrote it.
 type CorruptError struct {
 	Key []byte // in the database
 	Err error
@@ -21,8 +22,10 @@ type CorruptError struct {
 
 // Error implements error.
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("kvstore: the value of key %s cannot be used: if a newer version of the program wrote it, update this one; otherwise restore it from a backup, so that its epochs go on: %v",
-		tuple.Describe(e.Key), e.Err)
+	if errors.Is(e.Err, newer.Err) {
+		return fmt.Sprintf("kvstore: the value of key %s cannot be used: %v", tuple.Describe(e.Key), e.Err)
+	}
+	return fmt.Sprintf("kvstore: the value of key %s is damaged: restore it from a backup, so that its epochs go on: %v", tuple.Describe(e.Key), e.Err)
 }
 
 // Unwrap returns the cause.

@@ -5,6 +5,7 @@ package kvstore
 import (
 	"fmt"
 
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -90,9 +91,8 @@ type decoder struct {
 }
 
 func (d *decoder) readFormat(known int64) {
-	var found int64
-	if d.readInt(&found); d.err == nil && found != known {
-		d.err = fmt.Errorf("it is of format %d; this program knows format %d", found, known)
+	if d.err == nil {
+		d.rest, d.err = newer.ReadFormat(d.rest, known)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/placement"
@@ -41,8 +42,8 @@ func (e *NameError) Is(target error) bool { return target == ErrNameTaken }
 // Unwrap returns the cause.
 func (e *NameError) Unwrap() error { return e.Err }
 
-// CorruptError says that what is stored cannot be used: it is damaged or of a
-// newer format.
+// CorruptError says that what is stored cannot be used: it is damaged, or, if the error is a
+// persistable.ErrNewer, a newer version wrote it.
 type CorruptError struct {
 	Key []byte // in the database
 	Err error
@@ -50,8 +51,10 @@ type CorruptError struct {
 
 // Error implements error.
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("membership: the value of key %s cannot be used: if a newer version of the program wrote it, update this one; otherwise restore it from a backup: %v",
-		tuple.Describe(e.Key), e.Err)
+	if errors.Is(e.Err, newer.Err) {
+		return fmt.Sprintf("membership: the value of key %s cannot be used: %v", tuple.Describe(e.Key), e.Err)
+	}
+	return fmt.Sprintf("membership: the value of key %s is damaged: restore it from a backup: %v", tuple.Describe(e.Key), e.Err)
 }
 
 // Unwrap returns the cause.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -38,10 +39,8 @@ func (r row) encode() []byte {
 
 // decode reads the value of the row of a name.
 func decode(name string, b []byte) (r row, err error) {
-	in := decoder{rest: b}
-	if format := in.readInt(); in.err == nil && format != rowFormat {
-		return r, fmt.Errorf("it is of format %d; this program knows format %d", format, rowFormat)
-	}
+	rest, err := newer.ReadFormat(b, rowFormat)
+	in := decoder{rest: rest, err: err}
 	r.Owner = placement.Owner{Name: name, Incarnation: in.readInt()}
 	r.Address = in.readText()
 	r.Draining = in.readBool()

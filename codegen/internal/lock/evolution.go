@@ -31,7 +31,7 @@ type Evolution struct {
 // Evolve makes the lock as it is to be written, and notes for the user. It sets
 // the field numbers of the package's messages.
 func Evolve(p *model.Package, old *schema.Schema, f *diagnostic.List) *Evolution {
-	e := &Evolution{List: f, Package: p, old: old, Next: &schema.Schema{}, bases: map[*model.Message]*schema.Block{}, owner: map[*schema.Field]*model.Field{}, constants: map[*schema.Constant]model.EnumConstant{}}
+	e := &Evolution{List: f, Package: p, old: old, Next: &schema.Schema{Needs: old.Needs}, bases: map[*model.Message]*schema.Block{}, owner: map[*schema.Field]*model.Field{}, constants: map[*schema.Constant]model.EnumConstant{}}
 	e.findBases()
 	for _, m := range p.Messages {
 		e.addMessage(m)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -63,7 +64,7 @@ func timeOf(ns int64) time.Time {
 
 // decode reads a head.
 func (d *document) decode(b []byte) (err error) {
-	var format, created, updated, expires, size int64
+	var created, updated, expires, size int64
 	ints := func(into ...*int64) {
 		for _, n := range into {
 			if err == nil {
@@ -76,10 +77,7 @@ func (d *document) decode(b []byte) (err error) {
 			*into, b, err = tuple.ReadString(b)
 		}
 	}
-	ints(&format)
-	if err == nil && format != documentFormat {
-		return fmt.Errorf("it is of format %d; this program knows format %d", format, documentFormat)
-	}
+	b, err = newer.ReadFormat(b, documentFormat)
 	ints(&d.Version)
 	text(&d.Type)
 	ints(&created, &updated, &expires)

@@ -94,7 +94,7 @@ func counter(ctx context.Context, tx kv.ReadTransaction, key []byte) (int64, err
 func corrupt(key []byte, err error) error {
 	return &store.CorruptError{
 		Where:  "key " + tuple.Describe(key),
-		Reason: "the value cannot be used: if a newer version of the program wrote it, update this one; otherwise restore it from a backup",
+		Reason: "the value is damaged: restore it from a backup",
 		Err:    err,
 	}
 }

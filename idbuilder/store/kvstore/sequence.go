@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -29,12 +30,9 @@ func (q sequence) encode() []byte {
 }
 
 func (q *sequence) decode(b []byte) error {
-	format, b, err := tuple.ReadInt(b)
+	b, err := newer.ReadFormat(b, sequenceFormat)
 	if err != nil {
 		return err
-	}
-	if format != sequenceFormat {
-		return fmt.Errorf("it is of format %d; this program knows format %d", format, sequenceFormat)
 	}
 	if q.Value, b, err = tuple.ReadInt(b); err != nil {
 		return err

@@ -33,7 +33,7 @@ func (r reply) int(i int, where string) (int64, error) {
 func corrupt(where string, err error) error {
 	return &store.CorruptError{
 		Where:  "key " + where,
-		Reason: "the program did not write this: if a newer version did, update this one; otherwise restore it from a backup",
+		Reason: "the program did not write this: restore it from a backup",
 		Err:    err,
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -16,6 +17,10 @@ var (
 
 // DecodeMembers reads the head of a list: the indexes that it builds.
 func DecodeMembers(value []byte) (all []Member, err error) {
+	_, err = newer.ReadFormat(value, listFormat)
+	if errors.Is(err, newer.Err) {
+		return nil, err
+	}
 	t, err := tuple.Unpack(value)
 	if err != nil || len(t) < 2 || t[0] != int64(listFormat) {
 		return nil, errMembers

@@ -4,10 +4,12 @@ package build
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -59,7 +61,10 @@ func (l List) readMembers(ctx context.Context, tx kv.ReadTransaction) ([]Member,
 		return nil, err
 	}
 	members, err := DecodeMembers(value)
-	if err != nil {
+	switch {
+	case errors.Is(err, newer.Err):
+		return nil, fmt.Errorf("build: the work list of an index build at the key %q: %w", l.Prefix, err)
+	case err != nil:
 		return nil, l.damage(l.Prefix)
 	}
 	return members, nil

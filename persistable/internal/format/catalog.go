@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/internal/schema"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -18,6 +19,10 @@ import (
 // to the schema change it. Its value is the packed tuple
 //
 //	(1, ((key name, layout, state), …), text of the schema)
+//
+// If the schema says what it needs of programs, the value is of format 2:
+//
+//	(2, first version that knows the format, ((key name, layout, state), …), text of the schema)
 type Catalog struct {
 	indexes []catalogIndex // by name
 	schema  *schema.Schema // of all programs that wrote here; never changed in place
@@ -38,34 +43,63 @@ func NewCatalog(program *schema.Schema, scatter index.Shards, indexes []*index.D
 	return c
 }
 
-// catalogFormat is the format of all keys and values of a store.
-const catalogFormat = 1
+// The formats of headers.
+const (
+	catalogFormat = 1
+	needsFormat   = 2
+	needsSince    = "v0.1.0" // the version that brought format 2
+)
 
-// Encode returns the value of the header.
+// CheckWritable returns an *[Error] that is [newer.Err] if the store needs what this program
+// does not know, so that it may read there and must not write.
+func (c *Catalog) CheckWritable() error {
+	return newerError("nothing was written: the store: ", newer.CheckWrite(c.schema.Needs))
+}
+
+// Encode returns the value of the header. It fails as [Catalog.CheckWritable] does: the
+// header would lack what this program does not know.
 func (c *Catalog) Encode() ([]byte, error) {
+	if err := c.CheckWritable(); err != nil {
+		return nil, err
+	}
+	return c.encode()
+}
+
+func (c *Catalog) encode() ([]byte, error) {
+	head := tuple.Tuple{int64(catalogFormat)}
+	if len(c.schema.Needs) > 0 {
+		head = tuple.Tuple{int64(needsFormat), needsSince}
+	}
 	indexes := tuple.Tuple{}
 	for _, ix := range c.indexes {
 		indexes = append(indexes, tuple.Tuple{ix.name, ix.layout, int64(ix.state)})
 	}
-	return tuple.Tuple{int64(catalogFormat), indexes, c.schema.Text()}.Pack()
+	return append(head, indexes, c.schema.Text()).Pack()
 }
 
 // DecodeCatalog reads the value of a header. It returns an *[Error] if the value is
 // damaged or of a newer format.
 func DecodeCatalog(value []byte) (*Catalog, error) {
-	format, _, err := tuple.ReadInt(value)
-	if err != nil {
+	_, err := newer.ReadFormat(value, needsFormat)
+	if errors.Is(err, newer.Err) {
+		return nil, newerError("the store: ", err)
+	}
+	t, broken := tuple.Unpack(value)
+	if err != nil || broken != nil {
 		return nil, corrupt("the store's header is damaged")
 	}
-	if format > catalogFormat {
-		return nil, newer("the store: ", format, catalogFormat)
+	if t[0] == int64(needsFormat) && len(t) > 1 {
+		t = t[1:]
 	}
-	t, err := tuple.Unpack(value)
 	c := &Catalog{}
-	if err != nil || format != catalogFormat || len(t) != 3 || !c.readIndexes(t[1]) {
+	if len(t) != 3 || !c.readIndexes(t[1]) {
 		return nil, corrupt("the store's header is damaged")
 	}
-	if err := c.readSchema(t[2]); err != nil {
+	err = c.readSchema(t[2])
+	switch {
+	case errors.Is(err, newer.Err):
+		return nil, newerError("the store: ", err)
+	case err != nil:
 		return nil, corrupt("the store's header is damaged: its schema cannot be read: " + err.Error())
 	}
 	return c, nil
@@ -151,8 +185,8 @@ func (c *Catalog) Clone() *Catalog {
 
 // Equal reports whether two headers have the same value.
 func (c *Catalog) Equal(o *Catalog) bool {
-	a, _ := c.Encode()
-	b, _ := o.Encode()
+	a, _ := c.encode()
+	b, _ := o.encode()
 	return bytes.Equal(a, b)
 }
 

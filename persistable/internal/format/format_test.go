@@ -4,6 +4,7 @@ package format
 
 import (
 	"encoding/binary"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/internal/schema"
 )
 
@@ -26,6 +28,9 @@ func FuzzDecodeCatalog(f *testing.F) {
 		c, err := DecodeCatalog(value)
 		if err != nil {
 			return
+		}
+		if c.CheckWritable() != nil {
+			return // it is not written
 		}
 		again, err := c.Encode()
 		if err != nil {
@@ -74,6 +79,40 @@ func TestHeader(t *testing.T) {
 	}
 	if maxChunks >= 128 {
 		t.Error("splitRecord relies on one byte for the number of chunks")
+	}
+}
+
+// TestNeedsOfCatalogs: a header without needs has the bytes that it always had; one with needs has
+// a format that earlier programs refuse, is read as far as it may be, and is never
+// written without what this program does not know.
+func TestNeedsOfCatalogs(t *testing.T) {
+	c := NewCatalog(lockOf(t, "field 1 A int64"), 0, nil)
+	plain, err := c.Encode()
+	if err != nil || plain[0] != 0x15 || plain[1] != 1 {
+		t.Fatalf("%x, %v", plain, err)
+	}
+	c.schema.Needs = []newer.Need{{Name: "enum", Since: "v0.9.0", Read: true}}
+	value, err := c.encode()
+	if err != nil || value[0] != 0x15 || value[1] != 2 {
+		t.Fatalf("%x, %v", value, err)
+	}
+	got, err := DecodeCatalog(value)
+	if err != nil || got.schema.Text() != c.schema.Text() {
+		t.Fatalf("%v, %v", got, err)
+	}
+	if _, err := got.Encode(); !errors.Is(err, newer.Err) {
+		t.Errorf("a header that this program would change: %v", err)
+	}
+	if got.Clone().Equal(NewCatalog(lockOf(t, "field 1 A int64"), 0, nil)) {
+		t.Error("headers with different needs are equal")
+	}
+	c.schema.Needs[0].Read = false
+	if value, err = c.encode(); err != nil {
+		t.Fatal(err)
+	}
+	var wrong *Error
+	if _, err = DecodeCatalog(value); !errors.As(err, &wrong) || !errors.Is(err, newer.Err) || wrong.Remedy != "run version v0.9.0 or later" {
+		t.Errorf("a header that must not be read: %v", err)
 	}
 }
 

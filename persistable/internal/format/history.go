@@ -3,8 +3,10 @@
 package format
 
 import (
+	"errors"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -22,20 +24,19 @@ func (f Former) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tuple.Tuple{int64(catalogFormat), f.Until.UnixMilli(), header}.Pack()
+	return tuple.Tuple{int64(formerFormat), f.Until.UnixMilli(), header}.Pack()
 }
+
+const formerFormat = 1
 
 // DecodeFormer reads the value of a former header. It returns an *[Error] if the value is
 // damaged or of a newer format.
 func DecodeFormer(value []byte) (f Former, err error) {
-	format, _, err := tuple.ReadInt(value)
-	if err != nil {
-		return f, corrupt("an entry of the schema's history is damaged")
+	_, err = newer.ReadFormat(value, formerFormat)
+	if errors.Is(err, newer.Err) {
+		return f, newerError("an entry of the schema's history: ", err)
 	}
-	if format > catalogFormat {
-		return f, newer("an entry of the schema's history: ", format, catalogFormat)
-	}
-	if t, err := tuple.Unpack(value); err == nil && len(t) == 3 {
+	if t, broken := tuple.Unpack(value); err == nil && broken == nil && len(t) == 3 {
 		until, ok1 := t[1].(int64)
 		header, ok2 := t[2].([]byte)
 		if ok1 && ok2 {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -63,7 +64,7 @@ func ParseRecord(value []byte) (Record, error) {
 	case format == 0:
 		return Record{}, corrupt("the value does not begin with a format")
 	case format > recordFormat:
-		return Record{}, newer("", int64(format), recordFormat)
+		return Record{}, newerError("", newer.Format(int64(format), recordFormat, ""))
 	}
 	chunks, n := binary.Uvarint(value[1:])
 	if n <= 0 || chunks > maxChunks || len(value) < 1+n+tokenSize {

@@ -10,6 +10,8 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
+
+	"github.com/kazahana-db/kazahana/internal/newer"
 )
 
 // The formats of tokens.
@@ -24,6 +26,7 @@ const macSize = 16
 var (
 	ErrDamaged = errors.New("it is damaged")
 	ErrForeign = errors.New("it belongs to another query, tenant or database, or was changed: begin with the first page")
+	errNewer   = &newer.Error{Reason: "the token is of a format that this program does not know", Remedy: "begin with the first page, or send the token to a server of that version"}
 )
 
 // Position is a place in an index.
@@ -45,7 +48,7 @@ func Seal(key, query []byte, p Position) string {
 }
 
 // Open returns the position of a token that [Seal] made with the same key and
-// query, or [ErrDamaged], [ErrForeign] or an error of queryOf. That returns the query, given
+// query, or [ErrDamaged], [ErrForeign], a [newer.Err] or an error of queryOf. That returns the query, given
 // the position, which is not to be trusted yet.
 func Open(key []byte, token string, queryOf func(Position) ([]byte, error)) (Position, error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(token)
@@ -53,9 +56,9 @@ func Open(key []byte, token string, queryOf func(Position) ([]byte, error)) (Pos
 		return Position{}, ErrDamaged
 	}
 	body, sum := b[:len(b)-macSize], b[len(b)-macSize:]
-	p, ok := parse(body)
-	if !ok {
-		return Position{}, ErrDamaged
+	p, err := parse(body)
+	if err != nil {
+		return Position{}, err
 	}
 	query, err := queryOf(p)
 	if err != nil {
@@ -78,7 +81,7 @@ func Only(query []byte) func(Position) ([]byte, error) {
 }
 
 // parse takes the body of a token apart, which has two bytes at least.
-func parse(body []byte) (p Position, ok bool) {
+func parse(body []byte) (p Position, err error) {
 	p.Format = int(body[0])
 	size, rest := uint64(1), body[1:]
 	switch p.Format {
@@ -86,17 +89,19 @@ func parse(body []byte) (p Position, ok bool) {
 	case Named:
 		n := 0
 		if size, n = binary.Uvarint(rest); n <= 0 {
-			return p, false
+			return p, ErrDamaged
 		}
 		rest = rest[n:]
+	case 3, 4, 5, 6, 7, 8, 9: // any other byte is more likely to be damage
+		return p, errNewer
 	default:
-		return p, false
+		return p, ErrDamaged
 	}
 	if size > uint64(len(rest)) {
-		return p, false
+		return p, ErrDamaged
 	}
 	p.Plan, p.Key = rest[:size], rest[size:]
-	return p, true
+	return p, nil
 }
 
 func mac(key, query, body []byte) []byte {

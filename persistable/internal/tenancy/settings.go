@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -61,14 +62,12 @@ func Decode(value []byte) (s Settings, err error) {
 	if value == nil {
 		return s, nil
 	}
+	_, err = newer.ReadFormat(value, settingsFormat)
+	if errors.Is(err, newer.Err) {
+		return s, fmt.Errorf("the settings of the directory: %w", err)
+	}
 	t, err := tuple.Unpack(value)
-	if err != nil || len(t) == 0 {
-		return s, fmt.Errorf("the settings of the directory are damaged: %x", value)
-	}
-	if format, ok := t[0].(int64); ok && format > settingsFormat {
-		return s, fmt.Errorf("the settings of the directory are of format %d; this program knows formats up to %d: update the program", format, settingsFormat)
-	}
-	if !s.read(t) {
+	if err != nil || !s.read(t) {
 		return Settings{}, fmt.Errorf("the settings of the directory are damaged: %x", value)
 	}
 	return s, nil

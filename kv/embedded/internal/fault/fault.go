@@ -3,9 +3,11 @@
 package fault
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -90,10 +92,17 @@ type FormatError struct {
 	Dir    string // of the database, or of its base
 	Format int    // of what is in it
 	Newest int    // that this version reads
+	Needs  error  // a feature that the database needs and this version does not know; nil: none
 }
+
+// Unwrap returns that a newer version wrote the database, as persistable.ErrNewer says it.
+func (e *FormatError) Unwrap() error { return cmp.Or(e.Needs, newer.Err) }
 
 // Error implements error.
 func (e *FormatError) Error() string {
+	if e.Needs != nil {
+		return fmt.Sprintf("embedded: the database in %s: %v", e.Dir, e.Needs)
+	}
 	return fmt.Sprintf("embedded: a newer version of Kazahana wrote %s: its format is %d, and this version reads formats up to %d; "+
 		"open it with the newer version", e.Dir, e.Format, e.Newest)
 }
