@@ -6,10 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/format"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/newer"
 )
 
 // Type is the kind of IDs that a configuration makes.
@@ -47,6 +52,10 @@ type Config struct {
 
 	Version          int64 // of the document; 0 if it is not stored
 	Created, Updated time.Time
+
+	// Unknown has the members of the document that this program does not know, for example
+	// because a newer version wrote them: Encode stores them again.
+	Unknown map[string]json.RawMessage
 }
 
 // storedConfig is the JSON in the store: the parameters of the type, as the specification
@@ -60,8 +69,26 @@ type storedConfig struct {
 }
 
 // Encode returns the configuration as a JSON object for the store: the members that the
-// specification lists, and others only if they are set.
+// specification lists, others only if they are set, and those that Decode did not know.
 func (c *Config) Encode() ([]byte, error) {
+	value, err := c.encodeKnown()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Unknown)) {
+		if c.knows(name) {
+			continue // it was of another type
+		}
+		member, err := json.Marshal(map[string]json.RawMessage{name: c.Unknown[name]})
+		if err != nil {
+			return nil, err
+		}
+		value = append(append(value[:len(value)-1], ','), member[1:]...)
+	}
+	return value, nil
+}
+
+func (c *Config) encodeKnown() ([]byte, error) {
 	shared := storedConfig{c.Name, c.KeyTokenOnly, c.Deleted, c.Formats}
 	switch c.Type {
 	case TypeIncrement:
@@ -84,12 +111,16 @@ func (c *Config) Encode() ([]byte, error) {
 }
 
 // Decode returns the configuration in a document. The error is a [*store.CorruptError] if
-// the document has none.
+// the document has none; it is also a [store.ErrNewer] if the document, or a part of a format,
+// needs what this program does not know.
 func Decode(d store.Document) (*Config, error) {
 	c := &Config{Key: d.Key, Type: Type(d.Type), Version: d.Version, Created: d.Created, Updated: d.Updated}
 	var shared storedConfig
 	err := json.Unmarshal(d.Value, &shared)
 	c.Name, c.KeyTokenOnly, c.Deleted, c.Formats = shared.Name, shared.KeyTokenOnly, shared.Deleted, shared.Formats
+	if err == nil {
+		err = c.decodeUnknown(d.Value)
+	}
 	if err == nil {
 		err = c.decodeParameters(d.Value)
 	}
@@ -97,6 +128,43 @@ func Decode(d store.Document) (*Config, error) {
 		return nil, &store.CorruptError{Where: fmt.Sprintf("configuration %q", d.Key), Reason: "it cannot be read", Err: err}
 	}
 	return c, nil
+}
+
+// decodeUnknown keeps the members that this program does not know. It refuses those of parts:
+// IDs would be of another form.
+func (c *Config) decodeUnknown(value []byte) error {
+	if err := newer.CheckJSON(value); err != nil {
+		return err
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(value, &all); err != nil {
+		return err
+	}
+	for name, into := range map[string]any{"parts": new([]format.Part), "earlier": new([][]format.Part), "formats": new([][]format.Part)} {
+		if err := newer.Unmarshal(all[name], into); all[name] != nil && errors.Is(err, store.ErrNewer) {
+			return err
+		}
+	}
+	maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool { return c.knows(name) })
+	if len(all) > 0 {
+		c.Unknown = all
+	}
+	return nil
+}
+
+// knows reports whether documents of the type have a member. As in decoding, case does not
+// matter.
+func (c *Config) knows(name string) bool {
+	known := membersOf(reflect.TypeFor[storedConfig]()).names
+	switch c.Type {
+	case TypeIncrement:
+		known = append(known, membersOf(reflect.TypeFor[storedIncrement]()).names...)
+	case TypeSnowflake:
+		known = append(known, membersOf(reflect.TypeFor[Snowflake]()).names...)
+	case TypeFormatted:
+		known = append(known, membersOf(reflect.TypeFor[FormattedConfig]()).names...)
+	}
+	return slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
 }
 
 // decodeParameters decodes and checks the parameters of the type. Faulty parameters, such as

@@ -7,8 +7,10 @@ import "github.com/kazahana-db/kazahana/idbuilder/format"
 // Succeed copies from old, which c replaces, the formats that the key has had, also while it
 // was of another type: later changes are compared with them. Otherwise a change to another
 // format and a second change back to one like the first could both be allowed, and repeat
-// the IDs of the first. Succeed also sets the epoch of an increment configuration.
+// the IDs of the first. Succeed also sets the epoch of an increment configuration, and copies
+// the members of the document that this program does not know.
 func (c *Config) Succeed(old *Config) {
+	c.Unknown = old.Unknown
 	switch {
 	case c.Formatted != nil:
 		f := *c.Formatted

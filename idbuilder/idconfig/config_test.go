@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -87,6 +88,57 @@ func TestStoredMembers(t *testing.T) {
 		}
 		if diff := cmp.Diff(object(t, want), object(t, string(value))); diff != "" {
 			t.Errorf("%s: %s", body, diff)
+		}
+	}
+}
+
+// TestUnknownMembers: a change and a deletion by a program that does not know all members of a
+// document keep them, as they are; also of another type.
+func TestUnknownMembers(t *testing.T) {
+	const more = `"owner": "a & b", "quota": {"day": [1, 2.50, null]}`
+	for _, s := range specified {
+		old, err := idconfig.Decode(store.Document{Key: "k", Type: string(s.kind), Value: []byte(s.json[:len(s.json)-1] + ", " + more + "}"), Version: 7})
+		if err != nil {
+			t.Fatal(err)
+		}
+		deleted := *old
+		deleted.Deleted = true
+		changed := []*idconfig.Config{&deleted}
+		for _, next := range specified {
+			c := &parse(t, next.kind, next.body).Config
+			c.Succeed(old)
+			changed = append(changed, c)
+		}
+		for _, c := range changed {
+			value, err := c.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, want := object(t, string(value)), object(t, "{"+more+"}")
+			for name := range want {
+				if diff := cmp.Diff(want[name], got[name]); diff != "" {
+					t.Errorf("%s, changed to %s: the member %s (-want +got):\n%s", s.kind, c.Type, name, diff)
+				}
+			}
+			again, err := idconfig.Decode(store.Document{Key: "k", Type: string(c.Type), Value: value})
+			if err != nil || len(again.Unknown) != len(want) {
+				t.Errorf("%s, changed to %s: %s is read as %v, %v", s.kind, c.Type, value, again, err)
+			}
+		}
+	}
+}
+
+// TestNewerConfig: what would change the IDs and is not known is refused, and not called damage.
+func TestNewerConfig(t *testing.T) {
+	for value, want := range map[string]string{
+		`{"needs": ["check-digits v0.3.0"], "parts": [{"type": "fixed-random-chars"}]}`:                             "it needs check-digits, which this program does not know: run version v0.3.0 or later",
+		`{"parts": [{"type": "auto-increment", "check_digit": "luhn"}]}`:                                            `the member "check_digit"`,
+		`{"parts": [{"type": "auto-increment"}], "earlier": [[{"type": "auto-increment", "check_digit": "luhn"}]]}`: `the member "check_digit"`,
+		`{"parts": [{"type": "auto-increment"}], "formats": [[{"type": "auto-increment", "check_digit": "luhn"}]]}`: `the member "check_digit"`,
+	} {
+		_, err := idconfig.Decode(store.Document{Key: "k", Type: "formatted", Value: []byte(value)})
+		if !errors.Is(err, store.ErrNewer) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `configuration "k"`) {
+			t.Errorf("%s: %v, want %q", value, err, want)
 		}
 	}
 }

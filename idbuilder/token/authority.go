@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idbuilder/revision"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/newer"
 )
 
 // Authority makes and checks tokens. It is safe for concurrent use.
@@ -183,7 +183,7 @@ func (a *Authority) readIndex(ctx context.Context, h hash) (string, error) {
 		return "", fmt.Errorf("token: %w", err)
 	}
 	var p pointer
-	if err := json.Unmarshal(d.Value, &p); err != nil || p.Key == "" {
+	if err := newer.Unmarshal(d.Value, &p); err != nil || p.Key == "" {
 		return "", &store.CorruptError{Where: "index of the token " + d.Key, Reason: "it names no key", Err: err}
 	}
 	return p.Key, nil

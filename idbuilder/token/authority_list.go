@@ -36,6 +36,9 @@ func (a *Authority) List(ctx context.Context) (list []Info, err error) {
 
 // infosOf returns descriptions of the tokens of a document.
 func (a *Authority) infosOf(d store.Document) (list []Info, err error) {
+	if d.Key == markKey {
+		return nil, nil
+	}
 	r, err := decodeRecord(d)
 	if err != nil {
 		return nil, err

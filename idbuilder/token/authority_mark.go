@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/newer"
 )
 
 // markSize is the length of a mark, in bytes. A guess is right once in 2^64 times.
@@ -96,7 +97,7 @@ func (a *Authority) readSecret(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("token: %w", err)
 	}
 	var found secretDocument
-	if err := json.Unmarshal(d.Value, &found); err != nil || len(found.Secret) < 16 {
+	if err := newer.Unmarshal(d.Value, &found); err != nil || len(found.Secret) < 16 {
 		return nil, &store.CorruptError{Where: "token secret " + markKey, Reason: "it cannot be read", Err: err}
 	}
 	a.marks.secret.Store(&found.Secret)

@@ -8,12 +8,12 @@ import (
 	"crypto/sha512"
 	"crypto/subtle"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/newer"
 )
 
 // Keys of documents that do not belong to a key of IDs.
@@ -64,7 +64,7 @@ type pointer struct {
 
 func decodeRecord(d store.Document) (r record, err error) {
 	r.version = d.Version
-	err = json.Unmarshal(d.Value, &r)
+	err = newer.Unmarshal(d.Value, &r) // what a token may do that has more members, a newer version knows
 	if err != nil || slices.ContainsFunc(r.Tokens, func(e entry) bool { return len(e.Hash) != sha256.Size }) {
 		return record{}, &store.CorruptError{Where: fmt.Sprintf("tokens of %q", d.Key), Reason: "they cannot be read", Err: err}
 	}

@@ -230,6 +230,33 @@ func TestReservedKeys(t *testing.T) {
 
 // TestStoredTokens: documents as docs/layout.md describes them are read, and the token that was
 // made from them is made again: the text was computed by another program.
+// TestNewerTokens: a token with a member that this program does not know, which may restrict it, permits
+// nothing, and its document is not written.
+func TestNewerTokens(t *testing.T) {
+	bubble(t, func(t *testing.T, s store.Store) {
+		p := start(t, s, token.Options{})
+		k := p.key(admin, "orders")
+		d, err := s.Get(t.Context(), store.Tokens, "orders")
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Value = bytes.Replace(d.Value, []byte(`"marked":`), []byte(`"role":"register","marked":`), 1)
+		if _, err := s.Put(t.Context(), store.Tokens, d); err != nil {
+			t.Fatal(err)
+		}
+		other := start(t, s, token.Options{})
+		if _, err := other.Check(t.Context(), k.Text); !errors.Is(err, store.ErrNewer) || strings.Contains(fmt.Sprint(err), "cannot be read") {
+			t.Errorf("checked: %v", err)
+		}
+		if _, err := other.Key(t.Context(), admin, "orders"); !errors.Is(err, store.ErrNewer) {
+			t.Errorf("a further token: %v", err)
+		}
+		if now, err := s.Get(t.Context(), store.Tokens, "orders"); err != nil || !bytes.Equal(now.Value, d.Value) {
+			t.Errorf("the document is %s, %v", now.Value, err)
+		}
+	})
+}
+
 func TestStoredTokens(t *testing.T) {
 	bubble(t, func(t *testing.T, s store.Store) {
 		const text = "31eyUSWlLnJ9BKys6E_AkAQdCGBnFiIwLq6vcLAaJogSDtjqpZpTojKUmFSeBkAh"
