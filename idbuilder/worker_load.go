@@ -89,6 +89,8 @@ func (w *Worker) apiError(err error) *api.Error {
 		return &api.Error{Code: api.Exhausted, Message: "the sequence is exhausted: no numbers are left for the request", Err: err}
 	case errors.Is(err, store.ErrLost):
 		return &api.Error{Code: api.Unavailable, Message: "the store may have lost data; no IDs are given until an operator confirms: idbuilder store confirm", Err: err}
+	case errors.Is(err, store.ErrNewer):
+		return &api.Error{Code: api.Unavailable, Message: "a newer version wrote what the store holds: ask another worker, and update this one", Err: err}
 	case errors.Is(err, revision.ErrUnconfirmed):
 		return &api.Error{Code: api.Unavailable, Message: "the change is stored, but other workers may not have seen it yet; repeat the request", RetryAfter: time.Second, Err: err}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):

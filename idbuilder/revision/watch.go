@@ -102,10 +102,11 @@ type State struct {
 }
 
 // IsOutage reports whether an error may mean that the store cannot be asked now. One that
-// says what the store holds, or that it has lost data, does not.
+// says what the store holds, or that a newer version has migrated it, or that it has lost data,
+// does not.
 func IsOutage(err error) bool {
 	var damage *store.CorruptError
-	return err != nil && !errors.As(err, &damage) && !errors.Is(err, store.ErrLost) && !errors.Is(err, store.ErrNotFound) &&
+	return err != nil && !errors.As(err, &damage) && !errors.Is(err, store.ErrNewer) && !errors.Is(err, store.ErrLost) && !errors.Is(err, store.ErrNotFound) &&
 		!errors.Is(err, store.ErrClosed) && !errors.Is(err, ErrClosed)
 }
 

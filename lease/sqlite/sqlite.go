@@ -23,8 +23,8 @@ var (
 	// [Options.BusyTimeout]. Nothing was changed.
 	ErrBusy = errors.New("sqlite: the leases are locked by another process")
 
-	// ErrNotLeases says that the file is a database of something else, or of a
-	// version of this package that is newer.
+	// ErrNotLeases says that the file is a database of something else, or, if the error is a
+	// [lease.ErrNewer], of a newer version of this package.
 	ErrNotLeases = errors.New("sqlite: the file holds no leases that this version knows")
 
 	// ErrReplaced says that the file was removed or replaced while this process

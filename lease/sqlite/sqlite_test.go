@@ -78,6 +78,30 @@ func TestStore(t *testing.T) {
 	})
 }
 
+// TestNewerFile: a file that a newer version has migrated is not opened, and a process that has it
+// open already grants nothing any more.
+func TestNewerFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "leases.db")
+	store := open(t, path, sqlite.Options{})
+	acquire(t, store)
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if _, err := db.ExecContext(t.Context(), "PRAGMA user_version = 2"); err != nil {
+		t.Fatal(err)
+	}
+	ran := false
+	err = store.Update(t.Context(), lease.DefaultService, func(lease.Tx) error { ran = true; return nil })
+	if !errors.Is(err, lease.ErrNewer) || ran {
+		t.Errorf("a transaction: %v, and it ran: %v", err, ran)
+	}
+	if _, err := sqlite.Open(path, sqlite.Options{}); !errors.Is(err, lease.ErrNewer) || !errors.Is(err, sqlite.ErrNotLeases) {
+		t.Errorf("opened: %v", err)
+	}
+}
+
 // TestOpen checks what files are refused, and names that URIs could mistake.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()

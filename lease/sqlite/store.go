@@ -16,6 +16,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/internal/sleep"
 	"github.com/kazahana-db/kazahana/lease"
 )
@@ -158,6 +159,9 @@ func (s *Store) createOnce(ctx context.Context) error {
 	if id == applicationID && have == version {
 		return nil
 	}
+	if id == applicationID && have > version {
+		return newerError(have)
+	}
 	if id != 0 || have != 0 || tables != 0 {
 		return fmt.Errorf("%w: application_id is %#x and user_version %d, want %#x and %d", ErrNotLeases, id, have, applicationID, version)
 	}
@@ -187,6 +191,9 @@ func (s *Store) Update(ctx context.Context, service string, fn func(lease.Tx) er
 		return err
 	}
 	defer func() { _ = dbTx.Rollback() }()
+	if err := checkVersion(ctx, dbTx); err != nil {
+		return err
+	}
 	t := &tx{ctx: ctx, sql: dbTx, service: service, now: s.now()}
 	if err := fn(t); err != nil {
 		return err
@@ -198,6 +205,23 @@ func (s *Store) Update(ctx context.Context, service string, fn func(lease.Tx) er
 		return err
 	}
 	return wrapError(dbTx.Commit())
+}
+
+// checkVersion returns an error if a newer version of this package has migrated the file since it
+// was opened. The transaction has the lock, so none does so before it ends.
+func checkVersion(ctx context.Context, tx *sql.Tx) error {
+	var have int
+	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil {
+		return wrapError(err)
+	}
+	if have > version {
+		return newerError(have)
+	}
+	return nil
+}
+
+func newerError(have int) error {
+	return fmt.Errorf("%w: %w", ErrNotLeases, newer.Format(int64(have), version, ""))
 }
 
 // wrapError names the package, and turns SQLite's code for a lock that it did not get into

@@ -7,10 +7,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
@@ -53,6 +57,69 @@ func TestLockEnds(t *testing.T) {
 	if got, err := again.Reserve(t.Context(), "orders", up(1)); err != nil || got.To != 1001 { // the waiters have left their locks
 		t.Errorf("got %+v, %v", got, err)
 	}
+}
+
+// migratingDisk is the system's disk on which a newer program migrates while a call waits for a
+// lock.
+type migratingDisk struct {
+	system
+	dir string
+}
+
+func (d migratingDisk) Lock(ctx context.Context, path string, shared bool) (io.Closer, error) {
+	lock, err := d.system.Lock(ctx, path, shared)
+	return lock, errors.Join(err, os.WriteFile(filepath.Join(d.dir, schemaName), []byte("2\n"), 0o600))
+}
+
+// TestMigrationBeforeTheLock: a call that gets its lock after a migration changes nothing.
+func TestMigrationBeforeTheLock(t *testing.T) {
+	s, dir := start(t)
+	ctx := t.Context()
+	_, err := s.Reserve(ctx, "orders", up(1))
+	check(t, err)
+	version, err := s.Put(ctx, store.Configs, store.Document{Key: "orders", Value: []byte(`{}`)})
+	check(t, err)
+	_, err = s.Put(ctx, store.Replies, store.Document{Key: "r", Value: []byte(`{}`), Expires: time.Now().Add(-time.Hour)})
+	check(t, err)
+	before := filesOf(t, dir)
+	old := newStore(dir, migratingDisk{dir: dir}, Options{})
+	for name, call := range map[string]func() error{
+		"Reserve":        func() error { _, err := old.Reserve(ctx, "orders", up(1)); return err },
+		"SetSequence":    func() error { return old.SetSequence(ctx, "orders", 9, 1) },
+		"DeleteSequence": func() error { _, err := old.DeleteSequence(ctx, "orders"); return err },
+		"Put": func() error {
+			_, err := old.Put(ctx, store.Configs, store.Document{Key: "orders", Value: []byte(`{"a":1}`), Version: version})
+			return err
+		},
+		"Delete":  func() error { return old.Delete(ctx, store.Configs, "orders", version) },
+		"Advance": func() error { _, err := old.Advance(ctx); return err },
+		"List":    func() error { _, err := old.List(ctx, store.Configs, store.ListOptions{}); return err },
+		"Init":    func() error { return errors.Join(old.Init(ctx), old.checkSchema()) }, // it removes what has expired
+	} {
+		check(t, os.WriteFile(filepath.Join(dir, schemaName), []byte("1\n"), 0o600))
+		if err := call(); !errors.Is(err, store.ErrNewer) {
+			t.Errorf("%s: %v, want ErrNewer", name, err)
+		}
+	}
+	check(t, os.WriteFile(filepath.Join(dir, schemaName), []byte("1\n"), 0o600))
+	if diff := cmp.Diff(before, filesOf(t, dir)); diff != "" {
+		t.Errorf("the folder has changed (-before +after):\n%s", diff)
+	}
+}
+
+// filesOf returns the contents of the files with data in a folder.
+func filesOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	check(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) == ".lock" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		files[path] = string(text)
+		return err
+	}))
+	return files
 }
 
 // users returns how many calls have a name or wait for it.

@@ -3,6 +3,7 @@
 package file
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,6 +85,20 @@ func (s *Store) checkOpen(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
+// read runs fn, which reads files without a lock. An error of the schema comes before that of
+// fn, which may have read a layout that this program does not know.
+func (s *Store) read(ctx context.Context, fn func() error) error {
+	_, end, err := s.beginCall(ctx)
+	if end != nil {
+		defer end()
+	}
+	if err != nil {
+		return err
+	}
+	err = fn()
+	return cmp.Or(s.checkSchema(), err)
+}
+
 // withLock runs fn while the process has a lock.
 func (s *Store) withLock(ctx context.Context, name string, fn func() error) error {
 	ctx, end, err := s.beginCall(ctx)
@@ -96,6 +111,9 @@ func (s *Store) withLock(ctx context.Context, name string, fn func() error) erro
 	return s.underLock(ctx, name, fn)
 }
 
+// underLock runs fn if, when the process has the lock, the schema still is one that this
+// program knows: it may have waited for the lock while a newer program migrated. fn itself
+// looks at the schema if the lock is that of the schema.
 func (s *Store) underLock(ctx context.Context, name string, fn func() error) error {
 	leave, err := s.queue.awaitTurn(ctx, name)
 	if err != nil {
@@ -106,7 +124,12 @@ func (s *Store) underLock(ctx context.Context, name string, fn func() error) err
 	if err != nil {
 		return err
 	}
-	err = fn()
+	if name != lockSchema {
+		err = s.checkSchema()
+	}
+	if err == nil {
+		err = fn()
+	}
 	return errors.Join(err, lock.Close())
 }
 

@@ -23,13 +23,10 @@ func (s *Store) Get(ctx context.Context, kind store.Kind, key string) (d store.D
 	if err := errors.Join(kind.Validate(), store.CheckName(key)); err != nil {
 		return d, err
 	}
-	_, end, err := s.beginCall(ctx)
-	if end != nil {
-		defer end()
-	}
-	if err == nil {
+	err = s.read(ctx, func() error {
 		d, err = s.readDocument(s.documentPath(kind, key), key)
-	}
+		return err
+	})
 	if err == nil && d.Version == 0 {
 		err = store.ErrNotFound
 	}
@@ -154,7 +151,11 @@ func (s *Store) withSharedLock(ctx context.Context, name string, fn func() error
 	if err != nil {
 		return err
 	}
-	return errors.Join(fn(), lock.Close())
+	err = s.checkSchema()
+	if err == nil {
+		err = fn()
+	}
+	return errors.Join(err, lock.Close())
 }
 
 func (s *Store) list(ctx context.Context, kind store.Kind, o store.ListOptions) ([]store.Document, error) {

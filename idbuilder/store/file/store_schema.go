@@ -14,7 +14,9 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// schema is the version of the layout that this program writes.
+// schema is the version of the layout that this program writes. A migration writes its version
+// first and then changes each file under the file's lock: older programs read the version when
+// they have the lock, and so write nothing after it.
 const schema = 1
 
 const schemaName = "schema_version"
@@ -122,15 +124,11 @@ func (s *Store) readNumber(elements ...string) (n int64, exists bool, err error)
 }
 
 // Revision implements [store.Store].
-func (s *Store) Revision(ctx context.Context) (int64, error) {
-	_, end, err := s.beginCall(ctx)
-	if end != nil {
-		defer end()
-	}
-	if err != nil {
-		return 0, s.explainError("revision", err)
-	}
-	n, _, err := s.readNumber("revision")
+func (s *Store) Revision(ctx context.Context) (n int64, err error) {
+	err = s.read(ctx, func() error {
+		n, _, err = s.readNumber("revision")
+		return err
+	})
 	return n, s.explainError("revision", err)
 }
 

@@ -97,17 +97,13 @@ func (s *Store) Sequence(ctx context.Context, name string) (q store.Sequence, er
 	if err := store.CheckName(name); err != nil {
 		return q, err
 	}
-	_, end, err := s.beginCall(ctx)
-	if end != nil {
-		defer end()
-	}
-	if err != nil {
-		return q, s.explainError("sequence", err)
-	}
-	q, exists, err := s.readSequence(name)
-	if err == nil && !exists {
-		err = store.ErrNotFound
-	}
+	err = s.read(ctx, func() (err error) {
+		var exists bool
+		if q, exists, err = s.readSequence(name); err == nil && !exists {
+			err = store.ErrNotFound
+		}
+		return err
+	})
 	return q, s.explainError("sequence", err)
 }
 

@@ -8,8 +8,8 @@ var dialect = sqlstore.Dialect{
 	Name:   "mysql",
 	Schema: "DATABASE()",
 	Create: `INSERT INTO id_documents (kind, doc_key, value, expires_at, version)
-		SELECT ?, ?, ?, ?, LAST_INSERT_ID(value + 1) FROM id_state WHERE name = 'floor' LOCK IN SHARE MODE`,
-	Advance: `UPDATE id_state SET value = LAST_INSERT_ID(value + 1) WHERE name = 'revision'`,
+		SELECT ?, ?, ?, ?, LAST_INSERT_ID(value + 1) FROM id_state WHERE name = 'floor' AND ` + sqlstore.Guard + ` LOCK IN SHARE MODE`,
+	Advance: `UPDATE id_state SET value = LAST_INSERT_ID(value + 1) WHERE name = 'revision' AND ` + sqlstore.Guard,
 	Migrations: []sqlstore.Migration{
 		{Description: "sequences, configurations, locks, versions, documents, state", Statements: initial},
 	},

@@ -9,11 +9,11 @@ var dialect = sqlstore.Dialect{
 	Schema: "(SELECT relnamespace::regnamespace::text FROM pg_class WHERE oid = to_regclass('schema_versions'))",
 	Create: `INSERT INTO id_documents (kind, doc_key, value, expires_at, version)
 		SELECT CAST(? AS VARCHAR), CAST(? AS VARCHAR), CAST(? AS JSON), CAST(? AS TIMESTAMPTZ), f.value + 1
-		FROM (SELECT value FROM id_state WHERE name = 'floor' FOR SHARE) AS f
+		FROM (SELECT value FROM id_state WHERE name = 'floor' FOR SHARE) AS f WHERE ` + sqlstore.Guard + `
 		ON CONFLICT DO NOTHING RETURNING version`,
-	Advance: `UPDATE id_state SET value = value + 1 WHERE name = 'revision' RETURNING value`,
+	Advance: `UPDATE id_state SET value = value + 1 WHERE name = 'revision' AND ` + sqlstore.Guard + ` RETURNING value`,
 	Reserve: `UPDATE id_sequences SET current_value = current_value + ?, version = version + 1, updated_at = CURRENT_TIMESTAMP
-		WHERE key_name = ? AND current_value BETWEEN ? AND ? RETURNING current_value, version`,
+		WHERE key_name = ? AND current_value BETWEEN ? AND ? AND ` + sqlstore.Guard + ` RETURNING current_value, version`,
 	Migrations: []sqlstore.Migration{
 		{Description: "sequences, configurations, locks, versions, documents, state", Statements: initial},
 	},

@@ -13,6 +13,11 @@
 //	id_documents       the other documents, by kind and key; and of configurations the version and expiry
 //	id_state           numbers: the revision, and the floor of versions
 //
+// # Migrations
+//
+// Each statement has a condition on schema_versions ([Guard]), so that a worker neither writes nor
+// reads tables that a newer program has migrated since.
+//
 // # Atomicity
 //
 // The server holds no lock while it waits for this process, except when a

@@ -46,6 +46,11 @@ const (
 	NoTable         // a table is missing
 )
 
+// Guard is the condition by which a statement finds no row once a newer program has migrated
+// the schema. Its argument, the last of a statement's conditions, is the number of migrations that
+// this program knows.
+const Guard = "NOT EXISTS (SELECT 1 FROM schema_versions WHERE version > ?)"
+
 // Dialect has the differences between the languages of servers.
 type Dialect struct {
 	// Name is the package's, for errors.
@@ -58,18 +63,21 @@ type Dialect struct {
 	// Schema is an expression for the schema that has the table schema_versions.
 	Schema string
 	// Create inserts a document of (kind, key, value, expiry) with the version
-	// floor + 1, which is its number. It holds a shared lock on the floor.
+	// floor + 1, which is its number, under the [Guard]. It holds a shared lock on the floor.
 	Create string
-	// Advance raises the revision, which is its number.
+	// Advance raises the revision, which is its number, under the [Guard].
 	Advance string
 	// Reserve is for servers that can return the result of an UPDATE; "" for others. Its
-	// arguments are distance, name, lowest and highest: it moves the sequence by the
-	// distance if its value is in that range, and returns the new value and version.
+	// arguments are distance, name, lowest and highest, and that of the [Guard]: it moves the
+	// sequence by the distance if its value is in that range, and returns the new value and version.
 	Reserve string
 }
 
 // Migration is one version of the schema. Its statements can be repeated: servers
-// without transactions around them may stop in the middle.
+// without transactions around them may stop in the middle. Programs that do not know the version
+// go on writing until it is entered, after the last statement, and then neither write nor read. So a
+// migration that changes what they have written is two: a version without statements stops
+// them, the next one changes the rows.
 type Migration struct {
 	Description string
 	Statements  []string

@@ -34,8 +34,11 @@ func New(server Server, dialect Dialect, limits Limits) *Store {
 // Ping implements [store.Store]. The statement finds no row, but needs the same rights
 // and connections as one that does.
 func (s *Store) Ping(ctx context.Context) error {
-	_, err := do(ctx, s, "ping", func(ctx context.Context) (int64, error) {
-		return s.server.Exec(ctx, "UPDATE id_state SET value = value WHERE name = ''")
+	_, err := do(ctx, s, "ping", func(ctx context.Context) (int, error) {
+		if _, err := s.server.Exec(ctx, "UPDATE id_state SET value = value WHERE name = ''"); err != nil {
+			return 0, err
+		}
+		return s.version(ctx, s.server)
 	})
 	return err
 }
@@ -43,9 +46,9 @@ func (s *Store) Ping(ctx context.Context) error {
 // Revision implements [store.Store].
 func (s *Store) Revision(ctx context.Context) (int64, error) {
 	return do(ctx, s, "revision", func(ctx context.Context) (n int64, err error) {
-		n, found, err := number(ctx, s.server, "SELECT value FROM id_state WHERE name = 'revision'")
+		n, found, err := number(ctx, s.server, "SELECT value FROM id_state WHERE name = 'revision' AND "+Guard, s.newest())
 		if err == nil && !found {
-			err = missing("revision")
+			err = s.explainNone(ctx, s.server, missing("revision"))
 		}
 		return n, err
 	})
@@ -54,9 +57,9 @@ func (s *Store) Revision(ctx context.Context) (int64, error) {
 // Advance implements [store.Store].
 func (s *Store) Advance(ctx context.Context) (int64, error) {
 	return do(ctx, s, "advance", func(ctx context.Context) (int64, error) {
-		n, rows, err := s.server.Number(ctx, s.dialect.Advance)
+		n, rows, err := s.server.Number(ctx, s.dialect.Advance, s.newest())
 		if err == nil && rows == 0 {
-			err = missing("revision")
+			err = s.explainNone(ctx, s.server, missing("revision"))
 		}
 		return n, err
 	})
@@ -68,6 +71,18 @@ func (s *Store) Close() error {
 		return nil
 	}
 	return s.server.Close()
+}
+
+// newest is the argument of the [Guard].
+func (s *Store) newest() int64 { return int64(len(s.dialect.Migrations)) }
+
+// explainNone returns why a statement under the [Guard] has found no row: a [*store.SchemaError]
+// if a newer program has migrated the schema, otherwise err.
+func (s *Store) explainNone(ctx context.Context, c Conn, err error) error {
+	if _, newer := s.version(ctx, c); newer != nil {
+		return newer
+	}
+	return err
 }
 
 // missing is the error for a missing row that the migration has made.

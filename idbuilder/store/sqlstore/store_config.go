@@ -39,7 +39,7 @@ func (s *Store) putConfig(ctx context.Context, d store.Document) (version int64,
 // deleteConfig deletes both rows. The floor was raised before.
 func (s *Store) deleteConfig(ctx context.Context, key string, version int64) error {
 	return s.server.Transact(ctx, func(c Conn) error {
-		if err := remove(ctx, c, store.Configs, key, version); err != nil {
+		if err := s.remove(ctx, c, store.Configs, key, version); err != nil {
 			return err
 		}
 		_, err := c.Exec(ctx, deleteConfig, key)
@@ -68,14 +68,14 @@ func (s *Store) adoptForeign(ctx context.Context) error {
 		return err
 	}
 	for _, key := range keys {
-		if _, _, err := s.server.Number(ctx, s.dialect.Create, string(store.Configs), key, nil, nil); err != nil {
+		if _, _, err := s.server.Number(ctx, s.dialect.Create, string(store.Configs), key, nil, nil, s.newest()); err != nil {
 			return err
 		}
 	}
 	keys, versions, err := list(ctx, s.server, "SELECT d.doc_key, d.version "+removed)
 	for i, key := range keys {
 		if err = raiseFloor(ctx, s.server, versions[i]); err == nil {
-			_, err = s.server.Exec(ctx, deleteDocument, string(store.Configs), key, versions[i])
+			_, err = s.server.Exec(ctx, deleteDocument, string(store.Configs), key, versions[i], s.newest())
 		}
 		if err != nil {
 			break

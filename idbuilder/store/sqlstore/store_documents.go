@@ -17,8 +17,8 @@ import (
 const (
 	fromDocuments  = "SELECT d.doc_key, '', d.value, d.version, d.expires_at, d.created_at, d.updated_at FROM id_documents d WHERE d.kind = ?"
 	fromConfigs    = "SELECT d.doc_key, c.id_type, c.config_json, d.version, d.expires_at, d.created_at, d.updated_at FROM id_documents d JOIN id_configs c ON c.key_name = d.doc_key WHERE d.kind = ?"
-	updateDocument = "UPDATE id_documents SET value = ?, expires_at = ?, version = version + 1, updated_at = CURRENT_TIMESTAMP(6) WHERE kind = ? AND doc_key = ? AND version = ?"
-	deleteDocument = "DELETE FROM id_documents WHERE kind = ? AND doc_key = ? AND version = ?"
+	updateDocument = "UPDATE id_documents SET value = ?, expires_at = ?, version = version + 1, updated_at = CURRENT_TIMESTAMP(6) WHERE kind = ? AND doc_key = ? AND version = ? AND " + Guard
+	deleteDocument = "DELETE FROM id_documents WHERE kind = ? AND doc_key = ? AND version = ? AND " + Guard
 )
 
 // from returns the beginning of a query for documents of a kind.
@@ -40,9 +40,9 @@ func (s *Store) Get(ctx context.Context, kind store.Kind, key string) (store.Doc
 }
 
 func (s *Store) readDocument(ctx context.Context, kind store.Kind, key string) (store.Document, error) {
-	found, err := query(ctx, s.server, from(kind)+" AND d.doc_key = ?", string(kind), key)
+	found, err := query(ctx, s.server, from(kind)+" AND d.doc_key = ? AND "+Guard, string(kind), key, s.newest())
 	if err == nil && len(found) == 0 {
-		err = store.ErrNotFound
+		err = s.explainNone(ctx, s.server, store.ErrNotFound)
 	}
 	if err != nil {
 		return store.Document{}, err
@@ -104,15 +104,15 @@ func (s *Store) Put(ctx context.Context, kind store.Kind, d store.Document) (int
 // putDocument creates or changes the row in id_documents. value is nil for a configuration.
 func (s *Store) putDocument(ctx context.Context, c Conn, kind store.Kind, d store.Document, value any) (int64, error) {
 	if d.Version == 0 {
-		version, rows, err := c.Number(ctx, s.dialect.Create, string(kind), d.Key, value, expiry(d.Expires))
+		version, rows, err := c.Number(ctx, s.dialect.Create, string(kind), d.Key, value, expiry(d.Expires), s.newest())
 		if err == nil && rows == 0 {
-			err = store.ErrConflict
+			err = s.explainNone(ctx, c, store.ErrConflict)
 		}
 		return version, err
 	}
-	rows, err := c.Exec(ctx, updateDocument, value, expiry(d.Expires), string(kind), d.Key, d.Version)
+	rows, err := c.Exec(ctx, updateDocument, value, expiry(d.Expires), string(kind), d.Key, d.Version, s.newest())
 	if err == nil && rows == 0 {
-		err = store.ErrConflict
+		err = s.explainNone(ctx, c, store.ErrConflict)
 	}
 	return d.Version + 1, err
 }
@@ -138,16 +138,16 @@ func (s *Store) Delete(ctx context.Context, kind store.Kind, key string, version
 		if kind == store.Configs {
 			return none, s.deleteConfig(ctx, key, version)
 		}
-		return none, remove(ctx, s.server, kind, key, version)
+		return none, s.remove(ctx, s.server, kind, key, version)
 	})
 	return err
 }
 
 // remove deletes a row of id_documents. The floor was raised before.
-func remove(ctx context.Context, c Conn, kind store.Kind, key string, version int64) error {
-	rows, err := c.Exec(ctx, deleteDocument, string(kind), key, version)
+func (s *Store) remove(ctx context.Context, c Conn, kind store.Kind, key string, version int64) error {
+	rows, err := c.Exec(ctx, deleteDocument, string(kind), key, version, s.newest())
 	if err == nil && rows == 0 {
-		err = store.ErrConflict
+		err = s.explainNone(ctx, c, store.ErrConflict)
 	}
 	return err
 }

@@ -25,8 +25,12 @@ func (s *Store) List(ctx context.Context, kind store.Kind, o store.ListOptions) 
 		if !possible {
 			return nil, ctx.Err()
 		}
-		return query(ctx, s.server, from(kind)+" AND d.doc_key >= ? AND d.doc_key <= ? AND d.doc_key > ? ORDER BY d.doc_key LIMIT ?",
-			string(kind), first, last, o.After, int64(o.Most()))
+		found, err := query(ctx, s.server, from(kind)+" AND d.doc_key >= ? AND d.doc_key <= ? AND d.doc_key > ? AND "+Guard+" ORDER BY d.doc_key LIMIT ?",
+			string(kind), first, last, o.After, s.newest(), int64(o.Most()))
+		if err == nil && len(found) == 0 {
+			err = s.explainNone(ctx, s.server, nil)
+		}
+		return found, err
 	})
 }
 

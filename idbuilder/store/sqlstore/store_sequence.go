@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	selectSequence = "SELECT current_value, version FROM id_sequences WHERE key_name = ?"
-	insertSequence = "INSERT INTO id_sequences (key_name, current_value, version) VALUES (?, ?, 1)"
-	adoptSequence  = "UPDATE id_sequences SET version = 1 WHERE key_name = ? AND version = 0"
-	updateSequence = "UPDATE id_sequences SET current_value = ?, version = version + 1, updated_at = CURRENT_TIMESTAMP WHERE key_name = ? AND version = ?"
-	deleteSequence = "DELETE FROM id_sequences WHERE key_name = ?"
+	selectSequence = "SELECT current_value, version FROM id_sequences WHERE key_name = ? AND " + Guard
+	insertSequence = "INSERT INTO id_sequences (key_name, current_value, version) SELECT ?, ?, 1 FROM id_state WHERE name = 'revision' AND " + Guard
+	adoptSequence  = "UPDATE id_sequences SET version = 1 WHERE key_name = ? AND version = 0 AND " + Guard
+	updateSequence = "UPDATE id_sequences SET current_value = ?, version = version + 1, updated_at = CURRENT_TIMESTAMP WHERE key_name = ? AND version = ? AND " + Guard
+	deleteSequence = "DELETE FROM id_sequences WHERE key_name = ? AND " + Guard
 )
 
 // Reserve implements [store.Store].
@@ -45,7 +45,7 @@ func (s *Store) reserveAtOnce(ctx context.Context, name string, r store.Reservat
 	}
 	err = s.server.Query(ctx, func(scan func(...any) error) error {
 		return scan(&got.To, &got.Version)
-	}, s.dialect.Reserve, distance, name, lowest, highest)
+	}, s.dialect.Reserve, distance, name, lowest, highest, s.newest())
 	if err != nil {
 		return store.Range{}, err
 	}
@@ -70,7 +70,7 @@ func window(r store.Reservation) (distance, lowest, highest int64, possible bool
 // reserveByComparing reads the sequence and replaces it if it has not changed, until that succeeds.
 func (s *Store) reserveByComparing(ctx context.Context, name string, r store.Reservation) (store.Range, error) {
 	for attempt := 0; ; attempt++ {
-		from, err := sequence(ctx, s.server, name)
+		from, err := s.sequence(ctx, name)
 		if errors.Is(err, store.ErrNotFound) {
 			from, err = store.Sequence{Value: r.Start}, nil
 		}
@@ -81,7 +81,7 @@ func (s *Store) reserveByComparing(ctx context.Context, name string, r store.Res
 		if err != nil {
 			return store.Range{}, err
 		}
-		err = compareAndSet(ctx, s.server, name, to, from.Version)
+		err = s.compareAndSet(ctx, name, to, from.Version)
 		if err == nil {
 			return store.Range{From: from.Value, To: to, Version: from.Version + 1}, nil
 		}
@@ -96,40 +96,40 @@ func (s *Store) reserveByComparing(ctx context.Context, name string, r store.Res
 
 // sequence returns the state of a sequence. A row that another program has made
 // may have the version 0, the column's default; it gets the version 1.
-func sequence(ctx context.Context, c Conn, name string) (store.Sequence, error) {
+func (s *Store) sequence(ctx context.Context, name string) (store.Sequence, error) {
 	for {
-		q, found, err := readSequence(ctx, c, name)
+		q, found, err := s.readSequence(ctx, name)
 		switch {
 		case err != nil || q.Version > 0:
 			return q, err
 		case !found:
-			return q, store.ErrNotFound
+			return q, s.explainNone(ctx, s.server, store.ErrNotFound)
 		}
-		if _, err := c.Exec(ctx, adoptSequence, name); err != nil {
+		if _, err := s.server.Exec(ctx, adoptSequence, name, s.newest()); err != nil {
 			return q, err
 		}
 	}
 }
 
-func readSequence(ctx context.Context, c Conn, name string) (q store.Sequence, found bool, err error) {
-	err = c.Query(ctx, func(scan func(...any) error) error {
+func (s *Store) readSequence(ctx context.Context, name string) (q store.Sequence, found bool, err error) {
+	err = s.server.Query(ctx, func(scan func(...any) error) error {
 		found = true
 		return scan(&q.Value, &q.Version)
-	}, selectSequence, name)
+	}, selectSequence, name, s.newest())
 	return q, found, err
 }
 
 // compareAndSet sets the value of a sequence if it still has the version; 0 stands for
 // a sequence that does not exist.
-func compareAndSet(ctx context.Context, c Conn, name string, value, version int64) (err error) {
+func (s *Store) compareAndSet(ctx context.Context, name string, value, version int64) (err error) {
 	var rows int64
 	if version == 0 {
-		rows, err = c.Exec(ctx, insertSequence, name, value)
+		rows, err = s.server.Exec(ctx, insertSequence, name, value, s.newest())
 	} else {
-		rows, err = c.Exec(ctx, updateSequence, value, name, version)
+		rows, err = s.server.Exec(ctx, updateSequence, value, name, version, s.newest())
 	}
 	if err == nil && rows == 0 {
-		err = store.ErrConflict
+		err = s.explainNone(ctx, s.server, store.ErrConflict)
 	}
 	return err
 }
@@ -140,7 +140,7 @@ func (s *Store) Sequence(ctx context.Context, name string) (store.Sequence, erro
 		return store.Sequence{}, err
 	}
 	return do(ctx, s, "sequence", func(ctx context.Context) (store.Sequence, error) {
-		return sequence(ctx, s.server, name)
+		return s.sequence(ctx, name)
 	})
 }
 
@@ -150,7 +150,7 @@ func (s *Store) SetSequence(ctx context.Context, name string, value, version int
 		return err
 	}
 	_, err := do(ctx, s, "set sequence", func(ctx context.Context) (none struct{}, err error) {
-		return none, compareAndSet(ctx, s.server, name, value, version)
+		return none, s.compareAndSet(ctx, name, value, version)
 	})
 	return err
 }
@@ -161,7 +161,10 @@ func (s *Store) DeleteSequence(ctx context.Context, name string) (found bool, er
 		return false, err
 	}
 	return do(ctx, s, "delete sequence", func(ctx context.Context) (bool, error) {
-		rows, err := s.server.Exec(ctx, deleteSequence, name)
+		rows, err := s.server.Exec(ctx, deleteSequence, name, s.newest())
+		if err == nil && rows == 0 {
+			err = s.explainNone(ctx, s.server, nil)
+		}
 		return rows > 0, err
 	})
 }

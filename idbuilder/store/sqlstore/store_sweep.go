@@ -15,7 +15,7 @@ const (
 	// Documents stay for a minute after they have expired: clocks differ.
 	readExpired = "SELECT version, expires_at FROM id_documents " +
 		"WHERE expires_at < CURRENT_TIMESTAMP(6) - INTERVAL '1' MINUTE AND kind <> 'config' ORDER BY expires_at LIMIT ?"
-	deleteExpired = "DELETE FROM id_documents WHERE expires_at <= ? AND version <= ? AND kind <> 'config'"
+	deleteExpired = "DELETE FROM id_documents WHERE expires_at <= ? AND version <= ? AND kind <> 'config' AND " + Guard
 )
 
 // sweepExpired removes documents that have expired.
@@ -35,7 +35,7 @@ func (s *Store) sweepExpired(ctx context.Context) error {
 		if err := raiseFloor(ctx, s.server, highest); err != nil {
 			return 0, err
 		}
-		return s.server.Exec(ctx, deleteExpired, last.UTC(), highest)
+		return s.server.Exec(ctx, deleteExpired, last.UTC(), highest, s.newest())
 	})
 	return err
 }

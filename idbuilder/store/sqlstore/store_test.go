@@ -56,6 +56,11 @@ func (f *flaky) Exec(context.Context, string, ...any) (int64, error) {
 	return 1, nil
 }
 
+// Query finds no row.
+func (f *flaky) Query(context.Context, func(func(...any) error) error, string, ...any) error {
+	return nil
+}
+
 func (f *flaky) Classify(err error) Class {
 	if errors.Is(err, errFlaky) {
 		return f.class

@@ -83,17 +83,50 @@ func testNoSchema(f *fixture) {
 	f.wantRange(s, "a", up(0, 1, 1), 0, 1)
 }
 
-// testNewerSchema checks that the schema of a newer program is left alone.
+// testNewerSchema checks that the schema of a newer program is left alone, also by a worker that
+// was at work when the newer program migrated.
 func testNewerSchema(f *fixture) {
 	if f.SetSchema == nil {
 		return
 	}
-	f.wantRange(f.openStore(), "a", up(0, 1, 1), 0, 1)
+	s := f.openStore()
+	got := f.wantRange(s, "a", up(0, 1, 1), 0, 1)
+	version := f.putDocument(s, store.Configs, store.Document{Key: "a", Value: object(1)})
+	worker := f.putDocument(s, store.Workers, store.Document{Key: "w", Value: object(1)})
 	f.SetSchema(f.T, f.medium, 99)
-	err := f.openRaw().Init(f.Context())
-	var newer *store.SchemaError
-	if !errors.As(err, &newer) || newer.Found != 99 || newer.Supported < 1 {
-		f.Errorf("a newer schema: %v", err)
+	raw, ctx := f.openRaw(), f.Context()
+	for name, call := range map[string]func() error{
+		"Init":             func() error { return raw.Init(ctx) },
+		"Reserve":          func() error { _, err := s.Reserve(ctx, "a", up(0, 1, 1)); return err },
+		"Reserve, of none": func() error { _, err := s.Reserve(ctx, "b", up(0, 1, 1)); return err },
+		"SetSequence":      func() error { return s.SetSequence(ctx, "a", 9, got.Version) },
+		"SetSequence, new": func() error { return s.SetSequence(ctx, "c", 9, 0) },
+		"DeleteSequence":   func() error { _, err := s.DeleteSequence(ctx, "a"); return err },
+		"Sequence":         func() error { _, err := s.Sequence(ctx, "a"); return err },
+		"Put": func() error {
+			_, err := s.Put(ctx, store.Configs, store.Document{Key: "a", Value: object(2), Version: version})
+			return err
+		},
+		"Put, of a worker": func() error {
+			_, err := s.Put(ctx, store.Workers, store.Document{Key: "w", Value: object(2), Version: worker})
+			return err
+		},
+		"Put, new": func() error {
+			_, err := s.Put(ctx, store.Configs, store.Document{Key: "n", Value: object(2)})
+			return err
+		},
+		"Delete":   func() error { return s.Delete(ctx, store.Configs, "a", version) },
+		"Get":      func() error { _, err := s.Get(ctx, store.Configs, "a"); return err },
+		"List":     func() error { _, err := s.List(ctx, store.Configs, store.ListOptions{}); return err },
+		"Revision": func() error { _, err := s.Revision(ctx); return err },
+		"Advance":  func() error { _, err := s.Advance(ctx); return err },
+		"Ping":     func() error { return s.Ping(ctx) },
+	} {
+		err := call()
+		var newer *store.SchemaError
+		if !errors.As(err, &newer) || newer.Found != 99 || newer.Supported < 1 || !errors.Is(err, store.ErrNewer) {
+			f.Errorf("%s on a newer schema: %v, want a SchemaError", name, err)
+		}
 	}
 }
 
