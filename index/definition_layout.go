@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/kazahana-db/kazahana/internal/newer"
 )
 
 // Layout describes everything that the bytes of the entries depend on. Two
@@ -46,7 +48,7 @@ func option(name, value string) string {
 
 // ParseLayout returns the definition that has this key name and this layout: the
 // inverse of [Definition.KeyName] and [Definition.Layout]. A layout that another
-// version of the program wrote, with words that this one does not know, is an error.
+// version of the program wrote, with words that this one does not know, is an error, a [newer.Err].
 func ParseLayout(keyName, layout string) (Definition, error) {
 	d := Definition{Name: keyName}
 	d.Name, d.Unique = cutUnique(keyName)
@@ -100,7 +102,9 @@ func (d *Definition) parse(layout string) error {
 func (d *Definition) parseOption(text string) (err error) {
 	switch word, value, _ := strings.Cut(text, "="); word {
 	case "kind":
-		d.Kind = Kind(value)
+		if d.Kind = Kind(value); !d.Kind.known() {
+			err = newer.Unknown(fmt.Sprintf("the kind %q", value))
+		}
 	case "of":
 		d.Of = value
 	case "desc":
@@ -112,7 +116,7 @@ func (d *Definition) parseOption(text string) (err error) {
 		n, err = strconv.Atoi(value)
 		d.Scatter = Shards(n)
 	default:
-		err = fmt.Errorf("the option %q is not known", text)
+		err = newer.Unknown(fmt.Sprintf("the option %q", text))
 	}
 	return err
 }

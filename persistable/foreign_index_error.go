@@ -14,7 +14,11 @@ type ForeignIndexError struct {
 	Index  string // its name in keys
 	Layout string // what the store's header says of it
 	Reason string // why the program cannot maintain it
+	Err    error  // an [ErrNewer] if the index needs a newer version of this library; its text is in Reason
 }
+
+// Unwrap returns Err.
+func (e *ForeignIndexError) Unwrap() error { return e.Err }
 
 // Error implements error.
 func (e *ForeignIndexError) Error() string {

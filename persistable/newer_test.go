@@ -85,6 +85,25 @@ func TestHeaderThatIsNotRead(t *testing.T) {
 	wantNewer(t, "dynamic", err, "run version v0.8.0 or later")
 }
 
+// TestNewerIndex: an index with a word that this version does not know lets programs read and keeps
+// them from writing, because they cannot maintain it.
+func TestNewerIndex(t *testing.T) {
+	for _, layout := range []string{"Name:string:fold=nfc", "Name:string:kind=text"} {
+		engine := enginetest.Open(t)
+		db := open(t, engine)
+		check(t, ArtStoreOf(db).Create(ctx, &Art{ID: 1, Name: "a"}))
+		key := tuple.AppendString(tuple.AppendString(prefixOf(t, db, "articles"), "S"), "Art")
+		h := must[tuple.Tuple](t)(tuple.Unpack(dump(t, db)[string(key)]))
+		h[1] = append(h[1].(tuple.Tuple), tuple.Tuple{"Art_text_Name", layout, 2})
+		write(t, db, func(tx kv.Transaction) { tx.Set(key, must[[]byte](t)(h.Pack())) })
+		s := ArtStoreOf(open(t, engine))
+		must[*Art](t)(s.Get(ctx, 1))
+		err := s.Save(ctx, &Art{ID: 1, Name: "b"})
+		wantAs[*persistable.ForeignIndexError](t, err)
+		wantNewer(t, layout, err, "run that version or a later one")
+	}
+}
+
 // TestNewerRecord: a record of a later format is an ErrNewer.
 func TestNewerRecord(t *testing.T) {
 	db := open(t, enginetest.Open(t))

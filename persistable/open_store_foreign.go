@@ -68,7 +68,7 @@ func (f *foreignIndexes) refuse(typ string, ix format.ForeignIndex, err error) {
 		reason = refused.Reason
 	}
 	f.refused = append(f.refused, ix)
-	f.err = errors.Join(f.err, &ForeignIndexError{Type: typ, Index: ix.KeyName, Layout: ix.Layout, Reason: reason})
+	f.err = errors.Join(f.err, &ForeignIndexError{Type: typ, Index: ix.KeyName, Layout: ix.Layout, Reason: reason, Err: err})
 }
 
 // newIndex returns an index with its place in the store.

@@ -17,7 +17,7 @@ import (
 func Compile(keyName, layout string, s *schema.Schema) (*Program, error) {
 	p, err := compile(keyName, layout, s)
 	if err != nil {
-		return nil, &Error{Index: keyName, Layout: layout, Reason: err.Error()}
+		return nil, &Error{Index: keyName, Layout: layout, Reason: err.Error(), Err: err}
 	}
 	return p, nil
 }

@@ -9,7 +9,11 @@ type Error struct {
 	Index  string // the name in keys
 	Layout string
 	Reason string
+	Err    error // a lease.ErrNewer if a newer version of this library wrote the layout; the reason has its text
 }
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
 
 // Error implements error.
 func (e *Error) Error() string {

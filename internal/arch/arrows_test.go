@@ -71,7 +71,7 @@ var arrows = map[string][]string{
 	"tuple":               {},
 	"directory":           {"kv", "tuple"},
 	"idgen":               {"internal/redact", "internal/uptime", "internal/sleep", "github.com/oklog/ulid/v2"},
-	"index":               {"kv", "tuple", "index/internal/hash", "index/rank"},
+	"index":               {"internal/newer", "kv", "tuple", "index/internal/hash", "index/rank"},
 	"index/rank":          {"kv", "tuple", "index/internal/hash"},
 	"index/internal/hash": {},
 	"leasefdb":            {"internal/newer", "kv", "directory", "tuple", "idgen", "lease"},

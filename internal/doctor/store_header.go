@@ -30,7 +30,7 @@ func (s *store) checkIndexes(add func(Finding)) {
 			report("index/building", "queries do not use it yet")
 		}
 		if err := s.refused[ix.KeyName]; err != nil {
-			report(s.codeOf(ix), "%s", err)
+			report(s.codeOf(ix), "%s", err.Error()) // of a newer version, too: programs read such a store
 		}
 	}
 }

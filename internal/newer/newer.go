@@ -50,6 +50,9 @@ func Format(found, known int64, since string) error {
 	return &Error{fmt.Sprintf("it is of format %d, and this program knows formats up to %d", found, known), remedy(since)}
 }
 
+// Unknown returns the error of a word that only a newer version can have written.
+func Unknown(word string) error { return &Error{word + " is not known", remedy("")} }
+
 // ReadFormat reads the format of a packed tuple, its first element. In formats after the
 // first, the second element is the version that the format needs, as text.
 func ReadFormat(value []byte, known int64) (rest []byte, err error) {
