@@ -57,6 +57,11 @@ func (w *Worker) saveConfig(ctx context.Context, r *idconfig.Request) (changed b
 		if err := w.checkChange(ctx, old, &r.Config); err != nil && !r.Force {
 			return false, err
 		}
+		if old.Deleted && !old.Revoked {
+			if err := w.tokens.Revoke(ctx, r.Key); err != nil {
+				return false, err // the tokens of the deleted key would permit IDs of this one
+			}
+		}
 		r.Succeed(old)
 	}
 	if r.Type == idconfig.TypeIncrement {
@@ -138,35 +143,46 @@ func rewindError(before *idconfig.Increment, reserved int64) *idconfig.ChangeErr
 }
 
 // DeleteConfig deletes a configuration and makes its tokens invalid, on all workers when it returns
-// nil, as with [Worker.SaveConfig]. What the key has given is kept: a configuration that is created with the same key goes on
-// behind it.
+// nil, as with [Worker.SaveConfig]. What the key has given is kept: a configuration that is created
+// with the same key continues after it.
 //
-// If it fails, repeat it. For a key that is deleted already it makes the tokens invalid again,
-// since an earlier call may have failed before that, and then returns the error for a
-// configuration that does not exist.
+// If it fails, repeat it: it then completes the deletion. For a key that is deleted it returns the
+// error for a configuration that does not exist. If it is not repeated, creating the key again
+// makes the tokens invalid first.
 func (w *Worker) DeleteConfig(ctx context.Context, key string) error {
-	for tried := false; ; tried = true {
+	for existed, marked := false, false; ; {
 		c, err := w.storedConfig(ctx, key)
 		switch {
 		case err != nil:
 			return err
-		case c == nil:
-			return noConfig(key)
-		case c.Deleted:
-			if err := w.tokens.Revoke(ctx, key); err != nil || tried {
-				return err
+		case c == nil || c.Deleted && c.Revoked || marked && !c.Deleted: // or else the key was created again
+			if existed {
+				return nil
 			}
 			return noConfig(key)
 		}
-		deleted := *c
-		deleted.Deleted = true
-		if err = w.putConfig(ctx, &deleted, c.Version); err == nil {
-			return w.tokens.Revoke(ctx, key)
-		}
-		if !errors.Is(err, store.ErrConflict) || ctx.Err() != nil {
+		existed = existed || !c.Deleted
+		err = w.deleteStep(ctx, c)
+		if err != nil && (!errors.Is(err, store.ErrConflict) || ctx.Err() != nil) {
 			return err
 		}
+		marked = marked || err == nil
 	}
+}
+
+// deleteStep does the next step of a deletion: it marks the configuration as deleted, or else makes
+// its tokens invalid, and notes that. Without the note, tokens that were made before the deletion
+// could not be told from those that are made for the next configuration of the key.
+func (w *Worker) deleteStep(ctx context.Context, c *idconfig.Config) error {
+	next := *c
+	if next.Deleted {
+		if err := w.tokens.Revoke(ctx, c.Key); err != nil {
+			return err
+		}
+		next.Revoked = true
+	}
+	next.Deleted = true
+	return w.putConfig(ctx, &next, c.Version)
 }
 
 // Config returns a configuration and the state of its IDs: an *[idconfig.IncrementState],

@@ -49,6 +49,10 @@ type Config struct {
 	// Deleted says that the configuration was deleted. The rest is kept, so that a new
 	// configuration of the key does not repeat IDs.
 	Deleted bool
+	// Revoked says that the tokens of the key were made invalid after it was deleted. A key
+	// that is deleted and not revoked may have tokens from before: its deletion was
+	// interrupted, or made by a program that did not write this.
+	Revoked bool
 
 	Version          int64 // of the document; 0 if it is not stored
 	Created, Updated time.Time
@@ -64,6 +68,7 @@ type storedConfig struct {
 	Name         string `json:"name,omitempty"`
 	KeyTokenOnly bool   `json:"key_token_enable,omitempty"`
 	Deleted      bool   `json:"deleted,omitempty"`
+	Revoked      bool   `json:"revoked,omitempty"`
 
 	Formats [][]format.Part `json:"formats,omitempty"`
 }
@@ -89,7 +94,7 @@ func (c *Config) Encode() ([]byte, error) {
 }
 
 func (c *Config) encodeKnown() ([]byte, error) {
-	shared := storedConfig{c.Name, c.KeyTokenOnly, c.Deleted, c.Formats}
+	shared := storedConfig{c.Name, c.KeyTokenOnly, c.Deleted, c.Revoked, c.Formats}
 	switch c.Type {
 	case TypeIncrement:
 		return json.Marshal(struct {
@@ -117,7 +122,7 @@ func Decode(d store.Document) (*Config, error) {
 	c := &Config{Key: d.Key, Type: Type(d.Type), Version: d.Version, Created: d.Created, Updated: d.Updated}
 	var shared storedConfig
 	err := json.Unmarshal(d.Value, &shared)
-	c.Name, c.KeyTokenOnly, c.Deleted, c.Formats = shared.Name, shared.KeyTokenOnly, shared.Deleted, shared.Formats
+	c.Name, c.KeyTokenOnly, c.Deleted, c.Revoked, c.Formats = shared.Name, shared.KeyTokenOnly, shared.Deleted, shared.Revoked, shared.Formats
 	if err == nil {
 		err = c.decodeUnknown(d.Value)
 	}

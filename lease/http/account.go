@@ -5,9 +5,11 @@ package http
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
@@ -69,10 +71,30 @@ func (a *account) checkService(service string) error {
 	return newStatusError(http.StatusForbidden, codeForbidden, "the token is not for service %q", serviceName(service))
 }
 
+// maxRequestKey is the length of the longest request key.
+const maxRequestKey = 128
+
+// ownKey returns the request key with which the provider tells a repeated request of the account.
+// Two accounts that send the same key have two requests: the provider would answer the second one
+// with the lease of the first, and its secret. A key that is too long stays so, and the provider
+// refuses it.
+func (a *account) ownKey(key string) string {
+	if key == "" || len(key) > maxRequestKey {
+		return key
+	}
+	owner := "anonymous"
+	if a != nil {
+		owner = "token " + strconv.Quote(a.Name)
+	}
+	own := sha256.Sum256([]byte(owner + " " + key))
+	return hex.EncodeToString(own[:])
+}
+
 func (a *account) mayList() bool { return a == nil || a.List }
 
 // acquire leases from provider within what the token permits.
 func (a *account) acquire(ctx context.Context, provider idgen.LeaseProvider, req idgen.AcquireRequest) ([]idgen.Lease, error) {
+	req.RequestKey = a.ownKey(req.RequestKey)
 	if a == nil {
 		return provider.Acquire(ctx, req)
 	}

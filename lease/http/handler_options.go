@@ -51,9 +51,13 @@ func (o HandlerOptions) Validate() error {
 	if len(o.Tokens) == 0 && !o.Anonymous {
 		faults = append(faults, errors.New("lease/http: there is no token, so no client could lease; set Anonymous if every client may"))
 	}
-	names := map[string]bool{}
+	names, owners := map[string]bool{}, map[string]string{}
 	for _, t := range o.Tokens {
 		faults = append(faults, t.validate())
+		if owner, known := owners[t.Secret]; known && t.Secret != "" {
+			faults = append(faults, fmt.Errorf("lease/http: the tokens %q and %q have the same secret, so a request could not tell which one it bears", owner, t.Name))
+		}
+		owners[t.Secret] = t.Name
 		if names[t.Name] {
 			faults = append(faults, fmt.Errorf("lease/http: two tokens are named %q", t.Name))
 		}

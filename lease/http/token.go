@@ -16,7 +16,8 @@ type Token struct {
 	Name string
 	// Secret is what the bearer presents: at least 16 characters, random.
 	Secret string
-	// Services are those that may be leased for; none means every one.
+	// Services are those that may be leased for; nil means every one. A list that is empty
+	// and not nil is refused: it would permit all where it looks like none.
 	Services []string
 	// MaxThroughputPerMs bounds one request; 0 means as the provider does.
 	MaxThroughputPerMs int
@@ -39,6 +40,9 @@ const minSecret = 16
 func (t Token) validate() error {
 	if len(t.Secret) < minSecret || strings.ContainsFunc(t.Secret, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return fmt.Errorf("lease/http: the secret of token %q must have at least %d characters, all printable ASCII without spaces", t.Name, minSecret)
+	}
+	if t.Services != nil && len(t.Services) == 0 {
+		return fmt.Errorf("lease/http: token %q: the list of its services is empty; name those that it may lease for, or leave the list out if it may lease for every one", t.Name)
 	}
 	if t.MaxThroughputPerMs < 0 || t.MaxLeasedPerMs < 0 {
 		return fmt.Errorf("lease/http: token %q: MaxThroughputPerMs is %d and MaxLeasedPerMs %d; they must not be negative", t.Name, t.MaxThroughputPerMs, t.MaxLeasedPerMs)

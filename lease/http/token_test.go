@@ -69,6 +69,42 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// TestRequestKeysOfTokens: two tokens, and a client without one, that send the same request key have
+// two leases. Each gets its own again when it repeats the request.
+func TestRequestKeysOfTokens(t *testing.T) {
+	const other = "the-secret-of-another"
+	h := handler(t, newMemory(t), leasehttp.HandlerOptions{Anonymous: true, Tokens: []leasehttp.Token{{Name: "a", Secret: secret}, {Name: "b", Secret: other}}})
+	granted := map[string]string{}
+	for range 2 {
+		for _, header := range []string{"Bearer " + secret, "Bearer " + other, ""} {
+			res := send(t, h, "POST", "/lease", `{"requestKey":"k"}`, "Authorization", header)
+			if before, ok := granted[header]; res.Code != 200 || ok && before != res.Body.String() {
+				t.Fatalf("%d %s, and before it %s", res.Code, res.Body, before)
+			}
+			granted[header] = res.Body.String()
+		}
+	}
+	if granted["Bearer "+secret] == granted["Bearer "+other] || granted["Bearer "+secret] == granted[""] {
+		t.Errorf("two accounts have one lease: %v", granted)
+	}
+	if res := send(t, h, "POST", "/lease", `{"requestKey":"`+strings.Repeat("k", 129)+`"}`); res.Code != 400 {
+		t.Errorf("a request key of 129 bytes: %d %s", res.Code, res.Body)
+	}
+}
+
+// TestTokensThatAreRefused: a list of services that is empty does not mean every one, and a secret
+// names one token.
+func TestTokensThatAreRefused(t *testing.T) {
+	for want, tokens := range map[string][]leasehttp.Token{
+		"is empty":    {{Name: "a", Secret: secret, Services: []string{}}},
+		"same secret": {{Name: "a", Secret: secret, Services: []string{"x"}}, {Name: "b", Secret: secret}},
+	} {
+		if _, err := leasehttp.NewHandler(newMemory(t), leasehttp.HandlerOptions{Tokens: tokens}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
 // TestTokenAtOnce sends many requests of one token at once: they do not pass its
 // bound together.
 func TestTokenAtOnce(t *testing.T) {

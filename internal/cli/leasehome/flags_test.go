@@ -2,7 +2,30 @@
 
 package leasehome
 
-import "testing"
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	leasehttp "github.com/kazahana-db/kazahana/lease/http"
+)
+
+// TestServicesOfTokens: a token whose list of services is empty or null is not one for every service.
+func TestServicesOfTokens(t *testing.T) {
+	for services, fails := range map[string]bool{``: false, `, "services": ["a"]`: false, `, "services": []`: true, `, "services": null`: true, `, "Services": null`: true} {
+		file := filepath.Join(t.TempDir(), "tokens.json")
+		if err := os.WriteFile(file, []byte(`[{"name": "a", "secret": "a-secret-of-the-tests"`+services+`}]`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		tokens, err := ReadTokens(file)
+		if err == nil {
+			err = leasehttp.HandlerOptions{Tokens: tokens}.Validate()
+		}
+		if (err != nil) != fails {
+			t.Errorf("%s: %v", services, err)
+		}
+	}
+}
 
 func TestHasPassword(t *testing.T) {
 	for at, want := range map[string]bool{

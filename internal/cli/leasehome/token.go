@@ -4,6 +4,7 @@ package leasehome
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -48,7 +49,28 @@ func ReadTokens(file string) ([]leasehttp.Token, error) {
 	if len(tokens) == 0 {
 		return nil, shell.Invalid(fmt.Errorf("--token-file %s has no token", file))
 	}
+	if err := checkServices(text); err != nil {
+		return nil, shell.Invalid(fmt.Errorf("--token-file %s: %w", file, err))
+	}
 	return tokens, nil
+}
+
+// checkServices refuses lists of services that are null: programs write so a list that is empty, and
+// a token without a list is for every service. An empty list is refused by the server.
+func checkServices(text []byte) error {
+	var tokens []struct {
+		Name     string
+		Services json.RawMessage
+	}
+	if err := json.Unmarshal(text, &tokens); err != nil {
+		return err
+	}
+	for _, t := range tokens {
+		if string(t.Services) == "null" {
+			return fmt.Errorf("token %q: the list of its services is null; name those that it may lease for, or leave the list out if it may lease for every one", t.Name)
+		}
+	}
+	return nil
 }
 
 func readTokenFile(file string) ([]byte, error) {
