@@ -20,7 +20,7 @@ import (
 func fakeClient(t *testing.T, o client.Options, serve func(http.ResponseWriter, *http.Request)) *client.Client {
 	t.Helper()
 	if o.URLs == nil {
-		o.URLs = []string{"http://one"}
+		o.URLs = []string{"https://one"}
 	}
 	o.HTTPClient = &http.Client{Transport: direct(serve)}
 	return newClient(t, o)

@@ -47,7 +47,7 @@ func New(o Options) (*Client, error) {
 		c.own.MaxIdleConnsPerHost = 16
 		c.http = &http.Client{Transport: c.own}
 	}
-	c.http = keepingMethods(c.http)
+	c.http = keepingOrigin(c.http)
 	c.context, c.cancel = context.WithCancel(context.Background())
 	return c, nil
 }

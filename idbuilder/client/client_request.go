@@ -9,9 +9,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/internal/access"
 	"github.com/kazahana-db/kazahana/internal/sleep"
 )
 
@@ -36,20 +39,33 @@ func (c *Client) sendOnce(ctx context.Context, base string, r request) error {
 	return readAnswer(response, body, r.read)
 }
 
-// keepingMethods returns a client that does not follow redirects by which a request that changes
-// something would become one that reads: its answer would look like success.
-func keepingMethods(c *http.Client) *http.Client {
+// keepingOrigin returns a client that follows the redirects of [access.KeepOrigin] alone, if the
+// caller's client follows them, too.
+func keepingOrigin(c *http.Client) *http.Client {
 	own, follow := *c, c.CheckRedirect
 	own.CheckRedirect = func(r *http.Request, via []*http.Request) error {
-		switch {
-		case r.Method != via[0].Method || follow == nil && len(via) >= 10:
-			return http.ErrUseLastResponse
-		case follow == nil:
-			return nil
+		if err := access.KeepOrigin(r, via); err != nil || follow == nil {
+			return err
 		}
 		return follow(r, via)
 	}
 	return &own
+}
+
+// errInClear says that a request for administrators was not sent.
+var errInClear = errors.New("it would send an admin token in the clear: use https, or set PlainHTTP if the network encrypts")
+
+// checkClear refuses a request that would show an admin token to the network.
+func (c *Client) checkClear(r request) error {
+	if c.options.PlainHTTP || c.options.Token == "" || strings.HasPrefix(r.path, "/v1/id/") {
+		return nil
+	}
+	for _, base := range c.urls {
+		if u, err := url.Parse(base); err != nil || access.InClear(u) {
+			return errInClear
+		}
+	}
+	return nil
 }
 
 func (c *Client) buildRequest(ctx context.Context, base string, r request) (*http.Request, error) {
@@ -77,7 +93,10 @@ func (c *Client) buildRequest(ctx context.Context, base string, r request) (*htt
 // send sends a request until there is an answer, or as often as [Retry] says. The error is a
 // [*RequestError].
 func (c *Client) send(ctx context.Context, r request) error {
-	var err error
+	err := c.checkClear(r)
+	if err != nil {
+		return &RequestError{Method: r.method, Path: r.path, Key: r.query.Get("key"), Err: err}
+	}
 	tries, pauses, uncertain := 0, 0, false
 	for {
 		index := c.url.Load()

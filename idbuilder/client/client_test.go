@@ -151,17 +151,22 @@ func TestAdmin(t *testing.T) {
 	}
 }
 
-// TestRedirects: a client follows a redirect of a request that reads, and one that keeps the method.
-// It does not take the answer to a GET for that to the DELETE which a redirect has made a GET.
+// TestRedirects: a client follows a redirect within the origin of its URL that keeps the method, and
+// no other. It does not take the answer to a GET for that to the DELETE which a redirect has made a GET.
 func TestRedirects(t *testing.T) {
 	c, server := service(t, nil)
 	for _, own := range []*http.Client{nil, {}, {CheckRedirect: func(*http.Request, []*http.Request) error { return nil }}} {
 		for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect} {
-			to := func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, server.URL+r.URL.String(), status) }
-			front := httptest.NewServer(http.HandlerFunc(to))
+			front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if path, ok := strings.CutPrefix(r.URL.Path, "/old"); ok {
+					http.Redirect(w, r, path+"?"+r.URL.RawQuery, status)
+					return
+				}
+				server.Config.Handler.ServeHTTP(w, r)
+			}))
 			t.Cleanup(front.Close)
 			save(t, c, "increment", `{"key": "k", "base": 0}`)
-			admin := newClient(t, client.Options{URLs: []string{front.URL}, HTTPClient: own}).Admin()
+			admin := newClient(t, client.Options{URLs: []string{front.URL + "/old"}, HTTPClient: own}).Admin()
 			if err := admin.Config(t.Context(), "increment", "k", new(any)); err != nil {
 				t.Errorf("%d, GET: %v", status, err)
 			}
@@ -170,6 +175,65 @@ func TestRedirects(t *testing.T) {
 			if kept := status == http.StatusTemporaryRedirect; kept && err != nil || !kept && !errors.As(err, &foreign) {
 				t.Errorf("%d, DELETE: %v", status, err)
 			}
+		}
+	}
+}
+
+// TestTokenStaysWithItsServer: no redirect makes the client send its token to another scheme or port
+// of the same host, nor to another host.
+func TestTokenStaysWithItsServer(t *testing.T) {
+	shown := make(chan string, 100)
+	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { shown <- r.Header.Get("Authorization") }))
+	t.Cleanup(thief.Close)
+	for _, serve := range []func(http.Handler) *httptest.Server{httptest.NewTLSServer, httptest.NewServer} {
+		front := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, thief.URL+r.URL.Path, http.StatusTemporaryRedirect)
+		}))
+		t.Cleanup(front.Close)
+		c := newClient(t, client.Options{URLs: []string{front.URL}, HTTPClient: front.Client(), Retry: client.Retry{Attempts: 1}})
+		_, err := c.Increment("k").Next(t.Context())
+		var foreign *client.AnswerError
+		if !errors.As(err, &foreign) || !strings.Contains(err.Error(), thief.URL) {
+			t.Errorf("%s: %v", front.URL, err)
+		}
+	}
+	select {
+	case token := <-shown:
+		t.Errorf("the other server was asked, with %q", token)
+	default:
+	}
+}
+
+// TestAdminTokenInClear: requests for administrators are sent over plain HTTP to this machine alone,
+// unless the options say otherwise; requests for IDs are.
+func TestAdminTokenInClear(t *testing.T) {
+	sent := make(chan string, 1)
+	transport := direct(func(w http.ResponseWriter, r *http.Request) {
+		sent <- r.URL.Path
+		answer(w, map[string]any{})
+	})
+	for _, test := range []struct {
+		urls  []string
+		plain bool
+		want  bool
+	}{
+		{[]string{"http://id.example.com"}, false, false},
+		{[]string{"http://id.example.com"}, true, true},
+		{[]string{"https://id.example.com"}, false, true},
+		{[]string{"https://id.example.com", "http://127.0.0.1.example.com"}, false, false},
+		{[]string{"http://127.0.0.1:8080"}, false, true},
+		{[]string{"http://[::1]:8080"}, false, true},
+		{[]string{"http://localhost"}, false, true},
+	} {
+		c := newClient(t, client.Options{URLs: test.urls, PlainHTTP: test.plain, HTTPClient: &http.Client{Transport: transport}})
+		if err := c.Admin().Verify(t.Context()); (err == nil) != test.want {
+			t.Errorf("%v, PlainHTTP %v: %v", test.urls, test.plain, err)
+		}
+		if (len(sent) == 1) != test.want {
+			t.Errorf("%v, PlainHTTP %v: %d requests were sent", test.urls, test.plain, len(sent))
+		}
+		if len(sent) == 1 {
+			<-sent
 		}
 	}
 }

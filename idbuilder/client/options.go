@@ -29,8 +29,12 @@ type Options struct {
 	URLs []string
 	// Token is the key's token, or an admin's: needed for [Admin].
 	Token string
+	// PlainHTTP permits [Admin] to send an admin token over a network without TLS: where the
+	// network encrypts. It is not needed for this machine, nor for the requests for IDs.
+	PlainHTTP bool
 	// HTTPClient sends the requests; nil means one with connections of its own. Its
-	// Timeout is not needed. It follows no redirect that would make GET of another method.
+	// Timeout is not needed. It follows redirects only within the scheme, host and port of the
+	// URL, and with the same method: the token is for no other server.
 	HTTPClient *http.Client
 	// Timeout bounds each try of a request; 0 means 10 seconds.
 	Timeout time.Duration

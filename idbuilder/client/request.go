@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/internal/access"
 )
 
 // request is a request to the service. It may be sent more than once.
@@ -52,9 +53,12 @@ func readAnswer(response *http.Response, body []byte, read func(json.RawMessage)
 	}
 	var answer envelope
 	err := json.Unmarshal(body, &answer)
+	to := access.RedirectOrigin(response)
 	switch {
 	case (err != nil || answer.Code == nil) && response.StatusCode >= 400:
 		return proxyRefusal(response, body)
+	case to != "":
+		return &AnswerError{response.StatusCode, "it redirects to " + to + ", which the client does not follow: give the URL of the service itself", nil}
 	case err != nil:
 		return &AnswerError{response.StatusCode, "it is no JSON", err}
 	case answer.Code == nil:

@@ -48,7 +48,7 @@ func (l *lossyNetwork) RoundTrip(r *http.Request) (*http.Response, error) {
 // another one, or if the earlier try did not reach the service.
 func TestLostAnswersToAdmins(t *testing.T) {
 	l := &lossyNetwork{worker: newWorker(t, storetest.Memory(t))}
-	admin := newClient(t, client.Options{URLs: []string{"http://one"}, HTTPClient: &http.Client{Transport: l}, Retry: client.Retry{Attempts: 3, First: time.Nanosecond, Max: time.Nanosecond}}).Admin()
+	admin := newClient(t, client.Options{URLs: []string{"https://one"}, HTTPClient: &http.Client{Transport: l}, Retry: client.Retry{Attempts: 3, First: time.Nanosecond, Max: time.Nanosecond}}).Admin()
 	for _, c := range []struct {
 		name   string
 		before bool
@@ -147,7 +147,7 @@ func TestFailover(t *testing.T) {
 		var hosts []string
 		down := map[string]bool{"one": true}
 		begun := time.Now()
-		o := client.Options{URLs: []string{"http://one/", "http://two/base/", "http://three"}, Retry: client.Retry{Attempts: 2}}
+		o := client.Options{URLs: []string{"https://one/", "https://two/base/", "https://three"}, Retry: client.Retry{Attempts: 2}}
 		c := brokenClient(t, o, &hosts, down)
 		for range 2 {
 			if err := c.Admin().Verify(t.Context()); err != nil {
@@ -238,13 +238,13 @@ func TestHostileTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := storetest.Memory(t)
 		workers := map[string]http.Handler{"one": newWorker(t, shared), "two": newWorker(t, shared)}
-		admin := newClient(t, client.Options{URLs: []string{"http://one"}, HTTPClient: &http.Client{Transport: direct(workers["one"].ServeHTTP)}})
+		admin := newClient(t, client.Options{URLs: []string{"https://one"}, HTTPClient: &http.Client{Transport: direct(workers["one"].ServeHTTP)}})
 		save(t, admin, "increment", `{"key": "k", "base": 0}`)
 		var all sync.WaitGroup
 		results := make([][]int64, 8)
 		for i := range results {
 			c := newClient(t, client.Options{
-				URLs: []string{"http://one", "http://two"}, Retry: client.Retry{Attempts: 20, First: time.Microsecond, Max: time.Millisecond},
+				URLs: []string{"https://one", "https://two"}, Retry: client.Retry{Attempts: 20, First: time.Microsecond, Max: time.Millisecond},
 				HTTPClient: &http.Client{Transport: &hostile{workers: workers, random: rand.New(rand.NewPCG(seed, uint64(i)))}},
 			})
 			all.Go(func() { results[i] = takeMany(t, c, 1000) })

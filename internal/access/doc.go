@@ -5,7 +5,8 @@
 //
 // For a server of pages, a [Guard] decides which requests are answered: those of a browser that
 // opened the link with the token, addressed to this server, from pages of its own. For a server of
-// programs that asks for no token, [CheckOpen] refuses what such pages can send.
+// programs that asks for no token, [CheckOpen] refuses what such pages can send. For clients that
+// show a token, [KeepOrigin] and [InClear] say where it may go.
 //
 //	guard, err := access.New(access.Options{Prefix: "/"})
 //	server := &http.Server{Handler: guard.Protect(pages)}

@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,3 +88,33 @@ func knowsHost(host string, hosts []string) bool {
 	ip := net.ParseIP(name)
 	return strings.EqualFold(name, "localhost") || ip != nil && ip.IsLoopback()
 }
+
+// KeepOrigin is the CheckRedirect of [http.Client] for programs that send a token. It follows
+// redirects within the origin of the first request, that is with its scheme, host and port, and
+// with its method. Any other redirect is the answer:
+//
+//   - net/http sends the header Authorization along to the same host, even from HTTPS to HTTP, and
+//     to its subdomains, even at another port. The token is for the server whose URL was given.
+//   - A request that changes something would become one that reads, and the answer to that would
+//     look like success.
+func KeepOrigin(r *http.Request, via []*http.Request) error {
+	first := via[0]
+	if r.Method != first.Method || r.URL.Scheme != first.URL.Scheme || !strings.EqualFold(r.URL.Host, first.URL.Host) || len(via) >= 10 {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// RedirectOrigin returns the origin to which an answer redirects, without its path and query, which
+// may have secrets; "" if it does not redirect.
+func RedirectOrigin(answer *http.Response) string {
+	to, err := answer.Location()
+	if answer.StatusCode < 300 || answer.StatusCode > 399 || err != nil {
+		return ""
+	}
+	return to.Scheme + "://" + to.Host
+}
+
+// InClear reports whether others on a network could read what is sent to a URL: it is plain HTTP,
+// and not to this machine.
+func InClear(u *url.URL) bool { return u.Scheme == "http" && !knowsHost(u.Host, nil) }

@@ -111,7 +111,7 @@ var arrows = map[string][]string{
 
 	"idbuilder/sequence": {"idbuilder/store"},
 
-	"idbuilder/client":            {"idbuilder/api", "internal/sleep", "internal/redact"},
+	"idbuilder/client":            {"idbuilder/api", "internal/access", "internal/sleep", "internal/redact"},
 	"idbuilder/client/clientotel": {"idbuilder/client", "go.opentelemetry.io/otel"},
 
 	"idbuilder/snowflake": {"internal/newer", "idbuilder/store", "idgen", "lease", "internal/sleep", "internal/redact"},
@@ -243,7 +243,7 @@ var arrows = map[string][]string{
 		"idbuilder/revision", "idbuilder/settings", "idbuilder/token", "github.com/spf13/cobra", "github.com/prometheus/client_golang",
 	},
 	"internal/idbuilderd/admin": {
-		"internal/idbuilderd/program", "internal/deployed", "internal/shell", "idbuilder", "idbuilder/api", "idbuilder/controller",
+		"internal/idbuilderd/program", "internal/access", "internal/deployed", "internal/shell", "idbuilder", "idbuilder/api", "idbuilder/controller",
 		"idbuilder/sequence", "idbuilder/settings", "idbuilder/store", "github.com/spf13/cobra",
 	},
 	"cmd/idbuilder": {"internal/idbuilderd", "internal/shell"},

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/access"
 	"github.com/kazahana-db/kazahana/internal/redact"
 )
 
@@ -40,18 +40,13 @@ func (o ClientOptions) Validate() error {
 		faults = append(faults, errors.New("lease/http: the URL cannot be parsed; it must be like https://host:port/path"))
 	case base.Scheme != "https" && base.Scheme != "http" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" || base.User != nil:
 		faults = append(faults, fmt.Errorf("lease/http: the URL is %q; it must be like https://host:port/path", base.Redacted()))
-	case base.Scheme == "http" && !o.PlainHTTP && !isLoopback(base.Hostname()):
+	case !o.PlainHTTP && access.InClear(base):
 		faults = append(faults, fmt.Errorf("lease/http: %q would send secrets in the clear; use https, or set PlainHTTP", o.URL))
 	}
 	if o.Timeout < 0 {
 		faults = append(faults, fmt.Errorf("lease/http: the timeout is %v; it must not be negative", o.Timeout))
 	}
 	return errors.Join(faults...)
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // Format implements [fmt.Formatter]: options print like any struct, except that

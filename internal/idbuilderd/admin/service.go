@@ -13,6 +13,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/internal/access"
 )
 
 // service is a service that answers requests, over the network or in this
@@ -43,16 +44,10 @@ func (s *service) call(ctx context.Context, method, path string, query url.Value
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.url, err)
 	}
-	return s.decodeAnswer(res.StatusCode, text, data)
-}
-
-// keepMethod follows redirects, but none by which a request that changes something would become
-// one that reads: its answer would look like success.
-func keepMethod(r *http.Request, via []*http.Request) error {
-	if r.Method != via[0].Method || len(via) >= 10 {
-		return http.ErrUseLastResponse
+	if to := access.RedirectOrigin(res); to != "" {
+		return fmt.Errorf("%s answers %d, and redirects to %s, which the command does not follow: if that is the server, name it with --server", s.url, res.StatusCode, to)
 	}
-	return nil
+	return s.decodeAnswer(res.StatusCode, text, data)
 }
 
 func (s *service) decodeAnswer(status int, text []byte, data any) error {

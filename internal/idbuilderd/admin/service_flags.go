@@ -19,6 +19,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/sequence"
 	"github.com/kazahana-db/kazahana/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/internal/access"
 	"github.com/kazahana-db/kazahana/internal/idbuilderd/program"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
@@ -31,19 +32,21 @@ const (
 
 const aboutService = `
 With --server (or IDBUILDER_SERVER) the command asks a server, and shows it the token that --token-file
-or IDBUILDER_TOKEN has. Without, it works on the store that the settings name, and needs no token; the
+or IDBUILDER_TOKEN has: by TLS, or on this machine, unless --plain-http is given. Without, it works on the store that the settings name, and needs no token; the
 embedded engine can then be used by no server.`
 
 // serviceFlags are the flags of the service that a command asks.
 type serviceFlags struct {
 	server, tokenFile string
 	timeout           time.Duration
+	plainHTTP         bool
 }
 
 func (f *serviceFlags) addTo(cmd *cobra.Command) {
 	set := cmd.Flags()
 	set.StringVarP(&f.server, "server", "s", "", "`URL` of a server")
 	set.StringVar(&f.tokenFile, "token-file", "", "`file` with the token to show it")
+	set.BoolVar(&f.plainHTTP, "plain-http", false, "show a server the token without TLS, over a network that encrypts")
 	set.DurationVar(&f.timeout, "timeout", 30*time.Second, "give up after this `duration`; 0: never")
 }
 
@@ -79,7 +82,10 @@ func (f *serviceFlags) withService(p *program.Program, cmd *cobra.Command, do fu
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 		return shell.Misuse(cmd, errors.New("--server: it must be a URL such as http://localhost:8080, without a user"))
 	}
-	return do(ctx, &service{url: strings.TrimSuffix(server, "/"), token: token, client: &http.Client{CheckRedirect: keepMethod}})
+	if token != "" && !f.plainHTTP && access.InClear(u) {
+		return shell.Misuse(cmd, errors.New("--server: it would be shown the token in the clear; use https, or give --plain-http if the network encrypts"))
+	}
+	return do(ctx, &service{url: strings.TrimSuffix(server, "/"), token: token, client: &http.Client{CheckRedirect: access.KeepOrigin}})
 }
 
 // readToken reads the token for the service.

@@ -19,7 +19,7 @@ import (
 )
 
 // TestRedirects: a command that changes something does not succeed by the answer to a GET, which
-// a redirect has made of its request. What reads follows redirects.
+// a redirect has made of its request. No command shows its token to the server of a redirect.
 func TestRedirects(t *testing.T) {
 	const secret = "an-admin-token-for-tests-alone"
 	w, err := idbuilder.NewWorker(storetest.Memory(t), idbuilder.Options{Tokens: token.Options{Admin: secret}, Logger: slog.New(slog.DiscardHandler)})
@@ -36,9 +36,10 @@ func TestRedirects(t *testing.T) {
 	t.Setenv(tokenVariable, secret)
 	for _, c := range []struct{ server, command, want string }{
 		{behind.URL, "set increment orders base=7", ""},
+		{"http://id.example.com", "get orders", "--plain-http"},
 		{front.URL, "set increment orders base=8", "answers 301"},
 		{front.URL, "delete orders", "answers 301"},
-		{front.URL, "get orders", ""},
+		{front.URL, "get orders", "redirects to " + behind.URL},
 		{behind.URL, "delete orders", ""},
 	} {
 		if err := runConfig(t, c.command, c.server); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

@@ -18,7 +18,7 @@ func workersCommand(p *program.Program) *cobra.Command {
 	var at serviceFlags
 	cmd := &cobra.Command{
 		Use: "workers", Short: "List the workers that a controller knows", Args: shell.Arguments(cobra.NoArgs),
-		Example: "  idbuilder workers --server http://controller:8090 --token-file admin-token",
+		Example: "  idbuilder workers --server https://controller.example.com:8090 --token-file admin-token",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !at.namesServer() {
 				return shell.Misuse(cmd, errors.New("name a controller, with --server or "+serverVariable))
