@@ -266,6 +266,27 @@ func TestRequestLog(t *testing.T) {
 	}
 }
 
+// TestLogOfLongRequests: a request writes little to the log, however long its path, its method and its
+// key are, and whoever sends it.
+func TestLogOfLongRequests(t *testing.T) {
+	var logged bytes.Buffer
+	o := options()
+	o.Logger = slog.New(slog.NewJSONHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	s := start(t, o)
+	long := strings.Repeat("%01", 20_000)
+	for _, request := range []struct{ method, target string }{
+		{"GET", "/" + long}, {"GET", "/v1/id/increment?key=" + long}, {strings.Repeat("M", 60_000), "/v1/id/increment"}, {"GET", "/v1/id/increment?key=k&" + long + "=1"},
+	} {
+		for _, text := range []string{"", adminToken} {
+			logged.Reset()
+			s.send(request.method, request.target, text, "")
+			if n := logged.Len(); n > 8_000 || !strings.Contains(logged.String(), "trace_id") {
+				t.Errorf("%.10s %.30s: %d bytes of log", request.method, request.target, n)
+			}
+		}
+	}
+}
+
 // TestOutage: while the store is down, or does not answer, a worker gives the numbers in its
 // memory to tokens that it knows, says so in a header and in metrics, and refuses the rest; after
 // [revision.Options.Outage] it refuses all. No number is given twice.

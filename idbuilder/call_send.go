@@ -93,7 +93,7 @@ func (c *call) sendError(err error) {
 		level = slog.LevelError
 	}
 	c.worker.options.Logger.Log(c.r.Context(), level, "idbuilder: request refused",
-		"code", int(e.Code), "message", e.Message, "path", c.r.URL.Path, "trace_id", c.trace, "cause", e.Err)
+		"code", int(e.Code), "message", brief(e.Message), "path", brief(c.r.URL.Path), "trace_id", c.trace, "cause", briefError(e.Err))
 	if e.RetryAfter > 0 {
 		c.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
 	}
@@ -103,6 +103,26 @@ func (c *call) sendError(err error) {
 	c.reply = nil
 	c.body, _ = json.Marshal(api.Reply[any]{Code: e.Code, Message: e.Message}) // everything in it can be encoded
 	_ = c.sendBody(status)
+}
+
+// maxLogged is how many bytes of a text go to the log. A request without a token may have 64 KiB in
+// its path. The log's escapes make up to six times as many of them, and messages quote the path.
+const maxLogged = 200
+
+// brief returns a text for the log. It cuts a long one.
+func brief(text string) string {
+	if len(text) <= maxLogged {
+		return text
+	}
+	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:maxLogged], ""), len(text))
+}
+
+// briefError returns an error for the log: itself if its text is short.
+func briefError(err error) any {
+	if err == nil || len(err.Error()) <= 5*maxLogged {
+		return err
+	}
+	return brief(err.Error())
 }
 
 // What answers say of a store that does not answer.

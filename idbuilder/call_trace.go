@@ -41,7 +41,7 @@ func (c *call) startSpan(provider trace.TracerProvider) {
 	}
 	if span.IsRecording() {
 		method, _, _ := strings.Cut(name, " ")
-		span.SetAttributes(semconv.HTTPRequestMethodKey.String(method), semconv.URLPath(c.r.URL.Path))
+		span.SetAttributes(semconv.HTTPRequestMethodKey.String(method), semconv.URLPath(brief(c.r.URL.Path)))
 		if route != "" {
 			span.SetAttributes(semconv.HTTPRoute(route))
 		}
@@ -99,6 +99,6 @@ func (c *call) logRequest() {
 		return
 	}
 	query, _ := url.ParseQuery(c.r.URL.RawQuery) // what is not well-formed was refused
-	log.Debug("idbuilder: request", "method", c.r.Method, "path", c.r.URL.Path, "key", cmp.Or(query.Get("key"), query.Get("name")),
+	log.Debug("idbuilder: request", "method", brief(c.r.Method), "path", brief(c.r.URL.Path), "key", brief(cmp.Or(query.Get("key"), query.Get("name"))),
 		"status", c.status, "bytes", len(c.body), "took", time.Since(c.begun), "remote", c.r.RemoteAddr, "trace_id", c.trace)
 }

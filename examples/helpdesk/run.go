@@ -38,7 +38,7 @@ func run(ctx context.Context, c config, log *slog.Logger) (err error) {
 	background.Go(func() { s.work(working) })
 	return serve(ctx, log,
 		&http.Server{Addr: c.listen, Handler: s.api, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute},
-		&http.Server{Addr: c.admin, Handler: s.admin, ReadHeaderTimeout: 5 * time.Second}, // exports and imports take their time
+		&http.Server{Addr: c.admin, Handler: s.admin, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}, // exports and imports take their time
 	)
 }
 

@@ -24,7 +24,8 @@ type Options struct {
 	// show the last 180 samples.
 	SampleEvery time.Duration
 	// SecureCookie marks the session's cookie Secure even if requests come without TLS: set it
-	// behind a proxy that ends TLS. With TLS the cookie is always Secure.
+	// behind a proxy that ends TLS. With TLS, and for requests with which a proxy sends
+	// X-Forwarded-Proto: https, the cookie is always Secure.
 	SecureCookie bool
 	// Workers lists the live workers, as the controller knows them; nil: there is
 	// no controller.

@@ -57,7 +57,7 @@ func TestLogin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v.post("login", "token", key.Text).wantPage(http.StatusForbidden, "token of a key").wantNo(key.Text)
+	v.post("login", "token", key.Text).wantPage(http.StatusForbidden, "An admin token is needed").wantNo(key.Text)
 	p := v.post("login", "token", adminToken)
 	p.wantTo("./")
 	cookie := p.header.Get("Set-Cookie")
@@ -83,14 +83,15 @@ func TestLogin(t *testing.T) {
 // TestCookieIsSecureUnderTLS also holds behind a proxy that ends TLS.
 func TestCookieIsSecureUnderTLS(t *testing.T) {
 	for _, c := range []struct {
-		address string
-		options Options
-	}{{"https://ids.example/admin/login", Options{}}, {"http://ids.example/admin/login", Options{SecureCookie: true}}} {
+		address, proto string
+		options        Options
+	}{{"https://ids.example/admin/login", "", Options{}}, {"http://ids.example/admin/login", "", Options{SecureCookie: true}}, {"http://ids.example/admin/login", "https", Options{}}} {
 		v := &visitor{service: start(t, c.options)}
 		r := httptest.NewRequest(http.MethodPost, c.address, strings.NewReader("token="+strings.ReplaceAll(adminToken, " ", "+")))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("X-Forwarded-Proto", c.proto)
 		if p := v.sendRequest(r); !strings.Contains(p.header.Get("Set-Cookie"), "; Secure") {
-			t.Errorf("%s: the cookie is %q", c.address, p.header.Get("Set-Cookie"))
+			t.Errorf("%s %q: the cookie is %q", c.address, c.proto, p.header.Get("Set-Cookie"))
 		}
 	}
 }
@@ -111,6 +112,8 @@ func TestNextPage(t *testing.T) {
 	v.get("login?next=https://evil.example").wantNo("evil")
 }
 
+// TestLoginsAreLimited: after some wrong tokens from an address, which may be a proxy's, wrong ones are
+// refused for a while, and the right one is not.
 func TestLoginsAreLimited(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	s := start(t, Options{Now: func() time.Time { return now }})
@@ -118,12 +121,14 @@ func TestLoginsAreLimited(t *testing.T) {
 	for range loginsAtOnce {
 		v.post("login", "token", "wrong").wantPage(http.StatusUnauthorized)
 	}
-	p := v.post("login", "token", adminToken).wantPage(http.StatusTooManyRequests, "too many attempts")
+	p := v.post("login", "token", "wrong").wantPage(http.StatusTooManyRequests, "too many attempts")
 	if p.header.Get("Retry-After") != "6" || v.cookie != "" {
 		t.Errorf("Retry-After is %q, the cookie %q", p.header.Get("Retry-After"), v.cookie)
 	}
+	administrator := &visitor{service: s}
+	administrator.post("login", "token", adminToken).wantTo("./")
 	now = now.Add(loginEvery)
-	v.post("login", "token", adminToken).wantTo("./")
+	v.post("login", "token", "wrong").wantPage(http.StatusUnauthorized)
 }
 
 func TestThrottleByAddress(t *testing.T) {

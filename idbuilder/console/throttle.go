@@ -16,7 +16,7 @@ const (
 	maxAddresses = 10_000
 )
 
-// throttle limits the attempts to log in of each network address.
+// throttle limits the failed attempts to log in of each network address.
 type throttle struct {
 	mu     sync.Mutex
 	byAddr map[netip.Prefix]*rate.Limiter

@@ -4,6 +4,7 @@ package console
 
 import (
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -29,8 +30,15 @@ func (v *visit) endSession() error {
 func (v *visit) setCookie(value string, lifetime time.Duration) {
 	http.SetCookie(v.w, &http.Cookie{
 		Name: cookieName, Value: value, MaxAge: int(lifetime / time.Second),
-		HttpOnly: true, Secure: v.TLS != nil || v.console.options.SecureCookie, SameSite: http.SameSiteStrictMode,
+		HttpOnly: true, Secure: v.isSecure(), SameSite: http.SameSiteStrictMode,
 	})
+}
+
+// isSecure reports whether the browser reaches the console by TLS: here, at a proxy that says so, or
+// as the options say. The header is the proxy's or the browser's own: it cannot make the cookie of
+// another browser less secure.
+func (v *visit) isSecure() bool {
+	return v.TLS != nil || v.console.options.SecureCookie || strings.EqualFold(v.Header.Get("X-Forwarded-Proto"), "https")
 }
 
 // toPage sends the browser to a page with its query.

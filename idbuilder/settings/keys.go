@@ -58,6 +58,7 @@ var keys = []key{
 
 	{"admin.enabled", nil, "true", boolean{}, func(s *Settings) any { return &s.Admin.Enabled }, "whether the server has a console, at /admin/"},
 	{"admin.listen", nil, "", address{}, func(s *Settings) any { return &s.Admin.Listen }, "separate address for the console and the endpoints of administrators"},
+	{"admin.secure_cookie", nil, "false", boolean{}, func(s *Settings) any { return &s.Admin.SecureCookie }, "mark the cookie of the console Secure: a proxy ends TLS, and does not send X-Forwarded-Proto"},
 	{"admin.path", nil, "", ignoredKey{"the console is part of the program"}, nil, "not used: the console is part of the program"},
 
 	{"storage.backend", nil, Embedded, choice{File, Redis, MySQL, PostgreSQL, Embedded, FoundationDB, "postgres=" + PostgreSQL, "mariadb=" + MySQL}, func(s *Settings) any { return &s.Storage.Backend }, "kind of store"},

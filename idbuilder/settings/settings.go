@@ -43,6 +43,9 @@ type Admin struct {
 	// Listen is an address of their own, host:port, for the console and for the
 	// endpoints that need the admin token. "": they are at the server's.
 	Listen string
+	// SecureCookie says that browsers reach the console by TLS, which a proxy ends: they send the
+	// session's cookie by nothing else.
+	SecureCookie bool
 }
 
 // Backends.

@@ -31,10 +31,12 @@
 //	kazahana.bytes_written
 //
 // Each conflict is an event named conflict, whose attribute kazahana.changed says what
-// another transaction changed: type, record or index with its values, directory.
+// another transaction changed: type, record or index, directory.
 //
-// A span of an operation that fails has the status Error and the error as an event, but for
-// persistable.ErrNotFound, which is an answer.
+// A span of an operation that fails has the status Error and the attribute error.type, but for
+// persistable.ErrNotFound, which is an answer. With [Tracer.Values] it has the error as an event, too,
+// and conflicts have the values of indexes. Both may be personal data, which the operators of
+// collectors should not see without a reason.
 //
 // # Instruments
 //

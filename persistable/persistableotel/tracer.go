@@ -31,6 +31,13 @@ const (
 
 // Tracer makes spans and histograms of operations. It is safe for concurrent use.
 type Tracer struct {
+	// Values puts what records hold into spans: the texts of errors, which for a unique index name the
+	// value that is taken, and may be the program's own; and the values of the index entries, and the
+	// bytes of the keys, by which a transaction conflicted. Users may have entered them. Otherwise a
+	// span of a failed operation has error.type alone, and for a unique index its name. Set
+	// it before the tracer is used.
+	Values bool
+
 	spans       oteltrace.Tracer
 	instruments instruments
 }
@@ -44,7 +51,7 @@ func NewTracer(spans oteltrace.TracerProvider, meters metric.MeterProvider) (*Tr
 	if err != nil {
 		return nil, err
 	}
-	return &Tracer{spans.Tracer(scope), in}, nil
+	return &Tracer{spans: spans.Tracer(scope), instruments: in}, nil
 }
 
 // Begin implements [trace.Tracer].
@@ -59,7 +66,7 @@ func (t *Tracer) Begin(ctx context.Context, op trace.Operation) (inner context.C
 	))
 	return inner, func(o trace.Outcome) {
 		t.instruments.record(ctx, attributes, op, o)
-		endSpan(span, o)
+		t.endSpan(span, o)
 	}
 }
 
@@ -76,7 +83,7 @@ func attributesOf(op trace.Operation) []attribute.KeyValue {
 }
 
 // endSpan ends a span with what the operation cost.
-func endSpan(span oteltrace.Span, o trace.Outcome) {
+func (t *Tracer) endSpan(span oteltrace.Span, o trace.Outcome) {
 	defer span.End()
 	span.SetAttributes(
 		attribute.Int("kazahana.attempts", o.Attempts), attribute.Int("kazahana.conflicts", o.Conflicts), attribute.Int("kazahana.rounds", o.Rounds),
@@ -84,12 +91,38 @@ func endSpan(span oteltrace.Span, o trace.Outcome) {
 		attribute.Int("kazahana.writes", o.Writes), attribute.Int("kazahana.bytes_written", o.BytesWritten),
 	)
 	for _, c := range o.Causes {
-		span.AddEvent("conflict", oteltrace.WithAttributes(attribute.String("kazahana.changed", c.String())))
+		span.AddEvent("conflict", oteltrace.WithAttributes(attribute.String("kazahana.changed", t.describe(c))))
 	}
 	if hasFailed(o.Err) {
-		span.RecordError(o.Err)
-		span.SetStatus(codes.Error, o.Err.Error())
+		t.recordError(span, o.Err)
 	}
+}
+
+// describe says what another transaction changed.
+func (t *Tracer) describe(c trace.Conflict) string {
+	switch {
+	case t.Values:
+	case c.Type == "":
+		return "keys of no store"
+	default:
+		c.Values = nil
+	}
+	return c.String()
+}
+
+// recordError says in a span why an operation failed.
+func (t *Tracer) recordError(span oteltrace.Span, err error) {
+	span.SetAttributes(errorKey.String(errorType(err)))
+	var unique *persistable.UniqueError
+	if errors.As(err, &unique) {
+		span.SetAttributes(indexKey.String(unique.Index))
+	}
+	if !t.Values {
+		span.SetStatus(codes.Error, "")
+		return
+	}
+	span.RecordError(err)
+	span.SetStatus(codes.Error, err.Error())
 }
 
 // hasFailed reports whether an operation had no answer.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistableotel"
 	"github.com/kazahana-db/kazahana/persistable/trace"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // recorder has what was reported.
@@ -68,7 +70,7 @@ func TestSpans(t *testing.T) {
 		t.Fatalf("got %+v", spans)
 	}
 	want := []string{
-		"db.collection.name=Order", "db.namespace=tenants/a", "db.operation.name=Page", "db.system.name=kazahana",
+		"db.collection.name=Order", "db.namespace=tenants/a", "db.operation.name=Page", "db.system.name=kazahana", "error.type=_OTHER",
 		"kazahana.attempts=2", "kazahana.bytes_read=6", "kazahana.bytes_written=7", "kazahana.conflicts=1",
 		"kazahana.index=Order_Status", "kazahana.keys_read=5", "kazahana.rounds=3", "kazahana.writes=4",
 	}
@@ -76,11 +78,42 @@ func TestSpans(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	events := spans[0].Events
-	if len(events) != 2 || events[0].Name != "conflict" || !slices.Equal(texts(events[0].Attributes), []string{"kazahana.changed=the record 17 of Order in tenants/a"}) {
+	if len(events) != 1 || events[0].Name != "conflict" || !slices.Equal(texts(events[0].Attributes), []string{"kazahana.changed=the record 17 of Order in tenants/a"}) {
 		t.Errorf("events %+v", events)
 	}
 	if spans[0].Status.Code != codes.Error || spans[1].Status.Code != codes.Unset {
 		t.Errorf("the states are %v and, of one that found nothing, %v", spans[0].Status, spans[1].Status)
+	}
+}
+
+// TestSpansHaveNoValues: what records hold is in spans only if the program asks for it.
+func TestSpansHaveNoValues(t *testing.T) {
+	for _, asked := range []bool{false, true} {
+		r := newRecorder(t)
+		r.Values = asked
+		_, end := r.Begin(t.Context(), trace.Operation{Name: "Create", Type: "User"})
+		taken := &persistable.UniqueError{Type: "User", Index: "User_Mail", Fields: []string{"Mail"}, Values: tuple.Tuple{"eve@example.com"}, Owner: 7}
+		end(trace.Outcome{
+			Causes: []trace.Conflict{
+				{Type: "User", Index: "User_Mail", Fields: []string{"Mail"}, Values: tuple.Tuple{"eve@example.com"}},
+				{Range: kv.KeyRange{Begin: []byte("eve@example.com"), End: []byte("eve@example.com\x00")}},
+			},
+			Err: fmt.Errorf("registering eve@example.com: %w", taken),
+		})
+		span := r.spans.GetSpans()[0]
+		if all := fmt.Sprintf("%+v", span); strings.Contains(all, "eve@") != asked {
+			t.Errorf("Values is %v, the span %s", asked, all)
+		}
+		if attributes := texts(span.Attributes); !slices.Contains(attributes, "error.type=unique") || !slices.Contains(attributes, "kazahana.index=User_Mail") {
+			t.Errorf("the attributes are %v", attributes)
+		}
+		want := 3
+		if !asked {
+			want = 2
+		}
+		if span.Status.Code != codes.Error || len(span.Events) != want || asked && strings.Count(fmt.Sprintf("%+v", span.Events), "eve@") < 3 {
+			t.Errorf("the status is %v, the events are %+v", span.Status, span.Events)
+		}
 	}
 }
 

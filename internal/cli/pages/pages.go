@@ -110,15 +110,22 @@ func ability(write bool) string {
 	return "read"
 }
 
-// How long a request's header may take, and the requests that are under way when the command ends.
+// How long a request's header may take, a connection may be open without a request, and the
+// requests that are under way may take when the command ends.
 const (
 	headerWithin = 10 * time.Second
+	idleWithin   = 2 * time.Minute
 	endWithin    = 5 * time.Second
 )
 
+// newServer returns a server without a bound on the time of an answer, since streams last.
+func newServer(pages http.Handler) *http.Server {
+	return &http.Server{Handler: pages, ReadHeaderTimeout: headerWithin, IdleTimeout: idleWithin}
+}
+
 // serveUntil serves until ctx ends, and then ends in order.
 func serveUntil(ctx context.Context, listener net.Listener, pages *ui.Handler) error {
-	server := &http.Server{Handler: pages, ReadHeaderTimeout: headerWithin}
+	server := newServer(pages)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	select {

@@ -92,7 +92,7 @@ func runWorker(ctx context.Context, p *program.Program, s *settings.Settings, lo
 		o.Console = func(w *idbuilder.Worker) (http.Handler, error) {
 			at, _ := addressOf(s) // it has none for others if its port is a free one
 			return console.New(w, h, console.Options{
-				Timeout: s.Limits.RequestTimeout, Workers: link.workersFunc(), Logger: log,
+				Timeout: s.Limits.RequestTimeout, Workers: link.workersFunc(), Logger: log, SecureCookie: s.Admin.SecureCookie,
 				Address: at, Store: s.Storage.Backend + ", " + h.Where, Version: shell.Version(),
 			})
 		}

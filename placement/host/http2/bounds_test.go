@@ -5,6 +5,7 @@ package http2_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"net/http"
@@ -112,6 +113,39 @@ func TestBytesAreBounded(t *testing.T) {
 	}
 	if err := (http2.Options{MaxPayload: 1 << 30}).Validate(); err != nil {
 		t.Errorf("large payloads with the default bound: %v", err)
+	}
+}
+
+// TestHeadsOfManyValues: a head is refused before it is decoded if that would make hundreds of
+// thousands of values of it. Strings may have any characters.
+func TestHeadsOfManyValues(t *testing.T) {
+	called := 0
+	to := listen(t, http2.Options{}, func(context.Context, host.Request) host.Reply { called++; return host.Reply{} })
+	client := &http.Transport{Protocols: new(http.Protocols)}
+	client.Protocols.SetUnencryptedHTTP2(true)
+	defer client.CloseIdleConnections()
+	for _, test := range []struct {
+		head    string
+		refused bool
+	}{
+		{`{"chain":[{}` + strings.Repeat(",{}", 340_000) + `]}`, true}, {`{"method":"\"` + strings.Repeat("[{,", 100_000) + `"}`, false},
+	} {
+		called = 0
+		body := append(binary.AppendUvarint(nil, uint64(len(test.head))), test.head...)
+		r, err := http.NewRequest("POST", "http://"+to.Address()+"/placement/v1/call", bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/vnd.kazahana.placement.v1")
+		answer, err := client.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if refused := bytes.Contains(text, []byte("values")); refused != test.refused || (called == 0) != test.refused || err != nil {
+			t.Errorf("%.20s: the handler was called %d times, the answer is %q, %v", test.head, called, text, err)
+		}
 	}
 }
 
