@@ -266,6 +266,32 @@ func TestRequestLog(t *testing.T) {
 	}
 }
 
+// TestAuditLog: the log says what admins did through the API, from where and in which trace, and not
+// the tokens that they got.
+func TestAuditLog(t *testing.T) {
+	var logged bytes.Buffer
+	o := options()
+	o.Logger = slog.New(slog.NewTextHandler(&logged, nil))
+	s := start(t, o)
+	for _, action := range []struct{ method, target, body, want string }{
+		{"POST", "/v1/config/increment", `{"key": "k", "base": 0}`, "an admin set a configuration"},
+		{"GET", "/v1/auth/token?key=k", "", "showed a token to an admin"},
+		{"GET", "/v1/auth/tokenreset?key=k", "", "an admin reset a token"},
+		{"DELETE", "/v1/config/increment?key=k", "", "an admin deleted a configuration"},
+		{"GET", "/v1/config/list", "", ""},
+	} {
+		logged.Reset()
+		a := s.sendAsAdmin(action.method, action.target, action.body)
+		want := "key=k remote=192.0.2.1:1234 trace_id=" + a.header.Get("X-Trace-Id")
+		if line := logged.String(); action.want != "" && (!strings.Contains(line, action.want) || !strings.Contains(line, want)) || action.want == "" && line != "" {
+			t.Errorf("%s %s: the log is %q, want %q", action.method, action.target, line, want)
+		}
+		if text, ok := a.data["token"].(string); ok && strings.Contains(logged.String(), text) {
+			t.Errorf("%s %s: the log has the token", action.method, action.target)
+		}
+	}
+}
+
 // TestLogOfLongRequests: a request writes little to the log, however long its path, its method and its
 // key are, and whoever sends it.
 func TestLogOfLongRequests(t *testing.T) {

@@ -116,7 +116,7 @@ func (c *call) authorizeAdmin() error {
 		return err
 	}
 	if !c.who.Admin {
-		return api.Errorf(api.Authorization, "Authorization: it is a key token; an admin token is needed")
+		return api.Errorf(api.Authorization, "Authorization: the token is not one of an admin, which is needed")
 	}
 	return nil
 }

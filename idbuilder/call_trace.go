@@ -102,3 +102,13 @@ func (c *call) logRequest() {
 	log.Debug("idbuilder: request", "method", brief(c.r.Method), "path", brief(c.r.URL.Path), "key", brief(cmp.Or(query.Get("key"), query.Get("name"))),
 		"status", c.status, "bytes", len(c.body), "took", time.Since(c.begun), "remote", c.r.RemoteAddr, "trace_id", c.trace)
 }
+
+// logAction logs what an admin did over HTTP. A command that calls the worker in its own process has no
+// remote address, and prints its result anyway.
+func (c *call) logAction(what, key string) {
+	if c.r.RemoteAddr == "" {
+		return
+	}
+	c.worker.options.Logger.LogAttrs(c.r.Context(), slog.LevelInfo, "idbuilder: "+what,
+		slog.String("key", brief(key)), slog.String("remote", c.r.RemoteAddr), slog.String("trace_id", c.trace))
+}

@@ -24,12 +24,12 @@ func (w *Worker) serveVerify(c *call) error {
 
 // serveToken answers GET /v1/auth/token.
 func (w *Worker) serveToken(c *call) error {
-	return w.tokenOf(c, func(key string) (token.Token, error) { return w.tokens.Key(c.requestContext(), bearer(c.r), key) })
+	return w.tokenOf(c, "showed a token to an admin", func(key string) (token.Token, error) { return w.tokens.Key(c.requestContext(), bearer(c.r), key) })
 }
 
 // serveTokenReset answers GET /v1/auth/tokenreset.
 func (w *Worker) serveTokenReset(c *call) error {
-	return w.tokenOf(c, func(key string) (token.Token, error) {
+	return w.tokenOf(c, "an admin reset a token", func(key string) (token.Token, error) {
 		t, err := w.tokens.Reset(c.requestContext(), bearer(c.r), key)
 		if errors.Is(err, revision.ErrUnconfirmed) {
 			err = &api.Error{Code: api.Unavailable, RetryAfter: time.Second, Err: err, Message: "the key has a new token, which GET /v1/auth/token returns, but other workers may accept the token before it for a minute; repeat the reset to end that"}
@@ -40,7 +40,7 @@ func (w *Worker) serveTokenReset(c *call) error {
 
 // tokenOf answers with a token. The key need not have a configuration yet: clients of the deployed
 // worker may get the token first.
-func (w *Worker) tokenOf(c *call, fn func(key string) (token.Token, error)) error {
+func (w *Worker) tokenOf(c *call, what string, fn func(key string) (token.Token, error)) error {
 	if err := c.authorizeAdmin(); err != nil {
 		return err
 	}
@@ -52,6 +52,7 @@ func (w *Worker) tokenOf(c *call, fn func(key string) (token.Token, error)) erro
 	if err != nil {
 		return err
 	}
+	c.logAction(what, p.key)
 	data := api.Token{Key: p.key, Token: t.Text, Type: "key"}
 	if !t.Expires.IsZero() {
 		data.ExpiresAt = t.Expires.Format("2006-01-02T15:04:05Z07:00")
@@ -134,6 +135,7 @@ func (w *Worker) serveSave(t idconfig.Type) endpoint {
 		if err := w.SaveConfig(c.requestContext(), r); err != nil {
 			return err
 		}
+		c.logAction("an admin set a configuration", r.Key)
 		if r.CreateOnly { // the deployed worker's answer
 			return c.sendSuccess()
 		}
@@ -186,6 +188,7 @@ func (w *Worker) serveDelete(t idconfig.Type) endpoint {
 		if err != nil {
 			return err
 		}
+		c.logAction("an admin deleted a configuration", p.key)
 		return c.sendSuccess()
 	}
 }

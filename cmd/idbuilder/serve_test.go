@@ -31,7 +31,7 @@ type server struct {
 type serverKey struct{}
 
 // serve starts a server at free ports, and puts its URL into the variable URL, the
-// admin token that it shows, if any, into TOKEN and the file token: serve argument...
+// admin token that it writes to a file, if any, into TOKEN and the file token: serve argument...
 // Its log goes to serve.log.
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
@@ -55,15 +55,16 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		log, _ := os.ReadFile(s.log.Name())
 		ts.Fatalf("the server ended: %v\n%s", err, log)
 	}
-	var start struct{ URL, Admin, Metrics, Admin_token string }
+	var start struct{ URL, Admin, Metrics, Admin_token_file string }
 	ts.Check(json.Unmarshal(line, &start))
 	ts.Setenv("URL", start.URL)
 	ts.Setenv("ADMIN_URL", start.Admin)
 	ts.Setenv("METRICS_URL", start.Metrics)
 	ts.Check(os.WriteFile(ts.MkAbs("start.json"), line, 0o600))
-	if start.Admin_token != "" {
-		ts.Setenv("TOKEN", start.Admin_token)
-		ts.Check(os.WriteFile(ts.MkAbs("token"), []byte(start.Admin_token+"\n"), 0o600))
+	if start.Admin_token_file != "" {
+		text := ts.ReadFile(start.Admin_token_file)
+		ts.Setenv("TOKEN", strings.TrimSpace(text))
+		ts.Check(os.WriteFile(ts.MkAbs("token"), []byte(text), 0o600))
 	}
 }
 

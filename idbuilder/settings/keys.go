@@ -49,7 +49,7 @@ const (
 func also(paths ...string) []string { return paths }
 
 var keys = []key{
-	{"server.host", nil, "0.0.0.0", text{}, func(s *Settings) any { return &s.Server.Host }, "address to listen at"},
+	{"server.host", nil, "127.0.0.1", text{}, func(s *Settings) any { return &s.Server.Host }, "address to listen at: of this machine alone, or 0.0.0.0 for all addresses of the machine"},
 	{"server.port", nil, "8080", integer{0, 65535}, func(s *Settings) any { return &s.Server.Port }, "port; 0: a free one"},
 	{"server.workers", nil, "4", integer{0, 4096}, func(s *Settings) any { return &s.Server.Workers }, "most threads that run at once; 0: one for each CPU"},
 	{"server.tls_cert", nil, "", text{}, func(s *Settings) any { return &s.Server.TLSCert }, "file with the certificate chain; with server.tls_key the server uses HTTPS"},
@@ -89,7 +89,7 @@ var keys = []key{
 	{"controller.endpoint", nil, "", endpoint{}, func(s *Settings) any { return &s.Controller.Endpoint }, "URL of the controller, or several with commas between; empty: no controller"},
 	{"controller.heartbeat_interval", nil, "10s", span{100 * time.Millisecond, time.Hour}, func(s *Settings) any { return &s.Controller.HeartbeatInterval }, "time between two heartbeats of a worker"},
 	{"controller.required", nil, "false", boolean{}, func(s *Settings) any { return &s.Controller.Required }, "whether /ready of a worker fails when it has lost all controllers for longer than its lease"},
-	{"controller.token", nil, "", secret{}, func(s *Settings) any { return &s.Controller.Token }, "admin token that a worker sends to controllers; empty: auth.admin_token"},
+	{"controller.token", nil, "", secret{}, func(s *Settings) any { return &s.Controller.Token }, "token that a worker sends to controllers: that of idbuilder token worker, or an admin token; empty: auth.admin_token"},
 	{"controller.address", nil, "", endpoint{}, func(s *Settings) any { return &s.Controller.Address }, "URL at which clients reach this worker; empty: the machine's name and the port"},
 
 	{"sequence.default_batch_size", nil, "1000", integer{1, 1_000_000_000}, func(s *Settings) any { return &s.Sequence.DefaultBatchSize }, "size of the first reservation of a sequence"},
@@ -103,6 +103,7 @@ var keys = []key{
 	{"snowflake.skew", nil, "1m", span{0, time.Hour}, func(s *Settings) any { return &s.Snowflake.Skew }, "how long a worker id stays unused after a lease"},
 
 	{"auth.admin_token", nil, "", secret{}, func(s *Settings) any { return &s.Auth.AdminToken }, "admin token; empty: the first start makes a random one"},
+	{"auth.admin_token_file", nil, "./idbuilder-admin-token", text{}, func(s *Settings) any { return &s.Auth.AdminTokenFile }, "file to which the first start writes the admin token that it makes, if its output is no terminal"},
 	{"auth.key_token_expiration", nil, "720h", span{time.Second, 36500 * day}, func(s *Settings) any { return &s.Auth.KeyTokenExpiration }, "how long key tokens are valid"},
 	{"auth.cache", nil, "1s", span{10 * time.Millisecond, time.Minute}, func(s *Settings) any { return &s.Auth.Cache }, "how long a worker uses tokens and configurations without asking the store; a change takes as long, so at most half of limits.request_timeout"},
 	{"auth.outage", nil, "5m", span{0, day}, func(s *Settings) any { return &s.Auth.Outage }, "how long a worker goes on with tokens and configurations that it knows while the store does not answer; 0: not at all"},

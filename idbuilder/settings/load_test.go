@@ -28,7 +28,7 @@ type row struct {
 
 // specified is the specification's table of the configuration.
 var specified = []row{
-	{"server.host", func(s *settings.Settings) any { return s.Server.Host }, "0.0.0.0", `"127.0.0.1"`, "127.0.0.1", "127.0.0.1", []string{`1`, `true`}},
+	{"server.host", func(s *settings.Settings) any { return s.Server.Host }, "127.0.0.1", `"0.0.0.0"`, "0.0.0.0", "0.0.0.0", []string{`1`, `true`}},
 	{"server.port", func(s *settings.Settings) any { return s.Server.Port }, 8080, `9000`, "9000", 9000, []string{`65536`, `-1`, `"9000"`, `90.5`}},
 	{"server.workers", func(s *settings.Settings) any { return s.Server.Workers }, 4, `2`, "2", 2, []string{`-1`, `"two"`}},
 	{"storage.backend", func(s *settings.Settings) any { return s.Storage.Backend }, "embedded", `"file"`, "file", "file", []string{`"etcd"`, `""`, `"postgres=postgresql"`}},
@@ -139,7 +139,7 @@ path = "./static"
 		t.Fatal(err)
 	}
 	want := settings.Default()
-	want.Server.Workers, want.Server.Port = 0, 8081
+	want.Server.Host, want.Server.Workers, want.Server.Port = "0.0.0.0", 0, 8081
 	want.Storage.Backend, want.Storage.File.Path = settings.Redis, "/var/lib/ids"
 	want.Storage.Redis.URL = []settings.URL{"redis://a:6379", "redis://b:6379"}
 	want.Storage.MySQL = settings.SQLStorage{URL: "mysql://root:password@127.0.0.1:3306/idbuilder", MaxConnections: 20, ConnectTimeout: 5 * time.Second, CallTimeout: 10 * time.Second}
@@ -242,7 +242,7 @@ func TestTogether(t *testing.T) {
 		"[storage]\nbackend = \"postgres\"":                                                    "storage.postgres.url",
 		"[storage]\nbackend = \"file\"\nfile.path = \"\"":                                      "storage.file.path",
 		"[storage.redis]\nmode = \"standalone\"\nurl = \"redis://a, redis://b\"":               "storage.redis.url",
-		"[admin]\nlisten = \"0.0.0.0:8080\"":                                                   "admin.listen",
+		"[admin]\nlisten = \"127.0.0.1:8080\"":                                                 "admin.listen",
 		"[admin]\nlisten = \"8081\"":                                                           "admin.listen",
 		"[observability.metrics]\nport = 8080":                                                 "observability.metrics.port",
 		"[observability.metrics]\npath = \"metrics\"":                                          "observability.metrics.path",
@@ -254,7 +254,6 @@ func TestTogether(t *testing.T) {
 		"[storage.redis]\nurl = \"redis://:p@ss/word@host\"\n[server]\ntls_key = \"\"":         "storage.redis.url",
 		"[storage]\nbackend = \"embedded\"\n[storage.embedded]\npath = \"\"":                   "storage.embedded.path",
 		"[snowflake]\nlease_duration = \"1ms\"":                                                "snowflake.lease_duration",
-		"[controller]\nendpoint = \"http://c\"":                                                "controller.token",
 		"[snowflake]\nhold = \"10m\"":                                                          "snowflake.hold",
 		"[sequence]\nmax_batch_size = 999":                                                     "sequence.max_batch_size",
 		"[auth]\ncache = \"16s\"":                                                              "auth.cache",
@@ -267,6 +266,30 @@ func TestTogether(t *testing.T) {
 		faults := load(t, settings.Sources{File: write(t, toml)})
 		if len(faults) != 1 || faults[0].Key != want {
 			t.Errorf("%s:\n%v, want a fault of %s", toml, faults, want)
+		}
+	}
+}
+
+// TestWorkerFaults: a worker needs a token for controllers, and an address that clients of other machines
+// reach if the controllers are on other machines. Other programs load the same settings without them.
+func TestWorkerFaults(t *testing.T) {
+	const token = "\ntoken = \"only-for-this-test\""
+	for toml, want := range map[string]string{
+		"[controller]\nendpoint = \"http://127.0.0.1:8090\"":                                         "controller.token",
+		"[controller]\nendpoint = \"http://127.0.0.1:8090, http://LOCALHOST, http://[::1]\"" + token: "",
+		"[controller]\nendpoint = \"http://127.0.0.1:8090, http://c:8090\"" + token:                  "server.host",
+		"[controller]\nendpoint = \"https://c\"" + token + "\n[server]\nhost = \"::1\"":              "server.host",
+		"[controller]\nendpoint = \"http://c\"" + token + "\n[server]\nhost = \"0.0.0.0\"":           "",
+		"[controller]\nendpoint = \"http://c\"" + token + "\naddress = \"https://ids.example.com\"":  "",
+		"": "",
+	} {
+		s, err := settings.Load(settings.Sources{File: write(t, toml)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var faults *settings.Error
+		if errors.As(s.ValidateWorker(), &faults); (faults == nil) != (want == "") || faults != nil && (len(faults.Faults) != 1 || faults.Faults[0].Key != want) {
+			t.Errorf("%s:\n%v, want a fault of %q", toml, s.ValidateWorker(), want)
 		}
 	}
 }

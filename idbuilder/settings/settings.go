@@ -116,7 +116,7 @@ type Controller struct {
 	Endpoint          string // base URLs of the controllers, with commas between; "": there is none
 	HeartbeatInterval time.Duration
 	Required          bool // a worker without a lease from a controller is not ready
-	// Token is an admin token, which a worker shows to the controllers. "":
+	// Token is what a worker shows to the controllers: the token of workers, or an admin token. "":
 	// Auth.AdminToken.
 	Token Secret
 	// Address is the URL at which clients reach this worker; controllers give it to
@@ -146,7 +146,10 @@ type Snowflake struct {
 
 // Auth is how callers are authenticated.
 type Auth struct {
-	AdminToken         Secret // "": a random one is made at the first start
+	AdminToken Secret // "": a random one is made at the first start
+	// AdminTokenFile is the file to which the first start writes that token, if the standard output is
+	// no terminal: others may read what goes there, as the log of a container.
+	AdminTokenFile     string
 	KeyTokenExpiration time.Duration
 	// Cache is how long a worker uses the tokens and configurations that it has read
 	// without asking the store whether they have changed.

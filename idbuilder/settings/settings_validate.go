@@ -5,7 +5,9 @@ package settings
 import (
 	"fmt"
 	"net"
+	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -15,7 +17,7 @@ const (
 	cluster    = "cluster"
 )
 
-// Validate reports all faults of the settings, as an [*Error].
+// Validate reports all faults of the settings, as an [*Error]. See [Settings.ValidateWorker] for a worker's.
 func (s *Settings) Validate() error { return asError(s.findFaults(nil)) }
 
 // findFaults checks each setting alone, except the keys in bad, and those that
@@ -35,7 +37,7 @@ func (s *Settings) findFaults(bad map[string]bool) (found []Fault) {
 			bad[k.path] = true
 		}
 	}
-	for _, check := range []func() (path, reason string){s.checkTLS, s.checkBackend, s.checkRedis, s.checkAdmin, s.checkPorts, s.checkBatches, s.checkLeases, s.checkController, s.checkCache} {
+	for _, check := range []func() (path, reason string){s.checkTLS, s.checkBackend, s.checkRedis, s.checkAdmin, s.checkPorts, s.checkBatches, s.checkLeases, s.checkCache} {
 		if path, reason := check(); reason != "" && !bad[path] {
 			found = append(found, s.newFault(path, reason))
 		}
@@ -123,13 +125,44 @@ func (s *Settings) checkLeases() (path, reason string) {
 	return "", ""
 }
 
-// checkController reports a missing token for the controllers. The stored admin token is a
+// ValidateWorker reports what a worker lacks to register with controllers, as an [*Error]. Controllers and
+// commands, which may have the same settings, do not need that.
+func (s *Settings) ValidateWorker() error {
+	var found []Fault
+	for _, check := range []func() (path, reason string){s.checkToken, s.checkHost} {
+		if path, reason := check(); reason != "" {
+			found = append(found, s.newFault(path, reason))
+		}
+	}
+	return asError(found)
+}
+
+// checkToken reports a missing token for the controllers. The stored admin token is a
 // hash, which cannot be sent.
-func (s *Settings) checkController() (path, reason string) {
+func (s *Settings) checkToken() (path, reason string) {
 	if s.Controller.Endpoint != "" && s.Controller.Token == "" && s.Auth.AdminToken == "" {
-		return "controller.token", "it is needed with controller.endpoint, or auth.admin_token: workers show it to controllers"
+		return "controller.token", "it is needed with controller.endpoint, or auth.admin_token: workers show it to controllers; idbuilder token worker makes one"
 	}
 	return "", ""
+}
+
+// checkHost reports a worker that controllers of other machines would recommend to clients that
+// cannot reach it.
+func (s *Settings) checkHost() (path, reason string) {
+	if s.Controller.Address != "" || !isLoopback(s.Server.Host) {
+		return "", ""
+	}
+	for one := range strings.SplitSeq(s.Controller.Endpoint, ",") {
+		if u, err := url.Parse(strings.TrimSpace(one)); err == nil && u.Host != "" && !isLoopback(u.Hostname()) {
+			return "server.host", "only this machine reaches it, and controller.endpoint is on another one: give an address that clients reach, such as 0.0.0.0, or set controller.address to that of a proxy"
+		}
+	}
+	return "", ""
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
 // checkCache reports a cache because of which changes of tokens and configurations, which wait

@@ -48,8 +48,9 @@ func New(s store.Store, w *revision.Watch, o Options) (*Authority, error) {
 // Identity has the rights of a token, and the key to which it belongs.
 type Identity struct {
 	Admin  bool
+	Worker bool   // a worker, which may register with controllers and do nothing else
 	Global bool   // the deployed worker's token for all keys that allow it
-	Key    string // the key that the token is for; "" for an admin's
+	Key    string // the key that the token is for; "" for an admin's and a worker's
 	Hash   [32]byte
 }
 
@@ -205,6 +206,8 @@ func identityOf(key string, h hash) Identity {
 	switch key {
 	case adminKey:
 		return Identity{Admin: true, Hash: h}
+	case workerKey:
+		return Identity{Worker: true, Hash: h}
 	case globalKey:
 		return Identity{Global: true, Hash: h}
 	}

@@ -77,13 +77,7 @@ func (a *Authority) MakeAdmin(ctx context.Context) (string, error) {
 	if a.fixed != nil {
 		return "", nil
 	}
-	t, err := a.updateRecord(ctx, adminKey, func(r record) (Token, error) {
-		if len(r.Tokens) > 0 {
-			return Token{}, nil
-		}
-		return a.addRandom(ctx, r)
-	})
-	return t.Text, err
+	return a.makeFirst(ctx, adminKey)
 }
 
 // ResetAdmin makes a new admin token, and makes all other stored ones invalid. When it
@@ -92,17 +86,45 @@ func (a *Authority) MakeAdmin(ctx context.Context) (string, error) {
 // be valid already, and is returned if it was stored; workers may still accept the others: repeat
 // the call.
 func (a *Authority) ResetAdmin(ctx context.Context) (string, error) {
-	t, err := a.resetRecord(ctx, adminKey, func(r record) (Token, error) { return a.addRandom(ctx, r) })
+	return a.resetRandom(ctx, adminKey)
+}
+
+// MakeWorker makes a token with which workers register with controllers, and which permits nothing
+// else, if there is none in the store; "" otherwise.
+func (a *Authority) MakeWorker(ctx context.Context) (string, error) {
+	return a.makeFirst(ctx, workerKey)
+}
+
+// ResetWorker makes a new token for workers, and makes the others invalid, like
+// [Authority.ResetAdmin].
+func (a *Authority) ResetWorker(ctx context.Context) (string, error) {
+	return a.resetRandom(ctx, workerKey)
+}
+
+// makeFirst makes a random token of a role if there is none.
+func (a *Authority) makeFirst(ctx context.Context, role string) (string, error) {
+	t, err := a.updateRecord(ctx, role, func(r record) (Token, error) {
+		if len(r.Tokens) > 0 {
+			return Token{}, nil
+		}
+		return a.addRandom(ctx, r, role)
+	})
 	return t.Text, err
 }
 
-// addRandom adds an admin token.
-func (a *Authority) addRandom(ctx context.Context, r record) (Token, error) {
+// resetRandom makes a random token of a role, and makes the others invalid.
+func (a *Authority) resetRandom(ctx context.Context, role string) (string, error) {
+	t, err := a.resetRecord(ctx, role, func(r record) (Token, error) { return a.addRandom(ctx, r, role) })
+	return t.Text, err
+}
+
+// addRandom adds a random token of a role.
+func (a *Authority) addRandom(ctx context.Context, r record, role string) (Token, error) {
 	text, err := a.randomText(ctx)
 	if err != nil {
 		return Token{}, err
 	}
-	return a.addToken(ctx, r, adminKey, text, entry{})
+	return a.addToken(ctx, r, role, text, entry{})
 }
 
 // resetRecord removes all tokens from the record of a key, runs fn on it, and announces it.

@@ -43,13 +43,13 @@ func (a *Authority) infosOf(d store.Document) (list []Info, err error) {
 	if err != nil {
 		return nil, err
 	}
-	key := d.Key
-	if key == adminKey {
+	key, isWorker := d.Key, d.Key == workerKey
+	if key == adminKey || isWorker {
 		key = ""
 	}
 	for _, e := range r.Tokens {
 		if e.isValid(a.options.Now()) {
-			list = append(list, Info{key, e.Created, e.Expires})
+			list = append(list, Info{key, isWorker, e.Created, e.Expires})
 		}
 	}
 	return list, nil
@@ -57,7 +57,8 @@ func (a *Authority) infosOf(d store.Document) (list []Info, err error) {
 
 // Info describes a stored token, without its text.
 type Info struct {
-	Key     string // "" for an admin token, [GlobalKey] for the one of all keys
+	Key     string // "" for a token of admins or workers, [GlobalKey] for the one of all keys
+	Worker  bool   // a token of workers
 	Created time.Time
 	Expires time.Time // zero: it does not expire
 }

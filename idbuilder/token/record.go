@@ -19,6 +19,7 @@ import (
 // Keys of documents that do not belong to a key of IDs.
 const (
 	adminKey  = "__admin__"
+	workerKey = "__worker__" // tokens with which workers register with controllers
 	globalKey = "__global__" // of the deployed worker: a token for all keys that allow it
 	markKey   = "__mark__"   // the secret of the marks
 )

@@ -228,6 +228,35 @@ func TestReservedKeys(t *testing.T) {
 	})
 }
 
+// TestWorkerTokens: a token of workers has the rights of no key and no admin. There is one, until it is
+// reset.
+func TestWorkerTokens(t *testing.T) {
+	bubble(t, func(t *testing.T, s store.Store) {
+		p := start(t, s, token.Options{})
+		first, err := p.MakeWorker(t.Context())
+		if again, err := p.MakeWorker(t.Context()); err != nil || again != "" || first == "" {
+			t.Errorf("the first is %q, the second call makes %q, %v", first, again, err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.wantIdentity(first, token.Identity{Worker: true}, nil)
+		if admin, err := p.MakeAdmin(t.Context()); err != nil || admin == "" {
+			t.Errorf("no admin token is made beside it: %q, %v", admin, err)
+		}
+		second, err := p.ResetWorker(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.wantIdentity(second, token.Identity{Worker: true}, nil)
+		p.wantIdentity(first, token.Identity{}, token.ErrInvalid)
+		list, err := p.List(t.Context())
+		if err != nil || len(list) != 2 || list[0].Worker || !list[1].Worker || list[1].Key != "" {
+			t.Errorf("the list is %+v, %v", list, err)
+		}
+	})
+}
+
 // TestStoredTokens: documents as docs/layout.md describes them are read, and the token that was
 // made from them is made again: the text was computed by another program.
 // TestNewerTokens: a token with a member that this program does not know, which may restrict it, permits

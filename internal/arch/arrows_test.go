@@ -239,12 +239,12 @@ var arrows = map[string][]string{
 	},
 	"internal/idbuilderd/otlp": {"idbuilder/settings", "go.opentelemetry.io/otel", "go.opentelemetry.io/proto/slim/otlp", "google.golang.org/protobuf"},
 	"internal/idbuilderd/server": {
-		"internal/idbuilderd/otlp", "internal/idbuilderd/program", "internal/shell", "idbuilder", "idbuilder/api", "idbuilder/console", "idbuilder/controller",
+		"internal/access", "internal/idbuilderd/otlp", "internal/idbuilderd/program", "internal/shell", "idbuilder", "idbuilder/api", "idbuilder/console", "idbuilder/controller",
 		"idbuilder/revision", "idbuilder/settings", "idbuilder/token", "github.com/spf13/cobra", "github.com/prometheus/client_golang",
 	},
 	"internal/idbuilderd/admin": {
 		"internal/idbuilderd/program", "internal/access", "internal/deployed", "internal/shell", "idbuilder", "idbuilder/api", "idbuilder/controller",
-		"idbuilder/sequence", "idbuilder/settings", "idbuilder/store", "github.com/spf13/cobra",
+		"idbuilder/sequence", "idbuilder/settings", "idbuilder/store", "idbuilder/token", "github.com/spf13/cobra",
 	},
 	"cmd/idbuilder": {"internal/idbuilderd", "internal/shell"},
 

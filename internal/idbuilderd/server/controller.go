@@ -29,9 +29,9 @@ func ControllerCommand(p *program.Program) *cobra.Command {
 	return &cobra.Command{
 		Use: "controller", Short: "Keep account of the workers of a service", Args: shell.Arguments(cobra.NoArgs),
 		Long: `Keep account of the workers of a service, until interrupted: which live, how busy they are, and where clients
-reach them. It works on the store of the workers, and takes the same admin token. Any number of controllers
-may run. No ID depends on one: workers that have lost all of them go on.`,
-		Example: "  idbuilder controller --port 8090 --config idbuilder.toml",
+reach them. It works on the store of the workers, and takes the same admin token. Without --host or the
+setting server.host, workers of this machine alone reach it. Any number of controllers may run. No ID depends on one: workers that have lost all of them go on.`,
+		Example: "  idbuilder controller --host 0.0.0.0 --port 8090 --config idbuilder.toml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := p.Settings(cmd)
 			if err != nil {
@@ -63,7 +63,7 @@ func runController(ctx context.Context, p *program.Program, s *settings.Settings
 		return step(9, "start the server", err)
 	}
 	accounts, err := controller.New(h, controller.Options{
-		Authorize:        authorize(tokens, func(who token.Identity) bool { return who.Admin }),
+		Authorize:        authorize(tokens, func(who token.Identity) bool { return who.Admin || who.Worker }),
 		AuthorizeBalance: authorize(tokens, func(token.Identity) bool { return true }),
 		Heartbeat:        s.Controller.HeartbeatInterval, Timeout: s.Limits.RequestTimeout, Logger: log,
 	})
@@ -87,11 +87,7 @@ func serveController(ctx context.Context, p *program.Program, s *settings.Settin
 	if err != nil {
 		return step(9, "start the server", err)
 	}
-	text, err := tokens.MakeAdmin(ctx)
-	if err == nil {
-		err = p.Write(startOf(s, h, sites, text).ofController())
-	}
-	if err != nil {
+	if err := showStart(ctx, p, s, tokens, startOf(s, h, sites).ofController()); err != nil {
 		closeSites(sites)
 		return step(9, "start the server", err)
 	}
@@ -123,7 +119,7 @@ func authorize(tokens *token.Authority, permits func(token.Identity) bool) func(
 		case err != nil:
 			return &api.Error{Code: api.Unavailable, Message: "the token cannot be checked now", Err: err}
 		case !permits(who):
-			return api.Errorf(api.Authorization, "Authorization: this needs the admin token")
+			return api.Errorf(api.Authorization, "Authorization: this needs the token of workers, or an admin token")
 		}
 		return nil
 	}

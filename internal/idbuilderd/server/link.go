@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net/url"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/console"
 	"github.com/kazahana-db/kazahana/idbuilder/controller"
 	"github.com/kazahana-db/kazahana/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/internal/access"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
@@ -36,6 +38,7 @@ func newLink(s *settings.Settings, log *slog.Logger) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
+	warnOfAdminToken(s, log)
 	l := &link{interval: s.Controller.HeartbeatInterval}
 	l.client, err = controller.NewClient(controller.ClientOptions{
 		Endpoints: endpoints(s.Controller.Endpoint), Token: cmp.Or(s.Controller.Token, s.Auth.AdminToken).Reveal(),
@@ -43,6 +46,15 @@ func newLink(s *settings.Settings, log *slog.Logger) (*link, error) {
 		Load: func() controller.Load { return *l.load.Load() },
 	})
 	return l, err
+}
+
+// warnOfAdminToken says that the worker shows controllers an admin token in the clear.
+func warnOfAdminToken(s *settings.Settings, log *slog.Logger) {
+	for _, e := range endpoints(s.Controller.Endpoint) {
+		if u, err := url.Parse(e); err == nil && access.InClear(u) && s.Controller.Token == "" {
+			log.Warn("the worker shows the controller auth.admin_token without TLS; give it a token that can only register, with controller.token: idbuilder token worker makes it", "endpoint", e)
+		}
+	}
 }
 
 func endpoints(list string) (urls []string) {

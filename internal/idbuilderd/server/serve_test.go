@@ -9,6 +9,9 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,9 +21,64 @@ import (
 
 	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/controller"
+	"github.com/kazahana-db/kazahana/idbuilder/revision"
 	"github.com/kazahana-db/kazahana/idbuilder/settings"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	"github.com/kazahana-db/kazahana/idbuilder/token"
+	"github.com/kazahana-db/kazahana/internal/idbuilderd/program"
+	"github.com/kazahana-db/kazahana/internal/shell"
 )
+
+// TestFirstToken: the first admin token goes to a file that its owner alone can read, and is not shown
+// where the output is no terminal. A file that cannot be written is an error that says what to do.
+func TestFirstToken(t *testing.T) {
+	tokens, s := authority(t), settings.Default()
+	if s.Server.Host != "127.0.0.1" {
+		t.Errorf("without a setting the server listens at %s", s.Server.Host)
+	}
+	var out strings.Builder
+	p := program.New(nil, shell.Streams{Out: &out, Err: io.Discard})
+	s.Auth.AdminTokenFile = filepath.Join(t.TempDir(), "token")
+	if err := showStart(t.Context(), p, s, tokens, start{serves: "IDs"}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(s.Auth.AdminTokenFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(s.Auth.AdminTokenFile)
+	if err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
+		t.Errorf("%v, the file has the mode %v", err, info.Mode())
+	}
+	shown := strings.TrimSpace(string(text))
+	if who, err := tokens.Check(t.Context(), shown); err != nil || !who.Admin {
+		t.Errorf("the token in the file has the rights %+v, %v", who, err)
+	}
+	if strings.Contains(out.String(), shown) || !strings.Contains(out.String(), s.Auth.AdminTokenFile) {
+		t.Errorf("the output is %q", out.String())
+	}
+	out.Reset()
+	s.Auth.AdminTokenFile = filepath.Join(t.TempDir(), "missing", "token")
+	err = showStart(t.Context(), p, s, authority(t), start{serves: "IDs"})
+	if err == nil || !strings.Contains(err.Error(), "token admin --reset") || out.Len() > 0 {
+		t.Errorf("a file that cannot be written: %v, the output is %q", err, out.String())
+	}
+}
+
+// authority returns the tokens of an empty store.
+func authority(t *testing.T) *token.Authority {
+	store := storetest.Memory(t)
+	watch, err := revision.New(store, revision.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(watch.Close)
+	tokens, err := token.New(store, watch, token.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tokens
+}
 
 // TestServeFinishes ends a server with a running request: it is answered before serve returns,
 // or cut off at the limit, which the error says.

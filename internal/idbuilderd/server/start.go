@@ -4,8 +4,14 @@ package server
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/kazahana-db/kazahana/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/idbuilder/token"
 	"github.com/kazahana-db/kazahana/internal/idbuilderd/program"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
@@ -19,11 +25,48 @@ type start struct {
 	Metrics    string `json:"metrics,omitempty"` // of their own
 	Backend    string `json:"backend"`
 	Store      string `json:"store"`
-	AdminToken string `json:"admin_token,omitempty"` // only when it was made
+	AdminToken string `json:"admin_token,omitempty"` // only when it was made, and for a terminal
+	TokenFile  string `json:"admin_token_file,omitempty"`
 }
 
-func startOf(s *settings.Settings, h program.Home, sites []*site, token string) start {
-	show := start{serves: "IDs", URL: sites[0].url(), Backend: s.Storage.Backend, Store: h.Where, AdminToken: token}
+// showStart makes the first admin token, and shows where the server is. A terminal is shown the token,
+// too; for anything else it goes to a file, since the output may be a log that others read.
+func showStart(ctx context.Context, p *program.Program, s *settings.Settings, tokens *token.Authority, show start) error {
+	text, err := tokens.MakeAdmin(ctx)
+	switch {
+	case err != nil:
+		return err
+	case text != "" && p.WritesTerminal():
+		show.AdminToken = text
+	case text != "":
+		show.TokenFile = s.Auth.AdminTokenFile
+		if err := keepToken(show.TokenFile, text); err != nil {
+			return fmt.Errorf("auth.admin_token_file: the first admin token was made, and could not be written: %w; idbuilder token admin --reset makes another one", err)
+		}
+	}
+	return p.Write(show)
+}
+
+// keepToken writes a token to a file that its owner alone can read.
+func keepToken(path, text string) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".admin-token-*") // with mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	_, err = f.WriteString(text + "\n")
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func startOf(s *settings.Settings, h program.Home, sites []*site) start {
+	show := start{serves: "IDs", URL: sites[0].url(), Backend: s.Storage.Backend, Store: h.Where}
 	for _, at := range sites[1:] {
 		switch at.key {
 		case adminKey:
@@ -62,6 +105,7 @@ func (s start) Lines() []string {
 	add("metrics", s.Metrics)
 	add("store", s.Backend+", "+s.Store)
 	add("admin token", s.AdminToken)
+	add("admin token in", s.TokenFile)
 	lines := shell.Fields(pairs...)
 	if s.AdminToken != "" {
 		lines = append(lines, "This token is not shown again. idbuilder token admin --reset makes another one.")

@@ -27,9 +27,10 @@ func WorkerCommand(p *program.Program) *cobra.Command {
 		Long: `Serve IDs over HTTP until interrupted: requests under way are finished then, for as long as
 server.shutdown_timeout says. A second signal ends at once.
 
-Without any setting IDs are kept in the folder ./idbuilder-data, and served at port 8080 of all
-addresses of the machine. The first start shows the admin token, which is stored hashed and not shown
-again; idbuilder token admin --reset makes another one.`,
+Without any setting IDs are kept in the folder ./idbuilder-data, and served to programs of this machine,
+at port 8080; --host 0.0.0.0 serves them to others. The first start shows the admin token on a terminal,
+and otherwise writes it to the file of the setting auth.admin_token_file. It is stored hashed and not
+shown again; idbuilder token admin --reset makes another one.`,
 		Example: "  idbuilder worker --port 9000\n  idbuilder worker --config idbuilder.toml\n  IDBUILDER__STORAGE__POSTGRES__URL=postgresql://… idbuilder worker --backend postgresql",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := p.Settings(cmd)
@@ -66,6 +67,9 @@ func useThreads(n int) {
 
 // runWorker serves until ctx ends.
 func runWorker(ctx context.Context, p *program.Program, s *settings.Settings, log *slog.Logger) (err error) {
+	if err := s.ValidateWorker(); err != nil {
+		return step(1, "load the configuration", err)
+	}
 	traces, err := otlp.Start(ctx, "idbuilder", shell.Version(), log)
 	if err != nil {
 		return step(1, "load the configuration", err)
@@ -129,11 +133,7 @@ func serveWorker(ctx context.Context, p *program.Program, s *settings.Settings, 
 	if err != nil {
 		return step(9, "start the server", err)
 	}
-	token, err := w.Tokens().MakeAdmin(ctx)
-	if err == nil {
-		err = p.Write(startOf(s, h, sites, token).withConsole(s.Admin.Enabled))
-	}
-	if err != nil {
+	if err := showStart(ctx, p, s, w.Tokens(), startOf(s, h, sites).withConsole(s.Admin.Enabled)); err != nil {
 		closeSites(sites)
 		return step(9, "start the server", err)
 	}
