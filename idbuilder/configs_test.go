@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 )
 
@@ -202,5 +203,57 @@ func testList(t *testing.T) {
 		if a := s.send("GET", "/v1/config/list?"+query, adminToken, ""); a.status != 400 || !strings.Contains(a.message, says) {
 			t.Errorf("%s: %s", query, a.text)
 		}
+	}
+}
+
+// TestAdvanceAfterRestore: after a restore of a store that knows nothing of the numbers that were given
+// since its backup, keys of all kinds give none of them again once they were moved ahead.
+func TestAdvanceAfterRestore(t *testing.T) { synctest.Test(t, testAdvanceAfterRestore) }
+
+func testAdvanceAfterRestore(t *testing.T) {
+	lost, restored := startOn(t, storetest.Memory(t), options()), startOn(t, storetest.Memory(t), options())
+	requests := map[string]string{"up": "increment", "down": "increment", "yearly": "formatted", "short": "formatted", "deleted": "increment"}
+	given := map[string]map[string]bool{}
+	for i, s := range []service{lost, restored} {
+		s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "up", "base": 0}`)
+		s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "down", "start": 0, "step": -2, "min": -1000000}`)
+		s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "deleted", "base": 0}`)
+		s.sendAsAdmin("POST", "/v1/config/formatted", `{"key": "yearly", "pattern": "{YYYY}-{SEQ:8}", "sequence_reset": "yearly"}`)
+		s.sendAsAdmin("POST", "/v1/config/formatted", `{"key": "short", "parts": [{"type": "auto-increment", "length": 4, "length_fixed": true}]}`)
+		s.sendAsAdmin("POST", "/v1/config/snowflake", `{"key": "flake", "base_ts": 1, "ts_size": 41, "worker_id_size": 10, "seq_size": 12}`)
+		if i == 0 {
+			for key, kind := range requests {
+				given[key] = map[string]bool{}
+				for _, id := range s.sendAsAdmin("GET", "/v1/id/"+kind+"?key="+key+"&size=1000", "").data["id"].([]any) {
+					given[key][fmt.Sprint(id)] = true
+				}
+			}
+		}
+	}
+	restored.sendAsAdmin("DELETE", "/v1/config/increment?key=deleted", "")
+	for _, key := range []string{"up", "down", "yearly", "short", "flake", "deleted"} {
+		done, err := restored.Advance(t.Context(), key, idbuilder.AdvanceOptions{Steps: 9_990})
+		if err != nil || done.Quarantined != (key == "flake") || len(done.Sequences) != 1 && key != "flake" || len(done.Exhausted) > 0 {
+			t.Fatalf("%s: %+v, %v", key, done, err)
+		}
+	}
+	restored.sendAsAdmin("POST", "/v1/config/increment", `{"key": "deleted", "base": 0}`)
+	for key, kind := range requests {
+		ids := restored.sendAsAdmin("GET", "/v1/id/"+kind+"?key="+key+"&size=5", "").data["id"].([]any)
+		for _, id := range ids {
+			if given[key][fmt.Sprint(id)] {
+				t.Errorf("%s gives %v again", key, id)
+			}
+		}
+	}
+	restored.wantRefusal("GET", "/v1/id/snowflake?key=flake", "", 503, 4002, "")
+	if _, err := restored.Advance(t.Context(), "flake", idbuilder.AdvanceOptions{Steps: 1, ClientsStopped: true}); err != nil {
+		t.Error(err)
+	}
+	if done, err := restored.Advance(t.Context(), "short", idbuilder.AdvanceOptions{Steps: 9_990}); err != nil || len(done.Exhausted) != 1 {
+		t.Errorf("a counter with few numbers left: %+v, %v", done, err)
+	}
+	if _, err := restored.Advance(t.Context(), "none", idbuilder.AdvanceOptions{Steps: 1}); err == nil {
+		t.Error("a key that does not exist was moved")
 	}
 }

@@ -8,8 +8,12 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/kazahana-db/kazahana/idbuilder/format"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
 // MaxKey is the length of the longest key, in bytes: that of the longest name in a store.
@@ -87,4 +91,26 @@ func CutPeriod(name string) (counter, period string, ok bool) {
 	}
 	number, period, ok := strings.Cut(name[mark:], ":")
 	return name[:mark] + number, period, ok
+}
+
+// Reservations returns a reservation of count numbers for each sequence of the key, by the sequence's
+// name: the one sequence of an increment key, or those of the counters of a formatted key in the periods
+// of now. They include the counters of formats that the key had before. A snowflake key has none. The
+// error is that of a stored format that cannot be used.
+func (c *Config) Reservations(count int64, now time.Time) (map[string]store.Reservation, error) {
+	all := map[string]store.Reservation{}
+	if c.Increment != nil {
+		all[c.Key] = c.Increment.Reservation(count)
+	}
+	for _, parts := range c.allFormats() {
+		f, err := format.Compile(parts)
+		if err != nil {
+			return nil, err
+		}
+		for i, counter := range f.Counters() {
+			name := SequenceName(c.Key, i, counter.Period(now))
+			all[name] = store.Reservation{Step: 1, Count: count, Bound: max(counter.Max, all[name].Bound)}
+		}
+	}
+	return all, nil
 }

@@ -22,7 +22,7 @@ import (
 var types = []string{"increment", "snowflake", "formatted"}
 
 func configCommand(p *program.Program) *cobra.Command {
-	return shell.Group("config", "List, show, set and delete configurations of IDs", configListCommand(p), configGetCommand(p), configSetCommand(p), configDeleteCommand(p))
+	return shell.Group("config", "List, show, set, delete and advance configurations of IDs", configListCommand(p), configGetCommand(p), configSetCommand(p), configDeleteCommand(p), configAdvanceCommand(p))
 }
 
 func configListCommand(p *program.Program) *cobra.Command {
