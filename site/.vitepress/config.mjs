@@ -40,7 +40,7 @@ const sidebar = [
   {
     text: 'Use',
     items: [
-      page('Changing a schema', '/docs/changing-a-schema'), page('Tenants', '/docs/tenants'), page('Operations', '/docs/operations'),
+      page('Changing a schema', '/docs/changing-a-schema'), page('Tenants', '/docs/tenants'), page('Operations', '/docs/operations'), page('Security and privacy', '/docs/security'),
       page('The ID service', '/docs/idbuilder'), page('Virtual actors', '/docs/placement'),
     ],
   },
