@@ -5,11 +5,14 @@ package idbuilder_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
 	"github.com/kazahana-db/kazahana/idbuilder"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 )
 
@@ -204,6 +207,98 @@ func testList(t *testing.T) {
 			t.Errorf("%s: %s", query, a.text)
 		}
 	}
+}
+
+// TestInterruptedDelete: a deletion that ended half-way is completed when it is repeated.
+func TestInterruptedDelete(t *testing.T) { synctest.Test(t, testInterruptedDelete) }
+
+func testInterruptedDelete(t *testing.T) {
+	var fail atomic.Pointer[string]
+	shared := storetest.Memory(t)
+	s, other := startOn(t, storetest.Faulty(shared, func(c storetest.Call) storetest.Fault {
+		method := fail.Load()
+		return storetest.Fault{Lose: method != nil && c.Method+" "+string(c.Kind) == *method}
+	}), options()), startOn(t, shared, options())
+	for _, method := range []string{"Put config", "Put token", "Advance "} {
+		s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
+		text := s.sendAsAdmin("GET", "/v1/auth/token?key=k", "").data["token"].(string)
+		if a := other.send("GET", "/v1/id/increment?key=k", text, ""); a.status != http.StatusOK {
+			t.Fatal(a.text)
+		}
+		fail.Store(&method)
+		s.wantRefusal("DELETE", "/v1/config/increment?key=k", "", 503, 4002, "repeat")
+		fail.Store(nil)
+		s.wantRefusal("DELETE", "/v1/config/increment?key=k", "", 404, 3001, "no configuration")
+		if a := other.send("GET", "/v1/id/increment?key=k", text, ""); a.status != 401 {
+			t.Errorf("%s failed: after the repeated deletion the token gets %s", method, a.text)
+		}
+		s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
+		if a := other.send("GET", "/v1/id/increment?key=k", text, ""); a.status != 401 {
+			t.Errorf("%s failed: after the key was created anew the token gets %s", method, a.text)
+		}
+	}
+	s.wantRefusal("DELETE", "/v1/config/formatted?key=k", "", 404, 3001, "makes increment IDs")
+	s.wantRefusal("DELETE", "/v1/config/formatted?key=none", "", 404, 3001, "no configuration")
+}
+
+// TestInterruptedDeleteIsNotRepeated: tokens of a key whose deletion ended half-way do not open the
+// next key of that name. A token that is made after a complete deletion does.
+func TestInterruptedDeleteIsNotRepeated(t *testing.T) {
+	synctest.Test(t, testInterruptedDeleteIsNotRepeated)
+}
+
+func testInterruptedDeleteIsNotRepeated(t *testing.T) {
+	var fail atomic.Pointer[string]
+	shared := storetest.Memory(t)
+	s, other := startOn(t, storetest.Faulty(shared, func(c storetest.Call) storetest.Fault {
+		method := fail.Load()
+		return storetest.Fault{Fail: method != nil && c.Method+" "+string(c.Kind) == *method}
+	}), options()), startOn(t, shared, options())
+	create := func() { s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`) }
+	newToken := func() string { return s.sendAsAdmin("GET", "/v1/auth/token?key=k", "").data["token"].(string) }
+	for _, method := range []string{"Put token", "Get token"} {
+		create()
+		text := newToken()
+		fail.Store(&method)
+		s.wantRefusal("DELETE", "/v1/config/increment?key=k", "", 503, 4002, "repeat")
+		fail.Store(nil)
+		create()
+		if a := other.send("GET", "/v1/id/increment?key=k", text, ""); a.status != 401 {
+			t.Errorf("%s failed: after the key was created anew the token gets %s", method, a.text)
+		}
+	}
+	s.sendAsAdmin("DELETE", "/v1/config/increment?key=k", "")
+	text := newToken()
+	create()
+	if a := other.send("GET", "/v1/id/increment?key=k", text, ""); a.status != http.StatusOK {
+		t.Errorf("a token that was made between the deletion and the next key gets %s", a.text)
+	}
+}
+
+// TestDeletedOnce: a deletion does not delete the next configuration of the key, which another worker
+// creates while the deletion makes the tokens invalid.
+func TestDeletedOnce(t *testing.T) { synctest.Test(t, testDeletedOnce) }
+
+func testDeletedOnce(t *testing.T) {
+	var create atomic.Pointer[func()]
+	shared := storetest.Memory(t)
+	s, other := startOn(t, storetest.Faulty(shared, func(c storetest.Call) storetest.Fault {
+		if c.Method == "Put" && c.Kind == store.Tokens {
+			if fn := create.Swap(nil); fn != nil {
+				(*fn)()
+			}
+		}
+		return storetest.Fault{}
+	}), options()), startOn(t, shared, options())
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
+	s.sendAsAdmin("GET", "/v1/auth/token?key=k", "")
+	again := func() { other.sendAsAdmin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`) }
+	create.Store(&again)
+	s.sendAsAdmin("DELETE", "/v1/config/increment?key=k", "")
+	if create.Load() != nil {
+		t.Error("the key was not created while the deletion ran")
+	}
+	s.sendAsAdmin("GET", "/v1/id/increment?key=k", "")
 }
 
 // TestAdvanceAfterRestore: after a restore of a store that knows nothing of the numbers that were given
