@@ -103,8 +103,8 @@ func (m *move) setState(ctx context.Context, next state, do func(kv.Transaction)
 		tx.Set([]byte(stateKey), next.encode())
 		return nil
 	})
-	if err == nil {
-		m.state = next
+	if err == nil { // the rest stays, because the goroutine that reads ahead reads the lock's name
+		m.state.next, m.state.compared = next.next, next.compared
 	}
 	return err
 }
