@@ -3,6 +3,7 @@
 package lease_test
 
 import (
+	"encoding/hex"
 	"fmt"
 	"os"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/goldens/formats"
 	"github.com/kazahana-db/kazahana/lease"
 	"github.com/kazahana-db/kazahana/lease/memory"
 )
@@ -68,4 +70,79 @@ func contents(t *testing.T, store lease.Store) string {
 	random := regexp.MustCompile(`"(secret|incarnation)":"[0-9a-f]{32}"`)
 	checksum := regexp.MustCompile(`= 1[0-9a-f]{8} `)
 	return checksum.ReplaceAllString(random.ReplaceAllString(text.String(), `"$1":"<32 hexadecimal digits>"`), "= 1<crc> ")
+}
+
+// TestFormats reads the records of leases that earlier versions wrote, and writes them.
+func TestFormats(t *testing.T) {
+	now := time.UnixMilli(idgen.DefaultCustomEpochMs + 1000)
+	open := func(t *testing.T, example string) (lease.Store, *lease.Server) {
+		store := memory.NewStore(func() time.Time { return now })
+		err := store.Update(t.Context(), lease.DefaultService, func(tx lease.Tx) error {
+			for line := range strings.Lines(example) {
+				key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " = ")
+				k, err := hex.DecodeString(key)
+				if err != nil {
+					return err
+				}
+				tx.Set(k, []byte(value))
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		layout := idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 16, BitTs: 41, BitID: 2, BitSeq: 5}
+		server, err := lease.NewServer(store, lease.Options{Fresh: true, Default: lease.ServiceConfig{Layout: layout}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return store, server
+	}
+	formats.Check(t, formats.Format{
+		Name: "lease/records",
+		Write: func(t *testing.T) (example string) {
+			store, server := open(t, "")
+			for _, key := range []string{"boot-1", "boot-2"} {
+				leases, err := server.Acquire(t.Context(), idgen.AcquireRequest{RequestKey: key, Meta: map[string]string{"host": "a"}})
+				if err == nil && key == "boot-2" {
+					err = server.Release(t.Context(), leases[0].Release("", leases[0].Created+9, now))
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := store.Update(t.Context(), lease.DefaultService, func(tx lease.Tx) error {
+				pairs, err := tx.Scan(t.Context(), []byte{0}, []byte{0xff}, 100)
+				for _, pair := range pairs {
+					example += fmt.Sprintf("%x = %s\n", pair.Key, pair.Value)
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return example
+		},
+		Mask: func(_ *testing.T, example string) string {
+			random := regexp.MustCompile(`"(secret|incarnation)":"[0-9a-f]{32}"`)
+			return regexp.MustCompile(`= 1[0-9a-f]{8} `).ReplaceAllString(random.ReplaceAllString(example, `"$1":"…"`), "= 1<crc> ")
+		},
+		Read: func(t *testing.T, example string) {
+			_, server := open(t, example)
+			again, err := server.Acquire(t.Context(), idgen.AcquireRequest{RequestKey: "boot-1"})
+			if err != nil || len(again) != 1 {
+				t.Fatalf("the lease of a request is not given again: %v, %v", again, err)
+			}
+			secret := regexp.MustCompile(`"secret":"([0-9a-f]{32})","request":"b6f547b605f770b635a2d5b396a9c652"`).FindStringSubmatch(example)
+			if l := again[0]; l.Created != now.UnixMilli() || l.Expired != now.UnixMilli()+600_000 || len(secret) != 2 || !strings.Contains(example, "000000 = ") {
+				t.Errorf("the lease is %+v", l)
+			}
+			if err := server.Release(t.Context(), again[0].Release("", again[0].Created+9, now)); err != nil {
+				t.Errorf("the lease is not the example's: %v", err)
+			}
+			if next, err := server.Acquire(t.Context(), idgen.AcquireRequest{RequestKey: "boot-3"}); err != nil || len(next) != 1 {
+				t.Errorf("the next lease: %v, %v", next, err)
+			}
+		},
+	})
 }

@@ -14,7 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/contents"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/goldens/formats"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
 )
@@ -23,6 +25,15 @@ import (
 // key and value of the directory.
 func TestNamesLayoutDocument(t *testing.T) {
 	db := enginetest.Open(t)
+	storeNames(t, db)
+	if diff := cmp.Diff(documented(t, "names"), stored(t, db, "kazahana", "names")); diff != "" {
+		t.Errorf("docs/layout.md differs from the database (-document +database):\n%s", diff)
+	}
+}
+
+// storeNames grants the names of the document.
+func storeNames(t *testing.T, db kv.Database) {
+	t.Helper()
 	names := openNames(t, db)
 	g := must[leasefdb.Grant](t)(names.Claim(ctx, db, "invoices", leasefdb.Claim{
 		Holder: "host-1", RequestID: "request-1", Duration: 15 * time.Second,
@@ -30,9 +41,29 @@ func TestNamesLayoutDocument(t *testing.T) {
 	must[leasefdb.Grant](t)(g.Renew(ctx, db))
 	freed := must[leasefdb.Grant](t)(names.Claim(ctx, db, "free", leasefdb.Claim{}))
 	check(t, freed.Release(ctx, db))
-	if diff := cmp.Diff(documented(t, "names"), stored(t, db, "kazahana", "names")); diff != "" {
-		t.Errorf("docs/layout.md differs from the database (-document +database):\n%s", diff)
+}
+
+// TestFormats reads names that earlier versions granted, and grants them.
+func TestFormats(t *testing.T) {
+	layer := contents.Layer{
+		Name:  "leasefdb/names",
+		Open:  enginetest.Open,
+		Write: storeNames,
+		Read: func(t *testing.T, db kv.Database) {
+			names := openNames(t, db)
+			again := must[leasefdb.Grant](t)(names.Claim(ctx, db, "invoices", leasefdb.Claim{
+				Holder: "host-1", RequestID: "request-1", Duration: 15 * time.Second,
+			}))
+			check(t, again.Release(ctx, db))
+			for _, name := range []string{"invoices", "free"} {
+				next := must[leasefdb.Grant](t)(names.Claim(ctx, db, name, leasefdb.Claim{Holder: "host-2"}))
+				if again.Epoch != 1 || next.Epoch != 2 {
+					t.Errorf("%s was granted under the epochs %d and %d, want 1 and 2", name, again.Epoch, next.Epoch)
+				}
+			}
+		},
 	}
+	formats.Check(t, layer.Format())
 }
 
 // documented returns the pairs of a block of docs/layout.md, without spaces and

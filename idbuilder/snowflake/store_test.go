@@ -3,14 +3,19 @@
 package snowflake
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	"github.com/kazahana-db/kazahana/internal/goldens/formats"
 	"github.com/kazahana-db/kazahana/lease"
 	"github.com/kazahana-db/kazahana/lease/leasetest"
 )
@@ -97,4 +102,61 @@ func TestForeignDocument(t *testing.T) {
 			t.Errorf("%q was overwritten", value)
 		}
 	}
+}
+
+// exampleRoot and examplePairs are what the example of a key's documents has.
+var (
+	exampleRoot = root{
+		Format: rootFormat, Key: "orders", Quarantine: 1767225700000, Layouts: []layoutState{
+			{Layout{1, 1673606841000, 41, 10, 12}, 3, true, 1767225600000},
+			{Layout{0, 1673606841000, 42, 10, 12}, 5, false, 0},
+		},
+	}
+	examplePairs = []lease.Pair{
+		{Key: []byte("b\x00\x00\x00\x00"), Value: []byte("1deadbeef {}")}, {Key: []byte("f"), Value: bytes.Repeat([]byte("0123456789"), 50)},
+	}
+)
+
+// TestFormats reads the documents of a key that earlier versions wrote, and writes them: its
+// layouts, and a page of leases that a later version of the layout has closed.
+func TestFormats(t *testing.T) {
+	formats.Check(t, formats.Format{
+		Name: "idbuilder/snowflake",
+		Write: func(t *testing.T) string {
+			page, err := (&page{Closed: 5, pairs: examplePairs}).encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			root, err := json.Marshal(exampleRoot)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return fmt.Sprintf("%s = %s\n%s = %s\n", keyID("orders"), root, prefixOf("orders", exampleRoot.Layouts[0].Layout)+"0", page)
+		},
+		Mask: func(t *testing.T, example string) string { // how well a library deflates is no matter of the format
+			_, value, _ := strings.Cut(strings.Split(example, "\n")[1], " = ")
+			p, err := decodePage(store.Document{Value: []byte(value)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			deflated, err := json.Marshal(p.Pairs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strings.Replace(example, string(deflated), "…", 1)
+		},
+		Read: func(t *testing.T, example string) {
+			lines := strings.Split(example, "\n")
+			key, value, _ := strings.Cut(lines[0], " = ")
+			r, err := decodeRoot(store.Document{Key: key, Value: []byte(value)})
+			if err != nil || !reflect.DeepEqual(*r, exampleRoot) {
+				t.Errorf("the layouts are %+v, %v", r, err)
+			}
+			key, value, _ = strings.Cut(lines[1], " = ")
+			p, err := decodePage(store.Document{Key: key, Value: []byte(value)})
+			if err != nil || p.Closed != 5 || !reflect.DeepEqual(p.pairs, examplePairs) || !strings.HasPrefix(key, prefixOf("orders", exampleRoot.Layouts[0].Layout)) {
+				t.Errorf("the page %s is %+v, %v", key, p, err)
+			}
+		},
+	})
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	"github.com/kazahana-db/kazahana/internal/goldens/formats"
 )
 
 // workFolder names the folder of a process that the suite starts.
@@ -133,17 +134,8 @@ func up(count int64) store.Reservation {
 // TestFiles checks names and contents as they are specified.
 func TestFiles(t *testing.T) {
 	s, dir := start(t)
-	for range 2 {
-		_, err := s.Reserve(t.Context(), "orders", up(10))
-		check(t, err)
-	}
-	_, err := s.Put(t.Context(), store.Configs, store.Document{Key: "Orders/2", Type: "increment", Value: []byte(`{"base": 1000, "delta": 1}`)})
-	check(t, err)
-	_, err = s.Put(t.Context(), store.Tokens, store.Document{Key: "orders", Value: []byte(`{"text":"<&>"}`), Expires: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)})
-	check(t, err)
-	_, err = s.Advance(t.Context())
-	check(t, err)
-	_, err = s.Reserve(t.Context(), "removed", up(10))
+	storeState(t, s)
+	_, err := s.Reserve(t.Context(), "removed", up(10))
 	check(t, err)
 	_, err = s.DeleteSequence(t.Context(), "removed")
 	check(t, err)
@@ -159,6 +151,33 @@ func TestFiles(t *testing.T) {
 		"locks/%revision.lock":        "",
 		"locks/%schema.lock":          "",
 	}
+	got := contentsOf(t, dir)
+	if !maps.Equal(got, want) {
+		for _, name := range slices.Sorted(maps.Keys(got)) {
+			t.Logf("%s: %s", name, got[name])
+		}
+		t.Errorf("got %d files, want %d, or other contents", len(got), len(want))
+	}
+}
+
+// storeState stores a sequence and documents.
+func storeState(t *testing.T, s *Store) {
+	t.Helper()
+	for range 2 {
+		_, err := s.Reserve(t.Context(), "orders", up(10))
+		check(t, err)
+	}
+	_, err := s.Put(t.Context(), store.Configs, store.Document{Key: "Orders/2", Type: "increment", Value: []byte(`{"base": 1000, "delta": 1}`)})
+	check(t, err)
+	_, err = s.Put(t.Context(), store.Tokens, store.Document{Key: "orders", Value: []byte(`{"text":"<&>"}`), Expires: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)})
+	check(t, err)
+	_, err = s.Advance(t.Context())
+	check(t, err)
+}
+
+// contentsOf returns the contents of the files of a folder.
+func contentsOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
 	got := map[string]string{}
 	check(t, filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -169,11 +188,56 @@ func TestFiles(t *testing.T) {
 		got[filepath.ToSlash(name)] = strings.TrimSuffix(string(text), "\n")
 		return err
 	}))
-	if !maps.Equal(got, want) {
-		for _, name := range slices.Sorted(maps.Keys(got)) {
-			t.Logf("%s: %s", name, got[name])
-		}
-		t.Errorf("got %d files, want %d, or other contents", len(got), len(want))
+	return got
+}
+
+// TestFormats reads folders that earlier versions wrote, and writes them.
+func TestFormats(t *testing.T) {
+	formats.Check(t, formats.Format{
+		Name: "idbuilder/files",
+		Write: func(t *testing.T) (example string) {
+			s, dir := start(t)
+			storeState(t, s)
+			version, err := s.Put(t.Context(), store.Tokens, store.Document{Key: "gone", Value: []byte(`{}`)})
+			check(t, err)
+			check(t, s.Delete(t.Context(), store.Tokens, "gone", version))
+			files := contentsOf(t, dir)
+			for _, name := range slices.Sorted(maps.Keys(files)) {
+				example += name + " = " + files[name] + "\n"
+			}
+			return example
+		},
+		Read: readExample,
+	})
+}
+
+func readExample(t *testing.T, example string) {
+	dir := t.TempDir()
+	for line := range strings.Lines(example) {
+		name, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " = ")
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		check(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		check(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	at := time.Date(2026, 11, 22, 10, 0, 0, 5000, time.UTC)
+	s := newStore(dir, lazy{}, Options{Now: func() time.Time { return at }})
+	check(t, s.Init(t.Context()))
+	defer func() { check(t, s.Close()) }()
+	if q, err := s.Sequence(t.Context(), "orders"); err != nil || q != (store.Sequence{Value: 1020, Version: 2}) {
+		t.Errorf("the sequence is %+v, %v", q, err)
+	}
+	d, err := s.Get(t.Context(), store.Configs, "Orders/2")
+	if err != nil || d.Type != "increment" || string(d.Value) != `{"base":1000,"delta":1}` || d.Version != 1 || !d.Created.Equal(at) {
+		t.Errorf("the configuration is %+v, %v", d, err)
+	}
+	if d, err = s.Get(t.Context(), store.Tokens, "orders"); err != nil || string(d.Value) != `{"text":"<&>"}` || !d.Expires.Equal(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)) {
+		t.Errorf("the token is %+v, %v", d, err)
+	}
+	if n, err := s.Revision(t.Context()); err != nil || n != 1 {
+		t.Errorf("the revision is %d, %v", n, err)
+	}
+	if version, err := s.Put(t.Context(), store.Tokens, store.Document{Key: "again", Value: []byte(`{}`)}); err != nil || version != 2 {
+		t.Errorf("a new token has the version %d, want one after that of the deleted token: %v", version, err)
 	}
 }
 

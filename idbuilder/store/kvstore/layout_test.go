@@ -16,7 +16,9 @@ import (
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/kvstore"
+	"github.com/kazahana-db/kazahana/internal/contents"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/goldens/formats"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -25,6 +27,15 @@ import (
 // value of the directory.
 func TestLayoutDocument(t *testing.T) {
 	db := enginetest.Open(t)
+	storeState(t, db)
+	if diff := cmp.Diff(documented(t), stored(t, db)); diff != "" {
+		t.Errorf("docs/layout.md differs from the database (-document +database):\n%s", diff)
+	}
+}
+
+// storeState stores the example of the document.
+func storeState(t *testing.T, db kv.Database) {
+	t.Helper()
 	now := time.Unix(1767225600, 0)
 	s, err := kvstore.New(db, kvstore.Options{Now: func() time.Time { return now }})
 	check(t, err)
@@ -40,9 +51,40 @@ func TestLayoutDocument(t *testing.T) {
 	check(t, err)
 	_, err = s.Advance(t.Context())
 	check(t, err)
-	if diff := cmp.Diff(documented(t), stored(t, db)); diff != "" {
-		t.Errorf("docs/layout.md differs from the database (-document +database):\n%s", diff)
+}
+
+// TestFormats reads the state of ID services that earlier versions stored, and stores it.
+func TestFormats(t *testing.T) {
+	mark := regexp.MustCompile(`02(?:[2-7][0-9a-f]){26}00`)
+	layer := contents.Layer{
+		Name:  "idbuilder/kvstore",
+		Open:  enginetest.Open,
+		Write: storeState,
+		Mask:  func(line string) string { return mark.ReplaceAllString(line, "<mark>") },
+		Read: func(t *testing.T, db kv.Database) {
+			at := time.Unix(1767225600, 0)
+			s, err := kvstore.New(db, kvstore.Options{Now: func() time.Time { return at }})
+			check(t, err)
+			check(t, s.Init(t.Context()))
+			d, err := s.Get(t.Context(), store.Configs, "orders")
+			if err != nil || d.Type != "increment" || string(d.Value) != `{"base":1000}` || d.Version != 1 || !d.Created.Equal(at) {
+				t.Errorf("the configuration is %+v, %v", d, err)
+			}
+			if d, err = s.Get(t.Context(), store.Replies, "r"); err != nil || string(d.Value) != "{}" || !d.Expires.Equal(at.Add(time.Second)) {
+				t.Errorf("the reply is %+v, %v", d, err)
+			}
+			if q, err := s.Sequence(t.Context(), "orders"); err != nil || q != (store.Sequence{Value: 1100, Version: 1}) {
+				t.Errorf("the sequence is %+v, %v", q, err)
+			}
+			if n, err := s.Revision(t.Context()); err != nil || n != 1 {
+				t.Errorf("the revision is %d, %v", n, err)
+			}
+			if version, err := s.Put(t.Context(), store.Tokens, store.Document{Key: "again", Value: []byte(`{}`)}); err != nil || version != 2 {
+				t.Errorf("a new token has the version %d, want one after that of the deleted token: %v", version, err)
+			}
+		},
 	}
+	formats.Check(t, layer.Format())
 }
 
 // documented returns the pairs of the document, without spaces and comments.

@@ -161,7 +161,7 @@ func exampleSegment(h header) string {
 
 // TestFormats reads segments of each format, and writes that of today.
 func TestFormats(t *testing.T) {
-	h := header{format: format, number: 7, beforeEnd: 4096, before: 1_000_000, salt: [8]byte([]byte("saltsalt"))}
+	h := header{format: format, number: 7, beforeEnd: 4096, before: 1_000_000, salt: [8]byte([]byte("saltPEPR"))}
 	formats.Check(t, formats.Format{
 		Name:  "embedded/log",
 		Write: func(*testing.T) string { return exampleSegment(h) },
