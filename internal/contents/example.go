@@ -81,7 +81,10 @@ const longRun = 64
 func describe(value []byte) string {
 	var parts []string
 	for plain := 0; len(value) > plain; {
-		run := len(value[plain:]) - len(bytes.TrimLeft(value[plain:], string(value[plain:plain+1])))
+		run := 1
+		for plain+run < len(value) && value[plain+run] == value[plain] {
+			run++
+		}
 		if run < longRun && plain+run < len(value) {
 			plain += run
 			continue

@@ -14,8 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/contents"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/goldens/formats"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/membership"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -52,6 +55,37 @@ func TestLayoutDocument(t *testing.T) {
 	if diff := cmp.Diff(documented(t, "members"), stored); diff != "" {
 		t.Errorf("docs/layout.md differs from the database (-document +database):\n%s", diff)
 	}
+}
+
+// TestFormats reads members that earlier versions stored, and stores them.
+func TestFormats(t *testing.T) {
+	random := regexp.MustCompile(`(kazahana/members: 02(4600.* = 15011501|4300 = )).+`) // host, process and request id; the cluster
+	layer := contents.Layer{
+		Name: "placement/members",
+		Open: enginetest.Open,
+		Write: func(t *testing.T, db kv.Database) {
+			members := open(t, db)
+			gone := must[*membership.Member](t)(members.Join(ctx, membership.Self{Name: "bank-0"}))
+			check(t, gone.Leave(ctx))
+			m := must[*membership.Member](t)(members.Join(ctx, membership.Self{
+				Name: "bank-1", Address: "10.0.0.1:80", Kinds: []string{"account"}, Labels: map[string]string{"zone": "a"},
+			}))
+			check(t, m.Drain(ctx))
+			t.Cleanup(func() { leave(m) })
+		},
+		Mask: func(line string) string { return random.ReplaceAllString(line, "${1}…") },
+		Read: func(t *testing.T, db kv.Database) {
+			topology := must[placement.Topology](t)(open(t, db).Topology(ctx, db))
+			want := []placement.Member{{
+				Owner: placement.Owner{Name: "bank-1", Incarnation: 1}, Address: "10.0.0.1:80", Draining: true,
+				Kinds: []string{"account"}, Labels: map[string]string{"zone": "a"},
+			}}
+			if diff := cmp.Diff(want, topology.Members); diff != "" || topology.Version != 4 {
+				t.Errorf("version %d of the topology (-want +got):\n%s", topology.Version, diff)
+			}
+		},
+	}
+	formats.Check(t, layer.Format())
 }
 
 // anonymous replaces what differs from run to run in the value of a fence key.

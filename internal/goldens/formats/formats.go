@@ -29,6 +29,7 @@ import (
 	iofs "io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -85,7 +86,7 @@ func (f *Format) check(t *testing.T, folder string, adopt bool) {
 	t.Run("written now", func(t *testing.T) { f.Read(t, written) })
 	diff := "there is no example"
 	if n > 0 {
-		diff = cmp.Diff(f.masked(t, newest), f.masked(t, written))
+		diff = cmp.Diff(strings.Split(f.masked(t, newest), "\n"), strings.Split(f.masked(t, written), "\n"))
 	}
 	switch {
 	case diff == "":
