@@ -6,8 +6,11 @@ package tuple
 
 import (
 	"bytes"
+	"context"
+	"crypto/rand"
 	"fmt"
 	"math/big"
+	"os"
 	"slices"
 	"testing"
 
@@ -15,7 +18,6 @@ import (
 	official "github.com/apple/foundationdb/bindings/go/src/fdb/tuple"
 	"pgregory.net/rapid"
 
-	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
 )
@@ -87,11 +89,28 @@ func TestOfficialBytes(t *testing.T) {
 	})
 }
 
-// officialSpace opens the cluster, for both, and a prefix of the test's own.
+// officialSpace opens the cluster, for both, and a prefix of the test's own. It does not use
+// package enginetest, which imports this one.
 func officialSpace(t *testing.T) (kv.Database, fdb.Database, Subspace) {
 	t.Helper()
-	db, prefix := enginetest.OpenOwn(t, fdbkv.Options{})
-	return db, db.Unwrap(), NewSubspace([]byte(prefix))
+	db, err := fdbkv.Open(os.Getenv("FDB_CLUSTER_FILE"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	space := NewSubspace([]byte("test of tuples " + rand.Text()))
+	t.Cleanup(func() {
+		err := db.Transact(context.Background(), func(tx kv.Transaction) error {
+			tx.ClearRange(kv.PrefixRange(space.Bytes()))
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db, db.Unwrap(), space
 }
 
 func stored(t *testing.T, db kv.Database, space Subspace) []kv.KeyValue {
