@@ -26,10 +26,16 @@ func createDatabase(ts *testscript.TestScript, folder string) kv.Database {
 	return openDatabase(ts, folder)
 }
 
-// wholeCluster returns the file of the cluster, which must be empty, and is emptied when the test ends.
+// wholeCluster returns the file of the cluster, which must be empty, and is unlocked and emptied when
+// the test ends.
 func wholeCluster(tb testing.TB) string {
 	tb.Helper()
-	enginetest.Whole(tb)
+	open := enginetest.Whole(tb)
+	tb.Cleanup(func() {
+		if err := unlock(open(tb), false); err != nil {
+			tb.Error(err)
+		}
+	})
 	return os.Getenv("FDB_CLUSTER_FILE")
 }
 

@@ -28,17 +28,21 @@ func unlockDatabase(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: unlock [empty]")
 	}
 	engine := openDatabase(ts, "data")
-	err := engine.Transact(context.Background(), func(tx kv.Transaction) error {
+	ts.Check(errors.Join(unlock(engine, len(args) == 1), engine.Close()))
+}
+
+// unlock ends the lock of a database, and removes all keys if it is to be empty.
+func unlock(db kv.Database, empty bool) error {
+	return db.Transact(context.Background(), func(tx kv.Transaction) error {
 		for _, o := range []kv.Option{kv.OptionAccessSystemKeys, kv.OptionLockAware} {
 			if err := tx.SetOption(o, 0); err != nil {
 				return err
 			}
 		}
 		tx.Clear([]byte("\xff/dbLocked"))
-		if len(args) == 1 {
+		if empty {
 			tx.ClearRange(kv.KeyRange{Begin: []byte{}, End: []byte{0xff}})
 		}
 		return nil
 	})
-	ts.Check(errors.Join(err, engine.Close()))
 }

@@ -104,16 +104,18 @@ func TestMove(t *testing.T) {
 	ctx := t.Context()
 	from, to := openSeeded(t), openEmpty(t)
 	orders := bazaar.OrderStoreOf(open(t, from), "tenant-1")
-	var read []idgen.ID
-	count := func(_ persistable.Tx, changes []persistable.Change[*bazaar.Order, idgen.ID]) error {
+	var read, some []idgen.ID
+	readSome := func(_ persistable.Tx, changes []persistable.Change[*bazaar.Order, idgen.ID]) error {
+		some = nil
 		for _, c := range changes {
-			read = append(read, c.ID)
+			some = append(some, c.ID)
 		}
 		return nil
 	}
-	if _, err := orders.Feed().Consumer("mail").Limit(10).Next(ctx, count); err != nil {
+	if _, err := orders.Feed().Consumer("mail").Limit(10).Next(ctx, readSome); err != nil {
 		t.Fatal(err)
 	}
+	read = append(read, some...)
 	result, err := Run(ctx, source(from), target(to), small)
 	if err != nil {
 		t.Fatal(err)
@@ -137,8 +139,9 @@ func TestMove(t *testing.T) {
 	if err := moved.SaveIfVersion(ctx, was, last); err != nil {
 		t.Fatal(err)
 	}
-	for n := 1; n > 0; {
-		if n, err = moved.Feed().Consumer("mail").Next(ctx, count); err != nil {
+	for n := 1; n > 0; read = append(read, some...) {
+		some = nil
+		if n, err = moved.Feed().Consumer("mail").Next(ctx, readSome); err != nil {
 			t.Fatalf("the feed does not go on: %v", err)
 		}
 	}
