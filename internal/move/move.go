@@ -76,7 +76,7 @@ type Result struct {
 	Version     int64       `json:"version"`     // of the source: all versions of the target are above it
 	Advanced    bool        `json:"advanced"`    // the target's versions were advanced for that
 	Continued   bool        `json:"continued"`   // an earlier call had copied something
-	Directories []Directory `json:"directories"` // what was compared; nil if an earlier call had compared it
+	Directories []Directory `json:"directories"` // what was compared
 	Lock        string      `json:"lock"`        // of the source: the argument of fdbcli unlock; "" if it is not shared
 	Services    []Service   `json:"services"`    // that grant no leases for a while
 	Members     int         `json:"members"`     // of the cluster of actors, which were removed
@@ -162,13 +162,18 @@ func (m *move) begin(ctx context.Context) error {
 	})
 }
 
-// resume goes on with a move that has begun.
+// resume goes on with a move that has begun. One that was interrupted after the comparison copies
+// again.
 func (m *move) resume(value []byte) error {
 	s, err := decodeState(value)
 	if err == nil && s.from != m.from.Name {
 		err = fmt.Errorf("%w: one from %s into %s; finish that, or give it up", ErrOther, s.from, m.to.Name)
 	}
-	m.state, m.result.Continued = s, len(s.next) > 0
+	m.result.Continued = len(s.next) > 0
+	if s.compared { // programs may have written to the source since, and the target was renewed
+		s.next, s.compared = []byte{}, false
+	}
+	m.state = s
 	return err
 }
 

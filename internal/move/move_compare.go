@@ -30,9 +30,6 @@ type Directory struct {
 
 // compare reads both ends and compares them, directory by directory.
 func (m *move) compare(ctx context.Context) error {
-	if m.state.compared {
-		return nil
-	}
 	var t tree
 	if err := m.readTree(ctx, &t); err != nil {
 		return err
