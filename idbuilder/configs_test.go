@@ -241,7 +241,7 @@ func testInterruptedDelete(t *testing.T) {
 	s.wantRefusal("DELETE", "/v1/config/formatted?key=none", "", 404, 3001, "no configuration")
 }
 
-// TestInterruptedDeleteIsNotRepeated: tokens of a key whose deletion ended half-way do not open the
+// TestInterruptedDeleteIsNotRepeated: if the deletion of a key ended half-way, its tokens do not open the
 // next key of that name. A token that is made after a complete deletion does.
 func TestInterruptedDeleteIsNotRepeated(t *testing.T) {
 	synctest.Test(t, testInterruptedDeleteIsNotRepeated)

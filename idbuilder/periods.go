@@ -16,6 +16,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/format"
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/newer"
 )
 
 // periodStore is a store in which counters that begin anew keep the sequences of their latest
@@ -149,10 +150,13 @@ func (p *periodStore) read(ctx context.Context, of periodCounter) (*counterPerio
 		return d, fmt.Errorf("idbuilder: periods of the counter %q: %w", of.name, err)
 	}
 	d.version = stored.Version
-	if err = json.Unmarshal(stored.Value, d); err == nil && len(d.Open) == 0 {
+	if err = newer.Unmarshal(stored.Value, d); err == nil && len(d.Open) == 0 {
 		err = errors.New("it has no open period")
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, store.ErrNewer): // it may say what must not be removed
+		return d, fmt.Errorf("idbuilder: periods of the counter %q: %w", of.name, err)
+	case err != nil:
 		return d, &store.CorruptError{Where: "the document of the kind period " + of.document(), Reason: "this program did not write it; restore it from a backup", Err: err}
 	}
 	return d, nil
@@ -248,8 +252,8 @@ func (p *periodStore) removeOver(ctx context.Context, c periodCounter) error {
 	return errors.Join(err, p.write(ctx, d))
 }
 
-// removeStep is how many periods removeBefore looks at. Where there is no sequence of so many
-// periods in a row it looks no further.
+// removeStep is how many periods removeBefore looks at. If none of them has a sequence, it looks
+// no further.
 const removeStep = 64
 
 // removeBefore removes older sequences, from the latest to the earliest.

@@ -142,6 +142,22 @@ func testPeriodsStored(t *testing.T) {
 	want(`{"open":["2026-11-24",`, `"2026-12-25"],"floor":"2026-11-23"}`, 32)
 }
 
+// TestPeriodsOfANewerVersion: a worker that does not know a member of the document gives no number,
+// and keeps the document.
+func TestPeriodsOfANewerVersion(t *testing.T) { synctest.Test(t, testPeriodsOfANewerVersion) }
+
+func testPeriodsOfANewerVersion(t *testing.T) {
+	s := startDaily(t, storetest.Memory(t), sequence.Options{})
+	newer := store.Document{Key: "bills#0:date", Value: []byte(`{"open":["2026-11-21"],"kept":["2026-10-01"]}`)}
+	if _, err := s.store.Put(t.Context(), store.Periods, newer); err != nil {
+		t.Fatal(err)
+	}
+	s.wantRefusal("GET", "/v1/id/formatted?key=bills", "", 503, 4002, "a newer version wrote what the store holds")
+	if d, err := s.store.Get(t.Context(), store.Periods, newer.Key); err != nil || string(d.Value) != string(newer.Value) {
+		t.Errorf("the document is %s (%v)", d.Value, err)
+	}
+}
+
 // TestPeriodEndsDuringReservation: whenever the period of a reservation ends, its numbers
 // are not given: before the reservation, which then begins the sequence anew, or after it.
 func TestPeriodEndsDuringReservation(t *testing.T) {
@@ -264,7 +280,7 @@ func testOlderSequences(t *testing.T) {
 	}
 }
 
-// TestClockAhead: a worker whose clock is years ahead, for long, ends no period that others
+// TestClockAhead: a worker with a clock that stays years ahead ends no period that the others
 // use.
 func TestClockAhead(t *testing.T) { synctest.Test(t, testClockAhead) }
 

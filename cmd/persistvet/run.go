@@ -111,10 +111,10 @@ func printText(graph *checker.Graph, problems io.Writer) error {
 	return err
 }
 
-// position matches the position at the begin of a line. Before one that belongs to the line above is a tab.
+// position matches the position at the beginning of a line. A tab comes before a position that belongs to the line above.
 var position = regexp.MustCompile(`(?m)^(\t?)(.+?)(:\d+(?::\d+)?: )`)
 
-// shorten writes the paths at the begin of lines relative to the working directory where that is
+// shorten writes the paths at the beginning of lines relative to the working directory where that is
 // shorter, as go vet does.
 func shorten(text string) string {
 	dir, err := os.Getwd()

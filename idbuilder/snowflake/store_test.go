@@ -133,7 +133,7 @@ func TestFormats(t *testing.T) {
 			}
 			return fmt.Sprintf("%s = %s\n%s = %s\n", keyID("orders"), root, prefixOf("orders", exampleRoot.Layouts[0].Layout)+"0", page)
 		},
-		Mask: func(t *testing.T, example string) string { // how well a library deflates is no matter of the format
+		Mask: func(t *testing.T, example string) string { // the format does not say how well a library compresses
 			_, value, _ := strings.Cut(strings.Split(example, "\n")[1], " = ")
 			p, err := decodePage(store.Document{Value: []byte(value)})
 			if err != nil {

@@ -242,7 +242,7 @@ func TestWorkerTokens(t *testing.T) {
 		}
 		p.wantIdentity(first, token.Identity{Worker: true}, nil)
 		if admin, err := p.MakeAdmin(t.Context()); err != nil || admin == "" {
-			t.Errorf("no admin token is made beside it: %q, %v", admin, err)
+			t.Errorf("an admin token is made in addition: %q, %v", admin, err)
 		}
 		second, err := p.ResetWorker(t.Context())
 		if err != nil {

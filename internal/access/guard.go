@@ -94,7 +94,7 @@ func knowsHost(host string, hosts []string) bool {
 // with its method. Any other redirect is the answer:
 //
 //   - net/http sends the header Authorization along to the same host, even from HTTPS to HTTP, and
-//     to its subdomains, even at another port. The token is for the server whose URL was given.
+//     to its subdomains, even at another port. The token is for the server that the program named.
 //   - A request that changes something would become one that reads, and the answer to that would
 //     look like success.
 func KeepOrigin(r *http.Request, via []*http.Request) error {

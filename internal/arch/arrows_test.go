@@ -92,7 +92,7 @@ var arrows = map[string][]string{
 
 	"idbuilder": {
 		"idbuilder/api", "idbuilder/format", "idbuilder/idconfig", "idbuilder/revision", "idbuilder/sequence", "idbuilder/snowflake", "idbuilder/store", "idbuilder/token",
-		"internal/redact", "github.com/prometheus/client_golang", "go.opentelemetry.io/otel", "golang.org/x/time",
+		"internal/newer", "internal/redact", "github.com/prometheus/client_golang", "go.opentelemetry.io/otel", "golang.org/x/time",
 	},
 	"idbuilder/api":             {"internal/redact"},
 	"idbuilder/format":          {},

@@ -138,7 +138,7 @@ func (c *Client) List(ctx context.Context, serviceID string, options lease.ListO
 		query.Set("limit", strconv.Itoa(options.Limit))
 	}
 	where.RawQuery = query.Encode()
-	var answer listing
+	var answer leasePage
 	if err := c.send(ctx, http.MethodGet, where, nil, &answer); err != nil {
 		return lease.Page{}, err
 	}

@@ -140,11 +140,11 @@ func (h *Handler) handleList(w http.ResponseWriter, r *http.Request, account *ac
 	if page.Leases == nil {
 		page.Leases = []lease.Info{}
 	}
-	return listing{page, damage}, nil
+	return leasePage{page, damage}, nil
 }
 
-// listing is the answer to a request for a page of leases.
-type listing struct {
+// leasePage is the answer to a request for a page of leases.
+type leasePage struct {
 	lease.Page
 	Damage []damage `json:"damage,omitempty"` // the blocks that cannot be read
 }

@@ -85,8 +85,8 @@ func (m *Member) Leave(ctx context.Context) error {
 	return errors.Join(err, m.lease.Release(ctx))
 }
 
-// Rejoin joins anew after the membership was lost, under the same name and a greater incarnation. If nobody
-// has taken its lease it does not wait for the lapse of that: it gives the lease back and claims it again in one
+// Rejoin joins anew after the membership was lost, under the same name and a greater incarnation. If no
+// other member has taken its lease, it does not wait for the lapse of that: it gives the lease back and claims it again in one
 // transaction, so that the topology never lacks the member. Before, end everything that the lost membership
 // had: others may claim it at once. Otherwise it is [Registry.Join].
 func (m *Member) Rejoin(ctx context.Context) (*Member, error) {

@@ -20,7 +20,7 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/dynamic"
 )
 
-// TestListPassesOverDamagedHeaders: a store whose header is damaged hides no other, and the error names
+// TestListPassesOverDamagedHeaders: a store with a damaged header hides no other, and the error names
 // it.
 func TestListPassesOverDamagedHeaders(t *testing.T) {
 	w := clitest.NewWorld(t)

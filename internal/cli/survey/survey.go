@@ -72,7 +72,7 @@ func (n *Node) each(yield func(*Node) bool) bool {
 }
 
 // Read returns the directory at a path, or [directory.ErrNotFound]. Each directory is
-// read in a transaction of its own: a directory that is moved meanwhile may be missing. Directories
+// read in a transaction of its own: a directory that moves while Read runs may be missing. Directories
 // that cannot be read hide no others: they are missing, and the error, which comes with the node,
 // joins a [directory.ErrCorrupt] for each.
 func (s Survey) Read(ctx context.Context, path ...string) (*Node, error) {

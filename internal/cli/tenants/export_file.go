@@ -15,8 +15,8 @@ import (
 )
 
 // writeFile makes a file that appears when it is complete, and is on the disk when writeFile
-// returns. It replaces no file, also none that another process makes meanwhile: each call writes to
-// a temporary file of its own.
+// returns. It replaces no file, not even one that another process makes while it runs: each call
+// writes to a temporary file of its own.
 func writeFile(name string, write func(io.Writer) error, syncFolder func(string) error) error {
 	if _, err := os.Lstat(name); err == nil {
 		return existsError(name)

@@ -18,7 +18,7 @@ import (
 
 // addLock adds the flag of verbs that can lock what they read.
 func addLock(cmd *cobra.Command, lock *bool) {
-	cmd.Flags().BoolVar(lock, "lock", false, "keep programs from writing to the tenant meanwhile, unless it is locked already")
+	cmd.Flags().BoolVar(lock, "lock", false, "lock the tenant while the command runs, unless it is locked already")
 }
 
 // unlockTime bounds how long an interrupted verb waits for its lock to end.

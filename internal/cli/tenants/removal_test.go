@@ -99,7 +99,7 @@ func TestSystemDirectoriesAreNoTenants(t *testing.T) {
 	}
 }
 
-// TestListPassesOverWhatIsUnreadable: a tenant whose settings are damaged is listed as such, those
+// TestListPassesOverWhatIsUnreadable: a tenant with damaged settings is listed as such, those
 // after it are listed, and the error names it.
 func TestListPassesOverWhatIsUnreadable(t *testing.T) {
 	w := newWorld(t)

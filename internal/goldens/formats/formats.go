@@ -43,7 +43,7 @@ var adopt = flag.Bool("adopt", false, "add to the examples of formats the form t
 // their own.
 func Adopting() bool { return *adopt }
 
-// Format is one format, whose examples are text.
+// Format is one format. Its examples are text.
 type Format struct {
 	Name string // of the examples, with slashes
 

@@ -42,7 +42,7 @@ func TestAdopt(t *testing.T) {
 // mostBytes is how many bytes all examples have together, at most: each clone has them.
 const mostBytes = 200_000
 
-// TestExamples finds the test of each example: one whose test is gone is read by none.
+// TestExamples finds the test of each example: without its test, an example is never read.
 func TestExamples(t *testing.T) {
 	names := map[string]bool{}
 	err := filepath.WalkDir(goldens.Root(t), func(path string, d iofs.DirEntry, err error) error {

@@ -20,7 +20,7 @@ type Set struct {
 	joins uint64               // how often a range was added
 }
 
-// rangeEnd is what a Set knows of a range beside its first key.
+// rangeEnd is what a Set knows of a range in addition to its first key.
 type rangeEnd struct {
 	key    []byte // the first behind the range
 	joined uint64 // the number of the join that made or extended the range
