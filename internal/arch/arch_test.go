@@ -12,49 +12,17 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path"
-	"slices"
 	"strings"
 	"testing"
 )
 
 const module = "github.com/kazahana-db/kazahana"
 
-// TestArrowsPointDown checks the imports of every package, those of files behind
-// the build tag foundationdb too.
-func TestArrowsPointDown(t *testing.T) {
-	for _, pkg := range append(listed(t), listed(t, "-tags", "foundationdb")...) {
-		name, ours := strings.CutPrefix(pkg.ImportPath, module+"/")
-		if !ours || pkg.ofTest() || strings.HasPrefix(name, "examples/") { // examples are programs of users
-			continue
-		}
-		allowed, known := arrows[name]
-		if !known {
-			t.Errorf("%s is not in the table of arrows: say here and in docs/architecture.md what it may import", name)
-			continue
-		}
-		for _, imported := range pkg.Imports {
-			if !standard(imported) && !slices.ContainsFunc(allowed, func(a string) bool { return within(imported, a) }) {
-				t.Errorf("%s must not import %s", name, imported)
-			}
-		}
-	}
-}
-
 // standard reports whether a package is of Go's own library: its path has no
 // dot in the first element.
 func standard(imported string) bool {
 	first, _, _ := strings.Cut(imported, "/")
 	return !strings.Contains(first, ".")
-}
-
-// within reports whether an import is the allowed package: exactly that one of
-// this module, or any of an allowed other module.
-func within(imported, allowed string) bool {
-	if first, _, _ := strings.Cut(allowed, "/"); strings.Contains(first, ".") {
-		return imported == allowed || strings.HasPrefix(imported, allowed+"/")
-	}
-	return imported == path.Join(module, allowed)
 }
 
 // TestNeedsNoCgo checks that no package and no test needs a file that imports C:

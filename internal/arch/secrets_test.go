@@ -187,8 +187,9 @@ func printed(v any) map[string]string {
 func typesWithSecrets(t *testing.T) []string {
 	t.Helper()
 	found := map[string]bool{}
-	for _, dir := range slices.Sorted(maps.Keys(arrows)) {
-		if strings.HasPrefix(dir, "internal/") || strings.Contains(dir, "/internal/") || strings.HasPrefix(dir, "cmd/") {
+	for _, pkg := range listed(t) {
+		dir, ours := strings.CutPrefix(pkg.ImportPath, module+"/")
+		if !ours || pkg.ofTest() || strings.HasPrefix(dir, "examples/") || strings.HasPrefix(dir, "internal/") || strings.Contains(dir, "/internal/") || strings.HasPrefix(dir, "cmd/") {
 			continue
 		}
 		files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
