@@ -4,10 +4,15 @@ package trace
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/measure"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // Tracer is told when operations of a DB begin and end. Its methods are called in the
@@ -80,4 +85,97 @@ func (j joint) Begin(ctx context.Context, op Operation) (inner context.Context, 
 			end(o)
 		}
 	}
+}
+
+// Conflict is something that a transaction had read when another one changed it.
+type Conflict struct {
+	// Type is the type's name in keys; "" if the keys are of no store that the transaction
+	// has opened: keys of the program's own, or of the directory layer.
+	Type string
+	// Path is the directory of the store: that of the tenant.
+	Path []string
+	// Index is the name of the index whose entry changed; "" for a record or the store's header.
+	Index string
+	// Fields are the fields of the index.
+	Fields []string
+	// Values are the values of the entry, in the order of Fields, as far as they are those of
+	// all keys that were read; nil for a record.
+	Values tuple.Tuple
+	// ID is the record's id, in its own type; nil if several records were read, and for an
+	// index.
+	ID any
+	// Header tells that the store's header changed: the schema, or the state of an index.
+	Header bool
+	// Range is what was read.
+	Range kv.KeyRange
+}
+
+// String says what changed: "the index Order_Number, Number = "A-1", of Order in
+// tenants/tenant-1/orders".
+func (c Conflict) String() string {
+	of := c.Type + " in " + strings.Join(c.Path, "/")
+	switch {
+	case c.Type == "":
+		return fmt.Sprintf("keys from %s to %s", tuple.Describe(c.Range.Begin), tuple.Describe(c.Range.End))
+	case c.Header:
+		return "the header of " + of
+	case c.Index != "" && len(c.Values) > 0:
+		return fmt.Sprintf("the index %s, %s, of %s", c.Index, c.valuesText(), of)
+	case c.Index != "":
+		return fmt.Sprintf("the index %s of %s", c.Index, of)
+	case c.ID == nil:
+		return "records of " + of
+	}
+	return fmt.Sprintf("the record %v of %s", c.ID, of)
+}
+
+// valuesText lists the fields and their values.
+func (c Conflict) valuesText() string {
+	var parts []string
+	for i, v := range c.Values {
+		parts = append(parts, c.Fields[i]+" = "+strings.Trim(tuple.Tuple{v}.String(), "()"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// LogSlow returns a tracer that logs each operation that takes at least so long, at the
+// level Warn, with its costs. Operations that belong to a transaction are not
+// logged: their transaction is.
+func LogSlow(log *slog.Logger, atLeast time.Duration) Tracer { return slowLog{log, atLeast} }
+
+// slowLog is the tracer of LogSlow.
+type slowLog struct {
+	log     *slog.Logger
+	atLeast time.Duration
+}
+
+// Begin implements [Tracer].
+func (s slowLog) Begin(ctx context.Context, op Operation) (inner context.Context, end func(Outcome)) {
+	return ctx, func(o Outcome) {
+		if o.Time >= s.atLeast && !op.Bound {
+			s.log.LogAttrs(ctx, slog.LevelWarn, "slow operation", attributes(op, o)...)
+		}
+	}
+}
+
+// attributes returns what is logged of an operation. What does not say anything is left out.
+func attributes(op Operation, o Outcome) []slog.Attr {
+	list := []slog.Attr{slog.String("operation", op.Name)}
+	for _, a := range []slog.Attr{slog.String("type", op.Type), slog.String("index", op.Index), slog.String("directory", strings.Join(op.Path, "/"))} {
+		if a.Value.String() != "" {
+			list = append(list, a)
+		}
+	}
+	list = append(
+		list,
+		slog.Duration("took", o.Time), slog.Int("attempts", o.Attempts), slog.Int("conflicts", o.Conflicts), slog.Int("rounds", o.Rounds),
+		slog.Int("keys read", o.Pairs), slog.Int("bytes read", o.BytesRead), slog.Int("writes", o.Writes), slog.Int("bytes written", o.BytesWritten),
+	)
+	for _, c := range o.Causes {
+		list = append(list, slog.String("conflict", c.String()))
+	}
+	if o.Err != nil {
+		list = append(list, slog.Any("error", o.Err))
+	}
+	return list
 }

@@ -3,10 +3,12 @@
 package build
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/newer"
@@ -130,4 +132,145 @@ func (l List) decode(pair kv.KeyValue) (*Range, error) {
 
 func (l List) damage(key []byte) error {
 	return fmt.Errorf("build: the work list of an index build is damaged at the key %q: run Indexes().Rebuild for each index that is not readable", key)
+}
+
+var (
+	errMembers = errors.New("the value does not name the indexes of a work list")
+	errRange   = errors.New("the value is not that of a range of a work list")
+)
+
+// DecodeMembers reads the head of a list: the indexes that it builds.
+func DecodeMembers(value []byte) (all []Member, err error) {
+	_, err = newer.ReadFormat(value, listFormat)
+	if errors.Is(err, newer.Err) {
+		return nil, err
+	}
+	t, err := tuple.Unpack(value)
+	if err != nil || len(t) < 2 || t[0] != int64(listFormat) {
+		return nil, errMembers
+	}
+	for _, element := range t[1:] {
+		pair, ok := element.(tuple.Tuple)
+		if !ok || len(pair) != 2 {
+			return nil, errMembers
+		}
+		name, ok1 := pair[0].(string)
+		layout, ok2 := pair[1].(string)
+		if !ok1 || !ok2 {
+			return nil, errMembers
+		}
+		all = append(all, Member{name, layout})
+	}
+	return all, nil
+}
+
+// DecodeRange reads the value of the range that begins at begin.
+func DecodeRange(begin, value []byte) (*Range, error) {
+	r := &Range{Begin: bytes.Clone(begin)}
+	if !r.decode(value) {
+		return nil, errRange
+	}
+	return r, nil
+}
+
+// Range is a part of the keys of records, from Begin up to but not including End.
+// Records from Begin up to but not including Next are done.
+type Range struct {
+	Begin, End, Next []byte        // what follows the prefix of records
+	Worker           []byte        // the worker that has claimed it; empty: none
+	Beats            int64         // grows with each change: how other workers see that Worker lives
+	Records, Bytes   int64         // of the records that are done; bytes read and written
+	Estimate         int64         // of the bytes of its records when the build began, at least 1
+	Busy             time.Duration // the time that its workers have spent on it
+}
+
+// IsDone reports whether nothing is left.
+func (r *Range) IsDone() bool { return bytes.Compare(r.Next, r.End) >= 0 }
+
+// estimatedDone returns how many of the estimated bytes are done.
+func (r *Range) estimatedDone() int64 {
+	if r.IsDone() {
+		return r.Estimate
+	}
+	return min(r.Bytes, r.Estimate)
+}
+
+// mayBeClaimed reports whether a worker may fill the range: it is the worker's own, or
+// free, or it has not changed since the worker saw it and found that its claim had
+// expired.
+func (r *Range) mayBeClaimed(worker []byte, expired *Range) bool {
+	switch {
+	case len(r.Worker) == 0, bytes.Equal(r.Worker, worker):
+		return true
+	case expired == nil:
+		return false
+	}
+	return bytes.Equal(r.Worker, expired.Worker) && r.Beats == expired.Beats
+}
+
+// encode returns the value of the range: the tuple (end, next, worker, beats, records,
+// bytes, estimate, busy in microseconds).
+func (r *Range) encode() []byte {
+	b := tuple.AppendBytes(nil, r.End)
+	b = tuple.AppendBytes(b, r.Next)
+	b = tuple.AppendBytes(b, r.Worker)
+	for _, n := range []int64{r.Beats, r.Records, r.Bytes, r.Estimate, r.Busy.Microseconds()} {
+		b = tuple.AppendInt(b, n)
+	}
+	return b
+}
+
+// decode reads what encode returned. It reports whether it could.
+func (r *Range) decode(b []byte) (ok bool) {
+	var err error
+	for _, part := range []*[]byte{&r.End, &r.Next, &r.Worker} {
+		if *part, b, err = tuple.ReadBytes(b); err != nil {
+			return false
+		}
+	}
+	var busy int64
+	for _, n := range []*int64{&r.Beats, &r.Records, &r.Bytes, &r.Estimate, &busy} {
+		if *n, b, err = tuple.ReadInt(b); err != nil {
+			return false
+		}
+	}
+	r.Busy = time.Duration(busy) * time.Microsecond
+	return len(b) == 0 && r.Estimate > 0 && bytes.Compare(r.Begin, r.Next) <= 0 && bytes.Compare(r.Next, r.End) <= 0
+}
+
+// Check is the read of whether a build has done a record.
+type Check struct {
+	list   List
+	suffix []byte
+	read   kv.RangeResult
+}
+
+// StartCheck starts the read for the record whose key is suffix behind the prefix of
+// records. The read is a snapshot: it never conflicts.
+func (l List) StartCheck(tx kv.ReadTransaction, suffix []byte) Check {
+	// Ranges begin at most maxBegin bytes from the prefix: a longer key is in the range
+	// of its first bytes.
+	last := l.rangeKey(suffix[:min(len(suffix), maxBegin+1)])
+	r := kv.KeyRange{Begin: l.rangesPrefix(), End: kv.Successor(last)}
+	return Check{l, suffix, tx.Snapshot().GetRange(r.Selectors(), kv.RangeOptions{Limit: 1, Reverse: true, Mode: kv.ModeExact})}
+}
+
+// Wait reports whether the record is done: whether writes maintain its entries in the
+// indexes that count each record once.
+func (c *Check) Wait(ctx context.Context) (done bool, err error) {
+	pairs, err := c.read.Slice(ctx)
+	if err != nil {
+		return false, err
+	}
+	if len(pairs) == 0 {
+		return false, c.list.damage(c.list.Prefix)
+	}
+	r, err := c.list.decode(pairs[0])
+	if err != nil {
+		return false, err
+	}
+	if bytes.Compare(c.suffix, r.End) >= 0 {
+		return false, c.list.damage(pairs[0].Key)
+	}
+	return bytes.Compare(c.suffix, r.Next) < 0, nil
 }

@@ -4,6 +4,9 @@ package build
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"time"
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
@@ -50,4 +53,161 @@ type Portion struct {
 	Next    []byte // behind the last record; Batch.To if none are left
 	Records int
 	Bytes   int
+}
+
+// Place is where the keys of an open store are, and its indexes.
+type Place struct {
+	List    List
+	Records []byte        // what the keys of records begin with
+	Indexes []index.Index // those that this program maintains
+	Foreign []Member      // indexes that this program cannot maintain
+}
+
+// isBuilding reports whether a member is in the state building.
+func (p Place) isBuilding(m Member) bool {
+	return slices.Contains(p.Foreign, m) || slices.ContainsFunc(p.Indexes, func(ix index.Index) bool {
+		return ix.State == index.Building && MemberOf(ix.Definition) == m
+	})
+}
+
+// checkMembers returns an error if this program cannot build one of the members: it
+// would note records as done that are not.
+func (p Place) checkMembers(members []Member) error {
+	for _, m := range members {
+		if slices.Contains(p.Foreign, m) {
+			return fmt.Errorf("build: an index is being built that this program does not have, %s (%s): let a program that has it complete the build, or remove the index by Indexes().RemoveUnused", m.KeyName, m.Layout)
+		}
+	}
+	return nil
+}
+
+// Options say how a build works. The caller has checked them and filled in all
+// defaults.
+type Options struct {
+	Workers        int            // goroutines
+	Share          float64        // of its time that each worker works, above 0 and up to 1
+	BytesPerSecond int            // of all workers together; 0: no limit
+	BatchRecords   int            // the most records in a batch
+	RangeBytes     int            // the least size of a range
+	Lease          time.Duration  // after which an unchanged claim is taken over
+	Progress       func(Progress) // called after each batch, one call at a time; may be nil
+	Now            func() time.Time
+
+	// Begins says for which of the disabled indexes a build may begin; nil: for all. A
+	// build that has begun is completed whatever it says.
+	Begins func(*index.Definition) bool
+}
+
+// Progress is how far a build has come.
+type Progress struct {
+	Members    []Member // the indexes that are built; none if there is no build
+	Ranges     int      // of the work list
+	RangesDone int
+	Records    int64 // that are done
+	Bytes      int64 // that were read and written for them
+	Estimate   int64 // of the bytes of all records when the build began
+	Done       int64 // of Estimate
+	Workers    int   // that have a claim
+	Remaining  time.Duration
+}
+
+// newProgress adds up the ranges of a list.
+func newProgress(members []Member, ranges []Range) Progress {
+	p := Progress{Members: members, Ranges: len(ranges)}
+	var busy time.Duration
+	for i := range ranges {
+		r := &ranges[i]
+		p.Records += r.Records
+		p.Bytes += r.Bytes
+		p.Estimate += r.Estimate
+		p.Done += r.estimatedDone()
+		busy += r.Busy
+		switch {
+		case r.IsDone():
+			p.RangesDone++
+		case len(r.Worker) > 0:
+			p.Workers++
+		}
+	}
+	if p.Done > 0 {
+		each := float64(busy) / float64(p.Done) * float64(p.Estimate-p.Done)
+		p.Remaining = time.Duration(each / float64(max(p.Workers, 1)))
+	}
+	return p
+}
+
+// ReadProgress returns how far the build of a store has come, of all processes
+// together.
+func ReadProgress(ctx context.Context, store Store) (p Progress, err error) {
+	err = store.Read(ctx, func(tx kv.ReadTransaction, at Place) error {
+		members, err := at.List.readMembers(ctx, tx)
+		if err != nil || members == nil {
+			p = Progress{}
+			return err
+		}
+		ranges, err := at.List.readRanges(ctx, tx)
+		p = newProgress(members, ranges)
+		return err
+	})
+	return p, err
+}
+
+// Stage is a point in a build at which a process may die. The constants are in the
+// order in which a build comes to them; those from Picked to Moved repeat.
+type Stage string
+
+// The stages of a build.
+const (
+	// Listed: the indexes are in the state building and the work list is written,
+	// within the transaction, before its commit.
+	Listed Stage = "listed"
+	// Started: that transaction is committed.
+	Started Stage = "started"
+	// Picked: a worker has chosen a range, and not yet claimed it.
+	Picked Stage = "picked"
+	// Filled: a batch is written, within the transaction that also moves the
+	// range's progress, before its commit.
+	Filled Stage = "filled"
+	// Moved: that transaction is committed.
+	Moved Stage = "moved"
+	// Emptied: no range of the list has anything left.
+	Emptied Stage = "emptied"
+	// Finished: the list is removed, and the indexes that cannot have violations are
+	// readable.
+	Finished Stage = "finished"
+	// Settled: the violations of unique indexes were checked, and their indexes are
+	// not yet readable.
+	Settled Stage = "settled"
+)
+
+// The stages of a verification that counts anew, in addition to those of the build that
+// it runs, from Listed to Finished.
+const (
+	// Recounting: the indexes that count anew are in the header, and not yet built.
+	Recounting Stage = "recounting"
+	// Mended: entries are corrected, within the transaction, before its commit.
+	Mended Stage = "mended"
+	// Compared: all entries are compared, and the indexes that count anew are still there.
+	Compared Stage = "compared"
+)
+
+// RecountStages are the stages of a verification that counts anew.
+var RecountStages = []Stage{Recounting, Listed, Started, Picked, Filled, Moved, Emptied, Finished, Mended, Compared}
+
+// Stages are all stages of a build.
+var Stages = []Stage{Listed, Started, Picked, Filled, Moved, Emptied, Finished, Settled}
+
+type hookKey struct{}
+
+// WithHook returns a context with which a build calls hook at each stage, perhaps
+// from several goroutines at once. Tests kill their process in it.
+func WithHook(ctx context.Context, hook func(Stage)) context.Context {
+	return context.WithValue(ctx, hookKey{}, hook)
+}
+
+// Reach calls the hook of the context, if it has one.
+func Reach(ctx context.Context, s Stage) {
+	if hook, ok := ctx.Value(hookKey{}).(func(Stage)); ok {
+		hook(s)
+	}
 }

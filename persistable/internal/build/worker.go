@@ -4,9 +4,14 @@ package build
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"sync"
 	"time"
 
+	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/sleep"
+	"github.com/kazahana-db/kazahana/kv"
 )
 
 // worker fills ranges, one after the other. It is for one goroutine.
@@ -82,4 +87,231 @@ func (w *worker) rest(ctx context.Context, r *Range) error {
 		}
 	}
 	return nil
+}
+
+// fillBatch indexes the next records of a range, in one transaction with the progress
+// of the range. It returns the range as it is then; nil if another worker has claimed
+// it, or the list is gone. If the transaction is too large, or takes too long, it tries
+// again with half as much.
+func (w *worker) fillBatch(ctx context.Context, begin []byte, expired *Range) (*Range, error) {
+	for {
+		r, taken, err := w.tryBatch(ctx, begin, expired)
+		if !isTooMuch(err) || taken.Records < 2 {
+			return r, err
+		}
+		w.effort.shrink(taken)
+	}
+}
+
+// isTooMuch reports whether less in a transaction may help after the error.
+func isTooMuch(err error) bool {
+	var slow *kv.RetryError
+	return kv.CodeOf(err) == kv.CodeTransactionTooLarge || errors.As(err, &slow) && slow.Code == kv.CodeTransactionTooOld
+}
+
+// tryBatch is fillBatch with the effort that the attempts before have left.
+func (w *worker) tryBatch(ctx context.Context, begin []byte, expired *Range) (r *Range, taken Portion, err error) {
+	attempts, begun := 0, w.options.Now()
+	err = w.store.Transact(ctx, func(t Transaction) error {
+		if attempts++; attempts > 1 {
+			w.effort.shrink(taken)
+		}
+		r, taken, err = w.fillNext(ctx, t, begin, expired)
+		return err
+	})
+	switch {
+	case err != nil:
+	case attempts == 1:
+		w.effort.grow()
+	default:
+		w.effort.slowDown()
+	}
+	w.effort.taken, w.effort.took = taken.Bytes, w.options.Now().Sub(begun)
+	return r, taken, err
+}
+
+// fillNext is one attempt. All that decides what it does is read in it: after a commit
+// of unknown outcome the next attempt goes on behind what was committed.
+func (w *worker) fillNext(ctx context.Context, t Transaction, begin []byte, expired *Range) (*Range, Portion, error) {
+	at := t.Place()
+	r, indexes, err := w.readClaim(ctx, t, begin)
+	if err != nil || r == nil || r.IsDone() || !r.mayBeClaimed(w.id, expired) {
+		return nil, Portion{}, err
+	}
+	b := Batch{From: r.Next, To: r.End, Records: w.effort.records, Bytes: w.effort.bytes, Indexes: indexes}
+	taken, err := t.Fill(ctx, b)
+	if err != nil {
+		return nil, taken, err
+	}
+	if err := w.protect(t, b, taken); err != nil {
+		return nil, taken, err
+	}
+	w.advance(r, taken)
+	at.List.writeRange(t.KV(), r)
+	Reach(ctx, Filled)
+	return r, taken, nil
+}
+
+// readClaim reads the list's indexes and one of its ranges; nil if there is no such
+// range any more. The transaction conflicts with every change of both.
+func (w *worker) readClaim(ctx context.Context, t Transaction, begin []byte) (*Range, []bool, error) {
+	at := t.Place()
+	members, err := at.List.readMembers(ctx, t.KV())
+	if err != nil || members == nil {
+		return nil, nil, err
+	}
+	if err := at.checkMembers(members); err != nil {
+		return nil, nil, err
+	}
+	r, err := at.List.readRange(ctx, t.KV(), begin)
+	indexes := make([]bool, len(at.Indexes))
+	for i := range at.Indexes {
+		ix := &at.Indexes[i]
+		indexes[i] = ix.State == index.Building && slices.Contains(members, MemberOf(ix.Definition))
+	}
+	return r, indexes, err
+}
+
+// protect makes the transaction conflict with all writes of records that it covers, and
+// with exactly those (rules 3 and 4 of the package). The records were read as a
+// snapshot, which has read further than the batch goes.
+func (w *worker) protect(t Transaction, b Batch, taken Portion) error {
+	at := t.Place()
+	covered := kv.KeyRange{Begin: slices.Concat(at.Records, b.From), End: slices.Concat(at.Records, taken.Next)}
+	if err := t.KV().AddReadConflictRange(covered); err != nil {
+		return err
+	}
+	for i := range at.Indexes {
+		if b.Indexes[i] && !at.Indexes[i].Kind.Idempotent() {
+			return t.KV().AddWriteConflictRange(covered)
+		}
+	}
+	return nil
+}
+
+// advance notes in the range what was indexed.
+func (w *worker) advance(r *Range, taken Portion) {
+	now := w.options.Now()
+	r.Next, r.Worker, r.Beats = taken.Next, w.id, r.Beats+1
+	r.Records += int64(taken.Records)
+	r.Bytes += int64(taken.Bytes)
+	r.Busy += max(now.Sub(w.begun), 0)
+	w.begun = now
+	if r.IsDone() {
+		r.Worker = nil
+	}
+}
+
+// renew shows other workers that this one lives.
+func (w *worker) renew(ctx context.Context, begin []byte) error {
+	return w.changeClaim(ctx, begin, func(r *Range) { r.Beats++ })
+}
+
+// release gives a range back, so that another worker need not wait for the lease. It
+// does not wait long: the claim expires as well.
+func (w *worker) release(ctx context.Context, begin []byte) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = w.changeClaim(ctx, begin, func(r *Range) { r.Worker, r.Beats = nil, r.Beats+1 })
+}
+
+// changeClaim changes a range, if it is still the worker's own.
+func (w *worker) changeClaim(ctx context.Context, begin []byte, change func(*Range)) error {
+	return w.store.Transact(ctx, func(t Transaction) error {
+		at := t.Place()
+		r, err := at.List.readRange(ctx, t.KV(), begin)
+		if err != nil || r == nil || r.IsDone() || string(r.Worker) != string(w.id) {
+			return err
+		}
+		change(r)
+		at.List.writeRange(t.KV(), r)
+		return nil
+	})
+}
+
+// The bounds of a batch in bytes, and of the pause after conflicts. The largest batch is
+// far below the limit of a transaction: writers' commits wait behind a batch's, and
+// conflict with it the more often the more records it covers.
+const (
+	firstBatch = 64 << 10
+	maxBatch   = 256 << 10
+	minBatch   = 1 << 10
+	firstPause = 5 * time.Millisecond
+	maxPause   = time.Second
+	maxRests   = 10 // the longest pause after conflicts, in times of the last batch
+)
+
+// effort is how much a worker does at a time. Additive increase would find the
+// largest batch that rarely fails too slowly, so it grows by a tenth, and doubles
+// until its first failure, as a TCP connection starts. A failure halves it.
+//
+// Each failure is a conflict with writers, or a transaction that was too old or too
+// large. Conflicts cost the writers as well, so after them a worker also pauses.
+type effort struct {
+	records int // the most of a batch
+	bytes   int // of the next batch
+	most    int // records, as the caller limits them
+	failed  bool
+	pause   time.Duration // before the next batch
+	taken   int           // bytes of the last batch
+	took    time.Duration // its time
+}
+
+func newEffort(records int) effort { return effort{records: records, most: records, bytes: firstBatch} }
+
+// shrink halves the next batch, from what the failed one had taken.
+func (e *effort) shrink(t Portion) {
+	e.failed = true
+	e.bytes = max(min(e.bytes, max(t.Bytes, minBatch))/2, minBatch)
+	e.records = max(min(e.records, max(t.Records, 1))/2, 1)
+}
+
+// slowDown doubles the pause.
+func (e *effort) slowDown() { e.pause = min(max(2*e.pause, firstPause), maxPause) }
+
+// grow enlarges the next batch after one that took a single attempt.
+func (e *effort) grow() {
+	if e.failed {
+		e.bytes, e.records = e.bytes+e.bytes/10+1, e.records+e.records/10+1
+	} else {
+		e.bytes, e.records = 2*e.bytes, 2*e.records
+	}
+	e.bytes, e.records = min(e.bytes, maxBatch), min(e.records, e.most)
+	if e.pause /= 2; e.pause < firstPause {
+		e.pause = 0
+	}
+}
+
+// rest returns how long the worker pauses after its last batch, so that it works for a
+// share of its time and no longer. When the database is slow, the pauses are longer. The
+// pause after conflicts is bounded by the time of the batch, so that small batches that
+// often conflict do not stop the build.
+func (e *effort) rest(share float64) time.Duration {
+	return max(time.Duration(float64(e.took)*(1-share)/share), min(e.pause, maxRests*e.took))
+}
+
+// pace limits the bytes that all workers of a process read and write in a second. It
+// is safe for concurrent use.
+type pace struct {
+	perSecond int // 0: no limit
+	now       func() time.Time
+
+	mu  sync.Mutex
+	due time.Time // when what was taken so far is paid for
+}
+
+// take notes n bytes and returns how long the worker that took them has to wait
+// before its next batch.
+func (p *pace) take(n int) time.Duration {
+	if p.perSecond == 0 {
+		return 0
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now()
+	if p.due.Before(now) {
+		p.due = now
+	}
+	p.due = p.due.Add(time.Duration(float64(n) / float64(p.perSecond) * float64(time.Second)))
+	return p.due.Sub(now)
 }

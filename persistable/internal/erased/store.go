@@ -2,7 +2,13 @@
 
 package erased
 
-import "context"
+import (
+	"context"
+	"fmt"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/tuple"
+)
 
 // Runtime is what package persistable does for persistimpl, which cannot reach
 // what it does not export. It is set when persistable is initialized.
@@ -68,4 +74,125 @@ func (s *Store[ID]) Scan() *Range[ID] {
 		r.encode = s.ids.Append
 	}
 	return r
+}
+
+// IDKind is a way to make, recognize and pack ids: an *IDs of their type. Its
+// methods take a pointer to an id.
+type IDKind interface {
+	append(b []byte, id any) []byte
+	isZero(id any) bool
+	fault(id any) string
+
+	// Made reports whether ids are made at all.
+	Made() bool
+	// Make makes an id and sets it.
+	Make(ctx context.Context, id any) error
+	// Read returns the id in a whole tuple element.
+	Read(element []byte) (id any, err error)
+}
+
+// IDs are the functions for ids of type ID.
+type IDs[ID any] struct {
+	// New makes an id; nil where the user assigns them.
+	New func(ctx context.Context) (ID, error)
+	// IsZero tells whether the id was not set; nil where every value is an id.
+	IsZero func(id ID) bool
+	// Fault says why an id that was set cannot be one, or ""; nil where each can.
+	Fault func(id ID) string
+	// Append and Parse convert an id to and from a tuple element.
+	Append func(b []byte, id ID) []byte
+	Parse  func(b []byte) (id ID, rest []byte, err error)
+}
+
+func (k *IDs[ID]) append(b []byte, id any) []byte { return k.Append(b, *id.(*ID)) }
+
+func (k *IDs[ID]) isZero(id any) bool { return k.IsZero != nil && k.IsZero(*id.(*ID)) }
+
+func (k *IDs[ID]) fault(id any) string {
+	if k.Fault == nil {
+		return ""
+	}
+	return k.Fault(*id.(*ID))
+}
+
+// Made implements [IDKind].
+func (k *IDs[ID]) Made() bool { return k.New != nil }
+
+// Make implements [IDKind].
+func (k *IDs[ID]) Make(ctx context.Context, id any) error {
+	made, err := k.New(ctx)
+	if err == nil {
+		*id.(*ID) = made
+	}
+	return err
+}
+
+// Read implements [IDKind].
+func (k *IDs[ID]) Read(element []byte) (any, error) {
+	id, rest, err := k.Parse(element)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("%d bytes follow the id", len(rest))
+	}
+	return id, err
+}
+
+// NegativeFault is [IDs].Fault of kazahana ids: their text forms take no negative ones.
+func NegativeFault[ID ~int64](id ID) string {
+	if id < 0 {
+		return fmt.Sprintf("it is %d: a kazahana id is never negative", int64(id))
+	}
+	return ""
+}
+
+// Aggregates are the reads of indexes that say something of many records at once.
+// Groups are packed values.
+type Aggregates interface {
+	// Count returns the number of records in a group of the schema's i-th index.
+	Count(ctx context.Context, s *Source, i int, group []byte) (int64, error)
+	// Sum returns the sum of a group of the schema's i-th index.
+	Sum(ctx context.Context, s *Source, i int, group []byte) (index.Amount, error)
+	// Groups returns all groups of the schema's i-th index.
+	Groups(ctx context.Context, s *Source, i int) ([]Group, error)
+	// Overflow returns the error of a sum of the schema's i-th index that does not fit
+	// into 64 bits.
+	Overflow(s *Source, i int, sum index.Amount) error
+	// Extreme returns the least or the greatest value behind those of group in the
+	// schema's i-th index, as a tuple element; nil if there is none.
+	Extreme(ctx context.Context, s *Source, i int, group []byte, greatest bool) ([]byte, error)
+	// Damaged returns the error of a key of the schema's i-th index that cannot be read.
+	Damaged(s *Source, i int, key []byte, err error) error
+}
+
+// Group is a group of an index: its packed values and its stored value.
+type Group struct {
+	Values, Value []byte
+}
+
+// Ranks answers from the schema's i-th index, which is one of ranks. The packed group is
+// that of the records that are asked for.
+type Ranks interface {
+	// RankOf returns how many entries of the group come before the packed score.
+	RankOf(ctx context.Context, s *Source, i int, group, score []byte) (int64, error)
+	// Nth returns the record of the group that has n records before it.
+	Nth(ctx context.Context, s *Source, i int, group []byte, n int64) (record any, err error)
+	// Percentile returns the record of the group at a percentile.
+	Percentile(ctx context.Context, s *Source, i int, group []byte, p float64) (record any, err error)
+}
+
+// Entry is a key that a store has because of a record.
+type Entry struct {
+	Index string      // the name of the index in keys; "" for the record itself
+	Kind  index.Kind  // of the index
+	Key   []byte      // as the engine has it
+	Tuple tuple.Tuple // the key within its directory; descending values as they were before index.Descend
+	Value []byte      // nil if the key is missing
+}
+
+// Tools is what the run-time does for stores without the Go code of their types.
+type Tools interface {
+	// Entries returns the keys of the record with that packed id, and those that it has in
+	// all maintained indexes.
+	Entries(ctx context.Context, s *Source, id []byte) ([]Entry, error)
+	// Drop removes the index with that name in keys from the header, and all its entries.
+	Drop(ctx context.Context, s *Source, keyName string) error
 }

@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"iter"
 	"slices"
+	"time"
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/newer"
@@ -238,4 +240,118 @@ func (c *Catalog) Foreign(definitions []*index.Definition) (all []ForeignIndex) 
 		}
 	}
 	return all
+}
+
+// Layouts yields the names in keys and the layouts of all indexes that the store has,
+// in the order of their names.
+func (c *Catalog) Layouts() iter.Seq2[string, string] {
+	return func(yield func(name, layout string) bool) {
+		for _, ix := range c.indexes {
+			if !yield(ix.name, ix.layout) {
+				return
+			}
+		}
+	}
+}
+
+// Describes reports whether the two headers describe the same: schema and indexes, in
+// whatever states, but for recounts.
+func (c *Catalog) Describes(o *Catalog) bool {
+	same := func(a, b IndexEntry) bool { return a.KeyName == b.KeyName && a.Layout == b.Layout }
+	return c.schema.Text() == o.schema.Text() && slices.EqualFunc(c.Indexes(), o.Indexes(), same)
+}
+
+// IndexEntry is what a header says of an index.
+type IndexEntry struct {
+	KeyName, Layout string
+	State           index.State
+}
+
+// Indexes returns what the header says of indexes but recounts, in the order of their
+// names.
+func (c *Catalog) Indexes() (all []IndexEntry) {
+	for _, ix := range c.indexes {
+		if _, recounts := index.CutRecount(ix.name); !recounts {
+			all = append(all, IndexEntry{ix.name, ix.layout, ix.state})
+		}
+	}
+	return all
+}
+
+// All returns what the header says of all indexes, recounts included, in the order of
+// their names.
+func (c *Catalog) All() (all []IndexEntry) {
+	for _, ix := range c.indexes {
+		all = append(all, IndexEntry{ix.name, ix.layout, ix.state})
+	}
+	return all
+}
+
+// A recount is an index that counts anew what a readable index of the kinds count or sum
+// counts (see [index.Definition.Recount]). It is there only while the other one is
+// readable in the same layout: so a program that maintains the one can maintain the other.
+
+// AddRecount adds the recount of an index in the state disabled, if the index is readable
+// and has none.
+func (c *Catalog) AddRecount(d *index.Definition) {
+	r := d.Recount()
+	has := slices.ContainsFunc(c.indexes, func(ix catalogIndex) bool { return ix.name == r.KeyName() })
+	if c.State(d) == index.Readable && !has {
+		c.SetState(r, index.Disabled)
+	}
+}
+
+// RemoveRecount removes the recount of an index, if there is one.
+func (c *Catalog) RemoveRecount(d *index.Definition) {
+	name := d.Recount().KeyName()
+	c.indexes = slices.DeleteFunc(c.indexes, func(ix catalogIndex) bool { return ix.name == name })
+}
+
+// LostRecounts returns the names in keys of the recounts that c has and next has not.
+func (c *Catalog) LostRecounts(next *Catalog) (names []string) {
+	for _, ix := range c.indexes {
+		_, recounts := index.CutRecount(ix.name)
+		if recounts && !slices.ContainsFunc(next.indexes, func(o catalogIndex) bool { return o.name == ix.name }) {
+			names = append(names, ix.name)
+		}
+	}
+	return names
+}
+
+// Former is a header that another has replaced. Its value is the packed tuple
+//
+//	(1, milliseconds since 1970 at which it was replaced, the header's value)
+type Former struct {
+	Until   time.Time // by the clock of the process that replaced it
+	Catalog *Catalog
+}
+
+// Encode returns the value of a former header.
+func (f Former) Encode() ([]byte, error) {
+	header, err := f.Catalog.Encode()
+	if err != nil {
+		return nil, err
+	}
+	return tuple.Tuple{int64(formerFormat), f.Until.UnixMilli(), header}.Pack()
+}
+
+const formerFormat = 1
+
+// DecodeFormer reads the value of a former header. It returns an *[Error] if the value is
+// damaged or of a newer format.
+func DecodeFormer(value []byte) (f Former, err error) {
+	_, err = newer.ReadFormat(value, formerFormat)
+	if errors.Is(err, newer.Err) {
+		return f, newerError("an entry of the schema's history: ", err)
+	}
+	if t, broken := tuple.Unpack(value); err == nil && broken == nil && len(t) == 3 {
+		until, ok1 := t[1].(int64)
+		header, ok2 := t[2].([]byte)
+		if ok1 && ok2 {
+			f.Until = time.UnixMilli(until)
+			f.Catalog, err = DecodeCatalog(header)
+			return f, err
+		}
+	}
+	return f, corrupt("an entry of the schema's history is damaged")
 }

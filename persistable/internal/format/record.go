@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package format holds the formats of the values that a store keeps: the header
+// of a record and the chunks behind it ([Record]), and the header of the store
+// itself ([Catalog]). docs/layout.md shows their bytes.
+//
+// All functions may be called concurrently, but only one goroutine at a time may
+// change a [Catalog].
 package format
 
 import (
 	"encoding/binary"
+	"errors"
 	"math/rand/v2"
 	"slices"
 
@@ -88,4 +95,38 @@ func AppendChunk(key []byte, n int) []byte { return tuple.AppendInt(key, int64(n
 // ChunkRange returns the keys of the chunks behind a record's first value.
 func ChunkRange(key []byte) kv.KeyRange {
 	return kv.KeyRange{Begin: kv.Successor(key), End: append(slices.Clone(key), 0xff)}
+}
+
+// Error says why stored bytes cannot be used. The caller adds where they are.
+type Error struct {
+	Reason string // what is wrong
+	Remedy string // what to do
+	Err    error  // [newer.Err] or nil
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	if e.Err != nil {
+		return e.Reason + ": " + e.Remedy
+	}
+	return e.Reason
+}
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// RemedyCorrupt is the remedy of an [Error] about bytes that no format has. A newer version
+// of the user's program may have written the content of a record.
+const RemedyCorrupt = "if a newer version of the program wrote it, update this one; otherwise restore it from a backup"
+
+func corrupt(reason string) error { return &Error{reason, RemedyCorrupt, nil} }
+
+// newerError is the [Error] of what a newer version wrote; other errors it returns as they
+// are.
+func newerError(what string, err error) error {
+	var found *newer.Error
+	if !errors.As(err, &found) {
+		return err
+	}
+	return &Error{what + newer.Err.Error() + ": " + found.Reason, found.Remedy, err}
 }

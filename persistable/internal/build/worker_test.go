@@ -3,7 +3,9 @@
 package build
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -68,5 +70,55 @@ func TestEffortRest(t *testing.T) {
 		if got := (&effort{took: c.took, pause: c.pause}).rest(c.share); got.Round(time.Microsecond) != c.want {
 			t.Errorf("%v with share %v, pause %v: rests %v, want %v", c.took, c.share, c.pause, got, c.want)
 		}
+	}
+}
+
+// TestPace: workers together take what the limit allows, whatever one of them takes at
+// once, and save up nothing while they do nothing.
+func TestPace(t *testing.T) {
+	now := time.Unix(1000, 0)
+	p := pace{perSecond: 1000, now: func() time.Time { return now }}
+	for i, step := range []struct {
+		later time.Duration
+		bytes int
+		want  time.Duration
+	}{
+		{0, 500, 500 * time.Millisecond},
+		{0, 2000, 2500 * time.Millisecond}, // another worker, behind the first
+		{time.Second, 100, 1600 * time.Millisecond},
+		{time.Hour, 100, 100 * time.Millisecond},
+		{0, 0, 100 * time.Millisecond},
+	} {
+		now = now.Add(step.later)
+		if got := p.take(step.bytes); got != step.want {
+			t.Errorf("step %d: waits %v, want %v", i, got, step.want)
+		}
+	}
+	if got := (&pace{now: time.Now}).take(1 << 40); got != 0 {
+		t.Errorf("without a limit it waits %v", got)
+	}
+}
+
+// TestRest: a worker rests for the longer of what its share and the limit of bytes demand,
+// and ends its rest with its context.
+func TestRest(t *testing.T) {
+	for name, c := range map[string]struct {
+		perSecond int
+		want      time.Duration
+	}{"share": {0, 3 * time.Second}, "bytes": {100, 10 * time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			r := NewRun(nil, Options{Share: 0.25, BytesPerSecond: c.perSecond, Lease: time.Minute, Now: time.Now})
+			w := worker{Run: r, effort: effort{took: time.Second, taken: 1000}}
+			begun := time.Now()
+			if err := w.rest(t.Context(), &Range{}); err != nil || time.Since(begun) != c.want {
+				t.Errorf("%s: rests %v, want %v: %v", name, time.Since(begun), c.want, err)
+			}
+			short, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			begun = time.Now()
+			if err := w.rest(short, &Range{}); err == nil || time.Since(begun) != time.Second {
+				t.Errorf("%s: after its end it rests %v: %v", name, time.Since(begun), err)
+			}
+		})
 	}
 }

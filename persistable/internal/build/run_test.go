@@ -3,10 +3,10 @@
 package build
 
 import (
-	"context"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestClaimExpires: another process's claim expires when this one has seen it unchanged
@@ -63,26 +63,26 @@ func TestMayBeClaimed(t *testing.T) {
 	}
 }
 
-// TestRest: a worker rests for the longer of what its share and the limit of bytes demand,
-// and ends its rest with its context.
-func TestRest(t *testing.T) {
-	for name, c := range map[string]struct {
-		perSecond int
-		want      time.Duration
-	}{"share": {0, 3 * time.Second}, "bytes": {100, 10 * time.Second}} {
-		synctest.Test(t, func(t *testing.T) {
-			r := NewRun(nil, Options{Share: 0.25, BytesPerSecond: c.perSecond, Lease: time.Minute, Now: time.Now})
-			w := worker{Run: r, effort: effort{took: time.Second, taken: 1000}}
-			begun := time.Now()
-			if err := w.rest(t.Context(), &Range{}); err != nil || time.Since(begun) != c.want {
-				t.Errorf("%s: rests %v, want %v: %v", name, time.Since(begun), c.want, err)
-			}
-			short, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-			begun = time.Now()
-			if err := w.rest(short, &Range{}); err == nil || time.Since(begun) != time.Second {
-				t.Errorf("%s: after its end it rests %v: %v", name, time.Since(begun), err)
-			}
-		})
+// TestProgress adds up ranges in all states: done with fewer bytes than were estimated,
+// claimed with more, and not begun.
+func TestProgress(t *testing.T) {
+	done := Range{Begin: nil, Next: []byte("b"), End: []byte("b"), Records: 10, Bytes: 50, Estimate: 100, Busy: 2 * time.Second}
+	claimed := Range{Begin: []byte("b"), Next: []byte("bb"), End: []byte("c"), Worker: []byte("w"), Records: 3, Bytes: 40, Estimate: 100, Busy: time.Second}
+	beyond := Range{Begin: []byte("c"), Next: []byte("cc"), End: []byte("d"), Worker: []byte("v"), Records: 5, Bytes: 900, Estimate: 100, Busy: 3 * time.Second}
+	free := Range{Begin: []byte("d"), Next: []byte("d"), End: lastEnd, Estimate: 180}
+	members := []Member{{"i", "Name:string"}}
+	got := newProgress(members, []Range{done, claimed, beyond, free})
+	want := Progress{
+		Members: members, Ranges: 4, RangesDone: 1, Records: 18, Bytes: 990, Estimate: 480, Done: 240, Workers: 2,
+		Remaining: 3 * time.Second, // 6 s for 240 bytes, 240 are left, 2 workers
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := newProgress(members, []Range{free}); got.Remaining != 0 || got.Done != 0 {
+		t.Errorf("before the first batch: %+v", got)
+	}
+	if got := newProgress(members, []Range{done}); got.Remaining != 0 || got.Done != got.Estimate {
+		t.Errorf("after the last batch: %+v", got)
 	}
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package persistimpl is the base of the code that persistgen writes. Only
+// generated code imports it: it changes with the generator, without notice.
+// Programs use package persistable.
 package persistimpl
 
 import (
@@ -12,7 +15,28 @@ import (
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
+	"github.com/oklog/ulid/v2"
 )
+
+// Version5 is named by generated code of the fifth version. A program whose
+// generated code and run-time do not fit does not compile.
+const Version5 = 5
+
+type (
+	// Schema is what the run-time knows of a type.
+	Schema = erased.Schema
+	// Hooks call the methods of a record that come before a write.
+	Hooks = erased.Hooks
+	// PathElement is one element of a type's directory.
+	PathElement = erased.PathElement
+)
+
+// NewStore returns the store of the schema's records for the directory
+// arguments, one per {Field}. T is a pointer to the struct, ID the type of its
+// ids.
+func NewStore[T, ID any](db *persistable.DB, schema *Schema, args ...string) persistable.Store[T, ID] {
+	return persistable.Store[T, ID](erased.NewStore[ID](erased.Runtime.Open(db, schema, args), schema))
+}
 
 // SetID gives a new record its id. record is a pointer to a copy of the literal
 // that the program wrote; a literal that has an id panics. An idgen.ID stays zero
@@ -109,4 +133,55 @@ func FillUint[U index.Unsigned](field *U, arg string) {
 	if n, err := strconv.ParseUint(arg, 10, 64); err == nil && *field == 0 {
 		*field = U(n)
 	}
+}
+
+// IDs are the functions for ids of type ID.
+type IDs[ID any] = erased.IDs[ID]
+
+// The ids that most types have.
+var (
+	// KazahanaIDs are made by idgen.Default.
+	KazahanaIDs = &IDs[idgen.ID]{
+		New: NewKazahana, IsZero: IsZero[idgen.ID], Fault: erased.NegativeFault[idgen.ID], Append: index.AppendInt[idgen.ID], Parse: index.ReadInt[idgen.ID],
+	}
+	// ULIDs are made by idgen's source of ULIDs.
+	ULIDs = &IDs[ulid.ULID]{
+		New: NewULID, IsZero: IsZero[ulid.ULID], Append: index.AppendUUID[ulid.ULID], Parse: index.ReadUUID[ulid.ULID],
+	}
+	// ULIDStrings are ULIDs in text form.
+	ULIDStrings = &IDs[string]{
+		New: NewULIDString[string], IsZero: IsZero[string], Append: index.AppendString[string], Parse: index.ReadString[string],
+	}
+)
+
+// NewKazahana makes an id of [idgen.Default].
+func NewKazahana(ctx context.Context) (idgen.ID, error) { return idgen.Default().Next(ctx) }
+
+var (
+	ulids idgen.ULIDSource
+	uuids idgen.UUIDSource
+)
+
+// NewULID makes a ULID.
+func NewULID(ctx context.Context) (ulid.ULID, error) { return ulids.Next(ctx) }
+
+// NewULIDString makes a ULID in text form.
+func NewULIDString[S ~string](ctx context.Context) (S, error) {
+	id, err := ulids.Next(ctx)
+	if err != nil {
+		return "", err
+	}
+	return S(id.String()), nil
+}
+
+// NewUUID makes a UUID of version 7. U is any [16]byte type.
+func NewUUID[U ~[16]byte](ctx context.Context) (U, error) {
+	id, err := uuids.Next(ctx)
+	return U(id), err
+}
+
+// IsZero reports whether an id is the zero value.
+func IsZero[ID comparable](id ID) bool {
+	var zero ID
+	return id == zero
 }

@@ -3,17 +3,18 @@
 package format
 
 import (
-	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/internal/schema"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 func FuzzDecodeCatalog(f *testing.F) {
@@ -51,35 +52,6 @@ func lockOf(t testing.TB, lines ...string) *schema.Schema {
 		t.Fatal(err)
 	}
 	return s
-}
-
-func FuzzParseRecord(f *testing.F) {
-	f.Add(append([]byte{recordFormat, 3}, 1, 2, 3, 0, 0, 0, 0, 0))
-	f.Fuzz(func(t *testing.T, value []byte) {
-		s, err := ParseRecord(value)
-		if err == nil && (s.Chunks > maxChunks || len(s.Payload) > len(value)-HeaderSize) {
-			t.Errorf("%q became %+v", value, s)
-		}
-	})
-}
-
-// header returns the value of a record with so many further chunks.
-func header(chunks int, r Record) []byte {
-	b := binary.AppendUvarint([]byte{recordFormat}, uint64(chunks))
-	return slices.Concat(b, r.Token[:], r.Payload)
-}
-
-func TestHeader(t *testing.T) {
-	for _, chunks := range []int{0, 1, maxChunks} {
-		want := Record{Chunks: chunks, Token: Token{9, 8, 7}, Payload: []byte("record")}
-		got, err := ParseRecord(header(chunks, want))
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("%v (-want +got):\n%s", err, diff)
-		}
-	}
-	if maxChunks >= 128 {
-		t.Error("splitRecord relies on one byte for the number of chunks")
-	}
 }
 
 // TestNeedsOfCatalogs: a header without needs has the bytes that it always had; one with needs has
@@ -139,5 +111,86 @@ func TestCatalogOfPrograms(t *testing.T) {
 	}
 	if !c.AddSchema(lockOf(t, "field 1 A int64", "field 3 C int64")) || len(c.schema.Type().Fields) != 3 || len(lock.Type().Fields) != 2 {
 		t.Error("a new field is not added")
+	}
+}
+
+// TestRecountsOfCatalogs: a header has the recount of an index while the index is readable
+// in the same layout, and the history does not tell of it.
+func TestRecountsOfCatalogs(t *testing.T) {
+	count := &index.Definition{Name: "T_count_A", Kind: index.Count, Fields: []string{"A"}, Signature: "int"}
+	changed := &index.Definition{Name: "T_count_A", Kind: index.Count, Fields: []string{"A"}, Signature: "string"}
+	without := NewCatalog(lockOf(t, "field 1 A int64"), 0, []*index.Definition{count})
+	with := without.Clone()
+	with.AddRecount(count)
+	with.AddRecount(count)
+	if names := with.LostRecounts(without); !slices.Equal(names, []string{"T_count_A~recount"}) || with.State(count.Recount()) != index.Disabled {
+		t.Fatalf("the recounts are %v", names)
+	}
+	if !with.Describes(without) || len(with.Indexes()) != 1 {
+		t.Error("the history tells of a recount")
+	}
+	for name, c := range map[string]struct {
+		change func(*Catalog)
+		stays  bool
+	}{
+		"nothing":         {func(c *Catalog) { c.SetState(count, index.Readable) }, true},
+		"recount built":   {func(c *Catalog) { c.SetState(count.Recount(), index.Building) }, true},
+		"disabled":        {func(c *Catalog) { c.SetState(count, index.Disabled) }, false},
+		"another layout":  {func(c *Catalog) { c.SetState(changed, index.Readable) }, false},
+		"unused":          {func(c *Catalog) { c.RemoveUnused([]*index.Definition{count}) }, false},
+		"disabled before": {func(c *Catalog) { c.SetState(count, index.Disabled); c.AddRecount(count) }, false},
+	} {
+		next := with.Clone()
+		if c.change(next); (len(with.LostRecounts(next)) == 0) != c.stays {
+			t.Errorf("%s: the recount stays: %v", name, !c.stays)
+		}
+	}
+}
+
+// TestFormerHeaders: the bytes of a former header, and what is none.
+func TestFormerHeaders(t *testing.T) {
+	c := &Catalog{schema: lockOf(t, "field 1 ID string")}
+	c.SetState(&index.Definition{Name: "T_A", Fields: []string{"A"}, Signature: "int"}, index.Building)
+	header, err := c.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	until := time.UnixMilli(1_750_000_000_123)
+	value, err := Former{until, c}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (tuple.Tuple{int64(1), int64(1_750_000_000_123), header}).MustPack(); hex.EncodeToString(value) != hex.EncodeToString(want) {
+		t.Errorf("the value is %x, want %x", value, want)
+	}
+	back, err := DecodeFormer(value)
+	if err != nil || !back.Until.Equal(until) || !back.Catalog.Equal(c) {
+		t.Errorf("decoded %+v, %v", back, err)
+	}
+	for name, bad := range map[string][]byte{
+		"nothing":          nil,
+		"another format":   tuple.Tuple{int64(2), int64(0), header}.MustPack(),
+		"no header":        tuple.Tuple{int64(1), int64(0)}.MustPack(),
+		"a wrong time":     tuple.Tuple{int64(1), "now", header}.MustPack(),
+		"a damaged header": tuple.Tuple{int64(1), int64(0), []byte("x")}.MustPack(),
+		"cut short":        value[:len(value)/2],
+	} {
+		var e *Error
+		if got, err := DecodeFormer(bad); !errors.As(err, &e) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// TestDescribes: states are no part of what a header describes.
+func TestDescribes(t *testing.T) {
+	d := &index.Definition{Name: "T_A", Fields: []string{"A"}, Signature: "int"}
+	c := &Catalog{schema: lockOf(t, "field 1 ID string")}
+	c.SetState(d, index.Building)
+	same, other, wider := c.Clone(), c.Clone(), &Catalog{schema: lockOf(t, "field 1 ID string", "field 2 B int8"), indexes: c.indexes}
+	same.SetState(d, index.Readable)
+	other.SetState(&index.Definition{Name: "T_A", Fields: []string{"A"}, Signature: "string"}, index.Building)
+	if !c.Describes(same) || c.Describes(other) || c.Describes(wider) {
+		t.Errorf("another state %v, another layout %v, another schema %v", c.Describes(same), c.Describes(other), c.Describes(wider))
 	}
 }
