@@ -17,12 +17,12 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/kazahana-db/kazahana/internal/idbuilderd"
+	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/cli"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
 func main() {
-	code := idbuilderd.Run(untilSignal(), os.Args[1:], shell.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	code := cli.Run(untilSignal(), os.Args[1:], shell.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 	os.Exit(code)
 }
 

@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kazahana-db/kazahana/internal/cli"
+	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cli"
 	"github.com/kazahana-db/kazahana/internal/snippets"
 )
 

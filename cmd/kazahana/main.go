@@ -19,7 +19,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/kazahana-db/kazahana/internal/cli"
+	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cli"
 )
 
 func main() {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/kazahana-db/kazahana/internal/cli/database"
+	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/internal/testcert"
 )
 

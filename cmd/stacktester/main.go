@@ -17,7 +17,7 @@ import (
 	"os/signal"
 	"strconv"
 
-	"github.com/kazahana-db/kazahana/internal/stacktester"
+	"github.com/kazahana-db/kazahana/cmd/stacktester/internal/stacktester"
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
 )
 

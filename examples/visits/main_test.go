@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -13,7 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kazahana-db/kazahana/internal/cli"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -64,6 +64,7 @@ func TestVisitThatIsNotStored(t *testing.T) {
 // page shows.
 func TestDocumented(t *testing.T) {
 	blocks := regexp.MustCompile("(?s)<!-- tested -->\n```console\n(.*?)```").FindAllStringSubmatch(document(t), -1)
+	command := buildCommand(t)
 	t.Chdir(t.TempDir())
 	if len(blocks) < 2 {
 		t.Fatalf("docs/placement.md has %d tested blocks", len(blocks))
@@ -72,7 +73,7 @@ func TestDocumented(t *testing.T) {
 		var got strings.Builder
 		for _, line := range regexp.MustCompile(`(?m)^\$ .*$`).FindAllString(block[1], -1) {
 			got.WriteString(line + "\n")
-			execute(t, &got, strings.Fields(line)[1:])
+			execute(t, &got, command, strings.Fields(line)[1:])
 		}
 		if diff := cmp.Diff(block[1], got.String()); diff != "" {
 			t.Errorf("docs/placement.md differs from what happens (-document +program):\n%s", diff)
@@ -80,8 +81,20 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
-// execute executes a command of the page.
-func execute(t *testing.T, out *strings.Builder, words []string) {
+// buildCommand compiles kazahana, and returns its file.
+func buildCommand(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kazahana")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", file, "./cmd/kazahana")
+	build.Dir, build.Env = filepath.Join("..", ".."), append(os.Environ(), "CGO_ENABLED=0") // as built for other tests
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return file
+}
+
+// execute executes a command of the page; kazahana is the file of that command.
+func execute(t *testing.T, out *strings.Builder, kazahana string, words []string) {
 	t.Helper()
 	switch command := strings.Join(words[:min(3, len(words))], " "); {
 	case command == "go run ./examples/visits":
@@ -89,8 +102,10 @@ func execute(t *testing.T, out *strings.Builder, words []string) {
 			t.Fatal(err)
 		}
 	case words[0] == "kazahana":
-		if code := cli.Run(t.Context(), words[1:], cli.Streams{Out: out, Err: out}); code != cli.ExitDone {
-			t.Fatalf("%v: exit code %d: %s", words, code, out)
+		run := exec.CommandContext(t.Context(), kazahana, words[1:]...)
+		run.Stdout, run.Stderr = out, out
+		if err := run.Run(); err != nil {
+			t.Fatalf("%v: %v: %s", words, err, out)
 		}
 	default:
 		t.Fatalf("%v is no command that this test knows", words)

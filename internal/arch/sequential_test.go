@@ -16,7 +16,7 @@ import (
 // sequentialUses lists the packages of SEQUENTIAL that import packages which start
 // goroutines, and why the detector need not see their tests all the same.
 var sequentialUses = map[string]string{
-	"internal/doctor":               "it reads one step after the other; the engines and leases below are tested with the detector themselves",
+	"cmd/kazahana/internal/doctor":  "it reads one step after the other; the engines and leases below are tested with the detector themselves",
 	"internal/arch":                 "its tests read source and run the go command; the packages are imported for the fields of their types",
 	"kv/embedded/internal/btree":    "types of kv",
 	"kv/embedded/internal/rangeset": "types of kv",

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strings"
+
+	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/ui/job"
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/dynamic"
+)
+
+// progress is how far a build is, in all processes.
+type progress struct {
+	Indexes        []string `json:"indexes"`
+	Ranges         int      `json:"ranges"`
+	RangesDone     int      `json:"rangesDone"`
+	Records        int64    `json:"records"`
+	EstimatedBytes int64    `json:"estimatedBytes"`
+	EstimatedDone  int64    `json:"estimatedDone"`
+	Workers        int      `json:"workers"`
+	RemainingMs    int64    `json:"remainingMs"`
+}
+
+func newProgress(p persistable.BuildProgress) progress {
+	return progress{list(p.Indexes), p.Ranges, p.RangesDone, p.Records, p.EstimatedBytes, p.EstimatedDone, p.Workers, p.Remaining.Milliseconds()}
+}
+
+// report is what a verification has found.
+type report struct {
+	Records  int      `json:"records"`
+	Entries  int      `json:"entries"`
+	Faults   []fault  `json:"faults"` // the first hundred
+	Count    int      `json:"count"`  // of faults
+	More     bool     `json:"more"`
+	Repaired int      `json:"repaired"`
+	Skipped  []string `json:"skipped"`
+}
+
+type fault struct {
+	Index  string `json:"index"`
+	ID     string `json:"id"`
+	Reason string `json:"reason"`
+}
+
+func newReport(r persistable.Report) report {
+	v := report{Records: r.Records, Entries: r.Entries, Count: len(r.Faults), More: r.More, Repaired: r.Repaired, Skipped: list(r.Skipped), Faults: []fault{}}
+	for _, f := range r.Faults[:min(len(r.Faults), 100)] {
+		v.Faults = append(v.Faults, fault{f.Index, f.ID, f.Reason})
+	}
+	return v
+}
+
+func kindName(k index.Kind) string { return string(k) }
+
+// indexes returns the indexes of a store and how far a build of them is.
+func (h *Handler) indexes(r *http.Request) (any, error) {
+	s, err := h.openStore(r)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.Indexes().Progress(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"schema": newSchemaView(s), "progress": newProgress(p)}, nil
+}
+
+// storeRequest names a store, and one of its indexes.
+type storeRequest struct {
+	Path  []string `json:"path"`
+	Type  string   `json:"type"`
+	Index string   `json:"index,omitempty"`
+}
+
+// about tells people which store a request names.
+func (q *storeRequest) about() string { return q.Type + " in " + strings.Join(q.Path, "/") }
+
+func (h *Handler) readStoreRequest(r *http.Request) (q storeRequest, s *dynamic.Store, err error) {
+	if err = readBody(r, &q); err == nil {
+		s, err = dynamic.Open(r.Context(), h.db, q.Path, q.Type)
+	}
+	return q, s, err
+}
+
+// startJob starts a job on the store of a request.
+func (h *Handler) startJob(r *http.Request, kind string, work func(ctx context.Context, s *dynamic.Store, report func(any)) (any, error)) (any, error) {
+	q, s, err := h.readStoreRequest(r)
+	if err != nil {
+		return nil, err
+	}
+	return h.startNamed(kind, q.about(), func(ctx context.Context, report func(any)) (any, error) { return work(ctx, s, report) })
+}
+
+// startNamed starts a job, and answers with its id.
+func (h *Handler) startNamed(kind, about string, work job.Func) (any, error) {
+	id, err := h.jobs.Start(kind, about, work)
+	if err != nil {
+		return nil, fmt.Errorf("%s of %s: %w", kind, about, err)
+	}
+	return map[string]any{"job": id}, nil
+}
+
+func (h *Handler) buildIndexes(r *http.Request) (any, error) {
+	return h.startJob(r, "build", func(ctx context.Context, s *dynamic.Store, report func(any)) (any, error) {
+		return nil, s.Indexes().BuildWith(ctx, persistable.BuildOptions{Progress: func(p persistable.BuildProgress) { report(newProgress(p)) }})
+	})
+}
+
+func (h *Handler) verifyIndexes(r *http.Request) (any, error) { return h.verify(r, "verify", false) }
+
+func (h *Handler) repairIndexes(r *http.Request) (any, error) { return h.verify(r, "repair", true) }
+
+func (h *Handler) verify(r *http.Request, kind string, repair bool) (any, error) {
+	return h.startJob(r, kind, func(ctx context.Context, s *dynamic.Store, report func(any)) (any, error) {
+		o := persistable.VerifyOptions{Repair: repair, Progress: func(p persistable.Report) { report(newReport(p)) }}
+		if !repair {
+			o.RecountBytes, o.NoRecount = math.MaxInt64, true // the page says that it changes nothing
+		}
+		found, err := s.Indexes().VerifyWith(ctx, o)
+		return newReport(found), err
+	})
+}
+
+// dropIndex removes an index with its entries and its definition.
+func (h *Handler) dropIndex(r *http.Request) (any, error) {
+	q, s, err := h.readStoreRequest(r)
+	if err != nil {
+		return nil, err
+	}
+	if q.Index == "" {
+		return nil, invalid("index: say which index is dropped")
+	}
+	return h.startNamed("drop", "index "+q.Index+" of "+q.about(), func(ctx context.Context, _ func(any)) (any, error) {
+		return nil, s.Drop(ctx, q.Index)
+	})
+}
+
+func (h *Handler) listJobs(*http.Request) (any, error) {
+	return map[string]any{"jobs": list(h.jobs.List())}, nil
+}
+
+func (h *Handler) cancelJob(r *http.Request) (any, error) {
+	var q struct {
+		ID int64 `json:"id"`
+	}
+	if err := readBody(r, &q); err != nil {
+		return nil, err
+	}
+	if !h.jobs.Cancel(q.ID) {
+		return nil, &statusError{http.StatusNotFound, errors.New("there is no such job")}
+	}
+	return map[string]any{}, nil
+}
