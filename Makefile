@@ -14,6 +14,16 @@ SEQUENTIAL := cmd/persistvet persistvet cmd/kazahana/internal/cli/keytext cmd/ka
 	kv/embedded/internal/rangeset kv/kvtest/internal/scenario kv/kvtest/replay persistable/internal/format persistable/wire \
 	placement placement/identity placement/internal/recency placement/strategy rafttimer/internal/wheel tuple
 
+# The longest tests that start no goroutine of their own: others of their packages show
+# the race detector the same code, with goroutines. internal/arch checks the list.
+SEQUENTIAL_TESTS := LargestBlocks PutMoreThanATransactionHolds IndexesAgainstAMap FindRandom FindRandomSales ScatteredAsPlain RanksModel IndexScatteredOverData \
+	Generations BuildOfManyUniqueEntries KindsByProgramsOfDifferentAge KindsAgainstAMap IndexAddedOverData BatchModel CrashesOfUpgrade TwoFillOneFolder \
+	ClearedRunIsPassedOnce QueueCostsAreEven RandomDamage TornTail DamageAfterCrash MoreThanOneBatch WindowBytes Interrupted Answers RemoveCountry \
+	BadDatasets MoveToAnotherDatabase ExportAndImport ImportContinues ExportContinues LockOfDirectories KindsOfIndexes
+
+empty :=
+space := $(empty) $(empty)
+
 .PHONY: help
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,7 +62,7 @@ RACE := -race -gcflags=modernc.org/...=-race=false
 race: export GORACE := atexit_sleep_ms=0
 race: export CGO_ENABLED := 1
 race: servers ## run every test with goroutines under the race detector (needs a C compiler)
-	$(TEST) -p 3 $(RACE) -short $$(go list $(TESTED) | grep -vxF $(SEQUENTIAL:%=-e github.com/kazahana-db/kazahana/%))
+	$(TEST) -p 3 $(RACE) -short -skip '^Test($(subst $(space),|,$(strip $(SEQUENTIAL_TESTS))))$$' $$(go list $(TESTED) | grep -vxF $(SEQUENTIAL:%=-e github.com/kazahana-db/kazahana/%))
 
 .PHONY: soak
 soak: servers ## run random tests and fuzz targets with fresh seeds at low priority, for MINUTES (60)

@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,7 +39,7 @@ func TestSequential(t *testing.T) {
 			below[path] = pkg.Imports
 		}
 	}
-	for _, pkg := range sequentialPackages(t) {
+	for _, pkg := range listOfMakefile(t, "SEQUENTIAL") {
 		if tested[module+"/"+pkg] == nil {
 			t.Errorf("the Makefile lists %s as SEQUENTIAL, but there is no such package with tests", pkg)
 		}
@@ -56,16 +57,49 @@ func TestSequential(t *testing.T) {
 	}
 }
 
-// sequentialPackages returns the list of the Makefile.
-func sequentialPackages(t *testing.T) []string {
+// TestSequentialTests checks the list SEQUENTIAL_TESTS of the Makefile: each is a test,
+// and starts no goroutine itself.
+func TestSequentialTests(t *testing.T) {
+	bodies := map[string][]*ast.BlockStmt{}
+	err := filepath.WalkDir(root, func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, d := range parsed.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil {
+				bodies[f.Name.Name] = append(bodies[f.Name.Name], f.Body)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range listOfMakefile(t, "SEQUENTIAL_TESTS") {
+		if bodies["Test"+name] == nil {
+			t.Errorf("the Makefile lists Test%s among SEQUENTIAL_TESTS, but there is no such test", name)
+		}
+		if slices.ContainsFunc(bodies["Test"+name], func(b *ast.BlockStmt) bool { return hasGo(b, "Go", "RunParallel", "AfterFunc") }) {
+			t.Errorf("the Makefile lists Test%s among SEQUENTIAL_TESTS, but it starts goroutines", name)
+		}
+	}
+}
+
+// listOfMakefile returns the words of a variable that an empty line ends.
+func listOfMakefile(t *testing.T, name string) []string {
+	t.Helper()
 	makefile, err := os.ReadFile("../../Makefile")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, list, found := strings.Cut(string(makefile), "\nSEQUENTIAL := ")
+	_, list, found := strings.Cut(string(makefile), "\n"+name+" := ")
 	list, _, ended := strings.Cut(list, "\n\n")
 	if !found || !ended {
-		t.Fatal("the Makefile has no list SEQUENTIAL that ends with an empty line")
+		t.Fatalf("the Makefile has no list %s that ends with an empty line", name)
 	}
 	return strings.Fields(strings.ReplaceAll(list, "\\\n", " "))
 }
@@ -100,18 +134,20 @@ func startsGoroutine(t *testing.T, pkg, pattern string) bool {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return hasGo(parsed) || importsConcurrency(parsed)
+		return hasGo(parsed, "Go", "Parallel", "RunParallel", "AfterFunc") || importsConcurrency(parsed)
 	})
 }
 
-func hasGo(file *ast.File) bool {
+// hasGo reports whether there is a go statement, or a call of one of the methods, of a
+// WaitGroup or errgroup, of a test, of a benchmark.
+func hasGo(code ast.Node, methods ...string) bool {
 	found := false
-	ast.Inspect(file, func(n ast.Node) bool {
+	ast.Inspect(code, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.GoStmt:
 			found = true
-		case *ast.SelectorExpr: // of a WaitGroup or errgroup, of a test, of a benchmark
-			found = found || n.Sel.Name == "Go" || n.Sel.Name == "Parallel" || n.Sel.Name == "RunParallel" || n.Sel.Name == "AfterFunc"
+		case *ast.SelectorExpr:
+			found = found || slices.Contains(methods, n.Sel.Name)
 		}
 		return !found
 	})
