@@ -165,15 +165,25 @@ func (m *move) begin(ctx context.Context) error {
 // resume goes on with a move that has begun. One that was interrupted after the comparison copies
 // again.
 func (m *move) resume(value []byte) error {
-	s, err := decodeState(value)
-	if err == nil && s.from != m.from.Name {
-		err = fmt.Errorf("%w: one from %s into %s; finish that, or give it up", ErrOther, s.from, m.to.Name)
+	if err := m.readMove(value); err != nil {
+		return err
 	}
-	m.result.Continued = len(s.next) > 0
-	if s.compared { // programs may have written to the source since, and the target was renewed
-		s.next, s.compared = []byte{}, false
+	m.result.Continued = len(m.state.next) > 0
+	switch m.state.stage {
+	case givenUp:
+		return fmt.Errorf("%w: the one from %s into %s was given up, which is unfinished: repeat that with --abandon", ErrOther, m.from.Name, m.to.Name)
+	case compared: // programs may have written to the source since, and the target was renewed
+		m.state.next, m.state.stage = []byte{}, copying
 	}
-	m.state = s
+	return nil
+}
+
+// readMove takes over the stored state of a move, which must be one between these two.
+func (m *move) readMove(value []byte) (err error) {
+	m.state, err = decodeState(value)
+	if err == nil && m.state.from != m.from.Name {
+		err = fmt.Errorf("%w: one from %s into %s; finish that, or give it up", ErrOther, m.state.from, m.to.Name)
+	}
 	return err
 }
 
@@ -215,51 +225,69 @@ func (m *move) targetVersion(ctx context.Context) (now int64, err error) {
 
 // Abandon gives up an unfinished move: it ends the locks that the move has made, and then removes all
 // keys of the target. The source stays as it is; its DB is not used unless it is shared. Another
-// process that goes on with the move fails. If it fails itself it can be repeated. Errors: [ErrNone],
-// [ErrOther] if the move is from another source, [ErrLocked], and those of the engines.
+// process that goes on with the move fails. If it fails itself it can be repeated, and the move cannot go
+// on. Errors: [ErrNone], [ErrOther] if the move is from another source, [ErrLocked], and those of the engines.
 func Abandon(ctx context.Context, from, to End) error {
 	m := &move{from: from, to: to}
-	err := transact(ctx, to.DB, func(tx kv.Transaction) error {
-		value, err := readState(ctx, tx, to)
+	for _, step := range []func(context.Context) error{m.noteGivenUp, m.releaseSource, m.empty} {
+		if err := step(ctx); err != nil {
+			return fmt.Errorf("giving up the move from %s to %s: %w", from.Name, to.Name, err)
+		}
+	}
+	return nil
+}
+
+// noteGivenUp notes in the target that the move was given up. From then on no process goes on with it, so
+// that the source can be unlocked.
+func (m *move) noteGivenUp(ctx context.Context) error {
+	return transact(ctx, m.to.DB, func(tx kv.Transaction) error {
+		value, err := readState(ctx, tx, m.to)
 		if err == nil && value == nil {
-			err = fmt.Errorf("%w into %s", ErrNone, to.Name)
+			err = fmt.Errorf("%w into %s", ErrNone, m.to.Name)
 		}
 		if err == nil {
-			err = m.resume(value)
+			err = m.readMove(value)
+		}
+		if err == nil {
+			err = m.checkLocked(ctx, tx, m.to)
+		}
+		if err != nil {
+			return err
+		}
+		m.state.stage = givenUp
+		tx.Set([]byte(stateKey), m.state.encode())
+		return nil
+	})
+}
+
+// releaseSource ends the lock of the source if it is that of the move.
+func (m *move) releaseSource(ctx context.Context) error {
+	if !m.from.Shared {
+		return nil
+	}
+	return transact(ctx, m.from.DB, func(tx kv.Transaction) error {
+		err := m.unlock(ctx, tx, m.from)
+		if errors.Is(err, ErrLocked) {
+			return nil
 		}
 		return err
 	})
-	if err == nil && from.Shared {
-		err = transact(ctx, from.DB, func(tx kv.Transaction) error { return m.release(ctx, tx) })
-	}
-	if err == nil {
-		err = transact(ctx, to.DB, func(tx kv.Transaction) error { return m.remove(ctx, tx) })
-	}
-	if err != nil {
-		err = fmt.Errorf("giving up the move from %s to %s: %w", from.Name, to.Name, err)
-	}
-	return err
 }
 
-// release ends the lock of the source if it is that of the move.
-func (m *move) release(ctx context.Context, tx kv.Transaction) error {
-	err := m.checkLocked(ctx, tx, m.from)
-	if errors.Is(err, ErrLocked) {
-		return nil
-	}
-	tx.Clear([]byte(databaseLockKey))
-	return err
-}
-
-// remove makes the target an empty database.
-func (m *move) remove(ctx context.Context, tx kv.Transaction) error {
-	value, err := readState(ctx, tx, m.to)
-	if err != nil || value == nil { // nil: the commit of an earlier attempt, which got no answer, has removed all
-		return err
-	}
-	tx.ClearRange(userKeys())
-	tx.Clear([]byte(stateKey))
-	return m.unlock(ctx, tx, m.to)
+// empty makes the target an empty database, unless another process has done that.
+func (m *move) empty(ctx context.Context) error {
+	return transact(ctx, m.to.DB, func(tx kv.Transaction) error {
+		value, err := tx.Get([]byte(stateKey)).Get(ctx)
+		if err == nil && value == nil {
+			return nil
+		}
+		if err := m.checkTarget(ctx, tx, value, err); err != nil {
+			return err
+		}
+		tx.ClearRange(userKeys())
+		tx.Clear([]byte(stateKey))
+		return m.unlock(ctx, tx, m.to)
+	})
 }
 
 // finish opens the target for programs.
@@ -271,13 +299,12 @@ func (m *move) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	attempts := 0
-	return transact(ctx, m.to.DB, func(tx kv.Transaction) error {
-		value, err := readState(ctx, tx, m.to)
-		if attempts++; err != nil || value == nil && attempts > 1 { // the commit of an earlier attempt, which got no answer, has ended it
-			return err
+	return transactUnsure(ctx, m.to.DB, func(tx kv.Transaction, maybeCommitted bool) error {
+		value, err := tx.Get([]byte(stateKey)).Get(ctx)
+		if err == nil && value == nil && maybeCommitted {
+			return m.checkFilled(ctx, tx)
 		}
-		if err := m.checkState(value, m.state); err != nil {
+		if err := m.checkTarget(ctx, tx, value, err); err != nil {
 			return err
 		}
 		tx.Clear([]byte(stateKey))
@@ -286,4 +313,14 @@ func (m *move) finish(ctx context.Context) error {
 		}
 		return directory.Invalidate(ctx, tx) // programs that had found the target empty read directories again
 	})
+}
+
+// checkFilled returns an error if the target that is no longer this move's has no keys: another process has given
+// the move up, and the commit that got no answer has failed.
+func (m *move) checkFilled(ctx context.Context, tx kv.ReadTransaction) error {
+	pairs, err := tx.GetRange(userKeys().Selectors(), kv.RangeOptions{Limit: 1}).Slice(ctx)
+	if err == nil && len(pairs) == 0 && len(m.result.Directories) > 0 {
+		err = m.checkState(nil)
+	}
+	return err
 }

@@ -51,7 +51,7 @@ func (m *move) compare(ctx context.Context) error {
 	}
 	m.result.Directories = from
 	next := m.state
-	next.compared = true
+	next.stage = compared
 	return m.setState(ctx, next, func(kv.Transaction) {})
 }
 

@@ -23,20 +23,23 @@ func userKeys() kv.KeyRange { return kv.KeyRange{Begin: []byte{}, End: []byte(ke
 
 // state is how far a move has come. It is stored as the packed tuple
 //
-//	(1, name of the source, name of the locks, first key that is not copied yet, 1 if the ends were compared)
+//	(1, name of the source, name of the locks, first key that is not copied yet, stage)
 type state struct {
-	from     string
-	lock     []byte
-	next     []byte // keysEnd: all are copied
-	compared bool
+	from  string
+	lock  []byte
+	next  []byte // keysEnd: all are copied
+	stage int64
 }
 
+// The stages of a move.
+const (
+	copying  = iota
+	compared // the ends were the same
+	givenUp  // what it has done is undone
+)
+
 func (s *state) encode() []byte {
-	compared := int64(0)
-	if s.compared {
-		compared = 1
-	}
-	value, err := tuple.Tuple{int64(1), s.from, s.lock, s.next, compared}.Pack()
+	value, err := tuple.Tuple{int64(1), s.from, s.lock, s.next, s.stage}.Pack()
 	if err != nil {
 		panic("move: " + err.Error()) // all of these can be packed
 	}
@@ -50,12 +53,11 @@ func decodeState(value []byte) (s state, err error) {
 	}
 	if err == nil && len(t) == 5 {
 		var ok [4]bool
-		var compared int64
 		s.from, ok[0] = t[1].(string)
 		s.lock, ok[1] = t[2].([]byte)
 		s.next, ok[2] = t[3].([]byte)
-		compared, ok[3] = t[4].(int64)
-		if s.compared = compared == 1; ok == [4]bool{true, true, true, true} && len(s.lock) == lockSize {
+		s.stage, ok[3] = t[4].(int64)
+		if ok == [4]bool{true, true, true, true} && len(s.lock) == lockSize && s.stage >= copying && s.stage <= givenUp {
 			return s, nil
 		}
 	}
@@ -75,28 +77,35 @@ func readState(ctx context.Context, tx kv.Transaction, e End) ([]byte, error) {
 	return value, nil
 }
 
-// checkState returns an error unless the value that the target has is one of the states: another
-// process goes on with the move.
-func (m *move) checkState(value []byte, expected ...state) error {
-	for _, s := range expected {
-		if string(s.encode()) == string(value) {
-			return nil
-		}
+// checkState returns an error unless the state that the target has is the one that this process has stored:
+// another process goes on with the move.
+func (m *move) checkState(value []byte) error {
+	if string(m.state.encode()) == string(value) {
+		return nil
 	}
 	return fmt.Errorf("%w: another process goes on with this one, or has given it up; wait for it, or stop it and run the move again", ErrOther)
 }
 
+// checkTarget returns an error unless the target is this move's, and as far as this process knows: value and err
+// are what reading its state has returned.
+func (m *move) checkTarget(ctx context.Context, tx kv.Transaction, value []byte, err error) error {
+	if err == nil {
+		err = m.checkState(value)
+	}
+	if err == nil {
+		err = m.checkLocked(ctx, tx, m.to)
+	}
+	return err
+}
+
 // setState stores the next state, together with what do writes.
 func (m *move) setState(ctx context.Context, next state, do func(kv.Transaction)) error {
-	err := transact(ctx, m.to.DB, func(tx kv.Transaction) error {
+	err := transactUnsure(ctx, m.to.DB, func(tx kv.Transaction, maybeCommitted bool) error {
 		value, err := tx.Get([]byte(stateKey)).Get(ctx)
-		if err == nil {
-			err = m.checkState(value, m.state, next) // next: the commit of an earlier attempt got no answer
+		if err == nil && maybeCommitted && string(value) == string(next.encode()) {
+			return nil
 		}
-		if err == nil {
-			err = m.checkLocked(ctx, tx, m.to)
-		}
-		if err != nil {
+		if err := m.checkTarget(ctx, tx, value, err); err != nil {
 			return err
 		}
 		do(tx)
@@ -104,7 +113,7 @@ func (m *move) setState(ctx context.Context, next state, do func(kv.Transaction)
 		return nil
 	})
 	if err == nil { // the rest stays, because the goroutine that reads ahead reads the lock's name
-		m.state.next, m.state.compared = next.next, next.compared
+		m.state.next, m.state.stage = next.next, next.stage
 	}
 	return err
 }

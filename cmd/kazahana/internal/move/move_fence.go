@@ -48,12 +48,13 @@ func (m *move) unlock(ctx context.Context, tx kv.Transaction, e End) error {
 	return nil
 }
 
-// checkLocked returns an error unless an end that is shared has the lock of this move.
+// checkLocked returns an error unless an end that is shared has the lock of this move. A transaction that
+// writes conflicts with one that changes the lock.
 func (m *move) checkLocked(ctx context.Context, tx kv.Transaction, e End) error {
 	if !e.Shared {
 		return nil
 	}
-	value, err := tx.Snapshot().Get([]byte(databaseLockKey)).Get(ctx)
+	value, err := tx.Get([]byte(databaseLockKey)).Get(ctx)
 	return m.checkLock(e, value, err)
 }
 
@@ -91,7 +92,9 @@ func LockOf(ctx context.Context, db kv.Database) (reason string, err error) {
 
 // explainLock says what a lock is for, and how it ends.
 func explainLock(lock, value []byte) string {
-	if s, err := decodeState(value); err == nil {
+	if s, err := decodeState(value); err == nil && s.stage == givenUp {
+		return fmt.Sprintf("the move of %s into it was given up, which is unfinished: repeat that kazahana move with --abandon", s.from)
+	} else if err == nil {
 		return fmt.Sprintf("the move of %s into it is unfinished: repeat that kazahana move, or give it up with --abandon", s.from)
 	}
 	if len(lock) != kv.VersionstampSize+lockSize {
@@ -103,33 +106,52 @@ func explainLock(lock, value []byte) string {
 
 // transact runs fn in a transaction that reads and writes locked databases, and keys of the system.
 func transact(ctx context.Context, db kv.Database, fn func(kv.Transaction) error) error {
-	return db.Transact(ctx, func(tx kv.Transaction) error {
+	return transactUnsure(ctx, db, func(tx kv.Transaction, _ bool) error { return fn(tx) })
+}
+
+// transactUnsure is transact for a function that must know whether an earlier attempt may have committed. An
+// attempt that met a conflict has not.
+func transactUnsure(ctx context.Context, db kv.Database, fn func(tx kv.Transaction, maybeCommitted bool) error) error {
+	tx, err := db.Begin()
+	if err != nil {
+		return err
+	}
+	return kv.Retry(ctx, tx, func(a kv.Attempt) error {
 		for _, o := range []kv.Option{kv.OptionAccessSystemKeys, kv.OptionLockAware} {
 			if err := tx.SetOption(o, 0); err != nil {
 				return err
 			}
 		}
-		return fn(tx)
+		return fn(tx, a.MaybeCommitted)
 	})
 }
 
-// lockAware is a database that is read and written although it is locked: for the
-// layers that renew what is in the target.
-type lockAware struct{ kv.Database }
+// renewal is the target of a move for the layers that renew what is in it, although it is locked. What they
+// write is committed only while the move is as far as this process knows.
+type renewal struct {
+	kv.Database
+	move *move
+}
 
-// Begin implements [kv.Database].
-func (l lockAware) Begin() (kv.Transaction, error) {
-	tx, err := l.Database.Begin()
+// Begin implements [kv.Database]. Layers only read in such transactions: the cache of directories.
+func (r renewal) Begin() (kv.Transaction, error) {
+	tx, err := r.Database.Begin()
 	if err == nil {
-		err = tx.SetOption(kv.OptionLockAware, 0)
+		err = tx.SetOption(kv.OptionReadLockAware, 0)
 	}
 	return tx, err
 }
 
 // Transact implements [kv.Transactor].
-func (l lockAware) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
-	return l.Database.Transact(ctx, func(tx kv.Transaction) error {
-		if err := tx.SetOption(kv.OptionLockAware, 0); err != nil {
+func (r renewal) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
+	return r.Database.Transact(ctx, func(tx kv.Transaction) error {
+		for _, o := range []kv.Option{kv.OptionReadSystemKeys, kv.OptionLockAware} {
+			if err := tx.SetOption(o, 0); err != nil {
+				return err
+			}
+		}
+		value, err := tx.Get([]byte(stateKey)).Get(ctx)
+		if err := r.move.checkTarget(ctx, tx, value, err); err != nil {
 			return err
 		}
 		return fn(tx)
@@ -137,6 +159,6 @@ func (l lockAware) Transact(ctx context.Context, fn func(kv.Transaction) error) 
 }
 
 // ReadTransact implements [kv.ReadTransactor]. A transaction for reading only takes no options.
-func (l lockAware) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction) error) error {
-	return l.Transact(ctx, func(tx kv.Transaction) error { return fn(tx.Snapshot()) })
+func (r renewal) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction) error) error {
+	return r.Transact(ctx, func(tx kv.Transaction) error { return fn(tx.Snapshot()) })
 }

@@ -6,13 +6,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/leasefdb"
 )
 
 // shared returns an end that other processes may have open.
@@ -44,8 +46,7 @@ func TestAbandon(t *testing.T) {
 	if err := Abandon(ctx, End{Name: "other"}, shared(target(to))); !errors.Is(err, ErrOther) {
 		t.Errorf("the move of another source: %v", err)
 	}
-	lost := lossy{&enginetest.Lossy{Database: to}, to}
-	if err := Abandon(ctx, shared(source(from)), shared(target(lost))); err != nil {
+	if err := Abandon(ctx, shared(source(from)), shared(target(lossy{to}))); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(before, contents(t, from)); diff != "" || len(contents(t, to)) != 0 {
@@ -57,31 +58,228 @@ func TestAbandon(t *testing.T) {
 	wantSame(t, other, to)
 }
 
-// TestAbandonedAtTheEnd gives a move up in another process, before its last transaction.
-func TestAbandonedAtTheEnd(t *testing.T) {
-	from, to := openSeeded(t), openEmpty(t)
-	all := &cut{openEmpty(t), 1000}
-	if _, err := Run(t.Context(), source(from), target(all), small); err != nil {
-		t.Fatal(err)
-	}
-	_, err := Run(t.Context(), source(from), target(&meddler{cut{to, 1000 - all.left - 1}, func() error { return Abandon(t.Context(), source(from), target(to)) }}), small)
-	if !errors.Is(err, ErrOther) {
-		t.Errorf("got %v", err)
-	}
-}
-
-// meddler is a database with which another process does something before a transaction.
+// meddler is a database with which another process does something during a transaction, of those that cut
+// counts the one that it would not begin.
 type meddler struct {
 	cut
+	when   moment
 	meddle func() error
 }
 
-func (m *meddler) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
-	err := m.cut.Transact(ctx, fn)
-	if errors.Is(err, errCut) {
-		err = errors.Join(m.meddle(), m.Database.Transact(ctx, fn))
+// moment says when a meddler meddles.
+type moment string
+
+const (
+	before  moment = "before a transaction"
+	within  moment = "before its commit"
+	instead moment = "before its commit, which is lost and gets no answer"
+	after   moment = "after its commit, which gets no answer"
+)
+
+func (m *meddler) Begin() (kv.Transaction, error) {
+	tx, err := m.cut.Begin()
+	if !errors.Is(err, errCut) {
+		return tx, err
 	}
+	m.left = 1000
+	if m.when == before {
+		return tx, errors.Join(m.meddle(), m.begin(&tx))
+	}
+	err = m.begin(&tx)
+	return &hook{tx, m.when, m.meddle}, err
+}
+
+func (m *meddler) begin(tx *kv.Transaction) (err error) {
+	*tx, err = m.Database.Begin()
 	return err
+}
+
+func (m *meddler) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
+	return transactIn(ctx, m, fn)
+}
+
+// hook is a transaction during which a meddler meddles once.
+type hook struct {
+	kv.Transaction
+	when   moment
+	meddle func() error
+}
+
+func (t *hook) Commit(ctx context.Context) error {
+	meddle := t.meddle
+	t.meddle = nil
+	switch {
+	case meddle == nil:
+		return t.Transaction.Commit(ctx)
+	case t.when == within:
+		return errors.Join(meddle(), t.Transaction.Commit(ctx))
+	case t.when == after:
+		if err := t.Transaction.Commit(ctx); err != nil {
+			return err
+		}
+	}
+	return errors.Join(meddle(), kv.NewError(kv.CodeCommitUnknownResult, "the outcome was lost"))
+}
+
+// large makes some batches of a small database.
+var large = Options{batch: 30_000}
+
+// countTransactions returns how many transactions of the target a move needs.
+func countTransactions(t *testing.T, from kv.Database) int {
+	t.Helper()
+	all := &cut{openEmpty(t), 1000}
+	if _, err := Run(t.Context(), source(from), target(all), large); err != nil {
+		t.Fatal(err)
+	}
+	return 1000 - all.left
+}
+
+// meddleEverywhere moves once for each of the target's transactions but the first, and for each moment before the
+// commit. It calls meddle with the target then, and check with the error of the move. The cache of directories has
+// transactions without a commit.
+func meddleEverywhere(t *testing.T, end func(kv.Database) End, meddle func(to kv.Database) error, check func(to kv.Database, err error)) {
+	t.Helper()
+	db := openSeeded(t)
+	provider, err := leasefdb.New(db, leasefdb.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := provider.Acquire(t.Context(), idgen.AcquireRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	for n := range countTransactions(t, db) - 1 {
+		for _, when := range []moment{before, within, instead} {
+			to := openEmpty(t)
+			meddled := false
+			m := &meddler{cut{to, n + 1}, when, func() error { meddled = true; return meddle(to) }}
+			if _, err := Run(t.Context(), source(db), end(m), large); meddled {
+				check(to, err)
+			} else if err != nil || when == before {
+				t.Errorf("not meddled with: %v", err)
+			}
+			if t.Failed() {
+				t.Fatalf("another process has meddled %s: after %d of the target", when, n+1)
+			}
+		}
+	}
+}
+
+// TestAbandonedMeanwhile gives a move up in another process, during each of its transactions: nothing is left in
+// the target, and the move fails.
+func TestAbandonedMeanwhile(t *testing.T) {
+	for name, end := range map[string]func(kv.Database) End{
+		"folder":  target,
+		"cluster": func(db kv.Database) End { return shared(target(db)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			meddleEverywhere(t, end,
+				func(to kv.Database) error { return Abandon(t.Context(), End{Name: "source"}, end(to)) },
+				func(to kv.Database, err error) {
+					if !errors.Is(err, ErrOther) && !errors.Is(err, ErrLocked) {
+						t.Errorf("the move: %v", err)
+					}
+					if left := contents(t, to); len(left) > 0 {
+						t.Errorf("the target has %d keys, the first %q", len(left), left[0].Key)
+					}
+				})
+		})
+	}
+}
+
+// TestUnlockedMeanwhile has a person unlock the target during each of a move's transactions, and a program write
+// to it: the move writes nothing there any more.
+func TestUnlockedMeanwhile(t *testing.T) {
+	end := func(db kv.Database) End { return shared(target(db)) }
+	var after []kv.KeyValue
+	meddleEverywhere(t, end,
+		func(to kv.Database) error {
+			unlock(t, to)
+			set(t, to, []byte("a program's"), []byte("value"))
+			after = contents(t, to)
+			return nil
+		},
+		func(to kv.Database, err error) {
+			if !errors.Is(err, ErrLocked) {
+				t.Errorf("the move: %v", err)
+			}
+			if left := contents(t, to); !reflect.DeepEqual(after, left) { // cmp.Diff takes long for so many keys
+				t.Errorf("the move has changed the target, which had %d keys and now has %d", len(after), len(left))
+			}
+		})
+}
+
+// relock replaces the lock of a database by another one.
+func relock(t *testing.T, db kv.Database) error {
+	t.Helper()
+	return transact(t.Context(), db, func(tx kv.Transaction) error {
+		tx.Set([]byte(databaseLockKey), []byte("10 bytes..another lock.."+"id"))
+		return nil
+	})
+}
+
+// wantRelocked checks that a database has the lock of relock.
+func wantRelocked(t *testing.T, db kv.Database) {
+	t.Helper()
+	all := contents(t, db)
+	if last := all[len(all)-1]; string(last.Value) != "10 bytes..another lock.."+"id" {
+		t.Errorf("the lock is gone: the last key is %q", last.Key)
+	}
+}
+
+// TestAnotherLock locks a database anew while a move ends its own lock there.
+func TestAnotherLock(t *testing.T) {
+	from, to := openSeeded(t), openEmpty(t)
+	last := countTransactions(t, from) - 1
+	m := &meddler{cut{to, last}, within, func() error { return relock(t, to) }}
+	if _, err := Run(t.Context(), source(from), shared(target(m)), large); !errors.Is(err, ErrLocked) {
+		t.Errorf("the end of a move: %v", err)
+	}
+	wantRelocked(t, to)
+
+	to = openEmpty(t)
+	if _, err := Run(t.Context(), shared(source(from)), target(&cut{to, 3}), large); !errors.Is(err, errCut) {
+		t.Fatal(err)
+	}
+	again := &meddler{cut{from, 0}, within, func() error { return relock(t, from) }}
+	if err := Abandon(t.Context(), shared(source(again)), target(to)); err != nil {
+		t.Errorf("giving up: %v", err)
+	}
+	wantRelocked(t, from)
+}
+
+// TestAbandonedInParts interrupts the end of a move while another process gives it up, which is interrupted as
+// well: the source is never unlocked while the move can go on.
+func TestAbandonedInParts(t *testing.T) {
+	from := openSeeded(t)
+	last := countTransactions(t, from) - 1
+	for n := range 2 {
+		to := openEmpty(t)
+		giveUp := func() error {
+			err := Abandon(t.Context(), shared(source(from)), shared(target(&cut{to, n})))
+			if !errors.Is(err, errCut) {
+				t.Errorf("giving up was not interrupted: %v", err)
+			}
+			return nil
+		}
+		_, err := Run(t.Context(), shared(source(from)), shared(target(&meddler{cut{to, last}, before, giveUp})), large)
+		reason, lockErr := LockOf(t.Context(), from)
+		if lockErr != nil || (err == nil) != (reason != "") {
+			t.Errorf("after %d transactions: the move has ended with %v, and the source is locked because of %q (%v)", n, err, reason, lockErr)
+		}
+		if n == 0 { // before it was given up
+			unlock(t, from)
+			continue
+		}
+		if _, err := Run(t.Context(), shared(source(from)), shared(target(to)), large); !errors.Is(err, ErrOther) || !strings.Contains(err.Error(), "--abandon") {
+			t.Errorf("going on with a move that was given up: %v", err)
+		}
+		if reason, err := LockOf(t.Context(), to); err != nil || !strings.Contains(reason, "with --abandon") {
+			t.Errorf("the target is locked because of %q (%v)", reason, err)
+		}
+		if err := Abandon(t.Context(), shared(source(from)), shared(target(to))); err != nil || len(contents(t, to)) > 0 {
+			t.Errorf("giving up again: %v, and the target has %d keys", err, len(contents(t, to)))
+		}
+	}
 }
 
 // TestUnlockedByHand checks that a target that was unlocked is a database like any other:

@@ -16,7 +16,7 @@ import (
 // renew changes in the target what it must not share with the source, where programs may still
 // run. It can be repeated.
 func (m *move) renew(ctx context.Context) error {
-	db := lockAware{m.to.DB}
+	db := renewal{m.to.DB, m}
 	if err := m.quarantine(ctx, db); err != nil {
 		return fmt.Errorf("putting the leases in quarantine: %w", err)
 	}
@@ -30,7 +30,7 @@ func (m *move) renew(ctx context.Context) error {
 const servicePage = 100
 
 // quarantine has no lease granted until those have ended that the source may grant after the copy.
-func (m *move) quarantine(ctx context.Context, db lockAware) error {
+func (m *move) quarantine(ctx context.Context, db renewal) error {
 	provider, err := leasefdb.New(db, leasefdb.Options{})
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (m *move) quarantine(ctx context.Context, db lockAware) error {
 
 // quarantineService puts a service in quarantine, whatever the layout of its IDs is: the first
 // attempt says which one is stored.
-func quarantineService(ctx context.Context, db lockAware, name string) (until time.Time, err error) {
+func quarantineService(ctx context.Context, db renewal, name string) (until time.Time, err error) {
 	var o leasefdb.Options
 	for range 2 {
 		provider, err := leasefdb.New(db, o)
@@ -75,7 +75,7 @@ func quarantineService(ctx context.Context, db lockAware, name string) (until ti
 
 // forget removes the members that the source has, and gives their cluster a new id: processes of the
 // target would call them.
-func (m *move) forget(ctx context.Context, db lockAware) error {
+func (m *move) forget(ctx context.Context, db renewal) error {
 	members, err := membership.New(db, membership.Options{})
 	if err != nil {
 		return err

@@ -17,7 +17,6 @@ import (
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/bazaar"
-	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/lease"
@@ -207,17 +206,30 @@ func TestVersionsAhead(t *testing.T) {
 
 var errCut = errors.New("the process was killed")
 
-// cut is a database that runs a number of transactions, and then fails.
+// cut is a database that begins a number of transactions, and then fails.
 type cut struct {
 	*embedded.Database
 	left int
 }
 
-func (c *cut) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
+func (c *cut) Begin() (kv.Transaction, error) {
 	if c.left--; c.left < 0 {
-		return errCut
+		return nil, errCut
 	}
-	return c.Database.Transact(ctx, fn)
+	return c.Database.Begin()
+}
+
+func (c *cut) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
+	return transactIn(ctx, c, fn)
+}
+
+// transactIn runs fn in a transaction that Begin of the database returns.
+func transactIn(ctx context.Context, db kv.Database, fn func(kv.Transaction) error) error {
+	tx, err := db.Begin()
+	if err != nil {
+		return err
+	}
+	return kv.Retry(ctx, tx, func(kv.Attempt) error { return fn(tx) })
 }
 
 // TestInterrupted kills a move before each of the target's transactions, has a program write to the
@@ -258,27 +270,22 @@ func set(t *testing.T, db kv.Database, key, value []byte) {
 	}
 }
 
-// lossy loses the answer of each commit once.
-type lossy struct {
-	*enginetest.Lossy
-	*embedded.Database
-}
+// lossy loses the answer of each transaction's first commit.
+type lossy struct{ *embedded.Database }
 
-func (l lossy) Begin() (kv.Transaction, error) { return l.Lossy.Begin() }
-func (l lossy) Close() error                   { return l.Database.Close() }
-func (l lossy) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction) error) error {
-	return l.Database.ReadTransact(ctx, fn)
+func (l lossy) Begin() (kv.Transaction, error) {
+	tx, err := l.Database.Begin()
+	return &hook{tx, after, func() error { return nil }}, err
 }
 
 func (l lossy) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
-	l.Lose(false, nil)
-	return l.Lossy.Transact(ctx, fn)
+	return transactIn(ctx, l, fn)
 }
 
 // TestLostAnswers moves to a database that has committed, and does not say so.
 func TestLostAnswers(t *testing.T) {
 	from, to := openSeeded(t), openEmpty(t)
-	result, err := Run(t.Context(), source(from), target(lossy{&enginetest.Lossy{Database: to}, to}), small)
+	result, err := Run(t.Context(), source(from), target(lossy{to}), small)
 	if err != nil || result.Continued {
 		t.Fatalf("%+v, %v", result, err)
 	}
@@ -334,7 +341,7 @@ func TestRefusals(t *testing.T) {
 
 // TestStateLayout checks the stored state of a move, byte by byte, and what is not one.
 func TestStateLayout(t *testing.T) {
-	s := state{from: "/data", lock: []byte("0123456789abcdef"), next: []byte{0x15, 0x07}, compared: true}
+	s := state{from: "/data", lock: []byte("0123456789abcdef"), next: []byte{0x15, 0x07}, stage: compared}
 	want := "15 01  02 2f64617461 00  01 30313233343536373839616263646566 00  01 1507 00  15 01"
 	if got := hex.EncodeToString(s.encode()); got != strings.ReplaceAll(want, " ", "") {
 		t.Errorf("the state is %s", got)
@@ -345,7 +352,7 @@ func TestStateLayout(t *testing.T) {
 	if _, err := decodeState([]byte{0x15, 0x02}); err == nil || !strings.Contains(err.Error(), "of a newer program") {
 		t.Errorf("of format 2: %v", err)
 	}
-	for _, damaged := range [][]byte{nil, {0x15}, {0x15, 0x01}, s.encode()[:20]} {
+	for _, damaged := range [][]byte{nil, {0x15}, {0x15, 0x01}, s.encode()[:20], append(s.encode()[:len(s.encode())-1], 3)} {
 		if _, err := decodeState(damaged); err == nil || !strings.Contains(err.Error(), "damaged") {
 			t.Errorf("of %x: %v", damaged, err)
 		}
