@@ -164,3 +164,135 @@ func (c *Client) queueReleases(e *era) {
 		c.keeper.wakeUp()
 	}
 }
+
+// leasedEra returns an era of the chosen leases.
+func (c *Client) leasedEra(p leaseChoice) *era {
+	e := c.newEra(p.mode, p.from, p.until)
+	flag := uint64(0)
+	if p.mode == continued {
+		flag = c.layout.fallbackBit()
+	}
+	e.leases = p.leases
+	spans := make([]span, len(p.leases))
+	for i, l := range p.leases {
+		spans[i] = l.positionSpan()
+		spans[i].base += flag
+	}
+	e.span = min(e.layOut(spans), uint64(c.opts.MaxThroughputPerMs))
+	e.start = func() uint64 { return 0 }
+	if half := (e.span + 1) / 2; c.opts.SpreadSequence {
+		e.start = func() uint64 { return c.random() % half }
+	}
+	return e
+}
+
+// randomEra returns an era of random fallback IDs. A managed client leaves out
+// the positions in which holders of leases may be continuing.
+func (c *Client) randomEra(from, until int64) *era {
+	e := c.newEra(random, from, until)
+	half := c.layout.fallbackBit()
+	reserved := uint64(0)
+	if c.opts.Provider != nil {
+		reserved = c.layout.FallbackPositions()
+	}
+	size := half - reserved // a power of two
+	e.span = e.layOut([]span{{half + reserved, size}})
+	e.start = func() uint64 { return c.random() & (size - 1) }
+	return e
+}
+
+// initialEra returns the era of a client that has no lease: it waits for one,
+// or is in standalone mode.
+func (c *Client) initialEra() *era {
+	if c.opts.Provider == nil {
+		return c.randomEra(0, forever)
+	}
+	return c.emptyEra(waiting)
+}
+
+// emptyEra returns an era without IDs.
+func (c *Client) emptyEra(m mode) *era { return c.newEra(m, forever, forever) }
+
+func (c *Client) newEra(m mode, from, until int64) *era {
+	l := c.layout
+	return &era{mode: m, layout: l, epoch: l.CustomEpochMs, lowBits: uint(l.lowBits()), from: from, until: until}
+}
+
+// handleJump decides which time to use while the wall clock is far ahead. The
+// first call that notices a jump abandons the leases: a copy of this process
+// may be using them.
+func (c *Client) handleJump() clockSample {
+	c.lock()
+	defer c.unlock()
+	r := c.clock.read()
+	if !r.isAhead() {
+		return r // it is over
+	}
+	if c.clock.noticeJump(r) {
+		c.counts.ClockForward++
+		c.logLater(slog.LevelWarn, "idgen: the clock jumped ahead of the monotonic clock", "ms", r.wall-r.ms)
+		c.keeper.doubted = time.Now()
+		c.abandonLeases()
+	}
+	steady := c.leases.choose(r.ms, c.layout)
+	denied := steady.mode != waiting || steady.next != forever // a lease of a time close to r.ms
+	early := r.ms < c.layout.First().UnixMilli()               // no ID can be made by that time
+	if early || !denied && c.clock.hasLasted(r) && c.keeper.hasTried() {
+		return c.believeJump(r)
+	}
+	return r
+}
+
+// witnessJump believes the wall clock of r, which is ahead, if leases that have
+// just come say so: they begin at a time of the provider between the request and
+// now, which is closer to the wall clock than to the monotonic one. Leases that
+// came before the jump was noticed say nothing. The caller holds mu.
+func (c *Client) witnessJump(r clockSample, now time.Time, fresh []*heldLease) clockSample {
+	if !r.isAhead() || c.clock.jumped.Load() == 0 {
+		return r
+	}
+	took := now.Sub(c.keeper.askedAt).Milliseconds()
+	between := r.ms + (r.wall-took-r.ms)/2 // from what the wall clock said then to what the monotonic one says now
+	for _, l := range fresh {
+		if l.Created > between && r.wall < l.Expired {
+			return c.believeJump(r)
+		}
+	}
+	return r
+}
+
+// believeJump makes the wall clock of r the time to go by. The caller holds mu.
+func (c *Client) believeJump(r clockSample) clockSample {
+	c.clock.believeJump(r)
+	c.logLater(slog.LevelInfo, "idgen: the clock is believed after its jump", "ms", r.wall-r.ms)
+	r.ms = r.wall
+	return r
+}
+
+// AfterRestore tells the client that its process may be a copy of another one
+// that goes on: a virtual machine was cloned or restored from a snapshot, or a
+// checkpoint of the process was. The client abandons its leases without giving
+// them back, since the other one may be using them, and acquires others before
+// it makes a further ID. Call it before anything else makes an ID: a client
+// notices by itself only that the clock is set right, if that is a step of more
+// than five seconds, and in the next millisecond, which is too late for IDs made
+// before.
+func (c *Client) AfterRestore() {
+	c.lock()
+	defer c.unlock()
+	c.abandonLeases()
+}
+
+// abandonLeases drops the leases without releasing them, and a request under
+// way, whose reply a copy of this process may get as well. The caller holds mu.
+func (c *Client) abandonLeases() {
+	k := &c.keeper
+	if c.era.Load().mode == closed {
+		return
+	}
+	c.leases.leases, k.spare = nil, nil
+	if c.opts.Provider != nil {
+		k.restart(c.opts.AcquireRetryInterval)
+	}
+	c.changeEra(c.initialEra())
+}

@@ -12,7 +12,11 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // epoch is the time of timestamp zero in the default layout.
 var epoch = time.UnixMilli(DefaultCustomEpochMs).UTC()

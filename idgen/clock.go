@@ -188,3 +188,33 @@ func (k *clock) waitBehind(ctx context.Context, behind int64, slept time.Duratio
 
 // maxMillis is the longest time.Duration in whole milliseconds.
 const maxMillis = int64(1<<63-1) / int64(time.Millisecond)
+
+// clockSample is one reading of the clock.
+type clockSample struct {
+	ms     int64 // the time to use, Unix milliseconds
+	wall   int64 // the wall clock
+	mono   int64
+	judge  int64 // the anchor that it was compared with
+	anchor int64 // its own; see clock
+}
+
+// isAhead reports whether the wall clock is too far ahead to be believed.
+func (r clockSample) isAhead() bool { return r.ms != r.wall }
+
+// ClockBackwardError says that the clock is behind the last timestamp that the
+// generator used, by more than it may wait. No id was made; the generator
+// answers again once the clock has caught up. See [Options.MaxBackward].
+type ClockBackwardError struct {
+	Backward time.Duration // how far the clock is behind, in whole milliseconds
+	Limit    time.Duration // the limit in force; negative for none
+}
+
+// Error names the distance, the limit and the remedy.
+func (e *ClockBackwardError) Error() string {
+	limit := "no limit"
+	if e.Limit >= 0 {
+		limit = fmt.Sprintf("limit: %dms", e.Limit.Milliseconds())
+	}
+	return fmt.Sprintf("idgen: clock moved backward by %dms (%s); check the NTP configuration or the system time settings",
+		e.Backward.Milliseconds(), limit)
+}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"strings"
 	"testing"
 	"time"
@@ -240,4 +241,56 @@ func TestIDCompareAndZero(t *testing.T) {
 	if !ID(0).IsZero() || ID(1).IsZero() {
 		t.Error("IsZero: want true for 0 only")
 	}
+}
+
+// FuzzParse checks that every text either is the one spelling of its ID or is
+// ErrInvalid, in all decoders, and that math/big agrees on the number.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{"", "0", "00", "1", "-1", "+1", "9223372036854775807", "9223372036854775808", "1e3", "１", "99999999999999999999999"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		id, err := Parse(text)
+		var fromText, fromSQL ID
+		textErr, sqlErr := fromText.UnmarshalText([]byte(text)), fromSQL.Scan(text)
+		if (err == nil) != (textErr == nil) || (err == nil) != (sqlErr == nil) || id != fromText || id != fromSQL {
+			t.Fatalf("%q: Parse %d %v, UnmarshalText %d %v, Scan %d %v", text, id, err, fromText, textErr, fromSQL, sqlErr)
+		}
+		n, ok := new(big.Int).SetString(text, 10)
+		valid := ok && n.IsInt64() && n.Sign() >= 0 && n.String() == text
+		if err != nil {
+			if !errors.Is(err, ErrInvalid) || valid {
+				t.Fatalf("%q: %v; want an ErrInvalid, and only for what is no ID", text, err)
+			}
+			return
+		}
+		if !valid || id.String() != text || n.Int64() != int64(id) {
+			t.Fatalf("%q gives %d, written %s", text, id, id)
+		}
+	})
+}
+
+// FuzzIDJSON checks that any JSON gives an ID that survives, or ErrInvalid and
+// an unchanged variable; a number must not exceed 2^53 - 1.
+func FuzzIDJSON(f *testing.F) {
+	for _, seed := range []string{`"1"`, `1`, `null`, `"\u0031"`, `9007199254740993`, `1.0`, `{}`, `"`, ``, `"1`, `-0`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		id := ID(77)
+		if err := id.UnmarshalJSON(data); err != nil {
+			if !errors.Is(err, ErrInvalid) || id != 77 {
+				t.Fatalf("%q: %v and ID %d; want ErrInvalid and no change", data, err, id)
+			}
+			return
+		}
+		if len(data) > 0 && data[0] != '"' && id > maxSafeJSON {
+			t.Fatalf("%q: number accepted above 2^53-1", data)
+		}
+		again, err := json.Marshal(id)
+		var back ID
+		if err != nil || json.Unmarshal(again, &back) != nil || back != id {
+			t.Fatalf("%q: %d is written %s, %v, and read back as %d", data, id, again, err, back)
+		}
+	})
 }

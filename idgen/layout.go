@@ -173,3 +173,38 @@ func (l Layout) maxTs() int64 { return 1<<l.BitTs - 1 }
 // released. The quarter above is for random fallback IDs: a lease that lies
 // there is not continued. So the two kinds of fallback IDs never meet.
 func (l Layout) FallbackPositions() uint64 { return l.fallbackBit() / 4 * 3 }
+
+// The kinds of [*TimeRangeError].
+var (
+	// ErrBeforeCustomEpoch is wrapped by a [*TimeRangeError] about a time that is
+	// too early: it would need a timestamp below 1.
+	ErrBeforeCustomEpoch = errors.New("idgen: time before the epoch")
+
+	// ErrTimeOverflow is wrapped by a [*TimeRangeError] about a time that is too
+	// late for the timestamp bits: after 2095-09-07 in the default layout.
+	ErrTimeOverflow = errors.New("idgen: time after the end of the timestamp")
+)
+
+// TimeRangeError says that a time, usually that of the system clock, does not
+// fit into the timestamp of an id. No id was made. Match the kind with
+// [errors.Is] and [ErrBeforeCustomEpoch] or [ErrTimeOverflow].
+type TimeRangeError struct {
+	Time  time.Time // the time that does not fit
+	First time.Time // the earliest time that fits
+	Last  time.Time // the latest time that fits
+}
+
+// Error names the time, the range and the remedy.
+func (e *TimeRangeError) Error() string {
+	const form = "2006-01-02T15:04:05.000Z07:00"
+	return fmt.Sprintf("%v: %s is not within %s and %s; set the clock right or use a layout with another epoch",
+		e.Unwrap(), e.Time.UTC().Format(form), e.First.UTC().Format(form), e.Last.UTC().Format(form))
+}
+
+// Unwrap returns [ErrBeforeCustomEpoch] or [ErrTimeOverflow].
+func (e *TimeRangeError) Unwrap() error {
+	if e.Time.Before(e.First) {
+		return ErrBeforeCustomEpoch
+	}
+	return ErrTimeOverflow
+}

@@ -4,14 +4,18 @@ package idgen_test
 
 import (
 	"encoding/json"
+	"log/slog"
 	"math"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease"
+	"github.com/kazahana-db/kazahana/lease/memory"
 )
 
 func exampleLease() idgen.Lease {
@@ -109,5 +113,120 @@ func TestLiteralSignature(t *testing.T) {
 	}
 	if received.Timestamp++; received.Verify(l.Secret) {
 		t.Error("another timestamp is accepted")
+	}
+}
+
+// TestLeasedPositionsAreThoseOfTheProvider lets clients grow until the space is
+// full, which it is at far fewer leases than there are machine ids: what they
+// count together is what the provider lacks.
+func TestLeasedPositionsAreThoseOfTheProvider(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		quiet := slog.New(slog.DiscardHandler)
+		layout := idgen.Layout{CustomEpochMs: 1, BitReserve: 8, BitTs: 41, BitID: 7, BitSeq: 8} // 64 machine ids of 256, 2^14 positions
+		provider := idgen.Must(memory.New(memory.Options{Server: lease.Options{Logger: quiet, Default: lease.ServiceConfig{Layout: layout}}}))
+		var clients []*idgen.Client
+		for range 3 {
+			c := idgen.Must(idgen.NewClient(idgen.Options{Provider: provider, Layout: layout, Logger: quiet}))
+			clients = append(clients, c)
+			if err := c.Ready(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			batch := make([]idgen.ID, 4096)
+			for range 6 {
+				_, _ = c.NextN(impatient, batch) // all of this millisecond
+				time.Sleep(time.Minute)
+			}
+			if m := c.Metrics(); m.LeasedPerMs < 4096 {
+				t.Errorf("a client that was busy has leased %d positions, want 4096", m.LeasedPerMs)
+			}
+			total, leases := 0, 0
+			for _, c := range clients {
+				m := c.Metrics()
+				total, leases = total+m.LeasedPerMs, leases+m.ActiveLeases
+			}
+			if got := positions(t, provider); got != total {
+				t.Errorf("%d clients have leased %d positions, the provider says %d", len(clients), total, got)
+			}
+			if 4*leases > len(clients)*64/2 {
+				t.Errorf("%d leases: the space would be full by their number", leases)
+			}
+		}
+		for _, c := range clients {
+			if err := c.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if m := c.Metrics(); m.LeasedPerMs != 0 {
+				t.Errorf("after its shutdown a client has leased %d positions", m.LeasedPerMs)
+			}
+		}
+	})
+}
+
+// positions returns how many positions are leased.
+func positions(t *testing.T, provider *memory.Provider) (total int) {
+	t.Helper()
+	page, err := provider.List(t.Context(), "", lease.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range page.Leases {
+		total += 1 << l.BitSeq
+	}
+	return total
+}
+
+// TestJumpOfTheClockThatLeasesGoBy sets the clock of a process to another year,
+// or minutes ahead, and back. The process leases from a store that goes by the same clock, as
+// programs do that lease from their own database: the leases do not confirm the
+// wrong time. IDs go on, leased and of the right year, and the client works on
+// when the clock is right again.
+func TestJumpOfTheClockThatLeasesGoBy(t *testing.T) {
+	const year = 365 * 24 * time.Hour
+	for _, test := range []struct{ far, wrong time.Duration }{
+		{year, time.Second},
+		{year, time.Minute},
+		{year, 3 * time.Hour},
+		{6 * time.Second, 5 * time.Second},
+		{5 * time.Minute, time.Second},
+		{5 * time.Minute, 4 * time.Minute},
+		{9 * time.Minute, time.Minute},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			begin, quiet := time.Now(), slog.New(slog.DiscardHandler)
+			var shift atomic.Int64
+			right := func() time.Time { return time.UnixMilli(idgen.DefaultCustomEpochMs).Add(year + time.Since(begin)) }
+			now := func() time.Time { return right().Add(time.Duration(shift.Load())) }
+			mono := func() time.Duration { return time.Since(begin) }
+			provider := idgen.Must(memory.New(memory.Options{Now: now, Server: lease.Options{Monotonic: mono, Logger: quiet}}))
+			ids := idgen.Must(idgen.NewClient(idgen.Options{Provider: provider, Now: now, Logger: quiet}.WithMonotonic(mono)))
+			last := idgen.ID(0)
+			next := func(what string) {
+				t.Helper()
+				id, err := ids.Next(t.Context())
+				if err != nil || id <= last || id.IsFallback() || id.Time().Sub(right()).Abs() > time.Second {
+					t.Fatalf("%v ahead for %v, %s: Next = %d of %v (fallback %v), %v after %d; want a leased ID of %v", test.far, test.wrong, what, id, id.Time(), id.IsFallback(), err, last, right())
+				}
+				last = id
+			}
+			next("at first")
+			for range 3 {
+				shift.Store(int64(test.far))
+				for range 50 {
+					time.Sleep(test.wrong / 50)
+					next("while the clock is wrong")
+				}
+				shift.Store(0)
+				for range 50 {
+					time.Sleep(time.Minute)
+					next("when the clock is right again")
+				}
+			}
+			if err := ids.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if page, err := provider.List(t.Context(), "", lease.ListOptions{}); err != nil || len(page.Leases) > 3 { // those abandoned
+				t.Errorf("%d leases are active in the end, %v", len(page.Leases), err)
+			}
+		})
 	}
 }

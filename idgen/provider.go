@@ -105,3 +105,39 @@ func (r ReleaseRequest) Sign(secret string) string {
 func (r ReleaseRequest) Verify(secret string) bool {
 	return hmac.Equal([]byte(r.Sign(secret)), []byte(r.Signature))
 }
+
+// LeaseAcquisitionError says that there is no lease to make an ID under, and
+// fallback is disabled. No ID was made; the generator answers again once a
+// lease could be had, for which it keeps trying.
+type LeaseAcquisitionError struct {
+	Cause error // of the last try; nil while the first one is under way
+}
+
+// Error tells what the provider said.
+func (e *LeaseAcquisitionError) Error() string {
+	if e.Cause == nil {
+		return "idgen: no lease acquired yet and fallback is disabled"
+	}
+	return fmt.Sprintf("idgen: failed to acquire a lease and fallback is disabled: %v", e.Cause)
+}
+
+// Unwrap returns the cause.
+func (e *LeaseAcquisitionError) Unwrap() error { return e.Cause }
+
+// CustomEpochMismatchError says that a provider granted a lease whose IDs would not
+// sort among those of the client by time, because the epoch, or the number of
+// reserve or timestamp bits, is another one. The lease is refused: one of the
+// two is configured wrongly, or the service's layout was changed, which must
+// never happen once IDs are in use. It is the cause of a
+// [*LeaseAcquisitionError], and is logged.
+type CustomEpochMismatchError struct {
+	Want Layout // the layout of the client
+	Got  Layout // that of the lease
+}
+
+// Error names both layouts and the remedy.
+func (e *CustomEpochMismatchError) Error() string {
+	return fmt.Sprintf("idgen: epoch mismatch: IDs are made with epoch %d and %d+%d reserve and timestamp bits, the lease has epoch %d and %d+%d; "+
+		"set Options.Layout to the layout of the service, or the service's back to what it was",
+		e.Want.CustomEpochMs, e.Want.BitReserve, e.Want.BitTs, e.Got.CustomEpochMs, e.Got.BitReserve, e.Got.BitTs)
+}

@@ -144,3 +144,29 @@ func TestUUIDParts(t *testing.T) {
 		t.Error("IsZero: want true for the nil UUID only")
 	}
 }
+
+// FuzzUUID checks the decoders of UUID alike.
+func FuzzUUID(f *testing.F) {
+	for _, seed := range []string{rfcText, strings.ToUpper(rfcText), "", "{" + rfcText + "}", strings.ReplaceAll(rfcText, "-", "0"), "0123456789abcdef"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		id, err := ParseUUID(string(data))
+		var fromText UUID
+		if textErr := fromText.UnmarshalText(data); (err == nil) != (textErr == nil) || id != fromText {
+			t.Fatalf("%q: ParseUUID %v %v, UnmarshalText %v %v", data, id, err, fromText, textErr)
+		}
+		if err == nil && !strings.EqualFold(id.String(), string(data)) {
+			t.Fatalf("%q is read as %v", data, id)
+		}
+		for what, decode := range map[string]func(*UUID) error{
+			"JSON": func(u *UUID) error { return u.UnmarshalJSON(data) },
+			"SQL":  func(u *UUID) error { return u.Scan(data) },
+		} {
+			u := rfcUUID
+			if err := decode(&u); err != nil && (!errors.Is(err, ErrInvalid) || u != rfcUUID) {
+				t.Fatalf("%s %q: %v and UUID %v; want ErrInvalid and no change", what, data, err, u)
+			}
+		}
+	})
+}

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"crypto/hkdf"
 	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -139,4 +141,143 @@ func (c Codec) Format(f fmt.State, _ rune) {
 		fmt.Fprintf(f, " %v, keys %v", c.opts.Cipher, slices.Sorted(maps.Keys(c.opts.Keys)))
 	}
 	fmt.Fprint(f, "}")
+}
+
+// Kind says with which codec an [ID] is written. Its Codec method is called on
+// the zero value of the type, so an empty struct will do.
+type Kind interface {
+	Codec() *Codec
+}
+
+// ID is an ID that is external in JSON and other text: a field of what an API
+// sends and receives. K says by which codec.
+//
+//	type orderIDs struct{}
+//
+//	func (orderIDs) Codec() *external.Codec { return orderCodec } // set up by main
+//
+//	type OrderView struct {
+//		ID external.ID[orderIDs] `json:"id"`
+//	}
+//
+// Convert from and to the ID itself: external.ID[orderIDs](o.ID), and
+// idgen.ID(view.ID). A zero ID is an error in text; use omitzero where there may be none.
+type ID[K Kind] idgen.ID
+
+// String returns the external form, or "external: none" for a zero or negative ID.
+func (id ID[K]) String() string {
+	text, err := id.AppendText(nil)
+	if err != nil {
+		return "external: none"
+	}
+	return string(text)
+}
+
+// IsZero reports whether the ID is zero, which stands for "none yet".
+func (id ID[K]) IsZero() bool { return id == 0 }
+
+// AppendText appends the external form. It implements [encoding.TextAppender]
+// and does not allocate where b has room. A zero or negative ID wraps
+// [idgen.ErrInvalid].
+func (id ID[K]) AppendText(b []byte) ([]byte, error) {
+	codec, err := codecOf[K]()
+	if err != nil {
+		return b, err
+	}
+	if id <= 0 {
+		return b, fmt.Errorf("%w %d: it has no external form", idgen.ErrInvalid, int64(id))
+	}
+	return codec.AppendEncode(b, idgen.ID(id)), nil
+}
+
+// MarshalText returns the external form; see [ID.AppendText].
+func (id ID[K]) MarshalText() ([]byte, error) { return id.AppendText(make([]byte, 0, Len)) }
+
+// UnmarshalText reads the external form; see [Codec.Decode]. On error *id is
+// unchanged.
+func (id *ID[K]) UnmarshalText(text []byte) error {
+	codec, err := codecOf[K]()
+	if err != nil {
+		return err
+	}
+	v, err := codec.DecodeBytes(text)
+	if err != nil {
+		return err
+	}
+	*id = ID[K](v)
+	return nil
+}
+
+func codecOf[K Kind]() (*Codec, error) {
+	var kind K
+	if codec := kind.Codec(); codec != nil {
+		return codec, nil
+	}
+	return nil, fmt.Errorf("external: %T has no codec; set it up before the first ID is read or written", kind)
+}
+
+// Len is the length of an external ID: 64 bits take eleven characters of six,
+// which leaves two bits for the version of the key.
+const Len = 11
+
+const versionBits = 2
+
+// alphabet is base64url's, RFC 4648 section 5.
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+// values is the inverse of alphabet; 0xff for every other byte.
+var values = func() (v [256]byte) {
+	for i := range v {
+		v[i] = 0xff
+	}
+	for i := range len(alphabet) {
+		v[alphabet[i]] = byte(i)
+	}
+	return v
+}()
+
+// spell writes a block, most significant bits first, and a version in the bits
+// that are left. With version 0 that is base64url without padding of the eight
+// bytes.
+func spell(block, version uint64) (text [Len]byte) {
+	last := block<<versionBits | version
+	for i := Len - 1; i > 0; i-- {
+		text[i] = alphabet[last&63]
+		last >>= 6
+	}
+	text[0] = alphabet[block>>58]
+	return text
+}
+
+// read is the inverse of spell: every text that is not an error comes from one
+// block and version only.
+func read[T string | []byte](text T) (block, version uint64, err error) {
+	if len(text) != Len {
+		return 0, 0, fmt.Errorf("%w: it has %d bytes", ErrSpelling, len(text))
+	}
+	var last uint64
+	for i := range Len {
+		if last = uint64(values[text[i]]); last == 0xff {
+			return 0, 0, fmt.Errorf("%w: byte %d is %q", ErrSpelling, i, text[i])
+		}
+		if i < Len-1 {
+			block = block<<6 | last
+		}
+	}
+	return block<<(6-versionBits) | last>>versionBits, last & (versions - 1), nil
+}
+
+// ParseKey reads a master key as key files hold it, those of the command
+// kazahana among them: in hexadecimal, 16 bytes or more, white space around it
+// ignored. "openssl rand -hex 32" makes one. The error does not quote the key.
+func ParseKey(text []byte) ([]byte, error) {
+	text = bytes.TrimSpace(text)
+	key := make([]byte, hex.DecodedLen(len(text)))
+	if _, err := hex.Decode(key, text); err != nil {
+		return nil, errors.New("external: the key is not written in pairs of hexadecimal digits; make one with: openssl rand -hex 32")
+	}
+	if len(key) < minKeyLen {
+		return nil, fmt.Errorf("external: the key has %d bytes; it needs %d or more", len(key), minKeyLen)
+	}
+	return key, nil
 }
