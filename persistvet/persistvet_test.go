@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package persistvet_test
+package persistvet
 
 import (
 	"strings"
@@ -9,9 +9,6 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/analysistest"
-
-	"github.com/kazahana-db/kazahana/persistvet"
-	"github.com/kazahana-db/kazahana/persistvet/ignores"
 )
 
 // TestAnalyzers runs each analyzer on the package that has its name in testdata/src.
@@ -19,7 +16,7 @@ import (
 // beside them have the source with all fixes.
 func TestAnalyzers(t *testing.T) {
 	var names []string
-	for _, a := range ignores.Rules {
+	for _, a := range rules {
 		names = append(names, a.Name)
 	}
 	analysistest.RunWithSuggestedFixes(t, analysistest.TestData(), joined(), names...)
@@ -28,17 +25,17 @@ func TestAnalyzers(t *testing.T) {
 // TestIgnores runs the analyzer of comments, and with it those whose findings they
 // silence.
 func TestIgnores(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), ignores.Analyzer, "ignores")
+	analysistest.Run(t, analysistest.TestData(), ignores, "ignores")
 }
 
 // TestAnalyzersAreComplete checks that the list has each rule and the analyzer of
 // comments, and that go/analysis accepts it.
 func TestAnalyzersAreComplete(t *testing.T) {
-	all := persistvet.Analyzers()
+	all := Analyzers()
 	if err := analysis.Validate(all); err != nil {
 		t.Error(err)
 	}
-	if want := len(ignores.Rules) + 1; len(all) != want {
+	if want := len(rules) + 1; len(all) != want {
 		t.Errorf("%d analyzers, want %d", len(all), want)
 	}
 	for _, a := range all {
@@ -58,7 +55,7 @@ func joined() *analysis.Analyzer {
 		}
 		return nil, nil
 	}}
-	for _, a := range ignores.Rules {
+	for _, a := range rules {
 		all.Requires = append(all.Requires, found.collect(a))
 	}
 	return all

@@ -14,9 +14,18 @@
 package main
 
 import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
+
+	"github.com/kazahana-db/kazahana/persistvet"
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/unitchecker"
 )
 
 func main() {
@@ -39,4 +48,59 @@ func isTool(args []string) bool {
 	}
 	last := args[len(args)-1]
 	return strings.HasSuffix(last, ".cfg") || last == "-flags" || strings.HasPrefix(last, "-V") || args[0] == "help"
+}
+
+// tool analyzes a package for go vet, which takes the flags from it. Go vet cannot leave out
+// tests, so the tool does.
+func tool() {
+	tests := flag.Bool("tests", true, "look at tests, too")
+	for _, a := range persistvet.Analyzers() {
+		a.Run = withoutTests(a.Run, tests)
+	}
+	unitchecker.Main(persistvet.Analyzers()...)
+}
+
+// withoutTests returns a function that runs an analyzer, and reports nothing in files of
+// tests unless tests is set.
+func withoutTests(run func(*analysis.Pass) (any, error), tests *bool) func(*analysis.Pass) (any, error) {
+	return func(pass *analysis.Pass) (any, error) {
+		own := *pass
+		own.Report = func(d analysis.Diagnostic) {
+			if *tests || !strings.HasSuffix(pass.Fset.Position(d.Pos).Filename, "_test.go") {
+				pass.Report(d)
+			}
+		}
+		return run(&own)
+	}
+}
+
+// fix applies fixes: go vet does that, with this command as its tool. It returns the
+// exit code of go vet.
+//
+// Go's build cache keeps fixes with the absolute paths of the files. With -trimpath, which
+// GOFLAGS may hold, the cache takes equal packages in two folders for one, and go vet
+// would write the fixed file into the folder that it saw first (Go 1.26). So go vet runs
+// without -trimpath.
+func fix(args []string, out, problems io.Writer) int {
+	self, err := os.Executable()
+	if err != nil {
+		return failed(problems, "find the own executable, which go vet runs", err)
+	}
+	cmd := exec.Command("go", append([]string{"vet", "-trimpath=false", "-vettool=" + self}, args...)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, out, problems
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	if err != nil {
+		return failed(problems, "run go vet", err)
+	}
+	return 0
+}
+
+// failed prints an error, and returns the exit code for it.
+func failed(problems io.Writer, what string, err error) int {
+	fmt.Fprintf(problems, "persistvet: %s: %v\n", what, err)
+	return exitError
 }

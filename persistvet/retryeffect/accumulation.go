@@ -6,12 +6,13 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
-
-	"golang.org/x/tools/go/analysis"
 
 	"github.com/kazahana-db/kazahana/persistvet/internal/api"
 	"github.com/kazahana-db/kazahana/persistvet/internal/expr"
+	"github.com/kazahana-db/kazahana/persistvet/internal/txfunc"
+	"golang.org/x/tools/go/analysis"
 )
 
 // accumulation knows what adds to variables and what resets them.
@@ -161,4 +162,187 @@ func field(x ast.Expr, path string) ast.Expr {
 		x = &ast.SelectorExpr{X: x, Sel: ast.NewIdent(name)}
 	}
 	return x
+}
+
+// moved returns the field to which an assignment gives the position at which the next
+// transaction is to go on: the function has read from there, by a call before the
+// assignment, so that a retry goes on behind what it should read again. It is nil for others.
+// Variables that are no fields may hold what one attempt tells the next, such as what it has
+// made, and are left out.
+func (a accumulation) moved(body *ast.BlockStmt, n *ast.AssignStmt) ast.Expr {
+	if n.Tok != token.ASSIGN {
+		return nil
+	}
+	for _, x := range n.Lhs {
+		if _, isField := ast.Unparen(x).(*ast.SelectorExpr); !isField {
+			continue
+		}
+		if call := a.readFrom(body, n, x); call != nil && !a.isReset(body, call, x) {
+			return x
+		}
+	}
+	return nil
+}
+
+// readFrom returns the first call before n, or in it, that asks the engine with x as an argument.
+func (a accumulation) readFrom(body *ast.BlockStmt, n ast.Node, x ast.Expr) (found *ast.CallExpr) {
+	if !isPosition(a.pass.TypesInfo.TypeOf(x)) {
+		return nil
+	}
+	ast.Inspect(body, func(at ast.Node) bool {
+		call, ok := at.(*ast.CallExpr)
+		if ok && found == nil && call.End() <= n.End() && a.takesTransaction(call) && mentions(call.Args, x) {
+			found = call
+		}
+		return found == nil
+	})
+	return found
+}
+
+// isPosition reports whether a variable of a type may hold a position: a key, a number, a token.
+func isPosition(t types.Type) bool {
+	if t == nil {
+		return false
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return u.Info()&(types.IsInteger|types.IsString) != 0
+	case *types.Slice:
+		b, ok := u.Elem().Underlying().(*types.Basic)
+		return ok && b.Kind() == types.Byte
+	}
+	return false
+}
+
+// takesTransaction reports whether a call is one of a method of a transaction, or takes one.
+func (a accumulation) takesTransaction(call *ast.CallExpr) bool {
+	if x := receiver(call); x != nil && api.IsTransaction(a.pass.TypesInfo.TypeOf(x)) {
+		return true
+	}
+	for _, arg := range call.Args {
+		if api.IsTransaction(a.pass.TypesInfo.TypeOf(arg)) {
+			return true
+		}
+	}
+	return false
+}
+
+// mentions reports whether expressions have x in them.
+func mentions(all []ast.Expr, x ast.Expr) (found bool) {
+	want := text(x)
+	for _, e := range all {
+		ast.Inspect(e, func(n ast.Node) bool {
+			part, ok := n.(ast.Expr)
+			found = found || ok && types.ExprString(part) == want
+			return !found
+		})
+	}
+	return found
+}
+
+// exportFields marks the methods that reset fields, and those that add to fields, until those
+// that call marked ones of the same receiver are marked, too.
+func exportFields(pass *analysis.Pass) {
+	a := accumulation{pass}
+	for _, file := range pass.Files {
+		for _, d := range file.Decls {
+			if m := newMethod(a, d); m != nil {
+				m.exportResets()
+			}
+		}
+	}
+	functions := pass.ResultOf[txfunc.Analyzer].(txfunc.Functions)
+	for changed := true; changed; {
+		changed = false
+		for _, fn := range functions {
+			d, _ := fn.Cursor.Node().(*ast.FuncDecl)
+			if m := newMethod(a, d); m != nil && m.exportAdditions(fn) {
+				changed = true
+			}
+		}
+	}
+}
+
+// method is a declared method whose receiver is a pointer with a name.
+type method struct {
+	accumulation
+	fn   *types.Func
+	recv types.Object
+	body *ast.BlockStmt
+}
+
+// newMethod returns the method of a declaration, nil for others.
+func newMethod(a accumulation, d ast.Decl) *method {
+	n, ok := d.(*ast.FuncDecl)
+	if !ok || n == nil || n.Body == nil || n.Recv == nil || len(n.Recv.List) != 1 || len(n.Recv.List[0].Names) != 1 {
+		return nil
+	}
+	fn, _ := a.pass.TypesInfo.Defs[n.Name].(*types.Func)
+	recv := a.pass.TypesInfo.Defs[n.Recv.List[0].Names[0]]
+	if fn == nil || recv == nil {
+		return nil
+	}
+	if _, pointer := recv.Type().(*types.Pointer); !pointer {
+		return nil
+	}
+	return &method{a, fn, recv, n.Body}
+}
+
+// exportResets marks a method that resets fields in the statements of its body.
+func (m *method) exportResets() {
+	var fact reset
+	for _, s := range m.body.List {
+		m.resets(s, func(x ast.Expr) bool {
+			if path, ok := m.path(x); ok {
+				fact.Fields = append(fact.Fields, path)
+			}
+			return false
+		})
+	}
+	if len(fact.Fields) > 0 {
+		m.pass.ExportObjectFact(m.fn, &fact)
+	}
+}
+
+// exportAdditions marks a method that adds to fields. It reports whether there are more of
+// them than the method was marked with before.
+func (m *method) exportAdditions(fn *txfunc.Function) bool {
+	var was, is addition
+	m.pass.ImportObjectFact(m.fn, &was)
+	for at := range fn.Cursor.Preorder((*ast.AssignStmt)(nil), (*ast.IncDecStmt)(nil), (*ast.CallExpr)(nil)) {
+		for _, x := range m.addedAt(m.body, at.Node()) {
+			path, ok := m.path(x)
+			if ok && path != "" && !countsAttempts(x) && !m.isReset(m.body, at.Node(), x) && !fn.IsGuarded(at) && !slices.Contains(is.Fields, path) {
+				is.Fields = append(is.Fields, path)
+			}
+		}
+	}
+	if len(is.Fields) <= len(was.Fields) {
+		return false
+	}
+	m.pass.ExportObjectFact(m.fn, &is)
+	return true
+}
+
+// path returns the fields by which an expression leads from the receiver, such as a.b for
+// r.a.b, r.a.b[i] and *r.a.b.
+func (m *method) path(x ast.Expr) (path string, ok bool) {
+	id := expr.Base(x)
+	if id == nil || m.pass.TypesInfo.ObjectOf(id) != m.recv {
+		return "", false
+	}
+	for {
+		switch e := ast.Unparen(x).(type) {
+		case *ast.Ident:
+			return strings.TrimPrefix(path, "."), true
+		case *ast.SelectorExpr:
+			path, x = "."+e.Sel.Name+path, e.X
+		case *ast.IndexExpr:
+			path, x = "", e.X
+		case *ast.StarExpr:
+			x = e.X
+		default:
+			return "", false
+		}
+	}
 }
