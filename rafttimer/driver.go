@@ -4,14 +4,48 @@ package rafttimer
 
 import (
 	"context"
+	"fmt"
 	"log"
 	"math"
+	"math/rand/v2"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
 
 	"github.com/kazahana-db/kazahana/rafttimer/internal/turn"
 )
+
+// Options configure a [Driver]. The zero value is ready to use.
+type Options struct {
+	// Config says how long the timers run.
+	Config Config
+
+	// Source is what election timeouts are drawn from. Give each node another
+	// seed. The Driver alone may use it. The default value is seeded at random.
+	Source rand.Source
+
+	// Time is the time to go by. The default value is the system's clock, in one
+	// goroutine with one timer. With another provider, callbacks run where that
+	// runs its own.
+	Time TimeProvider
+
+	// OnElectionTimeout, OnHeartbeat and OnStall are called for events, one at a
+	// time; they say what a role's timers do. They may call every method of the
+	// Driver. While one runs no other does, so that one that blocks makes the
+	// next events late. The default value, nil, gives the events of its kind to
+	// [Driver.Events].
+	OnElectionTimeout func(Event)
+	OnHeartbeat       func(Event)
+	OnStall           func(Event)
+
+	// OnPanic is called if a callback panics; the timers go on. The default
+	// value prints value and stack with package log. A panic of OnPanic
+	// itself is not recovered.
+	OnPanic func(*PanicError)
+}
+
+// Validate reports all faults of the options, joined.
+func (o Options) Validate() error { return o.Config.Validate() }
 
 // Driver runs a [Machine] by a clock: it is the RaftTimer of the specification. Events go to
 // callbacks, or where there is none to [Driver.Events].
@@ -259,4 +293,112 @@ func (d *Driver) reportPanic(err *PanicError) {
 		return
 	}
 	log.Printf("%v\n%s", err, err.Stack)
+}
+
+// BecomeFollower is [Machine.BecomeFollower]. The callbacks are those of the
+// Options, for every role.
+func (d *Driver) BecomeFollower() error { return d.changeRole((*Machine).BecomeFollower) }
+
+// BecomeCandidate is [Machine.BecomeCandidate].
+func (d *Driver) BecomeCandidate() error { return d.changeRole((*Machine).BecomeCandidate) }
+
+// BecomeLeader is [Machine.BecomeLeader].
+func (d *Driver) BecomeLeader() error { return d.changeRole((*Machine).BecomeLeader) }
+
+func (d *Driver) changeRole(role func(*Machine, time.Duration)) error {
+	return d.changeTimers(func(m *Machine, now time.Duration) error {
+		d.election, d.beat = nil, nil
+		role(m, now)
+		return nil
+	})
+}
+
+// StartElectionTimeout is [Machine.StartElectionTimeout], with a callback for this
+// timer; nil stands for Options.OnElectionTimeout.
+func (d *Driver) StartElectionTimeout(callback func(Event)) error {
+	return d.startElection((*Machine).StartElectionTimeout, callback)
+}
+
+// ResetElectionTimeout is [Machine.ResetElectionTimeout], with a callback as
+// StartElectionTimeout has it.
+func (d *Driver) ResetElectionTimeout(callback func(Event)) error {
+	return d.startElection((*Machine).ResetElectionTimeout, callback)
+}
+
+func (d *Driver) startElection(start func(*Machine, time.Duration) error, callback func(Event)) error {
+	return d.changeTimers(func(m *Machine, now time.Duration) error {
+		if err := start(m, now); err != nil {
+			return err
+		}
+		d.election = callback
+		return nil
+	})
+}
+
+// StopElectionTimeout is [Machine.StopElectionTimeout].
+func (d *Driver) StopElectionTimeout() error {
+	return d.changeTimers(func(m *Machine, _ time.Duration) error { return m.StopElectionTimeout() })
+}
+
+// StartHeartbeat is [Machine.StartHeartbeat], with a callback for this timer; nil
+// stands for Options.OnHeartbeat.
+func (d *Driver) StartHeartbeat(callback func(Event)) error {
+	return d.changeTimers(func(m *Machine, now time.Duration) error {
+		if err := m.StartHeartbeat(now); err != nil {
+			return err
+		}
+		d.beat = callback
+		return nil
+	})
+}
+
+// StopHeartbeat is [Machine.StopHeartbeat].
+func (d *Driver) StopHeartbeat() error {
+	return d.changeTimers(func(m *Machine, _ time.Duration) error { return m.StopHeartbeat() })
+}
+
+// StopAll is [Machine.StopAll].
+func (d *Driver) StopAll() error {
+	return d.changeTimers(func(m *Machine, _ time.Duration) error {
+		m.StopAll()
+		return nil
+	})
+}
+
+// offerEvent puts a new event into the channel, and takes out what is stale or what it
+// replaces. With the zero Event it only takes out. The driver's turn is held, and
+// only its holder sends, so that there is always room.
+func (d *Driver) offerEvent(e Event) {
+	for range len(d.events) {
+		select {
+		case old := <-d.events:
+			if old.Kind == e.Kind {
+				e = e.mergeWith(old)
+			} else if d.machine.IsCurrent(old) {
+				d.events <- old
+			}
+		default: // a receiver was faster
+		}
+	}
+	if e.Kind != 0 {
+		d.events <- e
+	}
+}
+
+// PanicError is the panic of a callback, which its caller recovered.
+type PanicError struct {
+	Event Event  // that the callback was called with
+	Value any    // of the panic
+	Stack []byte // of the goroutine that panicked
+}
+
+// Error implements error.
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("rafttimer: callback of %v panicked: %v", e.Event.Kind, e.Value)
+}
+
+// Unwrap returns the value of the panic, if it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
 }

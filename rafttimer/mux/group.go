@@ -3,6 +3,7 @@
 package mux
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -178,4 +179,94 @@ func (g *Group[T]) planLook() (span, time.Duration, uint32) {
 		return -span(deadline), deadline, backoff
 	}
 	return span(heard), deadline, ready
+}
+
+// contactTime is the time since which the election timeout of a group counts: twice the time of the latest
+// contact or of its arming, plus one if that is a contact which the machine does not know of. It only grows while the
+// timeout runs.
+type contactTime struct{ atomic.Int64 }
+
+// latestContact bounds the times of contacts, so that a deadline never overflows.
+const latestContact = time.Duration(math.MaxInt64 / 4)
+
+// noteContact notes a contact.
+func (p *contactTime) noteContact(at time.Duration) {
+	p.raiseTo(2*int64(min(max(at, -1), latestContact)) + 1)
+}
+
+// restartAt says that the timeout counts from a time unless a later contact was noted.
+func (p *contactTime) restartAt(at time.Duration) { p.raiseTo(2 * int64(at)) }
+
+func (p *contactTime) raiseTo(to int64) {
+	for {
+		old := p.Load()
+		if old >= to || p.CompareAndSwap(old, to) {
+			return
+		}
+	}
+}
+
+// resetUnlessHeard says that the timeout counts from a time, whatever the contact time was when it was known, unless a later contact
+// was noted since.
+func (p *contactTime) resetUnlessHeard(at time.Duration, known int64) {
+	if !p.CompareAndSwap(known, 2*int64(at)) {
+		p.restartAt(at)
+	}
+}
+
+// since returns the time since which the timeout counts.
+func (p *contactTime) since() time.Duration { return time.Duration(p.Load() >> 1) }
+
+// takeContact returns the time of the latest contact, and false if it was taken before, or if there was none since
+// the arming.
+func (p *contactTime) takeContact() (time.Duration, bool) {
+	noted := p.Load()
+	if noted&1 != 0 {
+		p.CompareAndSwap(noted, noted-1) // if it fails, there is a later one for the next call
+	}
+	return time.Duration(noted >> 1), noted&1 != 0
+}
+
+// blockSize is the number of groups of a block: as many contacts as fit into a cache line.
+const blockSize = 8
+
+// groupBlock holds the fields of eight groups that are read and written most
+// often, in two cache lines, apart from the groups themselves. The groups have
+// one entry in the wheel, for the earliest of their deadlines. The cost of a
+// look is the transfer of the cache line that contacts have written on another
+// processor; one transfer serves all eight groups, whose deadlines move on
+// together if their leaders are alive.
+type groupBlock struct {
+	contacts [blockSize]contactTime
+	spans    [blockSize]span
+}
+
+// span says when a group is looked at. If it is positive, it is that long after the group's contact time; if
+// it is negative, the time is its amount; 0: no timer runs.
+type span time.Duration
+
+// deadline returns the time before which nothing of a group is due; false if no timer runs.
+func (w *groupBlock) deadline(i uint32) (time.Duration, bool) {
+	switch s := w.spans[i]; {
+	case s > 0:
+		return w.contacts[i].since() + time.Duration(s), true
+	default:
+		return time.Duration(-s), s != 0
+	}
+}
+
+// lookUpDue returns which groups are due, a bit for each, and the earliest deadline of the others; noDeadline if
+// they have none.
+func (w *groupBlock) lookUpDue(now time.Duration) (due uint8, next time.Duration) {
+	next = noDeadline
+	for i := range uint32(blockSize) {
+		switch deadline, ok := w.deadline(i); {
+		case !ok:
+		case deadline <= now:
+			due |= 1 << i
+		default:
+			next = min(next, deadline)
+		}
+	}
+	return due, next
 }

@@ -3,6 +3,7 @@
 package mux_test
 
 import (
+	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -10,7 +11,32 @@ import (
 
 	"github.com/kazahana-db/kazahana/rafttimer"
 	"github.com/kazahana-db/kazahana/rafttimer/mux"
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const ms = time.Millisecond
+
+// newMux returns a Mux that the end of the test closes.
+func newMux[T any](t testing.TB, handler func(*mux.Group[T], rafttimer.Event), o mux.Options) *mux.Mux[T] {
+	t.Helper()
+	m, err := mux.New(t.Context(), handler, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+func newGroup[T any](t testing.TB, m *mux.Mux[T], value T) *mux.Group[T] {
+	t.Helper()
+	g, err := m.NewGroup(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
 
 // TestRoles takes 100 groups through the roles of a life, each by its own clock.
 func TestRoles(t *testing.T) {
@@ -68,4 +94,48 @@ func TestRoles(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestOptions(t *testing.T) {
+	if err := (mux.Options{}).Validate(); err != nil {
+		t.Error(err)
+	}
+	for _, test := range []struct {
+		options mux.Options
+		fields  []string
+	}{
+		{mux.Options{Shards: -1, Resolution: -1}, []string{"Shards", "Resolution"}},
+		{mux.Options{Shards: mux.MaxShards + 1, Resolution: 51 * ms}, []string{"Shards", "Resolution"}},
+		{mux.Options{Config: rafttimer.Config{ElectionTimeoutMin: -1, ElectionTimeoutMax: time.Second}, Shards: -1}, []string{"ElectionTimeoutMin", "Shards"}},
+	} {
+		err := test.options.Validate()
+		found := map[string]bool{}
+		for _, err := range flatten(err) {
+			var fault *rafttimer.ConfigError
+			if errors.As(err, &fault) {
+				found[fault.Field] = true
+			}
+		}
+		for _, field := range test.fields {
+			if !found[field] {
+				t.Errorf("no fault of %s: %v", field, err)
+			}
+		}
+		if _, err := mux.New(t.Context(), func(*mux.Group[int], rafttimer.Event) {}, test.options); err == nil {
+			t.Errorf("New accepts %+v", test.options)
+		}
+	}
+}
+
+// flatten returns the errors that a joined one holds.
+func flatten(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, err := range joined.Unwrap() {
+		all = append(all, flatten(err)...)
+	}
+	return all
 }

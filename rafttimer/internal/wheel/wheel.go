@@ -10,6 +10,8 @@
 // jump.
 package wheel
 
+import "math/bits"
+
 const (
 	slotBits = 8
 	slots    = 1 << slotBits
@@ -112,5 +114,104 @@ func (w *Wheel) dealOut(entries *block) {
 	for entries != nil {
 		e := w.blocks.pop(&entries)
 		w.placeEntry(e, w.now+uint64(e.tick-uint32(w.now)))
+	}
+}
+
+// level is one wheel of the hierarchy. Slots are lists of blocks.
+type level struct {
+	occupied [slots / 64]uint64 // a bit for each slot that is not empty
+	slots    [slots]*block
+}
+
+func (l *level) put(p *pool, slot uint, e Entry) {
+	p.push(&l.slots[slot], e)
+	l.occupied[slot/64] |= 1 << (slot % 64)
+}
+
+func (l *level) takeSlot(slot uint) *block {
+	entries := l.slots[slot]
+	l.slots[slot] = nil
+	l.occupied[slot/64] &^= 1 << (slot % 64)
+	return entries
+}
+
+// distance returns how many slots after the given one the next occupied slot is, once
+// around; 0 if there is none.
+func (l *level) distance(from uint) uint {
+	const words = uint(len(l.occupied))
+	for i := range words + 1 {
+		word := (from/64 + i) % words
+		occupied := l.occupied[word]
+		switch i {
+		case 0:
+			occupied &^= 2<<(from%64) - 1 // only those after from
+		case words:
+			occupied &= 1<<(from%64) - 1 // only those before it
+		}
+		if occupied != 0 {
+			slot := word*64 + uint(bits.TrailingZeros64(occupied))
+			return (slot - from) % slots
+		}
+	}
+	return 0
+}
+
+// block is a part of a list of entries, of 512 bytes: entries that follow each other in memory are read
+// faster than those of a linked list.
+type block struct {
+	next    *block
+	n       int
+	entries [62]Entry
+}
+
+// spare is how many blocks more than are in use a pool keeps.
+const spare = 16
+
+// pool keeps blocks that are out of use, for the next slots.
+type pool struct {
+	free       *block
+	used, kept int
+}
+
+// push adds an entry to a list.
+func (p *pool) push(list **block, e Entry) {
+	b := *list
+	if b == nil || b.n == len(b.entries) {
+		b = p.get()
+		b.next, *list = *list, b
+	}
+	b.entries[b.n] = e
+	b.n++
+}
+
+// pop takes an entry out of a list that is not empty.
+func (p *pool) pop(list **block) Entry {
+	b := *list
+	b.n--
+	e := b.entries[b.n]
+	if b.n == 0 {
+		*list = b.next
+		p.put(b)
+	}
+	return e
+}
+
+func (p *pool) get() *block {
+	p.used++
+	b := p.free
+	if b == nil {
+		return new(block)
+	}
+	p.free = b.next
+	p.kept--
+	return b
+}
+
+func (p *pool) put(b *block) {
+	b.n = 0
+	p.used--
+	b.next, p.free = p.free, b
+	for p.kept++; p.kept > p.used+spare; p.kept-- {
+		p.free = p.free.next
 	}
 }
