@@ -8,7 +8,7 @@ FUZZCOUNT   ?= 20000
 LONGEST     := ./kv/embedded ./persistable ./kv/kvtest/... ./codegen ./lease/sqlite ./cmd/... ./idgen
 # Packages whose tests start no goroutine, nor does what they call: the race detector
 # has nothing to find there. internal/arch checks the list.
-SEQUENTIAL := cmd/persistvet persistvet cmd/kazahana/internal/cli/keytext cmd/kazahana/internal/doctor codegen/internal/diff codegen/internal/emitter codegen/internal/lock codegen/internal/model codegen/internal/tags \
+SEQUENTIAL := cmd/persistvet persistvet cmd/kazahana/internal/cli/keytext cmd/kazahana/internal/doctor codegen/internal/emitter codegen/internal/lock codegen/internal/model codegen/internal/tags \
 	idbuilder/format idbuilder/idconfig idbuilder/store internal/arch internal/goldens internal/nearest \
 	internal/schedule internal/schema internal/seed internal/shape internal/snippets kv/embedded/internal/btree \
 	kv/embedded/internal/rangeset kv/kvtest/internal/scenario kv/kvtest/replay persistable/internal/format persistable/wire \

@@ -3,21 +3,122 @@
 package codegen
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"go/token"
 	"io"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/kazahana-db/kazahana/codegen/internal/collector"
 	"github.com/kazahana-db/kazahana/codegen/internal/cost"
 	"github.com/kazahana-db/kazahana/codegen/internal/diagnostic"
+	"github.com/kazahana-db/kazahana/codegen/internal/graph"
 	"github.com/kazahana-db/kazahana/codegen/internal/lock"
 	"github.com/kazahana-db/kazahana/codegen/internal/model"
 	"github.com/kazahana-db/kazahana/codegen/internal/output"
 	"github.com/kazahana-db/kazahana/codegen/internal/source"
 	"github.com/kazahana-db/kazahana/internal/schema"
+	"github.com/rogpeppe/go-internal/diff"
 )
+
+// Options say what Run does. The zero value generates for the package in the
+// working directory.
+type Options struct {
+	// Dir is the working directory, from which patterns and the file names in
+	// messages are relative. Empty is the process's.
+	Dir string
+	// Patterns name the packages, as for go build. Empty is ".".
+	Patterns []string
+	// Tags are build tags, separated by commas.
+	Tags string
+
+	// Check writes nothing: what is out of date is printed as a unified diff,
+	// and Run returns ErrOutOfDate.
+	Check bool
+	// Against is a git revision or a file. A checking Run also compares each
+	// package's lock with the one that it had in that revision, or that is in the
+	// file, and refuses what the data stored since then would not survive: for CI,
+	// where the lock beside the source is the one that was just generated.
+	Against string
+	// Fix inserts an ID field where it is missing, before generating.
+	Fix bool
+	// Explain prints what each generated method costs, and writes nothing.
+	Explain bool
+	// Proto also writes <package>.proto.
+	Proto bool
+
+	// Graph prints the types, their directories and indexes as a graph in this language,
+	// GraphMermaid or GraphDOT, and writes nothing. With GraphInto it is the language there.
+	Graph string
+	// GraphInto is a Markdown file, relative to Dir. Run also writes the graph into it,
+	// between the lines <!-- persistgen:graph --> and <!-- /persistgen:graph -->.
+	GraphInto string
+	// Poll is the interval in which Watch looks at the files, for file systems without
+	// events, as over a network. 0 is for events. Run does not use it.
+	Poll time.Duration
+
+	// Stdout receives diffs and explanations, Stderr notes. nil discards.
+	Stdout, Stderr io.Writer
+
+	// Command sets it where go generate runs it in the folder of a package: names of
+	// files in messages are absolute, because an editor runs go generate elsewhere.
+	absolute bool
+
+	// Tests set these: the environment of the go command and of git, nil for the
+	// process's, and what earlier runs loaded.
+	env          []string
+	dependencies *source.Dependencies
+}
+
+// The languages of graphs.
+const (
+	GraphMermaid = "mermaid" // https://mermaid.js.org, a flowchart
+	GraphDOT     = "dot"     // https://graphviz.org
+)
+
+// Validate reports all faults of the options, joined.
+func (o Options) Validate() error {
+	var faults []error
+	if o.Check && o.Fix {
+		faults = append(faults, errors.New("persistgen: -check writes nothing, but -fix does: give one of them"))
+	}
+	if o.Against != "" && !o.Check {
+		faults = append(faults, errors.New("persistgen: -against goes with -check"))
+	}
+	if o.Explain && (o.Check || o.Fix || o.Proto) {
+		faults = append(faults, errors.New("persistgen: -explain only prints: remove -check, -fix and -proto"))
+	}
+	if !slices.Contains([]string{"", GraphMermaid, GraphDOT}, o.Graph) {
+		faults = append(faults, fmt.Errorf("persistgen: -graph=%s: draw it in mermaid or in dot", o.Graph))
+	}
+	if o.printsGraph() && (o.Check || o.Fix || o.Proto || o.Explain) {
+		faults = append(faults, errors.New("persistgen: -graph only prints: remove -check, -fix, -proto and -explain, or give -graph-into"))
+	}
+	if o.Explain && o.GraphInto != "" {
+		faults = append(faults, errors.New("persistgen: -explain only prints: remove -graph-into"))
+	}
+	if o.Poll < 0 {
+		faults = append(faults, fmt.Errorf("persistgen: the interval %s of -poll is negative", o.Poll))
+	}
+	if slices.Contains(o.Patterns, "") {
+		faults = append(faults, errors.New("persistgen: a package pattern is empty"))
+	}
+	return errors.Join(faults...)
+}
+
+// printsGraph reports whether the graph is printed, and nothing else done.
+func (o Options) printsGraph() bool { return o.Graph != "" && o.GraphInto == "" }
+
+// ErrOutOfDate is returned by a checking Run where generated files or the lock
+// file differ from what would be written.
+var ErrOutOfDate = errors.New("persistgen: generated files are out of date: run go generate and commit the result")
 
 // Run generates code for the packages of the options. Faults of the annotated
 // source are returned together, as [Diagnostics]; then nothing is written. No
@@ -106,4 +207,94 @@ func (r *run) err() error {
 		return nil
 	}
 	return newDiagnostics(r.faults.Faults)
+}
+
+// writeOutputs brings the outputs to disk, and returns those that have changed. The locks
+// are first and the code is last: code never has numbers that its lock does not have, even
+// if a write fails. A lock that is ahead of its code gives the fields the same numbers in
+// the next run.
+func (r *run) writeOutputs() ([]output.File, error) {
+	slices.SortStableFunc(r.outputs, func(a, b output.File) int { return cmp.Compare(writeOrder(a), writeOrder(b)) })
+	changed, err := output.WriteAll(r.outputs)
+	if err != nil {
+		err = fmt.Errorf("persistgen: %w", err)
+	}
+	return changed, err
+}
+
+func writeOrder(o output.File) int {
+	switch {
+	case filepath.Base(o.Path) == lock.FileName:
+		return 0
+	case o.Content == nil:
+		return 3
+	case strings.HasSuffix(o.Path, output.GeneratedSuffix):
+		return 2
+	}
+	return 1
+}
+
+// printDiffs prints what write would change, as a unified diff.
+func (r *run) printDiffs() error {
+	stale := false
+	for _, o := range r.outputs {
+		if !o.Differs() {
+			continue
+		}
+		old, err := os.ReadFile(o.Path)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("persistgen: %w", err)
+		}
+		stale = true
+		name := r.faults.Relative(o.Path)
+		text := diff.Diff(name, output.UnixLines(old), name+" (generated)", o.Content)
+		_, text, _ = bytes.Cut(text, []byte("\n")) // the first line says "diff" and repeats the names
+		if _, err := r.options.Stdout.Write(text); err != nil {
+			return fmt.Errorf("persistgen: print the diff: %w", err)
+		}
+	}
+	if stale {
+		return ErrOutOfDate
+	}
+	return nil
+}
+
+// drawGraph returns the graph of all packages, in the language of the options.
+func (r *run) drawGraph() (language string, text []byte) {
+	g := graph.New(r.packages)
+	if language = cmp.Or(r.options.Graph, GraphMermaid); language == GraphDOT {
+		return language, g.DOT()
+	}
+	return language, g.Mermaid()
+}
+
+func (r *run) printGraph() error {
+	_, text := r.drawGraph()
+	if _, err := r.options.Stdout.Write(text); err != nil {
+		return fmt.Errorf("persistgen: print the graph: %w", err)
+	}
+	return nil
+}
+
+// insertGraph makes the Markdown file an output, if there is one to write.
+func (r *run) insertGraph() error {
+	file := r.options.GraphInto
+	if file == "" || len(r.faults.Faults) > 0 {
+		return nil
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(r.loader.Dir, file)
+	}
+	markdown, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("persistgen: -graph-into: %w", err)
+	}
+	language, text := r.drawGraph()
+	content, err := graph.Insert(output.UnixLines(markdown), language, text)
+	if fault, ok := errors.AsType[*graph.MarkerError](err); ok {
+		r.faults.Add(token.Position{Filename: file, Line: fault.Line}, "", "%s", fault.Message)
+		return nil
+	}
+	r.outputs = append(r.outputs, output.File{Path: file, Content: content})
+	return err
 }

@@ -3,9 +3,13 @@
 package collector
 
 import (
+	"cmp"
 	"fmt"
+	"go/constant"
+	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 
 	"github.com/kazahana-db/kazahana/codegen/internal/model"
 	"github.com/kazahana-db/kazahana/codegen/internal/tags"
@@ -166,4 +170,106 @@ func unstoredNames(m *model.Message) (names []string) {
 		}
 	}
 	return names
+}
+
+// messageOf returns the message of a named struct and walks its fields when it
+// is first met.
+func (c *collector) messageOf(named *types.Named) *model.Message {
+	key := types.TypeString(named, nil)
+	if m := c.byType[key]; m != nil {
+		c.reason = cmp.Or(c.reason, m.Reason)
+		return m
+	}
+	m := &model.Message{
+		GoName: named.Obj().Name(), Name: c.messageName(named), Named: named,
+		At: c.loaded.Position(named.Obj().Pos()),
+	}
+	c.byType[key] = m
+	c.pkg.Messages = append(c.pkg.Messages, m)
+	outside := c.isOutside(named.Obj().Pkg())
+	if !outside {
+		c.collectFields(m)
+		return m
+	}
+	before := c.reason
+	c.reason = ""
+	c.foreign++
+	c.collectFields(m)
+	c.foreign--
+	m.Reason = c.reason
+	c.reason = cmp.Or(before, m.Reason)
+	return m
+}
+
+// collectFields walks and checks the fields of a message.
+func (c *collector) collectFields(m *model.Message) {
+	m.Literal = c.walkFields(m, m.Named, nil, []*types.Named{m.Named})
+	c.checkFieldNames(m)
+}
+
+// messageName is the key-stable name of a nested struct: its Go name, with the
+// import path if it is of another package, or what a blank field says.
+func (c *collector) messageName(named *types.Named) string {
+	name := c.stableName(named)
+	s, ok := named.Underlying().(*types.Struct)
+	if !ok || c.isOutside(named.Obj().Pkg()) {
+		return name
+	}
+	for i := range s.NumFields() {
+		if s.Field(i).Name() != "_" || markerOf(s.Field(i).Type()) != "" {
+			continue
+		}
+		site := c.siteOf(named.Obj().Name(), s, i)
+		if t, found := c.parseTag(site); found {
+			options, faults := tags.ParseFieldOptions(t)
+			if len(faults) == 0 && (options.Name == "" || len(options.Offsets) > 1) {
+				faults = []tags.Fault{{Offset: t.Offset(0), Message: "a blank field can only name its struct: name=…"}}
+			}
+			c.reportTag(site, faults)
+			name = options.Name
+		}
+	}
+	return name
+}
+
+// takeReason returns and forgets the fault of a struct of another package.
+func (c *collector) takeReason() string {
+	reason := c.reason
+	c.reason = ""
+	return reason
+}
+
+// setDefault sets the default that the option default= gives a field: a constant, as
+// Go's compiler evaluates it where the field stands.
+func (c *collector) setDefault(f *model.Field, v *types.Var) {
+	text := f.Options.Default
+	if text == "" || f.Kind == nil {
+		return
+	}
+	report := func(format string, args ...any) {
+		c.report(f.OptionAt("default"), f.Subject, "default="+text+": "+fmt.Sprintf(format, args...))
+	}
+	if c.foreign > 0 {
+		report("a field of a struct of another package has no default")
+		return
+	}
+	value, err := c.loaded.Eval(v.Pos(), goLiteral(text))
+	switch {
+	case err != nil:
+		remedy := tags.Suggest(text, c.constantsOf(v.Type()))
+		if f.Kind.Form == model.FormString && token.IsIdentifier(text) && !strings.Contains(remedy, "did you mean") {
+			remedy += fmt.Sprintf("; a string stands in single quotes: default='%s'", text)
+		}
+		report("it is not a constant of this package%s", remedy)
+		return
+	case value.Value == nil || value.Value.Kind() == constant.Unknown:
+		report("it is not a constant")
+		return
+	case !isAssignable(value.Type, v.Type()):
+		report("it is of type %s, the field of type %s", c.typeText(value.Type), c.typeText(v.Type()))
+		return
+	}
+	if f.Default, err = formatConstant(f.Kind, value.Value); err != nil {
+		report("%v", err)
+	}
 }

@@ -3,6 +3,7 @@
 package collector
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -228,4 +229,190 @@ func (c *collector) bindDirectory(r *model.Record, site fieldSite) {
 				e.Field, c.typeText(f.Kind.GoType))
 		}
 	}
+}
+
+// addAggregate resolves a Count, Sum, Min, Max or Rank marker.
+func (c *collector) addAggregate(r *model.Record, m markerAggregate) {
+	group, grouped := c.resolveComponents(r, m.site, m.options.By)
+	where, sound := c.resolveWhere(r, m.site, m.options.Where)
+	var of *model.Component
+	if m.marker != "Count" {
+		of = c.resolveMeasure(r, m)
+	}
+	if !grouped || !sound || of == nil && m.marker != "Count" {
+		return
+	}
+	for _, one := range group {
+		if of != nil && one.Name() == of.Name() {
+			c.Add(m.site.inTag(m.options.Of.Offset), r.GoName, "%s is in the group itself; remove it from by=", m.options.Of.Text)
+			return
+		}
+	}
+	d := &model.Index{Components: group, Where: where, Title: m.options.Name, At: m.at}
+	switch m.marker {
+	case "Count":
+		d.Kind = model.Count
+	case "Sum":
+		d.Kind, d.Of = model.Sum, of
+	case "Rank":
+		d.Kind, d.Components = model.Rank, append(group, of)
+	default:
+		d.Components = append(group, of)
+		c.addExtreme(r, m, nameIndex(r, d))
+		return
+	}
+	r.Indexes = append(r.Indexes, nameIndex(r, d))
+}
+
+// resolveMeasure resolves the field that is summed, compared or ranked, or returns
+// nil after a fault.
+func (c *collector) resolveMeasure(r *model.Record, m markerAggregate) *model.Component {
+	one := c.resolveComponent(r, m.site, m.options.Of)
+	if one == nil {
+		return nil
+	}
+	text, reason := c.typeText(one.Steps[len(one.Steps)-1].Kind.GoType), ""
+	switch form := one.Element.Form; {
+	case m.marker == "Sum" && (form == model.FormFloat32 || form == model.FormFloat64):
+		reason = fmt.Sprintf("a sum of floats such as %s would depend on the order of the additions; keep the amount as an integer of its smallest unit", text)
+	case m.marker == "Sum" && (one.Slice || form != model.FormInt && form != model.FormUint && form != model.FormDuration):
+		reason = fmt.Sprintf("%s cannot be summed; a Sum is of an integer or a time.Duration", text)
+	case m.marker == "Rank" && one.Slice:
+		reason = fmt.Sprintf("%s cannot be ranked: a record has one rank, not one for each element", text)
+	case m.marker == "Rank" && one.Nullable:
+		reason = fmt.Sprintf("%s may be null, and a null has no rank; rank a field that is no pointer, or behind none", m.options.Of.Text)
+	}
+	if reason != "" {
+		c.Add(m.site.inTag(m.options.Of.Offset), r.GoName, "%s", reason)
+		return nil
+	}
+	return one
+}
+
+// addExtreme lets an index answer a Min or Max: one on the same fields that is there, or
+// a new one.
+func (c *collector) addExtreme(r *model.Record, m markerAggregate, d *model.Index) {
+	extreme := model.Extreme{Greatest: m.marker == "Max"}
+	same := func(other *model.Index) bool {
+		return other.Identity() == d.Identity() && (d.Title == "" || d.Name == other.Name)
+	}
+	i := slices.IndexFunc(r.Indexes, same)
+	if i < 0 {
+		d.Extremes = []model.Extreme{extreme}
+		r.Indexes = append(r.Indexes, d)
+		return
+	}
+	first := r.Indexes[i]
+	group := first.Components[:len(first.Components)-1]
+	switch {
+	case slices.Contains(first.Extremes, extreme):
+		c.Add(d.At, r.GoName, "duplicate %s of %s", m.marker, d.Subject())
+	case first.Unique && slices.ContainsFunc(group, func(one *model.Component) bool { return one.Nullable }):
+		c.Add(d.At, r.GoName, "the unique index on %s, which would answer, leaves out records with a null in %s; make it an index that is not unique",
+			first.FieldNames(), cmp.Or((&model.Index{Components: group}).FieldNames(), "it"))
+	default:
+		first.Extremes = append(first.Extremes, extreme)
+	}
+}
+
+// addVersionIndex adds the index that orders records by their versions.
+func (c *collector) addVersionIndex(r *model.Record) {
+	r.Indexes = append(r.Indexes, &model.Index{Kind: model.Version, Name: model.IndexName(r.Name, string(model.Version)), At: r.VersionAt})
+}
+
+// resolveWhere resolves the condition of a partial index: nil where there is none, or
+// not ok after a fault.
+func (c *collector) resolveWhere(r *model.Record, site fieldSite, w tags.Where) (p *model.Predicate, ok bool) {
+	if len(w.Comparisons) == 0 {
+		return nil, true
+	}
+	var list []model.Comparison
+	ok = true
+	for _, one := range w.Comparisons {
+		resolved, at, message := c.resolveComparison(r, site, one)
+		if message != "" {
+			c.Add(site.inTag(at), r.GoName, "%s", message)
+		}
+		ok = ok && message == "" && resolved.Component != nil
+		list = append(list, resolved)
+	}
+	if !ok {
+		return nil, false
+	}
+	return model.NewPredicate(list), true
+}
+
+// resolveComparison resolves a comparison, or returns its fault. Both are empty where the
+// field's own fault was reported.
+func (c *collector) resolveComparison(r *model.Record, site fieldSite, t tags.Comparison) (resolved model.Comparison, at int, message string) {
+	field, message := c.comparedField(r, t.Field.Text)
+	if message != "" || field == nil {
+		return resolved, t.Field.Offset, message
+	}
+	resolved = model.Comparison{Component: field, Operator: t.Operator}
+	switch {
+	case t.Operator == "":
+		if field.Element.Form != model.FormBool {
+			return resolved, t.Field.Offset, fmt.Sprintf("%s is no bool, so it does not stand alone; compare it: %s=…", t.Field.Text, t.Field.Text)
+		}
+		resolved.Operator, resolved.Constant = "=", fmt.Sprint(!t.Not)
+		return resolved, 0, ""
+	case t.Operand == model.Null && !t.Quoted:
+		return c.compareWithNull(resolved, t)
+	}
+	constant, message := c.constantOf(site, field, t)
+	if message != "" {
+		return resolved, t.OperandOffset, message
+	}
+	return compareWith(resolved, constant, t)
+}
+
+// comparedField finds the field of a comparison.
+func (c *collector) comparedField(r *model.Record, path string) (*model.Component, string) {
+	steps, reason := findSteps(r.Message, path)
+	if reason != "" {
+		return nil, reason
+	}
+	one := &model.Component{Steps: steps}
+	for _, s := range steps {
+		if s.Kind == nil {
+			return nil, ""
+		}
+		one.Nullable = one.Nullable || s.Kind.Form == model.FormPointer
+	}
+	one.Element = steps[len(steps)-1].Kind
+	switch one.Element.Form {
+	case model.FormPointer:
+		one.Element = one.Element.Elem
+	case model.FormSlice, model.FormMap:
+		return nil, fmt.Sprintf("%s has many values; a condition compares a field that has one", path)
+	}
+	return one, ""
+}
+
+// compareWithNull checks a comparison with null.
+func (c *collector) compareWithNull(resolved model.Comparison, t tags.Comparison) (_ model.Comparison, at int, message string) {
+	switch {
+	case t.Operator != "=" && t.Operator != "!=":
+		return resolved, t.OperandOffset, fmt.Sprintf("null has no order; write %s=null or %s!=null", t.Field.Text, t.Field.Text)
+	case !resolved.Component.Nullable:
+		return resolved, t.OperandOffset, fmt.Sprintf("%s cannot be null, because it is no pointer; compare it with a value", t.Field.Text)
+	}
+	resolved.Constant = model.Null
+	return resolved, 0, ""
+}
+
+// compareWith checks a comparison with a constant. That of a bool is always written
+// with the operator =.
+func compareWith(resolved model.Comparison, constant string, t tags.Comparison) (_ model.Comparison, at int, message string) {
+	if resolved.Component.Element.Form != model.FormBool {
+		resolved.Constant = constant
+		return resolved, 0, ""
+	}
+	if t.Operator != "=" && t.Operator != "!=" {
+		return resolved, t.OperandOffset, fmt.Sprintf("a bool has no order; write %s or not %s", t.Field.Text, t.Field.Text)
+	}
+	resolved.Constant = fmt.Sprint((constant == "true") == (t.Operator == "="))
+	resolved.Operator = "="
+	return resolved, 0, ""
 }

@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"fmt"
 	"go/types"
+	"slices"
+	"strings"
 
 	"github.com/kazahana-db/kazahana/codegen/internal/model"
 )
@@ -194,4 +196,166 @@ func (c *collector) structKind(k *model.Kind, t types.Type) (*model.Kind, string
 		return nil, fmt.Sprintf("%s cannot be stored: %s", c.typeText(t), c.takeReason())
 	}
 	return k, ""
+}
+
+// enumOf returns the constants of a field's type, which stored values mean; nil unless
+// there are at least two. Those of the standard library do not change, or differ between
+// systems.
+func (c *collector) enumOf(named *types.Named, k *model.Kind) *model.Enum {
+	if named == nil || named.Obj().Pkg() == nil || named.TypeArgs().Len() > 0 || c.isStandard(named.Obj().Pkg()) {
+		return nil
+	}
+	switch k.Form {
+	case model.FormInt, model.FormUint, model.FormString:
+	default:
+		return nil
+	}
+	e, found := c.enums[named.Obj()]
+	if !found {
+		e = &model.Enum{Name: c.stableName(named)}
+		c.addConstants(e, named, k, named.Obj().Pkg())
+		if c.isOutside(named.Obj().Pkg()) {
+			c.addConstants(e, named, k, c.pkg.Types)
+		}
+		c.enums[named.Obj()] = e
+	}
+	if len(e.Constants) < 2 {
+		return nil
+	}
+	return e
+}
+
+// addConstants adds the constants of a type that a package declares, in its order.
+func (c *collector) addConstants(e *model.Enum, named *types.Named, k *model.Kind, in *types.Package) {
+	var list []*types.Const
+	for _, name := range in.Scope().Names() {
+		if one, ok := in.Scope().Lookup(name).(*types.Const); ok && types.Identical(one.Type(), named) {
+			list = append(list, one)
+		}
+	}
+	slices.SortFunc(list, func(a, b *types.Const) int { return cmp.Compare(a.Pos(), b.Pos()) })
+	for _, one := range list {
+		if text, err := formatConstant(k, one.Val()); err == nil {
+			e.Constants = append(e.Constants, model.EnumConstant{Name: one.Name(), Value: text, At: c.loaded.Position(one.Pos())})
+		}
+	}
+}
+
+// Unresolved is the fault of a field whose type is not known. The compiler's own
+// message takes its place where there is one.
+const Unresolved = "the field's type is not known; mend the source, or import its package"
+
+// noForm is the form of a type that is not one of the known named types.
+const noForm model.Form = -1
+
+// knownForm returns the form of the named types that have one of their own.
+func knownForm(named *types.Named) model.Form {
+	object := named.Obj()
+	if object.Pkg() == nil {
+		return noForm
+	}
+	switch object.Pkg().Path() + "." + object.Name() {
+	case model.IDGenPath + ".ID":
+		return model.FormID
+	case model.ULIDPath + ".ULID":
+		return model.FormULID
+	case "time.Time":
+		return model.FormTime
+	case "time.Duration":
+		return model.FormDuration
+	}
+	return noForm
+}
+
+// setPlain recognizes basic kinds, bytes and byte arrays, named or not.
+func setPlain(k *model.Kind, t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return setBasic(k, u)
+	case *types.Slice:
+		if isByte(u.Elem()) {
+			k.Form = model.FormBytes
+			return true
+		}
+	case *types.Array:
+		if !isByte(u.Elem()) || u.Len() == 0 {
+			return false
+		}
+		k.Form, k.Length = model.FormArray, u.Len()
+		if u.Len() == 16 {
+			k.Form = model.FormUUID
+		}
+		return true
+	}
+	return false
+}
+
+// setBasic recognizes the basic kinds that can be stored.
+func setBasic(k *model.Kind, u *types.Basic) bool {
+	bits := map[types.BasicKind]int{
+		types.Int8: 8, types.Int16: 16, types.Int32: 32, types.Int64: 64,
+		types.Uint8: 8, types.Uint16: 16, types.Uint32: 32, types.Uint64: 64,
+	}
+	k.Bits = bits[u.Kind()]
+	switch info := u.Info(); {
+	case u.Kind() == types.Uintptr || u.Kind() == types.UnsafePointer || u.Kind() == types.Invalid:
+		return false
+	case info&types.IsBoolean != 0:
+		k.Form = model.FormBool
+	case info&types.IsUnsigned != 0:
+		k.Form = model.FormUint
+	case info&types.IsInteger != 0:
+		k.Form = model.FormInt
+	case u.Kind() == types.Float32:
+		k.Form = model.FormFloat32
+	case u.Kind() == types.Float64:
+		k.Form = model.FormFloat64
+	case info&types.IsString != 0:
+		k.Form = model.FormString
+	default:
+		return false
+	}
+	return true
+}
+
+// isByte reports whether t is byte itself: []byte converts, a slice of a named
+// byte type does not.
+func isByte(t types.Type) bool { return types.Identical(t, types.Typ[types.Byte]) }
+
+// marshals reports whether a type, or a pointer to it, has MarshalX() ([]byte,
+// error) and UnmarshalX([]byte) error.
+func marshals(named *types.Named, x string) bool {
+	set := types.NewMethodSet(types.NewPointer(named))
+	return hasMethod(set, "Marshal"+x, "func() ([]byte, error)") &&
+		hasMethod(set, "Unmarshal"+x, "func([]byte) error")
+}
+
+func hasMethod(set *types.MethodSet, name, signature string) bool {
+	selection := set.Lookup(nil, name)
+	if selection == nil {
+		return false
+	}
+	s, ok := selection.Type().(*types.Signature)
+	if !ok {
+		return false
+	}
+	var params, results []string
+	for v := range s.Params().Variables() {
+		params = append(params, types.TypeString(v.Type(), nil))
+	}
+	for v := range s.Results().Variables() {
+		results = append(results, types.TypeString(v.Type(), nil))
+	}
+	return signature == signatureText(params, results)
+}
+
+func signatureText(params, results []string) string {
+	text := "func(" + strings.Join(params, ", ") + ")"
+	switch len(results) {
+	case 0:
+		return text
+	case 1:
+		return text + " " + results[0]
+	}
+	return text + " (" + strings.Join(results, ", ") + ")"
 }

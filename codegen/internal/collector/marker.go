@@ -3,8 +3,11 @@
 package collector
 
 import (
+	"fmt"
 	"go/token"
 	"go/types"
+	"slices"
+	"strings"
 
 	"github.com/kazahana-db/kazahana/codegen/internal/model"
 	"github.com/kazahana-db/kazahana/codegen/internal/tags"
@@ -63,4 +66,67 @@ func hasMarker(named *types.Named) bool {
 		}
 	}
 	return false
+}
+
+// fieldSite is a field's place in the source: where faults are reported.
+type fieldSite struct {
+	at      token.Position
+	pos     token.Pos
+	subject string
+	literal string // the tag as written; "" if there is none
+	tagAt   token.Position
+}
+
+// inTag is the position at an offset of the tag's literal.
+func (s fieldSite) inTag(offset int) token.Position {
+	at := s.tagAt
+	if at.Line == 0 {
+		return s.at
+	}
+	for _, ch := range []byte(s.literal[:min(offset, len(s.literal))]) {
+		at.Column++
+		if ch == '\n' {
+			at.Line, at.Column = at.Line+1, 1
+		}
+	}
+	return at
+}
+
+// positions turns the offsets of options into positions of the source.
+func positions(offsets map[string]int, s fieldSite) map[string]token.Position {
+	m := map[string]token.Position{}
+	for option, offset := range offsets {
+		m[option] = s.inTag(offset)
+	}
+	return m
+}
+
+// findSteps resolves a field name, or a path through nested structs, to fields,
+// or returns why it cannot. options are words that could have been meant instead.
+func findSteps(m *model.Message, path string, options ...string) (steps []*model.Field, reason string) {
+	for i, name := range strings.Split(path, ".") {
+		if m == nil {
+			return nil, fmt.Sprintf("%s is not a struct, so it has no field %s", steps[i-1].GoName, name)
+		}
+		f := m.FindField(name)
+		if f == nil {
+			return nil, fmt.Sprintf("%s has no field %s", m.GoName, name) + suggestField(m, name, options)
+		}
+		options = nil
+		steps = append(steps, f)
+		m = f.Nested()
+	}
+	return steps, ""
+}
+
+// suggestField suggests the field nearest to a misspelt one or, if it is as near, the
+// option.
+func suggestField(m *model.Message, name string, options []string) string {
+	text := tags.Suggest(name, append(slices.Clone(options), m.FieldNames()...))
+	for _, option := range options {
+		if text == "; did you mean "+option+"?" {
+			return "; did you mean the option " + option + "?"
+		}
+	}
+	return text
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package diagnostic collects the faults and notes that the phases of persistgen find in the
+// source, each with its position. It imports no other phase.
 package diagnostic
 
 import (
@@ -43,4 +45,11 @@ func (l *List) Relative(path string) string {
 		path = r
 	}
 	return filepath.ToSlash(path)
+}
+
+// Fault is one fault of the source.
+type Fault struct {
+	At      token.Position // its file name is relative to the working directory where that is shorter
+	Subject string         // "Type" or "Type.Field"; may be empty
+	Message string         // what is wrong, and the remedy
 }

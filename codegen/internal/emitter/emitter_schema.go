@@ -3,8 +3,10 @@
 package emitter
 
 import (
+	"cmp"
 	"fmt"
 	"go/types"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -140,4 +142,290 @@ func (e *emitter) writeSchemaCodec(r *model.Record) {
 	e.printf("Encode: func(b []byte, v any) ([]byte, error) { return append%s(b, v.(*%s)%s) },", m.Function, e.recordType(r), depth)
 	e.printf("Decode: func(b []byte, s *%s.Strings) (any, error) {\nv := new(%s)\nreturn v, decode%s(b, v, s%s)\n},", e.importPackage(model.WirePath), e.recordType(r), m.Function, depth)
 	e.printf("Known: &%s,", m.KnownVar())
+}
+
+// writeSchemaHooks writes the calls of the methods that the record has for them.
+func (e *emitter) writeSchemaHooks(r *model.Record) {
+	if len(r.Hooks) == 0 {
+		return
+	}
+	e.printf("Hooks: %s.Hooks{", e.importPackage(model.PersistimplPath))
+	for _, hook := range r.Hooks {
+		e.printf("%s: func(record any) error { return record.(*%s).%s() },", hook, e.recordType(r), hook)
+	}
+	e.printf("},")
+}
+
+// writeSchemaValues writes what appends the value of a field that conditions can name.
+func (e *emitter) writeSchemaValues(r *model.Record) {
+	fields := r.QueryFields()
+	if len(fields) == 0 {
+		return
+	}
+	e.printf("Values: func(field string, b []byte, record any) []byte {\nv := record.(*%s)\nswitch field {", e.recordType(r))
+	for _, c := range fields {
+		e.printf("case %q:", c.Name())
+		e.writeValue(c)
+	}
+	e.printf("}\nreturn b\n},")
+}
+
+// writeValue appends the value of a component to b; of a slice, each element.
+func (e *emitter) writeValue(c *model.Component) {
+	switch {
+	case c.Slice:
+		e.printf("for _, element := range %s {\nb = %s\n}", c.Selector(), e.appendKey(c.Element, "b", "element"))
+	case c.Nullable:
+		e.printf("if %s {\nb = %s.AppendNil(b)\n} else {\nb = %s\n}", strings.Join(c.NullConditions(), " || "),
+			e.importPackage(model.TuplePath), e.appendKey(c.Element, "b", c.Value()))
+	default:
+		e.printf("b = %s", e.appendKey(c.Element, "b", c.Value()))
+	}
+}
+
+// writeSchemaIndexes writes the indexes, the entries that a record has in them, and the
+// fields that entries copy.
+func (e *emitter) writeSchemaIndexes(r *model.Record) {
+	if len(r.Indexes) == 0 {
+		return
+	}
+	index := e.importPackage(model.IndexPath)
+	e.printf("Indexes: []%s.Definition{", index)
+	for _, d := range r.Indexes {
+		e.writeDefinition(d)
+	}
+	e.printf("},")
+	usesRecord := slices.ContainsFunc(r.Indexes, func(d *model.Index) bool { return len(d.Components) > 0 || d.Of != nil || d.Where != nil })
+	e.printf("Entries: func(i int, e *%s.Entries, record any) {", index)
+	if usesRecord {
+		e.printf("v := record.(*%s)", e.recordType(r))
+	}
+	e.printf("switch i {")
+	for i, d := range r.Indexes {
+		e.printf("case %d:", i)
+		e.writeEntries(d)
+	}
+	e.printf("}\n},")
+	e.writeCovers(r)
+}
+
+// writeDefinition writes the definition of an index.
+func (e *emitter) writeDefinition(d *model.Index) {
+	text := fmt.Sprintf("{Name: %q", d.Name)
+	add := func(name string, set bool, value any) {
+		if set {
+			text += fmt.Sprintf(", %s: %#v", name, value)
+		}
+	}
+	var names []string
+	for _, c := range d.Components {
+		names = append(names, c.Name())
+	}
+	add("Kind", d.Kind != model.Value, string(d.Kind))
+	add("Fields", len(names) > 0, names)
+	if d.Of != nil {
+		add("Of", true, d.Of.Name())
+	}
+	add("Descending", len(d.Descending()) > 0, d.Descending())
+	add("Unique", d.Unique, true)
+	add("Cover", d.Cover, true)
+	add("CoverFields", len(d.CoverFields) > 0, d.CoverNames())
+	add("Where", d.Where != nil, d.Where.Text())
+	add("Scatter", d.Scatter.Shards != 0, d.Scatter.Shards)
+	add("Sparse", len(d.SparseFields()) > 0, d.SparseFields())
+	add("Signature", d.Signature() != "", d.Signature())
+	e.printf("%s},", text)
+}
+
+// writeEntries writes the body of Entries: one entry, or one per element of a slice, if
+// the record fulfils the condition of the index.
+func (e *emitter) writeEntries(d *model.Index) {
+	var closing []string
+	open := func(format string, args ...any) {
+		e.printf(format, args...)
+		closing = append(closing, "}")
+	}
+	if d.Where != nil {
+		open("if %s {", d.Where.Condition())
+	}
+	if d.Of != nil && d.Of.Nullable {
+		var conditions []string
+		for _, null := range d.Of.NullConditions() {
+			conditions = append(conditions, strings.Replace(null, "==", "!=", 1))
+		}
+		open("if %s { // null adds nothing", strings.Join(conditions, " && "))
+	}
+	for _, c := range d.Components {
+		if d.Unique && c.Nullable {
+			e.printf("if %s {\nreturn // null: the record is not in the index\n}", strings.Join(c.NullConditions(), " || "))
+		}
+	}
+	for _, c := range d.Components {
+		if c.Slice {
+			open("for _, element := range %s {", c.Selector())
+		}
+	}
+	e.printf("k := e.Begin()")
+	declare := ":="
+	for _, c := range d.Components {
+		if c.Descending {
+			e.printf("n %s len(k)", declare)
+			declare = "="
+		}
+		e.writeEntryComponent(d, c)
+		if c.Descending {
+			e.printf("k = %s.Descend(k, n)", e.importPackage(model.IndexPath))
+		}
+	}
+	e.writeEntryEnd(d)
+	if len(closing) > 0 {
+		e.printf("%s", strings.Join(closing, "\n"))
+	}
+}
+
+// writeEntryEnd completes an entry: that of a sum with what the record adds.
+func (e *emitter) writeEntryEnd(d *model.Index) {
+	if d.Of == nil {
+		e.printf("e.End(k)")
+		return
+	}
+	function, basic := "IntAmount", "int64"
+	if d.Of.Element.Form == model.FormUint {
+		function, basic = "UintAmount", "uint64"
+	}
+	value := d.Of.Value()
+	if e.typeName(d.Of.Element.GoType) != basic {
+		value = fmt.Sprintf("%s(%s)", basic, value)
+	}
+	e.printf("e.EndAmount(k, %s.%s(%s))", e.importPackage(model.IndexPath), function, value)
+}
+
+// writeEntryComponent appends one component of a record to the key k, in ascending order.
+func (e *emitter) writeEntryComponent(d *model.Index, c *model.Component) {
+	value := c.Selector()
+	last := c.Steps[len(c.Steps)-1].Kind.Form == model.FormPointer
+	switch {
+	case c.Slice:
+		e.printf("k = %s", e.appendKey(c.Element, "k", "element"))
+	case c.Nullable && !d.Unique && last && len(c.NullConditions()) == 1:
+		e.printf("k = %s", e.ascendingKey(c, "k", value))
+	default:
+		value = c.Value()
+		if !c.Nullable || d.Unique {
+			e.printf("k = %s", e.appendKey(c.Element, "k", value))
+			return
+		}
+		e.printf("if %s {\nk = %s.AppendNil(k)\n} else {\nk = %s\n}", strings.Join(c.NullConditions(), " || "),
+			e.importPackage(model.TuplePath), e.appendKey(c.Element, "k", value))
+	}
+}
+
+// coveredFields are the fields that an index copies, by their numbers.
+func coveredFields(d *model.Index) []*model.Field {
+	return slices.SortedFunc(slices.Values(d.CoverFields), func(a, b *model.Field) int { return cmp.Compare(a.Number, b.Number) })
+}
+
+// withoutDefault returns the field as an entry has it: what is absent there is zero.
+func withoutDefault(f *model.Field) *model.Field {
+	plain := *f
+	plain.Default = ""
+	return &plain
+}
+
+// writeCovers writes the function that encodes the fields which entries copy. The record
+// was encoded before, so its strings are valid.
+func (e *emitter) writeCovers(r *model.Record) {
+	if !slices.ContainsFunc(r.Indexes, func(d *model.Index) bool { return len(d.CoverFields) > 0 }) {
+		return
+	}
+	w := &encoder{emitter: e, m: r.Message, sound: true}
+	w.printf("switch i {")
+	for i, d := range r.Indexes {
+		if len(d.CoverFields) == 0 {
+			continue
+		}
+		w.printf("case %d:", i)
+		for _, f := range coveredFields(d) {
+			w.writeField(withoutDefault(f))
+		}
+	}
+	w.printf("}")
+	e.printf("Covers: func(i int, b []byte, record any) []byte {\nv := record.(*%s)", e.recordType(r))
+	if w.usesAt {
+		e.printf("var at int")
+	}
+	e.printer.printf("%s", strings.Join(w.lines, "\n"))
+	e.printf("return b\n},")
+}
+
+// keyEncoder is the function value that appends a kind to a key.
+func (e *emitter) keyEncoder(k *model.Kind) string {
+	if k.Form == model.FormArray {
+		return e.arrayKey(k)
+	}
+	index := e.importPackage(model.IndexPath)
+	if k.Form == model.FormTime {
+		return index + ".AppendTime"
+	}
+	functions := map[model.Form]string{
+		model.FormInt: "Int", model.FormID: "Int", model.FormDuration: "Int", model.FormUint: "Uint", model.FormBool: "Bool", model.FormFloat32: "Float32",
+		model.FormFloat64: "Float64", model.FormString: "String", model.FormBytes: "Bytes", model.FormUUID: "UUID", model.FormULID: "UUID",
+	}
+	return fmt.Sprintf("%s.Append%s[%s]", index, functions[k.Form], e.typeName(k.GoType))
+}
+
+// appendKey is the call that appends a value to a key.
+func (e *emitter) appendKey(k *model.Kind, buffer, value string) string {
+	encoder, _, _ := strings.Cut(e.keyEncoder(k), "[") // the compiler infers the type
+	return fmt.Sprintf("%s(%s, %s)", encoder, buffer, value)
+}
+
+// keyDecoder is the function value that reads a kind from a key.
+func (e *emitter) keyDecoder(k *model.Kind) string {
+	if k.Form == model.FormArray {
+		return e.arrayReader(k)
+	}
+	return strings.Replace(e.keyEncoder(k), ".Append", ".Read", 1)
+}
+
+// arrayKey is the function that appends a byte array, which index cannot have
+// for all lengths.
+func (e *emitter) arrayKey(k *model.Kind) string {
+	name := e.helperName("appendKey", k)
+	e.addFunction(name, func() {
+		e.printf("// %s appends a byte array to a key.", name)
+		e.printf("func %s(b []byte, v %s) []byte { return %s.AppendBytes(b, v[:]) }\n", name, e.typeName(k.GoType), e.importPackage(model.IndexPath))
+	})
+	return name
+}
+
+// arrayReader is the function that reads what arrayKey's appends.
+func (e *emitter) arrayReader(k *model.Kind) string {
+	name := e.helperName("readKey", k)
+	e.addFunction(name, func() {
+		e.printf("// %s reads a byte array from a key.", name)
+		e.printf("func %s(b []byte) (v %s, rest []byte, err error) {", name, e.typeName(k.GoType))
+		e.printf("data, rest, err := %s.ReadBytes[[]byte](b)", e.importPackage(model.IndexPath))
+		e.printf("if err == nil && len(data) != len(v) {")
+		e.printf("err = %s.Errorf(\"%%d bytes where %%d belong\", len(data), len(v))", e.importPackage("fmt"))
+		e.printf("}\ncopy(v[:], data)\nreturn v, rest, err\n}\n")
+	})
+	return name
+}
+
+// helperName names a function for a type: as nothing else that the package declares.
+func (e *emitter) helperName(verb string, k *model.Kind) string {
+	name := verb + model.Exported(model.IdentifierOf(k.GoType, e.model.Types))
+	for e.declared[name] || slices.Contains(e.model.Elsewhere, name) {
+		name += "2"
+	}
+	return name
+}
+
+// addFunction has write called at the end of the file, unless it was for that name.
+func (e *emitter) addFunction(name string, write func()) {
+	if e.extra == nil {
+		e.extra = map[string]func(){}
+	}
+	e.extra[name] = write
 }

@@ -95,3 +95,16 @@ func (w *printer) importDeclaration() string {
 	}
 	return "import (\n" + strings.Join(append(standard, other...), "\n") + "\n)\n"
 }
+
+// value is a Go expression of a value to be encoded or decoded.
+type value struct {
+	expr    string // the value
+	address string // its address
+	dot     string // the value before a selector or an index
+}
+
+// variable is the value of a variable or a field of one.
+func variable(name string) value { return value{name, "&" + name, name} }
+
+// pointee is what a pointer points to.
+func pointee(pointer string) value { return value{"*" + pointer, pointer, pointer} }

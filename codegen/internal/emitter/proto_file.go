@@ -5,7 +5,11 @@ package emitter
 import (
 	"bytes"
 	"fmt"
+	"path"
+	"path/filepath"
+	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/kazahana-db/kazahana/codegen/internal/model"
 	"github.com/kazahana-db/kazahana/codegen/internal/output"
@@ -137,4 +141,84 @@ func (w *protoFile) singleType(k *model.Kind) string {
 	default:
 		return "bytes"
 	}
+}
+
+// notProto are the characters that a protobuf package does not have in names,
+// and majorVersion is a last path element that does not name a package.
+var (
+	notProto     = regexp.MustCompile(`[^A-Za-z0-9_]+`)
+	majorVersion = regexp.MustCompile(`/v[0-9]+$`)
+)
+
+// protoPackage names the protobuf package: like the Go package, but a command,
+// which has the name main as all others, like the last element of its path or
+// like its folder.
+func protoPackage(p *model.Package) string {
+	names := []string{p.Name}
+	if p.Name == "main" {
+		names = []string{path.Base(majorVersion.ReplaceAllString(p.Path, "")), filepath.Base(p.Dir)}
+		if p.Path == "command-line-arguments" {
+			names = names[1:]
+		}
+	}
+	for _, name := range append(names, p.Name) {
+		name = notProto.ReplaceAllString(name, "_")
+		if name = strings.Trim(strings.TrimLeft(name, "0123456789_"), "_"); name != "" && name != "main" {
+			return name
+		}
+	}
+	return "records"
+}
+
+// fieldRemark says what the protobuf type and label of a field do not.
+func fieldRemark(f *model.Field) string {
+	text := remark(f.Kind)
+	switch {
+	case f.Default == "":
+		return text
+	case text == "":
+		return " // by default " + f.Default
+	}
+	return text + ", by default " + f.Default
+}
+
+// remark says what the protobuf type does not.
+func remark(k *model.Kind) string {
+	for k.Elem != nil {
+		k = k.Elem
+	}
+	switch k.Form {
+	case model.FormInt, model.FormUint:
+		if k.Width() < 64 {
+			return fmt.Sprintf(" // %d bits", k.Width())
+		}
+	case model.FormArray:
+		return fmt.Sprintf(" // %d bytes", k.Length)
+	case model.FormUUID:
+		return " // a UUID or other 16 bytes"
+	case model.FormULID:
+		return " // a ULID, 16 bytes"
+	case model.FormBinary:
+		return " // by MarshalBinary of " + k.GoType.String()
+	case model.FormText:
+		return " // by MarshalText of " + k.GoType.String()
+	}
+	return ""
+}
+
+// snakeCase spells a Go name as protobuf's style has it: TenantID → tenant_id.
+func snakeCase(name string) string {
+	var b strings.Builder
+	r := []rune(name)
+	if model.IsPluralInitialism(name) {
+		return strings.ToLower(name)
+	}
+	for i, c := range r {
+		if i > 0 && unicode.IsUpper(c) && r[i-1] != '_' &&
+			(!unicode.IsUpper(r[i-1]) || i+1 < len(r) && unicode.IsLower(r[i+1])) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(c))
+	}
+	return b.String()
 }

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package graph draws the types of packages: the directories that hold them as a tree,
+// the fields that are in directories and indexes, and the indexes. The drawing is text,
+// in the language of Mermaid, which GitHub and GitLab show in Markdown files, or in that
+// of Graphviz. It depends on the model only, so the same source gives the same text.
 package graph
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/kazahana-db/kazahana/codegen/internal/model"
 )
@@ -183,4 +190,153 @@ func fieldList(d *model.Index) string {
 		names = append(names, name)
 	}
 	return strings.Join(names, ", ")
+}
+
+// mermaidShapes are how flowcharts of Mermaid write nodes.
+var mermaidShapes = [...]string{
+	directory:   `["%s"]`,
+	partition:   `[["%s"]]`,
+	record:      `("%s")`,
+	valueIndex:  `(["%s"])`,
+	uniqueIndex: `{{"%s"}}`,
+}
+
+// Mermaid is the graph as a flowchart of Mermaid.
+func (g *Graph) Mermaid() []byte {
+	var b bytes.Buffer
+	b.WriteString("flowchart LR\n")
+	for _, n := range g.nodes {
+		lines := make([]string, len(n.lines))
+		for i, line := range n.lines {
+			lines[i] = mermaidText(line)
+		}
+		if n.shape == record {
+			lines[0] = "<b>" + lines[0] + "</b>"
+		}
+		fmt.Fprintf(&b, "    %s"+mermaidShapes[n.shape]+"\n", n.name, strings.Join(lines, "<br/>"))
+	}
+	for _, e := range g.edges {
+		fmt.Fprintf(&b, "    %s --> %s\n", e.from.name, e.to.name)
+	}
+	return b.Bytes()
+}
+
+// mermaidText writes all characters as entities that mean something to Mermaid, to
+// HTML or to Markdown: letters, digits and a few others do not.
+func mermaidText(text string) string {
+	var b strings.Builder
+	for _, r := range visible(text) {
+		if unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) || strings.ContainsRune(" .,{}()=-", r) {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, "#%d;", r)
+		}
+	}
+	return b.String()
+}
+
+// visible writes characters that cannot be seen, or change the direction of writing,
+// as Go does in quotes.
+func visible(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			quoted := strconv.QuoteRuneToASCII(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+	}
+	return b.String()
+}
+
+// dotShapes are the attributes of nodes in Graphviz.
+var dotShapes = [...]string{
+	directory:   `shape=folder`,
+	partition:   `shape=folder, style=bold`,
+	record:      `shape=box, style=rounded`,
+	valueIndex:  `shape=ellipse`,
+	uniqueIndex: `shape=ellipse, peripheries=2`,
+}
+
+// dotText escapes what means something in a quoted string of Graphviz, which also
+// reads HTML's entities.
+var dotText = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `&`, `&amp;`)
+
+// DOT is the graph in the language of Graphviz.
+func (g *Graph) DOT() []byte {
+	var b bytes.Buffer
+	b.WriteString("digraph persistgen {\n    rankdir=LR;\n")
+	for _, n := range g.nodes {
+		end := `\n`
+		if n.shape == record {
+			end = `\l` // to the left
+		}
+		fmt.Fprintf(&b, "    %s [%s, label=\"", n.name, dotShapes[n.shape])
+		for _, line := range n.lines {
+			b.WriteString(dotText.Replace(visible(line)) + end)
+		}
+		b.WriteString("\"];\n")
+	}
+	for _, e := range g.edges {
+		fmt.Fprintf(&b, "    %s -> %s;\n", e.from.name, e.to.name)
+	}
+	b.WriteString("}\n")
+	return b.Bytes()
+}
+
+// The lines of a Markdown file between which a graph is.
+const (
+	Begin = "<!-- persistgen:graph -->"
+	End   = "<!-- /persistgen:graph -->"
+)
+
+// MarkerError says that a Markdown file lacks the lines for a graph, or has too many.
+type MarkerError struct {
+	Line    int // from 1
+	Message string
+}
+
+// Error returns the message.
+func (e *MarkerError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Message) }
+
+// Insert puts a text between the markers of a Markdown file, as a block of code in a
+// language, and leaves all else as it is.
+func Insert(markdown []byte, language string, text []byte) ([]byte, error) {
+	lines := bytes.SplitAfter(markdown, []byte("\n"))
+	begin, end, err := findMarkers(lines)
+	if err != nil {
+		return nil, err
+	}
+	block := fmt.Sprintf("```%s\n%s```\n", language, text)
+	if bytes.HasSuffix(lines[begin], []byte("\r\n")) {
+		block = string(bytes.ReplaceAll([]byte(block), []byte("\n"), []byte("\r\n")))
+	}
+	return bytes.Join([][]byte{bytes.Join(lines[:begin+1], nil), []byte(block), bytes.Join(lines[end:], nil)}, nil), nil
+}
+
+// findMarkers returns the lines of the markers, counted from 0.
+func findMarkers(lines [][]byte) (begin, end int, err error) {
+	begin, end = -1, -1
+	for i, line := range lines {
+		switch string(bytes.TrimSpace(line)) {
+		case Begin:
+			if begin >= 0 {
+				return 0, 0, &MarkerError{i + 1, fmt.Sprintf("a second line %s; the first is line %d", Begin, begin+1)}
+			}
+			begin = i
+		case End:
+			if begin < 0 || end >= 0 {
+				return 0, 0, &MarkerError{i + 1, fmt.Sprintf("the line %s ends no graph; remove it", End)}
+			}
+			end = i
+		}
+	}
+	switch {
+	case begin < 0:
+		return 0, 0, &MarkerError{1, fmt.Sprintf("the file has no place for the graph: write the lines %s and %s where it is to be", Begin, End)}
+	case end < 0:
+		return 0, 0, &MarkerError{begin + 1, fmt.Sprintf("the end of the graph is missing: write the line %s behind it", End)}
+	}
+	return begin, end, nil
 }

@@ -7,6 +7,10 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/kazahana-db/kazahana/codegen/internal/tags"
 )
 
 // Message is a struct that is stored as one protobuf message.
@@ -92,3 +96,129 @@ func (m *Message) Declarations() []string {
 
 // KnownVar is the variable with the field numbers of a message.
 func (m *Message) KnownVar() string { return Unexported(m.Function) + "Known" }
+
+// Field is one stored field.
+type Field struct {
+	GoName  string
+	Name    string   // key-stable: name=, or the Go name
+	Path    []string // from the message through embedded structs, ending in goName
+	At      token.Position
+	Subject string
+	Options tags.FieldOptions
+	Kind    *Kind
+	Number  int32
+	Default string // default=, as persist.lock and Go write it; "" for none
+	Foreign bool   // of a struct of another package, which cannot be tagged here
+	Short   bool   // the promoted selector v.goName is unambiguous
+}
+
+// OptionAt is the position of an option in the field's tag, or of the field.
+func (f *Field) OptionAt(option string) token.Position {
+	if at, ok := f.Options.Positions[option]; ok {
+		return at
+	}
+	return f.At
+}
+
+// Nested returns the message that a field holds once, by value or by pointer.
+func (f *Field) Nested() *Message {
+	switch {
+	case f.Kind == nil:
+		return nil
+	case f.Kind.Form == FormPointer:
+		return f.Kind.Elem.Message
+	}
+	return f.Kind.Message
+}
+
+// Selector is the Go expression of the field below the receiver.
+func (f *Field) Selector(receiver string) string {
+	if f.Short {
+		return receiver + "." + f.GoName
+	}
+	return receiver + "." + strings.Join(f.Path, ".")
+}
+
+// Exported makes the first letter upper case.
+func Exported(name string) string {
+	r := []rune(name)
+	r[0] = unicode.ToUpper(r[0])
+	return string(r)
+}
+
+// Unexported makes the leading capitals lower case, an initialism as a whole:
+// TenantID → tenantID, URLs → urls, HTTPStatus → httpStatus.
+func Unexported(name string) string {
+	r := []rune(name)
+	if IsPluralInitialism(name) {
+		return strings.ToLower(name)
+	}
+	for i := range r {
+		if !unicode.IsUpper(r[i]) {
+			break
+		}
+		if i > 0 && i+1 < len(r) && unicode.IsLower(r[i+1]) {
+			break
+		}
+		r[i] = unicode.ToLower(r[i])
+	}
+	return string(r)
+}
+
+// IsPluralInitialism reports whether a name is like URLs.
+func IsPluralInitialism(name string) bool {
+	initialism, plural := strings.CutSuffix(name, "s")
+	return plural && strings.ToUpper(initialism) == initialism
+}
+
+// IdentifierOf spells a type, with its type arguments, as one identifier.
+func IdentifierOf(t types.Type, home *types.Package) string {
+	text := types.TypeString(t, func(p *types.Package) string {
+		if p == home {
+			return ""
+		}
+		return Exported(p.Name())
+	})
+	var b strings.Builder
+	upper := false
+	for _, r := range text {
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_':
+			upper = true
+		case upper:
+			b.WriteRune(unicode.ToUpper(r))
+			upper = false
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// FreeName appends a digit to a name until it is not taken, and takes it.
+func FreeName(name string, taken map[string]bool) string {
+	free := name
+	for n := '2'; taken[free]; n++ {
+		free = name + string(n)
+	}
+	taken[free] = true
+	return free
+}
+
+// Reaches reports whether target is nested somewhere in m.
+func Reaches(m, target *Message, seen map[*Message]bool) bool {
+	for _, f := range m.Fields {
+		next := f.Kind.InnerMessage()
+		if next == nil || seen[next] {
+			continue
+		}
+		if next == target {
+			return true
+		}
+		seen[next] = true
+		if Reaches(next, target, seen) {
+			return true
+		}
+	}
+	return false
+}

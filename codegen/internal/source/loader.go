@@ -3,14 +3,23 @@
 package source
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"go/build"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/kazahana-db/kazahana/codegen/internal/diagnostic"
+	"github.com/kazahana-db/kazahana/codegen/internal/output"
 	"golang.org/x/tools/go/packages"
 )
 
@@ -122,4 +131,176 @@ func (l *Loader) LeftOut(loaded []*Package) (list []LeftOut) {
 		}
 	}
 	return list
+}
+
+// stubs finds the generated files in dir, whatever their content, adds an empty
+// file for each to overlay, and returns them.
+func stubs(dir string, overlay map[string][]byte) ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*"+output.GeneratedSuffix))
+	if err != nil {
+		return nil, fmt.Errorf("persistgen: list %s: %w", dir, err)
+	}
+	var ours []string
+	for _, file := range files {
+		old, err := os.ReadFile(file)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("persistgen: read the old output: %w", err)
+		}
+		if output.IsGenerated(old) {
+			overlay[file] = stub(old, packageClause(dir, file))
+			ours = append(ours, file)
+		}
+	}
+	return ours, nil
+}
+
+// stub returns the file that replaces a generated one while its package is loaded:
+// its build constraint and its package clause.
+func stub(old []byte, name string) []byte {
+	var b bytes.Buffer
+	for line := range bytes.Lines(old) {
+		if bytes.HasPrefix(line, []byte("//go:build ")) {
+			b.Write(bytes.TrimRight(line, "\r\n"))
+			b.WriteString("\n\n")
+		}
+		if bytes.HasPrefix(line, []byte("package ")) {
+			break
+		}
+	}
+	b.WriteString("package " + name + "\n")
+	return b.Bytes()
+}
+
+// packageClause returns the package name of the folder's files other than the
+// generated one.
+func packageClause(dir, generated string) string {
+	files, _ := filepath.Glob(filepath.Join(dir, "*.go"))
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") || strings.HasSuffix(file, output.GeneratedSuffix) {
+			continue
+		}
+		if match, err := build.Default.MatchFile(dir, filepath.Base(file)); err == nil && !match {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.PackageClauseOnly)
+		if err == nil {
+			return f.Name.Name
+		}
+	}
+	return strings.TrimSuffix(filepath.Base(generated), output.GeneratedSuffix)
+}
+
+// brokenClause reports whether a file's package clause does not parse: then go list
+// does not count the file as part of the package.
+func brokenClause(file string) bool {
+	_, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.PackageClauseOnly)
+	return err != nil
+}
+
+// Workspace is what may change while persistgen runs: the folders of the packages that were
+// loaded, and of those that they import, with their modules, as far as these are the main
+// module or replaced by a folder.
+type Workspace struct {
+	Folders []string
+	Modules []Module
+}
+
+// Module is a module by its path, its folder and its go.mod.
+type Module struct{ Path, Dir, File string }
+
+// findWorkspace looks through the packages and their imports.
+func findWorkspace(found []*packages.Package) Workspace {
+	folders, modules := map[string]bool{}, map[string]Module{}
+	packages.Visit(found, nil, func(p *packages.Package) {
+		if m := p.Module; isEdited(m) {
+			modules[m.Path] = Module{m.Path, m.Dir, m.GoMod}
+			if p.Dir != "" {
+				folders[p.Dir] = true
+			}
+		}
+	})
+	e := Workspace{Folders: slices.Sorted(maps.Keys(folders))}
+	for _, path := range slices.Sorted(maps.Keys(modules)) {
+		e.Modules = append(e.Modules, modules[path])
+	}
+	return e
+}
+
+// isEdited reports whether the files of a module may change while persistgen runs:
+// those of the main module and of the modules that a folder replaces.
+func isEdited(m *packages.Module) bool {
+	return m != nil && (m.Main || m.Replace != nil && m.Replace.Version == "")
+}
+
+// stamp tells versions of a package apart whose files may change: by their times and
+// sizes. It is empty for others.
+func stamp(p *packages.Package) string {
+	if !isEdited(p.Module) {
+		return ""
+	}
+	var b strings.Builder
+	for _, file := range p.GoFiles {
+		if info, err := os.Stat(file); err == nil {
+			fmt.Fprintln(&b, info.ModTime().UnixNano(), info.Size())
+		}
+	}
+	return b.String()
+}
+
+// Dependencies keeps the packages that loaded packages import, type-checked, so
+// that the next load need not check them again. It keeps packages of the standard
+// library and of other modules only: their files do not change meanwhile, or, where a
+// folder replaces a module, show it by their times and sizes. Several loaders may share
+// it, and use it concurrently.
+type Dependencies struct {
+	fset *token.FileSet // one for all, because packages name positions in it
+
+	mu   sync.Mutex
+	kept map[string]dependency // by path and files
+}
+
+// dependency is a package with those that it imports: it is good only for a load
+// that has the same ones.
+type dependency struct {
+	types   *types.Package
+	imports map[string]*types.Package
+	stamp   string
+}
+
+// NewDependencies returns an empty set.
+func NewDependencies() *Dependencies {
+	return &Dependencies{fset: token.NewFileSet(), kept: map[string]dependency{}}
+}
+
+// find returns the package if it is kept with the same imports, or nil.
+func (d *Dependencies) find(p *packages.Package, imports map[string]*types.Package) *types.Package {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if one, found := d.kept[dependencyKey(p)]; found && maps.Equal(one.imports, imports) && one.stamp == stamp(p) {
+		return one.types
+	}
+	return nil
+}
+
+// keep keeps a package that had that stamp before it was read, unless another load kept
+// it first with the same imports. It returns the one that is kept.
+func (d *Dependencies) keep(p *packages.Package, t *types.Package, imports map[string]*types.Package, stamp string) *types.Package {
+	if first := d.find(p, imports); first != nil {
+		return first
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.kept[dependencyKey(p)] = dependency{t, imports, stamp}
+	return t
+}
+
+// IsLarge reports whether the positions of all files that were read take so much memory
+// that it is time to begin with an empty set: those of former versions stay.
+func (d *Dependencies) IsLarge() bool { return d.fset.Base() > 256<<20 }
+
+func dependencyKey(p *packages.Package) string {
+	return p.PkgPath + "\x00" + strings.Join(p.GoFiles, "\x00")
 }

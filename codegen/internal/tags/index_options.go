@@ -5,6 +5,7 @@ package tags
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // IndexOptions are the options behind the fields of an Index or Unique marker.
@@ -129,4 +130,104 @@ func (p *optionParser) addField(w word, o *IndexOptions) {
 	default:
 		o.Fields = append(o.Fields, f)
 	}
+}
+
+// FieldName is the name of a field in a tag, or its path through nested structs.
+type FieldName struct {
+	Text       string
+	Offset     int // in the tag's literal
+	Descending bool
+}
+
+// parseIndexField reads a field of an index, with its order behind it.
+func parseIndexField(w word) (f FieldName, fault *Fault) {
+	name, order, _ := strings.Cut(w.Text, " ")
+	order = strings.TrimSpace(order)
+	f = FieldName{Text: name, Offset: w.Offset}
+	at := w.offsets[len(w.Text)-len(order)]
+	switch {
+	case order == "":
+	case order == "desc":
+		f.Descending = true
+	case strings.EqualFold(order, "asc"):
+		fault = &Fault{at, "a field is in ascending order anyway; remove " + order}
+	default:
+		fault = &Fault{at, fmt.Sprintf("%q stands behind the field %s%s; between fields write commas", order, name, Suggest(order, []string{"desc"}))}
+	}
+	return f, fault
+}
+
+// parseFieldList reads the fields of by=A+B or cover=A+B.
+func parseFieldList(w word) (list []FieldName, found []Fault) {
+	offsets := w.valueOffsets()
+	from := 0
+	for part := range strings.SplitSeq(w.value, "+") {
+		lead := len(part) - len(strings.TrimLeft(part, " "))
+		f := FieldName{Text: strings.TrimSpace(part), Offset: offsets[from+lead]}
+		from += len(part) + 1
+		switch {
+		case f.Text == "":
+			found = append(found, Fault{f.Offset, fmt.Sprintf("%s: empty field name; write the fields with + between, such as %s=A+B", w.key, w.key)})
+		case strings.Contains(f.Text, " "):
+			found = append(found, Fault{f.Offset, fmt.Sprintf("%s: %q is not the name of a field; write the fields with + between", w.key, f.Text)})
+		case slices.ContainsFunc(list, func(other FieldName) bool { return other.Text == f.Text }):
+			found = append(found, Fault{f.Offset, fmt.Sprintf("%s: field %s is given twice", w.key, f.Text)})
+		default:
+			list = append(list, f)
+		}
+	}
+	return list, found
+}
+
+// AggregateOptions are the options of a Count, Sum, Min, Max or Rank marker.
+type AggregateOptions struct {
+	Of    FieldName // what is summed, compared or ranked; "" for Count
+	By    []FieldName
+	Where Where
+	Name  string
+}
+
+// aggregateOptionWords are the valid options, for suggestions.
+var aggregateOptionWords = []string{"by=", "where=", "name="}
+
+// ParseAggregateOptions reads a marker of that name. A tag without words is that of a
+// Count of all records.
+func ParseAggregateOptions(t Tag, marker string) (o AggregateOptions, found []Fault) {
+	p := optionParser{}
+	for _, w := range t.Words() {
+		switch {
+		case w.Text == "":
+			p.bad(w.Offset, "empty option; remove the comma")
+		case p.parseShared(w, &o.Name, &o.Where):
+		case w.key == "by":
+			if p.once(w) {
+				list, faults := parseFieldList(w)
+				o.By, p.faults = list, append(p.faults, faults...)
+			}
+		case !w.hasValue && o.Of.Text == "" && marker != "Count" && !strings.Contains(w.Text, " "):
+			o.Of = FieldName{Text: w.Text, Offset: w.Offset}
+		default:
+			p.bad(w.Offset, "%s", misplaced(w, marker, o.Of.Text))
+		}
+	}
+	if o.Of.Text == "" && marker != "Count" && len(p.faults) == 0 {
+		p.bad(t.Offset(0), "the persistable.%s marker names no field; write `persist:\"Field\"`, or `persist:\"Field,by=Group\"`", marker)
+	}
+	return o, p.faults
+}
+
+// misplaced is the fault of a word that the marker does not have.
+func misplaced(w word, marker, of string) string {
+	name, order, _ := strings.Cut(w.Text, " ")
+	switch {
+	case w.hasValue:
+		return fmt.Sprintf("unknown option %s%s", w.key, Suggest(w.key, aggregateOptionWords))
+	case order == "desc" || order == "asc":
+		return fmt.Sprintf("%s has no direction; remove %s", name, order)
+	case marker == "Count":
+		return fmt.Sprintf("a Count counts records; to count them by %s write by=%s", w.Text, w.Text)
+	case of != "":
+		return fmt.Sprintf("%s is a second field behind %s; fields of the group are those of by=%s", w.Text, of, w.Text)
+	}
+	return fmt.Sprintf("%q is not the name of a field", w.Text)
 }

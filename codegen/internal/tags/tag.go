@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package tags parses persist struct tags: the options of fields, of markers and of
+// indexes, and the path of a directory. It knows the offset of each word in the
+// source of the tag, so that a fault points into the tag.
+//
+// It returns all faults of a tag at once, as values of type [Fault]. It does not
+// know Go types, so it does not check names of fields.
 package tags
 
 import (
 	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/kazahana-db/kazahana/internal/nearest"
 )
@@ -110,3 +120,158 @@ func (t Tag) Words() []word {
 	}
 	return list
 }
+
+// word is one comma-separated part of a tag: an option, with the text after an
+// equals sign as its value.
+type word struct {
+	Text        string // the whole, without surrounding spaces
+	key         string // before the first "=", or the whole
+	value       string
+	hasValue    bool
+	Offset      int // offset in the tag's literal
+	ValueOffset int
+	offsets     []int // of each byte of Text, and of what follows
+}
+
+// valueOffset is where a fault of the option's value is.
+func (w word) valueOffset() int {
+	if w.hasValue {
+		return w.ValueOffset
+	}
+	return w.Offset
+}
+
+// valueOffsets are the offsets of each byte of the value, and of what follows.
+func (w word) valueOffsets() []int { return w.offsets[len(w.Text)-len(w.value):] }
+
+// splitWords splits at commas, except at those within the quotes of a condition.
+func splitWords(text string) (parts []string) {
+	start, quote := 0, byte(0)
+	for i := 0; i < len(text); i++ {
+		switch ch := text[i]; {
+		case quote != 0 && ch == '\\':
+			i++
+		case quote != 0 && ch == quote:
+			quote = 0
+		case quote != 0:
+		case (ch == '"' || ch == '\'') && strings.HasPrefix(strings.TrimLeft(text[start:i], " "), "where="):
+			quote = ch
+		case ch == ',':
+			parts, start = append(parts, text[start:i]), i+1
+		}
+	}
+	return append(parts, text[start:])
+}
+
+// nextPair reads one key:"value" pair at whole.text[from:].
+func nextPair(whole Tag, from int) (key string, value Tag, next int, ok bool) {
+	s := whole.text[from:]
+	colon := strings.IndexByte(s, ':')
+	if colon <= 0 || strings.ContainsFunc(s[:colon], func(r rune) bool { return r <= ' ' || r == '"' || r == 0x7f }) || colon+1 >= len(s) || s[colon+1] != '"' {
+		return "", Tag{}, 0, false
+	}
+	end := colon + 2
+	for end < len(s) && s[end] != '"' {
+		if s[end] == '\\' {
+			end++
+		}
+		end++
+	}
+	if end >= len(s) {
+		return "", Tag{}, 0, false
+	}
+	start := from + colon + 1
+	value, ok = unquote(s[colon+1:end+1], whole.offsets[start:])
+	return s[:colon], value, from + end + 1, ok
+}
+
+// unquote evaluates a Go string literal and maps each byte of the result to
+// its offset in the literal, or to base[offset] if base is given.
+func unquote(literal string, base []int) (Tag, bool) {
+	if len(literal) < 2 || literal[0] != literal[len(literal)-1] {
+		return Tag{}, false
+	}
+	t := Tag{}
+	var text strings.Builder
+	note := func(offset, n int) {
+		if base != nil {
+			offset = base[offset]
+		}
+		for range n {
+			t.offsets = append(t.offsets, offset)
+		}
+	}
+	quote, body := literal[0], literal[1:len(literal)-1]
+	for at := 0; at < len(body); {
+		decoded, n, ok := unquoteOne(body[at:], quote)
+		if !ok {
+			return Tag{}, false
+		}
+		text.WriteString(decoded)
+		note(1+at, len(decoded))
+		at += n
+	}
+	note(1+len(body), 1)
+	t.text = text.String()
+	return t, true
+}
+
+// unquoteOne decodes the first character or escape of a literal's body and
+// returns how many bytes of it that takes.
+func unquoteOne(body string, quote byte) (decoded string, n int, ok bool) {
+	switch quote {
+	case '`':
+		return body[:1], 1, true
+	case '"':
+		r, multibyte, tail, err := strconv.UnquoteChar(body, quote)
+		if err != nil {
+			return "", 0, false
+		}
+		decoded = string(r)
+		if r < utf8.RuneSelf || !multibyte {
+			decoded = string([]byte{byte(r)})
+		}
+		return decoded, len(body) - len(tail), true
+	}
+	return "", 0, false
+}
+
+// Suggest returns "; did you mean X?" for the word nearest to the misspelt
+// one, or, where none is near, the list of the valid words.
+func Suggest(word string, valid []string) string {
+	best, distance := nearest.Word(word, valid)
+	switch {
+	case len(valid) == 0:
+		return ""
+	case distance <= len(word)/2:
+		return fmt.Sprintf("; did you mean %s?", best)
+	}
+	return "; valid are " + strings.Join(valid, ", ")
+}
+
+// Fault is a fault at an offset of a tag's literal.
+type Fault struct {
+	Offset  int
+	Message string
+}
+
+// NamePattern is what type, field and index names may be.
+var NamePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+
+// CheckName returns why a key-stable name is not allowed, or "".
+func CheckName(name string) string {
+	switch {
+	case !NamePattern.MatchString(name):
+		return fmt.Sprintf("%q is not a name; use letters, digits and underscores, a letter first", name)
+	case name == "unique":
+		return `the name "unique" is reserved: the keys of unique indexes end in it`
+	}
+	return ""
+}
+
+// Field numbers, as protobuf limits them.
+const (
+	IDNumber        = 1
+	MaxNumber       = 1<<29 - 1
+	ReservedNumbers = 19000 // to 19999: protobuf's own
+)

@@ -8,6 +8,17 @@ import (
 	"github.com/kazahana-db/kazahana/codegen/internal/model"
 )
 
+func TestSnakeCase(t *testing.T) {
+	for name, want := range map[string]string{
+		"ID": "id", "TenantID": "tenant_id", "URL": "url", "URLs": "urls", "HTTPStatus": "http_status", "A": "a", "AB": "ab",
+		"IPv6Address": "i_pv6_address", "CreatedAt": "created_at", "X_Y": "x_y", "already": "already",
+	} {
+		if got := snakeCase(name); got != want {
+			t.Errorf("snakeCase(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
 // TestProtoPackage names the protobuf packages of Go packages.
 func TestProtoPackage(t *testing.T) {
 	for _, test := range []struct{ name, path, dir, want string }{
