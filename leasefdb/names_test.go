@@ -10,13 +10,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/leasefdb"
+	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, enginetest.Leaks()...) }
@@ -304,4 +303,13 @@ func TestRounds(t *testing.T) {
 			t.Errorf("%s costs %v", c.name, n)
 		}
 	}
+}
+
+func asHeld(err error, held **leasefdb.HeldError) bool { return errors.As(err, held) }
+
+func ignoreLost(err error) error {
+	if errors.Is(err, leasefdb.ErrLeaseLost) {
+		return nil
+	}
+	return err
 }

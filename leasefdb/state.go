@@ -3,12 +3,15 @@
 package leasefdb
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/newer"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -126,4 +129,179 @@ func (o Observation) isSame(state State) bool {
 // allowsTakeover reports whether a lease in that state may be taken over.
 func (o Observation) allowsTakeover(state State) bool {
 	return !o.since.IsZero() && o.isSame(state) && o.Remaining() <= 0
+}
+
+// keys are those of one name. The fence key names the holder and is written
+// only when that changes; the renewal key counts. So a renewal does not
+// conflict with the transactions of the holder, which read the fence key.
+type keys struct{ fence, renewal []byte }
+
+// Letters of the keys in the directory: (letter, name).
+const (
+	letterFence   = "F"
+	letterRenewal = "N"
+)
+
+func keysOf(d *directory.Directory, name string) (k keys, err error) {
+	prefix, err := d.Prefix()
+	if err != nil {
+		return k, err
+	}
+	key := func(letter string) []byte {
+		b := append(make([]byte, 0, len(prefix)+len(name)+8), prefix...)
+		return tuple.AppendString(tuple.AppendString(b, letter), name)
+	}
+	return keys{fence: key(letterFence), renewal: key(letterRenewal)}, nil
+}
+
+// readState reads both keys in one round.
+func (k keys) readState(ctx context.Context, tx kv.ReadTransaction, name string) (State, error) {
+	return k.startRead(tx).wait(ctx, name)
+}
+
+// startRead begins to read both keys; those of no directory have no values.
+func (k keys) startRead(tx kv.ReadTransaction) nameRead {
+	if k.fence == nil {
+		return nameRead{}
+	}
+	return nameRead{k.fence, tx.Get(k.fence), tx.Get(k.renewal)}
+}
+
+// countChange counts a grant, a renewal or a return of the name. It reads nothing.
+func (k keys) countChange(tx kv.Transaction) { tx.Atomic(kv.Add, k.renewal, kv.Int64(1)) }
+
+// freeName frees the name and keeps the epoch. It counts, so that every change of a
+// name shows in its renewal key.
+func (k keys) freeName(tx kv.Transaction, epoch int64) {
+	tx.Set(k.fence, State{Epoch: epoch}.encode())
+	k.countChange(tx)
+}
+
+// nameRead is a read of both keys of a name that has begun.
+type nameRead struct {
+	key            []byte
+	fence, renewal kv.Future[[]byte]
+}
+
+func (r nameRead) wait(ctx context.Context, name string) (State, error) {
+	value, err := r.fence.Get(ctx)
+	if err != nil {
+		return State{}, err
+	}
+	count, err := r.renewal.Get(ctx)
+	if err != nil {
+		return State{}, err
+	}
+	return decodeState(name, r.key, value, count)
+}
+
+// HolderRead is a [Names.Holder] that has begun. Wait may be called several
+// times.
+type HolderRead struct {
+	name string
+	key  []byte
+	read kv.Future[[]byte]
+}
+
+// Wait waits for the state and returns it.
+func (h HolderRead) Wait(ctx context.Context) (State, error) {
+	value, err := h.read.Get(ctx)
+	if err != nil {
+		return State{}, err
+	}
+	return decodeState(h.name, h.key, value, nil)
+}
+
+var (
+	// ErrLeaseLost: a lease is no longer its holder's. It is the cause of the
+	// end of [Lease.Context], and comes as a *[LostError].
+	ErrLeaseLost = errors.New("leasefdb: the lease is lost")
+	// ErrHeld: the name is another holder's. It comes as a *[HeldError].
+	ErrHeld = errors.New("leasefdb: the lease is held by another")
+	// ErrReleased is the cause of the end of [Lease.Context] after
+	// [Lease.Release].
+	ErrReleased = errors.New("leasefdb: the lease was released")
+)
+
+// LostError says why a lease is no longer its holder's. It is an
+// [ErrLeaseLost]. It is not retryable: the attempt of a transaction that checks the
+// lease changed nothing.
+type LostError struct {
+	Name   string // of the lease, quoted, or the machine id
+	Epoch  int64  // under which it was held; 0 for a machine id
+	Reason string // what was found instead
+	Err    error  // the cause, if any
+}
+
+// Error implements error.
+func (e *LostError) Error() string {
+	if e.Epoch == 0 {
+		return fmt.Sprintf("%v: %s: %s", ErrLeaseLost, e.Name, e.Reason)
+	}
+	return fmt.Sprintf("%v: %s under epoch %d: %s", ErrLeaseLost, e.Name, e.Epoch, e.Reason)
+}
+
+// Unwrap returns the cause.
+func (e *LostError) Unwrap() error { return e.Err }
+
+// Is reports whether target is [ErrLeaseLost].
+func (e *LostError) Is(target error) bool { return target == ErrLeaseLost }
+
+// HeldError names the holder of a name. It is an [ErrHeld].
+type HeldError struct {
+	State State
+
+	fence []byte // the key that changes when the name may be free
+}
+
+// Error implements error.
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("%v: %q is held by %q under epoch %d", ErrHeld, e.State.Name, e.State.Holder, e.State.Epoch)
+}
+
+// Is reports whether target is [ErrHeld].
+func (e *HeldError) Is(target error) bool { return target == ErrHeld }
+
+// StateError says that the stored form of a name cannot be used: it is damaged, or,
+// if the error is a lease.ErrNewer, a newer version wrote it.
+type StateError struct {
+	Name   string
+	Key    []byte
+	Reason string
+	Err    error // the cause, if any
+}
+
+// Error implements error.
+func (e *StateError) Error() string {
+	text := fmt.Sprintf("leasefdb: lease %q at key %x: %s", e.Name, e.Key, e.Reason)
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (e *StateError) Unwrap() error { return e.Err }
+
+// lostTo returns the error of a holder that finds another state.
+func lostTo(g Grant, now State) *LostError {
+	reason := "nothing is stored of it any more: its directory was removed"
+	switch {
+	case now.Epoch == g.Epoch && now.Holder == "":
+		reason = "it was released"
+	case now.Holder == "" && now.Epoch > 0:
+		reason = fmt.Sprintf("others have held it since, up to epoch %d", now.Epoch)
+	case now.Epoch > 0:
+		reason = fmt.Sprintf("it is held by %q under epoch %d", now.Holder, now.Epoch)
+	}
+	return &LostError{Name: fmt.Sprintf("%q", g.Name), Epoch: g.Epoch, Reason: reason}
+}
+
+// lapseError is the cause of a context that ends at its deadline.
+func lapseError(g Grant, last error) *LostError {
+	reason := fmt.Sprintf("it was not renewed within %v, so others may take it over", g.Duration.Round(time.Millisecond))
+	if last != nil {
+		reason = "it cannot be renewed any more: " + last.Error()
+	}
+	return &LostError{Name: fmt.Sprintf("%q", g.Name), Epoch: g.Epoch, Reason: reason, Err: last}
 }

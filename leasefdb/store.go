@@ -5,6 +5,7 @@ package leasefdb
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -142,3 +143,118 @@ func (t *storeTx) Set(key, value []byte) { t.tx.Set(t.key(key), value) }
 
 // Delete implements [lease.Tx].
 func (t *storeTx) Delete(key []byte) { t.tx.Clear(t.key(key)) }
+
+var _ lease.Enumerator = (*Store)(nil)
+
+// Services implements [lease.Enumerator]: it reads one key of each service. It
+// does not create the directory of the leases.
+func (s *Store) Services(ctx context.Context, after string, limit int) (ids []string, err error) {
+	err = s.db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
+		d, err := s.dirs.OpenRead(ctx, tx, s.path)
+		if errors.Is(err, directory.ErrNotFound) {
+			ids = nil
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		prefix, err := d.Prefix()
+		if err != nil {
+			return err
+		}
+		ids, err = listServices(ctx, tx.Snapshot(), prefix, after, limit)
+		return err
+	})
+	return ids, err
+}
+
+// listServices jumps from the first key of a service to that of the next.
+func listServices(ctx context.Context, tx kv.ReadTransaction, prefix []byte, after string, limit int) (ids []string, err error) {
+	all := kv.PrefixRange(prefix)
+	if after != "" {
+		all.Begin = kv.PrefixRange(servicePrefix(prefix, after)).End
+	}
+	for len(ids) < limit {
+		pairs, err := tx.GetRange(all.Selectors(), kv.RangeOptions{Limit: 1}).Slice(ctx)
+		if err != nil || len(pairs) == 0 {
+			return ids, err
+		}
+		id, err := parseService(pairs[0].Key[len(prefix):])
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+		all.Begin = kv.PrefixRange(servicePrefix(prefix, id)).End
+	}
+	return ids, nil
+}
+
+// parseService returns the service that a key in the directory belongs to.
+func parseService(key []byte) (string, error) {
+	// Service ids have no zero byte, and the key of the service's map follows.
+	for i := 1; i < len(key); i++ {
+		if key[i] != 0 {
+			continue
+		}
+		name, err := tuple.Unpack(key[:i+1])
+		if err == nil && len(name) == 1 {
+			if id, ok := name[0].(string); ok {
+				return id, nil
+			}
+		}
+		break
+	}
+	return "", fmt.Errorf("leasefdb: the directory of the leases has a key that is no service's: %q", key)
+}
+
+// NewReader returns the map of a service in the directory with that prefix, as tx reads
+// it. It is for tools, which examine the map without a [Store]; see [lease.Examine].
+func NewReader(tx kv.ReadTransaction, directory []byte, service string) lease.Reader {
+	return serviceReader{tx, servicePrefix(directory, service)}
+}
+
+type serviceReader struct {
+	tx     kv.ReadTransaction
+	prefix []byte
+}
+
+func (r serviceReader) key(key []byte) []byte {
+	return append(r.prefix[:len(r.prefix):len(r.prefix)], key...)
+}
+
+// Get implements [lease.Reader].
+func (r serviceReader) Get(ctx context.Context, keys ...[]byte) ([][]byte, error) {
+	own := make([][]byte, len(keys))
+	for i, key := range keys {
+		own[i] = r.key(key)
+	}
+	values := make([][]byte, len(keys))
+	for i, read := range kv.GetMany(r.tx, own) {
+		var err error
+		if values[i], err = read.Get(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
+// Scan implements [lease.Reader].
+func (r serviceReader) Scan(ctx context.Context, begin, end []byte, limit int) ([]lease.Pair, error) {
+	keys := kv.KeyRange{Begin: r.key(begin), End: r.key(end)}
+	found, err := r.tx.GetRange(keys.Selectors(), kv.RangeOptions{Limit: limit, Mode: kv.ModeWantAll}).Slice(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pairs := make([]lease.Pair, len(found))
+	for i, pair := range found {
+		pairs[i] = lease.Pair{Key: pair.Key[len(r.prefix):], Value: pair.Value}
+	}
+	return pairs, nil
+}
+
+// DecodeState reads what the directory of named leases holds of a name: the values of the
+// fence key ("F", name), whose key an error names, and of the renewal key ("N", name); nil
+// is an absent key. Damage is a *[StateError].
+func DecodeState(name string, key, fence, renewal []byte) (State, error) {
+	return decodeState(name, key, fence, renewal)
+}

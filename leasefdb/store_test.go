@@ -4,10 +4,19 @@ package leasefdb_test
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
+	"os"
+	"regexp"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/contents"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/goldens/formats"
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
@@ -74,5 +83,119 @@ func TestErrorsOfTheFunction(t *testing.T) {
 			}
 			return err
 		}))
+	})
+}
+
+// TestNamesLayoutDocument makes what docs/layout.md shows and compares every
+// key and value of the directory.
+func TestNamesLayoutDocument(t *testing.T) {
+	db := enginetest.Open(t)
+	storeNames(t, db)
+	if diff := cmp.Diff(documented(t, "names"), stored(t, db, "kazahana", "names")); diff != "" {
+		t.Errorf("docs/layout.md differs from the database (-document +database):\n%s", diff)
+	}
+}
+
+// storeNames grants the names of the document.
+func storeNames(t *testing.T, db kv.Database) {
+	t.Helper()
+	names := openNames(t, db)
+	g := must[leasefdb.Grant](t)(names.Claim(ctx, db, "invoices", leasefdb.Claim{
+		Holder: "host-1", RequestID: "request-1", Duration: 15 * time.Second,
+	}))
+	must[leasefdb.Grant](t)(g.Renew(ctx, db))
+	freed := must[leasefdb.Grant](t)(names.Claim(ctx, db, "free", leasefdb.Claim{}))
+	check(t, freed.Release(ctx, db))
+}
+
+// TestFormats reads names that earlier versions granted, and grants them.
+func TestFormats(t *testing.T) {
+	layer := contents.Layer{
+		Name:  "leasefdb/names",
+		Open:  enginetest.Open,
+		Write: storeNames,
+		Read: func(t *testing.T, db kv.Database) {
+			names := openNames(t, db)
+			again := must[leasefdb.Grant](t)(names.Claim(ctx, db, "invoices", leasefdb.Claim{
+				Holder: "host-1", RequestID: "request-1", Duration: 15 * time.Second,
+			}))
+			check(t, again.Release(ctx, db))
+			for _, name := range []string{"invoices", "free"} {
+				next := must[leasefdb.Grant](t)(names.Claim(ctx, db, name, leasefdb.Claim{Holder: "host-2"}))
+				if again.Epoch != 1 || next.Epoch != 2 {
+					t.Errorf("%s was granted under the epochs %d and %d, want 1 and 2", name, again.Epoch, next.Epoch)
+				}
+			}
+		},
+	}
+	formats.Check(t, layer.Format())
+}
+
+// documented returns the pairs of a block of docs/layout.md, without spaces and
+// comments: "key=value" in hex.
+func documented(t *testing.T, label string) []string {
+	t.Helper()
+	text := must[[]byte](t)(os.ReadFile("../docs/layout.md"))
+	_, block, found := strings.Cut(string(text), "```"+label+"\n")
+	block, _, closed := strings.Cut(block, "```")
+	if !found || !closed {
+		t.Fatalf("docs/layout.md has no block %q", label)
+	}
+	block = regexp.MustCompile(`#.*`).ReplaceAllString(block, "")
+	block = regexp.MustCompile(`\s+`).ReplaceAllString(block, "")
+	return strings.Split(strings.TrimSuffix(block, ";"), ";")
+}
+
+// prefixOf returns the prefix of a directory.
+func prefixOf(t *testing.T, db kv.Database, path ...string) []byte {
+	t.Helper()
+	dir := must[*directory.Directory](t)(directory.Root().Open(ctx, db, path))
+	return must[[]byte](t)(dir.Prefix())
+}
+
+// stored returns the pairs of a directory.
+func stored(t *testing.T, db kv.Database, path ...string) (all []string) {
+	t.Helper()
+	prefix := prefixOf(t, db, path...)
+	pairs := must[[]kv.KeyValue](t)(kv.ReadTransact(ctx, db, func(tx kv.ReadTransaction) ([]kv.KeyValue, error) {
+		return tx.GetRange(kv.PrefixRange(prefix).Selectors(), kv.RangeOptions{}).Slice(ctx)
+	}))
+	for _, pair := range pairs {
+		all = append(all, "<dir>"+hex.EncodeToString(pair.Key[len(prefix):])+"="+hex.EncodeToString(pair.Value))
+	}
+	return all
+}
+
+// FuzzStoredName checks that any stored bytes of a name are either a state or a
+// *StateError, for every reader.
+func FuzzStoredName(f *testing.F) {
+	for _, seed := range []string{"", "\x15\x01", "\x15\x02", "\x15\x01\x15\x05\x02me\x00\x02r\x00\x15\x01", "\x15\x01\x15\x05\x02\x00\x02\x00\x14", "\xff\x00", "\x15\x01\x14\x02\x00\x02\x00\x14"} {
+		f.Add([]byte(seed))
+	}
+	db := enginetest.Open(f)
+	names := openNames(f, db)
+	g := must[leasefdb.Grant](f)(names.Claim(ctx, db, "job", leasefdb.Claim{Holder: "first"}))
+	f.Fuzz(func(t *testing.T, value []byte) {
+		if len(value) > kv.MaxValueSize {
+			return
+		}
+		check(t, db.Transact(ctx, func(tx kv.Transaction) error { tx.Set(g.Fence().Key(), value); return nil }))
+		state, err := names.Get(ctx, db, "job")
+		bad := new(leasefdb.StateError)
+		if err != nil && !errors.As(err, &bad) {
+			t.Fatalf("Get: %v", err)
+		}
+		next, claimErr := names.Claim(ctx, db, "job", leasefdb.Claim{Holder: "next"})
+		switch {
+		case err != nil && !errors.As(claimErr, &bad):
+			t.Fatalf("Get says %v, Claim %v", err, claimErr)
+		case err == nil && state.Held() && !errors.Is(claimErr, leasefdb.ErrHeld):
+			t.Fatalf("a claim of %+v: %v", state, claimErr)
+		case err == nil && !state.Held() && next.Epoch != state.Epoch+1:
+			t.Fatalf("a claim of %+v got epoch %d: %v", state, next.Epoch, claimErr)
+		}
+		if claimErr == nil && g.Check(ctx, begin(t, db)) == nil {
+			t.Fatal("the fence of the first holder still holds")
+		}
 	})
 }

@@ -7,6 +7,12 @@ import (
 	"math/bits"
 )
 
+// Cipher is the block cipher of a [Keyed] codec: 64 bits under a key of 128.
+type Cipher int
+
+// String returns "speck64" or "xtea".
+func (c Cipher) String() string { return name([]string{"speck64", "xtea"}, int(c), "Cipher") }
+
 // schedule expands a key.
 func (c Cipher) schedule(key [16]byte) permutation {
 	if c == XTEA {
@@ -14,12 +20,6 @@ func (c Cipher) schedule(key [16]byte) permutation {
 	}
 	return newSpeck(key)
 }
-
-// Cipher is the block cipher of a [Keyed] codec: 64 bits under a key of 128.
-type Cipher int
-
-// String returns "speck64" or "xtea".
-func (c Cipher) String() string { return name([]string{"speck64", "xtea"}, int(c), "Cipher") }
 
 // speck is the key schedule of Speck64/128. A block's high half is the word x
 // of the paper, its low half y.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"mime"
 	"net/http"
 	"net/url"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/access"
+	"github.com/kazahana-db/kazahana/internal/redact"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
@@ -214,4 +217,102 @@ func decode(res *http.Response, text []byte, answer any) error {
 		}
 	}
 	return &StatusError{Status: res.StatusCode, Detail: fmt.Sprintf("the answer, of type %q, is not that of a lease server: %.200q", media, text)}
+}
+
+// ClientOptions configure a [Client].
+type ClientOptions struct {
+	// URL is where the server is, with a path if it has one:
+	// "https://id.example.com".
+	URL string
+	// Token is sent as a bearer token; empty sends none.
+	Token string
+	// PlainHTTP permits to send the token, and to receive the secrets of leases,
+	// without TLS over a network: where the network encrypts. It is not needed
+	// for the loopback interface.
+	PlainHTTP bool
+	// Timeout bounds each call; 0 means 10 s.
+	Timeout time.Duration
+	// Transport makes the requests; nil means [http.DefaultTransport].
+	Transport http.RoundTripper
+}
+
+// Validate reports everything that is wrong with the options.
+func (o ClientOptions) Validate() error {
+	var faults []error
+	base, err := url.Parse(o.URL)
+	switch {
+	case err != nil: // the cause may quote a password
+		faults = append(faults, errors.New("lease/http: the URL cannot be parsed; it must be like https://host:port/path"))
+	case base.Scheme != "https" && base.Scheme != "http" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" || base.User != nil:
+		faults = append(faults, fmt.Errorf("lease/http: the URL is %q; it must be like https://host:port/path", base.Redacted()))
+	case !o.PlainHTTP && access.InClear(base):
+		faults = append(faults, fmt.Errorf("lease/http: %q would send secrets in the clear; use https, or set PlainHTTP", o.URL))
+	}
+	if o.Timeout < 0 {
+		faults = append(faults, fmt.Errorf("lease/http: the timeout is %v; it must not be negative", o.Timeout))
+	}
+	return errors.Join(faults...)
+}
+
+// Format implements [fmt.Formatter]: options print like any struct, except that
+// the token is left out.
+func (o ClientOptions) Format(f fmt.State, verb rune) {
+	redact.Format(f, verb, o.withoutSecret())
+}
+
+// LogValue implements [slog.LogValuer]: options are logged without the token.
+func (o ClientOptions) LogValue() slog.Value { return slog.AnyValue(o.withoutSecret()) }
+
+// withoutSecret returns the options without the token, as a type without methods.
+func (o ClientOptions) withoutSecret() any {
+	type options = ClientOptions
+	type ClientOptions options // the name that %#v prints
+	o.Token = redact.Secret(o.Token)
+	if u, err := url.Parse(o.URL); err != nil {
+		o.URL = redact.Text // there may be a password in it
+	} else if u.User != nil {
+		o.URL = u.Redacted()
+	}
+	return ClientOptions(o)
+}
+
+// Services implements [Enumerator], for tokens that may list: those of the
+// server's services that the token may lease for. Errors are as for Acquire.
+func (c *Client) Services(ctx context.Context, after string, limit int) ([]string, error) {
+	where := c.base.JoinPath("services")
+	where.RawQuery = url.Values{"after": {after}, "limit": {strconv.Itoa(limit)}}.Encode()
+	var answer servicesAnswer
+	err := c.send(ctx, http.MethodGet, where, nil, &answer)
+	return answer.Services, err
+}
+
+// Enumerator tells which services there are, as [lease.Server] does.
+type Enumerator interface {
+	Services(ctx context.Context, after string, limit int) ([]string, error)
+}
+
+// servicesAnswer is the answer to GET /services.
+type servicesAnswer struct {
+	Services []string `json:"services"`
+	Next     string   `json:"next,omitempty"` // continues the list as after; "" if this is its end
+}
+
+// fullPage is the most services that an [Enumerator] returns at once.
+const fullPage = 1000
+
+// StatusError is an answer of the server that is no error of package lease.
+type StatusError struct {
+	Status int    // the HTTP status
+	Code   string // of the problem; empty if the answer was none
+	Detail string
+}
+
+// Error names status, code and detail.
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("lease/http: %d %s: %s", e.Status, e.Code, e.Detail)
+}
+
+// newStatusError returns an error of the protocol.
+func newStatusError(status int, code, format string, args ...any) error {
+	return &StatusError{Status: status, Code: code, Detail: fmt.Sprintf(format, args...)}
 }

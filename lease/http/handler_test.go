@@ -15,13 +15,93 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/lease"
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
 	"github.com/kazahana-db/kazahana/lease/leasetest"
 	"github.com/kazahana-db/kazahana/lease/memory"
 )
+
+const secret = "a-secret-of-23-letters!"
+
+// serve serves a provider by TLS, and returns a client of it.
+func serve(t *testing.T, provider idgen.LeaseProvider, options leasehttp.HandlerOptions) *leasehttp.Client {
+	t.Helper()
+	server := httptest.NewTLSServer(handler(t, provider, options))
+	t.Cleanup(server.Close)
+	return client(t, leasehttp.ClientOptions{URL: server.URL, Token: secret, Transport: server.Client().Transport})
+}
+
+func handler(t testing.TB, provider idgen.LeaseProvider, options leasehttp.HandlerOptions) *leasehttp.Handler {
+	t.Helper()
+	if options.Tokens == nil {
+		options.Tokens = []leasehttp.Token{{Name: "test", Secret: secret, List: true}}
+	}
+	h, err := leasehttp.NewHandler(provider, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func client(t *testing.T, options leasehttp.ClientOptions) *leasehttp.Client {
+	t.Helper()
+	c, err := leasehttp.NewClient(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func newMemory(t testing.TB) *memory.Provider {
+	t.Helper()
+	provider, err := memory.New(memory.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return provider
+}
+
+// faultyProvider is a provider that returns one error.
+type faultyProvider struct{ err error }
+
+func (f faultyProvider) Acquire(context.Context, idgen.AcquireRequest) ([]idgen.Lease, error) {
+	return nil, f.err
+}
+
+func (f faultyProvider) Release(context.Context, idgen.ReleaseRequest) error { return f.err }
+
+func (f faultyProvider) List(context.Context, string, lease.ListOptions) (lease.Page, error) {
+	return lease.Page{}, f.err
+}
+
+// send sends a request to a handler, and checks what each answer must have.
+func send(t testing.TB, h http.Handler, method, target, body string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	req := httptest.NewRequestWithContext(t.Context(), "GET", "/", strings.NewReader(body))
+	req.Method = method
+	req.URL.Path, req.URL.RawQuery, _ = strings.Cut(target, "?")
+	req.Header.Set("Authorization", "Bearer "+secret)
+	req.Header.Set("Content-Type", "application/json; charset=utf-8")
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res := httptest.NewRecorder()
+	h.ServeHTTP(res, req)
+	if got := res.Header().Get("Cache-Control"); got != "no-store" {
+		t.Errorf("Cache-Control is %q", got)
+	}
+	if res.Code >= 300 {
+		var problem struct{ Title, Detail, Code string }
+		if err := json.Unmarshal(res.Body.Bytes(), &problem); err != nil || problem.Title == "" || problem.Code == "" || problem.Detail == "" {
+			t.Errorf("%d has the body %q: %v", res.Code, res.Body, err)
+		}
+		if got := res.Header().Get("Content-Type"); got != "application/problem+json" {
+			t.Errorf("%d has the type %q", res.Code, got)
+		}
+	}
+	return res
+}
 
 // TestStore runs the suite with a server and a client between.
 func TestStore(t *testing.T) {
@@ -122,4 +202,26 @@ func TestPath(t *testing.T) {
 	if err := c.Release(t.Context(), leases[0].Release("orders", leases[0].Created, time.Now())); err != nil {
 		t.Error(err)
 	}
+}
+
+// FuzzHandler sends whatever it likes. Each answer is one that request accepts,
+// and none but that of a grant has a secret in it.
+func FuzzHandler(f *testing.F) {
+	f.Add("POST", "/lease", `{"throughputPerMs":300,"requestKey":"k"}`, secret)
+	f.Add("DELETE", "/lease/0", `{"bitSeq":8,"created":1,"lastTs":1,"timestamp":1,"signature":"00"}`, secret)
+	f.Add("GET", "/leases?limit=2&after=00000000", ``, secret)
+	f.Add("POST", "/lease", `{"serviceId":"a","meta":{"a":"\u0000"}}`, "")
+	provider := newMemory(f)
+	f.Fuzz(func(t *testing.T, method, target, body, token string) {
+		h := handler(t, provider, leasehttp.HandlerOptions{Tokens: []leasehttp.Token{{Name: "t", Secret: secret, List: true, MaxLeasedPerMs: 4096}}})
+		res := send(t, h, method, target, body, "Authorization", "Bearer "+token)
+		if res.Code >= 300 || method != "POST" {
+			if strings.Contains(res.Body.String(), `"secret"`) {
+				t.Errorf("%d tells a secret: %s", res.Code, res.Body)
+			}
+		}
+		if res.Code == 500 {
+			t.Errorf("%s", res.Body)
+		}
+	})
 }

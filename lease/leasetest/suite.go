@@ -1,10 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package leasetest checks stores of leases, and what stands before them: one
+// suite for every implementation of [lease.Store].
+//
+//	func TestStore(t *testing.T) {
+//		leasetest.Run(t, leasetest.Suite{
+//			Open: func(t *testing.T, name string) lease.Store {
+//				return openMyStore(t, name)
+//			},
+//		})
+//	}
+//
+// A store needs three things that are easily forgotten: Open returns the same data
+// again for a name, also while an earlier handle of it is open, so that handles
+// lock each other out; errors of the function are returned and change nothing;
+// and the store is a [lease.Enumerator]. The tests Store and StoreSerializable fail
+// first if the map is wrong; the others then check what a server makes of it.
+//
+// Each lease that the suite is granted goes into a [Ledger], a naive model that
+// knows every lease ever granted and refuses one that shares a millisecond of a
+// position with another. Time in the suite is its own ([AtTime]), except where
+// other processes take part.
+//
+// It is for tests; everything in it but Run may be used by several goroutines.
 package leasetest
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
 	"os/exec"
+	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/lease"
@@ -99,4 +129,123 @@ func fresh() lease.Options { return lease.Options{Fresh: true} }
 func small(bitSeq int) lease.Options {
 	layout := idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 16, BitTs: 41, BitID: 7 - bitSeq, BitSeq: bitSeq}
 	return lease.Options{Fresh: true, Default: lease.ServiceConfig{Layout: layout}}
+}
+
+// Ledger is the naive model of a lease server: everything it ever granted for
+// one service, as the holders use it. The zero value is empty. It is safe for
+// concurrent use.
+type Ledger struct {
+	mu  sync.Mutex
+	all []ledgerEntry
+}
+
+// ledgerEntry is a lease as its holder uses it: IDs are made in the positions of the
+// lease from Created up to end, and with the fallback bit set in the stretch
+// that follows Expired, unless it was released.
+type ledgerEntry struct {
+	idgen.Lease
+	end       int64 // Expired, or behind the last millisecond used
+	continues bool
+}
+
+// AddGrant adds new leases. It returns an error if one is not valid, or could
+// make an ID that another one in the ledger could make, too, be it with the
+// fallback bit.
+func (l *Ledger) AddGrant(leases ...idgen.Lease) error {
+	for _, lease := range leases {
+		if err := l.add(lease, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add adds a lease; one that was released already, after lastTs, if that is not
+// 0.
+func (l *Ledger) add(lease idgen.Lease, lastTs int64) error {
+	if err := lease.Validate(); err != nil {
+		return err
+	}
+	granted := ledgerEntry{Lease: lease, end: lease.Expired, continues: true}
+	if lastTs != 0 {
+		granted.end, granted.continues = lastTs+1, false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, other := range l.all {
+		if why := granted.overlapWith(other); why != "" {
+			return fmt.Errorf("leasetest: %s\nnew: %+v\nold: %+v", why, granted, other)
+		}
+	}
+	l.all = append(l.all, granted)
+	return nil
+}
+
+// AddRelease notes that the holder makes no ID under the lease after lastTs, and
+// does not continue it.
+func (l *Ledger) AddRelease(lease idgen.Lease, lastTs int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if i := slices.IndexFunc(l.all, func(h ledgerEntry) bool { return h.Lease == lease }); i >= 0 {
+		l.all[i].end, l.all[i].continues = lastTs+1, false
+	}
+}
+
+// Len returns the number of leases that were granted.
+func (l *Ledger) Len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.all)
+}
+
+// overlapWith returns why two holders might make the same ID, "" if they cannot.
+func (h ledgerEntry) overlapWith(o ledgerEntry) string {
+	hSize, oSize := uint64(h.ThroughputPerMs()), uint64(o.ThroughputPerMs())
+	if h.Base() >= o.Base()+oSize || o.Base() >= h.Base()+hSize {
+		return ""
+	}
+	if max(h.Created, o.Created) < min(h.end, o.end) {
+		return "leased twice"
+	}
+	until := func(l idgen.Lease) int64 { return l.Expired + l.Duration().Milliseconds() }
+	if h.continues && o.continues && max(h.Expired, o.Expired) < min(until(h.Lease), until(o.Lease)) {
+		return "continued twice"
+	}
+	return ""
+}
+
+// workLeases is how many times [Work] acquires.
+const workLeases = 40
+
+// Work is what a process of [Suite.Process] does: it acquires leases from store
+// and writes them to w, in JSON, one in a line. Some it releases.
+func Work(ctx context.Context, store lease.Store, w io.Writer) error {
+	server, err := lease.NewServer(store, fresh())
+	if err != nil {
+		return err
+	}
+	out := json.NewEncoder(w)
+	for i := range workLeases {
+		leases, err := server.Acquire(ctx, idgen.AcquireRequest{ThroughputPerMs: 1 << (7 + i%3)})
+		if err != nil {
+			return err
+		}
+		line := workLine{Leases: leases}
+		if i%4 == 0 {
+			line.LastTs = leases[0].Created
+			if err := server.Release(ctx, leases[0].Release("", line.LastTs, time.UnixMilli(leases[0].Created))); err != nil {
+				return err
+			}
+		}
+		if err := out.Encode(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// workLine is a line of the output of Work.
+type workLine struct {
+	Leases []idgen.Lease
+	LastTs int64 // of the first lease, if it was released
 }
