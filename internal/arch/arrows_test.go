@@ -50,6 +50,7 @@ var outside = map[string]string{
 	"github.com/oklog/ulid/v2":                  "idgen internal/bazaar cmd/kazahana/internal/ui persistable/dynamic persistable/persistimpl",
 	"github.com/prometheus/client_golang":       "idbuilder cmd/kazahana/internal/cli cmd/idbuilder",
 	"github.com/redis/go-redis/v9":              "lease/redis idbuilder/store/redis cmd/kazahana/internal/cli cmd/idbuilder",
+	"github.com/rogpeppe/go-internal":           "codegen",
 	"github.com/spf13":                          "internal/shell cmd/kazahana/internal/cli cmd/idbuilder",
 	"github.com/vbauerster/mpb/v8":              "internal/shell",
 	"go.opentelemetry.io/otel":                  "election/electionotel idbuilder idgen/idgenotel lease/leaseotel persistable/persistableotel cmd/kazahana/internal/cli cmd/idbuilder",
