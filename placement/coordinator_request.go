@@ -5,8 +5,125 @@ package placement
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/kazahana-db/kazahana/placement/internal/recency"
 )
+
+// beginWork makes a work that its key waits for.
+func (c *Coordinator) beginWork(key Key, id RequestID) *work {
+	w := &work{id: id, key: key, keyed: true}
+	c.works.Add(&recency.Node[RequestID, *work]{Key: id, Value: w})
+	c.byKey[key] = w
+	return w
+}
+
+// beginRequest begins to activate a key, for resolves that wait.
+func (c *Coordinator) beginRequest(key Key, waiting wait) {
+	w := c.beginWork(c.cloneKey(key), waiting.id)
+	w.request = true
+	c.requests++
+	c.addWaiters(w, waiting)
+	c.emit(Event{Kind: Requested, Key: w.key, Owner: c.o.Self, Request: waiting.id, Reason: "acquire"})
+	c.commandAcquire(w)
+}
+
+// cloneKey copies the key, because the caller's strings may be parts of a large
+// message. Kinds are shared.
+func (c *Coordinator) cloneKey(key Key) Key {
+	i := slices.Index(c.kinds, key.Kind)
+	return Key{Kind: c.kinds[i], ID: strings.Clone(key.ID)}
+}
+
+// beginOrphan makes a work that its key does not wait for.
+func (c *Coordinator) beginOrphan(key Key) *work {
+	w := &work{id: c.nextID(), key: key}
+	c.works.Add(&recency.Node[RequestID, *work]{Key: w.id, Value: w})
+	return w
+}
+
+// detachWork makes a work an orphan: its key does not wait for it any more.
+func (c *Coordinator) detachWork(w *work) {
+	if w.keyed {
+		w.keyed = false
+		delete(c.byKey, w.key)
+	}
+}
+
+// finishWork ends a work that holds nothing any more. Resolves that joined it meanwhile
+// start over.
+func (c *Coordinator) finishWork(w *work) {
+	c.works.Remove(c.works.Get(w.id))
+	c.detachWork(w)
+	if w.request {
+		c.requests--
+	}
+	if w.wait.id != 0 {
+		c.restartWaiters(w.key, w.wait)
+	}
+	if w.unsettled {
+		c.settleClaim(w.key)
+	}
+	if c.state == StateStopped && c.dead == "" {
+		c.endSome()
+	}
+}
+
+// restartWaiters starts over for resolves that waited for a work that has ended.
+func (c *Coordinator) restartWaiters(key Key, waiting wait) {
+	w := &work{key: key, wait: waiting}
+	if waiting.count == 0 {
+		c.answerWaiters(w, Resolution{}, &PendingError{Key: key, Request: waiting.id})
+		return
+	}
+	r, _, err := c.resolveElsewhere(key)
+	if err != nil || r.Locality == Remote {
+		c.answerWaiters(w, r, err)
+		return
+	}
+	c.beginRequest(key, waiting)
+}
+
+// workOfKey returns the work that the key waits for, nil if there is none.
+func (c *Coordinator) workOfKey(key Key) *work { return c.byKey[key] }
+
+// workByID returns the work of a request id, nil if it has ended.
+func (c *Coordinator) workByID(id RequestID) *work {
+	if n := c.works.Get(id); n != nil {
+		return n.Value
+	}
+	return nil
+}
+
+// Held returns how many activations, requests and leases the coordinator has
+// or gives back. A coordinator that is stopped and holds nothing is done.
+func (c *Coordinator) Held() int { return c.active.Len() + c.works.Len() }
+
+// answerWaiters answers the resolves that wait for a work, if there are any.
+func (c *Coordinator) answerWaiters(w *work, r Resolution, err error) {
+	if w.wait.id == 0 {
+		return
+	}
+	a := Answer{Request: w.wait.id, Key: w.key, Err: err}
+	if err == nil {
+		a.Resolution = r
+		c.emitResolved(&r, w.wait.id, "")
+	} else {
+		c.emit(Event{Kind: Refused, Key: w.key, Request: w.wait.id, Reason: err.Error()})
+	}
+	c.out.Answers = append(c.out.Answers, a)
+	delete(c.waits, w.wait.id)
+	w.wait = wait{}
+}
+
+func (c *Coordinator) emitResolved(r *Resolution, id RequestID, reason string) {
+	c.out.Events = append(c.out.Events, Event{
+		Kind: Resolved, Key: r.Decision.Key, Owner: r.Owner, Epoch: r.Epoch, PID: r.PID, Request: id,
+		Topology: r.Decision.Topology, Reason: reason, ObservedAt: c.now,
+	})
+}
 
 // HandleCommandResult tells what became of a command. A result that comes late,
 // twice or for a request that is not known is no error: what it carries is given back.
@@ -242,4 +359,77 @@ func (c *Coordinator) handleStored(w *work, r ActivationStored) {
 	default:
 		c.putInUse(w)
 	}
+}
+
+// This file handles results that come late or twice. Their lease, activation or entry is
+// given back, unless the key has that one now. A member that others take for dead gives
+// nothing back to a home, which knows of its death, but its activations end.
+
+// hasEpoch reports whether an epoch is that of the activation in use, of the work that
+// the result is for, or of the work that the key waits for.
+func (c *Coordinator) hasEpoch(w *work, key Key, epoch int64) bool {
+	if n := c.active.Get(key); n != nil && n.Value.epoch == epoch {
+		return true
+	}
+	keyed := c.workOfKey(key)
+	return w != nil && w.lease.Epoch == epoch || keyed != nil && keyed.lease.Epoch == epoch
+}
+
+// returnLease gives back a lease that no request waits for. A kept lease that is newer
+// than that of the activation in use has ended that activation. A lease that is not kept
+// has ended nothing: the entry keeps others from the key.
+func (c *Coordinator) returnLease(w *work, r LockAcquired) {
+	if c.dead != "" || c.hasEpoch(w, r.Key, r.Lease.Epoch) {
+		return
+	}
+	if n := c.active.Get(r.Key); r.Lease.Kept && n != nil && n.Value.epoch < r.Lease.Epoch {
+		c.loseEpoch(r.Key, n.Value.epoch, fmt.Sprintf("request %d was granted epoch %d late", r.RequestID, r.Lease.Epoch))
+	}
+	o := c.startOrphan(r.Key, r.Lease, "the lease came late")
+	c.commandRelease(o)
+}
+
+// settleClaim ends a claim of unknown outcome whose request has ended: it claims the key
+// again and gives that lease back. A newer claim of the key has ended it already.
+func (c *Coordinator) settleClaim(key Key) {
+	if c.dead != "" || c.active.Get(key) != nil || c.workOfKey(key) != nil {
+		return
+	}
+	w := c.beginWork(key, c.nextID())
+	w.step = acquiring
+	c.retryLater(w)
+}
+
+// returnActivation ends an activation that no request waits for.
+func (c *Coordinator) returnActivation(w *work, r ActivationEnsured) {
+	n := c.active.Get(r.Key)
+	if n != nil && n.Value.epoch == r.Epoch || ends(w, r.Epoch) || ends(c.workOfKey(r.Key), r.Epoch) {
+		return
+	}
+	o := c.startOrphan(r.Key, Lease{Key: r.Key, Owner: c.o.Self, Epoch: r.Epoch}, "the activation came late")
+	o.sure, o.cause = true, CauseFailed
+	c.commandDeactivate(o)
+}
+
+// ends reports whether a work knows of the activation of an epoch, and will use or end
+// it. A work whose executor has failed may be ending it too early.
+func ends(w *work, epoch int64) bool {
+	return w != nil && w.lease.Epoch == epoch && w.sure && (w.step == storing || w.step == deactivating)
+}
+
+// returnEntry removes an entry that no request waits for.
+func (c *Coordinator) returnEntry(w *work, r ActivationStored) {
+	if r.Err != nil || c.dead != "" || c.hasEpoch(w, r.Key, r.Epoch) {
+		return
+	}
+	o := c.startOrphan(r.Key, Lease{Key: r.Key, Owner: c.o.Self, Epoch: r.Epoch}, "the entry was stored late")
+	c.commandRemove(o)
+}
+
+// startOrphan begins a work of one step.
+func (c *Coordinator) startOrphan(key Key, lease Lease, reason string) *work {
+	o := c.beginOrphan(key)
+	o.lease, o.single = lease, true
+	c.emit(Event{Kind: GivenBack, Key: key, Owner: c.o.Self, Epoch: lease.Epoch, Request: o.id, Reason: reason})
+	return o
 }

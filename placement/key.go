@@ -1,11 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package placement decides at which member each virtual actor is active, one
+// member at a time, and finds active actors again. Its core is a [Coordinator],
+// which does no I/O. Package driver executes its decisions. Most programs use
+// package host.
+//
+//	c, err := placement.NewCoordinator(placement.Options{Self: placement.Owner{Name: "a", Incarnation: 1}, Address: "10.0.0.1:7000"})
+//	c.StartMember([]string{"account"}, now)
+//	c.UpdateTopology(topology, now) // which members there are
+//	out, err := c.Resolve(placement.Key{Kind: "account", ID: "alice"}, now)
+//	if out.Resolution != nil {
+//		return *out.Resolution // active here, or at another member
+//	}
+//	for _, command := range out.Commands { // claim the key, activate it, store where it is
+//		results <- execute(command)
+//	}
+//	out, err = c.HandleCommandResult(<-results, now) // more commands; in the end out.Answers has the answer to out.Request
+//
+// # What holds
+//
+// A coordinator activates a key only under a lease. The epoch of a lease is greater
+// than all epochs before it for the key, so it serves as a fence. A coordinator
+// reports that a key is active here only after the activation was stored under the
+// lease. Everything that it has acquired is in use, was given back, or is being
+// given back. It answers every resolve once. Clocks affect when something happens,
+// never whether it is allowed.
+//
+// Members with the same topology agree on the members of keys without asking each
+// other ([Rendezvous]). While their topologies differ, the claim decides: the loser
+// gets the holder of the key.
 package placement
 
 import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -64,4 +94,51 @@ func textFault(what, s string, most int) error {
 		return fmt.Errorf("the %s contains a NUL byte", what)
 	}
 	return nil
+}
+
+// Lease is the right of an owner to activate a key, under an epoch. A home of
+// locks grants it.
+type Lease struct {
+	Key     Key
+	Owner   Owner
+	Request RequestID // of the claim
+	// Epoch is greater than that of every lease granted for the key before, also
+	// after releases and removals. It fences: a home, and a system outside,
+	// refuses an epoch smaller than one that it has seen.
+	Epoch int64
+	// ExpiresAt is when the lease lapses, on the clock that the coordinator was
+	// given. The zero time means that it lasts as long as its owner lives.
+	ExpiresAt time.Time
+	// Loaded says that Entry is what the storage has for the key, nil if it has
+	// nothing: the home read it with the claim, and the coordinator does not load
+	// it again.
+	Loaded bool
+	Entry  *ActivationEntry
+	// Kept says that the claim itself is the activation: there is nothing to
+	// release once the activation is stored, and its removal ends the claim.
+	Kept bool
+}
+
+// Holder is the owner that has a key.
+type Holder struct {
+	Owner   Owner
+	Address string
+	Epoch   int64
+}
+
+// ActivationRecord is what an executor tells about an activation.
+type ActivationRecord struct {
+	PID      string // where it is, for the caller's transport
+	Snapshot []byte // the executor's own; nil: none
+	Version  uint64 // of the snapshot
+}
+
+// ActivationEntry is an activation as a storage keeps it.
+type ActivationEntry struct {
+	Owner      Owner
+	Address    string // of the owner
+	Epoch      int64  // of the lease under which it was stored
+	Topology   int64  // the version by which the owner was chosen
+	Record     ActivationRecord
+	ObservedAt time.Time
 }

@@ -3,6 +3,8 @@
 package driver
 
 import (
+	"context"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -82,4 +84,73 @@ func (d *Driver) handleResult(r placement.CommandResult) {
 		id, key := r.Correlation()
 		d.options.Logger.Error("placement: the coordinator refuses a result", "request", id, "key", key, "result", r, "error", err)
 	}
+}
+
+// effects are the actions of an outcome, which the driver takes after it has unlocked its
+// mutex.
+type effects struct {
+	commands []placement.Command
+	answers  []answer
+	events   bool // a goroutine is to deliver events
+	cached   bool // … and events of the cache
+}
+
+// answer is the answer to one resolve.
+type answer struct {
+	done       func(placement.Resolution, error)
+	resolution placement.Resolution
+	err        error
+}
+
+func (e effects) mergedWith(more effects) effects {
+	return effects{
+		commands: append(e.commands, more.commands...), answers: append(e.answers, more.answers...),
+		events: e.events || more.events, cached: e.cached || more.cached,
+	}
+}
+
+// workOf returns the function that executes the command.
+func (d *Driver) workOf(c placement.Command) func(context.Context) placement.CommandResult {
+	return func(ctx context.Context) placement.CommandResult { return d.executeCommand(ctx, c, nil) }
+}
+
+// executeCommand executes the command. A panic becomes the result's error. Where the command
+// calls runtime.Goexit, which ends this goroutine, lost gets the result; lost may be nil.
+func (d *Driver) executeCommand(ctx context.Context, c placement.Command, lost func(placement.CommandResult)) (r placement.CommandResult) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		p := recover()
+		failure := &PanicError{Value: p, Stack: debug.Stack()}
+		_, key := c.Correlation()
+		d.options.Logger.Error("placement: a command panics", "command", commandName(c), "key", key, "panic", failure.Value, "stack", string(failure.Stack))
+		r = failedResult(c, failure)
+		if p == nil && lost != nil {
+			lost(r)
+		}
+	}()
+	r = d.homes.execute(ctx, c)
+	returned = true
+	return r
+}
+
+// commandName returns the name of a command for errors and logs.
+func commandName(c placement.Command) string {
+	switch c.(type) {
+	case placement.TryAcquire:
+		return "TryAcquire"
+	case placement.LoadActivation:
+		return "Load"
+	case placement.EnsureActivation:
+		return "EnsureActivation"
+	case placement.StoreActivation:
+		return "Store"
+	case placement.Release:
+		return "Release"
+	case placement.Deactivate:
+		return "Deactivate"
+	}
+	return "Remove"
 }

@@ -3,6 +3,7 @@
 package driver
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -140,4 +141,98 @@ func endedError(ctx context.Context, key placement.Key, last error) error {
 		err = fmt.Errorf("%w; the last attempt: %w", err, last)
 	}
 	return err
+}
+
+// addWaiter adds a resolve to the waiters of a request. The caller holds d.mu.
+func (d *Driver) addWaiter(id placement.RequestID, done func(placement.Resolution, error)) *waiter {
+	w := &waiter{request: id, done: done}
+	if done == nil {
+		w.answer = make(chan answer, 1)
+		w.done = func(r placement.Resolution, err error) { w.answer <- answer{resolution: r, err: err} }
+	}
+	waiting := d.waiters[id]
+	if waiting == nil {
+		waiting = list.New()
+		d.waiters[id] = waiting
+	}
+	w.place = waiting.PushBack(w)
+	return w
+}
+
+// abandonWaiter removes a waiter whose context has ended.
+func (d *Driver) abandonWaiter(w *waiter) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	waiting := d.waiters[w.request]
+	if waiting == nil {
+		return // its answer is on the way
+	}
+	waiting.Remove(w.place)
+	if waiting.Len() == 0 {
+		delete(d.waiters, w.request)
+	}
+	d.core.Abandon(w.request)
+}
+
+// takeAnswers returns the answers for the waiters of a request, in the order in which they
+// came. The caller holds d.mu.
+func (d *Driver) takeAnswers(a placement.Answer) []answer {
+	waiting := d.waiters[a.Request]
+	if waiting == nil {
+		return nil
+	}
+	delete(d.waiters, a.Request)
+	answers := make([]answer, 0, waiting.Len())
+	for e := waiting.Front(); e != nil; e = e.Next() {
+		answers = append(answers, answer{done: e.Value.(*waiter).done, resolution: a.Resolution, err: a.Err})
+	}
+	return answers
+}
+
+// waiter is a resolve that waits for the answer to a request.
+type waiter struct {
+	request placement.RequestID
+	place   *list.Element // in the list of the request's waiters
+	done    func(placement.Resolution, error)
+	answer  chan answer // of a waiter without another done
+}
+
+// Flush waits until the handlers have handled all events, also those that come in the
+// meantime. A handler must not call it: it would wait for itself.
+func (d *Driver) Flush(ctx context.Context) error {
+	if err := d.events.awaitBelow(ctx, 1); err != nil {
+		return err
+	}
+	return d.cached.awaitBelow(ctx, 1)
+}
+
+// isBehind reports whether the handlers of events are so far behind that resolves wait.
+func (d *Driver) isBehind() bool { return d.events.isFull() || d.cached.isFull() }
+
+// awaitRoom waits while the handlers of events are too far behind, but no longer than
+// a command may take, so that a handler that resolves does not wait for itself for
+// ever.
+func (d *Driver) awaitRoom(ctx context.Context, key placement.Key) error {
+	if !d.isBehind() {
+		return nil
+	}
+	if d.options.Runner != nil {
+		return d.errBehind(key)
+	}
+	within, cancel := context.WithTimeout(ctx, d.options.CommandTimeout)
+	defer cancel()
+	for d.isBehind() {
+		if d.events.awaitBelow(within, d.options.EventBuffer) == nil && d.cached.awaitBelow(within, d.options.EventBuffer) == nil {
+			continue
+		}
+		if ctx.Err() != nil {
+			return endedError(ctx, key, d.errBehind(key))
+		}
+		return d.errBehind(key)
+	}
+	return nil
+}
+
+func (d *Driver) errBehind(key placement.Key) error {
+	return fmt.Errorf("driver: resolving %s: %w: the handlers of events are %d events behind", key, placement.ErrOverloaded, max(d.events.left.Load(), d.cached.left.Load()))
 }

@@ -10,6 +10,82 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
+// Lock is a home of locks: the specification's PlacementLock. It is safe for
+// concurrent use. Suite placementtest checks an implementation. A key that is not
+// valid is refused with its *placement.KeyError. When ctx has ended nothing is
+// done; the error is an ErrUnavailable that wraps the context's.
+type Lock interface {
+	// TryAcquire grants the key to the command's owner unless another live owner has it, and
+	// returns at once. The epoch of the lease is greater than all before. A repetition of the
+	// command that was granted the key, with the same owner and request id, gets the same
+	// lease again. A later request of the same owner, with a greater id, gets a new epoch,
+	// which ends the earlier lease. An earlier request of the owner that has the key comes
+	// late: it gets an ErrStale and changes nothing. The error is a *placement.LockError: an
+	// ErrHeld with the holder; an ErrStale, if for the home the command's owner is dead; or an
+	// ErrUnavailable, after which the lock may have been granted.
+	TryAcquire(ctx context.Context, c placement.TryAcquire) (placement.Lease, error)
+	// Release gives a lease back if it is still in force; otherwise it returns an
+	// ErrStale and changes nothing. Releasing twice is no error. The home keeps the epoch,
+	// and an entry that another owner has stored. If the claim is the activation
+	// (Lease.Kept), Release removes an entry stored under this lease, and may remove one
+	// that the same owner stored under an earlier lease.
+	Release(ctx context.Context, lease placement.Lease) error
+}
+
+// Storage is a home of entries: the specification's ActivationStorage. It is
+// safe for concurrent use. Its errors are *placement.StorageError, or the
+// *placement.KeyError of a key that is not valid. When ctx has ended nothing is
+// done; the error is an ErrUnavailable that wraps the context's.
+type Storage interface {
+	// Load returns the entry of the key, nil if there is none. The owner, the
+	// epoch and the record belong together.
+	Load(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error)
+	// Store stores the entry. It may be repeated. It refuses with an ErrStale, and
+	// changes nothing, if the lease is not in force any more, the entry is not of the
+	// lease's owner and epoch, or the stored entry has a greater epoch. It refuses an entry that is too
+	// large with an ErrTooLarge before it writes anything.
+	Store(ctx context.Context, lease placement.Lease, entry placement.ActivationEntry) error
+	// Remove removes the entry of the key if it is that of the owner and the epoch;
+	// otherwise it returns an ErrStale and changes nothing. Removing twice is no error.
+	// If the claim is the activation (Lease.Kept), it ends the claim and keeps the epoch.
+	// If the key was claimed again since, it leaves that claim, and removes the entry or
+	// refuses with an ErrStale.
+	Remove(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) error
+}
+
+// Executor makes and ends activations: the specification's ActivationExecutor.
+// It is safe for concurrent use. An error, a panic and a call that does not return in
+// time fail the request.
+type Executor interface {
+	// EnsureActivation makes the activation of the command's epoch, or returns it if it
+	// exists already.
+	EnsureActivation(ctx context.Context, c placement.EnsureActivation) (placement.ActivationRecord, error)
+	// Deactivate ends the activation of the command's epoch and returns once nothing
+	// of it runs any more. It returns a *BusyError, and ends nothing, if the cause is
+	// CauseIdle and the activation was used after IdleSince. An activation that does not exist is no error.
+	Deactivate(ctx context.Context, c placement.Deactivate) error
+}
+
+// Homes execute the commands of a [Driver]. A client needs none.
+type Homes struct {
+	Lock     Lock
+	Storage  Storage
+	Executor Executor
+}
+
+func (h Homes) validate() error {
+	var faults []error
+	missing := func(is bool, name string) {
+		if is {
+			faults = append(faults, fmt.Errorf("driver: Homes.%s is nil", name))
+		}
+	}
+	missing(h.Lock == nil, "Lock")
+	missing(h.Storage == nil, "Storage")
+	missing(h.Executor == nil, "Executor")
+	return errors.Join(faults...)
+}
+
 // execute calls the method of a home or of the executor that the command names.
 func (h Homes) execute(ctx context.Context, c placement.Command) placement.CommandResult {
 	switch c := c.(type) {
@@ -85,24 +161,4 @@ func homeError(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", placement.ErrUnavailable, err)
-}
-
-// Homes execute the commands of a [Driver]. A client needs none.
-type Homes struct {
-	Lock     Lock
-	Storage  Storage
-	Executor Executor
-}
-
-func (h Homes) validate() error {
-	var faults []error
-	missing := func(is bool, name string) {
-		if is {
-			faults = append(faults, fmt.Errorf("driver: Homes.%s is nil", name))
-		}
-	}
-	missing(h.Lock == nil, "Lock")
-	missing(h.Storage == nil, "Storage")
-	missing(h.Executor == nil, "Executor")
-	return errors.Join(faults...)
 }

@@ -27,3 +27,10 @@ func TestBusyOnlyForIdleness(t *testing.T) {
 		t.Error("a refusal that names no time is not an error")
 	}
 }
+
+// Waiting returns the number of requests for which resolves wait.
+func (d *Driver) Waiting() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.waiters)
+}

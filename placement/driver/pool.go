@@ -145,3 +145,46 @@ func (p *pool) expireCommand(c placement.Command) {
 	p.driver.options.Logger.Warn("placement: a command does not return", "command", err.Command, "key", key, "after", err.After)
 	p.driver.handleResult(failedResult(c, err))
 }
+
+// PanicError says that a home or an executor has panicked, or called
+// runtime.Goexit. The operation may have taken effect.
+type PanicError struct {
+	Value any // of the panic; nil: runtime.Goexit was called
+	Stack []byte
+}
+
+// Error implements error. It has the stack in it.
+func (e *PanicError) Error() string {
+	if e.Value == nil {
+		return fmt.Sprintf("driver: the command called runtime.Goexit\n%s", e.Stack)
+	}
+	return fmt.Sprintf("driver: the command panics: %v\n%s", e.Value, e.Stack)
+}
+
+// Unwrap returns the value of the panic, if that is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// Retryable returns false, even if the panic's value is a retryable error: a resolve must not
+// cause the panic again at once.
+func (e *PanicError) Retryable() bool { return false }
+
+// HungError says that a home or an executor has not returned in time. The operation
+// may have taken effect, or take effect later. It is a context.DeadlineExceeded.
+type HungError struct {
+	Command string // the method that was called
+	After   time.Duration
+}
+
+// Error implements error.
+func (e *HungError) Error() string {
+	return fmt.Sprintf("driver: %s has not returned after %v", e.Command, e.After)
+}
+
+// Unwrap returns context.DeadlineExceeded.
+func (e *HungError) Unwrap() error { return context.DeadlineExceeded }
+
+// Retryable returns true: the next call may return.
+func (e *HungError) Retryable() bool { return true }

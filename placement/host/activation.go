@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/sleep"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/placement"
 )
@@ -111,4 +112,238 @@ func (a *Activation) usedSince(since time.Time) (time.Time, bool) {
 	}
 	used := s.began.Add(time.Duration(a.used) * usedUnit)
 	return used, used.After(since)
+}
+
+// callFactory calls the factory.
+func (a *Activation) callFactory(ctx context.Context) (err error) {
+	made := false
+	defer func() {
+		if !made {
+			a.noteFailedStart()
+		}
+	}()
+	var state any
+	err = a.catchPanic("the factory", func() (err error) {
+		ctx, end := a.contextFor(ctx, []placement.Key{a.Key()})
+		defer end()
+		state, err = a.kind.kind.open(ctx, a)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	made = true
+	return a.noteStarted(state)
+}
+
+// noteStarted begins to run the mailbox. If the factory took too long, the mailbox already
+// has the end message.
+func (a *Activation) noteStarted(state any) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.state = state
+	a.used = a.kind.session.sinceStart()
+	a.resumeMailbox()
+	if a.phase != starting {
+		return errGone
+	}
+	a.phase = active
+	return nil
+}
+
+// resumeMailbox runs messages that arrived while the factory ran. The caller holds the mutex.
+func (a *Activation) resumeMailbox() {
+	if a.running = a.ensureExtension().head != nil; a.running {
+		go a.runMailbox()
+		return
+	}
+	a.freeExtension()
+}
+
+// noteFailedStart ends an activation that has no value.
+func (a *Activation) noteFailedStart() {
+	a.mu.Lock()
+	a.resumeMailbox()
+	a.mu.Unlock()
+	a.finishEnd(placement.CauseFailed)
+}
+
+// awaitStart waits for the factory, which another command has called.
+func (a *Activation) awaitStart(ctx context.Context) error {
+	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+		switch a.currentPhase() {
+		case active:
+			return nil
+		case draining, gone:
+			return errGone
+		}
+		if sleep.For(ctx, pause) != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+func (a *Activation) currentPhase() phase {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.phase
+}
+
+// Passivate ends the activation once its mailbox is empty, without waiting for it to be
+// idle. If a call comes before the end it stays, and has to be asked again.
+func (a *Activation) Passivate() {
+	a.mu.Lock()
+	a.leaving = true
+	a.mu.Unlock()
+	a.passivateIfIdle()
+}
+
+// passivateIfIdle asks the driver to end the activation, if Passivate was called and nothing
+// runs.
+func (a *Activation) passivateIfIdle() {
+	a.mu.Lock()
+	now := a.leaving && !a.running && a.phase == active
+	if now {
+		a.leaving = false
+	}
+	a.mu.Unlock()
+	if now {
+		a.kind.session.driver.Passivate(a.Key(), a.epoch)
+	}
+}
+
+// postCall puts a call into the mailbox. It returns errDraining if the activation is
+// ending, so that the next one must handle the call.
+func (a *Activation) postCall(m *message) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.phase > active {
+		return errDraining
+	}
+	more := a.ensureExtension()
+	if calls := int(more.calls); calls >= a.kind.session.options.Mailbox {
+		return &MailboxFullError{Key: a.Key(), Waiting: calls}
+	}
+	more.calls++
+	a.used = a.kind.session.sinceStart()
+	a.pushMessage(m)
+	return nil
+}
+
+// pushMessage appends a message and starts a goroutine that runs it, unless one runs. The
+// caller holds the mutex.
+func (a *Activation) pushMessage(m *message) {
+	more := a.ensureExtension()
+	if more.tail == nil {
+		more.head = m
+	} else {
+		more.tail.next = m
+	}
+	more.tail = m
+	if !a.running {
+		a.running = true
+		go a.runMailbox()
+	}
+}
+
+// runMailbox runs messages until there are no more.
+func (a *Activation) runMailbox() {
+	ended := false
+	defer func() {
+		if !ended { // a handler has called runtime.Goexit
+			go a.runMailbox()
+		}
+	}()
+	for m := a.popMessage(); m != nil; m = a.popMessage() {
+		a.runMessage(m)
+	}
+	ended = true
+	a.passivateIfIdle()
+}
+
+// runMessage runs a message, and counts a call as a use of the activation.
+func (a *Activation) runMessage(m *message) {
+	if c, ok := m.work.(*call); ok {
+		defer a.noteCalled(c)
+	}
+	m.work.run(a)
+}
+
+// popMessage takes the next message. If it returns nil, the calling goroutine must end.
+func (a *Activation) popMessage() *message {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	more := a.ensureExtension()
+	m := more.head
+	if m == nil {
+		a.running = false
+		a.freeExtension()
+		return nil
+	}
+	if more.head = m.next; more.head == nil {
+		more.tail = nil
+	}
+	m.next = nil
+	return m
+}
+
+// noteCalled counts a call that has ended as a use of the activation.
+func (a *Activation) noteCalled(c *call) {
+	a.mu.Lock()
+	a.more.calls--
+	a.used = a.kind.session.sinceStart()
+	a.mu.Unlock()
+	a.kind.session.noteCalled(a, c)
+}
+
+// Context returns a context that ends with the activation. Its cause is then
+// [ErrDeactivated], or [placement.ErrActivationLost] if another owner may have the key: because the
+// membership was lost or could not be renewed until its deadline, which is counted from before the
+// renewal was sent, or because the fence said so. The contexts of calls and timers end with it.
+func (a *Activation) Context() context.Context {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	m := a.ensureExtension()
+	if m.ctx == nil {
+		m.ctx, m.cancel = context.WithCancelCause(a.kind.session.ctx)
+		if m.cause != nil {
+			m.cancel(m.cause)
+		}
+	}
+	return m.ctx
+}
+
+// contextFor returns the context of a call, a timer or a factory. It ends with the
+// activation and with the caller's context, whose deadline it has. The returned function
+// releases it.
+func (a *Activation) contextFor(caller context.Context, chain []placement.Key) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(a.kind.session.ctx)
+	a.setCancel(cancel)
+	deadline, bounded := caller.Deadline()
+	stop := context.AfterFunc(caller, func() {
+		if caller.Err() != context.DeadlineExceeded || !bounded {
+			cancel(context.Cause(caller))
+		}
+	})
+	end := context.CancelFunc(func() {})
+	if bounded {
+		ctx, end = context.WithDeadline(ctx, deadline)
+	}
+	return context.WithValue(ctx, chainKey{}, chain), func() {
+		stop()
+		end()
+		a.setCancel(nil)
+		cancel(context.Canceled)
+	}
+}
+
+// setCancel stores the function that ends the context of the running call.
+func (a *Activation) setCancel(cancel context.CancelCauseFunc) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	m := a.ensureExtension()
+	m.stop = cancel
+	if cancel != nil && m.cause != nil {
+		cancel(m.cause)
+	}
 }

@@ -185,3 +185,73 @@ func (s *session) noteCalled(a *Activation, c *call) {
 	s.driver.Use(a.Key(), a.epoch)
 	a.notePanic(c.outcome.err)
 }
+
+// EnsureActivation implements driver.Executor: it calls the factory of the kind.
+func (s *session) EnsureActivation(ctx context.Context, c placement.EnsureActivation) (placement.ActivationRecord, error) {
+	record := placement.ActivationRecord{PID: s.pid}
+	as, ok := s.kinds[c.Key.Kind]
+	if !ok {
+		return record, fmt.Errorf("host: kind %q is not registered here", clip(c.Key.Kind))
+	}
+	a, older, made := as.add(c.Key.ID, c.Epoch)
+	if older != nil {
+		go older.endWithin(context.WithoutCancel(ctx), placement.CauseLost, time.Time{})
+	}
+	if made {
+		return record, a.callFactory(ctx)
+	}
+	if a.epoch != c.Epoch {
+		return record, fmt.Errorf("%w: epoch %d was activated after epoch %d", placement.ErrStale, a.epoch, c.Epoch)
+	}
+	return record, a.awaitStart(ctx)
+}
+
+// Deactivate implements driver.Executor.
+func (s *session) Deactivate(ctx context.Context, c placement.Deactivate) error {
+	as, ok := s.kinds[c.Key.Kind]
+	if !ok {
+		return nil
+	}
+	a := as.find(c.Key.ID, c.Epoch)
+	if a == nil {
+		return nil
+	}
+	return a.endWithin(ctx, c.Cause, c.IdleSince)
+}
+
+// deliverLocal gives a request to the activation of this process and waits for the
+// outcome.
+func (s *session) deliverLocal(ctx context.Context, res placement.Resolution, r *Request) outcome {
+	as, ok := s.kinds[r.Key.Kind]
+	if !ok {
+		return refusedOutcome(fmt.Errorf("host: kind %q is not registered here", clip(r.Key.Kind)))
+	}
+	a := as.find(r.Key.ID, res.Epoch)
+	if a == nil { // it has just ended, or has by itself: then the driver is to know
+		s.driver.Passivate(r.Key, res.Epoch)
+		return refusedOutcome(errDraining)
+	}
+	o := a.callMethod(ctx, r)
+	o.holder = placement.Holder{Owner: s.owner, Address: s.options.Transport.Address(), Epoch: a.epoch}
+	return o
+}
+
+// giveBackUnknown handles a request that was sent here because this process is believed to
+// have the key, but must go on: the driver gives back what a home has for this process.
+func (s *session) giveBackUnknown(r *Request) {
+	if r.To.Epoch > 0 && r.To.Owner == s.owner {
+		s.driver.Forget(r.Key, r.To)
+	}
+}
+
+// learnFromReply corrects the location of a key by a reply. It believes a holder only about
+// itself: hearsay could make two processes point at each other for ever.
+func (s *session) learnFromReply(key placement.Key, assumed placement.Holder, reply Reply) {
+	switch {
+	case reply.Holder == assumed:
+	case reply.Holder.Epoch > 0:
+		s.driver.Learn(key, reply.Holder)
+	case reply.Status == Refused && !errors.Is(reply.Err.Error(), ErrOverloaded): // which says nothing about the key
+		s.driver.Forget(key, assumed)
+	}
+}

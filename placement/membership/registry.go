@@ -4,14 +4,75 @@ package membership
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
+	"time"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/placement"
+	"github.com/kazahana-db/kazahana/tuple"
 )
+
+// DefaultDuration is how long the lease of a member lasts without renewal unless
+// [Options.Duration] says otherwise.
+const DefaultDuration = 10 * time.Second
+
+// Options configure a [Registry]. The zero value is ready to use.
+type Options struct {
+	// Duration is how long a member may not renew its lease before others take it for
+	// dead, from 100 ms to an hour. It should be many times a transaction's latency, a
+	// recovery of the database and a pause of the process. All members use the same. The default
+	// value is DefaultDuration, 10 s.
+	Duration time.Duration
+	// Layer is the directory layer in which the directory is. The default value
+	// is directory.Root().
+	Layer *directory.Layer
+	// Path is the directory of the members. All processes of a cluster use the same. The
+	// default value is kazahana/members.
+	Path []string
+	// Logger is told of evictions and of looks that failed. The default value
+	// discards.
+	Logger *slog.Logger
+}
+
+const (
+	minDuration = 100 * time.Millisecond
+	maxDuration = time.Hour
+)
+
+// Validate reports all faults of the options, joined.
+func (o Options) Validate() error {
+	o = o.withDefaults()
+	var faults []error
+	if o.Duration < minDuration || o.Duration > maxDuration {
+		faults = append(faults, fmt.Errorf("membership: Duration is %v, must be from %v to %v", o.Duration, minDuration, maxDuration))
+	}
+	if len(o.Path) == 0 {
+		faults = append(faults, errors.New("membership: Path is empty: the members need a directory of their own"))
+	}
+	return errors.Join(faults...)
+}
+
+func (o Options) withDefaults() Options {
+	if o.Duration == 0 {
+		o.Duration = DefaultDuration
+	}
+	if o.Layer == nil {
+		o.Layer = directory.Root()
+	}
+	if o.Path == nil {
+		o.Path = []string{"kazahana", "members"}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
 
 // Registry are the members in one directory of a database. It is safe for
 // concurrent use.
@@ -91,4 +152,182 @@ func (r *Registry) StartAlive(ctx context.Context, tx kv.ReadTransaction, owner 
 		state, err := holding.Wait(ctx)
 		return err == nil && state.Held() && state.Epoch == owner.Incarnation, err
 	}
+}
+
+// Join makes the process a member, under an incarnation that the name has never had. It
+// waits for the lease of a predecessor that died, at most [Options.Duration]; after a clean
+// leave it waits for nothing. If another member has the name and renews its lease, the error is a
+// *[NameError]; that is noticed at its next renewal. ctx bounds the waiting; its values are those of
+// [Member.Context], its end is not. One transaction, if it does not have to wait.
+//
+// If ctx ends while a claim is under way, the error wraps [kv.ErrOutcomeUnknown]: the name
+// may then be held until the lease lapses.
+func (r *Registry) Join(ctx context.Context, self Self) (*Member, error) {
+	return r.join(ctx, self, nil)
+}
+
+// join joins, in the place of the lost membership before if there is one.
+func (r *Registry) join(ctx context.Context, self Self, before *Member) (*Member, error) {
+	if err := self.Validate(); err != nil {
+		return nil, err
+	}
+	claim := leasefdb.Claim{Duration: r.options.Duration, RequestID: rand.Text()}
+	for {
+		m, err := r.tryJoin(ctx, self, claim, before)
+		var held *leasefdb.HeldError
+		if !errors.As(err, &held) {
+			return m, err
+		}
+		if wasRenewed(claim.Seen.State(), held.State) {
+			return nil, nameTaken(held)
+		}
+		claim.Seen = claim.Seen.Observe(held.State)
+		if err := r.awaitName(ctx, held.State, claim.Seen); err != nil {
+			return nil, fmt.Errorf("membership: gave up waiting for the lease of %q to end: %w", self.Name, err)
+		}
+	}
+}
+
+// newClusterID returns a random id of a cluster.
+func newClusterID() []byte {
+	id := make([]byte, ClusterIDSize)
+	_, _ = rand.Read(id) // it never fails
+	return id
+}
+
+// wasRenewed reports whether a lease was renewed between two looks.
+func wasRenewed(before, now leasefdb.State) bool {
+	return before.Held() && before.Epoch == now.Epoch && before.Revision != now.Revision
+}
+
+// tryJoin claims the name, which a membership before gives back, and registers the member, in one transaction.
+func (r *Registry) tryJoin(ctx context.Context, self Self, claim leasefdb.Claim, before *Member) (*Member, error) {
+	row, newID := self.newRow(), newClusterID()
+	grant, err := kv.Transact(ctx, r.db, func(tx kv.Transaction) (leasefdb.Grant, error) {
+		k, err := r.createKeys(ctx, tx)
+		if err != nil {
+			return leasefdb.Grant{}, err
+		}
+		cluster := k.startCluster(tx)
+		if before != nil {
+			if err := before.lease.Grant().Release(ctx, tx); err != nil {
+				return leasefdb.Grant{}, err
+			}
+		}
+		grant, err := r.names.Claim(ctx, tx, self.Name, claim)
+		if err != nil {
+			return grant, err
+		}
+		if id, err := cluster(ctx); err != nil {
+			return grant, err
+		} else if id == "" {
+			tx.Set(k.cluster(), newID)
+		}
+		row.Incarnation = grant.Epoch
+		tx.Set(k.member(self.Name), row.encode())
+		k.bumpVersion(tx)
+		return grant, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return newMember(ctx, r, row, grant), nil
+}
+
+// awaitName waits until the lease of a name has lapsed, was renewed or was given back.
+func (r *Registry) awaitName(ctx context.Context, held leasefdb.State, seen leasefdb.Observation) error {
+	lapse := time.NewTimer(seen.Remaining())
+	defer lapse.Stop()
+	state, watch, err := r.names.Watch(ctx, r.db, held.Name)
+	switch {
+	case cannotWatch(err):
+		watch = kv.NewPromise[struct{}]().Future() // it will lapse, or be found renewed then
+	case err != nil:
+		return err
+	}
+	defer func() { watch.Cancel() }()
+	if err == nil && state != held {
+		return nil
+	}
+	select {
+	case <-watch.Done():
+		if _, failed := watch.Get(ctx); failed == nil {
+			return nil
+		}
+	case <-lapse.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select { // the watch has failed
+	case <-lapse.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+var (
+	// ErrNameTaken is what a [NameError] is.
+	ErrNameTaken = errors.New("membership: another member has the name")
+	// ErrLeft is the cause of the end of [Member.Context] after [Member.Leave].
+	ErrLeft = errors.New("membership: the member has left")
+	// ErrVersionFell says that the topology's version is smaller than it was: the
+	// directory was removed, or the database restored from a backup. Placement by
+	// versions is void; restart the programs.
+	ErrVersionFell = errors.New("membership: the topology's version is smaller than it was: the directory of the members was removed, or the database restored from a backup; restart the programs of the cluster")
+)
+
+// NameError says that a member of the name is alive. It is an [ErrNameTaken], and
+// wraps a *[leasefdb.HeldError].
+type NameError struct {
+	Owner placement.Owner // the member that is alive
+	Err   error
+}
+
+// Error implements error.
+func (e *NameError) Error() string {
+	return fmt.Sprintf("%v: %v is alive; give each process a name of its own: %v", ErrNameTaken, e.Owner, e.Err)
+}
+
+// Is reports whether target is [ErrNameTaken].
+func (e *NameError) Is(target error) bool { return target == ErrNameTaken }
+
+// Unwrap returns the cause.
+func (e *NameError) Unwrap() error { return e.Err }
+
+// CorruptError says that what is stored cannot be used: it is damaged, or, if the error is a
+// persistable.ErrNewer, a newer version wrote it.
+type CorruptError struct {
+	Key []byte // in the database
+	Err error
+}
+
+// Error implements error.
+func (e *CorruptError) Error() string {
+	if errors.Is(e.Err, newer.Err) {
+		return fmt.Sprintf("membership: the value of key %s cannot be used: %v", tuple.Describe(e.Key), e.Err)
+	}
+	return fmt.Sprintf("membership: the value of key %s is damaged: restore it from a backup: %v", tuple.Describe(e.Key), e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *CorruptError) Unwrap() error { return e.Err }
+
+// mayPass reports whether an error of the database may pass: it comes from the engine,
+// or tells nothing but that an outcome is unknown.
+func mayPass(err error) bool {
+	retry := new(kv.RetryError)
+	return kv.CodeOf(err) != 0 || errors.As(err, &retry) || errors.Is(err, kv.ErrOutcomeUnknown)
+}
+
+// cannotWatch reports whether the engine refuses a watch.
+func cannotWatch(err error) bool {
+	code := kv.CodeOf(err)
+	return code == kv.CodeTooManyWatches || code == kv.CodeWatchesDisabled
+}
+
+// nameTaken is the error of a second member of a name.
+func nameTaken(held *leasefdb.HeldError) error {
+	return &NameError{Owner: placement.Owner{Name: held.State.Name, Incarnation: held.State.Epoch}, Err: held}
 }

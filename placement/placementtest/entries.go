@@ -4,6 +4,8 @@ package placementtest
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"math"
 	"strings"
 	"time"
@@ -95,4 +97,128 @@ func testLargeSnapshots(f *fixture) {
 	f.refuseTooLarge(l, large, &small)
 	f.mustStore(l, small)
 	f.checkStored(key, &small)
+}
+
+// badKeys are refused by [placement.Key.Validate].
+var badKeys = []placement.Key{
+	{},
+	{Kind: "thing"},
+	{ID: "1"},
+	{Kind: "a/b", ID: "1"},
+	{Kind: "thing\x00", ID: "1"},
+	{Kind: "thing", ID: "1\x00"},
+	{Kind: "thing\xff", ID: "1"},
+	{Kind: "thing", ID: "\xc3"},
+	{Kind: strings.Repeat("k", placement.MaxKind+1), ID: "1"},
+	{Kind: "thing", ID: strings.Repeat("i", placement.MaxID+1)},
+}
+
+// testBadKeys checks that each call refuses each bad key.
+func testBadKeys(f *fixture) {
+	a := f.startMember("a")
+	for _, bad := range badKeys {
+		l := placement.Lease{Key: bad, Owner: a, Request: 1, Epoch: 1}
+		_, acquire := f.Lock.TryAcquire(f.ctx, f.newClaim(a, bad))
+		_, load := f.Storage.Load(f.ctx, bad)
+		for what, err := range map[string]error{
+			"TryAcquire": acquire,
+			"Release":    f.Lock.Release(f.ctx, l),
+			"Load":       load,
+			"Store":      f.Storage.Store(f.ctx, l, f.newEntry(l)),
+			"Remove":     f.Storage.Remove(f.ctx, bad, a, 1),
+		} {
+			if keyErr := (*placement.KeyError)(nil); !errors.As(err, &keyErr) || keyErr.Key != bad {
+				f.Errorf("%s of the key %.40q: got %v, want a KeyError", what, bad, err)
+			}
+		}
+	}
+}
+
+// similarKeys are different keys, which a careless encoding or comparison takes
+// for one.
+var similarKeys = []placement.Key{
+	{Kind: "a", ID: "b/c"},
+	{Kind: "a", ID: "b"},
+	{Kind: "ab", ID: "c"},
+	{Kind: "a", ID: "bc"},
+	{Kind: "a", ID: "B"},
+	{Kind: "A", ID: "b"},
+	{Kind: "a", ID: "b "},
+	{Kind: "a", ID: " b"},
+	{Kind: "a", ID: "b\n"},
+	{Kind: "a", ID: "é"},
+	{Kind: "a", ID: "e\u0301"},
+	{Kind: "a", ID: "\u007f"},
+	{Kind: "a", ID: "\u0080"},
+	{Kind: "a", ID: "\ufeff"},
+	{Kind: "a", ID: "\U0010ffff"},
+	{Kind: "a", ID: "b%2Fc"},
+	{Kind: "a", ID: `b\c`},
+	{Kind: "a", ID: "*"},
+	{Kind: "a", ID: "1"},
+	{Kind: "a", ID: "01"},
+	{Kind: strings.Repeat("k", placement.MaxKind), ID: strings.Repeat("i", placement.MaxID)},
+	{Kind: strings.Repeat("k", placement.MaxKind), ID: strings.Repeat("i", placement.MaxID-1)},
+}
+
+// testKeysApart checks that each key has its own claim and entry.
+func testKeysApart(f *fixture) {
+	a, b := f.startMember("a"), f.startMember("b")
+	entries := map[placement.Key]placement.ActivationEntry{}
+	for _, k := range similarKeys {
+		f.checkStored(k, nil)
+		entries[k] = f.mustActivate(a, k)
+	}
+	for _, k := range similarKeys {
+		e := entries[k]
+		f.checkStored(k, &e)
+		f.mustRemove(k, a, e.Epoch)
+		f.checkStored(k, nil)
+	}
+	for _, k := range similarKeys {
+		f.mustClaim(b, k)
+	}
+}
+
+// testBadOwners checks that an owner without a name or an incarnation is granted
+// nothing and removes nothing: the zero owner stands for "free".
+func testBadOwners(f *fixture) {
+	for _, owner := range []placement.Owner{{}, {Name: "a"}, {Incarnation: 1}, {Name: "a", Incarnation: -1}} {
+		if l, err := f.Lock.TryAcquire(f.ctx, f.newClaim(owner, key)); err == nil {
+			f.Errorf("the owner %q was granted %+v", owner, l)
+		}
+		l := placement.Lease{Key: key, Owner: owner}
+		if err := f.Storage.Store(f.ctx, l, f.newEntry(l)); err == nil {
+			f.Errorf("the owner %q stored an entry", owner)
+		}
+		if err := f.Storage.Remove(f.ctx, key, owner, 0); err == nil {
+			f.Errorf("the owner %q removed an entry", owner)
+		}
+	}
+	f.checkStored(key, nil)
+	f.mustActivate(f.startMember("a"), key)
+}
+
+// testEndedContext checks that with a context that has ended nothing is done, and
+// the error says why.
+func testEndedContext(f *fixture) {
+	a, b := f.startMember("a"), f.startMember("b")
+	l := f.mustClaim(a, key)
+	e := f.newEntry(l)
+	f.mustStore(l, e)
+	ended, cancel := context.WithCancel(f.ctx)
+	cancel()
+	other := placement.Key{Kind: "thing", ID: "other"}
+	_, acquire := f.Lock.TryAcquire(ended, f.newClaim(a, other))
+	_, load := f.Storage.Load(ended, key)
+	changed := e
+	changed.Record.PID = "changed"
+	f.checkEndedLock("TryAcquire", acquire)
+	f.checkEndedLock("Release", f.Lock.Release(ended, l))
+	f.checkEndedStorage("load", load)
+	f.checkEndedStorage("store", f.Storage.Store(ended, l, changed))
+	f.checkEndedStorage("remove", f.Storage.Remove(ended, key, a, l.Epoch))
+	f.checkStored(key, &e)
+	f.mustBeHeld(b, key, l)
+	f.mustClaim(b, other)
 }

@@ -3,6 +3,9 @@
 package placementtest
 
 import (
+	"fmt"
+	"sync"
+
 	"github.com/kazahana-db/kazahana/placement"
 )
 
@@ -116,4 +119,222 @@ func testStaleRemoval(f *fixture) {
 	f.mustStore(l, e)
 	f.checkStaleStorage("a later removal", "remove", f.Storage.Remove(f.ctx, key, a, old.Epoch))
 	f.checkStored(key, &e)
+}
+
+// testLapsed checks the end of a lease by the clock, to the nanosecond.
+func testLapsed(f *fixture) {
+	a, b := f.startMember("a"), f.startMember("b")
+	l := f.mustClaim(a, key)
+	f.now = l.ExpiresAt.Add(-1)
+	f.mustBeHeld(b, key, l)
+	e := f.newEntry(l)
+	f.mustStore(l, e)
+	f.now = l.ExpiresAt
+	f.checkStaleStorage("storing at the end of the lease", "store", f.Storage.Store(f.ctx, l, f.newEntry(l)))
+	f.checkStored(key, &e)
+	f.mustClaim(b, key)
+}
+
+// testReleaseKeeps checks that a claim that comes to nothing loses nothing: the
+// entry that was there before stays for the next.
+func testReleaseKeeps(f *fixture) {
+	a, b := f.startMember("a"), f.startMember("b")
+	e := f.mustActivate(a, key)
+	f.killMember(a)
+	l := f.mustClaim(b, key)
+	f.mustRelease(l)
+	f.checkStored(key, &e)
+	f.checkSame(f.foundEntry(f.mustClaim(f.startMember("c"), key)), &e)
+}
+
+// testIncarnations checks that an owner is a run of a member, not a name.
+func testIncarnations(f *fixture) {
+	first := f.startMember("a")
+	old := f.mustActivate(first, key)
+	f.killMember(first)
+	second := f.startMember("a")
+	if second.Incarnation <= first.Incarnation {
+		f.Fatalf("incarnation %d follows %d", second.Incarnation, first.Incarnation)
+	}
+	l := f.mustClaim(second, key)
+	f.checkSame(f.foundEntry(l), &old)
+	e := f.newEntry(l)
+	f.mustStore(l, e)
+	if got, err := f.Lock.TryAcquire(f.ctx, f.newClaim(first, key)); err == nil {
+		f.Errorf("the earlier incarnation was granted %+v", got)
+	}
+	f.checkStaleStorage("removal by the earlier incarnation", "remove", f.Storage.Remove(f.ctx, key, first, l.Epoch))
+	forged := l
+	forged.Owner = first
+	f.checkStaleStorage("storing by the earlier incarnation", "store", f.Storage.Store(f.ctx, forged, f.newEntry(forged)))
+	f.checkStaleLock("releasing by the earlier incarnation", f.Lock.Release(f.ctx, forged))
+	f.checkStored(key, &e)
+}
+
+// testDeadClaimant checks that an owner that the home takes for dead is granted nothing: others
+// would not see that it lives.
+func testDeadClaimant(f *fixture) {
+	a := f.startMember("a")
+	f.mustActivate(a, placement.Key{Kind: "thing", ID: "2"})
+	f.killMember(a)
+	_, err := f.Lock.TryAcquire(f.ctx, f.newClaim(a, key))
+	f.checkStaleLock("a claim of a dead owner", err)
+	f.mustClaim(f.startMember("b"), key)
+}
+
+// testLeave checks that what a member has left behind can be claimed once it has
+// left cleanly, whether it has removed it or not.
+func testLeave(f *fixture) {
+	a, b := f.startMember("a"), f.startMember("b")
+	removed, left := placement.Key{Kind: "thing", ID: "removed"}, placement.Key{Kind: "thing", ID: "left"}
+	e := f.mustActivate(a, removed)
+	f.mustRemove(removed, a, e.Epoch)
+	f.mustClaim(a, left)
+	f.leaveCluster(a)
+	f.mustClaim(b, removed)
+	f.mustClaim(b, left)
+	if f.Kill != nil {
+		_, err := f.Lock.TryAcquire(f.ctx, f.newClaim(a, placement.Key{Kind: "thing", ID: "new"}))
+		f.checkStaleLock("a claim of an owner that has left", err)
+	}
+}
+
+// testConcurrentRepeats repeats one claim at once: all get one lease.
+func testConcurrentRepeats(f *fixture) {
+	c := f.newClaim(f.startMember("a"), key)
+	leases := make([]claimResult, 16)
+	var wait sync.WaitGroup
+	for i := range leases {
+		wait.Go(func() {
+			l, err := f.Lock.TryAcquire(f.ctx, c)
+			leases[i] = claimResult{l, err}
+		})
+	}
+	wait.Wait()
+	for _, got := range leases {
+		if got.err != nil {
+			f.Fatal(got.err)
+		}
+		f.checkSameLease(got.lease, leases[0].lease)
+	}
+}
+
+// testRepeatedClaim repeats a claim whose answer was lost: before the store, after
+// it, and after another claim has taken its place.
+func testRepeatedClaim(f *fixture) {
+	a, b := f.startMember("a"), f.startMember("b")
+	c := f.newClaim(a, key)
+	l := f.mustAcquire(c)
+	f.checkSameLease(f.mustAcquire(c), l)
+	f.mustBeHeld(b, key, l)
+	e := f.newEntry(l)
+	f.mustStore(l, e)
+	f.checkSameLease(f.mustAcquire(c), l)
+	f.checkStored(key, &e)
+	other := c
+	other.Owner = b // the same request id of another owner is another request
+	other.Address = addressOf(b)
+	got, err := f.Lock.TryAcquire(f.ctx, other)
+	f.checkHeld(got, err, l)
+}
+
+// testRepeatedStore stores twice, as after a lost answer, and then something newer.
+func testRepeatedStore(f *fixture) {
+	l := f.mustClaim(f.startMember("a"), key)
+	e := f.newEntry(l)
+	f.mustStore(l, e)
+	f.mustStore(l, e)
+	f.checkStored(key, &e)
+	e.Record.Version, e.Record.Snapshot = 99, []byte("newer")
+	f.mustStore(l, e)
+	f.checkStored(key, &e)
+}
+
+func testRepeatedRelease(f *fixture) {
+	a, b := f.startMember("a"), f.startMember("b")
+	l := f.mustClaim(a, key)
+	f.mustRelease(l)
+	f.mustRelease(l)
+	next := f.mustClaim(b, key)
+	f.checkStaleLock("a third release, after another's claim", f.Lock.Release(f.ctx, l))
+	f.mustBeHeld(a, key, next)
+}
+
+func testRepeatedRemoval(f *fixture) {
+	a := f.startMember("a")
+	e := f.mustActivate(a, key)
+	f.mustRemove(key, a, e.Epoch)
+	f.mustRemove(key, a, e.Epoch)
+	f.checkStored(key, nil)
+	f.mustActivate(f.startMember("b"), key)
+}
+
+// testUnknownOutcome loses the answers of claim, store, release and removal, with
+// and without the deed, and repeats each call.
+func testUnknownOutcome(f *fixture) {
+	for _, executed := range []bool{true, false} {
+		a := f.startMember("a")
+		c := f.newClaim(a, key)
+		var l placement.Lease
+		f.repeatLost(executed, func() (err error) { l, err = f.Lock.TryAcquire(f.ctx, c); return err })
+		f.checkLease(c, l)
+		e := f.newEntry(l)
+		f.repeatLost(executed, func() error { return f.Storage.Store(f.ctx, l, e) })
+		f.checkStored(key, &e)
+		if !l.Kept {
+			f.repeatLost(executed, func() error { return f.Lock.Release(f.ctx, l) })
+		}
+		f.repeatLost(executed, func() error { return f.Storage.Remove(f.ctx, key, a, l.Epoch) })
+		f.checkStored(key, nil)
+		f.mustRelease(f.mustClaim(f.startMember("b"), key))
+	}
+}
+
+// testConcurrentOwners lets eight members claim, store and give back three keys,
+// each as fast as it can: no two have one at once, and epochs follow the order in
+// which they had it.
+func testConcurrentOwners(f *fixture) {
+	const members, rounds = 8, 30
+	book := &ledger{holders: map[placement.Key]placement.Lease{}, last: map[placement.Key]int64{}}
+	var wait sync.WaitGroup
+	for i := range members {
+		owner := f.startMember(fmt.Sprintf("m%d", i))
+		home := f.Home
+		if f.Second != nil && i%2 == 1 {
+			home = *f.Second
+		}
+		wait.Go(func() {
+			for round := range rounds {
+				k := placement.Key{Kind: "thing", ID: fmt.Sprint((i + round) % 3)}
+				f.claimAndFree(home, book, owner, k, placement.RequestID(round+1))
+			}
+		})
+	}
+	wait.Wait()
+	for _, fault := range book.faults {
+		f.Error(fault)
+	}
+	if book.granted < members { // where a home is slow, most claims meet a holder
+		f.Errorf("only %d claims were granted", book.granted)
+	}
+}
+
+// testConcurrentTakeover lets a store race with the takeover of its lease: either
+// the new owner finds what was stored, or the store is refused.
+func testConcurrentTakeover(f *fixture) {
+	for round := range 25 {
+		k := placement.Key{Kind: "thing", ID: fmt.Sprint(round)}
+		a, b := f.startMember(fmt.Sprintf("a%d", round)), f.startMember(fmt.Sprintf("b%d", round))
+		old := f.mustClaim(a, k)
+		e := f.newEntry(old)
+		f.killMember(a)
+		c := f.newClaim(b, k)
+		var stored error
+		var wait sync.WaitGroup
+		wait.Go(func() { stored = f.Storage.Store(f.ctx, old, e) })
+		l := f.mustAcquire(c)
+		found := f.foundEntry(l)
+		wait.Wait()
+		f.checkTakeover(l, found, stored, e)
+	}
 }

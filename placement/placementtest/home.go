@@ -1,5 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package placementtest has the contract of a home of locks and entries,
+// [driver.Lock] and [driver.Storage], as tests.
+//
+//	func TestHome(t *testing.T) {
+//		placementtest.RunHome(t, func(t testing.TB) placementtest.Home {
+//			home, err := memory.New(memory.Options{})
+//			if err != nil {
+//				t.Fatal(err)
+//			}
+//			return placementtest.Home{Lock: home, Storage: home, TTL: memory.DefaultTTL}
+//		})
+//	}
+//
+// The laws below "protoactor" and "orleans" are the cases of Proto.Actor's
+// IdentityStorageTests and of Orleans' GrainDirectoryTests, by their names, in
+// terms of this contract.
 package placementtest
 
 import (
@@ -98,10 +114,14 @@ var laws = []law{
 }
 
 func hasSecond(h Home) bool { return h.Second != nil }
-func hasLose(h Home) bool   { return h.Lose != nil }
-func hasTTL(h Home) bool    { return h.TTL > 0 }
-func hasKill(h Home) bool   { return h.Kill != nil }
-func hasLimit(h Home) bool  { return h.MaxSnapshot > 0 }
+
+func hasLose(h Home) bool { return h.Lose != nil }
+
+func hasTTL(h Home) bool { return h.TTL > 0 }
+
+func hasKill(h Home) bool { return h.Kill != nil }
+
+func hasLimit(h Home) bool { return h.MaxSnapshot > 0 }
 
 // RunHome runs the whole contract. It calls open for each law, with that law's
 // t, for an empty home.

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/placement"
@@ -207,4 +208,44 @@ func (r *randomRun) replaceMember() {
 			r.Fatalf("a claim of a dead owner: got %v", err)
 		}
 	}
+}
+
+// ledger notes which owner has which key.
+type ledger struct {
+	mu      sync.Mutex
+	holders map[placement.Key]placement.Lease
+	last    map[placement.Key]int64
+	granted int
+	faults  []string
+}
+
+func (b *ledger) check(ok bool, format string, args ...any) {
+	if ok {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.faults = append(b.faults, fmt.Sprintf(format, args...))
+}
+
+// noteGrant notes a lease that was granted. It can be given on only once its owner
+// has noted that it gives it back, so that leases are noted in their order.
+func (b *ledger) noteGrant(l placement.Lease) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.granted++
+	if other, held := b.holders[l.Key]; held {
+		b.faults = append(b.faults, fmt.Sprintf("%s got %s while %s had it", l.Owner, l.Key, other.Owner))
+	}
+	if l.Epoch <= b.last[l.Key] {
+		b.faults = append(b.faults, fmt.Sprintf("%s got epoch %d of %s after epoch %d", l.Owner, l.Epoch, l.Key, b.last[l.Key]))
+	}
+	b.holders[l.Key], b.last[l.Key] = l, l.Epoch
+}
+
+// noteReturn notes that a lease is about to be given back.
+func (b *ledger) noteReturn(l placement.Lease) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.holders, l.Key)
 }

@@ -6,14 +6,80 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/asynkron/protoactor-go/cluster"
-
 	"github.com/kazahana-db/kazahana/placement"
 )
+
+type lookup struct{ node *Node }
+
+// Get implements [cluster.IdentityLookup].
+func (l lookup) Get(ci *cluster.ClusterIdentity) *actor.PID {
+	pid, err := l.node.Resolve(l.node.ctx, ci.GetIdentity(), ci.GetKind())
+	if err != nil {
+		l.node.log().Warn("kazahana: the lookup failed", slog.String("kind", ci.GetKind()), slog.String("identity", ci.GetIdentity()), slog.Any("error", err))
+		return nil
+	}
+	return pid
+}
+
+// RemovePid implements [cluster.IdentityLookup]. It does nothing: the node observes the end
+// of the actor itself.
+func (l lookup) RemovePid(*cluster.ClusterIdentity, *actor.PID) {}
+
+// Setup implements [cluster.IdentityLookup].
+func (l lookup) Setup(c *cluster.Cluster, kinds []string, isClient bool) {
+	n := l.node
+	if !n.beginSetup(c, kinds, isClient) {
+		c.Logger().Error("kazahana: the lookup is not set up", slog.Any("error", ErrInUse))
+		return
+	}
+	if err := validKinds(kinds); err != nil {
+		n.failNode(err)
+		return
+	}
+	c.ActorSystem.Extensions.Register(n)
+	activator, err := c.ActorSystem.Root.SpawnNamed(actor.PropsFromFunc(n.receiveRequest), activatorName)
+	if err != nil {
+		n.failNode(fmt.Errorf("protoactor: spawning the actor %q: %w", activatorName, err))
+		return
+	}
+	n.activator = activator
+	go n.joinAndRun()
+}
+
+// Shutdown implements [cluster.IdentityLookup]. The cluster calls it twice.
+func (l lookup) Shutdown() {
+	ctx, cancel := context.WithTimeout(context.Background(), l.node.o.StopTimeout)
+	defer cancel()
+	if err := l.node.Close(ctx); err != nil {
+		l.node.log().Error("kazahana: not everything was handed back", slog.Any("error", err))
+	}
+}
+
+// validKinds returns all faults of kinds. The cluster caches PIDs by
+// identity.kind, so that with a "." in a kind two identities could have the same entry.
+func validKinds(kinds []string) error {
+	var faults []error
+	for _, kind := range kinds {
+		if err := (placement.Key{Kind: kind, ID: "-"}).Validate(); err != nil {
+			faults = append(faults, err)
+		}
+		if strings.Contains(kind, ".") {
+			faults = append(faults, fmt.Errorf(`the kind %q contains ".": protoactor-go's cache of PIDs would mix up identities`, kind))
+		}
+	}
+	if err := errors.Join(faults...); err != nil {
+		return fmt.Errorf("protoactor: the kinds of the cluster are invalid: %w", err)
+	}
+	return nil
+}
 
 // maxForwards bounds how often a lookup is forwarded: to the authority, and from there to
 // the owner of the key.
@@ -135,4 +201,100 @@ func (n *Node) askTimeout(ctx context.Context) time.Duration {
 		d = min(d, time.Until(deadline))
 	}
 	return max(d, time.Millisecond)
+}
+
+// receiveRequest is the receive function of the actor that answers other members' lookups.
+func (n *Node) receiveRequest(ctx actor.Context) {
+	request, ok := ctx.Message().(*cluster.ActivationRequest)
+	if !ok || ctx.Sender() == nil {
+		return
+	}
+	root, to := ctx.ActorSystem().Root, ctx.Sender()
+	select {
+	case n.asked <- struct{}{}:
+		go func() {
+			defer func() { <-n.asked }()
+			root.Send(to, n.answerOnce(request))
+		}()
+	default:
+		root.Send(to, &cluster.ActivationResponse{Failed: true})
+	}
+}
+
+// answerOnce makes one attempt. The asking member repeats it, with newer knowledge.
+func (n *Node) answerOnce(request *cluster.ActivationRequest) *cluster.ActivationResponse {
+	ctx, cancel := context.WithTimeout(n.ctx, n.o.Timeout/4)
+	defer cancel()
+	pid, err := n.locateFor(ctx, request)
+	if err != nil {
+		n.log().Debug("kazahana: another member asked in vain", slog.Any("request", request), slog.Any("error", err))
+		return &cluster.ActivationResponse{Failed: true}
+	}
+	return &cluster.ActivationResponse{Pid: pid}
+}
+
+func (n *Node) locateFor(ctx context.Context, request *cluster.ActivationRequest) (*actor.PID, error) {
+	q, err := parseQuery(request)
+	if err != nil {
+		return nil, err
+	}
+	p, err := n.awaitReady(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return n.locateActor(ctx, p, q)
+}
+
+// query asks a member where a key is active.
+type query struct {
+	key      placement.Key
+	forwards int // how often it may be forwarded
+	// assumed is the epoch under which, as far as the asking member knows, the key is active
+	// at the asked one; 0: it knows nothing, and asks the authority.
+	assumed int64
+}
+
+// asRequest returns the query as protoactor-go's request, whose id carries what
+// has no field: forwards/assumed.
+func (q query) asRequest() *cluster.ActivationRequest {
+	return &cluster.ActivationRequest{
+		ClusterIdentity: cluster.NewClusterIdentity(q.key.ID, q.key.Kind),
+		RequestId:       fmt.Sprintf("%d/%d", q.forwards, q.assumed),
+	}
+}
+
+// parseQuery returns the query of a message.
+func parseQuery(m *cluster.ActivationRequest) (query, error) {
+	q := query{key: placement.Key{Kind: m.GetClusterIdentity().GetKind(), ID: m.GetClusterIdentity().GetIdentity()}}
+	if n, err := fmt.Sscanf(m.GetRequestId(), "%d/%d", &q.forwards, &q.assumed); n != 2 {
+		return q, fmt.Errorf("protoactor: the request id %.80q is not one of this package: %w", m.GetRequestId(), err)
+	}
+	if q.forwards < 0 || q.forwards >= maxForwards || q.assumed < 0 {
+		return q, fmt.Errorf("protoactor: the request id %.80q is out of range", m.GetRequestId())
+	}
+	return q, nil
+}
+
+// activatorName is the name of the actor that answers lookups of other members.
+const activatorName = "kazahana"
+
+// pidOf returns the PID of an activation: kazahana/kind/id/epoch. No earlier activation had
+// it, so that messages to an earlier one do not reach a later one.
+func pidOf(address string, key placement.Key, epoch int64) *actor.PID {
+	return actor.NewPID(address, activatorName+"/"+key.Kind+"/"+key.ID+"/"+strconv.FormatInt(epoch, 10))
+}
+
+// parsePID returns the key and the epoch that a PID names. An id may contain "/".
+func parsePID(id string) (placement.Key, int64, bool) {
+	rest, ours := strings.CutPrefix(id, activatorName+"/")
+	last := strings.LastIndexByte(rest, '/')
+	if !ours || last < 0 {
+		return placement.Key{}, 0, false
+	}
+	epoch, err := strconv.ParseInt(rest[last+1:], 10, 64)
+	if err != nil {
+		return placement.Key{}, 0, false
+	}
+	key, err := placement.ParseKey(rest[:last])
+	return key, epoch, err == nil
 }

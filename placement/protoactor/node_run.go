@@ -5,17 +5,63 @@ package protoactor
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
 	"slices"
+	"strconv"
+	"strings"
+	"sync"
 	"time"
 
+	"github.com/asynkron/protoactor-go/cluster"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/driver"
 	"github.com/kazahana-db/kazahana/placement/kvstore"
 	"github.com/kazahana-db/kazahana/placement/membership"
 )
+
+type provider struct{ node *Node }
+
+// StartMember implements [cluster.ClusterProvider].
+func (p provider) StartMember(c *cluster.Cluster) error { return p.awaitStart(c) }
+
+// StartClient implements [cluster.ClusterProvider].
+func (p provider) StartClient(c *cluster.Cluster) error { return p.awaitStart(c) }
+
+func (p provider) awaitStart(c *cluster.Cluster) error {
+	n := p.node
+	n.mu.Lock()
+	ours := n.cluster == c
+	n.mu.Unlock()
+	if !ours {
+		return errors.New("protoactor: the provider needs the lookup of the same node: give node.Lookup() to cluster.Configure, too")
+	}
+	ctx, cancel := context.WithTimeout(n.ctx, n.o.StartTimeout)
+	defer cancel()
+	if _, err := n.awaitReady(ctx); err != nil {
+		return fmt.Errorf("protoactor: starting as %s: %w", n.memberName(), err)
+	}
+	for _, err := range n.roster.attachList(c.MemberList) {
+		n.log().Warn("kazahana: a member is left out", slog.Any("error", err))
+	}
+	return nil
+}
+
+// Shutdown implements [cluster.ClusterProvider]. The cluster calls it before it shuts
+// the lookup down: from then on other members do not choose this one, and it leaves when
+// its actors have stopped.
+func (p provider) Shutdown(graceful bool) error {
+	joined := p.node.currentPart()
+	if joined == nil || !graceful {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(p.node.ctx, p.node.o.StopTimeout)
+	defer cancel()
+	return joined.drain(ctx)
+}
 
 // joinAndRun joins, and then keeps the node's part in the cluster until it is closed or lost.
 func (n *Node) joinAndRun() {
@@ -150,4 +196,79 @@ func (n *Node) deliverTopology(p *part, t placement.Topology) {
 
 func lists(t placement.Topology, o placement.Owner) bool {
 	return slices.ContainsFunc(t.Members, func(m placement.Member) bool { return m.Owner == o })
+}
+
+// systemLabel is the label with the id of a member's actor system, by which
+// protoactor-go knows its members. A member that restarts has another one.
+const systemLabel = "protoactor.system"
+
+// membersOf returns the members of a topology in protoactor-go's form, and the faults of
+// those that have no such form.
+func membersOf(t placement.Topology) (cluster.Members, []error) {
+	all, faults := make(cluster.Members, 0, len(t.Members)), []error(nil)
+	for _, m := range t.Members {
+		member, err := memberOf(m)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		all = append(all, member)
+	}
+	return all, faults
+}
+
+func memberOf(m placement.Member) (*cluster.Member, error) {
+	host, service, err := net.SplitHostPort(m.Address)
+	if err != nil {
+		return nil, fmt.Errorf("protoactor: the address of %s: %w", m.Owner, err)
+	}
+	port, err := strconv.ParseUint(service, 10, 16)
+	if err != nil {
+		return nil, fmt.Errorf("protoactor: the port of %s at %q: %w", m.Owner, m.Address, err)
+	}
+	id := m.Labels[systemLabel]
+	if id == "" {
+		return nil, fmt.Errorf("protoactor: %s has no label %s: it is not a member of a cluster of protoactor-go", m.Owner, systemLabel)
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]" // protoactor-go puts host and port together as they are
+	}
+	return &cluster.Member{Host: host, Port: int32(port), Id: id, Kinds: m.Kinds}, nil
+}
+
+// roster gives the members to protoactor-go.
+type roster struct {
+	mu     sync.Mutex
+	list   *cluster.MemberList // nil without the provider
+	latest placement.Topology
+}
+
+// updateTopology gives a topology to the list, unless that has a newer one, and returns
+// all faults of its members.
+func (r *roster) updateTopology(t placement.Topology) []error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if t.Version <= r.latest.Version {
+		return nil
+	}
+	r.latest = t
+	return r.updateList()
+}
+
+// attachList gives the present topology, and later ones, to a list.
+func (r *roster) attachList(list *cluster.MemberList) []error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = list
+	return r.updateList()
+}
+
+// updateList holds the lock, so that a newer list is never replaced by an older one.
+func (r *roster) updateList() []error {
+	if r.list == nil || r.latest.Version == 0 {
+		return nil
+	}
+	all, faults := membersOf(r.latest)
+	r.list.UpdateClusterTopology(all)
+	return faults
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement/host"
 	"github.com/kazahana-db/kazahana/placement/host/hosttest"
 	"github.com/kazahana-db/kazahana/placement/host/http2"
+	"go.uber.org/goleak"
 )
 
 func TestTransport(t *testing.T) {
@@ -261,3 +262,5 @@ func TestDeadPeer(t *testing.T) {
 		t.Errorf("a call after that: %v", err)
 	}
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -3,7 +3,9 @@
 package sim_test
 
 import (
+	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -97,4 +99,105 @@ func TestSameSeedSameRun(t *testing.T) {
 			t.Errorf("seed %d: %+v, then %+v", seed, once, again)
 		}
 	}
+}
+
+// TestShrink checks that what is shown of a seed that fails is a part of its plan, fails in the same
+// way, and says how.
+func TestShrink(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs many seeds")
+	}
+	var trace []string
+	o := sim.Options{Home: sim.KeptHome, Mutation: sim.NoFence}
+	seed := firstViolation(t, o, []sim.Kind{sim.LostUpdate, sim.OutOfOrder})
+	_, err := sim.Run(seed, o)
+	whole := sim.AsViolation(err)
+	o.Trace = func(line string) { trace = append(trace, line) }
+	found, o, steps := sim.Shrink(seed, o)
+	if found == nil || found.Kind != whole.Kind || len(trace) > 0 {
+		t.Fatalf("seed %d shrinks from %v to %v, with %d lines of trace", seed, whole, found, len(trace))
+	}
+	if len(steps) == 0 || len(steps) > 60 {
+		t.Errorf("seed %d fails with %d steps:\n%s", seed, len(steps), strings.Join(steps, "\n"))
+	}
+	if _, err := sim.Run(seed, o); err == nil || err.Error() != found.Error() {
+		t.Errorf("the steps fail with %v, then with %v", found, err)
+	}
+	if !slices.ContainsFunc(trace, func(line string) bool { return strings.Contains(line, "VIOLATION") }) {
+		t.Errorf("the trace of %d lines has no violation", len(trace))
+	}
+	t.Logf("%v\n%s", found, strings.Join(steps, "\n"))
+}
+
+// most is how many seeds each mutation has to be noticed.
+const most = 500
+
+// TestMutations checks that the oracle can fail: it notices each fault that is put into the
+// program, in one of the first 500 seeds, and nothing in that seed without it.
+func TestMutations(t *testing.T) {
+	cases := map[string]struct {
+		mutation sim.Mutation
+		home     sim.Home
+		kinds    []sim.Kind
+	}{
+		"effects are not fenced":                     {sim.NoFence, sim.KeptHome, []sim.Kind{sim.LostUpdate, sim.OutOfOrder}},
+		"effects are not fenced where locks lapse":   {sim.NoFence, sim.LapseHome, []sim.Kind{sim.LostUpdate, sim.OutOfOrder}},
+		"fence is checked before the write":          {sim.CheckThenWrite, sim.AnyHome, []sim.Kind{sim.LostUpdate, sim.OutOfOrder}},
+		"failed stores count":                        {sim.HideStoreFailures, sim.LapseHome, []sim.Kind{sim.TwoActivations, sim.Disagreement}},
+		"results are dropped":                        {sim.DropLateResults, sim.AnyHome, []sim.Kind{sim.NotServed, sim.LeftBehind, sim.Stuck, sim.NotAnswered}},
+		"removals are unconditional":                 {sim.RemoveAnything, sim.KeptHome, []sim.Kind{sim.TwoActivations}},
+		"removals are unconditional at locks":        {sim.RemoveAnything, sim.LapseHome, []sim.Kind{sim.TwoActivations}},
+		"claims of living owners are taken":          {sim.TakeFromLiving, sim.KeptHome, []sim.Kind{sim.TwoActivations}},
+		"entries are not regarded":                   {sim.IgnoreEntries, sim.LapseHome, []sim.Kind{sim.TwoActivations}},
+		"epochs come twice":                          {sim.ReuseEpochs, sim.AnyHome, []sim.Kind{sim.EpochReused}},
+		"incarnations come twice":                    {sim.ReuseIncarnations, sim.KeptHome, []sim.Kind{sim.EpochReused, sim.TwoWriters, sim.TwoActivations, sim.LostUpdate}},
+		"nothing is given back":                      {sim.ForgetReleases, sim.KeptHome, []sim.Kind{sim.LeftBehind, sim.NotServed, sim.Disagreement}},
+		"activations count as ended before they are": {sim.DeactivateEarly, sim.AnyHome, []sim.Kind{sim.TwoActivations}},
+		"unreachable is dead":                        {sim.UnreachableIsDead, sim.LapseHome, []sim.Kind{sim.TwoActivations}},
+		"old topologies are put in force":            {sim.RenumberTopologies, sim.LapseHome, []sim.Kind{sim.TwoActivations, sim.NotServed}},
+		"events are swapped":                         {sim.SwapEvents, sim.AnyHome, []sim.Kind{sim.Unordered}},
+		"answers are lost":                           {sim.LoseAnswers, sim.AnyHome, []sim.Kind{sim.NotAnswered, sim.NotServed}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && c.mutation != sim.NoFence {
+				t.Skip("-short")
+			}
+			o := sim.Options{Home: c.home, Mutation: c.mutation}
+			seed := firstViolation(t, o, c.kinds)
+			o.Mutation = sim.None
+			if _, err := sim.Run(seed, o); err != nil {
+				t.Errorf("without the mutation: %v", err)
+			}
+		})
+	}
+}
+
+// firstViolation returns the first seed with a violation of one of the kinds.
+func firstViolation(t *testing.T, o sim.Options, kinds []sim.Kind) uint64 {
+	t.Helper()
+	for seed := uint64(1); seed <= most; seed++ {
+		_, err := sim.Run(seed, o)
+		if v := sim.AsViolation(err); v != nil && slices.Contains(kinds, v.Kind) {
+			t.Log(v)
+			return seed
+		} else if v != nil {
+			t.Logf("of another kind: %v", v)
+		}
+	}
+	t.Fatalf("not noticed in %d seeds", most)
+	return 0
+}
+
+// The program as it is passes; one whose home grants an epoch twice is caught.
+func Example() {
+	_, err := sim.Run(1, sim.Options{})
+	fmt.Println(err)
+
+	_, err = sim.Run(1, sim.Options{Mutation: sim.ReuseEpochs})
+	fmt.Println(sim.AsViolation(err).Kind)
+	// Output:
+	// <nil>
+	// an epoch was granted twice, or is not greater than one before
 }
