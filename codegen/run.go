@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"go/token"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -111,6 +112,14 @@ func (o Options) Validate() error {
 		faults = append(faults, errors.New("persistgen: a package pattern is empty"))
 	}
 	return errors.Join(faults...)
+}
+
+// validateWatch refuses options that write nothing, or write into the source.
+func (o Options) validateWatch() error {
+	if o.Check || o.Fix || o.Explain || o.printsGraph() {
+		return errors.New("persistgen: -watch writes what is generated, again and again: remove -check, -fix, -explain, and -graph without -graph-into")
+	}
+	return nil
 }
 
 // printsGraph reports whether the graph is printed, and nothing else done.
@@ -297,4 +306,30 @@ func (r *run) insertGraph() error {
 	}
 	r.outputs = append(r.outputs, output.File{Path: file, Content: content})
 	return err
+}
+
+// insertMissingIDs inserts the missing ID fields, file by file.
+func (r *run) insertMissingIDs() error {
+	byFile := map[string][]string{}
+	for _, m := range r.missing {
+		byFile[m.At.Filename] = append(byFile[m.At.Filename], m.GoName)
+	}
+	for _, file := range slices.Sorted(maps.Keys(byFile)) {
+		names := byFile[file]
+		source, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("persistgen: -fix: %w", err)
+		}
+		fixed, err := insertIDs(file, source, names)
+		if err != nil {
+			return fmt.Errorf("persistgen: -fix %s: %w", r.faults.Relative(file), err)
+		}
+		if err := output.ReplaceFile(file, fixed); err != nil {
+			return fmt.Errorf("persistgen: -fix %s: %w", r.faults.Relative(file), err)
+		}
+		for _, name := range names {
+			fmt.Fprintf(r.options.Stderr, "fixed: %s: %s: added ID idgen.ID\n", r.faults.Relative(file), name)
+		}
+	}
+	return nil
 }

@@ -42,14 +42,6 @@ func Watch(ctx context.Context, o Options) error {
 	return errors.Join(newWatchRun(ctx, o, watcher).run(ctx), watcher.Close())
 }
 
-// validateWatch refuses options that write nothing, or write into the source.
-func (o Options) validateWatch() error {
-	if o.Check || o.Fix || o.Explain || o.printsGraph() {
-		return errors.New("persistgen: -watch writes what is generated, again and again: remove -check, -fix, -explain, and -graph without -graph-into")
-	}
-	return nil
-}
-
 // watchRun is one call of Watch.
 type watchRun struct {
 	options Options

@@ -12,7 +12,6 @@ import (
 	"go/types"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -230,20 +229,6 @@ func notVendored(fault packages.Error) (path string, found bool) {
 // oneLine joins the lines of a message: editors read each line as a fault.
 func oneLine(message string) string { return strings.Join(strings.Fields(message), " ") }
 
-// position is where an error of go list is: in the file that it names, or at the
-// beginning of the package.
-func (l *Loader) position(one packages.Error, p *packages.Package) token.Position {
-	if one.Pos != "" && one.Pos != "-" {
-		return parsePosition(one.Pos, l.Dir, p.Dir)
-	}
-	for _, files := range [][]string{p.GoFiles, p.IgnoredFiles, p.OtherFiles} {
-		if len(files) > 0 {
-			return token.Position{Filename: files[0], Line: 1}
-		}
-	}
-	return token.Position{Filename: p.Dir}
-}
-
 // parsePosition reads "file:line:col" as go list writes it: relative to the folder
 // in which it runs, or to that of the package.
 func parsePosition(text string, dirs ...string) token.Position {
@@ -275,32 +260,4 @@ func cutPosition(text string) (file, rest string, found bool) {
 		return text[:i+3], text[i+4:], true
 	}
 	return text, "", false
-}
-
-// moduleError is a line of go list about a go.mod or go.work.
-var moduleError = regexp.MustCompile(`(?m)^(.*\bgo\.(?:mod|work)):(\d+)(?::(\d+))?: (.+)$`)
-
-// reportModuleErrors records what go list says about lines of go.mod and go.work. It
-// returns any other error.
-func (l *Loader) reportModuleErrors(doing string, err error, f *diagnostic.List) error {
-	if err == nil {
-		return nil
-	}
-	if ended := l.Ctx.Err(); ended != nil {
-		return fmt.Errorf("persistgen: %s: %w", doing, ended)
-	}
-	found := moduleError.FindAllStringSubmatch(err.Error(), -1)
-	for _, words := range found {
-		at := token.Position{Filename: words[1]}
-		if !filepath.IsAbs(at.Filename) {
-			at.Filename = filepath.Join(l.Dir, at.Filename)
-		}
-		_, _ = fmt.Sscan(words[2], &at.Line)
-		_, _ = fmt.Sscan(words[3], &at.Column)
-		f.Add(at, "", "%s", strings.TrimSpace(words[4]))
-	}
-	if len(found) == 0 {
-		return fmt.Errorf("persistgen: %s: %w", doing, err)
-	}
-	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -131,6 +132,48 @@ func (l *Loader) LeftOut(loaded []*Package) (list []LeftOut) {
 		}
 	}
 	return list
+}
+
+// moduleError is a line of go list about a go.mod or go.work.
+var moduleError = regexp.MustCompile(`(?m)^(.*\bgo\.(?:mod|work)):(\d+)(?::(\d+))?: (.+)$`)
+
+// reportModuleErrors records what go list says about lines of go.mod and go.work. It
+// returns any other error.
+func (l *Loader) reportModuleErrors(doing string, err error, f *diagnostic.List) error {
+	if err == nil {
+		return nil
+	}
+	if ended := l.Ctx.Err(); ended != nil {
+		return fmt.Errorf("persistgen: %s: %w", doing, ended)
+	}
+	found := moduleError.FindAllStringSubmatch(err.Error(), -1)
+	for _, words := range found {
+		at := token.Position{Filename: words[1]}
+		if !filepath.IsAbs(at.Filename) {
+			at.Filename = filepath.Join(l.Dir, at.Filename)
+		}
+		_, _ = fmt.Sscan(words[2], &at.Line)
+		_, _ = fmt.Sscan(words[3], &at.Column)
+		f.Add(at, "", "%s", strings.TrimSpace(words[4]))
+	}
+	if len(found) == 0 {
+		return fmt.Errorf("persistgen: %s: %w", doing, err)
+	}
+	return nil
+}
+
+// position is where an error of go list is: in the file that it names, or at the
+// beginning of the package.
+func (l *Loader) position(one packages.Error, p *packages.Package) token.Position {
+	if one.Pos != "" && one.Pos != "-" {
+		return parsePosition(one.Pos, l.Dir, p.Dir)
+	}
+	for _, files := range [][]string{p.GoFiles, p.IgnoredFiles, p.OtherFiles} {
+		if len(files) > 0 {
+			return token.Position{Filename: files[0], Line: 1}
+		}
+	}
+	return token.Position{Filename: p.Dir}
 }
 
 // stubs finds the generated files in dir, whatever their content, adds an empty

@@ -11,7 +11,6 @@ package expr
 import (
 	"go/ast"
 	"go/types"
-	"slices"
 )
 
 // Base returns the variable of which an expression is a part: a of a.b[i].c and of
@@ -77,12 +76,6 @@ func assigned(info *types.Info, n ast.Node, obj types.Object) (ast.Expr, bool) {
 		}
 	}
 	return nil, false
-}
-
-// Assigns reports whether a statement assigns to a variable or a part of it that
-// contains e, such as x, x.y or *x for x.y.z.
-func Assigns(n *ast.AssignStmt, e ast.Expr) bool {
-	return slices.ContainsFunc(n.Lhs, func(lhs ast.Expr) bool { return Contains(lhs, e) })
 }
 
 // Contains reports whether a variable is e or contains it, as x, x.y and *x do x.y.z.
