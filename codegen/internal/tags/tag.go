@@ -30,9 +30,6 @@ type Tag struct {
 	offsets []int // len(text)+1 entries
 }
 
-// misspeltKeyError is a tag key that is nearly "persist".
-type misspeltKeyError struct{ key string }
-
 // Offset returns where text[i] stands in the literal.
 func (t Tag) Offset(i int) int {
 	if i < 0 || i >= len(t.offsets) {
@@ -43,10 +40,6 @@ func (t Tag) Offset(i int) int {
 
 // errTagSyntax is the fault of a struct tag that reflect could not read.
 var errTagSyntax = errors.New(`the struct tag is malformed; write it as key:"value" pairs with single spaces between`)
-
-func (e *misspeltKeyError) Error() string {
-	return "unknown tag key " + e.key + "; did you mean " + tagKey + "?"
-}
 
 // errSecondKey is the fault of a tag that has two persist values, of which a reader would
 // find the first.
@@ -82,7 +75,7 @@ func Parse(literal string) (t Tag, found bool, at int, err error) {
 		case key == tagKey:
 			t, found = value, true
 		case isNearlyKey(key):
-			return Tag{}, false, whole.Offset(rest), &misspeltKeyError{key}
+			return Tag{}, false, whole.Offset(rest), errors.New("unknown tag key " + key + "; did you mean " + tagKey + "?")
 		}
 		rest = next
 	}
