@@ -65,8 +65,12 @@ race: servers ## run every test with goroutines under the race detector (needs a
 	$(TEST) -p 3 $(RACE) -short -skip '^Test($(subst $(space),|,$(strip $(SEQUENTIAL_TESTS))))$$' $$(go list $(TESTED) | grep -vxF $(SEQUENTIAL:%=-e github.com/kazahana-db/kazahana/%))
 
 .PHONY: soak
-soak: servers ## run random tests and fuzz targets with fresh seeds at low priority, for MINUTES (60)
-	@CGO_ENABLED=0 nice -n 19 .ci/soak $(or $(MINUTES),60)
+soak: servers ## run random tests and fuzz targets with fresh seeds at low priority, for MINUTES (60); see rolling
+	@PREVIOUS="$(PREVIOUS)" CGO_ENABLED=0 nice -n 19 .ci/soak $(or $(MINUTES),60)
+
+.PHONY: rolling
+rolling: servers ## run programs of the version PREVIOUS (a commit or tag) and of this one together, for MINUTES (10)
+	@nice -n 19 .ci/rolling $(or $(MINUTES),10) "$(PREVIOUS)"
 
 .PHONY: servers
 servers:

@@ -12,7 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kazahana-db/kazahana/examples/internal/process"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/rolling"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -28,6 +30,7 @@ func TestMain(m *testing.M) {
 		exitOn(b.serveAccounts(context.Background(), os.Stdin, os.Stdout))
 		os.Exit(0)
 	}
+	process.Program = rolling.Any
 	os.Exit(m.Run())
 }
 
@@ -89,6 +92,12 @@ func leaveHalf(t *testing.T, dir string) {
 func TestShowOnEngine(t *testing.T) {
 	if !enginetest.Cluster {
 		return // TestShow has shown it
+	}
+	if rolling.On() { // each process opens the cluster, by the engine of its version
+		checkShow(t, func(ctx context.Context, out io.Writer) error {
+			return start(ctx, out, "", os.Getenv("FDB_CLUSTER_FILE"), short)
+		})
+		return
 	}
 	engine := enginetest.Open(t)
 	checkShow(t, func(ctx context.Context, out io.Writer) error { return serveAndRun(ctx, out, engine, short) })

@@ -12,7 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kazahana-db/kazahana/examples/internal/process"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/rolling"
 )
 
 // TestMain makes the test's program a worker where show asks for one.
@@ -21,6 +23,7 @@ func TestMain(m *testing.M) {
 		main()
 		os.Exit(0)
 	}
+	process.Program = rolling.Any
 	os.Exit(m.Run())
 }
 
@@ -37,6 +40,12 @@ func TestShow(t *testing.T) {
 func TestShowOnEngine(t *testing.T) {
 	if !enginetest.Cluster {
 		return // TestShow has shown it
+	}
+	if rolling.On() { // each process opens the cluster, by the engine of its version
+		checkShow(t, func(ctx context.Context, out io.Writer) error {
+			return start(ctx, out, "", os.Getenv("FDB_CLUSTER_FILE"))
+		})
+		return
 	}
 	engine := enginetest.Open(t)
 	checkShow(t, func(ctx context.Context, out io.Writer) error { return serveAndRun(ctx, out, engine) })

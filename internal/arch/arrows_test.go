@@ -16,7 +16,7 @@ import (
 // homes of leases and IDs are above the layers: no layer knows which one it has.
 var floors = []string{
 	"internal/access internal/arch internal/fdbheader internal/goldens internal/goroutine internal/nearest internal/redact internal/schedule internal/seed internal/sleep internal/uptime",
-	"kv tuple persistable/wire internal/shape internal/snippets internal/testcert internal/servers internal/idchaos internal/browsertest internal/shell",
+	"kv tuple persistable/wire internal/shape internal/snippets internal/testcert internal/servers internal/rolling internal/idchaos internal/browsertest internal/shell",
 	"directory kv/measure internal/headers internal/newer internal/remote",
 	"idgen rafttimer internal/schema",
 	"codegen index lease persistvet",

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/rolling"
 	"github.com/kazahana-db/kazahana/internal/servers"
 )
 
@@ -54,7 +55,12 @@ func (n *node) start(t *testing.T) {
 		t.Error(err)
 		return
 	}
-	n.cmd = exec.Command(os.Args[0])
+	program, err := rolling.Any()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	n.cmd = exec.Command(program)
 	n.cmd.Env = append(os.Environ(), nodeVariable+"="+string(config), "GOMAXPROCS=2")
 	n.cmd.Stderr = &n.log
 	_, err = n.cmd.StdinPipe() // when it ends, at the latest with this process, the node ends

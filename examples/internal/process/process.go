@@ -28,11 +28,14 @@ type Event struct {
 	At      time.Time
 }
 
+// Program returns the file of the program that Start starts: this one. Tests start another version of it.
+var Program = os.Executable
+
 // Start starts this program with more variables in its environment. Each line that it
 // writes is sent to events, to which the caller must listen until [Process.Ended]. What it
 // writes as errors goes to this process's.
 func Start(name string, env []string, events chan<- Event) (*Process, error) {
-	self, err := os.Executable()
+	self, err := Program()
 	if err != nil {
 		return nil, err
 	}
