@@ -30,6 +30,9 @@ func (a *Activation) endWithin(ctx context.Context, cause placement.Cause, idleS
 		return e.err
 	}
 	a.finishEnd(cause)
+	stuck := &a.kind.session.stuck
+	stuck.Add(1)
+	go func() { <-e.done; stuck.Add(-1) }()
 	return fmt.Errorf("host: %s still runs something %v after it was told to end", a.Key(), a.kind.session.options.DeactivateTimeout)
 }
 

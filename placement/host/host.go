@@ -146,8 +146,11 @@ func (h *Host) superviseSessions(s *session) {
 		}
 		h.session.Store(nil)
 		h.options.Logger.Warn("host: the membership is lost; all activations end", "member", s.owner.String(), "err", context.Cause(s.ctx))
-		s.loseAll()
-		s = h.joinAgain(s.seat)
+		lost := s.seat
+		if !s.loseAll() {
+			lost = nil // others must not claim what still runs before the lease lapses
+		}
+		s = h.joinAgain(lost)
 		h.session.Store(s)
 	}
 }

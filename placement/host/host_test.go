@@ -86,6 +86,37 @@ func TestHostJoinsAgain(t *testing.T) {
 	})
 }
 
+// TestHostWithAStuckHandler: a host that lost its membership, and has a handler that does not end, joins like any
+// other member, so that the keys of the lost one wait for the lapse of its lease. Once all handlers have ended it joins in
+// the place of the lost membership again.
+func TestHostWithAStuckHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, l := newCluster(t), newLedger()
+		n := c.start(l, "a")[0]
+		lose := func(longer time.Duration) (rejoined int) {
+			first := n.owner(t)
+			go func() { _, _ = n.hang.Call(t.Context(), "x", longer) }()
+			time.Sleep(time.Second)
+			c.evict("a", true)
+			time.Sleep(time.Minute)
+			if second := n.owner(t); second.Incarnation <= first.Incarnation {
+				t.Errorf("it is %v, was %v", second, first)
+			}
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return c.rejoined
+		}
+		if n := lose(time.Hour); n != 0 {
+			t.Error("it has joined in the place of a membership of which a handler runs")
+		}
+		time.Sleep(2 * time.Hour)
+		if n := lose(0); n != 1 {
+			t.Error("it has not joined in the place of a membership of which nothing runs")
+		}
+		stop(t, n)
+	})
+}
+
 // TestClaimsAfterAnOutage: all members lose their memberships, as in an outage that is longer than the
 // lease. Once they have joined again they do not claim all keys at once.
 func TestClaimsAfterAnOutage(t *testing.T) {

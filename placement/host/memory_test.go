@@ -26,6 +26,7 @@ type cluster struct {
 
 	unreachable bool // entries cannot be removed
 	mu          sync.Mutex
+	rejoined    int // members, in the place of a membership that they had lost
 	version     int64
 	epochs      map[string]int64
 	members     map[string]*member
@@ -137,6 +138,9 @@ func (m *member) Drain(context.Context) error {
 }
 
 func (m *member) Rejoin(ctx context.Context) (host.Seat, error) {
+	m.cluster.mu.Lock()
+	m.cluster.rejoined++
+	m.cluster.mu.Unlock()
 	return m.cluster.joinMember(ctx, m.Member)
 }
 

@@ -30,6 +30,7 @@ type session struct {
 	ctx    context.Context // ends with the membership; its cause says why
 	cancel context.CancelCauseFunc
 	tasks  sync.WaitGroup // what runs until ctx ends
+	stuck  atomic.Int64   // activations that count as ended, and still run something
 
 	readyOnce sync.Once
 	ready     chan struct{} // closed once a topology is in force
@@ -120,15 +121,19 @@ func (s *session) awaitReady(ctx context.Context) error {
 	}
 }
 
-// loseAll ends all activations and gives nothing back: other members may have them.
-func (s *session) loseAll() {
+// loseAll ends all activations and gives nothing back: other members may have them. It reports whether nothing of
+// them runs any more.
+func (s *session) loseAll() (ended bool) {
 	s.driver.LoseAll()
 	ctx, cancel := context.WithTimeout(context.Background(), s.options.DeactivateTimeout+2*endGrace)
 	defer cancel()
-	if err := s.driver.Stop(ctx); err != nil {
-		s.options.Logger.Warn("host: not all activations of a lost membership have ended", "member", s.owner.String(), "err", err)
+	err := s.driver.Stop(ctx)
+	stuck := s.stuck.Load()
+	if err != nil || stuck > 0 {
+		s.options.Logger.Warn("host: not all activations of a lost membership have ended", "member", s.owner.String(), "running", stuck, "err", err)
 	}
 	s.tasks.Wait()
+	return err == nil && stuck == 0
 }
 
 // stopAndLeave gives everything back until ctx ends or the membership is lost, and leaves.
