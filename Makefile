@@ -11,7 +11,7 @@ LONGEST     := ./kv/embedded ./persistable ./kv/kvtest/... ./codegen ./lease/sql
 SEQUENTIAL := cmd/persistvet persistvet cmd/kazahana/internal/cli/keytext cmd/kazahana/internal/doctor codegen/internal/emitter codegen/internal/lock codegen/internal/model codegen/internal/tags \
 	idbuilder/format idbuilder/idconfig idbuilder/store internal/arch internal/goldens internal/nearest \
 	internal/schedule internal/schema internal/seed internal/shape internal/snippets kv/embedded/internal/btree \
-	kv/embedded/internal/rangeset kv/kvtest/internal/scenario kv/kvtest/replay persistable/internal/format persistable/wire \
+	kv/embedded/internal/keys kv/kvtest/internal/scenario kv/kvtest/replay persistable/internal/format persistable/wire \
 	placement placement/identity placement/internal/recency placement/strategy rafttimer/internal/wheel tuple
 
 # The longest tests that start no goroutine of their own: others of their packages show

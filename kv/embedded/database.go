@@ -3,18 +3,23 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"sync"
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/commit"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mvcc"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/reads"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/ryw"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/watch"
 )
 
@@ -22,7 +27,7 @@ import (
 type Database struct {
 	head      mvcc.Head
 	watches   watch.Table
-	readers   readers.Pool
+	readers   reads.Pool
 	committer *commit.Committer
 	retries   atomic.Int64  // that OnError allowed
 	backups   atomic.Int64  // that were made
@@ -152,4 +157,131 @@ func (db *Database) wrapForTracer(tx *ryw.Transaction) kv.Transaction {
 	t := &tracerTransaction{Transaction: tx, tracer: db.tracer, number: db.begun.Add(1)}
 	t.attempt.Store(1)
 	return t
+}
+
+// engine is a database as its transactions use it.
+type engine struct{ db *Database }
+
+// Newest implements [ryw.Engine].
+func (e *engine) Newest() ryw.View { return engineView{e.db.head.Newest()} }
+
+// At implements [ryw.Engine].
+func (e *engine) At(version int64) (ryw.View, error) {
+	v, err := e.db.head.At(version)
+	if err != nil {
+		return nil, err
+	}
+	return engineView{v}, nil
+}
+
+// CheckAge implements [ryw.Engine].
+func (e *engine) CheckAge(version int64) error { return e.db.head.CheckAge(version) }
+
+// Closed implements [ryw.Engine].
+func (e *engine) Closed() bool { return e.db.closed.Load() }
+
+// Start implements [ryw.Engine].
+func (e *engine) Start(t reads.Task) { e.db.readers.Start(t) }
+
+// Commit implements [ryw.Engine].
+func (e *engine) Commit(r *txn.Request) { e.db.committer.Commit(r) }
+
+// Drive implements [ryw.Engine].
+func (e *engine) Drive() { e.db.committer.Drive() }
+
+// NewWatch implements [ryw.Engine].
+func (e *engine) NewWatch(key, value []byte) (*watch.Watch, error) {
+	return e.db.watches.Add(key, value)
+}
+
+// Arm implements [ryw.Engine].
+func (e *engine) Arm(watches []*watch.Watch) { e.db.committer.Arm(watches) }
+
+// Sample implements [ryw.Engine].
+func (e *engine) Sample(r kv.KeyRange) iter.Seq2[[]byte, int64] {
+	return func(yield func([]byte, int64) bool) {
+		for _, s := range e.db.head.Newest().SampleRange(r.Begin, r.End) {
+			if !yield(s.Key, s.Size) {
+				return
+			}
+		}
+	}
+}
+
+// CountRetry implements [ryw.Engine].
+func (e *engine) CountRetry() { e.db.retries.Add(1) }
+
+// engineView is a view as transactions read it. It has the size of a pointer, so
+// that an interface holds it without an allocation.
+type engineView struct{ *mvcc.View }
+
+var _ ryw.View = engineView{}
+
+// NewScan implements [ryw.View].
+func (v engineView) NewScan(b *reads.Budget) ryw.Scan { return v.View.NewScan(b) }
+
+// startCommits makes the folder, whose log is in the window, ready for commits.
+func (db *Database) startCommits(p *parts, w *mvcc.Window) (err error) {
+	d := db.disk
+	absorbed := d.base.AbsorbedVersion()
+	// The order matters. In a folder of format 1 a segment with a torn header is not damage:
+	// Start replaces it before the folder gets the new format. An older version cuts off a
+	// segment that it cannot read: until the folder has the new format, that segment has no
+	// commits, and Drop has not removed those before it.
+	if err := d.log.Start(absorbed); err != nil {
+		return err
+	}
+	if d.identity = cmp.Or(p.identity, newID()); p.identity == "" || p.format < noteFormat {
+		if err := writeIdentity(p.fs, p.dir, d.identity); err != nil {
+			return err
+		}
+	}
+	if err := d.log.Drop(absorbed); err != nil {
+		return err
+	}
+	return db.assemble(w)
+}
+
+// assemble makes the parts of a durable database, over what it holds.
+func (db *Database) assemble(w *mvcc.Window) (err error) {
+	d, o := db.disk, db.disk.options
+	db.client, db.tracer = ryw.NewClient(&engine{db}, o.Transactions), o.Tracer
+	if err := db.head.Open(w, d.base, max(d.log.LastVersion(), d.base.AbsorbedVersion()), o.WindowSize); err != nil {
+		return err
+	}
+	db.committer = commit.NewCommitter(commit.Options{
+		Head: &db.head, Window: w, Watches: &db.watches, Readers: &db.readers,
+		Log: d.log, Fault: d.fault, QueueLimit: cmp.Or(o.queueSize, o.WindowSize),
+	})
+	d.absorber = commit.NewAbsorber(db.committer, commit.AbsorberOptions{
+		Base: d.base, Log: d.log, Fault: d.fault, Age: o.window, FlushAt: o.flushAt, WindowSize: o.WindowSize, SyncLog: o.syncLog,
+	})
+	d.keeper = commitlog.NewKeeper(d.log, d.fault)
+	return nil
+}
+
+// startDisk begins the work in the background.
+func (db *Database) startDisk(o Options) error {
+	db.committer.Start()
+	if err := db.disk.absorber.CatchUp(); err != nil {
+		return errors.Join(err, db.Close())
+	}
+	if o.keepEvery > 0 {
+		db.disk.keeper.Start(o.keepEvery)
+	}
+	if !o.noAbsorb {
+		db.disk.absorber.Start()
+	}
+	return nil
+}
+
+// replay reads the log into a window, and puts the database together.
+func (db *Database) replay(p *parts) (err error) {
+	d := db.disk
+	w := mvcc.NewDurableWindow(mvcc.NewJournal(d.options.window, d.options.WindowSize), d.options.leaps)
+	absorbed := d.base.AbsorbedVersion()
+	if d.log, err = p.readLog(commitlog.Options{}, commitlog.Replay{Above: absorbed, Apply: w.Replay}); err != nil {
+		return err
+	}
+	return db.assemble(w)
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/histogram"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mvcc"
 )
 
@@ -26,7 +26,7 @@ var _ expvar.Var = Metrics{}
 // TestHistogram compares counts, sums and quantiles with a sorted list.
 func TestHistogram(t *testing.T) {
 	random := seed.Rand(t)
-	var h histogram.Counter
+	var h commitlog.Histogram
 	if got := readHistogram(&h, int64(1)); got.Mean() != 0 || got.Quantile(0.5) != 0 {
 		t.Errorf("of nothing: %+v", got)
 	}
@@ -178,7 +178,7 @@ func TestMetricsInMemory(t *testing.T) {
 	if m := db.Metrics(); m.Commits != 800 || m.BatchSize.Sum != 800 {
 		t.Errorf("after 800 commits: %v", m)
 	}
-	if got := readHistogram[time.Duration](&histogram.Counter{}, time.Microsecond); got.Count != 0 || got.Quantile(1) != 0 {
+	if got := readHistogram[time.Duration](&commitlog.Histogram{}, time.Microsecond); got.Count != 0 || got.Quantile(1) != 0 {
 		t.Errorf("of nothing: %+v", got)
 	}
 }

@@ -4,14 +4,19 @@ package embedded
 
 import (
 	"cmp"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	iofs "io/fs"
+	"strconv"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/kazahana-db/kazahana/internal/newer"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 )
@@ -133,4 +138,83 @@ func hasChecksum(text string) bool {
 
 func checksumLine(text string) string {
 	return fmt.Sprintf("checksum %08x\n", crc32.Checksum([]byte(text), noteTable))
+}
+
+// closedName is the note that Close writes: how far the log went. It stays when
+// the database is opened again, because it stays true: a folder never holds less
+// than it says. So newer files of the log cannot get lost unnoticed, and a damaged
+// record is not taken for one that a crash cut off.
+const closedName = "CLOSED"
+
+// closingNote is the note of how far the log went.
+func closingNote(c commitlog.End) note {
+	return note{kind: "closing", fields: [][2]string{
+		{"segment", strconv.FormatUint(c.Segment, 10)},
+		{"version", strconv.FormatInt(c.Version, 10)},
+	}}
+}
+
+// writeClosing notes how far the log went.
+func writeClosing(fs vfs.FS, dir string, c commitlog.End) error {
+	if err := replaceNote(fs, dir, closedName, closingNote(c)); err != nil {
+		return fmt.Errorf("writing %s: %w", fs.PathJoin(dir, closedName), err)
+	}
+	return nil
+}
+
+// readClosing returns how far the log went when the database was closed last, 0
+// if it never was.
+func readClosing(fs vfs.FS, dir string) (c commitlog.End, err error) {
+	name := fs.PathJoin(dir, closedName)
+	n, err := readNote(fs, name, "closing")
+	if errors.Is(err, iofs.ErrNotExist) {
+		return c, nil
+	}
+	if err != nil {
+		return c, err
+	}
+	c.Segment, err = strconv.ParseUint(n.field("segment"), 10, 64)
+	if err == nil {
+		c.Version, err = strconv.ParseInt(n.field("version"), 10, 64)
+	}
+	if err != nil {
+		return commitlog.End{}, &fault.CorruptError{File: name, Reason: err.Error()}
+	}
+	return c, nil
+}
+
+// identityName is the file that names the database of a folder. Each folder has
+// its own: a backup that is opened or restored becomes another database.
+//
+// It is the last file that the first opening writes: a folder that has it has
+// base and log, too.
+const identityName = "IDENTITY"
+
+// readIdentity returns the name of the database in dir, "" if it has none yet, and the
+// format of the folder.
+func readIdentity(fs vfs.FS, dir string) (id string, format int, err error) {
+	n, err := readNote(fs, fs.PathJoin(dir, identityName), "database")
+	switch {
+	case errors.Is(err, iofs.ErrNotExist):
+		return "", noteFormat, nil
+	case err != nil:
+		return "", noteFormat, fmt.Errorf("embedded: reading the identity of the database in %s: %w", dir, err)
+	}
+	return n.field("id"), n.format, nil
+}
+
+// writeIdentity gives the database in dir a name, and the folder this version's format.
+func writeIdentity(fs vfs.FS, dir, id string) error {
+	err := replaceNote(fs, dir, identityName, note{kind: "database", fields: [][2]string{{"id", id}}})
+	if err != nil {
+		return fmt.Errorf("embedded: naming the database in %s: %w", dir, err)
+	}
+	return nil
+}
+
+// newID returns 16 random bytes in hexadecimal.
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return hex.EncodeToString(b[:])
 }

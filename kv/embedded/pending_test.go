@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/reads"
 )
 
 // TestReadsOverlap begins a hundred reads of a disk that hangs: all of them reach
@@ -54,8 +54,8 @@ func TestMoreReadsThanReaders(t *testing.T) {
 	for i := range coldKeys {
 		futures = append(futures, tx.Get(coldKey(i)))
 	}
-	if running, _ := db.readers.Counts(); running != readers.MostReaders {
-		t.Errorf("%d goroutines read, want %d", running, readers.MostReaders)
+	if running, _ := db.readers.Counts(); running != reads.MostReaders {
+		t.Errorf("%d goroutines read, want %d", running, reads.MostReaders)
 	}
 	disk.block(false)
 	for i, f := range futures {
@@ -302,7 +302,7 @@ func TestLongReadsInMemoryEnd(t *testing.T) {
 // occupyReaders lets all goroutines that may read wait, until release is called.
 func occupyReaders(db *Database) (release func()) {
 	wait := make(waitTask)
-	for range readers.MostReaders {
+	for range reads.MostReaders {
 		db.readers.Start(wait)
 	}
 	return func() {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/sample"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
 )
 
 // TestSampleModel writes, overwrites and clears at random, moves commits to the
@@ -97,7 +97,7 @@ func compareSample(t *testing.T, db *Database, round int) {
 			if err != nil {
 				return err
 			}
-			if size := sample.Weight(pair.Key, len(pair.Value)); size > 0 {
+			if size := base.Weight(pair.Key, len(pair.Value)); size > 0 {
 				fmt.Fprintf(&want, "%s %d\n", pair.Key, size)
 			}
 		}
@@ -125,7 +125,7 @@ func TestSampleIsFair(t *testing.T) {
 		for i := 0; stored < 40_000_000; i++ {
 			key := fmt.Appendf(nil, "orders/%08d", i)
 			stored += int64(len(key) + valueSize)
-			estimated += sample.Weight(key, valueSize)
+			estimated += base.Weight(key, valueSize)
 		}
 		if ratio := float64(estimated) / float64(stored); ratio < 0.85 || ratio > 1.15 {
 			t.Errorf("pairs of %d bytes: the estimate is %.2f of what is stored", valueSize, ratio)

@@ -13,8 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mvcc"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeset"
 )
 
 func laneKey(i int) []byte { return fmt.Appendf(nil, "lane/%06d", i) }
@@ -53,7 +53,7 @@ func toTheBase(t *testing.T, db *Database) {
 }
 
 // vacancies returns what the newest view knows to have no values.
-func vacancies(db *Database) *rangeset.Set {
+func vacancies(db *Database) *keys.Set {
 	vacant := db.head.Newest().Vacancies()
 	return &vacant
 }

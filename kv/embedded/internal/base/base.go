@@ -1,8 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package base holds the values of all keys as they were a few seconds ago, on the
+// disk: a Pebble store without a log of its own, with a cache of rows before it.
+//
+// It promises to the packages above:
+//
+//   - After [Batch.Apply] has returned, no read that begins gets a value from before
+//     the batch: neither from the store nor from the row cache.
+//   - A value that a reader gets is that of some moment between call and return. A
+//     reader at a version asks [Base.IsTooOld] after it has read, and drops what it
+//     has read if that is true. The writer calls [Base.RefuseReadersBelow] before it
+//     changes the base.
+//   - After the first error of the disk nothing more is written to the disk, and the
+//     error is raised as the database's fault. Reads go on.
+//   - [Base.Flush] brings every applied batch to the disk. After a crash the base is
+//     as it was after some batch that ended with [Batch.Finish], or later.
+//
+// One goroutine at a time writes; any number read.
 package base
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -13,14 +31,13 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/batchrepr"
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/gate"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/sample"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/ticket"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/reads"
 )
 
 // Base holds each key's value as it was a window ago, on disk: an LSM tree that
@@ -31,9 +48,9 @@ type Base struct {
 	db     *pebble.DB
 	fs     baseFS
 	fault  *fault.Fault
-	gate   *gate.Gate
+	gate   *Gate
 	rows   *rowCache
-	sample sample.Sample // of what is in db
+	sample Sample        // of what is in db
 	failed chan struct{} // closed when db can no longer be written to
 
 	runKeys     int           // see Options
@@ -145,7 +162,7 @@ func (s silence) Fatalf(format string, args ...any) {
 
 func newBase(fs vfs.FS, f *fault.Fault) *Base {
 	b := &Base{
-		fault: f, gate: gate.New(), compactions: newCompactions(),
+		fault: f, gate: NewGate(), compactions: newCompactions(),
 		failed: make(chan struct{}), closing: make(chan struct{}), compacted: make(chan struct{}, 1),
 	}
 	b.fs = newBaseFS(fs, b)
@@ -224,7 +241,7 @@ func (b *Base) Get(key []byte) ([]byte, error) {
 }
 
 // Read is Get for a reader that has a ticket of the row cache.
-func (b *Base) Read(t ticket.Ticket, key []byte) ([]byte, error) {
+func (b *Base) Read(t reads.Ticket, key []byte) ([]byte, error) {
 	if !b.gate.Enter() {
 		return nil, kv.ErrClosed
 	}
@@ -258,11 +275,22 @@ func (b *Base) AbsorbedVersion() int64 { return b.absorbed.Load() }
 func (b *Base) SetAbsorbed(version int64) { b.absorbed.Store(version) }
 
 // ByteSample returns the sample of what is in the base.
-func (b *Base) ByteSample() *sample.Sample { return &b.sample }
+func (b *Base) ByteSample() *Sample { return &b.sample }
 
 // Lookup returns what the row cache says of key: see [Base.Get]. If that is
 // nothing, the ticket lets read add what it reads.
-func (b *Base) Lookup(key []byte) (value []byte, ok bool, t ticket.Ticket) { return b.rows.get(key) }
+func (b *Base) Lookup(key []byte) (value []byte, ok bool, t reads.Ticket) { return b.rows.get(key) }
+
+// Prefetch loads the rows that the row cache has of some keys. A lookup waits for a
+// slot of the table, then for the row, then for its pair. Prefetch waits for
+// all slots at once, then for all rows, then for all pairs.
+func (b *Base) Prefetch(keys [][]byte) {
+	for len(keys) > 0 {
+		n := min(prefetchedRows, len(keys))
+		b.rows.prefetch(keys[:n])
+		keys = keys[n:]
+	}
+}
 
 // Flush brings the base to the disk, unless stop is closed before. It reports
 // whether it did.
@@ -306,4 +334,79 @@ func (b *Base) Close() error {
 		return nil
 	}
 	return err
+}
+
+func (b *Base) NewBatch() (*Batch, error) {
+	keys, err := b.db.NewIter(&pebble.IterOptions{LowerBound: []byte{userSpace}, UpperBound: []byte{spaceEnd}})
+	if err != nil {
+		return nil, err
+	}
+	return &Batch{base: b, batch: b.db.NewBatch(), keys: keys}, nil
+}
+
+// outdate takes what has changed in the base out of the row cache.
+func (b *Base) outdate(changes batchrepr.Reader) error {
+	var spans []keySpan
+	for {
+		kind, key, value, ok, err := changes.Next()
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+			b.rows.forgetSpans(spans)
+			return nil
+		case key[0] != userSpace:
+		case kind == pebble.InternalKeyKindRangeDelete:
+			spans = append(spans, spanOf(key, value))
+		default:
+			b.rows.forget(key[1:])
+		}
+	}
+}
+
+// The base keeps its sample among its own keys: behind this prefix the user's
+// key, with the bytes that it stands for as a varint. It changes in the batches
+// that change what it is a sample of.
+var (
+	samplePrefix = []byte{ownSpace, 's', '/'}
+	sampleEnd    = []byte{ownSpace, 's', '/' + 1}
+)
+
+func sampleKey(key []byte) []byte { return append(bytes.Clone(samplePrefix), key...) }
+
+// readSample brings the sample into memory: 1/sampleFactor of the base, about.
+func (b *Base) readSample() error {
+	iter, err := b.db.NewIter(&pebble.IterOptions{LowerBound: samplePrefix, UpperBound: sampleEnd})
+	if err != nil {
+		return err
+	}
+	for ok := iter.First(); ok; ok = iter.Next() {
+		size, n := binary.Varint(iter.Value())
+		if n <= 0 || size <= 0 {
+			return errors.Join(errors.New("the sample of sizes is malformed"), iter.Close())
+		}
+		b.sample.Restore(bytes.Clone(iter.Key()[len(samplePrefix):]), size)
+	}
+	return iter.Close()
+}
+
+// Metrics is how a base does.
+type Metrics struct {
+	Bytes, Tables, Memory              int64 // on disk, in files; not on the disk yet
+	CacheBytes, CacheHits, CacheMisses int64
+	Compactions, CompactBytes          int64 // made; estimated work that compactions are behind
+}
+
+// Metrics returns how the base does, zeros if it is closed or has failed.
+func (b *Base) Metrics() (m Metrics) {
+	if b.fs.sealed() || !b.gate.Enter() {
+		return m
+	}
+	defer b.gate.Leave()
+	p := b.db.Metrics()
+	total := p.Total()
+	m.Bytes, m.Tables, m.Memory = int64(p.DiskSpaceUsage()), total.TablesCount, int64(p.MemTable.Size)
+	m.CacheBytes, m.CacheHits, m.CacheMisses = p.BlockCache.Size+b.rows.size(), p.BlockCache.Hits, p.BlockCache.Misses
+	m.Compactions, m.CompactBytes = p.Compact.Count, int64(p.Compact.EstimatedDebt)
+	return m
 }

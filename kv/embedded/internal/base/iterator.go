@@ -3,17 +3,19 @@
 package base
 
 import (
+	"sync"
+	"sync/atomic"
+
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/gate"
 )
 
 // Iterator walks over the pairs of a base as they were at one moment after it
 // was opened. The zero iterator is not open. It is for one goroutine.
 type Iterator struct {
 	iter *pebble.Iterator // nil: not open
-	gate *gate.Gate
+	gate *Gate
 	name []byte // room for a key of the base
 }
 
@@ -93,4 +95,39 @@ func (i *Iterator) Steps() int {
 	s := i.iter.Stats()
 	steps := s.ForwardStepCount[pebble.InternalIterCall] + s.ReverseStepCount[pebble.InternalIterCall]
 	return steps + int(s.InternalStats.PointsCoveredByRangeTombstones)
+}
+
+// Gate lets users in until it is shut, and shutting waits for those inside.
+// Entering costs one atomic addition.
+type Gate struct {
+	users atomic.Int64 // those inside; less shutBias once shut
+	once  sync.Once
+	empty chan struct{} // closed when shut and empty
+}
+
+const shutBias = 1 << 62
+
+func NewGate() *Gate { return &Gate{empty: make(chan struct{})} }
+
+// Enter reports whether the gate is open. If so, leave must follow.
+func (g *Gate) Enter() bool {
+	if g.users.Add(1) > 0 {
+		return true
+	}
+	g.Leave()
+	return false
+}
+
+func (g *Gate) Leave() {
+	if g.users.Add(-1) == -shutBias {
+		g.once.Do(func() { close(g.empty) })
+	}
+}
+
+// Shut closes the gate and waits until everyone has left. It is called once.
+func (g *Gate) Shut() {
+	if g.users.Add(-shutBias) == -shutBias {
+		g.once.Do(func() { close(g.empty) })
+	}
+	<-g.empty
 }

@@ -10,13 +10,13 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/seed"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/ticket"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/reads"
 	"pgregory.net/rapid"
 )
 
 // lateRow is what a reader has read and not handed in yet.
 type lateRow struct {
-	ticket ticket.Ticket
+	ticket reads.Ticket
 	key    string
 	value  string
 	has    bool

@@ -1,5 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package commit turns requests into versions, and moves versions to the base once they
+// are old: it is the only place where the database changes.
+//
+// The [Committer] promises to the packages above:
+//
+//   - [Committer.Commit] and [Committer.Drive] never wait for the disk. Each request
+//     gets one outcome, also if the disk fails, the window is full, or the committer is
+//     stopped.
+//   - A request commits only if no commit above its read version wrote to its read
+//     conflict ranges. Versions ascend, and all requests of a batch have one version.
+//   - A request that got a version is in the log, synced unless the log is lazy, and in
+//     the newest view. After the first error of the disk nothing more commits.
+//   - Watches fire only for published changes.
+//
+// The [Absorber] promises:
+//
+//   - A write leaves the window only after the base has it, and the log only after the
+//     base has it on the disk. Writes that it gives to the base are synced in the log.
+//   - The window takes little more than WindowSize: commits move before they are old,
+//     up to the oldest version that a transaction reads, and then commits wait.
+//
+// Both are one package because they share one lock and one count of memory. Between two
+// decisions of the committer the absorber takes its work from the journal, and removes
+// the writes that it has moved from the window. The committer waits when the absorber's
+// count of the window is full. The data that both change is in mvcc, base and
+// commitlog, which do not import this package.
 package commit
 
 import (
@@ -10,7 +36,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mvcc"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/reads"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/watch"
 )
@@ -46,7 +72,7 @@ type Committer struct {
 	head    *mvcc.Head
 	watches *watch.Table
 	stats   Stats
-	readers *readers.Pool
+	readers *reads.Pool
 
 	// Of a durable database only.
 	log       *commitlog.Log
@@ -91,7 +117,7 @@ type Options struct {
 	Head       *mvcc.Head
 	Window     *mvcc.Window
 	Watches    *watch.Table
-	Readers    *readers.Pool
+	Readers    *reads.Pool
 	Log        *commitlog.Log
 	Fault      *fault.Fault
 	QueueLimit int64 // bytes of requests that may wait; 0: no limit
@@ -219,4 +245,172 @@ func (c *Committer) takeQueued() bool {
 	c.queue.bytes = 0
 	c.taken, c.queue.requests, c.next = c.queue.requests, c.taken[:0], 0
 	return len(c.taken) > 0
+}
+
+// Start starts two goroutines. The disk goroutine runs the second stage, so that
+// no caller waits for the disk. The other one answers requests, so that the disk
+// does not wait for that. When the disk fails, the disk goroutine runs once more:
+// requests may wait for room in the window, and no caller may call Drive for them.
+func (c *Committer) Start() {
+	c.wake, c.answers, c.quit = make(chan struct{}, 1), make(chan *batch, 8), make(chan struct{})
+	c.done.Go(func() {
+		raised := c.fault.Raised()
+		for {
+			select {
+			case <-c.wake:
+			case <-raised:
+				raised = nil
+			case <-c.quit:
+				return
+			}
+			for c.advance(false) {
+			}
+		}
+	})
+	c.answering.Go(func() {
+		for b := range c.answers {
+			c.answerRequests(b)
+			c.decideQueued() // requests that another goroutine left because of hurry
+		}
+	})
+}
+
+// commitQueued commits the queued requests, until there are none or another
+// goroutine holds decideMu.
+func (c *Committer) commitQueued() {
+	for c.hasPending() && c.decideMu.TryLock() {
+		c.advanceLocked(true)
+	}
+}
+
+// Drain commits the queued requests and waits for the batch on its way to the disk.
+func (c *Committer) Drain() {
+	for c.advance(true) {
+	}
+	c.diskMu.Lock() // waits for its holder
+	defer c.diskMu.Unlock()
+}
+
+// Refuse makes the committer refuse requests with err from now on.
+func (c *Committer) Refuse(err error) {
+	c.queue.Lock()
+	defer c.queue.Unlock()
+	c.queue.err = err
+}
+
+// Stop makes submit refuse requests with err from now on, and waits for the
+// commits under way.
+func (c *Committer) Stop(err error) {
+	c.Refuse(err)
+	c.Drain()
+	if c.quit != nil {
+		close(c.quit)
+		c.done.Wait()
+		c.unanswered.Wait()
+		close(c.answers)
+		c.answering.Wait()
+	}
+}
+
+// advance runs the first stage for the queued requests, then the second. If
+// another goroutine holds diskMu and wait is false, it leaves out the second. It
+// reports whether it ran both.
+func (c *Committer) advance(wait bool) bool {
+	c.hurry.Store(true)
+	c.decideMu.Lock()
+	c.hurry.Store(false)
+	return c.advanceLocked(wait)
+}
+
+// advanceLocked is advance for a caller that holds decideMu. It releases decideMu.
+func (c *Committer) advanceLocked(wait bool) bool {
+	full := false
+	if c.open == nil || c.log == nil {
+		full, _ = c.fillBatch()
+	}
+	b := c.closeBatch(wait || full)
+	c.decideMu.Unlock()
+	if b == nil {
+		return false
+	}
+	c.commitBatch(b)
+	c.diskMu.Unlock()
+	defer c.unanswered.Done()
+	if c.answers == nil {
+		c.answerRequests(b)
+		return true
+	}
+	c.answers <- b
+	c.wakeDisk() // rule 6
+	return true
+}
+
+// closeBatch ends the open batch and locks diskMu for it. It returns nil, without
+// diskMu, if there is no batch, or if diskMu is held and wait is false. The caller
+// holds decideMu.
+func (c *Committer) closeBatch(wait bool) *batch {
+	c.addReportedVacancies()
+	if c.open == nil && !c.stale {
+		return nil
+	}
+	if wait {
+		c.diskMu.Lock()
+	} else if !c.diskMu.TryLock() {
+		return nil
+	}
+	if c.open == nil {
+		c.refreshView()
+		c.diskMu.Unlock()
+		c.wakeDisk() // rule 6
+		return nil
+	}
+	b := c.open
+	c.open, c.stale = nil, false
+	c.unanswered.Add(1)
+	c.resolver.Sweep(c.window.OldestReader(b.version), 2*len(b.requests)+16)
+	c.sealBatch(b)
+	return b
+}
+
+// refreshView gives the newest view the window's present entries and vacancies.
+// No commit in the window waits for the disk. The caller holds both locks.
+func (c *Committer) refreshView() {
+	c.stale = false
+	if c.fault.Get() == nil { // else the window may hold a commit that did not happen
+		c.head.Refresh(c.window)
+	}
+}
+
+// What follows lets tests of the packages above look at the committer between two
+// decisions, and bring about moments that are rare.
+
+// Inspect calls look while no request is decided.
+func (c *Committer) Inspect(look func(*mvcc.Window, *mvcc.Resolver)) {
+	defer c.Pause()()
+	look(c.window, c.resolver)
+}
+
+// Pause keeps the first stage from deciding requests, which are queued, until resume is
+// called.
+func (c *Committer) Pause() (resume func()) {
+	c.decideMu.Lock()
+	return c.decideMu.Unlock
+}
+
+// PauseDisk keeps the second stage from running until resume is called: requests are
+// decided, and gather in one batch.
+func (c *Committer) PauseDisk() (resume func()) {
+	c.diskMu.Lock()
+	return func() {
+		c.diskMu.Unlock()
+		c.wakeDisk() // rule 6
+	}
+}
+
+// Refresh replaces the newest view by one that is cheaper to read, if no commit is
+// under way.
+func (c *Committer) Refresh() {
+	c.decideMu.Lock()
+	c.stale = true
+	c.releaseDecideMu()
 }

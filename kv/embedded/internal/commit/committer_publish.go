@@ -4,11 +4,47 @@ package commit
 
 import (
 	"fmt"
+	"math"
+	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mvcc"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/watch"
 )
+
+// batch is what is committed together: the requests of one version.
+type batch struct {
+	version  int64
+	requests []*request
+	accepted int
+	changes  []mutation.Mutation // of the accepted, resolved to sets and clears
+	frame    []byte              // for the log: the changes, encoded
+	view     *mvcc.View          // the database after it
+	cost     int64               // bytes that were written to the window or copied there
+
+	published bool // the view is one that can be read
+}
+
+// recordBytes is the size at which a record of the log takes no more.
+const recordBytes = 32 << 20
+
+// full reports whether the batch can take no more: one version can tell only so
+// many transactions apart.
+func (b *batch) full() bool {
+	return len(b.requests) >= math.MaxUint16 || len(b.frame) >= recordBytes
+}
+
+// refuse lets none of the batch be committed.
+func (b *batch) refuse(err error) {
+	for _, r := range b.requests {
+		if r.err == nil {
+			r.err = err
+		}
+	}
+}
 
 // sealBatch fixes the view of a batch that takes no more.
 func (c *Committer) sealBatch(b *batch) {
@@ -86,4 +122,116 @@ func (c *Committer) persistBatch(b *batch) error {
 // disk failed.
 func unknownOutcome(err error) error {
 	return fmt.Errorf("embedded: the commit may or may not be found when the database is opened again: %w: %w", kv.ErrOutcomeUnknown, err)
+}
+
+// cutJournal takes the groups that the base absorbs next out of the journal.
+func (c *Committer) cutJournal(cutoff int64) (groups mvcc.JournalCut, more bool) {
+	c.decideMu.Lock()
+	defer c.decideMu.Unlock()
+	return c.window.Journal().Cut(cutoff, absorbRoundKeys)
+}
+
+// forgetAbsorbed drops from the window, within the spans, the writes up to
+// version: the base has absorbed them.
+func (c *Committer) forgetAbsorbed(within []mvcc.Span, version int64) {
+	c.decideMu.Lock()
+	c.window.Forget(within, version)
+	c.stale = true
+	c.releaseDecideMu()
+}
+
+// releaseDecideMu unlocks decideMu for a goroutine that changed the window or the
+// vacancies outside of a batch. It refreshes the newest view before, unless a
+// commit is under way: the view of that commit has the changes.
+func (c *Committer) releaseDecideMu() {
+	if c.stale && c.open == nil && c.diskMu.TryLock() {
+		c.refreshView()
+		c.diskMu.Unlock()
+	}
+	c.decideMu.Unlock()
+	c.wakeDisk() // rule 6
+}
+
+// QueueSize returns how many requests are queued, and how large they are.
+func (c *Committer) QueueSize() (requests, bytes int64) {
+	c.queue.Lock()
+	defer c.queue.Unlock()
+	return int64(len(c.queue.requests)), c.queue.bytes
+}
+
+// FetchingBytes returns the size of the requests whose inputs are being read.
+func (c *Committer) FetchingBytes() int64 { return c.fetching.Load() }
+
+// oldestWaiting returns the lowest version that a request which waits for its
+// commit has read at, and whether there is one.
+func (c *Committer) oldestWaiting() (version int64, some bool) {
+	c.decideMu.Lock()
+	defer c.decideMu.Unlock()
+	c.queue.Lock()
+	defer c.queue.Unlock()
+	version = math.MaxInt64
+	for _, requests := range [][]*request{c.taken[c.next:], c.queue.requests} {
+		for _, r := range requests {
+			version = min(version, r.ReadVersion)
+		}
+	}
+	return version, version != math.MaxInt64
+}
+
+// tryAddVacancies adds the vacancies that reads have reported and refreshes the
+// newest view. If another goroutine holds decideMu, the next batch or report adds
+// them.
+func (c *Committer) tryAddVacancies() {
+	if c.decideMu.TryLock() {
+		c.addReportedVacancies()
+		c.releaseDecideMu()
+	}
+}
+
+// addReportedVacancies adds the vacancies that reads have reported. The caller
+// holds decideMu.
+func (c *Committer) addReportedVacancies() {
+	if c.window.AddReportedVacancies() {
+		c.stale = true
+	}
+}
+
+// Stats counts what became of requests, and what was absorbed. None is on the path
+// of a read.
+type Stats struct {
+	// Each request that was answered is counted in one of these.
+	Commits, Conflicts, TooOld, Refused, Failed atomic.Int64
+	BatchSize                                   commitlog.Histogram
+	AbsorbedWrites                              atomic.Int64
+	AbsorbTime                                  atomic.Int64 // nanoseconds
+}
+
+// countBatch counts the requests of a batch.
+func (s *Stats) countBatch(b *batch) {
+	commits := int64(0)
+	for _, r := range b.requests {
+		if r.err == nil {
+			commits++
+			continue
+		}
+		s.countFailure(r.err)
+	}
+	if commits > 0 {
+		s.Commits.Add(commits)
+		s.BatchSize.Add(commits)
+	}
+}
+
+// countFailure counts a request that was not committed.
+func (s *Stats) countFailure(err error) {
+	switch kv.CodeOf(err) {
+	case kv.CodeNotCommitted:
+		s.Conflicts.Add(1)
+	case kv.CodeTransactionTooOld:
+		s.TooOld.Add(1)
+	case kv.CodeCommitProxyMemoryLimitExceeded:
+		s.Refused.Add(1)
+	default:
+		s.Failed.Add(1)
+	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mvcc"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/reads"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/watch"
 )
@@ -51,7 +51,7 @@ func openDurable(t *testing.T) durable {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := NewCommitter(Options{Head: &head, Window: w, Watches: &watch.Table{}, Readers: &readers.Pool{}, Log: l, Fault: f})
+	c := NewCommitter(Options{Head: &head, Window: w, Watches: &watch.Table{}, Readers: &reads.Pool{}, Log: l, Fault: f})
 	a := NewAbsorber(c, AbsorberOptions{Base: b, Log: l, Fault: f, Age: 1, FlushAt: 1 << 20, WindowSize: 1 << 20})
 	c.Start()
 	t.Cleanup(func() {

@@ -1,5 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package commitlog is the log that makes commits durable: one frame for each
+// version, in segments (see [Log]). The log has every commit that the base may not
+// have on the disk.
+//
+// It promises to the packages above:
+//
+//   - Once [Log.Append] of a log that is not lazy, or [Log.Sync], has returned nil, a
+//     crash loses none of the frames before it.
+//   - [Read] gives every mutation of the frames that are on the disk, in the order
+//     of versions. It cuts off what a crash has left of the last frame. Damage
+//     anywhere else is a [fault.CorruptError]. Read writes nothing.
+//   - After the first error of a write or a sync the log goes no further: each later
+//     call returns that error.
+//   - [Log.Drop] removes segments whole, the oldest first, and none while the log is
+//     pinned ([Log.Pin]).
+//
+// A caller reads a log, starts it, and closes it. The methods are safe for
+// concurrent use, but for Start and Close. The caller appends versions in ascending
+// order.
 package commitlog
 
 import (
@@ -12,8 +31,32 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/histogram"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
+
+// Options say where a log is and how it is written.
+type Options struct {
+	FS          vfs.FS
+	Dir         string
+	Lazy        bool  // do not sync each frame
+	SegmentSize int64 // beyond which a new segment begins
+}
+
+// End is how far a log goes. The zero value is no end.
+type End struct {
+	Segment uint64 // the newest; it has no frames
+	Version int64  // of the newest commit
+}
+
+// Replay says what of a log is read, and what is known of it.
+type Replay struct {
+	Above         int64                                    // only commits of higher versions are given to apply
+	Apply         func(version int64, m mutation.Mutation) // is given the mutations in order
+	Closed        End                                      // where the log ended when it was closed last
+	Must          bool                                     // there is a log: a folder without one is damaged
+	Old           bool                                     // the newest segment may be of format 1: a crash may have torn its header
+	BeforeSegment func(size int64) error                   // unless nil, called before a segment of that size is read
+}
 
 // segmentName returns the name of a log file.
 func segmentName(number uint64) string { return fmt.Sprintf("%06d.log", number) }
@@ -50,9 +93,9 @@ type Log struct {
 	told    int64  // the highest synced that a frame of file says
 	old     []segment
 	oldSize int64
-	syncs   histogram.Counter // how long they took
-	pins    int               // copies under way, which need the segments
-	err     error             // the first of a write or a sync: the log goes no further
+	syncs   Histogram // how long they took
+	pins    int       // copies under way, which need the segments
+	err     error     // the first of a write or a sync: the log goes no further
 
 	torn     int64  // bytes after the end that was found
 	unproven []byte // the end of the segment that was read last, as far as no frame says that it is on the disk
@@ -77,7 +120,7 @@ func (l *Log) LastVersion() int64 {
 func (l *Log) TornBytes() int64 { return l.torn }
 
 // SyncTimes counts how long syncs took, in nanoseconds.
-func (l *Log) SyncTimes() *histogram.Counter { return &l.syncs }
+func (l *Log) SyncTimes() *Histogram { return &l.syncs }
 
 // Append writes a frame, whose head is still to be filled in, and syncs it
 // unless the log is lazy.
@@ -296,4 +339,37 @@ func (l *Log) rewrite() error {
 	}
 	l.unproven = nil
 	return nil
+}
+
+// Close syncs and releases the log, and returns how far it went. The last segment
+// is then one without frames, in a file of its own, which says where the one
+// before ends.
+func (l *Log) Close() (End, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return End{}, l.err
+	}
+	err := errors.Join(l.syncLocked(), l.removeSpares())
+	if err == nil && (l.size > headerSize || l.reused) {
+		err = l.beginSegment()
+	}
+	c := End{Segment: l.number, Version: l.last}
+	return c, errors.Join(err, l.releaseLocked())
+}
+
+// Release closes the file that is written, and changes nothing.
+func (l *Log) Release() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.releaseLocked()
+}
+
+func (l *Log) releaseLocked() error {
+	if l.file == nil {
+		return nil
+	}
+	file := l.file
+	l.file = nil
+	return file.Close()
 }

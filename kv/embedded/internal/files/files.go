@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package files creates, syncs and renames files. Its functions bring contents and
+// names to the disk before they return.
 package files
 
 import (
@@ -67,7 +69,7 @@ func MakeDir(fs vfs.FS, dir string) error {
 }
 
 // SyncPath brings the names of a folder that exists, and of those that it lies in, to the
-// disk: whoever has made them may not have. It leaves out folders that this process may not
+// disk: what made them may not have. It leaves out folders that this process may not
 // read, and those that do not keep what is written.
 func SyncPath(fs vfs.FS, dir string) error {
 	for parent := fs.PathDir(dir); parent != dir; dir, parent = parent, fs.PathDir(parent) {

@@ -1,15 +1,89 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package mvcc holds the versions of the database: an immutable view for each version,
+// of the recent writes (the window) over the older state (the base). It also finds
+// conflicts of transactions.
+//
+// It promises to the packages above:
+//
+//   - A [View] is the database at one version. Any number of goroutines read it without
+//     a lock, while commits go on. A read whose version the base has gone past gets
+//     CodeTransactionTooOld, never a value of another version.
+//   - [Head.Newest] has every commit that was published before the call, and its
+//     version is below that of every commit that is assigned one later.
+//   - [Head.At] finds the views of the last five seconds that transactions read, and as
+//     many others as the limit of the history allows.
+//   - [Resolver.Conflicts] finds every write conflict range above a version that is not
+//     below [Window.OldestReader], and no other.
+//   - [Window.Forget] drops only writes up to the version that it is given; views that
+//     were made before keep them. The [Journal] lists the writes of the window that are
+//     to move to the base.
+//   - Vacancies, ranges that a read found empty, change the cost of a scan and never
+//     its result.
+//
+// The window, the resolver, the journal and the vacancies are one package because they
+// describe the same writes: the resolver finds the versions of single keys in the
+// window's entries, the window removes keys that are set from the vacancies, and the
+// journal lists the entries. The package above decides when they change: it commits,
+// makes durable, and absorbs.
+//
+// A [Window] with its [Resolver] has no lock: one goroutine at a time uses them.
+// Everything else is safe for concurrent use, as [Head] and [Journal] say.
 package mvcc
 
 import (
+	"slices"
+	"sort"
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
 )
+
+const (
+	// WindowVersions is the age, in versions, beyond which nothing is read or
+	// committed.
+	WindowVersions = int64(kv.MaxTransactionAge/time.Second) * kv.VersionsPerSecond
+
+	// RestartVersions is the least distance between the versions before and
+	// after a restart, as FoundationDB's recovery has it.
+	RestartVersions = 100 * kv.VersionsPerSecond
+
+	// FreshVersions is the age after which a read version is renewed although
+	// nothing was committed.
+	FreshVersions = kv.VersionsPerSecond / 10
+)
+
+// clock turns time into versions: one a microsecond. It starts at the wall
+// clock's microseconds, so that versions grow over restarts, but never below
+// what the database has seen; from there it follows the monotonic clock. It is safe for
+// concurrent use once it has started.
+type clock struct {
+	began time.Time
+	first atomic.Int64 // the version at began
+}
+
+func (c *clock) start(seen int64) {
+	c.began = time.Now()
+	first := c.began.UnixMicro()
+	if seen > 0 {
+		first = max(first, seen+RestartVersions)
+	}
+	c.first.Store(first)
+}
+
+// version returns the version that belongs to this moment.
+func (c *clock) version() int64 { return c.first.Load() + c.sinceStart() }
+
+func (c *clock) sinceStart() int64 { return int64(time.Since(c.began) / time.Microsecond) }
+
+// advance makes all later versions higher than above. One goroutine at a time may call it.
+func (c *clock) advance(above int64) {
+	c.first.Store(max(c.first.Load(), above+1-c.sinceStart()))
+}
 
 // Head is the newest view, and the order of versions: which were given to
 // commits and which to readers. It is safe for concurrent use; Open comes first.
@@ -243,4 +317,126 @@ func (h *Head) CheckAge(version int64) error {
 // TooOld returns the error of a read or a commit at a version that is too old.
 func TooOld(version int64) error {
 	return kv.NewError(kv.CodeTransactionTooOld, "version %d is older than %v", version, kv.MaxTransactionAge)
+}
+
+// history remembers the views of the last five seconds, for transactions that
+// choose their read version. Each commit makes a view, and a view keeps what
+// later commits replaced: nodes of the window, keys and values. So the history
+// holds the newest views only, as many as its limit allows. Of the others it
+// knows those that a transaction still reads, which keeps them itself.
+type history struct {
+	views []pastView // of the last five seconds, ascending
+	first int        // the views before it are forgotten
+	held  int        // the views from it on are held
+	bytes int64      // that holding them takes
+	limit int64      // of bytes
+}
+
+// pastView is a view of the past.
+type pastView struct {
+	version int64
+	cost    int64 // bytes that its commit has written or copied: what holding the views before it takes
+	view    weak.Pointer[View]
+	held    *View // nil: only transactions keep it
+}
+
+// add remembers a view that differs from the one before, whose commit has
+// written or copied so many bytes.
+func (h *history) add(v *View, cost int64) {
+	v.kept = v
+	h.views = append(h.views, pastView{v.version, cost, weak.Make(v), v})
+	h.bytes += cost
+	h.evict(v.version)
+}
+
+// charge adds bytes to what holding the past takes: the last view no longer has
+// them, and those before it still do, if any is held.
+func (h *history) charge(bytes int64) {
+	if last := len(h.views) - 1; h.held < last {
+		h.views[last].cost += bytes
+		h.bytes += bytes
+	}
+}
+
+// evict forgets the views that are too old to be read at version now. It releases
+// the oldest that it holds while they take more than the limit. The newest stays.
+func (h *history) evict(now int64) {
+	last := len(h.views) - 1
+	for h.first < last && h.views[h.first+1].version <= now-WindowVersions {
+		h.first++
+	}
+	for h.held < last && (h.held < h.first || h.bytes > h.limit) {
+		h.views[h.held].held = nil
+		h.held++
+		h.bytes -= h.views[h.held].cost
+		h.views[h.held].cost = 0
+	}
+	if h.first > 1024 && h.first > len(h.views)/2 {
+		h.views = slices.Delete(h.views, 0, h.first) // what it leaves behind the end is zero, and keeps no view
+		h.held -= h.first
+		h.first = 0
+	}
+}
+
+// replaceLast puts another view of the same state in the place of the last one.
+func (h *history) replaceLast(v *View) {
+	at := &h.views[len(h.views)-1]
+	v.kept = v
+	at.held.kept = v // a reader of the former view keeps v, so that the history finds it
+	at.held, at.view = v, weak.Make(v)
+}
+
+// at returns the view that was the newest at a version.
+func (h *history) at(version int64) (*View, error) {
+	views := h.views[h.first:]
+	i := sort.Search(len(views), func(i int) bool { return views[i].version > version })
+	if i == 0 {
+		return nil, TooOld(version)
+	}
+	v := views[i-1].view.Value()
+	if v == nil {
+		return nil, kv.NewError(kv.CodeTransactionTooOld, "version %d is not in memory any more: %d bytes were written since, and no transaction reads it", version, h.bytes)
+	}
+	return v, nil
+}
+
+// release lets go of all views that no transaction reads, the newest excepted.
+func (h *history) release() {
+	limit := h.limit
+	h.limit = -1
+	h.evict(0)
+	h.limit = limit
+}
+
+// oldest returns the version of the oldest view that is not known to be garbage, and
+// that was the newest at the given version or later.
+func (h *history) oldest(above int64) int64 {
+	views := h.views[h.first:]
+	last := len(views) - 1
+	for i, v := range views[:last] {
+		if views[i+1].version > above && v.view.Value() != nil {
+			return v.version
+		}
+	}
+	return views[last].version
+}
+
+// viewed returns the version of the view that is read at a version.
+func (h *history) viewed(version int64) int64 {
+	views := h.views[h.first:]
+	i := sort.Search(len(views), func(i int) bool { return views[i].version > version })
+	return views[max(i-1, 0)].version
+}
+
+// kept returns the oldest version whose view is in memory, and how many are.
+func (h *history) kept() (oldest int64, n int) {
+	for _, v := range h.views[h.first:] {
+		if v.view.Value() == nil {
+			continue
+		}
+		if n++; n == 1 {
+			oldest = v.version
+		}
+	}
+	return oldest, n
 }

@@ -3,7 +3,11 @@
 package mvcc
 
 import (
+	"bytes"
+
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/reads"
 )
 
 // baseScan is a scan's position in the base: an iterator that is made when it is
@@ -99,4 +103,166 @@ func (b *baseScan) copy(p []byte) []byte {
 	at := len(b.room)
 	b.room = append(b.room, p...)
 	return b.room[at : at+n : at+n]
+}
+
+// gather collects the pairs of [begin, end) and reports whether g became full.
+// The scan is of no use afterwards.
+func (s *Scan) gather(begin, end []byte, g *reads.Builder) (full bool) {
+	s.begin, s.end, s.lend = begin, end, true
+	for ok := s.seek(begin); ok && bytes.Compare(s.key, end) < 0; ok = s.next() {
+		if s.take(g) || s.stored && s.gatherStored(end, g) {
+			return true
+		}
+	}
+	return false
+}
+
+// take takes the present pair.
+func (s *Scan) take(g *reads.Builder) (full bool) {
+	if !s.stored {
+		return g.Add(s.key, s.value)
+	}
+	full = g.AddCopy(s.key, s.value)
+	s.key = g.LastKey() // s.key was only lent
+	return full
+}
+
+// gatherStored goes on with what lies between the present pair, which is one of
+// the base, and end or the window's next entry: there is only the base.
+func (s *Scan) gatherStored(end []byte, g *reads.Builder) (full bool) {
+	if s.gap != Unknown {
+		return false
+	}
+	if s.at.Valid() {
+		end = keys.Min(end, s.at.Key())
+	}
+	b := &s.base
+	for b.ok = b.iter.Next(); b.ok && bytes.Compare(b.key(), end) < 0 && s.step(); b.ok = b.iter.Next() {
+		if full = g.AddCopy(b.key(), b.iter.Value()); full {
+			return true
+		}
+	}
+	s.key = g.LastKey()
+	b.sought = position{s.key, true}
+	b.outcome(s)
+	return false
+}
+
+// gatherBelow is gather from end down.
+func (s *Scan) gatherBelow(begin, end []byte, g *reads.Builder) (full bool) {
+	s.begin, s.end, s.lend = begin, end, true
+	for ok := s.seekBelow(end); ok && bytes.Compare(s.key, begin) >= 0; ok = s.seekBelow(s.key) {
+		if s.take(g) {
+			return true
+		}
+		s.where.key = s.key
+		if s.stored && s.gatherStoredBelow(begin, g) {
+			return true
+		}
+	}
+	return false
+}
+
+// gatherStoredBelow is gatherStored downwards.
+func (s *Scan) gatherStoredBelow(begin []byte, g *reads.Builder) (full bool) {
+	at := s.at.Key()
+	if s.at.Value().gap != Unknown || bytes.Compare(at, s.key) >= 0 {
+		return false
+	}
+	b := &s.base
+	for b.ok = b.iter.Prev(); b.ok && bytes.Compare(b.key(), begin) >= 0 && bytes.Compare(b.key(), at) > 0 && s.step(); b.ok = b.iter.Prev() {
+		if full = g.AddCopy(b.key(), b.iter.Value()); full {
+			return true
+		}
+	}
+	s.key = g.LastKey()
+	s.where = position{s.key, false}
+	b.sought = s.where
+	b.outcome(s)
+	return false
+}
+
+// seekBelow moves to the last key below from.
+func (s *Scan) seekBelow(from []byte) bool {
+	if s.err != nil {
+		return false
+	}
+	if s.course != descending || !bytes.Equal(from, s.where.key) {
+		if r, in := s.view.vacant.Find(from, true); in {
+			from = r.Begin
+		}
+		s.course = descending
+		s.at.SeekBelow(&s.view.entries, from)
+	} else if s.at.Valid() && bytes.Equal(s.at.Key(), from) {
+		s.at.Prev()
+	}
+	s.where = position{from, false}
+	return s.descend()
+}
+
+// descend finds the last pair below where.
+func (s *Scan) descend() bool {
+	r := s.beginRun()
+	found := s.descendTo()
+	s.endRunBelow(r)
+	return found
+}
+
+func (s *Scan) descendTo() bool {
+	for s.at.Valid() {
+		if !s.step() {
+			return false
+		}
+		e := s.at.Value()
+		if s.view.base != nil && s.descendBase(e) {
+			s.where = position{s.key, false}
+			return true
+		}
+		if s.err != nil {
+			return false
+		}
+		s.where = position{s.at.Key(), false}
+		if e.point == Present {
+			return s.found(s.at.Key(), e.value)
+		}
+		if s.begin != nil && bytes.Compare(s.at.Key(), s.begin) <= 0 {
+			break
+		}
+		if s.at.Prev(); s.stepped() {
+			s.leapBelow()
+		}
+	}
+	s.key = nil
+	return false
+}
+
+// descendBase finds a pair of the base below where that the cursor's entry e,
+// or the gap behind it, lets through.
+func (s *Scan) descendBase(e *entry) bool {
+	at := s.at.Key()
+	if e.gap == Unknown && s.base.seekBelow(s, s.where) && bytes.Compare(s.base.key(), at) > 0 {
+		return s.foundStored()
+	}
+	if e.point == Unknown && s.base.seekBelow(s, position{at, true}) && bytes.Equal(s.base.key(), at) {
+		return s.foundStored()
+	}
+	return false
+}
+
+// position is a key, or the place just behind it.
+type position struct {
+	key    []byte
+	behind bool
+}
+
+// passed reports whether key lies before the place.
+func (p position) passed(key []byte) bool {
+	c := bytes.Compare(key, p.key)
+	return c < 0 || c == 0 && p.behind
+}
+
+// before reports whether p lies before q.
+func (p position) before(q position) bool {
+	c := bytes.Compare(p.key, q.key)
+	return c < 0 || c == 0 && !p.behind && q.behind
 }

@@ -7,11 +7,32 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeset"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/sample"
+)
+
+// vacancy is a range of keys in which a read found no values at its version.
+//
+// A cleared key stays in the window until the base has absorbed the clear, and in
+// the base until a compaction. A read takes long to pass very many of them: a
+// queue's consumer, which reads the first key and clears it, would pass all
+// cleared ones each time. So a read that has passed many reports the range to the
+// committer. Each later view has the range, and reads leap over it. The committer
+// cuts a key that is set out of its range. Conflicts, base and log do not depend
+// on vacancies.
+type vacancy struct {
+	keys    kv.KeyRange
+	version int64
+}
+
+const (
+	// MostVacancies is how many ranges without values are remembered.
+	MostVacancies = 1024
+	// mostHeard is how many reported ones may await the committer.
+	mostHeard = 64
 )
 
 // Window holds the writes that the base does not have yet: FoundationDB's
@@ -30,13 +51,13 @@ type Window struct {
 	metadata  []byte       // the value of kv.MetadataVersionKey in the last view
 	forgotten int64        // the version up to which entries have been forgotten
 	dropped   int64        // bytes of entries that were forgotten since takeCost was called
-	vacant    rangeset.Set
+	vacant    keys.Set
 }
 
 // NewMemoryWindow returns the empty window of a database without a base.
 func NewMemoryWindow() *Window {
 	w := &Window{whole: true, env: newEnvironment(Leaps{}), entries: btree.Ranked((*entry).rank)}
-	w.env.sample = &sample.Sample{}
+	w.env.sample = &base.Sample{}
 	w.entries.Set([]byte{}, entry{point: Absent, gap: Absent})
 	return w
 }
@@ -190,5 +211,110 @@ func (w *Window) view(version int64) *View {
 	return &View{
 		version: version, entries: w.entries.Snapshot(), vacant: w.vacant.Snapshot(),
 		base: w.base, env: w.env, metadata: w.metadata,
+	}
+}
+
+// Forget drops what the base has absorbed within the spans: everything not newer
+// than version.
+func (w *Window) Forget(within []Span, version int64) {
+	w.forgotten = version
+	entries := w.entries.Snapshot() // which the loop walks over while it edits
+	for _, s := range within {
+		w.forgetSpan(&entries, s, version)
+	}
+}
+
+// forgetSpan is Forget for one span; entries are those of the window.
+func (w *Window) forgetSpan(entries *btree.Tree[entry], s Span, version int64) {
+	before := entry{}
+	var c btree.Cursor[entry]
+	if c.SeekBelow(&w.entries, s.First) {
+		before = *c.Value()
+	}
+	var drop [][]byte // a run of entries that say nothing any more
+	for ok := c.Seek(entries, s.First); ok && bytes.Compare(c.Key(), s.Last) <= 0; ok = c.Next() {
+		e, changed := c.Value().forget(version)
+		if changed {
+			w.dropped += int64(len(c.Key())+len(c.Value().value)) + itemCost
+		}
+		says := e.point != Unknown || e.gap != before.gap || e.gapAt != before.gapAt || e.gap == Absent
+		before = e
+		if !says && len(c.Key()) > 0 {
+			drop = append(drop, c.Key())
+			continue
+		}
+		w.dropRun(drop)
+		drop = drop[:0]
+		if changed {
+			w.entries.Set(c.Key(), e)
+		}
+	}
+	w.dropRun(drop)
+}
+
+// dropRun removes neighbouring entries.
+func (w *Window) dropRun(run [][]byte) {
+	switch n := len(run); n {
+	case 0:
+	case 1:
+		w.entries.Remove(run[0])
+	default:
+		w.entries.RemoveRange(run[0], keys.Successor(run[n-1]))
+	}
+}
+
+// OnReport sets what is called, by the goroutine that reads, after a read has
+// reported a vacancy.
+func (w *Window) OnReport(notify func()) { w.env.notify = notify }
+
+// AddReportedVacancies adds the vacancies that reads have reported, and reports whether the
+// window has other vacancies now.
+func (w *Window) AddReportedVacancies() (changed bool) {
+	for {
+		select {
+		case v := <-w.env.reports:
+			changed = w.addVacancy(v) || changed
+		default:
+			return changed
+		}
+	}
+}
+
+// addVacancy adds the part of v that still has no values, and reports whether there
+// is one. The window must have all writes since v's version; if it has forgotten
+// some, addVacancy ignores v.
+func (w *Window) addVacancy(v vacancy) bool {
+	if v.version < w.forgotten {
+		return false
+	}
+	var at btree.Cursor[entry]
+	if at.Seek(&w.entries, v.keys.Begin) && at.NextLive(&w.entries) {
+		v.keys.End = bytes.Clone(keys.Min(v.keys.End, at.Key()))
+	}
+	if bytes.Compare(v.keys.Begin, v.keys.End) >= 0 {
+		return false
+	}
+	w.makeRoomForVacancy()
+	w.vacant.Join(v.keys)
+	return true
+}
+
+// makeRoomForVacancy evicts the oldest quarter of the vacancies once their number
+// reaches the limit. It evicts many at once because it must look at all to find
+// the oldest.
+func (w *Window) makeRoomForVacancy() {
+	if w.vacant.Len() >= MostVacancies {
+		w.vacant.EvictOldest(MostVacancies / 4)
+	}
+}
+
+// cutVacancies takes the key that a resolved mutation sets out of the vacancies.
+func (w *Window) cutVacancies(m *mutation.Mutation) {
+	if m.Op == mutation.OpClearRange || m.Value == nil {
+		return
+	}
+	if _, in := w.vacant.Find(m.Key, false); in {
+		w.makeRoomForVacancy()
+		w.vacant.RemoveKey(bytes.Clone(m.Key)) // m.Key may be a part of a large slice
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"iter"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/reads"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/watch"
 )
@@ -36,7 +36,7 @@ type Engine interface {
 	Closed() bool
 
 	// Start runs a task in another goroutine.
-	Start(readers.Task)
+	Start(reads.Task)
 
 	// Commit queues a request, once the values that its atomic operations need have
 	// been read. r.Finisher is told the outcome, maybe before Commit returns. What is
@@ -61,4 +61,64 @@ type Engine interface {
 
 	// CountRetry counts a retry that OnError allows.
 	CountRetry()
+}
+
+// View is the database at one version. It is immutable, and any number of
+// goroutines may read it. Once [Engine.CheckAge] refuses its version, its methods
+// may fail with kv.CodeTransactionTooOld.
+//
+// The keys and values that it returns are shared: neither the transaction nor its
+// caller modifies them.
+type View interface {
+	Version() int64
+
+	// Metadata returns the value of kv.MetadataVersionKey. It does not wait.
+	Metadata() []byte
+
+	// InMemory reports whether no read of the view ever waits for the disk.
+	InMemory() bool
+
+	// LookUp returns the value of key, nil for none, if memory has it: then ok is
+	// true. It does not wait.
+	LookUp(key []byte) (value []byte, ok bool, t reads.Ticket, err error)
+
+	// Prefetch lets the processor load what memory has of some keys, because LookUp
+	// is about to be called with each. It does not wait.
+	Prefetch(keys [][]byte)
+
+	// Fetch returns the value of key, nil for none, if LookUp did not have it. It may
+	// wait for the disk.
+	Fetch(t reads.Ticket, key []byte) ([]byte, error)
+
+	// Get is LookUp and, if need be, Fetch.
+	Get(key []byte) ([]byte, error)
+
+	// NewScan returns a scan that is at no pair yet. Each of its steps counts
+	// against the budget. Close must follow.
+	NewScan(b *reads.Budget) Scan
+
+	// Collect gives the pairs of [begin, end) to r, from the end backward if reverse,
+	// until r is full, which it reports, or b is used up, which is an error. It may
+	// wait for the disk. begin is not behind end.
+	Collect(begin, end []byte, reverse bool, r *reads.Builder, b *reads.Budget) (full bool, err error)
+}
+
+// Scan walks over the pairs of a view, for one goroutine. Its methods may wait for
+// the disk. After an error it behaves as if there were no more pairs; Err and Close
+// return that error.
+type Scan interface {
+	// Seek moves to the first pair whose key is not below from.
+	Seek(from []byte) (key, value []byte, ok bool)
+
+	// Next moves to the pair behind the one that Seek or Next has found.
+	Next() (key, value []byte, ok bool)
+
+	// SeekBelow moves to the last pair whose key is below end.
+	SeekBelow(end []byte) (key, value []byte, ok bool)
+
+	// Err returns the first error.
+	Err() error
+
+	// Close releases the scan and returns the first error. It may be called again.
+	Close() error
 }

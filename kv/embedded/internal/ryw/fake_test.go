@@ -9,9 +9,7 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/ticket"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/reads"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/watch"
 )
@@ -31,7 +29,7 @@ func (e *fakeEngine) Newest() View               { return e.view }
 func (e *fakeEngine) At(int64) (View, error)     { return e.view, nil }
 func (e *fakeEngine) CheckAge(int64) error       { return e.age }
 func (e *fakeEngine) Closed() bool               { return false }
-func (e *fakeEngine) Start(t readers.Task)       { go t.Run() }
+func (e *fakeEngine) Start(t reads.Task)         { go t.Run() }
 func (e *fakeEngine) Drive()                     {}
 func (e *fakeEngine) Arm(watches []*watch.Watch) { e.table.Arm(e.newest, watches, e.Start) }
 
@@ -79,20 +77,20 @@ func (v *fakeView) InMemory() bool   { return !v.cold }
 
 func (v *fakeView) Prefetch([][]byte) {}
 
-func (v *fakeView) LookUp(key []byte) (value []byte, ok bool, t ticket.Ticket, err error) {
+func (v *fakeView) LookUp(key []byte) (value []byte, ok bool, t reads.Ticket, err error) {
 	if v.hook != nil {
 		v.hook()
 	}
-	t = ticket.Ticket{Valid: true, Hash: uint64(len(key))}
+	t = reads.Ticket{Valid: true, Hash: uint64(len(key))}
 	if v.cold {
 		return nil, false, t, nil
 	}
 	value, err = v.Get(key)
-	return value, true, ticket.Ticket{}, err
+	return value, true, reads.Ticket{}, err
 }
 
-func (v *fakeView) Fetch(t ticket.Ticket, key []byte) ([]byte, error) {
-	if t != (ticket.Ticket{Valid: true, Hash: uint64(len(key))}) {
+func (v *fakeView) Fetch(t reads.Ticket, key []byte) ([]byte, error) {
+	if t != (reads.Ticket{Valid: true, Hash: uint64(len(key))}) {
 		return nil, fmt.Errorf("Fetch of %q with the ticket %v, which is of another key", key, t)
 	}
 	return v.Get(key)
@@ -105,10 +103,10 @@ func (v *fakeView) Get(key []byte) ([]byte, error) {
 	return nil, nil
 }
 
-func (v *fakeView) NewScan(b *rangeread.Budget) Scan { return &fakeScan{view: v, budget: b} }
+func (v *fakeView) NewScan(b *reads.Budget) Scan { return &fakeScan{view: v, budget: b} }
 
 // Collect implements [View].
-func (v *fakeView) Collect(begin, end []byte, reverse bool, r *rangeread.Builder, b *rangeread.Budget) (full bool, err error) {
+func (v *fakeView) Collect(begin, end []byte, reverse bool, r *reads.Builder, b *reads.Budget) (full bool, err error) {
 	if bytes.Compare(begin, end) > 0 {
 		return false, fmt.Errorf("Collect of the inverted range [%q, %q)", begin, end)
 	}
@@ -130,7 +128,7 @@ func (v *fakeView) Collect(begin, end []byte, reverse bool, r *rangeread.Builder
 // fakeScan is a scan of a fakeView.
 type fakeScan struct {
 	view   *fakeView
-	budget *rangeread.Budget
+	budget *reads.Budget
 	at     int
 	err    error
 }

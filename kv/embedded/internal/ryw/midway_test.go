@@ -12,7 +12,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/reads"
 )
 
 // TestReadsThatFailMidway ends random reads over own writes at each of their
@@ -82,13 +82,13 @@ func midwayWrites(tx kv.Transaction, rng *rand.Rand) {
 // n-th step, for each n.
 func checkMidway(t *testing.T, tx *Transaction, walk func(*overlay) (string, error)) {
 	t.Helper()
-	want, err := midwayRead(tx, rangeread.Budget{}, walk)
+	want, err := midwayRead(tx, reads.Budget{}, walk)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n := 1; n < rangeread.StepsBetweenChecks; n++ {
-		got, err := midwayRead(tx, rangeread.Budget{Used: rangeread.StepsBetweenChecks - n, Most: 1}, walk)
-		if errors.Is(err, rangeread.ErrNotAtHand) {
+	for n := 1; n < reads.StepsBetweenChecks; n++ {
+		got, err := midwayRead(tx, reads.Budget{Used: reads.StepsBetweenChecks - n, Most: 1}, walk)
+		if errors.Is(err, reads.ErrNotAtHand) {
 			continue
 		}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -97,7 +97,7 @@ func checkMidway(t *testing.T, tx *Transaction, walk func(*overlay) (string, err
 	}
 }
 
-func midwayRead(tx *Transaction, b rangeread.Budget, walk func(*overlay) (string, error)) (string, error) {
+func midwayRead(tx *Transaction, b reads.Budget, walk func(*overlay) (string, error)) (string, error) {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
 	s := newOverlay(tx, false)

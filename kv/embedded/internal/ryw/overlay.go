@@ -4,10 +4,11 @@ package ryw
 
 import (
 	"bytes"
+	"sync"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/reads"
 )
 
 // overlay is all keys as a range read of a transaction meets them: what the
@@ -18,15 +19,15 @@ type overlay struct {
 	view     View         // what the database holds; nil until it is needed: own writes alone do not fix the read version
 	scan     Scan         // over view
 	below    kv.KeyValue  // the pair that the scan's last move has found, if that was downwards
-	budget   rangeread.Budget
-	builder  *rangeread.Builder // of the batch that is collected; nil between batches
+	budget   reads.Budget
+	builder  *reads.Builder // of the batch that is collected; nil between batches
 	err      error
 	writes   *writeMap // nil: none
 	unshared bool      // neither own writes nor known keys concern the read
 
 	rywDisabled bool
-	unmeasured  bool                // the size cannot be asked for
-	lastSize    *rangeread.SizeHint // of the database
+	unmeasured  bool            // the size cannot be asked for
+	lastSize    *reads.SizeHint // of the database
 
 	known        *knownKeys    // what is known; shared with the transaction until the read tells something
 	forked       bool          // known belongs to this read
@@ -127,7 +128,7 @@ func (s *overlay) fixView() {
 	}
 	v, err := s.tx.currentView()
 	if err == nil && !v.InMemory() {
-		err = rangeread.ErrNotAtHand
+		err = reads.ErrNotAtHand
 	}
 	if s.err = err; err == nil {
 		s.view = v
@@ -284,4 +285,117 @@ func (s *overlay) getStored(key []byte) []byte {
 	value, err := s.view.Get(key)
 	s.err = err
 	return value
+}
+
+// section is a key with a value, or a range of keys that are alike.
+type section struct {
+	kind  sectionKind
+	begin []byte
+	end   []byte
+	value []byte      // of a stored pair
+	own   *writeEntry // a pair's own operations; nil: it is as stored
+}
+
+type sectionKind uint8
+
+// isKnown reports whether the section can be passed.
+func (g *section) isKnown() bool { return g.kind == empty || g.kind == pair }
+
+// equals reports whether two sections of one overlay are the same.
+func (g *section) equals(o *section) bool {
+	return bytes.Equal(g.end, o.end) && bytes.Equal(g.begin, o.begin)
+}
+
+// sectionAfter returns the section behind g.
+func (s *overlay) sectionAfter(g *section) section {
+	if bytes.Compare(g.end, keys.SystemEnd) >= 0 {
+		return behindAll
+	}
+	next, found := s.ownSectionAt(g.end, false)
+	next.begin = g.end
+	if found {
+		return next
+	}
+	return s.upTo(next, g.end)
+}
+
+// upTo ends a section of stored keys at the first pair from key on, or is it.
+func (s *overlay) upTo(g section, key []byte) section {
+	next, value, there := s.firstStored(key, g.end)
+	switch {
+	case !there:
+		g.kind = empty
+	case bytes.Equal(next, key):
+		g = section{kind: pair, begin: next, end: keys.Successor(next), value: value}
+	default:
+		g.kind, g.end = empty, next
+	}
+	return g
+}
+
+// sectionBefore returns the section in front of g.
+func (s *overlay) sectionBefore(g *section) section {
+	if len(g.begin) == 0 {
+		return beforeAll
+	}
+	prev, found := s.ownSectionAt(g.begin, true)
+	prev.end = g.begin
+	if found {
+		return prev
+	}
+	low, value := s.lastStored(prev.begin, g.begin)
+	switch {
+	case low == nil:
+		prev.kind = empty
+	case keys.IsSuccessor(g.begin, low):
+		prev = section{kind: pair, begin: low, end: g.begin, value: value}
+	default:
+		prev.kind, prev.begin = empty, keys.Successor(low)
+	}
+	return prev
+}
+
+// nextSection returns the section next to g.
+func (s *overlay) nextSection(g *section, back bool) section {
+	if back {
+		return s.sectionBefore(g)
+	}
+	return s.sectionAfter(g)
+}
+
+// farEdge returns the edge of g at which a walk leaves it.
+func (g *section) farEdge(back bool) []byte {
+	if back {
+		return g.begin
+	}
+	return g.end
+}
+
+// builders are builders without a batch. A builder goes to a view, through an interface:
+// without the pool each batch would cost one.
+var builders = sync.Pool{New: func() any { return new(reads.Builder) }}
+
+// startBatch begins to collect a batch behind the pairs of front; finishBatch must follow.
+func (s *overlay) startBatch(l reads.Limits, front []kv.KeyValue) *reads.Builder {
+	s.builder = builders.Get().(*reads.Builder)
+	s.builder.Start(l, s.lastSize, front)
+	return s.builder
+}
+
+// finishBatch returns the pairs that were collected.
+func (s *overlay) finishBatch() []kv.KeyValue {
+	pairs := s.builder.Finish(s.lastSize)
+	builders.Put(s.builder)
+	s.builder = nil
+	return pairs
+}
+
+// collectStored gives the stored pairs of [begin, end) to the builder, and reports
+// whether it became full.
+func (s *overlay) collectStored(begin, end []byte, back bool) (full bool) {
+	if s.fixView(); s.err != nil {
+		return false
+	}
+	full, s.err = s.view.Collect(begin, end, back, s.builder, &s.budget)
+	return full
 }

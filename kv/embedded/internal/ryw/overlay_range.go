@@ -8,7 +8,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/rangeread"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/reads"
 )
 
 // rangeResult is the answer to a range read, with what its conflict range
@@ -22,9 +22,9 @@ type rangeResult struct {
 
 // readRange reads one batch. Its selectors have no OrEqual.
 func (s *overlay) readRange(req kv.BatchRequest) (rangeResult, error) {
-	l := rangeread.Limits{Rows: req.Limit, Bytes: batchBytes(req.Mode, req.Iteration), Least: 1}
+	l := reads.Limits{Rows: req.Limit, Bytes: batchBytes(req.Mode, req.Iteration), Least: 1}
 	if l.Rows == 0 {
-		l.Rows = rangeread.Unlimited
+		l.Rows = reads.Unlimited
 	}
 	switch {
 	case s.rywDisabled:
@@ -39,7 +39,7 @@ func (s *overlay) readRange(req kv.BatchRequest) (rangeResult, error) {
 }
 
 // walkRange reads a batch over own writes and known keys.
-func (s *overlay) walkRange(keys kv.SelectorRange, l rangeread.Limits, reverse bool) (res rangeResult, err error) {
+func (s *overlay) walkRange(keys kv.SelectorRange, l reads.Limits, reverse bool) (res rangeResult, err error) {
 	r := rangeRead{overlay: *s, begin: keys.Begin, end: keys.End, left: l} // by value: other reads need no overlay on the heap
 	if reverse {
 		res, err = r.readBackward()
@@ -47,7 +47,7 @@ func (s *overlay) walkRange(keys kv.SelectorRange, l rangeread.Limits, reverse b
 		res, err = r.readForward()
 	}
 	*s = r.overlay
-	res.kvs = slices.Clip(rangeread.Trim(res.kvs))
+	res.kvs = slices.Clip(reads.Trim(res.kvs))
 	return res, err
 }
 
@@ -59,7 +59,7 @@ var iteratorBytes = [...]int{4096, 6144, 9216, 13_824, 20_736, 31_104, 46_656, 6
 func batchBytes(mode kv.StreamingMode, iteration int) int {
 	switch mode {
 	case kv.ModeExact:
-		return rangeread.Unlimited
+		return reads.Unlimited
 	case kv.ModeSmall:
 		return 256
 	case kv.ModeMedium:
@@ -69,7 +69,7 @@ func batchBytes(mode kv.StreamingMode, iteration int) int {
 	case kv.ModeIterator:
 		return iteratorBytes[min(max(iteration, 1), len(iteratorBytes))-1]
 	}
-	return rangeread.ReplyBytes
+	return reads.ReplyBytes
 }
 
 // isUntouched reports whether a range is one between two keys in which there are
@@ -88,7 +88,7 @@ func (s *overlay) isUntouched(r kv.SelectorRange) bool {
 }
 
 // readPairs reads the stored pairs of [begin, end) within the limits of a server.
-func (s *overlay) readPairs(begin, end []byte, l rangeread.Limits, reverse bool) (res rangeResult) {
+func (s *overlay) readPairs(begin, end []byte, l reads.Limits, reverse bool) (res rangeResult) {
 	if s.fixView(); s.err != nil {
 		return rangeResult{}
 	}
@@ -116,7 +116,7 @@ func (s *overlay) addKnownPairs(req kv.BatchRequest, res *rangeResult) {
 }
 
 // readStored reads a batch past own writes, where read-your-writes is disabled.
-func (s *overlay) readStored(req kv.BatchRequest, l rangeread.Limits) rangeResult {
+func (s *overlay) readStored(req kv.BatchRequest, l reads.Limits) rangeResult {
 	b, e := s.locateSelector(req.Begin), s.locateSelector(req.End)
 	if b.beyond >= e.beyond && bytes.Compare(b.key, e.key) >= 0 {
 		return rangeResult{}
@@ -153,7 +153,7 @@ func (s *overlay) resolveKey(sel kv.KeySelector) ([]byte, error) {
 		}
 		return key, nil
 	}
-	one := rangeread.Limits{Rows: 1, Bytes: rangeread.Unlimited, Least: 1}
+	one := reads.Limits{Rows: 1, Bytes: reads.Unlimited, Least: 1}
 	if sel.Offset > 0 {
 		return s.firstKeyOf(s.walkRange(kv.SelectorRange{Begin: sel, End: kv.FirstGreaterOrEqual(s.limit)}, one, false))
 	}
@@ -228,4 +228,133 @@ func (s *overlay) readBatch(req kv.BatchRequest) (b batchRead, err error) {
 	b.req = req
 	b.rangeResult, err = s.readRange(req)
 	return b, err
+}
+
+// locateKey returns the key that a selector selects among what is stored.
+func (s *overlay) locateKey(sel kv.KeySelector) []byte {
+	at := s.locateSelector(sel)
+	if sel.Offset > 0 && at.beyond == 0 {
+		first, ok := s.seek(at.key)
+		if at.key = first.Key; !ok || bytes.Compare(first.Key, s.limit) >= 0 {
+			at = selectorPlace{key: s.limit, beyond: 1}
+		}
+	}
+	s.beyond = at.beyond
+	return at.key
+}
+
+// selectorPlace is where a selector leads among what the database holds.
+type selectorPlace struct {
+	key     []byte
+	toBegin bool // it ran off the beginning
+	beyond  int  // which key behind all that can be read it selects, the first being 1; 0: none
+}
+
+// locateSelector walks a selector without OrEqual over stored keys. One with offset 1
+// stays where it is.
+func (s *overlay) locateSelector(sel kv.KeySelector) selectorPlace {
+	at, offset := selectorPlace{key: sel.Key}, sel.Offset
+	if offset == 1 {
+		return at
+	}
+	for ; offset > 1; offset-- {
+		key, ok := s.seekOrNext(at.key, offset < sel.Offset)
+		if !ok || bytes.Compare(key, s.limit) >= 0 {
+			return selectorPlace{key: s.limit, beyond: offset}
+		}
+		at.key = keys.Successor(key)
+	}
+	for ; offset < 1; offset++ {
+		found, ok := s.seekBelow(at.key)
+		if !ok || len(found.Key) == 0 {
+			return selectorPlace{key: []byte{}, toBegin: true}
+		}
+		at.key = found.Key
+	}
+	return at
+}
+
+// seekOrNext moves to the first stored key from edge on, or to the next one.
+func (s *overlay) seekOrNext(edge []byte, next bool) (key []byte, ok bool) {
+	scan := s.storedScan()
+	if s.below = (kv.KeyValue{}); next {
+		key, _, ok = scan.Next()
+	} else {
+		key, _, ok = scan.Seek(edge)
+	}
+	return key, ok
+}
+
+// seek moves to the first stored pair from a key on.
+func (s *overlay) seek(from []byte) (kv.KeyValue, bool) {
+	s.below = kv.KeyValue{}
+	key, value, ok := s.storedScan().Seek(from)
+	return kv.KeyValue{Key: key, Value: value}, ok
+}
+
+// seekBelow moves to the last stored pair below a key, unless it is there already.
+func (s *overlay) seekBelow(end []byte) (kv.KeyValue, bool) {
+	if s.below.Key != nil && keys.IsSuccessor(end, s.below.Key) {
+		return s.below, true
+	}
+	key, value, ok := s.storedScan().SeekBelow(end)
+	if s.below = (kv.KeyValue{}); ok {
+		s.below = kv.KeyValue{Key: key, Value: value}
+	}
+	return s.below, ok
+}
+
+// sendRequest asks the database for the pairs between two selectors as FoundationDB's
+// client asks its servers, and makes known what the answer tells (ReadYourWrites:
+// getKnownKeyRange). The walk takes its pairs from run. sendRequest takes over front,
+// and returns its pairs with those of the answer behind them.
+func (s *overlay) sendRequest(begin, end kv.KeySelector, l reads.Limits, reverse bool, front []kv.KeyValue) []kv.KeyValue {
+	f := s.answerRequest(begin, end, l, reverse, front)
+	low, high := keys.SystemEnd, []byte{}
+	if begin.Offset <= 1 && !(reverse && f.more) {
+		low = begin.Key
+	}
+	if end.Offset >= 1 && (reverse || !f.more) {
+		high = end.Key
+	}
+	if f.toBegin {
+		low = []byte{}
+	}
+	if f.toEnd {
+		high = keys.SystemEnd
+	}
+	if f.low != nil {
+		low = keys.Min(low, f.low)
+		high = keys.Max(high, keys.Successor(f.high))
+	}
+	if reverse && f.more && f.low != nil {
+		low = f.low // also where begin is the beginning of all keys, which the client could know
+	}
+	s.addKnown(low, high)
+	s.run = storedRun{keys: kv.KeyRange{Begin: low, End: keys.Min(high, s.limit)}, pairs: f.pairs[len(front):], back: reverse}
+	return f.pairs
+}
+
+// answerRequest answers a request, behind the pairs of front.
+func (s *overlay) answerRequest(begin, end kv.KeySelector, l reads.Limits, reverse bool, front []kv.KeyValue) serverReply {
+	f := serverReply{pairs: front, toBegin: len(begin.Key) == 0 && begin.Offset < 1}
+	b, e := s.locateSelector(begin), s.locateSelector(end)
+	if b.beyond >= e.beyond && bytes.Compare(b.key, e.key) >= 0 {
+		return f
+	}
+	a := serverRequest{overlay: s, begin: b.key, end: e.key, whole: b.toBegin || e.toBegin || b.beyond > 0 || e.beyond > 0}
+	s.startBatch(l, front).CountAlso(l)
+	if e.beyond > 0 && !bytes.Equal(s.limit, keys.SystemEnd) {
+		a.systemKeys = e.beyond - max(b.beyond, 1)
+	}
+	a.readReplies(&f, reverse)
+	if f.pairs = s.finishBatch(); len(f.pairs) > len(front) {
+		f.noteKey(f.pairs[len(front)].Key)
+		f.noteKey(f.pairs[len(f.pairs)-1].Key)
+	}
+	if a.whole && len(b.key) == 0 && !(reverse && f.more) {
+		f.toBegin = true
+	}
+	f.toEnd = bytes.Equal(e.key, keys.SystemEnd) && (reverse || !f.more)
+	return f
 }

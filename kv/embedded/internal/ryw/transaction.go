@@ -1,17 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package ryw is the transaction: FoundationDB's client (ReadYourWritesTransaction
+// and NativeAPI) over a view of the database.
+//
+// It promises to the package above:
+//
+//   - A [Transaction] is a [kv.Transaction] and a [kv.ConflictRanger]. It answers,
+//     conflicts, counts sizes and ends batches as FoundationDB's client does, which the
+//     recordings of a real cluster prove (TestGoldens of kv/embedded). Where that is
+//     surprising a comment names the function of the client.
+//   - A read sees the transaction's writes as they were when the read was begun, over
+//     one version of the database.
+//   - Reads overlap. A commit waits for the reads that were begun before it, and has
+//     their conflict ranges. Cancel, Reset, OnError and the timeout end them.
+//   - What a caller gets is shared and never modified. The caller must not modify it
+//     either.
+//
+// It needs an [Engine] from below, which gives it a [View] with Get, Seek and
+// SeekBelow, and commits its writes. So its own tests do not need the real engine:
+// they use one over a slice.
 package ryw
 
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/reads"
 )
+
+// Client makes the transactions of one database: the part of FoundationDB's client
+// that they share. It is safe for concurrent use.
+type Client struct {
+	engine   Engine
+	defaults settings       // of each transaction
+	sizes    reads.SizeHint // of the batches of range reads
+}
+
+// NewClient returns the client of an engine.
+func NewClient(e Engine, d kv.TransactionDefaults) *Client {
+	return &Client{engine: e, defaults: defaultSettings(d)}
+}
+
+// Begin returns a new transaction.
+func (c *Client) Begin() *Transaction {
+	t := &Transaction{client: c, engine: c.engine, settings: c.defaults, committed: -1, direct: &noDirectWrites}
+	t.backoff = kv.Backoff{Initial: firstDelay, Max: max(t.settings.maxDelay, 1)}
+	if t.settings.timeout > 0 {
+		t.deadline = &deadline{began: time.Now()}
+		t.setExpiry()
+	}
+	return t
+}
+
+// BeginReadOnly returns a new transaction for a function that only reads and cannot
+// ask for the transaction's size. Such a transaction need not note what
+// FoundationDB's client caches: only sizes would show it.
+func (c *Client) BeginReadOnly() *Transaction {
+	t := c.Begin()
+	t.unmeasured = true
+	return t
+}
 
 // Transaction implements [kv.Transaction] and [kv.ConflictRanger].
 type Transaction struct {
@@ -306,4 +360,53 @@ func inLegalRange(r kv.KeyRange, end []byte) error {
 
 func outside(key []byte) error {
 	return kv.NewError(kv.CodeKeyOutsideLegalRange, "key %s", keys.Printable(key))
+}
+
+// deadline is the timeout of a transaction, which most do not have.
+type deadline struct {
+	began   time.Time   // what it counts from
+	expires time.Time   // zero: never
+	timer   *time.Timer // strikes then
+}
+
+// setExpiry arranges for the timeout to strike. t.mu is held.
+func (t *Transaction) setExpiry() {
+	t.stopTimer()
+	d := t.deadline
+	if d == nil {
+		return
+	}
+	d.expires = time.Time{}
+	if t.settings.timeout == 0 {
+		return
+	}
+	d.expires = d.began.Add(t.settings.timeout)
+	d.timer = time.AfterFunc(time.Until(d.expires), func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.checkTimeout() // unless the time has been changed
+	})
+}
+
+// checkTimeout kills the transaction if its time is over. A commit that is under way
+// goes its way.
+func (t *Transaction) checkTimeout() {
+	if t.deadErr != nil || !t.hasTimeout() || time.Now().Before(t.deadline.expires) {
+		return
+	}
+	var err error = kv.NewError(kv.CodeTransactionTimedOut, "the timeout of %v is over", t.settings.timeout)
+	if t.attempt.isUnderWay() {
+		err = fmt.Errorf("embedded: the commit goes on: %w: %w", kv.ErrOutcomeUnknown, err)
+	}
+	t.failUntilReset(err)
+}
+
+// hasTimeout reports whether a timeout will end the transaction.
+func (t *Transaction) hasTimeout() bool { return t.deadline != nil && !t.deadline.expires.IsZero() }
+
+func (t *Transaction) stopTimer() {
+	if t.deadline != nil && t.deadline.timer != nil {
+		t.deadline.timer.Stop()
+		t.deadline.timer = nil
+	}
 }

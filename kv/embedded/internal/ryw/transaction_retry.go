@@ -3,11 +3,14 @@
 package ryw
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/watch"
 )
 
 // OnError implements [kv.Transaction].
@@ -102,3 +105,78 @@ func pause(ctx context.Context, d time.Duration) error {
 		return context.Cause(ctx)
 	}
 }
+
+// Watch implements [kv.Transaction].
+func (t *Transaction) Watch(key []byte) kv.Future[struct{}] {
+	failed := func(err error) kv.Future[struct{}] { return kv.Resolved(struct{}{}, err) }
+	if err := t.checkWatch(key); err != nil {
+		return failed(err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.read = true
+	p, err := t.startPointRead(&t.writes, key, nil)
+	if err == nil && !p.answered {
+		p.readCached(key)
+		err = p.err
+	}
+	if err != nil {
+		return failed(err)
+	}
+	if !p.known {
+		t.addKeyRead(key, false)
+	}
+	added, err := t.engine.NewWatch(keys.Own(key), p.value)
+	if err != nil {
+		return failed(err)
+	}
+	a, w := t.ensureAttempt(), &ownWatch{Watch: added}
+	a.watches = append(a.watches, w)
+	if !p.answered {
+		p.key, w.unread = w.Key, true
+		startRead(t, p.readStored, func() (struct{}, error) {
+			w.setValue(p.value, p.err)
+			return struct{}{}, nil
+		})
+	}
+	return kv.NewFuture[struct{}](w.Watch)
+}
+
+func (t *Transaction) checkWatch(key []byte) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.checkUsable(); err != nil {
+		return err
+	}
+	switch {
+	case t.settings.rywDisabled:
+		return kv.NewError(kv.CodeWatchesDisabled, "read-your-writes is disabled")
+	case bytes.Compare(key, t.settings.readEnd()) >= 0 && !isMetadata(key):
+		return outside(key)
+	case len(key) > longestKey(key):
+		return kv.NewError(kv.CodeKeyTooLarge, "key %s", keys.Printable(key))
+	}
+	return nil
+}
+
+// ownWatch is a watch until its transaction commits.
+type ownWatch struct {
+	*watch.Watch
+	unread bool       // the value is being read
+	set    *operation // then: the last set or clear of the key by the transaction itself
+}
+
+// setValue takes the value that the transaction sees, or why it cannot be read.
+// What the transaction has set or cleared meanwhile fires the watch if it differs.
+func (w *ownWatch) setValue(value []byte, err error) {
+	w.Value, w.unread = value, false
+	switch {
+	case err != nil:
+		w.Finish(err)
+	case w.set != nil && !same(w.set.value, value):
+		w.Finish(nil)
+	}
+}
+
+// same reports whether two values are equal; absent and empty differ.
+func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }

@@ -13,8 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/readers"
-	"github.com/kazahana-db/kazahana/kv/embedded/internal/ticket"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/reads"
 )
 
 // fakeView is a view of few keys. A cold one has none in memory.
@@ -34,7 +33,7 @@ func (v *fakeView) Get(key []byte) ([]byte, error) {
 	return nil, v.err
 }
 
-func (v *fakeView) LookUp(key []byte) (value []byte, ok bool, t ticket.Ticket, err error) {
+func (v *fakeView) LookUp(key []byte) (value []byte, ok bool, t reads.Ticket, err error) {
 	if v.cold {
 		return nil, false, t, nil
 	}
@@ -229,8 +228,8 @@ func TestArmDoesNotWait(t *testing.T) {
 			var table Table
 			w := add(t, &table, "a")
 			newest := &fakeView{version: 1, cold: true, err: errors.New("the value was read at once")}
-			var tasks []readers.Task
-			table.Arm(func() View { return newest }, []*Watch{w}, func(task readers.Task) { tasks = append(tasks, task) })
+			var tasks []reads.Task
+			table.Arm(func() View { return newest }, []*Watch{w}, func(task reads.Task) { tasks = append(tasks, task) })
 			check(t, "once armed", w, waits)
 			newest = c.now
 			for _, task := range tasks {
