@@ -2,7 +2,14 @@
 
 package kv
 
-import "context"
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
 
 // ReadTransactor runs read-only functions in transactions.
 type ReadTransactor interface {
@@ -228,3 +235,140 @@ func orZero[T any](v T, err error) (T, error) {
 	}
 	return v, nil
 }
+
+// TransactionDefaults are the options that all transactions of a database begin
+// with: a field of every engine's Options. The zero value keeps the engine's own.
+//
+// [Transaction.SetOption] overrides a default for one transaction. OnError keeps
+// the timeout, retry limit and cap of the back-off that SetOption set, and
+// restores the other defaults. Reset restores all defaults and restarts the
+// timeout.
+type TransactionDefaults struct {
+	// Timeout ends transactions with CodeTransactionTimedOut, counted from Begin,
+	// retries included ([OptionTimeout]). A commit that is under way goes on: its error
+	// is one of [IsOutcomeUnknown]. 0: none. It is cut to whole milliseconds.
+	Timeout time.Duration
+
+	// RetryLimit is how often OnError retries before it returns the error
+	// ([OptionRetryLimit]). 0: without limit.
+	RetryLimit int
+
+	// MaxRetryDelay is the cap of OnError's back-off ([OptionMaxRetryDelay]).
+	// 0: one second. It is cut to whole milliseconds.
+	MaxRetryDelay time.Duration
+
+	// SizeLimit is the most bytes of a transaction, 32 to [MaxTransactionSize]
+	// ([OptionSizeLimit]). 0: that. Larger ones fail with CodeTransactionTooLarge.
+	SizeLimit int
+
+	// ReportConflictingKeys makes a commit that fails with CodeNotCommitted report
+	// the conflicting reads ([OptionReportConflictingKeys]). The reply of a cluster
+	// to such a commit is then a little larger.
+	ReportConflictingKeys bool
+}
+
+// Validate reports all faults of the defaults.
+func (d TransactionDefaults) Validate() error {
+	var errs []error
+	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf("kv: "+format, args...)) }
+	for _, f := range []struct {
+		name string
+		d    time.Duration
+	}{{"Timeout", d.Timeout}, {"MaxRetryDelay", d.MaxRetryDelay}} {
+		if f.d != 0 && (f.d < time.Millisecond || f.d.Milliseconds() > math.MaxInt32) {
+			fault("%s is %v; use 0 for the default, or a millisecond to %d ms", f.name, f.d, math.MaxInt32)
+		}
+	}
+	if d.RetryLimit < 0 || d.RetryLimit > math.MaxInt32 {
+		fault("RetryLimit is %d; use 0 for no limit, or at most %d", d.RetryLimit, math.MaxInt32)
+	}
+	if d.SizeLimit != 0 && (d.SizeLimit < 32 || d.SizeLimit > MaxTransactionSize) {
+		fault("SizeLimit is %d; use 0 for the default, or 32 to %d bytes", d.SizeLimit, MaxTransactionSize)
+	}
+	return errors.Join(errs...)
+}
+
+// Option is a transaction option. The numbers are FoundationDB's. Options with
+// an argument take it in [Transaction.SetOption]; the others ignore it.
+type Option int
+
+// The transaction options.
+const (
+	OptionCausalWriteRisky                  Option = 10
+	OptionCausalReadRisky                   Option = 20
+	OptionNextWriteNoWriteConflictRange     Option = 30  // the next write adds no write conflict range
+	OptionReadYourWritesDisable             Option = 51  // before the first read or write only (2000 otherwise); read conflict ranges that were added before are forgotten
+	OptionPrioritySystemImmediate           Option = 200 //
+	OptionPriorityBatch                     Option = 201
+	OptionAccessSystemKeys                  Option = 301 // read and write keys from \xff on
+	OptionReadSystemKeys                    Option = 302
+	OptionTimeout                           Option = 500 // milliseconds from the transaction's begin; 0 is none
+	OptionRetryLimit                        Option = 501 // how often OnError retries; -1 is unlimited
+	OptionMaxRetryDelay                     Option = 502 // milliseconds; the cap of OnError's back-off
+	OptionSizeLimit                         Option = 503 // bytes, 32 to MaxTransactionSize
+	OptionAutomaticIdempotency              Option = 505 // where the engine has it: no 1021
+	OptionSnapshotRYWEnable                 Option = 600
+	OptionSnapshotRYWDisable                Option = 601
+	OptionLockAware                         Option = 700
+	OptionUsedDuringCommitProtectionDisable Option = 701
+	OptionReadLockAware                     Option = 702
+	OptionReportConflictingKeys             Option = 712  // a commit that fails with CodeNotCommitted tells which reads were the cause: see [Error.Conflicts] and [ConflictRanger]
+	OptionBypassUnreadable                  Option = 1100 // read what a versionstamped write hides
+)
+
+// The limits of FoundationDB 7.3, enforced by every engine with the error
+// codes named here.
+const (
+	MaxKeySize         = 10_000          // bytes of a key; beyond it CodeKeyTooLarge
+	MaxValueSize       = 100_000         // bytes of a value; beyond it CodeValueTooLarge
+	MaxTransactionSize = 10_000_000      // bytes of keys, values and conflict ranges; beyond it CodeTransactionTooLarge
+	MaxTransactionAge  = 5 * time.Second // from read version to last read or commit; beyond it CodeTransactionTooOld
+	MaxWatches         = 10_000          // outstanding watches of one Database; beyond it CodeTooManyWatches
+	VersionstampSize   = 10              // bytes of a transaction's versionstamp: 8 version + 2 batch order, big endian
+	VersionsPerSecond  = 1_000_000       // about how fast versions advance
+)
+
+// MetadataVersionKey is the one system key that ordinary transactions may use.
+// Its value is a versionstamp, written with [SetVersionstampedValue] only
+// (with 14 zero bytes as operand). It arrives with the read version:
+// reading it costs no round trip, so caches of rarely changed data are
+// validated by it.
+const MetadataVersionKey = "\xff/metadataVersion"
+
+// MutationType is an atomic operation: the commit computes the new value from the
+// stored one. The transaction does not read the value and so has no read conflict.
+// The numbers are FoundationDB's. Arithmetic is little-endian; a stored value is
+// first cut or zero-extended to the operand's length.
+type MutationType int
+
+// The atomic operations.
+const (
+	// Add adds the operand. An absent value counts as zero.
+	Add MutationType = 2
+	// BitAnd ands the operand. An absent value becomes the operand.
+	BitAnd MutationType = 6
+	// BitOr ors the operand. An absent value counts as zero.
+	BitOr MutationType = 7
+	// BitXor xors the operand. An absent value counts as zero.
+	BitXor MutationType = 8
+	// AppendIfFits appends the operand, or does nothing if the result would pass MaxValueSize.
+	AppendIfFits MutationType = 9
+	// Max keeps the larger number. An absent value becomes the operand.
+	Max MutationType = 12
+	// Min keeps the smaller number. An absent value becomes the operand.
+	Min MutationType = 13
+	// SetVersionstampedKey sets a pair and puts the transaction's versionstamp into its key. The key's
+	// last four bytes, little-endian, are the offset of the stamp's ten bytes; they are cut off.
+	SetVersionstampedKey MutationType = 14
+	// SetVersionstampedValue puts the versionstamp into the value, whose last four bytes are the offset.
+	SetVersionstampedValue MutationType = 15
+	// ByteMin keeps the lexicographically smaller value. An absent value becomes the operand.
+	ByteMin MutationType = 16
+	// ByteMax keeps the lexicographically larger value. An absent value becomes the operand.
+	ByteMax MutationType = 17
+	// CompareAndClear clears the key if its value equals the operand.
+	CompareAndClear MutationType = 20
+)
+
+// Int64 returns n as eight little-endian bytes: an operand for [Add], [Max] and [Min].
+func Int64(n int64) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(n)) }

@@ -4,6 +4,8 @@ package measure
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -138,4 +140,168 @@ func (t *transaction) ConflictingKeys(ctx context.Context) ([]kv.KeyRange, error
 		return nil, err
 	}
 	return ranger.ConflictingKeys(ctx)
+}
+
+// reads counts the reads of a transaction or of its snapshot.
+type reads struct {
+	rounds *rounds
+	view   kv.ReadTransaction
+}
+
+func (v reads) add(change func(*Usage)) { v.rounds.meter.add(change) }
+
+// Get implements [kv.ReadTransaction].
+func (v reads) Get(key []byte) kv.Future[[]byte] {
+	if string(key) == kv.MetadataVersionKey {
+		v.add(func(u *Usage) { u.Free++ })
+		return v.view.Get(key)
+	}
+	v.add(func(u *Usage) { u.Gets++ })
+	return newFuture(v.rounds, v.view.Get(key), sizeOfValue(len(key)))
+}
+
+// AppendGets implements [kv.ManyGetter].
+func (v reads) AppendGets(futures []kv.Future[[]byte], keys [][]byte) []kv.Future[[]byte] {
+	v.add(func(u *Usage) { u.Gets += len(keys) })
+	before := len(futures)
+	futures = kv.AppendGets(futures, v.view, keys)
+	for i, f := range futures[before:] {
+		futures[before+i] = newFuture(v.rounds, f, sizeOfValue(len(keys[i])))
+	}
+	return futures
+}
+
+// GetKey implements [kv.ReadTransaction].
+func (v reads) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
+	v.add(func(u *Usage) { u.Gets++ })
+	return newFuture(v.rounds, v.view.GetKey(sel), nil)
+}
+
+// GetRange implements [kv.ReadTransaction].
+func (v reads) GetRange(r kv.SelectorRange, o kv.RangeOptions) kv.RangeResult {
+	v.add(func(u *Usage) { u.Ranges++ })
+	return v.view.GetRange(r, o).Wrap(func(_ kv.BatchRequest, batch kv.Future[kv.Batch]) kv.Future[kv.Batch] {
+		v.add(func(u *Usage) { u.Batches++ })
+		return newFuture(v.rounds, batch, sizeOfBatch)
+	})
+}
+
+// GetReadVersion implements [kv.ReadTransaction].
+func (v reads) GetReadVersion() kv.Future[int64] {
+	v.add(func(u *Usage) { u.Free++ })
+	return v.view.GetReadVersion()
+}
+
+// GetEstimatedRangeSizeBytes implements [kv.ReadTransaction].
+func (v reads) GetEstimatedRangeSizeBytes(r kv.KeyRange) kv.Future[int64] {
+	v.add(func(u *Usage) { u.Gets++ })
+	return newFuture(v.rounds, v.view.GetEstimatedRangeSizeBytes(r), nil)
+}
+
+// GetRangeSplitPoints implements [kv.ReadTransaction].
+func (v reads) GetRangeSplitPoints(r kv.KeyRange, chunkSize int64) kv.Future[[][]byte] {
+	v.add(func(u *Usage) { u.Gets++ })
+	return newFuture(v.rounds, v.view.GetRangeSplitPoints(r, chunkSize), nil)
+}
+
+// Snapshot implements [kv.ReadTransaction].
+func (v reads) Snapshot() kv.ReadTransaction { return reads{v.rounds, v.view.Snapshot()} }
+
+// ReadTransact implements [kv.ReadTransactor].
+func (v reads) ReadTransact(_ context.Context, fn func(kv.ReadTransaction) error) error {
+	return fn(v)
+}
+
+// rounds finds the read rounds of one transaction: a round is open from the
+// first read that is started until one of its reads is waited for.
+type rounds struct {
+	meter *Meter
+
+	mu      sync.Mutex
+	current int // the number of the open round, or of the last one
+	open    bool
+}
+
+// start puts a read into the open round or opens one, and returns its number.
+func (r *rounds) start() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.open {
+		r.open = true
+		r.current++
+		r.meter.add(func(u *Usage) { u.Rounds++ })
+	}
+	return r.current
+}
+
+// wait closes the round if it is the open one.
+func (r *rounds) wait(round int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if round == r.current {
+		r.open = false
+	}
+}
+
+// close ends the open round: an attempt of the transaction is over.
+func (r *rounds) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.open = false
+}
+
+// future is a read's future that looks pending, so that asking for its result is seen.
+type future[T any] struct {
+	kv.Future[T]
+	rounds *rounds
+	round  int
+	size   func(T) (pairs, bytes int) // of the result; nil: it is not counted
+	seen   atomic.Bool                // the result is counted
+}
+
+// newFuture puts a started read into a round. size tells what its result adds to the usage.
+func newFuture[T any](r *rounds, f kv.Future[T], size func(T) (pairs, bytes int)) kv.Future[T] {
+	return kv.NewFuture[T](&future[T]{Future: f, rounds: r, round: r.start(), size: size})
+}
+
+// Done implements [kv.PendingResult].
+func (f *future[T]) Done() <-chan struct{} {
+	f.rounds.wait(f.round)
+	return f.Future.Done()
+}
+
+// Drive lets the engine make the read in the goroutine that waits for it.
+func (f *future[T]) Drive(ctx context.Context) {
+	f.rounds.wait(f.round)
+	_, _ = f.Get(ctx) // if ctx ends first, the caller notices it
+}
+
+// Result implements [kv.PendingResult].
+func (f *future[T]) Result() (T, error) {
+	result, err := f.Get(context.Background())
+	if err == nil && f.size != nil && f.seen.CompareAndSwap(false, true) {
+		f.rounds.meter.add(func(u *Usage) {
+			pairs, bytes := f.size(result)
+			u.Pairs, u.BytesRead = u.Pairs+pairs, u.BytesRead+bytes
+		})
+	}
+	return result, err
+}
+
+// sizeOfValue returns what the value of a key of some length adds to the usage.
+func sizeOfValue(key int) func([]byte) (pairs, bytes int) {
+	return func(value []byte) (pairs, bytes int) {
+		if value == nil {
+			return 0, 0
+		}
+		return 1, key + len(value)
+	}
+}
+
+// sizeOfBatch returns what a batch of a range read adds to the usage.
+func sizeOfBatch(b kv.Batch) (pairs, bytes int) {
+	for _, pair := range b.KVs {
+		bytes += len(pair.Key) + len(pair.Value)
+	}
+	return len(b.KVs), bytes
 }

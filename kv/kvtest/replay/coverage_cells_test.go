@@ -79,7 +79,7 @@ func optionCells(t *testing.T) area {
 		title: "Options", about: "Each option of kv/option.go, set in a transaction that then went on.",
 		unproven: "FoundationDB's documentation of the option: `kvtest.RunConformance`: life cycle",
 	}
-	for _, c := range constantsOf(t, "option.go", "Option") {
+	for _, c := range constantsOf(t, "database.go", "Option") {
 		name := traceName(scenario.OptionNames, c)
 		a.add(c.name, "option/%s/used", name)
 		switch kv.Option(c.value) {
@@ -106,7 +106,7 @@ func atomicCells(t *testing.T) area {
 		title: "Atomic operations", about: "Each operation on what it may find, read back in the transaction and committed.",
 		unproven: "The operation's definition in FoundationDB's documentation: `kvtest.RunConformance`: atomic operations",
 	}
-	for _, c := range constantsOf(t, "mutation.go", "MutationType") {
+	for _, c := range constantsOf(t, "database.go", "MutationType") {
 		name := traceName(scenario.MutationNames, c)
 		if strings.HasPrefix(name, "set_versionstamped") {
 			continue // an area of their own
