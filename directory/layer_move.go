@@ -78,3 +78,146 @@ func (l *Layer) followBoth(ctx context.Context, tx kv.Transaction, from, to []st
 	b, err := l.followToChange(ctx, tx, to)
 	return move{a, b}, err
 }
+
+// move is a move within one transaction: where it begins and where it ends.
+type move struct{ from, to *trail }
+
+// movedBefore returns the directory at the destination if it has the given prefix. A
+// prefix has one path: what is at the source then is another directory.
+func (m move) movedBefore(prefix string) *Directory {
+	if !m.to.isComplete() || m.to.last() == nil || string(m.to.last().prefix) != prefix {
+		return nil
+	}
+	return m.to.directory()
+}
+
+// isAtSource reports whether the directory at the source has the given prefix.
+func (m move) isAtSource(prefix string) bool {
+	return m.from.isComplete() && string(m.from.last().prefix) == prefix
+}
+
+// unknownError is the error of a move that may have committed in an earlier attempt, and
+// whose directory is at neither end now.
+func (m move) unknownError() error {
+	err := fmt.Errorf("%w: after that, another process has moved or removed the directory", kv.ErrOutcomeUnknown)
+	if !m.from.isComplete() {
+		err = fmt.Errorf("%w: %w: the source", err, ErrNotFound)
+	}
+	return err
+}
+
+func (m move) checkEnds() error {
+	switch {
+	case !m.from.isComplete():
+		return fmt.Errorf("%w: the source", ErrNotFound)
+	case m.from.home().nodes != m.to.home().nodes:
+		return ErrBetweenPartitions
+	case m.to.isComplete():
+		return fmt.Errorf("%w: the destination; remove it first", ErrExists)
+	case len(m.to.found) < len(m.to.path)-1:
+		return fmt.Errorf("%w (%w): create it first", ErrParentNotFound, ErrNotFound)
+	}
+	return m.to.checkLink()
+}
+
+// moveLink moves the link and returns the directory at its new path.
+func (m move) moveLink(tx kv.Transaction) *Directory {
+	moved := *m.from.last()
+	tx.Clear(moved.link)
+	moved.link = m.to.link()
+	tx.Set(moved.link, moved.prefix)
+	m.to.found = append(m.to.found, moved)
+	return m.to.directory()
+}
+
+// Remove removes the directory at path with its subdirectories and all their
+// contents. Given a database, it reports success also if the acknowledgement
+// of its own removal was lost. Do not use a [*Directory] of a removed directory any
+// more; a [Cache] returns none.
+//
+// Errors: [ErrNotFound], [ErrRoot], [ErrPath], [ErrVersion], [ErrCorrupt].
+func (l *Layer) Remove(ctx context.Context, t kv.Transactor, path []string) error {
+	return l.RemoveIf(ctx, t, path, always)
+}
+
+// RemoveIf is [Layer.Remove] of a directory that the condition allows to remove.
+func (l *Layer) RemoveIf(ctx context.Context, t kv.Transactor, path []string, allow Condition) error {
+	removed, err := l.remove(ctx, t, path, allow)
+	if err == nil && !removed {
+		return fmt.Errorf("remove directory %s: %w", pathString(path), ErrNotFound)
+	}
+	return err
+}
+
+// RemoveIfExists is [Layer.Remove], and reports whether there was a directory
+// instead of failing with ErrNotFound.
+func (l *Layer) RemoveIfExists(ctx context.Context, t kv.Transactor, path []string) (bool, error) {
+	return l.remove(ctx, t, path, always)
+}
+
+func (l *Layer) remove(ctx context.Context, t kv.Transactor, path []string, allow Condition) (bool, error) {
+	if len(path) == 0 {
+		return false, fmt.Errorf("%w: it cannot be removed", ErrRoot)
+	}
+	if err := l.checkPath(path); err != nil {
+		return false, err
+	}
+	r := removal{layer: l, path: path, allow: allow}
+	if err := change(ctx, t, r.attempt(ctx)); err != nil {
+		return false, fmt.Errorf("remove directory %s: %w", pathString(path), err)
+	}
+	return r.removed, nil
+}
+
+// followToChange is followPath for verbs that change links.
+func (l *Layer) followToChange(ctx context.Context, tx kv.Transaction, path []string) (*trail, error) {
+	t, err := l.followPath(ctx, tx, path)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.makeWritable(tx)
+}
+
+// removal is a removal over all attempts of its transaction.
+type removal struct {
+	layer   *Layer
+	path    []string
+	allow   Condition
+	removed bool
+	before  *element // the directory of the last attempt; nil: there was none
+}
+
+// attempt returns the function of the transaction.
+func (r *removal) attempt(ctx context.Context) func(kv.Transaction, bool) error {
+	return func(tx kv.Transaction, maybeCommitted bool) error {
+		t, err := r.layer.followToChange(ctx, tx, r.path)
+		if err != nil {
+			return err
+		}
+		r.removed = false
+		if maybeCommitted {
+			if r.removed, err = r.wasRemoved(ctx, tx); r.removed || err != nil {
+				return err
+			}
+		}
+		if !t.isComplete() {
+			return nil
+		}
+		if err := r.allow(tx, t.directory()); err != nil {
+			return err
+		}
+		r.removed, r.before = true, t.last()
+		return t.removeLast(ctx, tx)
+	}
+}
+
+// wasRemoved reports whether the directory of an earlier attempt is there no more,
+// neither at the path nor, because it was moved, at another one. Its prefix tells: no
+// other directory gets it, so another directory that is at the path now stays.
+func (r *removal) wasRemoved(ctx context.Context, tx kv.Transaction) (bool, error) {
+	if r.before == nil {
+		return false, nil
+	}
+	layer, err := tx.Get(r.before.tree.node(r.before.prefix).layerKey()).Get(ctx)
+	return err == nil && layer == nil, err
+}

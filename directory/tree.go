@@ -5,6 +5,7 @@ package directory
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -133,4 +134,241 @@ func (n node) linksAfter(name string) kv.KeyRange {
 		links.Begin = kv.Successor(n.linkKey(name))
 	}
 	return links
+}
+
+// allocate returns a new prefix for a directory of the tree, which does not
+// overlap the prefix avoid. Keys, or directories with manual prefixes, that lie
+// there already are an error: a program uses the content without the allocator.
+func (t *tree) allocate(ctx context.Context, tx kv.Transaction, avoid []byte) ([]byte, error) {
+	for {
+		n, err := t.allocator.allocate(ctx, tx)
+		if err != nil {
+			return nil, err
+		}
+		prefix := t.content.Sub(n).Bytes()
+		if avoid != nil && overlap(prefix, avoid) {
+			continue
+		}
+		keys := tx.GetRange(kv.PrefixRange(prefix).Selectors(), kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
+		// Allocations must not conflict with each other, hence the snapshot. It
+		// is safe: the allocator gives no other transaction this prefix.
+		if err := t.checkFree(ctx, tx.Snapshot(), prefix, true); err != nil {
+			return nil, err
+		}
+		pairs, err := keys.Slice(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if len(pairs) > 0 {
+			return nil, prefixError(prefix, true, "the database has keys there, which no directory owns")
+		}
+		return prefix, nil
+	}
+}
+
+func overlap(a, b []byte) bool { return bytes.HasPrefix(a, b) || bytes.HasPrefix(b, a) }
+
+// checkFree reports, as an error, a directory of the tree whose prefix begins
+// with prefix or with which prefix begins.
+func (t *tree) checkFree(ctx context.Context, tx kv.ReadTransaction, prefix []byte, allocated bool) error {
+	if reason := t.checkPrefix(prefix); reason != "" {
+		return prefixError(prefix, allocated, reason)
+	}
+	end, _ := kv.PrefixEnd(prefix) // exists: the prefix does not begin with ff
+	inside := kv.KeyRange{Begin: t.node(prefix).Bytes(), End: t.node(end).Bytes()}
+	before := kv.KeyRange{Begin: rangeOf(t.nodes).Begin, End: kv.Successor(t.node(prefix).Bytes())}
+	containing := tx.GetRange(before.Selectors(), kv.RangeOptions{Limit: 1, Reverse: true, Mode: kv.ModeExact})
+	contained := tx.GetRange(inside.Selectors(), kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
+	pairs, err := containing.Slice(ctx)
+	if err != nil {
+		return err
+	}
+	if len(pairs) > 0 {
+		other, err := decodeNodePrefix(t.nodes, pairs[0].Key)
+		if err != nil {
+			return err
+		}
+		if bytes.HasPrefix(prefix, other) {
+			return prefixError(prefix, allocated, "it lies in that of another directory")
+		}
+	}
+	if pairs, err = contained.Slice(ctx); err != nil {
+		return err
+	}
+	if len(pairs) > 0 {
+		return prefixError(prefix, allocated, "it contains that of another directory")
+	}
+	return nil
+}
+
+// children is the read of the subdirectories of one directory.
+type children struct {
+	parent  *Directory
+	tree    *tree             // in which they are
+	node    node              // that links to them
+	version kv.Future[[]byte] // of the tree
+	links   kv.RangeResult
+}
+
+func startChildren(tx kv.ReadTransaction, parent *Directory) children {
+	c := children{parent: parent, tree: parent.tree, node: parent.nodes[len(parent.nodes)-1]}
+	if parent.IsPartition() {
+		c.tree = inPartition(parent.prefix, parent.path)
+		c.node = c.tree.root
+	}
+	c.version = tx.Get(c.tree.versionKey())
+	c.links = tx.GetRange(c.node.links().Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll})
+	return c
+}
+
+// await returns the subdirectories, without their layers.
+func (c children) await(ctx context.Context) (all []*Directory, err error) {
+	if err := c.checkVersion(ctx); err != nil {
+		return nil, err
+	}
+	for pair, err := range c.links.All(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		name, err := decodeName(c.node, pair.Key)
+		if err != nil {
+			return nil, err
+		}
+		if reason := c.checkTarget(pair.Value); reason != "" {
+			return nil, &CorruptError{pair.Key, pair.Value, "not a directory's prefix: " + reason}
+		}
+		all = append(all, c.child(name, pair))
+	}
+	return all, nil
+}
+
+func (c children) checkVersion(ctx context.Context) error {
+	value, err := c.version.Get(ctx)
+	if err != nil || value == nil {
+		return err
+	}
+	v, err := decodeVersion(c.tree.versionKey(), value)
+	if err == nil && v.major > ownVersion.major {
+		err = versionError(v, "it cannot be read")
+	}
+	return err
+}
+
+// checkTarget returns why a link cannot lead to that prefix, or "".
+func (c children) checkTarget(prefix []byte) string {
+	if reason := c.tree.checkPrefix(prefix); reason != "" {
+		return reason
+	}
+	key := c.tree.node(prefix).Bytes()
+	if slices.ContainsFunc(c.parent.nodes, func(n node) bool { return bytes.Equal(n.Bytes(), key) }) {
+		return "it is that of a directory above"
+	}
+	return ""
+}
+
+func (c children) child(name string, link kv.KeyValue) *Directory {
+	p := c.parent
+	return &Directory{
+		root: p.root, tree: c.tree, path: append(slices.Clip(p.path), name), prefix: link.Value,
+		layers: p.layers, // its own follows
+		links:  append(slices.Clip(p.links), link.Key),
+		nodes:  append(slices.Clip(p.nodes), c.tree.node(link.Value)),
+	}
+}
+
+// readChildren returns the subdirectories of all parents.
+func readChildren(ctx context.Context, tx kv.ReadTransaction, parents []*Directory) (all []*Directory, err error) {
+	var reads []children
+	for _, p := range parents {
+		reads = append(reads, startChildren(tx, p))
+	}
+	for _, r := range reads {
+		below, err := r.await(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, below...)
+	}
+	return all, readLayers(ctx, tx, all)
+}
+
+// readLayers completes directories that lack their own layers.
+func readLayers(ctx context.Context, tx kv.ReadTransaction, all []*Directory) error {
+	var keys [][]byte
+	for _, d := range all {
+		keys = append(keys, d.nodes[len(d.nodes)-1].layerKey())
+	}
+	for i, layer := range kv.GetMany(tx, keys) {
+		value, err := layer.Get(ctx)
+		if err != nil {
+			return err
+		}
+		all[i].layers = append(slices.Clip(all[i].layers), string(value))
+	}
+	return nil
+}
+
+// prefixOf returns the prefix of the directory of the tree to which a key belongs; nil
+// if there is none. No directory's prefix begins with that of another one, so it is that
+// of the last node that is not behind the key.
+func (t *tree) prefixOf(ctx context.Context, tx kv.ReadTransaction, key []byte) ([]byte, error) {
+	if t.nodes.Contains(key) {
+		return nil, nil
+	}
+	before := kv.KeyRange{Begin: rangeOf(t.nodes).Begin, End: t.node(kv.Successor(key)).Bytes()}
+	pairs, err := tx.GetRange(before.Selectors(), kv.RangeOptions{Limit: 1, Reverse: true, Mode: kv.ModeExact}).Slice(ctx)
+	if err != nil || len(pairs) == 0 {
+		return nil, err
+	}
+	prefix, err := decodeNodePrefix(t.nodes, pairs[0].Key)
+	if err != nil || !bytes.HasPrefix(key, prefix) || bytes.Equal(prefix, t.nodes.Bytes()) {
+		return nil, err
+	}
+	return prefix, nil
+}
+
+// pathOf returns the path in the tree to the directory with a prefix.
+func (t *tree) pathOf(ctx context.Context, tx kv.ReadTransaction, prefix []byte) ([]string, error) {
+	links, err := t.linksByTarget(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	var path []string
+	for at := prefix; !bytes.Equal(at, t.nodes.Bytes()); {
+		l, ok := links[string(at)]
+		if !ok || len(path) > len(links) {
+			return nil, &CorruptError{Key: t.node(at).Bytes(), Reason: "no links lead from the root to this directory"}
+		}
+		path = append(path, l.name)
+		at = l.parent
+	}
+	slices.Reverse(path)
+	return path, nil
+}
+
+// target is where a link is: the prefix of the parent, and the name in it.
+type target struct {
+	parent []byte
+	name   string
+}
+
+// linksByTarget reads all links of the tree, by the prefix to which they lead.
+func (t *tree) linksByTarget(ctx context.Context, tx kv.ReadTransaction) (map[string]target, error) {
+	links := map[string]target{}
+	all := tx.GetRange(rangeOf(t.nodes).Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll})
+	for pair, err := range all.All(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		parent, err := decodeNodePrefix(t.nodes, pair.Key)
+		if err != nil {
+			return nil, err
+		}
+		name, err := decodeName(t.node(parent), pair.Key)
+		if err != nil {
+			continue // the layer, an annotation, or the allocator's
+		}
+		links[string(pair.Value)] = target{parent, name}
+	}
+	return links, nil
 }
