@@ -4,8 +4,11 @@ package index
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
+	"strings"
 
+	"github.com/kazahana-db/kazahana/index/internal/hash"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -104,3 +107,173 @@ func (d *Definition) Split(suffix []byte) (values, id []byte, err error) {
 
 // hasID reports whether the keys end in the id of the record.
 func (d *Definition) hasID() bool { return !d.Unique && d.Kind.endsInID() }
+
+// Values returns the values that are packed, as [Definition.Split] cuts them off: those
+// of descending fields too are as they were before [Descend].
+func (d *Definition) Values(packed []byte) (tuple.Tuple, error) {
+	if len(d.Descending) == 0 {
+		return tuple.Unpack(packed)
+	}
+	var ascending []byte
+	rest := packed
+	for i := range d.Fields {
+		var err error
+		if ascending, rest, err = d.appendAscending(ascending, rest, i); err != nil {
+			return nil, fmt.Errorf("index: a key of %s: %w", d.KeyName(), err)
+		}
+	}
+	return tuple.Unpack(append(ascending, rest...))
+}
+
+// appendAscending appends the value of the i-th field, which b begins with, as it was
+// before Descend.
+func (d *Definition) appendAscending(dst, b []byte, i int) (ascending, rest []byte, err error) {
+	if d.IsDescending(i) {
+		return ReadDescended(dst, b)
+	}
+	if rest, err = tuple.Skip(b); err != nil {
+		return dst, nil, err
+	}
+	return append(dst, b[:len(b)-len(rest)]...), rest, nil
+}
+
+// recountSuffix ends the key names of indexes that recount another one. No name of a
+// type, a field or a kind has a tilde.
+const recountSuffix = "~recount"
+
+// Recount returns the definition of an index that counts anew what d, a count or a sum,
+// counts: it has the same layout and a name of its own. A verification builds it, compares
+// the two, and removes it.
+func (d *Definition) Recount() *Definition {
+	r := *d
+	r.Name += recountSuffix
+	return &r
+}
+
+// CutRecount returns the key name of the index that the one with that key name
+// recounts, and whether it recounts one.
+func CutRecount(keyName string) (of string, ok bool) {
+	return strings.CutSuffix(keyName, recountSuffix)
+}
+
+// Kind is what the entries of an index say.
+type Kind string
+
+// The kinds of indexes.
+const (
+	// Value: one entry for each record and key, from which the record is found.
+	Value Kind = ""
+	// Count: one entry for each group of records, with their number.
+	Count Kind = "count"
+	// Sum: one entry for each group of records, with the sum of one field.
+	Sum Kind = "sum"
+	// Version: one entry for each record, in the order of the commits that last
+	// wrote the records.
+	Version Kind = "version"
+	// Rank: a skip list of the records of each group, in the order of one field,
+	// which tells the position of a value.
+	Rank Kind = "rank"
+)
+
+// known reports whether this program can maintain indexes of the kind.
+func (k Kind) known() bool {
+	switch k {
+	case Value, Count, Sum, Rank, Version:
+		return true
+	}
+	return false
+}
+
+// Idempotent reports whether maintaining the entries of a record twice has the
+// same result as once: then a build may write the entries of a record that a
+// concurrent write maintains as well. An index of a kind that is not idempotent
+// counts each record: a build must know which records it has counted, and a write
+// maintains only those.
+func (k Kind) Idempotent() bool { return k == Value || k == Version || k == Rank }
+
+// HasEntries reports whether each record has entries of its own in an index of the kind,
+// which name the record.
+func (k Kind) HasEntries() bool { return k == Value || k == Rank }
+
+// endsInID reports whether the keys that a [Set] gathers for an index of the kind
+// end in the id of the record. Those of a unique index do not.
+func (k Kind) endsInID() bool { return k == Value || k == Rank }
+
+// Name returns the name of an index of the kind: as the function [Name] does, with
+// the kind's word behind the type. A sum's first field is the one that it adds. No
+// field has the name of a kind, because those of stored fields begin with a capital.
+func (k Kind) Name(typ string, fields ...string) string {
+	parts := []string{strings.ReplaceAll(typ, "_", "__")}
+	if k != Value {
+		parts = append(parts, string(k))
+	}
+	for _, field := range fields {
+		parts = append(parts, strings.ReplaceAll(field, "_", "__"))
+	}
+	return strings.Join(parts, "_")
+}
+
+// HasTotals reports whether an entry of an index of the kind is a number to which each
+// record of a group adds.
+func (k Kind) HasTotals() bool { return k == Count || k == Sum }
+
+// Shards is over how many shards keys are scattered that would otherwise all be
+// written at one end of their range, because their ids or values grow with
+// time: a power of two from 2 to 256, or 0 for keys that are not scattered. A
+// scattered key has, before what it would begin with, the number of its shard
+// as a tuple element.
+//
+// The shard is a hash of the record's packed id only, so that the id gives the key.
+// It is part of the layout of stored data and never changes.
+type Shards int
+
+// MaxShards is the largest number of shards.
+const MaxShards = 256
+
+// Validate returns an error unless n is 0 or a power of two from 2 to 256.
+func (n Shards) Validate() error {
+	if n == 0 || n >= 2 && n <= MaxShards && n&(n-1) == 0 {
+		return nil
+	}
+	return fmt.Errorf("index: keys cannot be scattered over %d shards: use a power of two from 2 to %d", int(n), MaxShards)
+}
+
+// Of returns the shard of the record with that packed id: the uppermost bits of
+// a 64-bit hash. So each shard of n is two of 2n, and a program that knows the
+// shard among 256 knows all others.
+func (n Shards) Of(id []byte) int {
+	if n == 0 {
+		return 0
+	}
+	return int(hash.Of(id) >> (64 - bits.TrailingZeros(uint(n))))
+}
+
+// Append appends the shard of the record with that packed id to a key; nothing
+// if keys are not scattered.
+func (n Shards) Append(key, id []byte) []byte {
+	if n == 0 {
+		return key
+	}
+	return n.AppendShard(key, n.Of(id))
+}
+
+// AppendShard appends the number of a shard to a key; nothing if keys are not
+// scattered.
+func (n Shards) AppendShard(key []byte, shard int) []byte {
+	if n == 0 {
+		return key
+	}
+	return tuple.AppendInt(key, int64(shard))
+}
+
+// Cut takes the shard off what follows the prefix of a key.
+func (n Shards) Cut(suffix []byte) (shard int, rest []byte, err error) {
+	if n == 0 {
+		return 0, suffix, nil
+	}
+	read, rest, err := tuple.ReadInt(suffix)
+	if err == nil && (read < 0 || read >= int64(n)) {
+		err = fmt.Errorf("index: the shard %d is none of %d", read, int(n))
+	}
+	return int(read), rest, err
+}

@@ -3,11 +3,15 @@
 package index
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kazahana-db/kazahana/internal/newer"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // Layout describes everything that the bytes of the entries depend on. Two
@@ -162,4 +166,138 @@ func splitNames(text string) []string {
 		return nil
 	}
 	return strings.Split(text, ",")
+}
+
+// Validate reports all faults of the definition, joined.
+func (d *Definition) Validate() error {
+	var faults []error
+	fault := func(bad bool, format string, args ...any) {
+		if bad {
+			faults = append(faults, fmt.Errorf("index: "+format, args...))
+		}
+	}
+	fault(d.Name == "", "a definition without a name")
+	_, namedUnique := cutUnique(d.KeyName())
+	fault(namedUnique != d.Unique, "%s has a name that says otherwise whether it is unique", d.Name)
+	fault(!d.Kind.known(), "%s is of the kind %q, which this program does not know", d.Name, d.Kind)
+	if err := d.Scatter.Validate(); err != nil {
+		faults = append(faults, fmt.Errorf("index: %s: %w", d.Name, err))
+	}
+	fault(d.Unique && d.Scatter != 0, "%s is unique and cannot be scattered", d.Name)
+	fault(d.Cover && len(d.CoverFields) > 0, "%s covers the record already: it needs no copies of fields", d.Name)
+	fault(strings.Contains(d.Signature, ":"), "the signature of %s has a colon", d.Name)
+	faults = append(faults, d.validateNames(), d.validateKind())
+	return errors.Join(faults...)
+}
+
+// validateKind reports the faults of a definition of its kind.
+func (d *Definition) validateKind() error {
+	var faults []error
+	fault := func(bad bool, text string) {
+		if bad {
+			faults = append(faults, fmt.Errorf("index: %s %s", d.Name, text))
+		}
+	}
+	needsFields := d.Kind == Value || d.Kind == Rank
+	fault(needsFields && len(d.Fields) == 0, "has no fields")
+	fault(d.Kind == Version && len(d.Fields) > 0, "is ordered by versions and has fields")
+	fault((d.Kind == Sum) != (d.Of != ""), "must name the field that it adds if, and only if, it is a sum")
+	if d.Kind != Value {
+		fault(d.Unique, "cannot be unique: it is no index of values")
+		fault(d.Cover || len(d.CoverFields) > 0, "cannot cover records: it is no index of values")
+		fault(d.Scatter != 0, "cannot be scattered: it is no index of values")
+		fault(len(d.Descending) > 0, "has descending fields: only an index of values can")
+	}
+	fault(d.Kind == Version && d.Where != "", "has a condition: an index of versions has all records")
+	return errors.Join(faults...)
+}
+
+// validateNames reports field names that have no place in a layout, and
+// descending fields that are none of the index.
+func (d *Definition) validateNames() error {
+	var faults []error
+	for _, field := range slices.Concat(d.Fields, []string{d.Of}, d.CoverFields) {
+		if strings.ContainsAny(field, ",:=") {
+			faults = append(faults, fmt.Errorf("index: %s: the field %q has a comma, a colon or an equals sign in its name", d.Name, field))
+		}
+	}
+	for i, field := range d.Descending {
+		if !slices.Contains(d.Fields, field) || slices.Contains(d.Descending[:i], field) {
+			faults = append(faults, fmt.Errorf("index: %s: the descending field %q is none of its fields, or is named twice", d.Name, field))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// BoundsText returns what bounds say of the fields, as "Status=1" and "Amount>=20". Of
+// a field that is stored in descending order it says what holds of the field. Of a range
+// that ends before every key it says "nothing".
+func (d *Definition) BoundsText(b Bounds) (texts []string) {
+	if b.end != nil && len(b.end) == 0 {
+		return []string{"nothing"}
+	}
+	rest := b.equal
+	i := 0
+	for ; i < len(d.Fields) && len(rest) > 0; i++ {
+		element, behind, err := d.appendAscending(nil, rest, i)
+		if err != nil {
+			return texts
+		}
+		texts = append(texts, d.Fields[i]+"="+ElementText(element, d.kind(i)))
+		rest = behind
+	}
+	if i == len(d.Fields) {
+		return texts
+	}
+	if len(b.begin) > len(b.equal) {
+		texts = d.appendBound(texts, i, b.begin[len(b.equal):], ">=", ">")
+	}
+	if end := b.end; len(end) > len(b.equal) {
+		texts = d.appendBound(texts, i, end[len(b.equal):], "<", "<=")
+	}
+	return texts
+}
+
+// appendBound appends what one end of a range says of the i-th field: at is the operator
+// of a bound at the value, behind that of one behind all keys that have it.
+func (d *Definition) appendBound(texts []string, i int, bound []byte, at, behind string) []string {
+	element, rest, err := d.appendAscending(nil, bound, i)
+	isBehind := len(rest) > 0
+	if n := len(bound) - 1; err != nil && bound[n] == afterValue { // read as part of a string
+		element, _, err = d.appendAscending(nil, bound[:n], i)
+		isBehind = true
+	}
+	if err != nil {
+		return texts
+	}
+	operator := at
+	if isBehind {
+		operator = behind
+	}
+	if d.IsDescending(i) {
+		operator = map[string]string{">=": "<=", ">": "<", "<": ">", "<=": ">="}[operator]
+	}
+	return append(texts, d.Fields[i]+operator+ElementText(element, d.kind(i)))
+}
+
+// kind returns the kind of the i-th field; "" if the signature has none.
+func (d *Definition) kind(i int) string {
+	if kinds := d.Kinds(); i < len(kinds) {
+		return kinds[i]
+	}
+	return ""
+}
+
+// ElementText returns a tuple element as text. kind is that of its field in the
+// signature of an index: the elements of times are integers.
+func ElementText(element []byte, kind string) string {
+	t, err := tuple.Unpack(element)
+	if err != nil || len(t) != 1 {
+		return "?"
+	}
+	if n, ok := t[0].(int64); ok && strings.TrimLeft(kind, "[]*") == "time" {
+		return time.Unix(0, n).UTC().Format(time.RFC3339Nano)
+	}
+	text := t.String()
+	return strings.TrimSuffix(text[1:len(text)-1], ",")
 }

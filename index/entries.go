@@ -4,6 +4,10 @@ package index
 
 import (
 	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/big"
+	"math/bits"
 	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -146,3 +150,159 @@ func (s *Set) Has(i int, key []byte) bool {
 
 // markForeign notes whether another record owns the n-th key of index i.
 func (s *Set) markForeign(i, n int, foreign bool) { s.entries.spans[s.first[i]+n].foreign = foreign }
+
+// Amount returns what the record adds to the sum under the n-th key of index i, which
+// is of the kind [Sum].
+func (s *Set) Amount(i, n int) Amount { return s.entries.amount(s.first[i] + n) }
+
+// Record is what the maintenance of entries needs to know of a record.
+type Record struct {
+	ID    []byte // packed
+	Value []byte // what covering entries copy: the record, nil if it does not fit into a value; or chosen fields, by [Set.Record]
+}
+
+// cover is what the entries of one index copy of a record's fields.
+type cover struct{ index, from, to int }
+
+// BeginCover returns the buffer to which the caller appends what the entries of an
+// index with CoverFields copy of the record. Call it behind Close.
+func (s *Set) BeginCover() []byte { return s.entries.buf }
+
+// EndCover takes the buffer back and completes the index that was closed last. A copy
+// that does not fit into a value is a *[CoverSizeError].
+func (s *Set) EndCover(ix *Index, b []byte) error {
+	e := &s.entries
+	s.covers = append(s.covers, cover{len(s.first) - 1, len(e.buf), len(b)})
+	size := len(b) - len(e.buf)
+	e.buf = b
+	if size > maxCover {
+		return &CoverSizeError{ix.Definition, size}
+	}
+	return nil
+}
+
+// maxCover is how many bytes of fields an entry can copy: a value has room for them
+// behind the longest id.
+const maxCover = kv.MaxValueSize - kv.MaxKeySize
+
+// Record returns what AppendValue needs to know of the record for the entries of index
+// i: r, or the copies of its fields in place of the record.
+func (s *Set) Record(i int, ix *Index, r Record) Record {
+	if len(ix.CoverFields) == 0 {
+		return r
+	}
+	r.Value = nil
+	if s == nil {
+		return r
+	}
+	for _, c := range s.covers {
+		if c.index == i {
+			r.Value = s.entries.buf[c.from:c.to:c.to]
+		}
+	}
+	return r
+}
+
+// CoverSizeError says that the fields that entries of an index copy are too large.
+type CoverSizeError struct {
+	Definition *Definition
+	Size       int // bytes of the fields
+}
+
+// Error implements error.
+func (e *CoverSizeError) Error() string {
+	return fmt.Sprintf("index: the fields %v that %s copies have %d bytes; at most %d are possible: copy fewer, or none",
+		e.Definition.CoverFields, e.Definition.Name, e.Size, maxCover)
+}
+
+// Total is what records add to one entry of a count or a sum.
+type Total struct {
+	Index  int // the number of the index
+	Amount Amount
+}
+
+// AddTotals adds what a record adds to the entries of index i, a count or a sum, to
+// totals by the entries' keys. It returns the bytes of the keys that are new there.
+func (s *Set) AddTotals(i int, ix *Index, totals map[string]Total) (added int) {
+	from, to := s.bounds(i)
+	for n := from; n < to; n++ {
+		amount := IntAmount(1)
+		if ix.Kind == Sum {
+			amount = s.entries.amount(n)
+		}
+		key := s.entries.key(n)
+		t, known := totals[string(key)]
+		if !known {
+			t.Index = i
+			added += len(key)
+		}
+		t.Amount = t.Amount.Add(amount)
+		totals[string(key)] = t
+	}
+	return added
+}
+
+// Amount is what a record adds to a sum, or the sum: an integer of 128 bits, so
+// that no number of records with integers of 64 bits makes it wrap around. The zero
+// value is 0.
+type Amount struct {
+	hi int64
+	lo uint64
+}
+
+// AmountSize is the length of a stored amount in bytes.
+const AmountSize = 16
+
+// IntAmount returns the amount v. A time.Duration is its nanoseconds.
+func IntAmount(v int64) Amount { return Amount{v >> 63, uint64(v)} }
+
+// UintAmount returns the amount v.
+func UintAmount(v uint64) Amount { return Amount{0, v} }
+
+// ReadAmount reads a stored amount. No bytes, as a key that is not there has, are 0.
+func ReadAmount(value []byte) (Amount, error) {
+	switch len(value) {
+	case 0:
+		return Amount{}, nil
+	case AmountSize:
+		return Amount{int64(binary.LittleEndian.Uint64(value[8:])), binary.LittleEndian.Uint64(value)}, nil
+	}
+	return Amount{}, fmt.Errorf("index: a sum has %d bytes, want %d", len(value), AmountSize)
+}
+
+// AppendBytes appends the stored form: 16 bytes, little-endian, two's complement. The
+// engine adds two such numbers by its atomic operation Add.
+func (a Amount) AppendBytes(dst []byte) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, a.lo)
+	return binary.LittleEndian.AppendUint64(dst, uint64(a.hi))
+}
+
+// Add returns the sum of two amounts.
+func (a Amount) Add(b Amount) Amount {
+	lo, carry := bits.Add64(a.lo, b.lo, 0)
+	return Amount{a.hi + b.hi + int64(carry), lo}
+}
+
+// Negate returns the amount with the opposite sign.
+func (a Amount) Negate() Amount {
+	lo, borrow := bits.Sub64(0, a.lo, 0)
+	return Amount{-a.hi - int64(borrow), lo}
+}
+
+// IsZero reports whether the amount is 0.
+func (a Amount) IsZero() bool { return a == Amount{} }
+
+// Int64 returns the amount, and whether it fits.
+func (a Amount) Int64() (v int64, fits bool) { return int64(a.lo), a.hi == int64(a.lo)>>63 }
+
+// Uint64 returns the amount, and whether it fits.
+func (a Amount) Uint64() (v uint64, fits bool) { return a.lo, a.hi == 0 }
+
+// Big returns the amount as an integer of any size.
+func (a Amount) Big() *big.Int {
+	v := new(big.Int).Lsh(big.NewInt(a.hi), 64)
+	return v.Add(v, new(big.Int).SetUint64(a.lo))
+}
+
+// String returns the amount in decimal.
+func (a Amount) String() string { return a.Big().String() }

@@ -3,11 +3,15 @@
 package index
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"time"
 
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -150,4 +154,232 @@ func ReadBytes[T ~[]byte](b []byte) (T, []byte, error) {
 func ReadUUID[T ~[16]byte](b []byte) (T, []byte, error) {
 	v, rest, err := tuple.ReadUUID(b)
 	return T(v), rest, err
+}
+
+var errNoTime = errors.New("index: the integer is no time in nanoseconds")
+
+// ReadTime reads what [AppendTime] wrote and returns what follows it. The time is in UTC.
+func ReadTime(b []byte) (v time.Time, rest []byte, err error) {
+	hi, lo, rest, err := tuple.ReadInt128(b)
+	if err != nil {
+		return v, nil, err
+	}
+	negative := hi < 0
+	if negative { // the complement of a negative n is -n-1, which is not negative
+		hi, lo = ^hi, ^lo
+	}
+	if hi >= nanosPerSecond {
+		return v, nil, errNoTime
+	}
+	seconds, nanos := bits.Div64(uint64(hi), lo, nanosPerSecond)
+	if seconds > math.MaxInt64 {
+		return v, nil, errNoTime
+	}
+	if negative {
+		return time.Unix(^int64(seconds), nanosPerSecond-1-int64(nanos)).UTC(), rest, nil
+	}
+	return time.Unix(int64(seconds), int64(nanos)).UTC(), rest, nil
+}
+
+// ReadNullable returns the reader of what [AppendNullable] wrote with the encoder of the
+// values that read reads: nil for null.
+func ReadNullable[T any](read func([]byte) (T, []byte, error)) func([]byte) (*T, []byte, error) {
+	return func(b []byte) (*T, []byte, error) {
+		if tuple.IsNil(b) {
+			rest, err := tuple.ReadNil(b)
+			return nil, rest, err
+		}
+		v, rest, err := read(b)
+		if err != nil {
+			return nil, nil, err
+		}
+		return &v, rest, nil
+	}
+}
+
+// ReadDescending returns the reader of what [Descending] wrote with the encoder of the
+// values that read reads.
+func ReadDescending[T any](read func([]byte) (T, []byte, error)) func([]byte) (T, []byte, error) {
+	return func(b []byte) (v T, rest []byte, err error) {
+		element, rest, err := ReadDescended(nil, b)
+		if err == nil {
+			v, _, err = read(element)
+		}
+		return v, rest, err
+	}
+}
+
+const (
+	bytesCode   = 0x01 // begins a tuple's byte string
+	escapedZero = 0xff // follows a zero byte within one
+)
+
+var errNotDescended = errors.New("index: the element is not one in descending order")
+
+// Descend replaces the tuple element k[n:] by one that sorts in the opposite
+// order: a byte string of the complement of the element and a zero byte. null,
+// which sorts first, then sorts last. It allocates nothing beyond the growth of k.
+//
+// The zero byte keeps the order of elements of which one begins with the other: the
+// strings "a" and "a\x00b" are 02 61 00 and 02 61 00 ff 62 00. Behind the first, the
+// zero byte is compared with the second's ff. So no element with its zero byte
+// begins with another, and complements compare the other way round.
+func Descend(k []byte, n int) []byte {
+	escapes := bytes.Count(k[n:], []byte{0xff}) // which become zero bytes
+	from, size := len(k), len(k)-n
+	k = slices.Grow(k, escapes+3)[:len(k)+escapes+3] // code, complement of the zero byte, end
+	to := len(k)
+	k[to-1], k[to-2] = 0, 0xff
+	to -= 2
+	for range size {
+		from--
+		c := ^k[from]
+		if c == 0 {
+			to--
+			k[to] = escapedZero
+		}
+		to--
+		k[to] = c
+	}
+	k[n] = bytesCode
+	return k
+}
+
+// ReadDescended appends to dst the element that [Descend] replaced by the one that b
+// begins with, and returns what follows in b.
+func ReadDescended(dst, b []byte) (element, rest []byte, err error) {
+	if len(b) == 0 || b[0] != bytesCode {
+		return dst, nil, errNotDescended
+	}
+	complement, rest, err := tuple.ReadBytes(b)
+	if err != nil {
+		return dst, nil, err
+	}
+	last, ended := len(complement)-1, b[len(b)-len(rest)-1] == 0 // package tuple reads some that are cut off
+	if last < 1 || complement[last] != 0xff || !ended {
+		return dst, nil, errNotDescended
+	}
+	n := len(dst)
+	dst = append(dst, complement[:last]...)
+	for i := n; i < len(dst); i++ {
+		dst[i] = ^dst[i]
+	}
+	if after, err := tuple.Skip(dst[n:]); err != nil || len(after) > 0 {
+		return dst[:n], nil, errNotDescended
+	}
+	return dst, rest, nil
+}
+
+// Descending returns the encoder whose elements sort in the opposite order of those
+// of enc.
+func Descending[T any](enc func([]byte, T) []byte) func([]byte, T) []byte {
+	return func(b []byte, v T) []byte { return Descend(enc(b, v), len(b)) }
+}
+
+// Bounds is a range of the keys of an index, relative to the index's prefix:
+// equality on some of the first fields, then a range on the next one. It is
+// immutable; the zero Bounds is the whole index. Values are given as packed
+// tuple elements.
+//
+// Every key continues behind a value with a tuple element, whose first byte is
+// below 0xff, or ends there. A string that begins with another string and a
+// zero byte continues with 0xff. So all keys that have the value v lie between
+// v and v+0xff, and all greater values at or behind v+0xff.
+type Bounds struct {
+	equal []byte // the packed values of the fields with equality
+	begin []byte // included; nil means equal
+	end   []byte // excluded; nil means equal+0xff
+}
+
+const afterValue = 0xff
+
+// Equal narrows the bounds to keys whose next fields have the values.
+func (b Bounds) Equal(values []byte) Bounds {
+	return Bounds{equal: slices.Concat(b.equal, values)}
+}
+
+// EqualValues returns the packed values of Equal, with which all keys within the bounds
+// begin. They must not be changed.
+func (b Bounds) EqualValues() []byte { return b.equal }
+
+// From narrows the bounds to values of the next field not below v.
+func (b Bounds) From(v []byte) Bounds { return b.raiseBegin(slices.Concat(b.equal, v)) }
+
+// After narrows the bounds to values of the next field above v.
+func (b Bounds) After(v []byte) Bounds {
+	return b.raiseBegin(append(slices.Concat(b.equal, v), afterValue))
+}
+
+// To narrows the bounds to values of the next field not above v.
+func (b Bounds) To(v []byte) Bounds {
+	return b.lowerEnd(append(slices.Concat(b.equal, v), afterValue))
+}
+
+// Before narrows the bounds to values of the next field below v.
+func (b Bounds) Before(v []byte) Bounds { return b.lowerEnd(slices.Concat(b.equal, v)) }
+
+func (b Bounds) raiseBegin(begin []byte) Bounds {
+	if b.begin == nil || bytes.Compare(begin, b.begin) > 0 {
+		b.begin = begin
+	}
+	return b
+}
+
+func (b Bounds) lowerEnd(end []byte) Bounds {
+	if b.end == nil || bytes.Compare(end, b.end) < 0 {
+		b.end = end
+	}
+	return b
+}
+
+// Resume narrows the bounds to keys behind key, which is relative to the
+// prefix, in the direction of the scan.
+func (b Bounds) Resume(key []byte, reverse bool) Bounds {
+	if reverse {
+		return b.lowerEnd(slices.Clone(key))
+	}
+	return b.raiseBegin(kv.Successor(key))
+}
+
+// StartAt narrows the bounds to keys not below key, which is relative to the prefix.
+func (b Bounds) StartAt(key []byte) Bounds { return b.raiseBegin(slices.Clone(key)) }
+
+// EndBefore narrows the bounds to keys below key, which is relative to the prefix.
+func (b Bounds) EndBefore(key []byte) Bounds { return b.lowerEnd(slices.Clone(key)) }
+
+// Range returns the keys of an index with the prefix. It is empty, never
+// inverted, where nothing can be within the bounds.
+func (b Bounds) Range(prefix []byte) kv.KeyRange {
+	begin, end := b.begin, b.end
+	if begin == nil {
+		begin = b.equal
+	}
+	if end == nil {
+		end = append(slices.Clone(b.equal), afterValue)
+	}
+	if bytes.Compare(begin, end) > 0 {
+		end = begin
+	}
+	return kv.KeyRange{Begin: slices.Concat(prefix, begin), End: slices.Concat(prefix, end)}
+}
+
+// Contains reports whether the key, relative to the prefix, is within the bounds.
+func (b Bounds) Contains(key []byte) bool {
+	r := b.Range(nil)
+	return bytes.Compare(key, r.Begin) >= 0 && bytes.Compare(key, r.End) < 0
+}
+
+// AppendBytes appends an encoding of the bounds that differs for different
+// bounds: what a page token is bound to.
+func (b Bounds) AppendBytes(dst []byte) []byte {
+	r := b.Range(nil)
+	dst = appendFramed(dst, b.equal)
+	dst = appendFramed(dst, r.Begin)
+	return appendFramed(dst, r.End)
+}
+
+func appendFramed(dst, v []byte) []byte {
+	n := len(v)
+	dst = append(dst, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
+	return append(dst, v...)
 }

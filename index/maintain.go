@@ -5,92 +5,12 @@ package index
 import (
 	"bytes"
 	"context"
-	"slices"
+	"encoding/binary"
+	"fmt"
 
+	"github.com/kazahana-db/kazahana/index/rank"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/tuple"
 )
-
-// Record is what the maintenance of entries needs to know of a record.
-type Record struct {
-	ID    []byte // packed
-	Value []byte // what covering entries copy: the record, nil if it does not fit into a value; or chosen fields, by [Set.Record]
-}
-
-// Claims are the reads of the unique keys that a record is about to own. They
-// are started before its stored form is known, so that all reads take one
-// round. The zero value is ready; it is reused from record to record.
-type Claims struct {
-	reads []claim
-}
-
-type claim struct {
-	index, n int
-	owner    kv.Future[[]byte]
-}
-
-// Start starts the reads for the entries of a record's new form.
-func (c *Claims) Start(tx kv.ReadTransaction, indexes []Index, entries *Set) {
-	c.reads = c.reads[:0]
-	for i := range indexes {
-		if !indexes[i].Unique || indexes[i].State == Disabled {
-			continue
-		}
-		for n := range entries.Keys(i) {
-			c.reads = append(c.reads, claim{i, n, tx.Get(entries.Key(i, n))})
-		}
-	}
-}
-
-// Check waits for the reads and returns a *[TakenError] for the first new key
-// that another record owns. Keys that the record's stored form has as well are
-// not questioned: they are its own, or, while an index is being built over data
-// that is not unique, a violation that the build reports. stored may be nil.
-// After another Start the same entries may be checked again.
-func (c *Claims) Check(ctx context.Context, indexes []Index, entries, stored *Set, id []byte) error {
-	for _, r := range c.reads {
-		value, err := r.owner.Get(ctx)
-		if err != nil {
-			return err
-		}
-		key := entries.Key(r.index, r.n)
-		entries.markForeign(r.index, r.n, false)
-		if value == nil {
-			continue
-		}
-		ix := &indexes[r.index]
-		owner, _, err := SplitUnique(ix.Definition, key, value)
-		if err != nil {
-			return err
-		}
-		if bytes.Equal(owner, id) {
-			continue
-		}
-		if stored == nil || !stored.Has(r.index, key) {
-			return taken(ix, key, owner)
-		}
-		entries.markForeign(r.index, r.n, true)
-	}
-	return nil
-}
-
-func taken(ix *Index, key, owner []byte) error {
-	values, err := ix.Values(key[len(ix.Prefix):])
-	if err != nil {
-		return &EntryError{ix.Definition, key, "the key is no tuple", err}
-	}
-	return &TakenError{ix.Definition, values, slices.Clone(owner)}
-}
-
-// SplitUnique cuts the value of a unique entry into the owner's packed id and
-// the covered record, which is empty where the entry does not hold it.
-func SplitUnique(d *Definition, key, value []byte) (owner, record []byte, err error) {
-	record, err = tuple.Skip(value)
-	if err != nil {
-		return nil, nil, &EntryError{d, slices.Clone(key), "the value does not begin with an id", err}
-	}
-	return value[:len(value)-len(record)], record, nil
-}
 
 // Change is the difference between the entries of a record's stored form and those of its
 // new form, about to be written. Nothing else may write the record's entries between Plan
@@ -216,5 +136,151 @@ func (m *maintenance) clearEntry(key []byte) {
 	m.tx.Atomic(kv.CompareAndClear, key, m.buf)
 	if m.ix.State == Building {
 		m.tx.Clear(violationKey(m.ix, key, m.was.ID))
+	}
+}
+
+// difference walks over the keys that one index has in the stored form of a record
+// and in its new form: two ascending lists.
+type difference struct {
+	stored, entries *Set
+	o, oEnd         int // spans of stored that are still to come
+	n, nEnd         int // spans of entries that are still to come
+}
+
+func newDifference(i int, stored, entries *Set) difference {
+	d := difference{stored: stored, entries: entries}
+	d.o, d.oEnd = spansOf(stored, i)
+	d.n, d.nEnd = spansOf(entries, i)
+	return d
+}
+
+// step is one key of a difference: the span in which each form has it, -1 in the form
+// that has it not.
+type step struct{ stored, entries int }
+
+// next returns the next key, or false at the end.
+func (d *difference) next() (s step, ok bool) {
+	if d.o == d.oEnd && d.n == d.nEnd {
+		return s, false
+	}
+	order := compareAt(d.stored, d.o, d.oEnd, d.entries, d.n, d.nEnd)
+	s = step{-1, -1}
+	if order <= 0 {
+		s.stored = d.o
+		d.o++
+	}
+	if order >= 0 {
+		s.entries = d.n
+		d.n++
+	}
+	return s, true
+}
+
+// key returns the key of a step.
+func (d *difference) key(s step) []byte {
+	if s.stored >= 0 {
+		return d.stored.entries.key(s.stored)
+	}
+	return d.entries.entries.key(s.entries)
+}
+
+// CountSize is the length of a stored count in bytes.
+const CountSize = 8
+
+// zeroes are the stored forms of a count and of a sum that are 0.
+var zeroes [AmountSize]byte
+
+// maintainCount adds one to the groups that the record comes into, and takes one from
+// those that it leaves. The entry of a group without records is removed, so that
+// groups that once existed do not pile up.
+func (m *maintenance) maintainCount(d difference) {
+	for s, ok := d.next(); ok; s, ok = d.next() {
+		switch {
+		case s.stored < 0:
+			m.buf = AppendCount(m.buf[:0], 1)
+			m.tx.Atomic(kv.Add, d.key(s), m.buf) // the result is no 0
+		case s.entries < 0:
+			m.add(d.key(s), AppendCount(m.buf[:0], -1))
+		}
+	}
+}
+
+// add adds a little-endian number to that under key, and removes the key if the result
+// is 0. Neither operation reads: they conflict with no concurrent write.
+func (m *maintenance) add(key, number []byte) {
+	m.buf = number
+	m.tx.Atomic(kv.Add, key, number)
+	m.tx.Atomic(kv.CompareAndClear, key, zeroes[:len(number)])
+}
+
+// AppendCount appends the stored form of a count: 8 bytes, little-endian, two's
+// complement.
+func AppendCount(dst []byte, n int64) []byte { return binary.LittleEndian.AppendUint64(dst, uint64(n)) }
+
+// ReadCount reads a stored count. No bytes, as a key that is not there has, are 0.
+func ReadCount(value []byte) (int64, error) {
+	switch len(value) {
+	case 0:
+		return 0, nil
+	case CountSize:
+		return int64(binary.LittleEndian.Uint64(value)), nil
+	}
+	return 0, fmt.Errorf("index: a count has %d bytes, want %d", len(value), CountSize)
+}
+
+// maintainSum adds the record's amount to the sums of its groups, and takes away what
+// its stored form had added. A sum of 0 has no entry.
+func (m *maintenance) maintainSum(d difference) {
+	for s, ok := d.next(); ok; s, ok = d.next() {
+		var change Amount
+		if s.entries >= 0 {
+			change = d.entries.entries.amount(s.entries)
+		}
+		if s.stored >= 0 {
+			change = change.Add(d.stored.entries.amount(s.stored).Negate())
+		}
+		if !change.IsZero() {
+			m.add(d.key(s), change.AppendBytes(m.buf[:0]))
+		}
+	}
+}
+
+// rankUpdates are updates of lists of ranks whose reads were started: those of all
+// lists of a record are one round.
+type rankUpdates []*rank.Update
+
+// startRanks starts the update of an index's list. The keys of d are group, score and
+// id; what follows the prefix is an element. Where the keys do not differ nothing is read.
+func (u rankUpdates) startRanks(tx kv.Transaction, ix *Index, d difference) rankUpdates {
+	var erase, insert [][]byte
+	for s, ok := d.next(); ok; s, ok = d.next() {
+		element := d.key(s)[len(ix.Prefix):]
+		switch {
+		case s.entries < 0:
+			erase = append(erase, element)
+		case s.stored < 0:
+			insert = append(insert, element)
+		}
+	}
+	if len(erase) == 0 && len(insert) == 0 {
+		return u
+	}
+	return append(u, ix.Ranks().Start(tx, erase, insert))
+}
+
+// plan waits for the reads of the updates.
+func (u rankUpdates) plan(ctx context.Context) error {
+	for _, update := range u {
+		if err := update.Plan(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write completes the updates, which were planned.
+func (u rankUpdates) write() {
+	for _, update := range u {
+		update.Write()
 	}
 }

@@ -76,7 +76,7 @@ func methodCells() area {
 
 func optionCells(t *testing.T) area {
 	a := area{
-		title: "Options", about: "Each option of kv/option.go, set in a transaction that then went on.",
+		title: "Options", about: "Each option of kv.Option, set in a transaction that then went on.",
 		unproven: "FoundationDB's documentation of the option: `kvtest.RunConformance`: life cycle",
 	}
 	for _, c := range constantsOf(t, "database.go", "Option") {
