@@ -5,8 +5,8 @@ package persistable_test
 import (
 	"testing"
 
-	"github.com/kazahana-db/kazahana/index/dynamic/dynamictest"
 	"github.com/kazahana-db/kazahana/internal/schema"
+	"github.com/kazahana-db/kazahana/persistable/dynamic/dynamictest"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 )
 

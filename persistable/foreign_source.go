@@ -4,12 +4,12 @@ package persistable
 
 import (
 	"github.com/kazahana-db/kazahana/index"
-	"github.com/kazahana-db/kazahana/index/dynamic"
+	"github.com/kazahana-db/kazahana/internal/reindex"
 )
 
 // foreignSource is what makes a record's entries in a foreign index.
 type foreignSource struct {
-	program *dynamic.Program // nil: the entries are those in the program's index own, which is recounted
+	program *reindex.Program // nil: the entries are those in the program's index own, which is recounted
 	own     int
 }
 

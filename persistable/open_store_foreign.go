@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
-	"github.com/kazahana-db/kazahana/index/dynamic"
+	"github.com/kazahana-db/kazahana/internal/reindex"
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
 )
 
@@ -35,7 +35,7 @@ func (s *openStore) addForeign(p *place) {
 			s.addSource(p, foreignSource{own: own}, p.definitions[own].Recount(), ix.State)
 			continue
 		}
-		program, err := dynamic.Compile(ix.KeyName, ix.Layout, s.catalog.Schema())
+		program, err := reindex.Compile(ix.KeyName, ix.Layout, s.catalog.Schema())
 		if err != nil {
 			s.foreign.refuse(p.typ, ix, err)
 			continue
@@ -63,7 +63,7 @@ func (s *openStore) addSource(p *place, f foreignSource, d *index.Definition, st
 // refuse notes that an index cannot be maintained.
 func (f *foreignIndexes) refuse(typ string, ix format.ForeignIndex, err error) {
 	reason := err.Error()
-	var refused *dynamic.Error
+	var refused *reindex.Error
 	if errors.As(err, &refused) {
 		reason = refused.Reason
 	}

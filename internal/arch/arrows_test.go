@@ -20,7 +20,7 @@ var floors = []string{
 	"directory kv/measure internal/headers internal/newer internal/remote",
 	"idgen rafttimer internal/schema",
 	"codegen index lease persistvet",
-	"leasefdb",
+	"leasefdb internal/reindex",
 	"election idbuilder persistable placement",
 	"idbuilder/controller placement/host cmd/idbuilder/internal/deployed cmd/kazahana/internal/move",
 	"kv/embedded kv/fdbkv lease/memory lease/redis lease/sqlite idbuilder/store/file idbuilder/store/kvstore idbuilder/store/redis idbuilder/store/sqlstore kv/kvtest",
@@ -60,7 +60,7 @@ var outside = map[string]string{
 	"golang.org/x/term":                         "internal/shell cmd/kazahana/internal/cli",
 	"golang.org/x/time":                         "idbuilder",
 	"golang.org/x/tools":                        "codegen persistvet cmd/persistvet",
-	"google.golang.org/protobuf":                "persistable/wire persistable/dynamic index/dynamic cmd/idbuilder",
+	"google.golang.org/protobuf":                "persistable/wire persistable/dynamic internal/reindex cmd/idbuilder",
 	"modernc.org/sqlite":                        "lease/sqlite",
 	"github.com/apple/foundationdb/bindings/go": "kv/fdbkv",
 }

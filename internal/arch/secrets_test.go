@@ -45,7 +45,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	want := []string{
 		"persistable.DB",            // persistable's TestDBPrintsNoKey
 		"kv/embedded.WriteTrace",    // its keys are those of the database
-		"index/dynamic.Program",     // its keys are those of an index
+		"internal/reindex.Program",  // its keys are those of an index
 		"persistable.VerifyOptions", // its token says where a verification goes on
 	}
 	for _, v := range values {

@@ -17,13 +17,13 @@ import (
 // sequentialUses lists the packages of SEQUENTIAL that import packages which start
 // goroutines, and why the detector need not see their tests all the same.
 var sequentialUses = map[string]string{
-	"cmd/kazahana/internal/doctor":  "it reads one step after the other; the engines and leases below are tested with the detector themselves",
-	"internal/arch":                 "its tests read source and run the go command; the packages are imported for the fields of their types",
-	"kv/embedded/internal/btree":    "types of kv",
-	"kv/embedded/internal/keys": "types of kv",
-	"kv/kvtest/internal/scenario":   "types of kv",
-	"kv/kvtest/replay":              "its tests take one step after the other; engines replay the recordings in their own tests",
-	"persistable/internal/format":   "types of kv",
+	"cmd/kazahana/internal/doctor": "it reads one step after the other; the engines and leases below are tested with the detector themselves",
+	"internal/arch":                "its tests read source and run the go command; the packages are imported for the fields of their types",
+	"kv/embedded/internal/btree":   "types of kv",
+	"kv/embedded/internal/keys":    "types of kv",
+	"kv/kvtest/internal/scenario":  "types of kv",
+	"kv/kvtest/replay":             "its tests take one step after the other; engines replay the recordings in their own tests",
+	"persistable/internal/format":  "types of kv",
 }
 
 // TestSequential checks the list SEQUENTIAL of the Makefile, whose packages are

@@ -4,7 +4,7 @@ package dynamic
 
 import (
 	"github.com/kazahana-db/kazahana/index"
-	indexdynamic "github.com/kazahana-db/kazahana/index/dynamic"
+	"github.com/kazahana-db/kazahana/internal/reindex"
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
 )
 
@@ -40,9 +40,9 @@ func (d *Decoder) Shards() index.Shards { return d.typ.catalog.Scatter() }
 // Moved returns a *[persistable.DirectoryError] if the path is not that of the type.
 func (d *Decoder) Moved() error { return d.refusal }
 
-// Compile makes the program of an index in the header; see package index/dynamic.
-func (d *Decoder) Compile(keyName, layout string) (*indexdynamic.Program, error) {
-	return indexdynamic.Compile(keyName, layout, d.typ.catalog.Schema())
+// Compile makes the program of an index in the header; see package reindex.
+func (d *Decoder) Compile(keyName, layout string) (*reindex.Program, error) {
+	return reindex.Compile(keyName, layout, d.typ.catalog.Schema())
 }
 
 // HasField reports whether the schema has a field, also Outer.Inner.

@@ -31,7 +31,7 @@
 // # Indexes
 //
 // Writes maintain all indexes of the header, with entries computed from the record's bytes
-// (package index/dynamic). If the header has an index for which that is not possible,
+// (package reindex). If the header has an index for which that is not possible,
 // every write returns a [*persistable.ForeignIndexError]. A store whose path does not end
 // as its schema says, because it was moved there by hand, can only be read.
 //

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
-	indexdynamic "github.com/kazahana-db/kazahana/index/dynamic"
+	"github.com/kazahana-db/kazahana/internal/reindex"
 	"github.com/kazahana-db/kazahana/internal/schema"
 	"github.com/kazahana-db/kazahana/persistable/dynamic/internal/message"
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
@@ -22,7 +22,7 @@ type recordType struct {
 	id       *message.Path
 	zeroID   ID              // that of a record without values
 	args     []*message.Path // the {Field}s of the directory
-	programs []*indexdynamic.Program
+	programs []*reindex.Program
 	foreign  map[string]string // why an index needs the type's Go code, by its name in keys
 }
 
@@ -65,7 +65,7 @@ func (t *recordType) idOf(m *message.Message) ID {
 // compileIndexes makes the programs of the header's indexes.
 func (t *recordType) compileIndexes() {
 	for _, ix := range t.catalog.Indexes() {
-		p, err := indexdynamic.Compile(ix.KeyName, ix.Layout, t.catalog.Schema())
+		p, err := reindex.Compile(ix.KeyName, ix.Layout, t.catalog.Schema())
 		if err == nil {
 			err = t.checkKinds(p.Definition())
 		}
@@ -79,7 +79,7 @@ func (t *recordType) compileIndexes() {
 
 // hasVersions reports whether the records have versions.
 func (t *recordType) hasVersions() bool {
-	return slices.ContainsFunc(t.programs, func(p *indexdynamic.Program) bool { return p.Definition().Kind == index.Version })
+	return slices.ContainsFunc(t.programs, func(p *reindex.Program) bool { return p.Definition().Kind == index.Version })
 }
 
 // appendID appends an id as a tuple element: never nothing, also for the zero ID.

@@ -9,13 +9,13 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/index"
-	indexdynamic "github.com/kazahana-db/kazahana/index/dynamic"
+	"github.com/kazahana-db/kazahana/internal/reindex"
 	"github.com/kazahana-db/kazahana/persistable/dynamic/internal/message"
 )
 
 // findIndex returns which of the type's indexes has a name in keys and entries for records.
 func (t *recordType) findIndex(name string) (int, error) {
-	i := slices.IndexFunc(t.programs, func(p *indexdynamic.Program) bool { return p.Definition().KeyName() == name })
+	i := slices.IndexFunc(t.programs, func(p *reindex.Program) bool { return p.Definition().KeyName() == name })
 	if i < 0 {
 		return i, t.noIndex(name)
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/kazahana-db/kazahana/index"
-	indexdynamic "github.com/kazahana-db/kazahana/index/dynamic"
+	"github.com/kazahana-db/kazahana/internal/reindex"
 )
 
 // checkKinds returns an error if an index has keys of other kinds than conditions on its
@@ -28,7 +28,7 @@ func (t *recordType) checkKinds(d *index.Definition) error {
 
 // reasonOf returns why an index has no program.
 func reasonOf(err error) string {
-	var refused *indexdynamic.Error
+	var refused *reindex.Error
 	if errors.As(err, &refused) {
 		return refused.Reason
 	}

@@ -7,7 +7,7 @@ import (
 	"context"
 
 	"github.com/kazahana-db/kazahana/index"
-	indexdynamic "github.com/kazahana-db/kazahana/index/dynamic"
+	"github.com/kazahana-db/kazahana/internal/reindex"
 	"github.com/kazahana-db/kazahana/persistable/dynamic"
 	"github.com/kazahana-db/kazahana/persistable/stored"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -21,7 +21,7 @@ type store struct {
 	header   stored.Header
 	decoder  *dynamic.Decoder
 	indexes  []index.Index // that have a program and are readable; recounts are not among them
-	programs []*indexdynamic.Program
+	programs []*reindex.Program
 	refused  map[string]error // why an index has no program
 	set      index.Set        // of one record at a time
 	damaged  bool             // a record is, or could not be read: counts cannot be compared

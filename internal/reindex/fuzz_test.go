@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dynamic_test
+package reindex_test
 
 import (
 	"errors"
 	"testing"
 
-	"github.com/kazahana-db/kazahana/index/dynamic"
+	"github.com/kazahana-db/kazahana/internal/reindex"
 	"github.com/kazahana-db/kazahana/internal/schema"
 )
 
@@ -24,8 +24,8 @@ func FuzzCompile(f *testing.F) {
 		if err != nil {
 			return
 		}
-		p, err := dynamic.Compile(keyName, layout, s)
-		var refused *dynamic.Error
+		p, err := reindex.Compile(keyName, layout, s)
+		var refused *reindex.Error
 		if err != nil {
 			if !errors.As(err, &refused) || refused.Reason == "" {
 				t.Fatalf("%v", err)
@@ -48,7 +48,7 @@ func FuzzEntries(f *testing.F) {
 		"Numbers,At:[]int,time:where=Took>5 and Home.City=\"a\"", "Hash,Took,Later:bytes,duration,*int", "Blob,Big:*bytes,int:cover",
 		"Name:string,[]uint,time:cover=Other,At", ":int:kind=sum:of=Big",
 	}
-	programs := make([]*dynamic.Program, len(layouts))
+	programs := make([]*reindex.Program, len(layouts))
 	for i, layout := range layouts {
 		programs[i] = compile(f, "Order_x", layout)
 	}

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dynamic_test
+package reindex_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
-	"github.com/kazahana-db/kazahana/index/dynamic"
+	"github.com/kazahana-db/kazahana/internal/reindex"
 )
 
 // TestRefused: what cannot be computed for certain is an error that says why.
@@ -54,8 +54,8 @@ func TestRefused(t *testing.T) {
 		{"Order_x", "Name:string,int:cover=Nonsense", "no field Nonsense"},
 		{"Order_x", "Name:string,int:cover=Paid", "Paid is bool"},
 	} {
-		p, err := dynamic.Compile(c.keyName, c.layout, orderSchema(t))
-		var refused *dynamic.Error
+		p, err := reindex.Compile(c.keyName, c.layout, orderSchema(t))
+		var refused *reindex.Error
 		if !errors.As(err, &refused) || p != nil || refused.Layout != c.layout || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %s: %v, want %q", c.keyName, c.layout, err, c.want)
 		}

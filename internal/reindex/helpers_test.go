@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dynamic_test
+package reindex_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/index"
-	"github.com/kazahana-db/kazahana/index/dynamic"
+	"github.com/kazahana-db/kazahana/internal/reindex"
 	"github.com/kazahana-db/kazahana/internal/schema"
 	"github.com/kazahana-db/kazahana/persistable/wire"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -61,9 +61,9 @@ func orderSchema(t testing.TB) *schema.Schema {
 	return s
 }
 
-func compile(t testing.TB, keyName, layout string) *dynamic.Program {
+func compile(t testing.TB, keyName, layout string) *reindex.Program {
 	t.Helper()
-	p, err := dynamic.Compile(keyName, layout, orderSchema(t))
+	p, err := reindex.Compile(keyName, layout, orderSchema(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func compile(t testing.TB, keyName, layout string) *dynamic.Program {
 }
 
 // keysOf returns the record's keys as text, with the amount behind that of a sum.
-func keysOf(p *dynamic.Program, payload []byte) ([]string, error) {
+func keysOf(p *reindex.Program, payload []byte) ([]string, error) {
 	ix := index.Index{Definition: p.Definition(), State: index.Readable}
 	var set index.Set
 	if err := p.Entries(payload, set.Open(&ix, nil)); err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dynamic_test
+package reindex_test
 
 import (
 	"testing"
