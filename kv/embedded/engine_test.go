@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/goldens"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/difftest"
 	"github.com/kazahana-db/kazahana/kv/kvtest/replay"
 )
 
@@ -41,4 +43,39 @@ func TestDefaults(t *testing.T) {
 		tb.Cleanup(func() { _ = db.Close() })
 		return db
 	})
+}
+
+func openDurable(t testing.TB) kv.Database {
+	t.Helper()
+	db, err := embedded.OpenWith(t.TempDir(), embedded.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+func TestDurableConformance(t *testing.T) { kvtest.RunConformance(t, openDurable) }
+
+func TestDurableGoldens(t *testing.T) {
+	replay.Goldens(t, openDurable, goldens.Dir(t))
+}
+
+// TestDifferential compares the engine in memory with the one on a disk, whose
+// reads and commits take other ways.
+func TestDifferential(t *testing.T) {
+	options := difftest.Options{Seed: seed.Of(t), Names: [2]string{"memory", "durable"}}
+	if testing.Short() {
+		options.Programs = 60
+	}
+	difftest.Run(t, openMemory(t), openDurable(t), options)
+}
+
+func TestFinds(t *testing.T) {
+	t.Run("memory", func(t *testing.T) { replay.Finds(t, openMemory) })
+	t.Run("durable", func(t *testing.T) { replay.Finds(t, openDurable) })
 }

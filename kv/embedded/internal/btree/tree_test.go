@@ -6,12 +6,16 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"math/rand/v2"
+	"slices"
 	"sort"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/kazahana-db/kazahana/internal/seed"
 	"pgregory.net/rapid"
+
+	"github.com/kazahana-db/kazahana/internal/seed"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/tricky"
 )
 
 // sortedMap is the naive model of a tree.
@@ -222,4 +226,177 @@ func checkSeeks(t *rapid.T, tr *Tree[int], m sortedMap, probe string) {
 	if i != -1 {
 		t.Fatalf("prev stopped %d entries before the first", i+1)
 	}
+}
+
+// TestTreeTrickyKeys compares a tree with a map: keys that begin alike, whose
+// heads are equal, that end with zero bytes, and the empty one.
+func TestTreeTrickyKeys(t *testing.T) {
+	random, rounds := seed.Rand(t), 200
+	if testing.Short() {
+		rounds = 40
+	}
+	for range rounds {
+		tr := Tree[int]{rank: liveRank}
+		model := sortedMap{}
+		var treeCopy []Tree[int]
+		var savedModels []sortedMap
+		for i := range 400 {
+			key := tricky.Key(random)
+			switch random.IntN(24) {
+			case 0:
+				r := tricky.Range(random)
+				tr.RemoveRange(r.Begin, r.End)
+				maps.DeleteFunc(model, func(k string, _ int) bool { return string(r.Begin) <= k && k < string(r.End) })
+			case 1, 2, 3:
+				_, had := model[string(key)]
+				if tr.Remove(key) != had {
+					t.Fatalf("remove(%q) does not say %v", key, had)
+				}
+				delete(model, string(key))
+			case 4:
+				retainSome(&tr, model, key, random.IntN(5))
+			case 5:
+				treeCopy = append(treeCopy, tr.Snapshot())
+				savedModels = append(savedModels, maps.Clone(model))
+			default:
+				v := random.IntN(i + 1)
+				tr.Set(key, v)
+				model[string(key)] = v
+			}
+			compareTricky(t, random, &tr, model)
+		}
+		for i := range treeCopy {
+			compareTricky(t, random, &treeCopy[i], savedModels[i])
+		}
+	}
+}
+
+// retainSome drops multiples of n+2 from one leaf, in tree and model.
+func retainSome(tr *Tree[int], model sortedMap, from []byte, n int) {
+	keys := model.keys()
+	at := sort.SearchStrings(keys, string(from))
+	tr.RetainLeaf(from, func(v *int) bool {
+		keep := *v%(n+2) != 0
+		if !keep {
+			delete(model, keys[at])
+		}
+		at++
+		return keep
+	})
+}
+
+func compareTricky(t *testing.T, random *rand.Rand, tr *Tree[int], m sortedMap) {
+	t.Helper()
+	keys := m.keys()
+	probe := tricky.Key(random)
+	at := sort.SearchStrings(keys, string(probe))
+	value, has := m[string(probe)]
+	if got := tr.Get(probe); (got != nil) != has || has && *got != value {
+		t.Fatalf("get(%q) = %v, want %d, %v", probe, got, value, has)
+	}
+	var c Cursor[int]
+	if ok := c.Seek(tr, probe); ok != (at < len(keys)) || ok && string(c.Key()) != keys[at] {
+		t.Fatalf("seek(%q) does not lead to key %d of %q", probe, at, keys)
+	}
+	if ok := c.SeekBelow(tr, probe); ok != (at > 0) || ok && string(c.Key()) != keys[at-1] {
+		t.Fatalf("seekBelow(%q) does not lead to key %d of %q", probe, at-1, keys)
+	}
+	floor := at
+	if !has {
+		floor--
+	}
+	live := at
+	for live < len(keys) && !liveRank(new(m[keys[live]])).Live {
+		live++
+	}
+	if ok := c.Seek(tr, probe) && c.NextLive(tr); ok != (live < len(keys)) || ok && string(c.Key()) != keys[live] {
+		t.Fatalf("nextLive from %q does not lead to key %d of %q", probe, live, keys)
+	}
+	key, v := tr.Floor(probe)
+	if (v != nil) != (floor >= 0) || v != nil && (string(key) != keys[floor] || *v != m[keys[floor]]) {
+		t.Fatalf("floor(%q) = %q, want key %d of %q", probe, key, floor, keys)
+	}
+	r := tricky.Range(random)
+	top := int64(0)
+	for k, v := range m {
+		if string(r.Begin) <= k && k < string(r.End) {
+			top = max(top, int64(v))
+		}
+	}
+	if string(r.Begin) < string(r.End) && tr.TopWithin(r.Begin, r.End) != top {
+		t.Fatalf("topWithin(%q) = %d, want %d", r, tr.TopWithin(r.Begin, r.End), top)
+	}
+}
+
+func buildKey(i int) []byte { return fmt.Appendf(nil, "a key of 24 bytes %06d", i) }
+
+// TestTreeBuild checks trees of all sizes that are built at once: they hold what
+// they were built of and can be changed.
+func TestTreeBuild(t *testing.T) {
+	for _, n := range []int{0, 1, 2, built, built + 1, 2 * built, fanout * built, fanout*built + 1, built*built*built + 7} {
+		var items []Item[int]
+		for i := range n {
+			items = append(items, Item[int]{buildKey(i), i})
+		}
+		var tr Tree[int]
+		tr.Build(items)
+		keys, values := contents(&tr)
+		if len(keys) != n || !slices.IsSorted(keys) || !slices.IsSorted(values) {
+			t.Fatalf("a tree of %d has %d keys, or not in order", n, len(keys))
+		}
+		for i := range n {
+			if v := tr.Get(buildKey(i)); v == nil || *v != i {
+				t.Fatalf("a tree of %d: key %d has %v", n, i, v)
+			}
+			tr.Set(append(buildKey(i), 'x'), -i)
+		}
+		if keys, _ := contents(&tr); len(keys) != 2*n || !slices.IsSorted(keys) {
+			t.Fatalf("a tree of %d has %d keys after as many more were set, or not in order", n, len(keys))
+		}
+	}
+}
+
+// TestTreeRanks fills trees until several levels split at once, with values of
+// few ranks: every node knows what is below it.
+func TestTreeRanks(t *testing.T) {
+	random := seed.Rand(t)
+	for round := range 40 {
+		tr := Tree[int]{rank: liveRank}
+		for i, k := range random.Perm(2 * fanout * fanout) {
+			v := 1 // no rank to speak of
+			if i == 0 || round%2 == 1 && random.IntN(200) == 0 {
+				v = 7 * (1 + random.IntN(1000))
+			}
+			if round > 20 { // ascending, but for the first
+				k = (i + 2*fanout*fanout - 1) % (2 * fanout * fanout)
+			}
+			tr.Set(fmt.Appendf(nil, "key %06d", k), v)
+			if n := tr.root; !n.leaf() {
+				want := Rank{}
+				for i := range int(n.n) {
+					want = want.with(n.kids[i].Rank)
+				}
+				if n.Rank != want {
+					t.Fatalf("after %d keys the root has rank %+v, its kids %+v", i+1, n.Rank, want)
+				}
+			}
+		}
+		checkRanks(t, &tr, tr.root)
+	}
+}
+
+// checkRanks compares the ranks of nodes with those of the entries below.
+func checkRanks(t *testing.T, tr *Tree[int], n *node[int]) (r Rank) {
+	t.Helper()
+	for i := range int(n.n) {
+		if n.leaf() {
+			r = r.with(tr.rank(&n.items[i].Value))
+		} else {
+			r = r.with(checkRanks(t, tr, n.kids[i]))
+		}
+	}
+	if r != n.Rank {
+		t.Fatalf("a node has rank %+v, its entries %+v", n.Rank, r)
+	}
+	return r
 }

@@ -6,12 +6,14 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/internal/goldens/formats"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
@@ -198,4 +200,43 @@ func readExample(t *testing.T, example string) {
 	if len(got) != len(exampleWrites) || l.LastVersion() != 1_000_099 || l.TornBytes() != 0 {
 		t.Errorf("%d versions up to %d, and %d torn bytes", len(got), l.LastVersion(), l.TornBytes())
 	}
+}
+
+func appendChanges(b []byte, changes []mutation.Mutation) []byte {
+	for i := range changes {
+		b = AppendMutation(b, &changes[i])
+	}
+	return b
+}
+
+// FuzzDecodeChanges decodes anything; what decodes comes out again the same.
+func FuzzDecodeChanges(f *testing.F) {
+	f.Add(appendChanges(nil, []mutation.Mutation{
+		{Op: mutation.OpSet, Key: []byte("key"), Value: []byte("value")},
+		{Op: mutation.OpSet, Key: []byte{}, Value: []byte{}},
+		{Op: mutation.OpSet, Key: []byte("cleared")},
+		{Op: mutation.OpClearRange, Key: []byte("a"), Value: []byte("b")},
+	}))
+	f.Add([]byte{kindSet, 200, 1})
+	f.Add([]byte{9})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		decode := func(data []byte) (changes []mutation.Mutation, err error) {
+			err = decodeChanges(data, func(m mutation.Mutation) { changes = append(changes, m) })
+			return changes, err
+		}
+		changes, err := decode(data)
+		if err != nil {
+			if !errors.Is(err, errPayload) {
+				t.Fatalf("the error is %v", err)
+			}
+			return
+		}
+		again, err := decode(appendChanges(nil, changes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(changes, again, cmp.AllowUnexported(mutation.Mutation{})); diff != "" {
+			t.Errorf("decoded again (-want +got):\n%s", diff)
+		}
+	})
 }

@@ -6,7 +6,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,4 +97,196 @@ func fixHeader(b []byte) {
 			binary.LittleEndian.PutUint32(b[end:], crc32.Checksum(b[:end], castagnoli))
 		}
 	}
+}
+
+// pageSize is what an operating system writes to the disk at once.
+const pageSize = 4096
+
+// cachedFS is a file system with a page cache as Linux has it: a sync that fails drops
+// what it was to bring to the disk, though reads go on showing it, and no later sync brings
+// it there.
+type cachedFS struct {
+	*vfs.MemFS // what reads show
+	files      map[string]*cachedPages
+	fail       bool // the next sync
+}
+
+// cachedPages are the pages of a file.
+type cachedPages struct {
+	disk  []byte
+	dirty map[int64]bool
+}
+
+func newCachedFS() *cachedFS {
+	return &cachedFS{MemFS: vfs.NewMem(), files: map[string]*cachedPages{}}
+}
+
+func (c *cachedFS) wrap(name string, f vfs.File, err error) (vfs.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &cachedFile{File: f, fs: c, pages: c.files[name]}, nil
+}
+
+// Create implements [vfs.FS].
+func (c *cachedFS) Create(name string, w vfs.DiskWriteCategory) (vfs.File, error) {
+	c.files[name] = &cachedPages{dirty: map[int64]bool{}}
+	f, err := c.MemFS.Create(name, w)
+	return c.wrap(name, f, err)
+}
+
+// OpenReadWrite implements [vfs.FS].
+func (c *cachedFS) OpenReadWrite(name string, w vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
+	f, err := c.MemFS.OpenReadWrite(name, w, o...)
+	return c.wrap(name, f, err)
+}
+
+// Rename implements [vfs.FS].
+func (c *cachedFS) Rename(from, to string) error {
+	if pages := c.files[from]; pages != nil {
+		delete(c.files, from)
+		c.files[to] = pages
+	}
+	return c.MemFS.Rename(from, to)
+}
+
+// losePower returns what the disk has.
+func (c *cachedFS) losePower(t *testing.T) *vfs.MemFS {
+	t.Helper()
+	disk := vfs.NewMem()
+	for name, pages := range c.files {
+		if _, err := c.Stat(name); err != nil {
+			continue // it was removed
+		}
+		if err := files.WriteSynced(disk, name, pages.disk); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return disk
+}
+
+// cachedFile is an open file of a cachedFS.
+type cachedFile struct {
+	vfs.File
+	fs    *cachedFS
+	pages *cachedPages
+	at    int64 // where Read and Write go on
+}
+
+// Read implements [io.Reader].
+func (f *cachedFile) Read(p []byte) (int, error) {
+	n, err := f.File.Read(p)
+	f.at += int64(n)
+	return n, err
+}
+
+// Write implements [io.Writer].
+func (f *cachedFile) Write(p []byte) (int, error) {
+	n, err := f.File.Write(p)
+	f.dirty(f.at, n)
+	f.at += int64(n)
+	return n, err
+}
+
+// WriteAt implements [io.WriterAt].
+func (f *cachedFile) WriteAt(p []byte, at int64) (int, error) {
+	n, err := f.File.WriteAt(p, at)
+	f.dirty(at, n)
+	return n, err
+}
+
+func (f *cachedFile) dirty(at int64, n int) {
+	for page := at / pageSize; page*pageSize < at+int64(n); page++ {
+		f.pages.dirty[page] = true
+	}
+}
+
+// Sync implements [vfs.File].
+func (f *cachedFile) Sync() error {
+	defer clear(f.pages.dirty)
+	if f.fs.fail {
+		f.fs.fail = false
+		return errors.New("the disk does not answer")
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	f.pages.disk = append(f.pages.disk, make([]byte, max(0, int(info.Size())-len(f.pages.disk)))...)
+	for page := range f.pages.dirty {
+		at := page * pageSize
+		if _, err := f.ReadAt(f.pages.disk[at:min(at+pageSize, info.Size())], at); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+	}
+	return nil
+}
+
+// SyncData implements [vfs.File].
+func (f *cachedFile) SyncData() error { return f.Sync() }
+
+// appendVersion appends a frame with a mutation of so many bytes.
+func appendVersion(l *Log, version int64, size int) error {
+	set := mutation.Mutation{Op: mutation.OpSet, Key: []byte("key"), Value: make([]byte, size)}
+	return l.Append(version, AppendMutation(make([]byte, FrameHeadSize), &set))
+}
+
+// TestFailedSync ends a log with a sync that fails, reads it from the cache of the
+// operating system, as the next opening does, and goes on. After a power loss all is
+// there that the readers have seen.
+func TestFailedSync(t *testing.T) {
+	for _, size := range []int{1, pageSize, 10 * pageSize} {
+		for lazy, frames := range map[bool]int64{false: 3, true: 9} {
+			t.Run(fmt.Sprintf("lazy=%v/%d", lazy, size), func(t *testing.T) { testFailedSync(t, lazy, frames, size) })
+		}
+	}
+}
+
+func testFailedSync(t *testing.T, lazy bool, frames int64, size int) {
+	fs := newCachedFS()
+	l, _ := startLog(t, fs, lazy)
+	for v := range frames {
+		if err := appendVersion(l, v+1, size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fs.fail = true
+	if err := errors.Join(appendVersion(l, frames+1, size), l.Sync(), l.Release()); err == nil {
+		t.Fatal("a sync has failed without an error")
+	}
+	l, seen := startLog(t, fs, lazy)
+	for v := range frames {
+		if err := appendVersion(l, frames+2+v, size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(l.Sync(), l.Release()); err != nil {
+		t.Fatal(err)
+	}
+	found := readVersions(t, fs.losePower(t), lazy)
+	if len(found) != len(seen)+int(frames) || !slices.Equal(found[:len(seen)], seen) {
+		t.Errorf("after a power loss the log has versions %d; an opening read %d, and %d were added", found, seen, frames)
+	}
+}
+
+// startLog reads a log and starts it, and returns which versions it has.
+func startLog(t *testing.T, fs vfs.FS, lazy bool) (l *Log, versions []int64) {
+	t.Helper()
+	l, err := Read(Options{FS: fs, Lazy: lazy, SegmentSize: 1 << 20}, Replay{Apply: func(v int64, _ mutation.Mutation) { versions = append(versions, v) }})
+	if err == nil {
+		err = l.Start(0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, versions
+}
+
+func readVersions(t *testing.T, fs vfs.FS, lazy bool) (versions []int64) {
+	t.Helper()
+	_, err := Read(Options{FS: fs, Lazy: lazy}, Replay{Apply: func(v int64, _ mutation.Mutation) { versions = append(versions, v) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return versions
 }
