@@ -3,10 +3,15 @@
 package reindex_test
 
 import (
+	"math"
+	"strings"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/reindex"
+	"github.com/kazahana-db/kazahana/internal/schema"
 	"github.com/kazahana-db/kazahana/persistable/wire"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // TestEntries: the entries of some records, as the code of persistgen would make them.
@@ -108,4 +113,169 @@ func TestCovers(t *testing.T) {
 	if got, err := compile(t, "Order_x", "Name:string,int:cover=Total").AppendCover(nil, []byte{0x18}); err == nil {
 		t.Errorf("a copy of a damaged record: %x", got)
 	}
+}
+
+// TestConditions: which records fulfil a condition is what Go says of the same
+// comparison; null fulfils no comparison with a value. Whether a field that became nullable
+// may be null for the programs of the index is what its condition says.
+func TestConditions(t *testing.T) {
+	address := string(record{}.text(1, "Köln"))
+	for _, c := range []struct {
+		where string
+		r     record
+		want  bool
+	}{
+		{"Status=1", record{}.int(2, 1), true},
+		{"Status=1", nil, false},
+		{"Status=0", nil, true},
+		{"Status!=1", nil, true},
+		{"Status<-1", record{}.int(2, -2), true},
+		{"Status<=-1", record{}.int(2, -1), true},
+		{"Status>=256", record{}.int(2, 255), false},
+		{"Total>4294967296", record{}.int(3, math.MaxInt64), true},
+		{"Big>9223372036854775807", record{}.uint(20, 1<<63), true},
+		{"Big>9223372036854775808", record{}.uint(20, 1<<63), false},
+		{`Name="a"`, record{}.text(4, "a"), true},
+		{`Name>"a"`, record{}.text(4, "a\x00b"), true},
+		{`Name<"ab"`, record{}.text(4, "a\x00b"), true},
+		{`Name="x and\x20Status=1"`, record{}.text(4, "x and Status=1"), true},
+		{`Name="\""`, record{}.text(4, `"`), true},
+		{"Paid=true", record{}.uint(5, 1), true},
+		{"Paid=false", nil, true},
+		{"Rate=0.1", record{}.float(6, 0.1), true},
+		{"Rate>0", record{}.float(6, float32(math.NaN())), false},
+		{"Rate!=0", record{}.float(6, float32(math.NaN())), true},
+		{"Weight=0", record{}.double(7, math.Copysign(0, -1)), true},
+		{"Weight<1e-300", record{}.double(7, math.Inf(-1)), true},
+		{"Weight<=0", record{}.double(7, math.Float64frombits(0xfff8000000000001)), false},
+		{"Note=null", nil, true},
+		{"Note=null", record{}.text(8, ""), false},
+		{"Note!=null", record{}.text(8, ""), true},
+		{`Note!="x"`, nil, false},
+		{`Note!="x"`, record{}.text(8, ""), true},
+		{`Home.City="Köln"`, record{}.text(9, address), true},
+		{`Home.City=""`, nil, true},
+		{`Work.City=""`, nil, false},
+		{`Work.City=""`, record{}.text(10, ""), true},
+		{"Work.City=null", nil, true},
+		{`Work.City!=null`, record{}.text(10, ""), true},
+		{"Later=0", nil, true}, // of programs in which it cannot be null
+		{"Later=0", record{}.int(17, 0), true},
+		{"Later!=null and Later=0", nil, false}, // of those in which it can
+		{"Later!=null and Later=0", record{}.int(17, 0), true},
+		{"Later=0 and Later!=null", nil, false},
+		{"Took>1000000000", record{}.text(14, "\x08\x01\x10\x01"), true},
+		{"Status=1 and Total>0", record{}.int(2, 1).int(3, 1), true},
+		{"Status=1 and Total>0", record{}.int(2, 1), false},
+		{"Status=1 and Status=1 and Total>0", record{}.int(3, 1), false},
+	} {
+		p := compile(t, "Order_x", "Name:string:where="+c.where)
+		keys, err := keysOf(p, c.r)
+		if err != nil || len(keys) == 1 != c.want {
+			t.Errorf("%s of %x: %v, %v; want %v", c.where, []byte(c.r), keys, err, c.want)
+		}
+	}
+}
+
+// order is a type with fields of many kinds, and of changed ones.
+const order = `type Order
+	id id
+	directory "orders"
+	field 1 ID id
+	field 2 Status int32
+	field 3 Total int64 was int32
+	field 4 Name string
+	field 5 Paid bool
+	field 6 Rate float
+	field 7 Weight double
+	field 8 Note *string
+	field 9 Home message(Address)
+	field 10 Work *message(Address)
+	field 11 Tags []string
+	field 12 Numbers []int64
+	field 13 At time
+	field 14 Took duration
+	field 15 Hash bytes[4]
+	field 16 Level text(a.Level) was string
+	field 17 Later *int64 was int64
+	field 18 Counts map[string]int64
+	field 19 Blob *bytes
+	field 20 Big uint64
+	field 21 Other []uint32
+	field 22 Key bytes[16]
+	field 23 Plan string default "free\x20plan"
+	field 24 Grace duration default 90000000000
+	field 25 Share float default 0.25
+	field 26 Active bool default true
+	field 27 Limit uint64 default 18446744073709551615
+	field 28 Ratio double default 0.5
+	field 29 Seats int64 default 3 was int8
+message Address
+	field 1 City string
+	field 2 Zip *string was string
+	field 3 Lines []string
+`
+
+func orderSchema(t testing.TB) *schema.Schema {
+	t.Helper()
+	s, err := schema.ParseType(order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func compile(t testing.TB, keyName, layout string) *reindex.Program {
+	t.Helper()
+	p, err := reindex.Compile(keyName, layout, orderSchema(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// keysOf returns the record's keys as text, with the amount behind that of a sum.
+func keysOf(p *reindex.Program, payload []byte) ([]string, error) {
+	ix := index.Index{Definition: p.Definition(), State: index.Readable}
+	var set index.Set
+	if err := p.Entries(payload, set.Open(&ix, nil)); err != nil {
+		return nil, err
+	}
+	if err := set.Close(&ix); err != nil {
+		return nil, err
+	}
+	keys := make([]string, 0)
+	for n := range set.Keys(0) {
+		key := tuple.Describe(set.Key(0, n))
+		if ix.Kind == index.Sum {
+			key += "+" + set.Amount(0, n).String()
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+func joined(keys []string) string { return strings.Join(keys, " | ") }
+
+// record appends fields one after the other.
+type record []byte
+
+func (r record) int(number int, v int64) record {
+	return wire.AppendZigzag(tag(r, number, 0), v)
+}
+
+func (r record) uint(number int, v uint64) record { return wire.AppendVarint(tag(r, number, 0), v) }
+
+func (r record) text(number int, v string) record { return wire.AppendString(tag(r, number, 2), v) }
+
+func (r record) float(number int, v float32) record {
+	return wire.AppendFloat32(tag(r, number, 5), v)
+}
+
+func (r record) double(number int, v float64) record {
+	return wire.AppendFloat64(tag(r, number, 1), v)
+}
+
+func tag(b []byte, number, wireType int) []byte {
+	return wire.AppendVarint(b, uint64(number<<3|wireType))
 }
