@@ -4,10 +4,58 @@ package kvtest
 
 import (
 	"slices"
+	"strings"
+	"testing"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
 )
+
+// Anomaly is something that transactions which ran one after another could not
+// bring about.
+type Anomaly string
+
+// The anomalies that have a name, as Berenson and others and Adya define them.
+const (
+	// DirtyWrite mixes the writes of two transactions (P0, G0).
+	DirtyWrite Anomaly = "dirty write"
+	// DirtyRead sees writes of a transaction that has not committed, has failed,
+	// or goes on to write something else (P1, G1a, G1b).
+	DirtyRead Anomaly = "dirty read"
+	// LostUpdate writes over what another has written since it was read (P4).
+	LostUpdate Anomaly = "lost update"
+	// ReadSkew sees one part of a commit without another (A5A, G-single).
+	ReadSkew Anomaly = "read skew"
+	// WriteSkew lets two transactions each change what the other's decision
+	// rested on (A5B, G2-item).
+	WriteSkew Anomaly = "write skew"
+	// Phantom misses that a key appears in a range that was read, or vanishes
+	// from it (P3, G2).
+	Phantom Anomaly = "phantom"
+)
+
+// Anomalies are all of them.
+var Anomalies = []Anomaly{DirtyWrite, DirtyRead, LostUpdate, ReadSkew, WriteSkew, Phantom}
+
+// CheckAnomaly checks that an engine does not let an anomaly happen: each way
+// to it step by step, and by many goroutines at once. [RunConformance] checks all
+// anomalies; this is for an engine's tests that bear their names. open is as
+// for RunConformance.
+func CheckAnomaly(t *testing.T, open func(testing.TB) kv.Database, a Anomaly) {
+	t.Helper()
+	db, found := open(t), false
+	for _, l := range anomalyLaws {
+		way, ok := strings.CutPrefix(l.name, string(a)+": ")
+		if !ok {
+			continue
+		}
+		found = true
+		t.Run(way, func(t *testing.T) { checkLaw(t, l, db, open, lawTimeout) })
+	}
+	if !found {
+		t.Fatalf("kvtest: there is no anomaly %q; see Anomalies", a)
+	}
+}
 
 // anomalyLaws are named after the anomaly that each excludes.
 var anomalyLaws = slices.Concat(dirtyLaws, updateLaws, skewLaws, phantomLaws, racingAnomalyLaws)
@@ -198,4 +246,49 @@ func (c *conformance) leaveDuty(look func(kv.Transaction), second kv.Code) {
 	two.Clear([]byte("b"))
 	c.wantCommit(one, 0)
 	c.wantCommit(two, second)
+}
+
+// phantomLaws hold over the keys c, e, g: what one transaction reads, another
+// changes before it commits.
+var phantomLaws = []law{
+	phantom("in a range", readRange("b", "h", kv.RangeOptions{}), setKey("f")),
+	phantom("in an empty range", readRange("x", "z", kv.RangeOptions{}), setKey("y")),
+	phantom("in a range of which a part was seen", readRange("b", "h", kv.RangeOptions{Limit: 2}), setKey("d")),
+	phantom("in a range that is read backward", readRange("b", "h", kv.RangeOptions{Reverse: true}), setKey("b")),
+	phantom("in a range of which a part was seen backward", readRange("b", "h", kv.RangeOptions{Limit: 2, Reverse: true}), setKey("f")),
+	phantom("behind the last key of a range", readRange("b", "h", kv.RangeOptions{Limit: 4}), setKey("gg")),
+	phantom("that an addition makes", readRange("x", "z", kv.RangeOptions{}), func(tx kv.Transaction) { tx.Atomic(kv.Add, []byte("y"), []byte{1}) }),
+	phantom("that vanishes", readRange("b", "h", kv.RangeOptions{}), func(tx kv.Transaction) { tx.Clear([]byte("e")) }),
+	phantom("that vanishes with its range", readRange("b", "h", kv.RangeOptions{}), func(tx kv.Transaction) { tx.ClearRange(model.Span("d", "z")) }),
+	phantom("that vanishes by comparison", readRange("b", "h", kv.RangeOptions{}), func(tx kv.Transaction) { tx.Atomic(kv.CompareAndClear, []byte("e"), []byte("E")) }),
+	phantom("before the key of a selector", readSelector(kv.FirstGreaterThan([]byte("c"))), setKey("d")),
+	phantom("behind the key of a selector that goes back", readSelector(kv.LastLessThan([]byte("e"))), setKey("d")),
+	phantom("within the way of a selector", readSelector(kv.FirstGreaterOrEqual([]byte("c")).Add(2)), setKey("f")),
+	phantom("at the end of all keys", readSelector(kv.FirstGreaterThan([]byte("g"))), setKey("z")),
+	phantom("of a range whose ends are selectors", func(c *conformance, tx kv.Transaction) {
+		c.scan(tx, kv.SelectorRange{Begin: kv.FirstGreaterThan([]byte("c")), End: kv.LastLessOrEqual([]byte("z"))}, kv.RangeOptions{})
+	}, setKey("d")),
+	{"phantom: for a reader who looks again", func(c *conformance) {
+		c.put("c", "C", "e", "E")
+		tx := c.begin()
+		want := c.scan(tx, model.UserKeys().Selectors(), kv.RangeOptions{})
+		c.update(func(tx kv.Transaction) { tx.Set([]byte("d"), nil); tx.Clear([]byte("e")) })
+		c.want("the range again", c.scan(tx, model.UserKeys().Selectors(), kv.RangeOptions{}), want)
+		c.want("the range backward", c.scan(tx, model.UserKeys().Selectors(), kv.RangeOptions{Reverse: true}), []string{"e=E", "c=C"})
+	}},
+	{"phantom: two who each fill what they saw empty", func(c *conformance) {
+		one, two := c.beginReading(), c.beginReading()
+		for i, tx := range []kv.Transaction{one, two} {
+			c.want("the range", len(c.scan(tx, model.Span("m", "n").Selectors(), kv.RangeOptions{})), 0)
+			tx.Set([]byte{'m', byte('0' + i)}, nil)
+		}
+		c.wantCommit(one, 0)
+		c.wantCommit(two, kv.CodeNotCommitted)
+		c.wantContents("m0=")
+	}},
+}
+
+// phantom is the law that a transaction which read what then changes is refused.
+func phantom(name string, read func(*conformance, kv.Transaction), change func(kv.Transaction)) law {
+	return law{"phantom: " + name, conflictCase{"", read, change, kv.CodeNotCommitted}.check}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/scenario"
 )
 
 // conflictCase is a reading transaction, a writing one that commits first, and
@@ -121,4 +122,194 @@ func pastDoesNotConflict(c *conformance) {
 	c.want("a", c.get(tx, "a"), "2")
 	tx.Set([]byte("a"), []byte("3"))
 	c.wantCommit(tx, 0)
+}
+
+var isolationLaws = []law{
+	{"a transaction reads one version", func(c *conformance) {
+		c.put("a", "1", "b", "1")
+		tx := c.begin()
+		c.want("a", c.get(tx, "a"), "1")
+		c.put("a", "2", "b", "2", "c", "2")
+		c.want("b after a later commit", c.get(tx, "b"), "1")
+		c.want("c after a later commit", c.get(tx, "c"), model.Absent)
+		c.want("a range after a later commit", c.scan(tx, model.UserKeys().Selectors(), kv.RangeOptions{}), []string{"a=1", "b=1"})
+		c.want("a through Snapshot", c.get(tx.Snapshot(), "a"), "1")
+	}},
+	{"the read version is fixed by the first read", func(c *conformance) {
+		tx := c.begin()
+		c.put("a", "1")
+		c.want("a", c.get(tx, "a"), "1")
+		c.put("a", "2")
+		c.want("a again", c.get(tx, "a"), "1")
+	}},
+	{"a commit is seen by every transaction that begins after it", func(c *conformance) {
+		for _, value := range []string{"1", "2", "3", "4", "5"} {
+			tx := c.begin()
+			tx.Set([]byte("a"), []byte(value))
+			c.commit(tx)
+			committed, err := tx.GetCommittedVersion()
+			c.wantCode("GetCommittedVersion", err, 0)
+			after := c.begin()
+			if read := c.version(after); read < committed {
+				c.Errorf("read version %d after a commit at %d", read, committed)
+			}
+			c.want("a", c.get(after, "a"), value)
+		}
+	}},
+	{"uncommitted writes are seen by nobody else", func(c *conformance) {
+		tx := c.begin()
+		tx.Set([]byte("a"), []byte("1"))
+		c.wantContents()
+		tx.Cancel()
+		c.wantContents()
+	}},
+	{"a commit is whole", func(c *conformance) {
+		c.put("gone", "x", "kept", "x")
+		tx := c.begin()
+		tx.Set([]byte("a"), []byte("1"))
+		tx.Clear([]byte("gone"))
+		tx.Atomic(kv.Add, []byte("n"), []byte{1})
+		c.commit(tx)
+		c.wantContents("a=1", "kept=x", "n=\x01")
+	}},
+	{"a commit that fails leaves nothing", func(c *conformance) {
+		c.put("a", "1")
+		tx := c.begin()
+		c.get(tx, "a")
+		tx.Set([]byte("b"), []byte("1"))
+		tx.ClearRange(model.UserKeys())
+		c.put("a", "2")
+		c.wantCommit(tx, kv.CodeNotCommitted)
+		c.wantContents("a=2")
+	}},
+	{"versions grow with commits", func(c *conformance) {
+		last := int64(-1)
+		for range 5 {
+			tx := c.begin()
+			read := c.version(tx)
+			tx.Set([]byte("a"), nil)
+			c.commit(tx)
+			committed, _ := tx.GetCommittedVersion()
+			if read < last || committed <= read {
+				c.Errorf("read %d and committed at %d after a commit at %d", read, committed, last)
+			}
+			last = committed
+		}
+	}},
+	{"an old read version reads the past", func(c *conformance) {
+		c.put("a", "1")
+		past := c.version(c.begin())
+		c.put("a", "2")
+		tx := c.begin()
+		tx.SetReadVersion(past)
+		c.want("a in the past", c.get(tx, "a"), "1")
+		tx.Set([]byte("b"), nil)
+		c.wantCommit(tx, kv.CodeNotCommitted)
+	}},
+	{"reads of a read-only transaction are one state though writers go on", func(c *conformance) {
+		c.put("x", "0", "y", "0")
+		reader := c.begin()
+		x := c.get(reader, "x")
+		for _, n := range []string{"1", "2", "3"} {
+			c.put("x", n, "y", n)
+		}
+		c.want("y", c.get(reader, "y"), x)
+		c.wantCommit(reader, 0)
+	}},
+}
+
+// reportLaws say what a commit tells of its conflict.
+var reportLaws = []law{
+	{"a conflict tells the reads that others wrote to", func(c *conformance) {
+		tx := c.losing(true)
+		err := tx.Commit(c.ctx)
+		c.wantCode("Commit", err, kv.CodeNotCommitted)
+		c.want("Error.Conflicts", scenario.ShowRanges(kv.ConflictsOf(err), nil), scenario.ShowRanges(lostReads, nil))
+		c.want("ConflictingKeys", c.told(tx), scenario.ShowRanges(lostReads, nil))
+	}},
+	{"a conflict tells nothing unless the transaction asks", func(c *conformance) {
+		tx := c.losing(false)
+		err := tx.Commit(c.ctx)
+		c.wantCode("Commit", err, kv.CodeNotCommitted)
+		c.want("Error.Conflicts", kv.ConflictsOf(err), []kv.KeyRange(nil))
+		c.want("ConflictingKeys", c.told(tx), scenario.ShowRanges(nil, nil))
+	}},
+	{"conflicting keys stay until the next report", func(c *conformance) {
+		tx := c.losing(true)
+		err := tx.Commit(c.ctx)
+		c.wantCode("OnError", tx.OnError(c.ctx, err), 0)
+		c.want("ConflictingKeys after OnError", c.told(tx), scenario.ShowRanges(lostReads, nil))
+		c.commit(tx)
+		c.want("ConflictingKeys after a commit", c.told(tx), scenario.ShowRanges(lostReads, nil))
+		tx.Reset()
+		c.want("ConflictingKeys after Reset", c.told(tx), scenario.ShowRanges(lostReads, nil))
+	}},
+	{"OnError forgets that conflicting keys were asked for", func(c *conformance) {
+		tx := c.losing(true)
+		c.wantCode("OnError", tx.OnError(c.ctx, tx.Commit(c.ctx)), 0)
+		c.get(tx, "a")
+		tx.Set([]byte("own"), nil)
+		c.put("a", "other")
+		err := tx.Commit(c.ctx)
+		c.wantCode("Commit", err, kv.CodeNotCommitted)
+		c.want("Error.Conflicts", kv.ConflictsOf(err), []kv.KeyRange(nil))
+		c.want("ConflictingKeys", c.told(tx), scenario.ShowRanges(lostReads, nil))
+	}},
+	{"conflict ranges that touch are told as one", func(c *conformance) {
+		tx := c.asking()
+		c.scan(tx, model.Span("a", "c").Selectors(), kv.RangeOptions{})
+		c.scan(tx, model.Span("c", "f").Selectors(), kv.RangeOptions{})
+		tx.Set([]byte("own"), nil)
+		c.put("b", "1")
+		err := tx.Commit(c.ctx)
+		c.want("Error.Conflicts", scenario.ShowRanges(kv.ConflictsOf(err), nil), scenario.ShowRanges([]kv.KeyRange{model.Span("a", "f")}, nil))
+	}},
+}
+
+// lostReads are the reads of losing that others have written to.
+var lostReads = []kv.KeyRange{model.Span("d", "g"), model.Span("k", "k\x00")}
+
+// losing returns a transaction whose commit conflicts: others wrote to two of
+// the four places that it has read, once with a range. It reports the conflict
+// if it is to.
+func (c *conformance) losing(reports bool) kv.Transaction {
+	c.Helper()
+	c.put("a", "A", "e", "E", "k", "K", "m", "M")
+	tx := c.begin()
+	if reports {
+		tx = c.asking()
+	}
+	c.get(tx, "a")
+	c.scan(tx, model.Span("d", "g").Selectors(), kv.RangeOptions{})
+	c.get(tx, "k")
+	c.get(tx, "m")
+	tx.Set([]byte("own"), nil)
+	c.update(func(tx kv.Transaction) {
+		tx.Set([]byte("f"), nil)
+		tx.ClearRange(model.Span("j", "l"))
+	})
+	return tx
+}
+
+// asking returns a transaction that asks for conflicting keys.
+func (c *conformance) asking() kv.Transaction {
+	c.Helper()
+	tx := c.begin()
+	if _, ok := tx.(kv.ConflictRanger); !ok {
+		c.Skip("the engine's transactions are no kv.ConflictRanger")
+	}
+	c.wantCode("SetOption", tx.SetOption(kv.OptionReportConflictingKeys, 0), 0)
+	return tx
+}
+
+// told returns the conflicting keys of a transaction.
+func (c *conformance) told(tx kv.Transaction) string {
+	c.Helper()
+	ranger, ok := tx.(kv.ConflictRanger)
+	if !ok {
+		c.Skip("the engine's transactions are no kv.ConflictRanger")
+	}
+	ranges, err := ranger.ConflictingKeys(c.ctx)
+	c.wantCode("ConflictingKeys", err, 0)
+	return fmt.Sprint(scenario.ShowRanges(ranges, nil))
 }

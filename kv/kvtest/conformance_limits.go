@@ -110,3 +110,157 @@ var limitLaws = []law{
 		wantFuture(c, "Get at version -1", tx.Get([]byte("a")), kv.CodeVersionInvalid)
 	}},
 }
+
+// sizeLaws say what is known of the sizes of ranges. They leave room for what an
+// engine samples: 800 pairs of 10,000 bytes are some 8 MB, of which half and
+// twice would be far off.
+var sizeLaws = []law{
+	{"a range's size is estimated", func(c *conformance) {
+		c.fillSizes()
+		c.wantSize("everything", model.UserKeys(), sizedPairs*sizedBytes)
+		c.wantSize("a half", kv.KeyRange{Begin: sizedKey(0), End: sizedKey(sizedPairs / 2)}, sizedPairs/2*sizedBytes)
+		c.want("an empty range", c.size(model.Span("x", "x")), int64(0))
+		c.want("a range without pairs", c.size(model.Span("x", "y")), int64(0))
+	}},
+	{"an estimate follows what is cleared and overwritten", func(c *conformance) {
+		c.fillSizes()
+		c.fillSizes()
+		c.wantSize("overwritten", model.UserKeys(), sizedPairs*sizedBytes)
+		c.update(func(tx kv.Transaction) {
+			tx.ClearRange(kv.KeyRange{Begin: sizedKey(0), End: sizedKey(sizedPairs / 2)})
+		})
+		c.wantSize("half of it cleared", model.UserKeys(), sizedPairs/2*sizedBytes)
+		c.update(func(tx kv.Transaction) { tx.ClearRange(model.UserKeys()) })
+		c.want("all of it cleared", c.size(model.UserKeys()), int64(0))
+	}},
+	{"split points divide a range into parts of about a size", func(c *conformance) {
+		c.fillSizes()
+		const chunk = 1_000_000
+		points := c.splits(model.UserKeys(), chunk)
+		if n := len(points) - 1; n < 5 || n > 13 {
+			c.Errorf("%d bytes are divided into %d parts of about %d", sizedPairs*sizedBytes, n, chunk)
+		}
+		c.wantDivision(points, model.UserKeys())
+		for i := range points[1:] {
+			if size := c.bytesBetween(points[i], points[i+1]); size > 2*chunk {
+				c.Errorf("part %d has %d bytes, far more than %d", i, size, chunk)
+			}
+		}
+	}},
+	{"split points of what is small are its ends", func(c *conformance) {
+		c.put("k", "v")
+		for _, r := range []kv.KeyRange{model.Span("a", "b"), model.Span("a", "z"), model.UserKeys()} {
+			c.wantDivision(c.splits(r, 1_000_000), r)
+			c.want(fmt.Sprintf("points of %q", r), len(c.splits(r, 1_000_000)), 2)
+		}
+		c.want("points of nothing", c.splits(model.Span("a", "a"), 1), [][]byte{[]byte("a")})
+	}},
+	{"sizes neither conflict nor fix the read version", func(c *conformance) {
+		c.put("a", "1")
+		tx := c.begin()
+		wantFuture(c, "GetEstimatedRangeSizeBytes", tx.GetEstimatedRangeSizeBytes(model.UserKeys()), 0)
+		wantFuture(c, "GetRangeSplitPoints", tx.GetRangeSplitPoints(model.UserKeys(), 1000), 0)
+		c.put("a", "2")
+		c.want("a", c.get(tx, "a"), "2")
+		tx.Set([]byte("own"), nil)
+		c.commit(tx)
+	}},
+	{"sizes of illegal ranges are refused", func(c *conformance) {
+		tx := c.begin()
+		wantFuture(c, "GetEstimatedRangeSizeBytes, inverted", tx.GetEstimatedRangeSizeBytes(model.Span("b", "a")), kv.CodeInvertedRange)
+		wantFuture(c, "GetRangeSplitPoints, inverted", tx.GetRangeSplitPoints(model.Span("b", "a"), 1000), kv.CodeInvertedRange)
+		wantFuture(c, "GetRangeSplitPoints of no bytes", tx.GetRangeSplitPoints(model.Span("a", "b"), 0), kv.CodeClientInvalidOperation)
+		wantFuture(c, "GetRangeSplitPoints beyond the keys", tx.GetRangeSplitPoints(model.Span("a", "\xff\xff"), 1000), kv.CodeKeyOutsideLegalRange)
+		tx.Cancel()
+		wantFuture(c, "GetEstimatedRangeSizeBytes, cancelled", tx.GetEstimatedRangeSizeBytes(model.UserKeys()), kv.CodeTransactionCancelled)
+		wantFuture(c, "GetRangeSplitPoints, cancelled", tx.GetRangeSplitPoints(model.UserKeys(), 1000), kv.CodeTransactionCancelled)
+	}},
+}
+
+// sizedPairs pairs of sizedBytes each are what fillSizes writes.
+const (
+	sizedPairs = 800
+	sizedBytes = 10_000
+)
+
+func sizedKey(i int) []byte { return fmt.Appendf(nil, "size/%06d", i) }
+
+// fillSizes writes the pairs, in several transactions.
+func (c *conformance) fillSizes() {
+	c.Helper()
+	value := bytes.Repeat([]byte("v"), sizedBytes-len(sizedKey(0)))
+	for from := 0; from < sizedPairs; from += 200 {
+		c.update(func(tx kv.Transaction) {
+			for i := range 200 {
+				tx.Set(sizedKey(from+i), value)
+			}
+		})
+	}
+}
+
+// size returns an estimate.
+func (c *conformance) size(r kv.KeyRange) int64 {
+	c.Helper()
+	size, err := kv.ReadTransact(c.ctx, c.db, func(tx kv.ReadTransaction) (int64, error) {
+		if _, err := tx.Get([]byte("x")).Get(c.ctx); err != nil { // after it the server knows of all commits before
+			return 0, err
+		}
+		return tx.GetEstimatedRangeSizeBytes(r).Get(c.ctx)
+	})
+	if err != nil {
+		c.Fatalf("GetEstimatedRangeSizeBytes(%q): %v", r, err)
+	}
+	return size
+}
+
+// wantSize expects an estimate that is not far off.
+func (c *conformance) wantSize(what string, r kv.KeyRange, want int64) {
+	c.Helper()
+	if size := c.size(r); size < want*7/10 || size > want*13/10 {
+		c.Errorf("%s: the estimate is %d bytes, of %d", what, size, want)
+	}
+}
+
+func (c *conformance) splits(r kv.KeyRange, chunk int64) [][]byte {
+	c.Helper()
+	points, err := kv.ReadTransact(c.ctx, c.db, func(tx kv.ReadTransaction) ([][]byte, error) {
+		if _, err := tx.Get([]byte("x")).Get(c.ctx); err != nil {
+			return nil, err
+		}
+		return tx.Snapshot().GetRangeSplitPoints(r, chunk).Get(c.ctx)
+	})
+	if err != nil {
+		c.Fatalf("GetRangeSplitPoints(%q, %d): %v", r, chunk, err)
+	}
+	return points
+}
+
+// wantDivision expects that points divide a range.
+func (c *conformance) wantDivision(points [][]byte, r kv.KeyRange) {
+	c.Helper()
+	c.want("the first and the last point", [][]byte{points[0], points[len(points)-1]}, [][]byte{r.Begin, r.End})
+	for i := range points[1:] {
+		if bytes.Compare(points[i], points[i+1]) >= 0 {
+			c.Errorf("point %d is %q, behind it is %q", i, points[i], points[i+1])
+		}
+	}
+}
+
+// bytesBetween counts the bytes from one key to another.
+func (c *conformance) bytesBetween(from, to []byte) (size int64) {
+	c.Helper()
+	err := c.db.ReadTransact(c.ctx, func(tx kv.ReadTransaction) error {
+		size = 0
+		for pair, err := range tx.GetRange(kv.KeyRange{Begin: from, End: to}.Selectors(), kv.RangeOptions{}).All(c.ctx) {
+			if err != nil {
+				return err
+			}
+			size += int64(len(pair.Key) + len(pair.Value))
+		}
+		return nil
+	})
+	if err != nil {
+		c.Fatalf("counting: %v", err)
+	}
+	return size
+}

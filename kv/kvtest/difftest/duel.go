@@ -3,7 +3,9 @@
 package difftest
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +15,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
 	"github.com/kazahana-db/kazahana/kv/kvtest/internal/play"
 	"github.com/kazahana-db/kazahana/kv/kvtest/internal/scenario"
 )
@@ -214,4 +217,144 @@ func (d *duel) report(program *scenario.Scenario, first []scenario.Difference) s
 	}
 	fmt.Fprintf(&b, "\n%s", line)
 	return b.String()
+}
+
+// shrink returns a program as small as delta debugging makes it (Zeller and
+// Hildebrandt, "Simplifying and isolating failure-inducing input", 2002) that
+// still differs in the same way: without one more of its steps, or of the pairs
+// that it starts with, it does not.
+func (d *duel) shrink(program *scenario.Scenario, shape string) scenario.Scenario {
+	small := *program
+	d.settling = settling / 8 // many will not agree
+	defer func() { d.settling = settling }()
+	differs := func(s scenario.Scenario) bool {
+		if !awaitsCommits(s.Steps) {
+			return false
+		}
+		s.Steps = slices.Clone(s.Steps) // fight fills in answers
+		differences, err := d.fight(&s)
+		return err == nil && len(differences) > 0 && differences[0].Shape() == shape
+	}
+	small.Steps = fewest(small.Steps, func(steps []scenario.Step) bool {
+		s := small
+		s.Steps = steps
+		return differs(s)
+	})
+	small.Setup = fewest(small.Setup, func(setup []scenario.PairText) bool {
+		s := small
+		s.Setup = setup
+		return differs(s)
+	})
+	return small
+}
+
+// awaitsCommits reports whether between the start of a commit and the waiting
+// for it nothing happens but harmless calls of the same transaction. What else
+// came of them would depend on how fast the commit is.
+func awaitsCommits(steps []scenario.Step) bool {
+	started := -1
+	for _, st := range steps {
+		switch {
+		case started >= 0 && st.Tx != started:
+			return false
+		case st.Op == "commit_start":
+			started = st.Tx
+		case st.Op == "commit_await":
+			started = -1
+		case started >= 0 && slices.Contains([]string{"begin", "reset", "cancel", "commit", "on_error"}, st.Op):
+			return false
+		}
+	}
+	return started < 0
+}
+
+// fewest takes away parts, halves first and single ones last, as long as what is
+// left still fails.
+func fewest[T any](all []T, fails func([]T) bool) []T {
+	for size := (len(all) + 1) / 2; size > 0; {
+		removed := false
+		for from := 0; from < len(all); {
+			rest := slices.Concat(all[:from], all[min(from+size, len(all)):])
+			if fails(rest) {
+				all, removed = rest, true
+				continue
+			}
+			from += size
+		}
+		switch {
+		case size > 1:
+			size = (size + 1) / 2
+		case !removed:
+			return all
+		}
+	}
+	return all
+}
+
+// comparableRanges asks for the conflict ranges, and takes out what is particular
+// to an engine: the read version, at which the range of a versionstamped key begins,
+// and the system keys, of which selectors that run off the end may meet some.
+func comparableRanges(ctx context.Context, r *play.Player, s *play.Slot, st *scenario.Step) scenario.Answer {
+	a := play.ConflictRanges(ctx, r, s, st)
+	if a.Kind == "error" {
+		return a
+	}
+	version, err := s.Tx.GetReadVersion().Get(ctx)
+	if err != nil {
+		return a
+	}
+	first := binary.BigEndian.AppendUint64(nil, uint64(version))
+	r.Current = nil
+	least := append(bytes.Clone(first), 0, 0) // of the stamps that a key may get
+	for id, stamp := range r.Known {
+		if bytes.Equal(stamp, least) {
+			r.Current = append(r.Current, id)
+		}
+	}
+	a = a.With(func(b []byte) []byte {
+		if bytes.HasPrefix(b, model.UserKeys().End) {
+			return model.UserKeys().End
+		}
+		return bytes.ReplaceAll(b, first, scenario.ReadVersionName)
+	})
+	a.Read, a.Write = slices.DeleteFunc(a.Read, isEmpty), slices.DeleteFunc(a.Write, isEmpty)
+	return a
+}
+
+func isEmpty(r kv.KeyRange) bool { return bytes.Equal(r.Begin, r.End) }
+
+// byClientsOwnKey reports whether two answers to a commit may differ because
+// FoundationDB's client gives a commit that has read nothing of what it writes
+// a conflict range of its own, a random key behind \xff/SC/ (Transaction::
+// makeSelfConflicting). A transaction conflicts with all such commits if it has
+// read past the end of all keys of users with read-your-writes disabled: the
+// read conflicts as far as some system key. Which one depends on how many there
+// are.
+func byClientsOwnKey(before []scenario.Step, st *scenario.Step, answers [2]scenario.Answer) bool {
+	if st.Op != "commit" && st.Op != "commit_await" || answers[1].Kind == "error" {
+		return false
+	}
+	return answers[0].Code == kv.CodeNotCommitted && readsSystemKeys(before, st.Tx)
+}
+
+// readsSystemKeys reports whether a transaction may have read past the end of
+// all keys of users with read-your-writes disabled.
+func readsSystemKeys(steps []scenario.Step, tx int) (reads bool) {
+	disabled := false
+	for _, st := range steps {
+		if st.Tx != tx {
+			continue
+		}
+		switch st.Op {
+		case "begin", "reset":
+			disabled, reads = false, false
+		case "set_option":
+			disabled = disabled || st.Option == "read_your_writes_disable"
+		case "get_key":
+			reads = reads || disabled && !st.Snapshot && st.Offset > 1
+		case "get_range":
+			reads = reads || disabled && !st.Snapshot && max(st.Begin.Offset, st.End.Offset) > 1
+		}
+	}
+	return reads
 }

@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/seed"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/kv/kvtest/internal/naive"
+	"github.com/kazahana-db/kazahana/kv/kvtest/internal/record"
 )
 
 // did is a committed attempt, at the same time as all others, that appended its
@@ -98,4 +100,46 @@ func TestSerializableEngines(t *testing.T) {
 		CheckSerializable(t, naive.Open(t), LoadOptions{Seed: seed.Of(t), Goroutines: goroutines})
 	}
 	CheckSerializable(t, faults.HostileT(t, naive.Open(t)), LoadOptions{Seed: seed.Of(t), Transactions: 20})
+}
+
+// The checks of random histories, and the faults that each must find.
+var historyChecks = []struct {
+	name  string
+	check func(testing.TB, kv.Database, LoadOptions)
+	finds []string
+}{
+	{"serializable", CheckSerializable, []string{"no read conflicts", "no phantoms", "no selector conflicts", "drifting reads", "dirty writes", "stale reads"}},
+	{"commit order", CheckCommitOrder, []string{"no read conflicts", "no phantoms", "no selector conflicts", "drifting reads", "dirty writes", "stale reads", "cleared ranges stay"}},
+}
+
+// Each check finds each fault of its list in some of many runs, whose seeds are
+// the same every time.
+func TestHistoryChecksFindWrongEngines(t *testing.T) {
+	for _, c := range historyChecks {
+		for _, fault := range c.finds {
+			t.Run(c.name+"/"+strings.ReplaceAll(fault, " ", "-"), func(t *testing.T) {
+				for seed := range uint64(100) {
+					failures := record.Failures(t, func(tb testing.TB) {
+						c.check(tb, naive.OpenFaulty(tb, fault), LoadOptions{Seed: seed, Goroutines: 8, Transactions: 40})
+					})
+					if len(failures) > 0 {
+						t.Logf("run %d: %s", seed, failures[0])
+						return
+					}
+				}
+				t.Error("a hundred runs found nothing")
+			})
+		}
+	}
+}
+
+func TestCommitOrderOfEngines(t *testing.T) {
+	for _, goroutines := range []int{2, 8, 32} {
+		load := LoadOptions{Seed: seed.Of(t), Goroutines: goroutines}
+		if testing.Short() {
+			load.Transactions = 320 / goroutines // the check takes longer than the load, by the square of it
+		}
+		CheckCommitOrder(t, naive.Open(t), load)
+	}
+	CheckCommitOrder(t, faults.HostileT(t, naive.Open(t)), LoadOptions{Seed: seed.Of(t), Transactions: 20})
 }

@@ -5,10 +5,66 @@ package naive
 import (
 	"bytes"
 	"context"
+	"sync/atomic"
+	"testing"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
 )
+
+// faulty has the wrong engines by the name of their fault: each function returns
+// what a new database does to its transactions.
+var faulty = map[string]func() func(kv.Transaction) kv.Transaction{
+	"no read conflicts":                  always(func(tx kv.Transaction) kv.Transaction { return noReadConflict{tx} }),
+	"drifting reads":                     always(func(tx kv.Transaction) kv.Transaction { return driftingReads{tx} }),
+	"dirty writes":                       always(func(tx kv.Transaction) kv.Transaction { return dirtyWrites{tx} }),
+	"no selector conflicts":              always(func(tx kv.Transaction) kv.Transaction { return quietSelectors{tx} }),
+	"no phantoms":                        always(func(tx kv.Transaction) kv.Transaction { return noPhantom{tx} }),
+	"ranges end with their first batch":  always(func(tx kv.Transaction) kv.Transaction { return lossyRange{tx} }),
+	"absent keys are empty":              always(func(tx kv.Transaction) kv.Transaction { return absentIsEmpty{tx} }),
+	"equal operations are merged":        always(func(tx kv.Transaction) kv.Transaction { return mergedOperations{tx.(*naiveTx)} }),
+	"additions conflict":                 always(func(tx kv.Transaction) kv.Transaction { return addReads{tx} }),
+	"watches never fire":                 always(func(tx kv.Transaction) kv.Transaction { return deafWatch{tx} }),
+	"everything is retried":              always(func(tx kv.Transaction) kv.Transaction { return eagerRetry{tx} }),
+	"cleared ranges stay":                always(func(tx kv.Transaction) kv.Transaction { return forgetfulClear{tx} }),
+	"snapshot reads conflict":            always(func(tx kv.Transaction) kv.Transaction { return sharedSnapshot{tx} }),
+	"commits have the read version":      always(func(tx kv.Transaction) kv.Transaction { return denseVersion{tx} }),
+	"writes are reads":                   always(func(tx kv.Transaction) kv.Transaction { return overeagerConflict{tx} }),
+	"sizes are not known":                always(func(tx kv.Transaction) kv.Transaction { return noSizes{tx} }),
+	"ranges are not split":               always(func(tx kv.Transaction) kv.Transaction { return noSplits{tx} }),
+	"sizes are reads":                    always(func(tx kv.Transaction) kv.Transaction { return readingSizes{tx} }),
+	"conflicts are not told":             always(func(tx kv.Transaction) kv.Transaction { return muteConflicts{tx} }),
+	"conflicts are forgotten by OnError": always(func(tx kv.Transaction) kv.Transaction { return forgetsConflicts{tx} }),
+	"arguments are used after the call":  always(func(tx kv.Transaction) kv.Transaction { return keepsArguments{tx, new([][2][]byte)} }),
+	"all reads are told as conflicts":    always(func(tx kv.Transaction) kv.Transaction { return &allConflicts{Transaction: tx} }),
+	"conflicts are told unasked":         always(func(tx kv.Transaction) kv.Transaction { return chattyConflicts{tx}.asking() }),
+	"sizes do not shrink":                growingSizesOf,
+	"stale reads":                        staleReads,
+	"defaults are forgotten": always(func(tx kv.Transaction) kv.Transaction {
+		tx.(*naiveTx).db.defaults = kv.TransactionDefaults{}
+		return tx
+	}),
+}
+
+// OpenFaulty returns the naive engine with a fault.
+func OpenFaulty(tb testing.TB, fault string) kv.Database {
+	tb.Helper()
+	return OpenFaultyWith(tb, fault, kv.TransactionDefaults{})
+}
+
+// OpenFaultyWith is OpenFaulty with defaults of transactions.
+func OpenFaultyWith(tb testing.TB, fault string, d kv.TransactionDefaults) kv.Database {
+	tb.Helper()
+	spoil, ok := faulty[fault]
+	if !ok {
+		tb.Fatalf("there is no wrong engine %q", fault)
+	}
+	return wrongDB{OpenWith(tb, d), spoil()}
+}
+
+func always(spoil func(kv.Transaction) kv.Transaction) func() func(kv.Transaction) kv.Transaction {
+	return func() func(kv.Transaction) kv.Transaction { return spoil }
+}
 
 // wrongDB hands out transactions with a fault.
 type wrongDB struct {
@@ -139,4 +195,145 @@ func (t mergedOperations) Atomic(op kv.MutationType, key, operand []byte) {
 		return
 	}
 	t.naiveTx.Atomic(op, key, operand)
+}
+
+// Faults of isolation, beside those of recorder_test.go. Each embeds a right
+// transaction of the naive engine.
+type (
+	driftingReads  struct{ kv.Transaction } // until it writes, every read sees the newest version
+	dirtyWrites    struct{ kv.Transaction } // Set takes effect at once
+	quietSelectors struct{ kv.Transaction } // GetKey adds a conflict for the found key only
+)
+
+func (w driftingReads) Get(key []byte) kv.Future[[]byte] {
+	_ = w.AddReadConflictKey(key) // only readers see the fault
+	tx := w.Transaction.(*naiveTx)
+	tx.db.mu.Lock()
+	writing := len(tx.writes) > 0
+	tx.db.mu.Unlock()
+	if writing {
+		return tx.Get(key)
+	}
+	newest, err := tx.db.Begin()
+	if err != nil {
+		return kv.Resolved([]byte(nil), err)
+	}
+	return newest.Get(key)
+}
+
+func (w dirtyWrites) Set(key, value []byte) {
+	_ = w.Transaction.(*naiveTx).db.Transact(context.Background(), func(tx kv.Transaction) error {
+		defer tx.Set(key, value)
+		return tx.SetOption(kv.OptionNextWriteNoWriteConflictRange, 0) // or it would conflict with itself
+	})
+	w.Transaction.Set(key, value)
+}
+
+func (w quietSelectors) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
+	key, err := w.Snapshot().GetKey(sel).Get(context.Background())
+	if err == nil && string(key) < "\xff" {
+		_ = w.AddReadConflictKey(key)
+	}
+	return kv.Resolved(key, err)
+}
+
+// staleReads lets transactions read the version that was the newest when the
+// one before them began.
+func staleReads() func(kv.Transaction) kv.Transaction {
+	earlier := new(atomic.Int64)
+	return func(tx kv.Transaction) kv.Transaction {
+		db := tx.(*naiveTx).db
+		db.mu.Lock()
+		newest := db.last().number
+		db.mu.Unlock()
+		if version := earlier.Swap(newest); version != 0 {
+			tx.SetReadVersion(version)
+		}
+		return tx
+	}
+}
+
+// Faults of what conflicts tell. Each embeds a right transaction of the naive
+// engine.
+type (
+	muteConflicts struct{ kv.Transaction } // there are never any
+	allConflicts  struct {                 // every read is one
+		kv.Transaction
+		reads []kv.KeyRange
+	}
+	chattyConflicts  struct{ kv.Transaction } // they are told unasked
+	forgetsConflicts struct{ kv.Transaction } // OnError forgets them
+)
+
+func (w muteConflicts) ConflictRanges(ctx context.Context) (read, write []kv.KeyRange, err error) {
+	return w.Transaction.(*naiveTx).ConflictRanges(ctx)
+}
+
+func (w muteConflicts) ConflictingKeys(context.Context) ([]kv.KeyRange, error) { return nil, nil }
+
+func (w *allConflicts) ConflictRanges(ctx context.Context) (read, write []kv.KeyRange, err error) {
+	return w.Transaction.(*naiveTx).ConflictRanges(ctx)
+}
+
+func (w *allConflicts) Commit(ctx context.Context) error {
+	w.reads, _, _ = w.ConflictRanges(ctx)
+	return w.Transaction.Commit(ctx)
+}
+
+func (w *allConflicts) ConflictingKeys(context.Context) ([]kv.KeyRange, error) { return w.reads, nil }
+
+func (w chattyConflicts) asking() kv.Transaction {
+	_ = w.Transaction.SetOption(kv.OptionReportConflictingKeys, 0)
+	return w.Transaction
+}
+
+func (w forgetsConflicts) ConflictRanges(ctx context.Context) (read, write []kv.KeyRange, err error) {
+	return w.Transaction.(*naiveTx).ConflictRanges(ctx)
+}
+
+func (w forgetsConflicts) ConflictingKeys(ctx context.Context) ([]kv.KeyRange, error) {
+	return w.Transaction.(*naiveTx).ConflictingKeys(ctx)
+}
+
+func (w forgetsConflicts) OnError(ctx context.Context, err error) error {
+	w.Transaction.(*naiveTx).told = nil
+	return w.Transaction.OnError(ctx, err)
+}
+
+// Faults of sizes. Each embeds a right transaction of the naive engine.
+type (
+	noSizes      struct{ kv.Transaction } // every range has 0 bytes
+	growingSizes struct {                 // what was cleared counts
+		kv.Transaction
+		peak *atomic.Int64
+	}
+	noSplits     struct{ kv.Transaction } // every range is one part
+	readingSizes struct{ kv.Transaction } // they read at the read version, and conflict
+)
+
+func (w noSizes) GetEstimatedRangeSizeBytes(kv.KeyRange) kv.Future[int64] {
+	return kv.Resolved(int64(0), nil)
+}
+
+func (w growingSizes) GetEstimatedRangeSizeBytes(r kv.KeyRange) kv.Future[int64] {
+	size, err := w.Transaction.GetEstimatedRangeSizeBytes(r).Get(context.Background())
+	w.peak.Store(max(size, w.peak.Load())) // one goroutine asks
+	return kv.Resolved(w.peak.Load(), err)
+}
+
+// growingSizesOf returns transactions whose sizes never shrink.
+func growingSizesOf() func(kv.Transaction) kv.Transaction {
+	peak := new(atomic.Int64)
+	return func(tx kv.Transaction) kv.Transaction { return growingSizes{tx, peak} }
+}
+
+func (w noSplits) Snapshot() kv.ReadTransaction { return w }
+
+func (w noSplits) GetRangeSplitPoints(r kv.KeyRange, _ int64) kv.Future[[][]byte] {
+	return kv.Resolved([][]byte{r.Begin, r.End}, nil)
+}
+
+func (w readingSizes) GetEstimatedRangeSizeBytes(r kv.KeyRange) kv.Future[int64] {
+	_, err := w.GetRange(r.Selectors(), kv.RangeOptions{}).Slice(context.Background())
+	return kv.Resolved(int64(0), err)
 }

@@ -254,3 +254,120 @@ func (a Answer) Wanted(known Stamps) json.RawMessage {
 	}
 	return line
 }
+
+// Named returns the answer with each known versionstamp replaced by a name of
+// it that does not depend on the engine.
+func (a Answer) Named(known Stamps) Answer {
+	if len(known) == 0 {
+		return a
+	}
+	rename := func(b []byte) []byte {
+		for id, stamp := range known {
+			if bytes.Contains(b, stamp) {
+				b = bytes.ReplaceAll(b, stamp, stampName(id))
+			}
+		}
+		return b
+	}
+	return a.With(rename)
+}
+
+var ReadVersionName = []byte("‹read version›")
+
+// AsLeast returns the answer with the names of stamps replaced by that of the
+// least stamp behind the read version. An engine whose read version is that of a
+// commit cannot tell the two apart.
+func (a Answer) AsLeast(ids []StampID) Answer {
+	if len(ids) == 0 {
+		return a
+	}
+	least := append(bytes.Clone(ReadVersionName), 0, 0)
+	return a.With(func(b []byte) []byte {
+		for _, id := range ids {
+			b = bytes.ReplaceAll(b, stampName(id), least)
+		}
+		return b
+	})
+}
+
+func stampName(id StampID) []byte { return fmt.Appendf(nil, "‹stamp %d.%d›", id.Slot, id.N) }
+
+// With returns the answer with all its bytes passed through rename.
+func (a Answer) With(rename func([]byte) []byte) Answer {
+	a.Bytes = rename(a.Bytes)
+	a.KVs = slices.Clone(a.KVs)
+	for i, pair := range a.KVs {
+		a.KVs[i] = kv.KeyValue{Key: rename(pair.Key), Value: rename(pair.Value)}
+	}
+	a.Read, a.Write = renameRanges(a.Read, rename), renameRanges(a.Write, rename)
+	return a
+}
+
+func renameRanges(ranges []kv.KeyRange, rename func([]byte) []byte) []kv.KeyRange {
+	ranges = slices.Clone(ranges)
+	for i, r := range ranges {
+		ranges[i] = kv.KeyRange{Begin: rename(r.Begin), End: rename(r.End)}
+	}
+	return ranges
+}
+
+// Shape leaves out what is particular to one scenario.
+func (d Difference) Shape() string {
+	op, _, _ := strings.Cut(d.Op, "(")
+	if _, call, ok := strings.Cut(op, ": "); ok {
+		op = call
+	}
+	want, got := kindOf(d.Want), kindOf(d.Got)
+	if want == got {
+		return fmt.Sprintf("%s: another %s", op, want)
+	}
+	return fmt.Sprintf("%s: want %s, got %s", op, want, got)
+}
+
+// kindOf shortens a shown answer to its kind: an error keeps its code.
+func kindOf(shown string) string {
+	switch kind, rest, _ := strings.Cut(shown, " "); {
+	case strings.HasPrefix(shown, "error"), shown == "no error":
+		text, _, _ := strings.Cut(shown, " (")
+		return text
+	case strings.HasPrefix(rest, "pairs"):
+		return "pairs"
+	case kind == "read":
+		return "conflict ranges"
+	case rest == "absent":
+		return shown
+	case slices.Contains([]string{"value", "key", "versionstamp", "version", "size"}, kind):
+		return kind
+	}
+	return shown
+}
+
+func ShowDifferences(all []Difference) string {
+	const most = 5
+	var b strings.Builder
+	for i, d := range all {
+		if i == most {
+			fmt.Fprintf(&b, "\n…and %d more", len(all)-most)
+			break
+		}
+		fmt.Fprintf(&b, "\n%s", d)
+	}
+	return b.String()
+}
+
+// Difference is a step, or the final contents, that came out otherwise.
+type Difference struct {
+	Step int // -1: the final contents
+	Op   string
+	Want string
+	Got  string
+}
+
+// String tells the difference in two lines.
+func (d Difference) String() string {
+	where := fmt.Sprintf("step %d %s", d.Step, d.Op)
+	if d.Step < 0 {
+		where = d.Op
+	}
+	return fmt.Sprintf("%s\n\twant %s\n\tgot  %s", where, d.Want, d.Got)
+}
