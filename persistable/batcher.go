@@ -5,9 +5,59 @@ package persistable
 import (
 	"context"
 	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
+
+// BatchOptions say how the writes of many records are divided into transactions. The
+// zero value is a good choice.
+type BatchOptions struct {
+	// Records is the maximum number of records in a transaction. The default value
+	// is 1000. The first transaction has 100 at most; the number doubles after each
+	// that commits at once, and halves after each attempt that fails.
+	Records int
+	// Bytes is about how many bytes of keys and values a transaction writes at most.
+	// The default value is 1,000,000; FoundationDB allows ten times as much, but
+	// works best below. A record that is larger has a transaction of its own.
+	Bytes int
+	// Progress is called after each commit, by the goroutine of the caller. nil: it
+	// is not called. It is not called in a transaction of the caller.
+	Progress func(BatchProgress)
+}
+
+// BatchProgress is how far the writes of many records have come.
+type BatchProgress struct {
+	Done         int // records written so far, or deleted
+	Transactions int // committed so far
+	Last         int // records of the last transaction
+}
+
+// Validate reports all faults of the options, joined.
+func (o BatchOptions) Validate() error {
+	var faults []error
+	if o.Records < 0 {
+		faults = append(faults, fmt.Errorf("persistable: BatchOptions.Records is %d, must not be negative", o.Records))
+	}
+	if o.Bytes < 0 || o.Bytes > maxRecordSize {
+		faults = append(faults, fmt.Errorf("persistable: BatchOptions.Bytes is %d, must be from 0 to %d", o.Bytes, maxRecordSize))
+	}
+	return errors.Join(faults...)
+}
+
+const (
+	firstBatch   = 100       // the maximum number of records in the first transaction
+	bytesOfBatch = 1_000_000 // the default of BatchOptions.Bytes
+)
+
+func (o BatchOptions) withDefaults() BatchOptions {
+	o.Records = orDefault(o.Records, 1000)
+	o.Bytes = orDefault(o.Bytes, bytesOfBatch)
+	return o
+}
 
 // batcher divides writes of many records into transactions. The number of records in
 // a transaction adapts to what commits.
@@ -36,6 +86,47 @@ func newBatcher(s *source, o BatchOptions) (*batcher, error) {
 	}
 	o = o.withDefaults()
 	return &batcher{source: s, options: o, size: min(firstBatch, o.Records)}, nil
+}
+
+// putAll puts the records of a sequence and returns how many it has written.
+func (m *batcher) putAll(ctx context.Context, how putOptions, vs iter.Seq2[any, error]) (int, error) {
+	var stop error // the error of a record, or of the sequence
+	var pending []any
+	for v, err := range vs {
+		if err == nil {
+			err = m.complete(ctx, v, how)
+		}
+		if stop = err; err != nil {
+			break
+		}
+		pending = append(pending, v)
+		for len(pending) >= m.size {
+			if pending, err = m.putSome(ctx, pending, how); err != nil {
+				return m.done, err
+			}
+		}
+	}
+	for len(pending) > 0 {
+		var err error
+		if pending, err = m.putSome(ctx, pending, how); err != nil {
+			return m.done, err
+		}
+	}
+	if stop != nil {
+		return m.done, m.partial(stop)
+	}
+	return m.done, nil
+}
+
+// complete prepares a record for the put that is meant.
+func (m *batcher) complete(ctx context.Context, v any, how putOptions) error {
+	if !how.mustExist {
+		return m.source.complete(ctx, v, how.mustBeNew)
+	}
+	if err := m.source.mayPut(v); err != nil {
+		return err
+	}
+	return m.source.makeReadyToReplace(v)
 }
 
 // runBatch is one attempt of a transaction: it makes a batch of at most size writes
@@ -142,3 +233,98 @@ func (m *batcher) partialAfter(err error) error {
 func (m *batcher) partial(err error) *PartialError {
 	return &PartialError{Type: m.source.record.Type, Done: m.done, Uncertain: max(0, m.reach-m.done), Err: err}
 }
+
+// putSome writes the first of the records in one transaction and returns the others.
+func (m *batcher) putSome(ctx context.Context, vs []any, how putOptions) (rest []any, err error) {
+	err = m.commit(ctx, func(b *batch, size int) (int, error) {
+		if found, err := b.open(ctx, b.checkCreation(ctx, vs[0], how)); err != nil {
+			return 0, err
+		} else if !found {
+			b.fault = b.notFound(vs[0])
+			return 0, nil
+		}
+		if stored, err := m.isStored(ctx, b, vs[:m.unknown], how); stored || err != nil {
+			return m.unknown, err
+		}
+		for _, v := range vs[:min(size, len(vs))] {
+			if !b.addRecord(ctx, v, how, m.options.Bytes) {
+				break
+			}
+		}
+		return b.runBefore(ctx)
+	})
+	return slices.Delete(vs, 0, m.taken), err
+}
+
+// isStored reports whether the database has what an earlier attempt, which may have
+// committed, has saved. That attempt is not repeated: a record that took a unique value from
+// one before it in the list would make the repetition fail at that one. Records that an attempt
+// has created tell it by their token: see [transaction.committedEarlier].
+func (m *batcher) isStored(ctx context.Context, b *batch, vs []any, how putOptions) (bool, error) {
+	if len(vs) == 0 || how.mustBeNew {
+		return false, nil
+	}
+	saved := newBatch(m.source, b.t, &batchMemory{})
+	defer saved.release()
+	saved.store = b.store
+	for _, v := range vs {
+		if !saved.addRecord(ctx, v, how, math.MaxInt) {
+			return false, nil
+		}
+	}
+	if err := saved.startReads(ctx); err != nil {
+		return false, err
+	}
+	return saved.isUnchanged(ctx)
+}
+
+// deleteIDs deletes the records with the first of these ids in one transaction.
+func (m *batcher) deleteIDs(ctx context.Context, ids [][]byte) error {
+	return m.commit(ctx, func(b *batch, size int) (int, error) {
+		some := ids[:min(size, len(ids))]
+		if found, err := b.open(ctx, nil); err != nil || !found {
+			return len(some), err
+		}
+		for _, id := range some {
+			if err := b.addDeletion(id); err != nil {
+				return 0, err
+			}
+		}
+		return b.run(ctx)
+	})
+}
+
+// PartialError says that the writes of many records stopped, and where. It unwraps to
+// the cause.
+//
+// Of CreateMany and SaveMany the first Done records of the list are written, and of
+// CreateFrom and SaveFrom the first Done of the sequence. If a record cannot be
+// written, all records before it are: the cause is that of the record at Done.
+// After the cause is removed, another call may go on with the rest, vs[e.Done:].
+//
+// Uncertain is not 0 if the outcome of a commit is unknown, because the context ended
+// during it, for example, or because its acknowledgement was lost and the attempts after it
+// had fewer records. Then at most Uncertain records behind the first Done may be written,
+// too. To go on, look which of them are there, or use SaveMany, which may write a record
+// twice.
+//
+// In a transaction of the caller nothing is committed yet; Done is the number of
+// records that the transaction would write. Let its function return the error.
+type PartialError struct {
+	Type      string
+	Done      int // records that are written, or deleted
+	Uncertain int // further records of which it is unknown
+	Err       error
+}
+
+// Error implements error.
+func (e *PartialError) Error() string {
+	text := fmt.Sprintf("persistable: %s: stopped behind %d records", e.Type, e.Done)
+	if e.Uncertain > 0 {
+		text += fmt.Sprintf(" (up to %d more may be written)", e.Uncertain)
+	}
+	return text + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *PartialError) Unwrap() error { return e.Err }

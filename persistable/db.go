@@ -8,11 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
+	"github.com/kazahana-db/kazahana/persistable/trace"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -57,6 +60,89 @@ func OpenWith(ctx context.Context, engine kv.Database, o Options) (*DB, error) {
 		return nil, fmt.Errorf("persistable: open: %w", err)
 	}
 	return db, nil
+}
+
+// Options configure a [DB]. The zero value is ready to use.
+type Options struct {
+	// Layer is the directory layer in which the types' directories are. The
+	// default value is directory.Root().
+	Layer *directory.Layer
+	// SystemPath is the directory of the DB's own keys, such as the key that
+	// authenticates page tokens. The default value is kazahana/persistable.
+	SystemPath []string
+	// PageSize is the number of records on a page of a query without a Limit.
+	// The default value is 100.
+	PageSize int
+	// BuildBatch is the maximum number of records that Indexes().Build and Verify read
+	// in a transaction; they read fewer if records are large or often written. The
+	// default value is 500.
+	BuildBatch int
+	// CacheSize is the maximum number of opened directories in the cache. The
+	// default value is 10,000.
+	CacheSize int
+	// Tracer is told of the operations of the DB: see package trace. Without one the DB
+	// does nothing for it.
+	Tracer trace.Tracer
+	// ExplainConflicts lets a transaction that gives up because of conflicts say which
+	// records, indexes and tenants others have changed: a *[ConflictError]. A Tracer is
+	// told of all conflicts, also without it. The engine then reports the keys of each
+	// conflict, which costs a little of each commit.
+	ExplainConflicts bool
+	// WatchPoll is how often Store.Watch reads a record that it cannot watch. The
+	// default value is a second.
+	WatchPoll time.Duration
+	// ReadOnly opens a DB that writes nothing, also on an engine that is open for reading
+	// only: Transact and all writes fail with [ErrReadOnly], and Transact of a function
+	// that only reads does, too. If no DB has opened the database before, page tokens are
+	// good for this DB only. Machine ids are not leased: IDs must be Off. The default
+	// value is false.
+	ReadOnly bool
+	// IDs say where the ids of new records come from. The default value leases
+	// machine ids from the database.
+	IDs IDOptions
+}
+
+// Validate reports all faults of the options, joined.
+func (o Options) Validate() error {
+	var faults []error
+	for name, n := range map[string]int{"PageSize": o.PageSize, "BuildBatch": o.BuildBatch, "CacheSize": o.CacheSize} {
+		if n < 0 {
+			faults = append(faults, fmt.Errorf("persistable: Options.%s is %d, must not be negative", name, n))
+		}
+	}
+	if o.WatchPoll < 0 {
+		faults = append(faults, fmt.Errorf("persistable: Options.WatchPoll is %v, must not be negative", o.WatchPoll))
+	}
+	if o.ReadOnly && !o.IDs.Off {
+		faults = append(faults, errors.New("persistable: Options is ReadOnly, but IDs would be leased, which writes: set IDs.Off"))
+	}
+	return errors.Join(append(faults, o.IDs.validate())...)
+}
+
+func (o Options) withDefaults() Options {
+	if o.Layer == nil {
+		o.Layer = directory.Root()
+	}
+	if o.SystemPath == nil {
+		o.SystemPath = []string{"kazahana", "persistable"}
+	}
+	if o.IDs.Leases.Path == nil {
+		o.IDs.Leases.Path = []string{"kazahana", "leases"}
+	}
+	o.PageSize = orDefault(o.PageSize, 100)
+	o.BuildBatch = orDefault(o.BuildBatch, 500)
+	o.CacheSize = orDefault(o.CacheSize, 10_000)
+	if o.WatchPoll == 0 {
+		o.WatchPoll = time.Second
+	}
+	return o
+}
+
+func orDefault(n, def int) int {
+	if n == 0 {
+		return def
+	}
+	return n
 }
 
 // isOpen reports whether the DB comes from Open.
@@ -160,18 +246,6 @@ func (db *DB) writeTokenKey(ctx context.Context, fresh []byte) ([]byte, error) {
 	})
 }
 
-// ListDirectory returns the names of the directories in the directory at path,
-// ascending: the tenants, for example. The list is empty if there is no directory at
-// the path.
-func (db *DB) ListDirectory(ctx context.Context, path ...string) ([]string, error) {
-	db.mustBeOpen()
-	names, err := db.options.Layer.List(ctx, db.engine, path)
-	if errors.Is(err, directory.ErrNotFound) {
-		return nil, nil
-	}
-	return names, err
-}
-
 // Format implements [fmt.Formatter]: it prints which engine the DB is on, and not
 // the key that authenticates page tokens.
 func (db *DB) Format(f fmt.State, _ rune) {
@@ -180,4 +254,57 @@ func (db *DB) Format(f fmt.State, _ rune) {
 		return
 	}
 	fmt.Fprintf(f, "persistable.DB{%T}", db.engine)
+}
+
+// IDs returns the generator of the DB: the client that leases from the database,
+// or the one given in [IDOptions], or else [idgen.Default].
+func (db *DB) IDs() idgen.Generator {
+	db.mustBeOpen()
+	switch {
+	case db.ids.client != nil:
+		return db.ids.client
+	case db.ids.options.Generator != nil:
+		return db.ids.options.Generator
+	}
+	return idgen.Default()
+}
+
+// Leases returns the provider from which the DB leases machine ids, for example to
+// list them; nil if it leases none.
+func (db *DB) Leases() *leasefdb.Provider {
+	db.mustBeOpen()
+	return db.ids.provider
+}
+
+// Close releases the machine ids that the DB has leased, so that other processes
+// can lease them at once, and uninstalls its generator. Stores still work, but make
+// no new ids. The engine stays open; close it afterwards. The leases of a DB that is
+// not closed end by themselves, after ten minutes by default. Close waits for the
+// database for up to five seconds. A second call does nothing.
+func (db *DB) Close() error {
+	db.mustBeOpen()
+	return db.ids.close()
+}
+
+// Under returns a DB on the same database whose transactions commit only while
+// the fences hold, in addition to those of db: while a named lease is this
+// process's, for example.
+//
+//	lease, err := names.Acquire(ctx, "importer", leasefdb.Claim{})
+//	orders := OrderStoreOf(db.Under(lease.Fence()), "tenant-1")
+//	err = orders.Save(ctx, o) // a *FenceError, once another process has the lease
+//
+// Every transaction that writes, or that Transact runs, reads the key of each
+// fence, in the round of its other reads. If a fence does not hold, the transaction
+// fails with a *[FenceError] and changes nothing; no clock is read. Transactions
+// that only read are not fenced.
+//
+// Stores made of the result and stores made of db cannot share a transaction.
+// Closing either DB closes both.
+func (db *DB) Under(fences ...leasefdb.Fence) *DB {
+	db.mustBeOpen()
+	fenced := *db
+	fenced.places = newPlaceTable(db.options.CacheSize)
+	fenced.fences = slices.Concat(db.fences, fences)
+	return &fenced
 }

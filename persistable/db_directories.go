@@ -14,6 +14,18 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/internal/tenancy"
 )
 
+// ListDirectory returns the names of the directories in the directory at path,
+// ascending: the tenants, for example. The list is empty if there is no directory at
+// the path.
+func (db *DB) ListDirectory(ctx context.Context, path ...string) ([]string, error) {
+	db.mustBeOpen()
+	names, err := db.options.Layer.List(ctx, db.engine, path)
+	if errors.Is(err, directory.ErrNotFound) {
+		return nil, nil
+	}
+	return names, err
+}
+
 // Layer returns the directory layer in which the directories of the types are.
 func (db *DB) Layer() *directory.Layer {
 	db.mustBeOpen()

@@ -5,8 +5,15 @@ package persistable
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
 
+	"github.com/kazahana-db/kazahana/internal/goroutine"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/measure"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 	"github.com/kazahana-db/kazahana/persistable/trace"
 )
@@ -66,7 +73,6 @@ func (db *DB) transactOnce(ctx context.Context, fn func(*transaction) error) err
 }
 
 func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
-	db.mustBeOpen()
 	if db.options.ReadOnly {
 		return ErrReadOnly
 	}
@@ -126,7 +132,6 @@ func (db *DB) ReadTransact(ctx context.Context, fn func(tx Tx) error) (err error
 }
 
 func (db *DB) readOnly(ctx context.Context, fn func(*transaction) error) error {
-	db.mustBeOpen()
 	o := db.operationOf(ctx)
 	return db.engine.ReadTransact(ctx, func(reader kv.ReadTransaction) error {
 		o.startAttempt()
@@ -148,4 +153,176 @@ func (db *DB) In(tx kv.Transaction) Tx {
 	t.borrowed = true
 	t.lent.Store(true)
 	return Tx{t}
+}
+
+// ErrOutsideTransaction is the error of a write that the function of a transaction makes
+// outside of that transaction: through a store of the same [DB] that In has not bound to
+// it. The write would stay even if the transaction failed, and would be made again in
+// each further attempt. Nothing of it is committed.
+//
+// It is noticed in functions of [DB.Transact], of a store's Update and of
+// [Consumer.Next], where the function calls the verb in its own goroutine. Not noticed
+// are reads through an unbound store, which persistvet finds; writes from goroutines that
+// the function starts; writes through another DB; and [DB.RemoveDirectory].
+var ErrOutsideTransaction = errors.New("persistable: a write is outside of the transaction of its function")
+
+// OwnTransaction returns a context with which a function of [DB.Transact] may write
+// outside of its transaction, through a store that is not bound to it: a log of attempts,
+// say, that must stay even if the transaction fails. Each attempt of the function makes
+// such a write again.
+func OwnTransaction(ctx context.Context) context.Context {
+	return context.WithValue(ctx, ownTransaction{}, true)
+}
+
+type ownTransaction struct{}
+
+// runningFunctions counts the functions of transactions that run now, by goroutine.
+type runningFunctions struct {
+	count   atomic.Int64
+	mu      sync.Mutex
+	running map[uintptr]int
+}
+
+// enter counts a function until the returned function is called in the same goroutine.
+func (f *runningFunctions) enter() (leave func()) {
+	g := goroutine.ID()
+	f.add(g, 1)
+	return func() { f.add(g, -1) }
+}
+
+func (f *runningFunctions) add(g uintptr, n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.running == nil {
+		f.running = map[uintptr]int{}
+	}
+	if f.running[g] += n; f.running[g] == 0 {
+		delete(f.running, g)
+	}
+	f.count.Add(int64(n))
+}
+
+// checkOutside returns an [ErrOutsideTransaction] if the goroutine of t, which is about to
+// commit, runs the function of another transaction.
+func (f *runningFunctions) checkOutside(ctx context.Context, t *transaction) error {
+	place := t.opened.first.place
+	if f.count.Load() == 0 || place == nil || t.onlyReads || ctx.Value(ownTransaction{}) != nil {
+		return nil
+	}
+	g := goroutine.ID()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.running[g] == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: bind the store of %s by In(tx), as in store.In(tx).Save(ctx, v); if a transaction of its own is meant, pass OwnTransaction(ctx)",
+		ErrOutsideTransaction, place.typ)
+}
+
+// operation is what the DB's tracer is told of. A nil operation is not traced: the DB has
+// no tracer, or the operation is a part of another.
+type operation struct {
+	end    func(trace.Outcome)
+	began  time.Time
+	ctx    context.Context // the tracer's, in which it begins the operations of the transaction
+	meter  *measure.Meter
+	before measure.Usage // of the transaction to which it is bound
+	bound  bool
+
+	attempts, conflicts int
+	causes              []trace.Conflict
+}
+
+// maxCauses is how many causes of conflicts an operation keeps.
+const maxCauses = 10
+
+// operationKey is the key under which a context carries its operation.
+type operationKey struct{}
+
+// boundContext is the context of an operation that belongs to a transaction: it ends when
+// its caller's does, and has the values of the transaction's, such as its span.
+type boundContext struct {
+	context.Context
+	values context.Context
+}
+
+// Value implements [context.Context].
+func (c boundContext) Value(key any) any {
+	if v := c.values.Value(key); v != nil {
+		return v
+	}
+	return c.Context.Value(key)
+}
+
+// measureWrites returns the engine's transaction with its calls counted.
+func (o *operation) measureWrites(tx kv.Transaction) kv.Transaction {
+	if o == nil {
+		return tx
+	}
+	return o.meter.Transaction(tx)
+}
+
+// measureReads returns the engine's transaction with its reads counted.
+func (o *operation) measureReads(tx kv.ReadTransaction) kv.ReadTransaction {
+	if o == nil {
+		return tx
+	}
+	return o.meter.ReadTransaction(tx)
+}
+
+// startAttempt counts an attempt.
+func (o *operation) startAttempt() {
+	if o != nil {
+		o.attempts++
+	}
+}
+
+// noteConflict counts the conflict with which the attempt before failed.
+func (o *operation) noteConflict(causes []trace.Conflict) {
+	if o == nil {
+		return
+	}
+	o.conflicts++
+	o.causes = append(o.causes, causes...)
+	o.causes = o.causes[max(0, len(o.causes)-maxCauses):]
+}
+
+// finish tells the tracer how the operation ended. err points to its result.
+func (o *operation) finish(err *error) {
+	if o == nil {
+		return
+	}
+	out := trace.Outcome{Usage: o.meter.Usage().Sub(o.before), Time: time.Since(o.began), Err: *err}
+	if !o.bound {
+		out.Attempts, out.Conflicts, out.Causes = o.attempts, o.conflicts, o.causes
+	}
+	o.end(out)
+}
+
+// begin begins an operation, which is bound to a transaction or, if that is nil, has its
+// own.
+func (db *DB) begin(ctx context.Context, op trace.Operation, t *transaction) (context.Context, *operation) {
+	if db.options.Tracer == nil || ctx.Value(operationKey{}) != nil {
+		return ctx, nil
+	}
+	o := &operation{meter: new(measure.Meter), bound: t != nil}
+	if o.bound {
+		op.Bound = true
+		if t.operation != nil {
+			o.meter, o.before = t.operation.meter, t.operation.meter.Usage()
+			ctx = boundContext{ctx, context.WithoutCancel(t.operation.ctx)} // the operation ends for its own cause
+		}
+	}
+	o.ctx, o.end = db.options.Tracer.Begin(ctx, op)
+	o.began = time.Now()
+	return context.WithValue(o.ctx, operationKey{}, o), o
+}
+
+// operationOf returns the operation whose transaction is about to begin, or nil.
+func (db *DB) operationOf(ctx context.Context) *operation {
+	if db.options.Tracer == nil {
+		return nil
+	}
+	o, _ := ctx.Value(operationKey{}).(*operation)
+	return o
 }

@@ -4,6 +4,7 @@ package persistable
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 )
@@ -21,6 +22,32 @@ type deletion struct {
 	ids    [][]byte
 	lost   map[string]bool
 	finish bool
+}
+
+// newDeletion returns the deletion of the records of a query of the store.
+func newDeletion(s *source, q *query, o BatchOptions) (*deletion, error) {
+	m, err := newBatcher(s, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.checkUsable(); err != nil {
+		return nil, err
+	}
+	if q.place != s.place {
+		return nil, fmt.Errorf("persistable: %s: DeleteWhere: the query is of another store", s.record.Type)
+	}
+	q.tx = nil // the reads are those of the deletion's transactions
+	return &deletion{batcher: m, q: q, from: cursor{limit: q.limit}}, nil
+}
+
+// run deletes the records and returns how many it has deleted.
+func (d *deletion) run(ctx context.Context) (int, error) {
+	for !d.ended {
+		if err := d.deleteSome(ctx); err != nil {
+			return d.done, err
+		}
+	}
+	return d.done, nil
 }
 
 // deleteSome deletes the next records in one transaction.

@@ -6,12 +6,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/leasefdb"
+	"github.com/kazahana-db/kazahana/persistable/internal/format"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -40,6 +41,10 @@ var (
 	// lease.ErrNewer, and every error of this library about newer data.
 	ErrNewer = newer.Err
 )
+
+// ErrChanged is the error of [Store.SaveIfUnchanged] if the stored record differs
+// from the one that the caller has seen.
+var ErrChanged = errors.New("persistable: the record was changed meanwhile")
 
 // UniqueError says that another record has the values of a unique index: in the
 // transaction's view, so also a record whose values the transaction is going to
@@ -168,6 +173,25 @@ func (e *RecordError) Error() string {
 // Unwrap returns the cause.
 func (e *RecordError) Unwrap() error { return e.Err }
 
+// recordError adds type, id and key to a fault of stored bytes.
+func recordError(typ, id string, key []byte, err error) error {
+	e := &RecordError{Type: typ, ID: id, Key: slices.Clone(key), Remedy: format.RemedyCorrupt}
+	var header *format.Error
+	if errors.As(err, &header) {
+		e.Reason, e.Remedy, e.Err = header.Reason, header.Remedy, header.Err
+		return e
+	}
+	e.Reason, e.Err = "the record cannot be decoded", err
+	return e
+}
+
+func corrupt(typ string, id, key []byte, reason string, args ...any) error {
+	return &RecordError{Type: typ, ID: idText(id), Key: slices.Clone(key), Reason: fmt.Sprintf(reason, args...), Remedy: format.RemedyCorrupt}
+}
+
+// idText shows a packed id to people.
+func idText(id []byte) string { return shorten(tuple.Describe(id)) }
+
 // mostIndexesNamed is how many indexes the text of a NoIndexError names.
 const mostIndexesNamed = 10
 
@@ -216,39 +240,39 @@ func (e *IndexStateError) Error() string {
 		e.Type, e.Index, e.State)
 }
 
-// FenceError says that a transaction was not committed, because this process may
-// have lost the lease that the transaction needs: one given to [DB.Under], or that
-// of the machine id of a new record's id. It wraps [leasefdb.ErrLeaseLost]. It is
-// not retryable.
-type FenceError struct {
-	Type string // empty if no record is concerned
-	ID   string // the id of the record as a tuple, for people; empty if none is
-	Err  error  // why the fence does not hold
+// HookError says that a method of the record refused a write: BeforeCreate,
+// BeforeSave or Validate. Nothing was written.
+//
+// A type may have these methods, each without arguments and with an error as its
+// result, on a pointer receiver. They are called in this order:
+//
+//   - BeforeCreate: by Create, CreateWithID, GetOrCreate and the creations of many,
+//   - BeforeSave: by these, by every kind of Save, and by Update,
+//   - Validate: by all of them, last.
+//
+// They are called once a call of the operation, before its first attempt, when the
+// record has its id; in Update they are called behind each run of its function. In
+// a transaction they are called as often as its function calls the operation. They
+// may change the record but for its id, except that where the program assigns the
+// ids BeforeCreate or BeforeSave may set it. Where the caller names a record that way, in
+// CreateWithID, SaveExisting, SaveIfUnchanged, SaveIfVersion and Update, another id is a
+// *[FieldError]. They must have no other effect, and
+// they are not called for records that Update or a query reads.
+type HookError struct {
+	Type string
+	ID   string // the id as a tuple, for people; empty if the record has none yet
+	Hook string // the name of the method
+	Err  error  // what it returned
 }
 
 // Error implements error.
-func (e *FenceError) Error() string {
-	if e.Type == "" {
-		return "persistable: the transaction is fenced off: " + e.Err.Error()
+func (e *HookError) Error() string {
+	text := "persistable: " + e.Type
+	if e.ID != "" {
+		text += " " + e.ID
 	}
-	return fmt.Sprintf("persistable: %s %s is fenced off: %v: make a new id and create the record under it", e.Type, e.ID, e.Err)
+	return text + ": " + e.Hook + ": " + e.Err.Error()
 }
 
-// Unwrap returns the cause.
-func (e *FenceError) Unwrap() error { return e.Err }
-
-// fenceError makes a *FenceError of the error of a lost lease.
-func fenceError(typ string, id []byte, err error) error {
-	if !errors.Is(err, leasefdb.ErrLeaseLost) {
-		return err
-	}
-	e := &FenceError{Type: typ, Err: err}
-	if id != nil {
-		e.ID = idText(id)
-	}
-	return e
-}
-
-// ErrChanged is the error of [Store.SaveIfUnchanged] if the stored record differs
-// from the one that the caller has seen.
-var ErrChanged = errors.New("persistable: the record was changed meanwhile")
+// Unwrap returns what the method returned.
+func (e *HookError) Unwrap() error { return e.Err }

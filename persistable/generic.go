@@ -5,7 +5,11 @@ package persistable
 import (
 	"context"
 	"iter"
+	"slices"
 
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/index/rank"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 
@@ -168,4 +172,173 @@ func pageOf[T any](ctx context.Context, q *erased.Query, token string) (Page[T],
 	}
 	p.Records, p.Next = p.Records[:min(size, len(p.Records))], next
 	return p, nil
+}
+
+// untypedAll returns the records without their type, and nil for nil pointers.
+//
+//go:noinline
+func untypedAll[T any](vs []T) []any {
+	all := make([]any, len(vs))
+	for i, v := range vs {
+		all[i] = untyped(v)
+	}
+	return all
+}
+
+// writeAll is writeMany for a list.
+func writeAll(ctx context.Context, s source, vs []any, o BatchOptions, how putOptions) error {
+	_, err := s.writeMany(ctx, o, how, func(yield func(any, error) bool) {
+		for _, v := range vs {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	})
+	return err
+}
+
+func writeMany[T any](ctx context.Context, s source, vs iter.Seq2[T, error], o BatchOptions, how putOptions) (int, error) {
+	return s.writeMany(ctx, o, how, func(yield func(any, error) bool) {
+		for v, err := range vs {
+			if !yield(untyped(v), err) {
+				return
+			}
+		}
+	})
+}
+
+// deleteIDs deletes the records with these ids.
+func deleteIDs[ID any](ctx context.Context, typed *erased.Store[ID], ids []ID, o BatchOptions) error {
+	packed := make([][]byte, len(ids))
+	for i, id := range ids {
+		packed[i] = typed.AppendID(nil, id)
+	}
+	return newSource(typed.Source()).deleteMany(ctx, packed, o)
+}
+
+func toQuery[T any](q *Query[T]) *query { return newQuery((*erased.Query)(q)) }
+
+func getOrCreate[T, ID any](ctx context.Context, store *erased.Store[ID], v T) (stored T, created bool, err error) {
+	s, record := newSource(store.Source()), untyped(v)
+	if err := s.mayPut(record); err != nil {
+		return stored, false, err
+	}
+	id := s.record.ID(record).(*ID)
+	given := *id
+	found, err := s.getOrCreate(ctx, record)
+	if created = err == nil && found == record; !created {
+		*id = given
+	}
+	if err == nil {
+		stored = found.(T)
+	}
+	return stored, created, err
+}
+
+func watchOf[T, ID any](ctx context.Context, store *erased.Store[ID], id ID) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		newSource(store.Source()).watch(ctx, store.AppendID(nil, id), func(v any, err error) bool {
+			return yield(typed[T](v, err))
+		})
+	}
+}
+
+func init() { erased.Runtime = implementation{} }
+
+// implementation is what package persistimpl calls.
+type implementation struct{}
+
+func (implementation) Open(db any, schema *erased.Schema, args []string) erased.Source {
+	return openSource(db.(*DB), schema, args)
+}
+
+func (implementation) Args(e *erased.Source) []string {
+	s := newSource(e)
+	if s.place == nil {
+		return nil
+	}
+	return s.place.args
+}
+
+func (implementation) NewID(e *erased.Source) int64 {
+	if e == nil {
+		return int64(newSharedID())
+	}
+	s := newSource(e)
+	if s.place == nil {
+		return 0
+	}
+	return int64(s.place.db.ids.newID())
+}
+
+func (implementation) Unique(ctx context.Context, e *erased.Source, i int, values []byte) (any, error) {
+	return newSource(e).byUnique(ctx, i, values)
+}
+
+func (implementation) Count(ctx context.Context, e *erased.Source, i int, group []byte) (int64, error) {
+	return newSource(e).count(ctx, i, group)
+}
+
+func (implementation) Sum(ctx context.Context, e *erased.Source, i int, group []byte) (index.Amount, error) {
+	return newSource(e).sum(ctx, i, group)
+}
+
+func (implementation) Groups(ctx context.Context, e *erased.Source, i int) ([]erased.Group, error) {
+	return newSource(e).groups(ctx, i)
+}
+
+func (implementation) Overflow(e *erased.Source, i int, sum index.Amount) error {
+	s := newSource(e)
+	return s.overflow(i, sum)
+}
+
+func (implementation) Extreme(ctx context.Context, e *erased.Source, i int, group []byte, greatest bool) ([]byte, error) {
+	return newSource(e).extreme(ctx, i, group, greatest)
+}
+
+func (implementation) Damaged(e *erased.Source, i int, key []byte, err error) error {
+	s := newSource(e)
+	return s.damagedGroup(i, key, err)
+}
+
+// RankOf implements the run-time of package persistimpl.
+func (implementation) RankOf(ctx context.Context, e *erased.Source, i int, group, score []byte) (n int64, err error) {
+	s := newSource(e)
+	err = s.readRanks(ctx, i, func(_ *transaction, o *openStore, reader kv.ReadTransaction) error {
+		n, err = o.indexes[i].Ranks().Count(ctx, reader, group, slices.Concat(group, score))
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// Nth implements the run-time of package persistimpl.
+func (implementation) Nth(ctx context.Context, e *erased.Source, i int, group []byte, n int64) (any, error) {
+	s := newSource(e)
+	return s.rankedRecord(ctx, i, group, func(l *rank.List, reader kv.ReadTransaction) ([]byte, error) {
+		return l.Nth(ctx, reader, group, n)
+	})
+}
+
+// Percentile implements the run-time of package persistimpl.
+func (implementation) Percentile(ctx context.Context, e *erased.Source, i int, group []byte, p float64) (any, error) {
+	s := newSource(e)
+	return s.rankedRecord(ctx, i, group, func(l *rank.List, reader kv.ReadTransaction) ([]byte, error) {
+		return l.Percentile(ctx, reader, group, groupEnd(group), p)
+	})
+}
+
+// groupEnd returns the end of the elements of a group.
+func groupEnd(group []byte) []byte { return append(slices.Clone(group), 0xff) }
+
+// Entries implements the run-time of package dynamic.
+func (implementation) Entries(ctx context.Context, e *erased.Source, id []byte) ([]erased.Entry, error) {
+	return newSource(e).entries(ctx, id)
+}
+
+// Drop implements the run-time of package dynamic.
+func (implementation) Drop(ctx context.Context, e *erased.Source, keyName string) error {
+	return newSource(e).dropIndex(ctx, keyName)
 }

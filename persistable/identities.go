@@ -183,6 +183,56 @@ func (ids *identities) newID() idgen.ID {
 	return newSharedID()
 }
 
+// makeFor makes an id for a record and sets it.
+func (ids *identities) makeFor(ctx context.Context, r *record, v any) error {
+	field := r.ID(v)
+	kazahana, ok := field.(*idgen.ID)
+	own := ids.own()
+	if !ok || own == nil {
+		return r.IDs.Make(ctx, field)
+	}
+	id, err := own.Next(ctx)
+	switch {
+	case err == nil:
+		*kazahana = id
+	case errors.Is(err, idgen.ErrClosed) && ids.options.Generator == nil:
+		err = ids.closedError(err)
+	}
+	return err
+}
+
+// idFence is what a new record's id depends on: the zero value is nothing.
+type idFence struct {
+	fence   leasefdb.Fence
+	lost    error // why the fence does not hold
+	foreign error // a *[FieldError]: another database has made the id
+}
+
+// fenceOf returns what the id of a record depends on. It has a fence if creations are fenced.
+func (ids *identities) fenceOf(ctx context.Context, r *record, v any) (f idFence, err error) {
+	id, ok := r.ID(v).(*idgen.ID)
+	if !ok {
+		return f, nil
+	}
+	fault, err := ids.checkOwn(ctx, *id)
+	if err != nil {
+		return f, err
+	}
+	if fault != "" {
+		f.foreign = &FieldError{Type: r.Type, Field: "ID", Reason: fault}
+	}
+	if !ids.options.Fenced {
+		return f, nil
+	}
+	if f.fence, ok = ids.provider.FenceOf(ids.options.Client.ServiceID, *id); !ok {
+		f.lost = &leasefdb.LostError{
+			Name:   fmt.Sprintf("the machine id of %d", int64(*id)),
+			Reason: "the id was made without a lease of this DB: by another generator, in fallback, or too long ago",
+		}
+	}
+	return f, nil
+}
+
 // makers are the identities of all open DBs that have a generator.
 var makers makerList
 

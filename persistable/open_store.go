@@ -3,11 +3,17 @@
 package persistable
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/reindex"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/build"
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -113,3 +119,189 @@ func (s *openStore) checkWritable(p *place) error {
 
 // historyKey is what the keys of former headers begin with: ("S", type, "history").
 func (s *openStore) historyKey(p *place) []byte { return slices.Clip(s.systemKey(p, "history")) }
+
+// buildPlace returns where a build finds the store's keys.
+func (s *openStore) buildPlace(p *place) build.Place {
+	at := build.Place{List: s.buildList(p), Records: s.records.Prefix, Indexes: s.maintained}
+	for _, ix := range s.foreign.refused {
+		at.Foreign = append(at.Foreign, build.Member{KeyName: ix.KeyName, Layout: ix.Layout})
+	}
+	return at
+}
+
+// buildList returns the work list of the store's builds.
+func (s *openStore) buildList(p *place) build.List {
+	return build.List{Prefix: s.systemKey(p, "build")}
+}
+
+// prunedKey is the key of the version up to which deletions were forgotten.
+func (s *openStore) prunedKey(p *place) []byte { return s.systemKey(p, "pruned") }
+
+// feedKey is the key of the position of a consumer.
+func (s *openStore) feedKey(p *place, group string) []byte { return s.systemKey(p, "feed", group) }
+
+// feedRange returns the keys of the positions of all consumers.
+func (s *openStore) feedRange(p *place) kv.KeyRange {
+	return kv.PrefixRange(slices.Clip(s.systemKey(p, "feed")))
+}
+
+// foreignIndexes are the indexes in a store's header that this program's code does
+// not have, by name and layout: a newer program has added them, or this one's has
+// dropped them, or the two have different layouts under one name. This program
+// maintains them from the stored bytes of records. Among them are recounts, also those
+// of the program's own indexes.
+type foreignIndexes struct {
+	sources   []foreignSource // of the indexes behind the program's own in openStore.maintained
+	hasUnique bool
+	refused   []format.ForeignIndex
+	err       error // a *[ForeignIndexError] for each of refused
+}
+
+// addForeign compiles the indexes of the header that are not the program's own. A
+// disabled one is not maintained: it is built again before it is read.
+func (s *openStore) addForeign(p *place) {
+	for _, ix := range s.catalog.Foreign(p.definitions) {
+		_, recounts := index.CutRecount(ix.KeyName)
+		if ix.State == index.Disabled && !recounts { // any program may build a recount
+			continue
+		}
+		if own := p.recountedBy(ix); own >= 0 {
+			s.addSource(p, foreignSource{own: own}, p.definitions[own].Recount(), ix.State)
+			continue
+		}
+		program, err := reindex.Compile(ix.KeyName, ix.Layout, s.catalog.Schema())
+		if err != nil {
+			s.foreign.refuse(p.typ, ix, err)
+			continue
+		}
+		s.addSource(p, foreignSource{program: program}, program.Definition(), ix.State)
+	}
+}
+
+// addSource adds a foreign index to those that the store maintains.
+func (s *openStore) addSource(p *place, f foreignSource, d *index.Definition, state index.State) {
+	s.maintained = append(slices.Clip(s.maintained), s.newIndex(p, d, state))
+	s.foreign.sources = append(s.foreign.sources, f)
+	s.foreign.hasUnique = s.foreign.hasUnique || d.Unique
+}
+
+// refuse notes that an index cannot be maintained.
+func (f *foreignIndexes) refuse(typ string, ix format.ForeignIndex, err error) {
+	reason := err.Error()
+	var refused *reindex.Error
+	if errors.As(err, &refused) {
+		reason = refused.Reason
+	}
+	f.refused = append(f.refused, ix)
+	f.err = errors.Join(f.err, &ForeignIndexError{Type: typ, Index: ix.KeyName, Layout: ix.Layout, Reason: reason, Err: err})
+}
+
+// newIndex returns an index with its place in the store.
+func (s *openStore) newIndex(p *place, d *index.Definition, state index.State) index.Index {
+	return index.Index{
+		Definition:      d,
+		Prefix:          d.AppendPrefix(slices.Clone(s.prefix)),
+		ViolationPrefix: s.systemKey(p, "violation", d.KeyName()),
+		State:           state,
+	}
+}
+
+// hasForeign reports whether writes maintain indexes that are not the program's own.
+func (s *openStore) hasForeign() bool { return len(s.foreign.sources) > 0 }
+
+// gatherForeign adds to a set, behind the entries in the program's own indexes, those
+// in the foreign ones of the record v with that payload.
+func (s *openStore) gatherForeign(r *record, set *index.Set, id []byte, v any, payload []byte) error {
+	for i, source := range s.foreign.sources {
+		ix := &s.maintained[len(s.indexes)+i]
+		if e := set.Open(ix, id); e != nil {
+			if err := source.appendEntries(r, e, v, payload); err != nil {
+				return err
+			}
+		}
+		if err := set.Close(ix); err != nil {
+			return err
+		}
+		if len(ix.CoverFields) > 0 && set.Keys(len(s.indexes)+i) > 0 {
+			copied, err := source.program.AppendCover(set.BeginCover(), payload)
+			if err != nil {
+				return err
+			}
+			if err := set.EndCover(ix, copied); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// foreignSource is what makes a record's entries in a foreign index.
+type foreignSource struct {
+	program *reindex.Program // nil: the entries are those in the program's index own, which is recounted
+	own     int
+}
+
+// appendEntries adds the entries of the record v with that payload.
+func (f foreignSource) appendEntries(r *record, e *index.Entries, v any, payload []byte) error {
+	if f.program != nil {
+		return f.program.Entries(payload, e)
+	}
+	return r.AppendEntries(f.own, e, v)
+}
+
+// withoutCounted returns the indexes with those disabled that are being built and count
+// each record once; nil if there are none.
+func withoutCounted(indexes []index.Index) (undone []index.Index) {
+	for i := range indexes {
+		if ix := &indexes[i]; ix.State == index.Building && !ix.Kind.Idempotent() {
+			if undone == nil {
+				undone = append(undone, indexes...)
+			}
+			undone[i].State = index.Disabled
+		}
+	}
+	return undone
+}
+
+// recountOf returns the recount of an index, nil if there is none that is complete.
+func (s *openStore) recountOf(ix *index.Index) *index.Index {
+	name := ix.Recount().KeyName()
+	for i := len(s.indexes); i < len(s.maintained); i++ {
+		if r := &s.maintained[i]; r.KeyName() == name && r.State == index.Readable {
+			return r
+		}
+	}
+	return nil
+}
+
+// excludeRepairs makes the transaction conflict with all others that repair counts and
+// sums of the store, by a key without a value: of two that found the same fault one
+// commits, and the other one looks again. An attempt whose commit has an unknown outcome
+// is such another one.
+func (s *openStore) excludeRepairs(t *transaction, p *place) error {
+	key := s.systemKey(p, "repair")
+	return cmp.Or(t.writer.AddReadConflictKey(key), t.writer.AddWriteConflictKey(key))
+}
+
+// ForeignIndexError says that a store has an index that this program's code does not
+// have and that the program cannot maintain from the bytes of records either. It
+// refuses every write to the store, because the index would miss what it writes.
+// Reads go on. To end it, update the program; or, if no program queries the index any
+// more, run Indexes().RemoveUnused, which this error does not prevent.
+type ForeignIndexError struct {
+	Type   string // of the records
+	Index  string // its name in keys
+	Layout string // what the store's header says of it
+	Reason string // why the program cannot maintain it
+	Err    error  // an [ErrNewer] if the index needs a newer version of this library; its text is in Reason
+}
+
+// Unwrap returns Err.
+func (e *ForeignIndexError) Unwrap() error { return e.Err }
+
+// Error implements error.
+func (e *ForeignIndexError) Error() string {
+	return fmt.Sprintf("persistable: %s: nothing was written: the store has the index %s (%s), which this program cannot maintain: %s: "+
+		"update this program to a version that has the index; or, if no program queries it any more, run Indexes().RemoveUnused",
+		e.Type, e.Index, e.Layout, e.Reason)
+}

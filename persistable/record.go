@@ -9,13 +9,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
 	"github.com/kazahana-db/kazahana/persistable/internal/planner"
-	"github.com/kazahana-db/kazahana/tuple"
+	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
 // record is the schema of a type of records at a place, with the methods of this
@@ -30,25 +32,6 @@ func (r *record) appendID(b []byte, v any) []byte { return r.AppendID(b, v) }
 
 // hasID reports whether the id of a record is set.
 func (r *record) hasID(v any) bool { return r.HasID(v) }
-
-// idText shows a packed id to people.
-func idText(id []byte) string { return shorten(tuple.Describe(id)) }
-
-// recordError adds type, id and key to a fault of stored bytes.
-func recordError(typ, id string, key []byte, err error) error {
-	e := &RecordError{Type: typ, ID: id, Key: slices.Clone(key), Remedy: format.RemedyCorrupt}
-	var header *format.Error
-	if errors.As(err, &header) {
-		e.Reason, e.Remedy, e.Err = header.Reason, header.Remedy, header.Err
-		return e
-	}
-	e.Reason, e.Err = "the record cannot be decoded", err
-	return e
-}
-
-func corrupt(typ string, id, key []byte, reason string, args ...any) error {
-	return &RecordError{Type: typ, ID: idText(id), Key: slices.Clone(key), Reason: fmt.Sprintf(reason, args...), Remedy: format.RemedyCorrupt}
-}
 
 // readWhole returns a stored record with all its bytes. It reads the chunks behind
 // the first value, if there are any.
@@ -119,6 +102,246 @@ func (r *record) readWith(ctx context.Context, sc *scratch, reader kv.ReadTransa
 	return r.decodeWith(sc, s, id, key)
 }
 
+// scratch is memory that operations use one after the other. The engine copies the
+// keys and values that it is given.
+type scratch struct {
+	id, key []byte
+	value   []byte // the record about to be written, with its header
+	entry   []byte // the value of an index entry
+	now     index.Set
+	before  index.Set
+	claims  index.Claims
+	strings wire.Strings // of the records that are read
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// maxKept is the largest buffer, in bytes, that a scratch keeps between operations.
+const maxKept = 1 << 17
+
+func getScratch() *scratch { return scratches.Get().(*scratch) }
+
+func (s *scratch) release() {
+	if cap(s.value) > maxKept || cap(s.entry) > maxKept {
+		s.value, s.entry = nil, nil
+	}
+	s.strings = wire.Strings{} // a scratch keeps no memory of records
+	scratches.Put(s)
+}
+
+// decodeHere decodes a record. Its {Field}s have the values of the directory, also if
+// the stored bytes have others, because the tenant was moved or copied to another
+// name: where a record is decides whose it is.
+func (r *record) decodeHere(payload []byte, s *wire.Strings) (any, error) {
+	v, _, err := r.bind(payload, s)
+	return v, err
+}
+
+// bind returns a record, and its bytes, with the {Field}s of the directory.
+func (r *record) bind(payload []byte, s *wire.Strings) (any, []byte, error) {
+	v, err := r.Decode(payload, s)
+	if err != nil || r.CheckArgs == nil {
+		return v, payload, err
+	}
+	if _, _, ok := r.CheckArgs(v, r.args); ok {
+		return v, payload, nil
+	}
+	bound, err := r.encodeArgs()
+	if err != nil {
+		return nil, nil, err
+	}
+	payload = slices.Concat(payload, bound) // of a field that comes twice, the last one counts
+	v, err = r.Decode(payload, s)
+	return v, payload, err
+}
+
+// encodeArgs returns the {Field}s of the place as a record's bytes.
+func (r *record) encodeArgs() ([]byte, error) {
+	v, err := r.Decode(nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.FillArgs(v, r.args)
+	all, err := r.Encode(nil, v)
+	if err != nil {
+		return nil, err
+	}
+	numbers, err := r.argNumbers()
+	if err != nil {
+		return nil, err
+	}
+	return wire.KeepFields(all, numbers)
+}
+
+// argNumbers returns the numbers of the {Field}s.
+func (r *record) argNumbers() (numbers []int32, err error) {
+	lock, err := r.Parsed()
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range r.Directory {
+		for _, f := range lock.Block(r.Type).Fields {
+			if e.Field != "" && f.Name == e.Field {
+				numbers = append(numbers, f.Number)
+			}
+		}
+	}
+	return numbers, nil
+}
+
+// makeReady calls the methods of a record that come before a write, and checks the id
+// that it has then. [source.complete] does the same for records that may have none.
+func (r *record) makeReady(v any, creates bool) error {
+	if err := r.callHooks(v, creates); err != nil {
+		return err
+	}
+	return r.checkID(v)
+}
+
+// checkID is the rule of all verbs that write a record: it returns [ErrNoID] for an id that
+// is not set, and a *[FieldError] for one that cannot be one.
+func (r *record) checkID(v any) error {
+	if !r.hasID(v) {
+		return fmt.Errorf("%w: %s: an id that is zero or empty counts as none: set another one", ErrNoID, r.Type)
+	}
+	if fault := r.IDFault(v); fault != "" {
+		return &FieldError{Type: r.Type, Field: "ID", Reason: fault}
+	}
+	return nil
+}
+
+// callHooks calls the methods of a record that come before a write. It returns a
+// *[HookError] if one refuses.
+func (r *record) callHooks(v any, creates bool) error {
+	if creates {
+		if err := r.callHook("BeforeCreate", r.Hooks.BeforeCreate, v); err != nil {
+			return err
+		}
+	}
+	if err := r.callHook("BeforeSave", r.Hooks.BeforeSave, v); err != nil {
+		return err
+	}
+	return r.callHook("Validate", r.Hooks.Validate, v)
+}
+
+// makeReadyAs is makeReady for a record that the caller has named by the packed id. It
+// returns a *[FieldError] if a hook has made it another one.
+func (r *record) makeReadyAs(id []byte, v any, creates bool) error {
+	if err := r.makeReady(v, creates); err != nil {
+		return err
+	}
+	changed := r.appendID(nil, v)
+	if bytes.Equal(changed, id) {
+		return nil
+	}
+	return &FieldError{Type: r.Type, Field: "ID", Reason: fmt.Sprintf(
+		"BeforeCreate, BeforeSave or Validate changed it from %s to %s: these methods must keep the id that the caller has set", idText(id), idText(changed))}
+}
+
+func (r *record) callHook(name string, hook func(any) error, v any) error {
+	if hook == nil {
+		return nil
+	}
+	err := hook(v)
+	if err == nil {
+		return nil
+	}
+	e := &HookError{Type: r.Type, Hook: name, Err: err}
+	if r.hasID(v) {
+		e.ID = idText(r.appendID(nil, v))
+	}
+	return e
+}
+
+// gatherEntries collects the entries of a record in all maintained indexes.
+func (r *record) gatherEntries(set *index.Set, o *openStore, id []byte, v any) error {
+	set.Reset()
+	for i := range r.Indexes {
+		if e := set.Open(&o.indexes[i], id); e != nil {
+			if err := r.AppendEntries(i, e, v); err != nil {
+				return err
+			}
+		}
+		if err := set.Close(&o.indexes[i]); err != nil {
+			return r.indexError(err)
+		}
+		if len(r.Indexes[i].CoverFields) > 0 && set.Keys(i) > 0 {
+			if err := set.EndCover(&o.indexes[i], r.Covers(i, set.BeginCover(), v)); err != nil {
+				return r.indexError(err)
+			}
+		}
+	}
+	return nil
+}
+
+// indexError turns an error of package index into one of this package.
+func (r *record) indexError(err error) error {
+	if err == nil {
+		return nil
+	}
+	var size *index.KeySizeError
+	var cover *index.CoverSizeError
+	var taken *index.TakenError
+	var entry *index.EntryError
+	switch {
+	case errors.As(err, &size):
+		return &FieldError{Type: r.Type, Field: size.Field, Reason: "it cannot be indexed", Err: size}
+	case errors.As(err, &cover):
+		return &FieldError{Type: r.Type, Field: strings.Join(cover.Definition.CoverFields, "+"), Reason: "an index cannot copy it", Err: cover}
+	case errors.As(err, &taken):
+		return r.uniqueError(taken)
+	case errors.As(err, &entry):
+		return &RecordError{Type: r.Type, Key: entry.Key, Reason: "an index entry is damaged", Remedy: "run Indexes().Build after disabling the index, or Verify to see more", Err: err}
+	}
+	return err
+}
+
+func (r *record) uniqueError(e *index.TakenError) error {
+	owner, err := r.IDs.Read(e.Owner)
+	if err != nil {
+		owner = idText(e.Owner)
+	}
+	return &UniqueError{Type: r.Type, Index: e.Definition.Name, Fields: e.Definition.Fields, Values: e.Values, Owner: owner}
+}
+
+// idValue is the id in its own type, or its text if it cannot be read.
+func (r *record) idValue(packed []byte) any {
+	if id, err := r.IDs.Read(packed); err == nil {
+		return id
+	}
+	return idText(packed)
+}
+
+// gatherBoth collects the entries of a record in all maintained indexes: in the
+// program's own from the struct v, in foreign ones from the payload.
+func (r *record) gatherBoth(set *index.Set, o *openStore, id, key []byte, v any, payload []byte) error {
+	if err := r.gatherEntries(set, o, id, v); err != nil {
+		return err
+	}
+	return r.gatherForeign(set, o, id, key, v, payload)
+}
+
+// gatherForeign adds the entries of a record in foreign indexes.
+func (r *record) gatherForeign(set *index.Set, o *openStore, id, key []byte, v any, payload []byte) error {
+	if !o.hasForeign() {
+		return nil
+	}
+	_, payload, err := r.bind(payload, nil)
+	if err == nil {
+		err = o.gatherForeign(r, set, id, v, payload)
+	}
+	var malformed *wire.Error
+	if errors.As(err, &malformed) {
+		return recordError(r.Type, idText(id), key, err)
+	}
+	return r.indexError(err)
+}
+
+func (r *record) violationOf(ix *index.Index, v index.Violation, owner []byte) Violation {
+	values, _ := ix.Values(v.Key[len(ix.Prefix):])
+	return Violation{Index: ix.KeyName(), Fields: ix.Fields, Values: values, ID: r.idValue(v.Record), Owner: r.idValue(owner)}
+}
+
 func (r *record) noIndex(alternatives []erased.Conjunction, reason string) error {
 	e := &NoIndexError{Type: r.Type, Reason: reason}
 	for _, clauses := range alternatives {
@@ -176,4 +399,33 @@ func (r *record) indexFields() (all [][]string) {
 		all = append(all, r.Indexes[i].Fields)
 	}
 	return all
+}
+
+// hasVersions reports whether the program's type has versions.
+func (r *record) hasVersions() bool {
+	return slices.ContainsFunc(r.Indexes, func(d index.Definition) bool { return d.Kind == index.Version })
+}
+
+// noVersions is the error of an operation that needs the versions of records.
+func (r *record) noVersions() error {
+	e := &NoVersionsError{Type: r.Type}
+	for i := range r.Indexes {
+		if r.Indexes[i].Kind == index.Version {
+			e.Index = r.Indexes[i].Name
+		}
+	}
+	return e
+}
+
+// setVersion sets the version of a record to the stored one, nil for none.
+func (r *record) setVersion(record any, stored []byte) error {
+	field := r.Version(record)
+	if *field = (Version{}); stored == nil {
+		return nil
+	}
+	if len(stored) != len(field) {
+		return fmt.Errorf("persistable: a version of %s has %d bytes instead of %d: run Indexes().Rebuild of its version index", r.Type, len(stored), len(field))
+	}
+	copy(field[:], stored)
+	return nil
 }

@@ -3,11 +3,14 @@
 package persistable
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
+	"github.com/kazahana-db/kazahana/persistable/trace"
 )
 
 // source is a store or the store of a query: a type of records at a place, and
@@ -42,38 +45,6 @@ func (s *source) toErased() erased.Source {
 		e.Tx = s.tx
 	}
 	return e
-}
-
-func init() { erased.Runtime = implementation{} }
-
-// implementation is what package persistimpl calls.
-type implementation struct{}
-
-func (implementation) Open(db any, schema *erased.Schema, args []string) erased.Source {
-	return openSource(db.(*DB), schema, args)
-}
-
-func (implementation) Args(e *erased.Source) []string {
-	s := newSource(e)
-	if s.place == nil {
-		return nil
-	}
-	return s.place.args
-}
-
-func (implementation) NewID(e *erased.Source) int64 {
-	if e == nil {
-		return int64(newSharedID())
-	}
-	s := newSource(e)
-	if s.place == nil {
-		return 0
-	}
-	return int64(s.place.db.ids.newID())
-}
-
-func (implementation) Unique(ctx context.Context, e *erased.Source, i int, values []byte) (any, error) {
-	return newSource(e).byUnique(ctx, i, values)
 }
 
 // openSource returns the source of the schema's records for the directory
@@ -166,4 +137,251 @@ func (s *source) runRead(ctx context.Context, fn func(*transaction) error) error
 		return context.Cause(ctx)
 	}
 	return fn(s.tx)
+}
+
+// begin begins an operation of the source: a method with that name, perhaps on the
+// schema's i-th index. The caller goes on with the context that begin returns.
+func (s *source) begin(ctx context.Context, name string, i int) (context.Context, *operation) {
+	if s.place == nil || s.place.db.options.Tracer == nil {
+		return ctx, nil
+	}
+	op := trace.Operation{Name: name, Type: s.record.Type, Path: s.place.path}
+	if i != byID {
+		op.Index = s.record.Indexes[i].Name
+	}
+	return s.place.db.begin(ctx, op, s.tx)
+}
+
+func (s source) create(ctx context.Context, v any) (err error) {
+	ctx, o := s.begin(ctx, "Create", byID)
+	defer o.finish(&err)
+	if err := s.complete(ctx, v, true); err != nil {
+		return err
+	}
+	fence, err := s.place.db.ids.fenceOf(ctx, s.record, v)
+	if err != nil {
+		return err
+	}
+	return s.put(ctx, v, putOptions{mustBeNew: true, fence: fence})
+}
+
+func (s source) save(ctx context.Context, v any) (err error) {
+	ctx, o := s.begin(ctx, "Save", byID)
+	defer o.finish(&err)
+	if err := s.complete(ctx, v, false); err != nil {
+		return err
+	}
+	fence, err := s.place.db.ids.fenceOf(ctx, s.record, v)
+	if err != nil {
+		return err
+	}
+	return s.put(ctx, v, putOptions{fence: fence})
+}
+
+// getOrCreate creates v and returns it, or returns the stored record that has its id
+// or its unique values.
+func (s source) getOrCreate(ctx context.Context, v any) (found any, err error) {
+	ctx, o := s.begin(ctx, "GetOrCreate", byID)
+	defer o.finish(&err)
+	made := s.record.IDs.Made() && !s.record.hasID(v)
+	if err := s.complete(ctx, v, true); err != nil {
+		return nil, err
+	}
+	fence, err := s.place.db.ids.fenceOf(ctx, s.record, v)
+	if err != nil {
+		return nil, err
+	}
+	sc := getScratch()
+	defer sc.release()
+	how := putOptions{mustBeNew: true, mustHaveUnique: made, fence: fence}
+	err = s.runWrite(ctx, func(t *transaction) (err error) {
+		w := write{record: s.record, putOptions: how, t: t, place: s.place, sc: sc, v: v}
+		found, err = w.getOrCreate(ctx)
+		return err
+	})
+	return found, err
+}
+
+// update changes the record with that packed id by change, in the source's
+// transaction or in one of its own.
+func (s source) update(ctx context.Context, id []byte, change func(v any) error) (err error) {
+	ctx, o := s.begin(ctx, "Update", byID)
+	defer o.finish(&err)
+	sc := getScratch()
+	defer sc.release()
+	run := func(t *transaction) error {
+		sc.id = append(sc.id[:0], id...)
+		w := write{record: s.record, putOptions: putOptions{mustExist: true}, t: t, place: s.place, sc: sc, change: change}
+		return w.update(ctx)
+	}
+	if s.tx != nil || s.checkUsable() != nil {
+		return s.runWrite(ctx, run)
+	}
+	return s.place.db.transactFunction(ctx, func(t *transaction) error {
+		t.untouched = true
+		return run(t)
+	})
+}
+
+// saveIfUnchanged saves v if the stored record still is was.
+func (s source) saveIfUnchanged(ctx context.Context, was, v any) (err error) {
+	ctx, o := s.begin(ctx, "SaveIfUnchanged", byID)
+	defer o.finish(&err)
+	if err := errors.Join(s.mayPut(was), s.mayPut(v)); err != nil {
+		return err
+	}
+	if !bytes.Equal(s.record.appendID(nil, was), s.record.appendID(nil, v)) {
+		return &FieldError{Type: s.record.Type, Field: "ID", Reason: "it differs from the id of the record that the caller has seen"}
+	}
+	seen, err := s.record.Encode([]byte{}, was)
+	if err != nil {
+		return err
+	}
+	return s.replace(ctx, v, putOptions{mustExist: true, seen: seen})
+}
+
+// replace puts a record over the stored one.
+func (s source) replace(ctx context.Context, v any, how putOptions) (err error) {
+	ctx, o := s.begin(ctx, "SaveExisting", byID)
+	defer o.finish(&err)
+	if err := s.mayPut(v); err != nil {
+		return err
+	}
+	if err := s.makeReadyToReplace(v); err != nil {
+		return err
+	}
+	return s.put(ctx, v, how)
+}
+
+// delete removes the record with the packed id in sc.
+func (s *source) delete(ctx context.Context, sc *scratch) (err error) {
+	ctx, o := s.begin(ctx, "Delete", byID)
+	defer o.finish(&err)
+	return s.runWrite(ctx, func(t *transaction) error {
+		w := write{record: s.record, t: t, place: s.place, sc: sc}
+		return w.run(ctx)
+	})
+}
+
+// deleteIfUnchanged deletes the record if the stored one still is was.
+func (s source) deleteIfUnchanged(ctx context.Context, was any) (err error) {
+	ctx, o := s.begin(ctx, "DeleteIfUnchanged", byID)
+	defer o.finish(&err)
+	if err := s.mayPut(was); err != nil {
+		return err
+	}
+	seen, err := s.record.Encode([]byte{}, was)
+	if err != nil {
+		return err
+	}
+	sc := getScratch()
+	defer sc.release()
+	sc.id = s.record.appendID(sc.id[:0], was)
+	return s.runWrite(ctx, func(t *transaction) error {
+		w := write{record: s.record, putOptions: putOptions{mustExist: true, seen: seen}, t: t, place: s.place, sc: sc}
+		return w.run(ctx)
+	})
+}
+
+// writeMany puts the records of a sequence and returns how many it has written.
+func (s source) writeMany(ctx context.Context, o BatchOptions, how putOptions, vs iter.Seq2[any, error]) (n int, err error) {
+	name := "SaveMany"
+	if how.mustBeNew {
+		name = "CreateMany"
+	}
+	ctx, op := s.begin(ctx, name, byID)
+	defer op.finish(&err)
+	m, err := newBatcher(&s, o)
+	if err != nil {
+		return 0, err
+	}
+	return m.putAll(ctx, how, vs)
+}
+
+// deleteMany deletes the records with these packed ids.
+func (s source) deleteMany(ctx context.Context, ids [][]byte, o BatchOptions) (err error) {
+	ctx, op := s.begin(ctx, "DeleteMany", byID)
+	defer op.finish(&err)
+	m, err := newBatcher(&s, o)
+	if err != nil {
+		return err
+	}
+	for len(ids) > 0 {
+		if err := m.deleteIDs(ctx, ids); err != nil {
+			return err
+		}
+		ids = ids[m.taken:]
+	}
+	return nil
+}
+
+// deleteWhere deletes the records of a query.
+func (s source) deleteWhere(ctx context.Context, q *query, o BatchOptions) (n int, err error) {
+	ctx, op := s.begin(ctx, "DeleteWhere", byID)
+	defer op.finish(&err)
+	d, err := newDeletion(&s, q, o)
+	if err != nil {
+		return 0, err
+	}
+	return d.run(ctx)
+}
+
+// mayPut returns why v cannot be written, or nil.
+func (s *source) mayPut(v any) error {
+	err := s.checkUsable()
+	if err == nil && v == nil {
+		return fmt.Errorf("persistable: %s: a nil *%s cannot be written", s.record.Type, s.record.Type)
+	}
+	return err
+}
+
+// put writes a record in the source's transaction, or in one of its own.
+func (s *source) put(ctx context.Context, v any, how putOptions) error {
+	sc := getScratch()
+	defer sc.release()
+	return s.runWrite(ctx, func(t *transaction) error {
+		w := write{record: s.record, putOptions: how, t: t, place: s.place, sc: sc, v: v}
+		return w.run(ctx)
+	})
+}
+
+// complete makes a record ready to be written: it has an id, and its hooks were
+// called. Where the program assigns the ids a hook may set it.
+func (s *source) complete(ctx context.Context, v any, creates bool) error {
+	if err := s.mayPut(v); err != nil {
+		return err
+	}
+	if err := s.ensureID(ctx, v); err != nil {
+		return err
+	}
+	if err := s.record.callHooks(v, creates); err != nil {
+		return err
+	}
+	if err := s.ensureID(ctx, v); err != nil {
+		return err
+	}
+	return s.record.checkID(v)
+}
+
+// ensureID makes an id for a record that has none, outside of all transactions, if the
+// library makes the ids of the type.
+func (s *source) ensureID(ctx context.Context, v any) error {
+	if s.record.hasID(v) || !s.record.IDs.Made() {
+		return nil
+	}
+	if s.tx != nil {
+		return fmt.Errorf("%w: %s: make it before the transaction, with New%s after Open: the function may run again and would make another id", ErrNoID, s.record.Type, s.record.Type)
+	}
+	if err := s.place.db.ids.makeFor(ctx, s.record, v); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrNoID, s.record.Type, err)
+	}
+	return nil
+}
+
+// makeReadyToReplace makes a record ready. Its hooks may set an id that is missing.
+func (s *source) makeReadyToReplace(v any) error {
+	if !s.record.hasID(v) {
+		return s.record.makeReady(v, false)
+	}
+	return s.record.makeReadyAs(s.record.appendID(nil, v), v, false)
 }

@@ -3,13 +3,31 @@
 package persistable
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"math/big"
 	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/index/rank"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
+	"github.com/kazahana-db/kazahana/tuple"
 )
+
+// GroupCount is a group of records and the number of records in it.
+type GroupCount[G any] struct {
+	Group G // the value that the records have in common; of several fields, a struct
+	Count int64
+}
+
+// GroupSum is a group of records and the sum of one field of theirs.
+type GroupSum[G, S any] struct {
+	Group G // the value that the records have in common; of several fields, a struct
+	Sum   S
+}
 
 // groupValue returns the stored count or sum of a group, whose packed values are
 // given; nil where there is none. It reads one key, in one round. In a transaction
@@ -93,4 +111,130 @@ func (s source) groups(ctx context.Context, i int) (all []erased.Group, err erro
 		return nil
 	})
 	return all, err
+}
+
+// extreme returns the least value, or the greatest, that the field behind those of
+// group has in the schema's i-th index, which is one of values: a tuple element. It
+// is nil if no record of the group has a value; null is none. It reads one entry, or
+// one of each shard.
+func (s source) extreme(ctx context.Context, i int, group []byte, greatest bool) (element []byte, err error) {
+	ctx, o := s.begin(ctx, "Extreme", i)
+	defer o.finish(&err)
+	if err := s.checkUsable(); err != nil {
+		return nil, err
+	}
+	d := &s.record.Indexes[i]
+	descending := d.IsDescending(countElements(group))
+	bounds := index.Bounds{}.Equal(group)
+	if null := tuple.AppendNil(nil); descending {
+		bounds = bounds.Before(index.Descend(null, 0))
+	} else {
+		bounds = bounds.After(null)
+	}
+	q := query{source: s, plan: plan{Index: i, Bounds: bounds}, reverse: greatest != descending, limit: 1}
+	var suffix []byte
+	err = q.readOneVersion(ctx, cursor{limit: 1}, func() { suffix = nil }, func(t *transaction, c *cursor) error {
+		for _, err := range q.keys(ctx, t, c) {
+			if err != nil {
+				return err
+			}
+			suffix = slices.Clone(c.position)
+		}
+		return nil
+	})
+	if err != nil || suffix == nil {
+		return nil, err
+	}
+	element, err = firstElement(suffix[len(group):], descending)
+	return element, s.damagedGroup(i, suffix, err)
+}
+
+// firstElement returns the element that b begins with, in ascending order.
+func firstElement(b []byte, descending bool) ([]byte, error) {
+	if descending {
+		element, _, err := index.ReadDescended(nil, b)
+		return element, err
+	}
+	rest, err := tuple.Skip(b)
+	return b[:len(b)-len(rest)], err
+}
+
+// countElements returns the number of packed elements.
+func countElements(packed []byte) (n int) {
+	for len(packed) > 0 {
+		rest, err := tuple.Skip(packed)
+		if err != nil {
+			return n
+		}
+		packed = rest
+		n++
+	}
+	return n
+}
+
+// readRanks runs fn with an index of the kind rank. If there is no store, it does not.
+func (s *source) readRanks(ctx context.Context, i int, fn func(*transaction, *openStore, kv.ReadTransaction) error) (err error) {
+	ctx, o := s.begin(ctx, "Rank", i)
+	defer o.finish(&err)
+	return s.runRead(ctx, func(t *transaction) error {
+		o, err := t.openStore(ctx, s.place)
+		if err != nil || o == nil {
+			return err
+		}
+		if err := s.place.checkReadable(o, i); err != nil {
+			return err
+		}
+		return fn(t, o, t.Reader)
+	})
+}
+
+// rankedRecord returns the record of the element that find returns, or [ErrNotFound] if
+// that is none of the group.
+func (s *source) rankedRecord(ctx context.Context, i int, group []byte, find func(*rank.List, kv.ReadTransaction) ([]byte, error)) (v any, err error) {
+	err = s.readRanks(ctx, i, func(t *transaction, o *openStore, reader kv.ReadTransaction) error {
+		v = nil
+		element, err := find(o.indexes[i].Ranks(), reader)
+		if err != nil || !isInGroup(element, group) {
+			return err
+		}
+		v, err = s.recordOfElement(ctx, t, o, &o.indexes[i], element)
+		return err
+	})
+	if err == nil && v == nil {
+		err = fmt.Errorf("%w: the index %s has no %s at that place%s", ErrNotFound, s.record.Indexes[i].Name, s.record.Type, s.place.inDirectory())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// isInGroup reports whether an element is one of a group. The values of a group go on with
+// a tuple element; behind them 0xff continues a text with a zero byte, which is another group.
+func isInGroup(element, group []byte) bool {
+	return len(element) > len(group) && bytes.HasPrefix(element, group) && element[len(group)] != 0xff
+}
+
+// recordOfElement returns the record that an element of a list of ranks names.
+func (s *source) recordOfElement(ctx context.Context, t *transaction, o *openStore, ix *index.Index, element []byte) (any, error) {
+	key := slices.Concat(ix.Prefix, element)
+	b := newEntryBatch(s.record, t, o)
+	defer b.release()
+	if err := b.startFetches(ix, []kv.KeyValue{{Key: key}}); err != nil {
+		return nil, err
+	}
+	return b.awaitEntry(ctx, 0)
+}
+
+// OverflowError says that a sum does not fit into the type of its method. The store
+// keeps sums in 128 bits, so it is not lost: Sum has it.
+type OverflowError struct {
+	Type  string
+	Field string   // whose values are added
+	Sum   *big.Int // the whole sum
+}
+
+// Error implements error.
+func (e *OverflowError) Error() string {
+	return fmt.Sprintf("persistable: %s: the sum of %s is %v, which does not fit into 64 bits", e.Type, e.Field, e.Sum)
 }

@@ -5,9 +5,11 @@ package persistable
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 )
 
@@ -180,3 +182,159 @@ func (s *source) noOwner(i int, values []byte) error {
 	}
 	return fmt.Errorf("%w: %s with %s%s", ErrNotFound, s.record.Type, with, s.place.inDirectory())
 }
+
+// watch yields the record with that packed id, and each later state that it sees.
+func (s source) watch(ctx context.Context, id []byte, yield func(any, error) bool) {
+	err := s.checkUsable()
+	if err == nil && s.tx != nil {
+		err = fmt.Errorf("persistable: %s: Watch reads in transactions of its own: use a store that is not bound to one", s.record.Type)
+	}
+	w := watcher{source: &s, id: id}
+	defer w.cancel()
+	for err == nil {
+		v, changed, failed := w.look(ctx)
+		if err = failed; err != nil {
+			break
+		}
+		if changed && !yield(v, nil) {
+			return
+		}
+		err = w.wait(ctx)
+	}
+	yield(nil, err)
+}
+
+// entries returns the keys that the record with that packed id has.
+func (s source) entries(ctx context.Context, id []byte) (all []erased.Entry, err error) {
+	ctx, o := s.begin(ctx, "Entries", byID)
+	defer o.finish(&err)
+	err = s.runRead(ctx, func(t *transaction) error {
+		o, err := t.openStore(ctx, s.place)
+		if err != nil {
+			return err
+		}
+		if o == nil {
+			return s.notFound(id)
+		}
+		e := entryList{source: &s, reader: t.Reader, store: o, id: id}
+		if err := e.readRecord(ctx); err != nil {
+			return err
+		}
+		if err := e.readIndexes(ctx); err != nil {
+			return err
+		}
+		all = e.all
+		return nil
+	})
+	return all, err
+}
+
+// lookup reads the value of one key of a store: that of a record, or of an entry
+// of a unique index.
+type lookup struct {
+	place  *place
+	t      *transaction
+	sc     *scratch
+	index  int    // of the unique index; byID for a record
+	suffix []byte // the packed id, or the packed values
+
+	store *openStore // nil: there is none
+	value []byte     // nil: the key has none; the key is in sc
+
+	versions versionReads // of the record, if that is what is read
+}
+
+// run opens the store and reads the value, in one round: at first in the store as
+// last known, and again if the transaction finds another one.
+func (l *lookup) run(ctx context.Context) error {
+	known := l.t.lastKnown(l.place)
+	var failed error
+	if known != nil {
+		failed = l.readIn(ctx, known)
+	}
+	var err error
+	if l.store, err = l.t.openStore(ctx, l.place); err != nil || l.store == nil {
+		return err
+	}
+	if l.index != byID {
+		if err := l.place.checkReadable(l.store, l.index); err != nil {
+			return err
+		}
+	}
+	if l.store != known {
+		return l.readIn(ctx, l.store)
+	}
+	return failed
+}
+
+// readIn reads the value in a store.
+func (l *lookup) readIn(ctx context.Context, o *openStore) (err error) {
+	if l.index == byID {
+		l.sc.key = o.records.Append(l.sc.key[:0], l.suffix)
+		l.versions = newVersionReads(l.place.record, l.t, o)
+		l.versions.add(l.suffix)
+	} else {
+		l.sc.key = append(append(l.sc.key[:0], o.indexes[l.index].Prefix...), l.suffix...)
+	}
+	l.value, err = l.t.Reader.Get(l.sc.key).Get(ctx)
+	return err
+}
+
+// fetches are reads of records that are started together, in one round.
+type fetches struct {
+	record  *record
+	reader  kv.ReadTransaction
+	records scan.Keyspace
+	keys    [][]byte
+	packed  []byte // the bytes of keys
+	values  []kv.Future[[]byte]
+	scratch *scratch // that the records share; nil: each has its own
+	read    int      // how many bytes the records have that were awaited
+}
+
+// reserve makes room for n records with ids of about so many bytes.
+func (f *fetches) reserve(n, idSize int) {
+	f.keys = slices.Grow(f.keys, n)
+	f.values = slices.Grow(f.values, n)
+	f.packed = slices.Grow(f.packed, n*(len(f.records.Prefix)+shardSize+idSize))
+}
+
+// shardSize is room for the number of a shard, in bytes.
+const shardSize = 3
+
+// add adds the record with that packed id.
+func (f *fetches) add(id []byte) {
+	first := len(f.packed)
+	f.packed = f.records.Append(f.packed, id)
+	f.keys = append(f.keys, f.packed[first:len(f.packed):len(f.packed)])
+}
+
+// start starts the reads of all records that were added.
+func (f *fetches) start() {
+	if len(f.keys) > 0 {
+		f.values = kv.AppendGets(f.values, f.reader, f.keys)
+	}
+}
+
+// awaitRecord returns the i-th record, nil if there is none.
+func (f *fetches) awaitRecord(ctx context.Context, i int) (any, error) {
+	value, err := f.values[i].Get(ctx)
+	if err != nil || value == nil {
+		return nil, err
+	}
+	whole, err := f.record.readWhole(ctx, f.reader, f.id(i), f.keys[i], value)
+	if err != nil {
+		return nil, err
+	}
+	f.read += len(whole.Payload)
+	if f.scratch == nil {
+		return f.record.decodeRecord(whole, f.id(i), f.keys[i])
+	}
+	if i == 0 {
+		f.scratch.strings.Expect(len(f.values) * len(value)) // the others are alike, perhaps
+	}
+	return f.record.decodeWith(f.scratch, whole, f.id(i), f.keys[i])
+}
+
+// id returns the packed id of the i-th record.
+func (f *fetches) id(i int) []byte { return f.records.Suffix(f.keys[i]) }

@@ -3,44 +3,37 @@
 package persistable
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 	"github.com/kazahana-db/kazahana/persistable/trace"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// askForConflicts lets the engine report the keys on which the attempt conflicts, and
-// tells the operation of those of the attempt before.
-func (t *transaction) askForConflicts(ctx context.Context, a kv.Attempt) error {
-	if !t.db.explainsConflicts() {
-		return nil
-	}
-	if a.Conflicts > 0 {
-		t.operation.noteConflict(t.conflictsBefore(ctx))
-	}
-	return t.writer.SetOption(kv.OptionReportConflictingKeys, 0)
+// ConflictError is the error of a transaction that gave up because of conflicts, if
+// [Options].ExplainConflicts is set or there is a tracer: it says what other
+// transactions have changed. It wraps the engine's error.
+type ConflictError struct {
+	Conflicts []trace.Conflict // of the last attempt; at least one
+	Err       error
 }
 
-// explain adds to a conflict's error what others have changed.
-func (t *transaction) explain(err error) error {
-	if err == nil || !t.db.explainsConflicts() {
-		return err
+// Error implements error.
+func (e *ConflictError) Error() string {
+	var all []string
+	for _, c := range e.Conflicts {
+		all = append(all, c.String())
 	}
-	last := lastError(err)
-	if last == nil || last.Code != kv.CodeNotCommitted {
-		return err
-	}
-	e := &ConflictError{Err: err}
-	for _, r := range last.Conflicts {
-		e.Conflicts = append(e.Conflicts, t.describeConflict(r))
-	}
-	t.operation.noteConflict(e.Conflicts)
-	if len(e.Conflicts) == 0 {
-		return err
-	}
-	return e
+	return "persistable: another transaction changed " + strings.Join(all, "; ") + ": " + e.Err.Error()
 }
+
+// Unwrap returns the engine's error.
+func (e *ConflictError) Unwrap() error { return e.Err }
 
 // lastError returns the engine's error of the last attempt, or nil.
 func lastError(err error) (last *kv.Error) {
@@ -83,4 +76,64 @@ func (t *transaction) describeConflict(r kv.KeyRange) trace.Conflict {
 		}
 	}
 	return trace.Conflict{Range: r}
+}
+
+// describeConflict says what a range of keys is, if it is in the store.
+func (o openPlace) describeConflict(r kv.KeyRange) (c trace.Conflict, ok bool) {
+	if o.store == nil {
+		return c, false
+	}
+	c = trace.Conflict{Type: o.place.typ, Path: o.place.path, Range: r}
+	if bytes.HasPrefix(r.Begin, o.store.header) {
+		c.Header = true
+		return c, true
+	}
+	if id, ok := cutKeyspace(&o.store.records, r); ok {
+		if element, _ := sharedElements(id, r, 1); len(element) > 0 {
+			c.ID = o.place.record.idValue(element)
+		}
+		return c, true
+	}
+	for i := range o.store.indexes {
+		ix := &o.store.indexes[i]
+		keyspace := scan.EntriesOf(ix)
+		if values, ok := cutKeyspace(&keyspace, r); ok {
+			c.Index, c.Fields = ix.Name, ix.Fields
+			packed, n := sharedElements(values, r, len(ix.Fields))
+			d := *ix.Definition
+			d.Fields = ix.Fields[:n]
+			c.Values, _ = d.Values(packed)
+			return c, true
+		}
+	}
+	return c, false
+}
+
+// cutKeyspace returns what follows prefix and shard in the first key of a range, if that
+// is in the keyspace.
+func cutKeyspace(k *scan.Keyspace, r kv.KeyRange) (suffix []byte, ok bool) {
+	if !bytes.HasPrefix(r.Begin, k.Prefix) {
+		return nil, false
+	}
+	_, suffix, err := k.Shards.Cut(r.Begin[len(k.Prefix):])
+	return suffix, err == nil
+}
+
+// sharedElements returns the tuple elements, at most so many, with which the suffix of
+// the first key of a range begins and which all keys of the range have.
+func sharedElements(suffix []byte, r kv.KeyRange, most int) (packed []byte, n int) {
+	head := r.Begin[:len(r.Begin)-len(suffix)]
+	rest := suffix
+	for n < most && len(rest) > 0 {
+		next, err := tuple.Skip(rest)
+		if err != nil {
+			break
+		}
+		all := slices.Concat(head, suffix[:len(suffix)-len(next)])
+		if bytes.Compare(kv.PrefixRange(all).End, r.End) < 0 {
+			break
+		}
+		rest, n = next, n+1
+	}
+	return suffix[:len(suffix)-len(rest)], n
 }

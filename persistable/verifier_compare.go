@@ -138,17 +138,6 @@ func takeLower(ix, recount *index.Index, stored, want *[]kv.KeyValue) (group, va
 	return group, value, total
 }
 
-// recountOf returns the recount of an index, nil if there is none that is complete.
-func (s *openStore) recountOf(ix *index.Index) *index.Index {
-	name := ix.Recount().KeyName()
-	for i := len(s.indexes); i < len(s.maintained); i++ {
-		if r := &s.maintained[i]; r.KeyName() == name && r.State == index.Readable {
-			return r
-		}
-	}
-	return nil
-}
-
 // mendTotals corrects the entries at fault by what their recounts say when the transaction
 // reads. It reads them as a snapshot: it conflicts with other repairs, and not with writes.
 func (v *verifier) mendTotals(ctx context.Context, c *comparison) error {

@@ -91,12 +91,3 @@ func unlessTooMuch(err error) error {
 	}
 	return err
 }
-
-// excludeRepairs makes the transaction conflict with all others that repair counts and
-// sums of the store, by a key without a value: of two that found the same fault one
-// commits, and the other one looks again. An attempt whose commit has an unknown outcome
-// is such another one.
-func (s *openStore) excludeRepairs(t *transaction, p *place) error {
-	key := s.systemKey(p, "repair")
-	return cmp.Or(t.writer.AddReadConflictKey(key), t.writer.AddWriteConflictKey(key))
-}

@@ -3,6 +3,7 @@
 package persistable
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -59,7 +60,7 @@ type write struct {
 	entries       index.Change // of the index entries
 	versionBefore []byte       // of the record, before the transaction; nil: none, or the transaction has written it
 
-	// Of the entries in foreign indexes, see write_foreign.go.
+	// Of the entries in foreign indexes: see mergeForeign.
 	formSize int   // of the new form in sc.value, without what is kept of the stored one
 	merged   bool  // sc.now was made from a form with fields of the stored one
 	unfit    error // why the new form alone cannot be in a foreign index
@@ -154,17 +155,6 @@ func (w *write) checkCreation(ctx context.Context) func(*openStore) error {
 	}
 }
 
-// openToPut opens a store for writes of records, or creates it as openOrCreateStore does.
-// It returns nil if there is none, and a *[ForeignIndexError] if the store has an index
-// that this program cannot maintain.
-func (t *transaction) openToPut(ctx context.Context, p *place, check func(*openStore) error) (o *openStore, created bool, err error) {
-	o, created, err = t.openOrCreateStore(ctx, p, check)
-	if err == nil && o != nil {
-		err = o.foreign.err
-	}
-	return o, created, err
-}
-
 // prepareIn makes the new form for a store and starts the reads there.
 func (w *write) prepareIn(o *openStore) error {
 	w.store = o
@@ -227,4 +217,138 @@ func (w *write) idText() string {
 // notFound is the error of a write whose record must exist.
 func (w *write) notFound() error {
 	return fmt.Errorf("%w: %s %s%s", ErrNotFound, w.Type, w.idText(), w.place.inDirectory())
+}
+
+// readStored reads the first value of the stored form.
+func (w *write) readStored(ctx context.Context) (err error) {
+	w.value, err = w.stored.Get(ctx)
+	return err
+}
+
+// isNew reports whether there is no stored form.
+func (w *write) isNew() bool { return w.value == nil }
+
+// checkExistence returns an error if a stored form is there and must not be, or
+// the other way round.
+func (w *write) checkExistence() error {
+	switch {
+	case w.isNew() && w.mustExist && !w.isDone():
+		return w.notFound()
+	case !w.isNew() && w.mustBeNew:
+		return fmt.Errorf("%w: %s %s", ErrExists, w.Type, w.idText())
+	}
+	return nil
+}
+
+// isDone reports whether what a conditional write finds may be the work of an
+// earlier attempt, whose acknowledgement was lost: the record is gone, or has the
+// new form.
+func (w *write) isDone() bool {
+	return w.t.unsure && w.seen != nil && w.isNew() == (w.v == nil)
+}
+
+// checkFence returns an error if the record is new, and another database has made its id,
+// or another process may own the machine id.
+func (w *write) checkFence(ctx context.Context) error {
+	if !w.isNew() {
+		return nil
+	}
+	return cmp.Or(w.fence.foreign, fenceError(w.Type, w.sc.id, cmp.Or(w.fence.lost, w.owner.Wait(ctx))))
+}
+
+// readEntries reads the rest of the stored form and gathers its index entries.
+func (w *write) readEntries(ctx context.Context) (err error) {
+	w.sc.before.Reset()
+	if w.before = nil; w.isNew() {
+		return nil
+	}
+	if w.old, err = w.readWhole(ctx, w.t.writer, w.sc.id, w.sc.key, w.value); err != nil || len(w.store.maintained) == 0 {
+		return err
+	}
+	if w.before, err = w.decodeRecord(w.old, w.sc.id, w.sc.key); err != nil {
+		return err
+	}
+	return w.gatherBoth(&w.sc.before, w.store, w.sc.id, w.sc.key, w.before, w.old.Payload)
+}
+
+// checkSeen compares the stored record with what the caller has seen, both as
+// this program encodes them.
+func (w *write) checkSeen() error {
+	if w.seen == nil || w.isNew() {
+		return nil
+	}
+	v, err := w.decodeRecord(w.old, w.sc.id, w.sc.key)
+	if err != nil {
+		return err
+	}
+	stored, err := w.Encode(nil, v)
+	if err != nil || bytes.Equal(stored, w.seen) || w.isDone() && bytes.Equal(stored, w.sc.value[format.HeaderSize:w.formSize]) {
+		return err
+	}
+	return fmt.Errorf("%w: %s %s: read it again", ErrChanged, w.Type, idText(w.sc.id))
+}
+
+// checkClaims returns an error if another record owns a unique value of the new
+// form.
+func (w *write) checkClaims(ctx context.Context) error {
+	return w.indexError(w.sc.claims.Check(ctx, w.store.maintained, &w.sc.now, &w.sc.before, w.sc.id))
+}
+
+// startBuildCheck starts the read of whether a build has done the record, if an index
+// is being built that counts each record once. The read is of the round of the others.
+func (w *write) startBuildCheck() {
+	if w.store.undone != nil {
+		w.buildCheck = w.store.buildList(w.place).StartCheck(w.t.writer, w.sc.key[len(w.store.records.Prefix):])
+	}
+}
+
+// maintained returns the indexes that the write maintains: all but the disabled ones,
+// and those of a build that counts each record once and has not yet come to this one
+// (package build has the rules).
+func (w *write) maintained(ctx context.Context) ([]index.Index, error) {
+	if w.store.undone == nil {
+		return w.store.maintained, nil
+	}
+	done, err := w.buildCheck.Wait(ctx)
+	if err != nil || done {
+		return w.store.maintained, err
+	}
+	return w.store.undone, nil
+}
+
+// size is about how many bytes of a transaction the new form takes: keys are in the
+// mutation and twice in a conflict range.
+func (w *write) size() int {
+	size := 3*len(w.sc.key) + len(w.sc.value)
+	for i := range w.store.maintained {
+		copied := w.copySize(i)
+		for n := range w.sc.now.Keys(i) {
+			size += 3*len(w.sc.now.Key(i, n)) + len(w.sc.id) + copied
+		}
+	}
+	return size
+}
+
+// copySize returns how many bytes each entry of the i-th index copies of the new form.
+func (w *write) copySize(i int) int {
+	ix := &w.store.maintained[i]
+	switch {
+	case len(ix.CoverFields) > 0:
+		return len(w.sc.now.Record(i, ix, index.Record{}).Value)
+	case ix.Cover && len(w.sc.value) <= kv.MaxValueSize:
+		return len(w.sc.value)
+	}
+	return 0
+}
+
+// uniqueKeys returns how many keys the new form, or the stored one, has in the i-th
+// index if that is unique, else 0.
+func (w *write) uniqueKeys(i int, isNew bool) int {
+	switch {
+	case !w.store.maintained[i].Unique:
+		return 0
+	case isNew:
+		return w.sc.now.Keys(i)
+	}
+	return w.sc.before.Keys(i)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
+	"github.com/kazahana-db/kazahana/persistable/internal/tenancy"
 	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
@@ -244,4 +245,145 @@ func (w *write) maintainIndexes(is index.Record) {
 	}
 	w.sc.entry = w.entries.Write(was, is, w.sc.entry)
 	w.setVersion(w.v == nil)
+}
+
+// checkQuotas reads the usage of each tenant with a quota, and returns a *[QuotaError]
+// if the write would make it too much.
+func (w *write) checkQuotas(ctx context.Context) error {
+	w.quotas.start(w.t.writer, w.store)
+	if err := w.quotas.await(ctx); err != nil {
+		return err
+	}
+	for i := range w.quotas.tenants {
+		if err := w.quotas.tenants[i].check(w.Type, w.moreUsage()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countUsage adds what the write changes to the usage of each tenant with a quota.
+func (w *write) countUsage() {
+	for i := range w.quotas.tenants {
+		if r := &w.quotas.tenants[i]; r.counts(w.sc.key) {
+			r.keys.AddUsage(w.t.writer, w.moreUsage())
+		}
+	}
+}
+
+// moreUsage returns what the write adds to the usage; negative numbers for less.
+func (w *write) moreUsage() (u tenancy.Usage) {
+	if !w.isNew() {
+		u.Records--
+		u.Bytes -= int64(format.HeaderSize + len(w.old.Payload))
+	}
+	if w.v != nil {
+		u.Records++
+		u.Bytes += int64(len(w.sc.value))
+	}
+	return u
+}
+
+// startVersion starts the read of the stored form's version, unless the transaction has
+// written the record: then its version is not known before the commit.
+func (w *write) startVersion() {
+	x := w.store.versions
+	if x == nil || w.sc.id == nil {
+		return
+	}
+	if key := x.versionKey(w.sc.id); !w.t.versions.isOwn(key) {
+		w.version = w.t.writer.Get(key)
+	}
+}
+
+// awaitVersion waits for the read of the version. It cannot be read if the transaction has
+// written the record through another Tx, which [DB.In] returned.
+func (w *write) awaitVersion(ctx context.Context) error {
+	if w.store.versions == nil {
+		return nil
+	}
+	_, err := w.version.Get(ctx)
+	return pending(err)
+}
+
+// checkVersion compares the version of the stored form with that which the caller has
+// seen.
+func (w *write) checkVersion(ctx context.Context) error {
+	if w.seenVersion == nil {
+		return nil
+	}
+	x := w.store.versions
+	if x == nil {
+		return w.noVersions()
+	}
+	if w.t.versions.isOwn(x.versionKey(w.sc.id)) {
+		return fmt.Errorf("%w: %s %s", ErrVersionPending, w.Type, w.idText())
+	}
+	stored, err := w.version.Get(ctx)
+	if err != nil || string(stored) == string(w.seenVersion[:]) {
+		return err
+	}
+	if w.t.unsure && !w.isNew() {
+		if err := w.keepStored(); err != nil || w.isUnchanged() {
+			return err // nil: an earlier attempt has saved it, with the fields that it kept
+		}
+	}
+	return fmt.Errorf("%w: %s %s: read it again", ErrChanged, w.Type, w.idText())
+}
+
+// planVersion reads the version before the transaction, and returns why the record cannot
+// get a new one.
+func (w *write) planVersion(ctx context.Context) (err error) {
+	x := w.store.versions
+	if w.versionBefore = nil; x == nil {
+		return nil
+	}
+	if !w.t.versions.isOwn(x.versionKey(w.sc.id)) {
+		if w.versionBefore, err = w.version.Get(ctx); err != nil {
+			return err
+		}
+	}
+	return x.check(w.t, w.sc.id, w.versionBefore)
+}
+
+// setVersion makes the commit the last change of the record.
+func (w *write) setVersion(deleted bool) {
+	if x := w.store.versions; x != nil {
+		x.set(w.t, w.sc.id, w.versionBefore, deleted)
+	}
+}
+
+// gatherUnmerged adds the entries of the new form in foreign indexes, as if nothing
+// were stored. They are right for a new record; for others mergeForeign makes them
+// again where needed, and an error that was premature is forgotten.
+func (w *write) gatherUnmerged() {
+	w.formSize, w.merged, w.unfit = len(w.sc.value), false, nil
+	if w.store.hasForeign() {
+		w.unfit = w.gatherForeign(&w.sc.now, w.store, w.sc.id, w.sc.key, w.v, w.sc.value[format.HeaderSize:])
+	}
+}
+
+// mergeForeign merges the stored form's unknown fields into the new form before the
+// claims are checked, and then makes the entries in foreign indexes again: those
+// indexes are mostly of such fields. A foreign unique index costs one more round of
+// reads then, because its keys were not known before.
+func (w *write) mergeForeign() error {
+	if w.v == nil || !w.store.hasForeign() {
+		return nil
+	}
+	if err := w.keepStored(); err != nil {
+		return err
+	}
+	merged := len(w.sc.value) > w.formSize
+	if !merged && !w.merged {
+		return w.unfit
+	}
+	w.merged = merged
+	if err := w.gatherBoth(&w.sc.now, w.store, w.sc.id, w.sc.key, w.v, w.sc.value[format.HeaderSize:]); err != nil {
+		return err
+	}
+	if w.store.foreign.hasUnique {
+		w.sc.claims.Start(w.t.writer, w.store.maintained, &w.sc.now)
+	}
+	return nil
 }
