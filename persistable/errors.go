@@ -3,7 +3,6 @@
 package persistable
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -191,41 +190,6 @@ func corrupt(typ string, id, key []byte, reason string, args ...any) error {
 
 // idText shows a packed id to people.
 func idText(id []byte) string { return shorten(tuple.Describe(id)) }
-
-// mostIndexesNamed is how many indexes the text of a NoIndexError names.
-const mostIndexesNamed = 10
-
-// NoIndexError says that no index of the type serves the conditions given to
-// Find or FindOne: at least one condition on the first field of an index.
-type NoIndexError struct {
-	Type    string
-	Fields  []string   // the fields of the conditions
-	Indexes [][]string // the fields of each index of the type that Find can use; of all, if a name is wrong
-	Reason  string     // empty, or why no index of any fields could serve the conditions
-	Tag     string     // the marker of an index that serves them, to be pasted into the struct; empty if there is none
-}
-
-// Error implements error.
-func (e *NoIndexError) Error() string {
-	have := make([]string, min(len(e.Indexes), mostIndexesNamed))
-	for i := range have {
-		if have[i] = "(" + strings.Join(e.Indexes[i], ",") + ")"; len(e.Indexes[i]) == 0 {
-			have[i] = "an index without fields, as a Version is"
-		}
-	}
-	if more := len(e.Indexes) - len(have); more > 0 {
-		have = append(have, fmt.Sprintf("and %d more", more))
-	}
-	if len(e.Fields) == 0 {
-		return fmt.Sprintf("persistable: %s: %s (it has %d indexes: %s)", e.Type, e.Reason, len(e.Indexes), strings.Join(have, ", "))
-	}
-	reason := e.Reason
-	if reason == "" {
-		reason = "no index begins with"
-	}
-	return fmt.Sprintf("persistable: %s: %s (%s): it has %s; add an index tag, such as %s, and run go generate, or read all records by AllowScan",
-		e.Type, reason, strings.Join(e.Fields, ","), cmp.Or(strings.Join(have, ", "), "no index that Find can use"), e.Tag)
-}
 
 // IndexStateError says that an index may not be queried yet in this store.
 type IndexStateError struct {

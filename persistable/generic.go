@@ -122,7 +122,7 @@ func getMany[T, ID any](ctx context.Context, store *erased.Store[ID], ids []ID) 
 }
 
 func find[T any](s source, conditions []Condition[T]) (*Query[T], error) {
-	q, err := s.find(untypedConditions(conditions))
+	q, err := findQuery(&s, untypedConditions(conditions))
 	return (*Query[T])(q), err
 }
 

@@ -105,10 +105,199 @@ func (q *Query[T]) Page(ctx context.Context, token string) (Page[T], error) {
 	return pageOf[T](ctx, (*erased.Query)(q), token)
 }
 
+// Explain returns how the query would read now: the first of its plans whose indexes are
+// readable, with the bounds of each range, and how many keys and bytes it has. It
+// reads the first few kilobytes of each range, and conflicts with nothing there:
+// a range that ends within them is counted, a longer one estimated. If all indexes that
+// the query needs are being built, it returns the error that the query would. Explaining
+// takes one round, and one more if the process does not know the store.
+//
+//go:noinline
+func (q *Query[T]) Explain(ctx context.Context) (*Explanation, error) {
+	return explain(ctx, (*erased.Query)(q))
+}
+
 // Page is a part of a query's records.
 type Page[T any] struct {
 	Records []T
 	// Next is the token of the next page, empty on the last one. It is made of
 	// letters, digits, "-" and "_".
 	Next string
+}
+
+// RangeQuery is a [Query] that can be narrowed to a range of the index's next field,
+// whose type is F. It is immutable: every method returns a new one. Of several
+// bounds on one side the tightest counts. Null sorts before every value.
+type RangeQuery[T, F any] erased.Range[F]
+
+// From narrows the range to values not below v.
+//
+//go:noinline
+func (q *RangeQuery[T, F]) From(v F) *RangeQuery[T, F] {
+	return (*RangeQuery[T, F])((*erased.Range[F])(q).Narrow(erased.From, v))
+}
+
+// After narrows the range to values above v.
+//
+//go:noinline
+func (q *RangeQuery[T, F]) After(v F) *RangeQuery[T, F] {
+	return (*RangeQuery[T, F])((*erased.Range[F])(q).Narrow(erased.After, v))
+}
+
+// To narrows the range to values not above v.
+//
+//go:noinline
+func (q *RangeQuery[T, F]) To(v F) *RangeQuery[T, F] {
+	return (*RangeQuery[T, F])((*erased.Range[F])(q).Narrow(erased.To, v))
+}
+
+// Before narrows the range to values below v, null included.
+//
+//go:noinline
+func (q *RangeQuery[T, F]) Before(v F) *RangeQuery[T, F] {
+	return (*RangeQuery[T, F])((*erased.Range[F])(q).Narrow(erased.Before, v))
+}
+
+// Equal narrows the range to the value v.
+//
+//go:noinline
+func (q *RangeQuery[T, F]) Equal(v F) *RangeQuery[T, F] {
+	return (*RangeQuery[T, F])((*erased.Range[F])(q).Narrow(erased.Equal, v))
+}
+
+// Reverse turns the direction around.
+//
+//go:noinline
+func (q *RangeQuery[T, F]) Reverse() *RangeQuery[T, F] {
+	return (*RangeQuery[T, F])((*erased.Range[F])(q).Reverse())
+}
+
+// Limit lets the query return at most n records; for Page it is the size of a
+// page. A query with an n below 1 fails when it runs; without Limit there is no limit.
+//
+//go:noinline
+func (q *RangeQuery[T, F]) Limit(n int) *RangeQuery[T, F] {
+	return (*RangeQuery[T, F])((*erased.Range[F])(q).Limit(n))
+}
+
+// Query returns the query without the type of its range.
+//
+//go:noinline
+func (q *RangeQuery[T, F]) Query() *Query[T] {
+	return (*Query[T])((*erased.Range[F])(q).Query())
+}
+
+// All is [Query.All].
+//
+//go:noinline
+func (q *RangeQuery[T, F]) All(ctx context.Context) iter.Seq2[T, error] {
+	return allOf[T](ctx, (*erased.Range[F])(q).Query())
+}
+
+// Slice is [Query.Slice].
+//
+//go:noinline
+func (q *RangeQuery[T, F]) Slice(ctx context.Context) ([]T, error) {
+	return sliceOf[T](ctx, (*erased.Range[F])(q).Query())
+}
+
+// First is [Query.First].
+//
+//go:noinline
+func (q *RangeQuery[T, F]) First(ctx context.Context) (T, error) {
+	return typed[T](newQuery((*erased.Range[F])(q).Query()).first(ctx))
+}
+
+// Count is [Query.Count].
+//
+//go:noinline
+func (q *RangeQuery[T, F]) Count(ctx context.Context) (int, error) {
+	return newQuery((*erased.Range[F])(q).Query()).count(ctx)
+}
+
+// Page is [Query.Page].
+//
+//go:noinline
+func (q *RangeQuery[T, F]) Page(ctx context.Context, token string) (Page[T], error) {
+	return pageOf[T](ctx, (*erased.Range[F])(q).Query(), token)
+}
+
+// Explain is [Query.Explain].
+//
+//go:noinline
+func (q *RangeQuery[T, F]) Explain(ctx context.Context) (*Explanation, error) {
+	return explain(ctx, (*erased.Range[F])(q).Query())
+}
+
+// ScanRange is [Store.Scan] with a range of ids:
+//
+//	persistable.ScanRange(&orders.Store).From(id).Limit(20).All(ctx)
+//
+// It is not a method of the store, so that only a program that uses it compiles
+// a range of ids for each of its types.
+func ScanRange[T, ID any](s *Store[T, ID]) *RangeQuery[T, ID] {
+	return (*RangeQuery[T, ID])((*erased.Store[ID])(s).Scan())
+}
+
+// Condition is a condition on fields of T, a pointer to an annotated struct: on one,
+// made by its [Field], or on several, made by [Or] and [And].
+type Condition[T any] erased.Condition
+
+// Or is the condition that at least one of some conditions holds; Or of nothing holds
+// for no record. Each alternative of a query is a lane of its own; there may be 256.
+func Or[T any](conditions ...Condition[T]) Condition[T] {
+	return Condition[T](erased.AnyOf(untypedConditions(conditions)))
+}
+
+// And is the condition that all of some conditions hold, for use in [Or].
+func And[T any](conditions ...Condition[T]) Condition[T] {
+	return Condition[T](erased.AllOf(untypedConditions(conditions)))
+}
+
+// Field is a field of T with values of type F: what conditions are made of.
+// Generated code has a variable with one for each.
+type Field[T, F any] erased.Field[F]
+
+// Equal is the condition that the field is v. A field that is a slice must have
+// v as an element.
+//
+//go:noinline
+func (f *Field[T, F]) Equal(v F) Condition[T] {
+	return Condition[T]((*erased.Field[F])(f).Where(erased.Equal, v))
+}
+
+// From is the condition that the field is not below v.
+//
+//go:noinline
+func (f *Field[T, F]) From(v F) Condition[T] {
+	return Condition[T]((*erased.Field[F])(f).Where(erased.From, v))
+}
+
+// After is the condition that the field is above v.
+//
+//go:noinline
+func (f *Field[T, F]) After(v F) Condition[T] {
+	return Condition[T]((*erased.Field[F])(f).Where(erased.After, v))
+}
+
+// To is the condition that the field is not above v.
+//
+//go:noinline
+func (f *Field[T, F]) To(v F) Condition[T] {
+	return Condition[T]((*erased.Field[F])(f).Where(erased.To, v))
+}
+
+// Before is the condition that the field is below v.
+//
+//go:noinline
+func (f *Field[T, F]) Before(v F) Condition[T] {
+	return Condition[T]((*erased.Field[F])(f).Where(erased.Before, v))
+}
+
+// In is the condition that the field is one of some values, at most 256. A field that
+// is a slice must have one of them as an element. Without a value it holds for no record.
+//
+//go:noinline
+func (f *Field[T, F]) In(values ...F) Condition[T] {
+	return Condition[T]((*erased.Field[F])(f).In(values))
 }

@@ -5,11 +5,15 @@ package persistable
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"iter"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
+	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 )
 
 // query is a query that is about to run.
@@ -187,4 +191,137 @@ func (q *query) runResumable(ctx context.Context, c *cursor, goesOn func() bool,
 		}
 		return err
 	})
+}
+
+// keys yields the keys behind the cursor, without fetching records.
+func (q *query) keys(ctx context.Context, t *transaction, c *cursor) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		o, err := t.openStore(ctx, q.place)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if o == nil || c.done {
+			return
+		}
+		p, err := q.choosePlan(o, c)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if p.Index == byID {
+			for g, err := range q.recordGroups(ctx, t, o, *p, c, nil) {
+				if !yield(g.ID, err) || c.done {
+					return
+				}
+			}
+			return
+		}
+		r := q.keyRange(*p, scan.EntriesOf(&o.indexes[p.Index]), c)
+		if r.Options.Mode == kv.ModeIterator {
+			r.Options.Mode = kv.ModeWantAll
+		}
+		for pairs, err := range r.Batches(ctx, &t.Transaction) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, pair := range pairs {
+				c.moveBehind(r.Position(pair.Key))
+				if !yield(pair.Key, nil) || c.done {
+					return
+				}
+			}
+		}
+	}
+}
+
+// page calls take with each record of the page behind a token, and with one more if
+// there is one: size is the maximum number of records of the page. It returns the
+// token of the next page, empty on the last one.
+func (q *query) page(ctx context.Context, token string, take func(any)) (size int, next string, err error) {
+	ctx, o := q.begin(ctx, "Page", q.plan.Index)
+	defer o.finish(&err)
+	if err := q.checkUsable(); err != nil {
+		return 0, "", err
+	}
+	var from cursor
+	if token != "" {
+		if from, err = q.openToken(token); err != nil {
+			return 0, "", err
+		}
+	}
+	size = min(orDefault(q.limit, q.place.db.options.PageSize), maxPage)
+	from.limit = size + 1 // one more tells whether there is a next page
+	last, more, err := q.pageFrom(ctx, from, size, take)
+	if err != nil || !more {
+		return size, "", err
+	}
+	return size, queryTokens{query: q}.seal(last.plan, last.position), nil
+}
+
+// maxPage leaves room for one more in the limit of a range read, which FoundationDB
+// has as an int32.
+const maxPage = math.MaxInt32 - 1
+
+// pageFrom calls take with the records of a page and one more. It returns the
+// position of the page's last record, and whether there was one more.
+func (q *query) pageFrom(ctx context.Context, from cursor, size int, take func(any)) (last cursor, more bool, err error) {
+	n := 0
+	err = q.readOneVersion(ctx, from, func() { n = 0; take(nil) }, func(t *transaction, c *cursor) error {
+		for v, err := range q.records(ctx, t, c) {
+			if err != nil {
+				return err
+			}
+			take(v)
+			if n++; n == size {
+				last = *c
+			}
+		}
+		return nil
+	})
+	return last, n > size, err
+}
+
+// openToken returns the cursor at a page token's position.
+func (q *query) openToken(token string) (cursor, error) {
+	p, key, err := queryTokens{query: q}.open(token)
+	if err != nil {
+		return cursor{}, fmt.Errorf("%w: %w", ErrBadToken, err)
+	}
+	return cursor{plan: p, position: key}, nil
+}
+
+// cursor is how far a query has come.
+type cursor struct {
+	limit    int    // how many more records may come; 0: no limit
+	done     bool   // the limit is reached
+	position []byte // the last key without prefix and shard; nil at the start
+	plan     *plan  // with which the query is read; nil at the start
+	looked   int    // how many records a plan that drops some has looked at
+}
+
+// moveBehind moves the cursor behind a key.
+func (c *cursor) moveBehind(position []byte) {
+	c.position = position
+	if c.limit > 0 {
+		c.limit--
+		c.done = c.limit == 0
+	}
+}
+
+// emitAll yields records and moves the cursor behind each. It reports whether the
+// query goes on.
+func (c *cursor) emitAll(r *scan.Range, groups []scan.Group, yield func(scan.Group, error) bool) bool {
+	for _, g := range groups {
+		position := r.Position(g.Key)
+		if !r.Options.Reverse {
+			position = append(slices.Clone(position), 0xff) // behind the chunks
+		}
+		c.moveBehind(position)
+		if !yield(g, nil) || c.done {
+			return false
+		}
+	}
+	return true
 }

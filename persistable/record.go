@@ -4,7 +4,6 @@ package persistable
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +15,6 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 	"github.com/kazahana-db/kazahana/persistable/internal/format"
-	"github.com/kazahana-db/kazahana/persistable/internal/planner"
 	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
@@ -340,49 +338,6 @@ func (r *record) gatherForeign(set *index.Set, o *openStore, id, key []byte, v a
 func (r *record) violationOf(ix *index.Index, v index.Violation, owner []byte) Violation {
 	values, _ := ix.Values(v.Key[len(ix.Prefix):])
 	return Violation{Index: ix.KeyName(), Fields: ix.Fields, Values: values, ID: r.idValue(v.Record), Owner: r.idValue(owner)}
-}
-
-func (r *record) noIndex(alternatives []erased.Conjunction, reason string) error {
-	e := &NoIndexError{Type: r.Type, Reason: reason}
-	for _, clauses := range alternatives {
-		for _, c := range clauses {
-			e.Fields = appendNew(e.Fields, c.Field)
-		}
-		if e.Tag == "" {
-			e.Tag = tagFor(clauses)
-		}
-	}
-	for i := range r.Indexes {
-		if r.Indexes[i].Kind == index.Value {
-			e.Indexes = append(e.Indexes, r.Indexes[i].Fields)
-		}
-	}
-	return e
-}
-
-// firstPlan returns the plan of a search with the first way of each alternative that check
-// has no error for, or the first error.
-func (r *record) firstPlan(s *erased.Search, check func(*plan) error) (*plan, error) {
-	ways := make([]*plan, 0, len(s.Lanes))
-	var failed error
-	for _, lane := range s.Lanes {
-		at := slices.IndexFunc(lane, func(way plan) bool {
-			err := check(&way)
-			failed = cmp.Or(failed, err)
-			return err == nil
-		})
-		if at < 0 {
-			break
-		}
-		ways = append(ways, &lane[at])
-	}
-	switch {
-	case len(s.Lanes) > 0 && len(ways) == len(s.Lanes):
-		return planner.Combine(r.Indexes, s, ways), nil
-	case s.Scan != nil:
-		return s.Scan, nil
-	}
-	return nil, failed
 }
 
 // danglingEntry is the fault of an index entry without a record.

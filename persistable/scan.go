@@ -3,10 +3,17 @@
 package persistable
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"iter"
+	"slices"
 
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
+	"github.com/kazahana-db/kazahana/persistable/internal/scan"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // Scan reads the records of a query, however many there are and however long that
@@ -93,4 +100,267 @@ func (s *Scan[T]) Split(ctx context.Context, n int) ([]*Scan[T], error) {
 		parts[i] = &Scan[T]{run, s.read}
 	}
 	return parts, nil
+}
+
+// scanRun is a scan without the type of its records.
+type scanRun struct {
+	query  *query
+	cursor cursor
+	from   []byte // a part begins at this key of the cursor's plan, without prefix and shard; nil: at the query's begin
+	before []byte // and ends before this one; nil: at the query's end
+	ended  bool   // there are no further records
+	err    error  // why it cannot read
+	given  string // the token with which it began
+}
+
+// newScanRun returns what reads the query from the place of a token on.
+func newScanRun(e *erased.Query, token string) *scanRun {
+	r := &scanRun{query: newQuery(e), given: token}
+	r.cursor.limit = r.query.limit
+	r.err = r.query.checkUsable()
+	switch {
+	case r.err != nil:
+	case r.query.tx != nil:
+		r.err = fmt.Errorf("persistable: %s: a scan across transactions needs a query of a store that is not bound to one by In", r.query.record.Type)
+	case token != "":
+		r.err = r.resume(token)
+	}
+	return r
+}
+
+// yieldAll calls read with each record that is left, and then yield. After an error, of
+// read too, it stops in front of that record.
+func (r *scanRun) yieldAll(ctx context.Context, read func(any) error, yield func(error) bool) {
+	switch {
+	case r.err != nil:
+		yield(r.err)
+		return
+	case r.ended:
+		return
+	}
+	r.cursor.looked = 0
+	behind := r.cursor
+	r.ended = r.part().yieldBehind(ctx, &r.cursor, func(v any, err error) bool {
+		if err == nil {
+			if err = read(v); err != nil {
+				r.cursor = behind
+			}
+		}
+		behind = r.cursor
+		return yield(err) && err == nil
+	})
+}
+
+// part returns the query with the bounds of the scan.
+func (r *scanRun) part() *query {
+	q := *r.query
+	q.from, q.before = r.from, r.before
+	return &q
+}
+
+// split divides what is left of the scan into at most n parts.
+func (r *scanRun) split(ctx context.Context, n int) (parts []*scanRun, err error) {
+	ctx, op := r.query.begin(ctx, "Split", r.query.plan.Index)
+	defer op.finish(&err)
+	switch {
+	case r.err != nil:
+		return nil, r.err
+	case n < 1:
+		return nil, fmt.Errorf("persistable: %s: a scan cannot be divided into %d parts: ask for at least one", r.query.record.Type, n)
+	case r.query.limit > 0:
+		return nil, fmt.Errorf("persistable: %s: a scan with a limit cannot be divided: ask for the query without Limit", r.query.record.Type)
+	case r.ended:
+		return []*scanRun{r.copy()}, nil
+	}
+	points, c, err := r.readSplitPoints(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	return r.divide(points, c), nil
+}
+
+func (r *scanRun) copy() *scanRun {
+	next := *r
+	return &next
+}
+
+// readSplitPoints returns where to divide what is left, and the cursor with the plan to
+// which these keys belong.
+func (r *scanRun) readSplitPoints(ctx context.Context, n int) (points [][]byte, c cursor, err error) {
+	q := r.part()
+	err = q.runRead(ctx, func(t *transaction) error {
+		points, c = nil, r.cursor
+		o, err := t.openStore(ctx, q.place)
+		if err != nil || o == nil {
+			return err
+		}
+		p, err := q.choosePlan(o, &c)
+		if err != nil || p.Union != nil || p.Both != nil {
+			return err
+		}
+		s := newSplitter(o, p, q.keyRange(*p, o.keysOf(p), &c).Bounds)
+		points, err = s.points(ctx, t.Reader, n)
+		return err
+	})
+	return points, c, err
+}
+
+// divide returns the parts between the points, which are behind the cursor.
+func (r *scanRun) divide(points [][]byte, c cursor) (parts []*scanRun) {
+	edges := slices.Concat([][]byte{r.from}, points, [][]byte{r.before})
+	for i := range len(edges) - 1 {
+		part := r.copy()
+		part.from, part.before = edges[i], edges[i+1]
+		part.cursor = cursor{plan: c.plan}
+		parts = append(parts, part)
+	}
+	if r.query.reverse {
+		slices.Reverse(parts)
+	}
+	parts[0].cursor = c
+	return parts
+}
+
+// token returns the place of the scan: a page token whose key is the tuple
+// (ended, limit, position, from, before). Keys that are nil are empty.
+func (r *scanRun) token() string {
+	if r.err != nil {
+		return r.given
+	}
+	b := tuple.AppendInt(tuple.AppendBool(nil, r.ended), int64(r.cursor.limit))
+	for _, key := range [][]byte{r.cursor.position, r.from, r.before} {
+		b = tuple.AppendBytes(b, key)
+	}
+	return queryTokens{r.query, scanToken}.seal(r.cursor.plan, b)
+}
+
+// scanToken is the kind of tokens that are of scans, not of pages.
+var scanToken = []byte("scan")
+
+// resume goes to the place of a token.
+func (r *scanRun) resume(token string) error {
+	p, key, err := queryTokens{r.query, scanToken}.open(token)
+	if err == nil {
+		r.cursor.plan = p
+		err = r.decode(key)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: a scan of %s: %w", ErrBadToken, r.query.record.Type, err)
+	}
+	return nil
+}
+
+func (r *scanRun) decode(key []byte) error {
+	ended, b, err := tuple.ReadBool(key)
+	if err != nil {
+		return err
+	}
+	limit, b, err := tuple.ReadInt(b)
+	if err != nil {
+		return err
+	}
+	r.ended, r.cursor.limit = ended, int(limit)
+	for _, key := range []*[]byte{&r.cursor.position, &r.from, &r.before} {
+		if *key, b, err = tuple.ReadBytes(b); err != nil {
+			return err
+		}
+		if len(*key) == 0 {
+			*key = nil
+		}
+	}
+	return nil
+}
+
+// splitter divides a range of records or of entries. All keys are without prefix and
+// shard, so that a part of a scattered range is read in all shards.
+type splitter struct {
+	keys      scan.Keyspace
+	bounds    index.Bounds
+	ofRecords bool // whose chunks have keys of their own
+}
+
+func newSplitter(o *openStore, p *plan, b index.Bounds) *splitter {
+	return &splitter{keys: o.keysOf(p), bounds: b, ofRecords: p.Index == byID}
+}
+
+// points returns the keys at which the second and each later one of at most n parts
+// begins, in order.
+func (s *splitter) points(ctx context.Context, tx kv.ReadTransaction, n int) ([][]byte, error) {
+	if n == 1 {
+		return nil, nil
+	}
+	ranges := s.keys.RangesOf(s.bounds)
+	chunks, err := chunkSizes(ctx, tx, ranges, n)
+	if err != nil {
+		return nil, err
+	}
+	asked := make([]kv.Future[[][]byte], len(ranges))
+	for i, r := range ranges {
+		asked[i] = tx.GetRangeSplitPoints(r, chunks[i])
+	}
+	var all [][]byte
+	for i, answer := range asked {
+		points, err := answer.Get(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, point := range points {
+			all = s.appendPoint(all, ranges[i], point)
+		}
+	}
+	slices.SortFunc(all, bytes.Compare)
+	return pickPoints(all, n), nil
+}
+
+// pointsPerPart is about how many points the engine gives for each part, so that parts of
+// points have about the same size.
+const pointsPerPart = 4
+
+// chunkSizes returns the size of what is between two points of each range. Each shard has
+// as many points as a range that is not scattered, because each part reads all shards.
+func chunkSizes(ctx context.Context, tx kv.ReadTransaction, ranges []kv.KeyRange, n int) ([]int64, error) {
+	sizes := make([]kv.Future[int64], len(ranges))
+	for i, r := range ranges {
+		sizes[i] = tx.GetEstimatedRangeSizeBytes(r)
+	}
+	chunks := make([]int64, len(ranges))
+	for i := range sizes {
+		size, err := sizes[i].Get(ctx)
+		if err != nil {
+			return nil, err
+		}
+		chunks[i] = max(size/pointsPerPart/int64(n), 1)
+	}
+	return chunks, nil
+}
+
+// appendPoint appends the key of a point within a range. A point among the chunks of a
+// record becomes the key of the record, so that no part begins with a piece of one.
+func (s *splitter) appendPoint(all [][]byte, r kv.KeyRange, point []byte) [][]byte {
+	if bytes.Compare(point, r.Begin) <= 0 || bytes.Compare(point, r.End) >= 0 {
+		return all
+	}
+	key := s.keys.Suffix(point)
+	if s.ofRecords {
+		rest, err := tuple.Skip(key)
+		if err != nil {
+			return all // no key of a record begins with it
+		}
+		key = key[:len(key)-len(rest)]
+	}
+	if within := s.bounds.Range(nil); bytes.Compare(key, within.Begin) <= 0 {
+		return all
+	}
+	return append(all, slices.Clone(key))
+}
+
+// pickPoints returns at most n-1 of the points, at equal distances, each once.
+func pickPoints(all [][]byte, n int) (picked [][]byte) {
+	if len(all) < n {
+		return slices.CompactFunc(all, bytes.Equal)
+	}
+	for i := range n - 1 {
+		picked = append(picked, all[(i+1)*(len(all)+1)/n-1])
+	}
+	return slices.CompactFunc(picked, bytes.Equal)
 }

@@ -21,7 +21,8 @@ func (s source) violations(ctx context.Context, name, token string) (ViolationPa
 	if !s.place.definitions[i].Unique {
 		return ViolationPage{}, &NoIndexError{Type: s.record.Type, Reason: fmt.Sprintf("the index %s is not unique", name), Indexes: s.record.indexFields()}
 	}
-	after, err := s.openMaintenanceToken("violations "+name, token)
+	tokens := maintenanceTokens{&s, "violations " + name}
+	after, err := tokens.open(token)
 	if err != nil {
 		return ViolationPage{}, err
 	}
@@ -36,7 +37,7 @@ func (s source) violations(ctx context.Context, name, token string) (ViolationPa
 			return page, nil
 		}
 		if after = next; len(page.Violations) >= violationBatch {
-			page.Next = s.sealMaintenanceToken("violations "+name, next)
+			page.Next = tokens.seal(next)
 			return page, nil
 		}
 	}

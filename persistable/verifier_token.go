@@ -25,12 +25,12 @@ func (v *verifier) token() string {
 	case v.index != byID:
 		name = v.record.Indexes[v.index].KeyName()
 	}
-	return v.sealMaintenanceToken(verifyOperation, tuple.AppendBytes(tuple.AppendString(nil, name), v.cursor.position))
+	return maintenanceTokens{v.source, verifyOperation}.seal(tuple.AppendBytes(tuple.AppendString(nil, name), v.cursor.position))
 }
 
 // resume goes to where another verifier was.
 func (v *verifier) resume(token string) error {
-	at, err := v.openMaintenanceToken(verifyOperation, token)
+	at, err := maintenanceTokens{v.source, verifyOperation}.open(token)
 	if err != nil || at == nil {
 		return err
 	}
