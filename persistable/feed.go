@@ -4,6 +4,8 @@ package persistable
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
@@ -17,11 +19,14 @@ import (
 // A deletion stays in the feed, in two entries of the version index, until [Feed.Prune] forgets
 // it or the record is made again: no time limit removes it. A program that deletes many records
 // calls Prune regularly.
-type Feed[T, ID any] struct{ source source }
+type Feed[T, ID any] struct{ feed feed }
+
+// feed is a Feed without types.
+type feed struct{ source }
 
 // FeedOf returns the feed of a store, for generated code.
 func FeedOf[T, ID any](s *Store[T, ID]) *Feed[T, ID] {
-	return &Feed[T, ID]{newSource((*erased.Store[ID])(s).Source())}
+	return &Feed[T, ID]{feed{newSource((*erased.Store[ID])(s).Source())}}
 }
 
 // SaveIfVersion is Save on the condition that the stored record still has a version: that
@@ -36,7 +41,7 @@ func FeedOf[T, ID any](s *Store[T, ID]) *Feed[T, ID] {
 //
 // Cost: one round of reads and the commit.
 func (f *Feed[T, ID]) SaveIfVersion(ctx context.Context, version Version, v T) error {
-	return f.source.replace(ctx, untyped(v), putOptions{mustExist: true, seenVersion: &version})
+	return f.feed.replace(ctx, untyped(v), putOptions{mustExist: true, seenVersion: &version})
 }
 
 // Changes yields the last change of each record that was changed after a version, in
@@ -54,7 +59,7 @@ func (f *Feed[T, ID]) SaveIfVersion(ctx context.Context, version Version, v T) e
 //
 // Cost: two rounds of reads for each 200 changes.
 func (f *Feed[T, ID]) Changes(ctx context.Context, since Version) iter.Seq2[Change[T, ID], error] {
-	return typedChanges[T, ID](f.source.changes(ctx, since))
+	return typedChanges[T, ID](f.feed.changes(ctx, since))
 }
 
 // Await waits until there may be a change behind a version, for a program that keeps its own
@@ -78,20 +83,20 @@ func (f *Feed[T, ID]) Changes(ctx context.Context, since Version) iter.Seq2[Chan
 //
 // Cost: two rounds of reads and a watch.
 func (f *Feed[T, ID]) Await(ctx context.Context, since Version) error {
-	return f.source.await(ctx, since)
+	return f.feed.await(ctx, since)
 }
 
 // Consumer returns the reader of changes with that name. Consumers of one name share a
 // position in the database, however many processes run them; those of different names
 // each get all changes.
 func (f *Feed[T, ID]) Consumer(group string) *Consumer[T, ID] {
-	return &Consumer[T, ID]{source: f.source, group: group, limit: changesAtOnce}
+	return &Consumer[T, ID]{consumer{feed: f.feed, group: group, limit: changesAtOnce}}
 }
 
 // RemoveConsumer forgets the position of a consumer: it does not hold up Prune any
 // more, and begins anew if it runs again.
 func (f *Feed[T, ID]) RemoveConsumer(ctx context.Context, group string) error {
-	return f.source.removeConsumer(ctx, group)
+	return consumer{feed: f.feed, group: group}.remove(ctx)
 }
 
 // Prune forgets the deletions up to a version, that version included, and returns how
@@ -102,5 +107,88 @@ func (f *Feed[T, ID]) RemoveConsumer(ctx context.Context, group string) error {
 //
 // Cost: it reads the changes up to the version, those of existing records included.
 func (f *Feed[T, ID]) Prune(ctx context.Context, upTo Version, force bool) (int, error) {
-	return f.source.pruneChanges(ctx, upTo, force)
+	return f.feed.prune(ctx, upTo, force)
+}
+
+// Change is the last change of a record.
+type Change[T, ID any] struct {
+	ID      ID
+	Version Version
+	Deleted bool
+	Record  T // the record as it is now; nil if Deleted
+}
+
+// typedChanges gives changes their types.
+func typedChanges[T, ID any](all iter.Seq2[change, error]) iter.Seq2[Change[T, ID], error] {
+	return func(yield func(Change[T, ID], error) bool) {
+		for c, err := range all {
+			if !yield(typedChange[T, ID](c), err) {
+				return
+			}
+		}
+	}
+}
+
+func typedChange[T, ID any](c change) Change[T, ID] {
+	id, _ := c.id.(ID)
+	record, _ := c.record.(T)
+	return Change[T, ID]{ID: id, Version: c.version, Deleted: c.deleted, Record: record}
+}
+
+// ErrVersionPending: the transaction itself has written what was asked for, so its
+// version is known only after the commit. If another Tx of the same transaction has written
+// it ([DB.In] was called twice), the transaction cannot commit any more: use one Tx.
+var ErrVersionPending = errors.New("persistable: the transaction has changed this itself; its version is known after the commit")
+
+// NoVersionsError says that the records of a type, or of a directory, have no versions.
+type NoVersionsError struct {
+	Type  string
+	Index string // the version index that is not built; empty if the type has none
+}
+
+// Error implements error.
+func (e *NoVersionsError) Error() string {
+	if e.Index != "" {
+		return fmt.Sprintf("persistable: the versions of %s are not complete: run Indexes().Build", e.Type)
+	}
+	return fmt.Sprintf("persistable: %s has no versions: add a field of type persistable.Version, blank or with a name, and run persistgen", e.Type)
+}
+
+// PrunedError says that deletions behind a version were forgotten, by Feed().Prune or
+// because the versions were built again: a reader that has seen nothing since then must begin
+// anew, with the zero Version; a consumer, after RemoveConsumer.
+type PrunedError struct {
+	Type   string
+	Since  Version // where the reader is
+	Pruned Version // up to where deletions were forgotten
+}
+
+// Error implements error.
+func (e *PrunedError) Error() string {
+	return fmt.Sprintf("persistable: the deletions of %s up to %v were forgotten, and the reader has come to %v: compare all records, and begin anew with the zero Version, a consumer after RemoveConsumer", e.Type, e.Pruned, e.Since)
+}
+
+// BehindError says that Feed().Prune would remove deletions that a consumer has not seen.
+type BehindError struct {
+	Type  string
+	Group string  // the consumer
+	At    Version // how far it has come
+}
+
+// Error implements error.
+func (e *BehindError) Error() string {
+	return fmt.Sprintf("persistable: the consumer %q of %s has come to %v only: let it run, remove it with RemoveConsumer, or force the pruning", e.Group, e.Type, e.At)
+}
+
+// RestoredError says that the database's versions are lower than one that was stored: its
+// contents come from a database with higher versions, by a restore.
+type RestoredError struct {
+	Type string
+	Last Version // the highest stored version
+	Read int64   // the version of the database
+}
+
+// Error implements error.
+func (e *RestoredError) Error() string {
+	return fmt.Sprintf("persistable: %s was last changed at %v, and the database has only come to version %d: it was restored with lower versions; advance them before anything is written (fdbcli advanceversion)", e.Type, e.Last, e.Read)
 }

@@ -340,5 +340,5 @@ func (implementation) Entries(ctx context.Context, e *erased.Source, id []byte) 
 
 // Drop implements the run-time of package dynamic.
 func (implementation) Drop(ctx context.Context, e *erased.Source, keyName string) error {
-	return newSource(e).dropIndex(ctx, keyName)
+	return Indexes{newSource(e)}.drop(ctx, keyName)
 }

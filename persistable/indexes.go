@@ -2,12 +2,22 @@
 
 package persistable
 
-import "context"
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/build"
+	"github.com/kazahana-db/kazahana/persistable/internal/format"
+)
 
 // Indexes builds, checks and mends the indexes of a store's directory. [Store.Indexes]
 // returns it. Its operations run in as many transactions of their own as they need, beside
 // readers and writers; on a store that is bound to a transaction they fail.
-type Indexes struct{ source source }
+type Indexes struct{ source }
 
 // Build completes the indexes that are not readable in this store's
 // directory: those added to the type since the first record was written there.
@@ -17,7 +27,7 @@ type Indexes struct{ source source }
 // record can have the value of one that the build has not come to. It does
 // nothing if all indexes are readable. [Indexes.BuildWith] has options.
 func (x Indexes) Build(ctx context.Context) error {
-	return x.source.buildIndexes(ctx, BuildOptions{})
+	return x.BuildWith(ctx, BuildOptions{})
 }
 
 // BuildWith is [Indexes.Build] with options.
@@ -31,8 +41,24 @@ func (x Indexes) Build(ctx context.Context) error {
 // Cost: every record is read once. A transaction reads and writes at most about a
 // megabyte; each worker holds one in memory. A write conflicts with the build, and is
 // retried, only if both touch the same record at the same time.
-func (x Indexes) BuildWith(ctx context.Context, o BuildOptions) error {
-	return x.source.buildIndexes(ctx, o)
+func (x Indexes) BuildWith(ctx context.Context, o BuildOptions) (err error) {
+	ctx, op := x.begin(ctx, "Indexes.Build", byID)
+	defer op.finish(&err)
+	if err := x.mayBuild(); err != nil {
+		return err
+	}
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	// Another program may remove an index, or build it in another layout.
+	for range 3 {
+		err := x.build(ctx, o)
+		var state *IndexStateError
+		if !errors.As(err, &state) {
+			return err
+		}
+	}
+	return fmt.Errorf("persistable: %s: other programs keep removing its indexes, or building them in another layout: update them first", x.record.Type)
 }
 
 // Progress returns how far the build of this store's indexes has come, in
@@ -40,7 +66,11 @@ func (x Indexes) BuildWith(ctx context.Context, o BuildOptions) error {
 //
 // Cost: one round of reads of at most some hundred keys.
 func (x Indexes) Progress(ctx context.Context) (BuildProgress, error) {
-	return x.source.buildProgress(ctx)
+	if err := x.mayBuild(); err != nil {
+		return BuildProgress{}, err
+	}
+	p, err := build.ReadProgress(ctx, buildStore{&x.source})
+	return newBuildProgress(p), err
 }
 
 // Rebuild makes the entries of the index with that name in keys anew. It removes them and
@@ -50,13 +80,34 @@ func (x Indexes) Progress(ctx context.Context) (BuildProgress, error) {
 // The name in keys is [index.Definition.KeyName]: it ends in _unique for a unique index, and
 // [Violation], [Fault], [IndexStateError] and "kazahana index list" show it. It mends all faults of entries that Verify finds.
 func (x Indexes) Rebuild(ctx context.Context, name string) error {
-	return x.source.rebuildIndex(ctx, name, BuildOptions{})
+	return x.RebuildWith(ctx, name, BuildOptions{})
 }
 
 // RebuildWith is [Indexes.Rebuild] with options. It builds the other indexes that are not
 // readable as well.
-func (x Indexes) RebuildWith(ctx context.Context, name string, o BuildOptions) error {
-	return x.source.rebuildIndex(ctx, name, o)
+func (x Indexes) RebuildWith(ctx context.Context, name string, o BuildOptions) (err error) {
+	ctx, op := x.begin(ctx, "Indexes.Rebuild", byID)
+	defer op.finish(&err)
+	if err := cmp.Or(x.mayBuild(), o.Validate()); err != nil {
+		return err
+	}
+	at, err := x.place.findIndex(name)
+	if err != nil {
+		return err
+	}
+	mended, err := x.mendUnique(ctx, x.place.definitions[at])
+	if err != nil {
+		return err
+	}
+	if !mended {
+		err = x.place.db.transact(ctx, func(t *transaction) error {
+			return x.changeState(ctx, t, index.Disabled, func(i int, _ index.State) bool { return i == at })
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return x.BuildWith(ctx, o)
 }
 
 // RemoveUnused removes the indexes that this program's type does not have, by
@@ -65,7 +116,27 @@ func (x Indexes) RebuildWith(ctx context.Context, name string, o BuildOptions) e
 // one would remove the newer one's indexes. A program that still has a removed index
 // finds it as one that was never built: queries return an *[IndexStateError], and
 // Build builds it again. It works where a *[ForeignIndexError] refuses writes.
-func (x Indexes) RemoveUnused(ctx context.Context) error { return x.source.removeUnusedIndexes(ctx) }
+func (x Indexes) RemoveUnused(ctx context.Context) (err error) {
+	ctx, o := x.begin(ctx, "Indexes.RemoveUnused", byID)
+	defer o.finish(&err)
+	if err := x.mayBuild(); err != nil {
+		return err
+	}
+	return x.place.db.transact(ctx, func(t *transaction) error {
+		o, err := t.openStoreToWrite(ctx, x.place)
+		if err != nil || o == nil {
+			return err
+		}
+		next := o.catalog.Clone()
+		for _, name := range next.RemoveUnused(x.place.definitions) {
+			index.ClearUnknown(t.writer, o.prefix, name)
+		}
+		if next.Equal(o.catalog) {
+			return nil
+		}
+		return t.changeCatalog(ctx, x.place, o, next)
+	})
+}
 
 // Violations returns the violations of the unique index with that name in keys, while it
 // cannot be completed: behind a token, or the first ones if token is empty. A page has
@@ -80,7 +151,36 @@ func (x Indexes) RemoveUnused(ctx context.Context) error { return x.source.remov
 //
 // Cost: for each fifty violations a range read, two rounds of reads each, and a commit.
 func (x Indexes) Violations(ctx context.Context, index, token string) (ViolationPage, error) {
-	return x.source.violations(ctx, index, token)
+	if err := x.mayBuild(); err != nil {
+		return ViolationPage{}, err
+	}
+	i, err := x.place.findIndex(index)
+	if err != nil {
+		return ViolationPage{}, err
+	}
+	if !x.place.definitions[i].Unique {
+		return ViolationPage{}, &NoIndexError{Type: x.record.Type, Reason: fmt.Sprintf("the index %s is not unique", index), Indexes: x.record.indexFields()}
+	}
+	tokens := maintenanceTokens{&x.source, "violations " + index}
+	after, err := tokens.open(token)
+	if err != nil {
+		return ViolationPage{}, err
+	}
+	var page ViolationPage
+	for {
+		left, next, err := x.settlePage(ctx, i, after)
+		if err != nil {
+			return ViolationPage{}, err
+		}
+		page.Violations = append(page.Violations, left...)
+		if next == nil {
+			return page, nil
+		}
+		if after = next; len(page.Violations) >= violationBatch {
+			page.Next = tokens.seal(next)
+			return page, nil
+		}
+	}
 }
 
 // Verify compares every record with its entries in all readable indexes, and
@@ -89,7 +189,7 @@ func (x Indexes) Violations(ctx context.Context, index, token string) (Violation
 // are compared within one. [Indexes.Repair] mends entries, [Indexes.VerifyWith] has
 // options.
 func (x Indexes) Verify(ctx context.Context) (Report, error) {
-	return x.source.verify(ctx, VerifyOptions{})
+	return x.VerifyWith(ctx, VerifyOptions{})
 }
 
 // VerifyWith is [Indexes.Verify] with options. If it ends early, with an error or with
@@ -110,8 +210,24 @@ func (x Indexes) Verify(ctx context.Context) (Report, error) {
 // type has counts or sums. Each transaction reads at
 // most [Options].BuildBatch of them, and about two megabytes of records. A recount costs
 // what its build costs.
-func (x Indexes) VerifyWith(ctx context.Context, o VerifyOptions) (Report, error) {
-	return x.source.verify(ctx, o)
+func (x Indexes) VerifyWith(ctx context.Context, o VerifyOptions) (r Report, err error) {
+	ctx, op := x.begin(ctx, "Indexes.Verify", byID)
+	defer op.finish(&err)
+	if err := x.mayBuild(); err != nil {
+		return Report{}, err
+	}
+	if err := o.Validate(); err != nil {
+		return Report{}, err
+	}
+	v := verifier{source: &x.source, options: o, index: byID}
+	if err := v.resume(o.Token); err != nil {
+		return Report{}, err
+	}
+	err = v.run(ctx)
+	if err != nil {
+		v.report.Next = v.token()
+	}
+	return v.report, err
 }
 
 // Repair is VerifyWith with VerifyOptions.Repair: it mends the entries at fault, and only
@@ -123,7 +239,7 @@ func (x Indexes) VerifyWith(ctx context.Context, o VerifyOptions) (Report, error
 // value of another record that has it, too. The report's Faults has all faults,
 // Repaired is the number of those that are mended.
 func (x Indexes) Repair(ctx context.Context) (Report, error) {
-	return x.source.verify(ctx, VerifyOptions{Repair: true})
+	return x.VerifyWith(ctx, VerifyOptions{Repair: true})
 }
 
 // History returns what the header of the store's directory said of schema and
@@ -133,6 +249,152 @@ func (x Indexes) Repair(ctx context.Context) (Report, error) {
 // an index's state.
 //
 // Cost: two rounds of reads.
-func (x Indexes) History(ctx context.Context) ([]SchemaVersion, error) {
-	return x.source.schemaHistory(ctx)
+func (x Indexes) History(ctx context.Context) (all []SchemaVersion, err error) {
+	ctx, o := x.begin(ctx, "Indexes.History", byID)
+	defer o.finish(&err)
+	err = x.runRead(ctx, func(t *transaction) error {
+		o, err := t.openStore(ctx, x.place)
+		if all = nil; err != nil || o == nil {
+			return err
+		}
+		r := kv.PrefixRange(o.historyKey(x.place))
+		for pair, err := range t.Reader.GetRange(r.Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll}).All(ctx) {
+			if err != nil {
+				return err
+			}
+			former, err := format.DecodeFormer(pair.Value)
+			if err != nil {
+				return recordError(x.record.Type, "", pair.Key, err)
+			}
+			all = append(all, newSchemaVersion(former))
+		}
+		all = append(all, newSchemaVersion(format.Former{Catalog: o.catalog}))
+		return nil
+	})
+	return all, err
+}
+
+// Report is what Verify found, and what Repair did.
+type Report struct {
+	Records  int      // that were read
+	Entries  int      // of readable indexes that were read
+	Skipped  []string // the names in keys of the indexes that are not readable; in a locked tenant, and with NoRecount, counts and sums of many records
+	Faults   []Fault  // at most a thousand; with those that were repaired
+	More     bool     // there are more faults
+	Repaired int      // the number of faults that were repaired
+	// Next is a token if the call ended with an error: with it another call of
+	// [Indexes.VerifyWith] goes on where this one stopped.
+	Next string
+}
+
+// Fault is a record without its entry, an entry without its record, or bytes that
+// cannot be decoded.
+type Fault struct {
+	Index  string // its name in keys; empty if the record itself is at fault
+	Key    []byte // the entry's, or the record's
+	ID     string // the record's id as a tuple, if it is known
+	Reason string
+}
+
+// String describes the fault.
+func (f Fault) String() string {
+	return fmt.Sprintf("%s record %s key %x: %s", f.Index, f.ID, f.Key, f.Reason)
+}
+
+const maxFaults = 1000
+
+func (r *Report) addFault(f Fault) {
+	if len(r.Faults) == maxFaults {
+		r.More = true
+		return
+	}
+	r.Faults = append(r.Faults, f)
+}
+
+// VerifyOptions say how [Indexes.VerifyWith] works. The zero value verifies everything
+// and changes nothing.
+type VerifyOptions struct {
+	// Token is the Next of the report of a call that ended early: the new call begins
+	// where that one stopped. The token is bound to the store, and not to the process.
+	Token string
+	// Repair mends what is at fault: it writes entries that are missing or wrong, removes
+	// those that do not belong to their record, and corrects counts and sums. Records are
+	// never changed.
+	Repair bool
+	// Progress, if it is not nil, is called after each batch with the report so far.
+	Progress func(Report)
+	// RecountBytes is the size of the records, by the engine's estimate, up to which
+	// counts and sums are compared with the records at one version. Those of more
+	// records, or of so many that it takes longer than a version can be read, are counted
+	// anew beside writers, see [Indexes.VerifyWith]. The default value is 16 megabytes;
+	// below 0 all are counted anew.
+	RecountBytes int64
+	// NoRecount leaves out that count beside writers, which writes a count of its own into
+	// the store and removes it: counts and sums that cannot be compared at one version are
+	// among the report's Skipped. With NoRecount and without Repair nothing is written.
+	NoRecount bool
+	// Build says how that count is made. Its Progress is called as well.
+	Build BuildOptions
+}
+
+// Validate reports all faults of the options, joined.
+func (o VerifyOptions) Validate() error { return errors.Join(o.Build.Validate()) }
+
+const defaultRecountBytes = 16 << 20
+
+// mendUnique makes the entries of a readable unique index agree with the records, while it
+// stays readable and programs write. It reports false for other indexes, and if records
+// share a value or cannot be decoded.
+func (x Indexes) mendUnique(ctx context.Context, d *index.Definition) (bool, error) {
+	if !d.Unique {
+		return false, nil
+	}
+	for range maxMendings {
+		v := verifier{source: &x.source, options: VerifyOptions{Repair: true}, index: byID, only: d}
+		err := v.run(ctx)
+		switch r := v.report; {
+		case err != nil || len(r.Skipped) > 0:
+			return false, err
+		case len(r.Faults) == 0:
+			return true, nil
+		case r.Repaired == 0:
+			return false, nil
+		}
+	}
+	return false, nil
+}
+
+// maxMendings is how often an index is read to mend it: once to find what is at fault, and
+// again to see that nothing is.
+const maxMendings = 4
+
+// drop removes the index with that name in keys, whether the program has it or not:
+// its definition and its entries.
+func (x Indexes) drop(ctx context.Context, keyName string) (err error) {
+	ctx, o := x.begin(ctx, "Indexes.Drop", byID)
+	defer o.finish(&err)
+	if err := x.mayBuild(); err != nil {
+		return err
+	}
+	return x.place.db.transact(ctx, func(t *transaction) error {
+		o, err := t.openStoreToWrite(ctx, x.place)
+		if err != nil {
+			return err
+		}
+		if o == nil {
+			return x.place.noHeader()
+		}
+		next := o.catalog.Clone()
+		removed := next.Remove(keyName)
+		if len(removed) == 0 && t.unsure {
+			return nil // an earlier attempt removed it, and has committed, or another call did
+		}
+		if len(removed) == 0 {
+			return x.place.noIndexNamed(keyName)
+		}
+		for _, name := range removed {
+			index.ClearUnknown(t.writer, o.prefix, name)
+		}
+		return t.changeCatalog(ctx, x.place, o, next)
+	})
 }

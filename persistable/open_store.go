@@ -68,6 +68,14 @@ func (s *openStore) verifiedVersions() int {
 	return slices.IndexFunc(s.indexes, func(ix index.Index) bool { return ix.Kind == index.Version && ix.State == index.Readable })
 }
 
+// readableVersions returns the index of versions, which must be readable.
+func (o *openStore) readableVersions(r *record) (*versionIndex, error) {
+	if o.versions == nil || o.versions.State != index.Readable {
+		return nil, r.noVersions()
+	}
+	return o.versions, nil
+}
+
 // systemKey returns a key of what the store keeps besides records and entries:
 // ("S", type, names…).
 func (s *openStore) systemKey(p *place, names ...string) []byte {

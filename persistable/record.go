@@ -335,11 +335,6 @@ func (r *record) gatherForeign(set *index.Set, o *openStore, id, key []byte, v a
 	return r.indexError(err)
 }
 
-func (r *record) violationOf(ix *index.Index, v index.Violation, owner []byte) Violation {
-	values, _ := ix.Values(v.Key[len(ix.Prefix):])
-	return Violation{Index: ix.KeyName(), Fields: ix.Fields, Values: values, ID: r.idValue(v.Record), Owner: r.idValue(owner)}
-}
-
 // danglingEntry is the fault of an index entry without a record.
 func (r *record) danglingEntry(ix *index.Index, entry, id []byte) error {
 	return &RecordError{

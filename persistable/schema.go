@@ -3,10 +3,91 @@
 package persistable
 
 import (
+	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/schema"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
+	"github.com/kazahana-db/kazahana/persistable/internal/format"
+)
+
+// The marker types carry a struct's options in the tags of blank fields. A
+// struct is persistable if it has at least one of them:
+//
+//	type Order struct {
+//		_ persistable.Type      `persist:"Order"`
+//		_ persistable.Directory `persist:"tenants/{TenantID}/orders,layer=partition"`
+//		_ persistable.Index     `persist:"Status,CreatedAt"`
+//		_ persistable.Unique    `persist:"Number"`
+//		…
+//	}
+//
+// They have no size, but for Version; put them first, because Go pads a struct that ends
+// in a field without size.
+type (
+	// Type names the type in keys, so that the struct can be renamed. Without
+	// it the name is the struct's. The option scatter=N, with or without a name,
+	// scatters the records of each directory over N shards by their ids, N a power
+	// of two from 2 to 256. Otherwise records whose ids grow with time are all
+	// written at one end of a range: on a cluster, on one storage server. Scans in
+	// the order of ids then read N ranges side by side.
+	Type struct{}
+
+	// Directory is the path of the directory that holds the records. "/"
+	// separates elements. An element {Field} is replaced by the value of that
+	// field. The option layer=partition makes the directory of the last {Field}
+	// a partition. Without it the path is the type's name.
+	Directory struct{}
+
+	// Index is a single or compound index on the fields named, in that order;
+	// "CreatedAt desc" keeps a field in descending order. Options: cover (entries hold
+	// a copy of the record), cover=A+B (entries hold these fields, which the methods
+	// that end in Rows return without a read of the record), where=… (only records
+	// that fulfil the condition have an entry: a partial index), scatter=N (entries are
+	// scattered over N shards by the ids of their records: for values that grow
+	// with time), name=….
+	//
+	// A condition compares fields with literals or with constants of the package:
+	// "where=Status=Paid and Total>0". The comparisons are = != < <= > >=, =null and
+	// !=null; a bool stands alone, or behind "not".
+	Index struct{}
+
+	// Unique is an index in which one record at most has a combination of values.
+	// A record with a null among the values has no entry. Options as for Index
+	// without scatter, because a lookup by values does not know the id that the
+	// shard depends on. With where=… it is unique among the records that fulfil the
+	// condition.
+	Unique struct{}
+
+	// Count keeps the number of records, or of those with each combination of values
+	// of the fields behind by=: `persist:"by=Status+Country"`. Options: where=…, name=….
+	// A write adds to a counter without reading it, so writes of one group do not
+	// conflict; a read of the number takes one key. Without a tag it counts all records.
+	Count struct{}
+
+	// Sum keeps the sum of a field, which is an integer or a time.Duration, of all
+	// records or of each group: `persist:"Amount,by=Status"`. Options as for Count. It
+	// is kept in 128 bits and so never wraps; a method that cannot return it in 64 bits
+	// returns a *OverflowError. A null adds nothing.
+	Sum struct{}
+
+	// Min answers for the least value of a field, of all records or of each group:
+	// `persist:"Amount,by=Status"`. It uses an ordinary index on the group's fields and
+	// the field, and declares it where there is none: it stays exact when records are
+	// deleted. A null is no value. Options as for Count.
+	Min struct{}
+
+	// Max is Min for the greatest value; both use the same index.
+	Max struct{}
+
+	// Rank keeps the order of the records by a field, of all or of each group, in a
+	// skip list: `persist:"Score,by=Game"`. It answers in a few reads how many records
+	// have lesser values than a given one, and which record is the n-th. Options
+	// as for Count.
+	Rank struct{}
 )
 
 // Schema describes a type of records as the program declares it, for tools: what is stored
@@ -63,4 +144,107 @@ func newSchema(s *erased.Schema) (d Schema) {
 		d.Indexes = append(d.Indexes, ix)
 	}
 	return d
+}
+
+// SchemaVersion is what the header of a store said for some time.
+type SchemaVersion struct {
+	// Until is when another version replaced it, by the clock of the process that did; the
+	// zero time for the present one.
+	Until time.Time
+	// Schema is the text of the schema: the sum of all programs that had written by
+	// then. It is a block of persist.lock.
+	Schema string
+	// Indexes are the indexes that every write maintained.
+	Indexes []StoredIndex
+}
+
+// StoredIndex is an index of a store's header.
+type StoredIndex struct {
+	KeyName string // as in keys: that of a unique index ends in _unique
+	Layout  string // its fields, their kinds, and its options
+	State   index.State
+}
+
+func newSchemaVersion(f format.Former) SchemaVersion {
+	v := SchemaVersion{Until: f.Until, Schema: f.Catalog.Schema().Text()}
+	for _, ix := range f.Catalog.Indexes() {
+		v.Indexes = append(v.Indexes, StoredIndex(ix))
+	}
+	return v
+}
+
+// SchemaError says that other programs wrote a store with a schema that does not
+// agree with this program's: this program would mix up values, or make the store
+// unreadable for the others. It has read and written no record.
+//
+// The rules of evolution allow fields and indexes that only one of the programs
+// knows, and changes of kinds that persist.lock records: these are no error.
+type SchemaError struct {
+	Type        string
+	Path        []string // of the store's directory
+	Differences []SchemaDifference
+}
+
+// SchemaDifference is one reason of a [SchemaError].
+type SchemaDifference struct {
+	Field   string // the names that lead to the field, with dots; empty if the type as a whole is meant
+	Number  int32  // of the field; 0 if none is meant
+	Store   string // what the store's header says: a package, directory, name, number or kind
+	Program string // what this program says
+	Reason  string // the difference in words
+	Remedy  string // the ways out
+}
+
+// Error implements error.
+func (e *SchemaError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "persistable: %s: the store in the directory %s has another schema than this program; nothing was read or written", e.Type, quotePath(e.Path))
+	for i, d := range e.Differences {
+		if i == maxDifferences {
+			fmt.Fprintf(&b, "; and %d more differences", len(e.Differences)-i)
+			break
+		}
+		b.WriteString("; " + d.Reason)
+	}
+	seen := map[string]bool{}
+	for _, d := range e.Differences {
+		if !seen[d.Remedy] {
+			seen[d.Remedy] = true
+			b.WriteString(": " + d.Remedy)
+		}
+	}
+	return b.String()
+}
+
+// maxDifferences is how many differences the text of an error shows.
+const maxDifferences = 5
+
+// The ways out, by what differs.
+const (
+	remedyOrigin = "two packages have a type of this name and directory: give one of them another name with persistable.Type, or another directory; " +
+		"if it is one type that moved, its block in persist.lock must move with it"
+	remedyDirectory = "restore the Directory marker, or give the type another name with persistable.Type"
+	remedyNumbers   = "if persist.lock was lost, emptied or merged by hand, restore it from version control and run go generate, then deploy that; " +
+		"if the field was renamed, keep its stored name with name=; persistgen -check -against REVISION ./... finds this before a deployment; " +
+		"for records of another kind give the type another name with persistable.Type"
+	remedyKind    = "restore persist.lock from version control and run go generate; if the type of the field was changed, restore it or add a new field"
+	remedyDefault = "restore the option default= that the store's records were written with; for another one add a new field"
+	remedyWas     = "restore persist.lock from version control and run go generate; if the type of the field was changed and %s, tag it was=%s"
+)
+
+func remedyFor(d schema.Difference) string {
+	switch d.Aspect {
+	case schema.Origin:
+		return remedyOrigin
+	case schema.Directory:
+		return remedyDirectory
+	case schema.FieldName, schema.FieldNumber:
+		return remedyNumbers
+	case schema.FieldDefault:
+		return remedyDefault
+	}
+	if len(d.Consequences) > 0 {
+		return fmt.Sprintf(remedyWas, "what follows is meant ("+strings.Join(d.Consequences, "; ")+")", d.There)
+	}
+	return remedyKind
 }

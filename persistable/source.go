@@ -326,6 +326,17 @@ func (s source) deleteWhere(ctx context.Context, q *query, o BatchOptions) (n in
 	return d.run(ctx)
 }
 
+// mayBuild returns why the store's indexes cannot be built or verified, or nil.
+func (s *source) mayBuild() error {
+	switch err := s.checkUsable(); {
+	case err != nil:
+		return err
+	case s.tx != nil:
+		return fmt.Errorf("persistable: %s: indexes are built and verified in transactions of their own: use a store that is not bound to one", s.record.Type)
+	}
+	return nil
+}
+
 // mayPut returns why v cannot be written, or nil.
 func (s *source) mayPut(v any) error {
 	err := s.checkUsable()

@@ -5,11 +5,15 @@ package persistable
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/index/rank"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // verifier compares records and entries, in steps: all records with their entries,
@@ -265,6 +269,88 @@ func (v *verifier) verifyEntry(ctx context.Context, o *openStore, part *verifyPa
 		fault(err.Error())
 	} else if !set.Has(v.index, key) {
 		fault("the entry's record has other values")
+	}
+	return nil
+}
+
+const (
+	verifyOperation = "verify"
+	countsStep      = "#counts" // in place of an index's name: behind all indexes
+)
+
+// token returns where the verifier is: (the name of the index, empty for the records,
+// the key behind which it goes on).
+func (v *verifier) token() string {
+	name := ""
+	switch {
+	case v.index == len(v.record.Indexes):
+		name = countsStep
+	case v.index != byID:
+		name = v.record.Indexes[v.index].KeyName()
+	}
+	return maintenanceTokens{v.source, verifyOperation}.seal(tuple.AppendBytes(tuple.AppendString(nil, name), v.cursor.position))
+}
+
+// resume goes to where another verifier was.
+func (v *verifier) resume(token string) error {
+	at, err := maintenanceTokens{v.source, verifyOperation}.open(token)
+	if err != nil || at == nil {
+		return err
+	}
+	name, rest, err := tuple.ReadString(at)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrBadToken, err)
+	}
+	switch name {
+	case "":
+	case countsStep:
+		v.index = len(v.record.Indexes)
+	default:
+		if v.index, err = v.findIndex(name); err != nil {
+			return err
+		}
+	}
+	if v.cursor.position, _, err = tuple.ReadBytes(rest); len(v.cursor.position) == 0 {
+		v.cursor.position = nil
+	}
+	return err
+}
+
+// findIndex returns the number of the index with that name in keys, which a token says.
+func (v *verifier) findIndex(name string) (int, error) {
+	i := slices.IndexFunc(v.record.Indexes, func(d index.Definition) bool { return d.KeyName() == name })
+	if i < 0 {
+		return 0, fmt.Errorf("%w: it stopped at the index %s, which %s does not have any more: verify from the beginning", ErrBadToken, name, v.record.Type)
+	}
+	return i, nil
+}
+
+// verifyRanks compares the counts of index i, if it is one of ranks, with its entries.
+func (v *verifier) verifyRanks(ctx context.Context, i int) error {
+	if v.record.Indexes[i].Kind != index.Rank {
+		return nil
+	}
+	var at rank.Position
+	for done := false; !done; {
+		next := at
+		err := v.place.db.readOnly(ctx, func(t *transaction) error {
+			o, err := t.openStore(ctx, v.place)
+			if err != nil || o == nil || o.indexes[i].State != index.Readable {
+				done = true
+				return err
+			}
+			next, done, err = o.indexes[i].Ranks().Verify(ctx, t.Reader, at, v.place.db.options.BuildBatch)
+			return err
+		})
+		var fault *rank.CountError
+		if errors.As(err, &fault) {
+			v.report.addFault(Fault{Index: v.record.Indexes[i].KeyName(), Key: slices.Clone(fault.Key), Reason: fault.Error()})
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		at = next
 	}
 	return nil
 }

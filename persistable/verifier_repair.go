@@ -5,10 +5,50 @@ package persistable
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/index/rank"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 )
+
+// repair is an entry at fault that is to be mended.
+type repair struct {
+	index int
+	key   []byte // nil: the version of the record
+	id    []byte // packed, of the record that has the entry or should have it; nil if it cannot be read
+}
+
+// maxRepairs is how many entries a transaction mends at most.
+const maxRepairs = 50
+
+// setEntry writes an entry. An element of a list of ranks is counted as well.
+func setEntry(ctx context.Context, t *transaction, ix *index.Index, key, value []byte) error {
+	if ix.Kind != index.Rank {
+		t.writer.Set(key, value)
+		return nil
+	}
+	return changeRanks(ctx, ix.Ranks().Start(t.writer, nil, [][]byte{key[len(ix.Prefix):]}))
+}
+
+// clearEntry removes an entry.
+func clearEntry(ctx context.Context, t *transaction, ix *index.Index, key []byte) error {
+	if ix.Kind != index.Rank {
+		t.writer.Clear(key)
+		return nil
+	}
+	return changeRanks(ctx, ix.Ranks().Start(t.writer, [][]byte{key[len(ix.Prefix):]}, nil))
+}
+
+func changeRanks(ctx context.Context, u *rank.Update) error {
+	if err := u.Plan(ctx); err != nil {
+		return err
+	}
+	u.Write()
+	return nil
+}
 
 // repairPart mends the faults of a batch.
 func (v *verifier) repairPart(ctx context.Context, part *verifyPart) error {
@@ -138,4 +178,180 @@ func (v *verifier) isOwnedByOther(ctx context.Context, t *transaction, o *openSt
 	}
 	set, _, err := v.readEntries(ctx, t, o, owner)
 	return set != nil && set.Has(r.index, r.key), err
+}
+
+// versionState is what is stored of the last change of a record.
+type versionState struct {
+	id      []byte
+	present bool   // the record is there
+	version []byte // nil: none
+	entry   []byte // the key of the version's entry; nil: the version is none
+	value   []byte // of the entry; nil: there is none
+}
+
+// faultReason returns what is wrong; "" if nothing is. A record that is gone may have lost its
+// version: after [Feed.Prune].
+func (s *versionState) faultReason(ix *index.Index) string {
+	switch {
+	case s.version == nil && !s.present:
+		return ""
+	case s.version == nil:
+		return "the record has no version"
+	case s.entry == nil:
+		return fmt.Sprintf("its version has %d bytes instead of %d", len(s.version), index.VersionSize)
+	case s.value == nil:
+		return "the record's version has no entry"
+	}
+	e, err := ix.ReadVersionEntry(kv.KeyValue{Key: s.entry, Value: s.value})
+	switch {
+	case err != nil:
+		return err.Error()
+	case e.Deleted && s.present:
+		return "the entry says that the record was deleted"
+	case !e.Deleted && !s.present:
+		return "the entry's record is not there"
+	}
+	return ""
+}
+
+// versionStates reads the states of records: all versions at once, then all entries.
+type versionStates struct {
+	index    *versionIndex
+	reader   kv.ReadTransaction
+	states   []versionState
+	versions []kv.Future[[]byte]
+	records  []kv.Future[[]byte] // unused for a record that is known to be there
+}
+
+// add starts the reads for a record. records is nil if the record is known to be there.
+func (r *versionStates) add(id []byte, records *scan.Keyspace) {
+	r.states = append(r.states, versionState{id: slices.Clone(id), present: records == nil})
+	r.versions = append(r.versions, r.reader.Get(r.index.versionKey(id)))
+	var record kv.Future[[]byte]
+	if records != nil {
+		record = r.reader.Get(records.Append(nil, id))
+	}
+	r.records = append(r.records, record)
+}
+
+// await reads what is left, and returns the states in the order in which they were added.
+func (r *versionStates) await(ctx context.Context) ([]versionState, error) {
+	values := make([]kv.Future[[]byte], len(r.states))
+	for i := range r.states {
+		s := &r.states[i]
+		var err error
+		if s.version, err = r.versions[i].Get(ctx); err != nil {
+			return nil, err
+		}
+		if !s.present {
+			value, err := r.records[i].Get(ctx)
+			if err != nil {
+				return nil, err
+			}
+			s.present = value != nil
+		}
+		if len(s.version) == index.VersionSize {
+			s.entry = r.index.AppendVersionEntry(nil, s.version, s.id)
+			values[i] = r.reader.Get(s.entry)
+		}
+	}
+	for i := range r.states {
+		s := &r.states[i]
+		if s.entry == nil {
+			continue
+		}
+		var err error
+		if s.value, err = values[i].Get(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return r.states, nil
+}
+
+// addVersionFaults adds the faults of the records' versions.
+func (v *verifier) addVersionFaults(ctx context.Context, p *verifyPart, o *openStore, number int, r *versionStates) error {
+	states, err := r.await(ctx)
+	if err != nil {
+		return err
+	}
+	ix := &o.indexes[number]
+	for i := range states {
+		if reason := states[i].faultReason(ix); reason != "" {
+			key := r.index.versionKey(states[i].id)
+			p.addRepair(Fault{Index: ix.KeyName(), Key: key, ID: idText(states[i].id), Reason: reason}, repair{number, nil, states[i].id})
+		}
+	}
+	return nil
+}
+
+// verifyVersions checks that each entry of the index of versions is the last change of its
+// record, or of one that is gone.
+func (v *verifier) verifyVersions(ctx context.Context, t *transaction, o *openStore, q *query, c *cursor) (verifyPart, error) {
+	var part verifyPart
+	ix := &o.indexes[v.index]
+	r := q.keyRange(q.plan, scan.Keyspace{Prefix: ix.Prefix}, c)
+	pairs, err := t.Reader.GetRange(r.Bounds.Range(r.Prefix).Selectors(), r.Options).Slice(ctx)
+	if err != nil {
+		return part, err
+	}
+	reads := versionStates{index: o.versions, reader: t.Reader}
+	var read []kv.KeyValue
+	for _, pair := range pairs {
+		c.moveBehind(r.Position(pair.Key))
+		part.Entries++
+		e, err := ix.ReadVersionEntry(pair)
+		if err != nil {
+			key := slices.Clone(pair.Key)
+			part.addRepair(Fault{Index: ix.KeyName(), Key: key, Reason: err.Error()}, repair{v.index, key, nil})
+			continue
+		}
+		reads.add(e.ID, &o.records)
+		read = append(read, pair)
+	}
+	states, err := reads.await(ctx)
+	if err != nil {
+		return part, err
+	}
+	for i, s := range states {
+		key, reason := slices.Clone(read[i].Key), "the entry is not that of the record's version"
+		if bytes.Equal(key, s.entry) {
+			if reason = s.faultReason(ix); reason == "" || s.present {
+				continue // verifyRecords reports it
+			}
+		}
+		part.addRepair(Fault{Index: ix.KeyName(), Key: key, ID: idText(s.id), Reason: reason}, repair{v.index, key, s.id})
+	}
+	return part, nil
+}
+
+// mendVersion makes the version of a record and its entry agree with the record, whatever they are by
+// now. If they do not, the record changes now, for readers of changes.
+func (v *verifier) mendVersion(ctx context.Context, t *transaction, o *openStore, r repair) error {
+	if r.id == nil {
+		t.writer.Clear(r.key)
+		return nil
+	}
+	x := o.versions
+	reads := versionStates{index: x, reader: t.writer}
+	reads.add(r.id, &o.records)
+	states, err := reads.await(ctx)
+	if err != nil {
+		return err
+	}
+	s := &states[0]
+	if r.key != nil && !bytes.Equal(r.key, s.entry) {
+		t.writer.Clear(r.key)
+	}
+	if s.faultReason(x.Index) == "" {
+		return nil
+	}
+	was := s.version
+	if s.entry == nil {
+		was = nil
+	}
+	if err := x.check(t, r.id, was); err != nil {
+		return err
+	}
+	x.set(t, r.id, was, !s.present)
+	return nil
 }

@@ -12,6 +12,12 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
+// ViolationPage is a part of a unique index's violations.
+type ViolationPage struct {
+	Violations []Violation // in the order of the ids of their records
+	Next       string      // the token of the next page; empty on the last one
+}
+
 // NotUniqueError says that a unique index could not be completed because records
 // share values. The records stay as they are and the index stays in the state
 // building. [Indexes.Violations] lists all of them. Change or delete all but one of the
@@ -39,42 +45,42 @@ func (e *NotUniqueError) Error() string {
 }
 
 // makeReadable settles the violations and makes the indexes without any readable.
-func (s *source) makeReadable(ctx context.Context) error {
+func (x Indexes) makeReadable(ctx context.Context) error {
 	var left *NotUniqueError
 	broken := map[int]bool{}
-	for i := range s.record.Indexes {
-		if !s.record.Indexes[i].Unique {
+	for i := range x.record.Indexes {
+		if !x.record.Indexes[i].Unique {
 			continue
 		}
-		found, more, err := s.settleViolations(ctx, i)
+		found, more, err := x.settleViolations(ctx, i)
 		if err != nil {
 			return err
 		}
 		if len(found) > 0 {
 			if left == nil {
-				left = &NotUniqueError{Type: s.record.Type}
+				left = &NotUniqueError{Type: x.record.Type}
 			}
 			broken[i] = true
 			left.Violations, left.More = append(left.Violations, found...), left.More || more
 		}
 	}
 	build.Reach(ctx, build.Settled)
-	err := s.place.db.transact(ctx, func(t *transaction) error {
-		o, err := t.openStore(ctx, s.place)
+	err := x.place.db.transact(ctx, func(t *transaction) error {
+		o, err := t.openStore(ctx, x.place)
 		if err != nil || o == nil {
 			return err
 		}
 		if i, found := o.firstIn(index.Disabled); found {
-			return s.place.checkReadable(o, i)
+			return x.place.checkReadable(o, i)
 		}
-		kept, err := s.keepListed(ctx, t, o, broken)
+		kept, err := x.keepListed(ctx, t, o, broken)
 		if err != nil {
 			return err
 		}
-		if err := o.anyViolation(ctx, t, s.record.Type, kept); err != nil {
+		if err := o.anyViolation(ctx, t, x.record.Type, kept); err != nil {
 			return err
 		}
-		return s.changeState(ctx, t, index.Readable, func(i int, is index.State) bool { return is == index.Building && !kept[i] })
+		return x.changeState(ctx, t, index.Readable, func(i int, is index.State) bool { return is == index.Building && !kept[i] })
 	})
 	if err == nil && left != nil {
 		return left
@@ -84,10 +90,10 @@ func (s *source) makeReadable(ctx context.Context) error {
 
 // keepListed returns the indexes that stay in the state building: those that are broken,
 // and those of a build that another process has begun meanwhile.
-func (s *source) keepListed(ctx context.Context, t *transaction, o *openStore, broken map[int]bool) (map[int]bool, error) {
-	listed, err := o.buildList(s.place).Has(ctx, t.writer)
+func (x Indexes) keepListed(ctx context.Context, t *transaction, o *openStore, broken map[int]bool) (map[int]bool, error) {
+	listed, err := o.buildList(x.place).Has(ctx, t.writer)
 	kept := maps.Clone(broken)
-	for i, d := range s.place.definitions {
+	for i, d := range x.place.definitions {
 		kept[i] = kept[i] || listed(d)
 	}
 	return kept, err
@@ -100,10 +106,10 @@ const (
 
 // settleViolations checks all violations of an index again and returns those that
 // are left.
-func (s *source) settleViolations(ctx context.Context, i int) (left []Violation, more bool, err error) {
+func (x Indexes) settleViolations(ctx context.Context, i int) (left []Violation, more bool, err error) {
 	var after []byte
 	for {
-		batch, next, err := s.settlePage(ctx, i, after)
+		batch, next, err := x.settlePage(ctx, i, after)
 		if err != nil {
 			return nil, false, err
 		}
@@ -117,25 +123,25 @@ func (s *source) settleViolations(ctx context.Context, i int) (left []Violation,
 	}
 }
 
-func (s *source) settleBatch(ctx context.Context, t *transaction, o *openStore, i int, after []byte) (left []Violation, next []byte, err error) {
+func (x Indexes) settleBatch(ctx context.Context, t *transaction, o *openStore, i int, after []byte) (left []Violation, next []byte, err error) {
 	ix := &o.indexes[i]
 	found, next, err := ix.Violations(ctx, t.Reader, after, violationBatch)
 	if err != nil {
-		return nil, nil, s.record.indexError(err)
+		return nil, nil, x.record.indexError(err)
 	}
 	for _, v := range found {
-		owner, err := s.settleOne(ctx, t, o, i, v)
+		owner, err := x.settleOne(ctx, t, o, i, v)
 		if err != nil {
-			return nil, nil, s.record.indexError(err)
+			return nil, nil, x.record.indexError(err)
 		}
 		if owner != nil {
-			left = append(left, s.record.violationOf(ix, v, owner))
+			left = append(left, violationOf(x.record, ix, v, owner))
 		}
 	}
 	return left, next, nil
 }
 
-func (s *source) settleOne(ctx context.Context, t *transaction, o *openStore, i int, v index.Violation) (owner []byte, err error) {
+func (x Indexes) settleOne(ctx context.Context, t *transaction, o *openStore, i int, v index.Violation) (owner []byte, err error) {
 	key := o.records.Append(nil, v.Record)
 	value, err := t.Reader.Get(key).Get(ctx)
 	if err != nil {
@@ -144,16 +150,16 @@ func (s *source) settleOne(ctx context.Context, t *transaction, o *openStore, i 
 	if value == nil {
 		return o.indexes[i].Settle(ctx, t.writer, i, v, nil, index.Record{})
 	}
-	whole, err := s.record.readWhole(ctx, t.Reader, v.Record, key, value)
+	whole, err := x.record.readWhole(ctx, t.Reader, v.Record, key, value)
 	if err != nil {
 		return nil, err
 	}
-	decoded, err := s.record.decodeRecord(whole, v.Record, key)
+	decoded, err := x.record.decodeRecord(whole, v.Record, key)
 	if err != nil {
 		return nil, err
 	}
 	var set index.Set
-	if err := s.record.gatherEntries(&set, o, v.Record, decoded); err != nil {
+	if err := x.record.gatherEntries(&set, o, v.Record, decoded); err != nil {
 		return nil, err
 	}
 	r := index.Record{ID: v.Record, Value: value}
@@ -161,4 +167,28 @@ func (s *source) settleOne(ctx context.Context, t *transaction, o *openStore, i 
 		r.Value = nil
 	}
 	return o.indexes[i].Settle(ctx, t.writer, i, v, &set, r)
+}
+
+// settlePage settles the violations behind a key, as many as go into a transaction,
+// and returns those that are left and where to go on.
+func (x Indexes) settlePage(ctx context.Context, i int, after []byte) (left []Violation, next []byte, err error) {
+	err = x.place.db.transact(ctx, func(t *transaction) error {
+		left, next = nil, nil
+		o, err := t.openStore(ctx, x.place)
+		if err != nil || o == nil || o.indexes[i].State != index.Building {
+			return err
+		}
+		if err := o.checkWritable(x.place); err != nil {
+			return err
+		}
+		left, next, err = x.settleBatch(ctx, t, o, i, after)
+		return err
+	})
+	return left, next, err
+}
+
+// violationOf describes a violation of an index.
+func violationOf(r *record, ix *index.Index, v index.Violation, owner []byte) Violation {
+	values, _ := ix.Values(v.Key[len(ix.Prefix):])
+	return Violation{Index: ix.KeyName(), Fields: ix.Fields, Values: values, ID: r.idValue(v.Record), Owner: r.idValue(owner)}
 }
