@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/reindex"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/dynamic/internal/message"
+	"github.com/kazahana-db/kazahana/persistable/internal/format"
 )
 
 // Record is a record of a store that was opened by its header. The store's methods and
@@ -75,3 +78,80 @@ func (r *Record) encode(b []byte) ([]byte, error) {
 
 // recordOf returns the record that the engine has.
 func recordOf(v any) *Record { return v.(*Record) }
+
+// Decoder reads the stored bytes of records by the header of their store, without a
+// database: for tools that examine one. It is immutable and safe for concurrent use.
+type Decoder struct {
+	typ     *recordType
+	args    []string
+	refusal error
+}
+
+// NewDecoder returns the decoder of the store that has the header, in the directory at a
+// path whose elements have these layers.
+func NewDecoder(header []byte, path, layers []string) (*Decoder, error) {
+	c, err := format.DecodeCatalog(header)
+	if err != nil {
+		return nil, err
+	}
+	t, err := newRecordType(c)
+	if err != nil {
+		return nil, err
+	}
+	at := t.locateAt(path, layers)
+	return &Decoder{t, at.args, at.refusal}, nil
+}
+
+// Type returns the name of the type.
+func (d *Decoder) Type() string { return d.typ.name }
+
+// Shards returns over how many shards the records are scattered.
+func (d *Decoder) Shards() index.Shards { return d.typ.catalog.Scatter() }
+
+// Moved returns a *[persistable.DirectoryError] if the path is not that of the type.
+func (d *Decoder) Moved() error { return d.refusal }
+
+// Compile makes the program of an index in the header; see package reindex.
+func (d *Decoder) Compile(keyName, layout string) (*reindex.Program, error) {
+	return reindex.Compile(keyName, layout, d.typ.catalog.Schema())
+}
+
+// HasField reports whether the schema has a field, also Outer.Inner.
+func (d *Decoder) HasField(name string) bool {
+	_, err := d.typ.body.Path(name)
+	return err == nil
+}
+
+// Decode reads the bytes of a record behind its header, and returns the packed id that it
+// says. Malformed bytes are a *[wire.Error].
+func (d *Decoder) Decode(payload []byte) (r *Record, id []byte, err error) {
+	v, err := d.typ.decode(payload, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	r = recordOf(v)
+	return r, []byte(r.id.packed), nil
+}
+
+// CheckDirectory compares the {Field}s of the type's directory with the path. It returns
+// the first field that differs, and its value.
+func (d *Decoder) CheckDirectory(r *Record) (field, got string, same bool) {
+	return d.typ.checkArgs(r, d.args)
+}
+
+// ValueError is what is wrong with the JSON of a record.
+type ValueError struct {
+	Type   string // of the record
+	Member string // the names that lead to it, such as Address.Zip or Lines[2].Price; "" for the whole
+	Line   int    // of the text, from 1
+	Reason string // what is wrong, and what is wanted
+}
+
+// Error implements error.
+func (e *ValueError) Error() string {
+	where := fmt.Sprintf("line %d", e.Line)
+	if e.Member != "" {
+		where += ", " + e.Member
+	}
+	return fmt.Sprintf("dynamic: no record of %s: %s: %s", e.Type, where, e.Reason)
+}

@@ -4,15 +4,116 @@ package dynamic
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/reindex"
+	"github.com/kazahana-db/kazahana/internal/schema"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 	"github.com/kazahana-db/kazahana/persistable/wire"
 )
+
+// Schema is what the header of a store says. It is a copy.
+type Schema struct {
+	Type      string
+	Origin    string // the Go package in which the type was first declared
+	Directory string // its path in the schema; {Field} is the value of a field
+	ID        string // the kind of the ids in keys: int, uuid, string, bytes, bool, float, double
+	MadeIDs   bool   // Create makes an id for a record that has none
+	Scatter   int    // over how many shards the records are scattered; 0 for not at all
+	Versions  bool   // records have versions, and the store has a change feed
+
+	Fields   []Field   // by number; the first is the id
+	Messages []Message // the structs nested in records, by name
+	Indexes  []Index   // by name in keys
+
+	Text    string // the schema as text, a block of persist.lock
+	Refusal error  // why nothing may be written; nil where writes are allowed
+}
+
+// Message is a struct nested in records.
+type Message struct {
+	Name   string
+	Fields []Field
+}
+
+// Field is a field of a record or of a message.
+type Field struct {
+	Number   int32
+	Name     string
+	Kind     string   // as docs/layout.md says: int64, *string, []message(Address), …
+	Default  string   // what a record without the field has, a Go literal; "" for the zero value
+	Was      []string // the kinds that earlier programs gave it
+	Argument bool     // it is a {Field} of the directory
+}
+
+// Index is an index of the header.
+type Index struct {
+	Name    string // without the suffix of unique indexes
+	KeyName string // in keys
+	Layout  string
+	State   index.State
+
+	Kind        index.Kind
+	Unique      bool
+	Fields      []string // of the key, or of the group
+	Descending  []string // those of Fields in descending order
+	Of          string   // the field that a sum adds
+	Cover       bool     // entries have a copy of the record
+	CoverFields []string // entries have a copy of these fields
+	Where       string   // the condition of a partial index
+	Scatter     int
+
+	// Foreign is why this package can neither read nor build the index; "" if it can. If
+	// such an index is maintained by writes at all, a write to the store says.
+	Foreign string
+}
+
+// newSchema returns the view of a type.
+func newSchema(t *recordType, s *erased.Schema) *Schema {
+	v := &Schema{
+		Type: t.name, Origin: t.root.Origin, Directory: t.root.Directory, ID: t.root.ID, MadeIDs: s.IDs.Made(),
+		Scatter: t.root.Scatter, Versions: t.hasVersions(), Text: s.Lock, Refusal: s.Dynamic.Refusal,
+	}
+	for _, b := range t.catalog.Schema().Blocks {
+		fields := t.newFields(b)
+		if b.IsType {
+			v.Fields = fields
+			continue
+		}
+		v.Messages = append(v.Messages, Message{b.Name, fields})
+	}
+	for _, entry := range t.catalog.Indexes() {
+		v.Indexes = append(v.Indexes, t.newIndex(entry.KeyName, entry.Layout, entry.State))
+	}
+	return v
+}
+
+// newFields returns the view of a block's fields.
+func (t *recordType) newFields(b *schema.Block) (all []Field) {
+	for _, f := range b.Fields {
+		argument := b.IsType && strings.Contains(b.Directory, "{"+f.Name+"}")
+		all = append(all, Field{f.Number, f.Name, f.Kind, f.Default, append([]string(nil), f.Was...), argument})
+	}
+	return all
+}
+
+// newIndex returns the view of an index.
+func (t *recordType) newIndex(keyName, layout string, state index.State) Index {
+	v := Index{Name: keyName, KeyName: keyName, Layout: layout, State: state, Foreign: t.foreign[keyName]}
+	d, err := index.ParseLayout(keyName, layout)
+	if err != nil {
+		return v // Foreign says why
+	}
+	v.Name, v.Kind, v.Unique, v.Fields, v.Descending, v.Of = d.Name, d.Kind, d.Unique, d.Fields, d.Descending, d.Of
+	v.Cover, v.CoverFields, v.Where, v.Scatter = d.Cover, d.CoverFields, d.Where, int(d.Scatter)
+	return v
+}
 
 // newSchema returns the type for the engine, as persistgen writes one. at is where the
 // store is.
@@ -147,4 +248,29 @@ func (t *recordType) appendCover(i int, b []byte, v any) []byte {
 	}
 	b, _ = t.programs[i].AppendCover(b, payload)
 	return b
+}
+
+// checkKinds returns an error if an index has keys of other kinds than conditions on its
+// fields would have: it was built by programs from before a field could be null, or after
+// it could not any more. Such an index is maintained as those programs do, and not read.
+func (t *recordType) checkKinds(d *index.Definition) error {
+	for i, name := range d.Fields {
+		p, err := t.body.Path(name)
+		if err != nil {
+			return err
+		}
+		if have := d.Kinds()[i]; have != p.KeyKind() {
+			return fmt.Errorf("the index has the field %s as %s, and the schema as %s", name, have, p.KeyKind())
+		}
+	}
+	return nil
+}
+
+// reasonOf returns why an index has no program.
+func reasonOf(err error) string {
+	var refused *reindex.Error
+	if errors.As(err, &refused) {
+		return refused.Reason
+	}
+	return err.Error()
 }

@@ -3,6 +3,7 @@
 package tenants
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,4 +150,106 @@ func (s *Set) removeEmpty(ctx context.Context, tx kv.Transaction, path []string)
 	}
 	_, err = s.layer.RemoveIfExists(ctx, tx, path)
 	return err
+}
+
+// Abandon removes what an unfinished copy or import to a name has left. If that still
+// runs, it fails with [ErrUnfinished]. It does nothing if there is none.
+func (s *Set) Abandon(ctx context.Context, name string) error {
+	return s.abandon(ctx, name, func(kv.ReadTransaction, *directory.Directory) error { return nil })
+}
+
+// abandon is [Set.Abandon] of the directory that the condition allows to remove. One that
+// it refuses by [ErrUnfinished] is another call's, and stays.
+func (s *Set) abandon(ctx context.Context, name string, allow directory.Condition) error {
+	if err := s.checkName(name); err != nil {
+		return err
+	}
+	path, err := s.workNow(ctx, arrivingName, name)
+	if err != nil || path == nil {
+		return err
+	}
+	d := departure{Set: s, name: name, id: newID(), path: path, allow: allow}
+	if _, err = d.run(ctx); err == nil || errors.Is(err, ErrUnfinished) {
+		_, err = s.sweepName(ctx, name)
+	}
+	if err != nil {
+		return fmt.Errorf("abandon the arrival of %s: %w", pathText(s.Path(name)), err)
+	}
+	return nil
+}
+
+// Move gives a tenant another name. It takes one transaction, whatever the tenant
+// holds: keys stay where they are, with records, entries, index states, quota and
+// usage. The {Field} of its records has the new name from then on, in every program.
+//
+// Writes under the old name that have not committed yet conflict, are retried, and find
+// no records there. Errors: [ErrNotFound], [ErrExists], *[NameError], *[RenameError],
+// and *persistable.LockedError while the tenant, or one in it, is locked. After a lost
+// acknowledgement Move recognizes its own move; if another process has moved or deleted the
+// tenant since, the error wraps kv.ErrOutcomeUnknown.
+func (s *Set) Move(ctx context.Context, from, to string) error {
+	err := errors.Join(s.checkName(from), s.checkName(to))
+	if err == nil {
+		err = s.db.MoveDirectoryIf(ctx, s.Path(from), s.Path(to), func(tx kv.ReadTransaction, _ *directory.Directory) error {
+			return s.checkMove(ctx, tx, from)
+		})
+	}
+	if errors.Is(err, directory.ErrExists) {
+		err = cmp.Or(s.checkExisting(ctx, to), err)
+	}
+	if err != nil {
+		return fmt.Errorf("move tenant %s to %q: %w", pathText(s.Path(from)), to, existsError(missingError(err)))
+	}
+	return nil
+}
+
+// checkExisting returns a *[NameError] if the directory of a name is no tenant's.
+func (s *Set) checkExisting(ctx context.Context, name string) error {
+	return s.db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) error { return s.mayChange(ctx, tx, name) })
+}
+
+// checkMove returns why a tenant cannot get another name.
+func (s *Set) checkMove(ctx context.Context, tx kv.ReadTransaction, from string) error {
+	if err := s.mayChange(ctx, tx, from); err != nil {
+		return err
+	}
+	return s.checkRename(ctx, tx, from)
+}
+
+// existsError makes an error of the directory layer one of this package.
+func existsError(err error) error {
+	if errors.Is(err, directory.ErrExists) {
+		return fmt.Errorf("%w: %w", ErrExists, err)
+	}
+	return err
+}
+
+// checkRename returns a *[RenameError] if a store of the tenant has an index over the
+// tenant's name.
+func (s *Set) checkRename(ctx context.Context, tx kv.ReadTransaction, from string) error {
+	t, err := s.readTree(ctx, tx, from)
+	if err != nil {
+		return err
+	}
+	stores, err := readStores(ctx, tx, t)
+	if err != nil {
+		return err
+	}
+	return checkNames(stores, func(depth int) bool { return depth == len(s.parent) })
+}
+
+// RenameError says that a tenant cannot get another name, because an index has the name
+// as a field: its entries would stay those of the old name. Drop the index, which is
+// the same for all records of a tenant, or keep the name. The name may be one further up in
+// the path, where a stream is imported under another path.
+type RenameError struct {
+	Type  string
+	Index string // as in keys
+	Field string // the {Field}
+}
+
+// Error implements error.
+func (e *RenameError) Error() string {
+	return fmt.Sprintf("tenants: %s: the index %s has the field %s, which is a name in the tenant's path, and would keep the old one: drop the index, or keep the name",
+		e.Type, e.Index, e.Field)
 }

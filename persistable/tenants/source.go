@@ -7,10 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/headers"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/format"
 )
 
 // source reads one state of a tenant, block by block: under a lock, or at one version.
@@ -196,3 +200,116 @@ func (s *source) copyTo(ctx context.Context, dst *stage, progress func(Progress)
 		}
 	}
 }
+
+// tree is the directories of a tenant in the order of their paths: the tenant's own
+// comes first.
+type tree []branch
+
+// branch is one directory of a tenant.
+type branch struct {
+	path  []string // relative to the tenant's directory
+	layer string
+	keys  kv.KeyRange // of its contents; of a partition, also those of what is in it
+}
+
+func (b *branch) isPartition() bool { return b.layer == directory.Partition }
+
+// readTree reads the directories at a path.
+func readTree(ctx context.Context, tx kv.ReadTransaction, l *directory.Layer, path []string) (t tree, err error) {
+	all, err := l.Subtree(ctx, tx, path)
+	for _, d := range all {
+		t = append(t, branch{d.Path()[len(path):], d.Layer(), d.Reserve()})
+	}
+	return t, err
+}
+
+// estimateSize adds the estimates of all directories. That of a partition has what is
+// in it already.
+func (t tree) estimateSize(ctx context.Context, tx kv.ReadTransaction) (total int64, err error) {
+	var sizes []kv.Future[int64]
+	for _, b := range t.outermost() {
+		sizes = append(sizes, tx.GetEstimatedRangeSizeBytes(b.keys))
+	}
+	for _, size := range sizes {
+		n, err := size.Get(ctx)
+		if err != nil {
+			return 0, err
+		}
+		total += n
+	}
+	return total, nil
+}
+
+// outermost returns the directories that are in no partition of the tenant.
+func (t tree) outermost() tree {
+	var all tree
+	for _, b := range t {
+		if n := len(all); n > 0 && all[n-1].isPartition() && isBelow(b.path, all[n-1].path) {
+			continue
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+func isBelow(path, above []string) bool {
+	return len(path) > len(above) && slices.Equal(path[:len(above)], above)
+}
+
+// header is the header of one store: what a directory holds of one type.
+type header struct {
+	dir   int // into the tree
+	typ   string
+	value []byte
+}
+
+// readStores reads the headers of all stores in the directories.
+func readStores(ctx context.Context, tx kv.ReadTransaction, t tree) (all []header, err error) {
+	for i := range t {
+		if t[i].isPartition() {
+			continue
+		}
+		found, err := headers.Read(ctx, tx, t[i].keys.Begin)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range found {
+			all = append(all, header{i, h.Type, h.Value})
+		}
+	}
+	return all, nil
+}
+
+// checkNames returns a *[RenameError] if an index has a {Field} that is an element of paths
+// whose name changes.
+func checkNames(stores []header, changes func(depth int) bool) error {
+	for _, h := range stores {
+		c, err := format.DecodeCatalog(h.value)
+		if err != nil {
+			return fmt.Errorf("tenants: the store of %s: %w", h.typ, err)
+		}
+		for depth, element := range strings.Split(c.Schema().Type().Directory, "/") {
+			field := boundElement.FindStringSubmatch(element)
+			if field == nil || !changes(depth) {
+				continue
+			}
+			if name := indexOver(c, field[1]); name != "" {
+				return &RenameError{Type: h.typ, Index: name, Field: field[1]}
+			}
+		}
+	}
+	return nil
+}
+
+// indexOver returns the name of an index that has the field; empty if there is none.
+func indexOver(c *format.Catalog, field string) string {
+	word := regexp.MustCompile(`(^|\W)` + field + `(\W|$)`)
+	for name, layout := range c.Layouts() {
+		if word.MatchString(layout) {
+			return name
+		}
+	}
+	return ""
+}
+
+var boundElement = regexp.MustCompile(`^\{(\w+)\}`)

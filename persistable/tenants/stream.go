@@ -3,12 +3,106 @@
 package tenants
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"strconv"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable"
 )
+
+// Stream is what a stream holds, as far as it was read.
+type Stream struct {
+	Path     []string // of the tenant when it was exported
+	Types    []string // the types of its records
+	Version  int64    // of the database at which the export began
+	LockID   string   // of the lock under which it was exported; empty: of none
+	Complete bool     // the stream has its end
+	Progress          // Offset is the end of the last whole block
+
+	*manifest
+	position
+	number int64
+	sum    checksum
+}
+
+// Inspect reads a stream and checks each block, without a database. If the stream ends
+// before its end, because the export was interrupted, Complete is false, and Offset
+// says up to where it is good. Damage is a *[StreamError] with the number and the offset
+// of the block; then the result tells of the blocks before it.
+func Inspect(r io.Reader) (*Stream, error) {
+	in := streamReader{r: r}
+	m, err := in.start()
+	if err != nil {
+		return nil, err
+	}
+	s := newStream(m, &in)
+	for !s.Complete {
+		_, err := s.next(&in)
+		if errors.Is(err, errTruncated) {
+			return s, nil
+		}
+		if err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+func newStream(m *manifest, in *streamReader) *Stream {
+	s := &Stream{Path: m.path, Version: m.version, LockID: m.lock, manifest: m, number: in.number, sum: in.sum}
+	s.Offset = in.offset
+	for _, h := range m.stores {
+		s.Types = append(s.Types, h.typ)
+	}
+	return s
+}
+
+// next reads and checks a block of pairs; nil for the end.
+func (s *Stream) next(in *streamReader) (*block, error) {
+	number, offset := in.number, in.offset
+	kind, payload, _, err := in.next()
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.accept(kind, payload)
+	if err != nil {
+		return nil, &StreamError{Block: number, Offset: offset, Reason: "it cannot be used", Err: err}
+	}
+	s.number, s.Offset = in.number, in.offset
+	return b, nil
+}
+
+func (s *Stream) accept(kind byte, payload []byte) (*block, error) {
+	switch kind {
+	case kindPairs:
+		b, err := decodeBlock(payload)
+		if err == nil {
+			err = b.check(s.manifest, s.position)
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.position = position{b.dir, b.last()}
+		s.Blocks++
+		s.Pairs += int64(len(b.pairs))
+		s.Bytes += b.size()
+		return b, nil
+	case kindEnd:
+		want, err := endPayload(s.Progress)
+		if err != nil || !bytes.Equal(want, payload) {
+			return nil, errors.New("it is the end, but does not agree with the blocks before it")
+		}
+		s.Complete = true
+		return nil, nil
+	}
+	return nil, errors.New("it is of a kind that is not known")
+}
 
 // A stream is the magic and then blocks:
 //
@@ -154,4 +248,91 @@ func (r *streamReader) next() (kind byte, payload []byte, sum uint32, err error)
 	r.number++
 	r.offset += int64(frameBytes + len(payload))
 	return head[0], payload, sum, nil
+}
+
+// StreamError says that a stream is not what Export writes, or, if it is a
+// [persistable.ErrNewer], that of a newer version. Nothing of the block was imported.
+type StreamError struct {
+	Block  int64 // number of the block, from 0
+	Offset int64 // of the block, in bytes from the begin of the stream
+	Reason string
+	Err    error // the cause, if any
+}
+
+// Error implements error.
+func (e *StreamError) Error() string {
+	if errors.Is(e.Err, persistable.ErrNewer) {
+		return fmt.Sprintf("tenants: the stream cannot be used: %v", e.Err)
+	}
+	text := fmt.Sprintf("tenants: the stream is damaged at block %d, offset %d: %s", e.Block, e.Offset, e.Reason)
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (e *StreamError) Unwrap() error { return e.Err }
+
+// VersionError says that a stream cannot be imported into this database, because it
+// has versions that are ahead of it: what changes after the import would come before
+// them in the order of changes.
+type VersionError struct {
+	Index           string // the version index, as in keys
+	Stream, Version int64  // of the stream's block, and of the database
+}
+
+// Error implements error.
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("tenants: the index %s has changes up to the version %d, and this database is only at %d: import it into a database that has reached that version, or export again after Indexes().RemoveUnused by a program whose type has no persistable.Version",
+		e.Index, e.Stream, e.Version)
+}
+
+// pairReader reads the pairs of blocks, one after the other.
+type pairReader struct {
+	next  func() (*block, error)
+	block *block        // nil at the end
+	pairs []kv.KeyValue // of the block, from the current one on
+}
+
+// advance goes on to the next pair.
+func (r *pairReader) advance() (err error) {
+	if len(r.pairs) > 1 {
+		r.pairs = r.pairs[1:]
+		return nil
+	}
+	r.pairs = nil
+	if r.block, err = r.next(); r.block != nil {
+		r.pairs = r.block.pairs
+	}
+	return err
+}
+
+// differs says in what the current pair differs from that of a stream; "" if in nothing.
+func (r *pairReader) differs(stream *pairReader) string {
+	switch order := r.comparePlace(stream); {
+	case order < 0:
+		return "it has " + r.place() + ", the stream does not"
+	case order > 0:
+		return "it does not have " + stream.place()
+	case !bytes.Equal(r.pairs[0].Value, stream.pairs[0].Value):
+		return "it has another value for " + r.place()
+	}
+	return ""
+}
+
+// comparePlace compares where two readers are; the end comes last.
+func (r *pairReader) comparePlace(other *pairReader) int {
+	switch {
+	case r.block == nil:
+		return 1
+	case other.block == nil:
+		return -1
+	}
+	return cmp.Or(cmp.Compare(r.block.dir, other.block.dir), bytes.Compare(r.pairs[0].Key, other.pairs[0].Key))
+}
+
+// place names the current key.
+func (r *pairReader) place() string {
+	return fmt.Sprintf("the key %s of directory %d", strconv.QuoteToASCII(string(r.pairs[0].Key)), r.block.dir)
 }

@@ -3,10 +3,17 @@
 package message
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
+	"github.com/kazahana-db/kazahana/internal/nearest"
 	"github.com/kazahana-db/kazahana/internal/schema"
 	"github.com/kazahana-db/kazahana/persistable/wire"
 )
@@ -97,4 +104,83 @@ func (t *Type) New() *Message {
 		m.values[i] = f.initial()
 	}
 	return m
+}
+
+// Path returns the way to a field, such as Address.City. It returns an error if there is
+// none, or it leads to what has no single values.
+func (t *Type) Path(name string) (*Path, error) {
+	p := &Path{Name: name}
+	for _, step := range strings.Split(name, ".") {
+		if p.last != nil && (p.last.Inner == nil || p.last.IsList() || p.last.IsMap()) {
+			return nil, fmt.Errorf("%s: the field %s is %s, which holds no single field %s", name, p.last.Name, p.last.Kind, step)
+		}
+		if p.last != nil {
+			t = p.last.Inner
+		}
+		i := t.indexOf(step)
+		if i < 0 {
+			return nil, fmt.Errorf("%s has no field %q%s", t.Name, step, t.suggestion(step))
+		}
+		p.steps, p.last = append(p.steps, i), t.Fields[i]
+		p.null = p.null || p.last.IsNullable()
+	}
+	if p.last.Inner != nil || p.last.IsMap() {
+		return nil, fmt.Errorf("%s is %s, which has no single value; name a field in it", name, p.last.Kind)
+	}
+	return p, nil
+}
+
+// Decode reads a message from bytes in the protobuf wire format, whose strings it makes
+// of s, which may be nil. Malformed bytes, and values that are not of their field's kind,
+// are a *[wire.Error]. Fields that the type does not have are left out.
+func (t *Type) Decode(b []byte, s *wire.Strings) (*Message, error) {
+	m := t.New()
+	return m, m.decode(b, s, maxDepth)
+}
+
+// ParseJSON reads a message from a JSON object. A member that is missing leaves its field
+// zero, null or its default, as [Type.New] has it. Whatever cannot be is an *[Error], with
+// the member, its line and what is wanted: a member that the type does not have, or that
+// comes twice; a value that is not of the field's kind.
+func (t *Type) ParseJSON(text []byte) (*Message, error) {
+	p := &parser{text: text, dec: json.NewDecoder(bytes.NewReader(text))}
+	p.dec.UseNumber()
+	if at := invalidUTF8(text); at >= 0 {
+		return nil, &Error{Line: 1 + bytes.Count(text[:at], []byte("\n")), Reason: "a byte is not valid UTF-8"}
+	}
+	m, err := p.parseObject(t, maxDepth)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := p.dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, p.fault("something follows the object; one record is one object")
+	}
+	return m, nil
+}
+
+// invalidUTF8 returns where the text is not valid UTF-8, -1 if it is.
+func invalidUTF8(text []byte) int {
+	if utf8.Valid(text) {
+		return -1
+	}
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return -1
+}
+
+// suggestion names the field that is probably meant.
+func (t *Type) suggestion(name string) string {
+	var names []string
+	for _, f := range t.Fields {
+		names = append(names, f.Name)
+	}
+	if near, distance := nearest.Word(name, names); near != "" && distance <= 2 {
+		return "; did you mean " + near + "?"
+	}
+	return "; there are " + strings.Join(names, ", ")
 }
