@@ -4,8 +4,14 @@ package persistable_test
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
 	"slices"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,6 +19,8 @@ import (
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded"
+	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -198,6 +206,209 @@ func BenchmarkScattered(b *testing.B) {
 				if err := s.Create(ctx, NewArticle(Article{Section: "s", Slug: strconv.Itoa(i), Published: day0.Add(time.Duration(i)), Body: []byte("body")})); err != nil {
 					b.Fatal(err)
 				}
+			}
+		})
+	}
+}
+
+// benchRecords is the environment variable with the number of records of
+// BenchmarkBuildBesideWriters. The default value is 20,000.
+const benchRecords = "KAZAHANA_BUILD_RECORDS"
+
+// BenchmarkBuildBesideWriters builds an index of values, a count and a unique index over
+// records on a disk while 16 goroutines write. It reports records per second, how many
+// writes the goroutines made in a second before, during and after the build, and the
+// most memory in use. Before the build the writes maintain no index; after it they
+// maintain the same indexes as during it, so that quotient is the price of the build.
+func BenchmarkBuildBesideWriters(b *testing.B) {
+	records := 20_000
+	if text := os.Getenv(benchRecords); text != "" {
+		records = must[int](b)(strconv.Atoi(text))
+	}
+	engine := must[*embedded.Database](b)(embedded.Open(b.TempDir()))
+	defer engine.Close()
+	db := open(b, engine)
+	old, s := kindStore(db, 0), kindStore(db, 0, valueOfTags, countBySection, uniqueSlug)
+	loadArticles(b, db, old, records)
+	for b.Loop() {
+		var writes atomic.Int64
+		stop := writeUntil(b, s, records, &writes)
+		before := rateFor(3*time.Second, &writes)
+		peak, begun := watchMemory(), time.Now()
+		writes.Store(0)
+		check(b, s.Indexes().BuildWith(ctx, persistable.BuildOptions{Workers: 2}))
+		took := time.Since(begun).Seconds()
+		during, most := float64(writes.Load())/took, peak()
+		after := rateFor(3*time.Second, &writes)
+		stop()
+		b.ReportMetric(float64(records)/took, "records/s")
+		b.ReportMetric(before, "writes/s-before")
+		b.ReportMetric(during, "writes/s-during")
+		b.ReportMetric(after, "writes/s-after")
+		b.ReportMetric(after/during, "slow-down")
+		b.ReportMetric(float64(most)/(1<<20), "MB-heap-peak")
+	}
+}
+
+// rateFor waits for d and returns how many writes were made in a second.
+func rateFor(d time.Duration, writes *atomic.Int64) float64 {
+	begun := time.Now()
+	writes.Store(0)
+	time.Sleep(d)
+	return float64(writes.Load()) / time.Since(begun).Seconds()
+}
+
+// loadArticles creates records in transactions of a thousand.
+func loadArticles(b *testing.B, db *persistable.DB, s *ArticleStore, n int) {
+	for from := 0; from < n; from += 1000 {
+		var articles []*Article
+		for i := from; i < min(from+1000, n); i++ {
+			articles = append(articles, benchArticle(i))
+		}
+		check(b, db.Transact(ctx, func(tx persistable.Tx) error {
+			for _, a := range articles {
+				if err := s.In(tx).Create(ctx, a); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+	}
+}
+
+func benchArticle(i int) *Article {
+	a := smallArticle(i)
+	a.ID, a.Slug, a.Body = fmt.Sprintf("%09d", i), fmt.Sprint(i), make([]byte, 100)
+	return a
+}
+
+// writeUntil lets 16 goroutines save records at random places until the returned
+// function is called. Every save changes its record, and with it a count.
+func writeUntil(b *testing.B, s *ArticleStore, records int, writes *atomic.Int64) (stop func()) {
+	running, cancel := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	for w := range 16 {
+		group.Go(func() {
+			for n := 0; running.Err() == nil; n++ {
+				a := benchArticle(16*rand.IntN(records/16) + w)
+				a.Section, a.Published = fmt.Sprint("s", n%5), day0.Add(time.Duration(n)*time.Second)
+				if err := s.Save(ctx, a); err != nil {
+					b.Error(err)
+					return
+				}
+				writes.Add(1)
+			}
+		})
+	}
+	return func() { cancel(); group.Wait() }
+}
+
+// watchMemory notes the heap in use until the returned function is called, which
+// returns the most.
+func watchMemory() (peak func() uint64) {
+	done := make(chan struct{})
+	result := make(chan uint64)
+	go func() {
+		var most uint64
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			most = max(most, m.HeapInuse)
+			select {
+			case <-tick.C:
+			case <-done:
+				result <- most
+				return
+			}
+		}
+	}()
+	return func() uint64 { close(done); return <-result }
+}
+
+// exportRecords is the environment variable with the number of records of
+// BenchmarkExport. The default value is 20,000.
+const exportRecords = "KAZAHANA_EXPORT_RECORDS"
+
+// BenchmarkExport reads all records on a disk across transactions: by id and through an
+// index, in one piece and in parts, each by a goroutine of its own. It reports records per
+// second and the most memory in use, with that of the engine, which is told for the time
+// before, too.
+func BenchmarkExport(b *testing.B) {
+	records := 20_000
+	if text := os.Getenv(exportRecords); text != "" {
+		records = must[int](b)(strconv.Atoi(text))
+	}
+	dir := b.TempDir()
+	loadExport(b, dir, records)
+	engine := must[*embedded.Database](b)(embedded.Open(dir))
+	defer engine.Close()
+	s := version(open(b, engine), published)
+	for _, c := range []struct {
+		name  string
+		query *persistable.Query[*Article]
+	}{{"records", s.Scan()}, {"index", byIndex(s, 0)}} {
+		for _, parts := range []int{1, 2, 8} {
+			b.Run(fmt.Sprintf("%s/parts=%d", c.name, parts), func(b *testing.B) { benchmarkExport(b, c.query, parts, records) })
+		}
+	}
+}
+
+// loadExport creates the records with an engine of its own, so that the memory of the
+// load is not counted.
+func loadExport(b *testing.B, dir string, records int) {
+	engine := must[*embedded.Database](b)(embedded.Open(dir))
+	db := must[*persistable.DB](b)(persistable.Open(ctx, engine))
+	loadArticles(b, db, version(db, published), records)
+	check(b, db.Close())
+	check(b, engine.Close())
+}
+
+func benchmarkExport(b *testing.B, q *persistable.Query[*Article], parts, records int) {
+	var before runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	peak, begun := watchMemory(), time.Now()
+	for b.Loop() {
+		var read atomic.Int64
+		var group sync.WaitGroup
+		for _, part := range must[[]*persistable.Scan[*Article]](b)(persistable.Across(q, "").Split(ctx, parts)) {
+			group.Go(func() {
+				n := int64(0)
+				for _, err := range part.All(ctx) {
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					n++
+				}
+				read.Add(n)
+			})
+		}
+		group.Wait()
+		if read.Load() != int64(records) {
+			b.Fatalf("%d records are exported", read.Load())
+		}
+	}
+	b.ReportMetric(float64(records*b.N)/time.Since(begun).Seconds(), "records/s")
+	b.ReportMetric(float64(peak())/(1<<20), "MB-heap-peak")
+	b.ReportMetric(float64(before.HeapInuse)/(1<<20), "MB-heap-before")
+}
+
+// BenchmarkCreateWithForeignIndex compares what an index costs a program that has it in
+// its code, and one that maintains it from stored bytes.
+func BenchmarkCreateWithForeignIndex(b *testing.B) {
+	for name, program := range map[string][]int{"no index": nil, "own": {published}, "foreign": nil} {
+		b.Run(name, func(b *testing.B) {
+			db := open(b, enginetest.Open(b))
+			if name != "no index" {
+				articles(b, version(db, published), 1)
+			}
+			s := version(db, program...)
+			b.ReportAllocs()
+			for b.Loop() {
+				check(b, s.Create(ctx, NewArticle(Article{Section: "s", Slug: "x", Tags: []string{"a", "b"}, Published: day0})))
 			}
 		})
 	}

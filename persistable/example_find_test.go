@@ -6,8 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
@@ -106,4 +109,196 @@ func ExampleQuery_Explain() {
 	// Order: lanes, one after the other; rounds: 2; looks at 10000 records at most; 2 keys
 	//   index Order_Number: Number="A-1"; filter: Number="A-1" and Amount>=4; fetches records; 1 key
 	//   index Order_Number: Number="A-4"; filter: Number="A-4" and Amount>=4; fetches records; 1 key <nil>
+}
+
+// An export stops after some records, stores its token, and goes on in another process.
+func ExampleAcross() {
+	ctx := context.Background()
+	orders, db := exampleStatuses()
+	defer db.Close()
+	export := func(token string, most int) string {
+		scan, numbers := persistable.Across(orders.OrderedByNumber().Query(), token), []string{}
+		for o, err := range scan.All(ctx) {
+			if err != nil {
+				fmt.Println(err)
+				break
+			}
+			if numbers = append(numbers, o.Number); len(numbers) == most {
+				break
+			}
+		}
+		fmt.Println(numbers)
+		return scan.Token()
+	}
+	token := export("", 4)
+	export(token, 100)
+	// Output:
+	// [A-0 A-1 A-2 A-3]
+	// [A-4 A-5]
+}
+
+// The parts of an export run side by side.
+func ExampleScan_Split() {
+	ctx := context.Background()
+	orders, db := exampleStatuses()
+	defer db.Close()
+	parts, err := persistable.Across(orders.Scan(), "").Split(ctx, 8)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var group sync.WaitGroup
+	counts := make([]int, len(parts))
+	for i, part := range parts {
+		group.Go(func() { // or a process that is given part.Token()
+			for _, err := range part.All(ctx) {
+				if err != nil {
+					fmt.Println(err)
+					return
+				}
+				counts[i]++
+			}
+		})
+	}
+	group.Wait()
+	total := 0
+	for _, n := range counts {
+		total += n
+	}
+	fmt.Println(total, "orders")
+	// Output:
+	// 6 orders
+}
+
+// Counts, sums, extremes and copies of fields, which markers such as
+//
+//	_ persistable.Count `persist:"by=Status+Country"`
+//	_ persistable.Sum   `persist:"Amount,by=Status"`
+//	_ persistable.Min   `persist:"Amount,by=Country"`
+//	_ persistable.Index `persist:"Country,Amount,cover=Units+Editor"`
+//
+// ask for. Each answer is one read, or one range, whatever the number of records.
+func Example_aggregates() {
+	engine, err := embedded.OpenMemory()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer engine.Close()
+	db, err := persistable.Open(ctx, engine)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer db.Close()
+	sales := SaleStoreOf(db)
+	for i, amount := range []int64{30, 10, 20} {
+		sale := &Sale{ID: fmt.Sprint("sale ", i), Status: Paid, Country: "jp", Amount: amount, Units: uint64(i + 1)}
+		if err := sales.Create(ctx, sale); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	n, err := sales.CountByStatusCountry(ctx, Paid, "jp")
+	fmt.Println("count:", n, err)
+	sum, err := sales.SumAmountByStatus(ctx, Paid)
+	fmt.Println("sum:", sum, err)
+	least, found, err := sales.MinAmountByCountry(ctx, "jp")
+	fmt.Println("least:", least, found, err)
+	for group, err := range sales.CountsByStatusCountry(ctx) {
+		fmt.Println("group:", group.Group, group.Count, err)
+	}
+	for row, err := range sales.ByCountryAmountRows("jp").From(15).All(ctx) {
+		fmt.Println("row:", row.ID, row.Amount, row.Units, err)
+	}
+	// Output:
+	// count: 3 <nil>
+	// sum: 60 <nil>
+	// least: 10 true <nil>
+	// group: {1 jp} 3 <nil>
+	// row: sale 2 20 3 <nil>
+	// row: sale 0 30 1 <nil>
+}
+
+// A consumer counts changes in its own transaction: each exactly once.
+func ExampleFeed_Consumer() {
+	ctx := context.Background()
+	db, err := persistable.Open(ctx, mustMemory())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer db.Close()
+	notes := NoteStoreOf(db)
+	fmt.Println(notes.Save(ctx, &Note{ID: 1, Text: "a"}), notes.Save(ctx, &Note{ID: 2, Text: "b"}), notes.Delete(ctx, 1))
+	n, err := notes.Feed().Consumer("counter").Next(ctx, func(tx persistable.Tx, changes []persistable.Change[*Note, int64]) error {
+		for _, c := range changes {
+			fmt.Println(c.ID, c.Deleted)
+			tx.KV().Atomic(kv.Add, []byte("changes"), kv.Int64(1))
+		}
+		return nil
+	})
+	fmt.Println(n, err)
+	// Output:
+	// <nil> <nil> <nil>
+	// 2 false
+	// 1 true
+	// 2 <nil>
+}
+
+// Changes yields the last change of each record, in the order of the commits.
+func ExampleFeed_Changes() {
+	ctx := context.Background()
+	db, err := persistable.Open(ctx, mustMemory())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer db.Close()
+	notes := NoteStoreOf(db)
+	fmt.Println(notes.Save(ctx, &Note{ID: 1, Text: "a"}), notes.Save(ctx, &Note{ID: 2, Text: "b"}), notes.Save(ctx, &Note{ID: 1, Text: "c"}))
+	var seen persistable.Version
+	for c, err := range notes.Feed().Changes(ctx, seen) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(c.ID, c.Record.Text)
+		seen = c.Version
+	}
+	// Output:
+	// <nil> <nil> <nil>
+	// 2 b
+	// 1 c
+}
+
+// A version travels through a form, or an HTTP ETag, and back.
+func ExampleFeed_SaveIfVersion() {
+	ctx := context.Background()
+	db, err := persistable.Open(ctx, mustMemory())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer db.Close()
+	notes := NoteStoreOf(db)
+	fmt.Println(notes.Save(ctx, &Note{ID: 1, Text: "a"}))
+	note, err := notes.Get(ctx, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	etag := note.Version.String()
+	fmt.Println(notes.Save(ctx, &Note{ID: 1, Text: "of another request"}))
+
+	var version persistable.Version
+	if err := version.UnmarshalText([]byte(etag)); err != nil {
+		fmt.Println(err)
+	}
+	err = notes.SaveIfVersion(ctx, version, &Note{ID: 1, Text: "b"})
+	fmt.Println(errors.Is(err, persistable.ErrChanged))
+	// Output:
+	// <nil>
+	// <nil>
+	// true
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv/embedded"
@@ -181,4 +182,210 @@ func ExampleSchemaOf() {
 	// Order_Number [Number] true
 	// Order_Status [Status] false
 	// Order_Status_CreatedAt [Status CreatedAt] false
+}
+
+func ExampleStore_Create() {
+	ctx := context.Background()
+	orders, db := exampleOrders()
+	defer db.Close()
+	o := &Order{TenantID: "tenant-1", Number: "A-1001"}
+	fmt.Println(orders.Create(ctx, o), o.ID != 0)
+	fmt.Println(errors.Is(orders.Create(ctx, o), persistable.ErrExists))
+	var taken *persistable.UniqueError
+	fmt.Println(errors.As(orders.Create(ctx, &Order{TenantID: "tenant-1", Number: "A-1001"}), &taken))
+	// Output:
+	// <nil> true
+	// true
+	// true
+}
+
+// Save writes over whatever is stored, and where nothing is stored.
+func ExampleStore_Save() {
+	ctx := context.Background()
+	orders, db := exampleOrders()
+	defer db.Close()
+	o := &Order{ID: 1, TenantID: "tenant-1", Number: "A-1001"}
+	fmt.Println(orders.Save(ctx, o))
+	o.Amount = 5
+	fmt.Println(orders.Save(ctx, o))
+	o, err := orders.Get(ctx, 1)
+	fmt.Println(o.Amount, err)
+	// Output:
+	// <nil>
+	// <nil>
+	// 5 <nil>
+}
+
+func ExampleStore_GetMany() {
+	ctx := context.Background()
+	orders, db := exampleOrders()
+	defer db.Close()
+	fmt.Println(orders.CreateWithID(ctx, 1, &Order{TenantID: "tenant-1", Number: "A-1001"}))
+	all, err := orders.GetMany(ctx, 1, 2)
+	fmt.Println(all[0].Number, all[1] == nil, err)
+	// Output:
+	// <nil>
+	// A-1001 true <nil>
+}
+
+// Deleting what is not there is no error.
+func ExampleStore_Delete() {
+	ctx := context.Background()
+	orders, db := exampleOrders()
+	defer db.Close()
+	fmt.Println(orders.CreateWithID(ctx, 1, &Order{TenantID: "tenant-1", Number: "A-1001"}))
+	fmt.Println(orders.Delete(ctx, 1), orders.Delete(ctx, 1))
+	found, err := orders.Exists(ctx, 1)
+	fmt.Println(found, err)
+	_, err = orders.Get(ctx, 1)
+	fmt.Println(errors.Is(err, persistable.ErrNotFound))
+	// Output:
+	// <nil>
+	// <nil> <nil>
+	// false <nil>
+	// true
+}
+
+// Many change one record at once, and no change is lost.
+func ExampleStore_Update() {
+	ctx := context.Background()
+	orders, db := exampleOrders()
+	defer db.Close()
+	fmt.Println(orders.CreateWithID(ctx, 1, &Order{TenantID: "tenant-1", Number: "A-1001"}))
+	var clerks sync.WaitGroup
+	for range 10 {
+		clerks.Go(func() {
+			if err := orders.Update(ctx, 1, func(o *Order) error { o.Amount += 5; return nil }); err != nil {
+				fmt.Println(err)
+			}
+		})
+	}
+	clerks.Wait()
+	o, err := orders.Get(ctx, 1)
+	fmt.Println(o.Amount, err)
+	// Output:
+	// <nil>
+	// 50 <nil>
+}
+
+// A record that others have deleted stays deleted.
+func ExampleStore_SaveExisting() {
+	ctx := context.Background()
+	orders, db := exampleOrders()
+	defer db.Close()
+	o := &Order{ID: 1, TenantID: "tenant-1", Number: "A-1001"}
+	fmt.Println(orders.Create(ctx, o), orders.Delete(ctx, o.ID))
+	err := orders.SaveExisting(ctx, o)
+	fmt.Println(errors.Is(err, persistable.ErrNotFound))
+	// Output:
+	// <nil> <nil>
+	// true
+}
+
+// Another user changes the record while a form is open.
+func ExampleStore_SaveIfUnchanged() {
+	ctx := context.Background()
+	orders, db := exampleOrders()
+	defer db.Close()
+	fmt.Println(orders.CreateWithID(ctx, 1, &Order{TenantID: "tenant-1", Number: "A-1001"}))
+	shown, err := orders.Get(ctx, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(orders.Update(ctx, 1, func(o *Order) error { o.Status = Paid; return nil }))
+
+	filledIn := *shown
+	filledIn.Amount = 100
+	err = orders.SaveIfUnchanged(ctx, shown, &filledIn)
+	fmt.Println(errors.Is(err, persistable.ErrChanged))
+	// Output:
+	// <nil>
+	// <nil>
+	// true
+}
+
+// The record with a unique value is created once, however many ask for it.
+func ExampleStore_GetOrCreate() {
+	ctx := context.Background()
+	orders, db := exampleOrders()
+	defer db.Close()
+	for _, amount := range []int64{10, 20} {
+		o, created, err := orders.GetOrCreate(ctx, &Order{TenantID: "tenant-1", Number: "A-1001", Amount: amount})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(o.Number, o.Amount, created)
+	}
+	// Output:
+	// A-1001 10 true
+	// A-1001 10 false
+}
+
+// Many records are written in as many transactions as they need, and deleted by a query.
+func ExampleStore_CreateMany() {
+	ctx := context.Background()
+	orders, db := exampleOrders()
+	defer db.Close()
+	var all []*Order
+	for i := range 250 {
+		all = append(all, orders.New(Order{Number: fmt.Sprintf("A-%d", 1000+i), Status: OrderStatus(i % 2)}))
+	}
+	err := orders.CreateMany(ctx, all, persistable.BatchOptions{Progress: func(p persistable.BatchProgress) {
+		fmt.Println(p.Done, "records in", p.Transactions, "transactions")
+	}})
+	fmt.Println(err)
+	n, err := orders.DeleteWhere(ctx, orders.ByStatus(Paid), persistable.BatchOptions{})
+	fmt.Println(n, err)
+	// Output:
+	// 100 records in 1 transactions
+	// 250 records in 2 transactions
+	// <nil>
+	// 125 <nil>
+}
+
+// A list stops at a record that cannot be written: the error says where.
+func ExamplePartialError() {
+	ctx := context.Background()
+	orders, db := exampleOrders()
+	defer db.Close()
+	err := orders.CreateMany(ctx, []*Order{
+		orders.New(Order{Number: "A-1"}), orders.New(Order{Number: "A-2"}), orders.New(Order{Number: "A-1"}),
+	}, persistable.BatchOptions{})
+	var partial *persistable.PartialError
+	var taken *persistable.UniqueError
+	fmt.Println(errors.As(err, &partial), errors.As(err, &taken))
+	fmt.Println(partial.Done, taken.Values)
+	// Output:
+	// true true
+	// 2 ("A-1")
+}
+
+// Watch yields the record as it is, then each later state.
+func ExampleStore_Watch() {
+	ctx := context.Background()
+	orders, db := exampleOrders()
+	defer db.Close()
+	o := orders.New(Order{Number: "A-1", Status: Pending})
+	if err := orders.Create(ctx, o); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for seen, err := range orders.Watch(ctx, o.ID) {
+		if err != nil || seen == nil || seen.Status == Shipped {
+			fmt.Println("the end:", err, seen == nil)
+			return
+		}
+		fmt.Println("status", seen.Status)
+		err = orders.Update(ctx, o.ID, func(o *Order) error { o.Status++; return nil })
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	// Output:
+	// status 0
+	// status 1
+	// the end: <nil> false
 }

@@ -12,7 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/schema"
 	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/dynamic/dynamictest"
+	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 )
 
 func TestQueryOrders(t *testing.T) {
@@ -323,4 +326,25 @@ func TestPrefixesOfTypeNames(t *testing.T) {
 		sound(t, articles.Indexes().Verify)
 		sound(t, arts.Indexes().Verify)
 	})
+}
+
+// TestEntriesFromBytes: a program that has only the header of a store makes the
+// entries that the generated code makes.
+func TestEntriesFromBytes(t *testing.T) {
+	for example, s := range map[any]*persistimpl.Schema{
+		new(Order): &orderSchema, new(Article): &articleSchema, new(Art): &artSchema, new(Sale): &saleSchema, new(Player): playerSchema,
+	} {
+		t.Run(s.Type, func(t *testing.T) {
+			dynamictest.Compare(t, dynamictest.Code{
+				Lock: parsed(t, s), Indexes: s.Indexes, Encode: s.Encode, Entries: s.Entries, Covers: s.Covers,
+			}, example)
+		})
+	}
+}
+
+func parsed(t *testing.T, s *persistimpl.Schema) *schema.Schema {
+	t.Helper()
+	lock, err := s.Parsed()
+	check(t, err)
+	return lock
 }

@@ -9,13 +9,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/persistable"
-	"github.com/kazahana-db/kazahana/persistable/trace"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
 	oteltrace "go.opentelemetry.io/otel/trace"
+
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/trace"
 )
 
 // scope names the instrumentation, as OpenTelemetry has it.

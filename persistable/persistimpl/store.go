@@ -11,11 +11,12 @@ import (
 	"reflect"
 	"strconv"
 
+	"github.com/oklog/ulid/v2"
+
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
-	"github.com/oklog/ulid/v2"
 )
 
 // Version5 is named by generated code of the fifth version. A program whose

@@ -14,12 +14,13 @@ import (
 	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
+
+	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
 func Example() {

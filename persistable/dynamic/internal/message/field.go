@@ -9,9 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/kazahana-db/kazahana/internal/schema"
 	"github.com/kazahana-db/kazahana/persistable/wire"
-	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // Field is a field of a type.

@@ -15,11 +15,12 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/oklog/ulid/v2"
+
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/schema"
 	"github.com/kazahana-db/kazahana/persistable/wire"
 	"github.com/kazahana-db/kazahana/tuple"
-	"github.com/oklog/ulid/v2"
 )
 
 // scalar is how the single values of a kind that is no message are stored, stand in
