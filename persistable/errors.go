@@ -22,6 +22,9 @@ var (
 	ErrNotFound = errors.New("persistable: not found")
 	// ErrExists: Create found a record with that id.
 	ErrExists = errors.New("persistable: a record with this id exists already")
+	// ErrChanged: the stored record differs from the one that the caller of
+	// SaveIfUnchanged, SaveIfVersion or DeleteIfUnchanged has seen.
+	ErrChanged = errors.New("persistable: the record was changed meanwhile")
 	// ErrNoID: the record has no id, and none can be made here: in a
 	// transaction, without a generator that answers, because the caller
 	// assigns the ids of its type, or because the verb is for a record that the
@@ -40,10 +43,6 @@ var (
 	// lease.ErrNewer, and every error of this library about newer data.
 	ErrNewer = newer.Err
 )
-
-// ErrChanged is the error of [Store.SaveIfUnchanged] if the stored record differs
-// from the one that the caller has seen.
-var ErrChanged = errors.New("persistable: the record was changed meanwhile")
 
 // UniqueError says that another record has the values of a unique index: in the
 // transaction's view, so also a record whose values the transaction is going to

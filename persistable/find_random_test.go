@@ -4,7 +4,6 @@ package persistable_test
 
 import (
 	cmplib "cmp"
-	stdcmp "cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -318,7 +317,7 @@ func saleWish(w *rand.Rand) wish[*Sale] {
 	case 0:
 		return compareOn(w, "Country", f.Country, []string{"", "at", "de"}, strings.Compare, func(v *Sale) string { return v.Country })
 	case 1:
-		return compareOn(w, "Amount", f.Amount, []int64{-1, 0, 1, 2}, stdcmp.Compare[int64], func(v *Sale) int64 { return v.Amount })
+		return compareOn(w, "Amount", f.Amount, []int64{-1, 0, 1, 2}, cmplib.Compare[int64], func(v *Sale) int64 { return v.Amount })
 	case 2:
 		return compareOn(w, "Editor", f.Editor, []*string{nil, ptr("a"), ptr("a\x00"), ptr("b")}, compareNullable[string], func(v *Sale) *string { return v.Editor })
 	case 3:
@@ -328,7 +327,7 @@ func saleWish(w *rand.Rand) wish[*Sale] {
 	case 5:
 		return compareOn(w, "Discount", f.Discount, []*int64{nil, ptr(int64(-1)), ptr(int64(0)), ptr(int64(300))}, compareNullable[int64], func(v *Sale) *int64 { return v.Discount })
 	}
-	return compareOn(w, "Status", f.Status, []OrderStatus{0, 1, 2}, stdcmp.Compare[OrderStatus], func(v *Sale) OrderStatus { return v.Status })
+	return compareOn(w, "Status", f.Status, []OrderStatus{0, 1, 2}, cmplib.Compare[OrderStatus], func(v *Sale) OrderStatus { return v.Status })
 }
 
 // randomSales creates sales with few different values.

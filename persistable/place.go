@@ -40,51 +40,6 @@ type place struct {
 	known       atomic.Pointer[openStore] // the last committed state that was read
 }
 
-// inDirectory shows the directory in errors, if the type has several.
-func (p *place) inDirectory() string {
-	if len(p.args) == 0 {
-		return ""
-	}
-	return " in the directory " + quotePath(p.path)
-}
-
-// noHeader is the error of a write to a store that was opened by its header, which is not
-// there any more.
-func (p *place) noHeader() error {
-	return fmt.Errorf("%w: the store of %s in the directory %s: it was removed since it was opened; only a program with the Go code of the type makes it again",
-		ErrNotFound, p.typ, quotePath(p.path))
-}
-
-// checkPrefix returns an error if the directory at the path is not the one that the store may be
-// in. Only a directory's prefix is its own.
-func (p *place) checkPrefix(prefix []byte) error {
-	if u := p.record.Dynamic; u == nil || u.Prefix == nil || bytes.Equal(u.Prefix, prefix) {
-		return nil
-	}
-	return fmt.Errorf("%w: the store of %s in the directory %s: another directory has been put there since it was opened", ErrNotFound, p.typ, quotePath(p.path))
-}
-
-// findIndex returns which definition has the name in keys.
-func (p *place) findIndex(name string) (int, error) {
-	i := slices.IndexFunc(p.definitions, func(d *index.Definition) bool { return d.KeyName() == name })
-	if i < 0 {
-		return i, p.noIndexNamed(name)
-	}
-	return i, nil
-}
-
-// noIndexNamed is the error of a name in keys that no index has.
-func (p *place) noIndexNamed(name string) error {
-	names := make([]string, len(p.definitions))
-	for i, d := range p.definitions {
-		names[i] = d.KeyName()
-	}
-	return &NoIndexError{
-		Type: p.typ, Indexes: p.record.indexFields(),
-		Reason: fmt.Sprintf("no index has the name %s; the names are %s", shorten(strconv.Quote(name)), cmp.Or(strings.Join(names, ", "), "none")),
-	}
-}
-
 // maxArgument bounds a directory argument, so that the keys of the directory
 // layer stay within their limit.
 const maxArgument = 4096
@@ -136,70 +91,6 @@ func checkName(name string) string {
 	return ""
 }
 
-// placeKey identifies a place: the schema, by its address, and the arguments.
-type placeKey struct {
-	schema any
-	args   string
-}
-
-// placeTable is a bounded map of places. A place that was dropped is read again.
-type placeTable struct {
-	mu    *sync.RWMutex
-	m     map[placeKey]*place
-	limit int
-}
-
-func newPlaceTable(limit int) placeTable {
-	return placeTable{new(sync.RWMutex), map[placeKey]*place{}, limit}
-}
-
-func (t *placeTable) get(k placeKey) *place {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return t.m[k]
-}
-
-// put adds p, or returns the place that is there. To make room it drops any other
-// place.
-func (t *placeTable) put(k placeKey, p *place) *place {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if other := t.m[k]; other != nil {
-		return other
-	}
-	for other := range t.m {
-		if len(t.m) < t.limit {
-			break
-		}
-		delete(t.m, other)
-	}
-	t.m[k] = p
-	return p
-}
-
-// all returns the places of the table.
-func (t *placeTable) all() []*place {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return slices.Collect(maps.Values(t.m))
-}
-
-// joinArgs encodes the arguments injectively; one argument needs no allocation.
-func joinArgs(args []string) string {
-	switch len(args) {
-	case 0:
-		return ""
-	case 1:
-		return args[0]
-	}
-	var b []byte
-	for _, arg := range args {
-		b = binary.AppendUvarint(b, uint64(len(arg)))
-		b = append(b, arg...)
-	}
-	return string(b)
-}
-
 // bound is an element of a directory that is a {Field}, by its stored name.
 var bound = regexp.MustCompile(`^\{(\w+)\}`)
 
@@ -233,6 +124,60 @@ func (p *place) checkZero(i int, name string) string {
 func isNumber(kind string) bool {
 	k, _ := schema.ParseKind(kind)
 	return k.Wrap == "" && (k.Base == "id" || strings.HasPrefix(k.Base, "int") || strings.HasPrefix(k.Base, "uint"))
+}
+
+// inDirectory shows the directory in errors, if the type has several.
+func (p *place) inDirectory() string {
+	if len(p.args) == 0 {
+		return ""
+	}
+	return " in the directory " + quotePath(p.path)
+}
+
+// noHeader is the error of a write to a store that was opened by its header, which is not
+// there any more.
+func (p *place) noHeader() error {
+	return fmt.Errorf("%w: the store of %s in the directory %s: it was removed since it was opened; only a program with the Go code of the type makes it again",
+		ErrNotFound, p.typ, quotePath(p.path))
+}
+
+// checkPrefix returns an error if the directory at the path is not the one that the store may be
+// in. Only a directory's prefix is its own.
+func (p *place) checkPrefix(prefix []byte) error {
+	if u := p.record.Dynamic; u == nil || u.Prefix == nil || bytes.Equal(u.Prefix, prefix) {
+		return nil
+	}
+	return fmt.Errorf("%w: the store of %s in the directory %s: another directory has been put there since it was opened", ErrNotFound, p.typ, quotePath(p.path))
+}
+
+// findIndex returns which definition has the name in keys.
+func (p *place) findIndex(name string) (int, error) {
+	i := slices.IndexFunc(p.definitions, func(d *index.Definition) bool { return d.KeyName() == name })
+	if i < 0 {
+		return i, p.noIndexNamed(name)
+	}
+	return i, nil
+}
+
+// noIndexNamed is the error of a name in keys that no index has.
+func (p *place) noIndexNamed(name string) error {
+	names := make([]string, len(p.definitions))
+	for i, d := range p.definitions {
+		names[i] = d.KeyName()
+	}
+	return &NoIndexError{
+		Type: p.typ, Indexes: p.record.indexFields(),
+		Reason: fmt.Sprintf("no index has the name %s; the names are %s", shorten(strconv.Quote(name)), cmp.Or(strings.Join(names, ", "), "none")),
+	}
+}
+
+// recountedBy returns which of the program's own indexes a foreign index recounts, -1 for
+// none.
+func (p *place) recountedBy(ix format.ForeignIndex) int {
+	of, recounts := index.CutRecount(ix.KeyName)
+	return slices.IndexFunc(p.definitions, func(d *index.Definition) bool {
+		return recounts && d.KeyName() == of && d.Layout() == ix.Layout
+	})
 }
 
 // loadCommitted reads the committed store at the transaction's read version, in a
@@ -329,11 +274,66 @@ func (p *place) checkSchema(c *format.Catalog) error {
 	return e
 }
 
-// recountedBy returns which of the program's own indexes a foreign index recounts, -1 for
-// none.
-func (p *place) recountedBy(ix format.ForeignIndex) int {
-	of, recounts := index.CutRecount(ix.KeyName)
-	return slices.IndexFunc(p.definitions, func(d *index.Definition) bool {
-		return recounts && d.KeyName() == of && d.Layout() == ix.Layout
-	})
+// placeKey identifies a place: the schema, by its address, and the arguments.
+type placeKey struct {
+	schema any
+	args   string
+}
+
+// placeTable is a bounded map of places. A place that was dropped is read again.
+type placeTable struct {
+	mu    *sync.RWMutex
+	m     map[placeKey]*place
+	limit int
+}
+
+func newPlaceTable(limit int) placeTable {
+	return placeTable{new(sync.RWMutex), map[placeKey]*place{}, limit}
+}
+
+func (t *placeTable) get(k placeKey) *place {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.m[k]
+}
+
+// put adds p, or returns the place that is there. To make room it drops any other
+// place.
+func (t *placeTable) put(k placeKey, p *place) *place {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if other := t.m[k]; other != nil {
+		return other
+	}
+	for other := range t.m {
+		if len(t.m) < t.limit {
+			break
+		}
+		delete(t.m, other)
+	}
+	t.m[k] = p
+	return p
+}
+
+// all returns the places of the table.
+func (t *placeTable) all() []*place {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return slices.Collect(maps.Values(t.m))
+}
+
+// joinArgs encodes the arguments injectively; one argument needs no allocation.
+func joinArgs(args []string) string {
+	switch len(args) {
+	case 0:
+		return ""
+	case 1:
+		return args[0]
+	}
+	var b []byte
+	for _, arg := range args {
+		b = binary.AppendUvarint(b, uint64(len(arg)))
+		b = append(b, arg...)
+	}
+	return string(b)
 }
