@@ -11,6 +11,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -21,6 +22,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	"github.com/kazahana-db/kazahana/internal/goldens/formats"
 )
 
 // TestAccess: what admin tokens, key tokens and others permit, with both forms of the header.
@@ -192,6 +194,47 @@ func testIdempotencyKey(t *testing.T) {
 			t.Errorf("at once: %s and %s", race, text)
 		}
 	}
+}
+
+// TestFormats repeats the answers to requests with an Idempotency-Key, and renews the lease of
+// one, on what workers of earlier versions stored, and stores the same.
+func TestFormats(t *testing.T) {
+	kinds := []store.Kind{store.Configs, store.Leases, store.Replies}
+	ask := func(s service, of string) answer {
+		return s.send("GET", "/v1/id/"+of, adminToken, "", "Idempotency-Key", "boot")
+	}
+	formats.Check(t, formats.Format{
+		Name: "idbuilder/replies",
+		Write: func(t *testing.T) (example string) {
+			synctest.Test(t, func(t *testing.T) {
+				s := start(t, options())
+				s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "a", "base": 1000}`)
+				s.sendAsAdmin("POST", "/v1/config/snowflake", `{"key": "k", "base_ts": 1767225600000, "ts_size": 41, "worker_id_size": 10, "seq_size": 12}`)
+				ask(s, "increment?key=a&size=2")
+				ask(s, "snowflake?key=k&renews=true")
+				example = storetest.Dump(t, s.store, kinds...)
+			})
+			return example
+		},
+		Mask: func(_ *testing.T, example string) string {
+			example = regexp.MustCompile(`\.[0-9a-f]{16}-\d+ - - .*`).ReplaceAllString(example, ".<page>") // package snowflake has examples of it
+			return regexp.MustCompile(`"worker_id":\d+,|"lease_key":"\d+\.1795359845000\.[0-9a-f]{32}"`).ReplaceAllString(example, "<lease>")
+		},
+		Read: func(t *testing.T, example string) {
+			synctest.Test(t, func(t *testing.T) {
+				s := start(t, options())
+				storetest.Load(t, s.store, example)
+				if a := ask(s, "increment?key=a&size=2"); strings.Join(a.ids(t), " ") != "1001 1002" || a.header.Get("Idempotency-Replayed") != "true" {
+					t.Errorf("the answer is %v, %s", a.header, a.text)
+				}
+				time.Sleep(time.Minute)
+				a := ask(s, "snowflake?key=k&renews=true")
+				if !strings.Contains(example, fmt.Sprint(a.data["lease_key"])) {
+					t.Errorf("the lease was not renewed: %s", a.text)
+				}
+			})
+		},
+	})
 }
 
 // TestHeaders checks the headers that all answers have.

@@ -4,13 +4,17 @@ package console
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	"github.com/kazahana-db/kazahana/internal/goldens/formats"
 )
 
 // TestEachRouteNeedsASession asks for every page and action without a session, and
@@ -227,4 +231,47 @@ func TestStoreDoesNotRevealTokens(t *testing.T) {
 	if got, err := s.console.sessions.adminToken(t.Context(), forged); err == nil {
 		t.Errorf("a session under another name yields %q", got)
 	}
+}
+
+// TestFormats reads the cookie and the document of a session that an earlier version began,
+// and begins one.
+func TestFormats(t *testing.T) {
+	now := time.Date(2030, 1, 2, 3, 4, 5, 6000, time.UTC)
+	open := func(t *testing.T) *sessions {
+		return &sessions{store: storetest.Memory(t), lifetime: 8 * time.Hour, now: func() time.Time { return now }}
+	}
+	formats.Check(t, formats.Format{
+		Name: "idbuilder/session",
+		Write: func(t *testing.T) string {
+			s := open(t)
+			id, err := s.beginSession(t.Context(), adminToken)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return cookieName + "=" + id.cookieValue() + "\n" + storetest.Dump(t, s.store, sessionKind)
+		},
+		Mask: func(_ *testing.T, example string) string { // the sizes stay
+			example = regexp.MustCompile(`=[\w-]{43}\n`).ReplaceAllString(example, "=<43>\n")
+			example = regexp.MustCompile(` [0-9a-f]{64} `).ReplaceAllString(example, " <64> ")
+			return regexp.MustCompile(`"sealed":"[\w+/]{78}=="`).ReplaceAllString(example, `"sealed":"<78>=="`)
+		},
+		Read: func(t *testing.T, example string) {
+			cookie, documents, _ := strings.Cut(example, "\n")
+			s := open(t)
+			storetest.Load(t, s.store, documents)
+			value, found := strings.CutPrefix(cookie, cookieName+"=")
+			id, err := parseSecret(value)
+			if !found || err != nil {
+				t.Fatalf("the cookie is %q: %v", cookie, err)
+			}
+			s.now = func() time.Time { return now.Add(8*time.Hour - 1) }
+			if admin, err := s.adminToken(t.Context(), id); err != nil || admin != adminToken {
+				t.Errorf("the session has the token %q, %v", admin, err)
+			}
+			s.now = func() time.Time { return now.Add(8 * time.Hour) }
+			if _, err := s.adminToken(t.Context(), id); !errors.Is(err, errNoSession) {
+				t.Errorf("after its end: %v, want errNoSession", err)
+			}
+		},
+	})
 }

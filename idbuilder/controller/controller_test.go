@@ -5,6 +5,7 @@ package controller
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/snowflake"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	"github.com/kazahana-db/kazahana/internal/goldens/formats"
 )
 
 // TestWorkers checks that each controller lists the workers of all controllers with their
@@ -376,5 +378,53 @@ func TestSlowAnswer(t *testing.T) {
 		if st := c.State(); !st.Registered || st.Left > 27*time.Second {
 			s.Errorf("%v are left, want about 26 s: %+v", st.Left, st)
 		}
+	})
+}
+
+// TestFormats reads the workers and the leader that controllers of earlier versions stored,
+// and stores them.
+func TestFormats(t *testing.T) {
+	registration := Registration{
+		Instance: "w1", Address: "https://w1:8080", Version: "1.2", Started: time.Date(2029, 12, 24, 0, 0, 0, 5000, time.UTC), Sequence: 7,
+		Load: Load{RequestsPerSecond: 12.5, Cached: 700, Ready: true},
+	}
+	formats.Check(t, formats.Format{
+		Name: "idbuilder/controller",
+		Write: func(t *testing.T) (example string) {
+			bubble(t, func(s *site) {
+				if _, err := s.startController("a", 0).Register(s.Context(), registration); err != nil {
+					s.Fatal(err)
+				}
+				after(time.Second)
+				example = storetest.Dump(s, s.store, store.Workers)
+			})
+			return example
+		},
+		Mask: func(_ *testing.T, example string) string {
+			example = regexp.MustCompile(`"worker_id":\d+,`).ReplaceAllString(example, `"worker_id":<random>,`)
+			return regexp.MustCompile(`"holder":"[A-Z2-7]{26}"`).ReplaceAllString(example, `"holder":"<random>"`)
+		},
+		Read: func(t *testing.T, example string) {
+			bubble(t, func(s *site) {
+				storetest.Load(s, s.store, example)
+				want := []Worker{{Registration: registration, Heartbeat: time.Now().Add(since).UTC()}}
+				b := s.startController("b", 0)
+				got := s.listWorkers(b)
+				if len(got) == 1 && strings.Contains(example, fmt.Sprintf(`"worker_id":%d,`, got[0].WorkerID)) {
+					want[0].WorkerID = got[0].WorkerID
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					s.Errorf("workers (-want +got):\n%s", diff)
+				}
+				_, is, err := newSeat(s.store, time.Minute).readHolder(s.Context())
+				if err != nil || is.Term != 1 || len(is.Holder) != 26 {
+					s.Errorf("the leader is %+v, %v", is, err)
+				}
+				after(time.Minute)
+				if _, is, err = newSeat(s.store, time.Minute).readHolder(s.Context()); err != nil || is.Term != 2 || !b.leads.Load() {
+					s.Errorf("the next leader is %+v, %v", is, err)
+				}
+			})
+		},
 	})
 }
