@@ -49,7 +49,7 @@ var outside = map[string]string{
 	"github.com/jackc/pgx/v5":                   "idbuilder/store/postgres internal/servers",
 	"github.com/oklog/ulid/v2":                  "idgen internal/bazaar cmd/kazahana/internal/ui persistable/dynamic persistable/persistimpl",
 	"github.com/prometheus/client_golang":       "idbuilder cmd/kazahana/internal/cli cmd/idbuilder",
-	"github.com/redis/go-redis/v9":              "lease/redis idbuilder/store/redis cmd/kazahana/internal/cli cmd/idbuilder",
+	"github.com/redis/go-redis/v9":              "lease/redis idbuilder/store/redis cmd/kazahana/internal/cli cmd/idbuilder internal/servers",
 	"github.com/rogpeppe/go-internal":           "codegen",
 	"github.com/spf13":                          "internal/shell cmd/kazahana/internal/cli cmd/idbuilder",
 	"github.com/vbauerster/mpb/v8":              "internal/shell",

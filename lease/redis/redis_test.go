@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/goldens/formats"
 	"github.com/kazahana-db/kazahana/internal/servers"
 	"github.com/kazahana-db/kazahana/lease"
 	"github.com/kazahana-db/kazahana/lease/leasetest"
@@ -348,4 +350,48 @@ func TestPrefix(t *testing.T) {
 	if _, err := redis.New(nil, redis.Options{Prefix: "a{b"}); err == nil {
 		t.Error("a prefix with a brace is accepted")
 	}
+}
+
+// TestFormats reads what earlier versions stored in a Redis, and stores it. The records are
+// those of package lease; the times are the server's.
+func TestFormats(t *testing.T) {
+	small := lease.Options{Fresh: true}
+	small.Default.Layout = idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 16, BitTs: 41, BitID: 2, BitSeq: 5}
+	held := regexp.MustCompile(`\\"created\\":(\d{13}),\\"expired\\":(\d{13}),\\"secret`)
+	formats.Check(t, formats.Format{
+		Name: "lease/redis",
+		Write: func(t *testing.T) string {
+			store, client := open(t, servers.StartRedis(t).Addr, redis.Options{})
+			n := newServer(t, store, small)
+			acquire(t, n, "")
+			acquire(t, n, "orders")
+			return servers.DumpRedis(t, client)
+		},
+		Mask: func(_ *testing.T, example string) string {
+			return regexp.MustCompile(`(0x71..)[0-9a-f]{16}|[0-9a-f]{40}|[0-9a-f]{32}|\d{13}|"1[0-9a-f]{8} `).ReplaceAllString(example, "${1}<random>")
+		},
+		Read: func(t *testing.T, example string) {
+			store, client := open(t, servers.StartRedis(t).Addr, redis.Options{})
+			servers.LoadRedis(t, client, example)
+			n := newServer(t, store, small)
+			services, err := n.Services(t.Context(), "", 0)
+			if want := []string{"default", "orders"}; err != nil || !slices.Equal(services, want) {
+				t.Errorf("services %q, %v; want %q", services, err, want)
+			}
+			for i, service := range services {
+				page, err := n.List(t.Context(), service, lease.ListOptions{Ended: true})
+				if err != nil || len(page.Leases) != 1 {
+					t.Fatalf("the leases of %s are %+v, %v", service, page, err)
+				}
+				l := page.Leases[0]
+				if got := fmt.Sprint(l.Created.UnixMilli(), l.Expired.UnixMilli()); got != strings.Join(held.FindAllStringSubmatch(example, -1)[i][1:], " ") {
+					t.Errorf("the lease of %s is %+v", service, l)
+				}
+				var quarantine *lease.QuarantineError // the server's run id is another
+				if _, err := n.Acquire(t.Context(), idgen.AcquireRequest{ServiceID: service}); !errors.As(err, &quarantine) {
+					t.Errorf("a server that lost %s grants: %v", service, err)
+				}
+			}
+		},
+	})
 }

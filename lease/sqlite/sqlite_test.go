@@ -10,11 +10,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/goldens/formats"
 	"github.com/kazahana-db/kazahana/lease"
 	"github.com/kazahana-db/kazahana/lease/leasetest"
 	"github.com/kazahana-db/kazahana/lease/sqlite"
@@ -230,4 +233,89 @@ func TestSynced(t *testing.T) {
 	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
 		t.Errorf("there is no write-ahead log: %v", err)
 	}
+}
+
+// TestFormats reads files that earlier versions wrote, and writes one: as SQLite's own
+// statements. The records are those of package lease.
+func TestFormats(t *testing.T) {
+	at := time.UnixMilli(idgen.DefaultCustomEpochMs + 1000)
+	options := sqlite.Options{Now: func() time.Time { return at }}
+	small := lease.Options{Fresh: true}
+	small.Default.Layout = idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 16, BitTs: 41, BitID: 2, BitSeq: 5}
+	grant := func(t *testing.T, store lease.Store) (*lease.Server, idgen.Lease) {
+		server, err := lease.NewServer(store, small)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leases, err := server.Acquire(t.Context(), idgen.AcquireRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return server, leases[0]
+	}
+	formats.Check(t, formats.Format{
+		Name: "lease/sqlite",
+		Write: func(t *testing.T) string {
+			path := filepath.Join(t.TempDir(), "leases.db")
+			grant(t, open(t, path, options))
+			return dump(t, path)
+		},
+		Mask: func(_ *testing.T, example string) string {
+			return regexp.MustCompile(`"(secret|incarnation)":"[0-9a-f]{32}"|'1[0-9a-f]{8} `).ReplaceAllString(example, "<$1>")
+		},
+		Read: func(t *testing.T, example string) {
+			path := filepath.Join(t.TempDir(), "leases.db")
+			db, err := sql.Open("sqlite", path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := db.ExecContext(t.Context(), example); err != nil {
+				t.Fatal(err)
+			}
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			server, next := grant(t, open(t, path, options))
+			page, err := server.List(t.Context(), "", lease.ListOptions{})
+			if err != nil || len(page.Leases) != 2 || page.Leases[0].ID == next.ID {
+				t.Fatalf("the leases are %+v, %v; the new one is %+v", page, err, next)
+			}
+			if l := page.Leases[0]; l.ID != 0 || !l.Created.Equal(at) || l.Expired.Sub(at) != 10*time.Minute || !l.Active {
+				t.Errorf("the lease is %+v", l)
+			}
+		},
+	})
+}
+
+// dump returns the statements that make a file of leases.
+func dump(t *testing.T, path string) string {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	var b strings.Builder
+	for _, query := range []string{
+		"SELECT 'PRAGMA application_id = ' || application_id FROM pragma_application_id",
+		"SELECT 'PRAGMA user_version = ' || user_version FROM pragma_user_version",
+		"SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name",
+		"SELECT 'INSERT INTO leases VALUES (' || quote(service) || ', ' || quote(key) || ', CAST(' || quote(CAST(value AS TEXT)) || ' AS BLOB))' FROM leases ORDER BY service, key",
+	} {
+		rows, err := db.QueryContext(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			var statement string
+			if err := rows.Scan(&statement); err != nil {
+				t.Fatal(err)
+			}
+			b.WriteString(statement + ";\n")
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.String()
 }

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/redis"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	"github.com/kazahana-db/kazahana/internal/goldens/formats"
 	"github.com/kazahana-db/kazahana/internal/servers"
 )
 
@@ -146,6 +148,55 @@ func TestKeys(t *testing.T) {
 	if slices.Sort(keys); !slices.Equal(keys, want) {
 		t.Errorf("the keys are\n%q, want\n%q", keys, want)
 	}
+}
+
+// TestFormats reads what earlier versions stored in a Redis, and stores it.
+func TestFormats(t *testing.T) {
+	expires := time.Date(2100, 1, 2, 3, 4, 5, 6e6, time.UTC)
+	formats.Check(t, formats.Format{
+		Name: "idbuilder/redis",
+		Write: func(t *testing.T) string {
+			client := clientOf(t, servers.StartRedis(t).Addr)
+			s := initStore(t, client, redis.Options{})
+			for range 2 {
+				_, err := s.Reserve(t.Context(), "orders", up(10))
+				check(t, err)
+			}
+			_, err := s.Put(t.Context(), store.Configs, store.Document{Key: "orders", Type: "increment", Value: []byte(`{"base": 1000}`)})
+			check(t, err)
+			_, err = s.Put(t.Context(), store.Replies, store.Document{Key: "r", Value: []byte(`{"text":"é\n"}`), Expires: expires})
+			check(t, err)
+			_, err = s.Advance(t.Context())
+			check(t, err)
+			return servers.DumpRedis(t, client)
+		},
+		Mask: func(_ *testing.T, example string) string { // run ids, marks, times of documents
+			return regexp.MustCompile(`[0-9a-f]{40}|[A-Z2-7]{26}|"\d{16}"`).ReplaceAllString(example, "<random>")
+		},
+		Read: func(t *testing.T, example string) {
+			client := clientOf(t, servers.StartRedis(t).Addr)
+			servers.LoadRedis(t, client, example)
+			s := newStore(t, client, redis.Options{})
+			d, err := s.Get(t.Context(), store.Configs, "orders")
+			if err != nil || d.Type != "increment" || string(d.Value) != `{"base": 1000}` || d.Version != 1 || !strings.Contains(example, fmt.Sprintf(`"created" "%d"`, d.Created.UnixMicro())) {
+				t.Errorf("the configuration is %+v, %v", d, err)
+			}
+			if d, err = s.Get(t.Context(), store.Replies, "r"); err != nil || string(d.Value) != `{"text":"é\n"}` || d.Version != 2 || !d.Expires.Equal(expires) {
+				t.Errorf("the reply is %+v, %v", d, err)
+			}
+			if n, err := s.Revision(t.Context()); err != nil || n != 1 {
+				t.Errorf("the revision is %d, %v", n, err)
+			}
+			if err := s.Init(t.Context()); !errors.Is(err, store.ErrLost) { // the run id is another
+				t.Errorf("another server gives numbers: %v", err)
+			}
+			check(t, s.Confirm(t.Context(), 5))
+			check(t, s.Init(t.Context()))
+			if got, err := s.Reserve(t.Context(), "orders", up(10)); err != nil || got.From != 1025 || got.To != 1035 || got.Version != 1<<32+3 {
+				t.Errorf("after the confirmation: %+v, %v", got, err)
+			}
+		},
+	})
 }
 
 // TestAdopted reserves from a sequence that another program has made.
