@@ -14,7 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/election"
+	"github.com/kazahana-db/kazahana/internal/contents"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/goldens/formats"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -156,17 +158,85 @@ func TestNamesWithAZeroByte(t *testing.T) {
 func TestLayoutDocument(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := enginetest.InProcess(t)
-		terms := make(chan event, 2)
-		leader := start(t, db, short("host-1"), terms)
-		<-terms
-		standby := start(t, db, withPriority("host-2", 7), terms)
-		time.Sleep(lease/3 + latency) // one renewal
-		if diff := cmp.Diff(documented(t), stored(t, db)); diff != "" {
-			t.Errorf("docs/layout.md differs from the database (-document +database):\n%s", diff)
-		}
-		leader.stop(t)
-		standby.stop(t)
+		elect(t, db, func() {
+			if diff := cmp.Diff(documented(t), stored(t, db)); diff != "" {
+				t.Errorf("docs/layout.md differs from the database (-document +database):\n%s", diff)
+			}
+		})
 	})
+}
+
+// elect runs the election of the document, calls look, and ends it.
+func elect(t *testing.T, db kv.Database, look func()) {
+	t.Helper()
+	terms := make(chan event, 2)
+	leader := start(t, db, short("host-1"), terms)
+	<-terms
+	standby := start(t, db, withPriority("host-2", 7), terms)
+	time.Sleep(lease/3 + latency) // one renewal
+	look()
+	leader.stop(t)
+	standby.stop(t)
+}
+
+// TestFormats reads an election of candidates of earlier versions that were killed, and stores one.
+// Elections run in virtual time, on a database of their own.
+func TestFormats(t *testing.T) {
+	layer := contents.Layer{
+		Name: "election/terms",
+		Open: enginetest.Open,
+		Write: func(t *testing.T, db kv.Database) {
+			var pairs []kv.KeyValue
+			synctest.Test(t, func(t *testing.T) {
+				running := enginetest.InProcess(t)
+				elect(t, running, func() { pairs = pairsOf(t, running) })
+			})
+			storePairs(t, db, pairs)
+		},
+		Mask: func(line string) string { return random.ReplaceAllString(line, "02<random>00") },
+		Read: func(t *testing.T, db kv.Database) {
+			pairs := pairsOf(t, db)
+			synctest.Test(t, func(t *testing.T) {
+				running := enginetest.InProcess(t)
+				storePairs(t, running, pairs)
+				for status, err := range newElection(t, running, short("observer")).Observe(ctx) {
+					if want := (election.Status{Leader: "host-1", Rank: 1}); status != want || err != nil {
+						t.Errorf("the leader is %+v, %v; want %+v", status, err, want)
+					}
+					break
+				}
+				began, terms := time.Now(), make(chan event, 2)
+				p := start(t, running, short("host-3"), terms)
+				standbys := must[[]election.Standby](t)(p.Standbys(ctx, running))
+				if len(standbys) == 0 || standbys[0].Candidate != "host-2" || standbys[0].Priority != 7 {
+					t.Errorf("the standbys are %+v", standbys)
+				}
+				if next := <-terms; next.term.Rank() != 2 || next.at.Sub(began) < lease {
+					t.Errorf("the next leader has the rank %d after %v, want 2, after a lease", next.term.Rank(), next.at.Sub(began))
+				}
+				p.stop(t)
+			})
+		},
+	}
+	formats.Check(t, layer.Format())
+}
+
+// pairsOf returns everything that a database holds.
+func pairsOf(t *testing.T, db kv.Database) []kv.KeyValue {
+	t.Helper()
+	return must[[]kv.KeyValue](t)(kv.ReadTransact(ctx, db, func(tx kv.ReadTransaction) ([]kv.KeyValue, error) {
+		return tx.GetRange(kv.KeyRange{Begin: []byte{}, End: []byte{0xff}}.Selectors(), kv.RangeOptions{}).Slice(ctx)
+	}))
+}
+
+func storePairs(t *testing.T, db kv.Database, pairs []kv.KeyValue) {
+	t.Helper()
+	check(t, db.Transact(ctx, func(tx kv.Transaction) error {
+		for _, pair := range pairs {
+			tx.Set(pair.Key, pair.Value)
+		}
+		return nil
+	}))
 }
 
 // random are the request id and the name of a member: 26 letters and digits.

@@ -94,6 +94,9 @@ func (d *dump) readNode(nodes tuple.Subspace, prefix []byte, path string) error 
 		layer.Write(pair.Value)
 	}
 	d.addLine("%s: layer %q", path, layer.String())
+	for _, pair := range d.takePrefix(node.Sub("annotation").Bytes()) {
+		d.addLine("%s: node %x = %x", path, pair.Key[len(node.Bytes()):], pair.Value)
+	}
 	read := func() error { return d.readChildren(nodes, node, path) }
 	if layer.String() == directory.Partition {
 		read = func() error { return d.readTree(tuple.NewSubspace(append(slices.Clone(prefix), 0xfe)), path) }

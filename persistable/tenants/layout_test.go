@@ -13,7 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/directory"
+	layers "github.com/kazahana-db/kazahana/internal/contents"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/goldens/formats"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/tenants"
 )
@@ -53,4 +55,59 @@ func documented(t *testing.T) string {
 	}
 	block = regexp.MustCompile(`#.*`).ReplaceAllString(block, "")
 	return strings.TrimSuffix(regexp.MustCompile(`\s+`).ReplaceAllString(block, ""), ";")
+}
+
+// random matches random numbers in hexadecimal digits, and in those of such digits.
+var random = regexp.MustCompile(`(3[0-9]|6[1-6]){32,}|gone/[0-9a-f]{32}`)
+
+// TestFormats reads what earlier versions stored beside tenants: locks, a quota and its usage, a
+// copy and a deletion that were not finished. It stores the same.
+func TestFormats(t *testing.T) {
+	layer := layers.Layer{
+		Name: "tenants/annotations",
+		Open: enginetest.Open,
+		Write: func(t *testing.T, engine kv.Database) {
+			c := &crasher{Database: engine, left: -1}
+			db := open(t, c)
+			rooms := tenants.Of(db, "rooms")
+			for name, n := range map[string]int{"a": 3, "c": 6, "gone": 1} {
+				someNotes(t, NoteStoreOf(db, name), name, n)
+			}
+			check(t, rooms.SetQuota(ctx, "a", tenants.Quota{Records: 100, Bytes: 1 << 20}))
+			must[tenants.Lock](t)(rooms.Lock(ctx, "a", "export"))
+			beginCopy(t, rooms, "c", "b", tenants.CopyOptions{Lock: must[tenants.Lock](t)(rooms.Lock(ctx, "c", ""))})
+			c.left = 1
+			wantError(t, rooms.Delete(ctx, "gone"), errCrash)
+			c.left = -1
+		},
+		Mask: func(line string) string { // package persistable has examples of records
+			if key, _, pair := strings.Cut(line, " = "); pair && !strings.Contains(key, ": node ") {
+				line = key
+			}
+			return random.ReplaceAllString(line, "<id>")
+		},
+		Read: func(t *testing.T, engine kv.Database) {
+			db := open(t, engine)
+			rooms := tenants.Of(db, "rooms")
+			if l, locked, err := rooms.LockOf(ctx, "a"); !locked || err != nil || l.Reason != "export" {
+				t.Errorf("the tenant has the lock %+v, %v", l, err)
+			}
+			u := must[tenants.Usage](t)(rooms.Usage(ctx, "a"))
+			if u.Quota != (tenants.Quota{Records: 100, Bytes: 1 << 20}) || u.Records != 3 || u.Bytes != recount(t, db, "rooms", "a").Bytes {
+				t.Errorf("the usage is %+v", u)
+			}
+			l, _, err := rooms.LockOf(ctx, "c")
+			check(t, err)
+			blocks := int64(0)
+			p := must[tenants.Progress](t)(rooms.Copy(ctx, "c", "b", tenants.CopyOptions{Lock: l, Progress: func(tenants.Progress) { blocks++ }}))
+			if blocks != p.Blocks-1 {
+				t.Errorf("the copy wrote %d of its %d blocks again, want all but the first", blocks, p.Blocks)
+			}
+			equal(t, contents(t, db, "rooms", "c"), contents(t, db, "rooms", "b"))
+			if n := must[int](t)(rooms.Sweep(ctx)); n != 1 {
+				t.Errorf("%d deletions were finished, want 1", n)
+			}
+		},
+	}
+	formats.Check(t, layer.Format())
 }
