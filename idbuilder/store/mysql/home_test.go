@@ -35,6 +35,8 @@ func TestHome(t *testing.T) {
 		Hold:           func(t *testing.T, url string) func() { return hold(t, url, "'hold'") },
 		HoldMigrations: func(t *testing.T, url string) func() { return hold(t, url, "CONCAT('idbuilder.', SHA1(DATABASE()))") },
 		Schema:         "DATABASE()",
+		Example:        "idbuilder/mysql",
+		Migrations:     mysql.Migrations,
 	})
 }
 

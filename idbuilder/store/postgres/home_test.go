@@ -34,6 +34,8 @@ func TestHome(t *testing.T) {
 		Hold:           func(t *testing.T, url string) func() { return hold(t, url, 7) },
 		HoldMigrations: func(t *testing.T, url string) func() { return hold(t, url, 0x69646275696c6465) },
 		Schema:         "current_schema()",
+		Example:        "idbuilder/postgres",
+		Migrations:     postgres.Migrations,
 	})
 }
 

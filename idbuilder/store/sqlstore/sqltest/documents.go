@@ -5,11 +5,14 @@ package sqltest
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/goldens/formats"
 )
 
 var object = []byte(`{"a":1}`)
@@ -124,4 +127,61 @@ func testByHand(t *testing.T, h Home) {
 	if err != nil || again <= version {
 		t.Errorf("created again: version %d after %d, %v", again, version, err)
 	}
+}
+
+// testFormats reads tables and rows that earlier versions made, and makes them. Examples are
+// statements of SQL.
+func testFormats(t *testing.T, h Home) {
+	expires := time.Date(2100, 1, 2, 3, 4, 5, 6e6, time.UTC)
+	formats.Check(t, formats.Format{
+		Name: h.Example,
+		Write: func(t *testing.T) string {
+			at, s := h.newDatabase(t)
+			for range 2 {
+				_, err := s.Reserve(within(t), "orders", ten)
+				check(t, err)
+			}
+			_, err := s.Put(t.Context(), store.Configs, store.Document{Key: "orders", Type: "increment", Value: []byte(`{"base": 1000}`)})
+			check(t, err)
+			_, err = s.Put(t.Context(), store.Replies, store.Document{Key: "r", Value: []byte(`{"text": "it's é\n"}`), Expires: expires})
+			check(t, err)
+			gone, err := s.Put(t.Context(), store.Tokens, store.Document{Key: "gone", Value: object})
+			check(t, err)
+			check(t, s.Delete(t.Context(), store.Tokens, "gone", gone))
+			_, err = s.Advance(t.Context())
+			check(t, err)
+			return h.dump(t, at)
+		},
+		Mask: func(_ *testing.T, example string) string {
+			return regexp.MustCompile(`FROM_UNIXTIME\([0-9.]+\)|'20[2-9][^']*\+00'`).ReplaceAllString(example, "<time>")
+		},
+		Read: func(t *testing.T, example string) {
+			at := h.NewURL(t, h.Shared(t))
+			for statement := range strings.Lines(example) {
+				h.Execute(t, at, strings.ReplaceAll(statement, "{collation}", "utf8mb4_nopad_bin")) // MariaDB's
+			}
+			s := h.Open(t, at, Options{})
+			check(t, s.Init(t.Context()))
+			d, err := s.Get(t.Context(), store.Configs, "orders")
+			created := d.Created.Format("2006-01-02 15:04:05.000000")
+			if h.scheme(at) == "mysql" {
+				created = fmt.Sprintf("(%d.%06d)", d.Created.Unix(), d.Created.Nanosecond()/1000)
+			}
+			if err != nil || d.Type != "increment" || string(d.Value) != `{"base": 1000}` || d.Version != 1 || !strings.Contains(example, created) {
+				t.Errorf("the configuration is %+v, %v", d, err)
+			}
+			if d, err = s.Get(t.Context(), store.Replies, "r"); err != nil || string(d.Value) != `{"text": "it's é\n"}` || d.Version != 1 || !d.Expires.Equal(expires) {
+				t.Errorf("the reply is %+v, %v", d, err)
+			}
+			if q, err := s.Sequence(t.Context(), "orders"); err != nil || q.Value != 20 || q.Version != 2 {
+				t.Errorf("the sequence is %+v, %v", q, err)
+			}
+			if n, err := s.Revision(t.Context()); err != nil || n != 1 {
+				t.Errorf("the revision is %d, %v", n, err)
+			}
+			if version, err := s.Put(t.Context(), store.Tokens, store.Document{Key: "again", Value: object}); err != nil || version != 2 {
+				t.Errorf("a new token has the version %d, want one after that of the deleted token: %v", version, err)
+			}
+		},
+	})
 }

@@ -4,12 +4,15 @@ package sqltest
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/store/sqlstore"
 	"github.com/kazahana-db/kazahana/internal/servers"
 )
 
@@ -35,6 +38,9 @@ type Home struct {
 	Hold, HoldMigrations func(t *testing.T, url string) (release func())
 	// Schema is an expression for the schema that a session uses.
 	Schema string
+	// Example names the examples of what this home stores, and Migrations make its tables.
+	Example    string
+	Migrations []sqlstore.Migration
 }
 
 // Options of a store that a test opens.
@@ -59,6 +65,7 @@ func Run(t *testing.T, h Home) {
 		{"lock of migrations", testMigrationLock},
 		{"foreign table", testForeignTable},
 		{"durability", testDurability},
+		{"formats", testFormats},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, h) })
 	}
@@ -113,4 +120,40 @@ func (Home) scheme(at string) string {
 		return "postgres"
 	}
 	return "mysql"
+}
+
+// dump returns the statements that make the tables and their rows.
+func (h Home) dump(t *testing.T, at string) string {
+	t.Helper()
+	var b strings.Builder
+	for _, m := range h.Migrations {
+		for _, statement := range m.Statements {
+			if !strings.HasPrefix(statement, "INSERT") { // rows are listed below
+				b.WriteString(strings.Join(strings.Fields(statement), " ") + "\n")
+			}
+		}
+	}
+	text, moment := "QUOTE(CONVERT(%s USING utf8mb4) COLLATE utf8mb4_bin)", "CONCAT('FROM_UNIXTIME(', UNIX_TIMESTAMP(%s), ')')"
+	if h.scheme(at) == "postgres" {
+		text, moment = "quote_nullable(%s)", "quote_nullable(to_char(%s AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US') || '+00')"
+	}
+	for _, table := range []string{
+		"schema_versions version description", "id_sequences key_name current_value version created_at updated_at",
+		"id_configs key_name id_type config_json created_at updated_at", "id_documents kind doc_key version value expires_at created_at updated_at", "id_state name value",
+	} {
+		columns := strings.Fields(table)[1:]
+		table = strings.Fields(table)[0]
+		values := make([]string, len(columns))
+		for i, column := range columns {
+			values[i] = fmt.Sprintf(text, column)
+			if strings.HasSuffix(column, "d_at") || column == "expires_at" && h.scheme(at) == "postgres" {
+				values[i] = fmt.Sprintf(moment, column)
+			}
+		}
+		query := fmt.Sprintf("SELECT CONCAT('INSERT INTO %s (%s) VALUES (', %s, ')') FROM %s ORDER BY 1", table, strings.Join(columns, ", "), strings.Join(values, ", ', ', "), table)
+		for _, row := range h.Rows(t, at, query) {
+			b.WriteString(row + "\n")
+		}
+	}
+	return b.String()
 }
