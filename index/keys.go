@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/index/internal/hash"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -276,110 +276,63 @@ func Descending[T any](enc func([]byte, T) []byte) func([]byte, T) []byte {
 	return func(b []byte, v T) []byte { return Descend(enc(b, v), len(b)) }
 }
 
-// Bounds is a range of the keys of an index, relative to the index's prefix:
-// equality on some of the first fields, then a range on the next one. It is
-// immutable; the zero Bounds is the whole index. Values are given as packed
-// tuple elements.
+// Shards is over how many shards keys are scattered that would otherwise all be
+// written at one end of their range, because their ids or values grow with
+// time: a power of two from 2 to 256, or 0 for keys that are not scattered. A
+// scattered key has, before what it would begin with, the number of its shard
+// as a tuple element.
 //
-// Every key continues behind a value with a tuple element, whose first byte is
-// below 0xff, or ends there. A string that begins with another string and a
-// zero byte continues with 0xff. So all keys that have the value v lie between
-// v and v+0xff, and all greater values at or behind v+0xff.
-type Bounds struct {
-	equal []byte // the packed values of the fields with equality
-	begin []byte // included; nil means equal
-	end   []byte // excluded; nil means equal+0xff
-}
+// The shard is a hash of the record's packed id only, so that the id gives the key.
+// It is part of the layout of stored data and never changes.
+type Shards int
 
-const afterValue = 0xff
+// MaxShards is the largest number of shards.
+const MaxShards = 256
 
-// Equal narrows the bounds to keys whose next fields have the values.
-func (b Bounds) Equal(values []byte) Bounds {
-	return Bounds{equal: slices.Concat(b.equal, values)}
-}
-
-// EqualValues returns the packed values of Equal, with which all keys within the bounds
-// begin. They must not be changed.
-func (b Bounds) EqualValues() []byte { return b.equal }
-
-// From narrows the bounds to values of the next field not below v.
-func (b Bounds) From(v []byte) Bounds { return b.raiseBegin(slices.Concat(b.equal, v)) }
-
-// After narrows the bounds to values of the next field above v.
-func (b Bounds) After(v []byte) Bounds {
-	return b.raiseBegin(append(slices.Concat(b.equal, v), afterValue))
-}
-
-// To narrows the bounds to values of the next field not above v.
-func (b Bounds) To(v []byte) Bounds {
-	return b.lowerEnd(append(slices.Concat(b.equal, v), afterValue))
-}
-
-// Before narrows the bounds to values of the next field below v.
-func (b Bounds) Before(v []byte) Bounds { return b.lowerEnd(slices.Concat(b.equal, v)) }
-
-func (b Bounds) raiseBegin(begin []byte) Bounds {
-	if b.begin == nil || bytes.Compare(begin, b.begin) > 0 {
-		b.begin = begin
+// Validate returns an error unless n is 0 or a power of two from 2 to 256.
+func (n Shards) Validate() error {
+	if n == 0 || n >= 2 && n <= MaxShards && n&(n-1) == 0 {
+		return nil
 	}
-	return b
+	return fmt.Errorf("index: keys cannot be scattered over %d shards: use a power of two from 2 to %d", int(n), MaxShards)
 }
 
-func (b Bounds) lowerEnd(end []byte) Bounds {
-	if b.end == nil || bytes.Compare(end, b.end) < 0 {
-		b.end = end
+// Of returns the shard of the record with that packed id: the uppermost bits of
+// a 64-bit hash. So each shard of n is two of 2n, and a program that knows the
+// shard among 256 knows all others.
+func (n Shards) Of(id []byte) int {
+	if n == 0 {
+		return 0
 	}
-	return b
+	return int(hash.Of(id) >> (64 - bits.TrailingZeros(uint(n))))
 }
 
-// Resume narrows the bounds to keys behind key, which is relative to the
-// prefix, in the direction of the scan.
-func (b Bounds) Resume(key []byte, reverse bool) Bounds {
-	if reverse {
-		return b.lowerEnd(slices.Clone(key))
+// Append appends the shard of the record with that packed id to a key; nothing
+// if keys are not scattered.
+func (n Shards) Append(key, id []byte) []byte {
+	if n == 0 {
+		return key
 	}
-	return b.raiseBegin(kv.Successor(key))
+	return n.AppendShard(key, n.Of(id))
 }
 
-// StartAt narrows the bounds to keys not below key, which is relative to the prefix.
-func (b Bounds) StartAt(key []byte) Bounds { return b.raiseBegin(slices.Clone(key)) }
-
-// EndBefore narrows the bounds to keys below key, which is relative to the prefix.
-func (b Bounds) EndBefore(key []byte) Bounds { return b.lowerEnd(slices.Clone(key)) }
-
-// Range returns the keys of an index with the prefix. It is empty, never
-// inverted, where nothing can be within the bounds.
-func (b Bounds) Range(prefix []byte) kv.KeyRange {
-	begin, end := b.begin, b.end
-	if begin == nil {
-		begin = b.equal
+// AppendShard appends the number of a shard to a key; nothing if keys are not
+// scattered.
+func (n Shards) AppendShard(key []byte, shard int) []byte {
+	if n == 0 {
+		return key
 	}
-	if end == nil {
-		end = append(slices.Clone(b.equal), afterValue)
+	return tuple.AppendInt(key, int64(shard))
+}
+
+// Cut takes the shard off what follows the prefix of a key.
+func (n Shards) Cut(suffix []byte) (shard int, rest []byte, err error) {
+	if n == 0 {
+		return 0, suffix, nil
 	}
-	if bytes.Compare(begin, end) > 0 {
-		end = begin
+	read, rest, err := tuple.ReadInt(suffix)
+	if err == nil && (read < 0 || read >= int64(n)) {
+		err = fmt.Errorf("index: the shard %d is none of %d", read, int(n))
 	}
-	return kv.KeyRange{Begin: slices.Concat(prefix, begin), End: slices.Concat(prefix, end)}
-}
-
-// Contains reports whether the key, relative to the prefix, is within the bounds.
-func (b Bounds) Contains(key []byte) bool {
-	r := b.Range(nil)
-	return bytes.Compare(key, r.Begin) >= 0 && bytes.Compare(key, r.End) < 0
-}
-
-// AppendBytes appends an encoding of the bounds that differs for different
-// bounds: what a page token is bound to.
-func (b Bounds) AppendBytes(dst []byte) []byte {
-	r := b.Range(nil)
-	dst = appendFramed(dst, b.equal)
-	dst = appendFramed(dst, r.Begin)
-	return appendFramed(dst, r.End)
-}
-
-func appendFramed(dst, v []byte) []byte {
-	n := len(v)
-	dst = append(dst, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
-	return append(dst, v...)
+	return int(read), rest, err
 }

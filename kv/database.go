@@ -190,24 +190,6 @@ type ConflictRanger interface {
 	ConflictingKeys(ctx context.Context) ([]KeyRange, error)
 }
 
-// Releaser is implemented by transactions that hold memory which Go's garbage
-// collector does not see, such as that of FoundationDB's client. Transactions that
-// wrap others pass Release on.
-type Releaser interface {
-	// Release cancels the transaction and frees its memory at once. Results of its
-	// futures that have arrived, its watches and GetCommittedVersion remain. Every
-	// other call fails with CodeTransactionCancelled until Reset.
-	Release()
-}
-
-// Release releases a transaction that the caller no longer needs, if it is a [Releaser].
-// [Retry] and [RetryRead] call it when they end.
-func Release(tx Transaction) {
-	if r, ok := tx.(Releaser); ok {
-		r.Release()
-	}
-}
-
 // Transact runs fn like [Transactor.Transact] and returns its value.
 func Transact[T any](ctx context.Context, t Transactor, fn func(Transaction) (T, error)) (T, error) {
 	var result T

@@ -143,174 +143,6 @@ func (r Rank) with(o Rank) Rank { return Rank{max(r.Top, o.Top), r.Live || o.Liv
 // exceeds reports whether r is more than o in anything.
 func (r Rank) exceeds(o Rank) bool { return r.Top > o.Top || r.Live && !o.Live }
 
-// Set stores v under key. The tree keeps key.
-func (t *Tree[V]) Set(key []byte, v V) {
-	var c Cursor[V]
-	c.Put(t, key, c.Locate(t, key), v)
-}
-
-// grow makes a root over two nodes.
-func (t *Tree[V]) grow(left *node[V], bound *Item[V], right *node[V]) {
-	root := &node[V]{edit: t.edit, n: 2, kids: &[fanout]*node[V]{left, right}}
-	root.items[1] = bound
-	root.prepare()
-	t.measure(root)
-	t.root = root
-}
-
-// split moves the upper part of n into a new node, and returns that and the
-// bound between the two. A node that was filled in ascending order would stay
-// half empty; the cut favours the left side so that sequential keys pack well.
-func (t *Tree[V]) split(n *node[V]) (right *node[V], bound *Item[V]) {
-	cut := int(n.n) * 2 / 3
-	right = &node[V]{edit: t.edit, n: n.n - int32(cut)}
-	copy(right.items[:], n.items[cut:n.n])
-	if n.leaf() {
-		bound = &Item[V]{Key: right.items[0].Key}
-	} else {
-		right.kids = new([fanout]*node[V])
-		copy(right.kids[:], n.kids[cut:n.n])
-		clear(n.kids[cut:n.n])
-		bound, right.items[0] = right.items[0], nil
-	}
-	clear(n.items[cut:n.n])
-	n.n = int32(cut)
-	n.prepare()
-	right.prepare()
-	t.measure(n)
-	t.measure(right)
-	return right, bound
-}
-
-// Remove deletes key and reports whether it was there.
-func (t *Tree[V]) Remove(key []byte) bool {
-	if t.Get(key) == nil {
-		return false
-	}
-	t.root = t.own(t.root)
-	t.removeBelow(t.root, key)
-	t.shrink()
-	return true
-}
-
-// RetainLeaf drops the entries of one leaf, that of key from, which keep refuses. It
-// is called in order, for those not below from. retain returns how many they
-// were, and the first key behind the leaf, nil if there is none.
-func (t *Tree[V]) RetainLeaf(from []byte, keep func(*V) bool) (seen int, next []byte) {
-	var c Cursor[V]
-	if c.Locate(t, from); c.depth == 0 {
-		return 0, nil
-	}
-	at := &c.path[c.depth-1]
-	i := at.i
-	behind := c
-	behind.path[behind.depth-1].i = int(at.n.n) - 1
-	if behind.Next() {
-		next = behind.Key()
-	}
-	var refused [fanout]bool
-	some := false
-	for j := i; j < int(at.n.n); j++ {
-		refused[j] = !keep(&at.n.items[j].Value)
-		some = some || refused[j]
-	}
-	seen = int(at.n.n) - i
-	if some {
-		c.drop(t, &refused)
-	}
-	return seen, next
-}
-
-func (t *Tree[V]) removeBelow(n *node[V], key []byte) {
-	if n.leaf() {
-		i, _ := n.search(key)
-		n.cut(i, i+1)
-	} else {
-		i := n.child(key)
-		kid := t.own(n.kids[i])
-		n.kids[i] = kid
-		t.removeBelow(kid, key)
-		t.mend(n, i)
-	}
-	t.measure(n)
-}
-
-// RemoveRange deletes the keys from begin (included) to end (excluded). A nil
-// begin or end is no bound.
-func (t *Tree[V]) RemoveRange(begin, end []byte) {
-	if t.root == nil || begin != nil && end != nil && bytes.Compare(begin, end) >= 0 {
-		return
-	}
-	t.root = t.own(t.root)
-	t.cutBelow(t.root, begin, end)
-	t.shrink()
-}
-
-func (t *Tree[V]) cutBelow(n *node[V], begin, end []byte) {
-	defer t.measure(n)
-	first, last := n.between(begin, end)
-	if n.leaf() {
-		n.cut(first, last)
-		return
-	}
-	n.kids[first] = t.own(n.kids[first])
-	if first == last {
-		t.cutBelow(n.kids[first], begin, end)
-		t.mend(n, first)
-		return
-	}
-	n.kids[last] = t.own(n.kids[last])
-	t.cutBelow(n.kids[first], begin, nil)
-	t.cutBelow(n.kids[last], nil, end)
-	n.cut(first+1, last)
-	t.mend(n, first+1)
-	t.mend(n, min(first, int(n.n)-1))
-}
-
-// mend drops kid i of n if it is empty, or joins it with a neighbour if both
-// together are small.
-func (t *Tree[V]) mend(n *node[V], i int) {
-	if i >= int(n.n) {
-		return
-	}
-	size := n.kids[i].n
-	switch {
-	case size == 0:
-		n.cut(i, i+1)
-	case size > fanout/4:
-	case i+1 < int(n.n) && size+n.kids[i+1].n <= fanout*3/4:
-		t.join(n, i)
-	case i > 0 && size+n.kids[i-1].n <= fanout*3/4:
-		t.join(n, i-1)
-	}
-}
-
-// join appends kid i+1 of n to kid i.
-func (t *Tree[V]) join(n *node[V], i int) {
-	left, right := t.own(n.kids[i]), n.kids[i+1]
-	n.kids[i] = left
-	at := left.n
-	copy(left.items[at:], right.items[:right.n])
-	if !left.leaf() {
-		copy(left.kids[at:], right.kids[:right.n])
-		left.items[at] = n.items[i+1]
-	}
-	left.n += right.n
-	left.prepare()
-	n.cut(i+1, i+2)
-	t.measure(left)
-}
-
-// shrink drops levels that have become useless.
-func (t *Tree[V]) shrink() {
-	for t.root != nil && !t.root.leaf() && t.root.n == 1 {
-		t.root = t.root.kids[0]
-	}
-	if t.root != nil && t.root.n == 0 {
-		t.root = nil
-	}
-}
-
 // liveAt returns the first position of n with anything live, going from one in
 // steps; -1 if there is none.
 func (t *Tree[V]) liveAt(n *node[V], from, step int) int {
@@ -385,60 +217,190 @@ func (t *Tree[V]) topBelow(n *node[V], begin, end []byte) int64 {
 	return max(top, t.topBelow(n.kids[first], begin, nil), t.topBelow(n.kids[last], nil, end))
 }
 
-// built is how many entries or kids the nodes of a built tree have at most: there
-// is room for some more.
-const built = fanout * 3 / 4
+// node is a leaf or an inner node. In an inner node items[i] is not above any
+// key of kids[i] and above every key of kids[i-1]; its items[0] is nil.
+//
+// A search that compared whole keys would wait for the memory of each. So a
+// node has their heads, of eight bytes, side by side: what all its keys begin
+// with is left out, and heads that are equal are rare.
+type node[V any] struct {
+	edit  uint64
+	Rank        // of all below, where the tree ranks
+	n     int32 // items in use
+	skip  int32 // how many bytes all keys begin with that the heads leave out
+	heads [fanout]uint64
+	items [fanout]*Item[V]
+	kids  *[fanout]*node[V] // nil: a leaf
+}
 
-// Build fills an empty tree with items, which are in ascending order of their
-// keys, all different. It keeps them.
-func (t *Tree[V]) Build(items []Item[V]) {
-	if t.edit == 0 {
-		t.edit = lastEdit.Add(1)
-	}
-	level := make([]builtNode[V], nodesFor(len(items)))
-	for i := range level {
-		level[i] = t.buildLeaf(items[i*len(items)/len(level) : (i+1)*len(items)/len(level)])
-	}
-	for len(level) > 1 {
-		next := make([]builtNode[V], nodesFor(len(level)))
-		for i := range next {
-			next[i] = t.buildInner(level[i*len(level)/len(next) : (i+1)*len(level)/len(next)])
+// between returns the positions of the entries in [begin, end) of a leaf, the
+// last one excluded, or of the kids that they lie in, the last one included. A
+// nil begin or end is no bound.
+func (n *node[V]) between(begin, end []byte) (first, last int) {
+	if n.leaf() {
+		last = int(n.n)
+		if begin != nil {
+			first, _ = n.search(begin)
 		}
-		level = next
+		if end != nil {
+			last, _ = n.search(end)
+		}
+		return first, last
 	}
-	if len(level) == 1 {
-		t.root = level[0].n
+	last = int(n.n) - 1
+	if begin != nil {
+		first = n.child(begin)
 	}
+	if end != nil {
+		last = n.child(end)
+	}
+	return first, last
 }
 
-// nodesFor returns how many nodes so many entries or kids are spread over.
-func nodesFor(n int) int { return (n + built - 1) / built }
+func (n *node[V]) leaf() bool { return n.kids == nil }
 
-// builtNode is a node and the first key below it.
-type builtNode[V any] struct {
-	n     *node[V]
-	first []byte
-}
-
-func (t *Tree[V]) buildLeaf(items []Item[V]) builtNode[V] {
-	n := &node[V]{edit: t.edit, n: int32(len(items))}
-	for i := range items {
-		n.items[i] = &items[i]
+// first is the position of the first key.
+func (n *node[V]) first() int {
+	if n.leaf() {
+		return 0
 	}
-	n.prepare()
-	t.measure(n)
-	return builtNode[V]{n, items[0].Key}
+	return 1
 }
 
-func (t *Tree[V]) buildInner(kids []builtNode[V]) builtNode[V] {
-	n := &node[V]{edit: t.edit, n: int32(len(kids)), kids: new([fanout]*node[V])}
-	for i, kid := range kids {
-		n.kids[i] = kid.n
-		if i > 0 {
-			n.items[i] = &Item[V]{Key: kid.first}
+// headOf returns the first eight bytes of b as a number that orders as they do.
+func headOf(b []byte) (h uint64) {
+	if len(b) >= 8 {
+		_ = b[7]
+		return uint64(b[0])<<56 | uint64(b[1])<<48 | uint64(b[2])<<40 | uint64(b[3])<<32 |
+			uint64(b[4])<<24 | uint64(b[5])<<16 | uint64(b[6])<<8 | uint64(b[7])
+	}
+	for i, c := range b {
+		h |= uint64(c) << (56 - 8*i)
+	}
+	return h
+}
+
+// search returns the position of the first key not below key, and whether it
+// is key.
+func (n *node[V]) search(key []byte) (int, bool) {
+	lo, hi := n.first(), int(n.n)
+	if lo == hi {
+		return lo, false
+	}
+	rest := key
+	if skip := int(n.skip); skip > 0 {
+		common := n.items[lo].Key[:skip]
+		if len(key) < skip || string(key[:skip]) != string(common) {
+			if bytes.Compare(key, common) < 0 {
+				return lo, false
+			}
+			return hi, false
+		}
+		rest = key[skip:]
+	}
+	h := headOf(rest)
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		if n.heads[mid&(fanout-1)] < h {
+			lo = mid + 1
+		} else {
+			hi = mid
 		}
 	}
-	n.prepare()
-	t.measure(n)
-	return builtNode[V]{n, kids[0].first}
+	if lo == int(n.n) || n.heads[lo&(fanout-1)] != h {
+		return lo, false
+	}
+	return n.searchEqual(lo, h, key)
+}
+
+// searchEqual is search among the keys with head h, from position lo on.
+func (n *node[V]) searchEqual(lo int, h uint64, key []byte) (int, bool) {
+	hi := lo + 1
+	for hi < int(n.n) && n.heads[hi] == h {
+		hi++
+	}
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		switch c := bytes.Compare(n.items[mid].Key, key); {
+		case c < 0:
+			lo = mid + 1
+		case c > 0:
+			hi = mid
+		default:
+			return mid, true
+		}
+	}
+	return lo, false
+}
+
+// child returns the position of the kid that key belongs to.
+func (n *node[V]) child(key []byte) int {
+	i, found := n.search(key)
+	if !found {
+		i--
+	}
+	return i
+}
+
+// prepare recomputes what search needs.
+func (n *node[V]) prepare() {
+	from, to := n.first(), int(n.n)
+	n.skip = 0
+	if to-from > 1 {
+		n.skip = int32(commonPrefix(n.items[from].Key, n.items[to-1].Key))
+	}
+	for i := from; i < to; i++ {
+		n.heads[i] = headOf(n.items[i].Key[n.skip:])
+	}
+}
+
+// commonPrefix returns how many bytes a and b both begin with.
+func commonPrefix(a, b []byte) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
+
+// insert makes room at position i. There is some.
+func (n *node[V]) insert(i int, it *Item[V], kid *node[V]) {
+	end := int(n.n)
+	copy(n.heads[i+1:end+1], n.heads[i:end])
+	copy(n.items[i+1:end+1], n.items[i:end])
+	n.items[i] = it
+	if kid != nil {
+		copy(n.kids[i+1:end+1], n.kids[i:end])
+		n.kids[i] = kid
+	}
+	n.n++
+	other := n.first()
+	if other == i {
+		other++
+	}
+	if other >= int(n.n) || n.skip > 0 && commonPrefix(it.Key, n.items[other].Key[:n.skip]) < int(n.skip) {
+		n.prepare()
+		return
+	}
+	n.heads[i] = headOf(it.Key[n.skip:])
+}
+
+// cut drops the positions from (included) to to (excluded).
+func (n *node[V]) cut(from, to int) {
+	if from >= to {
+		return
+	}
+	end := int(n.n)
+	left := end - (to - from)
+	copy(n.heads[from:], n.heads[to:end])
+	copy(n.items[from:], n.items[to:end])
+	clear(n.items[left:end])
+	if !n.leaf() {
+		copy(n.kids[from:], n.kids[to:end])
+		clear(n.kids[left:end])
+		n.items[0] = nil
+	}
+	n.n = int32(left)
 }

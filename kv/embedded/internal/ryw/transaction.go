@@ -32,6 +32,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/reads"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
 )
 
 // Client makes the transactions of one database: the part of FoundationDB's client
@@ -284,41 +285,6 @@ func (t *Transaction) SetOption(o kv.Option, arg int64) error {
 	return nil
 }
 
-// GetApproximateSize implements [kv.Transaction].
-func (t *Transaction) GetApproximateSize() kv.Future[int64] {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.fault != nil {
-		return kv.Resolved(int64(0), t.fault)
-	}
-	return kv.Resolved(t.size, nil)
-}
-
-// GetCommittedVersion implements [kv.Transaction].
-func (t *Transaction) GetCommittedVersion() (int64, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.lastCommitted(), nil
-}
-
-// lastCommitted returns the version of the last commit; -1 if there is none.
-func (t *Transaction) lastCommitted() int64 {
-	if t.attempt == nil {
-		return t.committed
-	}
-	return t.attempt.version.Load()
-}
-
-// lastConflicts returns the conflicting keys that were told last; nil if none were.
-func (t *Transaction) lastConflicts() []kv.KeyRange {
-	if t.attempt != nil {
-		if told := t.attempt.conflicts.Load(); told != nil {
-			return *told
-		}
-	}
-	return t.conflicted
-}
-
 // ensureAttempt returns the attempt, for something to await its commit.
 func (t *Transaction) ensureAttempt() *attempt {
 	if t.attempt == nil {
@@ -328,20 +294,6 @@ func (t *Transaction) ensureAttempt() *attempt {
 		t.attempt = a
 	}
 	return t.attempt
-}
-
-// GetVersionstamp implements [kv.Transaction].
-func (t *Transaction) GetVersionstamp() kv.Future[[]byte] {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err := t.checkUsable(); err != nil {
-		return kv.Resolved[[]byte](nil, err)
-	}
-	a := t.ensureAttempt()
-	if a.stamp == nil {
-		a.stamp = kv.NewPromise[[]byte]()
-	}
-	return a.stamp.Future()
 }
 
 // Snapshot implements [kv.ReadTransaction].
@@ -408,5 +360,78 @@ func (t *Transaction) stopTimer() {
 	if t.deadline != nil && t.deadline.timer != nil {
 		t.deadline.timer.Stop()
 		t.deadline.timer = nil
+	}
+}
+
+// startHeld hands the read that was held back, if any, to one of the database's
+// goroutines. t.mu is held.
+func (t *Transaction) startHeld() {
+	if t.heldRead != nil {
+		t.engine.Start(t.heldRead)
+		t.heldRead = nil
+	}
+}
+
+// endPending takes a read out of the list of those under way.
+func (t *Transaction) endPending(place int) {
+	last := len(t.pending) - 1
+	t.pending[place] = t.pending[last]
+	t.pending[place].moveTo(place)
+	t.pending[last] = nil
+	t.pending = t.pending[:last]
+}
+
+// giveUpReads resolves the futures of all reads under way with err. t.mu is held.
+func (t *Transaction) giveUpReads(err error) {
+	for _, p := range t.pending {
+		p.giveUp(err)
+	}
+	t.pending, t.heldRead = nil, nil
+	t.wakeReadWaiters()
+}
+
+// endReads is called when no read is under way any more. It returns what the
+// committer must do if a commit has waited for the reads. t.mu is held.
+func (t *Transaction) endReads() *txn.Request {
+	t.wakeReadWaiters()
+	if !t.commitWaits {
+		return nil
+	}
+	t.commitWaits = false
+	request, err := t.finishStart()
+	switch {
+	case err != nil:
+		t.attempt.commit.Resolve(struct{}{}, err)
+	case request == nil:
+		t.finishReadOnly(t.attempt)
+	}
+	return request
+}
+
+// awaitReads waits until no read is under way. t.mu is held, but not meanwhile.
+func (t *Transaction) awaitReads(ctx context.Context) error {
+	t.startHeld()
+	for len(t.pending) > 0 {
+		if t.ended == nil {
+			t.ended = make(chan struct{})
+		}
+		ended := t.ended
+		t.mu.Unlock()
+		select {
+		case <-ended:
+		case <-ctx.Done():
+		}
+		t.mu.Lock()
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Transaction) wakeReadWaiters() {
+	if t.ended != nil {
+		close(t.ended)
+		t.ended = nil
 	}
 }

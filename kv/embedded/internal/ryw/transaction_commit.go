@@ -362,3 +362,52 @@ func requestSize(r *txn.Request, reads []kv.KeyRange) (size int64) {
 	}
 	return size
 }
+
+// GetApproximateSize implements [kv.Transaction].
+func (t *Transaction) GetApproximateSize() kv.Future[int64] {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.fault != nil {
+		return kv.Resolved(int64(0), t.fault)
+	}
+	return kv.Resolved(t.size, nil)
+}
+
+// GetCommittedVersion implements [kv.Transaction].
+func (t *Transaction) GetCommittedVersion() (int64, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.lastCommitted(), nil
+}
+
+// lastCommitted returns the version of the last commit; -1 if there is none.
+func (t *Transaction) lastCommitted() int64 {
+	if t.attempt == nil {
+		return t.committed
+	}
+	return t.attempt.version.Load()
+}
+
+// lastConflicts returns the conflicting keys that were told last; nil if none were.
+func (t *Transaction) lastConflicts() []kv.KeyRange {
+	if t.attempt != nil {
+		if told := t.attempt.conflicts.Load(); told != nil {
+			return *told
+		}
+	}
+	return t.conflicted
+}
+
+// GetVersionstamp implements [kv.Transaction].
+func (t *Transaction) GetVersionstamp() kv.Future[[]byte] {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.checkUsable(); err != nil {
+		return kv.Resolved[[]byte](nil, err)
+	}
+	a := t.ensureAttempt()
+	if a.stamp == nil {
+		a.stamp = kv.NewPromise[[]byte]()
+	}
+	return a.stamp.Future()
+}
