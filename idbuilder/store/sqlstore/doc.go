@@ -15,7 +15,7 @@
 //
 // # Migrations
 //
-// Each statement has a condition on schema_versions ([Guard]), so that a worker neither writes nor
+// Each statement but those of Init that find and make a schema has a condition on schema_versions ([Guard]), so that a worker neither writes nor
 // reads tables that a newer program has migrated since.
 //
 // # Atomicity

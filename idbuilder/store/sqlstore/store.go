@@ -35,7 +35,7 @@ func New(server Server, dialect Dialect, limits Limits) *Store {
 // and connections as one that does.
 func (s *Store) Ping(ctx context.Context) error {
 	_, err := do(ctx, s, "ping", func(ctx context.Context) (int, error) {
-		if _, err := s.server.Exec(ctx, "UPDATE id_state SET value = value WHERE name = ''"); err != nil {
+		if _, err := s.server.Exec(ctx, "UPDATE id_state SET value = value WHERE name = '' AND "+Guard, s.newest()); err != nil {
 			return 0, err
 		}
 		return s.version(ctx, s.server)

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	insertConfig = "INSERT INTO id_configs (key_name, id_type, config_json) VALUES (?, ?, ?)"
-	updateConfig = "UPDATE id_configs SET id_type = ?, config_json = ?, updated_at = CURRENT_TIMESTAMP WHERE key_name = ?"
-	deleteConfig = "DELETE FROM id_configs WHERE key_name = ?"
+	insertConfig = "INSERT INTO id_configs (key_name, id_type, config_json) SELECT ?, ?, ? FROM id_state WHERE name = 'revision' AND " + Guard
+	updateConfig = "UPDATE id_configs SET id_type = ?, config_json = ?, updated_at = CURRENT_TIMESTAMP WHERE key_name = ? AND " + Guard
+	deleteConfig = "DELETE FROM id_configs WHERE key_name = ? AND " + Guard
 )
 
 // putConfig stores a configuration: its version and expiry in id_documents, the
@@ -24,12 +24,12 @@ func (s *Store) putConfig(ctx context.Context, d store.Document) (version int64,
 		}
 		var rows int64
 		if d.Version == 0 {
-			rows, err = c.Exec(ctx, insertConfig, d.Key, d.Type, string(d.Value))
+			rows, err = c.Exec(ctx, insertConfig, d.Key, d.Type, string(d.Value), s.newest())
 		} else {
-			rows, err = c.Exec(ctx, updateConfig, d.Type, string(d.Value), d.Key)
+			rows, err = c.Exec(ctx, updateConfig, d.Type, string(d.Value), d.Key, s.newest())
 		}
 		if err == nil && rows == 0 {
-			err = changedByHand(d.Key)
+			err = s.explainNone(ctx, c, changedByHand(d.Key))
 		}
 		return err
 	})
@@ -42,7 +42,10 @@ func (s *Store) deleteConfig(ctx context.Context, key string, version int64) err
 		if err := s.remove(ctx, c, store.Configs, key, version); err != nil {
 			return err
 		}
-		_, err := c.Exec(ctx, deleteConfig, key)
+		rows, err := c.Exec(ctx, deleteConfig, key, s.newest())
+		if err == nil && rows == 0 {
+			err = s.explainNone(ctx, c, nil)
+		}
 		return err
 	})
 }
@@ -60,10 +63,10 @@ func changedByHand(key string) error {
 // inserted into id_configs, and removes those for configurations that it has deleted.
 func (s *Store) adoptForeign(ctx context.Context) error {
 	const (
-		added   = "FROM id_configs c WHERE NOT EXISTS (SELECT 1 FROM id_documents d WHERE d.kind = 'config' AND d.doc_key = c.key_name)"
-		removed = "FROM id_documents d WHERE d.kind = 'config' AND NOT EXISTS (SELECT 1 FROM id_configs c WHERE c.key_name = d.doc_key)"
+		added   = "FROM id_configs c WHERE NOT EXISTS (SELECT 1 FROM id_documents d WHERE d.kind = 'config' AND d.doc_key = c.key_name) AND " + Guard
+		removed = "FROM id_documents d WHERE d.kind = 'config' AND NOT EXISTS (SELECT 1 FROM id_configs c WHERE c.key_name = d.doc_key) AND " + Guard
 	)
-	keys, _, err := list(ctx, s.server, "SELECT c.key_name, 0 "+added)
+	keys, _, err := list(ctx, s.server, "SELECT c.key_name, 0 "+added, s.newest())
 	if err != nil {
 		return err
 	}
@@ -72,9 +75,9 @@ func (s *Store) adoptForeign(ctx context.Context) error {
 			return err
 		}
 	}
-	keys, versions, err := list(ctx, s.server, "SELECT d.doc_key, d.version "+removed)
+	keys, versions, err := list(ctx, s.server, "SELECT d.doc_key, d.version "+removed, s.newest())
 	for i, key := range keys {
-		if err = raiseFloor(ctx, s.server, versions[i]); err == nil {
+		if err = s.raiseFloor(ctx, versions[i]); err == nil {
 			_, err = s.server.Exec(ctx, deleteDocument, string(store.Configs), key, versions[i], s.newest())
 		}
 		if err != nil {
@@ -85,13 +88,13 @@ func (s *Store) adoptForeign(ctx context.Context) error {
 }
 
 // list returns keys and versions.
-func list(ctx context.Context, c Conn, query string) (keys []string, versions []int64, err error) {
+func list(ctx context.Context, c Conn, query string, args ...any) (keys []string, versions []int64, err error) {
 	err = c.Query(ctx, func(scan func(...any) error) error {
 		var key string
 		var version int64
 		err := scan(&key, &version)
 		keys, versions = append(keys, key), append(versions, version)
 		return err
-	}, query)
+	}, query, args...)
 	return keys, versions, err
 }

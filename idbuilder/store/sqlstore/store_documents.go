@@ -132,7 +132,7 @@ func (s *Store) Delete(ctx context.Context, kind store.Kind, key string, version
 		case d.Version != version:
 			return none, store.ErrConflict
 		}
-		if err := raiseFloor(ctx, s.server, version); err != nil {
+		if err := s.raiseFloor(ctx, version); err != nil {
 			return none, err
 		}
 		if kind == store.Configs {
@@ -154,7 +154,7 @@ func (s *Store) remove(ctx context.Context, c Conn, kind store.Kind, key string,
 
 // raiseFloor makes the versions of all documents that are created from now on greater than
 // version. See the package's documentation.
-func raiseFloor(ctx context.Context, c Conn, version int64) error {
-	_, err := c.Exec(ctx, "UPDATE id_state SET value = ? WHERE name = 'floor' AND value < ?", version, version)
+func (s *Store) raiseFloor(ctx context.Context, version int64) error {
+	_, err := s.server.Exec(ctx, "UPDATE id_state SET value = ? WHERE name = 'floor' AND value < ? AND "+Guard, version, version, s.newest())
 	return err
 }

@@ -14,7 +14,7 @@ const (
 
 	// Documents stay for a minute after they have expired: clocks differ.
 	readExpired = "SELECT version, expires_at FROM id_documents " +
-		"WHERE expires_at < CURRENT_TIMESTAMP(6) - INTERVAL '1' MINUTE AND kind <> 'config' ORDER BY expires_at LIMIT ?"
+		"WHERE expires_at < CURRENT_TIMESTAMP(6) - INTERVAL '1' MINUTE AND kind <> 'config' AND " + Guard + " ORDER BY expires_at LIMIT ?"
 	deleteExpired = "DELETE FROM id_documents WHERE expires_at <= ? AND version <= ? AND kind <> 'config' AND " + Guard
 )
 
@@ -28,11 +28,11 @@ func (s *Store) sweepExpired(ctx context.Context) error {
 			err := scan(&version, &last)
 			highest = max(highest, version)
 			return err
-		}, readExpired, int64(sweepSize))
+		}, readExpired, s.newest(), int64(sweepSize))
 		if err != nil || highest == 0 {
 			return 0, err
 		}
-		if err := raiseFloor(ctx, s.server, highest); err != nil {
+		if err := s.raiseFloor(ctx, highest); err != nil {
 			return 0, err
 		}
 		return s.server.Exec(ctx, deleteExpired, last.UTC(), highest, s.newest())

@@ -5,6 +5,7 @@ package sqlstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -93,6 +94,83 @@ func TestRetry(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// recorder is a server that finds a row for each statement, and remembers the statements.
+type recorder struct{ statements []string }
+
+func (r *recorder) Exec(_ context.Context, statement string, args ...any) (int64, error) {
+	r.statements = append(r.statements, statement)
+	if marks := strings.Count(statement, "?"); marks != len(args) {
+		return 0, fmt.Errorf("%d arguments for %d in %s", len(args), marks, statement)
+	}
+	return 1, nil
+}
+
+func (r *recorder) Number(ctx context.Context, statement string, args ...any) (n, rows int64, err error) {
+	rows, err = r.Exec(ctx, statement, args...)
+	return 1, rows, err
+}
+
+// Query finds rows of ones, and no version of a schema.
+func (r *recorder) Query(ctx context.Context, row func(func(...any) error) error, statement string, args ...any) error {
+	if _, err := r.Exec(ctx, statement, args...); err != nil {
+		return err
+	}
+	return row(func(into ...any) error {
+		for _, at := range into {
+			switch at := at.(type) {
+			case *int64:
+				if *at = 1; strings.Contains(statement, "MAX(version)") {
+					*at = 0
+				}
+			case *string:
+				*at = "1"
+			}
+		}
+		return nil
+	})
+}
+
+func (r *recorder) Transact(_ context.Context, fn func(Conn) error) error { return fn(r) }
+func (r *recorder) Lock(_ context.Context, fn func(Conn) error) error     { return fn(r) }
+func (r *recorder) Check(context.Context) error                           { return nil }
+func (r *recorder) Classify(error) Class                                  { return Other }
+func (r *recorder) Reset()                                                {}
+func (r *recorder) Close() error                                          { return nil }
+
+// TestGuards checks that no call reads or writes tables without the guard: a newer program may migrate between any two
+// statements.
+func TestGuards(t *testing.T) {
+	server := &recorder{}
+	s := New(server, Dialect{
+		Name: "recorder", Create: "INSERT ? ? ? ? " + Guard, Advance: "UPDATE " + Guard, Reserve: "UPDATE ? ? ? ? " + Guard,
+	}, Limits{}.WithDefaults())
+	d := store.Document{Key: "a", Value: []byte("{}"), Expires: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
+	changed := d
+	changed.Version = 1
+	ctx := t.Context()
+	second := func(_ any, err error) error { return err }
+	for i, err := range []error{
+		s.adoptForeign(ctx), s.sweepExpired(ctx), s.Ping(ctx), second(s.Revision(ctx)), second(s.Advance(ctx)),
+		second(s.Reserve(ctx, "a", store.Reservation{Step: 1, Count: 1, Bound: 10})), second(s.reserveByComparing(ctx, "a", store.Reservation{Step: 1, Count: 1, Bound: 10})),
+		second(s.Sequence(ctx, "a")), s.SetSequence(ctx, "a", 9, 1), s.SetSequence(ctx, "a", 9, 0), second(s.DeleteSequence(ctx, "a")),
+		second(s.List(ctx, store.Workers, store.ListOptions{})), second(s.List(ctx, store.Configs, store.ListOptions{})),
+		second(s.Put(ctx, store.Workers, d)), second(s.Put(ctx, store.Configs, d)), second(s.Put(ctx, store.Workers, changed)), second(s.Put(ctx, store.Configs, changed)),
+		s.Delete(ctx, store.Workers, "a", 1), s.Delete(ctx, store.Configs, "a", 1),
+	} {
+		if err != nil {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+	for _, statement := range server.statements {
+		if !strings.Contains(statement, Guard) && !strings.Contains(statement, "MAX(version)") {
+			t.Errorf("without the guard: %s", statement)
+		}
+	}
+	if len(server.statements) < 30 {
+		t.Errorf("%d statements", len(server.statements))
 	}
 }
 
