@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -116,14 +117,19 @@ func (db *Database) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction
 // minVersionKey is where the cluster keeps the version that fdbcli advanceversion asks for.
 const minVersionKey = "\xff/minRequiredCommitVersion"
 
+// highestAdvance is how far [Database.AdvanceVersion] may go, as in the embedded engine. A cluster that comes near the
+// end of its versions is unavailable for good. fdbcli advanceversion has a bound of its own, which does not
+// apply to one who writes the key.
+const highestAdvance = math.MaxInt64 / 2
+
 // AdvanceVersion makes all versions from now on higher than above, as fdbcli advanceversion
 // does. It changes nothing if they are. The cluster recovers for that, which takes seconds, in
 // which nothing is read or committed. Clusters that are locked are advanced, too.
 //
-// Errors: above is negative; those of a commit.
+// Errors: above is negative or higher than half of the largest int64; those of a commit.
 func (db *Database) AdvanceVersion(ctx context.Context, above int64) error {
-	if above < 0 {
-		return fmt.Errorf("fdbkv: cannot advance to the version %d: it is negative", above)
+	if above < 0 || above > highestAdvance {
+		return fmt.Errorf("fdbkv: cannot advance to the version %d: it must be 0 to %d", above, int64(highestAdvance))
 	}
 	for {
 		reached, err := kv.Transact(ctx, db, func(tx kv.Transaction) (bool, error) {

@@ -7,6 +7,7 @@ package fdbkv_test
 import (
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,6 +33,19 @@ func TestOpenFaults(t *testing.T) {
 	var e *kv.Error
 	if _, err := fdbkv.Open(broken); !errors.As(err, &e) || !strings.Contains(err.Error(), broken) {
 		t.Errorf("a broken cluster file: %v, want an error with a code and the file's name", err)
+	}
+}
+
+// TestAdvanceBounds: versions beyond what a cluster can recover with are refused before anything is written.
+func TestAdvanceBounds(t *testing.T) {
+	db, _ := openOwn(t, fdbkv.Options{})
+	for _, above := range []int64{-1, math.MaxInt64/2 + 1, math.MaxInt64} {
+		if err := db.AdvanceVersion(t.Context(), above); err == nil || !strings.Contains(err.Error(), "must be 0 to") {
+			t.Errorf("advancing to %d: %v", above, err)
+		}
+	}
+	if err := db.AdvanceVersion(t.Context(), 0); err != nil {
+		t.Errorf("advancing to what has passed: %v", err)
 	}
 }
 
