@@ -253,6 +253,39 @@ func TestInTwice(t *testing.T) {
 	}
 }
 
+// TestVersionsIn creates, changes and removes notes in transactions of the caller, twice in the same one as well:
+// what a versionstamp hides until the commit keeps no store from reading back the records that it has written.
+func TestVersionsIn(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		s := NoteStoreOf(db)
+		for i, text := range []string{"", "of a note"} {
+			in := func(fn func(*NoteStore) error) {
+				t.Helper()
+				check(t, db.Engine().Transact(ctx, func(tx kv.Transaction) error { return fn(s.In(db.In(tx))) }))
+			}
+			one, two, three := &Note{ID: int64(10*i + 1), Text: text}, &Note{ID: int64(10*i + 2), Text: text}, &Note{ID: int64(10*i + 3)}
+			in(func(s *NoteStore) error {
+				changed := Note{ID: two.ID, Text: text + " changed"}
+				return errors.Join(s.Save(ctx, one), s.SaveMany(ctx, []*Note{two, three}, persistable.BatchOptions{}), s.Save(ctx, &changed), s.Delete(ctx, three.ID))
+			})
+			before := must[*Note](t)(s.Get(ctx, one.ID))
+			in(func(s *NoteStore) error {
+				changed := Note{ID: one.ID, Text: text + " changed"}
+				return errors.Join(s.Save(ctx, &changed), s.Save(ctx, &Note{ID: one.ID, Text: text + " again"}))
+			})
+			after := must[*Note](t)(s.Get(ctx, one.ID))
+			if after.Text != text+" again" || after.Version.String() <= before.Version.String() {
+				t.Errorf("a changed note has %d bytes and the version %v, and had %v", len(after.Text), after.Version, before.Version)
+			}
+			if other := must[*Note](t)(s.Get(ctx, two.ID)); other.Text != text+" changed" || other.Version.IsZero() {
+				t.Errorf("a note that was created and changed has %d bytes and the version %v", len(other.Text), other.Version)
+			}
+			wantError(t, second(s.Get(ctx, three.ID)), persistable.ErrNotFound)
+		}
+		sound(t, s.Indexes().Verify)
+	})
+}
+
 // TestVersionsAreBuilt adds versions to notes, while some are written.
 func TestVersionsAreBuilt(t *testing.T) {
 	db := openWith(t, enginetest.Open(t), persistable.Options{BuildBatch: 20})
