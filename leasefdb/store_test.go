@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/contents"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/goldens/formats"
@@ -128,7 +129,36 @@ func TestFormats(t *testing.T) {
 			}
 		},
 	}
-	formats.Check(t, layer.Format())
+	formats.Check(t, layer.Format(), leasesLayer().Format())
+}
+
+// leasesLayer is what a provider stores. The records are those of package lease.
+func leasesLayer() *contents.Layer {
+	now := time.UnixMilli(idgen.DefaultCustomEpochMs + 1000)
+	var o leasefdb.Options
+	o.Now = func() time.Time { return now }
+	o.Lease.Default.Layout = idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 16, BitTs: 41, BitID: 2, BitSeq: 5}
+	acquire := func(t *testing.T, db kv.Database) (*leasefdb.Provider, idgen.Lease) {
+		p := must[*leasefdb.Provider](t)(leasefdb.New(db, o))
+		return p, must[[]idgen.Lease](t)(p.Acquire(ctx, idgen.AcquireRequest{}))[0]
+	}
+	random := regexp.MustCompile(`(= 31)(?:3\d|6[1-6]){8}(20)|22(?:3\d|6[1-6]){32}22`) // checksums, incarnations and secrets
+	return &contents.Layer{
+		Name:  "leasefdb/leases",
+		Open:  enginetest.Open,
+		Write: func(t *testing.T, db kv.Database) { acquire(t, db) },
+		Mask:  func(line string) string { return random.ReplaceAllString(line, "$1<random>$2") },
+		Read: func(t *testing.T, db kv.Database) {
+			p, next := acquire(t, db)
+			page := must[lease.Page](t)(p.List(ctx, "", lease.ListOptions{}))
+			if len(page.Leases) != 2 || page.Leases[0].ID == next.ID {
+				t.Fatalf("the leases are %+v; the new one is %+v", page, next)
+			}
+			if l := page.Leases[0]; l.ID != 0 || !l.Created.Equal(now) || l.Expired.Sub(now) != 10*time.Minute || !l.Active {
+				t.Errorf("the lease is %+v", l)
+			}
+		},
+	}
 }
 
 // documented returns the pairs of a block of docs/layout.md, without spaces and

@@ -21,6 +21,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/dynamic"
+	"github.com/kazahana-db/kazahana/persistable/internal/build"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -46,7 +47,59 @@ func TestFormats(t *testing.T) {
 		},
 		Read: func(t *testing.T, engine kv.Database) { readStored(t, open(t, engine)) },
 	}
-	formats.Check(t, layer.Format())
+	former := regexp.MustCompile(`(686973746f72790033)[0-9a-f]{20}(.* = 15011a)[0-9a-f]{12}`) // when a header was replaced
+	claim := regexp.MustCompile(`(: 0253.*026275696c64000272616e676500.* = [0-9a-f]{16}).*$`) // of a worker, and what it has done
+	headers := contents.Layer{
+		Name:  "persistable/headers",
+		Open:  layer.Open,
+		Write: storeHeaders,
+		Mask: func(line string) string {
+			line = former.ReplaceAllString(token.ReplaceAllString(line, "$1<token>"), "$1<commit>$2<time>")
+			return claim.ReplaceAllString(line, "$1<claim>")
+		},
+		Read: readHeaders,
+	}
+	formats.Check(t, layer.Format(), headers.Format())
+}
+
+// storeHeaders builds an index, and stops the build of a second one after its first batch.
+func storeHeaders(t *testing.T, engine kv.Database) {
+	setTokenKey(t, engine)
+	db := openWith(t, engine, persistable.Options{BuildBatch: 2})
+	for i := range 3 {
+		check(t, kindStore(db, 0).Create(ctx, smallArticle(i)))
+	}
+	check(t, kindStore(db, 0, countBySection).Indexes().Build(ctx))
+	stop, cancel := context.WithCancel(ctx)
+	hooked := build.WithHook(stop, func(s build.Stage) {
+		if s == build.Moved {
+			cancel()
+		}
+	})
+	if err := kindStore(db, 0, countBySection, uniqueSlug).Indexes().BuildWith(hooked, persistable.BuildOptions{}); err == nil {
+		t.Fatal("the build was not stopped")
+	}
+}
+
+// readHeaders reads the headers, and ends the build.
+func readHeaders(t *testing.T, engine kv.Database) {
+	db := openWith(t, engine, persistable.Options{})
+	articles := kindStore(db, 0, countBySection, uniqueSlug).Indexes()
+	var got []string
+	for _, v := range must[[]persistable.SchemaVersion](t)(articles.History(ctx)) {
+		text := fmt.Sprint(strings.Count(v.Schema, "field "), " fields")
+		for _, ix := range v.Indexes {
+			text += ", " + ix.KeyName
+		}
+		got = append(got, text)
+	}
+	if diff := compare([]string{"8 fields", "8 fields, Article_count_Section", "8 fields, Article_Slug_unique, Article_count_Section"}, got); diff != "" {
+		t.Errorf("the history (-want +got):\n%s", diff)
+	}
+	check(t, articles.BuildWith(ctx, persistable.BuildOptions{Lease: time.Millisecond}))
+	if r := sound(t, articles.Verify); r.Records != 3 || len(r.Skipped) > 0 {
+		t.Errorf("after the build: %+v", r)
+	}
 }
 
 // setTokenKey gives the database the key of its page tokens, which is random otherwise.
