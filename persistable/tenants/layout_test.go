@@ -3,10 +3,13 @@
 package tenants_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -109,5 +112,57 @@ func TestFormats(t *testing.T) {
 			}
 		},
 	}
-	formats.Check(t, layer.Format())
+	formats.Check(t, layer.Format(), formats.Format{Name: "tenants/stream", Write: writeStream, Mask: maskStream, Read: readStream})
+}
+
+// writeStream returns an exported tenant in hexadecimal.
+func writeStream(t *testing.T) (example string) {
+	db := open(t, enginetest.Open(t))
+	someNotes(t, NoteStoreOf(db, "a"), "a", 4)
+	for line := range slices.Chunk(export(t, tenants.Of(db, "rooms"), "a"), 80) {
+		example += hex.EncodeToString(line) + "\n"
+	}
+	return example
+}
+
+func bytesOf(t *testing.T, example string) []byte {
+	t.Helper()
+	return must[[]byte](t)(hex.DecodeString(strings.ReplaceAll(example, "\n", "")))
+}
+
+// maskStream returns the magic of a stream, and its blocks without what is random: the id, versions
+// and the tokens of records, and the checksums, which depend on them.
+func maskStream(t *testing.T, example string) string {
+	all := bytesOf(t, example)
+	magic, blocks := all[:16], all[16:]
+	masked := string(magic)
+	for len(blocks) >= 9 {
+		head, size := blocks[:5], binary.BigEndian.Uint32(blocks[1:])
+		payload := hex.EncodeToString(blocks[5 : 5+size])
+		if head[0] == 1 {
+			payload = regexp.MustCompile(`02(3\d|6[1-6]){32}00|1b06[0-9a-f]{14}`).ReplaceAllString(payload, "<random>")
+		} else {
+			payload = fmt.Sprint(size, " bytes")
+		}
+		masked += fmt.Sprintf("%x %s\n", head, payload)
+		blocks = blocks[5+size+4:]
+	}
+	return fmt.Sprintf("%s%x", masked, blocks)
+}
+
+// readStream imports an exported tenant.
+func readStream(t *testing.T, example string) {
+	db := open(t, enginetest.Open(t))
+	p := must[tenants.Progress](t)(tenants.Of(db, "rooms").Import(ctx, "b", bytes.NewReader(bytesOf(t, example)), tenants.ImportOptions{}))
+	s := NoteStoreOf(db, "b")
+	for id := range int64(4) {
+		n := must[*Note](t)(s.Get(ctx, id+1))
+		if n.Room != "b" || n.Title != fmt.Sprint("title ", id) || !bytes.Equal(n.Body, bytes.Repeat([]byte{byte(id)}, 100)) {
+			t.Errorf("note %d is %+v", id+1, n)
+		}
+	}
+	sound(t, s.Indexes().Verify)
+	if p.Pairs != 9 { // four records, four entries, a header
+		t.Errorf("%+v", p)
+	}
 }
