@@ -107,6 +107,21 @@ func TestMigrationBeforeTheLock(t *testing.T) {
 	}
 }
 
+// TestMigrationDuringARead: what was read without a lock while a newer program migrated is not
+// returned, nor called damaged.
+func TestMigrationDuringARead(t *testing.T) {
+	for _, found := range []error{nil, &store.CorruptError{Where: "a file"}} {
+		s, dir := start(t)
+		err := s.read(t.Context(), func() error {
+			return errors.Join(os.WriteFile(filepath.Join(dir, schemaName), []byte("2\n"), 0o600), found)
+		})
+		if !errors.Is(err, store.ErrNewer) || errors.As(err, new(*store.CorruptError)) {
+			t.Errorf("after the error %v: %v, want ErrNewer alone", found, err)
+		}
+		check(t, os.WriteFile(filepath.Join(dir, schemaName), []byte("1\n"), 0o600))
+	}
+}
+
 // filesOf returns the contents of the files with data in a folder.
 func filesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
