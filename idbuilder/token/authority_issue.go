@@ -73,11 +73,17 @@ func (a *Authority) Revoke(ctx context.Context, key string) error {
 
 // MakeAdmin makes an admin token if there is none in the store, and none in the options; ""
 // otherwise. Of several processes that start at once, one makes it.
-func (a *Authority) MakeAdmin(ctx context.Context) (string, error) {
+func (a *Authority) MakeAdmin(ctx context.Context) (string, error) { return a.KeepAdmin(ctx, nil) }
+
+// KeepAdmin is MakeAdmin for a text that must not be lost: keep, if it is not nil, stores the text
+// before the token is valid. If keep fails no token is made. If KeepAdmin returns "", the text
+// that keep may have stored is of no token: others were faster, or the store failed. After an error with a
+// text the token may be valid.
+func (a *Authority) KeepAdmin(ctx context.Context, keep func(text string) error) (string, error) {
 	if a.fixed != nil {
 		return "", nil
 	}
-	return a.makeFirst(ctx, adminKey)
+	return a.makeFirst(ctx, adminKey, keep)
 }
 
 // ResetAdmin makes a new admin token, and makes all other stored ones invalid. When it
@@ -92,7 +98,7 @@ func (a *Authority) ResetAdmin(ctx context.Context) (string, error) {
 // MakeWorker makes a token with which workers register with controllers, and which permits nothing
 // else, if there is none in the store; "" otherwise.
 func (a *Authority) MakeWorker(ctx context.Context) (string, error) {
-	return a.makeFirst(ctx, workerKey)
+	return a.makeFirst(ctx, workerKey, nil)
 }
 
 // ResetWorker makes a new token for workers, and makes the others invalid, like
@@ -101,26 +107,29 @@ func (a *Authority) ResetWorker(ctx context.Context) (string, error) {
 	return a.resetRandom(ctx, workerKey)
 }
 
-// makeFirst makes a random token of a role if there is none.
-func (a *Authority) makeFirst(ctx context.Context, role string) (string, error) {
+// makeFirst makes a random token of a role if there is none, and keeps its text before.
+func (a *Authority) makeFirst(ctx context.Context, role string, keep func(text string) error) (string, error) {
 	t, err := a.updateRecord(ctx, role, func(r record) (Token, error) {
 		if len(r.Tokens) > 0 {
 			return Token{}, nil
 		}
-		return a.addRandom(ctx, r, role)
+		return a.addRandom(ctx, r, role, keep)
 	})
 	return t.Text, err
 }
 
 // resetRandom makes a random token of a role, and makes the others invalid.
 func (a *Authority) resetRandom(ctx context.Context, role string) (string, error) {
-	t, err := a.resetRecord(ctx, role, func(r record) (Token, error) { return a.addRandom(ctx, r, role) })
+	t, err := a.resetRecord(ctx, role, func(r record) (Token, error) { return a.addRandom(ctx, r, role, nil) })
 	return t.Text, err
 }
 
-// addRandom adds a random token of a role.
-func (a *Authority) addRandom(ctx context.Context, r record, role string) (Token, error) {
+// addRandom adds a random token of a role. It keeps the text before.
+func (a *Authority) addRandom(ctx context.Context, r record, role string, keep func(text string) error) (Token, error) {
 	text, err := a.randomText(ctx)
+	if err == nil && keep != nil {
+		err = keep(text)
+	}
 	if err != nil {
 		return Token{}, err
 	}

@@ -5,6 +5,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -24,25 +25,27 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/controller"
 	"github.com/kazahana-db/kazahana/idbuilder/revision"
 	"github.com/kazahana-db/kazahana/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 	"github.com/kazahana-db/kazahana/idbuilder/token"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
 // TestFirstToken: the first admin token goes to a file that its owner alone can read, and is not shown
-// where the output is no terminal. A file that cannot be written is an error that says what to do.
+// where the output is no terminal. Where the file cannot be written no token is made, so that the next start
+// makes one.
 func TestFirstToken(t *testing.T) {
-	tokens, s := authority(t), settings.Default()
+	tokens, s := authority(t, storetest.Memory(t)), settings.Default()
 	if s.Server.Host != "127.0.0.1" {
 		t.Errorf("without a setting the server listens at %s", s.Server.Host)
 	}
-	var out strings.Builder
-	p := program.New(nil, shell.Streams{Out: &out, Err: io.Discard})
-	s.Auth.AdminTokenFile = filepath.Join(t.TempDir(), "token")
-	if err := showStart(t.Context(), p, s, tokens, start{serves: "IDs"}); err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	s.Auth.AdminTokenFile = filepath.Join(dir, "missing", "token")
+	if out, err := showFirst(t, s, tokens); err == nil || !strings.Contains(err.Error(), "no admin token was made") || out != "" {
+		t.Errorf("a file that cannot be written: %v, the output is %q", err, out)
 	}
-	text, err := os.ReadFile(s.Auth.AdminTokenFile)
+	s.Auth.AdminTokenFile = filepath.Join(dir, "token")
+	out, err := showFirst(t, s, tokens)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,24 +53,78 @@ func TestFirstToken(t *testing.T) {
 	if err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
 		t.Errorf("%v, the file has the mode %v", err, info.Mode())
 	}
+	shown := wantToken(t, s.Auth.AdminTokenFile, tokens)
+	if strings.Contains(out, shown) || !strings.Contains(out, s.Auth.AdminTokenFile) {
+		t.Errorf("the output is %q", out)
+	}
+	if out, err := showFirst(t, s, tokens); err != nil || strings.Contains(out, "token") {
+		t.Errorf("the second start: %v, the output is %q", err, out)
+	}
+}
+
+// TestFirstTokenIsFound: a start that ends when the store has the token, and the file has another name, leaves the
+// token to the next start. A start that another one overtakes leaves the other's token in the file.
+func TestFirstTokenIsFound(t *testing.T) {
+	memory, s := storetest.Memory(t), settings.Default()
+	s.Auth.AdminTokenFile = filepath.Join(t.TempDir(), "token")
+	stored := false
+	cut := storetest.Faulty(memory, func(c storetest.Call) storetest.Fault {
+		stored = stored || c.Method == "Put" && c.Name == "__admin__"
+		return storetest.Fault{Lose: stored}
+	})
+	if out, err := showFirst(t, s, authority(t, cut)); !errors.Is(err, storetest.ErrFault) || out != "" {
+		t.Fatalf("the answer of the store was lost: %v, the output is %q", err, out)
+	}
+	out, err := showFirst(t, s, authority(t, memory))
+	if err != nil || !strings.Contains(out, s.Auth.AdminTokenFile) {
+		t.Errorf("the next start: %v, the output is %q", err, out)
+	}
+	wantToken(t, s.Auth.AdminTokenFile, authority(t, memory))
+
+	other := storetest.Memory(t)
+	s.Auth.AdminTokenFile = filepath.Join(t.TempDir(), "token")
+	overtaken := storetest.Faulty(other, func(c storetest.Call) (f storetest.Fault) {
+		if c.Method == "Put" && c.Name == "__admin__" {
+			f.Before = func(context.Context) {
+				if _, err := showFirst(t, s, authority(t, other)); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		return f
+	})
+	if out, err := showFirst(t, s, authority(t, overtaken)); err != nil || strings.Contains(out, "token") {
+		t.Errorf("the start that was overtaken: %v, the output is %q", err, out)
+	}
+	wantToken(t, s.Auth.AdminTokenFile, authority(t, other))
+}
+
+// showFirst is showStart for an output that is no terminal.
+func showFirst(t *testing.T, s *settings.Settings, tokens *token.Authority) (string, error) {
+	var out strings.Builder
+	err := showStart(t.Context(), program.New(nil, shell.Streams{Out: &out, Err: io.Discard}), s, tokens, start{serves: "IDs"})
+	return out.String(), err
+}
+
+// wantToken checks that a file, alone in its folder, has an admin token, and returns that.
+func wantToken(t *testing.T, file string, tokens *token.Authority) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
 	shown := strings.TrimSpace(string(text))
 	if who, err := tokens.Check(t.Context(), shown); err != nil || !who.Admin {
 		t.Errorf("the token in the file has the rights %+v, %v", who, err)
 	}
-	if strings.Contains(out.String(), shown) || !strings.Contains(out.String(), s.Auth.AdminTokenFile) {
-		t.Errorf("the output is %q", out.String())
+	if files, err := os.ReadDir(filepath.Dir(file)); err != nil || len(files) != 1 {
+		t.Errorf("%v, the folder of the file has %v", err, files)
 	}
-	out.Reset()
-	s.Auth.AdminTokenFile = filepath.Join(t.TempDir(), "missing", "token")
-	err = showStart(t.Context(), p, s, authority(t), start{serves: "IDs"})
-	if err == nil || !strings.Contains(err.Error(), "token admin --reset") || out.Len() > 0 {
-		t.Errorf("a file that cannot be written: %v, the output is %q", err, out.String())
-	}
+	return shown
 }
 
-// authority returns the tokens of an empty store.
-func authority(t *testing.T) *token.Authority {
-	store := storetest.Memory(t)
+// authority returns the tokens of a store.
+func authority(t *testing.T, store store.Store) *token.Authority {
 	watch, err := revision.New(store, revision.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/program"
 	"github.com/kazahana-db/kazahana/idbuilder/settings"
@@ -31,38 +32,88 @@ type start struct {
 
 // showStart makes the first admin token, and shows where the server is. A terminal is shown the token,
 // too; for anything else it goes to a file, since the output may be a log that others read.
-func showStart(ctx context.Context, p *program.Program, s *settings.Settings, tokens *token.Authority, show start) error {
-	text, err := tokens.MakeAdmin(ctx)
-	switch {
-	case err != nil:
-		return err
-	case text != "" && p.WritesTerminal():
-		show.AdminToken = text
-	case text != "":
-		show.TokenFile = s.Auth.AdminTokenFile
-		if err := keepToken(show.TokenFile, text); err != nil {
-			return fmt.Errorf("auth.admin_token_file: the first admin token was made, and could not be written: %w; idbuilder token admin --reset makes another one", err)
-		}
+func showStart(ctx context.Context, p *program.Program, s *settings.Settings, tokens *token.Authority, show start) (err error) {
+	if p.WritesTerminal() {
+		show.AdminToken, err = tokens.MakeAdmin(ctx)
+	} else {
+		show.TokenFile, err = keepFirst(ctx, tokens, s.Auth.AdminTokenFile)
 	}
-	return p.Write(show)
+	if err != nil && show.AdminToken == "" {
+		return err
+	}
+	return errors.Join(err, p.Write(show)) // after an error, too: the token may be the only one that is valid
 }
 
-// keepToken writes a token to a file that its owner alone can read.
-func keepToken(path, text string) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".admin-token-*") // with mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
+// keepFirst makes the first admin token, and returns the name of the file that has it, "" if no token
+// was made. The text is on the disk before the token is valid, in a file of its own, which gets
+// the name after that. Where a start ended between the two, the next one gives the file its name.
+func keepFirst(ctx context.Context, tokens *token.Authority, file string) (string, error) {
+	partial := ""
+	text, err := tokens.KeepAdmin(ctx, func(text string) (err error) {
+		discard(partial) // of an attempt that others have overtaken
+		if partial, err = keepToken(file, text); err != nil {
+			err = fmt.Errorf("auth.admin_token_file: no admin token was made, since it cannot be written to the disk: %w", err)
 		}
-	}()
-	_, err = f.WriteString(text + "\n")
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
+	})
+	switch {
+	case text == "" && (err != nil || partial != ""):
+		discard(partial)
+		return "", err
+	case err != nil:
+		return "", fmt.Errorf("the admin token in %s may be valid: %w; start again: that finds out, and names the file", partial, err)
+	case text == "":
+		if partial = findPartial(ctx, tokens, file); partial == "" {
+			return "", nil
+		}
 	}
-	return os.Rename(f.Name(), path)
+	if err := errors.Join(os.Rename(partial, file), shell.SyncFolder(filepath.Dir(file))); err != nil {
+		return "", fmt.Errorf("auth.admin_token_file: the first admin token was made, and is in %s: %w", partial, err)
+	}
+	return file, nil
+}
+
+// partialName returns what the names of files begin with that have a token and not yet their name.
+func partialName(file string) string { return "." + filepath.Base(file) + ".partial-" }
+
+// keepToken writes a token to the disk, to a file that its owner alone can read.
+func keepToken(file, text string) (partial string, err error) {
+	f, err := os.CreateTemp(filepath.Dir(file), partialName(file)+"*") // with mode 0600
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(text + "\n")
+	if err = errors.Join(err, f.Sync(), f.Close(), shell.SyncFolder(filepath.Dir(file))); err != nil {
+		discard(f.Name())
+		return "", err
+	}
+	return f.Name(), nil
+}
+
+// discard removes a file with a text that is of no token. If it stays it has no effect.
+func discard(partial string) {
+	if partial != "" {
+		_ = os.Remove(partial)
+	}
+}
+
+// findPartial returns the file with a valid admin token that a start before has not given its name.
+func findPartial(ctx context.Context, tokens *token.Authority, file string) string {
+	entries, _ := os.ReadDir(filepath.Dir(file)) // a folder that cannot be read has no token for this process
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), partialName(file)) {
+			continue
+		}
+		partial := filepath.Join(filepath.Dir(file), entry.Name())
+		text, err := os.ReadFile(partial)
+		if err != nil {
+			continue
+		}
+		if who, err := tokens.Check(ctx, strings.TrimSpace(string(text))); err == nil && who.Admin {
+			return partial
+		}
+	}
+	return ""
 }
 
 func startOf(s *settings.Settings, h program.Home, sites []*site) start {

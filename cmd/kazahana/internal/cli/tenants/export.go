@@ -83,7 +83,7 @@ func export(ctx context.Context, c *shell.Console, db *persistable.DB, at addres
 	if file == "-" {
 		return write(c.Raw())
 	}
-	if err := writeFile(file, write, syncFolder); err != nil {
+	if err := writeFile(file, write, shell.SyncFolder); err != nil {
 		return err
 	}
 	return c.Write(changeResult{"exported", at.text(), file, p.Pairs, p.Bytes})

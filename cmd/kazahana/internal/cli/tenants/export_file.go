@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
@@ -39,18 +38,6 @@ func writeFile(name string, write func(io.Writer) error, syncFolder func(string)
 		return errors.Join(fmt.Errorf("write the folder of %s to the disk: %w", shell.Argument(name), err), removeIfThere(name))
 	}
 	return nil
-}
-
-// syncFolder writes the names in a folder to the disk. Windows does so by itself, and has no call for it.
-func syncFolder(folder string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // publish gives a complete file its name. A rename would replace a file of that name, so

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
 // TestTwoExportsToOneFile checks that the first of two exports to one file that ends has
@@ -18,9 +20,9 @@ func TestTwoExportsToOneFile(t *testing.T) {
 	name := filepath.Join(dir, "tenant.export")
 	var inner error
 	outer := writeFile(name, func(w io.Writer) error {
-		inner = writeFile(name, func(w io.Writer) error { return writeText(w, "inner") }, syncFolder)
+		inner = writeFile(name, func(w io.Writer) error { return writeText(w, "inner") }, shell.SyncFolder)
 		return writeText(w, "the outer, longer one")
-	}, syncFolder)
+	}, shell.SyncFolder)
 	if inner != nil {
 		t.Errorf("the export that ended first: %v", inner)
 	}
@@ -36,7 +38,7 @@ func TestExportThatFails(t *testing.T) {
 	fault := errors.New("no more")
 	err := writeFile(filepath.Join(dir, "tenant.export"), func(w io.Writer) error {
 		return errors.Join(writeText(w, "begin"), fault)
-	}, syncFolder)
+	}, shell.SyncFolder)
 	if !errors.Is(err, fault) {
 		t.Errorf("%v, want %v", err, fault)
 	}
@@ -52,7 +54,7 @@ func TestExportIsSynced(t *testing.T) {
 		err := writeFile(filepath.Join(dir, "tenant.export"), func(w io.Writer) error { return writeText(w, "all") }, func(folder string) error {
 			synced++
 			checkFiles(t, folder, map[string]string{"tenant.export": "all"})
-			return errors.Join(fault, syncFolder(folder))
+			return errors.Join(fault, shell.SyncFolder(folder))
 		})
 		if synced != 1 || !errors.Is(err, fault) {
 			t.Errorf("the folder was synced %d times: %v, want %v", synced, err, fault)

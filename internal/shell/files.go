@@ -5,6 +5,8 @@ package shell
 import (
 	"errors"
 	"io"
+	"os"
+	"runtime"
 )
 
 // ErrNoInput says that a verb has no input to read.
@@ -18,3 +20,15 @@ type noInput struct{}
 
 // Read implements [io.Reader].
 func (noInput) Read([]byte) (int, error) { return 0, ErrNoInput }
+
+// SyncFolder writes the names in a folder to the disk. Windows does so by itself, and has no call for it.
+func SyncFolder(folder string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
