@@ -4,6 +4,7 @@ package idbuilder_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -206,6 +207,42 @@ func testList(t *testing.T) {
 		if a := s.send("GET", "/v1/config/list?"+query, adminToken, ""); a.status != 400 || !strings.Contains(a.message, says) {
 			t.Errorf("%s: %s", query, a.text)
 		}
+	}
+}
+
+// TestListPassesOver: a configuration that is damaged, or a newer version's, hides no others, neither in a list
+// nor from a quarantine of worker ids.
+func TestListPassesOver(t *testing.T) { synctest.Test(t, testListPassesOver) }
+
+func testListPassesOver(t *testing.T) {
+	s := start(t, options())
+	for _, key := range []string{"a", "b", "c", "d"} {
+		s.sendAsAdmin("POST", "/v1/config/snowflake", fmt.Sprintf(`{"key": %q, "base_ts": 1673606841000, "ts_size": 41, "worker_id_size": 10, "seq_size": 12}`, key))
+	}
+	s.overwrite(store.Configs, "a", `{"ts_size":"damaged"}`)
+	s.overwrite(store.Configs, "c", `{"needs":["hlc v9.0.0"]}`)
+	items := `"items":[{"key":"a","id_type":"snowflake","error":"what the store holds is damaged: configuration \"a\""},{"key":"b","id_type":"snowflake"},` +
+		`{"key":"c","id_type":"snowflake","error":"a newer version wrote what the store holds: ask another worker, and update this one"}],"next_cursor":"c","has_more":true`
+	if text := s.sendAsAdmin("GET", "/v1/config/list?size=3", "").text; !strings.Contains(text, items) {
+		t.Error(text)
+	}
+	keys, err := s.QuarantineWorkerIDs(t.Context())
+	if keys != 2 || !strings.Contains(fmt.Sprint(err), `configuration "a"`) || !errors.Is(err, store.ErrNewer) {
+		t.Errorf("%d keys are in quarantine: %v", keys, err)
+	}
+	s.wantRefusal("GET", "/v1/id/snowflake?key=d", "", 503, 4002, "the store may have lost leases")
+}
+
+// overwrite replaces the value of a document.
+func (s service) overwrite(kind store.Kind, key, value string) {
+	s.Helper()
+	d, err := s.store.Get(s.Context(), kind, key)
+	if err == nil {
+		d.Value = []byte(value)
+		_, err = s.store.Put(s.Context(), kind, d)
+	}
+	if err != nil {
+		s.Fatal(err)
 	}
 }
 

@@ -79,7 +79,11 @@ func (w *Worker) serveList(c *call) error {
 	}
 	page := api.Page{Items: []api.Summary{}, HasMore: more}
 	for _, config := range configs {
-		page.Items = append(page.Items, api.Summary{Key: config.Key, IDType: string(config.Type), Name: config.Name})
+		item := api.Summary{Key: config.Key, IDType: string(config.Type), Name: config.Name}
+		if config.Err != nil {
+			item.Error = w.APIError(config.Err).Message
+		}
+		page.Items = append(page.Items, item)
 	}
 	if more {
 		page.NextCursor = &page.Items[len(page.Items)-1].Key

@@ -11,6 +11,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/api"
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
 	"github.com/kazahana-db/kazahana/idbuilder/sequence"
+	"github.com/kazahana-db/kazahana/idbuilder/snowflake"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
@@ -199,7 +200,12 @@ func (w *Worker) Config(ctx context.Context, key string) (*idconfig.Config, any,
 		return c, state, err
 	case idconfig.TypeSnowflake:
 		n, err := w.leases.Active(ctx, leaseKey(c))
-		return c, &idconfig.SnowflakeState{ActiveWorkers: n}, err
+		unread := snowflake.IsUnreadable(err)
+		if unread {
+			w.options.Logger.ErrorContext(ctx, "leases of worker ids cannot be read", "key", key, "error", err)
+			err = nil
+		}
+		return c, &idconfig.SnowflakeState{ActiveWorkers: n, Incomplete: unread}, err
 	}
 	state, err := w.formattedState(ctx, c)
 	return c, state, err
@@ -241,9 +247,16 @@ func (w *Worker) incrementState(ctx context.Context, c *idconfig.Config) (*idcon
 	return state, nil
 }
 
-// Configs returns a page of the configurations that were not deleted, in the
-// order of their keys.
-func (w *Worker) Configs(ctx context.Context, o store.ListOptions) (page []*idconfig.Config, more bool, err error) {
+// ConfigEntry is a configuration in a list.
+type ConfigEntry struct {
+	*idconfig.Config // has only Key and Type if Err is not nil
+	// Err says why the configuration cannot be read: see [store.IsUnreadable].
+	Err error
+}
+
+// Configs returns a page of the configurations that were not deleted, in the order of their keys. One that
+// cannot be read is in its place, and hides no other.
+func (w *Worker) Configs(ctx context.Context, o store.ListOptions) (page []ConfigEntry, more bool, err error) {
 	limit := o.Limit
 	o.Limit = limit + 1
 	for {
@@ -254,7 +267,7 @@ func (w *Worker) Configs(ctx context.Context, o store.ListOptions) (page []*idco
 		for _, d := range documents {
 			c, err := idconfig.Decode(d)
 			if err != nil {
-				return nil, false, err
+				c = &idconfig.Config{Key: d.Key, Type: idconfig.Type(d.Type)}
 			}
 			if c.Deleted {
 				continue
@@ -262,7 +275,7 @@ func (w *Worker) Configs(ctx context.Context, o store.ListOptions) (page []*idco
 			if len(page) == limit {
 				return page, true, nil
 			}
-			page = append(page, c)
+			page = append(page, ConfigEntry{c, err})
 		}
 		if len(documents) < o.Limit {
 			return page, false, nil

@@ -41,26 +41,36 @@ func (w *Worker) leaseWorkerID(ctx context.Context, e *keyEntry, s *keyState, cl
 
 // QuarantineWorkerIDs stops leases of worker ids of all snowflake keys until all leases have
 // ended that the store may have lost. Call it when an operator has confirmed a
-// loss, see [store.Confirmer]. It returns how many keys there are.
+// loss, see [store.Confirmer]. It returns how many keys there are. What cannot be read is
+// named in the error, after it has stopped the leases of all others.
 func (w *Worker) QuarantineWorkerIDs(ctx context.Context) (keys int, err error) {
+	var unread []error
 	o := store.ListOptions{Limit: 100}
 	for more := true; more; {
-		var page []*idconfig.Config
+		var page []ConfigEntry
 		if page, more, err = w.Configs(ctx, o); err != nil {
-			return keys, err
+			return keys, errors.Join(append(unread, err)...)
 		}
 		for _, c := range page {
 			o.After = c.Key
 			if c.Type != idconfig.TypeSnowflake {
 				continue
 			}
-			if err := w.leases.Quarantine(ctx, leaseKey(c)); err != nil {
-				return keys, err
+			err := c.Err
+			if err == nil {
+				err = w.leases.Quarantine(ctx, leaseKey(c.Config))
 			}
-			keys++
+			switch {
+			case err == nil:
+				keys++
+			case snowflake.IsUnreadable(err):
+				unread = append(unread, err)
+			default:
+				return keys, errors.Join(append(unread, err)...)
+			}
 		}
 	}
-	return keys, nil
+	return keys, errors.Join(unread...)
 }
 
 // leaseError returns the answer for a client that cannot lease a worker id. A layout that is

@@ -44,9 +44,9 @@ var (
 	// ErrCorrupt is wrapped by a [*CorruptError].
 	ErrCorrupt = errors.New("lease: corrupt record")
 
-	// ErrNewer says that a newer version of this library wrote a record in the store. Nothing
-	// is damaged, and nothing was granted or changed. The error names the version to run.
-	// It is persistable.ErrNewer.
+	// ErrNewer says that a newer version of this library wrote a record in the store. The record
+	// is not damaged, and is left as it is: nothing is granted or changed with it. Blocks of
+	// others are granted and listed. The error names the version to run. It is persistable.ErrNewer.
 	ErrNewer = newer.Err
 )
 

@@ -3,7 +3,9 @@
 package lease
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -35,6 +37,39 @@ type Page struct {
 	// Next is the ListOptions.After of the next page, which may be empty; ""
 	// if this is the last one.
 	Next string `json:"next,omitempty"`
+}
+
+// UnreadBlocks returns the errors that a listing joins: one for each block that it has passed over, a
+// [*CorruptError] or an [ErrNewer]. It returns nil if the listing has failed, or has read all blocks.
+func (p Page) UnreadBlocks(err error) []error {
+	if p.Leases == nil || err == nil {
+		return nil
+	}
+	all := flatten(err)
+	if slices.ContainsFunc(all, func(one error) bool { return !IsUnreadable(one) }) {
+		return nil
+	}
+	return all
+}
+
+// IsUnreadable reports whether an error says of what is stored that it cannot be read: an [ErrCorrupt] or
+// an [ErrNewer]. A listing of several services can go on with the next one.
+func IsUnreadable(err error) bool { return errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNewer) }
+
+// flatten returns the errors that an error joins, or the error itself if it joins none.
+func flatten(err error) (all []error) {
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		if corrupt, ok := e.(*CorruptError); ok {
+			return []error{corrupt}
+		}
+		if joined, ok := e.(interface{ Unwrap() []error }); ok {
+			for _, one := range joined.Unwrap() {
+				all = append(all, flatten(one)...)
+			}
+			return all
+		}
+	}
+	return []error{err}
 }
 
 // maxPage is the number of blocks that a page looks at, at most.

@@ -75,6 +75,7 @@ type Summary struct {
 	Key    string `json:"key"`
 	IDType string `json:"id_type"`
 	Name   string `json:"name,omitempty"`
+	Error  string `json:"error,omitempty"` // why the configuration cannot be read
 }
 
 // Health is the data of GET /health.

@@ -74,7 +74,11 @@ func facts(c *idconfig.Config, state any) (list []fact) {
 			add("Numbers that remain"+of, grouped(n.Max-n.Reserved))
 		}
 	case *idconfig.SnowflakeState:
-		add("Worker ids leased", grouped(int64(s.ActiveWorkers))+" of "+grouped(int64(1)<<c.Snowflake.WorkerIDSize), "active_workers")
+		leased := grouped(int64(s.ActiveWorkers)) + " of " + grouped(int64(1)<<c.Snowflake.WorkerIDSize)
+		if s.Incomplete {
+			leased += "; others cannot be read, the log says why"
+		}
+		add("Worker ids leased", leased, "active_workers")
 	}
 	return append(list, parameters(c)...)
 }

@@ -5,7 +5,7 @@ package console
 import (
 	"net/http"
 
-	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
@@ -16,7 +16,7 @@ const keysOnPage = 25
 type keysPage struct {
 	Prefix string
 	After  string // the last key of the page before, "" on the first one
-	Keys   []*idconfig.Config
+	Keys   []idbuilder.ConfigEntry
 	Next   string // the key that the next page begins after; "" on the last one
 }
 

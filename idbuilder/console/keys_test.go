@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
 var (
@@ -50,6 +52,14 @@ func TestPaging(t *testing.T) {
 			t.Errorf("prefix %q: %d keys on %d pages, want %d on %d", prefix, len(seen), pages, count, want)
 		}
 	}
+	d, err := s.store.Get(t.Context(), store.Configs, "b")
+	if d.Value = []byte(`{"base":"damaged"}`); err == nil {
+		_, err = s.store.Put(t.Context(), store.Configs, d)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.get("keys?prefix=b").wantPage(http.StatusOK, `<a href="key?key=b">b</a>`, "It cannot be read: ")
 	v.get("keys?prefix=zzz").wantPage(http.StatusOK, "No key begins with “zzz”", "Show all keys")
 	v.get("key?key=a%2B001%2F%C3%A9").wantPage(http.StatusOK, "a&#43;001/é")
 }

@@ -34,7 +34,8 @@ type IncrementState struct {
 
 // SnowflakeState is the state of a snowflake key.
 type SnowflakeState struct {
-	ActiveWorkers int // worker ids that are leased
+	ActiveWorkers int  // worker ids that are leased
+	Incomplete    bool // other leases cannot be read
 }
 
 // FormattedState is the state of a formatted key.
@@ -55,6 +56,7 @@ type extraFields struct {
 	CurrentExact  *bool   `json:"current_exact,omitempty"`
 	Reserved      *int64  `json:"reserved,omitempty"`
 	ActiveWorkers *int    `json:"active_workers,omitempty"`
+	Incomplete    bool    `json:"incomplete,omitempty"`
 	SampleID      *string `json:"sample_id,omitempty"`
 }
 
@@ -63,7 +65,7 @@ func extraOf(extra any) extraFields {
 	case *IncrementState:
 		return extraFields{Current: &e.Current, CurrentExact: &e.Exact, Reserved: &e.Reserved}
 	case *SnowflakeState:
-		return extraFields{ActiveWorkers: &e.ActiveWorkers}
+		return extraFields{ActiveWorkers: &e.ActiveWorkers, Incomplete: e.Incomplete}
 	case *FormattedState:
 		return extraFields{SampleID: &e.SampleID}
 	}

@@ -228,7 +228,8 @@ func (l *Leaser) admitDocument(ctx context.Context, service string) error {
 }
 
 // Quarantine grants no worker id of a key until all leases have ended that the
-// store may have lost: call it after an operator confirmed a loss.
+// store may have lost: call it after an operator confirmed a loss. Leases that cannot be read are
+// named in the error, after the quarantine of all others has begun.
 func (l *Leaser) Quarantine(ctx context.Context, key Key) error {
 	s, err := l.openSpace(ctx, key, false)
 	if err != nil {
@@ -243,13 +244,21 @@ func (l *Leaser) Quarantine(ctx context.Context, key Key) error {
 	if err != nil {
 		return err
 	}
+	var unread []error // of these, and of these alone, no worker id is leased anyway
 	for doc, err := range l.documents.all(ctx, s.prefix) {
 		if err == nil {
 			err = l.quarantineDocument(ctx, s, doc.Key)
 		}
-		if err != nil {
-			return fmt.Errorf("snowflake: key %q: %w", key.Name, err)
+		switch {
+		case err == nil:
+		case IsUnreadable(err):
+			unread = append(unread, err)
+		default:
+			return fmt.Errorf("snowflake: key %q: %w", key.Name, errors.Join(append(unread, err)...))
 		}
+	}
+	if len(unread) > 0 {
+		return fmt.Errorf("snowflake: key %q: %w", key.Name, errors.Join(unread...))
 	}
 	return nil
 }

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
@@ -155,6 +157,58 @@ func TestAllWorkerIDs(t *testing.T) {
 		if err := shardLayout(sized(bits).Layout.shardWidth()).Validate(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestUnreadableLeases: leases that are damaged, or a newer version's, hide no others: these are counted, and in a
+// quarantine. A change of layout, which would have to know all, is refused.
+func TestUnreadableLeases(t *testing.T) {
+	w := newWorld(t)
+	x, key := w.newWorker(Options{}), sized(8)
+	for range 1 << 8 {
+		w.mustLease(x, key, renews)
+	}
+	docs, err := w.store.List(t.Context(), store.Leases, store.ListOptions{Prefix: prefixOf(key.Name, key.Layout)})
+	if err != nil || len(docs) < 4 {
+		t.Fatalf("%d documents, %v", len(docs), err)
+	}
+	each := 1 << key.Layout.shardWidth()
+	p, err := decodePage(docs[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, pair := range p.pairs {
+		if pair.Key[0] == 'b' { // a block of a lease
+			p.pairs[i].Value = append([]byte("2"), pair.Value[1:]...)
+			break
+		}
+	}
+	block, err := p.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, value := range []string{`{"format":9}`, string(block), `{"format":1,"pairs":"AAAA"}`} {
+		docs[i].Value = []byte(value)
+		if _, err := w.store.Put(t.Context(), store.Leases, docs[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n, err := x.Active(t.Context(), key)
+	if want := 1<<8 - 2*each - 1; n != want || !IsUnreadable(err) || !errors.Is(err, store.ErrNewer) || strings.Count(err.Error(), "snowflake: leases") != 3 {
+		t.Errorf("%d are active, want %d: %v", n, want, err)
+	}
+	err = x.Quarantine(t.Context(), key)
+	if !IsUnreadable(err) {
+		t.Errorf("the quarantine: %v", err)
+	}
+	last := docs[len(docs)-1]
+	var quarantine *QuarantineError
+	if _, err := x.long[key.Layout.shardWidth()].Acquire(t.Context(), idgen.AcquireRequest{ServiceID: last.Key}); !errors.As(err, &quarantine) {
+		t.Errorf("after the quarantine a worker id of the last document: %v", err)
+	}
+	other := sized(9)
+	if err := x.CheckChange(t.Context(), key.Name, key.Layout, other.Layout); !IsUnreadable(err) {
+		t.Errorf("another layout: %v", err)
 	}
 }
 

@@ -113,7 +113,7 @@ func (s *space) nextShard() (shard int, ok bool) {
 // noteFull records that no worker id of a shard is free, and when one will be.
 func (s *space) noteFull(ctx context.Context, server *lease.Server, shard int) error {
 	page, err := server.List(ctx, s.serviceOf(shard), lease.ListOptions{Ended: true})
-	if err != nil && !errors.Is(err, lease.ErrCorrupt) { // what cannot be read is not leased again
+	if err != nil && page.UnreadBlocks(err) == nil { // what cannot be read is not leased again
 		return fmt.Errorf("snowflake: key %q: %w", s.key, err)
 	}
 	f := fullShard{seen: time.Now()}

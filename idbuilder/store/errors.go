@@ -48,6 +48,13 @@ func (e *SchemaError) Error() string {
 // Is reports whether target is [ErrNewer].
 func (e *SchemaError) Is(target error) bool { return target == ErrNewer }
 
+// IsUnreadable reports whether an error says of what is stored that it cannot be read: a [*CorruptError]
+// or an [ErrNewer]. A list can go on with the next document.
+func IsUnreadable(err error) bool {
+	var corrupt *CorruptError
+	return errors.As(err, &corrupt) || errors.Is(err, ErrNewer)
+}
+
 // CorruptError says that stored data cannot be used: it is not as the store wrote it, or, if
 // the error is an [ErrNewer], a newer version wrote it.
 type CorruptError struct {

@@ -4,6 +4,7 @@ package token
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,25 +12,27 @@ import (
 )
 
 // List returns the tokens that are stored and have not expired, in the order of their
-// keys. The admin token of the options is not stored.
+// keys. The admin token of the options is not stored. Tokens of a key that cannot be read hide
+// no others: then List returns these with an error that joins one for each such key, of which
+// [store.IsUnreadable] is true. After another error the list is not complete.
 func (a *Authority) List(ctx context.Context) (list []Info, err error) {
 	const page = 1000
-	for after := "#~"; ; { // after the indexes, whose keys are # and hexadecimal digits
-
+	var unread []error
+	for after := "#~"; ; { // after the indexes, the keys of which are # and hexadecimal digits
 		documents, err := a.store.List(ctx, store.Tokens, store.ListOptions{After: after, Limit: page})
 		if err != nil {
-			return nil, fmt.Errorf("token: %w", err)
+			return list, fmt.Errorf("token: %w", errors.Join(append(unread, err)...))
 		}
 		for _, d := range documents {
 			after = d.Key
 			infos, err := a.infosOf(d)
 			if err != nil {
-				return nil, err
+				unread = append(unread, err)
 			}
 			list = append(list, infos...)
 		}
 		if len(documents) < page {
-			return list, nil
+			return list, errors.Join(unread...)
 		}
 	}
 }

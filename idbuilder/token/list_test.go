@@ -3,12 +3,15 @@
 package token_test
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/revision"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 	"github.com/kazahana-db/kazahana/idbuilder/token"
 )
@@ -47,4 +50,31 @@ func TestList(t *testing.T) {
 	if got, err := a.List(t.Context()); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%d tokens, %v; want %d", len(got), err, len(want))
 	}
+}
+
+// TestListPassesOver: tokens that are damaged, or a newer version's, hide no others, and are named.
+func TestListPassesOver(t *testing.T) {
+	bubble(t, func(t *testing.T, s store.Store) {
+		p := start(t, s, token.Options{})
+		for _, key := range []string{"a", "b", "c", "d"} {
+			p.key(admin, key)
+		}
+		for key, value := range map[string]string{"a": `{"tokens":[{"hash":"AA=="}]}`, "c": `{"tokens":[],"limit":7}`} {
+			d, err := s.Get(t.Context(), store.Tokens, key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.Value = []byte(value)
+			if _, err := s.Put(t.Context(), store.Tokens, d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		list, err := p.List(t.Context())
+		if len(list) != 2 || list[0].Key != "b" || list[1].Key != "d" {
+			t.Errorf("the list is %+v", list)
+		}
+		if !store.IsUnreadable(err) || !errors.Is(err, store.ErrNewer) || !strings.Contains(err.Error(), `tokens of "a"`) || !strings.Contains(err.Error(), `tokens of "c"`) {
+			t.Errorf("the error is %v", err)
+		}
+	})
 }

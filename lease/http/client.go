@@ -147,7 +147,7 @@ func (c *Client) List(ctx context.Context, serviceID string, options lease.ListO
 	}
 	var faults []error
 	for _, d := range answer.Damage {
-		faults = append(faults, &lease.CorruptError{ServiceID: d.ServiceID, Key: d.Key, Cause: errors.New(d.Cause)})
+		faults = append(faults, d.toError())
 	}
 	return answer.Page, errors.Join(faults...)
 }

@@ -133,14 +133,18 @@ func (h *Handler) handleList(w http.ResponseWriter, r *http.Request, account *ac
 		return nil, newStatusError(http.StatusForbidden, codeForbidden, "leases are not listed here, or not for this token")
 	}
 	page, err := h.options.Lister.List(r.Context(), service, options)
-	damage := damageOf(err)
-	if err != nil && (len(damage) == 0 || page.Leases == nil) {
+	unread := page.UnreadBlocks(err)
+	if err != nil && unread == nil {
 		return nil, err
 	}
 	if page.Leases == nil {
 		page.Leases = []lease.Info{}
 	}
-	return leasePage{page, damage}, nil
+	answer := leasePage{Page: page}
+	for _, err := range unread {
+		answer.Damage = append(answer.Damage, damageOf(err))
+	}
+	return answer, nil
 }
 
 // leasePage is the answer to a request for a page of leases.
@@ -149,26 +153,25 @@ type leasePage struct {
 	Damage []damage `json:"damage,omitempty"` // the blocks that cannot be read
 }
 
-// damage is a [lease.CorruptError].
+// damage says why a block cannot be read: a [lease.CorruptError], or, with a code, another error.
 type damage struct {
 	ServiceID string `json:"serviceId,omitempty"`
-	Key       []byte `json:"key"`
+	Key       []byte `json:"key,omitempty"`
 	Cause     string `json:"cause"`
+	Code      string `json:"code,omitempty"` // codeNewer, or "" for damage
 }
 
-// damageOf returns all damage that an error tells of.
-func damageOf(err error) (all []damage) {
-	switch e := err.(type) {
-	case *lease.CorruptError:
-		return []damage{{e.ServiceID, e.Key, e.Cause.Error()}}
-	case interface{ Unwrap() []error }:
-		for _, one := range e.Unwrap() {
-			all = append(all, damageOf(one)...)
-		}
-	case interface{ Unwrap() error }:
-		return damageOf(e.Unwrap())
+func damageOf(err error) damage {
+	var corrupt *lease.CorruptError
+	if errors.As(err, &corrupt) {
+		return damage{ServiceID: corrupt.ServiceID, Key: corrupt.Key, Cause: corrupt.Cause.Error()}
 	}
-	return all
+	return damage{Cause: err.Error(), Code: codeNewer}
+}
+
+// toError is the inverse of damageOf: what the client returns.
+func (d damage) toError() error {
+	return problem{Code: cmp.Or(d.Code, codeCorrupt), ServiceID: d.ServiceID, Key: d.Key, Cause: d.Cause, Detail: d.Cause}.toError()
 }
 
 // readBody reads a body that is one JSON object, and nothing behind it.

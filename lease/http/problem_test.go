@@ -127,14 +127,14 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// damagedLister lists one lease, and two blocks that cannot be read.
+// damagedLister lists one lease, and three blocks that cannot be read, one of which is a newer version's.
 type damagedLister struct{ faultyProvider }
 
 func (damagedLister) List(context.Context, string, lease.ListOptions) (lease.Page, error) {
 	fault := func(key string) error {
 		return &lease.CorruptError{ServiceID: "a", Key: []byte(key), Cause: errors.New("why")}
 	}
-	return lease.Page{Leases: []lease.Info{{ID: 7}}, Next: "00000009"}, fmt.Errorf("wrapped: %w", errors.Join(fault("b1"), fault("b2")))
+	return lease.Page{Leases: []lease.Info{{ID: 7}}, Next: "00000009"}, fmt.Errorf("wrapped: %w", errors.Join(fault("b1"), fmt.Errorf(`key "b0": %w: run version v9.0.0 or later`, lease.ErrNewer), fault("b2")))
 }
 
 // TestDamageCrossesTheWire: blocks that cannot be read hide no lease from a client, and it learns of
@@ -145,7 +145,13 @@ func TestDamageCrossesTheWire(t *testing.T) {
 	if len(page.Leases) != 1 || page.Leases[0].ID != 7 || page.Next != "00000009" {
 		t.Errorf("the page is %+v", page)
 	}
-	if !errors.Is(err, lease.ErrCorrupt) || !strings.Contains(err.Error(), `key "b1": why`) || !strings.Contains(err.Error(), `key "b2": why`) {
-		t.Errorf("the error is %v", err)
+	for _, words := range []string{`key "b1": why`, `key "b2": why`, `key "b0": `, "run version v9.0.0 or later"} {
+		if !errors.Is(err, lease.ErrCorrupt) || !errors.Is(err, lease.ErrNewer) || !strings.Contains(err.Error(), words) {
+			t.Errorf("the error is %v, without %q", err, words)
+		}
+	}
+	unread := page.UnreadBlocks(err)
+	if len(unread) != 3 || errors.Is(unread[1], lease.ErrCorrupt) {
+		t.Errorf("the blocks that are not read: %v", unread)
 	}
 }

@@ -3,10 +3,12 @@
 package ui
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
 
+	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -20,6 +22,7 @@ type folder struct {
 	Bytes  int64  `json:"bytes"`  // of its own keys, by the engine's estimate; of a partition all
 	Leaf   bool   `json:"leaf"`   // there are no directories in it
 	System bool   `json:"system,omitempty"`
+	Error  string `json:"error,omitempty"` // why it cannot be read; the rest but Name is zero then
 }
 
 // folders is a page of the directories in one.
@@ -27,6 +30,8 @@ type folders struct {
 	Path    []string `json:"path"`
 	Entries []folder `json:"entries"`
 	Next    string   `json:"next,omitempty"` // the last name; empty on the last page
+
+	Unreadable string `json:"unreadable,omitempty"` // keys among the names that are none
 }
 
 // directory returns one directory as listings show it.
@@ -48,17 +53,23 @@ func (h *Handler) directories(r *http.Request) (any, error) {
 	}
 	l := folders{Path: pathOf(r), Entries: []folder{}}
 	err = h.db.Engine().ReadTransact(r.Context(), func(tx kv.ReadTransaction) error {
+		l.Entries, l.Next, l.Unreadable = l.Entries[:0], "", ""
 		names, err := h.db.Layer().ListAfter(r.Context(), tx, l.Path, r.URL.Query().Get("after"), limit)
+		if isUnreadable(err) {
+			l.Unreadable, err = err.Error(), nil
+		}
 		if err != nil {
 			return err
 		}
-		l.Entries, l.Next = l.Entries[:0], ""
 		m := newMeasurement(h, tx)
 		if len(names) == limit {
 			l.Next = names[limit-1]
 		}
 		for _, name := range names {
 			f, err := m.readFolder(r.Context(), append(slices.Clip(l.Path), name))
+			if isUnreadable(err) {
+				f, err = folder{Name: name, Leaf: true, Error: err.Error()}, nil
+			}
 			if err != nil {
 				return err
 			}
@@ -67,4 +78,10 @@ func (h *Handler) directories(r *http.Request) (any, error) {
 		return nil
 	})
 	return l, err
+}
+
+// isUnreadable reports whether metadata of directories is damaged or a newer version's: a listing goes on with
+// the next directory.
+func isUnreadable(err error) bool {
+	return errors.Is(err, directory.ErrCorrupt) || errors.Is(err, directory.ErrVersion)
 }

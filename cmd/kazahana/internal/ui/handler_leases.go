@@ -3,7 +3,6 @@
 package ui
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -46,8 +45,11 @@ func (h *Handler) listLeases(r *http.Request) (any, error) {
 		page, err = h.leases.List(r.Context(), name, lease.ListOptions{After: query.Get("after"), Limit: 100, Ended: query.Get("ended") == "1"})
 	}
 	damage := ""
-	if errors.Is(err, lease.ErrCorrupt) {
+	if lease.IsUnreadable(err) {
 		damage, err = err.Error(), nil
+	}
+	if page.Leases == nil {
+		page.Leases = []lease.Info{}
 	}
 	l := idgen.DefaultLayout()
 	return map[string]any{"services": services, "page": page, "damage": damage, "layout": l, "now": time.Now(), "first": l.First(), "last": l.Last()}, err
@@ -60,10 +62,10 @@ func (h *Handler) countLeases(r *http.Request, name string) (s service, err erro
 	damaged := false
 	for after, seen := "", 0; ; {
 		page, err := h.leases.List(r.Context(), name, lease.ListOptions{After: after})
-		if err != nil && !errors.Is(err, lease.ErrCorrupt) {
+		if err != nil && !lease.IsUnreadable(err) {
 			return s, err
 		}
-		damaged = damaged || err != nil
+		damaged = damaged || err != nil // of some blocks, or of the whole service
 		for _, info := range page.Leases {
 			s.Active++
 			s.Positions += 1 << info.BitSeq

@@ -125,12 +125,12 @@ func (m *measurement) readFolder(ctx context.Context, path []string) (f folder, 
 		return f, err
 	}
 	below, err := m.h.db.Layer().ListAfter(ctx, m.tx, path, "", 1)
-	if err != nil {
+	if err != nil && !isUnreadable(err) {
 		return f, err
 	}
 	f = folder{
 		Name: path[len(path)-1], Layer: d.Layer(), Prefix: prefixText(d),
-		Leaf: len(below) == 0, System: m.h.db.HoldsSystem(path...),
+		Leaf: len(below) == 0 && err == nil, System: m.h.db.HoldsSystem(path...),
 	}
 	f.Bytes, err = m.sizeOf(ctx, d.Reserve())
 	return f, err

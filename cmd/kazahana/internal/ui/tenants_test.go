@@ -15,6 +15,7 @@ import (
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/browsertest"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/lease"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -86,6 +87,7 @@ func TestListsPassOverWhatIsUnreadable(t *testing.T) {
 		Stores     []struct{ Type, Error string }
 		Services   []struct{ Name string }
 		Damage     string
+		Entries    []struct{ Name, Error string }
 	}
 	for path, q := range map[string]url.Values{"tenants": {"p": {"tenants"}}, "types": nil, "leases": {"service": {"default"}}} {
 		if status := s.get(path, q, &found); status != http.StatusOK {
@@ -100,6 +102,42 @@ func TestListsPassOverWhatIsUnreadable(t *testing.T) {
 	}
 	if len(found.Services) != 1 || found.Damage == "" {
 		t.Errorf("the services are %+v, and the damage is %q", found.Services, found.Damage)
+	}
+	for _, path := range []string{"", "tenants"} {
+		if status := s.get("directories", url.Values{"p": strings.Fields(path)}, &found); status != http.StatusOK || len(found.Entries) < 2 || found.Unreadable == "" {
+			t.Errorf("the directories in %q: %d, %+v, and %q", path, status, found.Entries, found.Unreadable)
+		}
+	}
+	err = engine.Transact(t.Context(), func(tx kv.Transaction) error {
+		tx.Set(tuple.AppendString(tuple.AppendInt(tuple.AppendBytes([]byte{0xfe}, set.Reserve().Begin), 0), "tenant-1"), nil)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := s.get("directories", url.Values{"p": {"tenants"}}, &found)
+	if n := len(found.Entries); status != http.StatusOK || n != 3 || found.Entries[0].Error == "" || found.Entries[2].Error != "" {
+		t.Errorf("with a damaged link the directories are %d, %+v", status, found.Entries)
+	}
+	for _, letter := range []byte("bs") { // a block, then the service's own record, of a newer version
+		err := engine.Transact(t.Context(), func(tx kv.Transaction) error {
+			rows := kv.PrefixRange(append(tuple.AppendString(leases.Reserve().Begin, "default"), letter))
+			row, err := tx.GetRange(rows.Selectors(), kv.RangeOptions{Limit: 1}).Slice(t.Context())
+			if err == nil && len(row) == 1 {
+				tx.Set(row[0].Key, []byte("200000000 {}"))
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found.Services, found.Damage = nil, ""
+		if status := s.get("leases", url.Values{"service": {"default"}}, &found); status != http.StatusOK {
+			t.Errorf("leases answers %d", status)
+		}
+		if len(found.Services) != 1 || !strings.Contains(found.Damage, lease.ErrNewer.Error()) {
+			t.Errorf("the services are %+v, and the damage is %q", found.Services, found.Damage)
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ func (h *Home) EachLease(ctx context.Context, service string, options lease.List
 	var damage error
 	for {
 		page, err := h.List(ctx, service, options)
-		if err != nil && !errors.Is(err, lease.ErrCorrupt) {
+		if err != nil && page.UnreadBlocks(err) == nil {
 			return err
 		}
 		damage = errors.Join(damage, err)

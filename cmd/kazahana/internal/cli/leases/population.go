@@ -55,9 +55,8 @@ func (p *population) Collect(metrics chan<- prometheus.Metric) {
 		p.active, p.err = p.countLeases()
 		p.counted = now
 	}
-	if p.err != nil {
+	if p.err != nil { // it is logged, and the others are served
 		metrics <- prometheus.NewInvalidMetric(activeDesc, p.err)
-		return
 	}
 	for id, a := range p.active {
 		metrics <- prometheus.MustNewConstMetric(activeDesc, prometheus.GaugeValue, float64(a.leases), id)
@@ -68,26 +67,32 @@ func (p *population) Collect(metrics chan<- prometheus.Metric) {
 // errEnough ends a listing.
 var errEnough = errors.New("enough")
 
-// countLeases lists the store.
+// countLeases lists the store. It counts what it can read; the error says what it cannot.
 func (p *population) countLeases() (map[string]active, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), countWithin)
 	defer cancel()
 	found := map[string]active{}
+	var unread []error
 	err := p.home.EachService(ctx, func(id string) error {
 		if len(found) == maxCounted {
 			return errEnough
 		}
 		a, err := p.countService(ctx, id)
-		if errors.Is(err, lease.ErrUnknownService) { // it is no longer served
+		switch {
+		case errors.Is(err, lease.ErrUnknownService): // it is no longer served
 			return nil
+		case lease.IsUnreadable(err):
+			unread = append(unread, err)
+		case err != nil:
+			return err
 		}
 		found[id] = a
-		return err
+		return nil
 	})
 	if err != nil && !errors.Is(err, errEnough) {
 		return nil, err
 	}
-	return found, nil
+	return found, errors.Join(unread...)
 }
 
 // countService lists the leases of a service.

@@ -4,6 +4,8 @@ package leases
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -51,5 +53,40 @@ func TestPopulation(t *testing.T) {
 	}
 	if calls != 4 {
 		t.Errorf("%d listings, want those of two services at the beginning and after %v", calls, countEvery)
+	}
+}
+
+// TestPopulationPassesOver: a block and a service that cannot be read, of whatever version, leave the counts
+// of the others.
+func TestPopulationPassesOver(t *testing.T) {
+	provider, err := memory.New(memory.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, service := range []string{"a", "b", "c"} {
+		if _, err := provider.Acquire(t.Context(), idgen.AcquireRequest{ServiceID: service}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	newer := fmt.Errorf("key x: %w", lease.ErrNewer)
+	list := func(ctx context.Context, service string, o lease.ListOptions) (lease.Page, error) {
+		page, err := provider.List(ctx, service, o)
+		switch service {
+		case "a":
+			return page, fmt.Errorf("list: %w", errors.Join(newer, &lease.CorruptError{Cause: errors.New("why")}))
+		case "b":
+			return lease.Page{}, fmt.Errorf("list: %w", newer)
+		}
+		return page, err
+	}
+	p := &population{home: &leasehome.Home{List: list, Services: provider.Services}, now: time.Now}
+	got, err := p.countLeases()
+	if len(got) != 3 || got["a"].leases != 1 || got["c"].leases != 1 || !errors.Is(err, lease.ErrNewer) || !errors.Is(err, lease.ErrCorrupt) {
+		t.Errorf("counted %v, %v", got, err)
+	}
+	metrics := make(chan prometheus.Metric, 10)
+	p.Collect(metrics)
+	if len(metrics) != 7 {
+		t.Errorf("%d metrics, want two of each service, and an error", len(metrics))
 	}
 }

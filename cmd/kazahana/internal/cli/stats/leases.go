@@ -4,7 +4,6 @@ package stats
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/kazahana-db/kazahana/lease"
@@ -50,10 +49,10 @@ func readLeases(ctx context.Context, db *persistable.DB) (l leases, err error) {
 func (l *leases) count(ctx context.Context, provider *leasefdb.Provider, service string) error {
 	for o := (lease.ListOptions{Ended: true}); ; {
 		page, err := provider.List(ctx, service, o)
-		if err != nil && !errors.Is(err, lease.ErrCorrupt) {
+		if err != nil && !lease.IsUnreadable(err) {
 			return err
 		}
-		l.Incomplete = l.Incomplete || err != nil
+		l.Incomplete = l.Incomplete || err != nil // of some blocks, or of the whole service
 		for _, info := range page.Leases {
 			if info.Active {
 				l.Active++

@@ -3,7 +3,7 @@
 import {get} from '../api.js';
 import {el, put} from '../dom.js';
 import {bytes, flat} from '../format.js';
-import {badge, button, crumbs, empty, facts, fault, foreign, heading, link, table, to} from '../parts.js';
+import {badge, button, crumbs, empty, facts, fault, foreign, heading, link, notice, table, to} from '../parts.js';
 
 const pageSize = 200;
 
@@ -36,9 +36,10 @@ function remembered(p) {
 
 // branch returns the items of the directories in one, with those in them that are open.
 async function branch(context, path, level, after = '') {
-  const {entries, next} = await get('directories', {p: path, limit: pageSize, after}, context.signal);
+  const {entries, next, unreadable} = await get('directories', {p: path, limit: pageSize, after}, context.signal);
   const nested = await Promise.all(entries.map(e => !e.leaf && context.opened.has(JSON.stringify([...path, e.name])) ? branch(context, [...path, e.name], level + 1) : []));
   const items = entries.flatMap((e, i) => [item(context, e, [...path, e.name], level), ...nested[i]]);
+  if (unreadable) items.push(el('div', {role: 'none', 'data-key': JSON.stringify([...path, ''])}, notice('bad', flat(unreadable))));
   if (next) items.push(more(context, path, level, next));
   return items;
 }
@@ -52,7 +53,7 @@ function item(context, entry, path, level) {
     onclick: e => e.target.closest('.twist') && !entry.leaf ? toggle(context, node, path, level) : context.select(path),
     onkeydown: e => press(context, e, node, entry, path, level),
   }, el('span', {class: 'twist', 'aria-hidden': 'true'}), el('span', {class: 'name'}, foreign(entry.name)),
-  entry.layer ? badge(flat(entry.layer)) : null, entry.system ? badge('system', 'plain') : null, el('span', {class: 'size'}, bytes(entry.bytes)));
+  entry.error ? badge('cannot be read', 'bad') : null, entry.layer ? badge(flat(entry.layer)) : null, entry.system ? badge('system', 'plain') : null, el('span', {class: 'size'}, bytes(entry.bytes)));
   context.tree.dataset.first = 'yes';
   node.style.setProperty('--level', level - 1);
   return node;
