@@ -15,6 +15,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	"github.com/kazahana-db/kazahana/idbuilder/token"
 )
 
 // TestIncrementConfig checks /v1/config/increment: the answer has the fields of both
@@ -309,6 +310,33 @@ func testInterruptedDeleteIsNotRepeated(t *testing.T) {
 	create()
 	if a := other.send("GET", "/v1/id/increment?key=k", text, ""); a.status != http.StatusOK {
 		t.Errorf("a token that was made between the deletion and the next key gets %s", a.text)
+	}
+}
+
+// TestRefusedCreation: a creation that is refused leaves the tokens of a key of which the deletion ended half-way;
+// one that succeeds makes them invalid.
+func TestRefusedCreation(t *testing.T) { synctest.Test(t, testRefusedCreation) }
+
+func testRefusedCreation(t *testing.T) {
+	var fail atomic.Bool
+	s := startOn(t, storetest.Faulty(storetest.Memory(t), func(c storetest.Call) storetest.Fault {
+		return storetest.Fault{Fail: fail.Load() && c.Kind == store.Tokens}
+	}), options())
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "k", "base": 100}`)
+	text := s.sendAsAdmin("GET", "/v1/auth/token?key=k", "").data["token"].(string)
+	s.sendAsAdmin("GET", "/v1/id/increment?key=k", "")
+	fail.Store(true)
+	s.wantRefusal("DELETE", "/v1/config/increment?key=k", "", 503, 4002, "repeat")
+	fail.Store(false)
+	if a := s.send("POST", "/v1/config/increment", adminToken, `{"key": "k", "base": 50}`); a.status != http.StatusConflict {
+		t.Errorf("a key that would repeat IDs: %s", a.text)
+	}
+	if _, err := s.Tokens().Check(t.Context(), text); err != nil {
+		t.Errorf("after the refusal the token is %v", err)
+	}
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "k", "base": 100}`)
+	if _, err := s.Tokens().Check(t.Context(), text); !errors.Is(err, token.ErrInvalid) {
+		t.Errorf("after the key was created anew the token is %v", err)
 	}
 }
 

@@ -58,16 +58,16 @@ func (w *Worker) saveConfig(ctx context.Context, r *idconfig.Request) (changed b
 		if err := w.checkChange(ctx, old, &r.Config); err != nil && !r.Force {
 			return false, err
 		}
-		if old.Deleted && !old.Revoked {
-			if err := w.tokens.Revoke(ctx, r.Key); err != nil {
-				return false, err // the tokens of the deleted key would permit IDs of this one
-			}
-		}
 		r.Succeed(old)
 	}
 	if r.Type == idconfig.TypeIncrement {
 		if err := w.moveSequence(ctx, old, r); err != nil {
 			return false, err
+		}
+	}
+	if old != nil && old.Deleted && !old.Revoked { // now that nothing refuses the creation
+		if err := w.tokens.Revoke(ctx, r.Key); err != nil {
+			return false, err // the tokens of the deleted key would permit IDs of this one
 		}
 	}
 	return old != nil, w.putConfig(ctx, &r.Config, version)
