@@ -167,6 +167,30 @@ func TestForget(t *testing.T) {
 	})
 }
 
+// TestForgetPassesOver: a lease that cannot be read keeps no member in the list, and is named.
+func TestForgetPassesOver(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, db kv.Database) {
+		registry := open(t, db)
+		a := join(t, db, "a")
+		join(t, db, "b")
+		prefix, _ := pairs(t, db)
+		set(t, db, prefix, "F", "b")
+		before := must[placement.Topology](t)(registry.Topology(ctx, db))
+		n, err := registry.Forget(ctx)
+		var unread *leasefdb.StateError
+		if n != 2 || !errors.As(err, &unread) || unread.Name != "b" {
+			t.Errorf("it has forgotten %d, %v", n, err)
+		}
+		after := must[placement.Topology](t)(registry.Topology(ctx, db))
+		if len(after.Members) > 0 || before.Cluster == after.Cluster || after.Version <= before.Version {
+			t.Errorf("the topology was %+v and is %+v", before, after)
+		}
+		<-a.Context().Done()
+		again := must[*membership.Member](t)(a.Rejoin(ctx))
+		leave(again)
+	})
+}
+
 // TestManyDeaths lets three quarters of a cluster die at once. The others evict each of
 // them once, within four durations, and no other member.
 func TestManyDeaths(t *testing.T) {

@@ -4,6 +4,7 @@ package membership
 
 import (
 	"context"
+	"errors"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
@@ -69,9 +70,12 @@ func rowIsOf(owner placement.Owner, value []byte, state leasefdb.State) bool {
 // it has removed. Call it in a copy of a database, before the first process joins there: the copy lists
 // the members of the original and has its id, so that its processes could call those of the original. A
 // process that is a member of the copy already sees the end of its context, and joins anew. It can be
-// repeated. One transaction. Without a directory of members it does nothing.
+// repeated. One transaction. Without a directory of members it does nothing. Leases that cannot be read
+// keep no member in the list: the error names each, a *[leasefdb.StateError], once all are forgotten. Nobody
+// can join under these names until the leases are restored.
 func (r *Registry) Forget(ctx context.Context) (forgotten int, err error) {
 	id := newClusterID()
+	var unread error
 	err = r.db.Transact(ctx, func(tx kv.Transaction) error {
 		k, found, err := r.openKeys(ctx, tx)
 		if err != nil || !found {
@@ -86,32 +90,45 @@ func (r *Registry) Forget(ctx context.Context) (forgotten int, err error) {
 		for _, pair := range pairs {
 			all.add(prefix, pair)
 		}
-		if err := r.breakLeases(ctx, tx, all.owners()); err != nil {
+		fault, err := r.breakLeases(ctx, tx, all.owners())
+		if err != nil {
 			return err
 		}
 		tx.ClearRange(kv.PrefixRange(prefix))
 		tx.Set(k.cluster(), id)
 		k.bumpVersion(tx)
-		forgotten = max(forgotten, len(pairs)) // an attempt after one that has committed finds none
+		if len(pairs) > 0 { // an attempt after one that has committed finds none
+			forgotten, unread = len(pairs), fault
+		}
 		return nil
 	})
+	if err == nil {
+		err = unread
+	}
 	return forgotten, err
 }
 
-// breakLeases ends the leases that have the names of owners.
-func (r *Registry) breakLeases(ctx context.Context, tx kv.Transaction, owners []placement.Owner) error {
+// breakLeases ends the leases that have the names of owners, but those that cannot be read, which it
+// returns the errors of.
+func (r *Registry) breakLeases(ctx context.Context, tx kv.Transaction, owners []placement.Owner) (unread, err error) {
 	names := make([]string, len(owners))
 	for i, owner := range owners {
 		names[i] = owner.Name
 	}
 	states, err := r.names.States(ctx, tx, names...) // in one round: Break reads the same again
+	if errors.As(err, new(*leasefdb.StateError)) {
+		unread, err = err, nil
+	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, state := range states {
+		if state.Name == "" { // it cannot be read
+			continue
+		}
 		if err := r.names.Break(ctx, tx, state.Name, state.Epoch); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return unread, nil
 }

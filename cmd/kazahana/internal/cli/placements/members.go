@@ -4,6 +4,7 @@ package placements
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/placement"
 )
 
@@ -102,10 +104,10 @@ again. The command shows the members, and asks.
 					return err
 				}
 				n, err := p.members.Forget(ctx)
-				if err != nil {
+				if err != nil && !errors.As(err, new(*leasefdb.StateError)) { // of leases that it has passed over
 					return err
 				}
-				return c.Write(forgotten{n})
+				return errors.Join(err, c.Write(forgotten{n}))
 			})
 		},
 	}
