@@ -413,6 +413,11 @@ func testAdvanceAfterRestore(t *testing.T) {
 	if done, err := restored.Advance(t.Context(), "short", idbuilder.AdvanceOptions{Steps: 9_990}); err != nil || len(done.Exhausted) != 1 {
 		t.Errorf("a counter with few numbers left: %+v, %v", done, err)
 	}
+	restored.sendAsAdmin("POST", "/v1/config/formatted", `{"key": "shorter", "parts": [{"type": "fixed-chars", "value": "a"}, {"type": "auto-increment", "length": 6, "length_fixed": true}]}`)
+	restored.sendAsAdmin("POST", "/v1/config/formatted", `{"key": "shorter", "parts": [{"type": "fixed-chars", "value": "b"}, {"type": "auto-increment", "length": 3, "length_fixed": true}]}`)
+	if done, err := restored.Advance(t.Context(), "shorter", idbuilder.AdvanceOptions{Steps: 5_000}); err != nil || len(done.Exhausted) != 1 || done.Sequences["shorter#0"] != 5_000 {
+		t.Errorf("a counter that has become shorter: %+v, %v", done, err)
+	}
 	if _, err := restored.Advance(t.Context(), "none", idbuilder.AdvanceOptions{Steps: 1}); err == nil {
 		t.Error("a key that does not exist was moved")
 	}

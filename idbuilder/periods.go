@@ -79,11 +79,17 @@ func (d *counterPeriods) begin(period string) {
 	}
 }
 
-// end ends the earliest of the open periods.
+// end ends the earliest of the open periods. Those between the last one that has ended and this one may have sequences
+// of programs that crashed: while Before stands at older ones, they are listed, as far as removeBefore would look.
 func (d *counterPeriods) end(i int) {
 	period := d.Open[i]
-	if d.Before == "" && d.reset.Before(period) != d.Floor {
+	before := d.reset.Before(period)
+	if d.Before == "" && before != d.Floor {
 		d.Before = period
+	} else {
+		for n := 0; n < removeStep && before > d.Floor; n++ {
+			d.Over, before = append(d.Over, before), d.reset.Before(before)
+		}
 	}
 	d.Floor, d.Over, d.Open = period, append(d.Over, period), slices.Delete(d.Open, i, i+1)
 }

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
 	"github.com/kazahana-db/kazahana/idbuilder/sequence"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
@@ -277,6 +278,53 @@ func testOlderSequences(t *testing.T) {
 	awaitRemovals(10)
 	if n := deleted.Load() - before; n != 1 {
 		t.Errorf("on the next day %d sequences were removed, want 1", n)
+	}
+}
+
+// TestSequencesBetweenPeriods: sequences of periods that did not become open, between two that end while older ones are being
+// removed, are removed, too.
+func TestSequencesBetweenPeriods(t *testing.T) { synctest.Test(t, testSequencesBetweenPeriods) }
+
+func testSequencesBetweenPeriods(t *testing.T) {
+	s := startDaily(t, storetest.Memory(t), sequence.Options{})
+	for _, n := range []int{-3, 5, 9} { // of programs that crashed
+		if err := s.store.SetSequence(t.Context(), bill(n), 1000, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.wantFirst(0)
+	for n := range 33 {
+		s.wantFirst(10 + n) // the days 0 and 10 end
+	}
+	s.wantSequences(-3, 42, 3+34)
+	awaitRemovals(5)
+	s.wantSequences(-3, 42, 32)
+}
+
+// TestAdvancePeriods: after a restore each period is moved ahead that is not over, and those of clocks that differ by
+// less than an hour. Others begin at 1.
+func TestAdvancePeriods(t *testing.T) { synctest.Test(t, testAdvancePeriods) }
+
+func testAdvancePeriods(t *testing.T) {
+	s := startDaily(t, storetest.Memory(t), sequence.Options{})
+	for n := range 35 {
+		s.wantFirst(n) // the days 0, 1 and 2 end
+	}
+	s.clock.set(day(36).Add(11*time.Hour + 30*time.Minute)) // half an hour before the next day
+	done, err := s.Advance(t.Context(), "bills", idbuilder.AdvanceOptions{Steps: 5000})
+	if err != nil || len(done.Sequences) != 34 || len(done.Exhausted) > 0 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	fresh := startDaily(t, s.store, sequence.Options{})
+	for _, n := range []int{2, 3, 34, 35, 36, 37, 38} {
+		moved := n == 3 || n == 34 || n == 36 || n == 37
+		fresh.clock.set(day(n))
+		ids, err := fresh.Formatted(t.Context(), nil, "bills", 1)
+		if over := n == 2; over != (err != nil) {
+			t.Errorf("day %d: %v, %v", n, ids, err)
+		} else if _, number, _ := strings.Cut(fmt.Sprint(ids), "-"); !over && moved != (len(number) > len("1]")) {
+			t.Errorf("day %d begins with %v, it was moved: %t", n, ids, moved)
+		}
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -93,23 +92,47 @@ func CutPeriod(name string) (counter, period string, ok bool) {
 	return name[:mark] + number, period, ok
 }
 
+// SequenceReservation is a reservation of a sequence of a key.
+type SequenceReservation struct {
+	store.Reservation
+	// Last is the last number of the sequence that the key can give as it is configured now. Formats that a key
+	// had before may reach further: then it is before the bound.
+	Last int64
+}
+
+// IsExhausted reports whether no number is left for the key after one.
+func (r SequenceReservation) IsExhausted(after int64) bool {
+	r.Count, r.Bound = 1, r.Last
+	_, err := r.Advance(after)
+	return err != nil
+}
+
 // Reservations returns a reservation of count numbers for each sequence of the key, by the sequence's
-// name: the one sequence of an increment key, or those of the counters of a formatted key in the periods
-// of now. They include the counters of formats that the key had before. A snowflake key has none. The
-// error is that of a stored format that cannot be used.
-func (c *Config) Reservations(count int64, now time.Time) (map[string]store.Reservation, error) {
-	all := map[string]store.Reservation{}
+// name: the one sequence of an increment key, or those of the counters of a formatted key in some
+// periods. They include the counters of formats that the key had before. A snowflake key has none. The
+// error is that of a stored format that cannot be used, or of periods, which returns the names of the periods of
+// a counter, "" for one that does not begin anew; sequence is the name of its sequences without the period.
+func (c *Config) Reservations(count int64, periods func(sequence string, of format.Counter) ([]string, error)) (map[string]SequenceReservation, error) {
+	all := map[string]SequenceReservation{}
 	if c.Increment != nil {
-		all[c.Key] = c.Increment.Reservation(count)
+		r := c.Increment.Reservation(count)
+		all[c.Key] = SequenceReservation{r, r.Bound}
 	}
-	for _, parts := range c.allFormats() {
+	for _, parts := range c.allFormats() { // the present one comes last
 		f, err := format.Compile(parts)
 		if err != nil {
 			return nil, err
 		}
 		for i, counter := range f.Counters() {
-			name := SequenceName(c.Key, i, counter.Period(now))
-			all[name] = store.Reservation{Step: 1, Count: count, Bound: max(counter.Max, all[name].Bound)}
+			names, err := periods(SequenceName(c.Key, i, ""), counter)
+			if err != nil {
+				return nil, err
+			}
+			for _, period := range names {
+				name := SequenceName(c.Key, i, period)
+				bound := max(counter.Max, all[name].Bound)
+				all[name] = SequenceReservation{store.Reservation{Step: 1, Count: count, Bound: bound}, counter.Max}
+			}
 		}
 	}
 	return all, nil
