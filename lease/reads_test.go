@@ -3,10 +3,15 @@
 package lease_test
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
@@ -120,5 +125,56 @@ func TestReadsOfMadeUpServices(t *testing.T) {
 	now = now.Add(time.Hour)
 	if _, err := acquire("later"); err != nil {
 		t.Errorf("when the others hold nothing: %v", err)
+	}
+}
+
+// TestLogOfUnreadableRows: blocks that cannot be read are logged once a minute, with their number and the keys of
+// the first ones, however many acquisitions meet them.
+func TestLogOfUnreadableRows(t *testing.T) { synctest.Test(t, testLogOfUnreadableRows) }
+
+func testLogOfUnreadableRows(t *testing.T) {
+	var log bytes.Buffer
+	layout := idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 16, BitTs: 41, BitID: 5, BitSeq: 2}
+	begun, now := time.Now(), time.UnixMilli(idgen.DefaultCustomEpochMs+1)
+	store := memory.NewStore(func() time.Time { return now.Add(time.Since(begun)) })
+	server, err := lease.NewServer(store, lease.Options{
+		Fresh: true, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Default: lease.ServiceConfig{Layout: layout, Plain: true}, Monotonic: func() time.Duration { return time.Since(begun) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const damaged = 12
+	acquire := func(times int) string {
+		log.Reset()
+		for range times {
+			leases, err := server.Acquire(t.Context(), idgen.AcquireRequest{ThroughputPerMs: 4})
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := leases[0]
+			if err := server.Release(t.Context(), l.Release("", l.Created, time.UnixMilli(l.Created))); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		return log.String()
+	}
+	acquire(16) // all machine ids
+	err = store.Update(t.Context(), lease.DefaultService, func(tx lease.Tx) error {
+		for i := range damaged {
+			tx.Set(binary.BigEndian.AppendUint32([]byte("b"), uint32(4*i)), []byte("damaged"))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := acquire(9); strings.Count(text, "\n") != 1 || strings.Count(text, "corrupt record") != 4 || !strings.Contains(text, "service=default rows=12 transactions=1 ") {
+		t.Errorf("9 acquisitions log %s", text)
+	}
+	time.Sleep(time.Minute)
+	if text := acquire(2); strings.Count(text, "\n") != 1 || !strings.Contains(text, " transactions=9 ") {
+		t.Errorf("a minute later they log %s", text)
 	}
 }

@@ -34,6 +34,8 @@ type serverState struct {
 
 	mu   sync.Mutex
 	seen map[string]serviceRecord // the record of each service when this server last committed
+
+	passed map[string]passedOver // guarded by mu: services with rows that cannot be read
 }
 
 var _ idgen.LeaseProvider = (*Server)(nil)
@@ -45,7 +47,7 @@ func NewServer(store Store, options Options) (*Server, error) {
 		return nil, err
 	}
 	options = options.withDefaults()
-	state := &serverState{clock: newClock(options), id: randomHex(), creation: make(chan struct{}, 1), seen: map[string]serviceRecord{}}
+	state := &serverState{clock: newClock(options), id: randomHex(), creation: make(chan struct{}, 1), seen: map[string]serviceRecord{}, passed: map[string]passedOver{}}
 	return &Server{store: store, options: options, serverState: state}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
 )
@@ -66,12 +67,50 @@ func (s *Server) tryAcquire(ctx context.Context, r *acquireRequest) (result outc
 		return err
 	})
 	if len(damage) > 0 {
-		s.options.Logger.ErrorContext(ctx, "lease: what cannot be read was passed over, and its positions are not leased: \"kazahana doctor\" says more", "error", errors.Join(damage...))
+		s.logPassedOver(ctx, r.service, damage)
 	}
 	if err == nil && result.next != createService {
 		s.rememberRecord(r.service, record)
 	}
 	return result, err
+}
+
+// A service's rows that cannot be read are logged once in logEvery at most, and maxLogged of them: each
+// acquisition meets them again.
+const (
+	logEvery  = time.Minute
+	maxLogged = 4
+)
+
+// passedOver is what is logged of the rows of a service that cannot be read.
+type passedOver struct {
+	logged time.Time // when it was logged last
+	since  int       // transactions that have met such rows since
+}
+
+// logPassedOver logs that an acquisition has passed over rows.
+func (s *Server) logPassedOver(ctx context.Context, service string, damage []error) {
+	n, due := s.notePassedOver(service, time.Now())
+	if !due {
+		return
+	}
+	s.options.Logger.ErrorContext(ctx, "lease: what cannot be read was passed over, and its positions are not leased: \"kazahana doctor\" says more",
+		"service", service, "rows", len(damage), "transactions", n, "error", errors.Join(damage[:min(len(damage), maxLogged)]...))
+}
+
+// notePassedOver counts a transaction that has passed over rows. It reports whether that is to be logged, and
+// the number of such transactions since it was logged last.
+func (s *serverState) notePassedOver(service string, now time.Time) (n int, due bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.passed[service]
+	p.since++
+	if due = p.logged.IsZero() || now.Sub(p.logged) >= logEvery; due {
+		n, p = p.since, passedOver{logged: now}
+	}
+	maps.DeleteFunc(s.passed, func(_ string, p passedOver) bool { return now.Sub(p.logged) >= 2*logEvery })
+	s.passed[service] = p
+	return n, due
 }
 
 // checkAcquire returns the request that req and ctx make, or what is wrong with
