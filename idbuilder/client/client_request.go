@@ -53,16 +53,20 @@ func keepingOrigin(c *http.Client) *http.Client {
 }
 
 // errInClear says that a request for administrators was not sent.
-var errInClear = errors.New("it would send an admin token in the clear: use https, or set PlainHTTP if the network encrypts")
+var errInClear = errors.New("a request for administrators would send the token in the clear: use https, or set PlainHTTP if the network encrypts")
 
-// checkClear refuses a request that would show an admin token to the network.
+// checkClear refuses a request for administrators if one of the URLs would show its token to the network.
 func (c *Client) checkClear(r request) error {
 	if c.options.PlainHTTP || c.options.Token == "" || strings.HasPrefix(r.path, "/v1/id/") {
 		return nil
 	}
 	for _, base := range c.urls {
-		if u, err := url.Parse(base); err != nil || access.InClear(u) {
-			return errInClear
+		u, err := url.Parse(base)
+		if err != nil {
+			return err
+		}
+		if access.InClear(u) {
+			return fmt.Errorf("%s: %w", u.Redacted(), errInClear)
 		}
 	}
 	return nil

@@ -228,6 +228,8 @@ func TestAdminTokenInClear(t *testing.T) {
 		c := newClient(t, client.Options{URLs: test.urls, PlainHTTP: test.plain, HTTPClient: &http.Client{Transport: transport}})
 		if err := c.Admin().Verify(t.Context()); (err == nil) != test.want {
 			t.Errorf("%v, PlainHTTP %v: %v", test.urls, test.plain, err)
+		} else if last := test.urls[len(test.urls)-1]; err != nil && !strings.Contains(err.Error(), last+": ") {
+			t.Errorf("%v does not name %s", err, last)
 		}
 		if (len(sent) == 1) != test.want {
 			t.Errorf("%v, PlainHTTP %v: %d requests were sent", test.urls, test.plain, len(sent))

@@ -189,7 +189,8 @@ func checkApplied(t *testing.T, s store.Store, p *deployed.Plan) {
 	}
 }
 
-// TestApplyAfterPeriodEnds repeats a plan after a worker has removed the sequence of a period.
+// TestApplyAfterPeriodEnds repeats a plan after a worker has removed the sequence of a period that is over. One of a period
+// that is not over is missing.
 func TestApplyAfterPeriodEnds(t *testing.T) {
 	p, err := plan(t, map[string]string{
 		"configs/formatted/f": `{"name": "f", "pattern": "{YYYY}{MM}{DD}-{SEQ:4}", "sequence_reset": "daily"}`, "sequences/f_20261130": at(5), "sequences/f_20261231": at(7),
@@ -204,7 +205,17 @@ func TestApplyAfterPeriodEnds(t *testing.T) {
 	if found, err := s.DeleteSequence(t.Context(), "f#0:2026-11-30"); !found || err != nil {
 		t.Fatalf("the plan has made %v: %v, %v", p.Keys[0].Sequences, found, err)
 	}
+	periods := store.Document{Key: "f#0:date", Value: []byte(`{"open":["2026-12-31"],"floor":"2026-11-30"}`)}
+	if _, err := s.Put(t.Context(), store.Periods, periods); err != nil {
+		t.Fatal(err)
+	}
 	checkApplied(t, s, p)
+	if found, err := s.DeleteSequence(t.Context(), "f#0:2026-12-31"); !found || err != nil {
+		t.Fatal(found, err)
+	}
+	if _, err := p.Check(t.Context(), s); err == nil || !strings.Contains(err.Error(), "lacks its sequence f#0:2026-12-31") {
+		t.Errorf("a sequence of the present period is missing: %v", err)
+	}
 }
 
 // TestNothingOfTheStoreIsTouched has stores with keys of their own.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/kazahana-db/kazahana/idbuilder/format"
 	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
@@ -59,16 +60,47 @@ func (k *Key) step() int64 {
 // in use must not be before the plan's; workers remove that of a period that is over.
 func (q Sequence) check(ctx context.Context, s store.Store, inUse bool, step int64) error {
 	have, err := s.Sequence(ctx, q.Name)
-	_, _, ends := idconfig.CutPeriod(q.Name)
+	over := false
+	if inUse && errors.Is(err, store.ErrNotFound) {
+		var fault error
+		if over, fault = q.isOver(ctx, s); fault != nil {
+			return fault
+		}
+	}
 	switch {
-	case errors.Is(err, store.ErrNotFound) && (!inUse || ends):
+	case errors.Is(err, store.ErrNotFound) && (!inUse || over):
 		return nil
+	case errors.Is(err, store.ErrNotFound):
+		return fmt.Errorf("the store has the key, and lacks its sequence %s, which the plan has at %d: it has lost that", q.Name, q.Value)
 	case err != nil:
 		return err
 	case have.Value == q.Value, inUse && (have.Value > q.Value) == (step > 0):
 		return nil
 	}
 	return fmt.Errorf("the store has the sequence %s at %d, and the plan would set it to %d", q.Name, have.Value, q.Value)
+}
+
+// isOver reports whether the sequence is that of a period that is over: workers remove it then, and note that before
+// in the document of the counter.
+func (q Sequence) isOver(ctx context.Context, s store.Store) (bool, error) {
+	counter, period, ok := idconfig.CutPeriod(q.Name)
+	if !ok {
+		return false, nil
+	}
+	d, err := s.Get(ctx, store.Periods, counter+":"+string(format.ResetOf(period)))
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	var periods struct {
+		Floor string `json:"floor"`
+	}
+	if err := json.Unmarshal(d.Value, &periods); err != nil {
+		return false, fmt.Errorf("periods of the counter %s: %w", counter, err)
+	}
+	return period <= periods.Floor, nil
 }
 
 // storeKey stores the sequences of a key, and then its configuration, by which it
