@@ -3,8 +3,10 @@
 package lease
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 )
 
 // maxSpaceBits bounds the bits below the fallback bit: 64, less a reserve of at
@@ -165,4 +167,134 @@ func mergeBlocks(base uint64, bitSeq int, parts []block) (block, bool) {
 		whole.addFuture(part.Future)
 	}
 	return whole, next == base+whole.size()
+}
+
+// freeKey is the key of a block in the queue of those that become free. Blocks
+// that were never granted, which are at time 0, are in the order of their positions
+// with the bits reversed: blocks that were made together lie evenly in the space of
+// keys, and a scan from a random key finds any of them.
+func freeKey(bitSeq int, at int64, base uint64) []byte {
+	order := uint32(base)
+	if at == 0 {
+		order = bits.Reverse32(order >> bitSeq)
+	}
+	return freeKeyAt(bitSeq, at, order)
+}
+
+func freeKeyAt(bitSeq int, at int64, order uint32) []byte {
+	key := binary.BigEndian.AppendUint64([]byte{keyFree, byte(bitSeq)}, uint64(at))
+	return binary.BigEndian.AppendUint32(key, order)
+}
+
+// freeOrder returns what orders the entries of one size and time; 0 for other
+// keys.
+func freeOrder(key []byte) uint32 {
+	if len(key) != freeKeyLength {
+		return 0
+	}
+	return binary.BigEndian.Uint32(key[freeKeyLength-4:])
+}
+
+const freeKeyLength = 14
+
+// freeEntry is what the key of an entry of the queue says.
+type freeEntry struct {
+	key    []byte
+	bitSeq int
+	at     int64 // NotBefore of the block
+	base   uint64
+}
+
+// parseFreeKey is the inverse of freeKey.
+func parseFreeKey(key []byte) (freeEntry, bool) {
+	if len(key) != freeKeyLength || key[0] != keyFree || key[1] >= 32 {
+		return freeEntry{}, false
+	}
+	e := freeEntry{key: key, bitSeq: int(key[1]), at: int64(binary.BigEndian.Uint64(key[2:])), base: uint64(freeOrder(key))}
+	if e.at == 0 {
+		e.base = uint64(bits.Reverse32(freeOrder(key))) << e.bitSeq
+	}
+	return e, true
+}
+
+// matches reports whether the block is still as the entry says; b is nil if there
+// is none.
+func (e freeEntry) matches(b *block) bool {
+	return b != nil && b.BitSeq == e.bitSeq && b.NotBefore == e.at
+}
+
+// bounds restrict the next lease of a block. Leases stay disjoint because each
+// one moves the bounds, whatever any clock says.
+type bounds struct {
+	// NotBefore is the earliest start of the next lease.
+	NotBefore int64 `json:"fence"`
+	// EndNotBefore is the earliest end of the next lease. Until then the holder
+	// before may make IDs with the fallback bit; the next holder begins to do so
+	// when its own lease ends.
+	EndNotBefore int64 `json:"carry"`
+	// Future is a time ahead that was granted by a clock far ahead. The next
+	// lease, with its continuation, ends before it or begins after it.
+	Future *span `json:"future,omitempty"`
+}
+
+// span is the milliseconds [From, Until).
+type span struct {
+	From  int64 `json:"from"`
+	Until int64 `json:"until"`
+}
+
+func (o *bounds) validate() error {
+	if o.NotBefore < 0 || o.EndNotBefore < 0 || o.Future != nil && o.Future.From >= o.Future.Until {
+		return errors.New("it has a bound before 1970, or a future that ends before it begins")
+	}
+	return nil
+}
+
+// nextLease returns the earliest lease of a duration that the bounds permit at
+// now. It begins later than NotBefore if it would else end before EndNotBefore.
+// passed says that it begins after the future; the bounds then have to be moved
+// behind that.
+func (o bounds) nextLease(now, duration int64) (lease span, passed bool) {
+	lease.From = max(now, o.NotBefore, o.EndNotBefore-duration)
+	lease.Until = lease.From + duration
+	if o.Future == nil || 2*lease.Until-lease.From <= o.Future.From {
+		return lease, false
+	}
+	lease, _ = o.behindFuture().nextLease(now, duration)
+	return lease, true
+}
+
+// behindFuture returns the bounds for a lease after the future.
+func (o bounds) behindFuture() bounds {
+	if o.Future == nil {
+		return o
+	}
+	return bounds{NotBefore: max(o.NotBefore, o.Future.Until), EndNotBefore: max(o.EndNotBefore, o.Future.Until)}
+}
+
+// addFuture extends the future by another one.
+func (o *bounds) addFuture(other *span) {
+	switch {
+	case other == nil:
+	case o.Future == nil:
+		o.Future = &span{From: other.From, Until: other.Until}
+	default:
+		o.Future = &span{From: min(o.Future.From, other.From), Until: max(o.Future.Until, other.Until)}
+	}
+}
+
+// lead is how many milliseconds ahead of the clock a lease may begin if none can
+// begin at once, shortly after a release for instance. Its holder waits that
+// long.
+const lead = 1000
+
+// window selects the blocks of the queue that a search looks at: those whose
+// next lease begins at from or later and before until, by the queue. Of these it
+// takes the ones whose lease begins at latestStart or before.
+//
+// A search with rewind looks for blocks that were granted by a clock far ahead:
+// the time before that lease can still be granted.
+type window struct {
+	from, until, latestStart int64
+	rewind                   bool
 }

@@ -3,7 +3,11 @@
 package lease
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -108,4 +112,128 @@ func (c *clock) logJump(jumped bool, ahead int64) {
 	}
 	c.log.Warn("lease: the clock jumped ahead and is not believed: leases begin by the monotonic clock. If the clock is right, nothing else is needed: it is believed once another process leases by it, or once it was ahead for as long as it is now; if not, set it right",
 		"ahead", by)
+}
+
+// times are what the store knows of the clocks that a service is leased by, and
+// of the lengths of its leases. They change a few times in the life of a lease,
+// not with each of them, so that acquisitions seldom conflict here.
+type times struct {
+	// Latest is the highest time by which leases were granted that is believed.
+	// It is a witness for clocks that went ahead; see clock. It lags behind by a
+	// quarter of a lease at most while leases are granted.
+	Latest int64 `json:"latest"`
+	// Claim is a time far ahead of Latest by which leases were granted: no leases
+	// were granted for a while, or the clock of that server is wrong.
+	Claim *claim `json:"claim,omitempty"`
+
+	// Lengths are those of the leases that may be in force or be continued, the
+	// longest first. A length whose Until is not later than that of a longer one
+	// says nothing more and is left out.
+	Lengths []length `json:"lengths"`
+}
+
+// length says that leases may last as long as Ms until the time Until.
+type length struct {
+	Ms    int64 `json:"ms"`
+	Until int64 `json:"until"`
+}
+
+// maxLengths bounds times.Lengths. A service is hardly configured anew as often
+// within a few leases.
+const maxLengths = 4
+
+// claim is a time that one server goes by.
+type claim struct {
+	At int64  `json:"at"`
+	By string `json:"by"` // Server.id
+}
+
+func (t *times) validate() error {
+	if t.Latest < 0 || t.Claim != nil && (t.Claim.At < 0 || t.Claim.By == "") {
+		return errors.New("it has a time before 1970, or a claim without a server")
+	}
+	for _, l := range t.Lengths {
+		if l.Ms <= 0 || l.Until < 0 {
+			return fmt.Errorf("it has leases of %d ms until %d", l.Ms, l.Until)
+		}
+	}
+	return nil
+}
+
+// longestLease returns the length of the longest lease that may be in force or be
+// continued; 0 if none is known.
+func (t *times) longestLease() int64 {
+	if len(t.Lengths) == 0 {
+		return 0
+	}
+	return t.Lengths[0].Ms
+}
+
+// inheritLengths adds the lengths that were known before a loss.
+func (t *times) inheritLengths(before times) {
+	for _, l := range before.Lengths {
+		t.addLength(l)
+	}
+}
+
+// noteGrant notes that a server grants leases of a length at now. It reports
+// whether anything has changed.
+func (t *times) noteGrant(server string, now, ms int64) bool {
+	witnessed := t.noteTime(server, now)
+	return t.noteLength(now, ms) || witnessed
+}
+
+// noteTime takes the time of a server into account. One that is far ahead of
+// Latest is a claim. It is believed when a second server agrees with it, or when
+// it has lasted for longer than a lease and no server has granted a lease by an
+// earlier time meanwhile.
+func (t *times) noteTime(server string, now int64) bool {
+	near := max(t.longestLease(), 1)
+	c := t.Claim
+	agrees := c != nil && now >= c.At-near && now <= c.At+near
+	lasted := c != nil && c.By == server && now > c.At+near
+	switch {
+	case t.Latest == 0:
+		t.Latest = now // nothing contradicts
+	case now <= t.Latest+near: // this contradicts a claim
+		if c == nil && now <= t.Latest+near/4 {
+			return false
+		}
+		t.Latest, t.Claim = max(t.Latest, now), nil
+	case agrees && c.By != server, lasted:
+		t.Latest, t.Claim = now, nil
+	case agrees:
+		return false
+	default:
+		t.Claim = &claim{At: now, By: server}
+	}
+	return true
+}
+
+// noteLength takes the length of a lease into account that begins at now, or up to
+// lead later, and may be continued for as long.
+func (t *times) noteLength(now, ms int64) bool {
+	until := now + lead + 2*ms
+	if slices.ContainsFunc(t.Lengths, func(l length) bool { return l.Ms >= ms && l.Until >= until }) {
+		return false
+	}
+	t.Lengths = slices.DeleteFunc(slices.Clone(t.Lengths), func(l length) bool { return l.Until < t.Latest })
+	t.addLength(length{ms, until + ms}) // longer than needed, so that it changes once in a lease
+	return true
+}
+
+// addLength adds a length, and drops those that it makes needless.
+func (t *times) addLength(add length) {
+	all := append(slices.Clone(t.Lengths), add)
+	slices.SortFunc(all, func(a, b length) int { return cmp.Or(cmp.Compare(b.Ms, a.Ms), cmp.Compare(b.Until, a.Until)) })
+	t.Lengths = all[:0]
+	for _, l := range all {
+		switch n := len(t.Lengths); {
+		case n > 0 && l.Until <= t.Lengths[n-1].Until:
+		case n == maxLengths:
+			t.Lengths[n-1].Until = l.Until // as if they were as long as the one before
+		default:
+			t.Lengths = append(t.Lengths, l)
+		}
+	}
 }

@@ -9,9 +9,72 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kazahana-db/kazahana/internal/newer"
 )
+
+// Reader is the part of a [Tx] that reads. All reads of one are of the same version.
+type Reader interface {
+	// Get is [Tx.Get].
+	Get(ctx context.Context, keys ...[]byte) ([][]byte, error)
+	// Scan is [Tx.Scan].
+	Scan(ctx context.Context, begin, end []byte, limit int) ([]Pair, error)
+}
+
+// Examination is what [Examine] has found.
+type Examination struct {
+	Faults []Fault
+	Pairs  int
+	Next   []byte // the key behind which the next call goes on; nil: the map has no more
+
+	// What the service's record says; the zero value if it cannot be read, or if there
+	// is none.
+	Known              bool      // there is a record
+	Settled            bool      // the service is not being made or removed
+	Latest, Claim      time.Time // the highest time of a grant that is believed; one far ahead that is not yet
+	Quarantine, Floor  time.Time // nothing is granted before
+	Ending, Held, Free int       // blocks: held by leases that end soon; held by others; free
+}
+
+// FaultKind says what is wrong with a key of a service's map.
+type FaultKind string
+
+// The kinds of faults.
+const (
+	FaultRecord   FaultKind = "record"   // the key or its value is not what this package writes
+	FaultNewer    FaultKind = "newer"    // a newer version of this library wrote the value: see [ErrNewer]
+	FaultPlace    FaultKind = "place"    // a block that does not lie in the space of the service, or not aligned
+	FaultOverlap  FaultKind = "overlap"  // two blocks have the same positions
+	FaultGap      FaultKind = "gap"      // positions below the frontier are in no block: they are never granted
+	FaultFrontier FaultKind = "frontier" // a block lies behind the frontier: its positions are granted twice
+	FaultQueue    FaultKind = "queue"    // a block without its entry in the queue, or an entry without its block
+	FaultRequest  FaultKind = "request"  // a request record without the entry by which it is forgotten
+	FaultCharge   FaultKind = "charge"   // a lease that the account does not count in which it counts
+)
+
+// Fault is a key of a service's map that is not as it should be, as [Examine] found.
+type Fault struct {
+	Kind   FaultKind
+	Key    []byte // in the map
+	Reason string
+}
+
+// String describes the fault.
+func (f Fault) String() string { return fmt.Sprintf("%s %q: %s", f.Kind, f.Key, f.Reason) }
+
+// Examine checks the pairs of a service's map behind a key, at most limit of them, and
+// what they refer to: each value, that blocks cover the positions below the frontier
+// without overlap and lie in the queue, and that requests and accounts agree with them. A
+// lease that is not released, and ends within soon from now on, counts as Ending. Reads
+// must be of one version: then no concurrent change makes a fault.
+//
+// Cost: three rounds of reads.
+func Examine(ctx context.Context, r Reader, service string, after []byte, limit int, now time.Time, soon time.Duration) (Examination, error) {
+	x := examiner{service: service, reader: r, now: now.UnixMilli(), soon: soon.Milliseconds()}
+	err := x.run(ctx, after, max(limit, 2))
+	return x.Examination, err
+}
 
 // examiner checks one batch of a service's map.
 type examiner struct {
@@ -25,6 +88,64 @@ type examiner struct {
 	bounded   bool   // the frontier is known
 	before    []byte // the key before the one that is being checked
 	wants     []want
+}
+
+// run checks one batch.
+func (x *examiner) run(ctx context.Context, after []byte, limit int) error {
+	if err := x.readService(ctx); err != nil {
+		return err
+	}
+	begin := []byte{0}
+	if after != nil {
+		begin = append(append([]byte(nil), after...), 0)
+	}
+	pairs, err := x.reader.Scan(ctx, begin, []byte{0xff}, limit+1)
+	if err != nil {
+		return err
+	}
+	x.before, x.Pairs = after, min(len(pairs), limit)
+	if x.Pairs < len(pairs) {
+		x.Next = pairs[limit-1].Key
+	}
+	if !x.stored && after == nil && len(pairs) > 0 && pairs[0].Key[0] != keyGone {
+		x.addFault(FaultRecord, serviceKey(), "the record of the service is missing, and others are there: the next lease puts the service into quarantine")
+	}
+	for i, pair := range pairs[:x.Pairs] {
+		var next *Pair
+		if i+1 < len(pairs) {
+			next = &pairs[i+1]
+		}
+		x.examine(pair, next)
+	}
+	return x.compare(ctx)
+}
+
+// readService reads the record of the service and its frontier.
+func (x *examiner) readService(ctx context.Context) error {
+	values, err := x.reader.Get(ctx, serviceKey(), frontierKey())
+	if err != nil {
+		return err
+	}
+	x.stored = values[0] != nil
+	x.Known = x.stored && decode(x.service, serviceKey(), values[0], &x.record) == nil
+	x.bounded = values[1] == nil || decode(x.service, frontierKey(), values[1], &x.frontier) == nil
+	if !x.Known {
+		return nil
+	}
+	x.Settled = !x.record.Unsettled && !x.record.Removing
+	x.Latest, x.Quarantine, x.Floor = timeAt(x.record.Latest), timeAt(x.record.Quarantine), timeAt(x.record.Floor)
+	if x.record.Claim != nil {
+		x.Claim = timeAt(x.record.Claim.At)
+	}
+	return nil
+}
+
+// timeAt returns a time of a record; the zero time for none.
+func timeAt(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
 }
 
 // want is a key that another one needs, and the check of its value, which returns what is
@@ -202,4 +323,88 @@ func (x *examiner) compare(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// examineBlock checks a block, and that the next one begins where it ends.
+func (x *examiner) examineBlock(pair Pair, next *Pair) error {
+	base, ok := blockBase(pair.Key)
+	if !ok {
+		return errKeyLength
+	}
+	x.checkFirst(pair.Key, x.before, base)
+	b := block{base: base}
+	if err := decode(x.service, pair.Key, pair.Value, &b); err != nil {
+		return err
+	}
+	x.countBlock(&b)
+	x.checkCharge(&b, pair.Key)
+	x.want(FaultQueue, pair.Key, freeKey(b.BitSeq, b.NotBefore, base), func(value []byte) string {
+		if value == nil {
+			return fmt.Sprintf("its entry in the queue is missing: its %d positions are never granted again", b.size())
+		}
+		return ""
+	})
+	if x.checkPlace(&b, pair.Key) {
+		x.checkNext(&b, pair.Key, next)
+	}
+	return nil
+}
+
+// countBlock counts the block among those that are held or free.
+func (x *examiner) countBlock(b *block) {
+	switch h := b.Holder; {
+	case h == nil || h.Released != nil || h.Expired <= x.now:
+		x.Free++
+	case h.Expired <= x.now+x.soon:
+		x.Ending++
+	default:
+		x.Held++
+	}
+}
+
+// checkPlace reports whether the block lies in the space of the service.
+func (x *examiner) checkPlace(b *block, key []byte) bool {
+	end := b.base + b.size()
+	switch {
+	case b.base%b.size() != 0:
+		x.addFault(FaultPlace, key, "2^%d positions do not begin at %d", b.BitSeq, b.base)
+	case x.Known && end > 1<<x.record.spaceBits():
+		x.addFault(FaultPlace, key, "its positions %d to %d do not lie in the %d positions of the service", b.base, end-1, uint64(1)<<x.record.spaceBits())
+	case x.bounded && end > x.frontier.Next:
+		x.addFault(FaultFrontier, key, "its positions %d to %d do not lie before the frontier %d: they may be granted once more", b.base, end-1, x.frontier.Next)
+	default:
+		return true
+	}
+	return false
+}
+
+// checkNext checks that the positions behind the block begin another one, or are those
+// that were never granted.
+func (x *examiner) checkNext(b *block, key []byte, next *Pair) {
+	if x.record.Removing || !x.bounded {
+		return
+	}
+	end, begins := b.base+b.size(), x.frontier.Next
+	if next != nil {
+		if base, ok := blockBase(next.Key); ok {
+			begins = min(base, begins)
+		}
+	}
+	switch {
+	case begins < end:
+		x.addFault(FaultOverlap, key, "its positions %d to %d overlap the next block, which begins at %d", b.base, end-1, begins)
+	case begins > end:
+		x.addFault(FaultGap, key, "the positions %d to %d behind it are in no block: they are never granted", end, begins-1)
+	}
+}
+
+// checkFirst checks that the positions from 0 on begin a block, if any were ever granted.
+// before is the key before that of the first block, or of the frontier where there is none.
+func (x *examiner) checkFirst(key, before []byte, begins uint64) {
+	if len(before) > 0 && before[0] == keyBlock || begins == 0 || !x.bounded || x.record.Removing {
+		return
+	}
+	if end := min(begins, x.frontier.Next); end > 0 {
+		x.addFault(FaultGap, key, "the positions 0 to %d are in no block: they are never granted", end-1)
+	}
 }

@@ -3,14 +3,72 @@
 package lease
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
 
+	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/newer"
 )
+
+// The keys of a service, by their first byte. docs/layout.md describes them
+// with their values. Numbers are big-endian, so that their order is that of the
+// bytes.
+const (
+	keyService  = 's' // what never changes about the service
+	keyFrontier = 'f' // where the positions that were never granted begin
+	keyBlock    = 'b' // + base: a block of positions, and its holder
+	keyFree     = 'q' // + bitSeq, time, base: the blocks by the time they become free; see freeKey
+	keyRequest  = 'r' // + hash of the request key: what was granted for it
+	keyForget   = 'x' // + time, hash: when what was granted for it can be forgotten
+	keyAccount  = 'a' // + hash of an account: what it has leased
+	keyGone     = 'g' // of the default service: what is left of services that were removed
+)
+
+func serviceKey() []byte { return []byte{keyService} }
+
+func goneKey() []byte { return []byte{keyGone} }
+
+func frontierKey() []byte { return []byte{keyFrontier} }
+
+func blockKey(base uint64) []byte {
+	return binary.BigEndian.AppendUint32([]byte{keyBlock}, uint32(base))
+}
+
+// blockBase is the inverse of blockKey.
+func blockBase(key []byte) (base uint64, ok bool) {
+	if len(key) != 5 || key[0] != keyBlock {
+		return 0, false
+	}
+	return uint64(binary.BigEndian.Uint32(key[1:])), true
+}
+
+// requestHash stands for a request key in keys.
+func requestHash(requestKey string) []byte {
+	sum := sha256.Sum256([]byte(requestKey))
+	return sum[:16]
+}
+
+func requestRecordKey(hash []byte) []byte { return append([]byte{keyRequest}, hash...) }
+
+func accountKey(hash []byte) []byte { return append([]byte{keyAccount}, hash...) }
+
+func forgetKey(at int64, hash []byte) []byte {
+	return append(binary.BigEndian.AppendUint64([]byte{keyForget}, uint64(at)), hash...)
+}
+
+// forgetHash returns the hash at the end of a forgetKey.
+func forgetHash(key []byte) (hash []byte, ok bool) {
+	if len(key) != 25 || key[0] != keyForget {
+		return nil, false
+	}
+	return key[9:], true
+}
 
 // recordFormat begins every value.
 const recordFormat = '1'
@@ -114,6 +172,142 @@ type leaseRef struct {
 func (r *requestRecord) validate() error {
 	if len(r.Leases) == 0 {
 		return errors.New("it names no lease")
+	}
+	return nil
+}
+
+// serviceRecord is what the store knows of a service as a whole: what never
+// changes, its quarantine, and the times by which it is leased.
+type serviceRecord struct {
+	CustomEpoch int64  `json:"epoch"`
+	BitReserve  int    `json:"bitReserve"`
+	BitTs       int    `json:"bitTs"`
+	Incarnation string `json:"incarnation"`     // random: tells this record from one written after a loss
+	Store       string `json:"store,omitempty"` // the incarnation of the store; see IncarnationTx
+	Quarantine  int64  `json:"quarantine"`      // nothing is granted before, Unix milliseconds
+	// Continued is until when leases that were lost may be continued: those that
+	// are granted after the quarantine end later.
+	Continued int64 `json:"continued,omitempty"`
+	// Floor is when the leases of services that were removed have ended: nothing is
+	// granted before.
+	Floor     int64  `json:"floor,omitempty"`
+	After     string `json:"after,omitempty"`     // the incarnation of this service that was removed before
+	Unsettled bool   `json:"unsettled,omitempty"` // the floor is not known yet
+	Removing  bool   `json:"removing,omitempty"`  // nothing is granted: the keys are being removed
+	times
+}
+
+func newServiceRecord(c ServiceConfig) serviceRecord {
+	return serviceRecord{
+		CustomEpoch: c.Layout.CustomEpochMs, BitReserve: c.Layout.BitReserve, BitTs: c.Layout.BitTs,
+		Incarnation: randomHex(),
+	}
+}
+
+func (r *serviceRecord) validate() error {
+	if r.Incarnation == "" || r.Quarantine < 0 || r.Continued < 0 || r.Floor < 0 {
+		return errors.New("it has no incarnation, or a quarantine before 1970")
+	}
+	return r.times.validate()
+}
+
+func (r *serviceRecord) frame() frame {
+	return frame{CustomEpoch: r.CustomEpoch, BitReserve: r.BitReserve, BitTs: r.BitTs}
+}
+
+// lastEnd returns when all leases of the service have ended, with their
+// continuation, and its quarantine is over.
+func (r *serviceRecord) lastEnd() int64 {
+	end := max(r.Latest, r.Quarantine, r.Continued, r.Floor)
+	for _, l := range r.Lengths {
+		end = max(end, l.Until)
+	}
+	return end
+}
+
+// spaceBits returns the bits of a position.
+func (r *serviceRecord) spaceBits() int { return 64 - r.BitReserve - r.BitTs - 1 }
+
+// goneRecord is what is left of services that were removed. It is in the map of
+// the default service, which is never removed.
+type goneRecord struct {
+	// Floor is when the last of their leases, and its continuation, had ended.
+	Floor int64 `json:"floor"`
+	// Frame is what their IDs have in common; a service of another frame is not
+	// removed, so that its name is not used again with this one.
+	Frame *frame `json:"frame,omitempty"`
+	// Removed are the services that were removed last, the latest at the end.
+	Removed []removedService `json:"removed,omitempty"`
+}
+
+// removedService names a service that was removed, and its record.
+type removedService struct {
+	Service     string `json:"service"`
+	Incarnation string `json:"incarnation"`
+}
+
+// maxRemoved bounds goneRecord.Removed.
+const maxRemoved = 32
+
+func (r *goneRecord) validate() error {
+	if r.Floor < 0 {
+		return errors.New("its floor is before 1970")
+	}
+	return nil
+}
+
+// incarnationOf returns that of the last removed record of a service; "" if none
+// is known.
+func (r *goneRecord) incarnationOf(service string) string {
+	for _, removed := range slices.Backward(r.Removed) {
+		if removed.Service == service {
+			return removed.Incarnation
+		}
+	}
+	return ""
+}
+
+// frame is the part of a layout that never changes.
+type frame struct {
+	CustomEpoch int64 `json:"epoch"`
+	BitReserve  int   `json:"bitReserve"`
+	BitTs       int   `json:"bitTs"`
+}
+
+func frameOf(l idgen.Layout) frame {
+	return frame{CustomEpoch: l.CustomEpochMs, BitReserve: l.BitReserve, BitTs: l.BitTs}
+}
+
+// of returns a layout with the frame, and the other bits of l.
+func (f frame) of(l idgen.Layout) idgen.Layout {
+	l.CustomEpochMs, l.BitReserve, l.BitTs = f.CustomEpoch, f.BitReserve, f.BitTs
+	return l
+}
+
+// HolderKey returns the key, in the map of the lease's service, whose value names
+// the holder of the positions of l. A program that keeps other data in the store's
+// medium can fence its transactions with it: it is written when the positions are
+// granted, released, split or merged, and hardly ever otherwise.
+func HolderKey(l idgen.Lease) []byte { return blockKey(l.Base()) }
+
+// CheckHolder returns nil if value, which a store holds under HolderKey(l), says
+// that none of the positions of l was granted again after l. It does not matter
+// whether l has ended or was released: the IDs that were made under it stay its
+// holder's. Otherwise the error is [ErrNotFound], or a [*CorruptError].
+func CheckHolder(serviceID string, l idgen.Lease, value []byte) error {
+	if value == nil {
+		return fmt.Errorf("%w: the store knows nothing of machine %d any more", ErrNotFound, l.ID)
+	}
+	b := block{base: l.Base()}
+	if err := decode(serviceID, HolderKey(l), value, &b); err != nil {
+		return err
+	}
+	h := b.Holder
+	switch {
+	case b.BitSeq != l.BitSeq || h == nil:
+		return fmt.Errorf("%w: the positions of machine %d have been divided anew", ErrNotFound, l.ID)
+	case h.Created != l.Created || h.Secret != l.Secret:
+		return fmt.Errorf("%w: machine %d was granted again, %d ms after it", ErrNotFound, l.ID, h.Created-l.Created)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ package lease
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -60,4 +61,176 @@ func (s *Server) Release(ctx context.Context, req idgen.ReleaseRequest) error {
 		return fmt.Errorf("lease: release of machine %d of service %q: %w", req.ID, service, err)
 	}
 	return nil
+}
+
+// Renew moves the end of a lease of a plain service: it ends one
+// [ServiceConfig.Duration] from now, and not before its present end, save for what
+// [RenewRequest.Uses] says. Its positions, its begin and its secret stay. A renewed
+// lease cannot be continued with the fallback bit.
+//
+// A renewal whose outcome is unknown can be repeated; until then the holder
+// relies on the end that it knows.
+//
+// Errors: [ErrNotRenewable], [ErrNotFound], [ErrSignature] for a wrong secret,
+// [ErrInvalid], also for a service that is not plain, [ErrUnknownService],
+// [*QuarantineError], [*CustomEpochError], [*CorruptError], [*idgen.TimeRangeError],
+// and those of the store.
+func (s *Server) Renew(ctx context.Context, req RenewRequest) (idgen.Lease, error) {
+	service, config, err := s.options.resolveService(req.ServiceID)
+	if err != nil {
+		return idgen.Lease{}, err
+	}
+	base, err := config.baseOf(req.ID, req.BitSeq)
+	if err == nil && (!config.Plain || req.Uses < 0) {
+		err = fmt.Errorf("%w: leases are renewed in plain services only, and what the holder uses, %v, must not be negative", ErrInvalid, req.Uses)
+	}
+	if err != nil {
+		return idgen.Lease{}, fmt.Errorf("lease: renewal for service %q: %w", service, err)
+	}
+	var renewed idgen.Lease
+	var record serviceRecord
+	err = s.updateService(ctx, service, config, func(tx *serviceTx) error {
+		b, err := tx.findRenewable(ctx, base, req)
+		if err == nil {
+			err = tx.renewLease(b, req.Uses.Milliseconds())
+		}
+		if err != nil {
+			return err
+		}
+		renewed, record = config.leaseOf(b), tx.record
+		return nil
+	})
+	if err != nil {
+		return idgen.Lease{}, fmt.Errorf("lease: renewal of machine %d of service %q: %w", req.ID, service, err)
+	}
+	s.rememberRecord(service, record)
+	return renewed, nil
+}
+
+// Quarantine grants nothing of the service for a time, at least until the end
+// of a quarantine under way: as after a loss if d is 0; see [Options.Quarantine].
+// Call it after the store was restored from a backup, which lacks the leases that
+// were granted since.
+func (s *Server) Quarantine(ctx context.Context, serviceID string, d time.Duration) (until time.Time, err error) {
+	if d == 0 {
+		d = s.options.Quarantine
+	}
+	return s.setQuarantine(ctx, serviceID, func(tx *serviceTx) { tx.beginQuarantine(d) })
+}
+
+// EndQuarantine grants leases of the service again at once. Call it only when it
+// is certain that no lease is in use which the store does not know: when a
+// server whose clock was far ahead began the quarantine, for instance, or all
+// programs have been stopped.
+func (s *Server) EndQuarantine(ctx context.Context, serviceID string) error {
+	_, err := s.setQuarantine(ctx, serviceID, func(tx *serviceTx) { tx.record.Quarantine, tx.record.Continued = 0, 0 })
+	return err
+}
+
+// setQuarantine changes the end of the quarantine.
+func (s *Server) setQuarantine(ctx context.Context, serviceID string, change func(*serviceTx)) (until time.Time, err error) {
+	service, config, err := s.options.resolveService(serviceID)
+	if err != nil {
+		return time.Time{}, err
+	}
+	var record serviceRecord
+	err = s.updateService(ctx, service, config, func(tx *serviceTx) error {
+		if _, err := tx.load(ctx); err != nil {
+			return err
+		}
+		if _, err := tx.openService(); err != nil {
+			return err
+		}
+		change(tx)
+		tx.saveRecord()
+		record, until = tx.record, time.UnixMilli(tx.quarantineEnd())
+		return nil
+	})
+	if err != nil {
+		return time.Time{}, fmt.Errorf("lease: quarantine of service %q: %w", service, err)
+	}
+	s.rememberRecord(service, record)
+	return until, nil
+}
+
+// updateGone changes what is left of removed services, if change says so, and
+// returns it.
+func (s *Server) updateGone(ctx context.Context, change func(*goneRecord) bool) (record goneRecord, err error) {
+	_, config, err := s.options.resolveService(DefaultService)
+	if errors.Is(err, ErrUnknownService) {
+		config = s.options.Default
+	}
+	err = s.updateService(ctx, DefaultService, config, func(tx *serviceTx) error {
+		values, err := tx.store.Get(ctx, goneKey())
+		if err != nil {
+			return err
+		}
+		record = goneRecord{}
+		if _, err := tx.decode(goneKey(), values[0], &record); err != nil {
+			return err
+		}
+		if change(&record) {
+			tx.set(goneKey(), encode(goneKey(), &record))
+		}
+		return nil
+	})
+	return record, err
+}
+
+// removeService removes a service that is not configured, if all of its leases
+// have ended and can be continued no more:
+//
+//  1. The floor is raised to that time. Services that are created later grant
+//     nothing before it, so it does not matter whether the clock is right.
+//  2. The record is marked, so that nothing is granted any more.
+//  3. The keys are removed, the record last. Another server can continue this.
+//
+// A service with another frame than this server gives to services that are not
+// configured stays: some other server has a configuration for it.
+func (s *Server) removeService(ctx context.Context, service string) (removed bool, err error) {
+	record, now, err := s.readRecord(ctx, service, s.options.Default)
+	if err != nil {
+		return false, err
+	}
+	end := record.lastEnd()
+	if record.Incarnation == "" || end >= now || record.frame() != frameOf(s.options.Default.Layout) {
+		return false, nil
+	}
+	if raised, err := s.raiseFloor(ctx, service, record, end); !raised || err != nil {
+		return false, err
+	}
+	for done := false; !done; {
+		err := s.updateService(ctx, service, s.options.Default, func(tx *serviceTx) (err error) {
+			done, err = tx.removeKeys(ctx, record.Incarnation, end)
+			removed = done && tx.record.Removing
+			return err
+		})
+		if err != nil {
+			return false, err
+		}
+	}
+	if removed {
+		s.forgetRecord(service)
+	}
+	return removed, nil
+}
+
+// raiseFloor raises the floor for the removal of a service whose leases have
+// ended at end, and reports whether it may be removed: all removed services have
+// one frame.
+func (s *Server) raiseFloor(ctx context.Context, service string, record serviceRecord, end int64) (raised bool, err error) {
+	_, err = s.updateGone(ctx, func(r *goneRecord) bool {
+		f := record.frame()
+		if raised = r.Frame == nil || *r.Frame == f; !raised {
+			return false
+		}
+		r.Floor = max(r.Floor, end)
+		r.Frame = &f
+		if r.incarnationOf(service) != record.Incarnation {
+			r.Removed = append(r.Removed, removedService{Service: service, Incarnation: record.Incarnation})
+			r.Removed = r.Removed[max(0, len(r.Removed)-maxRemoved):]
+		}
+		return true
+	})
+	return raised, err
 }

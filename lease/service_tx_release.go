@@ -4,11 +4,41 @@ package lease
 
 import (
 	"context"
+	"crypto/subtle"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"log/slog"
+	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/redact"
 )
+
+// releasedLease is a lease that was released, for when its release is repeated.
+type releasedLease struct {
+	Created int64  `json:"created"`
+	LastTs  int64  `json:"lastTs"`
+	Secret  string `json:"secret"`
+}
+
+// checkRepeat checks a release of the lease before the present one of the block.
+func (r *releasedLease) checkRepeat(req idgen.ReleaseRequest) error {
+	if r == nil || r.Created != req.Created {
+		return ErrNotFound
+	}
+	if !req.Verify(r.Secret) {
+		return ErrSignature
+	}
+	return checkSameLastTs(r.LastTs, req)
+}
+
+func checkSameLastTs(first int64, req idgen.ReleaseRequest) error {
+	if req.LastTs != first {
+		return fmt.Errorf("%w: %d; the lease was released with %d before", ErrLastTs, req.LastTs, first)
+	}
+	return nil
+}
 
 // releaseBlock releases the lease of b that req names. A lease that has ended, or
 // was released before, stays as it is.
@@ -105,4 +135,106 @@ func (tx *serviceTx) releaseLiteral(ctx context.Context, req idgen.ReleaseReques
 		}
 	}
 	return err
+}
+
+// ErrNotRenewable says that a lease cannot be renewed: it has ended or was
+// released, or counts in a budget, or its positions are granted to others from
+// some time on. Acquire another lease.
+var ErrNotRenewable = errors.New("lease: not renewable")
+
+// RenewRequest asks for a later end of a lease. ID, BitSeq, Created and Secret
+// are those of the lease.
+type RenewRequest struct {
+	ServiceID string
+	ID        int64
+	BitSeq    int
+	Created   int64
+	Secret    string
+	// Uses is how much of a lease the holder uses, counted from its begin or its
+	// renewal; 0 means all of it. The first renewal of a lease that was granted for
+	// longer than that shortens it.
+	Uses time.Duration
+}
+
+// check reports why the last lease of a block of 2^bitSeq positions, which is h,
+// cannot be renewed by the request at now.
+func (r RenewRequest) check(h *holder, bitSeq int, now int64) error {
+	switch {
+	case h == nil || bitSeq != r.BitSeq || h.Created != r.Created:
+		return ErrNotFound
+	case subtle.ConstantTimeCompare([]byte(h.Secret), []byte(r.Secret)) == 0:
+		return ErrSignature
+	case h.Released != nil:
+		return fmt.Errorf("%w: it was released", ErrNotRenewable)
+	case now >= h.Expired:
+		return fmt.Errorf("%w: it ended %d ms ago", ErrNotRenewable, now-h.Expired)
+	case h.Charge != nil:
+		return fmt.Errorf("%w: it counts in a budget", ErrNotRenewable)
+	}
+	return nil
+}
+
+// Format implements [fmt.Formatter]: a request prints without its secret.
+func (r RenewRequest) Format(f fmt.State, verb rune) {
+	redact.Format(f, verb, r.withoutSecret())
+}
+
+// LogValue implements [slog.LogValuer]: a request is logged without its secret.
+func (r RenewRequest) LogValue() slog.Value { return slog.AnyValue(r.withoutSecret()) }
+
+// withoutSecret returns the request without its secret, as a type without methods.
+func (r RenewRequest) withoutSecret() any {
+	type request = RenewRequest
+	type RenewRequest request // the name that %#v prints
+	r.Secret = redact.Secret(r.Secret)
+	return RenewRequest(r)
+}
+
+// findRenewable returns the block at base if the lease that req names can be
+// renewed.
+func (tx *serviceTx) findRenewable(ctx context.Context, base uint64, req RenewRequest) (*block, error) {
+	values, err := tx.load(ctx, blockKey(base))
+	if err != nil {
+		return nil, err
+	}
+	if !tx.isReady() || values[0] == nil {
+		return nil, ErrNotFound
+	}
+	quarantine, err := tx.openService()
+	if err != nil {
+		return nil, err
+	}
+	if quarantine > tx.now {
+		return nil, &QuarantineError{ServiceID: tx.service, Until: time.UnixMilli(quarantine)}
+	}
+	if err := tx.checkClock(); err != nil {
+		return nil, err
+	}
+	b, err := tx.decodeBlock(blockKey(base), values[0])
+	if err != nil {
+		return nil, err
+	}
+	return b, req.check(b.Holder, b.BitSeq, tx.now)
+}
+
+// renewLease moves the end of the block's lease, of which the holder uses so many
+// milliseconds.
+func (tx *serviceTx) renewLease(b *block, uses int64) error {
+	h := b.Holder
+	until := max(tx.now, h.Created) + tx.duration()
+	switch {
+	case h.Renewed || uses == 0:
+		until = max(until, h.Expired)
+	default:
+		until = max(until, min(h.Created+uses, h.Expired))
+	}
+	until = min(until, tx.config.Layout.Last().UnixMilli()+1)
+	if b.Future != nil && until > b.Future.From {
+		return fmt.Errorf("%w: its positions are granted to others from %d on", ErrNotRenewable, b.Future.From)
+	}
+	tx.deleteBlock(b)
+	b.extendTo(until)
+	tx.putBlock(b)
+	tx.noteGrant()
+	return nil
 }
