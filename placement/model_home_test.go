@@ -4,8 +4,11 @@ package placement
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 // home is a naive home of locks, entries and activations, which does what their
@@ -180,4 +183,201 @@ func failure(cmd Command) CommandResult {
 		return ActivationRemoved{RequestID: id, Key: key, Epoch: cmd.Epoch, Err: err}
 	}
 	panic("unknown command")
+}
+
+// actions returns what may happen in any order. What happens more often is there twice.
+func (m *model) actions() map[string]func(*rapid.T) {
+	return map[string]func(*rapid.T){
+		"resolve":  func(*rapid.T) { m.resolve() },
+		"resolve2": func(*rapid.T) { m.resolve() },
+		"execute":  func(*rapid.T) { m.execute() },
+		"execute2": func(*rapid.T) { m.execute() },
+		"deliver":  func(*rapid.T) { m.deliverOne(false) },
+		"deliver2": func(*rapid.T) { m.deliverOne(false) },
+		"serve":    func(*rapid.T) { m.serve() },
+		"double":   func(*rapid.T) { m.deliverOne(true) },
+		"fail":     func(*rapid.T) { m.fail() },
+		"abandon":  func(*rapid.T) { m.abandon() },
+		"topology": func(*rapid.T) { m.changeTopology() },
+		"tick":     func(*rapid.T) { m.tick() },
+		"idle":     func(*rapid.T) { m.take(m.c.PassivateIdle(m.now, 3*time.Second), nil) },
+		"steal":    func(*rapid.T) { m.steal() },
+		"yield":    func(*rapid.T) { m.home.yield(m.key(), selfA) },
+		"lose":     func(*rapid.T) { m.loseStolen() },
+		"location": func(*rapid.T) { m.location() },
+		"restart":  func(*rapid.T) { m.restart() },
+	}
+}
+
+func (m *model) resolve() {
+	key := m.key()
+	out := m.take(m.c.Resolve(key, m.now))
+	switch {
+	case len(out.Events) == 0:
+		m.Fatal("a resolve without an event")
+	case out.Resolution != nil:
+		m.checkResolution(key, *out.Resolution)
+	case out.Request == 0:
+	case m.ended[out.Request]:
+		m.Fatalf("a resolve waits for request %d, which was answered", out.Request)
+	default:
+		m.waiting[out.Request]++
+	}
+}
+
+// pick returns a random call that is of use, nil if there is none.
+func (m *model) pick(use func(*call) bool) *call {
+	var some []*call
+	for _, c := range m.calls {
+		if use(c) {
+			some = append(some, c)
+		}
+	}
+	if len(some) == 0 {
+		return nil
+	}
+	return rapid.SampledFrom(some).Draw(m.T, "call")
+}
+
+// execute lets the home execute a command; also one whose result was given up.
+func (m *model) execute() {
+	if c := m.pick(func(c *call) bool { return c.result == nil }); c != nil {
+		m.run(c)
+	}
+}
+
+func (m *model) run(c *call) {
+	ttl := time.Duration(0)
+	if !m.home.kept {
+		ttl = time.Duration(rapid.IntRange(1, 20).Draw(m.T, "ttl")) * time.Second
+	}
+	c.owed = c.answered
+	c.result = m.home.execute(c.cmd, m.now, ttl, rapid.Bool().Draw(m.T, "busy"))
+	if e, failed := c.result.(ActivationEnsured); failed && rapid.IntRange(0, 3).Draw(m.T, "fails") == 0 {
+		delete(m.home.live, activationID{e.Key, e.Epoch})
+		e.Err = errors.New("the executor fails")
+		c.result = e
+	}
+}
+
+// deliverOne delivers a result, for the first time or again.
+func (m *model) deliverOne(again bool) {
+	if c := m.pick(func(c *call) bool { return c.result != nil && (again || !c.answered) }); c != nil {
+		m.deliver(c, c.result)
+	}
+}
+
+// serve executes and delivers whatever is due, in order.
+func (m *model) serve() {
+	for i := 0; i < len(m.calls); i++ {
+		if c := m.calls[i]; !c.answered {
+			if c.result == nil {
+				m.run(c)
+			}
+			m.deliver(c, c.result)
+		}
+	}
+}
+
+// fail delivers that the outcome of a command is not known, whether it was executed or not.
+func (m *model) fail() {
+	if c := m.pick(func(c *call) bool { return !c.answered }); c != nil {
+		m.deliver(c, failure(c.cmd))
+	}
+}
+
+func (m *model) abandon() {
+	for id, n := range m.waiting {
+		if n > 0 && len(m.waiting) == 1 {
+			m.c.Abandon(id)
+			m.waiting[id]--
+		}
+	}
+}
+
+func (m *model) changeTopology() {
+	sets := [][]string{{"a"}, {"a", "b"}, {"a", "b", "c"}, {"a", "c"}, {"a", "b", "c", "d"}}
+	m.newTopology(rapid.SampledFrom(sets).Draw(m.T, "members")...)
+}
+
+func (m *model) tick() {
+	m.now = m.now.Add(time.Duration(rapid.IntRange(-2, 8).Draw(m.T, "seconds")) * time.Second)
+	m.take(m.c.Tick(m.now), nil)
+}
+
+func (m *model) steal() {
+	key := m.key()
+	m.home.steal(key, member("b").Owner, m.version)
+	m.holders[key] = append(m.holders[key], Holder{Owner: member("b").Owner, Epoch: m.home.row(key).last})
+}
+
+// loseStolen tells of the activations whose fence another member has.
+func (m *model) loseStolen() {
+	for _, a := range m.c.Snapshot().Activations {
+		if m.home.row(a.Key).last > a.Epoch && m.isStolen(a) {
+			m.take(m.c.LoseActivation(a.Key, a.Epoch, m.now), nil)
+		}
+	}
+}
+
+func (m *model) isStolen(a ActiveKey) bool {
+	for _, h := range m.holders[a.Key] {
+		if h.Epoch > a.Epoch {
+			return true
+		}
+	}
+	return false
+}
+
+// location tells of where another member has, or had, a key, or takes it back.
+func (m *model) location() {
+	key := m.key()
+	if r := m.home.row(key); r.owner == selfA { // another member was told so
+		m.take(m.c.Forget(key, Holder{Owner: selfA, Epoch: r.epoch}, m.now), nil)
+	}
+	if len(m.holders[key]) == 0 {
+		return
+	}
+	h := rapid.SampledFrom(m.holders[key]).Draw(m.T, "holder")
+	if rapid.Bool().Draw(m.T, "forget") {
+		m.take(m.c.Forget(key, h, m.now), nil)
+		return
+	}
+	m.take(m.c.Learn(key, h, m.now), nil)
+}
+
+// restart stops the coordinator, or starts it again once nothing is held.
+func (m *model) restart() {
+	switch rapid.IntRange(0, 7).Draw(m.T, "restart") {
+	case 0:
+		m.take(m.c.Stop(m.now))
+	case 1:
+		if m.version > 3 && rapid.IntRange(0, 5).Draw(m.T, "dies") == 0 {
+			m.dead = m.dead || m.c.State() == StateMember
+			m.newTopology("b")
+		}
+	default:
+		if m.c.State() == StateStopped {
+			m.take(m.c.StartMember([]string{"k"}, m.now))
+		}
+	}
+}
+
+// heal lets everything be executed and delivered, and time pass, until nothing changes any more.
+func (m *model) heal() {
+	for range 40 {
+		for _, c := range m.calls {
+			if c.answered && c.result == nil {
+				m.run(c) // it was given up, and happens at last
+			}
+			if c.owed {
+				m.deliver(c, c.result)
+			}
+		}
+		m.serve()
+		m.loseStolen()
+		m.now = m.now.Add(30 * time.Second)
+		m.take(m.c.Tick(m.now), nil)
+	}
+	m.serve()
 }

@@ -3,6 +3,8 @@
 package placement
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 )
@@ -189,5 +191,131 @@ func TestStrategyTellsItsNameOnce(t *testing.T) {
 	ok(t)(c.Resolve(key1, start))
 	if e := c.Explain(key1, start); e.Strategy != "nameless" || e.Decision.Strategy != "nameless" || *s.asked != 1 {
 		t.Errorf("the strategy is called %q and %q, after %d questions", e.Strategy, e.Decision.Strategy, *s.asked)
+	}
+}
+
+// candidates returns members of these names, by name.
+func candidates(names ...string) Candidates {
+	c := Candidates{Self: -1}
+	for _, name := range names {
+		c.Members = append(c.Members, member(name))
+	}
+	return c
+}
+
+func numbered(format string, n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf(format, i)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// TestSpread checks the promise of Rendezvous: 50 members, 100,000 keys, none has
+// more than 1.06 of the mean, or less than 0.94, whatever names and keys look like.
+func TestSpread(t *testing.T) {
+	const members, keys = 50, 100_000
+	for _, names := range []string{"node-%d", "10.0.0.%d:7000", "%02d", "bank-%d.bank.svc.cluster.local"} {
+		for _, ids := range []string{"%d", "user-%08d", "%x", "0000000000000000-%d"} {
+			c := newView(topology(1, numbered(names, members)...), selfA).kinds["k"]
+			counts := make([]int, members)
+			for i := range keys {
+				counts[Rendezvous{}.Choose(Key{Kind: "account", ID: fmt.Sprintf(ids, i)}, c)]++
+			}
+			least, most := float64(slices.Min(counts))*members/keys, float64(slices.Max(counts))*members/keys
+			if most > 1.06 || least < 0.94 {
+				t.Errorf("members %s, keys %s: %.3f to %.3f of the mean, want 0.94 to 1.06", names, ids, least, most)
+			}
+			t.Logf("members %s, keys %s: %.3f to %.3f of the mean", names, ids, least, most)
+		}
+	}
+}
+
+// TestMovement checks that a member that joins takes its share, and that no key
+// moves between two others; and the same backwards for one that leaves.
+func TestMovement(t *testing.T) {
+	const keys = 20_000
+	names := numbered("node-%02d", 11)
+	before, after := candidates(slices.Delete(slices.Clone(names), 5, 6)...), candidates(names...)
+	moved := 0
+	for i := range keys {
+		key := Key{Kind: "k", ID: fmt.Sprint(i)}
+		was := before.Members[Rendezvous{}.Choose(key, before)].Name
+		is := after.Members[Rendezvous{}.Choose(key, after)].Name
+		if was != is {
+			moved++
+			if is != "node-05" {
+				t.Fatalf("%s moves from %s to %s, and node-05 joined", key, was, is)
+			}
+		}
+	}
+	if share := float64(moved) * 11 / keys; share < 0.9 || share > 1.1 {
+		t.Errorf("%d of %d keys move, %.2f of a share", moved, keys, share)
+	}
+}
+
+// TestHashIsPinned fails if the hash changes: members of different versions
+// would disagree on where every key belongs.
+func TestHashIsPinned(t *testing.T) {
+	for _, test := range []struct {
+		member string
+		key    Key
+		hash   uint64
+	}{
+		{"", Key{}, 0x8f9a18b0ac9782c},
+		{"a", Key{"k", "1"}, 0xbd5f8045c296c076},
+		{"a", Key{"k1", ""}, 0x11ac2debbcce1ada},
+		{"node-1", Key{"account", "alice"}, 0x46fab7d9749501f5},
+		{"node-2", Key{"account", "alice"}, 0xc85d75a51c43c68},
+		{"10.0.0.1:7000", Key{"口座", "花子/1"}, 0xae027f3a75968ebb},
+	} {
+		if got := Hash(test.member, test.key); got != test.hash {
+			t.Errorf("Hash(%q, %v) = %#x, want %#x", test.member, test.key, got, test.hash)
+		}
+	}
+	c := candidates("a", "b", "c", "d", "e")
+	var chosen []byte
+	for i := range 40 {
+		chosen = append(chosen, c.Members[Rendezvous{}.Choose(Key{"k", fmt.Sprint(i)}, c)].Name...)
+	}
+	if want := "ecddbbeaeaadcbbdcdcdadbbaebcdcabebdaacde"; string(chosen) != want {
+		t.Errorf("keys 0 to 39 belong to %s, want %s", chosen, want)
+	}
+}
+
+// The coordinator gives Rendezvous the hashes of the members. They must be the
+// same as without.
+func TestPreparedHashes(t *testing.T) {
+	v := newView(topology(1, numbered("m%d", 17)...), selfA)
+	prepared := v.kinds["k"]
+	if len(prepared.hashes) != 17 {
+		t.Fatalf("%d hashes are prepared", len(prepared.hashes))
+	}
+	plain := prepared
+	plain.hashes = nil
+	for i := range 1000 {
+		key := Key{"k", fmt.Sprint(i)}
+		got := Rendezvous{}.Choose(key, prepared)
+		if want := (Rendezvous{}).Choose(key, plain); got != want {
+			t.Fatalf("%s: %d with prepared hashes, %d without", key, got, want)
+		}
+		if (Rendezvous{}).Score(key, prepared, got) != Hash(prepared.Members[got].Name, key) {
+			t.Fatalf("the score of %s is not its hash", key)
+		}
+	}
+}
+
+type lengthHasher struct{}
+
+func (lengthHasher) Hash(member string, _ Key) uint64 { return uint64(len(member)) }
+
+func TestHasherIsReplaceable(t *testing.T) {
+	c := candidates("a", "bbb", "cc", "ddd")
+	if i := (Rendezvous{Hasher: lengthHasher{}}).Choose(key1, c); i != 1 {
+		t.Errorf("it chooses %d, want the first of the greatest hash, 1", i)
+	}
+	if s := (Rendezvous{Hasher: lengthHasher{}}).Score(key1, c, 2); s != 2 {
+		t.Errorf("score %d, want 2", s)
 	}
 }

@@ -5,17 +5,19 @@ package membership_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
+	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/membership"
+	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, enginetest.Leaks()...) }
@@ -83,5 +85,104 @@ func wantError(t testing.TB, err, target error) {
 	t.Helper()
 	if !errors.Is(err, target) {
 		t.Fatalf("got error %v, want %v", err, target)
+	}
+}
+
+// cut is the database of a process that can be cut off from it, as by a crash or a
+// network: its transactions then fail for as long as that lasts.
+type cut struct {
+	kv.Database
+	off, noWatches atomic.Bool
+	refuses        bool // the whole transaction if noWatches, else the watch alone
+}
+
+func (c *cut) Begin() (kv.Transaction, error) {
+	if c.off.Load() {
+		return nil, kv.NewError(kv.CodeProcessBehind, "cut off")
+	}
+	return c.Database.Begin()
+}
+
+func (c *cut) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
+	return c.Database.Transact(ctx, func(tx kv.Transaction) error {
+		if c.off.Load() {
+			return kv.NewError(kv.CodeProcessBehind, "cut off")
+		}
+		watches := new(atomic.Bool)
+		err := fn(cutTx{tx, c, watches})
+		if err == nil && c.refuses && watches.Load() {
+			return kv.NewError(kv.CodeTooManyWatches, "made up")
+		}
+		return err
+	})
+}
+
+func (c *cut) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction) error) error {
+	return c.Database.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
+		if c.off.Load() {
+			return kv.NewError(kv.CodeProcessBehind, "cut off")
+		}
+		return fn(tx)
+	})
+}
+
+type cutTx struct {
+	kv.Transaction
+	cut     *cut
+	watches *atomic.Bool // it asked for a watch that it did not get
+}
+
+// Transact has what takes part in the transaction see it as it is.
+func (t cutTx) Transact(_ context.Context, fn func(kv.Transaction) error) error { return fn(t) }
+
+func (t cutTx) Watch(key []byte) kv.Future[struct{}] {
+	if t.cut.noWatches.Load() {
+		t.watches.Store(true)
+		return kv.Resolved(struct{}{}, error(kv.NewError(kv.CodeTooManyWatches, "made up")))
+	}
+	return t.Transaction.Watch(key)
+}
+
+// follower notes what a watcher sees.
+type follower struct {
+	t      testing.TB
+	cancel context.CancelFunc
+	last   atomic.Pointer[placement.Topology]
+	ended  chan error
+}
+
+// follow watches the topology until the test ends, and checks that versions only grow.
+func follow(t testing.TB, db kv.Database) *follower {
+	ctx, cancel := context.WithCancel(t.Context())
+	f := &follower{t: t, cancel: cancel, ended: make(chan error, 1)}
+	go func() {
+		f.ended <- open(t, db).Follow(ctx, func(topology placement.Topology) {
+			if before := f.last.Load(); before != nil && before.Version >= topology.Version {
+				t.Errorf("version %d follows version %d", topology.Version, before.Version)
+			}
+			f.last.Store(&topology)
+		})
+	}()
+	return f
+}
+
+// names returns the members that the follower knows.
+func (f *follower) names() []string { return namesOf(f.last.Load()) }
+
+func namesOf(topology *placement.Topology) []string {
+	names := []string{}
+	if topology != nil {
+		for _, m := range topology.Members {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// sees checks that the follower knows these members.
+func (f *follower) sees(names ...string) {
+	f.t.Helper()
+	if got := f.names(); !slices.Equal(got, names) {
+		f.t.Errorf("the topology has %v, want %v", got, names)
 	}
 }

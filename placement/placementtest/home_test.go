@@ -3,9 +3,100 @@
 package placementtest
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+
+	"github.com/kazahana-db/kazahana/placement"
+	"github.com/kazahana-db/kazahana/placement/driver"
+	"github.com/kazahana-db/kazahana/placement/memory"
 )
+
+// locks is a right home whose leases lapse, with every hook that it can have.
+func locks(t testing.TB) Home {
+	home := newMemory(t, memory.Options{})
+	return withHooks(Home{Lock: home, Storage: home, TTL: memory.DefaultTTL, MaxSnapshot: memory.DefaultMaxSnapshot})
+}
+
+// kept is a right home where the claim is the activation.
+func kept(t testing.TB) Home {
+	home := newMemory(t, memory.Options{Kept: true})
+	return withHooks(Home{Lock: home, Storage: home, Kill: home.Evict, MaxSnapshot: memory.DefaultMaxSnapshot})
+}
+
+func newMemory(t testing.TB, o memory.Options) *memory.Home {
+	home, err := memory.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return home
+}
+
+// withHooks adds a second process and answers that are lost.
+func withHooks(h Home) Home {
+	second := h
+	h.Second = &second
+	l := &lossyHome{Lock: h.Lock, Storage: h.Storage}
+	h.Lock, h.Storage = l, l
+	h.Lose = func(executed bool) {
+		l.next.Store(1)
+		if executed {
+			l.next.Store(2)
+		}
+	}
+	return h
+}
+
+// lossyHome loses the answer of one call.
+type lossyHome struct {
+	driver.Lock
+	driver.Storage
+	next atomic.Int32 // 0: answer; 1: fail; 2: do and fail
+}
+
+// call makes the call, or not, and says whether its answer is lost.
+func (l *lossyHome) call(do func()) bool {
+	next := l.next.Swap(0)
+	if next != 1 {
+		do()
+	}
+	return next != 0
+}
+
+var errLost = errors.Join(placement.ErrUnavailable, errors.New("the answer is lost"))
+
+func (l *lossyHome) TryAcquire(ctx context.Context, c placement.TryAcquire) (lease placement.Lease, err error) {
+	if l.call(func() { lease, err = l.Lock.TryAcquire(ctx, c) }) {
+		return placement.Lease{}, &placement.LockError{Key: c.Key, Err: errLost}
+	}
+	return lease, err
+}
+
+func (l *lossyHome) Release(ctx context.Context, lease placement.Lease) (err error) {
+	if l.call(func() { err = l.Lock.Release(ctx, lease) }) {
+		return &placement.LockError{Key: lease.Key, Err: errLost}
+	}
+	return err
+}
+
+func (l *lossyHome) Store(ctx context.Context, lease placement.Lease, e placement.ActivationEntry) (err error) {
+	if l.call(func() { err = l.Storage.Store(ctx, lease, e) }) {
+		return &placement.StorageError{Key: lease.Key, Op: "store", Err: errLost}
+	}
+	return err
+}
+
+func (l *lossyHome) Remove(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) (err error) {
+	if l.call(func() { err = l.Storage.Remove(ctx, key, owner, epoch) }) {
+		return &placement.StorageError{Key: key, Op: "remove", Err: errLost}
+	}
+	return err
+}
 
 // wrong are homes with one fault each, and laws that must notice it.
 var wrong = map[string]struct {
@@ -106,4 +197,102 @@ func TestRightHomes(t *testing.T) {
 			t.Errorf("the law %q does not run", l.name)
 		}
 	}
+}
+
+// patchedHome is a home some of whose methods are replaced.
+type patchedHome struct {
+	driver.Lock
+	driver.Storage
+	tryAcquire func(context.Context, placement.TryAcquire) (placement.Lease, error)
+	release    func(context.Context, placement.Lease) error
+	load       func(context.Context, placement.Key) (*placement.ActivationEntry, error)
+	store      func(context.Context, placement.Lease, placement.ActivationEntry) error
+	remove     func(context.Context, placement.Key, placement.Owner, int64) error
+}
+
+func (b *patchedHome) TryAcquire(ctx context.Context, c placement.TryAcquire) (placement.Lease, error) {
+	return b.tryAcquire(ctx, c)
+}
+
+func (b *patchedHome) Release(ctx context.Context, l placement.Lease) error { return b.release(ctx, l) }
+
+func (b *patchedHome) Load(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error) {
+	return b.load(ctx, key)
+}
+
+func (b *patchedHome) Store(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
+	return b.store(ctx, l, e)
+}
+
+func (b *patchedHome) Remove(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) error {
+	return b.remove(ctx, key, owner, epoch)
+}
+
+// breakWith opens a right home and lets damage replace methods and hooks.
+func breakWith(open func(testing.TB) Home, damage func(*Home, *patchedHome)) func(testing.TB) Home {
+	return func(t testing.TB) Home {
+		h := open(t)
+		b := &patchedHome{
+			Lock: h.Lock, Storage: h.Storage, tryAcquire: h.Lock.TryAcquire, release: h.Lock.Release,
+			load: h.Storage.Load, store: h.Storage.Store, remove: h.Storage.Remove,
+		}
+		h.Lock, h.Storage = b, b
+		damage(&h, b)
+		return h
+	}
+}
+
+func breakLocks(damage func(*Home, *patchedHome)) []func(testing.TB) Home {
+	return []func(testing.TB) Home{breakWith(locks, damage)}
+}
+
+func breakKept(damage func(*Home, *patchedHome)) []func(testing.TB) Home {
+	return []func(testing.TB) Home{breakWith(kept, damage)}
+}
+
+func breakBoth(damage func(*Home, *patchedHome)) []func(testing.TB) Home {
+	return append(breakLocks(damage), breakKept(damage)...)
+}
+
+// recorder is a testing.TB that keeps what a law reports, instead of failing.
+type recorder struct {
+	testing.TB
+	mu     sync.Mutex
+	faults []string
+}
+
+func (r *recorder) note(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.faults = append(r.faults, text)
+}
+
+func (r *recorder) Helper() {}
+
+func (r *recorder) Logf(string, ...any) {}
+
+func (r *recorder) Error(args ...any) { r.note(fmt.Sprint(args...)) }
+
+func (r *recorder) Errorf(format string, args ...any) { r.note(fmt.Sprintf(format, args...)) }
+
+func (r *recorder) Fatal(args ...any) {
+	r.note(fmt.Sprint(args...))
+	runtime.Goexit()
+}
+
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.note(fmt.Sprintf(format, args...))
+	runtime.Goexit()
+}
+
+// faultsOf runs the law and returns what it reports.
+func faultsOf(t testing.TB, l law, open func(testing.TB) Home) []string {
+	r := &recorder{TB: t}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l.run(r, open)
+	}()
+	<-done
+	return r.faults
 }
