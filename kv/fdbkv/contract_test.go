@@ -6,14 +6,20 @@ package fdbkv_test
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/goldens"
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
+	"github.com/kazahana-db/kazahana/kv/kvtest/difftest"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/kv/kvtest/history"
 	"github.com/kazahana-db/kazahana/kv/kvtest/replay"
@@ -66,4 +72,69 @@ func TestConformanceBelowTheHostileWrapper(t *testing.T) {
 	open := enginetest.Whole(t)
 	options := faults.Options{Seed: seed.Of(t), SpareExplicit: true}
 	kvtest.RunConformance(t, func(tb testing.TB) kv.Database { return faults.Hostile(open(tb), options) })
+}
+
+// programsVariable is the environment variable that says how many random
+// programs TestDifferential runs. 300 take about a minute.
+const programsVariable = "KAZAHANA_PROGRAMS"
+
+// TestDifferential runs random programs on the cluster and on the embedded
+// engine, which must answer alike.
+func TestDifferential(t *testing.T) {
+	options := difftest.Options{Seed: seed.Of(t), Programs: programs(t), Names: [2]string{"cluster", "embedded"}}
+	memory, err := embedded.OpenMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := memory.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	difftest.Run(t, enginetest.Whole(t)(t), memory, options)
+}
+
+func programs(t *testing.T) int {
+	text := os.Getenv(programsVariable)
+	switch {
+	case text == "" && testing.Short():
+		return 60
+	case text == "":
+		return 300
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s: %v", programsVariable, err)
+	}
+	return n
+}
+
+func TestFinds(t *testing.T) { replay.Finds(t, enginetest.Whole(t)) }
+
+// The client's header declares all that internal/fdbheader does, and the same: a
+// C compiler refuses a second declaration that differs.
+func TestDeclarationsAgree(t *testing.T) {
+	source := "#define FDB_API_VERSION 730\n#include <foundationdb/fdb_c.h>\n#include \"functions.h\"\n"
+	if out, err := compile(t, source); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	other := source + "int fdb_future_cancel(int);\n"
+	if _, err := compile(t, other); err == nil {
+		t.Error("the compiler takes a declaration that differs")
+	}
+}
+
+func compile(t *testing.T, source string) ([]byte, error) {
+	t.Helper()
+	args := append(strings.Fields(os.Getenv("CGO_CFLAGS")), "-I../../internal/fdbheader", "-fsyntax-only", "-Werror=implicit-function-declaration", "-x", "c", "-")
+	cc := exec.CommandContext(t.Context(), compiler(), args...)
+	cc.Stdin = strings.NewReader(source)
+	return cc.CombinedOutput()
+}
+
+func compiler() string {
+	if cc := os.Getenv("CC"); cc != "" {
+		return cc
+	}
+	return "cc"
 }

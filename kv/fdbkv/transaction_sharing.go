@@ -5,11 +5,224 @@
 package fdbkv
 
 import (
+	"bytes"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
+
+// fewReaders is the number of functions of ReadTransact under way up to which
+// each begins with a transaction of its own: sharing one makes its first read
+// wait, and saves little. Tests change it before they open a database.
+var fewReaders int64 = 8
+
+// mostMembers is how many functions share a transaction at most: what they read is
+// kept by the client until the last of them has ended.
+const mostMembers = 1000
+
+// group is a transaction of the client that several functions of ReadTransact
+// read in, at one version. They gather first: until the group starts, their reads
+// are queued. So the read version is asked for after all of them have begun, and
+// each sees every commit that was acknowledged before it began. The transaction is
+// freed when its version has arrived and the last function has left.
+type group struct {
+	*attempt // holds the read of the metadata version only
+	db       *Database
+	metadata *pendingResult[[]byte] // arrives with the read version; nil before the start
+
+	mu      sync.Mutex
+	started bool
+	arrived bool       // metadata has its result
+	members []*attempt // of functions that have joined it and not ended
+}
+
+// groups are those of a database: at most one that gathers, and one whose read
+// version is being asked for. The former starts when the version of the latter
+// has arrived.
+type groups struct {
+	few     int64        // see fewReaders
+	readers atomic.Int64 // functions of ReadTransact under way
+
+	mu        sync.Mutex // before that of a group
+	gathering *group     // nil: no function has joined it
+	asking    bool
+}
+
+// addReader counts a function of ReadTransact, and removeReader its end. addReader
+// reports whether the function is to share a transaction.
+func (s *groups) addReader() (share bool) { return s.readers.Add(1) > s.few }
+func (s *groups) removeReader()           { s.readers.Add(-1) }
+
+// join returns the attempt of a new member of the group that gathers; nil: the group
+// is full. Where no version is being asked for, the group starts.
+func (s *groups) join(db *Database) (*attempt, error) {
+	a, start, err := s.addMember(db)
+	if start {
+		a.group.start()
+	}
+	return a, err
+}
+
+func (s *groups) addMember(db *Database) (a *attempt, start bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gathering == nil {
+		if s.gathering, err = newGroup(db); err != nil {
+			return nil, false, err
+		}
+	}
+	g := s.gathering
+	if a = g.add(); a == nil {
+		return nil, false, nil
+	}
+	if start = !s.asking; start {
+		s.asking, s.gathering = true, nil
+	}
+	return a, start, nil
+}
+
+// startNext starts the group that gathers.
+func (s *groups) startNext() {
+	s.mu.Lock()
+	g := s.gathering
+	s.asking, s.gathering = g != nil, nil
+	s.mu.Unlock()
+	if g != nil {
+		g.start()
+	}
+}
+
+func newGroup(db *Database) (*group, error) {
+	h, err := db.createHandle(true)
+	if err != nil {
+		return nil, err
+	}
+	g := &group{attempt: newAttempt(h), db: db}
+	db.trackAttempt(g.attempt, true)
+	return g, nil
+}
+
+// add returns the attempt of a new member; nil: the group is full.
+func (g *group) add() *attempt {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.members) >= mostMembers {
+		return nil
+	}
+	a := newAttempt(g.handle)
+	a.group, a.place = g, len(g.members)
+	g.members = append(g.members, a)
+	return a
+}
+
+// leave removes a member. A group without members that gathers is given up; one whose
+// version has arrived ends.
+func (g *group) leave(a *attempt) {
+	g.db.groups.mu.Lock()
+	defer g.db.groups.mu.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if a.place < 0 {
+		return
+	}
+	last := g.members[len(g.members)-1]
+	g.members[a.place], last.place = last, a.place
+	g.members[len(g.members)-1] = nil
+	g.members, a.place = g.members[:len(g.members)-1], -1
+	switch gathers := g.db.groups.gathering == g; {
+	case len(g.members) > 0:
+	case gathers:
+		g.db.groups.gathering = nil
+		g.end()
+	case g.arrived:
+		g.end()
+	}
+}
+
+// end frees the group's transaction.
+func (g *group) end() {
+	g.db.untrack(g.futures)
+	g.destroy(kv.CodeTransactionCancelled)
+	g.release()
+}
+
+// start asks for the read version, by the read of the metadata version, and
+// issues the reads that were queued. No function joins the group any more.
+func (g *group) start() {
+	c := g.get([]byte(kv.MetadataVersionKey), true)
+	g.metadata = newPendingResult(g.attempt, keptFuture{c: c}, "Get", takeValue)
+	g.mu.Lock()
+	members := slices.Clone(g.members)
+	g.started = true
+	g.mu.Unlock()
+	for _, a := range members {
+		for _, q := range a.futures.takeQueued() {
+			q.issue()
+		}
+	}
+	callBack(c, arrival{g})
+}
+
+// arrival is the arrival of a group's read version.
+type arrival struct{ *group }
+
+// ready implements [waiter].
+func (a arrival) ready() { go a.deliverMetadata() }
+
+func (g *group) deliverMetadata() {
+	g.db.groups.startNext()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.arrived = true
+	for _, a := range g.members {
+		for _, p := range a.futures.takePromised() {
+			p.Resolve(g.metadataVersion())
+		}
+	}
+	if len(g.members) == 0 {
+		g.end()
+	}
+}
+
+// metadataVersion returns the metadata version, which has arrived.
+func (g *group) metadataVersion() ([]byte, error) {
+	value, err := g.metadata.Result()
+	return bytes.Clone(value), err
+}
+
+// enqueue issues a member's read, when the group has started.
+func (g *group) enqueue(a *attempt, q queuedRead) {
+	if queued, closed := g.queueUntilStart(a, q); closed != nil {
+		q.fail(closed)
+	} else if !queued {
+		q.issue()
+	}
+}
+
+func (g *group) queueUntilStart(a *attempt, q queuedRead) (queued bool, closed error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.started {
+		return false, nil
+	}
+	return true, a.futures.queue(q)
+}
+
+// awaitMetadata has a member's promise resolved to the metadata version. It reports
+// false if that has arrived.
+func (g *group) awaitMetadata(a *attempt, p *kv.Promise[[]byte]) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.arrived {
+		return false
+	}
+	if closed := a.futures.promise(p); closed != nil {
+		p.Resolve(nil, closed)
+	}
+	return true
+}
 
 // membership is the part of a transaction that may read in a group's transaction of
 // the client. It joins the group by its first read. It gets a transaction of the
