@@ -117,13 +117,13 @@ var dirtyLaws = []law{
 var updateLaws = []law{
 	{"lost update: by reads and sets", func(c *conformance) {
 		c.put("n", "1")
-		c.refuseSecond(func(tx kv.Transaction) {
+		refuseSecond(c, func(tx kv.Transaction) {
 			tx.Set([]byte("n"), []byte(c.get(tx, "n")+"+1"))
 		})
 		c.wantContents("n=1+1")
 	}},
 	{"lost update: of a key that was absent", func(c *conformance) {
-		c.refuseSecond(func(tx kv.Transaction) {
+		refuseSecond(c, func(tx kv.Transaction) {
 			if c.get(tx, "n") == model.Absent {
 				tx.Set([]byte("n"), []byte("mine"))
 			}
@@ -131,7 +131,7 @@ var updateLaws = []law{
 	}},
 	{"lost update: by a clear", func(c *conformance) {
 		c.put("n", "1")
-		c.refuseSecond(func(tx kv.Transaction) {
+		refuseSecond(c, func(tx kv.Transaction) {
 			c.get(tx, "n")
 			tx.Clear([]byte("n"))
 		})
@@ -147,7 +147,7 @@ var updateLaws = []law{
 }
 
 // refuseSecond lets two transactions do the same, which only the first may.
-func (c *conformance) refuseSecond(do func(kv.Transaction)) {
+func refuseSecond(c *conformance, do func(kv.Transaction)) {
 	c.Helper()
 	one, two := c.beginReading(), c.beginReading()
 	do(one)
@@ -187,14 +187,14 @@ var skewLaws = []law{
 	}},
 	{"write skew: of two who rely on each other", func(c *conformance) {
 		c.put("a", "on duty", "b", "on duty")
-		c.leaveDuty(func(tx kv.Transaction) {
+		leaveDuty(c, func(tx kv.Transaction) {
 			c.get(tx, "a")
 			c.get(tx, "b")
 		}, kv.CodeNotCommitted)
 	}},
 	{"write skew: of two who read a range", func(c *conformance) {
 		c.put("a", "on duty", "b", "on duty")
-		c.leaveDuty(func(tx kv.Transaction) {
+		leaveDuty(c, func(tx kv.Transaction) {
 			c.scan(tx, model.UserKeys().Selectors(), kv.RangeOptions{})
 		}, kv.CodeNotCommitted)
 	}},
@@ -217,7 +217,7 @@ var skewLaws = []law{
 	}},
 	{"write skew: is what snapshot reads ask for", func(c *conformance) {
 		c.put("a", "on duty", "b", "on duty")
-		c.leaveDuty(func(tx kv.Transaction) {
+		leaveDuty(c, func(tx kv.Transaction) {
 			c.get(tx.Snapshot(), "a")
 			c.get(tx.Snapshot(), "b")
 		}, 0)
@@ -237,7 +237,7 @@ var skewLaws = []law{
 }
 
 // leaveDuty has two transactions read both duties; then one clears a and the other b.
-func (c *conformance) leaveDuty(look func(kv.Transaction), second kv.Code) {
+func leaveDuty(c *conformance, look func(kv.Transaction), second kv.Code) {
 	c.Helper()
 	one, two := c.beginReading(), c.beginReading()
 	look(one)

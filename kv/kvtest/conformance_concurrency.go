@@ -36,7 +36,7 @@ const (
 )
 
 // together runs fn once for each worker.
-func (c *conformance) together(fn func(worker int) error) {
+func together(c *conformance, fn func(worker int) error) {
 	c.Helper()
 	var group sync.WaitGroup
 	failures := make(chan error, workers)
@@ -57,7 +57,7 @@ func (c *conformance) together(fn func(worker int) error) {
 // checkIncrements counts by reading and writing. Each increment leaves a mark
 // with its own name, so that a lost acknowledgement does not count it twice.
 func checkIncrements(c *conformance) {
-	c.together(func(w int) error {
+	together(c, func(w int) error {
 		for i := range perhaps {
 			mark := fmt.Appendf(nil, "mark/%d/%d", w, i)
 			err := c.db.Transact(c.ctx, func(tx kv.Transaction) error {
@@ -95,14 +95,14 @@ func checkBank(c *conformance) {
 		}
 	})
 	seed := seed.Of(c.TB)
-	c.together(func(w int) error {
+	together(c, func(w int) error {
 		rng := rand.New(rand.NewPCG(seed, uint64(w)))
 		for range perhaps {
 			var err error
 			if w%4 == 0 {
-				err = c.addUp()
+				err = addUp(c)
 			} else {
-				err = c.transfer(account(rng.IntN(accounts)), account(rng.IntN(accounts)), rng.IntN(50))
+				err = transfer(c, account(rng.IntN(accounts)), account(rng.IntN(accounts)), rng.IntN(50))
 			}
 			if err != nil {
 				return err
@@ -110,12 +110,12 @@ func checkBank(c *conformance) {
 		}
 		return nil
 	})
-	if err := c.addUp(); err != nil {
+	if err := addUp(c); err != nil {
 		c.Error(err)
 	}
 }
 
-func (c *conformance) transfer(from, to []byte, amount int) error {
+func transfer(c *conformance, from, to []byte, amount int) error {
 	return c.db.Transact(c.ctx, func(tx kv.Transaction) error {
 		source, target := tx.Get(from), tx.Get(to)
 		a, errA := source.Get(c.ctx)
@@ -135,7 +135,7 @@ func (c *conformance) transfer(from, to []byte, amount int) error {
 }
 
 // addUp fails if the accounts do not hold the fortune together.
-func (c *conformance) addUp() error {
+func addUp(c *conformance) error {
 	sum, err := kv.ReadTransact(c.ctx, c.db, func(tx kv.ReadTransaction) (int, error) {
 		sum := 0
 		for pair, err := range tx.GetRange(kv.PrefixRange([]byte("account/")).Selectors(), kv.RangeOptions{}).All(c.ctx) {
@@ -156,7 +156,7 @@ func (c *conformance) addUp() error {
 // checkAdditions adds without reading, on transactions that are committed
 // exactly once: after a lost acknowledgement nothing could be said.
 func checkAdditions(c *conformance) {
-	c.together(func(int) error {
+	together(c, func(int) error {
 		for range perhaps {
 			tx, err := c.db.Begin()
 			if err != nil {
@@ -175,9 +175,9 @@ func checkAdditions(c *conformance) {
 }
 
 func checkParallelReads(c *conformance) {
-	c.fill(100)
+	fillRange(c, 100)
 	tx := c.begin()
-	c.together(func(w int) error {
+	together(c, func(w int) error {
 		for i := range 100 {
 			value, err := tx.Get(fmt.Appendf(nil, "k%05d", i)).Get(c.ctx)
 			if err != nil || string(value) != strconv.Itoa(i*7) {
@@ -194,7 +194,7 @@ func checkParallelReads(c *conformance) {
 // checkPairs writes pairs of equal values and reads them in one transaction.
 func checkPairs(c *conformance) {
 	c.put("left", "0", "right", "0")
-	c.together(func(w int) error {
+	together(c, func(w int) error {
 		for i := range perhaps {
 			if w%2 == 0 {
 				value := fmt.Appendf(nil, "%d/%d", w, i)
@@ -243,10 +243,10 @@ var racingAnomalyLaws = []law{
 func checkWhole(c *conformance, oneByOne bool) {
 	keys := []string{"p", "q", "r", "s"}
 	c.put("p", "0", "q", "0", "r", "0", "s", "0")
-	c.together(func(w int) error {
+	together(c, func(w int) error {
 		for i := range perhaps {
 			if w%2 == 1 {
-				if err := c.readWhole(keys, oneByOne); err != nil {
+				if err := readWhole(c, keys, oneByOne); err != nil {
 					return err
 				}
 				continue
@@ -269,7 +269,7 @@ func checkWhole(c *conformance, oneByOne bool) {
 }
 
 // readWhole fails if keys have different values.
-func (c *conformance) readWhole(keys []string, oneByOne bool) error {
+func readWhole(c *conformance, keys []string, oneByOne bool) error {
 	return c.db.ReadTransact(c.ctx, func(tx kv.ReadTransaction) error {
 		var values []string
 		if !oneByOne {
@@ -298,7 +298,7 @@ func (c *conformance) readWhole(keys []string, oneByOne bool) error {
 // checkNeverDirty lets transactions write "dirty", and then "clean" over it or
 // nothing any more; readers see only "clean".
 func checkNeverDirty(c *conformance) {
-	c.together(func(w int) error {
+	together(c, func(w int) error {
 		for i := range perhaps {
 			switch key := fmt.Appendf(nil, "d%d", (w+i)%3); w % 4 {
 			case 0:
@@ -319,7 +319,7 @@ func checkNeverDirty(c *conformance) {
 					return err
 				}
 			default:
-				if err := c.seeClean(); err != nil {
+				if err := seeClean(c); err != nil {
 					return err
 				}
 			}
@@ -328,7 +328,7 @@ func checkNeverDirty(c *conformance) {
 	})
 }
 
-func (c *conformance) seeClean() error {
+func seeClean(c *conformance) error {
 	return c.db.ReadTransact(c.ctx, func(tx kv.ReadTransaction) error {
 		for pair, err := range tx.GetRange(model.Span("d", "e").Selectors(), kv.RangeOptions{}).All(c.ctx) {
 			if err != nil {
@@ -347,7 +347,7 @@ func (c *conformance) seeClean() error {
 func checkDuty(c *conformance) {
 	duty := func(w int) []byte { return fmt.Appendf(nil, "duty/%d", w%3) }
 	c.put("duty/0", "", "duty/1", "", "duty/2", "")
-	c.together(func(w int) error {
+	together(c, func(w int) error {
 		for range perhaps {
 			err := c.db.Transact(c.ctx, func(tx kv.Transaction) error {
 				present := 0
@@ -382,7 +382,7 @@ func checkDuty(c *conformance) {
 // checkRooms has each worker read a room's range, take the room if it is empty,
 // and clear it if it is not. No worker ever finds two guests in a room.
 func checkRooms(c *conformance) {
-	c.together(func(w int) error {
+	together(c, func(w int) error {
 		for i := range perhaps {
 			room := fmt.Sprintf("room/%d/", (w+i)%2)
 			err := c.db.Transact(c.ctx, func(tx kv.Transaction) error {

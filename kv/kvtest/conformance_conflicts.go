@@ -221,31 +221,31 @@ var isolationLaws = []law{
 // reportLaws say what a commit tells of its conflict.
 var reportLaws = []law{
 	{"a conflict tells the reads that others wrote to", func(c *conformance) {
-		tx := c.losing(true)
+		tx := beginLosing(c, true)
 		err := tx.Commit(c.ctx)
 		c.wantCode("Commit", err, kv.CodeNotCommitted)
 		c.want("Error.Conflicts", scenario.ShowRanges(kv.ConflictsOf(err), nil), scenario.ShowRanges(lostReads, nil))
-		c.want("ConflictingKeys", c.told(tx), scenario.ShowRanges(lostReads, nil))
+		c.want("ConflictingKeys", conflictsTold(c, tx), scenario.ShowRanges(lostReads, nil))
 	}},
 	{"a conflict tells nothing unless the transaction asks", func(c *conformance) {
-		tx := c.losing(false)
+		tx := beginLosing(c, false)
 		err := tx.Commit(c.ctx)
 		c.wantCode("Commit", err, kv.CodeNotCommitted)
 		c.want("Error.Conflicts", kv.ConflictsOf(err), []kv.KeyRange(nil))
-		c.want("ConflictingKeys", c.told(tx), scenario.ShowRanges(nil, nil))
+		c.want("ConflictingKeys", conflictsTold(c, tx), scenario.ShowRanges(nil, nil))
 	}},
 	{"conflicting keys stay until the next report", func(c *conformance) {
-		tx := c.losing(true)
+		tx := beginLosing(c, true)
 		err := tx.Commit(c.ctx)
 		c.wantCode("OnError", tx.OnError(c.ctx, err), 0)
-		c.want("ConflictingKeys after OnError", c.told(tx), scenario.ShowRanges(lostReads, nil))
+		c.want("ConflictingKeys after OnError", conflictsTold(c, tx), scenario.ShowRanges(lostReads, nil))
 		c.commit(tx)
-		c.want("ConflictingKeys after a commit", c.told(tx), scenario.ShowRanges(lostReads, nil))
+		c.want("ConflictingKeys after a commit", conflictsTold(c, tx), scenario.ShowRanges(lostReads, nil))
 		tx.Reset()
-		c.want("ConflictingKeys after Reset", c.told(tx), scenario.ShowRanges(lostReads, nil))
+		c.want("ConflictingKeys after Reset", conflictsTold(c, tx), scenario.ShowRanges(lostReads, nil))
 	}},
 	{"OnError forgets that conflicting keys were asked for", func(c *conformance) {
-		tx := c.losing(true)
+		tx := beginLosing(c, true)
 		c.wantCode("OnError", tx.OnError(c.ctx, tx.Commit(c.ctx)), 0)
 		c.get(tx, "a")
 		tx.Set([]byte("own"), nil)
@@ -253,10 +253,10 @@ var reportLaws = []law{
 		err := tx.Commit(c.ctx)
 		c.wantCode("Commit", err, kv.CodeNotCommitted)
 		c.want("Error.Conflicts", kv.ConflictsOf(err), []kv.KeyRange(nil))
-		c.want("ConflictingKeys", c.told(tx), scenario.ShowRanges(lostReads, nil))
+		c.want("ConflictingKeys", conflictsTold(c, tx), scenario.ShowRanges(lostReads, nil))
 	}},
 	{"conflict ranges that touch are told as one", func(c *conformance) {
-		tx := c.asking()
+		tx := beginAsking(c)
 		c.scan(tx, model.Span("a", "c").Selectors(), kv.RangeOptions{})
 		c.scan(tx, model.Span("c", "f").Selectors(), kv.RangeOptions{})
 		tx.Set([]byte("own"), nil)
@@ -269,15 +269,15 @@ var reportLaws = []law{
 // lostReads are the reads of losing that others have written to.
 var lostReads = []kv.KeyRange{model.Span("d", "g"), model.Span("k", "k\x00")}
 
-// losing returns a transaction whose commit conflicts: others wrote to two of
+// beginLosing returns a transaction whose commit conflicts: others wrote to two of
 // the four places that it has read, once with a range. It reports the conflict
 // if it is to.
-func (c *conformance) losing(reports bool) kv.Transaction {
+func beginLosing(c *conformance, reports bool) kv.Transaction {
 	c.Helper()
 	c.put("a", "A", "e", "E", "k", "K", "m", "M")
 	tx := c.begin()
 	if reports {
-		tx = c.asking()
+		tx = beginAsking(c)
 	}
 	c.get(tx, "a")
 	c.scan(tx, model.Span("d", "g").Selectors(), kv.RangeOptions{})
@@ -291,8 +291,8 @@ func (c *conformance) losing(reports bool) kv.Transaction {
 	return tx
 }
 
-// asking returns a transaction that asks for conflicting keys.
-func (c *conformance) asking() kv.Transaction {
+// beginAsking returns a transaction that asks for conflicting keys.
+func beginAsking(c *conformance) kv.Transaction {
 	c.Helper()
 	tx := c.begin()
 	if _, ok := tx.(kv.ConflictRanger); !ok {
@@ -302,8 +302,8 @@ func (c *conformance) asking() kv.Transaction {
 	return tx
 }
 
-// told returns the conflicting keys of a transaction.
-func (c *conformance) told(tx kv.Transaction) string {
+// conflictsTold returns the conflicting keys of a transaction.
+func conflictsTold(c *conformance, tx kv.Transaction) string {
 	c.Helper()
 	ranger, ok := tx.(kv.ConflictRanger)
 	if !ok {

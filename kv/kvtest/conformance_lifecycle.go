@@ -14,7 +14,7 @@ import (
 )
 
 // getUntilError reads until that fails, and returns why.
-func (c *conformance) getUntilError(tx kv.ReadTransaction) error {
+func getUntilError(c *conformance, tx kv.ReadTransaction) error {
 	for {
 		_, err := tx.Get([]byte("a")).Get(c.ctx)
 		if err != nil {
@@ -105,7 +105,7 @@ var lifecycleLaws = []law{
 	{"a timeout ends the transaction", func(c *conformance) {
 		tx := c.begin()
 		c.wantCode("SetOption", tx.SetOption(kv.OptionTimeout, 5), 0)
-		c.wantCode("Get in the end", c.getUntilError(tx), kv.CodeTransactionTimedOut)
+		c.wantCode("Get in the end", getUntilError(c, tx), kv.CodeTransactionTimedOut)
 		c.wantCommit(tx, kv.CodeTransactionTimedOut)
 		c.wantCode("OnError", tx.OnError(c.ctx, &kv.Error{Code: kv.CodeNotCommitted}), kv.CodeTransactionTimedOut)
 	}},
@@ -190,16 +190,16 @@ func checkDefault(tb testing.TB, l defaultLaw, open func(testing.TB, kv.Transact
 var defaultLaws = []defaultLaw{
 	{law{"a default retry limit bounds OnError", func(c *conformance) {
 		tx := c.begin()
-		c.wantRetries(tx, 2)
+		wantRetries(c, tx, 2)
 		tx.Reset()
-		c.wantRetries(tx, 2)
+		wantRetries(c, tx, 2)
 	}}, kv.TransactionDefaults{RetryLimit: 2}},
 	{law{"a default retry limit can be lifted until Reset", func(c *conformance) {
 		tx := c.begin()
 		c.wantCode("SetOption", tx.SetOption(kv.OptionRetryLimit, 3), 0)
-		c.wantRetries(tx, 3)
+		wantRetries(c, tx, 3)
 		tx.Reset()
-		c.wantRetries(tx, 2)
+		wantRetries(c, tx, 2)
 	}}, kv.TransactionDefaults{RetryLimit: 2}},
 	{law{"a default retry limit ends Transact", func(c *conformance) {
 		runs := 0
@@ -212,23 +212,23 @@ var defaultLaws = []defaultLaw{
 	}}, kv.TransactionDefaults{RetryLimit: 2}},
 	{law{"a default size limit holds again after OnError and Reset", func(c *conformance) {
 		tx := c.begin()
-		c.wantLargeCommit(tx, kv.CodeTransactionTooLarge)
+		wantLargeCommit(c, tx, kv.CodeTransactionTooLarge)
 		tx.Reset()
 		c.wantCode("SetOption", tx.SetOption(kv.OptionSizeLimit, 100_000), 0)
 		c.wantCode("OnError", tx.OnError(c.ctx, errRetry), 0)
-		c.wantLargeCommit(tx, kv.CodeTransactionTooLarge)
+		wantLargeCommit(c, tx, kv.CodeTransactionTooLarge)
 		tx.Reset()
 		c.wantCode("SetOption", tx.SetOption(kv.OptionSizeLimit, 100_000), 0)
-		c.wantLargeCommit(tx, 0)
+		wantLargeCommit(c, tx, 0)
 		tx.Reset()
-		c.wantLargeCommit(tx, kv.CodeTransactionTooLarge)
+		wantLargeCommit(c, tx, kv.CodeTransactionTooLarge)
 	}}, kv.TransactionDefaults{SizeLimit: 1000}},
 	{law{"a default timeout ends transactions and what reads only", func(c *conformance) {
 		tx := c.begin()
-		c.wantCode("Get in the end", c.getUntilError(tx), kv.CodeTransactionTimedOut)
+		c.wantCode("Get in the end", getUntilError(c, tx), kv.CodeTransactionTimedOut)
 		tx.Reset()
-		c.wantCode("Get in the end, after Reset", c.getUntilError(tx), kv.CodeTransactionTimedOut)
-		err := c.db.ReadTransact(c.ctx, func(tx kv.ReadTransaction) error { return c.getUntilError(tx) })
+		c.wantCode("Get in the end, after Reset", getUntilError(c, tx), kv.CodeTransactionTimedOut)
+		err := c.db.ReadTransact(c.ctx, func(tx kv.ReadTransaction) error { return getUntilError(c, tx) })
 		c.wantCode("ReadTransact", err, kv.CodeTransactionTimedOut)
 	}}, kv.TransactionDefaults{Timeout: 20 * time.Millisecond}},
 	{law{"a default timeout can be lifted, and stays lifted over OnError", func(c *conformance) {
@@ -236,7 +236,7 @@ var defaultLaws = []defaultLaw{
 		c.wantCode("SetOption", tx.SetOption(kv.OptionTimeout, 0), 0)
 		c.wantCode("OnError", tx.OnError(c.ctx, errRetry), 0)
 		timed := c.begin()
-		c.wantCode("Get of another in the end", c.getUntilError(timed), kv.CodeTransactionTimedOut)
+		c.wantCode("Get of another in the end", getUntilError(c, timed), kv.CodeTransactionTimedOut)
 		c.want("a", c.get(tx, "a"), model.Absent)
 	}}, kv.TransactionDefaults{Timeout: 500 * time.Millisecond}},
 	{law{"conflicting keys are told by default, after OnError too", func(c *conformance) {
@@ -255,7 +255,7 @@ var defaultLaws = []defaultLaw{
 var errRetry = &kv.Error{Code: kv.CodeNotCommitted}
 
 // wantRetries expects that OnError retries so often.
-func (c *conformance) wantRetries(tx kv.Transaction, want int) {
+func wantRetries(c *conformance, tx kv.Transaction, want int) {
 	c.Helper()
 	for range want {
 		c.wantCode("OnError", tx.OnError(c.ctx, errRetry), 0)
@@ -264,7 +264,7 @@ func (c *conformance) wantRetries(tx kv.Transaction, want int) {
 }
 
 // wantLargeCommit expects a code of a commit of some 2,000 bytes.
-func (c *conformance) wantLargeCommit(tx kv.Transaction, code kv.Code) {
+func wantLargeCommit(c *conformance, tx kv.Transaction, code kv.Code) {
 	c.Helper()
 	tx.Set([]byte("a"), make([]byte, 2000))
 	c.wantCommit(tx, code)

@@ -116,33 +116,33 @@ var limitLaws = []law{
 // twice would be far off.
 var sizeLaws = []law{
 	{"a range's size is estimated", func(c *conformance) {
-		c.fillSizes()
-		c.wantSize("everything", model.UserKeys(), sizedPairs*sizedBytes)
-		c.wantSize("a half", kv.KeyRange{Begin: sizedKey(0), End: sizedKey(sizedPairs / 2)}, sizedPairs/2*sizedBytes)
-		c.want("an empty range", c.size(model.Span("x", "x")), int64(0))
-		c.want("a range without pairs", c.size(model.Span("x", "y")), int64(0))
+		fillSizes(c)
+		wantSize(c, "everything", model.UserKeys(), sizedPairs*sizedBytes)
+		wantSize(c, "a half", kv.KeyRange{Begin: sizedKey(0), End: sizedKey(sizedPairs / 2)}, sizedPairs/2*sizedBytes)
+		c.want("an empty range", estimateSize(c, model.Span("x", "x")), int64(0))
+		c.want("a range without pairs", estimateSize(c, model.Span("x", "y")), int64(0))
 	}},
 	{"an estimate follows what is cleared and overwritten", func(c *conformance) {
-		c.fillSizes()
-		c.fillSizes()
-		c.wantSize("overwritten", model.UserKeys(), sizedPairs*sizedBytes)
+		fillSizes(c)
+		fillSizes(c)
+		wantSize(c, "overwritten", model.UserKeys(), sizedPairs*sizedBytes)
 		c.update(func(tx kv.Transaction) {
 			tx.ClearRange(kv.KeyRange{Begin: sizedKey(0), End: sizedKey(sizedPairs / 2)})
 		})
-		c.wantSize("half of it cleared", model.UserKeys(), sizedPairs/2*sizedBytes)
+		wantSize(c, "half of it cleared", model.UserKeys(), sizedPairs/2*sizedBytes)
 		c.update(func(tx kv.Transaction) { tx.ClearRange(model.UserKeys()) })
-		c.want("all of it cleared", c.size(model.UserKeys()), int64(0))
+		c.want("all of it cleared", estimateSize(c, model.UserKeys()), int64(0))
 	}},
 	{"split points divide a range into parts of about a size", func(c *conformance) {
-		c.fillSizes()
+		fillSizes(c)
 		const chunk = 1_000_000
-		points := c.splits(model.UserKeys(), chunk)
+		points := splitPoints(c, model.UserKeys(), chunk)
 		if n := len(points) - 1; n < 5 || n > 13 {
 			c.Errorf("%d bytes are divided into %d parts of about %d", sizedPairs*sizedBytes, n, chunk)
 		}
-		c.wantDivision(points, model.UserKeys())
+		wantDivision(c, points, model.UserKeys())
 		for i := range points[1:] {
-			if size := c.bytesBetween(points[i], points[i+1]); size > 2*chunk {
+			if size := bytesBetween(c, points[i], points[i+1]); size > 2*chunk {
 				c.Errorf("part %d has %d bytes, far more than %d", i, size, chunk)
 			}
 		}
@@ -150,10 +150,10 @@ var sizeLaws = []law{
 	{"split points of what is small are its ends", func(c *conformance) {
 		c.put("k", "v")
 		for _, r := range []kv.KeyRange{model.Span("a", "b"), model.Span("a", "z"), model.UserKeys()} {
-			c.wantDivision(c.splits(r, 1_000_000), r)
-			c.want(fmt.Sprintf("points of %q", r), len(c.splits(r, 1_000_000)), 2)
+			wantDivision(c, splitPoints(c, r, 1_000_000), r)
+			c.want(fmt.Sprintf("points of %q", r), len(splitPoints(c, r, 1_000_000)), 2)
 		}
-		c.want("points of nothing", c.splits(model.Span("a", "a"), 1), [][]byte{[]byte("a")})
+		c.want("points of nothing", splitPoints(c, model.Span("a", "a"), 1), [][]byte{[]byte("a")})
 	}},
 	{"sizes neither conflict nor fix the read version", func(c *conformance) {
 		c.put("a", "1")
@@ -186,7 +186,7 @@ const (
 func sizedKey(i int) []byte { return fmt.Appendf(nil, "size/%06d", i) }
 
 // fillSizes writes the pairs, in several transactions.
-func (c *conformance) fillSizes() {
+func fillSizes(c *conformance) {
 	c.Helper()
 	value := bytes.Repeat([]byte("v"), sizedBytes-len(sizedKey(0)))
 	for from := 0; from < sizedPairs; from += 200 {
@@ -198,8 +198,8 @@ func (c *conformance) fillSizes() {
 	}
 }
 
-// size returns an estimate.
-func (c *conformance) size(r kv.KeyRange) int64 {
+// estimateSize returns an estimate.
+func estimateSize(c *conformance, r kv.KeyRange) int64 {
 	c.Helper()
 	size, err := kv.ReadTransact(c.ctx, c.db, func(tx kv.ReadTransaction) (int64, error) {
 		if _, err := tx.Get([]byte("x")).Get(c.ctx); err != nil { // after it the server knows of all commits before
@@ -214,14 +214,14 @@ func (c *conformance) size(r kv.KeyRange) int64 {
 }
 
 // wantSize expects an estimate that is not far off.
-func (c *conformance) wantSize(what string, r kv.KeyRange, want int64) {
+func wantSize(c *conformance, what string, r kv.KeyRange, want int64) {
 	c.Helper()
-	if size := c.size(r); size < want*7/10 || size > want*13/10 {
+	if size := estimateSize(c, r); size < want*7/10 || size > want*13/10 {
 		c.Errorf("%s: the estimate is %d bytes, of %d", what, size, want)
 	}
 }
 
-func (c *conformance) splits(r kv.KeyRange, chunk int64) [][]byte {
+func splitPoints(c *conformance, r kv.KeyRange, chunk int64) [][]byte {
 	c.Helper()
 	points, err := kv.ReadTransact(c.ctx, c.db, func(tx kv.ReadTransaction) ([][]byte, error) {
 		if _, err := tx.Get([]byte("x")).Get(c.ctx); err != nil {
@@ -236,7 +236,7 @@ func (c *conformance) splits(r kv.KeyRange, chunk int64) [][]byte {
 }
 
 // wantDivision expects that points divide a range.
-func (c *conformance) wantDivision(points [][]byte, r kv.KeyRange) {
+func wantDivision(c *conformance, points [][]byte, r kv.KeyRange) {
 	c.Helper()
 	c.want("the first and the last point", [][]byte{points[0], points[len(points)-1]}, [][]byte{r.Begin, r.End})
 	for i := range points[1:] {
@@ -247,7 +247,7 @@ func (c *conformance) wantDivision(points [][]byte, r kv.KeyRange) {
 }
 
 // bytesBetween counts the bytes from one key to another.
-func (c *conformance) bytesBetween(from, to []byte) (size int64) {
+func bytesBetween(c *conformance, from, to []byte) (size int64) {
 	c.Helper()
 	err := c.db.ReadTransact(c.ctx, func(tx kv.ReadTransaction) error {
 		size = 0

@@ -100,7 +100,7 @@ var rangeLaws = []law{
 	}},
 	{"modes, limits and directions give the same pairs", checkRangeOptions},
 	{"limits of more than 32 bits are limits", func(c *conformance) {
-		all := c.fill(3)
+		all := fillRange(c, 3)
 		for _, limit := range wideNumbers {
 			for _, mode := range []kv.StreamingMode{kv.ModeIterator, kv.ModeExact} {
 				got := c.scan(c.begin(), model.UserKeys().Selectors(), kv.RangeOptions{Limit: limit, Mode: mode})
@@ -111,7 +111,7 @@ var rangeLaws = []law{
 		}
 	}},
 	{"batches come in order and without gaps", func(c *conformance) {
-		all := c.fill(400)
+		all := fillRange(c, 400)
 		var got []string
 		for batch, err := range c.begin().GetRange(model.UserKeys().Selectors(), kv.RangeOptions{Mode: kv.ModeSmall}).Batches(c.ctx) {
 			c.wantCode("Batches", err, 0)
@@ -122,7 +122,7 @@ var rangeLaws = []law{
 		}
 	}},
 	{"a read may stop early", func(c *conformance) {
-		c.fill(300)
+		fillRange(c, 300)
 		count := 0
 		for _, err := range c.begin().GetRange(model.UserKeys().Selectors(), kv.RangeOptions{}).All(c.ctx) {
 			c.wantCode("All", err, 0)
@@ -133,7 +133,7 @@ var rangeLaws = []law{
 		c.want("pairs seen", count, 3)
 	}},
 	{"a read that goes on sees writes made meanwhile", func(c *conformance) {
-		c.fill(300)
+		fillRange(c, 300)
 		tx := c.begin()
 		last := ""
 		for pair, err := range tx.GetRange(model.UserKeys().Selectors(), kv.RangeOptions{Mode: kv.ModeSmall}).All(c.ctx) {
@@ -171,8 +171,8 @@ var rangeLaws = []law{
 	}},
 }
 
-// fill writes n pairs and returns them as scan would.
-func (c *conformance) fill(n int) []string {
+// fillRange writes n pairs and returns them as scan would.
+func fillRange(c *conformance, n int) []string {
 	c.Helper()
 	var texts, pairs []string
 	for i := range n {
@@ -187,7 +187,7 @@ func (c *conformance) fill(n int) []string {
 // checkRangeOptions reads the same range in every way and compares with a
 // slice of what was written.
 func checkRangeOptions(c *conformance) {
-	all := c.fill(250)
+	all := fillRange(c, 250)
 	backward := slices.Clone(all)
 	slices.Reverse(backward)
 	modes := []kv.StreamingMode{kv.ModeIterator, kv.ModeWantAll, kv.ModeExact, kv.ModeSmall, kv.ModeMedium, kv.ModeLarge, kv.ModeSerial}

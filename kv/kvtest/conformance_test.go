@@ -199,7 +199,7 @@ func TestRounds(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			counter := faults.NewCounter(naive.Open(t))
 			c := &conformance{TB: t, ctx: t.Context(), db: counter}
-			c.fill(10)
+			fillRange(c, 10)
 			got, err := counter.Measure(func() error {
 				tt.run(c, c.begin())
 				return nil
@@ -215,7 +215,7 @@ func TestRounds(t *testing.T) {
 func TestEveryFurtherBatchIsARound(t *testing.T) {
 	counter := faults.NewCounter(naive.Open(t))
 	c := &conformance{TB: t, ctx: t.Context(), db: counter}
-	want := c.fill(3000)
+	want := fillRange(c, 3000)
 	var got []string
 	counts, err := counter.Measure(func() error {
 		got = c.scan(c.begin(), model.UserKeys().Selectors(), kv.RangeOptions{Mode: kv.ModeSmall})

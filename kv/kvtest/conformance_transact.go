@@ -196,7 +196,7 @@ var contextLaws = []law{
 		defer cancel()
 		err := c.db.Transact(ctx, func(tx kv.Transaction) error {
 			tx.Set([]byte("b"), nil)
-			return c.getUntilError(tx)
+			return getUntilError(c, tx)
 		})
 		if !errors.Is(err, context.DeadlineExceeded) {
 			c.Errorf("Transact: %v, want %v", err, context.DeadlineExceeded)

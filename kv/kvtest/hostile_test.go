@@ -160,7 +160,7 @@ func TestNoUnknownResultWithAutomaticIdempotency(t *testing.T) {
 
 func TestBatchesAreCutAtRandom(t *testing.T) {
 	c, plain := hostile(t, faults.Options{SpareExplicit: true})
-	want := plain.fill(200)
+	want := fillRange(plain, 200)
 	sizes := map[int]bool{}
 	for range 20 {
 		var got []string
@@ -180,7 +180,7 @@ func TestBatchesAreCutAtRandom(t *testing.T) {
 
 func TestFuturesResolveLateAndOutOfOrder(t *testing.T) {
 	c, plain := hostile(t, faults.Options{SpareExplicit: true, MaxDelay: 20 * time.Millisecond})
-	plain.fill(50)
+	fillRange(plain, 50)
 	tx := c.begin()
 	type arrival struct{ n int }
 	arrivals := make(chan arrival, 50)
