@@ -71,7 +71,7 @@ func (x Indexes) makeReadable(ctx context.Context) error {
 			return err
 		}
 		if i, found := o.firstIn(index.Disabled); found {
-			return x.place.checkReadable(o, i)
+			return x.record.checkReadable(o, i)
 		}
 		kept, err := x.keepListed(ctx, t, o, broken)
 		if err != nil {

@@ -246,14 +246,6 @@ func (p *place) readStore(ctx context.Context, reader kv.ReadTransaction, d *dir
 	return s, err
 }
 
-// checkReadable returns an *[IndexStateError] if an index may not be read.
-func (p *place) checkReadable(o *openStore, i int) error {
-	if ix := &o.indexes[i]; ix.State != index.Readable {
-		return &IndexStateError{Type: p.typ, Index: ix.KeyName(), State: ix.State}
-	}
-	return nil
-}
-
 // checkSchema compares the program's schema with the one in a store's header.
 func (p *place) checkSchema(c *format.Catalog) error {
 	differences := schema.Coexistence(c.Schema(), p.lock)

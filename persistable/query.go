@@ -301,3 +301,54 @@ func (f *Field[T, F]) Before(v F) Condition[T] {
 func (f *Field[T, F]) In(values ...F) Condition[T] {
 	return Condition[T]((*erased.Field[F])(f).In(values))
 }
+
+func allOf[T any](ctx context.Context, q *erased.Query) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		newQuery(q).yieldAll(ctx, func(v any, err error) bool {
+			record, _ := v.(T)
+			return yield(record, err)
+		})
+	}
+}
+
+func sliceOf[T any](ctx context.Context, q *erased.Query) ([]T, error) {
+	var all []T
+	if _, err := newQuery(q).collectRecords(ctx, collector(q, &all)); err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+func pageOf[T any](ctx context.Context, q *erased.Query, token string) (Page[T], error) {
+	var p Page[T]
+	size, next, err := newQuery(q).page(ctx, token, collector(q, &p.Records))
+	if err != nil {
+		return Page[T]{}, err
+	}
+	p.Records, p.Next = p.Records[:min(size, len(p.Records))], next
+	return p, nil
+}
+
+// collector returns a function that appends a record, and drops all records when
+// it is called with nil.
+func collector[T any](q *erased.Query, into *[]T) func(v any) {
+	return func(v any) {
+		if v == nil {
+			*into = nil
+			return
+		}
+		if *into == nil {
+			*into = make([]T, 0, firstRoom(q))
+		}
+		*into = append(*into, v.(T))
+	}
+}
+
+// firstRoom returns for how many results of a query there is room at first: for those
+// that a page has, and one more, unless the limit is large.
+func firstRoom(q *erased.Query) int {
+	if q == nil {
+		return 0
+	}
+	return min(q.Spec().Limit, 100) + 1
+}

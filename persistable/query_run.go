@@ -325,3 +325,7 @@ func (c *cursor) emitAll(r *scan.Range, groups []scan.Group, yield func(scan.Gro
 	}
 	return true
 }
+
+func (q *query) noMatch() error {
+	return fmt.Errorf("%w: no %s fits the query%s", ErrNotFound, q.record.Type, q.place.inDirectory())
+}

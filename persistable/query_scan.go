@@ -4,15 +4,53 @@ package persistable
 
 import (
 	"context"
-	"errors"
 	"iter"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
-	"github.com/kazahana-db/kazahana/persistable/internal/format"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
+	"github.com/kazahana-db/kazahana/tuple"
 )
+
+// choosePlan returns the plan of the cursor if it has one, else the best plan with readable
+// indexes.
+func (q *query) choosePlan(o *openStore, c *cursor) (p *plan, err error) {
+	check := func(p *plan) error { return q.checkRanges(o, p) }
+	switch {
+	case c.plan != nil:
+		return c.plan, check(c.plan)
+	case q.search != nil:
+		p, err = firstPlan(q.record.Indexes, q.search, check)
+	default:
+		p, err = &q.plan, check(&q.plan)
+	}
+	if err == nil {
+		c.plan = p
+	}
+	return p, err
+}
+
+// checkRanges returns an error unless the indexes of all ranges of a plan are readable.
+func (q *query) checkRanges(o *openStore, p *plan) error {
+	if p.Union == nil && p.Both == nil {
+		return q.checkIndex(o, p)
+	}
+	for _, one := range p.Ranges() {
+		if err := q.checkIndex(o, &one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q *query) checkIndex(o *openStore, p *plan) error {
+	if p.Index == byID {
+		return nil
+	}
+	return q.record.checkReadable(o, p.Index)
+}
 
 // records yields the records behind the cursor, within one transaction, and
 // moves the cursor along.
@@ -181,37 +219,65 @@ func (q *query) emit(f *filter, c *cursor, v any, position []byte, yield func(an
 	return yield(v, nil) && !c.done
 }
 
-// yieldRows yields a batch of entries, each as row, and reports whether the query goes
-// on.
-func (q *query) yieldRows(ix *index.Index, r *scan.Range, pairs []kv.KeyValue, row *erased.Row, c *cursor, yield func(any, error) bool) bool {
-	row.Strings.Expect(sizeOfValues(pairs))
-	for _, pair := range pairs {
-		row.Values, row.Cover = r.Suffix(pair.Key), pair.Value
-		if ix.Unique {
-			var err error
-			if row.ID, row.Cover, err = index.SplitUnique(ix.Definition, pair.Key, pair.Value); err != nil {
-				yield(nil, q.record.indexError(err))
-				return false
-			}
-		}
-		c.moveBehind(r.Position(pair.Key))
-		if !yield(row, nil) || c.done {
-			return false
-		}
-	}
-	return true
+// filter looks at the records of a plan.
+type filter struct {
+	query        *query
+	plan         *plan
+	alternatives []erased.Conjunction // of which each record must fulfil one; nil: it looks at none
+	buf          []byte
 }
 
-func sizeOfValues(pairs []kv.KeyValue) (size int) {
-	for i := range pairs {
-		size += len(pairs[i].Value)
+// newFilter returns the filter of a plan.
+func (q *query) newFilter(p *plan) filter { return filter{query: q, plan: p, alternatives: p.Filter} }
+
+// isCounted reports whether a record counts by its entry with the key position, relative to the
+// index: of a slice only that of the lowest element in the range does.
+func (f *filter) isCounted(v any, position []byte) bool {
+	if f.plan == nil || f.plan.Once == "" {
+		return true
 	}
-	return size
+	if f.buf == nil {
+		f.buf = make([]byte, 0, 64)
+	}
+	return f.query.record.IsLowest(v, f.alternatives[0], f.plan.Once, f.elementOf(position), f.buf)
 }
 
-// damagedRow is the error of an entry that cannot be read.
-func (q *query) damagedRow(err error) error {
-	return q.damagedGroup(q.plan.Index, nil, err)
+// elementOf returns the slice's element in the key of an entry; nil if it has none.
+func (f *filter) elementOf(position []byte) []byte {
+	element := position[len(f.plan.Bounds.EqualValues()):]
+	rest, err := tuple.Skip(element)
+	if err != nil {
+		return nil
+	}
+	element = element[:len(element)-len(rest)]
+	if d := &f.query.record.Indexes[f.plan.Index]; slices.Contains(d.Descending, f.plan.Once) {
+		if element, _, err = index.ReadDescended(nil, element); err != nil {
+			return nil
+		}
+	}
+	return element
+}
+
+// admits reports whether a record is one that the query wants.
+func (f *filter) admits(v any) bool {
+	if f.alternatives == nil {
+		return true
+	}
+	if f.buf == nil {
+		f.buf = make([]byte, 0, 64)
+	}
+	return f.query.record.FulfilsAny(v, f.alternatives, f.buf)
+}
+
+// countRecord counts a record that a plan which drops some has looked at. It returns a
+// *[FilterLimitError] if these are too many.
+func (q *query) countRecord(n *int) error {
+	limit := orDefault(q.filterLimit, DefaultFilterLimit)
+	if *n >= limit {
+		return &FilterLimitError{Type: q.record.Type, Keys: limit, Tag: tagFor(q.wanted)}
+	}
+	*n++
+	return nil
 }
 
 // scanLanes yields the records of a plan of several ranges.
@@ -231,139 +297,4 @@ func (q *query) scanLanes(ctx context.Context, t *transaction, o *openStore, beg
 			return
 		}
 	}
-}
-
-// scanRecords yields the records in the order of their ids.
-func (q *query) scanRecords(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor, yield func(any, error) bool) {
-	if p.Filter != nil {
-		q.filterRecords(ctx, t, o, p, c, yield)
-		return
-	}
-	versions := newVersionScan(ctx, q, t, o, p, c)
-	defer versions.stop()
-	ahead := *c
-	for g, err := range q.recordGroups(ctx, t, o, p, &ahead, versions.readBatch) {
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		v, err := q.decodeGroup(g)
-		if err == nil {
-			err = versions.fill(v)
-		}
-		if err == nil {
-			*c = ahead // another attempt reads a record again whose version this one could not
-		}
-		if !yield(v, err) || err != nil || c.done {
-			return
-		}
-	}
-}
-
-// filterRecords is scanRecords for a plan that drops some.
-func (q *query) filterRecords(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor, yield func(any, error) bool) {
-	f := q.newFilter(&p)
-	all := *c // goes on until the query has enough
-	all.limit = 0
-	versions := newVersionScan(ctx, q, t, o, p, &all)
-	defer versions.stop()
-	for g, err := range q.recordGroups(ctx, t, o, p, &all, versions.readBatch) {
-		var v any
-		if err == nil {
-			v, err = q.decodeGroup(g)
-		}
-		if err == nil {
-			err = versions.fill(v)
-		}
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		if !q.emit(&f, c, v, all.position, yield) {
-			return
-		}
-	}
-}
-
-func (q *query) decodeGroup(g scan.Group) (any, error) {
-	s, err := q.parseGroup(g)
-	if err != nil {
-		return nil, err
-	}
-	return q.record.decodeRecord(s, g.ID, g.Key)
-}
-
-// parseGroup takes a record apart and checks that it is complete, where it belongs.
-func (q *query) parseGroup(g scan.Group) (s format.Record, err error) {
-	if g.Astray {
-		return s, corrupt(q.record.Type, g.ID, g.Key, "it lies in another shard than that of its id, where Get does not find it")
-	}
-	if g.Value == nil {
-		return s, corrupt(q.record.Type, g.ID, g.Key, "there are further chunks that no header counts")
-	}
-	if s, err = format.ParseRecord(g.Value); err != nil {
-		return s, recordError(q.record.Type, idText(g.ID), g.Key, err)
-	}
-	if s.Chunks != len(g.Chunks) {
-		return s, corrupt(q.record.Type, g.ID, g.Key, "it has %d further chunks, its header says %d", len(g.Chunks), s.Chunks)
-	}
-	if s.Chunks > 0 {
-		s.Payload = g.Join(s.Payload, q.reverse)
-	}
-	return s, nil
-}
-
-// recordGroups yields the records behind the cursor undecoded. It does not pass the
-// limit on to the engine, which would count chunks. Before it yields the first of the records
-// that it has read together it calls prepare with these, unless that is nil.
-func (q *query) recordGroups(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor, prepare func(context.Context, []scan.Group) error) iter.Seq2[scan.Group, error] {
-	return func(yield func(scan.Group, error) bool) {
-		r := q.keyRange(p, o.records, c)
-		r.Options.Limit, r.Options.Mode, r.Records = 0, kv.ModeIterator, true
-		var ready []scan.Group
-		if r.Lacking != nil {
-			r.Lacking = func() int { return c.limit - len(ready) }
-		}
-		a := scan.Assembler{Range: r}
-		emit := func() bool {
-			if prepare != nil && len(ready) > 0 {
-				if err := prepare(ctx, ready); err != nil {
-					yield(scan.Group{}, err)
-					return false
-				}
-			}
-			return c.emitAll(&a.Range, ready, yield)
-		}
-		for pairs, err := range r.Batches(ctx, &t.Transaction) {
-			if err == nil {
-				ready, err = a.AddBatch(pairs, ready)
-			}
-			if err != nil {
-				if emit() {
-					yield(scan.Group{}, q.scanError(err))
-				}
-				return
-			}
-			if a.IsOpen() {
-				continue // read the rest of the record before the caller can change it
-			}
-			if !emit() {
-				return
-			}
-			ready = ready[:0]
-		}
-		if g, left := a.Rest(); left {
-			ready = append(ready, g)
-		}
-		emit()
-	}
-}
-
-// scanError adds the type to the error of a key that cannot be read.
-func (q *query) scanError(err error) error {
-	var e *scan.KeyError
-	if errors.As(err, &e) {
-		return recordError(q.record.Type, "", e.Key, e.Err)
-	}
-	return err
 }

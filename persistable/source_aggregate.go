@@ -95,7 +95,7 @@ func (s source) groups(ctx context.Context, i int) (all []erased.Group, err erro
 		if err != nil || o == nil || c.done {
 			return err
 		}
-		if err := q.place.checkReadable(o, i); err != nil {
+		if err := q.record.checkReadable(o, i); err != nil {
 			return err
 		}
 		r := q.keyRange(q.plan, scan.EntriesOf(&o.indexes[i]), c)
@@ -181,7 +181,7 @@ func (s *source) readRanks(ctx context.Context, i int, fn func(*transaction, *op
 		if err != nil || o == nil {
 			return err
 		}
-		if err := s.place.checkReadable(o, i); err != nil {
+		if err := s.record.checkReadable(o, i); err != nil {
 			return err
 		}
 		return fn(t, o, t.Reader)

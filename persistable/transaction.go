@@ -3,19 +3,16 @@
 package persistable
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"sync"
-	"sync/atomic"
+	"time"
 
+	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/leasefdb"
-	"github.com/kazahana-db/kazahana/persistable/internal/format"
+	"github.com/kazahana-db/kazahana/kv/measure"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
+	"github.com/kazahana-db/kazahana/persistable/trace"
 )
 
 // Tx is a transaction to which a store is bound by its In. It is valid until the
@@ -50,211 +47,250 @@ type transaction struct {
 	*writeState // nil if read-only
 }
 
+// operation is what the DB's tracer is told of. A nil operation is not traced: the DB has
+// no tracer, or the operation is a part of another.
+type operation struct {
+	end    func(trace.Outcome)
+	began  time.Time
+	ctx    context.Context // the tracer's, in which it begins the operations of the transaction
+	meter  *measure.Meter
+	before measure.Usage // of the transaction to which it is bound
+	bound  bool
+
+	attempts, conflicts int
+	causes              []trace.Conflict
+}
+
+// maxCauses is how many causes of conflicts an operation keeps.
+const maxCauses = 10
+
+// operationKey is the key under which a context carries its operation.
+type operationKey struct{}
+
+// boundContext is the context of an operation that belongs to a transaction: it ends when
+// its caller's does, and has the values of the transaction's, such as its span.
+type boundContext struct {
+	context.Context
+	values context.Context
+}
+
+// Value implements [context.Context].
+func (c boundContext) Value(key any) any {
+	if v := c.values.Value(key); v != nil {
+		return v
+	}
+	return c.Context.Value(key)
+}
+
+// measureWrites returns the engine's transaction with its calls counted.
+func (o *operation) measureWrites(tx kv.Transaction) kv.Transaction {
+	if o == nil {
+		return tx
+	}
+	return o.meter.Transaction(tx)
+}
+
+// measureReads returns the engine's transaction with its reads counted.
+func (o *operation) measureReads(tx kv.ReadTransaction) kv.ReadTransaction {
+	if o == nil {
+		return tx
+	}
+	return o.meter.ReadTransaction(tx)
+}
+
+// startAttempt counts an attempt.
+func (o *operation) startAttempt() {
+	if o != nil {
+		o.attempts++
+	}
+}
+
+// noteConflict counts the conflict with which the attempt before failed.
+func (o *operation) noteConflict(causes []trace.Conflict) {
+	if o == nil {
+		return
+	}
+	o.conflicts++
+	o.causes = append(o.causes, causes...)
+	o.causes = o.causes[max(0, len(o.causes)-maxCauses):]
+}
+
+// finish tells the tracer how the operation ended. err points to its result.
+func (o *operation) finish(err *error) {
+	if o == nil {
+		return
+	}
+	out := trace.Outcome{Usage: o.meter.Usage().Sub(o.before), Time: time.Since(o.began), Err: *err}
+	if !o.bound {
+		out.Attempts, out.Conflicts, out.Causes = o.attempts, o.conflicts, o.causes
+	}
+	o.end(out)
+}
+
 // isReadOnly reports whether the transaction cannot write.
 func (t *transaction) isReadOnly() bool { return t.writeState == nil }
 
-// writeState is what only a transaction that writes has. Writes of several
-// goroutines overlap in it. So that of two that claim one id or one unique value
-// one sees what the other has written:
-//
-//  1. A write loads Writes.Count before it starts its reads.
-//  2. It then takes writeLock, and holds it until it has written.
-//  3. If the count has changed since 1, it reads and checks once more. The engine
-//     has most of that in memory, since the transaction has read it before.
-//  4. After it has written, or failed half-way, it adds one to the count.
-type writeState struct {
-	writer     kv.Transaction
-	token      format.Token
-	unsure     bool // an earlier attempt may have committed
-	onlyReads  bool // that of a function of Transact that has written through no store
-	conflicts  int  // attempts in a row, directly before, that conflicted
-	writeLock  sync.Mutex
-	fences     []leasefdb.FenceCheck // the checks of the DB's fences; nil: not started
-	versions   ownVersions
-	borrowed   bool        // the caller commits: see DB.In
-	lent       atomic.Bool // the program has the engine's transaction, and may have set options
-	seesWrites bool        // the transaction reads what it has written; writeLock guards it
-	spoilMu    sync.Mutex
-	spoiled    error    // why the attempt must not be committed; spoilMu guards it
-	created    [][]byte // the keys of the records that this attempt created
-	earlier    [][]byte // the keys of those that attempts created which may have committed, each once
+var metadataVersionKey = []byte(kv.MetadataVersionKey)
+
+// lastKnown returns the store at a place as the DB last read it, nil if it never
+// did. An operation starts its reads there and then calls openStore, or one of its
+// variants, which confirms by the metadata version that the store has not
+// changed. lastKnown starts the read of that version, so that all reads are one
+// round. If openStore returns another store, the operation must start its reads
+// again there, and use none of the first.
+func (t *transaction) lastKnown(p *place) *openStore {
+	known := p.known.Load()
+	if known != nil {
+		t.askMetadataVersion()
+	}
+	return known
 }
 
-// spoil makes the attempt fail, even if the function of the transaction goes on after the
-// error: an operation that returned it has written a part of what it writes. Operations
-// avoid this: they do all that can fail before they write. A caller that commits itself
-// gets the code 1025; if the error is one to be retried, the caller has to return it.
-func (t *transaction) spoil(err error) {
-	t.spoilMu.Lock()
-	t.spoiled = cmp.Or(t.spoiled, err)
-	t.spoilMu.Unlock()
-	if t.borrowed && !kv.IsRetryable(err) {
-		t.writer.Cancel()
+// askMetadataVersion starts the read of the metadata version, once, where this
+// transaction cannot have written it: in one that only reads, and in that of a single
+// operation which has opened no place yet.
+func (t *transaction) askMetadataVersion() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.asked && (t.isReadOnly() || t.untouched) {
+		t.asked, t.metadata = true, t.Reader.Snapshot().Get(metadataVersionKey)
 	}
 }
 
-// checkWhole returns an error if the attempt has a part of an operation only.
-func (t *transaction) checkWhole() error {
-	t.spoilMu.Lock()
-	defer t.spoilMu.Unlock()
-	if t.spoiled == nil {
-		return nil
+// takeMetadataVersion returns the read that askMetadataVersion started, if there is
+// one and it may still be used.
+func (t *transaction) takeMetadataVersion() (version kv.Future[[]byte], ok bool) {
+	if !t.asked || !t.isReadOnly() && !t.untouched {
+		return version, false
 	}
-	return fmt.Errorf("persistable: the transaction cannot be committed, because an operation in it failed when it had written a part: %w", t.spoiled)
+	t.untouched = false // once: the operation may write the version next
+	return t.metadata, true
 }
 
-func newWriteTransaction(db *DB, tx kv.Transaction) *transaction {
-	both := &struct {
-		transaction
-		writeState
-		scan.Writes
-	}{transaction{db: db}, writeState{writer: tx, token: format.NewToken()}, scan.Writes{Writer: tx}}
-	both.transaction.writeState = &both.writeState
-	both.transaction.Transaction = scan.Transaction{Reader: tx, Writes: &both.Writes}
-	return &both.transaction
+// openStore returns the store at a place for reading; nil if nothing was ever
+// written there.
+func (t *transaction) openStore(ctx context.Context, p *place) (*openStore, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.isReadOnly() {
+		return t.openToRead(ctx, p)
+	}
+	return t.openToWrite(ctx, p)
 }
 
-// startAttempt drops the state of the attempt before, but for what it may have committed.
-func (t *transaction) startAttempt(a kv.Attempt) {
-	t.opened, t.asked = openPlaces{}, false
-	t.fences = nil
-	t.versions = ownVersions{}
-	t.spoiled = nil
-	if a.MaybeCommitted && a.Conflicts == 0 { // an attempt that conflicted has committed nothing
-		t.earlier = append(t.earlier, t.created...)
-		slices.SortFunc(t.earlier, bytes.Compare)
-		t.earlier = slices.CompactFunc(t.earlier, bytes.Equal)
+// openToRead is openStore in a transaction that writes nothing: it can always
+// read the metadata version, and what it has opened stays true. t.mu is held.
+func (t *transaction) openToRead(ctx context.Context, p *place) (*openStore, error) {
+	if s, found := t.opened.find(p); found {
+		return s, nil
 	}
-	t.created = t.created[:0]
+	read, ok := t.takeMetadataVersion()
+	if !ok {
+		read = t.Reader.Get(metadataVersionKey)
+	}
+	version, err := read.Get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := p.known.Load()
+	if s == nil || s.metadata != string(version) {
+		if s, err = p.loadCommitted(ctx, t, string(version)); err != nil {
+			return nil, err
+		}
+	}
+	t.opened.add(p, s)
+	return s, nil
 }
 
-// committedEarlier reports whether an earlier attempt did commit: a record that it
-// created is there and has the token of this call. Every attempt after one with an
-// unknown outcome asks, whatever errors came in between.
-func (t *transaction) committedEarlier(ctx context.Context) (bool, error) {
-	reads := make([]kv.Future[[]byte], len(t.earlier))
-	for i, key := range t.earlier {
-		reads[i] = t.Reader.Get(key)
+// openToWrite is openStore in a transaction that writes. Once the transaction
+// may have moved or removed directories, or changed a header, it must read these
+// itself each time: nothing cached has its writes. t.mu is held.
+func (t *transaction) openToWrite(ctx context.Context, p *place) (*openStore, error) {
+	version, readable, err := t.metadataVersion(ctx)
+	if err != nil {
+		return nil, err
 	}
-	for _, read := range reads {
+	if !readable {
+		return t.openUncached(ctx, p)
+	}
+	if s, found := t.opened.find(p); found {
+		return s, nil
+	}
+	s := p.known.Load()
+	if s == nil || s.metadata != version {
+		if s, err = p.loadCommitted(ctx, t, version); err != nil {
+			return nil, err
+		}
+	}
+	if s == nil {
+		return t.openUncached(ctx, p)
+	}
+	t.opened.add(p, s)
+	return s, t.protectStore(s)
+}
+
+// metadataVersion returns the metadata version, and whether the transaction may
+// still read it.
+func (t *transaction) metadataVersion(ctx context.Context) (version string, readable bool, err error) {
+	if read, ok := t.takeMetadataVersion(); ok {
 		value, err := read.Get(ctx)
-		if err != nil {
-			return false, err
+		return string(value), true, err
+	}
+	return directory.MetadataVersion(ctx, t.writer)
+}
+
+// protectStore makes the transaction conflict with every change that makes s untrue:
+// of the header, and a move or removal of the directory or of one above it.
+func (t *transaction) protectStore(s *openStore) error {
+	if err := t.writer.AddReadConflictKey(s.header); err != nil {
+		return err
+	}
+	return s.directory.Protect(t.writer)
+}
+
+// openUncached opens a place by reads of the transaction itself, which see its
+// own writes, and conflict. The result is not remembered: it may change again.
+func (t *transaction) openUncached(ctx context.Context, p *place) (*openStore, error) {
+	d, err := p.db.options.Layer.Open(ctx, t.writer, p.path, p.expects...)
+	if errors.Is(err, directory.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.readStore(ctx, t.writer, d)
+}
+
+// openPlaces are the places that a transaction has opened. The first needs no
+// allocation: most transactions open one.
+type openPlaces struct {
+	first openPlace
+	more  []openPlace
+}
+
+type openPlace struct {
+	place *place
+	store *openStore // nil: there is none
+}
+
+func (o *openPlaces) find(p *place) (s *openStore, found bool) {
+	if o.first.place == p {
+		return o.first.store, true
+	}
+	for _, other := range o.more {
+		if other.place == p {
+			return other.store, true
 		}
-		if s, err := format.ParseRecord(value); err == nil && s.Token == t.token {
-			return true, nil
-		}
 	}
-	return false, nil
+	return nil, false
 }
 
-// noteCreated notes the key of a record that this attempt creates. All are noted,
-// because other transactions may delete some before committedEarlier looks.
-func (t *transaction) noteCreated(key []byte) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.created = append(t.created, slices.Clone(key))
-}
-
-// noteDeleted removes a key that noteCreated noted.
-func (t *transaction) noteDeleted(key []byte) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.created = slices.DeleteFunc(t.created, func(k []byte) bool { return bytes.Equal(k, key) })
-}
-
-// askForConflicts lets the engine report the keys on which the attempt conflicts, and
-// tells the operation of those of the attempt before.
-func (t *transaction) askForConflicts(ctx context.Context, a kv.Attempt) error {
-	if !t.db.explainsConflicts() {
-		return nil
-	}
-	if a.Conflicts > 0 {
-		t.operation.noteConflict(t.conflictsBefore(ctx))
-	}
-	return t.writer.SetOption(kv.OptionReportConflictingKeys, 0)
-}
-
-// explain adds to a conflict's error what others have changed.
-func (t *transaction) explain(err error) error {
-	if err == nil || !t.db.explainsConflicts() {
-		return err
-	}
-	last := lastError(err)
-	if last == nil || last.Code != kv.CodeNotCommitted {
-		return err
-	}
-	e := &ConflictError{Err: err}
-	for _, r := range last.Conflicts {
-		e.Conflicts = append(e.Conflicts, t.describeConflict(r))
-	}
-	t.operation.noteConflict(e.Conflicts)
-	if len(e.Conflicts) == 0 {
-		return err
-	}
-	return e
-}
-
-// startFences starts the checks of the DB's fences, once an attempt.
-func (t *transaction) startFences() {
-	if len(t.db.fences) == 0 {
+func (o *openPlaces) add(p *place, s *openStore) {
+	if o.first.place == nil {
+		o.first = openPlace{p, s}
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.fences != nil {
-		return
-	}
-	for _, f := range t.db.fences {
-		t.fences = append(t.fences, f.StartCheck(t.writer))
-	}
-}
-
-// awaitFences returns a *[FenceError] if one of the DB's fences does not hold.
-func (t *transaction) awaitFences(ctx context.Context) error {
-	if len(t.db.fences) == 0 {
-		return nil
-	}
-	t.startFences()
-	for _, f := range t.fences {
-		if err := fenceError("", nil, f.Wait(ctx)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// FenceError says that a transaction was not committed, because this process may
-// have lost the lease that the transaction needs: one given to [DB.Under], or that
-// of the machine id of a new record's id. It wraps [leasefdb.ErrLeaseLost]. It is
-// not retryable.
-type FenceError struct {
-	Type string // empty if no record is concerned
-	ID   string // the id of the record as a tuple, for people; empty if none is
-	Err  error  // why the fence does not hold
-}
-
-// Error implements error.
-func (e *FenceError) Error() string {
-	if e.Type == "" {
-		return "persistable: the transaction is fenced off: " + e.Err.Error()
-	}
-	return fmt.Sprintf("persistable: %s %s is fenced off: %v: make a new id and create the record under it", e.Type, e.ID, e.Err)
-}
-
-// Unwrap returns the cause.
-func (e *FenceError) Unwrap() error { return e.Err }
-
-// fenceError makes a *FenceError of the error of a lost lease.
-func fenceError(typ string, id []byte, err error) error {
-	if !errors.Is(err, leasefdb.ErrLeaseLost) {
-		return err
-	}
-	e := &FenceError{Type: typ, Err: err}
-	if id != nil {
-		e.ID = idText(id)
-	}
-	return e
+	o.more = append(o.more, openPlace{p, s})
 }
 
 // snapshot returns the transaction for reads that do not conflict.

@@ -191,7 +191,7 @@ func (w *write) checkUnique() error {
 		if !w.store.indexes[i].Unique {
 			continue
 		}
-		if err := w.place.checkReadable(w.store, i); err != nil {
+		if err := w.checkReadable(w.store, i); err != nil {
 			return err
 		}
 		values += w.sc.now.Keys(i)

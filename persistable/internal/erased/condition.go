@@ -5,57 +5,7 @@ package erased
 import (
 	"bytes"
 	"slices"
-
-	"github.com/kazahana-db/kazahana/index"
 )
-
-// Comparison is how the values of a field compare with a given one.
-type Comparison int
-
-// The comparisons.
-const (
-	Equal Comparison = iota
-	From
-	After
-	To
-	Before
-	NotEqual // a range of no index; null is not equal to any other value
-)
-
-// Narrow narrows bounds to the values of the next field that compare so with
-// the packed value v. NotEqual is not one range.
-func (c Comparison) Narrow(b index.Bounds, v []byte) index.Bounds {
-	switch c {
-	case Equal:
-		return b.From(v).To(v)
-	case From:
-		return b.From(v)
-	case After:
-		return b.After(v)
-	case To:
-		return b.To(v)
-	default:
-		return b.Before(v)
-	}
-}
-
-// NarrowDescending is Narrow for a field whose values are stored in descending order;
-// v is in ascending order.
-func (c Comparison) NarrowDescending(b index.Bounds, v []byte) index.Bounds {
-	v = index.Descend(bytes.Clone(v), 0)
-	switch c {
-	case From:
-		return To.Narrow(b, v)
-	case After:
-		return Before.Narrow(b, v)
-	case To:
-		return From.Narrow(b, v)
-	case Before:
-		return After.Narrow(b, v)
-	default:
-		return c.Narrow(b, v)
-	}
-}
 
 // Clause is a condition on one field.
 type Clause struct {

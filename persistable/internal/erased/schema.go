@@ -3,12 +3,8 @@
 package erased
 
 import (
-	"bytes"
-	"errors"
+	"context"
 	"fmt"
-	"reflect"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/kazahana-db/kazahana/index"
@@ -91,59 +87,6 @@ type PathElement struct {
 	Layer string // the directory's layer; empty for none in particular
 }
 
-// Parsed returns what Lock says, or the faults of the schema. One is that the struct has
-// fields that are newer than the generated code.
-func (s *Schema) Parsed() (*schema.Schema, error) {
-	s.once.Do(func() {
-		if s.invalid = s.Validate(); s.invalid == nil {
-			s.lock, s.invalid = parseLock(s.Type, s.Lock)
-		}
-		if s.invalid == nil {
-			s.invalid = s.checkFields()
-		}
-	})
-	return s.lock, s.invalid
-}
-
-// parseLock reads what a generated schema says of its type.
-func parseLock(typ, text string) (*schema.Schema, error) {
-	s, err := schema.ParseType(text)
-	if err == nil && s.Type().Name != typ {
-		err = fmt.Errorf("it is of the type %s", s.Type().Name)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("persistable: schema of %q: Lock: %w", typ, err)
-	}
-	return s, nil
-}
-
-// Validate reports all faults of the schema, joined. Generated schemas have none.
-func (s *Schema) Validate() error {
-	var faults []error
-	fault := func(bad bool, text string) {
-		if bad {
-			faults = append(faults, fmt.Errorf("persistable: schema of %q: %s", s.Type, text))
-		}
-	}
-	fault(s.Type == "", "Type is empty")
-	fault(len(s.Directory) == 0, "Directory is empty")
-	fault(s.Scatter.Validate() != nil, fmt.Sprintf("Scatter is %d, must be 0 or a power of two from 2 to %d", s.Scatter, index.MaxShards))
-	fault(s.IDs == nil || s.ID == nil, "IDs or ID is missing")
-	fault(s.Encode == nil || s.Decode == nil || s.Known == nil, "Encode, Decode or Known is missing")
-	hasFields := slices.ContainsFunc(s.Directory, func(e PathElement) bool { return e.Field != "" })
-	fault(hasFields != (s.CheckArgs != nil) || hasFields != (s.FillArgs != nil), "CheckArgs and FillArgs must be there if, and only if, Directory has a {Field}")
-	fault((len(s.Indexes) > 0) != (s.Entries != nil || s.Dynamic != nil && s.Dynamic.Entries != nil), "Entries must be there if, and only if, there are Indexes")
-	covers := slices.ContainsFunc(s.Indexes, func(d index.Definition) bool { return len(d.CoverFields) > 0 })
-	fault(covers != (s.Covers != nil), "Covers must be there if, and only if, an index has CoverFields")
-	for i := range s.Indexes {
-		faults = append(faults, s.Indexes[i].Validate())
-		for j := range i {
-			fault(s.Indexes[i].KeyName() == s.Indexes[j].KeyName(), "two indexes are named "+s.Indexes[i].KeyName())
-		}
-	}
-	return errors.Join(faults...)
-}
-
 // AppendID appends the record's id to b as a tuple element.
 func (s *Schema) AppendID(b []byte, record any) []byte { return s.IDs.append(b, s.ID(record)) }
 
@@ -152,6 +95,82 @@ func (s *Schema) HasID(record any) bool { return !s.IDs.isZero(s.ID(record)) }
 
 // IDFault says why the record's id, which is set, cannot be one, or "".
 func (s *Schema) IDFault(record any) string { return s.IDs.fault(s.ID(record)) }
+
+// IDKind is a way to make, recognize and pack ids: an *IDs of their type. Its
+// methods take a pointer to an id.
+type IDKind interface {
+	append(b []byte, id any) []byte
+	isZero(id any) bool
+	fault(id any) string
+
+	// Made reports whether ids are made at all.
+	Made() bool
+	// Make makes an id and sets it.
+	Make(ctx context.Context, id any) error
+	// Read returns the id in a whole tuple element.
+	Read(element []byte) (id any, err error)
+}
+
+// IDs are the functions for ids of type ID.
+type IDs[ID any] struct {
+	// New makes an id; nil where the user assigns them.
+	New func(ctx context.Context) (ID, error)
+	// IsZero tells whether the id was not set; nil where every value is an id.
+	IsZero func(id ID) bool
+	// Fault says why an id that was set cannot be one, or ""; nil where each can.
+	Fault func(id ID) string
+	// Append and Parse convert an id to and from a tuple element.
+	Append func(b []byte, id ID) []byte
+	Parse  func(b []byte) (id ID, rest []byte, err error)
+}
+
+func (k *IDs[ID]) append(b []byte, id any) []byte { return k.Append(b, *id.(*ID)) }
+
+func (k *IDs[ID]) isZero(id any) bool { return k.IsZero != nil && k.IsZero(*id.(*ID)) }
+
+func (k *IDs[ID]) fault(id any) string {
+	if k.Fault == nil {
+		return ""
+	}
+	return k.Fault(*id.(*ID))
+}
+
+// Made implements [IDKind].
+func (k *IDs[ID]) Made() bool { return k.New != nil }
+
+// Make implements [IDKind].
+func (k *IDs[ID]) Make(ctx context.Context, id any) error {
+	made, err := k.New(ctx)
+	if err == nil {
+		*id.(*ID) = made
+	}
+	return err
+}
+
+// Read implements [IDKind].
+func (k *IDs[ID]) Read(element []byte) (any, error) {
+	id, rest, err := k.Parse(element)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("%d bytes follow the id", len(rest))
+	}
+	return id, err
+}
+
+// NegativeFault is [IDs].Fault of kazahana ids: their text forms take no negative ones.
+func NegativeFault[ID ~int64](id ID) string {
+	if id < 0 {
+		return fmt.Sprintf("it is %d: a kazahana id is never negative", int64(id))
+	}
+	return ""
+}
+
+// Hooks call the record's methods of the same names. Each is nil if the type does not
+// have the method. record is a pointer to the struct.
+type Hooks struct {
+	BeforeCreate func(record any) error
+	BeforeSave   func(record any) error
+	Validate     func(record any) error
+}
 
 // Dynamic is what a schema has that was made of a store's header, without the Go code of
 // the type. Such a store is never created: its header is there first.
@@ -174,147 +193,121 @@ func (s *Schema) AppendEntries(i int, e *index.Entries, record any) error {
 	return nil
 }
 
-// Hooks call the record's methods of the same names. Each is nil if the type does not
-// have the method. record is a pointer to the struct.
-type Hooks struct {
-	BeforeCreate func(record any) error
-	BeforeSave   func(record any) error
-	Validate     func(record any) error
+// Source is where the operations of a store or a query take place. Its fields
+// hold types of package persistable.
+type Source struct {
+	Place any   // a *place; nil if there is none
+	Tx    any   // a *transaction; nil: each operation is a transaction of its own
+	Err   error // why the store cannot be used
+
+	AllowScan bool // Find may read all records
 }
 
-// FulfilsAny reports whether a record fulfils at least one of some conjunctions. buf
-// is room for the values of a field.
-func (s *Schema) FulfilsAny(record any, alternatives []Conjunction, buf []byte) bool {
-	return slices.ContainsFunc(alternatives, func(c Conjunction) bool { return s.Fulfils(record, c, buf) })
+// Store is a store with ids of type ID.
+type Store[ID any] struct {
+	_      [0]func() // stores have no ==, for which the compiler writes a function a type
+	source Source
+	ids    *IDs[ID]
+	schema *Schema
 }
 
-// Fulfils reports whether a record fulfils all clauses. A clause on a slice holds if
-// it holds of an element; all ranges on one slice must hold of one element.
-func (s *Schema) Fulfils(record any, clauses Conjunction, buf []byte) bool {
-	for i := range clauses {
-		c := &clauses[i]
-		if c.Comparison != Equal && slices.ContainsFunc(clauses[:i], c.isRangeBeside) {
-			continue // it was looked at together with that range
-		}
-		buf = s.Values(c.Field, buf[:0], record)
-		if !hasElement(buf, func(element []byte) bool { return c.admitsWith(clauses[i:], element) }) {
-			return false
-		}
-	}
-	return true
+// NewStore returns the store of a source. The schema's ids are of type ID.
+func NewStore[ID any](source Source, schema *Schema) Store[ID] {
+	ids, _ := schema.IDs.(*IDs[ID])
+	return Store[ID]{source: source, ids: ids, schema: schema}
 }
 
-// IsLowest reports whether element is the lowest of the elements of a record's slice that
-// are in the ranges that clauses give for it.
-func (s *Schema) IsLowest(record any, clauses Conjunction, field string, element, buf []byte) bool {
-	isLower := func(other []byte) bool {
-		return bytes.Compare(other, element) < 0 && clauses.admitRanges(field, other)
+// Source returns where the store's operations take place.
+func (s *Store[ID]) Source() *Source { return &s.source }
+
+// Schema returns the schema of the store's type, nil of the zero store.
+func (s *Store[ID]) Schema() *Schema { return s.schema }
+
+// AppendID appends an id to b as a tuple element.
+func (s *Store[ID]) AppendID(b []byte, id ID) []byte {
+	if s.ids == nil {
+		return b // the zero store, which has no place either
 	}
-	return !hasElement(s.Values(field, buf[:0], record), isLower)
+	return s.ids.Append(b, id)
 }
 
-// admitRanges reports whether the ranges on a field hold of an element.
-func (c Conjunction) admitRanges(field string, element []byte) bool {
-	return !slices.ContainsFunc(c, func(l Clause) bool {
-		return l.Field == field && l.Comparison != Equal && !l.admits(element)
-	})
+// Scan returns the range of all records in the order of their ids.
+func (s *Store[ID]) Scan() *Range[ID] {
+	r := &Range[ID]{query: Query{QuerySpec{Source: s.source, Plan: Plan{Index: ByID}}}}
+	if s.ids != nil {
+		r.encode = s.ids.Append
+	}
+	return r
 }
 
-// hasElement reports whether one of the tuple elements of b is as wanted.
-func hasElement(b []byte, wanted func(element []byte) bool) bool {
-	for len(b) > 0 {
-		rest, err := tuple.Skip(b)
-		if err != nil {
-			return false
-		}
-		if wanted(b[:len(b)-len(rest)]) {
-			return true
-		}
-		b = rest
-	}
-	return false
+// Runtime is what package persistable does for persistimpl, which cannot reach
+// what it does not export. It is set when persistable is initialized.
+var Runtime interface {
+	// Open returns the source of the schema's records in db, a *persistable.DB,
+	// for the directory arguments.
+	Open(db any, schema *Schema, args []string) Source
+	// Args returns the directory arguments of a source.
+	Args(s *Source) []string
+	// NewID makes an idgen.ID of the database of a source or, for nil, of the only one that
+	// is open; it returns 0 where none can be made.
+	NewID(s *Source) int64
+	// Unique returns the record that has the packed values in the schema's i-th
+	// index, which is unique.
+	Unique(ctx context.Context, s *Source, i int, values []byte) (record any, err error)
+	Aggregates
+	Ranks
+	Tools
 }
 
-// checkFields returns an error if the struct has a field that its generated code does not
-// store. Such code compiles, and would lose what the program writes to the field.
-func (s *Schema) checkFields() error {
-	if s.Dynamic != nil {
-		return nil
-	}
-	record, err := s.Decode(nil, new(wire.Strings))
-	if err != nil {
-		return nil // each read reports it
-	}
-	t := elementOf(reflect.TypeOf(record))
-	c := fieldCheck{s.lock, map[*schema.Block]bool{}}
-	if missing := c.missing(t, s.lock.Type()); missing != "" {
-		return fmt.Errorf("persistable: %s has the field %s, which its generated code does not store: run go generate, and commit what it writes", t, missing)
-	}
-	return nil
+// Aggregates are the reads of indexes that say something of many records at once.
+// Groups are packed values.
+type Aggregates interface {
+	// Count returns the number of records in a group of the schema's i-th index.
+	Count(ctx context.Context, s *Source, i int, group []byte) (int64, error)
+	// Sum returns the sum of a group of the schema's i-th index.
+	Sum(ctx context.Context, s *Source, i int, group []byte) (index.Amount, error)
+	// Groups returns all groups of the schema's i-th index.
+	Groups(ctx context.Context, s *Source, i int) ([]Group, error)
+	// Overflow returns the error of a sum of the schema's i-th index that does not fit
+	// into 64 bits.
+	Overflow(s *Source, i int, sum index.Amount) error
+	// Extreme returns the least or the greatest value behind those of group in the
+	// schema's i-th index, as a tuple element; nil if there is none.
+	Extreme(ctx context.Context, s *Source, i int, group []byte, greatest bool) ([]byte, error)
+	// Damaged returns the error of a key of the schema's i-th index that cannot be read.
+	Damaged(s *Source, i int, key []byte, err error) error
 }
 
-// fieldCheck compares structs with the messages in which their fields are stored.
-type fieldCheck struct {
-	lock *schema.Schema
-	seen map[*schema.Block]bool
+// Group is a group of an index: its packed values and its stored value.
+type Group struct {
+	Values, Value []byte
 }
 
-// missing returns the path of the first field that the message does not have, or "".
-func (c fieldCheck) missing(t reflect.Type, in *schema.Block) string {
-	if t.Kind() != reflect.Struct || in == nil || c.seen[in] {
-		return ""
-	}
-	c.seen[in] = true
-	return c.missingOf(t, in)
+// Ranks answers from the schema's i-th index, which is one of ranks. The packed group is
+// that of the records that are asked for.
+type Ranks interface {
+	// RankOf returns how many entries of the group come before the packed score.
+	RankOf(ctx context.Context, s *Source, i int, group, score []byte) (int64, error)
+	// Nth returns the record of the group that has n records before it.
+	Nth(ctx context.Context, s *Source, i int, group []byte, n int64) (record any, err error)
+	// Percentile returns the record of the group at a percentile.
+	Percentile(ctx context.Context, s *Source, i int, group []byte, p float64) (record any, err error)
 }
 
-func (c fieldCheck) missingOf(t reflect.Type, in *schema.Block) string {
-	for f := range t.Fields() {
-		name, stored := storedName(f)
-		known := in.Field(name)
-		var inner string
-		switch {
-		case !stored:
-		case known != nil:
-			inner = c.missing(elementOf(f.Type), c.lock.Message(known))
-		case f.Anonymous && f.Type.Kind() == reflect.Struct: // its fields are stored as those of this one
-			inner = c.missingOf(f.Type, in)
-		case f.IsExported():
-			return f.Name
-		}
-		if inner != "" {
-			return f.Name + "." + inner
-		}
-	}
-	return ""
+// Entry is a key that a store has because of a record.
+type Entry struct {
+	Index string      // the name of the index in keys; "" for the record itself
+	Kind  index.Kind  // of the index
+	Key   []byte      // as the engine has it
+	Tuple tuple.Tuple // the key within its directory; descending values as they were before index.Descend
+	Value []byte      // nil if the key is missing
 }
 
-// storedName returns the name under which a field is stored, if persistgen stores it.
-func storedName(f reflect.StructField) (name string, stored bool) {
-	if f.Name == "_" {
-		return "", false
-	}
-	for word := range strings.SplitSeq(f.Tag.Get("persist"), ",") {
-		word = strings.TrimSpace(word)
-		if word == "-" {
-			return "", false
-		}
-		if given, ok := strings.CutPrefix(word, "name="); ok {
-			return given, true
-		}
-	}
-	isVersion := f.Type.Name() == "Version" && strings.HasSuffix(f.Type.PkgPath(), "kazahana/persistable")
-	return f.Name, !isVersion
-}
-
-// elementOf returns the type of what a pointer, list or map holds, however deep.
-func elementOf(t reflect.Type) reflect.Type {
-	for {
-		switch t.Kind() {
-		case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-			t = t.Elem()
-		default:
-			return t
-		}
-	}
+// Tools is what the run-time does for stores without the Go code of their types.
+type Tools interface {
+	// Entries returns the keys of the record with that packed id, and those that it has in
+	// all maintained indexes.
+	Entries(ctx context.Context, s *Source, id []byte) ([]Entry, error)
+	// Drop removes the index with that name in keys from the header, and all its entries.
+	Drop(ctx context.Context, s *Source, keyName string) error
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 	"github.com/kazahana-db/kazahana/persistable/internal/planner"
-	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // findQuery returns the query of the records that fulfil all conditions.
@@ -42,48 +41,6 @@ func findQuery(s *source, conditions []erased.Condition) (*erased.Query, error) 
 		spec.Wanted = alternatives[0]
 	}
 	return erased.NewQuery(spec), nil
-}
-
-func (q *query) noMatch() error {
-	return fmt.Errorf("%w: no %s fits the query%s", ErrNotFound, q.record.Type, q.place.inDirectory())
-}
-
-// choosePlan returns the plan of the cursor if it has one, else the best plan with readable
-// indexes.
-func (q *query) choosePlan(o *openStore, c *cursor) (p *plan, err error) {
-	check := func(p *plan) error { return q.checkRanges(o, p) }
-	switch {
-	case c.plan != nil:
-		return c.plan, check(c.plan)
-	case q.search != nil:
-		p, err = firstPlan(q.record.Indexes, q.search, check)
-	default:
-		p, err = &q.plan, check(&q.plan)
-	}
-	if err == nil {
-		c.plan = p
-	}
-	return p, err
-}
-
-// checkRanges returns an error unless the indexes of all ranges of a plan are readable.
-func (q *query) checkRanges(o *openStore, p *plan) error {
-	if p.Union == nil && p.Both == nil {
-		return q.checkIndex(o, p)
-	}
-	for _, one := range p.Ranges() {
-		if err := q.checkIndex(o, &one); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (q *query) checkIndex(o *openStore, p *plan) error {
-	if p.Index == byID {
-		return nil
-	}
-	return q.place.checkReadable(o, p.Index)
 }
 
 // firstPlan returns the plan of a search with the first way of each alternative that check
@@ -128,67 +85,6 @@ func noIndex(r *record, alternatives []erased.Conjunction, reason string) error 
 		}
 	}
 	return e
-}
-
-// filter looks at the records of a plan.
-type filter struct {
-	query        *query
-	plan         *plan
-	alternatives []erased.Conjunction // of which each record must fulfil one; nil: it looks at none
-	buf          []byte
-}
-
-// newFilter returns the filter of a plan.
-func (q *query) newFilter(p *plan) filter { return filter{query: q, plan: p, alternatives: p.Filter} }
-
-// isCounted reports whether a record counts by its entry with the key position, relative to the
-// index: of a slice only that of the lowest element in the range does.
-func (f *filter) isCounted(v any, position []byte) bool {
-	if f.plan == nil || f.plan.Once == "" {
-		return true
-	}
-	if f.buf == nil {
-		f.buf = make([]byte, 0, 64)
-	}
-	return f.query.record.IsLowest(v, f.alternatives[0], f.plan.Once, f.elementOf(position), f.buf)
-}
-
-// elementOf returns the slice's element in the key of an entry; nil if it has none.
-func (f *filter) elementOf(position []byte) []byte {
-	element := position[len(f.plan.Bounds.EqualValues()):]
-	rest, err := tuple.Skip(element)
-	if err != nil {
-		return nil
-	}
-	element = element[:len(element)-len(rest)]
-	if d := &f.query.record.Indexes[f.plan.Index]; slices.Contains(d.Descending, f.plan.Once) {
-		if element, _, err = index.ReadDescended(nil, element); err != nil {
-			return nil
-		}
-	}
-	return element
-}
-
-// admits reports whether a record is one that the query wants.
-func (f *filter) admits(v any) bool {
-	if f.alternatives == nil {
-		return true
-	}
-	if f.buf == nil {
-		f.buf = make([]byte, 0, 64)
-	}
-	return f.query.record.FulfilsAny(v, f.alternatives, f.buf)
-}
-
-// countRecord counts a record that a plan which drops some has looked at. It returns a
-// *[FilterLimitError] if these are too many.
-func (q *query) countRecord(n *int) error {
-	limit := orDefault(q.filterLimit, DefaultFilterLimit)
-	if *n >= limit {
-		return &FilterLimitError{Type: q.record.Type, Keys: limit, Tag: tagFor(q.wanted)}
-	}
-	*n++
-	return nil
 }
 
 // tagFor returns the marker of the index that serves clauses without a filter; "" if
