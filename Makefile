@@ -8,7 +8,7 @@ FUZZCOUNT   ?= 20000
 LONGEST     := ./kv/embedded ./persistable ./kv/kvtest/... ./codegen ./lease/sqlite ./cmd/... ./idgen
 # Packages whose tests start no goroutine, nor does what they call: the race detector
 # has nothing to find there. internal/arch checks the list.
-SEQUENTIAL := cmd/persistvet persistvet cmd/kazahana/internal/cli/keytext cmd/kazahana/internal/doctor codegen/internal/emitter codegen/internal/lock codegen/internal/model codegen/internal/tags \
+SEQUENTIAL := cmd/persistvet persistvet cmd/kazahana/internal/doctor codegen/internal/emitter codegen/internal/lock codegen/internal/model codegen/internal/tags \
 	idbuilder/format idbuilder/idconfig idbuilder/store internal/arch internal/goldens internal/nearest \
 	internal/schedule internal/schema internal/seed internal/shape internal/snippets kv/embedded/internal/btree \
 	kv/embedded/internal/keys kv/kvtest/internal/scenario kv/kvtest/replay persistable/internal/format persistable/wire \
@@ -107,7 +107,7 @@ lint: ## vet, staticcheck, persistvet and gofumpt, with and without FoundationDB
 # other: moving a directory voids what all programs on the cluster remember of
 # theirs, which tests that count transactions see. Those of kv/fdbkv and of the command
 # need one that is empty; the others work below prefixes of their own.
-FDB_LAYERS := ./tuple ./directory ./index/... ./persistable/... ./leasefdb ./election/... ./idbuilder/store/kvstore ./placement/kvstore ./placement/membership ./examples/... ./internal/bazaar ./cmd/kazahana/internal/cli/dirs ./cmd/kazahana/internal/cli/records ./cmd/kazahana/internal/cli/tenants
+FDB_LAYERS := ./tuple ./directory ./index/... ./persistable/... ./leasefdb ./election/... ./idbuilder/store/kvstore ./placement/kvstore ./placement/membership ./examples/... ./internal/bazaar ./cmd/kazahana/internal/cli
 
 .PHONY: test-fdb
 test-fdb: test-fdb-engine test-fdb-command test-fdb-layers ## run the tests on the cluster of FDB_CLUSTER_FILE, best a new one

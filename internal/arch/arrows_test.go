@@ -41,7 +41,7 @@ var walls = map[string]string{
 var outside = map[string]string{
 	"github.com/BurntSushi/toml":                "idbuilder/settings",
 	"github.com/chromedp":                       "internal/browsertest",
-	"github.com/cockroachdb/pebble/v2":          "kv/embedded cmd/kazahana/internal/cli/databases",
+	"github.com/cockroachdb/pebble/v2":          "kv/embedded cmd/kazahana/internal/cli",
 	"github.com/fsnotify/fsnotify":              "codegen",
 	"github.com/go-sql-driver/mysql":            "idbuilder/store/mysql internal/servers",
 	"github.com/google/btree":                   "lease/memory",

@@ -4,6 +4,9 @@ package cli
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"io"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -11,6 +14,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
+	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/doctor"
+	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/shell"
+	"github.com/kazahana-db/kazahana/lease"
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
 	"github.com/kazahana-db/kazahana/lease/memory"
 )
@@ -92,4 +101,83 @@ func serverWithTokens(t *testing.T) string {
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	return server.URL
+}
+
+// TestTooManyServicesExplained: the error names the flag of the command that helps.
+func TestTooManyServicesExplained(t *testing.T) {
+	provider, err := memory.New(memory.Options{Server: lease.Options{MaxServices: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"a", "b"} {
+		_, err = provider.Acquire(t.Context(), idgen.AcquireRequest{ServiceID: id})
+	}
+	if !errors.Is(err, lease.ErrTooManyServices) {
+		t.Fatalf("got %v, want ErrTooManyServices", err)
+	}
+	if text := explainError(err).Error(); !strings.Contains(text, "--max-services") || strings.Contains(text, "MaxServices") {
+		t.Errorf("it is explained as %q", text)
+	}
+}
+
+// TestExitCodes pins the codes, which scripts depend on.
+func TestExitCodes(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want int
+	}{
+		{errors.New("no route to host"), 1},
+		{&idgen.LeaseAcquisitionError{Cause: &lease.ExhaustedError{}}, 1},
+		{&lease.QuarantineError{}, 1},
+		{&lease.CustomEpochError{}, 1},
+		{lease.ErrUnknownService, 1},
+		{shell.Misuse(&cobra.Command{Use: "x"}, errors.New("unknown flag")), 2},
+		{idgen.ErrInvalid, 3},
+		{lease.ErrInvalid, 3},
+		{shell.Invalid(errors.New("no key")), 3},
+		{lease.ErrNotFound, 4},
+		{lease.ErrSignature, 4},
+		{lease.ErrLastTs, 4},
+		{lease.ErrExpiredTimestamp, 4},
+	} {
+		if got := exitCode(fmt.Errorf("wrapped: %w", test.err)); got != test.want {
+			t.Errorf("%v: exit code %d, want %d", test.err, got, test.want)
+		}
+	}
+}
+
+// TestRemedies: each command in what the doctor says to do is one of kazahana's, with its
+// arguments and flags, and is marked as a command.
+func TestRemedies(t *testing.T) {
+	marked, n := regexp.MustCompile("`kazahana ([^`]*)`"), 0
+	for _, code := range doctor.Codes() {
+		if rest := marked.ReplaceAllString(code.Remedy, ""); strings.Contains(rest, "kazahana ") || strings.Contains(rest, "`") {
+			t.Errorf("%s: a command is not marked: %s", code.Name, code.Remedy)
+		}
+		for _, command := range marked.FindAllStringSubmatch(code.Remedy, -1) {
+			n++
+			if err := parse(strings.Fields(command[1])); err != nil {
+				t.Errorf("%s: kazahana %s: %v", code.Name, command[1], err)
+			}
+		}
+	}
+	if n < 30 {
+		t.Errorf("%d commands were checked", n)
+	}
+}
+
+// parse finds a command, and parses its flags and arguments, without running it.
+func parse(args []string) error {
+	root := newRoot(shell.NewConsole("kazahana", nil, Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}))
+	cmd, rest, err := root.Find(args)
+	if err != nil {
+		return err
+	}
+	if err := cmd.ParseFlags(rest); err != nil {
+		return err
+	}
+	if !cmd.Runnable() {
+		return errors.New("it is a group of commands")
+	}
+	return cmd.ValidateArgs(cmd.Flags().Args())
 }

@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package leasehome opens the store of leases that the flag --leases names: in
+// memory, a file, Redis, a database or behind a lease server. [LayoutFlags] are --epoch and --bits,
+// which give the layout of IDs.
 package leasehome
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cli/layoutflag"
+	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/lease"
 )
@@ -37,7 +45,7 @@ into KAZAHANA_TOKEN or into the file --token-file.`
 
 // Flags are the flags of the place of leases and of its use.
 type Flags struct {
-	layoutflag.Flags
+	LayoutFlags
 	Service   string
 	TokenFile string
 	Creates   bool // the command may create a missing store
@@ -62,7 +70,7 @@ func (f *Flags) Add(c *shell.Console, cmd *cobra.Command) {
 func (f *Flags) AddStore(c *shell.Console, cmd *cobra.Command) {
 	f.log = c.Logger
 	flags := cmd.Flags()
-	f.Flags.Add(flags)
+	f.LayoutFlags.Add(flags)
 	flags.StringVar(&f.at, "leases", "", "`where` the leases are; see above")
 	flags.BoolVar(&f.fresh, "fresh", false, "the store is known to be new, not emptied: grant at once")
 	flags.DurationVar(&f.duration, "duration", lease.DefaultDuration, "`duration` of a lease that a store grants")
@@ -133,4 +141,96 @@ func hasPassword(at string) bool {
 	authority, _, _ := strings.Cut(rest, "/")
 	user, _, ok := strings.Cut(authority, "@")
 	return ok && strings.Contains(user, ":")
+}
+
+// LayoutFlags are the flags of a layout.
+type LayoutFlags struct{ epoch, bits string }
+
+// Add adds the flags to a set.
+func (f *LayoutFlags) Add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.epoch, "epoch", "2026-01-01T00:00:00Z", "`time` of timestamp zero: RFC 3339, or Unix milliseconds")
+	flags.StringVar(&f.bits, "bits", "1+41+14+8", "bits of the `layout`: reserve+timestamp+machine+sequence, 64 in all")
+}
+
+// Layout returns the layout that the flags describe, checked.
+func (f *LayoutFlags) Layout(cmd *cobra.Command) (idgen.Layout, error) {
+	epoch, err := ParseEpoch(f.epoch)
+	if err != nil {
+		return idgen.Layout{}, shell.Misuse(cmd, fmt.Errorf("--epoch %q: %w", f.epoch, err))
+	}
+	l, err := ParseBits(epoch, f.bits)
+	if err != nil {
+		return l, shell.Misuse(cmd, fmt.Errorf("--epoch %s --bits %q: %w", f.epoch, f.bits, err))
+	}
+	return l, nil
+}
+
+// ParseBits returns the layout of "reserve+timestamp+machine+sequence", checked.
+func ParseBits(epochMs int64, text string) (l idgen.Layout, err error) {
+	l.CustomEpochMs = epochMs
+	parts := []*int{&l.BitReserve, &l.BitTs, &l.BitID, &l.BitSeq}
+	words := strings.Split(text, "+")
+	if len(words) != len(parts) {
+		return l, errors.New("want four numbers, as in 1+41+14+8")
+	}
+	for i, word := range words {
+		if *parts[i], err = strconv.Atoi(word); err != nil {
+			return l, fmt.Errorf("%q is not a number", word)
+		}
+	}
+	return l, l.Validate()
+}
+
+// ParseEpoch returns a time as Unix milliseconds: RFC 3339, or milliseconds
+// already.
+func ParseEpoch(text string) (ms int64, err error) {
+	if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return ms, nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return 0, fmt.Errorf("it is neither a time such as 2026-01-01T00:00:00Z nor Unix milliseconds")
+	}
+	return t.UnixMilli(), nil
+}
+
+// OpenOptions are the options of opening a home.
+type OpenOptions struct {
+	At      string // the whole of --leases
+	Server  lease.Options
+	Serves  bool   // the command serves leases to other processes
+	Creates bool   // the command may create a missing store
+	Token   string // of a lease server
+
+	rest      string // the part of At after the scheme and the colon
+	plainHTTP bool
+}
+
+// Open opens the place that At names.
+func (o OpenOptions) Open(ctx context.Context, cmd *cobra.Command) (*Home, error) {
+	scheme, rest, ok := strings.Cut(o.At, ":")
+	open := homes[scheme]
+	if !ok || open == nil {
+		return nil, shell.Misuse(cmd, fmt.Errorf("--leases begins with %q: it must begin with one of %s, and a colon", scheme, strings.Join(slices.Sorted(maps.Keys(homes)), ", ")))
+	}
+	o.rest = rest
+	l, err := open(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("opening the leases: %w", err)
+	}
+	l.Layout = o.Server.Default.Layout
+	return l, nil
+}
+
+// expectStored returns an error if the store does not exist, unless the command may create
+// it: a mistyped path must not look like a store without leases.
+func (o OpenOptions) expectStored(path, missing string) error {
+	if o.Creates {
+		return nil
+	}
+	_, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is %s: is --leases right? lease serve, lease acquire and id new create what is not there", missing)
+	}
+	return err
 }

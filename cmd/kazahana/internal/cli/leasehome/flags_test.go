@@ -5,6 +5,7 @@ package leasehome
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
@@ -34,6 +35,16 @@ func TestHasPassword(t *testing.T) {
 	} {
 		if got := hasPassword(at); got != want {
 			t.Errorf("hasPassword(%q) = %v", at, got)
+		}
+	}
+}
+
+// TestAboutNamesEachHome looks for each kind of place in the help text of --leases. A
+// place with TLS is named by its line, or instead of the one without.
+func TestAboutNamesEachHome(t *testing.T) {
+	for scheme := range homes {
+		if !strings.Contains(About, scheme+":") && !strings.Contains(About, scheme+"s:") {
+			t.Errorf("the help text does not say how to name a place by %s:", scheme)
 		}
 	}
 }
