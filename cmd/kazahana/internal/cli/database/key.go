@@ -63,7 +63,7 @@ func parseEscaped(text string) ([]byte, error) {
 	return key, nil
 }
 
-// FormatKey returns bytes as text for [Parse]: printable ASCII as it is, other bytes as
+// FormatKey returns bytes as text for [ParseKey]: printable ASCII as it is, other bytes as
 // \xNN.
 func FormatKey(bytes []byte) string {
 	var b strings.Builder
