@@ -159,7 +159,7 @@ func (m *makers) makeAll(t *testing.T) {
 
 // makeIDs runs a program that makes n IDs, or kills it before its end.
 func (m *makers) makeIDs(t *testing.T, v Version, n int, kills bool, args ...string) {
-	cmd := exec.Command(v.Program("kazahana"), append([]string{"id", "new", "-n", fmt.Sprint(n), "--leases", m.home, "--service", m.service}, args...)...)
+	cmd := exec.Command(v.Program("kazahana"), append([]string{"id", "new", "-n", fmt.Sprint(n), "--leases", m.home, "--service", m.service, "--timeout", patience.String()}, args...)...)
 	cmd.Stderr = t.Output()
 	out, err := cmd.StdoutPipe()
 	if err == nil {
