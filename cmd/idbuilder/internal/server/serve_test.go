@@ -67,10 +67,12 @@ func TestFirstToken(t *testing.T) {
 func TestFirstTokenIsFound(t *testing.T) {
 	memory, s := storetest.Memory(t), settings.Default()
 	s.Auth.AdminTokenFile = filepath.Join(t.TempDir(), "token")
-	stored := false
+	var stored atomic.Bool // the authority has goroutines of its own
 	cut := storetest.Faulty(memory, func(c storetest.Call) storetest.Fault {
-		stored = stored || c.Method == "Put" && c.Name == "__admin__"
-		return storetest.Fault{Lose: stored}
+		if c.Method == "Put" && c.Name == "__admin__" {
+			stored.Store(true)
+		}
+		return storetest.Fault{Lose: stored.Load()}
 	})
 	if out, err := showFirst(t, s, authority(t, cut)); !errors.Is(err, storetest.ErrFault) || out != "" {
 		t.Fatalf("the answer of the store was lost: %v, the output is %q", err, out)
