@@ -96,7 +96,7 @@ func TestRejoin(t *testing.T) {
 		registry := open(t, db)
 		before := must[placement.Topology](t)(registry.Topology(ctx, db))
 		outage.off.Store(true)
-		<-m.Context().Done()
+		awaitEnd(t, m)
 		outage.off.Store(false)
 		began := time.Now()
 		again := must[*membership.Member](t)(m.Rejoin(ctx))
@@ -123,7 +123,7 @@ func TestRejoinAfterEviction(t *testing.T) {
 		m := join(t, db, "a")
 		registry := open(t, db)
 		must[bool](t)(registry.Evict(ctx, m.Member().Owner))
-		<-m.Context().Done()
+		awaitEnd(t, m)
 		other := join(t, db, "a")
 		if again, err := m.Rejoin(ctx); !errors.Is(err, membership.ErrNameTaken) {
 			t.Errorf("it is %v, %v", again, err)
@@ -158,7 +158,7 @@ func TestForget(t *testing.T) {
 		if len(before.Cluster) != 32 || len(after.Cluster) != 32 || before.Cluster == after.Cluster || len(after.Members) > 0 || after.Version <= before.Version {
 			t.Errorf("the topology was %+v and is %+v", before, after)
 		}
-		<-a.Context().Done()
+		awaitEnd(t, a)
 		again := must[*membership.Member](t)(a.Rejoin(ctx))
 		defer leave(again)
 		if last := must[placement.Topology](t)(registry.Topology(ctx, db)); last.Cluster != after.Cluster || len(last.Members) != 1 || again.Member().Incarnation != 2 {
@@ -185,7 +185,7 @@ func TestForgetPassesOver(t *testing.T) {
 		if len(after.Members) > 0 || before.Cluster == after.Cluster || after.Version <= before.Version {
 			t.Errorf("the topology was %+v and is %+v", before, after)
 		}
-		<-a.Context().Done()
+		awaitEnd(t, a)
 		again := must[*membership.Member](t)(a.Rejoin(ctx))
 		leave(again)
 	})

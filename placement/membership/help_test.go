@@ -66,6 +66,16 @@ func leave(m *membership.Member) {
 	_ = m.Leave(ctx)
 }
 
+// awaitEnd waits until a member notices that it is no longer one.
+func awaitEnd(t testing.TB, m *membership.Member) {
+	t.Helper()
+	select {
+	case <-m.Context().Done():
+	case <-time.After(10 * duration):
+		t.Fatalf("%s is still a member", m.Member().Name)
+	}
+}
+
 func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
