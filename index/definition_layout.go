@@ -203,9 +203,9 @@ func (d *Definition) validateKind() error {
 	fault(d.Kind == Version && len(d.Fields) > 0, "is ordered by versions and has fields")
 	fault((d.Kind == Sum) != (d.Of != ""), "must name the field that it adds if, and only if, it is a sum")
 	if d.Kind != Value {
-		fault(d.Unique, "cannot be unique: it is no index of values")
-		fault(d.Cover || len(d.CoverFields) > 0, "cannot cover records: it is no index of values")
-		fault(d.Scatter != 0, "cannot be scattered: it is no index of values")
+		fault(d.Unique, "cannot be unique: only an index of values can")
+		fault(d.Cover || len(d.CoverFields) > 0, "cannot cover records: only an index of values can")
+		fault(d.Scatter != 0, "cannot be scattered: only an index of values can")
 		fault(len(d.Descending) > 0, "has descending fields: only an index of values can")
 	}
 	fault(d.Kind == Version && d.Where != "", "has a condition: an index of versions has all records")

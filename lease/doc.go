@@ -59,26 +59,24 @@
 // Uniqueness depends on these files. A change there needs the model test and the
 // stores' suites:
 //
-//   - bounds.go, block.go: when the next lease of a block may begin and end; what a
-//     grant, a release, a renewal, a split and a merge do to that.
-//   - service_tx*.go: one transaction: reads that are serializable, the records
-//     that a commit writes, quarantine.
-//   - acquisition*.go, search.go, search_resize.go: which blocks a transaction may
-//     claim, and what it writes when it grants them.
-//   - server_create.go, server_remove.go, gone.go: services that come and go.
-//   - record.go, service_record.go, account.go, keys.go, free_entry.go: formats.
+//   - block.go: when the next lease of a block may begin and end; what a grant, a
+//     release, a renewal, a split and a merge do to that.
+//   - service_tx.go, service_tx_release.go: one transaction: reads that are
+//     serializable, the records that a commit writes, quarantine.
+//   - acquisition.go, search.go: which blocks a transaction may claim, and what it
+//     writes when it grants them. Entries of the queue are read as a snapshot, the
+//     blocks themselves are not.
+//   - server_create.go, server_release.go: services that come and go.
+//   - record.go, account.go: formats.
 //
-// These files tune contention, the number of reads and the order in which
-// positions are granted; leases stay disjoint whatever they do:
+// These files tune contention and the number of reads; leases stay disjoint whatever
+// they do:
 //
-//   - search_candidates.go: which entries of the queue are tried. The queue is read
-//     as a snapshot; search.go then reads the blocks themselves.
 //   - search_frontier.go: how many new blocks are made at once.
-//   - server_acquire.go, outcome.go: how often a call tries again.
-//   - window.go: which blocks are preferred.
+//   - server_acquire.go: how often a call tries again.
 //
-// clock.go and times.go decide which time is believed. They protect clients from
-// leases of a wrong year; a wrong decision costs availability.
+// clock.go decides which time is believed. It protects clients from leases of a wrong
+// year; a wrong decision costs availability.
 //
 // # Concurrency
 //
