@@ -9,9 +9,9 @@ LONGEST     := ./kv/embedded ./persistable ./kv/kvtest/... ./codegen ./lease/sql
 # Packages whose tests start no goroutine, nor does what they call: the race detector
 # has nothing to find there. internal/arch checks the list.
 SEQUENTIAL := cmd/persistvet persistvet cmd/kazahana/internal/doctor codegen/internal/emitter codegen/internal/lock codegen/internal/model codegen/internal/tags \
-	idbuilder/format idbuilder/idconfig idbuilder/store internal/arch internal/goldens internal/nearest \
+	idbuilder/format internal/idbuilder/idconfig idbuilder/store internal/arch internal/goldens internal/nearest \
 	internal/schedule internal/schema internal/seed internal/shape internal/snippets kv/embedded/internal/btree \
-	kv/embedded/internal/keys kv/kvtest/internal/scenario kv/kvtest/replay persistable/internal/format persistable/wire \
+	kv/embedded/internal/keys kv/internal/scenario kv/internal/replay persistable/internal/format persistable/wire \
 	placement placement/identity placement/internal/recency placement/strategy rafttimer/internal/wheel tuple
 
 # The longest tests that start no goroutine of their own: others of their packages show
@@ -137,7 +137,7 @@ generate: ## run every go:generate
 .PHONY: goldens
 goldens: ## adopt the recordings beside the clone, and list anew what they prove
 	go test ./internal/goldens -run '^TestAdopted$$' -args -adopt
-	go generate ./kv/kvtest/replay
+	go generate ./kv/internal/replay
 
 .PHONY: current
 current: generate ## fail if generated files are not current

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder"
-	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/idconfig"
 )
 
 // BenchmarkHTTP compares requests over loopback, on connections that are kept,

@@ -10,9 +10,9 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/kazahana-db/kazahana/idbuilder/api"
-	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/idconfig"
 )
 
 // replyKey says under which key the answer to a request with an Idempotency-Key is kept.

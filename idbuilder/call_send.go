@@ -15,7 +15,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
 )
 
 // sendData sends an answer whose code is OK.

@@ -12,10 +12,10 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/kazahana-db/kazahana/idbuilder/revision"
-	"github.com/kazahana-db/kazahana/idbuilder/sequence"
-	"github.com/kazahana-db/kazahana/idbuilder/snowflake"
-	"github.com/kazahana-db/kazahana/idbuilder/token"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/revision"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/sequence"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/snowflake"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/token"
 	"github.com/kazahana-db/kazahana/internal/redact"
 )
 

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kazahana-db/kazahana/idbuilder/api"
-	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
-	"github.com/kazahana-db/kazahana/idbuilder/token"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/token"
 )
 
 // maxSize is the largest number of IDs in one answer.

@@ -12,10 +12,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder/api"
 	"github.com/kazahana-db/kazahana/idbuilder/format"
-	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/idconfig"
 	"github.com/kazahana-db/kazahana/internal/newer"
 )
 

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder"
-	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
-	"github.com/kazahana-db/kazahana/idbuilder/sequence"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/sequence"
 	"github.com/kazahana-db/kazahana/internal/seed"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder"
-	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/idconfig"
 )
 
 // preview returns the preview of a configuration, which need not be stored.

@@ -12,11 +12,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder/revision"
-	"github.com/kazahana-db/kazahana/idbuilder/sequence"
-	"github.com/kazahana-db/kazahana/idbuilder/snowflake"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
-	"github.com/kazahana-db/kazahana/idbuilder/token"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/revision"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/sequence"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/snowflake"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/token"
 )
 
 // Worker is the ID service: an http.Handler, and the same in Go. It is safe for

@@ -7,11 +7,11 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder/api"
-	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
-	"github.com/kazahana-db/kazahana/idbuilder/revision"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
-	"github.com/kazahana-db/kazahana/idbuilder/token"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/revision"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/token"
 )
 
 // serveVerify answers GET /v1/auth/verify.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/format"
-	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/idconfig"
 )
 
 // AdvanceOptions say how far [Worker.Advance] moves a key.

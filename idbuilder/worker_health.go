@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
 )
 
 // serveHealth answers GET /health: a worker that answers is healthy.

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/format"
-	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
-	"github.com/kazahana-db/kazahana/idbuilder/sequence"
-	"github.com/kazahana-db/kazahana/idbuilder/snowflake"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/sequence"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/snowflake"
 )
 
 // Preview has the IDs that a configuration would give if it were saved now.

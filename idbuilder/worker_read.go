@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder/api"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
 )
 
 // startRead returns the running read of a key, or starts one.

@@ -8,10 +8,10 @@ import (
 	"errors"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder/api"
-	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
-	"github.com/kazahana-db/kazahana/idbuilder/snowflake"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/snowflake"
 )
 
 // Snowflake leases a worker id of a snowflake key to a client, or renews its lease.

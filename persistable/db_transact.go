@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/internal/goroutine"
+	"github.com/kazahana-db/kazahana/internal/measure"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/measure"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 	"github.com/kazahana-db/kazahana/persistable/trace"
 )

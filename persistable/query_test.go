@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kazahana-db/kazahana/internal/dynamictest"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/schema"
 	"github.com/kazahana-db/kazahana/persistable"
-	"github.com/kazahana-db/kazahana/persistable/dynamic/dynamictest"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 )
 

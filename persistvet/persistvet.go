@@ -20,13 +20,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kazahana-db/kazahana/persistvet/freshvalue"
+	"github.com/kazahana-db/kazahana/persistvet/internal/freshvalue"
 	"github.com/kazahana-db/kazahana/persistvet/internal/ignore"
-	"github.com/kazahana-db/kazahana/persistvet/losterror"
-	"github.com/kazahana-db/kazahana/persistvet/outsidetx"
-	"github.com/kazahana-db/kazahana/persistvet/retryeffect"
-	"github.com/kazahana-db/kazahana/persistvet/txescape"
-	"github.com/kazahana-db/kazahana/persistvet/unindexed"
+	"github.com/kazahana-db/kazahana/persistvet/internal/losterror"
+	"github.com/kazahana-db/kazahana/persistvet/internal/outsidetx"
+	"github.com/kazahana-db/kazahana/persistvet/internal/retryeffect"
+	"github.com/kazahana-db/kazahana/persistvet/internal/txescape"
+	"github.com/kazahana-db/kazahana/persistvet/internal/unindexed"
 	"golang.org/x/tools/go/analysis"
 )
 

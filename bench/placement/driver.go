@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"github.com/kazahana-db/kazahana/bench/measure"
+	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/driver"
 	"github.com/kazahana-db/kazahana/placement/memory"
 )
 

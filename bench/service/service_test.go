@@ -28,7 +28,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store/mysql"
 	"github.com/kazahana-db/kazahana/idbuilder/store/postgres"
 	"github.com/kazahana-db/kazahana/idbuilder/store/redis"
-	"github.com/kazahana-db/kazahana/idbuilder/token"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/token"
 	"github.com/kazahana-db/kazahana/internal/servers"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )

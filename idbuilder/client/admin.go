@@ -14,7 +14,7 @@ import (
 	"net/url"
 	"reflect"
 
-	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
 )
 
 // Admin changes what the service keeps. Its requests need an admin token, and are repeated

@@ -13,8 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder/api"
 	"github.com/kazahana-db/kazahana/idbuilder/client"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
 )
 
 func fakeClient(t *testing.T, o client.Options, serve func(http.ResponseWriter, *http.Request)) *client.Client {

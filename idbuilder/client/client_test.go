@@ -11,9 +11,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kazahana-db/kazahana/idbuilder/api"
 	"github.com/kazahana-db/kazahana/idbuilder/client"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
 )
 
 // TestIncrement takes all IDs of a key one by one and in batches: all IDs of the configuration

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
 )
 
 // Errors.

@@ -11,7 +11,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/client"
 	"github.com/kazahana-db/kazahana/idbuilder/store/kvstore"
-	"github.com/kazahana-db/kazahana/idbuilder/token"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/token"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 

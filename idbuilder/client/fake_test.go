@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
 )
 
 // direct answers requests without a network, so that it can be used in a bubble of

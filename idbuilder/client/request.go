@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder/api"
 	"github.com/kazahana-db/kazahana/internal/access"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
 )
 
 // request is a request to the service. It may be sent more than once.

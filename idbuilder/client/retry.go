@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
 )
 
 // maxRetryAfter bounds the wait that the service may ask for.

@@ -11,7 +11,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
 )
 
 // lease is a worker id and the time in which the handle may make IDs with it.

@@ -13,8 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder/api"
 	"github.com/kazahana-db/kazahana/idbuilder/client"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
 )
 
 // clock is a clock that tests set.

@@ -17,15 +17,15 @@ import (
 var floors = []string{
 	"internal/access internal/arch internal/fdbheader internal/goldens internal/goroutine internal/nearest internal/redact internal/schedule internal/seed internal/sleep internal/uptime",
 	"kv tuple persistable/wire internal/shape internal/snippets internal/testcert internal/servers internal/rolling internal/idchaos internal/browsertest internal/shell",
-	"directory kv/measure internal/headers internal/newer internal/remote",
-	"idgen rafttimer internal/schema",
+	"directory internal/measure internal/headers internal/newer internal/remote",
+	"idgen rafttimer internal/schema kv/kvtest/faults",
 	"codegen index lease persistvet",
 	"leasefdb internal/reindex",
 	"election idbuilder persistable placement",
-	"idbuilder/controller placement/host cmd/idbuilder/internal/deployed cmd/kazahana/internal/move",
-	"kv/embedded kv/fdbkv lease/memory lease/redis lease/sqlite idbuilder/store/file idbuilder/store/kvstore idbuilder/store/redis idbuilder/store/sqlstore kv/kvtest",
-	"idbuilder/store/mysql idbuilder/store/postgres idbuilder/store/storetest internal/bazaar internal/contents internal/enginetest cmd/kazahana/internal/doctor cmd/kazahana/internal/ui",
-	"idbuilder/store/sqlstore/sqltest",
+	"internal/idbuilder/controller placement/host cmd/idbuilder/internal/deployed cmd/kazahana/internal/move",
+	"kv/embedded kv/fdbkv kv/internal lease/memory lease/redis lease/sqlite idbuilder/store/file idbuilder/store/kvstore idbuilder/store/redis idbuilder/store/internal/sqlstore",
+	"idbuilder/store/mysql idbuilder/store/postgres idbuilder/store/storetest kv/kvtest internal/bazaar internal/contents internal/dynamictest internal/enginetest cmd/kazahana/internal/doctor cmd/kazahana/internal/ui",
+	"idbuilder/store/internal/sqltest",
 	"cmd site",
 }
 
@@ -39,7 +39,7 @@ var walls = map[string]string{
 
 // outside lists who imports packages of other modules.
 var outside = map[string]string{
-	"github.com/BurntSushi/toml":                "idbuilder/settings",
+	"github.com/BurntSushi/toml":                "internal/idbuilder/settings",
 	"github.com/chromedp":                       "internal/browsertest",
 	"github.com/cockroachdb/pebble/v2":          "kv/embedded cmd/kazahana/internal/cli",
 	"github.com/fsnotify/fsnotify":              "codegen",
@@ -58,7 +58,7 @@ var outside = map[string]string{
 	"go.uber.org/goleak":                        "internal/enginetest",
 	"golang.org/x/sys":                          "internal/uptime",
 	"golang.org/x/term":                         "internal/shell cmd/kazahana/internal/cli",
-	"golang.org/x/time":                         "idbuilder",
+	"golang.org/x/time":                         "internal/idbuilder/token idbuilder cmd/idbuilder",
 	"golang.org/x/tools":                        "codegen persistvet cmd/persistvet",
 	"google.golang.org/protobuf":                "persistable/wire persistable/dynamic internal/reindex cmd/idbuilder",
 	"modernc.org/sqlite":                        "lease/sqlite",
@@ -104,12 +104,16 @@ func mayImport(name, imported string) bool {
 	return room(name) == room(ours) || floorOf(ours) < floorOf(name)
 }
 
-// room returns the nearest package above, or the package itself, that has a floor.
+// room returns the nearest package above, or the package itself, that has a floor. Without one, a package in
+// internal/idbuilder is of the room idbuilder, and so is that of any other folder in internal.
 func room(name string) string {
-	for ; name != "."; name = path.Dir(name) {
-		if slices.ContainsFunc(floors, func(floor string) bool { return slices.Contains(strings.Fields(floor), name) }) {
-			return name
+	for above := name; above != "."; above = path.Dir(above) {
+		if slices.ContainsFunc(floors, func(floor string) bool { return slices.Contains(strings.Fields(floor), above) }) {
+			return above
 		}
+	}
+	if inside, ok := strings.CutPrefix(name, "internal/"); ok {
+		return room(inside)
 	}
 	return ""
 }

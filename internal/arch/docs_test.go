@@ -16,7 +16,7 @@ const root = "../.."
 // TestGuaranteesNameTests checks that each test that docs/guarantees.md and
 // the list of recorded behaviour name exists: a promise without one is only a wish.
 func TestGuaranteesNameTests(t *testing.T) {
-	text := read(t, "docs/guarantees.md") + read(t, "kv/kvtest/replay/testdata/coverage.md")
+	text := read(t, "docs/guarantees.md") + read(t, "kv/internal/replay/testdata/coverage.md")
 	named := regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9]+)`").FindAllStringSubmatch(text, -1)
 	if len(named) < 30 {
 		t.Fatalf("the documents name %d tests", len(named))
@@ -24,7 +24,7 @@ func TestGuaranteesNameTests(t *testing.T) {
 	defined := definedTests(t)
 	for _, name := range named {
 		if !defined[name[1]] {
-			t.Errorf("docs/guarantees.md or kv/kvtest/replay/testdata/coverage.md names %s, which is no test", name[1])
+			t.Errorf("docs/guarantees.md or kv/internal/replay/testdata/coverage.md names %s, which is no test", name[1])
 		}
 	}
 }

@@ -21,8 +21,8 @@ var sequentialUses = map[string]string{
 	"internal/arch":                "its tests read source and run the go command; the packages are imported for the fields of their types",
 	"kv/embedded/internal/btree":   "types of kv",
 	"kv/embedded/internal/keys":    "types of kv",
-	"kv/kvtest/internal/scenario":  "types of kv",
-	"kv/kvtest/replay":             "its tests take one step after the other; engines replay the recordings in their own tests",
+	"kv/internal/scenario":         "types of kv",
+	"kv/internal/replay":           "its tests take one step after the other; engines replay the recordings in their own tests",
 	"persistable/internal/format":  "types of kv",
 }
 

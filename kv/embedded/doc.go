@@ -66,7 +66,7 @@
 // client does, request by request, add the conflict ranges that it adds, and end
 // batches where it ends them; the package replays traces recorded on a real
 // cluster without a difference (TestGoldens). What they prove is
-// listed in kv/kvtest/replay/testdata/coverage.md.
+// listed in kv/internal/replay/testdata/coverage.md.
 //
 // A read that memory can answer is answered at once. A goroutine makes a read that
 // needs the disk, or many steps, with the transaction's writes and version at the

@@ -9,9 +9,9 @@ import (
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
+	"github.com/kazahana-db/kazahana/kv/internal/difftest"
+	"github.com/kazahana-db/kazahana/kv/internal/replay"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
-	"github.com/kazahana-db/kazahana/kv/kvtest/difftest"
-	"github.com/kazahana-db/kazahana/kv/kvtest/replay"
 )
 
 func openMemory(t testing.TB) kv.Database {

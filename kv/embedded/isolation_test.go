@@ -16,8 +16,8 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
+	txhistory "github.com/kazahana-db/kazahana/kv/internal/history"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
-	txhistory "github.com/kazahana-db/kazahana/kv/kvtest/history"
 )
 
 // isolationEngines are the engine in its forms.

@@ -18,11 +18,11 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
+	"github.com/kazahana-db/kazahana/kv/internal/difftest"
+	"github.com/kazahana-db/kazahana/kv/internal/history"
+	"github.com/kazahana-db/kazahana/kv/internal/replay"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
-	"github.com/kazahana-db/kazahana/kv/kvtest/difftest"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
-	"github.com/kazahana-db/kazahana/kv/kvtest/history"
-	"github.com/kazahana-db/kazahana/kv/kvtest/replay"
 )
 
 func TestConformance(t *testing.T) { kvtest.RunConformance(t, enginetest.Whole(t)) }

@@ -21,10 +21,10 @@ import (
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
+	"github.com/kazahana-db/kazahana/kv/internal/history"
+	"github.com/kazahana-db/kazahana/kv/internal/replay"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
-	"github.com/kazahana-db/kazahana/kv/kvtest/history"
-	"github.com/kazahana-db/kazahana/kv/kvtest/replay"
 )
 
 // TestSharing runs the tests of the engine's contract once more with every

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
+	"github.com/kazahana-db/kazahana/kv/internal/model"
 )
 
 // law is one statement of the contract and the check that fails if an engine

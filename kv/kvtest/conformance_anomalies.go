@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
+	"github.com/kazahana-db/kazahana/kv/internal/model"
 )
 
 // Anomaly is something that transactions which ran one after another could not

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
+	"github.com/kazahana-db/kazahana/kv/internal/model"
 )
 
 // atomicCase is what an operation makes of a value.

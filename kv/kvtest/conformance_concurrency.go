@@ -12,8 +12,8 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest/history"
-	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
+	"github.com/kazahana-db/kazahana/kv/internal/history"
+	"github.com/kazahana-db/kazahana/kv/internal/model"
 )
 
 var concurrencyLaws = []law{

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
-	"github.com/kazahana-db/kazahana/kv/kvtest/internal/scenario"
+	"github.com/kazahana-db/kazahana/kv/internal/model"
+	"github.com/kazahana-db/kazahana/kv/internal/scenario"
 )
 
 // conflictCase is a reading transaction, a writing one that commits first, and

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
-	"github.com/kazahana-db/kazahana/kv/kvtest/internal/scenario"
+	"github.com/kazahana-db/kazahana/kv/internal/model"
+	"github.com/kazahana-db/kazahana/kv/internal/scenario"
 )
 
 // getUntilError reads until that fails, and returns why.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
+	"github.com/kazahana-db/kazahana/kv/internal/model"
 )
 
 func long(n int) []byte { return bytes.Repeat([]byte("x"), n) }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
-	"github.com/kazahana-db/kazahana/kv/kvtest/internal/play"
+	"github.com/kazahana-db/kazahana/kv/internal/model"
+	"github.com/kazahana-db/kazahana/kv/internal/play"
 )
 
 var overlayLaws = []law{

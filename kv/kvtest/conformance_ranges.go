@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
+	"github.com/kazahana-db/kazahana/kv/internal/model"
 )
 
 // wideNumbers do not fit into 32 bits, or only just.

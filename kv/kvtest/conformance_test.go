@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/internal/model"
+	"github.com/kazahana-db/kazahana/kv/internal/naive"
+	"github.com/kazahana-db/kazahana/kv/internal/record"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
-	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
-	"github.com/kazahana-db/kazahana/kv/kvtest/internal/naive"
-	"github.com/kazahana-db/kazahana/kv/kvtest/internal/record"
 )
 
 func TestConformanceOfTheNaiveEngine(t *testing.T) { RunConformance(t, naive.Open) }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
+	"github.com/kazahana-db/kazahana/kv/internal/model"
 )
 
 var errOwn = errors.New("the function's own error")

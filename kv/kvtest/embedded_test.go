@@ -8,9 +8,9 @@ import (
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
+	"github.com/kazahana-db/kazahana/kv/internal/history"
 	"github.com/kazahana-db/kazahana/kv/kvtest"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
-	"github.com/kazahana-db/kazahana/kv/kvtest/history"
 )
 
 func openEmbedded(tb testing.TB) kv.Database {

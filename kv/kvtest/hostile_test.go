@@ -11,10 +11,10 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/internal/model"
+	"github.com/kazahana-db/kazahana/kv/internal/naive"
+	"github.com/kazahana-db/kazahana/kv/internal/scenario"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
-	"github.com/kazahana-db/kazahana/kv/kvtest/internal/model"
-	"github.com/kazahana-db/kazahana/kv/kvtest/internal/naive"
-	"github.com/kazahana-db/kazahana/kv/kvtest/internal/scenario"
 )
 
 func TestConformanceUnderHostility(t *testing.T) {

@@ -19,12 +19,12 @@ import (
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/contents"
+	"github.com/kazahana-db/kazahana/internal/dynamictest"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/dynamic"
-	"github.com/kazahana-db/kazahana/persistable/dynamic/dynamictest"
 	"github.com/kazahana-db/kazahana/persistable/dynamic/internal/kinds"
 	"github.com/kazahana-db/kazahana/tuple"
 )

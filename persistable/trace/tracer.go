@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/measure"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/measure"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 

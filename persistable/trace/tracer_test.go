@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kazahana-db/kazahana/kv/measure"
+	"github.com/kazahana-db/kazahana/internal/measure"
 	"github.com/kazahana-db/kazahana/persistable/trace"
 )
 

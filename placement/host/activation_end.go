@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/driver"
 )
 
 // endWithin ends the activation and returns once none of its code runs any more. It returns

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/driver"
 )
 
 // What arrives while an activation drains is handled once, by the next one.

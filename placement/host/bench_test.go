@@ -10,9 +10,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/driver"
 	"github.com/kazahana-db/kazahana/placement/host"
 	"github.com/kazahana-db/kazahana/placement/memory"
 )

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/driver"
 )
 
 // fakeLookup stands for the driver in tests of single activations and of routes.

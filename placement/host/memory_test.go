@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/driver"
 	"github.com/kazahana-db/kazahana/placement/host"
 	"github.com/kazahana-db/kazahana/placement/host/hosttest"
 	"github.com/kazahana-db/kazahana/placement/memory"

@@ -2,7 +2,7 @@
 
 // Package kvstore records which member has which key in a database of package kv, a
 // FoundationDB cluster or the engine in this process. It implements locks and
-// entries for package placement/driver. A claim is the row of the activation.
+// entries for package internal/placement/driver. A claim is the row of the activation.
 //
 //	members, err := membership.New(db, membership.Options{})
 //	home, err := kvstore.New(db, kvstore.Options{Members: members})

@@ -49,7 +49,7 @@
 // # Another membership
 //
 // Programs that get their members from Kubernetes, memberlist or etcd pass them as
-// a [Source]. With a driver of package placement/driver the source decides which
+// a [Source]. With a driver of package internal/placement/driver the source decides which
 // members are alive; with placement/host (Options.Source) the database decides
 // that.
 //

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"log"
 
+	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/driver"
 	"github.com/kazahana-db/kazahana/placement/membership"
 )
 

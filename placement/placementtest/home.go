@@ -22,8 +22,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/driver"
 )
 
 // Home is a home under test. Lock, Storage, and TTL or Kill are needed; a law that

@@ -5,7 +5,7 @@ package v1
 import (
 	"testing"
 
-	"github.com/kazahana-db/kazahana/persistable/dynamic/dynamictest"
+	"github.com/kazahana-db/kazahana/internal/dynamictest"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 )
 

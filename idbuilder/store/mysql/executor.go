@@ -10,7 +10,7 @@ import (
 
 	driver "github.com/go-sql-driver/mysql"
 
-	"github.com/kazahana-db/kazahana/idbuilder/store/sqlstore"
+	"github.com/kazahana-db/kazahana/idbuilder/store/internal/sqlstore"
 )
 
 // executor is a pool, a connection or a transaction.

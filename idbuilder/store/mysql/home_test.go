@@ -10,8 +10,8 @@ import (
 	driver "github.com/go-sql-driver/mysql"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/store/internal/sqltest"
 	"github.com/kazahana-db/kazahana/idbuilder/store/mysql"
-	"github.com/kazahana-db/kazahana/idbuilder/store/sqlstore/sqltest"
 	"github.com/kazahana-db/kazahana/internal/servers"
 )
 

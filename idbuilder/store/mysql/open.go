@@ -12,7 +12,7 @@ import (
 	driver "github.com/go-sql-driver/mysql"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
-	"github.com/kazahana-db/kazahana/idbuilder/store/sqlstore"
+	"github.com/kazahana-db/kazahana/idbuilder/store/internal/sqlstore"
 )
 
 // Store is a [store.Store] in a database of MySQL or MariaDB.

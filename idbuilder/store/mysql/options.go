@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder/store/sqlstore"
+	"github.com/kazahana-db/kazahana/idbuilder/store/internal/sqlstore"
 )
 
 // Options configure a store. All but URL have useful zero values.

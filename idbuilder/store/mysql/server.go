@@ -11,7 +11,7 @@ import (
 
 	driver "github.com/go-sql-driver/mysql"
 
-	"github.com/kazahana-db/kazahana/idbuilder/store/sqlstore"
+	"github.com/kazahana-db/kazahana/idbuilder/store/internal/sqlstore"
 )
 
 // server is a pool of connections.

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/kazahana-db/kazahana/idbuilder/store/sqlstore"
+	"github.com/kazahana-db/kazahana/idbuilder/store/internal/sqlstore"
 )
 
 // executor is a pool, a connection or a transaction.

@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/store/internal/sqltest"
 	"github.com/kazahana-db/kazahana/idbuilder/store/postgres"
-	"github.com/kazahana-db/kazahana/idbuilder/store/sqlstore/sqltest"
 	"github.com/kazahana-db/kazahana/internal/servers"
 )
 

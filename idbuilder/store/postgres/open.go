@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
-	"github.com/kazahana-db/kazahana/idbuilder/store/sqlstore"
+	"github.com/kazahana-db/kazahana/idbuilder/store/internal/sqlstore"
 )
 
 // Store is a [store.Store] in a PostgreSQL database.

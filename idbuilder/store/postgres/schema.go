@@ -2,7 +2,7 @@
 
 package postgres
 
-import "github.com/kazahana-db/kazahana/idbuilder/store/sqlstore"
+import "github.com/kazahana-db/kazahana/idbuilder/store/internal/sqlstore"
 
 var dialect = sqlstore.Dialect{
 	Name:   "postgres",

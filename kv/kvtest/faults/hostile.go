@@ -35,9 +35,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/measure"
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/kv/measure"
 )
 
 // Options says how hostile [Hostile] is. The zero value is a good choice.

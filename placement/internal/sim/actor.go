@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/driver"
 )
 
 // actor is one activation of a key. It keeps the value of its register in memory, as an

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/driver"
 )
 
 // process is one run of a program on a machine: one incarnation of a member, or a

@@ -43,9 +43,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/internal/schedule"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/driver"
 	"github.com/kazahana-db/kazahana/placement/strategy"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/program"
-	"github.com/kazahana-db/kazahana/idbuilder/api"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 

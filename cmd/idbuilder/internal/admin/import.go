@@ -12,7 +12,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/deployed"
 	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/program"
-	"github.com/kazahana-db/kazahana/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 

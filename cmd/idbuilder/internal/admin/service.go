@@ -12,8 +12,8 @@ import (
 	"net/url"
 
 	"github.com/kazahana-db/kazahana/idbuilder"
-	"github.com/kazahana-db/kazahana/idbuilder/api"
 	"github.com/kazahana-db/kazahana/internal/access"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
 )
 
 // service is a service that answers requests, over the network or in this

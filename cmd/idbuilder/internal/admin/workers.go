@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/program"
-	"github.com/kazahana-db/kazahana/idbuilder/controller"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/controller"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 

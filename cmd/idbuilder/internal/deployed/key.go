@@ -10,8 +10,8 @@ import (
 	"reflect"
 
 	"github.com/kazahana-db/kazahana/idbuilder/format"
-	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/idconfig"
 )
 
 // check reports whether the store has the key as the plan would make it, or

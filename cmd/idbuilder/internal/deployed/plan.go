@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/format"
-	"github.com/kazahana-db/kazahana/idbuilder/idconfig"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/idconfig"
 )
 
 // Options say how a folder is taken over.

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
 )
 
 // target is where spans go, and how.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kazahana-db/kazahana/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
 )
 
 // TestOff: without a collector, and when the environment says so, there are no traces; a wrong

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/kazahana-db/kazahana/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
 	"github.com/kazahana-db/kazahana/internal/nearest"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )

@@ -8,11 +8,11 @@ import (
 	"log/slog"
 
 	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/deployed"
-	"github.com/kazahana-db/kazahana/idbuilder/settings"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/file"
 	"github.com/kazahana-db/kazahana/idbuilder/store/mysql"
 	"github.com/kazahana-db/kazahana/idbuilder/store/postgres"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
 )
 
 // Home is an open store.

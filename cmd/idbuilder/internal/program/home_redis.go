@@ -11,9 +11,9 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 
-	"github.com/kazahana-db/kazahana/idbuilder/settings"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/redis"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
 )
 
 func openRedis(_ context.Context, s settings.Storage, _ *slog.Logger) (Home, error) {

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder"
-	"github.com/kazahana-db/kazahana/idbuilder/revision"
-	"github.com/kazahana-db/kazahana/idbuilder/sequence"
-	"github.com/kazahana-db/kazahana/idbuilder/settings"
-	"github.com/kazahana-db/kazahana/idbuilder/snowflake"
-	"github.com/kazahana-db/kazahana/idbuilder/token"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/revision"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/sequence"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/snowflake"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/token"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 

@@ -17,11 +17,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/program"
-	"github.com/kazahana-db/kazahana/idbuilder/api"
-	"github.com/kazahana-db/kazahana/idbuilder/controller"
-	"github.com/kazahana-db/kazahana/idbuilder/revision"
-	"github.com/kazahana-db/kazahana/idbuilder/settings"
-	"github.com/kazahana-db/kazahana/idbuilder/token"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/controller"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/revision"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/token"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 

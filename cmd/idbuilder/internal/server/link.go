@@ -14,11 +14,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/console"
 	"github.com/kazahana-db/kazahana/idbuilder"
-	"github.com/kazahana-db/kazahana/idbuilder/console"
-	"github.com/kazahana-db/kazahana/idbuilder/controller"
-	"github.com/kazahana-db/kazahana/idbuilder/settings"
 	"github.com/kazahana-db/kazahana/internal/access"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/controller"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 

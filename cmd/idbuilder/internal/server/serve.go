@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
 )
 
 // serve serves the sites until ctx ends or one of them fails, and then finishes the running

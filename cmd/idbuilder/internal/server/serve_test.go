@@ -22,12 +22,12 @@ import (
 
 	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/program"
 	"github.com/kazahana-db/kazahana/idbuilder"
-	"github.com/kazahana-db/kazahana/idbuilder/controller"
-	"github.com/kazahana-db/kazahana/idbuilder/revision"
-	"github.com/kazahana-db/kazahana/idbuilder/settings"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
-	"github.com/kazahana-db/kazahana/idbuilder/token"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/controller"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/revision"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/token"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/program"
-	"github.com/kazahana-db/kazahana/idbuilder/settings"
-	"github.com/kazahana-db/kazahana/idbuilder/token"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/token"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 

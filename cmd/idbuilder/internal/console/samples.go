@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kazahana-db/kazahana/idbuilder"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/idconfig"
+)
+
+const (
+	maxSamples = 180  // of each chart
+	maxCharted = 1000 // keys that have a chart at a time
+)
+
+// sample is the usage in one interval.
+type sample struct {
+	requests, ids float64 // a second
+	left          float64 // numbers in memory, at the end
+}
+
+// ring has the last samples of a key, or of all keys.
+type ring struct {
+	values [maxSamples]sample
+	count  int // of all samples so far
+	unused int // number of the latest samples without use
+}
+
+func (r *ring) addSample(s sample) {
+	r.values[r.count%maxSamples] = s
+	r.count++
+	if r.unused++; s.ids > 0 || s.requests > 0 {
+		r.unused = 0
+	}
+}
+
+// list returns the samples, the oldest first.
+func (r *ring) list() []sample {
+	if r.count <= maxSamples {
+		return slices.Clone(r.values[:r.count])
+	}
+	at := r.count % maxSamples
+	return slices.Concat(r.values[at:], r.values[:at])
+}
+
+// samples has the recent usage: of all keys together, and of at most [maxCharted] keys
+// that are used.
+type samples struct {
+	every time.Duration
+
+	mu     sync.Mutex
+	total  ring
+	byKey  map[string]*ring
+	before map[string]counts // at the last sample; nil before the first
+}
+
+// counts are a key's counts at a sample.
+type counts struct {
+	requests uint64
+	ids      int64
+}
+
+func newSamples(every time.Duration) *samples {
+	return &samples{every: every, byKey: map[string]*ring{}}
+}
+
+// takeSample takes a sample. It is called once in each interval.
+func (s *samples) takeSample(loads iter.Seq[idbuilder.KeyLoad]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := make(map[string]counts, len(s.before))
+	of := make(map[string]sample, len(s.byKey))
+	var total sample
+	room := maxCharted - len(s.byKey)
+	for l := range loads {
+		now[l.Key] = counts{l.Requests, l.IDs}
+		one := s.usageSince(s.before[l.Key], l)
+		total.requests, total.ids, total.left = total.requests+one.requests, total.ids+one.ids, total.left+one.left
+		switch {
+		case s.byKey[l.Key] != nil:
+			of[l.Key] = one
+		case one.ids > 0 && room > 0:
+			of[l.Key] = one
+			room--
+		}
+	}
+	first := s.before == nil
+	s.before = now
+	if first {
+		return // there is nothing to compare with
+	}
+	s.total.addSample(total)
+	s.putKeys(of)
+}
+
+// usageSince returns the usage of a key since the last sample. Counts that have become lower
+// began at 0 again in between.
+func (s *samples) usageSince(before counts, l idbuilder.KeyLoad) sample {
+	if l.Requests < before.requests || l.IDs < before.ids {
+		before = counts{}
+	}
+	seconds := s.every.Seconds()
+	return sample{
+		requests: float64(l.Requests-before.requests) / seconds, ids: float64(l.IDs-before.ids) / seconds, left: float64(l.Remaining),
+	}
+}
+
+// putKeys adds a sample to the ring of each key, and drops rings without use.
+func (s *samples) putKeys(of map[string]sample) {
+	for key := range of {
+		if s.byKey[key] == nil {
+			s.byKey[key] = &ring{}
+		}
+	}
+	for key, r := range s.byKey {
+		if r.addSample(of[key]); r.unused >= maxSamples {
+			delete(s.byKey, key)
+		}
+	}
+}
+
+// samplesOf returns the samples of a key, or of all keys for "".
+func (s *samples) samplesOf(key string) []sample {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if key == "" {
+		return s.total.list()
+	}
+	if r := s.byKey[key]; r != nil {
+		return r.list()
+	}
+	return nil
+}
+
+// busyKey is a key that is used.
+type busyKey struct {
+	Key           string
+	Requests, IDs float64 // a second, in the last minute
+	Left          float64
+}
+
+// busiestKeys returns the keys that gave most IDs in the last minute.
+func (s *samples) busiestKeys(most int) (keys []busyKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, r := range s.byKey {
+		if b := r.lastMinute(s.every); b.IDs > 0 || b.Requests > 0 {
+			b.Key = key
+			keys = append(keys, b)
+		}
+	}
+	slices.SortFunc(keys, func(a, b busyKey) int {
+		return cmp.Or(cmp.Compare(b.IDs, a.IDs), cmp.Compare(b.Requests, a.Requests), strings.Compare(a.Key, b.Key))
+	})
+	return keys[:min(most, len(keys))]
+}
+
+// lastMinute returns the mean of the last minute.
+func (r *ring) lastMinute(every time.Duration) (b busyKey) {
+	n := min(r.count, maxSamples, max(1, int(time.Minute/every)))
+	for i := range n {
+		s := r.values[(r.count-1-i)%maxSamples]
+		b.Requests, b.IDs = b.Requests+s.requests/float64(n), b.IDs+s.ids/float64(n)
+	}
+	if n > 0 {
+		b.Left = r.values[(r.count-1)%maxSamples].left
+	}
+	return b
+}
+
+// drawCharts returns the drawings of a key of a type, or of all keys for "". A snowflake key gives
+// worker ids, and has no numbers in memory.
+func (s *samples) drawCharts(key string, t idconfig.Type) []chart {
+	list := s.samplesOf(key)
+	span := duration(s.every * (maxSamples - 1))
+	requests := draw("Requests", "a second", span, list, func(s sample) float64 { return s.requests })
+	if t == idconfig.TypeSnowflake {
+		return []chart{requests, draw("Worker ids leased or renewed", "a second", span, list, func(s sample) float64 { return s.ids })}
+	}
+	return []chart{
+		requests,
+		draw("IDs given", "a second", span, list, func(s sample) float64 { return s.ids }),
+		draw("Numbers in memory", "left", span, list, func(s sample) float64 { return s.left }),
+	}
+}
