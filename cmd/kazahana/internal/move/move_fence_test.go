@@ -5,6 +5,7 @@ package move
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"reflect"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/goldens/formats"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
 )
@@ -349,4 +351,37 @@ func TestLock(t *testing.T) {
 	if _, err := Run(ctx, shared(source(free)), target(other), o); !errors.Is(err, ErrLocked) {
 		t.Errorf("out of a source that was unlocked: %v", err)
 	}
+}
+
+// TestFormats decodes the states that earlier versions stored in the target of a move, one of each stage, and
+// encodes them as it finds them.
+func TestFormats(t *testing.T) {
+	lock := []byte("sixteen bytes ok")
+	stages := []state{
+		{from: "/srv/data", lock: lock, next: []byte{}, stage: copying},
+		{from: "prod:k3", lock: lock, next: []byte("half\x00way"), stage: copying},
+		{from: "/srv/data", lock: lock, next: []byte(keysEnd), stage: compared},
+		{from: "/srv/data", lock: lock, next: []byte("half\x00way"), stage: givenUp},
+	}
+	formats.Check(t, formats.Format{
+		Name: "kazahana/move",
+		Write: func(*testing.T) (example string) {
+			for _, s := range stages {
+				example += hex.EncodeToString(s.encode()) + "\n"
+			}
+			return example
+		},
+		Read: func(t *testing.T, example string) {
+			for i, line := range strings.Fields(example) {
+				value, err := hex.DecodeString(line)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s, err := decodeState(value)
+				if diff := cmp.Diff(stages[i], s, cmp.AllowUnexported(state{})); err != nil || diff != "" {
+					t.Errorf("state %d: %v, %s", i, err, diff)
+				}
+			}
+		},
+	})
 }
