@@ -28,9 +28,7 @@ func TestBrowser(t *testing.T) {
 		p.OpenPage(name)
 		p.WantSoon("h1", heading)
 		checkWidths(t, p, name)
-		if name != "docs/guarantees.html" { // its picture would be too large
-			p.TakeScreenshots(regexp.MustCompile(`\W+`).ReplaceAllString("site-"+name, "-"))
-		}
+		p.TakeScreenshots(regexp.MustCompile(`\W+`).ReplaceAllString("site-"+name, "-"))
 	}
 	search(t, p)
 }

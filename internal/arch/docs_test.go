@@ -7,26 +7,54 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
 const root = "../.."
 
-// TestGuaranteesNameTests checks that each test that docs/guarantees.md and
-// the list of recorded behaviour name exists: a promise without one is only a wish.
-func TestGuaranteesNameTests(t *testing.T) {
-	text := read(t, "docs/guarantees.md") + read(t, "kv/internal/replay/testdata/coverage.md")
-	named := regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9]+)`").FindAllStringSubmatch(text, -1)
-	if len(named) < 30 {
-		t.Fatalf("the documents name %d tests", len(named))
-	}
+const coverage = "kv/internal/replay/testdata/coverage.md"
+
+// TestPromisesNameTests checks that each test exists that the packages' lists of
+// promises and the list of recorded behaviour name: a promise without one is only a wish.
+func TestPromisesNameTests(t *testing.T) {
 	defined := definedTests(t)
-	for _, name := range named {
-		if !defined[name[1]] {
-			t.Errorf("docs/guarantees.md or kv/internal/replay/testdata/coverage.md names %s, which is no test", name[1])
+	for _, list := range append(promises(t), coverage) {
+		named := regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9]+)`").FindAllStringSubmatch(read(t, list), -1)
+		if len(named) < 8 {
+			t.Errorf("%s names %d tests, want at least 8", list, len(named))
+		}
+		for _, name := range named {
+			if !defined[name[1]] {
+				t.Errorf("%s names %s, but no test has that name", list, name[1])
+			}
 		}
 	}
+}
+
+// TestGuaranteesAreOnePage checks that docs/guarantees.md stays short enough to be
+// read from top to bottom, and links to each package's list of promises.
+func TestGuaranteesAreOnePage(t *testing.T) {
+	page := read(t, "docs/guarantees.md")
+	if n := strings.Count(page, "\n"); n > 150 {
+		t.Errorf("docs/guarantees.md has %d lines, want at most 150", n)
+	}
+	lists := promises(t)
+	if len(lists) < 15 {
+		t.Errorf("found %d lists of promises: %q", len(lists), lists)
+	}
+	for _, list := range lists {
+		if !strings.Contains(page, "](../"+list+")") {
+			t.Errorf("docs/guarantees.md does not link to %s", list)
+		}
+	}
+}
+
+// promises returns the paths of the packages' lists of promises and their tests.
+func promises(t *testing.T) []string {
+	t.Helper()
+	return slices.DeleteFunc(documents(t), func(page string) bool { return filepath.Base(page) != "PROMISES.md" })
 }
 
 // definedTests returns the names of all test functions of the repository.

@@ -34,7 +34,7 @@ func TestPages(t *testing.T) {
 func readPages(t *testing.T) (pages []*Page) {
 	t.Helper()
 	paths := []string{"README.md", "CONTRIBUTING.md", "site/index.md"}
-	for _, pattern := range []string{"docs/*.md", "docs/*/*.md", "examples/*/README.md", "kv/embedded/testdata/engine/README.md"} {
+	for _, pattern := range []string{"docs/*.md", "docs/*/*.md", "*/PROMISES.md", "cmd/*/PROMISES.md", "examples/*/README.md", "kv/embedded/testdata/engine/README.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
