@@ -3,13 +3,24 @@
 package client
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"math/rand/v2"
+	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"github.com/kazahana-db/kazahana/internal/access"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
+	"github.com/kazahana-db/kazahana/internal/sleep"
 )
 
 // Client gets IDs from the service. Make one for each token, and keep it.
@@ -156,3 +167,191 @@ type Metrics struct {
 }
 
 type counters struct{ requests, failures, failovers, fetched, discarded, waits, leases atomic.Int64 }
+
+// sendOnce sends the request once, to a URL of the service.
+func (c *Client) sendOnce(ctx context.Context, base string, r request) error {
+	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
+	defer cancel()
+	sent, err := c.buildRequest(ctx, base, r)
+	if err != nil {
+		return err
+	}
+	c.count.requests.Add(1)
+	response, err := c.http.Do(sent)
+	if err != nil {
+		return withoutURL(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	if err != nil {
+		return fmt.Errorf("the answer ended early: %w", err)
+	}
+	return readAnswer(response, body, r.read)
+}
+
+// keepingOrigin returns a client that follows the redirects of [access.KeepOrigin] alone, if the
+// caller's client follows them, too.
+func keepingOrigin(c *http.Client) *http.Client {
+	own, follow := *c, c.CheckRedirect
+	own.CheckRedirect = func(r *http.Request, via []*http.Request) error {
+		if err := access.KeepOrigin(r, via); err != nil || follow == nil {
+			return err
+		}
+		return follow(r, via)
+	}
+	return &own
+}
+
+// errInClear says that a request for administrators was not sent.
+var errInClear = errors.New("a request for administrators would send the token in the clear: use https, or set PlainHTTP if the network encrypts")
+
+// checkClear refuses a request for administrators if one of the URLs would show its token to the network.
+func (c *Client) checkClear(r request) error {
+	if c.options.PlainHTTP || c.options.Token == "" || strings.HasPrefix(r.path, "/v1/id/") {
+		return nil
+	}
+	for _, base := range c.urls {
+		u, err := url.Parse(base)
+		if err != nil {
+			return err
+		}
+		if access.InClear(u) {
+			return fmt.Errorf("%s: %w", u.Redacted(), errInClear)
+		}
+	}
+	return nil
+}
+
+func (c *Client) buildRequest(ctx context.Context, base string, r request) (*http.Request, error) {
+	target := base + r.path
+	if len(r.query) > 0 {
+		target += "?" + r.query.Encode()
+	}
+	var body io.Reader
+	if r.body != nil {
+		body = bytes.NewReader(r.body)
+	}
+	sent, err := http.NewRequestWithContext(ctx, r.method, target, body)
+	if err != nil {
+		return nil, err
+	}
+	if c.options.Token != "" {
+		sent.Header.Set("Authorization", "Bearer "+c.options.Token)
+	}
+	if r.body != nil {
+		sent.Header.Set("Content-Type", "application/json")
+	}
+	return sent, nil
+}
+
+// send sends a request until there is an answer, or as often as [Retry] says. The error is a
+// [*RequestError].
+func (c *Client) send(ctx context.Context, r request) error {
+	err := c.checkClear(r)
+	if err != nil {
+		return &RequestError{Method: r.method, Path: r.path, Key: r.query.Get("key"), Err: err}
+	}
+	tries, pauses, uncertain := 0, 0, false
+	for {
+		index := c.url.Load()
+		err = c.sendOnce(ctx, c.urls[index], r)
+		if err == nil {
+			return nil
+		}
+		c.count.failures.Add(1)
+		if tries++; ctx.Err() != nil {
+			err = errors.Join(context.Cause(ctx), err)
+			break
+		}
+		pause, again := c.planRetry(err, tries, &pauses)
+		if !again {
+			break
+		}
+		uncertain = uncertain || mayBeDone(err)
+		if mayWorkElsewhere(err) {
+			c.failover(index)
+		}
+		if sleep.For(ctx, pause) != nil {
+			err = errors.Join(context.Cause(ctx), err)
+			break
+		}
+	}
+	return &RequestError{Method: r.method, Path: r.path, Key: r.query.Get("key"), Tries: tries, Err: err, uncertain: uncertain}
+}
+
+// planRetry reports whether to send a request again after so many tries, and after which pause:
+// none until each URL was tried.
+func (c *Client) planRetry(err error, tries int, pauses *int) (time.Duration, bool) {
+	if !retryable(err) || tries >= c.options.Retry.Attempts*len(c.urls) {
+		return 0, false
+	}
+	var refusal *api.Error
+	if errors.As(err, &refusal) && refusal.RetryAfter > 0 && (len(c.urls) == 1 || !mayWorkElsewhere(err)) {
+		return refusal.RetryAfter + jitter(c.options.Retry.First), refusal.RetryAfter <= maxRetryAfter
+	}
+	if mayWorkElsewhere(err) && tries%len(c.urls) != 0 {
+		return 0, true
+	}
+	*pauses++
+	return c.options.Retry.pauseAfter(*pauses), true
+}
+
+// failover makes later requests go to the next URL, unless another request has
+// changed the URL already.
+func (c *Client) failover(from int64) {
+	if len(c.urls) > 1 && c.url.CompareAndSwap(from, (from+1)%int64(len(c.urls))) {
+		c.count.failovers.Add(1)
+	}
+}
+
+// maxRetryAfter bounds the wait that the service may ask for.
+const maxRetryAfter = 30 * time.Second
+
+// pauseAfter returns the n-th pause, counted from 1: half of it is random.
+func (r Retry) pauseAfter(n int) time.Duration {
+	d := r.First << min(n-1, 30)
+	if d > r.Max || d < r.First {
+		d = r.Max
+	}
+	return d/2 + jitter(d/2)
+}
+
+func jitter(most time.Duration) time.Duration {
+	if most <= 0 {
+		return 0
+	}
+	return rand.N(most + 1)
+}
+
+// retryable reports whether the same request may succeed later: a refusal for a while, a failed connection, an
+// answer that was cut off.
+func retryable(err error) bool {
+	var refusal *api.Error
+	if !errors.As(err, &refusal) {
+		return true
+	}
+	switch refusal.Status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusGatewayTimeout:
+		return true
+	case http.StatusServiceUnavailable:
+		return refusal.Code != api.Exhausted
+	}
+	return false
+}
+
+// mayWorkElsewhere reports whether another URL may answer at once. A limit of requests holds
+// for the token at each URL.
+func mayWorkElsewhere(err error) bool {
+	var refusal *api.Error
+	return !errors.As(err, &refusal) || refusal.Status != http.StatusTooManyRequests
+}
+
+// mayBeDone reports whether a request that failed may have been carried out: unless it reached
+// no service, or was refused because of a limit.
+func mayBeDone(err error) bool {
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" {
+		return false
+	}
+	return mayWorkElsewhere(err)
+}

@@ -8,9 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
-
 	_ "time/tzdata" // IANA time zones, whatever the machine has
+	"unicode/utf8"
 )
 
 // Bounds of a format.
@@ -173,4 +172,59 @@ func (c *compiler) checkPadding(i int, p Part) {
 		return
 	}
 	c.addFault(i, "padding_char", "%q is a digit: padded numbers would be equal, such as 1 and 1%s; pad with another character, or with 0 on the side of the prefix", n.padding, n.padding)
+}
+
+// checkUnique refuses a format whose IDs cannot be unique.
+func (c *compiler) checkUnique(f *Format) {
+	if g := f.Guarantee(); !g.Certain && g.Bits == 0 {
+		c.addFault(-1, "", "IDs could not be unique: there is neither an auto-increment part nor one of random characters")
+	}
+	for i, p := range f.parts {
+		if p.kind == AutoIncrement && p.reset != ResetNever && !f.showsPeriod(p, twoDigits) {
+			c.addFault(i, "reset_scope", "IDs would repeat: numbers begin anew with each %s, but no part shows the %s in the time zone %s; add a date-format part such as %q", p.reset, p.reset, p.zone, dateFor[p.reset])
+		}
+	}
+	c.checkBorders(f)
+}
+
+// checkBorders refuses a format in which two parts of varying length follow each other
+// without a text between them that shows where the first ends: two IDs with different
+// parts could then be equal.
+func (c *compiler) checkBorders(f *Format) {
+	last := -1 // the latest part of varying length
+	for i, p := range f.parts {
+		if p.width() >= 0 {
+			continue
+		}
+		if last >= 0 && !f.hasSeparator(last, i) {
+			c.addFault(i, "", "IDs could repeat: nothing tells where parts[%d] ends and this one begins, since both vary in length; put fixed-chars that neither can contain between them, or give one of them length_fixed", last)
+		}
+		last = i
+	}
+}
+
+var (
+	// ErrExhausted says that a number does not fit an auto-increment part: the
+	// sequence has ended.
+	ErrExhausted = errors.New("format: the sequence is exhausted")
+	// ErrBeforeBase says that the clock is before the base of a timestamp part.
+	ErrBeforeBase = errors.New("format: the clock is before the base of the timestamp")
+)
+
+// PartError is a fault of one part of a format.
+type PartError struct {
+	Part      int    // index, from 0; -1 for the format as a whole
+	Parameter string // as requests name it; "" for the part as a whole
+	Reason    string // what is wrong, and what is allowed
+}
+
+// Error implements error.
+func (e *PartError) Error() string {
+	switch {
+	case e.Part < 0:
+		return "parts: " + e.Reason
+	case e.Parameter == "":
+		return fmt.Sprintf("parts[%d]: %s", e.Part, e.Reason)
+	}
+	return fmt.Sprintf("parts[%d].%s: %s", e.Part, e.Parameter, e.Reason)
 }

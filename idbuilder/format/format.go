@@ -5,6 +5,8 @@ package format
 import (
 	"fmt"
 	"io"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -154,3 +156,116 @@ func (p part) canShow(char rune) bool {
 	}
 	return isDigit(char, 10)
 }
+
+// Guarantee returns how unique the IDs of the format are.
+func (f *Format) Guarantee() Guarantee {
+	g := Guarantee{}
+	for _, p := range f.parts {
+		g.Certain = g.Certain || p.kind == AutoIncrement
+		g.Century = g.Century || p.kind == AutoIncrement && p.reset != ResetNever && !f.showsPeriod(p, fourDigits)
+		if p.kind == FixedRandomChars {
+			g.Bits += float64(p.count) * math.Log2(float64(len(p.chars)))
+		}
+	}
+	return g
+}
+
+// showsPeriod reports whether the IDs show in which period a number was given: by
+// dates in the zone of the reset, or by a time since an epoch.
+func (f *Format) showsPeriod(number part, digits int) bool {
+	together := Date{shown: map[byte]int{}}
+	for _, p := range f.parts {
+		switch {
+		case p.kind == Timestamp || p.kind == UnixSeconds:
+			return true
+		case p.kind == DateFormat && p.date.isClear() && p.zone.String() == number.zone.String():
+			together.addShown(p.date)
+		}
+	}
+	return together.showsPeriod(number.reset, digits)
+}
+
+// hasSeparator reports whether a text between two parts of varying length holds a
+// character that no part from the first to the second can show.
+func (f *Format) hasSeparator(first, second int) bool {
+	for _, p := range f.parts[first+1 : second] {
+		if p.kind != FixedChars {
+			continue
+		}
+		for _, char := range p.text {
+			if !f.canShow(char, first, second) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// canShow reports whether a part other than a text may hold the character.
+func (f *Format) canShow(char rune, first, second int) bool {
+	for _, p := range f.parts[first : second+1] {
+		if p.kind != FixedChars && p.canShow(char) {
+			return true
+		}
+	}
+	return false
+}
+
+// Sample returns an example of the format's IDs at a time, with the number 1 of each
+// counter and always the same random characters; "" if the clock is before the base of a
+// timestamp. It consumes nothing.
+func (f *Format) Sample(now time.Time) string {
+	numbers := make([]int64, len(f.Counters()))
+	for i := range numbers {
+		numbers[i] = 1
+	}
+	id, err := f.Append(nil, now, numbers, rand.NewChaCha8([32]byte{}))
+	if err != nil {
+		return ""
+	}
+	return string(id)
+}
+
+// Guarantee says how unique the IDs of a Format are.
+type Guarantee struct {
+	// Certain says that no two IDs are equal, as long as no number of a counter is used
+	// twice.
+	Certain bool
+	// Century says that IDs repeat after a hundred years, since they show two digits of
+	// the year in which a counter begins anew.
+	Century bool
+	// Bits is the number of random bits in each ID. If the guarantee is not
+	// certain, uniqueness rests on them.
+	Bits float64
+}
+
+// CollisionOdds returns the probability that among n IDs two are equal: that of
+// the birthday problem, for IDs that differ in their random characters alone. It
+// is 0 if the guarantee is certain.
+func (g Guarantee) CollisionOdds(n float64) float64 {
+	if g.Certain || n < 2 {
+		return 0
+	}
+	return -math.Expm1(-n * (n - 1) / 2 / math.Exp2(g.Bits))
+}
+
+// String returns the guarantee in a sentence.
+func (g Guarantee) String() string {
+	switch {
+	case g.Certain && g.Century:
+		return "every ID is unique for a hundred years, until the two digits of the year repeat"
+	case g.Certain:
+		return "every ID is unique"
+	}
+	many := math.Sqrt(2 * math.Ln2 * math.Exp2(g.Bits)) // one half
+	return fmt.Sprintf("IDs are unique by odds alone: of %.2g IDs two are equal with a probability of one half; add an auto-increment part to be certain", many)
+}
+
+var dateFor = map[Reset]string{ResetYear: "yyyy", ResetMonth: "yyyyMM", ResetDate: "yyyyMMdd"}
+
+// Digits of the year that a date needs to tell one period from another: two are enough
+// for a hundred years.
+const (
+	twoDigits  = 2
+	fourDigits = 4
+)

@@ -4,6 +4,7 @@ package kvstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -123,3 +124,87 @@ func (d *document) checkComplete(k keys, kind store.Kind) error {
 	}
 	return nil
 }
+
+// reader assembles documents from their pairs.
+type reader struct {
+	keys  keys
+	kind  store.Kind
+	found []store.Document
+	open  document // the last one, of which chunks may follow
+}
+
+// readDocuments returns the first documents of a range.
+func readDocuments(ctx context.Context, tx kv.ReadTransaction, k keys, kind store.Kind, r kv.KeyRange, limit int) ([]store.Document, error) {
+	in := reader{keys: k, kind: kind}
+	front := len(k.pack(letterDocument, string(kind)))
+	for pair, err := range tx.GetRange(r.Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll}).All(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		key, chunk, err := tuple.ReadString(pair.Key[front:])
+		if err != nil {
+			return nil, corrupt(pair.Key, err)
+		}
+		if len(chunk) == 0 && in.open.Key != "" && len(in.found)+1 == limit {
+			break
+		}
+		if err := in.addPair(pair, key, len(chunk) > 0); err != nil {
+			return nil, err
+		}
+	}
+	return in.found, in.closeDocument()
+}
+
+// addPair reads a pair: a chunk of a document, or the head of the next.
+func (in *reader) addPair(pair kv.KeyValue, key string, chunk bool) error {
+	switch {
+	case chunk && key == in.open.Key:
+		return in.open.addChunk(pair)
+	case chunk:
+		return corrupt(pair.Key, errors.New("a chunk of a document that has no head"))
+	}
+	if err := in.closeDocument(); err != nil {
+		return err
+	}
+	if err := in.open.decode(pair.Value); err != nil {
+		return corrupt(pair.Key, err)
+	}
+	in.open.Key = key
+	return nil
+}
+
+// closeDocument closes the open document, if there is one.
+func (in *reader) closeDocument() error {
+	if in.open.Key == "" {
+		return nil
+	}
+	if err := in.open.checkComplete(in.keys, in.kind); err != nil {
+		return err
+	}
+	in.found = append(in.found, in.open.Document)
+	in.open = document{}
+	return nil
+}
+
+// DecodeHead reads the value of the key ("D", kind, key) of the directory of the ID
+// service: a document with the first bytes of its value, and the size of the whole value.
+// The other bytes are under ("D", kind, key, n), n from 1, in chunks of [ChunkSize].
+func DecodeHead(value []byte) (head store.Document, size int, err error) {
+	var d document
+	err = d.decode(value)
+	return d.Document, d.size, err
+}
+
+// ChunkSize is the size in bytes of all chunks of a document's value but the last one.
+const ChunkSize = chunkSize
+
+// DecodeSequence reads the value of the key ("S", name).
+func DecodeSequence(value []byte) (store.Sequence, error) {
+	var q sequence
+	err := q.decode(value)
+	return q.Sequence, err
+}
+
+// ExpiryTime returns a document's time of expiry as the keys ("Z", time, kind, key) have
+// it; 0 for a document that does not expire.
+func ExpiryTime(d store.Document) int64 { return nanoseconds(d.Expires) }

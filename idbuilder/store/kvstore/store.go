@@ -4,6 +4,7 @@ package kvstore
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -157,4 +158,183 @@ func (s *Store) explainError(what string, err error) error {
 		return fmt.Errorf("kvstore: %s: %w: %w", what, store.ErrClosed, err)
 	}
 	return fmt.Errorf("kvstore: %s: %w", what, err)
+}
+
+// Get implements [store.Store].
+func (s *Store) Get(ctx context.Context, kind store.Kind, key string) (store.Document, error) {
+	if err := errors.Join(kind.Validate(), store.CheckName(key)); err != nil {
+		return store.Document{}, err
+	}
+	return read(ctx, s, "get", func(tx kv.ReadTransaction, k keys) (store.Document, error) {
+		found, err := readDocuments(ctx, tx, k, kind, k.documentRange(kind, key), 1)
+		if err != nil {
+			return store.Document{}, err
+		}
+		if len(found) == 0 {
+			return store.Document{}, store.ErrNotFound
+		}
+		return found[0], nil
+	})
+}
+
+// List implements [store.Store].
+func (s *Store) List(ctx context.Context, kind store.Kind, o store.ListOptions) ([]store.Document, error) {
+	if err := kind.Validate(); err != nil || strings.Contains(o.Prefix, "\x00") { // which no key has
+		return nil, err
+	}
+	return read(ctx, s, "list", func(tx kv.ReadTransaction, k keys) ([]store.Document, error) {
+		return readDocuments(ctx, tx, k, kind, k.list(kind, o), o.Most())
+	})
+}
+
+// Put implements [store.Store].
+func (s *Store) Put(ctx context.Context, kind store.Kind, d store.Document) (int64, error) {
+	if err := errors.Join(kind.Validate(), d.Validate()); err != nil {
+		return 0, err
+	}
+	mark, now := rand.Text(), s.now()
+	version, err := write(ctx, s, "put", func(tx *transaction) (int64, error) {
+		old, err := readHead(ctx, tx, tx.keys, kind, d.Key)
+		if err != nil {
+			return 0, err
+		}
+		if old.mark == mark { // written by an attempt before
+			return old.Version, nil
+		}
+		if old.Version != d.Version {
+			return 0, tx.conflictError()
+		}
+		created := document{Document: d, mark: mark}
+		created.Created, created.Updated = old.Created, now
+		if old.Version == 0 {
+			created.Created = now
+			if old.Version, err = counter(ctx, tx.Snapshot(), tx.keys.deleted(kind)); err != nil {
+				return 0, err
+			}
+		}
+		created.Version = old.Version + 1
+		tx.removeDocument(kind, old)
+		tx.putDocument(kind, created)
+		return created.Version, nil
+	})
+	if err == nil && !d.Expires.IsZero() && s.puts.Add(1)%sweepEvery == 0 {
+		_ = s.sweepExpired(ctx) // the document is stored; the next sweep removes the rest
+	}
+	return version, err
+}
+
+// Delete implements [store.Store].
+func (s *Store) Delete(ctx context.Context, kind store.Kind, key string, version int64) error {
+	if err := errors.Join(kind.Validate(), store.CheckName(key)); err != nil {
+		return err
+	}
+	_, err := write(ctx, s, "delete", func(tx *transaction) (none struct{}, err error) {
+		d, err := readHead(ctx, tx, tx.keys, kind, key)
+		switch {
+		case err != nil || d.Version == 0:
+			return none, err
+		case d.Version != version:
+			return none, tx.conflictError()
+		}
+		tx.eraseDocument(kind, d)
+		return none, nil
+	})
+	return err
+}
+
+// Reserve implements [store.Store].
+func (s *Store) Reserve(ctx context.Context, name string, r store.Reservation) (store.Range, error) {
+	if err := errors.Join(store.CheckName(name), r.Validate()); err != nil {
+		return store.Range{}, err
+	}
+	mark := rand.Text()
+	var made store.Range // by the last attempt
+	return write(ctx, s, "reserve", func(tx *transaction) (store.Range, error) {
+		q, err := readSequence(ctx, tx, tx.keys, name)
+		if err != nil || q.mark == mark { // written by an attempt before
+			return made, err
+		}
+		if q.Version == 0 {
+			q.Value = r.Start
+		}
+		made = store.Range{From: q.Value, Version: q.Version + 1}
+		if made.To, err = r.Advance(q.Value); err != nil {
+			return store.Range{}, err
+		}
+		q.Value = made.To
+		return made, tx.setSequence(name, q, mark)
+	})
+}
+
+// Sequence implements [store.Store].
+func (s *Store) Sequence(ctx context.Context, name string) (store.Sequence, error) {
+	if err := store.CheckName(name); err != nil {
+		return store.Sequence{}, err
+	}
+	return read(ctx, s, "sequence", func(tx kv.ReadTransaction, k keys) (store.Sequence, error) {
+		q, err := readSequence(ctx, tx, k, name)
+		if err == nil && q.Version == 0 {
+			err = store.ErrNotFound
+		}
+		return q.Sequence, err
+	})
+}
+
+// SetSequence implements [store.Store].
+func (s *Store) SetSequence(ctx context.Context, name string, value, version int64) error {
+	if err := store.CheckName(name); err != nil {
+		return err
+	}
+	mark := rand.Text()
+	_, err := write(ctx, s, "set sequence", func(tx *transaction) (none struct{}, err error) {
+		q, err := readSequence(ctx, tx, tx.keys, name)
+		if err != nil || q.mark == mark { // written by an attempt before
+			return none, err
+		}
+		if q.Version != version {
+			return none, tx.conflictError()
+		}
+		q.Value = value
+		return none, tx.setSequence(name, q, mark)
+	})
+	return err
+}
+
+// DeleteSequence implements [store.Store].
+func (s *Store) DeleteSequence(ctx context.Context, name string) (found bool, err error) {
+	if err := store.CheckName(name); err != nil {
+		return false, err
+	}
+	return write(ctx, s, "delete sequence", func(tx *transaction) (bool, error) {
+		key := tx.keys.sequence(name)
+		value, err := tx.Get(key).Get(ctx)
+		if err == nil && value != nil {
+			tx.Clear(key)
+		}
+		return value != nil, err
+	})
+}
+
+const (
+	// sweepEvery is the number of expiring documents after which a process removes expired
+	// ones, and sweepSize how many it removes.
+	sweepEvery, sweepSize = 16, 64
+	// sweepGrace is how long expired documents stay: clocks differ.
+	sweepGrace = time.Minute
+)
+
+// sweepExpired removes expired documents.
+func (s *Store) sweepExpired(ctx context.Context) error {
+	until := nanoseconds(s.now().Add(-sweepGrace))
+	_, err := write(ctx, s, "sweep", func(tx *transaction) (none struct{}, err error) {
+		r := kv.KeyRange{Begin: tx.keys.pack(letterExpiry), End: tuple.AppendInt(tx.keys.pack(letterExpiry), until)}
+		due, err := tx.Snapshot().GetRange(r.Selectors(), kv.RangeOptions{Limit: sweepSize}).Slice(ctx)
+		for _, pair := range due {
+			if err = errors.Join(err, tx.removeExpired(ctx, pair.Key)); err != nil {
+				break
+			}
+		}
+		return none, err
+	})
+	return err
 }

@@ -4,17 +4,22 @@ package controller
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math"
+	"math/rand/v2"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/kazahana-db/kazahana/election"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/snowflake"
 	"github.com/kazahana-db/kazahana/internal/sleep"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
@@ -213,3 +218,176 @@ func invalid(err error) error { return invalidError{err} }
 
 // Unwrap returns the faults.
 func (e invalidError) Unwrap() error { return e.error }
+
+// recordPrefix begins the keys of workers' documents; the instance follows.
+const recordPrefix = "worker."
+
+// forgetAfter is how long the store keeps the document of a worker that is gone if
+// no controller removes it. Clocks may differ by as much.
+const forgetAfter = 24 * time.Hour
+
+// conflicts bounds the attempts to change a document that others change as well.
+const conflicts = 20
+
+// saveWorker stores a worker's request in its document, unless that has a later one.
+func (c *Controller) saveWorker(ctx context.Context, g snowflake.Grant, r Registration) error {
+	w := Worker{WorkerID: g.WorkerID, Registration: r, Heartbeat: c.options.Now().UTC()}
+	for n := range conflicts {
+		doc, old, err := c.loadWorker(ctx, r.Instance)
+		if err != nil || doc.Version != 0 && old.Sequence > r.Sequence {
+			return err
+		}
+		if doc.Value, err = json.Marshal(w); err != nil {
+			return err
+		}
+		doc.Expires = c.options.Now().Add(c.options.Lease + forgetAfter)
+		_, err = c.store.Put(ctx, store.Workers, doc)
+		if !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+		if err := sleep.For(ctx, rand.N(time.Millisecond<<min(n, 5))); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("controller: worker %q: %w", r.Instance, store.ErrConflict)
+}
+
+// loadWorker returns the document of an instance, with version 0 if there is none.
+func (c *Controller) loadWorker(ctx context.Context, instance string) (doc store.Document, w Worker, err error) {
+	doc, err = c.store.Get(ctx, store.Workers, recordPrefix+instance)
+	if errors.Is(err, store.ErrNotFound) {
+		return store.Document{Key: recordPrefix + instance}, w, nil
+	}
+	if err == nil {
+		w, err = decodeRecord(doc)
+	}
+	return doc, w, err
+}
+
+// removeWorker removes the document of an instance, if it has the worker id.
+func (c *Controller) removeWorker(ctx context.Context, instance string, workerID int64) error {
+	for range conflicts {
+		doc, w, err := c.loadWorker(ctx, instance)
+		if err != nil || doc.Version == 0 || w.WorkerID != workerID {
+			return err
+		}
+		if err := c.store.Delete(ctx, store.Workers, doc.Key, doc.Version); !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
+	return fmt.Errorf("controller: worker %q: %w", instance, store.ErrConflict)
+}
+
+func decodeRecord(doc store.Document) (w Worker, err error) {
+	if err := json.Unmarshal(doc.Value, &w); err != nil || recordPrefix+w.Instance != doc.Key {
+		return w, &store.CorruptError{Where: fmt.Sprintf("%s %q", store.Workers, doc.Key), Reason: "it is not what a controller wrote", Err: err}
+	}
+	return w, nil
+}
+
+// The defaults of [Options].
+const (
+	DefaultHeartbeat = 10 * time.Second
+	DefaultTimeout   = 10 * time.Second
+)
+
+// Options configure a [Controller]. All controllers of a store use the same
+// Heartbeat and Lease.
+type Options struct {
+	// Authorize refuses a request whose token permits nothing here: with an
+	// [*api.Error], or another error, which is answered as 2001. It must be set.
+	Authorize func(*http.Request) error
+	// AuthorizeBalance does the same for GET /v1/controller/balance, which clients send;
+	// nil means Authorize.
+	AuthorizeBalance func(*http.Request) error
+
+	// Heartbeat is the time between heartbeats of a worker, from 100 ms to an hour; 0 means 10 s.
+	Heartbeat time.Duration
+	// Lease is how long a worker lives without a heartbeat, from 1 s to 12 hours and at
+	// least two heartbeats; 0 means three heartbeats.
+	Lease time.Duration
+	// Timeout bounds a request; 0 means 10 s.
+	Timeout time.Duration
+
+	// Database is the database of the store, in which controllers elect a leader; nil
+	// means that they use a lease on a document of the store.
+	Database kv.Database
+
+	// Now is the clock of heartbeats and worker ids; nil means [time.Now].
+	Now    func() time.Time
+	Logger *slog.Logger // nil means [slog.Default]
+}
+
+func (o Options) withDefaults() Options {
+	if o.Heartbeat == 0 {
+		o.Heartbeat = DefaultHeartbeat
+	}
+	if o.Lease == 0 {
+		o.Lease = max(3*o.Heartbeat, time.Second)
+	}
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.AuthorizeBalance == nil {
+		o.AuthorizeBalance = o.Authorize
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return o
+}
+
+// Validate reports everything that is wrong with the options.
+func (o Options) Validate() error {
+	o = o.withDefaults()
+	var faults []error
+	if o.Authorize == nil {
+		faults = append(faults, errors.New("controller: Authorize is missing"))
+	}
+	if o.Heartbeat < 100*time.Millisecond || o.Heartbeat > time.Hour {
+		faults = append(faults, fmt.Errorf("controller: Heartbeat is %v; it must be from 100ms to 1h", o.Heartbeat))
+	}
+	if o.Lease < max(time.Second, 2*o.Heartbeat) || o.Lease > 12*time.Hour || o.Lease%time.Millisecond != 0 {
+		faults = append(faults, fmt.Errorf("controller: Lease is %v; it must be from 1s and two heartbeats, %v, to 12h in whole milliseconds", o.Lease, max(time.Second, 2*o.Heartbeat)))
+	}
+	if o.Timeout < 0 {
+		faults = append(faults, fmt.Errorf("controller: Timeout is %v; it must not be negative", o.Timeout))
+	}
+	return errors.Join(faults...)
+}
+
+// campaign makes one of several controllers the leader.
+type campaign interface {
+	// run calls lead each time that this controller becomes the leader, until ctx ends.
+	// The context of lead ends when leadership may be lost.
+	run(ctx context.Context, lead func(context.Context) error) error
+}
+
+// newCampaign returns an election if there is a database, else a lease on a
+// document.
+func newCampaign(s store.Store, o Options) (campaign, error) {
+	if o.Database == nil {
+		return newSeat(s, o.Lease), nil
+	}
+	return newElected(o.Database, o.Lease)
+}
+
+// databaseCampaign is a campaign in a database.
+type databaseCampaign struct{ *election.Election }
+
+func newElected(db kv.Database, lease time.Duration) (databaseCampaign, error) {
+	e, err := election.New(db, "idbuilder-controller", election.Options{Duration: lease})
+	return databaseCampaign{e}, err
+}
+
+func (e databaseCampaign) run(ctx context.Context, lead func(context.Context) error) error {
+	return e.Run(ctx, func(ctx context.Context, _ election.Term) error {
+		if err := lead(ctx); err != nil && !errors.Is(err, context.Cause(ctx)) {
+			return err
+		}
+		return nil // campaign again
+	})
+}

@@ -239,3 +239,123 @@ func (c *Config) Fields(deployed bool, extra any) any {
 		extraFields
 	}{f, c.Formatted.Parts, c.Formatted.Pattern, c.Formatted.SequenceReset, c.Formatted.Format.Guarantee().String(), extraOf(extra)}
 }
+
+// Succeed copies from old, which c replaces, the formats that the key has had, also while it
+// was of another type: later changes are compared with them. Otherwise a change to another
+// format and a second change back to one like the first could both be allowed, and repeat
+// the IDs of the first. Succeed also sets the epoch of an increment configuration, and copies
+// the members of the document that this program does not know.
+func (c *Config) Succeed(old *Config) {
+	c.Unknown = old.Unknown
+	switch {
+	case c.Formatted != nil:
+		f := *c.Formatted
+		f.Earlier = distinct(old.allFormats(), f.Parts)
+		c.Formatted = &f
+	case len(old.allFormats()) > 0:
+		c.Formats = distinct(old.allFormats(), nil)
+	}
+	if c.Increment != nil {
+		i := *c.Increment
+		i.Epoch = i.epochAfter(old)
+		c.Increment = &i
+	}
+}
+
+// CheckChange returns a [*ChangeError] if IDs of the configuration next could
+// equal IDs that the configuration old, of the same key, or one before it, has given. Old may be
+// deleted. In doubt it refuses. For an increment sequence the caller compares the base with the
+// value: see [Increment.Rewinds]. For a snowflake key it refuses any change of the layout, since
+// the IDs depend on its clients.
+//
+// A caller that makes the change, forced or not, calls next.Succeed(old) before it
+// stores next.
+func CheckChange(old, next *Config) error {
+	switch {
+	case old.Type != next.Type:
+		return &ChangeError{"id_type", "the key has made " + string(old.Type) + " IDs; use another key for " + string(next.Type) + " IDs"}
+	case old.Type == TypeIncrement && (old.Increment.Delta < 0) != (next.Increment.Delta < 0):
+		return &ChangeError{"delta", "the direction of the sequence would turn, and pass the IDs that it gave"}
+	case old.Type == TypeSnowflake && *old.Snowflake != *next.Snowflake:
+		return &ChangeError{"base_ts", "clients make IDs with the layout as it is; another one could make them again"}
+	case old.Type == TypeFormatted:
+		return checkFormats(old.Formatted, next.Formatted)
+	}
+	return nil
+}
+
+// allFormats returns the present and the earlier formats of a configuration.
+func (c *Config) allFormats() [][]format.Part {
+	if c.Formatted == nil {
+		return c.Formats
+	}
+	return c.Formatted.allFormats()
+}
+
+// fields are the members of the answers for all types.
+type fields struct {
+	Key          string `json:"key"`
+	Name         string `json:"name"`
+	Type         Type   `json:"id_type"`
+	KeyTokenOnly bool   `json:"key_token_enable"`
+	Created      string `json:"created_at"`
+	Updated      string `json:"updated_at"`
+}
+
+// consoleFields are the names that the deployed worker's console has for epoch and worker_bits.
+type consoleFields struct {
+	Epoch      int64 `json:"epoch_ts"`
+	WorkerBits int   `json:"worker_id_bits"`
+}
+
+// IncrementState is the state of an increment key.
+type IncrementState struct {
+	// Current is the last ID that was given; before the first one, the base. If Exact is false,
+	// it is the last ID that another worker has reserved and may not have given yet.
+	Current int64
+	Exact   bool
+	// Reserved is the last number that any worker has reserved.
+	Reserved int64
+}
+
+// SnowflakeState is the state of a snowflake key.
+type SnowflakeState struct {
+	ActiveWorkers int  // worker ids that are leased
+	Incomplete    bool // other leases cannot be read
+}
+
+// FormattedState is the state of a formatted key.
+type FormattedState struct {
+	SampleID string // of the form of the next ID; it consumes nothing
+	Counters []CounterState
+}
+
+// CounterState is the state of a counter of a formatted key, in its present period.
+type CounterState struct {
+	Period   string // "" for a counter that does not begin anew
+	Reserved int64  // the last number that any worker has reserved; 0: none yet
+	Max      int64  // the last one that fits
+}
+
+type extraFields struct {
+	Current       *int64  `json:"current,omitempty"`
+	CurrentExact  *bool   `json:"current_exact,omitempty"`
+	Reserved      *int64  `json:"reserved,omitempty"`
+	ActiveWorkers *int    `json:"active_workers,omitempty"`
+	Incomplete    bool    `json:"incomplete,omitempty"`
+	SampleID      *string `json:"sample_id,omitempty"`
+}
+
+func extraOf(extra any) extraFields {
+	switch e := extra.(type) {
+	case *IncrementState:
+		return extraFields{Current: &e.Current, CurrentExact: &e.Exact, Reserved: &e.Reserved}
+	case *SnowflakeState:
+		return extraFields{ActiveWorkers: &e.ActiveWorkers, Incomplete: e.Incomplete}
+	case *FormattedState:
+		return extraFields{SampleID: &e.SampleID}
+	}
+	return extraFields{}
+}
+
+func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

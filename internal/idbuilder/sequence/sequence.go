@@ -4,6 +4,11 @@ package sequence
 
 import (
 	"context"
+	crand "crypto/rand"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -121,4 +126,193 @@ func (s *Sequence) makeOffers() []offer {
 	r := s.ahead[n-1]
 	s.setAhead(s.ahead[:n-1])
 	return []offer{{s.name, r.from, store.Sequence{Value: s.reserved, Version: s.version}, r.size / size(s.spec.Step)}}
+}
+
+// State returns the state of the sequence.
+func (s *Sequence) State() State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := State{Reserved: s.reserved, Version: s.version, Exhausted: s.exhausted}
+	st.Last, st.Given = s.last, s.given
+	st.Remaining = s.totalSteps() / size(s.spec.Step)
+	if g := s.seg.Load(); g.stepsLeft() < g.size {
+		st.Last, st.Given = g.lastTaken(), true
+	}
+	return st
+}
+
+// Current returns the last number of the sequence that any pool gave. If this pool has given
+// no number yet, or another pool has reserved numbers, too, then exact is false, and value is
+// the last reserved number: no number after it was given. For a sequence that the store does
+// not have it returns the start.
+func (s *Sequence) Current(ctx context.Context) (value int64, exact bool, err error) {
+	state, spec := s.State(), s.currentSpec()
+	stored, err := s.pool.store.Sequence(ctx, s.name)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return spec.Start, true, nil
+	case err != nil:
+		return 0, false, fmt.Errorf("sequence %q: %w", s.name, err)
+	case state.Given && state.Version == stored.Version:
+		return state.Last, true, nil
+	}
+	return stored.Value, false, nil
+}
+
+func (s *Sequence) currentSpec() Spec {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.spec
+}
+
+// State is the state of a [Sequence] in memory.
+type State struct {
+	// Last is the number that was given last, if Given is set: this pool has given
+	// one since the sequence came into memory.
+	Last  int64
+	Given bool
+	// Reserved is the last number that this pool has reserved; valid if Version is
+	// not 0.
+	Reserved int64
+	// Version is the version of the sequence in the store after that reservation.
+	// As long as the store has the same version, no other pool has reserved since.
+	Version int64
+	// Remaining is how many steps of the sequence are in memory.
+	Remaining uint64
+	// Exhausted says that the store has no further numbers.
+	Exhausted bool
+}
+
+// hasSpec reports whether a sequence is live and has the specification.
+func (s *Sequence) hasSpec(spec Spec) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.spec == spec && !s.evicted && !s.closed
+}
+
+// changeSpec changes the specification. It returns false if another Sequence is needed, since
+// the direction of one cannot change. The caller holds Pool.mu.
+func (s *Sequence) changeSpec(spec Spec) (ok bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.spec == spec:
+	case (spec.Step < 0) == (s.spec.Step < 0):
+		s.applySpec(spec)
+	case s.known || s.phase != idle:
+		return false, fmt.Errorf("%w: the step of %q was %d, and is now %d", ErrDirection, s.name, s.spec.Step, spec.Step)
+	default:
+		s.evicted = true
+		return false, nil
+	}
+	return true, nil
+}
+
+func (s *Sequence) applySpec(spec Spec) {
+	moved := spec.Start != s.spec.Start || spec.Epoch != s.spec.Epoch
+	s.spec = spec
+	s.exhausted, s.tail = false, false
+	s.clipToBound()
+	if moved {
+		s.forgetState()
+	}
+}
+
+// forgetState resets a sequence to the state of a new one.
+func (s *Sequence) forgetState() {
+	s.countDropped(s.totalSteps())
+	s.sealSegment()
+	s.ahead, s.stock = nil, 0
+	s.gen++ // a range that is under way is lost
+	s.known, s.given, s.exhausted, s.tail = false, false, false, false
+	s.version, s.low = 0, 0
+	s.pace = pace{latency: s.latency}
+	s.publishSegment(span{from: s.spec.Start})
+}
+
+// refuseCalls makes all calls of Take return ErrClosed.
+func (s *Sequence) refuseCalls() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.stopTimer()
+	s.endWaiters(ErrClosed)
+	s.sealSegment()
+}
+
+// isUnused reports whether nothing was taken for Options.Idle. Take does not record the time,
+// which would cost more than taking a number.
+func (s *Sequence) isUnused(now time.Duration) bool {
+	if next := s.seg.Load().lastTaken(); next != s.seen || !s.checked {
+		s.seen, s.seenAt, s.checked = next, now, true
+		return false
+	}
+	return now-s.seenAt >= s.pool.o.Idle
+}
+
+func (s *Sequence) stopTimer() {
+	if s.timer != nil {
+		s.timer.Stop()
+		s.timer = nil
+	}
+	if s.phase == backoff {
+		s.setPhase(idle)
+	}
+}
+
+// takeRevived takes from an evicted sequence that is used again.
+func (s *Sequence) takeRevived(ctx context.Context, need uint64) (int64, error) {
+	live, err := s.pool.findRevived(s)
+	if err != nil {
+		return 0, err
+	}
+	return live.takeFrom(ctx, live.seg.Load(), need)
+}
+
+// generators has ChaCha8 generators with seeds of the operating system, so that the next
+// numbers cannot be predicted from those that were seen.
+var generators = sync.Pool{New: func() any {
+	var seed [32]byte
+	crand.Read(seed[:]) // never fails
+	return rand.New(rand.NewChaCha8(seed))
+}}
+
+// takeRandom appends numbers at random distances of 1 to delta. If they do not fit, it draws
+// shorter distances, as long as single steps fit.
+func (s *Sequence) takeRandom(ctx context.Context, dst []int64, count int, delta uint64) ([]int64, error) {
+	n := len(dst)
+	dst = slices.Grow(dst, count)[:n+count]
+	delta = min(delta, math.MaxUint64/uint64(count)) // their sum does not overflow
+	for {
+		last, err := s.takeFrom(ctx, s.seg.Load(), draw(dst[n:], delta))
+		if err == nil {
+			accumulate(dst[n:], last, s.seg.Load().step)
+			return dst, nil
+		}
+		full, ok := errors.AsType[*ExhaustedError](err)
+		if !ok || full.Room < uint64(count) {
+			return dst[:n], err
+		}
+		delta = full.Room / uint64(count) // less than before
+	}
+}
+
+// draw fills a slice with distances and returns their sum.
+func draw(distances []int64, limit uint64) (sum uint64) {
+	g := generators.Get().(*rand.Rand)
+	defer generators.Put(g)
+	for i := range distances {
+		d := 1 + g.Uint64N(limit)
+		distances[i] = int64(d)
+		sum += d
+	}
+	return sum
+}
+
+// accumulate turns distances into numbers.
+func accumulate(distances []int64, last, step int64) {
+	for i, d := range distances {
+		last = move(last, uint64(d), step)
+		distances[i] = last
+	}
 }

@@ -3,12 +3,18 @@
 package snowflake
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/big"
+	"strconv"
+	"strings"
+	"sync"
 	"time"
+
+	"github.com/kazahana-db/kazahana/idgen"
 )
 
 // Layout divides the bits of an ID, from the uppermost down.
@@ -91,3 +97,105 @@ func (l Layout) shardWidth() int { return min(l.WorkerIDSize, shardBits) }
 
 // shards returns how many shards the worker ids are in.
 func (l Layout) shards() int { return 1 << (l.WorkerIDSize - l.shardWidth()) }
+
+// leaseKey names a lease; only its client knows it.
+type leaseKey struct {
+	worker  int64
+	created int64 // Unix milliseconds
+	secret  string
+}
+
+// String returns the text that clients send.
+func (k leaseKey) String() string { return fmt.Sprintf("%d.%d.%s", k.worker, k.created, k.secret) }
+
+// WorkerIDOf returns the worker id that a lease key names, whether or not it is
+// leased. The error is [ErrLeaseKey].
+func WorkerIDOf(text string) (int64, error) {
+	k, err := parseLeaseKey(text)
+	return k.worker, err
+}
+
+// parseLeaseKey is the inverse of leaseKey.String.
+func parseLeaseKey(text string) (k leaseKey, err error) {
+	parts := strings.Split(text, ".")
+	if len(text) > 128 || len(parts) != 3 || parts[2] == "" {
+		return k, ErrLeaseKey
+	}
+	k.worker, err = strconv.ParseInt(parts[0], 10, 64)
+	if err == nil {
+		k.created, err = strconv.ParseInt(parts[1], 10, 64)
+	}
+	k.secret = parts[2]
+	if err != nil || k.worker < 0 || k.created < 0 || k.String() != text {
+		return leaseKey{}, ErrLeaseKey
+	}
+	return k, nil
+}
+
+// Worker ids are leased in shards of up to 2^shardBits, each of which is a
+// document: so a document is small, and workers conflict seldom. To package lease a
+// shard is a space of positions of its own in which a worker id is two positions,
+// the smallest lease. The timestamp of that space is Unix time, whatever that of
+// the IDs is: leases are milliseconds of worker ids.
+const shardBits = 6
+
+const (
+	spaceEpoch  = 1_704_067_200_000 // 2024; an earlier clock has not been set
+	spaceBitTs  = 42                // until 2163
+	spaceBitSeq = 1
+)
+
+// shardLayout is the layout of a shard of 2^bits worker ids.
+func shardLayout(bits int) idgen.Layout {
+	return idgen.Layout{
+		CustomEpochMs: spaceEpoch, BitReserve: 64 - spaceBitTs - (bits + 1) - spaceBitSeq, BitTs: spaceBitTs,
+		BitID: bits + 1, BitSeq: spaceBitSeq, // one bit of the id is that of fallback, which is not used
+	}
+}
+
+// locks has a lock for each name that is in use. The zero value is ready.
+type locks struct {
+	mu   sync.Mutex
+	held map[string]*namedLock
+}
+
+// namedLock is a lock that goroutines hold or wait for.
+type namedLock struct {
+	token chan struct{} // has one element while a goroutine has the lock
+	users int
+}
+
+// lock waits for the lock of a name. The caller calls unlock if there is no error.
+func (l *locks) lock(ctx context.Context, name string) (unlock func(), err error) {
+	h := l.joinQueue(name)
+	select {
+	case h.token <- struct{}{}:
+		return func() { <-h.token; l.leaveQueue(name, h) }, nil
+	case <-ctx.Done():
+		l.leaveQueue(name, h)
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (l *locks) joinQueue(name string) *namedLock {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := l.held[name]
+	if h == nil {
+		h = &namedLock{token: make(chan struct{}, 1)}
+		if l.held == nil {
+			l.held = map[string]*namedLock{}
+		}
+		l.held[name] = h
+	}
+	h.users++
+	return h
+}
+
+func (l *locks) leaveQueue(name string, h *namedLock) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if h.users--; h.users == 0 {
+		delete(l.held, name)
+	}
+}

@@ -4,9 +4,12 @@ package snowflake
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -274,4 +277,116 @@ func (l *Leaser) quarantineDocument(ctx context.Context, s *space, service strin
 		return nil // there still are no pairs
 	}
 	return err
+}
+
+// Active returns how many worker ids of the key are leased: those of clients that
+// ask again, and those kept for clients that may not. Leases that cannot be read hide no
+// others: then Active counts these, and returns an error that joins one for each that it has passed over;
+// see [IsUnreadable].
+func (l *Leaser) Active(ctx context.Context, key Key) (int, error) {
+	n, _, err := l.countLeases(ctx, prefixOf(key.Name, key.Layout), key.Layout.shardWidth())
+	return n, err
+}
+
+// IsUnreadable reports whether an error says of leases that they cannot be read: they are damaged, or a
+// newer version wrote them.
+func IsUnreadable(err error) bool { return store.IsUnreadable(err) || lease.IsUnreadable(err) }
+
+// countLeases returns the number of leases in the documents with a prefix, and the end of
+// the last one. It passes over what cannot be read, which the error says.
+func (l *Leaser) countLeases(ctx context.Context, prefix string, bits int) (n int, held time.Time, err error) {
+	var unread []error
+	for doc, err := range l.documents.all(ctx, prefix) {
+		if err != nil {
+			return n, held, errors.Join(append(unread, err)...)
+		}
+		listed, err := l.listLeases(ctx, doc, bits)
+		if err != nil && !IsUnreadable(err) {
+			return n, held, errors.Join(append(unread, err)...)
+		}
+		if err != nil {
+			unread = append(unread, fmt.Errorf("snowflake: leases %q: %w", doc.Key, err))
+		}
+		n += len(listed)
+		for _, info := range listed {
+			held = latest(held, info.Expired)
+		}
+	}
+	return n, held, errors.Join(unread...)
+}
+
+// listLeases returns the leases in a document, with an error also if some cannot be read.
+func (l *Leaser) listLeases(ctx context.Context, doc store.Document, bits int) ([]lease.Info, error) {
+	p, err := decodePage(doc)
+	if err != nil {
+		return nil, err
+	}
+	server, err := lease.NewServer(snapshot{page: p, now: l.options.Now()}, lease.Options{
+		Default: lease.ServiceConfig{Layout: shardLayout(bits), Plain: true}, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return nil, err
+	}
+	listed, err := server.List(ctx, "", lease.ListOptions{})
+	return listed.Leases, err
+}
+
+// snapshot is a [lease.Store] to read a page.
+type snapshot struct {
+	page *page
+	now  time.Time
+}
+
+// Update implements [lease.Store]; it stores nothing.
+func (s snapshot) Update(_ context.Context, _ string, fn func(lease.Tx) error) error {
+	return fn(&transaction{now: s.now, pairs: s.page.pairs})
+}
+
+// root is the document of a key: the layouts in which worker ids were leased. The last one
+// is in force.
+type root struct {
+	Format  int           `json:"format"`
+	Key     string        `json:"key"`
+	Layouts []layoutState `json:"layouts"`
+	// Quarantine is until when documents without pairs get none, in Unix milliseconds.
+	Quarantine int64 `json:"quarantine,omitempty"`
+}
+
+// layoutState is a layout of a key.
+type layoutState struct {
+	Layout
+	Version int64 `json:"version"`
+	// Ready says that no ID of an earlier layout can come again.
+	Ready bool `json:"ready,omitempty"`
+	// Held is the end of the last lease of a replaced layout, in Unix milliseconds; 0: the
+	// layout was not replaced.
+	Held int64 `json:"held,omitempty"`
+}
+
+const rootFormat = 1
+
+// keyID names a key in the keys of documents, which have fewer characters.
+func keyID(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:16])
+}
+
+func (r *root) currentLayout() *layoutState { return &r.Layouts[len(r.Layouts)-1] }
+
+// replaceLayout makes a layout the last one.
+func (r *root) replaceLayout(key Key) {
+	layouts := r.Layouts[:0:0]
+	for _, p := range r.Layouts {
+		if p.Layout != key.Layout {
+			layouts = append(layouts, p)
+		}
+	}
+	r.Layouts = append(layouts, layoutState{Layout: key.Layout, Version: key.Version, Ready: len(layouts) == 0})
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }

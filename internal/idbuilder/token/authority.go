@@ -9,12 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-
-	"golang.org/x/time/rate"
+	"sync"
+	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/revision"
 	"github.com/kazahana-db/kazahana/internal/newer"
+	"golang.org/x/time/rate"
 )
 
 // Authority makes and checks tokens. It is safe for concurrent use.
@@ -230,3 +231,144 @@ func (a *Authority) Format(f fmt.State, _ rune) { fmt.Fprint(f, "token.Authority
 
 // LogValue implements [slog.LogValuer].
 func (a *Authority) LogValue() slog.Value { return slog.StringValue("token.Authority") }
+
+// List returns the tokens that are stored and have not expired, in the order of their
+// keys. The admin token of the options is not stored. Tokens of a key that cannot be read hide
+// no others: then List returns these with an error that joins one for each such key, of which
+// [store.IsUnreadable] is true. After another error the list is not complete.
+func (a *Authority) List(ctx context.Context) (list []Info, err error) {
+	const page = 1000
+	var unread []error
+	for after := "#~"; ; { // after the indexes, the keys of which are # and hexadecimal digits
+		documents, err := a.store.List(ctx, store.Tokens, store.ListOptions{After: after, Limit: page})
+		if err != nil {
+			return list, fmt.Errorf("token: %w", errors.Join(append(unread, err)...))
+		}
+		for _, d := range documents {
+			after = d.Key
+			infos, err := a.infosOf(d)
+			if err != nil {
+				unread = append(unread, err)
+			}
+			list = append(list, infos...)
+		}
+		if len(documents) < page {
+			return list, errors.Join(unread...)
+		}
+	}
+}
+
+// infosOf returns descriptions of the tokens of a document.
+func (a *Authority) infosOf(d store.Document) (list []Info, err error) {
+	if d.Key == markKey {
+		return nil, nil
+	}
+	r, err := decodeRecord(d)
+	if err != nil {
+		return nil, err
+	}
+	key, isWorker := d.Key, d.Key == workerKey
+	if key == adminKey || isWorker {
+		key = ""
+	}
+	for _, e := range r.Tokens {
+		if e.isValid(a.options.Now()) {
+			list = append(list, Info{key, isWorker, e.Created, e.Expires})
+		}
+	}
+	return list, nil
+}
+
+// Info describes a stored token, without its text.
+type Info struct {
+	Key     string // "" for a token of admins or workers, [GlobalKey] for the one of all keys
+	Worker  bool   // a token of workers
+	Created time.Time
+	Expires time.Time // zero: it does not expire
+}
+
+// maxSeen bounds the tokens that a process remembers.
+const maxSeen = 200_000
+
+// maxAge is how long a process uses a token without reading it again, if the revision
+// stays the same. A process that crashes between a reset and its announcement leaves the
+// revision as it was: others accept the old token for no longer than this.
+const maxAge = time.Minute
+
+// cache remembers tokens that were looked up and found.
+type cache struct {
+	mu      sync.RWMutex
+	entries map[hash]cachedToken
+}
+
+// cachedToken is a token as it was read from the store.
+type cachedToken struct {
+	identity Identity
+	revision int64
+	read     time.Time // by the Authority's clock
+	expires  time.Time // zero: never
+	invalid  bool      // the service made it, but it was reset
+}
+
+// isFresh reports whether the token need not be read again.
+func (c cachedToken) isFresh(revision int64, now time.Time) bool {
+	return c.isKept(revision, now, 0)
+}
+
+// isKept reports whether the token may be used if the store does not answer, for so long.
+func (c cachedToken) isKept(revision int64, now time.Time, outage time.Duration) bool {
+	age, most := now.Sub(c.read), maxAge
+	if c.invalid {
+		most = time.Second // an answer of the store may come after one that says that the outcome is unknown
+	}
+	return c.revision == revision && age >= 0 && age < most+outage
+}
+
+// answer returns the identity of the token if there is no error and it has not expired.
+func (c cachedToken) answer(now time.Time, err error) (Identity, error) {
+	if err != nil {
+		return Identity{}, err
+	}
+	if c.invalid {
+		return Identity{}, ErrInvalid
+	}
+	if !c.expires.IsZero() && !now.Before(c.expires) {
+		return c.identity, ErrExpired
+	}
+	return c.identity, nil
+}
+
+func (c *cache) get(h hash) (cachedToken, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	e, ok := c.entries[h]
+	return e, ok
+}
+
+// put remembers a token. A full cache forgets a hundredth of the others, at random.
+func (c *cache) put(h hash, e cachedToken) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.entries == nil {
+		c.entries = map[hash]cachedToken{}
+	}
+	if len(c.entries) >= maxSeen {
+		c.removeOldest()
+	}
+	c.entries[h] = e
+}
+
+func (c *cache) removeOldest() {
+	for h := range c.entries {
+		delete(c.entries, h)
+		if len(c.entries) <= maxSeen-maxSeen/100 {
+			return
+		}
+	}
+}
+
+func (c *cache) remove(h hash) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.entries, h)
+}

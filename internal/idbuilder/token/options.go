@@ -114,3 +114,34 @@ func (o Options) withoutSecret() any {
 	o.Now = nil
 	return Options(o)
 }
+
+// Format implements [fmt.Formatter]: the token is left out.
+func (t Token) Format(f fmt.State, verb rune) { redact.Format(f, verb, t.withoutSecret()) }
+
+// LogValue implements [slog.LogValuer]: the token is left out.
+func (t Token) LogValue() slog.Value { return slog.AnyValue(t.withoutSecret()) }
+
+func (t Token) withoutSecret() any {
+	type token = Token
+	type Token token
+	t.Text = redact.Secret(t.Text)
+	return Token(t)
+}
+
+// Token is a token with its text.
+type Token struct {
+	Key     string
+	Text    string
+	Expires time.Time // zero: it does not expire
+}
+
+var (
+	// ErrInvalid says that the token is unknown, or was reset.
+	ErrInvalid = errors.New("token: unknown, or reset since")
+	// ErrExpired says that the token has expired.
+	ErrExpired = errors.New("token: expired")
+	// ErrBusy says that there are too many unknown tokens to look all of them up.
+	ErrBusy = errors.New("token: too many unknown tokens are presented")
+	// ErrKey says that the key cannot have tokens: it is reserved, or not well-formed.
+	ErrKey = errors.New("token: no key of IDs")
+)

@@ -3,11 +3,16 @@
 package console
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"path"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder"
@@ -138,3 +143,154 @@ func (c *Console) runSampling(ctx context.Context) {
 
 // Age returns how long ago the last heartbeat was.
 func (w WorkerInfo) Age(now time.Time) string { return duration(max(0, now.Sub(w.Heartbeat))) }
+
+// route is a page or an action of the console.
+type route struct {
+	pattern  string // of [http.ServeMux]; the path is "/admin/" and one word, so that relative links work
+	fragment bool   // a script sends the request: without a session the answer is 401, not the login page
+	serve    func(*visit) error
+}
+
+// sessionRoutes are the routes that need a session.
+func (c *Console) sessionRoutes() []route {
+	return []route{
+		{pattern: "GET /admin/{$}", serve: c.showOverview},
+		{pattern: "GET /admin/keys", serve: c.showKeys},
+		{pattern: "GET /admin/key", serve: c.showKey},
+		{pattern: "GET /admin/new", serve: c.showNew},
+		{pattern: "GET /admin/edit", serve: c.showEdit},
+		{pattern: "POST /admin/save", serve: c.saveForm},
+		{pattern: "POST /admin/generate", serve: c.generateIDs},
+		{pattern: "GET /admin/delete", serve: c.showDelete},
+		{pattern: "POST /admin/delete", serve: c.deleteKey},
+		{pattern: "POST /admin/token", serve: c.showToken},
+		{pattern: "GET /admin/reset", serve: c.showReset},
+		{pattern: "POST /admin/reset", serve: c.resetToken},
+		{pattern: "GET /admin/access", serve: c.showAccess},
+		{pattern: "GET /admin/workers", serve: c.showWorkers},
+		{pattern: "POST /admin/preview", serve: c.showPreview, fragment: true},
+		{pattern: "GET /admin/charts", serve: c.showCharts, fragment: true},
+		{pattern: "POST /admin/logout", serve: c.endLogin},
+	}
+}
+
+func (c *Console) newMux() http.Handler {
+	mux := http.NewServeMux()
+	for _, r := range c.sessionRoutes() {
+		mux.HandleFunc(r.pattern, c.withSession(r))
+	}
+	mux.HandleFunc("GET /admin/login", c.publicHandler(c.showLogin))
+	mux.HandleFunc("POST /admin/login", c.publicHandler(c.beginLogin))
+	for name, a := range assets {
+		mux.HandleFunc("GET /admin/"+name, a.serveFile)
+	}
+	mux.HandleFunc("/", c.publicHandler(func(v *visit) error { return errNotFound }))
+	return mux
+}
+
+// publicHandler serves a request that needs no session.
+func (c *Console) publicHandler(serve func(*visit) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		v := &visit{w: w, Request: r, console: c}
+		v.serve(serve)
+	}
+}
+
+// withSession serves requests that have a session, and redirects all others to the
+// login.
+func (c *Console) withSession(route route) http.HandlerFunc {
+	return c.publicHandler(func(v *visit) error {
+		err := v.readSession()
+		if !errors.Is(err, errNoSession) {
+			if err != nil {
+				return err
+			}
+			return route.serve(v)
+		}
+		if route.fragment {
+			http.Error(v.w, "The session has ended; log in again.", http.StatusUnauthorized)
+			return nil
+		}
+		v.redirect("login", loginQuery(v.Request))
+		return nil
+	})
+}
+
+// contentPolicy lets pages load files of this origin only, and use nothing inline.
+const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// protect sets the headers of every answer, and refuses requests from other sites.
+//
+// The Referrer-Policy is same-origin rather than no-referrer: with no-referrer, browsers
+// send `Origin: null` with forms, which over plain HTTP would look like another site's.
+func (c *Console) protect(next http.Handler) http.Handler {
+	cross := http.NewCrossOriginProtection()
+	cross.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c.options.Logger.Warn("console: refused a request that another site made", "origin", r.Header.Get("Origin"), "remote", r.RemoteAddr)
+		http.Error(w, "This request came from another site, and is refused.", http.StatusForbidden)
+	}))
+	guarded := cross.Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", contentPolicy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		ctx, cancel := context.WithTimeout(r.Context(), c.options.Timeout)
+		defer cancel()
+		r = r.WithContext(ctx)
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		guarded.ServeHTTP(w, r)
+	})
+}
+
+// maxBody bounds the body of a request, in bytes.
+const maxBody = 256 << 10
+
+//go:embed static/*
+var staticFiles embed.FS
+
+// asset is a file that pages use.
+type asset struct {
+	name    string
+	content []byte
+	version string // changes with the content
+}
+
+// contentTypes has the types of files by their endings, since the system's table may differ.
+var contentTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+
+// assets are the files by name.
+var assets = readAssets()
+
+func readAssets() map[string]asset {
+	files, err := staticFiles.ReadDir("static")
+	if err != nil {
+		panic(err) // embedded: it is there
+	}
+	read := map[string]asset{}
+	for _, f := range files {
+		b, err := staticFiles.ReadFile("static/" + f.Name())
+		if err != nil {
+			panic(err)
+		}
+		h := sha256.Sum256(b)
+		read[f.Name()] = asset{f.Name(), b, hex.EncodeToString(h[:6])}
+	}
+	return read
+}
+
+// assetURL returns the address of a file, which changes with its content.
+func assetURL(name string) string { return name + "?v=" + assets[name].version }
+
+// serveFile sends the file. Browsers may keep it if the address has its version.
+func (a asset) serveFile(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", contentTypes[path.Ext(a.name)])
+	if r.URL.RawQuery == "v="+a.version {
+		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	http.ServeContent(w, r, a.name, time.Time{}, bytes.NewReader(a.content))
+}

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -118,4 +120,26 @@ func nameOf(body []byte) string {
 	}
 	_ = json.Unmarshal(body, &named) // what is wrong with it is told by idconfig
 	return named.Name
+}
+
+// Plan returns what a store must hold for the keys of the folder to go on. The
+// error joins all that is in the way.
+func (f *Folder) Plan(o Options) (*Plan, error) {
+	if o.Margin == 0 {
+		o.Margin = 1000
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	p := &planner{Folder: f, Options: o, used: map[string]bool{}, seen: map[string]string{}}
+	for _, c := range f.configs {
+		p.add(c)
+	}
+	for _, key := range slices.Sorted(maps.Keys(o.Next)) {
+		if p.seen[key] == "" {
+			p.faults = append(p.faults, fmt.Errorf("next: there is no key %q", key))
+		}
+	}
+	p.noteUnused()
+	return &p.plan, errors.Join(p.faults...)
 }

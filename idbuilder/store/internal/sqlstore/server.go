@@ -2,7 +2,13 @@
 
 package sqlstore
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
 
 // Conn executes statements, in which ? stands for an argument. An argument is an
 // int64, a string, a time.Time in UTC, or nil.
@@ -81,4 +87,98 @@ type Dialect struct {
 type Migration struct {
 	Description string
 	Statements  []string
+}
+
+// Limits are what the options of all stores have in common. 0 stands for the default
+// value.
+type Limits struct {
+	Connections int           // of this process to the server; 10 by default
+	Connect     time.Duration // for how long an attempt to connect may take; 5 s by default
+	Call        time.Duration // for how long a call may take; 10 s by default
+	Init        time.Duration // for how long Init may take, with the time that it waits for others; 1 min by default
+}
+
+// WithDefaults returns the limits with the default values in place of zeros.
+func (l Limits) WithDefaults() Limits {
+	if l.Connections == 0 {
+		l.Connections = 10
+	}
+	if l.Connect == 0 {
+		l.Connect = 5 * time.Second
+	}
+	if l.Call == 0 {
+		l.Call = 10 * time.Second
+	}
+	if l.Init == 0 {
+		l.Init = time.Minute
+	}
+	return l
+}
+
+// Validate reports all limits that are out of range, by the names of the options of
+// a package.
+func (l Limits) Validate(pkg string) error {
+	var faults []error
+	if l.Connections < 0 || l.Connections > 10_000 {
+		faults = append(faults, fmt.Errorf("%s: MaxConnections is %d, allowed are 1 to 10000, and 0 for 10", pkg, l.Connections))
+	}
+	for _, timeout := range []struct {
+		name  string
+		value time.Duration
+	}{{"ConnectTimeout", l.Connect}, {"CallTimeout", l.Call}, {"InitTimeout", l.Init}} {
+		if timeout.value < 0 {
+			faults = append(faults, fmt.Errorf("%s: %s is %v, allowed are positive durations, and 0 for the default value", pkg, timeout.name, timeout.value))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// names lets one goroutine of this process at a time change a sequence. The lock is for
+// speed only: without it, one of many goroutines would win each round of comparisons.
+// Against other processes the comparison of versions protects.
+type names struct {
+	mu   sync.Mutex
+	busy map[string]*turn
+}
+
+// turn is the lock of one name, and the number of goroutines that have it or wait for it.
+type turn struct {
+	free  chan struct{} // has an element if no goroutine has the lock
+	users int
+}
+
+// lock waits for the lock of a name. The caller calls unlock if there is no error.
+func (n *names) lock(ctx context.Context, name string) (unlock func(), err error) {
+	t := n.joinQueue(name)
+	select {
+	case <-t.free:
+		return func() { t.free <- struct{}{}; n.leaveQueue(name, t) }, nil
+	case <-ctx.Done():
+		n.leaveQueue(name, t)
+		return nil, ctx.Err()
+	}
+}
+
+func (n *names) joinQueue(name string) *turn {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.busy == nil {
+		n.busy = map[string]*turn{}
+	}
+	t := n.busy[name]
+	if t == nil {
+		t = &turn{free: make(chan struct{}, 1)}
+		t.free <- struct{}{}
+		n.busy[name] = t
+	}
+	t.users++
+	return t
+}
+
+func (n *names) leaveQueue(name string, t *turn) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if t.users--; t.users == 0 {
+		delete(n.busy, name)
+	}
 }
