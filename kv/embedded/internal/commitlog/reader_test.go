@@ -62,7 +62,7 @@ func TestNewerFormat(t *testing.T) {
 func TestImpossibleEnds(t *testing.T) {
 	for _, h := range testHeaders() {
 		first := append(h.append(nil), sealed(h, h.size(), 1, 0, "")...)
-		for _, end := range []int64{-1 << 63, -1, 0, 1, h.size() - 1, int64(len(first)) + 1, 1<<63 - 1} {
+		for _, end := range impossibleEnds(h, first) {
 			next := newHeader(h.number+1, end, 1)
 			_, err := readSegments(t, first, next.append(nil))
 			if !errors.As(err, new(*fault.CorruptError)) {
@@ -72,6 +72,11 @@ func TestImpossibleEnds(t *testing.T) {
 	}
 }
 
+// impossibleEnds returns where the valid part of a segment with the header cannot end.
+func impossibleEnds(h header, segment []byte) []int64 {
+	return []int64{-1 << 63, -1, 0, 1, h.size() - 1, int64(len(segment)) + 1, 1<<63 - 1}
+}
+
 // FuzzRead reads two segments with any headers and frames, whose checksums fit.
 func FuzzRead(f *testing.F) {
 	for _, h := range testHeaders() {
@@ -79,6 +84,10 @@ func FuzzRead(f *testing.F) {
 		next := newHeader(h.number+1, int64(len(first)), 1)
 		f.Add(first, next.append(nil))
 		f.Add(first, append(next.append(nil), sealed(next, headerSize, 5, 44, "payload")...))
+		for _, end := range impossibleEnds(h, first) {
+			wrong := newHeader(h.number+1, end, 1)
+			f.Add(first, wrong.append(nil))
+		}
 	}
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		fixHeader(first)
