@@ -190,11 +190,11 @@ func (c *Coordinator) nextID() RequestID {
 }
 
 // UpdateTopology puts a topology in force. It does not touch activations: a key
-// whose authority has changed moves when it is resolved next, or in ticks. A topology
+// that has a new authority moves when it is resolved next, or in ticks. A topology
 // of the version in force changes nothing. The errors are a *[TopologyError] with all
 // faults, an [ErrStaleTopology] and, for good, [ErrDead].
 //
-// A topology has the last word on this member, too. Until one lists it, the
+// A topology also has the last word on this member. Until one lists it, the
 // coordinator is not ready. A topology in which it is missing after that, or in which its name
 // has a greater incarnation, says that others take it for dead: the coordinator loses all it has, as by
 // [Coordinator.LoseAll].

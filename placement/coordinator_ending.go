@@ -287,7 +287,7 @@ func (c *Coordinator) handleDeactivated(w *work, r ActivationDeactivated) {
 	}
 }
 
-// handleEnd continues a work whose activation has ended.
+// handleEnd continues a work after its activation has ended.
 func (c *Coordinator) handleEnd(w *work, err error) {
 	e := Event{Kind: Deactivated, Key: w.key, Owner: c.o.Self, Epoch: w.lease.Epoch, Request: w.id, Reason: w.cause.String()}
 	if err != nil {
@@ -306,7 +306,7 @@ func (c *Coordinator) handleEnd(w *work, err error) {
 }
 
 // keepActivation puts an activation back in use that was to end because it was idle, but
-// was used meanwhile.
+// was used in the meantime.
 func (c *Coordinator) keepActivation(w *work) {
 	n, waiting := w.used, w.wait
 	w.used, w.wait = nil, wait{}
@@ -405,8 +405,8 @@ func (c *Coordinator) longestRetry() time.Duration {
 	return mostRetry
 }
 
-// advanceRetry has the next tick try a failed step again. A step that is under way, whose
-// retryAt is 0, goes on.
+// advanceRetry has the next tick try a failed step again. A step that is under way has
+// the retryAt 0 and goes on.
 func (c *Coordinator) advanceRetry(w *work) {
 	w.retryAt = min(w.retryAt, max(c.clock, 1))
 }

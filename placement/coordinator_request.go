@@ -52,7 +52,7 @@ func (c *Coordinator) detachWork(w *work) {
 	}
 }
 
-// finishWork ends a work that holds nothing any more. Resolves that joined it meanwhile
+// finishWork ends a work that holds nothing any more. Resolves that have joined it
 // start over.
 func (c *Coordinator) finishWork(w *work) {
 	c.works.Remove(c.works.Get(w.id))
@@ -126,7 +126,7 @@ func (c *Coordinator) emitResolved(r *Resolution, id RequestID, reason string) {
 }
 
 // HandleCommandResult tells what became of a command. A result that comes late,
-// twice or for a request that is not known is no error: what it carries is given back.
+// twice or for a request that is not known is not an error: what it carries is given back.
 // The error is for a result that is nil, or for another key than its command.
 func (c *Coordinator) HandleCommandResult(r CommandResult, now time.Time) (Outcome, error) {
 	c.beginCall(now)
@@ -186,7 +186,7 @@ func (c *Coordinator) handleAcquired(w *work, r LockAcquired) {
 // isDenial reports whether it is certain that a claim was not granted.
 func isDenial(err error) bool { return isOneOf(err, ErrHeld, ErrStale) }
 
-// handleGranted goes on with a request whose claim was granted.
+// handleGranted continues a request after its claim was granted.
 func (c *Coordinator) handleGranted(w *work, lease Lease) {
 	w.unsettled = w.unsettled || w.retryAt != 0 // the grant is of a claim before the last
 	w.lease, w.retryAt, w.failures = lease, 0, 0
@@ -236,7 +236,7 @@ func (c *Coordinator) decideAnew(w *work) bool {
 	return false
 }
 
-// handleDenied ends a request whose claim was not granted. If the outcome is uncertain,
+// handleDenied ends a request after its claim was refused or failed. If the outcome is uncertain,
 // the work stays and repeats the claim in ticks, until it can give the lease back.
 func (c *Coordinator) handleDenied(w *work, err error) {
 	c.emit(Event{Kind: LockDenied, Key: w.key, Owner: holderOf(err).Owner, Request: w.id, Reason: err.Error()})
@@ -389,7 +389,7 @@ func (c *Coordinator) returnLease(w *work, r LockAcquired) {
 	c.commandRelease(o)
 }
 
-// settleClaim ends a claim of unknown outcome whose request has ended: it claims the key
+// settleClaim ends a claim of unknown outcome after its request has ended: it claims the key
 // again and gives that lease back. A newer claim of the key has ended it already.
 func (c *Coordinator) settleClaim(key Key) {
 	if c.dead != "" || c.active.Get(key) != nil || c.workOfKey(key) != nil {
@@ -412,7 +412,7 @@ func (c *Coordinator) returnActivation(w *work, r ActivationEnsured) {
 }
 
 // ends reports whether a work knows of the activation of an epoch, and will use or end
-// it. A work whose executor has failed may be ending it too early.
+// it. If the executor of a work has failed, the work may be ending it too early.
 func ends(w *work, epoch int64) bool {
 	return w != nil && w.lease.Epoch == epoch && w.sure && (w.step == storing || w.step == deactivating)
 }

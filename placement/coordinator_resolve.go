@@ -18,7 +18,7 @@ import (
 // is active here or belongs elsewhere, the resolution comes at once and without a command.
 //
 // The errors are a *[KeyError], [ErrNotReady], [ErrStopped], a *[NoMemberError] and
-// [ErrOverloaded]. With an error, too, the outcome has events.
+// [ErrOverloaded]. The outcome has events even with an error.
 func (c *Coordinator) Resolve(key Key, now time.Time) (Outcome, error) {
 	c.beginCall(now)
 	if c.state == StateMember {
@@ -246,7 +246,7 @@ func (c *Coordinator) requestActivation(key Key) error {
 	return nil
 }
 
-// reviveClaim makes a resolve wait for a claim whose outcome is unknown, and repeats
+// reviveClaim makes a resolve wait for a claim of unknown outcome, and repeats
 // the claim at once.
 func (c *Coordinator) reviveClaim(w *work) error {
 	if err := c.joinWork(w); err != nil {
@@ -330,7 +330,7 @@ func (c *Coordinator) isNewer(h, than Holder) bool {
 // If the owner is Self, another member has sent a message for the key here, because a home or a
 // cache named this member, but the key does not resolve to this member. A home may then have a
 // claim or an entry that this member does not know, for example of a claim that was executed late
-// and whose reply was lost. The coordinator gives back what the home has under that epoch;
+// after its reply was lost. The coordinator gives back what the home has under that epoch;
 // otherwise no member could activate the key while this one lives.
 func (c *Coordinator) Forget(key Key, h Holder, now time.Time) Outcome {
 	c.beginCall(now)
@@ -374,7 +374,7 @@ func (c *Coordinator) evictPlace(n *recency.Node[Key, Holder], reason string) {
 	c.cacheEvent(CacheEvicted, n, reason)
 }
 
-// cacheEvent adds an event about a location. The epochs of this member are no locations.
+// cacheEvent adds an event about a location. The epochs of this member are not locations.
 func (c *Coordinator) cacheEvent(kind CacheEventKind, n *recency.Node[Key, Holder], reason string) {
 	if n.Value.Owner != c.o.Self {
 		c.out.CacheEvents = append(c.out.CacheEvents, CacheEvent{Kind: kind, Key: n.Key, Holder: n.Value, Reason: reason, ObservedAt: c.now})

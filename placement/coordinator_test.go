@@ -99,7 +99,7 @@ func TestStopAdvancesRetries(t *testing.T) {
 	}
 }
 
-// TestStopKeepsCommandUnderWay: Stop does not repeat a claim whose result is not known yet.
+// TestStopKeepsCommandUnderWay: Stop does not repeat a claim while its result is not known yet.
 func TestStopKeepsCommandUnderWay(t *testing.T) {
 	c := newMember(t)
 	claim(t, c, key1, start)
@@ -237,7 +237,7 @@ func TestForgetSelf(t *testing.T) {
 		t.Errorf("%+v, want the release of epoch 5", r)
 	}
 	if out := c.Forget(key, self, start); len(out.Commands) > 0 {
-		t.Errorf("told again meanwhile: %v", out.Commands)
+		t.Errorf("told again while the first command runs: %v", out.Commands)
 	}
 	out, err := c.HandleCommandResult(LockReleased{RequestID: r.RequestID, Key: key, Epoch: 5, Err: ErrStale}, start)
 	m := only[RemoveActivation](t, ok(t)(out, err))
@@ -296,7 +296,7 @@ func TestResolveDoesNotWaitForRetries(t *testing.T) {
 }
 
 // An executor refuses to end an activation for idleness, then it must end all the
-// same, and the refusal arrives a second time, before the end: it is no end.
+// same, and the refusal arrives a second time, before the end: it does not count as the end.
 func TestRefusalTwiceIsNoEnd(t *testing.T) {
 	c, key := newMember(t), Key{"k", "1"}
 	activateLapsing(t, c, key, 7)

@@ -107,7 +107,7 @@ func TestFault5OwnerOfEntryIsChecked(t *testing.T) {
 		entry    ActivationEntry
 		members  []string
 		remote   bool // it is b's
-		behind   bool // whether b is alive cannot be known yet
+		tooOld   bool // whether b is alive cannot be known yet
 		previous bool // b is dead, and its record is the one before
 	}{
 		{"alive", ActivationEntry{Owner: b, Address: "b:1", Epoch: 3, Topology: 2}, []string{"a", "b"}, true, false, false},
@@ -137,7 +137,7 @@ func TestFault5OwnerOfEntryIsChecked(t *testing.T) {
 			if test.remote && (a.Err != nil || a.Resolution.Owner != b || a.Resolution.Epoch != 3 || a.Resolution.Locality != Remote) {
 				t.Errorf("answer %+v, want b", a)
 			}
-			if test.behind && (!errors.Is(a.Err, ErrTopologyBehind) || !IsRetryable(a.Err)) {
+			if test.tooOld && (!errors.Is(a.Err, ErrTopologyBehind) || !IsRetryable(a.Err)) {
 				t.Errorf("answer %+v, want ErrTopologyBehind", a)
 			}
 		})

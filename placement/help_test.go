@@ -123,8 +123,8 @@ func activate(t testing.TB, c *Coordinator, key Key, epoch int64, now time.Time)
 	return store(t, c, only[StoreActivation](t, ensure(t, c, made, now)), nil, now)
 }
 
-// lapsing grants a claim in the way of a home of locks that lapse, whose entries
-// are loaded and stored apart.
+// lapsing grants a claim as a home of locks that lapse does: entries
+// are loaded and stored separately.
 func lapsing(c TryAcquire, epoch int64, until time.Time) Lease {
 	return Lease{Key: c.Key, Owner: c.Owner, Request: c.RequestID, Epoch: epoch, ExpiresAt: until}
 }

@@ -32,7 +32,7 @@ type row struct {
 	request RequestID
 	expires time.Time
 	entry   *ActivationEntry
-	stored  map[int64]bool // the epochs whose store succeeded
+	stored  map[int64]bool // the epochs that were stored
 }
 
 func newHome(kept bool) *home {
@@ -162,7 +162,7 @@ func (h *home) yield(key Key, self Owner) {
 	}
 }
 
-// failure is the result of a command whose outcome is not known.
+// failure is the result of a command of unknown outcome.
 func failure(cmd Command) CommandResult {
 	id, key := cmd.Correlation()
 	err := fmt.Errorf("%w: %w", ErrUnavailable, context.DeadlineExceeded)
@@ -239,7 +239,7 @@ func (m *model) pick(use func(*call) bool) *call {
 	return rapid.SampledFrom(some).Draw(m.T, "call")
 }
 
-// execute lets the home execute a command; also one whose result was given up.
+// execute lets the home execute a command, even one that counts as failed.
 func (m *model) execute() {
 	if c := m.pick(func(c *call) bool { return c.result == nil }); c != nil {
 		m.run(c)
@@ -311,7 +311,7 @@ func (m *model) steal() {
 	m.holders[key] = append(m.holders[key], Holder{Owner: member("b").Owner, Epoch: m.home.row(key).last})
 }
 
-// loseStolen tells of the activations whose fence another member has.
+// loseStolen tells of the activations that have lost their fence to another member.
 func (m *model) loseStolen() {
 	for _, a := range m.c.Snapshot().Activations {
 		if m.home.row(a.Key).last > a.Epoch && m.isStolen(a) {

@@ -48,12 +48,12 @@ type Outcome struct {
 	Commands   []Command   // to be executed, in any order and at once
 	Answers    []Answer    // of requests that have ended, each exactly once
 	Events     []Event     // to be published, in this order
-	// CacheEvents tell of the cache of locations. They are to be published in
-	// this order, too.
+	// CacheEvents tell of the cache of locations. They are also to be published in
+	// this order.
 	CacheEvents []CacheEvent
 }
 
-// Answer ends a request. It is for all resolves whose outcome named the request.
+// Answer ends a request. It is for all resolves that were told to wait for the request.
 type Answer struct {
 	Request    RequestID
 	Key        Key
@@ -69,7 +69,7 @@ type Event struct {
 	Owner      Owner     // the authority, the holder, the member
 	Epoch      int64     // of the activation
 	PID        string    // of the activation
-	Request    RequestID // in whose course it happened
+	Request    RequestID // that was under way
 	Topology   int64     // the version by which it was decided
 	Reason     string    // why, for people
 	ObservedAt time.Time // the argument now of the coordinator's method

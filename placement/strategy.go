@@ -95,7 +95,7 @@ func (r Rendezvous) Score(key Key, c Candidates, i int) uint64 {
 	return r.hash(key, keyHash(key), &c, i)
 }
 
-// hash returns the hash of a key, whose own hash is k, for c.Members[i].
+// hash returns the hash of a key for c.Members[i]; k is the hash of the key alone.
 func (r Rendezvous) hash(key Key, k uint64, c *Candidates, i int) uint64 {
 	switch {
 	case r.Hasher != nil:

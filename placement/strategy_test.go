@@ -69,7 +69,7 @@ func TestMovesIfNotTaken(t *testing.T) {
 	}
 }
 
-// A choice that is no member is an error, not a crash.
+// A choice that is not a member is an error, not a crash.
 type wild struct{ leader }
 
 func (wild) Choose(Key, Candidates) int { return 99 }
@@ -145,7 +145,7 @@ func TestStopInParts(t *testing.T) {
 	}
 }
 
-// A resolve of an active key allocates nothing, under a newer topology, too.
+// A resolve of an active key allocates nothing, even under a newer topology.
 func TestResolveActiveAllocates(t *testing.T) {
 	c := newMember(t)
 	activate(t, c, key1, 1, start)

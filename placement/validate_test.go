@@ -97,7 +97,7 @@ func TestStartedTwice(t *testing.T) {
 	claim(t, c, key1, start)
 }
 
-// A client activates nothing, also if a topology lists it as a member.
+// A client activates nothing, even if a topology lists it as a member.
 func TestListedClient(t *testing.T) {
 	c, err := NewCoordinator(Options{Self: selfA})
 	if err != nil {

@@ -33,7 +33,7 @@ func TestSuspend(t *testing.T) {
 	})
 }
 
-// A suspend while no timer ran is no stall of those that are started later.
+// A suspend while no timer ran is not a stall of those that are started later.
 func TestSuspendWithoutTimers(t *testing.T) {
 	starts := map[string]func(*Driver) error{
 		"role":      (*Driver).BecomeLeader,
@@ -67,7 +67,7 @@ func (a *suspendedAlarm) slept() time.Duration {
 	return by
 }
 
-// A wall clock that is set back is no stall.
+// A wall clock that is set back is not a stall.
 func TestWallClockSetBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, err := New(t.Context(), Options{OnStall: func(e Event) { t.Errorf("%v", e) }})
@@ -81,7 +81,7 @@ func TestWallClockSetBack(t *testing.T) {
 	})
 }
 
-// Close leaves nothing behind: neither the goroutine nor the wait for the context.
+// Close leaves nothing running: neither the goroutine nor the wait for the context.
 func TestCloseFrees(t *testing.T) {
 	for range 200 {
 		d, err := New(t.Context(), Options{})

@@ -10,7 +10,7 @@ import (
 	"github.com/kazahana-db/kazahana/rafttimer"
 )
 
-// BenchmarkContact notes contacts, beside what reading the clock costs.
+// BenchmarkContact notes contacts. It reports what reading the clock costs as well.
 func BenchmarkContact(b *testing.B) {
 	b.Run("time.Now", func(b *testing.B) {
 		for b.Loop() {
@@ -39,8 +39,8 @@ func BenchmarkContact(b *testing.B) {
 
 var clockReading time.Time // so that the reading is not optimised away
 
-// BenchmarkAdvance advances a machine that has nothing to do, one whose heartbeat is due and one whose
-// election timeout is, which is drawn anew.
+// BenchmarkAdvance advances a machine that has nothing to do, one with a heartbeat that is due and one with an
+// election timeout that is due and drawn anew.
 func BenchmarkAdvance(b *testing.B) {
 	bench := func(become func(*rafttimer.Machine, time.Duration), step time.Duration) func(*testing.B) {
 		return func(b *testing.B) {

@@ -39,7 +39,7 @@ type Config struct {
 	// ElectionTimeoutMin.
 	HeartbeatInterval time.Duration
 
-	// StallThreshold is the lateness from which on a deadline tells of a stall: the
+	// StallThreshold is the least lateness of a deadline that tells of a stall: the
 	// process was suspended or blocked. It should be greater than the precision of
 	// the system's timers; but the higher it is, the more needless elections
 	// begin where processes stand still. The default value is HeartbeatInterval.
@@ -127,7 +127,7 @@ type Timing struct{ config Config }
 // Config returns the Config with its defaults.
 func (t *Timing) Config() Config { return t.config }
 
-// Machine returns a machine without a role, none of whose timers runs. It draws
+// Machine returns a machine without a role or a running timer. It draws
 // its election timeouts from the source; nil is a source that is seeded at
 // random. The caller must not use the source elsewhere at the same time.
 func (t *Timing) Machine(source rand.Source) Machine {
@@ -257,7 +257,7 @@ func (f *faults) millis(field string, ms float64) time.Duration {
 func (f *faults) join() error { return errors.Join(*f...) }
 
 // SplitVoteOdds returns the probability that an election begins with a second
-// candidate: that of n nodes, all of whose election timeouts started together, the
+// candidate: that of n nodes that started their election timeouts together, the
 // second times out within delay of the first, before the first one's request
 // for votes reaches it. Timeouts are independent and uniform over a window W,
 // so that it is 1 - (1 - delay/W)^n. It is 0 for fewer than two nodes.
@@ -299,7 +299,7 @@ func (c Config) Warnings(delay time.Duration, nodes int) []Warning {
 	return found
 }
 
-// maxSplitVoteOdds is the probability of a split vote from which on
+// maxSplitVoteOdds is the least probability of a split vote at which
 // [Config.Warnings] names it. At 1 in 5, three elections in a row fail in
 // less than one case of a hundred.
 const maxSplitVoteOdds = 0.2

@@ -30,7 +30,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// Each fault is found, also beside others, by the name of its field.
+// Each fault is found, even among others, by the name of its field.
 func TestValidate(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -42,7 +42,7 @@ func TestValidate(t *testing.T) {
 		{"minimum of a nanosecond", rafttimer.Config{ElectionTimeoutMin: 2, HeartbeatInterval: 1}, nil},
 		{"negative", rafttimer.Config{ElectionTimeoutMin: -1, ElectionTimeoutMax: -2, HeartbeatInterval: -3, StallThreshold: -4, BroadcastLimit: 1}, []string{"ElectionTimeoutMin", "ElectionTimeoutMax", "HeartbeatInterval", "StallThreshold"}},
 		{"negative minimum alone", rafttimer.Config{ElectionTimeoutMin: -1}, []string{"ElectionTimeoutMin"}},
-		{"negative minimum beside others that fit none", rafttimer.Config{ElectionTimeoutMin: -1, ElectionTimeoutMax: 1, HeartbeatInterval: time.Hour}, []string{"ElectionTimeoutMin"}},
+		{"negative minimum among others that fit none", rafttimer.Config{ElectionTimeoutMin: -1, ElectionTimeoutMax: 1, HeartbeatInterval: time.Hour}, []string{"ElectionTimeoutMin"}},
 		{"negative maximum alone", rafttimer.Config{ElectionTimeoutMax: -1}, []string{"ElectionTimeoutMax"}},
 		{"heartbeat of a rounded-down default", rafttimer.Config{ElectionTimeoutMin: 2}, []string{"HeartbeatInterval"}},
 		{"equal bounds", rafttimer.Config{ElectionTimeoutMin: 200 * ms, ElectionTimeoutMax: 200 * ms}, []string{"ElectionTimeoutMax"}},

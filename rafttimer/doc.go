@@ -58,7 +58,7 @@
 // # Stalls
 //
 // If a process was suspended or blocked its timers are late, and it gets a [Stall]
-// event with the length. A leader may have been replaced meanwhile. A follower has
+// event with the length. A leader may have been replaced during that time. A follower has
 // received nothing, so its election timeout begins anew, once until the next
 // contact. Missed heartbeats are counted, not sent in a burst.
 //
@@ -66,7 +66,7 @@
 //
 // A Driver uses Go's monotonic clock. If that stands still during a suspend, the
 // wall clock shows its length; so a wall clock that is set ahead while timers run
-// is reported as a [Stall], too. Timers are as precise as the system's, at worst 1
+// is also reported as a [Stall]. Timers are as precise as the system's, at worst 1
 // to 15 ms late on an idle machine.
 //
 // The times follow Ongaro and Ousterhout, "In Search of an Understandable Consensus

@@ -76,7 +76,7 @@ type Driver struct {
 // noContact is a time before all others.
 const noContact = math.MinInt64
 
-// New returns a driver without a role, none of whose timers runs. It is closed
+// New returns a driver without a role or a running timer. It is closed
 // when ctx ends, or by [Driver.Close], which every Driver needs. The error is
 // that of [Options.Validate].
 func New(ctx context.Context, o Options) (*Driver, error) {
@@ -190,7 +190,7 @@ func (d *Driver) changeTimers(f func(m *Machine, now time.Duration) error) error
 	}
 	d.learnContact()
 	if d.machine.State() == (TimerState{}) {
-		d.alarm.slept() // no timer ran meanwhile, so that none has stood still
+		d.alarm.slept() // no timer ran during that time, so that none has stood still
 	}
 	if err := f(d.machine, d.alarm.now()); err != nil {
 		return err
@@ -239,8 +239,8 @@ func (d *Driver) fireDue() {
 	d.deliverAll(events)
 }
 
-// deliverAll delivers events in their order, but those that an earlier one's callback, or a
-// contact meanwhile, has made stale. If a callback ends the goroutine by runtime.Goexit, the later
+// deliverAll delivers events in their order, except those that the callback of an earlier one, or a
+// contact during it, has made stale. If a callback ends the goroutine by runtime.Goexit, the later
 // events are delivered all the same.
 func (d *Driver) deliverAll(events []Event) {
 	if len(events) == 0 {

@@ -76,7 +76,7 @@ func TestConcurrentContacts(t *testing.T) {
 	})
 }
 
-// slowTime is a mocked time whose readings may take a second to arrive.
+// slowTime is a mocked time that may take a second to answer a reading.
 type slowTime struct {
 	rafttimer.MockTimeProvider
 	slow bool
@@ -91,7 +91,7 @@ func (s *slowTime) Now() time.Time {
 }
 
 // Measurements that shorten the timeout of a driver to less than what has passed of it
-// start an election, and are no stall.
+// start an election, and are not a stall.
 func TestObserveBroadcastIsNoStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDriver(t, rafttimer.Options{

@@ -53,7 +53,7 @@ func TestDriverRoles(t *testing.T) {
 }
 
 // A stop that is due at the same instant as the timer, or soon before or after,
-// leaves no callback behind, whichever goroutine runs first.
+// leaves no callback to run, whichever goroutine runs first.
 func TestNoCallbackAfterStop(t *testing.T) {
 	stops := map[string]func(*rafttimer.Driver) error{
 		"StopAll":        (*rafttimer.Driver).StopAll,
@@ -175,7 +175,7 @@ func TestCallsFromCallbacks(t *testing.T) {
 	})
 }
 
-// Two drivers whose callbacks stop each other's timers do not wait for ever.
+// Two drivers do not wait for ever if the callbacks of each stop the timers of the other.
 func TestCallbacksThatStopEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var a, b *rafttimer.Driver
@@ -243,7 +243,7 @@ func TestGoexit(t *testing.T) {
 	})
 }
 
-// A role's callbacks are those of the options, also after a start with another.
+// A role's callbacks are those of the options, even after a start with another.
 func TestRolesHaveTheirOwnCallbacks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		beats, elections := 0, 0

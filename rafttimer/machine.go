@@ -279,7 +279,7 @@ func (m *Machine) noteStop() {
 }
 
 // BecomeFollower makes the node a follower: the election timeout starts anew,
-// heartbeats stop. Call it for each new leader, also where the node is a follower
+// heartbeats stop. Call it for each new leader, even where the node is a follower
 // already: a node that keeps its roll times out late, since the node with the shortest roll has
 // become the leader. (It made the median takeover of five nodes 12 % longer.) Every role may become every other, also the one that it is; each call is a
 // role change, so that events from before it are stale.

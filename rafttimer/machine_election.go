@@ -186,7 +186,7 @@ type estimate struct {
 	deviation time.Duration
 }
 
-// addSample takes a measured time into account; zero and less are no measurement.
+// addSample takes a measured time into account; zero and less are not measurements.
 func (e *estimate) addSample(took time.Duration) {
 	switch took = min(took, maxTimeout); {
 	case took <= 0:

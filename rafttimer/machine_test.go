@@ -27,7 +27,7 @@ func sleep(d time.Duration) {
 	synctest.Wait()
 }
 
-// newMachine returns a machine whose rolls are those of a seed.
+// newMachine returns a machine that draws its rolls from a seed.
 func newMachine(t testing.TB, c rafttimer.Config, seed uint64) *rafttimer.Machine {
 	t.Helper()
 	m, err := rafttimer.NewMachine(c, rand.NewPCG(seed, 0))

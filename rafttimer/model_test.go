@@ -14,7 +14,7 @@ import (
 
 // model is the machine as one would write it without thinking of speed: a list
 // of timers, walked through nanosecond by nanosecond in effect. It takes its
-// election timeouts from the machine under test, whose range other tests check.
+// election timeouts from the machine under test; other tests check their range.
 type model struct {
 	config  rafttimer.Config
 	role    rafttimer.Role

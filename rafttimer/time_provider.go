@@ -68,7 +68,7 @@ func (p *SystemTimeProvider) ClearTimeout(id TimerID) {
 // without the time moving; more are an endless loop.
 const maxStandstill = 1_000_000
 
-// MockTimeProvider is a [TimeProvider] whose time stands still until
+// MockTimeProvider is a [TimeProvider] with a time that stands still until
 // [MockTimeProvider.Advance] moves it. Callbacks run inside Advance, in the
 // goroutine that called it, so that a test of one goroutine is deterministic.
 // The zero value is ready to use and begins at the start of the year 2000, UTC.
@@ -147,7 +147,7 @@ func (p *MockTimeProvider) ActiveTimers() int {
 	return len(p.timers)
 }
 
-// Advance moves the time by d, and runs the callbacks whose deadlines it passes,
+// Advance moves the time by d, and runs the callbacks with deadlines that it passes,
 // each at its deadline, in the order of deadlines and then of setting. Callbacks
 // may set and clear timeouts, which count if they are due before Advance ends,
 // and may advance the time themselves: what is due runs inside the inner call,

@@ -314,7 +314,7 @@ func (a *Activation) Context() context.Context {
 }
 
 // contextFor returns the context of a call, a timer or a factory. It ends with the
-// activation and with the caller's context, whose deadline it has. The returned function
+// activation and with the caller's context, and has the caller's deadline. The returned function
 // releases it.
 func (a *Activation) contextFor(caller context.Context, chain []placement.Key) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(a.kind.session.ctx)

@@ -169,7 +169,7 @@ func TestHandlersThatNeverReturn(t *testing.T) {
 		}
 		session.activate(t, "actor", "x", 2)
 		if r := <-queued; r.err != nil || r.epoch != 2 {
-			t.Error("the call that waited behind it:", r)
+			t.Error("the call that was queued after it:", r)
 		}
 		if s.ended.Load() != 0 {
 			t.Error("Deactivate was called while a handler runs")

@@ -205,7 +205,7 @@ func TestCallTimeout(t *testing.T) {
 	})
 }
 
-// TestArgumentsOfCallersThatLeft: a call whose caller has left stays in the mailbox until its turn,
+// TestArgumentsOfCallersThatLeft: after its caller has left, a call stays in the mailbox until its turn,
 // without its argument.
 func TestArgumentsOfCallersThatLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

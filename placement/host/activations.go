@@ -8,7 +8,7 @@ import (
 )
 
 // activations is the table of the activations of one kind in one session: a hash table of
-// lists whose links are in the activations. A map would take 30 bytes more for each of a
+// lists that are linked through the activations. A map would take 30 bytes more for each of a
 // million activations. Each shard has its own lock and grows by itself.
 type activations struct {
 	kind    *kind
@@ -53,7 +53,7 @@ func (s *shard) get(id string, hash uint64) *Activation {
 	return a
 }
 
-// put adds an activation, whose id has none.
+// put adds an activation for an id that has none.
 func (s *shard) put(a *Activation, hash uint64) {
 	if s.len == len(s.buckets) {
 		s.grow(a.kind)

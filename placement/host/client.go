@@ -55,7 +55,7 @@ func (c *Client) Start(context.Context) error {
 	return nil
 }
 
-// Stop refuses calls and stops following the topology. It closes the transport, also if
+// Stop refuses calls and stops following the topology. It closes the transport, even if
 // the client was not started. A client cannot be started again. A second Stop waits for the first
 // one, until its own context ends, and returns the same error.
 func (c *Client) Stop(ctx context.Context) error {

@@ -157,8 +157,8 @@ type merger struct {
 	members *placement.Topology // what the embedded cluster told last; nil: nothing yet
 }
 
-// followSource calls the source, and calls it again after it has failed. Meanwhile, and if the
-// source returns nil, its last topology stays in force.
+// followSource calls the source, and calls it again after it has failed. Between the calls, and after
+// the source has returned nil, its last topology stays in force.
 func (m *merger) followSource(ctx context.Context) {
 	for attempt := 0; ctx.Err() == nil; attempt++ {
 		var last int64 // a source that is called again may count anew

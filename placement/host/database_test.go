@@ -97,7 +97,7 @@ func TestPausedHostCannotWrite(t *testing.T) {
 }
 
 // After an outage that was longer than the lease, a host joins again at once: its own old lease, which
-// has lapsed here but not been taken, is no reason to wait.
+// has lapsed here but not been taken, is not a reason to wait.
 func TestHostJoinsAtOnceAfterAnOutage(t *testing.T) {
 	inBubble(t, func(t *testing.T, engine kv.Database) {
 		a := startBank(t, lent{engine}, hosttest.NewNetwork(), "a")

@@ -50,10 +50,10 @@
 // An activation ends because it was idle, because its key belongs to another member after a change
 // of the topology, because the host stops, or because it was lost. Before the end it runs the calls
 // in its mailbox; later calls go to the next activation of the key. If that takes longer than [Options.DeactivateTimeout], the contexts end,
-// and the calls that have not begun go to the next activation, too. After the last call the host
+// and the calls that have not begun also go to the next activation. After the last call the host
 // calls Deactivate, see [Deactivator].
 //
-// A host whose membership is lost ends all activations, with contexts whose cause is
+// A host that loses its membership ends all activations, and their contexts with the cause
 // [placement.ErrActivationLost], and joins again under another incarnation. An outage
 // of the database that is longer than [Options.Lease] does that to all hosts at once. So
 // a host that has joined again spreads its first claims over half a lease, or five
@@ -94,6 +94,6 @@
 // Errors of package placement and of this package keep their type, whichever
 // process they come from; so do those that a program registers: see
 // [RegisterError]. Arguments, results and errors pass through the codec within a
-// process, too, so that a program behaves the same with one process as with
+// process as well, so that a program behaves the same with one process as with
 // several.
 package host

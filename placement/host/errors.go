@@ -39,7 +39,7 @@ var (
 // errDraining makes a call look for the next incarnation of the activation.
 var errDraining = fmt.Errorf("%w: the one here is ending", ErrNotHere)
 
-// errGone is for a factory whose activation has ended meanwhile.
+// errGone is for a factory that returns after its activation has ended.
 var errGone = errors.New("host: the activation ended before its factory returned")
 
 // CallError says why a call failed on its way. What the handler itself returned

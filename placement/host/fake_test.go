@@ -40,7 +40,7 @@ func (f *fakeLookup) note(change func()) {
 	change()
 }
 
-// ends returns the epochs whose end was asked for.
+// ends returns the epochs that were asked to end.
 func (f *fakeLookup) ends() []int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -97,7 +97,7 @@ func (fakeCluster) fence(key placement.Key, _ placement.Owner, epoch int64) leas
 	})
 }
 
-// newFake returns a host whose session has a fake driver, started.
+// newFake returns a started host with a fake driver in its session.
 func newFake(t *testing.T, o Options, register func(h *Host)) (*Host, *session, *fakeLookup) {
 	t.Helper()
 	o.Name = "self"
@@ -139,7 +139,7 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-// routes is a transport whose addresses are functions.
+// routes is a transport that has a function for each address.
 type routes struct {
 	alone
 	to func(ctx context.Context, address string, r Request) (Reply, error)
@@ -184,7 +184,7 @@ func done(result string, h placement.Holder) (Reply, error) {
 	return Reply{Status: Done, Payload: fmt.Appendf(nil, "%q", result), Holder: h}, nil
 }
 
-// actor is a virtual actor whose method does what a test says.
+// actor is a virtual actor with a method that does what a test says.
 type actor struct {
 	a       *Activation
 	ended   *atomic.Int32

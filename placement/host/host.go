@@ -173,7 +173,7 @@ func (h *Host) joinAgain(lost seat) *session {
 }
 
 // Stop refuses calls, ends all activations, hands them back, leaves the cluster and closes the
-// transport, also if the host was not started. Until then handlers, timers and Deactivate can call
+// transport, even if the host was not started. Until then handlers, timers and Deactivate can call
 // activations of other members with the context that they were given. Other members may activate
 // the keys at once. If ctx or the membership ends first, the contexts of handlers end, and the
 // error says what is left; what a lost membership has left ends in the background then. Other members can claim that as soon as this one has left, and writes
@@ -230,7 +230,7 @@ func (h *Host) stopLastSession(ctx context.Context) error {
 	return nil
 }
 
-// Member returns the member that this process is, and false while it is none.
+// Member returns the member that this process is, and false while it is not a member.
 func (h *Host) Member() (placement.Owner, bool) {
 	s := h.session.Load()
 	if s == nil {

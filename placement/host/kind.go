@@ -11,8 +11,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// Kind is a kind of virtual actors whose activations are values of T, as
-// [Register] returns it.
+// Kind is a kind of virtual actors, as [Register] returns it. Its activations are
+// values of T.
 type Kind[T any] struct {
 	host *Host
 	kind *kind
@@ -29,12 +29,12 @@ type kind struct {
 // KindOption is an option of [Register].
 type KindOption func(*kind)
 
-// EndOnPanic ends an activation one of whose methods or timers has panicked: its next call
+// EndOnPanic ends an activation after one of its methods or timers has panicked: the next call
 // makes a new one. Without it the activation goes on with the state that the panic left.
 func EndOnPanic(k *kind) { k.endOnPanic = true }
 
 // Register tells the host to activate a kind, before [Host.Start]. open is the factory: it makes the
-// value of an activation, whose methods [Handle] registers. It is called under the activation's
+// value of an activation; [Handle] registers the methods of that value. It is called under the activation's
 // fence, once at a time for a key. ctx ends with the activation, and when the factory takes too
 // long; a panic is an error. If T is a [Deactivator], the host calls it at the end.
 //
@@ -106,7 +106,7 @@ type method struct {
 // MethodOption is an option of [Handle] and [MethodOf].
 type MethodOption func(*method)
 
-// Idempotent says that the method may run twice for one call. A call whose outcome is unknown is
+// Idempotent says that the method may run twice for one call. If the outcome of a call is unknown, the call is
 // then repeated until its context ends, instead of returning an [ErrOutcomeUnknown].
 func Idempotent(m *method) { m.idempotent = true }
 
@@ -140,7 +140,7 @@ func (m *Method[In, Out]) Call(ctx context.Context, id string, in In) (out Out, 
 
 // Caller is what calls activations: a *[Host] or a *[Client].
 type Caller interface {
-	// Call calls a method whose types are not known at compile time: in is
+	// Call calls a method without its types at compile time: in is
 	// encoded, the result decoded into what out points to; a nil out drops it. See [Method.Call].
 	Call(ctx context.Context, key placement.Key, method string, in, out any) error
 	callingProcess() *process
@@ -165,7 +165,7 @@ func invoke[In, Out any](fn func(In) (Out, error), c Codec, payload []byte) (res
 
 const argument, resultOf = "argument", "result"
 
-// Codec encodes arguments and results. Calls within a process use it, too, so
+// Codec encodes arguments and results. Calls within a process also use it, so
 // that an activation never shares memory with its callers. All processes of a cluster use
 // the same. It is safe for concurrent use.
 type Codec interface {

@@ -110,7 +110,7 @@ func TestStopTwice(t *testing.T) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.members["b"] != nil {
-			t.Error("a Stop whose context had ended has returned, and the host is still a member")
+			t.Error("Stop has returned after the end of its context, and the host is still a member")
 		}
 	})
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement/memory"
 )
 
-// cluster is one in memory, whose members a test can evict.
+// cluster is one in memory; a test can evict its members.
 type cluster struct {
 	t       *testing.T
 	home    *memory.Home

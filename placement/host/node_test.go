@@ -98,12 +98,12 @@ func (n *node) owner(t *testing.T) placement.Owner {
 	t.Helper()
 	owner, ok := n.Member()
 	if !ok {
-		t.Fatal("it is no member")
+		t.Fatal("it is not a member")
 	}
 	return owner
 }
 
-// ownedBy returns an id whose activation is at the node after a call.
+// ownedBy calls ids until one is active at the node, and returns that id.
 func (c *cluster) ownedBy(n *node) string {
 	c.t.Helper()
 	for i := range 1000 {
@@ -119,7 +119,7 @@ func (c *cluster) ownedBy(n *node) string {
 	return ""
 }
 
-// accountActor is a bank account whose record is written under its fence.
+// accountActor is a bank account that writes its record under its fence.
 type accountActor struct {
 	a       *host.Activation
 	records *account.AccountStore

@@ -49,7 +49,7 @@ type Options struct {
 	// Lease is how long the others wait for a member that has died, from 100 ms to an
 	// hour. All processes use the same. The default value is DefaultLease.
 	Lease time.Duration
-	// CallTimeout bounds calls whose context has no deadline. Negative: nothing
+	// CallTimeout bounds calls that have no deadline in their context. Negative: nothing
 	// does. The default value is DefaultCallTimeout.
 	CallTimeout time.Duration
 	// DeactivateTimeout is how long an activation that is to end may go on with

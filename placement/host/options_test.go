@@ -17,7 +17,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement/host"
 )
 
-// startWithMethod starts a host with one kind, whose one method returns 0.
+// startWithMethod starts a host with one kind, which has one method that returns 0.
 func startWithMethod(t *testing.T, h *host.Host) *host.Method[int, int] {
 	t.Helper()
 	kind, err := host.Register(h, "kind", func(context.Context, *host.Activation) (int, error) { return 0, nil })

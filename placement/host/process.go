@@ -143,7 +143,7 @@ func (p *process) currentSession() (*session, error) {
 	return s, nil
 }
 
-// newSession returns the session of an owner, whose driver spreads its first claims over a time. It
+// newSession returns the session of an owner. Its driver spreads the first claims over a time. It
 // does nothing yet.
 func (p *process) newSession(owner placement.Owner, s seat, kinds map[string]*kind, spread time.Duration) (*session, error) {
 	n := &session{options: &p.options, cluster: p.cluster, owner: owner, seat: s, kinds: make(map[string]*activations), pid: owner.String(), began: time.Now(), ready: make(chan struct{})}

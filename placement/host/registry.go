@@ -41,7 +41,7 @@ func RegisterErrorType[E error](name string) {
 	})
 }
 
-// registerWrapper registers a type whose field Err is left out of what is sent
+// registerWrapper registers a type with a field Err, which is left out of what is sent
 // and set from what the error wraps.
 func registerWrapper[E error](name string, withErr func(e E, err error) E) {
 	registered.addType(name, reflect.TypeFor[E](), errorType{

@@ -63,7 +63,7 @@ func TestSourceAndDeath(t *testing.T) {
 					}
 				}
 				if h, _ := c.home.Holder(placement.Key{Kind: "counter", ID: held}); h.Owner != nodes[0].owner(t) {
-					t.Errorf("%v has the key of one whose lease is in force", h)
+					t.Errorf("%v has the key of a member with a lease in force", h)
 				}
 				clear(l.active) // of the process that died
 				c.evict("a", false)
@@ -187,7 +187,7 @@ func TestSourceThatFails(t *testing.T) {
 	})
 }
 
-// A client follows the source, too, and a list that never changes is one.
+// A client also follows the source, and a list that never changes is one.
 func TestClientWithASource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l, s := newCluster(t), newLedger(), newList("b")

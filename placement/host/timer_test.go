@@ -59,7 +59,7 @@ func TestTimers(t *testing.T) {
 		if got := seconds(every); len(got) != 3 || got[0] != 14 || got[1] != 25 || got[2] != 36 {
 			t.Errorf("Every ended at %v", got)
 		}
-		// Timers are no use: an activation with nothing else is idle.
+		// Timers do not count as use: an activation with nothing else is idle.
 		a.Every(time.Second, func(context.Context) {})
 		time.Sleep(time.Minute + time.Second/2)
 		idle := placement.Deactivate{Key: a.Key(), Epoch: 1, Cause: placement.CauseIdle, IdleSince: time.Now().Add(-time.Minute)}

@@ -135,7 +135,7 @@ func TestErrorsAreBounded(t *testing.T) {
 		}
 	}
 	if got := (*host.WireError)(nil).Error(); got == nil {
-		t.Error("no error at all is no error")
+		t.Error("a reply without an error gives none")
 	}
 }
 

@@ -32,11 +32,11 @@ func (*unsendableError) MarshalJSON() ([]byte, error) { panic("ouch") }
 func TestErrorsThatPanic(t *testing.T) {
 	RegisterErrorType[*unsendableError]("test.unsendable")
 	for name, wrong := range map[string]error{
-		"a nil pointer":                  (*causedError)(nil),
-		"a pointer with nil in it":       &causedError{},
-		"one that cannot be encoded":     &unsendableError{},
-		"a nil pointer in another one":   errors.Join(errors.New("a"), (*causedError)(nil)),
-		"a nil pointer behind a wrapper": &causedError{&causedError{}},
+		"a nil pointer":                (*causedError)(nil),
+		"a pointer with nil in it":     &causedError{},
+		"one that cannot be encoded":   &unsendableError{},
+		"a nil pointer in another one": errors.Join(errors.New("a"), (*causedError)(nil)),
+		"a nil pointer in a wrapper":   &causedError{&causedError{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScript()

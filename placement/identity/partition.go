@@ -51,7 +51,7 @@ type Partition struct {
 
 var _ Lookup = (*Partition)(nil)
 
-// NewPartition returns a lookup over a coordinator, which it owns from now on.
+// NewPartition returns a lookup over a coordinator, which it owns from then on.
 func NewPartition(c *placement.Coordinator) *Partition {
 	return &Partition{c: c, failures: map[placement.Key]error{}, waiting: map[placement.Key]placement.RequestID{}}
 }
@@ -88,7 +88,7 @@ func (p *Partition) Resolve(key placement.Key, now time.Time) (placement.Resolut
 	return placement.Resolution{}, &placement.PendingError{Key: key, Request: out.Request}
 }
 
-// pollFailure returns the error of a key whose request is under way, or has failed.
+// pollFailure returns the error of a key while its request is under way, or after it has failed.
 func (p *Partition) pollFailure(key placement.Key, now time.Time) error {
 	if err, failed := p.failures[key]; failed {
 		delete(p.failures, key)

@@ -115,7 +115,7 @@ func startProcess(t *testing.T, group *sync.WaitGroup, db kv.Database, name stri
 }
 
 // pauseSometimes suspends the process in the middle of a transaction, often for longer than a
-// lease, sometimes for longer than a transaction may last: nothing is renewed meanwhile.
+// lease, sometimes for longer than a transaction may last: nothing is renewed during the pause.
 func (p *process) pauseSometimes(rng *rand.Rand) {
 	if rng.IntN(60) == 0 {
 		p.off.Store(true)

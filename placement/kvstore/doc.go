@@ -36,14 +36,14 @@
 // # Owners
 //
 // [Liveness] tells which owners are alive; package placement/membership does. The claimant
-// must be alive, too, and the claim conflicts with its eviction: a member that was
+// must also be alive, and the claim conflicts with its eviction: a member that was
 // evicted gets nothing any more. It keeps its rows until another owner claims them. Rows of dead
 // owners are claimed when they are needed; no process sweeps them.
 //
 // # Unknown outcomes
 //
 // A repeated claim finds its own grant, by owner and request id, and returns it.
-// The other operations may be repeated, too. An error with an unknown outcome is a
+// The other operations may also be repeated. An error with an unknown outcome is a
 // [placement.ErrUnavailable], and wraps the engine's error.
 //
 // Everything in this package is safe for concurrent use. docs/layout.md has the keys.

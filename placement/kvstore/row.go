@@ -207,7 +207,7 @@ func decodeEntry(b []byte) (*placement.ActivationEntry, error) {
 }
 
 // DecodeEntry reads the values of the keys ("R", kind, id, n) of the directory of
-// placement, one behind another.
+// placement, in the order of n.
 func DecodeEntry(chunks []byte) (*placement.ActivationEntry, error) { return decodeEntry(chunks) }
 
 // EntryChunk is the size in bytes of all chunks of an entry but the last one.
@@ -260,7 +260,7 @@ func markUnavailable(err error) error {
 	return err
 }
 
-// staleError returns the error of an operation whose lease is not in force.
+// staleError returns the error of an operation under a lease that is not in force.
 func staleError(r Row) error {
 	switch {
 	case r.Epoch == 0:

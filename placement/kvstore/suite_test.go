@@ -49,7 +49,7 @@ func homeOn(t testing.TB, db kv.Database) placementtest.Home {
 	return placementtest.Home{Lock: s, Storage: s, MaxSnapshot: kvstore.MaxSnapshot}
 }
 
-// loser is a database whose next commit has an unknown outcome: it loses the acknowledgement,
+// loser is a database that gives its next commit an unknown outcome: it loses the acknowledgement,
 // or does not commit.
 type loser struct {
 	kv.Database
@@ -88,7 +88,7 @@ func (t loserTx) Commit(ctx context.Context) error {
 	return kv.ErrOutcomeUnknown
 }
 
-// TestLostAcknowledgement checks the retry of each operation after a commit whose acknowledgement
+// TestLostAcknowledgement checks the retry of each operation after the acknowledgement of its commit
 // was lost.
 func TestLostAcknowledgement(t *testing.T) {
 	nothing := func(*scene) {}

@@ -269,8 +269,8 @@ func TestOutages(t *testing.T) {
 	})
 }
 
-// TestOrphans checks that what is left of a member whose lease was taken away otherwise
-// is removed by the others.
+// TestOrphans checks that the others remove what is left of a member after its lease was taken away
+// in another way.
 func TestOrphans(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, db kv.Database) {
 		a, f := join(t, db, "a"), follow(t, db)

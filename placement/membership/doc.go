@@ -31,7 +31,7 @@
 // one transaction that a renewal prevents. No two clocks are compared, and the
 // database's versions do not count as time. So a recovery of the database, after
 // which versions jump, evicts no member. By the time of the eviction the context of
-// a member whose clock runs has ended. On a machine that slept it ends late; fences
+// the member has ended, if its clock runs. On a machine that slept it ends late; fences
 // refuse the writes of such a member, see package placement/kvstore.
 //
 // If the database cannot be reached for a whole duration the contexts of all

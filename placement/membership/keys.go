@@ -19,7 +19,7 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// Letters of the keys in the directory, beside those of leasefdb.
+// Letters of the keys in the directory, which also has those of leasefdb.
 const (
 	letterMember  = "M" // (letter, name)
 	letterVersion = "V" // (letter)
@@ -62,7 +62,7 @@ func (k keys) startVersion(tx kv.ReadTransaction) func(context.Context) (int64, 
 			return 0, err
 		}
 		if len(value) != 8 || value[7] > 127 {
-			return 0, &CorruptError{Key: at, Err: fmt.Errorf("%x is no version", value)}
+			return 0, &CorruptError{Key: at, Err: fmt.Errorf("%x is not a version", value)}
 		}
 		return int64(binary.LittleEndian.Uint64(value)), nil
 	}
@@ -110,7 +110,7 @@ func (r rows) fault() error {
 	return errors.Join(faults...)
 }
 
-// owners returns the owners of all rows. Those whose rows cannot be read have incarnation 0.
+// owners returns the owners of all rows. An owner with a row that cannot be read has incarnation 0.
 func (r rows) owners() (owners []placement.Owner) {
 	for _, m := range r.members {
 		owners = append(owners, m.Owner)
@@ -155,7 +155,7 @@ func decodePair(prefix []byte, pair kv.KeyValue) (row, error) {
 	return r, err
 }
 
-// row is what is stored of a member, beside its lease.
+// row is what is stored of a member in addition to its lease.
 type row placement.Member
 
 // rowFormat is the first element of a row.

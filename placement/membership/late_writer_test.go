@@ -16,7 +16,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// heldDatabase is a database whose next commit waits until it is let go on; with clears set the
+// heldDatabase is a database that holds its next commit until it is let go; with clears set, the
 // next one that clears a key, as evictions do.
 type heldDatabase struct {
 	kv.Database
@@ -85,7 +85,7 @@ func TestLateDrain(t *testing.T) {
 		slow := hold(db)
 		a := join(t, slow, "a")
 		drained := make(chan error)
-		synctest.Wait() // the member watches its lease, which is a transaction, too
+		synctest.Wait() // the member watches its lease, which is also a transaction
 		slow.armed.Store(true)
 		go func() { drained <- a.Drain(ctx) }()
 		<-slow.reached

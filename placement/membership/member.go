@@ -94,8 +94,8 @@ func (m *Member) Member() placement.Member {
 
 // Context returns a context that ends with the membership. Its cause is then [ErrLeft], or
 // a *[leasefdb.LostError], a leasefdb.ErrLeaseLost: the member was evicted, or could not renew its
-// lease in time, counted from before the last renewal was sent. On a machine whose clock
-// runs the context ends before the member is evicted.
+// lease in time, counted from before the last renewal was sent. If the clock of the
+// machine runs, the context ends before the member is evicted.
 func (m *Member) Context() context.Context { return m.ctx }
 
 // Fence returns the condition that the member has not been evicted and has not left.
@@ -116,7 +116,7 @@ func (m *Member) SetLoad(n int64) { m.load.Store(n) }
 
 // Leave ends the membership: others may claim at once what the member still has, so end
 // its activations before. The context ends with the cause [ErrLeft], if it has not ended yet. A
-// member that is lost can leave, too: then a successor of its name need not wait,
+// member that is lost can also leave: then a successor of its name need not wait,
 // unless it was evicted already. If the error is not nil, others must wait until the lease
 // lapses.
 func (m *Member) Leave(ctx context.Context) error {
@@ -159,7 +159,7 @@ func (m *Member) leaveIn(ctx context.Context, tx kv.Transaction) error {
 }
 
 // updateRow writes the row under the lease, if it differs from what was written last and the
-// membership has not ended. A drain whose outcome is unknown is written again, and counts again.
+// membership has not ended. A drain of unknown outcome is written again, and counts again.
 func (m *Member) updateRow(ctx context.Context, change func(*row)) error {
 	m.writing.Lock()
 	defer m.writing.Unlock()

@@ -20,7 +20,7 @@ func (r *Registry) Evict(ctx context.Context, owner placement.Owner) (bool, erro
 	})
 }
 
-// evictLapsed evicts an owner whose lease has lapsed and has not been renewed since it
+// evictLapsed evicts an owner if its lease has lapsed and has not been renewed since it
 // was observed.
 func (r *Registry) evictLapsed(ctx context.Context, owner placement.Owner, seen leasefdb.Observation) (bool, error) {
 	return r.evictWith(ctx, owner, func(tx kv.Transaction, _ leasefdb.State) (bool, error) {

@@ -120,7 +120,7 @@ func TestLostWatch(t *testing.T) {
 	})
 }
 
-// deaf is a database whose watches never fire.
+// deaf is a database in which watches never fire.
 type deaf struct{ kv.Database }
 
 func (d deaf) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
@@ -131,7 +131,7 @@ type deafTx struct{ kv.Transaction }
 
 func (deafTx) Watch([]byte) kv.Future[struct{}] { return kv.NewPromise[struct{}]().Future() }
 
-// TestVersionFell checks that a watcher whose topology goes back ends with an error, and
+// TestVersionFell checks that a watcher ends with an error when its topology goes back, and
 // that the members are lost, if their directory is removed.
 func TestVersionFell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

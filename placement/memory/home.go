@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package memory keeps locks and entries in the memory of one process: for tests,
-// simulations and programs whose members are all in that process.
+// simulations and programs that have all their members in that process.
 //
 //	home, err := memory.New(memory.Options{})
 //	d, err := driver.New(coordinator, driver.Homes{Lock: home, Storage: home, Executor: executor}, driver.Options{})

@@ -182,7 +182,7 @@ func testDeadClaimant(f *fixture) {
 	f.mustClaim(f.startMember("b"), key)
 }
 
-// testLeave checks that what a member has left behind can be claimed once it has
+// testLeave checks that the keys of a member can be claimed once it has
 // left cleanly, whether it has removed it or not.
 func testLeave(f *fixture) {
 	a, b := f.startMember("a"), f.startMember("b")
@@ -219,7 +219,7 @@ func testConcurrentRepeats(f *fixture) {
 	}
 }
 
-// testRepeatedClaim repeats a claim whose answer was lost: before the store, after
+// testRepeatedClaim repeats a claim after its answer was lost: before the store, after
 // it, and after another claim has taken its place.
 func testRepeatedClaim(f *fixture) {
 	a, b := f.startMember("a"), f.startMember("b")

@@ -183,7 +183,7 @@ func (f *fixture) claimAndFree(home Home, book *ledger, owner placement.Owner, k
 		return
 	}
 	book.noteGrant(l)
-	runtime.Gosched() // let others claim meanwhile, where the home is fast
+	runtime.Gosched() // let others claim, even where the home is fast
 	err = home.Storage.Store(f.ctx, l, f.newEntry(l))
 	book.check(err == nil, "storing by %s: %v", owner, err)
 	e, err := home.Storage.Load(f.ctx, k)
@@ -231,7 +231,7 @@ func (f *fixture) checkSameLease(got, want placement.Lease) {
 	}
 }
 
-// repeatLost makes a call whose answer is lost, and makes it again.
+// repeatLost makes a call, loses its answer, and makes it again.
 func (f *fixture) repeatLost(executed bool, call func() error) {
 	f.Helper()
 	f.Lose(executed)

@@ -17,7 +17,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement/memory"
 )
 
-// locks is a right home whose leases lapse, with every hook that it can have.
+// locks is a right home with leases that lapse, and with every hook that it can have.
 func locks(t testing.TB) Home {
 	home := newMemory(t, memory.Options{})
 	return withHooks(Home{Lock: home, Storage: home, TTL: memory.DefaultTTL, MaxSnapshot: memory.DefaultMaxSnapshot})
@@ -179,8 +179,8 @@ func TestWrongHomes(t *testing.T) {
 	}
 }
 
-// TestRightHomes checks that the laws find nothing in homes without fault, whose
-// hooks let every law run in one of them.
+// TestRightHomes checks that the laws find nothing in homes without fault. The
+// hooks of the homes let every law run in one of them.
 func TestRightHomes(t *testing.T) {
 	ran := map[string]bool{}
 	for name, open := range map[string]func(testing.TB) Home{"locks": locks, "kept": kept} {
@@ -199,7 +199,7 @@ func TestRightHomes(t *testing.T) {
 	}
 }
 
-// patchedHome is a home some of whose methods are replaced.
+// patchedHome is a home with some methods replaced.
 type patchedHome struct {
 	driver.Lock
 	driver.Storage

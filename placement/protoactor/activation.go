@@ -119,7 +119,7 @@ func (a *Activation) hasEnded() bool {
 	}
 }
 
-// activations has the activations whose actors run here, at most one of each key.
+// activations has the activations with actors that run here, at most one of each key.
 type activations struct {
 	mu    sync.RWMutex
 	byKey map[placement.Key]*Activation
@@ -266,7 +266,7 @@ func (x *executor) Deactivate(ctx context.Context, c placement.Deactivate) error
 	return err
 }
 
-// stopActor stops an actor whose identity another member may have. It drops the messages in its
+// stopActor stops an actor after another member may have got its identity. It drops the messages in its
 // mailbox.
 func (x *executor) stopActor(a *Activation) {
 	a.cancel(placement.ErrActivationLost)

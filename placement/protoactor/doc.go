@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package protoactor gives clusters of github.com/asynkron/protoactor-go virtual actors that are
-// active once: an identity lookup whose claims are rows of a database, and a
-// cluster provider whose members are in the same one. Consul, etcd or ZooKeeper is
+// active once: an identity lookup with claims that are rows of a database, and a
+// cluster provider with its members in the same database. Consul, etcd or ZooKeeper is
 // not needed.
 //
 //	node, err := protoactor.New(db, protoactor.Options{Name: "bank-1"})

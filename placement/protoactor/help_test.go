@@ -41,7 +41,7 @@ const (
 
 // Answer is the answer of an account to an operation.
 type Answer struct {
-	Member string // whose actor it was
+	Member string // that had the actor
 	Epoch  int64
 	Count  int64 // of the operations so far
 	Err    string

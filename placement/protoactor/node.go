@@ -49,7 +49,7 @@ type Options struct {
 	// StopTimeout is how long Shutdown waits until all actors have stopped and
 	// their claims are back. What is left then is free once the member has lapsed. Default: 10 s.
 	StopTimeout time.Duration
-	// IdleAfter ends activations whose actor has handled no message for so long, at the
+	// IdleAfter ends an activation when its actor has handled no message for so long, at the
 	// latest after twice that time. Default: never. An actor may stop itself whenever it wants.
 	IdleAfter time.Duration
 	// Events gets the coordinator's events, in order. It must not block for long.
@@ -109,8 +109,8 @@ var (
 	ErrInUse = errors.New("protoactor: the node is part of a cluster already; each cluster needs a node of its own")
 )
 
-// Node is the part of one actor system in a cluster whose members and
-// activations are in a database. Its [Node.Lookup] and, unless members are
+// Node is the part of one actor system in a cluster that keeps its members and
+// activations in a database. Its [Node.Lookup] and, unless members are
 // known otherwise, its [Node.Provider] are for [cluster.Configure]. A node is for one
 // cluster.Cluster, once. It is safe for concurrent use.
 type Node struct {

@@ -254,7 +254,7 @@ type query struct {
 	assumed int64
 }
 
-// asRequest returns the query as protoactor-go's request, whose id carries what
+// asRequest returns the query as protoactor-go's request. Its id carries what
 // has no field: forwards/assumed.
 func (q query) asRequest() *cluster.ActivationRequest {
 	return &cluster.ActivationRequest{

@@ -37,7 +37,7 @@ func (p provider) awaitStart(c *cluster.Cluster) error {
 	ours := n.cluster == c
 	n.mu.Unlock()
 	if !ours {
-		return errors.New("protoactor: the provider needs the lookup of the same node: give node.Lookup() to cluster.Configure, too")
+		return errors.New("protoactor: the provider needs the lookup of the same node: also give node.Lookup() to cluster.Configure")
 	}
 	ctx, cancel := context.WithTimeout(n.ctx, n.o.StartTimeout)
 	defer cancel()

@@ -53,7 +53,7 @@ func (w *world) passivate(t *testing.T, m *process) {
 	}
 }
 
-// claims returns the accounts whose claims a member has.
+// claims returns the accounts that a member has claimed.
 func (w *world) claims(t *testing.T, name string) (ids []string) {
 	t.Helper()
 	_, home := homeOf(t, w.db)

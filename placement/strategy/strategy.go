@@ -116,7 +116,7 @@ func (s LeastLoaded) rankMembers(key placement.Key, c placement.Candidates) []in
 }
 
 // LabelFilter restricts kinds to members with labels, such as a role or a zone, and lets
-// another strategy choose among them. A key of a kind whose labels no member has is
+// another strategy choose among them. If no member has the labels of a kind, its keys are
 // not placed.
 type LabelFilter struct {
 	// Require has the labels, with their values, that a member needs for a kind.

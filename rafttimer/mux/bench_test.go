@@ -11,7 +11,7 @@ import (
 	"github.com/kazahana-db/kazahana/rafttimer/mux"
 )
 
-// BenchmarkContact notes contacts, beside what reading the clock costs: of one group, and of 100,000, which
+// BenchmarkContact notes contacts, and reports what reading the clock costs: of one group, and of 100,000, which
 // are not in the processor's cache, in the order of their making and in any order.
 func BenchmarkContact(b *testing.B) {
 	b.Run("time.Now", func(b *testing.B) {

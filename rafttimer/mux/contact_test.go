@@ -71,10 +71,10 @@ func TestOldContactIsNoStall(t *testing.T) {
 	})
 }
 
-// TestContactAhead has a timeout count from a time ahead, whatever else happens to the group meanwhile.
+// TestContactAhead has a timeout count from a time ahead, whatever else happens to the group.
 func TestContactAhead(t *testing.T) {
 	const ahead = 5 * time.Second
-	for name, meanwhile := range map[string]func(g *Group[int]){
+	for name, happen := range map[string]func(g *Group[int]){
 		"nothing":          func(*Group[int]) {},
 		"IsCurrent":        func(g *Group[int]) { g.IsCurrent(rafttimer.Event{}) },
 		"ObserveBroadcast": func(g *Group[int]) { g.ObserveBroadcast(ms) },
@@ -95,7 +95,7 @@ func TestContactAhead(t *testing.T) {
 				g, events := alone(t, rafttimer.Config{BroadcastFactor: 10})
 				g.BecomeFollower()
 				g.ContactAt(ahead)
-				meanwhile(g)
+				happen(g)
 				if name == "suspend" {
 					if e := <-events; e.Kind != rafttimer.Stall || e.Late != time.Hour {
 						t.Errorf("have %v, want a stall", e)
@@ -169,7 +169,7 @@ func TestRoleChangeTakesContactBack(t *testing.T) {
 	})
 }
 
-// TestSuspendWithoutTimers suspends a Mux none of whose timers runs: the group that begins afterwards is told nothing.
+// TestSuspendWithoutTimers suspends a Mux without a running timer: the group that begins afterwards is told nothing.
 func TestSuspendWithoutTimers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, events := alone(t, rafttimer.Config{})
@@ -186,7 +186,7 @@ func TestSuspendWithoutTimers(t *testing.T) {
 }
 
 // TestSuspend has the wall clock gain an hour, as after a suspend during which the monotonic clock stood
-// still: each group whose timers run is told so, once, though the handler panics, and no election timeout fires.
+// still: each group with running timers is told so, once, though the handler panics, and no election timeout fires.
 func TestSuspend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var elections atomic.Int64
@@ -232,7 +232,7 @@ func TestSuspend(t *testing.T) {
 	})
 }
 
-// TestSuspendOfABusyShard has the same happen to a shard whose handlers take so long that something is always
+// TestSuspendOfABusyShard has the same happen to a shard with handlers that take so long that something is always
 // due: its groups are told all the same.
 func TestSuspendOfABusyShard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

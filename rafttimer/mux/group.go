@@ -234,7 +234,7 @@ const blockSize = 8
 // often, in two cache lines, apart from the groups themselves. The groups have
 // one entry in the wheel, for the earliest of their deadlines. The cost of a
 // look is the transfer of the cache line that contacts have written on another
-// processor; one transfer serves all eight groups, whose deadlines move on
+// processor; one transfer serves all eight groups; their deadlines move on
 // together if their leaders are alive.
 type groupBlock struct {
 	contacts [blockSize]contactTime

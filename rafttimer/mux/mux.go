@@ -40,8 +40,8 @@
 // # Stalls
 //
 // If the machine was suspended for longer than Config.StallThreshold, every group
-// whose timers run gets a [rafttimer.Stall]. If the process stood still for another
-// reason, or a handler blocked its shard, the groups get one whose deadlines passed
+// with running timers gets a [rafttimer.Stall]. If the process stood still for another
+// reason, or a handler blocked its shard, the groups get one if their deadlines passed
 // that long ago.
 package mux
 
@@ -186,7 +186,7 @@ func New[T any](ctx context.Context, handler func(*Group[T], rafttimer.Event), o
 	return m, nil
 }
 
-// NewGroup returns a group without a role, none of whose timers runs. It belongs to the shard that has the
+// NewGroup returns a group without a role or a running timer. It belongs to the shard that has the
 // fewest. The error is [rafttimer.ErrClosed] after Close. Call [Group.Close] when the group leaves the process.
 func (m *Mux[T]) NewGroup(value T) (*Group[T], error) {
 	s := m.shards[0]

@@ -196,8 +196,8 @@ func (s *shard[T]) serveDue() {
 	s.planNext()
 }
 
-// fireDue tells the groups of a suspend, if there was one, and looks at the blocks whose ticks have come. It returns
-// true if the clock has stood still meanwhile, so that the groups must be told first.
+// fireDue tells the groups of a suspend, if there was one, and looks at the blocks that are due. It returns
+// true if the clock has stood still in between, so that the groups must be told first.
 func (s *shard[T]) fireDue() (again bool) {
 	for s.wakeNext() {
 	}
@@ -272,7 +272,7 @@ func (s *shard[T]) fireGroup(g *Group[T], now time.Duration) bool {
 	}
 	s.firing, s.events = g, g.machine.Advance(s.buffer[:0], now)
 	if len(s.events) > 0 {
-		g.contact.restartAt(now) // what fires counts from now on
+		g.contact.restartAt(now) // what fires counts from here
 	}
 	s.updateBlock(g)
 	return s.deliverEvents()
@@ -284,7 +284,7 @@ func (s *shard[T]) deliverEvents() (called bool) {
 		g, e := s.firing, s.events[0]
 		s.events = s.events[1:]
 		g.learnContact()
-		if g.state.Load() != closed && g.machine.IsCurrent(e) { // not so if an earlier event's handler, or a contact meanwhile, changed it
+		if g.state.Load() != closed && g.machine.IsCurrent(e) { // not so if an earlier event's handler, or a contact during it, changed it
 			s.turn.Call(g, func() { s.mux.callHandler(g, e) })
 			called = true
 		}

@@ -122,7 +122,7 @@ func TestLateClaim(t *testing.T) {
 					t.Errorf("the late lock was not given back, or used: %d made", made)
 				}
 				stop(t, m)
-				time.Sleep(10 * time.Second) // the claim that is repeated to learn the outcome is late, too
+				time.Sleep(10 * time.Second) // the claim that is repeated to learn the outcome is also late
 				if h.Len() != 0 {
 					t.Error("a late lock is left")
 				}
@@ -192,7 +192,7 @@ func TestLateActivationAfterStop(t *testing.T) {
 }
 
 // TestPanics: each method panics or calls runtime.Goexit. The request fails with the stack in
-// its error, or goes on without the step. The driver goes on, and nothing is left behind.
+// its error, or goes on without the step. The driver goes on, and nothing is left.
 func TestPanics(t *testing.T) {
 	boom := errors.New("boom")
 	for _, exits := range []bool{false, true} {
@@ -248,7 +248,7 @@ func checkPanic(t *testing.T, hook func(method string) error, method string, exi
 	if err := m.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if method != "Deactivate" { // whose activation counts as ended
+	if method != "Deactivate" { // after a Deactivate the activation counts as ended
 		if active, _ := m.countActivations(); active > 0 {
 			t.Errorf("%d activations are left", active)
 		}

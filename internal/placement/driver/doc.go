@@ -21,7 +21,7 @@
 // or does not return in time has failed: the request ends with a [PanicError] or a
 // [HungError], and the driver gives back what it has acquired. A goroutine that
 // does not return cannot be ended; if it returns late, the driver gives back its
-// result, too. Options.MaxHung bounds the number of such goroutines.
+// result as well. Options.MaxHung bounds the number of such goroutines.
 //
 // # Events
 //

@@ -31,7 +31,7 @@ type Driver struct {
 	idle    chan struct{} // closed once the coordinator holds nothing; nil: Stop does not wait
 }
 
-// New returns a driver of the coordinator, which only the driver may use from now on. The
+// New returns a driver of the coordinator, which only the driver may use from then on. The
 // error has all faults of the arguments.
 func New(c *placement.Coordinator, h Homes, o Options) (*Driver, error) {
 	faults := []error{o.Validate()}
@@ -216,8 +216,8 @@ func (d *Driver) checkLeft(ctx context.Context, done <-chan struct{}) error {
 	return err
 }
 
-// Run calls [Driver.Tick] every Options.Tick until ctx ends, whose cause it
-// returns. A driver needs it for time-outs, passivation and moves.
+// Run calls [Driver.Tick] every Options.Tick until ctx ends, and returns
+// the cause of that. A driver needs it for time-outs, passivation and moves.
 func (d *Driver) Run(ctx context.Context) error {
 	ticks := time.NewTicker(d.options.Tick)
 	defer ticks.Stop()

@@ -15,7 +15,7 @@ import (
 )
 
 // Resolve returns where to send messages for a key: Local once it is active here, or
-// Remote. It blocks until that is known. It repeats attempts whose error is retryable by
+// Remote. It blocks until that is known. It repeats attempts that failed with a retryable error, see
 // placement.IsRetryable, after random pauses that grow, until ctx ends; the error then wraps
 // the context's cause and the last attempt's error. It waits for the first topology.
 // placement.ErrStopped, a *placement.KeyError and a *placement.NoMemberError are
@@ -65,8 +65,8 @@ func (d *Driver) ResolveForwarded(ctx context.Context, key placement.Key, throug
 // in this goroutine if it is known at once, else in another one. done must not block; it may
 // call the driver.
 func (d *Driver) ResolveAsync(key placement.Key, done func(placement.Resolution, error)) {
-	if d.isBehind() {
-		done(placement.Resolution{}, d.errBehind(key))
+	if d.isLagging() {
+		done(placement.Resolution{}, d.errLagging(key))
 		return
 	}
 	var r placement.Resolution
@@ -159,7 +159,7 @@ func (d *Driver) addWaiter(id placement.RequestID, done func(placement.Resolutio
 	return w
 }
 
-// abandonWaiter removes a waiter whose context has ended.
+// abandonWaiter removes a waiter after its context has ended.
 func (d *Driver) abandonWaiter(w *waiter) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -206,33 +206,33 @@ func (d *Driver) Flush(ctx context.Context) error {
 	return d.cached.awaitBelow(ctx, 1)
 }
 
-// isBehind reports whether the handlers of events are so far behind that resolves wait.
-func (d *Driver) isBehind() bool { return d.events.isFull() || d.cached.isFull() }
+// isLagging reports whether so many events wait for their handlers that resolves must wait.
+func (d *Driver) isLagging() bool { return d.events.isFull() || d.cached.isFull() }
 
-// awaitRoom waits while the handlers of events are too far behind, but no longer than
+// awaitRoom waits while too many events wait for their handlers, but no longer than
 // a command may take, so that a handler that resolves does not wait for itself for
 // ever.
 func (d *Driver) awaitRoom(ctx context.Context, key placement.Key) error {
-	if !d.isBehind() {
+	if !d.isLagging() {
 		return nil
 	}
 	if d.options.Runner != nil {
-		return d.errBehind(key)
+		return d.errLagging(key)
 	}
 	within, cancel := context.WithTimeout(ctx, d.options.CommandTimeout)
 	defer cancel()
-	for d.isBehind() {
+	for d.isLagging() {
 		if d.events.awaitBelow(within, d.options.EventBuffer) == nil && d.cached.awaitBelow(within, d.options.EventBuffer) == nil {
 			continue
 		}
 		if ctx.Err() != nil {
-			return endedError(ctx, key, d.errBehind(key))
+			return endedError(ctx, key, d.errLagging(key))
 		}
-		return d.errBehind(key)
+		return d.errLagging(key)
 	}
 	return nil
 }
 
-func (d *Driver) errBehind(key placement.Key) error {
-	return fmt.Errorf("driver: resolving %s: %w: the handlers of events are %d events behind", key, placement.ErrOverloaded, max(d.events.left.Load(), d.cached.left.Load()))
+func (d *Driver) errLagging(key placement.Key) error {
+	return fmt.Errorf("driver: resolving %s: %w: %d events wait for their handlers", key, placement.ErrOverloaded, max(d.events.left.Load(), d.cached.left.Load()))
 }

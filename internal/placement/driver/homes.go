@@ -25,7 +25,7 @@ type Lock interface {
 	// ErrUnavailable, after which the lock may have been granted.
 	TryAcquire(ctx context.Context, c placement.TryAcquire) (placement.Lease, error)
 	// Release gives a lease back if it is still in force; otherwise it returns an
-	// ErrStale and changes nothing. Releasing twice is no error. The home keeps the epoch,
+	// ErrStale and changes nothing. Releasing twice is not an error. The home keeps the epoch,
 	// and an entry that another owner has stored. If the claim is the activation
 	// (Lease.Kept), Release removes an entry stored under this lease, and may remove one
 	// that the same owner stored under an earlier lease.
@@ -46,7 +46,7 @@ type Storage interface {
 	// large with an ErrTooLarge before it writes anything.
 	Store(ctx context.Context, lease placement.Lease, entry placement.ActivationEntry) error
 	// Remove removes the entry of the key if it is that of the owner and the epoch;
-	// otherwise it returns an ErrStale and changes nothing. Removing twice is no error.
+	// otherwise it returns an ErrStale and changes nothing. Removing twice is not an error.
 	// If the claim is the activation (Lease.Kept), it ends the claim and keeps the epoch.
 	// If the key was claimed again since, it leaves that claim, and removes the entry or
 	// refuses with an ErrStale.
@@ -62,7 +62,7 @@ type Executor interface {
 	EnsureActivation(ctx context.Context, c placement.EnsureActivation) (placement.ActivationRecord, error)
 	// Deactivate ends the activation of the command's epoch and returns once nothing
 	// of it runs any more. It returns a *BusyError, and ends nothing, if the cause is
-	// CauseIdle and the activation was used after IdleSince. An activation that does not exist is no error.
+	// CauseIdle and the activation was used after IdleSince. An activation that does not exist is not an error.
 	Deactivate(ctx context.Context, c placement.Deactivate) error
 }
 

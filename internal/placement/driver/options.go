@@ -21,7 +21,7 @@ type Options struct {
 	Concurrency int
 	// CommandTimeout is how long a command may take. Then its context ends, and for the
 	// coordinator it has failed, whether it returns or not. If it returns later, the
-	// coordinator gets that result, too, and gives back what it does not need.
+	// coordinator also gets that result, and gives back what it does not need.
 	// The default is 10 seconds.
 	CommandTimeout time.Duration
 	// MaxHung is how many commands may run beyond CommandTimeout. While so many do, new

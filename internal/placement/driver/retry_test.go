@@ -136,7 +136,7 @@ func checkUnavailable(t *testing.T, method string, executed bool) {
 	running.Wait()
 }
 
-// TestAbandonedResolves: the driver forgets resolves whose context has ended; the activation
+// TestAbandonedResolves: the driver forgets a resolve when its context ends; the activation
 // that they began goes on for others.
 func TestAbandonedResolves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

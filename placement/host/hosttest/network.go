@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package hosttest is for tests of programs with a [host.Host] and of transports: a
-// [Network] within a process, whose connections a test can cut, and [RunTransport],
+// [Network] within a process, with connections that a test can cut, and [RunTransport],
 // which checks an implementation of [host.Transport].
 //
 //	network := hosttest.NewNetwork()
@@ -19,8 +19,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement/host"
 )
 
-// ErrReplyLost is the error of a call whose request has arrived, but not its
-// reply.
+// ErrReplyLost is the error of a call if the request has arrived, but the reply
+// has not.
 var ErrReplyLost = errors.New("hosttest: the reply is lost")
 
 // Network connects transports within a process. It is safe for concurrent use.
@@ -199,7 +199,7 @@ func (p *Peer) endRequest() {
 	}
 }
 
-// Kill drops the process behind the address: its handlers' contexts end, no reply arrives, no
+// Kill drops the process at the address: its handlers' contexts end, no reply arrives, no
 // request is taken.
 func (p *Peer) Kill() {
 	p.mu.Lock()
@@ -208,7 +208,7 @@ func (p *Peer) Kill() {
 	p.cancel(nil)
 }
 
-// closeLocked refuses requests from now on. The caller holds the mutex.
+// closeLocked makes the peer refuse requests. The caller holds the mutex.
 func (p *Peer) closeLocked() {
 	if !p.closed {
 		p.closed = true

@@ -244,7 +244,7 @@ func (s suite) closeEnds(t *testing.T) {
 	}
 	<-ended
 	if err := <-errs; err == nil || errors.Is(err, host.ErrUnreachable) {
-		t.Errorf("the call whose process has ended: %v", err)
+		t.Errorf("the call to the process that has ended: %v", err)
 	}
 }
 

@@ -73,7 +73,7 @@ func (e *endpoint) sizeOf(r *http.Request) int64 {
 	return r.ContentLength
 }
 
-// handleReserved handles a request whose size was reserved.
+// handleReserved handles a request after room for it was reserved.
 func (e *endpoint) handleReserved(w http.ResponseWriter, r *http.Request, size int64) host.Reply {
 	defer e.transport.bytes.Add(-size)
 	return e.handleRequest(w, r)

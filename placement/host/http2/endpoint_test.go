@@ -14,7 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement/host"
 )
 
-// TestReplyThatIsNotRead: a request whose caller does not read the reply ends after a time.
+// TestReplyThatIsNotRead: a request ends after a time if its caller does not read the reply.
 func TestReplyThatIsNotRead(t *testing.T) {
 	transport, err := NewClient(Options{})
 	if err != nil {

@@ -68,7 +68,7 @@ func TestOtherServers(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{
 		"a proxy's error": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no upstream", http.StatusBadGateway) },
 		"a page":          func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
-		"a body that is no reply": func(w http.ResponseWriter, _ *http.Request) {
+		"a body that is not a reply": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/vnd.kazahana.placement.v1")
 			_, _ = w.Write([]byte("\x02[]"))
 		},
@@ -214,7 +214,7 @@ func TestOptions(t *testing.T) {
 		t.Errorf("others are told to call %s", transport.Address())
 	}
 	if _, err := http2.Listen("not an address", http2.Options{}); err == nil {
-		t.Error("it listens on what is no address")
+		t.Error("it listens on something that is not an address")
 	}
 	transport, err := http2.Listen(":0", http2.Options{Advertise: "example.com:7400"})
 	if err != nil || transport.Address() != "example.com:7400" {

@@ -79,7 +79,7 @@ var _ host.Transport = (*Transport)(nil)
 // until [Transport.Serve].
 func Listen(address string, o Options) (*Transport, error) {
 	if o.ClientTLS != nil && o.ServerTLS == nil {
-		return nil, errors.Join(errors.New("http2: ClientTLS needs ServerTLS: the others call with TLS, too"), o.Validate())
+		return nil, errors.Join(errors.New("http2: ClientTLS needs ServerTLS: the others also call with TLS"), o.Validate())
 	}
 	t, err := NewClient(o)
 	if err != nil {
@@ -264,7 +264,7 @@ func (t *Transport) Call(ctx context.Context, address string, r host.Request) (h
 	if t.options.NamedCertificates {
 		to := target{r.To.Owner.Name, address}
 		if to.name == "" {
-			return host.Refuse(fmt.Errorf("%w: http2: the request does not name the member whose certificate to expect", host.ErrUnreachable)), nil
+			return host.Refuse(fmt.Errorf("%w: http2: the request does not name the member that must show its certificate", host.ErrUnreachable)), nil
 		}
 		traced, authority = context.WithValue(traced, targetKey{}, to), to.authority()
 	}

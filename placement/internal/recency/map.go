@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recency has the container of a coordinator: a map whose values are in the
+// Package recency has the container of a coordinator: a map that keeps its values in the
 // order of their last use. It is efficient for millions of values that live long.
 package recency
 
@@ -19,7 +19,7 @@ type Node[K comparable, V any] struct {
 func (n *Node[K, V]) Next() *Node[K, V] { return n.next }
 
 // Map is a map in the order of use. Its order does not depend on the hash of the
-// keys. It holds a key once, in the node, and not in the index, too: with two
+// keys. It holds a key once, in the node, and not also in the index: with two
 // strings for a key that saves 24 bytes a slot. The zero Map is not usable: see [New].
 type Map[K comparable, V any] struct {
 	hash           func(K) uint64
@@ -117,7 +117,7 @@ func (m *Map[K, V]) unlink(n *Node[K, V]) {
 }
 
 // StartScan begins a scan of all nodes at the oldest. The map may change
-// meanwhile: a node that is touched is scanned later, one that is removed not at all.
+// during the scan: a node that is touched is scanned later, one that is removed not at all.
 func (m *Map[K, V]) StartScan() { m.scan = m.oldest }
 
 // NextScan returns the next node of the scan, nil if it has ended.

@@ -83,7 +83,7 @@ func (a *actor) handleCall(t *attempt) {
 	a.process.after(works, func() { a.sendWrite(t, d) })
 }
 
-// sendWrite sends the effect of the call to the store. An actor that was lost does so, too:
+// sendWrite sends the effect of the call to the store. Even an actor that was lost does so:
 // a process that was paused wakes here.
 func (a *actor) sendWrite(t *attempt, d dice) {
 	w := a.process.world

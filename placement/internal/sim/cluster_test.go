@@ -21,7 +21,7 @@ import (
 )
 
 // TestCluster runs four processes, with the members from the database and the goroutines that programs
-// have, in virtual time, on an engine whose transactions each fail at least once. They are killed, cut off from the
+// have, in virtual time, on an engine that fails each transaction at least once. They are killed, cut off from the
 // database, suspended between the check of a fence and its commit, and restarted.
 // The seed sets what is done and when; which goroutine runs first it does not.
 func TestCluster(t *testing.T) {
@@ -99,7 +99,7 @@ type cluster struct {
 
 	mu      sync.Mutex
 	faults  []string
-	handled int // calls whose effect was acknowledged
+	handled int // calls with an acknowledged effect
 	tried   int // effects that may have happened
 	fenced  int
 	joined  int

@@ -64,7 +64,7 @@ func (n *node) stop() {
 	<-n.ended
 }
 
-// kill ends the node: nothing that it does from now on reaches the database.
+// kill ends the node: nothing that it does after that reaches the database.
 func (n *node) kill() {
 	n.gate.set(isolated)
 	n.cancel(errKilled)

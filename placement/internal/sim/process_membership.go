@@ -28,7 +28,7 @@ type joinReply struct {
 	holder *lease
 }
 
-// joinRegistry asks for an incarnation until it gets one. Meanwhile it observes whether a
+// joinRegistry asks for an incarnation until it gets one. Between the attempts it observes whether a
 // predecessor renews, until that has not renewed for as long as a lease lasts.
 func (p *process) joinRegistry() {
 	ask(p, "join", func() joinReply {
@@ -67,7 +67,7 @@ func (p *process) renewLease() {
 	})
 }
 
-// loseMembership ends the process, as a program does whose membership may have ended: it
+// loseMembership ends the process, as a program does when its membership may have ended: it
 // drops everything and starts again.
 func (p *process) loseMembership(why string) {
 	p.world.tracef("%v has lost its membership: %s", p, why)
@@ -92,7 +92,7 @@ func (p *process) watchMembers() {
 	})
 }
 
-// observeMember evicts a member whose renewals have not changed for as long as its lease lasts.
+// observeMember evicts a member that has not renewed for as long as its lease lasts.
 func (p *process) observeMember(o placement.Owner, renewals int) {
 	now := p.machine.clock.monotonic()
 	last, known := p.observed[o.Name]

@@ -131,7 +131,7 @@ func (r *registry) read() membersView {
 	return s
 }
 
-// registers are those of actors beside package memory's home: how many calls each
+// registers are what actors store outside package memory's home: how many calls each
 // has handled.
 type registers struct {
 	*memory.Home

@@ -190,7 +190,7 @@ func firstViolation(t *testing.T, o sim.Options, kinds []sim.Kind) uint64 {
 	return 0
 }
 
-// The program as it is passes; one whose home grants an epoch twice is caught.
+// The program as it is passes; one with a home that grants an epoch twice is caught.
 func Example() {
 	_, err := sim.Run(1, sim.Options{})
 	fmt.Println(err)

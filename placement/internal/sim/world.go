@@ -11,7 +11,7 @@
 // they do, and evict those that do not. The simulation takes no real time and has
 // one goroutine. All choices come from a seed: the same seed gives the same run.
 //
-// A [plan] makes 100 to 160 calls of actors in 30 seconds, and meanwhile crashes, pauses and isolates machines,
+// A [plan] makes 100 to 160 calls of actors in 30 seconds, and at the same time crashes, pauses and isolates machines,
 // cuts them off from each other, loses, delays and doubles commands, results and
 // messages, sets clocks, has the store recover with a jump of its clock, lets members leave
 // and join anew, evicts them, and has executors fail. Topologies arrive late, in any order,
@@ -107,7 +107,7 @@ func newSetting(seed uint64, o Options) setting {
 	return s
 }
 
-// newWorld returns a world whose machines start their processes.
+// newWorld returns a world in which the machines start their processes.
 func newWorld(seed uint64, o Options) (*world, error) {
 	w := &world{
 		seed: seed, options: o, mutation: o.Mutation, setting: newSetting(seed, o),

@@ -6,7 +6,7 @@
 //	var t turn.Turn
 //	t.Lock()                 // waits for a callback that runs
 //	decide()
-//	t.Call(func() { user() }) // the lock is free meanwhile, but for Lock
+//	t.Call(func() { user() }) // the lock is free during the call, except for Lock
 //	decideAnew()              // the callback may have changed everything
 //	t.Unlock()
 //
@@ -28,7 +28,7 @@ type Turn struct {
 	running int       // callbacks, of which all but one wait for those that they have called
 
 	tickets uint64 // given to calls of Lock that wait
-	served  uint64 // tickets whose call of Lock has returned
+	served  uint64 // tickets of calls of Lock that have returned
 }
 
 // Lock locks t once no callback of t runs. A call from inside of any callback, of this Turn or

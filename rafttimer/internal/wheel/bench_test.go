@@ -39,7 +39,7 @@ func (h *heap) Pop(to uint64) ([]Entry, uint64) {
 // h1 is what a heap pops at a time.
 var h1 [1]Entry
 
-// sink puts an entry into the heap, whose root is free.
+// sink puts an entry into a heap with a free root.
 func (h heap) sink(p pair) {
 	i := 0
 	for {

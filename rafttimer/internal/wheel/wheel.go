@@ -31,9 +31,9 @@ type Entry struct {
 // Wheel holds entries until their ticks. The zero value is empty, at tick 0. It is not safe for
 // concurrent use.
 type Wheel struct {
-	now    uint64 // the tick whose entries are in due; all before it are gone
+	now    uint64 // the tick of the entries in due; all before it are gone
 	due    *block
-	out    *block // whose entries Pop has returned
+	out    *block // what Pop has returned last
 	levels [levels]level
 	blocks pool
 }
@@ -50,7 +50,7 @@ func (w *Wheel) Push(index uint32, tick uint64) uint64 {
 	return tick
 }
 
-// placeEntry puts an entry into the lowest level whose slots reach its tick.
+// placeEntry puts an entry into the lowest level with slots that reach its tick.
 func (w *Wheel) placeEntry(e Entry, tick uint64) {
 	for l := range w.levels {
 		shift := slotBits * l
@@ -98,8 +98,8 @@ func (w *Wheel) Next() (tick uint64, ok bool) {
 	return tick, ok
 }
 
-// turnTo moves the time on to a tick before which no slot has to be emptied. Slots of higher levels whose span
-// begins there are dealt out to the levels below, so that the lowest level has all that is due.
+// turnTo moves the time on to a tick before which no slot has to be emptied. Slots of higher levels that
+// begin there are dealt out to the levels below, so that the lowest level has all that is due.
 func (w *Wheel) turnTo(tick uint64) {
 	w.now = tick
 	for l := levels - 1; l > 0; l-- {
