@@ -19,7 +19,7 @@ type config struct {
 	adminToken  string
 }
 
-// parseConfig reads flags, whose defaults come from the environment.
+// parseConfig reads flags. Their defaults come from the environment.
 func parseConfig(args []string, getenv func(string) string) (config, error) {
 	var c config
 	flags := flag.NewFlagSet("helpdesk", flag.ContinueOnError)

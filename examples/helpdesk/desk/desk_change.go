@@ -12,8 +12,8 @@ import (
 
 // Change changes a ticket that still has the version that the caller has seen, and
 // returns it. If it has another one, the error is [persistable.ErrChanged], unless the
-// ticket is already as the patch wants it: so a caller whose answer was lost may repeat the
-// call. Without a version (nil) any will do.
+// ticket is already as the patch wants it: so a caller that lost the answer may repeat the
+// call. Without a version (nil) it changes the ticket in any case.
 func (d *Desk) Change(ctx context.Context, id idgen.ID, seen *persistable.Version, p Patch) (*records.Ticket, error) {
 	err := d.transact(ctx, func(tx persistable.Tx) error {
 		t, err := d.tickets.In(tx).Get(ctx, id)

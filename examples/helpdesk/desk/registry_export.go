@@ -22,8 +22,8 @@ func (r *Registry) Directory(ctx context.Context, name string) (string, error) {
 	return t.ID.String(), nil
 }
 
-// Export writes all records of a tenant, as of one state, as a stream. The tenant is
-// locked meanwhile: its writes fail with a [*persistable.LockedError], its reads go on.
+// Export writes all records of a tenant, as of one state, as a stream. It locks the tenant
+// until it returns: writes fail with a [*persistable.LockedError], reads go on.
 func (r *Registry) Export(ctx context.Context, name string, w io.Writer) (err error) {
 	dir, err := r.Directory(ctx, name)
 	if err != nil {

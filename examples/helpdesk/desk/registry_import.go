@@ -34,7 +34,7 @@ func (r *Registry) Import(ctx context.Context, name string, stream io.Reader) (k
 	return key, r.register(ctx, t)
 }
 
-// register stores the entry of a tenant whose records are there. If the outcome is unknown
+// register stores the entry of a tenant after its records. If the outcome is unknown
 // it stores the entry once more: then either it was there, or it is there now. Only if the
 // name is another tenant's is it certain that no tenant has the records.
 func (r *Registry) register(ctx context.Context, t *records.Tenant) error {

@@ -31,8 +31,8 @@ func (r *Registry) indexes(ctx context.Context) iter.Seq2[persistable.Indexes, e
 }
 
 // BuildIndexes builds, tenant by tenant, the indexes that an earlier program did not have.
-// Reads and writes of all programs go on meanwhile. If it is interrupted, another call goes
-// on; several processes may call it at once, and share the work.
+// All programs can read and write during the build. If it is interrupted, another call
+// continues it; several processes may call it at once, and share the work.
 func (r *Registry) BuildIndexes(ctx context.Context) error {
 	for x, err := range r.indexes(ctx) {
 		if err != nil {

@@ -64,7 +64,7 @@ func (e endpoint) answer(w http.ResponseWriter, r *http.Request, d *desk.Desk) e
 	return e.handler(w, r, d)
 }
 
-// authenticated lets h answer for the tenant whose API key the request has.
+// authenticated lets h answer for the tenant that the request's API key belongs to.
 func (a *api) authenticated(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, stop := context.WithTimeout(r.Context(), maxTime)
