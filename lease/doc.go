@@ -32,7 +32,7 @@
 // # Clocks
 //
 // The store's clock decides when a lease begins and which positions are free. A
-// wrong one costs availability, never uniqueness: if it is behind, fewer positions
+// wrong one costs availability, never uniqueness: if it is slow, fewer positions
 // look free; if it is ahead, it is granted time ahead, and the time until then is
 // still granted to others.
 //
@@ -63,17 +63,15 @@
 //     release, a renewal, a split and a merge do to that.
 //   - service_tx.go, service_tx_release.go: one transaction: reads that are
 //     serializable, the records that a commit writes, quarantine.
-//   - acquisition.go, search.go: which blocks a transaction may claim, and what it
-//     writes when it grants them. Entries of the queue are read as a snapshot, the
-//     blocks themselves are not.
+//   - acquisition.go, search.go, search_frontier.go: which blocks a transaction may
+//     claim, makes, splits and merges, and what it writes when it grants them. Entries
+//     of the queue are read as a snapshot, the blocks themselves are not.
 //   - server_create.go, server_release.go: services that come and go.
-//   - record.go, account.go: formats.
+//   - record.go, account.go, and [times] in clock.go: formats.
 //
-// These files tune contention and the number of reads; leases stay disjoint whatever
-// they do:
-//
-//   - search_frontier.go: how many new blocks are made at once.
-//   - server_acquire.go: how often a call tries again.
+// The constants in search.go and search_frontier.go, and the attempts that
+// server_acquire.go makes, tune contention and the number of reads: leases stay
+// disjoint whatever their values.
 //
 // clock.go decides which time is believed. It protects clients from leases of a wrong
 // year; a wrong decision costs availability.

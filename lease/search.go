@@ -161,10 +161,9 @@ func (s *search) writeChanges() {
 	s.storeFrontier()
 }
 
-// This file decides which of the free blocks a search tries, so that concurrent
-// calls seldom try the same. It tunes contention and the order in which positions
-// go round; the blocks that it returns were checked by readFree.
-
+// These constants decide which of the free blocks a search tries, so that concurrent
+// calls seldom try the same. They tune contention and the order in which positions
+// go round; readFree checks the blocks whatever their values.
 const (
 	// maxCandidates is how many blocks that were granted before are scanned, those
 	// free for longest, of which the ones to grant are drawn: so many concurrent

@@ -53,8 +53,8 @@ func NewServer(store Store, options Options) (*Server, error) {
 	return &Server{store: store, options: options, serverState: state}, nil
 }
 
-// WithDuration returns a server of the services that [Options.Services] does not
-// list, whose leases last for d. Apart from that it is this server: the two share
+// WithDuration returns a server that grants leases of length d for the services that
+// [Options.Services] does not list. Apart from that it is this server: the two share
 // what they know of the clock and of losses of the store.
 func (s *Server) WithDuration(d time.Duration) (*Server, error) {
 	options := s.options
@@ -129,9 +129,9 @@ func (s *Server) updateService(ctx context.Context, service string, config Servi
 }
 
 // Services returns the ids of the services that the store knows, in ascending
-// order: those behind after, at most limit of them, 1 to 1000; 0 means 1000.
+// order: those that follow after, at most limit of them, 1 to 1000; 0 means 1000.
 // Errors: [ErrInvalid], those of the store, and one that wraps
-// [errors.ErrUnsupported] where that is no [Enumerator].
+// [errors.ErrUnsupported] where that is not an [Enumerator].
 func (s *Server) Services(ctx context.Context, after string, limit int) ([]string, error) {
 	if limit == 0 {
 		limit = maxPage
@@ -148,4 +148,56 @@ func (s *Server) Services(ctx context.Context, after string, limit int) ([]strin
 		return nil, fmt.Errorf("lease: services: %w", err)
 	}
 	return services, nil
+}
+
+// Incarnation returns what tells a service from those of all other stores, and from one
+// that was here before and was removed or lost: a random text, made with its first
+// lease. It is empty if the store does not have the service. Errors are those of List.
+func (s *Server) Incarnation(ctx context.Context, serviceID string) (string, error) {
+	service, config, err := s.options.resolveService(serviceID)
+	if err != nil {
+		return "", err
+	}
+	record, _, err := s.readRecord(ctx, service, config)
+	if err != nil {
+		return "", fmt.Errorf("lease: service %q: %w", service, err)
+	}
+	return record.Incarnation, nil
+}
+
+// List returns the leases of a service, a page at a time; each page is as of one
+// moment. A block that cannot be read hides no other: then List returns the page of
+// the others with an error that joins one for each such block, a [*CorruptError] or an
+// [ErrNewer]; see [Page.UnreadBlocks]. After other errors, which are [ErrInvalid],
+// [ErrUnknownService], those of the service's own records and those of the store, Page.Leases is nil.
+func (s *Server) List(ctx context.Context, serviceID string, options ListOptions) (Page, error) {
+	service, config, err := s.options.resolveService(serviceID)
+	if err != nil {
+		return Page{}, err
+	}
+	begin, limit, err := options.resolve()
+	if err != nil {
+		return Page{}, fmt.Errorf("lease: list of service %q: %w", service, err)
+	}
+	var page Page
+	var damage error
+	err = s.updateService(ctx, service, config, func(tx *serviceTx) error {
+		page = Page{Leases: []Info{}}
+		if _, err := tx.load(ctx); err != nil {
+			return err
+		}
+		pairs, err := tx.store.Scan(ctx, blockKey(begin), []byte{keyBlock + 1}, maxPage)
+		if err != nil {
+			return err
+		}
+		damage = tx.listBlocks(&page, pairs, limit, options.Ended)
+		return nil
+	})
+	if err != nil {
+		return Page{}, fmt.Errorf("lease: list of service %q: %w", service, err)
+	}
+	if damage != nil {
+		return page, fmt.Errorf("lease: list of service %q: %w", service, damage)
+	}
+	return page, nil
 }
