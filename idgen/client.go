@@ -72,9 +72,9 @@ import (
 //
 // All methods are safe for concurrent use. Next and NextN take no lock and do
 // not allocate, but once in a while at the beginning of a millisecond. An ID
-// that a call returned is less than the ID of every call that began later, also
-// when leases change, when fallback begins or ends, and over clock steps; for the
-// one exception see [Options.Layout].
+// that a call returned is less than the ID of every call that began later, even
+// when leases change, when fallback begins or ends, and when the clock is set; for
+// the one exception see [Options.Layout].
 type Client struct {
 	era   atomic.Pointer[era] // written under mu, seldom
 	clock clock               // begins with what is read for each ID
@@ -84,7 +84,7 @@ type Client struct {
 	peak          atomic.Int64        // most numbers of a leased millisecond that were used, lately
 	exhausted     atomic.Int64
 	clockBackward atomic.Int64
-	behind        atomic.Bool // the clock was found set back, and has not caught up
+	setBack       atomic.Bool // the clock was found set back, and has not caught up
 
 	random func() uint64
 	forget func() // see Observer
@@ -184,7 +184,7 @@ func (c *Client) nextNow() (ID, bool) {
 }
 
 // Ready waits until there is a lease, so that a program can fail early and its
-// first ID waits for nothing. If the last try failed it returns why, also when
+// first ID waits for nothing. If the last try failed it returns why, even if
 // fallback is possible; else [ErrClosed], or the cause of ctx's end. In
 // standalone mode it returns nil.
 func (c *Client) Ready(ctx context.Context) error {
@@ -252,7 +252,7 @@ type event struct {
 
 func (c *Client) lock() { c.mu.Lock() }
 
-// logLater logs an event after mu is unlocked: a logger may do anything, also
+// logLater logs an event after mu is unlocked: a logger may do anything, even
 // ask for an ID. The caller holds mu.
 func (c *Client) logLater(level slog.Level, text string, args ...any) {
 	c.events = append(c.events, event{level, text, args})
@@ -289,15 +289,15 @@ func (*NoProviderError) Error() string {
 }
 
 // maxLeaseWait is how long Next waits for a lease that is there but begins
-// later, because this machine's clock is behind that of the provider.
+// later, because this machine's clock lags the provider's.
 const maxLeaseWait = 5 * time.Second
 
 // takeSlow gets an ID where nextNow cannot: it moves the cursor to a new
 // millisecond, waits for one when the current one is used up, changes eras, and
 // handles wrong clocks.
 //
-// The word is read before the clock. So a clock behind the word was set back;
-// another goroutine cannot have moved the word meanwhile.
+// The word is read before the clock. So a clock that shows an earlier time than the
+// word was set back: no goroutine can have moved the word between the two readings.
 func (c *Client) takeSlow(ctx context.Context, want uint64) (e *era, first, got uint64, err error) {
 	wait := waitState{ctx: ctx, ended: ctx.Err() != nil}
 	for {
@@ -322,7 +322,7 @@ func (c *Client) takeSlow(ctx context.Context, want uint64) (e *era, first, got 
 func (c *Client) takeStep(e *era, word uint64, r clockSample, want uint64, wait *waitState) (first, got uint64, err error) {
 	ts, last := r.ms-e.epoch, int64(word>>e.shift)
 	if e.mode != closed && last > 0 && ts < last { // even if the clock is before the epoch now
-		return 0, 0, c.waitBehind(e, word, last-ts, wait)
+		return 0, 0, c.waitForClock(e, word, last-ts, wait)
 	}
 	if e.makesIDs() {
 		if err := e.layout.check(ts); err != nil {
@@ -351,8 +351,8 @@ func (c *Client) noteEntered(e *era, word uint64, r clockSample) {
 	if !r.isAhead() {
 		c.clock.trust(r)
 	}
-	if c.behind.Load() {
-		c.behind.Store(false)
+	if c.setBack.Load() {
+		c.setBack.Store(false)
 	}
 	if e.mode == leased {
 		raise(&c.peak, int64(e.countOf(word)))
@@ -365,14 +365,14 @@ func raise(v *atomic.Int64, n int64) {
 	}
 }
 
-// waitBehind waits a while for a clock that was set back.
-func (c *Client) waitBehind(e *era, word uint64, behind int64, wait *waitState) error {
+// waitForClock waits a while for a clock that was set back by lag milliseconds.
+func (c *Client) waitForClock(e *era, word uint64, lag int64, wait *waitState) error {
 	e.trimOvershoot(word)
-	if c.behind.CompareAndSwap(false, true) {
+	if c.setBack.CompareAndSwap(false, true) {
 		c.clockBackward.Add(1)
-		c.opts.Logger.Warn("idgen: the clock was set back", "service", c.opts.ServiceID, "ms", behind)
+		c.opts.Logger.Warn("idgen: the clock was set back", "service", c.opts.ServiceID, "ms", lag)
 	}
-	pause, err := c.clock.waitBehind(wait.ctx, behind, wait.slept)
+	pause, err := c.clock.waitFor(wait.ctx, lag, wait.slept)
 	wait.slept += pause
 	return err
 }

@@ -98,7 +98,7 @@ func (c *Client) acquisitionError(p leaseChoice, r clockSample) error {
 	cause := c.lackCause()
 	if p.next != forever {
 		early := time.Duration(p.next-r.ms) * time.Millisecond
-		cause = errors.Join(fmt.Errorf("the next lease begins in %v; this machine's clock is behind the provider's", early), cause)
+		cause = errors.Join(fmt.Errorf("the next lease begins in %v; this machine's clock lags the provider's", early), cause)
 	}
 	return &LeaseAcquisitionError{Cause: cause}
 }
@@ -283,8 +283,8 @@ func (c *Client) AfterRestore() {
 	c.abandonLeases()
 }
 
-// abandonLeases drops the leases without releasing them, and a request under
-// way, whose reply a copy of this process may get as well. The caller holds mu.
+// abandonLeases drops the leases without releasing them. It drops a request under
+// way, too, since a copy of this process may get the same reply. The caller holds mu.
 func (c *Client) abandonLeases() {
 	k := &c.keeper
 	if c.era.Load().mode == closed {

@@ -88,8 +88,8 @@ func (c *Client) noteFailure(err error, now time.Time) {
 	k.markSettled()
 }
 
-// checkGrant returns the leases that IDs can be made under from now on, or why
-// there is none. It queues the other ones for release.
+// checkGrant returns the leases that IDs can now be made under, or why there is
+// none. It queues the other ones for release.
 func (c *Client) checkGrant(leases []Lease, r clockSample, now time.Time) (fresh []*heldLease, err error) {
 	var faults []error
 	for _, l := range leases {
@@ -181,7 +181,7 @@ const (
 	signatureSkew = 10 * time.Second
 )
 
-// Shutdown ends the client: Next and NextN return [ErrClosed] from now on, the
+// Shutdown ends the client: Next and NextN then return [ErrClosed], the
 // goroutine ends, and the leases go back to the provider with the last
 // millisecond in which they were used, so that others can have them at once.
 // IDs that a call under way has taken already stay valid.
@@ -263,7 +263,7 @@ func (c *Client) releaseLease(ctx context.Context, l *heldLease) error {
 	if l.last >= l.Expired {
 		return nil // it was continued
 	}
-	now := c.clock.read().ms // also while the wall clock is not believed
+	now := c.clock.read().ms // even while the wall clock is not believed
 	times := l.signTimes(now, time.Now())
 	if len(times) == 0 {
 		return nil

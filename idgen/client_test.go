@@ -113,7 +113,7 @@ func TestNextNSpansMilliseconds(t *testing.T) {
 			t.Fatalf("ID %d, %b, is not greater than %b", i, id, ids[i-1])
 		}
 		if !tiny.IsFallback(id) || id>>44 != 0 {
-			t.Fatalf("ID %d, %b, is no fallback ID of the layout", i, id)
+			t.Fatalf("ID %d, %b, is not a fallback ID of the layout", i, id)
 		}
 	}
 	if n, err := c.NextN(t.Context(), nil); n != 0 || err != nil {
@@ -199,7 +199,7 @@ func TestConcurrentIDsAscendAndNeverRepeat(t *testing.T) {
 			const goroutines = 8
 			c := Must(NewClient(Options{Layout: test.layout, MaxBackward: new(time.Duration(0))}))
 			made := make([][]ID, goroutines)
-			var published atomic.Int64 // the greatest ID whose call has returned
+			var published atomic.Int64 // the greatest ID that a call has returned
 			var wg sync.WaitGroup
 			for g := range goroutines {
 				wg.Go(func() {
@@ -263,7 +263,7 @@ func TestOvertakenCallerIsNotAClockSetBack(t *testing.T) {
 	}
 }
 
-// TestOvershootNeverReachesTheTimestamp calls a client whose clock stands
+// TestOvershootNeverReachesTheTimestamp calls a client with a clock that stands
 // still far more often than the word's number has room for.
 func TestOvershootNeverReachesTheTimestamp(t *testing.T) {
 	k := newManualClock(1000)
@@ -281,14 +281,14 @@ func TestOvershootNeverReachesTheTimestamp(t *testing.T) {
 	if ts := c.era.Load().word.Load() >> c.era.Load().shift; ts != 1000 {
 		t.Errorf("timestamp is %d after overshoot, want 1000", ts)
 	}
-	// The same while the clock is behind.
+	// The same after the clock was set back.
 	k.ms.Store(990)
 	c.clock.maxBackward = 0
 	for range 2 * room / maxTake {
 		_, _ = c.NextN(ctx, ids)
 	}
 	if ts := c.era.Load().word.Load() >> c.era.Load().shift; ts != 1000 {
-		t.Errorf("timestamp is %d after calls with the clock behind, want 1000", ts)
+		t.Errorf("timestamp is %d after calls with the clock set back, want 1000", ts)
 	}
 }
 

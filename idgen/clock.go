@@ -34,7 +34,7 @@ const (
 // a clock and then saw it set right again would have to wait until it catches
 // up, for years perhaps; so the time goes on by the monotonic clock until a
 // lease or the passed time confirms the wall clock. The cursor notices a wall
-// clock that is behind: its timestamp is before the last one.
+// clock that was set back: its timestamp is before the last one.
 //
 // The monotonic clock alone tells whether the millisecond of the cursor still
 // lasts; it takes half as long to read as both: see currentMs. Every other
@@ -42,7 +42,7 @@ const (
 type clock struct {
 	base     time.Time
 	anchor   atomic.Int64 // wall minus monotonic nanoseconds since base, when last believed
-	monotone bool         // now is time.Now, whose monotonic readings time.Since tells
+	monotone bool         // now is time.Now; time.Since uses its monotonic readings
 	_        [64]byte     // what is above is read for each ID and written once a millisecond
 
 	now         func() time.Time
@@ -78,7 +78,7 @@ func sleepSince(passed uptime.Clock, begin time.Time) func() time.Duration {
 
 // currentMs returns the Unix millisecond, by the monotonic clock if possible:
 // the one that was entered last, as long as it lasts. Any other result has to
-// be checked with read, since the wall clock may have been set meanwhile.
+// be checked with read, since the wall clock may have been set since then.
 func (k *clock) currentMs() int64 {
 	var elapsed time.Duration
 	switch {
@@ -170,12 +170,12 @@ func (k *clock) believeJump(r clockSample) {
 	k.woke = k.asleep()
 }
 
-// waitBehind sleeps once, for at most a waitSlice, because the clock is behind
-// milliseconds before the last timestamp. slept is what earlier calls slept
+// waitFor sleeps once, for at most a waitSlice, because the clock lags the last
+// timestamp by lag milliseconds. slept is what earlier calls slept
 // during the same wait: a clock that stands still or keeps going back must not
 // hold a caller for longer than the limit. It returns how long it slept.
-func (k *clock) waitBehind(ctx context.Context, behind int64, slept time.Duration) (time.Duration, error) {
-	backward := time.Duration(min(behind, maxMillis)) * time.Millisecond
+func (k *clock) waitFor(ctx context.Context, lag int64, slept time.Duration) (time.Duration, error) {
+	backward := time.Duration(min(lag, maxMillis)) * time.Millisecond
 	if k.maxBackward >= 0 && (backward.Milliseconds() > k.maxBackward.Milliseconds() || slept-waitSlice > k.maxBackward) {
 		return 0, &ClockBackwardError{Backward: backward, Limit: k.maxBackward}
 	}
@@ -201,11 +201,11 @@ type clockSample struct {
 // isAhead reports whether the wall clock is too far ahead to be believed.
 func (r clockSample) isAhead() bool { return r.ms != r.wall }
 
-// ClockBackwardError says that the clock is behind the last timestamp that the
-// generator used, by more than it may wait. No id was made; the generator
+// ClockBackwardError says that the clock lags the last timestamp that the
+// generator used by more than the generator may wait. No id was made; the generator
 // answers again once the clock has caught up. See [Options.MaxBackward].
 type ClockBackwardError struct {
-	Backward time.Duration // how far the clock is behind, in whole milliseconds
+	Backward time.Duration // how far the clock lags, in whole milliseconds
 	Limit    time.Duration // the limit in force; negative for none
 }
 

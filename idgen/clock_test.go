@@ -78,8 +78,8 @@ func TestClockSetBack(t *testing.T) {
 	}
 }
 
-// TestMonotonicClockKeepsTime has a client go by the clock of a synctest bubble
-// whose wall clock is stepped: as long as a millisecond lasts, by the monotonic
+// TestMonotonicClockKeepsTime has a client go by the clock of a synctest bubble,
+// and steps the wall clock: as long as a millisecond lasts, by the monotonic
 // clock; each other one is what the wall clock says.
 func TestMonotonicClockKeepsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestMonotonicClockKeepsTime(t *testing.T) {
 			}
 			last = id
 			time.Sleep(time.Duration(random.Int64N(int64(400 * time.Microsecond))))
-			if i%100 == 0 { // forward, by what is no jump, into another millisecond
+			if i%100 == 0 { // forward, by less than a jump, into another millisecond
 				k.step(2*time.Millisecond + time.Duration(random.Int64N(int64(3*time.Second))))
 				time.Sleep(time.Millisecond)
 			}

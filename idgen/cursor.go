@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// maxTake is the most positions that one step of a cursor takes, so that callers
-// beside a large batch get some of the millisecond, too.
+// maxTake is the most positions that one step of a cursor takes, so that a large
+// batch leaves some of the millisecond to other callers.
 const maxTake = 4096
 
 // cursor hands out positions: pairs of a timestamp and a number below span,
@@ -29,8 +29,8 @@ const maxTake = 4096
 // lower the word to exactly span, which is safe since such words are never
 // handed out. So the number does not overflow into the timestamp.
 //
-// A cursor can be closed: the word is swapped for one whose number is used up
-// and whose timestamp lies after all others. What was handed out before belongs
+// A cursor can be closed: the word is swapped for one with the highest timestamp
+// and a number that is used up. What was handed out before belongs
 // to its callers; nothing is handed out afterwards.
 type cursor struct {
 	shift uint          // bits of the number
@@ -47,7 +47,7 @@ type cursor struct {
 	replaced atomic.Bool // it is closed, or will be at once
 }
 
-// init begins a cursor whose span and start are set, with the milliseconds after
+// init begins a cursor, once its span and start are set, with the milliseconds after
 // last. The number gets all 64 - bitTs bits, 22 at least, because a word has no
 // reserve bits. span is at most half of what the bits below the timestamp hold,
 // and so a quarter of what the number holds.
@@ -59,8 +59,8 @@ func (c *cursor) init(bitTs int, last uint64, tally *atomic.Int64) {
 	c.word.Store(last<<c.shift | c.span) // used up. Timestamp 0: the zero ID is never made
 }
 
-// tryNext takes one position of the millisecond ts, or of a later one that
-// another caller enters meanwhile, if the cursor is in ts. It returns the word of
+// tryNext takes one position of the millisecond ts if the cursor is in ts, or of a
+// later one if another caller enters that at the same moment. It returns the word of
 // the position, or false where the slow way is needed.
 func (c *cursor) tryNext(ts uint64) (word uint64, ok bool) {
 	if word = c.word.Load(); word>>c.shift != ts || word&c.mask >= c.span {
@@ -166,10 +166,10 @@ func (m mode) String() string {
 
 // era is a time during which a client makes IDs in one set of blocks. Its
 // cursor ascends over the timestamps in [from, until) and over the numbers of
-// the blocks, which lie one behind the other in ascending order of their bases.
-// An era is fixed but for its cursor; another set of blocks is another era,
-// whose cursor begins after the last timestamp of the one before. So IDs
-// ascend over all eras, and two eras never share a millisecond.
+// the blocks, which follow one another in ascending order of their bases.
+// An era is fixed but for its cursor; another set of blocks is another era. Its
+// cursor begins after the last timestamp of the era before. So IDs ascend over
+// all eras, and two eras never share a millisecond.
 type era struct {
 	epoch   int64
 	lowBits uint   // bits below the timestamp
@@ -184,9 +184,9 @@ type era struct {
 	full        fullMark
 }
 
-// block is a run of numbers whose positions are consecutive.
+// block is a run of numbers with consecutive positions.
 type block struct {
-	end   uint64 // number behind the last one
+	end   uint64 // the number after the last one
 	delta uint64 // from number to position, modulo 2^64
 }
 
@@ -235,7 +235,7 @@ func (e *era) findDelta(n uint64) uint64 {
 			return b.delta
 		}
 	}
-	panic("idgen: a number behind the last block")
+	panic("idgen: a number after the last block")
 }
 
 // ids fills dst with the IDs of words that follow each other from first.

@@ -99,7 +99,7 @@ func TestConcurrentIDsOverSetChanges(t *testing.T) {
 	defer end()
 	const goroutines = 6
 	made := make([][]ID, goroutines)
-	var published atomic.Int64 // the greatest ID whose call has returned
+	var published atomic.Int64 // the greatest ID that a call has returned
 	stop := make(chan struct{})
 	var wg, disturbing sync.WaitGroup
 	for i := range goroutines {

@@ -71,8 +71,8 @@ var global = newDefaults(Must(NewClient(Options{})))
 
 // Default returns the generator that [NewID] uses: the one given to
 // [SetDefault]; failing that, the one installed by [InstallDefault]; failing
-// that, the built-in one, a standalone [Client] with default options, whose IDs
-// are unique only by odds across processes. It is safe for concurrent use.
+// that, the built-in one: a standalone [Client] with default options. Its IDs are
+// only probably unique across processes. It is safe for concurrent use.
 func Default() Generator { return global.current.Load().generator }
 
 // Installed reports whether [Default] was given to [SetDefault] or
@@ -173,8 +173,8 @@ func (d *defaults) newInstalledID() (id ID) {
 	return id
 }
 
-// ask asks a generator that was the default. If it was taken back and shut down
-// meanwhile, ask returns the new default, which is to be asked next.
+// ask asks a generator that was the default. If it has been taken back and shut down
+// since then, ask returns the new default, which is to be asked next.
 func (d *defaults) ask(c *choice) (id ID, next *choice) {
 	id, err := c.newID()
 	if err == nil {
@@ -198,7 +198,7 @@ func (c *choice) newID() (ID, error) {
 	return c.generator.Next(ctx)
 }
 
-// The sources behind NewULID, NewULIDString and NewUUID.
+// The sources that NewULID, NewULIDString and NewUUID use.
 var (
 	processULIDs ULIDSource
 	processUUIDs UUIDSource
@@ -220,8 +220,8 @@ func NewID() ID { return global.newID() }
 // NewInstalledID is [NewID] where a generator was given to [SetDefault] or
 // [InstallDefault]. Where none was, so that the default is the built-in one, it
 // returns the zero ID. Generated constructors call it, unless several databases
-// are open; the Create of a store asks for an ID again, with its ctx, for a record
-// whose ID is zero, and returns the error.
+// are open. For a record with a zero ID the Create of a store asks again, with its
+// ctx, and returns the error.
 func NewInstalledID() ID { return global.newInstalledID() }
 
 // NewIDOf is [NewID] of a generator that the caller names, which need not be the

@@ -38,7 +38,7 @@ func TestDefaultPrefersTheProgramThenTheOldestOffer(t *testing.T) {
 	uninstall5 := d.install(fixedSource{id: 5})
 	expect("an offer after the program's choice", 4)
 	uninstall2()
-	expect("the first offer taken back behind the program's choice", 4)
+	expect("the first offer taken back after the program's choice", 4)
 	d.set(nil)
 	expect("the program's choice taken back", 3)
 	uninstall2()

@@ -102,7 +102,7 @@ func TestFirstLeaseAfterFallbackDecidesTheLayout(t *testing.T) {
 			c, end := managed(t, g, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			defer end()
 			if id := Must(c.Next(t.Context())); !id.IsFallback() || !id.Time().Equal(k.now().Truncate(time.Millisecond)) {
-				t.Errorf("ID %d of %v is no fallback ID of now", id, id.Time())
+				t.Errorf("ID %d of %v is not a fallback ID of now", id, id.Time())
 			}
 			g.set(func() { g.down = nil })
 			time.Sleep(time.Minute)

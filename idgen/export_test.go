@@ -7,7 +7,7 @@ import "time"
 // What the tests of package idgen_test need: the simulator uses the real server
 // of package lease, which imports this package.
 
-// WithMonotonic returns options whose clock has a monotonic part of its own.
+// WithMonotonic returns options with a clock that has a monotonic part of its own.
 func (o Options) WithMonotonic(mono func() time.Duration) Options {
 	o.mono = mono
 	return o

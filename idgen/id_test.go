@@ -260,7 +260,7 @@ func FuzzParse(f *testing.F) {
 		valid := ok && n.IsInt64() && n.Sign() >= 0 && n.String() == text
 		if err != nil {
 			if !errors.Is(err, ErrInvalid) || valid {
-				t.Fatalf("%q: %v; want an ErrInvalid, and only for what is no ID", text, err)
+				t.Fatalf("%q: %v; want an ErrInvalid, and only for a text that is not an ID", text, err)
 			}
 			return
 		}

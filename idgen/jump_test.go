@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// jumpyClock is a steppedClock whose monotonic clock does not step with it.
+// jumpyClock is a steppedClock with a monotonic clock that does not step with it.
 type jumpyClock struct {
 	begin time.Time
 	shift atomic.Int64 // nanoseconds
@@ -29,7 +29,7 @@ func (k *jumpyClock) mono() time.Duration  { return time.Since(k.begin) }
 func (k *jumpyClock) step(d time.Duration) { k.shift.Add(int64(d)) }
 func (k *jumpyClock) right() time.Time     { return epoch.AddDate(1, 0, 0).Add(k.mono()) }
 
-// jumpyClient is a client of a provider whose clock is right.
+// jumpyClient is a client of a provider with a right clock.
 func jumpyClient(t *testing.T, opts Options) (k *jumpyClock, g *grantor, c *Client, end func()) {
 	k = newJumpyClock()
 	g = newGrantor(k.right)
@@ -215,7 +215,7 @@ func TestJumpToAnotherYearWithoutProvider(t *testing.T) {
 }
 
 // TestLongSleepWithoutProvider: a machine that slept for longer than a day is not
-// one whose clock jumped to another year. Its clock is followed as after a
+// a machine with a clock that jumped to another year. Its clock is followed as after a
 // shorter jump; once, and not when the clock jumps later.
 func TestLongSleepWithoutProvider(t *testing.T) {
 	for _, standalone := range []bool{true, false} {

@@ -151,7 +151,7 @@ func (l Layout) check(ts int64) error {
 	return l.timeRangeError(time.UnixMilli(l.CustomEpochMs + ts))
 }
 
-// sameFrame reports whether IDs of both layouts can live side by side: the
+// sameFrame reports whether IDs of both layouts can live in one space: the
 // timestamps mean the same, and as many bits are below them.
 func (l Layout) sameFrame(o Layout) bool {
 	return l.CustomEpochMs == o.CustomEpochMs && l.BitReserve == o.BitReserve && l.BitTs == o.BitTs
@@ -168,8 +168,8 @@ func (l Layout) maxTs() int64 { return 1<<l.BitTs - 1 }
 
 // FallbackPositions returns how many positions of each millisecond, with the
 // fallback bit set, belong to the holders of leases that have just expired: the
-// lower three quarters. A lease whose positions lie there may be continued with
-// the fallback bit for as long as it lasted, once it has expired without being
+// lower three quarters. A lease of positions there may be continued with the
+// fallback bit for as long as it lasted, once it has expired without being
 // released. The quarter above is for random fallback IDs: a lease that lies
 // there is not continued. So the two kinds of fallback IDs never meet.
 func (l Layout) FallbackPositions() uint64 { return l.fallbackBit() / 4 * 3 }

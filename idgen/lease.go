@@ -15,8 +15,8 @@ import (
 
 // Lease is the right to make IDs in a rectangle: the positions [Base,
 // Base+2^BitSeq) of each millisecond, in the milliseconds [Created, Expired).
-// A provider never grants two leases of one service whose rectangles share a
-// point, whatever the clocks of its clients say; that alone makes IDs unique.
+// A provider never grants two leases of one service with a point in common,
+// whatever the clocks of its clients say; that alone makes IDs unique.
 //
 // A position is the bits of an ID below the timestamp, machine id and sequence
 // together. So leases with different BitSeq live in one space: machine 5 with
@@ -116,7 +116,7 @@ func (l Lease) withoutSecret() any {
 type heldLease struct {
 	Lease
 	asked    time.Time // when the provider was asked for it
-	renew    time.Time // from then on the client asks for a replacement
+	renew    time.Time // when the client asks for a replacement
 	replaced bool      // a newer lease takes its place
 	last     int64     // last millisecond, Unix, in which an ID may have been made under it; Created-1 if none
 }

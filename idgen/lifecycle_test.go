@@ -223,8 +223,8 @@ func TestCallsOfTheProviderHaveADeadline(t *testing.T) {
 	})
 }
 
-// TestImpatientCallerFallsBack: a caller whose context ends while it waits for
-// the first lease gets a fallback ID; others go on waiting for the lease.
+// TestImpatientCallerFallsBack: a caller gets a fallback ID if its context ends while it
+// waits for the first lease; others go on waiting for the lease.
 func TestImpatientCallerFallsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newSteppedClock()

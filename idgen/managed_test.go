@@ -341,7 +341,7 @@ func TestStrictClient(t *testing.T) {
 		id, err := c.Next(t.Context())
 		var e *LeaseAcquisitionError
 		if !errors.As(err, &e) || !errors.Is(err, errDown) || id != 0 {
-			t.Errorf("Next behind the lease = %d, %v; want a LeaseAcquisitionError", id, err)
+			t.Errorf("Next after the lease = %d, %v; want a LeaseAcquisitionError", id, err)
 		}
 	})
 }

@@ -18,7 +18,7 @@ const ulidBits = 80
 
 // ULIDSource makes ULIDs: 48 bits of Unix milliseconds and 80 random bits, as
 // text 26 characters. Each ULID is greater than all that the source made
-// before, also when the clock is set back, and when the random part overflows
+// before, even when the clock is set back, or when the random part overflows
 // within a millisecond: its time then runs ahead of the clock. A clock that jumps ahead
 // by more than five seconds is followed when it has been ahead for ten seconds; if it is
 // more than a day ahead, when that has lasted for as long as it is far.
@@ -64,7 +64,7 @@ const uuidBits = 74
 // UUIDSource makes UUIDs of version 7 (RFC 9562, section 5.7): 48 bits of Unix
 // milliseconds and 74 random bits that within a millisecond grow by random
 // steps (section 6.2, method 2). Each UUID is greater than all that the source
-// made before, also when the clock is set back, and when the random bits
+// made before, even when the clock is set back, or when the random bits
 // overflow within a millisecond: its time then runs ahead of the clock. A clock that
 // jumps ahead is followed as by a [ULIDSource].
 //

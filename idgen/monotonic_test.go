@@ -61,7 +61,7 @@ func TestMonotonicAgainstBigIntegers(t *testing.T) {
 	})
 }
 
-// TestMonotonicGoesOnBefore1970: a clock that was set back is no fault, however
+// TestMonotonicGoesOnBefore1970: a clock that was set back is not a fault, however
 // far, once there is a timestamp to continue from.
 func TestMonotonicGoesOnBefore1970(t *testing.T) {
 	now := time.UnixMilli(1_000_000)

@@ -92,14 +92,14 @@ type Options struct {
 	// than those before.
 	Layout Layout
 
-	// MaxBackward decides what happens when the clock is set back behind the
-	// last timestamp used:
-	//   - positive: wait for the clock if it is behind by no more than this
+	// MaxBackward decides what happens when the clock is set back to a time before
+	// the last timestamp used:
+	//   - positive: wait for the clock if it lags by no more than this
 	//     (in whole milliseconds), otherwise return a [*ClockBackwardError];
 	//   - zero, new(time.Duration(0)): return the error at once, for strict
 	//     timekeeping;
-	//   - negative: wait however long it takes, for machines whose clock jumps;
-	//     only ctx ends the wait.
+	//   - negative: wait however long it takes, for machines with a clock that
+	//     jumps; only ctx ends the wait.
 	//
 	// The default, used for nil, is [DefaultMaxBackward].
 	MaxBackward *time.Duration
@@ -196,8 +196,8 @@ type Metrics struct {
 	CachedFallbackIDs int64 // under leases that have just expired: unique
 	RandomFallbackIDs int64 // unique only with the odds that Client states
 
-	// Exhausted counts milliseconds whose IDs were used up before they ended,
-	// so that callers waited for the next one.
+	// Exhausted counts the milliseconds in which callers used up all IDs and
+	// waited for the next one.
 	Exhausted int64
 
 	// Calls of the provider.
@@ -212,7 +212,7 @@ type Metrics struct {
 	ClockForward  int64 // how often it was found far ahead: set forward, or the machine slept
 
 	// LeasedPerMs is how many positions of a millisecond the client has leased,
-	// also under leases that it does not use at the moment. The sum over all
+	// including leases that it does not use at the moment. The sum over all
 	// clients of a service is what is taken of the service's positions: 2^21 in
 	// the default layout.
 	LeasedPerMs int

@@ -14,15 +14,15 @@ import (
 // concurrent use. The packages leasefdb and lease/… of this module are
 // providers; lease/leasetest checks one.
 type LeaseProvider interface {
-	// Acquire returns one or more leases whose throughputs total at least
+	// Acquire returns one or more leases with a total throughput of at least
 	// req.ThroughputPerMs, or an error and no lease. The leases are stored
 	// before Acquire returns. A call repeated with the same RequestKey returns
 	// the leases of the first call while they last, so that a lost reply costs
 	// no machine id.
 	Acquire(ctx context.Context, req AcquireRequest) ([]Lease, error)
 
-	// Release gives a lease back before its end. It can be repeated: releasing
-	// what was released already, with the same request, is no error.
+	// Release gives a lease back before its end. It can be repeated: the same
+	// request for a lease that was released already succeeds.
 	Release(ctx context.Context, req ReleaseRequest) error
 }
 
@@ -124,7 +124,7 @@ func (e *LeaseAcquisitionError) Error() string {
 // Unwrap returns the cause.
 func (e *LeaseAcquisitionError) Unwrap() error { return e.Cause }
 
-// CustomEpochMismatchError says that a provider granted a lease whose IDs would not
+// CustomEpochMismatchError says that a provider granted a lease for IDs that would not
 // sort among those of the client by time, because the epoch, or the number of
 // reserve or timestamp bits, is another one. The lease is refused: one of the
 // two is configured wrongly, or the service's layout was changed, which must

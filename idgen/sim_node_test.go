@@ -127,7 +127,7 @@ func (n *node) farFuture() {
 
 // copy makes a copy of the machine. It begins at once and is told, or begins
 // much later than the moment it was copied at and notices by its clock. It lives
-// for a while beside the original.
+// for a while at the same time as the original.
 //
 // A client that is not told can notice only a clock that is more than five
 // seconds ahead of the one that the last ID was made by, and only in another

@@ -87,7 +87,7 @@ func (s simulation) run(t *testing.T) (*world, result) {
 }
 
 // right is the right time: the bubble's clock, which begins in the year 2000,
-// moved behind the epoch.
+// moved to a year after the epoch.
 func (w *world) right() time.Time {
 	return idgen.DefaultLayout().First().AddDate(1, 0, 0).Add(time.Since(w.begin))
 }

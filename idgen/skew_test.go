@@ -10,37 +10,37 @@ import (
 	"time"
 )
 
-// TestLaggingClient has a clock behind the provider's, so that leases begin in
+// TestLaggingClient has a clock that lags the provider's, so that leases begin in
 // its future.
 func TestLaggingClient(t *testing.T) {
 	for _, test := range []struct {
-		behind time.Duration
+		lag    time.Duration
 		strict bool
 		wait   time.Duration
 		want   mode
 	}{
-		{behind: 3 * time.Millisecond, strict: true, wait: 3 * time.Millisecond, want: leased},
-		{behind: 4 * time.Second, wait: 4 * time.Second, want: leased},
-		{behind: time.Minute, want: random},
-		{behind: time.Minute, strict: true, want: waiting},
+		{lag: 3 * time.Millisecond, strict: true, wait: 3 * time.Millisecond, want: leased},
+		{lag: 4 * time.Second, wait: 4 * time.Second, want: leased},
+		{lag: time.Minute, want: random},
+		{lag: time.Minute, strict: true, want: waiting},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			k, right := newSteppedClock(), newSteppedClock()
-			k.step(-test.behind)
+			k.step(-test.lag)
 			g := newGrantor(right.now)
 			c, end := managed(t, g, Options{DisableFallback: test.strict, MaxBackward: new(time.Duration(0))})
 			defer end()
 			c.clock.now = k.now
-			c.clock.anchor.Add(-int64(test.behind))
+			c.clock.anchor.Add(-int64(test.lag))
 			start := time.Now()
 			id, err := c.Next(t.Context())
 			if took := time.Since(start); took != test.wait {
-				t.Errorf("%v behind: Next took %v, want %v", test.behind, took, test.wait)
+				t.Errorf("%v late: Next took %v, want %v", test.lag, took, test.wait)
 			}
 			var e *LeaseAcquisitionError
 			switch test.want {
 			case waiting:
-				if !errors.As(err, &e) || !strings.Contains(err.Error(), "behind the provider") {
+				if !errors.As(err, &e) || !strings.Contains(err.Error(), "lags the provider") {
 					t.Errorf("Next: %v, want a LeaseAcquisitionError that names the clock", err)
 				}
 			default:
@@ -53,8 +53,8 @@ func TestLaggingClient(t *testing.T) {
 			for range 400 {
 				time.Sleep(6 * time.Second)
 				id, err := c.Next(t.Context())
-				if early := time.Since(start) < test.behind+time.Second; !early && (err != nil || id.IsFallback() || id <= last) {
-					t.Fatalf("%v behind, after %v: Next = %d (fallback %v), %v after %d", test.behind, time.Since(start), id, id.IsFallback(), err, last)
+				if early := time.Since(start) < test.lag+time.Second; !early && (err != nil || id.IsFallback() || id <= last) {
+					t.Fatalf("%v late, after %v: Next = %d (fallback %v), %v after %d", test.lag, time.Since(start), id, id.IsFallback(), err, last)
 				}
 				last = max(id, last)
 			}
@@ -162,7 +162,7 @@ func TestReleasesOfASkewedClient(t *testing.T) {
 // begins a little in the client's future, or is there while its clock is not
 // believed.
 func TestFallbackEndsAlsoForALaggingClient(t *testing.T) {
-	for _, behind := range []time.Duration{0, 40 * time.Millisecond, 2 * time.Second, time.Minute, -11 * time.Minute} {
+	for _, lag := range []time.Duration{0, 40 * time.Millisecond, 2 * time.Second, time.Minute, -11 * time.Minute} {
 		for _, outage := range []time.Duration{0, 15 * time.Minute, time.Hour} {
 			for _, jump := range []time.Duration{0, time.Hour} {
 				synctest.Test(t, func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestFallbackEndsAlsoForALaggingClient(t *testing.T) {
 					g := newGrantor(k.right)
 					c, end := managed(t, g, Options{Now: k.now, mono: k.mono})
 					defer end()
-					k.step(-behind)
+					k.step(-lag)
 					c.clock.init(c.opts)
 					if outage > 0 {
 						Must(c.Next(t.Context()))
@@ -186,12 +186,12 @@ func TestFallbackEndsAlsoForALaggingClient(t *testing.T) {
 					}
 					g.set(func() { g.down = nil })
 					k.step(jump)
-					for end := time.Now().Add(time.Minute + max(behind, 0) + 5*time.Second); time.Now().Before(end); {
+					for end := time.Now().Add(time.Minute + max(lag, 0) + 5*time.Second); time.Now().Before(end); {
 						time.Sleep(10 * time.Millisecond)
 						last = Must(c.Next(t.Context()))
 					}
 					want := leased
-					if behind < 0 {
+					if lag < 0 {
 						want = continued
 					}
 					got := leased
@@ -202,7 +202,7 @@ func TestFallbackEndsAlsoForALaggingClient(t *testing.T) {
 						got = continued
 					}
 					if got != want {
-						t.Errorf("%v behind, outage of %v, jump of %v: the IDs are %v in the end, want %v", behind, outage, jump, got, want)
+						t.Errorf("%v late, outage of %v, jump of %v: the IDs are %v in the end, want %v", lag, outage, jump, got, want)
 					}
 				})
 			}
@@ -210,8 +210,7 @@ func TestFallbackEndsAlsoForALaggingClient(t *testing.T) {
 	}
 }
 
-// TestClockBefore1970 has a provider that is down and a clock whose milliseconds
-// are negative: how long until the next lease, of which there is none, overflowed,
+// TestClockBefore1970 has a provider that is down and a clock before 1970: how long until the next lease, of which there is none, overflowed,
 // and each caller waited five seconds for it.
 func TestClockBefore1970(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

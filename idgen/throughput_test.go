@@ -72,7 +72,7 @@ func TestThroughputGrowsWhenAMillisecondWasUsedUp(t *testing.T) {
 	})
 }
 
-// answers is a provider whose answers are given.
+// answers is a provider with given answers.
 type answers func(AcquireRequest) ([]Lease, error)
 
 func (f answers) Acquire(_ context.Context, req AcquireRequest) ([]Lease, error) { return f(req) }
@@ -102,7 +102,7 @@ func run(first, last int) (numbers []int) {
 	return numbers
 }
 
-// TestUnevenLeases has leases of 16, 4 and 8 positions whose ids do not sort as
+// TestUnevenLeases has leases of 16, 4 and 8 positions. Their ids do not sort as
 // their positions do.
 func TestUnevenLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -76,7 +76,7 @@ type accountRecord struct {
 type leasedUntil struct {
 	Until int64 `json:"until"` // Unix milliseconds; none of the leases ends later
 	PerMs int   `json:"perMs"`
-	// Replaced are those of PerMs whose lease another one takes the place of; see
+	// Replaced is the part of PerMs that belongs to leases which others replace; see
 	// [acquisition.checkBudget].
 	Replaced int `json:"replaced,omitempty"`
 }

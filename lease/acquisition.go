@@ -243,7 +243,7 @@ func (a *acquisition) rememberRequest(leases []idgen.Lease) {
 	a.tx.set(forgetKey(record.Until, a.request.keyHash), []byte{recordFormat})
 }
 
-// forgetRequests removes some records of requests whose leases have ended. A
+// forgetRequests removes some records of requests after their leases have ended. A
 // request without a key removes none.
 func (a *acquisition) forgetRequests(ctx context.Context) error {
 	if a.request.keyHash == nil {
@@ -311,8 +311,8 @@ func (a *acquisition) decodeReplaces(values [][]byte) {
 	}
 }
 
-// markReplaced counts the replaced leases as such, but for those whose blocks the search has
-// moved or taken: such a lease ends in less than [lead], and its block must stay as it is written.
+// markReplaced counts the replaced leases as such, except where the search has moved or taken
+// the block: such a lease ends in less than [lead], and its block must stay as it is written.
 func (a *acquisition) markReplaced() {
 	for _, b := range a.replaces {
 		if b == nil || a.tx.hasWrite(blockKey(b.base)) {

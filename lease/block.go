@@ -100,10 +100,10 @@ func (b *block) grantTo(h holder, passed bool) {
 // in the queue, to a time before which nothing can be granted.
 func (b *block) delayUntil(start int64) { b.NotBefore = max(b.NotBefore, start) }
 
-// skipFuture moves the bounds behind the future: nothing can be granted before.
+// skipFuture moves the bounds past the future: nothing can be granted before.
 func (b *block) skipFuture() {
 	b.pushStep(b.Future.From)
-	b.Holder, b.bounds = nil, b.behindFuture()
+	b.Holder, b.bounds = nil, b.afterFuture()
 }
 
 // releaseAfter ends the lease after lastTs, and the right to continue it.
@@ -253,19 +253,19 @@ func (o *bounds) validate() error {
 // nextLease returns the earliest lease of a duration that the bounds permit at
 // now. It begins later than NotBefore if it would else end before EndNotBefore.
 // passed says that it begins after the future; the bounds then have to be moved
-// behind that.
+// past it.
 func (o bounds) nextLease(now, duration int64) (lease span, passed bool) {
 	lease.From = max(now, o.NotBefore, o.EndNotBefore-duration)
 	lease.Until = lease.From + duration
 	if o.Future == nil || 2*lease.Until-lease.From <= o.Future.From {
 		return lease, false
 	}
-	lease, _ = o.behindFuture().nextLease(now, duration)
+	lease, _ = o.afterFuture().nextLease(now, duration)
 	return lease, true
 }
 
-// behindFuture returns the bounds for a lease after the future.
-func (o bounds) behindFuture() bounds {
+// afterFuture returns the bounds for a lease after the future.
+func (o bounds) afterFuture() bounds {
 	if o.Future == nil {
 		return o
 	}
@@ -288,9 +288,9 @@ func (o *bounds) addFuture(other *span) {
 // long.
 const lead = 1000
 
-// window selects the blocks of the queue that a search looks at: those whose
-// next lease begins at from or later and before until, by the queue. Of these it
-// takes the ones whose lease begins at latestStart or before.
+// window selects the blocks of the queue that a search looks at. By the queue, the
+// next lease of such a block begins at from or later and before until. The search
+// takes a block if its lease begins at latestStart or before.
 //
 // A search with rewind looks for blocks that were granted by a clock far ahead:
 // the time before that lease can still be granted.

@@ -28,7 +28,7 @@ import (
 // as it is far. So setting a clock right that was wrong costs no more time than it
 // was wrong, be it by minutes or by a year.
 //
-// A clock that is behind is followed: the bounds of the blocks keep leases apart
+// A clock that is slow is followed: the bounds of the blocks keep leases apart
 // all the same. A clock that was before the custom epoch, as that of a machine
 // without a battery is until it is set, is followed to any time: no lease could
 // begin by it.
@@ -119,16 +119,16 @@ func (c *clock) logJump(jumped bool, ahead int64) {
 // not with each of them, so that acquisitions seldom conflict here.
 type times struct {
 	// Latest is the highest time by which leases were granted that is believed.
-	// It is a witness for clocks that went ahead; see clock. It lags behind by a
-	// quarter of a lease at most while leases are granted.
+	// It is a witness for clocks that went ahead; see clock. While leases are
+	// granted, it lags by a quarter of a lease at most.
 	Latest int64 `json:"latest"`
 	// Claim is a time far ahead of Latest by which leases were granted: no leases
 	// were granted for a while, or the clock of that server is wrong.
 	Claim *claim `json:"claim,omitempty"`
 
 	// Lengths are those of the leases that may be in force or be continued, the
-	// longest first. A length whose Until is not later than that of a longer one
-	// says nothing more and is left out.
+	// longest first. A length is left out if a longer one has the same Until or a
+	// later one, since it says nothing more.
 	Lengths []length `json:"lengths"`
 }
 
@@ -185,8 +185,8 @@ func (t *times) noteGrant(server string, now, ms int64) bool {
 
 // noteTime takes the time of a server into account. One that is far ahead of
 // Latest is a claim. It is believed when a second server agrees with it, or when
-// it has lasted for longer than a lease and no server has granted a lease by an
-// earlier time meanwhile.
+// it has lasted for longer than a lease, and no server has granted a lease by an
+// earlier time since the claim.
 func (t *times) noteTime(server string, now int64) bool {
 	near := max(t.longestLease(), 1)
 	c := t.Claim

@@ -26,7 +26,7 @@ type Reader interface {
 type Examination struct {
 	Faults []Fault
 	Pairs  int
-	Next   []byte // the key behind which the next call goes on; nil: the map has no more
+	Next   []byte // the last key that was checked: the next call goes on after it; nil if the map has no more
 
 	// What the service's record says; the zero value if it cannot be read, or if there
 	// is none.
@@ -47,7 +47,7 @@ const (
 	FaultPlace    FaultKind = "place"    // a block that does not lie in the space of the service, or not aligned
 	FaultOverlap  FaultKind = "overlap"  // two blocks have the same positions
 	FaultGap      FaultKind = "gap"      // positions below the frontier are in no block: they are never granted
-	FaultFrontier FaultKind = "frontier" // a block lies behind the frontier: its positions are granted twice
+	FaultFrontier FaultKind = "frontier" // a block lies past the frontier: its positions are granted twice
 	FaultQueue    FaultKind = "queue"    // a block without its entry in the queue, or an entry without its block
 	FaultRequest  FaultKind = "request"  // a request record without the entry by which it is forgotten
 	FaultCharge   FaultKind = "charge"   // a lease that the account does not count in which it counts
@@ -63,10 +63,10 @@ type Fault struct {
 // String describes the fault.
 func (f Fault) String() string { return fmt.Sprintf("%s %q: %s", f.Kind, f.Key, f.Reason) }
 
-// Examine checks the pairs of a service's map behind a key, at most limit of them, and
+// Examine checks the pairs of a service's map after a key, at most limit of them, and
 // what they refer to: each value, that blocks cover the positions below the frontier
 // without overlap and lie in the queue, and that requests and accounts agree with them. A
-// lease that is not released, and ends within soon from now on, counts as Ending. Reads
+// lease that is not released, and ends within soon of now, counts as Ending. Reads
 // must be of one version: then no concurrent change makes a fault.
 //
 // Cost: three rounds of reads.
@@ -161,8 +161,8 @@ func (x *examiner) addFault(kind FaultKind, key []byte, format string, args ...a
 	x.Faults = append(x.Faults, Fault{kind, bytes.Clone(key), fmt.Sprintf(format, args...)})
 }
 
-// examine checks a pair, and notes what it refers to. next is the pair behind it; nil
-// behind the last one.
+// examine checks a pair, and notes what it refers to. next is the pair after it; nil
+// after the last one.
 func (x *examiner) examine(pair Pair, next *Pair) {
 	var err error
 	switch pair.Key[0] {
@@ -266,7 +266,7 @@ func (x *examiner) examineRequest(pair Pair) error {
 
 // examineForget checks the entry by which a request is forgotten. The request need not be
 // there: a call that forgets old requests reads the entries as a snapshot, and may remove a
-// request that was granted anew meanwhile. The entry goes when it is due.
+// request that another call has granted anew since then. The entry goes when it is due.
 func (x *examiner) examineForget(pair Pair) error {
 	if _, ok := forgetHash(pair.Key); !ok {
 		return errKeyLength
@@ -282,7 +282,7 @@ func (x *examiner) checkCharge(b *block, key []byte) {
 	}
 	hash, err := hex.DecodeString(h.Charge.Account)
 	if err != nil || len(hash) != 16 {
-		x.addFault(FaultRecord, key, "its account %q is no hash", h.Charge.Account)
+		x.addFault(FaultRecord, key, "its account %q is not a hash", h.Charge.Account)
 		return
 	}
 	x.want(FaultCharge, key, accountKey(hash), func(value []byte) string {
@@ -378,7 +378,7 @@ func (x *examiner) checkPlace(b *block, key []byte) bool {
 	return false
 }
 
-// checkNext checks that the positions behind the block begin another one, or are those
+// checkNext checks that the positions after the block begin another one, or are those
 // that were never granted.
 func (x *examiner) checkNext(b *block, key []byte, next *Pair) {
 	if x.record.Removing || !x.bounded {
@@ -394,11 +394,11 @@ func (x *examiner) checkNext(b *block, key []byte, next *Pair) {
 	case begins < end:
 		x.addFault(FaultOverlap, key, "its positions %d to %d overlap the next block, which begins at %d", b.base, end-1, begins)
 	case begins > end:
-		x.addFault(FaultGap, key, "the positions %d to %d behind it are in no block: they are never granted", end, begins-1)
+		x.addFault(FaultGap, key, "the positions %d to %d after it are in no block: they are never granted", end, begins-1)
 	}
 }
 
-// checkFirst checks that the positions from 0 on begin a block, if any were ever granted.
+// checkFirst checks that a block begins at position 0, if any position was ever granted.
 // before is the key before that of the first block, or of the frontier where there is none.
 func (x *examiner) checkFirst(key, before []byte, begins uint64) {
 	if len(before) > 0 && before[0] == keyBlock || begins == 0 || !x.bounded || x.record.Removing {

@@ -71,7 +71,7 @@ func (w *world) examine(t *rapid.T) {
 // skews are how far a clock can be off: mostly a little, sometimes by a year.
 var skews = rapid.Custom(func(t *rapid.T) time.Duration {
 	off := rapid.SampledFrom([]time.Duration{0, 0, 0, 0, time.Second, time.Minute, 20 * time.Minute, 24 * time.Hour, 365 * 24 * time.Hour}).Draw(t, "off")
-	if rapid.Bool().Draw(t, "behind") && off < 48*time.Hour {
+	if rapid.Bool().Draw(t, "slow") && off < 48*time.Hour {
 		off = -off
 	}
 	return off + time.Duration(rapid.IntRange(-50, 50).Draw(t, "ms"))*time.Millisecond

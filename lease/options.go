@@ -39,8 +39,8 @@ type Options struct {
 	OnlyListed bool
 	// MaxServices bounds the services in the store that Services does not list,
 	// the default one aside; 0 means [DefaultMaxServices]. If there are as many, a
-	// new one takes the place of a service whose leases have all ended and can be
-	// continued no more. If there is none, the error is [ErrTooManyServices].
+	// new one takes the place of a service after all leases of that have ended and
+	// can be continued no more. If there is none, the error is [ErrTooManyServices].
 	MaxServices int
 
 	// Fresh says that a service which is not in the store is new, so that its
@@ -60,8 +60,8 @@ type Options struct {
 
 	// Monotonic is the clock by which jumps of the store's clock are noticed: one
 	// that cannot be set. The default, used for nil, is that of this process, for
-	// stores whose clock is this process's ([time.Now]); the clocks of others, like
-	// Redis's, are not checked then.
+	// stores that go by this process's clock ([time.Now]); the clocks of other
+	// stores, like Redis's, are not checked then.
 	Monotonic func() time.Duration
 
 	// Logger gets what an operator should know about clocks, and about records that
@@ -141,7 +141,7 @@ func (o Options) resolveService(id string) (string, ServiceConfig, error) {
 	return id, o.Default, nil
 }
 
-// checkService refuses ids that are no service's: the permitted characters are
+// checkService refuses ids that a service cannot have: the permitted characters are
 // safe in URLs, keys and logs.
 func checkService(id string) error {
 	if id == "" || len(id) > maxServiceLength {
@@ -151,7 +151,7 @@ func checkService(id string) error {
 		c := id[i]
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 		if !letter && (i == 0 || c != '-' && c != '_' && c != '.' && c != ':' && c != '/') {
-			return fmt.Errorf("%w: service id %q; it must consist of ASCII letters, digits, and behind the first of these - _ . : /", ErrInvalid, id)
+			return fmt.Errorf("%w: service id %q; it must consist of ASCII letters, digits and, after the first character, - _ . : /", ErrInvalid, id)
 		}
 	}
 	return nil
@@ -197,11 +197,11 @@ type ServiceConfig struct {
 	Layout idgen.Layout
 	// Duration of a lease, in whole milliseconds, from a second to a day, or to 31
 	// days if the service is plain; 0 means 10 minutes. It can change while leases
-	// are in use: every lease that is granted from then on lasts as long as this,
-	// save the last one before the timestamp's end. Positions whose last lease was
-	// longer, and was not released, are granted later, once.
+	// are in use: every lease that is granted after the change lasts as long as this,
+	// save the last one before the timestamp's end. Positions are granted later, once,
+	// if their last lease was longer and was not released.
 	Duration time.Duration
-	// Plain says that holders may ignore the begin and the end of their lease, and
+	// Plain says that holders may ignore the beginning and the end of their lease, and
 	// make IDs as soon as they have the answer. So a plain service grants nothing
 	// that begins ahead of its clock; never grants the time before a lease that was
 	// granted by a clock far ahead; takes positions strictly by the time since which

@@ -106,7 +106,7 @@ func decode(service string, key, value []byte, record interface{ validate() erro
 	}
 	sum, err := hex.DecodeString(string(value[1:9]))
 	if err != nil {
-		return corrupt(fmt.Errorf("its checksum is no number: %w", err))
+		return corrupt(fmt.Errorf("its checksum is not a number: %w", err))
 	}
 	text := value[10:]
 	if got := fmt.Sprintf("%x", sum); got != fmt.Sprintf("%08x", checksum(key, text)) {
@@ -284,10 +284,10 @@ func (f frame) of(l idgen.Layout) idgen.Layout {
 	return l
 }
 
-// HolderKey returns the key, in the map of the lease's service, whose value names
-// the holder of the positions of l. A program that keeps other data in the store's
-// medium can fence its transactions with it: it is written when the positions are
-// granted, released, split or merged, and hardly ever otherwise.
+// HolderKey returns the key, in the map of the lease's service, of the record that
+// names the holder of the positions of l. A program that keeps other data in the
+// store's medium can fence its transactions with it: it is written when the positions
+// are granted, released, split or merged, and hardly ever otherwise.
 func HolderKey(l idgen.Lease) []byte { return blockKey(l.Base()) }
 
 // CheckHolder returns nil if value, which a store holds under HolderKey(l), says

@@ -85,7 +85,7 @@ func (s *search) chunkSize(size, room uint64, n int) uint64 {
 	return max(min(max(minChunk, made/size), maxChunk, space/chunkShare/size, room), min(uint64(n), room))
 }
 
-// makeBlocks makes blocks from start on, and returns up to n of them.
+// makeBlocks makes blocks, the first at start, and returns up to n of them.
 func (s *search) makeBlocks(start uint64, bitSeq int, count uint64, n int) []block {
 	made := make([]block, count)
 	for i := range made {
@@ -172,7 +172,7 @@ func (s *search) splitLarger(ctx context.Context) ([]block, error) {
 	return nil, nil
 }
 
-// mergeSmaller makes a block of smaller ones that lie side by side.
+// mergeSmaller makes a block of smaller ones that are adjacent.
 func (s *search) mergeSmaller(ctx context.Context) ([]block, error) {
 	if s.window.rewind {
 		return nil, nil

@@ -131,7 +131,7 @@ func (s *Server) makeRoom(ctx context.Context, service string, now int64) error 
 }
 
 // listUnconfigured returns the services in the store that are not configured. If
-// the store is no [Enumerator], they are those that this server has seen.
+// the store is not an [Enumerator], they are those that this server has seen.
 func (s *Server) listUnconfigured(ctx context.Context) (ids []string, err error) {
 	for after := ""; ; after = ids[len(ids)-1] {
 		page, err := s.Services(ctx, after, maxPage)

@@ -15,14 +15,14 @@ import (
 // from the store's, before or after.
 const SignatureWindow = 30 * time.Second
 
-// Release implements [idgen.LeaseProvider]: the positions are free again behind
+// Release implements [idgen.LeaseProvider]: the positions are free again after
 // the last millisecond that was used, and the right to continue with the
 // fallback bit is given up. A release that was signed after the lease has ended,
-// by the clock of its holder, is accepted and changes nothing, since he may have
-// continued. So is a repeated release; a replay has no effect on later leases.
+// by the clock of its holder, is accepted and changes nothing, since the holder may
+// have continued. So is a repeated release; a replay has no effect on later leases.
 //
-// A request whose BitSeq, Created and LastTs are 0 is a release of
-// the specification's section 4.1: the signature is HMAC-SHA-256 in hexadecimal of
+// A request with BitSeq, Created and LastTs of 0 is a release of the
+// specification's section 4.1: the signature is HMAC-SHA-256 in hexadecimal of
 // "<id>:<timestamp>" under the lease's secret. It does not say when the last ID
 // was made, so the positions are free when the lease ends, not before.
 //
@@ -65,14 +65,14 @@ func (s *Server) Release(ctx context.Context, req idgen.ReleaseRequest) error {
 
 // Renew moves the end of a lease of a plain service: it ends one
 // [ServiceConfig.Duration] from now, and not before its present end, save for what
-// [RenewRequest.Uses] says. Its positions, its begin and its secret stay. A renewed
+// [RenewRequest.Uses] says. Its positions, its beginning and its secret stay. A renewed
 // lease cannot be continued with the fallback bit.
 //
-// A renewal whose outcome is unknown can be repeated; until then the holder
+// A renewal can be repeated if its outcome is unknown; until then the holder
 // relies on the end that it knows.
 //
 // Errors: [ErrNotRenewable], [ErrNotFound], [ErrSignature] for a wrong secret,
-// [ErrInvalid], also for a service that is not plain, [ErrUnknownService],
+// [ErrInvalid] for a malformed request or a service that is not plain, [ErrUnknownService],
 // [*QuarantineError], [*CustomEpochError], [*CorruptError], [*idgen.TimeRangeError],
 // and those of the store.
 func (s *Server) Renew(ctx context.Context, req RenewRequest) (idgen.Lease, error) {
@@ -119,9 +119,9 @@ func (s *Server) Quarantine(ctx context.Context, serviceID string, d time.Durati
 }
 
 // EndQuarantine grants leases of the service again at once. Call it only when it
-// is certain that no lease is in use which the store does not know: when a
-// server whose clock was far ahead began the quarantine, for instance, or all
-// programs have been stopped.
+// is certain that no lease is in use which the store does not know: when a server
+// with a clock far ahead began the quarantine, for instance, or all programs have
+// been stopped.
 func (s *Server) EndQuarantine(ctx context.Context, serviceID string) error {
 	_, err := s.setQuarantine(ctx, serviceID, func(tx *serviceTx) { tx.record.Quarantine, tx.record.Continued = 0, 0 })
 	return err
@@ -215,8 +215,8 @@ func (s *Server) removeService(ctx context.Context, service string) (removed boo
 	return removed, nil
 }
 
-// raiseFloor raises the floor for the removal of a service whose leases have
-// ended at end, and reports whether it may be removed: all removed services have
+// raiseFloor raises the floor to end, when the leases of a service have ended, so that
+// the service can be removed. It reports whether it may be: all removed services have
 // one frame.
 func (s *Server) raiseFloor(ctx context.Context, service string, record serviceRecord, end int64) (raised bool, err error) {
 	_, err = s.updateGone(ctx, func(r *goneRecord) bool {

@@ -62,8 +62,8 @@ func (tx *serviceTx) decode(key, value []byte, record interface{ validate() erro
 	return true, decode(tx.service, key, value, record)
 }
 
-// load reads the service's record and further keys, whose values it returns. It
-// decides which time it is.
+// load reads the service's record and further keys, and returns the values of these.
+// It decides which time it is.
 func (tx *serviceTx) load(ctx context.Context, keys ...[]byte) ([][]byte, error) {
 	values, err := tx.store.Get(ctx, append([][]byte{serviceKey()}, keys...)...)
 	if err != nil {
@@ -301,16 +301,16 @@ func (tx *serviceTx) listBlocks(page *Page, pairs []Pair, limit int, ended bool)
 	return nil
 }
 
-// nearestBase returns the base in the key of a block; of one that is no block's key, one after
-// which no key before it is read again.
+// nearestBase returns the base in the key of a block. For a key that is not a block's it returns
+// a base from which a listing continues after that key.
 func nearestBase(key []byte) uint32 {
 	var base [4]byte
 	copy(base[:], key[1:])
 	return binary.BigEndian.Uint32(base[:])
 }
 
-// beginQuarantine grants nothing from now on for d, or, if d is 0, until all
-// leases that may be in force have ended. These may be continued for as long
+// beginQuarantine grants nothing for d, or, if d is 0, until all leases that may be
+// in force have ended. These may be continued for as long
 // again; leases that are granted after the quarantine end later than that. Leases
 // of a plain service are not continued.
 func (tx *serviceTx) beginQuarantine(d time.Duration) {

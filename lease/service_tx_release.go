@@ -95,9 +95,9 @@ func (tx *serviceTx) refundLease(ctx context.Context, b *block) error {
 	return nil
 }
 
-// releaseLiteral releases the lease of the machine whose secret has signed req.
-// Every lease has a secret of its own, so the signature tells the leases of
-// different bitSeq apart, and a replay does nothing to a later lease.
+// releaseLiteral releases the lease of the machine that req was signed for. Every
+// lease has a secret of its own, so the signature tells the leases of different
+// bitSeq apart, and a replay does nothing to a later lease.
 //
 // The request does not say when the holder made its last ID, and no clock proves
 // it. So the bounds of the block stay: its positions are free when the lease ends.
@@ -138,8 +138,8 @@ func (tx *serviceTx) releaseLiteral(ctx context.Context, req idgen.ReleaseReques
 }
 
 // ErrNotRenewable says that a lease cannot be renewed: it has ended or was
-// released, or counts in a budget, or its positions are granted to others from
-// some time on. Acquire another lease.
+// released, or counts in a budget, or its positions were granted to others for a
+// later time. Acquire another lease.
 var ErrNotRenewable = errors.New("lease: not renewable")
 
 // RenewRequest asks for a later end of a lease. ID, BitSeq, Created and Secret
@@ -150,7 +150,7 @@ type RenewRequest struct {
 	BitSeq    int
 	Created   int64
 	Secret    string
-	// Uses is how much of a lease the holder uses, counted from its begin or its
+	// Uses is how much of a lease the holder uses, counted from its beginning or its
 	// renewal; 0 means all of it. The first renewal of a lease that was granted for
 	// longer than that shortens it.
 	Uses time.Duration
@@ -230,7 +230,7 @@ func (tx *serviceTx) renewLease(b *block, uses int64) error {
 	}
 	until = min(until, tx.config.Layout.Last().UnixMilli()+1)
 	if b.Future != nil && until > b.Future.From {
-		return fmt.Errorf("%w: its positions are granted to others from %d on", ErrNotRenewable, b.Future.From)
+		return fmt.Errorf("%w: its positions are granted to others, beginning at %d", ErrNotRenewable, b.Future.From)
 	}
 	tx.deleteBlock(b)
 	b.extendTo(until)

@@ -9,8 +9,8 @@ import (
 
 // Store keeps the leases: for each service an ordered map from byte strings to
 // byte strings, changed by transactions. Keys are at most 64 bytes long, values
-// from 1 byte to 16 KiB. Implementations are safe for concurrent use, also by
-// several processes if the medium is shared. Package leasetest checks one;
+// from 1 byte to 16 KiB. Implementations are safe for concurrent use, by several
+// processes if the medium is shared. Package leasetest checks one;
 // package memory is the shortest. Values hold the secrets of leases: a program that
 // can read them can release the leases.
 //
@@ -64,14 +64,14 @@ type Pair struct{ Key, Value []byte }
 // Enumerator is implemented by a [Store] that can tell which services it knows.
 type Enumerator interface {
 	// Services returns the ids of the services that have pairs, in ascending
-	// order: those behind after, at most limit of them. It need not be as of one
+	// order: those that follow after, at most limit of them. It need not be as of one
 	// moment. It changes nothing.
 	Services(ctx context.Context, after string, limit int) ([]string, error)
 }
 
-// IncarnationTx is implemented by a [Tx] whose store may forget what it has
-// acknowledged, after a crash or a failover for instance. A service whose
-// incarnation has changed since its last lease is put into quarantine.
+// IncarnationTx is implemented by the [Tx] of a store that may forget what it has
+// acknowledged, after a crash or a failover for instance. A service is put into
+// quarantine if the incarnation has changed since its last lease.
 type IncarnationTx interface {
 	// Incarnation names the life of the store; empty where it is not known.
 	Incarnation() string

@@ -75,7 +75,7 @@ func subkey(master []byte, cipher Cipher, typ string) [16]byte {
 }
 
 // Encode returns the external form of an ID: 11 characters of base64url. It
-// takes any 64 bits; [Codec.Decode] refuses those that are no ID, zero and
+// takes any 64 bits; [Codec.Decode] refuses those that are not an ID: zero and
 // negative ones.
 func (c *Codec) Encode(id idgen.ID) string {
 	text := c.encode(id)

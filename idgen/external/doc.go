@@ -25,7 +25,7 @@
 // characters decodes to some ID, one in 550 where [Options.MaxAhead] is set and the
 // epoch is a year ago; and an attacker may have seen an ID before. Decide by the
 // identity of the caller, not by the ID that it sends. With the key an attacker can
-// decode all external IDs, also earlier ones.
+// decode all external IDs, even earlier ones.
 //
 // # Keys
 //

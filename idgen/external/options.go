@@ -73,7 +73,7 @@ type Options struct {
 	// default, used for the zero Layout, is [idgen.DefaultLayout].
 	Layout idgen.Layout
 
-	// MaxAhead, if positive, has Decode refuse IDs whose time is further ahead of
+	// MaxAhead, if positive, has Decode refuse an ID if its time is further ahead of
 	// the clock than this. A day or so tells apart most of what was guessed or
 	// mistyped, and allows for clocks that disagree. The default, 0, is not to look.
 	MaxAhead time.Duration
@@ -155,7 +155,8 @@ func (o Options) withoutSecret() any {
 	return Options(o)
 }
 
-// Why a text is no external ID: what a [*DecodeError] wraps.
+// The reasons why a text is not an external ID. Each error of Decode wraps one of
+// them, and [idgen.ErrInvalid].
 var (
 	// ErrSpelling is a text that is not written as Encode writes: not 11
 	// characters, a character that is not of base64url, padding, stray bits.
@@ -164,13 +165,13 @@ var (
 	ErrKeyVersion = errors.New("external: made with a key that is not known here")
 	// ErrNoID is a text that decodes to bits which no generator makes: it was
 	// made up, or belongs to another key or type.
-	ErrNoID = errors.New("external: decodes to what is no ID")
-	// ErrFuture is a text whose ID would be of a time still to come; see
+	ErrNoID = errors.New("external: does not decode to an ID")
+	// ErrFuture is a text that decodes to an ID of a time too far in the future; see
 	// [Options.MaxAhead].
-	ErrFuture = errors.New("external: decodes to an ID of a time still to come")
+	ErrFuture = errors.New("external: decodes to an ID of a time too far in the future")
 )
 
-// DecodeError says that a text is no external ID. It wraps
+// DecodeError says that a text is not an external ID. It wraps
 // [idgen.ErrInvalid] and one of [ErrSpelling], [ErrKeyVersion], [ErrNoID] and
 // [ErrFuture].
 type DecodeError struct {

@@ -19,7 +19,7 @@
 // none. Section 10.3 of the kazahana specification lists what to monitor.
 //
 //	kazahana.id.generated     counter {id}           IDs made; kazahana.id.kind is leased, cached_fallback or random_fallback
-//	kazahana.id.exhausted     counter {millisecond}  milliseconds whose IDs were used up before their end
+//	kazahana.id.exhausted     counter {millisecond}  milliseconds that ended after all of their IDs were used up
 //	kazahana.id.throughput    up-down {id}/ms        IDs a millisecond that can be made now
 //	kazahana.lease.active     up-down {lease}        leases in use; 0 in fallback
 //	kazahana.lease.positions  up-down {position}     positions that are leased, of 2^21 of the default layout
@@ -202,7 +202,7 @@ var definitions = []definition{
 		one(func(m idgen.Metrics) int64 { return m.CachedFallbackIDs }, kindKey.String("cached_fallback")),
 		one(func(m idgen.Metrics) int64 { return m.RandomFallbackIDs }, kindKey.String("random_fallback")),
 	}},
-	{name: "kazahana.id.exhausted", unit: "{millisecond}", about: "Milliseconds whose IDs were used up before their end.", points: []point{
+	{name: "kazahana.id.exhausted", unit: "{millisecond}", about: "Milliseconds that ended after all of their IDs were used up.", points: []point{
 		one(func(m idgen.Metrics) int64 { return m.Exhausted }),
 	}},
 	{name: "kazahana.id.throughput", unit: "{id}/ms", about: "IDs a millisecond that can be made now.", upDown: true, points: []point{

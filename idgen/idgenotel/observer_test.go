@@ -63,7 +63,7 @@ func values(t *testing.T, all metricdata.ResourceMetrics) map[string]int64 {
 	return got
 }
 
-// numbered returns metrics whose fields, in their order, are from, from+1, …
+// numbered returns metrics with the values from, from+1, … in the order of the fields.
 func numbered(service string, from int64) idgen.Metrics {
 	m := idgen.Metrics{ServiceID: service}
 	v := reflect.ValueOf(&m).Elem()

@@ -79,7 +79,7 @@ func (c *Client) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen
 	}
 	for _, l := range answer.Leases {
 		if err := l.Validate(); err != nil {
-			return nil, fmt.Errorf("lease/http: the server granted what is no lease: %w", err)
+			return nil, fmt.Errorf("lease/http: the server granted a lease that is not valid: %w", err)
 		}
 	}
 	return answer.Leases, nil
@@ -300,7 +300,7 @@ type servicesAnswer struct {
 // fullPage is the most services that an [Enumerator] returns at once.
 const fullPage = 1000
 
-// StatusError is an answer of the server that is no error of package lease.
+// StatusError is an answer of the server that does not stand for an error of package lease.
 type StatusError struct {
 	Status int    // the HTTP status
 	Code   string // of the problem; empty if the answer was none

@@ -148,7 +148,7 @@ func TestServices(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := client.Services(t.Context(), test.after, test.limit); err != nil || !slices.Equal(got, test.want) {
-			t.Errorf("%s, %d behind %q: got %q, %v, want %q", test.token, test.limit, test.after, got, err, test.want)
+			t.Errorf("%s, %d after %q: got %q, %v, want %q", test.token, test.limit, test.after, got, err, test.want)
 		}
 	}
 	blind, err := leasehttp.NewClient(leasehttp.ClientOptions{URL: server.URL, Token: "0123456789abcdef-blind"})

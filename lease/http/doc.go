@@ -39,7 +39,7 @@
 // should. The client sends this form to a server that refuses the longer one with an
 // answer of another protocol, and takes each status from 200 to 299 as success.
 //
-// Errors are problem details (RFC 9457) whose member "code" never changes its
+// Errors are problem details (RFC 9457) with a member "code" that never changes its
 // meaning; the client makes them into the errors of package lease again, for
 // [errors.Is] and [errors.As]. Nothing may be cached.
 //

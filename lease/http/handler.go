@@ -94,7 +94,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	write(w, http.StatusOK, "application/json", answer)
 }
 
-// write answers in JSON. That the client has gone is no concern of ours.
+// write answers in JSON. It does not matter if the client has gone.
 func write(w http.ResponseWriter, status int, contentType string, answer any) {
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
@@ -149,8 +149,8 @@ type HandlerOptions struct {
 	MaxBody int64
 	// Timeout bounds a call of the provider; 0 means 10 s.
 	Timeout time.Duration
-	// Logger gets the errors whose text clients are not told: those of the
-	// store. nil discards them.
+	// Logger gets the errors that clients see no text of: those of the store. nil
+	// discards them.
 	Logger *slog.Logger
 }
 
@@ -192,8 +192,8 @@ func (o HandlerOptions) LogValue() slog.Value {
 	return slog.AnyValue(plain(o))
 }
 
-// authenticate returns whose token the request bears. It compares with all of
-// them, whichever it is.
+// authenticate returns the account of the token that the request bears. It compares
+// with all tokens, whichever it is.
 func (h *Handler) authenticate(r *http.Request) (*account, error) {
 	header := r.Header.Get("Authorization")
 	if header == "" && h.options.Anonymous {

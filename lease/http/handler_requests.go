@@ -174,7 +174,7 @@ func (d damage) toError() error {
 	return problem{Code: cmp.Or(d.Code, codeCorrupt), ServiceID: d.ServiceID, Key: d.Key, Cause: d.Cause, Detail: d.Cause}.toError()
 }
 
-// readBody reads a body that is one JSON object, and nothing behind it.
+// readBody reads a body that is one JSON object, and nothing after it.
 func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, method string, body any) error {
 	if err := checkMethod(w, r, method); err != nil {
 		return err

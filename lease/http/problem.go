@@ -38,7 +38,7 @@ const (
 	codeInternal         = "internal"
 )
 
-// problem is the body of an error, RFC 9457. The members behind Code are the
+// problem is the body of an error, RFC 9457. The members after Code are the
 // data of the typed errors of package lease.
 type problem struct {
 	Title  string `json:"title"`

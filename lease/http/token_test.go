@@ -208,8 +208,8 @@ func TestTokenBoundIsKept(t *testing.T) {
 }
 
 // TestPagesOfOtherSites sends to a server without tokens, over the loopback interface,
-// what pages in a browser of its machine can send: those of a site whose name was
-// pointed at the machine, and those that ask across origins.
+// what pages in a browser of its machine can send: those of a site that pointed its name
+// at the machine, and those that ask across origins.
 func TestPagesOfOtherSites(t *testing.T) {
 	h, err := leasehttp.NewHandler(newMemory(t), leasehttp.HandlerOptions{
 		Anonymous: true, Tokens: []leasehttp.Token{{Name: "t", Secret: secret, List: true}}, Hosts: []string{"id.example.com"},

@@ -14,7 +14,7 @@ import (
 )
 
 // testBudget checks that an account cannot have more than its budget: neither
-// through other servers, nor by repeating requests whose leases were released
+// through other servers, nor by repeating requests after their leases were released
 // through another server.
 func testBudget(f *fixture) {
 	n, other := f.newNode(fresh()), f.newNode(fresh())

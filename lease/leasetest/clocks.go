@@ -35,7 +35,7 @@ func testClock(f *fixture) {
 	}
 }
 
-// testSkewedClocks lets servers whose clocks differ fill the space, again and
+// testSkewedClocks lets servers with different clocks fill the space, again and
 // again: the bounds of the blocks keep their leases apart.
 func testSkewedClocks(f *fixture) {
 	skews := []time.Duration{0, 3 * time.Second, -3 * time.Second, 9 * time.Minute, -9 * time.Minute, -24 * time.Hour}
@@ -67,7 +67,7 @@ func testSkewedClocks(f *fixture) {
 	}
 }
 
-// testClockYearAhead lets a server whose clock is a year ahead, and runs fast, take
+// testClockYearAhead lets a server with a clock that is a year ahead, and fast, take
 // everything, again and again: the others are granted the time until then.
 func testClockYearAhead(f *fixture) {
 	broken, sane := f.newNode(small(2)), f.newNode(small(2))
@@ -85,7 +85,7 @@ func testClockYearAhead(f *fixture) {
 		}
 		f.advance(time.Hour)
 	}
-	f.advance(366 * 24 * time.Hour) // behind all of that
+	f.advance(366 * 24 * time.Hour) // until all of that is over
 	for range 16 {
 		f.acquireLease(sane, 1)
 	}
@@ -107,9 +107,9 @@ func testFallback(f *fixture) {
 	}
 }
 
-// testShortened shortens the leases of a service whose holders have crashed: each
-// lease from then on lasts as long as is configured, also that of positions which
-// their last holder may still continue; these are granted later.
+// testShortened shortens the leases of a service after their holders have crashed: each
+// further lease lasts as long as is configured, even of positions which their last
+// holder may still continue; these are granted later.
 func testShortened(f *fixture) {
 	short := small(5) // two machine ids
 	short.Default.Duration = time.Minute
@@ -141,9 +141,8 @@ func testShortened(f *fixture) {
 	}
 }
 
-// testShortenedQueue has positions that are free behind many others which come
-// first in the queue, but cannot be granted yet, since their holders had longer
-// leases.
+// testShortenedQueue has free positions, and many others before them in the queue that
+// cannot be granted yet, since their holders had longer leases.
 func testShortenedQueue(f *fixture) {
 	short := small(2) // 16 machine ids
 	short.Default.Duration = time.Minute
@@ -215,7 +214,7 @@ func testClockMinutes(f *fixture) {
 			if l := f.acquireLease(n, 1)[0]; l.Created > f.now.Load()-far.Milliseconds()/2 {
 				f.Errorf("after a pause of %v: the lease begins %d ms from now", far, l.Created-f.now.Load())
 			}
-			if shared && far > 150*time.Second { // the store's time lags behind by a quarter of a lease
+			if shared && far > 150*time.Second { // the store's time lags by a quarter of a lease
 				f.acquireNow(f.newNode(small(2)), "of a server that was not paused")
 			} else {
 				f.advance(far)
@@ -246,7 +245,7 @@ func testClockPaused(f *fixture) {
 	f.advance(6 * time.Minute)
 	n.paused.Add(week.Milliseconds() / 2)
 	f.advance(week / 2)
-	f.acquireNow(f.newNode(small(2)), "of a server that was started meanwhile")
+	f.acquireNow(f.newNode(small(2)), "of a server that was started after the pause")
 	for range 3 {
 		f.advance(6 * time.Minute)
 		f.acquireNow(other, "of a server that was not paused")
@@ -271,9 +270,9 @@ func testClockIdle(f *fixture) {
 	}
 }
 
-// testClocksApart starts a server whose clock is a year ahead, and goes on so.
-// The others lease by the right time, and one of them whose clock jumps to that
-// year, too, does not take the first one for a witness.
+// testClocksApart starts a server with a clock that stays a year ahead. The others
+// lease by the right time. When the clock of one of them jumps to that year, too, it
+// does not take the first one for a witness.
 func testClocksApart(f *fixture) {
 	n, jumps := f.newNode(small(2)), f.newNode(small(2))
 	f.acquireNow(n, "at first")
@@ -284,7 +283,7 @@ func testClocksApart(f *fixture) {
 		if l := f.acquireLease(wrong, 1)[0]; l.Created < f.now.Load()+year.Milliseconds()-1000 {
 			f.Fatalf("the lease begins %d ms from now", l.Created-f.now.Load())
 		}
-		f.acquireNow(n, "beside a server that is a year ahead")
+		f.acquireNow(n, "next to a server that is a year ahead")
 		jumps.off.Store(year.Milliseconds())
 		f.acquireNow(jumps, "a jump to that year")
 		jumps.off.Store(0)

@@ -66,11 +66,11 @@ func (f *fixture) newNodeOf(store lease.Store, options lease.Options) *node {
 	return n
 }
 
-// wantEnumerator fails a test whose servers have to see each other's services.
+// wantEnumerator fails a test in which servers have to see each other's services.
 func (f *fixture) wantEnumerator() {
 	f.Helper()
 	if _, ok := f.Open(f.T, f.name).(lease.Enumerator); !ok {
-		f.Fatal("the store is no lease.Enumerator: servers cannot count each other's services; implement Services")
+		f.Fatal("the store is not a lease.Enumerator: servers cannot count each other's services; implement Services")
 	}
 }
 
@@ -229,7 +229,7 @@ func (f *fixture) releaseLease(n *node, l idgen.Lease, lastTs int64) {
 	f.ledger.AddRelease(l, lastTs)
 }
 
-// putPair changes the store behind the server's back.
+// putPair changes the store without the server.
 func (f *fixture) putPair(store lease.Store, key, value []byte) {
 	f.Helper()
 	err := store.Update(f.Context(), lease.DefaultService, func(tx lease.Tx) error {

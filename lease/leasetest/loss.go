@@ -123,7 +123,7 @@ func testCorrupt(f *fixture) {
 	f.acquireLease(n, 4)
 }
 
-// testUnreadableRows damages blocks at the head of the queue, and puts a key there that is no entry:
+// testUnreadableRows damages blocks at the head of the queue, and puts a key there that is not an entry:
 // what comes after them is granted and listed, in a service that takes the head first.
 func testUnreadableRows(f *fixture) {
 	options := small(2)

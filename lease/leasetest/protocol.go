@@ -263,7 +263,7 @@ func testMixedLayouts(f *fixture) {
 var jumps = []time.Duration{0, 0, 0, 0, 0, 0, -time.Hour, 20 * time.Minute, 24 * time.Hour, year}
 
 // testRandom acquires, releases and lets time pass at random, through servers
-// whose layouts and clocks differ. Clocks jump, by up to a year, and back. How many leases
+// with different layouts and clocks. Clocks jump, by up to a year, and back. How many leases
 // 250 steps grant depends on the seed, so it goes on until there are 60.
 func testRandom(f *fixture) {
 	r := seed.Rand(f.T)

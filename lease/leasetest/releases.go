@@ -10,7 +10,7 @@ import (
 	"github.com/kazahana-db/kazahana/lease"
 )
 
-// testRelease checks that what is released can be leased again, behind the last
+// testRelease checks that what is released can be leased again, after the last
 // millisecond that was used.
 func testRelease(f *fixture) {
 	n := f.newNode(small(5)) // two machine ids
@@ -71,7 +71,7 @@ func testReleaseForged(f *fixture) {
 	}
 }
 
-// testReleaseRepeated checks that a release can be repeated, also when the
+// testReleaseRepeated checks that a release can be repeated, even when the
 // positions were granted again since, and that it cannot be taken back.
 func testReleaseRepeated(f *fixture) {
 	n := f.newNode(small(5))
@@ -205,7 +205,7 @@ func testLiteralFreesNothing(f *fixture, n *node) {
 	}
 }
 
-// plain is a plain service of two machine ids, whose leases last for duration.
+// plain is a plain service of two machine ids, with leases of a duration.
 func plain(duration time.Duration) lease.Options {
 	options := small(5)
 	options.Default.Plain, options.Default.Duration = true, duration
@@ -228,10 +228,10 @@ func testRenew(f *fixture) {
 			f.Errorf("renewed for %d ms, want 10 s", left)
 		}
 	}
-	behind := f.newNode(plain(10 * time.Second))
-	behind.off.Store(-5000)
-	if left := f.renewLease(behind, renewal(l)); left != 10_000 {
-		f.Errorf("renewed by a clock that is behind, it has %d ms left, want 10 s", left)
+	slow := f.newNode(plain(10 * time.Second))
+	slow.off.Store(-5000)
+	if left := f.renewLease(slow, renewal(l)); left != 10_000 {
+		f.Errorf("renewed by a clock that is slow, it has %d ms left, want 10 s", left)
 	}
 	if again := f.acquireLease(n, 1)[0]; again.ID != other.ID {
 		f.Errorf("machine %d is granted, though it was renewed", again.ID)
@@ -246,8 +246,8 @@ func testRenew(f *fixture) {
 	}
 }
 
-// testRenewCut checks that the first renewal cuts a lease whose holder uses less
-// of it, and no later renewal does.
+// testRenewCut checks that the first renewal cuts a lease of which the holder uses
+// less, and no later renewal does.
 func testRenewCut(f *fixture) {
 	long, short := f.newNode(plain(time.Hour)), f.newNode(plain(10*time.Second))
 	var err error

@@ -204,7 +204,7 @@ func testEnumerate(f *fixture) {
 				after = want[i-1]
 			}
 			if got := list(after, limit); !slices.Equal(got, want[i:min(i+limit, len(want))]) {
-				f.Errorf("%d behind %q: got %q of %q", limit, after, got, want)
+				f.Errorf("%d after %q: got %q of %q", limit, after, got, want)
 			}
 		}
 	}
@@ -265,8 +265,8 @@ func testMadeUpServices(f *fixture) {
 }
 
 // testRemovedService removes a service and makes it again, and again: nothing is
-// leased twice, also by a server whose clock is behind, and it is no loss to a
-// server that knew the service before.
+// leased twice, even by a server with a slow clock, and a server that knew the service
+// before does not take it for a loss.
 func testRemovedService(f *fixture) {
 	n, knows := f.newNode(few()), f.newNode(few())
 	for round := range 6 {
@@ -304,7 +304,7 @@ func testRemovedService(f *fixture) {
 				f.Fatal(err)
 			}
 			if err := f.ledger.AddGrant(leases...); err != nil {
-				f.Fatalf("round %d, by a clock that is behind: %v", round, err)
+				f.Fatalf("round %d, by a slow clock: %v", round, err)
 			}
 		}
 		if leases, err := f.acquireFor(knows, "a"); err != nil || f.ledger.AddGrant(leases...) != nil {

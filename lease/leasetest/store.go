@@ -78,7 +78,7 @@ func checkStored(f *fixture, store lease.Store, keys [][]byte) {
 	ctx, cancel := context.WithCancel(f.Context())
 	cancel()
 	if err := store.Update(ctx, "one", func(tx lease.Tx) error { _, err := tx.Get(ctx, keys[0]); return err }); err == nil {
-		f.Error("a transaction whose context has ended succeeds")
+		f.Error("a transaction succeeds although its context has ended")
 	}
 }
 
@@ -97,8 +97,8 @@ func scan(f *fixture, store lease.Store, service string, begin, end []byte, limi
 }
 
 // testStoreSerializable counts by reading and writing from many goroutines,
-// through two handles: no increment is lost, also that of a key which is not
-// there at first.
+// through two handles: no increment is lost, even of a key that is not there at
+// first.
 func testStoreSerializable(f *fixture) {
 	stores := []lease.Store{f.Open(f.T, f.name), f.Open(f.T, f.name)}
 	const workers, each = 8, 15

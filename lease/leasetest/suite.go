@@ -12,7 +12,7 @@
 //	}
 //
 // A store needs three things that are easily forgotten: Open returns the same data
-// again for a name, also while an earlier handle of it is open, so that handles
+// again for a name, even while an earlier handle of it is open, so that handles
 // lock each other out; errors of the function are returned and change nothing;
 // and the store is a [lease.Enumerator]. The tests Store and StoreSerializable fail
 // first if the map is wrong; the others then check what a server makes of it.
@@ -144,7 +144,7 @@ type Ledger struct {
 // that follows Expired, unless it was released.
 type ledgerEntry struct {
 	idgen.Lease
-	end       int64 // Expired, or behind the last millisecond used
+	end       int64 // Expired, or after the last millisecond used
 	continues bool
 }
 

@@ -22,8 +22,8 @@ func TestStore(t *testing.T) {
 	}})
 }
 
-// TestRestarted checks that a provider whose earlier life may have granted leases
-// waits for their end, and another does not.
+// TestRestarted checks that a provider waits for the end of leases that an earlier life
+// of it may have granted, and another does not.
 func TestRestarted(t *testing.T) {
 	for _, restarted := range []bool{false, true} {
 		provider, err := memory.New(memory.Options{Restarted: restarted})

@@ -82,8 +82,8 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// TestCluster runs on a server in cluster mode, which refuses scripts whose keys
-// do not share a slot.
+// TestCluster runs on a server in cluster mode, which refuses scripts with keys in
+// different slots.
 func TestCluster(t *testing.T) {
 	server := servers.StartRedis(t, "--cluster-enabled", "yes")
 	client := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: []string{server.Addr}})
@@ -199,7 +199,7 @@ func TestRestart(t *testing.T) {
 
 // TestRestartUnderATransaction restarts the server between the beginning of a
 // transaction and its commit. It runs again, so that it sees the other server:
-// otherwise a lease could be granted by what was lost meanwhile.
+// otherwise a lease could be granted by what the restart has lost.
 func TestRestartUnderATransaction(t *testing.T) {
 	server := servers.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always")
 	store, _ := open(t, server.Addr, redis.Options{})

@@ -17,7 +17,7 @@
 //	ids, err := idgen.NewClient(idgen.Options{Provider: provider})
 //
 // Leases begin by the clock of the Redis server, never by that of a client. A
-// service has two keys, whose names share a hash tag; each commit is one script
+// service has two keys with one hash tag in their names; each commit is one script
 // that compares what was read before it writes.
 //
 // # Losses

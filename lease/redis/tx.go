@@ -177,8 +177,8 @@ return pairs
 // commitScript compares and writes. ARGV[1] is the run id that beginScript told,
 // ARGV[2] the number of reads; they and the writes follow, three arguments each:
 // key, whether there is a value, value. It returns 0, and writes nothing, if
-// something read is no longer so, or another server has taken over, which may
-// lack what the one before acknowledged: the transaction is to see that.
+// something read has changed, or another server has taken over, which may lack what
+// the one before acknowledged: the transaction is to see that.
 var commitScript = goredis.NewScript(`
 if ARGV[1] ~= '' and ARGV[1] ~= ` + runID + ` then return 0 end
 local last = 2 + 3 * tonumber(ARGV[2])

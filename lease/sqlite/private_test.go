@@ -23,7 +23,7 @@ func TestFilesArePrivate(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "leases.db")
 		if test.before != 0 {
-			use(t, path)() // which removes the files beside it
+			use(t, path)() // which removes the files next to it
 			if err := os.Chmod(path, test.before); err != nil {
 				t.Fatal(err)
 			}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package sqlite leases machine ids from a SQLite file: for the processes of one
-// machine, or behind a lease server. For a new file set [lease.Options.Fresh] for the
+// machine, or for a lease server. For a new file set [lease.Options.Fresh] for the
 // first start: otherwise nothing is granted for eleven minutes, because a new file
 // looks like one in the place of a lost one.
 //
@@ -16,8 +16,8 @@
 //	}
 //	ids, err := idgen.NewClient(idgen.Options{Provider: provider})
 //
-// Any number of processes may open the file. It holds a write-ahead log beside
-// it and must lie on a local file system. The driver needs no cgo.
+// Any number of processes may open the file. SQLite keeps a write-ahead log next to
+// it, and the file must lie on a local file system. The driver needs no cgo.
 //
 // Open creates a missing file. A service that is not in the file begins in
 // quarantine, since the file may have been lost; if it was not,
@@ -358,7 +358,7 @@ var creating sync.Mutex
 
 // makePrivate creates the file for its owner alone if it is not there, and takes
 // from everybody else what they may do with an older one and with those that
-// SQLite keeps beside it. SQLite gives new files beside it the same mode.
+// SQLite keeps next to it. SQLite gives new files next to it the same mode.
 //
 // It does not open a file that is there: POSIX drops all locks that a process has on a file
 // when the process closes any descriptor of it. Another [Store] of this process would lose
