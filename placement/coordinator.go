@@ -191,8 +191,8 @@ func (c *Coordinator) nextID() RequestID {
 
 // UpdateTopology puts a topology in force. It does not touch activations: a key
 // that has a new authority moves when it is resolved next, or in ticks. A topology
-// of the version in force changes nothing. The errors are a *[TopologyError] with all
-// faults, an [ErrStaleTopology] and, for good, [ErrDead].
+// of the version in force changes nothing. The errors are those of
+// [Topology.Validate], an [ErrStaleTopology] and, for good, [ErrDead].
 //
 // A topology also has the last word on this member. Until one lists it, the
 // coordinator is not ready. A topology in which it is missing after that, or in which its name
@@ -210,7 +210,7 @@ func (c *Coordinator) UpdateTopology(t Topology, now time.Time) (Outcome, error)
 	case c.view != nil && t.Version == c.view.version:
 		return c.out, nil
 	case c.view != nil && t.Version < c.view.version:
-		err := &TopologyError{Version: t.Version, Err: fmt.Errorf("%w, %d", ErrStaleTopology, c.view.version)}
+		err := topologyError(t.Version, fmt.Errorf("%w, %d", ErrStaleTopology, c.view.version))
 		c.emit(Event{Kind: TopologyRefused, Topology: t.Version, Reason: err.Error()})
 		return c.out, err
 	}
@@ -397,7 +397,7 @@ type Explanation struct {
 	Topology   int64 // the version in force; 0: none is known
 	Strategy   string
 	Decision   Decision // by the topology in force, if Err is nil
-	Err        error    // why there is no decision: a *KeyError, ErrNotReady, or a *NoMemberError
+	Err        error    // why there is no decision: an ErrInvalidKey, ErrNotReady, or an ErrNoMember
 	Candidates []Candidate
 	Active     *ActiveKey      // the activation here; nil: there is none
 	Pending    *PendingRequest // what is under way for the key; nil: nothing

@@ -41,9 +41,8 @@ func (c *Coordinator) Tick(now time.Time) Outcome {
 // timeOut answers the resolves that wait for a work with a timeout. The work goes on, and
 // gives back what it acquires, unless another resolve waits for it by then.
 func (c *Coordinator) timeOut(w *work) {
-	err := &TimeoutError{Key: w.key, Step: w.step.String(), After: c.clock - w.wait.began}
-	c.emit(Event{Kind: TimedOut, Key: w.key, Owner: c.o.Self, Epoch: w.lease.Epoch, Request: w.wait.id, Reason: err.Step})
-	c.answerWaiters(w, Resolution{}, err)
+	c.emit(Event{Kind: TimedOut, Key: w.key, Owner: c.o.Self, Epoch: w.lease.Epoch, Request: w.wait.id, Reason: w.step.String()})
+	c.answerWaiters(w, Resolution{}, fmt.Errorf("%w: %s waits for %s since %v", ErrTimeout, w.key, w.step, c.clock-w.wait.began))
 }
 
 func (c *Coordinator) moveSome() {

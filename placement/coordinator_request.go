@@ -75,7 +75,7 @@ func (c *Coordinator) finishWork(w *work) {
 func (c *Coordinator) restartWaiters(key Key, waiting wait) {
 	w := &work{key: key, wait: waiting}
 	if waiting.count == 0 {
-		c.answerWaiters(w, Resolution{}, &PendingError{Key: key, Request: waiting.id})
+		c.answerWaiters(w, Resolution{}, pendingError(key, waiting.id))
 		return
 	}
 	r, _, err := c.resolveElsewhere(key)

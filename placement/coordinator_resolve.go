@@ -17,7 +17,7 @@ import (
 // later call has the answer, once for all resolves that wait for the request. If the key
 // is active here or belongs elsewhere, the resolution comes at once and without a command.
 //
-// The errors are a *[KeyError], [ErrNotReady], [ErrStopped], a *[NoMemberError] and
+// The errors are [ErrInvalidKey], [ErrNotReady], [ErrStopped], [ErrNoMember] and
 // [ErrOverloaded]. The outcome has events even with an error.
 func (c *Coordinator) Resolve(key Key, now time.Time) (Outcome, error) {
 	c.beginCall(now)
@@ -124,7 +124,7 @@ func (c *Coordinator) decideHeld(key Key) (Decision, error) {
 	return c.newDecision(key, c.o.Self, c.o.Address, c.view.version), nil
 }
 
-// decideAuthority decides where a key belongs. The error is a *NoMemberError; the decision
+// decideAuthority decides where a key belongs. The error is an ErrNoMember; the decision
 // is without an authority then.
 func (c *Coordinator) decideAuthority(key Key) (Decision, error) {
 	all := c.view.kinds[key.Kind]
@@ -164,7 +164,7 @@ func (c *Coordinator) strategyKeeps(key Key, alone Candidates) (keeps bool) {
 }
 
 func (c *Coordinator) noMember(key Key, reason string) error {
-	return &NoMemberError{Key: key, Topology: c.view.version, Reason: reason}
+	return fmt.Errorf("%w: %s in topology %d: %s", ErrNoMember, key, c.view.version, reason)
 }
 
 // resolveInactive answers a resolve of a key that is not active here.

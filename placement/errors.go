@@ -6,10 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 )
 
-// Reasons why a coordinator refuses, and the sentinels that typed errors wrap.
+// Why a coordinator or a home refuses.
 var (
 	// ErrNotReady says that no topology is known yet. Retry.
 	ErrNotReady = errors.New("placement: no topology is known yet; retry")
@@ -20,9 +19,12 @@ var (
 	// ErrDead says that others take this incarnation of the member for dead. The
 	// program needs a new incarnation, and with it a new coordinator. It wraps [ErrStopped].
 	ErrDead = fmt.Errorf("%w: others take this incarnation for dead", ErrStopped)
-	// ErrPending is what a [PendingError] is.
+	// ErrInvalidKey says that a kind or an id is not one: see [Key].
+	ErrInvalidKey = errors.New("placement: the key is invalid")
+	// ErrPending says that a resolve waits for a request. Resolve again later.
 	ErrPending = errors.New("placement: the activation is under way; retry")
-	// ErrNoMember is what a [NoMemberError] is.
+	// ErrNoMember says that no member of the topology can activate the key. The text says
+	// what the members lack.
 	ErrNoMember = errors.New("placement: no member can activate the key")
 	// ErrOverloaded says that a bound of [Options] on requests or waiters is reached. Retry.
 	ErrOverloaded = errors.New("placement: too many resolves are under way; retry")
@@ -34,7 +36,8 @@ var (
 	ErrUnavailable = errors.New("placement: the home of locks or activations cannot be reached")
 	// ErrTooLarge says that a snapshot is over the limit of the home. Nothing was written.
 	ErrTooLarge = errors.New("placement: the snapshot is too large")
-	// ErrTimeout is what a [TimeoutError] is.
+	// ErrTimeout says that a request has not ended in time. It gives back what it has
+	// acquired when it ends.
 	ErrTimeout = errors.New("placement: the activation takes too long; retry")
 	// ErrStaleTopology says that a topology is older than the one in force.
 	ErrStaleTopology = errors.New("placement: the topology is older than the one in force")
@@ -45,21 +48,6 @@ var (
 	ErrActivationLost = errors.New("placement: another owner may have the activation")
 )
 
-// KeyError says what is wrong with a key.
-type KeyError struct {
-	Key    Key
-	Reason string
-}
-
-// Error implements error.
-func (e *KeyError) Error() string {
-	text := e.Key.Kind
-	if e.Key.ID != "" {
-		text = e.Key.String()
-	}
-	return fmt.Sprintf("placement: the key %q is invalid: %s", clip(text), e.Reason)
-}
-
 // clip shortens a key for an error text.
 func clip(s string) string {
 	if len(s) > 80 {
@@ -67,36 +55,6 @@ func clip(s string) string {
 	}
 	return s
 }
-
-// PendingError says that a resolve waits for a request. It is an [ErrPending].
-type PendingError struct {
-	Key     Key
-	Request RequestID
-}
-
-// Error implements error.
-func (e *PendingError) Error() string {
-	return fmt.Sprintf("%v: %s waits for request %d", ErrPending, e.Key, e.Request)
-}
-
-// Unwrap returns [ErrPending].
-func (e *PendingError) Unwrap() error { return ErrPending }
-
-// NoMemberError says that no member of the topology can activate a key. It is an
-// [ErrNoMember].
-type NoMemberError struct {
-	Key      Key
-	Topology int64
-	Reason   string // what the members lack
-}
-
-// Error implements error.
-func (e *NoMemberError) Error() string {
-	return fmt.Sprintf("%v: %s in topology %d: %s", ErrNoMember, e.Key, e.Topology, e.Reason)
-}
-
-// Unwrap returns [ErrNoMember].
-func (e *NoMemberError) Unwrap() error { return ErrNoMember }
 
 // LockError says why a lock was not acquired or not released. Err is an
 // [ErrHeld], with Holder then, an [ErrStale] or an [ErrUnavailable].
@@ -145,36 +103,6 @@ func (e *ActivationError) Error() string {
 // Unwrap returns the cause.
 func (e *ActivationError) Unwrap() error { return e.Err }
 
-// TimeoutError says that a request has not ended in time. It is an [ErrTimeout].
-// The request gives back what it has acquired when it ends.
-type TimeoutError struct {
-	Key   Key
-	Step  string // what it waits for
-	After time.Duration
-}
-
-// Error implements error.
-func (e *TimeoutError) Error() string {
-	return fmt.Sprintf("%v: %s waits for %s since %v", ErrTimeout, e.Key, e.Step, e.After)
-}
-
-// Unwrap returns [ErrTimeout].
-func (e *TimeoutError) Unwrap() error { return ErrTimeout }
-
-// TopologyError says what is wrong with a topology.
-type TopologyError struct {
-	Version int64
-	Err     error // all faults, joined
-}
-
-// Error implements error.
-func (e *TopologyError) Error() string {
-	return fmt.Sprintf("placement: topology %d: %v", e.Version, e.Err)
-}
-
-// Unwrap returns the faults.
-func (e *TopologyError) Unwrap() error { return e.Err }
-
 // IsRetryable reports whether a resolve that failed with err may succeed if it is
 // repeated later. An error of an executor is not retryable, unless an error that it wraps
 // has a method Retryable() bool that returns true.
@@ -202,6 +130,10 @@ func ofHome(err error) bool {
 	var lock *LockError
 	var storage *StorageError
 	return errors.As(err, &lock) || errors.As(err, &storage)
+}
+
+func pendingError(key Key, id RequestID) error {
+	return fmt.Errorf("%w: %s waits for request %d", ErrPending, key, id)
 }
 
 func lockError(key Key, err error) error {

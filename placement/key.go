@@ -61,12 +61,12 @@ func ParseKey(text string) (Key, error) {
 	kind, id, found := strings.Cut(text, "/")
 	k := Key{Kind: kind, ID: id}
 	if !found {
-		return Key{}, &KeyError{Key: Key{Kind: text}, Reason: `there is no "/" between the kind and the id`}
+		return Key{}, fmt.Errorf("%w: %q: there is no \"/\" between the kind and the id", ErrInvalidKey, clip(text))
 	}
 	return k, k.Validate()
 }
 
-// Validate returns a *[KeyError] with all faults of the key.
+// Validate returns an [ErrInvalidKey] with all faults of the key.
 func (k Key) Validate() error {
 	if validText(k.Kind, MaxKind) && validText(k.ID, MaxID) && strings.IndexByte(k.Kind, '/') < 0 {
 		return nil
@@ -75,7 +75,11 @@ func (k Key) Validate() error {
 	if strings.Contains(k.Kind, "/") {
 		faults = append(faults, errors.New(`the kind contains "/", which ends it in kind/id`))
 	}
-	return &KeyError{Key: k, Reason: strings.ReplaceAll(errors.Join(faults...).Error(), "\n", "; ")}
+	text := k.Kind
+	if k.ID != "" {
+		text = k.String()
+	}
+	return fmt.Errorf("%w: %q: %s", ErrInvalidKey, clip(text), strings.ReplaceAll(errors.Join(faults...).Error(), "\n", "; "))
 }
 
 func validText(s string, most int) bool {

@@ -51,7 +51,7 @@ type Topology struct {
 	Cluster string
 }
 
-// Validate returns a *[TopologyError] with all faults of the topology.
+// Validate reports all faults of the topology, joined.
 func (t Topology) Validate() error {
 	var faults []error
 	if t.Version < 1 {
@@ -69,9 +69,13 @@ func (t Topology) Validate() error {
 		}
 	}
 	if err := errors.Join(faults...); err != nil {
-		return &TopologyError{Version: t.Version, Err: err}
+		return topologyError(t.Version, err)
 	}
 	return nil
+}
+
+func topologyError(version int64, err error) error {
+	return fmt.Errorf("placement: topology %d: %w", version, err)
 }
 
 // Validate reports all faults of the owner, joined: its name has 1 to MaxName bytes of

@@ -13,7 +13,7 @@ import (
 // source, so that two coordinators with the same view of a topology agree. With a strategy that
 // uses [Candidates.Self] they do not agree, and need not: a claim tells the loser the holder of the
 // key. Its methods must not block, and must not call the driver or the coordinator. If Choose
-// panics, resolves of the key fail with a [NoMemberError] that has the panic and its stack, and
+// panics, resolves of the key fail with an [ErrNoMember] that has the panic and its stack, and
 // activations stay where they are.
 type Strategy interface {
 	// Name says in events and explanations which strategy it is. NewCoordinator calls it, once.
@@ -155,7 +155,7 @@ type Options struct {
 	// All members of a cluster use the same.
 	Strategy Strategy
 	// RequestTimeout is how long resolves wait for a request before they are
-	// answered with a [TimeoutError]. The default is 10 seconds.
+	// answered with an [ErrTimeout]. The default is 10 seconds.
 	RequestTimeout time.Duration
 	// MaxRequests bounds the requests under way. The default is 100,000.
 	MaxRequests int

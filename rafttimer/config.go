@@ -98,7 +98,7 @@ func multiply(d time.Duration, factor float64) time.Duration {
 // ConfigFromMillis returns the Config that has three times in milliseconds, as
 // configuration files and other languages write them. Zero is not a default
 // here. If a number is not positive, not finite or too large, or if the three do
-// not fit together, the error joins a [*ConfigError] for each fault.
+// not fit together, the error joins one for each fault, which names the field.
 func ConfigFromMillis(electionTimeoutMin, electionTimeoutMax, heartbeatInterval float64) (Config, error) {
 	var faults faults
 	c := Config{
@@ -137,7 +137,7 @@ func (t *Timing) Machine(source rand.Source) Machine {
 	return Machine{config: &t.config, random: *rand.New(source)}
 }
 
-// Validate reports all faults of the Config, each a [*ConfigError], joined; nil
+// Validate reports all faults of the Config, joined, each with the name of its field; nil
 // if there is none. Fields that are zero have their defaults. If ElectionTimeoutMin has
 // a fault, no field is compared with it, and none is blamed for a default that follows from it.
 func (c Config) Validate() error {
@@ -198,23 +198,11 @@ func (c Config) longestTimeout() time.Duration {
 	return longest
 }
 
-// ConfigError is a fault of one field of a [Config].
-type ConfigError struct {
-	Field  string // of Config
-	Value  any    // with the default where the field is zero
-	Reason string
-}
-
-// Error implements error.
-func (e *ConfigError) Error() string {
-	return fmt.Sprintf("rafttimer: %s is %v: it %s", e.Field, e.Value, e.Reason)
-}
-
 // faults gathers what is wrong with a Config.
 type faults []error
 
 func (f *faults) add(field string, value any, format string, args ...any) {
-	*f = append(*f, &ConfigError{Field: field, Value: value, Reason: fmt.Sprintf(format, args...)})
+	*f = append(*f, fmt.Errorf("rafttimer: %s is %v: it %s", field, value, fmt.Sprintf(format, args...)))
 }
 
 // minimum checks ElectionTimeoutMin, where zero stands for the default.

@@ -3,7 +3,6 @@
 package rafttimer_test
 
 import (
-	"errors"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -80,9 +79,8 @@ func fields(err error) (names []string) {
 		return nil
 	}
 	for _, err := range joined.Unwrap() {
-		var fault *rafttimer.ConfigError
-		if errors.As(err, &fault) {
-			names = append(names, fault.Field)
+		if name, _, found := strings.Cut(strings.TrimPrefix(err.Error(), "rafttimer: "), " is "); found {
+			names = append(names, name)
 		}
 	}
 	return names

@@ -388,6 +388,7 @@ func (d *Driver) offerEvent(e Event) {
 // PanicError is the panic of a callback, which its caller recovered.
 type PanicError struct {
 	Event Event  // that the callback was called with
+	Group any    // the *mux.Group of the event; nil for a Driver
 	Value any    // of the panic
 	Stack []byte // of the goroutine that panicked
 }

@@ -317,25 +317,15 @@ func (m *Machine) setRole(role Role, now time.Duration) {
 var (
 	// ErrClosed is returned by the methods of a [Driver] that is closed.
 	ErrClosed = errors.New("rafttimer: closed")
-	// ErrRole is returned by the verbs of single timers if the role that the node
-	// has says otherwise. It comes as a [*RoleError].
+	// ErrRole is returned by the verbs of single timers if they would break the rule which
+	// timer runs in which role. Nothing has changed then.
 	ErrRole = errors.New("rafttimer: the role forbids it")
 )
 
-// RoleError says that a verb would break the rule which timer runs in which
-// role. Nothing has changed. It is an [ErrRole].
-type RoleError struct {
-	Role Role
-	Verb string // the method
+// roleError is the [ErrRole] of a verb. Nothing has changed.
+func (m *Machine) roleError(verb string) error {
+	return fmt.Errorf("%w: %s: a %v's timers are %v; change the role instead", ErrRole, verb, m.role, m.role.Timers())
 }
-
-// Error implements error.
-func (e *RoleError) Error() string {
-	return fmt.Sprintf("rafttimer: %s: a %v's timers are %v; change the role instead", e.Verb, e.Role, e.Role.Timers())
-}
-
-// Is reports whether target is ErrRole.
-func (e *RoleError) Is(target error) bool { return target == ErrRole }
 
 // heartbeat is the timer of a leader's heartbeats. They keep a grid: the k-th is
 // due k intervals after the start, however late the earlier ones were.
@@ -346,10 +336,10 @@ type heartbeat struct {
 
 // StartHeartbeat starts the heartbeats: the first is due one interval from now.
 // A leader that has just been elected sends one itself. If they run already, they
-// start anew. Those of a follower or candidate are refused, with a [*RoleError].
+// start anew. Those of a follower or candidate are refused, with [ErrRole].
 func (m *Machine) StartHeartbeat(now time.Duration) error {
 	if m.role.Timers().ElectionTimeout {
-		return &RoleError{m.role, "StartHeartbeat"}
+		return m.roleError("StartHeartbeat")
 	}
 	m.setNow(now)
 	m.startHeartbeat()
@@ -357,10 +347,10 @@ func (m *Machine) StartHeartbeat(now time.Duration) error {
 }
 
 // StopHeartbeat stops the heartbeats. If they do not run, nothing happens. Those
-// of a leader are refused, with a [*RoleError].
+// of a leader are refused, with [ErrRole].
 func (m *Machine) StopHeartbeat() error {
 	if m.role == Leader {
-		return &RoleError{m.role, "StopHeartbeat"}
+		return m.roleError("StopHeartbeat")
 	}
 	m.stopHeartbeat()
 	m.noteStop()

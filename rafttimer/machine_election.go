@@ -20,11 +20,11 @@ type election struct {
 func (e *election) deadline() time.Duration { return e.base + e.timeout }
 
 // StartElectionTimeout arms the election timeout anew, with a new roll. If
-// it runs already, the new one takes its place. A leader's is refused, with a
-// [*RoleError].
+// it runs already, the new one takes its place. A leader's is refused, with
+// [ErrRole].
 func (m *Machine) StartElectionTimeout(now time.Duration) error {
 	if m.role == Leader {
-		return &RoleError{m.role, "StartElectionTimeout"}
+		return m.roleError("StartElectionTimeout")
 	}
 	m.setNow(now)
 	m.startElection()
@@ -35,16 +35,16 @@ func (m *Machine) StartElectionTimeout(now time.Duration) error {
 // leader is alive, [Machine.Contact] costs less.
 func (m *Machine) ResetElectionTimeout(now time.Duration) error {
 	if m.role == Leader {
-		return &RoleError{m.role, "ResetElectionTimeout"}
+		return m.roleError("ResetElectionTimeout")
 	}
 	return m.StartElectionTimeout(now)
 }
 
 // StopElectionTimeout stops the election timeout. If it does not run, nothing
-// happens. That of a follower or candidate is refused, with a [*RoleError].
+// happens. That of a follower or candidate is refused, with [ErrRole].
 func (m *Machine) StopElectionTimeout() error {
 	if m.role.Timers().ElectionTimeout {
-		return &RoleError{m.role, "StopElectionTimeout"}
+		return m.roleError("StopElectionTimeout")
 	}
 	m.stopElection()
 	m.noteStop()

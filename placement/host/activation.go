@@ -4,6 +4,7 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -222,7 +223,7 @@ func (a *Activation) postCall(m *message) error {
 	}
 	more := a.ensureExtension()
 	if calls := int(more.calls); calls >= a.kind.session.options.Mailbox {
-		return &MailboxFullError{Key: a.Key(), Waiting: calls}
+		return fmt.Errorf("%w: %d calls of %s wait", ErrMailboxFull, calls, a.Key())
 	}
 	more.calls++
 	a.used = a.kind.session.sinceStart()

@@ -108,7 +108,7 @@ func (c *call) refuse(err error) {
 func (a *Activation) callMethod(ctx context.Context, r *Request) outcome {
 	m, ok := a.kind.kind.methods[r.Method]
 	if !ok {
-		return refusedOutcome(&MethodError{Kind: r.Key.Kind, Method: r.Method})
+		return refusedOutcome(fmt.Errorf("%w: kind %q has no method %q: register it with Handle before Start, in all processes that have the kind", ErrNoMethod, clip(r.Key.Kind), clip(r.Method)))
 	}
 	c := newCall(ctx, m, r)
 	if err := a.postCall(&c.message); err != nil {
@@ -127,12 +127,11 @@ func (a *Activation) invokeMethod(c *call) (o outcome) {
 		result, called, err = c.method.invoke(ctx, a.state, a.kind.session.options.Codec, c.payload)
 		return err
 	})
-	if most := a.kind.session.options.MaxPayload; err == nil && len(result) > most {
-		err = &PayloadError{What: resultOf, Err: &SizeError{Bytes: len(result), Most: most}}
+	if fault, ok := err.(*payloadFault); ok {
+		err = payloadError(a.Key(), c.method.name, fault.what, fault.err)
 	}
-	var fault *PayloadError
-	if errors.As(err, &fault) && fault.Method == "" {
-		fault.Key, fault.Method = a.Key(), c.method.name
+	if err == nil {
+		err = a.kind.session.options.checkSize(a.Key(), c.method.name, resultOf, result)
 	}
 	switch {
 	case err == nil:
@@ -154,7 +153,7 @@ func (a *Activation) catchPanic(what string, fn func() error) (err error) {
 		err = &PanicError{Key: a.Key(), In: what, Value: describe(recover()), Stack: string(debug.Stack())}
 	}()
 	if err = fn(); err != nil {
-		wireErrorOf(err) // panics here if it ever does
+		failureOf(err) // panics here if it ever does
 	}
 	returned = true
 	return err

@@ -251,8 +251,7 @@ func TestOneHostOfAName(t *testing.T) {
 		defer a.db.Close()
 		second := newBank(t, lent{engine}, network, "a")
 		defer second.db.Close()
-		var taken *membership.NameError
-		if err := second.Start(t.Context()); !errors.As(err, &taken) {
+		if err := second.Start(t.Context()); !errors.Is(err, membership.ErrNameTaken) {
 			t.Errorf("a second host of the name: %v", err)
 		}
 		a.stop(t)
@@ -273,8 +272,7 @@ func TestSourceOnADatabase(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := startWithMethod(t, h)
-		var none *placement.NoMemberError
-		if _, err := m.Call(t.Context(), "x", 1); !errors.As(err, &none) {
+		if _, err := m.Call(t.Context(), "x", 1); !errors.Is(err, placement.ErrNoMember) {
 			t.Errorf("it is not listed: %v", err)
 		}
 		s.set("a")

@@ -23,7 +23,7 @@
 // An [Activation] runs one call or timer at a time, in the order of their arrival.
 // Its mailbox is bounded. It has a goroutine only while there is something to run.
 // A handler that calls its own activation, directly or through others, would wait
-// for itself. Such a call is refused with a *[CycleError], if the handler passes
+// for itself. Such a call is refused with an [ErrCycle], if the handler passes
 // its context on.
 //
 // # One owner

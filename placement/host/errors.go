@@ -5,12 +5,11 @@ package host
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// States, and what typed errors are.
+// Why a call, a host or a client fails.
 var (
 	// ErrOutcomeUnknown says that a call may have been handled, or may still be: see
 	// [CallError.Unknown].
@@ -24,8 +23,25 @@ var (
 	// ErrOverloaded says that a process has too many requests under way. The
 	// call was not handled.
 	ErrOverloaded = errors.New("host: too many requests are under way")
-	// ErrMailboxFull is what a [MailboxFullError] is.
+	// ErrMailboxFull says that as many calls of an activation wait as [Options.Mailbox]
+	// allows. The call was not handled.
 	ErrMailboxFull = errors.New("host: the mailbox is full")
+	// ErrCycle says that a handler has called an activation that waits for it, so that the
+	// call could never be handled. The text has the chain of calls.
+	ErrCycle = errors.New("host: the call would wait for itself")
+	// ErrChainTooLong says that more than MaxChain activations wait, each for the next. The
+	// call was not handled.
+	ErrChainTooLong = errors.New("host: the chain of calls is too long")
+	// ErrNoMethod says that a kind has no method of the name, in the process that has the
+	// activation.
+	ErrNoMethod = errors.New("host: there is no such method")
+	// ErrPayload says that an argument or a result cannot be encoded, decoded or sent.
+	ErrPayload = errors.New("host: the payload cannot be carried")
+	// ErrTooLarge says that an argument or a result is larger than [Options.MaxPayload]. It
+	// wraps [ErrPayload].
+	ErrTooLarge = fmt.Errorf("%w: it is too large", ErrPayload)
+	// ErrCodec says that a request is in another codec than that of the process that got it.
+	ErrCodec = errors.New("host: the request is in another codec")
 	// ErrDeactivated is the cause of the end of [Activation.Context] when the
 	// activation has ended in an orderly way. If another owner may have it, the cause
 	// is [placement.ErrActivationLost] instead.
@@ -67,98 +83,6 @@ func (e *CallError) Unwrap() error { return e.Err }
 // Is reports whether target is [ErrOutcomeUnknown] and the outcome is unknown.
 func (e *CallError) Is(target error) bool { return e.Unknown && target == ErrOutcomeUnknown }
 
-// MailboxFullError says that as many calls of an activation wait as
-// [Options.Mailbox] allows. It is an [ErrMailboxFull]. The call was not handled.
-type MailboxFullError struct {
-	Key     placement.Key
-	Waiting int
-}
-
-// Error implements error.
-func (e *MailboxFullError) Error() string {
-	return fmt.Sprintf("%v: %d calls of %s wait", ErrMailboxFull, e.Waiting, e.Key)
-}
-
-// Is reports whether target is [ErrMailboxFull].
-func (e *MailboxFullError) Is(target error) bool { return target == ErrMailboxFull }
-
-// CycleError says that an activation was called by a handler for which it waits
-// itself, so that the call could never be handled.
-type CycleError struct {
-	Key   placement.Key   // that was called
-	Chain []placement.Key // the activations that wait, the first caller first
-}
-
-// Error implements error.
-func (e *CycleError) Error() string {
-	names := make([]string, 0, len(e.Chain)+1)
-	for _, key := range e.Chain {
-		names = append(names, clip(key.String()))
-	}
-	return "host: the call would wait for itself: " + strings.Join(append(names, clip(e.Key.String())), " -> ")
-}
-
-// DepthError says that a chain of calls from activation to activation is longer
-// than MaxChain.
-type DepthError struct {
-	Key  placement.Key
-	Most int
-}
-
-// Error implements error.
-func (e *DepthError) Error() string {
-	return fmt.Sprintf("host: %s was called through %d activations, each of which waits for the next; more are not allowed", clip(e.Key.String()), e.Most)
-}
-
-// MethodError says that a kind has no method of a name, in the process that has
-// the activation.
-type MethodError struct {
-	Kind, Method string
-}
-
-// Error implements error.
-func (e *MethodError) Error() string {
-	return fmt.Sprintf("host: kind %q has no method %q: register it with Handle before Start, in all processes that have the kind", clip(e.Kind), clip(e.Method))
-}
-
-// PayloadError says that an argument or a result cannot be encoded or decoded.
-type PayloadError struct {
-	Key    placement.Key
-	Method string
-	What   string // the argument or the result
-	Err    error
-}
-
-// Error implements error.
-func (e *PayloadError) Error() string {
-	return fmt.Sprintf("host: the %s of %s of %s: %v", e.What, clip(e.Method), clip(e.Key.String()), e.Err)
-}
-
-// Unwrap returns the cause.
-func (e *PayloadError) Unwrap() error { return e.Err }
-
-// SizeError says that an argument or a result is larger than
-// [Options.MaxPayload].
-type SizeError struct {
-	Bytes, Most int
-}
-
-// Error implements error.
-func (e *SizeError) Error() string {
-	return fmt.Sprintf("it has %d bytes; at most %d are possible", e.Bytes, e.Most)
-}
-
-// CodecError says that a request is in another codec than that of the process
-// that got it.
-type CodecError struct {
-	Got, Want string
-}
-
-// Error implements error.
-func (e *CodecError) Error() string {
-	return fmt.Sprintf("host: the request is in codec %q; this process uses %q: all processes must use the same", clip(e.Got), e.Want)
-}
-
 // PanicError says that a handler, a factory or a Deactivate has panicked.
 type PanicError struct {
 	Key   placement.Key
@@ -172,20 +96,38 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("host: %s of %s panicked: %s", e.In, clip(e.Key.String()), e.Value)
 }
 
-// RegistrationError says why a kind, a method or an error cannot be registered.
-type RegistrationError struct {
-	Name   string
-	Reason string
-	Err    error // the cause, if any
+// registrationError says why a kind or a method cannot be registered.
+func registrationError(name string, why error) error {
+	return fmt.Errorf("host: %q cannot be registered: %w", clip(name), why)
+}
+
+// What an error about a payload speaks of.
+const argument, resultOf = "argument", "result"
+
+// payloadFault is an error about a payload until the call that it belongs to is named.
+type payloadFault struct {
+	what string // the argument or the result
+	err  error
 }
 
 // Error implements error.
-func (e *RegistrationError) Error() string {
-	return fmt.Sprintf("host: %q cannot be registered: %s", clip(e.Name), e.Reason)
+func (f *payloadFault) Error() string { return f.err.Error() }
+
+// Unwrap returns the error of the codec.
+func (f *payloadFault) Unwrap() error { return f.err }
+
+// payloadError says what is wrong with an argument or a result of a call.
+func payloadError(key placement.Key, method, what string, err error) error {
+	return fmt.Errorf("%w: the %s of %s of %s: %w", ErrPayload, what, clip(method), clip(key.String()), err)
 }
 
-// Unwrap returns the cause.
-func (e *RegistrationError) Unwrap() error { return e.Err }
+// checkSize returns an [ErrTooLarge] if a payload has more bytes than Options.MaxPayload.
+func (o *Options) checkSize(key placement.Key, method, what string, payload []byte) error {
+	if len(payload) <= o.MaxPayload {
+		return nil
+	}
+	return fmt.Errorf("%w: the %s of %s of %s has %d bytes; at most %d are possible", ErrTooLarge, what, clip(method), clip(key.String()), len(payload), o.MaxPayload)
+}
 
 // clip shortens a text from outside for an error.
 func clip(s string) string {

@@ -186,13 +186,11 @@ func TestUnknownKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l := newCluster(t), newLedger()
 		n := c.start(l, "a")[0]
-		var none *placement.NoMemberError
 		began := time.Now()
-		if err := n.Call(t.Context(), placement.Key{Kind: "other", ID: "x"}, "m", 1, nil); !errors.As(err, &none) || time.Since(began) > time.Second {
+		if err := n.Call(t.Context(), placement.Key{Kind: "other", ID: "x"}, "m", 1, nil); !errors.Is(err, placement.ErrNoMember) || time.Since(began) > time.Second {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
-		var bad *placement.KeyError
-		if err := n.Call(t.Context(), placement.Key{Kind: "counter"}, "add", 1, nil); !errors.As(err, &bad) {
+		if err := n.Call(t.Context(), placement.Key{Kind: "counter"}, "add", 1, nil); !errors.Is(err, placement.ErrInvalidKey) {
 			t.Errorf("an empty id: %v", err)
 		}
 		stop(t, n)

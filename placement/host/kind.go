@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/placement"
 )
@@ -27,27 +28,25 @@ type kind struct {
 }
 
 // KindOption is an option of [Register].
-type KindOption func(*kind)
+type KindOption uint8
 
 // EndOnPanic ends an activation after one of its methods or timers has panicked: the next call
 // makes a new one. Without it the activation goes on with the state that the panic left.
-func EndOnPanic(k *kind) { k.endOnPanic = true }
+const EndOnPanic KindOption = 1
 
 // Register tells the host to activate a kind, before [Host.Start]. open is the factory: it makes the
 // value of an activation; [Handle] registers the methods of that value. It is called under the activation's
 // fence, once at a time for a key. ctx ends with the activation, and when the factory takes too
 // long; a panic is an error. If T is a [Deactivator], the host calls it at the end.
 //
-// It returns a *[RegistrationError] for a name that is no [placement.Key.Kind], that is registered already, or
+// It fails for a name that is not a [placement.Key.Kind], that is registered already, or
 // after Start.
 func Register[T any](h *Host, name string, open func(ctx context.Context, a *Activation) (T, error), options ...KindOption) (*Kind[T], error) {
 	if open == nil {
-		return nil, &RegistrationError{Name: name, Reason: "its factory is nil"}
+		return nil, registrationError(name, errors.New("its factory is nil"))
 	}
-	k := &kind{name: name, methods: make(map[string]*method), open: func(ctx context.Context, a *Activation) (any, error) { return open(ctx, a) }}
-	for _, option := range options {
-		option(k)
-	}
+	k := &kind{name: name, methods: make(map[string]*method), endOnPanic: slices.Contains(options, EndOnPanic)}
+	k.open = func(ctx context.Context, a *Activation) (any, error) { return open(ctx, a) }
 	if err := h.addKind(k); err != nil {
 		return nil, err
 	}
@@ -60,16 +59,13 @@ func Register[T any](h *Host, name string, open func(ctx context.Context, a *Act
 // context, or one made of it, knows that the activation waits. A panic is a *[PanicError] for the caller.
 // In and Out must be what the codec can carry.
 //
-// It returns a *[RegistrationError] for a name that is empty, longer than 255 bytes, no UTF-8 or registered
+// It fails for a name that is empty, longer than 255 bytes, not UTF-8 or registered
 // already, or after Start.
 func Handle[T, In, Out any](k *Kind[T], name string, fn func(T, context.Context, In) (Out, error), options ...MethodOption) (*Method[In, Out], error) {
 	if fn == nil {
-		return nil, &RegistrationError{Name: name, Reason: "its function is nil"}
+		return nil, registrationError(name, errors.New("its function is nil"))
 	}
-	m := &method{name: name}
-	for _, option := range options {
-		option(m)
-	}
+	m := newMethod(name, options)
 	m.invoke = func(ctx context.Context, state any, c Codec, payload []byte) ([]byte, bool, error) {
 		return invoke(func(in In) (Out, error) { return fn(state.(T), ctx, in) }, c, payload)
 	}
@@ -100,15 +96,20 @@ type Method[In, Out any] struct {
 type method struct {
 	name       string
 	idempotent bool
-	invoke     func(ctx context.Context, state any, c Codec, payload []byte) (result []byte, called bool, err error)
+	// invoke calls the handler. An error about the argument or the result is a *payloadFault.
+	invoke func(ctx context.Context, state any, c Codec, payload []byte) (result []byte, called bool, err error)
+}
+
+func newMethod(name string, options []MethodOption) *method {
+	return &method{name: name, idempotent: slices.Contains(options, Idempotent)}
 }
 
 // MethodOption is an option of [Handle] and [MethodOf].
-type MethodOption func(*method)
+type MethodOption uint8
 
 // Idempotent says that the method may run twice for one call. If the outcome of a call is unknown, the call is
 // then repeated until its context ends, instead of returning an [ErrOutcomeUnknown].
-func Idempotent(m *method) { m.idempotent = true }
+const Idempotent MethodOption = 1
 
 // MethodOf returns a handle of a method that this process does not register
 // itself. c is a *[Client] or a *[Host].
@@ -117,11 +118,7 @@ func MethodOf[In, Out any](c Caller, kind, name string, options ...MethodOption)
 	if err != nil {
 		return nil, err
 	}
-	m := &method{name: name}
-	for _, option := range options {
-		option(m)
-	}
-	return &Method[In, Out]{caller: c.callingProcess(), kind: kind, method: m}, nil
+	return &Method[In, Out]{caller: c.callingProcess(), kind: kind, method: newMethod(name, options)}, nil
 }
 
 // Call calls the method of the activation of an id, which is made if there is
@@ -130,9 +127,9 @@ func MethodOf[In, Out any](c Caller, kind, name string, options ...MethodOption)
 // method is [Idempotent].
 //
 // An error is that of the handler, see [RegisterError]; or a *[CallError] if the call
-// failed on its way, which says whether it may have been handled; or a *[PayloadError].
-// A *[CallError] wraps, among others: ctx's error; a *[placement.KeyError], a *[placement.NoMemberError]
-// or another one of package placement; a *[MethodError]; a *[MailboxFullError]; a *[CycleError].
+// failed on its way, which says whether it may have been handled; or an [ErrPayload].
+// A *[CallError] wraps, among others: ctx's error; [placement.ErrInvalidKey], [placement.ErrNoMember]
+// or another error of package placement; [ErrNoMethod]; [ErrMailboxFull]; [ErrCycle].
 func (m *Method[In, Out]) Call(ctx context.Context, id string, in In) (out Out, err error) {
 	err = m.caller.callValues(ctx, placement.Key{Kind: m.kind, ID: id}, m.method, in, &out)
 	return out, err
@@ -151,19 +148,17 @@ type Caller interface {
 func invoke[In, Out any](fn func(In) (Out, error), c Codec, payload []byte) (result []byte, called bool, err error) {
 	var in In
 	if err := c.Unmarshal(payload, &in); err != nil {
-		return nil, false, &PayloadError{What: argument, Err: err}
+		return nil, false, &payloadFault{argument, err}
 	}
 	out, err := fn(in)
 	if err != nil {
 		return nil, true, err
 	}
 	if result, err = c.Marshal(out); err != nil {
-		return nil, true, &PayloadError{What: resultOf, Err: err}
+		return nil, true, &payloadFault{resultOf, err}
 	}
 	return result, true, nil
 }
-
-const argument, resultOf = "argument", "result"
 
 // Codec encodes arguments and results. Calls within a process also use it, so
 // that an activation never shares memory with its callers. All processes of a cluster use
@@ -177,14 +172,14 @@ type Codec interface {
 	Unmarshal(data []byte, value any) error
 }
 
-// JSON is the default [Codec]: encoding/json.
-type JSON struct{}
+// jsonCodec is the default [Codec]: encoding/json.
+type jsonCodec struct{}
 
 // Name implements [Codec].
-func (JSON) Name() string { return "json" }
+func (jsonCodec) Name() string { return "json" }
 
 // Marshal implements [Codec].
-func (JSON) Marshal(value any) ([]byte, error) { return json.Marshal(value) }
+func (jsonCodec) Marshal(value any) ([]byte, error) { return json.Marshal(value) }
 
 // Unmarshal implements [Codec].
-func (JSON) Unmarshal(data []byte, value any) error { return json.Unmarshal(data, value) }
+func (jsonCodec) Unmarshal(data []byte, value any) error { return json.Unmarshal(data, value) }

@@ -62,7 +62,8 @@ type Options struct {
 	// MaxPayload bounds arguments and results, in encoded bytes. The default
 	// value is DefaultMaxPayload.
 	MaxPayload int
-	// Codec encodes arguments and results. The default value is JSON{}.
+	// Codec encodes arguments and results. The default codec is encoding/json,
+	// with the name "json".
 	Codec Codec
 	// Layer and Path say where in the database members and activations are: in the
 	// directories members and placement below Path. All processes of a cluster use
@@ -109,7 +110,7 @@ func (o Options) withDefaults() Options {
 		o.Path = []string{"kazahana"}
 	}
 	if o.Codec == nil {
-		o.Codec = JSON{}
+		o.Codec = jsonCodec{}
 	}
 	if o.Transport == nil {
 		o.Transport = alone{}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	mathrand "math/rand/v2"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -181,22 +182,19 @@ func (p *process) callingProcess() *process { return p }
 
 // callValues encodes the argument, calls and decodes the result.
 func (p *process) callValues(ctx context.Context, key placement.Key, m *method, in, out any) error {
-	fault := func(what string, err error) error {
-		return &PayloadError{Key: key, Method: m.name, What: what, Err: err}
-	}
 	payload, err := p.options.Codec.Marshal(in)
 	if err != nil {
-		return fault(argument, err)
+		return payloadError(key, m.name, argument, err)
 	}
-	if most := p.options.MaxPayload; len(payload) > most {
-		return fault(argument, &SizeError{Bytes: len(payload), Most: most})
+	if err := p.options.checkSize(key, m.name, argument, payload); err != nil {
+		return err
 	}
 	result, err := p.callEncoded(ctx, key, m, payload)
 	if err != nil || out == nil {
 		return err
 	}
 	if err := p.options.Codec.Unmarshal(result, out); err != nil {
-		return fault(resultOf, err)
+		return payloadError(key, m.name, resultOf, err)
 	}
 	return nil
 }
@@ -291,18 +289,19 @@ func (p *process) forwardRequest(ctx context.Context, s *session, res placement.
 		return outcome{status: Unknown, err: err}
 	}
 	s.learnFromReply(r.Key, assumed, reply)
-	return p.outcomeOf(reply)
+	return p.outcomeOf(r, reply)
 }
 
-// outcomeOf returns the outcome in a reply.
-func (p *process) outcomeOf(reply Reply) outcome {
+// outcomeOf returns the outcome in the reply to a request.
+func (p *process) outcomeOf(r *Request, reply Reply) outcome {
 	o := outcome{status: reply.Status, payload: reply.Payload, holder: reply.Holder}
 	switch {
-	case reply.Status == Done && len(reply.Payload) > p.options.MaxPayload:
-		o.status, o.err = Failed, &PayloadError{What: resultOf, Err: &SizeError{Bytes: len(reply.Payload), Most: p.options.MaxPayload}}
 	case reply.Status == Done:
+		if o.err = p.options.checkSize(r.Key, r.Method, resultOf, reply.Payload); o.err != nil {
+			o.status = Failed
+		}
 	case reply.Status >= Failed && reply.Status <= Unknown:
-		o.err = reply.Err.Error()
+		o.err = reply.Err.Err()
 	default:
 		o.status, o.err = Unknown, fmt.Errorf("host: the reply has status %d, which this program does not know", reply.Status)
 	}
@@ -321,7 +320,7 @@ func (p *process) serveRequest(ctx context.Context, r Request) Reply {
 	o := p.dispatchRequest(ctx, &r)
 	reply := Reply{Status: o.status, Payload: o.payload, Holder: o.holder}
 	if o.status != Done {
-		reply.Err, reply.Payload = wireErrorOf(o.err), nil
+		reply.Err, reply.Payload = failureOf(o.err), nil
 	}
 	return reply
 }
@@ -329,10 +328,10 @@ func (p *process) serveRequest(ctx context.Context, r Request) Reply {
 // checkRequest returns why a request is invalid: no process of the same program sends it.
 func (p *process) checkRequest(r *Request) error {
 	if own := p.options.Codec.Name(); r.Codec != own {
-		return &CodecError{Got: r.Codec, Want: own}
+		return fmt.Errorf("%w, %q; this process uses %q: all processes must use the same", ErrCodec, clip(r.Codec), own)
 	}
-	if most := p.options.MaxPayload; len(r.Payload) > most {
-		return &PayloadError{Key: r.Key, Method: r.Method, What: argument, Err: &SizeError{Bytes: len(r.Payload), Most: most}}
+	if err := p.options.checkSize(r.Key, r.Method, argument, r.Payload); err != nil {
+		return err
 	}
 	if r.Forwards < 0 || r.Forwards > MaxForwards {
 		return fmt.Errorf("host: the request says that it was forwarded %d times; at most %d are possible", r.Forwards, MaxForwards)
@@ -360,7 +359,7 @@ func (p *process) checkTarget(r *Request) error {
 
 // Refuse returns the reply of a [Transport] to a request that it does not give to
 // its handler.
-func Refuse(err error) Reply { return Reply{Status: Refused, Err: wireErrorOf(err)} }
+func Refuse(err error) Reply { return Reply{Status: Refused, Err: failureOf(err)} }
 
 // chainKey is the key of a context's call chain: the activations that wait for the work
 // of the context.
@@ -375,10 +374,14 @@ func chainOf(ctx context.Context) []placement.Key {
 // checkChain refuses a call that could never be handled.
 func checkChain(key placement.Key, chain []placement.Key) error {
 	if slices.Contains(chain, key) {
-		return &CycleError{Key: key, Chain: chain}
+		names := make([]string, 0, len(chain)+1)
+		for _, key := range append(slices.Clone(chain), key) {
+			names = append(names, clip(key.String()))
+		}
+		return fmt.Errorf("%w: %s", ErrCycle, strings.Join(names, " -> "))
 	}
 	if len(chain) >= MaxChain {
-		return &DepthError{Key: key, Most: MaxChain}
+		return fmt.Errorf("%w: %s was called through %d activations, each of which waits for the next", ErrChainTooLong, clip(key.String()), MaxChain)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func TestForwards(t *testing.T) {
 		if x.path() != path {
 			t.Errorf("a request that was forwarded %d times goes to %q", forwards, x.path())
 		}
-		if refused := reply.Status == Refused && errors.Is(reply.Err.Error(), ErrNotHere); refused != (path == "") || refused != (reply.Holder != *at) {
+		if refused := reply.Status == Refused && errors.Is(reply.Err.Err(), ErrNotHere); refused != (path == "") || refused != (reply.Holder != *at) {
 			t.Errorf("the reply to it: %+v", reply)
 		}
 	}
@@ -84,7 +84,7 @@ func TestRequestsForOthers(t *testing.T) {
 			Key: placement.Key{Kind: "kind", ID: "id"}, Method: "m", Codec: "json", Payload: []byte(`""`),
 			Cluster: c.cluster, To: placement.Holder{Owner: c.to, Epoch: 3},
 		})
-		if served := resolved > 0; served != c.served || !served && (reply.Status != Refused || !errors.Is(reply.Err.Error(), ErrNotHere)) {
+		if served := resolved > 0; served != c.served || !served && (reply.Status != Refused || !errors.Is(reply.Err.Err(), ErrNotHere)) {
 			t.Errorf("a request %s: served %v, %+v", name, served, reply)
 		}
 	}
@@ -132,7 +132,7 @@ func TestRequestsAreChecked(t *testing.T) {
 		"negative forwards":      {Key: key, Method: "m", Codec: "json", Forwards: -1},
 	} {
 		reply := p.serveRequest(t.Context(), r)
-		if reply.Status != Refused || reply.Err.Error() == nil {
+		if reply.Status != Refused || reply.Err.Err() == nil {
 			t.Errorf("%s: %+v", name, reply)
 		}
 	}
@@ -163,8 +163,7 @@ func TestPayloads(t *testing.T) {
 			{"a result of another type", "repeat", resultOf, 1, new(int)},
 		} {
 			err := h.Call(t.Context(), key, test.method, test.in, test.out)
-			var fault *PayloadError
-			if !errors.As(err, &fault) || fault.What != test.what || fault.Key != key || fault.Method != test.method {
+			if !errors.Is(err, ErrPayload) || errors.Is(err, ErrTooLarge) != strings.HasSuffix(test.name, "too large") || !strings.Contains(err.Error(), fmt.Sprintf("the %s of %s of %s", test.what, test.method, key)) {
 				t.Errorf("%s: %v", test.name, err)
 			}
 		}
@@ -174,8 +173,7 @@ func TestPayloads(t *testing.T) {
 		if err := h.Call(t.Context(), key, "repeat", 3, nil); err != nil {
 			t.Errorf("a result that the caller drops: %v", err)
 		}
-		var unknown *MethodError
-		if err := h.Call(t.Context(), key, "other", 3, nil); !errors.As(err, &unknown) {
+		if err := h.Call(t.Context(), key, "other", 3, nil); !errors.Is(err, ErrNoMethod) {
 			t.Errorf("an unknown method: %v", err)
 		}
 		for _, name := range []string{"", "a\x00b", "\xff", strings.Repeat("m", 256)} {
@@ -257,7 +255,7 @@ func TestUnknownOutcome(t *testing.T) {
 	broken := errors.New("connection reset")
 	for name, failure := range map[string]func() (Reply, error){
 		"the connection breaks":     func() (Reply, error) { return Reply{}, broken },
-		"a forwarder does not know": func() (Reply, error) { return Reply{Status: Unknown, Err: wireErrorOf(broken)}, nil },
+		"a forwarder does not know": func() (Reply, error) { return Reply{Status: Unknown, Err: failureOf(broken)}, nil },
 		"a reply without status":    func() (Reply, error) { return Reply{}, nil },
 		"a status of a newer version": func() (Reply, error) {
 			return Reply{Status: Unknown + 1}, nil
@@ -303,8 +301,8 @@ func TestUnknownOutcome(t *testing.T) {
 func TestFinalRefusals(t *testing.T) {
 	key := placement.Key{Kind: "kind", ID: "id"}
 	for _, refusal := range []error{
-		&MethodError{Kind: "kind", Method: "m"}, &MailboxFullError{Key: key}, ErrOverloaded, &CodecError{Got: "a", Want: "b"},
-		&placement.NoMemberError{Key: key}, &placement.ActivationError{Key: key, Err: errors.New("x")}, &PayloadError{Err: errors.New("x")},
+		ErrNoMethod, ErrMailboxFull, ErrOverloaded, ErrCodec, placement.ErrInvalidKey,
+		placement.ErrNoMember, &placement.ActivationError{Key: key, Err: errors.New("x")}, ErrPayload, ErrTooLarge, ErrChainTooLong,
 	} {
 		m, _, x, _, at := newRouted(t, Idempotent)
 		*at = holderAt("a", 3)
@@ -349,8 +347,7 @@ func TestCycles(t *testing.T) {
 		})
 		for step, length := range map[string]int{"self": 1, "to b and back": 2} {
 			_, err := (*method).Call(t.Context(), "a", step)
-			var cycle *CycleError
-			if !errors.As(err, &cycle) || cycle.Key.ID != "a" || len(cycle.Chain) != length {
+			if !errors.Is(err, ErrCycle) || !strings.HasSuffix(err.Error(), " -> actor/a") || strings.Count(err.Error(), " -> ") != length {
 				t.Errorf("%s: %v", step, err)
 			}
 		}
@@ -360,8 +357,7 @@ func TestCycles(t *testing.T) {
 		a := session.kinds["actor"].find("a", 1)
 		ran := false
 		a.After(time.Second, func(ctx context.Context) {
-			var cycle *CycleError
-			if _, err := (*method).Call(ctx, "a", ""); !errors.As(err, &cycle) {
+			if _, err := (*method).Call(ctx, "a", ""); !errors.Is(err, ErrCycle) {
 				t.Errorf("a timer that calls its own activation: %v", err)
 			}
 			ran = true
@@ -390,8 +386,7 @@ func TestChainsAreBounded(t *testing.T) {
 	})
 	session.activate(t, "actor", "x", 1)
 	_, err := (*method).Call(t.Context(), "x", "deeper")
-	var deep *DepthError
-	if !errors.As(err, &deep) || depth != MaxChain {
+	if !errors.Is(err, ErrChainTooLong) || depth != MaxChain {
 		t.Errorf("after %d: %v", depth, err)
 	}
 }

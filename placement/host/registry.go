@@ -19,13 +19,13 @@ import (
 // if the name or the error is registered otherwise.
 //
 // The states of packages placement and host, leasefdb.ErrLeaseLost, context.Canceled and
-// context.DeadlineExceeded are registered. An error that is not arrives as a
-// *[RemoteError] with its message.
+// context.DeadlineExceeded are registered. An error that is not arrives as one
+// with the same message.
 func RegisterError(name string, err error) {
 	if err == nil || !comparableError(err) {
 		panic(fmt.Sprintf("host: error %q cannot be registered: it is nil or not comparable", name))
 	}
-	registered.addSentinel(name, err)
+	registered.addSentinel(sentinel{name: name, err: err})
 }
 
 // RegisterErrorType is [RegisterError] for all errors of a type: errors.As finds
@@ -66,34 +66,35 @@ type errorType struct {
 type sentinel struct {
 	name string
 	err  error
+	data json.RawMessage // for members of earlier versions, see registerStates
 }
 
 // errorRegistry knows which errors keep their identity.
 type errorRegistry struct {
 	mu     sync.RWMutex
 	list   []sentinel // in the order of registration
-	byErr  map[error]string
+	byErr  map[error]sentinel
 	byName map[string]error // sentinels
 	types  map[reflect.Type]errorType
 	named  map[string]errorType
 }
 
 var registered = &errorRegistry{
-	byErr: make(map[error]string), byName: make(map[string]error),
+	byErr: make(map[error]sentinel), byName: make(map[string]error),
 	types: make(map[reflect.Type]errorType), named: make(map[string]errorType),
 }
 
-func (r *errorRegistry) addSentinel(name string, err error) {
+func (r *errorRegistry) addSentinel(s sentinel) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.byName[name] == err {
+	if r.byName[s.name] == s.err {
 		return
 	}
-	if _, taken := r.byErr[err]; taken || r.taken(name) {
-		panic(fmt.Sprintf("host: error %q cannot be registered: its name or the error itself is registered already", name))
+	if _, taken := r.byErr[s.err]; taken || r.taken(s.name) {
+		panic(fmt.Sprintf("host: error %q cannot be registered: its name or the error itself is registered already", s.name))
 	}
-	r.byErr[err], r.byName[name] = name, err
-	r.list = append(r.list, sentinel{name, err})
+	r.byErr[s.err], r.byName[s.name] = s, s.err
+	r.list = append(r.list, s)
 }
 
 func (r *errorRegistry) addType(name string, t reflect.Type, e errorType) {
@@ -127,8 +128,8 @@ func (r *errorRegistry) encode(err error) (string, json.RawMessage) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if comparableError(err) {
-		if name, ok := r.byErr[err]; ok {
-			return name, nil
+		if s, ok := r.byErr[err]; ok {
+			return s.name, s.data
 		}
 	}
 	t, ok := r.types[reflect.TypeOf(err)]
@@ -142,18 +143,18 @@ func (r *errorRegistry) encode(err error) (string, json.RawMessage) {
 	return t.name, data
 }
 
-// decode returns the registered error that w tells of, nil if there is none.
-func (r *errorRegistry) decode(w *WireError, wrapped []error) error {
+// decode returns the registered error that f tells of, nil if there is none.
+func (r *errorRegistry) decode(f *Failure, wrapped []error) error {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if err, ok := r.byName[w.Name]; ok {
+	if err, ok := r.byName[f.Name]; ok {
 		return err
 	}
-	t, ok := r.named[w.Name]
+	t, ok := r.named[f.Name]
 	if !ok {
 		return nil
 	}
-	err, failed := t.decode(w.Data, wrapped)
+	err, failed := t.decode(f.Data, wrapped)
 	if failed != nil || isNil(err) {
 		return nil
 	}
@@ -167,16 +168,6 @@ func isNil(err error) bool {
 
 func init() {
 	registerStates()
-	RegisterErrorType[*placement.KeyError]("placement.KeyError")
-	RegisterErrorType[*placement.NoMemberError]("placement.NoMemberError")
-	RegisterErrorType[*placement.PendingError]("placement.PendingError")
-	RegisterErrorType[*placement.TimeoutError]("placement.TimeoutError")
-	RegisterErrorType[*MailboxFullError]("host.MailboxFullError")
-	RegisterErrorType[*CycleError]("host.CycleError")
-	RegisterErrorType[*DepthError]("host.DepthError")
-	RegisterErrorType[*MethodError]("host.MethodError")
-	RegisterErrorType[*SizeError]("host.SizeError")
-	RegisterErrorType[*CodecError]("host.CodecError")
 	RegisterErrorType[*PanicError]("host.PanicError")
 	registerWrapper("placement.LockError", func(e *placement.LockError, err error) *placement.LockError {
 		return &placement.LockError{Key: e.Key, Holder: e.Holder, Err: err}
@@ -190,39 +181,48 @@ func init() {
 	registerWrapper("leasefdb.LostError", func(e *leasefdb.LostError, err error) *leasefdb.LostError {
 		return &leasefdb.LostError{Name: e.Name, Epoch: e.Epoch, Reason: e.Reason, Err: err}
 	})
-	registerWrapper("host.PayloadError", func(e *PayloadError, err error) *PayloadError {
-		return &PayloadError{Key: e.Key, Method: e.Method, What: e.What, Err: err}
-	})
 	registerWrapper("host.CallError", func(e *CallError, err error) *CallError {
 		return &CallError{Key: e.Key, Method: e.Method, Unknown: e.Unknown, Err: err}
 	})
 }
 
+// registerStates registers the sentinels of both packages. Some have the name of an error type
+// of earlier versions: members of those versions send the type, which has the message and
+// decodes to the sentinel here, and decode the sentinel to an empty value of their type, for
+// which they need data.
 func registerStates() {
+	empty := json.RawMessage("{}")
 	for _, s := range []sentinel{
-		{"context.Canceled", context.Canceled},
-		{"context.DeadlineExceeded", context.DeadlineExceeded},
-		{"placement.ErrNotReady", placement.ErrNotReady},
-		{"placement.ErrStopped", placement.ErrStopped},
-		{"placement.ErrDead", placement.ErrDead},
-		{"placement.ErrPending", placement.ErrPending},
-		{"placement.ErrNoMember", placement.ErrNoMember},
-		{"placement.ErrOverloaded", placement.ErrOverloaded},
-		{"placement.ErrHeld", placement.ErrHeld},
-		{"placement.ErrStale", placement.ErrStale},
-		{"placement.ErrUnavailable", placement.ErrUnavailable},
-		{"placement.ErrTooLarge", placement.ErrTooLarge},
-		{"placement.ErrTimeout", placement.ErrTimeout},
-		{"placement.ErrTopologyBehind", placement.ErrTopologyBehind},
-		{"placement.ErrActivationLost", placement.ErrActivationLost},
-		{"leasefdb.ErrLeaseLost", leasefdb.ErrLeaseLost},
-		{"host.ErrOutcomeUnknown", ErrOutcomeUnknown},
-		{"host.ErrUnreachable", ErrUnreachable},
-		{"host.ErrNotHere", ErrNotHere},
-		{"host.ErrOverloaded", ErrOverloaded},
-		{"host.ErrMailboxFull", ErrMailboxFull},
-		{"host.ErrDeactivated", ErrDeactivated},
+		{"placement.KeyError", placement.ErrInvalidKey, empty},
+		{"host.CycleError", ErrCycle, empty},
+		{"host.DepthError", ErrChainTooLong, empty},
+		{"host.MethodError", ErrNoMethod, empty},
+		{"host.PayloadError", ErrPayload, empty},
+		{"host.SizeError", ErrTooLarge, empty},
+		{"host.CodecError", ErrCodec, empty},
+		{"context.Canceled", context.Canceled, nil},
+		{"context.DeadlineExceeded", context.DeadlineExceeded, nil},
+		{"placement.ErrNotReady", placement.ErrNotReady, nil},
+		{"placement.ErrStopped", placement.ErrStopped, nil},
+		{"placement.ErrDead", placement.ErrDead, nil},
+		{"placement.ErrPending", placement.ErrPending, nil},
+		{"placement.ErrNoMember", placement.ErrNoMember, nil},
+		{"placement.ErrOverloaded", placement.ErrOverloaded, nil},
+		{"placement.ErrHeld", placement.ErrHeld, nil},
+		{"placement.ErrStale", placement.ErrStale, nil},
+		{"placement.ErrUnavailable", placement.ErrUnavailable, nil},
+		{"placement.ErrTooLarge", placement.ErrTooLarge, nil},
+		{"placement.ErrTimeout", placement.ErrTimeout, nil},
+		{"placement.ErrTopologyBehind", placement.ErrTopologyBehind, nil},
+		{"placement.ErrActivationLost", placement.ErrActivationLost, nil},
+		{"leasefdb.ErrLeaseLost", leasefdb.ErrLeaseLost, nil},
+		{"host.ErrOutcomeUnknown", ErrOutcomeUnknown, nil},
+		{"host.ErrUnreachable", ErrUnreachable, nil},
+		{"host.ErrNotHere", ErrNotHere, nil},
+		{"host.ErrOverloaded", ErrOverloaded, nil},
+		{"host.ErrMailboxFull", ErrMailboxFull, nil},
+		{"host.ErrDeactivated", ErrDeactivated, nil},
 	} {
-		registered.addSentinel(s.name, s.err)
+		registered.addSentinel(s)
 	}
 }

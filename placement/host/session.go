@@ -256,7 +256,7 @@ func (s *session) learnFromReply(key placement.Key, assumed placement.Holder, re
 	case reply.Holder == assumed:
 	case reply.Holder.Epoch > 0:
 		s.driver.Learn(key, reply.Holder)
-	case reply.Status == Refused && !errors.Is(reply.Err.Error(), ErrOverloaded): // which says nothing about the key
+	case reply.Status == Refused && !errors.Is(reply.Err.Err(), ErrOverloaded): // which says nothing about the key
 		s.driver.Forget(key, assumed)
 	}
 }

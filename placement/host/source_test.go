@@ -134,8 +134,7 @@ func TestSourceListsNone(t *testing.T) {
 		c.callAll(a)
 		s.set("another name")
 		time.Sleep(time.Minute)
-		var none *placement.NoMemberError
-		if _, err := a.add.Call(t.Context(), "new", 0); !errors.As(err, &none) {
+		if _, err := a.add.Call(t.Context(), "new", 0); !errors.Is(err, placement.ErrNoMember) {
 			t.Errorf("a call of a new key: %v", err)
 		}
 		if has := c.callAll(a); has["a"] != listedKeys || l.opened != listedKeys {

@@ -64,7 +64,7 @@ const MaxForwards = 2
 // Reply is the answer to a [Request].
 type Reply struct {
 	Status  Status           `json:"status"`
-	Err     *WireError       `json:"err,omitempty"`   // unless the status is Done
+	Err     *Failure         `json:"err,omitempty"`   // unless the status is Done
 	Holder  placement.Holder `json:"holder,omitzero"` // of the activation that got the request
 	Payload []byte           `json:"-"`               // the result, if the status is Done
 }
@@ -104,41 +104,41 @@ const (
 	maxWireData    = 16 << 10 // bytes each
 )
 
-// WireError is an error as a [Reply] carries it: a tree like that of the error's
+// Failure is an error as a [Reply] carries it: a tree like that of the error's
 // Unwrap methods. [RegisterError] says which nodes keep their identity.
-type WireError struct {
+type Failure struct {
 	Name    string          `json:"name,omitempty"` // under which it is registered
 	Message string          `json:"message"`
 	Data    json.RawMessage `json:"data,omitempty"` // of a registered type
-	Wraps   []WireError     `json:"wraps,omitempty"`
+	Wraps   []Failure       `json:"wraps,omitempty"`
 }
 
-// wireErrorOf returns an error as it is sent. Nodes beyond a bound are missing in the tree;
+// failureOf returns an error as it is sent. Nodes beyond a bound are missing in the tree;
 // the message of the whole error remains.
-func wireErrorOf(err error) *WireError {
+func failureOf(err error) *Failure {
 	left := maxWireErrors
 	found := make(map[string]bool)
-	w := encodeError(err, &left, found)
+	f := encodeError(err, &left, found)
 	for _, s := range registered.sentinels() { // an Is method tells of more than Unwrap
 		if !found[s.name] && errors.Is(err, s.err) {
-			w.Wraps = append(w.Wraps, WireError{Name: s.name, Message: clipMessage(s.err.Error())})
+			f.Wraps = append(f.Wraps, Failure{Name: s.name, Message: clipMessage(s.err.Error()), Data: s.data})
 		}
 	}
-	return &w
+	return &f
 }
 
-func encodeError(err error, left *int, found map[string]bool) WireError {
+func encodeError(err error, left *int, found map[string]bool) Failure {
 	*left--
-	w := WireError{Message: clipMessage(err.Error())}
-	w.Name, w.Data = registered.encode(err)
-	found[w.Name] = true
+	f := Failure{Message: clipMessage(err.Error())}
+	f.Name, f.Data = registered.encode(err)
+	found[f.Name] = true
 	for _, wrapped := range unwrap(err) {
 		if *left <= 0 {
 			break
 		}
-		w.Wraps = append(w.Wraps, encodeError(wrapped, left, found))
+		f.Wraps = append(f.Wraps, encodeError(wrapped, left, found))
 	}
-	return w
+	return f
 }
 
 func unwrap(err error) []error {
@@ -153,34 +153,35 @@ func unwrap(err error) []error {
 	return nil
 }
 
-// Error returns the error that was sent: the registered one, a value of the
-// registered type, or else a *[RemoteError] with the same message.
-func (w *WireError) Error() error {
-	if w == nil {
-		return &RemoteError{Message: "host: the reply tells of an error but not of which"}
+// Err returns the error that was sent: the registered one, a value of the
+// registered type, or else an error with the same message, in which errors.Is and
+// errors.As find the registered ones that it wraps.
+func (f *Failure) Err() error {
+	if f == nil {
+		return &remoteError{message: "host: the reply tells of an error but not of which"}
 	}
 	left := maxWireErrors + len(registered.sentinels())
-	return w.decode(&left)
+	return f.decode(&left)
 }
 
-func (w *WireError) decode(left *int) error {
+func (f *Failure) decode(left *int) error {
 	*left--
 	var wrapped []error
-	for i := range w.Wraps {
+	for i := range f.Wraps {
 		if *left <= 0 {
 			break
 		}
-		wrapped = append(wrapped, w.Wraps[i].decode(left))
+		wrapped = append(wrapped, f.Wraps[i].decode(left))
 	}
-	known := registered.decode(w, wrapped)
+	known := registered.decode(f, wrapped)
 	if known == nil {
-		return &RemoteError{Message: clipMessage(w.Message), wrapped: wrapped}
+		return &remoteError{message: clipMessage(f.Message), wrapped: wrapped}
 	}
 	wrapped = slices.DeleteFunc(wrapped, func(err error) bool { return errors.Is(known, err) })
-	if len(wrapped) == 0 && known.Error() == w.Message {
+	if len(wrapped) == 0 && known.Error() == f.Message {
 		return known
 	}
-	return &RemoteError{Message: clipMessage(w.Message), wrapped: append([]error{known}, wrapped...)}
+	return &remoteError{message: clipMessage(f.Message), wrapped: append([]error{known}, wrapped...)}
 }
 
 func clipMessage(s string) string {
@@ -194,23 +195,22 @@ func clipMessage(s string) string {
 	return s + "…"
 }
 
-// RemoteError is an error of a handler that is not registered, or that wraps
-// registered ones: errors.Is and errors.As find those in it.
-type RemoteError struct {
-	Message string
-
+// remoteError is an error of a handler that is not registered, or that wraps
+// registered ones.
+type remoteError struct {
+	message string
 	wrapped []error
 }
 
 // Error implements error.
-func (e *RemoteError) Error() string { return e.Message }
+func (e *remoteError) Error() string { return e.message }
 
 // Unwrap returns the errors that the handler's error wrapped.
-func (e *RemoteError) Unwrap() []error { return e.wrapped }
+func (e *remoteError) Unwrap() []error { return e.wrapped }
 
 // identity encodes and decodes an error, so that calls within a process and between
 // processes return the same.
-func identity(err error) error { return wireErrorOf(err).Error() }
+func identity(err error) error { return failureOf(err).Err() }
 
 // comparableError reports whether an error can be a key of a map.
 func comparableError(err error) bool { return reflect.ValueOf(err).Comparable() }

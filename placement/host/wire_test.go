@@ -10,7 +10,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/host"
@@ -48,7 +47,7 @@ func sent(t *testing.T, err error) error {
 	if failed := json.Unmarshal(text, &reply); failed != nil {
 		t.Fatal(failed)
 	}
-	return reply.Err.Error()
+	return reply.Err.Err()
 }
 
 func TestErrorsKeepTheirType(t *testing.T) {
@@ -69,19 +68,23 @@ func TestErrorsKeepTheirType(t *testing.T) {
 		{name: "a value type", err: fmt.Errorf("a: %w", limitError{7}), as: limitError{7}},
 		{name: "joined", err: errors.Join(errFunds, plain, context.DeadlineExceeded), is: []error{errFunds, context.DeadlineExceeded}, not: []error{plain}},
 		{name: "not registered", err: plain, not: []error{plain, errFunds}},
-		{name: "a key", err: &placement.KeyError{Key: key, Reason: "r"}, as: &placement.KeyError{Key: key, Reason: "r"}},
-		{name: "no member", err: &placement.NoMemberError{Key: key, Topology: 4, Reason: "r"}, is: []error{placement.ErrNoMember}, as: &placement.NoMemberError{Key: key, Topology: 4, Reason: "r"}},
-		{name: "a timeout", err: &placement.TimeoutError{Key: key, Step: "s", After: time.Second}, is: []error{placement.ErrTimeout}, as: &placement.TimeoutError{Key: key, Step: "s", After: time.Second}},
+		{name: "a key", err: placement.Key{Kind: "a/b"}.Validate(), is: []error{placement.ErrInvalidKey}},
+		{name: "no member", err: fmt.Errorf("%w: r", placement.ErrNoMember), is: []error{placement.ErrNoMember}},
+		{name: "a timeout", err: fmt.Errorf("%w: s", placement.ErrTimeout), is: []error{placement.ErrTimeout}},
 		{name: "a lock", err: &placement.LockError{Key: key, Holder: holder, Err: placement.ErrHeld}, is: []error{placement.ErrHeld}, as: &placement.LockError{Key: key, Holder: holder, Err: placement.ErrHeld}},
 		{
 			name: "a factory's", err: &placement.ActivationError{Key: key, Err: fmt.Errorf("open: %w", &overdraftError{"a", 1})},
 			is: []error{errFunds}, as: &overdraftError{"a", 1},
 		},
 		{name: "a call's", err: &host.CallError{Key: key, Method: "m", Unknown: true, Err: placement.ErrStopped}, is: []error{host.ErrOutcomeUnknown, placement.ErrStopped}},
-		{name: "a cycle", err: &host.CycleError{Key: key, Chain: []placement.Key{key, key}}, as: &host.CycleError{Key: key, Chain: []placement.Key{key, key}}},
+		{name: "a cycle", err: fmt.Errorf("%w: r", host.ErrCycle), is: []error{host.ErrCycle}},
+		{name: "a chain", err: fmt.Errorf("%w: r", host.ErrChainTooLong), is: []error{host.ErrChainTooLong}},
+		{name: "a method", err: fmt.Errorf("%w: r", host.ErrNoMethod), is: []error{host.ErrNoMethod}},
+		{name: "a codec", err: fmt.Errorf("%w: r", host.ErrCodec), is: []error{host.ErrCodec}},
 		{name: "a panic", err: &host.PanicError{Key: key, In: "m", Value: "v", Stack: "secret"}, as: &host.PanicError{Key: key, In: "m", Value: "v"}},
-		{name: "a payload's", err: &host.PayloadError{Key: key, Method: "m", What: "argument", Err: &host.SizeError{Bytes: 5, Most: 4}}, as: &host.SizeError{Bytes: 5, Most: 4}},
-		{name: "a full mailbox", err: &host.MailboxFullError{Key: key, Waiting: 5}, is: []error{host.ErrMailboxFull}, as: &host.MailboxFullError{Key: key, Waiting: 5}},
+		{name: "a payload's", err: fmt.Errorf("%w: %w", host.ErrPayload, limitError{7}), is: []error{host.ErrPayload}, not: []error{host.ErrTooLarge}, as: limitError{7}},
+		{name: "a large payload's", err: fmt.Errorf("%w: r", host.ErrTooLarge), is: []error{host.ErrPayload, host.ErrTooLarge}},
+		{name: "a full mailbox", err: fmt.Errorf("%w: r", host.ErrMailboxFull), is: []error{host.ErrMailboxFull}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := sent(t, test.err)
@@ -90,7 +93,7 @@ func TestErrorsKeepTheirType(t *testing.T) {
 			}
 			for _, is := range test.is {
 				if !errors.Is(got, is) {
-					t.Errorf("it is no %v", is)
+					t.Errorf("it is not %v", is)
 				}
 			}
 			for _, not := range test.not {
@@ -111,6 +114,62 @@ func TestErrorsKeepTheirType(t *testing.T) {
 	}
 }
 
+// TestErrorsOfEarlierVersions decodes what members of versions before send, in which these states were types
+// with fields: the message and the state arrive.
+func TestErrorsOfEarlierVersions(t *testing.T) {
+	for _, test := range []struct {
+		json string
+		is   error
+	}{
+		{`{"name":"placement.KeyError","message":"a","data":{"Key":{"Kind":"a/b","ID":"x"},"Reason":"r"}}`, placement.ErrInvalidKey},
+		{`{"name":"placement.PendingError","message":"a","data":{"Key":{"Kind":"account","ID":"alice"},"Request":7},"wraps":[{"name":"placement.ErrPending","message":"b"}]}`, placement.ErrPending},
+		{`{"name":"placement.NoMemberError","message":"a","data":{"Key":{"Kind":"account","ID":"alice"},"Topology":4,"Reason":"r"},"wraps":[{"name":"placement.ErrNoMember","message":"b"}]}`, placement.ErrNoMember},
+		{`{"name":"placement.TimeoutError","message":"a","data":{"Key":{"Kind":"account","ID":"alice"},"Step":"load","After":1000000000},"wraps":[{"name":"placement.ErrTimeout","message":"b"}]}`, placement.ErrTimeout},
+		{`{"name":"host.MailboxFullError","message":"a","data":{"Key":{"Kind":"account","ID":"alice"},"Waiting":5},"wraps":[{"name":"host.ErrMailboxFull","message":"b"}]}`, host.ErrMailboxFull},
+		{`{"name":"host.CycleError","message":"a","data":{"Key":{"Kind":"account","ID":"alice"},"Chain":[{"Kind":"account","ID":"alice"}]}}`, host.ErrCycle},
+		{`{"name":"host.DepthError","message":"a","data":{"Key":{"Kind":"account","ID":"alice"},"Most":32}}`, host.ErrChainTooLong},
+		{`{"name":"host.MethodError","message":"a","data":{"Kind":"account","Method":"m"}}`, host.ErrNoMethod},
+		{`{"name":"host.CodecError","message":"a","data":{"Got":"gob","Want":"json"}}`, host.ErrCodec},
+		{`{"name":"host.PayloadError","message":"a","data":{"Key":{"Kind":"account","ID":"alice"},"Method":"m","What":"argument","Err":null},"wraps":[{"name":"host.SizeError","message":"b","data":{"Bytes":5,"Most":4}}]}`, host.ErrTooLarge},
+		{`{"name":"host.PayloadError","message":"a","data":{"Key":{"Kind":"account","ID":"alice"},"Method":"m","What":"result","Err":null},"wraps":[{"message":"x"}]}`, host.ErrPayload},
+		{`{"name":"host.CallError","message":"a","data":{"Key":{"Kind":"account","ID":"alice"},"Method":"m","Unknown":false,"Err":null},"wraps":[{"name":"host.CycleError","message":"b","data":{"Key":{"Kind":"account","ID":"alice"},"Chain":[]}}]}`, host.ErrCycle},
+	} {
+		var f host.Failure
+		if err := json.Unmarshal([]byte(test.json), &f); err != nil {
+			t.Fatal(err)
+		}
+		got := f.Err()
+		if !errors.Is(got, test.is) {
+			t.Errorf("%s is not %v", test.json, test.is)
+		}
+		if call := (*host.CallError)(nil); got.Error() != "a" && !errors.As(got, &call) {
+			t.Errorf("%s says %q", test.json, got)
+		}
+		again, err := json.Marshal(host.Refuse(got)) // as a process in between does
+		if err != nil {
+			t.Fatal(err)
+		}
+		var reply host.Reply
+		if err := json.Unmarshal(again, &reply); err != nil || !errors.Is(reply.Err.Err(), test.is) {
+			t.Errorf("sent on as %s it is not %v, %v", again, test.is, err)
+		}
+	}
+}
+
+// TestErrorsForEarlierVersions checks that the states that were types have the names and the data by which members of
+// versions before decode those types.
+func TestErrorsForEarlierVersions(t *testing.T) {
+	for name, err := range map[string]error{
+		"placement.KeyError": placement.ErrInvalidKey, "host.CycleError": host.ErrCycle, "host.DepthError": host.ErrChainTooLong,
+		"host.MethodError": host.ErrNoMethod, "host.CodecError": host.ErrCodec, "host.PayloadError": host.ErrPayload, "host.SizeError": host.ErrTooLarge,
+	} {
+		reply := host.Refuse(fmt.Errorf("%w: r", err))
+		if len(reply.Err.Wraps) != 1 || reply.Err.Wraps[0].Name != name || string(reply.Err.Wraps[0].Data) != "{}" {
+			t.Errorf("%v is sent as %+v", err, reply.Err)
+		}
+	}
+}
+
 // A tree without end, a long message and damaged data are bounded, not fatal.
 func TestErrorsAreBounded(t *testing.T) {
 	deep := errFunds
@@ -124,17 +183,17 @@ func TestErrorsAreBounded(t *testing.T) {
 	if got := sent(t, deep); !errors.Is(got, errFunds) {
 		t.Error("what lies deeper than the bound is lost, though it is registered")
 	}
-	damaged := &host.WireError{Name: "bank.overdraft", Message: "m", Data: json.RawMessage(`[1]`)}
-	if got := damaged.Error(); got.Error() != "m" {
+	damaged := &host.Failure{Name: "bank.overdraft", Message: "m", Data: json.RawMessage(`[1]`)}
+	if got := damaged.Err(); got.Error() != "m" {
 		t.Errorf("damaged data: %v", got)
 	}
 	for _, data := range []string{"null", "", "{"} {
-		w := &host.WireError{Name: "placement.LockError", Message: "m", Data: json.RawMessage(data), Wraps: []host.WireError{{Message: "x"}}}
-		if got := w.Error(); got == nil || got.Error() != "m" {
+		w := &host.Failure{Name: "placement.LockError", Message: "m", Data: json.RawMessage(data), Wraps: []host.Failure{{Message: "x"}}}
+		if got := w.Err(); got == nil || got.Error() != "m" {
 			t.Errorf("data %q: %v", data, got)
 		}
 	}
-	if got := (*host.WireError)(nil).Error(); got == nil {
+	if got := (*host.Failure)(nil).Err(); got == nil {
 		t.Error("a reply without an error gives none")
 	}
 }

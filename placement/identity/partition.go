@@ -7,6 +7,7 @@
 package identity
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/kazahana-db/kazahana/placement"
@@ -19,7 +20,7 @@ type Lookup interface {
 	// SetupClient makes it the lookup of a client, which activates nothing.
 	SetupClient(now time.Time) error
 	// Resolve returns where to send what is for a key. While that is being found
-	// out, the error is a *placement.PendingError: call again later.
+	// out, the error is a placement.ErrPending: call again later.
 	Resolve(key placement.Key, now time.Time) (placement.Resolution, error)
 	// UpdateTopology puts a topology in force. It refuses an older one.
 	UpdateTopology(t placement.Topology, now time.Time) error
@@ -85,7 +86,7 @@ func (p *Partition) Resolve(key placement.Key, now time.Time) (placement.Resolut
 		return *out.Resolution, nil
 	}
 	p.waiting[key] = out.Request
-	return placement.Resolution{}, &placement.PendingError{Key: key, Request: out.Request}
+	return placement.Resolution{}, pendingError(key, out.Request)
 }
 
 // pollFailure returns the error of a key while its request is under way, or after it has failed.
@@ -97,9 +98,13 @@ func (p *Partition) pollFailure(key placement.Key, now time.Time) error {
 	}
 	if id, waits := p.waiting[key]; waits {
 		p.events = append(p.events, placement.Event{Kind: placement.Joined, Key: key, Request: id, Reason: "polled", ObservedAt: now})
-		return &placement.PendingError{Key: key, Request: id}
+		return pendingError(key, id)
 	}
 	return nil
+}
+
+func pendingError(key placement.Key, id placement.RequestID) error {
+	return fmt.Errorf("%w: %s waits for request %d", placement.ErrPending, key, id)
 }
 
 // UpdateTopology implements [Lookup].

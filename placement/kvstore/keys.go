@@ -64,7 +64,7 @@ func (k keys) keyOf(row []byte) (key placement.Key, err error) {
 		err = fmt.Errorf("%d bytes follow", len(rest))
 	}
 	if err != nil {
-		return key, &CorruptError{Key: bytes.Clone(row), Err: err}
+		return key, corruptError(row, err)
 	}
 	return key, nil
 }
@@ -96,7 +96,7 @@ func (k keys) readBoth(ctx context.Context, tx kv.ReadTransaction, key placement
 	}
 	entry, _, _, err := decodeHead(value)
 	if err != nil {
-		err = &CorruptError{Key: k.chunk(key, 0), Err: err}
+		err = corruptError(k.chunk(key, 0), err)
 	}
 	return row, entry, err
 }
@@ -138,7 +138,7 @@ func (k keys) joinEntry(ctx context.Context, key placement.Key, chunks kv.RangeR
 	}
 	e, err := decodeEntry(join(pairs))
 	if err != nil {
-		return nil, &CorruptError{Key: k.chunk(key, 0), Err: err}
+		return nil, corruptError(k.chunk(key, 0), err)
 	}
 	return e, nil
 }
@@ -172,7 +172,7 @@ func (k keys) checkStored(ctx context.Context, tx kv.ReadTransaction, row Row, l
 	found := placement.ActivationEntry{}
 	if len(pairs) > 0 {
 		if found, _, _, err = decodeHead(pairs[0].Value); err != nil {
-			return &CorruptError{Key: k.chunk(lease.Key, 0), Err: err}
+			return corruptError(k.chunk(lease.Key, 0), err)
 		}
 	}
 	if row.Epoch == lease.Epoch+1 && !row.Free() && found.Epoch <= lease.Epoch {

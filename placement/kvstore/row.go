@@ -22,7 +22,7 @@ type Row struct {
 	Address  string              // of the owner
 	Request  placement.RequestID // of the owner's claim
 	Topology int64               // the version by which the owner was chosen
-	// Err is a *[CorruptError] in a listing if the row cannot be read: then only Key is set.
+	// Err is an [ErrCorrupt] in a listing if the row cannot be read: then only Key is set.
 	Err error
 }
 
@@ -64,7 +64,7 @@ func decodeRow(key placement.Key, at, value []byte) (Row, error) {
 		return r, nil
 	}
 	if err := r.decode(value); err != nil {
-		return r, &CorruptError{Key: at, Err: err}
+		return r, corruptError(at, err)
 	}
 	return r, nil
 }
@@ -119,7 +119,7 @@ func (d *decoder) readText(into *string) {
 }
 
 // DecodeRow reads the value of the key ("F", kind, id) of the directory of placement. An
-// error is a *[CorruptError] that names the key at.
+// error is an [ErrCorrupt] that names the key at.
 func DecodeRow(key placement.Key, at, value []byte) (Row, error) { return decodeRow(key, at, value) }
 
 // The limits of an entry, in bytes. What is larger is refused with a
@@ -213,23 +213,17 @@ func DecodeEntry(chunks []byte) (*placement.ActivationEntry, error) { return dec
 // EntryChunk is the size in bytes of all chunks of an entry but the last one.
 const EntryChunk = chunkSize
 
-// CorruptError says that a stored value cannot be used: it is damaged, or, if the error is a
-// persistable.ErrNewer, a newer version wrote it.
-type CorruptError struct {
-	Key []byte // in the database
-	Err error
-}
+// ErrCorrupt says that a stored value cannot be used: it is damaged, or, if the error is a
+// persistable.ErrNewer, a newer version wrote it. The text names the key.
+var ErrCorrupt = errors.New("kvstore: a stored value cannot be used")
 
-// Error implements error.
-func (e *CorruptError) Error() string {
-	if errors.Is(e.Err, newer.Err) {
-		return fmt.Sprintf("kvstore: the value of key %s cannot be used: %v", tuple.Describe(e.Key), e.Err)
+// corruptError is the [ErrCorrupt] of a key in the database.
+func corruptError(key []byte, err error) error {
+	if errors.Is(err, newer.Err) {
+		return fmt.Errorf("%w: that of key %s: %w", ErrCorrupt, tuple.Describe(key), err)
 	}
-	return fmt.Sprintf("kvstore: the value of key %s is damaged: restore it from a backup, so that its epochs go on: %v", tuple.Describe(e.Key), e.Err)
+	return fmt.Errorf("%w: that of key %s is damaged: restore it from a backup, so that its epochs go on: %w", ErrCorrupt, tuple.Describe(key), err)
 }
-
-// Unwrap returns the cause.
-func (e *CorruptError) Unwrap() error { return e.Err }
 
 // lockError is the error of a lock's operation.
 func lockError(key placement.Key, err error) error {

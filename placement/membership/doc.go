@@ -18,7 +18,7 @@
 //
 // A member has a named lease of package leasefdb, and its incarnation is the epoch
 // of the lease: it only grows, and is never used again. One process at a time is a
-// member under a name. A second process gets a *[NameError] once it sees that the
+// member under a name. A second process gets an [ErrNameTaken] once it sees that the
 // first is alive, and waits if the first is dead. A member that has lost its lease
 // does not come back; it joins anew.
 //

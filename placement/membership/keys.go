@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -62,7 +61,7 @@ func (k keys) startVersion(tx kv.ReadTransaction) func(context.Context) (int64, 
 			return 0, err
 		}
 		if len(value) != 8 || value[7] > 127 {
-			return 0, &CorruptError{Key: at, Err: fmt.Errorf("%x is not a version", value)}
+			return 0, corruptError(at, fmt.Errorf("%x is not a version", value))
 		}
 		return int64(binary.LittleEndian.Uint64(value)), nil
 	}
@@ -71,8 +70,8 @@ func (k keys) startVersion(tx kv.ReadTransaction) func(context.Context) (int64, 
 // rows are the members as they are stored.
 type rows struct {
 	members []placement.Member
-	damaged []*CorruptError // rows that cannot be read
-	unread  []string        // the names of those that have one
+	damaged []error  // why rows cannot be read
+	unread  []string // the names of those that have one
 }
 
 // startRows begins to read all members.
@@ -95,19 +94,10 @@ func (r *rows) add(prefix []byte, pair kv.KeyValue) {
 		r.members = append(r.members, placement.Member(m))
 		return
 	}
-	r.damaged = append(r.damaged, &CorruptError{Key: bytes.Clone(pair.Key), Err: err})
+	r.damaged = append(r.damaged, corruptError(pair.Key, err))
 	if (placement.Owner{Name: m.Name, Incarnation: 1}).Validate() == nil { // otherwise no member has such a row
 		r.unread = append(r.unread, m.Name)
 	}
-}
-
-// fault returns the errors of the rows that cannot be read, joined.
-func (r rows) fault() error {
-	faults := make([]error, len(r.damaged))
-	for i, err := range r.damaged {
-		faults[i] = err
-	}
-	return errors.Join(faults...)
 }
 
 // owners returns the owners of all rows. An owner with a row that cannot be read has incarnation 0.

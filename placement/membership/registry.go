@@ -121,7 +121,7 @@ func (r *Registry) openKeys(ctx context.Context, tx kv.ReadTransaction) (k keys,
 
 // Topology returns the members, by name; the version is 0 if there never was one.
 // Given a transaction, it reads in that, without conflicts. One round of reads. If rows cannot be
-// read it returns the other members, and a *[CorruptError] of each, joined.
+// read it returns the other members, and an [ErrCorrupt] for each, joined.
 func (r *Registry) Topology(ctx context.Context, t kv.ReadTransactor) (placement.Topology, error) {
 	var damaged error
 	topology, err := kv.ReadTransact(ctx, t, func(tx kv.ReadTransaction) (placement.Topology, error) {
@@ -138,7 +138,7 @@ func (r *Registry) Topology(ctx context.Context, t kv.ReadTransactor) (placement
 		if t.Version, err = version(ctx); err != nil {
 			return t, err
 		}
-		damaged = all.fault()
+		damaged = errors.Join(all.damaged...)
 		return t, nil
 	})
 	return topology, errors.Join(err, damaged)
@@ -156,8 +156,8 @@ func (r *Registry) StartAlive(ctx context.Context, tx kv.ReadTransaction, owner 
 
 // Join makes the process a member, under an incarnation that the name has never had. It
 // waits for the lease of a predecessor that died, at most [Options.Duration]; after a clean
-// leave it waits for nothing. If another member has the name and renews its lease, the error is a
-// *[NameError]; that is noticed at its next renewal. ctx bounds the waiting; its values are those of
+// leave it waits for nothing. If another member has the name and renews its lease, the error is an
+// [ErrNameTaken]; that is noticed at its next renewal. ctx bounds the waiting; its values are those of
 // [Member.Context], its end is not. One transaction, if it does not have to wait.
 //
 // If ctx ends while a claim is under way, the error wraps [kv.ErrOutcomeUnknown]: the name
@@ -268,8 +268,12 @@ func (r *Registry) awaitName(ctx context.Context, held leasefdb.State, seen leas
 }
 
 var (
-	// ErrNameTaken is what a [NameError] is.
+	// ErrNameTaken says that a member of the name is alive. The error wraps a
+	// *[leasefdb.HeldError].
 	ErrNameTaken = errors.New("membership: another member has the name")
+	// ErrCorrupt says that what is stored cannot be used: it is damaged, or, if the error is
+	// a persistable.ErrNewer, a newer version wrote it. The text names the key.
+	ErrCorrupt = errors.New("membership: a stored value cannot be used")
 	// ErrLeft is the cause of the end of [Member.Context] after [Member.Leave].
 	ErrLeft = errors.New("membership: the member has left")
 	// ErrVersionFell says that the topology's version is smaller than it was: the
@@ -278,41 +282,13 @@ var (
 	ErrVersionFell = errors.New("membership: the topology's version is smaller than it was: the directory of the members was removed, or the database restored from a backup; restart the programs of the cluster")
 )
 
-// NameError says that a member of the name is alive. It is an [ErrNameTaken], and
-// wraps a *[leasefdb.HeldError].
-type NameError struct {
-	Owner placement.Owner // the member that is alive
-	Err   error
-}
-
-// Error implements error.
-func (e *NameError) Error() string {
-	return fmt.Sprintf("%v: %v is alive; give each process a name of its own: %v", ErrNameTaken, e.Owner, e.Err)
-}
-
-// Is reports whether target is [ErrNameTaken].
-func (e *NameError) Is(target error) bool { return target == ErrNameTaken }
-
-// Unwrap returns the cause.
-func (e *NameError) Unwrap() error { return e.Err }
-
-// CorruptError says that what is stored cannot be used: it is damaged, or, if the error is a
-// persistable.ErrNewer, a newer version wrote it.
-type CorruptError struct {
-	Key []byte // in the database
-	Err error
-}
-
-// Error implements error.
-func (e *CorruptError) Error() string {
-	if errors.Is(e.Err, newer.Err) {
-		return fmt.Sprintf("membership: the value of key %s cannot be used: %v", tuple.Describe(e.Key), e.Err)
+// corruptError is the [ErrCorrupt] of a key in the database.
+func corruptError(key []byte, err error) error {
+	if errors.Is(err, newer.Err) {
+		return fmt.Errorf("%w: that of key %s: %w", ErrCorrupt, tuple.Describe(key), err)
 	}
-	return fmt.Sprintf("membership: the value of key %s is damaged: restore it from a backup: %v", tuple.Describe(e.Key), e.Err)
+	return fmt.Errorf("%w: that of key %s is damaged: restore it from a backup: %w", ErrCorrupt, tuple.Describe(key), err)
 }
-
-// Unwrap returns the cause.
-func (e *CorruptError) Unwrap() error { return e.Err }
 
 // mayPass reports whether an error of the database may pass: it comes from the engine,
 // or tells nothing but that an outcome is unknown.
@@ -329,5 +305,6 @@ func cannotWatch(err error) bool {
 
 // nameTaken is the error of a second member of a name.
 func nameTaken(held *leasefdb.HeldError) error {
-	return &NameError{Owner: placement.Owner{Name: held.State.Name, Incarnation: held.State.Epoch}, Err: held}
+	alive := placement.Owner{Name: held.State.Name, Incarnation: held.State.Epoch}
+	return fmt.Errorf("%w: %v is alive; give each process a name of its own: %w", ErrNameTaken, alive, held)
 }

@@ -4,6 +4,7 @@ package membership
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -123,7 +124,7 @@ func (w *watcher) readTopology(ctx context.Context, watched bool) (t placement.T
 		t.Version = version
 		return err
 	})
-	if damaged := all.fault(); err == nil && damaged != nil {
+	if damaged := errors.Join(all.damaged...); err == nil && damaged != nil {
 		w.options.Logger.Warn("membership: the rows of members cannot be read", "version", t.Version, "error", damaged)
 		t.Members = append(t.Members, w.knownOf(all.unread)...)
 	}

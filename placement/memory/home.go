@@ -343,7 +343,7 @@ func checkKey(ctx context.Context, key placement.Key) error {
 
 // lockError returns the error of a lock for what went wrong.
 func lockError(key placement.Key, err error) error {
-	if fault := (*placement.KeyError)(nil); err == nil || errors.As(err, &fault) {
+	if err == nil || errors.Is(err, placement.ErrInvalidKey) {
 		return err
 	}
 	return &placement.LockError{Key: key, Err: err}
@@ -351,7 +351,7 @@ func lockError(key placement.Key, err error) error {
 
 // storageError returns the error of a storage for what went wrong.
 func storageError(key placement.Key, op string, err error) error {
-	if fault := (*placement.KeyError)(nil); err == nil || errors.As(err, &fault) {
+	if err == nil || errors.Is(err, placement.ErrInvalidKey) {
 		return err
 	}
 	return &placement.StorageError{Key: key, Op: op, Err: err}

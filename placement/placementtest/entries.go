@@ -127,8 +127,8 @@ func testBadKeys(f *fixture) {
 			"Store":      f.Storage.Store(f.ctx, l, f.newEntry(l)),
 			"Remove":     f.Storage.Remove(f.ctx, bad, a, 1),
 		} {
-			if keyErr := (*placement.KeyError)(nil); !errors.As(err, &keyErr) || keyErr.Key != bad {
-				f.Errorf("%s of the key %.40q: got %v, want a KeyError", what, bad, err)
+			if !errors.Is(err, placement.ErrInvalidKey) {
+				f.Errorf("%s of the key %.40q: got %v, want an ErrInvalidKey", what, bad, err)
 			}
 		}
 	}

@@ -113,17 +113,15 @@ func TestConcurrentLookups(t *testing.T) {
 
 func TestBadLookups(t *testing.T) {
 	l := alone()
-	var badKey *placement.KeyError
 	for _, id := range []string{"", "nul\x00", "\xff", strings.Repeat("x", placement.MaxID+1)} {
-		if _, err := l.node.Resolve(t.Context(), id, accountKind); !errors.As(err, &badKey) {
+		if _, err := l.node.Resolve(t.Context(), id, accountKind); !errors.Is(err, placement.ErrInvalidKey) {
 			t.Errorf("the identity %.20q: %v", id, err)
 		}
 		if pid := l.cluster.Get(id, accountKind); pid != nil {
 			t.Errorf("the identity %.20q has %v", id, pid)
 		}
 	}
-	var noMember *placement.NoMemberError
-	if _, err := l.node.Resolve(t.Context(), "1", "unknown"); !errors.As(err, &noMember) {
+	if _, err := l.node.Resolve(t.Context(), "1", "unknown"); !errors.Is(err, placement.ErrNoMember) {
 		t.Errorf("a kind that no member has: %v", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())

@@ -90,7 +90,7 @@ var errElsewhere = errors.New("protoactor: the member that was asked does not ha
 
 // Resolve returns the PID of the actor of an identity, and activates it if need
 // be, here or elsewhere. It waits until ctx ends, at most for [Options.Timeout]. The
-// errors are [ErrClosed], [ErrLost], a *placement.KeyError, a *placement.NoMemberError, and at
+// errors are [ErrClosed], [ErrLost], placement.ErrInvalidKey, placement.ErrNoMember, and at
 // the end of the time the last error.
 func (n *Node) Resolve(ctx context.Context, identity, kind string) (*actor.PID, error) {
 	ctx, cancel := context.WithTimeout(ctx, n.o.Timeout)

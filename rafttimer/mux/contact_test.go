@@ -199,7 +199,7 @@ func TestSuspend(t *testing.T) {
 					panic("a fault")
 				}
 			}
-		}, Options{Shards: 2, OnPanic: func(*PanicError) {}})
+		}, Options{Shards: 2, OnPanic: func(*rafttimer.PanicError) {}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -113,12 +113,12 @@ func TestHandlerPanics(t *testing.T) {
 	fault := errors.New("a fault")
 	for _, end := range []func(){func() { panic(fault) }, runtime.Goexit} {
 		synctest.Test(t, func(t *testing.T) {
-			var reported []*mux.PanicError
+			var reported []*rafttimer.PanicError
 			m := newMux(t, func(g *mux.Group[*int], _ rafttimer.Event) {
 				if *g.Value()++; *g.Value() > 1000 {
 					end()
 				}
-			}, mux.Options{Shards: 1, OnPanic: func(err *mux.PanicError) { reported = append(reported, err) }})
+			}, mux.Options{Shards: 1, OnPanic: func(err *rafttimer.PanicError) { reported = append(reported, err) }})
 			var beats [20]int
 			for i := range beats {
 				if i%2 == 0 {

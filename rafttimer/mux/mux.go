@@ -48,6 +48,7 @@ package mux
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log"
 	"math/rand/v2"
 	"runtime"
@@ -90,15 +91,15 @@ type Options struct {
 
 	// OnPanic is called if the handler panics; the timers go on. The default value prints value and
 	// stack with package log. A panic of OnPanic itself is not recovered.
-	OnPanic func(*PanicError)
+	OnPanic func(*rafttimer.PanicError)
 }
 
-// Validate reports all faults of the options, each a [*rafttimer.ConfigError], joined.
+// Validate reports all faults of the options, joined, each with the name of its field.
 func (o Options) Validate() error {
 	faults := []error{o.Config.Validate()}
 	add := func(when bool, field string, value any, reason string) {
 		if when {
-			faults = append(faults, &rafttimer.ConfigError{Field: field, Value: value, Reason: reason})
+			faults = append(faults, fmt.Errorf("mux: %s is %v: it %s", field, value, reason))
 		}
 	}
 	add(o.Shards < 0, "Shards", o.Shards, "must not be negative")
@@ -139,7 +140,7 @@ func (o Options) withDefaults() Options {
 // handler.
 type Mux[T any] struct {
 	handler    func(*Group[T], rafttimer.Event)
-	onPanic    func(*PanicError)
+	onPanic    func(*rafttimer.PanicError)
 	timing     *rafttimer.Timing
 	stall      time.Duration // Config.StallThreshold
 	resolution time.Duration
@@ -241,22 +242,16 @@ func (m *Mux[T]) close() {
 func (m *Mux[T]) callHandler(g *Group[T], e rafttimer.Event) {
 	defer func() {
 		if v := recover(); v != nil {
-			m.reportPanic(&PanicError{Group: g, PanicError: rafttimer.PanicError{Event: e, Value: v, Stack: debug.Stack()}})
+			m.reportPanic(&rafttimer.PanicError{Event: e, Group: g, Value: v, Stack: debug.Stack()})
 		}
 	}()
 	m.handler(g, e)
 }
 
-func (m *Mux[T]) reportPanic(err *PanicError) {
+func (m *Mux[T]) reportPanic(err *rafttimer.PanicError) {
 	if m.onPanic != nil {
 		m.onPanic(err)
 		return
 	}
 	log.Printf("%v\n%s", err, err.Stack)
-}
-
-// PanicError is the panic of the handler, which the Mux recovered.
-type PanicError struct {
-	Group any // the *Group[T] that the handler was called for
-	rafttimer.PanicError
 }

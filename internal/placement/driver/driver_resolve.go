@@ -18,7 +18,7 @@ import (
 // Remote. It blocks until that is known. It repeats attempts that failed with a retryable error, see
 // placement.IsRetryable, after random pauses that grow, until ctx ends; the error then wraps
 // the context's cause and the last attempt's error. It waits for the first topology.
-// placement.ErrStopped, a *placement.KeyError and a *placement.NoMemberError are
+// placement.ErrStopped, placement.ErrInvalidKey and placement.ErrNoMember are
 // returned at once, and so is a *placement.ActivationError that is not retryable.
 //
 // A key that is active here is answered without a command, a goroutine and an
@@ -104,14 +104,14 @@ func (d *Driver) resolveOnce(key placement.Key, done func(placement.Resolution, 
 	return w, d.changed, &taken, err
 }
 
-// awaitAnswer waits for the answer. When ctx ends it returns a *placement.PendingError.
+// awaitAnswer waits for the answer. When ctx ends it returns a placement.ErrPending.
 func (d *Driver) awaitAnswer(ctx context.Context, key placement.Key, w *waiter) (placement.Resolution, error) {
 	select {
 	case a := <-w.answer:
 		return a.resolution, a.err
 	case <-ctx.Done():
 		d.abandonWaiter(w)
-		return placement.Resolution{}, &placement.PendingError{Key: key, Request: w.request}
+		return placement.Resolution{}, fmt.Errorf("%w: %s waits for request %d", placement.ErrPending, key, w.request)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // Lock is a home of locks: the specification's PlacementLock. It is safe for
 // concurrent use. Suite placementtest checks an implementation. A key that is not
-// valid is refused with its *placement.KeyError. When ctx has ended nothing is
+// valid is refused with a placement.ErrInvalidKey. When ctx has ended nothing is
 // done; the error is an ErrUnavailable that wraps the context's.
 type Lock interface {
 	// TryAcquire grants the key to the command's owner unless another live owner has it, and
@@ -34,7 +34,7 @@ type Lock interface {
 
 // Storage is a home of entries: the specification's ActivationStorage. It is
 // safe for concurrent use. Its errors are *placement.StorageError, or the
-// *placement.KeyError of a key that is not valid. When ctx has ended nothing is
+// placement.ErrInvalidKey of a key that is not valid. When ctx has ended nothing is
 // done; the error is an ErrUnavailable that wraps the context's.
 type Storage interface {
 	// Load returns the entry of the key, nil if there is none. The owner, the
@@ -152,13 +152,10 @@ func homeError(err error) error {
 	if err == nil {
 		return nil
 	}
-	for _, known := range []error{placement.ErrHeld, placement.ErrStale, placement.ErrTooLarge, placement.ErrOverloaded, placement.ErrUnavailable} {
+	for _, known := range []error{placement.ErrInvalidKey, placement.ErrHeld, placement.ErrStale, placement.ErrTooLarge, placement.ErrOverloaded, placement.ErrUnavailable} {
 		if errors.Is(err, known) {
 			return err
 		}
-	}
-	if keyErr := (*placement.KeyError)(nil); errors.As(err, &keyErr) {
-		return err
 	}
 	return fmt.Errorf("%w: %w", placement.ErrUnavailable, err)
 }

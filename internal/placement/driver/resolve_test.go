@@ -129,9 +129,7 @@ func TestResolveEnds(t *testing.T) {
 		_, err = m.Resolve(t.Context(), placement.Key{Kind: "other", ID: "1"})
 		check("no member of the kind", err, placement.ErrNoMember)
 		_, err = m.Resolve(t.Context(), placement.Key{Kind: kind})
-		if keyErr := (*placement.KeyError)(nil); !errors.As(err, &keyErr) {
-			t.Errorf("an invalid key: got %v", err)
-		}
+		check("an invalid key", err, placement.ErrInvalidKey)
 		stop(t, m)
 	})
 }

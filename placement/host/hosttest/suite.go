@@ -121,7 +121,7 @@ func (s suite) unreachable(t *testing.T) {
 }
 
 func (s suite) errors(t *testing.T) {
-	sent := &host.WireError{Name: "n", Message: "m\x00\"", Data: []byte(`{"a":1}`), Wraps: []host.WireError{{Message: "inner"}}}
+	sent := &host.Failure{Name: "n", Message: "m\x00\"", Data: []byte(`{"a":1}`), Wraps: []host.Failure{{Message: "inner"}}}
 	from, to := s.pair(t, func(context.Context, host.Request) host.Reply {
 		return host.Reply{Status: host.Refused, Err: sent}
 	})

@@ -23,8 +23,7 @@ func TestPayloadsAreBounded(t *testing.T) {
 	check := func(from *http2.Transport, to string, size int) {
 		t.Helper()
 		reply, err := from.Call(t.Context(), to, host.Request{Payload: make([]byte, size)})
-		var fault *host.SizeError
-		if err != nil || reply.Status != host.Refused || !errors.As(reply.Err.Error(), &fault) || fault.Bytes < 1001 || fault.Most != 1000 {
+		if err != nil || reply.Status != host.Refused || !errors.Is(reply.Err.Err(), host.ErrTooLarge) || !strings.Contains(reply.Err.Message, "at most 1000 are possible") {
 			t.Errorf("%d bytes: %+v, %v", size, reply, err)
 		}
 	}
@@ -60,7 +59,7 @@ func TestRequestsAreBounded(t *testing.T) {
 	}()
 	<-began
 	reply, err := from.Call(t.Context(), to.Address(), host.Request{})
-	if err != nil || reply.Status != host.Refused || !errors.Is(reply.Err.Error(), host.ErrOverloaded) {
+	if err != nil || reply.Status != host.Refused || !errors.Is(reply.Err.Err(), host.ErrOverloaded) {
 		t.Errorf("one more than the bound: %+v, %v", reply, err)
 	}
 	close(let)
@@ -84,7 +83,7 @@ func TestBytesAreBounded(t *testing.T) {
 	call := func(method string, size int) error {
 		reply, err := from.Call(t.Context(), to.Address(), host.Request{Method: method, Payload: make([]byte, size)})
 		if err == nil && reply.Status != host.Done {
-			err = reply.Err.Error()
+			err = reply.Err.Err()
 		}
 		return err
 	}

@@ -109,7 +109,7 @@ func (e *endpoint) readRequest(w http.ResponseWriter, r *http.Request) (head req
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, e.transport.options.maxBody()))
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
-		return head, nil, &host.SizeError{Bytes: int(max(r.ContentLength, tooLarge.Limit+1)), Most: most}
+		return head, nil, sizeError(max(r.ContentLength, tooLarge.Limit+1), most)
 	}
 	if err != nil {
 		return head, nil, err
@@ -120,9 +120,14 @@ func (e *endpoint) readRequest(w http.ResponseWriter, r *http.Request) (head req
 	case head.Timeout < 0:
 		err = fmt.Errorf("http2: the request's timeout is %v; it must not be negative", head.Timeout)
 	case len(payload) > most:
-		err = &host.SizeError{Bytes: len(payload), Most: most}
+		err = sizeError(int64(len(payload)), most)
 	}
 	return head, payload, errors.Join(err, control.SetReadDeadline(time.Time{}))
+}
+
+// sizeError is the error of a payload that is larger than Options.MaxPayload.
+func sizeError(size int64, most int) error {
+	return fmt.Errorf("%w: %d bytes; at most %d are possible", host.ErrTooLarge, size, most)
 }
 
 // maxHead bounds a head: a chain of calls, or the tree of an error.

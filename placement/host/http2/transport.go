@@ -249,7 +249,7 @@ func dialMember(ctx context.Context, o Options, network string) (net.Conn, error
 // Call implements [host.Transport].
 func (t *Transport) Call(ctx context.Context, address string, r host.Request) (host.Reply, error) {
 	if most := t.options.MaxPayload; len(r.Payload) > most {
-		return host.Refuse(&host.SizeError{Bytes: len(r.Payload), Most: most}), nil
+		return host.Refuse(sizeError(int64(len(r.Payload)), most)), nil
 	}
 	head := requestHead{Request: r}
 	if deadline, ok := ctx.Deadline(); ok {

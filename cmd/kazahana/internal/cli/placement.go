@@ -102,7 +102,7 @@ type actors struct {
 // topology reads the topology, without the members that cannot be read.
 func (p *actors) topology(ctx context.Context) (placement.Topology, error) {
 	t, err := p.members.Topology(ctx, p.db)
-	if t.Version > 0 && errors.As(err, new(*membership.CorruptError)) {
+	if t.Version > 0 && errors.Is(err, membership.ErrCorrupt) {
 		p.unread, err = err, nil
 	}
 	return t, err

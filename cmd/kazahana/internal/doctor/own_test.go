@@ -159,9 +159,9 @@ func TestNewerFormats(t *testing.T) {
 			_, err := election.DecodeStandby(tuple.AppendString(tuple.AppendInt(nil, -1), "m"), value)
 			return err
 		},
-		"a member": func() error { _, err := membership.DecodeMember("m", value); return &membership.CorruptError{Err: err} },
+		"a member": func() error { _, err := membership.DecodeMember("m", value); return err },
 		"an owner": func() error { _, err := kvstore.DecodeRow(placement.Key{}, []byte("k"), value); return err },
-		"an entry": func() error { _, err := kvstore.DecodeEntry(value); return &kvstore.CorruptError{Err: err} },
+		"an entry": func() error { _, err := kvstore.DecodeEntry(value); return err },
 		"a document": func() error {
 			_, _, err := idstore.DecodeHead(value)
 			return &store.CorruptError{Where: "k", Reason: "damaged", Err: err}
