@@ -169,10 +169,13 @@ func (w *Worker) Count(n uint64, _ *Empty) error {
 	return store.Update(w.ctx, 1, func(c *bazaar.Counter) error { c.Value += n; return nil })
 }
 
-// Counted returns the value of the counter.
+// Counted returns the value of the counter, 0 before the first Count.
 func (w *Worker) Counted(_ Empty, n *uint64) error {
 	c, err := bazaar.CounterStoreOf(w.db).ByName(w.ctx, "all")
-	if err == nil {
+	switch {
+	case errors.Is(err, persistable.ErrNotFound):
+		return nil
+	case err == nil:
 		*n = c.Value
 	}
 	return err
