@@ -9,7 +9,7 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// A coordinator hands out commands and takes their results. Package driver does
+// A coordinator hands out commands and takes their results. Package host does
 // this for a program.
 func Example() {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -49,8 +49,12 @@ func execute(cmd placement.Command) placement.CommandResult {
 		return placement.ActivationEnsured{RequestID: id, Key: key, Epoch: cmd.Epoch, Record: placement.ActivationRecord{PID: "alice's mailbox"}}
 	case placement.StoreActivation:
 		return placement.ActivationStored{RequestID: id, Key: key, Epoch: cmd.Lease.Epoch}
+	case placement.Deactivate:
+		return placement.ActivationDeactivated{RequestID: id, Key: key, Epoch: cmd.Epoch}
+	case placement.RemoveActivation:
+		return placement.ActivationRemoved{RequestID: id, Key: key, Epoch: cmd.Epoch}
 	}
-	return nil
+	panic(fmt.Sprintf("unexpected %#v", cmd))
 }
 
 func ExampleRendezvous() {

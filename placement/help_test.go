@@ -182,3 +182,6 @@ func keyOf(c *Coordinator, owner Owner) Key {
 	}
 	panic("no key belongs to " + owner.String())
 }
+
+// Failures returns how many errors the lookup keeps.
+func (p *Partition) Failures() int { return len(p.failures) }

@@ -2,8 +2,8 @@
 
 // Package placement decides at which member each virtual actor is active, one
 // member at a time, and finds active actors again. Its core is a [Coordinator],
-// which does no I/O. Package driver executes its decisions. Most programs use
-// package host.
+// which does no I/O: its caller executes its decisions. Most programs use package host,
+// which does that.
 //
 //	c, err := placement.NewCoordinator(placement.Options{Self: placement.Owner{Name: "a", Incarnation: 1}, Address: "10.0.0.1:7000"})
 //	c.StartMember([]string{"account"}, now)

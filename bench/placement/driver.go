@@ -9,8 +9,8 @@ import (
 
 	"github.com/kazahana-db/kazahana/bench/measure"
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
+	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/memory"
 )
 
 // driverContest resolves keys that are active on the same member, by the driver alone, beside

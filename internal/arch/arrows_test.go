@@ -45,7 +45,7 @@ var outside = map[string]string{
 	"github.com/fsnotify/fsnotify":              "codegen",
 	"github.com/go-sql-driver/mysql":            "idbuilder/store/mysql internal/servers",
 	"github.com/google/btree":                   "lease/memory",
-	"github.com/google/go-cmp":                  "internal/goldens placement/placementtest",
+	"github.com/google/go-cmp":                  "internal/goldens internal/placement/placementtest",
 	"github.com/jackc/pgx/v5":                   "idbuilder/store/postgres internal/servers",
 	"github.com/oklog/ulid/v2":                  "idgen internal/bazaar cmd/kazahana/internal/ui persistable/dynamic persistable/persistimpl",
 	"github.com/prometheus/client_golang":       "idbuilder cmd/kazahana/internal/cli cmd/idbuilder",

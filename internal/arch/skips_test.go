@@ -46,7 +46,7 @@ var skips = map[string]string{
 	"persistable/scatter_test.go":                    "only with -short, and within the run that it starts: make test runs it",
 	"placement/internal/sim/cluster_test.go":         "only with -short: make test runs it",
 	"placement/internal/sim/sim_test.go":             "only with -short: make test runs it",
-	"placement/kvstore/cluster_test.go":              "the part of TestProcesses that other processes run",
+	"internal/placement/kvstore/cluster_test.go":     "the part of TestProcesses that other processes run",
 	"site/browser_test.go":                           "only with -short, or without a site: in CI it fails instead",
 	"tuple/fuzz_test.go":                             "an input of the fuzzer that says nothing, not a test",
 }

@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
+	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/host"
-	"github.com/kazahana-db/kazahana/placement/memory"
 )
 
 // sum is the actor of the benchmarks.

@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
+	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/host"
 	"github.com/kazahana-db/kazahana/placement/host/hosttest"
-	"github.com/kazahana-db/kazahana/placement/memory"
 )
 
 // cluster is one in memory; a test can evict its members.

@@ -32,7 +32,7 @@
 // database's versions do not count as time. So a recovery of the database, after
 // which versions jump, evicts no member. By the time of the eviction the context of
 // the member has ended, if its clock runs. On a machine that slept it ends late; fences
-// refuse the writes of such a member, see package placement/kvstore.
+// refuse the writes of such a member, see Fence of a placement/host Activation.
 //
 // If the database cannot be reached for a whole duration the contexts of all
 // members end, since no member can tell whether it was evicted.
@@ -49,8 +49,8 @@
 // # Another membership
 //
 // Programs that get their members from Kubernetes, memberlist or etcd pass them as
-// a [Source]. With a driver of package internal/placement/driver the source decides which
-// members are alive; with placement/host (Options.Source) the database decides
+// a [Source]. A program that gives its topologies to a coordinator lets the source decide
+// which members are alive; with placement/host (Options.Source) the database decides
 // that.
 //
 // [Registry] and [Member] are safe for concurrent use. docs/layout.md has the keys.

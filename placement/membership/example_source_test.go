@@ -6,8 +6,8 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"time"
 
-	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/membership"
 )
@@ -28,15 +28,12 @@ func ExampleSource() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	d, err := driver.New(coordinator, driver.Homes{}, driver.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := d.StartClient(); err != nil {
+	lookup := placement.NewPartition(coordinator)
+	if err := lookup.SetupClient(time.Now()); err != nil {
 		log.Fatal(err)
 	}
 	err = pods(ctx, func(t placement.Topology) {
-		if err := d.UpdateTopology(t); err != nil {
+		if err := lookup.UpdateTopology(t, time.Now()); err != nil {
 			log.Println(err) // it has faults, or is older than the one in force
 		}
 	})
@@ -44,13 +41,13 @@ func ExampleSource() {
 		log.Fatal(err)
 	}
 	for _, id := range []string{"alice", "bob", "carol"} {
-		where, err := d.Resolve(ctx, placement.Key{Kind: "account", ID: id})
+		where, err := lookup.Resolve(placement.Key{Kind: "account", ID: id}, time.Now())
 		if err != nil {
 			log.Fatal(err)
 		}
 		fmt.Println(id, where.Owner, where.Address)
 	}
-	fmt.Println(d.Stop(ctx))
+	fmt.Println(lookup.Stop(time.Now()))
 	// Output:
 	// alice pod-1#1 10.1.0.5:7400
 	// bob pod-1#1 10.1.0.5:7400

@@ -144,7 +144,7 @@ func (r *Registry) Topology(ctx context.Context, t kv.ReadTransactor) (placement
 	return topology, errors.Join(err, damaged)
 }
 
-// StartAlive begins to read whether an owner is a member, for placement/kvstore. The
+// StartAlive begins to read whether an owner is a member, for the claims of activations. The
 // read is serializable: it conflicts with the end of the owner, and not with its renewals.
 func (r *Registry) StartAlive(ctx context.Context, tx kv.ReadTransaction, owner placement.Owner) func(context.Context) (bool, error) {
 	holding := r.names.StartHolder(ctx, tx, owner.Name)

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
+	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/memory"
 )
 
 // BenchmarkResolveActive resolves keys that are active here: the same key, or a thousand keys

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
+	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/memory"
 )
 
 // TestChaos: three members resolve the same keys while topologies change. Homes and executors

@@ -8,8 +8,8 @@ import (
 	"fmt"
 
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
+	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/memory"
 )
 
 // accounts makes activations of accounts; a real one would load and save them

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
+	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/memory"
 )
 
 // TestPassivation: Run ends idle activations and no others; a resolve that comes while an

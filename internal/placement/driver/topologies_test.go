@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
+	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/memory"
 )
 
 // versions returns the versions of the topologies that came into force.

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/memory"
 )
 
 // home is the store's home of locks and entries, as one process reaches it: a

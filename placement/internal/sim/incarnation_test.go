@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
+	"github.com/kazahana-db/kazahana/internal/placement/kvstore"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/kvstore"
 	"github.com/kazahana-db/kazahana/placement/membership"
 	"github.com/kazahana-db/kazahana/tuple"
 )

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/memory"
 )
 
 // registry models the members in the database: what is in force there at an

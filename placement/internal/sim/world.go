@@ -46,7 +46,6 @@ import (
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/internal/schedule"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/strategy"
 )
 
 // world is all that a run consists of.
@@ -97,7 +96,7 @@ func newSetting(seed uint64, o Options) setting {
 		s.kept = false
 	}
 	s.kept = s.kept || o.Open != nil
-	s.strategy = [...]placement.Strategy{placement.Rendezvous{}, placement.Rendezvous{}, strategy.LocalFirst{}, strategy.LeastLoaded{}}[d.IntN(4)]
+	s.strategy = [...]placement.Strategy{placement.Rendezvous{}, placement.Rendezvous{}, placement.LocalFirst{}, placement.LeastLoaded{}}[d.IntN(4)]
 	if d.chance(0.2) {
 		s.waiters, s.cache = 1+d.IntN(2), 1+d.IntN(3)
 	}

@@ -15,12 +15,12 @@ import (
 	"github.com/kazahana-db/kazahana/election"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	idstore "github.com/kazahana-db/kazahana/idbuilder/store/kvstore"
+	"github.com/kazahana-db/kazahana/internal/placement/kvstore"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/lease"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/persistable/stored"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/kvstore"
 	"github.com/kazahana-db/kazahana/placement/membership"
 	"github.com/kazahana-db/kazahana/tuple"
 )

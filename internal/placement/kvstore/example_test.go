@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"log"
 
+	"github.com/kazahana-db/kazahana/internal/placement/kvstore"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/kvstore"
 )
 
 // A member claims a key and writes under its fence. Once it has died and another has

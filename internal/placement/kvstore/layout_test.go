@@ -81,7 +81,7 @@ func TestFormats(t *testing.T) {
 // comments: "key=value" in hex.
 func documented(t *testing.T, label string) []string {
 	t.Helper()
-	text := must[[]byte](t)(os.ReadFile("../../docs/layout.md"))
+	text := must[[]byte](t)(os.ReadFile("../../../docs/layout.md"))
 	_, block, found := strings.Cut(string(text), "```"+label+"\n")
 	block, _, closed := strings.Cut(block, "```")
 	if !found || !closed {

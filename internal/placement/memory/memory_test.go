@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/memory"
+	"github.com/kazahana-db/kazahana/internal/placement/placementtest"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/memory"
-	"github.com/kazahana-db/kazahana/placement/placementtest"
 )
 
 func open(t testing.TB, o memory.Options) *memory.Home {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package strategy_test
+package placement_test
 
 import (
 	"fmt"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/strategy"
 )
 
 func members(n int) placement.Candidates {
@@ -18,16 +17,16 @@ func members(n int) placement.Candidates {
 	return c
 }
 
-func key(i int) placement.Key { return placement.Key{Kind: "k", ID: fmt.Sprint(i)} }
+func keyOf(i int) placement.Key { return placement.Key{Kind: "k", ID: fmt.Sprint(i)} }
 
 func TestLocalFirst(t *testing.T) {
 	c := members(5)
-	want := placement.Rendezvous{}.Choose(key(1), c)
-	if got := (strategy.LocalFirst{}).Choose(key(1), c); got != want {
+	want := placement.Rendezvous{}.Choose(keyOf(1), c)
+	if got := (placement.LocalFirst{}).Choose(keyOf(1), c); got != want {
 		t.Errorf("a client chooses %d, want that of rendezvous hashing, %d", got, want)
 	}
 	for c.Self = range 5 {
-		if got := (strategy.LocalFirst{}).Choose(key(1), c); got != c.Self {
+		if got := (placement.LocalFirst{}).Choose(keyOf(1), c); got != c.Self {
 			t.Errorf("member %d chooses %d", c.Self, got)
 		}
 	}
@@ -38,13 +37,13 @@ func TestRandom(t *testing.T) {
 	counts, moved := make([]int, 10), 0
 	for i := range 10_000 {
 		c.Topology = 1
-		was := strategy.Random{}.Choose(key(i), c)
-		if (strategy.Random{}).Choose(key(i), c) != was {
+		was := placement.Random{}.Choose(keyOf(i), c)
+		if (placement.Random{}).Choose(keyOf(i), c) != was {
 			t.Fatal("two members with the same topology disagree")
 		}
 		counts[was]++
 		c.Topology = 2
-		if (strategy.Random{}).Choose(key(i), c) != was {
+		if (placement.Random{}).Choose(keyOf(i), c) != was {
 			moved++
 		}
 	}
@@ -56,8 +55,8 @@ func TestRandom(t *testing.T) {
 	if moved < 8850 || moved > 9150 {
 		t.Errorf("under another version %d of 10,000 keys have another member, want about 9,000", moved)
 	}
-	if (strategy.Random{Seed: 1}).Choose(key(1), c) == (strategy.Random{Seed: 2}).Choose(key(1), c) && (strategy.Random{Seed: 1}).Choose(key(2), c) == (strategy.Random{Seed: 3}).Choose(key(2), c) &&
-		(strategy.Random{Seed: 1}).Choose(key(3), c) == (strategy.Random{Seed: 4}).Choose(key(3), c) {
+	if (placement.Random{Seed: 1}).Choose(keyOf(1), c) == (placement.Random{Seed: 2}).Choose(keyOf(1), c) && (placement.Random{Seed: 1}).Choose(keyOf(2), c) == (placement.Random{Seed: 3}).Choose(keyOf(2), c) &&
+		(placement.Random{Seed: 1}).Choose(keyOf(3), c) == (placement.Random{Seed: 4}).Choose(keyOf(3), c) {
 		t.Error("the seed does not matter")
 	}
 }
@@ -67,7 +66,7 @@ func TestRandom(t *testing.T) {
 func TestLeastLoaded(t *testing.T) {
 	c := members(10)
 	for i := range 10_000 {
-		c.Members[strategy.LeastLoaded{}.Choose(key(i), c)].Load++
+		c.Members[placement.LeastLoaded{}.Choose(keyOf(i), c)].Load++
 	}
 	for _, m := range c.Members {
 		if m.Load < 980 || m.Load > 1020 {
@@ -79,7 +78,7 @@ func TestLeastLoaded(t *testing.T) {
 		c.Members[i].Load = int64(10 - i)
 	}
 	for i := range 50 {
-		if got := (strategy.LeastLoaded{Choices: -1}).Choose(key(i), c); got != 3 {
+		if got := (placement.LeastLoaded{Choices: -1}).Choose(keyOf(i), c); got != 3 {
 			t.Errorf("of all members it chooses %d, want the least loaded, 3", got)
 		}
 	}
@@ -91,9 +90,9 @@ func TestLabelFilter(t *testing.T) {
 		c.Members[i].Labels = map[string]string{"role": []string{"front", "back"}[i%2], "zone": []string{"x", "y", "z"}[i%3]}
 	}
 	c.Self = 3
-	s := strategy.LabelFilter{Require: map[string]map[string]string{"k": {"role": "back", "zone": "y"}, "none": {"role": "absent"}}}
+	s := placement.LabelFilter{Require: map[string]map[string]string{"k": {"role": "back", "zone": "y"}, "none": {"role": "absent"}}}
 	for i := range 100 {
-		if got := s.Choose(key(i), c); got != 1 {
+		if got := s.Choose(keyOf(i), c); got != 1 {
 			t.Fatalf("it chooses %d; only 1 has the labels", got)
 		}
 	}
@@ -104,8 +103,8 @@ func TestLabelFilter(t *testing.T) {
 	if got, want := s.Choose(free, c), (placement.Rendezvous{}).Choose(free, c); got != want {
 		t.Errorf("a kind without labels: %d, want %d", got, want)
 	}
-	local := strategy.LabelFilter{Require: map[string]map[string]string{"k": {"role": "back"}}, Then: strategy.LocalFirst{}}
-	if got := local.Choose(key(1), c); got != 3 {
+	local := placement.LabelFilter{Require: map[string]map[string]string{"k": {"role": "back"}}, Then: placement.LocalFirst{}}
+	if got := local.Choose(keyOf(1), c); got != 3 {
 		t.Errorf("local first among those of the role: %d, want 3", got)
 	}
 	if !s.Rebalances() || local.Rebalances() {
@@ -118,10 +117,10 @@ func TestLabelFilter(t *testing.T) {
 
 // An activation stays where it is under a strategy that does not rebalance, and
 // moves if the member may not have it any more.
-func Example() {
-	s := strategy.LabelFilter{
+func ExampleLabelFilter() {
+	s := placement.LabelFilter{
 		Require: map[string]map[string]string{"report": {"role": "batch"}},
-		Then:    strategy.LeastLoaded{},
+		Then:    placement.LeastLoaded{},
 	}
 	c := placement.Candidates{Self: -1, Members: []placement.Member{
 		{Owner: placement.Owner{Name: "a", Incarnation: 1}, Labels: map[string]string{"role": "batch"}, Load: 7},

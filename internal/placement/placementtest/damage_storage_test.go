@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/memory"
 )
 
 func apart(h *Home, _ *patchedHome) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package identity_test
+package placement_test
 
 import (
 	"errors"
@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/placement"
-	"github.com/kazahana-db/kazahana/placement/identity"
 )
 
 var (
@@ -19,16 +18,16 @@ var (
 	one   = placement.Topology{Version: 1, Members: []placement.Member{{Owner: placement.Owner{Name: "a", Incarnation: 1}, Kinds: []string{"account"}}}}
 )
 
-func newPartition(t testing.TB) *identity.Partition {
+func newPartition(t testing.TB) *placement.Partition {
 	t.Helper()
 	c, err := placement.NewCoordinator(placement.Options{Self: placement.Owner{Name: "a", Incarnation: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return identity.NewPartition(c)
+	return placement.NewPartition(c)
 }
 
-func setup(t testing.TB) *identity.Partition {
+func setup(t testing.TB) *placement.Partition {
 	t.Helper()
 	p := newPartition(t)
 	if err := errors.Join(p.SetupMember([]string{"account"}, start), p.UpdateTopology(one, start)); err != nil {
@@ -37,26 +36,8 @@ func setup(t testing.TB) *identity.Partition {
 	return p
 }
 
-// execute executes a command in a home that grants everything under epoch 1.
-func execute(cmd placement.Command) placement.CommandResult {
-	switch cmd := cmd.(type) {
-	case placement.TryAcquire:
-		l := placement.Lease{Key: cmd.Key, Owner: cmd.Owner, Request: cmd.RequestID, Epoch: 1, Kept: true, Loaded: true}
-		return placement.LockAcquired{RequestID: cmd.RequestID, Key: cmd.Key, Lease: l}
-	case placement.EnsureActivation:
-		return placement.ActivationEnsured{RequestID: cmd.RequestID, Key: cmd.Key, Epoch: cmd.Epoch, Record: placement.ActivationRecord{PID: "alice's mailbox"}}
-	case placement.StoreActivation:
-		return placement.ActivationStored{RequestID: cmd.RequestID, Key: cmd.Key, Epoch: cmd.Lease.Epoch}
-	case placement.Deactivate:
-		return placement.ActivationDeactivated{RequestID: cmd.RequestID, Key: cmd.Key, Epoch: cmd.Epoch}
-	case placement.RemoveActivation:
-		return placement.ActivationRemoved{RequestID: cmd.RequestID, Key: cmd.Key, Epoch: cmd.Epoch}
-	}
-	panic(fmt.Sprintf("unexpected %#v", cmd))
-}
-
 // run executes commands until there are none.
-func run(t testing.TB, p *identity.Partition) {
+func run(t testing.TB, p *placement.Partition) {
 	t.Helper()
 	for cmds := p.DrainCommands(); len(cmds) > 0; cmds = p.DrainCommands() {
 		for _, cmd := range cmds {
@@ -163,7 +144,7 @@ func ExamplePartition() {
 	if err != nil {
 		panic(err)
 	}
-	p := identity.NewPartition(c)
+	p := placement.NewPartition(c)
 	now := start
 	if err := errors.Join(p.SetupMember([]string{"account"}, now), p.UpdateTopology(one, now)); err != nil {
 		panic(err)
