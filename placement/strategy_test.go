@@ -306,16 +306,13 @@ func TestPreparedHashes(t *testing.T) {
 	}
 }
 
-type lengthHasher struct{}
-
-func (lengthHasher) Hash(member string, _ Key) uint64 { return uint64(len(member)) }
-
-func TestHasherIsReplaceable(t *testing.T) {
+func TestHashIsReplaceable(t *testing.T) {
+	length := func(member string, _ Key) uint64 { return uint64(len(member)) }
 	c := candidates("a", "bbb", "cc", "ddd")
-	if i := (Rendezvous{Hasher: lengthHasher{}}).Choose(key1, c); i != 1 {
+	if i := (Rendezvous{Hash: length}).Choose(key1, c); i != 1 {
 		t.Errorf("it chooses %d, want the first of the greatest hash, 1", i)
 	}
-	if s := (Rendezvous{Hasher: lengthHasher{}}).Score(key1, c, 2); s != 2 {
+	if s := (Rendezvous{Hash: length}).Score(key1, c, 2); s != 2 {
 		t.Errorf("score %d, want 2", s)
 	}
 }

@@ -261,14 +261,15 @@ func (c Config) SplitVoteOdds(delay time.Duration, nodes int) float64 {
 	return 1 - math.Pow(1-float64(delay)/float64(window), float64(nodes))
 }
 
-// Warnings returns the weaknesses of a valid Config for a number of nodes that
-// hear of each other after delay, the time of one message; nil if there are none.
-func (c Config) Warnings(delay time.Duration, nodes int) []Warning {
+// Warnings returns the weaknesses of a valid Config, which are not faults, for a number of
+// nodes that hear of each other after delay, the time of one message; nil if there are none.
+// Each begins with the name of the field to change.
+func (c Config) Warnings(delay time.Duration, nodes int) []string {
 	c = c.withDefaults()
-	var found []Warning
+	var found []string
 	warn := func(when bool, field, format string, args ...any) {
 		if when {
-			found = append(found, Warning{Field: field, Reason: fmt.Sprintf(format, args...)})
+			found = append(found, field+": "+fmt.Sprintf(format, args...))
 		}
 	}
 	odds := c.SplitVoteOdds(delay, nodes)
@@ -294,15 +295,6 @@ const maxSplitVoteOdds = 0.2
 
 // minPrecise is the shortest interval that timers of common systems keep.
 const minPrecise = time.Millisecond
-
-// Warning is a weakness of a [Config] that is not a fault.
-type Warning struct {
-	Field  string
-	Reason string
-}
-
-// String returns field and reason in one line.
-func (w Warning) String() string { return w.Field + ": " + w.Reason }
 
 // windowFor returns the window, rounded up to a millisecond, for which the odds
 // of a split vote are maxSplitVoteOdds.

@@ -164,7 +164,7 @@ func TestWarnings(t *testing.T) {
 				t.Fatalf("warnings %v, want %v", got, test.want)
 			}
 			for i, w := range got {
-				if !strings.Contains(w.String(), test.want[i]) {
+				if !strings.Contains(w, test.want[i]) {
 					t.Errorf("%q does not say %q", w, test.want[i])
 				}
 			}
@@ -175,7 +175,7 @@ func TestWarnings(t *testing.T) {
 // The window that a warning recommends has the odds that it promises.
 func TestRecommendedWindow(t *testing.T) {
 	c := rafttimer.Config{ElectionTimeoutMin: time.Second, ElectionTimeoutMax: time.Second + 449*ms}
-	if got := c.Warnings(20*ms, 5); len(got) != 1 || !strings.Contains(got[0].String(), "a window of 459ms") {
+	if got := c.Warnings(20*ms, 5); len(got) != 1 || !strings.Contains(got[0], "a window of 459ms") {
 		t.Fatalf("warnings %v", got)
 	}
 	c.ElectionTimeoutMax = c.ElectionTimeoutMin + 459*ms

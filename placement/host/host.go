@@ -49,6 +49,41 @@ func newHost(p *process) *Host {
 	return h
 }
 
+// addKind adds a kind.
+func (h *Host) addKind(k *kind) error {
+	if err := (placement.Key{Kind: k.name, ID: "id"}).Validate(); err != nil {
+		return registrationError(k.name, err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.started {
+		return registrationError(k.name, fmt.Errorf("%w; register before Start", ErrStarted))
+	}
+	if _, taken := h.kinds[k.name]; taken {
+		return registrationError(k.name, errors.New("the kind is registered already"))
+	}
+	h.kinds[k.name] = k
+	return nil
+}
+
+// addMethod adds a method to a kind.
+func (h *Host) addMethod(k *kind, m *method) error {
+	full := k.name + "." + m.name
+	if err := checkMethod(m.name); err != nil {
+		return registrationError(full, err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.started {
+		return registrationError(full, fmt.Errorf("%w; register before Start", ErrStarted))
+	}
+	if _, taken := k.methods[m.name]; taken {
+		return registrationError(full, errors.New("the kind has a method of this name"))
+	}
+	k.methods[m.name] = m
+	return nil
+}
+
 // Start makes the process a member, which activates the kinds that are
 // registered, and serves the transport. It waits for a member of the same name that has died,
 // and fails if there is one that is alive. After an error it can be called again.
@@ -237,4 +272,31 @@ func (h *Host) Member() (placement.Owner, bool) {
 		return placement.Owner{}, false
 	}
 	return s.owner, true
+}
+
+// openDetached opens a client session through which handlers call others while the host
+// stops: the driver of the session refuses resolves by then. The client gets each topology
+// that the session gets.
+func (h *Host) openDetached() {
+	s := h.session.Load()
+	if s == nil { // nothing runs
+		return
+	}
+	p := &process{options: h.options, cluster: h.cluster}
+	p.options.Events = nil // which are those of the host
+	c, err := p.newClientSession()
+	if err != nil {
+		h.options.Logger.Warn("host: what still runs while the host stops cannot call others", "err", err)
+		return
+	}
+	h.detached.Store(c)
+	s.relayTo(c)
+}
+
+// closeDetached stops the client session of openDetached.
+func (h *Host) closeDetached(ctx context.Context) error {
+	if c := h.detached.Swap(nil); c != nil {
+		return c.stopAndLeave(ctx)
+	}
+	return nil
 }

@@ -76,7 +76,7 @@ func (k keys) readRow(ctx context.Context, tx kv.ReadTransaction, key placement.
 	if err != nil {
 		return Row{Key: key}, err
 	}
-	return decodeRow(key, at, value)
+	return DecodeRow(key, at, value)
 }
 
 // readBoth reads the row of a key, and its entry without the snapshot: the zero entry if there
@@ -116,7 +116,7 @@ func (k keys) decodeRows(pairs []kv.KeyValue) ([]Row, error) {
 		if err != nil {
 			return nil, err
 		}
-		row, err := decodeRow(key, bytes.Clone(pair.Key), pair.Value)
+		row, err := DecodeRow(key, bytes.Clone(pair.Key), pair.Value)
 		if err != nil {
 			row = Row{Key: key, Err: err}
 		}
@@ -136,7 +136,7 @@ func (k keys) joinEntry(ctx context.Context, key placement.Key, chunks kv.RangeR
 	if err != nil || len(pairs) == 0 {
 		return nil, err
 	}
-	e, err := decodeEntry(join(pairs))
+	e, err := DecodeEntry(join(pairs))
 	if err != nil {
 		return nil, corruptError(k.chunk(key, 0), err)
 	}
@@ -155,7 +155,7 @@ func join(pairs []kv.KeyValue) (b []byte) {
 func (k keys) writeEntry(tx kv.Transaction, key placement.Key, b []byte) {
 	tx.ClearRange(k.entry(key))
 	for n := 0; len(b) > 0; n++ {
-		size := min(chunkSize, len(b))
+		size := min(EntryChunk, len(b))
 		tx.Set(k.chunk(key, n), b[:size])
 		b = b[size:]
 	}

@@ -57,8 +57,9 @@ func (r Row) encode() []byte {
 	return tuple.AppendInt(b, r.Topology)
 }
 
-// decodeRow reads the value of a row; nil is an absent one.
-func decodeRow(key placement.Key, at, value []byte) (Row, error) {
+// DecodeRow reads the value of the key at, ("F", kind, id) in the directory of placement; nil is
+// an absent one. An error is an [ErrCorrupt] that names the key.
+func DecodeRow(key placement.Key, at, value []byte) (Row, error) {
 	r := Row{Key: key}
 	if value == nil {
 		return r, nil
@@ -118,10 +119,6 @@ func (d *decoder) readText(into *string) {
 	}
 }
 
-// DecodeRow reads the value of the key ("F", kind, id) of the directory of placement. An
-// error is an [ErrCorrupt] that names the key at.
-func DecodeRow(key placement.Key, at, value []byte) (Row, error) { return decodeRow(key, at, value) }
-
 // The limits of an entry, in bytes. What is larger is refused with a
 // [placement.ErrTooLarge] before anything is written.
 const (
@@ -129,10 +126,10 @@ const (
 	MaxPID      = 10_000
 )
 
-const (
-	entryFormat = 1
-	chunkSize   = 90_000 // bytes of a chunk; the last one has fewer
-)
+const entryFormat = 1
+
+// EntryChunk is the size in bytes of all chunks of an entry but the last one.
+const EntryChunk = 90_000
 
 // encodeEntry returns the bytes of an entry: (format, name, incarnation, address, epoch,
 // topology, PID, version, observed at, size of the snapshot), then the snapshot. The time is in
@@ -191,8 +188,9 @@ func decodeHead(b []byte) (e placement.ActivationEntry, size int64, rest []byte,
 	return e, size, in.rest, in.err
 }
 
-// decodeEntry reads the bytes of an entry.
-func decodeEntry(b []byte) (*placement.ActivationEntry, error) {
+// DecodeEntry reads the bytes of an entry: the values of the keys ("R", kind, id, n) of the
+// directory of placement, in the order of n.
+func DecodeEntry(b []byte) (*placement.ActivationEntry, error) {
 	e, size, rest, err := decodeHead(b)
 	if err != nil {
 		return nil, err
@@ -205,13 +203,6 @@ func decodeEntry(b []byte) (*placement.ActivationEntry, error) {
 	}
 	return &e, nil
 }
-
-// DecodeEntry reads the values of the keys ("R", kind, id, n) of the directory of
-// placement, in the order of n.
-func DecodeEntry(chunks []byte) (*placement.ActivationEntry, error) { return decodeEntry(chunks) }
-
-// EntryChunk is the size in bytes of all chunks of an entry but the last one.
-const EntryChunk = chunkSize
 
 // ErrCorrupt says that a stored value cannot be used: it is damaged, or, if the error is a
 // persistable.ErrNewer, a newer version wrote it. The text names the key.
