@@ -69,7 +69,7 @@ func Duration(seconds float64) string {
 // Table returns the comparisons as a table in Markdown.
 func Table(results []Result) string {
 	var b strings.Builder
-	b.WriteString("| what | here | beside | | ratio (of single rounds) | budget | |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("| what | here | compared with | | ratio (of single rounds) | budget | |\n|---|---|---|---|---|---|---|\n")
 	for i := range results {
 		for _, row := range results[i].Rows() {
 			b.WriteString(row.String() + "\n")

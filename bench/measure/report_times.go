@@ -34,7 +34,7 @@ func ReportTimes(results []Result, rounds int) string {
 // budgets is the table of all comparisons that have one.
 func budgets(results []Result) string {
 	var b strings.Builder
-	b.WriteString("| what | here | beside | | ratio (of single rounds) | budget | |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("| what | here | compared with | | ratio (of single rounds) | budget | |\n|---|---|---|---|---|---|---|\n")
 	for i := range results {
 		for _, row := range results[i].Rows() {
 			if row.Least > 0 {
