@@ -103,10 +103,10 @@ var keys = []key{
 	{"snowflake.skew", nil, "1m", span{0, time.Hour}, func(s *Settings) any { return &s.Snowflake.Skew }, "how long a worker id stays unused after a lease"},
 
 	{"auth.admin_token", nil, "", secret{}, func(s *Settings) any { return &s.Auth.AdminToken }, "admin token; empty: the first start makes a random one"},
-	{"auth.admin_token_file", nil, "./idbuilder-admin-token", text{}, func(s *Settings) any { return &s.Auth.AdminTokenFile }, "file to which the first start writes the admin token that it makes, if its output is no terminal"},
+	{"auth.admin_token_file", nil, "./idbuilder-admin-token", text{}, func(s *Settings) any { return &s.Auth.AdminTokenFile }, "file to which the first start writes the admin token that it makes, if its output is not a terminal"},
 	{"auth.key_token_expiration", nil, "720h", span{time.Second, 36500 * day}, func(s *Settings) any { return &s.Auth.KeyTokenExpiration }, "how long key tokens are valid"},
 	{"auth.cache", nil, "1s", span{10 * time.Millisecond, time.Minute}, func(s *Settings) any { return &s.Auth.Cache }, "how long a worker uses tokens and configurations without asking the store; a change takes as long, so at most half of limits.request_timeout"},
-	{"auth.outage", nil, "5m", span{0, day}, func(s *Settings) any { return &s.Auth.Outage }, "how long a worker goes on with tokens and configurations that it knows while the store does not answer; 0: not at all"},
+	{"auth.outage", nil, "5m", span{0, day}, func(s *Settings) any { return &s.Auth.Outage }, "how long a worker continues to use tokens and configurations that it knows while the store does not answer; 0: not at all"},
 
 	{"limits.requests_per_second", nil, "0", number{0, 1e9}, func(s *Settings) any { return &s.Limits.RequestsPerSecond }, "most requests a second with one token; 0: no limit"},
 	{"limits.burst", nil, "0", integer{0, 1_000_000_000}, func(s *Settings) any { return &s.Limits.Burst }, "requests at once above that rate; 0: those of a second"},
