@@ -33,7 +33,7 @@ func TestFormats(t *testing.T) {
 	stamp := regexp.MustCompile(`(33|= )[0-9a-f]{20}([0-9a-f]{4}[^ ]* = .*|[0-9a-f]{4}|)$`)           // of a commit
 	layer := contents.Layer{
 		Name: "persistable/records",
-		Open: func(t testing.TB) kv.Database { return enginetest.Open(t) },
+		Open: enginetest.InProcess, // the examples have its versions, which those of a cluster are below
 		Write: func(t *testing.T, engine kv.Database) {
 			setTokenKey(t, engine)
 			storeExample(t, open(t, engine))

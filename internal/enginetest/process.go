@@ -10,7 +10,8 @@ import (
 )
 
 // InProcess returns an empty database of the embedded engine, whatever Open
-// returns, for tests in virtual time: a cluster has a clock of its own.
+// returns, for tests in virtual time, as a cluster has a clock of its own, and for
+// examples of formats, which have versions of this engine: a cluster's may be lower.
 func InProcess(tb testing.TB) kv.Database {
 	tb.Helper()
 	db, err := embedded.OpenMemory()

@@ -68,7 +68,7 @@ var random = regexp.MustCompile(`(3[0-9]|6[1-6]){32,}|gone/[0-9a-f]{32}`)
 func TestFormats(t *testing.T) {
 	layer := layers.Layer{
 		Name: "tenants/annotations",
-		Open: enginetest.Open,
+		Open: enginetest.InProcess,
 		Write: func(t *testing.T, engine kv.Database) {
 			c := &crasher{Database: engine, left: -1}
 			db := open(t, c)
@@ -117,7 +117,7 @@ func TestFormats(t *testing.T) {
 
 // writeStream returns an exported tenant in hexadecimal.
 func writeStream(t *testing.T) (example string) {
-	db := open(t, enginetest.Open(t))
+	db := open(t, enginetest.InProcess(t))
 	someNotes(t, NoteStoreOf(db, "a"), "a", 4)
 	for line := range slices.Chunk(export(t, tenants.Of(db, "rooms"), "a"), 80) {
 		example += hex.EncodeToString(line) + "\n"
@@ -152,7 +152,7 @@ func maskStream(t *testing.T, example string) string {
 
 // readStream imports an exported tenant.
 func readStream(t *testing.T, example string) {
-	db := open(t, enginetest.Open(t))
+	db := open(t, enginetest.InProcess(t))
 	p := must[tenants.Progress](t)(tenants.Of(db, "rooms").Import(ctx, "b", bytes.NewReader(bytesOf(t, example)), tenants.ImportOptions{}))
 	s := NoteStoreOf(db, "b")
 	for id := range int64(4) {
