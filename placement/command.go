@@ -92,7 +92,7 @@ type RemoveActivation struct {
 // Cause is why an activation ends.
 type Cause uint8
 
-// The causes. The zero Cause is none.
+// The causes. The zero value is not one.
 const (
 	CauseIdle   Cause = iota + 1 // it was not used for long
 	CauseMove                    // it belongs to another member now

@@ -11,7 +11,7 @@ import (
 // Locality says whether an activation is in this process.
 type Locality uint8
 
-// The localities. The zero Locality is none.
+// The localities. The zero value is not one.
 const (
 	Local  Locality = iota + 1 // it is active here
 	Remote                     // another member has it, or is to activate it

@@ -72,7 +72,7 @@ type Reply struct {
 // Status is the outcome of a request.
 type Status uint8
 
-// The statuses. The zero Status is none.
+// The statuses. The zero value is not one.
 const (
 	Done    Status = iota + 1 // the handler has returned a result
 	Failed                    // the handler has returned an error

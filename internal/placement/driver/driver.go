@@ -241,7 +241,7 @@ type topologyQueue struct {
 // UpdateTopology sets the live members. The first topology after a quiet time comes into
 // force at once. Those within Options.Coalesce after it wait; then the newest of them comes
 // into force. There is an error for a topology with faults, and for one
-// that comes into force at once and is older than the one in force. It is no error if a
+// that comes into force at once and is older than the one in force. It is not an error if a
 // waiting topology is replaced by a newer one.
 func (d *Driver) UpdateTopology(t placement.Topology) error {
 	if t.Validate() == nil && d.postponeTopology(t) {

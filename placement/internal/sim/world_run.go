@@ -30,7 +30,7 @@ func Run(seed uint64, o Options) (Result, error) {
 	return w.result(), w.err()
 }
 
-// AsViolation returns the violation that an error of [Run] is, nil if it is none.
+// AsViolation returns the violation in an error of [Run], nil if there is none.
 func AsViolation(err error) *Violation {
 	var v *Violation
 	errors.As(err, &v)
