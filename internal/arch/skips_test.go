@@ -19,7 +19,7 @@ var skips = map[string]string{
 	"election/cluster_test.go":                       "the part of TestProcesses that other processes run",
 	"examples/chinook/stores_test.go":                "TestKnownFacts, where the data set, which is not part of the repository, is missing: the other tests of the package run on a store that they make",
 	"cmd/idbuilder/internal/console/browser_test.go": "only with -short: make test runs it",
-	"internal/browsertest/chromium.go":               "in CI it fails instead",
+	"internal/browsertest/page.go":                   "in CI it fails instead",
 	"cmd/kazahana/internal/ui/browser_test.go":       "only with -short: make test runs it",
 	"cmd/kazahana/internal/ui/stores_test.go":        "only with -short: make test runs it",
 	"cmd/kazahana/internal/ui/tenants_test.go":       "only with -short: make test runs it",

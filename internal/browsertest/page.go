@@ -5,6 +5,8 @@ package browsertest
 import (
 	"context"
 	"net/url"
+	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -102,4 +104,81 @@ func thrown(e *runtime.EventExceptionThrown) string {
 		return ""
 	}
 	return e.ExceptionDetails.Exception.Description
+}
+
+// findChromium returns the path of a Chromium. Without one the test is skipped, or fails in CI.
+func findChromium(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	const missing = "no Chromium on PATH; the pages are not tested in a browser (apt-get install chromium)"
+	if os.Getenv("CI") == "true" {
+		t.Fatal(missing)
+	}
+	t.Skip(missing)
+	return ""
+}
+
+// start starts a Chromium, which ends with t, and returns the context of its page.
+func start(t *testing.T) context.Context {
+	t.Helper()
+	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(findChromium(t)), chromedp.UserDataDir(t.TempDir())}
+	for _, flag := range []string{"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync", "disable-dev-shm-usage", "hide-scrollbars"} {
+		options = append(options, chromedp.Flag(flag, true))
+	}
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// RunSteps runs steps, each within patience.
+func (b *Page) RunSteps(steps ...chromedp.Action[chromedp.Void]) {
+	b.Helper()
+	for i, step := range steps {
+		ctx, cancel := context.WithTimeout(b.ctx, patience)
+		err := chromedp.Do(ctx, step)
+		cancel()
+		if err != nil {
+			b.Fatalf("step %d: %v at %s", i+1, err, b.VisibleText("body"))
+		}
+	}
+}
+
+// OpenPage opens a page, whose address is relative to Base.
+func (b *Page) OpenPage(page string) {
+	b.Helper()
+	b.RunSteps(chromedp.Navigate(b.Base + page))
+}
+
+// Click clicks, and waits for the page that follows.
+func (b *Page) Click(selector string) {
+	b.Helper()
+	b.LeavePage(chromedp.Click(chromedp.CSS(selector)))
+}
+
+// LeavePage runs a step that leads to another page, and waits for that page.
+func (b *Page) LeavePage(step chromedp.Action[chromedp.Void]) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if _, err := chromedp.RunResponse(ctx, step); err != nil {
+		b.Fatalf("%v at %s", err, b.VisibleText("body"))
+	}
+}
+
+// FillInput replaces the text of an input.
+func (b *Page) FillInput(selector, text string) {
+	b.Helper()
+	b.RunSteps(chromedp.Evaluate[chromedp.Void]("document.querySelector('"+selector+"').value = ''"), chromedp.SendKeys(chromedp.CSS(selector), text))
+}
+
+// PressKeys presses keys, wherever the focus is.
+func (b *Page) PressKeys(text string, options ...chromedp.KeyOption) {
+	b.Helper()
+	b.RunSteps(chromedp.KeyEvent(text, options...))
 }

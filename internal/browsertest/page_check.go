@@ -2,6 +2,19 @@
 
 package browsertest
 
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/kazahana-db/kazahana/internal/sleep"
+)
+
 // unlabelled returns the controls of a page without a name for screen readers, duplicate ids, missing
 // descriptions, headings that leave a level out, and elements wider than the page.
 const unlabelled = `(() => {
@@ -46,4 +59,140 @@ func (b *Page) CheckPage(name string) {
 		}
 	}
 	b.TakeScreenshots(name)
+}
+
+// TabTo presses Tab until the element with the focus shows a text.
+func (b *Page) TabTo(text string) {
+	b.Helper()
+	for range 30 {
+		b.PressKeys(kb.Tab)
+		if strings.HasPrefix(b.VisibleText(":focus"), text) {
+			if Evaluate[string](b, "getComputedStyle(document.activeElement).outlineStyle") == "none" {
+				b.Errorf("the focus at %q cannot be seen", text)
+			}
+			return
+		}
+	}
+	b.Fatalf("Tab does not come to %q", text)
+}
+
+// WantNoTraps goes through the page by Tab: each control comes once, and then the page ends.
+func (b *Page) WantNoTraps() {
+	b.Helper()
+	count := Evaluate[int](b, "document.querySelectorAll('a[href], button:not([tabindex=\"-1\"]):not([hidden]), input:not([type=hidden]), select, summary').length")
+	b.RunSteps(chromedp.Evaluate[chromedp.Void]("document.activeElement.blur()"))
+	seen := map[string]bool{}
+	for range count {
+		b.PressKeys(kb.Tab)
+		name := Evaluate[string](b, "document.activeElement.outerHTML")
+		if seen[name] || strings.HasPrefix(name, "<body") {
+			b.Errorf("the focus comes to %s again, or leaves before the end", name)
+		}
+		seen[name] = true
+	}
+}
+
+// Screenshots is the variable that names the folder for screenshots; without it, tests take
+// none.
+const Screenshots = "BROWSER_SCREENSHOTS"
+
+// TakeScreenshots takes a screenshot of the whole page for each look.
+func (b *Page) TakeScreenshots(name string) {
+	b.Helper()
+	folder := os.Getenv(Screenshots)
+	if folder == "" {
+		return
+	}
+	for _, look := range looks {
+		b.setLook(look)
+		picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, name+"-"+look.name+".png"), picture, 0o644)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.setLook(looks[0])
+}
+
+// look is a width of the window and a colour scheme.
+type look struct {
+	name          string
+	width, height int64
+	scheme        string
+}
+
+var looks = []look{{"light", 1200, 800, "light"}, {"dark", 1200, 800, "dark"}, {"phone", 320, 640, "light"}, {"phone-dark", 320, 640, "dark"}}
+
+func (b *Page) setLook(l look) {
+	b.Helper()
+	b.RunSteps(chromedp.EmulateViewport(l.width, l.height))
+	scheme := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}}}
+	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, scheme); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// Evaluate returns the value of a JavaScript expression.
+func Evaluate[T any](b *Page, expression string) T {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		b.Fatalf("%s: %v", expression, err)
+	}
+	return value
+}
+
+// VisibleText returns the visible text of an element; "" if there is none.
+func (b *Page) VisibleText(selector string) string {
+	b.Helper()
+	return Evaluate[string](b, `document.querySelector(`+"`"+selector+"`"+`)?.innerText ?? ""`)
+}
+
+// WantText fails the test unless an element shows a text.
+func (b *Page) WantText(selector, text string) {
+	b.Helper()
+	if got := b.VisibleText(selector); !strings.Contains(got, text) {
+		b.Errorf("%s is %q, want %q", selector, got, text)
+	}
+}
+
+// WantSoon waits until an element shows a text.
+func (b *Page) WantSoon(selector, text string) {
+	b.Helper()
+	if !b.AwaitTrue("(document.querySelector(`" + selector + "`)?.innerText ?? '').includes(`" + text + "`)") {
+		b.Errorf("%s is %q, want %q", selector, b.VisibleText(selector), text)
+	}
+}
+
+// WantFocus waits until an element has the focus.
+func (b *Page) WantFocus(id string) {
+	b.Helper()
+	if !b.AwaitTrue("document.activeElement.id === '" + id + "'") {
+		b.Errorf("the focus is at %s, not at %s", Evaluate[string](b, "document.activeElement.outerHTML"), id)
+	}
+}
+
+// AwaitTrue asks until a JavaScript expression is true, and reports whether it was within patience.
+// It asks again after an error, because the browser answers with one while it replaces the page. If
+// the expression never becomes true, the log of the test has the last error.
+func (b *Page) AwaitTrue(expression string) bool {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	var last error
+	for sleep.For(ctx, 20*time.Millisecond) == nil {
+		holds, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression))
+		if holds {
+			return true
+		}
+		if err != nil && ctx.Err() == nil {
+			last = err
+		}
+	}
+	b.Logf("%s did not become true; the last error: %v", expression, last)
+	return false
 }

@@ -3,13 +3,14 @@
 package shell
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
-
-	"github.com/spf13/cobra"
+	"time"
 
 	"github.com/kazahana-db/kazahana/internal/nearest"
+	"github.com/spf13/cobra"
 )
 
 // Prepare makes a command the root of all others: it adds the flag --json, help
@@ -118,3 +119,96 @@ func Version() string {
 	}
 	return info.Main.Version
 }
+
+// Arguments makes a check of the number of arguments one of use. Its error names the
+// argument that is missing, by the command's line of use, and has an example.
+func Arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		err := check(cmd, args)
+		if err == nil {
+			return nil
+		}
+		switch required, all := positional(cmd); {
+		case len(args) < len(required):
+			err = fmt.Errorf("%s is missing: %s %s%s", required[len(args)], cmd.CommandPath(), strings.Join(all, " "), example(cmd))
+		case len(args) > len(all) && len(all) > 0:
+			err = fmt.Errorf("%q is too much: %s %s%s", args[len(all)], cmd.CommandPath(), strings.Join(all, " "), example(cmd))
+		case len(args) > 0 && len(strings.Fields(cmd.Use)) == 1 && !cmd.HasSubCommands():
+			err = fmt.Errorf("%q is too much: %s takes flags only%s", args[0], cmd.CommandPath(), example(cmd))
+		}
+		return Misuse(cmd, err)
+	}
+}
+
+// positional returns the arguments in a command's line of use: those that it must have, and
+// with these the optional ones. Options, and what may be given by one, are not among them.
+func positional(cmd *cobra.Command) (required, all []string) {
+	for _, word := range strings.Fields(cmd.Use)[1:] {
+		if strings.HasPrefix(word, "-") || strings.HasPrefix(word, "(") {
+			break
+		}
+		if !strings.HasPrefix(word, "[") {
+			required = append(required, word)
+		}
+		all = append(all, word)
+	}
+	return required, all
+}
+
+// example returns the first example of a command's help, as the end of a sentence.
+func example(cmd *cobra.Command) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(cmd.Example), "\n")
+	if line == "" {
+		return ""
+	}
+	return ", for example: " + line
+}
+
+// The exit codes that all commands share. They stay as they are: scripts depend
+// on them.
+const (
+	ExitDone    = 0 // done
+	ExitFailed  = 1 // the clock, a file, the network, a server or a store
+	ExitMisuse  = 2 // an unknown command or flag, a missing argument, options that do not go together
+	ExitInvalid = 3 // input that is not what it should be
+)
+
+// ExitError is an error with an exit code of its own.
+type ExitError struct {
+	Code int
+	Err  error
+}
+
+// Error implements error.
+func (e *ExitError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error without the code.
+func (e *ExitError) Unwrap() error { return e.Err }
+
+// Code returns the exit code of an error.
+func Code(err error) int {
+	var coded *ExitError
+	switch {
+	case err == nil:
+		return ExitDone
+	case errors.As(err, &coded):
+		return coded.Code
+	}
+	return ExitFailed
+}
+
+// Misuse says that a command was not used as it should be.
+func Misuse(cmd *cobra.Command, err error) error {
+	return &ExitError{ExitMisuse, fmt.Errorf("%w\nsee %s --help", err, cmd.CommandPath())}
+}
+
+// AtLeast refuses the number or duration of a flag that is below the least that means anything.
+func AtLeast[N int | int64 | float64 | time.Duration](cmd *cobra.Command, flag string, value, least N) error {
+	if value >= least {
+		return nil
+	}
+	return Misuse(cmd, fmt.Errorf("--%s is %v: it must be at least %v", flag, value, least))
+}
+
+// Invalid says that input is wrong.
+func Invalid(err error) error { return &ExitError{ExitInvalid, err} }

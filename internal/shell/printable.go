@@ -3,10 +3,16 @@
 package shell
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -85,4 +91,56 @@ func Argument(text string) string {
 // hasMeaning reports whether a shell may take a character for something else than itself.
 func hasMeaning(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_@%+:,./-", r)
+}
+
+// Stamp formats a time to the second, in UTC.
+func Stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// Pairs formats names and values as words, each behind a space: " host=a n=1".
+// The names are in order.
+func Pairs(values map[string]string) string {
+	text := ""
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		text += " " + Word(name) + "=" + Word(values[name])
+	}
+	return text
+}
+
+// Size formats a number of bytes: 999 B, 1.5 kB, 12 MB.
+func Size(n int64) string {
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	size, unit := float64(n), -1
+	for ; size >= 999.5 && unit < 5; unit++ {
+		size /= 1000
+	}
+	if size < 9.95 {
+		return fmt.Sprintf("%.1f %cB", size, "kMGTPE"[unit])
+	}
+	return fmt.Sprintf("%.0f %cB", size, "kMGTPE"[unit])
+}
+
+// ErrNoInput says that a verb has no input to read.
+var ErrNoInput = errors.New("there is no input to read here, as it holds the commands of the shell: name a FILE")
+
+// NoInput is the input of the verbs in a script for the shell: each Read fails with
+// [ErrNoInput].
+var NoInput io.Reader = noInput{}
+
+type noInput struct{}
+
+// Read implements [io.Reader].
+func (noInput) Read([]byte) (int, error) { return 0, ErrNoInput }
+
+// SyncFolder writes the names in a folder to the disk. Windows does so by itself, and has no call for it.
+func SyncFolder(folder string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }

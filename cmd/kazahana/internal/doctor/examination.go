@@ -146,3 +146,141 @@ func (x *examination) passHeldOn() {
 	}
 	x.held = nil
 }
+
+// Report counts what was examined and found.
+type Report struct {
+	Directories, Stores, Records, Entries, Keys int64
+	Damage, Warnings, Notices                   int64 // those that were not passed on for being too many, too
+	NotExamined                                 int64 // ranges of keys that could not be examined: warnings, too
+}
+
+// Options say what [Examine] examines. The zero value examines everything, beside writers.
+type Options struct {
+	// Path limits the examination to a directory and those below it.
+	Path []string
+	// SkipRecords leaves out the comparison of records with their index entries.
+	SkipRecords bool
+	// Exclusive says that no program writes meanwhile, as to an embedded database that is
+	// open for reading: counts and sums of any number of records are then compared.
+	Exclusive bool
+	// Now reads the clock. The default value is time.Now.
+	Now func() time.Time
+	// Progress, if it is not nil, is called after each batch with the report so far.
+	Progress func(Report)
+}
+
+// mostOfCode is how many findings of one code in one directory are passed on, if each has a remedy of
+// its own. The report counts all.
+const mostOfCode = 100
+
+// run runs a pass. A batch that takes longer than a version can be read is halved. A unit
+// that cannot be read even so is reported, and left out: whole is false then.
+func (x *examination) run(ctx context.Context, p pass) (whole bool, err error) {
+	whole = true
+	for most, failed := batchUnits, 0; p.at != nil; {
+		next, fit, err := x.runBatch(ctx, &p, most)
+		if most = min(fit+fit/4+1, batchUnits); err == nil {
+			p.at, failed = next, 0
+			continue
+		}
+		whole = false
+		failed++
+		if err := x.leaveOut(ctx, &p, failed, err); err != nil {
+			return false, err
+		}
+	}
+	return whole, nil
+}
+
+func (x *examination) runBatch(ctx context.Context, p *pass, most int) (next []byte, fit int, err error) {
+	fit, err = x.readUnits(ctx, most, func(b *batch) error {
+		next = nil
+		there, err := p.isThere(ctx, b)
+		if err != nil || !there {
+			return err
+		}
+		next, err = p.examine(ctx, b, p.at)
+		return err
+	})
+	return next, fit, err
+}
+
+// mostLeftOut is how many units in a row are left out before the rest of a pass is.
+const mostLeftOut = 100
+
+// leaveOut reports the first unit, or all that is left, and moves behind it. It returns the
+// cause if that is not that reading takes too long.
+func (x *examination) leaveOut(ctx context.Context, p *pass, failed int, cause error) error {
+	if !isTooSlow(cause) {
+		return cause
+	}
+	at := p.at
+	p.at = nil
+	if p.first == nil || failed > mostLeftOut {
+		x.addNotExamined(p.notExamined(nil, "the rest of %s cannot be read: %v", p.name, cause))
+		return nil
+	}
+	var unit kv.KeyRange
+	err := x.read(ctx, func(b *batch) (err error) {
+		unit, err = p.first(ctx, b, at)
+		return err
+	})
+	switch {
+	case isTooSlow(err):
+		x.addNotExamined(p.notExamined(at, "the rest of %s, from this key on, cannot be read: %v", p.name, err))
+		return nil
+	case err == nil && unit.Begin != nil:
+		p.at = unit.End
+		x.addNotExamined(p.notExamined(unit.Begin, "it, or what it refers to, cannot be read: %v", cause))
+	}
+	return err
+}
+
+// addNotExamined reports what cannot be read.
+func (x *examination) addNotExamined(f Finding) {
+	x.leftOut++
+	x.add(f)
+}
+
+// mostAttempts is how often a single unit is read before it is left out.
+const mostAttempts = 4
+
+// eachPair calls fn with the pairs of a range, in batches of one transaction each. fn may
+// read what they refer to, one after the other.
+func (x *examination) eachPair(ctx context.Context, p *place, r kv.KeyRange, fn func(ctx context.Context, b *batch, pair kv.KeyValue) error) error {
+	_, err := x.run(ctx, pairsPass(p, r, func(b *batch, pair kv.KeyValue) awaitFunc {
+		return func(ctx context.Context) error {
+			b.keys++
+			return fn(ctx, b, pair)
+		}
+	}))
+	return err
+}
+
+// eachStorePair begins to examine the pairs of a range of a store, in batches of one
+// transaction each, which reads the header, too. It reports whether it has examined all.
+func (x *examination) eachStorePair(ctx context.Context, s *store, r kv.KeyRange, begin func(b *batch, pair kv.KeyValue) awaitFunc) (whole bool, err error) {
+	p := pairsPass(s.place, r, begin)
+	p.store = s
+	return x.run(ctx, p)
+}
+
+// eachRecord begins to examine the records of a store, and keys among them that are no
+// record's, in batches of one transaction each. It reports whether it has examined all.
+func (x *examination) eachRecord(ctx context.Context, s *store, begin func(b *batch, r *record) awaitFunc) (whole bool, err error) {
+	r := s.below(letterRecord, s.typ)
+	return x.run(ctx, pass{
+		place: s.place, store: s, name: "the records", at: r.Begin,
+		examine: func(ctx context.Context, b *batch, at []byte) ([]byte, error) {
+			records := s.records(ctx, b, kv.KeyRange{Begin: at, End: r.End})
+			return eachUnit(ctx, b, records, (*record).bounds, func(r *record) awaitFunc { return begin(b, r) })
+		},
+		first: func(ctx context.Context, b *batch, at []byte) (unit kv.KeyRange, err error) {
+			pair, err := b.first(ctx, kv.KeyRange{Begin: at, End: r.End})
+			if err != nil || pair.Key == nil {
+				return kv.KeyRange{}, err
+			}
+			return s.recordOf(pair.Key).bounds(), nil
+		},
+	})
+}

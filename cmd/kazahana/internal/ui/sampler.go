@@ -36,9 +36,10 @@ type meter interface{ Metrics() embedded.Metrics }
 
 // sampler keeps the last samples of an engine.
 type sampler struct {
-	from meter
-	stop chan struct{}
-	done chan struct{}
+	from  meter
+	every time.Duration
+	stop  chan struct{}
+	done  chan struct{}
 
 	mu   sync.Mutex
 	ring []sample // oldest first once it is unrolled
@@ -51,15 +52,15 @@ func startSampler(engine kv.Database, every time.Duration) *sampler {
 	if !ok {
 		return nil
 	}
-	s := &sampler{from: from, stop: make(chan struct{}), done: make(chan struct{})}
+	s := &sampler{from: from, every: every, stop: make(chan struct{}), done: make(chan struct{})}
 	s.take()
-	go s.run(every)
+	go s.run()
 	return s
 }
 
-func (s *sampler) run(every time.Duration) {
+func (s *sampler) run() {
 	defer close(s.done)
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(s.every)
 	defer tick.Stop()
 	for {
 		select {
@@ -108,9 +109,9 @@ func (s *sampler) close() {
 }
 
 // metrics returns the engine's metrics and the samples of them.
-func (h *Handler) metrics(*http.Request) (any, error) {
-	if h.samples == nil {
+func (s *sampler) metrics(*http.Request) (any, error) {
+	if s == nil {
 		return map[string]any{"available": false}, nil
 	}
-	return map[string]any{"available": true, "samples": h.samples.all(), "now": h.samples.from.Metrics(), "everyMs": h.options.SampleEvery.Milliseconds()}, nil
+	return map[string]any{"available": true, "samples": s.all(), "now": s.from.Metrics(), "everyMs": s.every.Milliseconds()}, nil
 }

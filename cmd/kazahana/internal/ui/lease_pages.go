@@ -3,6 +3,7 @@
 package ui
 
 import (
+	"encoding/hex"
 	"fmt"
 	"net/http"
 	"strings"
@@ -11,7 +12,12 @@ import (
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/idgen/external"
 	"github.com/kazahana-db/kazahana/lease"
+	"github.com/kazahana-db/kazahana/leasefdb"
+	"github.com/oklog/ulid/v2"
 )
+
+// leasePages show the machine ids that the database leases.
+type leasePages struct{ leases *leasefdb.Provider }
 
 // service is a service whose machine ids are leased from the database.
 type service struct {
@@ -25,15 +31,15 @@ type service struct {
 // maxLeases is how many leases of a service are counted.
 const maxLeases = 5000
 
-// listLeases lists the services and the leases of one.
-func (h *Handler) listLeases(r *http.Request) (any, error) {
-	names, err := h.leases.Services(r.Context(), "", 256)
+// list lists the services and the leases of one.
+func (p *leasePages) list(r *http.Request) (any, error) {
+	names, err := p.leases.Services(r.Context(), "", 256)
 	if err != nil {
 		return nil, err
 	}
 	services := []service{}
 	for _, name := range names {
-		s, err := h.countLeases(r, name)
+		s, err := p.count(r, name)
 		if err != nil {
 			return nil, fmt.Errorf("the service %q: %w", name, err)
 		}
@@ -42,7 +48,7 @@ func (h *Handler) listLeases(r *http.Request) (any, error) {
 	query := r.URL.Query()
 	page := lease.Page{Leases: []lease.Info{}}
 	if name := query.Get("service"); name != "" {
-		page, err = h.leases.List(r.Context(), name, lease.ListOptions{After: query.Get("after"), Limit: 100, Ended: query.Get("ended") == "1"})
+		page, err = p.leases.List(r.Context(), name, lease.ListOptions{After: query.Get("after"), Limit: 100, Ended: query.Get("ended") == "1"})
 	}
 	damage := ""
 	if lease.IsUnreadable(err) {
@@ -55,13 +61,13 @@ func (h *Handler) listLeases(r *http.Request) (any, error) {
 	return map[string]any{"services": services, "page": page, "damage": damage, "layout": l, "now": time.Now(), "first": l.First(), "last": l.Last()}, err
 }
 
-// countLeases counts the leases of a service that are in force.
-func (h *Handler) countLeases(r *http.Request, name string) (s service, err error) {
+// count counts the leases of a service that are in force.
+func (p *leasePages) count(r *http.Request, name string) (s service, err error) {
 	l := idgen.DefaultLayout()
 	s = service{Name: name, Space: int64(l.FallbackPositions())}
 	damaged := false
 	for after, seen := "", 0; ; {
-		page, err := h.leases.List(r.Context(), name, lease.ListOptions{After: after})
+		page, err := p.leases.List(r.Context(), name, lease.ListOptions{After: after})
 		if err != nil && !lease.IsUnreadable(err) {
 			return s, err
 		}
@@ -94,7 +100,7 @@ type decodedID struct {
 }
 
 // decode tells what an id means.
-func (h *Handler) decode(r *http.Request) (any, error) {
+func decode(r *http.Request) (any, error) {
 	text := strings.TrimSpace(r.URL.Query().Get("id"))
 	if d, ok := decode16(text); ok {
 		return d, nil
@@ -126,4 +132,28 @@ func newDecodedID(form string, id idgen.ID) (d decodedID, err error) {
 		d.External = codec.Encode(id)
 	}
 	return d, err
+}
+
+// decode16 tells what an id of 16 bytes means: a ULID, or a UUID in its usual form.
+func decode16(text string) (d decodedID, ok bool) {
+	if u, err := ulid.ParseStrict(text); err == nil {
+		at := u.Timestamp().UTC()
+		return decodedID{Form: "ULID", ID: u.String(), Hex: hex.EncodeToString(u[:]), Time: &at}, true
+	}
+	u, err := idgen.ParseUUID(text)
+	if err != nil || len(text) != 36 {
+		return d, false
+	}
+	d = decodedID{Form: "UUID", ID: u.String(), Hex: hex.EncodeToString(u[:])}
+	if version := u[6] >> 4; version != 7 {
+		d.Note = fmt.Sprintf("A UUID of version %d: only those of version 7 begin with the time in milliseconds.", version)
+		return d, true
+	}
+	var ms int64
+	for _, c := range u[:6] {
+		ms = ms<<8 | int64(c)
+	}
+	at := time.UnixMilli(ms).UTC()
+	d.Time = &at
+	return d, true
 }

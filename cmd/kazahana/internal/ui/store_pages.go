@@ -15,39 +15,74 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/dynamic"
 )
 
+// storePages show stores and their schemas. The pages of records, changes and indexes find their
+// store through it.
+type storePages struct {
+	db   *persistable.DB
+	most int // stores of a listing
+}
+
+// storeState is a store in a listing.
+type storeState struct {
+	Path      []string `json:"path"`
+	Type      string   `json:"type"`
+	Directory string   `json:"directory"` // of the schema
+	Versions  bool     `json:"versions"`
+	Indexes   int      `json:"indexes"`
+	Unready   int      `json:"unready"` // indexes that are not readable
+	Error     string   `json:"error,omitempty"`
+}
+
+func newStoreState(at dynamic.Location, s *dynamic.Store, err error) storeState {
+	state := storeState{Path: at.Path, Type: at.Type}
+	if err != nil {
+		state.Error = err.Error()
+		return state
+	}
+	schema := s.Schema()
+	state.Directory, state.Versions, state.Indexes = schema.Directory, schema.Versions, len(schema.Indexes)
+	for _, x := range schema.Indexes {
+		if !isReadable(x.State) {
+			state.Unready++
+		}
+	}
+	return state
+}
+
 func isReadable(s index.State) bool { return s == index.Readable }
 
-// findStores returns the stores in a directory and below, and whether there are more than most. The
+// find returns the stores in a directory and below, and whether there are more than it
+// lists. The
 // last one stands for directories that cannot be read, if there are any.
-func (h *Handler) findStores(ctx context.Context, path []string, most int) (all []storeState, more bool, err error) {
+func (p *storePages) find(ctx context.Context, path []string) (all []storeState, more bool, err error) {
 	all = []storeState{}
-	for at, err := range dynamic.Stores(ctx, h.db, path...) {
+	for at, err := range dynamic.Stores(ctx, p.db, path...) {
 		if errors.Is(err, directory.ErrCorrupt) { // it comes last
 			return append(all, storeState{Path: []string{}, Type: "directories", Error: err.Error()}), false, nil
 		}
 		if err != nil {
 			return nil, false, err
 		}
-		if len(all) == most {
+		if len(all) == p.most {
 			return all, true, nil
 		}
-		s, err := dynamic.Open(ctx, h.db, at.Path, at.Type)
+		s, err := dynamic.Open(ctx, p.db, at.Path, at.Type)
 		all = append(all, newStoreState(at, s, err))
 	}
 	return all, false, nil
 }
 
-func (h *Handler) types(r *http.Request) (any, error) {
-	all, more, err := h.findStores(r.Context(), pathOf(r), h.options.MaxStores)
+func (p *storePages) list(r *http.Request) (any, error) {
+	all, more, err := p.find(r.Context(), pathOf(r))
 	return map[string]any{"stores": all, "more": more}, err
 }
 
-// openStore opens the store of a request: its parameters p and type.
-func (h *Handler) openStore(r *http.Request) (*dynamic.Store, error) {
+// open opens the store of a request: its parameters p and type.
+func (p *storePages) open(r *http.Request) (*dynamic.Store, error) {
 	if len(pathOf(r)) == 0 {
 		return nil, invalid("say in which directory the store is: p=…")
 	}
-	return dynamic.Open(r.Context(), h.db, pathOf(r), r.URL.Query().Get("type"))
+	return dynamic.Open(r.Context(), p.db, pathOf(r), r.URL.Query().Get("type"))
 }
 
 // indexState is an index as pages show it.
@@ -112,8 +147,8 @@ func newSchemaView(s *dynamic.Store) schemaView {
 	return v
 }
 
-func (h *Handler) schema(r *http.Request) (any, error) {
-	s, err := h.openStore(r)
+func (p *storePages) schema(r *http.Request) (any, error) {
+	s, err := p.open(r)
 	if err != nil {
 		return nil, err
 	}
@@ -129,8 +164,8 @@ func schemaText(v persistable.SchemaVersion) string {
 	return text
 }
 
-func (h *Handler) history(r *http.Request) (any, error) {
-	s, err := h.openStore(r)
+func (p *storePages) history(r *http.Request) (any, error) {
+	s, err := p.open(r)
 	if err != nil {
 		return nil, err
 	}

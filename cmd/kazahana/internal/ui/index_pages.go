@@ -16,6 +16,12 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/dynamic"
 )
 
+// indexPages show the indexes of a store, and start what works on all of its records as jobs.
+type indexPages struct {
+	stores *storePages
+	jobs   *jobPages
+}
+
 // progress is how far a build is, in all processes.
 type progress struct {
 	Indexes        []string `json:"indexes"`
@@ -59,17 +65,17 @@ func newReport(r persistable.Report) report {
 
 func kindName(k index.Kind) string { return string(k) }
 
-// indexes returns the indexes of a store and how far a build of them is.
-func (h *Handler) indexes(r *http.Request) (any, error) {
-	s, err := h.openStore(r)
+// list returns the indexes of a store and how far a build of them is.
+func (p *indexPages) list(r *http.Request) (any, error) {
+	s, err := p.stores.open(r)
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.Indexes().Progress(r.Context())
+	done, err := s.Indexes().Progress(r.Context())
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"schema": newSchemaView(s), "progress": newProgress(p)}, nil
+	return map[string]any{"schema": newSchemaView(s), "progress": newProgress(done)}, nil
 }
 
 // storeRequest names a store, and one of its indexes.
@@ -82,44 +88,35 @@ type storeRequest struct {
 // about tells people which store a request names.
 func (q *storeRequest) about() string { return q.Type + " in " + strings.Join(q.Path, "/") }
 
-func (h *Handler) readStoreRequest(r *http.Request) (q storeRequest, s *dynamic.Store, err error) {
+func (p *indexPages) readRequest(r *http.Request) (q storeRequest, s *dynamic.Store, err error) {
 	if err = readBody(r, &q); err == nil {
-		s, err = dynamic.Open(r.Context(), h.db, q.Path, q.Type)
+		s, err = dynamic.Open(r.Context(), p.stores.db, q.Path, q.Type)
 	}
 	return q, s, err
 }
 
-// startJob starts a job on the store of a request.
-func (h *Handler) startJob(r *http.Request, kind string, work func(ctx context.Context, s *dynamic.Store, report func(any)) (any, error)) (any, error) {
-	q, s, err := h.readStoreRequest(r)
+// start starts a job on the store of a request.
+func (p *indexPages) start(r *http.Request, kind string, work func(ctx context.Context, s *dynamic.Store, report func(any)) (any, error)) (any, error) {
+	q, s, err := p.readRequest(r)
 	if err != nil {
 		return nil, err
 	}
-	return h.startNamed(kind, q.about(), func(ctx context.Context, report func(any)) (any, error) { return work(ctx, s, report) })
+	return p.jobs.start(kind, q.about(), func(ctx context.Context, report func(any)) (any, error) { return work(ctx, s, report) })
 }
 
-// startNamed starts a job, and answers with its id.
-func (h *Handler) startNamed(kind, about string, work job.Func) (any, error) {
-	id, err := h.jobs.Start(kind, about, work)
-	if err != nil {
-		return nil, fmt.Errorf("%s of %s: %w", kind, about, err)
-	}
-	return map[string]any{"job": id}, nil
-}
-
-func (h *Handler) buildIndexes(r *http.Request) (any, error) {
-	return h.startJob(r, "build", func(ctx context.Context, s *dynamic.Store, report func(any)) (any, error) {
-		return nil, s.Indexes().BuildWith(ctx, persistable.BuildOptions{Progress: func(p persistable.BuildProgress) { report(newProgress(p)) }})
+func (p *indexPages) build(r *http.Request) (any, error) {
+	return p.start(r, "build", func(ctx context.Context, s *dynamic.Store, report func(any)) (any, error) {
+		return nil, s.Indexes().BuildWith(ctx, persistable.BuildOptions{Progress: func(done persistable.BuildProgress) { report(newProgress(done)) }})
 	})
 }
 
-func (h *Handler) verifyIndexes(r *http.Request) (any, error) { return h.verify(r, "verify", false) }
+func (p *indexPages) verify(r *http.Request) (any, error) { return p.check(r, "verify", false) }
 
-func (h *Handler) repairIndexes(r *http.Request) (any, error) { return h.verify(r, "repair", true) }
+func (p *indexPages) repair(r *http.Request) (any, error) { return p.check(r, "repair", true) }
 
-func (h *Handler) verify(r *http.Request, kind string, repair bool) (any, error) {
-	return h.startJob(r, kind, func(ctx context.Context, s *dynamic.Store, report func(any)) (any, error) {
-		o := persistable.VerifyOptions{Repair: repair, Progress: func(p persistable.Report) { report(newReport(p)) }}
+func (p *indexPages) check(r *http.Request, kind string, repair bool) (any, error) {
+	return p.start(r, kind, func(ctx context.Context, s *dynamic.Store, report func(any)) (any, error) {
+		o := persistable.VerifyOptions{Repair: repair, Progress: func(found persistable.Report) { report(newReport(found)) }}
 		if !repair {
 			o.RecountBytes, o.NoRecount = math.MaxInt64, true // the page says that it changes nothing
 		}
@@ -128,32 +125,44 @@ func (h *Handler) verify(r *http.Request, kind string, repair bool) (any, error)
 	})
 }
 
-// dropIndex removes an index with its entries and its definition.
-func (h *Handler) dropIndex(r *http.Request) (any, error) {
-	q, s, err := h.readStoreRequest(r)
+// drop removes an index with its entries and its definition.
+func (p *indexPages) drop(r *http.Request) (any, error) {
+	q, s, err := p.readRequest(r)
 	if err != nil {
 		return nil, err
 	}
 	if q.Index == "" {
 		return nil, invalid("index: say which index is dropped")
 	}
-	return h.startNamed("drop", "index "+q.Index+" of "+q.about(), func(ctx context.Context, _ func(any)) (any, error) {
+	return p.jobs.start("drop", "index "+q.Index+" of "+q.about(), func(ctx context.Context, _ func(any)) (any, error) {
 		return nil, s.Drop(ctx, q.Index)
 	})
 }
 
-func (h *Handler) listJobs(*http.Request) (any, error) {
-	return map[string]any{"jobs": list(h.jobs.List())}, nil
+// jobPages list the jobs of the handler, and start and cancel them.
+type jobPages struct{ set *job.Set }
+
+// start starts a job, and answers with its id.
+func (p *jobPages) start(kind, about string, work job.Func) (any, error) {
+	id, err := p.set.Start(kind, about, work)
+	if err != nil {
+		return nil, fmt.Errorf("%s of %s: %w", kind, about, err)
+	}
+	return map[string]any{"job": id}, nil
 }
 
-func (h *Handler) cancelJob(r *http.Request) (any, error) {
+func (p *jobPages) list(*http.Request) (any, error) {
+	return map[string]any{"jobs": list(p.set.List())}, nil
+}
+
+func (p *jobPages) cancel(r *http.Request) (any, error) {
 	var q struct {
 		ID int64 `json:"id"`
 	}
 	if err := readBody(r, &q); err != nil {
 		return nil, err
 	}
-	if !h.jobs.Cancel(q.ID) {
+	if !p.set.Cancel(q.ID) {
 		return nil, &statusError{http.StatusNotFound, errors.New("there is no such job")}
 	}
 	return map[string]any{}, nil

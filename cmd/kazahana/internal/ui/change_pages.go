@@ -14,6 +14,12 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/dynamic"
 )
 
+// changePages send the changes of a store to a page while they happen.
+type changePages struct {
+	stores *storePages
+	ended  context.Context // done when the handler is closed: it ends streams
+}
+
 // change is a change in the stream of a store's feed.
 type change struct {
 	ID      string `json:"id"`
@@ -28,17 +34,17 @@ type stream struct {
 	flush func() error
 }
 
-// streamChanges sends the changes of a store behind a version, and those that follow, until the
+// stream sends the changes of a store behind a version, and those that follow, until the
 // page goes. A browser that connects again says by Last-Event-ID where it was.
-func (h *Handler) streamChanges(w http.ResponseWriter, r *http.Request) {
-	s, since, err := h.openFeed(r)
+func (p *changePages) stream(w http.ResponseWriter, r *http.Request) {
+	s, since, err := p.openFeed(r)
 	if err != nil {
 		answer(func(*http.Request) (any, error) { return nil, err })(w, r)
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	defer context.AfterFunc(h.ended, cancel)()
+	defer context.AfterFunc(p.ended, cancel)()
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := stream{w, http.NewResponseController(w).Flush}
 	for {
@@ -77,8 +83,8 @@ func awaitChange(ctx context.Context, s *dynamic.Store, since persistable.Versio
 }
 
 // openFeed returns the store of a request and the version behind which its stream begins.
-func (h *Handler) openFeed(r *http.Request) (s *dynamic.Store, since persistable.Version, err error) {
-	if s, err = h.openStore(r); err != nil {
+func (p *changePages) openFeed(r *http.Request) (s *dynamic.Store, since persistable.Version, err error) {
+	if s, err = p.stores.open(r); err != nil {
 		return nil, since, err
 	}
 	if !s.Schema().Versions {
