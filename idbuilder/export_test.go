@@ -7,7 +7,7 @@ import "slices"
 // Routes returns methods and paths of all endpoints but the console's.
 func (w *Worker) Routes() []string {
 	routes := []string{"GET /metrics"}
-	for _, r := range slices.Concat(w.publicRoutes(), w.generationRoutes(), w.adminRoutes()) {
+	for _, r := range slices.Concat(publicRoutes(), generationRoutes(), adminRoutes()) {
 		routes = append(routes, r.method+" "+r.path)
 	}
 	return routes

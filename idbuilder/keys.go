@@ -3,6 +3,8 @@
 package idbuilder
 
 import (
+	"context"
+	"log/slog"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -11,13 +13,22 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kazahana-db/kazahana/idbuilder/format"
+	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/revision"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/sequence"
 )
 
-// keys has the keys that were used recently.
+// keys has the keys that were used recently, and reads the others from the store.
 type keys struct {
+	store   store.Store
+	watch   *revision.Watch
+	pool    *sequence.Pool
+	life    context.Context // of the worker
+	timeout time.Duration   // of a read
+	log     *slog.Logger
+
 	entries sync.Map // of *keyEntry, by key
 	reads   reads
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // serveVerify answers GET /v1/auth/verify.
-func (w *Worker) serveVerify(c *call) error {
+func (c *call) serveVerify() error {
 	if err := c.authorizeAdmin(); err != nil {
 		return err
 	}
@@ -23,14 +23,16 @@ func (w *Worker) serveVerify(c *call) error {
 }
 
 // serveToken answers GET /v1/auth/token.
-func (w *Worker) serveToken(c *call) error {
-	return w.tokenOf(c, "showed a token to an admin", func(key string) (token.Token, error) { return w.tokens.Key(c.requestContext(), bearer(c.r), key) })
+func (c *call) serveToken() error {
+	return c.sendToken("showed a token to an admin", func(key string) (token.Token, error) {
+		return c.worker.tokens.Key(c.requestContext(), bearer(c.r), key)
+	})
 }
 
 // serveTokenReset answers GET /v1/auth/tokenreset.
-func (w *Worker) serveTokenReset(c *call) error {
-	return w.tokenOf(c, "an admin reset a token", func(key string) (token.Token, error) {
-		t, err := w.tokens.Reset(c.requestContext(), bearer(c.r), key)
+func (c *call) serveTokenReset() error {
+	return c.sendToken("an admin reset a token", func(key string) (token.Token, error) {
+		t, err := c.worker.tokens.Reset(c.requestContext(), bearer(c.r), key)
 		if errors.Is(err, revision.ErrUnconfirmed) {
 			err = &api.Error{Code: api.Unavailable, RetryAfter: time.Second, Err: err, Message: "the key has a new token, which GET /v1/auth/token returns, but other workers may accept the token before it for a minute; repeat the reset to end that"}
 		}
@@ -38,9 +40,9 @@ func (w *Worker) serveTokenReset(c *call) error {
 	})
 }
 
-// tokenOf answers with a token. The key need not have a configuration yet: clients of the deployed
+// sendToken answers with a token. The key need not have a configuration yet: clients of the deployed
 // worker may get the token first.
-func (w *Worker) tokenOf(c *call, what string, fn func(key string) (token.Token, error)) error {
+func (c *call) sendToken(what string, fn func(key string) (token.Token, error)) error {
 	if err := c.authorizeAdmin(); err != nil {
 		return err
 	}
@@ -61,7 +63,7 @@ func (w *Worker) tokenOf(c *call, what string, fn func(key string) (token.Token,
 }
 
 // serveList answers GET /v1/config/list.
-func (w *Worker) serveList(c *call) error {
+func (c *call) serveList() error {
 	if err := c.authorizeAdmin(); err != nil {
 		return err
 	}
@@ -73,7 +75,7 @@ func (w *Worker) serveList(c *call) error {
 	if err != nil {
 		return err
 	}
-	configs, more, err := w.Configs(c.requestContext(), o)
+	configs, more, err := c.worker.Configs(c.requestContext(), o)
 	if err != nil {
 		return err
 	}
@@ -81,7 +83,7 @@ func (w *Worker) serveList(c *call) error {
 	for _, config := range configs {
 		item := api.Summary{Key: config.Key, IDType: string(config.Type), Name: config.Name}
 		if config.Err != nil {
-			item.Error = w.APIError(config.Err).Message
+			item.Error = c.worker.APIError(config.Err).Message
 		}
 		page.Items = append(page.Items, item)
 	}
@@ -123,7 +125,7 @@ func checkPart(param, text string) error {
 }
 
 // serveSave answers POST /v1/config/{type}.
-func (w *Worker) serveSave(t idconfig.Type) endpoint {
+func serveSave(t idconfig.Type) endpoint {
 	return func(c *call) error {
 		if err := c.authorizeAdmin(); err != nil {
 			return err
@@ -132,23 +134,23 @@ func (w *Worker) serveSave(t idconfig.Type) endpoint {
 		if err != nil {
 			return err
 		}
-		r, err := idconfig.Parse(t, body, w.options.Now())
+		r, err := idconfig.Parse(t, body, c.worker.options.Now())
 		if err != nil {
 			return err
 		}
-		if err := w.SaveConfig(c.requestContext(), r); err != nil {
+		if err := c.worker.SaveConfig(c.requestContext(), r); err != nil {
 			return err
 		}
 		c.logAction("an admin set a configuration", r.Key)
 		if r.CreateOnly { // the deployed worker's answer
 			return c.sendSuccess()
 		}
-		return w.sendConfig(c, r.Key, t, false)
+		return c.sendConfig(r.Key, t, false)
 	}
 }
 
 // serveConfig answers GET /v1/config/{type}.
-func (w *Worker) serveConfig(t idconfig.Type) endpoint {
+func serveConfig(t idconfig.Type) endpoint {
 	return func(c *call) error {
 		if err := c.authorizeAdmin(); err != nil {
 			return err
@@ -157,12 +159,12 @@ func (w *Worker) serveConfig(t idconfig.Type) endpoint {
 		if err != nil {
 			return err
 		}
-		return w.sendConfig(c, p.key, t, p.deployed)
+		return c.sendConfig(p.key, t, p.deployed)
 	}
 }
 
-func (w *Worker) sendConfig(c *call, key string, t idconfig.Type, deployed bool) error {
-	config, state, err := w.Config(c.requestContext(), key)
+func (c *call) sendConfig(key string, t idconfig.Type, deployed bool) error {
+	config, state, err := c.worker.Config(c.requestContext(), key)
 	if err != nil {
 		return err
 	}
@@ -173,7 +175,7 @@ func (w *Worker) sendConfig(c *call, key string, t idconfig.Type, deployed bool)
 }
 
 // serveDelete answers DELETE /v1/config/{type}.
-func (w *Worker) serveDelete(t idconfig.Type) endpoint {
+func serveDelete(t idconfig.Type) endpoint {
 	return func(c *call) error {
 		if err := c.authorizeAdmin(); err != nil {
 			return err
@@ -182,12 +184,12 @@ func (w *Worker) serveDelete(t idconfig.Type) endpoint {
 		if err != nil {
 			return err
 		}
-		config, err := w.storedConfig(c.requestContext(), p.key)
+		config, err := c.worker.storedConfig(c.requestContext(), p.key)
 		if err == nil && config != nil && !config.Deleted && config.Type != t {
 			err = api.Errorf(api.NotFound, "key: %q makes %s IDs; ask /v1/config/%s", p.key, config.Type, config.Type)
 		}
 		if err == nil {
-			err = w.DeleteConfig(c.requestContext(), p.key)
+			err = c.worker.DeleteConfig(c.requestContext(), p.key)
 		}
 		if err != nil {
 			return err

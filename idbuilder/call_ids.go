@@ -3,7 +3,11 @@
 package idbuilder
 
 import (
+	"cmp"
+	_ "embed"
+	"encoding/json"
 	"errors"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -11,8 +15,142 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/snowflake"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/token"
 )
+
+// serveHealth answers GET /health: a worker that answers is healthy.
+func (c *call) serveHealth() error {
+	return c.sendData(api.Health{Status: "healthy", Version: c.worker.options.Version})
+}
+
+// serveReady answers GET /ready.
+func (c *call) serveReady() error {
+	r := c.worker.Ready(c.requestContext())
+	reply, status := api.Reply[api.Readiness]{Message: api.Success, Data: r}, http.StatusOK
+	if !r.Ready {
+		reply.Code, reply.Message, status = api.Unavailable, "service unavailable", http.StatusServiceUnavailable
+	}
+	b, err := json.Marshal(reply)
+	if err != nil {
+		return err
+	}
+	c.body = append(c.body, b...)
+	return c.sendBody(status)
+}
+
+// serveIncrement answers GET /v1/id/increment.
+func (c *call) serveIncrement() error {
+	p, err := parseParams(c.r.URL.RawQuery, "key", "name", "size", "count", "delta", "rand_delta")
+	if err != nil {
+		return err
+	}
+	e, s, err := c.authorize(p.key, idconfig.TypeIncrement)
+	if err != nil {
+		return err
+	}
+	c.numbers, err = c.worker.takeNumbers(c.requestContext(), e, s, c.numbers[:0], IncrementRequest{Key: p.key, Size: p.size, Delta: p.delta, RandDelta: p.random})
+	if err != nil {
+		return err
+	}
+	c.body = appendNumbers(c.body, c.numbers)
+	return c.sendBody(http.StatusOK)
+}
+
+// serveFormatted answers GET /v1/id/formatted.
+func (c *call) serveFormatted() error {
+	p, err := parseParams(c.r.URL.RawQuery, "key", "name", "size", "count")
+	if err != nil {
+		return err
+	}
+	e, s, err := c.authorize(p.key, idconfig.TypeFormatted)
+	if err != nil {
+		return err
+	}
+	ids, err := c.worker.makeFormatted(c.requestContext(), e, s, nil, p.size)
+	if err != nil {
+		return err
+	}
+	return c.sendData(api.Texts{ID: ids, IDs: ids})
+}
+
+// serveSnowflake answers GET /v1/id/snowflake. The deployed worker's clients may send a
+// count, which has no effect.
+func (c *call) serveSnowflake() error {
+	p, err := parseParams(c.r.URL.RawQuery, "key", "name", "size", "count", "lease_key", "renews")
+	if err != nil {
+		return err
+	}
+	e, s, err := c.authorize(p.key, idconfig.TypeSnowflake)
+	if err != nil {
+		return err
+	}
+	answer, err := c.worker.leaseWorkerID(c.requestContext(), e, s, snowflake.Client{LeaseKey: cmp.Or(p.leaseKey, c.lease), Renews: p.renews, Address: c.r.RemoteAddr})
+	if err != nil {
+		return err
+	}
+	return c.sendData(answer)
+}
+
+// serveRelease answers DELETE /v1/id/snowflake: the client has made its last ID.
+func (c *call) serveRelease() error {
+	p, err := parseParams(c.r.URL.RawQuery, "key", "name", "lease_key")
+	if err != nil {
+		return err
+	}
+	_, s, err := c.authorize(p.key, idconfig.TypeSnowflake)
+	if err != nil {
+		return err
+	}
+	if p.leaseKey == "" {
+		return api.Errorf(api.Invalid, "lease_key: it is missing; send that of the last answer")
+	}
+	if err := c.worker.leases.Release(c.requestContext(), leaseKey(s.config), p.leaseKey); err != nil {
+		return c.worker.leaseError(err)
+	}
+	return c.sendSuccess()
+}
+
+// openapi describes the endpoints, in OpenAPI 3.1.
+//
+//go:embed openapi.json
+var openapi []byte
+
+// serveOpenAPI is GET /openapi.json.
+func (c *call) serveOpenAPI() error {
+	c.body = append(c.body, openapi...)
+	return c.sendBody(http.StatusOK)
+}
+
+// maxExact is the largest number that JavaScript holds exactly.
+const maxExact = 1<<53 - 1
+
+// appendNumbers appends the answer with numbers, in both dialects.
+func appendNumbers(b []byte, numbers []int64) []byte {
+	b = append(b, `{"code":0,"message":"success","data":{"id":[`...)
+	begin, large := len(b), false
+	for i, n := range numbers {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, n, 10)
+		large = large || n > maxExact || n < -maxExact
+	}
+	list := b[begin:]
+	b = append(b, `],"ids":[`...)
+	b = append(append(b, list...), ']')
+	if large {
+		b = append(b, `,"id_str":["`...)
+		for i, n := range numbers {
+			if i > 0 {
+				b = append(b, `","`...)
+			}
+			b = strconv.AppendInt(b, n, 10)
+		}
+		b = append(b, `"]`...)
+	}
+	return append(b, `}}`...)
+}
 
 // maxSize is the largest number of IDs in one answer.
 const maxSize = 1000
