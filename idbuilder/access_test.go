@@ -405,7 +405,7 @@ func checkMetrics(t *testing.T, s service) {
 }
 
 // TestTimeLimit: a request that waits for the store is answered in time, and the
-// requests behind it are served once the store answers.
+// requests that wait with it are served once the store answers.
 func TestTimeLimit(t *testing.T) { synctest.Test(t, testTimeLimit) }
 
 func testTimeLimit(t *testing.T) {

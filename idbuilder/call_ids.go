@@ -259,7 +259,7 @@ func parseSize(name, value string, most int) (int, error) {
 	return n, nil
 }
 
-// limitCode returns the code for a number out of its range; what is no number is only invalid.
+// limitCode returns the code for a number out of its range; other text is only invalid.
 func limitCode(err error, limit api.Code) api.Code {
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return api.Invalid

@@ -21,7 +21,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/idbuilder/idconfig"
 )
 
-// sendData sends an answer whose code is OK.
+// sendData sends an answer with the code OK.
 func (c *call) sendData(data any) error {
 	b, err := json.Marshal(api.Reply[any]{Code: api.OK, Message: api.Success, Data: data})
 	if err != nil {
@@ -247,7 +247,7 @@ func (c *call) dropReply(d store.Document) error {
 func (c *call) resumeLease(d store.Document, body []byte) error {
 	var kept api.Reply[api.Snowflake]
 	if err := json.Unmarshal(body, &kept); err != nil {
-		return &store.CorruptError{Where: "reply " + d.Key, Reason: "it is no lease", Err: err}
+		return &store.CorruptError{Where: "reply " + d.Key, Reason: "it is not a lease", Err: err}
 	}
 	c.reply, c.lease = nil, kept.Data.LeaseKey
 	return nil

@@ -79,7 +79,7 @@ func testCurrent(t *testing.T) {
 }
 
 // TestChangesNeverRewind: a change without force never moves a sequence back; a deleted
-// key that is created again goes on behind the numbers that it gave.
+// key that is created again continues after the numbers that it gave.
 func TestChangesNeverRewind(t *testing.T) { synctest.Test(t, testChangesNeverRewind) }
 
 func testChangesNeverRewind(t *testing.T) {

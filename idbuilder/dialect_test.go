@@ -71,7 +71,7 @@ var rust = []exchange{
 }
 
 // suite are those of the deployed worker's own tests: name and count, the token
-// behind Bearer, and what they assert.
+// after Bearer, and what they assert.
 var suite = []exchange{
 	{"health", "GET", "/health", "", "", 200, map[string]string{"code": `0`, "data.status": `"healthy"`}},
 	{"ready", "GET", "/ready", "", "", 200, map[string]string{"code": `0`, "data.ready": `true`}},

@@ -30,7 +30,7 @@ type service struct {
 	store store.Store
 }
 
-// options have a clock that begins on 22 November 2026, 15:04:05, also in a bubble
+// options have a clock that begins on 22 November 2026, 15:04:05, even in a bubble
 // of synctest.
 func options() idbuilder.Options {
 	begun := time.Now()

@@ -20,7 +20,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 )
 
-// silenced returns a store whose Advance fails while silent is set: a process seems to
+// silenced returns a store that fails each Advance while silent is set: a process seems to
 // crash between a change and its announcement.
 func silenced(s store.Store, silent *atomic.Bool) store.Store {
 	return storetest.Faulty(s, func(c storetest.Call) storetest.Fault {
@@ -152,7 +152,7 @@ func testForcedThereAndBack(t *testing.T) {
 }
 
 // TestRepeatedLease: a request for a worker id that is repeated with its Idempotency-Key
-// renews the lease. It never gets the old answer, whose worker id may be another client's by then.
+// renews the lease. It never gets the old answer: its worker id may be another client's by then.
 func TestRepeatedLease(t *testing.T) { synctest.Test(t, testRepeatedLease) }
 
 func testRepeatedLease(t *testing.T) {
@@ -243,7 +243,7 @@ func testLayoutNotInForce(t *testing.T) {
 	other.sendAsAdmin("GET", "/v1/id/snowflake?key=k", "")
 }
 
-// TestExpiredReply: concurrent requests with one Idempotency-Key, whose answer has expired, all
+// TestExpiredReply: concurrent requests with one Idempotency-Key, after its answer has expired, all
 // get the same new answer.
 func TestExpiredReply(t *testing.T) { synctest.Test(t, testExpiredReply) }
 
@@ -284,7 +284,7 @@ func testExpiredReply(t *testing.T) {
 	}
 }
 
-// TestLargeReply: a request whose answer is too large to be kept is refused with that reason.
+// TestLargeReply: a request is refused with that reason if its answer is too large to be kept.
 func TestLargeReply(t *testing.T) { synctest.Test(t, testLargeReply) }
 
 func testLargeReply(t *testing.T) {
@@ -297,7 +297,7 @@ func testLargeReply(t *testing.T) {
 	}
 }
 
-// TestHead: HEAD gives no IDs and changes nothing, also where GET does; paths are not cleaned.
+// TestHead: HEAD gives no IDs and changes nothing, even where GET does; paths are not cleaned.
 func TestHead(t *testing.T) { synctest.Test(t, testHead) }
 
 func testHead(t *testing.T) {

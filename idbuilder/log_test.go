@@ -19,7 +19,7 @@ import (
 )
 
 // TestRequestLog: at the level debug each request is logged with its answer and its trace, without
-// tokens; by default answers from 1 KiB on are compressed.
+// tokens; by default answers of at least 1 KiB are compressed.
 func TestRequestLog(t *testing.T) {
 	var logged bytes.Buffer
 	o := options()

@@ -21,7 +21,7 @@ type usage struct {
 
 type count = atomic.Uint64
 
-// countingStore is a store whose failures are counted.
+// countingStore is a store that counts its failures.
 type countingStore struct {
 	store.Store
 	usage *usage

@@ -35,7 +35,7 @@ type Options struct {
 	Timeout time.Duration
 	// MaxBody bounds the body of a request, in bytes; 0 means 64 KiB.
 	MaxBody int64
-	// CompressFrom is the size in bytes from which on answers are compressed for clients that
+	// CompressFrom is the smallest size in bytes of answers that are compressed for clients that
 	// accept gzip; 0 means 1 KiB, negative: never.
 	CompressFrom int
 	// ReplyLifetime is for how long a request with an Idempotency-Key gets the same

@@ -55,7 +55,7 @@ func (s dailyService) wantFirst(n int) {
 	}
 }
 
-// wantRefused checks that a worker whose clock is behind gives no ID, and leaves no sequence.
+// wantRefused checks that a worker with a late clock gives no ID, and leaves no sequence.
 func (s dailyService) wantRefused(n, size int) {
 	s.Helper()
 	s.clock.set(day(n))
@@ -86,7 +86,7 @@ func awaitRemovals(n int) {
 }
 
 // TestPeriodsEnd: a counter keeps the sequences of its latest periods only, and begins each
-// period at 1; a worker whose clock is many periods behind begins none of them again.
+// period at 1; a worker with a clock that is many periods late begins none of them again.
 func TestPeriodsEnd(t *testing.T) { synctest.Test(t, testPeriodsEnd) }
 
 func testPeriodsEnd(t *testing.T) {
@@ -349,7 +349,7 @@ func testClockAhead(t *testing.T) {
 	s.wantSequences(0, 99, 16)
 }
 
-// TestPeriodsAtRandom: workers whose clocks wander, and which restart, below a store that
+// TestPeriodsAtRandom: workers that restart and have wandering clocks, on a store that
 // fails and loses answers, give no ID twice.
 func TestPeriodsAtRandom(t *testing.T) { synctest.Test(t, testPeriodsAtRandom) }
 

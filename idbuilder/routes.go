@@ -22,7 +22,7 @@ import (
 type route struct {
 	method, path string
 	endpoint     endpoint
-	consumes     bool // it gives IDs or changes something: HEAD, whose answer is not sent, is refused
+	consumes     bool // it gives IDs or changes something: HEAD is refused, since its answer is not sent
 }
 
 // publicRoutes need no token, generationRoutes a token of the key.
@@ -147,7 +147,7 @@ func isClean(p string) bool {
 	return p == shortest || shortest != "/" && strings.HasSuffix(p, "/") && len(p) == len(shortest)+1
 }
 
-// refuseUnknown answers requests whose path or method is not served.
+// refuseUnknown answers requests with a path or method that is not served.
 func refuseUnknown(methods map[string][]string) endpoint {
 	return func(c *call) error {
 		if allowed := methods[c.r.URL.Path]; len(allowed) > 0 {

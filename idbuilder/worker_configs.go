@@ -94,7 +94,7 @@ func (w *Worker) checkChange(ctx context.Context, old, next *idconfig.Config) er
 	return idconfig.CheckChange(old, next)
 }
 
-// storedConfig reads a configuration, also one that was deleted; nil if there is
+// storedConfig reads a configuration, even one that was deleted; nil if there is
 // none.
 func (w *Worker) storedConfig(ctx context.Context, key string) (*idconfig.Config, error) {
 	d, err := w.store.Get(ctx, store.Configs, key)
@@ -141,9 +141,9 @@ func (w *Worker) moveSequence(ctx context.Context, old *idconfig.Config, r *idco
 	return w.store.SetSequence(ctx, r.Key, next.Base, s.Version)
 }
 
-// rewindError is the refusal of a base behind numbers that have been reserved.
+// rewindError refuses a base when numbers beyond it have been reserved.
 func rewindError(before *idconfig.Increment, reserved int64) *idconfig.ChangeError {
-	return &idconfig.ChangeError{Param: "base", Reason: fmt.Sprintf("numbers up to %d have been reserved; allowed are %d (as it is) and bases from %d on", reserved, before.Base, reserved)}
+	return &idconfig.ChangeError{Param: "base", Reason: fmt.Sprintf("numbers up to %d have been reserved; allowed are %d (as it is), %d, and bases beyond that", reserved, before.Base, reserved)}
 }
 
 // DeleteConfig deletes a configuration and makes its tokens invalid, on all workers when it returns

@@ -44,8 +44,8 @@ func Refusal(err error) *idconfig.ChangeError {
 	return nil
 }
 
-// Preview returns the next count IDs of a configuration that need not be stored, and whose key
-// may be empty. It consumes nothing.
+// Preview returns the next count IDs of a configuration. It need not be stored, and its key
+// may be empty. Preview consumes nothing.
 func (w *Worker) Preview(ctx context.Context, c *idconfig.Config, count int) (p Preview, err error) {
 	var old *idconfig.Config
 	if c.Key != "" {

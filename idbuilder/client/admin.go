@@ -57,7 +57,7 @@ func (a Admin) Save(ctx context.Context, idType string, config any) error {
 }
 
 // answeredLate reports whether a refusal with a status may be due to an earlier try of the same
-// request, whose answer was lost.
+// request, if the answer to that was lost.
 func answeredLate(err error, status int) bool {
 	var failed *RequestError
 	var refusal *api.Error
@@ -114,7 +114,7 @@ func (a Admin) Delete(ctx context.Context, idType, key string) error {
 	return err
 }
 
-// Configs returns the configurations whose keys begin with a prefix, in the order of their keys. It
+// Configs returns the configurations of the keys that begin with a prefix, in their order. It
 // ends after an error.
 func (a Admin) Configs(ctx context.Context, prefix string) iter.Seq2[api.Summary, error] {
 	return func(yield func(api.Summary, error) bool) {

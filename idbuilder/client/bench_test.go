@@ -43,7 +43,7 @@ func BenchmarkSegment(b *testing.B) {
 	})
 }
 
-// filled returns a handle whose segments are large and need no request: the benchmark
+// filled returns a handle with large segments, which needs no request: the benchmark
 // measures the cost of an ID from a segment.
 func filled(b *testing.B) *Increment {
 	c, err := New(Options{URLs: []string{"http://localhost"}})

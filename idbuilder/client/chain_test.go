@@ -153,7 +153,7 @@ func TestFailedPrefetch(t *testing.T) {
 	})
 }
 
-// TestWaitEndsWithContext: a caller whose context ends does not wait for the service; the
+// TestWaitEndsWithContext: a caller does not wait for the service after its context ends; the
 // answer is for the next caller.
 func TestWaitEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

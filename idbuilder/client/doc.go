@@ -31,16 +31,16 @@
 //
 // A [Snowflake] leases a worker id and makes IDs without the network. The service
 // never leases a worker id for overlapping times, and a Snowflake makes no ID
-// whose timestamp is outside of its lease. So IDs are unique even if clocks are wrong. It
+// with a timestamp outside of its lease. So IDs are unique even if clocks are wrong. It
 // renews the lease after a third of its duration. After the lease has ended it makes no
 // ID until it has another one.
 //
 // # Failures
 //
-// The client repeats a request that is refused for a while (429, 502, 503, 504), whose connection
-// fails, or whose answer is cut off: at once on the next of several URLs, and after an exponentially
-// growing pause with jitter on the same one. No idempotency key is needed: a request whose
-// answer was lost has only used up numbers, which are gaps. Errors are a
+// The client repeats a request that is refused for a while (429, 502, 503, 504), that loses its
+// connection, or that gets half an answer: at once on the next of several URLs, and after an exponentially
+// growing pause with jitter on the same one. No idempotency key is needed: if the
+// answer was lost, the request has only used up numbers, which are gaps. Errors are a
 // [*RequestError], which wraps the [*api.Error] of the service; use errors.Is
 // with [ErrExhausted], [ErrNotFound] and the others for its code.
 //

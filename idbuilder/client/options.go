@@ -110,7 +110,7 @@ func checkURL(text string) string {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return "is no URL"
+		return "is not a URL"
 	case u.Scheme != "http" && u.Scheme != "https":
 		return "does not begin with http:// or https://"
 	case u.Host == "":

@@ -28,7 +28,7 @@ type request struct {
 // maxAnswer bounds an answer, in bytes.
 const maxAnswer = 16 << 20
 
-// envelope is an answer whose data is not read yet.
+// envelope is an answer before its data is read.
 type envelope struct {
 	Code    *api.Code       `json:"code"`
 	Message string          `json:"message"`
@@ -60,7 +60,7 @@ func readAnswer(response *http.Response, body []byte, read func(json.RawMessage)
 	case to != "":
 		return &AnswerError{response.StatusCode, "it redirects to " + to + ", which the client does not follow: give the URL of the service itself", nil}
 	case err != nil:
-		return &AnswerError{response.StatusCode, "it is no JSON", err}
+		return &AnswerError{response.StatusCode, "it is not JSON", err}
 	case answer.Code == nil:
 		return &AnswerError{response.StatusCode, "it has no code", nil}
 	case *answer.Code != api.OK:

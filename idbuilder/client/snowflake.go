@@ -179,7 +179,7 @@ func (l layout) id(ms, worker, sequence int64) int64 {
 	return (ms-l.base)<<(l.workers+l.n) | worker<<l.n | sequence
 }
 
-// end returns the first millisecond whose timestamp does not fit.
+// end returns the first millisecond for which the timestamp is too short.
 func (l layout) end() int64 { return l.base + 1<<l.ts }
 
 func (l layout) validate() error {

@@ -164,7 +164,7 @@ func (c *compiler) checkNumber(i int, p Part) {
 }
 
 // checkPadding refuses padding after which two numbers look alike: 1 and 10, padded
-// behind with zeros; 5 and 55, padded before with fives.
+// after it with zeros; 5 and 55, padded before with fives.
 func (c *compiler) checkPadding(i int, p Part) {
 	n := newNumber(p)
 	pad := []rune(n.padding)
@@ -174,7 +174,7 @@ func (c *compiler) checkPadding(i int, p Part) {
 	c.addFault(i, "padding_char", "%q is a digit: padded numbers would be equal, such as 1 and 1%s; pad with another character, or with 0 on the side of the prefix", n.padding, n.padding)
 }
 
-// checkUnique refuses a format whose IDs cannot be unique.
+// checkUnique refuses a format that cannot make unique IDs.
 func (c *compiler) checkUnique(f *Format) {
 	if g := f.Guarantee(); !g.Certain && g.Bits == 0 {
 		c.addFault(-1, "", "IDs could not be unique: there is neither an auto-increment part nor one of random characters")

@@ -17,7 +17,7 @@
 // # Uniqueness
 //
 // A [Format] consumes numbers, one of each [Counter] for an ID. The caller must not use a number
-// twice. [Compile] refuses parts whose IDs could repeat all the same:
+// twice. [Compile] refuses parts that could repeat IDs all the same:
 // without a number and without random characters; with a number that begins anew in each period while
 // no part shows the period; with a padding that is a digit; with two parts of varying length and nothing
 // that shows where the first ends. IDs that differ in random characters alone may repeat;

@@ -129,7 +129,7 @@ func TestPeriodBefore(t *testing.T) {
 	}
 }
 
-// TestRandomChars: all characters are equally likely, also if their number divides no power of two.
+// TestRandomChars: all characters are equally likely, even if their number divides no power of two.
 func TestRandomChars(t *testing.T) {
 	const set, length, rounds = "abcdefghijklmnopqrstuvwxyzäöü", 64, 2000
 	f := mustCompile(t, Part{Type: FixedRandomChars, CharsScope: set, Length: length})
@@ -204,7 +204,7 @@ func TestParsePattern(t *testing.T) {
 		}
 	}
 	for pattern, want := range map[string]string{
-		"{INVALID}": "at byte 1: the placeholder {INVALID} is unknown", "ab{SEQ:0}": `at byte 3: "0" is no number from 1 to 20`, "{SEQ:21}": "1 to 20", "{SEQ}": "1 to 20",
+		"{INVALID}": "at byte 1: the placeholder {INVALID} is unknown", "ab{SEQ:0}": `at byte 3: "0" is not a number from 1 to 20`, "{SEQ:21}": "1 to 20", "{SEQ}": "1 to 20",
 		"{RAND:33}": "1 to 32", "{RAND:x}": "1 to 32", "x{UNCLOSED": "at byte 2: a brace is not closed", "{SEQ:1}-{SEQ:2}": "stands twice",
 	} {
 		if _, err := ParsePattern(pattern, "never"); err == nil || !strings.Contains(err.Error(), want) {

@@ -179,7 +179,7 @@ var uuidParts = []Part{
 
 const hexDigits = "0123456789abcdef"
 
-// resets are the names of resets beside a pattern.
+// resets are the names of resets that a pattern can have.
 var resets = map[string]Reset{"": ResetNever, "never": ResetNever, "daily": ResetDate, "monthly": ResetMonth, "yearly": ResetYear}
 
 // ParsePattern translates a pattern, such as "INV{YYYY}{MM}{DD}-{SEQ:4}", into
@@ -240,7 +240,7 @@ func placeholder(name string, reset Reset) ([]Part, error) {
 func bounded(text string, most int) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > most {
-		return 0, fmt.Errorf("%q is no number from 1 to %d", text, most)
+		return 0, fmt.Errorf("%q is not a number from 1 to %d", text, most)
 	}
 	return n, nil
 }

@@ -20,6 +20,6 @@
 //
 // [Store.Reserve] is one atomic operation in each implementation: it moves the
 // sequence durably before it returns, so that no two calls return a number in
-// common, whatever processes, clocks and connections do. A call whose outcome is
-// unknown may have moved the sequence: its numbers are lost, never given twice.
+// common, whatever processes, clocks and connections do. A call with an unknown
+// outcome may have moved the sequence: its numbers are lost, never given twice.
 package store

@@ -73,7 +73,7 @@ type Store interface {
 // Confirmer is a Store that notices a loss of data: [ErrLost].
 type Confirmer interface {
 	// Confirm ends the refusal. It moves each sequence ahead by skip of its steps, so that
-	// numbers whose reservation was lost are not given again: skip must be at least the
+	// numbers are not given again if their reservation was lost: skip must be at least the
 	// number of those.
 	Confirm(ctx context.Context, skip int64) error
 }

@@ -37,7 +37,7 @@ type chaos struct {
 
 // TestChaos runs 8 workers and 2 controllers on each store, kills and stops them and the
 // store, and checks that no ID comes twice, that the numbers of each worker increase, and
-// that each request is answered whose worker is alive.
+// that each request is answered if its worker is alive.
 func TestChaos(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts and kills servers for seconds")

@@ -32,7 +32,7 @@ type node struct {
 	disturbed  atomic.Bool
 }
 
-// freeAddresses returns addresses of loopback that are free, also while their node is killed:
+// freeAddresses returns addresses of loopback that are free, even while their node is killed:
 // no outgoing connection takes one of these ports.
 func freeAddresses(t *testing.T, n int) (addresses []string) {
 	t.Helper()
@@ -96,7 +96,7 @@ func answers(address string) bool {
 	return response.Body.Close() == nil
 }
 
-// markDisturbed marks the node as one whose requests may fail.
+// markDisturbed marks the node: its requests may fail.
 func (n *node) markDisturbed() {
 	n.disturbed.Store(true)
 	n.generation.Add(1)

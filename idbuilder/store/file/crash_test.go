@@ -24,7 +24,7 @@ import (
 var errCrash = errors.New("crash")
 
 // crashDisk is a disk in memory on which the machine, or the process, crashes at a
-// step: from then on every call fails.
+// step: every later call fails.
 type crashDisk struct {
 	mem   *vfs.MemFS
 	mu    sync.Mutex

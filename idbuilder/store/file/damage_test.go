@@ -110,7 +110,7 @@ func TestLostSchema(t *testing.T) {
 	}
 }
 
-// unread is a disk whose files cannot be read.
+// unread is a disk that cannot read its files.
 type unread struct {
 	lazy
 	err error

@@ -22,12 +22,12 @@
 //	revision, schema_version a number as text
 //
 // [FileName] makes the name of a file from a key, so that it is safe on every file
-// system, also one that ignores the case of letters. Do not remove lock files while
+// system, even one that ignores the case of letters. Do not remove lock files while
 // a process uses the folder.
 //
 // # Crashes
 //
-// A file is never changed in place: the new contents are written to a file beside
+// A file is never changed in place: the new contents are written to a file next to
 // it, synced, and renamed over the old; then the folder is synced, and only then
 // does the call return. A crash at any moment leaves the old contents or the new
 // ones. If the crash takes back what was not yet synced, no caller was told of it.
@@ -36,7 +36,7 @@
 // write, and may report no error the next time. After a failed sync the store
 // therefore writes no more to that file or folder until it is opened anew.
 //
-// The folder must be on a file system whose flock works between all its users,
+// The folder must be on a file system with a flock that works between all its users,
 // which few network file systems promise. For several machines use a database
 // instead.
 //

@@ -121,7 +121,7 @@ const longest = 200
 // FileName returns the name, without an ending, of the file for a sequence or
 // document. Small letters, digits, "-", "_" and dots but a leading one stand for
 // themselves, other bytes as % and two hexadecimal digits: two names never
-// share a file, also where the file system does not tell cases apart. A name
+// share a file, even where the file system does not tell cases apart. A name
 // that would be too long is "%%" and its SHA-256.
 func FileName(name string) string {
 	var b strings.Builder
@@ -140,7 +140,7 @@ func FileName(name string) string {
 	return "%%" + hex.EncodeToString(sum[:])
 }
 
-// isHashed reports whether a file's name is a hash, which does not show the name behind it.
+// isHashed reports whether a file's name is a hash, which does not show the key's name.
 func isHashed(fileName string) bool { return strings.HasPrefix(fileName, "%%") }
 
 // NameOf is the inverse of [FileName]. It reports false for a name that is not

@@ -11,7 +11,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// TestVersionZero sets a sequence whose file was made by hand, with the version 0.
+// TestVersionZero sets a sequence that was made by hand, with the version 0.
 // The sequence exists: a caller that sets it as a new one is refused.
 func TestVersionZero(t *testing.T) {
 	dir := t.TempDir()

@@ -24,9 +24,9 @@
 //
 // # Unknown outcomes
 //
-// A commit whose acknowledgement is lost is tried again. Written values contain a
+// A commit is tried again if its acknowledgement is lost. Written values contain a
 // random mark, by which the next attempt recognises the writes of the one before.
-// If another caller has written since, a reservation takes the numbers behind those
+// If another caller has written since, a reservation takes the numbers after those
 // that its first attempt may have taken, and other calls have an unknown outcome:
 // the error wraps [kv.ErrOutcomeUnknown].
 //

@@ -33,7 +33,7 @@ func keysOf(d *directory.Directory) (keys, error) {
 	return keys{prefix}, err
 }
 
-// pack returns the key of a letter and texts behind it.
+// pack returns the key of a letter and the texts that follow it.
 func (k keys) pack(letter string, texts ...string) []byte {
 	b := tuple.AppendString(bytes.Clone(k.prefix), letter)
 	for _, text := range texts {

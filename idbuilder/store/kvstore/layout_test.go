@@ -137,7 +137,7 @@ func set(t *testing.T, db kv.Database, key, value []byte) {
 	}))
 }
 
-// TestDamage checks that an error names each pair whose value this package did not write.
+// TestDamage checks that an error names each pair with a value that this package did not write.
 func TestDamage(t *testing.T) {
 	db := enginetest.Open(t)
 	s := open(t, db)

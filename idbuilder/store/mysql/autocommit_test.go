@@ -10,7 +10,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/servers"
 )
 
-// TestAutocommitOff: on a server whose sessions begin with autocommit off, a reservation
+// TestAutocommitOff: on a server that begins sessions with autocommit off, a reservation
 // lasts even if its connection ends without a commit.
 func TestAutocommitOff(t *testing.T) {
 	server := servers.StartMariaDB(t, "--autocommit=0")

@@ -20,7 +20,7 @@
 //
 // Everything that the server has acknowledged is on its disk: the sessions of this
 // package raise synchronous_commit to on if it is off or local, and Init refuses a
-// server whose fsync or full_page_writes is off, unless Options.AcceptLoss allows
+// server that has fsync or full_page_writes off, unless Options.AcceptLoss allows
 // it. So after a crash of the server or its machine no number is given twice.
 //
 // A failover to a standby that lacks commits can repeat numbers: the last reserved

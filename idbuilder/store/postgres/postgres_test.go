@@ -107,7 +107,7 @@ func TestStore(t *testing.T) {
 // setReadOnly makes all sessions read-only, as on a standby. It waits until a new session
 // has the setting: the open sessions have it before that.
 func (m *media) setReadOnly(t *testing.T, url, value string) {
-	ctx := context.Background() // also after the test
+	ctx := context.Background() // even after the test
 	m.server.Execute(t, "ALTER SYSTEM SET default_transaction_read_only = "+value)
 	m.server.Execute(t, "SELECT pg_reload_conf()")
 	for now := ""; now != value; {

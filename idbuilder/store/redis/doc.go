@@ -35,7 +35,7 @@
 // one master serves millions of IDs a second, and the cluster keeps it available.
 //
 // Numbers in Lua are exact up to 2^53 only. Scripts compare numbers as text, add
-// by INCRBY, and leave the rest to the client, whose result they store if
+// by INCRBY, and leave the rest to the client. They store its result if
 // nothing has changed.
 //
 // # Losses

@@ -172,7 +172,7 @@ func (s *Store) checkSchema(ctx context.Context, create string) error {
 }
 
 // underLock runs fn while the process has the lock of the schema, unless another
-// process makes the schema meanwhile.
+// process makes the schema in this time.
 func (s *Store) underLock(ctx context.Context, fn func() error) error {
 	owner, key := rand.Text(), s.key("lock", "schema")
 	for {
@@ -212,7 +212,7 @@ func (s *Store) checkServer(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	if policy := setting(memory, "maxmemory_policy"); policy != "noeviction" {
-		return nil, fmt.Errorf("the maxmemory-policy of the server is %q: it could drop sequences, whose numbers would then be given again; set it to noeviction", policy)
+		return nil, fmt.Errorf("the maxmemory-policy of the server is %q: it could drop sequences and then give their numbers again; set it to noeviction", policy)
 	}
 	if s.options.Durable {
 		err = checkDurable(ctx, node)
@@ -254,7 +254,7 @@ func setting(info, name string) string {
 	return found[1]
 }
 
-// Confirm implements [store.Confirmer]: from now on, the server that answers gives
+// Confirm implements [store.Confirmer]: after it, the server that answers gives
 // numbers.
 func (s *Store) Confirm(ctx context.Context, skip int64) error {
 	if skip < 0 {

@@ -239,7 +239,7 @@ var (
 )
 
 // initScript makes the schema, if there is none and ARGV[3] is '1': {'ok'}. Data of
-// a store whose schema is missing is left alone: {'lostschema'}.
+// a store without its schema is left alone: {'lostschema'}.
 var initScript = goredis.NewScript(library + `
 local replication = redis.call('INFO', 'replication')
 if redis.call('EXISTS', KEYS[1]) == 0 and ARGV[3] == '1' then

@@ -218,8 +218,8 @@ if not d[1] then return {'ok'} end
 return {'ok', ARGV[3], redis.call('GET', KEYS[3]), d[1], d[2] or '', d[3] or '', d[4] or '', d[5] or ''}
 `)
 
-// listScript returns documents as getScript does, one behind the other: those
-// whose keys are from ARGV[3] to ARGV[4] in the sorted set KEYS[3], at most ARGV[5].
+// listScript returns documents as getScript does, one after the other: those
+// with keys from ARGV[3] to ARGV[4] in the sorted set KEYS[3], at most ARGV[5].
 // ARGV[6] and ARGV[7] begin the names of values and hashes.
 var listScript = readScript(`
 local list = {'ok'}

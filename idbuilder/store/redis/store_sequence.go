@@ -192,7 +192,7 @@ func (s *Store) highestSeen(name string) int64 {
 	return s.floors[name]
 }
 
-// maxFloors bounds the remembered versions: those of sequences whose period is over are
+// maxFloors bounds the remembered versions: those of sequences of a past period are
 // not needed.
 const maxFloors = 1 << 18
 

@@ -44,7 +44,7 @@ func testReserveDown(f *fixture) {
 	f.wantRange(s, "down", up(0, 4, 2), -22, -14)
 }
 
-// testReserveEnds checks bounds, also those of int64: near a bound there are fewer numbers,
+// testReserveEnds checks bounds, even those of int64: near a bound there are fewer numbers,
 // at it none, and the sequence does not change.
 func testReserveEnds(f *fixture) {
 	s := f.openStore()

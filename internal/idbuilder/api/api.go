@@ -48,7 +48,7 @@ func (c Code) Status() int {
 	return http.StatusInternalServerError
 }
 
-// Error is an answer whose code is not OK.
+// Error is an answer with another code than OK.
 type Error struct {
 	Code       Code
 	Status     int           // of HTTP; 0: that of the code
@@ -76,7 +76,7 @@ func (e *Error) HTTPStatus() int {
 	return e.Code.Status()
 }
 
-// Success is the message of answers whose code is OK.
+// Success is the message of answers with the code OK.
 const Success = "success"
 
 // Reply is the envelope of each answer.
@@ -119,7 +119,7 @@ type Snowflake struct {
 	// LeaseDuration is in seconds from the answer; ask again after a third of it.
 	LeaseDuration float64 `json:"lease_duration"`
 	LeaseStart    int64   `json:"lease_start"`   // Unix milliseconds: make no ID before
-	LeaseExpires  int64   `json:"lease_expires"` // Unix milliseconds: make no ID from then on
+	LeaseExpires  int64   `json:"lease_expires"` // Unix milliseconds: make no ID at that time or later
 }
 
 // Token is the data of GET /v1/auth/token and /v1/auth/tokenreset.

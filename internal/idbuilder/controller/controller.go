@@ -42,7 +42,7 @@ type Controller struct {
 // begins like this. Its layout only sets the number of worker ids.
 var workerIDs = snowflake.Key{Name: "__workers", Layout: snowflake.Layout{SkipSize: 1, TSSize: 41, WorkerIDSize: 10, SeqSize: 12, BaseTS: 1_704_067_200_000}}
 
-// New returns a controller over a store whose Init was called. Also call
+// New returns a controller over an initialised store. Also call
 // [Controller.Run]. The error is that of [Options.Validate].
 func New(s store.Store, o Options) (*Controller, error) {
 	if err := o.Validate(); err != nil {
@@ -294,7 +294,7 @@ const (
 // Options configure a [Controller]. All controllers of a store use the same
 // Heartbeat and Lease.
 type Options struct {
-	// Authorize refuses a request whose token permits nothing here: with an
+	// Authorize refuses a request if its token permits nothing here: with an
 	// [*api.Error], or another error, which is answered as 2001. It must be set.
 	Authorize func(*http.Request) error
 	// AuthorizeBalance does the same for GET /v1/controller/balance, which clients send;

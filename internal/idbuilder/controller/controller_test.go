@@ -24,7 +24,7 @@ import (
 func TestWorkers(t *testing.T) {
 	bubble(t, func(s *site) {
 		a, b := s.startController("a", 0), s.startController("b", 5*time.Minute)
-		after(time.Second) // their first read is over: what comes is no leftover
+		after(time.Second) // their first read is over: what comes is not a leftover
 		load := Load{RequestsPerSecond: 12.5, Cached: 700, Ready: true}
 		client, stop := s.startWorker(ClientOptions{Address: "https://w1:8080", Version: "1.2", Load: func() Load { return load }}, "a")
 		s.startWorker(ClientOptions{Address: "http://w2:8080"}, "b", "a")
@@ -84,7 +84,7 @@ func TestCopy(t *testing.T) {
 		original := s.startController("a", 0)
 		s.startWorker(ClientOptions{Address: "http://original:1"}, "a")
 		after(time.Second)
-		original.kill() // from now on nothing of the original reaches this store
+		original.kill() // nothing of the original reaches this store any more
 		after(31 * time.Second)
 		copied := s.startController("b", 0)
 		after(time.Second)
@@ -348,7 +348,7 @@ func TestBusyController(t *testing.T) {
 	})
 }
 
-// TestForgottenWorker checks that a worker whose lease is ended by others registers
+// TestForgottenWorker checks that a worker registers again if others end its lease,
 // again at its next heartbeat.
 func TestForgottenWorker(t *testing.T) {
 	bubble(t, func(s *site) {

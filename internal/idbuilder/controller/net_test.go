@@ -114,7 +114,7 @@ type node struct {
 	kill func() // as kill -9 does: it sends nothing before its end
 }
 
-// startController starts a controller whose clock is off.
+// startController starts a controller with a wrong clock.
 func (s *site) startController(host string, off time.Duration) *node {
 	s.Helper()
 	cutOff := &severedStore{Store: s.store}

@@ -142,7 +142,7 @@ func (s *seat) leadUntilLost(ctx context.Context, t term, lead func(context.Cont
 }
 
 // keepRenewing renews the term until ctx ends or the term is lost, and reports the latter.
-// It calls depose at the end of the term, also while the store does not answer.
+// It calls depose at the end of the term, even while the store does not answer.
 func (s *seat) keepRenewing(ctx context.Context, t *term, depose func(error)) (lost bool) {
 	for {
 		left := t.begun + s.lease*4/5 - s.now()

@@ -10,7 +10,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
-// severedStore is the store of a process that can be killed: from then on no call reaches
+// severedStore is the store of a process that can be killed: after that no call reaches
 // the store.
 type severedStore struct {
 	store.Store

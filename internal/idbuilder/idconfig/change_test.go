@@ -90,15 +90,15 @@ func TestFormatChanges(t *testing.T) {
 		"fewer digits":                     {parts{text("A"), four}, parts{text("A"), number(format.Part{Length: 2, LengthFixed: true})}, allowed},
 		"digits no longer fixed":           {parts{text("A"), four}, parts{text("A"), plain}, allowed},
 		"more digits of a date":            {parts{date("yyyyMMdd", ""), daily}, parts{date("yyyyMMdd", ""), number(format.Part{Length: 5, ResetScope: format.ResetDate})}, allowed},
-		"digits behind a date that varies": {parts{date("d", ""), four}, parts{date("d", ""), number(format.Part{Length: 5, LengthFixed: true})}, refused},
+		"digits after a date that varies":  {parts{date("d", ""), four}, parts{date("d", ""), number(format.Part{Length: 5, LengthFixed: true})}, refused},
 		"another base":                     {parts{plain}, parts{number(format.Part{NumberBase: 16})}, refused},
 		"another padding":                  {parts{number(format.Part{Length: 4, PaddingChar: "x"})}, parts{number(format.Part{Length: 5, PaddingChar: "x"})}, refused},
-		"padding behind":                   {parts{four}, parts{number(format.Part{Length: 4, PaddingMode: "suffix", PaddingChar: "-"})}, refused},
+		"padding after it":                 {parts{four}, parts{number(format.Part{Length: 4, PaddingMode: "suffix", PaddingChar: "-"})}, refused},
 		"begins to reset":                  {parts{date("yyyyMMdd", ""), plain}, parts{date("yyyyMMdd", ""), daily}, refused},
 		"another zone":                     {parts{date("yyyyMMdd", ""), daily}, parts{date("yyyyMMdd", "Asia/Tokyo"), daily}, refused},
 		"another date":                     {parts{date("yyyyMMdd", ""), daily}, parts{date("yyyyddMM", ""), daily}, refused},
 		"a counter before it":              {parts{plain, random}, parts{polling, plain, random}, refused},
-		"digits beside a counter":          {parts{polling, four}, parts{polling, plain}, allowed},
+		"digits next to a counter":         {parts{polling, four}, parts{polling, plain}, allowed},
 		"digits of two numbers":            {parts{four, text("-"), four}, parts{plain, text("-"), plain}, allowed},
 		"digits that run into one another": {parts{four, four}, parts{four, number(format.Part{Length: 5, LengthFixed: true})}, refused},
 		"the zone of a date":               {parts{date("yyyyMMdd", ""), plain}, parts{date("yyyyMMdd", "Asia/Tokyo"), plain}, refused},
@@ -142,7 +142,7 @@ func TestChangesRemember(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	if err := idconfig.CheckChange(stored, decimal); err != nil {
-		t.Error("back to the first, whose numbers go on:", err)
+		t.Error("back to the first, which continues its numbers:", err)
 	}
 	if len(decimal.Formatted.Earlier) != 0 {
 		t.Error("Succeed has changed the old configuration")
@@ -251,7 +251,7 @@ func TestFormatsOutliveTypes(t *testing.T) {
 		}
 	}
 	if err := idconfig.CheckChange(chain[2], config("k", "INV-", `, "number_base": 16`)); err == nil {
-		t.Error("a format whose IDs the key may have given before it had another type is allowed")
+		t.Error("a format is allowed though the key may have given its IDs before it had another type")
 	}
 	if err := idconfig.CheckChange(chain[2], config("k", "INV-", "")); err != nil {
 		t.Error(err)

@@ -240,7 +240,7 @@ func (c *Config) Fields(deployed bool, extra any) any {
 	}{f, c.Formatted.Parts, c.Formatted.Pattern, c.Formatted.SequenceReset, c.Formatted.Format.Guarantee().String(), extraOf(extra)}
 }
 
-// Succeed copies from old, which c replaces, the formats that the key has had, also while it
+// Succeed copies from old, which c replaces, the formats that the key has had, even while it
 // was of another type: later changes are compared with them. Otherwise a change to another
 // format and a second change back to one like the first could both be allowed, and repeat
 // the IDs of the first. Succeed also sets the epoch of an increment configuration, and copies

@@ -45,7 +45,7 @@ var specified = []struct {
 }
 
 // TestSpecifiedJSON: the stored JSON has exactly the specification's members. It can be read,
-// also if another program wrote it.
+// even if another program wrote it.
 func TestSpecifiedJSON(t *testing.T) {
 	for _, s := range specified {
 		c := &parse(t, s.kind, s.body).Config

@@ -113,7 +113,7 @@ func TestFormattedFaults(t *testing.T) {
 		`{"name": "k", "pattern": ""}`:                                        {"pattern: it is empty; it needs {SEQ:N}, {RAND:N} or {UUID}"},
 		`{"name": "k", "pattern": "INV"}`:                                     {"pattern: IDs could not be unique"},
 		`{"name": "k", "pattern": "{NO}{SEQ:4}"}`:                             {"pattern: at byte 1: the placeholder {NO} is unknown; allowed are {YYYY}"},
-		`{"name": "k", "pattern": "A{SEQ:21}"}`:                               {`pattern: at byte 2: "21" is no number from 1 to 20`},
+		`{"name": "k", "pattern": "A{SEQ:21}"}`:                               {`pattern: at byte 2: "21" is not a number from 1 to 20`},
 		`{"name": "k", "pattern": "{SEQ:4"}`:                                  {"pattern: at byte 1: a brace is not closed"},
 		`{"name": "k", "pattern": "{SEQ:1}-{SEQ:2}"}`:                         {"pattern: {SEQ:N} stands twice"},
 		`{"name": "k", "pattern": "{SEQ:4}", "sequence_reset": "hourly"}`:     {`sequence_reset: "hourly" is none of never, daily, monthly, yearly`},
@@ -139,8 +139,8 @@ func TestJSONFaults(t *testing.T) {
 		`{'key': "k"}`:                         {"body: it is not JSON: "},
 		`{"key": "k", "base": 1,}`:             {"body: it is not JSON: "},
 		`{"key": "k", "base": 01}`:             {"body: it is not JSON: "},
-		`{"key": "k", "base": 1} x`:            {"body: there is more behind the JSON object, which ends with byte 23"},
-		`{"key": "k", "base": 1}{}`:            {"body: there is more behind the JSON object"},
+		`{"key": "k", "base": 1} x`:            {"body: there is more after the JSON object, which ends with byte 23"},
+		`{"key": "k", "base": 1}{}`:            {"body: there is more after the JSON object"},
 		"{\"key\": \"k\xff\"}":                 {"body: it is not UTF-8"},
 		`{"key": 7}`:                           {"key: it is the number 7; wanted is a text"},
 		`{"key": ["k"]}`:                       {"key: it is an array; wanted is a text"},
@@ -153,7 +153,7 @@ func TestJSONFaults(t *testing.T) {
 		`{"key": "k", "base": "x", "max_request_delta": 0}`:    {`base: it is the text "x"; ` + number, "max_request_delta: it is 0"},
 		`{"key": "k", "base": 1, "force": "yes"}`:              {`force: it is the text "yes"; wanted is true or false`},
 		`{"key": "k", "key": "l"}`:                             {"key: it stands twice"},
-		// Unknown members, also those that differ only in case.
+		// Unknown members, even those that differ only in case.
 		`{"key": "k", "Base": 1}`:                                     {"Base: there is no such parameter; did you mean base?"},
 		`{"key": "k", "detla": 1}`:                                    {"detla: there is no such parameter; did you mean delta?"},
 		`{"key": "k", "max_req_delta": {"a": 1}, "rnad_delta": [[]]}`: {"max_req_delta: there is no such parameter; did you mean max_request_delta?", "rnad_delta: there is no such parameter; did you mean rand_delta?"},

@@ -18,8 +18,8 @@ type FormattedConfig struct {
 	// empty otherwise.
 	Pattern       string `json:"pattern,omitempty"`
 	SequenceReset string `json:"sequence_reset,omitempty"`
-	// Earlier has the parts of the formats that the key had before, and whose
-	// IDs may be in use: see [Config.Succeed].
+	// Earlier has the parts of the formats that the key had before and that
+	// may have IDs in use: see [Config.Succeed].
 	Earlier [][]format.Part `json:"earlier,omitempty"`
 
 	// Format is the format of Parts.

@@ -169,7 +169,7 @@ func TestParseFormatted(t *testing.T) {
 	}
 }
 
-// hasFault checks that an error has exactly the faults whose beginnings are given, in
+// hasFault checks that an error has exactly the faults with the given beginnings, in
 // their order, each a *ParamError.
 func hasFault(t *testing.T, body string, err error, want ...string) {
 	t.Helper()

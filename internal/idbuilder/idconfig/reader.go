@@ -261,7 +261,7 @@ func read(body []byte, target any) (*reader, error) {
 	}
 	end := r.decoder.InputOffset()
 	if _, err := r.decoder.Token(); err != io.EOF {
-		r.addFault("body", "there is more behind the JSON object, which ends with byte %d", end)
+		r.addFault("body", "there is more after the JSON object, which ends with byte %d", end)
 	}
 	if len(r.faults) > len(r.types) {
 		return r, nil

@@ -17,7 +17,7 @@ type Snowflake struct {
 	SeqSize      int   `json:"seq_size"`
 }
 
-// The deployed worker's defaults, and the sizes that it has beside those of the
+// The deployed worker's defaults, and the sizes that it has in addition to those of the
 // worker id and the sequence.
 const (
 	deployedEpoch        = 1_704_067_200_000

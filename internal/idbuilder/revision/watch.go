@@ -152,7 +152,7 @@ func (w *Watch) Announce(ctx context.Context) error {
 // Close ends the polling, and waits for a running poll. After it only Announce calls
 // the store; close the store after the Watch.
 func (w *Watch) Close() {
-	w.mu.Lock() // from now on no poll starts, and no answer is remembered
+	w.mu.Lock() // no poll starts any more, and no answer is remembered
 	w.stop()
 	w.known.Store(nil)
 	w.mu.Unlock()
@@ -280,7 +280,7 @@ func (k *answerInfo) isKept(now time.Time, outage time.Duration) bool {
 }
 
 // Options configure a Watch. All processes of a store use the same options: a
-// process whose Validity is longer may use what it read for longer than the
+// process with a longer Validity may use what it read for longer than the
 // Announce of another process waits.
 type Options struct {
 	// Validity is how long a revision may be used after a poll, and how long Announce

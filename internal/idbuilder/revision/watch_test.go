@@ -33,7 +33,7 @@ func current(t *testing.T, w *revision.Watch, want int64) {
 	}
 }
 
-// TestAnnounceIsSeen runs watches over one store whose calls take up to three
+// TestAnnounceIsSeen runs watches over one store with calls that take up to three
 // times the validity and may ignore their contexts, and goroutines that call Current all the time.
 // A call of Current that begins after an Announce has returned never returns an older revision.
 func TestAnnounceIsSeen(t *testing.T) {

@@ -26,7 +26,7 @@ func benchmarkTake(b *testing.B, r sequence.Request) {
 	b.ReportMetric(float64(p.Metrics().Waits)/float64(b.N), "waits/op")
 }
 
-// BenchmarkTake: run it with -cpu 1,2,4 beside BenchmarkMutex.
+// BenchmarkTake: run it with -cpu 1,2,4 together with BenchmarkMutex.
 func BenchmarkTake(b *testing.B)         { benchmarkTake(b, sequence.Request{Count: 1}) }
 func BenchmarkTakeThousand(b *testing.B) { benchmarkTake(b, sequence.Request{Count: 1000}) }
 func BenchmarkTakeRandom(b *testing.B) {

@@ -75,7 +75,7 @@ func wantLast(t testing.TB, ids []int64, want int64) {
 	}
 }
 
-// TestEndedContextNamesTheStoresError: the error of a call whose context ends has the store's
+// TestEndedContextNamesTheStoresError: the error of a call after its context ends has the store's
 // error.
 func TestEndedContextNamesTheStoresError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestRewound(t *testing.T) {
 	})
 }
 
-// TestDropDuringReservation: a range whose reservation was running when the sequence was
+// TestDropDuringReservation: a range that was being reserved when the sequence was
 // dropped is not used: it may have been reserved before the sequence was set.
 func TestDropDuringReservation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -47,7 +47,7 @@ func New(s store.Store, o Options) (*Pool, error) {
 // now returns the monotonic time.
 func (p *Pool) now() time.Duration { return time.Since(p.start) }
 
-// Sequence returns the sequence of a name. From now on spec holds for all its callers. A
+// Sequence returns the sequence of a name. Spec then holds for all its callers. A
 // changed Step or Bound applies to the numbers in memory, too. A changed Start or Epoch
 // means that the sequence may have been set in the store: it drops the numbers in memory
 // like [Pool.Drop]. Sequence returns [ErrDirection] if the sequence is in memory with the
@@ -309,8 +309,8 @@ func (p *Pool) giveOneBack(ctx context.Context, o offer) {
 // offer has the unused numbers of the last reservation of a sequence. The store takes them back
 // if there was no other reservation since: it compares the version. Then no pool has got later
 // numbers, and this one has taken the numbers out of memory before. So a lost answer of the
-// store means a gap at most. A store that was restored from a backup, or whose newest writes a
-// failover lost, can come to the same version again: so the value must be the same, too.
+// store means a gap at most. A store that was restored from a backup, or that lost its newest
+// writes in a failover, can come to the same version again: so the value must be the same, too.
 type offer struct {
 	name  string
 	value int64 // the number before them
@@ -330,7 +330,7 @@ func (o offer) giveBack(ctx context.Context, s store.Store) error {
 	return s.SetSequence(ctx, o.name, o.value, now.Version)
 }
 
-// Close ends the pool: calls of Take return [ErrClosed], also those that wait. It waits for
+// Close ends the pool: calls of Take return [ErrClosed], even those that wait. It waits for
 // running reservations, and gives the numbers in memory back to the store. If ctx ends
 // before, it returns the error of ctx, and numbers are lost. It can be repeated.
 func (p *Pool) Close(ctx context.Context) error {

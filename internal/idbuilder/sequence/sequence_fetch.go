@@ -245,8 +245,8 @@ func (s *Sequence) isTight() bool {
 // setLow sets the remainder below which the next range is reserved: the share of the options,
 // or twice the numbers that are used until the store answers.
 func (s *Sequence) setLow(reach uint64) {
-	meanwhile := 2 * s.rate * s.latency.Seconds() * float64(size(s.spec.Step))
-	low := max(float64(reach)*s.pool.o.PrefetchThreshold, meanwhile, 1)
+	untilAnswer := 2 * s.rate * s.latency.Seconds() * float64(size(s.spec.Step))
+	low := max(float64(reach)*s.pool.o.PrefetchThreshold, untilAnswer, 1)
 	s.low = min(reach, uint64(min(low, math.MaxInt64)))
 }
 

@@ -198,7 +198,7 @@ func (s *Sequence) takeOrEnlist(need uint64) (w *waiter, last int64, err error) 
 	return w, 0, nil
 }
 
-// withdrawWaiter ends a waiter whose context has ended, unless it has its numbers.
+// withdrawWaiter ends a waiter after its context has ended, unless it has its numbers.
 func (s *Sequence) withdrawWaiter(w *waiter, cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

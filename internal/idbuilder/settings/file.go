@@ -65,7 +65,7 @@ func (f *file) syntaxFault(err error) Fault {
 		fault.Key, fault.Origin = fault.Origin, ""
 	}
 	if k := known[parse.LastKey]; k == nil || isHider(k) {
-		fault.Reason = "it is not TOML from here on: is a value without quotes, or a quote or bracket not closed?"
+		fault.Reason = "the file is not TOML from this line: is a value without quotes, or a quote or bracket not closed?"
 	}
 	return fault
 }

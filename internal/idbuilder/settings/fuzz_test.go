@@ -35,7 +35,7 @@ func FuzzLoad(f *testing.F) {
 		}
 		var faults *settings.Error
 		if !errors.As(err, &faults) || len(faults.Faults) == 0 {
-			t.Fatalf("%v is no list of faults", err)
+			t.Fatalf("%v is not a list of faults", err)
 		}
 		for _, fault := range faults.Faults {
 			if fault.Reason == "" || fault.Key == "" && fault.Origin == "" || strings.Count(fault.String(), "\n") > strings.Count(fault.Key, "\n")+strings.Count(fault.Origin, "\n") {

@@ -150,7 +150,7 @@ func nearestTo(mistyped string) string {
 	return endingOf[word]
 }
 
-// endings are the paths, and behind them what is left of each without its first
+// endings are the paths, and after them what is left of each without its first
 // sections; endingOf has the paths that end so.
 var endings, endingOf = func() (words []string, of map[string]string) {
 	of = map[string]string{}

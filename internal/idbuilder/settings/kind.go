@@ -25,7 +25,7 @@ type kind interface {
 	describeAllowed() string
 }
 
-// hider is a kind whose values can hold a password.
+// hider is a kind of values that can hold a password.
 type hider interface{ hidesValues() }
 
 // words is a text from the environment or a flag; numbers are parsed from it.

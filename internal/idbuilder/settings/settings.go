@@ -142,7 +142,7 @@ type Snowflake struct {
 	// libraries do, is given to no other client.
 	Hold time.Duration
 	// Skew is how long a worker id stays unused after its lease has ended: for clients
-	// whose clocks are behind.
+	// with late clocks.
 	Skew time.Duration
 }
 

@@ -26,7 +26,7 @@ func TestNoRepeatsFrom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		old, next := small(rt, "old"), small(rt, "next")
 		held := rapid.Int64Range(old.BaseTS, old.endOfTime()).Draw(rt, "held")
-		safe := next.endOfTime() // found by trying: from then on no ID of next equals one of old before held
+		safe := next.endOfTime() // found by trying: no later ID of next equals one of old before held
 		greatest := (held-old.BaseTS)<<old.timestampShift() - 1
 		for safe > next.BaseTS && (safe-1-next.BaseTS)<<next.timestampShift() > greatest {
 			safe--

@@ -24,7 +24,7 @@
 // workers say: the end of a lease is stored before a client is told of it, and the
 // next one begins there or later. A client that makes IDs only in [Grant.NotBefore,
 // Grant.Expires), by its own clock, so never makes an ID that another client makes.
-// A renewal moves Expires; one whose answer was lost can be repeated.
+// A renewal moves Expires; it can be repeated if its answer was lost.
 //
 // # Clients that never ask again
 //

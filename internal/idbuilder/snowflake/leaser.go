@@ -40,7 +40,7 @@ type Client struct {
 type Grant struct {
 	WorkerID int64
 	LeaseKey string // to be sent with the next request; a secret
-	// The client makes IDs whose timestamps are in [NotBefore, Expires), to the
+	// The client makes IDs with timestamps in [NotBefore, Expires), to the
 	// millisecond, by its own clock. NotBefore is not after the worker's time.
 	NotBefore, Expires time.Time
 	Duration           time.Duration // within which the client asks again
@@ -53,14 +53,14 @@ type Leaser struct {
 	documents *documents
 	options   Options
 	// Servers by the bits of their shards. They are made with the Leaser, since they notice
-	// jumps of the clock from then on.
+	// jumps of the clock after that.
 	short, long [shardBits + 1]*lease.Server
 
 	mu     sync.Mutex
 	spaces map[string]*space // by key
 }
 
-// New returns a Leaser of the worker ids in a store, whose Init was called. It
+// New returns a Leaser of the worker ids in an initialised store. It
 // returns what [Options.Validate] finds.
 func New(s store.Store, o Options) (*Leaser, error) {
 	if err := o.Validate(); err != nil {
@@ -197,9 +197,9 @@ func (c Client) meta() map[string]string {
 	return map[string]string{"address": c.Address[:min(len(c.Address), 256)]}
 }
 
-// Release ends a lease whose client makes no more IDs. The worker id is free after the skew,
-// for clients whose clocks are behind. Releasing a lease that has ended or was released
-// before is no error. Errors: [ErrLeaseKey], and those of the store.
+// Release ends a lease when its client makes no more IDs. The worker id is free after the skew,
+// for clients with late clocks. Release returns nil for a lease that has ended or was released
+// before. Errors: [ErrLeaseKey], and those of the store.
 func (l *Leaser) Release(ctx context.Context, key Key, text string) error {
 	k, err := parseLeaseKey(text)
 	if err != nil {
@@ -266,7 +266,7 @@ type Options struct {
 	// It is at least Duration and Skew together, at most 31 days; 0 means a day.
 	Hold time.Duration
 	// Skew is how long a worker id stays unused after a client's lease of it has
-	// ended: for clients whose clock is behind. From 0 to an hour; 0 means a
+	// ended: for clients with a late clock. From 0 to an hour; 0 means a
 	// minute, a negative value none.
 	Skew time.Duration
 
@@ -355,7 +355,7 @@ func (e *ExhaustedError) Unwrap() error { return ErrExhausted }
 // with the layout before.
 type ChangeError struct {
 	Key   string
-	Until time.Time // from then on they cannot; zero: they could for ever
+	Until time.Time // after it they cannot; zero: they could for ever
 }
 
 // Error names the key and the time.

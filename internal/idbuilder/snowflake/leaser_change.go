@@ -315,7 +315,7 @@ func (l *Leaser) countLeases(ctx context.Context, prefix string, bits int) (n in
 	return n, held, errors.Join(unread...)
 }
 
-// listLeases returns the leases in a document, with an error also if some cannot be read.
+// listLeases returns the leases in a document, with an error even if only some cannot be read.
 func (l *Leaser) listLeases(ctx context.Context, doc store.Document, bits int) ([]lease.Info, error) {
 	p, err := decodePage(doc)
 	if err != nil {

@@ -31,7 +31,7 @@ func newWorld(t *testing.T) *world {
 	return &world{T: t, store: storetest.Faulty(storetest.Documents(), f.decide), faults: f, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
 }
 
-// worker is a Leaser whose clock may be off.
+// worker is a Leaser with a clock that may be off.
 type worker struct {
 	*Leaser
 	off time.Duration
@@ -277,8 +277,8 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestUnknownOutcome checks that a renewal whose answer is lost can be repeated, and
-// that a lease whose answer is lost keeps its worker id from others.
+// TestUnknownOutcome checks that a renewal can be repeated if its answer is lost, and
+// that a lease keeps its worker id from others if its answer is lost.
 func TestUnknownOutcome(t *testing.T) {
 	w := newWorld(t)
 	x, key := w.newWorker(Options{}), sized(1)

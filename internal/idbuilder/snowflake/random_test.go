@@ -37,7 +37,7 @@ func (l ledger) check(c *client) error {
 	return nil
 }
 
-// TestRandom: clients of both kinds lease from workers whose clocks are off and jump and which
+// TestRandom: clients of both kinds lease from workers with clocks that are off and jump and which
 // restart, over a store that loses connections.
 func TestRandom(t *testing.T) {
 	steps := 600

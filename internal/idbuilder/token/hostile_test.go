@@ -290,7 +290,7 @@ func TestCheckLast(t *testing.T) {
 
 // TestFlood: the rate of lookups of guessed tokens is bounded, and they lock out no token that the
 // service made: neither one that the process has seen, even if a new revision makes it look
-// again, nor the first use of one, also in a process that made none. A token that was reset does not
+// again, nor the first use of one, even in a process that made none. A token that was reset does not
 // use up lookups either.
 func TestFlood(t *testing.T) {
 	bubble(t, func(t *testing.T, s store.Store) {

@@ -15,7 +15,7 @@ import (
 
 // Options configure an Authority.
 type Options struct {
-	// Admin is an admin token that the operator chose, beside those that are
+	// Admin is an admin token that the operator chose, in addition to those that are
 	// stored: 16 to 512 printable ASCII characters, of at least 8 kinds, without a
 	// space at an end. Make it of random bits, such as `openssl rand -base64 32` does: what is stored of key
 	// tokens lets a reader of the store try out guesses. Empty: there is none.

@@ -33,7 +33,7 @@ func configCommand(p *program.Program) *cobra.Command {
 func configListCommand(p *program.Program) *cobra.Command {
 	return serviceCommand(p, &cobra.Command{
 		Use: "list [prefix]", Short: "List configurations", Args: shell.Arguments(cobra.MaximumNArgs(1)),
-		Long:    "List the configurations whose keys begin with the prefix, or all, in the order of their keys.\n",
+		Long:    "List the configurations of the keys that begin with the prefix, or all, in the order of their keys.\n",
 		Example: "  idbuilder config list orders --server http://localhost:8080 --token-file token",
 	}, func(ctx context.Context, s *service, args []string) error {
 		return s.eachConfig(ctx, strings.Join(args, ""), func(item api.Summary) error { return p.Write(summary{item}) })
@@ -72,7 +72,7 @@ func configGetCommand(p *program.Program) *cobra.Command {
 func configDeleteCommand(p *program.Program) *cobra.Command {
 	return serviceCommand(p, &cobra.Command{
 		Use: "delete key", Short: "Delete a configuration", Args: shell.Arguments(cobra.ExactArgs(1)),
-		Long:    "Delete a configuration. A key that is created again continues behind the numbers that it gave before.\n",
+		Long:    "Delete a configuration. A key that is created again continues after the numbers that it gave before.\n",
 		Example: "  idbuilder config delete orders",
 	}, func(ctx context.Context, s *service, args []string) error {
 		kind, err := s.typeOf(ctx, args[0])
@@ -156,7 +156,7 @@ func importCommand(p *program.Program) *cobra.Command {
 		Long: `Take over the keys of a deployed worker's file store, the folder with sequences and configs, into the
 store that the settings name. Stop the old worker first.
 
-Numbers go on behind those of the folder by --margin steps, which is at least the old worker's batch
+Numbers continue --margin steps after those of the folder, which is at least the old worker's batch
 size, in case the folder is an older copy of it. Keys that the store has already are refused, unless an
 earlier run of this command made them. The old worker keeps tokens in memory: there are none to take over.
 
@@ -232,7 +232,7 @@ func applyImport(ctx context.Context, p *program.Program, h program.Home, plan *
 type importedKey struct {
 	Key       string           `json:"key"`
 	IDType    string           `json:"id_type"`
-	Sequences map[string]int64 `json:"sequences,omitempty"` // the numbers behind which they go on
+	Sequences map[string]int64 `json:"sequences,omitempty"` // the numbers after which they continue
 	There     bool             `json:"there,omitempty"`     // before
 	DryRun    bool             `json:"dry_run,omitempty"`
 }
@@ -247,7 +247,7 @@ func (i importedKey) Lines() []string {
 	}
 	line := fmt.Sprintf("%-9s  %s  %s", i.IDType, i.Key, state)
 	if value, ok := i.Sequences[i.Key]; ok {
-		line += fmt.Sprintf(", goes on behind %d", value)
+		line += fmt.Sprintf(", continues after %d", value)
 	}
 	return []string{line}
 }

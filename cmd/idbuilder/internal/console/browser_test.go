@@ -28,7 +28,7 @@ func TestBrowser(t *testing.T) {
 	b.CheckPage("login")
 	b.RunSteps(chromedp.SendKeys(chromedp.CSS("#token"), "not the token"))
 	b.Click("button.primary")
-	b.WantText("[role=alert]", "no valid admin token")
+	b.WantText("[role=alert]", "not a valid admin token")
 	b.RunSteps(chromedp.SendKeys(chromedp.CSS("#token"), adminToken))
 	b.Click("button.primary")
 	b.WantText("h1", "Overview")

@@ -99,7 +99,7 @@ type Console struct {
 }
 
 // New returns the console of a worker. Sessions are kept in the store. Close ends its goroutine; a
-// worker whose options have the console closes it.
+// worker that has the console in its options closes it.
 func New(w *idbuilder.Worker, s store.Store, o Options) (*Console, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

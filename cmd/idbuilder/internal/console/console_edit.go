@@ -107,7 +107,7 @@ func (c *Console) showDelete(v *visit) error {
 	return v.renderDelete(http.StatusOK, deletePage{Config: config})
 }
 
-// deleteKey deletes a key whose name the admin typed.
+// deleteKey deletes the key if the admin typed its name.
 func (c *Console) deleteKey(v *visit) error {
 	config, _, err := c.worker.Config(v.Context(), v.PostFormValue("key"))
 	if err != nil {

@@ -36,7 +36,7 @@ func (c *Console) beginLogin(v *visit) error {
 	identity, err := c.worker.Tokens().Check(v.Context(), admin)
 	switch {
 	case errors.Is(err, token.ErrInvalid), errors.Is(err, token.ErrExpired):
-		return c.refuseAttempt(v, http.StatusUnauthorized, "That is no valid admin token.")
+		return c.refuseAttempt(v, http.StatusUnauthorized, "That is not a valid admin token.")
 	case err != nil:
 		return err
 	case !identity.Admin:

@@ -217,7 +217,7 @@ func TestDelete(t *testing.T) {
 	s := start(t, Options{})
 	s.saveConfig("increment", `{"key": "orders", "base": 1000}`)
 	v := s.login()
-	v.get("delete?key=orders").wantPage(http.StatusOK, "goes on behind it", "Type the key to confirm")
+	v.get("delete?key=orders").wantPage(http.StatusOK, "continues after it", "Type the key to confirm")
 	v.post("delete", "key", "orders", "typed", "order").wantPage(http.StatusBadRequest, "Type it exactly", `value="order"`)
 	v.get("key?key=orders").wantPage(http.StatusOK)
 	v.post("delete", "key", "orders", "typed", "orders").wantTo("./keys?done=deleted")

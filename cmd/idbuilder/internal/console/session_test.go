@@ -55,7 +55,7 @@ func TestLogin(t *testing.T) {
 	s := start(t, Options{})
 	v := &visitor{service: s}
 	v.get("login").wantPage(http.StatusOK, `type="password"`, `<label for="token">`)
-	v.post("login", "token", "wrong").wantPage(http.StatusUnauthorized, "no valid admin token", `role="alert"`).wantNo("wrong")
+	v.post("login", "token", "wrong").wantPage(http.StatusUnauthorized, "not a valid admin token", `role="alert"`).wantNo("wrong")
 	s.saveConfig("increment", `{"key": "orders", "base": 1000}`)
 	key, err := s.Tokens().Key(t.Context(), adminToken, "orders")
 	if err != nil {

@@ -22,6 +22,6 @@
 // The worker changes these files in place, so a crash can leave a torn one. It
 // replaces characters of names by "_", so two keys can share a file. Current_value
 // is the number that the worker reserves next; the numbers before it were given, or
-// lost. A plan continues a margin behind it, because the folder may be an older
+// lost. A plan continues a margin after it, because the folder may be an older
 // copy.
 package deployed

@@ -132,5 +132,5 @@ type Key struct {
 // Sequence is a sequence of a key.
 type Sequence struct {
 	Name  string
-	Value int64 // that the store will have: the numbers behind it are not given yet
+	Value int64 // that the store will have: the numbers after it are not given yet
 }

@@ -21,11 +21,11 @@ import (
 
 // Options say how a folder is taken over.
 type Options struct {
-	// Margin is by how many steps each sequence goes on behind what the folder says.
+	// Margin is how many steps after the folder's number each sequence continues.
 	// It is at least the worker's batch size; the default value is 1000, the worker's
 	// own.
 	Margin int64
-	// Next has the next number of keys whose sequences the folder has lost, without a
+	// Next has the next number of keys that have lost their sequence in the folder, without a
 	// margin.
 	Next map[string]int64
 	// Skip lists keys that are left out.
@@ -106,7 +106,7 @@ func (p *planner) increment(c *idconfig.Config) ([]Sequence, error) {
 	if !ok {
 		return nil, errors.New("its sequence is missing: give the number that comes next for the key")
 	}
-	value, err := p.valueBehind(s, c.Increment.Reservation(p.Margin))
+	value, err := p.valueAfter(s, c.Increment.Reservation(p.Margin))
 	return []Sequence{{c.Key, value}}, err
 }
 
@@ -117,9 +117,9 @@ func (p *planner) sequence(name string) (sequence, bool) {
 	return s, ok
 }
 
-// valueBehind returns the value of a sequence that goes on behind the folder's by the
+// valueAfter returns the value of a sequence that continues after the folder's by the
 // margin, or at the bound.
-func (p *planner) valueBehind(s sequence, r store.Reservation) (int64, error) {
+func (p *planner) valueAfter(s sequence, r store.Reservation) (int64, error) {
 	if s.err != nil {
 		return 0, fmt.Errorf("%s: %w: give the number that comes next for the key", s.file, s.err)
 	}
@@ -165,7 +165,7 @@ func (p *planner) formatted(c *idconfig.Config) (list []Sequence, err error) {
 			continue
 		}
 		s, _ := p.sequence(name)
-		value, err := p.valueBehind(s, store.Reservation{Step: 1, Count: p.Margin, Bound: math.MaxInt64})
+		value, err := p.valueAfter(s, store.Reservation{Step: 1, Count: p.Margin, Bound: math.MaxInt64})
 		if err != nil {
 			return nil, err
 		}

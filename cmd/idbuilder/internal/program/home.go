@@ -134,14 +134,14 @@ func openRedis(_ context.Context, s settings.Storage, _ *slog.Logger) (Home, err
 	return Home{redisHome{r, client}, fmt.Sprint(s.Redis.URL[0])}, nil
 }
 
-// redisClient returns a client of a server, or of a cluster, some of whose nodes the
-// URLs name. User, password and TLS are those of the first URL.
+// redisClient returns a client of a server, or of a cluster of which the URLs name
+// some nodes. User, password and TLS are those of the first URL.
 func redisClient(s settings.RedisStorage) (goredis.UniversalClient, error) {
 	o := &goredis.UniversalOptions{PoolSize: s.PoolSize, DialTimeout: s.ConnectTimeout, IsClusterMode: s.Clustered()}
 	for i, u := range s.URL {
 		node, err := goredis.ParseURL(u.Reveal())
 		if err != nil {
-			return nil, fmt.Errorf("storage.redis.url: %s is no URL of Redis, as redis://host:6379/0 is", u) // the cause may quote a password
+			return nil, fmt.Errorf("storage.redis.url: %s is not a URL of Redis, as redis://host:6379/0 is", u) // the cause may quote a password
 		}
 		o.Addrs = append(o.Addrs, node.Addr)
 		switch {

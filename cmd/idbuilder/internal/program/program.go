@@ -74,7 +74,7 @@ func (p *Program) ServerLogger(o settings.Observability) *slog.Logger {
 	return slog.New(slog.NewTextHandler(out, options))
 }
 
-// configVariable is the environment variable behind --config.
+// configVariable is the environment variable that stands for --config.
 const configVariable = "IDBUILDER_CONFIG"
 
 // flags are the flags of all commands: those of the settings.

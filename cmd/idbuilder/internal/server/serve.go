@@ -41,7 +41,7 @@ func serve(ctx context.Context, sites []*site, s *settings.Settings, log *slog.L
 	return shutDown(ctx, servers, s.Server.ShutdownTimeout)
 }
 
-// newServer returns a server whose time limits are longer than the worker's own.
+// newServer returns a server with longer time limits than the worker's own.
 func newServer(handler http.Handler, l settings.Limits, log *slog.Logger) *http.Server {
 	const more = 5 * time.Second
 	return &http.Server{

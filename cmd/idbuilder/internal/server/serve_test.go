@@ -32,7 +32,7 @@ import (
 )
 
 // TestFirstToken: the first admin token goes to a file that its owner alone can read, and is not shown
-// where the output is no terminal. Where the file cannot be written no token is made, so that the next start
+// where the output is not a terminal. Where the file cannot be written no token is made, so that the next start
 // makes one.
 func TestFirstToken(t *testing.T) {
 	tokens, s := authority(t, storetest.Memory(t)), settings.Default()
@@ -101,7 +101,7 @@ func TestFirstTokenIsFound(t *testing.T) {
 	wantToken(t, s.Auth.AdminTokenFile, authority(t, other))
 }
 
-// showFirst is showStart for an output that is no terminal.
+// showFirst is showStart for an output that is not a terminal.
 func showFirst(t *testing.T, s *settings.Settings, tokens *token.Authority) (string, error) {
 	var out strings.Builder
 	err := showStart(t.Context(), program.New(nil, shell.Streams{Out: &out, Err: io.Discard}), s, tokens, start{serves: "IDs"})

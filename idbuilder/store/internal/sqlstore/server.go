@@ -14,7 +14,7 @@ import (
 // int64, a string, a time.Time in UTC, or nil.
 type Conn interface {
 	// Exec returns how many rows a statement found, or inserted: 0 for an
-	// insertion of a row whose key exists already.
+	// insertion of a row with a key that exists already.
 	Exec(ctx context.Context, statement string, args ...any) (rows int64, err error)
 	// Number is Exec for a statement that changes a row and makes a number, by
 	// RETURNING or LAST_INSERT_ID.

@@ -102,7 +102,7 @@ func number(ctx context.Context, c Conn, query string, args ...any) (n int64, fo
 	return n, found, err
 }
 
-// attempts bounds how often a call is repeated whose transactions end in deadlocks.
+// attempts bounds how often a call is repeated if its transactions end in deadlocks.
 const attempts = 12
 
 // do makes a call, and repeats it if the server has rolled it back.

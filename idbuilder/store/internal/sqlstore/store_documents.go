@@ -155,7 +155,7 @@ func (s *Store) remove(ctx context.Context, c Conn, kind store.Kind, key string,
 	return err
 }
 
-// raiseFloor makes the versions of all documents that are created from now on greater than
+// raiseFloor makes the versions of all documents that are created later greater than
 // version. See the package's documentation.
 func (s *Store) raiseFloor(ctx context.Context, version int64) error {
 	_, err := s.server.Exec(ctx, "UPDATE id_state SET value = ? WHERE name = 'floor' AND value < ? AND "+Guard, version, version, s.newest())

@@ -189,7 +189,7 @@ func TestNames(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		if err := <-results; !errors.Is(err, context.Canceled) {
-			t.Errorf("a wait whose context has ended: %v", err)
+			t.Errorf("a wait after its context has ended: %v", err)
 		}
 		go func() {
 			unlock, err := n.lock(t.Context(), "a")
