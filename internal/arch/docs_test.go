@@ -57,6 +57,26 @@ func promises(t *testing.T) []string {
 	return slices.DeleteFunc(documents(t), func(page string) bool { return filepath.Base(page) != "PROMISES.md" })
 }
 
+// TestPagesNamePackages checks that the internal packages that pages name exist:
+// packages move, and pages that describe the house must follow.
+func TestPagesNamePackages(t *testing.T) {
+	named := 0
+	for _, page := range documents(t) {
+		if page == "CHANGELOG.md" { // it tells what was there
+			continue
+		}
+		for _, found := range regexp.MustCompile("`((?:[a-z0-9]+/)*internal(?:/[a-z0-9]+)+)`").FindAllStringSubmatch(read(t, page), -1) {
+			named++
+			if _, err := os.Stat(filepath.Join(root, found[1])); err != nil {
+				t.Errorf("%s names the package %s: %v", page, found[1], err)
+			}
+		}
+	}
+	if named < 100 {
+		t.Errorf("the pages name %d internal packages", named)
+	}
+}
+
 // definedTests returns the names of all test functions of the repository.
 func definedTests(t *testing.T) map[string]bool {
 	t.Helper()
