@@ -19,8 +19,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement/host"
 )
 
-// ErrReplyLost is the error of a call if the request has arrived, but the reply
-// has not.
+// ErrReplyLost is the error of a call if the request has arrived, but [Peer.Kill] came before
+// the reply.
 var ErrReplyLost = errors.New("hosttest: the reply is lost")
 
 // Network connects transports within a process. It is safe for concurrent use.
@@ -28,13 +28,12 @@ type Network struct {
 	mu      sync.Mutex
 	peers   map[string]*Peer
 	cut     map[string]bool
-	losing  map[string]bool
 	observe func(address string, r host.Request)
 }
 
 // NewNetwork returns a network without transports.
 func NewNetwork() *Network {
-	return &Network{peers: make(map[string]*Peer), cut: make(map[string]bool), losing: make(map[string]bool)}
+	return &Network{peers: make(map[string]*Peer), cut: make(map[string]bool)}
 }
 
 // Listen returns the transport of an address. It takes the place of an earlier
@@ -53,13 +52,6 @@ func (n *Network) Cut(address string, cut bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.cut[address] = cut
-}
-
-// LoseReplies makes all replies of an address get lost, or none.
-func (n *Network) LoseReplies(address string, lose bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.losing[address] = lose
 }
 
 // Observe calls fn for each request that is sent, before it is.
@@ -81,12 +73,6 @@ func (n *Network) findPeer(address string, r host.Request) (*Peer, error) {
 		return nil, fmt.Errorf("%w: hosttest: %q", host.ErrUnreachable, address)
 	}
 	return p, nil
-}
-
-func (n *Network) losesReply(address string) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.losing[address]
 }
 
 // Peer is a [host.Transport] of a [Network].
@@ -167,10 +153,10 @@ func (p *Peer) awaitReply(ctx context.Context, replies <-chan host.Reply) (host.
 	}
 }
 
-// deliver returns a reply, unless the network loses it or the process has ended before.
+// deliver returns a reply, unless the process has ended before.
 func (p *Peer) deliver(reply host.Reply) (host.Reply, error) {
 	ended := context.Cause(p.ctx)
-	if p.network.losesReply(p.address) || ended != nil && !errors.Is(ended, errDrained) {
+	if ended != nil && !errors.Is(ended, errDrained) {
 		return host.Reply{}, ErrReplyLost
 	}
 	return reply, nil
