@@ -160,7 +160,7 @@ site: ## render docs as a site into site/dist, and check it (needs Node); SITE_B
 	@echo "to read it: cd site && npm run preview"
 
 .PHONY: counts
-counts: ## count methods away from their type, participle types, vague sentences, lengths (V=-v lists them)
+counts: ## count what makes code hard to read or to keep, each with its bound (V=-v lists findings)
 	@go run ./internal/shape/cmd/counts $(V)
 
 .PHONY: replay

@@ -3,6 +3,7 @@
 package arch
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/shape"
@@ -47,6 +48,39 @@ func checkLengths(t *testing.T, lengths []shape.Length, most int) {
 	for _, l := range lengths {
 		if l.Lines > most {
 			t.Errorf("%v: %s has %d lines, want at most %d", l.Position, l.Name, l.Lines, most)
+		}
+	}
+}
+
+// unmet are the bounds that the project does not keep yet. A bound leaves the list when it is met.
+var unmet = map[string]bool{
+	"whose in 52,000 lines of comments": true, "behind in 52,000 lines of comments": true, "beside in 52,000 lines of comments": true,
+	"meanwhile in 52,000 lines of comments": true, "is no in 52,000 lines of comments": true, ", also if in 52,000 lines of comments": true,
+	"public packages": true, "exported types of public packages": true, "exported error types of public packages": true,
+	"lines of code without examples": true,
+}
+
+// TestBounds fails where a number exceeds its bound, unless it is among unmet. `make counts` prints all of them, and
+// with V=-v where each finding is.
+func TestBounds(t *testing.T) {
+	files, err := shape.Load(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, b := range shape.Bounds(files) {
+		known[b.Name] = true
+		switch {
+		case b.Met() || unmet[b.Name]:
+		case len(b.Where) > 0:
+			t.Errorf("%s: %d, want at most %d: %s", b.Name, b.Value, b.Most, strings.Join(b.Where, ", "))
+		default:
+			t.Errorf("%s: %d, want at most %d", b.Name, b.Value, b.Most)
+		}
+	}
+	for name := range unmet {
+		if !known[name] {
+			t.Errorf("%q is among unmet, but is not the name of a bound", name)
 		}
 	}
 }

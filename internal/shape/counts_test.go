@@ -4,6 +4,7 @@ package shape
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -66,6 +67,51 @@ func TestWords(t *testing.T) {
 	} {
 		if got := words(name); !slices.Equal(got, want) {
 			t.Errorf("words of %s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestBounds counts in five files of one type, and in comments with the words and with plain uses of them.
+func TestBounds(t *testing.T) {
+	files, err := Load("testdata/spread")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	for _, b := range Bounds(files) {
+		got[b.Name] = b.Value
+		if b.Where != nil && strings.Contains(b.Name, "comments") {
+			got[b.Name] = len(b.Where)
+		}
+	}
+	for name, want := range map[string]int{
+		"whose in 52,000 lines of comments": 1, "behind in 52,000 lines of comments": 1, "beside in 52,000 lines of comments": 0,
+		"meanwhile in 52,000 lines of comments": 1, "is no in 52,000 lines of comments": 1, ", also if in 52,000 lines of comments": 1,
+		"files": 5, "packages": 1, "public packages": 1, "exported types of public packages": 2, "exported error types of public packages": 1,
+		"types with methods in more than four files": 1, "folders with more than 20 files": 0, "files over 450 lines": 0,
+		"lines of code without examples": 12,
+	} {
+		if got[name] != want {
+			t.Errorf("%s: %d, want %d", name, got[name], want)
+		}
+	}
+}
+
+func TestBoundMet(t *testing.T) {
+	for b, want := range map[*Bound]bool{{Value: 3, Most: 3}: true, {Value: 4, Most: 3}: false, {Value: 4, Most: -1}: true} {
+		if b.Met() != want {
+			t.Errorf("%d of at most %d: met is %v", b.Value, b.Most, b.Met())
+		}
+	}
+}
+
+// TestCountCode: lines of code have a token; a string of three lines counts three times.
+func TestCountCode(t *testing.T) {
+	for source, want := range map[string]int{
+		"package a\n": 1, "// a\npackage a // b\n\n/* c\nd */\n": 1, "package a\n\nvar b, c = `1\n2\n3`, 4\n": 4, "": 0,
+	} {
+		if got := countCode([]byte(source)); got != want {
+			t.Errorf("%q has %d lines of code, want %d", source, got, want)
 		}
 	}
 }

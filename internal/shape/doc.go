@@ -2,7 +2,8 @@
 
 // Package shape counts what makes Go code hard to read: methods away from their
 // type, types that are named by a participle, sentences that name no actor, long
-// files and functions.
+// files and functions. [Bounds] counts what makes a module hard to keep: packages, exported types, files,
+// lines of code, words that are rare in plain English.
 //
 // It reads the syntax of the files only, so it needs no build:
 //

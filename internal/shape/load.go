@@ -5,8 +5,10 @@ package shape
 import (
 	"go/ast"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -19,6 +21,9 @@ type File struct {
 	Path string
 	// Package is the folder of the file.
 	Package string
+
+	// CodeLines is the number of lines with more than comments.
+	CodeLines int
 
 	Set    *token.FileSet
 	Syntax *ast.File
@@ -49,11 +54,17 @@ func Load(folder string) ([]*File, error) {
 		if !strings.HasSuffix(name, ".go") {
 			return nil
 		}
-		syntax, err := parser.ParseFile(set, name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		source, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		syntax, err := parser.ParseFile(set, name, source, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil || ast.IsGenerated(syntax) {
 			return err
 		}
-		files = append(files, newFile(folder, name, set, syntax))
+		f := newFile(folder, name, set, syntax)
+		f.CodeLines = countCode(source)
+		files = append(files, f)
 		return nil
 	})
 	slices.SortFunc(files, func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
@@ -80,4 +91,24 @@ func newFile(folder, name string, set *token.FileSet, syntax *ast.File) *File {
 // position is where a node is, as path:line.
 func (f *File) position(at token.Pos) Position {
 	return Position{Path: f.Path, Line: f.Set.Position(at).Line}
+}
+
+// countCode returns the number of lines that have a token. A string of several lines counts whole.
+func countCode(source []byte) (n int) {
+	var s scanner.Scanner
+	file := token.NewFileSet().AddFile("", -1, len(source))
+	s.Init(file, source, nil, 0)
+	for last := 0; ; {
+		pos, tok, literal := s.Scan()
+		if tok == token.EOF {
+			return n
+		}
+		if tok == token.SEMICOLON && literal == "\n" {
+			continue // the scanner has inserted it
+		}
+		begin := file.Line(pos)
+		end := begin + strings.Count(literal, "\n")
+		n += end - max(begin-1, last)
+		last = end
+	}
 }

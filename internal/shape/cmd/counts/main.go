@@ -50,6 +50,11 @@ func list(w io.Writer, files []*shape.File) {
 			fmt.Fprintf(w, "%v: sentence about who: %s\n", s.Position, s.Text)
 		}
 	}
+	for _, b := range shape.Bounds(files) {
+		for _, where := range b.Where {
+			fmt.Fprintf(w, "%s (%s)\n", where, b.Name)
+		}
+	}
 }
 
 // summarize prints one line for each count.
@@ -64,4 +69,18 @@ func summarize(w io.Writer, files []*shape.File) {
 	}
 	print("file", shape.FileLengths(files))
 	print("function", shape.FunctionLengths(files))
+	for _, b := range shape.Bounds(files) {
+		fmt.Fprintf(w, "%-45s %7d  %s\n", b.Name, b.Value, bound(b))
+	}
+}
+
+// bound says what a number may be, and whether it is more.
+func bound(b shape.Bound) string {
+	switch {
+	case b.Most < 0:
+		return ""
+	case b.Met():
+		return fmt.Sprintf("(at most %d)", b.Most)
+	}
+	return fmt.Sprintf("(at most %d) TOO MANY", b.Most)
 }
