@@ -137,7 +137,7 @@ func (c *Client) Layout() Layout { return c.era.Load().layout }
 // it look at ctx. If ctx ends while it waits for a lease, it makes a fallback
 // ID unless that is disabled or ctx had ended before the call.
 //
-// Errors are a [*ClockBackwardError], a [*TimeRangeError], a
+// Errors are a [*ClockBackwardError], [ErrBeforeCustomEpoch], [ErrTimeOverflow], a
 // [*LeaseAcquisitionError] if fallback is disabled, [ErrClosed], or the cause of
 // ctx's end.
 func (c *Client) Next(ctx context.Context) (ID, error) {

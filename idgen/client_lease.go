@@ -125,7 +125,7 @@ func (c *Client) checkLease(l Lease) error {
 	}
 	if layout := l.Layout(); !c.layout.sameFrame(layout) {
 		if c.pinned {
-			return &CustomEpochMismatchError{Want: c.layout, Got: layout}
+			return &CustomEpochMismatchError{ServiceID: c.opts.ServiceID, Want: c.layout, Got: layout}
 		}
 		c.adoptLayout(layout)
 	}

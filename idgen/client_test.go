@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/kazahana-db/kazahana/internal/refusal"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -161,7 +163,7 @@ func TestNextOutsideTheTimestampRange(t *testing.T) {
 				}
 				return
 			}
-			var tre *TimeRangeError
+			var tre *refusal.TimeRangeError
 			if !errors.As(err, &tre) || tre.Time.UnixMilli()-DefaultCustomEpochMs != test.ms || id != 0 || n != 0 {
 				t.Errorf("Next = %d, %+v, NextN %d; want 0 and a TimeRangeError with the clock's time", id, err, n)
 			}

@@ -61,8 +61,8 @@
 // If the clock was set back, a Client waits for it up to [Options.MaxBackward],
 // then returns a [*ClockBackwardError]. It follows a clock that jumps far ahead
 // only when a lease, or the passing of time, shows that the clock is right. A clock
-// before the custom epoch or past the end of the timestamp gives a
-// [*TimeRangeError], never a negative or wrapped ID. If the clock was set back,
+// before the custom epoch or past the end of the timestamp gives an error,
+// [ErrBeforeCustomEpoch] or [ErrTimeOverflow], never a negative or wrapped ID. If the clock was set back,
 // ULIDs and UUIDs continue from the last timestamp; they follow a jump ahead only when
 // it has lasted: see [ULIDSource].
 //

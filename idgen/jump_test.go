@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/kazahana-db/kazahana/internal/refusal"
 )
 
 // jumpyClock is a steppedClock with a monotonic clock that does not step with it.
@@ -269,7 +271,7 @@ func TestClockBeforeTheEpochIsSetRight(t *testing.T) {
 			}
 			c := Must(NewClient(opts))
 			defer c.Shutdown(t.Context())
-			var early *TimeRangeError
+			var early *refusal.TimeRangeError
 			if id, err := c.Next(t.Context()); !errors.As(err, &early) {
 				t.Errorf("Next in 1970 = %d, %v; want a TimeRangeError", id, err)
 			}

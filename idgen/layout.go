@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/kazahana-db/kazahana/internal/refusal"
 )
 
 // DefaultCustomEpochMs is 2026-01-01T00:00:00Z in Unix milliseconds, the time of
@@ -117,14 +119,14 @@ func (l Layout) Last() time.Time { return time.UnixMilli(l.CustomEpochMs + l.max
 // At returns the smallest value that an ID made at t, to the millisecond, can
 // have: all IDs made at t or later are at least At(t), all earlier ones are
 // less. It turns a range of times into a range of IDs. A time outside [First,
-// Last] is a [*TimeRangeError].
+// Last] is [ErrBeforeCustomEpoch] or [ErrTimeOverflow].
 func (l Layout) At(t time.Time) (ID, error) { return l.Compose(t, 0, 0) }
 
 // Compose puts an ID together, the inverse of [Layout.Time],
 // [Layout.MachineID] and [Layout.Sequence]. It is for imports and tools: an ID
 // that no generator made is as unique as the parts given. A time outside
-// [First, Last] is a [*TimeRangeError]; a machine id or sequence that does not
-// fit its bits is [ErrInvalid].
+// [First, Last] is [ErrBeforeCustomEpoch] or [ErrTimeOverflow]; a machine id or
+// sequence that does not fit its bits is [ErrInvalid].
 func (l Layout) Compose(t time.Time, machineID, sequence int) (ID, error) {
 	ts := t.UnixMilli() - l.CustomEpochMs
 	if ts < 1 || ts > l.maxTs() {
@@ -140,7 +142,7 @@ func (l Layout) Compose(t time.Time, machineID, sequence int) (ID, error) {
 }
 
 func (l Layout) timeRangeError(t time.Time) error {
-	return &TimeRangeError{Time: t, First: l.First(), Last: l.Last()}
+	return &refusal.TimeRangeError{Time: t, First: l.First(), Last: l.Last()}
 }
 
 // check returns an error if an ID cannot carry the timestamp ts.
@@ -174,37 +176,14 @@ func (l Layout) maxTs() int64 { return 1<<l.BitTs - 1 }
 // there is not continued. So the two kinds of fallback IDs never meet.
 func (l Layout) FallbackPositions() uint64 { return l.fallbackBit() / 4 * 3 }
 
-// The kinds of [*TimeRangeError].
+// The errors of times that do not fit into the timestamp of an id, usually times of the
+// system clock. No id was made. The text names the time and the range.
 var (
-	// ErrBeforeCustomEpoch is wrapped by a [*TimeRangeError] about a time that is
-	// too early: it would need a timestamp below 1.
-	ErrBeforeCustomEpoch = errors.New("idgen: time before the epoch")
+	// ErrBeforeCustomEpoch says that a time is too early: it would need a timestamp
+	// below 1.
+	ErrBeforeCustomEpoch = refusal.ErrBeforeCustomEpoch
 
-	// ErrTimeOverflow is wrapped by a [*TimeRangeError] about a time that is too
-	// late for the timestamp bits: after 2095-09-07 in the default layout.
-	ErrTimeOverflow = errors.New("idgen: time after the end of the timestamp")
+	// ErrTimeOverflow says that a time is too late for the timestamp bits: after
+	// 2095-09-07 in the default layout.
+	ErrTimeOverflow = refusal.ErrTimeOverflow
 )
-
-// TimeRangeError says that a time, usually that of the system clock, does not
-// fit into the timestamp of an id. No id was made. Match the kind with
-// [errors.Is] and [ErrBeforeCustomEpoch] or [ErrTimeOverflow].
-type TimeRangeError struct {
-	Time  time.Time // the time that does not fit
-	First time.Time // the earliest time that fits
-	Last  time.Time // the latest time that fits
-}
-
-// Error names the time, the range and the remedy.
-func (e *TimeRangeError) Error() string {
-	const form = "2006-01-02T15:04:05.000Z07:00"
-	return fmt.Sprintf("%v: %s is not within %s and %s; set the clock right or use a layout with another epoch",
-		e.Unwrap(), e.Time.UTC().Format(form), e.First.UTC().Format(form), e.Last.UTC().Format(form))
-}
-
-// Unwrap returns [ErrBeforeCustomEpoch] or [ErrTimeOverflow].
-func (e *TimeRangeError) Unwrap() error {
-	if e.Time.Before(e.First) {
-		return ErrBeforeCustomEpoch
-	}
-	return ErrTimeOverflow
-}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/oklog/ulid/v2"
+
+	"github.com/kazahana-db/kazahana/internal/refusal"
 )
 
 // ulidBits is the width of a ULID's random part.
@@ -35,8 +37,8 @@ type ULIDSource struct {
 	state monotonic
 }
 
-// Next returns a new ULID. It never waits and does not look at ctx. The only
-// error is a [*TimeRangeError].
+// Next returns a new ULID. It never waits and does not look at ctx. Errors are
+// [ErrBeforeCustomEpoch], for a clock before 1970, and [ErrTimeOverflow].
 func (s *ULIDSource) Next(context.Context) (ulid.ULID, error) {
 	ms, hi, lo, err := s.state.next(s.Now, ulidBits)
 	if err != nil {
@@ -78,8 +80,8 @@ type UUIDSource struct {
 	state monotonic
 }
 
-// Next returns a new UUID. It never waits and does not look at ctx. The only
-// error is a [*TimeRangeError].
+// Next returns a new UUID. It never waits and does not look at ctx. Errors are
+// those of [ULIDSource.Next].
 func (s *UUIDSource) Next(context.Context) (UUID, error) {
 	ms, hi, lo, err := s.state.next(s.Now, uuidBits)
 	if err != nil {
@@ -218,5 +220,5 @@ func (m *monotonic) random() (hi, lo uint64) {
 }
 
 func unixRangeError(t time.Time) error {
-	return &TimeRangeError{Time: t, First: time.UnixMilli(0).UTC(), Last: time.UnixMilli(maxUnixMs).UTC()}
+	return &refusal.TimeRangeError{Time: t, First: time.UnixMilli(0).UTC(), Last: time.UnixMilli(maxUnixMs).UTC()}
 }

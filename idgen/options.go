@@ -83,7 +83,7 @@ type Options struct {
 	// IDs for the same data. The default, used for the zero Layout, is that of
 	// the first lease, and [DefaultLayout] in standalone mode and for fallback
 	// IDs made before there was a lease. A lease that contradicts the given
-	// layout, or that of the first lease, is refused; see [CustomEpochMismatchError].
+	// layout, or that of the first lease, is refused with a [*CustomEpochMismatchError].
 	//
 	// Set it where the service's layout is not the default and fallback is not
 	// disabled. Otherwise the fallback IDs of a client that starts in an outage do

@@ -3,6 +3,7 @@
 package idgen
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -124,20 +125,21 @@ func (e *LeaseAcquisitionError) Error() string {
 // Unwrap returns the cause.
 func (e *LeaseAcquisitionError) Unwrap() error { return e.Cause }
 
-// CustomEpochMismatchError says that a provider granted a lease for IDs that would not
-// sort among those of the client by time, because the epoch, or the number of
-// reserve or timestamp bits, is another one. The lease is refused: one of the
-// two is configured wrongly, or the service's layout was changed, which must
-// never happen once IDs are in use. It is the cause of a
-// [*LeaseAcquisitionError], and is logged.
+// CustomEpochMismatchError says that the leases of a service are for another epoch, or
+// another number of reserve or timestamp bits, than a program is configured with. IDs of
+// both would neither be unique nor sort by time. A [Client] refuses such a lease: the
+// error is the cause of a [*LeaseAcquisitionError], and is logged. A server of leases
+// grants nothing. One of the two is configured wrongly, or the service's layout was
+// changed, which must never happen once IDs are in use.
 type CustomEpochMismatchError struct {
-	Want Layout // the layout of the client
-	Got  Layout // that of the lease
+	ServiceID string
+	Want      Layout // what is configured; BitID and BitSeq may differ
+	Got       Layout // that of the leases
 }
 
 // Error names both layouts and the remedy.
 func (e *CustomEpochMismatchError) Error() string {
-	return fmt.Sprintf("idgen: epoch mismatch: IDs are made with epoch %d and %d+%d reserve and timestamp bits, the lease has epoch %d and %d+%d; "+
-		"set Options.Layout to the layout of the service, or the service's back to what it was",
-		e.Want.CustomEpochMs, e.Want.BitReserve, e.Want.BitTs, e.Got.CustomEpochMs, e.Got.BitReserve, e.Got.BitTs)
+	return fmt.Sprintf("idgen: epoch mismatch: the leases of service %q have epoch %d, %d reserve and %d timestamp bits, but epoch %d, %d and %d are configured: "+
+		"these never change; set Options.Layout to the layout of the leases, restore the service's configuration, or use another service id",
+		cmp.Or(e.ServiceID, "default"), e.Got.CustomEpochMs, e.Got.BitReserve, e.Got.BitTs, e.Want.CustomEpochMs, e.Want.BitReserve, e.Want.BitTs)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 )
 
 // acquireRequest is a valid request for leases. No transaction changes it.
@@ -20,8 +21,8 @@ type acquireRequest struct {
 	bitSeq     int    // the size of one block that has them all, if half of the space does
 	keyHash    []byte // of the request key; nil without one
 	meta       map[string]string
-	budget     *Budget    // nil: none
-	replaces   []leaseRef // distinct
+	budget     *refusal.Budget // nil: none
+	replaces   []leaseRef      // distinct
 	maxLeases  int
 }
 
@@ -31,7 +32,7 @@ func (r *acquireRequest) keyText() string { return hex.EncodeToString(r.keyHash)
 
 // exhausted returns the refusal of a request that cannot be met.
 func (r *acquireRequest) exhausted() error {
-	return &ExhaustedError{ServiceID: r.service, ThroughputPerMs: r.throughput}
+	return &refusal.ExhaustedError{ServiceID: r.service, ThroughputPerMs: r.throughput}
 }
 
 // addReplaces adds the leases that the request replaces. One that the service cannot have
@@ -92,7 +93,7 @@ func (a *acquisition) read(ctx context.Context) error {
 		keys = append(keys, requestRecordKey(a.request.keyHash))
 	}
 	if a.request.budget != nil {
-		keys = append(keys, a.request.budget.key())
+		keys = append(keys, budgetKey(a.request.budget))
 		for _, ref := range a.request.replaces {
 			keys = append(keys, blockKey(ref.Base))
 		}
@@ -108,7 +109,7 @@ func (a *acquisition) read(ctx context.Context) error {
 		return nil
 	}
 	a.decodeReplaces(values[1:])
-	_, err = a.tx.decode(a.request.budget.key(), values[0], &a.account)
+	_, err = a.tx.decode(budgetKey(a.request.budget), values[0], &a.account)
 	return err
 }
 
@@ -157,8 +158,8 @@ func (a *acquisition) grantBlock(b *block) error {
 	layout := a.request.config.Layout
 	last := layout.Last().UnixMilli()
 	lease, passed := b.nextLease(a.tx.earliestStart(), a.tx.duration())
-	if lease.From > last {
-		return &idgen.TimeRangeError{Time: time.UnixMilli(lease.From), First: layout.First(), Last: layout.Last()}
+	if _, err := layout.At(time.UnixMilli(lease.From)); err != nil {
+		return err
 	}
 	b.grantTo(holder{
 		Created: lease.From, Expired: min(lease.Until, last+1), Charge: a.chargeAccount(lease, 1<<b.BitSeq),
@@ -256,7 +257,7 @@ func (a *acquisition) forgetRequests(ctx context.Context) error {
 	for _, pair := range pairs {
 		hash, ok := forgetHash(pair.Key)
 		if !ok {
-			a.tx.damage = append(a.tx.damage, &CorruptError{ServiceID: a.request.service, Key: pair.Key, Cause: errKeyLength})
+			a.tx.damage = append(a.tx.damage, &refusal.CorruptError{ServiceID: a.request.service, Key: pair.Key, Cause: errKeyLength})
 			continue
 		}
 		a.tx.set(pair.Key, nil)
@@ -265,7 +266,7 @@ func (a *acquisition) forgetRequests(ctx context.Context) error {
 	return nil
 }
 
-// checkBudget returns a [*BudgetError] if the request passes its budget. The leases that
+// checkBudget returns a [refusal.BudgetError] if the request passes its budget. The leases that
 // it replaces do not count: their holder gives them back when it has the new ones. As
 // it may not do so, they count in a budget of their own, which is as large, until they
 // end or are released, and each is replaced once. So an account has leased twice its
@@ -284,7 +285,7 @@ func (a *acquisition) checkBudget() error {
 		leased, replaced = leased-int(b.size()), replaced+int(b.size())
 	}
 	if a.request.throughput > budget.PerMs-leased {
-		return &BudgetError{ServiceID: a.request.service, ThroughputPerMs: a.request.throughput, Leased: leased, PerMs: budget.PerMs}
+		return &refusal.BudgetError{ServiceID: a.request.service, ThroughputPerMs: a.request.throughput, Leased: leased, PerMs: budget.PerMs}
 	}
 	return nil
 }
@@ -333,7 +334,7 @@ func (a *acquisition) chargeAccount(lease span, positions int) *charge {
 	}
 	entry := a.account.entryFor(lease.Until, a.tx.duration())
 	entry.PerMs += positions
-	a.tx.set(budget.key(), encode(budget.key(), &a.account))
+	a.tx.set(budgetKey(budget), encode(budgetKey(budget), &a.account))
 	return &charge{Account: hex.EncodeToString(accountHash(budget.Account)), Until: entry.Until}
 }
 

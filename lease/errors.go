@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/newer"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 )
 
 var (
@@ -19,8 +19,14 @@ var (
 	// ErrUnknownService says that the server grants nothing for the service.
 	ErrUnknownService = errors.New("lease: unknown service")
 
-	// ErrExhausted is wrapped by an [*ExhaustedError].
-	ErrExhausted = errors.New("lease: no positions are free")
+	// ErrExhausted says that the positions asked for are all leased. Nothing was
+	// granted. Ask again once leases have ended or were released, or change the
+	// layout of the service: more bits for ids, or shorter leases.
+	ErrExhausted = refusal.ErrExhausted
+
+	// ErrBudget says that a request exceeds what its account may have leased, as
+	// the bearer of a token in lease/http. Nothing was granted.
+	ErrBudget = refusal.ErrBudget
 
 	// ErrNotFound says that there is no such lease, or that its positions have
 	// been granted again since.
@@ -41,31 +47,16 @@ var (
 	// ErrQuarantine is wrapped by a [*QuarantineError].
 	ErrQuarantine = errors.New("lease: in quarantine")
 
-	// ErrCorrupt is wrapped by a [*CorruptError].
-	ErrCorrupt = errors.New("lease: corrupt record")
+	// ErrCorrupt says that a record in the store is not what this package wrote. The
+	// error names the key. The record is left as it is, and nothing is granted over
+	// it; others are.
+	ErrCorrupt = refusal.ErrCorrupt
 
 	// ErrNewer says that a newer version of this library wrote a record in the store. The record
 	// is not damaged, and is left as it is: nothing is granted or changed with it. Blocks of
 	// others are granted and listed. The error names the version to run. It is persistable.ErrNewer.
 	ErrNewer = newer.Err
 )
-
-// ExhaustedError says that the positions asked for are all leased. Nothing was
-// granted. Ask again once leases have ended or were released, or change the
-// layout of the service: more bits for ids, or shorter leases.
-type ExhaustedError struct {
-	ServiceID       string
-	ThroughputPerMs int // what was asked for
-}
-
-// Error names the service, what it lacks, and the remedy.
-func (e *ExhaustedError) Error() string {
-	return fmt.Sprintf("%v: service %q has no %d positions per millisecond to lease; wait for leases to end, shorten them, or lower bitSeq",
-		ErrExhausted, e.ServiceID, e.ThroughputPerMs)
-}
-
-// Unwrap returns [ErrExhausted].
-func (e *ExhaustedError) Unwrap() error { return ErrExhausted }
 
 // QuarantineError says that the store may have lost leases that are still in
 // use, so that nothing is granted until they have ended. See [Options.Fresh].
@@ -83,34 +74,3 @@ func (e *QuarantineError) Error() string {
 
 // Unwrap returns [ErrQuarantine].
 func (e *QuarantineError) Unwrap() error { return ErrQuarantine }
-
-// CustomEpochError says that a service is configured with another epoch, reserve or
-// timestamp than its IDs have had so far. IDs of both would neither be unique
-// nor sort by time: nothing is granted.
-type CustomEpochError struct {
-	ServiceID          string
-	Stored, Configured idgen.Layout // BitID and BitSeq may differ
-}
-
-// Error names both and the remedy.
-func (e *CustomEpochError) Error() string {
-	return fmt.Sprintf("lease: service %q has leases of epoch %d, %d reserve and %d timestamp bits, but is configured for epoch %d, %d and %d: these never change; restore the configuration, or use another service id",
-		e.ServiceID, e.Stored.CustomEpochMs, e.Stored.BitReserve, e.Stored.BitTs,
-		e.Configured.CustomEpochMs, e.Configured.BitReserve, e.Configured.BitTs)
-}
-
-// CorruptError says that a record in the store is not what this package wrote.
-// It is left as it is, and nothing is granted over it; others are.
-type CorruptError struct {
-	ServiceID string
-	Key       []byte // below the service's prefix, as in docs/layout.md
-	Cause     error
-}
-
-// Error names the key and what is wrong there.
-func (e *CorruptError) Error() string {
-	return fmt.Sprintf("%v: service %q, key %q: %v", ErrCorrupt, e.ServiceID, e.Key, e.Cause)
-}
-
-// Unwrap returns [ErrCorrupt] and the cause.
-func (e *CorruptError) Unwrap() []error { return []error{ErrCorrupt, e.Cause} }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 	"github.com/kazahana-db/kazahana/lease"
 	"github.com/kazahana-db/kazahana/lease/memory"
 )
@@ -24,7 +25,7 @@ func examineAll(store lease.Store, service string, now time.Time, limit int) (fa
 	ctx := context.Background()
 	for after, more := []byte(nil), true; more; {
 		err := store.Update(ctx, service, func(tx lease.Tx) (err error) {
-			last, err = lease.Examine(ctx, tx, service, after, limit, now, time.Minute)
+			last, err = lease.Examine(ctx, tx, lease.ExamineOptions{Service: service, After: after, Limit: limit, Now: now, Soon: time.Minute})
 			return err
 		})
 		if err != nil {
@@ -115,7 +116,7 @@ func tryExamined(t *testing.T, now time.Time) (store lease.Store, machine int64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := lease.WithBudget(t.Context(), &lease.Budget{Account: "a", PerMs: 100})
+	ctx := refusal.WithBudget(t.Context(), &refusal.Budget{Account: "a", PerMs: 100})
 	leases, err := server.Acquire(ctx, idgen.AcquireRequest{RequestKey: "boot", ThroughputPerMs: 8})
 	if err != nil {
 		t.Fatal(err)

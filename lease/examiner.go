@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/internal/newer"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 )
 
 // Reader is the part of a [Tx] that reads. All reads of one are of the same version.
@@ -63,16 +64,23 @@ type Fault struct {
 // String describes the fault.
 func (f Fault) String() string { return fmt.Sprintf("%s %q: %s", f.Kind, f.Key, f.Reason) }
 
-// Examine checks the pairs of a service's map after a key, at most limit of them, and
-// what they refer to: each value, that blocks cover the positions below the frontier
-// without overlap and lie in the queue, and that requests and accounts agree with them. A
-// lease that is not released, and ends within soon of now, counts as Ending. Reads
-// must be of one version: then no concurrent change makes a fault.
+// ExamineOptions say what [Examine] checks.
+type ExamineOptions struct {
+	Service string
+	After   []byte        // the key after which it begins, [Examination.Next] of the batch before; nil: the first one
+	Limit   int           // most pairs that it checks, 2 or more
+	Now     time.Time     // tells which leases have ended
+	Soon    time.Duration // how close to Now a lease ends that counts as Ending
+}
+
+// Examine checks the pairs of a service's map, and what they refer to: each value, that blocks cover the positions below the frontier
+// without overlap and lie in the queue, and that requests and accounts agree with them.
+// Reads must be of one version: then no concurrent change makes a fault.
 //
 // Cost: three rounds of reads.
-func Examine(ctx context.Context, r Reader, service string, after []byte, limit int, now time.Time, soon time.Duration) (Examination, error) {
-	x := examiner{service: service, reader: r, now: now.UnixMilli(), soon: soon.Milliseconds()}
-	err := x.run(ctx, after, max(limit, 2))
+func Examine(ctx context.Context, r Reader, options ExamineOptions) (Examination, error) {
+	x := examiner{service: options.Service, reader: r, now: options.Now.UnixMilli(), soon: options.Soon.Milliseconds()}
+	err := x.run(ctx, options.After, max(options.Limit, 2))
 	return x.Examination, err
 }
 
@@ -197,7 +205,7 @@ func (x *examiner) examine(pair Pair, next *Pair) {
 
 // causeOf returns what a corrupt record's error says besides the key.
 func causeOf(err error) error {
-	var corrupt *CorruptError
+	var corrupt *refusal.CorruptError
 	var unknown *newer.Error
 	switch {
 	case errors.As(err, &corrupt):

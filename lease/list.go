@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/kazahana-db/kazahana/internal/refusal"
 )
 
 // Info is a lease in a listing: without its secret.
@@ -39,8 +41,8 @@ type Page struct {
 	Next string `json:"next,omitempty"`
 }
 
-// UnreadBlocks returns the errors that a listing joins: one for each block that it has passed over, a
-// [*CorruptError] or an [ErrNewer]. It returns nil if the listing has failed, or has read all blocks.
+// UnreadBlocks returns the errors that a listing joins: one for each block that it has passed over,
+// an [ErrCorrupt] or an [ErrNewer]. It returns nil if the listing has failed, or has read all blocks.
 func (p Page) UnreadBlocks(err error) []error {
 	if p.Leases == nil || err == nil {
 		return nil
@@ -59,7 +61,7 @@ func IsUnreadable(err error) bool { return errors.Is(err, ErrCorrupt) || errors.
 // flatten returns the errors that an error joins, or the error itself if it joins none.
 func flatten(err error) (all []error) {
 	for e := err; e != nil; e = errors.Unwrap(e) {
-		if corrupt, ok := e.(*CorruptError); ok {
+		if corrupt, ok := e.(*refusal.CorruptError); ok {
 			return []error{corrupt}
 		}
 		if joined, ok := e.(interface{ Unwrap() []error }); ok {

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 	"github.com/kazahana-db/kazahana/lease"
 	"github.com/kazahana-db/kazahana/lease/leasetest"
 	"github.com/kazahana-db/kazahana/lease/memory"
@@ -95,7 +96,7 @@ func (w *world) acquire(t *rapid.T) {
 	}
 	ctx := context.Background()
 	if rapid.Bool().Draw(t, "budgeted") {
-		ctx = lease.WithBudget(ctx, &lease.Budget{Account: "a", PerMs: 64})
+		ctx = refusal.WithBudget(ctx, &refusal.Budget{Account: "a", PerMs: 64})
 		for _, l := range w.granted[len(w.granted)-rapid.IntRange(0, min(40, len(w.granted))).Draw(t, "replaced"):] {
 			req.Replaces = append(req.Replaces, l.Ref())
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/newer"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 )
 
 // The keys of a service, by their first byte. docs/layout.md describes them
@@ -89,11 +90,11 @@ func seal(key, text []byte) []byte {
 }
 
 // decode is the inverse of encode. A value that encode did not make for the key
-// is a [*CorruptError], one that a newer version made an [ErrNewer]: it may have members that
+// is an [ErrCorrupt], one that a newer version made an [ErrNewer]: it may have members that
 // this program would ignore, and lose when it writes the record.
 func decode(service string, key, value []byte, record interface{ validate() error }) error {
 	corrupt := func(err error) error {
-		return &CorruptError{ServiceID: service, Key: append([]byte(nil), key...), Cause: err}
+		return &refusal.CorruptError{ServiceID: service, Key: append([]byte(nil), key...), Cause: err}
 	}
 	if len(value) < 10 || value[9] != ' ' {
 		return corrupt(errors.New("it does not begin with a format and a checksum"))
@@ -293,7 +294,7 @@ func HolderKey(l idgen.Lease) []byte { return blockKey(l.Base()) }
 // CheckHolder returns nil if value, which a store holds under HolderKey(l), says
 // that none of the positions of l was granted again after l. It does not matter
 // whether l has ended or was released: the IDs that were made under it stay its
-// holder's. Otherwise the error is [ErrNotFound], or a [*CorruptError].
+// holder's. Otherwise the error is [ErrNotFound], or an [ErrCorrupt].
 func CheckHolder(serviceID string, l idgen.Lease, value []byte) error {
 	if value == nil {
 		return fmt.Errorf("%w: the store knows nothing of machine %d any more", ErrNotFound, l.ID)

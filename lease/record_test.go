@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+
+	"github.com/kazahana-db/kazahana/internal/refusal"
 )
 
 // TestRememberedServices: a server remembers the services that it leases for, and not
@@ -56,7 +58,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		for _, record := range []interface{ validate() error }{&serviceRecord{}, &frontierRecord{}, &requestRecord{}, &accountRecord{}, &goneRecord{}, &block{}} {
 			err := decode("service", key, value, record)
-			var corrupt *CorruptError
+			var corrupt *refusal.CorruptError
 			if err != nil && !errors.Is(err, ErrNewer) && (!errors.As(err, &corrupt) || !bytes.Equal(corrupt.Key, key)) {
 				t.Errorf("%T of %q: got %v, want a CorruptError", record, value, err)
 			}

@@ -6,6 +6,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/kazahana-db/kazahana/internal/refusal"
 )
 
 // search looks for free blocks in one window. It takes candidates from the queue,
@@ -90,7 +92,7 @@ func (s *search) readFree(ctx context.Context, entries []freeEntry) (free []bloc
 			continue
 		}
 		if !e.matches(was.block) {
-			stale = &CorruptError{ServiceID: s.tx.service, Key: e.key, Cause: errStaleQueue}
+			stale = &refusal.CorruptError{ServiceID: s.tx.service, Key: e.key, Cause: errStaleQueue}
 			continue
 		}
 		if b, ok := s.freeBlock(was.block); ok {
@@ -249,7 +251,7 @@ func (s *search) parseEntries(pairs []Pair) []freeEntry {
 		if e, ok := parseFreeKey(pair.Key); ok {
 			entries = append(entries, e)
 		} else {
-			s.tx.damage = append(s.tx.damage, &CorruptError{ServiceID: s.tx.service, Key: pair.Key, Cause: errKeyLength})
+			s.tx.damage = append(s.tx.damage, &refusal.CorruptError{ServiceID: s.tx.service, Key: pair.Key, Cause: errKeyLength})
 		}
 	}
 	return entries

@@ -167,7 +167,7 @@ func (s *Server) Incarnation(ctx context.Context, serviceID string) (string, err
 
 // List returns the leases of a service, a page at a time; each page is as of one
 // moment. A block that cannot be read hides no other: then List returns the page of
-// the others with an error that joins one for each such block, a [*CorruptError] or an
+// the others with an error that joins one for each such block, an [ErrCorrupt] or an
 // [ErrNewer]; see [Page.UnreadBlocks]. After other errors, which are [ErrInvalid],
 // [ErrUnknownService], those of the service's own records and those of the store, Page.Leases is nil.
 func (s *Server) List(ctx context.Context, serviceID string, options ListOptions) (Page, error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 )
 
 // maxAttempts bounds the transactions of one call of Acquire. A call needs more
@@ -19,10 +20,10 @@ const maxAttempts = 8
 
 // Acquire implements [idgen.LeaseProvider]. It grants one lease if there are
 // that many adjacent positions free, else several. Errors: [ErrInvalid],
-// [ErrUnknownService], [ErrTooManyServices], [*ExhaustedError], [*BudgetError],
-// [*QuarantineError], [*CustomEpochError], [*CorruptError] (blocks and entries of the queue
-// that cannot be read are passed over and logged; they are named where nothing else is free),
-// [*idgen.TimeRangeError] if the store's clock is outside of what the layout can
+// [ErrUnknownService], [ErrTooManyServices], [ErrExhausted], [ErrBudget],
+// [*QuarantineError], [*idgen.CustomEpochMismatchError], [ErrCorrupt] (blocks and entries of the
+// queue that cannot be read are passed over and logged; they are named where nothing else is free),
+// [idgen.ErrBeforeCustomEpoch] or [idgen.ErrTimeOverflow] if the store's clock is outside of what the layout can
 // express, and those of the store.
 func (s *Server) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen.Lease, error) {
 	r, err := s.checkAcquire(ctx, req)
@@ -126,10 +127,10 @@ func (s *Server) checkAcquire(ctx context.Context, req idgen.AcquireRequest) (*a
 	}
 	r := &acquireRequest{
 		service: service, config: config, throughput: throughput, bitSeq: bitSeq,
-		meta: maps.Clone(req.Meta), budget: budgetOf(ctx), maxLeases: s.options.MaxLeases,
+		meta: maps.Clone(req.Meta), budget: refusal.BudgetOf(ctx), maxLeases: s.options.MaxLeases,
 	}
 	if r.budget != nil {
-		r.budget.applied.Store(true)
+		r.budget.MarkApplied()
 		r.addReplaces(req.Replaces)
 	}
 	if req.RequestKey != "" {

@@ -27,7 +27,7 @@ const SignatureWindow = 30 * time.Second
 // was made, so the positions are free when the lease ends, not before.
 //
 // Errors: [ErrExpiredTimestamp], [ErrNotFound], [ErrSignature], [ErrLastTs],
-// [ErrInvalid], [ErrUnknownService], [*CorruptError], and those of the store.
+// [ErrInvalid], [ErrUnknownService], [ErrCorrupt], and those of the store.
 func (s *Server) Release(ctx context.Context, req idgen.ReleaseRequest) error {
 	service, config, err := s.options.resolveService(req.ServiceID)
 	if err != nil {
@@ -73,8 +73,8 @@ func (s *Server) Release(ctx context.Context, req idgen.ReleaseRequest) error {
 //
 // Errors: [ErrNotRenewable], [ErrNotFound], [ErrSignature] for a wrong secret,
 // [ErrInvalid] for a malformed request or a service that is not plain, [ErrUnknownService],
-// [*QuarantineError], [*CustomEpochError], [*CorruptError], [*idgen.TimeRangeError],
-// and those of the store.
+// [*QuarantineError], [*idgen.CustomEpochMismatchError], [ErrCorrupt],
+// [idgen.ErrBeforeCustomEpoch], [idgen.ErrTimeOverflow], and those of the store.
 func (s *Server) Renew(ctx context.Context, req RenewRequest) (idgen.Lease, error) {
 	service, config, err := s.options.resolveService(req.ServiceID)
 	if err != nil {

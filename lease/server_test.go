@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 	"github.com/kazahana-db/kazahana/lease"
 	"github.com/kazahana-db/kazahana/lease/leasetest"
 	"github.com/kazahana-db/kazahana/lease/memory"
@@ -225,7 +226,7 @@ func testLogOfUnreadableRows(t *testing.T) {
 	refused := func(times int) string {
 		log.Reset()
 		for range times {
-			if err := acquire(); !errors.As(err, new(*lease.ExhaustedError)) {
+			if err := acquire(); !errors.As(err, new(*refusal.ExhaustedError)) {
 				t.Fatalf("acquire with nothing left: %v", err)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 )
 
 // serviceTx is one transaction on the leases of a service. It collects its writes,
@@ -103,11 +104,8 @@ func (tx *serviceTx) earliestStart() int64 { return max(tx.now, tx.record.Floor)
 
 // checkClock refuses a time that the layout cannot express.
 func (tx *serviceTx) checkClock() error {
-	layout := tx.config.Layout
-	if now := time.UnixMilli(tx.now); now.Before(layout.First()) || now.After(layout.Last()) {
-		return &idgen.TimeRangeError{Time: now, First: layout.First(), Last: layout.Last()}
-	}
-	return nil
+	_, err := tx.config.Layout.At(time.UnixMilli(tx.now))
+	return err
 }
 
 // windows returns the windows to search, in the order of preference.
@@ -191,7 +189,7 @@ func (tx *serviceTx) checkFrame() error {
 
 // customEpochError says that the configured layout contradicts the stored frame.
 func (tx *serviceTx) customEpochError(stored frame) error {
-	return &CustomEpochError{ServiceID: tx.service, Stored: stored.of(tx.config.Layout), Configured: tx.config.Layout}
+	return &idgen.CustomEpochMismatchError{ServiceID: tx.service, Want: tx.config.Layout, Got: stored.of(tx.config.Layout)}
 }
 
 // finishCreation makes a new service ready to grant leases: gone is what is left
@@ -246,7 +244,7 @@ func (tx *serviceTx) decodeBlocks(pairs []Pair) ([]block, error) {
 }
 
 func (tx *serviceTx) decodeBlock(key, value []byte) (*block, error) {
-	corrupt := func(err error) error { return &CorruptError{ServiceID: tx.service, Key: key, Cause: err} }
+	corrupt := func(err error) error { return &refusal.CorruptError{ServiceID: tx.service, Key: key, Cause: err} }
 	base, ok := blockBase(key)
 	if !ok {
 		return nil, corrupt(errKeyLength)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/redact"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 )
 
 // releasedLease is a lease that was released, for when its release is repeated.
@@ -79,7 +80,7 @@ func (tx *serviceTx) refundLease(ctx context.Context, b *block) error {
 	}
 	hash, err := hex.DecodeString(c.Account)
 	if err != nil {
-		return &CorruptError{ServiceID: tx.service, Key: blockKey(b.base), Cause: err}
+		return &refusal.CorruptError{ServiceID: tx.service, Key: blockKey(b.base), Cause: err}
 	}
 	key := accountKey(hash)
 	values, err := tx.store.Get(ctx, key)

@@ -94,7 +94,8 @@ func (c *Codec) encode(id idgen.ID) [Len]byte {
 }
 
 // Decode returns the ID that [Codec.Encode] was given, with any of the keys.
-// What it could not have written is a [*DecodeError]; tell a client no more than
+// The error for what it could not have written wraps [idgen.ErrInvalid] and the reason:
+// [ErrSpelling], [ErrKeyVersion], [ErrNoID] or [ErrFuture]. Tell a client no more than
 // that there is no such record.
 func (c *Codec) Decode(text string) (idgen.ID, error) { return decode(c, text) }
 

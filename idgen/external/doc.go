@@ -40,7 +40,7 @@
 // # One spelling
 //
 // Decode takes exactly what Encode writes: no padding, no other alphabet, no
-// stray bits. Errors are [*DecodeError].
+// stray bits. Each error wraps [idgen.ErrInvalid] and the reason; see [Codec.Decode].
 //
 // A [Codec] does not change and is safe for concurrent use. Nothing here reads
 // a database or the network.

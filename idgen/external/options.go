@@ -171,23 +171,23 @@ var (
 	ErrFuture = errors.New("external: decodes to an ID of a time too far in the future")
 )
 
-// DecodeError says that a text is not an external ID. It wraps
+// decodeError says that a text is not an external ID. It wraps
 // [idgen.ErrInvalid] and one of [ErrSpelling], [ErrKeyVersion], [ErrNoID] and
 // [ErrFuture].
-type DecodeError struct {
-	Text   string // what was to be decoded, its beginning if it is long
-	Reason error
+type decodeError struct {
+	text   string // what was to be decoded, its beginning if it is long
+	reason error
 	detail string
 }
 
 func fail[T string | []byte](text T, reason error, detail string) error {
 	const most = 32
-	return &DecodeError{Text: string(text[:min(len(text), most)]), Reason: reason, detail: detail}
+	return &decodeError{text: string(text[:min(len(text), most)]), reason: reason, detail: detail}
 }
 
 // Error quotes the text and tells the reason.
-func (e *DecodeError) Error() string {
-	message := fmt.Sprintf("external: invalid external id %q: %s", e.Text, strings.TrimPrefix(e.Reason.Error(), "external: "))
+func (e *decodeError) Error() string {
+	message := fmt.Sprintf("external: invalid external id %q: %s", e.text, strings.TrimPrefix(e.reason.Error(), "external: "))
 	if e.detail != "" {
 		message += ": " + e.detail
 	}
@@ -195,4 +195,4 @@ func (e *DecodeError) Error() string {
 }
 
 // Unwrap returns the reason and [idgen.ErrInvalid].
-func (e *DecodeError) Unwrap() []error { return []error{e.Reason, idgen.ErrInvalid} }
+func (e *decodeError) Unwrap() []error { return []error{e.reason, idgen.ErrInvalid} }

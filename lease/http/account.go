@@ -17,6 +17,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/redact"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
@@ -34,7 +35,7 @@ type Token struct {
 	// MaxLeasedPerMs bounds the throughput of all leases of a service together
 	// that were granted to tokens of this name and have neither ended nor been
 	// released; 0 means no bound. The account is in the store of the leases, so
-	// it holds for all servers of that store; see [lease.Budget]. The last lease
+	// it holds for all servers of that store. The last lease
 	// may pass it, since a lease can be larger than what was asked for. A lease
 	// counts for up to a thirtieth of its length after its end. Leases that others
 	// replace do not count until they are given back, but as much again is their bound:
@@ -136,8 +137,8 @@ func (a *account) acquire(ctx context.Context, provider idgen.LeaseProvider, req
 	if a.MaxLeasedPerMs == 0 {
 		return provider.Acquire(ctx, req)
 	}
-	budget := &lease.Budget{Account: a.Name, PerMs: a.MaxLeasedPerMs}
-	leases, err := provider.Acquire(lease.WithBudget(ctx, budget), req)
+	budget := &refusal.Budget{Account: a.Name, PerMs: a.MaxLeasedPerMs}
+	leases, err := provider.Acquire(refusal.WithBudget(ctx, budget), req)
 	if err == nil && !budget.IsApplied() {
 		err = errors.New("lease/http: the provider keeps no account of what tokens have leased: serve a lease.Server, or set no MaxLeasedPerMs")
 		for _, l := range leases {
@@ -151,7 +152,7 @@ func (a *account) acquire(ctx context.Context, provider idgen.LeaseProvider, req
 // listServices returns the services that follow after, at most limit of them: those
 // that the token may lease for, since the names of others are not its business. There
 // are none only where there are no more.
-func (a *account) listServices(ctx context.Context, store Enumerator, after string, limit int) ([]string, error) {
+func (a *account) listServices(ctx context.Context, store Lister, after string, limit int) ([]string, error) {
 	if a == nil || len(a.Services) == 0 {
 		return store.Services(ctx, after, limit)
 	}

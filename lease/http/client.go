@@ -276,7 +276,7 @@ func (o ClientOptions) withoutSecret() any {
 	return ClientOptions(o)
 }
 
-// Services implements [Enumerator], for tokens that may list: those of the
+// Services implements [Lister], for tokens that may list: those of the
 // server's services that the token may lease for. Errors are as for Acquire.
 func (c *Client) Services(ctx context.Context, after string, limit int) ([]string, error) {
 	where := c.base.JoinPath("services")
@@ -286,18 +286,13 @@ func (c *Client) Services(ctx context.Context, after string, limit int) ([]strin
 	return answer.Services, err
 }
 
-// Enumerator tells which services there are, as [lease.Server] does.
-type Enumerator interface {
-	Services(ctx context.Context, after string, limit int) ([]string, error)
-}
-
 // servicesAnswer is the answer to GET /services.
 type servicesAnswer struct {
 	Services []string `json:"services"`
 	Next     string   `json:"next,omitempty"` // continues the list as after; "" if this is its end
 }
 
-// fullPage is the most services that an [Enumerator] returns at once.
+// fullPage is the most services that a [Lister] returns at once.
 const fullPage = 1000
 
 // StatusError is an answer of the server that does not stand for an error of package lease.

@@ -20,26 +20,28 @@ import (
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/access"
 	"github.com/kazahana-db/kazahana/internal/redact"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
-// Lister lists leases, as [lease.Server] does.
+// Lister lists leases and services, as [lease.Server] does.
 type Lister interface {
 	List(ctx context.Context, serviceID string, options lease.ListOptions) (lease.Page, error)
+	// Services returns the services that follow after, at most limit of them; 0 leaves the
+	// number to the lister. A lister that does not know them returns [errors.ErrUnsupported].
+	Services(ctx context.Context, after string, limit int) ([]string, error)
 }
 
-// Handler serves a provider.
-type Handler struct {
+// handler serves a provider.
+type handler struct {
 	provider idgen.LeaseProvider
 	options  HandlerOptions
 	accounts []*account
 }
 
-var _ http.Handler = (*Handler)(nil)
-
-// NewHandler returns a handler that serves provider. It returns what
-// [HandlerOptions.Validate] finds.
-func NewHandler(provider idgen.LeaseProvider, options HandlerOptions) (*Handler, error) {
+// NewHandler returns a handler that serves provider; see the package's documentation. It
+// is safe for concurrent use. The error is what [HandlerOptions.Validate] finds.
+func NewHandler(provider idgen.LeaseProvider, options HandlerOptions) (http.Handler, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
 	}
@@ -55,7 +57,7 @@ func NewHandler(provider idgen.LeaseProvider, options HandlerOptions) (*Handler,
 	if options.Lister == nil {
 		options.Lister, _ = provider.(Lister)
 	}
-	h := &Handler{provider: provider, options: options}
+	h := &handler{provider: provider, options: options}
 	for _, t := range options.Tokens {
 		h.accounts = append(h.accounts, newAccount(t))
 	}
@@ -77,7 +79,7 @@ func NewServer(handler http.Handler) *http.Server {
 }
 
 // ServeHTTP implements [http.Handler].
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	ctx, cancel := context.WithTimeout(r.Context(), h.options.Timeout)
@@ -102,7 +104,7 @@ func write(w http.ResponseWriter, status int, contentType string, answer any) {
 }
 
 // route returns what to answer, nil for nothing.
-func (h *Handler) route(w http.ResponseWriter, r *http.Request) (any, error) {
+func (h *handler) route(w http.ResponseWriter, r *http.Request) (any, error) {
 	account, err := h.authenticate(r)
 	if err != nil {
 		return nil, err
@@ -127,7 +129,7 @@ const (
 	DefaultTimeout = 10 * time.Second
 )
 
-// HandlerOptions configure a [Handler].
+// HandlerOptions configure what [NewHandler] returns.
 type HandlerOptions struct {
 	// Tokens permit clients to lease. There must be one, unless Anonymous is set.
 	Tokens []Token
@@ -142,8 +144,8 @@ type HandlerOptions struct {
 	// site could point its name at this machine (DNS rebinding). At other addresses
 	// each Host is answered.
 	Hosts []string
-	// Lister answers GET /leases, and GET /services if it is an [Enumerator]; nil
-	// means the provider, if it is one.
+	// Lister answers GET /leases and GET /services; nil means the provider, if it is
+	// one.
 	Lister Lister
 	// MaxBody bounds the body of a request in bytes; 0 means 16 KiB.
 	MaxBody int64
@@ -194,7 +196,7 @@ func (o HandlerOptions) LogValue() slog.Value {
 
 // authenticate returns the account of the token that the request bears. It compares
 // with all tokens, whichever it is.
-func (h *Handler) authenticate(r *http.Request) (*account, error) {
+func (h *handler) authenticate(r *http.Request) (*account, error) {
 	header := r.Header.Get("Authorization")
 	if header == "" && h.options.Anonymous {
 		if err := access.CheckOpen(r, h.options.Hosts); err != nil {
@@ -216,13 +218,12 @@ func (h *Handler) authenticate(r *http.Request) (*account, error) {
 	return found, nil
 }
 
-// services answers GET /services: those that the token may lease for.
-func (h *Handler) handleServices(w http.ResponseWriter, r *http.Request, account *account) (any, error) {
+// handleServices answers GET /services: those that the token may lease for.
+func (h *handler) handleServices(w http.ResponseWriter, r *http.Request, account *account) (any, error) {
 	if err := checkMethod(w, r, http.MethodGet, http.MethodHead); err != nil {
 		return nil, err
 	}
-	store, ok := h.options.Lister.(Enumerator)
-	if !ok || !account.mayList() {
+	if h.options.Lister == nil || !account.mayList() {
 		return nil, newStatusError(http.StatusForbidden, codeForbidden, "services are not listed here, or not for this token")
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
@@ -235,7 +236,7 @@ func (h *Handler) handleServices(w http.ResponseWriter, r *http.Request, account
 			return nil, fmt.Errorf("%w: the limit is %q", lease.ErrInvalid, text)
 		}
 	}
-	ids, err := account.listServices(r.Context(), store, query.Get("after"), limit)
+	ids, err := account.listServices(r.Context(), h.options.Lister, query.Get("after"), limit)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, newStatusError(http.StatusForbidden, codeForbidden, "the store of this server does not list services")
 	}
@@ -251,7 +252,7 @@ func (h *Handler) handleServices(w http.ResponseWriter, r *http.Request, account
 
 // writeProblem answers with an error. The text of those that are not known is for the
 // log alone.
-func (h *Handler) writeProblem(w http.ResponseWriter, r *http.Request, err error) {
+func (h *handler) writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 	p := h.problem(err)
 	late := p.Code == codeTimeout && r.Context().Err() == nil // the client is not gone
 	if late || p.Code == codeInternal || p.Code == codeCorrupt || p.Code == codeNewer || p.Code == codeEpoch || p.Code == codeClock {
@@ -268,16 +269,16 @@ func (h *Handler) writeProblem(w http.ResponseWriter, r *http.Request, err error
 }
 
 // problem describes an error.
-func (h *Handler) problem(err error) problem {
+func (h *handler) problem(err error) problem {
 	p := problem{Detail: err.Error()}
 	var (
 		status     *StatusError
-		exhausted  *lease.ExhaustedError
+		exhausted  *refusal.ExhaustedError
 		quarantine *lease.QuarantineError
-		epoch      *lease.CustomEpochError
-		corrupt    *lease.CorruptError
-		clock      *idgen.TimeRangeError
-		budget     *lease.BudgetError
+		epoch      *idgen.CustomEpochMismatchError
+		corrupt    *refusal.CorruptError
+		clock      *refusal.TimeRangeError
+		budget     *refusal.BudgetError
 	)
 	switch {
 	case errors.As(err, &status):
@@ -289,7 +290,7 @@ func (h *Handler) problem(err error) problem {
 		p.Status, p.Code = http.StatusServiceUnavailable, codeQuarantine
 		p.ServiceID, p.Until = quarantine.ServiceID, &quarantine.Until
 	case errors.As(err, &epoch):
-		stored, configured := layoutOf(epoch.Stored), layoutOf(epoch.Configured)
+		stored, configured := layoutOf(epoch.Got), layoutOf(epoch.Want)
 		p.Status, p.Code = http.StatusInternalServerError, codeEpoch
 		p.ServiceID, p.Stored, p.Configured = epoch.ServiceID, &stored, &configured
 	case errors.As(err, &corrupt):
@@ -308,7 +309,7 @@ func (h *Handler) problem(err error) problem {
 }
 
 // newProblem describes an error that has no data.
-func (h *Handler) newProblem(p problem, err error) problem {
+func (h *handler) newProblem(p problem, err error) problem {
 	for _, s := range sentinels {
 		if errors.Is(err, s.err) {
 			p.Status, p.Code = s.status, s.code

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
@@ -26,7 +27,7 @@ type acquireAnswer struct {
 	Leases []idgen.Lease `json:"leases"`
 }
 
-func (h *Handler) handleAcquire(w http.ResponseWriter, r *http.Request, account *account) (any, error) {
+func (h *handler) handleAcquire(w http.ResponseWriter, r *http.Request, account *account) (any, error) {
 	var req idgen.AcquireRequest
 	if err := h.readBody(w, r, http.MethodPost, &req); err != nil {
 		return nil, err
@@ -41,7 +42,7 @@ func (h *Handler) handleAcquire(w http.ResponseWriter, r *http.Request, account 
 	return acquireAnswer{Leases: leases}, nil
 }
 
-func (h *Handler) handleRelease(w http.ResponseWriter, r *http.Request, account *account, id string) error {
+func (h *handler) handleRelease(w http.ResponseWriter, r *http.Request, account *account, id string) error {
 	req := idgen.ReleaseRequest{ID: -1}
 	if err := h.readBody(w, r, http.MethodDelete, &req); err != nil {
 		return err
@@ -63,7 +64,7 @@ func (h *Handler) handleRelease(w http.ResponseWriter, r *http.Request, account 
 // releaseLiteral releases a lease of a service that the request does not name, as in
 // the specification, where machine ids are common to all services. It asks each
 // service of the account: the secret of one lease alone has made the signature.
-func (h *Handler) releaseLiteral(ctx context.Context, account *account, req idgen.ReleaseRequest) error {
+func (h *handler) releaseLiteral(ctx context.Context, account *account, req idgen.ReleaseRequest) error {
 	services, err := h.servicesOf(ctx, account)
 	if err != nil {
 		return err
@@ -86,14 +87,13 @@ func (h *Handler) releaseLiteral(ctx context.Context, account *account, req idge
 // servicesOf returns the services that an account may lease for. The default service
 // comes first if it is one of them. A provider that does not list its services is
 // asked for that alone.
-func (h *Handler) servicesOf(ctx context.Context, account *account) ([]string, error) {
+func (h *handler) servicesOf(ctx context.Context, account *account) ([]string, error) {
 	if account != nil && len(account.Services) > 0 {
 		return account.Services, nil
 	}
 	services := []string{lease.DefaultService}
-	store, ok := h.options.Lister.(Enumerator)
-	for after := ""; ok; {
-		page, err := store.Services(ctx, after, 0)
+	for after := ""; h.options.Lister != nil; {
+		page, err := h.options.Lister.Services(ctx, after, 0)
 		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			return nil, err
 		}
@@ -106,7 +106,7 @@ func (h *Handler) servicesOf(ctx context.Context, account *account) ([]string, e
 	return services, nil
 }
 
-func (h *Handler) handleList(w http.ResponseWriter, r *http.Request, account *account) (any, error) {
+func (h *handler) handleList(w http.ResponseWriter, r *http.Request, account *account) (any, error) {
 	if err := checkMethod(w, r, http.MethodGet, http.MethodHead); err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ type leasePage struct {
 	Damage []damage `json:"damage,omitempty"` // the blocks that cannot be read
 }
 
-// damage says why a block cannot be read: a [lease.CorruptError], or, with a code, another error.
+// damage says why a block cannot be read: a [*refusal.CorruptError], or, with a code, another error.
 type damage struct {
 	ServiceID string `json:"serviceId,omitempty"`
 	Key       []byte `json:"key,omitempty"`
@@ -162,7 +162,7 @@ type damage struct {
 }
 
 func damageOf(err error) damage {
-	var corrupt *lease.CorruptError
+	var corrupt *refusal.CorruptError
 	if errors.As(err, &corrupt) {
 		return damage{ServiceID: corrupt.ServiceID, Key: corrupt.Key, Cause: corrupt.Cause.Error()}
 	}
@@ -175,7 +175,7 @@ func (d damage) toError() error {
 }
 
 // readBody reads a body that is one JSON object, and nothing after it.
-func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, method string, body any) error {
+func (h *handler) readBody(w http.ResponseWriter, r *http.Request, method string, body any) error {
 	if err := checkMethod(w, r, method); err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func serve(t *testing.T, provider idgen.LeaseProvider, options leasehttp.Handler
 	return client(t, leasehttp.ClientOptions{URL: server.URL, Token: secret, Transport: server.Client().Transport})
 }
 
-func handler(t testing.TB, provider idgen.LeaseProvider, options leasehttp.HandlerOptions) *leasehttp.Handler {
+func handler(t testing.TB, provider idgen.LeaseProvider, options leasehttp.HandlerOptions) http.Handler {
 	t.Helper()
 	if options.Tokens == nil {
 		options.Tokens = []leasehttp.Token{{Name: "test", Secret: secret, List: true}}
@@ -73,6 +73,10 @@ func (f faultyProvider) Release(context.Context, idgen.ReleaseRequest) error { r
 
 func (f faultyProvider) List(context.Context, string, lease.ListOptions) (lease.Page, error) {
 	return lease.Page{}, f.err
+}
+
+func (f faultyProvider) Services(context.Context, string, int) ([]string, error) {
+	return nil, errors.ErrUnsupported
 }
 
 // send sends a request to a handler, and checks what each answer must have.

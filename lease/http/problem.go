@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
@@ -98,21 +99,21 @@ var sentinels = []struct {
 func (p problem) toError() error {
 	switch p.Code {
 	case codeExhausted:
-		return &lease.ExhaustedError{ServiceID: p.ServiceID, ThroughputPerMs: p.ThroughputPerMs}
+		return &refusal.ExhaustedError{ServiceID: p.ServiceID, ThroughputPerMs: p.ThroughputPerMs}
 	case codeQuarantine:
 		return &lease.QuarantineError{ServiceID: p.ServiceID, Until: timeOrZero(p.Until)}
 	case codeEpoch:
 		if p.Stored != nil && p.Configured != nil {
-			return &lease.CustomEpochError{ServiceID: p.ServiceID, Stored: p.Stored.toLayout(), Configured: p.Configured.toLayout()}
+			return &idgen.CustomEpochMismatchError{ServiceID: p.ServiceID, Want: p.Configured.toLayout(), Got: p.Stored.toLayout()}
 		}
 	case codeCorrupt:
-		return &lease.CorruptError{ServiceID: p.ServiceID, Key: p.Key, Cause: errors.New(p.Cause)}
+		return &refusal.CorruptError{ServiceID: p.ServiceID, Key: p.Key, Cause: errors.New(p.Cause)}
 	case codeTooMuch:
 		if p.ServiceID != "" { // older servers send no figures
-			return &lease.BudgetError{ServiceID: p.ServiceID, ThroughputPerMs: p.ThroughputPerMs, Leased: p.Leased, PerMs: p.PerMs}
+			return &refusal.BudgetError{ServiceID: p.ServiceID, ThroughputPerMs: p.ThroughputPerMs, Leased: p.Leased, PerMs: p.PerMs}
 		}
 	case codeClock:
-		return &idgen.TimeRangeError{Time: timeOrZero(p.Time), First: timeOrZero(p.First), Last: timeOrZero(p.Last)}
+		return &refusal.TimeRangeError{Time: timeOrZero(p.Time), First: timeOrZero(p.First), Last: timeOrZero(p.Last)}
 	}
 	for _, s := range sentinels {
 		if p.Code == s.code {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 	"github.com/kazahana-db/kazahana/lease"
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
 )
@@ -24,12 +25,12 @@ func TestErrorsCrossTheWire(t *testing.T) {
 	other.CustomEpochMs = 1
 	for _, want := range []error{
 		lease.ErrInvalid, lease.ErrUnknownService, lease.ErrNotFound, lease.ErrSignature, lease.ErrExpiredTimestamp, lease.ErrLastTs, lease.ErrNewer,
-		&lease.ExhaustedError{ServiceID: "a", ThroughputPerMs: 7},
-		&lease.BudgetError{ServiceID: "a", ThroughputPerMs: 7, Leased: 8, PerMs: 9},
+		&refusal.ExhaustedError{ServiceID: "a", ThroughputPerMs: 7},
+		&refusal.BudgetError{ServiceID: "a", ThroughputPerMs: 7, Leased: 8, PerMs: 9},
 		&lease.QuarantineError{ServiceID: "a", Until: time.UnixMilli(idgen.DefaultCustomEpochMs).UTC()},
-		&lease.CustomEpochError{ServiceID: "a", Stored: layout, Configured: other},
-		&lease.CorruptError{ServiceID: "a", Key: []byte{0, 255}, Cause: errors.New("why")},
-		&idgen.TimeRangeError{Time: layout.First().Add(-1), First: layout.First(), Last: layout.Last()},
+		&idgen.CustomEpochMismatchError{ServiceID: "a", Got: layout, Want: other},
+		&refusal.CorruptError{ServiceID: "a", Key: []byte{0, 255}, Cause: errors.New("why")},
+		&refusal.TimeRangeError{Time: layout.First().Add(-1), First: layout.First(), Last: layout.Last()},
 	} {
 		c := serve(t, faultyProvider{fmt.Errorf("wrapped: %w", want)}, leasehttp.HandlerOptions{})
 		_, acquire := c.Acquire(t.Context(), idgen.AcquireRequest{})
@@ -52,25 +53,25 @@ func TestErrorsCrossTheWire(t *testing.T) {
 // text in it.
 func isSameError(got, want error) bool {
 	var (
-		exhausted  *lease.ExhaustedError
-		budget     *lease.BudgetError
+		exhausted  *refusal.ExhaustedError
+		budget     *refusal.BudgetError
 		quarantine *lease.QuarantineError
-		epoch      *lease.CustomEpochError
-		corrupt    *lease.CorruptError
-		clock      *idgen.TimeRangeError
+		epoch      *idgen.CustomEpochMismatchError
+		corrupt    *refusal.CorruptError
+		clock      *refusal.TimeRangeError
 	)
 	switch want := want.(type) {
-	case *lease.ExhaustedError:
+	case *refusal.ExhaustedError:
 		return errors.As(got, &exhausted) && *exhausted == *want && errors.Is(got, lease.ErrExhausted)
-	case *lease.BudgetError:
+	case *refusal.BudgetError:
 		return errors.As(got, &budget) && *budget == *want && errors.Is(got, lease.ErrBudget)
 	case *lease.QuarantineError:
 		return errors.As(got, &quarantine) && *quarantine == *want && errors.Is(got, lease.ErrQuarantine)
-	case *lease.CustomEpochError:
+	case *idgen.CustomEpochMismatchError:
 		return errors.As(got, &epoch) && *epoch == *want
-	case *lease.CorruptError:
+	case *refusal.CorruptError:
 		return errors.As(got, &corrupt) && corrupt.Error() == want.Error() && errors.Is(got, lease.ErrCorrupt)
-	case *idgen.TimeRangeError:
+	case *refusal.TimeRangeError:
 		return errors.As(got, &clock) && *clock == *want && errors.Is(got, idgen.ErrBeforeCustomEpoch)
 	}
 	return errors.Is(got, want)
@@ -132,7 +133,7 @@ type damagedLister struct{ faultyProvider }
 
 func (damagedLister) List(context.Context, string, lease.ListOptions) (lease.Page, error) {
 	fault := func(key string) error {
-		return &lease.CorruptError{ServiceID: "a", Key: []byte(key), Cause: errors.New("why")}
+		return &refusal.CorruptError{ServiceID: "a", Key: []byte(key), Cause: errors.New("why")}
 	}
 	return lease.Page{Leases: []lease.Info{{ID: 7}}, Next: "00000009"}, fmt.Errorf("wrapped: %w", errors.Join(fault("b1"), fmt.Errorf(`key "b0": %w: run version v9.0.0 or later`, lease.ErrNewer), fault("b2")))
 }

@@ -154,7 +154,7 @@ func TestTokenReleasesAPart(t *testing.T) {
 func TestTokenBound(t *testing.T) {
 	const ops = "the-secret-of-operators"
 	store := memory.NewStore(nil)
-	var handlers []*leasehttp.Handler
+	var handlers []http.Handler
 	var server *lease.Server
 	for range 2 {
 		var err error

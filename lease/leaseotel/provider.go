@@ -167,6 +167,8 @@ var reasons = []struct {
 	{lease.ErrSignature, "signature"},
 	{lease.ErrExpiredTimestamp, "expired_timestamp"},
 	{lease.ErrLastTs, "last_ts"},
+	{idgen.ErrBeforeCustomEpoch, "clock"},
+	{idgen.ErrTimeOverflow, "clock"},
 	{context.Canceled, "canceled"},
 	{context.DeadlineExceeded, "canceled"},
 }
@@ -178,15 +180,8 @@ func reason(err error) string {
 			return r.word
 		}
 	}
-	var (
-		epoch *lease.CustomEpochError
-		clock *idgen.TimeRangeError
-	)
-	switch {
-	case errors.As(err, &epoch):
+	if errors.As(err, new(*idgen.CustomEpochMismatchError)) {
 		return "epoch"
-	case errors.As(err, &clock):
-		return "clock"
 	}
 	return "store"
 }

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 	"github.com/kazahana-db/kazahana/lease"
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
 	"github.com/kazahana-db/kazahana/lease/leaseotel"
@@ -84,7 +85,7 @@ func TestCounts(t *testing.T) {
 	if err := p.Release(t.Context(), idgen.ReleaseRequest{}); err != nil {
 		t.Error(err)
 	}
-	next.leases, next.err = nil, &lease.ExhaustedError{ServiceID: "payments"}
+	next.leases, next.err = nil, &refusal.ExhaustedError{ServiceID: "payments"}
 	if _, err := p.Acquire(t.Context(), idgen.AcquireRequest{ServiceID: "payments"}); !errors.Is(err, lease.ErrExhausted) {
 		t.Errorf("the provider's error became %v", err)
 	}
@@ -109,15 +110,15 @@ func TestCounts(t *testing.T) {
 // TestReasons checks the word of every error, wrapped as servers and clients do.
 func TestReasons(t *testing.T) {
 	for word, cause := range map[string]error{
-		"exhausted":         &lease.ExhaustedError{},
+		"exhausted":         &refusal.ExhaustedError{},
 		"quarantine":        &lease.QuarantineError{},
-		"epoch":             &lease.CustomEpochError{},
-		"corrupt":           &lease.CorruptError{Cause: errors.New("cut off")},
+		"epoch":             &idgen.CustomEpochMismatchError{},
+		"corrupt":           &refusal.CorruptError{Cause: errors.New("cut off")},
 		"not_found":         lease.ErrNotFound,
 		"signature":         lease.ErrSignature,
 		"expired_timestamp": lease.ErrExpiredTimestamp,
 		"last_ts":           lease.ErrLastTs,
-		"clock":             &idgen.TimeRangeError{},
+		"clock":             &refusal.TimeRangeError{},
 		"canceled":          context.DeadlineExceeded,
 		"store":             errors.New("no route to host"),
 	} {
@@ -151,10 +152,8 @@ func TestListsPassThrough(t *testing.T) {
 	}
 	for next, lists := range map[idgen.LeaseProvider]bool{home: true, &answers{}: false} {
 		counted, _ := instrument(t, next)
-		_, listed := counted.(leasehttp.Lister)
-		_, enumerated := counted.(leasehttp.Enumerator)
-		if listed != lists || enumerated != lists {
-			t.Errorf("%T: lists leases: %v, services: %v; want %v", next, listed, enumerated, lists)
+		if _, listed := counted.(leasehttp.Lister); listed != lists {
+			t.Errorf("%T: lists leases and services: %v; want %v", next, listed, lists)
 		}
 	}
 }

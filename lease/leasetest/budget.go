@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/lease"
 )
@@ -31,7 +32,7 @@ func testBudget(f *fixture) {
 		f.Helper()
 		for _, n := range []*node{n, other} {
 			leases, err := f.acquireWithin(n, "a", 1024, req)
-			var budget *lease.BudgetError
+			var budget *refusal.BudgetError
 			if !errors.As(err, &budget) || !errors.Is(err, lease.ErrBudget) || budget.Leased != 1024 || budget.PerMs != 1024 || leases != nil {
 				f.Errorf("%s: got %+v and %v, want a BudgetError", what, leases, err)
 			}

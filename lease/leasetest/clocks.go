@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
@@ -24,7 +25,7 @@ func testClock(f *fixture) {
 	} {
 		f.now.Store(c.at.UnixMilli())
 		_, err := n.Acquire(f.Context(), idgen.AcquireRequest{})
-		var outside *idgen.TimeRangeError
+		var outside *refusal.TimeRangeError
 		if !errors.Is(err, c.want) || !errors.As(err, &outside) || !outside.Time.Equal(c.at) {
 			f.Errorf("at %v: got %v, want %v", c.at, err, c.want)
 		}

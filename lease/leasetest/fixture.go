@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
@@ -87,8 +88,8 @@ type node struct {
 // travels in does not pass a network.
 func (f *fixture) acquireWithin(n *node, account string, perMs int, req idgen.AcquireRequest) ([]idgen.Lease, error) {
 	f.Helper()
-	budget := &lease.Budget{Account: account, PerMs: perMs}
-	leases, err := n.server.Acquire(lease.WithBudget(f.Context(), budget), req)
+	budget := &refusal.Budget{Account: account, PerMs: perMs}
+	leases, err := n.server.Acquire(refusal.WithBudget(f.Context(), budget), req)
 	if err == nil && !budget.IsApplied() {
 		f.Error("the server has not applied the budget")
 	}
@@ -295,7 +296,7 @@ func (f *fixture) wantCorrupt(err error, key []byte, want error) {
 		}
 		return
 	}
-	var corrupt *lease.CorruptError
+	var corrupt *refusal.CorruptError
 	if !errors.As(err, &corrupt) || !bytes.Equal(corrupt.Key, key) || !errors.Is(err, lease.ErrCorrupt) {
 		f.Errorf("damage of %q: got %v, want a CorruptError that names it", key, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/lease"
 )
@@ -108,9 +109,9 @@ func testEpoch(f *fixture) {
 	} {
 		n := f.newNode(lease.Options{Default: lease.ServiceConfig{Layout: layout}})
 		_, err := n.Acquire(f.Context(), idgen.AcquireRequest{})
-		var epoch *lease.CustomEpochError
-		if !errors.As(err, &epoch) || epoch.Configured.CustomEpochMs != layout.CustomEpochMs || epoch.Stored.BitTs != 41 || epoch.ServiceID != lease.DefaultService {
-			f.Errorf("%+v: got %v, want a CustomEpochError", layout, err)
+		var epoch *idgen.CustomEpochMismatchError
+		if !errors.As(err, &epoch) || epoch.Want.CustomEpochMs != layout.CustomEpochMs || epoch.Got.BitTs != 41 || epoch.ServiceID != lease.DefaultService {
+			f.Errorf("%+v: got %v, want a CustomEpochMismatchError", layout, err)
 		}
 	}
 	moved := idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 1, BitTs: 41, BitID: 12, BitSeq: 10}
@@ -211,7 +212,7 @@ func testExhaustion(f *fixture) {
 	}
 	for _, throughput := range []int{1, 5, 64} {
 		leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{ThroughputPerMs: throughput})
-		var exhausted *lease.ExhaustedError
+		var exhausted *refusal.ExhaustedError
 		if !errors.As(err, &exhausted) || !errors.Is(err, lease.ErrExhausted) || exhausted.ThroughputPerMs != throughput || leases != nil {
 			f.Errorf("%d positions of none: got %+v and %v, want ErrExhausted", throughput, leases, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
@@ -236,7 +237,7 @@ func testRenew(f *fixture) {
 	if again := f.acquireLease(n, 1)[0]; again.ID != other.ID {
 		f.Errorf("machine %d is granted, though it was renewed", again.ID)
 	}
-	var none *lease.ExhaustedError
+	var none *refusal.ExhaustedError
 	if _, err := n.Acquire(f.Context(), idgen.AcquireRequest{}); !errors.As(err, &none) {
 		f.Errorf("got %v, want *ExhaustedError", err)
 	}
@@ -313,7 +314,7 @@ func testPlain(f *fixture) {
 	n := f.newNode(plain(10 * time.Second))
 	first, second := f.acquireLease(n, 1)[0], f.acquireLease(n, 1)[0]
 	f.advance(9_500 * time.Millisecond)
-	var none *lease.ExhaustedError
+	var none *refusal.ExhaustedError
 	if _, err := n.Acquire(f.Context(), idgen.AcquireRequest{}); !errors.As(err, &none) {
 		f.Errorf("half a second before a lease ends: got %v, want *ExhaustedError", err)
 	}
@@ -353,7 +354,7 @@ func testPlainClock(f *fixture) {
 	f.acquireLease(n, 1)
 	f.advance(40 * time.Minute)
 	n.off.Store((30 * time.Minute).Milliseconds())
-	var none *lease.ExhaustedError
+	var none *refusal.ExhaustedError
 	if _, err := n.Acquire(f.Context(), idgen.AcquireRequest{}); !errors.As(err, &none) {
 		f.Errorf("after a jump of the clock: got %v, want *ExhaustedError", err)
 	}

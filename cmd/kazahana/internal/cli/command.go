@@ -25,6 +25,7 @@ import (
 	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cli/leasehome"
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/lease"
@@ -138,7 +139,7 @@ func (e *commandError) Unwrap() error { return e.err }
 func explainError(err error) error {
 	var (
 		quarantine *lease.QuarantineError
-		exhausted  *lease.ExhaustedError
+		exhausted  *refusal.ExhaustedError
 		mismatch   *idgen.CustomEpochMismatchError
 		refusal    *leasehttp.StatusError
 	)
@@ -151,7 +152,7 @@ func explainError(err error) error {
 		text = fmt.Sprintf("service %q has no %d positions per millisecond left: wait for leases to end, shorten them (--duration), or move bits from the sequence to machines (--bits)",
 			exhausted.ServiceID, exhausted.ThroughputPerMs)
 	case errors.As(err, &mismatch):
-		text = fmt.Sprintf("the service makes IDs of --epoch %d --bits %d+%d+…, not of epoch %d with %d+%d: leave the flags out, or give the same",
+		text = fmt.Sprintf("the service makes IDs of --epoch %d --bits %d+%d+…, not of epoch %d with %d+%d: these never change; leave the flags out, or give the same",
 			mismatch.Got.CustomEpochMs, mismatch.Got.BitReserve, mismatch.Got.BitTs, mismatch.Want.CustomEpochMs, mismatch.Want.BitReserve, mismatch.Want.BitTs)
 	case errors.As(err, &refusal) && refusal.Status == http.StatusUnauthorized:
 		text += ": show its token with --token-file or " + leasehome.TokenVariable

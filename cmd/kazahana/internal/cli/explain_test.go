@@ -18,6 +18,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/doctor"
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/lease"
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
@@ -127,9 +128,9 @@ func TestExitCodes(t *testing.T) {
 		want int
 	}{
 		{errors.New("no route to host"), 1},
-		{&idgen.LeaseAcquisitionError{Cause: &lease.ExhaustedError{}}, 1},
+		{&idgen.LeaseAcquisitionError{Cause: &refusal.ExhaustedError{}}, 1},
 		{&lease.QuarantineError{}, 1},
-		{&lease.CustomEpochError{}, 1},
+		{&idgen.CustomEpochMismatchError{}, 1},
 		{lease.ErrUnknownService, 1},
 		{shell.Misuse(&cobra.Command{Use: "x"}, errors.New("unknown flag")), 2},
 		{idgen.ErrInvalid, 3},

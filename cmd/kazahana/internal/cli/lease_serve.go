@@ -132,7 +132,7 @@ func listen(ctx context.Context, c *shell.Console, f *serveFlags, handler http.H
 	return nil
 }
 
-// homeLister implements [leasehttp.Lister] and [leasehttp.Enumerator] by a home.
+// homeLister implements [leasehttp.Lister] by a home.
 type homeLister struct{ *leasehome.Home }
 
 func (l homeLister) List(ctx context.Context, serviceID string, options lease.ListOptions) (lease.Page, error) {

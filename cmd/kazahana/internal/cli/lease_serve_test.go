@@ -23,6 +23,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cli/leasehome"
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/internal/shell/shelltest"
 	"github.com/kazahana-db/kazahana/lease"
@@ -221,7 +222,7 @@ func TestPopulationPassesOver(t *testing.T) {
 		page, err := provider.List(ctx, service, o)
 		switch service {
 		case "a":
-			return page, fmt.Errorf("list: %w", errors.Join(newer, &lease.CorruptError{Cause: errors.New("why")}))
+			return page, fmt.Errorf("list: %w", errors.Join(newer, &refusal.CorruptError{Cause: errors.New("why")}))
 		case "b":
 			return lease.Page{}, fmt.Errorf("list: %w", newer)
 		}

@@ -268,7 +268,9 @@ func (x *examination) examineService(ctx context.Context, p *place, service stri
 			if len(at) > 0 {
 				after = at
 			}
-			found, err := lease.Examine(ctx, leasefdb.NewReader(b.tx, p.prefix, service), service, after, b.most, x.options.Now(), endsSoon)
+			found, err := lease.Examine(ctx, leasefdb.NewReader(b.tx, p.prefix, service), lease.ExamineOptions{
+				Service: service, After: after, Limit: b.most, Now: x.options.Now(), Soon: endsSoon,
+			})
 			if err != nil {
 				return nil, err
 			}

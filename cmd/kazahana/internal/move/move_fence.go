@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/lease"
 	"github.com/kazahana-db/kazahana/leasefdb"
@@ -219,11 +220,11 @@ func quarantineService(ctx context.Context, db renewal, name string) (until time
 			return until, err
 		}
 		until, err = provider.Quarantine(ctx, name, 0)
-		other := (*lease.CustomEpochError)(nil)
+		other := (*idgen.CustomEpochMismatchError)(nil)
 		if !errors.As(err, &other) || o.Lease.Services != nil {
 			return until, err
 		}
-		o.Lease.Services = map[string]lease.ServiceConfig{name: {Layout: other.Stored}}
+		o.Lease.Services = map[string]lease.ServiceConfig{name: {Layout: other.Got}}
 	}
 	return until, err
 }
