@@ -326,6 +326,18 @@ func TestOverloadKeepsTheLocation(t *testing.T) {
 	}
 }
 
+// A result of another process that is larger than this one accepts is refused, and the error names the call.
+func TestResultsOfOthersAreBounded(t *testing.T) {
+	m, _, x, _, at := newRouted(t)
+	*at = holderAt("a", 3)
+	x.to = func(context.Context, string, Request) (Reply, error) {
+		return Reply{Status: Done, Payload: make([]byte, DefaultMaxPayload+1)}, nil
+	}
+	if _, err := m.Call(t.Context(), "id", ""); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "the result of m of kind/id has 1048577 bytes") {
+		t.Error(err)
+	}
+}
+
 func TestCycles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript()
