@@ -281,7 +281,7 @@ func testHeaders(t *testing.T) {
 
 // TestOutage: while the store is down, or does not answer, a worker gives the numbers in its
 // memory to tokens that it knows, says so in a header and in metrics, and refuses the rest; after
-// [revision.Options.Outage] it refuses all. No number is given twice.
+// [Options.Outage] it refuses all. No number is given twice.
 func TestOutage(t *testing.T) {
 	for name, fault := range map[string]storetest.Fault{
 		"down":  {Fail: true, Err: errors.New("the disk is gone")},
@@ -357,14 +357,14 @@ func testOutage(t *testing.T, fault storetest.Fault) {
 	checkMetrics(t, s)
 }
 
-// TestNoOutage: with a negative [revision.Options.Outage], after a loss of data, and after a newer
+// TestNoOutage: with a negative [Options.Outage], after a loss of data, and after a newer
 // program has migrated the store, a worker gives nothing from memory.
 func TestNoOutage(t *testing.T) {
 	for err, outage := range map[error]time.Duration{errors.New("the disk is gone"): -1, store.ErrLost: time.Hour, &store.SchemaError{Found: 2, Supported: 1}: time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			var down atomic.Bool
 			o := options()
-			o.Revision.Outage = outage
+			o.Outage = outage
 			s := startOn(t, storetest.Faulty(storetest.Memory(t), func(storetest.Call) storetest.Fault {
 				return storetest.Fault{Fail: down.Load(), Err: err}
 			}), o)

@@ -55,7 +55,7 @@ func TestRefusedTokens(t *testing.T) { synctest.Test(t, testRefusedTokens) }
 
 func testRefusedTokens(t *testing.T) {
 	o := options()
-	o.Tokens.Lookups, o.Tokens.Expiry = 2, time.Minute
+	o.TokenLookups, o.TokenExpiry = 2, time.Minute
 	s := start(t, o)
 	text := s.sendAsAdmin("GET", "/v1/auth/token?key=k", "").data["token"].(string)
 	if a := s.send("GET", "/v1/id/increment?key=k", text, ""); a.code != 3001 {

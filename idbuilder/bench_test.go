@@ -97,7 +97,6 @@ func BenchmarkMemory(b *testing.B) {
 	const keys = 100_000
 	o := options()
 	o.Idle = 20 * time.Second
-	o.Sequences.Idle = o.Idle
 	s := start(b, o)
 	for i := range keys {
 		c := idconfig.Config{Key: fmt.Sprint("orders-", i), Type: idconfig.TypeIncrement, Increment: &idconfig.Increment{Delta: 1, MaxRequestDelta: 100, Max: math.MaxInt64}}

@@ -16,9 +16,6 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
-	"github.com/kazahana-db/kazahana/internal/idbuilder/revision"
-	"github.com/kazahana-db/kazahana/internal/idbuilder/snowflake"
-	"github.com/kazahana-db/kazahana/internal/idbuilder/token"
 )
 
 const adminToken = "an admin token for tests alone"
@@ -37,8 +34,8 @@ func options() idbuilder.Options {
 	day := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)
 	now := func() time.Time { return day.Add(time.Since(begun)) }
 	return idbuilder.Options{
-		Tokens: token.Options{Admin: adminToken}, Revision: revision.Options{Validity: time.Second},
-		Now: now, Snowflake: snowflake.Options{Now: now, Monotonic: func() time.Duration { return time.Since(begun) }},
+		AdminToken: adminToken, Validity: time.Second,
+		Now: now, Monotonic: func() time.Duration { return time.Since(begun) },
 		Version: "1.2.3", Backend: "embedded",
 	}
 }

@@ -353,7 +353,7 @@ func TestFailedStart(t *testing.T) {
 			t.Error(err)
 		}
 		o = options()
-		o.Revision.Validity = 30 * time.Second // a change would take longer than a request may
+		o.Validity = 30 * time.Second // a change would take longer than a request may
 		if _, err := idbuilder.NewWorker(storetest.Memory(t), o); err == nil || !strings.Contains(err.Error(), "raise Timeout") {
 			t.Error(err)
 		}

@@ -50,7 +50,7 @@ func (k *keys) currentKey(ctx context.Context, key string) (*keyEntry, *keyState
 }
 
 // lastKey is currentKey while the store answers. While it does not, lastKey returns keys that are
-// in memory, for [revision.Options.Outage].
+// in memory, for [Options.Outage].
 func (k *keys) lastKey(ctx context.Context, key string) (e *keyEntry, s *keyState, outage bool, err error) {
 	at, err := k.watch.Last(ctx)
 	if err != nil {

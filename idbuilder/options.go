@@ -21,17 +21,64 @@ import (
 
 // Options configure a Worker. The zero value has the specification's defaults.
 type Options struct {
-	Tokens    token.Options
-	Revision  revision.Options
-	Sequences sequence.Options
-	Snowflake snowflake.Options
+	// AdminToken is an admin token that the operator chose, in addition to those that are
+	// stored: 16 to 512 printable ASCII characters, of at least 8 kinds, without a space at an
+	// end. Make it of random bits, such as `openssl rand -base64 32` does. Empty: there is none.
+	AdminToken string
+	// TokenExpiry is how long a key token is valid, rounded up to seconds: at least a second;
+	// 0 means 30 days, negative: it does not expire.
+	TokenExpiry time.Duration
+	// TokenLookups bounds the lookups of unknown tokens in the store a second, so that guesses
+	// do not load it; 0 means 1000.
+	TokenLookups int
+
+	// Validity is how long a worker uses a configuration or a token without asking the store
+	// whether it was changed. All workers of a store need the same Validity: a change waits
+	// that long. 10 ms to a minute; 0 means a second.
+	Validity time.Duration
+	// Margin is added to that wait, for clocks that run at different rates: up to a minute; 0
+	// means a hundredth of Validity.
+	Margin time.Duration
+	// Outage is for how long a worker gives numbers from memory while the store does not
+	// answer, counted from the end of Validity: up to a day; 0 means 5 minutes, negative: it
+	// gives none.
+	Outage time.Duration
+
+	// BatchSize is how many steps of a sequence a worker reserves at first, and as long as the
+	// sequence is little used; 0 means 1000. A crash loses what is left of them.
+	BatchSize int64
+	// MaxBatch is how many steps one reservation takes at most, unless a single request needs
+	// more; 0 means 10,000,000, or BatchSize if that is more.
+	MaxBatch int64
+	// BatchDuration is how long a reservation should last at the rate at which the sequence was
+	// used lately; 0 means 10 seconds.
+	BatchDuration time.Duration
+	// PrefetchThreshold is the share of a reservation, between 0 and 1, below which the worker
+	// makes the next one in the background; 0 means 0.2.
+	PrefetchThreshold float64
+	// ReserveTimeout ends a reservation that the store does not answer. Its numbers are lost. 0
+	// means 10 seconds.
+	ReserveTimeout time.Duration
+	// MinBackoff and MaxBackoff bound the pause between a reservation that failed and the next
+	// of the same sequence, which doubles with each failure; 0 means 20 milliseconds and a second.
+	MinBackoff, MaxBackoff time.Duration
+
+	// LeaseDuration is the time within which a client with a worker id asks again; after it, the
+	// client makes no IDs unless its lease was renewed. A second to 12 hours; 0 means 10 minutes.
+	LeaseDuration time.Duration
+	// LeaseHold is how long a worker id is kept for a client that never asks again: at least
+	// LeaseDuration and LeaseSkew together, at most 31 days; 0 means a day.
+	LeaseHold time.Duration
+	// LeaseSkew is how long a worker id stays unused after its lease has ended, for clients with
+	// a late clock: up to an hour; 0 means a minute, negative: not at all.
+	LeaseSkew time.Duration
 
 	// Rate bounds the requests a second of each token, Burst how many may come at
 	// once; 0: without bound, and Burst as large as Rate.
 	Rate  float64
 	Burst int
 	// Timeout bounds the time of a request; 0 means 30 seconds. A change of a token or a
-	// configuration takes Revision.Validity and Revision.Margin, so Timeout must be longer.
+	// configuration takes Validity and Margin, so Timeout must be longer.
 	Timeout time.Duration
 	// MaxBody bounds the body of a request, in bytes; 0 means 64 KiB.
 	MaxBody int64
@@ -65,7 +112,12 @@ type Options struct {
 	Tracer trace.TracerProvider
 	// Logger logs refused requests, and all requests at the level debug; nil means slog.Default.
 	Logger *slog.Logger
-	Now    func() time.Time // nil means time.Now; for dates in IDs and expiry, never for uniqueness
+	// Now is the clock for dates in IDs, expiry and leases, never for the uniqueness of numbers;
+	// nil means time.Now.
+	Now func() time.Time
+	// Monotonic is the clock by which jumps of Now are noticed; nil means that of this process.
+	// Set it if Now is set.
+	Monotonic func() time.Duration
 }
 
 // ControllerState is what /ready says of the controller.
@@ -79,7 +131,7 @@ type ControllerState struct {
 
 // Validate reports all that is wrong with the options.
 func (o Options) Validate() error {
-	faults := []error{o.Tokens.Validate(), o.Revision.Validate(), o.Sequences.Validate(), o.Snowflake.Validate()}
+	faults := []error{o.tokens().Validate(), o.revision().Validate(), o.sequences().Validate(), o.leases().Validate()}
 	refuse := func(name string, value any) {
 		faults = append(faults, fmt.Errorf("idbuilder: %s is %v, it cannot be negative", name, value))
 	}
@@ -97,8 +149,8 @@ func (o Options) Validate() error {
 			refuse(name, d)
 		}
 	}
-	if wait, limit := o.Revision.AnnounceTime(), o.withDefaults().Timeout; wait >= limit {
-		faults = append(faults, fmt.Errorf("idbuilder: Timeout is %v, but a change of a token or configuration takes %v by Revision.Validity and Revision.Margin: raise Timeout, or lower them", limit, wait))
+	if wait, limit := o.revision().AnnounceTime(), o.withDefaults().Timeout; wait >= limit {
+		faults = append(faults, fmt.Errorf("idbuilder: Timeout is %v, but a change of a token or configuration takes %v by Validity and Margin: raise Timeout, or lower them", limit, wait))
 	}
 	return errors.Join(faults...)
 }
@@ -118,13 +170,26 @@ func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Tokens.Now == nil {
-		o.Tokens.Now = o.Now
-	}
-	if o.Snowflake.Logger == nil {
-		o.Snowflake.Logger = o.Logger
-	}
 	return o
+}
+
+func (o Options) tokens() token.Options {
+	return token.Options{Admin: o.AdminToken, Expiry: o.TokenExpiry, Lookups: o.TokenLookups, Now: o.Now}
+}
+
+func (o Options) revision() revision.Options {
+	return revision.Options{Validity: o.Validity, Margin: o.Margin, Outage: o.Outage}
+}
+
+func (o Options) sequences() sequence.Options {
+	return sequence.Options{
+		BatchSize: o.BatchSize, MaxBatch: o.MaxBatch, Target: o.BatchDuration, PrefetchThreshold: o.PrefetchThreshold,
+		Timeout: o.ReserveTimeout, MinBackoff: o.MinBackoff, MaxBackoff: o.MaxBackoff, Idle: max(o.Idle, 0), Log: o.Logger,
+	}
+}
+
+func (o Options) leases() snowflake.Options {
+	return snowflake.Options{Duration: o.LeaseDuration, Hold: o.LeaseHold, Skew: o.LeaseSkew, Now: o.Now, Monotonic: o.Monotonic, Logger: o.Logger}
 }
 
 // set sets a value that is zero to its default.
@@ -148,7 +213,7 @@ func (o Options) LogValue() slog.Value { return slog.AnyValue(o.withoutSecret())
 func (o Options) withoutSecret() any {
 	type options = Options
 	type Options options // the name that %#v prints
-	o.Tokens.Admin = redact.Secret(o.Tokens.Admin)
-	o.Tokens.Now, o.Controller, o.Console, o.Now, o.Tracer, o.Logger = nil, nil, nil, nil, nil, nil
+	o.AdminToken = redact.Secret(o.AdminToken)
+	o.Controller, o.Console, o.Monotonic, o.Now, o.Tracer, o.Logger = nil, nil, nil, nil, nil, nil
 	return Options(o)
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/idconfig"
-	"github.com/kazahana-db/kazahana/internal/idbuilder/sequence"
 	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
@@ -34,12 +33,11 @@ type dailyService struct {
 	clock *clock
 }
 
-func startDaily(t testing.TB, s store.Store, o sequence.Options) dailyService {
+func startDaily(t testing.TB, s store.Store, o idbuilder.Options) dailyService {
 	t.Helper()
 	c := &clock{now: firstDay}
-	settings := options()
-	settings.Now, settings.Sequences, settings.Revision.Validity = c.Now, o, 10*time.Second // few reads of the revision
-	w := dailyService{startOn(t, s, settings), c}
+	o.AdminToken, o.Now, o.Monotonic, o.Validity = adminToken, c.Now, options().Monotonic, 10*time.Second // few reads of the revision
+	w := dailyService{startOn(t, s, o), c}
 	w.sendAsAdmin("POST", "/v1/config/formatted", `{"key": "bills", "parts": [
 		{"type": "date-format", "format": "yyyyMMdd"}, {"type": "fixed-chars", "value": "-"}, {"type": "auto-increment", "reset_scope": "date"}]}`)
 	return w
@@ -91,7 +89,7 @@ func TestPeriodsEnd(t *testing.T) { synctest.Test(t, testPeriodsEnd) }
 
 func testPeriodsEnd(t *testing.T) {
 	shared := storetest.Memory(t)
-	s, slow := startDaily(t, shared, sequence.Options{}), startDaily(t, shared, sequence.Options{})
+	s, slow := startDaily(t, shared, idbuilder.Options{}), startDaily(t, shared, idbuilder.Options{})
 	slow.wantFirst(0)
 	for n := 1; n <= 100; n++ {
 		s.wantFirst(n)
@@ -104,7 +102,7 @@ func testPeriodsEnd(t *testing.T) {
 	}
 	slow.wantRefused(0, 900)
 	slow.wantRefused(5, 1)
-	startDaily(t, shared, sequence.Options{}).wantRefused(68, 1)
+	startDaily(t, shared, idbuilder.Options{}).wantRefused(68, 1)
 	slow.clock.set(day(69))
 	if ids, err := slow.Formatted(t.Context(), nil, "bills", 1); err != nil || strings.HasSuffix(ids[0], "-1") {
 		t.Errorf("a day that is not over: %v, %v", ids, err)
@@ -120,7 +118,7 @@ func testPeriodsStored(t *testing.T) {
 	var fails atomic.Bool
 	s := startDaily(t, storetest.Faulty(storetest.Memory(t), func(c storetest.Call) storetest.Fault {
 		return storetest.Fault{Fail: c.Method == "DeleteSequence" && fails.Load()}
-	}), sequence.Options{})
+	}), idbuilder.Options{})
 	want := func(begins, ends string, open int) {
 		t.Helper()
 		d, err := s.store.Get(t.Context(), store.Periods, "bills#0:date")
@@ -148,7 +146,7 @@ func testPeriodsStored(t *testing.T) {
 func TestPeriodsOfANewerVersion(t *testing.T) { synctest.Test(t, testPeriodsOfANewerVersion) }
 
 func testPeriodsOfANewerVersion(t *testing.T) {
-	s := startDaily(t, storetest.Memory(t), sequence.Options{})
+	s := startDaily(t, storetest.Memory(t), idbuilder.Options{})
 	newer := store.Document{Key: "bills#0:date", Value: []byte(`{"open":["2026-11-21"],"kept":["2026-10-01"]}`)}
 	if _, err := s.store.Put(t.Context(), store.Periods, newer); err != nil {
 		t.Fatal(err)
@@ -171,7 +169,7 @@ func TestPeriodEndsDuringReservation(t *testing.T) {
 
 func testPeriodEndsDuring(t *testing.T, at storetest.Call) {
 	shared := storetest.Memory(t)
-	s := startDaily(t, shared, sequence.Options{})
+	s := startDaily(t, shared, idbuilder.Options{})
 	s.wantFirst(0)
 	var stalls atomic.Bool
 	stalled, goOn := make(chan bool), make(chan bool)
@@ -180,7 +178,7 @@ func testPeriodEndsDuring(t *testing.T, at storetest.Call) {
 			f.Before = func(context.Context) { stalled <- true; <-goOn }
 		}
 		return f
-	}), sequence.Options{Timeout: time.Hour})
+	}), idbuilder.Options{ReserveTimeout: time.Hour})
 	stalls.Store(true)
 	done := make(chan error)
 	go func() {
@@ -222,8 +220,8 @@ func TestLostPeriod(t *testing.T) { synctest.Test(t, testLostPeriod) }
 
 func testLostPeriod(t *testing.T) {
 	shared, lost, learned := storetest.Memory(t), new(atomic.Int64), new(atomic.Int64)
-	s := startDaily(t, shared, sequence.Options{})
-	slow := startDaily(t, forgetful{shared, lost, learned}, sequence.Options{})
+	s := startDaily(t, shared, idbuilder.Options{})
+	slow := startDaily(t, forgetful{shared, lost, learned}, idbuilder.Options{})
 	for n := range 40 {
 		s.wantFirst(n)
 	}
@@ -253,7 +251,7 @@ func testOlderSequences(t *testing.T) {
 			deleted.Add(1)
 		}
 		return f
-	}), sequence.Options{})
+	}), idbuilder.Options{})
 	for n := -400; n < 0; n++ {
 		if n%50 != 0 { // a day without IDs
 			if err := s.store.SetSequence(t.Context(), bill(n), 1000, 0); err != nil {
@@ -286,7 +284,7 @@ func testOlderSequences(t *testing.T) {
 func TestSequencesBetweenPeriods(t *testing.T) { synctest.Test(t, testSequencesBetweenPeriods) }
 
 func testSequencesBetweenPeriods(t *testing.T) {
-	s := startDaily(t, storetest.Memory(t), sequence.Options{})
+	s := startDaily(t, storetest.Memory(t), idbuilder.Options{})
 	for _, n := range []int{-3, 5, 9} { // of programs that crashed
 		if err := s.store.SetSequence(t.Context(), bill(n), 1000, 0); err != nil {
 			t.Fatal(err)
@@ -306,7 +304,7 @@ func testSequencesBetweenPeriods(t *testing.T) {
 func TestAdvancePeriods(t *testing.T) { synctest.Test(t, testAdvancePeriods) }
 
 func testAdvancePeriods(t *testing.T) {
-	s := startDaily(t, storetest.Memory(t), sequence.Options{})
+	s := startDaily(t, storetest.Memory(t), idbuilder.Options{})
 	for n := range 35 {
 		s.wantFirst(n) // the days 0, 1 and 2 end
 	}
@@ -315,7 +313,7 @@ func testAdvancePeriods(t *testing.T) {
 	if err != nil || len(done.Sequences) != 34 || len(done.Exhausted) > 0 {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	fresh := startDaily(t, s.store, sequence.Options{})
+	fresh := startDaily(t, s.store, idbuilder.Options{})
 	for _, n := range []int{2, 3, 34, 35, 36, 37, 38} {
 		moved := n == 3 || n == 34 || n == 36 || n == 37
 		fresh.clock.set(day(n))
@@ -334,7 +332,7 @@ func TestClockAhead(t *testing.T) { synctest.Test(t, testClockAhead) }
 
 func testClockAhead(t *testing.T) {
 	shared := storetest.Memory(t)
-	s, ahead := startDaily(t, shared, sequence.Options{}), startDaily(t, shared, sequence.Options{})
+	s, ahead := startDaily(t, shared, idbuilder.Options{}), startDaily(t, shared, idbuilder.Options{})
 	for n := range 100 {
 		s.wantFirst(n)
 		ahead.wantFirst(n + 1000)
@@ -369,7 +367,7 @@ func testPeriodsAtRandom(t *testing.T) {
 	start := func() dailyService {
 		sound.Store(true)
 		defer sound.Store(false)
-		return startDaily(t, faulty, sequence.Options{BatchSize: 4, MaxBatch: 4, Idle: 2 * time.Minute, MinBackoff: 10 * time.Second, MaxBackoff: time.Minute})
+		return startDaily(t, faulty, idbuilder.Options{BatchSize: 4, MaxBatch: 4, Idle: 2 * time.Minute, MinBackoff: 10 * time.Second, MaxBackoff: time.Minute})
 	}
 	workers := []dailyService{start(), start(), start(), start()}
 	seen, refused := map[string]bool{}, 0

@@ -60,16 +60,16 @@ func NewWorker(s store.Store, o Options) (*Worker, error) {
 	w.probes = &probes{store: w.store, life: w.life, timeout: min(5*time.Second, w.options.Timeout), log: w.options.Logger}
 	w.limits.rate, w.limits.burst = w.options.Rate, w.options.Burst
 	var err error
-	if w.watch, err = revision.New(w.store, o.Revision); err != nil {
+	if w.watch, err = revision.New(w.store, w.options.revision()); err != nil {
 		w.stop()
 		return nil, err
 	}
-	if w.tokens, err = token.New(w.store, w.watch, w.options.Tokens); err == nil {
-		w.leases, err = snowflake.New(w.store, w.options.Snowflake)
+	if w.tokens, err = token.New(w.store, w.watch, w.options.tokens()); err == nil {
+		w.leases, err = snowflake.New(w.store, w.options.leases())
 	}
 	if err == nil {
 		w.periods = &periodStore{Store: w.store, log: w.options.Logger}
-		w.pool, err = sequence.New(w.periods, o.Sequences)
+		w.pool, err = sequence.New(w.periods, w.options.sequences())
 		w.keys = &keys{store: w.store, watch: w.watch, pool: w.pool, life: w.life, timeout: w.options.Timeout, log: w.options.Logger}
 	}
 	if err == nil && o.Console != nil {

@@ -24,7 +24,7 @@ var ErrChanged = errors.New("idbuilder: the configuration was changed since it w
 // SaveConfig creates a configuration or changes it. A change that could give IDs
 // twice is refused with a [*idconfig.ChangeError] unless r.Force; a sequence
 // never goes back otherwise. When it returns nil, all workers use the new configuration,
-// but those that cannot ask the store and give IDs from memory: see [revision.Options.Outage].
+// but those that cannot ask the store and give IDs from memory: see [Options.Outage].
 // After an error that wraps [revision.ErrUnconfirmed] the change is stored. It is safe to repeat.
 // With r.Replaces the error is [ErrChanged] if the stored configuration has another version.
 func (w *Worker) SaveConfig(ctx context.Context, r *idconfig.Request) error {
@@ -305,7 +305,7 @@ type Advance struct {
 	// Exhausted are the sequences that have no number left that the key can give as it is configured now.
 	Exhausted []string
 	// Quarantined says that worker ids of a snowflake key are leased to no new client until all leases
-	// have ended that the store may have lost: see [snowflake.Options.Hold].
+	// have ended that the store may have lost: see [Options.LeaseHold].
 	Quarantined bool
 }
 

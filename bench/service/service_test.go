@@ -28,7 +28,6 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store/mysql"
 	"github.com/kazahana-db/kazahana/idbuilder/store/postgres"
 	"github.com/kazahana-db/kazahana/idbuilder/store/redis"
-	"github.com/kazahana-db/kazahana/internal/idbuilder/token"
 	"github.com/kazahana-db/kazahana/internal/servers"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
@@ -97,7 +96,7 @@ func open(b *testing.B, name string) *idbuilder.Worker {
 	if err != nil {
 		b.Fatal(err)
 	}
-	w, err := idbuilder.NewWorker(s, idbuilder.Options{Tokens: token.Options{Admin: adminToken}, Logger: slog.New(slog.DiscardHandler)})
+	w, err := idbuilder.NewWorker(s, idbuilder.Options{AdminToken: adminToken, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/client"
 	"github.com/kazahana-db/kazahana/idbuilder/store/kvstore"
-	"github.com/kazahana-db/kazahana/internal/idbuilder/token"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
@@ -28,7 +27,7 @@ func serve() (url string, stop func()) {
 	if err := home.Init(context.Background()); err != nil {
 		panic(err)
 	}
-	worker, err := idbuilder.NewWorker(home, idbuilder.Options{Tokens: token.Options{Admin: "the-admins-own-token"}})
+	worker, err := idbuilder.NewWorker(home, idbuilder.Options{AdminToken: "the-admins-own-token"})
 	if err != nil {
 		panic(err)
 	}

@@ -14,8 +14,6 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/client"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
-	"github.com/kazahana-db/kazahana/internal/idbuilder/revision"
-	"github.com/kazahana-db/kazahana/internal/idbuilder/token"
 )
 
 const adminToken = "an-admin-token-for-tests-alone"
@@ -34,7 +32,7 @@ func startWorker(t testing.TB, s store.Store) *httptest.Server {
 func newWorker(t testing.TB, s store.Store) *idbuilder.Worker {
 	t.Helper()
 	w, err := idbuilder.NewWorker(s, idbuilder.Options{
-		Tokens: token.Options{Admin: adminToken}, Revision: revision.Options{Validity: 100 * time.Millisecond},
+		AdminToken: adminToken, Validity: 100 * time.Millisecond,
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

@@ -155,15 +155,21 @@ func (h *Snowflake) close() {
 	}
 }
 
-// Lease returns the worker id of the handle and between which times it makes IDs;
-// ok is false before the first lease.
-func (h *Snowflake) Lease() (worker int64, start, expires time.Time, ok bool) {
+// Lease is the worker id that a [Snowflake] has, and the time in which it makes IDs with it.
+type Lease struct {
+	WorkerID int64
+	// The handle makes IDs with timestamps in [Start, Expires), by this machine's clock.
+	Start, Expires time.Time
+}
+
+// Lease returns the lease of the handle; ok is false before the first one.
+func (h *Snowflake) Lease() (l Lease, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.lease == nil {
-		return 0, start, expires, false
+		return l, false
 	}
-	return h.lease.worker, time.UnixMilli(h.lease.start), time.UnixMilli(h.lease.expires), true
+	return Lease{h.lease.worker, time.UnixMilli(h.lease.start), time.UnixMilli(h.lease.expires)}, true
 }
 
 // layout is the division of an ID.

@@ -120,8 +120,8 @@ func TestSnowflake(t *testing.T) {
 		if asked := l.requestedKeys(); len(asked) != 1 || asked[0] != "key=k&renews=true" {
 			t.Errorf("the requests were %v", asked)
 		}
-		if worker, start, expires, ok := h.Lease(); worker != 77 || !start.Equal(begun) || !expires.Equal(begun.Add(30*time.Second)) || !ok {
-			t.Error(worker, start, expires, ok)
+		if held, ok := h.Lease(); held.WorkerID != 77 || !held.Start.Equal(begun) || !held.Expires.Equal(begun.Add(30*time.Second)) || !ok {
+			t.Error(held, ok)
 		}
 	})
 }
@@ -152,12 +152,12 @@ func TestRenewal(t *testing.T) {
 func TestExpiry(t *testing.T) {
 	snowflakes(t, client.Options{Retry: client.Retry{Attempts: 2}}, func(t *testing.T, h *client.Snowflake, l *leases, _ *clock) {
 		make1(t, h)
-		_, _, end, _ := h.Lease()
+		held, _ := h.Lease()
 		l.change(func() { l.down = true })
-		time.Sleep(time.Until(end) - time.Millisecond)
+		time.Sleep(time.Until(held.Expires) - time.Millisecond)
 		synctest.Wait()
 		last := make1(t, h)
-		if at, _, _ := parts(last); !at.Equal(end.Add(-time.Millisecond)) {
+		if at, _, _ := parts(last); !at.Equal(held.Expires.Add(-time.Millisecond)) {
 			t.Errorf("an ID is of %v", at)
 		}
 		asked := len(l.requestedKeys())
@@ -166,7 +166,7 @@ func TestExpiry(t *testing.T) {
 			t.Errorf("after the lease has ended, and without a call, the requests went on: %d", len(l.requestedKeys()))
 		}
 		var lost *client.LeaseError
-		if id, err := h.Next(t.Context()); !errors.As(err, &lost) || !errors.Is(err, client.ErrLease) || !lost.Expired.Equal(end) {
+		if id, err := h.Next(t.Context()); !errors.As(err, &lost) || !errors.Is(err, client.ErrLease) || !lost.Expired.Equal(held.Expires) {
 			t.Errorf("after the end of the lease: %d, %v", id, err)
 		}
 		var refusal *api.Error

@@ -94,7 +94,7 @@ func secretive(t *testing.T) []any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	service := idbuilder.Options{Tokens: idtoken.Options{Admin: marker}}
+	service := idbuilder.Options{AdminToken: marker}
 	worker, err := idbuilder.NewWorker(storetest.Memory(t), service)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,9 @@ func secretive(t *testing.T) []any {
 		fill(controller.ClientOptions{}), toController,
 		ids, idClient, idClient.Admin(), idClient.Increment("k"), idClient.Formatted("k"), idClient.Snowflake("k"),
 		fill(controller.ClientOptions{}), toController,
-		service, service.Tokens, worker, worker.Tokens(),
+		service,
+		idtoken.Options{Admin: marker},
+		worker, worker.Tokens(),
 		idtoken.Token{Text: marker},
 		api.Token{Token: marker},
 		settings.Auth{AdminToken: marker},

@@ -25,9 +25,6 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store/postgres"
 	"github.com/kazahana-db/kazahana/idbuilder/store/redis"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/controller"
-	"github.com/kazahana-db/kazahana/internal/idbuilder/revision"
-	"github.com/kazahana-db/kazahana/internal/idbuilder/snowflake"
-	"github.com/kazahana-db/kazahana/internal/idbuilder/token"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
@@ -120,10 +117,10 @@ func quiet() *slog.Logger {
 
 func (c *nodeConfig) serveWorker(s store.Store, address string) error {
 	o := idbuilder.Options{
-		Tokens: token.Options{Admin: adminToken}, Revision: revision.Options{Validity: time.Second}, Logger: quiet(),
-		Snowflake: snowflake.Options{Duration: 2 * time.Second, Hold: 4 * time.Second, Skew: -1},
+		AdminToken: adminToken, Validity: time.Second, Logger: quiet(),
+		LeaseDuration: 2 * time.Second, LeaseHold: 4 * time.Second, LeaseSkew: -1,
 	}
-	o.Sequences.BatchSize = 500
+	o.BatchSize = 500
 	if len(c.Controllers) > 0 {
 		link, err := controller.NewClient(controller.ClientOptions{Endpoints: c.Controllers, Token: adminToken, Address: "http://" + address, Logger: quiet(), Timeout: time.Second})
 		if err != nil {

@@ -8,12 +8,13 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder/client"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kazahana-db/kazahana/idbuilder/client"
 )
 
 // scope names the instrumentation, as OpenTelemetry has it.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	driver "github.com/go-sql-driver/mysql"
+
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/internal/sqlstore"
 )

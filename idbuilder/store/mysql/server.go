@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	driver "github.com/go-sql-driver/mysql"
+
 	"github.com/kazahana-db/kazahana/idbuilder/store/internal/sqlstore"
 )
 

@@ -12,9 +12,10 @@ import (
 	"sync"
 	"time"
 
+	goredis "github.com/redis/go-redis/v9"
+
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/internal/sleep"
-	goredis "github.com/redis/go-redis/v9"
 )
 
 // schema is the version of the layout that this program writes.

@@ -8,8 +8,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/kazahana-db/kazahana/idbuilder/store"
 	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
 // runRead runs a script that changes nothing.

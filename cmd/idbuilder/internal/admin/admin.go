@@ -12,11 +12,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/program"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
 	"github.com/kazahana-db/kazahana/internal/shell"
-	"github.com/spf13/cobra"
 )
 
 // Commands returns the commands of operators.

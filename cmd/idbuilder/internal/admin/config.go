@@ -15,12 +15,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/deployed"
 	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/program"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
 	"github.com/kazahana-db/kazahana/internal/shell"
-	"github.com/spf13/cobra"
 )
 
 // types are the kinds of IDs.

@@ -17,14 +17,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/program"
 	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/internal/access"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
-	"github.com/kazahana-db/kazahana/internal/idbuilder/sequence"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
 	"github.com/kazahana-db/kazahana/internal/shell"
-	"github.com/spf13/cobra"
 )
 
 // service is a service that answers requests, over the network or in this
@@ -208,10 +208,10 @@ func (f *serviceFlags) withStore(ctx context.Context, p *program.Program, cmd *c
 	return p.WithHome(ctx, cmd, func(s *settings.Settings, h program.Home) error {
 		o := program.WorkerOptions(s, p.Logger())
 		o.Rate, o.AdminApart = 0, false
-		o.Sequences = sequence.Options{BatchSize: 1, MaxBatch: 1} // what is left would be a gap
+		o.BatchSize, o.MaxBatch, o.PrefetchThreshold, o.BatchDuration = 1, 1, 0, 0 // what is left would be a gap
 		if token == "" {
-			o.Tokens.Admin = rand.Text()
-			token = o.Tokens.Admin
+			o.AdminToken = rand.Text()
+			token = o.AdminToken
 		}
 		w, err := idbuilder.NewWorker(h, o)
 		if err != nil {

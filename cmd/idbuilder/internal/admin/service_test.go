@@ -14,7 +14,6 @@ import (
 	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/program"
 	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
-	"github.com/kazahana-db/kazahana/internal/idbuilder/token"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
@@ -22,7 +21,7 @@ import (
 // a redirect has made of its request. No command shows its token to the server of a redirect.
 func TestRedirects(t *testing.T) {
 	const secret = "an-admin-token-for-tests-alone"
-	w, err := idbuilder.NewWorker(storetest.Memory(t), idbuilder.Options{Tokens: token.Options{Admin: secret}, Logger: slog.New(slog.DiscardHandler)})
+	w, err := idbuilder.NewWorker(storetest.Memory(t), idbuilder.Options{AdminToken: secret, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,13 +10,14 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/program"
 	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/controller"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
 	"github.com/kazahana-db/kazahana/internal/shell"
-	"github.com/spf13/cobra"
 )
 
 func migrateCommand(p *program.Program) *cobra.Command {

@@ -17,8 +17,6 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/idconfig"
-	"github.com/kazahana-db/kazahana/internal/idbuilder/revision"
-	"github.com/kazahana-db/kazahana/internal/idbuilder/token"
 )
 
 const adminToken = "an admin token for tests alone"
@@ -44,7 +42,7 @@ func startOn(t testing.TB, s store.Store, o Options) service {
 	}
 	v := service{TB: t, store: s}
 	w, err := idbuilder.NewWorker(s, idbuilder.Options{
-		Tokens: token.Options{Admin: adminToken}, Revision: revision.Options{Validity: 100 * time.Millisecond}, Logger: log, Now: o.Now,
+		AdminToken: adminToken, Validity: 100 * time.Millisecond, Logger: log, Now: o.Now,
 		Console: func(w *idbuilder.Worker) (_ http.Handler, err error) {
 			v.console, err = New(w, s, o)
 			return v.console, err

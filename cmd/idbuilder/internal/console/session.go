@@ -18,8 +18,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"golang.org/x/time/rate"
+
+	"github.com/kazahana-db/kazahana/idbuilder/store"
 )
 
 // sessionKind is the kind of the documents that hold sessions.

@@ -58,7 +58,7 @@ func runController(ctx context.Context, p *program.Program, s *settings.Settings
 		return step(9, "start the server", err)
 	}
 	defer watch.Close()
-	tokens, err := token.New(h, watch, program.WorkerOptions(s, log).Tokens)
+	tokens, err := token.New(h, watch, token.Options{Admin: s.Auth.AdminToken.Reveal(), Expiry: s.Auth.KeyTokenExpiration})
 	if err != nil {
 		return step(9, "start the server", err)
 	}

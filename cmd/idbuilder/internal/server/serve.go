@@ -16,11 +16,12 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder"
-	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/kazahana-db/kazahana/idbuilder"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
 )
 
 // serve serves the sites until ctx ends or one of them fails, and then finishes the running
