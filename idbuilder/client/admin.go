@@ -13,8 +13,10 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"time"
 
 	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
+	"github.com/kazahana-db/kazahana/internal/redact"
 )
 
 // Admin changes what the service keeps. Its requests need an admin token, and are repeated
@@ -28,15 +30,46 @@ func (a Admin) Verify(ctx context.Context) error {
 	return a.client.send(ctx, request{method: http.MethodGet, path: "/v1/auth/verify"})
 }
 
+// Token is the token of a key. It is a secret: it prints without its text.
+type Token struct {
+	Key     string
+	Text    string    // to give to [Options.Token]
+	Expires time.Time // zero: it does not expire
+}
+
 // Token returns the token of a key: the same one as long as it is valid.
-func (a Admin) Token(ctx context.Context, key string) (api.Token, error) {
-	return get[api.Token](ctx, a.client, "/v1/auth/token", url.Values{"key": {key}})
+func (a Admin) Token(ctx context.Context, key string) (Token, error) {
+	return a.requestToken(ctx, "/v1/auth/token", key)
 }
 
 // ResetToken returns another token for a key. When it returns nil, all workers refuse
 // the one before.
-func (a Admin) ResetToken(ctx context.Context, key string) (api.Token, error) {
-	return get[api.Token](ctx, a.client, "/v1/auth/tokenreset", url.Values{"key": {key}})
+func (a Admin) ResetToken(ctx context.Context, key string) (Token, error) {
+	return a.requestToken(ctx, "/v1/auth/tokenreset", key)
+}
+
+func (a Admin) requestToken(ctx context.Context, path, key string) (Token, error) {
+	answer, err := get[api.Token](ctx, a.client, path, url.Values{"key": {key}})
+	t := Token{Key: answer.Key, Text: answer.Token}
+	if err == nil && answer.ExpiresAt != "" {
+		if t.Expires, err = time.Parse(time.RFC3339, answer.ExpiresAt); err != nil {
+			return Token{}, &AnswerError{http.StatusOK, "its expires_at is not a time", err}
+		}
+	}
+	return t, err
+}
+
+// Format implements [fmt.Formatter]: a token prints without its text.
+func (t Token) Format(f fmt.State, verb rune) { redact.Format(f, verb, t.withoutSecret()) }
+
+// LogValue implements [slog.LogValuer].
+func (t Token) LogValue() slog.Value { return slog.AnyValue(t.withoutSecret()) }
+
+func (t Token) withoutSecret() any {
+	type token = Token
+	type Token token // the name that %#v prints
+	t.Text = redact.Secret(t.Text)
+	return Token(t)
 }
 
 // Save creates a configuration or changes it. The type is "increment", "snowflake"
@@ -114,10 +147,18 @@ func (a Admin) Delete(ctx context.Context, idType, key string) error {
 	return err
 }
 
+// Summary is a configuration in a list.
+type Summary struct {
+	Key   string
+	Type  string // "increment", "snowflake" or "formatted"
+	Name  string
+	Error string // why the service cannot read the configuration; empty: it can
+}
+
 // Configs returns the configurations of the keys that begin with a prefix, in their order. It
 // ends after an error.
-func (a Admin) Configs(ctx context.Context, prefix string) iter.Seq2[api.Summary, error] {
-	return func(yield func(api.Summary, error) bool) {
+func (a Admin) Configs(ctx context.Context, prefix string) iter.Seq2[Summary, error] {
+	return func(yield func(Summary, error) bool) {
 		query := url.Values{"size": {"100"}}
 		if prefix != "" {
 			query.Set("key", prefix)
@@ -125,11 +166,11 @@ func (a Admin) Configs(ctx context.Context, prefix string) iter.Seq2[api.Summary
 		for {
 			page, err := get[api.Page](ctx, a.client, "/v1/config/list", query)
 			if err != nil {
-				yield(api.Summary{}, err)
+				yield(Summary{}, err)
 				return
 			}
 			for _, item := range page.Items {
-				if !yield(item, nil) {
+				if !yield(Summary{Key: item.Key, Type: item.IDType, Name: item.Name, Error: item.Error}, nil) {
 					return
 				}
 			}

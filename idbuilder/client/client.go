@@ -249,7 +249,7 @@ func (c *Client) buildRequest(ctx context.Context, base string, r request) (*htt
 func (c *Client) send(ctx context.Context, r request) error {
 	err := c.checkClear(r)
 	if err != nil {
-		return &RequestError{Method: r.method, Path: r.path, Key: r.query.Get("key"), Err: err}
+		return requestError(r, 0, err, false)
 	}
 	tries, pauses, uncertain := 0, 0, false
 	for {
@@ -276,7 +276,7 @@ func (c *Client) send(ctx context.Context, r request) error {
 			break
 		}
 	}
-	return &RequestError{Method: r.method, Path: r.path, Key: r.query.Get("key"), Tries: tries, Err: err, uncertain: uncertain}
+	return requestError(r, tries, err, uncertain)
 }
 
 // planRetry reports whether to send a request again after so many tries, and after which pause:

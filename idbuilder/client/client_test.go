@@ -72,7 +72,7 @@ func TestRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := newClient(t, client.Options{URLs: []string{server.URL}, Token: token.Token})
+	other := newClient(t, client.Options{URLs: []string{server.URL}, Token: token.Text})
 	if id, err := other.Increment("a").Next(t.Context()); err != nil || id != 1 {
 		t.Error(id, err)
 	}
@@ -91,7 +91,7 @@ func TestRefusals(t *testing.T) {
 		err := r.call()
 		var refusal *api.Error
 		var failed *client.RequestError
-		if !errors.Is(err, r.want) || !errors.As(err, &refusal) || refusal.Code != r.code || !errors.As(err, &failed) || failed.Tries != 1 {
+		if !errors.Is(err, r.want) || !errors.As(err, &refusal) || refusal.Code != r.code || !errors.As(err, &failed) || failed.Tries != 1 || failed.Code != int(r.code) || failed.Status != refusal.Status {
 			t.Errorf("%s: %v", r.name, err)
 		}
 		for _, not := range []error{client.ErrNotFound, client.ErrForbidden, client.ErrUnauthenticated, client.ErrExhausted, client.ErrRateLimited} {
@@ -119,7 +119,7 @@ func TestAdmin(t *testing.T) {
 	}
 	var got []string
 	for item, err := range admin.Configs(t.Context(), "k") {
-		if err != nil || item.IDType != "increment" {
+		if err != nil || item.Type != "increment" {
 			t.Fatal(item, err)
 		}
 		got = append(got, item.Key)
@@ -136,10 +136,10 @@ func TestAdmin(t *testing.T) {
 		t.Fatal(err)
 	}
 	second, err := admin.ResetToken(t.Context(), "kaa")
-	if err != nil || first.Token == second.Token {
+	if err != nil || first.Text == second.Text {
 		t.Fatal(err)
 	}
-	old := newClient(t, client.Options{URLs: []string{server.URL}, Token: first.Token})
+	old := newClient(t, client.Options{URLs: []string{server.URL}, Token: first.Text})
 	if _, err := old.Increment("kaa").Next(t.Context()); !errors.Is(err, client.ErrUnauthenticated) {
 		t.Errorf("with the token before the reset: %v", err)
 	}

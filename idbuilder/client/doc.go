@@ -41,7 +41,7 @@
 // connection, or that gets half an answer: at once on the next of several URLs, and after an exponentially
 // growing pause with jitter on the same one. No idempotency key is needed: if the
 // answer was lost, the request has only used up numbers, which are gaps. Errors are a
-// [*RequestError], which wraps the [*api.Error] of the service; use errors.Is
+// [*RequestError] with the code and the status of the service's answer; use errors.Is
 // with [ErrExhausted], [ErrNotFound] and the others for its code.
 //
 // # Concurrency

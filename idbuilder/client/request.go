@@ -129,15 +129,29 @@ var (
 )
 
 // RequestError is a request that failed. errors.Is finds [ErrExhausted] and the
-// other errors by the code of the service's answer; errors.As finds the answer itself, a
-// [*api.Error], where there was one.
+// other errors by the code of the service's answer.
 type RequestError struct {
 	Method, Path string
 	Key          string // empty: the request names none
 	Tries        int
 	Err          error // of the last try
 
+	// The service's answer to the last try; 0: there was none.
+	Code       int           // such as 1003
+	Status     int           // of HTTP
+	RetryAfter time.Duration // after which the service asks to try again; 0: it does not say
+
 	uncertain bool // a try before the last one may have been carried out
+}
+
+// requestError returns the error of a request that was sent so many times.
+func requestError(r request, tries int, err error, uncertain bool) *RequestError {
+	e := &RequestError{Method: r.method, Path: r.path, Key: r.query.Get("key"), Tries: tries, Err: err, uncertain: uncertain}
+	var refusal *api.Error
+	if errors.As(err, &refusal) {
+		e.Code, e.Status, e.RetryAfter = int(refusal.Code), refusal.HTTPStatus(), refusal.RetryAfter
+	}
+	return e
 }
 
 // Error names the request.
