@@ -8,7 +8,7 @@
 //	kazahana id new -n 3                  # make IDs
 //	kazahana id inspect 211469771380744768
 //	kazahana id encode 211469771380744768 # for the outside; decode reads it back
-//	kazahana completion bash              # completion, also for zsh, fish and powershell
+//	kazahana completion bash              # completion; zsh, fish and powershell have it, too
 //
 // Every command takes --json. kazahana --help lists the exit codes.
 package main

@@ -113,7 +113,7 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
-// openRequest sends a request whose body is not complete, once the server waits for the rest.
+// openRequest sends a request without the end of its body, once the server waits for the rest.
 func openRequest(t *testing.T, address string) io.Closer {
 	t.Helper()
 	u, err := url.Parse(address)

@@ -15,7 +15,7 @@
 // # What is refused
 //
 // A request with another Host than a loopback address or one of Options.Hosts: a page of another
-// site whose name was pointed at 127.0.0.1 (DNS rebinding) sends its own name. A request without
+// site sends its own name, even if that name was pointed at 127.0.0.1 (DNS rebinding). A request without
 // the session's cookie. A request that may change something unless its Origin is that of the Host
 // that it was sent to, and its body is JSON, which forms of other sites cannot send.
 //

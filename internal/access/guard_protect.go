@@ -103,7 +103,7 @@ func refusal(r *http.Request) string {
 
 // CheckOpen returns why a server of programs, which asks for no token, refuses a request. A
 // request to a loopback address must name it, or one of hosts (host:port): a page of another site
-// whose name was pointed at 127.0.0.1 sends its own name. A request that a browser marks as that of
+// sends its own name, even if that name was pointed at 127.0.0.1. A request that a browser marks as that of
 // a page of another origin is refused at every address. Programs send no such marks.
 func CheckOpen(r *http.Request, hosts []string) error {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)

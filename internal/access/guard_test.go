@@ -70,7 +70,7 @@ func TestTokenBecomesCookie(t *testing.T) {
 	deep := httptest.NewRequest(http.MethodGet, "http://localhost:4711/debug/data/records?p=a%22%3E%3Cscript%3E&token="+token, nil)
 	page := text(t, ask(t, g, deep))
 	if strings.Contains(page, token) || strings.Contains(page, "<script>") || !strings.Contains(page, `url=./records?p=a%22%3E%3Cscript%3E"`) {
-		t.Errorf("the page behind a deep link with a token is %s", page)
+		t.Errorf("a deep link with a token leads to the page %s", page)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// TestHosts asks as a page of another site does whose name was pointed at this machine.
+// TestHosts asks as a page of another site does after its name was pointed at this machine.
 func TestHosts(t *testing.T) {
 	g := newGuard(t, Options{Hosts: []string{"db.example.com:8080"}})
 	c := enter(t, g)

@@ -26,7 +26,7 @@ func standard(imported string) bool {
 }
 
 // TestNeedsNoCgo checks that no package and no test needs a file that imports C:
-// without cgo, go list reports a package whose files are all left out. `make test`
+// without cgo, go list reports a package from which all files are left out. `make test`
 // and `make lint` compile everything without cgo.
 func TestNeedsNoCgo(t *testing.T) {
 	for _, pkg := range listed(t) {

@@ -11,7 +11,7 @@ import (
 )
 
 // floors is the house from the ground up. A room is a package and all packages below
-// it that are no rooms themselves. A package imports packages of its own room and of
+// it that are not rooms themselves. A package imports packages of its own room and of
 // lower floors. docs/architecture.md draws the same picture. The engines and the
 // homes of leases and IDs are above the layers: no layer knows which one it has.
 var floors = []string{

@@ -39,7 +39,7 @@ var secretField = regexp.MustCompile(`(?i)secret|token|passw|^keys$|keypem|priva
 const marker = "hidden-marker-0123456789abcdef"
 
 // TestSecretsAreNotPrinted prints a value of each exported type that has a field
-// for a secret, in all ways of fmt and log/slog, also inside of other values.
+// for a secret, in all ways of fmt and log/slog, even inside other values.
 func TestSecretsAreNotPrinted(t *testing.T) {
 	values := secretive(t)
 	want := []string{

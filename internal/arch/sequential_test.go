@@ -26,7 +26,7 @@ var sequentialUses = map[string]string{
 	"persistable/internal/format":  "types of kv",
 }
 
-// TestSequential checks the list SEQUENTIAL of the Makefile, whose packages are
+// TestSequential checks the list SEQUENTIAL of the Makefile. Its packages are
 // not tested under the race detector: neither the tests of a package, nor the
 // package, nor a package of the module below it starts a goroutine.
 func TestSequential(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// skips lists the files whose tests may skip themselves, and why no proof is
+// skips lists the files with tests that may skip themselves, and why no proof is
 // lost by it when CI runs `make test` and `make race`.
 var skips = map[string]string{
 	"election/cluster_test.go":                       "the part of TestProcesses that other processes run",
@@ -85,7 +85,7 @@ func TestSkips(t *testing.T) {
 	}
 }
 
-// callsSkip reports whether a file calls a method that skips a test, whose name
+// callsSkip reports whether a file calls a method that skips a test: its name
 // is one that tests give to theirs.
 func callsSkip(file *ast.File) bool {
 	found := false

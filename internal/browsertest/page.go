@@ -38,7 +38,7 @@ type faults struct {
 	seen []string // errors of the pages, and requests to other hosts
 }
 
-// Open starts a Chromium for pages whose addresses begin with base. It ends with t, which then
+// Open starts a Chromium for pages with addresses that begin with base. It ends with t, which then
 // fails if the browser has reported a fault.
 func Open(t *testing.T, base string) *Page {
 	t.Helper()
@@ -149,7 +149,7 @@ func (b *Page) RunSteps(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// OpenPage opens a page, whose address is relative to Base.
+// OpenPage opens a page. Its address is relative to Base.
 func (b *Page) OpenPage(page string) {
 	b.Helper()
 	b.RunSteps(chromedp.Navigate(b.Base + page))

@@ -52,7 +52,7 @@ func (d *dump) addLine(format string, args ...any) {
 	d.lines = append(d.lines, fmt.Sprintf(format, args...))
 }
 
-// takePrefix removes and returns the pairs whose keys begin with prefix.
+// takePrefix removes and returns the pairs with keys that begin with prefix.
 func (d *dump) takePrefix(prefix []byte) (taken []kv.KeyValue) {
 	d.left = slices.DeleteFunc(d.left, func(pair kv.KeyValue) bool {
 		if !bytes.HasPrefix(pair.Key, prefix) {

@@ -73,7 +73,7 @@ func dumpPairs(t *testing.T, db kv.ReadTransactor) string {
 	return b.String()
 }
 
-// longRun is the length from which on a run of one byte is written as that byte, and how
+// longRun is the least length of a run of one byte that is written as that byte, and how
 // often it comes, as in 61*100000.
 const longRun = 64
 
@@ -137,7 +137,7 @@ func parse(text string) (value []byte, err error) {
 			n, err = strconv.Atoi(times)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%q is no value: %w", part, err)
+			return nil, fmt.Errorf("%q is not a value: %w", part, err)
 		}
 		value = append(value, bytes.Repeat(b, n)...)
 	}

@@ -93,7 +93,7 @@ func compareCovers(t *testing.T, p *reindex.Program, payload, want []byte) {
 	}
 }
 
-// gather returns the keys of a record's entries, with a separator behind each, and with
+// gather returns the keys of a record's entries, with a separator after each, and with
 // the amounts of a sum.
 func gather(d *index.Definition, add func(e *index.Entries) error) (keys []byte, err error) {
 	ix := index.Index{Definition: d, Prefix: []byte("p"), State: index.Readable}

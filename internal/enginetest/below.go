@@ -9,7 +9,7 @@ import (
 )
 
 // Below returns the keys of db that begin with prefix as a database: what is
-// before and behind them does not exist for it, and its keys lack the prefix.
+// before and after them does not exist for it, and its keys lack the prefix.
 // System keys are db's. It keeps the contract of package kv but for sizes, which
 // count the prefix.
 func Below(db kv.Database, prefix []byte) kv.Database {

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Keys of others lie before and behind.
+// Keys of others lie before and after them.
 func TestBelowKeepsTheContract(t *testing.T) {
 	others := [][]byte{[]byte("o"), []byte("p."), []byte("p0"), []byte("q")}
 	kvtest.RunConformance(t, func(tb testing.TB) kv.Database {
@@ -42,9 +42,9 @@ func TestBelowKeepsTheContract(t *testing.T) {
 			tb.Fatal(err)
 		}
 		tb.Cleanup(func() { // before db is closed, unless the law has done that
-			left, err := beside(tb, db, "p/")
+			left, err := countOutside(tb, db, "p/")
 			if !errors.Is(err, kv.ErrClosed) && (err != nil || left != len(others)) {
-				tb.Errorf("%d keys are left beside the space (%v), want the %d of others", left, err, len(others))
+				tb.Errorf("%d keys are left outside the space (%v), want the %d of others", left, err, len(others))
 			}
 		})
 		return enginetest.Below(db, []byte("p/"))
@@ -73,8 +73,8 @@ func TestBatchesAreAskedTwice(t *testing.T) {
 	}
 }
 
-// beside counts the keys that do not begin with a prefix.
-func beside(tb testing.TB, db kv.Database, prefix string) (n int, err error) {
+// countOutside counts the keys that do not begin with a prefix.
+func countOutside(tb testing.TB, db kv.Database, prefix string) (n int, err error) {
 	ctx := context.WithoutCancel(tb.Context())
 	err = db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
 		all, err := tx.GetRange(kv.KeyRange{End: []byte{0xff}}.Selectors(), kv.RangeOptions{}).Slice(ctx)

@@ -80,7 +80,7 @@ func (t belowTx) Watch(key []byte) kv.Future[struct{}] {
 // space are the keys from a prefix to its end.
 type space struct{ prefix, end string }
 
-// userEnd is where system keys begin; nothing is read or written from beyond on.
+// userEnd is where system keys begin; nothing is read or written from there on.
 const (
 	userEnd = "\xff"
 	beyond  = "\xff\xff\xff"

@@ -111,7 +111,7 @@ func refuseData(tb testing.TB, db kv.Database) {
 	}
 }
 
-// explainShards says so if a test failed on a cluster whose keys are split: the
+// explainShards says so if a test failed on a cluster that has split its keys: the
 // client reads a range shard by shard, which shows in the sizes of transactions.
 // Shards stay for a while after data that was there.
 func explainShards(tb testing.TB) {

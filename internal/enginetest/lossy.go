@@ -12,7 +12,7 @@ import (
 )
 
 // Lossy is a database that at a chosen moment does not know whether a transaction has
-// committed (1021), as a cluster whose acknowledgement is lost.
+// committed (1021), as a cluster after its acknowledgement is lost.
 type Lossy struct {
 	kv.Database
 
@@ -22,7 +22,7 @@ type Lossy struct {
 
 // Lose makes the outcome of the next commit unknown: the transaction has committed, or
 // is dropped. Before it is told, between, if there is one, does what another process does
-// meanwhile; its error, if any, ends the transaction.
+// at that moment; its error, if any, ends the transaction.
 func (l *Lossy) Lose(dropped bool, between func() error) {
 	l.commitNextBy(func(ctx context.Context, t *lossyTx) error {
 		if !dropped {

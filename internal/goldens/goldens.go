@@ -35,7 +35,7 @@ func Dataset(t testing.TB, name string) (path string, found bool) {
 	dir := os.Getenv(DatasetsVariable)
 	named := dir != ""
 	if !named {
-		dir = beside(t, "datasets")
+		dir = sharedFolder(t, "datasets")
 	}
 	path = filepath.Join(dir, name)
 	if _, err := os.Stat(path); err != nil {
@@ -47,9 +47,9 @@ func Dataset(t testing.TB, name string) (path string, found bool) {
 	return path, true
 }
 
-// beside returns a folder among what the machine's clones share, which there
+// sharedFolder returns a folder among what the machine's clones share, which there
 // need not be.
-func beside(t testing.TB, name string) string {
+func sharedFolder(t testing.TB, name string) string {
 	t.Helper()
 	return filepath.Join(Root(t), "..", "shared", name)
 }

@@ -15,10 +15,10 @@ import (
 var adopt = flag.Bool("adopt", false, "take the traces of the machine in place of those of the repository")
 
 // TestAdopted compares the repository's traces with those that the machine
-// has beside the clone, if it has any: newer ones must be adopted, or what they
+// has next to the clone, if it has any: newer ones must be adopted, or what they
 // show is not replayed.
 func TestAdopted(t *testing.T) {
-	newer, err := filepath.Glob(filepath.Join(beside(t, "fdb-goldens"), "*"+plain))
+	newer, err := filepath.Glob(filepath.Join(sharedFolder(t, "fdb-goldens"), "*"+plain))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestDataset(t *testing.T) {
 	}
 	failed := &recorder{TB: t}
 	if _, found := Dataset(failed, "missing.json"); found || !failed.failed {
-		t.Errorf("a data set that is missing is found (%v), or is no failure (%v)", found, failed.failed)
+		t.Errorf("a data set that is missing is found (%v), or does not fail the test (%v)", found, failed.failed)
 	}
 	t.Setenv(DatasetsVariable, "")
 	if _, found := Dataset(t, "missing.json"); found {

@@ -18,7 +18,7 @@ const (
 	compressed = plain + ".gz"
 )
 
-// Glob returns the paths of the traces in dir whose names, without extension,
+// Glob returns the paths of the traces in dir with names that, without extension,
 // match a pattern of [filepath.Match]: at least one.
 func Glob(dir, pattern string) ([]string, error) {
 	for _, extension := range []string{plain, compressed} {

@@ -58,7 +58,7 @@ func (w world) read(directory string) (found []headers.Header) {
 	return found
 }
 
-// TestRead: only ("S", type) is a header, whatever else is in the directory and beside it; the
+// TestRead: only ("S", type) is a header, whatever else is in the directory and around it; the
 // other keys cost no rounds.
 func TestRead(t *testing.T) {
 	w := newWorld(t)
@@ -85,7 +85,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadOfTornKeys: a program's own keys that are no tuples hide no header, even that of the
+// TestReadOfTornKeys: a program's own keys that are not tuples hide no header, even that of the
 // type directly after one; many of them cost few rounds.
 func TestReadOfTornKeys(t *testing.T) {
 	w := newWorld(t)

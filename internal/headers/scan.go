@@ -12,9 +12,9 @@ import (
 )
 
 // Read reads the headers in the directory with that prefix, in the order of the types. It
-// leaps over the other keys of each type. Keys of the program's own are no headers.
+// leaps over the other keys of each type. Keys of the program's own are not headers.
 //
-// Cost: one round of reads for each type, and one more; for keys that are no tuples, one for
+// Cost: one round of reads for each type, and one more; for keys that are not tuples, one for
 // each 64 of them, and a few more.
 func Read(ctx context.Context, tx kv.ReadTransaction, directory []byte) ([]Header, error) {
 	s := newScan(tx, directory)
@@ -74,7 +74,7 @@ func (s *scan) next(ctx context.Context, tx kv.ReadTransaction) error {
 // of a type may come next.
 func (s *scan) take(pair kv.KeyValue) {
 	key := pair.Key[len(s.directory):]
-	behind, err := tuple.Skip(key[len(prefix):])
+	rest, err := tuple.Skip(key[len(prefix):])
 	if err != nil {
 		s.rest.Begin, s.limit = kv.Successor(pair.Key), min(2*s.limit, mostPairs)
 		return
@@ -82,5 +82,5 @@ func (s *scan) take(pair kv.KeyValue) {
 	if typ, is := ParseKey(key); is {
 		s.found = append(s.found, Header{typ, pair.Value})
 	}
-	s.rest.Begin = append(slices.Clone(pair.Key[:len(pair.Key)-len(behind)]), 0xff)
+	s.rest.Begin = append(slices.Clone(pair.Key[:len(pair.Key)-len(rest)]), 0xff)
 }

@@ -178,11 +178,11 @@ func CheckJSON(data []byte) error {
 func ReadTuple(value []byte) ([]Need, error) {
 	var texts []string
 	for rest := value; len(rest) > 0; {
-		text, behind, err := tuple.ReadString(rest)
+		text, after, err := tuple.ReadString(rest)
 		if err != nil {
 			return nil, fmt.Errorf("%x is not a tuple of what is needed: %w", value, err)
 		}
-		texts, rest = append(texts, text), behind
+		texts, rest = append(texts, text), after
 	}
 	return ParseNeeds(texts), nil
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package redact prints values without their secrets. A type with a secret has a
-// method that returns a copy without the secret, whose type has no methods. It
+// method that returns a copy without the secret. The type of the copy has no methods. The type with the secret
 // implements [fmt.Formatter] and [log/slog.LogValuer] with the copy:
 //
 //	func (t Token) Format(f fmt.State, verb rune) { redact.Format(f, verb, t.withoutSecret()) }

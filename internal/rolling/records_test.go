@@ -227,7 +227,7 @@ func (l *lane) delete() error {
 	return l.call("Delete", bazaar.Order{TenantID: o.TenantID, ID: o.ID}, &Empty{})
 }
 
-// putAccount makes or changes an account by one program. The older one, whose type has no plan, leaves that alone.
+// putAccount makes or changes an account by one program. The type of the older one has no plan: it leaves that alone.
 func (l *lane) putAccount() error {
 	l.made++
 	a := Account{TenantID: l.tenant(), Plan: plans[0]}

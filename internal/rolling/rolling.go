@@ -78,7 +78,7 @@ var turns order
 type order struct {
 	mu     sync.Mutex
 	random *rand.Rand
-	second Version // of a pair whose first was returned; empty at the beginning of a pair
+	second Version // of a pair, after its first was returned; empty at the beginning of a pair
 }
 
 func (o *order) next() (Version, error) {

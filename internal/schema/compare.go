@@ -11,7 +11,7 @@ import (
 // Coexistence returns why a program must not use a store: the differences
 // between the type in the store's header and in the program. There is none if
 // one was made from the other by allowed changes, or both from a third: fields
-// that only one of them has are no difference, whichever is the older.
+// that only one of them has are not a difference, whichever is the older.
 func Coexistence(store, program *Schema) []Difference {
 	c := newComparison(store, program, false)
 	c.compareTypes(store.Type(), program.Type())
@@ -160,7 +160,7 @@ func (c *comparison) reportForgotten(path string, p pair) {
 }
 
 // reportReplaced reports that a field's nested struct has another name and lacks what
-// the old one had: it is probably another struct, in whose form the stored
+// the old one had: it is probably another struct, in the form of which the stored
 // values would be read as zero.
 func (c *comparison) reportReplaced(path string, p, inner pair, was, now *Field) {
 	if inner.there == nil || inner.here == nil || inner.there.Name == inner.here.Name || was.Reserved || now.Reserved {
@@ -207,7 +207,7 @@ func (c *comparison) reportMoved(path string, p pair) (moved map[*Field]bool) {
 }
 
 // reportRemoved reports the fields that left the source, except those that moved, and
-// whose removal here does not confirm: they may have been renamed.
+// those that here confirms as removed: they may have been renamed.
 func (c *comparison) reportRemoved(path string, p pair, moved map[*Field]bool) {
 	for _, f := range p.there.Fields {
 		now := p.here.ByNumber(f.Number)

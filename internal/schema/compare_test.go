@@ -197,7 +197,7 @@ func TestSuccession(t *testing.T) {
 			slices.Concat([]string{"reserved 2 City string", "reserved 3 Street string", "field 4 Home *message(Address)"}, address),
 			[]string{"the field City of there is Home.City in here"},
 		},
-		"one beside the other": {
+		"one next to the other": {
 			slices.Concat([]string{"field 2 Home message(Address)"}, address),
 			slices.Concat([]string{"field 2 Home message(Address)", "field 3 City string", "field 4 Street string"}, address), nil,
 		},

@@ -9,7 +9,7 @@ import (
 )
 
 // ParseDefault reads the default of a field of that kind: a bool, a string, an int64
-// (also for a duration, in nanoseconds), a uint64, or a float64. "" is no default: nil.
+// (for a duration, too: its nanoseconds), a uint64, or a float64. "" means no default: nil.
 func ParseDefault(kind, text string) (any, error) {
 	if text == "" {
 		return nil, nil

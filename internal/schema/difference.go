@@ -78,7 +78,7 @@ func (d *Difference) Text(there, here string) string {
 	}
 }
 
-// within names the field whose message has the difference.
+// within names the field of the message that has the difference.
 func (d *Difference) within() string {
 	if at := strings.LastIndexByte(d.Path, '.'); at > 0 {
 		return " of " + d.Path[:at]

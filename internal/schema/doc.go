@@ -9,7 +9,7 @@
 //
 // # Text
 //
-// Blocks of lines, whose words are separated by spaces:
+// Blocks of lines. Spaces separate the words of a line:
 //
 //	type NAME [removed [confirmed]]
 //	                               a persistable type
@@ -32,14 +32,14 @@
 //
 // NUMBER and NAME of a field never change: one number never means two names, one
 // name never has two numbers. KIND may change as the table of [Kind.Change] says,
-// and only if the new line names the old kind behind was. VALUE is a Go literal of a
+// and only if the new line names the old kind after was. VALUE is a Go literal of a
 // number, a string or a bool, without spaces. It never changes either: records that
 // lack the field have it, and their index entries are made of it. The names of messages are
 // labels, on which stored data does not depend: the comparison follows the fields,
 // beginning at the type, and compares the contents of messages. So are those of enums.
 //
 // A constant keeps its VALUE, and a VALUE its constant, because records store the
-// VALUE. One that was renamed names the old name behind was. A constant that left the
+// VALUE. One that was renamed names the old name after was. A constant that left the
 // source keeps its line, so that a later one does not take its VALUE. Confirmed is
 // written by hand: the author knows that what was removed is left behind.
 package schema

@@ -52,7 +52,7 @@ func (f *Field) hadKind(kind string) bool {
 	return slices.ContainsFunc(f.Was, func(k string) bool { return sameKind(k, kind) })
 }
 
-// cutOptions cuts the words behind the kind of a field into its enumerations, its
+// cutOptions cuts the words after the kind of a field into its enumerations, its
 // default and its former kinds. If it is lenient, it passes over other options, each of
 // which is one word.
 func (f *Field) cutOptions(words []string, lenient bool) (ok bool) {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fieldsOf is the text behind the lines that all test types have.
+// fieldsOf is the text after the lines that all test types have.
 func fieldsOf(s *Schema) []string {
 	_, text, _ := strings.Cut(s.Text(), "{B}\"\n")
 	lines := strings.Split(strings.TrimSpace(text), "\n")

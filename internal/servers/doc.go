@@ -11,7 +11,7 @@
 // If a server is not installed, the test is skipped and says how to install it;
 // with CI=true it fails.
 //
-// When the test binary ends its servers stop and their folders are removed, also if
+// When the test binary ends its servers stop and their folders are removed, even if
 // the binary is killed: on Linux the kernel ends the servers with the binary, and a
 // shell that waits for the end of a pipe removes the folder.
 package servers

@@ -40,7 +40,7 @@ func startPostgres(args []string) (*SQL, error) {
 		return nil, err
 	}
 	if resolved, err := filepath.EvalSymlinks(initdb); err == nil {
-		initdb = resolved // beside it lies the postgres of the same version
+		initdb = resolved // the postgres of the same version lies next to it
 	}
 	account, err := lookUp("postgres")
 	if err != nil {

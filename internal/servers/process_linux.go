@@ -68,7 +68,7 @@ func killAll(pid int) error {
 // may wait for its parent to notice.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	_, after, _ := strings.Cut(string(stat), ") ") // behind the name
+	_, after, _ := strings.Cut(string(stat), ") ") // after the name
 	return err == nil && !strings.HasPrefix(after, "Z") && !strings.HasPrefix(after, "X")
 }
 

@@ -70,7 +70,7 @@ func TestForeignServer(t *testing.T) {
 			first, second := s.start(t), s.start(t)
 			second.Terminate(t)
 			if err := servers.StartAt(second, first.Addr); err == nil {
-				t.Error("a server whose port is taken has started")
+				t.Error("a server has started on a port that is taken")
 			}
 		})
 	}

@@ -32,7 +32,7 @@ func (s *SQL) NewDatabase(tb testing.TB) string {
 }
 
 // NewSchema makes an empty schema in a database of PostgreSQL that tests share,
-// and returns a URL whose sessions use it. A database takes 500 times as long.
+// and returns a URL for sessions that use it. A database takes 500 times as long.
 func (s *SQL) NewSchema(tb testing.TB) string {
 	tb.Helper()
 	if s.scheme != "postgres" {
@@ -52,7 +52,7 @@ func (s *SQL) URL(user, password, database string) string {
 	return fmt.Sprintf("%s://%s@%s/%s%s", s.scheme, user, s.Addr, database, s.parameters)
 }
 
-// Execute executes a statement as the user with all rights, also after the end of
+// Execute executes a statement as the user with all rights, even after the end of
 // the test.
 func (s *SQL) Execute(tb testing.TB, statement string) {
 	tb.Helper()

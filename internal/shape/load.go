@@ -39,7 +39,7 @@ func (f *File) stem() string {
 }
 
 // Load parses all files below a folder but generated ones, and those in folders
-// named testdata or whose name begins with a dot or an underscore. It returns
+// named testdata or with a name that begins with a dot or an underscore. It returns
 // them in the order of their paths.
 func Load(folder string) ([]*File, error) {
 	set := token.NewFileSet()

@@ -23,7 +23,7 @@ var (
 )
 
 // Sentences returns the sentences of all comments: of those in front of a
-// declaration, beside a line and within a function, but not of directives.
+// declaration, at the end of a line and within a function, but not of directives.
 func Sentences(files []*File) []Sentence {
 	var all []Sentence
 	for _, f := range files {

@@ -4,7 +4,7 @@ package shape
 
 import "go/ast"
 
-// OneWord returns the methods whose name is unexported and a single word, and
+// OneWord returns the unexported methods with a name of a single word, and
 // how many unexported methods there are.
 func OneWord(methods []Method) (single []Method, unexported int) {
 	for _, m := range methods {

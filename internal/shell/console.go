@@ -87,8 +87,8 @@ func (c *Console) Fail(err error, code int) int {
 	return code
 }
 
-// indented returns a text whose lines behind the first one cannot be taken for
-// lines of their own.
+// indented returns a text in which no line after the first one can be taken for
+// a line of its own.
 func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
 
 // Each calls do with each argument or, where there is none or it is "-", with
@@ -116,7 +116,7 @@ func (c *Console) Each(args []string, do func(word string) error) error {
 	return nil
 }
 
-// Logger returns where what happens meanwhile is written: beside errors, in
+// Logger returns the logger for events while a command runs. It writes where errors go, in
 // their format.
 func (c *Console) Logger() *slog.Logger {
 	if c.JSON {
@@ -179,8 +179,8 @@ func (c *Console) Raw() io.Writer { return c.streams.Out }
 // on an interactive console.
 func (c *Console) Terminals() (in, out *os.File) { return terminalOf(c.streams.In), c.questions() }
 
-// Again returns a console with the same streams for another run, whose input comes from in:
-// what this console's input is read through.
+// Again returns a console with the same streams for another run. Its input comes from in,
+// through which this console's input is read.
 func (c *Console) Again(args []string, in io.Reader) *Console {
 	next := NewConsole(c.Name, args, Streams{In: in, Out: c.streams.Out, Err: c.streams.Err})
 	next.JSON = next.JSON || c.JSON
@@ -197,7 +197,7 @@ func AddToken(cmd *cobra.Command, token *string) {
 }
 
 // WriteNext says that a verb has more to show or to do, and with which --token the same
-// command goes on: in a line of its own on the error output, where it is no result. With
+// command goes on: in a line of its own on the error output, where it is not a result. With
 // --json the line is the object {"next": token}.
 func (c *Console) WriteNext(token string) error {
 	if c.JSON {

@@ -71,7 +71,7 @@ func help() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return Misuse(cmd.Root(), fmt.Errorf("there is no help about %q, which is no command", strings.Join(args, " ")))
+				return Misuse(cmd.Root(), fmt.Errorf("there is no help about %q, which is not a command", strings.Join(args, " ")))
 			}
 			about.InitDefaultHelpFlag()
 			return about.Help()

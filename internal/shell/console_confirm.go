@@ -56,7 +56,7 @@ func (c *Console) Confirm(cmd *cobra.Command, lines []string, question string) e
 	return nil
 }
 
-// LineReader is an input whose reads can end with a context, and which then keeps what is
+// LineReader is an input with reads that end with a context. It then keeps what is
 // typed later for its next reader.
 type LineReader interface {
 	// ReadLine returns a line with its newline, or the cause of ctx's end.

@@ -96,7 +96,7 @@ func hasMeaning(r rune) bool {
 // Stamp formats a time to the second, in UTC.
 func Stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// Pairs formats names and values as words, each behind a space: " host=a n=1".
+// Pairs formats names and values as words, each after a space: " host=a n=1".
 // The names are in order.
 func Pairs(values map[string]string) string {
 	text := ""

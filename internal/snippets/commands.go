@@ -48,7 +48,7 @@ func (p *Page) Commands(program string) (all []Command) {
 // partial matches what stands for something else in a command.
 var partial = regexp.MustCompile(`…|\b[A-Z]{2,}|example\.com`)
 
-// blockCommands returns the commands of a block whose first line is the line at of the page.
+// blockCommands returns the commands of a block. Its first line is the line at of the page.
 func blockCommands(block string, at int, console bool, reason string) (all []Command) {
 	continued := false
 	for i, line := range strings.Split(block, "\n") {

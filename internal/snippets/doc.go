@@ -15,7 +15,7 @@
 //	<!-- not compiled: REASON -->            it is not checked
 //
 // Any other block is a list of declarations, or statements of a function that returns an
-// error; "…" stands for what is left out, and unused variables are no fault. What a block
+// error; "…" stands for what is left out, and unused variables are not a fault. What a block
 // uses of the text around it is declared in a comment that holds for the rest of the page,
 // or up to the next one. Imports are found by the names of packages.
 //

@@ -15,7 +15,7 @@ type Page struct {
 type Block struct {
 	Line        int // of its first line of code, from 1
 	Code        string
-	From        string // the file whose excerpt it is, or ""
+	From        string // the file that it is an excerpt of, or ""
 	NotCompiled string // why it is not checked, or ""
 	Prelude     string // what it uses of the text around it
 }

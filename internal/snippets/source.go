@@ -48,7 +48,7 @@ func declares(file *ast.File, name string) bool {
 
 const module = "github.com/kazahana-db/kazahana/"
 
-// packages are those whose name is not the last element of a path of the standard library.
+// packages are those with a name other than the last element of a path of the standard library.
 var packages = map[string]string{
 	"chinook": module + "examples/chinook", "desk": module + "examples/helpdesk/desk", "dynamic": module + "persistable/dynamic",
 	"embedded": module + "kv/embedded", "fdbkv": module + "kv/fdbkv", "host": module + "placement/host",

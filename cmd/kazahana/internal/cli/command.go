@@ -134,7 +134,7 @@ type commandError struct {
 func (e *commandError) Error() string { return e.text }
 func (e *commandError) Unwrap() error { return e.err }
 
-// explainError returns an error whose text gives advice for the command line, instead of the
+// explainError returns an error with advice for the command line, instead of the
 // libraries' advice for Go.
 func explainError(err error) error {
 	var (

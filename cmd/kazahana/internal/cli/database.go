@@ -172,7 +172,7 @@ the log, the checksum of every block of every table, and the order of keys.
 
 Damage is listed with file, offset and reason, and the exit code is 5. What is damaged cannot be
 mended: keep the folder as it is, and restore a backup into another one. A torn end of the log, which
-a crash leaves, is no damage.
+a crash leaves, is not damage.
 ` + aboutReading,
 		Example: "  kazahana verify --db data\n  kazahana verify --db /backups/2026-11-22 --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -229,7 +229,7 @@ type verifyReport struct {
 	Bytes   int64         `json:"bytes"`
 	Entries int64         `json:"entries"`   // of the base's tables: keys, older values, deletions
 	Writes  int64         `json:"writes"`    // of the log, that the base does not have yet
-	Torn    int64         `json:"tornBytes"` // behind the end of the log
+	Torn    int64         `json:"tornBytes"` // after the end of the log
 	Damage  []fileDamage  `json:"damage"`    // none: []
 	Whole   bool          `json:"whole"`     // nothing is damaged
 }
@@ -264,7 +264,7 @@ func (r verifyReport) Lines() []string {
 	}
 	pairs = append(pairs, "read", fmt.Sprintf("%d files, %d bytes: %d entries in tables, %d later writes in the log", r.Files, r.Bytes, r.Entries, r.Writes))
 	if r.Torn > 0 {
-		pairs = append(pairs, "torn", fmt.Sprintf("%d bytes behind the end of the log, which a crash has left: no damage", r.Torn))
+		pairs = append(pairs, "torn", fmt.Sprintf("%d bytes after the end of the log, which a crash has left: no damage", r.Torn))
 	}
 	for _, d := range r.Damage {
 		pairs = append(pairs, "damage", fmt.Sprintf("%s at offset %d: %s", shell.Word(d.File), d.Offset, d.Reason))
@@ -307,7 +307,7 @@ func (c *meterCount) add(n int) {
 	c.show(c.read)
 }
 
-// meteredFile is a file whose reads are counted.
+// meteredFile counts the reads of a file.
 type meteredFile struct {
 	vfs.File
 	count *meterCount

@@ -139,7 +139,7 @@ func (l moreLine) Lines() []string { return []string{l.text} }
 func moveDirCommand(c *shell.Console) *cobra.Command {
 	return &cobra.Command{
 		Use: "mv FROM TO", Short: "Give a directory another path", Args: shell.Arguments(cobra.ExactArgs(2)),
-		Long: `Move a directory with all below it to another path, whose parent must exist. It takes one transaction,
+		Long: `Move a directory with all below it to another path. The parent of that path must exist. The move takes one transaction,
 whatever the directory holds.
 
 The command refuses a target that exists, a path in another partition, the directories that the database

@@ -153,7 +153,7 @@ func TestLostAcknowledgements(t *testing.T) {
 	}
 }
 
-// TestRemoveWhatIsGone: what another process has removed or moved meanwhile is not removed.
+// TestRemoveWhatIsGone: a directory that another process has removed or moved in the meantime stays as it is.
 func TestRemoveWhatIsGone(t *testing.T) {
 	for name, do := range map[string]func(dirWorld){
 		"removed": func(w dirWorld) { w.Remove("a") },

@@ -21,7 +21,7 @@ import (
 const aboutDoctor = `Examine a whole database, and say what to do about each finding: directories, headers of stores,
 records, index entries, counts, tenants, leases of machine ids, elections, members, owners of virtual
 actors, documents of the ID service. It needs no Go code of the types, writes nothing, and may run
-beside programs that write. The last line counts what was examined.
+while programs write. The last line counts what was examined.
 
 Findings are damage, warnings or notices. The exit code is 5 if there is damage, and 6 if there is none,
 but not everything could be examined (directory/not-examined). docs/operations.md lists all findings.
@@ -102,7 +102,7 @@ type finding struct {
 	Type      string `json:"type,omitempty"`
 	Index     string `json:"index,omitempty"`
 	ID        string `json:"id,omitempty"`
-	Key       string `json:"key,omitempty"` // behind the directory's prefix, as a tuple
+	Key       string `json:"key,omitempty"` // after the directory's prefix, as a tuple
 	KeyHex    string `json:"keyHex,omitempty"`
 	Reason    string `json:"reason"`
 	Remedy    string `json:"remedy"`

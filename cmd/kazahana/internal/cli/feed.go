@@ -43,7 +43,7 @@ func tailCommand(c *shell.Console) *cobra.Command {
 		Use: "tail PATH", Short: "Show the last change of each record, deletions too", Args: shell.Arguments(cobra.ExactArgs(1)),
 		Long: `Show the changes of the records in a directory, in the order of commits. The type of the records must have
 versions. Each record is there once, with its last change: as it is now, or as deleted, until the
-program's Feed().Prune forgets deletions. --since says behind which version to begin: a version that this
+program's Feed().Prune forgets deletions. --since says after which version to begin: a version that this
 command has shown, "beginning" or "now". Without it, --follow begins now, and otherwise all changes are
 shown. If there are more than --limit, the token of the next page is written to the standard error output, with --json as
 {"next": "…"}; --token goes on there.
@@ -71,7 +71,7 @@ PATH is the directory of the records. Where it has records of several types, --t
 	}
 	flags := cmd.Flags()
 	database.AddTypeFlag(cmd)
-	flags.StringVar(&o.since, "since", "", "begin behind this `version`, at the "+feedBeginning+", or "+feedNow)
+	flags.StringVar(&o.since, "since", "", "begin after this `version`, at the "+feedBeginning+", or "+feedNow)
 	flags.BoolVarP(&o.follow, "follow", "f", false, "go on until Ctrl-C")
 	flags.IntVar(&o.limit, "limit", 0, "`number` of changes to show at most; 0: all")
 	shell.AddToken(cmd, &o.token)
@@ -98,14 +98,14 @@ func (o *feedOptions) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// checkToken makes the changes begin behind the page that gave the token, which is the
+// checkToken makes the changes begin after the page that gave the token, which is the
 // version of its last change.
 func (o *feedOptions) checkToken(cmd *cobra.Command) error {
 	switch {
 	case o.since != "":
 		return shell.Misuse(cmd, fmt.Errorf("--%s and --since exclude each other", shell.TokenFlag))
 	case !isVersion(o.token):
-		return shell.Invalid(fmt.Errorf("--%s: %q is no token that this command has written", shell.TokenFlag, o.token))
+		return shell.Invalid(fmt.Errorf("--%s: %q is not a token that this command has written", shell.TokenFlag, o.token))
 	}
 	o.since = o.token
 	return nil
@@ -117,7 +117,7 @@ func isVersion(text string) bool {
 	return v.UnmarshalText([]byte(text)) == nil
 }
 
-// start returns the version behind which the changes begin.
+// start returns the version after which the changes begin.
 func (o feedOptions) start(ctx context.Context, db *persistable.DB) (v persistable.Version, err error) {
 	switch o.since {
 	case feedBeginning:

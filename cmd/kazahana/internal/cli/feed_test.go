@@ -41,7 +41,7 @@ func TestFollow(t *testing.T) {
 	o := feedOptions{follow: true, since: feedNow}
 	since, err := o.start(t.Context(), db)
 	check(t, err)
-	o.since = since.String() // so that the test's first change is behind it
+	o.since = since.String() // so that the test's first change comes after it
 	lines, end := follow(t, db, o)
 	expect := func(words ...string) {
 		t.Helper()

@@ -46,7 +46,7 @@ func (hostileProvider) List(context.Context, string, lease.ListOptions) (lease.P
 	return lease.Page{Leases: []lease.Info{{ID: 1, BitSeq: 8, Meta: map[string]string{shelltest.Evil: shelltest.Evil, "a": "x host=b"}}}}, nil
 }
 
-// evilDatabase returns the folder of a database whose keys and values are hostile.
+// evilDatabase returns the folder of a database with hostile keys and values.
 func evilDatabase(t *testing.T) string {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "data")

@@ -79,7 +79,7 @@ type newID struct{ idBreakdown }
 
 func (n newID) Lines() []string { return []string{n.ID.String()} }
 
-// makeIDs makes IDs and writes them. It releases the lease at the end, also after an error.
+// makeIDs makes IDs and writes them. It releases the lease at the end, even after an error.
 func makeIDs(ctx context.Context, c *shell.Console, opts idgen.Options, count int) (err error) {
 	client, err := idgen.NewClient(opts)
 	if err != nil {

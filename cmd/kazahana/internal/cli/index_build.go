@@ -26,11 +26,11 @@ func buildIndexCommand(c *shell.Console) *cobra.Command {
 	o := persistable.BuildOptions{Workers: 1, Share: 0.5}
 	cmd := &cobra.Command{
 		Use: "build PATH [INDEX]", Short: "Build the indexes that are not readable, or one anew", Args: shell.Arguments(cobra.RangeArgs(1, 2)),
-		Long: `Build the indexes of a store that are not readable, beside programs that read and write. Any number of
+		Long: `Build the indexes of a store that are not readable, while programs read and write. Any number of
 processes may do it together; after an interruption, another call goes on.
 
 With INDEX, remove the entries of that index first, and build it anew, with those that are not readable.
-Queries on a readable index are refused meanwhile, so the command asks.
+Until it is built, queries on it are refused, so the command asks.
 
 Records that share the values of a unique index keep it from being completed: they are listed, and the
 exit code is 5. Change or remove all but one of each, and build again; "index violations" lists the rest.
@@ -171,7 +171,7 @@ func (b *indexBar) show(p persistable.BuildProgress) {
 func (b *indexBar) finish() { b.progress.Finish() }
 
 const aboutVerifyIndex = `
-It runs beside programs that read and write, and takes as many transactions as it needs. If it ends
+It runs while programs read and write, and takes as many transactions as it needs. If it ends
 early, it writes a token to the standard error output, with --json as {"next": "…"}; --token goes on there.
 The exit code is 5 if faults are left.
 `
@@ -183,7 +183,7 @@ func verifyIndexCommand(c *shell.Console) *cobra.Command {
 		Use: "verify PATH", Short: "Compare all records with their entries in the indexes", Args: shell.Arguments(cobra.ExactArgs(1)),
 		Long: `Compare every record of a store with its entries in all readable indexes, and every entry with its record.
 It writes nothing, unless --recount is given: counts and sums of many records can be compared only
-with a count that is made beside the programs that write, in the database. Without it they are compared at
+with a count that is made in the database while programs write. Without it they are compared at
 one version, which can be read for five seconds; if that does not suffice, they are skipped, and the
 report names them.
 ` + aboutVerifyIndex + aboutIndexStores,
@@ -366,7 +366,7 @@ func listViolations(ctx context.Context, c *shell.Console, t *indexTarget, name,
 	return &shell.ExitError{Code: exitFaults, Err: fmt.Errorf("%d records of %s keep %s from being completed: change or remove them, and build again", len(page.Violations), t.where(), ix.KeyName)}
 }
 
-// violation is a record whose values another one owns.
+// violation is a record with values that another one owns.
 type violation struct {
 	KeyName string   `json:"keyName"` // of the index
 	Fields  []string `json:"fields"`

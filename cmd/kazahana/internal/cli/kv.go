@@ -99,15 +99,15 @@ func (p *pairPage) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// rest returns the part of a range behind the page that gave the token, which is the last
-// key of it.
+// rest returns the part of a range after the page that gave the token, which is the last
+// key of that page.
 func (p *pairPage) rest(r kv.KeyRange) (kv.KeyRange, error) {
 	if p.token == "" {
 		return r, nil
 	}
 	last, err := hex.DecodeString(p.token)
 	if err != nil || bytes.Compare(last, r.Begin) < 0 || bytes.Compare(last, r.End) >= 0 {
-		return r, shell.Invalid(fmt.Errorf("--%s: %q is no token that this command has written for this range", shell.TokenFlag, p.token))
+		return r, shell.Invalid(fmt.Errorf("--%s: %q is not a token that this command has written for this range", shell.TokenFlag, p.token))
 	}
 	if p.reverse {
 		return kv.KeyRange{Begin: r.Begin, End: last}, nil
@@ -164,7 +164,7 @@ type pair struct {
 	options showOptions
 }
 
-// newPair returns a pair whose key has the part own behind the prefix of its directory.
+// newPair returns a pair. own is the part of its key after the prefix of its directory.
 func newPair(key, own, value []byte, dir string, o showOptions) pair {
 	p := pair{
 		Key: database.FormatKey(key), KeyHex: hex.EncodeToString(key), KeyTuple: database.FormatTuple(key),
@@ -334,7 +334,7 @@ const pairsPerRead = 100
 
 // eachPair calls do with the pairs of a range, at most limit of them; 0 is all.
 // It reads in several transactions, so that a long listing is neither too old nor large in
-// memory. If programs write meanwhile, to a cluster, it is of several versions.
+// memory. On a cluster to which programs write, the listing is of several versions.
 func eachPair(ctx context.Context, db kv.Database, r kv.KeyRange, limit int, reverse bool, do func(kv.KeyValue) error) error {
 	for left := limit; string(r.Begin) < string(r.End); {
 		n := pairsPerRead

@@ -96,7 +96,7 @@ func TestLogOfRefusedRequests(t *testing.T) {
 	}
 }
 
-// TestServerLogsHostileText serves a client whose description is hostile.
+// TestServerLogsHostileText serves a client with a hostile description.
 func TestServerLogsHostileText(t *testing.T) {
 	provider, err := memory.New(memory.Options{})
 	if err != nil {

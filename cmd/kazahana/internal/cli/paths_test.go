@@ -12,7 +12,7 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// oddPath is a directory whose path has a meaning for shells, and oddArgument is its path as
+// oddPath is a path that has a meaning for shells, and oddArgument is its path as
 // messages write it.
 var oddPath = []string{"two types", "a/b's"}
 

@@ -20,7 +20,7 @@ import (
 type run struct {
 	code int
 	verb string
-	args []string // behind the verb
+	args []string // after the verb
 }
 
 // reading are runs of verbs that read a database of package bazaar: each such verb is there

@@ -28,7 +28,7 @@ func putCommand(c *shell.Console) *cobra.Command {
 	var f putFlags
 	cmd := &cobra.Command{
 		Use: "put PATH [FILE]", Short: "Write records from JSON", Args: shell.Arguments(cobra.RangeArgs(1, 2)),
-		Long: `Write the records in a file, or in the input: JSON objects, one behind the other. A record takes the
+		Long: `Write the records in a file, or in the input: JSON objects, one after the other. A record takes the
 place of the stored one with its id; --create refuses records that exist, --existing those that do
 not. A missing member is zero, null or the default of its field. A record without an id is a new one, and
 gets an id if the library makes the ids of the type. All indexes are maintained; the hooks of the type do
@@ -164,7 +164,7 @@ func plural(n int) string {
 // lineCounter counts the lines of what is read, up to any place.
 type lineCounter struct {
 	in     io.Reader
-	starts []int64 // the offsets behind each line that may still be asked for
+	starts []int64 // the offsets after each line that may still be asked for
 	lines  int     // before the first of starts
 	pos    int64
 }
@@ -193,7 +193,7 @@ func (l *lineCounter) before(offset int64) int {
 	return l.lines
 }
 
-// readRecords yields the records of JSON objects, one behind the other. Errors name the
+// readRecords yields the records of JSON objects, one after the other. Errors name the
 // line of the input.
 func readRecords(s *dynamic.Store, in io.Reader) iter.Seq2[*dynamic.Record, error] {
 	return func(yield func(*dynamic.Record, error) bool) {
@@ -234,7 +234,7 @@ func removeRecordsCommand(c *shell.Console) *cobra.Command {
 		Long: `Remove the records with the given ids, or those that fulfil a condition, with their entries in all
 indexes. The command shows how many there are and the first of them, and asks, or needs --yes. It removes
 the records that it has counted, by their ids, in transactions of up to a thousand: others that fulfil the
-condition by then stay, and those that were changed meanwhile are removed. It refuses another directory
+condition by then stay, and those that have changed since are removed. It refuses another directory
 that was put at the path by then. If it stops on the way, the error says how many are gone.
 ` + aboutWhere + database.AboutPaths + "\n" + database.About,
 		Example:           "  kazahana record rm tenants/tenant-1/orders 72623859790382856 --db data\n  kazahana record rm events --where 'Tenant = \"tenant-9\"' --yes --db data",

@@ -97,7 +97,7 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// TestRemoveRecordsThatWereShown: the verb removes the records that it has counted, also one that does
+// TestRemoveRecordsThatWereShown: the verb removes the records that it has counted, even one that does
 // not fulfil the condition any more, and not one that fulfils it only after the question, even
 // if that one comes first.
 func TestRemoveRecordsThatWereShown(t *testing.T) {

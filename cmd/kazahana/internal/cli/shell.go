@@ -64,7 +64,7 @@ func (s *shellState) talk(ctx context.Context) error {
 // errInterrupted says that Ctrl-C has cleared a line.
 var errInterrupted = errors.New("interrupted")
 
-// readLine reads a line. The terminal is in raw mode meanwhile.
+// readLine reads a line. The terminal is in raw mode until it returns.
 func (d *shellDialog) readLine() (string, error) {
 	was, err := term.MakeRaw(int(d.terminal.Fd()))
 	if err != nil {
@@ -88,7 +88,7 @@ func (d *shellDialog) editLine() (string, error) {
 	t := term.NewTerminal(readWriter{d.in, d.out}, d.prompt())
 	t.History = d.history
 	if width, height, err := term.GetSize(int(d.out.Fd())); err == nil && width > 0 {
-		_ = t.SetSize(width, height) // of a terminal whose size is known
+		_ = t.SetSize(width, height) // the terminal's size is known
 	}
 	t.AutoCompleteCallback = func(line string, cursor int, key rune) (string, int, bool) {
 		if key != '\t' {

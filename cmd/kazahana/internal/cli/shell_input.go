@@ -18,7 +18,7 @@ import (
 // interruptKey is Ctrl-C.
 const interruptKey = 3
 
-// shellInput is what is typed. A Read of the prompt ends behind a line, so that what was typed
+// shellInput is what is typed. A Read of the prompt ends after a line, so that what was typed
 // ahead is left for the next line, or for a question of the verb that runs. It is for one
 // goroutine at a time.
 type shellInput struct {
@@ -107,7 +107,7 @@ type scriptLine struct {
 	err  error
 }
 
-// shellScript is the lines of an input that is no terminal. A goroutine reads them, so that
+// shellScript is the lines of an input that is not a terminal. A goroutine reads them, so that
 // the end of a context ends the wait for a line; a read that never returns ends with the
 // process.
 type shellScript struct {
@@ -136,7 +136,7 @@ func (s *shellScript) read(in *bufio.Reader) {
 	}
 }
 
-// readLine returns the next line, and [io.EOF] behind the last one, or with it if no
+// readLine returns the next line, and [io.EOF] after the last one, or with it if no
 // newline ends it.
 func (s *shellScript) readLine(ctx context.Context) (string, error) {
 	select {
@@ -159,7 +159,7 @@ var errQuote = errors.New("a quote has no end")
 // splitWords returns the words of a line. A word that contains spaces stands in 'quotes' or
 // "quotes", in which nothing else has a meaning. A backslash before a space or a quote,
 // outside of quotes, takes its meaning away; otherwise it is an ordinary character, as in
-// paths and keys. # at the begin of a word begins a comment.
+// paths and keys. # at the start of a word begins a comment.
 func splitWords(line string) (words []string, err error) {
 	s := splitter{rest: line}
 	for s.skipSpace() {

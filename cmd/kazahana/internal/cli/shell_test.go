@@ -20,7 +20,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
-// testDialog returns a dialog that reads what was typed, whose command wait runs until it
+// testDialog returns a dialog that reads what was typed. Its command wait runs until it
 // is interrupted.
 func testDialog(t *testing.T, typed string) (*shellDialog, *strings.Builder) {
 	t.Helper()
@@ -177,7 +177,7 @@ func TestLineAfterAnInterruptedQuestion(t *testing.T) {
 	}
 }
 
-// TestAnswers: an answer ends behind its line, and is whole whatever the reads return.
+// TestAnswers: an answer ends after its line, and is whole whatever the reads return.
 func TestAnswers(t *testing.T) {
 	d, _ := testDialog(t, "yes\nno\npwd\r")
 	for _, want := range []string{"yes\n", "no\n"} {
@@ -189,11 +189,11 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("%q, %v", line, err)
 	}
 	if text, err := (commandInput{d.in, t.Context()}).ReadLine(t.Context()); text != "" || !errors.Is(err, io.EOF) {
-		t.Errorf("behind the end: %q, %v", text, err)
+		t.Errorf("after the end: %q, %v", text, err)
 	}
 }
 
-// TestScriptLines reads a script whose last line has no newline, to its end.
+// TestScriptLines reads a script to its end, although no newline ends its last line.
 func TestScriptLines(t *testing.T) {
 	s := newShellScript(strings.NewReader("a\nb"))
 	defer s.close()

@@ -185,7 +185,7 @@ func (e engineNumbers) statusFields() []any {
 type leaseNumbers struct {
 	Services int `json:"services"`
 	Active   int `json:"active"`
-	Ended    int `json:"ended"` // whose positions are not free yet
+	Ended    int `json:"ended"` // their positions are not free yet
 
 	Incomplete bool `json:"incomplete,omitempty"` // others cannot be read
 }

@@ -42,7 +42,7 @@ func parseTenantAddress(cmd *cobra.Command, text string) (a tenantAddress, err e
 	case err != nil:
 		return a, err
 	case len(path) == 0:
-		return a, shell.Invalid(errors.New("the root is no tenant: name a directory, such as tenants/tenant-1"))
+		return a, shell.Invalid(errors.New("the root is not a tenant: name a directory, such as tenants/tenant-1"))
 	}
 	return tenantAddress{path[:len(path)-1], path[len(path)-1]}, nil
 }
@@ -158,8 +158,8 @@ func (f *listFlags) list(ctx context.Context, c *shell.Console, db *persistable.
 	return unreadable
 }
 
-// show writes a tenant, also one that cannot be read, and returns how many lines that took: 0 if it
-// was removed meanwhile.
+// show writes a tenant, even one that cannot be read, and returns how many lines that took: 0 if it
+// was removed since it was listed.
 func (f *listFlags) show(ctx context.Context, c *shell.Console, set *tenants.Set, name string) (int, error) {
 	line, err := readLine(ctx, set, name, f.sizes)
 	if errors.Is(err, tenants.ErrNotFound) {
@@ -189,13 +189,13 @@ func (f *listFlags) lastName(path []string) (string, error) {
 			return last[len(path)], nil
 		}
 	}
-	return "", shell.Invalid(fmt.Errorf("--%s: %q is no token that this command has written for this directory", shell.TokenFlag, f.token))
+	return "", shell.Invalid(fmt.Errorf("--%s: %q is not a token that this command has written for this directory", shell.TokenFlag, f.token))
 }
 
 // pageSize is how many names one transaction reads at most.
 const pageSize = 1000
 
-// names yields the names of the tenants behind one. An error comes last, also of names that cannot
+// names yields the names of the tenants after one. An error comes last, even one about names that cannot
 // be read.
 func (f *listFlags) names(ctx context.Context, set *tenants.Set, after string) iter.Seq2[string, error] {
 	size := pageSize
@@ -341,7 +341,7 @@ func copyTenantCommand(c *shell.Console) *cobra.Command {
 		Long: `Copy a tenant to a name in the same directory that does not exist. The copy is of one state, and appears
 when it is complete. A locked tenant is read under its lock, which stays. One that is not locked is read at
 one version, which is possible for five seconds: enough for some ten megabytes. With --lock, programs
-cannot write to it meanwhile. Quota and lock are not copied.
+cannot write to it until the copy is complete. Quota and lock are not copied.
 ` + aboutTenants,
 		Example:           "  kazahana tenant copy tenants/tenant-1 tenants/trial --lock --db data",
 		ValidArgsFunction: database.CompletePaths,

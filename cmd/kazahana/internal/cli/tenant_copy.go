@@ -29,7 +29,7 @@ appears when it is complete.
 
 A locked tenant is read under its lock, which stays. One that is not locked is read at one version, which
 is possible for five seconds: enough for some ten megabytes. With --lock, programs cannot write to it
-meanwhile; the database is opened for writing then. What they write afterwards is not in the file: to
+during the export; the database is then opened for writing. What they write afterwards is not in the file: to
 move a tenant, first lock it by kazahana tenant lock.
 ` + aboutTenants,
 		Example:           "  kazahana tenant export tenants/tenant-1 tenant-1.export --lock --db data\n  kazahana tenant export tenants/tenant-1 --db data | zstd > tenant-1.zst",
@@ -44,7 +44,7 @@ move a tenant, first lock it by kazahana tenant lock.
 				file = args[1]
 			}
 			if file == "-" && c.WritesTerminal() {
-				return shell.Misuse(cmd, errors.New("the export is no text for a terminal: name a file, or redirect the output"))
+				return shell.Misuse(cmd, errors.New("the export is not text for a terminal: name a file, or redirect the output"))
 			}
 			open := database.Read
 			if lock {

@@ -28,7 +28,7 @@ func addLock(cmd *cobra.Command, lock *bool) {
 const unlockTime = 10 * time.Second
 
 // whileLocked calls do with the lock of the tenant, which stays. If it has none, do has a lock
-// where that is asked for; this lock ends with do, also if the verb is interrupted.
+// where that is asked for; this lock ends with do, even if the verb is interrupted.
 func (a tenantAddress) whileLocked(ctx context.Context, db *persistable.DB, lock bool, reason string, do func(tenants.Lock) error) error {
 	l, locked, err := a.of(db).LockOf(ctx, a.name)
 	if err != nil {
@@ -88,7 +88,7 @@ func (a tenantAddress) lock(ctx context.Context, db *persistable.DB, reason stri
 func unlockCommand(c *shell.Console) *cobra.Command {
 	return &cobra.Command{
 		Use: "unlock PATH", Short: "End the lock of a tenant", Args: shell.Arguments(cobra.ExactArgs(1)),
-		Long: `End the lock of a tenant, also one whose program was killed. A copy or an export that runs under the lock
+		Long: `End the lock of a tenant, even one that a killed program has left. A copy or an export that runs under the lock
 fails.
 ` + aboutTenants,
 		Example:           "  kazahana tenant unlock tenants/tenant-1 --db data",
@@ -275,7 +275,7 @@ func removeTenant(ctx context.Context, c *shell.Console, db *persistable.DB, at 
 	show.Finish()
 	switch {
 	case made && errors.Is(err, tenants.ErrNotFound):
-		return database.Missing(fmt.Errorf("there was no tenant %s, and another process has made %s meanwhile: nothing was changed", at, at))
+		return database.Missing(fmt.Errorf("there was no tenant %s, and another process has just made %s: nothing was changed", at, at))
 	case err != nil:
 		return err
 	case n == nil:

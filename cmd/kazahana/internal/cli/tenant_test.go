@@ -156,7 +156,7 @@ func TestRemoveLeftoversOnly(t *testing.T) {
 	}
 	w.Must(second(set.Copy(t.Context(), "tenant-2", "trial", tenants.CopyOptions{})))
 	err = removeTenant(t.Context(), w.console, w.DB, at, n, tenants.Lock{})
-	if shell.Code(err) != database.ExitMissing || !strings.Contains(err.Error(), "another process has made tenants/trial meanwhile") {
+	if shell.Code(err) != database.ExitMissing || !strings.Contains(err.Error(), "another process has just made tenants/trial") {
 		t.Errorf("exit code %d, %v", shell.Code(err), err)
 	}
 	if is, err := set.Exists(t.Context(), "trial"); !is || err != nil {

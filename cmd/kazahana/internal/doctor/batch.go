@@ -40,7 +40,7 @@ type batch struct {
 	after         []func()
 }
 
-// unit is one whose reads are under way.
+// unit is one unit of a pass. Its reads are under way.
 type unit struct {
 	begin  []byte
 	finish awaitFunc
@@ -168,7 +168,7 @@ func eachUnit[U any](ctx context.Context, b *batch, units iter.Seq2[U, error], b
 // each.
 type pass struct {
 	place *place
-	store *store // whose header each transaction reads; nil: none
+	store *store // each transaction reads its header; nil: none
 	name  string // of what is examined
 	at    []byte // where the next batch begins; nil at the end
 	// examine examines units from a position on, until b is full, and returns where the
@@ -196,7 +196,7 @@ func (p *pass) notExamined(key []byte, format string, args ...any) Finding {
 	return p.place.finding(NotExamined, key, format, args...)
 }
 
-// pairsPass returns a pass whose units are pairs.
+// pairsPass returns a pass over pairs.
 func pairsPass(p *place, r kv.KeyRange, begin func(b *batch, pair kv.KeyValue) awaitFunc) pass {
 	bounds := func(pair kv.KeyValue) kv.KeyRange {
 		return kv.KeyRange{Begin: pair.Key, End: kv.Successor(pair.Key)}

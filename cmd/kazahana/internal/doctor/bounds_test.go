@@ -20,7 +20,7 @@ import (
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
-// large adds orders whose photos have so many bytes, from the id 5000 on.
+// large adds orders with photos of so many bytes. The first id is 5000.
 func large(t *testing.T, engine kv.Database, sizes ...int) {
 	t.Helper()
 	db, err := persistable.OpenWith(t.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})

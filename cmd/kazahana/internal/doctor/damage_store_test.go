@@ -26,7 +26,7 @@ var storeDamages = []damage{
 		check(w.t, err)
 		return nil
 	}},
-	{"counts beside a damaged record", "index/not-compared record/undecodable", func(w world) []byte {
+	{"counts with a damaged record", "index/not-compared record/undecodable", func(w world) []byte {
 		key := w.order("R", "Order", anOrder)
 		w.tx.Set(key, append(w.get(key), 0xff))
 		return key

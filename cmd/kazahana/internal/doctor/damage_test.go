@@ -179,7 +179,7 @@ var damages = []damage{
 		w.tx.Set(key, nil)
 		return key
 	}},
-	{"key behind the chunks of a record", "record/bad-key", func(w world) []byte {
+	{"key after the chunks of a record", "record/bad-key", func(w world) []byte {
 		key := append(w.order("R", "Order", anOrder), 0xff)
 		w.tx.Set(key, nil)
 		return key

@@ -50,7 +50,7 @@ func TestDamages(t *testing.T) {
 }
 
 // TestDamagesAreComplete: each code that the doctor can report has a damage. What cannot be
-// read is no damage of stored bytes: TestNotExamined makes it.
+// read is not damage to stored bytes: TestNotExamined makes it.
 func TestDamagesAreComplete(t *testing.T) {
 	made := []string{doctor.NotExamined}
 	for _, d := range allDamages() {

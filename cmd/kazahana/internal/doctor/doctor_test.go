@@ -44,7 +44,7 @@ func examine(t *testing.T, db kv.Database, o doctor.Options) (found []doctor.Fin
 	return found, r
 }
 
-// TestHealthy finds nothing in a database of many kinds of indexes, beside writers or alone.
+// TestHealthy finds nothing in a database of many kinds of indexes, with and without writers.
 func TestHealthy(t *testing.T) {
 	db := seeded(t)
 	for _, exclusive := range []bool{false, true} {
@@ -63,8 +63,8 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// TestClaim: the first grant after an idle day is no finding, although the service does not
-// believe its time yet; the same is a warning where the clock is a day behind.
+// TestClaim: the first grant after an idle day is not a finding, although the service does not
+// believe its time yet; the same is a warning where the clock is a day slow.
 func TestClaim(t *testing.T) {
 	db := seeded(t)
 	now := time.Now()
@@ -84,7 +84,7 @@ func TestClaim(t *testing.T) {
 	}
 	yesterday := now.Add(-24 * time.Hour)
 	if found, _ := examine(t, db, doctor.Options{Now: func() time.Time { return yesterday }}); codesOf(found) != "clock/ahead" {
-		t.Errorf("a day behind: found %v", found)
+		t.Errorf("a day slow: found %v", found)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestLeftovers: what is worth knowing, or is left over, is no damage. Of a tenant that arrives
+// TestLeftovers: what is worth knowing, or is left over, is not damage. Of a tenant that arrives
 // or is removed there may be records without their header.
 func TestLeftovers(t *testing.T) {
 	db := seeded(t)
@@ -170,7 +170,7 @@ func TestCodesAreComplete(t *testing.T) {
 }
 
 // TestRenamedTenant: the records of a tenant that was copied under another name keep the old
-// name in their bytes, which is no damage, and hides none.
+// name in their bytes, which is not damage, and hides none.
 func TestRenamedTenant(t *testing.T) {
 	engine := prepared(t)
 	db, err := persistable.OpenWith(t.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})

@@ -154,13 +154,13 @@ type Report struct {
 	NotExamined                                 int64 // ranges of keys that could not be examined: warnings, too
 }
 
-// Options say what [Examine] examines. The zero value examines everything, beside writers.
+// Options say what [Examine] examines. The zero value examines everything, while programs write.
 type Options struct {
 	// Path limits the examination to a directory and those below it.
 	Path []string
 	// SkipRecords leaves out the comparison of records with their index entries.
 	SkipRecords bool
-	// Exclusive says that no program writes meanwhile, as to an embedded database that is
+	// Exclusive says that no program writes during the examination, as to an embedded database that is
 	// open for reading: counts and sums of any number of records are then compared.
 	Exclusive bool
 	// Now reads the clock. The default value is time.Now.
@@ -208,7 +208,7 @@ func (x *examination) runBatch(ctx context.Context, p *pass, most int) (next []b
 // mostLeftOut is how many units in a row are left out before the rest of a pass is.
 const mostLeftOut = 100
 
-// leaveOut reports the first unit, or all that is left, and moves behind it. It returns the
+// leaveOut reports the first unit, or all that is left, and moves past it. It returns the
 // cause if that is not that reading takes too long.
 func (x *examination) leaveOut(ctx context.Context, p *pass, failed int, cause error) error {
 	if !isTooSlow(cause) {

@@ -268,7 +268,7 @@ func (x *examination) examineStores(ctx context.Context, p *place) error {
 }
 
 // compareOutline compares headers, records and indexes with each other, and returns the
-// stores whose headers can be read.
+// stores with readable headers.
 func (x *examination) compareOutline(p *place, b *batch, o *outline) (stores []*store) {
 	for _, key := range o.strays {
 		b.report(p.finding("store/stray-key", key, "no store writes it"))

@@ -40,14 +40,14 @@ func (x *examination) examineIDService(ctx context.Context, p *place) error {
 		},
 		"V": func(_ context.Context, _ *batch, pair kv.KeyValue, _ string, _ []byte) (*fault, error) {
 			if n, rest, err := tuple.ReadInt(pair.Value); err != nil || n < 1 || len(rest) > 0 {
-				return newFault("idservice/bad-document", pair.Key, "it is no version of the schema"), nil
+				return newFault("idservice/bad-document", pair.Key, "it is not a version of the schema"), nil
 			}
 			return nil, nil
 		},
 	})
 }
 
-// examineLetters examines the pairs of a directory whose keys begin with a letter and,
+// examineLetters examines the pairs of a directory. Their keys begin with a letter and,
 // mostly, a name.
 func (x *examination) examineLetters(ctx context.Context, p *place, checks map[string]check) error {
 	return x.eachPair(ctx, p, p.keys(), func(ctx context.Context, b *batch, pair kv.KeyValue) error {
@@ -161,7 +161,7 @@ func (x *examination) examinePlacement(ctx context.Context, p *place) error {
 // rest follows. It may read more in b.
 type check func(ctx context.Context, b *batch, pair kv.KeyValue, name string, rest []byte) (*fault, error)
 
-// checkParts checks the chunks behind a head.
+// checkParts checks the chunks after a head.
 func checkParts(ctx context.Context, b *batch, head []byte, size int) (*fault, error) {
 	left, number := max(size-idstore.ChunkSize, 0), int64(0)
 	for chunk, err := range b.pairs(ctx, chunkRange(head), kv.RangeOptions{Mode: kv.ModeWantAll}) {
@@ -217,7 +217,7 @@ func nameChecks(p *place) map[string]check {
 		},
 		"N": func(ctx context.Context, b *batch, pair kv.KeyValue, name string, rest []byte) (*fault, error) {
 			if len(rest) > 0 || len(pair.Value) != 8 {
-				return newFault("name/bad-state", pair.Key, "it is no counter of 8 bytes"), nil
+				return newFault("name/bad-state", pair.Key, "it is not a counter of 8 bytes"), nil
 			}
 			fence, err := b.value(ctx, p.pack("F", name))
 			if err == nil && fence == nil {

@@ -59,7 +59,7 @@ func (x *examination) examineRanks(ctx context.Context, s *store) error {
 const rankUnits = 100
 
 // examineRank compares the counts of a rank index with its entries. A position is a level
-// and the element behind it.
+// and the element after it.
 func (x *examination) examineRank(ctx context.Context, s *store, name string) error {
 	_, err := x.run(ctx, pass{
 		place: s.place, store: s, name: "the counts of the index " + name, at: []byte{0},
@@ -192,7 +192,7 @@ type totals struct {
 }
 
 // The bounds of counts and sums that are compared: the bytes of records that are read at
-// one version beside writers, as the engine estimates them and as they are, and those of
+// one version while programs write, as the engine estimates them and as they are, and those of
 // the groups' keys in memory.
 const (
 	mostSummed = 16 << 20

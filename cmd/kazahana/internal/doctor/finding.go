@@ -21,7 +21,7 @@ type Finding struct {
 	Index    string   // the name in keys; empty if it is about none
 	ID       string   // of the record, as a tuple; empty if it is about none
 	Key      []byte   // in the database; nil if it is about no key
-	Place    string   // the key behind the directory's prefix, as a tuple
+	Place    string   // the key after the directory's prefix, as a tuple
 	Reason   string
 	Remedy   string
 	Places   int // how many there are, if the remedy is for a whole store: ID, Key and Reason are of the first; otherwise 1
@@ -149,13 +149,13 @@ var codes = map[string]Code{
 	"record/missing-chunk":       {"", Damage, "a chunk of a long record is missing", saveAgain},
 	"record/torn-chunk":          {"", Damage, "a chunk of a long record is shorter or longer than it was written", saveAgain},
 	"record/surplus-chunk":       {"", Damage, "a chunk that its record does not count", "`kazahana kv clear 0xKEY` removes the chunk"},
-	"record/missing-head":        {"", Damage, "a long record has lost its first value: only the chunks behind it are there", saveAgain},
+	"record/missing-head":        {"", Damage, "a long record has lost its first value: only the chunks after it are there", saveAgain},
 	"record/bad-key":             {"", Damage, "a key among records that no record has", clearKey},
 	"record/undecodable":         {"", Damage, "the bytes of a record do not fit the schema", saveAgain},
 	"record/wrong-id":            {"", Damage, "a record says another id than its key", saveAgain},
 	"record/wrong-shard":         {"", Damage, "a record lies in another shard than that of its id, where it is not found", saveAgain},
 	"record/other-directory":     {"", Notice, "the bytes of a record name another directory than its own, as after a tenant was copied, moved or imported under another name; stores go by the path", nextSave},
-	"index/orphan-entry":         {"", Damage, "an entry whose record is not there, or does not have it", verifyRepair},
+	"index/orphan-entry":         {"", Damage, "an entry that its record does not have, or that has no record", verifyRepair},
 	"index/missing-entry":        {"", Damage, "a record without its entry: queries do not find it", verifyRepair},
 	"index/wrong-value":          {"", Damage, "an entry with an old copy of its record", verifyRepair},
 	"index/wrong-owner":          {"", Damage, "the entry of a unique index names another record than the one that has the values", verifyRepair},
@@ -167,9 +167,9 @@ var codes = map[string]Code{
 	"index/unknown-entries":      {"", Damage, "entries of an index that no header names", "`kazahana kv clear --prefix 0xKEY` removes them: no program maintains or reads them"},
 	"index/bad-layout":           {"", Damage, "the layout of an index does not fit the schema", "`kazahana index drop PATH INDEX`, then build it with the newest program"},
 	"index/needs-code":           {"", Notice, "only the Go code of the type can make the entries of the index: not compared", "call Indexes().Verify in the program"},
-	"index/not-compared":         {"", Notice, "counts or sums that cannot be compared beside writers without writing", "`kazahana index verify PATH --recount` compares them, if all records can be read"},
+	"index/not-compared":         {"", Notice, "counts or sums that cannot be compared while programs write, unless the command writes, too", "`kazahana index verify PATH --recount` compares them, if all records can be read"},
 	"index/disabled":             {"", Notice, "an index that is not built: no query uses it", "`kazahana index build PATH`"},
-	"index/building":             {"", Notice, "an index that is being built, or whose build was interrupted", "`kazahana index build PATH` goes on with it"},
+	"index/building":             {"", Notice, "an index that is being built; the build may have been interrupted", "`kazahana index build PATH` goes on with it"},
 	"index/stale-build":          {"", Warning, "a work list of a build that no worker touches", "`kazahana index build PATH` goes on with it"},
 	"index/leftover-recount":     {"", Warning, "a recount of a verification that runs, or was interrupted: each write maintains it", "`kazahana index verify PATH --recount` goes on with it, and removes it"},
 	"index/bad-violation":        {"", Damage, "what a build has noted of records with the same values of a unique index is damaged: builds fail", "`kazahana kv clear 0xKEY` removes the note, and `kazahana index build PATH INDEX` makes it again"},
@@ -178,13 +178,13 @@ var codes = map[string]Code{
 	"tenant/wrong-usage":         {"", Damage, "the usage of a tenant with a quota is not that of its records", "in a program: tenants.Set.SetQuota without a quota, then with it: that counts anew"},
 	"tenant/locked":              {"", Notice, "a locked tenant: programs cannot write", "`kazahana tenant unlock PATH`, if what locked it has ended"},
 	"tenant/counting":            {"", Warning, "the records of a tenant with a quota are not all counted", "in a program: tenants.Set.SetQuota once more goes on with counting"},
-	"tenant/interrupted":         {"", Warning, "a tenant whose copy or import runs, or was interrupted", "none, if a program is at it; otherwise repeat the copy or import, or `kazahana tenant abandon TENANT` with the path that the reason names"},
-	"tenant/removed":             {"", Warning, "a removed tenant whose keys are being cleared, or whose removal was interrupted", "none, if a program is at it; otherwise in a program: tenants.Set.Sweep clears it"},
+	"tenant/interrupted":         {"", Warning, "a copy or import of a tenant that runs, or was interrupted", "none, if a program is at it; otherwise repeat the copy or import, or `kazahana tenant abandon TENANT` with the path that the reason names"},
+	"tenant/removed":             {"", Warning, "a removed tenant: its keys are being cleared, or its removal was interrupted", "none, if a program is at it; otherwise in a program: tenants.Set.Sweep clears it"},
 	"lease/bad-record":           {"", Damage, "a key or value of the leases of machine ids is damaged: the service grants nothing there", quarantine},
-	"lease/bad-place":            {"", Damage, "a lease whose positions do not lie in those of its service", "`kazahana kv clear 0xKEY --system` removes it, when its holder has ended"},
+	"lease/bad-place":            {"", Damage, "a lease with positions outside those of its service", "`kazahana kv clear 0xKEY --system` removes it, when its holder has ended"},
 	"lease/overlap":              {"", Damage, "two leases have the same positions: two processes may make the same ids", quarantine},
 	"lease/gap":                  {"", Damage, "positions that are in no block: they are never granted", restore},
-	"lease/frontier":             {"", Damage, "a lease behind the frontier: its positions may be granted twice", quarantine},
+	"lease/frontier":             {"", Damage, "a lease beyond the frontier: its positions may be granted twice", quarantine},
 	"lease/queue":                {"", Damage, "a block without its entry in the queue: its positions are never granted again", restore},
 	"lease/stray-entry":          {"", Damage, "an entry of the queue without its block, or of another time than its block", "`kazahana kv clear 0xKEY --system` removes the entry, which each search passes over"},
 	"lease/request":              {"", Damage, "a request that is never forgotten", "`kazahana kv clear 0xKEY --system` removes it, when its leases have ended"},
@@ -208,7 +208,7 @@ var codes = map[string]Code{
 	"idservice/stray-expiry":     {"", Damage, "an entry of the index of expiry without its document", clearSystem},
 	"system/bad-page-token-key":  {"", Damage, "the key that authenticates page tokens does not have 32 bytes", "`kazahana kv clear 0xKEY --system` removes it: the next program makes another one, and page tokens of before are void"},
 	"system/stray-key":           {"", Damage, "a key in a directory of this library that it does not write", clearSystem},
-	"clock/ahead":                {"", Warning, "leases were granted at a time that is ahead of this machine's clock: this clock is behind, or that of a server ahead", "set the clocks of the machines right (NTP)"},
+	"clock/ahead":                {"", Warning, "leases were granted at a time that is ahead of this machine's clock: this clock is slow, or that of a server fast", "set the clocks of the machines right (NTP)"},
 }
 
 // fault is what is wrong with a record.

@@ -13,7 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
-// nested creates an account "a", so long that a batch ends with it, and others whose keys
+// nested creates an account "a", so long that a batch ends with it, and others with keys that
 // begin with the bytes of its key: the packed "a" is 02 61 00, and "a\x00b" 02 61 00 ff 62 00.
 func nested(t *testing.T, engine kv.Database, others int) {
 	t.Helper()
@@ -31,8 +31,8 @@ func nested(t *testing.T, engine kv.Database, others int) {
 	check(t, db.Close())
 }
 
-// TestNestedIDs: a record whose key begins with that of another one is a record of its own,
-// and is examined, also when the other one cannot be.
+// TestNestedIDs: a record with a key that begins with that of another one is a record of its own,
+// and is examined even when the other one cannot be.
 func TestNestedIDs(t *testing.T) {
 	engine := seeded(t)
 	_, before := examine(t, engine, doctor.Options{})

@@ -19,7 +19,7 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// place is a directory whose contents are examined.
+// place is a directory to be examined.
 type place struct {
 	metadata directory.Metadata
 	path     []string
@@ -29,7 +29,7 @@ type place struct {
 }
 
 // exists reports whether the directory is still there. Transactions that examine its
-// contents ask: another program may remove it meanwhile.
+// contents ask: another program may remove it at any time.
 func (p *place) exists(ctx context.Context, b *batch) (bool, error) {
 	value, err := b.value(ctx, p.metadata.LayerKey(p.prefix))
 	return value != nil, err
@@ -305,7 +305,7 @@ func (o *outline) add(p *place, pair kv.KeyValue) (next []byte) {
 	return p.below(letter, name).End
 }
 
-// addStray adds a key that no store writes, and returns where to go on: behind it, or, when
+// addStray adds a key that no store writes, and returns where to go on: after it, or, when
 // enough of them are known, where keys of stores may be.
 func (o *outline) addStray(p *place, key []byte) (next []byte) {
 	if len(o.strays) < mostStrays {

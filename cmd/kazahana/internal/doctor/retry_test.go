@@ -23,7 +23,7 @@ func (d repetition) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction
 	})
 }
 
-// TestRetries finds nothing in a healthy database whose transactions are retried, and counts
+// TestRetries finds nothing in a healthy database although its transactions are retried, and counts
 // the same.
 func TestRetries(t *testing.T) {
 	db := seeded(t)

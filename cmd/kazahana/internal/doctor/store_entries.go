@@ -89,7 +89,7 @@ func (s *store) compareOwner(ctx context.Context, b *batch, i int, o owner) (str
 type versionCheck struct {
 	by, id []byte
 	value  kv.Future[[]byte]
-	record kv.Future[[]byte] // whose existence counts
+	record kv.Future[[]byte] // only its existence counts
 	wrong  func(value []byte, exists bool) string
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// decode returns the bytes of a record behind its header, or what is wrong with it.
+// decode returns the bytes of a record after its header, or what is wrong with it.
 func (s *store) decode(r *record) ([]byte, *fault) {
 	if r.astray {
 		return nil, newFault("record/wrong-shard", r.key, "its id belongs to shard %d of %d", s.decoder.Shards().Of(r.id), s.decoder.Shards())
@@ -210,7 +210,7 @@ func (r *record) checkChunks(n int) *fault {
 		number, _, err := tuple.ReadInt(chunk.Key[len(r.key):])
 		switch size := len(chunk.Value); {
 		case err != nil || number < 1 || !bytes.Equal(chunk.Key, tuple.AppendInt(bytes.Clone(r.key), number)):
-			return newFault("record/bad-key", chunk.Key, "it is behind the key of a record, and no chunk's")
+			return newFault("record/bad-key", chunk.Key, "it follows the key of a record, but is not that of a chunk")
 		case number > int64(n):
 			return newFault("record/surplus-chunk", chunk.Key, "the record has %d chunks, by its header", n)
 		case number != int64(i+1):
@@ -300,14 +300,14 @@ func (c *entryCheck) fault(value []byte) *fault {
 	return newFault("index/wrong-value", c.key, "the entry holds another copy of the record")
 }
 
-// chunkRange returns the range of the chunks behind a key that ends with a tuple's element.
+// chunkRange returns the range of the chunks after a key that ends with a tuple's element.
 // A key that goes on with 0xff has another element there: "a\x00b" is 02 61 00 ff 62 00, and
 // "a" is 02 61 00.
 func chunkRange(head []byte) kv.KeyRange {
 	return kv.KeyRange{Begin: kv.Successor(head), End: append(bytes.Clone(head), 0xff)}
 }
 
-// isChunkKey reports whether a key lies in the range of the chunks behind another one.
+// isChunkKey reports whether a key lies in the range of the chunks after another one.
 func isChunkKey(head, key []byte) bool {
 	return len(key) > len(head) && bytes.HasPrefix(key, head) && key[len(head)] != 0xff
 }

@@ -15,9 +15,9 @@ func TestManyStrays(t *testing.T) {
 		"before all":            {"A"},
 		"between letters":       {"K"},
 		"before the header":     {"RX"},
-		"behind all":            {"W"},
+		"after all":             {"W"},
 		"with the letter alone": {"R", []byte("names of types are strings")},
-		"behind the names":      {"R", 7},
+		"after the names":       {"R", 7},
 		"as no tuple":           {},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -229,7 +229,7 @@ func (t *tree) checkMissing(ctx context.Context) error {
 		for _, l := range n.links {
 			path := append(slices.Clone(t.pathOf(l.parent)), l.name)
 			if used {
-				t.report("directory/missing-layer", path, l.key, "the name %q leads to the prefix %x, whose layer's key 0x%x is missing", l.name, n.prefix, t.LayerKey([]byte(n.prefix)))
+				t.report("directory/missing-layer", path, l.key, "the name %q leads to the prefix %x, but the key of its layer, 0x%x, is missing", l.name, n.prefix, t.LayerKey([]byte(n.prefix)))
 			} else {
 				t.report("directory/missing-node", path, l.key, "the name %q leads to the prefix %x, which no directory has", l.name, n.prefix)
 			}

@@ -35,7 +35,7 @@ func TestBesideWriters(t *testing.T) {
 	}}
 	for range 6 {
 		if found, _ := examine(t, hurried, doctor.Options{}); len(found) > 0 {
-			t.Errorf("found beside writers: %v", found)
+			t.Errorf("found while programs write: %v", found)
 		}
 	}
 	if found, r := examine(t, engine, doctor.Options{Exclusive: true}); len(found) > 0 || r.Records == 0 || written < 500 {

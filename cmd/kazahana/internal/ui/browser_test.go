@@ -231,7 +231,7 @@ func (v *visit) editRecord() {
 	}
 	v.replaceJSON(`"Country": "DE"`, `"Country": "ES"`)
 	v.press("#save")
-	v.WantSoon(".editor [role=alert]", "The record was changed meanwhile")
+	v.WantSoon(".editor [role=alert]", "The record has changed in the database")
 	v.WantText("main", "DE")
 	v.pressText(".editor", "Load it as it is now")
 	v.WantSoon("main table", "PT")

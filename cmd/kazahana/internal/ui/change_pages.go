@@ -34,7 +34,7 @@ type stream struct {
 	flush func() error
 }
 
-// stream sends the changes of a store behind a version, and those that follow, until the
+// stream sends the changes of a store after a version, and those that follow, until the
 // page goes. A browser that connects again says by Last-Event-ID where it was.
 func (p *changePages) stream(w http.ResponseWriter, r *http.Request) {
 	s, since, err := p.openFeed(r)
@@ -71,8 +71,8 @@ func (p *changePages) stream(w http.ResponseWriter, r *http.Request) {
 // for longer, and a page that has gone is noticed when the stream is written to.
 const idleEvery = 15 * time.Second
 
-// awaitChange waits until there may be a change behind a version, for idleEvery at most, or until
-// ctx ends, which is no error.
+// awaitChange waits until there may be a change after a version, for idleEvery at most, or until
+// ctx ends, which is not an error.
 func awaitChange(ctx context.Context, s *dynamic.Store, since persistable.Version) error {
 	ctx, cancel := context.WithTimeout(ctx, idleEvery)
 	defer cancel()
@@ -82,7 +82,7 @@ func awaitChange(ctx context.Context, s *dynamic.Store, since persistable.Versio
 	return nil
 }
 
-// openFeed returns the store of a request and the version behind which its stream begins.
+// openFeed returns the store of a request and the version after which its stream begins.
 func (p *changePages) openFeed(r *http.Request) (s *dynamic.Store, since persistable.Version, err error) {
 	if s, err = p.stores.open(r); err != nil {
 		return nil, since, err
@@ -102,7 +102,7 @@ func (p *changePages) openFeed(r *http.Request) (s *dynamic.Store, since persist
 	return s, since, err
 }
 
-// sendChanges sends what is behind a version, and returns the version of the last and how many.
+// sendChanges sends the changes after a version. It returns the version of the last one and how many there were.
 func (o *stream) sendChanges(ctx context.Context, s *dynamic.Store, since persistable.Version) (persistable.Version, int, error) {
 	n := 0
 	for c, err := range s.Feed().Changes(ctx, since) {

@@ -22,7 +22,7 @@ import (
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
-// TestChangesFollow reads the stream of a feed while records change, and goes on behind the last
+// TestChangesFollow reads the stream of a feed while records change, and goes on after the last
 // event.
 func TestChangesFollow(t *testing.T) {
 	s := start(t, Options{})

@@ -67,7 +67,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// mayBeNull has the members of answers that are no lists and may be null.
+// mayBeNull has the members of answers that are not lists and may be null.
 var mayBeNull = map[string]bool{"until": true, "bytes": true}
 
 // TestListsAreNotNull asks for everything that a page may ask for, of an empty database and of one

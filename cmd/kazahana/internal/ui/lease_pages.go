@@ -19,7 +19,7 @@ import (
 // leasePages show the machine ids that the database leases.
 type leasePages struct{ leases *leasefdb.Provider }
 
-// service is a service whose machine ids are leased from the database.
+// service is a service that leases its machine ids from the database.
 type service struct {
 	Name      string `json:"name"`
 	Active    int    `json:"active"`    // leases in force

@@ -158,7 +158,7 @@ func newCell(value json.RawMessage, most int) cell {
 type entry struct {
 	Index      string `json:"index,omitempty"` // empty: the record's own
 	Key        string `json:"key"`             // hexadecimal
-	Tuple      string `json:"tuple"`           // of the key behind the directory's prefix
+	Tuple      string `json:"tuple"`           // of the key after the directory's prefix
 	Value      string `json:"value"`           // hexadecimal, cut
 	ValueBytes int    `json:"valueBytes"`
 	Kind       string `json:"kind,omitempty"`    // of the index
@@ -250,7 +250,7 @@ func (p *recordPages) delete(r *http.Request) (any, error) {
 	})
 }
 
-// errChanged says what to do about a record that changed meanwhile.
+// errChanged says what to do about a record that has changed since the page showed it.
 var errChanged = &statusError{http.StatusPreconditionFailed, persistable.ErrChanged}
 
 // change calls do with the record, if it is as the page showed it. do compares again, in

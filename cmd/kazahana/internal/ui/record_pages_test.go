@@ -13,7 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
-// TestRecordChangesAfterLoss: a save and a removal whose acknowledgement was lost answer that
+// TestRecordChangesAfterLoss: a save and a removal that lost their acknowledgement answer that
 // they are done, each once; a second save of the same state answers that the record has changed.
 func TestRecordChangesAfterLoss(t *testing.T) {
 	for _, dropped := range []bool{false, true} {

@@ -159,8 +159,8 @@ func isUnreadable(err error) bool {
 	return errors.Is(err, directory.ErrCorrupt) || errors.Is(err, directory.ErrVersion)
 }
 
-// The directories that one measurement reads at most, the bytes that it reads to count those whose
-// estimate is too small to be good, and how deep it tells them apart.
+// The directories that one measurement reads at most, the bytes that it reads to count those with
+// an estimate too small to be good, and how deep it tells them apart.
 const (
 	maxMeasured = 4000
 	maxCounted  = 4 << 20
@@ -236,7 +236,7 @@ func (m *measurement) measureChildren(ctx context.Context, a *area, path []strin
 	return nil
 }
 
-// smallest is the estimate, in bytes, from which on it is good enough; pairsCounted is how many
+// smallest is the least estimate, in bytes, that is good enough; pairsCounted is how many
 // pairs are counted instead of a smaller one.
 const (
 	smallest     = 64 << 10

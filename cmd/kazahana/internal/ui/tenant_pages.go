@@ -34,7 +34,7 @@ type tenantState struct {
 	Error string        `json:"error,omitempty"` // why lock and quota cannot be read
 }
 
-// tenantSet is a directory whose directories are tenants.
+// tenantSet is a directory of tenants.
 type tenantSet struct {
 	Path  []string `json:"path"`
 	Types []string `json:"types"`
@@ -97,7 +97,7 @@ func (p *tenantPages) list(r *http.Request) (any, error) {
 	for _, name := range names {
 		t, err := p.read(r, set, name)
 		if errors.Is(err, tenants.ErrNotFound) {
-			continue // removed meanwhile
+			continue // removed since the names were read
 		}
 		if err != nil {
 			return nil, err
@@ -210,7 +210,7 @@ func (p *tenantPages) remove(r *http.Request) (any, error) {
 	})
 }
 
-// checkRemoval returns why a tenant is not removed; nil if a removal may begin, also of what an
+// checkRemoval returns why a tenant is not removed; nil if a removal may begin, even of what an
 // interrupted one has left. The removal checks the same in its transaction.
 func (p *tenantPages) checkRemoval(ctx context.Context, q tenantRequest, set *tenants.Set, name string) error {
 	if lock, locked, err := set.LockOf(ctx, name); locked {

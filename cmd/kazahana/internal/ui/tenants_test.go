@@ -29,7 +29,7 @@ type tenantsAnswer struct {
 }
 
 // TestSizesThatTakeTooLong: tenants are listed although their sizes take longer than they may,
-// and the answer says whose sizes are missing.
+// and the answer names those without a size.
 func TestSizesThatTakeTooLong(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		o := Options{}
@@ -141,7 +141,7 @@ func TestListsPassOverWhatIsUnreadable(t *testing.T) {
 	}
 }
 
-// TestBrowserShowsMissingSizes: the page names the tenants whose sizes are missing, and shows no
+// TestBrowserShowsMissingSizes: the page names the tenants without a size, and shows no
 // size in their rows.
 func TestBrowserShowsMissingSizes(t *testing.T) {
 	if testing.Short() {

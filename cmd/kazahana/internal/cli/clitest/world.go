@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package clitest opens databases for the tests of verbs: one for the verb, and one for
-// another process that changes the same database meanwhile.
+// another process that changes the same database at the same time.
 //
 //	w := clitest.NewWorld(t)
 //	w.Create("a", "b")

@@ -56,7 +56,7 @@ func parseEscaped(text string) ([]byte, error) {
 		}
 		b, err := strconv.ParseUint(after[1:3], 16, 8)
 		if err != nil {
-			return nil, fmt.Errorf(`the key %q: \%s is no byte as \x0a is`, text, after[:3])
+			return nil, fmt.Errorf(`the key %q: \%s does not name a byte as \x0a does`, text, after[:3])
 		}
 		key, rest = append(key, byte(b)), after[3:]
 	}

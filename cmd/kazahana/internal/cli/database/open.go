@@ -45,7 +45,7 @@ import (
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
-// The environment variables behind --db and --cluster-file. A flag has precedence over
+// The environment variables that stand for --db and --cluster-file. A flag has precedence over
 // both.
 const (
 	FolderVariable  = "KAZAHANA_DB"

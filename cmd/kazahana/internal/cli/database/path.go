@@ -47,7 +47,7 @@ func SplitPath(text string) ([]string, error) {
 	return path, nil
 }
 
-// resolve returns the path that a text names from a directory on.
+// resolve returns the path that a text names, relative to a directory.
 func resolve(begin []string, text string) ([]string, error) {
 	path := append([]string{}, begin...)
 	if rest, rooted := strings.CutPrefix(text, "/"); rooted {
@@ -76,8 +76,8 @@ func resolve(begin []string, text string) ([]string, error) {
 	return path, nil
 }
 
-// cutElement returns the text before the first slash that is not escaped, and what is
-// behind it.
+// cutElement returns the text before the first slash that is not escaped, and what
+// follows it.
 func cutElement(text string) (raw, rest string, more bool) {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
@@ -105,7 +105,7 @@ func unescape(raw string) (string, error) {
 		case i+2 < len(raw) && raw[i] == 'x':
 			b, err := strconv.ParseUint(raw[i+1:i+3], 16, 8)
 			if err != nil {
-				return "", fmt.Errorf(`\%s is no byte as \x0a is`, raw[i:i+3])
+				return "", fmt.Errorf(`\%s does not name a byte as \x0a does`, raw[i:i+3])
 			}
 			name.WriteByte(byte(b))
 			i += 2
@@ -132,7 +132,7 @@ func FormatPath(path []string) string {
 }
 
 // QuotePath returns the text of a path as an argument of a command line, for messages: it can
-// be pasted behind a verb.
+// be pasted after a verb.
 func QuotePath(path []string) string {
 	text := FormatPath(path)
 	if strings.HasPrefix(text, "-") { // not a flag

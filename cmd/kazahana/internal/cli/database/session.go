@@ -44,7 +44,7 @@ func (s *Session) SetPath(path []string) { s.path = slices.Clone(path) }
 // sessionKey is the key of a context's session.
 type sessionKey struct{}
 
-// Attach returns a context whose commands share the session.
+// Attach returns a context in which all commands share the session.
 func (s *Session) Attach(ctx context.Context) context.Context {
 	return context.WithValue(ctx, sessionKey{}, s)
 }

@@ -152,14 +152,14 @@ func (s Survey) readChild(ctx context.Context, n *Node, name string, depth int, 
 	return ignoreMissing(err)
 }
 
-// checkMore finds out whether a node whose children are not shown has any.
+// checkMore finds out whether a node has children. It is for nodes that are shown without them.
 func (s Survey) checkMore(ctx context.Context, n *Node) error {
 	names, err := s.DB.Layer().ListAfter(ctx, s.DB.Engine(), n.Path, "", 1)
 	n.More = len(names) > 0
 	return ignoreMissing(err)
 }
 
-// ignoreMissing drops the error of a directory that was removed meanwhile.
+// ignoreMissing drops the error of a directory that another process has removed since it was listed.
 func ignoreMissing(err error) error {
 	if errors.Is(err, directory.ErrNotFound) {
 		return nil

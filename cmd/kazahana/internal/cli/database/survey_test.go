@@ -133,7 +133,7 @@ func TestTotal(t *testing.T) {
 	}
 }
 
-// TestBytes: a directory's size and those below it add up, but in a partition, whose keys include
+// TestBytes: a directory's size and those below it add up, but in a partition: its keys include
 // those of its directories.
 func TestBytes(t *testing.T) {
 	w := newWorld(t)
@@ -160,7 +160,7 @@ func TestRemovedMeanwhile(t *testing.T) {
 	w := newWorld(t)
 	read := 0
 	n := w.read(Survey{Depth: -1, Visit: func() {
-		if read++; read == 2 { // a/b, whose parent's names are read already
+		if read++; read == 2 { // a/b: the names in its parent are read already
 			w.Remove("a", "b")
 			w.Remove("a", "d")
 		}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package leasehome opens the store of leases that the flag --leases names: in
-// memory, a file, Redis, a database or behind a lease server. [LayoutFlags] are --epoch and --bits,
+// memory, a file, Redis, a database or a lease server. [LayoutFlags] are --epoch and --bits,
 // which give the layout of IDs.
 package leasehome
 
@@ -26,7 +26,7 @@ import (
 	"github.com/kazahana-db/kazahana/lease"
 )
 
-// Variable is the environment variable behind --leases. It may hold a
+// Variable is the environment variable that stands for --leases. It may hold a
 // password, which arguments may not.
 const Variable = "KAZAHANA_LEASES"
 

@@ -11,7 +11,7 @@ import (
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
 )
 
-// TestServicesOfTokens: a token whose list of services is empty or null is not one for every service.
+// TestServicesOfTokens: a token with an empty or null list of services does not hold for every service.
 func TestServicesOfTokens(t *testing.T) {
 	for services, fails := range map[string]bool{``: false, `, "services": ["a"]`: false, `, "services": []`: true, `, "services": null`: true, `, "Services": null`: true} {
 		file := filepath.Join(t.TempDir(), "tokens.json")

@@ -29,7 +29,7 @@ type Home struct {
 	Provider   idgen.LeaseProvider
 	List       Lister
 	Services   Enumerator
-	Quarantine Quarantiner // nil behind a lease server
+	Quarantine Quarantiner // nil for a lease server
 	Layout     idgen.Layout
 	Close      func() error
 }

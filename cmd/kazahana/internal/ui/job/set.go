@@ -52,7 +52,7 @@ var (
 	ErrClosed = errors.New("the server is ending")
 	// ErrRunning is the error of Start while a job of the same kind, about the same, runs.
 	ErrRunning = errors.New("such a job is running already")
-	errEnded   = errors.New("the server ended meanwhile")
+	errEnded   = errors.New("the server ended before the job did")
 	// ErrCancelled is the cause with which Cancel ends a job.
 	ErrCancelled = errors.New("it was cancelled")
 )

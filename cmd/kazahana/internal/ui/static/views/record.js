@@ -26,7 +26,7 @@ export async function show({p, type, query, signal, info, go, again}) {
       el('section', null, el('h2', null, 'Fields'), table('Fields', [{name: 'Field'}, {name: 'Value', wide: true, plain: true}], row.cells.map(c => [[foreign(c.name), el('div', {class: 'kind'}, flat(kinds[c.name] ?? ''))], whole(c, place)]))),
       el('section', null, el('h2', null, 'Keys'),
         el('p', {class: 'lead'}, 'What the database has because of this record: its own keys, and those in each index; of groups (counts, sums) the values are of all their records.'),
-        found.entries.length ? table('Keys', [{name: 'Of'}, {name: 'Key behind the directory’s prefix', wide: true, plain: true}, {name: 'Value', number: true}], found.entries.map(entry)) : empty('No keys', '')),
+        found.entries.length ? table('Keys', [{name: 'Of'}, {name: 'Key after the directory’s prefix', wide: true, plain: true}, {name: 'Value', number: true}], found.entries.map(entry)) : empty('No keys', '')),
     ],
   };
 }
@@ -110,7 +110,7 @@ async function edit(editor, place, again) {
     } catch (error) {
       save.disabled = false;
       put(state, error.status === 412
-        ? notice('bad', el('p', {class: 'notice-title'}, 'The record was changed meanwhile'), el('p', null, 'Nothing was saved. Your text is still here: copy what you need, then load the record as it is now.'), button('Load it as it is now', again))
+        ? notice('bad', el('p', {class: 'notice-title'}, 'The record has changed in the database'), el('p', null, 'Nothing was saved. Your text is still here: copy what you need, then load the record as it is now.'), button('Load it as it is now', again))
         : notice('bad', el('p', {class: 'notice-title'}, 'Nothing was saved'), el('p', {class: 'pre'}, printable(error.message))));
     }
   }, 'primary', {id: 'save'});
@@ -133,7 +133,7 @@ async function remove(place, found, go) {
     toast('The record was deleted.');
     go(to('records', {p: place.p, type: place.type}));
   } catch (error) {
-    toast(error.status === 412 ? 'Nothing was deleted: the record was changed meanwhile.' : error.message, 'bad');
+    toast(error.status === 412 ? 'Nothing was deleted: the record has changed since it was shown.' : error.message, 'bad');
   }
 }
 

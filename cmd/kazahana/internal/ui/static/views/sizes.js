@@ -82,7 +82,7 @@ function tile(item, box, i, p) {
   return node;
 }
 
-// nearest returns the tile whose middle is the nearest in a direction.
+// nearest returns the tile with the nearest middle in a direction.
 function nearest(placed, at, [dx, dy]) {
   const middle = b => [b.x + b.width / 2, b.y + b.height / 2];
   const [x, y] = middle(placed[at]);

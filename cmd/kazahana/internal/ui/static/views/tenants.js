@@ -28,7 +28,7 @@ export async function show({p, query, signal, info, again, go}) {
   };
 }
 
-// choose lists the directories whose directories are tenants.
+// choose lists the directories of tenants.
 async function choose(signal, go) {
   const {sets} = await get('sets', {}, signal);
   if (sets.length === 1) {
@@ -48,7 +48,7 @@ function size(n) {
   return n === null ? el('span', {class: 'quiet'}, 'not measured') : bytes(n);
 }
 
-// missing says whose sizes are missing, and what tells them.
+// missing names the tenants without a size, and says what tells it.
 function missing(names) {
   const shown = names.slice(0, 5).flatMap(name => [foreign(name), ', ']).slice(0, -1);
   return notice('warn', `The sizes of ${plural(names.length, 'tenant')} took too long to measure and are missing: `, ...shown,
@@ -88,7 +88,7 @@ async function remove(path, t, again) {
   const {stores, more, tenant, prefix} = await get('tenant', {p: path});
   const yes = await ask({
     title: ['Remove ', foreign(t.name), '?'], danger: true, action: 'Remove the tenant', confirm: t.name,
-    body: [el('p', null, 'This removes the directory ', el('code', null, pathText(path)), tenant.bytes === null ? ', whose size took too long to measure, ' : ` of ${bytes(tenant.bytes)}${tenant.bytes < 65536 ? '' : ', by an estimate'}, `, stores.length ? 'with all records and entries of' : 'in which there is no store.'),
+    body: [el('p', null, 'This removes the directory ', el('code', null, pathText(path)), tenant.bytes === null ? ', which took too long to measure, ' : ` of ${bytes(tenant.bytes)}${tenant.bytes < 65536 ? '' : ', by an estimate'}, `, stores.length ? 'with all records and entries of' : 'in which there is no store.'),
       stores.length ? el('ul', {class: 'plain-list'}, stores.slice(0, 12).map(s => el('li', null, foreign(s.type), el('span', {class: 'quiet'}, ` in ${flat(s.path.join('/'))}`)))) : null,
       stores.length > 12 || more ? el('p', null, 'and more.') : null,
       tenant.lock ? notice('warn', 'The tenant is locked: unlock it first.') : null,
