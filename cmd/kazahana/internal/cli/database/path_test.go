@@ -34,7 +34,7 @@ func TestSplitPath(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"a//b": "empty", "//": "empty", "..": "above the root", "a/../..": "above the root",
-		`a\`: "backslash", `\n`: "backslash", `\x0`: "backslash", `\xzz`: "no byte", `\xff`: "UTF-8",
+		`a\`: "backslash", `\n`: "backslash", `\x0`: "backslash", `\xzz`: "does not name a byte", `\xff`: "UTF-8",
 	} {
 		if path, err := database.SplitPath(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %q, %v, want an error with %q", text, path, err, want)
