@@ -62,8 +62,6 @@ func New(options Options) (*Provider, error) {
 	return &Provider{Server: server, Store: store}, nil
 }
 
-var _ lease.Store = (*Store)(nil)
-
 var (
 	_ lease.Store      = (*Store)(nil)
 	_ lease.Enumerator = (*Store)(nil)
