@@ -4,8 +4,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/kazahana-db/kazahana/examples/shop/v1"
@@ -88,4 +90,129 @@ func (s *shop) pay(ctx context.Context, id idgen.ID) error {
 		o.Status = v1.Paid
 		return nil
 	})
+}
+
+// edit lets two clerks edit one order, of which both have read the same version.
+func (s *shop) edit(ctx context.Context) error {
+	mine, err := s.orders.ByStatusPlacedAt(v1.Placed).First(ctx)
+	if err != nil {
+		return err
+	}
+	hers, err := s.orders.Get(ctx, mine.ID)
+	if err != nil {
+		return err
+	}
+	customer, err := s.customers.Get(ctx, mine.Customer)
+	if err != nil {
+		return err
+	}
+	hers.Note = "Ring twice."
+	if err := s.orders.SaveIfVersion(ctx, hers.Version, hers); err != nil {
+		return err
+	}
+	mine.Note = "Deliver on Monday."
+	if err := s.orders.SaveIfVersion(ctx, mine.Version, mine); !errors.Is(err, persistable.ErrChanged) {
+		return fmt.Errorf("the second clerk should have been refused: %w", err)
+	}
+	s.say("SaveIfVersion: of two clerks with one version of order %s the second is refused, and has to read it again.", mine.Number)
+	return s.awaitLetters(ctx, customer.ID, customer.Letters+1)
+}
+
+// report prints what the indexes know: however many orders there are, each line reads a few keys.
+func (s *shop) report(ctx context.Context) error {
+	s.say("\nCount, Sum and Max, which every write keeps:")
+	for group, err := range s.orders.CountsByStatus(ctx) {
+		if err != nil {
+			return err
+		}
+		s.say("  %d %s", group.Count, group.Group)
+	}
+	paid, err := s.orders.SumTotalByStatus(ctx, v1.Paid)
+	if err != nil {
+		return err
+	}
+	largest, _, err := s.orders.MaxTotal(ctx)
+	if err != nil {
+		return err
+	}
+	s.say("  %d cents are paid, the largest order is of %d", paid, largest)
+	return s.list(ctx)
+}
+
+// list prints paid orders from two indexes.
+func (s *shop) list(ctx context.Context) error {
+	s.say("The latest paid orders, as rows of the index alone:")
+	for row, err := range s.orders.ByStatusPlacedAtRows(v1.Paid).Limit(2).All(ctx) {
+		if err != nil {
+			return err
+		}
+		s.say("  %s: %d", row.Number, row.Total)
+	}
+	next, err := s.orders.OrderedByPlacedAtWhereUnshipped().First(ctx)
+	if err != nil {
+		return err
+	}
+	s.say("To be packed next, by a partial index, which has only paid orders: %s.", next.Number)
+	return nil
+}
+
+// writeLetters puts a letter into the outbox for each change of an order, exactly once,
+// whatever crashes: the transaction that does so also moves the consumer's position.
+// Any number of processes may do it at once.
+func (s *shop) writeLetters(ctx context.Context) error {
+	return s.orders.Feed().Consumer("mail").Run(ctx, func(tx persistable.Tx, changes []persistable.Change[*v1.Order, idgen.ID]) error {
+		for _, c := range changes {
+			if c.Deleted {
+				continue
+			}
+			if err := s.writeLetter(ctx, tx, c.Record); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// writeLetter writes in the transaction tx: hence In, of each store.
+func (s *shop) writeLetter(ctx context.Context, tx persistable.Tx, o *v1.Order) error {
+	text := strings.TrimSpace(fmt.Sprintf("Your order %s is %s. %s", o.Number, o.Status, o.Note))
+	//persistvet:ignore freshvalue the consumer commits its position with the letter: only one attempt can
+	letter := s.letters.New(v1.Letter{Customer: o.Customer, Text: text})
+	if err := s.letters.In(tx).Create(ctx, letter); err != nil {
+		return err
+	}
+	return s.customers.In(tx).Update(ctx, o.Customer, func(c *v1.Customer) error {
+		c.Letters++
+		return nil
+	})
+}
+
+// awaitLetters waits until a customer has so many letters. It does not poll: the database tells
+// it of changes.
+func (s *shop) awaitLetters(ctx context.Context, customer idgen.ID, n int64) error {
+	for c, err := range s.customers.Watch(ctx, customer) {
+		if err != nil {
+			return err
+		}
+		if c != nil && c.Letters >= n {
+			break
+		}
+	}
+	return nil
+}
+
+// send empties the outbox. A letter that is sent just before a crash is sent again: what is outside
+// of the database happens at least once.
+func (s *shop) send(ctx context.Context) error {
+	s.say("\nThe consumer \"mail\" of the change feed has written these letters:")
+	for letter, err := range s.letters.Scan().All(ctx) {
+		if err != nil {
+			return err
+		}
+		s.say("  %s", letter.Text)
+		if err := s.letters.Delete(ctx, letter.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }

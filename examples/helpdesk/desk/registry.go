@@ -7,6 +7,8 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
+	"fmt"
+	"io"
 	"iter"
 	"time"
 
@@ -97,4 +99,176 @@ func (r *Registry) Remove(ctx context.Context, name string) error {
 		return err // ErrNotFound: the tenant has never written anything, or an earlier call came so far
 	}
 	return r.tenants.Delete(ctx, t.ID)
+}
+
+// directories returns the directories of the tenants, for the verbs on whole tenants.
+func (r *Registry) directories() *tenants.Set { return tenants.Of(r.db, "tenants") }
+
+// Directory returns the name of a tenant's directory.
+func (r *Registry) Directory(ctx context.Context, name string) (string, error) {
+	t, err := r.tenants.ByName(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	return t.ID.String(), nil
+}
+
+// Export writes all records of a tenant, as of one state, as a stream. The tenant is
+// locked meanwhile: its writes fail with a [*persistable.LockedError], its reads go on.
+func (r *Registry) Export(ctx context.Context, name string, w io.Writer) (err error) {
+	dir, err := r.Directory(ctx, name)
+	if err != nil {
+		return err
+	}
+	lock, err := r.lock(ctx, dir, "is being exported")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.unlock(ctx, lock)) }()
+	_, err = r.directories().Export(ctx, dir, w, tenants.ExportOptions{Lock: lock})
+	return err
+}
+
+// Import makes a tenant of a stream that [Registry.Export] has written, in this database
+// or in another one, and returns its key. The tenant appears when it is complete. What a
+// failed import has stored is removed, if it is certain that no tenant has it.
+func (r *Registry) Import(ctx context.Context, name string, stream io.Reader) (key string, err error) {
+	key = rand.Text()
+	t := r.tenants.New(records.Tenant{Name: name, KeyHash: hashOf(key), CreatedAt: time.Now()})
+	if err := t.Validate(); err != nil {
+		return "", err
+	}
+	if t.ID == 0 { // and the directory would be one of several imports
+		return "", fmt.Errorf("import the tenant %s: %w: try again", name, persistable.ErrNoID)
+	}
+	dir := t.ID.String() // the ID is new: no other call imports there
+	if _, err := r.directories().Import(ctx, dir, stream, tenants.ImportOptions{}); err != nil {
+		return "", errors.Join(err, r.discard(ctx, dir))
+	}
+	return key, r.register(ctx, t)
+}
+
+// register stores the entry of a tenant whose records are there. If the outcome is unknown
+// it stores the entry once more: then either it was there, or it is there now. Only if the
+// name is another tenant's is it certain that no tenant has the records.
+func (r *Registry) register(ctx context.Context, t *records.Tenant) error {
+	err := r.tenants.Create(ctx, t)
+	if err != nil && !isTaken(err) {
+		again, stop := detach(ctx)
+		defer stop()
+		err = r.tenants.Create(again, t)
+	}
+	switch {
+	case err == nil || errors.Is(err, persistable.ErrExists):
+		return nil
+	case isTaken(err):
+		return errors.Join(err, r.discard(ctx, t.ID.String()))
+	}
+	return fmt.Errorf("it is unknown whether the tenant %s was made; its records stay in the directory tenants/%s: %w", t.Name, t.ID, err)
+}
+
+func isTaken(err error) bool {
+	var taken *persistable.UniqueError
+	return errors.As(err, &taken)
+}
+
+// discard removes what an import has stored, complete or not, for which there is no entry.
+func (r *Registry) discard(ctx context.Context, dir string) error {
+	ctx = context.WithoutCancel(ctx)
+	if err := r.directories().Abandon(ctx, dir); err != nil {
+		return err
+	}
+	if err := r.directories().Delete(ctx, dir); !errors.Is(err, tenants.ErrNotFound) {
+		return err
+	}
+	return nil
+}
+
+// indexes yields the indexes of all stores: the registry's, then those of each tenant.
+func (r *Registry) indexes(ctx context.Context) iter.Seq2[persistable.Indexes, error] {
+	return func(yield func(persistable.Indexes, error) bool) {
+		if !yield(r.tenants.Indexes(), nil) {
+			return
+		}
+		for t, err := range r.tenants.Scan().All(ctx) {
+			if err != nil {
+				yield(persistable.Indexes{}, err)
+				return
+			}
+			d := newDesk(r, t)
+			for _, x := range []persistable.Indexes{d.tickets.Indexes(), d.comments.Indexes(), d.notices.Indexes()} {
+				if !yield(x, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// BuildIndexes builds, tenant by tenant, the indexes that an earlier program did not have.
+// Reads and writes of all programs go on meanwhile. If it is interrupted, another call goes
+// on; several processes may call it at once, and share the work.
+func (r *Registry) BuildIndexes(ctx context.Context) error {
+	for x, err := range r.indexes(ctx) {
+		if err != nil {
+			return err
+		}
+		if err := x.Build(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Verify compares all records with their index entries, and returns the number of records
+// and the faults.
+func (r *Registry) Verify(ctx context.Context) (n int, faults []persistable.Fault, err error) {
+	for x, err := range r.indexes(ctx) {
+		if err != nil {
+			return n, faults, err
+		}
+		report, err := x.Verify(ctx)
+		if err != nil {
+			return n, faults, err
+		}
+		n, faults = n+report.Records, append(faults, report.Faults...)
+	}
+	return n, faults, nil
+}
+
+// lock locks a tenant, also if the client goes meanwhile: if that ended the commit, it would
+// be unknown whether the tenant is locked, and by which lock.
+func (r *Registry) lock(ctx context.Context, dir, reason string) (tenants.Lock, error) {
+	ctx, stop := detach(ctx)
+	defer stop()
+	return r.directories().Lock(ctx, dir, reason)
+}
+
+// unlock ends the lock also if the client has gone, which ended ctx.
+func (r *Registry) unlock(ctx context.Context, lock tenants.Lock) error {
+	ctx, stop := detach(ctx)
+	defer stop()
+	return r.directories().Unlock(ctx, lock)
+}
+
+// detach returns a context for what must be done even if the client has gone.
+func detach(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+}
+
+// Unlock ends the lock of a tenant, if it has one: that of an export whose process was
+// killed. An export that is still under way fails.
+func (r *Registry) Unlock(ctx context.Context, name string) error {
+	dir, err := r.Directory(ctx, name)
+	if err != nil {
+		return err
+	}
+	lock, locked, err := r.directories().LockOf(ctx, dir)
+	if errors.Is(err, tenants.ErrNotFound) {
+		return nil // the tenant has never written anything
+	}
+	if err == nil && locked {
+		err = r.directories().Unlock(ctx, lock)
+	}
+	return err
 }
