@@ -20,8 +20,8 @@ import (
 const commandUsage = `usage: persistgen [flags] [packages]
 
 persistgen writes the typed stores of annotated structs: <package>_persist.go
-and persist.lock beside the source of each package. Without packages it takes
-the one in the working directory; ./... are all of the module.
+and persist.lock in the folder of each package. Without arguments it takes the
+package in the working directory; ./... names all packages of the module.
 
     persistgen ./...                          write the stores
     persistgen -check -against v1.2.0 ./...   in CI: v1.2.0 is deployed

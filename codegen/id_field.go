@@ -63,8 +63,8 @@ func applyInsertions(source []byte, insertions []insertion) []byte {
 	return text
 }
 
-// idField puts the field behind the last marker, on a line of its own, and into
-// the paragraph that follows if that begins with a field.
+// idField inserts the field after the last marker, on a line of its own. If the
+// paragraph that follows begins with a field, the ID becomes its first line.
 func idField(s *ast.StructType, source []byte, alias string, offset func(token.Pos) int) insertion {
 	var last, next *ast.Field
 	for _, f := range s.Fields.List {
@@ -136,7 +136,7 @@ func importLine(file *ast.File, persistable *ast.ImportSpec, line string, source
 }
 
 // firstAfter returns the first import of persistable's paragraph that sorts
-// behind idgen.
+// after idgen.
 func firstAfter(group *ast.GenDecl, persistable *ast.ImportSpec, source []byte, offset func(token.Pos) int) ast.Spec {
 	first := ast.Spec(persistable)
 	for i := slices.Index(group.Specs, ast.Spec(persistable)) - 1; i >= 0; i-- {

@@ -44,9 +44,9 @@ type Options struct {
 	// and Run returns ErrOutOfDate.
 	Check bool
 	// Against is a git revision or a file. A checking Run also compares each
-	// package's lock with the one that it had in that revision, or that is in the
-	// file, and refuses what the data stored since then would not survive: for CI,
-	// where the lock beside the source is the one that was just generated.
+	// package's lock with the one in that revision or file, and refuses what the
+	// data stored since then would not survive. CI needs it, because there the lock
+	// in the package's folder is the one that was just generated.
 	Against string
 	// Fix inserts an ID field where it is missing, before generating.
 	Fix bool

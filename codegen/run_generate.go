@@ -126,8 +126,8 @@ func (r *run) computeOutputs(l *source.Package) error {
 	return nil
 }
 
-// removeStale removes generated files that belong to no type any more: of a
-// package that was renamed, or whose last persistable type was removed.
+// removeStale removes generated files without a type: those of a package that was
+// renamed, or that lost its last persistable type.
 func (r *run) removeStale(loaded []*source.Package) {
 	for _, l := range loaded {
 		for _, file := range l.Generated {
@@ -156,7 +156,7 @@ func (r *run) reportUnread(loaded []*source.Package) {
 		switch {
 		case !one.Marked:
 		case one.Test:
-			r.faults.Add(one.At, one.Name, "persistgen generates no code for tests; move the type into a file that is no test")
+			r.faults.Add(one.At, one.Name, "persistgen generates no code for tests; move the type into a file that is not a test")
 		default:
 			r.faults.Note(one.At, "%s is not generated, because the build leaves its file out (%s): if you want it, run persistgen with -tags, or GOOS and GOARCH, that take it in", one.Name, one.Constraint)
 		}

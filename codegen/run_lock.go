@@ -26,8 +26,8 @@ import (
 	"github.com/kazahana-db/kazahana/internal/schema"
 )
 
-// readLock reads the lock of a package. It returns nil after faults: of its
-// lines, or that it is lost, which the generated code beside it shows.
+// readLock reads the lock of a package. It returns nil after it has reported faults:
+// those of the lines, or a lost lock, where generated code exists without one.
 func (r *run) readLock(p *model.Package, file string) (*schema.Schema, error) {
 	content, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

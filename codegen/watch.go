@@ -228,7 +228,7 @@ func (t *turn) summary() string {
 }
 
 // scopeOf is what is watched: where the patterns name packages, what those that were
-// loaded import, the modules, and the outputs that are no source files.
+// loaded import, the modules, and the outputs that are not source files.
 func (w *watchRun) scopeOf(workspace source.Workspace) watch.Scope {
 	scope := watch.Scope{Folders: workspace.Folders, Files: w.moduleFiles()}
 	for _, m := range workspace.Modules {

@@ -36,7 +36,7 @@ func Analyzers() []*analysis.Analyzer {
 	return append(slices.Clone(rules), ignores)
 }
 
-// rules are the analyzers whose findings a comment can silence.
+// rules are the analyzers that a comment can silence.
 var rules = []*analysis.Analyzer{
 	freshvalue.Analyzer, retryeffect.Analyzer, losterror.Analyzer, txescape.Analyzer, outsidetx.Analyzer, unindexed.Analyzer,
 }
@@ -69,7 +69,7 @@ func faultOf(pass *analysis.Pass, c *ignore.Comment) string {
 	case rule == nil:
 		return "the comment names no analyzer of persistvet: write " + ignore.Prefix + ", one of " + ruleNames() + ", and the reason"
 	case c.Reason == "":
-		return "the comment gives no reason: say behind " + c.Rule + " why the finding is no fault"
+		return "the comment gives no reason: say after " + c.Rule + " why the finding is not a fault"
 	case !pass.ResultOf[rule].(ignore.Uses)[c.Pos]:
 		return "the comment silences nothing: " + c.Rule + " finds no fault here. Remove it"
 	}

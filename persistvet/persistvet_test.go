@@ -12,8 +12,8 @@ import (
 )
 
 // TestAnalyzers runs each analyzer on the package that has its name in testdata/src.
-// Comments there say what it must report, and by that what it must not; golden files
-// beside them have the source with all fixes.
+// Comments there say what it must report, and by that what it must not; the
+// golden file of each has the source with all fixes.
 func TestAnalyzers(t *testing.T) {
 	var names []string
 	for _, a := range rules {
@@ -22,8 +22,7 @@ func TestAnalyzers(t *testing.T) {
 	analysistest.RunWithSuggestedFixes(t, analysistest.TestData(), joined(), names...)
 }
 
-// TestIgnores runs the analyzer of comments, and with it those whose findings they
-// silence.
+// TestIgnores runs the analyzer of comments, together with those that they silence.
 func TestIgnores(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), ignores, "ignores")
 }

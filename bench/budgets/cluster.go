@@ -14,7 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
-// clusterLeast is the budget beside what is written by hand: at most 1.15 times the time.
+// clusterLeast is the budget compared with code written by hand: at most 1.15 times the time.
 const clusterLeast = 1 / 1.15
 
 // Cluster compares the generated store on a FoundationDB cluster with one that

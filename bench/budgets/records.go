@@ -74,7 +74,7 @@ func recordContests(peers []*peer) (all []measure.Contest) {
 }
 
 // recordContest is a contest of all peers that have the operation. The first must meet the
-// budget beside the others but raw ones.
+// budget against each other peer that is not raw.
 func recordContest(name, about string, n int, peers []*peer, least float64, entrant func(p *peer) measure.Entrant) measure.Contest {
 	c := measure.Contest{Name: fmt.Sprintf("record-%s-%d", name, n), About: about + ", " + goroutines(n)}
 	for i, p := range peers {
@@ -96,7 +96,7 @@ type peer struct {
 	name    string
 	store   records.Store
 	records records.Library // the same store; nil on a cluster
-	raw     bool            // an engine used by hand: there is no budget beside it
+	raw     bool            // an engine used by hand: the budget does not count against it
 	slow    bool            // it sorts all records for a page, and takes seconds
 
 	ids   []uint64

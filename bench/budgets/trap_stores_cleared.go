@@ -17,10 +17,10 @@ const (
 	clearedTimes = 10
 )
 
-// queue reads the head of a queue whose other elements were added and removed in the last
-// seconds.
+// queue reads the head of a queue after all elements before it were added and removed in
+// the last seconds.
 func (t *trapStores) queue() measure.Contest {
-	return t.newContest("trap-queue", "the first key behind 50,000 that were written and cleared in the last seconds", clearedTimes,
+	return t.newContest("trap-queue", "the first key after 50,000 that were written and cleared in the last seconds", clearedTimes,
 		func(s laneStore, trapped bool) measure.Entrant {
 			name, keys := ifTrapped(trapped, "queue", "short queue")
 			lane := lanes
@@ -49,7 +49,7 @@ func ifTrapped(trapped bool, with, without string) (name string, keys int) {
 // cleared reads the first key after many that were on disk and were cleared one by one in the
 // last seconds.
 func (t *trapStores) cleared() measure.Contest {
-	return t.newContest("trap-cleared", "the first key behind 50,000 that were cleared in the last seconds", clearedTimes,
+	return t.newContest("trap-cleared", "the first key after 50,000 that were cleared in the last seconds", clearedTimes,
 		func(s laneStore, trapped bool) measure.Entrant {
 			name, keys := ifTrapped(trapped, "cleared", "bare")
 			lane := -1
@@ -68,7 +68,7 @@ func (t *trapStores) cleared() measure.Contest {
 
 // clearedLater reads the same when the clears have gone to the base.
 func (t *trapStores) clearedLater() measure.Contest {
-	return t.afterClears("trap-cleared-later", "the first key behind 50,000 that were cleared some seconds ago", func() error {
+	return t.afterClears("trap-cleared-later", "the first key after 50,000 that were cleared some seconds ago", func() error {
 		outlive()
 		return nil
 	})
@@ -76,7 +76,7 @@ func (t *trapStores) clearedLater() measure.Contest {
 
 // clearedReopened reads the same after the engine was opened again.
 func (t *trapStores) clearedReopened() measure.Contest {
-	return t.afterClears("trap-cleared-reopened", "the first key behind 50,000 that were cleared before the database was opened", t.settleEngine)
+	return t.afterClears("trap-cleared-reopened", "the first key after 50,000 that were cleared before the database was opened", t.settleEngine)
 }
 
 // afterClears is the contest of reading cleared lanes after a further action on the engine.

@@ -146,8 +146,8 @@ func drawLine(b *strings.Builder, line Line, x, y axis) {
 	}
 }
 
-// drawNames writes the lines' names beside their last points, pushed apart where
-// they would overlap.
+// drawNames writes the name of each line next to its last point, and moves names apart
+// that would overlap.
 func (c *Chart) drawNames(b *strings.Builder, x, y axis) {
 	type name struct {
 		line Line

@@ -53,7 +53,7 @@ type acquirer struct {
 	name     string
 	service  string // and the round
 	provider idgen.LeaseProvider
-	engine   *embedded.Database // whose conflicts are counted; nil: conflicts are not counted
+	engine   *embedded.Database // counts its conflicts; nil: conflicts are not counted
 
 	round    int
 	conflict int64 // the engine's count when the round began

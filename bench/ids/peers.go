@@ -16,7 +16,7 @@ import (
 	"github.com/kazahana-db/kazahana/bench/measure"
 )
 
-// peers are the generators of other libraries, behind one interface.
+// peers are the generators of other libraries, all with one interface.
 type peers struct {
 	bwmarrin, bwmarrinWide   func(context.Context) (snowflake.ID, error)
 	sonyflake, sonyflakeWide func(context.Context) (int64, error)
@@ -35,7 +35,7 @@ func newPeers() (*peers, error) {
 	return &p, errors.Join(faults[:]...)
 }
 
-// newBwmarrin makes a node, whose bits the library takes from variables.
+// newBwmarrin makes a node. The library takes the node's bits from variables.
 func newBwmarrin(node, step uint8) (func(context.Context) (snowflake.ID, error), error) {
 	defer func(node, step uint8) { snowflake.NodeBits, snowflake.StepBits = node, step }(snowflake.NodeBits, snowflake.StepBits)
 	snowflake.NodeBits, snowflake.StepBits = node, step

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestContestSettings runs a contest on one processor whose operations count as ten, wait for
-// nine tenths of their time, and allocate twice.
+// TestContestSettings runs a contest on one processor. Each operation counts as ten, waits for
+// nine tenths of its time, and allocates twice.
 func TestContestSettings(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	var kept [][]byte

@@ -58,7 +58,7 @@ func TestRoundFails(t *testing.T) {
 		"Check":   {Op: fine, Check: func(int) error { return broken }},
 	} {
 		if _, _, err := e.Round(3, 0, nil); !errors.Is(err, broken) {
-			t.Errorf("a round whose %s fails: %v", name, err)
+			t.Errorf("a round with a failing %s: %v", name, err)
 		}
 	}
 }

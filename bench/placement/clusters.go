@@ -21,7 +21,7 @@ import (
 // members is how many actor systems a cluster has.
 const members = 2
 
-// startOurs starts a cluster whose members and claims are in db.
+// startOurs starts a cluster that keeps its members and claims in db.
 func startOurs(db kv.Database) ([]*cluster.Cluster, error) {
 	var all []*cluster.Cluster
 	for i := range members {
@@ -74,7 +74,7 @@ func stopAll(all []*cluster.Cluster) error {
 	return nil
 }
 
-// static is a provider whose members are the started ones.
+// static is a provider that has the started members.
 type static struct {
 	mu  sync.Mutex
 	all []*cluster.Cluster

@@ -13,8 +13,8 @@ import (
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// driverContest resolves keys that are active on the same member, by the driver alone, beside
-// the lookup of a cluster.
+// driverContest compares the driver alone with the lookup of a cluster: both resolve keys that
+// are active on the same member.
 func driverContest(peer pair) (measure.Contest, error) {
 	d, err := newDriver()
 	if err != nil {
@@ -68,7 +68,7 @@ func newDriver() (*driver.Driver, error) {
 	return d, d.StartMember([]string{kind})
 }
 
-// emptyExecutor is an executor whose activations do nothing.
+// emptyExecutor is an executor with activations that do nothing.
 type emptyExecutor struct{}
 
 // EnsureActivation implements [driver.Executor].

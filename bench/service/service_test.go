@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package service measures the ID service over HTTP on each of its stores, beside a
-// bare net/http handler in the same run.
+// Package service measures the ID service over HTTP on each of its stores, and a bare
+// net/http handler in the same run.
 //
 //	cd bench && go test ./service -run xxx -bench . -benchtime 3s -count 5
 package service

@@ -17,8 +17,8 @@ import (
 const listed = 100
 
 // BenchmarkList lists 100 of 10,000 users in the order of an index, in a
-// transaction that has done something before: nothing, a read, or creations, whose
-// entries lie in other categories or behind those that are listed in the same one.
+// transaction that has done something before: nothing, a read, or creations. Their
+// entries are in other categories, or in the same one after the listed entries.
 // It reports the medians as multiples of the list after nothing; rounds of all take
 // turns.
 func BenchmarkList(b *testing.B) {

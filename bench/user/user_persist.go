@@ -19,7 +19,7 @@ import (
 const _ = persistimpl.Version5
 
 // NewPlayer returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewPlayer(literal Player) *Player {
@@ -219,7 +219,7 @@ var playerSchema = persistimpl.Schema{
 }
 
 // NewUser returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewUser(literal User) *User {
@@ -379,7 +379,7 @@ func appendPlayer(b []byte, v *Player) ([]byte, error) {
 	return b, nil
 }
 
-// decodePlayer reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodePlayer decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodePlayer(b []byte, v *Player, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
@@ -435,7 +435,7 @@ func appendUser(b []byte, v *User) ([]byte, error) {
 	return b, nil
 }
 
-// decodeUser reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeUser decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeUser(b []byte, v *User, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {

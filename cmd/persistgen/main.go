@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command persistgen writes typed stores for annotated structs: one
-// <package>_persist.go and one persist.lock beside the source of a package.
+// <package>_persist.go and one persist.lock in the folder of each package.
 //
 //	//go:generate go tool persistgen
 //

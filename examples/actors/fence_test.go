@@ -83,7 +83,7 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// stalledShow is a show with two accounts and two banks, whose first bank stalls.
+// stalledShow is a show with two accounts and two banks. The first bank stalls.
 type stalledShow struct {
 	*show
 	file     string
@@ -181,7 +181,7 @@ func (s *stalledShow) stallAndSuspend(ctx context.Context, client *host.Client) 
 	return s.awaitMembers(ctx, second)
 }
 
-// stalledTransfer is the transfer whose withdrawal stalls: more than others move at once.
+// stalledTransfer is the transfer with the stalling withdrawal: more than others move at once.
 const stalledTransfer idgen.ID = 1
 
 // wake lets the first bank go on, and waits for what becomes of its write.

@@ -18,7 +18,7 @@ import (
 const _ = persistimpl.Version5
 
 // NewAccount returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewAccount(literal Account) *Account {
@@ -106,7 +106,7 @@ var accountSchema = persistimpl.Schema{
 }
 
 // NewTransfer returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewTransfer(literal Transfer) *Transfer {
@@ -212,7 +212,7 @@ func appendAccount(b []byte, v *Account) ([]byte, error) {
 	return b, nil
 }
 
-// decodeAccount reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeAccount decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeAccount(b []byte, v *Account, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
@@ -259,7 +259,7 @@ func appendTransfer(b []byte, v *Transfer) ([]byte, error) {
 	return b, nil
 }
 
-// decodeTransfer reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeTransfer decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeTransfer(b []byte, v *Transfer, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {

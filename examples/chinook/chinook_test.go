@@ -233,7 +233,7 @@ func testRun(t *testing.T, file string) {
 		t.Error("a run that is canceled says nothing")
 	}
 	if err := start(t.Context(), io.Discard, place{folder: dir}, filepath.Join(dir, "none.json")); err == nil {
-		t.Error("a missing file is no error")
+		t.Error("no error for a missing file")
 	}
 }
 

@@ -125,7 +125,7 @@ func makeMissing[Row row](t table[Row], batch []Row, there ids) ([]save, error) 
 	return saves, nil
 }
 
-// finder returns a table's find for a store whose records are ordered by number.
+// finder returns a table's find for a store that orders its records by number.
 func finder[T any](byNumber *persistable.RangeQuery[T, int64], key func(T) (int64, idgen.ID)) func(context.Context, int64, int64) (ids, error) {
 	return func(ctx context.Context, first, last int64) (ids, error) {
 		found := ids{}

@@ -19,7 +19,7 @@ import (
 const _ = persistimpl.Version5
 
 // NewAlbum returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewAlbum(literal Album) *Album {
@@ -132,7 +132,7 @@ var albumSchema = persistimpl.Schema{
 }
 
 // NewArtist returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewArtist(literal Artist) *Artist {
@@ -239,7 +239,7 @@ var artistSchema = persistimpl.Schema{
 }
 
 // NewCustomer returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewCustomer(literal Customer) *Customer {
@@ -399,7 +399,7 @@ message Address
 }
 
 // NewEmployee returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewEmployee(literal Employee) *Employee {
@@ -544,7 +544,7 @@ message Address
 }
 
 // NewInvoice returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewInvoice(literal Invoice) *Invoice {
@@ -694,7 +694,7 @@ message Address
 }
 
 // NewInvoiceLine returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewInvoiceLine(literal InvoiceLine) *InvoiceLine {
@@ -812,7 +812,7 @@ var invoiceLineSchema = persistimpl.Schema{
 }
 
 // NewTrack returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewTrack(literal Track) *Track {
@@ -1040,7 +1040,7 @@ func appendAddress(b []byte, v *Address) ([]byte, error) {
 	return b, nil
 }
 
-// decodeAddress reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeAddress decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeAddress(b []byte, v *Address, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
@@ -1091,7 +1091,7 @@ func appendAlbum(b []byte, v *Album) ([]byte, error) {
 	return b, nil
 }
 
-// decodeAlbum reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeAlbum decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeAlbum(b []byte, v *Album, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
@@ -1131,7 +1131,7 @@ func appendArtist(b []byte, v *Artist) ([]byte, error) {
 	return b, nil
 }
 
-// decodeArtist reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeArtist decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeArtist(b []byte, v *Artist, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
@@ -1207,7 +1207,7 @@ func appendCustomer(b []byte, v *Customer) ([]byte, error) {
 	return b, nil
 }
 
-// decodeCustomer reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeCustomer decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeCustomer(b []byte, v *Customer, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
@@ -1302,7 +1302,7 @@ func appendEmployee(b []byte, v *Employee) ([]byte, error) {
 	return b, nil
 }
 
-// decodeEmployee reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeEmployee decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeEmployee(b []byte, v *Employee, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
@@ -1377,7 +1377,7 @@ func appendInvoice(b []byte, v *Invoice) ([]byte, error) {
 	return b, nil
 }
 
-// decodeInvoice reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeInvoice decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeInvoice(b []byte, v *Invoice, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
@@ -1435,7 +1435,7 @@ func appendInvoiceLine(b []byte, v *InvoiceLine) ([]byte, error) {
 	return b, nil
 }
 
-// decodeInvoiceLine reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeInvoiceLine decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeInvoiceLine(b []byte, v *InvoiceLine, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
@@ -1517,7 +1517,7 @@ func appendTrack(b []byte, v *Track) ([]byte, error) {
 	return b, nil
 }
 
-// decodeTrack reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeTrack decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeTrack(b []byte, v *Track, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {

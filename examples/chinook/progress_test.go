@@ -24,7 +24,7 @@ func TestProgressPlain(t *testing.T) {
 	}
 }
 
-// finish must return, also when the loader has failed before the end of a bar.
+// finish must return even if the loader has failed before the end of a bar.
 func TestProgressBars(t *testing.T) {
 	var out strings.Builder
 	show := &bars{container: mpb.New(mpb.WithOutput(&out), mpb.WithAutoRefresh(), mpb.WithWidth(20))}

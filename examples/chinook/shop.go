@@ -68,7 +68,7 @@ func (s shop) questions() []question {
 		},
 		{
 			fmt.Sprintf("Which tracks at %s last from %v up to %v?", episodePrice, shortest, shorterThan),
-			"the index on Track (Price, Length): a range behind an equal field", s.episodes,
+			"the index on Track (Price, Length): a range after an equal field", s.episodes,
 		},
 		{
 			"What is on the playlist " + playlistName + "?",

@@ -68,7 +68,7 @@ func (s shop) withTracks(ctx context.Context, tx persistable.Tx, lines []*Invoic
 	}
 	g := grid{columns: []string{">line", "track", ">quantity", ">price"}}
 	for i, line := range lines {
-		name := "(no longer sold)" // GetMany has nil where there is no record
+		name := "(no longer sold)" // GetMany returns nil for a missing record
 		if tracks[i] != nil {
 			name = tracks[i].Name
 		}

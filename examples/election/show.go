@@ -158,8 +158,8 @@ func (s *show) awaitLeader(ctx context.Context) (took time.Duration, err error) 
 	}
 }
 
-// awaitWrites waits until the leader has written a few times, also if another process leads by then: on
-// a busy machine a leader may be late and lose its office by itself.
+// awaitWrites waits until the leader has written a few times, even if that is another process by then:
+// on a busy machine a leader may be late and lose its office without a fault.
 func (s *show) awaitWrites(ctx context.Context) error {
 	for writes := 0; writes < 10; {
 		e, err := s.next(ctx, "write")

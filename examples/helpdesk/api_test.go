@@ -162,7 +162,7 @@ func TestNotices(t *testing.T) {
 	checkNotices(t, acme, "open")
 	acme.send("POST", deliveries, `{"status":"open"}`).want(http.StatusNoContent)
 	checkNotices(t, acme)
-	// A change of something else is no news; a change of the status is, even if it comes before the delivery.
+	// Only a change of the status makes a notice, even if it comes before the delivery.
 	urgent := acme.send("PATCH", ticket.header.Get("Location"), `{"priority":"urgent"}`, "If-Match: "+ticket.header.Get("ETag")).want(http.StatusOK)
 	s.catchUp(t)
 	checkNotices(t, acme)

@@ -106,7 +106,7 @@ func (l *pipeListener) Accept() (net.Conn, error) {
 	return nil, net.ErrClosed
 }
 
-// TestUnlock ends the lock of an export whose process was killed.
+// TestUnlock ends the lock of an export after its process was killed.
 func TestUnlock(t *testing.T) {
 	s := openService(t, enginetest.Open(t))
 	acme, operator := s.addTenant(t, "acme"), s.operator(t)

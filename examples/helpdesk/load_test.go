@@ -23,7 +23,7 @@ var (
 	loadWorkers = flag.Int("load.workers", 32, "tenants that work at the same time")
 )
 
-// TestLoad lets 1,000 tenants work on a database on the disk, beside what the service does in the
+// TestLoad lets 1,000 tenants work on a database on the disk, while the service does its work in the
 // background; with -short it is 100. At the end each tenant has exactly the tickets that the service has acknowledged,
 // each ticket has its notice, and all indexes are verified. With more tickets it is a load test:
 //

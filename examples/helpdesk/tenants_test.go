@@ -119,7 +119,7 @@ func TestRemovedMeanwhile(t *testing.T) {
 	})
 }
 
-// toEpoch leads the clock of a bubble, which begins in 2000, behind the epoch of IDs.
+// toEpoch advances the clock of a bubble, which begins in 2000, past the epoch of IDs.
 func toEpoch() { time.Sleep(time.Until(time.UnixMilli(idgen.DefaultCustomEpochMs).Add(time.Hour))) }
 
 // checkDirectories checks how many tenants have a directory.

@@ -19,7 +19,7 @@ import (
 const _ = persistimpl.Version5
 
 // NewOrder returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewOrder(literal Order) *Order {
@@ -189,7 +189,7 @@ func appendOrder(b []byte, v *Order) ([]byte, error) {
 	return b, nil
 }
 
-// decodeOrder reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeOrder decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeOrder(b []byte, v *Order, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Shop runs two small shops, each a tenant of one database: it takes orders, counts them, writes
-// a letter about every change of one, and lets the program's second version work beside
-// the first. It explains each step. Run it twice: the second run goes on.
+// a letter about every change of one, and lets the program's second version work together
+// with the first. It explains each step. Run it twice: the second run goes on.
 //
 //	go run ./examples/shop [-data DIR]
 //	go run -tags foundationdb ./examples/shop --cluster-file FILE

@@ -31,7 +31,7 @@ func openShop(db *persistable.DB, name string, out io.Writer) *shop {
 
 func (s *shop) say(format string, args ...any) { fmt.Fprintf(s.out, format+"\n", args...) }
 
-// spendDay is a day of the shop. Its mailer runs beside it.
+// spendDay is a day of the shop. The mailer runs at the same time.
 func (s *shop) spendDay(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{s.sell, s.edit, s.report, s.upgrade, s.send} {
 		if err := step(ctx); err != nil {

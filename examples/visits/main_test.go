@@ -47,7 +47,7 @@ func (r *faultyDatabase) Transact(ctx context.Context, fn func(kv.Transaction) e
 	return r.Database.Transact(ctx, fn)
 }
 
-// A visit whose transaction failed is not counted by the next one.
+// A visit is not counted by the next one if its transaction failed.
 func TestVisitThatIsNotStored(t *testing.T) {
 	db := &faultyDatabase{enginetest.Open(t), true}
 	p := &page{db: db, key: []byte("visits/a")}
@@ -108,7 +108,7 @@ func execute(t *testing.T, out *strings.Builder, kazahana string, words []string
 			t.Fatalf("%v: %v: %s", words, err, out)
 		}
 	default:
-		t.Fatalf("%v is no command that this test knows", words)
+		t.Fatalf("this test does not know the command %v", words)
 	}
 }
 

@@ -25,7 +25,7 @@ import (
 const _ = persistimpl.Version5
 
 // NewAccount returns a pointer to a copy of the literal, in which it sets ID, a ULID in text form.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 func NewAccount(literal Account) *Account {
 	persistimpl.SetID(&accountSchema, &literal)
 	return &literal
@@ -150,8 +150,8 @@ var accountSchema = persistimpl.Schema{
 	},
 }
 
-// NewCounter returns a pointer to a copy of the literal, whose ID the caller assigns:
-// in the literal, or with CreateWithID.
+// NewCounter returns a pointer to a copy of the literal. The caller assigns ID,
+// in the literal or with CreateWithID.
 func NewCounter(literal Counter) *Counter {
 	return &literal
 }
@@ -229,7 +229,7 @@ var counterSchema = persistimpl.Schema{
 }
 
 // NewEvent returns a pointer to a copy of the literal, in which it sets ID, a ULID.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 func NewEvent(literal Event) *Event {
 	persistimpl.SetID(&eventSchema, &literal)
 	return &literal
@@ -326,7 +326,7 @@ var eventSchema = persistimpl.Schema{
 }
 
 // NewOrder returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewOrder(literal Order) *Order {
@@ -745,7 +745,7 @@ message Line
 }
 
 // NewSetting returns a pointer to a copy of the literal, in which it sets ID, a ULID in text form.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 func NewSetting(literal Setting) *Setting {
 	persistimpl.SetID(&settingSchema, &literal)
 	return &literal
@@ -858,7 +858,7 @@ func appendAccount(b []byte, v *Account) ([]byte, error) {
 	return b, nil
 }
 
-// decodeAccount reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeAccount decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeAccount(b []byte, v *Account, s *wire.Strings) error {
 	v.Plan = "free"
 	r := s.NewReader(b)
@@ -910,7 +910,7 @@ func appendAddress(b []byte, v *Address) ([]byte, error) {
 	return b, nil
 }
 
-// decodeAddress reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeAddress decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeAddress(b []byte, v *Address, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
@@ -952,7 +952,7 @@ func appendCounter(b []byte, v *Counter) ([]byte, error) {
 	return b, nil
 }
 
-// decodeCounter reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeCounter decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeCounter(b []byte, v *Counter, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
@@ -996,7 +996,7 @@ func appendEvent(b []byte, v *Event) ([]byte, error) {
 	return b, nil
 }
 
-// decodeEvent reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeEvent decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeEvent(b []byte, v *Event, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
@@ -1036,7 +1036,7 @@ func appendLine(b []byte, v *Line) ([]byte, error) {
 	return b, nil
 }
 
-// decodeLine reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeLine decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeLine(b []byte, v *Line, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
@@ -1163,7 +1163,7 @@ func appendOrder(b []byte, v *Order) ([]byte, error) {
 	return b, nil
 }
 
-// decodeOrder reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeOrder decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeOrder(b []byte, v *Order, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
@@ -1263,7 +1263,7 @@ func appendSetting(b []byte, v *Setting) ([]byte, error) {
 	return b, nil
 }
 
-// decodeSetting reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeSetting decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeSetting(b []byte, v *Setting, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {

@@ -161,7 +161,7 @@ func (s *store) ByCategory(ctx context.Context, category string, limit int) ([]r
 	return s.list(ctx, begin, after(begin), limit)
 }
 
-// after returns the first key behind those with the prefix.
+// after returns the first key after those with the prefix.
 func after(prefix []byte) []byte {
 	end := slices.Clone(prefix)
 	end[len(end)-1]++

@@ -43,7 +43,7 @@ func (s *store) count(key []byte) (int, error) {
 	return int(n), closer.Close()
 }
 
-// Page implements [records.Library]. It begins behind the last user of the page before.
+// Page implements [records.Library]. It begins after the last user of the page before.
 func (s *store) Page(ctx context.Context, before int) ([]records.User, error) {
 	last := records.Numbered(before*records.PerCategory - 1)
 	begin := binary.BigEndian.AppendUint64(valueKey(categoryKeys, last.Category), uint64(last.CreatedAt.UnixNano())+1)

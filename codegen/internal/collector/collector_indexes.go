@@ -171,7 +171,7 @@ func (c *collector) newComponent(steps []*model.Field) (*model.Component, string
 	case model.FormSlice:
 		k, one.Slice = k.Elem, true
 		if one.Nullable {
-			return nil, fmt.Sprintf("%s is a slice behind a pointer and cannot be indexed; hold the struct by value", one.Name())
+			return nil, fmt.Sprintf("%s is a slice in a struct that a pointer holds, and cannot be indexed; hold the struct by value", one.Name())
 		}
 	}
 	one.Element = k
@@ -280,7 +280,7 @@ func (c *collector) resolveMeasure(r *model.Record, m markerAggregate) *model.Co
 	case m.marker == "Rank" && one.Slice:
 		reason = fmt.Sprintf("%s cannot be ranked: a record has one rank, not one for each element", text)
 	case m.marker == "Rank" && one.Nullable:
-		reason = fmt.Sprintf("%s may be null, and a null has no rank; rank a field that is no pointer, or behind none", m.options.Of.Text)
+		reason = fmt.Sprintf("%s may be null, and a null has no rank; rank a field that is not a pointer, and that no pointer leads to", m.options.Of.Text)
 	}
 	if reason != "" {
 		c.Add(m.site.inTag(m.options.Of.Offset), r.GoName, "%s", reason)
@@ -353,7 +353,7 @@ func (c *collector) resolveComparison(r *model.Record, site fieldSite, t tags.Co
 	switch {
 	case t.Operator == "":
 		if field.Element.Form != model.FormBool {
-			return resolved, t.Field.Offset, fmt.Sprintf("%s is no bool, so it does not stand alone; compare it: %s=…", t.Field.Text, t.Field.Text)
+			return resolved, t.Field.Offset, fmt.Sprintf("%s is not a bool and cannot stand alone; compare it: %s=…", t.Field.Text, t.Field.Text)
 		}
 		resolved.Operator, resolved.Constant = "=", fmt.Sprint(!t.Not)
 		return resolved, 0, ""
@@ -396,7 +396,7 @@ func (c *collector) compareWithNull(resolved model.Comparison, t tags.Comparison
 	case t.Operator != "=" && t.Operator != "!=":
 		return resolved, t.OperandOffset, fmt.Sprintf("null has no order; write %s=null or %s!=null", t.Field.Text, t.Field.Text)
 	case !resolved.Component.Nullable:
-		return resolved, t.OperandOffset, fmt.Sprintf("%s cannot be null, because it is no pointer; compare it with a value", t.Field.Text)
+		return resolved, t.OperandOffset, fmt.Sprintf("%s is not a pointer and cannot be null; compare it with a value", t.Field.Text)
 	}
 	resolved.Constant = model.Null
 	return resolved, 0, ""

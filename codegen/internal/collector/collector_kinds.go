@@ -241,8 +241,8 @@ func (c *collector) addConstants(e *model.Enum, named *types.Named, k *model.Kin
 	}
 }
 
-// Unresolved is the fault of a field whose type is not known. The compiler's own
-// message takes its place where there is one.
+// Unresolved is the fault of a field with an unknown type. Where the compiler has a
+// message of its own, that message replaces it.
 const Unresolved = "the field's type is not known; mend the source, or import its package"
 
 // noForm is the form of a type that is not one of the known named types.

@@ -171,14 +171,13 @@ func (s *subject) checkPartitions() {
 			}
 		}
 		if last := r.Directory.Elements; len(last) > 0 && last[len(last)-1].Layer != "" {
-			s.Add(r.Directory.At, r.GoName, "a partition holds directories, not records; add an element behind {%s}", last[len(last)-1].Field)
+			s.Add(r.Directory.At, r.GoName, "a partition holds directories, not records; add an element after {%s}", last[len(last)-1].Field)
 		}
 	}
 }
 
-// checkScope reports names that are to be generated but are taken, by
-// declarations of the package, also in tests and in files of other builds, or by each
-// other.
+// checkScope reports names to generate that are already taken: by another generated
+// name, or by a declaration of the package, including tests and files of other builds.
 func (s *subject) checkScope() {
 	owners, elsewhere := map[string]*model.Message{}, map[string]token.Position{}
 	for _, one := range s.loaded.LeftOut {
@@ -202,7 +201,7 @@ func (s *subject) checkScope() {
 	}
 }
 
-// checkNested reports index options where there is no store to keep an index.
+// checkNested reports index options in structs without a store, which has the indexes.
 func (s *subject) checkNested() {
 	for _, m := range s.pkg.Messages {
 		if m.Record != nil || s.isOutside(m.Named.Obj().Pkg()) {

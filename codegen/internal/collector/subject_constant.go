@@ -35,7 +35,7 @@ func (s *subject) constantOf(site fieldSite, field *model.Component, t tags.Comp
 	}
 	text, err := formatConstant(field.Element, value.Value)
 	if err != nil {
-		return "", fmt.Sprintf("%s is no value of the field %s of type %s: %v", describeOperand(t), t.Field.Text, s.typeText(goType), err)
+		return "", fmt.Sprintf("%s is not a value of the field %s of type %s: %v", describeOperand(t), t.Field.Text, s.typeText(goType), err)
 	}
 	return text, ""
 }
@@ -53,7 +53,7 @@ func whyNotCompared(k *model.Kind) string {
 	return "of a type"
 }
 
-// constantRemedy says what may have been meant by a word that is no constant.
+// constantRemedy suggests a constant for a word that is not one.
 func (s *subject) constantRemedy(k *model.Kind, operand string) string {
 	text := tags.Suggest(operand, s.constantsOf(k.GoType))
 	switch {

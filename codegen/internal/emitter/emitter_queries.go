@@ -193,23 +193,23 @@ func (e *emitter) writeAggregateComment(d *model.Index, m model.QueryMethod) {
 		of = m.Next.GoName()
 	}
 	overflow := fmt.Sprintf("// A sum that does not fit is a *%s.OverflowError.", e.importPackage(model.PersistablePath))
-	whose := "of all records"
+	scope := "of all records"
 	if len(m.Equal) > 0 {
-		whose = "of the records with " + values(m.Equal)
+		scope = "of the records with " + values(m.Equal)
 	}
 	switch m.Kind {
 	case model.MethodCount:
-		e.printf("// %s returns the number %s, in one read.", m.Name, whose)
+		e.printf("// %s returns the number %s, in one read.", m.Name, scope)
 	case model.MethodCounts:
 		e.printf("// %s yields each %s and the number of its records; those without records are left out.", m.Name, combination(d.Components))
 	case model.MethodSum:
-		e.printf("// %s returns the sum of %s %s, in one read.\n%s", m.Name, of, whose, overflow)
+		e.printf("// %s returns the sum of %s %s, in one read.\n%s", m.Name, of, scope, overflow)
 	case model.MethodSums:
 		e.printf("// %s yields each %s and the sum of %s of its records; sums that are 0 are left out.\n%s", m.Name, combination(d.Components), of, overflow)
 	case model.MethodMin:
-		e.printf("// %s returns the least %s %s, and false if there is none.", m.Name, of, whose)
+		e.printf("// %s returns the least %s %s, and false if there is none.", m.Name, of, scope)
 	case model.MethodMax:
-		e.printf("// %s returns the greatest %s %s, and false if there is none.", m.Name, of, whose)
+		e.printf("// %s returns the greatest %s %s, and false if there is none.", m.Name, of, scope)
 	}
 	e.writeConditionComment(d)
 }
@@ -257,20 +257,20 @@ func (e *emitter) writeRankMethod(r *model.Record, d *model.Index, i int, m mode
 // writeRankComment writes the doc comment of a Rank's method.
 func (e *emitter) writeRankComment(d *model.Index, m model.QueryMethod) {
 	score := d.Components[len(d.Components)-1].GoName()
-	whose := "all records"
+	scope := "all records"
 	if group := d.Group(); len(group) > 0 {
-		whose = "the records with " + values(group)
+		scope = "the records with " + values(group)
 	}
 	notFound := e.importPackage(model.PersistablePath) + ".ErrNotFound"
 	switch m.Kind {
 	case model.MethodRankOf:
-		e.printf("// %s returns how many of %s have a lesser %s: 0 for the least.", m.Name, whose, score)
+		e.printf("// %s returns how many of %s have a lesser %s: 0 for the least.", m.Name, scope, score)
 	case model.MethodNth:
-		e.printf("// %s returns the record that has n of %s before it, by %s and then by ID: n = 0 for the\n// one with the least; or %s.", m.Name, whose, score, notFound)
+		e.printf("// %s returns the record that has n of %s before it, by %s and then by ID: n = 0 for the\n// one with the least; or %s.", m.Name, scope, score, notFound)
 	case model.MethodTop:
-		e.printf("// %s returns n of %s: those with the greatest %s, the greatest first. An n below 1 is an error.", m.Name, whose, score)
+		e.printf("// %s returns n of %s: those with the greatest %s, the greatest first. An n below 1 is an error.", m.Name, scope, score)
 	case model.MethodPercentile:
-		e.printf("// %s returns the first record, by %s and then by ID, such that at least p percent of\n// %s do not come after it; p is from 0 to 100. Without records: %s.", m.Name, score, whose, notFound)
+		e.printf("// %s returns the first record, by %s and then by ID, such that at least p percent of\n// %s do not come after it; p is from 0 to 100. Without records: %s.", m.Name, score, scope, notFound)
 	}
 	e.writeConditionComment(d)
 }
@@ -390,8 +390,8 @@ func (e *emitter) writeComponentReads(d *model.Index) {
 	}
 }
 
-// writeIDRead reads the id, which comes behind the values unless the index is unique, and
-// checks that nothing comes behind it.
+// writeIDRead reads the id and checks that the key ends there. The id follows the values,
+// unless the index is unique.
 func (e *emitter) writeIDRead(r *model.Record, d *model.Index) {
 	from := "rest"
 	if d.Unique {

@@ -10,7 +10,7 @@ import (
 	"github.com/kazahana-db/kazahana/codegen/internal/model"
 )
 
-// writeConstructor writes NewOrder, whose labelled arguments are a struct literal.
+// writeConstructor writes NewOrder, which takes a struct literal as labelled arguments.
 func (e *emitter) writeConstructor(r *model.Record) {
 	e.writeConstructorComment(r)
 	pointer, literal := e.literalOf(r)
@@ -37,12 +37,12 @@ func (e *emitter) writeConstructorComment(r *model.Record) {
 		result = "the literal itself, because it holds a lock"
 	}
 	if r.IDKind == model.IDAssigned {
-		e.printf("// %s returns %s, whose %s the caller assigns:", name, result, id)
-		e.printf("// in the literal, or with CreateWithID.")
+		e.printf("// %s returns %s. The caller assigns %s,", name, result, id)
+		e.printf("// in the literal or with CreateWithID.")
 		return
 	}
 	e.printf("// %s returns %s, in which it sets %s, %s.", name, result, id, r.IDKind.Describe())
-	e.printf("// A literal whose %s is set already panics: such a record is for CreateWithID.", id)
+	e.printf("// It panics if the literal already has %s: create such a record with CreateWithID.", id)
 	if r.IDKind == model.IDKazahana {
 		e.printf("// Before persistable.Open, and while several databases are open, %s stays zero,", id)
 		e.printf("// and Create makes it; a store's New makes it at once.")
@@ -236,7 +236,7 @@ func (e *emitter) writeDecoder(m *model.Message) {
 	if m.Recursive {
 		depth = ", depth int"
 	}
-	e.printf("// decode%s reads b, in the protobuf wire format, into v, whose strings it makes of s.", m.Function)
+	e.printf("// decode%s decodes b, in the protobuf wire format, into v. It takes the strings of v from s.", m.Function)
 	e.printf("func decode%s(b []byte, v *%s, s *%s.Strings%s) error {", m.Function, e.typeName(m.Named), e.importPackage(model.WirePath), depth)
 	if m.Recursive {
 		e.printf("if depth == 0 {\nreturn &%s.Error{Reason: \"messages are nested more than %d deep\"}\n}", e.importPackage(model.WirePath), maxDepth)

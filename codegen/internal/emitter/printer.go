@@ -27,9 +27,9 @@ type printer struct {
 	declared map[string]bool // names that the package declares
 }
 
-// newPrinter makes a printer for a file of a package. Names that the package
-// declares, also in tests and in files of other builds, and those that the file's
-// functions use, are not given to imports.
+// newPrinter makes a printer for a file of a package. It gives no import a name that
+// the file's functions use, or that the package declares, including its tests and
+// files of other builds.
 func newPrinter(p *model.Package) *printer {
 	w := &printer{home: p.Types, aliases: map[string]string{}, names: map[string]string{}, declared: declaredNames(p)}
 	w.taken = maps.Clone(w.declared)
@@ -50,8 +50,8 @@ func (w *printer) importPackage(importPath string) string {
 	return w.importAs(importPath, path.Base(importPath))
 }
 
-// importAs imports a package whose own name is given, under that name or, if
-// it is taken, another.
+// importAs imports a package under its own name, which is given, or under another if
+// that name is taken.
 func (w *printer) importAs(importPath, name string) string {
 	if alias, ok := w.aliases[importPath]; ok {
 		return alias

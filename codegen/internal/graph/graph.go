@@ -336,7 +336,7 @@ func findMarkers(lines [][]byte) (begin, end int, err error) {
 	case begin < 0:
 		return 0, 0, &MarkerError{1, fmt.Sprintf("the file has no place for the graph: write the lines %s and %s where it is to be", Begin, End)}
 	case end < 0:
-		return 0, 0, &MarkerError{begin + 1, fmt.Sprintf("the end of the graph is missing: write the line %s behind it", End)}
+		return 0, 0, &MarkerError{begin + 1, fmt.Sprintf("the end of the graph is missing: write the line %s after it", End)}
 	}
 	return begin, end, nil
 }

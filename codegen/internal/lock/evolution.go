@@ -19,7 +19,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/schema"
 )
 
-// FileName is the name of the lock file beside a package's source.
+// FileName is the name of the lock file in a package's folder.
 const FileName = "persist.lock"
 
 // Evolution brings a package and its lock together: numbers are assigned from
@@ -223,7 +223,7 @@ func (e *Evolution) reportReused(f *model.Field, owner *schema.Field, m *model.M
 	case m.Record != nil && f == m.Record.IDField:
 		e.Add(f.At, f.Subject, "the ID field was named %s (%s:%d); keep that name with name=%s", owner.Name, e.LockFile(), owner.Line, owner.Name)
 	case owner.Reserved:
-		e.Add(at, f.Subject, "the number %d was that of the removed field %s (%s:%d), whose data may still be stored; choose another, or remove the option",
+		e.Add(at, f.Subject, "the number %d was that of the removed field %s (%s:%d), and its data may still be stored; choose another, or remove the option",
 			f.Number, owner.Name, e.LockFile(), owner.Line)
 	default:
 		e.Add(at, f.Subject, "the number %d is that of %s (%s:%d); choose another, or, if %s was renamed, write name=%s instead",

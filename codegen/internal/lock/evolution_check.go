@@ -16,7 +16,7 @@ import (
 
 func (e *Evolution) LockFile() string { return e.Relative(filepath.Join(e.Package.Dir, FileName)) }
 
-// lockPosition is the position of a line of the lock file beside the source.
+// lockPosition is the position of a line of the package's lock file.
 func (e *Evolution) lockPosition(line int) token.Position {
 	return token.Position{Filename: filepath.Join(e.Package.Dir, FileName), Line: line}
 }
@@ -119,8 +119,8 @@ func (e *Evolution) refusal(old Predecessor, f *model.Field, d schema.Difference
 	case schema.Renumbered, schema.Reused:
 		return e.constantRefusal(old, f, d)
 	case schema.Moved:
-		return fmt.Sprintf("%s (%s) became %s, which has another number: its stored values would be read as zero; keep the old field beside the new one "+
-			"until the values of all records are copied, or, if they may be left behind, give the new field another name with name=",
+		return fmt.Sprintf("%s (%s) became %s, which has another number: its stored values would be read as zero; keep the old field as well "+
+			"until the values of all records are copied, or, to leave them behind, give the new field another name with name=",
 			d.There, old.describeLine(d.ThereField.Line), d.Here)
 	default:
 		return fmt.Sprintf("the struct %s (%s) became %s, which lacks some of its fields: if it was renamed, name it so with a blank field, "+
@@ -227,7 +227,7 @@ func (e *Evolution) checkScatter(old Predecessor, r *model.Record, was *schema.B
 		tags.Scatter{Shards: was.Scatter}.Text(), r.Scatter.Text(), old.describeLine(line), remedy)
 }
 
-// checkIndex refuses an index whose name is that of entries of another layout.
+// checkIndex refuses an index if entries of another layout have its name.
 func (e *Evolution) checkIndex(old Predecessor, r *model.Record, d *model.Index, block *schema.Block) {
 	was := block.Index(d.Key())
 	if was == nil || was.Signature == d.LockSignature() {
@@ -317,7 +317,7 @@ func (e *Evolution) constantRefusal(old Predecessor, f *model.Field, d schema.Di
 			"if it is only a new name, change the line of %s in %s to %q",
 			was.Value, f.Subject, was.Name, line, now.Name, was.Name, now.Name, now.Name, was.Name, e.LockFile(), "constant "+now.Name+" "+now.Value+" was "+was.Name)
 	}
-	return fmt.Sprintf("the constant was %s (%s), and is %s here: the field %s stores the value, so each stored %s would be read as %s; restore its value, and add new constants behind the last; "+
+	return fmt.Sprintf("the constant was %s (%s), and is %s here: the field %s stores the value, so each stored %s would be read as %s; restore its value, and add new constants after the last; "+
 		"if no record has it, because it is a count or a limit, change its line in %s to %q",
 		was.Value, line, now.Value, f.Subject, was.Name, e.Next.ValueName(now, was.Value), e.LockFile(), "constant "+now.Name+" any")
 }

@@ -179,10 +179,10 @@ func related(a, b string) bool {
 	return forth || back
 }
 
-// TestRandomEvolution: a package is edited at random, its lock is lost now and
-// then, and every program that persistgen would write is run beside all earlier
-// ones on one store. A program reads of each field what was written under its
-// name, or is refused. Programs of one lock are never refused.
+// TestRandomEvolution edits a package at random, loses its lock now and then, and
+// runs every program that persistgen would write on one store, together with all
+// earlier ones. A program reads from each field what was written under its name, or
+// is refused. Programs of one lock are never refused.
 func TestRandomEvolution(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := draftField{goName: "ID", name: "ID", kind: "string"}

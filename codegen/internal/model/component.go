@@ -125,10 +125,10 @@ type Comparison struct {
 // Null is the text of the constant null.
 const Null = "null"
 
-// NewPredicate returns the predicate of these comparisons: in an order of their own, so
-// that the text does not depend on how they were written, and each once. Null fulfils no
-// comparison with a value, and the text says so: a field that becomes nullable, whose
-// records without it were zero before and are null then, changes it.
+// NewPredicate returns the predicate of these comparisons, each once and sorted, so that
+// the text does not depend on how they were written. Null fulfils no comparison with a
+// value, and the text says so. It therefore changes if a field becomes nullable: records
+// without the field had zero before, and have null then.
 func NewPredicate(list []Comparison) *Predicate {
 	for _, c := range list {
 		if c.Component.Nullable && c.Constant != Null {

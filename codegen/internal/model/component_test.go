@@ -4,8 +4,8 @@ package model
 
 import "testing"
 
-// TestPredicateOfNull: null fulfils no comparison with a value. The text says so, and so
-// differs from that of a field that cannot be null, whose absent values are zero.
+// TestPredicateOfNull: null fulfils no comparison with a value. The text says so, and
+// differs from the text for a field that cannot be null, where an absent value is zero.
 func TestPredicateOfNull(t *testing.T) {
 	field := func(name string, nullable bool) *Component {
 		return &Component{Steps: []*Field{{Name: name}}, Nullable: nullable}

@@ -111,7 +111,7 @@ func (d *Index) CoverNames() (names []string) {
 	return names
 }
 
-// Group are the components whose values make up a group of a Count, Sum or Rank.
+// Group returns the components that make up the group of a Count, Sum or Rank.
 func (d *Index) Group() []*Component {
 	if d.Kind == Rank {
 		return d.Components[:len(d.Components)-1]

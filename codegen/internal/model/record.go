@@ -124,7 +124,7 @@ type DirectoryElement struct {
 	Bound *Field // nil for a constant name
 }
 
-// NewDirectory returns the directory of a path, whose fields are not bound yet.
+// NewDirectory returns the directory of a path. Its fields are not bound yet.
 func NewDirectory(at token.Position, path []tags.PathElement) Directory {
 	d := Directory{At: at}
 	for _, e := range path {

@@ -134,7 +134,7 @@ func ReplaceFile(file string, content []byte) error {
 	return nil
 }
 
-// GeneratedSuffix ends the name of a generated file, behind the package's name.
+// GeneratedSuffix follows the package's name in the name of a generated file.
 const GeneratedSuffix = "_persist.go"
 
 // GeneratedHeader is the first line of a generated file.

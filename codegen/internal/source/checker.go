@@ -254,7 +254,7 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// cutPosition splits a position behind ".go".
+// cutPosition splits a position after ".go".
 func cutPosition(text string) (file, rest string, found bool) {
 	if i := strings.LastIndex(text, ".go:"); i >= 0 {
 		return text[:i+3], text[i+4:], true

@@ -113,7 +113,7 @@ func (l *Loader) Check(ours map[string][]string, f *diagnostic.List) ([]*Package
 	}
 	patterns := strings.Join(l.Patterns, " ")
 	if len(list) > 0 {
-		return nil, fmt.Errorf("persistgen: %s has no Go files but tests; types with persist tags belong into a file that is no test", patterns)
+		return nil, fmt.Errorf("persistgen: %s has no Go files but tests; move types with persist tags into a file that is not a test", patterns)
 	}
 	return nil, fmt.Errorf("persistgen: no Go packages match %s", patterns)
 }
@@ -278,8 +278,8 @@ func isEdited(m *packages.Module) bool {
 	return m != nil && (m.Main || m.Replace != nil && m.Replace.Version == "")
 }
 
-// stamp tells versions of a package apart whose files may change: by their times and
-// sizes. It is empty for others.
+// stamp tells versions of a package apart, by the times and sizes of its files. It is
+// empty for packages with files that do not change.
 func stamp(p *packages.Package) string {
 	if !isEdited(p.Module) {
 		return ""
@@ -294,10 +294,10 @@ func stamp(p *packages.Package) string {
 }
 
 // Dependencies keeps the packages that loaded packages import, type-checked, so
-// that the next load need not check them again. It keeps packages of the standard
-// library and of other modules only: their files do not change meanwhile, or, where a
-// folder replaces a module, show it by their times and sizes. Several loaders may share
-// it, and use it concurrently.
+// that the next load need not check them again. It keeps only packages of the standard
+// library and of other modules: their files do not change between two loads, or, where
+// a folder replaces a module, their times and sizes show that they did. Several loaders
+// may share it, and use it concurrently.
 type Dependencies struct {
 	fset *token.FileSet // one for all, because packages name positions in it
 

@@ -57,7 +57,7 @@ func parseWhere(w word) (c Where, found []Fault) {
 // conditionParser reads comparisons, each up to its fault.
 type conditionParser struct {
 	tokens []conditionToken
-	end    int // offset behind the condition
+	end    int // offset of the end of the condition
 	faults []Fault
 }
 
@@ -65,7 +65,7 @@ func (p *conditionParser) bad(at int, format string, args ...any) {
 	p.faults = append(p.faults, Fault{at, fmt.Sprintf(format, args...)})
 }
 
-// next takes the next token; there is one of no kind behind the last.
+// next takes the next token. After the last one it returns a token without a kind.
 func (p *conditionParser) next() conditionToken {
 	t := p.peek()
 	p.tokens = p.tokens[min(1, len(p.tokens)):]
@@ -79,7 +79,7 @@ func (p *conditionParser) peek() conditionToken {
 	return p.tokens[0]
 }
 
-// parseComparison reads one comparison and the "and" behind it.
+// parseComparison reads one comparison and the "and" after it.
 func (p *conditionParser) parseComparison() (c Comparison) {
 	name := p.next()
 	if name.is("not") && p.peek().kind == wordToken {
@@ -97,7 +97,7 @@ func (p *conditionParser) parseComparison() (c Comparison) {
 	return c
 }
 
-// parseOperand reads an operator and what is behind it.
+// parseOperand reads an operator and its operand.
 func (p *conditionParser) parseOperand(c *Comparison) {
 	operator := p.next()
 	remedy, known := operators[operator.text]
@@ -124,14 +124,14 @@ func (p *conditionParser) parseConjunction() {
 	t := p.next()
 	switch remedy, known := conjunctions[strings.ToLower(t.text)]; {
 	case t.is("and") && len(p.tokens) == 0:
-		p.bad(t.offset, "the comparison behind and is missing")
+		p.bad(t.offset, "the comparison after and is missing")
 	case t.is("and"):
 	case t.kind != stringToken && known:
 		p.bad(t.offset, "%s", remedy)
 	case t.kind == wordToken && strings.EqualFold(t.text, "and"):
 		p.bad(t.offset, "write and in lower case")
 	default:
-		p.bad(t.offset, "%q stands behind a comparison; write and between comparisons%s", t.text, quoteRemedy(t))
+		p.bad(t.offset, "%q follows a comparison; write and between comparisons%s", t.text, quoteRemedy(t))
 	}
 }
 

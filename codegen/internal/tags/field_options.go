@@ -97,7 +97,7 @@ func unsupported(w word) string {
 	switch w.key {
 	case "desc", "descending", "asc", "ascending":
 		return fmt.Sprintf("option %s is not supported: the index of one field has no direction, every query reads both ways (Reverse); "+
-			"among the fields of an Index marker write desc behind one", w.key)
+			"in an Index marker write desc after a field", w.key)
 	case "sparse", "partial", "where":
 		return fmt.Sprintf("option %s is not supported here: write an Index marker with a condition, `persist:\"Field,where=…\"`", w.key)
 	case "cover":

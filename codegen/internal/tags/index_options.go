@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// IndexOptions are the options behind the fields of an Index or Unique marker.
+// IndexOptions are the options that follow the fields of an Index or Unique marker.
 type IndexOptions struct {
 	Fields      []FieldName
 	Cover       bool
@@ -60,7 +60,7 @@ func ParseIndexOptions(t Tag) (o IndexOptions, found []Fault) {
 func unsupportedInIndex(key string) string {
 	switch key {
 	case "desc", "descending", "asc", "ascending":
-		return fmt.Sprintf("%s is not supported as an option: write desc behind a field, with a space, such as CreatedAt desc", key)
+		return fmt.Sprintf("%s is not supported as an option: write desc after a field, with a space, such as CreatedAt desc", key)
 	case "sparse", "partial":
 		return fmt.Sprintf("%s is not supported: write where=Field!=null for the records without null, or another condition", key)
 	case "by":
@@ -69,7 +69,7 @@ func unsupportedInIndex(key string) string {
 	return ""
 }
 
-// optionParser gathers the faults of a tag whose options stand in any order.
+// optionParser collects the faults of a tag. Its options may have any order.
 type optionParser struct {
 	seen   []string
 	faults []Fault
@@ -139,7 +139,7 @@ type FieldName struct {
 	Descending bool
 }
 
-// parseIndexField reads a field of an index, with its order behind it.
+// parseIndexField reads a field of an index and its order.
 func parseIndexField(w word) (f FieldName, fault *Fault) {
 	name, order, _ := strings.Cut(w.Text, " ")
 	order = strings.TrimSpace(order)
@@ -152,7 +152,7 @@ func parseIndexField(w word) (f FieldName, fault *Fault) {
 	case strings.EqualFold(order, "asc"):
 		fault = &Fault{at, "a field is in ascending order anyway; remove " + order}
 	default:
-		fault = &Fault{at, fmt.Sprintf("%q stands behind the field %s%s; between fields write commas", order, name, Suggest(order, []string{"desc"}))}
+		fault = &Fault{at, fmt.Sprintf("%q follows the field %s%s; between fields write commas", order, name, Suggest(order, []string{"desc"}))}
 	}
 	return f, fault
 }
@@ -227,7 +227,7 @@ func misplaced(w word, marker, of string) string {
 	case marker == "Count":
 		return fmt.Sprintf("a Count counts records; to count them by %s write by=%s", w.Text, w.Text)
 	case of != "":
-		return fmt.Sprintf("%s is a second field behind %s; fields of the group are those of by=%s", w.Text, of, w.Text)
+		return fmt.Sprintf("%s is a second field after %s; write by=%s for a field of the group", w.Text, of, w.Text)
 	}
 	return fmt.Sprintf("%q is not the name of a field", w.Text)
 }

@@ -86,7 +86,7 @@ func (s Scatter) Text() string {
 // Ranges is how many ranges a query reads.
 func (s Scatter) Ranges() string { return strconv.Itoa(max(s.Shards, 1)) }
 
-// Remark is the text behind the directory of a scattered type.
+// Remark is the text after the directory of a scattered type.
 func (s Scatter) Remark() string {
 	if s.Shards == 0 {
 		return ""

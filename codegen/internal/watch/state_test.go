@@ -51,7 +51,7 @@ func TestWith(t *testing.T) {
 	}
 }
 
-// TestIrregularFiles: a source file that is no regular file is not read. It is a part of the
+// TestIrregularFiles: a source file that is not a regular file is not read. It is a part of the
 // state, and Blocked names it until it is gone.
 func TestIrregularFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -62,7 +62,7 @@ func TestIrregularFiles(t *testing.T) {
 	scope := Scope{Trees: []string{"."}}
 	with, err := w.State(scope)
 	check(t, err)
-	if blocked := w.Blocked(); len(with) != 1 || blocked == nil || !strings.HasPrefix(blocked.Error(), "x.go: it is no regular file") {
+	if blocked := w.Blocked(); len(with) != 1 || blocked == nil || !strings.HasPrefix(blocked.Error(), "x.go: it is not a regular file") {
 		t.Errorf("%d files, %v", len(with), blocked)
 	}
 	check(t, socket.Close()) // which removes it

@@ -31,7 +31,7 @@ type Watcher struct {
 	events  *fsnotify.Watcher // nil if the files are looked at in intervals
 	poll    time.Duration
 	digests digests
-	files   map[string]bool // those of the last scope that are no source files
+	files   map[string]bool // those of the last scope that are not source files
 	blocked error           // of the last State
 	failed  bool            // the last State returned an error
 }
@@ -120,7 +120,7 @@ func (v *visit) addTree(folder string, root bool) {
 }
 
 // addFolder adds the source files of a folder. It begins to watch the folder before it
-// reads it, so that a file that comes meanwhile is either read, or makes an event.
+// reads it: a file that is created in between is either read, or causes an event.
 func (v *visit) addFolder(folder string) []fs.DirEntry {
 	v.watch(folder)
 	entries, err := os.ReadDir(folder)
@@ -145,7 +145,7 @@ func (v *visit) addFile(path string) {
 	}
 	v.state[path] = digest
 	if mode := v.watcher.digests[path].info.Mode(); !mode.IsRegular() {
-		v.blocked = errors.Join(v.blocked, fmt.Errorf("%s: it is no regular file (%v), for which the go command may wait forever: remove it, or give it another name", path, mode.Type()))
+		v.blocked = errors.Join(v.blocked, fmt.Errorf("%s: it is not a regular file (%v), and the go command may wait for it forever: remove it, or give it another name", path, mode.Type()))
 	}
 }
 

@@ -10,7 +10,7 @@
 //	t, err = acme.Change(ctx, t.ID, t.Version, desk.Patch{Status: &closed})
 //
 // Each function that writes is one transaction, which also reads the tenant's entry in
-// the registry: so a tenant that is removed, or whose key is replaced, writes nothing more.
+// the registry: after the tenant is removed, or its key is replaced, it writes nothing.
 package desk
 
 import (
@@ -142,8 +142,8 @@ func (d *Desk) Counts(ctx context.Context) (map[records.Status]int64, error) {
 
 // Change changes a ticket that still has the version that the caller has seen, and
 // returns it. If it has another one, the error is [persistable.ErrChanged], unless the
-// ticket is already as the patch wants it: so a caller whose answer was lost may repeat the
-// call. Without a version (nil) any will do.
+// ticket is already as the patch wants it: so a caller that lost the answer may repeat the
+// call. Without a version (nil) it changes the ticket in any case.
 func (d *Desk) Change(ctx context.Context, id idgen.ID, seen *persistable.Version, p Patch) (*records.Ticket, error) {
 	err := d.transact(ctx, func(tx persistable.Tx) error {
 		t, err := d.tickets.In(tx).Get(ctx, id)

@@ -113,8 +113,8 @@ func (r *Registry) Directory(ctx context.Context, name string) (string, error) {
 	return t.ID.String(), nil
 }
 
-// Export writes all records of a tenant, as of one state, as a stream. The tenant is
-// locked meanwhile: its writes fail with a [*persistable.LockedError], its reads go on.
+// Export writes all records of a tenant, as of one state, as a stream. It locks the tenant
+// until it returns: writes fail with a [*persistable.LockedError], reads go on.
 func (r *Registry) Export(ctx context.Context, name string, w io.Writer) (err error) {
 	dir, err := r.Directory(ctx, name)
 	if err != nil {
@@ -148,7 +148,7 @@ func (r *Registry) Import(ctx context.Context, name string, stream io.Reader) (k
 	return key, r.register(ctx, t)
 }
 
-// register stores the entry of a tenant whose records are there. If the outcome is unknown
+// register stores the entry of a tenant after its records. If the outcome is unknown
 // it stores the entry once more: then either it was there, or it is there now. Only if the
 // name is another tenant's is it certain that no tenant has the records.
 func (r *Registry) register(ctx context.Context, t *records.Tenant) error {
@@ -172,7 +172,7 @@ func isTaken(err error) bool {
 	return errors.As(err, &taken)
 }
 
-// discard removes what an import has stored, complete or not, for which there is no entry.
+// discard removes what an import without an entry has stored, complete or not.
 func (r *Registry) discard(ctx context.Context, dir string) error {
 	ctx = context.WithoutCancel(ctx)
 	if err := r.directories().Abandon(ctx, dir); err != nil {
@@ -206,8 +206,8 @@ func (r *Registry) indexes(ctx context.Context) iter.Seq2[persistable.Indexes, e
 }
 
 // BuildIndexes builds, tenant by tenant, the indexes that an earlier program did not have.
-// Reads and writes of all programs go on meanwhile. If it is interrupted, another call goes
-// on; several processes may call it at once, and share the work.
+// All programs can read and write during the build. If it is interrupted, another call
+// continues it; several processes may call it at once, and share the work.
 func (r *Registry) BuildIndexes(ctx context.Context) error {
 	for x, err := range r.indexes(ctx) {
 		if err != nil {
@@ -236,27 +236,27 @@ func (r *Registry) Verify(ctx context.Context) (n int, faults []persistable.Faul
 	return n, faults, nil
 }
 
-// lock locks a tenant, also if the client goes meanwhile: if that ended the commit, it would
-// be unknown whether the tenant is locked, and by which lock.
+// lock locks a tenant, even if the client disconnects: a canceled commit would leave it
+// unknown whether the tenant is locked, and by which lock.
 func (r *Registry) lock(ctx context.Context, dir, reason string) (tenants.Lock, error) {
 	ctx, stop := detach(ctx)
 	defer stop()
 	return r.directories().Lock(ctx, dir, reason)
 }
 
-// unlock ends the lock also if the client has gone, which ended ctx.
+// unlock ends the lock even if the client has disconnected, which ended ctx.
 func (r *Registry) unlock(ctx context.Context, lock tenants.Lock) error {
 	ctx, stop := detach(ctx)
 	defer stop()
 	return r.directories().Unlock(ctx, lock)
 }
 
-// detach returns a context for what must be done even if the client has gone.
+// detach returns a context for what must be done even if the client has disconnected.
 func detach(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 }
 
-// Unlock ends the lock of a tenant, if it has one: that of an export whose process was
+// Unlock ends the lock of a tenant, if it has one, after an export in a process that was
 // killed. An export that is still under way fails.
 func (r *Registry) Unlock(ctx context.Context, name string) error {
 	dir, err := r.Directory(ctx, name)

@@ -21,7 +21,7 @@ import (
 const _ = persistimpl.Version5
 
 // NewComment returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewComment(literal Comment) *Comment {
@@ -127,7 +127,7 @@ var commentSchema = persistimpl.Schema{
 }
 
 // NewNotice returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewNotice(literal Notice) *Notice {
@@ -230,7 +230,7 @@ var noticeSchema = persistimpl.Schema{
 }
 
 // NewTenant returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewTenant(literal Tenant) *Tenant {
@@ -341,7 +341,7 @@ var tenantSchema = persistimpl.Schema{
 }
 
 // NewTicket returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewTicket(literal Ticket) *Ticket {
@@ -612,7 +612,7 @@ func appendComment(b []byte, v *Comment) ([]byte, error) {
 	return b, nil
 }
 
-// decodeComment reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeComment decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeComment(b []byte, v *Comment, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
@@ -671,7 +671,7 @@ func appendNotice(b []byte, v *Notice) ([]byte, error) {
 	return b, nil
 }
 
-// decodeNotice reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeNotice decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeNotice(b []byte, v *Notice, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
@@ -718,7 +718,7 @@ func appendTenant(b []byte, v *Tenant) ([]byte, error) {
 	return b, nil
 }
 
-// decodeTenant reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeTenant decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeTenant(b []byte, v *Tenant, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
@@ -792,7 +792,7 @@ func appendTicket(b []byte, v *Ticket) ([]byte, error) {
 	return b, nil
 }
 
-// decodeTicket reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeTicket decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeTicket(b []byte, v *Ticket, s *wire.Strings) error {
 	v.Priority = 1
 	r := s.NewReader(b)

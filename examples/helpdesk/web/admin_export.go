@@ -44,7 +44,7 @@ func (b *blockWriter) Write(block []byte) (int, error) {
 	return b.w.Write(block)
 }
 
-// unlockTenant ends the lock of an export whose process was killed.
+// unlockTenant ends the lock of an export after its process was killed.
 func (a *Admin) unlockTenant(w http.ResponseWriter, r *http.Request) error {
 	if err := a.Registry.Unlock(r.Context(), r.PathValue("name")); err != nil {
 		return err

@@ -55,7 +55,7 @@ type endpoint struct {
 	parameters []string
 }
 
-// answer lets the handler answer a request whose parameters it reads. Another one is a
+// answer lets the handler answer a request, if it reads all parameters. Another one is a
 // mistake of the client: a list that ignored it would answer with the wrong page.
 func (e endpoint) answer(w http.ResponseWriter, r *http.Request, d *desk.Desk) error {
 	if err := checkParameters(r, e.parameters); err != nil {

@@ -81,9 +81,9 @@ func (p *Process) End() { _ = p.input.Close() }
 // Ended is closed when the process has ended and all its lines were sent.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
-// Await waits until the process has ended. It takes and drops the events of all
-// processes meanwhile, or those could not tell them, and end; events may be nil if others take
-// them. A process that has not ended after patience is killed.
+// Await waits until the process has ended. While it waits it takes and drops the events of
+// all processes: a process that cannot send its events does not end. events may be nil if
+// another goroutine takes them. Await kills a process that has not ended after patience.
 func (p *Process) Await(events <-chan Event, patience time.Duration) {
 	late := time.After(patience)
 	for {

@@ -83,8 +83,8 @@ func (c Config) validate() error {
 	return errors.Join(append(faults, c.Timing.Validate())...)
 }
 
-// raftConfig returns etcd/raft's configuration of a node whose state machine has applied
-// the entries up to an index.
+// raftConfig returns etcd/raft's configuration of a node with a state machine that has
+// applied the entries up to an index.
 func (c Config) raftConfig(t rafttimer.Config, applied uint64) *raft.Config {
 	ticks := Ticks{Election: beatsWithin(t.ElectionTimeoutMin, t.HeartbeatInterval), Heartbeat: 1}
 	if c.Ticks != nil {

@@ -34,7 +34,7 @@ type Status struct {
 	Leader uint64 // 0: none is known
 }
 
-// New returns a node in the state of its disk: a follower, whose election timeout runs.
+// New returns a node in the state of its disk: a follower with a running election timeout.
 func New(c Config) (*Core, error) {
 	if err := c.validate(); err != nil {
 		return nil, err

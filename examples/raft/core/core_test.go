@@ -38,7 +38,7 @@ func appendEntries(letters string) *raftpb.Message {
 	return m
 }
 
-// TestRestartAfterSnapshot checks that a node whose log was compacted goes on with its snapshot,
+// TestRestartAfterSnapshot checks that a node with a compacted log goes on with its snapshot,
 // and applies no entry twice that is still in the log.
 func TestRestartAfterSnapshot(t *testing.T) {
 	f := newFixture(t, false)

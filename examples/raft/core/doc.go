@@ -11,7 +11,7 @@
 // The timers say what to do instead:
 //
 //   - An election timeout calls Campaign.
-//   - A heartbeat calls Tick on the leader, whose HeartbeatTick is 1: each tick sends one
+//   - A heartbeat calls Tick on the leader. HeartbeatTick is 1, so each tick sends one
 //     heartbeat. A leader's ticks also count the interval of CheckQuorum, and the end of a
 //     leadership transfer.
 //   - A role change of etcd/raft becomes the same role change of the timers. A pre-candidate counts

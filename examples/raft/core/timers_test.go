@@ -93,7 +93,7 @@ func message(kind raftpb.MessageType, from, term uint64) *raftpb.Message {
 	return &raftpb.Message{Type: kind.Enum(), From: new(from), Term: new(term)}
 }
 
-// vote is a request of a node whose log ends at an index of term 1.
+// vote is a request of a node with a log that ends at an index of term 1.
 func vote(kind raftpb.MessageType, from, term, index uint64) *raftpb.Message {
 	m := message(kind, from, term)
 	m.Index, m.LogTerm = new(index), new(uint64(1))
@@ -118,7 +118,7 @@ func TestContact(t *testing.T) {
 	f.wantCalls("contact")
 	f.step(vote(raftpb.MsgVote, 2, 4, 1)) // which it refuses: it has voted
 	f.wantCalls()
-	f.step(vote(raftpb.MsgPreVote, 2, 5, 1)) // is no vote
+	f.step(vote(raftpb.MsgPreVote, 2, 5, 1)) // not a vote
 	f.wantCalls()
 	f.step(message(raftpb.MsgHeartbeat, 3, 4))
 	f.wantCalls("follower", "contact")

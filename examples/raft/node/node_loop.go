@@ -100,7 +100,7 @@ func (n *Node) askAgain() {
 	}
 }
 
-// answerReads answers the reads whose index was applied.
+// answerReads answers the reads up to the applied index.
 func (n *Node) answerReads() {
 	for id, g := range n.gets {
 		if g.index != 0 && g.index <= n.core.Applied() {

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// group is nodes whose disks are new. Members without a node have a listener.
+// group is nodes with new disks. Members without a node have a listener.
 type group struct {
 	*testing.T
 	listeners []net.Listener // of node i+1
@@ -154,7 +154,7 @@ func expectCutOff(t *testing.T, address, data string) {
 	}
 }
 
-// TestWithoutMajority checks the errors of calls whose context ends.
+// TestWithoutMajority checks the errors of calls after their context has ended.
 func TestWithoutMajority(t *testing.T) {
 	n := newGroup(t, 3).start(1)
 	cause := errors.New("enough")
@@ -193,7 +193,7 @@ type failingDisk struct{ core.Disk }
 
 func (failingDisk) Save(*raftpb.HardState, []*raftpb.Entry, *raftpb.Snapshot) error { return errDisk }
 
-// TestDiskFails checks that a node whose disk fails ends, and says why.
+// TestDiskFails checks that a node ends if its disk fails, and says why.
 func TestDiskFails(t *testing.T) {
 	g := newGroup(t, 1)
 	g.disk = func(d core.Disk) core.Disk { return failingDisk{d} }

@@ -7,7 +7,7 @@
 // node's clock. Clocks drift, and jump forwards and backwards. Nodes are paused, as
 // by SIGSTOP, and suspended, as a laptop is; they crash between any two steps of
 // saving and sending, and restart with what their disks have. The network loses,
-// delays, reorders and duplicates messages, and is partitioned, also in one
+// delays, reorders and duplicates messages, and is partitioned, sometimes in one
 // direction only. All choices come from one seed: the same seed gives the same run.
 //
 // The oracle sees all nodes at once. It reports a [Violation] if

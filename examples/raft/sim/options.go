@@ -56,7 +56,7 @@ const (
 	NeverContact          // the timers get no contact
 	LeaseReads            // a leader answers reads without asking the others
 	LoseAlarm             // an alarm that comes too early, because of a contact, is not set again
-	CountTicks            // etcd/raft's ticks run beside rafttimer, one for each heartbeat interval
+	CountTicks            // etcd/raft's ticks run together with rafttimer, one for each heartbeat interval
 )
 
 const defaultNodes = 5

@@ -10,10 +10,10 @@ import (
 // Takeover has the costs of replacing a leader that has crashed.
 type Takeover struct {
 	Took      time.Duration // from the crash until another node leads, in true time
-	Elections int           // that nodes began meanwhile
+	Elections int           // that nodes began in that time
 
 	Watched  time.Duration // before the crash, while there was a leader
-	Needless int           // elections that nodes began meanwhile
+	Needless int           // elections that nodes began in that time
 }
 
 // errNoTakeover says that a group had no leader for a hundred election timeouts.

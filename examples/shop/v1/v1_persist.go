@@ -20,7 +20,7 @@ import (
 const _ = persistimpl.Version5
 
 // NewCustomer returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewCustomer(literal Customer) *Customer {
@@ -121,7 +121,7 @@ var customerSchema = persistimpl.Schema{
 }
 
 // NewLetter returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewLetter(literal Letter) *Letter {
@@ -185,7 +185,7 @@ var letterSchema = persistimpl.Schema{
 }
 
 // NewOrder returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewOrder(literal Order) *Order {
@@ -498,7 +498,7 @@ func appendCustomer(b []byte, v *Customer) ([]byte, error) {
 	return b, nil
 }
 
-// decodeCustomer reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeCustomer decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeCustomer(b []byte, v *Customer, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
@@ -544,7 +544,7 @@ func appendLetter(b []byte, v *Letter) ([]byte, error) {
 	return b, nil
 }
 
-// decodeLetter reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeLetter decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeLetter(b []byte, v *Letter, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
@@ -608,7 +608,7 @@ func appendOrder(b []byte, v *Order) ([]byte, error) {
 	return b, nil
 }
 
-// decodeOrder reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeOrder decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeOrder(b []byte, v *Order, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {

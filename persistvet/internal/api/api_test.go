@@ -58,8 +58,8 @@ func sourceOf(t *testing.T, path string) string {
 }
 
 // declarations returns the exported types of a folder's package, with an empty text, and
-// its functions and methods, also those of interfaces, with their types. The name of a
-// method stands behind that of its type.
+// its functions and methods with their types, including methods of interfaces. The key of
+// a method is the name of its type, a dot and its own name.
 func declarations(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))

@@ -88,7 +88,7 @@ var Futures = Set{
 	{FDB, "FutureStringSlice"},
 }
 
-// Outliving are the methods whose futures become ready after the commit.
+// Outliving are the methods with futures that become ready after the commit.
 var Outliving = Set{
 	{KV, "Transaction.Watch"},
 	{KV, "Transaction.GetVersionstamp"},
@@ -103,7 +103,7 @@ var Ranges = Set{
 	{FDB, "RangeIterator"},
 }
 
-// Directories are the types of directories, whose prefix holds in one transaction.
+// Directories are the types of directories. Their prefix is valid in one transaction only.
 var Directories = Set{{Directory, "Directory"}}
 
 // PathMethods are the methods of a directory that do not use its prefix.

@@ -55,8 +55,8 @@ func IsDatabase(t types.Type) bool {
 	return takes(t, "Transact", IsTransaction) && HasMethod(t, "Begin")
 }
 
-// takes reports whether a type has a method with a parameter that is a function whose
-// first parameter fulfils a predicate.
+// takes reports whether a type has a method that takes a function, and the first
+// parameter of that function fulfils a predicate.
 func takes(t types.Type, method string, is func(types.Type) bool) bool {
 	fn := methodOf(t, method)
 	if fn == nil {
@@ -152,8 +152,8 @@ func (s Set) HasType(t types.Type) bool {
 	return name != nil && name.Pkg() != nil && slices.Contains(s, Name{name.Pkg().Path(), name.Name()})
 }
 
-// FullName returns the name of a function, behind that of its receiver's type if it is a
-// method.
+// FullName returns the name of a function, and for a method the name of its receiver's
+// type, a dot and its own name.
 func FullName(fn *types.Func) string {
 	recv := fn.Signature().Recv()
 	if recv == nil {

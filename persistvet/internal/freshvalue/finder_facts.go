@@ -14,8 +14,8 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// exportFacts marks the functions whose result is fresh, until those that call marked
-// ones are marked, too.
+// exportFacts marks the functions with a fresh result, and repeats that until the
+// callers of marked functions are marked as well.
 func (f *finder) exportFacts() {
 	for changed := true; changed; {
 		changed = false
@@ -119,7 +119,7 @@ func (f *finder) passes(fn inspector.Cursor, call *ast.CallExpr) string {
 	return f.value(fn, call.Args[0])
 }
 
-// isForeign reports whether a method is one of a time or an id, whose result tells it.
+// isForeign reports whether a method is one of a time or an id, and its result reveals it.
 func (f *finder) isForeign(sel *ast.SelectorExpr) bool {
 	obj := f.pass.TypesInfo.Uses[sel.Sel]
 	if obj == nil || obj.Pkg() == nil {
@@ -148,7 +148,7 @@ func plain(what string) string {
 	return what
 }
 
-// comparisons are the methods whose result does not tell the time itself.
+// comparisons are the methods with a result that does not reveal the time itself.
 var comparisons = map[string]bool{"Sub": true, "Before": true, "After": true, "Equal": true, "Compare": true, "IsZero": true}
 
 // consumers are functions that take a time and store it nowhere.

@@ -82,7 +82,7 @@ func codeLines(fset *token.FileSet, file *ast.File) map[int]bool {
 	return lines
 }
 
-// add adds a comment. Behind code it silences its own line, otherwise the next one.
+// add adds a comment. After code it silences its own line, otherwise the next one.
 func (c *Comments) add(comment *ast.Comment, code map[int]bool) {
 	text, ok := strings.CutPrefix(comment.Text, Prefix)
 	if !ok {

@@ -65,8 +65,8 @@ func (c *checker) wraps(call *ast.CallExpr, verbs []verb, err *ast.Ident) bool {
 	return false
 }
 
-// textOf returns the error of the engine whose text an expression has: err of
-// err.Error(), also as a part of a sum.
+// textOf returns the engine's error that an expression turns into text: err in
+// err.Error(), even as a part of a concatenation.
 func (c *checker) textOf(e ast.Expr) (found *ast.Ident) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)

@@ -71,7 +71,7 @@ func (c *checker) check(at inspector.Cursor) {
 	}
 }
 
-// checkIgnored reports a call whose results are not used.
+// checkIgnored reports a call that drops its results.
 func (c *checker) checkIgnored(n *ast.ExprStmt) {
 	if call, ok := ast.Unparen(n.X).(*ast.CallExpr); ok && c.isEngineCall(call) {
 		c.report(call, "the error of "+name(call)+" is ignored: a retry loop cannot see a conflict, and commits what the function wrote so far. "+
@@ -79,7 +79,7 @@ func (c *checker) checkIgnored(n *ast.ExprStmt) {
 	}
 }
 
-// checkBlank reports a call whose error is assigned to the blank identifier.
+// checkBlank reports a call that assigns its error to the blank identifier.
 func (c *checker) checkBlank(n *ast.AssignStmt) {
 	if len(n.Rhs) != 1 || !isBlank(n.Lhs[len(n.Lhs)-1]) {
 		return
@@ -96,7 +96,7 @@ func isBlank(e ast.Expr) bool {
 }
 
 // checkReplaced reports `if err != nil` with a return of nil or of another error, or with a
-// continue or break behind which the error is not used.
+// continue or break after which nothing uses the error.
 func (c *checker) checkReplaced(at inspector.Cursor, n *ast.IfStmt) {
 	err := c.failed(n.Cond)
 	if err == nil || !c.returnsError(at) || c.uses(n.Body, err) {
@@ -182,8 +182,8 @@ func (c *checker) report(n ast.Node, message string) {
 
 func name(call *ast.CallExpr) string { return types.ExprString(call.Fun) }
 
-// loses reports whether an error is gone behind a continue or break: its variable ends with
-// what the branch leaves, or nothing looks at it before another error is in it.
+// loses reports whether an error is gone after a continue or break: its variable ends with
+// the statement that the branch leaves, or gets another error before anything reads it.
 func (c *checker) loses(at inspector.Cursor, branch *ast.BranchStmt, err *ast.Ident) bool {
 	left := leftBy(at, branch)
 	if left == nil {
@@ -196,8 +196,8 @@ func (c *checker) loses(at inspector.Cursor, branch *ast.BranchStmt, err *ast.Id
 	return c.fn.Body.Pos() <= obj.Pos() && obj.Pos() < c.fn.Body.End() && !c.looksAt(left, err)
 }
 
-// leftBy returns the statement whose run, or whose round, a continue or break ends: nil
-// for other branches.
+// leftBy returns the statement that a break leaves, or the loop that a continue goes on
+// with: nil for other branches.
 func leftBy(at inspector.Cursor, branch *ast.BranchStmt) ast.Node {
 	if branch.Tok != token.CONTINUE && branch.Tok != token.BREAK {
 		return nil
@@ -223,7 +223,7 @@ func isLabelled(c inspector.Cursor, name string) bool {
 	return ok && label.Label.Name == name
 }
 
-// looksAt reports whether the value that err has is read where the program may go on: behind
+// looksAt reports whether the program may read the value of err where it goes on: after
 // the statement that is left, or in its next round before err gets another value.
 func (c *checker) looksAt(left ast.Node, err *ast.Ident) (found bool) {
 	obj, value := c.info.ObjectOf(err), expr.Value(c.info, c.fn.Body, err)

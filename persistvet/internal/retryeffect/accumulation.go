@@ -164,11 +164,11 @@ func field(x ast.Expr, path string) ast.Expr {
 	return x
 }
 
-// moved returns the field to which an assignment gives the position at which the next
-// transaction is to go on: the function has read from there, by a call before the
-// assignment, so that a retry goes on behind what it should read again. It is nil for others.
-// Variables that are no fields may hold what one attempt tells the next, such as what it has
-// made, and are left out.
+// moved returns the field that an assignment sets to the position from which the next
+// transaction continues. The function has read from that position, in a call before the
+// assignment, so a retry skips what it should read again. It is nil for other assignments.
+// Variables that are not fields are left out: they may hold what one attempt tells the
+// next, such as what it has made.
 func (a accumulation) moved(body *ast.BlockStmt, n *ast.AssignStmt) ast.Expr {
 	if n.Tok != token.ASSIGN {
 		return nil
@@ -263,7 +263,7 @@ func exportFields(pass *analysis.Pass) {
 	}
 }
 
-// method is a declared method whose receiver is a pointer with a name.
+// method is a declared method with a named pointer receiver.
 type method struct {
 	accumulation
 	fn   *types.Func

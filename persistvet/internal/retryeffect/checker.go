@@ -185,7 +185,7 @@ func (c *checker) usesTransaction(e ast.Expr) (found bool) {
 	return found
 }
 
-// waits reports whether the function waits behind a go statement: it calls a method
+// waits reports whether the function waits after a go statement: it calls a method
 // Wait or receives from a channel.
 func (c *checker) waits(after *ast.GoStmt) (found bool) {
 	ast.Inspect(c.fn.Body, func(n ast.Node) bool {
@@ -261,8 +261,8 @@ var counters = map[string][]string{
 	"go.opentelemetry.io/otel/metric":                {"Int64Counter.Add", "Float64Counter.Add"},
 }
 
-// counted returns the variable in which a call counts, nil for other calls. A call whose
-// result is used takes the next number, as each attempt may.
+// counted returns the variable in which a call counts, nil for other calls. If the
+// program uses the result, the call takes the next number, as each attempt may.
 func counted(info *types.Info, at inspector.Cursor) ast.Expr {
 	call := at.Node().(*ast.CallExpr)
 	fn := api.Callee(info, call)

@@ -170,7 +170,7 @@ func written(info *types.Info, w ast.Expr) string {
 	return ""
 }
 
-// receiver returns the value of which a call calls a method, nil if it is no method.
+// receiver returns the receiver of a method call, nil for calls of functions.
 func receiver(call *ast.CallExpr) ast.Expr {
 	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok {
 		return sel.X

@@ -167,7 +167,7 @@ func (c *checker) end() token.Pos {
 }
 
 // enclosing returns the declared function that has the variable as a local one, or as a
-// parameter that is no pointer.
+// parameter that is not a pointer.
 func (c *checker) enclosing(v *types.Var) (inspector.Cursor, bool) {
 	for above := range c.fn.Cursor.Enclosing((*ast.FuncDecl)(nil)) {
 		n := above.Node().(*ast.FuncDecl)

@@ -110,8 +110,8 @@ func (s *schema) choose(d *definition, clauses []clause) bool {
 	return s.CanFilter || used == len(clauses) && !once
 }
 
-// match returns how many of the first fields have a clause with equality, and how many
-// have one with the field behind them, on which there may be a range.
+// match returns how many leading fields have a clause with equality, and how many
+// leading fields have any clause: the one after the equal fields may have a range.
 func (d *definition) match(clauses []clause) (equal, with int) {
 	for _, field := range d.Fields {
 		if !slices.Contains(clauses, clause{field, "Equal"}) {
@@ -140,8 +140,8 @@ func used(d *definition, clauses []clause, n int) (count int) {
 	return count
 }
 
-// hasAll reports whether an index whose first n fields have clauses may have all
-// records that fulfil them, in spite of nulls and empty slices.
+// hasAll reports whether an index has all records that fulfil the clauses of its first n
+// fields, in spite of nulls and empty slices.
 func (d *definition) hasAll(n int, clauses []clause) bool {
 	for i, field := range d.Fields {
 		if d.isSlice(i) {
@@ -323,7 +323,7 @@ func (r *reader) readFunction(c inspector.Cursor, schemas map[types.Object]*sche
 	}
 }
 
-// pointedAt returns the variable whose address is the second argument of a call.
+// pointedAt returns the variable v of a call with &v as its second argument.
 func (r *reader) pointedAt(call *ast.CallExpr) types.Object {
 	if len(call.Args) < 2 {
 		return nil

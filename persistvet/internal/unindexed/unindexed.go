@@ -6,7 +6,7 @@
 //	q, err := orders.Find(OrderFields.Amount.From(100))             // reported: no index begins with Amount
 //	q, err := orders.AllowScan().Find(OrderFields.Amount.From(100)) // reads all orders, on purpose
 //
-// It reads the generated schemas, also those of imported packages.
+// It reads the generated schemas, including those of imported packages.
 package unindexed
 
 import (
@@ -45,7 +45,7 @@ func run(pass *analysis.Pass) (any, error) {
 	return r.Uses, nil
 }
 
-// check reports a call of Find or FindOne whose conditions no index serves.
+// check reports a call of Find or FindOne if no index serves its conditions.
 func check(pass *analysis.Pass, r *ignore.Reporter, call *ast.CallExpr) {
 	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
 	if !ok || !api.Searches.Has(api.Callee(pass.TypesInfo, call)) || call.Ellipsis.IsValid() {

@@ -19,7 +19,7 @@ import (
 const _ = persistimpl.Version5
 
 // NewTicket returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewTicket(literal Ticket) *Ticket {
@@ -199,7 +199,7 @@ func appendTicket(b []byte, v *Ticket) ([]byte, error) {
 	return b, nil
 }
 
-// decodeTicket reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeTicket decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeTicket(b []byte, v *Ticket, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {

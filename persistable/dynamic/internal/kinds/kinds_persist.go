@@ -26,7 +26,7 @@ import (
 const _ = persistimpl.Version5
 
 // NewEvery returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewEvery(literal Every) *Every {
@@ -868,7 +868,7 @@ func appendEvery(b []byte, v *Every) ([]byte, error) {
 	return b, nil
 }
 
-// decodeEvery reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeEvery decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeEvery(b []byte, v *Every, s *wire.Strings) error {
 	v.Preset = 7
 	v.Plan = "free\x20plan"
@@ -1183,7 +1183,7 @@ func appendInner(b []byte, v *Inner, depth int) ([]byte, error) {
 	return b, nil
 }
 
-// decodeInner reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeInner decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeInner(b []byte, v *Inner, s *wire.Strings, depth int) error {
 	if depth == 0 {
 		return &wire.Error{Reason: "messages are nested more than 1000 deep"}

@@ -18,7 +18,7 @@ import (
 const _ = persistimpl.Version5
 
 // NewCustomer returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewCustomer(literal Customer) *Customer {
@@ -228,7 +228,7 @@ func appendCustomer(b []byte, v *Customer) ([]byte, error) {
 	return b, nil
 }
 
-// decodeCustomer reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeCustomer decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeCustomer(b []byte, v *Customer, s *wire.Strings) error {
 	v.Region = "eu"
 	r := s.NewReader(b)

@@ -132,7 +132,7 @@ func storeRead(ctx context.Context, db kv.Database) error {
 	})
 }
 
-// outside is no transaction function.
+// outside is not a transaction function.
 func outside() time.Time { return time.Now() }
 
 // attempts takes an id on purpose in the second attempt.

@@ -33,7 +33,7 @@ func futures(ctx context.Context, db kv.Database) ([]byte, error) {
 	err := db.Transact(ctx, func(tx kv.Transaction) (err error) {
 		f = tx.Get(nil)                // want "a future is assigned to f, which outlives the transaction.*take its value"
 		all = append(all, tx.Get(nil)) // want "a future is assigned to all"
-		unused = tx.Get(nil)           // and no use behind the transaction
+		unused = tx.Get(nil)           // and no use after the transaction
 		stamp = tx.GetVersionstamp()
 		changed = tx.Watch(nil)
 		value, err = tx.Get(nil).Get(ctx)

@@ -17,7 +17,7 @@ import (
 const _ = persistimpl.Version5
 
 // NewAccount returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// A literal whose ID is set already panics: such a record is for CreateWithID.
+// It panics if the literal already has ID: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewAccount(literal Account) *Account {
@@ -121,7 +121,7 @@ func appendAccount(b []byte, v *Account) ([]byte, error) {
 	return b, nil
 }
 
-// decodeAccount reads b, in the protobuf wire format, into v, whose strings it makes of s.
+// decodeAccount decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
 func decodeAccount(b []byte, v *Account, s *wire.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tools has functions whose facts other packages see.
+// Package tools has functions with facts that other packages see.
 package tools
 
 import (
