@@ -310,6 +310,6 @@ func TestBackupRefusals(t *testing.T) {
 		t.Errorf("of a closed database: %v", err)
 	}
 	if names, err := fs.List(""); err != nil || slices.Contains(names, "cancelled.partial") || slices.Contains(names, "cancelled") {
-		t.Errorf("left behind: %q, %v", names, err)
+		t.Errorf("left over: %q, %v", names, err)
 	}
 }

@@ -49,7 +49,7 @@ func spread(b *testing.B, goroutines int, op func(random *rand.Rand) error) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
 }
 
-// BenchmarkCommit makes durable commits of one random key each, beside synced
+// BenchmarkCommit makes durable commits of one random key each, next to synced
 // batches of Pebble alone.
 func BenchmarkCommit(b *testing.B) {
 	for _, goroutines := range []int{1, 64, 256} {
@@ -167,10 +167,10 @@ func (noLogger) Fatalf(string, ...any) {}
 const scannedKeys = 20_000
 
 // BenchmarkScanAfter scans 20,000 pairs in a transaction that has done something
-// before: nothing, a read, a write, writes all over the range or beside it. It
+// before: nothing, a read, a write, writes all over the range or outside it. It
 // reports the medians as multiples of the scan after nothing; rounds of all take
 // turns. Scans "by hand" are what own writes in the range cost at the least: the
-// scan after nothing, whose batches the caller merges with a slice of the writes
+// scan after nothing; the caller merges its batches with a slice of the writes
 // that it sorts first.
 func BenchmarkScanAfter(b *testing.B) {
 	for _, form := range []string{"memory", "window", "base"} {
@@ -209,9 +209,9 @@ var scansAfter = []scanAfter{
 	}, 0},
 	{"set", func(_ *testing.B, tx kv.Transaction) { tx.Set(benchKey(scannedKeys/2), benchValue) }, 0},
 	{"scan", func(b *testing.B, tx kv.Transaction) { scanAll(b, tx, false, nil) }, 0},
-	{"beside=200", func(_ *testing.B, tx kv.Transaction) { writeEvery(tx, 100, scannedKeys) }, 0},
-	{"beside=2000", func(_ *testing.B, tx kv.Transaction) { writeEvery(tx, 10, scannedKeys) }, 0},
-	{"beside=10000", func(_ *testing.B, tx kv.Transaction) { writeEvery(tx, 2, scannedKeys) }, 0},
+	{"outside=200", func(_ *testing.B, tx kv.Transaction) { writeEvery(tx, 100, scannedKeys) }, 0},
+	{"outside=2000", func(_ *testing.B, tx kv.Transaction) { writeEvery(tx, 10, scannedKeys) }, 0},
+	{"outside=10000", func(_ *testing.B, tx kv.Transaction) { writeEvery(tx, 2, scannedKeys) }, 0},
 	{"writes=200", func(_ *testing.B, tx kv.Transaction) { writeEvery(tx, 100, 0) }, 0},
 	{"hand=200", func(*testing.B, kv.Transaction) {}, 100},
 	{"writes=2000", func(_ *testing.B, tx kv.Transaction) { writeEvery(tx, 10, 0) }, 0},
@@ -227,7 +227,7 @@ func (s *scanAfter) time(b *testing.B, db *Database, reverse bool) time.Duration
 		b.Fatal(err)
 	}
 	defer tx.Cancel()
-	runtime.GC() // so that what others have left is not collected meanwhile
+	runtime.GC() // so that no collection of what others have left falls into the measurement
 	s.do(b, tx)
 	own := s.writes()
 	start := time.Now()
@@ -247,10 +247,10 @@ func (s *scanAfter) writes() (own []kv.KeyValue) {
 }
 
 // writeEvery overwrites one in so many of the scanned keys, or of those so many
-// behind.
-func writeEvery(tx kv.Transaction, step, behind int) {
+// after them.
+func writeEvery(tx kv.Transaction, step, offset int) {
 	for i := 0; i < scannedKeys; i += step {
-		tx.Set(benchKey(i+behind), benchValue)
+		tx.Set(benchKey(i+offset), benchValue)
 	}
 }
 
@@ -340,7 +340,7 @@ func BenchmarkScanOverWrites(b *testing.B) {
 	}
 }
 
-// BenchmarkFirstReadBehindClears reads the first key behind 50,000 that were
+// BenchmarkFirstReadBehindClears reads the first key after 50,000 that were
 // cleared one by one and have moved to the base, with range tombstones for runs of
 // them and without. Only the first such read needs them: it tells of the empty
 // range, and later reads leap over that.
@@ -365,7 +365,7 @@ func BenchmarkFirstReadBehindClears(b *testing.B) {
 	}
 }
 
-// clearedBase opens a database to whose base n keys have moved, and then the
+// clearedBase opens a database with a base to which n keys have moved, and then the
 // clears of them.
 func clearedBase(b *testing.B, n, runKeys int) *Database {
 	b.Helper()

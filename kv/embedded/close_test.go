@@ -174,8 +174,8 @@ func TestUseAfterClose(t *testing.T) {
 	}
 }
 
-// TestLockedErrorNamesTheHolder opens folders that are open, were, or whose
-// holder is not known.
+// TestLockedErrorNamesTheHolder opens folders that are open, that were, and that
+// an unknown process holds.
 func TestLockedErrorNamesTheHolder(t *testing.T) {
 	dir := t.TempDir()
 	began := time.Now().Add(-time.Second)
@@ -221,7 +221,7 @@ func TestLockedErrorNamesTheHolder(t *testing.T) {
 	closeTest(t, openDir(t, dir)) // the file that a crash leaves does not stop an opening
 }
 
-// noLocksFS is a file system whose locks fail.
+// noLocksFS is a file system that fails to lock.
 type noLocksFS struct {
 	vfs.FS
 	err error

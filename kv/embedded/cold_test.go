@@ -98,7 +98,7 @@ const coldKeys = 1000
 
 func coldKey(i int) []byte { return fmt.Appendf(nil, "cold/%04d", i) }
 
-// openCold opens a database whose base is a table on a disk that can be blocked.
+// openCold opens a database with its base in one table, on a disk that can be blocked.
 // Nothing of it is in memory but the table's index: each read of a key of
 // coldKey(10*i) is a read of the disk of its own.
 func openCold(t *testing.T, change ...func(*Options)) (*Database, *coldDisk) {
@@ -161,7 +161,7 @@ const tableKeys = 300
 
 func tableKey(i int) []byte { return fmt.Appendf(nil, "table/%03d", i) }
 
-// brokenTable makes a database whose base is one table, of which the first half
+// brokenTable makes a database with a base of one table, of which the first half
 // cannot be read while broken is set.
 func brokenTable(t *testing.T, broken *atomic.Bool) vfs.FS {
 	t.Helper()

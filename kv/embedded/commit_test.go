@@ -104,7 +104,7 @@ func TestFaultWhileCommitsWait(t *testing.T) {
 }
 
 // TestResultsDoNotShareRoom appends to what reads have returned: no two results
-// may share the room behind them, which append takes.
+// may share the room after them, which append takes.
 func TestResultsDoNotShareRoom(t *testing.T) {
 	for name, db := range map[string]*Database{"memory": memoryWith(t), "disk": openOnDisk(t, Options{noAbsorb: true})} {
 		t.Run(name, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestFaultInPipeline(t *testing.T) {
 		t.Errorf("the commit that was being written gets %v", err)
 	}
 	if _, err := two.Get(soon(t)); kv.CodeOf(err) != kv.CodeIOError || errors.Is(err, kv.ErrOutcomeUnknown) {
-		t.Errorf("the commit behind it gets %v", err)
+		t.Errorf("the next commit gets %v", err)
 	}
 	if _, err := three.Get(soon(t)); !kv.IsConflict(err) && kv.CodeOf(err) != kv.CodeIOError {
 		t.Errorf("the commit that would conflict with the first gets %v", err)
@@ -353,7 +353,7 @@ func TestHeldReadStarts(t *testing.T) {
 	}
 }
 
-// TestHeldReadIsGivenUp cancels a transaction whose only read was not started.
+// TestHeldReadIsGivenUp cancels a transaction before its only read has started.
 func TestHeldReadIsGivenUp(t *testing.T) {
 	db, disk := openCold(t)
 	disk.block(true)

@@ -17,7 +17,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
-// wantCode fails the test unless err has the code; 0 is no error.
+// wantCode fails the test unless err has the code; 0 means no error.
 func wantCode(t testing.TB, what string, err error, code kv.Code) {
 	t.Helper()
 	if kv.CodeOf(err) != code || (err == nil) != (code == 0) {

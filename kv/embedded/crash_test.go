@@ -61,7 +61,7 @@ func crashSeries(t *testing.T, noSync bool) {
 	t.Logf("%d transactions in %d rounds", least, rounds)
 }
 
-// crashLoad commits numbered transactions behind first, and absorbs, until stop
+// crashLoad commits numbered transactions after first, and absorbs, until stop
 // is called.
 func crashLoad(t *testing.T, db *Database, first int) (acknowledged *atomic.Int64, stop func()) {
 	acknowledged = new(atomic.Int64)
@@ -242,7 +242,7 @@ func (p *seriesProgress) known() (least, most lasts) {
 	return least, most
 }
 
-// run lets all writers commit, beside the absorber.
+// run lets all writers commit while the absorber works.
 func (p *seriesProgress) run(t *testing.T, db *Database, each int) {
 	var writers, absorber sync.WaitGroup
 	var quit atomic.Bool
@@ -327,7 +327,7 @@ func TestMarkersNameWhatIsThere(t *testing.T) {
 		markers++
 		left := mem.CrashClone(vfs.CrashCloneCfg{})
 		if _, err := left.Stat("db/" + baseDir + "/MANIFEST-" + manifest); err != nil {
-			t.Errorf("a crash behind the creation of %s: %v", op.Path, err)
+			t.Errorf("a crash after the creation of %s: %v", op.Path, err)
 		}
 		return nil
 	}))

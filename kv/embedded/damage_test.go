@@ -83,7 +83,7 @@ func foundNumbered(t *testing.T, fs vfs.FS) (last int, err error) {
 	return checkNumbered(t, db), nil
 }
 
-// closedDatabases are folders that were closed, whose last transaction is the
+// closedDatabases are folders that were closed. Their last transaction is the
 // given one.
 func closedDatabases(t *testing.T) (folders map[string]*vfs.MemFS, last map[string]int) {
 	folders, last = map[string]*vfs.MemFS{}, map[string]int{}
@@ -332,7 +332,7 @@ func TestVerify(t *testing.T) {
 }
 
 // TestVerifyFindsDamage changes bytes of tables and segments, one at a time:
-// each is found, in that file and not behind that byte.
+// each is found, in that file and not after that byte.
 func TestVerifyFindsDamage(t *testing.T) {
 	random, fs := seed.Rand(t), filledDatabase(t)
 	rounds := 300
@@ -372,7 +372,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 }
 
 // usedBytes returns how many bytes of a file count: the header of the next segment says
-// where a segment ends, behind which the file may have a rest of an older one.
+// where a segment ends; after it the file may have a rest of an older one.
 func usedBytes(files map[string]string, name string) int {
 	var number int
 	if _, err := fmt.Sscanf(path.Base(name), "%06d.log", &number); err != nil {

@@ -220,7 +220,7 @@ var _ ryw.View = engineView{}
 // NewScan implements [ryw.View].
 func (v engineView) NewScan(b *reads.Budget) ryw.Scan { return v.View.NewScan(b) }
 
-// startCommits makes the folder, whose log is in the window, ready for commits.
+// startCommits makes a folder ready for commits; its log is already in the window.
 func (db *Database) startCommits(p *parts, w *mvcc.Window) (err error) {
 	d := db.disk
 	absorbed := d.base.AbsorbedVersion()

@@ -121,8 +121,8 @@ func (c *copies) stop() {
 // folder elsewhere for that, with any tool. On another file system everything is
 // copied. When Backup returns nil the copy is on the disk.
 //
-// The folder appears complete or not at all. It is filled under its name with
-// ".partial" behind, which is removed after an error; what a crash leaves of it
+// The folder appears complete or not at all. It is filled under its name plus
+// ".partial", which is removed after an error; what a crash leaves of it
 // is refused by [Open] ([ErrUnfinished]), and removed by the next backup to the
 // same name.
 //

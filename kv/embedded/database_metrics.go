@@ -59,7 +59,7 @@ type Metrics struct {
 	BaseCacheHits    int64         // of blocks, for reads that found no row
 	BaseCacheMisses  int64
 	BaseCompactions  int64
-	BaseCompactBytes int64 // estimated work that compactions are behind
+	BaseCompactBytes int64 // estimated work that compactions still have to do
 
 	Watches int64  // outstanding
 	Backups int64  // made

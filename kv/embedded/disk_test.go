@@ -167,8 +167,8 @@ func expectFull(t *testing.T, err error) {
 	}
 }
 
-// recoverFull finds out whether the transaction behind last, whose outcome is
-// unknown, is there: on a copy of the disk that has room.
+// recoverFull finds out whether the transaction after last, which has an
+// unknown outcome, is there: on a copy of the disk that has room.
 func recoverFull(t *testing.T, disk smallDisk, last int) int {
 	t.Helper()
 	larger := newSmallDisk(1 << 30)
@@ -252,7 +252,7 @@ func TestMendAndOpenAgain(t *testing.T) {
 	t.Logf("%d transactions; the base failed in %d of 12 rounds", acknowledged, inBase)
 }
 
-// fillUp commits numbered transactions behind last, and absorbs and flushes after
+// fillUp commits numbered transactions after last, and absorbs and flushes after
 // each, until something fails. It returns the last that was acknowledged.
 func fillUp(t *testing.T, db *Database, last int) (int, error) {
 	t.Helper()

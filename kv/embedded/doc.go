@@ -26,7 +26,7 @@
 // first read. Readers take no lock and hold no snapshot of the storage; the garbage
 // collector frees old views.
 //
-// The base, behind the window, is a Pebble store without a log of its own. It gets
+// Below the window is the base, a Pebble store without a log of its own. It gets
 // only the last value of each key, once that has become older than the window. It
 // never sees the versions in between, so keys that are overwritten often cost it
 // nothing. A cache before the base holds recently read keys with their values; a

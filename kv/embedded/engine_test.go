@@ -65,8 +65,8 @@ func TestDurableGoldens(t *testing.T) {
 	replay.Goldens(t, openDurable, goldens.Dir(t))
 }
 
-// TestDifferential compares the engine in memory with the one on a disk, whose
-// reads and commits take other ways.
+// TestDifferential compares the engine in memory with the one on a disk. On the disk,
+// reads and commits take other paths.
 func TestDifferential(t *testing.T) {
 	options := difftest.Options{Seed: seed.Of(t), Names: [2]string{"memory", "durable"}}
 	if testing.Short() {

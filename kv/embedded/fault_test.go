@@ -25,7 +25,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
 
-// faultyFS is a file system whose n-th operation of the wanted kind, once armed,
+// faultyFS is a file system. Once armed, its n-th operation of the wanted kind
 // and all that follow fail.
 type faultyFS struct {
 	vfs.FS
@@ -388,7 +388,7 @@ func TestNoSyncPowerLoss(t *testing.T) {
 	}
 }
 
-// TestNoSyncWithinASecond takes the power away a second after a commit whose
+// TestNoSyncWithinASecond takes the power away a second after a commit. The
 // database is otherwise idle, absorbs nothing, and has just begun.
 func TestNoSyncWithinASecond(t *testing.T) {
 	fs := vfs.NewCrashableMem()

@@ -17,7 +17,7 @@ import (
 )
 
 // appending appends a byte to the value of a cold key in a transaction of its own,
-// whose outcome it sends.
+// and sends the outcome.
 func appending(t *testing.T, db *Database, key []byte, options ...kv.Option) <-chan error {
 	done := make(chan error, 1)
 	ctx := bounded(t)
@@ -60,7 +60,7 @@ func TestColdAtomicBlocksNoOtherCommit(t *testing.T) {
 		err := db.Transact(bounded(t), func(tx kv.Transaction) error {
 			tx.Set([]byte("blind"), nil)
 			tx.Atomic(kv.AppendIfFits, []byte("hot"), []byte("+"))
-			tx.Atomic(kv.AppendIfFits, coldKey(0), []byte("+")) // whose row is cached
+			tx.Atomic(kv.AppendIfFits, coldKey(0), []byte("+")) // its row is cached
 			return nil
 		})
 		if err != nil {

@@ -49,7 +49,7 @@ var isolationEngines = []struct {
 	{"absorbing", openAbsorbing},
 }
 
-// openAbsorbing opens a database whose commits leave the window at once, all
+// openAbsorbing opens a database with commits that leave the window at once, all
 // the time: what is read comes from the base, and transactions are often told
 // that they are too old.
 func openAbsorbing(t testing.TB) kv.Database {

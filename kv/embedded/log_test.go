@@ -17,7 +17,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 )
 
-// logOf returns a file system with a database whose log holds transactions 1 to
+// logOf returns a file system with a database that has in its log transactions 1 to
 // n, and the names of its segments.
 func logOf(t *testing.T, n int, segmentSize int64) (*vfs.MemFS, []string) {
 	t.Helper()
@@ -83,7 +83,7 @@ func reopen(t *testing.T, fs vfs.FS) (int, error) {
 	return checkNumbered(t, db), nil
 }
 
-// crashedLog returns what a crash of the machine leaves of a database whose log
+// crashedLog returns what a crash of the machine leaves of a database with a log that
 // holds transactions 1 to n, which are on the disk, in one segment.
 func crashedLog(t *testing.T, n int, noSync bool, before func(*Database)) *vfs.MemFS {
 	t.Helper()
@@ -240,7 +240,7 @@ func TestLostSectors(t *testing.T) {
 	}
 }
 
-// lastFrame returns where the last record of a segment begins: behind the header of
+// lastFrame returns where the last record of a segment begins: after the header of
 // 44 bytes, which has the first bytes of records at its offset 32, each record has a
 // head of 28, with the payload's size at its fifth byte.
 func lastFrame(t *testing.T, data []byte) (last int64) {

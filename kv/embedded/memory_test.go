@@ -16,7 +16,7 @@ import (
 )
 
 // overwriteValues writes the same three values, 300 kB in all, n times, and calls after
-// behind each.
+// each time.
 func overwriteValues(t *testing.T, db *Database, n int, after func(i int)) {
 	t.Helper()
 	for i := range n {

@@ -139,7 +139,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestMetricsOfFaults reads the metrics of a database whose disk has failed.
+// TestMetricsOfFaults reads the metrics of a database with a failed disk.
 func TestMetricsOfFaults(t *testing.T) {
 	fs := newFaultyFS(vfs.NewMem(), onLog(errorfs.OpFileSyncData))
 	db := openTest(t, crashOptions(fs, false))
@@ -159,7 +159,7 @@ func TestMetricsOfFaults(t *testing.T) {
 	_ = db.Close() // it may say what has failed
 }
 
-// TestMetricsInMemory reads the metrics of a database in memory beside commits.
+// TestMetricsInMemory reads the metrics of a database in memory while it commits.
 func TestMetricsInMemory(t *testing.T) {
 	db, err := OpenMemory()
 	if err != nil {

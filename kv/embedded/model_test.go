@@ -155,7 +155,7 @@ func checkReads(t *rapid.T, db *Database, model map[string]string) {
 	}
 }
 
-// TestModel compares a database whose commits move to the base all the time,
+// TestModel compares a database that moves commits to the base all the time,
 // and which is closed and opened again, with a map.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -21,7 +21,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
 )
 
-// A note is a small text file beside the data: a line with its kind and format,
+// A note is a small text file next to the data: a line with its kind and format,
 // a line for each field, and a checksum over them. Fields "needs" name features that a program
 // must know which uses the folder. It is readable by people and
 // written once.
@@ -34,7 +34,7 @@ type note struct {
 var noteTable = crc32.MakeTable(crc32.Castagnoli)
 
 // noteFormat is the format of notes and of the folder they lie in. A program
-// refuses a folder whose format is newer than its own. Since format 2 the segments of
+// refuses a folder with a format newer than its own. Since format 2 the segments of
 // the log have a salt.
 const noteFormat = 2
 
@@ -112,7 +112,7 @@ func (n note) checkNeeds() error {
 func parseNote(text, kind string) (n note, format int, err error) {
 	found := ""
 	if _, err := fmt.Sscanf(text, "kazahana %s %d\n", &found, &format); err != nil || found != kind {
-		return note{}, 0, fmt.Errorf("it is no note of a kazahana %s", kind)
+		return note{}, 0, fmt.Errorf("it is not a note of a kazahana %s", kind)
 	}
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	n = note{kind: kind, format: format}

@@ -277,7 +277,7 @@ func lockDir(fsys vfs.FS, dir string) (*heldLock, error) {
 	return &heldLock{lock, fsys, fsys.PathJoin(dir, holderName)}, nil
 }
 
-// heldLock is a lock whose holder is written down.
+// heldLock is a lock with its holder written down.
 type heldLock struct {
 	io.Closer
 	fs     vfs.FS // which refuses to use the folder once it was moved

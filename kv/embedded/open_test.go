@@ -123,7 +123,7 @@ type wrappedSystem struct{ vfs.FS }
 
 func (w wrappedSystem) Unwrap() vfs.FS { return w.FS }
 
-// TestPartialNames opens folders whose names a backup uses while it fills them.
+// TestPartialNames opens folders with names that a backup uses while it fills them.
 func TestPartialNames(t *testing.T) {
 	fs := vfs.NewMem()
 	for _, name := range []string{"new.partial", "empty.partial", "locked.partial"} {
@@ -233,7 +233,7 @@ func readOnlyDisk(fs vfs.FS) vfs.FS {
 }
 
 // crashedDatabase is what a crash leaves of a database with tables and segments,
-// whose last transaction is number 60.
+// with number 60 as the last transaction.
 func crashedDatabase(t *testing.T) *vfs.MemFS {
 	t.Helper()
 	fs := vfs.NewCrashableMem()

@@ -61,7 +61,7 @@ func (p *parts) hasBase() (bool, error) {
 		return false, err
 	}
 	if p.complete() || len(segments) > 0 {
-		return false, &fault.CorruptError{File: dir, Reason: "the base is gone, or the file in it whose name begins with marker.manifest: the folder has other parts of a database, and is incomplete. To begin a new database, name another folder"}
+		return false, &fault.CorruptError{File: dir, Reason: "the base is gone, or its file marker.manifest.*: the folder has other parts of a database, and is incomplete. To begin a new database, name another folder"}
 	}
 	return false, nil
 }

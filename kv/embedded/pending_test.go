@@ -84,7 +84,7 @@ func TestReadsSeeTheWritesBeforeThem(t *testing.T) {
 	tx.Set(append(coldKey(30), '+'), nil)
 	disk.block(false)
 	if value, err := sum.Get(bounded(t)); err != nil || string(value[1000:]) != "1" {
-		t.Errorf("Get: %q, %v; want 1 behind the stored value", value[min(1000, len(value)):], err)
+		t.Errorf("Get: %q, %v; want the stored value and then 1", value[min(1000, len(value)):], err)
 	}
 	for what, r := range map[string]kv.RangeResult{"forward": some, "backward": back} {
 		got := map[string]int{}
@@ -103,7 +103,7 @@ func TestReadsSeeTheWritesBeforeThem(t *testing.T) {
 		t.Errorf("GetKey: %q, %v; want %q", got, err, coldKey(31))
 	}
 	if value, err := tx.Get(coldKey(10)).Get(bounded(t)); err != nil || string(value[1000:]) != "12" {
-		t.Errorf("a later Get: %v, want 12 behind the stored value", err)
+		t.Errorf("a later Get: %v, want the stored value and then 12", err)
 	}
 }
 
@@ -260,7 +260,7 @@ func TestWatchOfAColdKey(t *testing.T) {
 const longRead = 4096
 
 // TestLongReadsInMemoryEnd begins a read of many steps while all goroutines that
-// read are busy: Cancel ends it, the transaction stays usable meanwhile, and it is
+// read are busy: Cancel ends it, the transaction stays usable, and the read is
 // never made.
 func TestLongReadsInMemoryEnd(t *testing.T) {
 	db := memoryWith(t)
@@ -289,7 +289,7 @@ func TestLongReadsInMemoryEnd(t *testing.T) {
 			wait := read(tx)
 			read(tx) // so that the first one is not held back
 			if _, err := tx.Get([]byte("000001")).Get(bounded(t)); err != nil {
-				t.Errorf("a Get beside it: %v", err)
+				t.Errorf("a Get at the same time: %v", err)
 			}
 			tx.Cancel()
 			wantCode(t, "the read", wait(bounded(t)), kv.CodeTransactionCancelled)

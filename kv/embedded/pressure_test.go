@@ -33,7 +33,7 @@ func heap() int64 {
 }
 
 // alone reports whether the test has a process for itself. If not, it runs the
-// test in a new one: what earlier tests have left, and is freed meanwhile, would
+// test in a new one: what earlier tests have left, and is freed during this one, would
 // be counted.
 func alone(t *testing.T) bool {
 	t.Helper()
@@ -66,7 +66,7 @@ func openOnDisk(t testing.TB, o Options) *Database {
 }
 
 // writeRandom commits n transactions of so many random keys with values of size
-// bytes, from several goroutines, calls after behind each, and returns how many
+// bytes, from several goroutines, calls after each time, and returns how many
 // bytes of keys and values that were.
 func writeRandom(t testing.TB, db *Database, n, keys, size int, after func()) int64 {
 	t.Helper()
@@ -351,7 +351,7 @@ func TestQueueIsBounded(t *testing.T) {
 	}
 }
 
-// TestCloseWhileCommitsWait closes a database whose window is full.
+// TestCloseWhileCommitsWait closes a database with a full window.
 func TestCloseWhileCommitsWait(t *testing.T) {
 	db := openOnDisk(t, Options{WindowSize: 1 << 20, noAbsorb: true})
 	reader := begin(t, db)

@@ -17,7 +17,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
 )
 
-// TestSelectorsFarFromTheirKeys reads ranges whose selectors count more pairs
+// TestSelectorsFarFromTheirKeys reads ranges with selectors that count more pairs
 // than the bytes of a batch allow: requests go on for rows when their bytes are
 // used up.
 func TestSelectorsFarFromTheirKeys(t *testing.T) {
@@ -64,7 +64,7 @@ func TestSelectorsFarFromTheirKeys(t *testing.T) {
 }
 
 // TestSelectorsAcross reads every range between two selectors near few keys,
-// those included whose keys are the other way round than what they select.
+// including those with keys the other way round than what they select.
 func TestSelectorsAcross(t *testing.T) {
 	keys := []string{"b", "d", "f", "h"}
 	db := memoryWith(t, keys...)
@@ -340,7 +340,7 @@ func compareSample(t *testing.T, db *Database, round int) {
 }
 
 // TestSampleIsFair estimates pairs of many sizes: the hash must not prefer any
-// keys, also where they differ little.
+// keys, even where they differ little.
 func TestSampleIsFair(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it weighs millions of keys, in one goroutine")

@@ -52,7 +52,7 @@ func restore(ctx context.Context, fs vfs.FS, backup, dir string) (_ BackupInfo, 
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	info, err := readBackup(fs, backup)
 	if err == nil && info == nil {
-		err = errors.New("the folder is no backup: it has no file " + backupName)
+		err = errors.New("the folder is not a backup: it has no file " + backupName)
 	}
 	if err != nil {
 		return BackupInfo{}, err
@@ -129,8 +129,8 @@ const unfinishedName = "UNFINISHED"
 // partialSuffix ends the name of a folder that is being filled.
 const partialSuffix = ".partial"
 
-// ErrUnfinished says that a folder is a backup, or was being restored, whose
-// writing was interrupted. It is not opened: some of its data may be missing.
+// ErrUnfinished says that a backup or a restore into a folder was interrupted
+// while it wrote. The folder is not opened: some of its data may be missing.
 // Remove the folder and begin again.
 var ErrUnfinished = errors.New("embedded: the backup or restore into this folder was interrupted; remove the folder and begin again")
 
@@ -169,7 +169,7 @@ func checkHeld(fs vfs.FS, dir string) error {
 	return err
 }
 
-// partialDir is a folder that is filled beside the one that it is to become: that
+// partialDir is a folder that is filled next to the one that it is to become: that
 // one appears at once, complete and on the disk, or not at all.
 type partialDir struct {
 	fs   vfs.FS
@@ -253,7 +253,7 @@ func (s *partialDir) mark() error {
 	return files.SyncDir(s.fs, s.work)
 }
 
-// finish makes the folder, whose files are synced, what it is to become.
+// finish makes the folder what it is to become. Its files are synced.
 func (s *partialDir) finish() error {
 	err := errors.Join(files.SyncDir(s.fs, s.fs.PathJoin(s.work, baseDir)), files.SyncDir(s.fs, s.work))
 	if err == nil {

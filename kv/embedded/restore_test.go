@@ -66,7 +66,7 @@ func TestRestore(t *testing.T) {
 	closeTest(t, db)
 }
 
-// TestRestoreRefusals restores what is no backup, to where it must not.
+// TestRestoreRefusals restores a folder that is not a backup, and to where it must not.
 func TestRestoreRefusals(t *testing.T) {
 	fs := filledDatabase(t)
 	db := openAt(t, fs, "db")
@@ -98,7 +98,7 @@ func TestRestoreRefusals(t *testing.T) {
 		t.Errorf("over a closed database: %v", err)
 	}
 	if err := try(t.Context(), "db", "new"); err == nil {
-		t.Error("restored from what is no backup")
+		t.Error("restored from a folder that is not a backup")
 	}
 	if err := try(t.Context(), "nowhere", "new"); !errors.Is(err, iofs.ErrNotExist) {
 		t.Errorf("from nowhere: %v", err)
@@ -110,7 +110,7 @@ func TestRestoreRefusals(t *testing.T) {
 		t.Errorf("with a context that is done: %v", err)
 	}
 	if names, err := fs.List(""); err != nil || slices.Contains(names, "new") || slices.Contains(names, "new.partial") {
-		t.Errorf("left behind: %q, %v", names, err)
+		t.Errorf("left over: %q, %v", names, err)
 	}
 	if last := checkNumbered(t, openAt(t, fs, "db")); last != 60 {
 		t.Errorf("the database that was not restored over has transaction %d", last)
@@ -238,7 +238,7 @@ func TestTwoFillOneFolder(t *testing.T) {
 	}
 }
 
-// TestRestoreOfForeignFiles restores backups in whose folders there are other files, some
+// TestRestoreOfForeignFiles restores backups with other files in their folders, some
 // with the names of its own.
 func TestRestoreOfForeignFiles(t *testing.T) {
 	if runtime.GOOS == "windows" {

@@ -120,7 +120,7 @@ func TestRowsLate(t *testing.T) {
 
 // TestRowsForgottenLast stops the absorber when it is about to tell the cache of a
 // change. Pebble has made it by then: a read of Pebble from now on gets the new
-// value, so that no ticket admits an old one. Readers meanwhile see the change
+// value, so that no ticket admits an old one. Readers see the change at that time
 // without waiting, because the window still has it.
 func TestRowsForgottenLast(t *testing.T) {
 	for _, c := range rowChanges {
@@ -253,7 +253,7 @@ func testRowsConcurrent(t *testing.T, size int64) {
 	background(db.disk.absorber.Pass)
 	for reader := range 4 {
 		random := seed.Rand(t)
-		patience := uint64(reader % 2) // commits that happen meanwhile
+		patience := uint64(reader % 2) // commits that happen before it adds the row
 		background(func() error {
 			err := readSame(t.Context(), db, random.IntN, func() {
 				for begin := commits.Load(); commits.Load() < begin+patience && !quit.Load(); {

@@ -53,7 +53,7 @@ func (s *script) show(*datadriven.TestData) {
 	}
 }
 
-// printLines prints the lines that have text, each behind a name and a sign.
+// printLines prints the lines that have text, each after a name and a sign.
 func (s *script) printLines(name, sign string, lines []string) {
 	for _, line := range lines {
 		if line != "" {
@@ -63,7 +63,7 @@ func (s *script) printLines(name, sign string, lines []string) {
 }
 
 // windowText has a line for what the window says of a key, and one for what it says
-// of the keys behind it, up to the next one.
+// of the keys after it, up to the next one.
 func (s *script) windowText() string {
 	var b strings.Builder
 	entries := s.db.windowEntries()
@@ -216,7 +216,7 @@ func logFile(fs vfs.FS, dir string, number uint64) []byte {
 	return data
 }
 
-// conflictsText has the write conflict ranges that the resolver knows beside the keys
+// conflictsText has the write conflict ranges that the resolver knows in addition to the keys
 // of the window.
 func (s *script) conflictsText() string {
 	var b strings.Builder
@@ -306,7 +306,7 @@ type conflictStep struct {
 	version int64
 }
 
-// conflictSteps returns the write conflict ranges that the resolver knows, beside the
+// conflictSteps returns the write conflict ranges that the resolver knows in addition to the
 // keys that the window tells it of.
 func (db *Database) conflictSteps() (all []conflictStep) {
 	db.committer.Inspect(func(_ *mvcc.Window, r *mvcc.Resolver) {

@@ -198,7 +198,7 @@ func (s *script) parseVersion(text string) int64 {
 	whole, err1 := strconv.ParseInt(seconds, 10, 64)
 	part, err2 := strconv.ParseInt(micros, 10, 64)
 	if err1 != nil || err2 != nil || len(micros) != 6 {
-		s.t.Fatalf("%q is no version; one is 1.000002", text)
+		s.t.Fatalf("%q is not a version; an example is 1.000002", text)
 	}
 	return s.start.UnixMicro() + whole*kv.VersionsPerSecond + part
 }

@@ -57,7 +57,7 @@ func TestVersionsJumpOverRestarts(t *testing.T) {
 	for range 3 {
 		db := openTest(t, tiny(fs))
 		if got := readVersion(t, begin(t, db)); last > 0 && got < last+mvcc.RestartVersions {
-			t.Errorf("after a restart the version is %d, %d behind the last; want %d at least", got, got-last, mvcc.RestartVersions)
+			t.Errorf("after a restart the version is %d, %d more than the last; want %d at least", got, got-last, mvcc.RestartVersions)
 		}
 		tx := begin(t, db)
 		tx.Set([]byte("key"), nil)
@@ -220,7 +220,7 @@ func TestRetryOptionsLast(t *testing.T) {
 }
 
 // TestNewestIsNotTooOld lets a commit hang for a minute: what was the newest before
-// stays readable, as versions then do not advance, also for a transaction that began
+// stays readable, as versions then do not advance, even for a transaction that began
 // one commit earlier, and while commits move to the base. Afterwards both are too old.
 func TestNewestIsNotTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -90,7 +90,7 @@ type RetryTrace struct {
 	Err       error         // of OnError; nil: another attempt begins
 }
 
-// tracerTransaction is a transaction whose calls are told to a tracer.
+// tracerTransaction is a transaction that reports its calls to a tracer.
 type tracerTransaction struct {
 	kv.Transaction
 	tracer  *Tracer

@@ -25,9 +25,9 @@ type Report struct {
 	Keys    int64       // entries in the base: keys, older values of theirs, and deletions
 	Writes  int64       // in the log, that the base does not have yet: keys set or cleared, and ranges cleared
 
-	// Torn is how many bytes a crash has left behind the end of the log: of a
+	// Torn is how many bytes a crash has left after the end of the log: of a
 	// commit that was never acknowledged, and of what the file held before, when
-	// it was an older part of the log. It is no damage: opening ignores them.
+	// it was an older part of the log. It is not damage: opening ignores them.
 	Torn int64
 
 	Damage []*fault.CorruptError // what is not as it was written
@@ -148,7 +148,7 @@ func (v *verifier) checkBase() (absorbed int64, err error) {
 	dir := v.fs.PathJoin(v.dir, baseDir)
 	exists, err := v.parts.hasBase()
 	if err == nil && !exists {
-		err = &fault.CorruptError{File: dir, Reason: "the folder has no base: it is no database, or its files are gone"}
+		err = &fault.CorruptError{File: dir, Reason: "the folder has no base: it is not a database, or its files are gone"}
 	}
 	if err != nil {
 		return math.MaxInt64, v.keepDamage(err)

@@ -14,10 +14,10 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// TestWatchesBesideChanges makes watches, by transactions that write and by others,
-// while the key is changed. A watch whose transaction has read another value than
-// the last fires; one that has read the last does not.
-func TestWatchesBesideChanges(t *testing.T) {
+// TestWatchesDuringChanges makes watches, by transactions that write and by others,
+// while the key is changed. A watch fires if its transaction has read another value than
+// the last, and not if it has read the last.
+func TestWatchesDuringChanges(t *testing.T) {
 	rounds := 150
 	if testing.Short() {
 		rounds = 40
@@ -39,7 +39,7 @@ func TestWatchesBesideChanges(t *testing.T) {
 	}
 }
 
-// madeWatch is a watch whose transaction has read a value.
+// madeWatch is a watch of a transaction that has read a value.
 type madeWatch struct {
 	read  string
 	fired kv.Future[struct{}]

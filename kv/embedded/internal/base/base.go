@@ -41,8 +41,8 @@ import (
 )
 
 // Base holds each key's value as it was a window ago, on disk: an LSM tree that
-// has no log of its own. It is behind the window, never ahead: a reader whose
-// version is too old learns that after it has read, and must not
+// has no log of its own. It lags the window and never leads it. A reader with
+// a version that is too old learns that after it has read, and must not
 // use what it has read.
 type Base struct {
 	db     *pebble.DB
@@ -66,7 +66,7 @@ type Base struct {
 	absorbed     atomic.Int64  // every commit up to it is in db; the absorber writes it
 }
 
-// Keys of the base: those of users behind one byte, which makes the empty key
+// Keys of the base: those of users after a byte, which makes the empty key
 // one that can be stored, and the base's own.
 const (
 	ownSpace  = 0x00
@@ -120,7 +120,7 @@ func Owns(name string) bool {
 	return err == nil && (ext == "sst" || ext == "blob" || ext == "log")
 }
 
-// IsManifestMarker reports whether a file of the base is the one whose name says
+// IsManifestMarker reports whether a file of the base is the one with the name that says
 // which manifest counts. Without it the base would begin anew.
 func IsManifestMarker(name string) bool { return strings.HasPrefix(name, "marker.manifest.") }
 
@@ -308,7 +308,7 @@ func (b *Base) Flush(stop <-chan struct{}) (bool, error) {
 	return false, nil
 }
 
-// AwaitCompactions waits while compactions are so far behind that reads suffer,
+// AwaitCompactions waits while compactions lag so far that reads suffer,
 // unless stop is closed before.
 func (b *Base) AwaitCompactions(stop <-chan struct{}) {
 	for b.db.Metrics().Levels[0].Sublevels >= mostSublevels {
@@ -364,7 +364,7 @@ func (b *Base) outdate(changes batchrepr.Reader) error {
 	}
 }
 
-// The base keeps its sample among its own keys: behind this prefix the user's
+// The base keeps its sample among its own keys: after this prefix the user's
 // key, with the bytes that it stands for as a varint. It changes in the batches
 // that change what it is a sample of.
 var (
@@ -394,7 +394,7 @@ func (b *Base) readSample() error {
 type Metrics struct {
 	Bytes, Tables, Memory              int64 // on disk, in files; not on the disk yet
 	CacheBytes, CacheHits, CacheMisses int64
-	Compactions, CompactBytes          int64 // made; estimated work that compactions are behind
+	Compactions, CompactBytes          int64 // made; estimated work that compactions still have to do
 }
 
 // Metrics returns how the base does, zeros if it is closed or has failed.

@@ -17,7 +17,7 @@ import (
 )
 
 // fewKeys is up to how many keys of a cleared range are deleted one by one. A
-// range tombstone slows the first reads behind it down.
+// range tombstone slows down the first reads after it.
 const fewKeys = 32
 
 // Batch gathers what the base absorbs in one step. It deletes only what the
@@ -41,7 +41,7 @@ func (b *Batch) Set(key, value []byte) error {
 	return b.batch.Set(b.key, value, nil)
 }
 
-// RemoveRange deletes the keys from begin to end; a nil end is no bound.
+// RemoveRange deletes the keys from begin to end; a nil end means no bound.
 func (b *Batch) RemoveRange(begin, end []byte) error {
 	if b.clear.begin != nil && bytes.Equal(b.clear.end, begin) {
 		b.clear.end = end
@@ -125,7 +125,7 @@ type clearRun struct {
 	begin, end []byte   // of a run; nil end: there is none
 }
 
-// long reports whether there is a run: the iterator is at the first key behind
+// long reports whether there is a run: the iterator is at the first key after
 // it.
 func (r *clearRun) long() bool { return r.end != nil }
 
@@ -313,7 +313,7 @@ func (s *Sample) Remove(key []byte) bool {
 	return s.keys.Remove(key)
 }
 
-// RemoveRange notes that a range was cleared; a nil end is no bound.
+// RemoveRange notes that a range was cleared; a nil end means no bound.
 func (s *Sample) RemoveRange(begin, end []byte) {
 	if end == nil {
 		end = keys.SystemEnd

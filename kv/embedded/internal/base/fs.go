@@ -27,7 +27,7 @@ import (
 // of contents on the disk are dropped. What the base had in memory stays there,
 // reads go on, and the base can be closed like any other.
 //
-// What the base writes elsewhere is a checkpoint. Its failure is no failure of
+// What the base writes elsewhere is a checkpoint. Its failure is not a failure of
 // the base, and the caller syncs the folders.
 type baseFS struct {
 	vfs.FS
@@ -132,7 +132,7 @@ func (fs baseFS) createOnDisk(name string, c vfs.DiskWriteCategory) (vfs.File, e
 }
 
 // beforeMarker syncs the folder of a marker that is to appear or to go. A marker
-// is a file whose name says which other file counts; the base syncs the folder
+// is a file with a name that says which other file counts; the base syncs the folder
 // only after it has made the new marker and removed the old one, so that a crash
 // could leave the new one without the file that it names, or neither.
 func (fs baseFS) beforeMarker(name string) error {

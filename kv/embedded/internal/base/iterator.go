@@ -19,7 +19,7 @@ type Iterator struct {
 	name []byte // room for a key of the base
 }
 
-// Open opens the iterator between two keys; nil is no bound. The bounds keep it from
+// Open opens the iterator between two keys; nil means no bound. The bounds keep it from
 // going through deleted pairs that are not asked for. The base does not close before
 // the iterator.
 func (i *Iterator) Open(b *Base, begin, end []byte) error {
@@ -66,13 +66,13 @@ func (i *Iterator) Value() []byte { return i.iter.Value() }
 func (i *Iterator) Next() bool { return i.iter.Next() }
 func (i *Iterator) Prev() bool { return i.iter.Prev() }
 
-// Seek moves to the first pair whose key is not below key.
+// Seek moves to the first pair with a key not below key.
 func (i *Iterator) Seek(key []byte) bool {
 	i.name = baseKey(i.name[:0], key)
 	return i.iter.SeekGE(i.name)
 }
 
-// SeekBelow moves to the last pair whose key is below key, or with inclusive not
+// SeekBelow moves to the last pair with a key below key, or with inclusive not
 // above it.
 func (i *Iterator) SeekBelow(key []byte, inclusive bool) bool {
 	i.name = baseKey(i.name[:0], key)

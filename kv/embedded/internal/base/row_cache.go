@@ -44,7 +44,7 @@ type clears struct {
 	latest []keySpan
 }
 
-// keySpan holds the keys from begin to end; a nil end is no bound.
+// keySpan holds the keys from begin to end; a nil end means no bound.
 type keySpan struct{ begin, end []byte }
 
 func (s keySpan) holds(key []byte) bool {
@@ -175,10 +175,10 @@ func (c *rowCache) close() {
 	}
 }
 
-// row is what the base says of a key. Beside its counters it is immutable.
+// row is what the base says of a key. It is immutable except for its counters.
 type row struct {
 	hash  uint64
-	pair  []byte        // the key, and behind it the value
+	pair  []byte        // the key, followed by the value
 	size  int32         // of the key
 	has   bool          // there is a value
 	reads atomic.Uint32 // since the hand has come by, but at most mostReads
@@ -215,7 +215,7 @@ func (r *row) touch() []byte {
 	return r.value()
 }
 
-// rowCost is what a row takes beside its pair, and slotCost its place.
+// rowCost is what a row takes in addition to its pair, and slotCost its place.
 const (
 	rowCost  = int64(unsafe.Sizeof(row{})+15) &^ 15
 	slotCost = int64(unsafe.Sizeof(atomic.Pointer[row]{}))
@@ -341,7 +341,7 @@ func (p *rowPart) drop(hash uint64, key []byte) {
 	}
 }
 
-// remove empties a slot, and moves the rows behind it up that could not be
+// remove empties a slot, and moves up the rows after it that could not be
 // found any more (Knuth, volume 3, algorithm 6.4R).
 func (p *rowPart) remove(hole uint64) {
 	t := *p.table.Load()

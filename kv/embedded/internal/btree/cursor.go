@@ -30,7 +30,7 @@ func (c *Cursor[V]) Value() *V {
 	return &at.n.items[at.i].Value
 }
 
-// Seek moves to the first entry whose key is not below key.
+// Seek moves to the first entry with a key not below key.
 func (c *Cursor[V]) Seek(t *Tree[V], key []byte) bool {
 	if !c.descend(t, key) {
 		return false
@@ -44,7 +44,7 @@ func (c *Cursor[V]) Seek(t *Tree[V], key []byte) bool {
 	return true
 }
 
-// SeekBelow moves to the last entry whose key is below key.
+// SeekBelow moves to the last entry with a key below key.
 func (c *Cursor[V]) SeekBelow(t *Tree[V], key []byte) bool {
 	if !c.descend(t, key) {
 		return false
@@ -54,7 +54,7 @@ func (c *Cursor[V]) SeekBelow(t *Tree[V], key []byte) bool {
 	return c.Prev()
 }
 
-// SeekFloor moves to the last entry whose key is not above key.
+// SeekFloor moves to the last entry with a key not above key.
 func (c *Cursor[V]) SeekFloor(t *Tree[V], key []byte) bool {
 	if !c.descend(t, key) {
 		return false
@@ -248,7 +248,7 @@ func (c *Cursor[V]) Locate(t *Tree[V], key []byte) (found bool) {
 	return found
 }
 
-// Floor returns the last value whose key is not above what was located, nil
+// Floor returns the last value with a key not above what was located, nil
 // if there is none.
 func (c *Cursor[V]) Floor(found bool) *V {
 	if c.depth == 0 {
@@ -307,7 +307,7 @@ func (c *Cursor[V]) own(t *Tree[V]) {
 	}
 }
 
-// insert puts an item, and the kid behind it in an inner node, at position i of
+// insert puts an item, and the kid after it in an inner node, at position i of
 // the path's node at depth d.
 func (c *Cursor[V]) insert(t *Tree[V], d, i int, it *Item[V], kid *node[V]) {
 	n := c.path[d].n

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package btree is an ordered map from byte keys to values of one type: a B+tree
-// in memory whose nodes are copied on write.
+// in memory with nodes that are copied on write.
 //
 // It promises to the packages above:
 //
@@ -28,7 +28,7 @@ import (
 // shallower; smaller ones make the copy that a commit takes cheaper.
 const fanout = 32
 
-// Tree is an ordered map from byte keys to V: a B+tree whose nodes are copied
+// Tree is an ordered map from byte keys to V: a B+tree with nodes that are copied
 // on write. [Tree.Snapshot] takes an immutable copy in constant time; edits
 // that follow copy the nodes on their way once and then change them in place.
 //
@@ -79,7 +79,7 @@ func (t *Tree[V]) Get(key []byte) *V {
 	return nil
 }
 
-// Floor returns the last entry whose key is not above key; its value must not
+// Floor returns the last entry with a key not above key; its value must not
 // be modified.
 func (t *Tree[V]) Floor(key []byte) (at []byte, v *V) {
 	n := t.root
@@ -157,7 +157,7 @@ func (t *Tree[V]) liveAt(n *node[V], from, step int) int {
 	return -1
 }
 
-// Ranked returns an empty tree whose nodes know the rank of what is below them.
+// Ranked returns an empty tree with nodes that know the rank of what is below them.
 func Ranked[V any](rankOf func(*V) Rank) Tree[V] { return Tree[V]{rank: rankOf} }
 
 // measure recomputes the rank of n.
@@ -195,7 +195,7 @@ func (t *Tree[V]) TopWithin(begin, end []byte) int64 {
 	return t.topBelow(t.root, begin, end)
 }
 
-// topBelow is topWithin below n, where a nil begin or end is no bound.
+// topBelow is topWithin below n, where a nil begin or end means no bound.
 func (t *Tree[V]) topBelow(n *node[V], begin, end []byte) int64 {
 	if begin == nil && end == nil {
 		return n.Top
@@ -235,7 +235,7 @@ type node[V any] struct {
 
 // between returns the positions of the entries in [begin, end) of a leaf, the
 // last one excluded, or of the kids that they lie in, the last one included. A
-// nil begin or end is no bound.
+// nil begin or end means no bound.
 func (n *node[V]) between(begin, end []byte) (first, last int) {
 	if n.leaf() {
 		last = int(n.n)

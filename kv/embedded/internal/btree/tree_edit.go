@@ -56,7 +56,7 @@ func (t *Tree[V]) Remove(key []byte) bool {
 
 // RetainLeaf drops the entries of one leaf, that of key from, which keep refuses. It
 // is called in order, for those not below from. retain returns how many they
-// were, and the first key behind the leaf, nil if there is none.
+// were, and the first key after the leaf, nil if there is none.
 func (t *Tree[V]) RetainLeaf(from []byte, keep func(*V) bool) (seen int, next []byte) {
 	var c Cursor[V]
 	if c.Locate(t, from); c.depth == 0 {
@@ -64,10 +64,10 @@ func (t *Tree[V]) RetainLeaf(from []byte, keep func(*V) bool) (seen int, next []
 	}
 	at := &c.path[c.depth-1]
 	i := at.i
-	behind := c
-	behind.path[behind.depth-1].i = int(at.n.n) - 1
-	if behind.Next() {
-		next = behind.Key()
+	after := c
+	after.path[after.depth-1].i = int(at.n.n) - 1
+	if after.Next() {
+		next = after.Key()
 	}
 	var refused [fanout]bool
 	some := false
@@ -97,7 +97,7 @@ func (t *Tree[V]) removeBelow(n *node[V], key []byte) {
 }
 
 // RemoveRange deletes the keys from begin (included) to end (excluded). A nil
-// begin or end is no bound.
+// begin or end means no bound.
 func (t *Tree[V]) RemoveRange(begin, end []byte) {
 	if t.root == nil || begin != nil && end != nil && bytes.Compare(begin, end) >= 0 {
 		return

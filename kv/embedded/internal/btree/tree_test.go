@@ -228,8 +228,8 @@ func checkSeeks(t *rapid.T, tr *Tree[int], m sortedMap, probe string) {
 	}
 }
 
-// TestTreeTrickyKeys compares a tree with a map: keys that begin alike, whose
-// heads are equal, that end with zero bytes, and the empty one.
+// TestTreeTrickyKeys compares a tree with a map: keys that begin alike, that
+// have equal heads, that end with zero bytes, and the empty one.
 func TestTreeTrickyKeys(t *testing.T) {
 	random, rounds := seed.Rand(t), 200
 	if testing.Short() {

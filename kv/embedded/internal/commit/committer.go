@@ -6,7 +6,7 @@
 // The [Committer] promises to the packages above:
 //
 //   - [Committer.Commit] and [Committer.Drive] never wait for the disk. Each request
-//     gets one outcome, also if the disk fails, the window is full, or the committer is
+//     gets one outcome, even if the disk fails, the window is full, or the committer is
 //     stopped.
 //   - A request commits only if no commit above its read version wrote to its read
 //     conflict ranges. Versions ascend, and all requests of a batch have one version.
@@ -79,7 +79,7 @@ type Committer struct {
 	fault     *fault.Fault
 	pressure  *pressure
 	wake      chan struct{} // wakes the disk goroutine; nil: in memory
-	answers   chan *batch   // batches whose requests are to be answered
+	answers   chan *batch   // batches with requests to answer
 	quit      chan struct{}
 	done      sync.WaitGroup
 	answering sync.WaitGroup
@@ -95,7 +95,7 @@ type Committer struct {
 	}
 
 	undecided atomic.Int64 // requests that are queued or taken
-	fetching  atomic.Int64 // bytes of requests whose inputs are being fetched
+	fetching  atomic.Int64 // bytes of requests that wait for their inputs
 
 	decideMu sync.Mutex  // see the rules of the locks
 	hurry    atomic.Bool // a goroutine waits for decideMu, and the disk is idle
@@ -346,7 +346,7 @@ func (c *Committer) advanceLocked(wait bool) bool {
 }
 
 // closeBatch ends the open batch and locks diskMu for it. It returns nil, without
-// diskMu, if there is no batch, or if diskMu is held and wait is false. The caller
+// diskMu, if no batch is open, or if diskMu is held and wait is false. The caller
 // holds decideMu.
 func (c *Committer) closeBatch(wait bool) *batch {
 	c.addReportedVacancies()

@@ -162,7 +162,7 @@ func (c *Committer) QueueSize() (requests, bytes int64) {
 	return int64(len(c.queue.requests)), c.queue.bytes
 }
 
-// FetchingBytes returns the size of the requests whose inputs are being read.
+// FetchingBytes returns the size of the requests that wait for their inputs.
 func (c *Committer) FetchingBytes() int64 { return c.fetching.Load() }
 
 // oldestWaiting returns the lowest version that a request which waits for its
@@ -243,7 +243,7 @@ func (s *Stats) countFailure(err error) {
 // move to the base before they are old: up to the oldest version that an open
 // transaction may still read. At the limit commits wait for that, at most until
 // the oldest reader has become too old. FoundationDB's ratekeeper delays
-// transactions likewise when a storage server falls behind.
+// transactions likewise when a storage server lags.
 //
 // Transactions do not count which versions they read, which would cost each of
 // them time: a view that no transaction reads is garbage, and the collector finds it.
@@ -262,7 +262,7 @@ type pressure struct {
 	took     time.Duration          // that collection
 }
 
-// sentinel is an object whose disappearance tells that there was a collection.
+// sentinel is an object that disappears when there was a collection.
 // It is not so small that it shares its memory with others.
 type sentinel struct{ _ [64]byte }
 

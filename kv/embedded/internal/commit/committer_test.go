@@ -175,7 +175,7 @@ func TestRequestsAreReused(t *testing.T) {
 	for i := range 200 {
 		key := fmt.Appendf(nil, "key %d", i%7)
 		r, told := d.write(kv.AppendIfFits, key, []byte{'a' + byte(i%7)})
-		if i%3 == 0 { // a conflict, which leaves an error behind
+		if i%3 == 0 { // a conflict, which leaves an error
 			r.ReadVersion, r.Undated, r.Reads = 1, false, []kv.KeyRange{keys.Single(key)}
 		}
 		d.Commit(r)

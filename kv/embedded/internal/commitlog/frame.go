@@ -34,7 +34,7 @@ import (
 //
 //   - What the next segment's header counts to the valid part is damage. So
 //     nothing of a log that was closed is taken for torn.
-//   - So is what lies below the synced of any valid frame behind it. A log that
+//   - So is what lies below the synced of any valid frame after it. A log that
 //     is not lazy has at most one frame that is not on the disk.
 //   - A lazy log may have more. A crash of the machine loses whole sectors of
 //     them, in any order; they then read as zeros, because a lazy log always
@@ -159,7 +159,7 @@ func checkFrameSize(size int64) error {
 	return nil
 }
 
-// sealFrame fills in the head of a frame, at an offset of the segment, whose payload
+// sealFrame fills in the head of a frame at an offset of the segment. Its payload
 // begins at FrameHeadSize.
 func (h *header) sealFrame(b []byte, at, version, synced int64) {
 	copy(b, h.magic())
@@ -212,7 +212,7 @@ func (h *header) claimedSize(b []byte) int64 {
 	return size
 }
 
-// search finds the valid frames of a segment behind invalid bytes. In a segment of
+// search finds the valid frames of a segment after invalid bytes. In a segment of
 // format 1, values that look like frames can make it check the same bytes again and
 // again, so it ends after some work.
 type search struct {
@@ -246,7 +246,7 @@ func (s *search) next() *frame {
 	return nil
 }
 
-// lostSector reports whether a sector, or what is left of it behind begin, is
+// lostSector reports whether a sector, or what is left of it after begin, is
 // zero between begin and end.
 func lostSector(data []byte, begin, end int64) bool {
 	for begin < end {

@@ -68,7 +68,7 @@ func TestFramesHaveTheirPlace(t *testing.T) {
 	}
 	for _, h := range testHeaders() {
 		if _, ok := h.decodeFrame(sealed(h, 100, 5, 101, "payload"), 100); ok {
-			t.Error("a frame is valid that says of bytes behind it that they were on the disk")
+			t.Error("a frame is valid although it says that bytes after it were on the disk")
 		}
 	}
 }

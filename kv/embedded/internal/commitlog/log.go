@@ -42,7 +42,7 @@ type Options struct {
 	SegmentSize int64 // beyond which a new segment begins
 }
 
-// End is how far a log goes. The zero value is no end.
+// End is how far a log goes. The zero value is not an end.
 type End struct {
 	Segment uint64 // the newest; it has no frames
 	Version int64  // of the newest commit
@@ -116,13 +116,13 @@ func (l *Log) LastVersion() int64 {
 	return l.last
 }
 
-// TornBytes returns how many bytes a crash has left behind the end that was found.
+// TornBytes returns how many bytes a crash has left after the end that was found.
 func (l *Log) TornBytes() int64 { return l.torn }
 
 // SyncTimes counts how long syncs took, in nanoseconds.
 func (l *Log) SyncTimes() *Histogram { return &l.syncs }
 
-// Append writes a frame, whose head is still to be filled in, and syncs it
+// Append fills in the head of a frame, writes it, and syncs it
 // unless the log is lazy.
 func (l *Log) Append(version int64, b []byte) error {
 	l.mu.Lock()
@@ -142,7 +142,7 @@ func (l *Log) Append(version int64, b []byte) error {
 	return l.syncLocked()
 }
 
-// write writes a frame, whose head is still to be filled in.
+// write fills in the head of a frame and writes it.
 func (l *Log) write(version int64, b []byte) error {
 	if l.err != nil {
 		return l.err

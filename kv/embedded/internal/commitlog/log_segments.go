@@ -20,9 +20,9 @@ import (
 )
 
 // Segments that are not needed any more are written over by later ones: to sync
-// a file whose blocks are there already costs about half of syncing one that
+// a file that has its blocks already costs about half of syncing one that
 // grows, because the file system has nothing to note. What the old segment has
-// left behind the new one's frames is invalid there: a frame's checksum covers
+// left after the new one's frames is invalid there: a frame's checksum covers
 // the segment's number and salt, and never fits another.
 //
 // A lazy log does not do that: it is not synced for each frame, and what a crash
@@ -236,7 +236,7 @@ func (k *Keeper) Stop() {
 	k.running.Wait()
 }
 
-// Histogram counts values in buckets whose bounds are powers of two. It is safe
+// Histogram counts values in buckets with powers of two as bounds. It is safe
 // for concurrent use.
 type Histogram struct {
 	sum, max atomic.Int64

@@ -187,7 +187,7 @@ func (r *reader) read(number uint64) (data []byte, err error) {
 	return data, nil
 }
 
-// segment replays a segment whose valid part ends at end.
+// segment replays a segment, of which the part up to end is valid.
 func (r *reader) segment(c *content, end int64) error {
 	switch size := int64(len(c.data)); {
 	case end > size:
@@ -225,7 +225,7 @@ func (r *reader) lastSegment(c *content) error {
 // "" if they may be: see the rules at [frame].
 func (r *reader) whyDamaged(c *content, stop int64) string {
 	if c.number == r.Closed.Segment {
-		return "the file goes on behind what it had when the database was closed"
+		return "the file is longer than it was when the database was closed"
 	}
 	s, first := newSearch(c, stop), int64(-1)
 	for f := s.next(); f != nil; f = s.next() {

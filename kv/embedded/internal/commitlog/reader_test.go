@@ -33,7 +33,7 @@ func readSegments(t *testing.T, contents ...[]byte) (*Log, error) {
 	return Read(Options{FS: fs}, Replay{Apply: func(int64, mutation.Mutation) {}})
 }
 
-// TestNewerFormat reads segments whose headers are of another format: that of a newer
+// TestNewerFormat reads segments with headers of another format: that of a newer
 // version is not damage, and damage is not a newer format.
 func TestNewerFormat(t *testing.T) {
 	for _, h := range testHeaders() {
@@ -77,7 +77,7 @@ func impossibleEnds(h header, segment []byte) []int64 {
 	return []int64{-1 << 63, -1, 0, 1, h.size() - 1, int64(len(segment)) + 1, 1<<63 - 1}
 }
 
-// FuzzRead reads two segments with any headers and frames, whose checksums fit.
+// FuzzRead reads two segments with any headers, and frames with checksums that fit.
 func FuzzRead(f *testing.F) {
 	for _, h := range testHeaders() {
 		first := append(h.append(nil), sealed(h, h.size(), 1, 0, "")...)

@@ -26,7 +26,7 @@ func SyncDir(fs vfs.FS, dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// WriteSynced writes a file whose content is on the disk when it returns.
+// WriteSynced writes a file; its content is on the disk when WriteSynced returns.
 func WriteSynced(fs vfs.FS, name string, content []byte) error {
 	file, err := fs.Create(name, vfs.WriteCategoryUnspecified)
 	if err != nil {
@@ -50,7 +50,7 @@ func ReadBeginning(fs vfs.FS, name string) (text string, err error) {
 	return string(data), err
 }
 
-// MakeDir makes a folder, and those that it lies in, whose names survive a
+// MakeDir makes a folder, and its parents, so that their names survive a
 // crash.
 func MakeDir(fs vfs.FS, dir string) error {
 	if _, err := fs.Stat(dir); err == nil {

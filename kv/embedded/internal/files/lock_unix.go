@@ -33,7 +33,7 @@ func lockFile(path string) (io.Closer, os.FileInfo, error) {
 }
 
 // lockOpen takes the lock of an open file. On Linux that is fcntl's, which excludes
-// versions of this library whose lock belongs to their process; the kernels of the
+// versions of this library with locks that belong to their process; the kernels of the
 // other systems let flock's exclude these.
 func lockOpen(file *os.File) error {
 	for {

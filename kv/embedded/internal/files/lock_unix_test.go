@@ -51,7 +51,7 @@ func TestLockOfAnotherFile(t *testing.T) {
 	}
 }
 
-// TestLockThatCannotBeChecked takes the lock of a file whose folder is then another file.
+// TestLockThatCannotBeChecked takes the lock of a file, then replaces its folder by another file.
 func TestLockThatCannotBeChecked(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "folder")
 	if err := os.Mkdir(dir, 0o700); err != nil {

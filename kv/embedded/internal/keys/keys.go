@@ -55,7 +55,7 @@ func IsSuccessor(next, key []byte) bool {
 }
 
 // SharedSuccessor returns the successor of a key that is never modified. Where a
-// zero byte follows the key in memory, as behind that of [Own], it shares the
+// zero byte follows the key in memory, as after that of [Own], it shares the
 // key's memory.
 func SharedSuccessor(key []byte) []byte {
 	if n := len(key); n < cap(key) && key[:n+1][n] == 0 {
@@ -117,7 +117,7 @@ type Set struct {
 
 // rangeEnd is what a Set knows of a range in addition to its first key.
 type rangeEnd struct {
-	key    []byte // the first behind the range
+	key    []byte // the first after the range
 	joined uint64 // the number of the join that made or extended the range
 }
 

@@ -80,7 +80,7 @@ func TestMostBytes(t *testing.T) {
 }
 
 // TestApplyModifiesNothing calls each operation with an old value and an operand that
-// have room behind them.
+// have room after them.
 func TestApplyModifiesNothing(t *testing.T) {
 	for op := range kv.MutationType(len(atomics)) {
 		if !IsAtomic(op) {

@@ -46,8 +46,8 @@ func IsIndependent(op kv.MutationType) bool {
 	return op == OpSet || op == kv.SetVersionstampedKey || op == kv.SetVersionstampedValue
 }
 
-// StampOffset returns where in b, whose last four bytes are a little-endian
-// offset, the ten bytes of a versionstamp go, and whether they fit.
+// StampOffset returns where in b the ten bytes of a versionstamp go, and
+// whether they fit. The last four bytes of b are the offset, little-endian.
 func StampOffset(b []byte) (int, bool) {
 	if len(b) < 4 {
 		return 0, false

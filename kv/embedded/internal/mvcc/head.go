@@ -7,7 +7,7 @@
 // It promises to the packages above:
 //
 //   - A [View] is the database at one version. Any number of goroutines read it without
-//     a lock, while commits go on. A read whose version the base has gone past gets
+//     a lock, while commits go on. A read at a version that the base has gone past gets
 //     CodeTransactionTooOld, never a value of another version.
 //   - [Head.Newest] has every commit that was published before the call, and its
 //     version is below that of every commit that is assigned one later.
@@ -107,7 +107,7 @@ type Head struct {
 }
 
 // historyShare is which part of the window's limit the views of the past may take
-// beside it: one in so many.
+// in addition to it: one in so many.
 const historyShare = 16
 
 // Open begins with the view of a window over a base; nil: the window holds
@@ -288,7 +288,7 @@ func (h *Head) OldestRead(above int64) int64 {
 	return h.past.oldest(above)
 }
 
-// Kept returns the oldest version whose view is in memory, how many are, and what
+// Kept returns the oldest version with a view in memory, how many are, and what
 // the history's take.
 func (h *Head) Kept() (oldest int64, views int, bytes int64) {
 	h.mu.Lock()
@@ -340,7 +340,7 @@ type pastView struct {
 	held    *View // nil: only transactions keep it
 }
 
-// add remembers a view that differs from the one before, whose commit has
+// add remembers a view that differs from the one before. Its commit has
 // written or copied so many bytes.
 func (h *history) add(v *View, cost int64) {
 	v.kept = v
@@ -372,7 +372,7 @@ func (h *history) evict(now int64) {
 		h.views[h.held].cost = 0
 	}
 	if h.first > 1024 && h.first > len(h.views)/2 {
-		h.views = slices.Delete(h.views, 0, h.first) // what it leaves behind the end is zero, and keeps no view
+		h.views = slices.Delete(h.views, 0, h.first) // what it leaves after the end is zero, and keeps no view
 		h.held -= h.first
 		h.first = 0
 	}
@@ -428,7 +428,7 @@ func (h *history) viewed(version int64) int64 {
 	return views[max(i-1, 0)].version
 }
 
-// kept returns the oldest version whose view is in memory, and how many are.
+// kept returns the oldest version with a view in memory, and how many are.
 func (h *history) kept() (oldest int64, n int) {
 	for _, v := range h.views[h.first:] {
 		if v.view.Value() == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
 )
 
-// What a write costs in memory beside its key and value: an entry of the window,
+// What a write costs in memory in addition to its key and value: an entry of the window,
 // its share of the nodes, and its place in the journal. What a version costs: its
 // place in the history. Measured by TestWindowBytes.
 const (

@@ -28,9 +28,9 @@ type Resolver struct {
 	swept  []byte // where the next sweep goes on
 }
 
-// step is the version of the last write to a key, and to the keys behind it up
+// step is the version of the last write to a key, and to the keys after it up
 // to the next step. The latter is never the higher one: a range that begins
-// just behind a key has a step of its own there.
+// just after a key has a step of its own there.
 type step struct{ at, gap int64 }
 
 // NewResolver returns the resolver of what is written to a window.
@@ -141,7 +141,7 @@ func (r *Resolver) Preserve(m *mutation.Mutation) {
 	}
 }
 
-// Steps yields the write conflict ranges that the resolver knows beside the window's
+// Steps yields the write conflict ranges that the resolver knows in addition to the window's
 // entries, in order, with their versions. The last one has no end.
 func (r *Resolver) Steps() iter.Seq2[kv.KeyRange, int64] {
 	return func(yield func(kv.KeyRange, int64) bool) {
@@ -152,11 +152,11 @@ func (r *Resolver) Steps() iter.Seq2[kv.KeyRange, int64] {
 				end = c.Key()
 			}
 			if s.at != s.gap {
-				behind := keys.Successor(begin)
-				if !yield(kv.KeyRange{Begin: begin, End: behind}, s.at) {
+				after := keys.Successor(begin)
+				if !yield(kv.KeyRange{Begin: begin, End: after}, s.at) {
 					return
 				}
-				begin = behind
+				begin = after
 			}
 			if !yield(kv.KeyRange{Begin: begin, End: end}, s.gap) {
 				return

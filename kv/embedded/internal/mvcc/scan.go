@@ -76,13 +76,13 @@ func (s *Scan) Passed() (entries, steps int) {
 	return s.passed, steps
 }
 
-// Seek moves to the first pair at or behind from.
+// Seek moves to the first pair at or after from.
 func (s *Scan) Seek(from []byte) (key, value []byte, ok bool) {
 	ok = s.seek(from)
 	return s.key, s.value, ok
 }
 
-// Next moves to the pair behind the one that Seek or Next found.
+// Next moves to the pair after the one that Seek or Next found.
 func (s *Scan) Next() (key, value []byte, ok bool) {
 	ok = s.next()
 	return s.key, s.value, ok
@@ -140,7 +140,7 @@ func (s *Scan) seek(from []byte) bool {
 	return s.ascend()
 }
 
-// next moves to the key behind the one that seek or next has found.
+// next moves to the key after the one that seek or next has found.
 func (s *Scan) next() bool {
 	if s.err != nil {
 		return false
@@ -175,7 +175,7 @@ func (s *Scan) catchUp() {
 	}
 }
 
-// pass goes behind the cursor's entry.
+// pass moves past the cursor's entry.
 func (s *Scan) pass() {
 	if s.view.base != nil {
 		s.gap = s.at.Value().gap
@@ -183,7 +183,7 @@ func (s *Scan) pass() {
 	s.at.Next()
 }
 
-// ascend finds the first pair at or behind where.
+// ascend finds the first pair at or after where.
 func (s *Scan) ascend() bool {
 	r := s.beginRun()
 	found := s.ascendTo()
@@ -309,7 +309,7 @@ func (s *Scan) endRun(r run) {
 		return
 	}
 	begin, end := r.from.key, s.key
-	if r.from.behind {
+	if r.from.after {
 		begin = keys.Successor(begin)
 	}
 	if end == nil {

@@ -44,7 +44,7 @@ func (b *baseScan) close() (used bool, err error) {
 // key returns the key of the pair that was found, until the next seek.
 func (b *baseScan) key() []byte { return b.iter.Key() }
 
-// seek moves to the first pair at or behind p.
+// seek moves to the first pair at or after p.
 func (b *baseScan) seek(s *Scan, p position) bool {
 	if !b.open(s) {
 		return false
@@ -77,7 +77,7 @@ func (b *baseScan) seekBelow(s *Scan, p position) bool {
 	b.course, b.sought = descending, p
 	if !near {
 		b.seeks++
-		b.ok = b.iter.SeekBelow(p.key, p.behind)
+		b.ok = b.iter.SeekBelow(p.key, p.after)
 	}
 	return b.outcome(s)
 }
@@ -237,7 +237,7 @@ func (s *Scan) descendTo() bool {
 }
 
 // descendBase finds a pair of the base below where that the cursor's entry e,
-// or the gap behind it, lets through.
+// or the gap after it, lets through.
 func (s *Scan) descendBase(e *entry) bool {
 	at := s.at.Key()
 	if e.gap == Unknown && s.base.seekBelow(s, s.where) && bytes.Compare(s.base.key(), at) > 0 {
@@ -249,20 +249,20 @@ func (s *Scan) descendBase(e *entry) bool {
 	return false
 }
 
-// position is a key, or the place just behind it.
+// position is a key, or the place just after it.
 type position struct {
-	key    []byte
-	behind bool
+	key   []byte
+	after bool
 }
 
 // passed reports whether key lies before the place.
 func (p position) passed(key []byte) bool {
 	c := bytes.Compare(key, p.key)
-	return c < 0 || c == 0 && p.behind
+	return c < 0 || c == 0 && p.after
 }
 
 // before reports whether p lies before q.
 func (p position) before(q position) bool {
 	c := bytes.Compare(p.key, q.key)
-	return c < 0 || c == 0 && !p.behind && q.behind
+	return c < 0 || c == 0 && !p.after && q.after
 }

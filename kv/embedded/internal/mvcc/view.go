@@ -25,7 +25,7 @@ const (
 // String returns the name of what is known.
 func (k Knowledge) String() string { return [...]string{"unknown", "absent", "present"}[k] }
 
-// entry is one key of the window and the gap behind it, up to the next entry.
+// entry is one key of the window and the gap after it, up to the next entry.
 type entry struct {
 	value    []byte // where point is present
 	version  int64  // of the last write to the key; 0 where point is unknown
@@ -58,7 +58,7 @@ func (e entry) forget(version int64) (left entry, changed bool) {
 	return e, changed
 }
 
-// copyToBase writes to b what the entry says of its key, and of the gap behind it,
+// copyToBase writes to b what the entry says of its key, and of the gap after it,
 // which ends at next, up to version cutoff.
 func (e *entry) copyToBase(b *base.Batch, key, next []byte, cutoff int64) error {
 	point := e.point != Unknown && e.version <= cutoff
@@ -81,7 +81,7 @@ func (e *entry) copyToBase(b *base.Batch, key, next []byte, cutoff int64) error 
 	return nil
 }
 
-// EntryInfo is what a window says of a key, and of the gap behind it up to the next
+// EntryInfo is what a window says of a key, and of the gap after it up to the next
 // entry.
 type EntryInfo struct {
 	Key        []byte
@@ -292,7 +292,7 @@ func (v *View) SampleRange(begin, end []byte) []SampledKey {
 	return all
 }
 
-// environment is what all views of a database have in common beside the base.
+// environment is what all views of a database have in common apart from the base.
 type environment struct {
 	leaps   Leaps
 	reports chan vacancy // that the window has not added yet

@@ -79,7 +79,7 @@ func (w *Window) Journal() *Journal { return w.journal }
 // Entries yields the entries as they are now, in order.
 func (w *Window) Entries() iter.Seq[EntryInfo] { return entryInfos(w.entries.Snapshot()) }
 
-// write sets what the window says of a key; what it says of the gap behind the
+// write sets what the window says of a key; what it says of the gap after the
 // key stays. The window keeps key and value.
 func (w *Window) write(key []byte, point Knowledge, value []byte, version int64, conflict bool) {
 	var c btree.Cursor[entry]
@@ -140,7 +140,7 @@ func (w *Window) clearRange(begin, end []byte, version int64) {
 		return
 	}
 	at, last := w.entries.Floor(end)
-	if !bytes.Equal(at, end) { // what lies behind end must stay as it is
+	if !bytes.Equal(at, end) { // what lies after end must stay as it is
 		w.entries.Set(end, w.unwritten(end, last))
 	}
 	w.entries.RemoveRange(begin, end)
@@ -185,8 +185,8 @@ func (w *Window) OldestReader(version int64) int64 {
 	return max(version-WindowVersions, w.forgotten)
 }
 
-// Snapshot returns the view of a version, whose changes are the last that the window
-// was given, and about how many bytes the changes have taken.
+// Snapshot returns the view of a version. Its changes are the last that the window
+// was given. It also returns about how many bytes the changes have taken.
 func (w *Window) Snapshot(version int64, changes []mutation.Mutation) (v *View, cost int64) {
 	if slices.ContainsFunc(changes, func(m mutation.Mutation) bool { return m.Covers(metadataKey) }) {
 		w.metadata = w.CurrentValue(metadataKey)

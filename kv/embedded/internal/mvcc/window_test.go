@@ -45,7 +45,7 @@ func TestVacanciesEvictTheOldest(t *testing.T) {
 }
 
 // TestVersionOfAnOpenTransaction asks for the view of a version that is still read,
-// with more commits behind it than the history holds by itself.
+// followed by more commits than the history holds by itself.
 func TestVersionOfAnOpenTransaction(t *testing.T) {
 	const at, commits = 2500, 1024
 	var h Head

@@ -29,7 +29,7 @@ type Ticket struct {
 	Seen  uint64 // how many clears of ranges the cache knew then
 }
 
-// Budget bounds the steps of a read. It ends a long read whose result is no longer
+// Budget bounds the steps of a read. It ends a long read when its result is no longer
 // wanted, and keeps one short that must be made at once. The zero value has no
 // bound.
 type Budget struct {
@@ -46,7 +46,7 @@ var (
 	// many steps. A goroutine then makes the read.
 	ErrNotAtHand = errors.New("embedded: the read needs the disk or many steps")
 
-	// ErrAbandoned ends a read whose future the transaction has resolved already.
+	// ErrAbandoned ends a read when the transaction has resolved its future already.
 	ErrAbandoned = errors.New("embedded: the result of the read is no longer wanted")
 )
 
@@ -151,7 +151,7 @@ type Limits struct {
 	Least int // as long as so many rows are missing, bytes do not end the read
 }
 
-// What a pair counts beside its bytes: to the client, and to a storage server,
+// What a pair counts in addition to its bytes: to the client, and to a storage server,
 // which counts the pointers of its own structures.
 const (
 	ClientPairCost = 8
@@ -187,14 +187,14 @@ type Builder struct {
 	client      Limits // of the client, if it counts the pairs too
 	counts      bool   // it does
 	front       int    // how many of pairs were there before
-	pairCost    int    // what a pair counts beside its bytes
+	pairCost    int    // what a pair counts in addition to its bytes
 }
 
 // The least and the most memory for copies that is asked for at a time.
 const leastRoom, mostRoom = 512, 64 << 10
 
-// Start begins a batch behind the pairs of front, whose memory the builder may
-// take over. The limits are those of a storage server.
+// Start begins a batch after the pairs of front. The builder may take over
+// their memory. The limits are those of a storage server.
 func (b *Builder) Start(l Limits, hint *SizeHint, front []kv.KeyValue) {
 	*b = Builder{rows: l.Rows, bytes: l.Bytes, front: len(front), pairCost: ServerPairCost}
 	if b.bytes != Unlimited {
@@ -218,7 +218,7 @@ func (b *Builder) Client() *Limits { return &b.client }
 // SetLimits replaces the limits.
 func (b *Builder) SetLimits(rows, bytes int) { b.rows, b.bytes = rows, bytes }
 
-// SetPairCost sets what a pair counts beside its bytes.
+// SetPairCost sets what a pair counts in addition to its bytes.
 func (b *Builder) SetPairCost(bytes int) { b.pairCost = bytes }
 
 // Len returns how many pairs there are, those of front included.

@@ -19,7 +19,7 @@ import (
 //  3. A transaction keeps a reference to its View for as long as it may read it. The
 //     engine may find out so which versions are still read.
 type Engine interface {
-	// Newest returns the view for a transaction whose first read is made now. It has
+	// Newest returns the view for a transaction that makes its first read now. It has
 	// every commit that was acknowledged before the call.
 	Newest() View
 
@@ -99,7 +99,7 @@ type View interface {
 
 	// Collect gives the pairs of [begin, end) to r, from the end backward if reverse,
 	// until r is full, which it reports, or b is used up, which is an error. It may
-	// wait for the disk. begin is not behind end.
+	// wait for the disk. begin is not after end.
 	Collect(begin, end []byte, reverse bool, r *reads.Builder, b *reads.Budget) (full bool, err error)
 }
 
@@ -107,13 +107,13 @@ type View interface {
 // the disk. After an error it behaves as if there were no more pairs; Err and Close
 // return that error.
 type Scan interface {
-	// Seek moves to the first pair whose key is not below from.
+	// Seek moves to the first pair with a key not below from.
 	Seek(from []byte) (key, value []byte, ok bool)
 
-	// Next moves to the pair behind the one that Seek or Next has found.
+	// Next moves to the pair after the one that Seek or Next has found.
 	Next() (key, value []byte, ok bool)
 
-	// SeekBelow moves to the last pair whose key is below end.
+	// SeekBelow moves to the last pair with a key below end.
 	SeekBelow(end []byte) (key, value []byte, ok bool)
 
 	// Err returns the first error.

@@ -21,7 +21,7 @@ import (
 // modelWrite changes what a transaction sees.
 type modelWrite func(contents map[string]string)
 
-// trial is one transaction on a fake engine beside a model of it: the contents of
+// trial is one transaction on a fake engine and a model of it: the contents of
 // the database, and the writes so far.
 type trial struct {
 	t        *testing.T
@@ -46,8 +46,8 @@ func sortedKeys(contents map[string]string) []string { return slices.Sorted(maps
 
 // TestReadsOverWrites makes random transactions on contents that do not change,
 // and compares each read with a model: own writes over the database, in order. At
-// the end it checks that the read conflict ranges protect each read: a key whose
-// change would change the result is in one of them.
+// the end it checks that the read conflict ranges protect each read: a key is in one of them if a
+// change of its value would change the result.
 func TestReadsOverWrites(t *testing.T) {
 	random := seed.Rand(t)
 	rounds := 3000
@@ -198,8 +198,8 @@ func (tr *trial) seen(contents map[string]string, n int) map[string]string {
 	return c
 }
 
-// checkConflicts changes the database key by key, and checks that each key whose
-// change changes the result of a read is in a read conflict range.
+// checkConflicts changes the database key by key, and checks that a key is in
+// a read conflict range if its change changes the result of a read.
 func (tr *trial) checkConflicts() {
 	tr.t.Helper()
 	ranges, _, err := tr.tx.ConflictRanges(tr.t.Context())

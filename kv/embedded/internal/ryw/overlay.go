@@ -34,7 +34,7 @@ type overlay struct {
 	newlyKnown   []kv.KeyRange // what the read has told
 	knownChanges int           // tx.learned when the read began
 	limit        []byte        // the first key that cannot be read
-	beyond       int           // how far the last selector went behind all keys, past own writes
+	beyond       int           // how far the last selector went past all keys, past own writes
 
 	run         storedRun   // stored pairs that were read at once
 	own         ownSection  // the own writes around the last section
@@ -142,13 +142,13 @@ const (
 	unreadableKeys                    // keys that await a versionstamp
 )
 
-// behindAll is the section of the end of all keys.
-var behindAll = section{kind: empty, begin: keys.SystemEnd, end: specialEnd}
+// afterAll is the section of the end of all keys.
+var afterAll = section{kind: empty, begin: keys.SystemEnd, end: specialEnd}
 
 // sectionAt returns the section that holds key.
 func (s *overlay) sectionAt(key []byte) section {
 	if bytes.Compare(key, keys.SystemEnd) >= 0 {
-		return behindAll
+		return afterAll
 	}
 	g, found := s.ownSectionAt(key, false)
 	if found {
@@ -306,10 +306,10 @@ func (g *section) equals(o *section) bool {
 	return bytes.Equal(g.end, o.end) && bytes.Equal(g.begin, o.begin)
 }
 
-// sectionAfter returns the section behind g.
+// sectionAfter returns the section after g.
 func (s *overlay) sectionAfter(g *section) section {
 	if bytes.Compare(g.end, keys.SystemEnd) >= 0 {
-		return behindAll
+		return afterAll
 	}
 	next, found := s.ownSectionAt(g.end, false)
 	next.begin = g.end
@@ -375,7 +375,7 @@ func (g *section) farEdge(back bool) []byte {
 // without the pool each batch would cost one.
 var builders = sync.Pool{New: func() any { return new(reads.Builder) }}
 
-// startBatch begins to collect a batch behind the pairs of front; finishBatch must follow.
+// startBatch begins to collect a batch after the pairs of front; finishBatch must follow.
 func (s *overlay) startBatch(l reads.Limits, front []kv.KeyValue) *reads.Builder {
 	s.builder = builders.Get().(*reads.Builder)
 	s.builder.Start(l, s.lastSize, front)

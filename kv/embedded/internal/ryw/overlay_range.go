@@ -247,7 +247,7 @@ func (s *overlay) locateKey(sel kv.KeySelector) []byte {
 type selectorPlace struct {
 	key     []byte
 	toBegin bool // it ran off the beginning
-	beyond  int  // which key behind all that can be read it selects, the first being 1; 0: none
+	beyond  int  // which key after all that can be read it selects, the first being 1; 0: none
 }
 
 // locateSelector walks a selector without OrEqual over stored keys. One with offset 1
@@ -307,7 +307,7 @@ func (s *overlay) seekBelow(end []byte) (kv.KeyValue, bool) {
 // sendRequest asks the database for the pairs between two selectors as FoundationDB's
 // client asks its servers, and makes known what the answer tells (ReadYourWrites:
 // getKnownKeyRange). The walk takes its pairs from run. sendRequest takes over front,
-// and returns its pairs with those of the answer behind them.
+// and returns its pairs followed by those of the answer.
 func (s *overlay) sendRequest(begin, end kv.KeySelector, l reads.Limits, reverse bool, front []kv.KeyValue) []kv.KeyValue {
 	f := s.answerRequest(begin, end, l, reverse, front)
 	low, high := keys.SystemEnd, []byte{}
@@ -335,7 +335,7 @@ func (s *overlay) sendRequest(begin, end kv.KeySelector, l reads.Limits, reverse
 	return f.pairs
 }
 
-// answerRequest answers a request, behind the pairs of front.
+// answerRequest answers a request; its pairs follow those of front.
 func (s *overlay) answerRequest(begin, end kv.KeySelector, l reads.Limits, reverse bool, front []kv.KeyValue) serverReply {
 	f := serverReply{pairs: front, toBegin: len(begin.Key) == 0 && begin.Offset < 1}
 	b, e := s.locateSelector(begin), s.locateSelector(end)

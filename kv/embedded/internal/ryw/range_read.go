@@ -24,12 +24,12 @@ type rangeRead struct {
 	at         section // where the read is
 	goal       section // where it ends, as far as known
 	left       reads.Limits
-	past       int // pairs met behind the limits, which a selector still counts
+	past       int // pairs met past the limits, which a selector still counts
 	requests   int
 	asked      section // where the last request began
 	idle       int     // how many requests in a row began there
 	res        rangeResult
-	whole      []kv.KeyValue // what res has so far and behind it, perhaps after a gap, the pairs of run; nil: res is on its own
+	whole      []kv.KeyValue // what res has so far and after it, perhaps after a gap, the pairs of run; nil: res is on its own
 }
 
 // emptyResult is the result of a range that is empty whatever the database holds.
@@ -45,7 +45,7 @@ func (r *rangeRead) selectorsCrossed() bool {
 	return r.askedBegin >= r.askedEnd && bytes.Compare(r.begin.Key, r.end.Key) >= 0
 }
 
-// offEnd reports whether the range begins behind all keys or ends before them.
+// offEnd reports whether the range begins after all keys or ends before them.
 func (r *rangeRead) offEnd() bool {
 	return r.begin.Offset == 1 && bytes.Equal(r.begin.Key, r.limit) || r.end.Offset == 1 && len(r.end.Key) == 0
 }
@@ -104,8 +104,8 @@ func (r *rangeRead) countPairs(sel *kv.KeySelector, at section) section {
 }
 
 // resolveSelector resolves a selector by a read of its own and notes whether it ran
-// off an end. The walk goes on from what that read has told, also in transactions
-// whose size no caller can ask for.
+// off an end. The walk goes on from what that read has told, even in transactions
+// with a size that no caller can ask for.
 func (r *rangeRead) resolveSelector(sel kv.KeySelector) ([]byte, error) {
 	r.run = storedRun{}
 	r.clipResult()
@@ -139,7 +139,7 @@ func (r *rangeRead) takePair(g *section) {
 	}
 }
 
-// clipResult makes the result one whose memory holds nothing behind it.
+// clipResult clips the result, so that its memory holds nothing after it.
 func (r *rangeRead) clipResult() {
 	if r.whole != nil {
 		r.res.kvs, r.whole = slices.Clip(r.res.kvs), nil
@@ -168,7 +168,7 @@ func (r *rangeRead) requestMore(begin, end kv.KeySelector, l reads.Limits, back 
 }
 
 // makeRoom makes the first room for the result: for what is read, and for a pair
-// before and one behind that, which may be own ones.
+// before and one after that, which may be own ones.
 func (r *rangeRead) makeRoom() {
 	if r.res.kvs == nil {
 		r.res.kvs = make([]kv.KeyValue, 0, r.lastSize.Rows(r.left.Rows)+2)
@@ -188,7 +188,7 @@ func (r *rangeRead) singlesToSkip() int {
 	return 1 << min(r.requests, 20)
 }
 
-// farthest is how many sections a request may pass beside those.
+// farthest is how many sections a request may pass in addition to those.
 const farthest = 100
 
 // isWider reports whether more than one key lies between two edges of a walk.
@@ -203,7 +203,7 @@ func isWider(from, to []byte, back bool) bool {
 // up to the first wider gap (ReadYourWrites: countUncached).
 func (r *rangeRead) countSingles(g section, most int, back bool) (singles int) {
 	edge := g.farEdge(!back)
-	for singles < most && r.hasKeysBehind(g.farEdge(back), back) {
+	for singles < most && r.hasKeysAfter(g.farEdge(back), back) {
 		switch g.kind {
 		case unreadableKeys:
 			return singles
@@ -220,8 +220,8 @@ func (r *rangeRead) countSingles(g section, most int, back bool) (singles int) {
 	return singles
 }
 
-// hasKeysBehind reports whether there are keys behind edge.
-func (r *rangeRead) hasKeysBehind(edge []byte, back bool) bool {
+// hasKeysAfter reports whether there are keys after edge.
+func (r *rangeRead) hasKeysAfter(edge []byte, back bool) bool {
 	if back {
 		return len(edge) > 0
 	}

@@ -108,7 +108,7 @@ func (r *rangeRead) stepForward() (progress, error) {
 	return stepOn, nil
 }
 
-// resolveEnd resolves the end by itself where the walk has come behind it.
+// resolveEnd resolves the end by itself where the walk has gone past it.
 func (r *rangeRead) resolveEnd() error {
 	if r.end.Offset == 1 || len(r.res.kvs) == 0 {
 		return nil
@@ -156,7 +156,7 @@ func (r *rangeRead) fetchForward() {
 	r.narrowForward()
 }
 
-// cutForward returns the result without what lies behind the end.
+// cutForward returns the result without what lies after the end.
 func (r *rangeRead) cutForward() rangeResult {
 	res := r.res
 	res.more = res.more || r.left.Reached()

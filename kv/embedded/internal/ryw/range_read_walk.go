@@ -141,9 +141,9 @@ func (l *lookAheadWalk) passGap(w *writeEntry, edge []byte, back bool) bool {
 type mergeWalk struct {
 	*rangeRead
 	stored []kv.KeyValue            // not yet passed, in the order of the walk
-	own    btree.Cursor[writeEntry] // the entry whose key or gap comes next; not valid: there are no own writes
+	own    btree.Cursor[writeEntry] // the entry with the key or gap that comes next; not valid: there are no own writes
 	edge   []byte                   // how far the merge has come
-	after  bool                     // it has come to the key behind edge
+	after  bool                     // it has come to the key after edge
 	bound  []byte                   // where it ends
 	moved  bool                     // it has passed something
 }
@@ -156,7 +156,7 @@ func (m *mergeWalk) isAhead(key []byte, back bool) bool {
 	return bytes.Compare(m.edge, key) < 0
 }
 
-// setEdge notes how far the merge has come: to edge, or to the key behind it.
+// setEdge notes how far the merge has come: to edge, or to the key after it.
 func (m *mergeWalk) setEdge(edge []byte, after bool) { m.edge, m.after, m.moved = edge, after, true }
 
 // mergeForward merges until a limit, an unreadable key or the bound.

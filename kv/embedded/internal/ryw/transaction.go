@@ -408,7 +408,7 @@ func (t *Transaction) endReads() *txn.Request {
 	return request
 }
 
-// awaitReads waits until no read is under way. t.mu is held, but not meanwhile.
+// awaitReads waits until no read is under way. The caller holds t.mu, which it releases while it waits.
 func (t *Transaction) awaitReads(ctx context.Context) error {
 	t.startHeld()
 	for len(t.pending) > 0 {

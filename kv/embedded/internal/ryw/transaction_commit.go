@@ -124,7 +124,7 @@ func (a *attempt) resolveWaiting(err error) {
 	}
 }
 
-// errDropped is the error of a versionstamp whose transaction was reset before its
+// errDropped is the error of a versionstamp when its transaction was reset before the
 // commit was over (FoundationDB's broken_promise).
 var errDropped = kv.NewError(1100, "the transaction was reset before its commit")
 
@@ -239,7 +239,7 @@ func (p *pendingCommit) Done() <-chan struct{} {
 	return p.Promise.Done()
 }
 
-// awaitCommit waits for a commit that was submitted. t.mu is held, but not meanwhile.
+// awaitCommit waits for a commit that was submitted. The caller holds t.mu, which it releases while it waits.
 func (t *Transaction) awaitCommit(ctx context.Context) {
 	if !t.started || t.attempt == nil || !t.attempt.begun || t.commitWaits {
 		return
@@ -254,7 +254,7 @@ func (t *Transaction) awaitCommit(ctx context.Context) {
 	t.mu.Lock()
 }
 
-// startCommit begins the commit, whose reads may still be under way.
+// startCommit begins the commit. Reads may still be under way.
 func (t *Transaction) startCommit() error {
 	if t.started && t.fault == nil {
 		return t.failMisuse()

@@ -14,7 +14,7 @@ import (
 )
 
 // What a conflict range and a mutation count against a transaction's size
-// beside their bytes: the sizes of FoundationDB's structures, which its
+// in addition to their bytes: the sizes of FoundationDB's structures, which its
 // recorded answers show.
 const (
 	rangeCost    = 24
@@ -46,7 +46,7 @@ func (t *Transaction) addRangeRead(writes *writeMap, begin, end []byte) {
 	}
 }
 
-// addPart adds a part of a read range, whose bounds it keeps; the size counts the
+// addPart adds a part of a read range and keeps its bounds; the size counts the
 // whole each time.
 func (t *Transaction) addPart(from, to, begin, end []byte) {
 	if bytes.Compare(from, to) >= 0 {
@@ -61,7 +61,7 @@ func (t *Transaction) addPart(from, to, begin, end []byte) {
 
 // addRangeResult adds the read conflict range of a range read, as far as a write could
 // have changed its answer (ReadYourWrites: addConflictRange of a GetRangeReq). A read
-// between selectors behind all keys may end before it begins once it met the end of
+// between selectors past all keys may end before it begins once it met the end of
 // all keys: FoundationDB's client fails then, with inverted_range.
 func (t *Transaction) addRangeResult(writes *writeMap, req kv.BatchRequest, got rangeResult) error {
 	begin, end := req.Begin.Key, req.End.Key

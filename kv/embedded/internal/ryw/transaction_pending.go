@@ -14,7 +14,7 @@ import (
 )
 
 // pendingRead is a read that may wait for the disk or take long. One of the
-// database's goroutines makes it; the transaction is not locked meanwhile: its
+// database's goroutines makes it; the transaction is not locked while it does: its
 // reads overlap, and Cancel, Reset, OnError and the timeout resolve the futures of
 // those that are under way.
 //
@@ -94,7 +94,7 @@ func (p *pendingRead[T]) takeHeld() bool {
 
 func (p *pendingRead[T]) moveTo(place int) { p.place = place }
 
-// Run makes the read. The last read of a transaction whose commit has begun goes
+// Run makes the read. If the transaction's commit has begun, its last read goes
 // on with the commit.
 func (p *pendingRead[T]) Run() {
 	if !p.quit.Load() {

@@ -77,14 +77,14 @@ func (t *Transaction) addBatchRead(writes *writeMap, b batchRead) error {
 // plain returns the selector without OrEqual.
 func plain(s kv.KeySelector) kv.KeySelector {
 	if s.OrEqual {
-		s.Key, s.OrEqual = keyBehind(s.Key), false
+		s.Key, s.OrEqual = keyAfter(s.Key), false
 	}
 	return s
 }
 
-// keyBehind returns the first key behind key. No key follows the end of all keys:
+// keyAfter returns the first key after key. No key follows the end of all keys:
 // FoundationDB's keyAfter returns it as it is.
-func keyBehind(key []byte) []byte {
+func keyAfter(key []byte) []byte {
 	if bytes.Equal(key, keys.SystemEnd) {
 		return keys.SystemEnd
 	}
@@ -162,7 +162,7 @@ func requestLimits(l reads.Limits, extra, counted, requests int) reads.Limits {
 
 // serverReply is the answer to a serverRequest.
 type serverReply struct {
-	pairs     []kv.KeyValue // in the order in which they were asked for, behind those that were there before
+	pairs     []kv.KeyValue // in the order in which they were asked for, after those that were there before
 	low, high []byte        // of the pairs; nil: there are none
 	more      bool
 	toBegin   bool
@@ -175,7 +175,7 @@ type serverRequest struct {
 	overlay    *overlay
 	begin, end []byte
 	whole      bool // a selector left the keys of its server
-	systemKeys int  // keys of the system behind those that can be read, which FoundationDB counts and leaves out
+	systemKeys int  // keys of the system after those that can be read, which FoundationDB counts and leaves out
 }
 
 // systemKeyStandIn stands for the keys of FoundationDB's own in the system space, and

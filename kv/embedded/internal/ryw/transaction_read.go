@@ -14,7 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/reads"
 )
 
-// snapshot is a transaction whose reads add no read conflict ranges.
+// snapshot is a transaction with reads that add no read conflict ranges.
 type snapshot struct{ *Transaction }
 
 // Get implements [kv.ReadTransaction].
@@ -99,7 +99,7 @@ func (t *Transaction) addKnownFrom(s *overlay) {
 		t.known, t.knownChanges = s.known, t.knownChanges+1
 		return
 	}
-	for _, r := range s.newlyKnown { // other reads have told something meanwhile
+	for _, r := range s.newlyKnown { // other reads may have told something since
 		t.addKnown(r)
 	}
 }
@@ -140,14 +140,14 @@ func (t *Transaction) addSelectorRead(writes *writeMap, sel kv.KeySelector, key 
 	case sel.Offset <= 0:
 		t.addRangeRead(writes, key, base)
 	case t.settings.rywDisabled && beyond > 0:
-		t.addRangeRead(writes, base, keyBehind(systemKey(beyond)))
+		t.addRangeRead(writes, base, keyAfter(systemKey(beyond)))
 	default:
 		t.addRangeRead(writes, base, keys.Successor(key))
 	}
 }
 
-// systemKey returns the key that is so many places behind all keys of users in a
-// FoundationDB cluster, whose own keys lie there. Where read-your-writes is disabled,
+// systemKey returns the key that is so many places after all keys of users in a
+// FoundationDB cluster. The cluster's own keys lie there. Where read-your-writes is disabled,
 // a selector that runs off the end conflicts as far as that key: the recordings of
 // a cluster show these two.
 func systemKey(beyond int) []byte {
@@ -169,7 +169,7 @@ func (t *Transaction) get(key []byte, snapshot bool) kv.Future[[]byte] {
 		return kv.Resolved[[]byte](nil, err)
 	}
 	if p.answered || p.readCached(key) {
-		return kv.Resolved(slices.Clip(p.value), nil) // what lies behind it is shared, too
+		return kv.Resolved(slices.Clip(p.value), nil) // what lies after it is shared, too
 	}
 	return t.finishGet(p, key)
 }
@@ -368,7 +368,7 @@ func (t *Transaction) SetReadVersion(version int64) {
 	case t.version != 0:
 		_ = t.keepFault(kv.NewError(kv.CodeReadVersionAlreadySet, "the read version is %d already", t.version))
 	case version <= 0:
-		_ = t.keepFault(kv.NewError(kv.CodeVersionInvalid, "%d is no version", version))
+		_ = t.keepFault(kv.NewError(kv.CodeVersionInvalid, "%d is not a version", version))
 	default:
 		t.chooseView(version)
 	}

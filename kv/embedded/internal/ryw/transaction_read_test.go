@@ -98,7 +98,7 @@ func TestCommitStopsTimeout(t *testing.T) {
 	}
 }
 
-// TestGetMany compares AppendGets, behind another future, with a Get of each key, in twin transactions with the
+// TestGetMany compares AppendGets, after another future, with a Get of each key, in twin transactions with the
 // same writes: values, errors, conflict ranges and sizes are the same.
 func TestGetMany(t *testing.T) {
 	random := seed.Rand(t)

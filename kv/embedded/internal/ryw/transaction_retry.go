@@ -83,7 +83,7 @@ func (t *Transaction) retryDelay(code kv.Code) time.Duration {
 	return t.backoff.Next()
 }
 
-// orInvalid returns the error of OnError for what is no engine's error.
+// orInvalid returns the error of OnError for an error that is not an engine's.
 func orInvalid(err error) error {
 	if e := (*kv.Error)(nil); err == nil || errors.As(err, &e) {
 		return kv.NewError(kv.CodeClientInvalidOperation, "OnError of no error")
@@ -167,7 +167,7 @@ type ownWatch struct {
 }
 
 // setValue takes the value that the transaction sees, or why it cannot be read.
-// What the transaction has set or cleared meanwhile fires the watch if it differs.
+// What the transaction has set or cleared since then fires the watch if it differs.
 func (w *ownWatch) setValue(value []byte, err error) {
 	w.Value, w.unread = value, false
 	switch {

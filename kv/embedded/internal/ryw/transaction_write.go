@@ -83,7 +83,7 @@ func (t *Transaction) takeConflict() bool {
 	return !quiet
 }
 
-// specialEnd is behind FoundationDB's special keys, which begin at keys.SystemEnd.
+// specialEnd is the end of FoundationDB's special keys, which begin at keys.SystemEnd.
 var specialEnd = []byte{0xff, 0xff, 0xff}
 
 // checkSizes keeps the fault of a key or value that is too long.

@@ -27,7 +27,7 @@ type writeMap struct {
 func (m *writeMap) empty() bool { return len(m.listed) == 0 && m.entries.IsEmpty() }
 
 // distinctMutations returns what is listed, in the order of keys, if that is all there is,
-// no key is there twice, and no two keys follow each other at once, whose ranges
+// no key is there twice, and no two keys follow each other at once: their ranges
 // would count as one.
 func (m *writeMap) distinctMutations() ([]mutation.Mutation, bool) {
 	if !m.entries.IsEmpty() {
@@ -128,7 +128,7 @@ func (m *writeMap) addConflict(begin, end []byte) {
 	m.changeSpans(begin, end, func(s *span) { s.conflict = true })
 }
 
-// conflictsAround reports whether key is no bound, in a gap that is a write
+// conflictsAround reports whether key is not a bound and lies in a gap that is a write
 // conflict range already: then it need not become one. How a range is cut by
 // bounds is seen in the size that reading it has.
 func (m *writeMap) conflictsAround(key []byte) bool {
@@ -142,8 +142,8 @@ func (m *writeMap) hideRange(begin, end []byte) {
 	m.coverRange(begin, end, span{unreadable: true})
 }
 
-// coverRange makes the keys from begin to end one gap, and one with the gaps beside
-// it that are alike: how many there are is seen in the size that reading has.
+// coverRange makes the keys from begin to end one gap, and one with the adjacent gaps
+// that are alike: how many there are is seen in the size that reading has.
 func (m *writeMap) coverRange(begin, end []byte, gap span) {
 	m.ensureFirst()
 	at, w := m.floor(begin)
@@ -177,7 +177,7 @@ func (m *writeMap) changeSpans(begin, end []byte, change func(*span)) {
 }
 
 // appendMutations appends what a commit must do for the keys from begin to end to
-// mutations: first what is cleared, then the operations. A nil end is no bound.
+// mutations: first what is cleared, then the operations. A nil end means no bound.
 func (m *writeMap) appendMutations(mutations []mutation.Mutation, begin, end []byte) []mutation.Mutation {
 	var from []byte
 	flush := func(to []byte) {
@@ -249,8 +249,8 @@ type span struct {
 	unreadable bool // its content awaits a versionstamp
 }
 
-// writeEntry is one key of a transaction's writes and the gap behind it. An entry
-// without operations only bounds gaps: its key belongs to the gap behind it.
+// writeEntry is one key of a transaction's writes and the gap after it. An entry
+// without operations only bounds gaps: its key belongs to the gap after it.
 type writeEntry struct {
 	ops []operation // in order, folded where that is exact
 	key span

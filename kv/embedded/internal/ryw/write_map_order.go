@@ -110,7 +110,7 @@ func (m *writeMap) buildEntries(listed []mutation.Mutation) {
 	m.entries.Build(items)
 }
 
-// appendKey appends the entry of one key, and the bound behind it that a clear
+// appendKey appends the entry of one key, and the bound after it that a clear
 // makes. ops is room.
 func appendKey(items []btree.Item[writeEntry], listed []mutation.Mutation, ops []operation) []btree.Item[writeEntry] {
 	var (
@@ -168,7 +168,7 @@ func (m *writeMap) segmentsBelow(key []byte) (s segments) {
 	return s
 }
 
-// enterEntry begins with the entry's key, or with the gap behind it.
+// enterEntry begins with the entry's key, or with the gap after it.
 func (s *segments) enterEntry(atKey bool) {
 	w := s.cursor.Value()
 	s.operated, s.gap, s.first = nil, w.gap, nil
@@ -197,7 +197,7 @@ func (s *segments) begin() []byte {
 	return s.cursor.Key()
 }
 
-// end returns the first key behind the segment, or limit if that is the last
+// end returns the first key after the segment, or limit if that is the last
 // segment.
 func (s *segments) end(limit []byte) []byte {
 	if s.operated != nil {

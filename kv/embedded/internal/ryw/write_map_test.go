@@ -152,7 +152,7 @@ func checkAround(t *rapid.T, set *knownKeys, model []bool, at int, name func(int
 	}
 }
 
-// TestInvertedRange reads from behind \xff to a selector that finds no key: it ends at
+// TestInvertedRange reads from a key after \xff to a selector that finds no key: it ends at
 // \xff, before it begins. Such a read is empty, and reads nothing of the view.
 func TestInvertedRange(t *testing.T) {
 	for _, withoutOwn := range []bool{false, true} {

@@ -11,7 +11,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// Key returns a random key: one of few or of many, short or behind a long prefix,
+// Key returns a random key: one of few or of many, short or with a long prefix,
 // with zero bytes at its end or not.
 func Key(r *rand.Rand) []byte {
 	prefixes := []string{"", "", "\x00", "prefix", "prefix\x00\x00\x00\x00\x00\x00\x00\x00", "a prefix of more than eight bytes"}

@@ -196,7 +196,7 @@ func (t *Table) find(m *mutation.Mutation) (watches []*Watch) {
 	return watches
 }
 
-// disarmIfOlder disarms a watch whose value a version has changed, and reports
+// disarmIfOlder disarms a watch if a version has changed its value, and reports
 // whether the watch is to fire.
 func (t *Table) disarmIfOlder(w *Watch, version int64) bool {
 	t.mu.Lock()
