@@ -91,7 +91,7 @@ func TestAllocateInOneTransaction(t *testing.T) {
 	}
 }
 
-// TestAllocateInFullWindow: a window whose integers are all taken, though its
+// TestAllocateInFullWindow: a window in which all integers are taken, though its
 // counter says otherwise, is left.
 func TestAllocateInFullWindow(t *testing.T) {
 	db, a := openEngine(t), newAllocator(tuple.NewSubspace([]byte("a")))
@@ -137,7 +137,7 @@ func TestAllocateCorrupt(t *testing.T) {
 	}
 }
 
-// A transaction whose reads do not see its writes would give one prefix to two directories.
+// A transaction with reads that do not see its writes would give one prefix to two directories.
 func TestCreateWithoutSeeingOwnWrites(t *testing.T) {
 	for name, option := range map[string]kv.Option{"all reads": kv.OptionReadYourWritesDisable, "snapshot reads": kv.OptionSnapshotRYWDisable} {
 		t.Run(name, func(t *testing.T) {

@@ -41,7 +41,7 @@ func (o CacheOptions) Validate() error {
 // before its commit:
 //
 //   - Every move and removal by this package also writes \xff/metadataVersion,
-//     whose value arrives with a transaction's read version. The cache keeps a
+//     with a value that arrives with a transaction's read version. The cache keeps a
 //     directory with that value and the version at which it was read. It gives it
 //     only to transactions that see the same value at that version or a later one:
 //     between the two, nothing was moved or removed.

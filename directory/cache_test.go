@@ -174,7 +174,7 @@ func TestCacheInChangingTransaction(t *testing.T) {
 			again, err4 := cache.CreateOrOpen(ctx, tx, path("a"))
 			read, err5 := cache.OpenRead(ctx, tx.Snapshot(), path("a"))
 			if errors.Is(err2, directory.ErrExists) {
-				return nil // run again after a commit whose acknowledgement was lost
+				return nil // run again after a commit with a lost acknowledgement
 			}
 			if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 				return err

@@ -50,7 +50,7 @@ type program struct {
 }
 
 // runProgram runs a program on an empty database and returns its answers and
-// what it left behind.
+// what it left.
 func runProgram(t testing.TB, db kv.Database, seed uint64, n int) []string {
 	ctx := context.Background()
 	err := db.Transact(ctx, func(tx kv.Transaction) error {
@@ -270,7 +270,7 @@ func (d *dumper) pop(key []byte) []byte {
 	return value
 }
 
-// popPrefix removes and returns all pairs whose keys begin with prefix, in order.
+// popPrefix removes and returns all pairs with keys that begin with prefix, in order.
 func (d *dumper) popPrefix(prefix []byte) []kv.KeyValue {
 	var pairs []kv.KeyValue
 	for _, pair := range d.all {

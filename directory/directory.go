@@ -20,7 +20,7 @@ import (
 // path again and act on the directory that is there then.
 type Directory struct {
 	root   *Layer
-	tree   *tree // whose node it is: that of the innermost partition around it
+	tree   *tree // the tree of the node: that of the innermost partition around it
 	path   []string
 	layers []string // of the path's elements
 	prefix []byte
@@ -153,8 +153,8 @@ const annotation = "annotation"
 
 // Annotations returns, for each directory on d's path, outermost first and d last,
 // the subspace of the keys that owner keeps about it. These keys are metadata: they
-// lie beside the directory's layer, not among its contents, so a partition has them,
-// too. A move keeps them and a removal clears them, also if a program with an
+// lie next to the directory's layer, not among its contents, so a partition has them,
+// too. A move keeps them and a removal clears them, even if a program with an
 // official binding moves or removes the directory.
 func (d *Directory) Annotations(owner string) []tuple.Subspace {
 	all := make([]tuple.Subspace, len(d.nodes))

@@ -193,7 +193,7 @@ func (l *Layer) listIn(ctx context.Context, t kv.ReadTransactor, path []string, 
 	return names, err
 }
 
-// list returns the names behind after, all of them for the limit 0. Keys that are none do not
+// list returns the names that follow after, all of them for the limit 0. Keys that are none do not
 // count.
 func (l *Layer) list(ctx context.Context, tx kv.ReadTransaction, path []string, after string, limit int) ([]string, error) {
 	t, err := l.followPath(ctx, tx, path)
@@ -251,7 +251,7 @@ func (l *Layer) loadEntry(ctx context.Context, tx kv.ReadTransaction, at moment,
 	return &entry{moment: at, directory: t.directory(), facts: t.facts}, nil
 }
 
-// ListAfter returns the first limit names of [Layer.List] behind after, in the order
+// ListAfter returns the first limit names of [Layer.List] that follow after, in the order
 // of their bytes; the empty string stands before all names. Fewer names than limit
 // are the last ones. It reads no more than it returns, so a directory of any number
 // of subdirectories can be listed page by page. Each call reads one version.

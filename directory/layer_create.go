@@ -97,7 +97,7 @@ type creation struct {
 }
 
 // checkExisting checks a directory that exists already. If it is the
-// caller's own, created by an attempt whose acknowledgement was lost, it counts
+// caller's own, created by an attempt with a lost acknowledgement, it counts
 // as created.
 func (c creation) checkExisting(t *trail, own bool) error {
 	if !c.orOpen && !own {
@@ -180,7 +180,7 @@ func (c creation) planElement(ctx context.Context, tx kv.Transaction, t *trail, 
 // Integers are given out in windows. A transaction counts itself in the current
 // window by an atomic addition (no conflict), and takes a random integer of the
 // window that is not taken. Only taking the same one conflicts. A window
-// that is half full gives way to the next, whose first user removes the traces
+// that is half full gives way to the next. The first user of that removes the traces
 // of the older ones; windows grow with their start, so integers stay short.
 //
 // Why no integer is given out twice: a transaction that takes n in a window has
@@ -258,7 +258,7 @@ func (a allocator) newestWindow(ctx context.Context, tx kv.Transaction) (w windo
 
 // errUnseenWrites is the error of creating verbs in a transaction with an option by which
 // reads do not see its writes: the allocator would give out an integer twice.
-var errUnseenWrites = kv.NewError(kv.CodeClientInvalidOperation, "no directory can be created in a transaction whose reads do not see its own writes: "+
+var errUnseenWrites = kv.NewError(kv.CodeClientInvalidOperation, "no directory can be created in a transaction with reads that do not see its own writes: "+
 	"do not set OptionReadYourWritesDisable or OptionSnapshotRYWDisable")
 
 // enterWindow counts the transaction in a window, or in the first one

@@ -150,7 +150,7 @@ func (m Metadata) decodeLink(e MetadataEntry, n node, pair kv.KeyValue) (_ Metad
 	return e, nil
 }
 
-// decodeNamed reads a key whose first element is a byte string: the layer of a directory,
+// decodeNamed reads a key with a byte string as its first element: the layer of a directory,
 // and in the root the version and what the allocator keeps.
 func (m Metadata) decodeNamed(e MetadataEntry, n node, pair kv.KeyValue, name string) (MetadataEntry, error) {
 	root := bytes.Equal(e.Node, m.Root())
@@ -273,7 +273,7 @@ func decodeCount(key, value []byte) (int64, error) {
 	return n, nil
 }
 
-// Containing returns the directory to whose content a key belongs, for tools that show
+// Containing returns the directory with the content to which a key belongs, for tools that show
 // keys. It is the innermost one; a partition is returned only for keys of none of its
 // directories, its own metadata among them. The error is [ErrNotFound] for keys of no
 // directory, such as the metadata of the layer.

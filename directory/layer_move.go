@@ -11,8 +11,8 @@ import (
 )
 
 // Move moves the directory at from, with its subdirectories, to the path to,
-// whose parent must exist. Its prefix stays, so moving costs the same however
-// much it holds. Given a database, Move reports success also if the
+// which must have a parent. Its prefix stays, so moving costs the same however
+// much it holds. Given a database, Move reports success even if the
 // acknowledgement of its own move was lost. If another process has moved or
 // removed that directory by then, the error wraps [kv.ErrOutcomeUnknown]; Move does
 // not touch another directory that is at from since.
@@ -96,8 +96,8 @@ func (m move) isAtSource(prefix string) bool {
 	return m.from.isComplete() && string(m.from.last().prefix) == prefix
 }
 
-// unknownError is the error of a move that may have committed in an earlier attempt, and
-// whose directory is at neither end now.
+// unknownError is the error of a move that may have committed in an earlier attempt, when
+// the directory is at neither end now.
 func (m move) unknownError() error {
 	err := fmt.Errorf("%w: after that, another process has moved or removed the directory", kv.ErrOutcomeUnknown)
 	if !m.from.isComplete() {

@@ -60,7 +60,7 @@ func only(d *directory.Directory) directory.Condition {
 }
 
 // TestConditions: a directory that another program has put at the path since the condition's
-// was read stays, also if it comes while the verb's own outcome is unknown.
+// was read stays, even if it comes while the verb's own outcome is unknown.
 func TestConditions(t *testing.T) {
 	ctx, root := context.Background(), directory.Root()
 	verbs := map[string]func(db kv.Database, d *directory.Directory) error{
@@ -116,7 +116,7 @@ func TestConditionReads(t *testing.T) {
 	}
 }
 
-// TestContaining looks for the directories of keys: at the prefix itself and behind it, in
+// TestContaining looks for the directories of keys: at the prefix itself and after it, in
 // partitions and outside of all.
 func TestContaining(t *testing.T) {
 	ctx, db, layer := t.Context(), enginetest.Open(t), directory.Root()

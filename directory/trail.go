@@ -25,7 +25,7 @@ type trail struct {
 
 // element is one directory on a trail.
 type element struct {
-	tree   *tree  // whose node it is
+	tree   *tree  // the tree of the node
 	link   []byte // the key of the link to it
 	prefix []byte
 	layer  string
@@ -78,7 +78,7 @@ func (t *trail) followLink(ctx context.Context, tx kv.ReadTransaction) (bool, er
 // link is the key of the link to the next element.
 func (t *trail) link() []byte { return t.parent.linkKey(t.path[len(t.found)]) }
 
-// checkLink refuses a next element whose key is too long.
+// checkLink refuses a next element with a key that is too long.
 func (t *trail) checkLink() error {
 	if n := len(t.link()); n > kv.MaxKeySize {
 		return &PathError{slices.Clone(t.path), len(t.found), tooLong("parent", n)}

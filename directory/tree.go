@@ -62,7 +62,7 @@ func (n node) linkKey(name string) []byte { return n.Sub(subdirs, name).Bytes() 
 func (n node) links() kv.KeyRange { return rangeOf(n.Sub(subdirs)) }
 
 // keys is the range of all the node's metadata. It is not the range of its
-// key as a prefix: a node whose prefix continues with a zero byte lies there.
+// key as a prefix: a node with a prefix that continues with a zero byte lies there.
 func (n node) keys() kv.KeyRange { return rangeOf(n.Subspace) }
 
 func rangeOf(s tuple.Subspace) kv.KeyRange {
@@ -70,7 +70,7 @@ func rangeOf(s tuple.Subspace) kv.KeyRange {
 	return kv.KeyRange{Begin: begin, End: end}
 }
 
-// longestNodeKey is the room that a node's own keys need behind its key.
+// longestNodeKey is the room that a node's own keys need after its key.
 const longestNodeKey = 32
 
 // checkPrefix tells why a prefix can be no directory's, or returns "". It
@@ -127,7 +127,7 @@ func (t *tree) appendLinked(ctx context.Context, tx kv.ReadTransaction, below, l
 	return below, nil
 }
 
-// linksAfter is the range of the node's links behind the one with that name.
+// linksAfter is the range of the node's links after the one with that name.
 func (n node) linksAfter(name string) kv.KeyRange {
 	links := n.links()
 	if name != "" {
@@ -168,7 +168,7 @@ func (t *tree) allocate(ctx context.Context, tx kv.Transaction, avoid []byte) ([
 
 func overlap(a, b []byte) bool { return bytes.HasPrefix(a, b) || bytes.HasPrefix(b, a) }
 
-// checkFree reports, as an error, a directory of the tree whose prefix begins
+// checkFree reports, as an error, a directory of the tree with a prefix that begins
 // with prefix or with which prefix begins.
 func (t *tree) checkFree(ctx context.Context, tx kv.ReadTransaction, prefix []byte, allocated bool) error {
 	if reason := t.checkPrefix(prefix); reason != "" {
@@ -310,7 +310,7 @@ func readLayers(ctx context.Context, tx kv.ReadTransaction, all []*Directory) er
 
 // prefixOf returns the prefix of the directory of the tree to which a key belongs; nil
 // if there is none. No directory's prefix begins with that of another one, so it is that
-// of the last node that is not behind the key.
+// of the last node that is not after the key.
 func (t *tree) prefixOf(ctx context.Context, tx kv.ReadTransaction, key []byte) ([]byte, error) {
 	if t.nodes.Contains(key) {
 		return nil, nil

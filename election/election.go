@@ -58,14 +58,14 @@ func New(db kv.Database, name string, o Options) (*Election, error) {
 
 // Run campaigns until the candidate leads, and then calls lead, which leads while its
 // context lives. When lead returns, Run gives the name back, so that the next leader
-// follows at once, and campaigns again, unless Options.Once. A candidate whose
-// term ended by its own will first leaves the others an ElectionTimeout.
+// follows at once, and campaigns again, unless Options.Once. A candidate that
+// ended its term by its own will first leaves the others an ElectionTimeout.
 //
 // ctx ends it all: a leader's context ends with it, Run waits until lead has returned, gives
 // the name back, for which it takes a Duration at most if the database does not answer, and
 // returns ctx's cause. Run returns sooner
 //
-//   - with lead's error, if it has one that is no consequence of its context's end
+//   - with lead's error, if it has one that is not a consequence of its context's end
 //     (neither an [ErrDeposed], [ErrResigned] nor context.Canceled);
 //   - with Options.Once after the first term: nil, or an ErrDeposed if it was lost;
 //   - with an error of the database that will not pass: it is closed

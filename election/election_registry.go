@@ -72,7 +72,7 @@ func DecodeStandby(rest, value []byte) (Standby, error) {
 	return r.Standby, err
 }
 
-// letterStandby is the letter of registrations in the directory, beside those of
+// letterStandby is the letter of registrations in the directory, next to those of
 // leasefdb: (letter, name, -priority, member), so that the highest priority comes first.
 const letterStandby = "S"
 
@@ -86,7 +86,7 @@ func (e *Election) registrations(d *directory.Directory) ([]byte, error) {
 	return tuple.AppendString(tuple.AppendString(b, letterStandby), e.name), nil
 }
 
-// registrationKeys returns the keys behind what registrations returns. A key goes on with an
+// registrationKeys returns the keys under what registrations returns. A key goes on with an
 // integer; 0xff continues a name with a zero byte, which is that of another election.
 func registrationKeys(prefix []byte) kv.KeyRange {
 	return kv.KeyRange{Begin: prefix, End: append(slices.Clone(prefix), 0xff)}

@@ -97,7 +97,7 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// TestResignation checks that a leader that resigns, or whose process ends in order, is
+// TestResignation checks that a leader that resigns, or that ends with its process in order, is
 // followed within one latency of a watch.
 func TestResignation(t *testing.T) {
 	ends := map[string]func(t *testing.T, p *process){

@@ -94,7 +94,7 @@ type ReadTransaction interface {
 	// below 1, and with CodeKeyOutsideLegalRange for keys that it may not read.
 	GetRangeSplitPoints(r KeyRange, chunkSize int64) Future[[][]byte]
 
-	// Snapshot returns a view whose reads add no read conflict ranges. They see
+	// Snapshot returns a view with reads that add no read conflict ranges. They see
 	// the same version, and the transaction's own writes.
 	Snapshot() ReadTransaction
 }
@@ -143,7 +143,7 @@ type Transaction interface {
 	// GetApproximateSize returns how many bytes of MaxTransactionSize the
 	// transaction uses so far, conflict ranges included. A range read adds one
 	// conflict range for each batch. If the range's end selector points more than
-	// about twenty keys behind the last key, the size of batches may depend on
+	// about twenty keys after the last key, the size of batches may depend on
 	// the engine's other contents.
 	GetApproximateSize() Future[int64]
 	// GetCommittedVersion returns the version of the last commit; -1 for a
@@ -184,7 +184,7 @@ type ConflictRanger interface {
 	// ConflictingKeys returns the read conflict ranges that made the last commit
 	// with [OptionReportConflictingKeys] fail with CodeNotCommitted, in order and
 	// merged; nil if no commit failed so. They are at least one; a range to which
-	// only a concurrent commit of the same batch wrote may be missing beside others.
+	// only a concurrent commit of the same batch wrote may be missing among others.
 	// OnError and Reset keep the ranges, so that the next attempt of a retry loop
 	// can read them; the next such failure replaces them.
 	ConflictingKeys(ctx context.Context) ([]KeyRange, error)
@@ -342,7 +342,7 @@ const (
 	// SetVersionstampedKey sets a pair and puts the transaction's versionstamp into its key. The key's
 	// last four bytes, little-endian, are the offset of the stamp's ten bytes; they are cut off.
 	SetVersionstampedKey MutationType = 14
-	// SetVersionstampedValue puts the versionstamp into the value, whose last four bytes are the offset.
+	// SetVersionstampedValue puts the versionstamp into the value; its last four bytes are the offset.
 	SetVersionstampedValue MutationType = 15
 	// ByteMin keeps the lexicographically smaller value. An absent value becomes the operand.
 	ByteMin MutationType = 16

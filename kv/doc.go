@@ -28,7 +28,7 @@
 // # Retries
 //
 // A function given to [Transactor.Transact] may run more than once, even after
-// an attempt that committed but whose acknowledgement was lost (error 1021,
+// an attempt that committed but lost its acknowledgement (error 1021,
 // see [IsMaybeCommitted]). It must have no effect outside the transaction: it must
 // not append to captured slices, make IDs or read a clock.
 //

@@ -36,7 +36,7 @@ type PendingResult[T any] interface {
 // Resolved returns a Future that is ready.
 func Resolved[T any](value T, err error) Future[T] { return Future[T]{value: value, err: err} }
 
-// NewFuture returns a Future whose result comes from p.
+// NewFuture returns a Future with a result that comes from p.
 func NewFuture[T any](p PendingResult[T]) Future[T] { return Future[T]{pending: p} }
 
 // Get waits for the result. If ctx ends first, it returns ctx's cause; the read

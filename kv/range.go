@@ -72,7 +72,7 @@ func StreamRange(r SelectorRange, o RangeOptions, fetch BatchFunc) RangeResult {
 	return RangeResult{fetch: fetch, req: req, first: fetch(req)}
 }
 
-// Wrap returns a read whose batches pass through wrap, the first one at once and
+// Wrap returns a read with batches that pass through wrap, the first one at once and
 // the others when they are fetched. Wrappers of engines observe, delay or count the
 // steps of a read with it.
 func (r RangeResult) Wrap(wrap func(BatchRequest, Future[Batch]) Future[Batch]) RangeResult {
@@ -101,7 +101,7 @@ func (r RangeResult) Batches(ctx context.Context) iter.Seq2[Batch, error] {
 	}
 }
 
-// advance moves the request behind the pairs of a batch and reports whether
+// advance moves the request past the pairs of a batch and reports whether
 // anything remains to be fetched.
 func (req *BatchRequest) advance(kvs []KeyValue) bool {
 	if len(kvs) == 0 {
@@ -146,7 +146,7 @@ func (r RangeResult) Slice(ctx context.Context) ([]KeyValue, error) {
 			return nil, err
 		}
 		if all == nil {
-			all = slices.Clip(batch.KVs) // what lies behind them is the engine's
+			all = slices.Clip(batch.KVs) // what lies after them is the engine's
 			continue
 		}
 		all = append(all, batch.KVs...)
@@ -199,7 +199,7 @@ func (s KeySelector) String() string {
 // KeyRange is the keys from Begin (included) to End (excluded).
 type KeyRange struct{ Begin, End []byte }
 
-// SelectorRange is a range whose ends are selectors.
+// SelectorRange is a range with selectors as its ends.
 type SelectorRange struct{ Begin, End KeySelector }
 
 // Selectors returns r as a selector range.

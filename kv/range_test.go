@@ -16,7 +16,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// rangeSource serves batches of sorted keys whose values are the keys.
+// rangeSource serves batches of sorted keys with the keys as values.
 type rangeSource struct {
 	keys     []string
 	size     int // of a batch
@@ -127,7 +127,7 @@ func TestSliceAllocations(t *testing.T) {
 		t.Errorf("the slice of %d batches was allocated %v times", batches, all-each)
 	}
 	if memory[1].Key != nil {
-		t.Error("the slice was put into the memory behind the first batch")
+		t.Error("the slice was put into the memory after the first batch")
 	}
 }
 
@@ -205,7 +205,7 @@ func TestSliceDoesNotWriteIntoABatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	if hidden := shared[:2][1].Key; hidden != nil {
-		t.Errorf("Slice wrote %q behind the engine's batch", hidden)
+		t.Errorf("Slice wrote %q after the engine's batch", hidden)
 	}
 }
 

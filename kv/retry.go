@@ -174,7 +174,7 @@ type Backoff struct {
 	delay   time.Duration
 }
 
-// Next returns the next wait and doubles the delay behind it.
+// Next returns the next wait and then doubles the delay.
 func (b *Backoff) Next() time.Duration {
 	limit := orDefault(b.Max, time.Second)
 	if b.delay == 0 {
@@ -208,8 +208,8 @@ const (
 //   - CodeTransactionTooOld (1007) three times in a row, because the function takes
 //     longer than [MaxTransactionAge]. Do less in one transaction: write in
 //     several, and read large data outside of them.
-//   - CodeNotCommitted (1020) a thousand times in a row. A function whose second
-//     transaction writes what its first one reads conflicts for ever.
+//   - CodeNotCommitted (1020) a thousand times in a row. A function with a second
+//     transaction that writes what its first one reads conflicts for ever.
 //
 // It does not unwrap to the last attempt's error: an outer loop must not retry.
 // If an earlier attempt may have committed, it unwraps to ErrOutcomeUnknown.
@@ -243,7 +243,7 @@ func (e *RetryError) Unwrap() error {
 	return nil
 }
 
-// MarkProgress wraps the error of an attempt whose function will continue where
+// MarkProgress wraps the error of an attempt when its function will continue where
 // this attempt stopped. The retry loop then does not limit how many attempts
 // last longer than [MaxTransactionAge]. It returns nil for nil.
 func MarkProgress(err error) error {
@@ -331,7 +331,7 @@ func (a *attempts) explain(ctx context.Context, err error) error {
 }
 
 // lateError is the error of an attempt that was not the first. It does not
-// unwrap to the previous attempt's error, whose code is not this attempt's.
+// unwrap to the previous attempt's error: its code is not this attempt's.
 type lateError struct {
 	error
 	number   int

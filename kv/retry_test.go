@@ -183,7 +183,7 @@ func TestRetryBindsTheContext(t *testing.T) {
 	})
 }
 
-// slowlyCancelledTx is a transaction whose context ends during its commit, which succeeds
+// slowlyCancelledTx is a transaction with a context that ends during its commit, which succeeds
 // all the same while Cancel is under way.
 type slowlyCancelledTx struct {
 	scriptedTx

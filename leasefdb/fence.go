@@ -86,7 +86,7 @@ func (f Fence) StartCheck(tx kv.Transaction) FenceCheck {
 // whether Transact runs it or Begin returns it, commits only while the fence
 // holds. Otherwise it does not commit, and the error is an [ErrLeaseLost],
 // which no retry loop repeats. The error is about the last attempt: an earlier
-// one whose outcome is unknown (see [kv.IsMaybeCommitted]) may have committed
+// one with an unknown outcome (see [kv.IsMaybeCommitted]) may have committed
 // while the fence held. The check is part of each attempt; it costs one read,
 // in a round with the first read of the function, if that reads. ReadTransact
 // is not fenced. Closing the result closes db.
@@ -231,7 +231,7 @@ func (t *fencedTransaction) CommitAsync() kv.Future[struct{}] {
 // OnError implements [kv.Transaction].
 func (t *fencedTransaction) OnError(ctx context.Context, err error) error {
 	t.dropCheck()       // a commit that waits for the check is given up
-	defer t.dropCheck() // a check that began meanwhile belongs to the attempt that ends here
+	defer t.dropCheck() // a check that began since belongs to the attempt that ends here
 	return t.Transaction.OnError(ctx, err)
 }
 

@@ -29,7 +29,7 @@ type Claim struct {
 	// renewed about three times as often. The default value is DefaultDuration.
 	Duration time.Duration
 	// RequestID makes the claim idempotent: a claim that finds its own request
-	// granted gets that grant again, also where the reply to it was lost. Claims
+	// granted gets that grant again, even where the reply to it was lost. Claims
 	// with the same RequestID are the same claim, so make it anew for each. In a
 	// transaction of the caller's it must be set, before the first attempt. The
 	// default value is random.
@@ -194,7 +194,7 @@ func (l *Lease) Grant() Grant {
 // *[LostError], an [ErrLeaseLost], or [ErrReleased]. The lease is lost when
 // another has it, and when it could not be renewed until its deadline. That is
 // counted from before the claim or the last renewal was sent: on a machine
-// whose clock runs, the context ends before another can get the name. A machine
+// with a running clock, the context ends before another can get the name. A machine
 // that was suspended notices too late: only [Lease.Check] protects data.
 func (l *Lease) Context() context.Context { return l.ctx }
 

@@ -104,7 +104,7 @@ func (n *Names) TryAcquire(ctx context.Context, name string, c Claim) (*Lease, e
 }
 
 // awaitChange waits until a held name may be free: its fence key changes, or the
-// observed lease has lapsed, if it was not renewed meanwhile.
+// observed lease has lapsed, if it was not renewed since.
 func (n *Names) awaitChange(ctx context.Context, held *HeldError, seen Observation) error {
 	lapse := time.NewTimer(seen.Remaining())
 	defer lapse.Stop()

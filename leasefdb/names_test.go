@@ -133,7 +133,7 @@ func TestClaimIsIdempotent(t *testing.T) {
 	})
 }
 
-// TestRepeatedClaimDelaysTakeover checks that a claim whose reply was lost, and
+// TestRepeatedClaimDelaysTakeover checks that a claim with a lost reply, and
 // which is repeated much later, cannot be taken over before its new deadline.
 func TestRepeatedClaimDelaysTakeover(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, db kv.Database) {
@@ -185,7 +185,7 @@ func TestOperationsCompose(t *testing.T) {
 	var g leasefdb.Grant
 	claim := func(tx kv.Transaction) (err error) { g, err = names.Claim(ctx, tx, "job", c); return err }
 	if within(failed, claim); state().Held() {
-		t.Error("a claim whose transaction failed was granted")
+		t.Error("a claim in a failed transaction was granted")
 	}
 	if within(nil, claim); !state().Held() || g.Epoch != 1 {
 		t.Error("a claim was not granted")
@@ -217,7 +217,7 @@ func TestOperationsCompose(t *testing.T) {
 	})
 	release := func(tx kv.Transaction) error { return g.Release(ctx, tx) }
 	if within(failed, release); !state().Held() {
-		t.Error("a release whose transaction failed was made")
+		t.Error("a release in a failed transaction was made")
 	}
 	if within(nil, release); state().Held() || state().Epoch != 2 {
 		t.Errorf("after the release: %+v", state())
@@ -276,7 +276,7 @@ func TestDirectoryRemoved(t *testing.T) {
 		return tx.GetRange(kv.KeyRange{End: []byte{0xfe}}.Selectors(), kv.RangeOptions{}).Slice(ctx)
 	}))
 	if len(pairs) > 0 {
-		t.Errorf("left behind: %v", pairs)
+		t.Errorf("left over: %v", pairs)
 	}
 }
 

@@ -178,7 +178,7 @@ func TestProvidersOfOneDatabase(t *testing.T) {
 	})
 }
 
-// TestLostReply checks that an acquire whose acknowledgement is lost takes no
+// TestLostReply checks that an acquire with a lost acknowledgement takes no
 // second machine id.
 func TestLostReply(t *testing.T) {
 	db := enginetest.Open(t)

@@ -62,7 +62,7 @@ func NewStore(db kv.Database, o StoreOptions) (*Store, error) {
 	return &Store{db: db, path: o.Path, dirs: dirs, now: o.Now}, nil
 }
 
-// Update implements [lease.Store]. A commit whose acknowledgement is lost runs
+// Update implements [lease.Store]. A commit that loses its acknowledgement runs
 // fn again, on what was committed.
 func (s *Store) Update(ctx context.Context, service string, fn func(lease.Tx) error) error {
 	prefix, err := kv.Transact(ctx, s.db, func(tx kv.Transaction) ([]byte, error) {
@@ -94,7 +94,7 @@ func servicePrefix(directory []byte, service string) []byte {
 // storeTx is the map of one service in a transaction.
 type storeTx struct {
 	tx     kv.Transaction
-	prefix []byte // with room behind it for a key
+	prefix []byte // with room after it for a key
 	now    time.Time
 }
 
@@ -204,7 +204,7 @@ func parseService(key []byte) (string, error) {
 		}
 		break
 	}
-	return "", fmt.Errorf("leasefdb: the directory of the leases has a key that is no service's: %q", key)
+	return "", fmt.Errorf("leasefdb: the directory of the leases has a key that belongs to no service: %q", key)
 }
 
 // NewReader returns the map of a service in the directory with that prefix, as tx reads
@@ -253,7 +253,7 @@ func (r serviceReader) Scan(ctx context.Context, begin, end []byte, limit int) (
 }
 
 // DecodeState reads what the directory of named leases holds of a name: the values of the
-// fence key ("F", name), whose key an error names, and of the renewal key ("N", name); nil
+// fence key ("F", name) and of the renewal key ("N", name); errors name the former; nil
 // is an absent key. Damage is a *[StateError].
 func DecodeState(name string, key, fence, renewal []byte) (State, error) {
 	return decodeState(name, key, fence, renewal)

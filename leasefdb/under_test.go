@@ -241,7 +241,7 @@ func wantNothing(t *testing.T, db kv.Database) {
 	}
 }
 
-// stagedDatabase is a database whose transactions answer reads as get says, and call onError before
+// stagedDatabase is a database with transactions that answer reads as get says, and call onError before
 // their OnError.
 type stagedDatabase struct {
 	kv.Database

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tuple encodes lists of values as keys whose byte order is the order of
+// Package tuple encodes lists of values as keys; their byte order is the order of
 // the values. It is byte-compatible with FoundationDB's tuple layer: it reads keys
 // that any official binding has written, and the other way round.
 //

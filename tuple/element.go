@@ -281,7 +281,7 @@ const (
 
 var unknownTransaction = [10]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 
-// Incomplete returns a versionstamp whose transaction bytes the database fills
+// Incomplete returns a versionstamp with transaction bytes that the database fills
 // in when it commits; see [Tuple.PackVersionstamped]. Number the stamps of one
 // transaction by user, or they are all the same.
 func Incomplete(user uint16) Versionstamp {

@@ -161,7 +161,7 @@ func FuzzOrder(f *testing.F) {
 }
 
 // FuzzText holds that any two contents come back and keep their order, as byte
-// strings and as strings, also where another element follows.
+// strings and as strings, even where another element follows.
 func FuzzText(f *testing.F) {
 	f.Add([]byte("a"), []byte("a\x00"))
 	f.Add([]byte("a\x00\xff"), []byte("a\x00\x01"))

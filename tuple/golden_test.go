@@ -208,7 +208,7 @@ func checkUnpack(t *testing.T, g golden) {
 }
 
 // checkOverread is about keys that end inside an integer. The official layer
-// takes its missing bytes from whatever memory lies behind the key, if the
+// takes its missing bytes from whatever memory lies after the key, if the
 // slice's capacity reaches there, and so may return an integer that is not in the
 // key. Such a key must be refused, and must be accepted as what was recorded
 // once the bytes that were found there are part of it.

@@ -291,7 +291,7 @@ func goTypeOf(t *rapid.T, v int64) any {
 	return rapid.SampledFrom(fits).Draw(t, "type")
 }
 
-// anyBigInt gives integers of every length up to 24 bytes, half of them beside
+// anyBigInt gives integers of every length up to 24 bytes, half of them next to
 // a power of 256, where the length of the encoding changes.
 func anyBigInt() *rapid.Generator[*big.Int] {
 	return rapid.Custom(func(t *rapid.T) *big.Int {

@@ -184,7 +184,7 @@ func goInteger(element any) (negative bool, magnitude uint64, ok bool) {
 func (t Tuple) String() string { return string(appendTupleText(nil, t)) }
 
 // PackVersionstamped packs a tuple with exactly one incomplete versionstamp,
-// nested or not, behind prefix: the operand of FoundationDB's atomic operation
+// nested or not, after prefix: the operand of FoundationDB's atomic operation
 // SetVersionstampedKey. Its last four bytes are the little-endian offset of the
 // ten bytes that the database overwrites at commit, and are cut off by it. The
 // error is an [*EncodeError].
@@ -220,7 +220,7 @@ func (s Subspace) Bytes() []byte { return []byte(s.prefix) }
 // AppendTo appends the prefix to dst, without allocating if dst has the room.
 func (s Subspace) AppendTo(dst []byte) []byte { return append(dst, s.prefix...) }
 
-// Sub returns the subspace inside s whose prefix ends with the packed elements.
+// Sub returns the subspace inside s with a prefix that ends with the packed elements.
 // It panics with an [*EncodeError] where [Tuple.Pack] fails: elements are chosen
 // by the program, so pack those that come from outside with [Subspace.Pack].
 func (s Subspace) Sub(elements ...any) Subspace {
@@ -240,7 +240,7 @@ func (s Subspace) Pack(t Tuple) ([]byte, error) {
 	return b, nil
 }
 
-// PackVersionstamped is [Tuple.PackVersionstamped] behind the prefix of s.
+// PackVersionstamped is [Tuple.PackVersionstamped] after the prefix of s.
 func (s Subspace) PackVersionstamped(t Tuple) ([]byte, error) {
 	return t.PackVersionstamped([]byte(s.prefix))
 }

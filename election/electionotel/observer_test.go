@@ -71,7 +71,7 @@ func note[N int64 | float64](got map[string]float64, name string, points []metri
 	}
 }
 
-// numbered returns metrics whose numbers, in their order, are from, from+1, …
+// numbered returns metrics with the numbers, in their order, from, from+1, …
 func numbered(name string, from int64) election.Metrics {
 	m := election.Metrics{Name: name, Leading: true}
 	v := reflect.ValueOf(&m).Elem()

@@ -67,7 +67,7 @@ type Usage struct {
 	Counts
 
 	// Pairs is how many pairs were read, BytesRead the length of their keys and values.
-	// Reads whose results the program never took are not counted.
+	// Reads are not counted if the program never took their results.
 	Pairs, BytesRead int
 	// BytesWritten is the length of what Set, Clear, ClearRange and Atomic were given, of
 	// all attempts.
@@ -120,7 +120,7 @@ func (c Counts) String() string {
 		c.Rounds, c.Gets, c.Ranges, c.Batches, c.Free, c.Writes, c.Commits, c.Retries)
 }
 
-// database is a database whose transactions are counted.
+// database is a database that counts its transactions.
 type database struct {
 	kv.Database
 	meter *Meter

@@ -53,7 +53,7 @@ func TestMeter(t *testing.T) {
 			}
 			return nil
 		}, measure.Usage{Counts: measure.Counts{Rounds: 1, Gets: 3, Begins: 1, Commits: 1}, Pairs: 2, BytesRead: 14}},
-		{"a range, and then a get whose result is not asked for", func(tx kv.Transaction) error {
+		{"a range, and then a get with a result that is not asked for", func(tx kv.Transaction) error {
 			r := kv.SelectorRange{Begin: kv.FirstGreaterOrEqual([]byte("a")), End: kv.FirstGreaterOrEqual([]byte("b"))}
 			for _, err := range tx.GetRange(r, kv.RangeOptions{Mode: kv.ModeWantAll}).Batches(ctx) {
 				if err != nil {

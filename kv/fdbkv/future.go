@@ -225,7 +225,7 @@ func (p *pendingResult[T]) failLocked(err error) {
 }
 
 // futures are the client's futures of one attempt, or the watches of a database,
-// whose results were not taken. It does not know the goroutines that wait for them.
+// as long as their results were not taken. The type does not know the goroutines that wait for them.
 type futures struct {
 	mu       sync.Mutex
 	all      []keptFuture
@@ -344,14 +344,14 @@ func (s *futures) removeLocked(slot int) *cFuture {
 	return c
 }
 
-// hasOutstanding reports whether there may be a future whose result was not taken.
+// hasOutstanding reports whether there may be a future with a result that was not taken.
 func (s *futures) hasOutstanding() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.free) < len(s.all) || len(s.queued)+len(s.promised) > 0
 }
 
-// destroyAbandoned frees a future whose result no caller can ask for any more.
+// destroyAbandoned frees a future with a result that no caller can ask for any more.
 func (s *futures) destroyAbandoned(slot int) { C.fdb_future_destroy(s.remove(slot)) }
 
 // giveUp cancels all futures: their results become err unless they are known.

@@ -32,7 +32,7 @@ func TestGroupsStartAfterTheirReadersBegin(t *testing.T) {
 		t.Error("the first group does not start although no version is being asked for")
 	}
 	if joined[1] == joined[0] || joined[1].started {
-		t.Error("a function joined a group whose version was being asked for, or its own has started")
+		t.Error("a function joined a group that was asking for its version, or its own has started")
 	}
 	if joined[2] != joined[1] {
 		t.Error("two functions that wait for the next version do not share it")
@@ -237,7 +237,7 @@ func TestEndedTransactionsHoldNothing(t *testing.T) {
 			}
 			if reachable {
 				awaitUntil(t, "attempts are still known", func() bool { return db.countOpen() == 0 })
-			} else if n := db.countOpen(); n > 1 { // that of the group whose version does not arrive
+			} else if n := db.countOpen(); n > 1 { // that of the group that does not get its version
 				t.Errorf("%s: %d attempts are known", name, n)
 			}
 		}

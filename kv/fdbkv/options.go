@@ -92,7 +92,7 @@ type Network struct {
 	// no client speaks the cluster's version.
 	FailIncompatibleClient bool
 	// ClientThreads is how many network threads each external client has: more than
-	// one for a process whose client thread is always busy. 0: one. Several need
+	// one for a process with a client thread that is always busy. 0: one. Several need
 	// external clients, since each thread has a copy of a library.
 	ClientThreads int
 	// TempDir is where such copies are made. "": the system's.

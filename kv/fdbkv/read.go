@@ -31,7 +31,7 @@ func (r reader) attempt(plain bool) (*attempt, error) {
 // isUserKey reports whether key can be one of a user.
 func isUserKey(key []byte) bool { return string(key) < userEnd && len(key) <= kv.MaxKeySize }
 
-// userEnd is behind all keys of users.
+// userEnd is after all keys of users.
 const userEnd = "\xff"
 
 // isPlain reports whether the client has to read for a batch.

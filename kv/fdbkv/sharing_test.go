@@ -328,7 +328,7 @@ func TestOwnKeepsTheVersionOfTheGroup(t *testing.T) {
 		return nil
 	})
 	if err != nil || !kv.IsConflict(commit) {
-		t.Errorf("%v; a commit over what was changed behind the group's version: %v, want a conflict", err, commit)
+		t.Errorf("%v; a commit over what was changed after the group's version: %v, want a conflict", err, commit)
 	}
 }
 

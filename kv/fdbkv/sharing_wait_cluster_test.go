@@ -17,7 +17,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
 )
 
-// runBeforeGroupStarts runs do in a function of ReadTransact whose group has not started,
+// runBeforeGroupStarts runs do in a function of ReadTransact in a group that has not started,
 // because the version of the one before does not arrive.
 func runBeforeGroupStarts(t *testing.T, ctx context.Context, do func(*fdbkv.Database, kv.ReadTransaction) error) error {
 	t.Helper()

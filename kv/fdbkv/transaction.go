@@ -24,7 +24,7 @@ type transaction struct {
 	watches *futures
 	over    atomic.Bool  // it was released, or see readOnlyTransaction
 	reports atomic.Bool  // OptionReportConflictingKeys is set
-	version atomic.Int64 // of the last commit whose result was taken, plus 1; 0: there is none
+	version atomic.Int64 // of the last commit with a result that was taken, plus 1; 0: there is none
 
 	leftMu sync.Mutex
 	left   []*attempt // earlier ones, of which Release frees what no caller has taken
@@ -278,10 +278,10 @@ func (t *transaction) GetVersionstamp() kv.Future[[]byte] {
 type attempt struct {
 	*handle
 	futures *futures
-	results []concluder // by the slots of futures, whose mu guards it; nil: taken
+	results []concluder // by the slots of futures; the mu of futures guards it; nil: taken
 	cleanup runtime.Cleanup
 	group   *group // nil: handle belongs to this transaction alone
-	place   int    // among the members of group, whose mu guards it
+	place   int    // among the members of group; the mu of group guards it
 }
 
 // concluder is a result that may have to be taken from the client.

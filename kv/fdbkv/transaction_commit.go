@@ -63,7 +63,7 @@ func (t *transaction) takeCommit(a *attempt) func(*cFuture) (struct{}, cCode) {
 	}
 }
 
-// withConflicts returns a commit whose error tells the conflicting keys. The client
+// withConflicts returns a commit with an error that tells the conflicting keys. The client
 // has to be asked for them when the commit has failed, so a goroutine waits.
 func (t *transaction) withConflicts(commit kv.Future[struct{}]) kv.Future[struct{}] {
 	e := explainedCommit{kv.NewPromise[struct{}](), commit}
@@ -141,7 +141,7 @@ func anyCode(err error) kv.Code {
 	return kv.Code(theirs.Code)
 }
 
-// orInvalid returns the error of OnError for what is no error of the client.
+// orInvalid returns the error of OnError for an error that is not the client's.
 func orInvalid(err error) error {
 	if e := (*kv.Error)(nil); err == nil || errors.As(err, &e) && e.Code == 0 {
 		return newError(kv.CodeClientInvalidOperation, "OnError of no error")
@@ -203,7 +203,7 @@ const (
 	conflicting = "\xff\xff/transaction/conflicting_keys/"
 )
 
-// allKeysEnd is behind all keys that the database holds.
+// allKeysEnd is after all keys that the database holds.
 const allKeysEnd = "\xff\xff"
 
 // ConflictRanges implements [kv.ConflictRanger].
@@ -230,7 +230,7 @@ func (t *transaction) ConflictingKeys(ctx context.Context) ([]kv.KeyRange, error
 }
 
 // explainConflict returns the error of a commit with the conflicting keys. An
-// error that hides them is no reason to hide the commit's.
+// error that hides them does not justify hiding the commit's.
 func (t *transaction) explainConflict(ctx context.Context, err error) error {
 	if !kv.IsConflict(err) {
 		return err
@@ -248,7 +248,7 @@ func below(prefix string) kv.SelectorRange {
 }
 
 // collectRanges makes ranges of their ends. The client does not show where a
-// range ends that ends behind all keys.
+// range ends that ends after all keys.
 func collectRanges(ctx context.Context, prefix string, bounds kv.RangeResult) (ranges []kv.KeyRange, err error) {
 	for bound, err := range bounds.All(ctx) {
 		if err != nil {

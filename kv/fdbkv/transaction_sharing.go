@@ -38,8 +38,8 @@ type group struct {
 	members []*attempt // of functions that have joined it and not ended
 }
 
-// groups are those of a database: at most one that gathers, and one whose read
-// version is being asked for. The former starts when the version of the latter
+// groups are those of a database: at most one that gathers, and one that waits
+// for its read version. The former starts when the version of the latter
 // has arrived.
 type groups struct {
 	few     int64        // see fewReaders
@@ -117,8 +117,8 @@ func (g *group) add() *attempt {
 	return a
 }
 
-// leave removes a member. A group without members that gathers is given up; one whose
-// version has arrived ends.
+// leave removes a member. A group without members that gathers is given up, or
+// ends if its version has arrived.
 func (g *group) leave(a *attempt) {
 	g.db.groups.mu.Lock()
 	defer g.db.groups.mu.Unlock()

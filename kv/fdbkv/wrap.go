@@ -16,7 +16,7 @@ import (
 )
 
 // Wrap returns a transaction of the official binding as a [kv.Transaction], so
-// that the layers of this module run in it, beside code that uses the binding:
+// that the layers of this module run in it, next to code that uses the binding:
 //
 //	_, err := database.Transact(func(tr fdb.Transaction) (any, error) {
 //		tr.Set(fdb.Key("mine"), nil)
@@ -56,7 +56,7 @@ func Unwrap(tx kv.Transaction) (fdb.Transaction, bool) {
 
 // The binding has no way from and to the client's pointers, which it keeps in structs
 // that it does not export: fdb.Database has a field database, fdb.Transaction a field
-// transaction, each a pointer to a struct whose field ptr is the client's. These are
+// transaction, each a pointer to a struct with a field ptr that is the client's. These are
 // the only functions of the package that know.
 
 // pointerIn returns the client's pointer in a transaction of the binding.
@@ -115,7 +115,7 @@ func codeError(code cCode, what string) error {
 }
 
 // ForBinding returns err so that the retry loops of the official binding, too,
-// recognize it: an error whose chain has a *[kv.Error] but no [fdb.Error] gets
+// recognize it: an error with a chain that has a *[kv.Error] but no [fdb.Error] gets
 // one. Return its result from a function that the binding runs and that calls
 // layers on a [Wrap]ped transaction. Errors made by the engine itself need it not.
 func ForBinding(err error) error {
@@ -127,7 +127,7 @@ func ForBinding(err error) error {
 	return fmt.Errorf("%w: %w", err, fdb.Error{Code: int(ours.Code)})
 }
 
-// fromBinding is the other direction: an error whose chain has an [fdb.Error]
+// fromBinding is the other direction: an error with a chain that has an [fdb.Error]
 // but no *[kv.Error] gets one.
 func fromBinding(err error) error {
 	var ours *kv.Error

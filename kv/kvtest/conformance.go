@@ -98,7 +98,7 @@ func (c *conformance) begin() kv.Transaction {
 	return tx
 }
 
-// beginReading opens a transaction whose read version is fixed now.
+// beginReading opens a transaction with a read version that is fixed now.
 func (c *conformance) beginReading() kv.Transaction {
 	c.Helper()
 	tx := c.begin()

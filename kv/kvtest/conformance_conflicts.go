@@ -269,7 +269,7 @@ var reportLaws = []law{
 // lostReads are the reads of losing that others have written to.
 var lostReads = []kv.KeyRange{model.Span("d", "g"), model.Span("k", "k\x00")}
 
-// beginLosing returns a transaction whose commit conflicts: others wrote to two of
+// beginLosing returns a transaction with a commit that conflicts: others wrote to two of
 // the four places that it has read, once with a range. It reports the conflict
 // if it is to.
 func beginLosing(c *conformance, reports bool) kv.Transaction {

@@ -241,7 +241,7 @@ func wantDivision(c *conformance, points [][]byte, r kv.KeyRange) {
 	c.want("the first and the last point", [][]byte{points[0], points[len(points)-1]}, [][]byte{r.Begin, r.End})
 	for i := range points[1:] {
 		if bytes.Compare(points[i], points[i+1]) >= 0 {
-			c.Errorf("point %d is %q, behind it is %q", i, points[i], points[i+1])
+			c.Errorf("point %d is %q, after it is %q", i, points[i], points[i+1])
 		}
 	}
 }

@@ -99,7 +99,7 @@ func giveWayUntil(now, by time.Duration) time.Duration {
 	return now + by
 }
 
-// mustTiming returns the times for a leader whose lease lasts so long: a follower waits for the
+// mustTiming returns the times for a leader with a lease that lasts so long: a follower waits for the
 // lease and a part of the window, a leader renews three times a lease.
 func mustTiming(lease, window time.Duration) *rafttimer.Timing {
 	timing, err := Times(lease, window).Timing()
@@ -257,7 +257,7 @@ func (c *Candidate) handleEvents(now time.Duration) {
 	}
 }
 
-// tryVacancy claims the name, which is free or whose lease has lapsed. If
+// tryVacancy claims the name, which is free or has a lapsed lease. If
 // another candidate has a higher priority, it claims later.
 func (c *Candidate) tryVacancy(now time.Duration) {
 	switch {

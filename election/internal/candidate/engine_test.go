@@ -42,7 +42,7 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// pair is the model beside the engine, with some transactions in the middle.
+// pair is the model and the engine, with some transactions in the middle.
 type pair struct {
 	t                *testing.T
 	rng              *rand.Rand

@@ -16,7 +16,7 @@ const (
 	leg     = 5 * time.Millisecond   // the longest way of a message or a watch, one way
 	faults  = 3                      // that one transaction suffers at most
 	backoff = 10 * time.Millisecond  // the longest before an attempt
-	// slack is for what a vacancy waits for beside timers: the watch that tells of the last
+	// slack is for what a vacancy waits for in addition to timers: the watch that tells of the last
 	// renewal, or one that is lost and replaced by a look; that look, the claim before
 	// this one, which was refused, and the claim.
 	slack = lease/3 + leg + 4*(faults+1)*(2*leg+backoff)
@@ -118,7 +118,7 @@ func (w *world) between(least, most time.Duration) time.Duration {
 }
 
 // after has something happen. What a node does happens when it is up, and not at all
-// if it has crashed meanwhile.
+// if it has crashed since.
 func (w *world) after(d time.Duration, of *node, do func()) {
 	w.seq++
 	e := event{at: w.now + d, seq: w.seq, of: of, do: do}

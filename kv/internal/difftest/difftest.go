@@ -12,7 +12,7 @@
 //		})
 //	}
 //
-// A program whose answers differ is shrunk by delta debugging (Zeller and
+// A program with answers that differ is shrunk by delta debugging (Zeller and
 // Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002).
 package difftest
 
@@ -70,7 +70,7 @@ type Counts struct {
 	// Again counts programs that ran again because an engine was late: a
 	// transaction expired, or the outcome of a commit was unknown.
 	Again int
-	// Different counts programs whose answers differed.
+	// Different counts programs with answers that differed.
 	Different int
 }
 
@@ -82,7 +82,7 @@ const mostFinds = 10
 // they do not answer alike: results, error codes, conflict ranges, sizes, and
 // the contents afterwards.
 //
-// A program is up to four transactions whose calls are interleaved: reads in all
+// A program is up to four transactions with interleaved calls: reads in all
 // their forms, writes, atomic operations with operands of all lengths,
 // versionstamps, watches, conflict ranges, options, illegal keys and ranges, sizes
 // about the limits, and transactions that are used before, during and after their
@@ -94,7 +94,7 @@ const mostFinds = 10
 // reading, and as the line of testdata/finds.jsonl that holds it for good, with
 // the answers of a. So let a be the engine that is right.
 //
-// It replaces everything below \xff in both engines; nothing else may use them meanwhile.
+// It replaces everything below \xff in both engines; nothing else may use them at the same time.
 func Run(t testing.TB, a, b kv.Database, o Options) Counts {
 	t.Helper()
 	if err := o.Validate(); err != nil {

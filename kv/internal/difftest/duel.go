@@ -325,7 +325,7 @@ func isEmpty(r kv.KeyRange) bool { return bytes.Equal(r.Begin, r.End) }
 
 // byClientsOwnKey reports whether two answers to a commit may differ because
 // FoundationDB's client gives a commit that has read nothing of what it writes
-// a conflict range of its own, a random key behind \xff/SC/ (Transaction::
+// a conflict range of its own, a random key after \xff/SC/ (Transaction::
 // makeSelfConflicting). A transaction conflicts with all such commits if it has
 // read past the end of all keys of users with read-your-writes disabled: the
 // read conflicts as far as some system key. Which one depends on how many there

@@ -155,7 +155,7 @@ var legalKeys = []string{
 // illegalKeys are beyond the keys that everybody may use.
 var illegalKeys = []string{"\xff", "\xff\x00", "\xff\x01", "\xffa", "\xff\xfe", "\xff\xff", "\xff\xff\x00"}
 
-// stampedValues are the keys whose values get versionstamps. Nothing computes
+// stampedValues are the keys with values that get versionstamps. Nothing computes
 // with them, for the result would depend on the stamp.
 var stampedValues = []string{"v", "v\x00", "w"}
 
@@ -261,7 +261,7 @@ func (d *program) selector() scenario.SelectorText {
 }
 
 // surelyThere is how many system keys every cluster has. One more comes every
-// ten seconds at first. A range whose end leads further behind all keys may be
+// ten seconds at first. A range with an end that leads further past all keys may be
 // cut into other batches on a young cluster than on an old one, which shows in the
 // size of the transaction.
 const surelyThere = 20

@@ -173,8 +173,8 @@ func (c *commitOrder) checkTime() {
 	}
 }
 
-// orderLoad runs random transactions whose writers each leave a mark: a key of
-// its own whose value is the versionstamp. The marks tell at the end which
+// orderLoad runs random transactions; each writer leaves a mark: a key of
+// its own with the versionstamp as its value. The marks tell at the end which
 // attempts with an unknown outcome have happened.
 type orderLoad struct {
 	clients
@@ -189,7 +189,7 @@ type orderLoad struct {
 
 func (l *orderLoad) key(i int) string { return fmt.Sprintf("data/%02d", i) }
 
-// orderKeys is where the data is; the marks are behind.
+// orderKeys is where the data is; the marks come after it.
 func orderKeys() kv.KeyRange { return kv.PrefixRange([]byte("data/")) }
 
 const orderMark = "mark/"
@@ -320,7 +320,7 @@ func (l *orderLoad) readRange(view kv.ReadTransaction, s *orderStep, r kv.KeyRan
 	return err
 }
 
-// readSelector reads a key, and calls every key that is no data "outside".
+// readSelector reads a key, and calls every key that is not data "outside".
 func (l *orderLoad) readSelector(view kv.ReadTransaction, s *orderStep, sel kv.KeySelector) error {
 	show := func(key string) string {
 		if r := orderKeys(); key < string(r.Begin) || key >= string(r.End) {

@@ -99,7 +99,7 @@ func (h *history) findOrders() (faults []string) {
 	for _, a := range h.attempts {
 		for _, o := range a.reads {
 			if longest := h.orders[o.key]; !slices.Equal(o.list, longest[:len(o.list)]) {
-				faults = append(faults, fmt.Sprintf("incompatible orders: T%d read %s = %v, which is no beginning of %v", a.id, o.key, o.list, longest))
+				faults = append(faults, fmt.Sprintf("incompatible orders: T%d read %s = %v, which is not a beginning of %v", a.id, o.key, o.list, longest))
 			}
 		}
 	}

@@ -112,7 +112,7 @@ var historyChecks = []struct {
 	{"commit order", CheckCommitOrder, []string{"no read conflicts", "no phantoms", "no selector conflicts", "drifting reads", "dirty writes", "stale reads", "cleared ranges stay"}},
 }
 
-// Each check finds each fault of its list in some of many runs, whose seeds are
+// Each check finds each fault of its list in some of many runs, with seeds that are
 // the same every time.
 func TestHistoryChecksFindWrongEngines(t *testing.T) {
 	for _, c := range historyChecks {

@@ -18,7 +18,7 @@
 // on a sorted map, in the order of their versionstamps.
 //
 // Both replace everything below \xff, and nothing else may use the database
-// meanwhile.
+// at the same time.
 package history
 
 import (
@@ -53,7 +53,7 @@ type LoadOptions struct {
 // G-single, G2). It takes nothing that the engine says of itself for granted;
 // see [CheckCommitOrder] for a check that does, and finds more.
 //
-// It replaces the contents below \xff. Attempts whose outcome is unknown may
+// It replaces the contents below \xff. Attempts of unknown outcome may
 // have happened or not, so it works on a database of faults.Hostile as well.
 func CheckSerializable(t testing.TB, db kv.Database, o LoadOptions) {
 	t.Helper()

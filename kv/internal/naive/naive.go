@@ -157,7 +157,7 @@ func (d *naiveDB) apply(writes []naiveWrite, conflicts []kv.KeyRange) []byte {
 	return stamp
 }
 
-// fire ends the watches whose key has changed.
+// fire ends the watches of keys that have changed.
 func (d *naiveDB) fire() {
 	for w := range d.watches {
 		if seen(d.last().pairs, w.key) != w.seen {
@@ -178,7 +178,7 @@ func single(key []byte) kv.KeyRange {
 	return kv.KeyRange{Begin: bytes.Clone(key), End: kv.Successor(key)}
 }
 
-// Kinds of writes beside the atomic operations.
+// Kinds of writes other than the atomic operations.
 const (
 	naiveSet   kv.MutationType = -1
 	naiveClear kv.MutationType = -2

@@ -197,7 +197,7 @@ func (t mergedOperations) Atomic(op kv.MutationType, key, operand []byte) {
 	t.naiveTx.Atomic(op, key, operand)
 }
 
-// Faults of isolation, beside those of recorder_test.go. Each embeds a right
+// Faults of isolation, in addition to those of recorder_test.go. Each embeds a right
 // transaction of the naive engine.
 type (
 	driftingReads  struct{ kv.Transaction } // until it writes, every read sees the newest version
@@ -321,7 +321,7 @@ func (w growingSizes) GetEstimatedRangeSizeBytes(r kv.KeyRange) kv.Future[int64]
 	return kv.Resolved(w.peak.Load(), err)
 }
 
-// growingSizesOf returns transactions whose sizes never shrink.
+// growingSizesOf returns transactions with sizes that never shrink.
 func growingSizesOf() func(kv.Transaction) kv.Transaction {
 	peak := new(atomic.Int64)
 	return func(tx kv.Transaction) kv.Transaction { return growingSizes{tx, peak} }

@@ -70,7 +70,7 @@ func getReadVersion(ctx context.Context, _ *Player, s *Slot, _ *scenario.Step) s
 func setReadVersion(ctx context.Context, r *Player, s *Slot, st *scenario.Step) scenario.Answer {
 	version, other := st.Arg, r.Slots[st.Of]
 	if st.Base != "" && (other == nil || other.Tx == nil) {
-		return scenario.ErrorAnswer(fmt.Errorf("transaction %d, whose version is added to, was not begun", st.Of))
+		return scenario.ErrorAnswer(fmt.Errorf("transaction %d was not begun; the step adds to its version", st.Of))
 	}
 	base := int64(1)
 	switch st.Base {

@@ -42,8 +42,8 @@ type Slot struct {
 	read    int64               // the last read version seen
 }
 
-// Run replays one scenario on an engine whose keys below ff it
-// replaces, and returns what differs.
+// Run replays one scenario on an engine, where it
+// replaces the keys below ff, and returns what differs.
 func Run(ctx context.Context, db kv.Database, s *scenario.Scenario) ([]scenario.Difference, error) {
 	r := NewPlayer(ctx, db)
 	defer r.Close()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package record runs a check whose failures are expected.
+// Package record runs a check with failures that are expected.
 package record
 
 import (

@@ -50,7 +50,7 @@ func (o *observer) claimWrite(s *transactionState, w *observedWrite) {
 }
 
 // conflict notes which kind of write a read conflicts with, where the
-// transaction made one read and the others, meanwhile, one kind of write.
+// transaction made one read and the others, at the same time, one kind of write.
 func (o *observer) conflict(s *transactionState, st *scenario.Step, w answer) {
 	if len(s.reads) != 1 || len(s.writes) == 0 || s.rywOff || s.snapshot < 0 {
 		return

@@ -72,7 +72,7 @@ func (o *observer) method(st *scenario.Step, w answer) {
 	}
 }
 
-// methodOfOp names the contract's method behind each step.
+// methodOfOp names the contract's method that each step calls.
 var methodOfOp = map[string]string{
 	"begin": "Database.Begin", "reset": "Transaction.Reset", "cancel": "Transaction.Cancel",
 	"get_read_version": "Transaction.GetReadVersion", "set_read_version": "Transaction.SetReadVersion",

@@ -66,7 +66,7 @@ func TestObserversProveOnlyCells(t *testing.T) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(l.proofs)) {
 		if !listed[key] && !strings.HasPrefix(key, "error/") {
-			t.Errorf("%s is proved by %s, and is no cell", key, l.proofs[key].first)
+			t.Errorf("%s is proved by %s, and is not a cell", key, l.proofs[key].first)
 		}
 	}
 }

@@ -275,7 +275,7 @@ func (a Answer) Named(known Stamps) Answer {
 var ReadVersionName = []byte("‹read version›")
 
 // AsLeast returns the answer with the names of stamps replaced by that of the
-// least stamp behind the read version. An engine whose read version is that of a
+// least stamp after the read version. An engine with a read version that is that of a
 // commit cannot tell the two apart.
 func (a Answer) AsLeast(ids []StampID) Answer {
 	if len(ids) == 0 {

@@ -87,8 +87,8 @@ var corrected = map[string]map[int]string{
 	"errors/during_commit/protected=false/commit": {5: "{}"},
 }
 
-// hurried are answers that depend on which of two is faster: OnError's wait, whose
-// length is chance, is followed by a reset, which cancels a commit under way.
+// hurried are answers that depend on which of two is faster: OnError's wait has
+// a random length, and after it comes a reset, which cancels a commit under way.
 var hurried = map[string]map[int]string{
 	"errors/during_commit/protected=true/on_error_1020": {4: `{"error":1025}`},
 }
@@ -245,7 +245,7 @@ func (t Text) Bytes(known Stamps) ([]byte, error) {
 		}
 		stamp, ok := known[*p.Stamp]
 		if !ok {
-			return nil, fmt.Errorf("commit %d of transaction %d, whose versionstamp the recording uses, did not happen here", p.Stamp.N, p.Stamp.Slot)
+			return nil, fmt.Errorf("commit %d of transaction %d did not happen here; the recording uses its versionstamp", p.Stamp.N, p.Stamp.Slot)
 		}
 		b = append(b, stamp...)
 	}

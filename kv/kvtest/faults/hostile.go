@@ -63,7 +63,7 @@ type Options struct {
 // and uses its liberties:
 //
 //   - Each transaction fails at least once: its first commit with 1020 or with
-//     1021, before a commit or after a real one whose acknowledgement it loses.
+//     1021, before a commit or after a real one, of which it loses the acknowledgement.
 //     Read-only transactions, which cannot conflict, expire instead (1007).
 //   - Transactions expire now and then: a read, all later ones and the commit
 //     fail with 1007 until OnError.
@@ -122,7 +122,7 @@ func (h *hostileDB) begin() (*hostileTx, error) {
 }
 
 // jump makes the next versions differ by more than one commit, without
-// touching data: the commit holds nothing but a write conflict, behind all keys
+// touching data: the commit holds nothing but a write conflict, after all keys
 // that programs read.
 func (h *hostileDB) jump() {
 	tx, err := h.inner.Begin()
@@ -133,7 +133,7 @@ func (h *hostileDB) jump() {
 	if tx.SetOption(kv.OptionAccessSystemKeys, 0) != nil || tx.AddWriteConflictKey([]byte("\xff\x02/kvtest/jump")) != nil {
 		return
 	}
-	_ = tx.Commit(context.Background()) // a jump that fails is no jump
+	_ = tx.Commit(context.Background()) // a jump that fails does not count
 }
 
 // Transact implements [kv.Transactor].

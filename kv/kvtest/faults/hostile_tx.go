@@ -124,7 +124,7 @@ func (t *hostileTx) commitInner(lost error) kv.Future[struct{}] {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if _, held := t.loose[id]; !held {
-			return // reset or cancelled meanwhile
+			return // reset or cancelled since
 		}
 		delete(t.loose, id)
 		if err == nil && lost != nil {
@@ -291,8 +291,8 @@ func (t *hostileTx) GetApproximateSize() kv.Future[int64] {
 	return delay(t, t.inner.GetApproximateSize())
 }
 
-// GetCommittedVersion implements [kv.Transaction]. A commit whose answer was
-// lost has no version.
+// GetCommittedVersion implements [kv.Transaction]. A commit with a lost
+// answer has no version.
 func (t *hostileTx) GetCommittedVersion() (int64, error) {
 	t.mu.Lock()
 	lost := t.lost

@@ -76,8 +76,8 @@ func (w hostileWatch) settle(t *hostileTx, err error) {
 
 func (w hostileWatch) fail(err error) { w.promise.Resolve(struct{}{}, err) }
 
-// hostileStamp is a versionstamp asked for: a commit whose acknowledgement is
-// lost must not give it away.
+// hostileStamp is a versionstamp asked for: a commit that loses its
+// acknowledgement must not give it away.
 type hostileStamp struct {
 	inner   kv.Future[[]byte]
 	promise *kv.Promise[[]byte]
