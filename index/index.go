@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kazahana-db/kazahana/index/rank"
+	"github.com/kazahana-db/kazahana/internal/rank"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kazahana-db/kazahana/index/internal/hash"
+	"github.com/kazahana-db/kazahana/internal/rank"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -304,7 +304,7 @@ func (n Shards) Of(id []byte) int {
 	if n == 0 {
 		return 0
 	}
-	return int(hash.Of(id) >> (64 - bits.TrailingZeros(uint(n))))
+	return int(rank.Hash(id) >> (64 - bits.TrailingZeros(uint(n))))
 }
 
 // Append appends the shard of the record with that packed id to a key; nothing

@@ -18,7 +18,7 @@ var floors = []string{
 	"internal/access internal/arch internal/fdbheader internal/goldens internal/goroutine internal/nearest internal/redact internal/refusal internal/schedule internal/seed internal/sleep internal/uptime",
 	"kv tuple persistable/wire internal/shape internal/snippets internal/testcert internal/servers internal/rolling internal/idchaos internal/browsertest internal/shell",
 	"directory internal/measure internal/headers internal/newer internal/remote",
-	"idgen rafttimer internal/schema kv/kvtest/faults",
+	"idgen rafttimer internal/rank internal/schema kv/kvtest/faults",
 	"codegen index lease persistvet",
 	"leasefdb internal/reindex",
 	"election idbuilder persistable placement",

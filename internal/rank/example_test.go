@@ -6,7 +6,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/kazahana-db/kazahana/index/rank"
+	"github.com/kazahana-db/kazahana/internal/rank"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/tuple"

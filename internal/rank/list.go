@@ -10,7 +10,6 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/kazahana-db/kazahana/index/internal/hash"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -40,7 +39,23 @@ func Height(element []byte) int {
 	if len(element) == 0 {
 		return Top // of the finger with which a level begins
 	}
-	return min(bits.TrailingZeros64(hash.Of(element))/fanBits, Top)
+	return min(bits.TrailingZeros64(Hash(element))/fanBits, Top)
+}
+
+// Hash is the hash by which layouts spread keys: the heights of elements and the shards
+// of scattered keys. It is part of the layout of stored data and never changes.
+//
+// It is FNV-1a (Fowler, Noll, Vo), whose uppermost bits hardly depend on the last bytes
+// of a short key, finished by the mixing steps of MurmurHash3's fmix64 (Appleby), which
+// make every bit depend on every other.
+func Hash(b []byte) uint64 {
+	h := uint64(0xcbf29ce484222325)
+	for _, c := range b {
+		h = (h ^ uint64(c)) * 0x100000001b3
+	}
+	h = (h ^ h>>33) * 0xff51afd7ed558ccd
+	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
 }
 
 // Clear removes all elements.
