@@ -72,7 +72,7 @@ func (c *Claims) Check(ctx context.Context, indexes []Index, entries, stored *Se
 func taken(ix *Index, key, owner []byte) error {
 	values, err := ix.Values(key[len(ix.Prefix):])
 	if err != nil {
-		return &EntryError{ix.Definition, key, "the key is no tuple", err}
+		return &EntryError{ix.Definition, key, "the key is not a tuple", err}
 	}
 	return &TakenError{ix.Definition, values, slices.Clone(owner)}
 }
@@ -113,7 +113,7 @@ func (c *Claims) TakeReads(reads []kv.Future[[]byte]) (rest []kv.Future[[]byte])
 	return reads[len(c.reads):]
 }
 
-// StartNew is Start for a record whose stored form is known. It leaves out the keys
+// StartNew is Start for a record with a known stored form. It leaves out the keys
 // that the stored form has, too, where the index is readable: then they are the
 // record's own. stored may be nil.
 func (c *Claims) StartNew(tx kv.ReadTransaction, indexes []Index, entries, stored *Set) {

@@ -20,14 +20,14 @@ type Definition struct {
 	Name string
 	// Kind is what the entries say; empty for an index of values.
 	Kind Kind
-	// Fields are the names of the fields whose values make up the key, in order. Of
+	// Fields are the names of the fields that make up the key, in order. Of
 	// the kinds Count and Sum they are the group and may be missing: then all records
 	// are one group. Of the kind Rank they are the group, which may be missing, and
 	// the field that orders. The kind Version has none.
 	Fields []string
-	// Of is the field whose values the kind Sum adds.
+	// Of is the field that the kind Sum adds up.
 	Of string
-	// Descending names those of Fields whose values are stored in descending order,
+	// Descending names those of Fields that are stored in descending order,
 	// by [Descend].
 	Descending []string
 	// Unique tells that one key has one owner.
@@ -100,7 +100,7 @@ func (d *Definition) Split(suffix []byte) (values, id []byte, err error) {
 	}
 	values = suffix[:len(suffix)-len(rest)]
 	if d.hasID() != (len(rest) > 0) {
-		return nil, nil, fmt.Errorf("index: a key of %s has %d bytes behind its values", d.KeyName(), len(rest))
+		return nil, nil, fmt.Errorf("index: a key of %s has %d bytes after its values", d.KeyName(), len(rest))
 	}
 	return values, rest, nil
 }
@@ -200,7 +200,7 @@ func (k Kind) HasEntries() bool { return k == Value || k == Rank }
 func (k Kind) endsInID() bool { return k == Value || k == Rank }
 
 // Name returns the name of an index of the kind: as the function [Name] does, with
-// the kind's word behind the type. A sum's first field is the one that it adds. No
+// the kind's word after the type. A sum's first field is the one that it adds. No
 // field has the name of a kind, because those of stored fields begin with a capital.
 func (k Kind) Name(typ string, fields ...string) string {
 	parts := []string{strings.ReplaceAll(typ, "_", "__")}
@@ -222,10 +222,10 @@ func (k Kind) HasTotals() bool { return k == Count || k == Sum }
 // immutable; the zero Bounds is the whole index. Values are given as packed
 // tuple elements.
 //
-// Every key continues behind a value with a tuple element, whose first byte is
-// below 0xff, or ends there. A string that begins with another string and a
+// After a value a key either ends or continues with a tuple element, which begins
+// with a byte below 0xff. A string that begins with another string and a
 // zero byte continues with 0xff. So all keys that have the value v lie between
-// v and v+0xff, and all greater values at or behind v+0xff.
+// v and v+0xff, and all greater values at or after v+0xff.
 type Bounds struct {
 	equal []byte // the packed values of the fields with equality
 	begin []byte // included; nil means equal
@@ -234,7 +234,7 @@ type Bounds struct {
 
 const afterValue = 0xff
 
-// Equal narrows the bounds to keys whose next fields have the values.
+// Equal narrows the bounds to keys that have the values in their next fields.
 func (b Bounds) Equal(values []byte) Bounds {
 	return Bounds{equal: slices.Concat(b.equal, values)}
 }
@@ -273,7 +273,7 @@ func (b Bounds) lowerEnd(end []byte) Bounds {
 	return b
 }
 
-// Resume narrows the bounds to keys behind key, which is relative to the
+// Resume narrows the bounds to keys after key, which is relative to the
 // prefix, in the direction of the scan.
 func (b Bounds) Resume(key []byte, reverse bool) Bounds {
 	if reverse {

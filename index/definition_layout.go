@@ -259,7 +259,7 @@ func (d *Definition) BoundsText(b Bounds) (texts []string) {
 }
 
 // appendBound appends what one end of a range says of the i-th field: at is the operator
-// of a bound at the value, behind that of one behind all keys that have it.
+// of a bound at the value, behind the operator of a bound after all keys that have it.
 func (d *Definition) appendBound(texts []string, i int, bound []byte, at, behind string) []string {
 	element, rest, err := d.appendAscending(nil, bound, i)
 	isBehind := len(rest) > 0

@@ -23,7 +23,7 @@ import (
 // An entry begun and not ended is not there: a null in a unique index. It is
 // for one goroutine.
 type Entries struct {
-	buf    []byte // all keys, one behind the other, that of a sum with its amount behind it
+	buf    []byte // all keys, one after the other; the key of a sum is followed by its amount
 	spans  []span // where each key is in buf
 	prefix []byte // what the keys of the index being gathered begin with
 	shard  []byte // what follows then; empty if the index is not scattered
@@ -52,7 +52,7 @@ func (e *Entries) EndAmount(b []byte, amount Amount) {
 	e.buf = amount.AppendBytes(e.buf)
 }
 
-// amount returns what EndAmount put behind the i-th key.
+// amount returns what EndAmount put after the i-th key.
 func (e *Entries) amount(i int) Amount {
 	a, _ := ReadAmount(e.buf[e.spans[i].to:][:AmountSize])
 	return a
@@ -60,7 +60,7 @@ func (e *Entries) amount(i int) Amount {
 
 func (e *Entries) key(i int) []byte { return e.buf[e.spans[i].from:e.spans[i].to:e.spans[i].to] }
 
-// sortDistinct sorts the keys from the i-th on and removes repetitions.
+// sortDistinct sorts the keys, starting with the i-th, and removes repetitions.
 func (e *Entries) sortDistinct(i int) {
 	spans := e.spans[i:]
 	if len(spans) < 2 {
@@ -87,7 +87,7 @@ func (s *Set) Reset() {
 
 // Open begins gathering the entries of the next index for the record with that
 // packed id. It returns nil if the index is not maintained: then there are
-// none. Call Close behind it in any case.
+// none. Call Close afterwards in any case.
 func (s *Set) Open(ix *Index, id []byte) *Entries {
 	e := &s.entries
 	s.first = append(s.first, len(e.spans))
@@ -165,7 +165,7 @@ type Record struct {
 type cover struct{ index, from, to int }
 
 // BeginCover returns the buffer to which the caller appends what the entries of an
-// index with CoverFields copy of the record. Call it behind Close.
+// index with CoverFields copy of the record. Call it after Close.
 func (s *Set) BeginCover() []byte { return s.entries.buf }
 
 // EndCover takes the buffer back and completes the index that was closed last. A copy
@@ -182,7 +182,7 @@ func (s *Set) EndCover(ix *Index, b []byte) error {
 }
 
 // maxCover is how many bytes of fields an entry can copy: a value has room for them
-// behind the longest id.
+// after the longest id.
 const maxCover = kv.MaxValueSize - kv.MaxKeySize
 
 // Record returns what AppendValue needs to know of the record for the entries of index

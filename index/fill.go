@@ -28,7 +28,7 @@ type Fill struct {
 	buf      []byte
 }
 
-// uniqueEntry is an entry of a unique index whose owner is being read.
+// uniqueEntry is an entry of a unique index while the read of its owner runs.
 type uniqueEntry struct {
 	index  int
 	key    []byte

@@ -113,7 +113,7 @@ func (ix *Index) Ranks() *rank.List {
 }
 
 // overhead is by how much the longest key that belongs to an entry is longer than the
-// entry's own: that of a count has a level, and a zero byte behind it in conflict ranges.
+// entry's own: the key of a count has a level, and a zero byte after it in conflict ranges.
 func (ix *Index) overhead() int {
 	if ix.Kind == Rank {
 		return rank.LevelSize + 1
@@ -313,7 +313,7 @@ func (ix *Index) readViolation(pair kv.KeyValue) (Violation, error) {
 	return Violation{slices.Concat(ix.Prefix, parts[0]), parts[1], parts[2], pair.Key}, nil
 }
 
-// Violations reads up to limit violations behind a key that an earlier call
+// Violations reads up to limit violations after a key that an earlier call
 // returned (nil at first), and returns the key to go on from, nil at the end. A key of
 // another directory, which was at the path before, has no place here: the list begins anew.
 func (ix *Index) Violations(ctx context.Context, tx kv.ReadTransaction, after []byte, limit int) ([]Violation, []byte, error) {

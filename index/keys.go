@@ -16,8 +16,8 @@ import (
 )
 
 // The functions of this file put one field's value into an index key, or an id
-// into a record's key, as a tuple element whose byte order is the value's
-// order. They are generic over the basic kind, so that named types need no
+// into a record's key, as a tuple element. The elements sort, by their bytes, as
+// the values do. They are generic over the basic kind, so that named types need no
 // code of their own. None allocates beyond the growth of b.
 
 // Signed is any signed integer kind, time.Duration and idgen.ID included.
@@ -156,7 +156,7 @@ func ReadUUID[T ~[16]byte](b []byte) (T, []byte, error) {
 	return T(v), rest, err
 }
 
-var errNoTime = errors.New("index: the integer is no time in nanoseconds")
+var errNoTime = errors.New("index: the integer is not a time in nanoseconds")
 
 // ReadTime reads what [AppendTime] wrote and returns what follows it. The time is in UTC.
 func ReadTime(b []byte) (v time.Time, rest []byte, err error) {
@@ -221,7 +221,7 @@ var errNotDescended = errors.New("index: the element is not one in descending or
 // which sorts first, then sorts last. It allocates nothing beyond the growth of k.
 //
 // The zero byte keeps the order of elements of which one begins with the other: the
-// strings "a" and "a\x00b" are 02 61 00 and 02 61 00 ff 62 00. Behind the first, the
+// strings "a" and "a\x00b" are 02 61 00 and 02 61 00 ff 62 00. After the first, the
 // zero byte is compared with the second's ff. So no element with its zero byte
 // begins with another, and complements compare the other way round.
 func Descend(k []byte, n int) []byte {
@@ -270,8 +270,8 @@ func ReadDescended(dst, b []byte) (element, rest []byte, err error) {
 	return dst, rest, nil
 }
 
-// Descending returns the encoder whose elements sort in the opposite order of those
-// of enc.
+// Descending returns an encoder that makes elements sort in the opposite order of
+// those of enc.
 func Descending[T any](enc func([]byte, T) []byte) func([]byte, T) []byte {
 	return func(b []byte, v T) []byte { return Descend(enc(b, v), len(b)) }
 }

@@ -245,8 +245,8 @@ func (m *maintenance) maintainSum(d difference) {
 	}
 }
 
-// rankUpdates are updates of lists of ranks whose reads were started: those of all
-// lists of a record are one round.
+// rankUpdates are updates of lists of ranks that have started their reads: all lists
+// of a record are read in one round.
 type rankUpdates []*rank.Update
 
 // startRanks starts the update of an index's list. The keys of d are group, score and

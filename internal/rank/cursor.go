@@ -75,7 +75,7 @@ func (c *cursor) take(ctx context.Context) (err error) {
 	return err
 }
 
-// moveBehind prepares the batch behind the last key of one.
+// moveBehind prepares the batch that follows the last key of the batch before.
 func (c *cursor) moveBehind(key []byte) {
 	c.limit *= growth
 	if c.reverse {
@@ -220,7 +220,7 @@ func (k *lookup) countLevel(ctx context.Context, level int) (sum int64, err erro
 }
 
 // protect makes a transaction conflict with changes of the counts of a level that were
-// added up: those from k.first on, before the last finger.
+// added up: from k.first up to the last finger, which is excluded.
 func (k *lookup) protect(level int, last []byte) error {
 	tx, writes := k.tx.(kv.Transaction)
 	if !writes {

@@ -21,11 +21,11 @@
 // level 1; of these every sixteenth one of level 2; and so on to [Top]. The value of a
 // finger's key is its count: how many elements there are from the finger, included,
 // to the next finger of its level. Each level above 0 also begins with a finger that
-// is no element, the empty one; its key is there only while its count is not zero.
+// is not an element, the empty one; its key is there only while its count is not zero.
 //
 // # Concurrency
 //
-// Inserting an element that is no finger of a level adds one to the count of the
+// Inserting an element that is not a finger of a level adds one to the count of the
 // finger before it, by an atomic addition. Inserting one that is a finger splits the
 // count of the finger before it: it gives the new finger the sum of the counts,
 // one level below, from the new finger to the next one, and subtracts what
@@ -42,10 +42,10 @@
 //   - The element itself is there, or not: its key of level 0.
 //
 // So of two concurrent changes, the later one fails with a conflict (1020) only if the
-// earlier one has made or erased a finger directly before or behind its element, at
+// earlier one has made or erased a finger directly before or after its element, at
 // some level where that changes its counts, or has inserted or erased an element within
 // what it splits or joins. One element in sixteen is a finger. Two changes between which
-// there are two fingers of level 1, both of them no fingers, never conflict. All
+// there are two fingers of level 1, neither of them a change of a finger, never conflict. All
 // changes add to the counts of the highest levels, without conflicts; these
 // keys are written often.
 //

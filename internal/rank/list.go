@@ -69,7 +69,7 @@ func (l *List) key(level int, element []byte) []byte {
 	return l.appendKey(level, len(element), element)
 }
 
-// behind returns the first key behind that of an element or finger.
+// behind returns the first key after that of an element or finger.
 func (l *List) behind(level int, element []byte) []byte {
 	return append(l.appendKey(level, len(element)+1, element), 0)
 }
@@ -91,7 +91,7 @@ func (l *List) from(level int, element []byte) kv.KeyRange {
 	return kv.KeyRange{Begin: l.key(level, element), End: l.end(level)}
 }
 
-// after returns the keys of a level behind an element.
+// after returns the keys of a level after an element.
 func (l *List) after(level int, element []byte) kv.KeyRange {
 	return kv.KeyRange{Begin: l.behind(level, element), End: l.end(level)}
 }
@@ -141,7 +141,7 @@ func (l *List) Rank(ctx context.Context, tx kv.ReadTransaction, element []byte) 
 //
 // Cost: one round of reads, of up to 1,000 pairs; in six of a hundred calls a second one. In a
 // [kv.Transaction] the commit conflicts with concurrent changes in the range, and
-// with those before it that are behind the first finger which both ends have in common.
+// with changes before the range, back to the nearest finger that both ends share.
 func (l *List) Count(ctx context.Context, tx kv.ReadTransaction, begin, end []byte) (n int64, err error) {
 	if end != nil && bytes.Compare(begin, end) >= 0 {
 		return 0, nil
@@ -187,7 +187,7 @@ func (l *List) lookUp(tx kv.ReadTransaction, element []byte) *lookup {
 // Cost: one round of reads if n is about 16 or less, and one more for each time that n
 // is another 16 times greater: at most six ([Top] + 1), rarely more. In a
 // [kv.Transaction] the commit conflicts with concurrent changes between
-// begin and the element, and with some behind it that have a finger in common with it.
+// begin and the element, and with some changes after the element that share a finger with it.
 func (l *List) Nth(ctx context.Context, tx kv.ReadTransaction, begin []byte, n int64) ([]byte, error) {
 	if n < 0 {
 		return nil, nil
@@ -208,14 +208,14 @@ func (l *List) Nth(ctx context.Context, tx kv.ReadTransaction, begin []byte, n i
 
 // selection goes forward along the elements until it comes to the next higher finger,
 // then along the fingers of that level, and so on until a finger's count passes what is
-// left; then it goes down level by level behind that finger.
+// left; then it goes down level by level from that finger.
 type selection struct {
 	list *List
 	tx   kv.ReadTransaction
 	left int64 // the number of elements that are still to be passed
 }
 
-// start starts the reads of all levels behind begin, in one round.
+// start starts the reads of all levels after begin, in one round.
 func (s *selection) start(begin []byte) (levels [Top + 1]*cursor) {
 	for level := range levels {
 		r := s.list.from(level, begin)
@@ -228,7 +228,7 @@ func (s *selection) start(begin []byte) (levels [Top + 1]*cursor) {
 }
 
 // walk passes fingers until one whose count passes what is left, or one that is higher
-// than the level, if the level is below the limit. It returns false behind the last one.
+// than the level, if the level is below the limit. It returns false after the last one.
 func (s *selection) walk(ctx context.Context, c *cursor, level, limit int) (f finger, found bool, err error) {
 	r := kv.KeyRange{Begin: c.rest.Begin, End: c.rest.End}
 	for {
@@ -248,7 +248,7 @@ func (s *selection) walk(ctx context.Context, c *cursor, level, limit int) (f fi
 	return f, found, err
 }
 
-// descend returns the element that is left elements behind a finger.
+// descend returns the element that comes s.left elements after a finger.
 func (s *selection) descend(ctx context.Context, f finger, level int) ([]byte, error) {
 	for level > 0 {
 		level--
@@ -267,7 +267,7 @@ func (s *selection) descend(ctx context.Context, f finger, level int) ([]byte, e
 
 // Percentile returns the element at the p-th percentile of a range by the nearest-rank
 // method: the least element such that at least p percent of the elements of the range are
-// not behind it. p is from 0, the first element, to 100, the last one; beyond that it is
+// not after it. p is from 0, the first element, to 100, the last one; beyond that it is
 // taken as 0 or 100. It returns nil if the range is empty. The range is that of
 // [List.Count].
 //

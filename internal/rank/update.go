@@ -28,7 +28,7 @@ type change struct {
 	void    bool                       // there is nothing to do: it is absent already, or present
 	present kv.Future[[]byte]          // its key of level 0
 	before  [Top + 1]*cursor           // from level 1 on: the fingers before it
-	behind  [Top + 1]*cursor           // of an inserted finger, by the level below: what is behind it
+	behind  [Top + 1]*cursor           // of an inserted finger, by the level below: what follows it
 	own     [Top + 1]kv.Future[[]byte] // of an erased finger: its counts
 }
 
@@ -175,7 +175,7 @@ func (u *Update) findBefore(ctx context.Context, done []*change, c *change, leve
 	if err != nil {
 		return nil, err
 	}
-	// Nothing can come between an inserted finger and the element: what is behind the
+	// Nothing can come between an inserted finger and the element: what follows the
 	// finger was protected when it was counted.
 	if own := insertedBefore(done, c.element, level); bytes.Compare(own, f.element) > 0 {
 		return own, nil
@@ -201,7 +201,7 @@ func (u *Update) nextLeft(ctx context.Context, from *cursor, level int) (f finge
 }
 
 // countBehind returns how many elements there are from the first finger of the level
-// below that is behind the element to the next finger of the level.
+// below that comes after the element to the next finger of the level.
 func (u *Update) countBehind(ctx context.Context, done []*change, c *change, level int) (sum int64, err error) {
 	below := level - 1
 	bound := insertedBehind(done, c.element, level) // nil: none
@@ -253,7 +253,7 @@ func insertedBefore(done []*change, element []byte, level int) (last []byte) {
 	return last
 }
 
-// insertedBehind returns the first inserted finger of a level behind an element.
+// insertedBehind returns the first inserted finger of a level after an element.
 func insertedBehind(done []*change, element []byte, level int) (first []byte) {
 	for _, c := range done {
 		if c.isInserted(level) && bytes.Compare(c.element, element) > 0 && (first == nil || bytes.Compare(c.element, first) < 0) {

@@ -136,7 +136,7 @@ func (c *compiler) newCondition(t comparison, null bool) (one condition, err err
 	k, _ := schema.ParseKind(p.last().Kind)
 	v, ok := newValue(k)
 	if !ok || k.Wrap != "" && k.Wrap != "*" {
-		return one, fmt.Errorf("the field %s is %s in the store, whose values only the type's Go code can compare", p, k)
+		return one, fmt.Errorf("the field %s is %s in the store, and only the type's Go code can compare such values", p, k)
 	}
 	m.key = v.key
 	one = condition{operator: t.operator, float: k.Base == "float" || k.Base == "double"}
@@ -180,7 +180,7 @@ func (c *compiler) newCoverField(name, kind string) (one coverField, err error) 
 	return one, fmt.Errorf("the field %s is %s in the store, and %s in the index", name, f.Kind, kind)
 }
 
-// preset returns the default of a field as it would be stored, behind the tag; nil if
+// preset returns the default of a field as it would be stored, after the tag; nil if
 // the field has none. A record that lacks the field has it.
 func preset(f *schema.Field) []byte {
 	v, _ := schema.ParseDefault(f.Kind, f.Default) // the schema was parsed

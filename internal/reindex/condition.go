@@ -14,8 +14,8 @@ import (
 	"github.com/kazahana-db/kazahana/internal/schema"
 )
 
-// condition is a comparison of a field with a constant. Both are elements of keys,
-// whose bytes compare as the values do; but a float that is not a number compares with
+// condition is a comparison of a field with a constant. Both are elements of keys:
+// their bytes compare as the values do; but a float that is not a number compares with
 // none.
 type condition struct {
 	component
@@ -76,7 +76,7 @@ func parseConstant(k schema.Kind, text string) ([]byte, error) {
 	case "bool":
 		v, err := strconv.ParseBool(text)
 		if err != nil || strconv.FormatBool(v) != text {
-			return nil, fmt.Errorf("%s is no bool", text)
+			return nil, fmt.Errorf("%s is not a bool", text)
 		}
 		return index.AppendBool(nil, v), nil
 	case "string":
@@ -104,7 +104,7 @@ func checkNumeric(k schema.Kind) error {
 	if v, _ := newValue(k); v.key == "int" || v.key == "duration" {
 		return nil
 	}
-	return fmt.Errorf("a %s is no number", k.Base)
+	return fmt.Errorf("a %s is not a number", k.Base)
 }
 
 // comparison is one comparison of the canonical text of a condition.
@@ -136,7 +136,7 @@ func parseWhere(text string) (list []comparison, err error) {
 		}
 		next, found := strings.CutPrefix(rest, " and ")
 		if !found || next == "" {
-			return nil, fmt.Errorf("the condition %q: %q is no further comparison", text, rest)
+			return nil, fmt.Errorf("the condition %q: %q is not another comparison", text, rest)
 		}
 		rest = next
 	}

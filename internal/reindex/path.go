@@ -132,7 +132,7 @@ func (m mark) text() string {
 }
 
 // message reads the fields of one message that a program needs. It is the inner
-// node of a tree, whose root is the record.
+// node of a tree, and the record is its root.
 type message struct {
 	flag   int // of [state.present]
 	fields []messageField
@@ -178,7 +178,7 @@ func (m *message) read(payload []byte, s *state) error {
 	return r.Err()
 }
 
-// readValues reads a value in place of the one before it, or elements behind those
+// readValues reads a value in place of the one before it, or elements after those
 // before them.
 func (f *messageField) readValues(r *wire.Reader, s *slot) {
 	if !f.slice {

@@ -15,8 +15,8 @@
 // types.
 //
 // What a key depends on must be in the layout or in the schema. Compile refuses
-// everything else with an *[Error]: kinds of values whose bytes only Go code can
-// make, words that this version does not know, fields that may or may not be null.
+// everything else with an *[Error]: kinds of values that only Go code can
+// encode, words that this version does not know, fields that may or may not be null.
 //
 // # Concurrency and transactions
 //
@@ -49,7 +49,7 @@ type Program struct {
 func (p *Program) Definition() *index.Definition { return &p.definition }
 
 // Entries adds the entries of the record with that payload, the protobuf message
-// behind its header. It returns a *[wire.Error] if the payload is malformed, or
+// after its header. It returns a *[wire.Error] if the payload is malformed, or
 // a field of the index is not of the kind that the schema says; e then has no
 // entry. The payload may have fields that the schema does not have.
 func (p *Program) Entries(payload []byte, e *index.Entries) error {
@@ -197,7 +197,7 @@ type state struct {
 // slot has the values of one field, as elements of keys.
 type slot struct {
 	set  bool   // a value is stored
-	keys []byte // the elements, one behind the other
+	keys []byte // the elements, one after the other
 	ends []int  // of the elements of a slice, in keys
 }
 

@@ -146,7 +146,7 @@ func (f *coverField) setKind(k schema.Kind) error {
 	return nil
 }
 
-// zeroOf returns how the zero of a kind would be stored, behind the tag.
+// zeroOf returns how the zero of a kind would be stored, after the tag.
 func zeroOf(k schema.Kind, t wire.Type) []byte {
 	switch {
 	case k.Base == "time":

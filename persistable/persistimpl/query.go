@@ -22,15 +22,15 @@ func Unique[T, ID any](ctx context.Context, s *persistable.Store[T, ID], i int, 
 	return record, err
 }
 
-// Query returns the records whose first fields of the schema's i-th index have
-// the packed values equal; nil for all records.
+// Query returns the records that have the packed values equal in the first fields of
+// the schema's i-th index; nil for all records.
 //
 //go:noinline
 func Query[T, ID any](s *persistable.Store[T, ID], i int, equal []byte) *persistable.Query[T] {
 	return (*persistable.Query[T])(erased.NewIndexQuery((*erased.Store[ID])(s).Source(), i, equal))
 }
 
-// Range is Query with a range on the next field, whose values encode appends as
+// Range is Query with a range on the next field. encode appends the field's values as
 // tuple elements.
 //
 //go:noinline
@@ -38,7 +38,7 @@ func Range[T, ID, F any](s *persistable.Store[T, ID], i int, equal []byte, encod
 	return (*persistable.RangeQuery[T, F])(erased.NewRange((*erased.Store[ID])(s).Source(), i, equal, encode))
 }
 
-// DescendingRange is Range of a field whose values are stored in descending order: it
+// DescendingRange is Range of a field that is stored in descending order: it
 // yields the greatest value first. encode appends values in ascending order, equal has
 // those of descending fields as index.Descend leaves them.
 //
@@ -47,8 +47,8 @@ func DescendingRange[T, ID, F any](s *persistable.Store[T, ID], i int, equal []b
 	return (*persistable.RangeQuery[T, F])(erased.NewRange((*erased.Store[ID])(s).Source(), i, equal, encode).Descending())
 }
 
-// Field returns the indexed field with that name, whose values encode appends as
-// tuple elements.
+// Field returns the indexed field with that name. encode appends its values as tuple
+// elements.
 func Field[T, F any](name string, encode func([]byte, F) []byte) persistable.Field[T, F] {
 	return persistable.Field[T, F](erased.NewField(name, encode))
 }
@@ -67,7 +67,7 @@ func RowRange[T, R, F any](q *persistable.RangeQuery[T, F], read func(*Row) (R, 
 	return (*persistable.RowRange[R, F])(erased.NewRowRange((*erased.Range[F])(q), read))
 }
 
-// ReadString reads a string of the key of a row, from b on, and returns what follows it.
+// ReadString reads a string of the key of a row, from the start of b, and returns what follows it.
 func ReadString[T ~string](row *Row, b []byte) (T, []byte, error) {
 	v, rest, err := row.ReadString(b)
 	return T(v), rest, err
@@ -76,7 +76,7 @@ func ReadString[T ~string](row *Row, b []byte) (T, []byte, error) {
 // CheckEnd returns an error unless rest, what follows the id of a row, is empty.
 func CheckEnd(rest []byte) error {
 	if len(rest) > 0 {
-		return fmt.Errorf("%d bytes come behind the id", len(rest))
+		return fmt.Errorf("%d bytes follow the id", len(rest))
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func Count[T, ID any](ctx context.Context, s *persistable.Store[T, ID], i int, g
 }
 
 // Sum returns the sum of a group of the schema's i-th index, which is of the kind
-// index.Sum. A sum that is no int64 is a *persistable.OverflowError.
+// index.Sum. A sum that does not fit an int64 is a *persistable.OverflowError.
 //
 //go:noinline
 func Sum[T, ID any](ctx context.Context, s *persistable.Store[T, ID], i int, group []byte) (int64, error) {
@@ -140,8 +140,8 @@ func Counts[T, ID, G any](ctx context.Context, s *persistable.Store[T, ID], i in
 	}
 }
 
-// Sums is Counts of an index of the kind index.Sum. A sum that is no int64 is a
-// *persistable.OverflowError, with the group; the groups behind it follow.
+// Sums is Counts of an index of the kind index.Sum. A sum that does not fit an int64 is a
+// *persistable.OverflowError, with the group; the groups after it follow.
 func Sums[T, ID, G any](ctx context.Context, s *persistable.Store[T, ID], i int, read func(b []byte) (G, []byte, error)) iter.Seq2[persistable.GroupSum[G, int64], error] {
 	return sums(ctx, s, i, read, fitInt)
 }
@@ -203,9 +203,9 @@ func damaged(s *erased.Source, i int, key []byte, err error) error {
 	return erased.Runtime.Damaged(s, i, key, err)
 }
 
-// Min returns the least value that the field behind those of group has in the
+// Min returns the least value that the field after those of group has in the
 // schema's i-th index, which is one of values; ok is false if no record of the group
-// has one. read reads the field's value. null is no value.
+// has one. read reads the field's value. null does not count as a value.
 //
 //go:noinline
 func Min[T, ID, F any](ctx context.Context, s *persistable.Store[T, ID], i int, group []byte, read func(b []byte) (F, []byte, error)) (least F, ok bool, err error) {

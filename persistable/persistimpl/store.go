@@ -19,8 +19,8 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 
-// Version5 is named by generated code of the fifth version. A program whose
-// generated code and run-time do not fit does not compile.
+// Version5 is named by generated code of the fifth version. A program does not
+// compile if its generated code and the run-time do not fit.
 const Version5 = 5
 
 type (
@@ -43,14 +43,14 @@ func NewStore[T, ID any](db *persistable.DB, schema *Schema, args ...string) per
 // that the program wrote; a literal that has an id panics. An idgen.ID stays zero
 // where no generator was installed, where the installed one cannot answer, and
 // while databases that make different ids are open: Create makes it. SetID is not
-// for types whose ids the caller assigns.
+// for types that get their ids from the caller.
 func SetID(schema *Schema, record any) { setID(schema, record, nil) }
 
 // FillNew gives a new record of a store the {Field}s of the store's directory and an
 // id of the store's database. record is a pointer to a copy of the literal that the
 // program wrote; a literal that says another directory, or has an id, panics. A store
 // that cannot be used, because an argument was wrong, fills nothing: its operations
-// return the error. FillNew is not for types whose ids the caller assigns.
+// return the error. FillNew is not for types that get their ids from the caller.
 //
 //go:noinline
 func FillNew[T, ID any](s *persistable.Store[T, ID], schema *Schema, record any) {
@@ -62,7 +62,7 @@ func fillNew(s *erased.Source, schema *Schema, record any) {
 	setID(schema, record, s)
 }
 
-// FillArgs is FillNew for types whose ids the caller assigns.
+// FillArgs is FillNew for types that get their ids from the caller.
 func FillArgs[T, ID any](s *persistable.Store[T, ID], schema *Schema, record any) {
 	fillArgs(schema, erased.Runtime.Args(sourceOf(s)), record)
 }
@@ -73,7 +73,7 @@ func setID(schema *Schema, record any, s *erased.Source) {
 	id := schema.ID(record)
 	if schema.HasID(record) {
 		panic(fmt.Sprintf("persistable: the literal of a new %s has an id already: %v. A new record gets an id of its own: leave the id out. "+
-			"For a record whose id is known, write &%s{…} and call CreateWithID or Save", goName(record), reflect.ValueOf(id).Elem(), goName(record)))
+			"For a record with a known id, write &%s{…} and call CreateWithID or Save", goName(record), reflect.ValueOf(id).Elem(), goName(record)))
 	}
 	if kazahana, ok := id.(*idgen.ID); ok {
 		*kazahana = idgen.ID(erased.Runtime.NewID(s))
