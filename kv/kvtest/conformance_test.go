@@ -251,7 +251,7 @@ func TestLedgerNamesLaws(t *testing.T) {
 	for _, g := range lawGroups {
 		groups[g.name] = true
 	}
-	ledger, err := os.ReadFile("replay/testdata/coverage.md")
+	ledger, err := os.ReadFile("../internal/replay/testdata/coverage.md")
 	if err != nil {
 		t.Fatal(err)
 	}
