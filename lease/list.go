@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/kazahana-db/kazahana/internal/refusal"
 )
 
 // Info is a lease in a listing: without its secret.
@@ -58,18 +56,22 @@ func (p Page) UnreadBlocks(err error) []error {
 // an [ErrNewer]. A listing of several services can go on with the next one.
 func IsUnreadable(err error) bool { return errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNewer) }
 
-// flatten returns the errors that an error joins, or the error itself if it joins none.
+// flatten returns the errors that an error joins, or the error itself if it joins none. An error that
+// wraps ErrCorrupt or ErrNewer and its cause is one error.
 func flatten(err error) (all []error) {
 	for e := err; e != nil; e = errors.Unwrap(e) {
-		if corrupt, ok := e.(*refusal.CorruptError); ok {
-			return []error{corrupt}
+		joined, ok := e.(interface{ Unwrap() []error })
+		if !ok {
+			continue
 		}
-		if joined, ok := e.(interface{ Unwrap() []error }); ok {
-			for _, one := range joined.Unwrap() {
-				all = append(all, flatten(one)...)
-			}
-			return all
+		parts := joined.Unwrap()
+		if slices.Contains(parts, ErrCorrupt) || slices.Contains(parts, ErrNewer) {
+			return []error{e}
 		}
+		for _, one := range parts {
+			all = append(all, flatten(one)...)
+		}
+		return all
 	}
 	return []error{err}
 }

@@ -153,7 +153,7 @@ type leasePage struct {
 	Damage []damage `json:"damage,omitempty"` // the blocks that cannot be read
 }
 
-// damage says why a block cannot be read: a [*refusal.CorruptError], or, with a code, another error.
+// damage says why a block cannot be read: it is damaged, or, with a code, a newer version wrote it.
 type damage struct {
 	ServiceID string `json:"serviceId,omitempty"`
 	Key       []byte `json:"key,omitempty"`
@@ -163,10 +163,13 @@ type damage struct {
 
 func damageOf(err error) damage {
 	var corrupt *refusal.CorruptError
-	if errors.As(err, &corrupt) {
+	switch {
+	case errors.As(err, &corrupt):
 		return damage{ServiceID: corrupt.ServiceID, Key: corrupt.Key, Cause: corrupt.Cause.Error()}
+	case errors.Is(err, lease.ErrNewer):
+		return damage{Cause: err.Error(), Code: codeNewer}
 	}
-	return damage{Cause: err.Error(), Code: codeNewer}
+	return damage{Cause: err.Error()}
 }
 
 // toError is the inverse of damageOf: what the client returns.

@@ -78,13 +78,15 @@ func (l layout) toLayout() idgen.Layout {
 	return idgen.Layout{CustomEpochMs: l.CustomEpoch, BitReserve: l.BitReserve, BitTs: l.BitTs, BitID: l.BitID, BitSeq: l.BitSeq}
 }
 
-// sentinels are the errors that are nothing but a code.
+// sentinels are the errors that are nothing but a code, and the codes of errors without their data:
+// a provider of another module cannot name the types.
 var sentinels = []struct {
 	err    error
 	status int
 	code   string
 }{
 	{lease.ErrInvalid, http.StatusBadRequest, codeInvalid},
+	{lease.ErrExhausted, http.StatusServiceUnavailable, codeExhausted},
 	{lease.ErrBudget, http.StatusTooManyRequests, codeTooMuch},
 	{lease.ErrTooManyServices, http.StatusTooManyRequests, codeTooManyServices},
 	{lease.ErrUnknownService, http.StatusNotFound, codeUnknownService},
@@ -93,13 +95,16 @@ var sentinels = []struct {
 	{lease.ErrExpiredTimestamp, http.StatusForbidden, codeExpiredTimestamp},
 	{lease.ErrLastTs, http.StatusConflict, codeLastTs},
 	{lease.ErrNewer, http.StatusInternalServerError, codeNewer},
+	{lease.ErrCorrupt, http.StatusInternalServerError, codeCorrupt},
 }
 
 // toError is the inverse of problem: what the client returns.
 func (p problem) toError() error {
 	switch p.Code {
 	case codeExhausted:
-		return &refusal.ExhaustedError{ServiceID: p.ServiceID, ThroughputPerMs: p.ThroughputPerMs}
+		if p.ServiceID != "" {
+			return &refusal.ExhaustedError{ServiceID: p.ServiceID, ThroughputPerMs: p.ThroughputPerMs}
+		}
 	case codeQuarantine:
 		return &lease.QuarantineError{ServiceID: p.ServiceID, Until: timeOrZero(p.Until)}
 	case codeEpoch:
@@ -107,7 +112,9 @@ func (p problem) toError() error {
 			return &idgen.CustomEpochMismatchError{ServiceID: p.ServiceID, Want: p.Configured.toLayout(), Got: p.Stored.toLayout()}
 		}
 	case codeCorrupt:
-		return &refusal.CorruptError{ServiceID: p.ServiceID, Key: p.Key, Cause: errors.New(p.Cause)}
+		if p.ServiceID != "" {
+			return &refusal.CorruptError{ServiceID: p.ServiceID, Key: p.Key, Cause: errors.New(p.Cause)}
+		}
 	case codeTooMuch:
 		if p.ServiceID != "" { // older servers send no figures
 			return &refusal.BudgetError{ServiceID: p.ServiceID, ThroughputPerMs: p.ThroughputPerMs, Leased: p.Leased, PerMs: p.PerMs}

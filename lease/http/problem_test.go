@@ -25,6 +25,7 @@ func TestErrorsCrossTheWire(t *testing.T) {
 	other.CustomEpochMs = 1
 	for _, want := range []error{
 		lease.ErrInvalid, lease.ErrUnknownService, lease.ErrNotFound, lease.ErrSignature, lease.ErrExpiredTimestamp, lease.ErrLastTs, lease.ErrNewer,
+		lease.ErrTooManyServices, lease.ErrExhausted, lease.ErrBudget, lease.ErrCorrupt,
 		&refusal.ExhaustedError{ServiceID: "a", ThroughputPerMs: 7},
 		&refusal.BudgetError{ServiceID: "a", ThroughputPerMs: 7, Leased: 8, PerMs: 9},
 		&lease.QuarantineError{ServiceID: "a", Until: time.UnixMilli(idgen.DefaultCustomEpochMs).UTC()},
@@ -39,6 +40,12 @@ func TestErrorsCrossTheWire(t *testing.T) {
 			if !isSameError(got, want) {
 				t.Errorf("got %v, want %v", got, want)
 			}
+		}
+	}
+	for _, want := range []error{lease.ErrExhausted, lease.ErrBudget} {
+		h := handler(t, faultyProvider{fmt.Errorf("%w: the pool of region 7", want)}, leasehttp.HandlerOptions{})
+		if res := send(t, h, "POST", "/lease", "{}"); res.Code < 429 || res.Header().Get("Retry-After") != "1" || !strings.Contains(res.Body.String(), "region 7") {
+			t.Errorf("%v, as a provider of another module returns it: got %d %s %v", want, res.Code, res.Body, res.Header())
 		}
 	}
 	c := serve(t, faultyProvider{errors.New("password of the database")}, leasehttp.HandlerOptions{})
@@ -128,14 +135,16 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// damagedLister lists one lease, and three blocks that cannot be read, one of which is a newer version's.
+// damagedLister lists one lease, and four blocks that cannot be read: one is a newer version's, and one
+// a lister of another module reports.
 type damagedLister struct{ faultyProvider }
 
 func (damagedLister) List(context.Context, string, lease.ListOptions) (lease.Page, error) {
 	fault := func(key string) error {
 		return &refusal.CorruptError{ServiceID: "a", Key: []byte(key), Cause: errors.New("why")}
 	}
-	return lease.Page{Leases: []lease.Info{{ID: 7}}, Next: "00000009"}, fmt.Errorf("wrapped: %w", errors.Join(fault("b1"), fmt.Errorf(`key "b0": %w: run version v9.0.0 or later`, lease.ErrNewer), fault("b2")))
+	return lease.Page{Leases: []lease.Info{{ID: 7}}, Next: "00000009"}, fmt.Errorf("wrapped: %w", errors.Join(fault("b1"), fmt.Errorf(`key "b0": %w: run version v9.0.0 or later`, lease.ErrNewer), fault("b2"),
+		fmt.Errorf("%w: key %q: %w", lease.ErrCorrupt, "b3", errors.New("checksum"))))
 }
 
 // TestDamageCrossesTheWire: blocks that cannot be read hide no lease from a client, and it learns of
@@ -146,13 +155,13 @@ func TestDamageCrossesTheWire(t *testing.T) {
 	if len(page.Leases) != 1 || page.Leases[0].ID != 7 || page.Next != "00000009" {
 		t.Errorf("the page is %+v", page)
 	}
-	for _, words := range []string{`key "b1": why`, `key "b2": why`, `key "b0": `, "run version v9.0.0 or later"} {
+	for _, words := range []string{`key "b1": why`, `key "b2": why`, `key "b0": `, "run version v9.0.0 or later", `key "b3": checksum`} {
 		if !errors.Is(err, lease.ErrCorrupt) || !errors.Is(err, lease.ErrNewer) || !strings.Contains(err.Error(), words) {
 			t.Errorf("the error is %v, without %q", err, words)
 		}
 	}
 	unread := page.UnreadBlocks(err)
-	if len(unread) != 3 || errors.Is(unread[1], lease.ErrCorrupt) {
+	if len(unread) != 4 || errors.Is(unread[1], lease.ErrCorrupt) || errors.Is(unread[3], lease.ErrNewer) {
 		t.Errorf("the blocks that are not read: %v", unread)
 	}
 }
