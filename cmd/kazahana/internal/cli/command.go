@@ -14,6 +14,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -141,7 +142,7 @@ func explainError(err error) error {
 		quarantine *lease.QuarantineError
 		exhausted  *refusal.ExhaustedError
 		mismatch   *idgen.CustomEpochMismatchError
-		refusal    *leasehttp.StatusError
+		status     *leasehttp.StatusError
 	)
 	text := err.Error()
 	switch {
@@ -152,9 +153,9 @@ func explainError(err error) error {
 		text = fmt.Sprintf("service %q has no %d positions per millisecond left: wait for leases to end, shorten them (--duration), or move bits from the sequence to machines (--bits)",
 			exhausted.ServiceID, exhausted.ThroughputPerMs)
 	case errors.As(err, &mismatch):
-		text = fmt.Sprintf("the service makes IDs of --epoch %d --bits %d+%d+…, not of epoch %d with %d+%d: these never change; leave the flags out, or give the same",
-			mismatch.Got.CustomEpochMs, mismatch.Got.BitReserve, mismatch.Got.BitTs, mismatch.Want.CustomEpochMs, mismatch.Want.BitReserve, mismatch.Want.BitTs)
-	case errors.As(err, &refusal) && refusal.Status == http.StatusUnauthorized:
+		text = fmt.Sprintf("service %q makes IDs of --epoch %d --bits %d+%d+…, not of epoch %d with %d+%d: these never change; leave the flags out or give the same, here, to lease serve and in --services-file; or use another service",
+			cmp.Or(mismatch.ServiceID, lease.DefaultService), mismatch.Got.CustomEpochMs, mismatch.Got.BitReserve, mismatch.Got.BitTs, mismatch.Want.CustomEpochMs, mismatch.Want.BitReserve, mismatch.Want.BitTs)
+	case errors.As(err, &status) && status.Status == http.StatusUnauthorized:
 		text += ": show its token with --token-file or " + leasehome.TokenVariable
 	}
 	return &commandError{goNames.Replace(text), err}
