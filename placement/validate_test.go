@@ -68,8 +68,8 @@ func TestTopologyValidate(t *testing.T) {
 		}
 	}
 	c := newMember(t)
-	if _, err := c.UpdateTopology(bad, start); err == nil || c.Snapshot().Topology != 1 {
-		t.Errorf("%v, topology %d is in force, want 1", err, c.Snapshot().Topology)
+	if _, again := c.UpdateTopology(bad, start); again == nil || again.Error() != err.Error() || c.Snapshot().Topology != 1 {
+		t.Errorf("%v, topology %d is in force, want 1 and %v", again, c.Snapshot().Topology, err)
 	}
 }
 

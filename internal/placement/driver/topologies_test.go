@@ -79,7 +79,7 @@ func TestTopologiesRefused(t *testing.T) {
 			m := newMember(t, "a", newHome(t, memory.Options{}), &executor{}, driver.Options{Coalesce: coalesce, Events: j.record}, placement.Options{})
 			start(t, 5, m)
 			faulty := topology(6, m, m)
-			if err := m.UpdateTopology(faulty); err == nil || !strings.Contains(err.Error(), "topology 6") {
+			if err := m.UpdateTopology(faulty); err == nil || errors.Is(err, placement.ErrStaleTopology) || !strings.Contains(err.Error(), `topology 6: members 0 and 1 are both called "a"`) {
 				t.Errorf("two members of one name: got %v", err)
 			}
 			if coalesce == 0 {

@@ -94,7 +94,7 @@ func TestDamage(t *testing.T) {
 		for _, value := range values {
 			set(pair.Key, value)
 			_, claim := s.TryAcquire(ctx, claimOf(alice, one, 1))
-			if !errors.Is(claim, kvstore.ErrCorrupt) || errors.Is(claim, placement.ErrUnavailable) || !strings.Contains(claim.Error(), `"account"`) {
+			if !errors.Is(claim, kvstore.ErrCorrupt) || errors.Is(claim, placement.ErrUnavailable) || !strings.Contains(claim.Error(), tuple.Describe(all[min(i, 1)].Key)) {
 				t.Errorf("%x = %.20x: %v", pair.Key, value, claim)
 			}
 			if err := fence.Check(ctx, begin(t, db)); i == 0 && !errors.Is(err, leasefdb.ErrLeaseLost) {

@@ -200,6 +200,17 @@ func takesAnyKey(_ *Home, b *patchedHome) {
 	}
 }
 
+// namesAnotherKey refuses each bad key, with the error of another one.
+func namesAnotherKey(_ *Home, b *patchedHome) {
+	right := b.load
+	b.load = func(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error) {
+		if key.Validate() != nil {
+			return nil, placement.Key{Kind: "another"}.Validate()
+		}
+		return right(ctx, key)
+	}
+}
+
 // mapKeys lets the home see other keys.
 func mapKeys(to func(placement.Key) placement.Key) func(*Home, *patchedHome) {
 	return func(h *Home, b *patchedHome) {

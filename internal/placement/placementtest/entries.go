@@ -113,7 +113,7 @@ var badKeys = []placement.Key{
 	{Kind: "thing", ID: strings.Repeat("i", placement.MaxID+1)},
 }
 
-// testBadKeys checks that each call refuses each bad key.
+// testBadKeys checks that each call refuses each bad key, with an error that says what is wrong with it.
 func testBadKeys(f *fixture) {
 	a := f.startMember("a")
 	for _, bad := range badKeys {
@@ -127,8 +127,8 @@ func testBadKeys(f *fixture) {
 			"Store":      f.Storage.Store(f.ctx, l, f.newEntry(l)),
 			"Remove":     f.Storage.Remove(f.ctx, bad, a, 1),
 		} {
-			if !errors.Is(err, placement.ErrInvalidKey) {
-				f.Errorf("%s of the key %.40q: got %v, want an ErrInvalidKey", what, bad, err)
+			if want := bad.Validate(); !errors.Is(err, placement.ErrInvalidKey) || !strings.Contains(err.Error(), want.Error()) {
+				f.Errorf("%s of the key %.40q: got %v, want %v", what, bad, err, want)
 			}
 		}
 	}

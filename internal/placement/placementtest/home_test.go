@@ -138,6 +138,7 @@ var wrong = map[string]struct {
 	"writes, then fails": {breakBoth(writesThenFails), []string{"large snapshots"}},
 	"cuts snapshots":     {breakBoth(cutsSnapshots), []string{"large snapshots"}},
 	"takes any key":      {breakBoth(takesAnyKey), []string{"bad keys"}},
+	"names another key":  {breakBoth(namesAnotherKey), []string{"bad keys"}},
 	"folds cases":        {breakBoth(foldsCases), []string{"keys are apart"}},
 	"joins kind and id":  {breakBoth(joinsKindAndID), []string{"keys are apart"}},
 	"the zero owner":     {breakBoth(takesAnyOwner), []string{"bad owners"}},
