@@ -177,7 +177,8 @@ func (l Layout) maxTs() int64 { return 1<<l.BitTs - 1 }
 func (l Layout) FallbackPositions() uint64 { return l.fallbackBit() / 4 * 3 }
 
 // The errors of times that do not fit into the timestamp of an id, usually times of the
-// system clock. No id was made. The text names the time and the range.
+// system clock. No id was made. The text names the time and the range. Set the clock right, or
+// give a new service a layout with another epoch.
 var (
 	// ErrBeforeCustomEpoch says that a time is too early: it would need a timestamp
 	// below 1.

@@ -151,7 +151,7 @@ func TestTimeRangeErrorSaysRangeAndRemedy(t *testing.T) {
 	_, err := DefaultLayout().At(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
 	var tre *refusal.TimeRangeError
 	if !errors.As(fmt.Errorf("wrapped: %w", err), &tre) {
-		t.Fatalf("error %v is no *refusal.TimeRangeError", err)
+		t.Fatalf("error %v is not a *refusal.TimeRangeError", err)
 	}
 	want := "idgen: time after the end of the timestamp: 2100-01-01T00:00:00.000Z is not within 2026-01-01T00:00:00.001Z" +
 		" and 2095-09-07T15:47:35.551Z; set the clock right or use a layout with another epoch"

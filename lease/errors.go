@@ -24,8 +24,9 @@ var (
 	// layout of the service: more bits for ids, or shorter leases.
 	ErrExhausted = refusal.ErrExhausted
 
-	// ErrBudget says that a request exceeds what its account may have leased, as
-	// the bearer of a token in lease/http. Nothing was granted.
+	// ErrBudget says that a request exceeds what its account may have leased: the
+	// MaxLeasedPerMs of a token of lease/http. Nothing was granted. Ask again once
+	// leases of the account have ended or were released, or for less.
 	ErrBudget = refusal.ErrBudget
 
 	// ErrNotFound says that there is no such lease, or that its positions have

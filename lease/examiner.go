@@ -67,14 +67,15 @@ func (f Fault) String() string { return fmt.Sprintf("%s %q: %s", f.Kind, f.Key, 
 // ExamineOptions say what [Examine] checks.
 type ExamineOptions struct {
 	Service string
-	After   []byte        // the key after which it begins, [Examination.Next] of the batch before; nil: the first one
-	Limit   int           // most pairs that it checks, 2 or more
+	After   []byte        // the key after which it begins: [Examination.Next] of the call before; nil: before all keys
+	Limit   int           // most pairs that it checks; less than 2 is 2
 	Now     time.Time     // tells which leases have ended
-	Soon    time.Duration // how close to Now a lease ends that counts as Ending
+	Soon    time.Duration // a lease that is not released, and ends so soon after Now, counts as Ending
 }
 
-// Examine checks the pairs of a service's map, and what they refer to: each value, that blocks cover the positions below the frontier
-// without overlap and lie in the queue, and that requests and accounts agree with them.
+// Examine checks the pairs of a service's map, and what they refer to: each value, that blocks
+// cover the positions below the frontier without overlap and lie in the queue, and that requests
+// and accounts agree with them.
 // Reads must be of one version: then no concurrent change makes a fault.
 //
 // Cost: three rounds of reads.

@@ -24,7 +24,7 @@ var (
 	// ErrPending says that a resolve waits for a request. Resolve again later.
 	ErrPending = errors.New("placement: the activation is under way; retry")
 	// ErrNoMember says that no member of the topology can activate the key. The text says
-	// what the members lack.
+	// what the members lack. Start a member that has the kind and what the strategy asks for.
 	ErrNoMember = errors.New("placement: no member can activate the key")
 	// ErrOverloaded says that a bound of [Options] on requests or waiters is reached. Retry.
 	ErrOverloaded = errors.New("placement: too many resolves are under way; retry")
@@ -37,7 +37,7 @@ var (
 	// ErrTooLarge says that a snapshot is over the limit of the home. Nothing was written.
 	ErrTooLarge = errors.New("placement: the snapshot is too large")
 	// ErrTimeout says that a request has not ended in time. It gives back what it has
-	// acquired when it ends.
+	// acquired when it ends. Retry.
 	ErrTimeout = errors.New("placement: the activation takes too long; retry")
 	// ErrStaleTopology says that a topology is older than the one in force.
 	ErrStaleTopology = errors.New("placement: the topology is older than the one in force")

@@ -12,7 +12,7 @@ type Lookup interface {
 	// SetupClient makes it the lookup of a client, which activates nothing.
 	SetupClient(now time.Time) error
 	// Resolve returns where to send what is for a key. While that is being found
-	// out, the error is a ErrPending: call again later.
+	// out, the error is an ErrPending: call again later.
 	Resolve(key Key, now time.Time) (Resolution, error)
 	// UpdateTopology puts a topology in force. It refuses an older one.
 	UpdateTopology(t Topology, now time.Time) error

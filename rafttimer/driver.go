@@ -240,7 +240,7 @@ func (d *Driver) fireDue() {
 }
 
 // deliverAll delivers events in their order, except those that the callback of an earlier one, or a
-// contact during it, has made stale. If a callback ends the goroutine by runtime.Goexit, the later
+// contact during that callback, has made stale. If a callback ends the goroutine by runtime.Goexit, the later
 // events are delivered all the same.
 func (d *Driver) deliverAll(events []Event) {
 	if len(events) == 0 {

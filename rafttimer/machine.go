@@ -318,7 +318,7 @@ var (
 	// ErrClosed is returned by the methods of a [Driver] that is closed.
 	ErrClosed = errors.New("rafttimer: closed")
 	// ErrRole is returned by the verbs of single timers if they would break the rule which
-	// timer runs in which role. Nothing has changed then.
+	// timer runs in which role. Nothing has changed then. Change the role instead.
 	ErrRole = errors.New("rafttimer: the role forbids it")
 )
 

@@ -24,23 +24,25 @@ var (
 	// call was not handled.
 	ErrOverloaded = errors.New("host: too many requests are under way")
 	// ErrMailboxFull says that as many calls of an activation wait as [Options.Mailbox]
-	// allows. The call was not handled.
+	// allows. The call was not handled. Repeat it later.
 	ErrMailboxFull = errors.New("host: the mailbox is full")
 	// ErrCycle says that a handler has called an activation that waits for it, so that the
-	// call could never be handled. The text has the chain of calls.
+	// call could never be handled. The text has the chain of calls. Let the handler return
+	// before the call, or call another activation.
 	ErrCycle = errors.New("host: the call would wait for itself")
 	// ErrChainTooLong says that more than MaxChain activations wait, each for the next. The
 	// call was not handled.
 	ErrChainTooLong = errors.New("host: the chain of calls is too long")
 	// ErrNoMethod says that a kind has no method of the name, in the process that has the
-	// activation.
+	// activation. Register it with [Handle] in all processes that have the kind.
 	ErrNoMethod = errors.New("host: there is no such method")
 	// ErrPayload says that an argument or a result cannot be encoded, decoded or sent.
 	ErrPayload = errors.New("host: the payload cannot be carried")
-	// ErrTooLarge says that an argument or a result is larger than [Options.MaxPayload]. It
-	// wraps [ErrPayload].
+	// ErrTooLarge says that an argument or a result is larger than [Options.MaxPayload], which
+	// all processes should set alike. It wraps [ErrPayload].
 	ErrTooLarge = fmt.Errorf("%w: it is too large", ErrPayload)
 	// ErrCodec says that a request is in another codec than that of the process that got it.
+	// Give all processes the same [Options.Codec].
 	ErrCodec = errors.New("host: the request is in another codec")
 	// ErrDeactivated is the cause of the end of [Activation.Context] when the
 	// activation has ended in an orderly way. If another owner may have it, the cause

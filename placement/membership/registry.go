@@ -268,11 +268,11 @@ func (r *Registry) awaitName(ctx context.Context, held leasefdb.State, seen leas
 }
 
 var (
-	// ErrNameTaken says that a member of the name is alive. The error wraps a
-	// *[leasefdb.HeldError].
+	// ErrNameTaken says that a member of the name is alive. Give each process a name of its
+	// own. The error wraps a *[leasefdb.HeldError].
 	ErrNameTaken = errors.New("membership: another member has the name")
 	// ErrCorrupt says that what is stored cannot be used: it is damaged, or, if the error is
-	// a persistable.ErrNewer, a newer version wrote it. The text names the key.
+	// a persistable.ErrNewer, a newer version wrote it. The text names the key and the remedy.
 	ErrCorrupt = errors.New("membership: a stored value cannot be used")
 	// ErrLeft is the cause of the end of [Member.Context] after [Member.Leave].
 	ErrLeft = errors.New("membership: the member has left")

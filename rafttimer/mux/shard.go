@@ -284,7 +284,7 @@ func (s *shard[T]) deliverEvents() (called bool) {
 		g, e := s.firing, s.events[0]
 		s.events = s.events[1:]
 		g.learnContact()
-		if g.state.Load() != closed && g.machine.IsCurrent(e) { // not so if an earlier event's handler, or a contact during it, changed it
+		if g.state.Load() != closed && g.machine.IsCurrent(e) { // not so if the handler of an earlier event, or a contact during that handler, changed it
 			s.turn.Call(g, func() { s.mux.callHandler(g, e) })
 			called = true
 		}

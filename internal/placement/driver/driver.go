@@ -217,7 +217,7 @@ func (d *Driver) checkLeft(ctx context.Context, done <-chan struct{}) error {
 }
 
 // Run calls [Driver.Tick] every Options.Tick until ctx ends, and returns
-// the cause of that. A driver needs it for time-outs, passivation and moves.
+// the cause of ctx's end. A driver needs it for time-outs, passivation and moves.
 func (d *Driver) Run(ctx context.Context) error {
 	ticks := time.NewTicker(d.options.Tick)
 	defer ticks.Stop()

@@ -15,8 +15,8 @@ import (
 )
 
 // Resolve returns where to send messages for a key: Local once it is active here, or
-// Remote. It blocks until that is known. It repeats attempts that failed with a retryable error, see
-// placement.IsRetryable, after random pauses that grow, until ctx ends; the error then wraps
+// Remote. It blocks until that is known. It repeats attempts that failed with a retryable error (see
+// placement.IsRetryable), after random pauses that grow, until ctx ends; the error then wraps
 // the context's cause and the last attempt's error. It waits for the first topology.
 // placement.ErrStopped, placement.ErrInvalidKey and placement.ErrNoMember are
 // returned at once, and so is a *placement.ActivationError that is not retryable.
@@ -104,7 +104,7 @@ func (d *Driver) resolveOnce(key placement.Key, done func(placement.Resolution, 
 	return w, d.changed, &taken, err
 }
 
-// awaitAnswer waits for the answer. When ctx ends it returns a placement.ErrPending.
+// awaitAnswer waits for the answer. When ctx ends it returns placement.ErrPending.
 func (d *Driver) awaitAnswer(ctx context.Context, key placement.Key, w *waiter) (placement.Resolution, error) {
 	select {
 	case a := <-w.answer:

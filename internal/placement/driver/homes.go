@@ -12,7 +12,7 @@ import (
 
 // Lock is a home of locks: the specification's PlacementLock. It is safe for
 // concurrent use. Suite placementtest checks an implementation. A key that is not
-// valid is refused with a placement.ErrInvalidKey. When ctx has ended nothing is
+// valid is refused with placement.ErrInvalidKey. When ctx has ended nothing is
 // done; the error is an ErrUnavailable that wraps the context's.
 type Lock interface {
 	// TryAcquire grants the key to the command's owner unless another live owner has it, and

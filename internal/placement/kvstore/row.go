@@ -205,7 +205,7 @@ func DecodeEntry(b []byte) (*placement.ActivationEntry, error) {
 }
 
 // ErrCorrupt says that a stored value cannot be used: it is damaged, or, if the error is a
-// persistable.ErrNewer, a newer version wrote it. The text names the key.
+// persistable.ErrNewer, a newer version wrote it. The text names the key and the remedy.
 var ErrCorrupt = errors.New("kvstore: a stored value cannot be used")
 
 // corruptError is the [ErrCorrupt] of a key in the database.

@@ -33,7 +33,7 @@ type Entry struct {
 type Wheel struct {
 	now    uint64 // the tick of the entries in due; all before it are gone
 	due    *block
-	out    *block // what Pop has returned last
+	out    *block // with the entries that Pop has returned last
 	levels [levels]level
 	blocks pool
 }
