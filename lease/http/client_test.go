@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/lease"
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
 	"github.com/kazahana-db/kazahana/lease/memory"
 )
@@ -198,5 +199,17 @@ func TestServicesOfOthers(t *testing.T) {
 	answer := httptest.NewRecorder()
 	if handler.ServeHTTP(answer, req); answer.Code != 400 {
 		t.Errorf("a limit of -1: got %d, want 400", answer.Code)
+	}
+}
+
+// TestListerWithoutServices: a lister that does not know the services refuses a list of them, and a release that
+// names no service is for the default one.
+func TestListerWithoutServices(t *testing.T) {
+	h := handler(t, faultyProvider{lease.ErrNotFound}, leasehttp.HandlerOptions{})
+	if res := send(t, h, "GET", "/services", ""); res.Code != 403 || !strings.Contains(res.Body.String(), "does not list services") {
+		t.Errorf("GET /services: got %d %s", res.Code, res.Body)
+	}
+	if res := send(t, h, "DELETE", "/lease/1", `{"signature":"00","timestamp":1}`); res.Code != 404 {
+		t.Errorf("DELETE /lease/1: got %d %s", res.Code, res.Body)
 	}
 }
