@@ -297,7 +297,7 @@ const maxLeaseWait = 5 * time.Second
 // handles wrong clocks.
 //
 // The word is read before the clock. So a clock that shows an earlier time than the
-// word was set back: no goroutine can have moved the word between the two readings.
+// word was set back: a goroutine that moves the word later does not change what was read.
 func (c *Client) takeSlow(ctx context.Context, want uint64) (e *era, first, got uint64, err error) {
 	wait := waitState{ctx: ctx, ended: ctx.Err() != nil}
 	for {

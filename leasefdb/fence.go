@@ -231,7 +231,7 @@ func (t *fencedTransaction) CommitAsync() kv.Future[struct{}] {
 // OnError implements [kv.Transaction].
 func (t *fencedTransaction) OnError(ctx context.Context, err error) error {
 	t.dropCheck()       // a commit that waits for the check is given up
-	defer t.dropCheck() // a check that began since belongs to the attempt that ends here
+	defer t.dropCheck() // a check that has begun since then belongs to the attempt that ends here
 	return t.Transaction.OnError(ctx, err)
 }
 

@@ -19,7 +19,7 @@ var (
 	// ErrDead says that others take this incarnation of the member for dead. The
 	// program needs a new incarnation, and with it a new coordinator. It wraps [ErrStopped].
 	ErrDead = fmt.Errorf("%w: others take this incarnation for dead", ErrStopped)
-	// ErrInvalidKey says that a kind or an id is not one: see [Key].
+	// ErrInvalidKey says that the kind or the id of a key breaks the rules of [Key]. The text says which.
 	ErrInvalidKey = errors.New("placement: the key is invalid")
 	// ErrPending says that a resolve waits for a request. Resolve again later.
 	ErrPending = errors.New("placement: the activation is under way; retry")

@@ -69,19 +69,19 @@ func (h *handler) releaseLiteral(ctx context.Context, account *account, req idge
 	if err != nil {
 		return err
 	}
-	var refusal error
+	var refused error
 	for _, req.ServiceID = range services {
 		err := h.provider.Release(ctx, req)
 		switch {
 		case errors.Is(err, lease.ErrSignature), errors.Is(err, lease.ErrExpiredTimestamp), errors.Is(err, lease.ErrCorrupt), errors.Is(err, lease.ErrNewer):
-			refusal = err // says more than that a service has no such lease
+			refused = err // says more than that a service has no such lease
 		case errors.Is(err, lease.ErrNotFound), errors.Is(err, lease.ErrInvalid), errors.Is(err, lease.ErrUnknownService):
-			refusal = cmp.Or(refusal, err)
+			refused = cmp.Or(refused, err)
 		default:
 			return err
 		}
 	}
-	return refusal
+	return refused
 }
 
 // servicesOf returns the services that an account may lease for. The default service

@@ -137,7 +137,7 @@ func (m *Method[In, Out]) Call(ctx context.Context, id string, in In) (out Out, 
 
 // Caller is what calls activations: a *[Host] or a *[Client].
 type Caller interface {
-	// Call calls a method without its types at compile time: in is
+	// Call calls a method with types that are known at run time only: in is
 	// encoded, the result decoded into what out points to; a nil out drops it. See [Method.Call].
 	Call(ctx context.Context, key placement.Key, method string, in, out any) error
 	callingProcess() *process
