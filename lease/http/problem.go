@@ -40,7 +40,7 @@ const (
 )
 
 // problem is the body of an error, RFC 9457. The members after Code are the
-// data of the typed errors of package lease.
+// data of errors that have some.
 type problem struct {
 	Title  string `json:"title"`
 	Status int    `json:"status"`
