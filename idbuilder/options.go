@@ -23,13 +23,15 @@ import (
 type Options struct {
 	// AdminToken is an admin token that the operator chose, in addition to those that are
 	// stored: 16 to 512 printable ASCII characters, of at least 8 kinds, without a space at an
-	// end. Make it of random bits, such as `openssl rand -base64 32` does. Empty: there is none.
+	// end. Make it of random bits, such as `openssl rand -base64 32` does: what is stored of key
+	// tokens lets a reader of the store try out guesses. Empty: there is none.
 	AdminToken string
 	// TokenExpiry is how long a key token is valid, rounded up to seconds: at least a second;
 	// 0 means 30 days, negative: it does not expire.
 	TokenExpiry time.Duration
 	// TokenLookups bounds the lookups of unknown tokens in the store a second, so that guesses
-	// do not load it; 0 means 1000.
+	// do not load it. Tokens that the service made have a bound of their own, of the same size.
+	// 0 means 1000.
 	TokenLookups int
 
 	// Validity is how long a worker uses a configuration or a token without asking the store
@@ -64,7 +66,8 @@ type Options struct {
 	MinBackoff, MaxBackoff time.Duration
 
 	// LeaseDuration is the time within which a client with a worker id asks again; after it, the
-	// client makes no IDs unless its lease was renewed. A second to 12 hours; 0 means 10 minutes.
+	// client makes no IDs unless its lease was renewed. All workers of a store need the same
+	// LeaseDuration, LeaseHold and LeaseSkew. A second to 12 hours; 0 means 10 minutes.
 	LeaseDuration time.Duration
 	// LeaseHold is how long a worker id is kept for a client that never asks again: at least
 	// LeaseDuration and LeaseSkew together, at most 31 days; 0 means a day.
@@ -88,8 +91,9 @@ type Options struct {
 	// ReplyLifetime is for how long a request with an Idempotency-Key gets the same
 	// answer; 0 means 10 minutes.
 	ReplyLifetime time.Duration
-	// Idle is the time after which a worker forgets a key that is not used; the numbers
-	// left of its range are a gap. 0 means 10 minutes.
+	// Idle is the time after which a worker forgets a key that is not used. The numbers left of
+	// its range return to the store, or are a gap if another worker has reserved since. 0 means
+	// 10 minutes.
 	Idle time.Duration
 
 	// Backend is the name of the store in metrics, such as "postgresql".
@@ -110,13 +114,14 @@ type Options struct {
 	Version string // of the program, in /health
 	// Tracer makes spans; nil: there are none.
 	Tracer trace.TracerProvider
-	// Logger logs refused requests, and all requests at the level debug; nil means slog.Default.
+	// Logger logs refused requests, failures of the store and jumps of the clock, and all
+	// requests at the level debug; nil means slog.Default.
 	Logger *slog.Logger
-	// Now is the clock for dates in IDs, expiry and leases, never for the uniqueness of numbers;
-	// nil means time.Now.
+	// Now is the clock for dates in IDs and expiry; nil means time.Now. No ID is unique because
+	// of it: worker ids are leased by the clocks of this machine.
 	Now func() time.Time
-	// Monotonic is the clock by which jumps of Now are noticed; nil means that of this process.
-	// Set it if Now is set.
+	// Monotonic makes Now the clock of leases, too, and is the clock by which jumps of Now are
+	// noticed: for tests. nil: leases do not depend on Now.
 	Monotonic func() time.Duration
 }
 
@@ -188,8 +193,14 @@ func (o Options) sequences() sequence.Options {
 	}
 }
 
+// leases returns the options of leases, which have their own clock unless Monotonic is set: with a
+// clock of dates that is hours off, such as one of business days, clients could use no lease.
 func (o Options) leases() snowflake.Options {
-	return snowflake.Options{Duration: o.LeaseDuration, Hold: o.LeaseHold, Skew: o.LeaseSkew, Now: o.Now, Monotonic: o.Monotonic, Logger: o.Logger}
+	leases := snowflake.Options{Duration: o.LeaseDuration, Hold: o.LeaseHold, Skew: o.LeaseSkew, Logger: o.Logger}
+	if o.Monotonic != nil {
+		leases.Now, leases.Monotonic = o.Now, o.Monotonic
+	}
+	return leases
 }
 
 // set sets a value that is zero to its default.

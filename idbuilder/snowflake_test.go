@@ -41,6 +41,24 @@ func testSnowflake(t *testing.T) {
 	s.wantRefusal("GET", "/v1/id/snowflake?key=none", "", 404, 3001, "none")
 }
 
+// TestLeaseClock: leases go by the machine's clock, even if the dates in IDs go by another one.
+func TestLeaseClock(t *testing.T) { synctest.Test(t, testLeaseClock) }
+
+func testLeaseClock(t *testing.T) {
+	time.Sleep(30 * 365 * 24 * time.Hour) // the bubble begins in 2000, before a lease can
+	o := options()                        // in 2026
+	o.Monotonic = nil
+	s := start(t, o)
+	s.sendAsAdmin("POST", "/v1/config/snowflake", `{"key": "events", "base_ts": 0, "ts_size": 41, "worker_id_size": 2, "seq_size": 20}`)
+	got := s.sendAsAdmin("GET", "/v1/id/snowflake?key=events", "").data
+	now := time.Now()
+	for name, want := range map[string]time.Time{"lease_start": now, "lease_expires": now.Add(10 * time.Minute)} {
+		if text := fmt.Sprint(want.UnixMilli()); fmt.Sprint(got[name]) != text {
+			t.Errorf("%s is %v, want %s", name, got[name], text)
+		}
+	}
+}
+
 // TestWorkerIDs: no two clients of two workers have the same worker id; a client that renews
 // keeps its own; when all are leased the answer is 4003, with the time at which one will be free.
 func TestWorkerIDs(t *testing.T) { synctest.Test(t, testWorkerIDs) }
