@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 )
@@ -115,6 +116,32 @@ func testRepeatedSave(t *testing.T) {
 	a.sendAsAdmin("POST", "/v1/config/increment", `{"key": "few", "base": 0, "max": 3}`)
 	a.sendAsAdmin("GET", "/v1/id/increment?key=few", "")
 	a.wantRefusal("GET", "/v1/id/increment?key=few&size=3", "", 503, 4003, "at most 2 further")
+}
+
+// TestOptions: each wrong option is named as it is in [idbuilder.Options], all at once.
+func TestOptions(t *testing.T) {
+	err := idbuilder.Options{
+		AdminToken: "short", TokenExpiry: 1, TokenLookups: -1, Validity: -1, Margin: -1, Outage: 1 << 60,
+		BatchSize: -1, MaxBatch: -2, BatchDuration: -1, PrefetchThreshold: -1, ReserveTimeout: -1, MinBackoff: -1, MaxBackoff: -2,
+		LeaseDuration: -1, LeaseHold: -1, LeaseSkew: 1 << 60,
+		Rate: -1, Burst: -1, Timeout: -1, MaxBody: -1, ReplyLifetime: -1, Idle: -1,
+	}.Validate()
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	var missing []string
+	for _, name := range []string{
+		"TokenExpiry", "TokenLookups", "Validity", "Margin", "Outage",
+		"BatchSize", "MaxBatch", "BatchDuration", "PrefetchThreshold", "ReserveTimeout", "MinBackoff", "MaxBackoff",
+		"LeaseDuration", "LeaseHold", "LeaseSkew", "Rate", "Burst", "Timeout", "MaxBody", "ReplyLifetime", "Idle",
+	} {
+		if !strings.Contains(err.Error(), "idbuilder: "+name+" is ") {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 || !strings.Contains(err.Error(), "the admin token has 5 bytes") {
+		t.Errorf("%q are not named in:\n%v", missing, err)
+	}
 }
 
 // TestKeysAreForgotten: a worker forgets a key once it was not used for the idle time, and not before.

@@ -300,13 +300,13 @@ type Options struct {
 func (o Options) Validate() error {
 	var faults []error
 	if o.Validity != 0 && (o.Validity < 10*time.Millisecond || o.Validity > time.Minute) {
-		faults = append(faults, fmt.Errorf("revision: Validity is %v, allowed are 10ms to 1m", o.Validity))
+		faults = append(faults, fmt.Errorf("idbuilder: Validity is %v, allowed are 10ms to 1m", o.Validity))
 	}
 	if o.Margin < 0 || o.Margin > time.Minute {
-		faults = append(faults, fmt.Errorf("revision: Margin is %v, allowed are 0 to 1m", o.Margin))
+		faults = append(faults, fmt.Errorf("idbuilder: Margin is %v, allowed are 0 to 1m", o.Margin))
 	}
 	if o.Outage > 24*time.Hour {
-		faults = append(faults, fmt.Errorf("revision: Outage is %v, allowed are up to 24h", o.Outage))
+		faults = append(faults, fmt.Errorf("idbuilder: Outage is %v, allowed are up to 24h", o.Outage))
 	}
 	return errors.Join(faults...)
 }

@@ -170,16 +170,17 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Validate reports everything that is wrong with the options.
+// Validate reports everything that is wrong with the options, by their names in the options of
+// a worker.
 func (o Options) Validate() error {
 	o.setDefaults()
 	return errors.Join(
 		check(o.BatchSize >= 1, "BatchSize", o.BatchSize, "at least 1"),
 		check(o.MaxBatch >= o.BatchSize, "MaxBatch", o.MaxBatch, fmt.Sprintf("at least BatchSize, %d", o.BatchSize)),
 		check(o.PrefetchThreshold > 0 && o.PrefetchThreshold < 1, "PrefetchThreshold", o.PrefetchThreshold, "between 0 and 1, both excluded"),
-		check(o.Target > 0, "Target", o.Target, "more than 0"),
+		check(o.Target > 0, "BatchDuration", o.Target, "more than 0"),
 		check(o.Concurrency >= 1, "Concurrency", o.Concurrency, "at least 1"),
-		check(o.Timeout > 0, "Timeout", o.Timeout, "more than 0"),
+		check(o.Timeout > 0, "ReserveTimeout", o.Timeout, "more than 0"),
 		check(o.MinBackoff > 0, "MinBackoff", o.MinBackoff, "more than 0"),
 		check(o.MaxBackoff >= o.MinBackoff, "MaxBackoff", o.MaxBackoff, fmt.Sprintf("at least MinBackoff, %v", o.MinBackoff)),
 	)
@@ -189,7 +190,7 @@ func check(ok bool, option string, value any, allowed string) error {
 	if ok {
 		return nil
 	}
-	return fmt.Errorf("sequence: Options.%s is %v, allowed is %s", option, value, allowed)
+	return fmt.Errorf("idbuilder: %s is %v, allowed is %s", option, value, allowed)
 }
 
 func (o *Options) setDefaults() {

@@ -104,8 +104,8 @@ func TestOptionsValidate(t *testing.T) {
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, option := range []string{"BatchSize", "MaxBatch", "PrefetchThreshold", "Target", "Concurrency", "Timeout", "MinBackoff", "MaxBackoff"} {
-		if n := strings.Count(err.Error(), "Options."+option+" "); n != 1 {
+	for _, option := range []string{"BatchSize", "MaxBatch", "PrefetchThreshold", "BatchDuration", "Concurrency", "ReserveTimeout", "MinBackoff", "MaxBackoff"} {
+		if n := strings.Count(err.Error(), ": "+option+" is "); n != 1 {
 			t.Errorf("%s is named %d times: %v", option, n, err)
 		}
 	}

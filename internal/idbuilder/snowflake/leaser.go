@@ -301,18 +301,19 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Validate reports everything that is wrong with the options.
+// Validate reports everything that is wrong with the options, by their names in the options of
+// a worker.
 func (o Options) Validate() error {
 	o = o.withDefaults()
 	var faults []error
 	if o.Duration < time.Second || o.Duration > 12*time.Hour || o.Duration%time.Millisecond != 0 {
-		faults = append(faults, fmt.Errorf("snowflake: Duration is %v; it must be from 1s to 12h in whole milliseconds", o.Duration))
+		faults = append(faults, fmt.Errorf("idbuilder: LeaseDuration is %v; it must be from 1s to 12h in whole milliseconds", o.Duration))
 	}
 	if o.Skew > time.Hour || o.Skew%time.Millisecond != 0 {
-		faults = append(faults, fmt.Errorf("snowflake: Skew is %v; it must be at most 1h in whole milliseconds", o.Skew))
+		faults = append(faults, fmt.Errorf("idbuilder: LeaseSkew is %v; it must be at most 1h in whole milliseconds", o.Skew))
 	}
 	if o.Hold < o.renewalTime() || o.Hold > 31*24*time.Hour || o.Hold%time.Millisecond != 0 {
-		faults = append(faults, fmt.Errorf("snowflake: Hold is %v; it must be from Duration and Skew together, %v, to 31 days in whole milliseconds", o.Hold, o.renewalTime()))
+		faults = append(faults, fmt.Errorf("idbuilder: LeaseHold is %v; it must be from LeaseDuration and LeaseSkew together, %v, to 31 days in whole milliseconds", o.Hold, o.renewalTime()))
 	}
 	return errors.Join(faults...)
 }
@@ -355,7 +356,7 @@ func (e *ExhaustedError) Unwrap() error { return ErrExhausted }
 // with the layout before.
 type ChangeError struct {
 	Key   string
-	Until time.Time // after it they cannot; zero: they could for ever
+	Until time.Time // at that time and later they cannot; zero: they could for ever
 }
 
 // Error names the key and the time.

@@ -96,8 +96,8 @@ func TestOptions(t *testing.T) {
 		"printable ASCII":              {Admin: "0123456789abcdefé"},
 		"with a space":                 {Admin: "0123456789abcdef "},
 		"begins with Bearer":           {Admin: "bearer 0123456789abcdef"},
-		"Expiry":                       {Expiry: time.Second - 1},
-		"Lookups":                      {Lookups: -1},
+		"TokenExpiry":                  {Expiry: time.Second - 1},
+		"TokenLookups":                 {Lookups: -1},
 	} {
 		_, err := token.New(nil, nil, o)
 		if want = strings.TrimSuffix(want, " one"); err == nil || !strings.Contains(err.Error(), strings.TrimPrefix(want, "with ")) {

@@ -42,17 +42,17 @@ const (
 // published has the admin tokens in the deployed worker's files.
 var published = []string{"admin_change_me_in_production", "dev_admin_token_12345"}
 
-// Validate reports all that is wrong with the options.
+// Validate reports all that is wrong with the options, by their names in the options of a worker.
 func (o Options) Validate() error {
 	var faults []error
 	if o.Admin != "" {
 		faults = append(faults, checkAdmin(o.Admin))
 	}
 	if o.Expiry > 0 && o.Expiry < time.Second {
-		faults = append(faults, fmt.Errorf("token: Expiry is %v; allowed are a second and more, 0 for 30 days, and negative values for never", o.Expiry))
+		faults = append(faults, fmt.Errorf("idbuilder: TokenExpiry is %v; allowed are a second and more, 0 for 30 days, and negative values for never", o.Expiry))
 	}
 	if o.Lookups < 0 {
-		faults = append(faults, fmt.Errorf("token: Lookups is %d, it cannot be negative", o.Lookups))
+		faults = append(faults, fmt.Errorf("idbuilder: TokenLookups is %d, it cannot be negative", o.Lookups))
 	}
 	return errors.Join(faults...)
 }
