@@ -26,9 +26,9 @@
 //
 // # What is promised
 //
-// Everything that the server has acknowledged is on its disk: Init refuses a server
-// that has another innodb_flush_log_at_trx_commit than 1, or a binary log and a
-// sync_binlog that is not 1 (it then forgets, after a crash of its machine, commits
+// Everything that the server has acknowledged is on its disk: Init refuses a server if
+// innodb_flush_log_at_trx_commit is not 1, or if it has a binary log and
+// sync_binlog is not 1 (it then forgets, after a crash of its machine, commits
 // that the binary log does not have), unless Options.AcceptLoss allows it. So after
 // a crash of the server or its machine no number is given twice.
 //

@@ -48,7 +48,7 @@ func (c Code) Status() int {
 	return http.StatusInternalServerError
 }
 
-// Error is an answer with another code than OK.
+// Error is an answer with a code other than OK.
 type Error struct {
 	Code       Code
 	Status     int           // of HTTP; 0: that of the code

@@ -75,7 +75,7 @@ func wantLast(t testing.TB, ids []int64, want int64) {
 	}
 }
 
-// TestEndedContextNamesTheStoresError: the error of a call after its context ends has the store's
+// TestEndedContextNamesTheStoresError: if the context of a call ends, the error has the store's
 // error.
 func TestEndedContextNamesTheStoresError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -69,7 +69,7 @@ func (l Layout) hash() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// NoRepeatsFrom returns the time after which every ID of the layout next is greater than
+// NoRepeatsFrom returns the first time at which every ID of the layout next is greater than
 // all IDs of l, if IDs of l are made until held at the latest. The zero time means never.
 //
 // An ID is (t−base_ts)·2^shift plus the lower bits; shift is the number of bits of worker id

@@ -37,8 +37,8 @@ func (l ledger) check(c *client) error {
 	return nil
 }
 
-// TestRandom: clients of both kinds lease from workers with clocks that are off and jump and which
-// restart, over a store that loses connections.
+// TestRandom: clients of both kinds lease from workers that restart and have wrong, jumping clocks,
+// over a store that loses connections.
 func TestRandom(t *testing.T) {
 	steps := 600
 	if testing.Short() {

@@ -73,7 +73,7 @@ func keepFirst(ctx context.Context, tokens *token.Authority, file string) (strin
 	return file, nil
 }
 
-// partialName returns what the names of files begin with that have a token and not yet their name.
+// partialName returns the beginning of the names of files that have a token and not yet their own name.
 func partialName(file string) string { return "." + filepath.Base(file) + ".partial-" }
 
 // keepToken writes a token to the disk, to a file that its owner alone can read.
