@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/client"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
@@ -136,8 +137,8 @@ func TestAdmin(t *testing.T) {
 		t.Fatal(err)
 	}
 	second, err := admin.ResetToken(t.Context(), "kaa")
-	if err != nil || first.Text == second.Text {
-		t.Fatal(err)
+	if err != nil || first.Text == second.Text || second.Key != "kaa" || time.Until(second.Expires) < time.Hour {
+		t.Fatal(second, second.Expires, err)
 	}
 	old := newClient(t, client.Options{URLs: []string{server.URL}, Token: first.Text})
 	if _, err := old.Increment("kaa").Next(t.Context()); !errors.Is(err, client.ErrUnauthenticated) {

@@ -4,7 +4,9 @@ package client_test
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -106,14 +108,19 @@ func TestRetry(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var at []time.Time
+			var after string
 			o := client.Options{Retry: client.Retry{Attempts: 4, First: 100 * time.Millisecond, Max: 250 * time.Millisecond}}
 			admin := fakeClient(t, o, func(w http.ResponseWriter, r *http.Request) {
 				at = append(at, time.Now())
 				c.serve(w, r)
+				after = cmp.Or(w.Header().Get("Retry-After"), "0")
 			}).Admin()
 			var failed *client.RequestError
 			if err := admin.Verify(t.Context()); !errors.As(err, &failed) || failed.Tries != c.tries || len(at) != c.tries {
-				t.Errorf("%s: tried %d times: %v", c.name, len(at), err)
+				t.Fatalf("%s: tried %d times: %v", c.name, len(at), err)
+			}
+			if got := fmt.Sprint(failed.RetryAfter.Seconds()); got != after {
+				t.Errorf("%s: RetryAfter is %s seconds, want %s", c.name, got, after)
 			}
 			for i, bounds := range c.pauses {
 				if pause := at[i+1].Sub(at[i]) / time.Millisecond; pause < bounds[0] || pause > bounds[1] {

@@ -117,7 +117,7 @@ func secretive(t *testing.T) []any {
 	return []any{
 		fill(controller.ClientOptions{}), toController,
 		ids, idClient, idClient.Admin(), idClient.Increment("k"), idClient.Formatted("k"), idClient.Snowflake("k"),
-		fill(controller.ClientOptions{}), toController,
+		idclient.Token{Text: marker},
 		service,
 		idtoken.Options{Admin: marker},
 		worker, worker.Tokens(),
