@@ -238,7 +238,7 @@ func (c *Controller) removeDead(ctx context.Context) error {
 
 // view has this controller's observations of the workers' documents. A worker lives while
 // its document changes, by this machine's clock alone. A controller that has just started
-// assumes for the length of a lease that workers live which are no leftovers.
+// assumes for the length of a lease that each worker lives that is not a leftover.
 type view struct {
 	clock uptime.Clock
 	turn  chan struct{} // holds one value while the documents are read

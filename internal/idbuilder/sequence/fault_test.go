@@ -3,9 +3,12 @@
 package sequence_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"math"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,7 +23,7 @@ var errDown = errors.New("the server is down")
 
 // TestStoreDown: while the store is down, the pool gives the numbers in memory; calls that need
 // more end with the store's error. The pool retries with a back-off, and notices without a
-// request when the store works again.
+// request when the store works again. The log says both, once.
 func TestStoreDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeStore()
@@ -31,7 +34,8 @@ func TestStoreDown(t *testing.T) {
 			}
 			return nil
 		}
-		p := newPool(t, f, sequence.Options{})
+		var logged bytes.Buffer
+		p := newPool(t, f, sequence.Options{Log: slog.New(slog.NewTextHandler(&logged, nil))})
 		s := openSequence(t, p, "a", ascending)
 		mustTake(t, s, sequence.Request{Count: 1})
 		down.Store(true)
@@ -57,6 +61,12 @@ func TestStoreDown(t *testing.T) {
 			t.Fatalf("%d numbers in memory one back-off after the recovery", left)
 		}
 		wantLast(t, mustTake(t, s, sequence.Request{Count: 10}), 1002)
+		synctest.Wait()
+		for _, line := range []string{"the store reserves no numbers", "the store reserves numbers again"} {
+			if n := strings.Count(logged.String(), line); n != 1 {
+				t.Errorf("%q is logged %d times", line, n)
+			}
+		}
 	})
 }
 
