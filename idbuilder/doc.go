@@ -29,5 +29,5 @@
 // # Dialects
 //
 // It serves clients of the specification and clients of the deployed worker: see
-// package idconfig, and docs/idbuilder.md.
+// docs/idbuilder.md.
 package idbuilder

@@ -105,7 +105,7 @@ type Options struct {
 	// No ID depends on one, so that workers that have lost all controllers stay ready otherwise.
 	ControllerRequired bool
 	// Console makes the handler of /admin/; nil: it is not served. If it is an io.Closer,
-	// [Worker.Close] closes it. See package console.
+	// [Worker.Close] closes it. The command has its own.
 	Console func(*Worker) (http.Handler, error)
 	// AdminApart says that [Worker.Admin] alone serves /admin/, /v1/auth/ and /v1/config/,
 	// for an address of their own.

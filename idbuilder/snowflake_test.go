@@ -36,6 +36,14 @@ func testSnowflake(t *testing.T) {
 			}
 		}
 	}
+	first, err := s.Snowflake(t.Context(), "events", "", true)
+	if err != nil || first.LeaseDuration != 600 {
+		t.Fatal(first, err)
+	}
+	time.Sleep(5 * time.Minute)
+	if again, err := s.Snowflake(t.Context(), "events", first.LeaseKey, true); err != nil || again.WorkerID != first.WorkerID || again.LeaseExpires <= first.LeaseExpires {
+		t.Errorf("renewed: %v, %v; it was %v", again, err, first)
+	}
 	s.wantRefusal("GET", "/v1/id/snowflake?key=events&lease_key=x", "", 400, 1001, "lease_key")
 	s.wantRefusal("GET", "/v1/id/snowflake?key=events&renews=x", "", 400, 1001, "renews")
 	s.wantRefusal("GET", "/v1/id/snowflake?key=none", "", 404, 3001, "none")

@@ -26,8 +26,10 @@ import (
 	"github.com/kazahana-db/kazahana/internal/idbuilder/token"
 )
 
-// Worker is the ID service: an http.Handler, and the same in Go. It is safe for
-// concurrent use; any number of workers may share a store.
+// Worker is the ID service: an http.Handler, and the requests for IDs in Go. It is safe for
+// concurrent use; any number of workers may share a store. Methods that take values of internal
+// packages are for the console of the command; other programs change configurations by requests,
+// as the Admin of package client does.
 type Worker struct {
 	options Options
 	store   store.Store

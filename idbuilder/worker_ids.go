@@ -31,8 +31,8 @@ type IncrementRequest struct {
 }
 
 // Increment appends the next IDs of a key to dst. They increase strictly,
-// or decrease if the key's step is negative; no worker gives one of them again. The error is a
-// [*api.Error] or the store's.
+// or decrease if the key's step is negative; no worker gives one of them again.
+// [Worker.APIError] tells what an error means.
 func (w *Worker) Increment(ctx context.Context, dst []int64, r IncrementRequest) ([]int64, error) {
 	e, s, _, err := w.keys.ofType(ctx, r.Key, idconfig.TypeIncrement)
 	if err != nil {
@@ -66,8 +66,8 @@ func (w *Worker) takeNumbers(ctx context.Context, e *keyEntry, s *keyState, dst 
 	return ids, err
 }
 
-// Formatted appends the next size IDs of a formatted key to dst. The error is a
-// [*api.Error] or the store's.
+// Formatted appends the next size IDs of a formatted key to dst. [Worker.APIError] tells what an
+// error means.
 func (w *Worker) Formatted(ctx context.Context, dst []string, key string, size int) ([]string, error) {
 	e, s, _, err := w.keys.ofType(ctx, key, idconfig.TypeFormatted)
 	if err != nil {
@@ -129,15 +129,17 @@ func formatError(key string, err error) error {
 	return err
 }
 
-// Snowflake leases a worker id of a snowflake key to a client, or renews its lease.
-// The error is a [*api.Error], a [*snowflake.ExhaustedError] or the store's.
-func (w *Worker) Snowflake(ctx context.Context, key string, client snowflake.Client) (api.Snowflake, error) {
+// Snowflake leases a worker id of a snowflake key to the caller, or renews the lease of leaseKey,
+// which is that of the last answer; it is empty in the first call. With renews the caller asks again
+// within [Options.LeaseDuration]; otherwise the worker id is kept for [Options.LeaseHold].
+// [Worker.APIError] tells what an error means.
+func (w *Worker) Snowflake(ctx context.Context, key, leaseKey string, renews bool) (api.Snowflake, error) {
 	e, s, _, err := w.keys.ofType(ctx, key, idconfig.TypeSnowflake)
 	if err != nil {
 		return api.Snowflake{}, err
 	}
 	e.noteUse(time.Now())
-	return w.leaseWorkerID(ctx, e, s, client)
+	return w.leaseWorkerID(ctx, e, s, snowflake.Client{LeaseKey: leaseKey, Renews: renews})
 }
 
 func (w *Worker) leaseWorkerID(ctx context.Context, e *keyEntry, s *keyState, client snowflake.Client) (api.Snowflake, error) {
