@@ -48,15 +48,31 @@ func (a Admin) ResetToken(ctx context.Context, key string) (Token, error) {
 	return a.requestToken(ctx, "/v1/auth/tokenreset", key)
 }
 
-func (a Admin) requestToken(ctx context.Context, path, key string) (Token, error) {
-	answer, err := get[api.Token](ctx, a.client, path, url.Values{"key": {key}})
-	t := Token{Key: answer.Key, Text: answer.Token}
-	if err == nil && answer.ExpiresAt != "" {
-		if t.Expires, err = time.Parse(time.RFC3339, answer.ExpiresAt); err != nil {
-			return Token{}, &AnswerError{http.StatusOK, "its expires_at is not a time", err}
-		}
-	}
+func (a Admin) requestToken(ctx context.Context, path, key string) (t Token, err error) {
+	err = a.client.send(ctx, request{
+		method: http.MethodGet, path: path, query: url.Values{"key": {key}},
+		read: func(data json.RawMessage) (err error) { t, err = readToken(data); return err },
+	})
 	return t, err
+}
+
+func readToken(data json.RawMessage) (Token, error) {
+	var answer api.Token
+	if err := json.Unmarshal(data, &answer); err != nil {
+		return Token{}, err
+	}
+	if answer.Token == "" {
+		return Token{}, errors.New("there is no token")
+	}
+	t := Token{Key: answer.Key, Text: answer.Token}
+	if answer.ExpiresAt == "" {
+		return t, nil
+	}
+	var err error
+	if t.Expires, err = time.Parse(time.RFC3339, answer.ExpiresAt); err != nil {
+		return Token{}, fmt.Errorf("expires_at: %w", err)
+	}
+	return t, nil
 }
 
 // Format implements [fmt.Formatter]: a token prints without its text.

@@ -278,4 +278,18 @@ func TestBadAnswers(t *testing.T) {
 			}
 		})
 	}
+	for name, body := range map[string]string{
+		"no token":        `{"code":0,"message":"success","data":{"key":"k"}}`,
+		"no time":         `{"code":0,"message":"success","data":{"key":"k","token":"t","expires_at":"soon"}}`,
+		"token of a type": `{"code":0,"message":"success","data":{"key":"k","token":1}}`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			admin := fakeClient(t, client.Options{}, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(body)) }).Admin()
+			var bad *client.AnswerError
+			var failed *client.RequestError
+			if token, err := admin.Token(t.Context(), "k"); !errors.As(err, &bad) || !errors.As(err, &failed) || failed.Key != "k" || token != (client.Token{}) {
+				t.Errorf("%s: %v, %v", name, token, err)
+			}
+		})
+	}
 }
