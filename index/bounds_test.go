@@ -67,7 +67,7 @@ func TestBoundsAgainstComparisons(t *testing.T) {
 		if bytes.Compare(r.Begin, r.End) > 0 {
 			t.Fatalf("the range %q is inverted", r)
 		}
-		// Behind a key, in either direction, is what is beyond it.
+		// After a key, in either direction, is what is beyond it.
 		if want {
 			if b.Resume(suffix, false).Contains(suffix) || b.Resume(suffix, true).Contains(suffix) {
 				t.Fatal("the key at which a scan resumes comes again")

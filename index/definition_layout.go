@@ -239,12 +239,12 @@ func (d *Definition) BoundsText(b Bounds) (texts []string) {
 	rest := b.equal
 	i := 0
 	for ; i < len(d.Fields) && len(rest) > 0; i++ {
-		element, behind, err := d.appendAscending(nil, rest, i)
+		element, after, err := d.appendAscending(nil, rest, i)
 		if err != nil {
 			return texts
 		}
 		texts = append(texts, d.Fields[i]+"="+ElementText(element, d.kind(i)))
-		rest = behind
+		rest = after
 	}
 	if i == len(d.Fields) {
 		return texts
@@ -259,20 +259,20 @@ func (d *Definition) BoundsText(b Bounds) (texts []string) {
 }
 
 // appendBound appends what one end of a range says of the i-th field: at is the operator
-// of a bound at the value, behind the operator of a bound after all keys that have it.
-func (d *Definition) appendBound(texts []string, i int, bound []byte, at, behind string) []string {
+// of a bound at the value, after the operator of a bound after all keys that have it.
+func (d *Definition) appendBound(texts []string, i int, bound []byte, at, after string) []string {
 	element, rest, err := d.appendAscending(nil, bound, i)
-	isBehind := len(rest) > 0
+	isAfter := len(rest) > 0
 	if n := len(bound) - 1; err != nil && bound[n] == afterValue { // read as part of a string
 		element, _, err = d.appendAscending(nil, bound[:n], i)
-		isBehind = true
+		isAfter = true
 	}
 	if err != nil {
 		return texts
 	}
 	operator := at
-	if isBehind {
-		operator = behind
+	if isAfter {
+		operator = after
 	}
 	if d.IsDescending(i) {
 		operator = map[string]string{">=": "<=", ">": "<", "<": ">", "<=": ">="}[operator]

@@ -247,7 +247,7 @@ func (ix *Index) ReadVersionEntry(pair kv.KeyValue) (e VersionEntry, err error) 
 func (ix *Index) incompleteEntry(id []byte, number uint16) []byte {
 	key := tuple.AppendVersionstamp(slices.Clone(ix.Prefix), tuple.Incomplete(number))
 	key = append(key, id...)
-	return binary.LittleEndian.AppendUint32(key, uint32(len(ix.Prefix)+1)) // behind the type code
+	return binary.LittleEndian.AppendUint32(key, uint32(len(ix.Prefix)+1)) // after the type code
 }
 
 // incompleteValue returns the operand of [kv.SetVersionstampedValue] for a version.

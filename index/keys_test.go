@@ -138,7 +138,7 @@ func TestKeysDoNotAllocate(t *testing.T) {
 	}
 }
 
-// TestReadersOfReaders reads back nulls and values, in both orders, with more behind them.
+// TestReadersOfReaders reads back nulls and values, in both orders, with more after them.
 func TestReadersOfReaders(t *testing.T) {
 	encode := index.Nullable(index.AppendString[string])
 	descend := index.Descending(encode)

@@ -22,7 +22,7 @@ type batch struct {
 	bytes   int             // about what is read and written
 	isFull  bool            // one more record would be too much
 	created bool            // the batch has created the store
-	fault   error           // why the write behind those that were applied cannot be applied
+	fault   error           // why the write after those that were applied cannot be applied
 }
 
 // batchMemory is memory that batches use one after the other.
@@ -153,7 +153,7 @@ func (b *batch) applyAll(ctx context.Context) (applied int, err error) {
 	return len(b.writes), nil
 }
 
-// check returns why w cannot be applied behind the writes before it. It reads again
+// check returns why w cannot be applied after the writes before it. It reads again
 // what these may have changed.
 func (b *batch) check(ctx context.Context, w *write) error {
 	if b.isTouched(w) {
@@ -238,7 +238,7 @@ func (b *batch) noteTouched(w *write) {
 	}
 }
 
-// runBefore is run for a batch that may have a fault already, behind the writes that
+// runBefore is run for a batch that may have a fault already, after the writes that
 // were added.
 func (b *batch) runBefore(ctx context.Context) (applied int, err error) {
 	fault := b.fault

@@ -81,7 +81,7 @@ func TestBatchCost(t *testing.T) {
 }
 
 // TestBatchStopsAtARecord stops at a record that cannot be written: those before it
-// are written, and the call can go on behind it.
+// are written, and the call can go on after it.
 func TestBatchStopsAtARecord(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		s := OrderStoreOf(db, "t")

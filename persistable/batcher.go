@@ -168,7 +168,7 @@ func isTooMuch(err error) bool {
 // of the next.
 //
 // The records of the last attempt that ran are those that are written when transact
-// returns nil, also if its acknowledgement was lost: before each attempt behind it the
+// returns nil, also if its acknowledgement was lost: before each attempt after it the
 // transaction has looked whether it committed.
 func (m *batcher) transact(ctx context.Context, run runBatch) error {
 	m.attempts, m.taken, m.uncertain, m.unsure, m.unknown = 0, 0, 0, false, 0
@@ -227,7 +227,7 @@ func (m *batcher) partialAfter(err error) error {
 	return m.partial(err)
 }
 
-// partial returns the error of writes that stop behind those that are done. Attempts of
+// partial returns the error of writes that stop after those that are done. Attempts of
 // earlier transactions that may have committed count, too: they had more records than the
 // attempts after them, which were seen to commit.
 func (m *batcher) partial(err error) *PartialError {
@@ -304,7 +304,7 @@ func (m *batcher) deleteIDs(ctx context.Context, ids [][]byte) error {
 //
 // Uncertain is not 0 if the outcome of a commit is unknown, because the context ended
 // during it, for example, or because its acknowledgement was lost and the attempts after it
-// had fewer records. Then at most Uncertain records behind the first Done may be written,
+// had fewer records. Then at most Uncertain records after the first Done may be written,
 // too. To go on, look which of them are there, or use SaveMany, which may write a record
 // twice.
 //
@@ -319,7 +319,7 @@ type PartialError struct {
 
 // Error implements error.
 func (e *PartialError) Error() string {
-	text := fmt.Sprintf("persistable: %s: stopped behind %d records", e.Type, e.Done)
+	text := fmt.Sprintf("persistable: %s: stopped after %d records", e.Type, e.Done)
 	if e.Uncertain > 0 {
 		text += fmt.Sprintf(" (up to %d more may be written)", e.Uncertain)
 	}

@@ -127,7 +127,7 @@ func TestBuildProcess(t *testing.T) {
 const togetherVariable = "KAZAHANA_TEST_BUILD_TOGETHER"
 
 // TestProcessesBuildTogether lets two processes build the same indexes at once, while this
-// process writes. Each waits behind its first batch until the other one has one, too: so
+// process writes. Each waits after its first batch until the other one has one, too: so
 // they share the work. Each record is counted once.
 func TestProcessesBuildTogether(t *testing.T) {
 	engine := enginetest.Open(t)

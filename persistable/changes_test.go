@@ -26,7 +26,7 @@ type noteChange struct {
 	deleted bool
 }
 
-// changesOf reads all changes behind a version.
+// changesOf reads all changes after a version.
 func changesOf(t testing.TB, s *NoteStore, since persistable.Version) (all []noteChange, versions []persistable.Version) {
 	t.Helper()
 	for c, err := range s.Feed().Changes(ctx, since) {
@@ -104,7 +104,7 @@ func changeNotes(s *NoteStore, rng *rand.Rand, feed []noteChange) (changes []not
 	return changes, nil
 }
 
-// compareSince reads the changes behind one of them.
+// compareSince reads the changes after one of them.
 func compareSince(t *testing.T, s *NoteStore, rng *rand.Rand, feed []noteChange, versions []persistable.Version) {
 	t.Helper()
 	if len(feed) == 0 {

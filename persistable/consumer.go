@@ -173,7 +173,7 @@ func (c consumer) handle(ctx context.Context, t *transaction, o *openStore, fn f
 	return len(changes), fn(t, changes)
 }
 
-// awaitChange waits until there may be a change behind the position of a consumer, and until
+// awaitChange waits until there may be a change after the position of a consumer, and until
 // no lock that it sees keeps the consumer from handling it. Where there is no store nothing
 // can be watched: it waits for the time after which to look again.
 func (c consumer) awaitChange(ctx context.Context) error {
@@ -188,7 +188,7 @@ func (c consumer) awaitChange(ctx context.Context) error {
 	return w.waitUnless(ctx, found, err)
 }
 
-// watchChange reports whether there is a change behind the position of a consumer that can be
+// watchChange reports whether there is a change after the position of a consumer that can be
 // handled. If there is a store without one, it lets w watch for the next change; if the store
 // is locked, for the end of the lock.
 func (c consumer) watchChange(ctx context.Context, t *transaction, w *watcher) (found bool, err error) {

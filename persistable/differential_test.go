@@ -93,14 +93,14 @@ func withoutTokens(path string, pair kv.KeyValue) kv.KeyValue {
 		return pair
 	}
 	const token = 8
-	if at := headerAt(pair.Value) + 2; at+token <= len(pair.Value) && pair.Value[at-2] == 1 { // behind the format and the number of chunks
+	if at := headerAt(pair.Value) + 2; at+token <= len(pair.Value) && pair.Value[at-2] == 1 { // after the format and the number of chunks
 		pair.Value = slices.Concat(pair.Value[:at], make([]byte, token), pair.Value[at+token:])
 	}
 	return pair
 }
 
 // headerAt returns where in a value a record begins: in entries of covering
-// indexes behind a text, the id.
+// indexes after a text, the id.
 func headerAt(value []byte) int {
 	if len(value) == 0 || value[0] != 2 {
 		return 0

@@ -214,7 +214,7 @@ func (e *IndexStateError) Error() string {
 //   - Validate: by all of them, last.
 //
 // They are called once a call of the operation, before its first attempt, when the
-// record has its id; in Update they are called behind each run of its function. In
+// record has its id; in Update they are called after each run of its function. In
 // a transaction they are called as often as its function calls the operation. They
 // may change the record but for its id, except that where the program assigns the
 // ids BeforeCreate or BeforeSave may set it. Where the caller names a record that way, in

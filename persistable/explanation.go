@@ -21,7 +21,7 @@ type Explanation struct {
 	// or "lanes, one after the other".
 	Form   string
 	Ranges []RangePlan
-	// OrderedBy names the fields behind those with equality, then "id"; it is empty
+	// OrderedBy names the fields after those with equality, then "id"; it is empty
 	// for lanes that come one after the other.
 	OrderedBy []string
 	Reverse   bool
@@ -282,7 +282,7 @@ type rangeEstimate struct {
 	enough int64 // how many bytes of each shard to read; less than a batch has, of which engines count more
 
 	keys, bytes int64 // of the first pairs
-	more        bool  // there are others behind them
+	more        bool  // there are others after them
 }
 
 // newRangeEstimate starts the reads. ranges are the range in each of its shards.

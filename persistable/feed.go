@@ -62,7 +62,7 @@ func (f *Feed[T, ID]) Changes(ctx context.Context, since Version) iter.Seq2[Chan
 	return typedChanges[T, ID](f.feed.changes(ctx, since))
 }
 
-// Await waits until there may be a change behind a version, for a program that keeps its own
+// Await waits until there may be a change after a version, for a program that keeps its own
 // position: call Changes then, with the same version. It may return without a change.
 //
 //	for {
@@ -154,7 +154,7 @@ func (e *NoVersionsError) Error() string {
 	return fmt.Sprintf("persistable: %s has no versions: add a field of type persistable.Version, blank or with a name, and run persistgen", e.Type)
 }
 
-// PrunedError says that deletions behind a version were forgotten, by Feed().Prune or
+// PrunedError says that deletions after a version were forgotten, by Feed().Prune or
 // because the versions were built again: a reader that has seen nothing since then must begin
 // anew, with the zero Version; a consumer, after RemoveConsumer.
 type PrunedError struct {

@@ -24,7 +24,7 @@ type change struct {
 // changesAtOnce is how many changes are read at once.
 const changesAtOnce = 200
 
-// changes yields the changes behind a version.
+// changes yields the changes after a version.
 func (d feed) changes(ctx context.Context, since Version) iter.Seq2[change, error] {
 	return func(yield func(change, error) bool) {
 		for {
@@ -55,7 +55,7 @@ func (d feed) changes(ctx context.Context, since Version) iter.Seq2[change, erro
 	}
 }
 
-// readChanges reads up to limit changes behind a version, fewer if their records are large, and
+// readChanges reads up to limit changes after a version, fewer if their records are large, and
 // perhaps more: the changes of one version, which two records have only if the caller has
 // called In twice for one transaction, are not separated. more says that there may be others.
 func (d feed) readChanges(ctx context.Context, t *transaction, o *openStore, since Version, limit int) (all []change, more bool, err error) {
@@ -135,7 +135,7 @@ func (d feed) awaitChanges(ctx context.Context, f *fetches, x *versionIndex, cha
 	return changes, nil
 }
 
-// changeChecks are the reads that tell whether changes can be read behind a version.
+// changeChecks are the reads that tell whether changes can be read after a version.
 type changeChecks struct {
 	typ             string
 	pruned, changed kv.Future[[]byte]
@@ -149,7 +149,7 @@ func (d feed) startChecks(t *transaction, o *openStore, x *versionIndex) changeC
 	}
 }
 
-// wait returns why changes behind since cannot be read, or nil.
+// wait returns why changes after since cannot be read, or nil.
 func (c *changeChecks) wait(ctx context.Context, since Version) error {
 	pruned, err := c.pruned.Get(ctx)
 	if err != nil {
@@ -177,7 +177,7 @@ func versionOf(b []byte) (v Version) {
 	return v
 }
 
-// await waits until there may be a change behind a version. It writes nothing.
+// await waits until there may be a change after a version. It writes nothing.
 func (d feed) await(ctx context.Context, since Version) error {
 	err := d.checkUsable()
 	if err == nil && d.tx != nil {
@@ -188,7 +188,7 @@ func (d feed) await(ctx context.Context, since Version) error {
 	}
 	w := watcher{source: &d.source}
 	defer w.cancel()
-	found, err := w.lookBehind(ctx, since)
+	found, err := w.findChangeAfter(ctx, since)
 	return w.waitUnless(ctx, found, err)
 }
 
@@ -222,7 +222,7 @@ func (d feed) prune(ctx context.Context, upTo Version, force bool) (total int, e
 	return total, nil
 }
 
-// pruneBatch removes the tombstones among the next entries, and returns the key behind
+// pruneBatch removes the tombstones among the next entries, and returns the key after
 // them, nil at the end.
 func (p *pruner) pruneBatch(ctx context.Context, t *transaction) (n int, next []byte, err error) {
 	o, err := t.openStoreToWrite(ctx, p.place)

@@ -156,7 +156,7 @@ func TestFilterLimitOfIntersections(t *testing.T) {
 		check(t, s.Save(ctx, a))
 	}
 	q := found[*Article](t)(s.Find(ArticleFields.Editor.Equal(ptr("ann")), ArticleFields.Tags.Equal("x")))
-	const keys = 9 // of 0 to 8; behind it no record has the tag
+	const keys = 9 // of 0 to 8; after it no record has the tag
 	if all := must[[]*Article](t)(q.FilterLimit(keys).Slice(ctx)); len(all) != 5 {
 		t.Errorf("%d records", len(all))
 	}

@@ -232,7 +232,7 @@ func TestGetOrCreateWhoseOwnerChanges(t *testing.T) {
 			bound, changed := s.In(tx), false
 			must[*Order](t)(bound.Get(ctx, 1)) // opens the store
 			engine.begin(func(n int) error {
-				if n == 3 { // behind the reads of the id and of the number
+				if n == 3 { // after the reads of the id and of the number
 					engine.begin(nil, nil)
 					changed = true
 					check(t, change(bound))

@@ -139,7 +139,7 @@ func (x Indexes) RemoveUnused(ctx context.Context) (err error) {
 }
 
 // Violations returns the violations of the unique index with that name in keys, while it
-// cannot be completed: behind a token, or the first ones if token is empty. A page has
+// cannot be completed: after a token, or the first ones if token is empty. A page has
 // at least fifty, unless it is the last one. An index that is readable, or not yet
 // built, has none. A wrong name is a *[NoIndexError], a wrong token an [ErrBadToken].
 //
@@ -199,7 +199,7 @@ func (x Indexes) Verify(ctx context.Context) (Report, error) {
 // Counts and sums of few records are compared with the records at one version, which can be
 // read for five seconds. Those of more records are counted anew beside writers: VerifyWith
 // adds an index to the directory, the recount, with the name of the other one and
-// "~recount" behind it. It builds the recount as Build builds any index, compares the two
+// "~recount" after it. It builds the recount as Build builds any index, compares the two
 // group by group, each at one version, and removes the recount. Queries go on reading the
 // count or sum. Meanwhile writes maintain both, also those of programs that do not have
 // the index, and [Indexes.Progress] names the recount. If the process is killed the

@@ -239,7 +239,7 @@ type fill struct {
 	taken build.Portion
 
 	indexes []index.Index // all that the store maintains; only those of the batch are not disabled
-	behind  []byte        // the key behind the last record
+	after   []byte        // the key after the last record
 	read    int           // bytes of the records
 	set     index.Set
 	entries *index.Fill
@@ -263,7 +263,7 @@ func (f *fill) run(ctx context.Context) error {
 			return err
 		}
 		if f.isFull() {
-			f.taken.Next = f.behind
+			f.taken.Next = f.after
 			break
 		}
 		if err := f.add(&q, g); err != nil {
@@ -276,7 +276,7 @@ func (f *fill) run(ctx context.Context) error {
 	return f.setVersions(ctx)
 }
 
-// isFull reports whether the batch ends behind the last record.
+// isFull reports whether the batch ends after the last record.
 func (f *fill) isFull() bool {
 	return f.taken.Records > 0 && (f.taken.Records >= f.batch.Records || f.taken.Bytes >= f.batch.Bytes)
 }
@@ -292,7 +292,7 @@ func (f *fill) add(q *query, g scan.Group) error {
 	}
 	f.entries.Add(&f.set, g.IndexRecord())
 	f.noteID(g.ID)
-	f.behind = append(slices.Clone(g.Key[len(f.store.records.Prefix):]), 0xff) // and behind its chunks
+	f.after = append(slices.Clone(g.Key[len(f.store.records.Prefix):]), 0xff) // and after its chunks
 	f.read += g.Size()
 	f.taken.Records++
 	f.taken.Bytes = f.read + f.entries.Size()

@@ -169,7 +169,7 @@ func (x Indexes) settleOne(ctx context.Context, t *transaction, o *openStore, i 
 	return o.indexes[i].Settle(ctx, t.writer, i, v, &set, r)
 }
 
-// settlePage settles the violations behind a key, as many as go into a transaction,
+// settlePage settles the violations after a key, as many as go into a transaction,
 // and returns those that are left and where to go on.
 func (x Indexes) settlePage(ctx context.Context, i int, after []byte) (left []Violation, next []byte, err error) {
 	err = x.place.db.transact(ctx, func(t *transaction) error {

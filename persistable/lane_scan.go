@@ -30,8 +30,8 @@ type laneScan struct {
 type laneEntry struct {
 	lane     *laneRead
 	pair     kv.KeyValue
-	position []byte // of the cursor behind it
-	looked   int    // of an intersection, the count of the cursor behind it
+	position []byte // of the cursor after it
+	looked   int    // of an intersection, the count of the cursor after it
 }
 
 // fill reads the lanes without whose next pair the first of all is not known.
@@ -202,7 +202,7 @@ func (s *laneScan) emitBatch(ctx context.Context, batch []laneEntry, yield func(
 		}
 		batch = batch[n:]
 	}
-	if s.plan.Both != nil { // behind the entries without a partner, too
+	if s.plan.Both != nil { // after the entries without a partner, too
 		s.cursor.position, s.cursor.looked = s.taken.position, s.taken.looked
 	}
 	return true
@@ -249,7 +249,7 @@ func (s *laneScan) emitEntry(e *laneEntry, v any, old bool, yield func(any, erro
 		s.cursor.position = e.position
 		return true
 	}
-	s.cursor.moveBehind(e.position)
+	s.cursor.movePast(e.position)
 	return yield(v, nil) && !s.cursor.done
 }
 

@@ -65,7 +65,7 @@ func TestLaw1UnknownOutcomeThenOtherErrors(t *testing.T) {
 	check(t, orders.Create(ctx, orders.New(Order{Number: "0", Status: Pending, CreatedAt: day0, Amount: 1})))
 	committed := 0
 	engine.begin(func(int) error {
-		if committed == 1 { // the first read behind the lost acknowledgement
+		if committed == 1 { // the first read after the lost acknowledgement
 			committed++
 			return kv.NewError(kv.CodeTransactionTooOld, "made up")
 		}
@@ -208,7 +208,7 @@ func TestLaw3ScanAndFetchInOneTransaction(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			want := must[[]*Order](t)(outside.ByStatus(Pending).Slice(ctx))
 			engine.begin(func(n int) error {
-				if n == 2 { // behind the read of the index, before that of the first record
+				if n == 2 { // after the read of the index, before that of the first record
 					moved := *all[0]
 					moved.Status = Shipped
 					if err := outside.Save(ctx, &moved); err != nil {

@@ -33,7 +33,7 @@ type openStore struct {
 	metadata  string        // the metadata version at which it was read
 	upToDate  bool          // a write need not change the header first
 
-	// All that writes maintain: indexes, and behind them the foreign ones.
+	// All that writes maintain: indexes, and after them the foreign ones.
 	maintained []index.Index
 	foreign    foreignIndexes
 	tenants    []tenant // the directories on the path that have a lock or a quota
@@ -159,7 +159,7 @@ func (s *openStore) feedRange(p *place) kv.KeyRange {
 // maintains them from the stored bytes of records. Among them are recounts, also those
 // of the program's own indexes.
 type foreignIndexes struct {
-	sources   []foreignSource // of the indexes behind the program's own in openStore.maintained
+	sources   []foreignSource // of the indexes after the program's own in openStore.maintained
 	hasUnique bool
 	refused   []format.ForeignIndex
 	err       error // a *[ForeignIndexError] for each of refused
@@ -217,7 +217,7 @@ func (s *openStore) newIndex(p *place, d *index.Definition, state index.State) i
 // hasForeign reports whether writes maintain indexes that are not the program's own.
 func (s *openStore) hasForeign() bool { return len(s.foreign.sources) > 0 }
 
-// gatherForeign adds to a set, behind the entries in the program's own indexes, those
+// gatherForeign adds to a set, after the entries in the program's own indexes, those
 // in the foreign ones of the record v with that payload.
 func (s *openStore) gatherForeign(r *record, set *index.Set, id []byte, v any, payload []byte) error {
 	for i, source := range s.foreign.sources {

@@ -15,7 +15,7 @@ import (
 //
 // A query of a store that is not bound to a transaction runs in one of its own
 // and sees one version of the database. If it takes longer than the five seconds
-// that a version can be read, it goes on behind the last record at a new version; a
+// that a version can be read, it goes on after the last record at a new version; a
 // query bound to a transaction then fails with the engine's error 1007. [Across] has
 // such long reads with tokens to resume them and parts that run side by side.
 //
@@ -90,7 +90,7 @@ func (q *Query[T]) Count(ctx context.Context) (int, error) {
 	return newQuery((*erased.Query)(q)).count(ctx)
 }
 
-// Page returns the records behind a token, or the first ones if token is empty:
+// Page returns the records after a token, or the first ones if token is empty:
 // as many as Limit says, or [Options].PageSize without one. A token is a position in
 // the index, so it works also if the record there was deleted. It is authenticated
 // and bound to the query (index or conditions, bounds, direction), the tenant and the database:

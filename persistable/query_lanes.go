@@ -25,7 +25,7 @@ type laneRead struct {
 	ended   bool
 }
 
-// head returns what the next pair is ordered by: its key behind the values with
+// head returns what the next pair is ordered by: its key after the values with
 // equality.
 func (l *laneRead) head() []byte {
 	return l.read.Position(l.pairs[0].Key)[len(l.plan.Bounds.EqualValues()):]
@@ -64,7 +64,7 @@ func (l *laneRead) skipTo(t *transaction, id []byte, reverse bool) {
 	l.read.Start(&t.Transaction)
 }
 
-// startingAt returns the bounds of the lane from an entry on, which is told by what is behind
+// startingAt returns the bounds of the lane from an entry on, which is told by what is after
 // the values with equality.
 func (l *laneRead) startingAt(head []byte, reverse bool) index.Bounds {
 	position := slices.Concat(l.plan.Bounds.EqualValues(), head)
@@ -74,10 +74,10 @@ func (l *laneRead) startingAt(head []byte, reverse bool) index.Bounds {
 	return l.plan.Bounds.StartAt(position)
 }
 
-// resumeMerged narrows one of several merged lanes to what is behind a position: an
-// entry at the position's key is behind it if its lane is.
+// resumeMerged narrows one of several merged lanes to what is after a position: an
+// entry at the position's key is after it if its lane is.
 func (l *laneRead) resumeMerged(at lanePosition, reverse bool) {
-	if at.isBehind(l.number, reverse) {
+	if at.isAfter(l.number, reverse) {
 		l.plan.Bounds = l.startingAt(at.key, reverse)
 		return
 	}
@@ -119,10 +119,10 @@ func (q *query) laneRange(l *laneRead, p *plan, c *cursor) scan.Range {
 	return q.keyRange(l.plan, scan.EntriesOf(l.ix), &start)
 }
 
-// lanePosition is the position of a cursor in a union: behind an entry of one lane.
+// lanePosition is the position of a cursor in a union: after an entry of one lane.
 type lanePosition struct {
 	lane int
-	key  []byte // of merged lanes, behind the values with equality; of others, relative to the index
+	key  []byte // of merged lanes, after the values with equality; of others, relative to the index
 }
 
 func (p lanePosition) bytes() []byte {
@@ -137,12 +137,12 @@ func readLanePosition(b []byte) (p lanePosition, ok bool) {
 	return lanePosition{int(b[0])<<8 | int(b[1]), b[2:]}, true
 }
 
-// isBehind reports whether the query reads a lane behind that of the position.
-func (p lanePosition) isBehind(lane int, reverse bool) bool {
+// isAfter reports whether the query reads a lane after that of the position.
+func (p lanePosition) isAfter(lane int, reverse bool) bool {
 	return lane != p.lane && lane > p.lane != reverse
 }
 
-// resumeLane narrows a lane to what is behind the cursor. It returns false if that is
+// resumeLane narrows a lane to what is after the cursor. It returns false if that is
 // nothing.
 func (q *query) resumeLane(l *laneRead, p *plan, c *cursor) bool {
 	b := &l.plan.Bounds
@@ -162,7 +162,7 @@ func (q *query) resumeLane(l *laneRead, p *plan, c *cursor) bool {
 	case l.number == at.lane:
 		*b = b.Resume(at.key, q.reverse)
 	default:
-		return at.isBehind(l.number, q.reverse)
+		return at.isAfter(l.number, q.reverse)
 	}
 	return true
 }

@@ -27,7 +27,7 @@ func (q *query) yieldRows(ix *index.Index, r *scan.Range, pairs []kv.KeyValue, r
 				return false
 			}
 		}
-		c.moveBehind(r.Position(pair.Key))
+		c.movePast(r.Position(pair.Key))
 		if !yield(row, nil) || c.done {
 			return false
 		}
@@ -127,7 +127,7 @@ func (q *query) parseGroup(g scan.Group) (s format.Record, err error) {
 	return s, nil
 }
 
-// recordGroups yields the records behind the cursor undecoded. It does not pass the
+// recordGroups yields the records after the cursor undecoded. It does not pass the
 // limit on to the engine, which would count chunks. Before it yields the first of the records
 // that it has read together it calls prepare with these, unless that is nil.
 func (q *query) recordGroups(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor, prepare func(context.Context, []scan.Group) error) iter.Seq2[scan.Group, error] {

@@ -51,12 +51,12 @@ func newQuery(q *erased.Query) *query {
 
 // yieldAll yields the records. After an error it stops.
 func (q *query) yieldAll(ctx context.Context, yield func(any, error) bool) {
-	q.yieldBehind(ctx, &cursor{limit: q.limit}, yield)
+	q.yieldAfter(ctx, &cursor{limit: q.limit}, yield)
 }
 
-// yieldBehind yields the records behind the cursor, which it moves along. After an error
+// yieldAfter yields the records after the cursor, which it moves along. After an error
 // it stops. It reports whether there are no further records.
-func (q *query) yieldBehind(ctx context.Context, c *cursor, yield func(any, error) bool) (ended bool) {
+func (q *query) yieldAfter(ctx context.Context, c *cursor, yield func(any, error) bool) (ended bool) {
 	var err error
 	ctx, o := q.begin(ctx, "All", q.plan.Index)
 	defer o.finish(&err)
@@ -142,7 +142,7 @@ func (q *query) countRecords(ctx context.Context) (n int, err error) {
 }
 
 // collectRecords calls take with all records, and with nil when the records before
-// must be dropped. It returns the cursor behind the last.
+// must be dropped. It returns the cursor after the last.
 func (q *query) collectRecords(ctx context.Context, take func(any)) (end cursor, err error) {
 	ctx, o := q.begin(ctx, "Slice", q.plan.Index)
 	defer o.finish(&err)
@@ -193,7 +193,7 @@ func (q *query) runResumable(ctx context.Context, c *cursor, goesOn func() bool,
 	})
 }
 
-// keys yields the keys behind the cursor, without fetching records.
+// keys yields the keys after the cursor, without fetching records.
 func (q *query) keys(ctx context.Context, t *transaction, c *cursor) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		o, err := t.openStore(ctx, q.place)
@@ -227,7 +227,7 @@ func (q *query) keys(ctx context.Context, t *transaction, c *cursor) iter.Seq2[[
 				return
 			}
 			for _, pair := range pairs {
-				c.moveBehind(r.Position(pair.Key))
+				c.movePast(r.Position(pair.Key))
 				if !yield(pair.Key, nil) || c.done {
 					return
 				}
@@ -236,7 +236,7 @@ func (q *query) keys(ctx context.Context, t *transaction, c *cursor) iter.Seq2[[
 	}
 }
 
-// page calls take with each record of the page behind a token, and with one more if
+// page calls take with each record of the page after a token, and with one more if
 // there is one: size is the maximum number of records of the page. It returns the
 // token of the next page, empty on the last one.
 func (q *query) page(ctx context.Context, token string, take func(any)) (size int, next string, err error) {
@@ -301,8 +301,8 @@ type cursor struct {
 	looked   int    // how many records a plan that drops some has looked at
 }
 
-// moveBehind moves the cursor behind a key.
-func (c *cursor) moveBehind(position []byte) {
+// movePast moves the cursor past a key.
+func (c *cursor) movePast(position []byte) {
 	c.position = position
 	if c.limit > 0 {
 		c.limit--
@@ -310,15 +310,15 @@ func (c *cursor) moveBehind(position []byte) {
 	}
 }
 
-// emitAll yields records and moves the cursor behind each. It reports whether the
+// emitAll yields records and moves the cursor past each. It reports whether the
 // query goes on.
 func (c *cursor) emitAll(r *scan.Range, groups []scan.Group, yield func(scan.Group, error) bool) bool {
 	for _, g := range groups {
 		position := r.Position(g.Key)
 		if !r.Options.Reverse {
-			position = append(slices.Clone(position), 0xff) // behind the chunks
+			position = append(slices.Clone(position), 0xff) // after the chunks
 		}
-		c.moveBehind(position)
+		c.movePast(position)
 		if !yield(g, nil) || c.done {
 			return false
 		}

@@ -52,7 +52,7 @@ func (q *query) checkIndex(o *openStore, p *plan) error {
 	return q.record.checkReadable(o, p.Index)
 }
 
-// records yields the records behind the cursor, within one transaction, and
+// records yields the records after the cursor, within one transaction, and
 // moves the cursor along.
 func (q *query) records(ctx context.Context, t *transaction, c *cursor) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
@@ -122,7 +122,7 @@ func (q *query) startScan(o *openStore, t *transaction, c *cursor) (s indexScan)
 	return s
 }
 
-// keyRange returns what is to be read of a plan behind the cursor.
+// keyRange returns what is to be read of a plan after the cursor.
 func (q *query) keyRange(p plan, keys scan.Keyspace, c *cursor) scan.Range {
 	r := scan.Range{Keyspace: keys, Bounds: p.Bounds, AsIs: p.AsIs, Expect: c.limit}
 	if q.from != nil {
@@ -199,7 +199,7 @@ func (q *query) emitEntries(ctx context.Context, b *entryBatch, ix *index.Index,
 	return err == nil
 }
 
-// emit moves the cursor behind a record and yields it, unless the filter drops it. It
+// emit moves the cursor past a record and yields it, unless the filter drops it. It
 // reports whether the query goes on.
 func (q *query) emit(f *filter, c *cursor, v any, position []byte, yield func(any, error) bool) bool {
 	if f.alternatives != nil {
@@ -215,7 +215,7 @@ func (q *query) emit(f *filter, c *cursor, v any, position []byte, yield func(an
 			return true
 		}
 	}
-	c.moveBehind(position)
+	c.movePast(position)
 	return yield(v, nil) && !c.done
 }
 

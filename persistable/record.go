@@ -31,7 +31,7 @@ func (r *record) appendID(b []byte, v any) []byte { return r.AppendID(b, v) }
 // hasID reports whether the id of a record is set.
 func (r *record) hasID(v any) bool { return r.HasID(v) }
 
-// readWhole returns a stored record with all its bytes. It reads the chunks behind
+// readWhole returns a stored record with all its bytes. It reads the chunks after
 // the first value, if there are any.
 func (r *record) readWhole(ctx context.Context, reader kv.ReadTransaction, id, key, value []byte) (format.Record, error) {
 	s, err := format.ParseRecord(value)

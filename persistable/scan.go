@@ -32,7 +32,7 @@ type Scan[T any] struct {
 // cannot be read across transactions: All returns an error.
 //
 // Each transaction reads one version of the database, for five seconds at most. The
-// next one goes on behind the last record, at a later version. So a record that
+// next one goes on after the last record, at a later version. So a record that
 // exists during the whole scan and does not change comes exactly once. In the order of
 // ids ([Store.Scan]) each record comes at most once, as it was at one of these
 // versions; one that is created or deleted meanwhile comes or does not. In the order of
@@ -52,7 +52,7 @@ func AcrossRows[R any](q *RowQuery[R], token string) *Scan[R] {
 }
 
 // All yields the records that are left. After an error it stops. Called again, after an
-// error too, it goes on behind the last record that it has yielded. The query's
+// error too, it goes on after the last record that it has yielded. The query's
 // FilterLimit counts anew in each call.
 func (s *Scan[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
@@ -71,7 +71,7 @@ func (s *Scan[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	}
 }
 
-// Token returns the place behind the last record that All has yielded. In the body of a
+// Token returns the place after the last record that All has yielded. In the body of a
 // loop over All that is the record of the turn: take the token when the record is
 // dealt with. A program that stores it then deals with each record at least once,
 // and exactly once if it stores it in the transaction of what it does with the
@@ -83,7 +83,7 @@ func (s *Scan[T]) Token() string { return s.run.token() }
 
 // Split divides what is left of the scan into parts, at most n and at least one, for
 // goroutines or processes of their own: each part's token has its bounds. The parts
-// together yield each record once, as the scan would; one behind the other they are in the
+// together yield each record once, as the scan would; one after the other they are in the
 // order of the query. The engine's sample of the keys says where to cut, so that the
 // parts have about the same size, and fewer than n for little data. Each part reads at
 // versions of its own.
@@ -140,7 +140,7 @@ func (r *scanRun) yieldAll(ctx context.Context, read func(any) error, yield func
 	}
 	r.cursor.looked = 0
 	behind := r.cursor
-	r.ended = r.part().yieldBehind(ctx, &r.cursor, func(v any, err error) bool {
+	r.ended = r.part().yieldAfter(ctx, &r.cursor, func(v any, err error) bool {
 		if err == nil {
 			if err = read(v); err != nil {
 				r.cursor = behind
@@ -205,7 +205,7 @@ func (r *scanRun) readSplitPoints(ctx context.Context, n int) (points [][]byte, 
 	return points, c, err
 }
 
-// divide returns the parts between the points, which are behind the cursor.
+// divide returns the parts between the points, which are after the cursor.
 func (r *scanRun) divide(points [][]byte, c cursor) (parts []*scanRun) {
 	edges := slices.Concat([][]byte{r.from}, points, [][]byte{r.before})
 	for i := range len(edges) - 1 {

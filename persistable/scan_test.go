@@ -64,7 +64,7 @@ func readByTokens[T any](t *testing.T, random *rand.Rand, s *persistable.Scan[T]
 
 // TestScanParts reads random queries across transactions, in parts, each by its own
 // goroutine, that stop and go on by tokens in another DB. The engine divides the keys at random
-// places: at records, within their chunks, within entries. One behind the other, the
+// places: at records, within their chunks, within entries. One after the other, the
 // parts are what Slice returns.
 func TestScanParts(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {

@@ -120,7 +120,7 @@ func TestScanRefuses(t *testing.T) {
 }
 
 // TestScanAfterErrors lets each read of a scan fail in turn, with an error that ends the
-// scan: called again, it goes on behind the last record, and so does one with its token.
+// scan: called again, it goes on after the last record, and so does one with its token.
 func TestScanAfterErrors(t *testing.T) {
 	engine := &faulty{Database: enginetest.Open(t)}
 	db := open(t, engine)
@@ -165,7 +165,7 @@ func failEach[T any](t *testing.T, engine *faulty, q *persistable.Query[T]) {
 }
 
 // TestScanStopsAtADamagedRow reads a row that cannot be read: the scan does not go on
-// behind it.
+// after it.
 func TestScanStopsAtADamagedRow(t *testing.T) {
 	db := open(t, enginetest.Open(t))
 	s := SaleStoreOf(db)
@@ -308,7 +308,7 @@ func changesError(s *NoteStore) error {
 }
 
 // TestSlowReadsGoOn reads records of which a version that can be read has time for one: each
-// attempt goes on behind the one before.
+// attempt goes on after the one before.
 func TestSlowReadsGoOn(t *testing.T) {
 	unscattered(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -76,7 +76,7 @@ func (tw *twins) conflicts(rt *rapid.T, query func(*ArticleStore) *persistable.Q
 }
 
 // TestScatteredQueueConflicts checks that a transaction that takes the first of a
-// few records does not conflict with one that adds a record behind it, in any
+// few records does not conflict with one that adds a record after it, in any
 // shard, although it reads all shards.
 func TestScatteredQueueConflicts(t *testing.T) {
 	db := open(t, enginetest.Open(t))
@@ -105,7 +105,7 @@ func TestScatteredQueueConflicts(t *testing.T) {
 }
 
 // TestScatteredLimitConflicts: a scan of the first records does not conflict
-// with a change behind the last of them, though large records, which have
+// with a change after the last of them, though large records, which have
 // several pairs each, make the scan read on after as many pairs as it wants
 // records.
 func TestScatteredLimitConflicts(t *testing.T) {

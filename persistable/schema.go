@@ -52,7 +52,7 @@ type (
 	//
 	// A condition compares fields with literals or with constants of the package:
 	// "where=Status=Paid and Total>0". The comparisons are = != < <= > >=, =null and
-	// !=null; a bool stands alone, or behind "not".
+	// !=null; a bool stands alone, or after "not".
 	Index struct{}
 
 	// Unique is an index in which one record at most has a combination of values.
@@ -63,7 +63,7 @@ type (
 	Unique struct{}
 
 	// Count keeps the number of records, or of those with each combination of values
-	// of the fields behind by=: `persist:"by=Status+Country"`. Options: where=…, name=….
+	// of the fields after by=: `persist:"by=Status+Country"`. Options: where=…, name=….
 	// A write adds to a counter without reading it, so writes of one group do not
 	// conflict; a read of the number takes one key. Without a tag it counts all records.
 	Count struct{}

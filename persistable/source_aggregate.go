@@ -104,7 +104,7 @@ func (s source) groups(ctx context.Context, i int) (all []erased.Group, err erro
 				return err
 			}
 			for _, pair := range pairs {
-				c.moveBehind(r.Position(pair.Key))
+				c.movePast(r.Position(pair.Key))
 				all = append(all, erased.Group{Values: slices.Clone(r.Suffix(pair.Key)), Value: pair.Value})
 			}
 		}
@@ -113,7 +113,7 @@ func (s source) groups(ctx context.Context, i int) (all []erased.Group, err erro
 	return all, err
 }
 
-// extreme returns the least value, or the greatest, that the field behind those of
+// extreme returns the least value, or the greatest, that the field after those of
 // group has in the schema's i-th index, which is one of values: a tuple element. It
 // is nil if no record of the group has a value; null is none. It reads one entry, or
 // one of each shard.
@@ -210,7 +210,7 @@ func (s *source) rankedRecord(ctx context.Context, i int, group []byte, find fun
 }
 
 // isInGroup reports whether an element is one of a group. The values of a group go on with
-// a tuple element; behind them 0xff continues a text with a zero byte, which is another group.
+// a tuple element; after them 0xff continues a text with a zero byte, which is another group.
 func isInGroup(element, group []byte) bool {
 	return len(element) > len(group) && bytes.HasPrefix(element, group) && element[len(group)] != 0xff
 }

@@ -382,7 +382,7 @@ func (e *entryList) readVersion(ctx context.Context, ix *index.Index) error {
 	return err
 }
 
-// add adds a key that is a tuple behind the prefix of the directory.
+// add adds a key that is a tuple after the prefix of the directory.
 func (e *entryList) add(name string, kind index.Kind, key, value []byte) {
 	t, _ := tuple.Unpack(key[len(e.store.prefix):]) // nil: keys of descending values
 	e.all = append(e.all, erased.Entry{Index: name, Kind: kind, Key: key, Tuple: t, Value: value})

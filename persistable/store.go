@@ -238,7 +238,7 @@ func (s *Store[T, ID]) Scan() *Query[T] {
 // range; such a range looks at each record, so that FilterLimit holds for it. [Query.Explain]
 // tells the plan.
 //
-// The records come in the order of the index behind the fields with equality: with all
+// The records come in the order of the index after the fields with equality: with all
 // fields equal, by id. Lanes of one index with the same fields equal have one order,
 // too, and so have lanes that are all ordered by id; any others come one
 // after the other, in the order of the alternatives.
@@ -278,7 +278,7 @@ func (s *Store[T, ID]) AllowScan() *Store[T, ID] {
 // not become too large.
 //
 // The hooks of a record are called when it is taken from the list, some records before
-// its transaction: after an error they may have been called for records behind Done.
+// its transaction: after an error they may have been called for records after Done.
 //
 // Cost: one round of reads a transaction, one more for each record of several values
 // (over 100,000 bytes) that is there already or changes an index of the kind rank, and

@@ -137,7 +137,7 @@ func (q *quotaReads) await(ctx context.Context) (err error) {
 }
 
 // counts reports whether a record under that key is counted at its write. While the
-// records that were there before are counted, those behind the last one counted are
+// records that were there before are counted, those after the last one counted are
 // not: the count comes to them later. Its transaction writes to the range of keys
 // that it counts, and so conflicts with a write that read before it and commits after
 // it.

@@ -223,7 +223,7 @@ func (v *verifier) verifyEntries(ctx context.Context, t *transaction, o *openSto
 	f := fetches{record: v.record, reader: t.Reader, records: o.records}
 	at := make([]int, len(pairs))
 	for i, pair := range pairs {
-		c.moveBehind(r.Position(pair.Key))
+		c.movePast(r.Position(pair.Key))
 		part.Entries++
 		e, err := splitEntry(ix, pair)
 		if err != nil {
@@ -275,11 +275,11 @@ func (v *verifier) verifyEntry(ctx context.Context, o *openStore, part *verifyPa
 
 const (
 	verifyOperation = "verify"
-	countsStep      = "#counts" // in place of an index's name: behind all indexes
+	countsStep      = "#counts" // in place of an index's name: after all indexes
 )
 
 // token returns where the verifier is: (the name of the index, empty for the records,
-// the key behind which it goes on).
+// the key after which it goes on).
 func (v *verifier) token() string {
 	name := ""
 	switch {

@@ -135,9 +135,9 @@ func (v *verifier) skipTotals() {
 	v.addPart(part)
 }
 
-// startCompare makes index i the next one whose entries are compared, behind the one whose
-// key has after behind the prefix. The position of the verifier is (the index's name, after);
-// the name is empty behind the last index.
+// startCompare makes index i the next one whose entries are compared, from the one after
+// that with the key after, relative to the prefix. The position of the verifier is (the index's name, after);
+// the name is empty after the last index.
 func (v *verifier) startCompare(i int, after []byte) {
 	name := ""
 	if i < len(v.record.Indexes) {
@@ -177,7 +177,7 @@ func (v *verifier) compareRecounts(ctx context.Context) (lost bool, err error) {
 	}
 }
 
-// compareBatch compares the next entries of index i, behind one of them, with those of
+// compareBatch compares the next entries of index i, after one of them, with those of
 // its recount, at one version, and mends them if the options say so.
 func (v *verifier) compareBatch(ctx context.Context, i int, after []byte) (lost bool, err error) {
 	var c *comparison

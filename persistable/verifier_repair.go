@@ -297,7 +297,7 @@ func (v *verifier) verifyVersions(ctx context.Context, t *transaction, o *openSt
 	reads := versionStates{index: o.versions, reader: t.Reader}
 	var read []kv.KeyValue
 	for _, pair := range pairs {
-		c.moveBehind(r.Position(pair.Key))
+		c.movePast(r.Position(pair.Key))
 		part.Entries++
 		e, err := ix.ReadVersionEntry(pair)
 		if err != nil {

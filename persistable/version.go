@@ -75,7 +75,7 @@ func newVersionIndex(s *openStore, p *place) *versionIndex {
 // versionKey returns the key of the version of the record with that packed id.
 func (x *versionIndex) versionKey(id []byte) []byte { return slices.Concat(x.versions, id) }
 
-// entriesAfter returns the keys of the changes behind a version.
+// entriesAfter returns the keys of the changes after a version.
 func (x *versionIndex) entriesAfter(since Version) kv.KeyRange {
 	r := index.Bounds{}.Range(x.Prefix)
 	if !since.IsZero() {
@@ -267,7 +267,7 @@ func (s *versionScan) fill(record any) error {
 	return s.reads.record.setVersion(record, stored)
 }
 
-// find returns the stored version of the record with that packed id, which is behind those
+// find returns the stored version of the record with that packed id, which is after those
 // before; nil if there is none.
 func (s *versionScan) find(id []byte) ([]byte, error) {
 	for !s.ended && (s.pair.Key == nil || s.isBefore(id)) {

@@ -151,7 +151,7 @@ func TestVersionLayoutDocument(t *testing.T) {
 }
 
 // TestScanOfVersionsContinues lets each read of a scan with versions fail in turn: the next
-// attempt goes on behind the last record that was yielded, and leaves out none.
+// attempt goes on after the last record that was yielded, and leaves out none.
 func TestScanOfVersionsContinues(t *testing.T) {
 	engine := &faulty{Database: enginetest.Open(t)}
 	s := NoteStoreOf(open(t, engine))

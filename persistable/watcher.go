@@ -154,9 +154,9 @@ func sleep(ctx context.Context, wake <-chan struct{}, d time.Duration) error {
 	return nil
 }
 
-// lookBehind reports whether there is a change behind a version. If there is a store without
+// findChangeAfter reports whether there is a change after a version. If there is a store without
 // one, it arms a watch that the next change fires.
-func (w *watcher) lookBehind(ctx context.Context, since Version) (found bool, err error) {
+func (w *watcher) findChangeAfter(ctx context.Context, since Version) (found bool, err error) {
 	writer, err := w.source.place.db.engine.Begin()
 	if err != nil {
 		return false, err

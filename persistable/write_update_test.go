@@ -37,7 +37,7 @@ func TestConcurrentUpdates(t *testing.T) {
 			})
 		}
 		group.Wait()
-		// Behind a lost acknowledgement an increment may be applied twice.
+		// After a lost acknowledgement an increment may be applied twice.
 		hostile := strings.HasSuffix(t.Name(), "/hostile")
 		if o := must[*Order](t)(s.Get(ctx, 1)); o.Amount < goroutines*each || o.Amount > goroutines*each && !hostile {
 			t.Errorf("the counter is %d, want %d", o.Amount, goroutines*each)

@@ -65,7 +65,7 @@ var outside = map[string]string{
 	"github.com/apple/foundationdb/bindings/go": "kv/fdbkv",
 }
 
-// TestArrowsPointDown checks the imports of every package, those of files behind
+// TestArrowsPointDown checks the imports of every package, those of files that need
 // the build tag foundationdb too.
 func TestArrowsPointDown(t *testing.T) {
 	checked := 0

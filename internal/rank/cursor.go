@@ -50,7 +50,7 @@ func (c *cursor) next(ctx context.Context) (f finger, found bool, err error) {
 	pair := c.pairs[0]
 	c.pairs = c.pairs[1:]
 	if len(c.pairs) == 0 {
-		c.moveBehind(pair.Key)
+		c.movePast(pair.Key)
 	}
 	f.element, f.count = pair.Key[c.skip:], 1
 	if c.level > 0 {
@@ -75,8 +75,8 @@ func (c *cursor) take(ctx context.Context) (err error) {
 	return err
 }
 
-// moveBehind prepares the batch that follows the last key of the batch before.
-func (c *cursor) moveBehind(key []byte) {
+// movePast prepares the batch that follows the last key of the batch before.
+func (c *cursor) movePast(key []byte) {
 	c.limit *= growth
 	if c.reverse {
 		c.rest.End = key

@@ -69,8 +69,8 @@ func (l *List) key(level int, element []byte) []byte {
 	return l.appendKey(level, len(element), element)
 }
 
-// behind returns the first key after that of an element or finger.
-func (l *List) behind(level int, element []byte) []byte {
+// keyAfter returns the first key after that of an element or finger.
+func (l *List) keyAfter(level int, element []byte) []byte {
 	return append(l.appendKey(level, len(element)+1, element), 0)
 }
 
@@ -93,7 +93,7 @@ func (l *List) from(level int, element []byte) kv.KeyRange {
 
 // after returns the keys of a level after an element.
 func (l *List) after(level int, element []byte) kv.KeyRange {
-	return kv.KeyRange{Begin: l.behind(level, element), End: l.end(level)}
+	return kv.KeyRange{Begin: l.keyAfter(level, element), End: l.end(level)}
 }
 
 // before returns the keys of a level before an element.
@@ -237,7 +237,7 @@ func (s *selection) walk(ctx context.Context, c *cursor, level, limit int) (f fi
 			break
 		}
 		if level < limit && Height(f.element) > level || f.count > s.left {
-			r.End = s.list.behind(level, f.element)
+			r.End = s.list.keyAfter(level, f.element)
 			break
 		}
 		s.left -= f.count

@@ -139,7 +139,7 @@ func (u *Update) planInsert(ctx context.Context, done []*change, c *change) erro
 		}
 		moved := int64(0)
 		if level <= c.height {
-			behind, err := u.countBehind(ctx, done, c, level)
+			behind, err := u.countAfter(ctx, done, c, level)
 			if err != nil {
 				return err
 			}
@@ -200,13 +200,13 @@ func (u *Update) nextLeft(ctx context.Context, from *cursor, level int) (f finge
 	}
 }
 
-// countBehind returns how many elements there are from the first finger of the level
+// countAfter returns how many elements there are from the first finger of the level
 // below that comes after the element to the next finger of the level.
-func (u *Update) countBehind(ctx context.Context, done []*change, c *change, level int) (sum int64, err error) {
+func (u *Update) countAfter(ctx context.Context, done []*change, c *change, level int) (sum int64, err error) {
 	below := level - 1
-	bound := insertedBehind(done, c.element, level) // nil: none
+	bound := insertedAfter(done, c.element, level) // nil: none
 	for {
-		f, found, err := u.nextBehind(ctx, c, below)
+		f, found, err := u.nextFrom(ctx, c, below)
 		if err != nil {
 			return 0, err
 		}
@@ -224,8 +224,8 @@ func (u *Update) countBehind(ctx context.Context, done []*change, c *change, lev
 	return sum + u.insertedCounts(done, c.element, bound, below), nil
 }
 
-// nextBehind is nextLeft on level 0, too, where erased elements have no counts.
-func (u *Update) nextBehind(ctx context.Context, c *change, level int) (f finger, found bool, err error) {
+// nextFrom is nextLeft on level 0, too, where erased elements have no counts.
+func (u *Update) nextFrom(ctx context.Context, c *change, level int) (f finger, found bool, err error) {
 	for {
 		f, found, err = u.nextLeft(ctx, c.behind[level], level)
 		if err != nil || !found || level > 0 || !u.isErased(f.element) {
@@ -253,8 +253,8 @@ func insertedBefore(done []*change, element []byte, level int) (last []byte) {
 	return last
 }
 
-// insertedBehind returns the first inserted finger of a level after an element.
-func insertedBehind(done []*change, element []byte, level int) (first []byte) {
+// insertedAfter returns the first inserted finger of a level after an element.
+func insertedAfter(done []*change, element []byte, level int) (first []byte) {
 	for _, c := range done {
 		if c.isInserted(level) && bytes.Compare(c.element, element) > 0 && (first == nil || bytes.Compare(c.element, first) < 0) {
 			first = c.element

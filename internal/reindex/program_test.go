@@ -234,7 +234,7 @@ func compile(t testing.TB, keyName, layout string) *reindex.Program {
 	return p
 }
 
-// keysOf returns the record's keys as text, with the amount behind that of a sum.
+// keysOf returns the record's keys as text, with the amount after that of a sum.
 func keysOf(p *reindex.Program, payload []byte) ([]string, error) {
 	ix := index.Index{Definition: p.Definition(), State: index.Readable}
 	var set index.Set

@@ -154,7 +154,7 @@ func isWider(was, now string) bool {
 	return false
 }
 
-// bitsOf returns the number behind "int" or "uint".
+// bitsOf returns the number after "int" or "uint".
 func bitsOf(base, prefix string) (bits int, found bool) {
 	digits, found := strings.CutPrefix(base, prefix)
 	bits, err := strconv.Atoi(digits)

@@ -17,7 +17,7 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// TestStoresInPages: stores behind more directories than a transaction lists are found.
+// TestStoresInPages: stores after more directories than a transaction lists are found.
 func TestStoresInPages(t *testing.T) {
 	db := seeded(t)
 	for i := range 24 {

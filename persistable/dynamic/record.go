@@ -122,7 +122,7 @@ func (d *Decoder) HasField(name string) bool {
 	return err == nil
 }
 
-// Decode reads the bytes of a record behind its header, and returns the packed id that it
+// Decode reads the bytes of a record after its header, and returns the packed id that it
 // says. Malformed bytes are a *[wire.Error].
 func (d *Decoder) Decode(payload []byte) (r *Record, id []byte, err error) {
 	v, err := d.typ.decode(payload, nil)

@@ -81,7 +81,7 @@ func TestWhereRefuses(t *testing.T) {
 	s := open(t, seeded(t), "tenants", "tenant-1", "orders")
 	for text, want := range map[string]string{
 		``:                         "at character 1: a field is wanted",
-		`Status`:                   "behind the field Status one of",
+		`Status`:                   "the field Status must be followed by one of",
 		`Status == 1`:              "one of =",
 		`Status =`:                 "a value is wanted",
 		`Status = 1 Done = true`:   `at character 12: "Done" is too much`,
@@ -142,7 +142,7 @@ func TestUnequal(t *testing.T) {
 	}
 }
 
-// TestByIndex: records in the order of indexes, behind leading values.
+// TestByIndex: records in the order of indexes, after leading values.
 func TestByIndex(t *testing.T) {
 	s := open(t, seeded(t), "tenants", "tenant-1", "orders")
 	for _, c := range []struct {

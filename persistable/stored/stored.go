@@ -68,7 +68,7 @@ func DecodeFormer(value []byte) (until time.Time, err error) {
 // its chunks but the last one.
 const ChunkSize = kv.MaxValueSize
 
-// DecodeRecord reads the value under a record's key: how many chunks are behind it, and the
+// DecodeRecord reads the value under a record's key: how many chunks are after it, and the
 // bytes of the record, or the first part of them. It returns an *[Error] if the header is
 // damaged or of a newer format.
 func DecodeRecord(value []byte) (chunks int, payload []byte, err error) {
@@ -115,7 +115,7 @@ func DecodeWorkList(value []byte) (keyNames []string, err error) {
 }
 
 // DecodeWorkRange reads the value of the key ("S", type, "build", "range", begin…); begin
-// are the bytes behind "range".
+// are the bytes after "range".
 func DecodeWorkRange(begin, value []byte) (WorkRange, error) {
 	r, err := build.DecodeRange(begin, value)
 	if err != nil {

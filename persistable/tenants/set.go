@@ -42,8 +42,8 @@ func (s *Set) Path(name string) []string { return append(slices.Clone(s.parent),
 // pageSize is how many names List and Count read in a transaction.
 const pageSize = 1000
 
-// Page returns the first limit names of tenants behind after, in the order of their
-// bytes. The first page is the one behind "". A page of fewer names is the last one. It
+// Page returns the names of the first limit tenants after the name after, in the order of their
+// bytes. The first page is the one after "". A page of fewer names is the last one. It
 // is empty if the directory of the tenants does not exist. Names that cannot be read hide no
 // others: then the error is [ErrUnreadable], which names them, and the page has the others.
 //

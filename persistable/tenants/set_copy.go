@@ -109,7 +109,7 @@ type ExportOptions struct {
 	// at most five seconds, writing included.
 	Lock Lock
 	// Resume is what [Inspect] says of a stream that was not finished: Export writes what
-	// comes behind its Offset. The tenant must still have the same lock.
+	// comes after its Offset. The tenant must still have the same lock.
 	Resume *Stream
 	// Progress, if set, is called after each block of about 400 kB.
 	Progress func(Progress)

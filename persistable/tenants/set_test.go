@@ -168,7 +168,7 @@ func equal(t testing.TB, want, got map[string]string) {
 }
 
 // keys returns how many keys the database has in directories: what the allocator of
-// directories remembers lies behind them.
+// directories remembers lies after them.
 func keys(t testing.TB, db *persistable.DB) (n int) {
 	t.Helper()
 	check(t, db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) error {

@@ -159,7 +159,7 @@ func (s *source) readBlock(ctx context.Context, tx kv.ReadTransaction) (*block, 
 	return b, err
 }
 
-// resume goes on behind a position of a stream with that manifest, which must be of the
+// resume goes on after a position of a stream with that manifest, which must be of the
 // same lock: then nothing has changed.
 func (s *source) resume(m *manifest, p position) error {
 	if m.lock == "" || m.lock != s.lock.ID {

@@ -102,7 +102,7 @@ func (o *observer) write(s *transactionState, st *scenario.Step) {
 		}
 	default:
 		if plain {
-			w.keys = kv.KeyRange{Begin: key, End: behind(key)}
+			w.keys = kv.KeyRange{Begin: key, End: keyAfter(key)}
 		}
 	}
 	if st.Op == "atomic" {
@@ -220,9 +220,9 @@ func (o *observer) selector(s *transactionState, st *scenario.Step, w answer, vi
 	}
 	o.prove("selector/%s/%t/%s", classOf(st.Offset), st.OrEqual, where)
 	if st.OrEqual {
-		base = behind(base)
+		base = keyAfter(base)
 	}
-	from, to := base, behind(key)
+	from, to := base, keyAfter(key)
 	if st.Offset < 1 {
 		from, to = key, base
 	}
@@ -248,7 +248,7 @@ func (o *observer) ranged(s *transactionState, st *scenario.Step, w answer, view
 		if ok = ok && known; st.Reverse {
 			from = last
 		} else {
-			to = behind(last)
+			to = keyAfter(last)
 		}
 	}
 	if ok && okTo && st.Begin.Offset == 1 && st.End.Offset == 1 && bytes.Compare(from, to) < 0 {
@@ -256,8 +256,8 @@ func (o *observer) ranged(s *transactionState, st *scenario.Step, w answer, view
 	}
 }
 
-// behind returns the first key behind key.
-func behind(key []byte) []byte { return append(slices.Clone(key), 0) }
+// keyAfter returns the first key after key.
+func keyAfter(key []byte) []byte { return append(slices.Clone(key), 0) }
 
 func direction(reverse bool) string {
 	if reverse {

@@ -59,7 +59,7 @@
 //   - Writes read the progress as a snapshot. So they do not conflict with batches of
 //     other records, although these change the same range's key, nor with each other.
 //   - A commit of unknown outcome (1021): the next attempt of the batch reads Next again.
-//     If the attempt before was committed, it goes on behind what that one covered. The
+//     If the attempt before was committed, it goes on after what that one covered. The
 //     numbers of records and bytes are in the range's value and are exact as well.
 //   - A claim that is taken from a worker that was only slow: claims only save work. The
 //     slow worker's batch and the other worker's change the same key: one does not commit,

@@ -37,7 +37,7 @@ const listFormat = 1
 // that the list's own keys stay within their limit.
 const maxBegin = 1000
 
-// lastEnd is behind all keys of records.
+// lastEnd is after all keys of records.
 var lastEnd = []byte{0xff}
 
 func (l List) rangesPrefix() []byte { return tuple.AppendString(slices.Clone(l.Prefix), "range") }
@@ -245,7 +245,7 @@ type Check struct {
 	read   kv.RangeResult
 }
 
-// StartCheck starts the read for the record whose key is suffix behind the prefix of
+// StartCheck starts the read for the record whose key is suffix after the prefix of
 // records. The read is a snapshot: it never conflicts.
 func (l List) StartCheck(tx kv.ReadTransaction, suffix []byte) Check {
 	// Ranges begin at most maxBegin bytes from the prefix: a longer key is in the range

@@ -50,7 +50,7 @@ type Batch struct {
 
 // Portion is the part of a batch that a transaction has indexed.
 type Portion struct {
-	Next    []byte // behind the last record; Batch.To if none are left
+	Next    []byte // after the last record; Batch.To if none are left
 	Records int
 	Bytes   int
 }

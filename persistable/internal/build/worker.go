@@ -131,7 +131,7 @@ func (w *worker) tryBatch(ctx context.Context, begin []byte, expired *Range) (r 
 }
 
 // fillNext is one attempt. All that decides what it does is read in it: after a commit
-// of unknown outcome the next attempt goes on behind what was committed.
+// of unknown outcome the next attempt goes on after what was committed.
 func (w *worker) fillNext(ctx context.Context, t Transaction, begin []byte, expired *Range) (*Range, Portion, error) {
 	at := t.Place()
 	r, indexes, err := w.readClaim(ctx, t, begin)

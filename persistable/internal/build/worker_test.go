@@ -84,7 +84,7 @@ func TestPace(t *testing.T) {
 		want  time.Duration
 	}{
 		{0, 500, 500 * time.Millisecond},
-		{0, 2000, 2500 * time.Millisecond}, // another worker, behind the first
+		{0, 2000, 2500 * time.Millisecond}, // another worker, after the first
 		{time.Second, 100, 1600 * time.Millisecond},
 		{time.Hour, 100, 100 * time.Millisecond},
 		{0, 0, 100 * time.Millisecond},

@@ -45,7 +45,7 @@ type Plan struct {
 type Union struct {
 	Lanes        []Plan
 	Alternatives []Conjunction // for each lane, all conditions of its records
-	Merged       bool          // the lanes have one order, that of their keys behind the values with equality
+	Merged       bool          // the lanes have one order, that of their keys after the values with equality
 	Disjoint     bool          // no record is in two of them
 }
 
@@ -192,7 +192,7 @@ func (r *Range[F]) Narrow(c Comparison, v F) *Range[F] {
 // Row is one entry of an index that copies chosen fields. Its memory, but for the
 // strings that were made of Strings, is valid until the query goes on.
 type Row struct {
-	Values  []byte // packed; those of descending fields as index.Descend left them; behind them the id, unless the index is unique
+	Values  []byte // packed; those of descending fields as index.Descend left them; after them the id, unless the index is unique
 	ID      []byte // packed; of a unique index
 	Cover   []byte // a message of the chosen fields
 	Strings wire.Strings

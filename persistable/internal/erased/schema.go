@@ -271,7 +271,7 @@ type Aggregates interface {
 	// Overflow returns the error of a sum of the schema's i-th index that does not fit
 	// into 64 bits.
 	Overflow(s *Source, i int, sum index.Amount) error
-	// Extreme returns the least or the greatest value behind those of group in the
+	// Extreme returns the least or the greatest value after those of group in the
 	// schema's i-th index, as a tuple element; nil if there is none.
 	Extreme(ctx context.Context, s *Source, i int, group []byte, greatest bool) ([]byte, error)
 	// Damaged returns the error of a key of the schema's i-th index that cannot be read.

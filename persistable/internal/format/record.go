@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package format holds the formats of the values that a store keeps: the header
-// of a record and the chunks behind it ([Record]), and the header of the store
+// of a record and the chunks after it ([Record]), and the header of the store
 // itself ([Catalog]). docs/layout.md shows their bytes.
 //
 // All functions may be called concurrently, but only one goroutine at a time may
@@ -29,7 +29,7 @@ const (
 	// HeaderSize is the size of a header in bytes, if it counts fewer than 128
 	// chunks: as all do that this program writes.
 	HeaderSize = 1 + 1 + tokenSize
-	// MaxChunkSuffix is room for a chunk's number behind a record's key, in bytes.
+	// MaxChunkSuffix is room for a chunk's number after a record's key, in bytes.
 	MaxChunkSuffix = 4
 )
 
@@ -45,7 +45,7 @@ func NewToken() (t Token) {
 
 // Record is the value under a record's key, taken apart.
 type Record struct {
-	Chunks  int // further chunks behind this value
+	Chunks  int // further chunks after this value
 	Token   Token
 	Payload []byte // the record's bytes, or the first part of them
 }
@@ -92,7 +92,7 @@ func Split(value []byte) (first, rest []byte) {
 // AppendChunk appends the number of a chunk, from 1, to its record's key.
 func AppendChunk(key []byte, n int) []byte { return tuple.AppendInt(key, int64(n)) }
 
-// ChunkRange returns the keys of the chunks behind a record's first value.
+// ChunkRange returns the keys of the chunks after a record's first value.
 func ChunkRange(key []byte) kv.KeyRange {
 	return kv.KeyRange{Begin: kv.Successor(key), End: append(slices.Clone(key), 0xff)}
 }

@@ -48,7 +48,7 @@ func (c *choice) useClauses(d *index.Definition, clauses erased.Conjunction) (fi
 	return c.equal + fields
 }
 
-// narrow narrows the bounds by a range on the field behind those with equality.
+// narrow narrows the bounds by a range on the field after those with equality.
 func (c *choice) narrow(d *index.Definition, l *erased.Clause) {
 	if d.IsDescending(c.equal) {
 		c.plan.Bounds = l.NarrowDescending(c.plan.Bounds, l.Value)

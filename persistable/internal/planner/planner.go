@@ -2,7 +2,7 @@
 
 // Package planner finds the indexes that serve the conditions of a query. It reads
 // nothing. Of one index it uses the first fields as long as they have equality, and
-// the range on the field behind them; what remains is a filter, which looks at each
+// the range on the field after them; what remains is a filter, which looks at each
 // record. Alternatives become lanes, which are read side by side.
 
 package planner
@@ -95,7 +95,7 @@ func (r *Request) reason(clauses erased.Conjunction) string {
 	return ""
 }
 
-// areMerged reports whether the keys of all lanes have one order behind the values
+// areMerged reports whether the keys of all lanes have one order after the values
 // with equality: that of the same fields, or that of ids.
 func areMerged(indexes []index.Definition, ways []*erased.Plan) bool {
 	ids, oneIndex, first := true, true, ways[0]

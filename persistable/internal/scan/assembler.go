@@ -38,7 +38,7 @@ func (g *Group) Size() int {
 	return n
 }
 
-// Join returns the payload with those of the chunks behind it.
+// Join returns the payload with those of the chunks after it.
 func (g *Group) Join(payload []byte, reverse bool) []byte {
 	if reverse {
 		slices.Reverse(g.Chunks)

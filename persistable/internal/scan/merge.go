@@ -206,7 +206,7 @@ func (m *merge) addConflicts(position []byte) error {
 	return nil
 }
 
-// dropAhead drops what was read behind a position, because the transaction has
+// dropAhead drops what was read after a position, because the transaction has
 // written since: the caller may have deleted some of it.
 func (m *merge) dropAhead(position []byte) {
 	bounds := m.Bounds.Resume(position, m.Options.Reverse)

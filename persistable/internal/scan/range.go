@@ -49,7 +49,7 @@ func (k *Keyspace) RangesOf(b index.Bounds) (all []kv.KeyRange) {
 	return all
 }
 
-// CutRecord returns the part of a record's key behind the prefix, given that key or
+// CutRecord returns the part of a record's key after the prefix, given that key or
 // that of one of the record's chunks. It reports whether key is one of these.
 func (k *Keyspace) CutRecord(key []byte) (part []byte, ok bool) {
 	if !bytes.HasPrefix(key, k.Prefix) {
@@ -71,7 +71,7 @@ type Range struct {
 	Keyspace
 	Bounds  index.Bounds
 	Options kv.RangeOptions // for a range that is not scattered
-	AsIs    bool            // as the keys lie: shard behind shard
+	AsIs    bool            // as the keys lie: shard after shard
 	Records bool            // of records, whose chunks have keys of their own
 	Expect  int             // how many records are wanted; 0 if that is not known
 	Lacking func() int      // how many of them are not complete yet; nil if Expect is 0
@@ -89,7 +89,7 @@ type Window struct {
 // LargestBatch is up to which number of wanted records they are read in one batch.
 const LargestBatch = 1000
 
-// Position returns what a cursor behind the key holds.
+// Position returns what a cursor after the key holds.
 func (r *Range) Position(key []byte) []byte {
 	if r.AsIs {
 		return key[len(r.Prefix):]
@@ -127,7 +127,7 @@ func (r Range) Batches(ctx context.Context, tx *Transaction) iter.Seq2[[]kv.KeyV
 	}
 }
 
-// readOn yields pairs, and narrows the range to what is behind them. It returns false if
+// readOn yields pairs, and narrows the range to what is after them. It returns false if
 // nothing is left, or if the caller wants no more.
 func (r *Range) readOn(ctx context.Context, tx *Transaction, s *freshScan, yield func([]kv.KeyValue, error) bool) bool {
 	limited := r.Options.Limit > 0 && !r.isMerged()
@@ -160,7 +160,7 @@ func (r *Range) readOn(ctx context.Context, tx *Transaction, s *freshScan, yield
 			}
 			part = part[:r.Window.taken(len(part))]
 			last, yielded = part[len(part)-1].Key, yielded+len(part)
-			if pairs = behind(pairs, last); r.Window != nil && len(pairs) > 0 && tx.countWrites() != writes {
+			if pairs = pairsAfter(pairs, last); r.Window != nil && len(pairs) > 0 && tx.countWrites() != writes {
 				narrow()
 				return !limited || r.Options.Limit > 0
 			}
@@ -173,8 +173,8 @@ func (r *Range) readOn(ctx context.Context, tx *Transaction, s *freshScan, yield
 	return true
 }
 
-// behind returns the pairs behind the one with that key.
-func behind(pairs []kv.KeyValue, key []byte) []kv.KeyValue {
+// pairsAfter returns the pairs after the one with that key.
+func pairsAfter(pairs []kv.KeyValue, key []byte) []kv.KeyValue {
 	at := slices.IndexFunc(pairs, func(pair kv.KeyValue) bool { return bytes.Equal(pair.Key, key) })
 	return pairs[at+1:]
 }

@@ -33,7 +33,7 @@ during the export; the database is then opened for writing. What they write afte
 move a tenant, first lock it by kazahana tenant lock.
 ` + aboutTenants,
 		Example:           "  kazahana tenant export tenants/tenant-1 tenant-1.export --lock --db data\n  kazahana tenant export tenants/tenant-1 --db data | zstd > tenant-1.zst",
-		ValidArgsFunction: completeFileBehind,
+		ValidArgsFunction: completePathThenFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			at, err := parseTenantAddress(cmd, args[0])
 			if err != nil {
@@ -59,8 +59,8 @@ move a tenant, first lock it by kazahana tenant lock.
 	return cmd
 }
 
-// completeFileBehind completes a path, and then a file.
-func completeFileBehind(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// completePathThenFile completes a path, and then a file.
+func completePathThenFile(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) == 1 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
@@ -104,7 +104,7 @@ by kazahana tenant abandon. With --lock the tenant is locked when it appears, un
 unlock; repeated with the same file, the command then finds it and does nothing.
 ` + aboutTenants,
 		Example:           "  kazahana tenant import tenants/tenant-1 tenant-1.export --db data\n  zstd -dc tenant-1.zst | kazahana tenant import tenants/trial - --db data",
-		ValidArgsFunction: completeFileBehind,
+		ValidArgsFunction: completePathThenFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, size, err := openExport(cmd, c, args[1])
 			if err != nil {
@@ -140,7 +140,7 @@ database, than when it was exported. The exit code is 1 if they differ. A tenant
 read at one version, which is possible for five seconds.
 ` + aboutTenants,
 		Example:           "  kazahana tenant verify tenants/tenant-1 tenant-1.export --cluster-file fdb.cluster",
-		ValidArgsFunction: completeFileBehind,
+		ValidArgsFunction: completePathThenFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			at, err := parseTenantAddress(cmd, args[0])
 			if err != nil {

@@ -130,7 +130,7 @@ func (f *Field) appendUnlessEmpty(b []byte, m *Message, depth int) ([]byte, erro
 	return wire.EndMessage(b, at), nil
 }
 
-// appendValue appends one value behind its tag.
+// appendValue appends one value after its tag.
 func (f *Field) appendValue(b []byte, v any, depth int) ([]byte, error) {
 	if f.Inner == nil {
 		return f.scalar.appendChecked(b, v)

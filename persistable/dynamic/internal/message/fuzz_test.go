@@ -47,7 +47,7 @@ func nodeType(t testing.TB) *message.Type {
 }
 
 // FuzzParseJSON: any text is refused with a line and a reason, or is a record that is the
-// same one behind its JSON and behind its bytes.
+// same one after its JSON and after its bytes.
 func FuzzParseJSON(f *testing.F) {
 	typ := nodeType(f)
 	for _, text := range []string{

@@ -29,7 +29,7 @@ type scalar struct {
 	wire    wire.Type
 	zero    any
 	isZero  func(v any) bool
-	append  func(b []byte, v any) []byte // as they are stored, behind the tag
+	append  func(b []byte, v any) []byte // as they are stored, after the tag
 	read    func(r *wire.Reader) any
 	key     func(b []byte, v any) []byte // as tuple elements
 	readKey func(b []byte) (v any, rest []byte, err error)

@@ -154,7 +154,7 @@ func (p *parser) parseComparison() (e Expression, err error) {
 		return Expression{Comparison: c}, err
 	}
 	if c.Operator = p.token.text; p.token.kind != operator || !slices.Contains(comparisons, c.Operator) {
-		return e, p.fault(p.token.at, "behind the field %s one of %s or in is wanted", c.Field, strings.Join(comparisons, " "))
+		return e, p.fault(p.token.at, "the field %s must be followed by one of %s, or by in", c.Field, strings.Join(comparisons, " "))
 	}
 	if err := p.advance(); err != nil {
 		return e, err
