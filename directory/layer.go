@@ -193,8 +193,8 @@ func (l *Layer) listIn(ctx context.Context, t kv.ReadTransactor, path []string, 
 	return names, err
 }
 
-// list returns the names that follow after, all of them for the limit 0. Keys that are none do not
-// count.
+// list returns the first limit names after the name after, or all of them for the limit 0. Keys
+// that are not names do not count.
 func (l *Layer) list(ctx context.Context, tx kv.ReadTransaction, path []string, after string, limit int) ([]string, error) {
 	t, err := l.followPath(ctx, tx, path)
 	if err != nil {
@@ -251,9 +251,9 @@ func (l *Layer) loadEntry(ctx context.Context, tx kv.ReadTransaction, at moment,
 	return &entry{moment: at, directory: t.directory(), facts: t.facts}, nil
 }
 
-// ListAfter returns the first limit names of [Layer.List] that follow after, in the order
-// of their bytes; the empty string stands before all names. Fewer names than limit
-// are the last ones. It reads no more than it returns, so a directory of any number
+// ListAfter returns the first limit names of [Layer.List] after the name after, in the order
+// of their bytes; the empty string stands before all names. If there are fewer than limit,
+// they are the last ones. It reads no more than it returns, so a directory of any number
 // of subdirectories can be listed page by page. Each call reads one version.
 //
 // Errors: [ErrNotFound], [ErrPath], [ErrVersion], and as of List [ErrCorrupt], with the names.

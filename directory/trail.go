@@ -239,7 +239,7 @@ func (t *trail) removeLast(ctx context.Context, tx kv.Transaction) error {
 	return Invalidate(ctx, tx)
 }
 
-// Partition is the layer of a partition: a directory whose subdirectories have
+// Partition is the layer of a partition: a directory with subdirectories that have
 // their metadata and their prefixes inside its own prefix. Removing it is one
 // range clear, however many directories it holds; its directories cannot be
 // moved out.

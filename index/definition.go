@@ -49,7 +49,7 @@ type Definition struct {
 	// index must be built again.
 	Signature string
 	// Scatter is over how many shards the entries are scattered by the id of
-	// their record, whose shard then stands before the values; 0 for not at all.
+	// their record, with the shard before the values; 0 for not at all.
 	// A unique index cannot be: a lookup by values does not know the id.
 	Scatter Shards
 }

@@ -27,7 +27,7 @@
 // calls Begin has checked. [Descend] turns the order of a field round. [Set.EndCover]
 // gives entries copies of chosen fields.
 //
-// [Shards] scatters keys whose ids or values grow with time over several ranges.
+// [Shards] scatters keys with ids or values that grow with time over several ranges.
 //
 // [Bounds] is a range of an index's keys. [Fill] writes the entries of records that
 // existed before their index, and records a value that is not unique as a

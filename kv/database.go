@@ -183,8 +183,8 @@ type ConflictRanger interface {
 
 	// ConflictingKeys returns the read conflict ranges that made the last commit
 	// with [OptionReportConflictingKeys] fail with CodeNotCommitted, in order and
-	// merged; nil if no commit failed so. They are at least one; a range to which
-	// only a concurrent commit of the same batch wrote may be missing among others.
+	// merged; nil if no commit failed so. There is at least one. A range
+	// may be missing if only a concurrent commit of the same batch wrote to it.
 	// OnError and Reset keep the ranges, so that the next attempt of a retry loop
 	// can read them; the next such failure replaces them.
 	ConflictingKeys(ctx context.Context) ([]KeyRange, error)

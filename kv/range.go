@@ -32,7 +32,7 @@ const (
 
 // RangeOptions modify a range read. The zero value reads everything, forward.
 type RangeOptions struct {
-	Limit   int           // the most pairs to read; 0 is no limit
+	Limit   int           // the most pairs to read; 0 means all
 	Reverse bool          // read from the end to the begin
 	Mode    StreamingMode // how to cut the read into batches
 }

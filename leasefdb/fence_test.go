@@ -82,7 +82,7 @@ func TestRenewalBeatsTakeover(t *testing.T) {
 	})
 }
 
-// TestZeroFence checks that the zero fence is no condition.
+// TestZeroFence checks that the zero fence sets no condition.
 func TestZeroFence(t *testing.T) {
 	db := enginetest.Open(t)
 	var f leasefdb.Fence

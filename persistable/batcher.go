@@ -168,7 +168,7 @@ func isTooMuch(err error) bool {
 // of the next.
 //
 // The records of the last attempt that ran are those that are written when transact
-// returns nil, also if its acknowledgement was lost: before each attempt after it the
+// returns nil, even if its acknowledgement was lost: before each attempt after it the
 // transaction has looked whether it committed.
 func (m *batcher) transact(ctx context.Context, run runBatch) error {
 	m.attempts, m.taken, m.uncertain, m.unsure, m.unknown = 0, 0, 0, false, 0

@@ -330,7 +330,7 @@ func TestCertainBehindLostAcknowledgement(t *testing.T) {
 
 // TestSavedOverLostAcknowledgement: the second order gives its number to the third. After a
 // lost acknowledgement a repetition would find the number taken. The orders are there
-// already, so none is created, whose token would tell that the attempt has committed.
+// already, so none is created with a token that would tell that the attempt has committed.
 func TestSavedOverLostAcknowledgement(t *testing.T) {
 	for name, dropped := range map[string]bool{"committed": false, "dropped": true} {
 		t.Run(name, func(t *testing.T) {

@@ -188,7 +188,7 @@ func TestVersionsBeforeTheCommit(t *testing.T) {
 	})
 }
 
-// TestSaveIfVersion saves under conditions, also after lost acknowledgements.
+// TestSaveIfVersion saves under conditions, some after lost acknowledgements.
 func TestSaveIfVersion(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		s := NoteStoreOf(db)

@@ -32,7 +32,7 @@ func (db *DB) Layer() *directory.Layer {
 	return db.options.Layer
 }
 
-// systemRoot is the directory of all that the library keeps beside the records, unless
+// systemRoot is the directory of all that the library keeps in addition to the records, unless
 // options say otherwise.
 const systemRoot = "kazahana"
 
@@ -92,9 +92,9 @@ func (db *DB) RemoveDirectoryIf(ctx context.Context, allow directory.Condition, 
 	return fenceError("", nil, err)
 }
 
-// MoveDirectoryIf moves the directory at from, with all directories in it, to the path to,
-// whose parent must exist, if the condition allows it: [directory.Layer.MoveIf] under the
-// fences of the DB. Stores of the moved directories are found at the new paths. The errors
+// MoveDirectoryIf moves the directory at from, with all directories in it, to the path to
+// if the condition allows it. The parent of to must exist. It is [directory.Layer.MoveIf] under
+// the fences of the DB. Stores of the moved directories are found at the new paths. The errors
 // are those of the directory layer, a *[DirectoryError] where either path is one that the
 // library itself needs ([DB.HoldsSystem]), and a *[LockedError] while the directory is
 // locked, one above either path, or one in it. Directories with a quota, on one of the
@@ -165,7 +165,7 @@ func (db *DB) recount(ctx context.Context, path []string) error {
 	return tenancy.Recount(ctx, db.fencedEngine().Transact, db.options.Layer, path[:max(len(path)-1, 0)])
 }
 
-// fencedEngine returns the engine, whose transactions commit only while the fences hold.
+// fencedEngine returns the engine with transactions that commit only while the fences hold.
 func (db *DB) fencedEngine() kv.Database {
 	engine := db.engine
 	for _, f := range db.fences {

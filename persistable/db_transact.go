@@ -238,7 +238,7 @@ func (db *DB) begin(ctx context.Context, op trace.Operation, t *transaction) (co
 	return context.WithValue(o.ctx, operationKey{}, o), o
 }
 
-// operationOf returns the operation whose transaction is about to begin, or nil.
+// operationOf returns the operation that is about to begin its transaction, or nil.
 func (db *DB) operationOf(ctx context.Context) *operation {
 	if db.options.Tracer == nil {
 		return nil

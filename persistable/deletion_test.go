@@ -35,7 +35,7 @@ func TestDeleteWhereCountsItsOwn(t *testing.T) {
 	}
 }
 
-// TestDeleteWhereInATransactionMissesNone creates a fitting record beside a transaction
+// TestDeleteWhereInATransactionMissesNone creates a fitting record during a transaction
 // that deletes all: they conflict.
 func TestDeleteWhereInATransactionMissesNone(t *testing.T) {
 	db := open(t, enginetest.Open(t))

@@ -33,7 +33,7 @@
 //
 // An index of one field has no direction, since Reverse turns any query around. In
 // an index of several fields each may be descending, persist:"Status,CreatedAt desc",
-// for queries whose fields run in different directions. Other options are errors.
+// for queries with fields that run in different directions. Other options are errors.
 // docs/tags.md explains each option, the ranges of nullable fields, and page tokens;
 // docs/changing-a-schema.md the order in which to deploy a changed schema.
 //
@@ -92,7 +92,7 @@
 // [DB], [Store], [Query] and [RangeQuery] are immutable and safe for concurrent
 // use. A [Scan] is for one goroutine at a time, and each of its parts for another. A
 // [Tx] may be used by several goroutines, for operations that do not depend on each
-// other's writes, until its function returns. A read of a record beside a write of the
+// other's writes, until its function returns. A read of a record during a write of the
 // same record in the same Tx does: of a record that has several values, because it is
 // larger than 100 kB, it may return a mixture of both forms.
 //

@@ -51,7 +51,7 @@ func openWith(t testing.TB, engine kv.Database, o persistable.Options) *persista
 	return db
 }
 
-// closeDB closes a DB. That its leases cannot be given back is no fault: the
+// closeDB closes a DB. It may fail to give back its leases: the
 // test's engine may fail, and lost acknowledgements take long.
 func closeDB(t testing.TB, db *persistable.DB) {
 	if err := db.Close(); err != nil {

@@ -45,8 +45,8 @@ var (
 )
 
 // UniqueError says that another record has the values of a unique index: in the
-// transaction's view, so also a record whose values the transaction is going to
-// change later. It is not retryable; nothing was written. [Store.Save] says how two
+// transaction's view, so it may be a record that the transaction is going to
+// give other values later. It is not retryable; nothing was written. [Store.Save] says how two
 // records exchange values.
 type UniqueError struct {
 	Type   string

@@ -170,7 +170,7 @@ func TestBuildIsResumed(t *testing.T) {
 	sound(t, s.Indexes().Verify)
 }
 
-// A build runs beside writers, and misses nothing that they do.
+// A build runs while others write, and misses nothing that they do.
 func TestBuildBesideWriters(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, db *persistable.DB) {

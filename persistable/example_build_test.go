@@ -56,7 +56,7 @@ func ExampleIndexes_BuildWith() {
 	// 100 <nil>
 }
 
-// Another tool has changed a count in the database. Repair corrects it, beside writers.
+// Another tool has changed a count in the database. Repair corrects it while others write.
 func ExampleIndexes_Repair() {
 	ctx := context.Background()
 	engine, err := embedded.OpenMemory()

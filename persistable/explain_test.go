@@ -210,7 +210,7 @@ func TestExplainWithoutEstimates(t *testing.T) {
 }
 
 // TestExplainInATransaction explains a query in a transaction: its own writes are counted,
-// and a change of another one in the range is no conflict.
+// and a change of another one in the range does not conflict.
 func TestExplainInATransaction(t *testing.T) {
 	db := open(t, enginetest.Open(t))
 	s := OrderStoreOf(db, "t")

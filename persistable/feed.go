@@ -55,7 +55,7 @@ func (f *Feed[T, ID]) SaveIfVersion(ctx context.Context, version Version, v T) e
 // The feed of a store that is bound to a transaction reads the transaction's version; changes
 // of the transaction itself are an [ErrVersionPending]. Otherwise it reads in as many
 // transactions as it takes, each a later version, up to a point where nothing is left: a
-// record that changes meanwhile may be yielded twice.
+// record that changes in that time may be yielded twice.
 //
 // Cost: two rounds of reads for each 200 changes.
 func (f *Feed[T, ID]) Changes(ctx context.Context, since Version) iter.Seq2[Change[T, ID], error] {

@@ -255,7 +255,7 @@ func TestLargestPage(t *testing.T) {
 	}
 }
 
-// TestIntersectionSkips intersects two indexes whose entries lie in long runs of one of
+// TestIntersectionSkips intersects two indexes with entries that lie in long runs of one of
 // them: whole batches of one index have no partner, so that its read goes on at the
 // other's next id. The first id after a run is often the only common one.
 func TestIntersectionSkips(t *testing.T) {

@@ -110,7 +110,7 @@ func untypedConditions[T any](conditions []Condition[T]) []erased.Condition {
 	return all
 }
 
-// allowingScan returns the store whose Find may read all records.
+// allowingScan returns the store with a Find that may read all records.
 func allowingScan[ID any](s *erased.Store[ID]) *erased.Store[ID] {
 	next := *s
 	next.Source().AllowScan = true

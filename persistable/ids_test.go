@@ -363,7 +363,7 @@ func TestNoLease(t *testing.T) {
 	check(t, orders.CreateWithID(ctx, 99, o))
 }
 
-// TestEngineClosedBeforeTheDB checks that a DB whose engine was closed takes
+// TestEngineClosedBeforeTheDB checks that a DB with a closed engine takes
 // its generator back by itself when it notices, and that ids are made on.
 func TestEngineClosedBeforeTheDB(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -15,13 +15,13 @@ import (
 )
 
 // Indexes builds, checks and mends the indexes of a store's directory. [Store.Indexes]
-// returns it. Its operations run in as many transactions of their own as they need, beside
-// readers and writers; on a store that is bound to a transaction they fail.
+// returns it. Its operations run in as many transactions of their own as they need, while
+// others read and write; on a store that is bound to a transaction they fail.
 type Indexes struct{ source }
 
 // Build completes the indexes that are not readable in this store's
 // directory: those added to the type since the first record was written there.
-// It runs beside readers and writers, in many small transactions. After an
+// It runs while others read and write, in many small transactions. After an
 // interruption another call, in any process, goes on where it stopped. At the end it
 // returns a *[NotUniqueError] if records share values of a unique index. Until then a new
 // record can have the value of one that the build has not come to. It does
@@ -32,11 +32,11 @@ func (x Indexes) Build(ctx context.Context) error {
 
 // BuildWith is [Indexes.Build] with options.
 //
-// The indexes that this call builds are in the state building meanwhile: every program
+// The indexes that this call builds are in the state building until it is done: every program
 // maintains them with its writes, and none reads them. Indexes that are added while a
 // build runs are built after it. Any number of processes may call BuildWith at
 // once: they share the work. A call returns when all of it is done, or with ctx's
-// error; whatever it has done stays done, also if its process is killed.
+// error; whatever it has done stays done, even if its process is killed.
 //
 // Cost: every record is read once. A transaction reads and writes at most about a
 // megabyte; each worker holds one in memory. A write conflicts with the build, and is
@@ -184,8 +184,8 @@ func (x Indexes) Violations(ctx context.Context, index, token string) (Violation
 }
 
 // Verify compares every record with its entries in all readable indexes, and
-// every entry with its record. It changes nothing, runs beside readers and
-// writers, and takes as many transactions as it needs: an entry and its record
+// every entry with its record. It changes nothing, runs while others read and
+// write, and takes as many transactions as it needs: an entry and its record
 // are compared within one. [Indexes.Repair] mends entries, [Indexes.VerifyWith] has
 // options.
 func (x Indexes) Verify(ctx context.Context) (Report, error) {
@@ -197,11 +197,11 @@ func (x Indexes) Verify(ctx context.Context) (Report, error) {
 // with which another call goes on, perhaps in another process.
 //
 // Counts and sums of few records are compared with the records at one version, which can be
-// read for five seconds. Those of more records are counted anew beside writers: VerifyWith
+// read for five seconds. Those of more records are counted anew while others write: VerifyWith
 // adds an index to the directory, the recount, with the name of the other one and
 // "~recount" after it. It builds the recount as Build builds any index, compares the two
 // group by group, each at one version, and removes the recount. Queries go on reading the
-// count or sum. Meanwhile writes maintain both, also those of programs that do not have
+// count or sum. Until then writes maintain both, even those of programs that do not have
 // the index, and [Indexes.Progress] names the recount. If the process is killed the
 // recount stays: the next call goes on with it, or RemoveUnused removes it. In a locked
 // tenant nothing can be counted anew, and the report has such counts and sums as skipped.
@@ -326,10 +326,10 @@ type VerifyOptions struct {
 	// RecountBytes is the size of the records, by the engine's estimate, up to which
 	// counts and sums are compared with the records at one version. Those of more
 	// records, or of so many that it takes longer than a version can be read, are counted
-	// anew beside writers, see [Indexes.VerifyWith]. The default value is 16 megabytes;
+	// anew while others write, see [Indexes.VerifyWith]. The default value is 16 megabytes;
 	// below 0 all are counted anew.
 	RecountBytes int64
-	// NoRecount leaves out that count beside writers, which writes a count of its own into
+	// NoRecount leaves out that count, which writes a count of its own into
 	// the store and removes it: counts and sums that cannot be compared at one version are
 	// among the report's Skipped. With NoRecount and without Repair nothing is written.
 	NoRecount bool

@@ -28,7 +28,7 @@ type BuildOptions struct {
 	// build's. The default value is 0.5. With 1 a worker pauses only after conflicts.
 	Share float64
 	// BytesPerSecond limits what the workers of this process read and write together.
-	// The default value, 0, is no limit. Apart from it, workers do less, and pause,
+	// The default value, 0, sets no limit. Apart from it, workers do less, and pause,
 	// while their transactions conflict with writes.
 	BytesPerSecond int
 	// RangeBytes is the least size of the ranges of records that workers claim, by the

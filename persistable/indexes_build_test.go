@@ -74,7 +74,7 @@ func runCountOnce(t *testing.T, random *rand.Rand, scatter int) {
 	}
 }
 
-// randomArticle is an article whose unique slug is its id.
+// randomArticle is an article with its id as the unique slug.
 func randomArticle(random *rand.Rand, id string) *Article {
 	a := NewArticle(Article{Section: fmt.Sprint("s", random.IntN(3)), Slug: id, Published: day0.Add(time.Duration(random.IntN(5)) * time.Second)})
 	a.ID = id

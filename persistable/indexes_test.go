@@ -294,7 +294,7 @@ func TestViolationsArePaged(t *testing.T) {
 			t.Errorf("%d violations after %d were solved", len(left), i+1)
 		}
 	}
-	check(t, s.Delete(ctx, "000")) // an owner, whose value 080 has, too
+	check(t, s.Delete(ctx, "000")) // an owner of a value that 080 has, too
 	if left := violatingIDs(t, s); len(left) != 156 {
 		t.Errorf("%d violations after an owner went, want 156", len(left))
 	}

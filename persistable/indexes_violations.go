@@ -89,7 +89,7 @@ func (x Indexes) makeReadable(ctx context.Context) error {
 }
 
 // keepListed returns the indexes that stay in the state building: those that are broken,
-// and those of a build that another process has begun meanwhile.
+// and those of a build that another process has begun since.
 func (x Indexes) keepListed(ctx context.Context, t *transaction, o *openStore, broken map[int]bool) (map[int]bool, error) {
 	listed, err := o.buildList(x.place).Has(ctx, t.writer)
 	kept := maps.Clone(broken)

@@ -16,7 +16,7 @@ import (
 )
 
 // TestDeleteWhileIteratingAnIndex deletes each record that a query of the same
-// transaction yields, whose entries are two each.
+// transaction yields, with two entries each.
 func TestDeleteWhileIteratingAnIndex(t *testing.T) {
 	for _, size := range []int{10, 150_000} {
 		db := open(t, enginetest.Open(t))

@@ -34,7 +34,7 @@ type laneEntry struct {
 	looked   int    // of an intersection, the count of the cursor after it
 }
 
-// fill reads the lanes without whose next pair the first of all is not known.
+// fill reads the lanes that may have the first pair of all.
 func (s *laneScan) fill(ctx context.Context) error {
 	for i := range s.lanes {
 		l := s.inOrder(i)

@@ -284,7 +284,7 @@ func (s *openStore) recountOf(ix *index.Index) *index.Index {
 
 // excludeRepairs makes the transaction conflict with all others that repair counts and
 // sums of the store, by a key without a value: of two that found the same fault one
-// commits, and the other one looks again. An attempt whose commit has an unknown outcome
+// commits, and the other one looks again. An attempt with a commit of unknown outcome
 // is such another one.
 func (s *openStore) excludeRepairs(t *transaction, p *place) error {
 	key := s.systemKey(p, "repair")

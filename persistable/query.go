@@ -22,7 +22,7 @@ import (
 // A query bound to a transaction sees what the transaction had written when the
 // query began. It does not yield what is written later, for example by the loop over
 // its records: each record comes at most once for each entry that it had when the
-// query began. A record that is changed or deleted meanwhile may still come as it
+// query began. A record that is changed or deleted during the query may still come as it
 // was.
 //
 // Records come in the order of the index. In an index on a slice field a record
@@ -105,7 +105,7 @@ func (q *Query[T]) Page(ctx context.Context, token string) (Page[T], error) {
 	return pageOf[T](ctx, (*erased.Query)(q), token)
 }
 
-// Explain returns how the query would read now: the first of its plans whose indexes are
+// Explain returns how the query would read now: the first of its plans with indexes that are
 // readable, with the bounds of each range, and how many keys and bytes it has. It
 // reads the first few kilobytes of each range, and conflicts with nothing there:
 // a range that ends within them is counted, a longer one estimated. If all indexes that
@@ -126,7 +126,7 @@ type Page[T any] struct {
 }
 
 // RangeQuery is a [Query] that can be narrowed to a range of the index's next field,
-// whose type is F. It is immutable: every method returns a new one. Of several
+// which has type F. It is immutable: every method returns a new one. Of several
 // bounds on one side the tightest counts. Null sorts before every value.
 type RangeQuery[T, F any] erased.Range[F]
 

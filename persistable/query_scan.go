@@ -97,7 +97,7 @@ func (q *query) openAndStart(ctx context.Context, t *transaction, c *cursor) (o 
 	return o, s, s.err
 }
 
-// indexScan is a scan whose first read was started, if it is one of an index.
+// indexScan is a scan with a first read that was started, if it is one of an index.
 type indexScan struct {
 	plan  plan
 	read  scan.Range

@@ -127,7 +127,7 @@ func (s *scratch) release() {
 	scratches.Put(s)
 }
 
-// decodeHere decodes a record. Its {Field}s have the values of the directory, also if
+// decodeHere decodes a record. Its {Field}s have the values of the directory, even if
 // the stored bytes have others, because the tenant was moved or copied to another
 // name: where a record is decides whose it is.
 func (r *record) decodeHere(payload []byte, s *wire.Strings) (any, error) {

@@ -235,7 +235,7 @@ func (m *saleModel) fault(v *Sale, mustBeNew bool) string {
 	return ""
 }
 
-// putMany writes a batch, whose sales may be in each other's way.
+// putMany writes a batch of sales that may be in each other's way.
 func (m *saleModel) putMany(rt *rapid.T) {
 	s, mustBeNew := m.writer(rt), rapid.Bool().Draw(rt, "new")
 	write := s.SaveMany

@@ -35,9 +35,9 @@ type Scan[T any] struct {
 // next one goes on after the last record, at a later version. So a record that
 // exists during the whole scan and does not change comes exactly once. In the order of
 // ids ([Store.Scan]) each record comes at most once, as it was at one of these
-// versions; one that is created or deleted meanwhile comes or does not. In the order of
-// an index a record whose entry moves meanwhile may come at both places, or at
-// neither. For one version of all records, see [DB.ReadTransact], which has five
+// versions; one that is created or deleted during the scan comes or does not. In the order of
+// an index, a record comes at both places or at neither if its entry moves during the
+// scan. For one version of all records, see [DB.ReadTransact], which has five
 // seconds.
 //
 // Memory: one batch of keys (of an index, with the records that they name) and no
@@ -221,8 +221,8 @@ func (r *scanRun) divide(points [][]byte, c cursor) (parts []*scanRun) {
 	return parts
 }
 
-// token returns the place of the scan: a page token whose key is the tuple
-// (ended, limit, position, from, before). Keys that are nil are empty.
+// token returns the place of the scan: a page token with the tuple
+// (ended, limit, position, from, before) as its key. Keys that are nil are empty.
 func (r *scanRun) token() string {
 	if r.err != nil {
 		return r.given
@@ -276,7 +276,7 @@ func (r *scanRun) decode(key []byte) error {
 type splitter struct {
 	keys      scan.Keyspace
 	bounds    index.Bounds
-	ofRecords bool // whose chunks have keys of their own
+	ofRecords bool // with chunks that have keys of their own
 }
 
 func newSplitter(o *openStore, p *plan, b index.Bounds) *splitter {

@@ -127,8 +127,8 @@ func TestScanPartsOfKinds(t *testing.T) {
 	checkDivided(t, persistable.AcrossRows(rows, ""), must[[]SaleByCountryAmountRow](t)(rows.Slice(ctx)))
 }
 
-// TestScanPartsOfAnotherPlan divides a query whose first plan needs an index that is not
-// built. The parts belong to the plan that was used, also when the index is ready.
+// TestScanPartsOfAnotherPlan divides a query with a first plan that needs an index that is not
+// built. The parts belong to the plan that was used, even when the index is ready.
 func TestScanPartsOfAnotherPlan(t *testing.T) {
 	random := seed.Rand(t)
 	db := open(t, randomSplits{enginetest.Open(t), random})

@@ -16,7 +16,7 @@ import (
 )
 
 // TestScatteredConflictsAsPlain: a transaction that reads and writes conflicts
-// with the change that another commits meanwhile, or not, as it would if the
+// with the change that another one commits before it, or not, as it would if the
 // records were not scattered. Scans by id may conflict less: a plain one reads
 // ahead of what it yields.
 func TestScatteredConflictsAsPlain(t *testing.T) {

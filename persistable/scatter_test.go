@@ -47,7 +47,7 @@ func TestAllScattered(t *testing.T) {
 	if testing.Short() || *scatterAll != 0 {
 		t.Skip("it takes as long as all others together")
 	}
-	t.Parallel() // beside the tests that mostly wait
+	t.Parallel() // at the same time as the tests that mostly wait
 	again := exec.CommandContext(t.Context(), os.Args[0], "-test.short", "-test.timeout=15m", "-rapid.checks=20", "-scatter=16",
 		"-test.skip=^ExampleQuery_Explain$") // prints the number of shards
 	if out, err := again.CombinedOutput(); err != nil {

@@ -31,7 +31,7 @@ type (
 	// Type names the type in keys, so that the struct can be renamed. Without
 	// it the name is the struct's. The option scatter=N, with or without a name,
 	// scatters the records of each directory over N shards by their ids, N a power
-	// of two from 2 to 256. Otherwise records whose ids grow with time are all
+	// of two from 2 to 256. Otherwise records with ids that grow with time are all
 	// written at one end of a range: on a cluster, on one storage server. Scans in
 	// the order of ids then read N ranges side by side.
 	Type struct{}
@@ -77,7 +77,7 @@ type (
 	// Min answers for the least value of a field, of all records or of each group:
 	// `persist:"Amount,by=Status"`. It uses an ordinary index on the group's fields and
 	// the field, and declares it where there is none: it stays exact when records are
-	// deleted. A null is no value. Options as for Count.
+	// deleted. A null does not count. Options as for Count.
 	Min struct{}
 
 	// Max is Min for the greatest value; both use the same index.

@@ -20,7 +20,7 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// note is a record of strings whose fields differ from program to program.
+// note is a record of strings with fields that differ from program to program.
 type note struct {
 	id     int64
 	values map[string]string
@@ -228,8 +228,8 @@ func TestSchemaErrors(t *testing.T) {
 	}
 }
 
-// TestSchemaOfProgramsByTurns: programs that only know more or less of a type go
-// on beside each other, in whatever order they begin. Each adds to the header
+// TestSchemaOfProgramsByTurns: programs that only know more or less of a type can
+// all go on, in whatever order they begin. Each adds to the header
 // once, and then none of them changes it.
 func TestSchemaOfProgramsByTurns(t *testing.T) {
 	programs := []noteProgram{

@@ -29,8 +29,8 @@ type GroupSum[G, S any] struct {
 	Sum   S
 }
 
-// groupValue returns the stored count or sum of a group, whose packed values are
-// given; nil where there is none. It reads one key, in one round. In a transaction
+// groupValue returns the stored count or sum of the group with the given packed
+// values; nil where there is none. It reads one key, in one round. In a transaction
 // that writes it sees the transaction's own writes, and conflicts with all others
 // that change the group.
 func (s source) groupValue(ctx context.Context, i int, group []byte) (value []byte, err error) {
@@ -230,7 +230,7 @@ func (s *source) recordOfElement(ctx context.Context, t *transaction, o *openSto
 // keeps sums in 128 bits, so it is not lost: Sum has it.
 type OverflowError struct {
 	Type  string
-	Field string   // whose values are added
+	Field string   // the field with the values that are added
 	Sum   *big.Int // the whole sum
 }
 

@@ -119,8 +119,8 @@ func (s *Store[T, ID]) Save(ctx context.Context, v T) error {
 // change that may be applied twice is safe.
 //
 // Bound to a transaction by In, Update is a part of that transaction. If several
-// goroutines update a record in one transaction, change runs again in those whose
-// record another one has changed.
+// goroutines update a record in one transaction, change runs again where
+// another one has changed the record.
 //
 // Cost: one round of reads (the record), a second one only if change gives a unique
 // index another value, and the commit.
@@ -224,8 +224,8 @@ func (s *Store[T, ID]) Scan() *Query[T] {
 
 // Find returns the query of the records that fulfil all conditions.
 //
-// It picks the index that leaves the fewest conditions over: one whose first fields
-// have equality, and whose next field has a range. What is left over filters the
+// It picks the index that leaves the fewest conditions over: one with equality
+// for its first fields, and a range for the next one. What is left over filters the
 // records in memory, up to [Query.FilterLimit] of them. Two indexes that have equality on
 // all of their fields, and together serve more conditions than each alone, are
 // intersected: keys of both are read side by side, and only the records in both are
@@ -271,8 +271,8 @@ func (s *Store[T, ID]) AllowScan() *Store[T, ID] {
 // CreateMany creates the records in the order of the list, in as many transactions as
 // they need. Each transaction is a whole or absent; together they are not. If it stops
 // before the end, the error is a *[PartialError] that says where. The other rules are
-// those of [Store.Create]. Records that are created in an attempt whose
-// acknowledgement is lost are not created again.
+// those of [Store.Create]. Records that are created in an attempt with a lost
+// acknowledgement are not created again.
 //
 // Bound to a transaction by In, CreateMany is a part of that transaction, which must
 // not become too large.
@@ -326,7 +326,7 @@ func SaveExistingFrom[T, ID any](ctx context.Context, s *Store[T, ID], vs iter.S
 
 // DeleteWhere deletes the records that a query of this store returns, in its order,
 // and returns how many it has deleted. It takes as many transactions as it needs: a
-// record that is created meanwhile may be left, one that is changed so that it does not
+// record that is created during the call may be left, one that is changed so that it does not
 // fit any more is not deleted. If it stops before the end, the error is a
 // *[PartialError].
 //
@@ -366,7 +366,7 @@ func DeleteMany[T, ID any](ctx context.Context, s *Store[T, ID], ids []ID, o Bat
 // that Watch sees: nil while there is no such record. Changes in quick succession may
 // be seen as one, but the last one is always seen: a change is either in what Watch
 // has read, or comes after the version of that read and wakes Watch up. What is
-// written over with the same bytes is no change.
+// written over with the same bytes does not count as a change.
 //
 //	for o, err := range orders.Watch(ctx, id) {
 //		if err != nil {

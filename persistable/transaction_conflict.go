@@ -54,7 +54,7 @@ func (t *transaction) conflictsBefore(ctx context.Context) (all []trace.Conflict
 	}
 	ranges, err := ranger.ConflictingKeys(ctx)
 	if err != nil {
-		return nil // an explanation is no reason to fail
+		return nil // failing to explain must not fail the transaction
 	}
 	for _, r := range ranges {
 		all = append(all, t.describeConflict(r))

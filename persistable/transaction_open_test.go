@@ -27,7 +27,7 @@ func changing(t *testing.T, db *persistable.DB, fn func(tx kv.Transaction)) {
 }
 
 // hold begins a transaction with a record in s, and checks what its commit says
-// after what others have done meanwhile.
+// after what others have done in between.
 func hold(t *testing.T, db *persistable.DB, s *OrderStore, meanwhile func(), conflicts bool) {
 	t.Helper()
 	must[[]*Order](t)(s.Scan().Slice(ctx)) // the store is opened and cached

@@ -84,7 +84,7 @@ func TestFailedOperationsWriteNothing(t *testing.T) {
 	}
 }
 
-// tolerate runs a write whose n-th read fails in a transaction that does not mind. It
+// tolerate runs a write in which the n-th read fails in a transaction that does not mind. It
 // reports whether there was such a read.
 func tolerate(t *testing.T, db *persistable.DB, engine *faulty, n int, mayFail bool, write func(*persistable.DB, persistable.Tx) error) bool {
 	t.Helper()
@@ -183,7 +183,7 @@ func TestSpoiledTransactionOfTheCaller(t *testing.T) {
 	}
 }
 
-// TestWritesThatAreNotSeen: a store refuses to write in a transaction whose reads do not see its
+// TestWritesThatAreNotSeen: a store refuses to write in a transaction with reads that do not see its
 // writes, by an option that the program has set. A second write would leave the entries of the
 // first, and the unique value of them taken.
 func TestWritesThatAreNotSeen(t *testing.T) {

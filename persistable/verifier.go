@@ -23,7 +23,7 @@ type verifier struct {
 	*source
 	options VerifyOptions
 	report  Report
-	index   int // whose entries are being read; byID: the records
+	index   int // the index with the entries that are being read; byID: the records
 	cursor  cursor
 	only    *index.Definition // the index that is verified; nil: all
 }

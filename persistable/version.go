@@ -132,7 +132,7 @@ type ownVersions struct {
 	numbers map[string]uint16 // by the key of the version
 }
 
-// isOwn reports whether the transaction has written the record whose version has that
+// isOwn reports whether the transaction has written the record that has its version under that
 // key.
 func (o *ownVersions) isOwn(key []byte) bool {
 	o.mu.Lock()
@@ -174,7 +174,7 @@ func (o *ownVersions) number(key []byte) (n uint16, again bool) {
 	return n, false
 }
 
-// versionScan reads the versions of records in the order of their ids, beside a scan of the
+// versionScan reads the versions of records in the order of their ids, along with a scan of the
 // records. The zero value reads nothing.
 type versionScan struct {
 	reads   versionReads

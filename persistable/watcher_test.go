@@ -157,7 +157,7 @@ func (t *watchLogTx) Watch(key []byte) kv.Future[struct{}] {
 const rarely = time.Hour // an interval for polls that no test needs
 
 // followFirst runs a test in a bubble of made-up time with a store that has the order 1,
-// and a watch of it whose first state was taken.
+// and a watch of it that has taken its first state.
 func followFirst(t *testing.T, poll time.Duration, test func(t *testing.T, engine *faulty, s *OrderStore, next func() (*Order, error, bool))) {
 	synctest.Test(t, func(t *testing.T) {
 		watches := &watchLog{Database: enginetest.InProcess(t)}

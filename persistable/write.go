@@ -214,7 +214,7 @@ func (w *write) idText() string {
 	return idText(w.sc.id)
 }
 
-// notFound is the error of a write whose record must exist.
+// notFound is the error of a write for which the record must exist.
 func (w *write) notFound() error {
 	return fmt.Errorf("%w: %s %s%s", ErrNotFound, w.Type, w.idText(), w.place.inDirectory())
 }

@@ -183,7 +183,7 @@ func (w *write) readOwner(ctx context.Context, owner []byte, taken *UniqueError)
 	return found, err
 }
 
-// checkUnique returns why the new form, whose id was made just now, cannot be looked
+// checkUnique returns why the new form, with an id that was made just now, cannot be looked
 // for by unique values.
 func (w *write) checkUnique() error {
 	values := 0

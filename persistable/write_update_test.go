@@ -246,7 +246,7 @@ func TestUpdateWhoseFunctionWrites(t *testing.T) {
 	sound(t, s.Indexes().Verify)
 }
 
-// TestUnchangedSaveConflictsWithNone saves a record as it is beside a transaction that
+// TestUnchangedSaveConflictsWithNone saves a record as it is during a transaction that
 // has read it.
 func TestUnchangedSaveConflictsWithNone(t *testing.T) {
 	db := open(t, enginetest.Open(t))

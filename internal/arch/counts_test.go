@@ -54,8 +54,6 @@ func checkLengths(t *testing.T, lengths []shape.Length, most int) {
 
 // unmet are the bounds that the project does not keep yet. A bound leaves the list when it is met.
 var unmet = map[string]bool{
-	"whose in 52,000 lines of comments": true, "behind in 52,000 lines of comments": true, "beside in 52,000 lines of comments": true,
-	"meanwhile in 52,000 lines of comments": true, "is no in 52,000 lines of comments": true, ", also if in 52,000 lines of comments": true,
 	"public packages": true, "exported types of public packages": true, "exported error types of public packages": true,
 	"lines of code without examples": true,
 }

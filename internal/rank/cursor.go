@@ -12,7 +12,7 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// finger is a finger of a level, or an element of level 0, whose count is 1.
+// finger is a finger of a level, or an element of level 0, which has the count 1.
 type finger struct {
 	element []byte // empty: the one with which a level begins
 	count   int64

@@ -45,7 +45,7 @@ func Height(element []byte) int {
 // Hash is the hash by which layouts spread keys: the heights of elements and the shards
 // of scattered keys. It is part of the layout of stored data and never changes.
 //
-// It is FNV-1a (Fowler, Noll, Vo), whose uppermost bits hardly depend on the last bytes
+// It is FNV-1a (Fowler, Noll, Vo), with uppermost bits that hardly depend on the last bytes
 // of a short key, finished by the mixing steps of MurmurHash3's fmix64 (Appleby), which
 // make every bit depend on every other.
 func Hash(b []byte) uint64 {
@@ -227,7 +227,7 @@ func (s *selection) start(begin []byte) (levels [Top + 1]*cursor) {
 	return levels
 }
 
-// walk passes fingers until one whose count passes what is left, or one that is higher
+// walk passes fingers until one has a count that passes what is left, or one that is higher
 // than the level, if the level is below the limit. It returns false after the last one.
 func (s *selection) walk(ctx context.Context, c *cursor, level, limit int) (f finger, found bool, err error) {
 	r := kv.KeyRange{Begin: c.rest.Begin, End: c.rest.End}

@@ -214,7 +214,7 @@ func TestUpdateTwice(t *testing.T) {
 	}
 }
 
-// TestClear removes all that a list has, and nothing beside it.
+// TestClear removes all that a list has, and nothing else.
 func TestClear(t *testing.T) {
 	db, l := enginetest.Open(t), newList()
 	numbers(t, db, l, 100)

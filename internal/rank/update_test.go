@@ -168,7 +168,7 @@ func changeNamed(t *testing.T, tx kv.Transaction, l *rank.List, change string) {
 }
 
 // TestReadersConflict has a transaction that writes ask a list, and another one change
-// the list meanwhile: where the answer changes, the commit fails.
+// the list before it commits: where the answer changes, the commit fails.
 func TestReadersConflict(t *testing.T) {
 	db, l, rng, elements := enginetest.Open(t), newList(), seed.Rand(t), pool(12)
 	var m model

@@ -68,7 +68,7 @@ type Place struct {
 	Newer                    bool
 }
 
-// Empty is no argument, or no answer.
+// Empty stands for a call without an argument or without an answer.
 type Empty struct{}
 
 func (p Place) open() (kv.Database, error) {

@@ -149,7 +149,7 @@ func (a *account) acquire(ctx context.Context, provider idgen.LeaseProvider, req
 	return leases, err
 }
 
-// listServices returns the services that follow after, at most limit of them: those
+// listServices returns at most limit services, the first one after the ID after: those
 // that the token may lease for, since the names of others are not its business. There
 // are none only where there are no more.
 func (a *account) listServices(ctx context.Context, store Lister, after string, limit int) ([]string, error) {

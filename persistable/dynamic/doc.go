@@ -32,8 +32,8 @@
 //
 // Writes maintain all indexes of the header, with entries computed from the record's bytes
 // (package reindex). If the header has an index for which that is not possible,
-// every write returns a [*persistable.ForeignIndexError]. A store whose path does not end
-// as its schema says, because it was moved there by hand, can only be read.
+// every write returns a [*persistable.ForeignIndexError]. A store can only be
+// read if its path does not end as its schema says, because it was moved there by hand.
 //
 // # Concurrency and transactions
 //

@@ -28,7 +28,7 @@ func (l Location) String() string { return fmt.Sprintf("%q of %s", strings.Join(
 // Stores yields the stores in the directory at the path and below it, all of the database
 // without a path, by their headers: each directory before those in it, in the order of
 // the names, and in a directory the types in their order. A directory that is removed
-// meanwhile is left out. If there is no directory at the path, the error is
+// during the walk is left out. If there is no directory at the path, the error is
 // [persistable.ErrNotFound]. Directories that cannot be read hide no others: the error comes
 // last, and joins theirs.
 //
@@ -88,7 +88,7 @@ func (w *walk) visit(path []string) error {
 		}
 		names, err = w.db.Layer().ListAfter(w.ctx, w.db.Engine(), path, names[len(names)-1], namesOfPage)
 		if errors.Is(err, directory.ErrNotFound) {
-			return nil // it was removed meanwhile
+			return nil // it was removed during the walk
 		}
 		if err := w.keepDamage(err); err != nil {
 			return err
@@ -97,7 +97,7 @@ func (w *walk) visit(path []string) error {
 	return nil
 }
 
-// visitAll visits directories in the one at a path, but those that were removed meanwhile.
+// visitAll visits directories in the one at a path, but those that were removed since they were listed.
 func (w *walk) visitAll(path, names []string) error {
 	for _, name := range names {
 		err := w.visit(append(slices.Clip(path), name))

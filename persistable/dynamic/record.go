@@ -88,7 +88,7 @@ type Decoder struct {
 }
 
 // NewDecoder returns the decoder of the store that has the header, in the directory at a
-// path whose elements have these layers.
+// path. The layers are those of the path's elements.
 func NewDecoder(header []byte, path, layers []string) (*Decoder, error) {
 	c, err := format.DecodeCatalog(header)
 	if err != nil {

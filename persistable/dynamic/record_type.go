@@ -148,7 +148,7 @@ func (t *recordType) locate(d *directory.Directory) *position {
 	return t.locateAt(d.Path(), d.Layers())
 }
 
-// locateAt is locate for the directory at a path whose elements have these layers.
+// locateAt is locate for the directory at a path, with the layers of its elements.
 func (t *recordType) locateAt(path, layers []string) *position {
 	words := strings.Split(t.root.Directory, "/")
 	at := &position{}

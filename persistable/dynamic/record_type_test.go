@@ -76,7 +76,7 @@ func TestWhere(t *testing.T) {
 	}
 }
 
-// TestWhereRefuses: what is no condition is an error that says where and what.
+// TestWhereRefuses: a text that is not a condition is an error that says where and what.
 func TestWhereRefuses(t *testing.T) {
 	s := open(t, seeded(t), "tenants", "tenant-1", "orders")
 	for text, want := range map[string]string{
@@ -186,7 +186,7 @@ func TestByIndex(t *testing.T) {
 	}
 }
 
-// addTwin adds an index Counter_Name to the header of the counters, beside that with the
+// addTwin adds an index Counter_Name to the header of the counters, next to the one with the
 // name Counter_Name_unique in keys, as a program does that has made the index not unique.
 func addTwin(t *testing.T, db *persistable.DB) {
 	t.Helper()
@@ -253,7 +253,7 @@ func TestNamesInKeys(t *testing.T) {
 	}
 }
 
-// TestDropTakesNamesInKeys: an index by itself is no name for Drop, so that a second drop of
+// TestDropTakesNamesInKeys: an index alone does not name what Drop drops, so that a second drop of
 // one leaves the other one of that name.
 func TestDropTakesNamesInKeys(t *testing.T) {
 	db := seeded(t)
@@ -309,7 +309,7 @@ func TestDropForeign(t *testing.T) {
 	}
 }
 
-// TestDropOfUnknownOutcome: a drop that has committed is no error because its answer was
+// TestDropOfUnknownOutcome: a drop that has committed does not fail because its answer was
 // lost; one that was not committed is done again.
 func TestDropOfUnknownOutcome(t *testing.T) {
 	for _, dropped := range []bool{false, true} {

@@ -169,8 +169,8 @@ type Entry struct {
 }
 
 // Entries returns the keys of the record with that id: its own, then those that it must
-// have in each index that is maintained, also those of groups (counts, sums), whose values
-// are of all their records; of an index of versions the record's version and its entry. If
+// have in each index that is maintained, even those of groups (counts, sums), with values
+// for all their records; of an index of versions the record's version and its entry. If
 // there is no such record the error is [persistable.ErrNotFound].
 //
 // Cost: one round of reads for the record, and one for each index.
@@ -187,11 +187,11 @@ func (s *Store) Entries(ctx context.Context, id ID) ([]Entry, error) {
 }
 
 // Drop removes the index that has a name in keys, which is its [Index].KeyName: its
-// definition from the header, and all its entries. Programs whose code has the index do not
+// definition from the header, and all its entries. Programs with the index in their code do not
 // maintain it any more, and cannot read it until one of them builds it again. Also an index
 // that needs the type's Go code can be dropped. If there is none of that name, the error is a
-// [*persistable.NoIndexError]. A drop whose outcome was unknown, and after which the index is
-// gone, is no error.
+// [*persistable.NoIndexError]. If the outcome of a drop was unknown and the index is
+// gone, Drop succeeds.
 func (s *Store) Drop(ctx context.Context, keyName string) error {
 	return erased.Runtime.Drop(ctx, s.source(), keyName)
 }
@@ -260,7 +260,7 @@ func (s *Store) ParseRecord(text []byte) (*Record, error) {
 	return r, nil
 }
 
-// newValueError returns the error of a text that is no record.
+// newValueError returns the error of a text that is not a record.
 func newValueError(typ string, err error) error {
 	var fault *message.Error
 	if !errors.As(err, &fault) {

@@ -30,7 +30,7 @@
 //	kazahana.writes               Set, Clear, ClearRange and Atomic calls, of all attempts
 //	kazahana.bytes_written
 //
-// Each conflict is an event named conflict, whose attribute kazahana.changed says what
+// Each conflict is an event named conflict. Its attribute kazahana.changed says what
 // another transaction changed: type, record or index, directory.
 //
 // A span of an operation that fails has the status Error and the attribute error.type, but for

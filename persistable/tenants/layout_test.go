@@ -24,7 +24,7 @@ import (
 )
 
 // TestLayoutOfTenants makes what docs/layout.md shows and compares every key and value
-// beside the tenant's directory.
+// outside of the tenant's directory.
 func TestLayoutOfTenants(t *testing.T) {
 	db := open(t, enginetest.Open(t))
 	all := tenants.Of(db, "tenants")
@@ -63,7 +63,7 @@ func documented(t *testing.T) string {
 // random matches random numbers in hexadecimal digits, and in those of such digits.
 var random = regexp.MustCompile(`(3[0-9]|6[1-6]){32,}|gone/[0-9a-f]{32}`)
 
-// TestFormats reads what earlier versions stored beside tenants: locks, a quota and its usage, a
+// TestFormats reads what earlier versions stored about tenants: locks, a quota and its usage, a
 // copy and a deletion that were not finished. It stores the same.
 func TestFormats(t *testing.T) {
 	layer := layers.Layer{

@@ -144,7 +144,7 @@ func TestQuotaInOneTransaction(t *testing.T) {
 	wantUsage(t, db, "tenants", "a")
 }
 
-// The count of what is there runs beside writers that lose acknowledgements, and comes
+// The count of what is there runs during writes that lose acknowledgements, and comes
 // to what is stored: each record is counted once.
 func TestQuotaCountsBesideWriters(t *testing.T) {
 	for name, engine := range map[string]func(*testing.T) kv.Database{

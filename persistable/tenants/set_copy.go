@@ -313,7 +313,7 @@ func (i *importer) leap(seeker io.Seeker, begin int64) error {
 	return nil
 }
 
-// checkArrived reads a stream whose tenant exists. It returns exists unless the tenant has the
+// checkArrived reads a stream of a tenant that exists. It returns exists unless the tenant has the
 // lock with which it arrived: then it is as it was.
 func (i *importer) checkArrived(ctx context.Context, s *Set, name string, exists error) (Progress, error) {
 	l, _, err := s.LockOf(ctx, name)

@@ -274,7 +274,7 @@ func TestAbandonedWhileItRuns(t *testing.T) {
 }
 
 // A copy without a lock removes what it has written itself when it fails, and not what another
-// copy to the name has written meanwhile.
+// copy to the name has written by then.
 func TestFailedCopyLeavesAnotherOne(t *testing.T) {
 	db := open(t, enginetest.Open(t))
 	rooms, _, c := twoRooms(t, db)
@@ -290,7 +290,7 @@ func TestFailedCopyLeavesAnotherOne(t *testing.T) {
 	}
 }
 
-// stalledEngine is an engine whose commits do not come to an end once it is stalled.
+// stalledEngine is an engine with commits that do not end once it is stalled.
 type stalledEngine struct {
 	kv.Database
 	stalled atomic.Bool
@@ -314,7 +314,7 @@ func (t *stalledTx) Commit(ctx context.Context) error {
 	return t.Transaction.Commit(ctx)
 }
 
-// A copy whose context ends returns, even where it cannot remove what it has copied.
+// A copy returns when its context ends, even where it cannot remove what it has copied.
 func TestCopyEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(day0))                                // IDs begin in 2026

@@ -25,7 +25,7 @@ import (
 // [Set.DeleteLocked].
 //
 // A call after an interruption also deletes a tenant that was created under the same
-// name meanwhile; use Sweep or [Set.DeleteIf] if that may be.
+// name since; use Sweep or [Set.DeleteIf] if that may be.
 func (s *Set) Delete(ctx context.Context, name string) error {
 	return s.DeleteIf(ctx, name, func(kv.ReadTransaction, *directory.Directory) error { return nil })
 }
@@ -203,7 +203,7 @@ func (s *Set) Move(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// checkExisting returns a *[NameError] if the directory of a name is no tenant's.
+// checkExisting returns a *[NameError] if the directory of a name does not belong to a tenant.
 func (s *Set) checkExisting(ctx context.Context, name string) error {
 	return s.db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) error { return s.mayChange(ctx, tx, name) })
 }

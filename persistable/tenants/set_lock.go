@@ -57,7 +57,7 @@ func (s *Set) Lock(ctx context.Context, name, reason string) (Lock, error) {
 // context of the call may have ended.
 const cancelTime = 10 * time.Second
 
-// cancelLock ends a lock whose commit has an unknown outcome. It writes the settings also if
+// cancelLock ends a lock with a commit of unknown outcome. It writes the settings even if
 // the tenant does not have the lock, so that a commit that is still under way conflicts.
 func (s *Set) cancelLock(ctx context.Context, l Lock) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
@@ -75,7 +75,7 @@ func (s *Set) cancelLock(ctx context.Context, l Lock) error {
 }
 
 // LockOf returns the lock of a tenant, and whether it is locked. With it an operator
-// can unlock a tenant whose locker was killed.
+// can unlock a tenant after its locker was killed.
 func (s *Set) LockOf(ctx context.Context, name string) (l Lock, locked bool, err error) {
 	err = s.db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) error {
 		d, err := s.openNamed(ctx, tx, name)
@@ -179,7 +179,7 @@ func CheckUnlocked(ctx context.Context, tx kv.ReadTransaction, all ...*directory
 	return nil
 }
 
-// Quota bounds what a tenant holds, over all its types. The zero value is no quota.
+// Quota bounds what a tenant holds, over all its types. The zero value sets no limit.
 type Quota struct {
 	Records int64 `json:"records,omitempty"` // maximum number of records; 0: no bound
 	Bytes   int64 `json:"bytes,omitempty"`   // maximum bytes of the records' values, without keys and entries; 0: no bound
@@ -217,7 +217,7 @@ type Usage struct {
 // records for each writer. Tenants without a quota cost nothing.
 //
 // The first SetQuota of a tenant counts the records that are there, in many small
-// transactions beside readers and writers. Until it returns, the quota bounds what is
+// transactions, while others read and write. Until it returns, the quota bounds what is
 // counted. If it is interrupted, another call, in any process, continues the count. The
 // records are also counted anew where a directory comes into the tenant or leaves it:
 // persistable.DB.RemoveDirectory, and Copy, Import and Delete of tenants in this one.

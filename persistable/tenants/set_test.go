@@ -268,7 +268,7 @@ func TestListByPages(t *testing.T) {
 	})
 }
 
-// The directory that the database itself needs is no tenant: neither in the root, nor
+// The directory that the database itself needs is not a tenant: neither in the root, nor
 // in a partition that has tenants directly in it.
 func TestWorkIsNoTenant(t *testing.T) {
 	for _, parent := range [][]string{nil, {"customers"}} {

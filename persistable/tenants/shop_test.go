@@ -56,7 +56,7 @@ type Bid struct {
 }
 
 // Note has an index over the tenant's name if indexed is set, records of any size, and
-// a directory that is no partition.
+// a directory that is not a partition.
 type Note struct {
 	_ persistable.Type      `persist:"Note"`
 	_ persistable.Directory `persist:"rooms/{Room}/notes"`

@@ -281,7 +281,7 @@ func readStores(ctx context.Context, tx kv.ReadTransaction, t tree) (all []heade
 }
 
 // checkNames returns a *[RenameError] if an index has a {Field} that is an element of paths
-// whose name changes.
+// with a name that changes.
 func checkNames(stores []header, changes func(depth int) bool) error {
 	for _, h := range stores {
 		c, err := format.DecodeCatalog(h.value)

@@ -36,7 +36,7 @@ func Example() {
 	// <nil>
 }
 
-// one reads the single field of a message whose tag byte is tag.
+// one reads the single field of a message with the tag byte tag.
 func one[T any](tag byte, value []byte, read func(*wire.Reader) T) (T, error) {
 	r := wire.NewReader(append([]byte{tag}, value...))
 	var v T
@@ -321,7 +321,7 @@ func TestCopyRepeated(t *testing.T) {
 	}
 }
 
-// TestReaderOfStrings reads a message whose bytes change afterwards.
+// TestReaderOfStrings reads a message from bytes that change afterwards.
 func TestReaderOfStrings(t *testing.T) {
 	b := wire.AppendString([]byte{0x0a}, "first")
 	b = wire.AppendString(append(b, 0x12), "second")

@@ -140,7 +140,7 @@ func TestLeader(t *testing.T) {
 	}
 }
 
-// TestLateGrant checks that a claim that was granted too late is no term, and is asked for again.
+// TestLateGrant checks that a claim that was granted too late does not begin a term, and is asked for again.
 func TestLateGrant(t *testing.T) {
 	c := newCandidate(t, 0)
 	c.HandleLook(0, free, false)

@@ -166,7 +166,7 @@ type Options struct {
 	// means for ever.
 	Idle time.Duration
 	// Log is called when reservations of a sequence begin to fail, and when they succeed
-	// again. The default, nil, is no log.
+	// again. With nil, the default, nothing is logged.
 	Log *slog.Logger
 }
 

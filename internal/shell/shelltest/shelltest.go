@@ -13,7 +13,7 @@ import (
 )
 
 // Evil is foreign text that clears the terminal, sets its title, begins
-// lines, turns the direction of text, and is no UTF-8.
+// lines, turns the direction of text, and is not valid UTF-8.
 const Evil = "\x1b[2J\x1b]0;owned\a\r\nkazahana: done\nmachine 7 bits 8 active\u202e\u009b1m\u2028\x7f\x00\xff\t{\"error\":1}"
 
 // CheckHarmless checks that nothing written acts on a terminal, or is a line that

@@ -167,7 +167,7 @@ func (s *transactionState) last(key []byte) *observedWrite {
 }
 
 // base says what an atomic operation on key finds: the class of the stored value
-// beside the operand's length, or the transaction's own write before it; "" where
+// with the operand's length, or the transaction's own write before it; "" where
 // that is not certain.
 func (o *observer) base(s *transactionState, key, operand []byte, mutation string) string {
 	if w := s.last(key); w != nil {

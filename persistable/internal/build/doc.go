@@ -8,7 +8,7 @@
 //		found, err = run.Build(ctx)
 //	}
 //
-// The indexes are in the state building meanwhile: all writes maintain them, and no
+// The indexes are in the state building until the end: all writes maintain them, and no
 // query reads them. The records are divided into ranges, by the engine's split points.
 // The ranges, their progress, and the claims of workers are the work list, in the
 // database ([List]). So a build goes on after any crash, in any process, with any number
@@ -17,7 +17,7 @@
 // # Each record once
 //
 // Entries of values may be written twice. Counts, sums and ranks may not: a build must
-// count each record exactly once, and so must the writes beside it. These are the rules:
+// count each record exactly once, and so must the writes during it. These are the rules:
 //
 //  1. A record is done if its key is in [Begin, Next) of the range that contains its
 //     key. Ranges cover all keys of records, and never change but for Next, which only

@@ -245,7 +245,7 @@ type Check struct {
 	read   kv.RangeResult
 }
 
-// StartCheck starts the read for the record whose key is suffix after the prefix of
+// StartCheck starts the read for the record that has the key suffix after the prefix of
 // records. The read is a snapshot: it never conflicts.
 func (l List) StartCheck(tx kv.ReadTransaction, suffix []byte) Check {
 	// Ranges begin at most maxBegin bytes from the prefix: a longer key is in the range

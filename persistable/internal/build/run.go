@@ -77,7 +77,7 @@ func (r *Run) start(ctx context.Context) (found bool, err error) {
 			found = true
 			return at.checkMembers(members)
 		}
-		at.List.clear(tx) // of indexes that were disabled or dropped meanwhile
+		at.List.clear(tx) // of indexes that were disabled or dropped since
 		found, err = r.begin(ctx, t, at)
 		return err
 	})
@@ -266,7 +266,7 @@ func (r *Run) findExpired(ranges []Range) (c choice) {
 }
 
 // finish removes the list, of which nothing is left, and makes its indexes readable
-// but for unique ones, whose violations come first. That is one transaction: a write
+// but for unique ones with violations, which come first. That is one transaction: a write
 // maintains a record that is done as long as there is a list, and every record
 // afterwards. If the list is another one by then, it stays.
 func (r *Run) finish(ctx context.Context) error {

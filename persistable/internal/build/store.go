@@ -12,7 +12,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// Store is the store whose indexes are built. It is safe for concurrent use.
+// Store is the store that has its indexes built. It is safe for concurrent use.
 type Store interface {
 	// Transact runs fn in a transaction and commits it, and runs fn again after a
 	// retryable error. The transaction conflicts with every change of the store's

@@ -112,7 +112,7 @@ type Field[F any] struct {
 	encode func([]byte, F) []byte
 }
 
-// NewField returns the field with that name, whose values encode appends as
+// NewField returns the field with that name; encode appends its values as
 // tuple elements.
 func NewField[F any](name string, encode func([]byte, F) []byte) Field[F] {
 	return Field[F]{name, encode}

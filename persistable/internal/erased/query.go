@@ -126,28 +126,28 @@ func (q *Query) FilterLimit(n int) *Query {
 	return &next
 }
 
-// Range is a query with a range on its next field, whose values have type F.
+// Range is a query with a range on its next field, with values of type F.
 type Range[F any] struct {
 	query      Query
 	encode     func([]byte, F) []byte // nil if the query is of the zero store
 	descending bool                   // the next field's values are stored in descending order
 }
 
-// NewIndexQuery returns the records of the i-th index whose first fields have
-// the packed values equal.
+// NewIndexQuery returns the records of the i-th index with the packed values in
+// the first fields.
 func NewIndexQuery(s *Source, i int, equal []byte) *Query {
 	return &Query{QuerySpec{Source: *s, Plan: Plan{Index: i, Bounds: index.Bounds{}.Equal(equal)}}}
 }
 
-// NewRange returns the records of the i-th index whose first fields have the
-// packed values equal, in the order of the next field, whose values encode
-// appends as tuple elements.
+// NewRange returns the records of the i-th index with the packed values in the
+// first fields, in the order of the next field; encode appends the values of
+// that field as tuple elements.
 func NewRange[F any](s *Source, i int, equal []byte, encode func([]byte, F) []byte) *Range[F] {
 	plan := Plan{Index: i, Bounds: index.Bounds{}.Equal(equal)}
 	return &Range[F]{query: Query{QuerySpec{Source: *s, Plan: plan}}, encode: encode}
 }
 
-// Descending returns the range for a field whose values are stored in descending
+// Descending returns the range for a field with values that are stored in descending
 // order.
 func (r *Range[F]) Descending() *Range[F] {
 	next := *r
@@ -279,7 +279,7 @@ func (c Comparison) Narrow(b index.Bounds, v []byte) index.Bounds {
 	}
 }
 
-// NarrowDescending is Narrow for a field whose values are stored in descending order;
+// NarrowDescending is Narrow for a field that is stored in descending order;
 // v is in ascending order.
 func (c Comparison) NarrowDescending(b index.Bounds, v []byte) index.Bounds {
 	v = index.Descend(bytes.Clone(v), 0)

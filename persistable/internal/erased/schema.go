@@ -27,7 +27,7 @@ type Schema struct {
 	Scatter index.Shards
 	// Lock is what persist.lock says of the type: its fields, with those of nested
 	// structs, and its directory. The header of each store holds the same, so that
-	// tools can show records without the Go code; a store whose header does not
+	// tools can show records without the Go code; a store with a header that does not
 	// agree with it is refused, with a persistable.SchemaError.
 	Lock string
 
@@ -44,8 +44,8 @@ type Schema struct {
 	// arguments. It is nil where CheckArgs is.
 	FillArgs func(record any, args []string)
 
-	// Encode appends the record to b. Decode reads it into a new record, whose strings
-	// it makes of s.
+	// Encode appends the record to b. Decode reads it into a new record, with strings
+	// that it makes of s.
 	Encode func(b []byte, record any) ([]byte, error)
 	Decode func(b []byte, s *wire.Strings) (record any, err error)
 	// Known are the fields that Decode reads; others survive a Save.
@@ -83,7 +83,7 @@ type Schema struct {
 // PathElement is one element of a type's directory: a name or a {Field}.
 type PathElement struct {
 	Name  string // a fixed name
-	Field string // or the field whose value is the name
+	Field string // or the field that has the name as its value
 	Layer string // the directory's layer; empty for none in particular
 }
 

@@ -83,7 +83,7 @@ func ParseRecord(value []byte) (Record, error) {
 }
 
 // Split cuts a record without chunks that is larger than [kv.MaxValueSize] into
-// its first value, whose header it changes to count the chunks, and the rest.
+// its first value, with a header that counts the chunks, and the rest.
 func Split(value []byte) (first, rest []byte) {
 	value[1] = byte((len(value) - 1) / kv.MaxValueSize) // one byte, since maxChunks is below 128
 	return value[:kv.MaxValueSize], value[kv.MaxValueSize:]

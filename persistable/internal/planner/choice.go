@@ -103,7 +103,7 @@ func byID(indexes []index.Definition, p *erased.Plan) bool {
 	return !d.Unique && len(d.Fields) == equalFields(p)
 }
 
-// hasAllRecords reports whether an index whose first n fields have clauses has all
+// hasAllRecords reports whether an index with clauses for its first n fields has all
 // records, each once, that fulfil the clauses: none may be missing because of a null or
 // an empty slice.
 func hasAllRecords(d *index.Definition, n int, clauses erased.Conjunction) bool {

@@ -107,7 +107,7 @@ func areMerged(indexes []index.Definition, ways []*erased.Plan) bool {
 }
 
 // areDisjoint reports whether each two alternatives want different values of one
-// field, which is no slice.
+// field, which is not a slice.
 func (r *Request) areDisjoint() bool {
 	for i, a := range r.Alternatives {
 		for _, b := range r.Alternatives[:i] {
@@ -126,7 +126,7 @@ func (r *Request) excludes(c erased.Clause, others erased.Conjunction) bool {
 	})
 }
 
-// isSingle reports whether an index tells that a field is no slice.
+// isSingle reports whether an index tells that a field is not a slice.
 func (r *Request) isSingle(field string) bool {
 	for i := range r.Indexes {
 		if at := slices.Index(r.Indexes[i].Fields, field); at >= 0 {
@@ -136,8 +136,8 @@ func (r *Request) isSingle(field string) bool {
 	return false
 }
 
-// choicesFor returns the ways to serve clauses, the best first: a unique index all of
-// whose fields have equality; then those that leave the fewest clauses to the
+// choicesFor returns the ways to serve clauses, the best first: a unique index with
+// equality for all of its fields; then those that leave the fewest clauses to the
 // filter; of these a single index before two, and the one with the fewest fields.
 func (r *Request) choicesFor(clauses erased.Conjunction) (all []choice) {
 	for i := range r.Indexes {

@@ -7,6 +7,6 @@
 //	r := scan.Range{Keyspace: records, Bounds: bounds}
 //	for pairs, err := range r.Batches(ctx, tx) { … }
 //
-// One goroutine reads a range; meanwhile other goroutines may write in the same
+// One goroutine reads a range; other goroutines may write at the same time in the same
 // transaction.
 package scan

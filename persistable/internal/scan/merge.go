@@ -63,7 +63,7 @@ func (m *merge) yieldBatches(ctx context.Context, yield func([]kv.KeyValue, erro
 	}
 }
 
-// readAhead reads on, in one round, in the shards whose next pair is not known, and
+// readAhead reads on, in one round, in the shards with no known next pair, and
 // in those that would soon need it.
 func (m *merge) readAhead(ctx context.Context) error {
 	if m.tx.Writes != nil {

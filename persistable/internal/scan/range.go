@@ -72,7 +72,7 @@ type Range struct {
 	Bounds  index.Bounds
 	Options kv.RangeOptions // for a range that is not scattered
 	AsIs    bool            // as the keys lie: shard after shard
-	Records bool            // of records, whose chunks have keys of their own
+	Records bool            // of records, with chunks that have keys of their own
 	Expect  int             // how many records are wanted; 0 if that is not known
 	Lacking func() int      // how many of them are not complete yet; nil if Expect is 0
 	Window  *Window         // how many pairs to yield at once; nil: as many as are there

@@ -127,8 +127,8 @@ func (c *count) step(ctx context.Context, tx kv.Transaction) error {
 	return c.conflict(tx, keys)
 }
 
-// conflict makes writes conflict that have read before the step commits, and whose records
-// the step has counted or would have.
+// conflict makes a write conflict if it has read before the step commits, and the step has
+// counted its record or would have.
 func (c *count) conflict(tx kv.Transaction, keys Keys) error {
 	errs := []error{tx.AddWriteConflictKey(keys.Settings)}
 	for _, r := range c.ranges {

@@ -139,7 +139,7 @@ func TestSizesAreCounted(t *testing.T) {
 }
 
 // TestViolationNamesFields: a violation is shown with the name of its index in keys, although
-// another index has the same name, and with each value beside its field, as records show it.
+// another index has the same name, and with each value next to its field, as records show it.
 func TestViolationNamesFields(t *testing.T) {
 	schema := &dynamic.Schema{
 		Fields: []dynamic.Field{{Name: "Room", Kind: "string"}, {Name: "At", Kind: "*time"}, {Name: "For", Kind: "duration"}, {Name: "No", Kind: "int64"}},

@@ -146,7 +146,7 @@ func TestRemoveTheTenantShown(t *testing.T) {
 }
 
 // TestRemoveLeftoversOnly: where there was nothing to show, a tenant that another process makes
-// meanwhile stays.
+// in between stays.
 func TestRemoveLeftoversOnly(t *testing.T) {
 	w := newTenantWorld(t)
 	set, at := tenants.Of(w.Other, "tenants"), tenantAddress{[]string{"tenants"}, "trial"}

@@ -69,7 +69,7 @@ func (s *store) split(key []byte) (id, own []byte, astray bool, err error) {
 }
 
 // recordOf returns the record, still empty, that a key is of; one without an id if the key
-// is no record's.
+// does not belong to a record.
 func (s *store) recordOf(key []byte) *record {
 	id, own, astray, err := s.split(key)
 	if err != nil {
@@ -171,7 +171,7 @@ func (s *store) awaitEntries(ctx context.Context, b *batch, checks []entryCheck)
 
 // record is the keys of one record.
 type record struct {
-	id     []byte // packed; nil: the key is no record's
+	id     []byte // packed; nil: the key does not belong to a record
 	key    []byte
 	value  []byte // nil: only chunks are there
 	astray bool   // it is not in the shard of its id

@@ -14,7 +14,7 @@ import (
 )
 
 // Run executes the program whose instructions are in the range of the tuple
-// (prefix), with those that it starts beside itself, and returns when all have
+// (prefix), with those that it starts, and returns when all have
 // ended. Errors of the engine are items of the program's stack; the error that
 // Run returns means that a program could not be executed.
 func Run(ctx context.Context, db kv.Database, prefix []byte) error {

@@ -33,7 +33,7 @@ type Message struct {
 // Entry is one entry of a map.
 type Entry struct{ Key, Value any }
 
-// Clone returns a copy whose fields can be set; it shares nested messages, lists and maps.
+// Clone returns a copy with fields that can be set; it shares nested messages, lists and maps.
 func (m *Message) Clone() *Message { return &Message{m.Type, slices.Clone(m.values)} }
 
 // Error is a value that cannot be.
@@ -145,8 +145,8 @@ func (p *Path) IsList() bool { return p.last.IsList() }
 // IsNullable reports whether the value may be null.
 func (p *Path) IsNullable() bool { return p.null }
 
-// KeyKind is the kind of the field in the signature of an index whose keys have the
-// values that [Path.AppendKey] appends.
+// KeyKind is the kind of the field in the signature of an index that has the values of
+// [Path.AppendKey] in its keys.
 func (p *Path) KeyKind() string {
 	k := p.last.Kind
 	k.Wrap = ""

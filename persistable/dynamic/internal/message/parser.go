@@ -211,7 +211,7 @@ func (p *parser) parseMap(f *Field, depth int) (any, error) {
 	return p.sortEntries(f, entries)
 }
 
-// parseEntry reads the value of an entry whose key has been read.
+// parseEntry reads the value of an entry after its key.
 func (p *parser) parseEntry(f *Field, name string, depth int) (e Entry, err error) {
 	if e.Key, err = f.key.parse(name); err != nil {
 		return e, p.fault("the key is %q; wanted is %s", name, f.key.wanted)

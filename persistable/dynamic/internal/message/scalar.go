@@ -23,7 +23,7 @@ import (
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
-// scalar is how the single values of a kind that is no message are stored, stand in
+// scalar is how the single values of a kind other than a message are stored, stand in
 // keys, and are shown.
 type scalar struct {
 	wire    wire.Type
