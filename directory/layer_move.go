@@ -11,7 +11,7 @@ import (
 )
 
 // Move moves the directory at from, with its subdirectories, to the path to.
-// The parent of to must exist. The prefix stays, so moving costs the same however
+// The parent of to must exist. The directory keeps its prefix, so moving costs the same however
 // much it holds. Given a database, Move reports success even if the
 // acknowledgement of its own move was lost. If another process has moved or
 // removed that directory by then, the error wraps [kv.ErrOutcomeUnknown]; Move does

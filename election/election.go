@@ -217,8 +217,8 @@ type Status struct {
 	Rank   int64  // of its term, or of the last one; 0 if there was none
 }
 
-// Observe returns the leader, and then each change of it, until ctx ends. Nobody
-// leads after a resignation, and when the leader has not renewed its
+// Observe returns the leader, and then each change of it, until ctx ends. The
+// leader is empty after a resignation, and when it has not renewed its
 // lease for its whole duration. A watch of the key shows changes; of several
 // changes close together Observe may return only the last one. If the engine
 // can give no watch, Observe reads three times a lease. It tries again after

@@ -129,7 +129,7 @@ func (s *Server) updateService(ctx context.Context, service string, config Servi
 }
 
 // Services returns the ids of the services that the store knows, in ascending
-// order: at most limit of them, 1 to 1000 (0 means 1000), the first one after the ID after.
+// order: those greater than after, at most limit of them, 1 to 1000; 0 means 1000.
 // Errors: [ErrInvalid], those of the store, and one that wraps
 // [errors.ErrUnsupported] where that is not an [Enumerator].
 func (s *Server) Services(ctx context.Context, after string, limit int) ([]string, error) {

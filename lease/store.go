@@ -64,7 +64,7 @@ type Pair struct{ Key, Value []byte }
 // Enumerator is implemented by a [Store] that can tell which services it knows.
 type Enumerator interface {
 	// Services returns the ids of the services that have pairs, in ascending
-	// order: at most limit of them, the first one after the ID after. It need not be as of one
+	// order: those greater than after, at most limit of them. It need not be as of one
 	// moment. It changes nothing.
 	Services(ctx context.Context, after string, limit int) ([]string, error)
 }

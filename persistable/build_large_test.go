@@ -85,7 +85,7 @@ func TestBuildOfManyUniqueEntries(t *testing.T) {
 func TestBuildHalvesBatchesThatAreTooLarge(t *testing.T) {
 	engine := &faulty{Database: enginetest.Open(t)}
 	db := open(t, engine)
-	for i := range 5 { // batches grow from one to the next
+	for i := range 5 { // small records first, so that batches grow
 		tagged(t, version(db), fmt.Sprint("0", i), 2, 70_000)
 	}
 	tagged(t, version(db), "1", 102, 95_000)
@@ -113,7 +113,7 @@ func TestBuildGivesUpOnARecordThatIsTooLarge(t *testing.T) {
 	}
 }
 
-// Values and ids that leave no room for the other in a key can be violations.
+// A value and an id that do not fit into one key can be a violation.
 func TestViolationsOfLongKeys(t *testing.T) {
 	for name, c := range map[string]struct{ value, id int }{
 		"values": {9_930, 10}, "ids": {10, 9_930}, "both": {9_930, 9_930}, "ids a little too long": {10, 1_000},

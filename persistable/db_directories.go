@@ -92,7 +92,7 @@ func (db *DB) RemoveDirectoryIf(ctx context.Context, allow directory.Condition, 
 	return fenceError("", nil, err)
 }
 
-// MoveDirectoryIf moves the directory at from, with all directories in it, to the path to
+// MoveDirectoryIf moves the directory at from, with all directories in it, to the path to,
 // if the condition allows it. The parent of to must exist. It is [directory.Layer.MoveIf] under
 // the fences of the DB. Stores of the moved directories are found at the new paths. The errors
 // are those of the directory layer, a *[DirectoryError] where either path is one that the

@@ -306,7 +306,7 @@ func TestVersionsBesideABuild(t *testing.T) {
 	}
 }
 
-// TestAwait: Await returns at once where a change is after the version, and otherwise with
+// TestAwait: Await returns at once if there is a change after the version, and otherwise with
 // the next change, or the end of the context. Without a store it looks again after a while, and
 // makes none.
 func TestAwait(t *testing.T) {

@@ -34,7 +34,8 @@ type laneEntry struct {
 	looked   int    // of an intersection, the count of the cursor after it
 }
 
-// fill reads the lanes that may have the first pair of all.
+// fill reads on in the lanes with no known next pair: all of them, or, of lanes that come one
+// after the other, the first that has not ended.
 func (s *laneScan) fill(ctx context.Context) error {
 	for i := range s.lanes {
 		l := s.inOrder(i)

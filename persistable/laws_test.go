@@ -183,7 +183,7 @@ func TestLaw3ScanAndFetchInOneTransaction(t *testing.T) {
 	db := open(t, engine)
 	orders := OrderStoreOf(db, "t")
 	all := someOrders(t, orders, 9)
-	outside := OrderStoreOf(open(t, engine.Database), "t") // not in the hook's transaction
+	outside := OrderStoreOf(open(t, engine.Database), "t") // its reads do not count for the hook
 	operations := map[string]func() ([]*Order, error){
 		"Slice": func() ([]*Order, error) { return orders.ByStatus(Pending).Slice(ctx) },
 		"All": func() (got []*Order, err error) {

@@ -92,7 +92,7 @@ func (q *Query[T]) Count(ctx context.Context) (int, error) {
 
 // Page returns the records after a token, or the first ones if token is empty:
 // as many as Limit says, or [Options].PageSize without one. A token is a position in
-// the index, so it works also if the record there was deleted. It is authenticated
+// the index, so it works even if the record there was deleted. It is authenticated
 // and bound to the query (index or conditions, bounds, direction), the tenant and the database:
 // any other token is an [ErrBadToken]. A query of Find goes on by the indexes with which it
 // began, so that its tokens outlive a deployment that adds one. Tokens do not expire; the size

@@ -66,7 +66,7 @@ func (q *query) scanRecords(ctx context.Context, t *transaction, o *openStore, p
 			err = versions.fill(v)
 		}
 		if err == nil {
-			*c = ahead // another attempt reads again the records for which this one could not read a version
+			*c = ahead // not if the version could not be read: another attempt then reads the record again
 		}
 		if !yield(v, err) || err != nil || c.done {
 			return

@@ -97,7 +97,7 @@ func (q *query) openAndStart(ctx context.Context, t *transaction, c *cursor) (o 
 	return o, s, s.err
 }
 
-// indexScan is a scan with a first read that was started, if it is one of an index.
+// indexScan is the scan of a plan. If the plan has an index, the first read has been started.
 type indexScan struct {
 	plan  plan
 	read  scan.Range

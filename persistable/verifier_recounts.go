@@ -135,8 +135,8 @@ func (v *verifier) skipTotals() {
 	v.addPart(part)
 }
 
-// startCompare makes index i the next one whose entries are compared, from the one after
-// that with the key after, relative to the prefix. The position of the verifier is (the index's name, after);
+// startCompare lets the comparison go on in index i, with the first entry after the key after, which
+// is relative to the prefix. The position of the verifier is (the index's name, after);
 // the name is empty after the last index.
 func (v *verifier) startCompare(i int, after []byte) {
 	name := ""

@@ -113,8 +113,8 @@ func (w *write) writeForm() {
 
 // checkReadBack returns an error if the transaction does not read what it has written, because its
 // program has set an option: a further write would maintain the index entries of the stored
-// form, and leave those of this one. It checks the first write in a transaction with a program
-// that can set options; the engine answers from memory. The lock of the transaction is held.
+// form, and leave those of this one. It checks the first write in a transaction that the program
+// can set options of; the engine answers from memory. The lock of the transaction is held.
 func (w *write) checkReadBack(ctx context.Context) error {
 	written := w.firstValue()
 	if w.t.seesWrites || !w.t.lent.Load() || w.unchanged || bytes.Equal(written, w.value) {
@@ -136,7 +136,7 @@ func (w *write) checkReadBack(ctx context.Context) error {
 
 // errUnseenWrites is the error of writes in a transaction with an option by which reads do not see
 // its writes.
-var errUnseenWrites = kv.NewError(kv.CodeClientInvalidOperation, "persistable: no store can write in a transaction with reads that do not see its own writes: "+
+var errUnseenWrites = kv.NewError(kv.CodeClientInvalidOperation, "persistable: no store can write in a transaction that does not read its own writes: "+
 	"do not set OptionReadYourWritesDisable or OptionSnapshotRYWDisable")
 
 // firstValue returns what the write sets under the key of the record: nil if it removes it.

@@ -227,8 +227,8 @@ func (s *selection) start(begin []byte) (levels [Top + 1]*cursor) {
 	return levels
 }
 
-// walk passes fingers until one has a count that passes what is left, or one that is higher
-// than the level, if the level is below the limit. It returns false after the last one.
+// walk passes fingers until one has a count above what is left or, below the limit, an element
+// that is higher than the level. It returns that finger, and false after the last one.
 func (s *selection) walk(ctx context.Context, c *cursor, level, limit int) (f finger, found bool, err error) {
 	r := kv.KeyRange{Begin: c.rest.Begin, End: c.rest.End}
 	for {

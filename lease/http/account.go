@@ -149,9 +149,9 @@ func (a *account) acquire(ctx context.Context, provider idgen.LeaseProvider, req
 	return leases, err
 }
 
-// listServices returns at most limit services, the first one after the ID after: those
-// that the token may lease for, since the names of others are not its business. There
-// are none only where there are no more.
+// listServices returns the next services with IDs greater than after, at most limit of them:
+// those that the token may lease for, since the names of others are not its business. It
+// returns none only if there are no more.
 func (a *account) listServices(ctx context.Context, store Lister, after string, limit int) ([]string, error) {
 	if a == nil || len(a.Services) == 0 {
 		return store.Services(ctx, after, limit)

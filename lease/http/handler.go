@@ -27,7 +27,7 @@ import (
 // Lister lists leases and services, as [lease.Server] does.
 type Lister interface {
 	List(ctx context.Context, serviceID string, options lease.ListOptions) (lease.Page, error)
-	// Services returns at most limit services, the first one after the ID after; 0 leaves the
+	// Services returns the next services with IDs greater than after, at most limit of them; 0 leaves the
 	// number to the lister. A lister that does not know them returns [errors.ErrUnsupported].
 	Services(ctx context.Context, after string, limit int) ([]string, error)
 }

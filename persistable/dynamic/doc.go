@@ -32,8 +32,8 @@
 //
 // Writes maintain all indexes of the header, with entries computed from the record's bytes
 // (package reindex). If the header has an index for which that is not possible,
-// every write returns a [*persistable.ForeignIndexError]. A store can only be
-// read if its path does not end as its schema says, because it was moved there by hand.
+// every write returns a [*persistable.ForeignIndexError]. A store that was moved by hand, so that
+// its path does not end as its schema says, can be read but not written.
 //
 // # Concurrency and transactions
 //

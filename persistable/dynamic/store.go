@@ -169,8 +169,8 @@ type Entry struct {
 }
 
 // Entries returns the keys of the record with that id: its own, then those that it must
-// have in each index that is maintained, even those of groups (counts, sums), with values
-// for all their records; of an index of versions the record's version and its entry. If
+// have in each index that is maintained, including those of groups (counts, sums), which have
+// values for all records of the group; of an index of versions the record's version and its entry. If
 // there is no such record the error is [persistable.ErrNotFound].
 //
 // Cost: one round of reads for the record, and one for each index.

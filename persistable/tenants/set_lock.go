@@ -57,7 +57,7 @@ func (s *Set) Lock(ctx context.Context, name, reason string) (Lock, error) {
 // context of the call may have ended.
 const cancelTime = 10 * time.Second
 
-// cancelLock ends a lock with a commit of unknown outcome. It writes the settings even if
+// cancelLock ends a lock if the outcome of its commit is unknown. It writes the settings even if
 // the tenant does not have the lock, so that a commit that is still under way conflicts.
 func (s *Set) cancelLock(ctx context.Context, l Lock) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)

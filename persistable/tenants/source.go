@@ -280,8 +280,8 @@ func readStores(ctx context.Context, tx kv.ReadTransaction, t tree) (all []heade
 	return all, nil
 }
 
-// checkNames returns a *[RenameError] if an index has a {Field} that is an element of paths
-// with a name that changes.
+// checkNames returns a *[RenameError] if an index has a {Field} that is an element of paths,
+// and the name of that element changes.
 func checkNames(stores []header, changes func(depth int) bool) error {
 	for _, h := range stores {
 		c, err := format.DecodeCatalog(h.value)

@@ -201,7 +201,7 @@ func (s *subject) checkScope() {
 	}
 }
 
-// checkNested reports index options in structs without a store, which has the indexes.
+// checkNested reports index options in structs that have no store, and so no indexes.
 func (s *subject) checkNested() {
 	for _, m := range s.pkg.Messages {
 		if m.Record != nil || s.isOutside(m.Named.Obj().Pkg()) {

@@ -266,7 +266,7 @@ func (r *Run) findExpired(ranges []Range) (c choice) {
 }
 
 // finish removes the list, of which nothing is left, and makes its indexes readable
-// but for unique ones with violations, which come first. That is one transaction: a write
+// but for unique ones, which must be searched for violations first. That is one transaction: a write
 // maintains a record that is done as long as there is a list, and every record
 // afterwards. If the list is another one by then, it stays.
 func (r *Run) finish(ctx context.Context) error {

@@ -73,7 +73,7 @@ func (w *worker) fillRange(ctx context.Context, c choice) error {
 	}
 }
 
-// rest waits as long as the limits demand, and renews the claim as it does.
+// rest waits as long as the limits demand, and renews the claim while it waits.
 func (w *worker) rest(ctx context.Context, r *Range) error {
 	for wait := max(w.pace.take(w.effort.taken), w.effort.rest(w.options.Share)); wait > 0; {
 		step := min(wait, max(w.options.Lease/4, time.Millisecond))

@@ -44,8 +44,8 @@ type Schema struct {
 	// arguments. It is nil where CheckArgs is.
 	FillArgs func(record any, args []string)
 
-	// Encode appends the record to b. Decode reads it into a new record, with strings
-	// that it makes of s.
+	// Encode appends the record to b. Decode reads it into a new record. It takes the
+	// strings of the record from s.
 	Encode func(b []byte, record any) ([]byte, error)
 	Decode func(b []byte, s *wire.Strings) (record any, err error)
 	// Known are the fields that Decode reads; others survive a Save.

@@ -214,7 +214,7 @@ func TestServeFails(t *testing.T) {
 }
 
 // TestReadiness: questions whether a controller is ready share the store's answer, and its line in
-// the log; one that lost its client does not end the ping of the others.
+// the log; a client that goes away does not end the ping that the others wait for.
 func TestReadiness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var pings atomic.Int64

@@ -6,7 +6,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// startThread executes another program at the same time as this one, which ends after it.
+// startThread executes another program at the same time as this one. Run waits for both.
 func startThread(c *call) error {
 	prefix := c.popBytes()
 	if c.fault != nil {

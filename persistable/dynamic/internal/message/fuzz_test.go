@@ -46,8 +46,8 @@ func nodeType(t testing.TB) *message.Type {
 	return typ
 }
 
-// FuzzParseJSON: any text is refused with a line and a reason, or is a record that is the
-// same one after its JSON and after its bytes.
+// FuzzParseJSON: any text is refused with a line and a reason, or is a record that comes back
+// unchanged from its JSON and from its bytes.
 func FuzzParseJSON(f *testing.F) {
 	typ := nodeType(f)
 	for _, text := range []string{

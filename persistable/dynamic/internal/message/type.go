@@ -130,8 +130,8 @@ func (t *Type) Path(name string) (*Path, error) {
 	return p, nil
 }
 
-// Decode reads a message from bytes in the protobuf wire format. It makes
-// the strings of s, which may be nil. Malformed bytes, and values that are not of their field's kind,
+// Decode reads a message from bytes in the protobuf wire format. It takes the strings of the
+// message from s, which may be nil. Malformed bytes, and values that are not of their field's kind,
 // are a *[wire.Error]. Fields that the type does not have are left out.
 func (t *Type) Decode(b []byte, s *wire.Strings) (*Message, error) {
 	m := t.New()
