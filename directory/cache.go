@@ -40,8 +40,8 @@ func (o CacheOptions) Validate() error {
 // reads. A transaction that commits has used no directory that was moved or removed
 // before its commit:
 //
-//   - Every move and removal by this package also writes \xff/metadataVersion,
-//     with a value that arrives with a transaction's read version. The cache keeps a
+//   - Every move and removal by this package also writes \xff/metadataVersion. The
+//     value of that key arrives with a transaction's read version. The cache keeps a
 //     directory with that value and the version at which it was read. It gives it
 //     only to transactions that see the same value at that version or a later one:
 //     between the two, nothing was moved or removed.

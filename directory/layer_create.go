@@ -258,7 +258,7 @@ func (a allocator) newestWindow(ctx context.Context, tx kv.Transaction) (w windo
 
 // errUnseenWrites is the error of creating verbs in a transaction with an option by which
 // reads do not see its writes: the allocator would give out an integer twice.
-var errUnseenWrites = kv.NewError(kv.CodeClientInvalidOperation, "no directory can be created in a transaction with reads that do not see its own writes: "+
+var errUnseenWrites = kv.NewError(kv.CodeClientInvalidOperation, "no directory can be created in a transaction that does not read its own writes: "+
 	"do not set OptionReadYourWritesDisable or OptionSnapshotRYWDisable")
 
 // enterWindow counts the transaction in a window, or in the first one

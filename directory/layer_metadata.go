@@ -273,7 +273,7 @@ func decodeCount(key, value []byte) (int64, error) {
 	return n, nil
 }
 
-// Containing returns the directory with the content to which a key belongs, for tools that show
+// Containing returns the directory to which a key belongs as content, for tools that show
 // keys. It is the innermost one; a partition is returned only for keys of none of its
 // directories, its own metadata among them. The error is [ErrNotFound] for keys of no
 // directory, such as the metadata of the layer.

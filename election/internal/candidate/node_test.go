@@ -29,7 +29,7 @@ type node struct {
 	epoch    int64
 	leading  bool // its function that leads runs
 	asked    bool // something that the candidate wanted is under way
-	ended    int  // the campaign after the end of its term, while its function has not returned
+	ended    int  // the campaign with a term that has ended, while its function has not returned
 	alarm    time.Duration
 
 	readySince time.Duration // campaigning, without a fault and without giving way; 0: not
