@@ -117,8 +117,8 @@ func (g *group) add() *attempt {
 	return a
 }
 
-// leave removes a member. A group without members that gathers is given up, or
-// ends if its version has arrived.
+// leave removes a member. Without members, a group that gathers is given up, and one
+// that has its version ends.
 func (g *group) leave(a *attempt) {
 	g.db.groups.mu.Lock()
 	defer g.db.groups.mu.Unlock()

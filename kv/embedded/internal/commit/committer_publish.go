@@ -262,7 +262,7 @@ type pressure struct {
 	took     time.Duration          // that collection
 }
 
-// sentinel is an object that disappears when there was a collection.
+// sentinel is an object that a garbage collection removes, which tells that there was one.
 // It is not so small that it shares its memory with others.
 type sentinel struct{ _ [64]byte }
 

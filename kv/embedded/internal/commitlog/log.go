@@ -42,7 +42,7 @@ type Options struct {
 	SegmentSize int64 // beyond which a new segment begins
 }
 
-// End is how far a log goes. The zero value is not an end.
+// End is how far a log goes. The zero value means that the end is not known.
 type End struct {
 	Segment uint64 // the newest; it has no frames
 	Version int64  // of the newest commit

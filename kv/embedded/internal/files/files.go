@@ -50,8 +50,8 @@ func ReadBeginning(fs vfs.FS, name string) (text string, err error) {
 	return string(data), err
 }
 
-// MakeDir makes a folder, and its parents, so that their names survive a
-// crash.
+// MakeDir makes a folder, and those of its parents that do not exist. The names of what
+// it makes survive a crash.
 func MakeDir(fs vfs.FS, dir string) error {
 	if _, err := fs.Stat(dir); err == nil {
 		return nil

@@ -149,8 +149,8 @@ func TestChangeBeforeArm(t *testing.T) {
 	}
 }
 
-// TestLateFireChanged tells the table late of a commit after the watch's transaction has
-// seen it in a view with another value.
+// TestLateFireChanged tells the table late of a commit that the watch's transaction has
+// seen: its view has the value of a later commit. The watch fires at the next change.
 func TestLateFireChanged(t *testing.T) {
 	var table Table
 	w := add(t, &table, "b")
