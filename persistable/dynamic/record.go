@@ -102,9 +102,6 @@ func NewDecoder(header []byte, path, layers []string) (*Decoder, error) {
 	return &Decoder{t, at.args, at.refusal}, nil
 }
 
-// Type returns the name of the type.
-func (d *Decoder) Type() string { return d.typ.name }
-
 // Shards returns over how many shards the records are scattered.
 func (d *Decoder) Shards() index.Shards { return d.typ.catalog.Scatter() }
 

@@ -44,9 +44,6 @@ func newDesk(r *Registry, t *records.Tenant) *Desk {
 	}
 }
 
-// Tenant returns the name of the tenant.
-func (d *Desk) Tenant() string { return d.tenant.Name }
-
 // transact runs fn in a transaction that commits only while the tenant has the key with
 // which this desk was opened.
 func (d *Desk) transact(ctx context.Context, fn func(tx persistable.Tx) error) error {
