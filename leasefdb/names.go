@@ -193,7 +193,7 @@ func (n *Names) Watch(ctx context.Context, t kv.Transactor, name string) (s Stat
 }
 
 // Claim claims a name once. If it is another's the error is a *[HeldError]; see
-// [Claim.Seen]. Each grant has a greater epoch than all grants before it, also
+// [Claim.Seen]. Each grant has a greater epoch than all grants before it, even
 // after releases; epochs are never used again.
 //
 // Given a database, the claim is a transaction of its own. Given a transaction,

@@ -106,7 +106,7 @@ type Lease struct {
 	Key     Key
 	Owner   Owner
 	Request RequestID // of the claim
-	// Epoch is greater than that of every lease granted for the key before, also
+	// Epoch is greater than that of every lease granted for the key before, even
 	// after releases and removals. It fences: a home, and a system outside,
 	// refuses an epoch smaller than one that it has seen.
 	Epoch int64

@@ -52,14 +52,15 @@ func checkLengths(t *testing.T, lengths []shape.Length, most int) {
 	}
 }
 
-// unmet are the bounds that the project does not keep yet. A bound leaves the list when it is met.
-var unmet = map[string]bool{
-	"public packages": true, "exported types of public packages": true, "exported error types of public packages": true,
-	"lines of code without examples": true,
+// unmet are the bounds that the project does not keep yet, and how large each number may be until it does. These
+// only ever go down. A bound leaves the list when it is met.
+var unmet = map[string]int{
+	"public packages": 50, "exported types of public packages": 466, "exported error types of public packages": 70,
+	"lines of code without examples": 135_000,
 }
 
-// TestBounds fails where a number exceeds its bound, unless it is among unmet. `make counts` prints all of them, and
-// with V=-v where each finding is.
+// TestBounds fails where a number exceeds its bound, or what unmet permits until then. `make counts` prints all of
+// them, and with V=-v where each finding is.
 func TestBounds(t *testing.T) {
 	files, err := shape.Load(root)
 	if err != nil {
@@ -68,12 +69,12 @@ func TestBounds(t *testing.T) {
 	known := map[string]bool{}
 	for _, b := range shape.Bounds(files) {
 		known[b.Name] = true
+		now, later := unmet[b.Name]
 		switch {
-		case b.Met() || unmet[b.Name]:
-		case len(b.Where) > 0:
-			t.Errorf("%s: %d, want at most %d: %s", b.Name, b.Value, b.Most, strings.Join(b.Where, ", "))
-		default:
-			t.Errorf("%s: %d, want at most %d", b.Name, b.Value, b.Most)
+		case later && b.Met():
+			t.Errorf("%s: %d, which its bound permits: take it out of unmet", b.Name, b.Value)
+		case !b.Met() && b.Value > now:
+			t.Errorf("%s: %d, want at most %d: %s", b.Name, b.Value, max(b.Most, now), strings.Join(b.Where, ", "))
 		}
 	}
 	for name := range unmet {

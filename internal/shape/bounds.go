@@ -38,8 +38,8 @@ var wordBounds = []struct {
 	{"behind", regexp.MustCompile(`(?i)\bbehind\b`), nil, 32},
 	{"beside", regexp.MustCompile(`(?i)\bbeside\b`), nil, 0},
 	{"meanwhile", regexp.MustCompile(`(?i)\bmeanwhile\b`), nil, 1},
-	{"is no", regexp.MustCompile(`(?i)(there )?\bis no [a-z]+`), regexp.MustCompile(`(?i)^there |is no (longer|more|less|such)`), 0},
-	{", also if", regexp.MustCompile(`, also (if|when|after)\b`), nil, 0},
+	{"is no", regexp.MustCompile(`(?i)(there\s+)?\bis\s+no\s+[a-z]+`), regexp.MustCompile(`(?i)^there\s|is\s+no\s+(longer|more|less|such)`), 0},
+	{", also if", regexp.MustCompile(`, also\s+(if|when|after)\b`), nil, 0},
 }
 
 // Bounds returns the numbers of a module that have a bound. Only the words are counted in tests, too.

@@ -384,7 +384,7 @@ func TestConflictMatrix(t *testing.T) {
 			check("on what was read", "k", false, hit)
 			check("elsewhere", "q", false, 0)
 			// A versionstamped key adds its range in any case; so does what is
-			// no write.
+			// not a write.
 			if write != "versionstamped key" && !strings.HasPrefix(write, "add_") {
 				hit = 0
 			}

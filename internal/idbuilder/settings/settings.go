@@ -150,7 +150,7 @@ type Snowflake struct {
 type Auth struct {
 	AdminToken Secret // "": a random one is made at the first start
 	// AdminTokenFile is the file to which the first start writes that token, if the standard output is
-	// no terminal: others may read what goes there, as the log of a container.
+	// not a terminal: others may read what goes there, as the log of a container.
 	AdminTokenFile     string
 	KeyTokenExpiration time.Duration
 	// Cache is how long a worker uses the tokens and configurations that it has read

@@ -211,7 +211,7 @@ func (f *form) buildRequest(now time.Time) (*idconfig.Request, error) {
 }
 
 // shownVersion returns the version of the key that the form shows; -1, which no key has, if it is
-// no version.
+// not a version.
 func (f *form) shownVersion() int64 {
 	version, err := strconv.ParseInt(f.Values.Get("version"), 10, 64)
 	if err != nil || version < 1 {

@@ -225,8 +225,8 @@ func newFault(code string, key []byte, format string, args ...any) *fault {
 	return &fault{codeFor(code, args), key, fmt.Sprintf(format, args...)}
 }
 
-// codeFor returns the code of a finding with those arguments: what a newer version wrote is
-// no damage, whatever it is about.
+// codeFor returns the code of a finding with those arguments: a value that a newer version
+// wrote is not damage, whatever it is about.
 func codeFor(code string, args []any) string {
 	for _, arg := range args {
 		if err, is := arg.(error); is && errors.Is(err, newer.Err) {

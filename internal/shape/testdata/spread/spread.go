@@ -6,7 +6,9 @@ package spread
 // Wide is a type whose methods are in five files. There is no reason for it.
 type Wide struct{}
 
-// WideError is no error, also when it looks like one. It is no longer used.
+// WideError looks like one that callers act on, but is
+// no error, also
+// when a method returns it. It is no longer used.
 type WideError struct{}
 
 func (Wide) A() {}
