@@ -76,7 +76,7 @@ func (k keys) readRow(ctx context.Context, tx kv.ReadTransaction, key placement.
 	if err != nil {
 		return Row{Key: key}, err
 	}
-	return DecodeRow(key, at, value)
+	return decodeRow(key, at, value)
 }
 
 // readBoth reads the row of a key, and its entry without the snapshot: the zero entry if there
@@ -116,7 +116,7 @@ func (k keys) decodeRows(pairs []kv.KeyValue) ([]Row, error) {
 		if err != nil {
 			return nil, err
 		}
-		row, err := DecodeRow(key, bytes.Clone(pair.Key), pair.Value)
+		row, err := decodeRow(key, bytes.Clone(pair.Key), pair.Value)
 		if err != nil {
 			row = Row{Key: key, Err: err}
 		}

@@ -57,17 +57,23 @@ func (r Row) encode() []byte {
 	return tuple.AppendInt(b, r.Topology)
 }
 
-// DecodeRow reads the value of the key at, ("F", kind, id) in the directory of placement; nil is
-// an absent one. An error is an [ErrCorrupt] that names the key.
-func DecodeRow(key placement.Key, at, value []byte) (Row, error) {
+// DecodeRow reads the value of the key ("F", kind, id) in the directory of placement; nil is
+// an absent one.
+func DecodeRow(key placement.Key, value []byte) (Row, error) {
 	r := Row{Key: key}
 	if value == nil {
 		return r, nil
 	}
-	if err := r.decode(value); err != nil {
-		return r, corruptError(at, err)
+	return r, r.decode(value)
+}
+
+// decodeRow is DecodeRow with an [ErrCorrupt] that names the key at.
+func decodeRow(key placement.Key, at, value []byte) (Row, error) {
+	r, err := DecodeRow(key, value)
+	if err != nil {
+		err = corruptError(at, err)
 	}
-	return r, nil
+	return r, err
 }
 
 func (r *Row) decode(b []byte) error {

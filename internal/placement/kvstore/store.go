@@ -345,7 +345,7 @@ func (s *Store) Fence(key placement.Key, owner placement.Owner, epoch int64) lea
 	}
 	at := keys{*prefix}.row(key)
 	return leasefdb.NewFence(at, func(found []byte) error {
-		row, err := DecodeRow(key, at, found)
+		row, err := decodeRow(key, at, found)
 		switch {
 		case err != nil:
 			return lostError(key, epoch, "its row cannot be read", err)

@@ -17,8 +17,8 @@
 //
 // # Concurrency and transactions
 //
-// Examine may run while programs read and write. It takes as many transactions as it needs. It compares
-// only what it has read in one transaction, so a concurrent write makes no finding. Memory
+// Examine may run while programs read and write. It takes as many transactions as it needs, and
+// compares only what it has read in one transaction, so a concurrent write makes no finding. Memory
 // is bounded by the directories of one partition, or of the root, and by the groups of
 // counts and sums that are compared. A transaction examines some MB of records for about a
 // second, or a single record; what cannot be read within the lifetime of a version is

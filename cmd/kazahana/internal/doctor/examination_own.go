@@ -47,7 +47,7 @@ func (x *examination) examineIDService(ctx context.Context, p *place) error {
 	})
 }
 
-// examineLetters examines the pairs of a directory. Their keys begin with a letter and,
+// examineLetters examines the pairs of a directory with keys that begin with a letter and,
 // mostly, a name.
 func (x *examination) examineLetters(ctx context.Context, p *place, checks map[string]check) error {
 	return x.eachPair(ctx, p, p.keys(), func(ctx context.Context, b *batch, pair kv.KeyValue) error {
@@ -142,7 +142,7 @@ func (x *examination) examinePlacement(ctx context.Context, p *place) error {
 			if err != nil || len(after) > 0 {
 				return newFault("system/stray-key", pair.Key, "it is not the key of a row"), nil
 			}
-			if _, err := kvstore.DecodeRow(placement.Key{Kind: kind, ID: id}, pair.Key, pair.Value); err != nil {
+			if _, err := kvstore.DecodeRow(placement.Key{Kind: kind, ID: id}, pair.Value); err != nil {
 				return newFault("placement/bad-row", pair.Key, "%v", err), nil
 			}
 			return nil, nil
@@ -171,7 +171,7 @@ func checkParts(ctx context.Context, b *batch, head []byte, size int) (*fault, e
 		number++
 		n, _, err := tuple.ReadInt(chunk.Key[len(head):])
 		if err != nil || n != number || len(chunk.Value) != min(left, idstore.ChunkSize) || left == 0 {
-			return newFault("idservice/missing-chunk", chunk.Key, "it is not the chunk %d of a document of %d bytes", number, size), nil
+			return newFault("idservice/missing-chunk", chunk.Key, "it is not chunk %d of a document of %d bytes", number, size), nil
 		}
 		left -= len(chunk.Value)
 	}
@@ -246,7 +246,7 @@ func (x *examination) examineLeases(ctx context.Context, p *place) error {
 		}
 		service, rest, err := tuple.ReadString(first[len(p.prefix):])
 		if err != nil || len(rest) == 0 {
-			x.add(p.finding("system/stray-key", first, "it is of no service"))
+			x.add(p.finding("system/stray-key", first, "it belongs to no service"))
 			r.Begin = kv.Successor(first)
 			continue
 		}

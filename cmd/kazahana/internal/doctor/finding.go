@@ -5,6 +5,7 @@ package doctor
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -86,15 +87,11 @@ type Code struct {
 // Codes returns all codes in the order of their names.
 func Codes() []Code {
 	var all []Code
-	for name, c := range codes {
-		all = append(all, Code{name, c.Severity, c.Meaning, c.Remedy})
+	for _, name := range slices.Sorted(maps.Keys(codes)) {
+		c := codes[name]
+		c.Name = name
+		all = append(all, c)
 	}
-	slices.SortFunc(all, func(a, b Code) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
 	return all
 }
 
@@ -121,7 +118,7 @@ const Newer = "data/newer"
 // NotExamined is the code of keys that could not be examined.
 const NotExamined = "directory/not-examined"
 
-// codes has what is the same for all findings of a code, by its name.
+// codes has what is the same for all findings of a code, by its name, which [Codes] fills in.
 var codes = map[string]Code{
 	"directory/version":          {"", Damage, "the format of the directory layer is missing, damaged, or of a newer version", "of a newer version: update this program; otherwise write the 12 bytes of version 1.0.0 back, in a program: directory.Metadata.VersionKey"},
 	"directory/bad-metadata":     {"", Damage, "a key among those of the directory layer that the layer does not write", clearSystem},
@@ -167,7 +164,7 @@ var codes = map[string]Code{
 	"index/unknown-entries":      {"", Damage, "entries of an index that no header names", "`kazahana kv clear --prefix 0xKEY` removes them: no program maintains or reads them"},
 	"index/bad-layout":           {"", Damage, "the layout of an index does not fit the schema", "`kazahana index drop PATH INDEX`, then build it with the newest program"},
 	"index/needs-code":           {"", Notice, "only the Go code of the type can make the entries of the index: not compared", "call Indexes().Verify in the program"},
-	"index/not-compared":         {"", Notice, "counts or sums that cannot be compared while programs write, unless the command writes, too", "`kazahana index verify PATH --recount` compares them, if all records can be read"},
+	"index/not-compared":         {"", Notice, "counts or sums that were not compared: their records are damaged, or too many to be read at one version while programs write", "`kazahana index verify PATH --recount` compares them, if all records can be read"},
 	"index/disabled":             {"", Notice, "an index that is not built: no query uses it", "`kazahana index build PATH`"},
 	"index/building":             {"", Notice, "an index that is being built; the build may have been interrupted", "`kazahana index build PATH` goes on with it"},
 	"index/stale-build":          {"", Warning, "a work list of a build that no worker touches", "`kazahana index build PATH` goes on with it"},
@@ -178,7 +175,7 @@ var codes = map[string]Code{
 	"tenant/wrong-usage":         {"", Damage, "the usage of a tenant with a quota is not that of its records", "in a program: tenants.Set.SetQuota without a quota, then with it: that counts anew"},
 	"tenant/locked":              {"", Notice, "a locked tenant: programs cannot write", "`kazahana tenant unlock PATH`, if what locked it has ended"},
 	"tenant/counting":            {"", Warning, "the records of a tenant with a quota are not all counted", "in a program: tenants.Set.SetQuota once more goes on with counting"},
-	"tenant/interrupted":         {"", Warning, "a copy or import of a tenant that runs, or was interrupted", "none, if a program is at it; otherwise repeat the copy or import, or `kazahana tenant abandon TENANT` with the path that the reason names"},
+	"tenant/interrupted":         {"", Warning, "a tenant that arrives: its copy or import runs, or was interrupted", "none, if a program is at it; otherwise repeat the copy or import, or `kazahana tenant abandon TENANT` with the path that the reason names"},
 	"tenant/removed":             {"", Warning, "a removed tenant: its keys are being cleared, or its removal was interrupted", "none, if a program is at it; otherwise in a program: tenants.Set.Sweep clears it"},
 	"lease/bad-record":           {"", Damage, "a key or value of the leases of machine ids is damaged: the service grants nothing there", quarantine},
 	"lease/bad-place":            {"", Damage, "a lease with positions outside those of its service", "`kazahana kv clear 0xKEY --system` removes it, when its holder has ended"},
@@ -208,7 +205,7 @@ var codes = map[string]Code{
 	"idservice/stray-expiry":     {"", Damage, "an entry of the index of expiry without its document", clearSystem},
 	"system/bad-page-token-key":  {"", Damage, "the key that authenticates page tokens does not have 32 bytes", "`kazahana kv clear 0xKEY --system` removes it: the next program makes another one, and page tokens of before are void"},
 	"system/stray-key":           {"", Damage, "a key in a directory of this library that it does not write", clearSystem},
-	"clock/ahead":                {"", Warning, "leases were granted at a time that is ahead of this machine's clock: this clock is slow, or that of a server fast", "set the clocks of the machines right (NTP)"},
+	"clock/ahead":                {"", Warning, "leases were granted at a time that is ahead of this machine's clock: this clock is slow, or the clock of a server is fast", "set the clocks of the machines right (NTP)"},
 }
 
 // fault is what is wrong with a record.

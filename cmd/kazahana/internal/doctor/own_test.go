@@ -160,7 +160,7 @@ func TestNewerFormats(t *testing.T) {
 			return err
 		},
 		"a member": func() error { _, err := membership.DecodeMember("m", value); return err },
-		"an owner": func() error { _, err := kvstore.DecodeRow(placement.Key{}, []byte("k"), value); return err },
+		"an owner": func() error { _, err := kvstore.DecodeRow(placement.Key{}, value); return err },
 		"an entry": func() error { _, err := kvstore.DecodeEntry(value); return err },
 		"a document": func() error {
 			_, _, err := idstore.DecodeHead(value)

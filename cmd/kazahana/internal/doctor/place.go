@@ -213,7 +213,7 @@ func (p *place) checkActor(ctx context.Context, b *batch, pair kv.KeyValue, kind
 	if n > 0 {
 		before, err := b.value(ctx, tuple.AppendInt(entry, n-1))
 		if err == nil && len(before) != kvstore.EntryChunk {
-			return newFault("placement/bad-entry", entry, "the chunk %d before it has %d bytes instead of %d", n-1, len(before), kvstore.EntryChunk), nil
+			return newFault("placement/bad-entry", entry, "chunk %d has %d bytes instead of %d, and another one follows it", n-1, len(before), kvstore.EntryChunk), nil
 		}
 		return nil, err
 	}

@@ -214,13 +214,13 @@ func (r *record) checkChunks(n int) *fault {
 		case number > int64(n):
 			return newFault("record/surplus-chunk", chunk.Key, "the record has %d chunks, by its header", n)
 		case number != int64(i+1):
-			return newFault("record/missing-chunk", r.key, "the chunk %d of %d is missing", i+1, n)
+			return newFault("record/missing-chunk", r.key, "chunk %d of %d is missing", i+1, n)
 		case i+1 < n && size != stored.ChunkSize, i+1 == n && (size == 0 || size > stored.ChunkSize):
 			return newFault("record/torn-chunk", chunk.Key, "it has %d bytes instead of %d", size, stored.ChunkSize)
 		}
 	}
 	if len(r.chunks) < n {
-		return newFault("record/missing-chunk", r.key, "the chunk %d of %d is missing", len(r.chunks)+1, n)
+		return newFault("record/missing-chunk", r.key, "chunk %d of %d is missing", len(r.chunks)+1, n)
 	}
 	return nil
 }
