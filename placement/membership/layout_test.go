@@ -17,6 +17,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/contents"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/goldens/formats"
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/membership"
@@ -138,6 +139,10 @@ func TestDamage(t *testing.T) {
 			topology, err := members.Topology(ctx, db)
 			if !errors.Is(err, membership.ErrCorrupt) || !strings.Contains(err.Error(), tuple.Describe(pair.Key)) {
 				t.Errorf("%x = %x: %+v, %v", pair.Key, value, topology, err)
+			}
+			isNewer := pair.Key[len(prefix)+1] == 'M' && bytes.Equal(value, []byte{0x15, 99})
+			if errors.Is(err, newer.Err) != isNewer || strings.Contains(err.Error(), "damaged: restore it from a backup") == isNewer {
+				t.Errorf("%x = %x: of a newer format: %v, and the error is %v", pair.Key, value, isNewer, err)
 			}
 			for topology, err := range members.Watch(ctx) {
 				if letter := pair.Key[len(prefix)+1]; letter == 'V' && !errors.Is(err, membership.ErrCorrupt) || letter == 'M' && (err != nil || len(topology.Members) > 0) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/internal/placement/kvstore"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
@@ -96,6 +97,10 @@ func TestDamage(t *testing.T) {
 			_, claim := s.TryAcquire(ctx, claimOf(alice, one, 1))
 			if !errors.Is(claim, kvstore.ErrCorrupt) || errors.Is(claim, placement.ErrUnavailable) || !strings.Contains(claim.Error(), tuple.Describe(all[min(i, 1)].Key)) {
 				t.Errorf("%x = %.20x: %v", pair.Key, value, claim)
+			}
+			isNewer := i <= 1 && bytes.Equal(value, []byte{0x15, 99})
+			if errors.Is(claim, newer.Err) != isNewer || strings.Contains(claim.Error(), "damaged: restore it from a backup") == isNewer {
+				t.Errorf("%x = %.20x: of a newer format: %v, and the error is %v", pair.Key, value, isNewer, claim)
 			}
 			if err := fence.Check(ctx, begin(t, db)); i == 0 && !errors.Is(err, leasefdb.ErrLeaseLost) {
 				t.Errorf("%x = %.20x: the fence says %v", pair.Key, value, err)
