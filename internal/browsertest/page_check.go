@@ -4,9 +4,13 @@ package browsertest
 
 import (
 	"context"
+	"math"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -195,4 +199,51 @@ func (b *Page) AwaitTrue(expression string) bool {
 	}
 	b.Logf("%s did not become true; the last error: %v", expression, last)
 	return false
+}
+
+// Palette has the relative luminance of each colour in a block of custom properties, by its name, as
+// WCAG 2.2 defines it.
+type Palette map[string]float64
+
+var colour = regexp.MustCompile(`--([a-z0-9-]+): #([0-9a-f]{6});`)
+
+// ReadPalette returns the colours that a part of a style sheet defines.
+func ReadPalette(css string) Palette {
+	p := Palette{}
+	for _, m := range colour.FindAllStringSubmatch(css, -1) {
+		p[m[1]] = luminance(m[2])
+	}
+	return p
+}
+
+func luminance(hex string) (sum float64) {
+	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
+		n, _ := strconv.ParseUint(hex[2*i:2*i+2], 16, 8) // the pattern has only digits
+		if c := float64(n) / 255; c <= 0.04045 {
+			sum += weight * c / 12.92
+		} else {
+			sum += weight * math.Pow((c+0.055)/1.055, 2.4)
+		}
+	}
+	return sum
+}
+
+// Contrast returns the contrast of two colours, from 1 to 21; 0 if the palette lacks one.
+func (p Palette) Contrast(text, ground string) float64 {
+	a, hasText := p[text]
+	b, hasGround := p[ground]
+	if !hasText || !hasGround {
+		return 0
+	}
+	return (max(a, b) + 0.05) / (min(a, b) + 0.05)
+}
+
+// WantContrast fails the test unless a colour has at least the contrast on each ground.
+func (p Palette) WantContrast(t *testing.T, least float64, text string, grounds ...string) {
+	t.Helper()
+	for _, ground := range grounds {
+		if got := p.Contrast(text, ground); got < least {
+			t.Errorf("%s on %s has the contrast %.2f, want at least %v", text, ground, got, least)
+		}
+	}
 }
