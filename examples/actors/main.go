@@ -2,9 +2,9 @@
 
 // Actors moves money between accounts that are virtual actors of three processes, over one
 // database. While the money moves, it kills a process, suspends another until the others have
-// taken over its accounts, and ends the third in order. Then it audits the accounts: no money is lost or made,
-// each transfer was done once, and each account had one owner at a time. If that is not so, the
-// exit code is 1.
+// taken over its accounts, and ends the third in order. Then it audits the accounts: no money is
+// lost or made, each transfer was done once, and each account had one owner at a time. If that is
+// not so, the exit code is 1.
 //
 //	go run ./examples/actors [-accounts 1000] [-duration 20s] [-data DIR]
 //	go run -tags foundationdb ./examples/actors --cluster-file FILE

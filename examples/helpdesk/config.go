@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// config is what an operator sets: by a flag, or without the flag by the environment.
+// config is what an operator sets, by flags or by the environment.
 type config struct {
 	data        string // folder of the embedded database
 	clusterFile string // or the cluster file of FoundationDB

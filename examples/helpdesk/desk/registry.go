@@ -17,7 +17,7 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/tenants"
 )
 
-// ErrBadKey says that a key is not, or no more, that of a tenant.
+// ErrBadKey says that a key is not, or no longer, that of a tenant.
 var ErrBadKey = errors.New("the API key is not that of a tenant")
 
 // Registry knows the tenants. It is safe for concurrent use.

@@ -18,10 +18,6 @@ func within(path, of []string) bool {
 	return len(path) >= len(of) && slices.Equal(path[:len(of)], of)
 }
 
-func sortRanges(all []kv.KeyRange) {
-	slices.SortFunc(all, func(a, b kv.KeyRange) int { return bytes.Compare(a.Begin, b.Begin) })
-}
-
 // ownDirectory is the directory of this library.
 const ownDirectory = "kazahana"
 

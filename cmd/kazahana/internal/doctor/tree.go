@@ -28,7 +28,7 @@ type tree struct {
 
 // gaps returns the parts of a range between others.
 func gaps(at kv.KeyRange, owned []kv.KeyRange) (all []kv.KeyRange) {
-	sortRanges(owned)
+	slices.SortFunc(owned, func(a, b kv.KeyRange) int { return bytes.Compare(a.Begin, b.Begin) })
 	for _, r := range owned {
 		if bytes.Compare(at.Begin, r.Begin) < 0 {
 			all = append(all, kv.KeyRange{Begin: at.Begin, End: r.Begin})

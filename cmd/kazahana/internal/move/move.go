@@ -29,7 +29,7 @@ var (
 	ErrOther = errors.New("move: another move is unfinished")
 	// ErrVersions: the target's versions are not above those of the source, and its engine
 	// cannot advance them.
-	ErrVersions = errors.New("move: the target's versions are lower than those of the source")
+	ErrVersions = errors.New("move: the target's versions are not above those of the source")
 	// ErrDiffers: source and target are not the same after the copy. The next call copies again.
 	ErrDiffers = errors.New("move: the target differs from the source")
 	// ErrLocked: a cluster has another lock than that of the move, or none any more.

@@ -11,12 +11,11 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/ui/job"
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/dynamic"
 )
 
-// indexPages show the indexes of a store, and start what works on all of its records as jobs.
+// indexPages show the indexes of a store, and start jobs that build, verify, repair or drop them.
 type indexPages struct {
 	stores *storePages
 	jobs   *jobPages
@@ -62,8 +61,6 @@ func newReport(r persistable.Report) report {
 	}
 	return v
 }
-
-func kindName(k index.Kind) string { return string(k) }
 
 // list returns the indexes of a store and how far a build of them is.
 func (p *indexPages) list(r *http.Request) (any, error) {

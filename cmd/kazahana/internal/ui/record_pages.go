@@ -213,7 +213,7 @@ func etagOf(text []byte) string {
 func newEntries(entries []dynamic.Entry) []entry {
 	all := []entry{}
 	for _, e := range entries {
-		one := entry{Index: e.Index, Key: hex.EncodeToString(e.Key), Tuple: e.Tuple.String(), ValueBytes: len(e.Value), Kind: kindName(e.Kind), Missing: e.Value == nil}
+		one := entry{Index: e.Index, Key: hex.EncodeToString(e.Key), Tuple: e.Tuple.String(), ValueBytes: len(e.Value), Kind: string(e.Kind), Missing: e.Value == nil}
 		one.Value = hex.EncodeToString(e.Value[:min(len(e.Value), shownOfValue)])
 		all = append(all, one)
 	}

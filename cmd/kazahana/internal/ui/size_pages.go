@@ -43,7 +43,7 @@ func (p *sizePages) sizeOf(ctx context.Context, path []string) (n int64, err err
 	return n, err
 }
 
-// sizeInTime is sizeOf; nil if it takes longer than a tenant of a list may take.
+// sizeInTime is sizeOf for a tenant in a list; nil if that takes longer than one measurement may take.
 func (p *sizePages) sizeInTime(ctx context.Context, path []string) (*int64, error) {
 	limited, cancel := context.WithTimeout(ctx, p.within)
 	defer cancel()

@@ -15,8 +15,8 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/dynamic"
 )
 
-// storePages show stores and their schemas. The pages of records, changes and indexes find their
-// store through it.
+// storePages show stores and their schemas. The pages of records, changes and indexes open their
+// store through them.
 type storePages struct {
 	db   *persistable.DB
 	most int // stores of a listing
@@ -42,18 +42,15 @@ func newStoreState(at dynamic.Location, s *dynamic.Store, err error) storeState 
 	schema := s.Schema()
 	state.Directory, state.Versions, state.Indexes = schema.Directory, schema.Versions, len(schema.Indexes)
 	for _, x := range schema.Indexes {
-		if !isReadable(x.State) {
+		if x.State != index.Readable {
 			state.Unready++
 		}
 	}
 	return state
 }
 
-func isReadable(s index.State) bool { return s == index.Readable }
-
-// find returns the stores in a directory and below, and whether there are more than it
-// lists. The
-// last one stands for directories that cannot be read, if there are any.
+// find returns the stores in a directory and below, and whether there are more than it lists.
+// The last one stands for directories that cannot be read, if there are any.
 func (p *storePages) find(ctx context.Context, path []string) (all []storeState, more bool, err error) {
 	all = []storeState{}
 	for at, err := range dynamic.Stores(ctx, p.db, path...) {
@@ -96,7 +93,7 @@ func newIndexStates(s *dynamic.Schema) []indexState {
 	all := []indexState{}
 	for _, x := range s.Indexes {
 		x.Fields, x.Descending, x.CoverFields = list(x.Fields), list(x.Descending), list(x.CoverFields)
-		all = append(all, indexState{x, x.State.String(), kindName(x.Kind)})
+		all = append(all, indexState{x, x.State.String(), string(x.Kind)})
 	}
 	return all
 }
