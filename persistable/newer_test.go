@@ -33,7 +33,7 @@ func TestFormats(t *testing.T) {
 	stamp := regexp.MustCompile(`(33|= )[0-9a-f]{20}([0-9a-f]{4}[^ ]* = .*|[0-9a-f]{4}|)$`)           // of a commit
 	layer := contents.Layer{
 		Name: "persistable/records",
-		Open: enginetest.InProcess, // the examples have its versions, which those of a cluster are below
+		Open: enginetest.InProcess, // the examples have versions of this engine, and those of a new cluster are lower
 		Write: func(t *testing.T, engine kv.Database) {
 			setTokenKey(t, engine)
 			storeExample(t, open(t, engine))

@@ -140,7 +140,7 @@ func used(d *definition, clauses []clause, n int) (count int) {
 	return count
 }
 
-// hasAll reports whether an index has all records that fulfil the clauses of its first n
+// hasAll reports whether an index may have all records that fulfil the clauses of its first n
 // fields, in spite of nulls and empty slices.
 func (d *definition) hasAll(n int, clauses []clause) bool {
 	for i, field := range d.Fields {
