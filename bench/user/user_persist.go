@@ -19,7 +19,7 @@ import (
 const _ = persistimpl.Version5
 
 // NewPlayer returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// It panics if the literal already has ID: create such a record with CreateWithID.
+// It panics if the literal's ID is already set: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewPlayer(literal Player) *Player {
@@ -219,7 +219,7 @@ var playerSchema = persistimpl.Schema{
 }
 
 // NewUser returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// It panics if the literal already has ID: create such a record with CreateWithID.
+// It panics if the literal's ID is already set: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewUser(literal User) *User {

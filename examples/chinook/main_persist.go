@@ -19,7 +19,7 @@ import (
 const _ = persistimpl.Version5
 
 // NewAlbum returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// It panics if the literal already has ID: create such a record with CreateWithID.
+// It panics if the literal's ID is already set: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewAlbum(literal Album) *Album {
@@ -132,7 +132,7 @@ var albumSchema = persistimpl.Schema{
 }
 
 // NewArtist returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// It panics if the literal already has ID: create such a record with CreateWithID.
+// It panics if the literal's ID is already set: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewArtist(literal Artist) *Artist {
@@ -239,7 +239,7 @@ var artistSchema = persistimpl.Schema{
 }
 
 // NewCustomer returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// It panics if the literal already has ID: create such a record with CreateWithID.
+// It panics if the literal's ID is already set: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewCustomer(literal Customer) *Customer {
@@ -399,7 +399,7 @@ message Address
 }
 
 // NewEmployee returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// It panics if the literal already has ID: create such a record with CreateWithID.
+// It panics if the literal's ID is already set: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewEmployee(literal Employee) *Employee {
@@ -544,7 +544,7 @@ message Address
 }
 
 // NewInvoice returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// It panics if the literal already has ID: create such a record with CreateWithID.
+// It panics if the literal's ID is already set: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewInvoice(literal Invoice) *Invoice {
@@ -694,7 +694,7 @@ message Address
 }
 
 // NewInvoiceLine returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// It panics if the literal already has ID: create such a record with CreateWithID.
+// It panics if the literal's ID is already set: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewInvoiceLine(literal InvoiceLine) *InvoiceLine {
@@ -812,7 +812,7 @@ var invoiceLineSchema = persistimpl.Schema{
 }
 
 // NewTrack returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// It panics if the literal already has ID: create such a record with CreateWithID.
+// It panics if the literal's ID is already set: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewTrack(literal Track) *Track {

@@ -25,7 +25,7 @@ import (
 const _ = persistimpl.Version5
 
 // NewAccount returns a pointer to a copy of the literal, in which it sets ID, a ULID in text form.
-// It panics if the literal already has ID: create such a record with CreateWithID.
+// It panics if the literal's ID is already set: create such a record with CreateWithID.
 func NewAccount(literal Account) *Account {
 	persistimpl.SetID(&accountSchema, &literal)
 	return &literal
@@ -229,7 +229,7 @@ var counterSchema = persistimpl.Schema{
 }
 
 // NewEvent returns a pointer to a copy of the literal, in which it sets ID, a ULID.
-// It panics if the literal already has ID: create such a record with CreateWithID.
+// It panics if the literal's ID is already set: create such a record with CreateWithID.
 func NewEvent(literal Event) *Event {
 	persistimpl.SetID(&eventSchema, &literal)
 	return &literal
@@ -326,7 +326,7 @@ var eventSchema = persistimpl.Schema{
 }
 
 // NewOrder returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// It panics if the literal already has ID: create such a record with CreateWithID.
+// It panics if the literal's ID is already set: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewOrder(literal Order) *Order {
@@ -745,7 +745,7 @@ message Line
 }
 
 // NewSetting returns a pointer to a copy of the literal, in which it sets ID, a ULID in text form.
-// It panics if the literal already has ID: create such a record with CreateWithID.
+// It panics if the literal's ID is already set: create such a record with CreateWithID.
 func NewSetting(literal Setting) *Setting {
 	persistimpl.SetID(&settingSchema, &literal)
 	return &literal

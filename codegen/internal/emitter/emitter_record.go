@@ -42,7 +42,7 @@ func (e *emitter) writeConstructorComment(r *model.Record) {
 		return
 	}
 	e.printf("// %s returns %s, in which it sets %s, %s.", name, result, id, r.IDKind.Describe())
-	e.printf("// It panics if the literal already has %s: create such a record with CreateWithID.", id)
+	e.printf("// It panics if the literal's %s is already set: create such a record with CreateWithID.", id)
 	if r.IDKind == model.IDKazahana {
 		e.printf("// Before persistable.Open, and while several databases are open, %s stays zero,", id)
 		e.printf("// and Create makes it; a store's New makes it at once.")

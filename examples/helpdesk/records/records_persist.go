@@ -21,7 +21,7 @@ import (
 const _ = persistimpl.Version5
 
 // NewComment returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// It panics if the literal already has ID: create such a record with CreateWithID.
+// It panics if the literal's ID is already set: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewComment(literal Comment) *Comment {
@@ -127,7 +127,7 @@ var commentSchema = persistimpl.Schema{
 }
 
 // NewNotice returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// It panics if the literal already has ID: create such a record with CreateWithID.
+// It panics if the literal's ID is already set: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewNotice(literal Notice) *Notice {
@@ -230,7 +230,7 @@ var noticeSchema = persistimpl.Schema{
 }
 
 // NewTenant returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// It panics if the literal already has ID: create such a record with CreateWithID.
+// It panics if the literal's ID is already set: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewTenant(literal Tenant) *Tenant {
@@ -341,7 +341,7 @@ var tenantSchema = persistimpl.Schema{
 }
 
 // NewTicket returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// It panics if the literal already has ID: create such a record with CreateWithID.
+// It panics if the literal's ID is already set: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewTicket(literal Ticket) *Ticket {

@@ -20,7 +20,7 @@ import (
 const _ = persistimpl.Version5
 
 // NewCustomer returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// It panics if the literal already has ID: create such a record with CreateWithID.
+// It panics if the literal's ID is already set: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewCustomer(literal Customer) *Customer {
@@ -121,7 +121,7 @@ var customerSchema = persistimpl.Schema{
 }
 
 // NewLetter returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// It panics if the literal already has ID: create such a record with CreateWithID.
+// It panics if the literal's ID is already set: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewLetter(literal Letter) *Letter {
@@ -185,7 +185,7 @@ var letterSchema = persistimpl.Schema{
 }
 
 // NewOrder returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// It panics if the literal already has ID: create such a record with CreateWithID.
+// It panics if the literal's ID is already set: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
 // and Create makes it; a store's New makes it at once.
 func NewOrder(literal Order) *Order {

@@ -16,7 +16,7 @@ import (
 const _ = persistimpl.Version5
 
 // NewAccount returns a pointer to a copy of the literal, in which it sets ID, a ULID in text form.
-// It panics if the literal already has ID: create such a record with CreateWithID.
+// It panics if the literal's ID is already set: create such a record with CreateWithID.
 func NewAccount(literal Account) *Account {
 	persistimpl.SetID(&accountSchema, &literal)
 	return &literal
