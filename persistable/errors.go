@@ -24,7 +24,7 @@ var (
 	ErrExists = errors.New("persistable: a record with this id exists already")
 	// ErrChanged: the stored record differs from the one that the caller of
 	// SaveIfUnchanged, SaveIfVersion or DeleteIfUnchanged has seen.
-	ErrChanged = errors.New("persistable: the record was changed meanwhile")
+	ErrChanged = errors.New("persistable: the record has changed since it was read")
 	// ErrNoID: the record has no id, and none can be made here: in a
 	// transaction, without a generator that answers, because the caller
 	// assigns the ids of its type, or because the verb is for a record that the

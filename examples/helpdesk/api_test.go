@@ -70,7 +70,7 @@ func TestStatuses(t *testing.T) {
 		{404, "POST", "/v1/tickets/1/comments", `{"author":"ada","text":"Hello?"}`, "not found", nil},
 		{404, "GET", "/v1/tickets/1/comments", "", "not found", nil},
 		{409, "POST", "/v1/tickets", printer, "mail-1", nil},
-		{412, "PATCH", path, `{"status":"waiting"}`, "changed meanwhile", []string{etag}},
+		{412, "PATCH", path, `{"status":"waiting"}`, "changed since it was read", []string{etag}},
 		{412, "PATCH", path, `{"status":"waiting"}`, "not the ETag", []string{`If-Match: "1"`}},
 		{413, "POST", "/v1/tickets", `{"body":"` + strings.Repeat("x", 65<<10) + `"}`, "65536 bytes", nil},
 		{422, "POST", "/v1/tickets", `{"requester":"ada"}`, "subject: 0 bytes", nil},

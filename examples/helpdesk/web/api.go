@@ -55,8 +55,8 @@ type endpoint struct {
 	parameters []string
 }
 
-// answer lets the handler answer a request, if it reads all parameters. Another one is a
-// mistake of the client: a list that ignored it would answer with the wrong page.
+// answer lets the handler answer a request, unless it has a parameter that the handler does not
+// read. That is a mistake of the client: a list that ignored it would answer with the wrong page.
 func (e endpoint) answer(w http.ResponseWriter, r *http.Request, d *desk.Desk) error {
 	if err := checkParameters(r, e.parameters); err != nil {
 		return err

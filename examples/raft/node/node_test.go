@@ -154,7 +154,7 @@ func expectCutOff(t *testing.T, address, data string) {
 	}
 }
 
-// TestWithoutMajority checks the errors of calls after their context has ended.
+// TestWithoutMajority checks the errors of calls with a context that ends.
 func TestWithoutMajority(t *testing.T) {
 	n := newGroup(t, 3).start(1)
 	cause := errors.New("enough")
