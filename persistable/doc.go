@@ -92,9 +92,9 @@
 // [DB], [Store], [Query] and [RangeQuery] are immutable and safe for concurrent
 // use. A [Scan] is for one goroutine at a time, and each of its parts for another. A
 // [Tx] may be used by several goroutines, for operations that do not depend on each
-// other's writes, until its function returns. A read of a record during a write of the
-// same record in the same Tx does: of a record that has several values, because it is
-// larger than 100 kB, it may return a mixture of both forms.
+// other's writes, until its function returns. A read of a record does depend on a write
+// of the same record in the same Tx that runs at the same time: of a record that has
+// several values, because it is larger than 100 kB, it may return a mixture of both forms.
 //
 // # Layout
 //

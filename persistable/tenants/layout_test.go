@@ -23,8 +23,8 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/tenants"
 )
 
-// TestLayoutOfTenants makes what docs/layout.md shows and compares every key and value
-// outside of the tenant's directory.
+// TestLayoutOfTenants makes what docs/layout.md shows and compares every key and value that
+// the library keeps about the tenant, next to its directory's metadata.
 func TestLayoutOfTenants(t *testing.T) {
 	db := open(t, enginetest.Open(t))
 	all := tenants.Of(db, "tenants")
