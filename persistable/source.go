@@ -84,7 +84,7 @@ func bind(e *erased.Source, tx Tx) {
 	switch {
 	case e.Err != nil:
 	case tx.t == nil:
-		e.Err = fmt.Errorf("persistable: %s: the zero Tx is no transaction: use the one that Transact gives, or that of DB.In", s.record.Type)
+		e.Err = fmt.Errorf("persistable: %s: the zero Tx is not a transaction: use the one that Transact gives, or that of DB.In", s.record.Type)
 	case tx.t.db != s.place.db:
 		e.Err = fmt.Errorf("persistable: %s: the store and the transaction belong to different databases", s.record.Type)
 	}

@@ -48,7 +48,7 @@ func (v *Version) UnmarshalText(text []byte) error {
 	}
 	read := Version{}
 	if _, err := hex.Decode(read[:], text); err != nil {
-		return fmt.Errorf("persistable: %q is no version: %w", text, err)
+		return fmt.Errorf("persistable: %q is not a version: %w", text, err)
 	}
 	*v = read
 	return nil

@@ -83,7 +83,7 @@ func AppendBigInt(dst []byte, v *big.Int) ([]byte, error) {
 
 func appendBigInt(dst []byte, v *big.Int) ([]byte, *EncodeError) {
 	if v == nil {
-		return dst, unpackable(v, "a nil pointer is no integer; use an untyped nil for the nil element")
+		return dst, unpackable(v, "a nil pointer is not an integer; use an untyped nil for the nil element")
 	}
 	n := (v.BitLen() + 7) / 8
 	if n > maxBigIntBytes {

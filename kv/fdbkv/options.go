@@ -166,7 +166,7 @@ func exists(name, path string, folder bool) error {
 	case err != nil:
 		return fmt.Errorf("fdbkv: %s: %w", name, err)
 	case info.IsDir() != folder && folder:
-		return fmt.Errorf("fdbkv: %s: %s is no folder", name, path)
+		return fmt.Errorf("fdbkv: %s: %s is not a folder", name, path)
 	case info.IsDir() != folder:
 		return fmt.Errorf("fdbkv: %s: %s is a folder, not a file", name, path)
 	}

@@ -60,7 +60,7 @@ func TestWhere(t *testing.T) {
 		condition, err := s.Where(c.where)
 		if strings.Contains(c.where, "24700.") {
 			if err == nil {
-				t.Errorf("%s is no integer", c.where)
+				t.Errorf("%s is not an integer", c.where)
 			}
 			continue
 		}

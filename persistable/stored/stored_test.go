@@ -36,7 +36,7 @@ func TestDecodeHeader(t *testing.T) {
 		"of format 3":     pack(t, 3, "v0.9.0", indexes, schemaText),
 		"schema cannot":   pack(t, 1, indexes, "type T\nfield zero\n"),
 		"header is dam":   pack(t, 1, tuple.Tuple{"T_A"}, schemaText),
-		"it is no text":   pack(t, 1, indexes, 7),
+		"it is not text":  pack(t, 1, indexes, 7),
 		"the store's hea": pack(t, 1, indexes, schemaText, 4),
 	} {
 		_, err := stored.DecodeHeader(value)

@@ -122,7 +122,7 @@ func (g *stage) readArrival(ctx context.Context, tx kv.Transaction, mayStart boo
 	}
 	if value == nil {
 		if !mayStart {
-			return arrival{}, fmt.Errorf("%w (it was finished or abandoned meanwhile)", ErrUnfinished)
+			return arrival{}, fmt.Errorf("%w (another call has finished or abandoned it)", ErrUnfinished)
 		}
 		return arrival{}, g.writeArrival(tx, arrival{})
 	}
@@ -194,7 +194,7 @@ func (g *stage) add(ctx context.Context, b *block, next int64) error {
 			return err
 		}
 		if there.block < g.block {
-			return fmt.Errorf("%w (it was begun again meanwhile)", ErrUnfinished)
+			return fmt.Errorf("%w (another call has begun it again)", ErrUnfinished)
 		}
 		if err := g.checkVersion(ctx, tx, b); err != nil {
 			return err
@@ -255,7 +255,7 @@ func (g *stage) finish(ctx context.Context) error {
 			return err
 		}
 		if there.block != g.block {
-			return fmt.Errorf("%w (it was begun again meanwhile)", ErrUnfinished)
+			return fmt.Errorf("%w (another call has begun it again)", ErrUnfinished)
 		}
 		tx.Clear(g.key)
 		if g.lock.ID != "" {

@@ -135,7 +135,7 @@ func (c *Catalog) readIndex(element any) bool {
 func (c *Catalog) readSchema(element any) (err error) {
 	text, ok := element.(string)
 	if !ok {
-		return errors.New("it is no text")
+		return errors.New("it is not text")
 	}
 	c.schema, err = schema.ParseType(text)
 	return err

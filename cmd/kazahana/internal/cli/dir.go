@@ -232,7 +232,7 @@ func checkStores(n *database.Node, from, to []string) error {
 }
 
 func storesError(at, types, from, to []string) error {
-	return shell.Invalid(fmt.Errorf("%s holds records of the type %s, whose programs look for them there: they would not find them below %s; if %s is a tenant, use kazahana tenant move",
+	return shell.Invalid(fmt.Errorf("%s holds records of the type %s, and programs look for them there: they would not find them below %s; if %s is a tenant, use kazahana tenant move",
 		database.QuotePath(at), strings.Join(types, ", "), database.QuotePath(to), database.QuotePath(from)))
 }
 

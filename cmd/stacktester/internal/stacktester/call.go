@@ -95,7 +95,7 @@ func (c *call) popNumeral() *big.Int {
 		return v
 	default:
 		if c.fault == nil {
-			c.fault = fmt.Errorf("the operand %v is no integer", v)
+			c.fault = fmt.Errorf("the operand %v is not an integer", v)
 		}
 		return new(big.Int)
 	}

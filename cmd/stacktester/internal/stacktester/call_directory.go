@@ -34,7 +34,7 @@ func (c *call) popPath() []string {
 	for i, item := range items {
 		name, ok := item.(string)
 		if !ok && c.fault == nil {
-			c.fault = fmt.Errorf("the element %v of a path is no string", item)
+			c.fault = fmt.Errorf("the element %v of a path is not a string", item)
 		}
 		path[i] = name
 	}

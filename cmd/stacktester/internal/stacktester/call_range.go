@@ -28,7 +28,7 @@ func (c *call) popMode() kv.StreamingMode {
 	case number >= 0 && number <= 4:
 		return kv.ModeExact + kv.StreamingMode(number)
 	default:
-		c.fault = fmt.Errorf("%d is no streaming mode", number)
+		c.fault = fmt.Errorf("%d is not a streaming mode", number)
 		return 0
 	}
 }

@@ -113,7 +113,7 @@ func (m *machine) decode(ctx context.Context, number int, packed []byte) (*call,
 	}
 	name, ok := t[0].(string)
 	if !ok {
-		return nil, fmt.Errorf("%v is no name", t[0])
+		return nil, fmt.Errorf("%v is not a name", t[0])
 	}
 	tx, err := m.shared.named(m.current)
 	if err != nil {

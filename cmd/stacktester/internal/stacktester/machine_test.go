@@ -240,10 +240,10 @@ func TestProgramsThatCannotBeExecuted(t *testing.T) {
 		"an unknown instruction": {func(i *instructions) { i.do("TENANT_LIST") }, "instruction 0: TENANT_LIST is not known"},
 		"an empty stack":         {func(i *instructions) { i.push(one).do("SET") }, "instruction 1: SET: depth 0 of a stack of 0 items"},
 		"another type":           {func(i *instructions) { i.push("text").do("GET") }, "instruction 1: GET: the operand text is a string"},
-		"no atomic operation":    {func(i *instructions) { i.push("NO", one, one).do("ATOMIC_OP") }, `"NO" is no atomic operation`},
+		"no atomic operation":    {func(i *instructions) { i.push("NO", one, one).do("ATOMIC_OP") }, `"NO" is not an atomic operation`},
 		"no streaming mode": {func(i *instructions) {
 			i.push(one, two, int64(0), int64(0), int64(9)).do("GET_RANGE")
-		}, "9 is no streaming mode"},
+		}, "9 is not a streaming mode"},
 		"too many operands": {func(i *instructions) { i.push(int64(4)).do("TUPLE_PACK") }, "4 operands on a stack of 0 items"},
 		"no tuple":          {func(i *instructions) { i.push([]byte{0xff}).do("TUPLE_UNPACK") }, "TUPLE_UNPACK: tuple: element at offset 0"},
 		"in a thread": {func(i *instructions) {

@@ -101,7 +101,7 @@ func tupleSort(c *call) error {
 	for i, item := range items {
 		packed, ok := item.([]byte)
 		if !ok {
-			return fmt.Errorf("the operand %v is no packed tuple", item)
+			return fmt.Errorf("the operand %v is not a packed tuple", item)
 		}
 		var err error
 		if tuples[i], err = tuple.Unpack(packed); err != nil {

@@ -51,7 +51,7 @@ func atomicOperation(c *call) error {
 	name, key, operand := popAs[string](c), c.popBytes(), c.popBytes()
 	mutation, ok := mutationTypes[name]
 	if !ok && c.fault == nil {
-		return fmt.Errorf("%q is no atomic operation", name)
+		return fmt.Errorf("%q is not an atomic operation", name)
 	}
 	return c.mutate(func(tx kv.Transaction) { tx.Atomic(mutation, key, operand) })
 }
