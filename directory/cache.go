@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -235,7 +234,7 @@ func (e *entry) addConflicts(tx kv.ReadTransaction) error {
 func (e *entry) checkLayers(want expectations) error {
 	for _, x := range want {
 		if got := e.directory.layers[x.element]; got != x.layer {
-			return &LayerError{slices.Clone(e.directory.path[:x.element+1]), x.layer, got}
+			return layerError(e.directory.path[:x.element+1], x.layer, got)
 		}
 	}
 	return nil

@@ -240,59 +240,21 @@ var (
 	ErrPartition = errors.New("directory: a partition's prefix must not be used directly")
 	// ErrVersion: the stored directories were written by a newer format.
 	ErrVersion = errors.New("directory: incompatible version of the directory layer")
-	// ErrPath marks every [*PathError].
+	// ErrLayer: a directory exists but belongs to another layer than the caller
+	// expects (see [As] and [ElementAs]). The text names the directory, which is
+	// the one at the path or one above it, and both layers.
+	ErrLayer = errors.New("directory: another layer than expected")
+	// ErrPrefixInUse: a directory cannot have a prefix. Keys, or a directory with
+	// a prefix that begins with it or with which it begins, are there already. If
+	// the text says that the allocator chose the prefix, something other than this
+	// layer writes below its content prefix, or manual prefixes are in its way.
+	ErrPrefixInUse = errors.New("directory: prefix in use")
+	// ErrPath: an element of a path cannot be the name of a directory. The text
+	// says which one, and why.
 	ErrPath = errors.New("directory: illegal path")
 	// ErrCorrupt marks every [*CorruptError].
 	ErrCorrupt = errors.New("directory: corrupt metadata")
 )
-
-// LayerError says that a directory exists but belongs to another layer than
-// the caller expects (see [As] and [ElementAs]).
-type LayerError struct {
-	Path      []string // the directory in question: the path asked for, or a part of it
-	Want, Got string
-}
-
-// Error implements error.
-func (e *LayerError) Error() string {
-	return fmt.Sprintf("directory: %s has the layer %q, expected was %q", pathString(e.Path), e.Got, e.Want)
-}
-
-// PrefixInUseError says that a directory cannot have a prefix: keys, or a
-// directory with a prefix that begins with it or with which it begins, are
-// there already.
-type PrefixInUseError struct {
-	Prefix []byte
-	// Allocated tells a prefix that the allocator chose from one that the
-	// caller chose. The former means that something other than this layer
-	// writes below its content prefix, or that manual prefixes are in its way.
-	Allocated bool
-	Reason    string
-}
-
-// Error implements error.
-func (e *PrefixInUseError) Error() string {
-	who := "the given prefix"
-	if e.Allocated {
-		who = "the allocated prefix"
-	}
-	return fmt.Sprintf("directory: %s %x cannot be used: %s", who, e.Prefix, e.Reason)
-}
-
-// PathError says which element of a path is illegal. It is ErrPath.
-type PathError struct {
-	Path    []string
-	Element int // index into Path
-	Reason  string
-}
-
-// Error implements error.
-func (e *PathError) Error() string {
-	return fmt.Sprintf("%v: element %d of %s %s", ErrPath, e.Element, pathString(e.Path), e.Reason)
-}
-
-// Is makes errors.Is(err, ErrPath) true.
-func (e *PathError) Is(target error) bool { return target == ErrPath }
 
 // CorruptError says that stored metadata is not what the directory layer
 // writes. It is ErrCorrupt. Nothing was changed.
@@ -317,8 +279,20 @@ func versionError(v version, what string) error {
 	return fmt.Errorf("%w: the database has %s, this is %s: %s", ErrVersion, v, ownVersion, what)
 }
 
+func layerError(path []string, want, got string) error {
+	return fmt.Errorf("%w: %s has the layer %q, expected was %q", ErrLayer, pathString(path), got, want)
+}
+
 func prefixError(prefix []byte, allocated bool, reason string) error {
-	return &PrefixInUseError{Prefix: prefix, Allocated: allocated, Reason: reason}
+	who := "the given prefix"
+	if allocated {
+		who = "the allocated prefix"
+	}
+	return fmt.Errorf("%w: %s %x cannot be used: %s", ErrPrefixInUse, who, abridged(prefix), reason)
+}
+
+func pathError(path []string, element int, reason string) error {
+	return fmt.Errorf("%w: element %d of %s %s", ErrPath, element, pathString(path), reason)
 }
 
 func tooLong(what string, n int) string {

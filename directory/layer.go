@@ -89,10 +89,10 @@ func Root() *Layer { return root }
 func (l *Layer) checkPath(path []string) error {
 	for i, name := range path {
 		if name == "" && !l.options.AllowEmptyNames {
-			return &PathError{slices.Clone(path), i, "is empty"}
+			return pathError(path, i, "is empty")
 		}
 		if !utf8.ValidString(name) {
-			return &PathError{slices.Clone(path), i, "is not valid UTF-8"}
+			return pathError(path, i, "is not valid UTF-8")
 		}
 	}
 	return nil
@@ -119,7 +119,7 @@ func (l *Layer) followPath(ctx context.Context, tx kv.ReadTransaction, path []st
 // parents with the expected ones. The prefix is valid in the transaction: using it
 // in another one is unsafe if the directory is moved or removed (see [Cache]).
 //
-// Errors: [ErrNotFound], [*LayerError], [ErrRoot], [ErrPath], [ErrVersion].
+// Errors: [ErrNotFound], [ErrLayer], [ErrRoot], [ErrPath], [ErrVersion].
 func (l *Layer) Open(ctx context.Context, t kv.ReadTransactor, path []string, expects ...Expect) (*Directory, error) {
 	return l.open(ctx, t, path, 0, expects)
 }

@@ -18,7 +18,7 @@ import (
 // has the empty layer. Calls for one path, in one transaction or in many, all
 // return the same directory.
 //
-// Errors: [*LayerError], [ErrRoot], [ErrPath], [*PrefixInUseError], [ErrVersion].
+// Errors: [ErrLayer], [ErrRoot], [ErrPath], [ErrPrefixInUse], [ErrVersion].
 func (l *Layer) CreateOrOpen(ctx context.Context, t kv.Transactor, path []string, expects ...Expect) (*Directory, error) {
 	return l.create(ctx, t, creation{path: path, orOpen: true}, expects)
 }
@@ -35,7 +35,7 @@ func (l *Layer) Create(ctx context.Context, t kv.Transactor, path []string, expe
 // CreatePrefix is [Layer.Create] with a prefix chosen by the caller, in a layer
 // that allows it. Missing parents have their prefixes allocated. Keys that are
 // at the prefix already become the directory's; another directory there is a
-// [*PrefixInUseError]. Choose a prefix that was never used: a program that kept the
+// [ErrPrefixInUse]. Choose a prefix that was never used: a program that kept the
 // prefix of a removed directory would otherwise read the new content.
 //
 // Errors: those of [Layer.Create], and [ErrManualPrefix].

@@ -81,7 +81,7 @@ func (t *trail) link() []byte { return t.parent.linkKey(t.path[len(t.found)]) }
 // checkLink refuses a next element with a key that is too long.
 func (t *trail) checkLink() error {
 	if n := len(t.link()); n > kv.MaxKeySize {
-		return &PathError{slices.Clone(t.path), len(t.found), tooLong("parent", n)}
+		return pathError(t.path, len(t.found), tooLong("parent", n))
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func (t *trail) home() *tree {
 func (t *trail) checkLayers(want expectations) error {
 	for _, x := range want {
 		if x.element < len(t.found) && x.layer != t.found[x.element].layer {
-			return &LayerError{slices.Clone(t.path[:x.element+1]), x.layer, t.found[x.element].layer}
+			return layerError(t.path[:x.element+1], x.layer, t.found[x.element].layer)
 		}
 	}
 	return nil
@@ -246,7 +246,7 @@ func (t *trail) removeLast(ctx context.Context, tx kv.Transaction) error {
 const Partition = "partition"
 
 // Expect says which layer an element of a path has: an existing directory must have
-// it ([*LayerError] otherwise), a new one gets it. Without an Expect an existing
+// it ([ErrLayer] otherwise), a new one gets it. Without an Expect an existing
 // directory may have any layer, and a new one gets none.
 type Expect struct {
 	element int // lastElement or an index

@@ -95,7 +95,7 @@ func (g *stage) openRoot(ctx context.Context, tx kv.Transaction) (err error) {
 	}
 	g.dirs = nil
 	d, err := g.layer.CreateOrOpen(ctx, tx, g.path, directory.As(g.manifest.dirs[0].layer))
-	if isLayerError(err) {
+	if errors.Is(err, directory.ErrLayer) {
 		return ErrUnfinished
 	}
 	if err != nil {
@@ -106,11 +106,6 @@ func (g *stage) openRoot(ctx context.Context, tx kv.Transaction) (err error) {
 		g.dirs = []*directory.Directory{d}
 	}
 	return err
-}
-
-func isLayerError(err error) bool {
-	var layer *directory.LayerError
-	return errors.As(err, &layer)
 }
 
 // readArrival reads how far the stage has come. If it is not of what arrives here, the
