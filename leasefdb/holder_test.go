@@ -4,6 +4,7 @@ package leasefdb_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,8 +83,7 @@ func TestStates(t *testing.T) {
 	}
 	check(t, db.Transact(ctx, func(tx kv.Transaction) error { tx.Set(g.Fence().Key(), []byte{0x15, 99}); return nil }))
 	rest, err := names.States(ctx, db, "c", "b", "a")
-	var unread *leasefdb.StateError
-	if !errors.As(err, &unread) || unread.Name != "c" || len(rest) != 3 || rest[0] != (leasefdb.State{}) || rest[1] != all[1] || rest[2] != all[2] {
+	if !errors.Is(err, leasefdb.ErrState) || !strings.Contains(err.Error(), `lease "c" at`) || len(rest) != 3 || rest[0] != (leasefdb.State{}) || rest[1] != all[1] || rest[2] != all[2] {
 		t.Errorf("among one that cannot be read: %+v, %v", rest, err)
 	}
 }

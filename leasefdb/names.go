@@ -302,7 +302,7 @@ func (n *Names) StartHolder(ctx context.Context, tx kv.ReadTransaction, name str
 
 // States returns the states of several names, in their order, in one round of reads:
 // see [Names.Get]. If some cannot be read it returns the zero State for each of them, the states
-// of the others, and their errors, each a *[StateError], joined.
+// of the others, and their errors, each an [ErrState], joined.
 func (n *Names) States(ctx context.Context, t kv.ReadTransactor, names ...string) ([]State, error) {
 	var unread []error
 	states, err := kv.ReadTransact(ctx, t, func(tx kv.ReadTransaction) ([]State, error) {
@@ -320,7 +320,7 @@ func (n *Names) States(ctx context.Context, t kv.ReadTransactor, names ...string
 			switch {
 			case err == nil:
 				states[i] = state
-			case errors.As(err, new(*StateError)):
+			case errors.Is(err, ErrState):
 				unread = append(unread, err)
 			default:
 				return nil, err

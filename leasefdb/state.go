@@ -51,11 +51,10 @@ func decodeState(name string, key, fence, renewal []byte) (State, error) {
 		return s, nil
 	}
 	if err := s.decode(fence); err != nil {
-		e := &StateError{Name: name, Key: key, Reason: "the value is damaged: restore it from a backup, so that its epochs go on", Err: err}
-		if errors.Is(err, newer.Err) {
-			e.Reason = "the value cannot be used"
+		if !errors.Is(err, newer.Err) {
+			err = fmt.Errorf("the value is damaged: restore it from a backup, so that its epochs go on: %w", err)
 		}
-		return s, e
+		return s, fmt.Errorf("%w: lease %q at key %x: %w", ErrState, name, key, err)
 	}
 	if len(renewal) == 8 {
 		s.Revision = int64(binary.LittleEndian.Uint64(renewal))
@@ -218,6 +217,9 @@ var (
 	ErrLeaseLost = errors.New("leasefdb: the lease is lost")
 	// ErrHeld: the name is another holder's. It comes as a *[HeldError].
 	ErrHeld = errors.New("leasefdb: the lease is held by another")
+	// ErrState: the stored state of a name is damaged or, if the error is a
+	// lease.ErrNewer, too, a newer version wrote it.
+	ErrState = errors.New("leasefdb: the stored state cannot be used")
 	// ErrReleased is the cause of the end of [Lease.Context] after
 	// [Lease.Release].
 	ErrReleased = errors.New("leasefdb: the lease was released")
@@ -261,27 +263,6 @@ func (e *HeldError) Error() string {
 
 // Is reports whether target is [ErrHeld].
 func (e *HeldError) Is(target error) bool { return target == ErrHeld }
-
-// StateError says that the stored form of a name cannot be used: it is damaged, or,
-// if the error is a lease.ErrNewer, a newer version wrote it.
-type StateError struct {
-	Name   string
-	Key    []byte
-	Reason string
-	Err    error // the cause, if any
-}
-
-// Error implements error.
-func (e *StateError) Error() string {
-	text := fmt.Sprintf("leasefdb: lease %q at key %x: %s", e.Name, e.Key, e.Reason)
-	if e.Err != nil {
-		text += ": " + e.Err.Error()
-	}
-	return text
-}
-
-// Unwrap returns the cause.
-func (e *StateError) Unwrap() error { return e.Err }
 
 // lostTo returns the error of a holder that finds another state.
 func lostTo(g Grant, now State) *LostError {

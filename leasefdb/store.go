@@ -254,7 +254,7 @@ func (r serviceReader) Scan(ctx context.Context, begin, end []byte, limit int) (
 
 // DecodeState reads what the directory of named leases holds of a name: the values of the
 // fence key ("F", name) and of the renewal key ("N", name); errors name the former; nil
-// is an absent key. Damage is a *[StateError].
+// is an absent key. Damage is an [ErrState].
 func DecodeState(name string, key, fence, renewal []byte) (State, error) {
 	return decodeState(name, key, fence, renewal)
 }

@@ -197,7 +197,7 @@ func stored(t *testing.T, db kv.Database, path ...string) (all []string) {
 }
 
 // FuzzStoredName checks that any stored bytes of a name are either a state or a
-// *StateError, for every reader.
+// ErrState, for every reader.
 func FuzzStoredName(f *testing.F) {
 	for _, seed := range []string{"", "\x15\x01", "\x15\x02", "\x15\x01\x15\x05\x02me\x00\x02r\x00\x15\x01", "\x15\x01\x15\x05\x02\x00\x02\x00\x14", "\xff\x00", "\x15\x01\x14\x02\x00\x02\x00\x14"} {
 		f.Add([]byte(seed))
@@ -211,13 +211,12 @@ func FuzzStoredName(f *testing.F) {
 		}
 		check(t, db.Transact(ctx, func(tx kv.Transaction) error { tx.Set(g.Fence().Key(), value); return nil }))
 		state, err := names.Get(ctx, db, "job")
-		bad := new(leasefdb.StateError)
-		if err != nil && !errors.As(err, &bad) {
+		if err != nil && !errors.Is(err, leasefdb.ErrState) {
 			t.Fatalf("Get: %v", err)
 		}
 		next, claimErr := names.Claim(ctx, db, "job", leasefdb.Claim{Holder: "next"})
 		switch {
-		case err != nil && !errors.As(claimErr, &bad):
+		case err != nil && !errors.Is(claimErr, leasefdb.ErrState):
 			t.Fatalf("Get says %v, Claim %v", err, claimErr)
 		case err == nil && state.Held() && !errors.Is(claimErr, leasefdb.ErrHeld):
 			t.Fatalf("a claim of %+v: %v", state, claimErr)

@@ -71,7 +71,7 @@ func rowIsOf(owner placement.Owner, value []byte, state leasefdb.State) bool {
 // the members of the original and has its id, so that its processes could call those of the original. A
 // process that is a member of the copy already sees the end of its context, and joins anew. It can be
 // repeated. One transaction. Without a directory of members it does nothing. Leases that cannot be read
-// keep no member in the list: the error names each, a *[leasefdb.StateError], once all are forgotten. Nobody
+// keep no member in the list: the error names each, a [leasefdb.ErrState], once all are forgotten. Nobody
 // can join under these names until the leases are restored.
 func (r *Registry) Forget(ctx context.Context) (forgotten int, err error) {
 	id := newClusterID()
@@ -116,7 +116,7 @@ func (r *Registry) breakLeases(ctx context.Context, tx kv.Transaction, owners []
 		names[i] = owner.Name
 	}
 	states, err := r.names.States(ctx, tx, names...) // in one round: Break reads the same again
-	if errors.As(err, new(*leasefdb.StateError)) {
+	if errors.Is(err, leasefdb.ErrState) {
 		unread, err = err, nil
 	}
 	if err != nil {

@@ -274,7 +274,7 @@ again. The command shows the members, and asks.
 					return err
 				}
 				n, err := p.members.Forget(ctx)
-				if err != nil && !errors.As(err, new(*leasefdb.StateError)) { // of leases that it has passed over
+				if err != nil && !errors.Is(err, leasefdb.ErrState) { // of leases that it has passed over
 					return err
 				}
 				return errors.Join(err, c.Write(forgotten{n}))

@@ -237,7 +237,7 @@ func (m *move) forget(ctx context.Context, db renewal) error {
 		return err
 	}
 	m.result.Members, err = members.Forget(ctx)
-	if errors.As(err, new(*leasefdb.StateError)) { // of a lease that the source has, too: its member is forgotten all the same
+	if errors.Is(err, leasefdb.ErrState) { // of a lease that the source has, too: its member is forgotten all the same
 		err = nil
 	}
 	return err
