@@ -215,9 +215,6 @@ type fault struct {
 	text string
 }
 
-// Error implements error.
-func (f *fault) Error() string { return f.text }
-
 func newFault(code string, key []byte, format string, args ...any) *fault {
 	return &fault{codeFor(code, args), key, fmt.Sprintf(format, args...)}
 }
