@@ -83,7 +83,7 @@ func TestPathsInMessages(t *testing.T) {
 		{[]string{"record", "list", `two types/a\/b`}, `there is no directory 'two types/a\/b'`},
 		{[]string{"index", "build", `two types/a\/b's`, "X", "--type", "Counter"}, "Counter in " + oddArgument + " has no index X"},
 		{[]string{"kv", "range", "--", "-x"}, "there is no directory /-x"},
-		{[]string{"dir", "mv", `two types`, "counters/x"}, oddArgument + " holds records of the type Counter, Setting, whose"},
+		{[]string{"dir", "mv", `two types`, "counters/x"}, oddArgument + " holds records of the type Counter, Setting, and programs look for them there"},
 		{[]string{"dir", "mv", `two types`, "x y"}, "below 'x y'; if 'two types' is a tenant"},
 		{[]string{"dir", "mv", `kazahana/a b`, "x"}, "'kazahana/a b' holds what the database"},
 		{[]string{"dir", "rm", `two types`}, "'two types': 2 directories, 2 stores,"},
