@@ -43,18 +43,28 @@ func (s State) encode() []byte {
 	return tuple.AppendInt(b, int64(s.Duration))
 }
 
-// decodeState reads the values of the fence key and of the renewal key; nil is
-// an absent key.
+// decodeState reads the values of the fence key and of the renewal key, as DecodeState does.
 func decodeState(name string, key, fence, renewal []byte) (State, error) {
+	s, err := DecodeState(name, fence, renewal)
+	if err == nil {
+		return s, nil
+	}
+	if !errors.Is(err, newer.Err) {
+		err = fmt.Errorf("the value is damaged: restore it from a backup, so that its epochs go on: %w", err)
+	}
+	return s, fmt.Errorf("%w: lease %q at key %x: %w", ErrState, name, key, err)
+}
+
+// DecodeState reads what the directory of named leases holds of a name: the values of the
+// fence key ("F", name) and of the renewal key ("N", name); nil is an absent key. Errors say
+// what is wrong with the value, and not where it is.
+func DecodeState(name string, fence, renewal []byte) (State, error) {
 	s := State{Name: name}
 	if fence == nil {
 		return s, nil
 	}
 	if err := s.decode(fence); err != nil {
-		if !errors.Is(err, newer.Err) {
-			err = fmt.Errorf("the value is damaged: restore it from a backup, so that its epochs go on: %w", err)
-		}
-		return s, fmt.Errorf("%w: lease %q at key %x: %w", ErrState, name, key, err)
+		return s, err
 	}
 	if len(renewal) == 8 {
 		s.Revision = int64(binary.LittleEndian.Uint64(renewal))

@@ -251,10 +251,3 @@ func (r serviceReader) Scan(ctx context.Context, begin, end []byte, limit int) (
 	}
 	return pairs, nil
 }
-
-// DecodeState reads what the directory of named leases holds of a name: the values of the
-// fence key ("F", name) and of the renewal key ("N", name); errors name the former; nil
-// is an absent key. Damage is an [ErrState].
-func DecodeState(name string, key, fence, renewal []byte) (State, error) {
-	return decodeState(name, key, fence, renewal)
-}

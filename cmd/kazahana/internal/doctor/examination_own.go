@@ -5,7 +5,6 @@ package doctor
 import (
 	"bytes"
 	"context"
-	"errors"
 	"time"
 
 	"github.com/kazahana-db/kazahana/election"
@@ -91,12 +90,11 @@ func (x *examination) examineMembers(ctx context.Context, p *place) error {
 		if err != nil {
 			return newFault("member/bad-row", pair.Key, "%v", err), nil
 		}
-		at := p.pack("F", name)
-		fence, err := b.value(ctx, at)
+		fence, err := b.value(ctx, p.pack("F", name))
 		if err != nil {
 			return nil, err
 		}
-		s, err := leasefdb.DecodeState(name, at, fence, nil)
+		s, err := leasefdb.DecodeState(name, fence, nil)
 		if err == nil && s.Epoch != m.Incarnation {
 			return newFault("member/wrong-incarnation", pair.Key, "%q has the incarnation %d, and its lease the epoch %d", name, m.Incarnation, s.Epoch), nil
 		}
@@ -206,10 +204,10 @@ func nameChecks(p *place) map[string]check {
 			if err != nil {
 				return nil, err
 			}
-			_, err = leasefdb.DecodeState(name, pair.Key, pair.Value, renewal)
+			_, err = leasefdb.DecodeState(name, pair.Value, renewal)
 			switch {
 			case err != nil:
-				return newFault("name/bad-state", pair.Key, "%v", errors.Unwrap(err)), nil
+				return newFault("name/bad-state", pair.Key, "%v", err), nil
 			case renewal == nil:
 				return newFault("name/missing-renewal", pair.Key, "%q has no counter of renewals", name), nil
 			}

@@ -154,7 +154,7 @@ func TestNewerFormats(t *testing.T) {
 		"a former header":  func() error { _, err := stored.DecodeFormer(value); return err },
 		"a work list":      func() error { _, err := stored.DecodeWorkList(value); return err },
 		"a tenant":         func() error { _, err := stored.DecodeTenant(value); return err },
-		"a named lease":    func() error { _, err := leasefdb.DecodeState("n", []byte("k"), value, nil); return err },
+		"a named lease":    func() error { _, err := leasefdb.DecodeState("n", value, nil); return err },
 		"a standby": func() error {
 			_, err := election.DecodeStandby(tuple.AppendString(tuple.AppendInt(nil, -1), "m"), value)
 			return err
