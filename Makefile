@@ -11,7 +11,7 @@ LONGEST     := ./kv/embedded ./persistable ./kv/kvtest/... ./codegen ./lease/sql
 SEQUENTIAL := cmd/persistvet persistvet cmd/kazahana/internal/doctor codegen/internal/emitter codegen/internal/lock codegen/internal/model codegen/internal/tags \
 	idbuilder/format internal/idbuilder/idconfig idbuilder/store internal/arch internal/goldens internal/nearest \
 	internal/schedule internal/schema internal/seed internal/shape internal/snippets kv/embedded/internal/btree \
-	kv/embedded/internal/keys kv/internal/scenario kv/internal/replay persistable/internal/format persistable/wire \
+	kv/embedded/internal/keys kv/internal/scenario kv/internal/replay internal/persistable/format internal/wire \
 	placement placement/internal/recency rafttimer/internal/wheel tuple
 
 # The longest tests that start no goroutine of their own: others of their packages show
@@ -107,7 +107,7 @@ lint: ## vet, staticcheck, persistvet and gofumpt, with and without FoundationDB
 # other: moving a directory voids what all programs on the cluster remember of
 # theirs, which tests that count transactions see. Those of kv/fdbkv and of the command
 # need one that is empty; the others work below prefixes of their own.
-FDB_LAYERS := ./tuple ./directory ./index/... ./persistable/... ./leasefdb ./election/... ./idbuilder/store/kvstore ./internal/placement/kvstore ./placement/membership ./examples/... ./internal/bazaar ./cmd/kazahana/internal/cli
+FDB_LAYERS := ./tuple ./directory ./internal/index ./persistable/... ./leasefdb ./election/... ./idbuilder/store/kvstore ./internal/placement/kvstore ./placement/membership ./examples/... ./internal/bazaar ./cmd/kazahana/internal/cli
 
 .PHONY: test-fdb
 test-fdb: test-fdb-engine test-fdb-command test-fdb-layers ## run the tests on the cluster of FDB_CLUSTER_FILE, best a new one

@@ -3,10 +3,10 @@
 package persistable_test
 
 import (
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/wire"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
 type ArtStore struct {
@@ -20,11 +20,11 @@ func ArtStoreOf(db *persistable.DB) *ArtStore {
 func (s *ArtStore) In(tx persistable.Tx) *ArtStore { return &ArtStore{s.Store.In(tx)} }
 
 func (s *ArtStore) ByName(name string) *persistable.Query[*Art] {
-	return persistimpl.Query(&s.Store, 0, index.AppendString(nil, name))
+	return persistimpl.Query(&s.Store, 0, persistimpl.AppendString(nil, name))
 }
 
 func (s *ArtStore) OrderedByName() *persistable.RangeQuery[*Art, string] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
 }
 
 var artSchema = persistimpl.Schema{
@@ -37,7 +37,7 @@ var artSchema = persistimpl.Schema{
 	field 1 ID int32
 	field 2 Name string
 `,
-	IDs: &persistimpl.IDs[int32]{IsZero: persistimpl.IsZero[int32], Append: index.AppendInt[int32], Parse: index.ReadInt[int32]},
+	IDs: &persistimpl.IDs[int32]{IsZero: persistimpl.IsZero[int32], Append: persistimpl.AppendInt[int32], Parse: persistimpl.ReadInt[int32]},
 	ID:  func(v any) any { return &v.(*Art).ID },
 	Encode: func(b []byte, record any) ([]byte, error) {
 		v := record.(*Art)
@@ -67,7 +67,7 @@ var artSchema = persistimpl.Schema{
 		v := record.(*Art)
 		switch i {
 		case 0:
-			e.End(index.AppendString(e.Begin(), v.Name))
+			e.End(persistimpl.AppendString(e.Begin(), v.Name))
 		}
 	},
 }

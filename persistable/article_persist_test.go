@@ -6,10 +6,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/wire"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
 func NewArticle(literal Article) *Article {
@@ -33,45 +33,45 @@ func ArticleStoreOf(db *persistable.DB) *ArticleStore {
 func (s *ArticleStore) In(tx persistable.Tx) *ArticleStore { return &ArticleStore{s.Store.In(tx)} }
 
 func (s *ArticleStore) BySectionSlug(ctx context.Context, section, slug string) (*Article, error) {
-	k := index.AppendString(nil, section)
-	k = index.AppendString(k, slug)
+	k := persistimpl.AppendString(nil, section)
+	k = persistimpl.AppendString(k, slug)
 	return persistimpl.Unique(ctx, &s.Store, 0, k)
 }
 
 func (s *ArticleStore) BySectionThenSlug(section string) *persistable.RangeQuery[*Article, string] {
-	return persistimpl.Range(&s.Store, 0, index.AppendString(nil, section), index.AppendString[string])
+	return persistimpl.Range(&s.Store, 0, persistimpl.AppendString(nil, section), persistimpl.AppendString[string])
 }
 
 func (s *ArticleStore) OrderedBySectionSlug() *persistable.RangeQuery[*Article, string] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
 }
 
 func (s *ArticleStore) BySectionPublished(section string) *persistable.RangeQuery[*Article, time.Time] {
-	return persistimpl.Range(&s.Store, 1, index.AppendString(nil, section), index.AppendTime)
+	return persistimpl.Range(&s.Store, 1, persistimpl.AppendString(nil, section), persistimpl.AppendTime)
 }
 
 func (s *ArticleStore) ByISBN(ctx context.Context, isbn *string) (*Article, error) {
-	return persistimpl.Unique(ctx, &s.Store, 2, index.AppendNullable(nil, isbn, index.AppendString[string]))
+	return persistimpl.Unique(ctx, &s.Store, 2, persistimpl.AppendNullable(nil, isbn, persistimpl.AppendString[string]))
 }
 
 func (s *ArticleStore) ByEditor(editor *string) *persistable.Query[*Article] {
-	return persistimpl.Query(&s.Store, 3, index.AppendNullable(nil, editor, index.AppendString[string]))
+	return persistimpl.Query(&s.Store, 3, persistimpl.AppendNullable(nil, editor, persistimpl.AppendString[string]))
 }
 
 func (s *ArticleStore) OrderedByEditor() *persistable.RangeQuery[*Article, *string] {
-	return persistimpl.Range(&s.Store, 3, nil, index.Nullable(index.AppendString[string]))
+	return persistimpl.Range(&s.Store, 3, nil, persistimpl.Nullable(persistimpl.AppendString[string]))
 }
 
 func (s *ArticleStore) ByTags(tag string) *persistable.Query[*Article] {
-	return persistimpl.Query(&s.Store, 4, index.AppendString(nil, tag))
+	return persistimpl.Query(&s.Store, 4, persistimpl.AppendString(nil, tag))
 }
 
 func (s *ArticleStore) OrderedByTags() *persistable.RangeQuery[*Article, string] {
-	return persistimpl.Range(&s.Store, 4, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 4, nil, persistimpl.AppendString[string])
 }
 
 func (s *ArticleStore) OrderedByPublished() *persistable.RangeQuery[*Article, time.Time] {
-	return persistimpl.Range(&s.Store, 5, nil, index.AppendTime)
+	return persistimpl.Range(&s.Store, 5, nil, persistimpl.AppendTime)
 }
 
 var ArticleFields = struct {
@@ -82,12 +82,12 @@ var ArticleFields = struct {
 	Editor    persistable.Field[*Article, *string]
 	Tags      persistable.Field[*Article, string]
 }{
-	Section:   persistimpl.Field[*Article]("Section", index.AppendString[string]),
-	Slug:      persistimpl.Field[*Article]("Slug", index.AppendString[string]),
-	Published: persistimpl.Field[*Article]("Published", index.AppendTime),
-	ISBN:      persistimpl.Field[*Article]("ISBN", index.Nullable(index.AppendString[string])),
-	Editor:    persistimpl.Field[*Article]("Editor", index.Nullable(index.AppendString[string])),
-	Tags:      persistimpl.Field[*Article]("Tags", index.AppendString[string]),
+	Section:   persistimpl.Field[*Article]("Section", persistimpl.AppendString[string]),
+	Slug:      persistimpl.Field[*Article]("Slug", persistimpl.AppendString[string]),
+	Published: persistimpl.Field[*Article]("Published", persistimpl.AppendTime),
+	ISBN:      persistimpl.Field[*Article]("ISBN", persistimpl.Nullable(persistimpl.AppendString[string])),
+	Editor:    persistimpl.Field[*Article]("Editor", persistimpl.Nullable(persistimpl.AppendString[string])),
+	Tags:      persistimpl.Field[*Article]("Tags", persistimpl.AppendString[string]),
 }
 
 var articleSchema = persistimpl.Schema{
@@ -127,46 +127,46 @@ var articleSchema = persistimpl.Schema{
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendString(k, v.Section)
-			k = index.AppendString(k, v.Slug)
+			k = persistimpl.AppendString(k, v.Section)
+			k = persistimpl.AppendString(k, v.Slug)
 			e.End(k)
 		case 1:
 			k := e.Begin()
-			k = index.AppendString(k, v.Section)
-			k = index.AppendTime(k, v.Published)
+			k = persistimpl.AppendString(k, v.Section)
+			k = persistimpl.AppendTime(k, v.Published)
 			e.End(k)
 		case 2:
 			if v.ISBN == nil {
 				return
 			}
-			e.End(index.AppendString(e.Begin(), *v.ISBN))
+			e.End(persistimpl.AppendString(e.Begin(), *v.ISBN))
 		case 3:
-			e.End(index.AppendNullable(e.Begin(), v.Editor, index.AppendString[string]))
+			e.End(persistimpl.AppendNullable(e.Begin(), v.Editor, persistimpl.AppendString[string]))
 		case 4:
 			for i := range v.Tags {
-				e.End(index.AppendString(e.Begin(), v.Tags[i]))
+				e.End(persistimpl.AppendString(e.Begin(), v.Tags[i]))
 			}
 		case 5:
-			e.End(index.AppendTime(e.Begin(), v.Published))
+			e.End(persistimpl.AppendTime(e.Begin(), v.Published))
 		}
 	},
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Article)
 		switch field {
 		case "Section":
-			b = index.AppendString(b, v.Section)
+			b = persistimpl.AppendString(b, v.Section)
 		case "Slug":
-			b = index.AppendString(b, v.Slug)
+			b = persistimpl.AppendString(b, v.Slug)
 		case "ISBN":
-			b = index.AppendNullable(b, v.ISBN, index.AppendString[string])
+			b = persistimpl.AppendNullable(b, v.ISBN, persistimpl.AppendString[string])
 		case "Editor":
-			b = index.AppendNullable(b, v.Editor, index.AppendString[string])
+			b = persistimpl.AppendNullable(b, v.Editor, persistimpl.AppendString[string])
 		case "Tags":
 			for i := range v.Tags {
-				b = index.AppendString(b, v.Tags[i])
+				b = persistimpl.AppendString(b, v.Tags[i])
 			}
 		case "Published":
-			b = index.AppendTime(b, v.Published)
+			b = persistimpl.AppendTime(b, v.Published)
 		}
 		return b
 	},

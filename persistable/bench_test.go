@@ -16,11 +16,12 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -144,7 +145,7 @@ func (h handWritten) create(ctx context.Context, o *Order) error {
 	return h.db.Transact(ctx, func(tx kv.Transaction) error {
 		record := h.key("R", o.ID)
 		id := tuple.AppendInt(nil, int64(o.ID))
-		number := index.AppendString(tuple.AppendString(tuple.AppendString(slices.Clone(h.prefix), "I"), "Order_Number_unique"), o.Number)
+		number := persistimpl.AppendString(tuple.AppendString(tuple.AppendString(slices.Clone(h.prefix), "I"), "Order_Number_unique"), o.Number)
 		have, owner := tx.Get(record), tx.Get(number)
 		if value, err := have.Get(ctx); err != nil || value != nil {
 			return err
@@ -156,12 +157,12 @@ func (h handWritten) create(ctx context.Context, o *Order) error {
 		if err != nil {
 			return err
 		}
-		status := index.AppendInt(tuple.AppendString(tuple.AppendString(slices.Clone(h.prefix), "I"), "Order_Status"), o.Status)
-		created := index.AppendInt(tuple.AppendString(tuple.AppendString(slices.Clone(h.prefix), "I"), "Order_Status_CreatedAt"), o.Status)
+		status := persistimpl.AppendInt(tuple.AppendString(tuple.AppendString(slices.Clone(h.prefix), "I"), "Order_Status"), o.Status)
+		created := persistimpl.AppendInt(tuple.AppendString(tuple.AppendString(slices.Clone(h.prefix), "I"), "Order_Status_CreatedAt"), o.Status)
 		tx.Set(record, value)
 		tx.Set(number, id)
 		tx.Set(append(status, id...), nil)
-		tx.Set(append(index.AppendTime(created, o.CreatedAt), id...), nil)
+		tx.Set(append(persistimpl.AppendTime(created, o.CreatedAt), id...), nil)
 		return nil
 	})
 }

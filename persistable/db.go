@@ -15,7 +15,6 @@ import (
 	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
-	"github.com/kazahana-db/kazahana/persistable/trace"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -80,9 +79,9 @@ type Options struct {
 	// CacheSize is the maximum number of opened directories in the cache. The
 	// default value is 10,000.
 	CacheSize int
-	// Tracer is told of the operations of the DB: see package trace. Without one the DB
+	// Tracer is told of the operations of the DB. Without one the DB
 	// does nothing for it.
-	Tracer trace.Tracer
+	Tracer Tracer
 	// ExplainConflicts lets a transaction that gives up because of conflicts say which
 	// records, indexes and tenants others have changed: a *[ConflictError]. A Tracer is
 	// told of all conflicts, also without it. The engine then reports the keys of each

@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/persistable/internal/tenancy"
 )
 
 // ListDirectory returns the names of the directories in the directory at path,

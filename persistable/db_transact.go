@@ -15,7 +15,6 @@ import (
 	"github.com/kazahana-db/kazahana/internal/measure"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
-	"github.com/kazahana-db/kazahana/persistable/trace"
 )
 
 // Transact runs fn in a transaction and commits it. After a retryable error it
@@ -46,7 +45,7 @@ import (
 // transaction. If ctx has ended already, fn does not run.
 func (db *DB) Transact(ctx context.Context, fn func(tx Tx) error) (err error) {
 	db.mustBeOpen()
-	ctx, o := db.begin(ctx, trace.Operation{Name: "Transact"}, nil)
+	ctx, o := db.begin(ctx, Operation{Name: "Transact"}, nil)
 	defer o.finish(&err)
 	return db.transactFunction(ctx, func(t *transaction) error {
 		err := fn(Tx{t})
@@ -126,7 +125,7 @@ func (db *DB) explainsConflicts() bool {
 // transaction, which goes on at a new version.
 func (db *DB) ReadTransact(ctx context.Context, fn func(tx Tx) error) (err error) {
 	db.mustBeOpen()
-	ctx, o := db.begin(ctx, trace.Operation{Name: "ReadTransact"}, nil)
+	ctx, o := db.begin(ctx, Operation{Name: "ReadTransact"}, nil)
 	defer o.finish(&err)
 	return db.readOnly(ctx, func(t *transaction) error { return fn(Tx{t}) })
 }
@@ -221,7 +220,7 @@ func (f *runningFunctions) checkOutside(ctx context.Context, t *transaction) err
 
 // begin begins an operation, which is bound to a transaction or, if that is nil, has its
 // own.
-func (db *DB) begin(ctx context.Context, op trace.Operation, t *transaction) (context.Context, *operation) {
+func (db *DB) begin(ctx context.Context, op Operation, t *transaction) (context.Context, *operation) {
 	if db.options.Tracer == nil || ctx.Value(operationKey{}) != nil {
 		return ctx, nil
 	}

@@ -8,10 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/newer"
+	"github.com/kazahana-db/kazahana/internal/persistable/format"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/persistable/internal/format"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -50,7 +49,7 @@ var (
 // records exchange values.
 type UniqueError struct {
 	Type   string
-	Index  string      // as in [index.Definition].Name
+	Index  string      // without the suffix of unique indexes in keys
 	Fields []string    // the index's fields
 	Values tuple.Tuple // in the order of Fields, as tuple elements
 	Owner  any         // the id of the other record
@@ -194,7 +193,7 @@ func idText(id []byte) string { return shorten(tuple.Describe(id)) }
 type IndexStateError struct {
 	Type  string
 	Index string // its name in keys
-	State index.State
+	State IndexState
 }
 
 // Error implements error.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
@@ -77,7 +77,7 @@ const (
 
 // Queries of a version with indexes[0] == tags, or with one unique index.
 func byTag(s *ArticleStore, tag string) *persistable.Query[*Article] {
-	return persistimpl.Query(&s.Store, 0, index.AppendString(nil, tag))
+	return persistimpl.Query(&s.Store, 0, persistimpl.AppendString(nil, tag))
 }
 
 func articles(t testing.TB, s *ArticleStore, n int) []*Article {

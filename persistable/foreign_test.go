@@ -11,13 +11,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/seed"
+	"github.com/kazahana-db/kazahana/internal/wire"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -128,7 +128,7 @@ func TestOlderProgramChecksValuesThatItKeeps(t *testing.T) {
 		}})
 		schema.Entries = func(_ int, e *index.Entries, v any) {
 			if a := v.(*Article); a.ISBN != nil {
-				e.End(index.AppendString(index.AppendString(e.Begin(), a.Section), *a.ISBN))
+				e.End(persistimpl.AppendString(persistimpl.AppendString(e.Begin(), a.Section), *a.ISBN))
 			}
 		}
 		newer, old := articlesOf(db, schema), olderVersion(db)
@@ -154,7 +154,7 @@ func TestOlderProgramChecksValuesThatItKeeps(t *testing.T) {
 
 // byISBN asks the schema's first index.
 func byISBN(s *ArticleStore, number string) (*Article, error) {
-	return persistimpl.Unique(ctx, &s.Store, 0, index.AppendString(nil, number))
+	return persistimpl.Unique(ctx, &s.Store, 0, persistimpl.AppendString(nil, number))
 }
 
 // The entries of two programs of different age, which write at random, are those of

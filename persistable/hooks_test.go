@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
@@ -265,7 +264,7 @@ func TestStoredZeroID(t *testing.T) {
 	db := open(t, enginetest.Open(t))
 	before := persistimpl.NewStore[*Art, int32](db, &persistimpl.Schema{
 		Type: artSchema.Type, Directory: artSchema.Directory, Lock: artSchema.Lock,
-		IDs: &persistimpl.IDs[int32]{Append: index.AppendInt[int32], Parse: index.ReadInt[int32]}, ID: artSchema.ID,
+		IDs: &persistimpl.IDs[int32]{Append: persistimpl.AppendInt[int32], Parse: persistimpl.ReadInt[int32]}, ID: artSchema.ID,
 		Encode: artSchema.Encode, Decode: artSchema.Decode, Known: artSchema.Known, Indexes: artSchema.Indexes, Entries: artSchema.Entries,
 	})
 	check(t, before.CreateWithID(ctx, 0, &Art{Name: "a"}))

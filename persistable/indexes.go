@@ -8,10 +8,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/persistable/build"
+	"github.com/kazahana-db/kazahana/internal/persistable/format"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/persistable/internal/build"
-	"github.com/kazahana-db/kazahana/persistable/internal/format"
 )
 
 // Indexes builds, checks and mends the indexes of a store's directory. [Store.Indexes]
@@ -77,7 +77,7 @@ func (x Indexes) Progress(ctx context.Context) (BuildProgress, error) {
 // builds the index again; a unique index that is readable it mends entry by entry, as
 // Repair does, so that it stays readable and unique, unless records share a value by then:
 // those end in a *[NotUniqueError].
-// The name in keys is [index.Definition.KeyName]: it ends in _unique for a unique index, and
+// The name in keys is that of [IndexDefinition.KeyName]: it ends in _unique for a unique index, and
 // [Violation], [Fault], [IndexStateError] and "kazahana index list" show it. It mends all faults of entries that Verify finds.
 func (x Indexes) Rebuild(ctx context.Context, name string) error {
 	return x.RebuildWith(ctx, name, BuildOptions{})

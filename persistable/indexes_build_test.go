@@ -16,12 +16,12 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/persistable/build"
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
-	"github.com/kazahana-db/kazahana/persistable/internal/build"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -145,20 +145,20 @@ type kindIndex struct {
 var (
 	countBySection = kindIndex{
 		index.Definition{Name: "Article_count_Section", Kind: index.Count, Fields: []string{"Section"}, Signature: "string"},
-		func(e *index.Entries, a *Article) { e.End(index.AppendString(e.Begin(), a.Section)) },
+		func(e *index.Entries, a *Article) { e.End(persistimpl.AppendString(e.Begin(), a.Section)) },
 	}
 	countByTags = kindIndex{
 		index.Definition{Name: "Article_count_Tags", Kind: index.Count, Fields: []string{"Tags"}, Signature: "[]string"},
 		func(e *index.Entries, a *Article) {
 			for _, tag := range a.Tags {
-				e.End(index.AppendString(e.Begin(), tag))
+				e.End(persistimpl.AppendString(e.Begin(), tag))
 			}
 		},
 	}
 	sumBySection = kindIndex{
 		index.Definition{Name: "Article_sum_Published_Section", Kind: index.Sum, Fields: []string{"Section"}, Of: "Published", Signature: "string,int"},
 		func(e *index.Entries, a *Article) {
-			e.EndAmount(index.AppendString(e.Begin(), a.Section), index.IntAmount(amountOf(a)))
+			e.EndInt(persistimpl.AppendString(e.Begin(), a.Section), amountOf(a))
 		},
 	}
 	valueOfTags = kindIndex{
@@ -167,12 +167,12 @@ var (
 	}
 	uniqueSlug = kindIndex{
 		index.Definition{Name: "Article_Slug", Fields: []string{"Slug"}, Signature: "string", Unique: true},
-		func(e *index.Entries, a *Article) { e.End(index.AppendString(e.Begin(), a.Slug)) },
+		func(e *index.Entries, a *Article) { e.End(persistimpl.AppendString(e.Begin(), a.Slug)) },
 	}
 	rankBySection = kindIndex{
 		index.Definition{Name: "Article_rank_Section_Published", Kind: index.Rank, Fields: []string{"Section", "Published"}, Signature: "string,int"},
 		func(e *index.Entries, a *Article) {
-			e.End(index.AppendInt(index.AppendString(e.Begin(), a.Section), amountOf(a)))
+			e.End(persistimpl.AppendInt(persistimpl.AppendString(e.Begin(), a.Section), amountOf(a)))
 		},
 	}
 	versions = kindIndex{

@@ -16,18 +16,19 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
 var coveringSection = kindIndex{
 	index.Definition{Name: "Article_Section", Fields: []string{"Section"}, Cover: true, Signature: "string"},
-	func(e *index.Entries, a *Article) { e.End(index.AppendString(e.Begin(), a.Section)) },
+	func(e *index.Entries, a *Article) { e.End(persistimpl.AppendString(e.Begin(), a.Section)) },
 }
 
 // TestRepair damages entries in each way and at random: Verify finds each, Repair

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/kazahana-db/kazahana/index"
-	"github.com/kazahana-db/kazahana/persistable/internal/build"
+	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/persistable/build"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 

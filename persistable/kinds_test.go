@@ -17,8 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
@@ -88,10 +88,10 @@ func TestCreatesOfOneGroupDoNotConflict(t *testing.T) {
 	if n := must[int64](t)(persistimpl.Count(ctx, &s.Store, 0, nil)); n != sales {
 		t.Errorf("%d sales are counted", n)
 	}
-	if sum := must[int64](t)(persistimpl.Sum(ctx, &s.Store, 2, index.AppendInt(nil, Pending))); sum != sales*(sales-1)/2 {
+	if sum := must[int64](t)(persistimpl.Sum(ctx, &s.Store, 2, persistimpl.AppendInt(nil, Pending))); sum != sales*(sales-1)/2 {
 		t.Errorf("their sum is %d", sum)
 	}
-	if sum := must[uint64](t)(persistimpl.SumUint(ctx, &s.Store, 4, index.AppendString(nil, "one"))); sum != 2*sales {
+	if sum := must[uint64](t)(persistimpl.SumUint(ctx, &s.Store, 4, persistimpl.AppendString(nil, "one"))); sum != 2*sales {
 		t.Errorf("their units are %d", sum)
 	}
 }
@@ -211,7 +211,7 @@ func TestReadsOfGroupsConflict(t *testing.T) {
 }
 
 func sumUnits(s *SaleStore, tag string) error {
-	return second(persistimpl.SumUint(ctx, &s.Store, 13, index.AppendString(nil, tag)))
+	return second(persistimpl.SumUint(ctx, &s.Store, 13, persistimpl.AppendString(nil, tag)))
 }
 
 func third[A, B any](_ A, _ B, err error) error { return err }

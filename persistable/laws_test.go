@@ -311,7 +311,7 @@ func ignore(err, target error) error {
 // Law 6: no reflection at run time. Package fmt is used where errors are made.
 func TestLaw6NoReflection(t *testing.T) {
 	banned := []string{"reflect", "encoding/json", "encoding/gob", "encoding/binary.Write", "text/template"}
-	for _, folder := range []string{".", "wire", "../index", "../tuple"} {
+	for _, folder := range []string{".", "persistimpl", "../internal/wire", "../internal/index", "../tuple"} {
 		files := must[[]string](t)(filepath.Glob(filepath.Join(folder, "*.go")))
 		if len(files) == 0 {
 			t.Errorf("no files in %s", folder)

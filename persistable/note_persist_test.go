@@ -5,10 +5,10 @@ package persistable_test
 import (
 	"context"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/wire"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
 // Note has versions, and a field for them.
@@ -36,7 +36,7 @@ func NoteStoreOf(db *persistable.DB) *NoteStore {
 func (s *NoteStore) In(tx persistable.Tx) *NoteStore { return &NoteStore{s.Store.In(tx)} }
 
 func (s *NoteStore) ByText(text string) *persistable.Query[*Note] {
-	return persistimpl.Query(&s.Store, 0, index.AppendString(nil, text))
+	return persistimpl.Query(&s.Store, 0, persistimpl.AppendString(nil, text))
 }
 
 var noteSchema = noteSchemaWith(true)
@@ -53,7 +53,7 @@ func noteSchemaWith(versions bool) *persistimpl.Schema {
 	field 1 ID int64
 	field 2 Text string
 `,
-		IDs:     &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: index.AppendInt[int64], Parse: index.ReadInt[int64]},
+		IDs:     &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
 		ID:      func(v any) any { return &v.(*Note).ID },
 		Encode:  encodeNote,
 		Decode:  decodeNote,
@@ -62,7 +62,7 @@ func noteSchemaWith(versions bool) *persistimpl.Schema {
 		Entries: func(i int, e *index.Entries, record any) {
 			k := e.Begin()
 			if i == 0 {
-				k = index.AppendString(k, record.(*Note).Text)
+				k = persistimpl.AppendString(k, record.(*Note).Text)
 			}
 			e.End(k)
 		},

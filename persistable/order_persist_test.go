@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/wire"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
-const _ = persistimpl.Version5
+const _ = persistimpl.Version6
 
 func NewOrder(literal Order) *Order {
 	persistimpl.SetID(&orderSchema, &literal)
@@ -36,27 +36,27 @@ func (s *OrderStore) New(literal Order) *Order {
 }
 
 func (s *OrderStore) ByNumber(ctx context.Context, number string) (*Order, error) {
-	return persistimpl.Unique(ctx, &s.Store, 0, index.AppendString(nil, number))
+	return persistimpl.Unique(ctx, &s.Store, 0, persistimpl.AppendString(nil, number))
 }
 
 func (s *OrderStore) OrderedByNumber() *persistable.RangeQuery[*Order, string] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
 }
 
 func (s *OrderStore) ByStatus(status OrderStatus) *persistable.Query[*Order] {
-	return persistimpl.Query(&s.Store, 1, index.AppendInt(nil, status))
+	return persistimpl.Query(&s.Store, 1, persistimpl.AppendInt(nil, status))
 }
 
 func (s *OrderStore) OrderedByStatus() *persistable.RangeQuery[*Order, OrderStatus] {
-	return persistimpl.Range(&s.Store, 1, nil, index.AppendInt[OrderStatus])
+	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendInt[OrderStatus])
 }
 
 func (s *OrderStore) ByStatusCreatedAt(status OrderStatus) *persistable.RangeQuery[*Order, time.Time] {
-	return persistimpl.Range(&s.Store, 2, index.AppendInt(nil, status), index.AppendTime)
+	return persistimpl.Range(&s.Store, 2, persistimpl.AppendInt(nil, status), persistimpl.AppendTime)
 }
 
 func (s *OrderStore) OrderedByStatusCreatedAt() *persistable.RangeQuery[*Order, OrderStatus] {
-	return persistimpl.Range(&s.Store, 2, nil, index.AppendInt[OrderStatus])
+	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendInt[OrderStatus])
 }
 
 var OrderFields = struct {
@@ -66,11 +66,11 @@ var OrderFields = struct {
 	TenantID  persistable.Field[*Order, string]
 	Amount    persistable.Field[*Order, int64]
 }{
-	Number:    persistimpl.Field[*Order]("Number", index.AppendString[string]),
-	Status:    persistimpl.Field[*Order]("Status", index.AppendInt[OrderStatus]),
-	CreatedAt: persistimpl.Field[*Order]("CreatedAt", index.AppendTime),
-	TenantID:  persistimpl.Field[*Order]("TenantID", index.AppendString[string]),
-	Amount:    persistimpl.Field[*Order]("Amount", index.AppendInt[int64]),
+	Number:    persistimpl.Field[*Order]("Number", persistimpl.AppendString[string]),
+	Status:    persistimpl.Field[*Order]("Status", persistimpl.AppendInt[OrderStatus]),
+	CreatedAt: persistimpl.Field[*Order]("CreatedAt", persistimpl.AppendTime),
+	TenantID:  persistimpl.Field[*Order]("TenantID", persistimpl.AppendString[string]),
+	Amount:    persistimpl.Field[*Order]("Amount", persistimpl.AppendInt[int64]),
 }
 
 var orderSchema = persistimpl.Schema{
@@ -115,13 +115,13 @@ var orderSchema = persistimpl.Schema{
 		v := record.(*Order)
 		switch i {
 		case 0:
-			e.End(index.AppendString(e.Begin(), v.Number))
+			e.End(persistimpl.AppendString(e.Begin(), v.Number))
 		case 1:
-			e.End(index.AppendInt(e.Begin(), v.Status))
+			e.End(persistimpl.AppendInt(e.Begin(), v.Status))
 		case 2:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Status)
-			k = index.AppendTime(k, v.CreatedAt)
+			k = persistimpl.AppendInt(k, v.Status)
+			k = persistimpl.AppendTime(k, v.CreatedAt)
 			e.End(k)
 		}
 	},
@@ -129,15 +129,15 @@ var orderSchema = persistimpl.Schema{
 		v := record.(*Order)
 		switch field {
 		case "TenantID":
-			b = index.AppendString(b, v.TenantID)
+			b = persistimpl.AppendString(b, v.TenantID)
 		case "Number":
-			b = index.AppendString(b, v.Number)
+			b = persistimpl.AppendString(b, v.Number)
 		case "Status":
-			b = index.AppendInt(b, v.Status)
+			b = persistimpl.AppendInt(b, v.Status)
 		case "CreatedAt":
-			b = index.AppendTime(b, v.CreatedAt)
+			b = persistimpl.AppendTime(b, v.CreatedAt)
 		case "Amount":
-			b = index.AppendInt(b, v.Amount)
+			b = persistimpl.AppendInt(b, v.Amount)
 		}
 		return b
 	},

@@ -5,10 +5,10 @@ package persistable_test
 import (
 	"context"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/wire"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
 // Player has ranks: of all players, and of those of a game.
@@ -36,7 +36,7 @@ func PlayerStoreOf(db *persistable.DB) *PlayerStore {
 func (s *PlayerStore) In(tx persistable.Tx) *PlayerStore { return &PlayerStore{s.Store.In(tx)} }
 
 func (s *PlayerStore) RankOfScore(ctx context.Context, score int64) (int64, error) {
-	return persistimpl.RankOf(ctx, &s.Store, 0, nil, index.AppendInt(nil, score))
+	return persistimpl.RankOf(ctx, &s.Store, 0, nil, persistimpl.AppendInt(nil, score))
 }
 
 func (s *PlayerStore) NthByScore(ctx context.Context, n int64) (*Player, error) {
@@ -52,19 +52,19 @@ func (s *PlayerStore) TopByScore(ctx context.Context, n int) ([]*Player, error) 
 }
 
 func (s *PlayerStore) RankOfScoreByGame(ctx context.Context, game string, score int64) (int64, error) {
-	return persistimpl.RankOf(ctx, &s.Store, 1, index.AppendString(nil, game), index.AppendInt(nil, score))
+	return persistimpl.RankOf(ctx, &s.Store, 1, persistimpl.AppendString(nil, game), persistimpl.AppendInt(nil, score))
 }
 
 func (s *PlayerStore) NthByScoreByGame(ctx context.Context, game string, n int64) (*Player, error) {
-	return persistimpl.Nth(ctx, &s.Store, 1, index.AppendString(nil, game), n)
+	return persistimpl.Nth(ctx, &s.Store, 1, persistimpl.AppendString(nil, game), n)
 }
 
 func (s *PlayerStore) PercentileOfScoreByGame(ctx context.Context, game string, p float64) (*Player, error) {
-	return persistimpl.Percentile(ctx, &s.Store, 1, index.AppendString(nil, game), p)
+	return persistimpl.Percentile(ctx, &s.Store, 1, persistimpl.AppendString(nil, game), p)
 }
 
 func (s *PlayerStore) TopByScoreByGame(ctx context.Context, game string, n int) ([]*Player, error) {
-	return persistimpl.Top(ctx, &s.Store, 1, index.AppendString(nil, game), n)
+	return persistimpl.Top(ctx, &s.Store, 1, persistimpl.AppendString(nil, game), n)
 }
 
 var playerSchema = playerSchemaWith(true)
@@ -82,7 +82,7 @@ func playerSchemaWith(ranks bool) *persistimpl.Schema {
 	field 2 Game string
 	field 3 Score int64
 `,
-		IDs:    &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: index.AppendInt[int64], Parse: index.ReadInt[int64]},
+		IDs:    &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
 		ID:     func(v any) any { return &v.(*Player).ID },
 		Encode: encodePlayer,
 		Decode: decodePlayer,
@@ -97,9 +97,9 @@ func playerSchemaWith(ranks bool) *persistimpl.Schema {
 			v := record.(*Player)
 			k := e.Begin()
 			if i == 1 {
-				k = index.AppendString(k, v.Game)
+				k = persistimpl.AppendString(k, v.Game)
 			}
-			e.End(index.AppendInt(k, v.Score))
+			e.End(persistimpl.AppendInt(k, v.Score))
 		}
 	}
 	return s

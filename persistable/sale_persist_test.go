@@ -7,10 +7,10 @@ import (
 	"iter"
 	"time"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/wire"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
 // Sale has indexes of the kinds that Order and Article have not: counts, sums, partial
@@ -46,8 +46,8 @@ func (s *SaleStore) CountAll(ctx context.Context) (int64, error) {
 }
 
 func (s *SaleStore) CountByStatusCountry(ctx context.Context, status OrderStatus, country string) (int64, error) {
-	k := index.AppendInt(nil, status)
-	k = index.AppendString(k, country)
+	k := persistimpl.AppendInt(nil, status)
+	k = persistimpl.AppendString(k, country)
 	return persistimpl.Count(ctx, &s.Store, 1, k)
 }
 
@@ -57,8 +57,8 @@ type SaleStatusCountry struct {
 }
 
 func readSaleStatusCountry(b []byte) (g SaleStatusCountry, rest []byte, err error) {
-	if g.Status, rest, err = index.ReadInt[OrderStatus](b); err == nil {
-		g.Country, rest, err = index.ReadString[string](rest)
+	if g.Status, rest, err = persistimpl.ReadInt[OrderStatus](b); err == nil {
+		g.Country, rest, err = persistimpl.ReadString[string](rest)
 	}
 	return g, rest, err
 }
@@ -68,23 +68,23 @@ func (s *SaleStore) CountsByStatusCountry(ctx context.Context) iter.Seq2[persist
 }
 
 func (s *SaleStore) CountByTags(ctx context.Context, tag string) (int64, error) {
-	return persistimpl.Count(ctx, &s.Store, 2, index.AppendString(nil, tag))
+	return persistimpl.Count(ctx, &s.Store, 2, persistimpl.AppendString(nil, tag))
 }
 
 func (s *SaleStore) CountsByTags(ctx context.Context) iter.Seq2[persistable.GroupCount[string], error] {
-	return persistimpl.Counts(ctx, &s.Store, 2, index.ReadString[string])
+	return persistimpl.Counts(ctx, &s.Store, 2, persistimpl.ReadString[string])
 }
 
 func (s *SaleStore) CountByEditor(ctx context.Context, editor *string) (int64, error) {
-	return persistimpl.Count(ctx, &s.Store, 3, index.AppendNullable(nil, editor, index.AppendString[string]))
+	return persistimpl.Count(ctx, &s.Store, 3, persistimpl.AppendNullable(nil, editor, persistimpl.AppendString[string]))
 }
 
 func (s *SaleStore) SumAmountByStatus(ctx context.Context, status OrderStatus) (int64, error) {
-	return persistimpl.Sum(ctx, &s.Store, 4, index.AppendInt(nil, status))
+	return persistimpl.Sum(ctx, &s.Store, 4, persistimpl.AppendInt(nil, status))
 }
 
 func (s *SaleStore) SumsAmountByStatus(ctx context.Context) iter.Seq2[persistable.GroupSum[OrderStatus, int64], error] {
-	return persistimpl.Sums(ctx, &s.Store, 4, index.ReadInt[OrderStatus])
+	return persistimpl.Sums(ctx, &s.Store, 4, persistimpl.ReadInt[OrderStatus])
 }
 
 func (s *SaleStore) SumUnits(ctx context.Context) (uint64, error) {
@@ -92,19 +92,19 @@ func (s *SaleStore) SumUnits(ctx context.Context) (uint64, error) {
 }
 
 func (s *SaleStore) SumDiscountByTags(ctx context.Context, tag string) (int64, error) {
-	return persistimpl.Sum(ctx, &s.Store, 6, index.AppendString(nil, tag))
+	return persistimpl.Sum(ctx, &s.Store, 6, persistimpl.AppendString(nil, tag))
 }
 
 func (s *SaleStore) SumsUnitsByTags(ctx context.Context) iter.Seq2[persistable.GroupSum[string, uint64], error] {
-	return persistimpl.SumsUint(ctx, &s.Store, 13, index.ReadString[string])
+	return persistimpl.SumsUint(ctx, &s.Store, 13, persistimpl.ReadString[string])
 }
 
 func (s *SaleStore) ByStatusCreatedAt(status OrderStatus) *persistable.RangeQuery[*Sale, time.Time] {
-	return persistimpl.DescendingRange(&s.Store, 7, index.AppendInt(nil, status), index.AppendTime)
+	return persistimpl.DescendingRange(&s.Store, 7, persistimpl.AppendInt(nil, status), persistimpl.AppendTime)
 }
 
 func (s *SaleStore) ByCountryAmount(country string) *persistable.RangeQuery[*Sale, int64] {
-	return persistimpl.Range(&s.Store, 8, index.AppendString(nil, country), index.AppendInt[int64])
+	return persistimpl.Range(&s.Store, 8, persistimpl.AppendString(nil, country), persistimpl.AppendInt[int64])
 }
 
 type SaleByCountryAmountRow struct {
@@ -122,13 +122,13 @@ func (s *SaleStore) ByCountryAmountRows(country string) *persistable.RowRange[Sa
 func readSaleByCountryAmountRow(row *persistimpl.Row) (v SaleByCountryAmountRow, err error) {
 	s := &row.Strings
 	rest := row.Values
-	if v.Country, rest, err = persistimpl.ReadString[string](row, rest); err != nil {
+	if v.Country, rest, err = persistimpl.ReadRowString[string](row, rest); err != nil {
 		return v, err
 	}
-	if v.Amount, rest, err = index.ReadInt[int64](rest); err != nil {
+	if v.Amount, rest, err = persistimpl.ReadInt[int64](rest); err != nil {
 		return v, err
 	}
-	if v.ID, rest, err = index.ReadString[string](rest); err != nil {
+	if v.ID, rest, err = persistimpl.ReadString[string](rest); err != nil {
 		return v, err
 	}
 	if err = persistimpl.CheckEnd(rest); err != nil {
@@ -150,38 +150,38 @@ func readSaleByCountryAmountRow(row *persistimpl.Row) (v SaleByCountryAmountRow,
 }
 
 func (s *SaleStore) MinAmountByCountry(ctx context.Context, country string) (int64, bool, error) {
-	return persistimpl.Min(ctx, &s.Store, 8, index.AppendString(nil, country), index.ReadInt[int64])
+	return persistimpl.Min(ctx, &s.Store, 8, persistimpl.AppendString(nil, country), persistimpl.ReadInt[int64])
 }
 
 func (s *SaleStore) MaxAmountByCountry(ctx context.Context, country string) (int64, bool, error) {
-	return persistimpl.Max(ctx, &s.Store, 8, index.AppendString(nil, country), index.ReadInt[int64])
+	return persistimpl.Max(ctx, &s.Store, 8, persistimpl.AppendString(nil, country), persistimpl.ReadInt[int64])
 }
 
 func (s *SaleStore) MinCreatedAtByStatus(ctx context.Context, status OrderStatus) (time.Time, bool, error) {
-	return persistimpl.Min(ctx, &s.Store, 7, index.AppendInt(nil, status), readTime)
+	return persistimpl.Min(ctx, &s.Store, 7, persistimpl.AppendInt(nil, status), readTime)
 }
 
 func (s *SaleStore) MaxCreatedAtByStatus(ctx context.Context, status OrderStatus) (time.Time, bool, error) {
-	return persistimpl.Max(ctx, &s.Store, 7, index.AppendInt(nil, status), readTime)
+	return persistimpl.Max(ctx, &s.Store, 7, persistimpl.AppendInt(nil, status), readTime)
 }
 
-// readTime reads what index.AppendTime writes, for times that are a number of
+// readTime reads what persistimpl.AppendTime writes, for times that are a number of
 // nanoseconds in 64 bits.
 func readTime(b []byte) (time.Time, []byte, error) {
-	n, rest, err := index.ReadInt[int64](b)
+	n, rest, err := persistimpl.ReadInt[int64](b)
 	return time.Unix(0, n).UTC(), rest, err
 }
 
 func (s *SaleStore) ByEditorWhereStatusAmount() *persistable.RangeQuery[*Sale, *string] {
-	return persistimpl.DescendingRange(&s.Store, 9, nil, index.Nullable(index.AppendString[string]))
+	return persistimpl.DescendingRange(&s.Store, 9, nil, persistimpl.Nullable(persistimpl.AppendString[string]))
 }
 
 func (s *SaleStore) ByCode(ctx context.Context, code string) (*Sale, error) {
-	return persistimpl.Unique(ctx, &s.Store, 10, index.Descend(index.AppendString(nil, code), 0))
+	return persistimpl.Unique(ctx, &s.Store, 10, persistimpl.Descend(persistimpl.AppendString(nil, code), 0))
 }
 
 func (s *SaleStore) OrderedByCode() *persistable.RangeQuery[*Sale, string] {
-	return persistimpl.DescendingRange(&s.Store, 10, nil, index.AppendString[string])
+	return persistimpl.DescendingRange(&s.Store, 10, nil, persistimpl.AppendString[string])
 }
 
 type SaleByCodeRow struct {
@@ -191,14 +191,14 @@ type SaleByCodeRow struct {
 
 func (s *SaleStore) OrderedByCodeRows() *persistable.RowRange[SaleByCodeRow, string] {
 	return persistimpl.RowRange(s.OrderedByCode(), func(row *persistimpl.Row) (v SaleByCodeRow, err error) {
-		if v.ID, _, err = index.ReadString[string](row.ID); err != nil {
+		if v.ID, _, err = persistimpl.ReadString[string](row.ID); err != nil {
 			return v, err
 		}
 		code, _, err := index.ReadDescended(nil, row.Values)
 		if err != nil {
 			return v, err
 		}
-		if v.Code, _, err = index.ReadString[string](code); err != nil {
+		if v.Code, _, err = persistimpl.ReadString[string](code); err != nil {
 			return v, err
 		}
 		r := wire.NewReader(row.Cover)
@@ -215,15 +215,15 @@ func (s *SaleStore) OrderedByCodeRows() *persistable.RowRange[SaleByCodeRow, str
 }
 
 func (s *SaleStore) CountByStatusWhereAmount(ctx context.Context, status OrderStatus) (int64, error) {
-	return persistimpl.Count(ctx, &s.Store, 11, index.AppendInt(nil, status))
+	return persistimpl.Count(ctx, &s.Store, 11, persistimpl.AppendInt(nil, status))
 }
 
 func (s *SaleStore) MinDiscount(ctx context.Context) (int64, bool, error) {
-	return persistimpl.Min(ctx, &s.Store, 12, nil, index.ReadInt[int64])
+	return persistimpl.Min(ctx, &s.Store, 12, nil, persistimpl.ReadInt[int64])
 }
 
 func (s *SaleStore) MaxDiscount(ctx context.Context) (int64, bool, error) {
-	return persistimpl.Max(ctx, &s.Store, 12, nil, index.ReadInt[int64])
+	return persistimpl.Max(ctx, &s.Store, 12, nil, persistimpl.ReadInt[int64])
 }
 
 var SaleFields = struct {
@@ -235,11 +235,11 @@ var SaleFields = struct {
 	Code      persistable.Field[*Sale, *string]
 	Discount  persistable.Field[*Sale, *int64]
 }{
-	Status:    persistimpl.Field[*Sale]("Status", index.AppendInt[OrderStatus]),
-	Country:   persistimpl.Field[*Sale]("Country", index.AppendString[string]),
-	Amount:    persistimpl.Field[*Sale]("Amount", index.AppendInt[int64]),
-	Editor:    persistimpl.Field[*Sale]("Editor", index.Nullable(index.AppendString[string])),
-	CreatedAt: persistimpl.Field[*Sale]("CreatedAt", index.AppendTime),
-	Code:      persistimpl.Field[*Sale]("Code", index.Nullable(index.AppendString[string])),
-	Discount:  persistimpl.Field[*Sale]("Discount", index.Nullable(index.AppendInt[int64])),
+	Status:    persistimpl.Field[*Sale]("Status", persistimpl.AppendInt[OrderStatus]),
+	Country:   persistimpl.Field[*Sale]("Country", persistimpl.AppendString[string]),
+	Amount:    persistimpl.Field[*Sale]("Amount", persistimpl.AppendInt[int64]),
+	Editor:    persistimpl.Field[*Sale]("Editor", persistimpl.Nullable(persistimpl.AppendString[string])),
+	CreatedAt: persistimpl.Field[*Sale]("CreatedAt", persistimpl.AppendTime),
+	Code:      persistimpl.Field[*Sale]("Code", persistimpl.Nullable(persistimpl.AppendString[string])),
+	Discount:  persistimpl.Field[*Sale]("Discount", persistimpl.Nullable(persistimpl.AppendInt[int64])),
 }

@@ -3,9 +3,9 @@
 package persistable_test
 
 import (
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/wire"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
 var saleSchema = newSaleSchema()
@@ -69,59 +69,59 @@ func saleEntries(i int, e *index.Entries, v *Sale) {
 		e.End(e.Begin())
 	case 1:
 		k := e.Begin()
-		k = index.AppendInt(k, v.Status)
-		k = index.AppendString(k, v.Country)
+		k = persistimpl.AppendInt(k, v.Status)
+		k = persistimpl.AppendString(k, v.Country)
 		e.End(k)
 	case 2:
 		for i := range v.Tags {
-			e.End(index.AppendString(e.Begin(), v.Tags[i]))
+			e.End(persistimpl.AppendString(e.Begin(), v.Tags[i]))
 		}
 	case 3:
-		e.End(index.AppendNullable(e.Begin(), v.Editor, index.AppendString[string]))
+		e.End(persistimpl.AppendNullable(e.Begin(), v.Editor, persistimpl.AppendString[string]))
 	case 4:
-		e.EndAmount(index.AppendInt(e.Begin(), v.Status), index.IntAmount(v.Amount))
+		e.EndInt(persistimpl.AppendInt(e.Begin(), v.Status), v.Amount)
 	case 5:
-		e.EndAmount(e.Begin(), index.UintAmount(v.Units))
+		e.EndUint(e.Begin(), v.Units)
 	case 6:
 		if v.Discount != nil {
 			for i := range v.Tags {
-				e.EndAmount(index.AppendString(e.Begin(), v.Tags[i]), index.IntAmount(*v.Discount))
+				e.EndInt(persistimpl.AppendString(e.Begin(), v.Tags[i]), *v.Discount)
 			}
 		}
 	case 7:
 		k := e.Begin()
-		k = index.AppendInt(k, v.Status)
+		k = persistimpl.AppendInt(k, v.Status)
 		n := len(k)
-		k = index.AppendTime(k, v.CreatedAt)
-		e.End(index.Descend(k, n))
+		k = persistimpl.AppendTime(k, v.CreatedAt)
+		e.End(persistimpl.Descend(k, n))
 	case 8:
 		k := e.Begin()
-		k = index.AppendString(k, v.Country)
-		k = index.AppendInt(k, v.Amount)
+		k = persistimpl.AppendString(k, v.Country)
+		k = persistimpl.AppendInt(k, v.Amount)
 		e.End(k)
 	case 9:
 		if v.Status == 1 && v.Amount > 0 {
 			k := e.Begin()
 			n := len(k)
-			k = index.AppendNullable(k, v.Editor, index.AppendString[string])
-			e.End(index.Descend(k, n))
+			k = persistimpl.AppendNullable(k, v.Editor, persistimpl.AppendString[string])
+			e.End(persistimpl.Descend(k, n))
 		}
 	case 10:
 		if v.Code != nil {
 			k := e.Begin()
 			n := len(k)
-			k = index.AppendString(k, *v.Code)
-			e.End(index.Descend(k, n))
+			k = persistimpl.AppendString(k, *v.Code)
+			e.End(persistimpl.Descend(k, n))
 		}
 	case 11:
 		if v.Amount > 0 {
-			e.End(index.AppendInt(e.Begin(), v.Status))
+			e.End(persistimpl.AppendInt(e.Begin(), v.Status))
 		}
 	case 12:
-		e.End(index.AppendNullable(e.Begin(), v.Discount, index.AppendInt[int64]))
+		e.End(persistimpl.AppendNullable(e.Begin(), v.Discount, persistimpl.AppendInt[int64]))
 	case 13:
 		for i := range v.Tags {
-			e.EndAmount(index.AppendString(e.Begin(), v.Tags[i]), index.UintAmount(v.Units))
+			e.EndUint(persistimpl.AppendString(e.Begin(), v.Tags[i]), v.Units)
 		}
 	}
 }
@@ -129,19 +129,19 @@ func saleEntries(i int, e *index.Entries, v *Sale) {
 func appendSaleValue(field string, b []byte, v *Sale) []byte {
 	switch field {
 	case "Status":
-		b = index.AppendInt(b, v.Status)
+		b = persistimpl.AppendInt(b, v.Status)
 	case "Country":
-		b = index.AppendString(b, v.Country)
+		b = persistimpl.AppendString(b, v.Country)
 	case "Amount":
-		b = index.AppendInt(b, v.Amount)
+		b = persistimpl.AppendInt(b, v.Amount)
 	case "Editor":
-		b = index.AppendNullable(b, v.Editor, index.AppendString[string])
+		b = persistimpl.AppendNullable(b, v.Editor, persistimpl.AppendString[string])
 	case "CreatedAt":
-		b = index.AppendTime(b, v.CreatedAt)
+		b = persistimpl.AppendTime(b, v.CreatedAt)
 	case "Code":
-		b = index.AppendNullable(b, v.Code, index.AppendString[string])
+		b = persistimpl.AppendNullable(b, v.Code, persistimpl.AppendString[string])
 	case "Discount":
-		b = index.AppendNullable(b, v.Discount, index.AppendInt[int64])
+		b = persistimpl.AppendNullable(b, v.Discount, persistimpl.AppendInt[int64])
 	}
 	return b
 }

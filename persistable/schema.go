@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/persistable/format"
 	"github.com/kazahana-db/kazahana/internal/schema"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
-	"github.com/kazahana-db/kazahana/persistable/internal/format"
 )
 
 // The marker types carry a struct's options in the tags of blank fields. A
@@ -103,7 +103,7 @@ type Schema struct {
 	// Fields are the stored fields by number, the id among them.
 	Fields []SchemaField
 	// Indexes are the indexes, of all kinds.
-	Indexes []index.Definition
+	Indexes []IndexDefinition
 	// Text is the type's block of persist.lock, with the structs nested in its fields.
 	Text string
 }
@@ -137,14 +137,53 @@ func newSchema(s *erased.Schema) (d Schema) {
 			}
 		}
 	}
-	for _, ix := range s.Indexes {
-		for _, names := range []*[]string{&ix.Fields, &ix.Descending, &ix.CoverFields, &ix.Sparse} {
-			*names = slices.Clone(*names)
-		}
-		d.Indexes = append(d.Indexes, ix)
+	for i := range s.Indexes {
+		d.Indexes = append(d.Indexes, newIndexDefinition(&s.Indexes[i]))
 	}
 	return d
 }
+
+// IndexDefinition describes an index.
+type IndexDefinition struct {
+	Name    string // without the suffix of unique indexes
+	KeyName string // in keys: that of a unique index ends in _unique
+	Layout  string // its fields, their kinds, and its options, as docs/layout.md has them
+
+	// Kind is "count", "sum", "version" or "rank"; "" for an index of values.
+	Kind        string
+	Unique      bool
+	Fields      []string // of the key, or of the group
+	Descending  []string // those of Fields in descending order
+	Of          string   // the field that a sum adds
+	Cover       bool     // entries have a copy of the record
+	CoverFields []string // entries have a copy of these fields
+	Where       string   // the condition of a partial index
+	Scatter     int      // over how many shards the entries are scattered; 0: they are not
+}
+
+func newIndexDefinition(d *index.Definition) IndexDefinition {
+	return IndexDefinition{
+		Name: d.Name, KeyName: d.KeyName(), Layout: d.Layout(), Kind: string(d.Kind), Unique: d.Unique, Fields: slices.Clone(d.Fields),
+		Descending: slices.Clone(d.Descending), Of: d.Of, Cover: d.Cover, CoverFields: slices.Clone(d.CoverFields), Where: d.Where, Scatter: int(d.Scatter),
+	}
+}
+
+// IndexState says what may be done with an index. It is kept for each directory,
+// because an index can be built in one tenant and not in another.
+type IndexState = index.State
+
+// The states of an index.
+const (
+	// IndexDisabled: entries are neither written nor read, and existing ones are not to
+	// be trusted. An index that was added to a type with records is disabled until it is
+	// built.
+	IndexDisabled = index.Disabled
+	// IndexBuilding: every write maintains the entries, but records from before may
+	// not have theirs yet. Queries are refused.
+	IndexBuilding = index.Building
+	// IndexReadable: complete, maintained by every write.
+	IndexReadable = index.Readable
+)
 
 // SchemaVersion is what the header of a store said for some time.
 type SchemaVersion struct {
@@ -162,7 +201,7 @@ type SchemaVersion struct {
 type StoredIndex struct {
 	KeyName string // as in keys: that of a unique index ends in _unique
 	Layout  string // its fields, their kinds, and its options
-	State   index.State
+	State   IndexState
 }
 
 func newSchemaVersion(f format.Former) SchemaVersion {

@@ -12,11 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/wire"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -62,7 +62,7 @@ func (p noteProgram) store(db *persistable.DB, indexed []string, args ...string)
 	slices.Sort(known)
 	schema := &persistimpl.Schema{
 		Type: "Note", Lock: p.lock(),
-		IDs:    &persistimpl.IDs[int64]{Append: index.AppendInt[int64], Parse: index.ReadInt[int64]},
+		IDs:    &persistimpl.IDs[int64]{Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
 		ID:     func(v any) any { return &v.(*note).id },
 		Encode: func(b []byte, v any) ([]byte, error) { return p.encode(b, v.(*note)) },
 		Decode: func(b []byte, s *wire.Strings) (any, error) {
@@ -86,7 +86,7 @@ func (p noteProgram) store(db *persistable.DB, indexed []string, args ...string)
 	for _, name := range indexed {
 		schema.Indexes = append(schema.Indexes, index.Definition{Name: index.Name("Note", name), Fields: []string{name}, Signature: "string"})
 		schema.Entries = func(i int, e *index.Entries, v any) {
-			e.End(index.AppendString(e.Begin(), v.(*note).values[indexed[i]]))
+			e.End(persistimpl.AppendString(e.Begin(), v.(*note).values[indexed[i]]))
 		}
 	}
 	return &noteStore{persistimpl.NewStore[*note, int64](db, schema, args...)}
@@ -355,7 +355,7 @@ func TestStaleGeneratedCode(t *testing.T) {
 	} {
 		schema := &persistimpl.Schema{
 			Type: "Late", Lock: strings.Replace(whole, c.lacks, "", 1), Directory: []persistimpl.PathElement{{Name: "late"}},
-			IDs:    &persistimpl.IDs[int64]{Append: index.AppendInt[int64], Parse: index.ReadInt[int64]},
+			IDs:    &persistimpl.IDs[int64]{Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
 			ID:     func(v any) any { return &v.(*late).ID },
 			Encode: func(b []byte, v any) ([]byte, error) { return b, nil },
 			Decode: func([]byte, *wire.Strings) (any, error) { return new(late), nil },

@@ -10,7 +10,6 @@ import (
 	"iter"
 
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
-	"github.com/kazahana-db/kazahana/persistable/trace"
 )
 
 // source is a store or the store of a query: a type of records at a place, and
@@ -145,7 +144,7 @@ func (s *source) begin(ctx context.Context, name string, i int) (context.Context
 	if s.place == nil || s.place.db.options.Tracer == nil {
 		return ctx, nil
 	}
-	op := trace.Operation{Name: name, Type: s.record.Type, Path: s.place.path}
+	op := Operation{Name: name, Type: s.record.Type, Path: s.place.path}
 	if i != byID {
 		op.Index = s.record.Indexes[i].Name
 	}

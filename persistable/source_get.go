@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/persistable/format"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
-	"github.com/kazahana-db/kazahana/persistable/internal/format"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -385,7 +385,7 @@ func (e *entryList) readVersion(ctx context.Context, ix *index.Index) error {
 // add adds a key that is a tuple after the prefix of the directory.
 func (e *entryList) add(name string, kind index.Kind, key, value []byte) {
 	t, _ := tuple.Unpack(key[len(e.store.prefix):]) // nil: keys of descending values
-	e.all = append(e.all, erased.Entry{Index: name, Kind: kind, Key: key, Tuple: t, Value: value})
+	e.all = append(e.all, erased.Entry{Index: name, Kind: string(kind), Key: key, Tuple: t, Value: value})
 }
 
 // describeEntry returns an entry's key as a tuple: ("I", name, shard, values…, id).

@@ -8,8 +8,8 @@ import (
 	"fmt"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/persistable/internal/tenancy"
 )
 
 // tenant is a directory on a store's path that has a lock or a quota.

@@ -3,19 +3,23 @@
 package persistable_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/measure"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
-	"github.com/kazahana-db/kazahana/persistable/trace"
 )
 
 // logTracer notes the operations that end.
@@ -25,17 +29,17 @@ type logTracer struct {
 }
 
 type endedOperation struct {
-	trace.Operation
-	trace.Outcome
+	persistable.Operation
+	persistable.Outcome
 	within string // the operation in whose context it began
 }
 
 type withinKey struct{}
 
-// Begin implements [trace.Tracer].
-func (l *logTracer) Begin(ctx context.Context, op trace.Operation) (context.Context, func(trace.Outcome)) {
+// Begin implements [persistable.Tracer].
+func (l *logTracer) Begin(ctx context.Context, op persistable.Operation) (context.Context, func(persistable.Outcome)) {
 	within, _ := ctx.Value(withinKey{}).(string)
-	return context.WithValue(ctx, withinKey{}, op.Name), func(o trace.Outcome) {
+	return context.WithValue(ctx, withinKey{}, op.Name), func(o persistable.Outcome) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.ended = append(l.ended, endedOperation{op, o, within})
@@ -260,5 +264,64 @@ func TestConflictError(t *testing.T) {
 	}
 	if want := fmt.Sprintf("another transaction changed the record %v of Order in tenants/t/orders: ", o.ID); !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// fakeTracer notes what it is told.
+type fakeTracer struct {
+	name string
+	log  *[]string
+}
+
+type nameKey struct{}
+
+func (f fakeTracer) Begin(ctx context.Context, op persistable.Operation) (context.Context, func(persistable.Outcome)) {
+	*f.log = append(*f.log, fmt.Sprint(f.name, " begins ", op.Name, " within ", ctx.Value(nameKey{})))
+	return context.WithValue(ctx, nameKey{}, f.name), func(o persistable.Outcome) { *f.log = append(*f.log, fmt.Sprint(f.name, " ends: ", o.Err)) }
+}
+
+func TestJoin(t *testing.T) {
+	if persistable.JoinTracers() != nil || persistable.JoinTracers(nil, nil) != nil {
+		t.Error("joining nothing is a tracer")
+	}
+	var log []string
+	one := fakeTracer{"one", &log}
+	if got := persistable.JoinTracers(nil, one); got != persistable.Tracer(one) {
+		t.Errorf("joining one: %v", got)
+	}
+	ctx, end := persistable.JoinTracers(one, nil, fakeTracer{"two", &log}).Begin(t.Context(), persistable.Operation{Name: "Get"})
+	end(persistable.Outcome{Err: errors.New("lost")})
+	want := []string{"one begins Get within <nil>", "two begins Get within one", "two ends: lost", "one ends: lost"}
+	if !slices.Equal(log, want) || ctx.Value(nameKey{}) != "two" {
+		t.Errorf("got %q, the inner context is that of %v", log, ctx.Value(nameKey{}))
+	}
+}
+
+func TestLogSlow(t *testing.T) {
+	var out bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+	tracer := persistable.LogSlow(log, time.Second)
+	end := func(op persistable.Operation, o persistable.Outcome) {
+		_, end := tracer.Begin(t.Context(), op)
+		end(o)
+	}
+	end(persistable.Operation{Name: "Get", Type: "Order"}, persistable.Outcome{Time: time.Second - 1})
+	end(persistable.Operation{Name: "Get", Type: "Order", Bound: true}, persistable.Outcome{Time: time.Minute})
+	if out.Len() > 0 {
+		t.Errorf("logged %s", out.String())
+	}
+	end(persistable.Operation{Name: "Page", Type: "Order", Index: "Order_Status", Path: []string{"tenants", "a"}}, persistable.Outcome{
+		Time: time.Second, Attempts: 3, Conflicts: 2, Err: errors.New("lost"),
+		Usage: measure.Usage{Counts: measure.Counts{Rounds: 4, Writes: 5}, Pairs: 6, BytesRead: 7, BytesWritten: 8},
+	})
+	want := `level=WARN msg="slow operation" operation=Page type=Order index=Order_Status directory=tenants/a took=1s attempts=3 conflicts=2 ` +
+		`rounds=4 "keys read"=6 "bytes read"=7 writes=5 "bytes written"=8 error=lost` + "\n"
+	if out.String() != want {
+		t.Errorf("got  %swant %s", out.String(), want)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/kazahana-db/kazahana/internal/measure"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
-	"github.com/kazahana-db/kazahana/persistable/trace"
 )
 
 // Tx is a transaction to which a store is bound by its In. It is valid until the
@@ -50,7 +49,7 @@ type transaction struct {
 // operation is what the DB's tracer is told of. A nil operation is not traced: the DB has
 // no tracer, or the operation is a part of another.
 type operation struct {
-	end    func(trace.Outcome)
+	end    func(Outcome)
 	began  time.Time
 	ctx    context.Context // the tracer's, in which it begins the operations of the transaction
 	meter  *measure.Meter
@@ -58,7 +57,7 @@ type operation struct {
 	bound  bool
 
 	attempts, conflicts int
-	causes              []trace.Conflict
+	causes              []Conflict
 }
 
 // maxCauses is how many causes of conflicts an operation keeps.
@@ -106,7 +105,7 @@ func (o *operation) startAttempt() {
 }
 
 // noteConflict counts the conflict with which the attempt before failed.
-func (o *operation) noteConflict(causes []trace.Conflict) {
+func (o *operation) noteConflict(causes []Conflict) {
 	if o == nil {
 		return
 	}
@@ -120,7 +119,7 @@ func (o *operation) finish(err *error) {
 	if o == nil {
 		return
 	}
-	out := trace.Outcome{Usage: o.meter.Usage().Sub(o.before), Time: time.Since(o.began), Err: *err}
+	out := Outcome{Usage: o.meter.Usage().Sub(o.before), Time: time.Since(o.began), Err: *err}
 	if !o.bound {
 		out.Attempts, out.Conflicts, out.Causes = o.attempts, o.conflicts, o.causes
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
-	"github.com/kazahana-db/kazahana/persistable/trace"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -19,7 +18,7 @@ import (
 // [Options].ExplainConflicts is set or there is a tracer: it says what other
 // transactions have changed. It wraps the engine's error.
 type ConflictError struct {
-	Conflicts []trace.Conflict // of the last attempt; at least one
+	Conflicts []Conflict // of the last attempt; at least one
 	Err       error
 }
 
@@ -47,7 +46,7 @@ func lastError(err error) (last *kv.Error) {
 
 // conflictsBefore returns what others changed in the attempt before this one, which
 // failed with a conflict.
-func (t *transaction) conflictsBefore(ctx context.Context) (all []trace.Conflict) {
+func (t *transaction) conflictsBefore(ctx context.Context) (all []Conflict) {
 	ranger, err := kv.ConflictRangerOf(t.writer)
 	if err != nil {
 		return nil
@@ -64,7 +63,7 @@ func (t *transaction) conflictsBefore(ctx context.Context) (all []trace.Conflict
 
 // describeConflict finds out what a range of keys is. It knows the stores that the
 // attempt has opened, and those that the DB has cached.
-func (t *transaction) describeConflict(r kv.KeyRange) trace.Conflict {
+func (t *transaction) describeConflict(r kv.KeyRange) Conflict {
 	for _, opened := range append([]openPlace{t.opened.first}, t.opened.more...) {
 		if c, ok := opened.describeConflict(r); ok {
 			return c
@@ -75,15 +74,15 @@ func (t *transaction) describeConflict(r kv.KeyRange) trace.Conflict {
 			return c
 		}
 	}
-	return trace.Conflict{Range: r}
+	return Conflict{Range: r}
 }
 
 // describeConflict says what a range of keys is, if it is in the store.
-func (o openPlace) describeConflict(r kv.KeyRange) (c trace.Conflict, ok bool) {
+func (o openPlace) describeConflict(r kv.KeyRange) (c Conflict, ok bool) {
 	if o.store == nil {
 		return c, false
 	}
-	c = trace.Conflict{Type: o.place.typ, Path: o.place.path, Range: r}
+	c = Conflict{Type: o.place.typ, Path: o.place.path, Range: r}
 	if bytes.HasPrefix(r.Begin, o.store.header) {
 		c.Header = true
 		return c, true

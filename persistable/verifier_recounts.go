@@ -10,10 +10,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/persistable/build"
+	"github.com/kazahana-db/kazahana/internal/persistable/format"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/persistable/internal/build"
-	"github.com/kazahana-db/kazahana/persistable/internal/format"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 

@@ -11,9 +11,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/persistable/build"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/persistable/internal/build"
 )
 
 // totalFault is an entry of a count or a sum that is wrong, missing, left over or damaged.

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/persistable/format"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/persistable/internal/format"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 )
 

@@ -8,11 +8,11 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/persistable/build"
+	"github.com/kazahana-db/kazahana/internal/persistable/format"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
-	"github.com/kazahana-db/kazahana/persistable/internal/build"
-	"github.com/kazahana-db/kazahana/persistable/internal/format"
 )
 
 // putOptions say under which conditions a record is put. The zero value puts it

@@ -8,11 +8,11 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/persistable/format"
+	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
+	"github.com/kazahana-db/kazahana/internal/wire"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/persistable/internal/format"
-	"github.com/kazahana-db/kazahana/persistable/internal/tenancy"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
 // makeForm makes the new form: its key, value and index entries. It refuses what

@@ -10,10 +10,10 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -136,7 +136,7 @@ func (h byHand) create(u *User) error {
 			}
 		}
 		category := tuple.AppendString(h.key("I", "User_Category_CreatedAt"), u.Category)
-		category = append(index.AppendTime(category, u.CreatedAt), id...)
+		category = append(persistimpl.AppendTime(category, u.CreatedAt), id...)
 		tx.Set(record, AppendByHand(make([]byte, header, 128), u))
 		tx.Set(email, id)
 		tx.Set(category, nil)

@@ -8,15 +8,13 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version5
+const _ = persistimpl.Version6
 
 // NewPlayer returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // It panics if the literal's ID is already set: create such a record with CreateWithID.
@@ -49,12 +47,12 @@ func (s *PlayerStore) New(literal Player) *Player {
 
 // ByTeamJoinedAt returns the records with that Team, in the order of JoinedAt; a range of it can be chosen.
 func (s *PlayerStore) ByTeamJoinedAt(team string) *persistable.RangeQuery[*Player, time.Time] {
-	return persistimpl.Range(&s.Store, 0, index.AppendString(nil, team), index.AppendTime)
+	return persistimpl.Range(&s.Store, 0, persistimpl.AppendString(nil, team), persistimpl.AppendTime)
 }
 
 // OrderedByTeamJoinedAt returns the records in the order of Team; a range of it can be chosen.
 func (s *PlayerStore) OrderedByTeamJoinedAt() *persistable.RangeQuery[*Player, string] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
 }
 
 // ByTeamJoinedAtRows is ByTeamJoinedAt for what the index has of the records. It does not read them.
@@ -69,17 +67,17 @@ func (s *PlayerStore) OrderedByTeamJoinedAtRows() *persistable.RowRange[PlayerBy
 
 // CountByCountry returns the number of the records with that Country, in one read.
 func (s *PlayerStore) CountByCountry(ctx context.Context, country string) (int64, error) {
-	return persistimpl.Count(ctx, &s.Store, 1, index.AppendString(nil, country))
+	return persistimpl.Count(ctx, &s.Store, 1, persistimpl.AppendString(nil, country))
 }
 
 // CountsByCountry yields each value of Country and the number of its records; those without records are left out.
 func (s *PlayerStore) CountsByCountry(ctx context.Context) iter.Seq2[persistable.GroupCount[string], error] {
-	return persistimpl.Counts(ctx, &s.Store, 1, index.ReadString[string])
+	return persistimpl.Counts(ctx, &s.Store, 1, persistimpl.ReadString[string])
 }
 
 // RankOfScore returns how many of all records have a lesser Score: 0 for the least.
 func (s *PlayerStore) RankOfScore(ctx context.Context, score int64) (int64, error) {
-	return persistimpl.RankOf(ctx, &s.Store, 2, nil, index.AppendInt(nil, score))
+	return persistimpl.RankOf(ctx, &s.Store, 2, nil, persistimpl.AppendInt(nil, score))
 }
 
 // NthByScore returns the record that has n of all records before it, by Score and then by ID: n = 0 for the
@@ -104,8 +102,8 @@ var PlayerFields = struct {
 	Team     persistable.Field[*Player, string]
 	JoinedAt persistable.Field[*Player, time.Time]
 }{
-	Team:     persistimpl.Field[*Player]("Team", index.AppendString[string]),
-	JoinedAt: persistimpl.Field[*Player]("JoinedAt", index.AppendTime),
+	Team:     persistimpl.Field[*Player]("Team", persistimpl.AppendString[string]),
+	JoinedAt: persistimpl.Field[*Player]("JoinedAt", persistimpl.AppendTime),
 }
 
 // PlayerByTeamJoinedAtRow is what the index Player_Team_JoinedAt has of a record.
@@ -121,13 +119,13 @@ type PlayerByTeamJoinedAtRow struct {
 func readPlayerByTeamJoinedAtRow(row *persistimpl.Row) (v PlayerByTeamJoinedAtRow, err error) {
 	s := &row.Strings
 	rest := row.Values
-	if v.Team, rest, err = persistimpl.ReadString[string](row, rest); err != nil {
+	if v.Team, rest, err = persistimpl.ReadRowString[string](row, rest); err != nil {
 		return v, err
 	}
-	if v.JoinedAt, rest, err = index.ReadTime(rest); err != nil {
+	if v.JoinedAt, rest, err = persistimpl.ReadTime(rest); err != nil {
 		return v, err
 	}
-	if v.ID, rest, err = index.ReadInt[idgen.ID](rest); err != nil {
+	if v.ID, rest, err = persistimpl.ReadInt[idgen.ID](rest); err != nil {
 		return v, err
 	}
 	if err = persistimpl.CheckEnd(rest); err != nil {
@@ -165,31 +163,31 @@ var playerSchema = persistimpl.Schema{
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Player).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendPlayer(b, v.(*Player)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Player)
 		return v, decodePlayer(b, v, s)
 	},
 	Known: &playerKnown,
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Player_Team_JoinedAt", Fields: []string{"Team", "JoinedAt"}, CoverFields: []string{"Name", "Score"}, Signature: "string,time,string,int"},
 		{Name: "Player_count_Country", Kind: "count", Fields: []string{"Country"}, Signature: "string"},
 		{Name: "Player_rank_Score", Kind: "rank", Fields: []string{"Score"}, Signature: "int"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Player)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendString(k, v.Team)
-			k = index.AppendTime(k, v.JoinedAt)
+			k = persistimpl.AppendString(k, v.Team)
+			k = persistimpl.AppendTime(k, v.JoinedAt)
 			e.End(k)
 		case 1:
 			k := e.Begin()
-			k = index.AppendString(k, v.Country)
+			k = persistimpl.AppendString(k, v.Country)
 			e.End(k)
 		case 2:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Score)
+			k = persistimpl.AppendInt(k, v.Score)
 			e.End(k)
 		}
 	},
@@ -198,10 +196,10 @@ var playerSchema = persistimpl.Schema{
 		switch i {
 		case 0:
 			if v.Name != "" {
-				b = wire.AppendString(append(b, 0x12), v.Name)
+				b = persistimpl.EncodeString(append(b, 0x12), v.Name)
 			}
 			if v.Score != 0 {
-				b = wire.AppendZigzag(append(b, 0x30), v.Score)
+				b = persistimpl.EncodeZigzag(append(b, 0x30), v.Score)
 			}
 		}
 		return b
@@ -210,9 +208,9 @@ var playerSchema = persistimpl.Schema{
 		v := record.(*Player)
 		switch field {
 		case "Team":
-			b = index.AppendString(b, v.Team)
+			b = persistimpl.AppendString(b, v.Team)
 		case "JoinedAt":
-			b = index.AppendTime(b, v.JoinedAt)
+			b = persistimpl.AppendTime(b, v.JoinedAt)
 		}
 		return b
 	},
@@ -249,32 +247,32 @@ func (s *UserStore) New(literal User) *User {
 
 // ByCategoryCreatedAt returns the records with that Category, in the order of CreatedAt; a range of it can be chosen.
 func (s *UserStore) ByCategoryCreatedAt(category string) *persistable.RangeQuery[*User, time.Time] {
-	return persistimpl.Range(&s.Store, 0, index.AppendString(nil, category), index.AppendTime)
+	return persistimpl.Range(&s.Store, 0, persistimpl.AppendString(nil, category), persistimpl.AppendTime)
 }
 
 // OrderedByCategoryCreatedAt returns the records in the order of Category; a range of it can be chosen.
 func (s *UserStore) OrderedByCategoryCreatedAt() *persistable.RangeQuery[*User, string] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
 }
 
 // ByEmail returns the User with that Email, or persistable.ErrNotFound.
 func (s *UserStore) ByEmail(ctx context.Context, email string) (*User, error) {
-	return persistimpl.Unique(ctx, &s.Store, 1, index.AppendString(nil, email))
+	return persistimpl.Unique(ctx, &s.Store, 1, persistimpl.AppendString(nil, email))
 }
 
 // OrderedByEmail returns the records in the order of Email; a range of it can be chosen.
 func (s *UserStore) OrderedByEmail() *persistable.RangeQuery[*User, string] {
-	return persistimpl.Range(&s.Store, 1, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendString[string])
 }
 
 // CountByCategory returns the number of the records with that Category, in one read.
 func (s *UserStore) CountByCategory(ctx context.Context, category string) (int64, error) {
-	return persistimpl.Count(ctx, &s.Store, 2, index.AppendString(nil, category))
+	return persistimpl.Count(ctx, &s.Store, 2, persistimpl.AppendString(nil, category))
 }
 
 // CountsByCategory yields each value of Category and the number of its records; those without records are left out.
 func (s *UserStore) CountsByCategory(ctx context.Context) iter.Seq2[persistable.GroupCount[string], error] {
-	return persistimpl.Counts(ctx, &s.Store, 2, index.ReadString[string])
+	return persistimpl.Counts(ctx, &s.Store, 2, persistimpl.ReadString[string])
 }
 
 // UserFields are the indexed fields of User, for conditions of Find and FindOne.
@@ -283,9 +281,9 @@ var UserFields = struct {
 	CreatedAt persistable.Field[*User, time.Time]
 	Email     persistable.Field[*User, string]
 }{
-	Category:  persistimpl.Field[*User]("Category", index.AppendString[string]),
-	CreatedAt: persistimpl.Field[*User]("CreatedAt", index.AppendTime),
-	Email:     persistimpl.Field[*User]("Email", index.AppendString[string]),
+	Category:  persistimpl.Field[*User]("Category", persistimpl.AppendString[string]),
+	CreatedAt: persistimpl.Field[*User]("CreatedAt", persistimpl.AppendTime),
+	Email:     persistimpl.Field[*User]("Email", persistimpl.AppendString[string]),
 }
 
 // userSchema is what the run-time knows of User.
@@ -305,31 +303,31 @@ var userSchema = persistimpl.Schema{
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*User).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendUser(b, v.(*User)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(User)
 		return v, decodeUser(b, v, s)
 	},
 	Known: &userKnown,
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "User_Category_CreatedAt", Fields: []string{"Category", "CreatedAt"}, Signature: "string,time"},
 		{Name: "User_Email", Fields: []string{"Email"}, Unique: true, Signature: "string"},
 		{Name: "User_count_Category", Kind: "count", Fields: []string{"Category"}, Signature: "string"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*User)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendString(k, v.Category)
-			k = index.AppendTime(k, v.CreatedAt)
+			k = persistimpl.AppendString(k, v.Category)
+			k = persistimpl.AppendTime(k, v.CreatedAt)
 			e.End(k)
 		case 1:
 			k := e.Begin()
-			k = index.AppendString(k, v.Email)
+			k = persistimpl.AppendString(k, v.Email)
 			e.End(k)
 		case 2:
 			k := e.Begin()
-			k = index.AppendString(k, v.Category)
+			k = persistimpl.AppendString(k, v.Category)
 			e.End(k)
 		}
 	},
@@ -337,11 +335,11 @@ var userSchema = persistimpl.Schema{
 		v := record.(*User)
 		switch field {
 		case "Category":
-			b = index.AppendString(b, v.Category)
+			b = persistimpl.AppendString(b, v.Category)
 		case "CreatedAt":
-			b = index.AppendTime(b, v.CreatedAt)
+			b = persistimpl.AppendTime(b, v.CreatedAt)
 		case "Email":
-			b = index.AppendString(b, v.Email)
+			b = persistimpl.AppendString(b, v.Email)
 		}
 		return b
 	},
@@ -350,37 +348,37 @@ var userSchema = persistimpl.Schema{
 // appendPlayer appends v to b in the protobuf wire format.
 func appendPlayer(b []byte, v *Player) ([]byte, error) {
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.Name != "" {
-		if !wire.ValidString(v.Name) {
+		if !persistimpl.ValidString(v.Name) {
 			return nil, &persistable.FieldError{Type: "Player", Field: "Name", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.Name)
+		b = persistimpl.EncodeString(append(b, 0x12), v.Name)
 	}
 	if v.Team != "" {
-		if !wire.ValidString(v.Team) {
+		if !persistimpl.ValidString(v.Team) {
 			return nil, &persistable.FieldError{Type: "Player", Field: "Team", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x1a), v.Team)
+		b = persistimpl.EncodeString(append(b, 0x1a), v.Team)
 	}
 	if v.Country != "" {
-		if !wire.ValidString(v.Country) {
+		if !persistimpl.ValidString(v.Country) {
 			return nil, &persistable.FieldError{Type: "Player", Field: "Country", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x22), v.Country)
+		b = persistimpl.EncodeString(append(b, 0x22), v.Country)
 	}
 	if !v.JoinedAt.IsZero() {
-		b = wire.AppendTimestamp(append(b, 0x2a), v.JoinedAt)
+		b = persistimpl.EncodeTimestamp(append(b, 0x2a), v.JoinedAt)
 	}
 	if v.Score != 0 {
-		b = wire.AppendZigzag(append(b, 0x30), v.Score)
+		b = persistimpl.EncodeZigzag(append(b, 0x30), v.Score)
 	}
 	return b, nil
 }
 
 // decodePlayer decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodePlayer(b []byte, v *Player, s *wire.Strings) error {
+func decodePlayer(b []byte, v *Player, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -404,39 +402,39 @@ func decodePlayer(b []byte, v *Player, s *wire.Strings) error {
 }
 
 // playerKnown are the fields of Player that this code knows; others survive a Save.
-var playerKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6}}
+var playerKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6}}
 
 // appendUser appends v to b in the protobuf wire format.
 func appendUser(b []byte, v *User) ([]byte, error) {
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.Email != "" {
-		if !wire.ValidString(v.Email) {
+		if !persistimpl.ValidString(v.Email) {
 			return nil, &persistable.FieldError{Type: "User", Field: "Email", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.Email)
+		b = persistimpl.EncodeString(append(b, 0x12), v.Email)
 	}
 	if v.Name != "" {
-		if !wire.ValidString(v.Name) {
+		if !persistimpl.ValidString(v.Name) {
 			return nil, &persistable.FieldError{Type: "User", Field: "Name", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x1a), v.Name)
+		b = persistimpl.EncodeString(append(b, 0x1a), v.Name)
 	}
 	if v.Category != "" {
-		if !wire.ValidString(v.Category) {
+		if !persistimpl.ValidString(v.Category) {
 			return nil, &persistable.FieldError{Type: "User", Field: "Category", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x22), v.Category)
+		b = persistimpl.EncodeString(append(b, 0x22), v.Category)
 	}
 	if !v.CreatedAt.IsZero() {
-		b = wire.AppendTimestamp(append(b, 0x2a), v.CreatedAt)
+		b = persistimpl.EncodeTimestamp(append(b, 0x2a), v.CreatedAt)
 	}
 	return b, nil
 }
 
 // decodeUser decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeUser(b []byte, v *User, s *wire.Strings) error {
+func decodeUser(b []byte, v *User, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -458,4 +456,4 @@ func decodeUser(b []byte, v *User, s *wire.Strings) error {
 }
 
 // userKnown are the fields of User that this code knows; others survive a Save.
-var userKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5}}
+var userKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5}}

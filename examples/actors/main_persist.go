@@ -7,15 +7,13 @@ import (
 	"math/bits"
 
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version5
+const _ = persistimpl.Version6
 
 // NewAccount returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // It panics if the literal's ID is already set: create such a record with CreateWithID.
@@ -48,19 +46,19 @@ func (s *AccountStore) New(literal Account) *Account {
 
 // ByName returns the Account with that Name, or persistable.ErrNotFound.
 func (s *AccountStore) ByName(ctx context.Context, name string) (*Account, error) {
-	return persistimpl.Unique(ctx, &s.Store, 0, index.AppendString(nil, name))
+	return persistimpl.Unique(ctx, &s.Store, 0, persistimpl.AppendString(nil, name))
 }
 
 // OrderedByName returns the records in the order of Name; a range of it can be chosen.
 func (s *AccountStore) OrderedByName() *persistable.RangeQuery[*Account, string] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
 }
 
 // AccountFields are the indexed fields of Account, for conditions of Find and FindOne.
 var AccountFields = struct {
 	Name persistable.Field[*Account, string]
 }{
-	Name: persistimpl.Field[*Account]("Name", index.AppendString[string]),
+	Name: persistimpl.Field[*Account]("Name", persistimpl.AppendString[string]),
 }
 
 // accountSchema is what the run-time knows of Account.
@@ -78,20 +76,20 @@ var accountSchema = persistimpl.Schema{
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Account).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendAccount(b, v.(*Account)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Account)
 		return v, decodeAccount(b, v, s)
 	},
 	Known: &accountKnown,
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Account_Name", Fields: []string{"Name"}, Unique: true, Signature: "string"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Account)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendString(k, v.Name)
+			k = persistimpl.AppendString(k, v.Name)
 			e.End(k)
 		}
 	},
@@ -99,7 +97,7 @@ var accountSchema = persistimpl.Schema{
 		v := record.(*Account)
 		switch field {
 		case "Name":
-			b = index.AppendString(b, v.Name)
+			b = persistimpl.AppendString(b, v.Name)
 		}
 		return b
 	},
@@ -136,19 +134,19 @@ func (s *TransferStore) New(literal Transfer) *Transfer {
 
 // ByState returns the records with that State, in the order of their IDs.
 func (s *TransferStore) ByState(state TransferState) *persistable.Query[*Transfer] {
-	return persistimpl.Query(&s.Store, 0, index.AppendInt(nil, state))
+	return persistimpl.Query(&s.Store, 0, persistimpl.AppendInt(nil, state))
 }
 
 // OrderedByState returns the records in the order of State; a range of it can be chosen.
 func (s *TransferStore) OrderedByState() *persistable.RangeQuery[*Transfer, TransferState] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendInt[TransferState])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[TransferState])
 }
 
 // TransferFields are the indexed fields of Transfer, for conditions of Find and FindOne.
 var TransferFields = struct {
 	State persistable.Field[*Transfer, TransferState]
 }{
-	State: persistimpl.Field[*Transfer]("State", index.AppendInt[TransferState]),
+	State: persistimpl.Field[*Transfer]("State", persistimpl.AppendInt[TransferState]),
 }
 
 // transferSchema is what the run-time knows of Transfer.
@@ -168,20 +166,20 @@ var transferSchema = persistimpl.Schema{
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Transfer).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendTransfer(b, v.(*Transfer)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Transfer)
 		return v, decodeTransfer(b, v, s)
 	},
 	Known: &transferKnown,
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Transfer_State", Fields: []string{"State"}, Signature: "int"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Transfer)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendInt(k, v.State)
+			k = persistimpl.AppendInt(k, v.State)
 			e.End(k)
 		}
 	},
@@ -189,7 +187,7 @@ var transferSchema = persistimpl.Schema{
 		v := record.(*Transfer)
 		switch field {
 		case "State":
-			b = index.AppendInt(b, v.State)
+			b = persistimpl.AppendInt(b, v.State)
 		}
 		return b
 	},
@@ -198,22 +196,22 @@ var transferSchema = persistimpl.Schema{
 // appendAccount appends v to b in the protobuf wire format.
 func appendAccount(b []byte, v *Account) ([]byte, error) {
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.Name != "" {
-		if !wire.ValidString(v.Name) {
+		if !persistimpl.ValidString(v.Name) {
 			return nil, &persistable.FieldError{Type: "Account", Field: "Name", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.Name)
+		b = persistimpl.EncodeString(append(b, 0x12), v.Name)
 	}
 	if v.Balance != 0 {
-		b = wire.AppendZigzag(append(b, 0x18), v.Balance)
+		b = persistimpl.EncodeZigzag(append(b, 0x18), v.Balance)
 	}
 	return b, nil
 }
 
 // decodeAccount decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeAccount(b []byte, v *Account, s *wire.Strings) error {
+func decodeAccount(b []byte, v *Account, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -231,36 +229,36 @@ func decodeAccount(b []byte, v *Account, s *wire.Strings) error {
 }
 
 // accountKnown are the fields of Account that this code knows; others survive a Save.
-var accountKnown = wire.FieldSet{Numbers: []int32{1, 2, 3}}
+var accountKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3}}
 
 // appendTransfer appends v to b in the protobuf wire format.
 func appendTransfer(b []byte, v *Transfer) ([]byte, error) {
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.From != "" {
-		if !wire.ValidString(v.From) {
+		if !persistimpl.ValidString(v.From) {
 			return nil, &persistable.FieldError{Type: "Transfer", Field: "From", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.From)
+		b = persistimpl.EncodeString(append(b, 0x12), v.From)
 	}
 	if v.To != "" {
-		if !wire.ValidString(v.To) {
+		if !persistimpl.ValidString(v.To) {
 			return nil, &persistable.FieldError{Type: "Transfer", Field: "To", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x1a), v.To)
+		b = persistimpl.EncodeString(append(b, 0x1a), v.To)
 	}
 	if v.Amount != 0 {
-		b = wire.AppendZigzag(append(b, 0x20), v.Amount)
+		b = persistimpl.EncodeZigzag(append(b, 0x20), v.Amount)
 	}
 	if v.State != 0 {
-		b = wire.AppendZigzag(append(b, 0x28), int64(v.State))
+		b = persistimpl.EncodeZigzag(append(b, 0x28), int64(v.State))
 	}
 	return b, nil
 }
 
 // decodeTransfer decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeTransfer(b []byte, v *Transfer, s *wire.Strings) error {
+func decodeTransfer(b []byte, v *Transfer, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -282,4 +280,4 @@ func decodeTransfer(b []byte, v *Transfer, s *wire.Strings) error {
 }
 
 // transferKnown are the fields of Transfer that this code knows; others survive a Save.
-var transferKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5}}
+var transferKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5}}

@@ -7,16 +7,14 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version5
+const _ = persistimpl.Version6
 
 // NewAlbum returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // It panics if the literal's ID is already set: create such a record with CreateWithID.
@@ -49,22 +47,22 @@ func (s *AlbumStore) New(literal Album) *Album {
 
 // ByArtistIDTitle returns the records with that ArtistID, in the order of Title; a range of it can be chosen.
 func (s *AlbumStore) ByArtistIDTitle(artistID idgen.ID) *persistable.RangeQuery[*Album, string] {
-	return persistimpl.Range(&s.Store, 0, index.AppendInt(nil, artistID), index.AppendString[string])
+	return persistimpl.Range(&s.Store, 0, persistimpl.AppendInt(nil, artistID), persistimpl.AppendString[string])
 }
 
 // OrderedByArtistIDTitle returns the records in the order of ArtistID; a range of it can be chosen.
 func (s *AlbumStore) OrderedByArtistIDTitle() *persistable.RangeQuery[*Album, idgen.ID] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendInt[idgen.ID])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[idgen.ID])
 }
 
 // ByNumber returns the Album with that Number, or persistable.ErrNotFound.
 func (s *AlbumStore) ByNumber(ctx context.Context, number int64) (*Album, error) {
-	return persistimpl.Unique(ctx, &s.Store, 1, index.AppendInt(nil, number))
+	return persistimpl.Unique(ctx, &s.Store, 1, persistimpl.AppendInt(nil, number))
 }
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
 func (s *AlbumStore) OrderedByNumber() *persistable.RangeQuery[*Album, int64] {
-	return persistimpl.Range(&s.Store, 1, nil, index.AppendInt[int64])
+	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendInt[int64])
 }
 
 // AlbumFields are the indexed fields of Album, for conditions of Find and FindOne.
@@ -73,9 +71,9 @@ var AlbumFields = struct {
 	Title    persistable.Field[*Album, string]
 	Number   persistable.Field[*Album, int64]
 }{
-	ArtistID: persistimpl.Field[*Album]("ArtistID", index.AppendInt[idgen.ID]),
-	Title:    persistimpl.Field[*Album]("Title", index.AppendString[string]),
-	Number:   persistimpl.Field[*Album]("Number", index.AppendInt[int64]),
+	ArtistID: persistimpl.Field[*Album]("ArtistID", persistimpl.AppendInt[idgen.ID]),
+	Title:    persistimpl.Field[*Album]("Title", persistimpl.AppendString[string]),
+	Number:   persistimpl.Field[*Album]("Number", persistimpl.AppendInt[int64]),
 }
 
 // albumSchema is what the run-time knows of Album.
@@ -94,26 +92,26 @@ var albumSchema = persistimpl.Schema{
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Album).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendAlbum(b, v.(*Album)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Album)
 		return v, decodeAlbum(b, v, s)
 	},
 	Known: &albumKnown,
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Album_ArtistID_Title", Fields: []string{"ArtistID", "Title"}, Signature: "int,string"},
 		{Name: "Album_Number", Fields: []string{"Number"}, Unique: true, Signature: "int"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Album)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendInt(k, v.ArtistID)
-			k = index.AppendString(k, v.Title)
+			k = persistimpl.AppendInt(k, v.ArtistID)
+			k = persistimpl.AppendString(k, v.Title)
 			e.End(k)
 		case 1:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Number)
+			k = persistimpl.AppendInt(k, v.Number)
 			e.End(k)
 		}
 	},
@@ -121,11 +119,11 @@ var albumSchema = persistimpl.Schema{
 		v := record.(*Album)
 		switch field {
 		case "ArtistID":
-			b = index.AppendInt(b, v.ArtistID)
+			b = persistimpl.AppendInt(b, v.ArtistID)
 		case "Title":
-			b = index.AppendString(b, v.Title)
+			b = persistimpl.AppendString(b, v.Title)
 		case "Number":
-			b = index.AppendInt(b, v.Number)
+			b = persistimpl.AppendInt(b, v.Number)
 		}
 		return b
 	},
@@ -162,22 +160,22 @@ func (s *ArtistStore) New(literal Artist) *Artist {
 
 // ByNumber returns the Artist with that Number, or persistable.ErrNotFound.
 func (s *ArtistStore) ByNumber(ctx context.Context, number int64) (*Artist, error) {
-	return persistimpl.Unique(ctx, &s.Store, 0, index.AppendInt(nil, number))
+	return persistimpl.Unique(ctx, &s.Store, 0, persistimpl.AppendInt(nil, number))
 }
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
 func (s *ArtistStore) OrderedByNumber() *persistable.RangeQuery[*Artist, int64] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendInt[int64])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[int64])
 }
 
 // ByName returns the Artist with that Name, or persistable.ErrNotFound.
 func (s *ArtistStore) ByName(ctx context.Context, name string) (*Artist, error) {
-	return persistimpl.Unique(ctx, &s.Store, 1, index.AppendString(nil, name))
+	return persistimpl.Unique(ctx, &s.Store, 1, persistimpl.AppendString(nil, name))
 }
 
 // OrderedByName returns the records in the order of Name; a range of it can be chosen.
 func (s *ArtistStore) OrderedByName() *persistable.RangeQuery[*Artist, string] {
-	return persistimpl.Range(&s.Store, 1, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendString[string])
 }
 
 // ArtistFields are the indexed fields of Artist, for conditions of Find and FindOne.
@@ -185,8 +183,8 @@ var ArtistFields = struct {
 	Number persistable.Field[*Artist, int64]
 	Name   persistable.Field[*Artist, string]
 }{
-	Number: persistimpl.Field[*Artist]("Number", index.AppendInt[int64]),
-	Name:   persistimpl.Field[*Artist]("Name", index.AppendString[string]),
+	Number: persistimpl.Field[*Artist]("Number", persistimpl.AppendInt[int64]),
+	Name:   persistimpl.Field[*Artist]("Name", persistimpl.AppendString[string]),
 }
 
 // artistSchema is what the run-time knows of Artist.
@@ -204,25 +202,25 @@ var artistSchema = persistimpl.Schema{
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Artist).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendArtist(b, v.(*Artist)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Artist)
 		return v, decodeArtist(b, v, s)
 	},
 	Known: &artistKnown,
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Artist_Number", Fields: []string{"Number"}, Unique: true, Signature: "int"},
 		{Name: "Artist_Name", Fields: []string{"Name"}, Unique: true, Signature: "string"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Artist)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Number)
+			k = persistimpl.AppendInt(k, v.Number)
 			e.End(k)
 		case 1:
 			k := e.Begin()
-			k = index.AppendString(k, v.Name)
+			k = persistimpl.AppendString(k, v.Name)
 			e.End(k)
 		}
 	},
@@ -230,9 +228,9 @@ var artistSchema = persistimpl.Schema{
 		v := record.(*Artist)
 		switch field {
 		case "Number":
-			b = index.AppendInt(b, v.Number)
+			b = persistimpl.AppendInt(b, v.Number)
 		case "Name":
-			b = index.AppendString(b, v.Name)
+			b = persistimpl.AppendString(b, v.Name)
 		}
 		return b
 	},
@@ -269,39 +267,39 @@ func (s *CustomerStore) New(literal Customer) *Customer {
 
 // BySupportRepIDCompanyCountry returns the records with that SupportRepID and Company, in the order of Country; a range of it can be chosen.
 func (s *CustomerStore) BySupportRepIDCompanyCountry(supportRepID idgen.ID, company *string) *persistable.RangeQuery[*Customer, string] {
-	k := index.AppendInt(nil, supportRepID)
-	k = index.AppendNullable(k, company, index.AppendString[string])
-	return persistimpl.Range(&s.Store, 0, k, index.AppendString[string])
+	k := persistimpl.AppendInt(nil, supportRepID)
+	k = persistimpl.AppendNullable(k, company, persistimpl.AppendString[string])
+	return persistimpl.Range(&s.Store, 0, k, persistimpl.AppendString[string])
 }
 
 // BySupportRepIDThenCompanyCountry returns the records with that SupportRepID, in the order of Company; a range of it can be chosen.
 func (s *CustomerStore) BySupportRepIDThenCompanyCountry(supportRepID idgen.ID) *persistable.RangeQuery[*Customer, *string] {
-	return persistimpl.Range(&s.Store, 0, index.AppendInt(nil, supportRepID), index.Nullable(index.AppendString[string]))
+	return persistimpl.Range(&s.Store, 0, persistimpl.AppendInt(nil, supportRepID), persistimpl.Nullable(persistimpl.AppendString[string]))
 }
 
 // OrderedBySupportRepIDCompanyCountry returns the records in the order of SupportRepID; a range of it can be chosen.
 func (s *CustomerStore) OrderedBySupportRepIDCompanyCountry() *persistable.RangeQuery[*Customer, idgen.ID] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendInt[idgen.ID])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[idgen.ID])
 }
 
 // ByNumber returns the Customer with that Number, or persistable.ErrNotFound.
 func (s *CustomerStore) ByNumber(ctx context.Context, number int64) (*Customer, error) {
-	return persistimpl.Unique(ctx, &s.Store, 1, index.AppendInt(nil, number))
+	return persistimpl.Unique(ctx, &s.Store, 1, persistimpl.AppendInt(nil, number))
 }
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
 func (s *CustomerStore) OrderedByNumber() *persistable.RangeQuery[*Customer, int64] {
-	return persistimpl.Range(&s.Store, 1, nil, index.AppendInt[int64])
+	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendInt[int64])
 }
 
 // ByEmail returns the Customer with that Email, or persistable.ErrNotFound.
 func (s *CustomerStore) ByEmail(ctx context.Context, email string) (*Customer, error) {
-	return persistimpl.Unique(ctx, &s.Store, 2, index.AppendString(nil, email))
+	return persistimpl.Unique(ctx, &s.Store, 2, persistimpl.AppendString(nil, email))
 }
 
 // OrderedByEmail returns the records in the order of Email; a range of it can be chosen.
 func (s *CustomerStore) OrderedByEmail() *persistable.RangeQuery[*Customer, string] {
-	return persistimpl.Range(&s.Store, 2, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendString[string])
 }
 
 // CustomerFields are the indexed fields of Customer, for conditions of Find and FindOne.
@@ -312,11 +310,11 @@ var CustomerFields = struct {
 	Number       persistable.Field[*Customer, int64]
 	Email        persistable.Field[*Customer, string]
 }{
-	SupportRepID: persistimpl.Field[*Customer]("SupportRepID", index.AppendInt[idgen.ID]),
-	Company:      persistimpl.Field[*Customer]("Company", index.Nullable(index.AppendString[string])),
-	Country:      persistimpl.Field[*Customer]("Country", index.AppendString[string]),
-	Number:       persistimpl.Field[*Customer]("Number", index.AppendInt[int64]),
-	Email:        persistimpl.Field[*Customer]("Email", index.AppendString[string]),
+	SupportRepID: persistimpl.Field[*Customer]("SupportRepID", persistimpl.AppendInt[idgen.ID]),
+	Company:      persistimpl.Field[*Customer]("Company", persistimpl.Nullable(persistimpl.AppendString[string])),
+	Country:      persistimpl.Field[*Customer]("Country", persistimpl.AppendString[string]),
+	Number:       persistimpl.Field[*Customer]("Number", persistimpl.AppendInt[int64]),
+	Email:        persistimpl.Field[*Customer]("Email", persistimpl.AppendString[string]),
 }
 
 // customerSchema is what the run-time knows of Customer.
@@ -347,32 +345,32 @@ message Address
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Customer).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendCustomer(b, v.(*Customer)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Customer)
 		return v, decodeCustomer(b, v, s)
 	},
 	Known: &customerKnown,
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Customer_SupportRepID_Company_Country", Fields: []string{"SupportRepID", "Company", "Country"}, Signature: "int,*string,string"},
 		{Name: "Customer_Number", Fields: []string{"Number"}, Unique: true, Signature: "int"},
 		{Name: "Customer_Email", Fields: []string{"Email"}, Unique: true, Signature: "string"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Customer)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendInt(k, v.SupportRepID)
-			k = index.AppendNullable(k, v.Company, index.AppendString[string])
-			k = index.AppendString(k, v.Country)
+			k = persistimpl.AppendInt(k, v.SupportRepID)
+			k = persistimpl.AppendNullable(k, v.Company, persistimpl.AppendString[string])
+			k = persistimpl.AppendString(k, v.Country)
 			e.End(k)
 		case 1:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Number)
+			k = persistimpl.AppendInt(k, v.Number)
 			e.End(k)
 		case 2:
 			k := e.Begin()
-			k = index.AppendString(k, v.Email)
+			k = persistimpl.AppendString(k, v.Email)
 			e.End(k)
 		}
 	},
@@ -380,19 +378,19 @@ message Address
 		v := record.(*Customer)
 		switch field {
 		case "SupportRepID":
-			b = index.AppendInt(b, v.SupportRepID)
+			b = persistimpl.AppendInt(b, v.SupportRepID)
 		case "Company":
 			if v.Company == nil {
 				b = tuple.AppendNil(b)
 			} else {
-				b = index.AppendString(b, *v.Company)
+				b = persistimpl.AppendString(b, *v.Company)
 			}
 		case "Country":
-			b = index.AppendString(b, v.Country)
+			b = persistimpl.AppendString(b, v.Country)
 		case "Number":
-			b = index.AppendInt(b, v.Number)
+			b = persistimpl.AppendInt(b, v.Number)
 		case "Email":
-			b = index.AppendString(b, v.Email)
+			b = persistimpl.AppendString(b, v.Email)
 		}
 		return b
 	},
@@ -429,32 +427,32 @@ func (s *EmployeeStore) New(literal Employee) *Employee {
 
 // ByNumber returns the Employee with that Number, or persistable.ErrNotFound.
 func (s *EmployeeStore) ByNumber(ctx context.Context, number int64) (*Employee, error) {
-	return persistimpl.Unique(ctx, &s.Store, 0, index.AppendInt(nil, number))
+	return persistimpl.Unique(ctx, &s.Store, 0, persistimpl.AppendInt(nil, number))
 }
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
 func (s *EmployeeStore) OrderedByNumber() *persistable.RangeQuery[*Employee, int64] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendInt[int64])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[int64])
 }
 
 // ByEmail returns the Employee with that Email, or persistable.ErrNotFound.
 func (s *EmployeeStore) ByEmail(ctx context.Context, email string) (*Employee, error) {
-	return persistimpl.Unique(ctx, &s.Store, 1, index.AppendString(nil, email))
+	return persistimpl.Unique(ctx, &s.Store, 1, persistimpl.AppendString(nil, email))
 }
 
 // OrderedByEmail returns the records in the order of Email; a range of it can be chosen.
 func (s *EmployeeStore) OrderedByEmail() *persistable.RangeQuery[*Employee, string] {
-	return persistimpl.Range(&s.Store, 1, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendString[string])
 }
 
 // ByReportsTo returns the records with that ReportsTo, in the order of their IDs.
 func (s *EmployeeStore) ByReportsTo(reportsTo *idgen.ID) *persistable.Query[*Employee] {
-	return persistimpl.Query(&s.Store, 2, index.AppendNullable(nil, reportsTo, index.AppendInt[idgen.ID]))
+	return persistimpl.Query(&s.Store, 2, persistimpl.AppendNullable(nil, reportsTo, persistimpl.AppendInt[idgen.ID]))
 }
 
 // OrderedByReportsTo returns the records in the order of ReportsTo; a range of it can be chosen.
 func (s *EmployeeStore) OrderedByReportsTo() *persistable.RangeQuery[*Employee, *idgen.ID] {
-	return persistimpl.Range(&s.Store, 2, nil, index.Nullable(index.AppendInt[idgen.ID]))
+	return persistimpl.Range(&s.Store, 2, nil, persistimpl.Nullable(persistimpl.AppendInt[idgen.ID]))
 }
 
 // EmployeeFields are the indexed fields of Employee, for conditions of Find and FindOne.
@@ -463,9 +461,9 @@ var EmployeeFields = struct {
 	Email     persistable.Field[*Employee, string]
 	ReportsTo persistable.Field[*Employee, *idgen.ID]
 }{
-	Number:    persistimpl.Field[*Employee]("Number", index.AppendInt[int64]),
-	Email:     persistimpl.Field[*Employee]("Email", index.AppendString[string]),
-	ReportsTo: persistimpl.Field[*Employee]("ReportsTo", index.Nullable(index.AppendInt[idgen.ID])),
+	Number:    persistimpl.Field[*Employee]("Number", persistimpl.AppendInt[int64]),
+	Email:     persistimpl.Field[*Employee]("Email", persistimpl.AppendString[string]),
+	ReportsTo: persistimpl.Field[*Employee]("ReportsTo", persistimpl.Nullable(persistimpl.AppendInt[idgen.ID])),
 }
 
 // employeeSchema is what the run-time knows of Employee.
@@ -498,30 +496,30 @@ message Address
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Employee).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendEmployee(b, v.(*Employee)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Employee)
 		return v, decodeEmployee(b, v, s)
 	},
 	Known: &employeeKnown,
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Employee_Number", Fields: []string{"Number"}, Unique: true, Signature: "int"},
 		{Name: "Employee_Email", Fields: []string{"Email"}, Unique: true, Signature: "string"},
 		{Name: "Employee_ReportsTo", Fields: []string{"ReportsTo"}, Signature: "*int"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Employee)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Number)
+			k = persistimpl.AppendInt(k, v.Number)
 			e.End(k)
 		case 1:
 			k := e.Begin()
-			k = index.AppendString(k, v.Email)
+			k = persistimpl.AppendString(k, v.Email)
 			e.End(k)
 		case 2:
 			k := e.Begin()
-			k = index.AppendNullable(k, v.ReportsTo, index.AppendInt[idgen.ID])
+			k = persistimpl.AppendNullable(k, v.ReportsTo, persistimpl.AppendInt[idgen.ID])
 			e.End(k)
 		}
 	},
@@ -529,14 +527,14 @@ message Address
 		v := record.(*Employee)
 		switch field {
 		case "Number":
-			b = index.AppendInt(b, v.Number)
+			b = persistimpl.AppendInt(b, v.Number)
 		case "Email":
-			b = index.AppendString(b, v.Email)
+			b = persistimpl.AppendString(b, v.Email)
 		case "ReportsTo":
 			if v.ReportsTo == nil {
 				b = tuple.AppendNil(b)
 			} else {
-				b = index.AppendInt(b, *v.ReportsTo)
+				b = persistimpl.AppendInt(b, *v.ReportsTo)
 			}
 		}
 		return b
@@ -575,32 +573,32 @@ func (s *InvoiceStore) New(literal Invoice) *Invoice {
 
 // ByCustomerIDDate returns the records with that CustomerID, in the order of Date; a range of it can be chosen.
 func (s *InvoiceStore) ByCustomerIDDate(customerID idgen.ID) *persistable.RangeQuery[*Invoice, time.Time] {
-	return persistimpl.Range(&s.Store, 0, index.AppendInt(nil, customerID), index.AppendTime)
+	return persistimpl.Range(&s.Store, 0, persistimpl.AppendInt(nil, customerID), persistimpl.AppendTime)
 }
 
 // OrderedByCustomerIDDate returns the records in the order of CustomerID; a range of it can be chosen.
 func (s *InvoiceStore) OrderedByCustomerIDDate() *persistable.RangeQuery[*Invoice, idgen.ID] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendInt[idgen.ID])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[idgen.ID])
 }
 
 // ByNumber returns the Invoice with that Number, or persistable.ErrNotFound.
 func (s *InvoiceStore) ByNumber(ctx context.Context, number int64) (*Invoice, error) {
-	return persistimpl.Unique(ctx, &s.Store, 1, index.AppendInt(nil, number))
+	return persistimpl.Unique(ctx, &s.Store, 1, persistimpl.AppendInt(nil, number))
 }
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
 func (s *InvoiceStore) OrderedByNumber() *persistable.RangeQuery[*Invoice, int64] {
-	return persistimpl.Range(&s.Store, 1, nil, index.AppendInt[int64])
+	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendInt[int64])
 }
 
 // ByDate returns the records with that Date, in the order of their IDs.
 func (s *InvoiceStore) ByDate(dateValue time.Time) *persistable.Query[*Invoice] {
-	return persistimpl.Query(&s.Store, 2, index.AppendTime(nil, dateValue))
+	return persistimpl.Query(&s.Store, 2, persistimpl.AppendTime(nil, dateValue))
 }
 
 // OrderedByDate returns the records in the order of Date; a range of it can be chosen.
 func (s *InvoiceStore) OrderedByDate() *persistable.RangeQuery[*Invoice, time.Time] {
-	return persistimpl.Range(&s.Store, 2, nil, index.AppendTime)
+	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendTime)
 }
 
 // InvoiceFields are the indexed fields of Invoice, for conditions of Find and FindOne.
@@ -609,9 +607,9 @@ var InvoiceFields = struct {
 	Date       persistable.Field[*Invoice, time.Time]
 	Number     persistable.Field[*Invoice, int64]
 }{
-	CustomerID: persistimpl.Field[*Invoice]("CustomerID", index.AppendInt[idgen.ID]),
-	Date:       persistimpl.Field[*Invoice]("Date", index.AppendTime),
-	Number:     persistimpl.Field[*Invoice]("Number", index.AppendInt[int64]),
+	CustomerID: persistimpl.Field[*Invoice]("CustomerID", persistimpl.AppendInt[idgen.ID]),
+	Date:       persistimpl.Field[*Invoice]("Date", persistimpl.AppendTime),
+	Number:     persistimpl.Field[*Invoice]("Number", persistimpl.AppendInt[int64]),
 }
 
 // invoiceSchema is what the run-time knows of Invoice.
@@ -651,31 +649,31 @@ message Address
 		persistimpl.FillString(&v.Country, args[0])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendInvoice(b, v.(*Invoice)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Invoice)
 		return v, decodeInvoice(b, v, s)
 	},
 	Known: &invoiceKnown,
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Invoice_CustomerID_Date", Fields: []string{"CustomerID", "Date"}, Signature: "int,time"},
 		{Name: "Invoice_Number", Fields: []string{"Number"}, Unique: true, Signature: "int"},
 		{Name: "Invoice_Date", Fields: []string{"Date"}, Cover: true, Signature: "time"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Invoice)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendInt(k, v.CustomerID)
-			k = index.AppendTime(k, v.Date)
+			k = persistimpl.AppendInt(k, v.CustomerID)
+			k = persistimpl.AppendTime(k, v.Date)
 			e.End(k)
 		case 1:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Number)
+			k = persistimpl.AppendInt(k, v.Number)
 			e.End(k)
 		case 2:
 			k := e.Begin()
-			k = index.AppendTime(k, v.Date)
+			k = persistimpl.AppendTime(k, v.Date)
 			e.End(k)
 		}
 	},
@@ -683,11 +681,11 @@ message Address
 		v := record.(*Invoice)
 		switch field {
 		case "CustomerID":
-			b = index.AppendInt(b, v.CustomerID)
+			b = persistimpl.AppendInt(b, v.CustomerID)
 		case "Date":
-			b = index.AppendTime(b, v.Date)
+			b = persistimpl.AppendTime(b, v.Date)
 		case "Number":
-			b = index.AppendInt(b, v.Number)
+			b = persistimpl.AppendInt(b, v.Number)
 		}
 		return b
 	},
@@ -727,19 +725,19 @@ func (s *InvoiceLineStore) New(literal InvoiceLine) *InvoiceLine {
 
 // ByInvoiceIDNumber returns the InvoiceLine with that InvoiceID and Number, or persistable.ErrNotFound.
 func (s *InvoiceLineStore) ByInvoiceIDNumber(ctx context.Context, invoiceID idgen.ID, number int64) (*InvoiceLine, error) {
-	k := index.AppendInt(nil, invoiceID)
-	k = index.AppendInt(k, number)
+	k := persistimpl.AppendInt(nil, invoiceID)
+	k = persistimpl.AppendInt(k, number)
 	return persistimpl.Unique(ctx, &s.Store, 0, k)
 }
 
 // ByInvoiceIDThenNumber returns the records with that InvoiceID, in the order of Number; a range of it can be chosen.
 func (s *InvoiceLineStore) ByInvoiceIDThenNumber(invoiceID idgen.ID) *persistable.RangeQuery[*InvoiceLine, int64] {
-	return persistimpl.Range(&s.Store, 0, index.AppendInt(nil, invoiceID), index.AppendInt[int64])
+	return persistimpl.Range(&s.Store, 0, persistimpl.AppendInt(nil, invoiceID), persistimpl.AppendInt[int64])
 }
 
 // OrderedByInvoiceIDNumber returns the records in the order of InvoiceID; a range of it can be chosen.
 func (s *InvoiceLineStore) OrderedByInvoiceIDNumber() *persistable.RangeQuery[*InvoiceLine, idgen.ID] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendInt[idgen.ID])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[idgen.ID])
 }
 
 // InvoiceLineFields are the indexed fields of InvoiceLine, for conditions of Find and FindOne.
@@ -747,8 +745,8 @@ var InvoiceLineFields = struct {
 	InvoiceID persistable.Field[*InvoiceLine, idgen.ID]
 	Number    persistable.Field[*InvoiceLine, int64]
 }{
-	InvoiceID: persistimpl.Field[*InvoiceLine]("InvoiceID", index.AppendInt[idgen.ID]),
-	Number:    persistimpl.Field[*InvoiceLine]("Number", index.AppendInt[int64]),
+	InvoiceID: persistimpl.Field[*InvoiceLine]("InvoiceID", persistimpl.AppendInt[idgen.ID]),
+	Number:    persistimpl.Field[*InvoiceLine]("Number", persistimpl.AppendInt[int64]),
 }
 
 // invoiceLineSchema is what the run-time knows of InvoiceLine.
@@ -781,21 +779,21 @@ var invoiceLineSchema = persistimpl.Schema{
 		persistimpl.FillString(&v.Country, args[0])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendInvoiceLine(b, v.(*InvoiceLine)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(InvoiceLine)
 		return v, decodeInvoiceLine(b, v, s)
 	},
 	Known: &invoiceLineKnown,
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "InvoiceLine_InvoiceID_Number", Fields: []string{"InvoiceID", "Number"}, Unique: true, Signature: "int,int"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*InvoiceLine)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendInt(k, v.InvoiceID)
-			k = index.AppendInt(k, v.Number)
+			k = persistimpl.AppendInt(k, v.InvoiceID)
+			k = persistimpl.AppendInt(k, v.Number)
 			e.End(k)
 		}
 	},
@@ -803,9 +801,9 @@ var invoiceLineSchema = persistimpl.Schema{
 		v := record.(*InvoiceLine)
 		switch field {
 		case "InvoiceID":
-			b = index.AppendInt(b, v.InvoiceID)
+			b = persistimpl.AppendInt(b, v.InvoiceID)
 		case "Number":
-			b = index.AppendInt(b, v.Number)
+			b = persistimpl.AppendInt(b, v.Number)
 		}
 		return b
 	},
@@ -842,52 +840,52 @@ func (s *TrackStore) New(literal Track) *Track {
 
 // ByAlbumIDLength returns the records with that AlbumID, in the order of Length; a range of it can be chosen.
 func (s *TrackStore) ByAlbumIDLength(albumID idgen.ID) *persistable.RangeQuery[*Track, time.Duration] {
-	return persistimpl.Range(&s.Store, 0, index.AppendInt(nil, albumID), index.AppendInt[time.Duration])
+	return persistimpl.Range(&s.Store, 0, persistimpl.AppendInt(nil, albumID), persistimpl.AppendInt[time.Duration])
 }
 
 // OrderedByAlbumIDLength returns the records in the order of AlbumID; a range of it can be chosen.
 func (s *TrackStore) OrderedByAlbumIDLength() *persistable.RangeQuery[*Track, idgen.ID] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendInt[idgen.ID])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[idgen.ID])
 }
 
 // ByGenreName returns the records with that Genre, in the order of Name; a range of it can be chosen.
 func (s *TrackStore) ByGenreName(genre string) *persistable.RangeQuery[*Track, string] {
-	return persistimpl.Range(&s.Store, 1, index.AppendString(nil, genre), index.AppendString[string])
+	return persistimpl.Range(&s.Store, 1, persistimpl.AppendString(nil, genre), persistimpl.AppendString[string])
 }
 
 // OrderedByGenreName returns the records in the order of Genre; a range of it can be chosen.
 func (s *TrackStore) OrderedByGenreName() *persistable.RangeQuery[*Track, string] {
-	return persistimpl.Range(&s.Store, 1, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendString[string])
 }
 
 // ByPriceLength returns the records with that Price, in the order of Length; a range of it can be chosen.
 func (s *TrackStore) ByPriceLength(price Cents) *persistable.RangeQuery[*Track, time.Duration] {
-	return persistimpl.Range(&s.Store, 2, index.AppendInt(nil, price), index.AppendInt[time.Duration])
+	return persistimpl.Range(&s.Store, 2, persistimpl.AppendInt(nil, price), persistimpl.AppendInt[time.Duration])
 }
 
 // OrderedByPriceLength returns the records in the order of Price; a range of it can be chosen.
 func (s *TrackStore) OrderedByPriceLength() *persistable.RangeQuery[*Track, Cents] {
-	return persistimpl.Range(&s.Store, 2, nil, index.AppendInt[Cents])
+	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendInt[Cents])
 }
 
 // ByPlaylistsName returns the records with that element of Playlists, in the order of Name; a range of it can be chosen.
 func (s *TrackStore) ByPlaylistsName(playlists string) *persistable.RangeQuery[*Track, string] {
-	return persistimpl.Range(&s.Store, 3, index.AppendString(nil, playlists), index.AppendString[string])
+	return persistimpl.Range(&s.Store, 3, persistimpl.AppendString(nil, playlists), persistimpl.AppendString[string])
 }
 
 // OrderedByPlaylistsName returns the records in the order of the elements of Playlists, a record once for each; a range of it can be chosen.
 func (s *TrackStore) OrderedByPlaylistsName() *persistable.RangeQuery[*Track, string] {
-	return persistimpl.Range(&s.Store, 3, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 3, nil, persistimpl.AppendString[string])
 }
 
 // ByNumber returns the Track with that Number, or persistable.ErrNotFound.
 func (s *TrackStore) ByNumber(ctx context.Context, number int64) (*Track, error) {
-	return persistimpl.Unique(ctx, &s.Store, 4, index.AppendInt(nil, number))
+	return persistimpl.Unique(ctx, &s.Store, 4, persistimpl.AppendInt(nil, number))
 }
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
 func (s *TrackStore) OrderedByNumber() *persistable.RangeQuery[*Track, int64] {
-	return persistimpl.Range(&s.Store, 4, nil, index.AppendInt[int64])
+	return persistimpl.Range(&s.Store, 4, nil, persistimpl.AppendInt[int64])
 }
 
 // TrackFields are the indexed fields of Track, for conditions of Find and FindOne.
@@ -900,13 +898,13 @@ var TrackFields = struct {
 	Playlists persistable.Field[*Track, string]
 	Number    persistable.Field[*Track, int64]
 }{
-	AlbumID:   persistimpl.Field[*Track]("AlbumID", index.AppendInt[idgen.ID]),
-	Length:    persistimpl.Field[*Track]("Length", index.AppendInt[time.Duration]),
-	Genre:     persistimpl.Field[*Track]("Genre", index.AppendString[string]),
-	Name:      persistimpl.Field[*Track]("Name", index.AppendString[string]),
-	Price:     persistimpl.Field[*Track]("Price", index.AppendInt[Cents]),
-	Playlists: persistimpl.Field[*Track]("Playlists", index.AppendString[string]),
-	Number:    persistimpl.Field[*Track]("Number", index.AppendInt[int64]),
+	AlbumID:   persistimpl.Field[*Track]("AlbumID", persistimpl.AppendInt[idgen.ID]),
+	Length:    persistimpl.Field[*Track]("Length", persistimpl.AppendInt[time.Duration]),
+	Genre:     persistimpl.Field[*Track]("Genre", persistimpl.AppendString[string]),
+	Name:      persistimpl.Field[*Track]("Name", persistimpl.AppendString[string]),
+	Price:     persistimpl.Field[*Track]("Price", persistimpl.AppendInt[Cents]),
+	Playlists: persistimpl.Field[*Track]("Playlists", persistimpl.AppendString[string]),
+	Number:    persistimpl.Field[*Track]("Number", persistimpl.AppendInt[int64]),
 }
 
 // trackSchema is what the run-time knows of Track.
@@ -932,46 +930,46 @@ var trackSchema = persistimpl.Schema{
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Track).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendTrack(b, v.(*Track)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Track)
 		return v, decodeTrack(b, v, s)
 	},
 	Known: &trackKnown,
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Track_AlbumID_Length", Fields: []string{"AlbumID", "Length"}, Signature: "int,duration"},
 		{Name: "Track_Genre_Name", Fields: []string{"Genre", "Name"}, Signature: "string,string"},
 		{Name: "Track_Price_Length", Fields: []string{"Price", "Length"}, Signature: "int,duration"},
 		{Name: "Track_Playlists_Name", Fields: []string{"Playlists", "Name"}, Sparse: []string{"Playlists"}, Signature: "[]string,string"},
 		{Name: "Track_Number", Fields: []string{"Number"}, Unique: true, Signature: "int"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Track)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendInt(k, v.AlbumID)
-			k = index.AppendInt(k, v.Length)
+			k = persistimpl.AppendInt(k, v.AlbumID)
+			k = persistimpl.AppendInt(k, v.Length)
 			e.End(k)
 		case 1:
 			k := e.Begin()
-			k = index.AppendString(k, v.Genre)
-			k = index.AppendString(k, v.Name)
+			k = persistimpl.AppendString(k, v.Genre)
+			k = persistimpl.AppendString(k, v.Name)
 			e.End(k)
 		case 2:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Price)
-			k = index.AppendInt(k, v.Length)
+			k = persistimpl.AppendInt(k, v.Price)
+			k = persistimpl.AppendInt(k, v.Length)
 			e.End(k)
 		case 3:
 			for _, element := range v.Playlists {
 				k := e.Begin()
-				k = index.AppendString(k, element)
-				k = index.AppendString(k, v.Name)
+				k = persistimpl.AppendString(k, element)
+				k = persistimpl.AppendString(k, v.Name)
 				e.End(k)
 			}
 		case 4:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Number)
+			k = persistimpl.AppendInt(k, v.Number)
 			e.End(k)
 		}
 	},
@@ -979,21 +977,21 @@ var trackSchema = persistimpl.Schema{
 		v := record.(*Track)
 		switch field {
 		case "AlbumID":
-			b = index.AppendInt(b, v.AlbumID)
+			b = persistimpl.AppendInt(b, v.AlbumID)
 		case "Length":
-			b = index.AppendInt(b, v.Length)
+			b = persistimpl.AppendInt(b, v.Length)
 		case "Genre":
-			b = index.AppendString(b, v.Genre)
+			b = persistimpl.AppendString(b, v.Genre)
 		case "Name":
-			b = index.AppendString(b, v.Name)
+			b = persistimpl.AppendString(b, v.Name)
 		case "Price":
-			b = index.AppendInt(b, v.Price)
+			b = persistimpl.AppendInt(b, v.Price)
 		case "Playlists":
 			for _, element := range v.Playlists {
-				b = index.AppendString(b, element)
+				b = persistimpl.AppendString(b, element)
 			}
 		case "Number":
-			b = index.AppendInt(b, v.Number)
+			b = persistimpl.AppendInt(b, v.Number)
 		}
 		return b
 	},
@@ -1002,46 +1000,46 @@ var trackSchema = persistimpl.Schema{
 // appendAddress appends v to b in the protobuf wire format.
 func appendAddress(b []byte, v *Address) ([]byte, error) {
 	if v.Street != "" {
-		if !wire.ValidString(v.Street) {
+		if !persistimpl.ValidString(v.Street) {
 			return nil, &persistable.FieldError{Type: "Address", Field: "Street", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x0a), v.Street)
+		b = persistimpl.EncodeString(append(b, 0x0a), v.Street)
 	}
 	if v.City != "" {
-		if !wire.ValidString(v.City) {
+		if !persistimpl.ValidString(v.City) {
 			return nil, &persistable.FieldError{Type: "Address", Field: "City", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.City)
+		b = persistimpl.EncodeString(append(b, 0x12), v.City)
 	}
 	if v.State != nil {
-		if !wire.ValidString(*v.State) {
+		if !persistimpl.ValidString(*v.State) {
 			return nil, &persistable.FieldError{Type: "Address", Field: "State", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x1a), *v.State)
+		b = persistimpl.EncodeString(append(b, 0x1a), *v.State)
 	}
 	if v.PostalCode != nil {
-		if !wire.ValidString(*v.PostalCode) {
+		if !persistimpl.ValidString(*v.PostalCode) {
 			return nil, &persistable.FieldError{Type: "Address", Field: "PostalCode", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x22), *v.PostalCode)
+		b = persistimpl.EncodeString(append(b, 0x22), *v.PostalCode)
 	}
 	if v.Phone != nil {
-		if !wire.ValidString(*v.Phone) {
+		if !persistimpl.ValidString(*v.Phone) {
 			return nil, &persistable.FieldError{Type: "Address", Field: "Phone", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x2a), *v.Phone)
+		b = persistimpl.EncodeString(append(b, 0x2a), *v.Phone)
 	}
 	if v.Fax != nil {
-		if !wire.ValidString(*v.Fax) {
+		if !persistimpl.ValidString(*v.Fax) {
 			return nil, &persistable.FieldError{Type: "Address", Field: "Fax", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x32), *v.Fax)
+		b = persistimpl.EncodeString(append(b, 0x32), *v.Fax)
 	}
 	return b, nil
 }
 
 // decodeAddress decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeAddress(b []byte, v *Address, s *wire.Strings) error {
+func decodeAddress(b []byte, v *Address, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -1069,30 +1067,30 @@ func decodeAddress(b []byte, v *Address, s *wire.Strings) error {
 }
 
 // addressKnown are the fields of Address that this code knows; others survive a Save.
-var addressKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6}}
+var addressKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6}}
 
 // appendAlbum appends v to b in the protobuf wire format.
 func appendAlbum(b []byte, v *Album) ([]byte, error) {
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.Number != 0 {
-		b = wire.AppendZigzag(append(b, 0x10), v.Number)
+		b = persistimpl.EncodeZigzag(append(b, 0x10), v.Number)
 	}
 	if v.ArtistID != 0 {
-		b = wire.AppendFixed64(append(b, 0x19), uint64(v.ArtistID))
+		b = persistimpl.EncodeFixed64(append(b, 0x19), uint64(v.ArtistID))
 	}
 	if v.Title != "" {
-		if !wire.ValidString(v.Title) {
+		if !persistimpl.ValidString(v.Title) {
 			return nil, &persistable.FieldError{Type: "Album", Field: "Title", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x22), v.Title)
+		b = persistimpl.EncodeString(append(b, 0x22), v.Title)
 	}
 	return b, nil
 }
 
 // decodeAlbum decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeAlbum(b []byte, v *Album, s *wire.Strings) error {
+func decodeAlbum(b []byte, v *Album, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -1112,27 +1110,27 @@ func decodeAlbum(b []byte, v *Album, s *wire.Strings) error {
 }
 
 // albumKnown are the fields of Album that this code knows; others survive a Save.
-var albumKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4}}
+var albumKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4}}
 
 // appendArtist appends v to b in the protobuf wire format.
 func appendArtist(b []byte, v *Artist) ([]byte, error) {
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.Number != 0 {
-		b = wire.AppendZigzag(append(b, 0x10), v.Number)
+		b = persistimpl.EncodeZigzag(append(b, 0x10), v.Number)
 	}
 	if v.Name != "" {
-		if !wire.ValidString(v.Name) {
+		if !persistimpl.ValidString(v.Name) {
 			return nil, &persistable.FieldError{Type: "Artist", Field: "Name", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x1a), v.Name)
+		b = persistimpl.EncodeString(append(b, 0x1a), v.Name)
 	}
 	return b, nil
 }
 
 // decodeArtist decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeArtist(b []byte, v *Artist, s *wire.Strings) error {
+func decodeArtist(b []byte, v *Artist, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -1150,65 +1148,65 @@ func decodeArtist(b []byte, v *Artist, s *wire.Strings) error {
 }
 
 // artistKnown are the fields of Artist that this code knows; others survive a Save.
-var artistKnown = wire.FieldSet{Numbers: []int32{1, 2, 3}}
+var artistKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3}}
 
 // appendCustomer appends v to b in the protobuf wire format.
 func appendCustomer(b []byte, v *Customer) ([]byte, error) {
 	var at int
 	var err error
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.Number != 0 {
-		b = wire.AppendZigzag(append(b, 0x10), v.Number)
+		b = persistimpl.EncodeZigzag(append(b, 0x10), v.Number)
 	}
 	if v.FirstName != "" {
-		if !wire.ValidString(v.FirstName) {
+		if !persistimpl.ValidString(v.FirstName) {
 			return nil, &persistable.FieldError{Type: "Customer", Field: "FirstName", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x1a), v.FirstName)
+		b = persistimpl.EncodeString(append(b, 0x1a), v.FirstName)
 	}
 	if v.LastName != "" {
-		if !wire.ValidString(v.LastName) {
+		if !persistimpl.ValidString(v.LastName) {
 			return nil, &persistable.FieldError{Type: "Customer", Field: "LastName", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x22), v.LastName)
+		b = persistimpl.EncodeString(append(b, 0x22), v.LastName)
 	}
 	if v.Email != "" {
-		if !wire.ValidString(v.Email) {
+		if !persistimpl.ValidString(v.Email) {
 			return nil, &persistable.FieldError{Type: "Customer", Field: "Email", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x2a), v.Email)
+		b = persistimpl.EncodeString(append(b, 0x2a), v.Email)
 	}
 	if v.Company != nil {
-		if !wire.ValidString(*v.Company) {
+		if !persistimpl.ValidString(*v.Company) {
 			return nil, &persistable.FieldError{Type: "Customer", Field: "Company", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x32), *v.Company)
+		b = persistimpl.EncodeString(append(b, 0x32), *v.Company)
 	}
-	b, at = wire.BeginMessage(append(b, 0x3a))
+	b, at = persistimpl.BeginMessage(append(b, 0x3a))
 	if b, err = appendAddress(b, &v.Address); err != nil {
 		return nil, err
 	}
 	if len(b) == at {
 		b = b[:at-2] // empty: absent
 	} else {
-		b = wire.EndMessage(b, at)
+		b = persistimpl.EndMessage(b, at)
 	}
 	if v.Country != "" {
-		if !wire.ValidString(v.Country) {
+		if !persistimpl.ValidString(v.Country) {
 			return nil, &persistable.FieldError{Type: "Customer", Field: "Country", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x42), v.Country)
+		b = persistimpl.EncodeString(append(b, 0x42), v.Country)
 	}
 	if v.SupportRepID != 0 {
-		b = wire.AppendFixed64(append(b, 0x49), uint64(v.SupportRepID))
+		b = persistimpl.EncodeFixed64(append(b, 0x49), uint64(v.SupportRepID))
 	}
 	return b, nil
 }
 
 // decodeCustomer decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeCustomer(b []byte, v *Customer, s *wire.Strings) error {
+func decodeCustomer(b []byte, v *Customer, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -1239,71 +1237,71 @@ func decodeCustomer(b []byte, v *Customer, s *wire.Strings) error {
 }
 
 // customerKnown are the fields of Customer that this code knows; others survive a Save.
-var customerKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9}, Messages: map[int32]*wire.FieldSet{7: &addressKnown}}
+var customerKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9}, Messages: map[int32]*persistimpl.FieldSet{7: &addressKnown}}
 
 // appendEmployee appends v to b in the protobuf wire format.
 func appendEmployee(b []byte, v *Employee) ([]byte, error) {
 	var at int
 	var err error
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.Number != 0 {
-		b = wire.AppendZigzag(append(b, 0x10), v.Number)
+		b = persistimpl.EncodeZigzag(append(b, 0x10), v.Number)
 	}
 	if v.LastName != "" {
-		if !wire.ValidString(v.LastName) {
+		if !persistimpl.ValidString(v.LastName) {
 			return nil, &persistable.FieldError{Type: "Employee", Field: "LastName", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x1a), v.LastName)
+		b = persistimpl.EncodeString(append(b, 0x1a), v.LastName)
 	}
 	if v.FirstName != "" {
-		if !wire.ValidString(v.FirstName) {
+		if !persistimpl.ValidString(v.FirstName) {
 			return nil, &persistable.FieldError{Type: "Employee", Field: "FirstName", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x22), v.FirstName)
+		b = persistimpl.EncodeString(append(b, 0x22), v.FirstName)
 	}
 	if v.Title != "" {
-		if !wire.ValidString(v.Title) {
+		if !persistimpl.ValidString(v.Title) {
 			return nil, &persistable.FieldError{Type: "Employee", Field: "Title", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x2a), v.Title)
+		b = persistimpl.EncodeString(append(b, 0x2a), v.Title)
 	}
 	if v.Email != "" {
-		if !wire.ValidString(v.Email) {
+		if !persistimpl.ValidString(v.Email) {
 			return nil, &persistable.FieldError{Type: "Employee", Field: "Email", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x32), v.Email)
+		b = persistimpl.EncodeString(append(b, 0x32), v.Email)
 	}
 	if v.ReportsTo != nil {
-		b = wire.AppendFixed64(append(b, 0x39), uint64(*v.ReportsTo))
+		b = persistimpl.EncodeFixed64(append(b, 0x39), uint64(*v.ReportsTo))
 	}
 	if !v.BirthDate.IsZero() {
-		b = wire.AppendTimestamp(append(b, 0x42), v.BirthDate)
+		b = persistimpl.EncodeTimestamp(append(b, 0x42), v.BirthDate)
 	}
 	if !v.HireDate.IsZero() {
-		b = wire.AppendTimestamp(append(b, 0x4a), v.HireDate)
+		b = persistimpl.EncodeTimestamp(append(b, 0x4a), v.HireDate)
 	}
-	b, at = wire.BeginMessage(append(b, 0x52))
+	b, at = persistimpl.BeginMessage(append(b, 0x52))
 	if b, err = appendAddress(b, &v.Address); err != nil {
 		return nil, err
 	}
 	if len(b) == at {
 		b = b[:at-2] // empty: absent
 	} else {
-		b = wire.EndMessage(b, at)
+		b = persistimpl.EndMessage(b, at)
 	}
 	if v.Country != "" {
-		if !wire.ValidString(v.Country) {
+		if !persistimpl.ValidString(v.Country) {
 			return nil, &persistable.FieldError{Type: "Employee", Field: "Country", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x5a), v.Country)
+		b = persistimpl.EncodeString(append(b, 0x5a), v.Country)
 	}
 	return b, nil
 }
 
 // decodeEmployee decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeEmployee(b []byte, v *Employee, s *wire.Strings) error {
+func decodeEmployee(b []byte, v *Employee, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -1338,47 +1336,47 @@ func decodeEmployee(b []byte, v *Employee, s *wire.Strings) error {
 }
 
 // employeeKnown are the fields of Employee that this code knows; others survive a Save.
-var employeeKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, Messages: map[int32]*wire.FieldSet{10: &addressKnown}}
+var employeeKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, Messages: map[int32]*persistimpl.FieldSet{10: &addressKnown}}
 
 // appendInvoice appends v to b in the protobuf wire format.
 func appendInvoice(b []byte, v *Invoice) ([]byte, error) {
 	var at int
 	var err error
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.Country != "" {
-		if !wire.ValidString(v.Country) {
+		if !persistimpl.ValidString(v.Country) {
 			return nil, &persistable.FieldError{Type: "Invoice", Field: "Country", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.Country)
+		b = persistimpl.EncodeString(append(b, 0x12), v.Country)
 	}
 	if v.Number != 0 {
-		b = wire.AppendZigzag(append(b, 0x18), v.Number)
+		b = persistimpl.EncodeZigzag(append(b, 0x18), v.Number)
 	}
 	if v.CustomerID != 0 {
-		b = wire.AppendFixed64(append(b, 0x21), uint64(v.CustomerID))
+		b = persistimpl.EncodeFixed64(append(b, 0x21), uint64(v.CustomerID))
 	}
 	if !v.Date.IsZero() {
-		b = wire.AppendTimestamp(append(b, 0x2a), v.Date)
+		b = persistimpl.EncodeTimestamp(append(b, 0x2a), v.Date)
 	}
-	b, at = wire.BeginMessage(append(b, 0x32))
+	b, at = persistimpl.BeginMessage(append(b, 0x32))
 	if b, err = appendAddress(b, &v.Billing); err != nil {
 		return nil, err
 	}
 	if len(b) == at {
 		b = b[:at-2] // empty: absent
 	} else {
-		b = wire.EndMessage(b, at)
+		b = persistimpl.EndMessage(b, at)
 	}
 	if v.Total != 0 {
-		b = wire.AppendZigzag(append(b, 0x38), int64(v.Total))
+		b = persistimpl.EncodeZigzag(append(b, 0x38), int64(v.Total))
 	}
 	return b, nil
 }
 
 // decodeInvoice decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeInvoice(b []byte, v *Invoice, s *wire.Strings) error {
+func decodeInvoice(b []byte, v *Invoice, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -1404,39 +1402,39 @@ func decodeInvoice(b []byte, v *Invoice, s *wire.Strings) error {
 }
 
 // invoiceKnown are the fields of Invoice that this code knows; others survive a Save.
-var invoiceKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7}, Messages: map[int32]*wire.FieldSet{6: &addressKnown}}
+var invoiceKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7}, Messages: map[int32]*persistimpl.FieldSet{6: &addressKnown}}
 
 // appendInvoiceLine appends v to b in the protobuf wire format.
 func appendInvoiceLine(b []byte, v *InvoiceLine) ([]byte, error) {
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.Country != "" {
-		if !wire.ValidString(v.Country) {
+		if !persistimpl.ValidString(v.Country) {
 			return nil, &persistable.FieldError{Type: "InvoiceLine", Field: "Country", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.Country)
+		b = persistimpl.EncodeString(append(b, 0x12), v.Country)
 	}
 	if v.InvoiceID != 0 {
-		b = wire.AppendFixed64(append(b, 0x19), uint64(v.InvoiceID))
+		b = persistimpl.EncodeFixed64(append(b, 0x19), uint64(v.InvoiceID))
 	}
 	if v.Number != 0 {
-		b = wire.AppendZigzag(append(b, 0x20), v.Number)
+		b = persistimpl.EncodeZigzag(append(b, 0x20), v.Number)
 	}
 	if v.TrackID != 0 {
-		b = wire.AppendFixed64(append(b, 0x29), uint64(v.TrackID))
+		b = persistimpl.EncodeFixed64(append(b, 0x29), uint64(v.TrackID))
 	}
 	if v.Price != 0 {
-		b = wire.AppendZigzag(append(b, 0x30), int64(v.Price))
+		b = persistimpl.EncodeZigzag(append(b, 0x30), int64(v.Price))
 	}
 	if v.Quantity != 0 {
-		b = wire.AppendZigzag(append(b, 0x38), v.Quantity)
+		b = persistimpl.EncodeZigzag(append(b, 0x38), v.Quantity)
 	}
 	return b, nil
 }
 
 // decodeInvoiceLine decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeInvoiceLine(b []byte, v *InvoiceLine, s *wire.Strings) error {
+func decodeInvoiceLine(b []byte, v *InvoiceLine, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -1462,63 +1460,63 @@ func decodeInvoiceLine(b []byte, v *InvoiceLine, s *wire.Strings) error {
 }
 
 // invoiceLineKnown are the fields of InvoiceLine that this code knows; others survive a Save.
-var invoiceLineKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7}}
+var invoiceLineKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7}}
 
 // appendTrack appends v to b in the protobuf wire format.
 func appendTrack(b []byte, v *Track) ([]byte, error) {
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.Number != 0 {
-		b = wire.AppendZigzag(append(b, 0x10), v.Number)
+		b = persistimpl.EncodeZigzag(append(b, 0x10), v.Number)
 	}
 	if v.Name != "" {
-		if !wire.ValidString(v.Name) {
+		if !persistimpl.ValidString(v.Name) {
 			return nil, &persistable.FieldError{Type: "Track", Field: "Name", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x1a), v.Name)
+		b = persistimpl.EncodeString(append(b, 0x1a), v.Name)
 	}
 	if v.AlbumID != 0 {
-		b = wire.AppendFixed64(append(b, 0x21), uint64(v.AlbumID))
+		b = persistimpl.EncodeFixed64(append(b, 0x21), uint64(v.AlbumID))
 	}
 	if v.Genre != "" {
-		if !wire.ValidString(v.Genre) {
+		if !persistimpl.ValidString(v.Genre) {
 			return nil, &persistable.FieldError{Type: "Track", Field: "Genre", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x2a), v.Genre)
+		b = persistimpl.EncodeString(append(b, 0x2a), v.Genre)
 	}
 	if v.MediaType != "" {
-		if !wire.ValidString(v.MediaType) {
+		if !persistimpl.ValidString(v.MediaType) {
 			return nil, &persistable.FieldError{Type: "Track", Field: "MediaType", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x32), v.MediaType)
+		b = persistimpl.EncodeString(append(b, 0x32), v.MediaType)
 	}
 	if v.Composer != nil {
-		if !wire.ValidString(*v.Composer) {
+		if !persistimpl.ValidString(*v.Composer) {
 			return nil, &persistable.FieldError{Type: "Track", Field: "Composer", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x3a), *v.Composer)
+		b = persistimpl.EncodeString(append(b, 0x3a), *v.Composer)
 	}
 	if v.Length != 0 {
-		b = wire.AppendDuration(append(b, 0x42), v.Length)
+		b = persistimpl.EncodeDuration(append(b, 0x42), v.Length)
 	}
 	if v.Bytes != 0 {
-		b = wire.AppendZigzag(append(b, 0x48), v.Bytes)
+		b = persistimpl.EncodeZigzag(append(b, 0x48), v.Bytes)
 	}
 	if v.Price != 0 {
-		b = wire.AppendZigzag(append(b, 0x50), int64(v.Price))
+		b = persistimpl.EncodeZigzag(append(b, 0x50), int64(v.Price))
 	}
 	for i := range v.Playlists {
-		if !wire.ValidString(v.Playlists[i]) {
+		if !persistimpl.ValidString(v.Playlists[i]) {
 			return nil, &persistable.FieldError{Type: "Track", Field: "Playlists", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x5a), v.Playlists[i])
+		b = persistimpl.EncodeString(append(b, 0x5a), v.Playlists[i])
 	}
 	return b, nil
 }
 
 // decodeTrack decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeTrack(b []byte, v *Track, s *wire.Strings) error {
+func decodeTrack(b []byte, v *Track, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -1553,4 +1551,4 @@ func decodeTrack(b []byte, v *Track, s *wire.Strings) error {
 }
 
 // trackKnown are the fields of Track that this code knows; others survive a Save.
-var trackKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}}
+var trackKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}}

@@ -8,15 +8,13 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version5
+const _ = persistimpl.Version6
 
 // NewOrder returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // It panics if the literal's ID is already set: create such a record with CreateWithID.
@@ -50,32 +48,32 @@ func (s *OrderStore) New(literal Order) *Order {
 
 // ByStatusCreatedAt returns the records with that Status, in the order of CreatedAt; a range of it can be chosen.
 func (s *OrderStore) ByStatusCreatedAt(status OrderStatus) *persistable.RangeQuery[*Order, time.Time] {
-	return persistimpl.Range(&s.Store, 0, index.AppendInt(nil, status), index.AppendTime)
+	return persistimpl.Range(&s.Store, 0, persistimpl.AppendInt(nil, status), persistimpl.AppendTime)
 }
 
 // OrderedByStatusCreatedAt returns the records in the order of Status; a range of it can be chosen.
 func (s *OrderStore) OrderedByStatusCreatedAt() *persistable.RangeQuery[*Order, OrderStatus] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendInt[OrderStatus])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[OrderStatus])
 }
 
 // ByNumber returns the Order with that Number, or persistable.ErrNotFound.
 func (s *OrderStore) ByNumber(ctx context.Context, numberValue string) (*Order, error) {
-	return persistimpl.Unique(ctx, &s.Store, 1, index.AppendString(nil, numberValue))
+	return persistimpl.Unique(ctx, &s.Store, 1, persistimpl.AppendString(nil, numberValue))
 }
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
 func (s *OrderStore) OrderedByNumber() *persistable.RangeQuery[*Order, string] {
-	return persistimpl.Range(&s.Store, 1, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendString[string])
 }
 
 // ByStatus returns the records with that Status, in the order of their IDs.
 func (s *OrderStore) ByStatus(status OrderStatus) *persistable.Query[*Order] {
-	return persistimpl.Query(&s.Store, 2, index.AppendInt(nil, status))
+	return persistimpl.Query(&s.Store, 2, persistimpl.AppendInt(nil, status))
 }
 
 // OrderedByStatus returns the records in the order of Status; a range of it can be chosen.
 func (s *OrderStore) OrderedByStatus() *persistable.RangeQuery[*Order, OrderStatus] {
-	return persistimpl.Range(&s.Store, 2, nil, index.AppendInt[OrderStatus])
+	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendInt[OrderStatus])
 }
 
 // OrderFields are the indexed fields of Order, for conditions of Find and FindOne.
@@ -84,9 +82,9 @@ var OrderFields = struct {
 	CreatedAt persistable.Field[*Order, time.Time]
 	Number    persistable.Field[*Order, string]
 }{
-	Status:    persistimpl.Field[*Order]("Status", index.AppendInt[OrderStatus]),
-	CreatedAt: persistimpl.Field[*Order]("CreatedAt", index.AppendTime),
-	Number:    persistimpl.Field[*Order]("Number", index.AppendString[string]),
+	Status:    persistimpl.Field[*Order]("Status", persistimpl.AppendInt[OrderStatus]),
+	CreatedAt: persistimpl.Field[*Order]("CreatedAt", persistimpl.AppendTime),
+	Number:    persistimpl.Field[*Order]("Number", persistimpl.AppendString[string]),
 }
 
 // orderSchema is what the run-time knows of Order.
@@ -118,31 +116,31 @@ var orderSchema = persistimpl.Schema{
 		persistimpl.FillString(&v.TenantID, args[0])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendOrder(b, v.(*Order)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Order)
 		return v, decodeOrder(b, v, s)
 	},
 	Known: &orderKnown,
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Order_Status_CreatedAt", Fields: []string{"Status", "CreatedAt"}, Signature: "int,time"},
 		{Name: "Order_Number", Fields: []string{"Number"}, Unique: true, Signature: "string"},
 		{Name: "Order_Status", Fields: []string{"Status"}, Signature: "int"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Order)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Status)
-			k = index.AppendTime(k, v.CreatedAt)
+			k = persistimpl.AppendInt(k, v.Status)
+			k = persistimpl.AppendTime(k, v.CreatedAt)
 			e.End(k)
 		case 1:
 			k := e.Begin()
-			k = index.AppendString(k, v.Number)
+			k = persistimpl.AppendString(k, v.Number)
 			e.End(k)
 		case 2:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Status)
+			k = persistimpl.AppendInt(k, v.Status)
 			e.End(k)
 		}
 	},
@@ -150,11 +148,11 @@ var orderSchema = persistimpl.Schema{
 		v := record.(*Order)
 		switch field {
 		case "Status":
-			b = index.AppendInt(b, v.Status)
+			b = persistimpl.AppendInt(b, v.Status)
 		case "CreatedAt":
-			b = index.AppendTime(b, v.CreatedAt)
+			b = persistimpl.AppendTime(b, v.CreatedAt)
 		case "Number":
-			b = index.AppendString(b, v.Number)
+			b = persistimpl.AppendString(b, v.Number)
 		}
 		return b
 	},
@@ -163,34 +161,34 @@ var orderSchema = persistimpl.Schema{
 // appendOrder appends v to b in the protobuf wire format.
 func appendOrder(b []byte, v *Order) ([]byte, error) {
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.TenantID != "" {
-		if !wire.ValidString(v.TenantID) {
+		if !persistimpl.ValidString(v.TenantID) {
 			return nil, &persistable.FieldError{Type: "Order", Field: "TenantID", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.TenantID)
+		b = persistimpl.EncodeString(append(b, 0x12), v.TenantID)
 	}
 	if v.Number != "" {
-		if !wire.ValidString(v.Number) {
+		if !persistimpl.ValidString(v.Number) {
 			return nil, &persistable.FieldError{Type: "Order", Field: "Number", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x1a), v.Number)
+		b = persistimpl.EncodeString(append(b, 0x1a), v.Number)
 	}
 	if v.Status != 0 {
-		b = wire.AppendZigzag(append(b, 0x20), int64(v.Status))
+		b = persistimpl.EncodeZigzag(append(b, 0x20), int64(v.Status))
 	}
 	if !v.CreatedAt.IsZero() {
-		b = wire.AppendTimestamp(append(b, 0x2a), v.CreatedAt)
+		b = persistimpl.EncodeTimestamp(append(b, 0x2a), v.CreatedAt)
 	}
 	if v.Amount != 0 {
-		b = wire.AppendZigzag(append(b, 0x30), v.Amount)
+		b = persistimpl.EncodeZigzag(append(b, 0x30), v.Amount)
 	}
 	return b, nil
 }
 
 // decodeOrder decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeOrder(b []byte, v *Order, s *wire.Strings) error {
+func decodeOrder(b []byte, v *Order, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -214,4 +212,4 @@ func decodeOrder(b []byte, v *Order, s *wire.Strings) error {
 }
 
 // orderKnown are the fields of Order that this code knows; others survive a Save.
-var orderKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6}}
+var orderKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6}}

@@ -16,10 +16,10 @@ import (
 // homes of leases and IDs are above the layers: no layer knows which one it has.
 var floors = []string{
 	"internal/access internal/arch internal/fdbheader internal/goldens internal/goroutine internal/nearest internal/redact internal/refusal internal/schedule internal/seed internal/sleep internal/uptime",
-	"kv tuple persistable/wire internal/shape internal/snippets internal/testcert internal/servers internal/rolling internal/idchaos internal/browsertest internal/shell",
+	"kv tuple internal/wire internal/shape internal/snippets internal/testcert internal/servers internal/rolling internal/idchaos internal/browsertest internal/shell",
 	"directory internal/measure internal/headers internal/newer internal/remote",
 	"idgen rafttimer internal/rank internal/schema kv/kvtest/faults",
-	"codegen index lease persistvet",
+	"codegen internal/index lease persistvet",
 	"leasefdb internal/reindex",
 	"election idbuilder persistable placement",
 	"internal/idbuilder/controller placement/host cmd/idbuilder/internal/deployed cmd/kazahana/internal/move",
@@ -60,7 +60,7 @@ var outside = map[string]string{
 	"golang.org/x/term":                         "internal/shell cmd/kazahana/internal/cli",
 	"golang.org/x/time":                         "internal/idbuilder/token idbuilder cmd/idbuilder",
 	"golang.org/x/tools":                        "codegen persistvet cmd/persistvet",
-	"google.golang.org/protobuf":                "persistable/wire persistable/dynamic internal/reindex cmd/idbuilder",
+	"google.golang.org/protobuf":                "internal/wire persistable/dynamic internal/reindex cmd/idbuilder",
 	"modernc.org/sqlite":                        "lease/sqlite",
 	"github.com/apple/foundationdb/bindings/go": "kv/fdbkv",
 }

@@ -23,7 +23,7 @@ var sequentialUses = map[string]string{
 	"kv/embedded/internal/keys":    "types of kv",
 	"kv/internal/scenario":         "types of kv",
 	"kv/internal/replay":           "its tests take one step after the other; engines replay the recordings in their own tests",
-	"persistable/internal/format":  "types of kv",
+	"internal/persistable/format":  "types of kv",
 }
 
 // TestSequential checks the list SEQUENTIAL of the Makefile. Its packages are

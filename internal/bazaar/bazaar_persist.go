@@ -12,17 +12,15 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 	"github.com/kazahana-db/kazahana/tuple"
 	ulid "github.com/oklog/ulid/v2"
 )
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version5
+const _ = persistimpl.Version6
 
 // NewAccount returns a pointer to a copy of the literal, in which it sets ID, a ULID in text form.
 // It panics if the literal's ID is already set: create such a record with CreateWithID.
@@ -53,22 +51,22 @@ func (s *AccountStore) New(literal Account) *Account {
 
 // ByEmail returns the Account with that Email, or persistable.ErrNotFound.
 func (s *AccountStore) ByEmail(ctx context.Context, email string) (*Account, error) {
-	return persistimpl.Unique(ctx, &s.Store, 0, index.AppendString(nil, email))
+	return persistimpl.Unique(ctx, &s.Store, 0, persistimpl.AppendString(nil, email))
 }
 
 // OrderedByEmail returns the records in the order of Email; a range of it can be chosen.
 func (s *AccountStore) OrderedByEmail() *persistable.RangeQuery[*Account, string] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
 }
 
 // ByPlanLevel returns the records with that Plan, in the order of Level; a range of it can be chosen.
 func (s *AccountStore) ByPlanLevel(plan string) *persistable.RangeQuery[*Account, int64] {
-	return persistimpl.Range(&s.Store, 1, index.AppendString(nil, plan), index.AppendInt[int64])
+	return persistimpl.Range(&s.Store, 1, persistimpl.AppendString(nil, plan), persistimpl.AppendInt[int64])
 }
 
 // OrderedByPlanLevel returns the records in the order of Plan; a range of it can be chosen.
 func (s *AccountStore) OrderedByPlanLevel() *persistable.RangeQuery[*Account, string] {
-	return persistimpl.Range(&s.Store, 1, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendString[string])
 }
 
 // AccountFields are the indexed fields of Account, for conditions of Find and FindOne.
@@ -77,9 +75,9 @@ var AccountFields = struct {
 	Plan  persistable.Field[*Account, string]
 	Level persistable.Field[*Account, int64]
 }{
-	Email: persistimpl.Field[*Account]("Email", index.AppendString[string]),
-	Plan:  persistimpl.Field[*Account]("Plan", index.AppendString[string]),
-	Level: persistimpl.Field[*Account]("Level", index.AppendInt[int64]),
+	Email: persistimpl.Field[*Account]("Email", persistimpl.AppendString[string]),
+	Plan:  persistimpl.Field[*Account]("Plan", persistimpl.AppendString[string]),
+	Level: persistimpl.Field[*Account]("Level", persistimpl.AppendInt[int64]),
 }
 
 // accountSchema is what the run-time knows of Account.
@@ -113,26 +111,26 @@ var accountSchema = persistimpl.Schema{
 		persistimpl.FillString(&v.TenantID, args[0])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendAccount(b, v.(*Account)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Account)
 		return v, decodeAccount(b, v, s)
 	},
 	Known: &accountKnown,
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Account_Email", Fields: []string{"Email"}, Unique: true, Signature: "string"},
 		{Name: "Account_Plan_Level", Fields: []string{"Plan", "Level"}, Signature: "string,int"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Account)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendString(k, v.Email)
+			k = persistimpl.AppendString(k, v.Email)
 			e.End(k)
 		case 1:
 			k := e.Begin()
-			k = index.AppendString(k, v.Plan)
-			k = index.AppendInt(k, v.Level)
+			k = persistimpl.AppendString(k, v.Plan)
+			k = persistimpl.AppendInt(k, v.Level)
 			e.End(k)
 		}
 	},
@@ -140,11 +138,11 @@ var accountSchema = persistimpl.Schema{
 		v := record.(*Account)
 		switch field {
 		case "Email":
-			b = index.AppendString(b, v.Email)
+			b = persistimpl.AppendString(b, v.Email)
 		case "Plan":
-			b = index.AppendString(b, v.Plan)
+			b = persistimpl.AppendString(b, v.Plan)
 		case "Level":
-			b = index.AppendInt(b, v.Level)
+			b = persistimpl.AppendInt(b, v.Level)
 		}
 		return b
 	},
@@ -171,19 +169,19 @@ func (s *CounterStore) In(tx persistable.Tx) *CounterStore { return &CounterStor
 
 // ByName returns the Counter with that Name, or persistable.ErrNotFound.
 func (s *CounterStore) ByName(ctx context.Context, name string) (*Counter, error) {
-	return persistimpl.Unique(ctx, &s.Store, 0, index.AppendString(nil, name))
+	return persistimpl.Unique(ctx, &s.Store, 0, persistimpl.AppendString(nil, name))
 }
 
 // OrderedByName returns the records in the order of Name; a range of it can be chosen.
 func (s *CounterStore) OrderedByName() *persistable.RangeQuery[*Counter, string] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
 }
 
 // CounterFields are the indexed fields of Counter, for conditions of Find and FindOne.
 var CounterFields = struct {
 	Name persistable.Field[*Counter, string]
 }{
-	Name: persistimpl.Field[*Counter]("Name", index.AppendString[string]),
+	Name: persistimpl.Field[*Counter]("Name", persistimpl.AppendString[string]),
 }
 
 // counterSchema is what the run-time knows of Counter.
@@ -198,23 +196,23 @@ var counterSchema = persistimpl.Schema{
 	field 2 Name string
 	field 3 Value uint64
 `,
-	IDs:    &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: index.AppendInt[int64], Parse: index.ReadInt[int64]},
+	IDs:    &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
 	ID:     func(v any) any { return &v.(*Counter).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendCounter(b, v.(*Counter)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Counter)
 		return v, decodeCounter(b, v, s)
 	},
 	Known: &counterKnown,
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Counter_Name", Fields: []string{"Name"}, Unique: true, Signature: "string"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Counter)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendString(k, v.Name)
+			k = persistimpl.AppendString(k, v.Name)
 			e.End(k)
 		}
 	},
@@ -222,7 +220,7 @@ var counterSchema = persistimpl.Schema{
 		v := record.(*Counter)
 		switch field {
 		case "Name":
-			b = index.AppendString(b, v.Name)
+			b = persistimpl.AppendString(b, v.Name)
 		}
 		return b
 	},
@@ -258,12 +256,12 @@ func (s *EventStore) SaveIfVersion(ctx context.Context, version persistable.Vers
 
 // ByTenantAt returns the records with that Tenant, in the order of At; a range of it can be chosen.
 func (s *EventStore) ByTenantAt(tenant string) *persistable.RangeQuery[*Event, time.Time] {
-	return persistimpl.Range(&s.Store, 0, index.AppendString(nil, tenant), index.AppendTime)
+	return persistimpl.Range(&s.Store, 0, persistimpl.AppendString(nil, tenant), persistimpl.AppendTime)
 }
 
 // OrderedByTenantAt returns the records in the order of Tenant; a range of it can be chosen.
 func (s *EventStore) OrderedByTenantAt() *persistable.RangeQuery[*Event, string] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
 }
 
 // EventFields are the indexed fields of Event, for conditions of Find and FindOne.
@@ -271,8 +269,8 @@ var EventFields = struct {
 	Tenant persistable.Field[*Event, string]
 	At     persistable.Field[*Event, time.Time]
 }{
-	Tenant: persistimpl.Field[*Event]("Tenant", index.AppendString[string]),
-	At:     persistimpl.Field[*Event]("At", index.AppendTime),
+	Tenant: persistimpl.Field[*Event]("Tenant", persistimpl.AppendString[string]),
+	At:     persistimpl.Field[*Event]("At", persistimpl.AppendTime),
 }
 
 // eventSchema is what the run-time knows of Event.
@@ -291,22 +289,22 @@ var eventSchema = persistimpl.Schema{
 	IDs:    persistimpl.ULIDs,
 	ID:     func(v any) any { return &v.(*Event).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendEvent(b, v.(*Event)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Event)
 		return v, decodeEvent(b, v, s)
 	},
 	Known: &eventKnown,
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Event_Tenant_At", Fields: []string{"Tenant", "At"}, Signature: "string,time"},
 		{Name: "Event_version", Kind: "version"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Event)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendString(k, v.Tenant)
-			k = index.AppendTime(k, v.At)
+			k = persistimpl.AppendString(k, v.Tenant)
+			k = persistimpl.AppendTime(k, v.At)
 			e.End(k)
 		case 1:
 			k := e.Begin()
@@ -317,9 +315,9 @@ var eventSchema = persistimpl.Schema{
 		v := record.(*Event)
 		switch field {
 		case "Tenant":
-			b = index.AppendString(b, v.Tenant)
+			b = persistimpl.AppendString(b, v.Tenant)
 		case "At":
-			b = index.AppendTime(b, v.At)
+			b = persistimpl.AppendTime(b, v.At)
 		}
 		return b
 	},
@@ -365,22 +363,22 @@ func (s *OrderStore) SaveIfVersion(ctx context.Context, version persistable.Vers
 
 // ByNumber returns the Order with that Number, or persistable.ErrNotFound.
 func (s *OrderStore) ByNumber(ctx context.Context, number string) (*Order, error) {
-	return persistimpl.Unique(ctx, &s.Store, 0, index.AppendString(nil, number))
+	return persistimpl.Unique(ctx, &s.Store, 0, persistimpl.AppendString(nil, number))
 }
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
 func (s *OrderStore) OrderedByNumber() *persistable.RangeQuery[*Order, string] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
 }
 
 // ByStatusCreatedAt returns the records with that Status, in the descending order of CreatedAt; a range of it can be chosen.
 func (s *OrderStore) ByStatusCreatedAt(status Status) *persistable.RangeQuery[*Order, time.Time] {
-	return persistimpl.DescendingRange(&s.Store, 1, index.AppendInt(nil, status), index.AppendTime)
+	return persistimpl.DescendingRange(&s.Store, 1, persistimpl.AppendInt(nil, status), persistimpl.AppendTime)
 }
 
 // OrderedByStatusCreatedAt returns the records in the order of Status; a range of it can be chosen.
 func (s *OrderStore) OrderedByStatusCreatedAt() *persistable.RangeQuery[*Order, Status] {
-	return persistimpl.Range(&s.Store, 1, nil, index.AppendInt[Status])
+	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendInt[Status])
 }
 
 // ByStatusCreatedAtRows is ByStatusCreatedAt for what the index has of the records. It does not read them.
@@ -395,64 +393,64 @@ func (s *OrderStore) OrderedByStatusCreatedAtRows() *persistable.RowRange[OrderB
 
 // ByCountryAmount returns the records with that Country, in the order of Amount; a range of it can be chosen.
 func (s *OrderStore) ByCountryAmount(country string) *persistable.RangeQuery[*Order, int64] {
-	return persistimpl.Range(&s.Store, 2, index.AppendString(nil, country), index.AppendInt[int64])
+	return persistimpl.Range(&s.Store, 2, persistimpl.AppendString(nil, country), persistimpl.AppendInt[int64])
 }
 
 // OrderedByCountryAmount returns the records in the order of Country; a range of it can be chosen.
 func (s *OrderStore) OrderedByCountryAmount() *persistable.RangeQuery[*Order, string] {
-	return persistimpl.Range(&s.Store, 2, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendString[string])
 }
 
 // ByCreatedAtWhereUnshipped returns the records with that CreatedAt, in the order of their IDs.
 // Only records that fulfil Status=1 are taken into account.
 func (s *OrderStore) ByCreatedAtWhereUnshipped(createdAt time.Time) *persistable.Query[*Order] {
-	return persistimpl.Query(&s.Store, 3, index.AppendTime(nil, createdAt))
+	return persistimpl.Query(&s.Store, 3, persistimpl.AppendTime(nil, createdAt))
 }
 
 // OrderedByCreatedAtWhereUnshipped returns the records in the order of CreatedAt; a range of it can be chosen.
 // Only records that fulfil Status=1 are taken into account.
 func (s *OrderStore) OrderedByCreatedAtWhereUnshipped() *persistable.RangeQuery[*Order, time.Time] {
-	return persistimpl.Range(&s.Store, 3, nil, index.AppendTime)
+	return persistimpl.Range(&s.Store, 3, nil, persistimpl.AppendTime)
 }
 
 // ByCreatedAt returns the records with that CreatedAt, in the order of their IDs.
 func (s *OrderStore) ByCreatedAt(createdAt time.Time) *persistable.Query[*Order] {
-	return persistimpl.Query(&s.Store, 4, index.AppendTime(nil, createdAt))
+	return persistimpl.Query(&s.Store, 4, persistimpl.AppendTime(nil, createdAt))
 }
 
 // OrderedByCreatedAt returns the records in the order of CreatedAt; a range of it can be chosen.
 func (s *OrderStore) OrderedByCreatedAt() *persistable.RangeQuery[*Order, time.Time] {
-	return persistimpl.Range(&s.Store, 4, nil, index.AppendTime)
+	return persistimpl.Range(&s.Store, 4, nil, persistimpl.AppendTime)
 }
 
 // ByAddressCity returns the records with that AddressCity, in the order of their IDs.
 func (s *OrderStore) ByAddressCity(addressCity string) *persistable.Query[*Order] {
-	return persistimpl.Query(&s.Store, 5, index.AppendString(nil, addressCity))
+	return persistimpl.Query(&s.Store, 5, persistimpl.AppendString(nil, addressCity))
 }
 
 // OrderedByAddressCity returns the records in the order of AddressCity; a range of it can be chosen.
 func (s *OrderStore) OrderedByAddressCity() *persistable.RangeQuery[*Order, string] {
-	return persistimpl.Range(&s.Store, 5, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 5, nil, persistimpl.AppendString[string])
 }
 
 // ByEditor returns the records with that Editor, in the order of their IDs.
 func (s *OrderStore) ByEditor(editor *string) *persistable.Query[*Order] {
-	return persistimpl.Query(&s.Store, 6, index.AppendNullable(nil, editor, index.AppendString[string]))
+	return persistimpl.Query(&s.Store, 6, persistimpl.AppendNullable(nil, editor, persistimpl.AppendString[string]))
 }
 
 // OrderedByEditor returns the records in the order of Editor; a range of it can be chosen.
 func (s *OrderStore) OrderedByEditor() *persistable.RangeQuery[*Order, *string] {
-	return persistimpl.Range(&s.Store, 6, nil, index.Nullable(index.AppendString[string]))
+	return persistimpl.Range(&s.Store, 6, nil, persistimpl.Nullable(persistimpl.AppendString[string]))
 }
 
 // ByTags returns the records with that element of Tags, in the order of their IDs.
 func (s *OrderStore) ByTags(tags string) *persistable.Query[*Order] {
-	return persistimpl.Query(&s.Store, 7, index.AppendString(nil, tags))
+	return persistimpl.Query(&s.Store, 7, persistimpl.AppendString(nil, tags))
 }
 
 // OrderedByTags returns the records in the order of the elements of Tags, a record once for each; a range of it can be chosen.
 func (s *OrderStore) OrderedByTags() *persistable.RangeQuery[*Order, string] {
-	return persistimpl.Range(&s.Store, 7, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 7, nil, persistimpl.AppendString[string])
 }
 
 // CountAll returns the number of all records, in one read.
@@ -462,46 +460,46 @@ func (s *OrderStore) CountAll(ctx context.Context) (int64, error) {
 
 // CountByStatus returns the number of the records with that Status, in one read.
 func (s *OrderStore) CountByStatus(ctx context.Context, status Status) (int64, error) {
-	return persistimpl.Count(ctx, &s.Store, 9, index.AppendInt(nil, status))
+	return persistimpl.Count(ctx, &s.Store, 9, persistimpl.AppendInt(nil, status))
 }
 
 // CountsByStatus yields each value of Status and the number of its records; those without records are left out.
 func (s *OrderStore) CountsByStatus(ctx context.Context) iter.Seq2[persistable.GroupCount[Status], error] {
-	return persistimpl.Counts(ctx, &s.Store, 9, index.ReadInt[Status])
+	return persistimpl.Counts(ctx, &s.Store, 9, persistimpl.ReadInt[Status])
 }
 
 // SumAmountByCountry returns the sum of Amount of the records with that Country, in one read.
 // A sum that does not fit is a *persistable.OverflowError.
 func (s *OrderStore) SumAmountByCountry(ctx context.Context, country string) (int64, error) {
-	return persistimpl.Sum(ctx, &s.Store, 10, index.AppendString(nil, country))
+	return persistimpl.Sum(ctx, &s.Store, 10, persistimpl.AppendString(nil, country))
 }
 
 // SumsAmountByCountry yields each value of Country and the sum of Amount of its records; sums that are 0 are left out.
 // A sum that does not fit is a *persistable.OverflowError.
 func (s *OrderStore) SumsAmountByCountry(ctx context.Context) iter.Seq2[persistable.GroupSum[string, int64], error] {
-	return persistimpl.Sums(ctx, &s.Store, 10, index.ReadString[string])
+	return persistimpl.Sums(ctx, &s.Store, 10, persistimpl.ReadString[string])
 }
 
 // RankOfAmountByStatus returns how many of the records with that Status have a lesser Amount: 0 for the least.
 func (s *OrderStore) RankOfAmountByStatus(ctx context.Context, status Status, amount int64) (int64, error) {
-	return persistimpl.RankOf(ctx, &s.Store, 11, index.AppendInt(nil, status), index.AppendInt(nil, amount))
+	return persistimpl.RankOf(ctx, &s.Store, 11, persistimpl.AppendInt(nil, status), persistimpl.AppendInt(nil, amount))
 }
 
 // NthByAmountByStatus returns the record that has n of the records with that Status before it, by Amount and then by ID: n = 0 for the
 // one with the least; or persistable.ErrNotFound.
 func (s *OrderStore) NthByAmountByStatus(ctx context.Context, status Status, n int64) (*Order, error) {
-	return persistimpl.Nth(ctx, &s.Store, 11, index.AppendInt(nil, status), n)
+	return persistimpl.Nth(ctx, &s.Store, 11, persistimpl.AppendInt(nil, status), n)
 }
 
 // TopByAmountByStatus returns n of the records with that Status: those with the greatest Amount, the greatest first. An n below 1 is an error.
 func (s *OrderStore) TopByAmountByStatus(ctx context.Context, status Status, n int) ([]*Order, error) {
-	return persistimpl.Top(ctx, &s.Store, 11, index.AppendInt(nil, status), n)
+	return persistimpl.Top(ctx, &s.Store, 11, persistimpl.AppendInt(nil, status), n)
 }
 
 // PercentileOfAmountByStatus returns the first record, by Amount and then by ID, such that at least p percent of
 // the records with that Status do not come after it; p is from 0 to 100. Without records: persistable.ErrNotFound.
 func (s *OrderStore) PercentileOfAmountByStatus(ctx context.Context, status Status, p float64) (*Order, error) {
-	return persistimpl.Percentile(ctx, &s.Store, 11, index.AppendInt(nil, status), p)
+	return persistimpl.Percentile(ctx, &s.Store, 11, persistimpl.AppendInt(nil, status), p)
 }
 
 // OrderFields are the indexed fields of Order, for conditions of Find and FindOne.
@@ -515,14 +513,14 @@ var OrderFields = struct {
 	Editor      persistable.Field[*Order, *string]
 	Tags        persistable.Field[*Order, string]
 }{
-	Number:      persistimpl.Field[*Order]("Number", index.AppendString[string]),
-	Status:      persistimpl.Field[*Order]("Status", index.AppendInt[Status]),
-	CreatedAt:   persistimpl.Field[*Order]("CreatedAt", index.AppendTime),
-	Country:     persistimpl.Field[*Order]("Country", index.AppendString[string]),
-	Amount:      persistimpl.Field[*Order]("Amount", index.AppendInt[int64]),
-	AddressCity: persistimpl.Field[*Order]("Address.City", index.AppendString[string]),
-	Editor:      persistimpl.Field[*Order]("Editor", index.Nullable(index.AppendString[string])),
-	Tags:        persistimpl.Field[*Order]("Tags", index.AppendString[string]),
+	Number:      persistimpl.Field[*Order]("Number", persistimpl.AppendString[string]),
+	Status:      persistimpl.Field[*Order]("Status", persistimpl.AppendInt[Status]),
+	CreatedAt:   persistimpl.Field[*Order]("CreatedAt", persistimpl.AppendTime),
+	Country:     persistimpl.Field[*Order]("Country", persistimpl.AppendString[string]),
+	Amount:      persistimpl.Field[*Order]("Amount", persistimpl.AppendInt[int64]),
+	AddressCity: persistimpl.Field[*Order]("Address.City", persistimpl.AppendString[string]),
+	Editor:      persistimpl.Field[*Order]("Editor", persistimpl.Nullable(persistimpl.AppendString[string])),
+	Tags:        persistimpl.Field[*Order]("Tags", persistimpl.AppendString[string]),
 }
 
 // OrderByStatusCreatedAtRow is what the index Order_Status_CreatedAt has of a record.
@@ -538,13 +536,13 @@ type OrderByStatusCreatedAtRow struct {
 func readOrderByStatusCreatedAtRow(row *persistimpl.Row) (v OrderByStatusCreatedAtRow, err error) {
 	s := &row.Strings
 	rest := row.Values
-	if v.Status, rest, err = index.ReadInt[Status](rest); err != nil {
+	if v.Status, rest, err = persistimpl.ReadInt[Status](rest); err != nil {
 		return v, err
 	}
-	if v.CreatedAt, rest, err = index.ReadDescending(index.ReadTime)(rest); err != nil {
+	if v.CreatedAt, rest, err = persistimpl.ReadDescending(persistimpl.ReadTime)(rest); err != nil {
 		return v, err
 	}
-	if v.ID, rest, err = index.ReadInt[idgen.ID](rest); err != nil {
+	if v.ID, rest, err = persistimpl.ReadInt[idgen.ID](rest); err != nil {
 		return v, err
 	}
 	if err = persistimpl.CheckEnd(rest); err != nil {
@@ -616,13 +614,13 @@ message Line
 		persistimpl.FillString(&v.TenantID, args[0])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendOrder(b, v.(*Order)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Order)
 		return v, decodeOrder(b, v, s)
 	},
 	Known:   &orderKnown,
 	Version: func(record any) *[12]byte { return (*[12]byte)(&record.(*Order).Version) },
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Order_Number", Fields: []string{"Number"}, Unique: true, Signature: "string"},
 		{Name: "Order_Status_CreatedAt", Fields: []string{"Status", "CreatedAt"}, Descending: []string{"CreatedAt"}, CoverFields: []string{"Number", "Amount"}, Signature: "int,time,string,int"},
 		{Name: "Order_Country_Amount", Fields: []string{"Country", "Amount"}, Cover: true, Signature: "string,int"},
@@ -637,47 +635,47 @@ message Line
 		{Name: "Order_rank_Status_Amount", Kind: "rank", Fields: []string{"Status", "Amount"}, Signature: "int,int"},
 		{Name: "Order_version", Kind: "version"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Order)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendString(k, v.Number)
+			k = persistimpl.AppendString(k, v.Number)
 			e.End(k)
 		case 1:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Status)
+			k = persistimpl.AppendInt(k, v.Status)
 			n := len(k)
-			k = index.AppendTime(k, v.CreatedAt)
-			k = index.Descend(k, n)
+			k = persistimpl.AppendTime(k, v.CreatedAt)
+			k = persistimpl.Descend(k, n)
 			e.End(k)
 		case 2:
 			k := e.Begin()
-			k = index.AppendString(k, v.Country)
-			k = index.AppendInt(k, v.Amount)
+			k = persistimpl.AppendString(k, v.Country)
+			k = persistimpl.AppendInt(k, v.Amount)
 			e.End(k)
 		case 3:
 			if v.Status == 1 {
 				k := e.Begin()
-				k = index.AppendTime(k, v.CreatedAt)
+				k = persistimpl.AppendTime(k, v.CreatedAt)
 				e.End(k)
 			}
 		case 4:
 			k := e.Begin()
-			k = index.AppendTime(k, v.CreatedAt)
+			k = persistimpl.AppendTime(k, v.CreatedAt)
 			e.End(k)
 		case 5:
 			k := e.Begin()
-			k = index.AppendString(k, v.Address.City)
+			k = persistimpl.AppendString(k, v.Address.City)
 			e.End(k)
 		case 6:
 			k := e.Begin()
-			k = index.AppendNullable(k, v.Editor, index.AppendString[string])
+			k = persistimpl.AppendNullable(k, v.Editor, persistimpl.AppendString[string])
 			e.End(k)
 		case 7:
 			for _, element := range v.Tags {
 				k := e.Begin()
-				k = index.AppendString(k, element)
+				k = persistimpl.AppendString(k, element)
 				e.End(k)
 			}
 		case 8:
@@ -685,16 +683,16 @@ message Line
 			e.End(k)
 		case 9:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Status)
+			k = persistimpl.AppendInt(k, v.Status)
 			e.End(k)
 		case 10:
 			k := e.Begin()
-			k = index.AppendString(k, v.Country)
-			e.EndAmount(k, index.IntAmount(v.Amount))
+			k = persistimpl.AppendString(k, v.Country)
+			e.EndInt(k, v.Amount)
 		case 11:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Status)
-			k = index.AppendInt(k, v.Amount)
+			k = persistimpl.AppendInt(k, v.Status)
+			k = persistimpl.AppendInt(k, v.Amount)
 			e.End(k)
 		case 12:
 			k := e.Begin()
@@ -706,10 +704,10 @@ message Line
 		switch i {
 		case 1:
 			if v.Number != "" {
-				b = wire.AppendString(append(b, 0x1a), v.Number)
+				b = persistimpl.EncodeString(append(b, 0x1a), v.Number)
 			}
 			if v.Amount != 0 {
-				b = wire.AppendZigzag(append(b, 0x38), v.Amount)
+				b = persistimpl.EncodeZigzag(append(b, 0x38), v.Amount)
 			}
 		}
 		return b
@@ -718,26 +716,26 @@ message Line
 		v := record.(*Order)
 		switch field {
 		case "Number":
-			b = index.AppendString(b, v.Number)
+			b = persistimpl.AppendString(b, v.Number)
 		case "Status":
-			b = index.AppendInt(b, v.Status)
+			b = persistimpl.AppendInt(b, v.Status)
 		case "CreatedAt":
-			b = index.AppendTime(b, v.CreatedAt)
+			b = persistimpl.AppendTime(b, v.CreatedAt)
 		case "Country":
-			b = index.AppendString(b, v.Country)
+			b = persistimpl.AppendString(b, v.Country)
 		case "Amount":
-			b = index.AppendInt(b, v.Amount)
+			b = persistimpl.AppendInt(b, v.Amount)
 		case "Address.City":
-			b = index.AppendString(b, v.Address.City)
+			b = persistimpl.AppendString(b, v.Address.City)
 		case "Editor":
 			if v.Editor == nil {
 				b = tuple.AppendNil(b)
 			} else {
-				b = index.AppendString(b, *v.Editor)
+				b = persistimpl.AppendString(b, *v.Editor)
 			}
 		case "Tags":
 			for _, element := range v.Tags {
-				b = index.AppendString(b, element)
+				b = persistimpl.AppendString(b, element)
 			}
 		}
 		return b
@@ -766,19 +764,19 @@ func (s *SettingStore) In(tx persistable.Tx) *SettingStore { return &SettingStor
 
 // ByValue returns the records with that Value, in the order of their IDs.
 func (s *SettingStore) ByValue(value string) *persistable.Query[*Setting] {
-	return persistimpl.Query(&s.Store, 0, index.AppendString(nil, value))
+	return persistimpl.Query(&s.Store, 0, persistimpl.AppendString(nil, value))
 }
 
 // OrderedByValue returns the records in the order of Value; a range of it can be chosen.
 func (s *SettingStore) OrderedByValue() *persistable.RangeQuery[*Setting, string] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
 }
 
 // SettingFields are the indexed fields of Setting, for conditions of Find and FindOne.
 var SettingFields = struct {
 	Value persistable.Field[*Setting, string]
 }{
-	Value: persistimpl.Field[*Setting]("Value", index.AppendString[string]),
+	Value: persistimpl.Field[*Setting]("Value", persistimpl.AppendString[string]),
 }
 
 // settingSchema is what the run-time knows of Setting.
@@ -795,20 +793,20 @@ var settingSchema = persistimpl.Schema{
 	IDs:    persistimpl.ULIDStrings,
 	ID:     func(v any) any { return &v.(*Setting).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendSetting(b, v.(*Setting)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Setting)
 		return v, decodeSetting(b, v, s)
 	},
 	Known: &settingKnown,
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Setting_Value", Fields: []string{"Value"}, Signature: "string"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Setting)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendString(k, v.Value)
+			k = persistimpl.AppendString(k, v.Value)
 			e.End(k)
 		}
 	},
@@ -816,7 +814,7 @@ var settingSchema = persistimpl.Schema{
 		v := record.(*Setting)
 		switch field {
 		case "Value":
-			b = index.AppendString(b, v.Value)
+			b = persistimpl.AppendString(b, v.Value)
 		}
 		return b
 	},
@@ -825,41 +823,41 @@ var settingSchema = persistimpl.Schema{
 // appendAccount appends v to b in the protobuf wire format.
 func appendAccount(b []byte, v *Account) ([]byte, error) {
 	if v.ID != "" {
-		if !wire.ValidString(v.ID) {
+		if !persistimpl.ValidString(v.ID) {
 			return nil, &persistable.FieldError{Type: "Account", Field: "ID", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x0a), v.ID)
+		b = persistimpl.EncodeString(append(b, 0x0a), v.ID)
 	}
 	if v.TenantID != "" {
-		if !wire.ValidString(v.TenantID) {
+		if !persistimpl.ValidString(v.TenantID) {
 			return nil, &persistable.FieldError{Type: "Account", Field: "TenantID", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.TenantID)
+		b = persistimpl.EncodeString(append(b, 0x12), v.TenantID)
 	}
 	if v.Email != "" {
-		if !wire.ValidString(v.Email) {
+		if !persistimpl.ValidString(v.Email) {
 			return nil, &persistable.FieldError{Type: "Account", Field: "Email", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x1a), v.Email)
+		b = persistimpl.EncodeString(append(b, 0x1a), v.Email)
 	}
 	if v.Level != 0 {
-		b = wire.AppendZigzag(append(b, 0x20), v.Level)
+		b = persistimpl.EncodeZigzag(append(b, 0x20), v.Level)
 	}
 	if v.Name != nil {
-		if !wire.ValidString(*v.Name) {
+		if !persistimpl.ValidString(*v.Name) {
 			return nil, &persistable.FieldError{Type: "Account", Field: "Name", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x2a), *v.Name)
+		b = persistimpl.EncodeString(append(b, 0x2a), *v.Name)
 	}
-	if !wire.ValidString(v.Plan) {
+	if !persistimpl.ValidString(v.Plan) {
 		return nil, &persistable.FieldError{Type: "Account", Field: "Plan", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 	}
-	b = wire.AppendString(append(b, 0x32), v.Plan)
+	b = persistimpl.EncodeString(append(b, 0x32), v.Plan)
 	return b, nil
 }
 
 // decodeAccount decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeAccount(b []byte, v *Account, s *wire.Strings) error {
+func decodeAccount(b []byte, v *Account, s *persistimpl.Strings) error {
 	v.Plan = "free"
 	r := s.NewReader(b)
 	for r.Next() {
@@ -885,33 +883,33 @@ func decodeAccount(b []byte, v *Account, s *wire.Strings) error {
 }
 
 // accountKnown are the fields of Account that this code knows; others survive a Save.
-var accountKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6}}
+var accountKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6}}
 
 // appendAddress appends v to b in the protobuf wire format.
 func appendAddress(b []byte, v *Address) ([]byte, error) {
 	if v.Street != "" {
-		if !wire.ValidString(v.Street) {
+		if !persistimpl.ValidString(v.Street) {
 			return nil, &persistable.FieldError{Type: "Address", Field: "Street", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x0a), v.Street)
+		b = persistimpl.EncodeString(append(b, 0x0a), v.Street)
 	}
 	if v.City != "" {
-		if !wire.ValidString(v.City) {
+		if !persistimpl.ValidString(v.City) {
 			return nil, &persistable.FieldError{Type: "Address", Field: "City", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.City)
+		b = persistimpl.EncodeString(append(b, 0x12), v.City)
 	}
 	if v.Zip != nil {
-		if !wire.ValidString(*v.Zip) {
+		if !persistimpl.ValidString(*v.Zip) {
 			return nil, &persistable.FieldError{Type: "Address", Field: "Zip", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x1a), *v.Zip)
+		b = persistimpl.EncodeString(append(b, 0x1a), *v.Zip)
 	}
 	return b, nil
 }
 
 // decodeAddress decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeAddress(b []byte, v *Address, s *wire.Strings) error {
+func decodeAddress(b []byte, v *Address, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -930,30 +928,30 @@ func decodeAddress(b []byte, v *Address, s *wire.Strings) error {
 }
 
 // addressKnown are the fields of Address that this code knows; others survive a Save.
-var addressKnown = wire.FieldSet{Numbers: []int32{1, 2, 3}}
+var addressKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3}}
 
 // addressKnownOptional are the fields of Address that this code knows, where it may be absent; others survive a Save.
-var addressKnownOptional = wire.FieldSet{Numbers: []int32{1, 2, 3}, Optional: true}
+var addressKnownOptional = persistimpl.FieldSet{Numbers: []int32{1, 2, 3}, Optional: true}
 
 // appendCounter appends v to b in the protobuf wire format.
 func appendCounter(b []byte, v *Counter) ([]byte, error) {
 	if v.ID != 0 {
-		b = wire.AppendZigzag(append(b, 0x08), v.ID)
+		b = persistimpl.EncodeZigzag(append(b, 0x08), v.ID)
 	}
 	if v.Name != "" {
-		if !wire.ValidString(v.Name) {
+		if !persistimpl.ValidString(v.Name) {
 			return nil, &persistable.FieldError{Type: "Counter", Field: "Name", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.Name)
+		b = persistimpl.EncodeString(append(b, 0x12), v.Name)
 	}
 	if v.Value != 0 {
-		b = wire.AppendVarint(append(b, 0x18), v.Value)
+		b = persistimpl.EncodeVarint(append(b, 0x18), v.Value)
 	}
 	return b, nil
 }
 
 // decodeCounter decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeCounter(b []byte, v *Counter, s *wire.Strings) error {
+func decodeCounter(b []byte, v *Counter, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -971,33 +969,33 @@ func decodeCounter(b []byte, v *Counter, s *wire.Strings) error {
 }
 
 // counterKnown are the fields of Counter that this code knows; others survive a Save.
-var counterKnown = wire.FieldSet{Numbers: []int32{1, 2, 3}}
+var counterKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3}}
 
 // appendEvent appends v to b in the protobuf wire format.
 func appendEvent(b []byte, v *Event) ([]byte, error) {
 	if v.ID != (ulid.ULID{}) {
-		b = wire.AppendBytes(append(b, 0x0a), v.ID[:])
+		b = persistimpl.EncodeBytes(append(b, 0x0a), v.ID[:])
 	}
 	if v.Tenant != "" {
-		if !wire.ValidString(v.Tenant) {
+		if !persistimpl.ValidString(v.Tenant) {
 			return nil, &persistable.FieldError{Type: "Event", Field: "Tenant", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.Tenant)
+		b = persistimpl.EncodeString(append(b, 0x12), v.Tenant)
 	}
 	if !v.At.IsZero() {
-		b = wire.AppendTimestamp(append(b, 0x1a), v.At)
+		b = persistimpl.EncodeTimestamp(append(b, 0x1a), v.At)
 	}
 	if v.Text != "" {
-		if !wire.ValidString(v.Text) {
+		if !persistimpl.ValidString(v.Text) {
 			return nil, &persistable.FieldError{Type: "Event", Field: "Text", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x22), v.Text)
+		b = persistimpl.EncodeString(append(b, 0x22), v.Text)
 	}
 	return b, nil
 }
 
 // decodeEvent decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeEvent(b []byte, v *Event, s *wire.Strings) error {
+func decodeEvent(b []byte, v *Event, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -1017,27 +1015,27 @@ func decodeEvent(b []byte, v *Event, s *wire.Strings) error {
 }
 
 // eventKnown are the fields of Event that this code knows; others survive a Save.
-var eventKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4}}
+var eventKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4}}
 
 // appendLine appends v to b in the protobuf wire format.
 func appendLine(b []byte, v *Line) ([]byte, error) {
 	if v.Product != "" {
-		if !wire.ValidString(v.Product) {
+		if !persistimpl.ValidString(v.Product) {
 			return nil, &persistable.FieldError{Type: "Line", Field: "Product", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x0a), v.Product)
+		b = persistimpl.EncodeString(append(b, 0x0a), v.Product)
 	}
 	if v.Quantity != 0 {
-		b = wire.AppendZigzag(append(b, 0x10), int64(v.Quantity))
+		b = persistimpl.EncodeZigzag(append(b, 0x10), int64(v.Quantity))
 	}
 	if v.Price != 0 {
-		b = wire.AppendZigzag(append(b, 0x18), v.Price)
+		b = persistimpl.EncodeZigzag(append(b, 0x18), v.Price)
 	}
 	return b, nil
 }
 
 // decodeLine decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeLine(b []byte, v *Line, s *wire.Strings) error {
+func decodeLine(b []byte, v *Line, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -1059,112 +1057,112 @@ func appendOrder(b []byte, v *Order) ([]byte, error) {
 	var at int
 	var err error
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.TenantID != "" {
-		if !wire.ValidString(v.TenantID) {
+		if !persistimpl.ValidString(v.TenantID) {
 			return nil, &persistable.FieldError{Type: "Order", Field: "TenantID", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.TenantID)
+		b = persistimpl.EncodeString(append(b, 0x12), v.TenantID)
 	}
 	if v.Number != "" {
-		if !wire.ValidString(v.Number) {
+		if !persistimpl.ValidString(v.Number) {
 			return nil, &persistable.FieldError{Type: "Order", Field: "Number", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x1a), v.Number)
+		b = persistimpl.EncodeString(append(b, 0x1a), v.Number)
 	}
 	if v.Status != 0 {
-		b = wire.AppendZigzag(append(b, 0x20), int64(v.Status))
+		b = persistimpl.EncodeZigzag(append(b, 0x20), int64(v.Status))
 	}
 	if v.Country != "" {
-		if !wire.ValidString(v.Country) {
+		if !persistimpl.ValidString(v.Country) {
 			return nil, &persistable.FieldError{Type: "Order", Field: "Country", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x2a), v.Country)
+		b = persistimpl.EncodeString(append(b, 0x2a), v.Country)
 	}
 	if !v.CreatedAt.IsZero() {
-		b = wire.AppendTimestamp(append(b, 0x32), v.CreatedAt)
+		b = persistimpl.EncodeTimestamp(append(b, 0x32), v.CreatedAt)
 	}
 	if v.Amount != 0 {
-		b = wire.AppendZigzag(append(b, 0x38), v.Amount)
+		b = persistimpl.EncodeZigzag(append(b, 0x38), v.Amount)
 	}
 	if v.Units != 0 {
-		b = wire.AppendVarint(append(b, 0x40), uint64(v.Units))
+		b = persistimpl.EncodeVarint(append(b, 0x40), uint64(v.Units))
 	}
 	if v.Editor != nil {
-		if !wire.ValidString(*v.Editor) {
+		if !persistimpl.ValidString(*v.Editor) {
 			return nil, &persistable.FieldError{Type: "Order", Field: "Editor", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x4a), *v.Editor)
+		b = persistimpl.EncodeString(append(b, 0x4a), *v.Editor)
 	}
 	for i := range v.Tags {
-		if !wire.ValidString(v.Tags[i]) {
+		if !persistimpl.ValidString(v.Tags[i]) {
 			return nil, &persistable.FieldError{Type: "Order", Field: "Tags", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x52), v.Tags[i])
+		b = persistimpl.EncodeString(append(b, 0x52), v.Tags[i])
 	}
-	b, at = wire.BeginMessage(append(b, 0x5a))
+	b, at = persistimpl.BeginMessage(append(b, 0x5a))
 	if b, err = appendAddress(b, &v.Address); err != nil {
 		return nil, err
 	}
 	if len(b) == at {
 		b = b[:at-2] // empty: absent
 	} else {
-		b = wire.EndMessage(b, at)
+		b = persistimpl.EndMessage(b, at)
 	}
 	if v.Billing != nil {
-		b, at = wire.BeginMessage(append(b, 0x62))
+		b, at = persistimpl.BeginMessage(append(b, 0x62))
 		if b, err = appendAddress(b, v.Billing); err != nil {
 			return nil, err
 		}
-		b = wire.EndMessage(b, at)
+		b = persistimpl.EndMessage(b, at)
 	}
 	for i := range v.Lines {
-		b, at = wire.BeginMessage(append(b, 0x6a))
+		b, at = persistimpl.BeginMessage(append(b, 0x6a))
 		if b, err = appendLine(b, &v.Lines[i]); err != nil {
 			return nil, err
 		}
-		b = wire.EndMessage(b, at)
+		b = persistimpl.EndMessage(b, at)
 	}
 	for _, key := range slices.Sorted(maps.Keys(v.Notes)) {
 		value := v.Notes[key]
-		b, at = wire.BeginMessage(append(b, 0x72))
-		if !wire.ValidString(key) {
+		b, at = persistimpl.BeginMessage(append(b, 0x72))
+		if !persistimpl.ValidString(key) {
 			return nil, &persistable.FieldError{Type: "Order", Field: "Notes", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x0a), key)
-		if !wire.ValidString(value) {
+		b = persistimpl.EncodeString(append(b, 0x0a), key)
+		if !persistimpl.ValidString(value) {
 			return nil, &persistable.FieldError{Type: "Order", Field: "Notes", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), value)
-		b = wire.EndMessage(b, at)
+		b = persistimpl.EncodeString(append(b, 0x12), value)
+		b = persistimpl.EndMessage(b, at)
 	}
 	if v.PaidAt != nil {
-		b = wire.AppendTimestamp(append(b, 0x7a), *v.PaidAt)
+		b = persistimpl.EncodeTimestamp(append(b, 0x7a), *v.PaidAt)
 	}
 	if v.Took != 0 {
-		b = wire.AppendDuration(append(b, 0x82, 0x01), v.Took)
+		b = persistimpl.EncodeDuration(append(b, 0x82, 0x01), v.Took)
 	}
 	if math.Float64bits(v.Rate) != 0 {
-		b = wire.AppendFloat64(append(b, 0x89, 0x01), v.Rate)
+		b = persistimpl.EncodeFloat64(append(b, 0x89, 0x01), v.Rate)
 	}
 	if v.Hash != ([4]byte{}) {
-		b = wire.AppendBytes(append(b, 0x92, 0x01), v.Hash[:])
+		b = persistimpl.EncodeBytes(append(b, 0x92, 0x01), v.Hash[:])
 	}
 	if len(v.Photo) > 0 {
-		b = wire.AppendBytes(append(b, 0x9a, 0x01), v.Photo)
+		b = persistimpl.EncodeBytes(append(b, 0x9a, 0x01), v.Photo)
 	}
 	if v.Key != ([16]byte{}) {
-		b = wire.AppendBytes(append(b, 0xa2, 0x01), v.Key[:])
+		b = persistimpl.EncodeBytes(append(b, 0xa2, 0x01), v.Key[:])
 	}
 	if v.Done {
-		b = wire.AppendBool(append(b, 0xa8, 0x01), v.Done)
+		b = persistimpl.EncodeBool(append(b, 0xa8, 0x01), v.Done)
 	}
 	return b, nil
 }
 
 // decodeOrder decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeOrder(b []byte, v *Order, s *wire.Strings) error {
+func decodeOrder(b []byte, v *Order, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -1244,27 +1242,27 @@ func decodeOrder(b []byte, v *Order, s *wire.Strings) error {
 }
 
 // orderKnown are the fields of Order that this code knows; others survive a Save.
-var orderKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21}, Messages: map[int32]*wire.FieldSet{11: &addressKnown, 12: &addressKnownOptional}}
+var orderKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21}, Messages: map[int32]*persistimpl.FieldSet{11: &addressKnown, 12: &addressKnownOptional}}
 
 // appendSetting appends v to b in the protobuf wire format.
 func appendSetting(b []byte, v *Setting) ([]byte, error) {
 	if v.ID != "" {
-		if !wire.ValidString(v.ID) {
+		if !persistimpl.ValidString(v.ID) {
 			return nil, &persistable.FieldError{Type: "Setting", Field: "ID", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x0a), v.ID)
+		b = persistimpl.EncodeString(append(b, 0x0a), v.ID)
 	}
 	if v.Value != "" {
-		if !wire.ValidString(v.Value) {
+		if !persistimpl.ValidString(v.Value) {
 			return nil, &persistable.FieldError{Type: "Setting", Field: "Value", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.Value)
+		b = persistimpl.EncodeString(append(b, 0x12), v.Value)
 	}
 	return b, nil
 }
 
 // decodeSetting decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeSetting(b []byte, v *Setting, s *wire.Strings) error {
+func decodeSetting(b []byte, v *Setting, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -1280,4 +1278,4 @@ func decodeSetting(b []byte, v *Setting, s *wire.Strings) error {
 }
 
 // settingKnown are the fields of Setting that this code knows; others survive a Save.
-var settingKnown = wire.FieldSet{Numbers: []int32{1, 2}}
+var settingKnown = persistimpl.FieldSet{Numbers: []int32{1, 2}}

@@ -19,7 +19,7 @@ import (
 // Header is the header of one store: that a type is stored in a directory.
 type Header struct {
 	Type  string
-	Value []byte // as docs/layout.md says; see persistable/stored
+	Value []byte // as docs/layout.md says; see package format
 }
 
 // Types returns the types of headers.

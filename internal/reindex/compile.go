@@ -12,9 +12,9 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/schema"
-	"github.com/kazahana-db/kazahana/persistable/wire"
+	"github.com/kazahana-db/kazahana/internal/wire"
 )
 
 // Compile makes the program of an index from its name in keys, its layout and the

@@ -10,8 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/schema"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // condition is a comparison of a field with a constant. Both are elements of keys:
@@ -55,10 +56,10 @@ func (c *condition) holds(s *state) bool {
 
 // isNaN reports whether an element of a key is a float that is not a number.
 func isNaN(key []byte) bool {
-	if v, _, err := index.ReadFloat32[float32](key); err == nil {
+	if v, _, err := tuple.ReadFloat32(key); err == nil {
 		return math.IsNaN(float64(v))
 	}
-	v, _, err := index.ReadFloat64[float64](key)
+	v, _, err := tuple.ReadFloat64(key)
 	return err == nil && math.IsNaN(v)
 }
 
@@ -78,10 +79,10 @@ func parseConstant(k schema.Kind, text string) ([]byte, error) {
 		if err != nil || strconv.FormatBool(v) != text {
 			return nil, fmt.Errorf("%s is not a bool", text)
 		}
-		return index.AppendBool(nil, v), nil
+		return tuple.AppendBool(nil, v), nil
 	case "string":
 		v, err := strconv.Unquote(text)
-		return index.AppendString(nil, v), err
+		return tuple.AppendString(nil, v), err
 	case "float":
 		v, err := strconv.ParseFloat(text, 32)
 		return index.AppendFloat32(nil, float32(v)), err
@@ -90,13 +91,13 @@ func parseConstant(k schema.Kind, text string) ([]byte, error) {
 		return index.AppendFloat64(nil, v), err
 	}
 	if v, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return index.AppendInt(nil, v), checkNumeric(k)
+		return tuple.AppendInt(nil, v), checkNumeric(k)
 	}
 	v, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
 		return nil, err
 	}
-	return index.AppendUint(nil, v), checkNumeric(k)
+	return tuple.AppendUint(nil, v), checkNumeric(k)
 }
 
 // checkNumeric refuses a number for a kind that is none.

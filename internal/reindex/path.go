@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/internal/schema"
-	"github.com/kazahana-db/kazahana/persistable/wire"
+	"github.com/kazahana-db/kazahana/internal/wire"
 )
 
 // path is the way from the type to a field, through nested messages held once.

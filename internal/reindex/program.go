@@ -28,7 +28,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/reindex"
 	"github.com/kazahana-db/kazahana/internal/schema"
-	"github.com/kazahana-db/kazahana/persistable/wire"
+	"github.com/kazahana-db/kazahana/internal/wire"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -72,9 +72,9 @@ func TestDescending(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := want.Open(&ix, []byte{0x14})
-	k := index.AppendInt(e.Begin(), 5)
+	k := tuple.AppendInt(e.Begin(), 5)
 	n := len(k)
-	e.End(index.Descend(index.AppendString(k, "a\xff\x00"), n))
+	e.End(index.Descend(tuple.AppendString(k, "a\xff\x00"), n))
 	if string(got.Key(0, 0)) != string(want.Key(0, 0)) {
 		t.Errorf("the key is %x, want %x", got.Key(0, 0), want.Key(0, 0))
 	}

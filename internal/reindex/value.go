@@ -11,10 +11,11 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/schema"
+	"github.com/kazahana-db/kazahana/internal/wire"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/persistable/wire"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // value is how the values of a kind are stored, and how they stand in keys.
@@ -33,11 +34,11 @@ type appendFunc func(b []byte, r *wire.Reader) []byte
 // byte arrays.
 var values = map[string]value{
 	"bool": {"bool", wire.VarintType, func(b []byte, r *wire.Reader) []byte {
-		return index.AppendBool(b, r.Bool())
-	}, index.AppendBool(nil, false)},
+		return tuple.AppendBool(b, r.Bool())
+	}, tuple.AppendBool(nil, false)},
 	"id": {"int", wire.Fixed64Type, func(b []byte, r *wire.Reader) []byte {
-		return index.AppendInt(b, int64(r.Fixed64()))
-	}, index.AppendInt(nil, 0)},
+		return tuple.AppendInt(b, int64(r.Fixed64()))
+	}, tuple.AppendInt(nil, 0)},
 	"float": {"float", wire.Fixed32Type, func(b []byte, r *wire.Reader) []byte {
 		return index.AppendFloat32(b, r.Float32())
 	}, index.AppendFloat32(nil, float32(0))},
@@ -45,17 +46,17 @@ var values = map[string]value{
 		return index.AppendFloat64(b, r.Float64())
 	}, index.AppendFloat64(nil, float64(0))},
 	"string": {"string", wire.BytesType, func(b []byte, r *wire.Reader) []byte {
-		return index.AppendString(b, r.String())
-	}, index.AppendString(nil, "")},
+		return tuple.AppendString(b, r.String())
+	}, tuple.AppendString(nil, "")},
 	"bytes": {"bytes", wire.BytesType, func(b []byte, r *wire.Reader) []byte {
-		return index.AppendBytes(b, r.Message())
-	}, index.AppendBytes(nil, []byte(nil))},
+		return tuple.AppendBytes(b, r.Message())
+	}, tuple.AppendBytes(nil, nil)},
 	"time": {"time", wire.BytesType, func(b []byte, r *wire.Reader) []byte {
 		return index.AppendTime(b, r.Timestamp())
 	}, index.AppendTime(nil, time.Time{})},
 	"duration": {"duration", wire.BytesType, func(b []byte, r *wire.Reader) []byte {
-		return index.AppendInt(b, r.Duration())
-	}, index.AppendInt(nil, 0)},
+		return tuple.AppendInt(b, int64(r.Duration()))
+	}, tuple.AppendInt(nil, 0)},
 }
 
 // newValue returns how the values of a kind are stored, without what is around the
@@ -72,12 +73,12 @@ func newValue(k schema.Kind) (v value, ok bool) {
 	if err != nil {
 		return v, false
 	}
-	v = value{key: "int", wire: wire.VarintType, zero: index.AppendInt(nil, 0)}
+	v = value{key: "int", wire: wire.VarintType, zero: tuple.AppendInt(nil, 0)}
 	switch word {
 	case "int":
-		v.append = func(b []byte, r *wire.Reader) []byte { return index.AppendInt(b, r.Int(bits)) }
+		v.append = func(b []byte, r *wire.Reader) []byte { return tuple.AppendInt(b, r.Int(bits)) }
 	case "uint":
-		v.append = func(b []byte, r *wire.Reader) []byte { return index.AppendUint(b, r.Uint(bits)) }
+		v.append = func(b []byte, r *wire.Reader) []byte { return tuple.AppendUint(b, r.Uint(bits)) }
 	default:
 		return v, false
 	}
@@ -91,11 +92,11 @@ func newArray(length string) (v value, ok bool) {
 	if err != nil || size > kv.MaxKeySize {
 		return v, false
 	}
-	appendArray := func(b, data []byte) []byte { return index.AppendBytes(b, data) }
+	appendArray := func(b, data []byte) []byte { return tuple.AppendBytes(b, data) }
 	v = value{key: "bytes", wire: wire.BytesType}
 	if size == 16 {
 		v.key = "uuid"
-		appendArray = func(b, data []byte) []byte { return index.AppendUUID(b, [16]byte(data)) }
+		appendArray = func(b, data []byte) []byte { return tuple.AppendUUID(b, [16]byte(data)) }
 	}
 	v.zero = appendArray(nil, make([]byte, size))
 	v.append = func(b []byte, r *wire.Reader) []byte {

@@ -54,7 +54,7 @@ var packages = map[string]string{
 	"embedded": module + "kv/embedded", "fdbkv": module + "kv/fdbkv", "host": module + "placement/host",
 	"idgen": module + "idgen", "kv": module + "kv", "lease": module + "lease", "leasefdb": module + "leasefdb",
 	"leasehttp": module + "lease/http", "persistable": module + "persistable", "persistableotel": module + "persistable/persistableotel",
-	"quickstart": module + "examples/quickstart", "tenants": module + "persistable/tenants", "trace": module + "persistable/trace",
+	"quickstart": module + "examples/quickstart", "tenants": module + "persistable/tenants",
 	"shop": module + "examples/shop/v1",
 }
 

@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/persistable/format"
 	"github.com/kazahana-db/kazahana/internal/reindex"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/dynamic/internal/message"
-	"github.com/kazahana-db/kazahana/persistable/internal/format"
 )
 
 // Record is a record of a store that was opened by its header. The store's methods and
@@ -103,7 +102,7 @@ func NewDecoder(header []byte, path, layers []string) (*Decoder, error) {
 }
 
 // Shards returns over how many shards the records are scattered.
-func (d *Decoder) Shards() index.Shards { return d.typ.catalog.Scatter() }
+func (d *Decoder) Shards() int { return int(d.typ.catalog.Scatter()) }
 
 // Moved returns a *[persistable.DirectoryError] if the path is not that of the type.
 func (d *Decoder) Moved() error { return d.refusal }
@@ -120,7 +119,7 @@ func (d *Decoder) HasField(name string) bool {
 }
 
 // Decode reads the bytes of a record after its header, and returns the packed id that it
-// says. Malformed bytes are a *[wire.Error].
+// says. The error about malformed bytes says where in them the fault is.
 func (d *Decoder) Decode(payload []byte) (r *Record, id []byte, err error) {
 	v, err := d.typ.decode(payload, nil)
 	if err != nil {

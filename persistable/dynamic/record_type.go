@@ -10,13 +10,14 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/directory"
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/persistable/format"
 	"github.com/kazahana-db/kazahana/internal/reindex"
 	"github.com/kazahana-db/kazahana/internal/schema"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/dynamic/internal/message"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
-	"github.com/kazahana-db/kazahana/persistable/internal/format"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // recordType is what the header of a store says of its records.
@@ -250,7 +251,7 @@ func (t *recordType) packValues(d *index.Definition, values []string) (packed []
 // parseElement returns a value given as text as a tuple element.
 func parseElement(p *message.Path, text string) ([]byte, error) {
 	if p.IsNullable() && text == "null" {
-		return index.AppendNullable[string](nil, nil, index.AppendString[string]), nil
+		return tuple.AppendNil(nil), nil
 	}
 	if quoted, err := strconv.Unquote(text); err == nil && p.IsNullable() && text[0] == '"' {
 		text = quoted

@@ -10,12 +10,13 @@ import (
 	"sync"
 
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/reindex"
 	"github.com/kazahana-db/kazahana/internal/schema"
+	"github.com/kazahana-db/kazahana/internal/wire"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
-	"github.com/kazahana-db/kazahana/persistable/wire"
+	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // Schema is what the header of a store says. It is a copy.
@@ -57,9 +58,9 @@ type Index struct {
 	Name    string // without the suffix of unique indexes
 	KeyName string // in keys
 	Layout  string
-	State   index.State
+	State   persistable.IndexState
 
-	Kind        index.Kind
+	Kind        string // "count", "sum", "version" or "rank"; "" for an index of values
 	Unique      bool
 	Fields      []string // of the key, or of the group
 	Descending  []string // those of Fields in descending order
@@ -110,7 +111,7 @@ func (t *recordType) newIndex(keyName, layout string, state index.State) Index {
 	if err != nil {
 		return v // Foreign says why
 	}
-	v.Name, v.Kind, v.Unique, v.Fields, v.Descending, v.Of = d.Name, d.Kind, d.Unique, d.Fields, d.Descending, d.Of
+	v.Name, v.Kind, v.Unique, v.Fields, v.Descending, v.Of = d.Name, string(d.Kind), d.Unique, d.Fields, d.Descending, d.Of
 	v.Cover, v.CoverFields, v.Where, v.Scatter = d.Cover, d.CoverFields, d.Where, int(d.Scatter)
 	return v
 }
@@ -167,7 +168,7 @@ func (t *recordType) newIDs(db *persistable.DB) *erased.IDs[ID] {
 
 // kazahanaFault is the rule of generated code for kazahana ids.
 func kazahanaFault(id ID) string {
-	v, _, err := index.ReadInt[idgen.ID]([]byte(id.packed))
+	v, _, err := tuple.ReadInt([]byte(id.packed))
 	if err != nil {
 		return err.Error()
 	}
@@ -186,17 +187,17 @@ func keyMaker(db *persistable.DB, kind string) func(ctx context.Context) ([]byte
 	case "id":
 		return func(ctx context.Context) ([]byte, error) {
 			id, err := db.IDs().Next(ctx)
-			return index.AppendInt(nil, id), err
+			return tuple.AppendInt(nil, int64(id)), err
 		}
 	case "string":
 		return func(ctx context.Context) ([]byte, error) {
 			id, err := ulids.Next(ctx)
-			return index.AppendString(nil, id.String()), err
+			return tuple.AppendString(nil, id.String()), err
 		}
 	case "bytes[16]":
 		return func(ctx context.Context) ([]byte, error) {
 			id, err := uuids.Next(ctx)
-			return index.AppendUUID(nil, id), err
+			return tuple.AppendUUID(nil, tuple.UUID(id)), err
 		}
 	}
 	return nil

@@ -13,14 +13,13 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/directory"
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/headers"
+	"github.com/kazahana-db/kazahana/internal/persistable/format"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/dynamic/internal/message"
 	"github.com/kazahana-db/kazahana/persistable/dynamic/internal/where"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
-	"github.com/kazahana-db/kazahana/persistable/internal/format"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -162,7 +161,7 @@ func newHeaderError(d *directory.Directory, h headers.Header, err error) error {
 // Entry is a key that a store has because of a record.
 type Entry struct {
 	Index string      // the name of the index in keys; "" for the record itself and its chunks
-	Kind  index.Kind  // of the index
+	Kind  string      // of the index, as in [Index]
 	Key   []byte      // as the engine has it
 	Tuple tuple.Tuple // the key within its directory; values of descending fields in their ascending form
 	Value []byte      // nil if the key is missing, which is damage unless a build is under way

@@ -16,7 +16,6 @@ import (
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
-	"github.com/kazahana-db/kazahana/persistable/trace"
 )
 
 // scope names the instrumentation, as OpenTelemetry has it.
@@ -45,7 +44,7 @@ type Tracer struct {
 	instruments instruments
 }
 
-var _ trace.Tracer = (*Tracer)(nil)
+var _ persistable.Tracer = (*Tracer)(nil)
 
 // NewTracer returns a tracer for persistable.Options. The error is that of meters, for an
 // instrument that it does not like.
@@ -57,8 +56,8 @@ func NewTracer(spans oteltrace.TracerProvider, meters metric.MeterProvider) (*Tr
 	return &Tracer{spans: spans.Tracer(scope), instruments: in}, nil
 }
 
-// Begin implements [trace.Tracer].
-func (t *Tracer) Begin(ctx context.Context, op trace.Operation) (inner context.Context, end func(trace.Outcome)) {
+// Begin implements [persistable.Tracer].
+func (t *Tracer) Begin(ctx context.Context, op persistable.Operation) (inner context.Context, end func(persistable.Outcome)) {
 	name := op.Name
 	if op.Type != "" {
 		name += " " + op.Type
@@ -67,14 +66,14 @@ func (t *Tracer) Begin(ctx context.Context, op trace.Operation) (inner context.C
 	inner, span := t.spans.Start(ctx, name, oteltrace.WithSpanKind(oteltrace.SpanKindClient), oteltrace.WithAttributes(
 		append(attributes, systemKey.String("kazahana"), directoryKey.String(strings.Join(op.Path, "/")))...,
 	))
-	return inner, func(o trace.Outcome) {
+	return inner, func(o persistable.Outcome) {
 		t.instruments.record(ctx, attributes, op, o)
 		t.endSpan(span, o)
 	}
 }
 
 // attributesOf returns the attributes that spans and instruments have in common.
-func attributesOf(op trace.Operation) []attribute.KeyValue {
+func attributesOf(op persistable.Operation) []attribute.KeyValue {
 	all := append(make([]attribute.KeyValue, 0, 5), operationKey.String(op.Name))
 	if op.Type != "" {
 		all = append(all, typeKey.String(op.Type))
@@ -86,7 +85,7 @@ func attributesOf(op trace.Operation) []attribute.KeyValue {
 }
 
 // endSpan ends a span with what the operation cost.
-func (t *Tracer) endSpan(span oteltrace.Span, o trace.Outcome) {
+func (t *Tracer) endSpan(span oteltrace.Span, o persistable.Outcome) {
 	defer span.End()
 	span.SetAttributes(
 		attribute.Int("kazahana.attempts", o.Attempts), attribute.Int("kazahana.conflicts", o.Conflicts), attribute.Int("kazahana.rounds", o.Rounds),
@@ -102,7 +101,7 @@ func (t *Tracer) endSpan(span oteltrace.Span, o trace.Outcome) {
 }
 
 // describe says what another transaction changed.
-func (t *Tracer) describe(c trace.Conflict) string {
+func (t *Tracer) describe(c persistable.Conflict) string {
 	switch {
 	case t.Values:
 	case c.Type == "":
@@ -140,7 +139,7 @@ type instruments struct {
 // cost is a histogram of something that operations cost.
 type cost struct {
 	name, unit, about string
-	of                func(trace.Outcome) int
+	of                func(persistable.Outcome) int
 	bounds            []float64 // of the buckets; nil: the SDK's, of which the first above 0 is 5
 	metric.Int64Histogram
 }
@@ -150,12 +149,12 @@ var few = []float64{0, 1, 2, 3, 5, 10, 20, 50}
 
 func newInstruments(meter metric.Meter) (instruments, error) {
 	in := instruments{costs: []cost{
-		{name: "attempts", unit: "{attempt}", about: "Attempts of an operation's transaction.", of: func(o trace.Outcome) int { return o.Attempts }, bounds: few},
-		{name: "conflicts", unit: "{conflict}", about: "Attempts that failed because of another transaction.", of: func(o trace.Outcome) int { return o.Conflicts }, bounds: few},
-		{name: "rounds", unit: "{round}", about: "Rounds of reads.", of: func(o trace.Outcome) int { return o.Rounds }, bounds: few},
-		{name: "keys_read", unit: "{key}", about: "Pairs read.", of: func(o trace.Outcome) int { return o.Pairs }},
-		{name: "bytes_read", unit: "By", about: "Length of the keys and values read.", of: func(o trace.Outcome) int { return o.BytesRead }},
-		{name: "bytes_written", unit: "By", about: "Length of the keys and values written, in all attempts.", of: func(o trace.Outcome) int { return o.BytesWritten }},
+		{name: "attempts", unit: "{attempt}", about: "Attempts of an operation's transaction.", of: func(o persistable.Outcome) int { return o.Attempts }, bounds: few},
+		{name: "conflicts", unit: "{conflict}", about: "Attempts that failed because of another transaction.", of: func(o persistable.Outcome) int { return o.Conflicts }, bounds: few},
+		{name: "rounds", unit: "{round}", about: "Rounds of reads.", of: func(o persistable.Outcome) int { return o.Rounds }, bounds: few},
+		{name: "keys_read", unit: "{key}", about: "Pairs read.", of: func(o persistable.Outcome) int { return o.Pairs }},
+		{name: "bytes_read", unit: "By", about: "Length of the keys and values read.", of: func(o persistable.Outcome) int { return o.BytesRead }},
+		{name: "bytes_written", unit: "By", about: "Length of the keys and values written, in all attempts.", of: func(o persistable.Outcome) int { return o.BytesWritten }},
 	}}
 	var faults []error
 	for i := range in.costs {
@@ -178,7 +177,7 @@ func newInstruments(meter metric.Meter) (instruments, error) {
 }
 
 // record adds an operation to the histograms.
-func (in *instruments) record(ctx context.Context, attributes []attribute.KeyValue, op trace.Operation, o trace.Outcome) {
+func (in *instruments) record(ctx context.Context, attributes []attribute.KeyValue, op persistable.Operation, o persistable.Outcome) {
 	all := metric.WithAttributeSet(attribute.NewSet(attributes...))
 	if !op.Bound {
 		for _, c := range in.costs {

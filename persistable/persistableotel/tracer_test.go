@@ -22,7 +22,6 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistableotel"
-	"github.com/kazahana-db/kazahana/persistable/trace"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -54,17 +53,17 @@ func texts(list []attribute.KeyValue) (all []string) {
 	return all
 }
 
-var page = trace.Operation{Name: "Page", Type: "Order", Index: "Order_Status", Path: []string{"tenants", "a"}}
+var page = persistable.Operation{Name: "Page", Type: "Order", Index: "Order_Status", Path: []string{"tenants", "a"}}
 
 func TestSpans(t *testing.T) {
 	r := newRecorder(t)
-	ctx, endOuter := r.Begin(t.Context(), trace.Operation{Name: "Transact"})
+	ctx, endOuter := r.Begin(t.Context(), persistable.Operation{Name: "Transact"})
 	_, end := r.Begin(ctx, page)
-	end(trace.Outcome{
+	end(persistable.Outcome{
 		Attempts: 2, Conflicts: 1, Usage: measure.Usage{Counts: measure.Counts{Rounds: 3, Writes: 4}, Pairs: 5, BytesRead: 6, BytesWritten: 7},
-		Causes: []trace.Conflict{{Type: "Order", Path: []string{"tenants", "a"}, ID: 17}}, Err: errors.New("lost"),
+		Causes: []persistable.Conflict{{Type: "Order", Path: []string{"tenants", "a"}, ID: 17}}, Err: errors.New("lost"),
 	})
-	endOuter(trace.Outcome{Err: fmt.Errorf("%w: no", persistable.ErrNotFound)})
+	endOuter(persistable.Outcome{Err: fmt.Errorf("%w: no", persistable.ErrNotFound)})
 	spans := r.spans.GetSpans()
 	if len(spans) != 2 || spans[0].Name != "Page Order" || spans[1].Name != "Transact" || spans[0].Parent.SpanID() != spans[1].SpanContext.SpanID() {
 		t.Fatalf("got %+v", spans)
@@ -91,10 +90,10 @@ func TestSpansHaveNoValues(t *testing.T) {
 	for _, asked := range []bool{false, true} {
 		r := newRecorder(t)
 		r.Values = asked
-		_, end := r.Begin(t.Context(), trace.Operation{Name: "Create", Type: "User"})
+		_, end := r.Begin(t.Context(), persistable.Operation{Name: "Create", Type: "User"})
 		taken := &persistable.UniqueError{Type: "User", Index: "User_Mail", Fields: []string{"Mail"}, Values: tuple.Tuple{"eve@example.com"}, Owner: 7}
-		end(trace.Outcome{
-			Causes: []trace.Conflict{
+		end(persistable.Outcome{
+			Causes: []persistable.Conflict{
 				{Type: "User", Index: "User_Mail", Fields: []string{"Mail"}, Values: tuple.Tuple{"eve@example.com"}},
 				{Range: kv.KeyRange{Begin: []byte("eve@example.com"), End: []byte("eve@example.com\x00")}},
 			},
@@ -119,7 +118,7 @@ func TestSpansHaveNoValues(t *testing.T) {
 
 func TestHistograms(t *testing.T) {
 	r := newRecorder(t)
-	for _, o := range []trace.Outcome{
+	for _, o := range []persistable.Outcome{
 		{Time: time.Second, Attempts: 2, Conflicts: 1, Usage: measure.Usage{Counts: measure.Counts{Rounds: 3}, Pairs: 5, BytesRead: 6, BytesWritten: 7}},
 		{Time: time.Second, Attempts: 1, Err: kv.NewError(kv.CodeNotCommitted, "")},
 	} {
@@ -129,7 +128,7 @@ func TestHistograms(t *testing.T) {
 	bound := page
 	bound.Bound = true
 	_, end := r.Begin(t.Context(), bound)
-	end(trace.Outcome{Time: time.Second, Usage: measure.Usage{Pairs: 100}})
+	end(persistable.Outcome{Time: time.Second, Usage: measure.Usage{Pairs: 100}})
 	want := []string{
 		"db.client.operation.duration [db.collection.name=Order db.operation.name=Page error.type=kv_1020 kazahana.index=Order_Status]: 1, sum 1",
 		"db.client.operation.duration [db.collection.name=Order db.operation.name=Page kazahana.index=Order_Status]: 2, sum 2",
@@ -169,7 +168,7 @@ func TestBuckets(t *testing.T) {
 	r := newRecorder(t)
 	for _, conflicts := range []int{0, 1, 4, 4} {
 		_, end := r.Begin(t.Context(), page)
-		end(trace.Outcome{Attempts: conflicts + 1, Conflicts: conflicts})
+		end(persistable.Outcome{Attempts: conflicts + 1, Conflicts: conflicts})
 	}
 	var data metricdata.ResourceMetrics
 	if err := r.metrics.Collect(t.Context(), &data); err != nil {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
@@ -67,8 +67,8 @@ func RowRange[T, R, F any](q *persistable.RangeQuery[T, F], read func(*Row) (R, 
 	return (*persistable.RowRange[R, F])(erased.NewRowRange((*erased.Range[F])(q), read))
 }
 
-// ReadString reads a string of the key of a row, from the start of b, and returns what follows it.
-func ReadString[T ~string](row *Row, b []byte) (T, []byte, error) {
+// ReadRowString reads a string of the key of a row, from the start of b, and returns what follows it.
+func ReadRowString[T ~string](row *Row, b []byte) (T, []byte, error) {
 	v, rest, err := row.ReadString(b)
 	return T(v), rest, err
 }

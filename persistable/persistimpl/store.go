@@ -14,14 +14,13 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 
-// Version5 is named by generated code of the fifth version. A program does not
+// Version6 is named by generated code of the sixth version. A program does not
 // compile if its generated code and the run-time do not fit.
-const Version5 = 5
+const Version6 = 6
 
 type (
 	// Schema is what the run-time knows of a type.
@@ -123,14 +122,14 @@ func FillString[S ~string](field *S, arg string) {
 
 // FillInt sets a {Field} that is a signed integer to a store's argument, unless
 // it is set. The argument was formatted from a value of the same type.
-func FillInt[I index.Signed](field *I, arg string) {
+func FillInt[I ~int | ~int8 | ~int16 | ~int32 | ~int64](field *I, arg string) {
 	if n, err := strconv.ParseInt(arg, 10, 64); err == nil && *field == 0 {
 		*field = I(n)
 	}
 }
 
 // FillUint is FillInt for unsigned integers.
-func FillUint[U index.Unsigned](field *U, arg string) {
+func FillUint[U ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64](field *U, arg string) {
 	if n, err := strconv.ParseUint(arg, 10, 64); err == nil && *field == 0 {
 		*field = U(n)
 	}
@@ -143,15 +142,15 @@ type IDs[ID any] = erased.IDs[ID]
 var (
 	// KazahanaIDs are made by idgen.Default.
 	KazahanaIDs = &IDs[idgen.ID]{
-		New: NewKazahana, IsZero: IsZero[idgen.ID], Fault: erased.NegativeFault[idgen.ID], Append: index.AppendInt[idgen.ID], Parse: index.ReadInt[idgen.ID],
+		New: NewKazahana, IsZero: IsZero[idgen.ID], Fault: erased.NegativeFault[idgen.ID], Append: AppendInt[idgen.ID], Parse: ReadInt[idgen.ID],
 	}
 	// ULIDs are made by idgen's source of ULIDs.
 	ULIDs = &IDs[ulid.ULID]{
-		New: NewULID, IsZero: IsZero[ulid.ULID], Append: index.AppendUUID[ulid.ULID], Parse: index.ReadUUID[ulid.ULID],
+		New: NewULID, IsZero: IsZero[ulid.ULID], Append: AppendUUID[ulid.ULID], Parse: ReadUUID[ulid.ULID],
 	}
 	// ULIDStrings are ULIDs in text form.
 	ULIDStrings = &IDs[string]{
-		New: NewULIDString[string], IsZero: IsZero[string], Append: index.AppendString[string], Parse: index.ReadString[string],
+		New: NewULIDString[string], IsZero: IsZero[string], Append: AppendString[string], Parse: ReadString[string],
 	}
 )
 

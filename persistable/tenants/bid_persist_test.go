@@ -5,10 +5,10 @@ package tenants_test
 import (
 	"context"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/wire"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
 // NewBid returns a pointer to a copy of the literal, whose ID the caller assigns:
@@ -42,29 +42,29 @@ func (s *BidStore) New(literal Bid) *Bid {
 
 // CountByLot returns the number of the records with that Lot, in one read.
 func (s *BidStore) CountByLot(ctx context.Context, lot string) (int64, error) {
-	return persistimpl.Count(ctx, &s.Store, 0, index.AppendString(nil, lot))
+	return persistimpl.Count(ctx, &s.Store, 0, persistimpl.AppendString(nil, lot))
 }
 
 // SumAmountByLot returns the sum of Amount of the records with that Lot, in one read.
 // A sum that does not fit is a *persistable.OverflowError.
 func (s *BidStore) SumAmountByLot(ctx context.Context, lot string) (int64, error) {
-	return persistimpl.Sum(ctx, &s.Store, 1, index.AppendString(nil, lot))
+	return persistimpl.Sum(ctx, &s.Store, 1, persistimpl.AppendString(nil, lot))
 }
 
 // RankOfAmountByLot returns how many of the records with that Lot have a lesser Amount: 0 for the least.
 func (s *BidStore) RankOfAmountByLot(ctx context.Context, lot string, amount int64) (int64, error) {
-	return persistimpl.RankOf(ctx, &s.Store, 2, index.AppendString(nil, lot), index.AppendInt(nil, amount))
+	return persistimpl.RankOf(ctx, &s.Store, 2, persistimpl.AppendString(nil, lot), persistimpl.AppendInt(nil, amount))
 }
 
 // NthByAmountByLot returns the record that has n of the records with that Lot before it, by Amount and then by ID: n = 0 for the
 // one with the least; or persistable.ErrNotFound.
 func (s *BidStore) NthByAmountByLot(ctx context.Context, lot string, n int64) (*Bid, error) {
-	return persistimpl.Nth(ctx, &s.Store, 2, index.AppendString(nil, lot), n)
+	return persistimpl.Nth(ctx, &s.Store, 2, persistimpl.AppendString(nil, lot), n)
 }
 
 // TopByAmountByLot returns n of the records with that Lot: those with the greatest Amount, the greatest first. An n below 1 is an error.
 func (s *BidStore) TopByAmountByLot(ctx context.Context, lot string, n int) ([]*Bid, error) {
-	return persistimpl.Top(ctx, &s.Store, 2, index.AppendString(nil, lot), n)
+	return persistimpl.Top(ctx, &s.Store, 2, persistimpl.AppendString(nil, lot), n)
 }
 
 // bidSchema is what the run-time knows of Bid.
@@ -80,7 +80,7 @@ var bidSchema = persistimpl.Schema{
 	field 3 Lot string
 	field 4 Amount int64
 `,
-	IDs: &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: index.AppendInt[int64], Parse: index.ReadInt[int64]},
+	IDs: &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
 	ID:  func(v any) any { return &v.(*Bid).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
 		v := record.(*Bid)
@@ -111,16 +111,16 @@ var bidSchema = persistimpl.Schema{
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendString(k, v.Lot)
+			k = persistimpl.AppendString(k, v.Lot)
 			e.End(k)
 		case 1:
 			k := e.Begin()
-			k = index.AppendString(k, v.Lot)
-			e.EndAmount(k, index.IntAmount(v.Amount))
+			k = persistimpl.AppendString(k, v.Lot)
+			e.EndInt(k, v.Amount)
 		case 2:
 			k := e.Begin()
-			k = index.AppendString(k, v.Lot)
-			k = index.AppendInt(k, v.Amount)
+			k = persistimpl.AppendString(k, v.Lot)
+			k = persistimpl.AppendInt(k, v.Amount)
 			e.End(k)
 		case 3:
 			k := e.Begin()

@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/persistable/internal/tenancy"
 )
 
 // removedName and arrivingName are the directories, in the work directory, of tenants

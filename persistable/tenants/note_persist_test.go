@@ -6,10 +6,10 @@ import (
 	"context"
 	"errors"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/wire"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -34,7 +34,7 @@ func UniqueNotesOf(db *persistable.DB, room string) *NoteStore {
 func (s *NoteStore) In(tx persistable.Tx) *NoteStore { return &NoteStore{s.Store.In(tx)} }
 
 func (s *NoteStore) ByTitle(title string) *persistable.Query[*Note] {
-	return persistimpl.Query(&s.Store, 0, index.AppendString(nil, title))
+	return persistimpl.Query(&s.Store, 0, persistimpl.AppendString(nil, title))
 }
 
 var noteSchema = persistimpl.Schema{
@@ -56,7 +56,7 @@ var noteSchema = persistimpl.Schema{
 	Known:   &wire.FieldSet{Numbers: []int32{1, 2, 3, 4}},
 	Indexes: []index.Definition{{Name: "Note_Title", Fields: []string{"Title"}, Signature: "string", Cover: true}},
 	Entries: func(_ int, e *index.Entries, record any) {
-		e.End(index.AppendString(e.Begin(), record.(*Note).Title))
+		e.End(persistimpl.AppendString(e.Begin(), record.(*Note).Title))
 	},
 }
 
@@ -66,7 +66,7 @@ var indexedSchema = persistimpl.Schema{
 	Indexes: []index.Definition{{Name: "Note_Room_Title", Fields: []string{"Room", "Title"}, Signature: "string,string"}},
 	Entries: func(_ int, e *index.Entries, record any) {
 		v := record.(*Note)
-		e.End(index.AppendString(index.AppendString(e.Begin(), v.Room), v.Title))
+		e.End(persistimpl.AppendString(persistimpl.AppendString(e.Begin(), v.Room), v.Title))
 	},
 }
 
@@ -89,7 +89,7 @@ const noteLock = `type Note
 
 var noteIDs = &persistimpl.IDs[int64]{
 	IsZero: func(id int64) bool { return id == 0 },
-	Append: func(b []byte, id int64) []byte { return index.AppendInt(b, id) },
+	Append: func(b []byte, id int64) []byte { return persistimpl.AppendInt(b, id) },
 	Parse: func(b []byte) (int64, []byte, error) {
 		n, rest, err := tuple.ReadInt(b)
 		return n, rest, err

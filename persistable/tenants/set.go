@@ -17,9 +17,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
-	"github.com/kazahana-db/kazahana/persistable/internal/tenancy"
 )
 
 // Set is the set of tenants in one directory. It is immutable and safe for concurrent

@@ -9,8 +9,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/persistable/internal/tenancy"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
-	"github.com/kazahana-db/kazahana/persistable/internal/tenancy"
 )
 
 // Lock is the lock of a tenant against writes. It is in the database, not in the

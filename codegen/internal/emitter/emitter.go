@@ -46,7 +46,7 @@ func Code(p *model.Package) (content []byte, hidden []string, err error) {
 	}
 	persistimpl := e.importPackage(model.PersistimplPath)
 	fmt.Fprintf(&out, "package %s\n\n%s\n", p.Name, e.importDeclaration())
-	fmt.Fprintf(&out, "// If this does not compile, run go generate: the file was generated for another\n// version of the run-time.\nconst _ = %s.Version5\n\n", persistimpl)
+	fmt.Fprintf(&out, "// If this does not compile, run go generate: the file was generated for another\n// version of the run-time.\nconst _ = %s.Version6\n\n", persistimpl)
 	out.Write(e.body.Bytes())
 	named, hidden := e.nameVariables(out.Bytes())
 	formatted, err := format.Source(named)
@@ -82,7 +82,7 @@ func (e *emitter) writeMessage(m *model.Message) {
 // their bodies: the run-time's, and those of the fields' types. Parameters
 // must not hide them.
 func packageNames(p *model.Package) map[string]bool {
-	names := map[string]bool{"persistable": true, "persistimpl": true, "index": true, "idgen": true, "strconv": true, "iter": true}
+	names := map[string]bool{"persistable": true, "persistimpl": true, "idgen": true, "strconv": true, "iter": true}
 	for _, m := range p.Messages {
 		for _, s := range m.Literal {
 			addPackageNames(s, names)
@@ -224,7 +224,7 @@ func (e *emitter) componentType(c *model.Component) string {
 func (e *emitter) componentEncoder(c *model.Component) string {
 	encoder := e.keyEncoder(c.Element)
 	if c.Nullable {
-		return fmt.Sprintf("%s.Nullable(%s)", e.importPackage(model.IndexPath), encoder)
+		return fmt.Sprintf("%s.Nullable(%s)", e.importPackage(model.PersistimplPath), encoder)
 	}
 	return encoder
 }
@@ -232,7 +232,7 @@ func (e *emitter) componentEncoder(c *model.Component) string {
 // componentKey is the call that appends a parameter to a key, in the order of the key.
 func (e *emitter) componentKey(c *model.Component, buffer, value string) string {
 	if c.Descending {
-		return fmt.Sprintf("%s.Descending(%s)(%s, %s)", e.importPackage(model.IndexPath), e.componentEncoder(c), buffer, value)
+		return fmt.Sprintf("%s.Descending(%s)(%s, %s)", e.importPackage(model.PersistimplPath), e.componentEncoder(c), buffer, value)
 	}
 	return e.ascendingKey(c, buffer, value)
 }
@@ -240,7 +240,7 @@ func (e *emitter) componentKey(c *model.Component, buffer, value string) string 
 // ascendingKey is componentKey for a component in ascending order.
 func (e *emitter) ascendingKey(c *model.Component, buffer, value string) string {
 	if c.Nullable {
-		return fmt.Sprintf("%s.AppendNullable(%s, %s, %s)", e.importPackage(model.IndexPath), buffer, value, e.keyEncoder(c.Element))
+		return fmt.Sprintf("%s.AppendNullable(%s, %s, %s)", e.importPackage(model.PersistimplPath), buffer, value, e.keyEncoder(c.Element))
 	}
 	return e.appendKey(c.Element, buffer, value)
 }
@@ -342,7 +342,7 @@ func (e *emitter) writeKnownVariable(m *model.Message, name, optional, comment s
 		text += ", Messages: " + nested
 	}
 	e.printf("// %s are the fields of %s that this code knows%s; others survive a Save.", name, m.GoName, comment)
-	e.printf("var %s = %s.FieldSet{%s%s}\n", name, e.importPackage(model.WirePath), text, optional)
+	e.printf("var %s = %s.FieldSet{%s%s}\n", name, e.importPackage(model.PersistimplPath), text, optional)
 }
 
 // knownMessages is the map of the messages nested once, or "".
@@ -362,5 +362,5 @@ func (e *emitter) knownMessages(m *model.Message) string {
 	if len(nested) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("map[int32]*%s.FieldSet{%s}", e.importPackage(model.WirePath), strings.Join(nested, ", "))
+	return fmt.Sprintf("map[int32]*%s.FieldSet{%s}", e.importPackage(model.PersistimplPath), strings.Join(nested, ", "))
 }

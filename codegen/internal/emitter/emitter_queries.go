@@ -328,10 +328,10 @@ func (e *emitter) groupReader(r *model.Record, d *model.Index) string {
 func (e *emitter) componentDecoder(c *model.Component) string {
 	decoder := e.keyDecoder(c.Element)
 	if c.Nullable {
-		decoder = fmt.Sprintf("%s.ReadNullable(%s)", e.importPackage(model.IndexPath), decoder)
+		decoder = fmt.Sprintf("%s.ReadNullable(%s)", e.importPackage(model.PersistimplPath), decoder)
 	}
 	if c.Descending {
-		decoder = fmt.Sprintf("%s.ReadDescending(%s)", e.importPackage(model.IndexPath), decoder)
+		decoder = fmt.Sprintf("%s.ReadDescending(%s)", e.importPackage(model.PersistimplPath), decoder)
 	}
 	return decoder
 }
@@ -384,7 +384,7 @@ func (e *emitter) writeComponentReads(d *model.Index) {
 	for _, c := range d.Components {
 		decoder := e.componentDecoder(c) + "("
 		if c.Element.Form == model.FormString && !c.Nullable && !c.Descending {
-			decoder = fmt.Sprintf("%s.ReadString[%s](row, ", e.importPackage(model.PersistimplPath), e.typeName(c.Element.GoType))
+			decoder = fmt.Sprintf("%s.ReadRowString[%s](row, ", e.importPackage(model.PersistimplPath), e.typeName(c.Element.GoType))
 		}
 		e.printf("if v.%s, rest, err = %srest); err != nil {\nreturn v, err\n}", c.GoName(), decoder)
 	}

@@ -237,9 +237,9 @@ func (e *emitter) writeDecoder(m *model.Message) {
 		depth = ", depth int"
 	}
 	e.printf("// decode%s decodes b, in the protobuf wire format, into v. It takes the strings of v from s.", m.Function)
-	e.printf("func decode%s(b []byte, v *%s, s *%s.Strings%s) error {", m.Function, e.typeName(m.Named), e.importPackage(model.WirePath), depth)
+	e.printf("func decode%s(b []byte, v *%s, s *%s.Strings%s) error {", m.Function, e.typeName(m.Named), e.importPackage(model.PersistimplPath), depth)
 	if m.Recursive {
-		e.printf("if depth == 0 {\nreturn &%s.Error{Reason: \"messages are nested more than %d deep\"}\n}", e.importPackage(model.WirePath), maxDepth)
+		e.printf("if depth == 0 {\nreturn %s.TooDeep(%d)\n}", e.importPackage(model.PersistimplPath), maxDepth)
 	}
 	e.writeDefaults(m)
 	e.printf("r := s.NewReader(b)")
@@ -366,7 +366,7 @@ func (e *emitter) decodeElement(m *model.Message, k *model.Kind, selector string
 	switch {
 	case k.IsScalar():
 		names := map[int]string{0: "VarintType", 1: "Fixed64Type", 5: "Fixed32Type"}
-		e.printf("for r.Repeated(%s.%s) {\n%s = append(%s, %s)\n}", e.importPackage(model.WirePath), names[k.WireType()], selector, selector, e.readCall(k, "r"))
+		e.printf("for r.Repeated(%s.%s) {\n%s = append(%s, %s)\n}", e.importPackage(model.PersistimplPath), names[k.WireType()], selector, selector, e.readCall(k, "r"))
 	case model.HoldsLock(k.GoType):
 		e.printf("%s = append(%s, %s{})", selector, selector, e.typeName(k.GoType))
 		e.decodeInto(m, k, "r", variable(fmt.Sprintf("%s[len(%s)-1]", selector, selector)))

@@ -140,7 +140,7 @@ func (e *emitter) writeSchemaCodec(r *model.Record) {
 		depth = fmt.Sprintf(", %d", maxDepth)
 	}
 	e.printf("Encode: func(b []byte, v any) ([]byte, error) { return append%s(b, v.(*%s)%s) },", m.Function, e.recordType(r), depth)
-	e.printf("Decode: func(b []byte, s *%s.Strings) (any, error) {\nv := new(%s)\nreturn v, decode%s(b, v, s%s)\n},", e.importPackage(model.WirePath), e.recordType(r), m.Function, depth)
+	e.printf("Decode: func(b []byte, s *%s.Strings) (any, error) {\nv := new(%s)\nreturn v, decode%s(b, v, s%s)\n},", e.importPackage(model.PersistimplPath), e.recordType(r), m.Function, depth)
 	e.printf("Known: &%s,", m.KnownVar())
 }
 
@@ -189,14 +189,14 @@ func (e *emitter) writeSchemaIndexes(r *model.Record) {
 	if len(r.Indexes) == 0 {
 		return
 	}
-	index := e.importPackage(model.IndexPath)
-	e.printf("Indexes: []%s.Definition{", index)
+	persistimpl := e.importPackage(model.PersistimplPath)
+	e.printf("Indexes: []%s.Index{", persistimpl)
 	for _, d := range r.Indexes {
 		e.writeDefinition(d)
 	}
 	e.printf("},")
 	usesRecord := slices.ContainsFunc(r.Indexes, func(d *model.Index) bool { return len(d.Components) > 0 || d.Of != nil || d.Where != nil })
-	e.printf("Entries: func(i int, e *%s.Entries, record any) {", index)
+	e.printf("Entries: func(i int, e *%s.Entries, record any) {", persistimpl)
 	if usesRecord {
 		e.printf("v := record.(*%s)", e.recordType(r))
 	}
@@ -274,7 +274,7 @@ func (e *emitter) writeEntries(d *model.Index) {
 		}
 		e.writeEntryComponent(d, c)
 		if c.Descending {
-			e.printf("k = %s.Descend(k, n)", e.importPackage(model.IndexPath))
+			e.printf("k = %s.Descend(k, n)", e.importPackage(model.PersistimplPath))
 		}
 	}
 	e.writeEntryEnd(d)
@@ -289,15 +289,15 @@ func (e *emitter) writeEntryEnd(d *model.Index) {
 		e.printf("e.End(k)")
 		return
 	}
-	function, basic := "IntAmount", "int64"
+	method, basic := "EndInt", "int64"
 	if d.Of.Element.Form == model.FormUint {
-		function, basic = "UintAmount", "uint64"
+		method, basic = "EndUint", "uint64"
 	}
 	value := d.Of.Value()
 	if e.typeName(d.Of.Element.GoType) != basic {
 		value = fmt.Sprintf("%s(%s)", basic, value)
 	}
-	e.printf("e.EndAmount(k, %s.%s(%s))", e.importPackage(model.IndexPath), function, value)
+	e.printf("e.%s(k, %s)", method, value)
 }
 
 // writeEntryComponent appends one component of a record to the key k, in ascending order.
@@ -363,15 +363,15 @@ func (e *emitter) keyEncoder(k *model.Kind) string {
 	if k.Form == model.FormArray {
 		return e.arrayKey(k)
 	}
-	index := e.importPackage(model.IndexPath)
+	persistimpl := e.importPackage(model.PersistimplPath)
 	if k.Form == model.FormTime {
-		return index + ".AppendTime"
+		return persistimpl + ".AppendTime"
 	}
 	functions := map[model.Form]string{
 		model.FormInt: "Int", model.FormID: "Int", model.FormDuration: "Int", model.FormUint: "Uint", model.FormBool: "Bool", model.FormFloat32: "Float32",
 		model.FormFloat64: "Float64", model.FormString: "String", model.FormBytes: "Bytes", model.FormUUID: "UUID", model.FormULID: "UUID",
 	}
-	return fmt.Sprintf("%s.Append%s[%s]", index, functions[k.Form], e.typeName(k.GoType))
+	return fmt.Sprintf("%s.Append%s[%s]", persistimpl, functions[k.Form], e.typeName(k.GoType))
 }
 
 // appendKey is the call that appends a value to a key.
@@ -388,13 +388,13 @@ func (e *emitter) keyDecoder(k *model.Kind) string {
 	return strings.Replace(e.keyEncoder(k), ".Append", ".Read", 1)
 }
 
-// arrayKey is the function that appends a byte array, which index cannot have
+// arrayKey is the function that appends a byte array, which persistimpl cannot have
 // for all lengths.
 func (e *emitter) arrayKey(k *model.Kind) string {
 	name := e.helperName("appendKey", k)
 	e.addFunction(name, func() {
 		e.printf("// %s appends a byte array to a key.", name)
-		e.printf("func %s(b []byte, v %s) []byte { return %s.AppendBytes(b, v[:]) }\n", name, e.typeName(k.GoType), e.importPackage(model.IndexPath))
+		e.printf("func %s(b []byte, v %s) []byte { return %s.AppendBytes(b, v[:]) }\n", name, e.typeName(k.GoType), e.importPackage(model.PersistimplPath))
 	})
 	return name
 }
@@ -405,7 +405,7 @@ func (e *emitter) arrayReader(k *model.Kind) string {
 	e.addFunction(name, func() {
 		e.printf("// %s reads a byte array from a key.", name)
 		e.printf("func %s(b []byte) (v %s, rest []byte, err error) {", name, e.typeName(k.GoType))
-		e.printf("data, rest, err := %s.ReadBytes[[]byte](b)", e.importPackage(model.IndexPath))
+		e.printf("data, rest, err := %s.ReadBytes[[]byte](b)", e.importPackage(model.PersistimplPath))
 		e.printf("if err == nil && len(data) != len(v) {")
 		e.printf("err = %s.Errorf(\"%%d bytes where %%d belong\", len(data), len(v))", e.importPackage("fmt"))
 		e.printf("}\ncopy(v[:], data)\nreturn v, rest, err\n}\n")

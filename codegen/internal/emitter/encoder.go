@@ -119,13 +119,13 @@ func (w *encoder) appendCall(k *model.Kind, buffer string, v value) string {
 	case model.FormDuration:
 		function = "Duration"
 	}
-	return fmt.Sprintf("%s.Append%s(%s, %s)", w.importPackage(model.WirePath), function, buffer, x)
+	return fmt.Sprintf("%s.Encode%s(%s, %s)", w.importPackage(model.PersistimplPath), function, buffer, x)
 }
 
 // writeStringCheck refuses strings that protobuf does not allow.
 func (w *encoder) writeStringCheck(f *model.Field, k *model.Kind, v value) {
 	if k.Form == model.FormString && !w.sound {
-		w.printf("if !%s.ValidString(%s) {", w.importPackage(model.WirePath), w.converted("string", k, v.expr))
+		w.printf("if !%s.ValidString(%s) {", w.importPackage(model.PersistimplPath), w.converted("string", k, v.expr))
 		w.printf("return nil, &%s.FieldError{Type: %q, Field: %q, Reason: \"it is not valid UTF-8; a field of bytes is a []byte\"}",
 			w.importPackage(model.PersistablePath), w.m.GoName, f.GoName)
 		w.printf("}")
@@ -135,9 +135,9 @@ func (w *encoder) writeStringCheck(f *model.Field, k *model.Kind, v value) {
 // writeMessage writes a nested message.
 func (w *encoder) writeMessage(m *model.Message, tag string, v value) {
 	w.usesAt, w.usesErr = true, true
-	w.printf("b, at = %s.BeginMessage(append(b, %s))", w.importPackage(model.WirePath), tag)
+	w.printf("b, at = %s.BeginMessage(append(b, %s))", w.importPackage(model.PersistimplPath), tag)
 	w.writeMessageCall(m, v)
-	w.printf("b = %s.EndMessage(b, at)", w.importPackage(model.WirePath))
+	w.printf("b = %s.EndMessage(b, at)", w.importPackage(model.PersistimplPath))
 }
 
 // writeMessageCall writes the call of a nested message's append function.
@@ -152,10 +152,10 @@ func (w *encoder) depthTo(m *model.Message) string { return depthArgument(w.m, m
 func (w *encoder) writeSingleMessage(f *model.Field, k *model.Kind, selector string) {
 	w.usesAt, w.usesErr = true, true
 	tag := tagBytes(f.Number, 2)
-	w.printf("b, at = %s.BeginMessage(append(b, %s))", w.importPackage(model.WirePath), tag)
+	w.printf("b, at = %s.BeginMessage(append(b, %s))", w.importPackage(model.PersistimplPath), tag)
 	w.writeMessageCall(k.Message, variable(selector))
 	w.printf("if len(b) == at {\nb = b[:at-%d] // empty: absent\n} else {\nb = %s.EndMessage(b, at)\n}",
-		strings.Count(tag, ",")+2, w.importPackage(model.WirePath))
+		strings.Count(tag, ",")+2, w.importPackage(model.PersistimplPath))
 }
 
 // writeMarshaled writes what a value marshals to, unless that is empty and may be
@@ -171,12 +171,12 @@ func (w *encoder) writeMarshaled(f *model.Field, k *model.Kind, tag string, v va
 	w.printf("{\ndata, err := %s.%s()", v.dot, method)
 	w.printf("if err != nil {\n%s\n}", fieldError(method+" failed", ", Err: err"))
 	if k.Form == model.FormText {
-		w.printf("if !%s.ValidString(string(data)) {\n%s\n}", w.importPackage(model.WirePath), fieldError("MarshalText returned what is not valid UTF-8", ""))
+		w.printf("if !%s.ValidString(string(data)) {\n%s\n}", w.importPackage(model.PersistimplPath), fieldError("MarshalText returned what is not valid UTF-8", ""))
 	}
 	if optional {
 		w.printf("if len(data) > 0 {")
 	}
-	w.printf("b = %s.Append%s(append(b, %s), data)", w.importPackage(model.WirePath), function, tag)
+	w.printf("b = %s.Encode%s(append(b, %s), data)", w.importPackage(model.PersistimplPath), function, tag)
 	if optional {
 		w.printf("}")
 	}
@@ -189,9 +189,9 @@ func (w *encoder) writeSlice(f *model.Field, k *model.Kind, selector string) {
 	if k.Elem.IsScalar() {
 		w.usesAt = true
 		w.printf("if len(%s) > 0 {", selector)
-		w.printf("b, at = %s.BeginMessage(append(b, %s))", w.importPackage(model.WirePath), tag)
+		w.printf("b, at = %s.BeginMessage(append(b, %s))", w.importPackage(model.PersistimplPath), tag)
 		w.printf("for _, element := range %s {\nb = %s\n}", selector, w.appendCall(k.Elem, "b", variable("element")))
-		w.printf("b = %s.EndMessage(b, at)\n}", w.importPackage(model.WirePath))
+		w.printf("b = %s.EndMessage(b, at)\n}", w.importPackage(model.PersistimplPath))
 		return
 	}
 	w.printf("for i := range %s {", selector)
@@ -215,8 +215,8 @@ func (w *encoder) writeMapEntries(f *model.Field, k *model.Kind, selector string
 		start = "entry"
 		w.printf("var entry int")
 	}
-	w.printf("b, %s = %s.BeginMessage(append(b, %s))", start, w.importPackage(model.WirePath), tagBytes(f.Number, 2))
+	w.printf("b, %s = %s.BeginMessage(append(b, %s))", start, w.importPackage(model.PersistimplPath), tagBytes(f.Number, 2))
 	w.writeValue(f, k.Key, tagBytes(1, k.Key.WireType()), variable("key"))
 	w.writeValue(f, k.Elem, tagBytes(2, k.Elem.WireType()), variable("value"))
-	w.printf("b = %s.EndMessage(b, %s)\n}", w.importPackage(model.WirePath), start)
+	w.printf("b = %s.EndMessage(b, %s)\n}", w.importPackage(model.PersistimplPath), start)
 }

@@ -213,8 +213,6 @@ const (
 	modulePath      = "github.com/kazahana-db/kazahana"
 	PersistablePath = modulePath + "/persistable"
 	PersistimplPath = modulePath + "/persistable/persistimpl"
-	WirePath        = modulePath + "/persistable/wire"
-	IndexPath       = modulePath + "/index"
 	IDGenPath       = modulePath + "/idgen"
 	TuplePath       = modulePath + "/tuple"
 	ULIDPath        = "github.com/oklog/ulid/v2"

@@ -9,16 +9,14 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version5
+const _ = persistimpl.Version6
 
 // NewComment returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // It panics if the literal's ID is already set: create such a record with CreateWithID.
@@ -52,19 +50,19 @@ func (s *CommentStore) New(literal Comment) *Comment {
 
 // ByTicket returns the records with that Ticket, in the order of their IDs.
 func (s *CommentStore) ByTicket(ticket idgen.ID) *persistable.Query[*Comment] {
-	return persistimpl.Query(&s.Store, 0, index.AppendInt(nil, ticket))
+	return persistimpl.Query(&s.Store, 0, persistimpl.AppendInt(nil, ticket))
 }
 
 // OrderedByTicket returns the records in the order of Ticket; a range of it can be chosen.
 func (s *CommentStore) OrderedByTicket() *persistable.RangeQuery[*Comment, idgen.ID] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendInt[idgen.ID])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[idgen.ID])
 }
 
 // CommentFields are the indexed fields of Comment, for conditions of Find and FindOne.
 var CommentFields = struct {
 	Ticket persistable.Field[*Comment, idgen.ID]
 }{
-	Ticket: persistimpl.Field[*Comment]("Ticket", index.AppendInt[idgen.ID]),
+	Ticket: persistimpl.Field[*Comment]("Ticket", persistimpl.AppendInt[idgen.ID]),
 }
 
 // commentSchema is what the run-time knows of Comment.
@@ -96,7 +94,7 @@ var commentSchema = persistimpl.Schema{
 		persistimpl.FillString(&v.Tenant, args[0])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendComment(b, v.(*Comment)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Comment)
 		return v, decodeComment(b, v, s)
 	},
@@ -104,15 +102,15 @@ var commentSchema = persistimpl.Schema{
 	Hooks: persistimpl.Hooks{
 		Validate: func(record any) error { return record.(*Comment).Validate() },
 	},
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Comment_Ticket", Fields: []string{"Ticket"}, Signature: "int"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Comment)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Ticket)
+			k = persistimpl.AppendInt(k, v.Ticket)
 			e.End(k)
 		}
 	},
@@ -120,7 +118,7 @@ var commentSchema = persistimpl.Schema{
 		v := record.(*Comment)
 		switch field {
 		case "Ticket":
-			b = index.AppendInt(b, v.Ticket)
+			b = persistimpl.AppendInt(b, v.Ticket)
 		}
 		return b
 	},
@@ -158,19 +156,19 @@ func (s *NoticeStore) New(literal Notice) *Notice {
 
 // ByDelivered returns the records with that Delivered, in the order of their IDs.
 func (s *NoticeStore) ByDelivered(delivered bool) *persistable.Query[*Notice] {
-	return persistimpl.Query(&s.Store, 0, index.AppendBool(nil, delivered))
+	return persistimpl.Query(&s.Store, 0, persistimpl.AppendBool(nil, delivered))
 }
 
 // OrderedByDelivered returns the records in the order of Delivered; a range of it can be chosen.
 func (s *NoticeStore) OrderedByDelivered() *persistable.RangeQuery[*Notice, bool] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendBool[bool])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendBool[bool])
 }
 
 // NoticeFields are the indexed fields of Notice, for conditions of Find and FindOne.
 var NoticeFields = struct {
 	Delivered persistable.Field[*Notice, bool]
 }{
-	Delivered: persistimpl.Field[*Notice]("Delivered", index.AppendBool[bool]),
+	Delivered: persistimpl.Field[*Notice]("Delivered", persistimpl.AppendBool[bool]),
 }
 
 // noticeSchema is what the run-time knows of Notice.
@@ -202,20 +200,20 @@ var noticeSchema = persistimpl.Schema{
 		persistimpl.FillString(&v.Tenant, args[0])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendNotice(b, v.(*Notice)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Notice)
 		return v, decodeNotice(b, v, s)
 	},
 	Known: &noticeKnown,
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Notice_Delivered", Fields: []string{"Delivered"}, Signature: "bool"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Notice)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendBool(k, v.Delivered)
+			k = persistimpl.AppendBool(k, v.Delivered)
 			e.End(k)
 		}
 	},
@@ -223,7 +221,7 @@ var noticeSchema = persistimpl.Schema{
 		v := record.(*Notice)
 		switch field {
 		case "Delivered":
-			b = index.AppendBool(b, v.Delivered)
+			b = persistimpl.AppendBool(b, v.Delivered)
 		}
 		return b
 	},
@@ -260,22 +258,22 @@ func (s *TenantStore) New(literal Tenant) *Tenant {
 
 // ByName returns the Tenant with that Name, or persistable.ErrNotFound.
 func (s *TenantStore) ByName(ctx context.Context, nameValue string) (*Tenant, error) {
-	return persistimpl.Unique(ctx, &s.Store, 0, index.AppendString(nil, nameValue))
+	return persistimpl.Unique(ctx, &s.Store, 0, persistimpl.AppendString(nil, nameValue))
 }
 
 // OrderedByName returns the records in the order of Name; a range of it can be chosen.
 func (s *TenantStore) OrderedByName() *persistable.RangeQuery[*Tenant, string] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
 }
 
 // ByKeyHash returns the Tenant with that KeyHash, or persistable.ErrNotFound.
 func (s *TenantStore) ByKeyHash(ctx context.Context, keyHash []byte) (*Tenant, error) {
-	return persistimpl.Unique(ctx, &s.Store, 1, index.AppendBytes(nil, keyHash))
+	return persistimpl.Unique(ctx, &s.Store, 1, persistimpl.AppendBytes(nil, keyHash))
 }
 
 // OrderedByKeyHash returns the records in the order of KeyHash; a range of it can be chosen.
 func (s *TenantStore) OrderedByKeyHash() *persistable.RangeQuery[*Tenant, []byte] {
-	return persistimpl.Range(&s.Store, 1, nil, index.AppendBytes[[]byte])
+	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendBytes[[]byte])
 }
 
 // TenantFields are the indexed fields of Tenant, for conditions of Find and FindOne.
@@ -283,8 +281,8 @@ var TenantFields = struct {
 	Name    persistable.Field[*Tenant, string]
 	KeyHash persistable.Field[*Tenant, []byte]
 }{
-	Name:    persistimpl.Field[*Tenant]("Name", index.AppendString[string]),
-	KeyHash: persistimpl.Field[*Tenant]("KeyHash", index.AppendBytes[[]byte]),
+	Name:    persistimpl.Field[*Tenant]("Name", persistimpl.AppendString[string]),
+	KeyHash: persistimpl.Field[*Tenant]("KeyHash", persistimpl.AppendBytes[[]byte]),
 }
 
 // tenantSchema is what the run-time knows of Tenant.
@@ -303,7 +301,7 @@ var tenantSchema = persistimpl.Schema{
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Tenant).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendTenant(b, v.(*Tenant)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Tenant)
 		return v, decodeTenant(b, v, s)
 	},
@@ -311,20 +309,20 @@ var tenantSchema = persistimpl.Schema{
 	Hooks: persistimpl.Hooks{
 		Validate: func(record any) error { return record.(*Tenant).Validate() },
 	},
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Tenant_Name", Fields: []string{"Name"}, Unique: true, Signature: "string"},
 		{Name: "Tenant_KeyHash", Fields: []string{"KeyHash"}, Unique: true, Signature: "bytes"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Tenant)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendString(k, v.Name)
+			k = persistimpl.AppendString(k, v.Name)
 			e.End(k)
 		case 1:
 			k := e.Begin()
-			k = index.AppendBytes(k, v.KeyHash)
+			k = persistimpl.AppendBytes(k, v.KeyHash)
 			e.End(k)
 		}
 	},
@@ -332,9 +330,9 @@ var tenantSchema = persistimpl.Schema{
 		v := record.(*Tenant)
 		switch field {
 		case "Name":
-			b = index.AppendString(b, v.Name)
+			b = persistimpl.AppendString(b, v.Name)
 		case "KeyHash":
-			b = index.AppendBytes(b, v.KeyHash)
+			b = persistimpl.AppendBytes(b, v.KeyHash)
 		}
 		return b
 	},
@@ -382,64 +380,64 @@ func (s *TicketStore) SaveIfVersion(ctx context.Context, version persistable.Ver
 
 // ByStatusCreatedAt returns the records with that Status, in the order of CreatedAt; a range of it can be chosen.
 func (s *TicketStore) ByStatusCreatedAt(status Status) *persistable.RangeQuery[*Ticket, time.Time] {
-	return persistimpl.Range(&s.Store, 0, index.AppendInt(nil, status), index.AppendTime)
+	return persistimpl.Range(&s.Store, 0, persistimpl.AppendInt(nil, status), persistimpl.AppendTime)
 }
 
 // OrderedByStatusCreatedAt returns the records in the order of Status; a range of it can be chosen.
 func (s *TicketStore) OrderedByStatusCreatedAt() *persistable.RangeQuery[*Ticket, Status] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendInt[Status])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[Status])
 }
 
 // ByPriorityCreatedAtWhereQueue returns the records with that Priority, in the order of CreatedAt; a range of it can be chosen.
 // Only records that fulfil Status=0 are taken into account.
 func (s *TicketStore) ByPriorityCreatedAtWhereQueue(priority Priority) *persistable.RangeQuery[*Ticket, time.Time] {
-	return persistimpl.Range(&s.Store, 1, index.Descending(index.AppendInt[Priority])(nil, priority), index.AppendTime)
+	return persistimpl.Range(&s.Store, 1, persistimpl.Descending(persistimpl.AppendInt[Priority])(nil, priority), persistimpl.AppendTime)
 }
 
 // OrderedByPriorityCreatedAtWhereQueue returns the records in the descending order of Priority; a range of it can be chosen.
 // Only records that fulfil Status=0 are taken into account.
 func (s *TicketStore) OrderedByPriorityCreatedAtWhereQueue() *persistable.RangeQuery[*Ticket, Priority] {
-	return persistimpl.DescendingRange(&s.Store, 1, nil, index.AppendInt[Priority])
+	return persistimpl.DescendingRange(&s.Store, 1, nil, persistimpl.AppendInt[Priority])
 }
 
 // ByRef returns the Ticket with that Ref, or persistable.ErrNotFound.
 func (s *TicketStore) ByRef(ctx context.Context, ref *string) (*Ticket, error) {
-	return persistimpl.Unique(ctx, &s.Store, 2, index.AppendNullable(nil, ref, index.AppendString[string]))
+	return persistimpl.Unique(ctx, &s.Store, 2, persistimpl.AppendNullable(nil, ref, persistimpl.AppendString[string]))
 }
 
 // OrderedByRef returns the records in the order of Ref; a range of it can be chosen.
 func (s *TicketStore) OrderedByRef() *persistable.RangeQuery[*Ticket, *string] {
-	return persistimpl.Range(&s.Store, 2, nil, index.Nullable(index.AppendString[string]))
+	return persistimpl.Range(&s.Store, 2, nil, persistimpl.Nullable(persistimpl.AppendString[string]))
 }
 
 // ByRequester returns the records with that Requester, in the order of their IDs.
 func (s *TicketStore) ByRequester(requester string) *persistable.Query[*Ticket] {
-	return persistimpl.Query(&s.Store, 3, index.AppendString(nil, requester))
+	return persistimpl.Query(&s.Store, 3, persistimpl.AppendString(nil, requester))
 }
 
 // OrderedByRequester returns the records in the order of Requester; a range of it can be chosen.
 func (s *TicketStore) OrderedByRequester() *persistable.RangeQuery[*Ticket, string] {
-	return persistimpl.Range(&s.Store, 3, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 3, nil, persistimpl.AppendString[string])
 }
 
 // ByWords returns the records with that element of Words, in the order of their IDs.
 func (s *TicketStore) ByWords(words string) *persistable.Query[*Ticket] {
-	return persistimpl.Query(&s.Store, 4, index.AppendString(nil, words))
+	return persistimpl.Query(&s.Store, 4, persistimpl.AppendString(nil, words))
 }
 
 // OrderedByWords returns the records in the order of the elements of Words, a record once for each; a range of it can be chosen.
 func (s *TicketStore) OrderedByWords() *persistable.RangeQuery[*Ticket, string] {
-	return persistimpl.Range(&s.Store, 4, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 4, nil, persistimpl.AppendString[string])
 }
 
 // CountByStatus returns the number of the records with that Status, in one read.
 func (s *TicketStore) CountByStatus(ctx context.Context, status Status) (int64, error) {
-	return persistimpl.Count(ctx, &s.Store, 5, index.AppendInt(nil, status))
+	return persistimpl.Count(ctx, &s.Store, 5, persistimpl.AppendInt(nil, status))
 }
 
 // CountsByStatus yields each value of Status and the number of its records; those without records are left out.
 func (s *TicketStore) CountsByStatus(ctx context.Context) iter.Seq2[persistable.GroupCount[Status], error] {
-	return persistimpl.Counts(ctx, &s.Store, 5, index.ReadInt[Status])
+	return persistimpl.Counts(ctx, &s.Store, 5, persistimpl.ReadInt[Status])
 }
 
 // TicketFields are the indexed fields of Ticket, for conditions of Find and FindOne.
@@ -451,12 +449,12 @@ var TicketFields = struct {
 	Requester persistable.Field[*Ticket, string]
 	Words     persistable.Field[*Ticket, string]
 }{
-	Status:    persistimpl.Field[*Ticket]("Status", index.AppendInt[Status]),
-	CreatedAt: persistimpl.Field[*Ticket]("CreatedAt", index.AppendTime),
-	Priority:  persistimpl.Field[*Ticket]("Priority", index.AppendInt[Priority]),
-	Ref:       persistimpl.Field[*Ticket]("Ref", index.Nullable(index.AppendString[string])),
-	Requester: persistimpl.Field[*Ticket]("Requester", index.AppendString[string]),
-	Words:     persistimpl.Field[*Ticket]("Words", index.AppendString[string]),
+	Status:    persistimpl.Field[*Ticket]("Status", persistimpl.AppendInt[Status]),
+	CreatedAt: persistimpl.Field[*Ticket]("CreatedAt", persistimpl.AppendTime),
+	Priority:  persistimpl.Field[*Ticket]("Priority", persistimpl.AppendInt[Priority]),
+	Ref:       persistimpl.Field[*Ticket]("Ref", persistimpl.Nullable(persistimpl.AppendString[string])),
+	Requester: persistimpl.Field[*Ticket]("Requester", persistimpl.AppendString[string]),
+	Words:     persistimpl.Field[*Ticket]("Words", persistimpl.AppendString[string]),
 }
 
 // ticketSchema is what the run-time knows of Ticket.
@@ -492,7 +490,7 @@ var ticketSchema = persistimpl.Schema{
 		persistimpl.FillString(&v.Tenant, args[0])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendTicket(b, v.(*Ticket)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Ticket)
 		return v, decodeTicket(b, v, s)
 	},
@@ -502,7 +500,7 @@ var ticketSchema = persistimpl.Schema{
 		Validate:   func(record any) error { return record.(*Ticket).Validate() },
 	},
 	Version: func(record any) *[12]byte { return (*[12]byte)(&record.(*Ticket).Version) },
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Ticket_Status_CreatedAt", Fields: []string{"Status", "CreatedAt"}, Signature: "int,time"},
 		{Name: "Ticket_Queue", Fields: []string{"Priority", "CreatedAt"}, Descending: []string{"Priority"}, Where: "Status=0", Signature: "int,time"},
 		{Name: "Ticket_Ref", Fields: []string{"Ref"}, Unique: true, Sparse: []string{"Ref"}, Signature: "*string"},
@@ -511,21 +509,21 @@ var ticketSchema = persistimpl.Schema{
 		{Name: "Ticket_count_Status", Kind: "count", Fields: []string{"Status"}, Signature: "int"},
 		{Name: "Ticket_version", Kind: "version"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Ticket)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Status)
-			k = index.AppendTime(k, v.CreatedAt)
+			k = persistimpl.AppendInt(k, v.Status)
+			k = persistimpl.AppendTime(k, v.CreatedAt)
 			e.End(k)
 		case 1:
 			if v.Status == 0 {
 				k := e.Begin()
 				n := len(k)
-				k = index.AppendInt(k, v.Priority)
-				k = index.Descend(k, n)
-				k = index.AppendTime(k, v.CreatedAt)
+				k = persistimpl.AppendInt(k, v.Priority)
+				k = persistimpl.Descend(k, n)
+				k = persistimpl.AppendTime(k, v.CreatedAt)
 				e.End(k)
 			}
 		case 2:
@@ -533,21 +531,21 @@ var ticketSchema = persistimpl.Schema{
 				return // null: the record is not in the index
 			}
 			k := e.Begin()
-			k = index.AppendString(k, *v.Ref)
+			k = persistimpl.AppendString(k, *v.Ref)
 			e.End(k)
 		case 3:
 			k := e.Begin()
-			k = index.AppendString(k, v.Requester)
+			k = persistimpl.AppendString(k, v.Requester)
 			e.End(k)
 		case 4:
 			for _, element := range v.Words {
 				k := e.Begin()
-				k = index.AppendString(k, element)
+				k = persistimpl.AppendString(k, element)
 				e.End(k)
 			}
 		case 5:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Status)
+			k = persistimpl.AppendInt(k, v.Status)
 			e.End(k)
 		case 6:
 			k := e.Begin()
@@ -558,22 +556,22 @@ var ticketSchema = persistimpl.Schema{
 		v := record.(*Ticket)
 		switch field {
 		case "Status":
-			b = index.AppendInt(b, v.Status)
+			b = persistimpl.AppendInt(b, v.Status)
 		case "CreatedAt":
-			b = index.AppendTime(b, v.CreatedAt)
+			b = persistimpl.AppendTime(b, v.CreatedAt)
 		case "Priority":
-			b = index.AppendInt(b, v.Priority)
+			b = persistimpl.AppendInt(b, v.Priority)
 		case "Ref":
 			if v.Ref == nil {
 				b = tuple.AppendNil(b)
 			} else {
-				b = index.AppendString(b, *v.Ref)
+				b = persistimpl.AppendString(b, *v.Ref)
 			}
 		case "Requester":
-			b = index.AppendString(b, v.Requester)
+			b = persistimpl.AppendString(b, v.Requester)
 		case "Words":
 			for _, element := range v.Words {
-				b = index.AppendString(b, element)
+				b = persistimpl.AppendString(b, element)
 			}
 		}
 		return b
@@ -583,37 +581,37 @@ var ticketSchema = persistimpl.Schema{
 // appendComment appends v to b in the protobuf wire format.
 func appendComment(b []byte, v *Comment) ([]byte, error) {
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.Tenant != "" {
-		if !wire.ValidString(v.Tenant) {
+		if !persistimpl.ValidString(v.Tenant) {
 			return nil, &persistable.FieldError{Type: "Comment", Field: "Tenant", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.Tenant)
+		b = persistimpl.EncodeString(append(b, 0x12), v.Tenant)
 	}
 	if v.Ticket != 0 {
-		b = wire.AppendFixed64(append(b, 0x19), uint64(v.Ticket))
+		b = persistimpl.EncodeFixed64(append(b, 0x19), uint64(v.Ticket))
 	}
 	if v.Author != "" {
-		if !wire.ValidString(v.Author) {
+		if !persistimpl.ValidString(v.Author) {
 			return nil, &persistable.FieldError{Type: "Comment", Field: "Author", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x22), v.Author)
+		b = persistimpl.EncodeString(append(b, 0x22), v.Author)
 	}
 	if v.Text != "" {
-		if !wire.ValidString(v.Text) {
+		if !persistimpl.ValidString(v.Text) {
 			return nil, &persistable.FieldError{Type: "Comment", Field: "Text", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x2a), v.Text)
+		b = persistimpl.EncodeString(append(b, 0x2a), v.Text)
 	}
 	if !v.CreatedAt.IsZero() {
-		b = wire.AppendTimestamp(append(b, 0x32), v.CreatedAt)
+		b = persistimpl.EncodeTimestamp(append(b, 0x32), v.CreatedAt)
 	}
 	return b, nil
 }
 
 // decodeComment decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeComment(b []byte, v *Comment, s *wire.Strings) error {
+func decodeComment(b []byte, v *Comment, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -637,42 +635,42 @@ func decodeComment(b []byte, v *Comment, s *wire.Strings) error {
 }
 
 // commentKnown are the fields of Comment that this code knows; others survive a Save.
-var commentKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6}}
+var commentKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6}}
 
 // appendNotice appends v to b in the protobuf wire format.
 func appendNotice(b []byte, v *Notice) ([]byte, error) {
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.Tenant != "" {
-		if !wire.ValidString(v.Tenant) {
+		if !persistimpl.ValidString(v.Tenant) {
 			return nil, &persistable.FieldError{Type: "Notice", Field: "Tenant", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.Tenant)
+		b = persistimpl.EncodeString(append(b, 0x12), v.Tenant)
 	}
 	if v.Requester != "" {
-		if !wire.ValidString(v.Requester) {
+		if !persistimpl.ValidString(v.Requester) {
 			return nil, &persistable.FieldError{Type: "Notice", Field: "Requester", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x1a), v.Requester)
+		b = persistimpl.EncodeString(append(b, 0x1a), v.Requester)
 	}
 	if v.Subject != "" {
-		if !wire.ValidString(v.Subject) {
+		if !persistimpl.ValidString(v.Subject) {
 			return nil, &persistable.FieldError{Type: "Notice", Field: "Subject", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x22), v.Subject)
+		b = persistimpl.EncodeString(append(b, 0x22), v.Subject)
 	}
 	if v.Status != 0 {
-		b = wire.AppendZigzag(append(b, 0x28), int64(v.Status))
+		b = persistimpl.EncodeZigzag(append(b, 0x28), int64(v.Status))
 	}
 	if v.Delivered {
-		b = wire.AppendBool(append(b, 0x30), v.Delivered)
+		b = persistimpl.EncodeBool(append(b, 0x30), v.Delivered)
 	}
 	return b, nil
 }
 
 // decodeNotice decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeNotice(b []byte, v *Notice, s *wire.Strings) error {
+func decodeNotice(b []byte, v *Notice, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -696,30 +694,30 @@ func decodeNotice(b []byte, v *Notice, s *wire.Strings) error {
 }
 
 // noticeKnown are the fields of Notice that this code knows; others survive a Save.
-var noticeKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6}}
+var noticeKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6}}
 
 // appendTenant appends v to b in the protobuf wire format.
 func appendTenant(b []byte, v *Tenant) ([]byte, error) {
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.Name != "" {
-		if !wire.ValidString(v.Name) {
+		if !persistimpl.ValidString(v.Name) {
 			return nil, &persistable.FieldError{Type: "Tenant", Field: "Name", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.Name)
+		b = persistimpl.EncodeString(append(b, 0x12), v.Name)
 	}
 	if len(v.KeyHash) > 0 {
-		b = wire.AppendBytes(append(b, 0x1a), v.KeyHash)
+		b = persistimpl.EncodeBytes(append(b, 0x1a), v.KeyHash)
 	}
 	if !v.CreatedAt.IsZero() {
-		b = wire.AppendTimestamp(append(b, 0x22), v.CreatedAt)
+		b = persistimpl.EncodeTimestamp(append(b, 0x22), v.CreatedAt)
 	}
 	return b, nil
 }
 
 // decodeTenant decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeTenant(b []byte, v *Tenant, s *wire.Strings) error {
+func decodeTenant(b []byte, v *Tenant, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -739,61 +737,61 @@ func decodeTenant(b []byte, v *Tenant, s *wire.Strings) error {
 }
 
 // tenantKnown are the fields of Tenant that this code knows; others survive a Save.
-var tenantKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4}}
+var tenantKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4}}
 
 // appendTicket appends v to b in the protobuf wire format.
 func appendTicket(b []byte, v *Ticket) ([]byte, error) {
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.Tenant != "" {
-		if !wire.ValidString(v.Tenant) {
+		if !persistimpl.ValidString(v.Tenant) {
 			return nil, &persistable.FieldError{Type: "Ticket", Field: "Tenant", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.Tenant)
+		b = persistimpl.EncodeString(append(b, 0x12), v.Tenant)
 	}
 	if v.Subject != "" {
-		if !wire.ValidString(v.Subject) {
+		if !persistimpl.ValidString(v.Subject) {
 			return nil, &persistable.FieldError{Type: "Ticket", Field: "Subject", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x1a), v.Subject)
+		b = persistimpl.EncodeString(append(b, 0x1a), v.Subject)
 	}
 	if v.Body != "" {
-		if !wire.ValidString(v.Body) {
+		if !persistimpl.ValidString(v.Body) {
 			return nil, &persistable.FieldError{Type: "Ticket", Field: "Body", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x22), v.Body)
+		b = persistimpl.EncodeString(append(b, 0x22), v.Body)
 	}
 	if v.Requester != "" {
-		if !wire.ValidString(v.Requester) {
+		if !persistimpl.ValidString(v.Requester) {
 			return nil, &persistable.FieldError{Type: "Ticket", Field: "Requester", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x2a), v.Requester)
+		b = persistimpl.EncodeString(append(b, 0x2a), v.Requester)
 	}
 	if v.Status != 0 {
-		b = wire.AppendZigzag(append(b, 0x30), int64(v.Status))
+		b = persistimpl.EncodeZigzag(append(b, 0x30), int64(v.Status))
 	}
 	if !v.CreatedAt.IsZero() {
-		b = wire.AppendTimestamp(append(b, 0x3a), v.CreatedAt)
+		b = persistimpl.EncodeTimestamp(append(b, 0x3a), v.CreatedAt)
 	}
 	if v.Ref != nil {
-		if !wire.ValidString(*v.Ref) {
+		if !persistimpl.ValidString(*v.Ref) {
 			return nil, &persistable.FieldError{Type: "Ticket", Field: "Ref", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x42), *v.Ref)
+		b = persistimpl.EncodeString(append(b, 0x42), *v.Ref)
 	}
 	for i := range v.Words {
-		if !wire.ValidString(v.Words[i]) {
+		if !persistimpl.ValidString(v.Words[i]) {
 			return nil, &persistable.FieldError{Type: "Ticket", Field: "Words", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x4a), v.Words[i])
+		b = persistimpl.EncodeString(append(b, 0x4a), v.Words[i])
 	}
-	b = wire.AppendZigzag(append(b, 0x50), int64(v.Priority))
+	b = persistimpl.EncodeZigzag(append(b, 0x50), int64(v.Priority))
 	return b, nil
 }
 
 // decodeTicket decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeTicket(b []byte, v *Ticket, s *wire.Strings) error {
+func decodeTicket(b []byte, v *Ticket, s *persistimpl.Strings) error {
 	v.Priority = 1
 	r := s.NewReader(b)
 	for r.Next() {
@@ -827,4 +825,4 @@ func decodeTicket(b []byte, v *Ticket, s *wire.Strings) error {
 }
 
 // ticketKnown are the fields of Ticket that this code knows; others survive a Save.
-var ticketKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}
+var ticketKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}

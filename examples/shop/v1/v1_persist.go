@@ -9,15 +9,13 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version5
+const _ = persistimpl.Version6
 
 // NewCustomer returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // It panics if the literal's ID is already set: create such a record with CreateWithID.
@@ -51,19 +49,19 @@ func (s *CustomerStore) New(literal Customer) *Customer {
 
 // ByEmail returns the Customer with that Email, or persistable.ErrNotFound.
 func (s *CustomerStore) ByEmail(ctx context.Context, email string) (*Customer, error) {
-	return persistimpl.Unique(ctx, &s.Store, 0, index.AppendString(nil, email))
+	return persistimpl.Unique(ctx, &s.Store, 0, persistimpl.AppendString(nil, email))
 }
 
 // OrderedByEmail returns the records in the order of Email; a range of it can be chosen.
 func (s *CustomerStore) OrderedByEmail() *persistable.RangeQuery[*Customer, string] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
 }
 
 // CustomerFields are the indexed fields of Customer, for conditions of Find and FindOne.
 var CustomerFields = struct {
 	Email persistable.Field[*Customer, string]
 }{
-	Email: persistimpl.Field[*Customer]("Email", index.AppendString[string]),
+	Email: persistimpl.Field[*Customer]("Email", persistimpl.AppendString[string]),
 }
 
 // customerSchema is what the run-time knows of Customer.
@@ -93,20 +91,20 @@ var customerSchema = persistimpl.Schema{
 		persistimpl.FillString(&v.Shop, args[0])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendCustomer(b, v.(*Customer)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Customer)
 		return v, decodeCustomer(b, v, s)
 	},
 	Known: &customerKnown,
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Customer_Email", Fields: []string{"Email"}, Unique: true, Signature: "string"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Customer)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendString(k, v.Email)
+			k = persistimpl.AppendString(k, v.Email)
 			e.End(k)
 		}
 	},
@@ -114,7 +112,7 @@ var customerSchema = persistimpl.Schema{
 		v := record.(*Customer)
 		switch field {
 		case "Email":
-			b = index.AppendString(b, v.Email)
+			b = persistimpl.AppendString(b, v.Email)
 		}
 		return b
 	},
@@ -177,7 +175,7 @@ var letterSchema = persistimpl.Schema{
 		persistimpl.FillString(&v.Shop, args[0])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendLetter(b, v.(*Letter)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Letter)
 		return v, decodeLetter(b, v, s)
 	},
@@ -224,22 +222,22 @@ func (s *OrderStore) SaveIfVersion(ctx context.Context, version persistable.Vers
 
 // ByNumber returns the Order with that Number, or persistable.ErrNotFound.
 func (s *OrderStore) ByNumber(ctx context.Context, number string) (*Order, error) {
-	return persistimpl.Unique(ctx, &s.Store, 0, index.AppendString(nil, number))
+	return persistimpl.Unique(ctx, &s.Store, 0, persistimpl.AppendString(nil, number))
 }
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
 func (s *OrderStore) OrderedByNumber() *persistable.RangeQuery[*Order, string] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
 }
 
 // ByStatusPlacedAt returns the records with that Status, in the descending order of PlacedAt; a range of it can be chosen.
 func (s *OrderStore) ByStatusPlacedAt(status Status) *persistable.RangeQuery[*Order, time.Time] {
-	return persistimpl.DescendingRange(&s.Store, 1, index.AppendInt(nil, status), index.AppendTime)
+	return persistimpl.DescendingRange(&s.Store, 1, persistimpl.AppendInt(nil, status), persistimpl.AppendTime)
 }
 
 // OrderedByStatusPlacedAt returns the records in the order of Status; a range of it can be chosen.
 func (s *OrderStore) OrderedByStatusPlacedAt() *persistable.RangeQuery[*Order, Status] {
-	return persistimpl.Range(&s.Store, 1, nil, index.AppendInt[Status])
+	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendInt[Status])
 }
 
 // ByStatusPlacedAtRows is ByStatusPlacedAt for what the index has of the records. It does not read them.
@@ -255,13 +253,13 @@ func (s *OrderStore) OrderedByStatusPlacedAtRows() *persistable.RowRange[OrderBy
 // ByPlacedAtWhereUnshipped returns the records with that PlacedAt, in the order of their IDs.
 // Only records that fulfil Status=1 are taken into account.
 func (s *OrderStore) ByPlacedAtWhereUnshipped(placedAt time.Time) *persistable.Query[*Order] {
-	return persistimpl.Query(&s.Store, 2, index.AppendTime(nil, placedAt))
+	return persistimpl.Query(&s.Store, 2, persistimpl.AppendTime(nil, placedAt))
 }
 
 // OrderedByPlacedAtWhereUnshipped returns the records in the order of PlacedAt; a range of it can be chosen.
 // Only records that fulfil Status=1 are taken into account.
 func (s *OrderStore) OrderedByPlacedAtWhereUnshipped() *persistable.RangeQuery[*Order, time.Time] {
-	return persistimpl.Range(&s.Store, 2, nil, index.AppendTime)
+	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendTime)
 }
 
 // CountAll returns the number of all records, in one read.
@@ -271,39 +269,39 @@ func (s *OrderStore) CountAll(ctx context.Context) (int64, error) {
 
 // CountByStatus returns the number of the records with that Status, in one read.
 func (s *OrderStore) CountByStatus(ctx context.Context, status Status) (int64, error) {
-	return persistimpl.Count(ctx, &s.Store, 4, index.AppendInt(nil, status))
+	return persistimpl.Count(ctx, &s.Store, 4, persistimpl.AppendInt(nil, status))
 }
 
 // CountsByStatus yields each value of Status and the number of its records; those without records are left out.
 func (s *OrderStore) CountsByStatus(ctx context.Context) iter.Seq2[persistable.GroupCount[Status], error] {
-	return persistimpl.Counts(ctx, &s.Store, 4, index.ReadInt[Status])
+	return persistimpl.Counts(ctx, &s.Store, 4, persistimpl.ReadInt[Status])
 }
 
 // SumTotalByStatus returns the sum of Total of the records with that Status, in one read.
 // A sum that does not fit is a *persistable.OverflowError.
 func (s *OrderStore) SumTotalByStatus(ctx context.Context, status Status) (int64, error) {
-	return persistimpl.Sum(ctx, &s.Store, 5, index.AppendInt(nil, status))
+	return persistimpl.Sum(ctx, &s.Store, 5, persistimpl.AppendInt(nil, status))
 }
 
 // SumsTotalByStatus yields each value of Status and the sum of Total of its records; sums that are 0 are left out.
 // A sum that does not fit is a *persistable.OverflowError.
 func (s *OrderStore) SumsTotalByStatus(ctx context.Context) iter.Seq2[persistable.GroupSum[Status, int64], error] {
-	return persistimpl.Sums(ctx, &s.Store, 5, index.ReadInt[Status])
+	return persistimpl.Sums(ctx, &s.Store, 5, persistimpl.ReadInt[Status])
 }
 
 // ByTotal returns the records with that Total, in the order of their IDs.
 func (s *OrderStore) ByTotal(total int64) *persistable.Query[*Order] {
-	return persistimpl.Query(&s.Store, 6, index.AppendInt(nil, total))
+	return persistimpl.Query(&s.Store, 6, persistimpl.AppendInt(nil, total))
 }
 
 // OrderedByTotal returns the records in the order of Total; a range of it can be chosen.
 func (s *OrderStore) OrderedByTotal() *persistable.RangeQuery[*Order, int64] {
-	return persistimpl.Range(&s.Store, 6, nil, index.AppendInt[int64])
+	return persistimpl.Range(&s.Store, 6, nil, persistimpl.AppendInt[int64])
 }
 
 // MaxTotal returns the greatest Total of all records, and false if there is none.
 func (s *OrderStore) MaxTotal(ctx context.Context) (int64, bool, error) {
-	return persistimpl.Max(ctx, &s.Store, 6, nil, index.ReadInt[int64])
+	return persistimpl.Max(ctx, &s.Store, 6, nil, persistimpl.ReadInt[int64])
 }
 
 // OrderFields are the indexed fields of Order, for conditions of Find and FindOne.
@@ -313,10 +311,10 @@ var OrderFields = struct {
 	PlacedAt persistable.Field[*Order, time.Time]
 	Total    persistable.Field[*Order, int64]
 }{
-	Number:   persistimpl.Field[*Order]("Number", index.AppendString[string]),
-	Status:   persistimpl.Field[*Order]("Status", index.AppendInt[Status]),
-	PlacedAt: persistimpl.Field[*Order]("PlacedAt", index.AppendTime),
-	Total:    persistimpl.Field[*Order]("Total", index.AppendInt[int64]),
+	Number:   persistimpl.Field[*Order]("Number", persistimpl.AppendString[string]),
+	Status:   persistimpl.Field[*Order]("Status", persistimpl.AppendInt[Status]),
+	PlacedAt: persistimpl.Field[*Order]("PlacedAt", persistimpl.AppendTime),
+	Total:    persistimpl.Field[*Order]("Total", persistimpl.AppendInt[int64]),
 }
 
 // OrderByStatusPlacedAtRow is what the index Order_Status_PlacedAt has of a record.
@@ -332,13 +330,13 @@ type OrderByStatusPlacedAtRow struct {
 func readOrderByStatusPlacedAtRow(row *persistimpl.Row) (v OrderByStatusPlacedAtRow, err error) {
 	s := &row.Strings
 	rest := row.Values
-	if v.Status, rest, err = index.ReadInt[Status](rest); err != nil {
+	if v.Status, rest, err = persistimpl.ReadInt[Status](rest); err != nil {
 		return v, err
 	}
-	if v.PlacedAt, rest, err = index.ReadDescending(index.ReadTime)(rest); err != nil {
+	if v.PlacedAt, rest, err = persistimpl.ReadDescending(persistimpl.ReadTime)(rest); err != nil {
 		return v, err
 	}
-	if v.ID, rest, err = index.ReadInt[idgen.ID](rest); err != nil {
+	if v.ID, rest, err = persistimpl.ReadInt[idgen.ID](rest); err != nil {
 		return v, err
 	}
 	if err = persistimpl.CheckEnd(rest); err != nil {
@@ -390,13 +388,13 @@ var orderSchema = persistimpl.Schema{
 		persistimpl.FillString(&v.Shop, args[0])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendOrder(b, v.(*Order)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Order)
 		return v, decodeOrder(b, v, s)
 	},
 	Known:   &orderKnown,
 	Version: func(record any) *[12]byte { return (*[12]byte)(&record.(*Order).Version) },
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Order_Number", Fields: []string{"Number"}, Unique: true, Signature: "string"},
 		{Name: "Order_Status_PlacedAt", Fields: []string{"Status", "PlacedAt"}, Descending: []string{"PlacedAt"}, CoverFields: []string{"Number", "Total"}, Signature: "int,time,string,int"},
 		{Name: "Order_Unshipped", Fields: []string{"PlacedAt"}, Where: "Status=1", Signature: "time"},
@@ -406,24 +404,24 @@ var orderSchema = persistimpl.Schema{
 		{Name: "Order_Total", Fields: []string{"Total"}, Signature: "int"},
 		{Name: "Order_version", Kind: "version"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Order)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendString(k, v.Number)
+			k = persistimpl.AppendString(k, v.Number)
 			e.End(k)
 		case 1:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Status)
+			k = persistimpl.AppendInt(k, v.Status)
 			n := len(k)
-			k = index.AppendTime(k, v.PlacedAt)
-			k = index.Descend(k, n)
+			k = persistimpl.AppendTime(k, v.PlacedAt)
+			k = persistimpl.Descend(k, n)
 			e.End(k)
 		case 2:
 			if v.Status == 1 {
 				k := e.Begin()
-				k = index.AppendTime(k, v.PlacedAt)
+				k = persistimpl.AppendTime(k, v.PlacedAt)
 				e.End(k)
 			}
 		case 3:
@@ -431,15 +429,15 @@ var orderSchema = persistimpl.Schema{
 			e.End(k)
 		case 4:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Status)
+			k = persistimpl.AppendInt(k, v.Status)
 			e.End(k)
 		case 5:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Status)
-			e.EndAmount(k, index.IntAmount(v.Total))
+			k = persistimpl.AppendInt(k, v.Status)
+			e.EndInt(k, v.Total)
 		case 6:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Total)
+			k = persistimpl.AppendInt(k, v.Total)
 			e.End(k)
 		case 7:
 			k := e.Begin()
@@ -451,10 +449,10 @@ var orderSchema = persistimpl.Schema{
 		switch i {
 		case 1:
 			if v.Number != "" {
-				b = wire.AppendString(append(b, 0x1a), v.Number)
+				b = persistimpl.EncodeString(append(b, 0x1a), v.Number)
 			}
 			if v.Total != 0 {
-				b = wire.AppendZigzag(append(b, 0x38), v.Total)
+				b = persistimpl.EncodeZigzag(append(b, 0x38), v.Total)
 			}
 		}
 		return b
@@ -463,13 +461,13 @@ var orderSchema = persistimpl.Schema{
 		v := record.(*Order)
 		switch field {
 		case "Number":
-			b = index.AppendString(b, v.Number)
+			b = persistimpl.AppendString(b, v.Number)
 		case "Status":
-			b = index.AppendInt(b, v.Status)
+			b = persistimpl.AppendInt(b, v.Status)
 		case "PlacedAt":
-			b = index.AppendTime(b, v.PlacedAt)
+			b = persistimpl.AppendTime(b, v.PlacedAt)
 		case "Total":
-			b = index.AppendInt(b, v.Total)
+			b = persistimpl.AppendInt(b, v.Total)
 		}
 		return b
 	},
@@ -478,28 +476,28 @@ var orderSchema = persistimpl.Schema{
 // appendCustomer appends v to b in the protobuf wire format.
 func appendCustomer(b []byte, v *Customer) ([]byte, error) {
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.Shop != "" {
-		if !wire.ValidString(v.Shop) {
+		if !persistimpl.ValidString(v.Shop) {
 			return nil, &persistable.FieldError{Type: "Customer", Field: "Shop", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.Shop)
+		b = persistimpl.EncodeString(append(b, 0x12), v.Shop)
 	}
 	if v.Email != "" {
-		if !wire.ValidString(v.Email) {
+		if !persistimpl.ValidString(v.Email) {
 			return nil, &persistable.FieldError{Type: "Customer", Field: "Email", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x1a), v.Email)
+		b = persistimpl.EncodeString(append(b, 0x1a), v.Email)
 	}
 	if v.Letters != 0 {
-		b = wire.AppendZigzag(append(b, 0x20), v.Letters)
+		b = persistimpl.EncodeZigzag(append(b, 0x20), v.Letters)
 	}
 	return b, nil
 }
 
 // decodeCustomer decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeCustomer(b []byte, v *Customer, s *wire.Strings) error {
+func decodeCustomer(b []byte, v *Customer, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -519,33 +517,33 @@ func decodeCustomer(b []byte, v *Customer, s *wire.Strings) error {
 }
 
 // customerKnown are the fields of Customer that this code knows; others survive a Save.
-var customerKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4}}
+var customerKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4}}
 
 // appendLetter appends v to b in the protobuf wire format.
 func appendLetter(b []byte, v *Letter) ([]byte, error) {
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.Shop != "" {
-		if !wire.ValidString(v.Shop) {
+		if !persistimpl.ValidString(v.Shop) {
 			return nil, &persistable.FieldError{Type: "Letter", Field: "Shop", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.Shop)
+		b = persistimpl.EncodeString(append(b, 0x12), v.Shop)
 	}
 	if v.Customer != 0 {
-		b = wire.AppendFixed64(append(b, 0x19), uint64(v.Customer))
+		b = persistimpl.EncodeFixed64(append(b, 0x19), uint64(v.Customer))
 	}
 	if v.Text != "" {
-		if !wire.ValidString(v.Text) {
+		if !persistimpl.ValidString(v.Text) {
 			return nil, &persistable.FieldError{Type: "Letter", Field: "Text", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x22), v.Text)
+		b = persistimpl.EncodeString(append(b, 0x22), v.Text)
 	}
 	return b, nil
 }
 
 // decodeLetter decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeLetter(b []byte, v *Letter, s *wire.Strings) error {
+func decodeLetter(b []byte, v *Letter, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -565,51 +563,51 @@ func decodeLetter(b []byte, v *Letter, s *wire.Strings) error {
 }
 
 // letterKnown are the fields of Letter that this code knows; others survive a Save.
-var letterKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4}}
+var letterKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4}}
 
 // appendOrder appends v to b in the protobuf wire format.
 func appendOrder(b []byte, v *Order) ([]byte, error) {
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.Shop != "" {
-		if !wire.ValidString(v.Shop) {
+		if !persistimpl.ValidString(v.Shop) {
 			return nil, &persistable.FieldError{Type: "Order", Field: "Shop", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.Shop)
+		b = persistimpl.EncodeString(append(b, 0x12), v.Shop)
 	}
 	if v.Number != "" {
-		if !wire.ValidString(v.Number) {
+		if !persistimpl.ValidString(v.Number) {
 			return nil, &persistable.FieldError{Type: "Order", Field: "Number", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x1a), v.Number)
+		b = persistimpl.EncodeString(append(b, 0x1a), v.Number)
 	}
 	if v.Customer != 0 {
-		b = wire.AppendFixed64(append(b, 0x21), uint64(v.Customer))
+		b = persistimpl.EncodeFixed64(append(b, 0x21), uint64(v.Customer))
 	}
 	if v.Status != 0 {
-		b = wire.AppendZigzag(append(b, 0x28), int64(v.Status))
+		b = persistimpl.EncodeZigzag(append(b, 0x28), int64(v.Status))
 	}
 	if !v.PlacedAt.IsZero() {
-		b = wire.AppendTimestamp(append(b, 0x32), v.PlacedAt)
+		b = persistimpl.EncodeTimestamp(append(b, 0x32), v.PlacedAt)
 	}
 	if v.Total != 0 {
-		b = wire.AppendZigzag(append(b, 0x38), v.Total)
+		b = persistimpl.EncodeZigzag(append(b, 0x38), v.Total)
 	}
 	if v.Items != 0 {
-		b = wire.AppendZigzag(append(b, 0x40), int64(v.Items))
+		b = persistimpl.EncodeZigzag(append(b, 0x40), int64(v.Items))
 	}
 	if v.Note != "" {
-		if !wire.ValidString(v.Note) {
+		if !persistimpl.ValidString(v.Note) {
 			return nil, &persistable.FieldError{Type: "Order", Field: "Note", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x4a), v.Note)
+		b = persistimpl.EncodeString(append(b, 0x4a), v.Note)
 	}
 	return b, nil
 }
 
 // decodeOrder decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeOrder(b []byte, v *Order, s *wire.Strings) error {
+func decodeOrder(b []byte, v *Order, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -639,4 +637,4 @@ func decodeOrder(b []byte, v *Order, s *wire.Strings) error {
 }
 
 // orderKnown are the fields of Order that this code knows; others survive a Save.
-var orderKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9}}
+var orderKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9}}

@@ -9,15 +9,13 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version5
+const _ = persistimpl.Version6
 
 // NewOrder returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // It panics if the literal's ID is already set: create such a record with CreateWithID.
@@ -59,22 +57,22 @@ func (s *OrderStore) SaveIfVersion(ctx context.Context, version persistable.Vers
 
 // ByNumber returns the Order with that Number, or persistable.ErrNotFound.
 func (s *OrderStore) ByNumber(ctx context.Context, number string) (*Order, error) {
-	return persistimpl.Unique(ctx, &s.Store, 0, index.AppendString(nil, number))
+	return persistimpl.Unique(ctx, &s.Store, 0, persistimpl.AppendString(nil, number))
 }
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
 func (s *OrderStore) OrderedByNumber() *persistable.RangeQuery[*Order, string] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
 }
 
 // ByStatusPlacedAt returns the records with that Status, in the descending order of PlacedAt; a range of it can be chosen.
 func (s *OrderStore) ByStatusPlacedAt(status Status) *persistable.RangeQuery[*Order, time.Time] {
-	return persistimpl.DescendingRange(&s.Store, 1, index.AppendInt(nil, status), index.AppendTime)
+	return persistimpl.DescendingRange(&s.Store, 1, persistimpl.AppendInt(nil, status), persistimpl.AppendTime)
 }
 
 // OrderedByStatusPlacedAt returns the records in the order of Status; a range of it can be chosen.
 func (s *OrderStore) OrderedByStatusPlacedAt() *persistable.RangeQuery[*Order, Status] {
-	return persistimpl.Range(&s.Store, 1, nil, index.AppendInt[Status])
+	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendInt[Status])
 }
 
 // ByStatusPlacedAtRows is ByStatusPlacedAt for what the index has of the records. It does not read them.
@@ -90,23 +88,23 @@ func (s *OrderStore) OrderedByStatusPlacedAtRows() *persistable.RowRange[OrderBy
 // ByPlacedAtWhereUnshipped returns the records with that PlacedAt, in the order of their IDs.
 // Only records that fulfil Status=1 are taken into account.
 func (s *OrderStore) ByPlacedAtWhereUnshipped(placedAt time.Time) *persistable.Query[*Order] {
-	return persistimpl.Query(&s.Store, 2, index.AppendTime(nil, placedAt))
+	return persistimpl.Query(&s.Store, 2, persistimpl.AppendTime(nil, placedAt))
 }
 
 // OrderedByPlacedAtWhereUnshipped returns the records in the order of PlacedAt; a range of it can be chosen.
 // Only records that fulfil Status=1 are taken into account.
 func (s *OrderStore) OrderedByPlacedAtWhereUnshipped() *persistable.RangeQuery[*Order, time.Time] {
-	return persistimpl.Range(&s.Store, 2, nil, index.AppendTime)
+	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendTime)
 }
 
 // ByCurrencyTotal returns the records with that Currency, in the order of Total; a range of it can be chosen.
 func (s *OrderStore) ByCurrencyTotal(currency string) *persistable.RangeQuery[*Order, int64] {
-	return persistimpl.Range(&s.Store, 3, index.AppendString(nil, currency), index.AppendInt[int64])
+	return persistimpl.Range(&s.Store, 3, persistimpl.AppendString(nil, currency), persistimpl.AppendInt[int64])
 }
 
 // OrderedByCurrencyTotal returns the records in the order of Currency; a range of it can be chosen.
 func (s *OrderStore) OrderedByCurrencyTotal() *persistable.RangeQuery[*Order, string] {
-	return persistimpl.Range(&s.Store, 3, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 3, nil, persistimpl.AppendString[string])
 }
 
 // CountAll returns the number of all records, in one read.
@@ -116,39 +114,39 @@ func (s *OrderStore) CountAll(ctx context.Context) (int64, error) {
 
 // CountByStatus returns the number of the records with that Status, in one read.
 func (s *OrderStore) CountByStatus(ctx context.Context, status Status) (int64, error) {
-	return persistimpl.Count(ctx, &s.Store, 5, index.AppendInt(nil, status))
+	return persistimpl.Count(ctx, &s.Store, 5, persistimpl.AppendInt(nil, status))
 }
 
 // CountsByStatus yields each value of Status and the number of its records; those without records are left out.
 func (s *OrderStore) CountsByStatus(ctx context.Context) iter.Seq2[persistable.GroupCount[Status], error] {
-	return persistimpl.Counts(ctx, &s.Store, 5, index.ReadInt[Status])
+	return persistimpl.Counts(ctx, &s.Store, 5, persistimpl.ReadInt[Status])
 }
 
 // SumTotalByStatus returns the sum of Total of the records with that Status, in one read.
 // A sum that does not fit is a *persistable.OverflowError.
 func (s *OrderStore) SumTotalByStatus(ctx context.Context, status Status) (int64, error) {
-	return persistimpl.Sum(ctx, &s.Store, 6, index.AppendInt(nil, status))
+	return persistimpl.Sum(ctx, &s.Store, 6, persistimpl.AppendInt(nil, status))
 }
 
 // SumsTotalByStatus yields each value of Status and the sum of Total of its records; sums that are 0 are left out.
 // A sum that does not fit is a *persistable.OverflowError.
 func (s *OrderStore) SumsTotalByStatus(ctx context.Context) iter.Seq2[persistable.GroupSum[Status, int64], error] {
-	return persistimpl.Sums(ctx, &s.Store, 6, index.ReadInt[Status])
+	return persistimpl.Sums(ctx, &s.Store, 6, persistimpl.ReadInt[Status])
 }
 
 // ByTotal returns the records with that Total, in the order of their IDs.
 func (s *OrderStore) ByTotal(total int64) *persistable.Query[*Order] {
-	return persistimpl.Query(&s.Store, 7, index.AppendInt(nil, total))
+	return persistimpl.Query(&s.Store, 7, persistimpl.AppendInt(nil, total))
 }
 
 // OrderedByTotal returns the records in the order of Total; a range of it can be chosen.
 func (s *OrderStore) OrderedByTotal() *persistable.RangeQuery[*Order, int64] {
-	return persistimpl.Range(&s.Store, 7, nil, index.AppendInt[int64])
+	return persistimpl.Range(&s.Store, 7, nil, persistimpl.AppendInt[int64])
 }
 
 // MaxTotal returns the greatest Total of all records, and false if there is none.
 func (s *OrderStore) MaxTotal(ctx context.Context) (int64, bool, error) {
-	return persistimpl.Max(ctx, &s.Store, 7, nil, index.ReadInt[int64])
+	return persistimpl.Max(ctx, &s.Store, 7, nil, persistimpl.ReadInt[int64])
 }
 
 // OrderFields are the indexed fields of Order, for conditions of Find and FindOne.
@@ -159,11 +157,11 @@ var OrderFields = struct {
 	Currency persistable.Field[*Order, string]
 	Total    persistable.Field[*Order, int64]
 }{
-	Number:   persistimpl.Field[*Order]("Number", index.AppendString[string]),
-	Status:   persistimpl.Field[*Order]("Status", index.AppendInt[Status]),
-	PlacedAt: persistimpl.Field[*Order]("PlacedAt", index.AppendTime),
-	Currency: persistimpl.Field[*Order]("Currency", index.AppendString[string]),
-	Total:    persistimpl.Field[*Order]("Total", index.AppendInt[int64]),
+	Number:   persistimpl.Field[*Order]("Number", persistimpl.AppendString[string]),
+	Status:   persistimpl.Field[*Order]("Status", persistimpl.AppendInt[Status]),
+	PlacedAt: persistimpl.Field[*Order]("PlacedAt", persistimpl.AppendTime),
+	Currency: persistimpl.Field[*Order]("Currency", persistimpl.AppendString[string]),
+	Total:    persistimpl.Field[*Order]("Total", persistimpl.AppendInt[int64]),
 }
 
 // OrderByStatusPlacedAtRow is what the index Order_Status_PlacedAt has of a record.
@@ -179,13 +177,13 @@ type OrderByStatusPlacedAtRow struct {
 func readOrderByStatusPlacedAtRow(row *persistimpl.Row) (v OrderByStatusPlacedAtRow, err error) {
 	s := &row.Strings
 	rest := row.Values
-	if v.Status, rest, err = index.ReadInt[Status](rest); err != nil {
+	if v.Status, rest, err = persistimpl.ReadInt[Status](rest); err != nil {
 		return v, err
 	}
-	if v.PlacedAt, rest, err = index.ReadDescending(index.ReadTime)(rest); err != nil {
+	if v.PlacedAt, rest, err = persistimpl.ReadDescending(persistimpl.ReadTime)(rest); err != nil {
 		return v, err
 	}
-	if v.ID, rest, err = index.ReadInt[idgen.ID](rest); err != nil {
+	if v.ID, rest, err = persistimpl.ReadInt[idgen.ID](rest); err != nil {
 		return v, err
 	}
 	if err = persistimpl.CheckEnd(rest); err != nil {
@@ -238,13 +236,13 @@ var orderSchema = persistimpl.Schema{
 		persistimpl.FillString(&v.Shop, args[0])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendOrder(b, v.(*Order)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Order)
 		return v, decodeOrder(b, v, s)
 	},
 	Known:   &orderKnown,
 	Version: func(record any) *[12]byte { return (*[12]byte)(&record.(*Order).Version) },
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Order_Number", Fields: []string{"Number"}, Unique: true, Signature: "string"},
 		{Name: "Order_Status_PlacedAt", Fields: []string{"Status", "PlacedAt"}, Descending: []string{"PlacedAt"}, CoverFields: []string{"Number", "Total"}, Signature: "int,time,string,int"},
 		{Name: "Order_Unshipped", Fields: []string{"PlacedAt"}, Where: "Status=1", Signature: "time"},
@@ -255,45 +253,45 @@ var orderSchema = persistimpl.Schema{
 		{Name: "Order_Total", Fields: []string{"Total"}, Signature: "int"},
 		{Name: "Order_version", Kind: "version"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Order)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendString(k, v.Number)
+			k = persistimpl.AppendString(k, v.Number)
 			e.End(k)
 		case 1:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Status)
+			k = persistimpl.AppendInt(k, v.Status)
 			n := len(k)
-			k = index.AppendTime(k, v.PlacedAt)
-			k = index.Descend(k, n)
+			k = persistimpl.AppendTime(k, v.PlacedAt)
+			k = persistimpl.Descend(k, n)
 			e.End(k)
 		case 2:
 			if v.Status == 1 {
 				k := e.Begin()
-				k = index.AppendTime(k, v.PlacedAt)
+				k = persistimpl.AppendTime(k, v.PlacedAt)
 				e.End(k)
 			}
 		case 3:
 			k := e.Begin()
-			k = index.AppendString(k, v.Currency)
-			k = index.AppendInt(k, v.Total)
+			k = persistimpl.AppendString(k, v.Currency)
+			k = persistimpl.AppendInt(k, v.Total)
 			e.End(k)
 		case 4:
 			k := e.Begin()
 			e.End(k)
 		case 5:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Status)
+			k = persistimpl.AppendInt(k, v.Status)
 			e.End(k)
 		case 6:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Status)
-			e.EndAmount(k, index.IntAmount(v.Total))
+			k = persistimpl.AppendInt(k, v.Status)
+			e.EndInt(k, v.Total)
 		case 7:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Total)
+			k = persistimpl.AppendInt(k, v.Total)
 			e.End(k)
 		case 8:
 			k := e.Begin()
@@ -305,10 +303,10 @@ var orderSchema = persistimpl.Schema{
 		switch i {
 		case 1:
 			if v.Number != "" {
-				b = wire.AppendString(append(b, 0x1a), v.Number)
+				b = persistimpl.EncodeString(append(b, 0x1a), v.Number)
 			}
 			if v.Total != 0 {
-				b = wire.AppendZigzag(append(b, 0x38), v.Total)
+				b = persistimpl.EncodeZigzag(append(b, 0x38), v.Total)
 			}
 		}
 		return b
@@ -317,15 +315,15 @@ var orderSchema = persistimpl.Schema{
 		v := record.(*Order)
 		switch field {
 		case "Number":
-			b = index.AppendString(b, v.Number)
+			b = persistimpl.AppendString(b, v.Number)
 		case "Status":
-			b = index.AppendInt(b, v.Status)
+			b = persistimpl.AppendInt(b, v.Status)
 		case "PlacedAt":
-			b = index.AppendTime(b, v.PlacedAt)
+			b = persistimpl.AppendTime(b, v.PlacedAt)
 		case "Currency":
-			b = index.AppendString(b, v.Currency)
+			b = persistimpl.AppendString(b, v.Currency)
 		case "Total":
-			b = index.AppendInt(b, v.Total)
+			b = persistimpl.AppendInt(b, v.Total)
 		}
 		return b
 	},
@@ -334,50 +332,50 @@ var orderSchema = persistimpl.Schema{
 // appendOrder appends v to b in the protobuf wire format.
 func appendOrder(b []byte, v *Order) ([]byte, error) {
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.Shop != "" {
-		if !wire.ValidString(v.Shop) {
+		if !persistimpl.ValidString(v.Shop) {
 			return nil, &persistable.FieldError{Type: "Order", Field: "Shop", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.Shop)
+		b = persistimpl.EncodeString(append(b, 0x12), v.Shop)
 	}
 	if v.Number != "" {
-		if !wire.ValidString(v.Number) {
+		if !persistimpl.ValidString(v.Number) {
 			return nil, &persistable.FieldError{Type: "Order", Field: "Number", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x1a), v.Number)
+		b = persistimpl.EncodeString(append(b, 0x1a), v.Number)
 	}
 	if v.Customer != 0 {
-		b = wire.AppendFixed64(append(b, 0x21), uint64(v.Customer))
+		b = persistimpl.EncodeFixed64(append(b, 0x21), uint64(v.Customer))
 	}
 	if v.Status != 0 {
-		b = wire.AppendZigzag(append(b, 0x28), int64(v.Status))
+		b = persistimpl.EncodeZigzag(append(b, 0x28), int64(v.Status))
 	}
 	if !v.PlacedAt.IsZero() {
-		b = wire.AppendTimestamp(append(b, 0x32), v.PlacedAt)
+		b = persistimpl.EncodeTimestamp(append(b, 0x32), v.PlacedAt)
 	}
 	if v.Total != 0 {
-		b = wire.AppendZigzag(append(b, 0x38), v.Total)
+		b = persistimpl.EncodeZigzag(append(b, 0x38), v.Total)
 	}
 	if v.Items != 0 {
-		b = wire.AppendZigzag(append(b, 0x40), v.Items)
+		b = persistimpl.EncodeZigzag(append(b, 0x40), v.Items)
 	}
 	if v.Remark != "" {
-		if !wire.ValidString(v.Remark) {
+		if !persistimpl.ValidString(v.Remark) {
 			return nil, &persistable.FieldError{Type: "Order", Field: "Remark", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x4a), v.Remark)
+		b = persistimpl.EncodeString(append(b, 0x4a), v.Remark)
 	}
-	if !wire.ValidString(v.Currency) {
+	if !persistimpl.ValidString(v.Currency) {
 		return nil, &persistable.FieldError{Type: "Order", Field: "Currency", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 	}
-	b = wire.AppendString(append(b, 0x52), v.Currency)
+	b = persistimpl.EncodeString(append(b, 0x52), v.Currency)
 	return b, nil
 }
 
 // decodeOrder decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeOrder(b []byte, v *Order, s *wire.Strings) error {
+func decodeOrder(b []byte, v *Order, s *persistimpl.Strings) error {
 	v.Currency = "EUR"
 	r := s.NewReader(b)
 	for r.Next() {
@@ -410,4 +408,4 @@ func decodeOrder(b []byte, v *Order, s *wire.Strings) error {
 }
 
 // orderKnown are the fields of Order that this code knows; others survive a Save.
-var orderKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}
+var orderKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}

@@ -5,15 +5,13 @@ package older
 import (
 	"context"
 
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version5
+const _ = persistimpl.Version6
 
 // NewAccount returns a pointer to a copy of the literal, in which it sets ID, a ULID in text form.
 // It panics if the literal's ID is already set: create such a record with CreateWithID.
@@ -44,22 +42,22 @@ func (s *AccountStore) New(literal Account) *Account {
 
 // ByEmail returns the Account with that Email, or persistable.ErrNotFound.
 func (s *AccountStore) ByEmail(ctx context.Context, email string) (*Account, error) {
-	return persistimpl.Unique(ctx, &s.Store, 0, index.AppendString(nil, email))
+	return persistimpl.Unique(ctx, &s.Store, 0, persistimpl.AppendString(nil, email))
 }
 
 // OrderedByEmail returns the records in the order of Email; a range of it can be chosen.
 func (s *AccountStore) OrderedByEmail() *persistable.RangeQuery[*Account, string] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
 }
 
 // ByLevel returns the records with that Level, in the order of their IDs.
 func (s *AccountStore) ByLevel(level int32) *persistable.Query[*Account] {
-	return persistimpl.Query(&s.Store, 1, index.AppendInt(nil, level))
+	return persistimpl.Query(&s.Store, 1, persistimpl.AppendInt(nil, level))
 }
 
 // OrderedByLevel returns the records in the order of Level; a range of it can be chosen.
 func (s *AccountStore) OrderedByLevel() *persistable.RangeQuery[*Account, int32] {
-	return persistimpl.Range(&s.Store, 1, nil, index.AppendInt[int32])
+	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendInt[int32])
 }
 
 // AccountFields are the indexed fields of Account, for conditions of Find and FindOne.
@@ -67,8 +65,8 @@ var AccountFields = struct {
 	Email persistable.Field[*Account, string]
 	Level persistable.Field[*Account, int32]
 }{
-	Email: persistimpl.Field[*Account]("Email", index.AppendString[string]),
-	Level: persistimpl.Field[*Account]("Level", index.AppendInt[int32]),
+	Email: persistimpl.Field[*Account]("Email", persistimpl.AppendString[string]),
+	Level: persistimpl.Field[*Account]("Level", persistimpl.AppendInt[int32]),
 }
 
 // accountSchema is what the run-time knows of Account.
@@ -101,25 +99,25 @@ var accountSchema = persistimpl.Schema{
 		persistimpl.FillString(&v.TenantID, args[0])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendAccount(b, v.(*Account)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Account)
 		return v, decodeAccount(b, v, s)
 	},
 	Known: &accountKnown,
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Account_Email", Fields: []string{"Email"}, Unique: true, Signature: "string"},
 		{Name: "Account_Level", Fields: []string{"Level"}, Signature: "int"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Account)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendString(k, v.Email)
+			k = persistimpl.AppendString(k, v.Email)
 			e.End(k)
 		case 1:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Level)
+			k = persistimpl.AppendInt(k, v.Level)
 			e.End(k)
 		}
 	},
@@ -127,9 +125,9 @@ var accountSchema = persistimpl.Schema{
 		v := record.(*Account)
 		switch field {
 		case "Email":
-			b = index.AppendString(b, v.Email)
+			b = persistimpl.AppendString(b, v.Email)
 		case "Level":
-			b = index.AppendInt(b, v.Level)
+			b = persistimpl.AppendInt(b, v.Level)
 		}
 		return b
 	},
@@ -138,37 +136,37 @@ var accountSchema = persistimpl.Schema{
 // appendAccount appends v to b in the protobuf wire format.
 func appendAccount(b []byte, v *Account) ([]byte, error) {
 	if v.ID != "" {
-		if !wire.ValidString(v.ID) {
+		if !persistimpl.ValidString(v.ID) {
 			return nil, &persistable.FieldError{Type: "Account", Field: "ID", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x0a), v.ID)
+		b = persistimpl.EncodeString(append(b, 0x0a), v.ID)
 	}
 	if v.TenantID != "" {
-		if !wire.ValidString(v.TenantID) {
+		if !persistimpl.ValidString(v.TenantID) {
 			return nil, &persistable.FieldError{Type: "Account", Field: "TenantID", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.TenantID)
+		b = persistimpl.EncodeString(append(b, 0x12), v.TenantID)
 	}
 	if v.Email != "" {
-		if !wire.ValidString(v.Email) {
+		if !persistimpl.ValidString(v.Email) {
 			return nil, &persistable.FieldError{Type: "Account", Field: "Email", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x1a), v.Email)
+		b = persistimpl.EncodeString(append(b, 0x1a), v.Email)
 	}
 	if v.Level != 0 {
-		b = wire.AppendZigzag(append(b, 0x20), int64(v.Level))
+		b = persistimpl.EncodeZigzag(append(b, 0x20), int64(v.Level))
 	}
 	if v.Name != "" {
-		if !wire.ValidString(v.Name) {
+		if !persistimpl.ValidString(v.Name) {
 			return nil, &persistable.FieldError{Type: "Account", Field: "Name", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x2a), v.Name)
+		b = persistimpl.EncodeString(append(b, 0x2a), v.Name)
 	}
 	return b, nil
 }
 
 // decodeAccount decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeAccount(b []byte, v *Account, s *wire.Strings) error {
+func decodeAccount(b []byte, v *Account, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -190,4 +188,4 @@ func decodeAccount(b []byte, v *Account, s *wire.Strings) error {
 }
 
 // accountKnown are the fields of Account that this code knows; others survive a Save.
-var accountKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5}}
+var accountKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5}}

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kazahana-db/kazahana/index"
-	"github.com/kazahana-db/kazahana/persistable/wire"
+	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/wire"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/schema"
-	"github.com/kazahana-db/kazahana/persistable/wire"
+	"github.com/kazahana-db/kazahana/internal/wire"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -297,7 +297,7 @@ type Ranks interface {
 // Entry is a key that a store has because of a record.
 type Entry struct {
 	Index string      // the name of the index in keys; "" for the record itself
-	Kind  index.Kind  // of the index
+	Kind  string      // of the index
 	Key   []byte      // as the engine has it
 	Tuple tuple.Tuple // the key within its directory; descending values as they were before index.Descend
 	Value []byte      // nil if the key is missing

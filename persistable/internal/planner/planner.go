@@ -13,7 +13,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 

@@ -33,7 +33,7 @@ func TestNames(t *testing.T) {
 // TestStubs checks that the packages for which the tests of analyzers have stubs have
 // the functions and methods of the stubs, with the same types.
 func TestStubs(t *testing.T) {
-	for _, path := range []string{api.KV, api.Directory, api.IDGen, api.Module + "/index", api.Persistable, api.Implement, api.FDB} {
+	for _, path := range []string{api.KV, api.Directory, api.IDGen, api.Persistable, api.Implement, api.FDB} {
 		real := declarations(t, sourceOf(t, path))
 		for name, text := range declarations(t, filepath.Join("..", "..", "testdata", "src", filepath.FromSlash(path))) {
 			if got, ok := real[name]; !ok || got != text {

@@ -305,7 +305,7 @@ func isSetting(fn *types.Func) bool {
 // isKazahana reports whether a package returns errors of an engine.
 func isKazahana(path string) bool {
 	switch path {
-	case api.KV, api.Directory, api.Persistable, api.Module + "/index", api.Module + "/internal/rank", api.Module + "/leasefdb":
+	case api.KV, api.Directory, api.Persistable, api.Module + "/internal/index", api.Module + "/internal/rank", api.Module + "/leasefdb":
 		return true
 	}
 	return strings.HasPrefix(path, api.KV+"/")

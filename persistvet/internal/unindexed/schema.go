@@ -34,7 +34,7 @@ func (s *schema) String() string {
 	return "indexes " + strings.Join(names, "; ")
 }
 
-// definition is what the choice of an index depends on in an index.Definition.
+// definition is what the choice of an index depends on in an index's definition.
 type definition struct {
 	Kind, Where, Signature string
 	Fields, Sparse         []string
@@ -283,7 +283,7 @@ func (r *reader) definitions(list *ast.CompositeLit) (all []definition) {
 	return all
 }
 
-// definition reads a literal of index.Definition.
+// definition reads a literal of a definition.
 func (r *reader) definition(lit *ast.CompositeLit) (d definition) {
 	for key, value := range members(lit) {
 		switch key {

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cli/database"
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
@@ -232,10 +232,10 @@ func indexKindOf(ix dynamic.Index) string {
 	if ix.Unique {
 		return "unique"
 	}
-	if ix.Kind == index.Value {
+	if ix.Kind == "" {
 		return "index"
 	}
-	return string(ix.Kind)
+	return ix.Kind
 }
 
 // keeps says what the index keeps: its fields in the order of its keys, and its options.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -149,7 +150,7 @@ func (x *examination) findInGap(ctx context.Context, t *tree, gap kv.KeyRange) e
 // examineTenant checks what is known of a directory as a tenant. It returns the usage that
 // is stored, if all records are counted and nothing writes: then it can be compared.
 func (x *examination) examineTenant(ctx context.Context, p *place) (quota *usage, err error) {
-	note := p.metadata.Annotation(p.prefix, tenantOwner)
+	note := p.metadata.Annotation(p.prefix, tenancy.Owner)
 	err = x.read(ctx, func(b *batch) error {
 		key := func(name string) []byte { return note.Sub(name).Bytes() }
 		names := []string{"settings", "records", "bytes", "arrival"}
@@ -181,7 +182,7 @@ func (x *examination) examineTenant(ctx context.Context, p *place) (quota *usage
 // compareUsage compares the usage that is stored with that of the records.
 func (x *examination) compareUsage(p *place, stored, is usage) {
 	if stored != is {
-		key := p.metadata.Annotation(p.prefix, tenantOwner).Sub("records").Bytes()
+		key := p.metadata.Annotation(p.prefix, tenancy.Owner).Sub("records").Bytes()
 		x.add(newFinding("tenant/wrong-usage", p.path, p.metadata.Root(), key, "it says %d records of %d bytes, and there are %d of %d", stored.records, stored.bytes, is.records, is.bytes))
 	}
 }
@@ -281,7 +282,7 @@ func (x *examination) compareOutline(p *place, b *batch, o *outline) (stores []*
 			broken = append(broken, strings.ReplaceAll(typ, "_", "__")+"_")
 			continue
 		}
-		for _, ix := range s.header.Indexes {
+		for _, ix := range s.catalog.All() {
 			known[ix.KeyName] = true
 		}
 		stores = append(stores, s)

@@ -9,7 +9,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/rank"
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -23,7 +23,7 @@ func (x *examination) examineRecords(ctx context.Context, s *store) error {
 
 // examineEntries checks that each entry has a record that has it.
 func (x *examination) examineEntries(ctx context.Context, s *store) error {
-	for _, entry := range s.header.Indexes {
+	for _, entry := range s.catalog.All() {
 		name := entry.KeyName
 		if i := s.indexOf(name); i < 0 || !s.indexes[i].Kind.HasEntries() {
 			continue
@@ -43,7 +43,7 @@ func (x *examination) examineEntries(ctx context.Context, s *store) error {
 
 // examineRanks compares the counts of rank indexes with their entries.
 func (x *examination) examineRanks(ctx context.Context, s *store) error {
-	for _, entry := range s.header.Indexes {
+	for _, entry := range s.catalog.All() {
 		if i := s.indexOf(entry.KeyName); i < 0 || s.indexes[i].Kind != index.Rank {
 			continue
 		}
@@ -156,7 +156,7 @@ func (x *examination) compareTotals(ctx context.Context, t *totals, i int) (whol
 // examineVersions compares the indexes of versions with the records: each record has a
 // version, each version its entry, each entry its version.
 func (x *examination) examineVersions(ctx context.Context, s *store) error {
-	for _, entry := range s.header.Indexes {
+	for _, entry := range s.catalog.All() {
 		name := entry.KeyName
 		if i := s.indexOf(name); i < 0 || s.indexes[i].Kind != index.Version {
 			continue

@@ -15,11 +15,13 @@ import (
 	"github.com/kazahana-db/kazahana/election"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	idstore "github.com/kazahana-db/kazahana/idbuilder/store/kvstore"
+	"github.com/kazahana-db/kazahana/internal/persistable/build"
+	"github.com/kazahana-db/kazahana/internal/persistable/format"
+	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
 	"github.com/kazahana-db/kazahana/internal/placement/kvstore"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/lease"
 	"github.com/kazahana-db/kazahana/leasefdb"
-	"github.com/kazahana-db/kazahana/persistable/stored"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/membership"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -150,10 +152,10 @@ func TestNewerFormats(t *testing.T) {
 	value, err := tuple.Tuple{int64(9), "v0.9.0", "more"}.Pack()
 	check(t, err)
 	decoders := map[string]func() error{
-		"a store's header": func() error { _, err := stored.DecodeHeader(value); return err },
-		"a former header":  func() error { _, err := stored.DecodeFormer(value); return err },
-		"a work list":      func() error { _, err := stored.DecodeWorkList(value); return err },
-		"a tenant":         func() error { _, err := stored.DecodeTenant(value); return err },
+		"a store's header": func() error { _, err := format.DecodeCatalog(value); return err },
+		"a former header":  func() error { _, err := format.DecodeFormer(value); return err },
+		"a work list":      func() error { _, err := build.DecodeMembers(value); return err },
+		"a tenant":         func() error { _, err := tenancy.Decode(value); return err },
 		"a named lease":    func() error { _, err := leasefdb.DecodeState("n", value, nil); return err },
 		"a standby": func() error {
 			_, err := election.DecodeStandby(tuple.AppendString(tuple.AppendInt(nil, -1), "m"), value)
@@ -171,7 +173,7 @@ func TestNewerFormats(t *testing.T) {
 	for name, decode := range decoders {
 		err := decode()
 		text := fmt.Sprint(err)
-		var remedy *stored.Error
+		var remedy *format.Error
 		if errors.As(err, &remedy) {
 			text += ": " + remedy.Remedy
 		}
@@ -179,7 +181,7 @@ func TestNewerFormats(t *testing.T) {
 			t.Errorf("%s: %v", name, text)
 		}
 	}
-	if _, _, err := stored.DecodeRecord([]byte{2, 0}); !errors.Is(err, lease.ErrNewer) {
+	if _, err := format.ParseRecord([]byte{2, 0}); !errors.Is(err, lease.ErrNewer) {
 		t.Errorf("a record: %v", err)
 	}
 }

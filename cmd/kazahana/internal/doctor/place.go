@@ -13,9 +13,10 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	idstore "github.com/kazahana-db/kazahana/idbuilder/store/kvstore"
+	"github.com/kazahana-db/kazahana/internal/persistable/format"
+	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
 	"github.com/kazahana-db/kazahana/internal/placement/kvstore"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/persistable/stored"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -66,14 +67,15 @@ func (p *place) checkTenant(b *batch, values map[string][]byte, key func(string)
 	add := func(code, name, format string, args ...any) {
 		b.report(newFinding(code, p.path, p.metadata.Root(), key(name), format, args...))
 	}
-	t, err := stored.DecodeTenant(values["settings"])
+	t, err := tenancy.Decode(values["settings"])
 	switch {
 	case err != nil:
 		add("tenant/bad-settings", "settings", "%v", err)
-	case t.Locked:
-		add("tenant/locked", "settings", "it is locked: %s", t.Reason)
+	case t.Lock.ID != "":
+		add("tenant/locked", "settings", "it is locked: %s", t.Lock.Reason)
 	}
-	if t.Counting {
+	counting := t.Quota.State == tenancy.Counting
+	if counting {
 		add("tenant/counting", "settings", "its quota does not hold yet")
 	}
 	for _, name := range []string{"records", "bytes"} {
@@ -87,7 +89,7 @@ func (p *place) checkTenant(b *batch, values map[string][]byte, key func(string)
 	case "removed":
 		add("tenant/removed", "arrival", "the removal of %s has not ended", tenant)
 	}
-	if err != nil || !t.Quota || t.Counting || p.layer != directory.Partition {
+	if err != nil || t.Quota.State == tenancy.Off || counting || p.layer != directory.Partition {
 		return nil
 	}
 	return &usage{numberOf(values["records"]), numberOf(values["bytes"])}
@@ -133,8 +135,6 @@ func (p *place) tenantAt(i int) string {
 	names = slices.DeleteFunc(append(names, p.path[i+2]), func(name string) bool { return name == "" })
 	return strings.Join(names, "/")
 }
-
-const tenantOwner = stored.TenantOwner
 
 // numberOf reads a counter; 0 for none.
 func numberOf(value []byte) int64 {
@@ -349,7 +349,7 @@ const mostStrays = 20
 
 // reasonOf returns an error with what that of stored bytes says, without a remedy for damage.
 func reasonOf(err error) error {
-	var wrong *stored.Error
+	var wrong *format.Error
 	if errors.As(err, &wrong) && wrong.Err != nil {
 		return wrong.Err
 	}

@@ -7,11 +7,12 @@ import (
 	"context"
 	"slices"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/persistable/build"
+	"github.com/kazahana-db/kazahana/internal/persistable/format"
 	"github.com/kazahana-db/kazahana/internal/reindex"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/dynamic"
-	"github.com/kazahana-db/kazahana/persistable/stored"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -20,7 +21,7 @@ type store struct {
 	*place
 	typ      string
 	value    []byte // of the header
-	header   stored.Header
+	catalog  *format.Catalog
 	decoder  *dynamic.Decoder
 	indexes  []index.Index // that have a program and are readable; recounts are not among them
 	programs []*reindex.Program
@@ -31,20 +32,20 @@ type store struct {
 
 // load reads a header.
 func (s *store) load(value []byte) (err error) {
-	if s.header, err = stored.DecodeHeader(value); err != nil {
+	if s.catalog, err = format.DecodeCatalog(value); err != nil {
 		return err
 	}
 	if s.decoder, err = dynamic.NewDecoder(value, s.path, s.layers); err != nil {
 		return err
 	}
 	s.value, s.indexes, s.programs, s.refused = bytes.Clone(value), nil, nil, map[string]error{}
-	for _, ix := range s.header.Indexes {
+	for _, ix := range s.catalog.All() {
 		s.addIndex(ix)
 	}
 	return nil
 }
 
-func (s *store) addIndex(ix stored.Index) {
+func (s *store) addIndex(ix format.IndexEntry) {
 	if _, recount := index.CutRecount(ix.KeyName); recount {
 		return
 	}
@@ -83,7 +84,7 @@ func (s *store) entryFinding(code string, ix *index.Index, key, id []byte, forma
 
 // recordKey returns the key of the record with that packed id.
 func (s *store) recordKey(id []byte) []byte {
-	return append(s.decoder.Shards().Append(s.pack(letterRecord, s.typ), id), id...)
+	return append(index.Shards(s.decoder.Shards()).Append(s.pack(letterRecord, s.typ), id), id...)
 }
 
 // refresh reads the header anew. It reports whether the header can be used.
@@ -127,7 +128,7 @@ func (s *store) gather(set *index.Set, id, payload []byte) error {
 // checkIndexes reports the states of indexes, and those that cannot be compared.
 func (s *store) checkIndexes(add func(Finding)) {
 	key := s.place.pack(letterSystem, s.typ)
-	for _, ix := range s.header.Indexes {
+	for _, ix := range s.catalog.All() {
 		report := func(code, format string, args ...any) {
 			f := s.finding(code, key, format, args...)
 			f.Key, f.Place, f.Index = nil, "", ix.KeyName
@@ -150,7 +151,7 @@ func (s *store) checkIndexes(add func(Finding)) {
 
 // codeOf returns the code of an index without a program: what is wrong with it may be that
 // its fields are not there.
-func (s *store) codeOf(ix stored.Index) string {
+func (s *store) codeOf(ix format.IndexEntry) string {
 	d, err := index.ParseLayout(ix.KeyName, ix.Layout)
 	if err == nil && slices.ContainsFunc(d.Fields, func(field string) bool { return !s.decoder.HasField(field) }) {
 		return "index/bad-layout"
@@ -170,7 +171,7 @@ func (s *store) checkSystemKey(x *examination, pair kv.KeyValue, word string, re
 			return report("store/bad-value", "it has %d bytes instead of %d", len(pair.Value), sizes[word])
 		}
 	case "history":
-		if _, err := stored.DecodeFormer(pair.Value); err != nil {
+		if _, err := format.DecodeFormer(pair.Value); err != nil {
 			return report("store/bad-history", "%v", reasonOf(err))
 		}
 	case "build":
@@ -202,13 +203,13 @@ func (s *store) checkWork(x *examination, pair kv.KeyValue, rest []byte) *Findin
 	var err error
 	code, text := "store/bad-value", ""
 	if len(rest) == 0 {
-		if _, err = stored.DecodeWorkList(pair.Value); err == nil && x.options.Exclusive {
+		if _, err = build.DecodeMembers(pair.Value); err == nil && x.options.Exclusive {
 			code, text = "index/stale-build", "no program has the database open"
 		}
 	} else {
 		_, begin, wrong := tuple.ReadString(rest)
 		if err = wrong; err == nil {
-			_, err = stored.DecodeWorkRange(begin, pair.Value)
+			_, err = build.DecodeRange(begin, pair.Value)
 		}
 	}
 	if err == nil && text == "" {

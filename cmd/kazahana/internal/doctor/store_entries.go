@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"context"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/kv"
 )
 

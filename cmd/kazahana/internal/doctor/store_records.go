@@ -8,16 +8,16 @@ import (
 	"errors"
 	"iter"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/persistable/format"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/persistable/stored"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // decode returns the bytes of a record after its header, or what is wrong with it.
 func (s *store) decode(r *record) ([]byte, *fault) {
 	if r.astray {
-		return nil, newFault("record/wrong-shard", r.key, "its id belongs to shard %d of %d", s.decoder.Shards().Of(r.id), s.decoder.Shards())
+		return nil, newFault("record/wrong-shard", r.key, "its id belongs to shard %d of %d", index.Shards(s.decoder.Shards()).Of(r.id), s.decoder.Shards())
 	}
 	payload, f := r.payload()
 	if f != nil {
@@ -54,7 +54,7 @@ func (s *store) readRecord(ctx context.Context, b *batch, id []byte) (*record, e
 // split returns the packed id and the key of the record that a key is of.
 func (s *store) split(key []byte) (id, own []byte, astray bool, err error) {
 	front := len(s.pack(letterRecord, s.typ))
-	shards := s.decoder.Shards()
+	shards := index.Shards(s.decoder.Shards())
 	shard, suffix, err := shards.Cut(key[front:])
 	if err != nil || len(suffix) == 0 {
 		return nil, nil, false, errKey
@@ -184,17 +184,17 @@ func (r *record) payload() ([]byte, *fault) {
 	if r.value == nil {
 		return nil, newFault("record/missing-head", r.key, "there are %d chunks, and no first value", len(r.chunks))
 	}
-	n, payload, err := stored.DecodeRecord(r.value)
+	decoded, err := format.ParseRecord(r.value)
 	if err != nil {
 		return nil, newFault("record/bad-header", r.key, "%v", reasonOf(err))
 	}
-	if n == 0 && len(r.chunks) == 0 {
-		return payload, nil
+	if decoded.Chunks == 0 && len(r.chunks) == 0 {
+		return decoded.Payload, nil
 	}
-	if f := r.checkChunks(n); f != nil {
+	if f := r.checkChunks(decoded.Chunks); f != nil {
 		return nil, f
 	}
-	whole := append(make([]byte, 0, r.size()), payload...)
+	whole := append(make([]byte, 0, r.size()), decoded.Payload...)
 	for _, chunk := range r.chunks {
 		whole = append(whole, chunk.Value...)
 	}
@@ -203,8 +203,8 @@ func (r *record) payload() ([]byte, *fault) {
 
 // checkChunks checks that the record has n chunks, and their sizes.
 func (r *record) checkChunks(n int) *fault {
-	if n > 0 && len(r.value) != stored.ChunkSize {
-		return newFault("record/torn-chunk", r.key, "its first value has %d bytes instead of %d", len(r.value), stored.ChunkSize)
+	if n > 0 && len(r.value) != kv.MaxValueSize {
+		return newFault("record/torn-chunk", r.key, "its first value has %d bytes instead of %d", len(r.value), kv.MaxValueSize)
 	}
 	for i, chunk := range r.chunks {
 		number, _, err := tuple.ReadInt(chunk.Key[len(r.key):])
@@ -215,8 +215,8 @@ func (r *record) checkChunks(n int) *fault {
 			return newFault("record/surplus-chunk", chunk.Key, "the record has %d chunks, by its header", n)
 		case number != int64(i+1):
 			return newFault("record/missing-chunk", r.key, "chunk %d of %d is missing", i+1, n)
-		case i+1 < n && size != stored.ChunkSize, i+1 == n && (size == 0 || size > stored.ChunkSize):
-			return newFault("record/torn-chunk", chunk.Key, "it has %d bytes instead of %d", size, stored.ChunkSize)
+		case i+1 < n && size != kv.MaxValueSize, i+1 == n && (size == 0 || size > kv.MaxValueSize):
+			return newFault("record/torn-chunk", chunk.Key, "it has %d bytes instead of %d", size, kv.MaxValueSize)
 		}
 	}
 	if len(r.chunks) < n {

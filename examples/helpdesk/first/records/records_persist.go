@@ -8,15 +8,13 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version5
+const _ = persistimpl.Version6
 
 // NewTicket returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // It panics if the literal's ID is already set: create such a record with CreateWithID.
@@ -60,22 +58,22 @@ func (s *TicketStore) SaveIfVersion(ctx context.Context, version persistable.Ver
 
 // ByStatusCreatedAt returns the records with that Status, in the order of CreatedAt; a range of it can be chosen.
 func (s *TicketStore) ByStatusCreatedAt(status Status) *persistable.RangeQuery[*Ticket, time.Time] {
-	return persistimpl.Range(&s.Store, 0, index.AppendInt(nil, status), index.AppendTime)
+	return persistimpl.Range(&s.Store, 0, persistimpl.AppendInt(nil, status), persistimpl.AppendTime)
 }
 
 // OrderedByStatusCreatedAt returns the records in the order of Status; a range of it can be chosen.
 func (s *TicketStore) OrderedByStatusCreatedAt() *persistable.RangeQuery[*Ticket, Status] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendInt[Status])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[Status])
 }
 
 // ByRequester returns the records with that Requester, in the order of their IDs.
 func (s *TicketStore) ByRequester(requester string) *persistable.Query[*Ticket] {
-	return persistimpl.Query(&s.Store, 1, index.AppendString(nil, requester))
+	return persistimpl.Query(&s.Store, 1, persistimpl.AppendString(nil, requester))
 }
 
 // OrderedByRequester returns the records in the order of Requester; a range of it can be chosen.
 func (s *TicketStore) OrderedByRequester() *persistable.RangeQuery[*Ticket, string] {
-	return persistimpl.Range(&s.Store, 1, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendString[string])
 }
 
 // TicketFields are the indexed fields of Ticket, for conditions of Find and FindOne.
@@ -84,9 +82,9 @@ var TicketFields = struct {
 	CreatedAt persistable.Field[*Ticket, time.Time]
 	Requester persistable.Field[*Ticket, string]
 }{
-	Status:    persistimpl.Field[*Ticket]("Status", index.AppendInt[Status]),
-	CreatedAt: persistimpl.Field[*Ticket]("CreatedAt", index.AppendTime),
-	Requester: persistimpl.Field[*Ticket]("Requester", index.AppendString[string]),
+	Status:    persistimpl.Field[*Ticket]("Status", persistimpl.AppendInt[Status]),
+	CreatedAt: persistimpl.Field[*Ticket]("CreatedAt", persistimpl.AppendTime),
+	Requester: persistimpl.Field[*Ticket]("Requester", persistimpl.AppendString[string]),
 }
 
 // ticketSchema is what the run-time knows of Ticket.
@@ -119,28 +117,28 @@ var ticketSchema = persistimpl.Schema{
 		persistimpl.FillString(&v.Tenant, args[0])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendTicket(b, v.(*Ticket)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Ticket)
 		return v, decodeTicket(b, v, s)
 	},
 	Known:   &ticketKnown,
 	Version: func(record any) *[12]byte { return (*[12]byte)(&record.(*Ticket).Version) },
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Ticket_Status_CreatedAt", Fields: []string{"Status", "CreatedAt"}, Signature: "int,time"},
 		{Name: "Ticket_Requester", Fields: []string{"Requester"}, Signature: "string"},
 		{Name: "Ticket_version", Kind: "version"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Ticket)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Status)
-			k = index.AppendTime(k, v.CreatedAt)
+			k = persistimpl.AppendInt(k, v.Status)
+			k = persistimpl.AppendTime(k, v.CreatedAt)
 			e.End(k)
 		case 1:
 			k := e.Begin()
-			k = index.AppendString(k, v.Requester)
+			k = persistimpl.AppendString(k, v.Requester)
 			e.End(k)
 		case 2:
 			k := e.Begin()
@@ -151,11 +149,11 @@ var ticketSchema = persistimpl.Schema{
 		v := record.(*Ticket)
 		switch field {
 		case "Status":
-			b = index.AppendInt(b, v.Status)
+			b = persistimpl.AppendInt(b, v.Status)
 		case "CreatedAt":
-			b = index.AppendTime(b, v.CreatedAt)
+			b = persistimpl.AppendTime(b, v.CreatedAt)
 		case "Requester":
-			b = index.AppendString(b, v.Requester)
+			b = persistimpl.AppendString(b, v.Requester)
 		}
 		return b
 	},
@@ -164,43 +162,43 @@ var ticketSchema = persistimpl.Schema{
 // appendTicket appends v to b in the protobuf wire format.
 func appendTicket(b []byte, v *Ticket) ([]byte, error) {
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.Tenant != "" {
-		if !wire.ValidString(v.Tenant) {
+		if !persistimpl.ValidString(v.Tenant) {
 			return nil, &persistable.FieldError{Type: "Ticket", Field: "Tenant", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.Tenant)
+		b = persistimpl.EncodeString(append(b, 0x12), v.Tenant)
 	}
 	if v.Subject != "" {
-		if !wire.ValidString(v.Subject) {
+		if !persistimpl.ValidString(v.Subject) {
 			return nil, &persistable.FieldError{Type: "Ticket", Field: "Subject", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x1a), v.Subject)
+		b = persistimpl.EncodeString(append(b, 0x1a), v.Subject)
 	}
 	if v.Body != "" {
-		if !wire.ValidString(v.Body) {
+		if !persistimpl.ValidString(v.Body) {
 			return nil, &persistable.FieldError{Type: "Ticket", Field: "Body", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x22), v.Body)
+		b = persistimpl.EncodeString(append(b, 0x22), v.Body)
 	}
 	if v.Requester != "" {
-		if !wire.ValidString(v.Requester) {
+		if !persistimpl.ValidString(v.Requester) {
 			return nil, &persistable.FieldError{Type: "Ticket", Field: "Requester", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x2a), v.Requester)
+		b = persistimpl.EncodeString(append(b, 0x2a), v.Requester)
 	}
 	if v.Status != 0 {
-		b = wire.AppendZigzag(append(b, 0x30), int64(v.Status))
+		b = persistimpl.EncodeZigzag(append(b, 0x30), int64(v.Status))
 	}
 	if !v.CreatedAt.IsZero() {
-		b = wire.AppendTimestamp(append(b, 0x3a), v.CreatedAt)
+		b = persistimpl.EncodeTimestamp(append(b, 0x3a), v.CreatedAt)
 	}
 	return b, nil
 }
 
 // decodeTicket decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeTicket(b []byte, v *Ticket, s *wire.Strings) error {
+func decodeTicket(b []byte, v *Ticket, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -226,4 +224,4 @@ func decodeTicket(b []byte, v *Ticket, s *wire.Strings) error {
 }
 
 // ticketKnown are the fields of Ticket that this code knows; others survive a Save.
-var ticketKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7}}
+var ticketKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7}}

@@ -14,16 +14,14 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version5
+const _ = persistimpl.Version6
 
 // NewEvery returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // It panics if the literal's ID is already set: create such a record with CreateWithID.
@@ -65,56 +63,56 @@ func (s *EveryStore) SaveIfVersion(ctx context.Context, version persistable.Vers
 
 // ByInt8TextTime returns the records with that Int8 and Text, in the order of Time; a range of it can be chosen.
 func (s *EveryStore) ByInt8TextTime(int8Value int8, text string) *persistable.RangeQuery[*Every, time.Time] {
-	k := index.AppendInt(nil, int8Value)
-	k = index.Descending(index.AppendString[string])(k, text)
-	return persistimpl.Range(&s.Store, 0, k, index.AppendTime)
+	k := persistimpl.AppendInt(nil, int8Value)
+	k = persistimpl.Descending(persistimpl.AppendString[string])(k, text)
+	return persistimpl.Range(&s.Store, 0, k, persistimpl.AppendTime)
 }
 
 // ByInt8ThenTextTime returns the records with that Int8, in the descending order of Text; a range of it can be chosen.
 func (s *EveryStore) ByInt8ThenTextTime(int8Value int8) *persistable.RangeQuery[*Every, string] {
-	return persistimpl.DescendingRange(&s.Store, 0, index.AppendInt(nil, int8Value), index.AppendString[string])
+	return persistimpl.DescendingRange(&s.Store, 0, persistimpl.AppendInt(nil, int8Value), persistimpl.AppendString[string])
 }
 
 // OrderedByInt8TextTime returns the records in the order of Int8; a range of it can be chosen.
 func (s *EveryStore) OrderedByInt8TextTime() *persistable.RangeQuery[*Every, int8] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendInt[int8])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[int8])
 }
 
 // ByTexts returns the records with that element of Texts, in the order of their IDs.
 func (s *EveryStore) ByTexts(texts string) *persistable.Query[*Every] {
-	return persistimpl.Query(&s.Store, 1, index.AppendString(nil, texts))
+	return persistimpl.Query(&s.Store, 1, persistimpl.AppendString(nil, texts))
 }
 
 // OrderedByTexts returns the records in the order of the elements of Texts, a record once for each; a range of it can be chosen.
 func (s *EveryStore) OrderedByTexts() *persistable.RangeQuery[*Every, string] {
-	return persistimpl.Range(&s.Store, 1, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendString[string])
 }
 
 // ByMaybeTextDouble returns the records with that MaybeText, in the descending order of Double; a range of it can be chosen.
 func (s *EveryStore) ByMaybeTextDouble(maybeText *string) *persistable.RangeQuery[*Every, float64] {
-	return persistimpl.DescendingRange(&s.Store, 2, index.AppendNullable(nil, maybeText, index.AppendString[string]), index.AppendFloat64[float64])
+	return persistimpl.DescendingRange(&s.Store, 2, persistimpl.AppendNullable(nil, maybeText, persistimpl.AppendString[string]), persistimpl.AppendFloat64[float64])
 }
 
 // OrderedByMaybeTextDouble returns the records in the order of MaybeText; a range of it can be chosen.
 func (s *EveryStore) OrderedByMaybeTextDouble() *persistable.RangeQuery[*Every, *string] {
-	return persistimpl.Range(&s.Store, 2, nil, index.Nullable(index.AppendString[string]))
+	return persistimpl.Range(&s.Store, 2, nil, persistimpl.Nullable(persistimpl.AppendString[string]))
 }
 
 // ByUUIDBytesArray returns the records with that UUID and Bytes, in the order of Array; a range of it can be chosen.
 func (s *EveryStore) ByUUIDBytesArray(uuid [16]byte, bytes []byte) *persistable.RangeQuery[*Every, [3]byte] {
-	k := index.AppendUUID(nil, uuid)
-	k = index.AppendBytes(k, bytes)
+	k := persistimpl.AppendUUID(nil, uuid)
+	k = persistimpl.AppendBytes(k, bytes)
 	return persistimpl.Range(&s.Store, 3, k, appendKey3Byte)
 }
 
 // ByUUIDThenBytesArray returns the records with that UUID, in the order of Bytes; a range of it can be chosen.
 func (s *EveryStore) ByUUIDThenBytesArray(uuid [16]byte) *persistable.RangeQuery[*Every, []byte] {
-	return persistimpl.Range(&s.Store, 3, index.AppendUUID(nil, uuid), index.AppendBytes[[]byte])
+	return persistimpl.Range(&s.Store, 3, persistimpl.AppendUUID(nil, uuid), persistimpl.AppendBytes[[]byte])
 }
 
 // OrderedByUUIDBytesArray returns the records in the order of UUID; a range of it can be chosen.
 func (s *EveryStore) OrderedByUUIDBytesArray() *persistable.RangeQuery[*Every, [16]byte] {
-	return persistimpl.Range(&s.Store, 3, nil, index.AppendUUID[[16]byte])
+	return persistimpl.Range(&s.Store, 3, nil, persistimpl.AppendUUID[[16]byte])
 }
 
 // ByUUIDBytesArrayRows is ByUUIDBytesArray for what the index has of the records. It does not read them.
@@ -134,85 +132,85 @@ func (s *EveryStore) OrderedByUUIDBytesArrayRows() *persistable.RowRange[EveryBy
 
 // ByPtrTimePtrID returns the records with that PtrTime, in the order of PtrID; a range of it can be chosen.
 func (s *EveryStore) ByPtrTimePtrID(ptrTime *time.Time) *persistable.RangeQuery[*Every, *idgen.ID] {
-	return persistimpl.Range(&s.Store, 4, index.Descending(index.Nullable(index.AppendTime))(nil, ptrTime), index.Nullable(index.AppendInt[idgen.ID]))
+	return persistimpl.Range(&s.Store, 4, persistimpl.Descending(persistimpl.Nullable(persistimpl.AppendTime))(nil, ptrTime), persistimpl.Nullable(persistimpl.AppendInt[idgen.ID]))
 }
 
 // OrderedByPtrTimePtrID returns the records in the descending order of PtrTime; a range of it can be chosen.
 func (s *EveryStore) OrderedByPtrTimePtrID() *persistable.RangeQuery[*Every, *time.Time] {
-	return persistimpl.DescendingRange(&s.Store, 4, nil, index.Nullable(index.AppendTime))
+	return persistimpl.DescendingRange(&s.Store, 4, nil, persistimpl.Nullable(persistimpl.AppendTime))
 }
 
 // ByPtrTextUint64 returns the Every with that PtrText and Uint64, or persistable.ErrNotFound.
 func (s *EveryStore) ByPtrTextUint64(ctx context.Context, ptrText *string, uint64Value uint64) (*Every, error) {
-	k := index.AppendNullable(nil, ptrText, index.AppendString[string])
-	k = index.AppendUint(k, uint64Value)
+	k := persistimpl.AppendNullable(nil, ptrText, persistimpl.AppendString[string])
+	k = persistimpl.AppendUint(k, uint64Value)
 	return persistimpl.Unique(ctx, &s.Store, 5, k)
 }
 
 // ByPtrTextThenUint64 returns the records with that PtrText, in the order of Uint64; a range of it can be chosen.
 func (s *EveryStore) ByPtrTextThenUint64(ptrText *string) *persistable.RangeQuery[*Every, uint64] {
-	return persistimpl.Range(&s.Store, 5, index.AppendNullable(nil, ptrText, index.AppendString[string]), index.AppendUint[uint64])
+	return persistimpl.Range(&s.Store, 5, persistimpl.AppendNullable(nil, ptrText, persistimpl.AppendString[string]), persistimpl.AppendUint[uint64])
 }
 
 // OrderedByPtrTextUint64 returns the records in the order of PtrText; a range of it can be chosen.
 func (s *EveryStore) OrderedByPtrTextUint64() *persistable.RangeQuery[*Every, *string] {
-	return persistimpl.Range(&s.Store, 5, nil, index.Nullable(index.AppendString[string]))
+	return persistimpl.Range(&s.Store, 5, nil, persistimpl.Nullable(persistimpl.AppendString[string]))
 }
 
 // ByDurationWhereSome returns the records with that Duration, in the order of their IDs.
 // Only records that fulfil Bool=true and Int64!=0 are taken into account.
 func (s *EveryStore) ByDurationWhereSome(duration time.Duration) *persistable.Query[*Every] {
-	return persistimpl.Query(&s.Store, 6, index.AppendInt(nil, duration))
+	return persistimpl.Query(&s.Store, 6, persistimpl.AppendInt(nil, duration))
 }
 
 // OrderedByDurationWhereSome returns the records in the order of Duration; a range of it can be chosen.
 // Only records that fulfil Bool=true and Int64!=0 are taken into account.
 func (s *EveryStore) OrderedByDurationWhereSome() *persistable.RangeQuery[*Every, time.Duration] {
-	return persistimpl.Range(&s.Store, 6, nil, index.AppendInt[time.Duration])
+	return persistimpl.Range(&s.Store, 6, nil, persistimpl.AppendInt[time.Duration])
 }
 
 // CountByNumbers returns the number of the records with that element of Numbers, in one read.
 func (s *EveryStore) CountByNumbers(ctx context.Context, numbers int64) (int64, error) {
-	return persistimpl.Count(ctx, &s.Store, 7, index.AppendInt(nil, numbers))
+	return persistimpl.Count(ctx, &s.Store, 7, persistimpl.AppendInt(nil, numbers))
 }
 
 // CountsByNumbers yields each value of Numbers and the number of its records; those without records are left out.
 func (s *EveryStore) CountsByNumbers(ctx context.Context) iter.Seq2[persistable.GroupCount[int64], error] {
-	return persistimpl.Counts(ctx, &s.Store, 7, index.ReadInt[int64])
+	return persistimpl.Counts(ctx, &s.Store, 7, persistimpl.ReadInt[int64])
 }
 
 // SumUint64ByInnerNumber returns the sum of Uint64 of the records with that InnerNumber, in one read.
 // A sum that does not fit is a *persistable.OverflowError.
 func (s *EveryStore) SumUint64ByInnerNumber(ctx context.Context, innerNumber int64) (uint64, error) {
-	return persistimpl.SumUint(ctx, &s.Store, 8, index.AppendInt(nil, innerNumber))
+	return persistimpl.SumUint(ctx, &s.Store, 8, persistimpl.AppendInt(nil, innerNumber))
 }
 
 // SumsUint64ByInnerNumber yields each value of InnerNumber and the sum of Uint64 of its records; sums that are 0 are left out.
 // A sum that does not fit is a *persistable.OverflowError.
 func (s *EveryStore) SumsUint64ByInnerNumber(ctx context.Context) iter.Seq2[persistable.GroupSum[int64, uint64], error] {
-	return persistimpl.SumsUint(ctx, &s.Store, 8, index.ReadInt[int64])
+	return persistimpl.SumsUint(ctx, &s.Store, 8, persistimpl.ReadInt[int64])
 }
 
 // RankOfInt64ByBool returns how many of the records with that Bool have a lesser Int64: 0 for the least.
 func (s *EveryStore) RankOfInt64ByBool(ctx context.Context, boolValue bool, int64Value int64) (int64, error) {
-	return persistimpl.RankOf(ctx, &s.Store, 9, index.AppendBool(nil, boolValue), index.AppendInt(nil, int64Value))
+	return persistimpl.RankOf(ctx, &s.Store, 9, persistimpl.AppendBool(nil, boolValue), persistimpl.AppendInt(nil, int64Value))
 }
 
 // NthByInt64ByBool returns the record that has n of the records with that Bool before it, by Int64 and then by ID: n = 0 for the
 // one with the least; or persistable.ErrNotFound.
 func (s *EveryStore) NthByInt64ByBool(ctx context.Context, boolValue bool, n int64) (*Every, error) {
-	return persistimpl.Nth(ctx, &s.Store, 9, index.AppendBool(nil, boolValue), n)
+	return persistimpl.Nth(ctx, &s.Store, 9, persistimpl.AppendBool(nil, boolValue), n)
 }
 
 // TopByInt64ByBool returns n of the records with that Bool: those with the greatest Int64, the greatest first. An n below 1 is an error.
 func (s *EveryStore) TopByInt64ByBool(ctx context.Context, boolValue bool, n int) ([]*Every, error) {
-	return persistimpl.Top(ctx, &s.Store, 9, index.AppendBool(nil, boolValue), n)
+	return persistimpl.Top(ctx, &s.Store, 9, persistimpl.AppendBool(nil, boolValue), n)
 }
 
 // PercentileOfInt64ByBool returns the first record, by Int64 and then by ID, such that at least p percent of
 // the records with that Bool do not come after it; p is from 0 to 100. Without records: persistable.ErrNotFound.
 func (s *EveryStore) PercentileOfInt64ByBool(ctx context.Context, boolValue bool, p float64) (*Every, error) {
-	return persistimpl.Percentile(ctx, &s.Store, 9, index.AppendBool(nil, boolValue), p)
+	return persistimpl.Percentile(ctx, &s.Store, 9, persistimpl.AppendBool(nil, boolValue), p)
 }
 
 // EveryFields are the indexed fields of Every, for conditions of Find and FindOne.
@@ -234,22 +232,22 @@ var EveryFields = struct {
 	Bool      persistable.Field[*Every, bool]
 	Int64     persistable.Field[*Every, int64]
 }{
-	Int8:      persistimpl.Field[*Every]("Int8", index.AppendInt[int8]),
-	Text:      persistimpl.Field[*Every]("Text", index.AppendString[string]),
-	Time:      persistimpl.Field[*Every]("Time", index.AppendTime),
-	Texts:     persistimpl.Field[*Every]("Texts", index.AppendString[string]),
-	MaybeText: persistimpl.Field[*Every]("Maybe.Text", index.Nullable(index.AppendString[string])),
-	Double:    persistimpl.Field[*Every]("Double", index.AppendFloat64[float64]),
-	UUID:      persistimpl.Field[*Every]("UUID", index.AppendUUID[[16]byte]),
-	Bytes:     persistimpl.Field[*Every]("Bytes", index.AppendBytes[[]byte]),
+	Int8:      persistimpl.Field[*Every]("Int8", persistimpl.AppendInt[int8]),
+	Text:      persistimpl.Field[*Every]("Text", persistimpl.AppendString[string]),
+	Time:      persistimpl.Field[*Every]("Time", persistimpl.AppendTime),
+	Texts:     persistimpl.Field[*Every]("Texts", persistimpl.AppendString[string]),
+	MaybeText: persistimpl.Field[*Every]("Maybe.Text", persistimpl.Nullable(persistimpl.AppendString[string])),
+	Double:    persistimpl.Field[*Every]("Double", persistimpl.AppendFloat64[float64]),
+	UUID:      persistimpl.Field[*Every]("UUID", persistimpl.AppendUUID[[16]byte]),
+	Bytes:     persistimpl.Field[*Every]("Bytes", persistimpl.AppendBytes[[]byte]),
 	Array:     persistimpl.Field[*Every]("Array", appendKey3Byte),
-	PtrTime:   persistimpl.Field[*Every]("PtrTime", index.Nullable(index.AppendTime)),
-	PtrID:     persistimpl.Field[*Every]("PtrID", index.Nullable(index.AppendInt[idgen.ID])),
-	PtrText:   persistimpl.Field[*Every]("PtrText", index.Nullable(index.AppendString[string])),
-	Uint64:    persistimpl.Field[*Every]("Uint64", index.AppendUint[uint64]),
-	Duration:  persistimpl.Field[*Every]("Duration", index.AppendInt[time.Duration]),
-	Bool:      persistimpl.Field[*Every]("Bool", index.AppendBool[bool]),
-	Int64:     persistimpl.Field[*Every]("Int64", index.AppendInt[int64]),
+	PtrTime:   persistimpl.Field[*Every]("PtrTime", persistimpl.Nullable(persistimpl.AppendTime)),
+	PtrID:     persistimpl.Field[*Every]("PtrID", persistimpl.Nullable(persistimpl.AppendInt[idgen.ID])),
+	PtrText:   persistimpl.Field[*Every]("PtrText", persistimpl.Nullable(persistimpl.AppendString[string])),
+	Uint64:    persistimpl.Field[*Every]("Uint64", persistimpl.AppendUint[uint64]),
+	Duration:  persistimpl.Field[*Every]("Duration", persistimpl.AppendInt[time.Duration]),
+	Bool:      persistimpl.Field[*Every]("Bool", persistimpl.AppendBool[bool]),
+	Int64:     persistimpl.Field[*Every]("Int64", persistimpl.AppendInt[int64]),
 }
 
 // EveryByUUIDBytesArrayRow is what the index Every_UUID_Bytes_Array has of a record.
@@ -268,16 +266,16 @@ type EveryByUUIDBytesArrayRow struct {
 func readEveryByUUIDBytesArrayRow(row *persistimpl.Row) (v EveryByUUIDBytesArrayRow, err error) {
 	s := &row.Strings
 	rest := row.Values
-	if v.UUID, rest, err = index.ReadUUID[[16]byte](rest); err != nil {
+	if v.UUID, rest, err = persistimpl.ReadUUID[[16]byte](rest); err != nil {
 		return v, err
 	}
-	if v.Bytes, rest, err = index.ReadBytes[[]byte](rest); err != nil {
+	if v.Bytes, rest, err = persistimpl.ReadBytes[[]byte](rest); err != nil {
 		return v, err
 	}
 	if v.Array, rest, err = readKey3Byte(rest); err != nil {
 		return v, err
 	}
-	if v.ID, rest, err = index.ReadInt[idgen.ID](rest); err != nil {
+	if v.ID, rest, err = persistimpl.ReadInt[idgen.ID](rest); err != nil {
 		return v, err
 	}
 	if err = persistimpl.CheckEnd(rest); err != nil {
@@ -292,7 +290,7 @@ func readEveryByUUIDBytesArrayRow(row *persistimpl.Row) (v EveryByUUIDBytesArray
 			value := r.Zigzag()
 			v.PtrInt = &value
 		case 37:
-			for r.Repeated(wire.VarintType) {
+			for r.Repeated(persistimpl.VarintType) {
 				v.Numbers = append(v.Numbers, r.Zigzag())
 			}
 		case 46:
@@ -410,12 +408,12 @@ message Inner
 		persistimpl.FillInt(&v.Number, args[1])
 	},
 	Encode: func(b []byte, v any) ([]byte, error) { return appendEvery(b, v.(*Every)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Every)
 		return v, decodeEvery(b, v, s)
 	},
 	Known: &everyKnown,
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Every_Int8_Text_Time", Fields: []string{"Int8", "Text", "Time"}, Descending: []string{"Text"}, Signature: "int,string,time"},
 		{Name: "Every_Texts", Fields: []string{"Texts"}, Cover: true, Sparse: []string{"Texts"}, Signature: "[]string"},
 		{Name: "Every_Maybe.Text_Double", Fields: []string{"Maybe.Text", "Double"}, Descending: []string{"Double"}, Signature: "*string,double"},
@@ -428,21 +426,21 @@ message Inner
 		{Name: "Every_rank_Bool_Int64", Kind: "rank", Fields: []string{"Bool", "Int64"}, Signature: "bool,int"},
 		{Name: "Every_version", Kind: "version"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Every)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Int8)
+			k = persistimpl.AppendInt(k, v.Int8)
 			n := len(k)
-			k = index.AppendString(k, v.Text)
-			k = index.Descend(k, n)
-			k = index.AppendTime(k, v.Time)
+			k = persistimpl.AppendString(k, v.Text)
+			k = persistimpl.Descend(k, n)
+			k = persistimpl.AppendTime(k, v.Time)
 			e.End(k)
 		case 1:
 			for _, element := range v.Texts {
 				k := e.Begin()
-				k = index.AppendString(k, element)
+				k = persistimpl.AppendString(k, element)
 				e.End(k)
 			}
 		case 2:
@@ -450,53 +448,53 @@ message Inner
 			if v.Maybe == nil {
 				k = tuple.AppendNil(k)
 			} else {
-				k = index.AppendString(k, v.Maybe.Text)
+				k = persistimpl.AppendString(k, v.Maybe.Text)
 			}
 			n := len(k)
-			k = index.AppendFloat64(k, v.Double)
-			k = index.Descend(k, n)
+			k = persistimpl.AppendFloat64(k, v.Double)
+			k = persistimpl.Descend(k, n)
 			e.End(k)
 		case 3:
 			k := e.Begin()
-			k = index.AppendUUID(k, v.UUID)
-			k = index.AppendBytes(k, v.Bytes)
+			k = persistimpl.AppendUUID(k, v.UUID)
+			k = persistimpl.AppendBytes(k, v.Bytes)
 			k = appendKey3Byte(k, v.Array)
 			e.End(k)
 		case 4:
 			k := e.Begin()
 			n := len(k)
-			k = index.AppendNullable(k, v.PtrTime, index.AppendTime)
-			k = index.Descend(k, n)
-			k = index.AppendNullable(k, v.PtrID, index.AppendInt[idgen.ID])
+			k = persistimpl.AppendNullable(k, v.PtrTime, persistimpl.AppendTime)
+			k = persistimpl.Descend(k, n)
+			k = persistimpl.AppendNullable(k, v.PtrID, persistimpl.AppendInt[idgen.ID])
 			e.End(k)
 		case 5:
 			if v.PtrText == nil {
 				return // null: the record is not in the index
 			}
 			k := e.Begin()
-			k = index.AppendString(k, *v.PtrText)
-			k = index.AppendUint(k, v.Uint64)
+			k = persistimpl.AppendString(k, *v.PtrText)
+			k = persistimpl.AppendUint(k, v.Uint64)
 			e.End(k)
 		case 6:
 			if v.Bool && v.Int64 != 0 {
 				k := e.Begin()
-				k = index.AppendInt(k, v.Duration)
+				k = persistimpl.AppendInt(k, v.Duration)
 				e.End(k)
 			}
 		case 7:
 			for _, element := range v.Numbers {
 				k := e.Begin()
-				k = index.AppendInt(k, element)
+				k = persistimpl.AppendInt(k, element)
 				e.End(k)
 			}
 		case 8:
 			k := e.Begin()
-			k = index.AppendInt(k, v.Inner.Number)
-			e.EndAmount(k, index.UintAmount(v.Uint64))
+			k = persistimpl.AppendInt(k, v.Inner.Number)
+			e.EndUint(k, v.Uint64)
 		case 9:
 			k := e.Begin()
-			k = index.AppendBool(k, v.Bool)
-			k = index.AppendInt(k, v.Int64)
+			k = persistimpl.AppendBool(k, v.Bool)
+			k = persistimpl.AppendInt(k, v.Int64)
 			e.End(k)
 		case 10:
 			k := e.Begin()
@@ -509,24 +507,24 @@ message Inner
 		switch i {
 		case 3:
 			if math.Float32bits(v.Float) != 0 {
-				b = wire.AppendFloat32(append(b, 0x75), v.Float)
+				b = persistimpl.EncodeFloat32(append(b, 0x75), v.Float)
 			}
 			if v.PtrInt != nil {
-				b = wire.AppendZigzag(append(b, 0xd8, 0x01), *v.PtrInt)
+				b = persistimpl.EncodeZigzag(append(b, 0xd8, 0x01), *v.PtrInt)
 			}
 			if len(v.Numbers) > 0 {
-				b, at = wire.BeginMessage(append(b, 0xaa, 0x02))
+				b, at = persistimpl.BeginMessage(append(b, 0xaa, 0x02))
 				for _, element := range v.Numbers {
-					b = wire.AppendZigzag(b, element)
+					b = persistimpl.EncodeZigzag(b, element)
 				}
-				b = wire.EndMessage(b, at)
+				b = persistimpl.EndMessage(b, at)
 			}
 			for _, key := range slices.Sorted(maps.Keys(v.Names)) {
 				value := v.Names[key]
-				b, at = wire.BeginMessage(append(b, 0xf2, 0x02))
-				b = wire.AppendString(append(b, 0x0a), key)
-				b = wire.AppendString(append(b, 0x12), value)
-				b = wire.EndMessage(b, at)
+				b, at = persistimpl.BeginMessage(append(b, 0xf2, 0x02))
+				b = persistimpl.EncodeString(append(b, 0x0a), key)
+				b = persistimpl.EncodeString(append(b, 0x12), value)
+				b = persistimpl.EndMessage(b, at)
 			}
 		}
 		return b
@@ -535,55 +533,55 @@ message Inner
 		v := record.(*Every)
 		switch field {
 		case "Int8":
-			b = index.AppendInt(b, v.Int8)
+			b = persistimpl.AppendInt(b, v.Int8)
 		case "Text":
-			b = index.AppendString(b, v.Text)
+			b = persistimpl.AppendString(b, v.Text)
 		case "Time":
-			b = index.AppendTime(b, v.Time)
+			b = persistimpl.AppendTime(b, v.Time)
 		case "Texts":
 			for _, element := range v.Texts {
-				b = index.AppendString(b, element)
+				b = persistimpl.AppendString(b, element)
 			}
 		case "Maybe.Text":
 			if v.Maybe == nil {
 				b = tuple.AppendNil(b)
 			} else {
-				b = index.AppendString(b, v.Maybe.Text)
+				b = persistimpl.AppendString(b, v.Maybe.Text)
 			}
 		case "Double":
-			b = index.AppendFloat64(b, v.Double)
+			b = persistimpl.AppendFloat64(b, v.Double)
 		case "UUID":
-			b = index.AppendUUID(b, v.UUID)
+			b = persistimpl.AppendUUID(b, v.UUID)
 		case "Bytes":
-			b = index.AppendBytes(b, v.Bytes)
+			b = persistimpl.AppendBytes(b, v.Bytes)
 		case "Array":
 			b = appendKey3Byte(b, v.Array)
 		case "PtrTime":
 			if v.PtrTime == nil {
 				b = tuple.AppendNil(b)
 			} else {
-				b = index.AppendTime(b, *v.PtrTime)
+				b = persistimpl.AppendTime(b, *v.PtrTime)
 			}
 		case "PtrID":
 			if v.PtrID == nil {
 				b = tuple.AppendNil(b)
 			} else {
-				b = index.AppendInt(b, *v.PtrID)
+				b = persistimpl.AppendInt(b, *v.PtrID)
 			}
 		case "PtrText":
 			if v.PtrText == nil {
 				b = tuple.AppendNil(b)
 			} else {
-				b = index.AppendString(b, *v.PtrText)
+				b = persistimpl.AppendString(b, *v.PtrText)
 			}
 		case "Uint64":
-			b = index.AppendUint(b, v.Uint64)
+			b = persistimpl.AppendUint(b, v.Uint64)
 		case "Duration":
-			b = index.AppendInt(b, v.Duration)
+			b = persistimpl.AppendInt(b, v.Duration)
 		case "Bool":
-			b = index.AppendBool(b, v.Bool)
+			b = persistimpl.AppendBool(b, v.Bool)
 		case "Int64":
-			b = index.AppendInt(b, v.Int64)
+			b = persistimpl.AppendInt(b, v.Int64)
 		}
 		return b
 	},
@@ -594,84 +592,84 @@ func appendEvery(b []byte, v *Every) ([]byte, error) {
 	var at int
 	var err error
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.Group != "" {
-		if !wire.ValidString(v.Group) {
+		if !persistimpl.ValidString(v.Group) {
 			return nil, &persistable.FieldError{Type: "Every", Field: "Group", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.Group)
+		b = persistimpl.EncodeString(append(b, 0x12), v.Group)
 	}
 	if v.Number != 0 {
-		b = wire.AppendZigzag(append(b, 0x18), int64(v.Number))
+		b = persistimpl.EncodeZigzag(append(b, 0x18), int64(v.Number))
 	}
 	if v.Bool {
-		b = wire.AppendBool(append(b, 0x20), v.Bool)
+		b = persistimpl.EncodeBool(append(b, 0x20), v.Bool)
 	}
 	if v.Int8 != 0 {
-		b = wire.AppendZigzag(append(b, 0x28), int64(v.Int8))
+		b = persistimpl.EncodeZigzag(append(b, 0x28), int64(v.Int8))
 	}
 	if v.Int16 != 0 {
-		b = wire.AppendZigzag(append(b, 0x30), int64(v.Int16))
+		b = persistimpl.EncodeZigzag(append(b, 0x30), int64(v.Int16))
 	}
 	if v.Int32 != 0 {
-		b = wire.AppendZigzag(append(b, 0x38), int64(v.Int32))
+		b = persistimpl.EncodeZigzag(append(b, 0x38), int64(v.Int32))
 	}
 	if v.Int64 != 0 {
-		b = wire.AppendZigzag(append(b, 0x40), v.Int64)
+		b = persistimpl.EncodeZigzag(append(b, 0x40), v.Int64)
 	}
 	if v.Uint8 != 0 {
-		b = wire.AppendVarint(append(b, 0x48), uint64(v.Uint8))
+		b = persistimpl.EncodeVarint(append(b, 0x48), uint64(v.Uint8))
 	}
 	if v.Uint16 != 0 {
-		b = wire.AppendVarint(append(b, 0x50), uint64(v.Uint16))
+		b = persistimpl.EncodeVarint(append(b, 0x50), uint64(v.Uint16))
 	}
 	if v.Uint32 != 0 {
-		b = wire.AppendVarint(append(b, 0x58), uint64(v.Uint32))
+		b = persistimpl.EncodeVarint(append(b, 0x58), uint64(v.Uint32))
 	}
 	if v.Uint64 != 0 {
-		b = wire.AppendVarint(append(b, 0x60), v.Uint64)
+		b = persistimpl.EncodeVarint(append(b, 0x60), v.Uint64)
 	}
 	if v.Ref != 0 {
-		b = wire.AppendFixed64(append(b, 0x69), uint64(v.Ref))
+		b = persistimpl.EncodeFixed64(append(b, 0x69), uint64(v.Ref))
 	}
 	if math.Float32bits(v.Float) != 0 {
-		b = wire.AppendFloat32(append(b, 0x75), v.Float)
+		b = persistimpl.EncodeFloat32(append(b, 0x75), v.Float)
 	}
 	if math.Float64bits(v.Double) != 0 {
-		b = wire.AppendFloat64(append(b, 0x79), v.Double)
+		b = persistimpl.EncodeFloat64(append(b, 0x79), v.Double)
 	}
 	if v.Text != "" {
-		if !wire.ValidString(v.Text) {
+		if !persistimpl.ValidString(v.Text) {
 			return nil, &persistable.FieldError{Type: "Every", Field: "Text", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x82, 0x01), v.Text)
+		b = persistimpl.EncodeString(append(b, 0x82, 0x01), v.Text)
 	}
 	if len(v.Bytes) > 0 {
-		b = wire.AppendBytes(append(b, 0x8a, 0x01), v.Bytes)
+		b = persistimpl.EncodeBytes(append(b, 0x8a, 0x01), v.Bytes)
 	}
 	if v.Array != ([3]byte{}) {
-		b = wire.AppendBytes(append(b, 0x92, 0x01), v.Array[:])
+		b = persistimpl.EncodeBytes(append(b, 0x92, 0x01), v.Array[:])
 	}
 	if v.UUID != ([16]byte{}) {
-		b = wire.AppendBytes(append(b, 0x9a, 0x01), v.UUID[:])
+		b = persistimpl.EncodeBytes(append(b, 0x9a, 0x01), v.UUID[:])
 	}
 	if !v.Time.IsZero() {
-		b = wire.AppendTimestamp(append(b, 0xa2, 0x01), v.Time)
+		b = persistimpl.EncodeTimestamp(append(b, 0xa2, 0x01), v.Time)
 	}
 	if v.Duration != 0 {
-		b = wire.AppendDuration(append(b, 0xaa, 0x01), v.Duration)
+		b = persistimpl.EncodeDuration(append(b, 0xaa, 0x01), v.Duration)
 	}
 	{
 		data, err := v.Address.MarshalText()
 		if err != nil {
 			return nil, &persistable.FieldError{Type: "Every", Field: "Address", Reason: "MarshalText failed", Err: err}
 		}
-		if !wire.ValidString(string(data)) {
+		if !persistimpl.ValidString(string(data)) {
 			return nil, &persistable.FieldError{Type: "Every", Field: "Address", Reason: "MarshalText returned what is not valid UTF-8"}
 		}
 		if len(data) > 0 {
-			b = wire.AppendBytes(append(b, 0xb2, 0x01), data)
+			b = persistimpl.EncodeBytes(append(b, 0xb2, 0x01), data)
 		}
 	}
 	{
@@ -680,43 +678,43 @@ func appendEvery(b []byte, v *Every) ([]byte, error) {
 			return nil, &persistable.FieldError{Type: "Every", Field: "Packed", Reason: "MarshalBinary failed", Err: err}
 		}
 		if len(data) > 0 {
-			b = wire.AppendBytes(append(b, 0xba, 0x01), data)
+			b = persistimpl.EncodeBytes(append(b, 0xba, 0x01), data)
 		}
 	}
-	b = wire.AppendZigzag(append(b, 0xc0, 0x01), v.Preset)
-	if !wire.ValidString(v.Plan) {
+	b = persistimpl.EncodeZigzag(append(b, 0xc0, 0x01), v.Preset)
+	if !persistimpl.ValidString(v.Plan) {
 		return nil, &persistable.FieldError{Type: "Every", Field: "Plan", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 	}
-	b = wire.AppendString(append(b, 0xca, 0x01), v.Plan)
+	b = persistimpl.EncodeString(append(b, 0xca, 0x01), v.Plan)
 	if v.PtrBool != nil {
-		b = wire.AppendBool(append(b, 0xd0, 0x01), *v.PtrBool)
+		b = persistimpl.EncodeBool(append(b, 0xd0, 0x01), *v.PtrBool)
 	}
 	if v.PtrInt != nil {
-		b = wire.AppendZigzag(append(b, 0xd8, 0x01), *v.PtrInt)
+		b = persistimpl.EncodeZigzag(append(b, 0xd8, 0x01), *v.PtrInt)
 	}
 	if v.PtrID != nil {
-		b = wire.AppendFixed64(append(b, 0xe1, 0x01), uint64(*v.PtrID))
+		b = persistimpl.EncodeFixed64(append(b, 0xe1, 0x01), uint64(*v.PtrID))
 	}
 	if v.PtrFloat != nil {
-		b = wire.AppendFloat64(append(b, 0xe9, 0x01), *v.PtrFloat)
+		b = persistimpl.EncodeFloat64(append(b, 0xe9, 0x01), *v.PtrFloat)
 	}
 	if v.PtrText != nil {
-		if !wire.ValidString(*v.PtrText) {
+		if !persistimpl.ValidString(*v.PtrText) {
 			return nil, &persistable.FieldError{Type: "Every", Field: "PtrText", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0xf2, 0x01), *v.PtrText)
+		b = persistimpl.EncodeString(append(b, 0xf2, 0x01), *v.PtrText)
 	}
 	if v.PtrBytes != nil {
-		b = wire.AppendBytes(append(b, 0xfa, 0x01), *v.PtrBytes)
+		b = persistimpl.EncodeBytes(append(b, 0xfa, 0x01), *v.PtrBytes)
 	}
 	if v.PtrArray != nil {
-		b = wire.AppendBytes(append(b, 0x82, 0x02), v.PtrArray[:])
+		b = persistimpl.EncodeBytes(append(b, 0x82, 0x02), v.PtrArray[:])
 	}
 	if v.PtrTime != nil {
-		b = wire.AppendTimestamp(append(b, 0x8a, 0x02), *v.PtrTime)
+		b = persistimpl.EncodeTimestamp(append(b, 0x8a, 0x02), *v.PtrTime)
 	}
 	if v.PtrTook != nil {
-		b = wire.AppendDuration(append(b, 0x92, 0x02), *v.PtrTook)
+		b = persistimpl.EncodeDuration(append(b, 0x92, 0x02), *v.PtrTook)
 	}
 	if v.PtrAddr != nil {
 		{
@@ -724,152 +722,152 @@ func appendEvery(b []byte, v *Every) ([]byte, error) {
 			if err != nil {
 				return nil, &persistable.FieldError{Type: "Every", Field: "PtrAddr", Reason: "MarshalText failed", Err: err}
 			}
-			if !wire.ValidString(string(data)) {
+			if !persistimpl.ValidString(string(data)) {
 				return nil, &persistable.FieldError{Type: "Every", Field: "PtrAddr", Reason: "MarshalText returned what is not valid UTF-8"}
 			}
-			b = wire.AppendBytes(append(b, 0x9a, 0x02), data)
+			b = persistimpl.EncodeBytes(append(b, 0x9a, 0x02), data)
 		}
 	}
 	if len(v.Bools) > 0 {
-		b, at = wire.BeginMessage(append(b, 0xa2, 0x02))
+		b, at = persistimpl.BeginMessage(append(b, 0xa2, 0x02))
 		for _, element := range v.Bools {
-			b = wire.AppendBool(b, element)
+			b = persistimpl.EncodeBool(b, element)
 		}
-		b = wire.EndMessage(b, at)
+		b = persistimpl.EndMessage(b, at)
 	}
 	if len(v.Numbers) > 0 {
-		b, at = wire.BeginMessage(append(b, 0xaa, 0x02))
+		b, at = persistimpl.BeginMessage(append(b, 0xaa, 0x02))
 		for _, element := range v.Numbers {
-			b = wire.AppendZigzag(b, element)
+			b = persistimpl.EncodeZigzag(b, element)
 		}
-		b = wire.EndMessage(b, at)
+		b = persistimpl.EndMessage(b, at)
 	}
 	if len(v.Counts) > 0 {
-		b, at = wire.BeginMessage(append(b, 0xb2, 0x02))
+		b, at = persistimpl.BeginMessage(append(b, 0xb2, 0x02))
 		for _, element := range v.Counts {
-			b = wire.AppendVarint(b, uint64(element))
+			b = persistimpl.EncodeVarint(b, uint64(element))
 		}
-		b = wire.EndMessage(b, at)
+		b = persistimpl.EndMessage(b, at)
 	}
 	if len(v.IDs) > 0 {
-		b, at = wire.BeginMessage(append(b, 0xba, 0x02))
+		b, at = persistimpl.BeginMessage(append(b, 0xba, 0x02))
 		for _, element := range v.IDs {
-			b = wire.AppendFixed64(b, uint64(element))
+			b = persistimpl.EncodeFixed64(b, uint64(element))
 		}
-		b = wire.EndMessage(b, at)
+		b = persistimpl.EndMessage(b, at)
 	}
 	if len(v.Floats) > 0 {
-		b, at = wire.BeginMessage(append(b, 0xc2, 0x02))
+		b, at = persistimpl.BeginMessage(append(b, 0xc2, 0x02))
 		for _, element := range v.Floats {
-			b = wire.AppendFloat32(b, element)
+			b = persistimpl.EncodeFloat32(b, element)
 		}
-		b = wire.EndMessage(b, at)
+		b = persistimpl.EndMessage(b, at)
 	}
 	for i := range v.Texts {
-		if !wire.ValidString(v.Texts[i]) {
+		if !persistimpl.ValidString(v.Texts[i]) {
 			return nil, &persistable.FieldError{Type: "Every", Field: "Texts", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0xca, 0x02), v.Texts[i])
+		b = persistimpl.EncodeString(append(b, 0xca, 0x02), v.Texts[i])
 	}
 	for i := range v.Blobs {
-		b = wire.AppendBytes(append(b, 0xd2, 0x02), v.Blobs[i])
+		b = persistimpl.EncodeBytes(append(b, 0xd2, 0x02), v.Blobs[i])
 	}
 	for i := range v.Keys {
-		b = wire.AppendBytes(append(b, 0xda, 0x02), v.Keys[i][:])
+		b = persistimpl.EncodeBytes(append(b, 0xda, 0x02), v.Keys[i][:])
 	}
 	for i := range v.Times {
-		b = wire.AppendTimestamp(append(b, 0xe2, 0x02), v.Times[i])
+		b = persistimpl.EncodeTimestamp(append(b, 0xe2, 0x02), v.Times[i])
 	}
 	for i := range v.Tooks {
-		b = wire.AppendDuration(append(b, 0xea, 0x02), v.Tooks[i])
+		b = persistimpl.EncodeDuration(append(b, 0xea, 0x02), v.Tooks[i])
 	}
 	for _, key := range slices.Sorted(maps.Keys(v.Names)) {
 		value := v.Names[key]
-		b, at = wire.BeginMessage(append(b, 0xf2, 0x02))
-		if !wire.ValidString(key) {
+		b, at = persistimpl.BeginMessage(append(b, 0xf2, 0x02))
+		if !persistimpl.ValidString(key) {
 			return nil, &persistable.FieldError{Type: "Every", Field: "Names", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x0a), key)
-		if !wire.ValidString(value) {
+		b = persistimpl.EncodeString(append(b, 0x0a), key)
+		if !persistimpl.ValidString(value) {
 			return nil, &persistable.FieldError{Type: "Every", Field: "Names", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), value)
-		b = wire.EndMessage(b, at)
+		b = persistimpl.EncodeString(append(b, 0x12), value)
+		b = persistimpl.EndMessage(b, at)
 	}
 	for _, key := range slices.Sorted(maps.Keys(v.ByInt)) {
 		value := v.ByInt[key]
-		b, at = wire.BeginMessage(append(b, 0xfa, 0x02))
-		b = wire.AppendZigzag(append(b, 0x08), int64(key))
-		b = wire.AppendTimestamp(append(b, 0x12), value)
-		b = wire.EndMessage(b, at)
+		b, at = persistimpl.BeginMessage(append(b, 0xfa, 0x02))
+		b = persistimpl.EncodeZigzag(append(b, 0x08), int64(key))
+		b = persistimpl.EncodeTimestamp(append(b, 0x12), value)
+		b = persistimpl.EndMessage(b, at)
 	}
 	for _, key := range slices.Sorted(maps.Keys(v.ByUint)) {
 		value := v.ByUint[key]
-		b, at = wire.BeginMessage(append(b, 0x82, 0x03))
-		b = wire.AppendVarint(append(b, 0x08), key)
-		b = wire.AppendBytes(append(b, 0x12), value)
-		b = wire.EndMessage(b, at)
+		b, at = persistimpl.BeginMessage(append(b, 0x82, 0x03))
+		b = persistimpl.EncodeVarint(append(b, 0x08), key)
+		b = persistimpl.EncodeBytes(append(b, 0x12), value)
+		b = persistimpl.EndMessage(b, at)
 	}
 	for _, key := range []bool{false, true} {
 		value, ok := v.ByBool[key]
 		if !ok {
 			continue
 		}
-		b, at = wire.BeginMessage(append(b, 0x8a, 0x03))
-		b = wire.AppendBool(append(b, 0x08), key)
-		b = wire.AppendFloat64(append(b, 0x11), value)
-		b = wire.EndMessage(b, at)
+		b, at = persistimpl.BeginMessage(append(b, 0x8a, 0x03))
+		b = persistimpl.EncodeBool(append(b, 0x08), key)
+		b = persistimpl.EncodeFloat64(append(b, 0x11), value)
+		b = persistimpl.EndMessage(b, at)
 	}
 	for _, key := range slices.Sorted(maps.Keys(v.ByID)) {
 		value := v.ByID[key]
 		var entry int
-		b, entry = wire.BeginMessage(append(b, 0x92, 0x03))
-		b = wire.AppendFixed64(append(b, 0x09), uint64(key))
-		b, at = wire.BeginMessage(append(b, 0x12))
+		b, entry = persistimpl.BeginMessage(append(b, 0x92, 0x03))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(key))
+		b, at = persistimpl.BeginMessage(append(b, 0x12))
 		if b, err = appendInner(b, &value, 1000); err != nil {
 			return nil, err
 		}
-		b = wire.EndMessage(b, at)
-		b = wire.EndMessage(b, entry)
+		b = persistimpl.EndMessage(b, at)
+		b = persistimpl.EndMessage(b, entry)
 	}
-	b, at = wire.BeginMessage(append(b, 0x9a, 0x03))
+	b, at = persistimpl.BeginMessage(append(b, 0x9a, 0x03))
 	if b, err = appendInner(b, &v.Inner, 1000); err != nil {
 		return nil, err
 	}
 	if len(b) == at {
 		b = b[:at-3] // empty: absent
 	} else {
-		b = wire.EndMessage(b, at)
+		b = persistimpl.EndMessage(b, at)
 	}
 	if v.Maybe != nil {
-		b, at = wire.BeginMessage(append(b, 0xa2, 0x03))
+		b, at = persistimpl.BeginMessage(append(b, 0xa2, 0x03))
 		if b, err = appendInner(b, v.Maybe, 1000); err != nil {
 			return nil, err
 		}
-		b = wire.EndMessage(b, at)
+		b = persistimpl.EndMessage(b, at)
 	}
 	for i := range v.List {
-		b, at = wire.BeginMessage(append(b, 0xaa, 0x03))
+		b, at = persistimpl.BeginMessage(append(b, 0xaa, 0x03))
 		if b, err = appendInner(b, &v.List[i], 1000); err != nil {
 			return nil, err
 		}
-		b = wire.EndMessage(b, at)
+		b = persistimpl.EndMessage(b, at)
 	}
 	for _, key := range slices.Sorted(maps.Keys(v.Numbers2)) {
 		value := v.Numbers2[key]
-		b, at = wire.BeginMessage(append(b, 0xb2, 0x04))
-		if !wire.ValidString(key) {
+		b, at = persistimpl.BeginMessage(append(b, 0xb2, 0x04))
+		if !persistimpl.ValidString(key) {
 			return nil, &persistable.FieldError{Type: "Every", Field: "Numbers2", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x0a), key)
-		b = wire.AppendZigzag(append(b, 0x10), value)
-		b = wire.EndMessage(b, at)
+		b = persistimpl.EncodeString(append(b, 0x0a), key)
+		b = persistimpl.EncodeZigzag(append(b, 0x10), value)
+		b = persistimpl.EndMessage(b, at)
 	}
 	return b, nil
 }
 
 // decodeEvery decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeEvery(b []byte, v *Every, s *wire.Strings) error {
+func decodeEvery(b []byte, v *Every, s *persistimpl.Strings) error {
 	v.Preset = 7
 	v.Plan = "free\x20plan"
 	r := s.NewReader(b)
@@ -966,23 +964,23 @@ func decodeEvery(b []byte, v *Every, s *wire.Strings) error {
 				r.Check(v.PtrAddr.UnmarshalText(data))
 			}
 		case 36:
-			for r.Repeated(wire.VarintType) {
+			for r.Repeated(persistimpl.VarintType) {
 				v.Bools = append(v.Bools, r.Bool())
 			}
 		case 37:
-			for r.Repeated(wire.VarintType) {
+			for r.Repeated(persistimpl.VarintType) {
 				v.Numbers = append(v.Numbers, r.Zigzag())
 			}
 		case 38:
-			for r.Repeated(wire.VarintType) {
+			for r.Repeated(persistimpl.VarintType) {
 				v.Counts = append(v.Counts, uint16(r.Uint(16)))
 			}
 		case 39:
-			for r.Repeated(wire.Fixed64Type) {
+			for r.Repeated(persistimpl.Fixed64Type) {
 				v.IDs = append(v.IDs, idgen.ID(r.Fixed64()))
 			}
 		case 40:
-			for r.Repeated(wire.Fixed32Type) {
+			for r.Repeated(persistimpl.Fixed32Type) {
 				v.Floats = append(v.Floats, r.Float32())
 			}
 		case 41:
@@ -1142,7 +1140,7 @@ func decodeEvery(b []byte, v *Every, s *wire.Strings) error {
 }
 
 // everyKnown are the fields of Every that this code knows; others survive a Save.
-var everyKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 70}, Messages: map[int32]*wire.FieldSet{51: &innerKnown, 52: &innerKnownOptional}}
+var everyKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 70}, Messages: map[int32]*persistimpl.FieldSet{51: &innerKnown, 52: &innerKnownOptional}}
 
 // appendInner appends v to b in the protobuf wire format.
 func appendInner(b []byte, v *Inner, depth int) ([]byte, error) {
@@ -1152,41 +1150,41 @@ func appendInner(b []byte, v *Inner, depth int) ([]byte, error) {
 	var at int
 	var err error
 	if v.Text != "" {
-		if !wire.ValidString(v.Text) {
+		if !persistimpl.ValidString(v.Text) {
 			return nil, &persistable.FieldError{Type: "Inner", Field: "Text", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x0a), v.Text)
+		b = persistimpl.EncodeString(append(b, 0x0a), v.Text)
 	}
 	if v.Number != 0 {
-		b = wire.AppendZigzag(append(b, 0x10), v.Number)
+		b = persistimpl.EncodeZigzag(append(b, 0x10), v.Number)
 	}
 	if v.Next != nil {
-		b, at = wire.BeginMessage(append(b, 0x1a))
+		b, at = persistimpl.BeginMessage(append(b, 0x1a))
 		if b, err = appendInner(b, v.Next, depth-1); err != nil {
 			return nil, err
 		}
-		b = wire.EndMessage(b, at)
+		b = persistimpl.EndMessage(b, at)
 	}
 	for i := range v.More {
-		b, at = wire.BeginMessage(append(b, 0x22))
+		b, at = persistimpl.BeginMessage(append(b, 0x22))
 		if b, err = appendInner(b, &v.More[i], depth-1); err != nil {
 			return nil, err
 		}
-		b = wire.EndMessage(b, at)
+		b = persistimpl.EndMessage(b, at)
 	}
 	if v.Zip != nil {
-		if !wire.ValidString(*v.Zip) {
+		if !persistimpl.ValidString(*v.Zip) {
 			return nil, &persistable.FieldError{Type: "Inner", Field: "Zip", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x2a), *v.Zip)
+		b = persistimpl.EncodeString(append(b, 0x2a), *v.Zip)
 	}
 	return b, nil
 }
 
 // decodeInner decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeInner(b []byte, v *Inner, s *wire.Strings, depth int) error {
+func decodeInner(b []byte, v *Inner, s *persistimpl.Strings, depth int) error {
 	if depth == 0 {
-		return &wire.Error{Reason: "messages are nested more than 1000 deep"}
+		return persistimpl.TooDeep(1000)
 	}
 	r := s.NewReader(b)
 	for r.Next() {
@@ -1215,22 +1213,22 @@ func decodeInner(b []byte, v *Inner, s *wire.Strings, depth int) error {
 }
 
 // innerKnown are the fields of Inner that this code knows; others survive a Save.
-var innerKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5}}
+var innerKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5}}
 
 // innerKnownOptional are the fields of Inner that this code knows, where it may be absent; others survive a Save.
-var innerKnownOptional = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5}, Optional: true}
+var innerKnownOptional = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5}, Optional: true}
 
 func init() { // not in the declaration, which would refer to itself
-	innerKnown.Messages = map[int32]*wire.FieldSet{3: &innerKnownOptional}
-	innerKnownOptional.Messages = map[int32]*wire.FieldSet{3: &innerKnownOptional}
+	innerKnown.Messages = map[int32]*persistimpl.FieldSet{3: &innerKnownOptional}
+	innerKnownOptional.Messages = map[int32]*persistimpl.FieldSet{3: &innerKnownOptional}
 }
 
 // appendKey3Byte appends a byte array to a key.
-func appendKey3Byte(b []byte, v [3]byte) []byte { return index.AppendBytes(b, v[:]) }
+func appendKey3Byte(b []byte, v [3]byte) []byte { return persistimpl.AppendBytes(b, v[:]) }
 
 // readKey3Byte reads a byte array from a key.
 func readKey3Byte(b []byte) (v [3]byte, rest []byte, err error) {
-	data, rest, err := index.ReadBytes[[]byte](b)
+	data, rest, err := persistimpl.ReadBytes[[]byte](b)
 	if err == nil && len(data) != len(v) {
 		err = fmt.Errorf("%d bytes where %d belong", len(data), len(v))
 	}

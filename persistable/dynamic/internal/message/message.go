@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kazahana-db/kazahana/persistable/wire"
+	"github.com/kazahana-db/kazahana/internal/wire"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -97,7 +97,7 @@ func within(name string, err error) error {
 // those before it have set.
 func (m *Message) decode(b []byte, s *wire.Strings, depth int) error {
 	if depth == 0 {
-		return &wire.Error{Reason: fmt.Sprintf("messages are nested more than %d deep", maxDepth)}
+		return wire.TooDeep(maxDepth)
 	}
 	r := s.NewReader(b)
 	for r.Next() {

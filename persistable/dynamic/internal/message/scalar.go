@@ -17,9 +17,9 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/schema"
-	"github.com/kazahana-db/kazahana/persistable/wire"
+	"github.com/kazahana-db/kazahana/internal/wire"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -169,7 +169,7 @@ func (s *scalar) textOf(token json.Token) (text string, ok bool) {
 }
 
 var boolScalar = codec[bool]{
-	append: wire.AppendBool, read: (*wire.Reader).Bool, key: index.AppendBool[bool], readKey: index.ReadBool[bool],
+	append: wire.AppendBool, read: (*wire.Reader).Bool, key: tuple.AppendBool, readKey: tuple.ReadBool,
 	text: strconv.FormatBool, parse: parseBool, isZero: isEqual(false),
 }.scalar(wire.VarintType, jsonBool, "true or false")
 
@@ -183,12 +183,12 @@ func parseBool(text string) (bool, error) {
 var idScalar = codec[int64]{
 	append: func(b []byte, v int64) []byte { return wire.AppendFixed64(b, uint64(v)) },
 	read:   func(r *wire.Reader) int64 { return int64(r.Fixed64()) },
-	key:    index.AppendInt[int64], readKey: index.ReadInt[int64],
+	key:    tuple.AppendInt, readKey: tuple.ReadInt,
 	text: formatInt, parse: intParser(64), isZero: isEqual(int64(0)),
 }.scalar(wire.Fixed64Type, jsonText, "the decimal digits of an id, as text")
 
 var floatScalar = codec[float32]{
-	append: wire.AppendFloat32, read: (*wire.Reader).Float32, key: index.AppendFloat32[float32], readKey: index.ReadFloat32[float32],
+	append: wire.AppendFloat32, read: (*wire.Reader).Float32, key: index.AppendFloat32, readKey: tuple.ReadFloat32,
 	text: func(v float32) string { return formatFloat(float64(v), 32) },
 	parse: func(text string) (float32, error) {
 		v, err := strconv.ParseFloat(text, 32)
@@ -198,7 +198,7 @@ var floatScalar = codec[float32]{
 }.scalar(wire.Fixed32Type, jsonFloat, `a number, "NaN", "Infinity" or "-Infinity"`)
 
 var doubleScalar = codec[float64]{
-	append: wire.AppendFloat64, read: (*wire.Reader).Float64, key: index.AppendFloat64[float64], readKey: index.ReadFloat64[float64],
+	append: wire.AppendFloat64, read: (*wire.Reader).Float64, key: index.AppendFloat64, readKey: tuple.ReadFloat64,
 	text:   func(v float64) string { return formatFloat(v, 64) },
 	parse:  func(text string) (float64, error) { return strconv.ParseFloat(text, 64) },
 	isZero: func(v float64) bool { return math.Float64bits(v) == 0 },
@@ -247,7 +247,7 @@ func newSigned(bits int) *scalar {
 	least := int64(math.MinInt64) >> (64 - bits)
 	return codec[int64]{
 		append: wire.AppendZigzag, read: func(r *wire.Reader) int64 { return r.Int(bits) },
-		key: index.AppendInt[int64], readKey: index.ReadInt[int64],
+		key: tuple.AppendInt, readKey: tuple.ReadInt,
 		text: formatInt, parse: intParser(bits), isZero: isEqual(int64(0)),
 	}.scalar(wire.VarintType, jsonInteger, fmt.Sprintf("an integer from %d to %d", least, -(least+1)))
 }
@@ -255,13 +255,13 @@ func newSigned(bits int) *scalar {
 func newUnsigned(bits int) *scalar {
 	return codec[uint64]{
 		append: wire.AppendVarint, read: func(r *wire.Reader) uint64 { return r.Uint(bits) },
-		key: index.AppendUint[uint64], readKey: index.ReadUint[uint64],
+		key: tuple.AppendUint, readKey: tuple.ReadUint,
 		text: formatUint, parse: func(text string) (uint64, error) { return strconv.ParseUint(text, 10, bits) }, isZero: isEqual(uint64(0)),
 	}.scalar(wire.VarintType, jsonInteger, fmt.Sprintf("an integer from 0 to %d", uint64(math.MaxUint64)>>(64-bits)))
 }
 
 var stringScalar = codec[string]{
-	append: wire.AppendString, read: (*wire.Reader).String, key: index.AppendString[string], readKey: index.ReadString[string],
+	append: wire.AppendString, read: (*wire.Reader).String, key: tuple.AppendString, readKey: tuple.ReadString,
 	text: func(v string) string { return v }, parse: parseString, isZero: isEqual(""),
 }.scalar(wire.BytesType, jsonText, "a text of valid UTF-8")
 
@@ -275,7 +275,7 @@ func parseString(text string) (string, error) {
 }
 
 var bytesScalar = codec[[]byte]{
-	append: wire.AppendBytes, read: (*wire.Reader).Bytes, key: index.AppendBytes[[]byte], readKey: index.ReadBytes[[]byte],
+	append: wire.AppendBytes, read: (*wire.Reader).Bytes, key: tuple.AppendBytes, readKey: tuple.ReadBytes,
 	text: base64.StdEncoding.EncodeToString, parse: base64.StdEncoding.Strict().DecodeString,
 	isZero: func(v []byte) bool { return len(v) == 0 }, zero: []byte{},
 }.scalar(wire.BytesType, jsonText, "bytes in base64, as text")
@@ -292,7 +292,7 @@ func newArray(length string) *scalar {
 	}
 	c := codec[string]{
 		append: wire.AppendString, read: func(r *wire.Reader) string { return readArray(r, size) },
-		key: func(b []byte, v string) []byte { return index.AppendBytes(b, []byte(v)) }, readKey: arrayReader(size),
+		key: func(b []byte, v string) []byte { return tuple.AppendBytes(b, []byte(v)) }, readKey: arrayReader(size),
 		text: func(v string) string { return base64.StdEncoding.EncodeToString([]byte(v)) }, parse: arrayParser(size),
 		zero: string(make([]byte, size)),
 	}
@@ -313,7 +313,7 @@ func readArray(r *wire.Reader, size int) string {
 
 func arrayReader(size int) func(b []byte) (string, []byte, error) {
 	return func(b []byte) (string, []byte, error) {
-		v, rest, err := index.ReadBytes[[]byte](b)
+		v, rest, err := tuple.ReadBytes(b)
 		if err == nil && len(v) != size {
 			err = fmt.Errorf("%d bytes where %d belong", len(v), size)
 		}
@@ -334,8 +334,8 @@ func arrayParser(size int) func(text string) (string, error) {
 var uuidScalar = codec[tuple.UUID]{
 	append:  func(b []byte, v tuple.UUID) []byte { return wire.AppendBytes(b, v[:]) },
 	read:    func(r *wire.Reader) (v tuple.UUID) { r.Array(v[:]); return v },
-	key:     index.AppendUUID[tuple.UUID],
-	readKey: index.ReadUUID[tuple.UUID],
+	key:     tuple.AppendUUID,
+	readKey: tuple.ReadUUID,
 	text:    tuple.UUID.String, parse: parseUUID, isZero: isEqual(tuple.UUID{}),
 }.scalar(wire.BytesType, jsonText, "a UUID or a ULID, as text")
 
@@ -354,7 +354,12 @@ func parseUUID(text string) (v tuple.UUID, err error) {
 }
 
 var durationScalar = codec[time.Duration]{
-	append: wire.AppendDuration, read: (*wire.Reader).Duration, key: index.AppendInt[time.Duration], readKey: index.ReadInt[time.Duration],
+	append: wire.AppendDuration, read: (*wire.Reader).Duration,
+	key: func(b []byte, v time.Duration) []byte { return tuple.AppendInt(b, int64(v)) },
+	readKey: func(b []byte) (time.Duration, []byte, error) {
+		v, rest, err := tuple.ReadInt(b)
+		return time.Duration(v), rest, err
+	},
 	text: time.Duration.String, parse: time.ParseDuration, isZero: isEqual(time.Duration(0)),
 }.scalar(wire.BytesType, jsonText, "a duration such as 1h30m or 250ms, as text")
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/nearest"
 	"github.com/kazahana-db/kazahana/internal/schema"
-	"github.com/kazahana-db/kazahana/persistable/wire"
+	"github.com/kazahana-db/kazahana/internal/wire"
 )
 
 // Type is a persistable type, or a message nested in one.

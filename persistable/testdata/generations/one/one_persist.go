@@ -6,15 +6,13 @@ import (
 	"context"
 
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version5
+const _ = persistimpl.Version6
 
 // NewAccount returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // It panics if the literal's ID is already set: create such a record with CreateWithID.
@@ -47,32 +45,32 @@ func (s *AccountStore) New(literal Account) *Account {
 
 // ByEmail returns the Account with that Email, or persistable.ErrNotFound.
 func (s *AccountStore) ByEmail(ctx context.Context, email string) (*Account, error) {
-	return persistimpl.Unique(ctx, &s.Store, 0, index.AppendString(nil, email))
+	return persistimpl.Unique(ctx, &s.Store, 0, persistimpl.AppendString(nil, email))
 }
 
 // OrderedByEmail returns the records in the order of Email; a range of it can be chosen.
 func (s *AccountStore) OrderedByEmail() *persistable.RangeQuery[*Account, string] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
 }
 
 // ByPlan returns the records with that Plan, in the order of their IDs.
 func (s *AccountStore) ByPlan(plan string) *persistable.Query[*Account] {
-	return persistimpl.Query(&s.Store, 1, index.AppendString(nil, plan))
+	return persistimpl.Query(&s.Store, 1, persistimpl.AppendString(nil, plan))
 }
 
 // OrderedByPlan returns the records in the order of Plan; a range of it can be chosen.
 func (s *AccountStore) OrderedByPlan() *persistable.RangeQuery[*Account, string] {
-	return persistimpl.Range(&s.Store, 1, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendString[string])
 }
 
 // ByTags returns the records with that element of Tags, in the order of their IDs.
 func (s *AccountStore) ByTags(tags string) *persistable.Query[*Account] {
-	return persistimpl.Query(&s.Store, 2, index.AppendString(nil, tags))
+	return persistimpl.Query(&s.Store, 2, persistimpl.AppendString(nil, tags))
 }
 
 // OrderedByTags returns the records in the order of the elements of Tags, a record once for each; a range of it can be chosen.
 func (s *AccountStore) OrderedByTags() *persistable.RangeQuery[*Account, string] {
-	return persistimpl.Range(&s.Store, 2, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendString[string])
 }
 
 // AccountFields are the indexed fields of Account, for conditions of Find and FindOne.
@@ -81,9 +79,9 @@ var AccountFields = struct {
 	Plan  persistable.Field[*Account, string]
 	Tags  persistable.Field[*Account, string]
 }{
-	Email: persistimpl.Field[*Account]("Email", index.AppendString[string]),
-	Plan:  persistimpl.Field[*Account]("Plan", index.AppendString[string]),
-	Tags:  persistimpl.Field[*Account]("Tags", index.AppendString[string]),
+	Email: persistimpl.Field[*Account]("Email", persistimpl.AppendString[string]),
+	Plan:  persistimpl.Field[*Account]("Plan", persistimpl.AppendString[string]),
+	Tags:  persistimpl.Field[*Account]("Tags", persistimpl.AppendString[string]),
 }
 
 // accountSchema is what the run-time knows of Account.
@@ -105,31 +103,31 @@ var accountSchema = persistimpl.Schema{
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Account).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendAccount(b, v.(*Account)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Account)
 		return v, decodeAccount(b, v, s)
 	},
 	Known: &accountKnown,
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Account_Email", Fields: []string{"Email"}, Unique: true, Signature: "string"},
 		{Name: "Account_Plan", Fields: []string{"Plan"}, Signature: "string"},
 		{Name: "Account_Tags", Fields: []string{"Tags"}, Sparse: []string{"Tags"}, Signature: "[]string"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Account)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendString(k, v.Email)
+			k = persistimpl.AppendString(k, v.Email)
 			e.End(k)
 		case 1:
 			k := e.Begin()
-			k = index.AppendString(k, v.Plan)
+			k = persistimpl.AppendString(k, v.Plan)
 			e.End(k)
 		case 2:
 			for _, element := range v.Tags {
 				k := e.Begin()
-				k = index.AppendString(k, element)
+				k = persistimpl.AppendString(k, element)
 				e.End(k)
 			}
 		}
@@ -138,12 +136,12 @@ var accountSchema = persistimpl.Schema{
 		v := record.(*Account)
 		switch field {
 		case "Email":
-			b = index.AppendString(b, v.Email)
+			b = persistimpl.AppendString(b, v.Email)
 		case "Plan":
-			b = index.AppendString(b, v.Plan)
+			b = persistimpl.AppendString(b, v.Plan)
 		case "Tags":
 			for _, element := range v.Tags {
-				b = index.AppendString(b, element)
+				b = persistimpl.AppendString(b, element)
 			}
 		}
 		return b
@@ -153,46 +151,46 @@ var accountSchema = persistimpl.Schema{
 // appendAccount appends v to b in the protobuf wire format.
 func appendAccount(b []byte, v *Account) ([]byte, error) {
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.Email != "" {
-		if !wire.ValidString(v.Email) {
+		if !persistimpl.ValidString(v.Email) {
 			return nil, &persistable.FieldError{Type: "Account", Field: "Email", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.Email)
+		b = persistimpl.EncodeString(append(b, 0x12), v.Email)
 	}
 	if v.Plan != "" {
-		if !wire.ValidString(v.Plan) {
+		if !persistimpl.ValidString(v.Plan) {
 			return nil, &persistable.FieldError{Type: "Account", Field: "Plan", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x1a), v.Plan)
+		b = persistimpl.EncodeString(append(b, 0x1a), v.Plan)
 	}
 	if v.Level != 0 {
-		b = wire.AppendZigzag(append(b, 0x20), int64(v.Level))
+		b = persistimpl.EncodeZigzag(append(b, 0x20), int64(v.Level))
 	}
 	if v.Name != "" {
-		if !wire.ValidString(v.Name) {
+		if !persistimpl.ValidString(v.Name) {
 			return nil, &persistable.FieldError{Type: "Account", Field: "Name", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x2a), v.Name)
+		b = persistimpl.EncodeString(append(b, 0x2a), v.Name)
 	}
 	if v.Note != "" {
-		if !wire.ValidString(v.Note) {
+		if !persistimpl.ValidString(v.Note) {
 			return nil, &persistable.FieldError{Type: "Account", Field: "Note", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x32), v.Note)
+		b = persistimpl.EncodeString(append(b, 0x32), v.Note)
 	}
 	for i := range v.Tags {
-		if !wire.ValidString(v.Tags[i]) {
+		if !persistimpl.ValidString(v.Tags[i]) {
 			return nil, &persistable.FieldError{Type: "Account", Field: "Tags", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x3a), v.Tags[i])
+		b = persistimpl.EncodeString(append(b, 0x3a), v.Tags[i])
 	}
 	return b, nil
 }
 
 // decodeAccount decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeAccount(b []byte, v *Account, s *wire.Strings) error {
+func decodeAccount(b []byte, v *Account, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -218,4 +216,4 @@ func decodeAccount(b []byte, v *Account, s *wire.Strings) error {
 }
 
 // accountKnown are the fields of Account that this code knows; others survive a Save.
-var accountKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7}}
+var accountKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7}}

@@ -6,16 +6,14 @@ import (
 	"context"
 
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version5
+const _ = persistimpl.Version6
 
 // NewCustomer returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // It panics if the literal's ID is already set: create such a record with CreateWithID.
@@ -48,42 +46,42 @@ func (s *CustomerStore) New(literal Customer) *Customer {
 
 // ByPlanRegion returns the records with that Plan, in the order of Region; a range of it can be chosen.
 func (s *CustomerStore) ByPlanRegion(plan Plan) *persistable.RangeQuery[*Customer, string] {
-	return persistimpl.Range(&s.Store, 0, index.AppendString(nil, plan), index.AppendString[string])
+	return persistimpl.Range(&s.Store, 0, persistimpl.AppendString(nil, plan), persistimpl.AppendString[string])
 }
 
 // OrderedByPlanRegion returns the records in the order of Plan; a range of it can be chosen.
 func (s *CustomerStore) OrderedByPlanRegion() *persistable.RangeQuery[*Customer, Plan] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[Plan])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[Plan])
 }
 
 // ByAddress returns the Customer with that Address, or persistable.ErrNotFound.
 func (s *CustomerStore) ByAddress(ctx context.Context, address string) (*Customer, error) {
-	return persistimpl.Unique(ctx, &s.Store, 1, index.AppendString(nil, address))
+	return persistimpl.Unique(ctx, &s.Store, 1, persistimpl.AppendString(nil, address))
 }
 
 // OrderedByAddress returns the records in the order of Address; a range of it can be chosen.
 func (s *CustomerStore) OrderedByAddress() *persistable.RangeQuery[*Customer, string] {
-	return persistimpl.Range(&s.Store, 1, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendString[string])
 }
 
 // ByTags returns the records with that element of Tags, in the order of their IDs.
 func (s *CustomerStore) ByTags(tags string) *persistable.Query[*Customer] {
-	return persistimpl.Query(&s.Store, 2, index.AppendString(nil, tags))
+	return persistimpl.Query(&s.Store, 2, persistimpl.AppendString(nil, tags))
 }
 
 // OrderedByTags returns the records in the order of the elements of Tags, a record once for each; a range of it can be chosen.
 func (s *CustomerStore) OrderedByTags() *persistable.RangeQuery[*Customer, string] {
-	return persistimpl.Range(&s.Store, 2, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendString[string])
 }
 
 // ByHandle returns the Customer with that Handle, or persistable.ErrNotFound.
 func (s *CustomerStore) ByHandle(ctx context.Context, handle *string) (*Customer, error) {
-	return persistimpl.Unique(ctx, &s.Store, 3, index.AppendNullable(nil, handle, index.AppendString[string]))
+	return persistimpl.Unique(ctx, &s.Store, 3, persistimpl.AppendNullable(nil, handle, persistimpl.AppendString[string]))
 }
 
 // OrderedByHandle returns the records in the order of Handle; a range of it can be chosen.
 func (s *CustomerStore) OrderedByHandle() *persistable.RangeQuery[*Customer, *string] {
-	return persistimpl.Range(&s.Store, 3, nil, index.Nullable(index.AppendString[string]))
+	return persistimpl.Range(&s.Store, 3, nil, persistimpl.Nullable(persistimpl.AppendString[string]))
 }
 
 // CustomerFields are the indexed fields of Customer, for conditions of Find and FindOne.
@@ -94,11 +92,11 @@ var CustomerFields = struct {
 	Tags    persistable.Field[*Customer, string]
 	Handle  persistable.Field[*Customer, *string]
 }{
-	Plan:    persistimpl.Field[*Customer]("Plan", index.AppendString[Plan]),
-	Region:  persistimpl.Field[*Customer]("Region", index.AppendString[string]),
-	Address: persistimpl.Field[*Customer]("Email", index.AppendString[string]),
-	Tags:    persistimpl.Field[*Customer]("Tags", index.AppendString[string]),
-	Handle:  persistimpl.Field[*Customer]("Handle", index.Nullable(index.AppendString[string])),
+	Plan:    persistimpl.Field[*Customer]("Plan", persistimpl.AppendString[Plan]),
+	Region:  persistimpl.Field[*Customer]("Region", persistimpl.AppendString[string]),
+	Address: persistimpl.Field[*Customer]("Email", persistimpl.AppendString[string]),
+	Tags:    persistimpl.Field[*Customer]("Tags", persistimpl.AppendString[string]),
+	Handle:  persistimpl.Field[*Customer]("Handle", persistimpl.Nullable(persistimpl.AppendString[string])),
 }
 
 // customerSchema is what the run-time knows of Customer.
@@ -121,33 +119,33 @@ var customerSchema = persistimpl.Schema{
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Customer).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendCustomer(b, v.(*Customer)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Customer)
 		return v, decodeCustomer(b, v, s)
 	},
 	Known: &customerKnown,
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Account_Plan_Region", Fields: []string{"Plan", "Region"}, Signature: "string,string"},
 		{Name: "Account_Email", Fields: []string{"Email"}, Unique: true, Signature: "string"},
 		{Name: "Account_Tags", Fields: []string{"Tags"}, Sparse: []string{"Tags"}, Signature: "[]string"},
 		{Name: "Account_Handle", Fields: []string{"Handle"}, Unique: true, Sparse: []string{"Handle"}, Signature: "*string"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Customer)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendString(k, v.Plan)
-			k = index.AppendString(k, v.Region)
+			k = persistimpl.AppendString(k, v.Plan)
+			k = persistimpl.AppendString(k, v.Region)
 			e.End(k)
 		case 1:
 			k := e.Begin()
-			k = index.AppendString(k, v.Address)
+			k = persistimpl.AppendString(k, v.Address)
 			e.End(k)
 		case 2:
 			for _, element := range v.Tags {
 				k := e.Begin()
-				k = index.AppendString(k, element)
+				k = persistimpl.AppendString(k, element)
 				e.End(k)
 			}
 		case 3:
@@ -155,7 +153,7 @@ var customerSchema = persistimpl.Schema{
 				return // null: the record is not in the index
 			}
 			k := e.Begin()
-			k = index.AppendString(k, *v.Handle)
+			k = persistimpl.AppendString(k, *v.Handle)
 			e.End(k)
 		}
 	},
@@ -163,20 +161,20 @@ var customerSchema = persistimpl.Schema{
 		v := record.(*Customer)
 		switch field {
 		case "Plan":
-			b = index.AppendString(b, v.Plan)
+			b = persistimpl.AppendString(b, v.Plan)
 		case "Region":
-			b = index.AppendString(b, v.Region)
+			b = persistimpl.AppendString(b, v.Region)
 		case "Email":
-			b = index.AppendString(b, v.Address)
+			b = persistimpl.AppendString(b, v.Address)
 		case "Tags":
 			for _, element := range v.Tags {
-				b = index.AppendString(b, element)
+				b = persistimpl.AppendString(b, element)
 			}
 		case "Handle":
 			if v.Handle == nil {
 				b = tuple.AppendNil(b)
 			} else {
-				b = index.AppendString(b, *v.Handle)
+				b = persistimpl.AppendString(b, *v.Handle)
 			}
 		}
 		return b
@@ -186,50 +184,50 @@ var customerSchema = persistimpl.Schema{
 // appendCustomer appends v to b in the protobuf wire format.
 func appendCustomer(b []byte, v *Customer) ([]byte, error) {
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.Address != "" {
-		if !wire.ValidString(v.Address) {
+		if !persistimpl.ValidString(v.Address) {
 			return nil, &persistable.FieldError{Type: "Customer", Field: "Address", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.Address)
+		b = persistimpl.EncodeString(append(b, 0x12), v.Address)
 	}
 	if v.Plan != "" {
-		if !wire.ValidString(string(v.Plan)) {
+		if !persistimpl.ValidString(string(v.Plan)) {
 			return nil, &persistable.FieldError{Type: "Customer", Field: "Plan", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x1a), string(v.Plan))
+		b = persistimpl.EncodeString(append(b, 0x1a), string(v.Plan))
 	}
 	if v.Level != 0 {
-		b = wire.AppendZigzag(append(b, 0x20), v.Level)
+		b = persistimpl.EncodeZigzag(append(b, 0x20), v.Level)
 	}
 	if v.Name != nil {
-		if !wire.ValidString(*v.Name) {
+		if !persistimpl.ValidString(*v.Name) {
 			return nil, &persistable.FieldError{Type: "Customer", Field: "Name", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x2a), *v.Name)
+		b = persistimpl.EncodeString(append(b, 0x2a), *v.Name)
 	}
 	for i := range v.Tags {
-		if !wire.ValidString(v.Tags[i]) {
+		if !persistimpl.ValidString(v.Tags[i]) {
 			return nil, &persistable.FieldError{Type: "Customer", Field: "Tags", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x3a), v.Tags[i])
+		b = persistimpl.EncodeString(append(b, 0x3a), v.Tags[i])
 	}
-	if !wire.ValidString(v.Region) {
+	if !persistimpl.ValidString(v.Region) {
 		return nil, &persistable.FieldError{Type: "Customer", Field: "Region", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 	}
-	b = wire.AppendString(append(b, 0x42), v.Region)
+	b = persistimpl.EncodeString(append(b, 0x42), v.Region)
 	if v.Handle != nil {
-		if !wire.ValidString(*v.Handle) {
+		if !persistimpl.ValidString(*v.Handle) {
 			return nil, &persistable.FieldError{Type: "Customer", Field: "Handle", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x4a), *v.Handle)
+		b = persistimpl.EncodeString(append(b, 0x4a), *v.Handle)
 	}
 	return b, nil
 }
 
 // decodeCustomer decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeCustomer(b []byte, v *Customer, s *wire.Strings) error {
+func decodeCustomer(b []byte, v *Customer, s *persistimpl.Strings) error {
 	v.Region = "eu"
 	r := s.NewReader(b)
 	for r.Next() {
@@ -260,4 +258,4 @@ func decodeCustomer(b []byte, v *Customer, s *wire.Strings) error {
 }
 
 // customerKnown are the fields of Customer that this code knows; others survive a Save.
-var customerKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 7, 8, 9}}
+var customerKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 7, 8, 9}}

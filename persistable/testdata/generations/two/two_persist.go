@@ -6,15 +6,13 @@ import (
 	"context"
 
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version5
+const _ = persistimpl.Version6
 
 // NewAccount returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // It panics if the literal's ID is already set: create such a record with CreateWithID.
@@ -47,32 +45,32 @@ func (s *AccountStore) New(literal Account) *Account {
 
 // ByRegionLevel returns the records with that Region, in the order of Level; a range of it can be chosen.
 func (s *AccountStore) ByRegionLevel(region string) *persistable.RangeQuery[*Account, int64] {
-	return persistimpl.Range(&s.Store, 0, index.AppendString(nil, region), index.AppendInt[int64])
+	return persistimpl.Range(&s.Store, 0, persistimpl.AppendString(nil, region), persistimpl.AppendInt[int64])
 }
 
 // OrderedByRegionLevel returns the records in the order of Region; a range of it can be chosen.
 func (s *AccountStore) OrderedByRegionLevel() *persistable.RangeQuery[*Account, string] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
 }
 
 // ByAddress returns the Account with that Address, or persistable.ErrNotFound.
 func (s *AccountStore) ByAddress(ctx context.Context, address string) (*Account, error) {
-	return persistimpl.Unique(ctx, &s.Store, 1, index.AppendString(nil, address))
+	return persistimpl.Unique(ctx, &s.Store, 1, persistimpl.AppendString(nil, address))
 }
 
 // OrderedByAddress returns the records in the order of Address; a range of it can be chosen.
 func (s *AccountStore) OrderedByAddress() *persistable.RangeQuery[*Account, string] {
-	return persistimpl.Range(&s.Store, 1, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendString[string])
 }
 
 // ByPlan returns the records with that Plan, in the order of their IDs.
 func (s *AccountStore) ByPlan(plan Plan) *persistable.Query[*Account] {
-	return persistimpl.Query(&s.Store, 2, index.AppendString(nil, plan))
+	return persistimpl.Query(&s.Store, 2, persistimpl.AppendString(nil, plan))
 }
 
 // OrderedByPlan returns the records in the order of Plan; a range of it can be chosen.
 func (s *AccountStore) OrderedByPlan() *persistable.RangeQuery[*Account, Plan] {
-	return persistimpl.Range(&s.Store, 2, nil, index.AppendString[Plan])
+	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendString[Plan])
 }
 
 // AccountFields are the indexed fields of Account, for conditions of Find and FindOne.
@@ -82,10 +80,10 @@ var AccountFields = struct {
 	Address persistable.Field[*Account, string]
 	Plan    persistable.Field[*Account, Plan]
 }{
-	Region:  persistimpl.Field[*Account]("Region", index.AppendString[string]),
-	Level:   persistimpl.Field[*Account]("Level", index.AppendInt[int64]),
-	Address: persistimpl.Field[*Account]("Email", index.AppendString[string]),
-	Plan:    persistimpl.Field[*Account]("Plan", index.AppendString[Plan]),
+	Region:  persistimpl.Field[*Account]("Region", persistimpl.AppendString[string]),
+	Level:   persistimpl.Field[*Account]("Level", persistimpl.AppendInt[int64]),
+	Address: persistimpl.Field[*Account]("Email", persistimpl.AppendString[string]),
+	Plan:    persistimpl.Field[*Account]("Plan", persistimpl.AppendString[Plan]),
 }
 
 // accountSchema is what the run-time knows of Account.
@@ -107,31 +105,31 @@ var accountSchema = persistimpl.Schema{
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Account).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendAccount(b, v.(*Account)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Account)
 		return v, decodeAccount(b, v, s)
 	},
 	Known: &accountKnown,
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Account_Region_Level", Fields: []string{"Region", "Level"}, Signature: "string,int"},
 		{Name: "Account_Email", Fields: []string{"Email"}, Unique: true, Signature: "string"},
 		{Name: "Account_Plan", Fields: []string{"Plan"}, Signature: "string"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Account)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendString(k, v.Region)
-			k = index.AppendInt(k, v.Level)
+			k = persistimpl.AppendString(k, v.Region)
+			k = persistimpl.AppendInt(k, v.Level)
 			e.End(k)
 		case 1:
 			k := e.Begin()
-			k = index.AppendString(k, v.Address)
+			k = persistimpl.AppendString(k, v.Address)
 			e.End(k)
 		case 2:
 			k := e.Begin()
-			k = index.AppendString(k, v.Plan)
+			k = persistimpl.AppendString(k, v.Plan)
 			e.End(k)
 		}
 	},
@@ -139,13 +137,13 @@ var accountSchema = persistimpl.Schema{
 		v := record.(*Account)
 		switch field {
 		case "Region":
-			b = index.AppendString(b, v.Region)
+			b = persistimpl.AppendString(b, v.Region)
 		case "Level":
-			b = index.AppendInt(b, v.Level)
+			b = persistimpl.AppendInt(b, v.Level)
 		case "Email":
-			b = index.AppendString(b, v.Address)
+			b = persistimpl.AppendString(b, v.Address)
 		case "Plan":
-			b = index.AppendString(b, v.Plan)
+			b = persistimpl.AppendString(b, v.Plan)
 		}
 		return b
 	},
@@ -154,44 +152,44 @@ var accountSchema = persistimpl.Schema{
 // appendAccount appends v to b in the protobuf wire format.
 func appendAccount(b []byte, v *Account) ([]byte, error) {
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.Address != "" {
-		if !wire.ValidString(v.Address) {
+		if !persistimpl.ValidString(v.Address) {
 			return nil, &persistable.FieldError{Type: "Account", Field: "Address", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.Address)
+		b = persistimpl.EncodeString(append(b, 0x12), v.Address)
 	}
 	if v.Plan != "" {
-		if !wire.ValidString(string(v.Plan)) {
+		if !persistimpl.ValidString(string(v.Plan)) {
 			return nil, &persistable.FieldError{Type: "Account", Field: "Plan", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x1a), string(v.Plan))
+		b = persistimpl.EncodeString(append(b, 0x1a), string(v.Plan))
 	}
 	if v.Level != 0 {
-		b = wire.AppendZigzag(append(b, 0x20), v.Level)
+		b = persistimpl.EncodeZigzag(append(b, 0x20), v.Level)
 	}
 	if v.Name != "" {
-		if !wire.ValidString(v.Name) {
+		if !persistimpl.ValidString(v.Name) {
 			return nil, &persistable.FieldError{Type: "Account", Field: "Name", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x2a), v.Name)
+		b = persistimpl.EncodeString(append(b, 0x2a), v.Name)
 	}
 	for i := range v.Tags {
-		if !wire.ValidString(v.Tags[i]) {
+		if !persistimpl.ValidString(v.Tags[i]) {
 			return nil, &persistable.FieldError{Type: "Account", Field: "Tags", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x3a), v.Tags[i])
+		b = persistimpl.EncodeString(append(b, 0x3a), v.Tags[i])
 	}
-	if !wire.ValidString(v.Region) {
+	if !persistimpl.ValidString(v.Region) {
 		return nil, &persistable.FieldError{Type: "Account", Field: "Region", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 	}
-	b = wire.AppendString(append(b, 0x42), v.Region)
+	b = persistimpl.EncodeString(append(b, 0x42), v.Region)
 	return b, nil
 }
 
 // decodeAccount decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeAccount(b []byte, v *Account, s *wire.Strings) error {
+func decodeAccount(b []byte, v *Account, s *persistimpl.Strings) error {
 	v.Region = "eu"
 	r := s.NewReader(b)
 	for r.Next() {
@@ -218,4 +216,4 @@ func decodeAccount(b []byte, v *Account, s *wire.Strings) error {
 }
 
 // accountKnown are the fields of Account that this code knows; others survive a Save.
-var accountKnown = wire.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 7, 8}}
+var accountKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 7, 8}}

@@ -6,15 +6,13 @@ import (
 	"context"
 
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
-	"github.com/kazahana-db/kazahana/persistable/wire"
 )
 
 // If this does not compile, run go generate: the file was generated for another
 // version of the run-time.
-const _ = persistimpl.Version5
+const _ = persistimpl.Version6
 
 // NewAccount returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // It panics if the literal's ID is already set: create such a record with CreateWithID.
@@ -47,19 +45,19 @@ func (s *AccountStore) New(literal Account) *Account {
 
 // ByOwner returns the Account with that Owner, or persistable.ErrNotFound.
 func (s *AccountStore) ByOwner(ctx context.Context, owner string) (*Account, error) {
-	return persistimpl.Unique(ctx, &s.Store, 0, index.AppendString(nil, owner))
+	return persistimpl.Unique(ctx, &s.Store, 0, persistimpl.AppendString(nil, owner))
 }
 
 // OrderedByOwner returns the records in the order of Owner; a range of it can be chosen.
 func (s *AccountStore) OrderedByOwner() *persistable.RangeQuery[*Account, string] {
-	return persistimpl.Range(&s.Store, 0, nil, index.AppendString[string])
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
 }
 
 // AccountFields are the indexed fields of Account, for conditions of Find and FindOne.
 var AccountFields = struct {
 	Owner persistable.Field[*Account, string]
 }{
-	Owner: persistimpl.Field[*Account]("Owner", index.AppendString[string]),
+	Owner: persistimpl.Field[*Account]("Owner", persistimpl.AppendString[string]),
 }
 
 // accountSchema is what the run-time knows of Account.
@@ -77,20 +75,20 @@ var accountSchema = persistimpl.Schema{
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Account).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendAccount(b, v.(*Account)) },
-	Decode: func(b []byte, s *wire.Strings) (any, error) {
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
 		v := new(Account)
 		return v, decodeAccount(b, v, s)
 	},
 	Known: &accountKnown,
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Account_Owner", Fields: []string{"Owner"}, Unique: true, Signature: "string"},
 	},
-	Entries: func(i int, e *index.Entries, record any) {
+	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Account)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = index.AppendString(k, v.Owner)
+			k = persistimpl.AppendString(k, v.Owner)
 			e.End(k)
 		}
 	},
@@ -98,7 +96,7 @@ var accountSchema = persistimpl.Schema{
 		v := record.(*Account)
 		switch field {
 		case "Owner":
-			b = index.AppendString(b, v.Owner)
+			b = persistimpl.AppendString(b, v.Owner)
 		}
 		return b
 	},
@@ -107,22 +105,22 @@ var accountSchema = persistimpl.Schema{
 // appendAccount appends v to b in the protobuf wire format.
 func appendAccount(b []byte, v *Account) ([]byte, error) {
 	if v.ID != 0 {
-		b = wire.AppendFixed64(append(b, 0x09), uint64(v.ID))
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
 	}
 	if v.Owner != "" {
-		if !wire.ValidString(v.Owner) {
+		if !persistimpl.ValidString(v.Owner) {
 			return nil, &persistable.FieldError{Type: "Account", Field: "Owner", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
 		}
-		b = wire.AppendString(append(b, 0x12), v.Owner)
+		b = persistimpl.EncodeString(append(b, 0x12), v.Owner)
 	}
 	if v.Balance != 0 {
-		b = wire.AppendZigzag(append(b, 0x18), v.Balance)
+		b = persistimpl.EncodeZigzag(append(b, 0x18), v.Balance)
 	}
 	return b, nil
 }
 
 // decodeAccount decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeAccount(b []byte, v *Account, s *wire.Strings) error {
+func decodeAccount(b []byte, v *Account, s *persistimpl.Strings) error {
 	r := s.NewReader(b)
 	for r.Next() {
 		switch r.Field() {
@@ -140,4 +138,4 @@ func decodeAccount(b []byte, v *Account, s *wire.Strings) error {
 }
 
 // accountKnown are the fields of Account that this code knows; others survive a Save.
-var accountKnown = wire.FieldSet{Numbers: []int32{1, 2, 3}}
+var accountKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3}}

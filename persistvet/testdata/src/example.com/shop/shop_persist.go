@@ -6,7 +6,6 @@ import (
 	"context"
 
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 )
@@ -59,10 +58,10 @@ var OrderFields = struct {
 
 var orderSchema = persistimpl.Schema{
 	Type: "Order",
-	Indexes: []index.Definition{
+	Indexes: []persistimpl.Index{
 		{Name: "Order_Status_Placed", Fields: []string{"Status", "Placed"}, Signature: "int,int"},
 		{Name: "Order_Number", Fields: []string{"Number"}, Unique: true, Sparse: []string{"Number"}, Signature: "string"},
-		{Name: "Order_count_Amount", Kind: index.Count, Fields: []string{"Amount"}, Signature: "int"},
+		{Name: "Order_count_Amount", Kind: persistimpl.Count, Fields: []string{"Amount"}, Signature: "int"},
 		{Name: "Order_Note", Fields: []string{"Note"}, Where: "Weight>0", Signature: "string"},
 		{Name: "Order_Customer.City", Fields: []string{"Customer.City"}, Signature: "string"},
 		{Name: "Order_Placed_Tags", Fields: []string{"Placed", "Tags"}, Signature: "int,[]string"},

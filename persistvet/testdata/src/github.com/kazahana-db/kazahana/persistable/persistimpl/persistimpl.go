@@ -4,15 +4,26 @@
 // analyzers need.
 package persistimpl
 
-import (
-	"github.com/kazahana-db/kazahana/index"
-	"github.com/kazahana-db/kazahana/persistable"
-)
+import "github.com/kazahana-db/kazahana/persistable"
 
 type Schema struct {
 	Type    string
-	Indexes []index.Definition
+	Indexes []Index
 	Values  func(field string, b []byte, record any) []byte
+}
+
+type Kind string
+
+const Count Kind = "count"
+
+type Index struct {
+	Name      string
+	Kind      Kind
+	Fields    []string
+	Unique    bool
+	Where     string
+	Sparse    []string
+	Signature string
 }
 
 func SetID(schema *Schema, record any) {}

@@ -5,7 +5,7 @@ package index_test
 import (
 	"fmt"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -18,8 +18,8 @@ func ExampleName() {
 }
 
 func ExampleBounds() {
-	paid := index.AppendString(nil, "paid")
-	b := index.Bounds{}.Equal(paid).From(index.AppendInt(nil, 10)).Before(index.AppendInt(nil, 20))
+	paid := tuple.AppendString(nil, "paid")
+	b := index.Bounds{}.Equal(paid).From(tuple.AppendInt(nil, 10)).Before(tuple.AppendInt(nil, 20))
 	for _, key := range []tuple.Tuple{{"paid", 9, "id"}, {"paid", 10, "id"}, {"paid", 19, "id"}, {"paid", 20, "id"}, {"open", 15, "id"}} {
 		fmt.Println(key, b.Contains(key.MustPack()))
 	}

@@ -52,6 +52,12 @@ func (e *Entries) EndAmount(b []byte, amount Amount) {
 	e.buf = amount.AppendBytes(e.buf)
 }
 
+// EndInt is [Entries.EndAmount] of an integer.
+func (e *Entries) EndInt(b []byte, v int64) { e.EndAmount(b, IntAmount(v)) }
+
+// EndUint is [Entries.EndAmount] of an unsigned integer.
+func (e *Entries) EndUint(b []byte, v uint64) { e.EndAmount(b, UintAmount(v)) }
+
 // amount returns what EndAmount put after the i-th key.
 func (e *Entries) amount(i int) Amount {
 	a, _ := ReadAmount(e.buf[e.spans[i].to:][:AmountSize])

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/internal/schema"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -193,5 +193,29 @@ func TestDescribes(t *testing.T) {
 	other.SetState(&index.Definition{Name: "T_A", Fields: []string{"A"}, Signature: "string"}, index.Building)
 	if !c.Describes(same) || c.Describes(other) || c.Describes(wider) {
 		t.Errorf("another state %v, another layout %v, another schema %v", c.Describes(same), c.Describes(other), c.Describes(wider))
+	}
+}
+
+// TestDamagedCatalog says of damaged headers what is wrong, and what to do.
+func TestDamagedCatalog(t *testing.T) {
+	const text = "type T\norigin example.com/t\nid int\ndirectory \"t\"\nfield 1 ID id\n"
+	indexes := tuple.Tuple{tuple.Tuple{"T_A", "A:int", 2}, tuple.Tuple{"T_count_A~recount", "A:int:kind=count", 0}}
+	c, err := DecodeCatalog(tuple.Tuple{1, indexes, text}.MustPack())
+	if err != nil || len(c.All()) != 2 || c.All()[0] != (IndexEntry{"T_A", "A:int", index.Readable}) {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for want, value := range map[string][]byte{
+		"damaged":         {0xff},
+		"of format 3":     tuple.Tuple{3, "v0.9.0", indexes, text}.MustPack(),
+		"schema cannot":   tuple.Tuple{1, indexes, "type T\nfield zero\n"}.MustPack(),
+		"header is dam":   tuple.Tuple{1, tuple.Tuple{"T_A"}, text}.MustPack(),
+		"it is not text":  tuple.Tuple{1, indexes, 7}.MustPack(),
+		"the store's hea": tuple.Tuple{1, indexes, text, 4}.MustPack(),
+	} {
+		_, err := DecodeCatalog(value)
+		var wrong *Error
+		if !errors.As(err, &wrong) || !strings.Contains(wrong.Reason, want) || wrong.Remedy == "" {
+			t.Errorf("%q: %v", want, err)
+		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -191,8 +191,8 @@ func TestScatteredEntries(t *testing.T) {
 	id := tuple.Tuple{"id"}.MustPack()
 	var set index.Set
 	e := set.Open(&ix, id)
-	for _, v := range []int{7, 5} {
-		e.End(index.AppendInt(e.Begin(), v))
+	for _, v := range []int64{7, 5} {
+		e.End(tuple.AppendInt(e.Begin(), v))
 	}
 	if err := set.Close(&ix); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@
 //
 //	e := set.Open(ix, id)
 //	k := e.Begin()
-//	k = index.AppendString(k, v.Number)
+//	k = tuple.AppendString(k, v.Number)
 //	e.End(k)
 //	err := set.Close(ix)
 //	…

@@ -380,3 +380,8 @@ func (s *Strings) grow(n int) {
 // NewReader returns a reader of the message b, which makes its strings of s. The reader
 // aliases b.
 func (s *Strings) NewReader(b []byte) Reader { return Reader{buf: b, strings: s} }
+
+// TooDeep returns the error of messages that are nested more than so deep.
+func TooDeep(depth int) error {
+	return &Error{Reason: fmt.Sprintf("messages are nested more than %d deep", depth)}
+}

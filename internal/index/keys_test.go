@@ -4,7 +4,6 @@ package index_test
 
 import (
 	"bytes"
-	"cmp"
 	"math"
 	"math/big"
 	"testing"
@@ -12,35 +11,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/tuple"
 )
-
-type level int8
-
-// ordered checks that enc keeps the order of a and b.
-func ordered[T any](t *rapid.T, a, b T, compare func(a, b T) int, enc func([]byte, T) []byte) {
-	t.Helper()
-	if got, want := bytes.Compare(enc(nil, a), enc(nil, b)), compare(a, b); got != want {
-		t.Fatalf("the keys of %v and %v compare %d, the values %d", a, b, got, want)
-	}
-}
-
-func TestKeysKeepTheOrderOfValues(t *testing.T) {
-	instant := rapid.Custom(func(t *rapid.T) time.Time {
-		seconds := rapid.OneOf(rapid.Int64Range(-3, 3), rapid.Int64Range(-1<<62, 1<<62), rapid.Int64Range(-1<<34, 1<<34)).Draw(t, "seconds")
-		return time.Unix(seconds, rapid.Int64Range(0, 999_999_999).Draw(t, "nanos"))
-	})
-	float := rapid.Float64()
-	rapid.Check(t, func(t *rapid.T) {
-		ordered(t, instant.Draw(t, "a"), instant.Draw(t, "b"), time.Time.Compare, index.AppendTime)
-		ordered(t, rapid.Int8().Draw(t, "a"), rapid.Int8().Draw(t, "b"), cmp.Compare[int8], index.AppendInt[int8])
-		ordered(t, rapid.Uint64().Draw(t, "a"), rapid.Uint64().Draw(t, "b"), cmp.Compare[uint64], index.AppendUint[uint64])
-		ordered(t, float.Draw(t, "a"), float.Draw(t, "b"), cmp.Compare[float64], index.AppendFloat64[float64])
-		ordered(t, rapid.String().Draw(t, "a"), rapid.String().Draw(t, "b"), cmp.Compare[string], index.AppendString[string])
-		ordered(t, rapid.SliceOf(rapid.Byte()).Draw(t, "a"), rapid.SliceOf(rapid.Byte()).Draw(t, "b"), bytes.Compare, index.AppendBytes[[]byte])
-	})
-}
 
 // TestTimeIsNanosecondsSince1970 compares with arithmetic of any precision.
 func TestTimeIsNanosecondsSince1970(t *testing.T) {
@@ -59,14 +32,6 @@ func TestTimeIsNanosecondsSince1970(t *testing.T) {
 		if got := index.AppendTime(nil, v); !bytes.Equal(got, want) {
 			t.Errorf("AppendTime(%v) = %x, want %x", v, got, want)
 		}
-	}
-}
-
-func TestNullSortsFirst(t *testing.T) {
-	text := index.Nullable(index.AppendString[string])
-	empty := ""
-	if null := text(nil, nil); bytes.Compare(null, text(nil, &empty)) >= 0 {
-		t.Errorf("null is %x, the empty string %x", null, text(nil, &empty))
 	}
 }
 
@@ -102,85 +67,13 @@ func TestFloatsThatAreEqual(t *testing.T) {
 	}
 }
 
-func TestReadBack(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		want := level(rapid.Int8().Draw(t, "level"))
-		got, rest, err := index.ReadInt[level](append(index.AppendInt(nil, want), 0xab))
-		if err != nil || got != want || len(rest) != 1 {
-			t.Fatalf("ReadInt of %v: %v, rest %x, %v", want, got, rest, err)
-		}
-		id := [16]byte(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))
-		if got, _, err := index.ReadUUID[[16]byte](index.AppendUUID(nil, id)); err != nil || got != id {
-			t.Fatalf("ReadUUID of %x: %x, %v", id, got, err)
-		}
-	})
-	if _, _, err := index.ReadInt[level](index.AppendInt(nil, 1000)); err == nil {
-		t.Error("1000 as an int8: no error")
-	}
-	if _, _, err := index.ReadUint[uint8](index.AppendUint(nil, uint64(256))); err == nil {
-		t.Error("256 as a uint8: no error")
-	}
-	if _, _, err := index.ReadString[string](index.AppendInt(nil, 1)); err == nil {
-		t.Error("an integer as a string: no error")
-	}
-}
-
-func TestKeysDoNotAllocate(t *testing.T) {
-	buf, now := make([]byte, 0, 128), time.Now()
-	var ancient time.Time
-	if n := testing.AllocsPerRun(100, func() {
-		b := index.AppendTime(buf, now)
-		b = index.AppendTime(b, ancient)
-		b = index.AppendInt(b, level(3))
-		index.AppendString(b, "text")
-	}); n != 0 {
-		t.Errorf("%v allocations, want 0", n)
-	}
-}
-
-// TestReadersOfReaders reads back nulls and values, in both orders, with more after them.
-func TestReadersOfReaders(t *testing.T) {
-	encode := index.Nullable(index.AppendString[string])
-	descend := index.Descending(encode)
-	read := index.ReadNullable(index.ReadString[string])
-	ascend := index.ReadDescending(read)
-	rapid.Check(t, func(t *rapid.T) {
-		want := rapid.Ptr(rapid.String(), true).Draw(t, "value")
-		for name, pair := range map[string]struct {
-			encode func([]byte, *string) []byte
-			read   func([]byte) (*string, []byte, error)
-		}{"ascending": {encode, read}, "descending": {descend, ascend}} {
-			b := index.AppendInt(pair.encode(nil, want), 7)
-			got, rest, err := pair.read(b)
-			if err != nil || (got == nil) != (want == nil) || got != nil && *got != *want {
-				t.Fatalf("%s: read %v, %v, want %v", name, got, err, want)
-			}
-			if n, rest, err := index.ReadInt[int](rest); n != 7 || len(rest) > 0 || err != nil {
-				t.Fatalf("%s: behind the value: %d, %q, %v", name, n, rest, err)
-			}
-		}
-	})
-}
-
-// TestReadersOfReadersRefuse reads what is no such value.
-func TestReadersOfReadersRefuse(t *testing.T) {
-	for name, b := range map[string][]byte{"nothing": nil, "a string": index.AppendString(nil, "x"), "a cut time": index.Descend(index.AppendTime(nil, time.Unix(1, 0)), 0)[:3]} {
-		if v, _, err := index.ReadNullable(index.ReadTime)(b); err == nil {
-			t.Errorf("%s: ReadNullable = %v", name, v)
-		}
-		if v, _, err := index.ReadDescending(index.ReadTime)(b); err == nil {
-			t.Errorf("%s: ReadDescending = %v", name, v)
-		}
-	}
-}
-
 // TestReadTime reads back times of all ages.
 func TestReadTime(t *testing.T) {
 	for _, seconds := range []int64{math.MinInt64, math.MinInt64 + 1, -62135596800, -1, 0, 1, 1 << 40, math.MaxInt64} {
 		for _, nanos := range []int64{0, 1, 999_999_999} {
 			want := time.Unix(seconds, nanos).UTC()
-			got, rest, err := index.ReadTime(index.AppendString(index.AppendTime(nil, want), "x"))
-			if err != nil || !got.Equal(want) || got != want || string(rest) != string(index.AppendString(nil, "x")) {
+			got, rest, err := index.ReadTime(tuple.AppendString(index.AppendTime(nil, want), "x"))
+			if err != nil || !got.Equal(want) || got != want || string(rest) != string(tuple.AppendString(nil, "x")) {
 				t.Errorf("%d.%09d: read %v, %v, want %v", seconds, nanos, got, err, want)
 			}
 		}
@@ -203,7 +96,7 @@ func elements() *rapid.Generator[[]byte] {
 		rapid.Map(rapid.Int64(), func(v int64) []byte { return tuple.AppendInt(nil, v) }),
 		rapid.Map(rapid.Int64(), func(v int64) []byte { return index.AppendTime(nil, time.Unix(v>>8, v&0xff)) }),
 		rapid.Map(rapid.Float64(), func(v float64) []byte { return index.AppendFloat64(nil, v) }),
-		rapid.Map(rapid.Bool(), func(v bool) []byte { return index.AppendBool(nil, v) }),
+		rapid.Map(rapid.Bool(), func(v bool) []byte { return tuple.AppendBool(nil, v) }),
 	)
 }
 
@@ -277,15 +170,14 @@ func TestDescendBoundary(t *testing.T) {
 	buf := make([]byte, 0, 256)
 	var at time.Time
 	if n := testing.AllocsPerRun(100, func() {
-		k := index.AppendString(buf, "a\xff\xff\x00")
+		k := tuple.AppendString(buf, "a\xff\xff\x00")
 		k = index.Descend(k, 0)
 		n := len(k)
 		index.Descend(index.AppendTime(k, at), n)
 	}); n != 0 {
 		t.Errorf("%v allocations, want 0", n)
 	}
-	enc := index.Descending(index.AppendInt[int])
-	if a, b := enc(nil, 1), enc(nil, 2); bytes.Compare(a, b) <= 0 {
+	if a, b := index.Descend(tuple.AppendInt(nil, 1), 0), index.Descend(tuple.AppendInt(nil, 2), 0); bytes.Compare(a, b) <= 0 {
 		t.Errorf("1 is %x and 2 is %x in descending order", a, b)
 	}
 	if null, text := index.Descend(tuple.AppendNil(nil), 0), index.Descend(tuple.AppendString(nil, ""), 0); bytes.Compare(null, text) <= 0 {

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kazahana-db/kazahana/index"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/kv"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kazahana-db/kazahana/index"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -51,7 +51,7 @@ func set(t testing.TB, ixs []index.Index, id []byte, values ...[]string) *index.
 		if e := s.Open(&ixs[i], id); e != nil && i < len(values) {
 			for _, v := range values[i] {
 				e.Begin() // an entry begun and not ended is not there
-				e.End(index.AppendString(e.Begin(), v))
+				e.End(tuple.AppendString(e.Begin(), v))
 			}
 		}
 		if err := s.Close(&ixs[i]); err != nil {
@@ -84,14 +84,14 @@ func TestKeySize(t *testing.T) {
 	ixs := indexes()
 	s := new(index.Set)
 	e := s.Open(&ixs[0], id(1))
-	e.End(index.AppendString(e.Begin(), strings.Repeat("x", 10_000)))
+	e.End(tuple.AppendString(e.Begin(), strings.Repeat("x", 10_000)))
 	var size *index.KeySizeError
 	if err := s.Close(&ixs[0]); !errors.As(err, &size) || size.Field != "P" || size.FieldSize != 10_002 || size.Size <= kv.MaxKeySize {
 		t.Errorf("Close = %v", err)
 	}
 	s.Reset()
 	e = s.Open(&ixs[0], tuple.Tuple{strings.Repeat("x", 10_000)}.MustPack())
-	e.End(index.AppendString(e.Begin(), "short"))
+	e.End(tuple.AppendString(e.Begin(), "short"))
 	if err := s.Close(&ixs[0]); !errors.As(err, &size) || size.Field != "ID" {
 		t.Errorf("Close with a long id = %v", err)
 	}
