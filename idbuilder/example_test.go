@@ -56,5 +56,9 @@ func Example() {
 	}
 	ids, err := w.Increment(ctx, nil, idbuilder.IncrementRequest{Key: "orders", Size: 3})
 	fmt.Println(ids, err)
-	// Output: [1001 1002 1003] <nil>
+	_, err = w.Formatted(ctx, nil, "orders", 1)
+	fmt.Println(w.Explain(err))
+	// Output:
+	// [1001 1002 1003] <nil>
+	// 1001 key: "orders" makes increment IDs; ask /v1/id/increment
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/idbuilder/controller"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
 	idtoken "github.com/kazahana-db/kazahana/internal/idbuilder/token"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/worker"
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
 	"github.com/kazahana-db/kazahana/lease"
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
@@ -95,12 +96,12 @@ func secretive(t *testing.T) []any {
 		t.Fatal(err)
 	}
 	service := idbuilder.Options{AdminToken: marker}
-	worker, err := idbuilder.NewWorker(storetest.Memory(t), service)
+	served, err := worker.New(storetest.Memory(t), worker.Options(service), worker.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := worker.Close(t.Context()); err != nil && t.Context().Err() == nil {
+		if err := served.Close(t.Context()); err != nil && t.Context().Err() == nil {
 			t.Error(err)
 		}
 	})
@@ -118,9 +119,9 @@ func secretive(t *testing.T) []any {
 		fill(controller.ClientOptions{}), toController,
 		ids, idClient, idClient.Admin(), idClient.Increment("k"), idClient.Formatted("k"), idClient.Snowflake("k"),
 		idclient.Token{Text: marker},
-		service,
+		service, worker.Options(service), &idbuilder.Worker{},
 		idtoken.Options{Admin: marker},
-		worker, worker.Tokens(),
+		served, served.Tokens(),
 		idtoken.Token{Text: marker},
 		api.Token{Token: marker},
 		settings.Auth{AdminToken: marker},

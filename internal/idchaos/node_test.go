@@ -17,7 +17,6 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/file"
 	"github.com/kazahana-db/kazahana/idbuilder/store/kvstore"
@@ -25,6 +24,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store/postgres"
 	"github.com/kazahana-db/kazahana/idbuilder/store/redis"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/controller"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/worker"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
@@ -116,7 +116,8 @@ func quiet() *slog.Logger {
 }
 
 func (c *nodeConfig) serveWorker(s store.Store, address string) error {
-	o := idbuilder.Options{
+	var hooks worker.Hooks
+	o := worker.Options{
 		AdminToken: adminToken, Validity: time.Second, Logger: quiet(),
 		LeaseDuration: 2 * time.Second, LeaseHold: 4 * time.Second, LeaseSkew: -1,
 	}
@@ -127,12 +128,12 @@ func (c *nodeConfig) serveWorker(s store.Store, address string) error {
 			return err
 		}
 		go func() { _ = link.Run(context.Background()) }()
-		o.Controller = func() idbuilder.ControllerState {
+		hooks.Controller = func() worker.ControllerState {
 			state := link.State()
-			return idbuilder.ControllerState{Connected: state.Connected, Ready: state.Registered, Note: state.Note, WorkerID: state.WorkerID}
+			return worker.ControllerState{Connected: state.Connected, Ready: state.Registered, Note: state.Note}
 		}
 	}
-	w, err := idbuilder.NewWorker(s, o)
+	w, err := worker.New(s, o, hooks)
 	if err != nil {
 		return err
 	}

@@ -20,10 +20,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/program"
-	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/internal/access"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/worker"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
@@ -33,7 +33,7 @@ type service struct {
 	url    string
 	token  string
 	client *http.Client
-	direct *idbuilder.Worker // nil over the network
+	direct *worker.Worker // nil over the network
 }
 
 // call sends a request and decodes the data of the answer, unless data is nil. If the service
@@ -213,7 +213,7 @@ func (f *serviceFlags) withStore(ctx context.Context, p *program.Program, cmd *c
 			o.AdminToken = rand.Text()
 			token = o.AdminToken
 		}
-		w, err := idbuilder.NewWorker(h, o)
+		w, err := worker.New(h, o, worker.Hooks{})
 		if err != nil {
 			return err
 		}

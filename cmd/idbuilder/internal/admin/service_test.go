@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/program"
-	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/worker"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
@@ -21,7 +21,7 @@ import (
 // a redirect has made of its request. No command shows its token to the server of a redirect.
 func TestRedirects(t *testing.T) {
 	const secret = "an-admin-token-for-tests-alone"
-	w, err := idbuilder.NewWorker(storetest.Memory(t), idbuilder.Options{AdminToken: secret, Logger: slog.New(slog.DiscardHandler)})
+	w, err := worker.New(storetest.Memory(t), worker.Options{AdminToken: secret, Logger: slog.New(slog.DiscardHandler)}, worker.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}

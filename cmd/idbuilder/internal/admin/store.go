@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/program"
-	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/controller"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/worker"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
@@ -106,7 +106,7 @@ func confirm(p *program.Program, cmd *cobra.Command, skip int64, leasesKnown boo
 // quarantineWorkers stops all servers from leasing worker ids of snowflake keys until the leases
 // have ended that the store may have lost.
 func quarantineWorkers(ctx context.Context, p *program.Program, s *settings.Settings, h program.Home) error {
-	w, err := idbuilder.NewWorker(h, program.WorkerOptions(s, p.Logger()))
+	w, err := worker.New(h, program.WorkerOptions(s, p.Logger()), worker.Hooks{})
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func quarantineWorkers(ctx context.Context, p *program.Program, s *settings.Sett
 }
 
 func configAdvanceCommand(p *program.Program) *cobra.Command {
-	var o idbuilder.AdvanceOptions
+	var o worker.AdvanceOptions
 	var all bool
 	cmd := &cobra.Command{
 		Use: "advance {key...|--all}", Short: "Move keys ahead after a restored backup",
@@ -161,13 +161,13 @@ the keys again.`,
 
 // advanceKeys moves the keys ahead; all if none is named. It shows each key when it is done, and goes on
 // after a key that fails.
-func advanceKeys(ctx context.Context, p *program.Program, s *settings.Settings, h program.Home, keys []string, o idbuilder.AdvanceOptions) (err error) {
+func advanceKeys(ctx context.Context, p *program.Program, s *settings.Settings, h program.Home, keys []string, o worker.AdvanceOptions) (err error) {
 	if len(keys) == 0 {
 		if keys, err = storedKeys(ctx, h); err != nil {
 			return err
 		}
 	}
-	w, err := idbuilder.NewWorker(h, program.WorkerOptions(s, p.Logger()))
+	w, err := worker.New(h, program.WorkerOptions(s, p.Logger()), worker.Hooks{})
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 	"path"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/worker"
 )
 
 // Options configure a Console. The zero value is useful.
@@ -87,7 +87,7 @@ func (o Options) withDefaults() Options {
 
 // Console is the http.Handler of /admin/. It is safe for concurrent use.
 type Console struct {
-	worker   *idbuilder.Worker
+	worker   *worker.Worker
 	options  Options
 	sessions sessions
 	throttle throttle
@@ -100,7 +100,7 @@ type Console struct {
 
 // New returns the console of a worker. Sessions are kept in the store. Close ends its goroutine; a
 // worker that has the console in its options closes it.
-func New(w *idbuilder.Worker, s store.Store, o Options) (*Console, error) {
+func New(w *worker.Worker, s store.Store, o Options) (*Console, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}

@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/format"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/worker"
 )
 
 // formPage is the data of the page with a form.
@@ -80,7 +80,7 @@ func (c *Console) saveRequest(v *visit, f *form, r *idconfig.Request) error {
 	switch {
 	case err == nil:
 		return nil
-	case !errors.Is(err, idbuilder.ErrChanged):
+	case !errors.Is(err, worker.ErrChanged):
 		return f.takeFaults(err)
 	}
 	now, _, err := c.worker.Config(v.Context(), r.Key)

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/idconfig"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/token"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/worker"
 )
 
 // overviewPage is the data of the first page.
@@ -109,7 +109,7 @@ const keysOnPage = 25
 type keysPage struct {
 	Prefix string
 	After  string // the last key of the page before, "" on the first one
-	Keys   []idbuilder.ConfigEntry
+	Keys   []worker.ConfigEntry
 	Next   string // the key that the next page begins after; "" on the last one
 }
 
@@ -266,7 +266,7 @@ func (c *Console) generateIDs(v *visit) error {
 func (c *Console) makeIDs(v *visit, config *idconfig.Config, size int) (made []string, err error) {
 	switch config.Type {
 	case idconfig.TypeIncrement:
-		ids, err := c.worker.Increment(v.Context(), nil, idbuilder.IncrementRequest{Key: config.Key, Size: size})
+		ids, err := c.worker.Increment(v.Context(), nil, worker.IncrementRequest{Key: config.Key, Size: size})
 		for _, id := range ids {
 			made = append(made, strconv.FormatInt(id, 10))
 		}

@@ -5,8 +5,8 @@
 // live workers. Pages are rendered on the server; only live previews and charts need
 // JavaScript.
 //
-//	w, err := idbuilder.NewWorker(s, idbuilder.Options{
-//		Console: func(w *idbuilder.Worker) (http.Handler, error) { return console.New(w, s, console.Options{}) },
+//	w, err := worker.New(s, o, worker.Hooks{
+//		Console: func(w *worker.Worker) (http.Handler, error) { return console.New(w, s, console.Options{}) },
 //	})
 //
 // # Sessions

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/worker"
 )
 
 // form is a configuration as an admin typed it.
@@ -118,7 +118,7 @@ func (f *form) allFields() []field {
 // not about the form.
 func (f *form) takeFaults(err error) error {
 	var answer *api.Error
-	switch f.Refusal = idbuilder.Refusal(err); {
+	switch f.Refusal = worker.Refusal(err); {
 	case f.Refusal != nil:
 		return nil
 	case errors.As(err, &answer) && answer.HTTPStatus() == 409:

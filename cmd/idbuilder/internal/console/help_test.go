@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/worker"
 )
 
 const adminToken = "an admin token for tests alone"
@@ -24,7 +24,7 @@ const adminToken = "an admin token for tests alone"
 // service is a worker with a console.
 type service struct {
 	testing.TB
-	*idbuilder.Worker
+	*worker.Worker
 	console *Console
 	store   store.Store
 }
@@ -41,13 +41,12 @@ func startOn(t testing.TB, s store.Store, o Options) service {
 		o.Logger = log
 	}
 	v := service{TB: t, store: s}
-	w, err := idbuilder.NewWorker(s, idbuilder.Options{
+	w, err := worker.New(s, worker.Options{
 		AdminToken: adminToken, Validity: 100 * time.Millisecond, Logger: log, Now: o.Now,
-		Console: func(w *idbuilder.Worker) (_ http.Handler, err error) {
-			v.console, err = New(w, s, o)
-			return v.console, err
-		},
-	})
+	}, worker.Hooks{Console: func(w *worker.Worker) (_ http.Handler, err error) {
+		v.console, err = New(w, s, o)
+		return v.console, err
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/idconfig"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/worker"
 )
 
 const (
@@ -75,7 +75,7 @@ func newSamples(every time.Duration) *samples {
 }
 
 // takeSample takes a sample. It is called once in each interval.
-func (s *samples) takeSample(loads iter.Seq[idbuilder.KeyLoad]) {
+func (s *samples) takeSample(loads iter.Seq[worker.KeyLoad]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := make(map[string]counts, len(s.before))
@@ -105,7 +105,7 @@ func (s *samples) takeSample(loads iter.Seq[idbuilder.KeyLoad]) {
 
 // usageSince returns the usage of a key since the last sample. Counts that have become lower
 // began at 0 again in between.
-func (s *samples) usageSince(before counts, l idbuilder.KeyLoad) sample {
+func (s *samples) usageSince(before counts, l worker.KeyLoad) sample {
 	if l.Requests < before.requests || l.IDs < before.ids {
 		before = counts{}
 	}

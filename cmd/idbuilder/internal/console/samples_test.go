@@ -10,16 +10,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idbuilder"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/worker"
 )
 
-func loads(list ...idbuilder.KeyLoad) iter.Seq[idbuilder.KeyLoad] { return slices.Values(list) }
+func loads(list ...worker.KeyLoad) iter.Seq[worker.KeyLoad] { return slices.Values(list) }
 
 // TestSamples records counts that grow, begin anew, and end.
 func TestSamples(t *testing.T) {
 	s := newSamples(5 * time.Second)
-	load := func(key string, requests uint64, ids int64, left uint64) idbuilder.KeyLoad {
-		return idbuilder.KeyLoad{Key: key, Requests: requests, IDs: ids, Remaining: left}
+	load := func(key string, requests uint64, ids int64, left uint64) worker.KeyLoad {
+		return worker.KeyLoad{Key: key, Requests: requests, IDs: ids, Remaining: left}
 	}
 	s.takeSample(loads(load("a", 100, 1000, 7)))
 	if got := s.samplesOf(""); len(got) != 0 {
@@ -53,7 +53,7 @@ func TestSamples(t *testing.T) {
 
 func TestSamplesAreBounded(t *testing.T) {
 	s := newSamples(time.Second)
-	list := make([]idbuilder.KeyLoad, maxCharted+50)
+	list := make([]worker.KeyLoad, maxCharted+50)
 	for i := range list {
 		list[i].Key = fmt.Sprint(i)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/worker"
 	"github.com/kazahana-db/kazahana/internal/nearest"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
@@ -161,8 +161,8 @@ func explainFlag(cmd *cobra.Command, err error) error {
 }
 
 // WorkerOptions returns the options of a worker.
-func WorkerOptions(s *settings.Settings, log *slog.Logger) idbuilder.Options {
-	o := idbuilder.Options{
+func WorkerOptions(s *settings.Settings, log *slog.Logger) worker.Options {
+	o := worker.Options{
 		AdminToken:        s.Auth.AdminToken.Reveal(),
 		TokenExpiry:       s.Auth.KeyTokenExpiration,
 		Validity:          s.Auth.Cache,

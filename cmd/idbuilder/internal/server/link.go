@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/console"
-	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/internal/access"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/controller"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/worker"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
@@ -87,13 +87,13 @@ func addressOf(s *settings.Settings) (string, error) {
 
 // stateFunc returns the state of the controllers for /ready and the metrics; nil if there are
 // none.
-func (l *link) stateFunc() func() idbuilder.ControllerState {
+func (l *link) stateFunc() func() worker.ControllerState {
 	if l == nil {
 		return nil
 	}
-	return func() idbuilder.ControllerState {
+	return func() worker.ControllerState {
 		s := l.client.State()
-		return idbuilder.ControllerState{Connected: s.Connected, Ready: s.Registered, Note: s.Note, WorkerID: s.WorkerID}
+		return worker.ControllerState{Connected: s.Connected, Ready: s.Registered, Note: s.Note}
 	}
 }
 
@@ -115,7 +115,7 @@ func (l *link) workersFunc() func(context.Context) ([]console.WorkerInfo, error)
 
 // start registers the worker, and sends heartbeats until ctx ends or stop is called. stop waits
 // until the worker has left.
-func (l *link) start(ctx context.Context, w *idbuilder.Worker) (stop func()) {
+func (l *link) start(ctx context.Context, w *worker.Worker) (stop func()) {
 	if l == nil {
 		return func() {}
 	}
@@ -135,7 +135,7 @@ func (l *link) start(ctx context.Context, w *idbuilder.Worker) (stop func()) {
 }
 
 // measureLoad measures the load once in each interval. It closes measured after the first time.
-func (l *link) measureLoad(ctx context.Context, w *idbuilder.Worker, measured chan<- struct{}) {
+func (l *link) measureLoad(ctx context.Context, w *worker.Worker, measured chan<- struct{}) {
 	tick := time.NewTicker(l.interval)
 	defer tick.Stop()
 	var before float64
@@ -160,7 +160,7 @@ func (l *link) measureLoad(ctx context.Context, w *idbuilder.Worker, measured ch
 }
 
 // counts sums the requests of all keys, and the numbers that are reserved.
-func counts(w *idbuilder.Worker) (requests float64, cached int64) {
+func counts(w *worker.Worker) (requests float64, cached int64) {
 	for k := range w.KeyLoads() {
 		requests += float64(k.Requests)
 		cached += int64(min(k.Remaining, math.MaxInt64/1_000_000)) // the sum of a million keys fits

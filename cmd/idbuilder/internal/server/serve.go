@@ -20,8 +20,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/worker"
 )
 
 // serve serves the sites until ctx ends or one of them fails, and then finishes the running
@@ -92,7 +92,7 @@ type site struct {
 }
 
 // workerSites listens at the addresses of a worker. The first site is the server.
-func workerSites(s *settings.Settings, w *idbuilder.Worker) (sites []*site, err error) {
+func workerSites(s *settings.Settings, w *worker.Worker) (sites []*site, err error) {
 	secure, err := tlsConfig(s.Server)
 	if err != nil {
 		return nil, err

@@ -21,13 +21,13 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/program"
-	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/controller"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/revision"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/token"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/worker"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
@@ -296,7 +296,7 @@ func TestFirstRegistration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := idbuilder.NewWorker(storetest.Memory(t), idbuilder.Options{Logger: slog.New(slog.DiscardHandler)})
+	w, err := worker.New(storetest.Memory(t), worker.Options{Logger: slog.New(slog.DiscardHandler)}, worker.Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/console"
 	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/otlp"
 	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/program"
-	"github.com/kazahana-db/kazahana/idbuilder"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/worker"
 	"github.com/kazahana-db/kazahana/internal/shell"
 )
 
@@ -88,12 +88,12 @@ func runWorker(ctx context.Context, p *program.Program, s *settings.Settings, lo
 		return step(8, "register with the controller", err)
 	}
 	o := program.WorkerOptions(s, log)
-	o.Controller, o.ControllerRequired = link.stateFunc(), s.Controller.Required
+	hooks := worker.Hooks{Controller: link.stateFunc(), ControllerRequired: s.Controller.Required}
 	if traces != nil {
 		o.Tracer = traces
 	}
 	if s.Admin.Enabled {
-		o.Console = func(w *idbuilder.Worker) (http.Handler, error) {
+		hooks.Console = func(w *worker.Worker) (http.Handler, error) {
 			at, _ := addressOf(s) // it has none for others if its port is a free one
 			return console.New(w, h, console.Options{
 				Timeout: s.Limits.RequestTimeout, Workers: link.workersFunc(), Logger: log, SecureCookie: s.Admin.SecureCookie,
@@ -101,7 +101,7 @@ func runWorker(ctx context.Context, p *program.Program, s *settings.Settings, lo
 			})
 		}
 	}
-	w, err := idbuilder.NewWorker(h, o)
+	w, err := worker.New(h, o, hooks)
 	if err != nil {
 		return step(9, "start the server", err)
 	}
@@ -121,14 +121,14 @@ func closeTraces(ctx context.Context, traces *otlp.Traces) {
 }
 
 // closeWorker closes the worker, which first finishes its work in the background.
-func closeWorker(ctx context.Context, w *idbuilder.Worker, s *settings.Settings) error {
+func closeWorker(ctx context.Context, w *worker.Worker, s *settings.Settings) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Server.ShutdownTimeout)
 	defer cancel()
 	return w.Close(ctx)
 }
 
 // serveWorker listens, shows where, and serves.
-func serveWorker(ctx context.Context, p *program.Program, s *settings.Settings, h program.Home, w *idbuilder.Worker, log *slog.Logger) error {
+func serveWorker(ctx context.Context, p *program.Program, s *settings.Settings, h program.Home, w *worker.Worker, log *slog.Logger) error {
 	sites, err := workerSites(s, w)
 	if err != nil {
 		return step(9, "start the server", err)
