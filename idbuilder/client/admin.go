@@ -9,14 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"reflect"
 	"time"
 
 	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
-	"github.com/kazahana-db/kazahana/internal/redact"
 )
 
 // Admin changes what the service keeps. Its requests need an admin token, and are repeated
@@ -30,62 +28,40 @@ func (a Admin) Verify(ctx context.Context) error {
 	return a.client.send(ctx, request{method: http.MethodGet, path: "/v1/auth/verify"})
 }
 
-// Token is the token of a key. It is a secret: it prints without its text.
-type Token struct {
-	Key     string
-	Text    string    // to give to [Options.Token]
-	Expires time.Time // zero: it does not expire
-}
-
-// Token returns the token of a key: the same one as long as it is valid.
-func (a Admin) Token(ctx context.Context, key string) (Token, error) {
+// Token returns the token of a key, the same one as long as it is valid, and when it expires; zero: it
+// does not.
+func (a Admin) Token(ctx context.Context, key string) (t Token, expires time.Time, err error) {
 	return a.requestToken(ctx, "/v1/auth/token", key)
 }
 
-// ResetToken returns another token for a key. When it returns nil, all workers refuse
+// ResetToken returns another token for a key, as Token does. When the error is nil, all workers refuse
 // the one before.
-func (a Admin) ResetToken(ctx context.Context, key string) (Token, error) {
+func (a Admin) ResetToken(ctx context.Context, key string) (t Token, expires time.Time, err error) {
 	return a.requestToken(ctx, "/v1/auth/tokenreset", key)
 }
 
-func (a Admin) requestToken(ctx context.Context, path, key string) (t Token, err error) {
+func (a Admin) requestToken(ctx context.Context, path, key string) (t Token, expires time.Time, err error) {
 	err = a.client.send(ctx, request{
 		method: http.MethodGet, path: path, query: url.Values{"key": {key}},
-		read: func(data json.RawMessage) (err error) { t, err = readToken(data); return err },
+		read: func(data json.RawMessage) (err error) { t, expires, err = readToken(data); return err },
 	})
-	return t, err
+	return t, expires, err
 }
 
-func readToken(data json.RawMessage) (Token, error) {
+func readToken(data json.RawMessage) (t Token, expires time.Time, err error) {
 	var answer api.Token
 	if err := json.Unmarshal(data, &answer); err != nil {
-		return Token{}, err
+		return "", expires, err
 	}
 	if answer.Token == "" {
-		return Token{}, errors.New("there is no token")
+		return "", expires, errors.New("there is no token")
 	}
-	t := Token{Key: answer.Key, Text: answer.Token}
-	if answer.ExpiresAt == "" {
-		return t, nil
+	if answer.ExpiresAt != "" {
+		if expires, err = time.Parse(time.RFC3339, answer.ExpiresAt); err != nil {
+			return "", time.Time{}, fmt.Errorf("expires_at: %w", err)
+		}
 	}
-	var err error
-	if t.Expires, err = time.Parse(time.RFC3339, answer.ExpiresAt); err != nil {
-		return Token{}, fmt.Errorf("expires_at: %w", err)
-	}
-	return t, nil
-}
-
-// Format implements [fmt.Formatter]: a token prints without its text.
-func (t Token) Format(f fmt.State, verb rune) { redact.Format(f, verb, t.withoutSecret()) }
-
-// LogValue implements [slog.LogValuer].
-func (t Token) LogValue() slog.Value { return slog.AnyValue(t.withoutSecret()) }
-
-func (t Token) withoutSecret() any {
-	type token = Token
-	type Token token // the name that %#v prints
-	t.Text = redact.Secret(t.Text)
-	return Token(t)
+	return Token(answer.Token), expires, nil
 }
 
 // Save creates a configuration or changes it. The type is "increment", "snowflake"
@@ -208,9 +184,3 @@ func get[T any](ctx context.Context, c *Client, path string, query url.Values) (
 	})
 	return result, err
 }
-
-// Format implements [fmt.Formatter]: it prints the client.
-func (a Admin) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "client.Admin(%v)", a.client) }
-
-// LogValue implements [slog.LogValuer].
-func (a Admin) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(a)) }

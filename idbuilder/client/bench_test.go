@@ -45,7 +45,7 @@ func BenchmarkSegment(b *testing.B) {
 
 // filled returns a handle with large segments, which needs no request: the benchmark
 // measures the cost of an ID from a segment.
-func filled(b *testing.B) *Increment {
+func filled(b *testing.B) *Sequence[int64] {
 	c, err := New(Options{URLs: []string{"http://localhost"}})
 	if err != nil {
 		b.Fatal(err)

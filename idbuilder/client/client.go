@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -25,7 +24,8 @@ import (
 
 // Client gets IDs from the service. Make one for each token, and keep it.
 type Client struct {
-	options Options
+	options Options      // without the token
+	token   *Token       // what prints the client prints its address
 	urls    []string     // without a slash at the end
 	url     atomic.Int64 // index of the one that answered last
 	http    *http.Client
@@ -38,8 +38,8 @@ type Client struct {
 
 	mu         sync.Mutex
 	closed     bool
-	increments map[string]*Increment
-	formatteds map[string]*FormattedKey
+	increments map[string]*Sequence[int64]
+	formatteds map[string]*Sequence[string]
 	snowflakes map[string]*Snowflake
 }
 
@@ -49,7 +49,11 @@ func New(o Options) (*Client, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	c := &Client{options: o.withDefaults(), http: o.HTTPClient, increments: map[string]*Increment{}, formatteds: map[string]*FormattedKey{}, snowflakes: map[string]*Snowflake{}}
+	c := &Client{
+		options: o.withDefaults(), token: &o.Token, http: o.HTTPClient,
+		increments: map[string]*Sequence[int64]{}, formatteds: map[string]*Sequence[string]{}, snowflakes: map[string]*Snowflake{},
+	}
+	c.options.Token = ""
 	for _, url := range o.URLs {
 		c.urls = append(c.urls, strings.TrimRight(url, "/"))
 	}
@@ -64,12 +68,13 @@ func New(o Options) (*Client, error) {
 }
 
 // Increment returns the handle of an increment key, the same one at each call.
-func (c *Client) Increment(key string) *Increment {
+func (c *Client) Increment(key string) *Sequence[int64] {
 	return handle(c, c.increments, key, newIncrement)
 }
 
-// Formatted returns the handle of a formatted key, the same one at each call.
-func (c *Client) Formatted(key string) *FormattedKey {
+// Formatted returns the handle of a formatted key, the same one at each call. An ID has the
+// date at which it was fetched, at most [Options.FormattedAge] before it is given.
+func (c *Client) Formatted(key string) *Sequence[string] {
 	return handle(c, c.formatteds, key, newFormatted)
 }
 
@@ -149,12 +154,6 @@ func (c *Client) Metrics() Metrics {
 // String names the URLs.
 func (c *Client) String() string { return "client.Client(" + strings.Join(c.urls, " ") + ")" }
 
-// Format implements [fmt.Formatter]: a client prints its URLs, never its token.
-func (c *Client) Format(f fmt.State, _ rune) { fmt.Fprint(f, c.String()) }
-
-// LogValue implements [slog.LogValuer].
-func (c *Client) LogValue() slog.Value { return slog.StringValue(c.String()) }
-
 // Metrics are what a [Client] has counted since it was made.
 type Metrics struct {
 	Requests  int64 // tries that were sent
@@ -207,7 +206,7 @@ var errInClear = errors.New("a request for administrators would send the token i
 
 // checkClear refuses a request for administrators if one of the URLs would show its token to the network.
 func (c *Client) checkClear(r request) error {
-	if c.options.PlainHTTP || c.options.Token == "" || strings.HasPrefix(r.path, "/v1/id/") {
+	if c.options.PlainHTTP || *c.token == "" || strings.HasPrefix(r.path, "/v1/id/") {
 		return nil
 	}
 	for _, base := range c.urls {
@@ -235,8 +234,8 @@ func (c *Client) buildRequest(ctx context.Context, base string, r request) (*htt
 	if err != nil {
 		return nil, err
 	}
-	if c.options.Token != "" {
-		sent.Header.Set("Authorization", "Bearer "+c.options.Token)
+	if *c.token != "" {
+		sent.Header.Set("Authorization", "Bearer "+string(*c.token))
 	}
 	if r.body != nil {
 		sent.Header.Set("Content-Type", "application/json")

@@ -20,7 +20,7 @@
 //
 // # Order
 //
-// The IDs of one [Increment] strictly increase, or strictly decrease if the key's step is negative: an ID
+// The IDs of an increment key strictly increase, or strictly decrease if the key's step is negative: an ID
 // is beyond every ID that the handle returned before the call began. Several workers each have
 // a range of their own, so when another worker answers, its numbers may lie before
 // those given already. The handle then leaves them out, and they are gaps. If a balancer

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -16,22 +15,31 @@ import (
 	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
 )
 
-// Increment gives the IDs of an increment key; see [Client.Increment].
-type Increment struct {
-	chain[int64]
-	key   string
-	order order
+// Sequence gives the IDs of an increment key or a formatted key; see [Client.Increment] and
+// [Client.Formatted].
+type Sequence[T int64 | string] struct {
+	chain[T]
+	key string
 }
 
-func newIncrement(c *Client, key string) *Increment {
-	h := &Increment{key: key, order: order{any: c.options.AnyOrder}}
-	h.init(c, h.fetchBeyond)
+func newIncrement(c *Client, key string) *Sequence[int64] {
+	h := &Sequence[int64]{key: key}
+	h.init(c, (&numbers{client: c, key: key, order: order{any: c.options.AnyOrder}}).fetchBeyond)
 	return h
 }
 
-// Next returns the next ID. It looks at ctx only while it waits for the service. Errors are a
-// [*RequestError], [ErrOrder], [ErrClosed], or the cause of ctx's end.
-func (h *Increment) Next(ctx context.Context) (int64, error) {
+func newFormatted(c *Client, key string) *Sequence[string] {
+	h := &Sequence[string]{key: key}
+	h.age = max(c.options.FormattedAge, 0)
+	h.init(c, func(ctx context.Context, size int) ([]string, error) {
+		return requestIDs(ctx, c, "/v1/id/formatted", key, size, readTexts)
+	})
+	return h
+}
+
+// Next returns the next ID, in the order in which the service gave them. It looks at ctx only while it
+// waits for the service. Errors are a [*RequestError], [ErrOrder], [ErrClosed], or the cause of ctx's end.
+func (h *Sequence[T]) Next(ctx context.Context) (T, error) {
 	s := h.current.Load()
 	i := s.next.Add(1)
 	if i > int64(len(s.ids)) {
@@ -44,8 +52,18 @@ func (h *Increment) Next(ctx context.Context) (int64, error) {
 }
 
 // NextN fills dst with the next IDs, in their order, and returns how many it gave:
-// all, unless it returns an error. Errors are those of [Increment.Next].
-func (h *Increment) NextN(ctx context.Context, dst []int64) (int, error) { return h.nextN(ctx, dst) }
+// all, unless it returns an error. Errors are those of [Sequence.Next].
+func (h *Sequence[T]) NextN(ctx context.Context, dst []T) (int, error) { return h.nextN(ctx, dst) }
+
+// String names the key.
+func (h *Sequence[T]) String() string { return fmt.Sprintf("client.Sequence(%q)", h.key) }
+
+// numbers fetches the IDs of an increment key.
+type numbers struct {
+	client *Client
+	key    string
+	order  order
+}
 
 // maxDiscards bounds the answers in a row that have no ID beyond those given
 // already.
@@ -53,7 +71,7 @@ const maxDiscards = 1000
 
 // fetchBeyond requests IDs until some are beyond those given already. The first time it requests
 // two at least: one alone does not tell whether the IDs increase.
-func (h *Increment) fetchBeyond(ctx context.Context, size int) ([]int64, error) {
+func (h *numbers) fetchBeyond(ctx context.Context, size int) ([]int64, error) {
 	if h.order.step == 0 && !h.order.any {
 		size = max(size, 2)
 	}
@@ -114,7 +132,7 @@ func direction(ids []int64) (step int64, err error) {
 			up = -1
 		}
 		if ids[i] == ids[i-1] || step != 0 && up != step {
-			return 0, &AnswerError{http.StatusOK, fmt.Sprintf("%d comes after %d: the IDs neither increase nor decrease", ids[i], ids[i-1]), nil}
+			return 0, &answerError{http.StatusOK, fmt.Sprintf("%d comes after %d: the IDs neither increase nor decrease", ids[i], ids[i-1]), nil}
 		}
 		step = up
 	}
@@ -153,68 +171,11 @@ func requestIDs[T any](ctx context.Context, c *Client, path, key string, size in
 	}
 }
 
-// String names the key.
-func (h *Increment) String() string { return fmt.Sprintf("client.Increment(%q)", h.key) }
-
-// Format implements [fmt.Formatter]: a handle prints its key.
-func (h *Increment) Format(f fmt.State, _ rune) { fmt.Fprint(f, h.String()) }
-
-// LogValue implements [slog.LogValuer].
-func (h *Increment) LogValue() slog.Value { return slog.StringValue(h.String()) }
-
-// FormattedKey gives the IDs of a formatted key; see [Client.Formatted]. An ID has the
-// date at which it was fetched, at most [Options.FormattedAge] before it is given.
-type FormattedKey struct {
-	chain[string]
-	key string
-}
-
-func newFormatted(c *Client, key string) *FormattedKey {
-	h := &FormattedKey{key: key}
-	h.age = max(c.options.FormattedAge, 0)
-	h.init(c, h.fetchIDs)
-	return h
-}
-
-// Next returns the next ID, in the order in which the service gave them. It looks at ctx
-// only while it waits for the service. Errors are a [*RequestError],
-// [ErrClosed], or the cause of ctx's end.
-func (h *FormattedKey) Next(ctx context.Context) (string, error) {
-	s := h.current.Load()
-	i := s.next.Add(1)
-	if i > int64(len(s.ids)) {
-		return h.takeNext(ctx, s)
-	}
-	if i == s.half {
-		h.refillAhead()
-	}
-	return s.ids[i-1], nil
-}
-
-// NextN fills dst with the next IDs and returns how many it gave: all, unless it returns
-// an error. Errors are those of [FormattedKey.Next].
-func (h *FormattedKey) NextN(ctx context.Context, dst []string) (int, error) {
-	return h.nextN(ctx, dst)
-}
-
-func (h *FormattedKey) fetchIDs(ctx context.Context, size int) ([]string, error) {
-	return requestIDs(ctx, h.client, "/v1/id/formatted", h.key, size, readTexts)
-}
-
 func readTexts(data json.RawMessage) ([]string, error) {
 	var t api.Texts
 	err := json.Unmarshal(data, &t)
 	return either(t.ID, t.IDs), err
 }
-
-// String names the key.
-func (h *FormattedKey) String() string { return fmt.Sprintf("client.FormattedKey(%q)", h.key) }
-
-// Format implements [fmt.Formatter]: a handle prints its key.
-func (h *FormattedKey) Format(f fmt.State, _ rune) { fmt.Fprint(f, h.String()) }
-
-// LogValue implements [slog.LogValuer].
-func (h *FormattedKey) LogValue() slog.Value { return slog.StringValue(h.String()) }
 
 // segment has IDs that callers take by an atomic counter, without a lock.
 type segment[T any] struct {

@@ -5,7 +5,6 @@ package client
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -28,7 +27,7 @@ type Options struct {
 	// one. A request goes to the one that answered last; if that fails, to the next.
 	URLs []string
 	// Token is the key's token, or an admin's: needed for [Admin].
-	Token string
+	Token Token
 	// PlainHTTP permits [Admin] to send an admin token over a network without TLS: where the
 	// network encrypts. It is not needed for this machine, nor for the requests for IDs.
 	PlainHTTP bool
@@ -53,7 +52,7 @@ type Options struct {
 	FormattedAge time.Duration
 
 	// MaxBackward is how long a [Snowflake] waits for a clock that was set back;
-	// if the clock is further back, Next returns a [*ClockError]. 0 means 5 seconds,
+	// if the clock is further back, Next returns [ErrClock]. 0 means 5 seconds,
 	// negative: it does not wait.
 	MaxBackward time.Duration
 	// Now is the clock that the timestamps of snowflake IDs come from; nil means
@@ -98,7 +97,7 @@ func (o Options) Validate() error {
 	if o.Ahead < 0 || o.Ahead > 1_000_000 {
 		refuse("Ahead is %d; allowed are 1 to 1000000, and 0 for %d", o.Ahead, DefaultAhead)
 	}
-	if strings.ContainsFunc(o.Token, func(c rune) bool { return c <= ' ' || c >= 0x7f }) {
+	if strings.ContainsFunc(string(o.Token), func(c rune) bool { return c <= ' ' || c >= 0x7f }) {
 		refuse("Token has a character that cannot be in a header: a space, a control or a non-ASCII character")
 	}
 	return errors.Join(faults...)
@@ -145,20 +144,12 @@ func set[T comparable](value *T, byDefault T) {
 	}
 }
 
-// Format implements [fmt.Formatter]: options print like any struct, except that
-// the token and what cannot be printed are left out.
-func (o Options) Format(f fmt.State, verb rune) {
-	redact.Format(f, verb, o.withoutSecret())
-}
+// Token is a secret, an admin's or a key's: it prints, is logged and is encoded as "[redacted]".
+// string(t) is its text.
+type Token string
 
-// LogValue implements [slog.LogValuer]: options are logged without the token.
-func (o Options) LogValue() slog.Value { return slog.AnyValue(o.withoutSecret()) }
+// Format implements [fmt.Formatter].
+func (t Token) Format(f fmt.State, verb rune) { redact.Format(f, verb, redact.Secret(string(t))) }
 
-// withoutSecret returns the options without the token, as a type without methods.
-func (o Options) withoutSecret() any {
-	type options = Options
-	type Options options // the name that %#v prints
-	o.Token = redact.Secret(o.Token)
-	o.HTTPClient, o.Now = nil, nil
-	return Options(o)
-}
+// MarshalText implements [encoding.TextMarshaler].
+func (t Token) MarshalText() ([]byte, error) { return []byte(redact.Secret(string(t))), nil }

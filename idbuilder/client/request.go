@@ -45,11 +45,11 @@ func withoutURL(err error) error {
 	return err
 }
 
-// readAnswer reads an answer: an [*api.Error] if the service refuses, an [*AnswerError] if
+// readAnswer reads an answer: an [*api.Error] if the service refuses, an [ErrAnswer] if
 // it is not the service's.
 func readAnswer(response *http.Response, body []byte, read func(json.RawMessage) error) error {
 	if len(body) > maxAnswer {
-		return &AnswerError{response.StatusCode, fmt.Sprintf("it is larger than %d bytes", maxAnswer), nil}
+		return &answerError{response.StatusCode, fmt.Sprintf("it is larger than %d bytes", maxAnswer), nil}
 	}
 	var answer envelope
 	err := json.Unmarshal(body, &answer)
@@ -58,20 +58,20 @@ func readAnswer(response *http.Response, body []byte, read func(json.RawMessage)
 	case (err != nil || answer.Code == nil) && response.StatusCode >= 400:
 		return proxyRefusal(response, body)
 	case to != "":
-		return &AnswerError{response.StatusCode, "it redirects to " + to + ", which the client does not follow: give the URL of the service itself", nil}
+		return &answerError{response.StatusCode, "it redirects to " + to + ", which the client does not follow: give the URL of the service itself", nil}
 	case err != nil:
-		return &AnswerError{response.StatusCode, "it is not JSON", err}
+		return &answerError{response.StatusCode, "it is not JSON", err}
 	case answer.Code == nil:
-		return &AnswerError{response.StatusCode, "it has no code", nil}
+		return &answerError{response.StatusCode, "it has no code", nil}
 	case *answer.Code != api.OK:
 		return &api.Error{Code: *answer.Code, Status: response.StatusCode, Message: answer.Message, RetryAfter: retryAfter(response)}
 	case response.StatusCode != http.StatusOK:
-		return &AnswerError{response.StatusCode, "its code is 0", nil}
+		return &answerError{response.StatusCode, "its code is 0", nil}
 	case read == nil:
 		return nil
 	}
 	if err := read(answer.Data); err != nil {
-		return &AnswerError{response.StatusCode, "its data cannot be read", err}
+		return &answerError{response.StatusCode, "its data cannot be read", err}
 	}
 	return nil
 }
@@ -124,8 +124,16 @@ var (
 	// ErrOrder says that the service keeps giving numbers that come before those given already, as it
 	// does after an operator moved the sequence back by force. [Options.AnyOrder] accepts them.
 	ErrOrder = errors.New("client: the service gives numbers that come before those given already")
-	// ErrLease says that there is no lease for snowflake IDs. A [*LeaseError] wraps it.
+	// ErrLease says that a [Snowflake] has no lease that covers the time of its clock, and could get
+	// none. No ID was made; the next call asks the service again.
 	ErrLease = errors.New("client: no lease")
+	// ErrClock says that this machine's clock is before the last ID that was made, or before the
+	// begin of the lease, by more than [Options.MaxBackward]. No ID was made; the handle makes IDs
+	// again when the clock has caught up.
+	ErrClock = errors.New("the clock is behind")
+	// ErrAnswer says that an answer is not the ID service's: another program serves the URL, or a
+	// proxy has changed the answer.
+	ErrAnswer = errors.New("client: the answer is not the ID service's")
 )
 
 // RequestError is a request that failed. errors.Is finds [ErrExhausted] and the
@@ -190,64 +198,51 @@ func (e *RequestError) Is(target error) bool {
 	return false
 }
 
-// AnswerError is an answer that is not the ID service's: another program serves
-// the URL, or a proxy has changed the answer.
-type AnswerError struct {
-	Status int // of HTTP
-	Reason string
-	Err    error // may be nil
+// answerError is an [ErrAnswer].
+type answerError struct {
+	status int // of HTTP
+	reason string
+	err    error // may be nil
 }
 
 // Error says what is wrong with the answer.
-func (e *AnswerError) Error() string {
-	text := fmt.Sprintf("the answer (status %d) is not the ID service's: %s", e.Status, e.Reason)
-	if e.Err != nil {
-		text += ": " + e.Err.Error()
+func (e *answerError) Error() string {
+	text := fmt.Sprintf("the answer (status %d) is not the ID service's: %s", e.status, e.reason)
+	if e.err != nil {
+		text += ": " + e.err.Error()
 	}
 	return text
 }
 
 // Unwrap returns the cause.
-func (e *AnswerError) Unwrap() error { return e.Err }
+func (e *answerError) Unwrap() []error { return causes(ErrAnswer, e.err) }
 
-// ClockError says that this machine's clock is before the last ID that was made, or before the
-// begin of the lease. No ID was made; the handle makes IDs again when the clock has caught up.
-type ClockError struct {
-	Key    string
-	Behind time.Duration // in whole milliseconds
-	Limit  time.Duration // [Options.MaxBackward]
-}
-
-// Error names the distance and the remedy.
-func (e *ClockError) Error() string {
-	return fmt.Sprintf("client: key %q: the clock is behind by %v (it may be by %v); check the NTP configuration or the system time settings",
-		e.Key, e.Behind, max(e.Limit, 0))
-}
-
-// LeaseError says that a [Snowflake] has no lease that covers the time of its clock, and
-// could get none. No ID was made; the next call asks the service again.
-type LeaseError struct {
-	Key     string
-	Expired time.Time // when the last lease ended; zero: there was none
-	Err     error     // why there is no other lease; nil: this machine's clock is past the end of the new one
+// leaseError is an [ErrLease].
+type leaseError struct {
+	key     string
+	expired time.Time // when the last lease ended; zero: there was none
+	err     error     // why there is no other lease; nil: this machine's clock is past the end of the new one
 }
 
 // Error tells why.
-func (e *LeaseError) Error() string {
-	text := fmt.Sprintf("client: key %q has no lease", e.Key)
-	if !e.Expired.IsZero() {
-		text += fmt.Sprintf(" since %s", e.Expired.UTC().Format(time.RFC3339Nano))
+func (e *leaseError) Error() string {
+	text := fmt.Sprintf("client: key %q has no lease", e.key)
+	if !e.expired.IsZero() {
+		text += fmt.Sprintf(" since %s", e.expired.UTC().Format(time.RFC3339Nano))
 	}
-	if e.Err == nil {
+	if e.err == nil {
 		return text + ": this machine's clock is ahead of the service's by more than a lease lasts"
 	}
-	return text + ": " + e.Err.Error()
+	return text + ": " + e.err.Error()
 }
 
 // Unwrap returns [ErrLease] and the cause.
-func (e *LeaseError) Unwrap() []error {
-	if e.Err == nil {
-		return []error{ErrLease}
+func (e *leaseError) Unwrap() []error { return causes(ErrLease, e.err) }
+
+// causes returns a sentinel, and the cause if there is one.
+func causes(sentinel, err error) []error {
+	if err == nil {
+		return []error{sentinel}
 	}
-	return []error{ErrLease, e.Err}
+	return []error{sentinel, err}
 }

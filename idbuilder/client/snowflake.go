@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"sync"
@@ -37,7 +36,7 @@ func newSnowflake(c *Client, key string) *Snowflake { return &Snowflake{client: 
 // Next returns a new ID. It waits for the first lease, for the begin of a lease, for the next
 // millisecond when the sequence of this one is used up, and for a clock that
 // was set back by no more than [Options.MaxBackward]. It looks at ctx only while it
-// waits. Errors are a [*LeaseError], a [*ClockError], [ErrClosed], or the cause of
+// waits. Errors are [ErrLease], [ErrClock], [ErrClosed], or the cause of
 // ctx's end.
 func (h *Snowflake) Next(ctx context.Context) (int64, error) {
 	var dst [1]int64
@@ -57,13 +56,13 @@ func (h *Snowflake) NextN(ctx context.Context, dst []int64) (n int, err error) {
 		case missing.closed:
 			return n, ErrClosed
 		case !missing.expired.IsZero() && leased:
-			return n, &LeaseError{Key: h.key, Expired: missing.expired} // not even with the new lease
+			return n, &leaseError{key: h.key, expired: missing.expired} // not even with the new lease
 		case missing.lease != nil:
 			leased = true
 			h.client.count.waits.Add(1)
 			err = h.awaitLease(ctx, missing)
 		case missing.behind > h.client.options.MaxBackward:
-			return n, &ClockError{h.key, missing.behind, h.client.options.MaxBackward}
+			return n, h.clockError(missing.behind)
 		default:
 			err = sleep.For(ctx, max(missing.behind, missing.pause))
 		}
@@ -91,7 +90,7 @@ func (h *Snowflake) awaitLease(ctx context.Context, m *shortage) error {
 		return context.Cause(ctx)
 	}
 	if err := m.lease.err; err != nil && err != ErrClosed {
-		return &LeaseError{Key: h.key, Expired: m.expired, Err: err}
+		return &leaseError{key: h.key, expired: m.expired, err: err}
 	}
 	return m.lease.err
 }
@@ -195,14 +194,14 @@ func (l layout) validate() error {
 	return nil
 }
 
+// clockError says how far the clock is behind, and what to do.
+func (h *Snowflake) clockError(behind time.Duration) error {
+	return fmt.Errorf("client: key %q: %w by %v (it may be by %v); check the NTP configuration or the system time settings",
+		h.key, ErrClock, behind, max(h.client.options.MaxBackward, 0))
+}
+
 // String names the key.
 func (h *Snowflake) String() string { return fmt.Sprintf("client.Snowflake(%q)", h.key) }
-
-// Format implements [fmt.Formatter]: a handle prints its key, never that of its lease.
-func (h *Snowflake) Format(f fmt.State, _ rune) { fmt.Fprint(f, h.String()) }
-
-// LogValue implements [slog.LogValuer].
-func (h *Snowflake) LogValue() slog.Value { return slog.StringValue(h.String()) }
 
 // lease is a worker id and the time in which the handle may make IDs with it.
 type lease struct {

@@ -118,7 +118,7 @@ func secretive(t *testing.T) []any {
 	return []any{
 		fill(controller.ClientOptions{}), toController,
 		ids, idClient, idClient.Admin(), idClient.Increment("k"), idClient.Formatted("k"), idClient.Snowflake("k"),
-		idclient.Token{Text: marker},
+		idclient.Token(marker),
 		service, worker.Options(service), &idbuilder.Worker{},
 		idtoken.Options{Admin: marker},
 		served, served.Tokens(),
