@@ -113,7 +113,7 @@ func (w *Worker) Advance(ctx context.Context, key string, o AdvanceOptions) (*Ad
 
 // QuarantineWorkerIDs stops leases of worker ids of all snowflake keys until all leases have
 // ended that the store may have lost. Call it when an operator has confirmed a
-// loss, see [store.Confirmer]. It returns how many keys there are. What cannot be read is
+// loss, see [store.ErrLost]. It returns how many keys there are. What cannot be read is
 // named in the error, after it has stopped the leases of all others.
 func (w *Worker) QuarantineWorkerIDs(ctx context.Context) (keys int, err error) {
 	return w.w.QuarantineWorkerIDs(ctx)

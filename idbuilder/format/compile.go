@@ -19,7 +19,7 @@ const (
 	maxLength = 64  // characters of a number, random characters
 )
 
-// Compile checks parts and returns their Format. The error joins a [*PartError] for
+// Compile checks parts and returns their Format. The error joins an error for
 // each fault. Parts that cannot make unique IDs are a fault: see [Format.Guarantee].
 func Compile(parts []Part) (*Format, error) {
 	c := compiler{parts: parts}
@@ -41,7 +41,7 @@ type compiler struct {
 }
 
 func (c *compiler) addFault(i int, parameter, format string, args ...any) {
-	c.faults = append(c.faults, &PartError{Part: i, Parameter: parameter, Reason: fmt.Sprintf(format, args...)})
+	c.faults = append(c.faults, &partError{i, parameter, fmt.Sprintf(format, args...)})
 }
 
 // checkBounds checks a number.
@@ -136,8 +136,8 @@ func (c *compiler) compileChars(i int, p Part) []rune {
 	return chars
 }
 
-func (c *compiler) compileDate(i int, p Part) *Date {
-	d, err := ParseDate(p.Format)
+func (c *compiler) compileDate(i int, p Part) *datePattern {
+	d, err := parseDate(p.Format)
 	if err != nil {
 		c.addFault(i, "format", "%v", err)
 	}
@@ -211,20 +211,25 @@ var (
 	ErrBeforeBase = errors.New("format: the clock is before the base of the timestamp")
 )
 
-// PartError is a fault of one part of a format.
-type PartError struct {
-	Part      int    // index, from 0; -1 for the format as a whole
-	Parameter string // as requests name it; "" for the part as a whole
-	Reason    string // what is wrong, and what is allowed
+// partError is a fault of one part of a format.
+type partError struct {
+	part      int    // index, from 0; -1 for the format as a whole
+	parameter string // as requests name it; "" for the part as a whole
+	reason    string // what is wrong, and what is allowed
+}
+
+// Fault returns the part, the parameter and the reason: for the ID service, which names them in its own way.
+func (e *partError) Fault() (part int, parameter, reason string) {
+	return e.part, e.parameter, e.reason
 }
 
 // Error implements error.
-func (e *PartError) Error() string {
+func (e *partError) Error() string {
 	switch {
-	case e.Part < 0:
-		return "parts: " + e.Reason
-	case e.Parameter == "":
-		return fmt.Sprintf("parts[%d]: %s", e.Part, e.Reason)
+	case e.part < 0:
+		return "parts: " + e.reason
+	case e.parameter == "":
+		return fmt.Sprintf("parts[%d]: %s", e.part, e.reason)
 	}
-	return fmt.Sprintf("parts[%d].%s: %s", e.Part, e.Parameter, e.Reason)
+	return fmt.Sprintf("parts[%d].%s: %s", e.part, e.parameter, e.reason)
 }

@@ -59,9 +59,9 @@ func checkFaults(t *testing.T, parts []Part, want []string) {
 	var got []string
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, err := range joined.Unwrap() {
-			var pe *PartError
+			var pe *partError
 			if !errors.As(err, &pe) {
-				t.Errorf("%v is no PartError", err)
+				t.Errorf("%v is no partError", err)
 			}
 			got = append(got, err.Error())
 		}

@@ -11,16 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Date is a compiled date pattern, in the letters of Java's DateTimeFormatter:
-//
-//	y year    M month, MMM Jan, MMMM January    d day    D day of the year
-//	H hour 0-23   k 1-24   K 0-11   h 1-12   a AM or PM   m minute   s second   S fraction of a second
-//	E Mon, EEEE Monday   e weekday 1-7 from Monday   Y year of the ISO week   w ISO week   X Z z time zone
-//
-// The number of letters is the least number of digits; yy and YY are the last two
-// digits of the year. Text stands between single quotes, which is written as two. Other
-// characters stand for themselves; other letters are refused.
-type Date struct {
+// datePattern is a compiled date pattern: see the documentation of the package.
+type datePattern struct {
 	fields []dateField
 	shown  map[byte]int // letter to the number of its longest run
 	fixed  int          // length, -1 if that varies
@@ -39,9 +31,9 @@ var maxCount = map[byte]int{
 	'E': 4, 'e': 1, 'w': 2, 'X': 3, 'Z': 1, 'z': 1,
 }
 
-// ParseDate compiles a pattern. The error names the place and what may stand there.
-func ParseDate(pattern string) (*Date, error) {
-	d := &Date{shown: map[byte]int{}}
+// parseDate compiles a pattern. The error names the place and what may stand there.
+func parseDate(pattern string) (*datePattern, error) {
+	d := &datePattern{shown: map[byte]int{}}
 	for rest := pattern; rest != ""; {
 		field, size, err := nextField(rest)
 		if err != nil {
@@ -56,7 +48,7 @@ func ParseDate(pattern string) (*Date, error) {
 	return d, nil
 }
 
-func (d *Date) addField(f dateField) {
+func (d *datePattern) addField(f dateField) {
 	d.fields = append(d.fields, f)
 	if f.letter != 0 {
 		d.shown[f.letter] = max(d.shown[f.letter], f.count)
@@ -144,7 +136,7 @@ func (f dateField) width() int {
 }
 
 // Append appends t, in its own location, to dst.
-func (d *Date) Append(dst []byte, t time.Time) []byte {
+func (d *datePattern) Append(dst []byte, t time.Time) []byte {
 	for _, f := range d.fields {
 		dst = f.appendTo(dst, t)
 	}
@@ -237,7 +229,7 @@ func (f dateField) canShow(char rune) bool {
 	return isDigit(char, 10)
 }
 
-func (d *Date) canShow(char rune) bool {
+func (d *datePattern) canShow(char rune) bool {
 	for _, f := range d.fields {
 		if f.letter == 0 && strings.ContainsRune(f.literal, char) {
 			return true
@@ -251,7 +243,7 @@ func (d *Date) canShow(char rune) bool {
 
 // isClear reports whether the date can be read in one way only: two fields of varying width have a character
 // between them that neither can show. In "yyyyMd", 2026111 may be in January or November.
-func (d *Date) isClear() bool {
+func (d *datePattern) isClear() bool {
 	last := -1
 	for i, f := range d.fields {
 		if f.width() >= 0 {
@@ -267,7 +259,7 @@ func (d *Date) isClear() bool {
 
 // hasSeparator reports whether a text between two fields has a character that none
 // from the first to the second can show.
-func (d *Date) hasSeparator(first, second int) bool {
+func (d *datePattern) hasSeparator(first, second int) bool {
 	for _, f := range d.fields[first+1 : second] {
 		for _, char := range f.literal {
 			if !slices.ContainsFunc(d.fields[first:second+1], func(f dateField) bool { return f.letter != 0 && f.canShow(char) }) {
@@ -279,7 +271,7 @@ func (d *Date) hasSeparator(first, second int) bool {
 }
 
 // addShown adds what another date shows.
-func (d *Date) addShown(other *Date) {
+func (d *datePattern) addShown(other *datePattern) {
 	for letter, count := range other.shown {
 		d.shown[letter] = max(d.shown[letter], count)
 	}
@@ -287,7 +279,7 @@ func (d *Date) addShown(other *Date) {
 
 // showsPeriod reports whether the date tells one period from all others, with a year of
 // so many digits.
-func (d *Date) showsPeriod(r Reset, digits int) bool {
+func (d *datePattern) showsPeriod(r Reset, digits int) bool {
 	year := d.showsYear('y', digits)
 	month := d.shown['M'] > 0 || d.shown['D'] > 0
 	day := d.shown['d'] > 0 && d.shown['M'] > 0 || d.shown['D'] > 0
@@ -303,7 +295,7 @@ func (d *Date) showsPeriod(r Reset, digits int) bool {
 
 // showsYear reports whether the year is shown by so many digits: a run of two letters
 // shows two, any other at least four.
-func (d *Date) showsYear(letter byte, digits int) bool {
+func (d *datePattern) showsYear(letter byte, digits int) bool {
 	switch d.shown[letter] {
 	case 0:
 		return false

@@ -33,7 +33,7 @@ func TestDateLetters(t *testing.T) {
 		{"yyyy'''T'''HH''mm'it''s'", "2027'T'00'04it's", "2026'T'12'34it's"},
 		{"yyyy年MM月dd日", "2027年01月02日", "2026年11月22日"},
 	} {
-		d, err := ParseDate(test.pattern)
+		d, err := parseDate(test.pattern)
 		if err != nil {
 			t.Errorf("%s: %v", test.pattern, err)
 			continue
@@ -59,7 +59,7 @@ func TestDateFaults(t *testing.T) {
 		"yyyy G":      `the letter 'G' has no meaning`,
 		"yyyyMMddhhn": `the letter 'n'`,
 	} {
-		if _, err := ParseDate(pattern); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parseDate(pattern); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", pattern, err, want)
 		}
 	}
@@ -70,7 +70,7 @@ func TestDateWidths(t *testing.T) {
 	random := seed.Rand(t)
 	for letter, most := range maxCount {
 		for count := 1; count <= most; count++ {
-			d, err := ParseDate(strings.Repeat(string(letter), count))
+			d, err := parseDate(strings.Repeat(string(letter), count))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,12 +90,12 @@ func TestDateWidths(t *testing.T) {
 	}
 }
 
-// FuzzParseDate checks that ParseDate panics for no pattern, nor do the dates that it returns.
+// FuzzParseDate checks that parseDate panics for no pattern, nor do the dates that it returns.
 func FuzzParseDate(f *testing.F) {
 	f.Add("yyyyMMdd'T'HHmmss.SSS")
 	f.Add("''''")
 	f.Fuzz(func(t *testing.T, pattern string) {
-		d, err := ParseDate(pattern)
+		d, err := parseDate(pattern)
 		if err != nil {
 			return
 		}

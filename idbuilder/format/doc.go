@@ -23,6 +23,20 @@
 // that shows where the first ends. IDs that differ in random characters alone may repeat;
 // [Format.Guarantee] says with which probability.
 //
+// # Dates
+//
+// The pattern of a date has the letters of Java's DateTimeFormatter:
+//
+//	y year    M month, MMM Jan, MMMM January    d day    D day of the year
+//	H hour 0-23   k 1-24   K 0-11   h 1-12   a AM or PM   m minute   s second   S fraction of a second
+//	E Mon, EEEE Monday   e weekday 1-7 from Monday   Y year of the ISO week   w ISO week   X Z z time zone
+//
+// The number of letters is the least number of digits; yy and YY are the last two
+// digits of the year. Text stands between single quotes, which is written as two. Other
+// characters stand for themselves; other letters are refused.
+//
+// # State
+//
 // A Format holds no state and has no clock. It is immutable and safe for concurrent
 // use.
 package format

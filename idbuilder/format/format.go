@@ -28,7 +28,7 @@ type part struct {
 	text   string
 	chars  []rune
 	count  int // of random characters
-	date   *Date
+	date   *datePattern
 	number *number
 	reset  Reset
 }
@@ -173,7 +173,7 @@ func (f *Format) Guarantee() Guarantee {
 // showsPeriod reports whether the IDs show in which period a number was given: by
 // dates in the zone of the reset, or by a time since an epoch.
 func (f *Format) showsPeriod(number part, digits int) bool {
-	together := Date{shown: map[byte]int{}}
+	together := datePattern{shown: map[byte]int{}}
 	for _, p := range f.parts {
 		switch {
 		case p.kind == Timestamp || p.kind == UnixSeconds:

@@ -36,7 +36,7 @@ type Part struct {
 	// and of FixedRandomChars, which draws Length of them (default 1).
 	CharsScope string `json:"chars_scope,omitempty"`
 
-	// Format is the pattern of DateFormat, such as "yyyyMMdd": see [Date].
+	// Format is the pattern of DateFormat, such as "yyyyMMdd": see the documentation of the package.
 	Format string `json:"format,omitempty"`
 	// TimeZone is the IANA time zone of DateFormat, and the one in which an
 	// AutoIncrement resets. The default value is that of the first DateFormat

@@ -24,7 +24,7 @@ type Store interface {
 	// Init creates the schema, or migrates an older one, under the store's own
 	// lock: of several processes that start at once one does so, the others wait.
 	// It can be repeated. Call it before the other methods. It returns a
-	// [*SchemaError] for the schema of a newer version, and [ErrLost].
+	// [NewerSchema] error for the schema of a newer version, and [ErrLost].
 	Init(ctx context.Context) error
 
 	// Reserve moves a sequence ahead by up to r.Count steps and returns the numbers
@@ -68,14 +68,6 @@ type Store interface {
 	Ping(ctx context.Context) error
 	// Close releases connections and locks. Calls that follow return [ErrClosed].
 	Close() error
-}
-
-// Confirmer is a Store that notices a loss of data: [ErrLost].
-type Confirmer interface {
-	// Confirm ends the refusal. It moves each sequence ahead by skip of its steps, so that
-	// numbers are not given again if their reservation was lost: skip must be at least the
-	// number of those.
-	Confirm(ctx context.Context, skip int64) error
 }
 
 // Reservation asks for numbers of a sequence.
@@ -240,8 +232,10 @@ var (
 	// ErrReadOnly says that the store can be read, but not written.
 	ErrReadOnly = errors.New("store: read-only")
 	// ErrLost says that the store has lost, or may have lost, reservations that it made, so
-	// that it could make them again. It makes none until an operator confirms, see
-	// [Confirmer].
+	// that it could make them again. It makes none until an operator confirms. A store that
+	// returns it has a method Confirm(ctx context.Context, skip int64) error, which ends the refusal,
+	// and moves each sequence ahead by skip of its steps: at least the number of reserved ones
+	// that can be lost.
 	ErrLost = errors.New("store: it has, or may have, lost data; it gives no numbers until an operator confirms")
 	// ErrNoSchema says that nothing is stored there. [Store.Init] creates the schema of a
 	// new store.
@@ -254,20 +248,11 @@ var (
 // damaged, and nothing was changed: run that version. It is lease.ErrNewer.
 var ErrNewer = newer.Err
 
-// SchemaError says that the store has the schema of a newer version of this program. It is
-// an [ErrNewer].
-type SchemaError struct {
-	Found     int // version in the store
-	Supported int // newest version that this program knows
+// NewerSchema returns the [ErrNewer] of a store that has the schema of a newer version of this program:
+// the version found, and the newest one that this program knows.
+func NewerSchema(found, supported int) error {
+	return fmt.Errorf("store: %w: the schema has version %d, this program knows versions up to %d; run that version or a later one", ErrNewer, found, supported)
 }
-
-// Error implements error.
-func (e *SchemaError) Error() string {
-	return fmt.Sprintf("store: %v: the schema has version %d, this program knows versions up to %d; run that version or a later one", ErrNewer, e.Found, e.Supported)
-}
-
-// Is reports whether target is [ErrNewer].
-func (e *SchemaError) Is(target error) bool { return target == ErrNewer }
 
 // IsUnreadable reports whether an error says of what is stored that it cannot be read: a [*CorruptError]
 // or an [ErrNewer]. A list can go on with the next document.

@@ -17,7 +17,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
-	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	"github.com/kazahana-db/kazahana/idbuilder/store/internal/ledger"
 	"github.com/kazahana-db/kazahana/internal/seed"
 )
 
@@ -125,7 +125,7 @@ func (f crashingFile) Sync() error { return f.disk.do("sync", f.path, f.File.Syn
 
 // history has what a store has acknowledged.
 type history struct {
-	ledger   storetest.Ledger
+	given    ledger.Ledger
 	version  int64 // of the document
 	deleted  int64 // the last version that was deleted
 	revision int64
@@ -139,7 +139,7 @@ func (h *history) useStore(ctx context.Context, s *Store, rounds int) error {
 		if err != nil {
 			return err
 		}
-		h.ledger.Add(r)
+		h.given.Add(r)
 		if err := h.removeSequence(ctx, s); err != nil {
 			return err
 		}
@@ -247,7 +247,7 @@ func crash(t *testing.T, at, percent int, rng *rand.Rand) bool {
 	if err := run(4); err != nil {
 		t.Fatalf("crash at step %d with %d %% of what was not synced: after it: %v", at, percent, err)
 	}
-	if err := h.ledger.Check(true); err != nil {
+	if err := h.given.Check(true); err != nil {
 		t.Fatalf("crash at step %d with %d %% of what was not synced: %v", at, percent, err)
 	}
 	if h.revision < revision+4 {
@@ -265,10 +265,10 @@ func TestFailedSync(t *testing.T) {
 			d := &crashDisk{mem: vfs.NewCrashableMem(), left: -1}
 			s := newStore(root, d, Options{})
 			check(t, s.Init(t.Context()))
-			var ledger storetest.Ledger
+			var given ledger.Ledger
 			first, err := s.Reserve(t.Context(), "orders", up(3))
 			check(t, err)
-			ledger.Add(first)
+			given.Add(first)
 			d.fails = fails
 			for range 2 {
 				if got, err := s.Reserve(t.Context(), "orders", up(3)); !errors.Is(err, errCrash) {
@@ -285,8 +285,8 @@ func TestFailedSync(t *testing.T) {
 			again := newStore(root, d, Options{})
 			second, err := again.Reserve(t.Context(), "orders", up(3))
 			check(t, err)
-			ledger.Add(second)
-			check(t, ledger.Check(true))
+			given.Add(second)
+			check(t, given.Check(true))
 		})
 	}
 }

@@ -265,7 +265,7 @@ func (s *Store) checkSchema() error {
 	case !exists:
 		return store.ErrNoSchema
 	case version > schema:
-		return &store.SchemaError{Found: int(version), Supported: schema}
+		return store.NewerSchema(int(version), schema)
 	}
 	return nil
 }

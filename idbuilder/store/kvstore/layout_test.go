@@ -153,11 +153,10 @@ func TestDamage(t *testing.T) {
 		for _, value := range [][]byte{{}, {0}, {0xff}, tuple.AppendInt(nil, 99), append(pair.Value[:len(pair.Value):len(pair.Value)], 1), pair.Value[:len(pair.Value)/2]} {
 			set(t, db, pair.Key, value)
 			var corrupt *store.CorruptError
-			var newer *store.SchemaError
 			_, err := s.Reserve(t.Context(), "orders", store.Reservation{Step: 1, Count: 1, Bound: 9})
 			_, revision := s.Revision(t.Context())
 			_, list := s.List(t.Context(), store.Configs, store.ListOptions{})
-			if err := errors.Join(err, revision, list); !errors.As(err, &corrupt) && !errors.As(err, &newer) {
+			if err := errors.Join(err, revision, list); !errors.As(err, &corrupt) && !errors.Is(err, store.ErrNewer) {
 				t.Errorf("%x = %x: %v", pair.Key, value, err)
 			}
 			set(t, db, pair.Key, pair.Value)

@@ -108,7 +108,7 @@ func judgeSchema(k keys, value []byte) error {
 		return corrupt(k.schema(), fmt.Errorf("%x is not a version of the schema", value))
 	}
 	if version > schema {
-		return &store.SchemaError{Found: int(version), Supported: schema}
+		return store.NewerSchema(int(version), schema)
 	}
 	return nil
 }

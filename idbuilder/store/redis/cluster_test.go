@@ -13,6 +13,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/store/internal/ledger"
 	"github.com/kazahana-db/kazahana/idbuilder/store/redis"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 	"github.com/kazahana-db/kazahana/internal/servers"
@@ -62,15 +63,15 @@ func TestCluster(t *testing.T) {
 	t.Run("another master", func(t *testing.T) {
 		s := open(t, "moved").(*redis.Store)
 		check(t, s.Init(t.Context()))
-		var ledger storetest.Ledger
-		reserve(t, s, &ledger, 10)
+		var given ledger.Ledger
+		reserve(t, s, &given, 10)
 		moveSlot(t, addrs, "{moved}")
 		wantLost(t, s)
 		check(t, s.Confirm(t.Context(), 0))
-		reserve(t, s, &ledger, 10)
+		reserve(t, s, &given, 10)
 		waiting := open(t, "moved")
-		reserve(t, waiting.(*redis.Store), &ledger, 10)
-		check(t, ledger.Check(false))
+		reserve(t, waiting.(*redis.Store), &given, 10)
+		check(t, given.Check(false))
 	})
 }
 

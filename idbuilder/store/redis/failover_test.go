@@ -15,8 +15,8 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/store/internal/ledger"
 	"github.com/kazahana-db/kazahana/idbuilder/store/redis"
-	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 	"github.com/kazahana-db/kazahana/internal/servers"
 )
 
@@ -65,8 +65,8 @@ func TestFailover(t *testing.T) {
 	addr.Store(&first.Addr)
 	client := moving(t, &addr)
 	before, other := initStore(t, client, redis.Options{}), initStore(t, client, redis.Options{})
-	var ledger storetest.Ledger
-	reserve(t, before, &ledger, 10)
+	var given ledger.Ledger
+	reserve(t, before, &given, 10)
 	_, err := before.Advance(t.Context())
 	check(t, err)
 	version, err := before.Put(t.Context(), store.Configs, store.Document{Key: "a", Value: []byte(`{}`)})
@@ -74,7 +74,7 @@ func TestFailover(t *testing.T) {
 	awaitSync(t, one)
 	check(t, two.Do(t.Context(), "REPLICAOF", "NO", "ONE").Err()) // the replica will not get the writes that follow
 	for range 3 {
-		reserve(t, other, &ledger, 10)
+		reserve(t, other, &given, 10)
 	}
 	revision, err := other.Advance(t.Context())
 	check(t, err)
@@ -92,9 +92,9 @@ func TestFailover(t *testing.T) {
 	check(t, err)
 	for _, s := range []*redis.Store{before, other, after} {
 		check(t, s.Init(t.Context()))
-		reserve(t, s, &ledger, 10)
+		reserve(t, s, &given, 10)
 	}
-	check(t, ledger.Check(true))
+	check(t, given.Check(true))
 	if state.Value != 1010+100 {
 		t.Errorf("after a confirmation that skips 100 it is at %d", state.Value)
 	}
@@ -144,14 +144,14 @@ func TestFailoverAndBack(t *testing.T) {
 	first, second := servers.StartRedis(t), servers.StartRedis(t)
 	one, two := clientOf(t, first.Addr), clientOf(t, second.Addr)
 	s := initStore(t, one, redis.Options{})
-	var ledger storetest.Ledger
+	var given ledger.Ledger
 	follow(t, two, first.Addr, one)
 	wantLost(t, s) // the first replica gives the master a new replication id
 	check(t, s.Confirm(t.Context(), 0))
-	reserve(t, s, &ledger, 10)
+	reserve(t, s, &given, 10)
 	awaitSync(t, one)
 	check(t, two.Do(t.Context(), "REPLICAOF", "NO", "ONE").Err())
-	reserve(t, s, &ledger, 10)
+	reserve(t, s, &given, 10)
 	follow(t, one, second.Addr, two)
 	if _, err := s.Reserve(t.Context(), "orders", up(1)); !errors.Is(err, store.ErrReadOnly) {
 		t.Errorf("on a replica: %v", err)
@@ -160,9 +160,9 @@ func TestFailoverAndBack(t *testing.T) {
 	fresh := newStore(t, one, redis.Options{})
 	wantLost(t, s, fresh)
 	check(t, fresh.Confirm(t.Context(), 10))
-	reserve(t, fresh, &ledger, 10)
-	reserve(t, s, &ledger, 10)
-	check(t, ledger.Check(true))
+	reserve(t, fresh, &given, 10)
+	reserve(t, s, &given, 10)
+	check(t, given.Check(true))
 }
 
 // TestRestart restarts a server that keeps its data: a store trusts it only if it
@@ -171,16 +171,16 @@ func TestRestart(t *testing.T) {
 	server := servers.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always")
 	client := clientOf(t, server.Addr)
 	trusting, careful := initStore(t, client, redis.Options{Prefix: "durable", Durable: true}), initStore(t, client, redis.Options{})
-	var ledger, durable storetest.Ledger
-	reserve(t, careful, &ledger, 10)
+	var given, durable ledger.Ledger
+	reserve(t, careful, &given, 10)
 	reserve(t, trusting, &durable, 10)
 	server.Restart(t)
 	wantLost(t, careful, newStore(t, client, redis.Options{}))
 	reserve(t, trusting, &durable, 10)
 	check(t, durable.Check(false))
 	check(t, careful.Confirm(t.Context(), 0))
-	reserve(t, careful, &ledger, 10)
-	check(t, ledger.Check(false))
+	reserve(t, careful, &given, 10)
+	check(t, given.Check(false))
 	check(t, client.ConfigSet(t.Context(), "appendfsync", "everysec").Err())
 	if err := trusting.Init(t.Context()); err == nil || !strings.Contains(err.Error(), "appendfsync everysec") {
 		t.Errorf("durable, and synced once a second: %v", err)

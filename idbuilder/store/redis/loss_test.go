@@ -14,8 +14,8 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/store/internal/ledger"
 	"github.com/kazahana-db/kazahana/idbuilder/store/redis"
-	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 	"github.com/kazahana-db/kazahana/internal/servers"
 )
 
@@ -31,16 +31,16 @@ func TestForgotten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, other := initStore(t, client, redis.Options{Prefix: name}), initStore(t, client, redis.Options{Prefix: name})
-			var ledger storetest.Ledger
+			var given ledger.Ledger
 			for range 4 {
-				reserve(t, s, &ledger, 10)
+				reserve(t, s, &given, 10)
 			}
 			check(t, forget(name))
 			wantLost(t, s, other)
 			check(t, s.Confirm(t.Context(), 1000))
-			reserve(t, other, &ledger, 10)
-			reserve(t, s, &ledger, 10)
-			check(t, ledger.Check(true))
+			reserve(t, other, &given, 10)
+			reserve(t, s, &given, 10)
+			check(t, given.Check(true))
 		})
 	}
 	s := initStore(t, client, redis.Options{})
@@ -109,8 +109,8 @@ func TestForgottenConfirmation(t *testing.T) {
 func TestSilence(t *testing.T) {
 	server := servers.StartRedis(t)
 	s := initStore(t, clientOf(t, server.Addr), redis.Options{})
-	var ledger storetest.Ledger
-	reserve(t, s, &ledger, 10)
+	var given ledger.Ledger
+	reserve(t, s, &given, 10)
 	server.Pause(t)
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, errors.New("enough"))
 	defer cancel()
@@ -118,8 +118,8 @@ func TestSilence(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	server.Resume(t)
-	reserve(t, s, &ledger, 10)
-	check(t, ledger.Check(true))
+	reserve(t, s, &given, 10)
+	check(t, given.Check(true))
 }
 
 // deaf is a connection that sometimes loses an answer, after the server has got the
@@ -155,11 +155,11 @@ func TestLostAnswers(t *testing.T) {
 	for s.Init(t.Context()) != nil {
 		check(t, t.Context().Err())
 	}
-	var ledger storetest.Ledger
+	var given ledger.Ledger
 	version, conflicts := int64(0), 0
 	for range 100 {
 		if got, err := s.Reserve(t.Context(), "orders", up(3)); err == nil {
-			ledger.Add(got)
+			given.Add(got)
 		}
 		next, err := s.Put(t.Context(), store.Configs, store.Document{Key: "a", Value: []byte(`{}`), Version: version})
 		switch {
@@ -178,7 +178,7 @@ func TestLostAnswers(t *testing.T) {
 			}
 		}
 	}
-	if err := ledger.Check(true); err != nil || ledger.Len() < 50 || conflicts > 0 || version < 50 {
-		t.Errorf("%d ranges, %d conflicts, version %d: %v", ledger.Len(), conflicts, version, err)
+	if err := given.Check(true); err != nil || given.Len() < 50 || conflicts > 0 || version < 50 {
+		t.Errorf("%d ranges, %d conflicts, version %d: %v", given.Len(), conflicts, version, err)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/store/internal/ledger"
 	"github.com/kazahana-db/kazahana/idbuilder/store/redis"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 	"github.com/kazahana-db/kazahana/internal/goldens/formats"
@@ -112,7 +113,7 @@ func up(count int64) store.Reservation {
 }
 
 // reserve reserves, and enters the range into the ledger.
-func reserve(t *testing.T, s store.Store, l *storetest.Ledger, count int64) {
+func reserve(t *testing.T, s store.Store, l *ledger.Ledger, count int64) {
 	t.Helper()
 	got, err := s.Reserve(t.Context(), "orders", up(count))
 	check(t, err)

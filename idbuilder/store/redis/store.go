@@ -71,10 +71,7 @@ type Store struct {
 	floors map[string]int64 // the highest version seen of each sequence, see maxFloors
 }
 
-var (
-	_ store.Store     = (*Store)(nil)
-	_ store.Confirmer = (*Store)(nil)
-)
+var _ store.Store = (*Store)(nil)
 
 // New returns a store that uses client, which the caller closes, after the
 // store. It does not talk to Redis. A Ring is refused: its servers do not know of
@@ -255,8 +252,8 @@ func setting(info, name string) string {
 	return found[1]
 }
 
-// Confirm implements [store.Confirmer]: after it, the server that answers gives
-// numbers.
+// Confirm ends the refusal of [store.ErrLost]: after it, the server that answers gives
+// numbers. It moves each sequence ahead by skip of its steps.
 func (s *Store) Confirm(ctx context.Context, skip int64) error {
 	if skip < 0 {
 		return fmt.Errorf("redis: confirm: %d numbers to skip: there must be 0 or more", skip)

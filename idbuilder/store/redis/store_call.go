@@ -171,7 +171,7 @@ func (r reply) stateError() error {
 		if err != nil || version <= schema {
 			return corrupt("schema:version", fmt.Errorf("it is %q", r.texts))
 		}
-		return &store.SchemaError{Found: int(version), Supported: schema}
+		return store.NewerSchema(int(version), schema)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/intercept"
 )
 
 // ErrFault is wrapped by the errors that a [Faulty] store makes by itself.
@@ -35,111 +36,31 @@ type Call struct {
 }
 
 // Faulty returns s with faults: decide is asked before each call but Close, from
-// whatever goroutine makes it. A store that is a [store.Confirmer] stays one.
+// whatever goroutine makes it.
 func Faulty(s store.Store, decide func(Call) Fault) store.Store {
-	f := faulty{inner: s, decide: decide}
-	if confirmer, ok := s.(store.Confirmer); ok {
-		return faultyConfirmer{f, confirmer}
+	return intercept.Store{Store: s, Around: func(ctx context.Context, c intercept.Call, call func() error) error {
+		return decide(Call(c)).around(ctx, Call(c), call)
+	}}
+}
+
+// around makes a call with the fault.
+func (f Fault) around(ctx context.Context, c Call, call func() error) error {
+	if f.Before != nil {
+		f.Before(ctx)
 	}
-	return f
-}
-
-type faulty struct {
-	inner  store.Store
-	decide func(Call) Fault
-}
-
-type faultyConfirmer struct {
-	faulty
-	confirmer store.Confirmer
-}
-
-// Confirm implements [store.Confirmer].
-func (f faultyConfirmer) Confirm(ctx context.Context, skip int64) error {
-	return f.callWithFault(ctx, Call{Method: "Confirm"}, func() error { return f.confirmer.Confirm(ctx, skip) })
-}
-
-// callWithFault makes a call with its fault.
-func (f faulty) callWithFault(ctx context.Context, c Call, call func() error) error {
-	fault := f.decide(c)
-	if fault.Before != nil {
-		fault.Before(ctx)
-	}
-	failure := fault.Err
+	failure := f.Err
 	if failure == nil {
 		failure = fmt.Errorf("%w of %s %s", ErrFault, c.Method, c.Name)
 	}
-	if fault.Fail {
+	if f.Fail {
 		return failure
 	}
 	err := call()
-	if fault.After != nil {
-		fault.After(ctx)
+	if f.After != nil {
+		f.After(ctx)
 	}
-	if fault.Lose {
+	if f.Lose {
 		return failure
 	}
 	return err
 }
-
-func answer[T any](ctx context.Context, f faulty, c Call, call func() (T, error)) (T, error) {
-	var result T
-	err := f.callWithFault(ctx, c, func() (err error) {
-		result, err = call()
-		return err
-	})
-	if err != nil {
-		result = *new(T)
-	}
-	return result, err
-}
-
-func (f faulty) Init(ctx context.Context) error {
-	return f.callWithFault(ctx, Call{Method: "Init"}, func() error { return f.inner.Init(ctx) })
-}
-
-func (f faulty) Reserve(ctx context.Context, name string, r store.Reservation) (store.Range, error) {
-	return answer(ctx, f, Call{Method: "Reserve", Name: name}, func() (store.Range, error) { return f.inner.Reserve(ctx, name, r) })
-}
-
-func (f faulty) Sequence(ctx context.Context, name string) (store.Sequence, error) {
-	return answer(ctx, f, Call{Method: "Sequence", Name: name}, func() (store.Sequence, error) { return f.inner.Sequence(ctx, name) })
-}
-
-func (f faulty) SetSequence(ctx context.Context, name string, value, version int64) error {
-	return f.callWithFault(ctx, Call{Method: "SetSequence", Name: name}, func() error { return f.inner.SetSequence(ctx, name, value, version) })
-}
-
-func (f faulty) DeleteSequence(ctx context.Context, name string) (bool, error) {
-	return answer(ctx, f, Call{Method: "DeleteSequence", Name: name}, func() (bool, error) { return f.inner.DeleteSequence(ctx, name) })
-}
-
-func (f faulty) Get(ctx context.Context, kind store.Kind, key string) (store.Document, error) {
-	return answer(ctx, f, Call{"Get", kind, key}, func() (store.Document, error) { return f.inner.Get(ctx, kind, key) })
-}
-
-func (f faulty) Put(ctx context.Context, kind store.Kind, d store.Document) (int64, error) {
-	return answer(ctx, f, Call{"Put", kind, d.Key}, func() (int64, error) { return f.inner.Put(ctx, kind, d) })
-}
-
-func (f faulty) Delete(ctx context.Context, kind store.Kind, key string, version int64) error {
-	return f.callWithFault(ctx, Call{"Delete", kind, key}, func() error { return f.inner.Delete(ctx, kind, key, version) })
-}
-
-func (f faulty) List(ctx context.Context, kind store.Kind, o store.ListOptions) ([]store.Document, error) {
-	return answer(ctx, f, Call{Method: "List", Kind: kind}, func() ([]store.Document, error) { return f.inner.List(ctx, kind, o) })
-}
-
-func (f faulty) Revision(ctx context.Context) (int64, error) {
-	return answer(ctx, f, Call{Method: "Revision"}, func() (int64, error) { return f.inner.Revision(ctx) })
-}
-
-func (f faulty) Advance(ctx context.Context) (int64, error) {
-	return answer(ctx, f, Call{Method: "Advance"}, func() (int64, error) { return f.inner.Advance(ctx) })
-}
-
-func (f faulty) Ping(ctx context.Context) error {
-	return f.callWithFault(ctx, Call{Method: "Ping"}, func() error { return f.inner.Ping(ctx) })
-}
-
-func (f faulty) Close() error { return f.inner.Close() }

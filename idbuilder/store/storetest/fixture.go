@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/idbuilder/store/internal/ledger"
 )
 
 // fixture is one test on a medium of its own.
@@ -183,8 +184,8 @@ func (f *fixture) startProcess() *process {
 }
 
 // runProcesses runs concurrent processes; killAt returns when to kill each.
-func (f *fixture) runProcesses(n int, killAt func(i int) int) (ranges *Ledger, counts []int64) {
-	ranges = &Ledger{}
+func (f *fixture) runProcesses(n int, killAt func(i int) int) (ranges *ledger.Ledger, counts []int64) {
+	ranges = &ledger.Ledger{}
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	for i := range n {

@@ -214,7 +214,4 @@ func TestFaulty(t *testing.T) {
 	if want := (storetest.Call{Method: "Reserve", Name: "a"}); len(asked) != 4 || asked[3] != want {
 		t.Errorf("was asked for %+v", asked)
 	}
-	if _, confirms := s.(store.Confirmer); confirms {
-		t.Error("it confirms what the inner store does not")
-	}
 }

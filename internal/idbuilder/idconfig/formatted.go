@@ -70,14 +70,20 @@ func (c *FormattedConfig) compile() (err error) {
 	return err
 }
 
+// partFault is the error of a format for a fault of one part, or, if the part is below 0, of the format as a whole.
+type partFault interface {
+	error
+	Fault() (part int, parameter, reason string)
+}
+
 // paramErrors turns the errors of a format into faults for a client.
-func paramErrors(err error, of func(*format.PartError) error) (faults []error) {
+func paramErrors(err error, of func(partFault) error) (faults []error) {
 	all := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		all = joined.Unwrap()
 	}
 	for _, err := range all {
-		var e *format.PartError
+		var e partFault
 		switch {
 		case errors.As(err, &e):
 			faults = append(faults, of(e))
@@ -89,24 +95,26 @@ func paramErrors(err error, of func(*format.PartError) error) (faults []error) {
 }
 
 // partParam names the parameter of a part: parts[1].length.
-func partParam(e *format.PartError) error {
+func partParam(e partFault) error {
+	part, parameter, reason := e.Fault()
 	param := "parts"
-	if e.Part >= 0 {
-		param = fmt.Sprintf("parts[%d]", e.Part)
+	if part >= 0 {
+		param = fmt.Sprintf("parts[%d]", part)
 	}
-	if e.Part >= 0 && e.Parameter != "" {
-		param += "." + e.Parameter
+	if part >= 0 && parameter != "" {
+		param += "." + parameter
 	}
-	return &ParamError{Param: param, Reason: e.Reason}
+	return &ParamError{Param: param, Reason: reason}
 }
 
 // patternParam names the parameter of a pattern that a part was made of.
-func patternParam(e *format.PartError) error {
+func patternParam(e partFault) error {
+	part, parameter, reason := e.Fault()
 	switch {
-	case e.Parameter == "reset_scope":
+	case parameter == "reset_scope":
 		return fault("sequence_reset", "numbers would begin anew without the IDs showing when, so IDs would repeat; the pattern needs {YYYY} for yearly, {MM} too for monthly, {DD} too for daily")
-	case e.Part < 0:
-		return fault("pattern", "%s; it needs {SEQ:N}, {RAND:N} or {UUID}", e.Reason)
+	case part < 0:
+		return fault("pattern", "%s; it needs {SEQ:N}, {RAND:N} or {UUID}", reason)
 	}
 	return fault("pattern", "%v (each text and placeholder is a part, counted from 0)", e)
 }

@@ -360,7 +360,7 @@ func testOutage(t *testing.T, fault storetest.Fault) {
 // TestNoOutage: with a negative [Options.Outage], after a loss of data, and after a newer
 // program has migrated the store, a worker gives nothing from memory.
 func TestNoOutage(t *testing.T) {
-	for err, outage := range map[error]time.Duration{errors.New("the disk is gone"): -1, store.ErrLost: time.Hour, &store.SchemaError{Found: 2, Supported: 1}: time.Hour} {
+	for err, outage := range map[error]time.Duration{errors.New("the disk is gone"): -1, store.ErrLost: time.Hour, store.NewerSchema(2, 1): time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			var down atomic.Bool
 			o := options()

@@ -57,7 +57,7 @@ func New(s store.Store, o Options, h Hooks) (*Worker, error) {
 	}
 	w := &Worker{options: o.withDefaults(), hooks: h}
 	w.life, w.stop = context.WithCancel(context.Background())
-	w.store = countingStore{s, &w.usage}
+	w.store = w.usage.observe(s)
 	w.probes = &probes{store: w.store, life: w.life, timeout: min(5*time.Second, w.options.Timeout), log: w.options.Logger}
 	w.limits.rate, w.limits.burst = w.options.Rate, w.options.Burst
 	var err error

@@ -92,7 +92,7 @@ func confirm(p *program.Program, cmd *cobra.Command, skip int64, leasesKnown boo
 	if err := h.Initialise(ctx, s.Storage); err != nil && !errors.Is(err, store.ErrLost) {
 		return errors.Join(err, h.Close())
 	}
-	confirmer, ok := h.Store.(store.Confirmer)
+	confirmer, ok := h.Store.(program.Confirmer)
 	if !ok {
 		return errors.Join(fmt.Errorf("a store of the kind %s refuses no numbers, so there is nothing to confirm; after a restored backup, or a failover that lost commits, move the keys ahead: idbuilder config advance --help", s.Storage.Backend), h.Close())
 	}

@@ -111,6 +111,11 @@ func openKV(db kv.Database, where string, end func() error) (Home, error) {
 	return Home{kvHome{s, end}, where}, nil
 }
 
+// Confirmer is a store that refuses to give numbers when it may have lost some: see [store.ErrLost].
+type Confirmer interface {
+	Confirm(ctx context.Context, skip int64) error
+}
+
 // kvHome closes the database with the store.
 type kvHome struct {
 	store.Store
@@ -167,4 +172,4 @@ type redisHome struct {
 // Close implements [store.Store].
 func (r redisHome) Close() error { return errors.Join(r.Store.Close(), r.client.Close()) }
 
-var _ store.Confirmer = redisHome{}
+var _ Confirmer = redisHome{}

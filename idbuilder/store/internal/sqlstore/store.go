@@ -79,7 +79,7 @@ func (s *Store) Close() error {
 // newest is the argument of the [Guard].
 func (s *Store) newest() int64 { return int64(len(s.dialect.Migrations)) }
 
-// explainNone returns why a statement under the [Guard] has found no row: a [*store.SchemaError]
+// explainNone returns why a statement under the [Guard] has found no row: a [store.ErrNewer]
 // if a newer program has migrated the schema, otherwise err.
 func (s *Store) explainNone(ctx context.Context, c Conn, err error) error {
 	if _, newer := s.version(ctx, c); newer != nil {
@@ -195,7 +195,7 @@ func (s *Store) version(ctx context.Context, c Conn) (int, error) {
 	case err != nil && s.server.Classify(err) == NoTable:
 		return 0, nil
 	case err == nil && n > int64(len(s.dialect.Migrations)):
-		err = &store.SchemaError{Found: int(n), Supported: len(s.dialect.Migrations)}
+		err = store.NewerSchema(int(n), len(s.dialect.Migrations))
 	}
 	return int(n), err
 }

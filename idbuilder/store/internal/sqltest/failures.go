@@ -14,20 +14,20 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
-	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
+	"github.com/kazahana-db/kazahana/idbuilder/store/internal/ledger"
 	"github.com/kazahana-db/kazahana/internal/servers"
 )
 
 // work reserves from several goroutines until ctx ends, ignores errors, and calls got after
 // each range.
-func work(ctx context.Context, stores []store.Store, ledger *storetest.Ledger, got func()) *sync.WaitGroup {
+func work(ctx context.Context, stores []store.Store, given *ledger.Ledger, got func()) *sync.WaitGroup {
 	var group sync.WaitGroup
 	for g := range 8 {
 		group.Go(func() {
 			for ctx.Err() == nil {
 				r, err := stores[g%len(stores)].Reserve(ctx, "orders", ten)
 				if err == nil {
-					ledger.Add(r)
+					given.Add(r)
 					got()
 				}
 			}
@@ -45,9 +45,9 @@ func testCrash(t *testing.T, h Home) {
 	impatient := h.Open(t, at, Options{CallTimeout: 100 * time.Millisecond})
 	check(t, stores[0].Init(t.Context()))
 	ctx, cancel := context.WithCancel(within(t))
-	var ledger storetest.Ledger
+	var given ledger.Ledger
 	progress := make(chan struct{})
-	group := work(ctx, stores, &ledger, func() {
+	group := work(ctx, stores, &given, func() {
 		select {
 		case progress <- struct{}{}:
 		default:
@@ -68,7 +68,7 @@ func testCrash(t *testing.T, h Home) {
 	}
 	cancel()
 	group.Wait()
-	if err := ledger.Check(true); err != nil {
+	if err := given.Check(true); err != nil {
 		t.Error(err)
 	}
 }
@@ -90,7 +90,7 @@ func testCut(t *testing.T, h Home) {
 		return c.Answer && rand.IntN(12) == 0 || rand.IntN(40) == 0
 	})
 	stores := []store.Store{h.Open(t, proxyURL(t, at, proxy), Options{}), direct}
-	var ledger storetest.Ledger
+	var given ledger.Ledger
 	var failed atomic.Int64
 	var group sync.WaitGroup
 	for g := range 8 {
@@ -101,17 +101,17 @@ func testCut(t *testing.T, h Home) {
 					failed.Add(1)
 					continue
 				}
-				ledger.Add(r)
+				given.Add(r)
 			}
 		})
 	}
 	group.Wait()
-	if err := ledger.Check(true); err != nil {
+	if err := given.Check(true); err != nil {
 		t.Error(err)
 	}
 	end, err := direct.Sequence(t.Context(), "orders")
 	check(t, err)
-	lost := end.Value/10 - int64(ledger.Len())
+	lost := end.Value/10 - int64(given.Len())
 	t.Logf("%d reservations failed, %d of them after the server had carried them out", failed.Load(), lost)
 	if lost <= 0 || lost > failed.Load() {
 		t.Errorf("%d failed, %d of them after the server had carried them out", failed.Load(), lost)
