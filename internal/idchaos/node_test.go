@@ -128,10 +128,7 @@ func (c *nodeConfig) serveWorker(s store.Store, address string) error {
 			return err
 		}
 		go func() { _ = link.Run(context.Background()) }()
-		hooks.Controller = func() worker.ControllerState {
-			state := link.State()
-			return worker.ControllerState{Connected: state.Connected, Ready: state.Registered, Note: state.Note}
-		}
+		hooks.Controller = link.State
 	}
 	w, err := worker.New(s, o, hooks)
 	if err != nil {

@@ -32,8 +32,6 @@ type Client struct {
 	mu       sync.Mutex
 	held     *workerLease // nil: the worker is not registered
 	failure  error        // of the last request; nil: it was answered
-	revision int64
-	answered bool // there was an answer
 	sequence int64
 }
 
@@ -52,7 +50,6 @@ type State struct {
 	Registered bool
 	WorkerID   int64         // if it is registered
 	Left       time.Duration // of the lease
-	Revision   int64         // of the store, in the last answer
 	Err        error         // why it is not connected
 	Note       string        // for people; empty if all is well
 }
@@ -76,7 +73,7 @@ var errStarting = errors.New("controller: not asked yet")
 func (c *Client) State() State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := State{Connected: c.failure == nil, Revision: c.revision, Err: c.failure}
+	s := State{Connected: c.failure == nil, Err: c.failure}
 	if c.held != nil {
 		s.Left = c.held.until - c.now()
 	}
@@ -184,10 +181,8 @@ func (c *Client) keepAnswer(a Assignment, begun time.Duration, err error) {
 	c.mu.Lock()
 	lost, found := c.failure == nil && err != nil, c.failure != nil && err == nil
 	c.failure = err
-	changed := err == nil && (a.Revision != c.revision || !c.answered)
 	if err == nil {
 		c.held = &workerLease{Assignment: a, until: begun + seconds(a.LeaseDuration)}
-		c.revision, c.answered = a.Revision, true
 	}
 	c.mu.Unlock()
 	switch {
@@ -195,9 +190,6 @@ func (c *Client) keepAnswer(a Assignment, begun time.Duration, err error) {
 		c.options.Logger.Warn("controller: no controller answers; the worker goes on for as long as its lease lasts", "error", err)
 	case found:
 		c.options.Logger.Info("controller: the worker is registered", "worker_id", a.WorkerID)
-	}
-	if changed && c.options.OnRevision != nil {
-		c.options.OnRevision(a.Revision)
 	}
 }
 
@@ -243,10 +235,6 @@ type ClientOptions struct {
 	// Load returns the worker's load; nil: the worker is ready and reports no load. It must
 	// not block.
 	Load func() Load
-	// OnRevision is called with the revision of the first answer, and of each answer with
-	// another revision than the one before: configurations or tokens have changed. It
-	// must not block. nil: nothing is called.
-	OnRevision func(revision int64)
 
 	// Timeout bounds a request to one controller; 0 means 5 s.
 	Timeout time.Duration
@@ -315,7 +303,7 @@ func (o ClientOptions) withoutSecret() any {
 	type options = ClientOptions
 	type ClientOptions options // the name that %#v prints
 	o.Token = redact.Secret(o.Token)
-	o.Load, o.OnRevision, o.Transport, o.Logger = nil, nil, nil, nil
+	o.Load, o.Transport, o.Logger = nil, nil, nil
 	return ClientOptions(o)
 }
 

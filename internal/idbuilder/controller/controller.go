@@ -15,11 +15,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/kazahana-db/kazahana/election"
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/snowflake"
 	"github.com/kazahana-db/kazahana/internal/sleep"
-	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
@@ -34,7 +32,7 @@ type Controller struct {
 	options Options
 	leaser  *snowflake.Leaser
 	view    *view
-	leader  campaign
+	leader  *seat
 	leads   atomic.Bool
 }
 
@@ -49,12 +47,9 @@ func New(s store.Store, o Options) (*Controller, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
-	c := &Controller{store: s, options: o, view: newView()}
+	c := &Controller{store: s, options: o, view: newView(), leader: newSeat(s, o.Lease)}
 	var err error
 	c.leaser, err = snowflake.New(s, snowflake.Options{Duration: o.Lease, Hold: 2 * o.Lease, Skew: min(o.Lease, time.Hour).Truncate(time.Millisecond), Now: o.Now, Logger: o.Logger})
-	if err == nil {
-		c.leader, err = newCampaign(s, o)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -309,10 +304,6 @@ type Options struct {
 	// Timeout bounds a request; 0 means 10 s.
 	Timeout time.Duration
 
-	// Database is the database of the store, in which controllers elect a leader; nil
-	// means that they use a lease on a document of the store.
-	Database kv.Database
-
 	// Now is the clock of heartbeats and worker ids; nil means [time.Now].
 	Now    func() time.Time
 	Logger *slog.Logger // nil means [slog.Default]
@@ -357,37 +348,4 @@ func (o Options) Validate() error {
 		faults = append(faults, fmt.Errorf("controller: Timeout is %v; it must not be negative", o.Timeout))
 	}
 	return errors.Join(faults...)
-}
-
-// campaign makes one of several controllers the leader.
-type campaign interface {
-	// run calls lead each time that this controller becomes the leader, until ctx ends.
-	// The context of lead ends when leadership may be lost.
-	run(ctx context.Context, lead func(context.Context) error) error
-}
-
-// newCampaign returns an election if there is a database, else a lease on a
-// document.
-func newCampaign(s store.Store, o Options) (campaign, error) {
-	if o.Database == nil {
-		return newSeat(s, o.Lease), nil
-	}
-	return newElected(o.Database, o.Lease)
-}
-
-// databaseCampaign is a campaign in a database.
-type databaseCampaign struct{ *election.Election }
-
-func newElected(db kv.Database, lease time.Duration) (databaseCampaign, error) {
-	e, err := election.New(db, "idbuilder-controller", election.Options{Duration: lease})
-	return databaseCampaign{e}, err
-}
-
-func (e databaseCampaign) run(ctx context.Context, lead func(context.Context) error) error {
-	return e.Run(ctx, func(ctx context.Context, _ election.Term) error {
-		if err := lead(ctx); err != nil && !errors.Is(err, context.Cause(ctx)) {
-			return err
-		}
-		return nil // campaign again
-	})
 }

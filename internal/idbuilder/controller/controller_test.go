@@ -235,32 +235,6 @@ func TestLostAnswers(t *testing.T) {
 	})
 }
 
-// TestRevision checks that workers learn of a new revision within a heartbeat.
-func TestRevision(t *testing.T) {
-	bubble(t, func(s *site) {
-		s.startController("a", 0)
-		heard := make(chan int64, 100)
-		s.startWorker(ClientOptions{OnRevision: func(r int64) { heard <- r }}, "a")
-		after(time.Second)
-		if first := <-heard; first != 0 {
-			s.Errorf("the first answer has the revision %d", first)
-		}
-		want, err := s.store.Advance(s.Context())
-		if err != nil {
-			s.Fatal(err)
-		}
-		after(10 * time.Second)
-		select {
-		case got := <-heard:
-			if got != want || len(heard) > 0 {
-				s.Errorf("heard of %d and %d more, want %d once", got, len(heard), want)
-			}
-		default:
-			s.Error("it heard of no revision")
-		}
-	})
-}
-
 // TestLateHeartbeat checks that a heartbeat which arrives late does not hide a later
 // one.
 func TestLateHeartbeat(t *testing.T) {

@@ -43,8 +43,8 @@
 //
 // # Leader
 //
-// One of the controllers removes the documents of workers that are gone. It is elected by package
-// election if [Options.Database] is set, else by a lease on a document: a candidate takes over
+// One of the controllers removes the documents of workers that are gone. It is elected by
+// a lease on a document: a candidate takes over
 // a document that it has seen unchanged for the length of a lease. Removing is by
 // compare-and-set, so that two leaders, if a process was stopped at the wrong moment, do
 // no harm.

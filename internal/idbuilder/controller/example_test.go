@@ -8,6 +8,7 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
@@ -27,13 +28,11 @@ func Example() {
 	server := httptest.NewServer(c.Handler())
 	defer server.Close()
 
-	registered := make(chan struct{}, 1)
 	client, err := controller.NewClient(controller.ClientOptions{
 		Endpoints: []string{server.URL}, Token: "admin-token", Address: "http://worker-7:8080",
 		Load: func() controller.Load {
 			return controller.Load{Ready: true}
 		},
-		OnRevision: func(int64) { registered <- struct{}{} },
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -41,7 +40,9 @@ func Example() {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- client.Run(ctx) }()
-	<-registered
+	for !client.State().Registered {
+		time.Sleep(time.Millisecond)
+	}
 
 	balance, err := c.Balance(ctx)
 	if err != nil {

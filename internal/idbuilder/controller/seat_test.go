@@ -14,7 +14,6 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/internal/sleep"
-	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
 // reign records the leaders.
@@ -182,29 +181,6 @@ func TestLeadersRandom(t *testing.T) {
 			s.Errorf("%q leads, in the term %d", r.leader(), r.terms)
 		}
 	})
-}
-
-// TestElected checks that controllers with a database elect a leader.
-func TestElected(t *testing.T) {
-	db, err := embedded.OpenMemory()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close() //nolint:errcheck // in memory
-	c, err := New(storetest.Documents(), Options{Authorize: authorize, Database: db, Heartbeat: 100 * time.Millisecond, Logger: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	led := make(chan struct{})
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = c.leader.run(ctx, func(context.Context) error { close(led); <-ctx.Done(); return nil })
-	}()
-	<-led
-	cancel()
-	<-done
 }
 
 // TestEndWithoutStore: the end of a leader with a long lease does not wait for a store that hangs.

@@ -22,6 +22,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idbuilder/store/storetest"
 	"github.com/kazahana-db/kazahana/internal/goldens/formats"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/controller"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/worker"
 )
 
@@ -383,7 +384,7 @@ func TestReadyWithoutController(t *testing.T) {
 	for required, status := range map[bool]int{false: 200, true: 503} {
 		hooks := worker.Hooks{
 			ControllerRequired: required,
-			Controller:         func() worker.ControllerState { return worker.ControllerState{Note: "lost"} },
+			Controller:         func() controller.State { return controller.State{Note: "lost"} },
 		}
 		a := startWith(t, storetest.Memory(t), options(), hooks).send("GET", "/ready", "", "")
 		if components, _ := a.data["components"].(map[string]any); a.status != status || components["controller"] != false || !strings.Contains(a.text, `"controller":"lost"`) {

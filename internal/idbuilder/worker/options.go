@@ -11,6 +11,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kazahana-db/kazahana/internal/idbuilder/controller"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/revision"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/sequence"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/snowflake"
@@ -62,20 +63,13 @@ type Options struct {
 type Hooks struct {
 	// Controller returns the state of the connection to the controller; nil: there
 	// is none.
-	Controller func() ControllerState
+	Controller func() controller.State
 	// ControllerRequired says that /ready fails while the worker has no lease from a controller.
 	// No ID depends on one, so that workers that have lost all controllers stay ready otherwise.
 	ControllerRequired bool
 	// Console makes the handler of /admin/; nil: it is not served. If it is an io.Closer,
 	// [Worker.Close] closes it.
 	Console func(*Worker) (http.Handler, error)
-}
-
-// ControllerState is what /ready says of the controller.
-type ControllerState struct {
-	Connected bool   // the last heartbeat was answered
-	Ready     bool   // the worker's lease lasts, so that it may go on
-	Note      string // for people, such as "the controller is lost; the lease lasts until 12:00:03"
 }
 
 // Validate reports all that is wrong with the options.

@@ -164,7 +164,7 @@ func (w *Worker) Ready(ctx context.Context) api.Readiness {
 	}
 	if f := w.hooks.Controller; f != nil {
 		s := f()
-		note("controller", s.Ready, w.hooks.ControllerRequired, s.Note)
+		note("controller", s.Registered, w.hooks.ControllerRequired, s.Note)
 	}
 	return r
 }

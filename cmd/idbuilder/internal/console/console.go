@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/controller"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/worker"
 )
 
@@ -34,23 +35,12 @@ type Options struct {
 	SecureCookie bool
 	// Workers lists the live workers, as the controller knows them; nil: there is
 	// no controller.
-	Workers func(context.Context) ([]WorkerInfo, error)
+	Workers func(context.Context) (controller.Workers, error)
 	// Address, Store and Version of this worker are shown on the first page; "": they are not.
 	Address, Store, Version string
 
 	Logger *slog.Logger     // nil means slog.Default
 	Now    func() time.Time // nil means time.Now
-}
-
-// WorkerInfo is a live worker.
-type WorkerInfo struct {
-	ID        int64
-	Name      string // of the instance
-	Address   string // where it listens
-	Version   string // of the program
-	Started   time.Time
-	Heartbeat time.Time // the last one
-	Load      float64   // requests a second
 }
 
 // Validate reports all that is wrong with the options.
@@ -140,9 +130,6 @@ func (c *Console) runSampling(ctx context.Context) {
 		}
 	}
 }
-
-// Age returns how long ago the last heartbeat was.
-func (w WorkerInfo) Age(now time.Time) string { return duration(max(0, now.Sub(w.Heartbeat))) }
 
 // route is a page or an action of the console.
 type route struct {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/api"
+	"github.com/kazahana-db/kazahana/internal/idbuilder/controller"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/idconfig"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/token"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/worker"
@@ -305,9 +306,14 @@ func isNotFound(err error) bool {
 // workersPage lists the live workers.
 type workersPage struct {
 	Controlled bool // there is a controller
-	Workers    []WorkerInfo
+	Workers    []controller.Worker
 	Now        time.Time
 	Fault      string
+}
+
+// Age returns how long ago the last heartbeat was.
+func (p workersPage) Age(heartbeat time.Time) string {
+	return duration(max(0, p.Now.Sub(heartbeat)))
 }
 
 func (c *Console) showWorkers(v *visit) error {
@@ -318,7 +324,7 @@ func (c *Console) showWorkers(v *visit) error {
 			c.options.Logger.Warn("console: the controller does not answer", "error", err)
 			p.Fault = "The controller does not answer now. Workers go on for as long as their leases last."
 		}
-		p.Workers = list
+		p.Workers = list.Items
 	}
 	return v.render(http.StatusOK, page{Name: "workers", Title: "Workers", Section: "workers", Data: p})
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/idbuilder/controller"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/idconfig"
 )
 
@@ -16,17 +17,22 @@ import (
 // answer, or there is none, the page says so.
 func TestWorkers(t *testing.T) {
 	now := time.Now()
-	list := []WorkerInfo{{
-		ID: 77, Name: "w-<b>1", Address: "http://w1:8080", Version: "9.8.7", Started: now, Heartbeat: now.Add(-90 * time.Second), Load: 1234,
-	}}
+	list := controller.Workers{Items: []controller.Worker{{
+		WorkerID: 77, Heartbeat: now.Add(-90 * time.Second),
+		Registration: controller.Registration{
+			Instance: "w-<b>1", Address: "http://w1:8080", Version: "9.8.7", Started: now, Load: controller.Load{RequestsPerSecond: 1234},
+		},
+	}}}
 	for name, c := range map[string]struct {
-		workers func(context.Context) ([]WorkerInfo, error)
+		workers func(context.Context) (controller.Workers, error)
 		want    []string
 	}{
-		"none":     {nil, []string{"controller.endpoint"}},
-		"empty":    {func(context.Context) ([]WorkerInfo, error) { return nil, nil }, []string{"no live worker"}},
-		"listed":   {func(context.Context) ([]WorkerInfo, error) { return list, nil }, []string{">77<", "w-&lt;b&gt;1", "http://w1:8080", "9.8.7", " ago<"}},
-		"silenced": {func(context.Context) ([]WorkerInfo, error) { return nil, errors.New("secret-detail") }, []string{"does not answer now"}},
+		"none":   {nil, []string{"controller.endpoint"}},
+		"empty":  {func(context.Context) (controller.Workers, error) { return controller.Workers{}, nil }, []string{"no live worker"}},
+		"listed": {func(context.Context) (controller.Workers, error) { return list, nil }, []string{">77<", "w-&lt;b&gt;1", "http://w1:8080", "9.8.7", " ago<"}},
+		"silenced": {func(context.Context) (controller.Workers, error) {
+			return controller.Workers{}, errors.New("secret-detail")
+		}, []string{"does not answer now"}},
 	} {
 		page := start(t, Options{Workers: c.workers}).login().get("workers")
 		for _, text := range c.want {
@@ -45,8 +51,8 @@ func TestWorkers(t *testing.T) {
 // forms name the fields of the API; a phone shows addresses and heartbeats.
 func TestPagesSayWhatTheyShow(t *testing.T) {
 	now := time.Now()
-	list := []WorkerInfo{{Name: "instance", Address: "http://w1:8080", Heartbeat: now}}
-	s := start(t, Options{Address: "http://me:8080", Store: "postgresql, db.example.com", Version: "1.2.3", Workers: func(context.Context) ([]WorkerInfo, error) { return list, nil }})
+	list := controller.Workers{Items: []controller.Worker{{Heartbeat: now, Registration: controller.Registration{Instance: "instance", Address: "http://w1:8080"}}}}
+	s := start(t, Options{Address: "http://me:8080", Store: "postgresql, db.example.com", Version: "1.2.3", Workers: func(context.Context) (controller.Workers, error) { return list, nil }})
 	s.saveConfig(idconfig.TypeFormatted, `{"key": "f", "parts": [{"type": "fixed-chars", "value": "F"}, {"type": "auto-increment", "length": 4, "length_fixed": true}]}`)
 	s.saveConfig(idconfig.TypeSnowflake, `{"key": "s", "base_ts": 0, "ts_size": 41, "worker_id_size": 10, "seq_size": 12}`)
 	if _, err := s.Formatted(t.Context(), nil, "f", 1); err != nil {

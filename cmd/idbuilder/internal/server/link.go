@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/kazahana-db/kazahana/cmd/idbuilder/internal/console"
 	"github.com/kazahana-db/kazahana/internal/access"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/controller"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
@@ -85,32 +84,21 @@ func addressOf(s *settings.Settings) (string, error) {
 	return scheme + "://" + address(host, s.Server.Port), nil
 }
 
-// stateFunc returns the state of the controllers for /ready and the metrics; nil if there are
+// state returns the state of the controllers for /ready and the metrics; nil if there are
 // none.
-func (l *link) stateFunc() func() worker.ControllerState {
+func (l *link) state() func() controller.State {
 	if l == nil {
 		return nil
 	}
-	return func() worker.ControllerState {
-		s := l.client.State()
-		return worker.ControllerState{Connected: s.Connected, Ready: s.Registered, Note: s.Note}
-	}
+	return l.client.State
 }
 
-// workersFunc returns the live workers for the console; nil if there are no controllers.
-func (l *link) workersFunc() func(context.Context) ([]console.WorkerInfo, error) {
+// workers returns the live workers for the console; nil if there are no controllers.
+func (l *link) workers() func(context.Context) (controller.Workers, error) {
 	if l == nil {
 		return nil
 	}
-	return func(ctx context.Context) (list []console.WorkerInfo, err error) {
-		workers, err := l.client.Workers(ctx)
-		for _, w := range workers.Items {
-			list = append(list, console.WorkerInfo{
-				ID: w.WorkerID, Name: w.Instance, Address: w.Address, Version: w.Version, Started: w.Started, Heartbeat: w.Heartbeat, Load: w.RequestsPerSecond,
-			})
-		}
-		return list, err
-	}
+	return l.client.Workers
 }
 
 // start registers the worker, and sends heartbeats until ctx ends or stop is called. stop waits

@@ -88,7 +88,7 @@ func runWorker(ctx context.Context, p *program.Program, s *settings.Settings, lo
 		return step(8, "register with the controller", err)
 	}
 	o := program.WorkerOptions(s, log)
-	hooks := worker.Hooks{Controller: link.stateFunc(), ControllerRequired: s.Controller.Required}
+	hooks := worker.Hooks{Controller: link.state(), ControllerRequired: s.Controller.Required}
 	if traces != nil {
 		o.Tracer = traces
 	}
@@ -96,7 +96,7 @@ func runWorker(ctx context.Context, p *program.Program, s *settings.Settings, lo
 		hooks.Console = func(w *worker.Worker) (http.Handler, error) {
 			at, _ := addressOf(s) // it has none for others if its port is a free one
 			return console.New(w, h, console.Options{
-				Timeout: s.Limits.RequestTimeout, Workers: link.workersFunc(), Logger: log, SecureCookie: s.Admin.SecureCookie,
+				Timeout: s.Limits.RequestTimeout, Workers: link.workers(), Logger: log, SecureCookie: s.Admin.SecureCookie,
 				Address: at, Store: s.Storage.Backend + ", " + h.Where, Version: shell.Version(),
 			})
 		}
