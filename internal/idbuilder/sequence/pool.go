@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -89,6 +88,16 @@ func (p *Pool) open(name string, spec Spec) (*Sequence, error) {
 	return s, nil
 }
 
+func (p *Pool) list() []*Sequence {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	list := make([]*Sequence, 0, len(p.all))
+	for _, s := range p.all {
+		list = append(list, s)
+	}
+	return list
+}
+
 // Drop drops the numbers of a sequence in memory, and forgets its position. Call it after
 // the sequence was set to another value in the store and before the next call of Take: the
 // pool then accepts numbers that come before those already given.
@@ -100,27 +109,6 @@ func (p *Pool) Drop(name string) {
 		defer s.mu.Unlock()
 		s.forgetState()
 	}
-}
-
-// All returns the sequences in memory, in no order, for metrics.
-func (p *Pool) All() iter.Seq2[string, State] {
-	return func(yield func(string, State) bool) {
-		for _, s := range p.list() {
-			if !yield(s.name, s.State()) {
-				return
-			}
-		}
-	}
-}
-
-func (p *Pool) list() []*Sequence {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	list := make([]*Sequence, 0, len(p.all))
-	for _, s := range p.all {
-		list = append(list, s)
-	}
-	return list
 }
 
 // Metrics has the counts of a [Pool] since it was made.

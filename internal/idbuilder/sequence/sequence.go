@@ -141,24 +141,6 @@ func (s *Sequence) State() State {
 	return st
 }
 
-// Current returns the last number of the sequence that any pool gave. If this pool has given
-// no number yet, or another pool has reserved numbers, too, then exact is false, and value is
-// the last reserved number: no number after it was given. For a sequence that the store does
-// not have it returns the start.
-func (s *Sequence) Current(ctx context.Context) (value int64, exact bool, err error) {
-	state, spec := s.State(), s.currentSpec()
-	stored, err := s.pool.store.Sequence(ctx, s.name)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return spec.Start, true, nil
-	case err != nil:
-		return 0, false, fmt.Errorf("sequence %q: %w", s.name, err)
-	case state.Given && state.Version == stored.Version:
-		return state.Last, true, nil
-	}
-	return stored.Value, false, nil
-}
-
 func (s *Sequence) currentSpec() Spec {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -115,37 +114,30 @@ func TestOptionsValidate(t *testing.T) {
 	}
 }
 
-// TestCurrent: the current number is exact as long as only this pool has reserved.
-func TestCurrent(t *testing.T) {
+// TestState: the last number that a pool gave is that of the sequence as long as the store has the version of
+// its reservation.
+func TestState(t *testing.T) {
 	s := storetest.Memory(t)
 	first, second := newPool(t, s, sequence.Options{}), newPool(t, s, sequence.Options{})
 	spec := sequence.Spec{Start: 1000, Step: 1, Bound: 1 << 40}
 	a, b := openSequence(t, first, "a", spec), openSequence(t, second, "a", spec)
-	want := func(s *sequence.Sequence, value int64, exact bool) {
+	want := func(q *sequence.Sequence, last int64, exact bool) {
 		t.Helper()
-		if v, e, err := s.Current(t.Context()); v != value || e != exact || err != nil {
-			t.Fatalf("%d, %v, %v; want %d, %v", v, e, err, value, exact)
+		stored, err := s.Sequence(t.Context(), "a")
+		if st := q.State(); err != nil || !st.Given || st.Last != last || (st.Version == stored.Version) != exact {
+			t.Fatalf("%+v, the store has %+v, %v; want %d, %v", st, stored, err, last, exact)
 		}
 	}
-	want(a, 1000, true)
+	if st := a.State(); st.Given || st.Version != 0 {
+		t.Fatalf("before the first number: %+v", st)
+	}
 	mustTake(t, a, sequence.Request{Count: 5})
 	want(a, 1005, true)
-	want(b, 2000, false)
 	mustTake(t, b, sequence.Request{Count: 1})
-	want(a, 3000, false)
+	want(a, 1005, false)
 	want(b, 2001, true)
-	closePool(t, second)
-	third := newPool(t, s, sequence.Options{})
-	want(openSequence(t, third, "a", spec), 2001, false)
-	names := []string{}
-	for name, state := range first.All() {
-		names = append(names, name)
-		if state.Last != 1005 || state.Remaining != 995 {
-			t.Errorf("%+v", state)
-		}
-	}
-	if !slices.Equal(names, []string{"a"}) {
-		t.Errorf("in memory: %v", names)
+	if st := a.State(); st.Remaining != 995 || st.Reserved != 2000 {
+		t.Errorf("%+v", st)
 	}
 }
 
