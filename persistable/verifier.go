@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/internal/index"
-	"github.com/kazahana-db/kazahana/internal/rank"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -61,7 +60,7 @@ func (v *verifier) run(ctx context.Context) error {
 		if err := v.verifyBatches(ctx, v.verifyEntries); err != nil {
 			return err
 		}
-		if err := v.verifyRanks(ctx, v.index); err != nil {
+		if err := v.verifyDerived(ctx, v.index); err != nil {
 			return err
 		}
 	}
@@ -325,12 +324,12 @@ func (v *verifier) findIndex(name string) (int, error) {
 	return i, nil
 }
 
-// verifyRanks compares the counts of index i, if it is one of ranks, with its entries.
-func (v *verifier) verifyRanks(ctx context.Context, i int) error {
-	if v.record.Indexes[i].Kind != index.Rank {
+// verifyDerived compares the keys of index i that follow from its entries with these.
+func (v *verifier) verifyDerived(ctx context.Context, i int) error {
+	if !v.record.Indexes[i].Kind.HasDerived() {
 		return nil
 	}
-	var at rank.Position
+	var at []byte
 	for done := false; !done; {
 		next := at
 		err := v.place.db.readOnly(ctx, func(t *transaction) error {
@@ -339,10 +338,11 @@ func (v *verifier) verifyRanks(ctx context.Context, i int) error {
 				done = true
 				return err
 			}
-			next, done, err = o.indexes[i].Ranks().Verify(ctx, t.Reader, at, v.place.db.options.BuildBatch)
+			next, err = o.indexes[i].VerifyDerived(ctx, t.Reader, at, v.place.db.options.BuildBatch)
+			done = err == nil && next == nil
 			return err
 		})
-		var fault *rank.CountError
+		var fault *index.DerivedError
 		if errors.As(err, &fault) {
 			v.report.addFault(Fault{Index: v.record.Indexes[i].KeyName(), Key: slices.Clone(fault.Key), Reason: fault.Error()})
 			return nil

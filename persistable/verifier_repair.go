@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/internal/index"
-	"github.com/kazahana-db/kazahana/internal/rank"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 )
@@ -23,32 +22,6 @@ type repair struct {
 
 // maxRepairs is how many entries a transaction mends at most.
 const maxRepairs = 50
-
-// setEntry writes an entry. An element of a list of ranks is counted as well.
-func setEntry(ctx context.Context, t *transaction, ix *index.Index, key, value []byte) error {
-	if ix.Kind != index.Rank {
-		t.writer.Set(key, value)
-		return nil
-	}
-	return changeRanks(ctx, ix.Ranks().Start(t.writer, nil, [][]byte{key[len(ix.Prefix):]}))
-}
-
-// clearEntry removes an entry.
-func clearEntry(ctx context.Context, t *transaction, ix *index.Index, key []byte) error {
-	if ix.Kind != index.Rank {
-		t.writer.Clear(key)
-		return nil
-	}
-	return changeRanks(ctx, ix.Ranks().Start(t.writer, [][]byte{key[len(ix.Prefix):]}, nil))
-}
-
-func changeRanks(ctx context.Context, u *rank.Update) error {
-	if err := u.Plan(ctx); err != nil {
-		return err
-	}
-	u.Write()
-	return nil
-}
 
 // repairPart mends the faults of a batch.
 func (v *verifier) repairPart(ctx context.Context, part *verifyPart) error {
@@ -109,7 +82,7 @@ func (v *verifier) mend(ctx context.Context, t *transaction, o *openStore, r rep
 	if foreign, err := v.isOwnedByOther(ctx, t, o, r, value); foreign || err != nil {
 		return false, err
 	}
-	return true, setEntry(ctx, t, ix, r.key, want)
+	return true, ix.SetEntry(ctx, t.writer, r.key, want)
 }
 
 // wantedEntry returns the value that an entry of the record must have, and whether the
@@ -162,7 +135,7 @@ func (v *verifier) removeEntry(ctx context.Context, t *transaction, o *openStore
 	if foreign {
 		return true, nil
 	}
-	return true, clearEntry(ctx, t, &o.indexes[r.index], r.key)
+	return true, o.indexes[r.index].ClearEntry(ctx, t.writer, r.key)
 }
 
 // isOwnedByOther reports whether the value of a unique entry names another record that

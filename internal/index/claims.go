@@ -183,7 +183,7 @@ func (e *KeySizeError) Error() string {
 
 // keySizeError finds the largest component of a key.
 func keySizeError(ix *Index, key []byte) error {
-	e := &KeySizeError{Definition: ix.Definition, Size: len(key) + ix.overhead(), Field: "ID"}
+	e := &KeySizeError{Definition: ix.Definition, Size: len(key) + ix.Kind.descriptor().overhead, Field: "ID"}
 	_, rest, _ := ix.Scatter.Cut(key[len(ix.Prefix):]) // written by Begin
 	for _, field := range ix.Fields {
 		after, err := tuple.Skip(rest)

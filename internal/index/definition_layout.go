@@ -106,7 +106,7 @@ func (d *Definition) parse(layout string) error {
 func (d *Definition) parseOption(text string) (err error) {
 	switch word, value, _ := strings.Cut(text, "="); word {
 	case "kind":
-		if d.Kind = Kind(value); !d.Kind.known() {
+		if d.Kind = Kind(value); !d.Kind.isKnown() {
 			err = newer.Unknown(fmt.Sprintf("the kind %q", value))
 		}
 	case "of":
@@ -179,7 +179,7 @@ func (d *Definition) Validate() error {
 	fault(d.Name == "", "a definition without a name")
 	_, namedUnique := cutUnique(d.KeyName())
 	fault(namedUnique != d.Unique, "%s has a name that says otherwise whether it is unique", d.Name)
-	fault(!d.Kind.known(), "%s is of the kind %q, which this program does not know", d.Name, d.Kind)
+	fault(!d.Kind.isKnown(), "%s is of the kind %q, which this program does not know", d.Name, d.Kind)
 	if err := d.Scatter.Validate(); err != nil {
 		faults = append(faults, fmt.Errorf("index: %s: %w", d.Name, err))
 	}
@@ -198,8 +198,7 @@ func (d *Definition) validateKind() error {
 			faults = append(faults, fmt.Errorf("index: %s %s", d.Name, text))
 		}
 	}
-	needsFields := d.Kind == Value || d.Kind == Rank
-	fault(needsFields && len(d.Fields) == 0, "has no fields")
+	fault(d.Kind.descriptor().needsFields && len(d.Fields) == 0, "has no fields")
 	fault(d.Kind == Version && len(d.Fields) > 0, "is ordered by versions and has fields")
 	fault((d.Kind == Sum) != (d.Of != ""), "must name the field that it adds if, and only if, it is a sum")
 	if d.Kind != Value {

@@ -112,7 +112,7 @@ func (s *Set) Open(ix *Index, id []byte) *Entries {
 // dropped. A key over FoundationDB's limit is a *[KeySizeError].
 func (s *Set) Close(ix *Index) error {
 	e := &s.entries
-	from, limit := s.first[len(s.first)-1], kv.MaxKeySize-ix.overhead()
+	from, limit := s.first[len(s.first)-1], kv.MaxKeySize-ix.Kind.descriptor().overhead
 	for i := from; i < len(e.spans); i++ {
 		if e.spans[i].to-e.spans[i].from > limit {
 			return keySizeError(ix, e.key(i))
@@ -219,33 +219,6 @@ type CoverSizeError struct {
 func (e *CoverSizeError) Error() string {
 	return fmt.Sprintf("index: the fields %v that %s copies have %d bytes; at most %d are possible: copy fewer, or none",
 		e.Definition.CoverFields, e.Definition.Name, e.Size, maxCover)
-}
-
-// Total is what records add to one entry of a count or a sum.
-type Total struct {
-	Index  int // the number of the index
-	Amount Amount
-}
-
-// AddTotals adds what a record adds to the entries of index i, a count or a sum, to
-// totals by the entries' keys. It returns the bytes of the keys that are new there.
-func (s *Set) AddTotals(i int, ix *Index, totals map[string]Total) (added int) {
-	from, to := s.bounds(i)
-	for n := from; n < to; n++ {
-		amount := IntAmount(1)
-		if ix.Kind == Sum {
-			amount = s.entries.amount(n)
-		}
-		key := s.entries.key(n)
-		t, known := totals[string(key)]
-		if !known {
-			t.Index = i
-			added += len(key)
-		}
-		t.Amount = t.Amount.Add(amount)
-		totals[string(key)] = t
-	}
-	return added
 }
 
 // Amount is what a record adds to a sum, or the sum: an integer of 128 bits, so

@@ -5,7 +5,6 @@ package index
 import (
 	"bytes"
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -23,7 +22,7 @@ type Fill struct {
 	claims   []uniqueEntry
 	owners   map[string][]byte // the unique keys set in this batch
 	totals   map[string]total  // by the key of the entry
-	elements [][][]byte        // by index: the elements of lists of ranks
+	elements [][][]byte        // by index: what an update inserts
 	size     int
 	buf      []byte
 }
@@ -48,15 +47,8 @@ func (f *Fill) Add(entries *Set, r Record) {
 		if ix.State != Building {
 			continue
 		}
-		switch ix.Kind {
-		case Value:
-			f.addEntries(i, entries, r)
-		case Count, Sum:
-			f.addToTotals(i, entries)
-		case Rank:
-			f.addToRanks(i, entries)
-		case Version:
-			f.addToVersions(i, entries)
+		if fill := ix.Kind.descriptor().fill; fill != nil {
+			fill(f, i, entries, r)
 		}
 	}
 }
@@ -96,11 +88,11 @@ func (f *Fill) setEntry(ix *Index, key []byte, r Record) {
 	f.tx.Set(key, f.buf)
 }
 
-// Finish writes counts, sums, ranks, and the entries of unique indexes. A record with values
-// that another one owns is recorded as a violation and gets no entry.
+// Finish writes counts, sums, what needs updates, and the entries of unique indexes. A record
+// with values that another one owns is recorded as a violation and gets no entry.
 func (f *Fill) Finish(ctx context.Context) error {
 	f.addTotals()
-	if err := f.insertRanks(ctx); err != nil {
+	if err := f.insertElements(ctx); err != nil {
 		return err
 	}
 	for _, c := range f.claims {
@@ -131,87 +123,32 @@ func (f *Fill) owner(ctx context.Context, ix *Index, c uniqueEntry) ([]byte, err
 	return owner, err
 }
 
-// total is what the records of a batch add to one entry of a count or a sum. The batch
-// adds it at once: a group has one operation in a transaction, however many records.
-type total struct {
-	index  int
-	amount Amount
-}
+// updatedKeys is about how many keys an update changes for one entry.
+const updatedKeys = 8
 
-// addToTotals adds a record to the totals of index i, a count or a sum.
-func (f *Fill) addToTotals(i int, entries *Set) {
-	ix := &f.indexes[i]
-	from, to := entries.bounds(i)
-	for n := from; n < to; n++ {
-		amount := IntAmount(1)
-		if ix.Kind == Sum {
-			amount = entries.entries.amount(n)
-		}
-		key := entries.entries.key(n)
-		t, known := f.totals[string(key)]
-		if !known {
-			t.index = i
-			f.size += 2 * ix.fillSize(key, Record{})
-		}
-		t.amount = t.amount.Add(amount)
-		f.totals[string(key)] = t
-	}
-}
-
-// addTotals writes the totals.
-func (f *Fill) addTotals() {
-	for _, key := range slices.Sorted(maps.Keys(f.totals)) {
-		t := f.totals[key]
-		if t.amount.IsZero() {
-			continue
-		}
-		m := maintenance{tx: f.tx, ix: &f.indexes[t.index], buf: f.buf[:0]}
-		if m.ix.Kind == Sum {
-			m.add([]byte(key), t.amount.AppendBytes(m.buf))
-		} else {
-			n, _ := t.amount.Int64()
-			m.add([]byte(key), AppendCount(m.buf, n))
-		}
-		f.buf = m.buf
-	}
-}
-
-// addToVersions makes room for the versions that the caller sets of a record.
-func (f *Fill) addToVersions(i int, entries *Set) {
-	for n := range entries.Keys(i) {
-		f.size += rankLevels * f.indexes[i].fillSize(entries.Key(i, n), Record{})
-	}
-}
-
-// rankLevels is about how many keys one element of a skip list changes.
-const rankLevels = 8
-
-// addToRanks adds the elements of a record in index i, a list of ranks. The batch inserts
-// all elements at once, so that their reads are one round.
-func (f *Fill) addToRanks(i int, entries *Set) {
+// addElements adds the entries of a record in index i, of a kind with updates. The batch
+// inserts all of them at once, so that their reads are one round.
+func (f *Fill) addElements(i int, entries *Set, _ Record) {
 	if f.elements == nil {
 		f.elements = make([][][]byte, len(f.indexes))
 	}
 	ix := &f.indexes[i]
 	for n := range entries.Keys(i) {
 		key := entries.Key(i, n)
-		f.size += rankLevels * ix.fillSize(key, Record{})
+		f.size += updatedKeys * ix.fillSize(key, Record{})
 		f.elements[i] = append(f.elements[i], slices.Clone(key[len(ix.Prefix):]))
 	}
 }
 
-// insertRanks writes the elements. Those that a concurrent write has inserted are there
-// already, and are left out.
-func (f *Fill) insertRanks(ctx context.Context) error {
-	var all rankUpdates
+// insertElements writes them. Those that a concurrent write has inserted are there already,
+// and are left out.
+func (f *Fill) insertElements(ctx context.Context) error {
+	var all updates
 	for i, elements := range f.elements {
 		if len(elements) > 0 {
-			all = append(all, f.indexes[i].Ranks().Start(f.tx, nil, elements))
+			ix := &f.indexes[i]
+			all = append(all, ix.Kind.descriptor().update(f.tx, ix, nil, elements))
 		}
 	}
-	err := all.plan(ctx)
-	if err == nil {
-		all.write()
-	}
-	return err
+	return all.run(ctx)
 }

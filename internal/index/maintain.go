@@ -5,10 +5,7 @@ package index
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
-	"fmt"
 
-	"github.com/kazahana-db/kazahana/internal/rank"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -19,20 +16,21 @@ type Change struct {
 	tx              kv.Transaction
 	indexes         []Index
 	stored, entries *Set
-	ranks           rankUpdates
+	updates         updates
+	work            maintenance // of one index at a time
 }
 
-// Plan does all of a change that can fail, and writes nothing: the reads of lists of ranks,
-// one round where the keys differ, and their conflict ranges, which are those of package
-// rank. Either set may be nil: there is no such form.
+// Plan does all of a change that can fail, and writes nothing: the reads of kinds whose
+// entries are written by an update, such as lists of ranks, one round where the keys
+// differ, and their conflict ranges. Either set may be nil: there is no such form.
 func Plan(ctx context.Context, tx kv.Transaction, indexes []Index, stored, entries *Set) (Change, error) {
 	c := Change{tx: tx, indexes: indexes, stored: stored, entries: entries}
 	for i := range indexes {
-		if ix := &indexes[i]; ix.State != Disabled && ix.Kind == Rank {
-			c.ranks = c.ranks.startRanks(tx, ix, newDifference(i, stored, entries))
+		if ix := &indexes[i]; ix.State != Disabled && ix.Kind.descriptor().update != nil {
+			c.updates = c.updates.start(tx, ix, newDifference(i, stored, entries))
 		}
 	}
-	return c, c.ranks.plan(ctx)
+	return c, c.updates.plan(ctx)
 }
 
 // Write writes the change. was and is are the stored form and the new one. buf is room for
@@ -45,20 +43,15 @@ func Plan(ctx context.Context, tx kv.Transaction, indexes []Index, stored, entri
 func (c *Change) Write(was, is Record, buf []byte) []byte {
 	for i := range c.indexes {
 		ix := &c.indexes[i]
-		if ix.State == Disabled {
+		maintain := ix.Kind.descriptor().maintain
+		if ix.State == Disabled || maintain == nil {
 			continue
 		}
-		m := maintenance{tx: c.tx, ix: ix, was: was, is: is, buf: buf}
-		if ix.Kind == Value {
-			m.was, m.is = c.stored.Record(i, ix, was), c.entries.Record(i, ix, is)
-			m.rewrite = ix.copies() && !bytes.Equal(m.was.Value, m.is.Value)
-			m.mergeKeys(i, c.stored, c.entries)
-		} else {
-			m.maintainTotals(newDifference(i, c.stored, c.entries))
-		}
-		buf = m.buf
+		c.work = maintenance{tx: c.tx, ix: ix, was: was, is: is, buf: buf}
+		maintain(&c.work, i, c.stored, c.entries)
+		buf = c.work.buf
 	}
-	c.ranks.write()
+	c.updates.write()
 	return buf
 }
 
@@ -70,21 +63,19 @@ type maintenance struct {
 	buf     []byte
 }
 
-// maintainTotals maintains an index of counts or sums. It writes nothing for the other
-// kinds: a list of ranks has its update, and an entry of an index of versions depends on
-// the version that the record had and on what else the transaction has written. The caller
-// knows both, and calls [Index.SetVersion].
-func (m *maintenance) maintainTotals(d difference) {
-	switch m.ix.Kind {
-	case Count:
-		m.maintainCount(d)
-	case Sum:
-		m.maintainSum(d)
-	}
+// Value is the kind with one entry for each record and key, from which the record is found.
+const Value Kind = ""
+
+var valueKind = descriptor{
+	kind: Value, idempotent: true, hasEntries: true, endsInID: true, needsFields: true,
+	maintain: (*maintenance).maintainEntries, fill: (*Fill).addEntries,
 }
 
-// mergeKeys walks over the two ascending lists of keys of index i.
-func (m *maintenance) mergeKeys(i int, stored, entries *Set) {
+// maintainEntries maintains an index of values: it walks over the two ascending lists of
+// keys of index i.
+func (m *maintenance) maintainEntries(i int, stored, entries *Set) {
+	m.was, m.is = stored.Record(i, m.ix, m.was), entries.Record(i, m.ix, m.is)
+	m.rewrite = m.ix.copies() && !bytes.Equal(m.was.Value, m.is.Value)
 	o, oEnd := spansOf(stored, i)
 	n, nEnd := spansOf(entries, i)
 	for o < oEnd || n < nEnd {
@@ -184,74 +175,21 @@ func (d *difference) key(s step) []byte {
 	return d.entries.entries.key(s.entries)
 }
 
-// CountSize is the length of a stored count in bytes.
-const CountSize = 8
-
-// zeroes are the stored forms of a count and of a sum that are 0.
-var zeroes [AmountSize]byte
-
-// maintainCount adds one to the groups that the record comes into, and takes one from
-// those that it leaves. The entry of a group without records is removed, so that
-// groups that once existed do not pile up.
-func (m *maintenance) maintainCount(d difference) {
-	for s, ok := d.next(); ok; s, ok = d.next() {
-		switch {
-		case s.stored < 0:
-			m.buf = AppendCount(m.buf[:0], 1)
-			m.tx.Atomic(kv.Add, d.key(s), m.buf) // the result is no 0
-		case s.entries < 0:
-			m.add(d.key(s), AppendCount(m.buf[:0], -1))
-		}
-	}
+// update writes entries that depend on what is stored. [*rank.Update] is one.
+type update interface {
+	// Plan waits for the reads that the update has started. It writes nothing.
+	Plan(ctx context.Context) error
+	// Write completes an update that was planned.
+	Write()
 }
 
-// add adds a little-endian number to that under key, and removes the key if the result
-// is 0. Neither operation reads: they conflict with no concurrent write.
-func (m *maintenance) add(key, number []byte) {
-	m.buf = number
-	m.tx.Atomic(kv.Add, key, number)
-	m.tx.Atomic(kv.CompareAndClear, key, zeroes[:len(number)])
-}
+// updates are updates that have started their reads: all those of a record are read in
+// one round.
+type updates []update
 
-// AppendCount appends the stored form of a count: 8 bytes, little-endian, two's
-// complement.
-func AppendCount(dst []byte, n int64) []byte { return binary.LittleEndian.AppendUint64(dst, uint64(n)) }
-
-// ReadCount reads a stored count. No bytes, as a key that is not there has, are 0.
-func ReadCount(value []byte) (int64, error) {
-	switch len(value) {
-	case 0:
-		return 0, nil
-	case CountSize:
-		return int64(binary.LittleEndian.Uint64(value)), nil
-	}
-	return 0, fmt.Errorf("index: a count has %d bytes, want %d", len(value), CountSize)
-}
-
-// maintainSum adds the record's amount to the sums of its groups, and takes away what
-// its stored form had added. A sum of 0 has no entry.
-func (m *maintenance) maintainSum(d difference) {
-	for s, ok := d.next(); ok; s, ok = d.next() {
-		var change Amount
-		if s.entries >= 0 {
-			change = d.entries.entries.amount(s.entries)
-		}
-		if s.stored >= 0 {
-			change = change.Add(d.stored.entries.amount(s.stored).Negate())
-		}
-		if !change.IsZero() {
-			m.add(d.key(s), change.AppendBytes(m.buf[:0]))
-		}
-	}
-}
-
-// rankUpdates are updates of lists of ranks that have started their reads: all lists
-// of a record are read in one round.
-type rankUpdates []*rank.Update
-
-// startRanks starts the update of an index's list. The keys of d are group, score and
-// id; what follows the prefix is an element. Where the keys do not differ nothing is read.
-func (u rankUpdates) startRanks(tx kv.Transaction, ix *Index, d difference) rankUpdates {
+// start starts the update of an index for a difference. What follows the prefix of a key
+// is the element that it erases or inserts. Where the keys do not differ nothing is read.
+func (u updates) start(tx kv.Transaction, ix *Index, d difference) updates {
 	var erase, insert [][]byte
 	for s, ok := d.next(); ok; s, ok = d.next() {
 		element := d.key(s)[len(ix.Prefix):]
@@ -265,13 +203,13 @@ func (u rankUpdates) startRanks(tx kv.Transaction, ix *Index, d difference) rank
 	if len(erase) == 0 && len(insert) == 0 {
 		return u
 	}
-	return append(u, ix.Ranks().Start(tx, erase, insert))
+	return append(u, ix.Kind.descriptor().update(tx, ix, erase, insert))
 }
 
 // plan waits for the reads of the updates.
-func (u rankUpdates) plan(ctx context.Context) error {
-	for _, update := range u {
-		if err := update.Plan(ctx); err != nil {
+func (u updates) plan(ctx context.Context) error {
+	for _, one := range u {
+		if err := one.Plan(ctx); err != nil {
 			return err
 		}
 	}
@@ -279,8 +217,17 @@ func (u rankUpdates) plan(ctx context.Context) error {
 }
 
 // write completes the updates, which were planned.
-func (u rankUpdates) write() {
-	for _, update := range u {
-		update.Write()
+func (u updates) write() {
+	for _, one := range u {
+		one.Write()
 	}
+}
+
+// run plans and completes the updates.
+func (u updates) run(ctx context.Context) error {
+	err := u.plan(ctx)
+	if err == nil {
+		u.write()
+	}
+	return err
 }

@@ -203,12 +203,10 @@ func (t *recordType) findIndex(name string) (int, error) {
 	if i < 0 {
 		return i, t.noIndex(name)
 	}
-	switch kind := t.programs[i].Definition().Kind; kind {
-	case index.Value, index.Rank:
-		return i, nil
-	default:
+	if kind := t.programs[i].Definition().Kind; !kind.HasEntries() {
 		return i, fmt.Errorf("dynamic: the index %s of %s is a %s: it has no order of records", name, t.name, kind)
 	}
+	return i, nil
 }
 
 // noIndex says why there is no index with a name.

@@ -60,7 +60,7 @@ type Index struct {
 	Layout  string
 	State   persistable.IndexState
 
-	Kind        string // "count", "sum", "version" or "rank"; "" for an index of values
+	Kind        string // as in [persistable.IndexDefinition]
 	Unique      bool
 	Fields      []string // of the key, or of the group
 	Descending  []string // those of Fields in descending order

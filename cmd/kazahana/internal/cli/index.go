@@ -202,7 +202,7 @@ type indexDescription struct {
 	Name       string   `json:"name"`
 	KeyName    string   `json:"keyName"`
 	State      string   `json:"state"`
-	Kind       string   `json:"kind"` // index, unique, count, sum, rank or version
+	Kind       string   `json:"kind"` // index or unique, or the word of another kind, such as count
 	Fields     []string `json:"fields,omitempty"`
 	Descending []string `json:"descending,omitempty"`
 	Of         string   `json:"of,omitempty"`
@@ -299,8 +299,8 @@ func (s indexSize) String() string {
 	return fmt.Sprintf("%s%d entries, %d bytes", about, s.Entries, s.Bytes)
 }
 
-// measureIndex returns the size of an index. The counts of ranks and the versions of records are
-// among the bytes, not among the entries.
+// measureIndex returns the size of an index. The keys that it has besides its entries, such as
+// the counts of ranks, are among the bytes, not among the entries.
 func measureIndex(ctx context.Context, db *persistable.DB, path []string, keyName string) (s indexSize, err error) {
 	d, err := database.OpenDirectory(ctx, db, path)
 	if err != nil {
@@ -315,7 +315,7 @@ func measureIndex(ctx context.Context, db *persistable.DB, path []string, keyNam
 		if err != nil {
 			return err
 		}
-		for _, letter := range []string{"L", "V"} { // the counts of ranks, and the versions of records
+		for _, letter := range index.Letters() {
 			more, err := sizeOfRange(ctx, tx, indexRange(prefix, letter, keyName))
 			if err != nil {
 				return err

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -216,7 +217,7 @@ func (x *examination) examineStore(ctx context.Context, s *store) error {
 	defer x.passHeldOn()
 	steps := []func(context.Context, *store) error{x.examineSystemKeys}
 	if !x.options.SkipRecords {
-		steps = append(steps, x.examineRecords, x.examineEntries, x.examineVersions, x.examineRanks, x.examineTotals)
+		steps = append(steps, x.examineRecords, x.examineEntries, x.examineVersions, x.examineDerived, x.examineTotals)
 	}
 	for _, step := range steps {
 		if err := step(ctx, s); err != nil {
@@ -287,7 +288,7 @@ func (x *examination) compareOutline(p *place, b *batch, o *outline) (stores []*
 		}
 		stores = append(stores, s)
 	}
-	for _, letter := range []string{letterEntry, letterRank, letterVersion} {
+	for _, letter := range append([]string{letterEntry}, index.Letters()...) {
 		for _, name := range o.names[letter] {
 			ofBroken := slices.ContainsFunc(broken, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 			if !known[name] && !ofBroken {

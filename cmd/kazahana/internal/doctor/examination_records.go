@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/kazahana-db/kazahana/internal/index"
-	"github.com/kazahana-db/kazahana/internal/rank"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -41,45 +40,42 @@ func (x *examination) examineEntries(ctx context.Context, s *store) error {
 	return nil
 }
 
-// examineRanks compares the counts of rank indexes with their entries.
-func (x *examination) examineRanks(ctx context.Context, s *store) error {
+// examineDerived compares the keys of indexes that follow from entries with these: the counts
+// of ranks.
+func (x *examination) examineDerived(ctx context.Context, s *store) error {
 	for _, entry := range s.catalog.All() {
-		if i := s.indexOf(entry.KeyName); i < 0 || s.indexes[i].Kind != index.Rank {
+		if i := s.indexOf(entry.KeyName); i < 0 || !s.indexes[i].Kind.HasDerived() {
 			continue
 		}
-		if err := x.examineRank(ctx, s, entry.KeyName); err != nil {
+		if err := x.examineDerivedOf(ctx, s, entry.KeyName); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// rankUnits is how many counts of a rank index a batch compares at most, each with some 16
-// of the level below.
-const rankUnits = 100
+// derivedUnits is how many such keys of an index a batch compares at most. Each count of a
+// rank index is compared with some 16 of the level below.
+const derivedUnits = 100
 
-// examineRank compares the counts of a rank index with its entries. A position is a level
-// and the element after it.
-func (x *examination) examineRank(ctx context.Context, s *store, name string) error {
+// examineDerivedOf does that for an index.
+func (x *examination) examineDerivedOf(ctx context.Context, s *store, name string) error {
 	_, err := x.run(ctx, pass{
-		place: s.place, store: s, name: "the counts of the index " + name, at: []byte{0},
+		place: s.place, store: s, name: "the counts of the index " + name, at: []byte{},
 		examine: func(ctx context.Context, b *batch, at []byte) ([]byte, error) {
 			i := s.indexOf(name)
-			if i < 0 || s.indexes[i].Kind != index.Rank {
+			if i < 0 || !s.indexes[i].Kind.HasDerived() {
 				return nil, nil
 			}
 			ix := &s.indexes[i]
-			b.units = min(b.most, rankUnits)
-			next, done, err := ix.Ranks().Verify(ctx, b.tx, rank.Position{Level: int(at[0]), Element: at[1:]}, b.units)
-			var wrong *rank.CountError
+			b.units = min(b.most, derivedUnits)
+			next, err := ix.VerifyDerived(ctx, b.tx, at, b.units)
+			var wrong *index.DerivedError
 			if errors.As(err, &wrong) {
-				b.report(s.entryFinding("index/wrong-rank", ix, wrong.Key, nil, "%s", wrong.Reason))
+				b.report(s.entryFinding("index/wrong-"+string(ix.Kind), ix, wrong.Key, nil, "%s", wrong.Reason))
 				return nil, nil
 			}
-			if err != nil || done {
-				return nil, err
-			}
-			return append([]byte{byte(next.Level)}, next.Element...), nil
+			return next, err
 		},
 	})
 	return err

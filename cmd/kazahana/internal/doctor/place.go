@@ -13,6 +13,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	idstore "github.com/kazahana-db/kazahana/idbuilder/store/kvstore"
+	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/persistable/format"
 	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
 	"github.com/kazahana-db/kazahana/internal/placement/kvstore"
@@ -332,7 +333,6 @@ func (o *outline) isOfStores() bool {
 // The letters of the keys in a directory of stores.
 const (
 	letterEntry   = "I"
-	letterRank    = "L"
 	letterRecord  = "R"
 	letterSystem  = "S"
 	letterVersion = "V"
@@ -340,7 +340,7 @@ const (
 
 // letters has those of the keys in the order of the keys. A name follows, a packed string,
 // which begins with stringCode.
-var letters = []string{letterEntry, letterRank, letterRecord, letterSystem, letterVersion}
+var letters = slices.Sorted(slices.Values(append(index.Letters(), letterEntry, letterRecord, letterSystem)))
 
 const stringCode = 0x02
 
