@@ -12,7 +12,7 @@ SEQUENTIAL := cmd/persistvet persistvet cmd/kazahana/internal/doctor codegen/int
 	idbuilder/format internal/idbuilder/idconfig idbuilder/store internal/arch internal/goldens internal/nearest \
 	internal/schedule internal/schema internal/seed internal/shape internal/snippets kv/embedded/internal/btree \
 	kv/embedded/internal/keys kv/internal/scenario kv/internal/replay internal/persistable/format internal/wire \
-	placement placement/internal/recency rafttimer/internal/wheel tuple
+	placement internal/placement/core internal/placement/recency rafttimer/internal/wheel tuple
 
 # The longest tests that start no goroutine of their own: others of their packages show
 # the race detector the same code, with goroutines. internal/arch checks the list.

@@ -1,29 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package placement decides at which member each virtual actor is active, one
-// member at a time, and finds active actors again. Its core is a [Coordinator],
-// which does no I/O: its caller executes its decisions. Most programs use package host,
-// which does that.
+// Package placement has what programs with virtual actors say and are told about where an actor is active:
+// the [Key] of an actor, the members of a cluster and their versioned [Topology], the [Strategy] that
+// chooses the member for a key, and the [Event] and [Explanation] of what was decided. Package host runs
+// the actors, and package protoactor those of protoactor-go.
 //
-//	c, err := placement.NewCoordinator(placement.Options{Self: placement.Owner{Name: "a", Incarnation: 1}, Address: "10.0.0.1:7000"})
-//	c.StartMember([]string{"account"}, now)
-//	c.UpdateTopology(topology, now) // which members there are
-//	out, err := c.Resolve(placement.Key{Kind: "account", ID: "alice"}, now)
-//	if out.Resolution != nil {
-//		return *out.Resolution // active here, or at another member
-//	}
-//	for _, command := range out.Commands { // claim the key, activate it, store where it is
-//		results <- execute(command)
-//	}
-//	out, err = c.HandleCommandResult(<-results, now) // more commands; in the end out.Answers has the answer to out.Request
+//	h, err := host.New(db, host.Options{
+//		Name:     "bank-1",
+//		Strategy: placement.LabelFilter{Require: map[string]map[string]string{"report": {"role": "batch"}}},
+//		Events:   func(e placement.Event) { counts[e.Kind]++ },
+//	})
+//	e, err := h.Explain(placement.Key{Kind: "account", ID: "alice"}) // why the actor is where it is
 //
 // # What holds
 //
-// A coordinator activates a key only under a lease. The epoch of a lease is greater
-// than all epochs before it for the key, so it serves as a fence. A coordinator
-// reports that a key is active here only after the activation was stored under the
-// lease. Everything that it has acquired is in use, was given back, or is being
-// given back. It answers every resolve once. Clocks affect when something happens,
+// A member activates a key only under a lease. The epoch of a lease is greater
+// than all epochs before it for the key, so it serves as a fence. A key counts as active
+// only after the activation was stored under the lease. Everything that a member has acquired is in
+// use, was given back, or is being given back. Clocks affect when something happens,
 // never whether it is allowed.
 //
 // Members with the same topology agree on the members of keys without asking each
@@ -35,7 +29,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -100,29 +93,6 @@ func textFault(what, s string, most int) error {
 	return nil
 }
 
-// Lease is the right of an owner to activate a key, under an epoch. A home of
-// locks grants it.
-type Lease struct {
-	Key     Key
-	Owner   Owner
-	Request RequestID // of the claim
-	// Epoch is greater than that of every lease granted for the key before, even
-	// after releases and removals. It fences: a home, and a system outside,
-	// refuses an epoch smaller than one that it has seen.
-	Epoch int64
-	// ExpiresAt is when the lease lapses, on the clock that the coordinator was
-	// given. The zero time means that it lasts as long as its owner lives.
-	ExpiresAt time.Time
-	// Loaded says that Entry is what the storage has for the key, nil if it has
-	// nothing: the home read it with the claim, and the coordinator does not load
-	// it again.
-	Loaded bool
-	Entry  *ActivationEntry
-	// Kept says that the claim itself is the activation: there is nothing to
-	// release once the activation is stored, and its removal ends the claim.
-	Kept bool
-}
-
 // Holder is the owner that has a key.
 type Holder struct {
 	Owner   Owner
@@ -130,19 +100,10 @@ type Holder struct {
 	Epoch   int64
 }
 
-// ActivationRecord is what an executor tells about an activation.
-type ActivationRecord struct {
-	PID      string // where it is, for the caller's transport
-	Snapshot []byte // the executor's own; nil: none
-	Version  uint64 // of the snapshot
-}
-
-// ActivationEntry is an activation as a storage keeps it.
-type ActivationEntry struct {
-	Owner      Owner
-	Address    string // of the owner
-	Epoch      int64  // of the lease under which it was stored
-	Topology   int64  // the version by which the owner was chosen
-	Record     ActivationRecord
-	ObservedAt time.Time
+// clip shortens a key for an error text.
+func clip(s string) string {
+	if len(s) > 80 {
+		return s[:80] + "…"
+	}
+	return s
 }

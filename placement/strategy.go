@@ -3,23 +3,21 @@
 package placement
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Strategy chooses the authority of a key among the members that can activate
 // it. It is a pure function of its arguments: it reads no clock and no random
-// source, so that two coordinators with the same view of a topology agree. With a strategy that
+// source, so that two processes with the same view of a topology agree. With a strategy that
 // uses [Candidates.Self] they do not agree, and need not: a claim tells the loser the holder of the
-// key. Its methods must not block, and must not call the driver or the coordinator. If Choose
+// key. Its methods must not block, and must not call the host. If Choose
 // panics, resolves of the key fail with an [ErrNoMember] that has the panic and its stack, and
 // activations stay where they are.
 type Strategy interface {
-	// Name says in events and explanations which strategy it is. NewCoordinator calls it, once.
+	// Name says in events and explanations which strategy it is. It is called once for each incarnation.
 	Name() string
 	// Choose returns the index in c.Members of the authority, or -1 if it takes
 	// none. c.Members is not empty.
@@ -38,10 +36,23 @@ type Scorer interface {
 // the kind and are not draining, by name.
 type Candidates struct {
 	Members  []Member // not to be changed
-	Self     int      // which of them the coordinator is, or -1
+	Self     int      // which of them the process is, or -1
 	Topology int64
 
 	hashes []uint64 // of the members' names, for Rendezvous; may be missing
+}
+
+// NewCandidates returns the candidates among which Self decides by a version of the topology. They
+// have the hashes of the members, so that [Rendezvous] need not compute them for each key.
+func NewCandidates(members []Member, self Owner, topology int64) Candidates {
+	c := Candidates{Members: members, Self: -1, Topology: topology, hashes: make([]uint64, len(members))}
+	for i, m := range members {
+		c.hashes[i] = memberHash(m.Name)
+		if m.Owner == self {
+			c.Self = i
+		}
+	}
+	return c
 }
 
 // Rebalancer is a [Strategy] that may want activations to follow its choice when
@@ -309,73 +320,4 @@ func has(labels, required map[string]string) bool {
 		}
 	}
 	return true
-}
-
-// Options are the options of a [Coordinator]. Only Self is required.
-type Options struct {
-	// Self is the member, or the client, that the coordinator decides for. Its
-	// incarnation must be one that no run of this name has had before.
-	Self Owner
-	// Address is where the transport of Self listens. Others are told it. A client needs none.
-	Address string
-	// Strategy chooses which member activates a key. The default is [Rendezvous].
-	// All members of a cluster use the same.
-	Strategy Strategy
-	// RequestTimeout is how long resolves wait for a request before they are
-	// answered with an [ErrTimeout]. The default is 10 seconds.
-	RequestTimeout time.Duration
-	// MaxRequests bounds the requests under way. The default is 100,000.
-	MaxRequests int
-	// MaxWaiters bounds the resolves that wait for one request. The default is 10,000.
-	MaxWaiters int
-	// CacheSize is how many locations of activations elsewhere are kept. The
-	// default is 100,000.
-	CacheSize int
-	// MovesPerTick is how many activations that belong to another member by a
-	// newer topology are moved in each [Coordinator.Tick]. With 0, which is the
-	// default, an activation moves when it is resolved next.
-	MovesPerTick int
-}
-
-// Validate returns all faults of the options, joined.
-func (o Options) Validate() error {
-	var faults []error
-	if err := (Member{Owner: o.Self, Address: o.Address}).Validate(); err != nil {
-		faults = append(faults, fmt.Errorf("the member Self: %w", err))
-	}
-	for _, bound := range []struct {
-		name  string
-		value int64
-	}{
-		{"RequestTimeout", int64(o.RequestTimeout)},
-		{"MaxRequests", int64(o.MaxRequests)},
-		{"MaxWaiters", int64(o.MaxWaiters)},
-		{"CacheSize", int64(o.CacheSize)},
-		{"MovesPerTick", int64(o.MovesPerTick)},
-	} {
-		if bound.value < 0 {
-			faults = append(faults, fmt.Errorf("the option %s is %d; it must not be negative", bound.name, bound.value))
-		}
-	}
-	return errors.Join(faults...)
-}
-
-func (o Options) withDefaults() Options {
-	if o.Strategy == nil {
-		o.Strategy = Rendezvous{}
-	}
-	if o.RequestTimeout == 0 {
-		o.RequestTimeout = 10 * time.Second
-	}
-	o.MaxRequests = orDefault(o.MaxRequests, 100_000)
-	o.MaxWaiters = orDefault(o.MaxWaiters, 10_000)
-	o.CacheSize = orDefault(o.CacheSize, 100_000)
-	return o
-}
-
-func orDefault(n, otherwise int) int {
-	if n == 0 {
-		return otherwise
-	}
-	return n
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/asynkron/protoactor-go/cluster"
 
 	"github.com/kazahana-db/kazahana/bench/measure"
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/placement"
 )
 
@@ -40,7 +41,7 @@ type choose func(id string) string
 
 // newOurs chooses by the resolve of a client, which sends no request.
 func newOurs(members []string) (choose, error) {
-	c, err := placement.NewCoordinator(placement.Options{Self: placement.Owner{Name: "client", Incarnation: 1}})
+	c, err := core.NewCoordinator(core.Options{Self: placement.Owner{Name: "client", Incarnation: 1}})
 	if err != nil {
 		return nil, err
 	}

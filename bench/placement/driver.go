@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/kazahana-db/kazahana/bench/measure"
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/placement"
@@ -30,7 +31,7 @@ func driverContest(peer pair) (measure.Contest, error) {
 	local, _, err := activate(peer.members)
 	ours := measure.Entrant{Name: "driver.Resolve", Elastic: true, Op: func(*measure.Worker) error {
 		for _, key := range keys {
-			if r, err := d.Resolve(context.Background(), key); err != nil || r.Locality != placement.Local {
+			if r, err := d.Resolve(context.Background(), key); err != nil || r.Locality != core.Local {
 				return fmt.Errorf("%s is %+v, %w", key, r, err)
 			}
 		}
@@ -52,7 +53,7 @@ func driverContest(peer pair) (measure.Contest, error) {
 
 func newDriver() (*driver.Driver, error) {
 	self := placement.Owner{Name: "alone", Incarnation: 1}
-	c, err := placement.NewCoordinator(placement.Options{Self: self, Address: "alone:1"})
+	c, err := core.NewCoordinator(core.Options{Self: self, Address: "alone:1"})
 	if err != nil {
 		return nil, err
 	}
@@ -72,9 +73,9 @@ func newDriver() (*driver.Driver, error) {
 type emptyExecutor struct{}
 
 // EnsureActivation implements [driver.Executor].
-func (emptyExecutor) EnsureActivation(_ context.Context, c placement.EnsureActivation) (placement.ActivationRecord, error) {
-	return placement.ActivationRecord{PID: strconv.FormatInt(c.Epoch, 10)}, nil
+func (emptyExecutor) EnsureActivation(_ context.Context, c core.EnsureActivation) (core.ActivationRecord, error) {
+	return core.ActivationRecord{PID: strconv.FormatInt(c.Epoch, 10)}, nil
 }
 
 // Deactivate implements [driver.Executor].
-func (emptyExecutor) Deactivate(context.Context, placement.Deactivate) error { return nil }
+func (emptyExecutor) Deactivate(context.Context, core.Deactivate) error { return nil }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/kvstore"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
@@ -68,22 +69,22 @@ func (p *placementScript) join(ctx context.Context, self membership.Self) *membe
 	return m
 }
 
-func (p *placementScript) claim(ctx context.Context, id string, m *membership.Member) placement.Lease {
+func (p *placementScript) claim(ctx context.Context, id string, m *membership.Member) core.Lease {
 	p.requests++
-	lease, err := p.home.TryAcquire(ctx, placement.TryAcquire{
+	lease, err := p.home.TryAcquire(ctx, core.TryAcquire{
 		RequestID: p.requests, Key: placement.Key{Kind: "account", ID: id}, Owner: m.Member().Owner, Address: m.Member().Address, Topology: 4,
 	})
 	p.err = errors.Join(p.err, err)
 	return lease
 }
 
-func (p *placementScript) store(ctx context.Context, l placement.Lease) {
-	p.err = errors.Join(p.err, p.home.Store(ctx, l, placement.ActivationEntry{
+func (p *placementScript) store(ctx context.Context, l core.Lease) {
+	p.err = errors.Join(p.err, p.home.Store(ctx, l, core.ActivationEntry{
 		Owner: l.Owner, Epoch: l.Epoch, Topology: 4, ObservedAt: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC),
 	}))
 }
 
-func (p *placementScript) end(ctx context.Context, l placement.Lease) {
+func (p *placementScript) end(ctx context.Context, l core.Lease) {
 	p.err = errors.Join(p.err, p.home.Remove(ctx, l.Key, l.Owner, l.Epoch))
 }
 

@@ -31,10 +31,11 @@ var floors = []string{
 
 // walls are the packages that import less than their floor allows.
 var walls = map[string]string{
-	"kv":        "",
-	"tuple":     "",
-	"placement": "placement/internal/recency",
-	"codegen":   "codegen internal/nearest internal/schema",
+	"kv":                      "",
+	"tuple":                   "",
+	"placement":               "",
+	"internal/placement/core": "placement internal/placement/recency",
+	"codegen":                 "codegen internal/nearest internal/schema",
 }
 
 // outside lists who imports packages of other modules.

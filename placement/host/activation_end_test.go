@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/placement"
 )
@@ -35,7 +36,7 @@ func TestArrivalsWhileDraining(t *testing.T) {
 		synctest.Wait()
 		ended := make(chan error, 1)
 		go func() {
-			ended <- session.Deactivate(t.Context(), placement.Deactivate{Key: placement.Key{Kind: "actor", ID: "x"}, Epoch: 1, Cause: placement.CauseMove})
+			ended <- session.Deactivate(t.Context(), core.Deactivate{Key: placement.Key{Kind: "actor", ID: "x"}, Epoch: 1, Cause: placement.CauseMove})
 		}()
 		synctest.Wait()
 		late := callAsync(t.Context(), *method, "x", "late")
@@ -71,7 +72,7 @@ func TestBusyActivationsAreNotPassivated(t *testing.T) {
 		_, session, _ := newFake(t, Options{CallTimeout: -1}, register)
 		session.activate(t, "actor", "x", 1)
 		idle := func(since time.Time) error {
-			return session.Deactivate(t.Context(), placement.Deactivate{Key: placement.Key{Kind: "actor", ID: "x"}, Epoch: 1, Cause: placement.CauseIdle, IdleSince: since})
+			return session.Deactivate(t.Context(), core.Deactivate{Key: placement.Key{Kind: "actor", ID: "x"}, Epoch: 1, Cause: placement.CauseIdle, IdleSince: since})
 		}
 		began := time.Now()
 		long := callAsync(t.Context(), *method, "x", "long")
@@ -159,7 +160,7 @@ func TestHandlersThatNeverReturn(t *testing.T) {
 		queued = callAsync(ctx, *method, "x", "")
 		synctest.Wait()
 		began := time.Now()
-		err := session.Deactivate(t.Context(), placement.Deactivate{Key: a.Key(), Epoch: 1, Cause: placement.CauseMove})
+		err := session.Deactivate(t.Context(), core.Deactivate{Key: a.Key(), Epoch: 1, Cause: placement.CauseMove})
 		if took := time.Since(began); err == nil || took != 6*time.Second {
 			t.Errorf("its end takes %v: %v", took, err)
 		}
@@ -250,7 +251,7 @@ func TestLoss(t *testing.T) {
 		synctest.Wait()
 		queued := callAsync(t.Context(), *method, "x", "")
 		synctest.Wait()
-		if err := session.Deactivate(t.Context(), placement.Deactivate{Key: a.Key(), Epoch: 1, Cause: placement.CauseLost}); err != nil {
+		if err := session.Deactivate(t.Context(), core.Deactivate{Key: a.Key(), Epoch: 1, Cause: placement.CauseLost}); err != nil {
 			t.Error(err)
 		}
 		for _, cause := range []error{<-causes, context.Cause(asked), context.Cause(a.Context())} {

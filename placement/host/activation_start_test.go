@@ -11,6 +11,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/placement"
 )
@@ -41,7 +42,7 @@ func TestFactories(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				key := placement.Key{Kind: "actor", ID: "x"}
-				if _, err := session.EnsureActivation(ctx, placement.EnsureActivation{Key: key, Epoch: 1}); !test.want(err) {
+				if _, err := session.EnsureActivation(ctx, core.EnsureActivation{Key: key, Epoch: 1}); !test.want(err) {
 					t.Errorf("got %v", err)
 				}
 				if session.kinds["actor"].find("x", 0) != nil || a.Context().Err() == nil {
@@ -71,12 +72,12 @@ func TestFactoryThatNeverReturns(t *testing.T) {
 		key := placement.Key{Kind: "actor", ID: "x"}
 		made := make(chan error, 1)
 		go func() {
-			_, err := session.EnsureActivation(t.Context(), placement.EnsureActivation{Key: key, Epoch: 1})
+			_, err := session.EnsureActivation(t.Context(), core.EnsureActivation{Key: key, Epoch: 1})
 			made <- err
 		}()
 		synctest.Wait()
 		began := time.Now()
-		if err := session.Deactivate(t.Context(), placement.Deactivate{Key: key, Epoch: 1, Cause: placement.CauseFailed}); err == nil || time.Since(began) != 6*time.Second {
+		if err := session.Deactivate(t.Context(), core.Deactivate{Key: key, Epoch: 1, Cause: placement.CauseFailed}); err == nil || time.Since(began) != 6*time.Second {
 			t.Errorf("it ends after %v: %v", time.Since(began), err)
 		}
 		s.open = nil
@@ -101,7 +102,7 @@ func TestEnsureActivation(t *testing.T) {
 	_, session, _ := newFake(t, Options{}, register)
 	key := placement.Key{Kind: "actor", ID: "x"}
 	ensure := func(key placement.Key, epoch int64) error {
-		_, err := session.EnsureActivation(t.Context(), placement.EnsureActivation{Key: key, Epoch: epoch})
+		_, err := session.EnsureActivation(t.Context(), core.EnsureActivation{Key: key, Epoch: epoch})
 		return err
 	}
 	for range 2 {

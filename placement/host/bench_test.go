@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/kv/embedded"
@@ -121,12 +122,12 @@ func liveBytes() uint64 {
 // noHome grants everything and keeps nothing, so that only the process is measured.
 type noHome struct{ *memory.Home }
 
-func (noHome) TryAcquire(_ context.Context, c placement.TryAcquire) (placement.Lease, error) {
-	return placement.Lease{Key: c.Key, Owner: c.Owner, Request: c.RequestID, Epoch: int64(c.RequestID), Loaded: true, Kept: true}, nil
+func (noHome) TryAcquire(_ context.Context, c core.TryAcquire) (core.Lease, error) {
+	return core.Lease{Key: c.Key, Owner: c.Owner, Request: c.RequestID, Epoch: int64(c.RequestID), Loaded: true, Kept: true}, nil
 }
 
-func (noHome) Release(context.Context, placement.Lease) error { return nil }
+func (noHome) Release(context.Context, core.Lease) error { return nil }
 
-func (noHome) Store(context.Context, placement.Lease, placement.ActivationEntry) error { return nil }
+func (noHome) Store(context.Context, core.Lease, core.ActivationEntry) error { return nil }
 
 func (noHome) Remove(context.Context, placement.Key, placement.Owner, int64) error { return nil }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/internal/placement/kvstore"
 	"github.com/kazahana-db/kazahana/kv"
@@ -47,7 +48,7 @@ type seat interface {
 type lookup interface {
 	StartMember(kinds []string) error
 	StartClient() error
-	Resolve(ctx context.Context, key placement.Key) (placement.Resolution, error)
+	Resolve(ctx context.Context, key placement.Key) (core.Resolution, error)
 	UpdateTopology(t placement.Topology) error
 	Use(key placement.Key, epoch int64)
 	Passivate(key placement.Key, epoch int64)

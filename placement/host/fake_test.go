@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/placement"
@@ -20,7 +21,7 @@ import (
 // fakeLookup stands for the driver in tests of single activations and of routes.
 type fakeLookup struct {
 	lookup  // what a test does not need
-	resolve func(ctx context.Context, key placement.Key) (placement.Resolution, error)
+	resolve func(ctx context.Context, key placement.Key) (core.Resolution, error)
 
 	mu      sync.Mutex
 	used    int
@@ -30,7 +31,7 @@ type fakeLookup struct {
 	forgot  []placement.Holder
 }
 
-func (f *fakeLookup) Resolve(ctx context.Context, key placement.Key) (placement.Resolution, error) {
+func (f *fakeLookup) Resolve(ctx context.Context, key placement.Key) (core.Resolution, error) {
 	return f.resolve(ctx, key)
 }
 
@@ -110,8 +111,8 @@ func newFake(t *testing.T, o Options, register func(h *Host)) (*Host, *session, 
 	for name, k := range h.kinds {
 		s.kinds[name] = newActivations(k, s)
 	}
-	f.resolve = func(ctx context.Context, key placement.Key) (placement.Resolution, error) {
-		return placement.Resolution{Locality: placement.Local, Owner: owner}, nil
+	f.resolve = func(ctx context.Context, key placement.Key) (core.Resolution, error) {
+		return core.Resolution{Locality: core.Local, Owner: owner}, nil
 	}
 	h.session.Store(s)
 	h.state.Store(stateStarted)
@@ -123,7 +124,7 @@ func newFake(t *testing.T, o Options, register func(h *Host)) (*Host, *session, 
 func (s *session) activate(t *testing.T, kind, id string, epoch int64) *Activation {
 	t.Helper()
 	key := placement.Key{Kind: kind, ID: id}
-	if _, err := s.EnsureActivation(t.Context(), placement.EnsureActivation{Key: key, Owner: s.owner, Epoch: epoch}); err != nil {
+	if _, err := s.EnsureActivation(t.Context(), core.EnsureActivation{Key: key, Owner: s.owner, Epoch: epoch}); err != nil {
 		t.Fatal(err)
 	}
 	return s.kinds[kind].find(id, epoch)
@@ -163,8 +164,8 @@ func holderAt(name string, epoch int64) placement.Holder {
 	return placement.Holder{Owner: placement.Owner{Name: name, Incarnation: 1}, Address: name, Epoch: epoch}
 }
 
-func remote(h placement.Holder) placement.Resolution {
-	return placement.Resolution{Locality: placement.Remote, Owner: h.Owner, Address: h.Address, Epoch: h.Epoch}
+func remote(h placement.Holder) core.Resolution {
+	return core.Resolution{Locality: core.Remote, Owner: h.Owner, Address: h.Address, Epoch: h.Epoch}
 }
 
 // newRouted returns a host that finds keys where at says, and its transport.
@@ -174,7 +175,7 @@ func newRouted(t *testing.T, options ...MethodOption) (m *Method[string, string]
 		kind := must[*Kind[int]](t)(Register(h, "kind", func(context.Context, *Activation) (int, error) { return 0, nil }))
 		m = must[*Method[string, string]](t)(Handle(kind, "m", func(int, context.Context, string) (string, error) { return "here", nil }, options...))
 	})
-	f.resolve = func(ctx context.Context, _ placement.Key) (placement.Resolution, error) {
+	f.resolve = func(ctx context.Context, _ placement.Key) (core.Resolution, error) {
 		return remote(*at), ctx.Err()
 	}
 	return m, &h.process, x, f, at

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/internal/sleep"
 	"github.com/kazahana-db/kazahana/kv"
@@ -71,7 +72,7 @@ func (p *process) dispatchRequest(ctx context.Context, r *Request) outcome {
 		if err != nil {
 			return refusedOutcome(err)
 		}
-		if res.Locality == placement.Remote {
+		if res.Locality == core.Remote {
 			s.giveBackUnknown(r)
 			return p.forwardRequest(ctx, s, res, r)
 		}
@@ -152,7 +153,7 @@ func (p *process) newSession(owner placement.Owner, s seat, kinds map[string]*ki
 	for name, k := range kinds {
 		n.kinds[name] = newActivations(k, n)
 	}
-	c, err := placement.NewCoordinator(placement.Options{Self: owner, Address: p.options.Transport.Address(), Strategy: p.options.Strategy})
+	c, err := core.NewCoordinator(core.Options{Self: owner, Address: p.options.Transport.Address(), Strategy: p.options.Strategy})
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +238,7 @@ func (p *process) shouldRetry(r *Request, o outcome, m *method) bool {
 		return m.idempotent
 	}
 	return errors.Is(o.err, ErrUnreachable) || errors.Is(o.err, ErrNotHere) ||
-		errors.Is(o.err, placement.ErrStopped) || errors.Is(o.err, placement.ErrDead) || placement.IsRetryable(o.err)
+		errors.Is(o.err, placement.ErrStopped) || errors.Is(o.err, placement.ErrDead) || core.IsRetryable(o.err)
 }
 
 // waitAfter waits before another attempt. It returns an error if ctx ends first, with
@@ -272,7 +273,7 @@ func backoff(ctx context.Context, attempt int) error {
 
 // forwardRequest sends a request to the process that has the activation, and corrects the
 // location of the key by the reply.
-func (p *process) forwardRequest(ctx context.Context, s *session, res placement.Resolution, r *Request) outcome {
+func (p *process) forwardRequest(ctx context.Context, s *session, res core.Resolution, r *Request) outcome {
 	assumed := placement.Holder{Owner: res.Owner, Address: res.Address, Epoch: res.Epoch}
 	if r.Forwards > MaxForwards {
 		return refusedOutcome(ErrNotHere)

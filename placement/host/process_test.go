@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/placement"
 )
 
@@ -61,9 +62,9 @@ func TestRequestsForOthers(t *testing.T) {
 	s := p.session.Load()
 	s.enforceTopology(placement.Topology{Version: 1, Cluster: "ours"})
 	resolved := 0
-	f.resolve = func(context.Context, placement.Key) (placement.Resolution, error) {
+	f.resolve = func(context.Context, placement.Key) (core.Resolution, error) {
 		resolved++
-		return placement.Resolution{}, placement.ErrDead
+		return core.Resolution{}, placement.ErrDead
 	}
 	self := s.owner
 	for name, c := range map[string]struct {
@@ -111,9 +112,9 @@ func TestRequestSaysCluster(t *testing.T) {
 // What arrives from other processes is checked before anything is done with it.
 func TestRequestsAreChecked(t *testing.T) {
 	_, p, x, f, _ := newRouted(t)
-	f.resolve = func(context.Context, placement.Key) (placement.Resolution, error) {
+	f.resolve = func(context.Context, placement.Key) (core.Resolution, error) {
 		t.Error("it was resolved")
-		return placement.Resolution{}, placement.ErrStopped
+		return core.Resolution{}, placement.ErrStopped
 	}
 	key := placement.Key{Kind: "kind", ID: "id"}
 	long := make([]placement.Key, MaxChain)
@@ -302,7 +303,7 @@ func TestFinalRefusals(t *testing.T) {
 	key := placement.Key{Kind: "kind", ID: "id"}
 	for _, refusal := range []error{
 		ErrNoMethod, ErrMailboxFull, ErrOverloaded, ErrCodec, placement.ErrInvalidKey,
-		placement.ErrNoMember, &placement.ActivationError{Key: key, Err: errors.New("x")}, ErrPayload, ErrTooLarge, ErrChainTooLong,
+		placement.ErrNoMember, &core.ActivationError{Key: key, Err: errors.New("x")}, ErrPayload, ErrTooLarge, ErrChainTooLong,
 	} {
 		m, _, x, _, at := newRouted(t, Idempotent)
 		*at = holderAt("a", 3)

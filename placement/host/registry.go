@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/placement"
 )
@@ -169,14 +170,14 @@ func isNil(err error) bool {
 func init() {
 	registerStates()
 	RegisterErrorType[*PanicError]("host.PanicError")
-	registerWrapper("placement.LockError", func(e *placement.LockError, err error) *placement.LockError {
-		return &placement.LockError{Key: e.Key, Holder: e.Holder, Err: err}
+	registerWrapper("placement.LockError", func(e *core.LockError, err error) *core.LockError {
+		return &core.LockError{Key: e.Key, Holder: e.Holder, Err: err}
 	})
-	registerWrapper("placement.StorageError", func(e *placement.StorageError, err error) *placement.StorageError {
-		return &placement.StorageError{Key: e.Key, Op: e.Op, Err: err}
+	registerWrapper("placement.StorageError", func(e *core.StorageError, err error) *core.StorageError {
+		return &core.StorageError{Key: e.Key, Op: e.Op, Err: err}
 	})
-	registerWrapper("placement.ActivationError", func(e *placement.ActivationError, err error) *placement.ActivationError {
-		return &placement.ActivationError{Key: e.Key, Err: err}
+	registerWrapper("placement.ActivationError", func(e *core.ActivationError, err error) *core.ActivationError {
+		return &core.ActivationError{Key: e.Key, Err: err}
 	})
 	registerWrapper("leasefdb.LostError", func(e *leasefdb.LostError, err error) *leasefdb.LostError {
 		return &leasefdb.LostError{Name: e.Name, Epoch: e.Epoch, Reason: e.Reason, Err: err}

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/sleep"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/placement"
@@ -192,8 +193,8 @@ func (s *session) noteCalled(a *Activation, c *call) {
 }
 
 // EnsureActivation implements driver.Executor: it calls the factory of the kind.
-func (s *session) EnsureActivation(ctx context.Context, c placement.EnsureActivation) (placement.ActivationRecord, error) {
-	record := placement.ActivationRecord{PID: s.pid}
+func (s *session) EnsureActivation(ctx context.Context, c core.EnsureActivation) (core.ActivationRecord, error) {
+	record := core.ActivationRecord{PID: s.pid}
 	as, ok := s.kinds[c.Key.Kind]
 	if !ok {
 		return record, fmt.Errorf("host: kind %q is not registered here", clip(c.Key.Kind))
@@ -212,7 +213,7 @@ func (s *session) EnsureActivation(ctx context.Context, c placement.EnsureActiva
 }
 
 // Deactivate implements driver.Executor.
-func (s *session) Deactivate(ctx context.Context, c placement.Deactivate) error {
+func (s *session) Deactivate(ctx context.Context, c core.Deactivate) error {
 	as, ok := s.kinds[c.Key.Kind]
 	if !ok {
 		return nil
@@ -226,7 +227,7 @@ func (s *session) Deactivate(ctx context.Context, c placement.Deactivate) error 
 
 // deliverLocal gives a request to the activation of this process and waits for the
 // outcome.
-func (s *session) deliverLocal(ctx context.Context, res placement.Resolution, r *Request) outcome {
+func (s *session) deliverLocal(ctx context.Context, res core.Resolution, r *Request) outcome {
 	as, ok := s.kinds[r.Key.Kind]
 	if !ok {
 		return refusedOutcome(fmt.Errorf("host: kind %q is not registered here", clip(r.Key.Kind)))

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/placement"
 )
 
@@ -62,7 +63,7 @@ func TestTimers(t *testing.T) {
 		// Timers do not count as use: an activation with nothing else is idle.
 		a.Every(time.Second, func(context.Context) {})
 		time.Sleep(time.Minute + time.Second/2)
-		idle := placement.Deactivate{Key: a.Key(), Epoch: 1, Cause: placement.CauseIdle, IdleSince: time.Now().Add(-time.Minute)}
+		idle := core.Deactivate{Key: a.Key(), Epoch: 1, Cause: placement.CauseIdle, IdleSince: time.Now().Add(-time.Minute)}
 		if err := session.Deactivate(t.Context(), idle); err != nil {
 			t.Errorf("timers keep it from its end: %v", err)
 		}

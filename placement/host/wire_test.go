@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/host"
 )
@@ -71,9 +72,9 @@ func TestErrorsKeepTheirType(t *testing.T) {
 		{name: "a key", err: placement.Key{Kind: "a/b"}.Validate(), is: []error{placement.ErrInvalidKey}},
 		{name: "no member", err: fmt.Errorf("%w: r", placement.ErrNoMember), is: []error{placement.ErrNoMember}},
 		{name: "a timeout", err: fmt.Errorf("%w: s", placement.ErrTimeout), is: []error{placement.ErrTimeout}},
-		{name: "a lock", err: &placement.LockError{Key: key, Holder: holder, Err: placement.ErrHeld}, is: []error{placement.ErrHeld}, as: &placement.LockError{Key: key, Holder: holder, Err: placement.ErrHeld}},
+		{name: "a lock", err: &core.LockError{Key: key, Holder: holder, Err: placement.ErrHeld}, is: []error{placement.ErrHeld}, as: &core.LockError{Key: key, Holder: holder, Err: placement.ErrHeld}},
 		{
-			name: "a factory's", err: &placement.ActivationError{Key: key, Err: fmt.Errorf("open: %w", &overdraftError{"a", 1})},
+			name: "a factory's", err: &core.ActivationError{Key: key, Err: fmt.Errorf("open: %w", &overdraftError{"a", 1})},
 			is: []error{errFunds}, as: &overdraftError{"a", 1},
 		},
 		{name: "a call's", err: &host.CallError{Key: key, Method: "m", Unknown: true, Err: placement.ErrStopped}, is: []error{host.ErrOutcomeUnknown, placement.ErrStopped}},

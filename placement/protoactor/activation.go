@@ -12,6 +12,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/asynkron/protoactor-go/cluster"
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/placement"
@@ -171,10 +172,10 @@ type executor struct {
 var _ driver.Executor = (*executor)(nil)
 
 // EnsureActivation implements [driver.Executor].
-func (x *executor) EnsureActivation(ctx context.Context, c placement.EnsureActivation) (placement.ActivationRecord, error) {
+func (x *executor) EnsureActivation(ctx context.Context, c core.EnsureActivation) (core.ActivationRecord, error) {
 	kind, ok := x.cluster.TryGetClusterKind(c.Key.Kind)
 	if !ok {
-		return placement.ActivationRecord{}, fmt.Errorf("protoactor: the kind %q is not registered on this member", c.Key.Kind)
+		return core.ActivationRecord{}, fmt.Errorf("protoactor: the kind %q is not registered on this member", c.Key.Kind)
 	}
 	for {
 		a := x.newActivation(c, kind)
@@ -185,18 +186,18 @@ func (x *executor) EnsureActivation(ctx context.Context, c placement.EnsureActiv
 		a.release()
 		switch {
 		case present.epoch == c.Epoch:
-			return placement.ActivationRecord{PID: present.pid.Id}, nil
+			return core.ActivationRecord{PID: present.pid.Id}, nil
 		case present.epoch > c.Epoch:
-			return placement.ActivationRecord{}, fmt.Errorf("%w: epoch %d of %s is active here", placement.ErrStale, present.epoch, c.Key)
+			return core.ActivationRecord{}, fmt.Errorf("%w: epoch %d of %s is active here", placement.ErrStale, present.epoch, c.Key)
 		}
 		x.stopActor(present)
 		if err := x.awaitEnd(ctx, present); err != nil {
-			return placement.ActivationRecord{}, err
+			return core.ActivationRecord{}, err
 		}
 	}
 }
 
-func (x *executor) newActivation(c placement.EnsureActivation, kind *cluster.ActivatedKind) *Activation {
+func (x *executor) newActivation(c core.EnsureActivation, kind *cluster.ActivatedKind) *Activation {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	a := &Activation{
 		key: c.Key, epoch: c.Epoch, kind: kind,
@@ -212,7 +213,7 @@ func (x *executor) newActivation(c placement.EnsureActivation, kind *cluster.Act
 }
 
 // spawnActor starts the actor of an activation.
-func (x *executor) spawnActor(a *Activation) (placement.ActivationRecord, error) {
+func (x *executor) spawnActor(a *Activation) (core.ActivationRecord, error) {
 	props := a.kind.Props.Clone(
 		actor.WithOnInit(func(ctx actor.Context) {
 			cluster.SetClusterIdentity(ctx, cluster.NewClusterIdentity(a.key.ID, a.key.Kind))
@@ -224,9 +225,9 @@ func (x *executor) spawnActor(a *Activation) (placement.ActivationRecord, error)
 		a.kind.Dec()
 		a.release()
 		x.running.remove(a)
-		return placement.ActivationRecord{}, err
+		return core.ActivationRecord{}, err
 	}
-	return placement.ActivationRecord{PID: a.pid.Id}, nil
+	return core.ActivationRecord{PID: a.pid.Id}, nil
 }
 
 // awaitEnd waits until the actor of an earlier activation has stopped, so that
@@ -242,7 +243,7 @@ func (x *executor) awaitEnd(ctx context.Context, a *Activation) error {
 
 // Deactivate implements [driver.Executor]. The actor first handles the messages in its
 // mailbox, unless another member may have its identity already.
-func (x *executor) Deactivate(ctx context.Context, c placement.Deactivate) error {
+func (x *executor) Deactivate(ctx context.Context, c core.Deactivate) error {
 	a := x.running.get(c.Key, c.Epoch)
 	if a == nil {
 		return nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/asynkron/protoactor-go/cluster"
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/placement"
 )
 
@@ -150,7 +151,7 @@ func retryable(err error) bool {
 // locateActor finds or activates a key.
 func (n *Node) locateActor(ctx context.Context, p *part, q query) (*actor.PID, error) {
 	r, err := p.driver.Resolve(ctx, q.key)
-	if err == nil && r.Locality == placement.Local {
+	if err == nil && r.Locality == core.Local {
 		return n.localPID(p, r)
 	}
 	if q.assumed != 0 {
@@ -171,7 +172,7 @@ func (n *Node) locateActor(ctx context.Context, p *part, q query) (*actor.PID, e
 
 // localPID returns the PID of an activation of this node, unless its actor has stopped
 // a moment ago.
-func (n *Node) localPID(p *part, r placement.Resolution) (*actor.PID, error) {
+func (n *Node) localPID(p *part, r core.Resolution) (*actor.PID, error) {
 	a := n.activations.get(r.Decision.Key, r.Epoch)
 	if a == nil || a.hasEnded() {
 		p.driver.Passivate(r.Decision.Key, r.Epoch)

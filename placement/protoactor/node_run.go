@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/cluster"
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/internal/placement/kvstore"
 	"github.com/kazahana-db/kazahana/placement"
@@ -135,7 +136,7 @@ func (n *Node) joinClient(registry *membership.Registry) (*part, error) {
 }
 
 func (n *Node) newDriver(self placement.Owner, homes driver.Homes) (*driver.Driver, error) {
-	c, err := placement.NewCoordinator(placement.Options{
+	c, err := core.NewCoordinator(core.Options{
 		Self: self, Address: n.cluster.ActorSystem.Address(), Strategy: n.o.Strategy, RequestTimeout: n.o.Timeout,
 	})
 	if err != nil {

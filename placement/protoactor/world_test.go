@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/remote"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/placement"
@@ -177,7 +178,7 @@ func (w *world) claimBehind(t *testing.T, p *process) {
 	m := topology.Members[i]
 	for i := range 10 {
 		key := placement.Key{Kind: accountKind, ID: strayID(i)}
-		if _, err := home.TryAcquire(ctx, placement.TryAcquire{RequestID: 1, Key: key, Owner: m.Owner, Address: m.Address}); err != nil {
+		if _, err := home.TryAcquire(ctx, core.TryAcquire{RequestID: 1, Key: key, Owner: m.Owner, Address: m.Address}); err != nil {
 			t.Fatal(err)
 		}
 	}

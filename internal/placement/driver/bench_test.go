@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/placement"
@@ -21,7 +22,7 @@ func BenchmarkResolveActive(b *testing.B) {
 		keys   int
 		events func(placement.Event)
 	}{{"1key", 1, nil}, {"1000keys", 1000, nil}, {"1000keys/events", 1000, handler}} {
-		m := alone(b, newHome(b, memory.Options{}), &executor{}, driver.Options{Events: c.events}, placement.Options{})
+		m := alone(b, newHome(b, memory.Options{}), &executor{}, driver.Options{Events: c.events}, core.Options{})
 		keys := make([]placement.Key, c.keys)
 		for i := range keys {
 			keys[i] = keyOf(fmt.Sprint(i))
@@ -53,12 +54,12 @@ func BenchmarkResolveActive(b *testing.B) {
 }
 
 func TestResolveActiveAllocatesNothing(t *testing.T) {
-	m := alone(t, newHome(t, memory.Options{}), &executor{}, driver.Options{}, placement.Options{})
+	m := alone(t, newHome(t, memory.Options{}), &executor{}, driver.Options{}, core.Options{})
 	key := keyOf("1")
 	resolve(t, m, key)
 	ctx := context.Background()
 	allocs := testing.AllocsPerRun(1000, func() {
-		if r, err := m.Resolve(ctx, key); err != nil || r.Locality != placement.Local {
+		if r, err := m.Resolve(ctx, key); err != nil || r.Locality != core.Local {
 			t.Errorf("got %+v and %v", r, err)
 		}
 	})

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/internal/seed"
@@ -51,8 +52,8 @@ func newChaos(t *testing.T, seed uint64, options memory.Options) *chaos {
 		h.before = func(ctx context.Context, method string, _ placement.Key) error { return c.fault(ctx, method) }
 		h.after = h.before
 		x := &executor{
-			ensure: func(ctx context.Context, _ placement.EnsureActivation) error { return c.fault(ctx, "EnsureActivation") },
-			deactivate: func(ctx context.Context, d placement.Deactivate) error {
+			ensure: func(ctx context.Context, _ core.EnsureActivation) error { return c.fault(ctx, "EnsureActivation") },
+			deactivate: func(ctx context.Context, d core.Deactivate) error {
 				if d.Cause == placement.CauseIdle && c.drawNumber(4) == 0 {
 					return &driver.BusyError{UsedAt: d.IdleSince.Add(1)}
 				}
@@ -61,7 +62,7 @@ func newChaos(t *testing.T, seed uint64, options memory.Options) *chaos {
 			},
 		}
 		o := driver.Options{Concurrency: 8, CommandTimeout: time.Second, IdleAfter: 3 * time.Second}
-		c.members = append(c.members, newMember(t, fmt.Sprintf("m%d", i), h, x, o, placement.Options{RequestTimeout: 5 * time.Second, MovesPerTick: 5}))
+		c.members = append(c.members, newMember(t, fmt.Sprintf("m%d", i), h, x, o, core.Options{RequestTimeout: 5 * time.Second, MovesPerTick: 5}))
 	}
 	return c
 }
@@ -136,11 +137,11 @@ func (c *chaos) resolveMany(m *member) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		r, err := m.Resolve(ctx, keyOf(fmt.Sprint(c.drawNumber(12))))
 		cancel()
-		var failed *placement.ActivationError
+		var failed *core.ActivationError
 		if err != nil && !errors.As(err, &failed) {
 			c.Errorf("a resolve ends with %v", err)
 		}
-		if err == nil && r.Locality == placement.Local {
+		if err == nil && r.Locality == core.Local {
 			m.Use(r.Decision.Key, r.Epoch)
 		}
 		time.Sleep(time.Duration(c.drawNumber(300)) * time.Millisecond)

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/placement"
@@ -23,13 +24,13 @@ import (
 func TestConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running, most atomic.Int64
-		x := &executor{ensure: func(context.Context, placement.EnsureActivation) error {
+		x := &executor{ensure: func(context.Context, core.EnsureActivation) error {
 			most.Store(max(most.Load(), running.Add(1)))
 			time.Sleep(time.Second)
 			running.Add(-1)
 			return nil
 		}}
-		m := alone(t, newHome(t, memory.Options{}), x, driver.Options{Concurrency: 7}, placement.Options{RequestTimeout: time.Hour})
+		m := alone(t, newHome(t, memory.Options{}), x, driver.Options{Concurrency: 7}, core.Options{RequestTimeout: time.Hour})
 		began := time.Now()
 		var wait sync.WaitGroup
 		for i := range 70 {
@@ -48,7 +49,7 @@ func TestConcurrency(t *testing.T) {
 func TestHungExecutor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
-		x := &executor{ensure: func(ctx context.Context, c placement.EnsureActivation) error {
+		x := &executor{ensure: func(ctx context.Context, c core.EnsureActivation) error {
 			if c.Key.ID == "hangs" && c.Epoch <= 2 {
 				<-hang
 			}
@@ -56,13 +57,13 @@ func TestHungExecutor(t *testing.T) {
 		}}
 		h := newHome(t, memory.Options{})
 		o := driver.Options{Concurrency: 1, CommandTimeout: 2 * time.Second}
-		m := alone(t, h, x, o, placement.Options{RequestTimeout: time.Minute})
+		m := alone(t, h, x, o, core.Options{RequestTimeout: time.Minute})
 		began := time.Now()
 		var wait sync.WaitGroup
 		wait.Go(func() {
 			_, err := asyncResolve(m, keyOf("hangs"))
 			var hung *driver.HungError
-			var failed *placement.ActivationError
+			var failed *core.ActivationError
 			if !errors.As(err, &failed) || !errors.As(err, &hung) || !errors.Is(err, context.DeadlineExceeded) || hung.After != o.CommandTimeout || hung.Command != "EnsureActivation" {
 				t.Errorf("got %v", err)
 			}
@@ -90,13 +91,13 @@ func TestHungExecutor(t *testing.T) {
 }
 
 // asyncResolve makes one attempt, and waits for its answer.
-func asyncResolve(m *member, key placement.Key) (placement.Resolution, error) {
+func asyncResolve(m *member, key placement.Key) (core.Resolution, error) {
 	type answer struct {
-		r   placement.Resolution
+		r   core.Resolution
 		err error
 	}
 	answers := make(chan answer, 2)
-	m.ResolveAsync(key, func(r placement.Resolution, err error) { answers <- answer{r, err} })
+	m.ResolveAsync(key, func(r core.Resolution, err error) { answers <- answer{r, err} })
 	a := <-answers
 	return a.r, a.err
 }
@@ -107,9 +108,9 @@ func TestLateClaim(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHome(t, options)
-				m := alone(t, &sleepy{home: h}, &executor{}, driver.Options{CommandTimeout: time.Second}, placement.Options{})
+				m := alone(t, &sleepy{home: h}, &executor{}, driver.Options{CommandTimeout: time.Second}, core.Options{})
 				_, err := asyncResolve(m, keyOf("1"))
-				if !errors.Is(err, placement.ErrUnavailable) || !placement.IsRetryable(err) {
+				if !errors.Is(err, placement.ErrUnavailable) || !core.IsRetryable(err) {
 					t.Errorf("got %v", err)
 				}
 				time.Sleep(2*time.Second - time.Nanosecond)
@@ -134,7 +135,7 @@ func TestLateClaim(t *testing.T) {
 // sleepy is a home that takes 3 seconds for a claim, whatever its context says.
 type sleepy struct{ home }
 
-func (h *sleepy) TryAcquire(ctx context.Context, c placement.TryAcquire) (placement.Lease, error) {
+func (h *sleepy) TryAcquire(ctx context.Context, c core.TryAcquire) (core.Lease, error) {
 	time.Sleep(3 * time.Second)
 	return h.home.TryAcquire(context.WithoutCancel(ctx), c)
 }
@@ -144,21 +145,21 @@ func (h *sleepy) TryAcquire(ctx context.Context, c placement.TryAcquire) (placem
 func TestMaxHung(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
-		x := &executor{ensure: func(_ context.Context, c placement.EnsureActivation) error {
+		x := &executor{ensure: func(_ context.Context, c core.EnsureActivation) error {
 			if strings.HasPrefix(c.Key.ID, "hangs") {
 				<-hang
 			}
 			return nil
 		}}
 		h := newHome(t, memory.Options{})
-		m := alone(t, h, x, driver.Options{MaxHung: 3, CommandTimeout: time.Second}, placement.Options{})
+		m := alone(t, h, x, driver.Options{MaxHung: 3, CommandTimeout: time.Second}, core.Options{})
 		for i := range 3 {
 			if _, err := asyncResolve(m, keyOf(fmt.Sprint("hangs", i))); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("got %v", err)
 			}
 		}
 		_, err := asyncResolve(m, keyOf("1"))
-		if !errors.Is(err, placement.ErrOverloaded) || !placement.IsRetryable(err) || !strings.Contains(err.Error(), "3 commands") {
+		if !errors.Is(err, placement.ErrOverloaded) || !core.IsRetryable(err) || !strings.Contains(err.Error(), "3 commands") {
 			t.Errorf("with 3 hung commands: got %v", err)
 		}
 		synctest.Wait()
@@ -176,9 +177,9 @@ func TestMaxHung(t *testing.T) {
 func TestLateActivationAfterStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
-		x := &executor{ensure: func(context.Context, placement.EnsureActivation) error { <-hang; return nil }}
+		x := &executor{ensure: func(context.Context, core.EnsureActivation) error { <-hang; return nil }}
 		h := newHome(t, memory.Options{})
-		m := alone(t, h, x, driver.Options{CommandTimeout: time.Second}, placement.Options{})
+		m := alone(t, h, x, driver.Options{CommandTimeout: time.Second}, core.Options{})
 		if _, err := asyncResolve(m, keyOf("1")); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
@@ -220,12 +221,12 @@ func TestPanics(t *testing.T) {
 
 func checkPanic(t *testing.T, hook func(method string) error, method string, exits bool) {
 	x := &executor{
-		ensure:     func(context.Context, placement.EnsureActivation) error { return hook("EnsureActivation") },
-		deactivate: func(context.Context, placement.Deactivate) error { return hook("Deactivate") },
+		ensure:     func(context.Context, core.EnsureActivation) error { return hook("EnsureActivation") },
+		deactivate: func(context.Context, core.Deactivate) error { return hook("Deactivate") },
 	}
 	inner := newHome(t, memory.Options{})
 	h := &hookedHome{home: inner, before: func(_ context.Context, m string, _ placement.Key) error { return hook(m) }}
-	m := alone(t, h, x, driver.Options{Concurrency: 1}, placement.Options{})
+	m := alone(t, h, x, driver.Options{Concurrency: 1}, core.Options{})
 	_, err := asyncResolve(m, keyOf("1"))
 	switch method {
 	case "TryAcquire", "Load", "EnsureActivation", "Store":
@@ -236,7 +237,7 @@ func checkPanic(t *testing.T, hook func(method string) error, method string, exi
 		if got := panicErr.Value; exits != (got == nil) || !exits && got.(error).Error() != "boom" {
 			t.Errorf("the value of the panic is %v", got)
 		}
-		if retryable := method != "EnsureActivation"; placement.IsRetryable(err) != retryable {
+		if retryable := method != "EnsureActivation"; core.IsRetryable(err) != retryable {
 			t.Errorf("retryable: %v", !retryable)
 		}
 	default:
@@ -274,7 +275,7 @@ func TestClaimsAreSpread(t *testing.T) {
 			}
 			return nil
 		}
-		m := alone(t, h, new(executor), driver.Options{ClaimSpread: 5 * time.Second, Concurrency: 1}, placement.Options{})
+		m := alone(t, h, new(executor), driver.Options{ClaimSpread: 5 * time.Second, Concurrency: 1}, core.Options{})
 		var group sync.WaitGroup
 		for i := range 1000 {
 			group.Go(func() { resolve(t, m, keyOf(fmt.Sprint(i))) })

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package driver executes the decisions of a [placement.Coordinator], with a lock,
+// Package driver executes the decisions of a [core.Coordinator], with a lock,
 // a storage and an executor of the program.
 //
-//	core, err := placement.NewCoordinator(placement.Options{Self: self, Address: "10.0.0.1:4000"})
-//	d, err := driver.New(core, driver.Homes{Lock: home, Storage: home, Executor: executor}, driver.Options{})
+//	coordinator, err := core.NewCoordinator(core.Options{Self: self, Address: "10.0.0.1:4000"})
+//	d, err := driver.New(coordinator, driver.Homes{Lock: home, Storage: home, Executor: executor}, driver.Options{})
 //	err = d.StartMember([]string{"account"})
 //	go d.Run(ctx)                                  // time-outs, passivation, moves
 //	err = d.UpdateTopology(topology)               // whenever members come or go
 //	r, err := d.Resolve(ctx, placement.Key{Kind: "account", ID: "alice"})
-//	if r.Locality == placement.Local {
+//	if r.Locality == core.Local {
 //		… // alice is active here, under r.Epoch
 //	}
 //	err = d.Stop(ctx)                              // hands back everything
@@ -39,7 +39,7 @@
 //
 // Many changes in a short time are applied as one: see [Driver.UpdateTopology]. An
 // activation that belongs to another member by a newer topology moves when it is
-// used next, and placement.Options.MovesPerTick others with each tick.
+// used next, and core.Options.MovesPerTick others with each tick.
 //
 // # Calls
 //

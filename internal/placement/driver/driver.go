@@ -10,21 +10,22 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/placement"
 )
 
-// Driver executes what a [placement.Coordinator] decides. All methods are safe for
+// Driver executes what a [core.Coordinator] decides. All methods are safe for
 // concurrent use; homes, executors and handlers of events may call them.
 type Driver struct {
 	homes    Homes
 	options  Options
 	commands pool
 	events   feed[placement.Event]
-	cached   feed[placement.CacheEvent]
+	cached   feed[core.CacheEvent]
 	silent   bool // no handler of events is set
 
 	mu      sync.Mutex // guards the fields below
-	core    *placement.Coordinator
+	core    *core.Coordinator
 	waiters map[placement.RequestID]*list.List // of *waiter
 	newer   topologyQueue
 	changed chan struct{} // closed and replaced when another topology comes into force
@@ -33,7 +34,7 @@ type Driver struct {
 
 // New returns a driver of the coordinator, which only the driver may use from then on. The
 // error has all faults of the arguments.
-func New(c *placement.Coordinator, h Homes, o Options) (*Driver, error) {
+func New(c *core.Coordinator, h Homes, o Options) (*Driver, error) {
 	faults := []error{o.Validate()}
 	if c == nil {
 		faults = append(faults, errors.New("driver: there is no coordinator"))
@@ -48,7 +49,7 @@ func New(c *placement.Coordinator, h Homes, o Options) (*Driver, error) {
 	d.commands.driver = d
 	d.silent = o.Events == nil && o.CacheEvents == nil
 	d.events = feed[placement.Event]{handle: o.Events, limit: d.options.EventBuffer, log: d.options.Logger}
-	d.cached = feed[placement.CacheEvent]{handle: o.CacheEvents, limit: d.options.EventBuffer, log: d.options.Logger}
+	d.cached = feed[core.CacheEvent]{handle: o.CacheEvents, limit: d.options.EventBuffer, log: d.options.Logger}
 	return d, nil
 }
 
@@ -59,7 +60,7 @@ func (d *Driver) StartMember(kinds []string) error {
 		return fmt.Errorf("driver: a member needs homes: %w", err)
 	}
 	d.commands.spreadClaims(d.options.ClaimSpread)
-	return d.callCore(func(now time.Time) (placement.Outcome, error) { return d.core.StartMember(kinds, now) })
+	return d.callCore(func(now time.Time) (core.Outcome, error) { return d.core.StartMember(kinds, now) })
 }
 
 // StartClient makes this process a client: it finds out where keys are, and
@@ -75,7 +76,7 @@ func (d *Driver) LoseAll() { d.notifyCore(d.core.LoseAll) }
 
 // OnMemberLeft says that a member has left the topology in force, ahead of the next one.
 func (d *Driver) OnMemberLeft(o placement.Owner) {
-	d.notifyCore(func(now time.Time) placement.Outcome { return d.core.OnMemberLeft(o, now) })
+	d.notifyCore(func(now time.Time) core.Outcome { return d.core.OnMemberLeft(o, now) })
 }
 
 // Use says that an activation is used. Callers call it at the beginning and at the end of a call.
@@ -88,26 +89,26 @@ func (d *Driver) Use(key placement.Key, epoch int64) {
 // Passivate begins to end the activation of a key if it has the epoch: because the activation
 // asked for it, or has ended by itself. The executor may refuse, as for idle activations.
 func (d *Driver) Passivate(key placement.Key, epoch int64) {
-	d.notifyCore(func(now time.Time) placement.Outcome { return d.core.Passivate(key, epoch, now) })
+	d.notifyCore(func(now time.Time) core.Outcome { return d.core.Passivate(key, epoch, now) })
 }
 
 // LoseActivation says that another owner may have the key: a fence has refused
 // the epoch.
 func (d *Driver) LoseActivation(key placement.Key, epoch int64) {
-	d.notifyCore(func(now time.Time) placement.Outcome { return d.core.LoseActivation(key, epoch, now) })
+	d.notifyCore(func(now time.Time) core.Outcome { return d.core.LoseActivation(key, epoch, now) })
 }
 
 // Learn says where a key is active, according to another member. A newer epoch replaces
 // an older one, never the reverse.
 func (d *Driver) Learn(key placement.Key, h placement.Holder) {
-	d.notifyCore(func(now time.Time) placement.Outcome { return d.core.Learn(key, h, now) })
+	d.notifyCore(func(now time.Time) core.Outcome { return d.core.Learn(key, h, now) })
 }
 
 // Forget says that a key is not active at a holder: that of a resolution to which a call was
 // sent, and refused. If the holder is this member, another member has sent a call here for a
 // key that resolves elsewhere; what a home still has under that epoch is given back.
 func (d *Driver) Forget(key placement.Key, h placement.Holder) {
-	d.notifyCore(func(now time.Time) placement.Outcome { return d.core.Forget(key, h, now) })
+	d.notifyCore(func(now time.Time) core.Outcome { return d.core.Forget(key, h, now) })
 }
 
 // Snapshot returns the state of the coordinator. It copies what is active: with a
@@ -268,7 +269,7 @@ func (d *Driver) postponeTopology(t placement.Topology) bool {
 
 // enforceTopology gives a topology to the coordinator.
 func (d *Driver) enforceTopology(t placement.Topology) error {
-	return d.callCore(func(now time.Time) (placement.Outcome, error) {
+	return d.callCore(func(now time.Time) (core.Outcome, error) {
 		out, err := d.core.UpdateTopology(t, now)
 		if err == nil {
 			close(d.changed)

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kazahana-db/kazahana/placement"
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 )
 
 // callCore calls the coordinator and applies the outcome.
-func (d *Driver) callCore(call func(now time.Time) (placement.Outcome, error)) error {
+func (d *Driver) callCore(call func(now time.Time) (core.Outcome, error)) error {
 	e, err := d.effectsOf(call)
 	d.applyEffects(e)
 	return err
@@ -20,20 +20,20 @@ func (d *Driver) callCore(call func(now time.Time) (placement.Outcome, error)) e
 
 // effectsOf calls the coordinator and keeps the outcome. A panic, of Options.Now for example,
 // leaves the driver unlocked.
-func (d *Driver) effectsOf(call func(now time.Time) (placement.Outcome, error)) (effects, error) {
+func (d *Driver) effectsOf(call func(now time.Time) (core.Outcome, error)) (effects, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	out, err := call(d.options.Now())
 	return d.takeOutcome(out), err
 }
 
-func (d *Driver) notifyCore(call func(now time.Time) placement.Outcome) {
-	_ = d.callCore(func(now time.Time) (placement.Outcome, error) { return call(now), nil })
+func (d *Driver) notifyCore(call func(now time.Time) core.Outcome) {
+	_ = d.callCore(func(now time.Time) (core.Outcome, error) { return call(now), nil })
 }
 
 // takeOutcome copies an outcome, which is valid until the next call of the coordinator.
 // The caller holds d.mu.
-func (d *Driver) takeOutcome(out placement.Outcome) effects {
+func (d *Driver) takeOutcome(out core.Outcome) effects {
 	e := effects{events: d.events.add(out.Events), cached: d.cached.add(out.CacheEvents)}
 	e.commands = slices.Clone(out.Commands)
 	for _, a := range out.Answers {
@@ -78,8 +78,8 @@ func (d *Driver) applyInline(e effects) {
 }
 
 // handleResult gives the result of a command to the coordinator.
-func (d *Driver) handleResult(r placement.CommandResult) {
-	err := d.callCore(func(now time.Time) (placement.Outcome, error) { return d.core.HandleCommandResult(r, now) })
+func (d *Driver) handleResult(r core.CommandResult) {
+	err := d.callCore(func(now time.Time) (core.Outcome, error) { return d.core.HandleCommandResult(r, now) })
 	if err != nil {
 		id, key := r.Correlation()
 		d.options.Logger.Error("placement: the coordinator refuses a result", "request", id, "key", key, "result", r, "error", err)
@@ -89,7 +89,7 @@ func (d *Driver) handleResult(r placement.CommandResult) {
 // effects are the actions of an outcome, which the driver takes after it has unlocked its
 // mutex.
 type effects struct {
-	commands []placement.Command
+	commands []core.Command
 	answers  []answer
 	events   bool // a goroutine is to deliver events
 	cached   bool // … and events of the cache
@@ -97,8 +97,8 @@ type effects struct {
 
 // answer is the answer to one resolve.
 type answer struct {
-	done       func(placement.Resolution, error)
-	resolution placement.Resolution
+	done       func(core.Resolution, error)
+	resolution core.Resolution
 	err        error
 }
 
@@ -110,13 +110,13 @@ func (e effects) mergedWith(more effects) effects {
 }
 
 // workOf returns the function that executes the command.
-func (d *Driver) workOf(c placement.Command) func(context.Context) placement.CommandResult {
-	return func(ctx context.Context) placement.CommandResult { return d.executeCommand(ctx, c, nil) }
+func (d *Driver) workOf(c core.Command) func(context.Context) core.CommandResult {
+	return func(ctx context.Context) core.CommandResult { return d.executeCommand(ctx, c, nil) }
 }
 
 // executeCommand executes the command. A panic becomes the result's error. Where the command
 // calls runtime.Goexit, which ends this goroutine, lost gets the result; lost may be nil.
-func (d *Driver) executeCommand(ctx context.Context, c placement.Command, lost func(placement.CommandResult)) (r placement.CommandResult) {
+func (d *Driver) executeCommand(ctx context.Context, c core.Command, lost func(core.CommandResult)) (r core.CommandResult) {
 	returned := false
 	defer func() {
 		if returned {
@@ -137,19 +137,19 @@ func (d *Driver) executeCommand(ctx context.Context, c placement.Command, lost f
 }
 
 // commandName returns the name of a command for errors and logs.
-func commandName(c placement.Command) string {
+func commandName(c core.Command) string {
 	switch c.(type) {
-	case placement.TryAcquire:
+	case core.TryAcquire:
 		return "TryAcquire"
-	case placement.LoadActivation:
+	case core.LoadActivation:
 		return "Load"
-	case placement.EnsureActivation:
+	case core.EnsureActivation:
 		return "EnsureActivation"
-	case placement.StoreActivation:
+	case core.StoreActivation:
 		return "Store"
-	case placement.Release:
+	case core.Release:
 		return "Release"
-	case placement.Deactivate:
+	case core.Deactivate:
 		return "Deactivate"
 	}
 	return "Remove"

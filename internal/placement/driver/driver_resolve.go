@@ -11,34 +11,35 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/placement"
 )
 
 // Resolve returns where to send messages for a key: Local once it is active here, or
 // Remote. It blocks until that is known. It repeats attempts that failed with a retryable error (see
-// placement.IsRetryable), after random pauses that grow, until ctx ends; the error then wraps
+// core.IsRetryable), after random pauses that grow, until ctx ends; the error then wraps
 // the context's cause and the last attempt's error. It waits for the first topology.
 // placement.ErrStopped, placement.ErrInvalidKey and placement.ErrNoMember are
-// returned at once, and so is a *placement.ActivationError that is not retryable.
+// returned at once, and so is a *core.ActivationError that is not retryable.
 //
 // A key that is active here is answered without a command, a goroutine and an
 // allocation.
-func (d *Driver) Resolve(ctx context.Context, key placement.Key) (r placement.Resolution, err error) {
+func (d *Driver) Resolve(ctx context.Context, key placement.Key) (r core.Resolution, err error) {
 	var last error
 	for n := 0; ; n++ {
 		if ctx.Err() != nil {
-			return placement.Resolution{}, endedError(ctx, key, last)
+			return core.Resolution{}, endedError(ctx, key, last)
 		}
 		if !d.silent {
 			if err := d.awaitRoom(ctx, key); err != nil {
-				return placement.Resolution{}, err
+				return core.Resolution{}, err
 			}
 		}
 		w, changed, err := d.tryResolve(key, nil, &r)
 		if w != nil {
 			r, err = d.awaitAnswer(ctx, key, w)
 		}
-		if err == nil || !placement.IsRetryable(err) {
+		if err == nil || !core.IsRetryable(err) {
 			return r, err
 		}
 		last = err
@@ -52,9 +53,9 @@ func (d *Driver) Resolve(ctx context.Context, key placement.Key) (r placement.Re
 // Resolve would send the call back, and the members could pass it to each other for
 // ever. If the resolution names such a member all the same, the home or the strategy
 // does: the call is to be refused.
-func (d *Driver) ResolveForwarded(ctx context.Context, key placement.Key, through ...placement.Owner) (placement.Resolution, error) {
+func (d *Driver) ResolveForwarded(ctx context.Context, key placement.Key, through ...placement.Owner) (core.Resolution, error) {
 	r, err := d.Resolve(ctx, key)
-	if err != nil || r.Locality != placement.Remote || r.Epoch == 0 || !slices.Contains(through, r.Owner) {
+	if err != nil || r.Locality != core.Remote || r.Epoch == 0 || !slices.Contains(through, r.Owner) {
 		return r, err
 	}
 	d.Forget(key, placement.Holder{Owner: r.Owner, Address: r.Address, Epoch: r.Epoch})
@@ -64,12 +65,12 @@ func (d *Driver) ResolveForwarded(ctx context.Context, key placement.Key, throug
 // ResolveAsync makes one attempt to resolve the key and calls done with the result, once:
 // in this goroutine if it is known at once, else in another one. done must not block; it may
 // call the driver.
-func (d *Driver) ResolveAsync(key placement.Key, done func(placement.Resolution, error)) {
+func (d *Driver) ResolveAsync(key placement.Key, done func(core.Resolution, error)) {
 	if d.isLagging() {
-		done(placement.Resolution{}, d.errLagging(key))
+		done(core.Resolution{}, d.errLagging(key))
 		return
 	}
-	var r placement.Resolution
+	var r core.Resolution
 	if w, _, err := d.tryResolve(key, done, &r); w == nil {
 		done(r, err)
 	}
@@ -78,7 +79,7 @@ func (d *Driver) ResolveAsync(key placement.Key, done func(placement.Resolution,
 // tryResolve asks the coordinator once. The answer is in r and err if w is nil; otherwise
 // done gets it later, or the waiter's channel if done is nil. changed is closed when a
 // topology comes into force after the attempt.
-func (d *Driver) tryResolve(key placement.Key, done func(placement.Resolution, error), r *placement.Resolution) (w *waiter, changed <-chan struct{}, err error) {
+func (d *Driver) tryResolve(key placement.Key, done func(core.Resolution, error), r *core.Resolution) (w *waiter, changed <-chan struct{}, err error) {
 	w, changed, e, err := d.resolveOnce(key, done, r)
 	if e != nil {
 		d.applyEffects(*e)
@@ -88,7 +89,7 @@ func (d *Driver) tryResolve(key placement.Key, done func(placement.Resolution, e
 
 // resolveOnce is tryResolve, without the effects: nil if there are none. A panic, of
 // Options.Now for example, leaves the driver unlocked.
-func (d *Driver) resolveOnce(key placement.Key, done func(placement.Resolution, error), r *placement.Resolution) (w *waiter, changed <-chan struct{}, e *effects, err error) {
+func (d *Driver) resolveOnce(key placement.Key, done func(core.Resolution, error), r *core.Resolution) (w *waiter, changed <-chan struct{}, e *effects, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	out, err := d.core.Resolve(key, d.options.Now())
@@ -105,13 +106,13 @@ func (d *Driver) resolveOnce(key placement.Key, done func(placement.Resolution, 
 }
 
 // awaitAnswer waits for the answer. When ctx ends it returns placement.ErrPending.
-func (d *Driver) awaitAnswer(ctx context.Context, key placement.Key, w *waiter) (placement.Resolution, error) {
+func (d *Driver) awaitAnswer(ctx context.Context, key placement.Key, w *waiter) (core.Resolution, error) {
 	select {
 	case a := <-w.answer:
 		return a.resolution, a.err
 	case <-ctx.Done():
 		d.abandonWaiter(w)
-		return placement.Resolution{}, fmt.Errorf("%w: %s waits for request %d", placement.ErrPending, key, w.request)
+		return core.Resolution{}, fmt.Errorf("%w: %s waits for request %d", placement.ErrPending, key, w.request)
 	}
 }
 
@@ -144,11 +145,11 @@ func endedError(ctx context.Context, key placement.Key, last error) error {
 }
 
 // addWaiter adds a resolve to the waiters of a request. The caller holds d.mu.
-func (d *Driver) addWaiter(id placement.RequestID, done func(placement.Resolution, error)) *waiter {
+func (d *Driver) addWaiter(id placement.RequestID, done func(core.Resolution, error)) *waiter {
 	w := &waiter{request: id, done: done}
 	if done == nil {
 		w.answer = make(chan answer, 1)
-		w.done = func(r placement.Resolution, err error) { w.answer <- answer{resolution: r, err: err} }
+		w.done = func(r core.Resolution, err error) { w.answer <- answer{resolution: r, err: err} }
 	}
 	waiting := d.waiters[id]
 	if waiting == nil {
@@ -176,7 +177,7 @@ func (d *Driver) abandonWaiter(w *waiter) {
 
 // takeAnswers returns the answers for the waiters of a request, in the order in which they
 // came. The caller holds d.mu.
-func (d *Driver) takeAnswers(a placement.Answer) []answer {
+func (d *Driver) takeAnswers(a core.Answer) []answer {
 	waiting := d.waiters[a.Request]
 	if waiting == nil {
 		return nil
@@ -193,7 +194,7 @@ func (d *Driver) takeAnswers(a placement.Answer) []answer {
 type waiter struct {
 	request placement.RequestID
 	place   *list.Element // in the list of the request's waiters
-	done    func(placement.Resolution, error)
+	done    func(core.Resolution, error)
 	answer  chan answer // of a waiter without another done
 }
 

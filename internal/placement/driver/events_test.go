@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/placement"
@@ -67,7 +68,7 @@ func TestEvents(t *testing.T) {
 				calls.Unlock()
 			},
 		}
-		m := alone(t, newHome(t, memory.Options{}), &executor{}, o, placement.Options{})
+		m := alone(t, newHome(t, memory.Options{}), &executor{}, o, core.Options{})
 		const goroutines, resolves = 10, 40
 		var wait sync.WaitGroup
 		for g := range goroutines {
@@ -116,11 +117,11 @@ func checkEvents(t *testing.T, j *journal, resolves int) {
 // TestCacheEvents checks the events of changes of the cache.
 func TestCacheEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var kinds []placement.CacheEventKind
-		o := driver.Options{CacheEvents: func(e placement.CacheEvent) { kinds = append(kinds, e.Kind) }}
+		var kinds []core.CacheEventKind
+		o := driver.Options{CacheEvents: func(e core.CacheEvent) { kinds = append(kinds, e.Kind) }}
 		h := newHome(t, memory.Options{})
-		a := newMember(t, "a", h, &executor{}, o, placement.Options{})
-		b := newMember(t, "b", h, &executor{}, driver.Options{}, placement.Options{})
+		a := newMember(t, "a", h, &executor{}, o, core.Options{})
+		b := newMember(t, "b", h, &executor{}, driver.Options{}, core.Options{})
 		start(t, 1, a, b)
 		holder := placement.Holder{Owner: b.self.Owner, Address: b.self.Address, Epoch: 5}
 		a.Learn(keyOf("1"), holder)
@@ -129,7 +130,7 @@ func TestCacheEvents(t *testing.T) {
 		}
 		a.Forget(keyOf("1"), holder)
 		synctest.Wait()
-		if want := []placement.CacheEventKind{placement.CacheAdded, placement.CacheHit, placement.CacheEvicted}; !slices.Equal(kinds, want) {
+		if want := []core.CacheEventKind{core.CacheAdded, core.CacheHit, core.CacheEvicted}; !slices.Equal(kinds, want) {
 			t.Errorf("got %v, want %v", kinds, want)
 		}
 		stop(t, a, b)
@@ -160,7 +161,7 @@ func TestHandlerCallsDriver(t *testing.T) {
 			resolved++
 			panic("boom")
 		}}
-		m = alone(t, newHome(t, memory.Options{}), &executor{}, o, placement.Options{})
+		m = alone(t, newHome(t, memory.Options{}), &executor{}, o, core.Options{})
 		close(ready)
 		resolve(t, m, keyOf("1"))
 		synctest.Wait()
@@ -185,7 +186,7 @@ func TestSlowHandler(t *testing.T) {
 				j.record(e)
 			},
 		}
-		m := alone(t, newHome(t, memory.Options{}), &executor{}, o, placement.Options{})
+		m := alone(t, newHome(t, memory.Options{}), &executor{}, o, core.Options{})
 		began := time.Now()
 		resolves := 0
 		for ; ; resolves++ {
@@ -237,7 +238,7 @@ func TestHandlerResolvesWhenFull(t *testing.T) {
 				failed = append(failed, err)
 			}
 		}}
-		m = newMember(t, "a", newHome(t, memory.Options{}), &executor{}, o, placement.Options{})
+		m = newMember(t, "a", newHome(t, memory.Options{}), &executor{}, o, core.Options{})
 		close(ready)
 		start(t, 1, m)
 		synctest.Wait()
@@ -266,7 +267,7 @@ func TestHandlerEndsItsGoroutine(t *testing.T) {
 			if handled[e.Key.ID]++; e.Key.ID != "2" {
 				runtime.Goexit()
 			}
-		}}, placement.Options{})
+		}}, core.Options{})
 		for id := range 5 {
 			resolve(t, m, keyOf(fmt.Sprint(id)))
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/placement"
@@ -16,12 +17,12 @@ import (
 // under the epoch.
 type accounts struct{}
 
-func (accounts) EnsureActivation(_ context.Context, c placement.EnsureActivation) (placement.ActivationRecord, error) {
+func (accounts) EnsureActivation(_ context.Context, c core.EnsureActivation) (core.ActivationRecord, error) {
 	fmt.Println("open", c.Key, "in epoch", c.Epoch)
-	return placement.ActivationRecord{PID: "bank-1/" + c.Key.ID}, nil
+	return core.ActivationRecord{PID: "bank-1/" + c.Key.ID}, nil
 }
 
-func (accounts) Deactivate(_ context.Context, c placement.Deactivate) error {
+func (accounts) Deactivate(_ context.Context, c core.Deactivate) error {
 	fmt.Println("close", c.Key, "in epoch", c.Epoch)
 	return nil
 }
@@ -31,7 +32,7 @@ func (accounts) Deactivate(_ context.Context, c placement.Deactivate) error {
 func Example() {
 	ctx := context.Background()
 	self := placement.Owner{Name: "bank-1", Incarnation: 1}
-	core, err := placement.NewCoordinator(placement.Options{Self: self, Address: "10.0.0.1:4000"})
+	coordinator, err := core.NewCoordinator(core.Options{Self: self, Address: "10.0.0.1:4000"})
 	if err != nil {
 		panic(err)
 	}
@@ -39,7 +40,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	d, err := driver.New(core, driver.Homes{Lock: home, Storage: home, Executor: accounts{}}, driver.Options{})
+	d, err := driver.New(coordinator, driver.Homes{Lock: home, Storage: home, Executor: accounts{}}, driver.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -50,7 +51,7 @@ func Example() {
 
 	for range 2 {
 		r, err := d.Resolve(ctx, placement.Key{Kind: "account", ID: "alice"})
-		fmt.Println(r.Locality == placement.Local, r.PID, r.Epoch, err)
+		fmt.Println(r.Locality == core.Local, r.PID, r.Epoch, err)
 	}
 	_, err = d.Resolve(ctx, placement.Key{Kind: "invoice", ID: "7"})
 	fmt.Println(err)

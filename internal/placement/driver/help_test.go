@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/placement"
@@ -29,8 +30,8 @@ var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
 // executor makes activations and counts them. Its hooks may be nil.
 type executor struct {
-	ensure     func(ctx context.Context, c placement.EnsureActivation) error
-	deactivate func(ctx context.Context, c placement.Deactivate) error
+	ensure     func(ctx context.Context, c core.EnsureActivation) error
+	deactivate func(ctx context.Context, c core.Deactivate) error
 
 	mu     sync.Mutex
 	active map[activation]bool
@@ -44,10 +45,10 @@ type activation struct {
 	epoch int64
 }
 
-func (x *executor) EnsureActivation(ctx context.Context, c placement.EnsureActivation) (placement.ActivationRecord, error) {
+func (x *executor) EnsureActivation(ctx context.Context, c core.EnsureActivation) (core.ActivationRecord, error) {
 	if x.ensure != nil {
 		if err := x.ensure(ctx, c); err != nil {
-			return placement.ActivationRecord{}, err
+			return core.ActivationRecord{}, err
 		}
 	}
 	x.mu.Lock()
@@ -59,10 +60,10 @@ func (x *executor) EnsureActivation(ctx context.Context, c placement.EnsureActiv
 		x.made++
 		x.active[a] = true
 	}
-	return placement.ActivationRecord{PID: fmt.Sprintf("%s$%d", c.Key, c.Epoch)}, nil
+	return core.ActivationRecord{PID: fmt.Sprintf("%s$%d", c.Key, c.Epoch)}, nil
 }
 
-func (x *executor) Deactivate(ctx context.Context, c placement.Deactivate) error {
+func (x *executor) Deactivate(ctx context.Context, c core.Deactivate) error {
 	if x.deactivate != nil {
 		if err := x.deactivate(ctx, c); err != nil {
 			return err
@@ -118,18 +119,18 @@ type member struct {
 }
 
 // newMember makes a member of the name, which is not started.
-func newMember(t testing.TB, name string, h home, x *executor, o driver.Options, c placement.Options) *member {
+func newMember(t testing.TB, name string, h home, x *executor, o driver.Options, c core.Options) *member {
 	t.Helper()
 	self := placement.Member{Owner: placement.Owner{Name: name, Incarnation: 1}, Address: name + ":4000", Kinds: []string{kind}}
 	c.Self, c.Address = self.Owner, self.Address
-	core, err := placement.NewCoordinator(c)
+	coordinator, err := core.NewCoordinator(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if o.Logger == nil {
 		o.Logger = quiet
 	}
-	d, err := driver.New(core, driver.Homes{Lock: h, Storage: h, Executor: x}, o)
+	d, err := driver.New(coordinator, driver.Homes{Lock: h, Storage: h, Executor: x}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +159,7 @@ func topology(version int64, members ...*member) placement.Topology {
 }
 
 // alone makes a started member that is the only one.
-func alone(t testing.TB, h home, x *executor, o driver.Options, c placement.Options) *member {
+func alone(t testing.TB, h home, x *executor, o driver.Options, c core.Options) *member {
 	t.Helper()
 	m := newMember(t, "a", h, x, o, c)
 	start(t, 1, m)
@@ -179,7 +180,7 @@ func stop(t testing.TB, members ...*member) {
 }
 
 // resolve resolves a key, which must succeed.
-func resolve(t testing.TB, m *member, key placement.Key) placement.Resolution {
+func resolve(t testing.TB, m *member, key placement.Key) core.Resolution {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -209,21 +210,21 @@ func (h *hookedHome) runHooks(ctx context.Context, method string, key placement.
 	return h.after(ctx, method, key)
 }
 
-func (h *hookedHome) TryAcquire(ctx context.Context, c placement.TryAcquire) (l placement.Lease, err error) {
+func (h *hookedHome) TryAcquire(ctx context.Context, c core.TryAcquire) (l core.Lease, err error) {
 	err = h.runHooks(ctx, "TryAcquire", c.Key, func() (err error) { l, err = h.home.TryAcquire(ctx, c); return err })
 	return l, err
 }
 
-func (h *hookedHome) Release(ctx context.Context, l placement.Lease) error {
+func (h *hookedHome) Release(ctx context.Context, l core.Lease) error {
 	return h.runHooks(ctx, "Release", l.Key, func() error { return h.home.Release(ctx, l) })
 }
 
-func (h *hookedHome) Load(ctx context.Context, key placement.Key) (e *placement.ActivationEntry, err error) {
+func (h *hookedHome) Load(ctx context.Context, key placement.Key) (e *core.ActivationEntry, err error) {
 	err = h.runHooks(ctx, "Load", key, func() (err error) { e, err = h.home.Load(ctx, key); return err })
 	return e, err
 }
 
-func (h *hookedHome) Store(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
+func (h *hookedHome) Store(ctx context.Context, l core.Lease, e core.ActivationEntry) error {
 	return h.runHooks(ctx, "Store", l.Key, func() error { return h.home.Store(ctx, l, e) })
 }
 

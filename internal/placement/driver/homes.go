@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/placement"
 )
 
@@ -20,31 +21,31 @@ type Lock interface {
 	// command that was granted the key, with the same owner and request id, gets the same
 	// lease again. A later request of the same owner, with a greater id, gets a new epoch,
 	// which ends the earlier lease. An earlier request of the owner that has the key comes
-	// late: it gets an ErrStale and changes nothing. The error is a *placement.LockError: an
+	// late: it gets an ErrStale and changes nothing. The error is a *core.LockError: an
 	// ErrHeld with the holder; an ErrStale, if for the home the command's owner is dead; or an
 	// ErrUnavailable, after which the lock may have been granted.
-	TryAcquire(ctx context.Context, c placement.TryAcquire) (placement.Lease, error)
+	TryAcquire(ctx context.Context, c core.TryAcquire) (core.Lease, error)
 	// Release gives a lease back if it is still in force; otherwise it returns an
 	// ErrStale and changes nothing. Releasing twice is not an error. The home keeps the epoch,
 	// and an entry that another owner has stored. If the claim is the activation
 	// (Lease.Kept), Release removes an entry stored under this lease, and may remove one
 	// that the same owner stored under an earlier lease.
-	Release(ctx context.Context, lease placement.Lease) error
+	Release(ctx context.Context, lease core.Lease) error
 }
 
 // Storage is a home of entries: the specification's ActivationStorage. It is
-// safe for concurrent use. Its errors are *placement.StorageError, or the
+// safe for concurrent use. Its errors are *core.StorageError, or the
 // placement.ErrInvalidKey of a key that is not valid. When ctx has ended nothing is
 // done; the error is an ErrUnavailable that wraps the context's.
 type Storage interface {
 	// Load returns the entry of the key, nil if there is none. The owner, the
 	// epoch and the record belong together.
-	Load(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error)
+	Load(ctx context.Context, key placement.Key) (*core.ActivationEntry, error)
 	// Store stores the entry. It may be repeated. It refuses with an ErrStale, and
 	// changes nothing, if the lease is not in force any more, the entry is not of the
 	// lease's owner and epoch, or the stored entry has a greater epoch. It refuses an entry that is too
 	// large with an ErrTooLarge before it writes anything.
-	Store(ctx context.Context, lease placement.Lease, entry placement.ActivationEntry) error
+	Store(ctx context.Context, lease core.Lease, entry core.ActivationEntry) error
 	// Remove removes the entry of the key if it is that of the owner and the epoch;
 	// otherwise it returns an ErrStale and changes nothing. Removing twice is not an error.
 	// If the claim is the activation (Lease.Kept), it ends the claim and keeps the epoch.
@@ -59,11 +60,11 @@ type Storage interface {
 type Executor interface {
 	// EnsureActivation makes the activation of the command's epoch, or returns it if it
 	// exists already.
-	EnsureActivation(ctx context.Context, c placement.EnsureActivation) (placement.ActivationRecord, error)
+	EnsureActivation(ctx context.Context, c core.EnsureActivation) (core.ActivationRecord, error)
 	// Deactivate ends the activation of the command's epoch and returns once nothing
 	// of it runs any more. It returns a *BusyError, and ends nothing, if the cause is
 	// CauseIdle and the activation was used after IdleSince. An activation that does not exist is not an error.
-	Deactivate(ctx context.Context, c placement.Deactivate) error
+	Deactivate(ctx context.Context, c core.Deactivate) error
 }
 
 // Homes execute the commands of a [Driver]. A client needs none.
@@ -87,36 +88,36 @@ func (h Homes) validate() error {
 }
 
 // execute calls the method of a home or of the executor that the command names.
-func (h Homes) execute(ctx context.Context, c placement.Command) placement.CommandResult {
+func (h Homes) execute(ctx context.Context, c core.Command) core.CommandResult {
 	switch c := c.(type) {
-	case placement.TryAcquire:
+	case core.TryAcquire:
 		lease, err := h.Lock.TryAcquire(ctx, c)
-		return placement.LockAcquired{RequestID: c.RequestID, Key: c.Key, Lease: lease, Err: homeError(err)}
-	case placement.LoadActivation:
+		return core.LockAcquired{RequestID: c.RequestID, Key: c.Key, Lease: lease, Err: homeError(err)}
+	case core.LoadActivation:
 		entry, err := h.Storage.Load(ctx, c.Key)
-		return placement.ActivationLoaded{RequestID: c.RequestID, Key: c.Key, Entry: entry, Err: homeError(err)}
-	case placement.EnsureActivation:
+		return core.ActivationLoaded{RequestID: c.RequestID, Key: c.Key, Entry: entry, Err: homeError(err)}
+	case core.EnsureActivation:
 		record, err := h.Executor.EnsureActivation(ctx, c)
-		return placement.ActivationEnsured{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Record: record, Err: err}
-	case placement.StoreActivation:
+		return core.ActivationEnsured{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Record: record, Err: err}
+	case core.StoreActivation:
 		err := h.Storage.Store(ctx, c.Lease, c.Entry)
-		return placement.ActivationStored{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: homeError(err)}
-	case placement.Release:
+		return core.ActivationStored{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: homeError(err)}
+	case core.Release:
 		err := h.Lock.Release(ctx, c.Lease)
-		return placement.LockReleased{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: homeError(err)}
-	case placement.Deactivate:
+		return core.LockReleased{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: homeError(err)}
+	case core.Deactivate:
 		return deactivateResult(c, h.Executor.Deactivate(ctx, c))
-	case placement.RemoveActivation:
+	case core.RemoveActivation:
 		err := h.Storage.Remove(ctx, c.Key, c.Owner, c.Epoch)
-		return placement.ActivationRemoved{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: homeError(err)}
+		return core.ActivationRemoved{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: homeError(err)}
 	}
 	panic(fmt.Sprintf("driver: the command %T is unknown", c))
 }
 
 // deactivateResult returns the result of a Deactivate. The executor can only refuse to end an
 // idle activation.
-func deactivateResult(c placement.Deactivate, err error) placement.ActivationDeactivated {
-	r := placement.ActivationDeactivated{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: err}
+func deactivateResult(c core.Deactivate, err error) core.ActivationDeactivated {
+	r := core.ActivationDeactivated{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: err}
 	var busy *BusyError
 	if errors.As(err, &busy) && c.Cause == placement.CauseIdle && !busy.UsedAt.IsZero() {
 		r.UsedAt, r.Err = busy.UsedAt, nil
@@ -126,22 +127,22 @@ func deactivateResult(c placement.Deactivate, err error) placement.ActivationDea
 
 // failedResult returns the result of a command that failed. The operation may have taken
 // effect.
-func failedResult(c placement.Command, err error) placement.CommandResult {
+func failedResult(c core.Command, err error) core.CommandResult {
 	switch c := c.(type) {
-	case placement.TryAcquire:
-		return placement.LockAcquired{RequestID: c.RequestID, Key: c.Key, Err: homeError(err)}
-	case placement.LoadActivation:
-		return placement.ActivationLoaded{RequestID: c.RequestID, Key: c.Key, Err: homeError(err)}
-	case placement.EnsureActivation:
-		return placement.ActivationEnsured{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: err}
-	case placement.StoreActivation:
-		return placement.ActivationStored{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: homeError(err)}
-	case placement.Release:
-		return placement.LockReleased{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: homeError(err)}
-	case placement.Deactivate:
-		return placement.ActivationDeactivated{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: err}
-	case placement.RemoveActivation:
-		return placement.ActivationRemoved{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: homeError(err)}
+	case core.TryAcquire:
+		return core.LockAcquired{RequestID: c.RequestID, Key: c.Key, Err: homeError(err)}
+	case core.LoadActivation:
+		return core.ActivationLoaded{RequestID: c.RequestID, Key: c.Key, Err: homeError(err)}
+	case core.EnsureActivation:
+		return core.ActivationEnsured{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: err}
+	case core.StoreActivation:
+		return core.ActivationStored{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: homeError(err)}
+	case core.Release:
+		return core.LockReleased{RequestID: c.RequestID, Key: c.Key, Epoch: c.Lease.Epoch, Err: homeError(err)}
+	case core.Deactivate:
+		return core.ActivationDeactivated{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: err}
+	case core.RemoveActivation:
+		return core.ActivationRemoved{RequestID: c.RequestID, Key: c.Key, Epoch: c.Epoch, Err: homeError(err)}
 	}
 	panic(fmt.Sprintf("driver: the command %T is unknown", c))
 }

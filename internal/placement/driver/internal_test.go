@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/placement"
 )
 
@@ -17,13 +18,13 @@ func TestBusyOnlyForIdleness(t *testing.T) {
 	used := time.Unix(5, 0)
 	busy := fmt.Errorf("wrapped: %w", &BusyError{UsedAt: used})
 	for cause := placement.CauseIdle; cause <= placement.CauseStop; cause++ {
-		r := deactivateResult(placement.Deactivate{RequestID: 1, Epoch: 2, Cause: cause}, busy)
+		r := deactivateResult(core.Deactivate{RequestID: 1, Epoch: 2, Cause: cause}, busy)
 		refused := r.UsedAt.Equal(used) && r.Err == nil
 		if failed := r.UsedAt.IsZero() && errors.Is(r.Err, busy); refused != (cause == placement.CauseIdle) || failed == refused {
 			t.Errorf("cause %v: got %+v", cause, r)
 		}
 	}
-	if r := deactivateResult(placement.Deactivate{Cause: placement.CauseIdle}, &BusyError{}); r.Err == nil {
+	if r := deactivateResult(core.Deactivate{Cause: placement.CauseIdle}, &BusyError{}); r.Err == nil {
 		t.Error("a refusal that names no time is not an error")
 	}
 }

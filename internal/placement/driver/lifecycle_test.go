@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/placement"
@@ -23,7 +24,7 @@ func TestPassivation(t *testing.T) {
 	for mode, options := range modes {
 		t.Run(mode, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				x := &executor{deactivate: func(_ context.Context, c placement.Deactivate) error {
+				x := &executor{deactivate: func(_ context.Context, c core.Deactivate) error {
 					if c.Key.ID == "busy" && c.Cause == placement.CauseIdle {
 						return fmt.Errorf("wrapped: %w", &driver.BusyError{UsedAt: c.IdleSince.Add(time.Second)})
 					}
@@ -31,7 +32,7 @@ func TestPassivation(t *testing.T) {
 					return nil
 				}}
 				h := newHome(t, options)
-				m := alone(t, h, x, driver.Options{IdleAfter: 10 * time.Second}, placement.Options{})
+				m := alone(t, h, x, driver.Options{IdleAfter: 10 * time.Second}, core.Options{})
 				ctx, cancel := context.WithCancel(t.Context())
 				var running sync.WaitGroup
 				running.Go(func() { _ = m.Run(ctx) })
@@ -73,7 +74,7 @@ func TestStopUnderLoad(t *testing.T) {
 				inner := newHome(t, options)
 				slow := func(context.Context, string, placement.Key) error { time.Sleep(time.Second); return nil }
 				h := &hookedHome{home: inner, before: slow}
-				m := alone(t, h, &executor{}, driver.Options{}, placement.Options{})
+				m := alone(t, h, &executor{}, driver.Options{}, core.Options{})
 				var wait sync.WaitGroup
 				for i := range 60 {
 					wait.Go(func() {
@@ -107,7 +108,7 @@ func TestStopTellsWhatIsLeft(t *testing.T) {
 			}
 			return nil
 		}}
-		m := alone(t, h, &executor{}, driver.Options{}, placement.Options{})
+		m := alone(t, h, &executor{}, driver.Options{}, core.Options{})
 		for i := range 3 {
 			resolve(t, m, keyOf(fmt.Sprint(i)))
 		}
@@ -137,7 +138,7 @@ func TestLoseAll(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHome(t, options)
-				m := alone(t, h, &executor{}, driver.Options{}, placement.Options{})
+				m := alone(t, h, &executor{}, driver.Options{}, core.Options{})
 				for i := range 5 {
 					resolve(t, m, keyOf(fmt.Sprint(i)))
 				}
@@ -167,7 +168,7 @@ func TestLoseAll(t *testing.T) {
 // with a greater epoch.
 func TestLoseActivation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := alone(t, newHome(t, memory.Options{}), &executor{}, driver.Options{}, placement.Options{})
+		m := alone(t, newHome(t, memory.Options{}), &executor{}, driver.Options{}, core.Options{})
 		first := resolve(t, m, keyOf("1"))
 		m.LoseActivation(keyOf("1"), first.Epoch)
 		next := resolve(t, m, keyOf("1"))
@@ -181,12 +182,12 @@ func TestLoseActivation(t *testing.T) {
 // TestClient checks that a client resolves without homes, and never activates.
 func TestClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newMember(t, "a", newHome(t, memory.Options{}), &executor{}, driver.Options{}, placement.Options{})
-		core, err := placement.NewCoordinator(placement.Options{Self: placement.Owner{Name: "c", Incarnation: 1}})
+		a := newMember(t, "a", newHome(t, memory.Options{}), &executor{}, driver.Options{}, core.Options{})
+		coordinator, err := core.NewCoordinator(core.Options{Self: placement.Owner{Name: "c", Incarnation: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := driver.New(core, driver.Homes{}, driver.Options{Logger: quiet})
+		c, err := driver.New(coordinator, driver.Homes{}, driver.Options{Logger: quiet})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +198,7 @@ func TestClient(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := c.Resolve(t.Context(), keyOf("1"))
-		if err != nil || r.Locality != placement.Remote || r.Owner != a.self.Owner || r.Address != a.self.Address {
+		if err != nil || r.Locality != core.Remote || r.Owner != a.self.Owner || r.Address != a.self.Address {
 			t.Errorf("got %+v and %v", r, err)
 		}
 		if err := c.Stop(t.Context()); err != nil {
@@ -230,7 +231,7 @@ func TestPassivate(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHome(t, options)
-				m := alone(t, h, &executor{}, driver.Options{}, placement.Options{})
+				m := alone(t, h, &executor{}, driver.Options{}, core.Options{})
 				first := resolve(t, m, keyOf("1"))
 				m.Passivate(keyOf("1"), first.Epoch-1)
 				synctest.Wait()

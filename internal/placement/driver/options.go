@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/placement"
 )
 
@@ -32,7 +33,7 @@ type Options struct {
 	// is left of it, so that the members of a cluster that join again after an outage, which has
 	// ended all activations, do not claim all keys at once. A waiting claim takes none of the
 	// places of Concurrency, and Stop waits for it. Keep it well below
-	// placement.Options.RequestTimeout. 0: claims do not wait.
+	// core.Options.RequestTimeout. 0: claims do not wait.
 	ClaimSpread time.Duration
 
 	// IdleAfter is the time after which an unused activation is ended. 0: idle activations
@@ -51,7 +52,7 @@ type Options struct {
 	// about slow handlers. nil: events are dropped.
 	Events func(placement.Event)
 	// CacheEvents is called with the changes of the cache of locations, in the same way.
-	CacheEvents func(placement.CacheEvent)
+	CacheEvents func(core.CacheEvent)
 	// EventBuffer is how many events of each of the two may wait for their handler
 	// before new resolves wait for it. The default is 65,536.
 	EventBuffer int
@@ -83,7 +84,7 @@ type Backoff struct {
 // goroutine that calls the driver calls the handlers of events before its call
 // returns (if a handler calls the driver: before the outer call returns).
 type Runner interface {
-	Run(work func(context.Context) placement.CommandResult, done func(placement.CommandResult))
+	Run(work func(context.Context) core.CommandResult, done func(core.CommandResult))
 }
 
 // Validate reports all faults of the options, joined.

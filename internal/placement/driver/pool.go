@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/placement"
 )
 
@@ -19,7 +20,7 @@ type pool struct {
 	driver *Driver
 
 	mu      sync.Mutex // guards the fields below
-	queue   []placement.Command
+	queue   []core.Command
 	running int       // commands that have a place
 	hung    int       // commands that have lost their place and still run
 	spread  time.Time // until then claims wait for a random time before they are queued
@@ -32,7 +33,7 @@ func (p *pool) spreadClaims(d time.Duration) {
 	p.spread = time.Now().Add(d)
 }
 
-func (p *pool) add(commands []placement.Command) {
+func (p *pool) add(commands []core.Command) {
 	if len(commands) == 0 {
 		return
 	}
@@ -49,8 +50,8 @@ func (p *pool) add(commands []placement.Command) {
 }
 
 // claimWait returns how long a command waits before it is queued. The caller holds p.mu.
-func (p *pool) claimWait(c placement.Command) time.Duration {
-	if _, claims := c.(placement.TryAcquire); !claims || p.spread.IsZero() {
+func (p *pool) claimWait(c core.Command) time.Duration {
+	if _, claims := c.(core.TryAcquire); !claims || p.spread.IsZero() {
 		return 0
 	}
 	left := time.Until(p.spread)
@@ -62,7 +63,7 @@ func (p *pool) claimWait(c placement.Command) time.Duration {
 }
 
 // enqueue queues a command that has waited.
-func (p *pool) enqueue(c placement.Command) {
+func (p *pool) enqueue(c core.Command) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.queue = append(p.queue, c)
@@ -111,9 +112,9 @@ func (p *pool) overloadError() error {
 }
 
 // runCommand executes a command that has a place.
-func (p *pool) runCommand(c placement.Command) {
+func (p *pool) runCommand(c core.Command) {
 	d := p.driver
-	if _, claims := c.(placement.TryAcquire); claims {
+	if _, claims := c.(core.TryAcquire); claims {
 		if err := p.overloadError(); err != nil {
 			p.releasePlace(false)
 			d.handleResult(failedResult(c, err))
@@ -128,7 +129,7 @@ func (p *pool) runCommand(c placement.Command) {
 			p.expireCommand(c)
 		}
 	})
-	finish := func(r placement.CommandResult) {
+	finish := func(r core.CommandResult) {
 		inTime := decided.CompareAndSwap(false, true)
 		stop()
 		p.releasePlace(!inTime)
@@ -138,7 +139,7 @@ func (p *pool) runCommand(c placement.Command) {
 }
 
 // expireCommand gives the coordinator a failed result for a command that may still run.
-func (p *pool) expireCommand(c placement.Command) {
+func (p *pool) expireCommand(c core.Command) {
 	p.markHung()
 	err := &HungError{Command: commandName(c), After: p.driver.options.CommandTimeout}
 	_, key := c.Correlation()

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/placement"
@@ -29,7 +30,7 @@ func TestResolve(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHome(t, options)
-				m := alone(t, h, &executor{}, driver.Options{}, placement.Options{})
+				m := alone(t, h, &executor{}, driver.Options{}, core.Options{})
 				const resolves = 100
 				epochs := make([]int64, resolves)
 				var wait sync.WaitGroup
@@ -37,7 +38,7 @@ func TestResolve(t *testing.T) {
 					wait.Go(func() {
 						r := resolve(t, m, keyOf("1"))
 						epochs[i] = r.Epoch
-						if r.Locality != placement.Local || r.Owner != m.self.Owner || r.PID == "" {
+						if r.Locality != core.Local || r.Owner != m.self.Owner || r.PID == "" {
 							t.Errorf("got %+v", r)
 						}
 					})
@@ -71,7 +72,7 @@ func TestMembersAgree(t *testing.T) {
 				h := newHome(t, options)
 				var members []*member
 				for i := range 3 {
-					members = append(members, newMember(t, fmt.Sprintf("m%d", i), h, &executor{}, driver.Options{}, placement.Options{}))
+					members = append(members, newMember(t, fmt.Sprintf("m%d", i), h, &executor{}, driver.Options{}, core.Options{}))
 				}
 				start(t, 1, members...)
 				for i := range 50 {
@@ -81,7 +82,7 @@ func TestMembersAgree(t *testing.T) {
 					for _, m := range members {
 						r := resolve(t, m, key)
 						owners[r.Owner] = true
-						if r.Locality == placement.Local {
+						if r.Locality == core.Local {
 							local++
 						}
 					}
@@ -98,7 +99,7 @@ func TestMembersAgree(t *testing.T) {
 // TestResolveEnds checks the errors of resolves that cannot succeed.
 func TestResolveEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMember(t, "a", newHome(t, memory.Options{}), &executor{}, driver.Options{}, placement.Options{})
+		m := newMember(t, "a", newHome(t, memory.Options{}), &executor{}, driver.Options{}, core.Options{})
 		check := func(what string, err error, targets ...error) {
 			t.Helper()
 			for _, target := range targets {
@@ -139,7 +140,7 @@ func TestResolveEnds(t *testing.T) {
 func TestResolveWaitsForTopology(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := driver.Options{Backoff: driver.Backoff{First: time.Hour, Max: time.Hour}}
-		m := newMember(t, "a", newHome(t, memory.Options{}), &executor{}, o, placement.Options{})
+		m := newMember(t, "a", newHome(t, memory.Options{}), &executor{}, o, core.Options{})
 		if err := m.StartMember([]string{kind}); err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +169,7 @@ func TestResolveForwarded(t *testing.T) {
 				members, key := staleMembers(t, n)
 				for i := range 3 * n { // by Resolve alone, the call would go on like this
 					m, next := members[(i+n-1)%n], members[i%n]
-					if r := resolve(t, m, key); r.Owner != next.self.Owner || r.Locality != placement.Remote {
+					if r := resolve(t, m, key); r.Owner != next.self.Owner || r.Locality != core.Remote {
 						t.Fatalf("%v sends the call to %v, want %v", m.self.Owner, r.Owner, next.self.Owner)
 					}
 				}
@@ -218,7 +219,7 @@ func (c *call) arrive(m *member, to placement.Holder) bool {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	if r.Locality == placement.Local {
+	if r.Locality == core.Local {
 		return m == c.members[0]
 	}
 	if to.Epoch > 0 {
@@ -244,7 +245,7 @@ func staleMembers(t *testing.T, n int) ([]*member, placement.Key) {
 	h := newHome(t, memory.Options{})
 	var members []*member
 	for i := range n {
-		m := newMember(t, fmt.Sprintf("m%d", i), h, &executor{}, driver.Options{Coalesce: -1}, placement.Options{})
+		m := newMember(t, fmt.Sprintf("m%d", i), h, &executor{}, driver.Options{Coalesce: -1}, core.Options{})
 		if err := m.StartMember([]string{kind}); err != nil {
 			t.Fatal(err)
 		}
@@ -295,7 +296,7 @@ func (f fragile) Score(placement.Key, placement.Candidates, int) uint64 { panic(
 func TestStrategyPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var broken atomic.Bool
-		m := alone(t, newHome(t, memory.Options{}), &executor{}, driver.Options{}, placement.Options{Strategy: fragile{broken: &broken}})
+		m := alone(t, newHome(t, memory.Options{}), &executor{}, driver.Options{}, core.Options{Strategy: fragile{broken: &broken}})
 		before := resolve(t, m, keyOf("1"))
 		broken.Store(true)
 		_, err := m.Resolve(t.Context(), keyOf("2"))
@@ -328,7 +329,7 @@ func TestNowPanics(t *testing.T) {
 				panic("no clock")
 			}
 			return time.Now()
-		}}, placement.Options{})
+		}}, core.Options{})
 		broken.Store(true)
 		for name, call := range map[string]func(){
 			"Resolve":      func() { _, _ = m.Resolve(t.Context(), keyOf("1")) },

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/placement"
@@ -22,7 +23,7 @@ func TestRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const failures = 9
 		var attempts []time.Time
-		x := &executor{ensure: func(context.Context, placement.EnsureActivation) error {
+		x := &executor{ensure: func(context.Context, core.EnsureActivation) error {
 			attempts = append(attempts, time.Now())
 			if len(attempts) <= failures {
 				return retryableError{}
@@ -30,7 +31,7 @@ func TestRetries(t *testing.T) {
 			return nil
 		}}
 		b := driver.Backoff{First: 10 * time.Millisecond, Max: 320 * time.Millisecond}
-		m := alone(t, newHome(t, memory.Options{}), x, driver.Options{Backoff: b}, placement.Options{})
+		m := alone(t, newHome(t, memory.Options{}), x, driver.Options{Backoff: b}, core.Options{})
 		resolve(t, m, keyOf("1"))
 		if len(attempts) != failures+1 {
 			t.Fatalf("%d attempts", len(attempts))
@@ -62,16 +63,16 @@ func TestActivationErrorIsFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		boom := errors.New("boom")
 		calls := 0
-		x := &executor{ensure: func(context.Context, placement.EnsureActivation) error {
+		x := &executor{ensure: func(context.Context, core.EnsureActivation) error {
 			if calls++; calls == 1 {
 				return boom
 			}
 			return nil
 		}}
 		h := newHome(t, memory.Options{})
-		m := alone(t, h, x, driver.Options{}, placement.Options{})
+		m := alone(t, h, x, driver.Options{}, core.Options{})
 		_, err := m.Resolve(t.Context(), keyOf("1"))
-		if failed := (*placement.ActivationError)(nil); !errors.As(err, &failed) || !errors.Is(err, boom) || calls != 1 {
+		if failed := (*core.ActivationError)(nil); !errors.As(err, &failed) || !errors.Is(err, boom) || calls != 1 {
 			t.Errorf("after %d calls: got %v", calls, err)
 		}
 		synctest.Wait()
@@ -115,7 +116,7 @@ func checkUnavailable(t *testing.T, method string, executed bool) {
 		h.before = func(_ context.Context, m string, _ placement.Key) error { return fail(m) }
 	}
 	x := &executor{}
-	m := alone(t, h, x, driver.Options{}, placement.Options{})
+	m := alone(t, h, x, driver.Options{}, core.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -141,11 +142,11 @@ func checkUnavailable(t *testing.T, method string, executed bool) {
 func TestAbandonedResolves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
-		x := &executor{ensure: func(context.Context, placement.EnsureActivation) error {
+		x := &executor{ensure: func(context.Context, core.EnsureActivation) error {
 			<-hang
 			return nil
 		}}
-		m := alone(t, newHome(t, memory.Options{}), x, driver.Options{}, placement.Options{})
+		m := alone(t, newHome(t, memory.Options{}), x, driver.Options{}, core.Options{})
 		var patient sync.WaitGroup
 		patient.Go(func() { resolve(t, m, keyOf("1")) })
 		synctest.Wait()

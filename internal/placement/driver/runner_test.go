@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/internal/seed"
@@ -24,11 +25,11 @@ type script struct {
 }
 
 type scriptedCommand struct {
-	work func(context.Context) placement.CommandResult
-	done func(placement.CommandResult)
+	work func(context.Context) core.CommandResult
+	done func(core.CommandResult)
 }
 
-func (s *script) Run(work func(context.Context) placement.CommandResult, done func(placement.CommandResult)) {
+func (s *script) Run(work func(context.Context) core.CommandResult, done func(core.CommandResult)) {
 	s.work = append(s.work, scriptedCommand{work, done})
 }
 
@@ -82,10 +83,10 @@ func schedule(t *testing.T, options memory.Options, seed uint64) []placement.Eve
 	now := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	h := newHome(t, options)
 	o := driver.Options{Runner: s, Now: func() time.Time { return now }, Events: func(e placement.Event) { events = append(events, e) }}
-	m := alone(t, h, &executor{}, o, placement.Options{})
+	m := alone(t, h, &executor{}, o, core.Options{})
 	answers := make([]int, 50)
 	for i := range answers {
-		m.ResolveAsync(keyOf(fmt.Sprint(r.IntN(8))), func(_ placement.Resolution, err error) {
+		m.ResolveAsync(keyOf(fmt.Sprint(r.IntN(8))), func(_ core.Resolution, err error) {
 			answers[i]++
 			if err != nil && !errors.Is(err, placement.ErrStopped) {
 				t.Errorf("seed %d: got %v", seed, err)
@@ -123,7 +124,7 @@ func TestRunnerTakesNoGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var events []placement.EventKind
 		o := driver.Options{Runner: inline{}, Events: func(e placement.Event) { events = append(events, e.Kind) }}
-		m := alone(t, newHome(t, memory.Options{}), &executor{}, o, placement.Options{})
+		m := alone(t, newHome(t, memory.Options{}), &executor{}, o, core.Options{})
 		for version := int64(2); version < 5; version++ {
 			if err := m.UpdateTopology(topology(version, m)); err != nil || m.Snapshot().Topology != version {
 				t.Errorf("topology %d: %v", version, err)
@@ -131,8 +132,8 @@ func TestRunnerTakesNoGoroutine(t *testing.T) {
 		}
 		told := len(events)
 		answered := 0
-		m.ResolveAsync(keyOf("1"), func(r placement.Resolution, err error) {
-			if answered++; err != nil || r.Locality != placement.Local {
+		m.ResolveAsync(keyOf("1"), func(r core.Resolution, err error) {
+			if answered++; err != nil || r.Locality != core.Local {
 				t.Errorf("got %+v and %v", r, err)
 			}
 		})
@@ -150,6 +151,6 @@ func TestRunnerTakesNoGoroutine(t *testing.T) {
 // inline is a Runner that runs each command at once.
 type inline struct{}
 
-func (inline) Run(work func(context.Context) placement.CommandResult, done func(placement.CommandResult)) {
+func (inline) Run(work func(context.Context) core.CommandResult, done func(core.CommandResult)) {
 	done(work(context.Background()))
 }

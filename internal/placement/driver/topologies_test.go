@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/placement"
@@ -32,7 +33,7 @@ func (j *journal) versions() []int64 {
 func TestTopologiesCoalesce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var j journal
-		m := newMember(t, "a", newHome(t, memory.Options{}), &executor{}, driver.Options{Events: j.record}, placement.Options{})
+		m := newMember(t, "a", newHome(t, memory.Options{}), &executor{}, driver.Options{Events: j.record}, core.Options{})
 		inForce := func(want ...int64) {
 			t.Helper()
 			synctest.Wait()
@@ -76,7 +77,7 @@ func TestTopologiesRefused(t *testing.T) {
 	for _, coalesce := range []time.Duration{0, -1} {
 		synctest.Test(t, func(t *testing.T) {
 			var j journal
-			m := newMember(t, "a", newHome(t, memory.Options{}), &executor{}, driver.Options{Coalesce: coalesce, Events: j.record}, placement.Options{})
+			m := newMember(t, "a", newHome(t, memory.Options{}), &executor{}, driver.Options{Coalesce: coalesce, Events: j.record}, core.Options{})
 			start(t, 5, m)
 			faulty := topology(6, m, m)
 			if err := m.UpdateTopology(faulty); err == nil || errors.Is(err, placement.ErrStaleTopology) || !strings.Contains(err.Error(), `topology 6: members 0 and 1 are both called "a"`) {
@@ -111,8 +112,8 @@ func TestMoves(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const keys = 40
 				h := newHome(t, memory.Options{})
-				a := newMember(t, "a", h, &executor{}, driver.Options{}, placement.Options{MovesPerTick: perTick})
-				b := newMember(t, "b", h, &executor{}, driver.Options{}, placement.Options{MovesPerTick: perTick})
+				a := newMember(t, "a", h, &executor{}, driver.Options{}, core.Options{MovesPerTick: perTick})
+				b := newMember(t, "b", h, &executor{}, driver.Options{}, core.Options{MovesPerTick: perTick})
 				start(t, 1, a)
 				for i := range keys {
 					resolve(t, a, keyOf(fmt.Sprint(i)))
@@ -152,8 +153,8 @@ func checkMoves(t *testing.T, a, b *member, perTick, keys int) {
 	atB := 0
 	for i := range keys {
 		r := resolve(t, a, keyOf(fmt.Sprint(i)))
-		if r.Locality == placement.Remote {
-			if at := resolve(t, b, keyOf(fmt.Sprint(i))); at.Locality != placement.Local || at.Epoch == 0 {
+		if r.Locality == core.Remote {
+			if at := resolve(t, b, keyOf(fmt.Sprint(i))); at.Locality != core.Local || at.Epoch == 0 {
 				t.Errorf("%d: got %+v", i, at)
 			}
 			atB++

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/kvstore"
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/internal/sleep"
@@ -177,7 +178,7 @@ func checkHealing(t testing.TB, db kv.Database, within time.Duration) {
 	defer func() { check(t, m.Leave(context.WithoutCancel(ctx))) }()
 	for i, key := range chaosKeys() {
 		for {
-			_, err := w.home.TryAcquire(ctx, placement.TryAcquire{RequestID: placement.RequestID(i + 1), Key: key, Owner: m.Member().Owner})
+			_, err := w.home.TryAcquire(ctx, core.TryAcquire{RequestID: placement.RequestID(i + 1), Key: key, Owner: m.Member().Owner})
 			if err == nil {
 				break
 			}
@@ -222,7 +223,7 @@ func chaosKeys() (keys []placement.Key) {
 
 // tenure is a claim of a key that the worker believes to have.
 type tenure struct {
-	lease placement.Lease
+	lease core.Lease
 	seq   int64 // of its last effect
 }
 
@@ -251,7 +252,7 @@ func (w *worker) runIncarnation(ctx context.Context, self placement.Owner) {
 		switch dice := w.rng.IntN(20); {
 		case t == nil:
 			t = &tenure{}
-			t.lease, err = w.home.TryAcquire(ctx, placement.TryAcquire{RequestID: request, Key: key, Owner: self, Address: w.name})
+			t.lease, err = w.home.TryAcquire(ctx, core.TryAcquire{RequestID: request, Key: key, Owner: self, Address: w.name})
 			if err == nil {
 				has[key] = t
 			} else if errors.Is(err, placement.ErrStale) {

@@ -6,7 +6,7 @@
 //
 //	members, err := membership.New(db, membership.Options{})
 //	home, err := kvstore.New(db, kvstore.Options{Members: members})
-//	lease, err := home.TryAcquire(ctx, placement.TryAcquire{RequestID: 1, Key: key, Owner: me, Address: address})
+//	lease, err := home.TryAcquire(ctx, core.TryAcquire{RequestID: 1, Key: key, Owner: me, Address: address})
 //	err = home.Store(ctx, lease, entry)
 //	fence := home.Fence(key, me, lease.Epoch)
 //	err = fence.Under(db).Transact(ctx, func(tx kv.Transaction) error {
@@ -21,7 +21,7 @@
 // in one round. It writes the row if the key is free, is the claimant's, or belongs
 // to a dead owner. Checking another owner takes one more round. A confirmation
 // writes the entry, if the row is still as the claim left it. No more transactions
-// are needed: leases are kept, see [placement.Lease], and last as long as their
+// are needed: leases are kept, see [core.Lease], and last as long as their
 // owner lives.
 //
 // # The fence

@@ -16,6 +16,7 @@ import (
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/newer"
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/kvstore"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
@@ -37,7 +38,7 @@ func TestEntries(t *testing.T) {
 			e.ObservedAt = time.Unix(1767225600, int64(size)).UTC()
 			check(t, s.Store(ctx, lease, e))
 			check(t, s.Store(ctx, lease, e)) // may be repeated
-			loaded, claimed := must[*placement.ActivationEntry](t)(s.Load(ctx, alice)), acquire(t, s, alice, one, 1).Entry
+			loaded, claimed := must[*core.ActivationEntry](t)(s.Load(ctx, alice)), acquire(t, s, alice, one, 1).Entry
 			if !reflect.DeepEqual(&e, loaded) || !reflect.DeepEqual(&e, claimed) {
 				t.Errorf("%d bytes: loaded and claimed differ from what was stored:\n%.500v\n%.500v\n%.500v", size, loaded, claimed, e)
 			}
@@ -53,16 +54,16 @@ func TestEntryOfAnotherLease(t *testing.T) {
 	db := enginetest.Open(t)
 	s := open(t, db)
 	lease := acquire(t, s, alice, one, 1)
-	for _, change := range []func(*placement.ActivationEntry){
-		func(e *placement.ActivationEntry) { e.Epoch++ },
-		func(e *placement.ActivationEntry) { e.Epoch-- },
-		func(e *placement.ActivationEntry) { e.Owner = two },
+	for _, change := range []func(*core.ActivationEntry){
+		func(e *core.ActivationEntry) { e.Epoch++ },
+		func(e *core.ActivationEntry) { e.Epoch-- },
+		func(e *core.ActivationEntry) { e.Owner = two },
 	} {
 		e := entryOf(lease, nil)
 		change(&e)
 		wantError(t, s.Store(ctx, lease, e), placement.ErrStale)
 	}
-	if e := must[*placement.ActivationEntry](t)(s.Load(ctx, alice)); e != nil {
+	if e := must[*core.ActivationEntry](t)(s.Load(ctx, alice)); e != nil {
 		t.Errorf("stored: %+v", e)
 	}
 }

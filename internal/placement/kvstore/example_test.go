@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/kvstore"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
@@ -29,7 +30,7 @@ func ExampleStore() {
 	}
 	key := placement.Key{Kind: "account", ID: "alice"}
 	first, second := placement.Owner{Name: "bank-1", Incarnation: 1}, placement.Owner{Name: "bank-2", Incarnation: 1}
-	lease, err := home.TryAcquire(ctx, placement.TryAcquire{RequestID: 1, Key: key, Owner: first, Address: "10.0.0.1:80"})
+	lease, err := home.TryAcquire(ctx, core.TryAcquire{RequestID: 1, Key: key, Owner: first, Address: "10.0.0.1:80"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -40,14 +41,14 @@ func ExampleStore() {
 	fence := home.Fence(key, first, lease.Epoch)
 	fmt.Println(fence.Under(db).Transact(ctx, deposit))
 
-	_, err = home.TryAcquire(ctx, placement.TryAcquire{RequestID: 1, Key: key, Owner: second})
+	_, err = home.TryAcquire(ctx, core.TryAcquire{RequestID: 1, Key: key, Owner: second})
 	fmt.Println(err)
 
 	home, err = kvstore.New(db, kvstore.Options{Members: alive{"bank-2": 1}}) // bank-1 has died
 	if err != nil {
 		log.Fatal(err)
 	}
-	lease, err = home.TryAcquire(ctx, placement.TryAcquire{RequestID: 2, Key: key, Owner: second})
+	lease, err = home.TryAcquire(ctx, core.TryAcquire{RequestID: 2, Key: key, Owner: second})
 	fmt.Println("epoch", lease.Epoch, err)
 	err = fence.Under(db).Transact(ctx, deposit)
 	fmt.Println(errors.Is(err, placement.ErrActivationLost), err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/internal/placement/kvstore"
 	"github.com/kazahana-db/kazahana/kv"
@@ -69,20 +70,20 @@ func onEngines(t *testing.T, test func(t *testing.T, db kv.Database)) {
 	t.Run("hostile", func(t *testing.T) { test(t, faults.HostileT(t, enginetest.Open(t))) })
 }
 
-func claimOf(key placement.Key, owner placement.Owner, request placement.RequestID) placement.TryAcquire {
-	return placement.TryAcquire{RequestID: request, Key: key, Owner: owner, Address: owner.Name + ":80", Topology: 3}
+func claimOf(key placement.Key, owner placement.Owner, request placement.RequestID) core.TryAcquire {
+	return core.TryAcquire{RequestID: request, Key: key, Owner: owner, Address: owner.Name + ":80", Topology: 3}
 }
 
 // acquire claims a key for an owner.
-func acquire(t testing.TB, s *kvstore.Store, key placement.Key, owner placement.Owner, request placement.RequestID) placement.Lease {
+func acquire(t testing.TB, s *kvstore.Store, key placement.Key, owner placement.Owner, request placement.RequestID) core.Lease {
 	t.Helper()
-	return must[placement.Lease](t)(s.TryAcquire(ctx, claimOf(key, owner, request)))
+	return must[core.Lease](t)(s.TryAcquire(ctx, claimOf(key, owner, request)))
 }
 
-func entryOf(l placement.Lease, snapshot []byte) placement.ActivationEntry {
-	return placement.ActivationEntry{
+func entryOf(l core.Lease, snapshot []byte) core.ActivationEntry {
+	return core.ActivationEntry{
 		Owner: l.Owner, Address: l.Owner.Name + ":80", Epoch: l.Epoch, Topology: 3,
-		Record: placement.ActivationRecord{PID: l.Key.String(), Snapshot: snapshot, Version: 9},
+		Record: core.ActivationRecord{PID: l.Key.String(), Snapshot: snapshot, Version: 9},
 	}
 }
 

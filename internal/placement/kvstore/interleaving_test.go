@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/kvstore"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
@@ -63,7 +64,7 @@ type scene struct {
 	t     *testing.T
 	db    kv.Database
 	store *kvstore.Store
-	lease placement.Lease // of member one
+	lease core.Lease // of member one
 }
 
 func newScene(t *testing.T) *scene {
@@ -98,7 +99,7 @@ func (s *scene) runDuring(something func(), operation func(*kvstore.Store) error
 
 func (s *scene) row() kvstore.Row { return must[kvstore.Row](s.t)(s.store.Row(ctx, alice)) }
 func (s *scene) snapshot() string {
-	e := must[*placement.ActivationEntry](s.t)(s.store.Load(ctx, alice))
+	e := must[*core.ActivationEntry](s.t)(s.store.Load(ctx, alice))
 	if e == nil {
 		return ""
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -81,18 +82,18 @@ func (k keys) readRow(ctx context.Context, tx kv.ReadTransaction, key placement.
 
 // readBoth reads the row of a key, and its entry without the snapshot: the zero entry if there
 // is none.
-func (k keys) readBoth(ctx context.Context, tx kv.ReadTransaction, key placement.Key) (Row, placement.ActivationEntry, error) {
+func (k keys) readBoth(ctx context.Context, tx kv.ReadTransaction, key placement.Key) (Row, core.ActivationEntry, error) {
 	if k.prefix == nil {
-		return Row{Key: key}, placement.ActivationEntry{}, nil
+		return Row{Key: key}, core.ActivationEntry{}, nil
 	}
 	first := tx.Get(k.chunk(key, 0))
 	row, err := k.readRow(ctx, tx, key)
 	if err != nil {
-		return row, placement.ActivationEntry{}, err
+		return row, core.ActivationEntry{}, err
 	}
 	value, err := first.Get(ctx)
 	if err != nil || value == nil {
-		return row, placement.ActivationEntry{}, err
+		return row, core.ActivationEntry{}, err
 	}
 	entry, _, _, err := decodeHead(value)
 	if err != nil {
@@ -102,7 +103,7 @@ func (k keys) readBoth(ctx context.Context, tx kv.ReadTransaction, key placement
 }
 
 // freeRow frees a row, and removes the entry if it is that of the row's claim.
-func (k keys) freeRow(tx kv.Transaction, row Row, entry placement.ActivationEntry) {
+func (k keys) freeRow(tx kv.Transaction, row Row, entry core.ActivationEntry) {
 	tx.Set(k.row(row.Key), Row{Epoch: row.Epoch}.encode())
 	if entry.Owner == row.Owner && entry.Epoch == row.Epoch {
 		tx.ClearRange(k.entry(row.Key))
@@ -131,7 +132,7 @@ func (k keys) startEntry(tx kv.ReadTransaction, key placement.Key) kv.RangeResul
 }
 
 // joinEntry waits for the chunks of an entry, and returns nil if there is none.
-func (k keys) joinEntry(ctx context.Context, key placement.Key, chunks kv.RangeResult) (*placement.ActivationEntry, error) {
+func (k keys) joinEntry(ctx context.Context, key placement.Key, chunks kv.RangeResult) (*core.ActivationEntry, error) {
 	pairs, err := chunks.Slice(ctx)
 	if err != nil || len(pairs) == 0 {
 		return nil, err
@@ -164,12 +165,12 @@ func (k keys) writeEntry(tx kv.Transaction, key placement.Key, b []byte) {
 // checkStored checks whether an attempt of unknown outcome has stored the entry before
 // another owner claimed the key. The entry stays until that owner stores its own: a claim
 // removes no entry.
-func (k keys) checkStored(ctx context.Context, tx kv.ReadTransaction, row Row, lease placement.Lease, encoded []byte) error {
+func (k keys) checkStored(ctx context.Context, tx kv.ReadTransaction, row Row, lease core.Lease, encoded []byte) error {
 	pairs, err := k.startEntry(tx, lease.Key).Slice(ctx)
 	if err != nil || bytes.Equal(join(pairs), encoded) {
 		return err
 	}
-	found := placement.ActivationEntry{}
+	found := core.ActivationEntry{}
 	if len(pairs) > 0 {
 		if found, _, _, err = decodeHead(pairs[0].Value); err != nil {
 			return corruptError(k.chunk(lease.Key, 0), err)

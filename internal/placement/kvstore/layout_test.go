@@ -15,6 +15,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/contents"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/goldens/formats"
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/placement"
 )
@@ -39,14 +40,14 @@ func storePlacements(t *testing.T, db kv.Database) {
 	t.Helper()
 	s := open(t, db)
 	bank := placement.Owner{Name: "bank-1", Incarnation: 4}
-	c := placement.TryAcquire{RequestID: 7, Key: alice, Owner: bank, Address: "10.0.0.1:80", Topology: 12}
-	lease := must[placement.Lease](t)(s.TryAcquire(ctx, c))
-	check(t, s.Store(ctx, lease, placement.ActivationEntry{
+	c := core.TryAcquire{RequestID: 7, Key: alice, Owner: bank, Address: "10.0.0.1:80", Topology: 12}
+	lease := must[core.Lease](t)(s.TryAcquire(ctx, c))
+	check(t, s.Store(ctx, lease, core.ActivationEntry{
 		Owner: bank, Address: c.Address, Epoch: lease.Epoch, Topology: 12, ObservedAt: time.Unix(1767225600, 0),
-		Record: placement.ActivationRecord{PID: "p1", Snapshot: []byte("hi"), Version: 3},
+		Record: core.ActivationRecord{PID: "p1", Snapshot: []byte("hi"), Version: 3},
 	}))
 	c.Key.ID, c.RequestID = "bob", 8
-	lease = must[placement.Lease](t)(s.TryAcquire(ctx, c))
+	lease = must[core.Lease](t)(s.TryAcquire(ctx, c))
 	check(t, s.Remove(ctx, c.Key, bank, lease.Epoch))
 }
 
@@ -59,17 +60,17 @@ func TestFormats(t *testing.T) {
 		Read: func(t *testing.T, db kv.Database) {
 			s := open(t, db)
 			got, err := s.Load(ctx, alice)
-			want := &placement.ActivationEntry{
+			want := &core.ActivationEntry{
 				Owner: placement.Owner{Name: "bank-1", Incarnation: 4}, Address: "10.0.0.1:80", Epoch: 1, Topology: 12, ObservedAt: time.Unix(1767225600, 0),
-				Record: placement.ActivationRecord{PID: "p1", Snapshot: []byte("hi"), Version: 3},
+				Record: core.ActivationRecord{PID: "p1", Snapshot: []byte("hi"), Version: 3},
 			}
 			if diff := cmp.Diff(want, got); diff != "" || err != nil {
 				t.Errorf("alice (-want +got): %v\n%s", err, diff)
 			}
 			bob := alice
 			bob.ID = "bob"
-			c := placement.TryAcquire{RequestID: 9, Key: bob, Owner: want.Owner, Address: "10.0.0.1:80", Topology: 12}
-			if lease := must[placement.Lease](t)(s.TryAcquire(ctx, c)); lease.Epoch != 2 {
+			c := core.TryAcquire{RequestID: 9, Key: bob, Owner: want.Owner, Address: "10.0.0.1:80", Topology: 12}
+			if lease := must[core.Lease](t)(s.TryAcquire(ctx, c)); lease.Epoch != 2 {
 				t.Errorf("bob is placed under the epoch %d, want 2", lease.Epoch)
 			}
 		},

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/kvstore"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
@@ -61,7 +62,7 @@ func TestClaims(t *testing.T) {
 	onEngines(t, func(t *testing.T, db kv.Database) {
 		s := open(t, db)
 		lease := acquire(t, s, alice, one, 1)
-		want := placement.Lease{Key: alice, Owner: one, Request: 1, Epoch: 1, Loaded: true, Kept: true}
+		want := core.Lease{Key: alice, Owner: one, Request: 1, Epoch: 1, Loaded: true, Kept: true}
 		if diff := cmp.Diff(want, lease); diff != "" {
 			t.Errorf("the first lease (-want +got):\n%s", diff)
 		}
@@ -69,7 +70,7 @@ func TestClaims(t *testing.T) {
 			t.Errorf("the claim repeated got epoch %d", again.Epoch)
 		}
 		_, err := s.TryAcquire(ctx, claimOf(alice, two, 1))
-		var held *placement.LockError
+		var held *core.LockError
 		if !errors.As(err, &held) || !errors.Is(err, placement.ErrHeld) || held.Holder != (placement.Holder{Owner: one, Address: "one:80", Epoch: 1}) {
 			t.Errorf("a claim of what another has: %v", err)
 		}
@@ -111,7 +112,7 @@ func TestReleaseKeepsThePredecessorsEntry(t *testing.T) {
 		check(t, s.Store(ctx, lease, entryOf(lease, nil)))
 		again := acquire(t, s, alice, two, 3) // a greater epoch than that of the entry
 		check(t, s.Release(ctx, again))
-		if e := must[*placement.ActivationEntry](t)(s.Load(ctx, alice)); e == nil || e.Epoch != lease.Epoch {
+		if e := must[*core.ActivationEntry](t)(s.Load(ctx, alice)); e == nil || e.Epoch != lease.Epoch {
 			t.Errorf("after a second claim that was given up the entry is %+v", e)
 		}
 		wantError(t, s.Remove(ctx, alice, two, again.Epoch), placement.ErrStale)
@@ -119,7 +120,7 @@ func TestReleaseKeepsThePredecessorsEntry(t *testing.T) {
 		lease = acquire(t, s, alice, two, 4)
 		check(t, s.Store(ctx, lease, entryOf(lease, nil)))
 		check(t, s.Release(ctx, lease))
-		if e := must[*placement.ActivationEntry](t)(s.Load(ctx, alice)); e != nil {
+		if e := must[*core.ActivationEntry](t)(s.Load(ctx, alice)); e != nil {
 			t.Errorf("an entry outlives the release of its lease: %+v", e)
 		}
 		lease = acquire(t, s, alice, two, 5)
@@ -150,7 +151,7 @@ func TestContendedClaims(t *testing.T) {
 				_, err := s.TryAcquire(ctx, claimOf(alice, owner, 1))
 				mu.Lock()
 				defer mu.Unlock()
-				var held *placement.LockError
+				var held *core.LockError
 				switch {
 				case err == nil:
 					won = append(won, owner)
@@ -178,17 +179,17 @@ func TestBadInput(t *testing.T) {
 	s := open(t, db)
 	before := db.Counts()
 	for _, c := range []struct {
-		claim placement.TryAcquire
+		claim core.TryAcquire
 		want  []string
 	}{
-		{placement.TryAcquire{}, []string{"kind is empty", "id is empty", "name is empty", "request id is 0"}},
+		{core.TryAcquire{}, []string{"kind is empty", "id is empty", "name is empty", "request id is 0"}},
 		{claimOf(placement.Key{Kind: "a\x00b", ID: "\xff"}, one, 1), []string{"NUL", "not valid UTF-8"}},
 		{claimOf(alice, placement.Owner{Name: strings.Repeat("n", 256), Incarnation: 1}, 1), []string{"256 bytes"}},
 		{claimOf(alice, placement.Owner{Name: "a\x00b", Incarnation: 1}, 1), []string{"NUL"}},
 		{claimOf(alice, placement.Owner{Name: "a"}, 1), []string{"incarnation is 0; it must be 1 or more"}},
 	} {
 		_, err := s.TryAcquire(ctx, c.claim)
-		var typed *placement.LockError
+		var typed *core.LockError
 		if !errors.As(err, &typed) {
 			t.Fatalf("%+v: %v", c.claim, err)
 		}
@@ -198,10 +199,10 @@ func TestBadInput(t *testing.T) {
 			}
 		}
 	}
-	lease := placement.Lease{Key: alice, Owner: one, Epoch: 1}
+	lease := core.Lease{Key: alice, Owner: one, Epoch: 1}
 	large := entryOf(lease, make([]byte, kvstore.MaxSnapshot+1))
 	wantError(t, s.Store(ctx, lease, large), placement.ErrTooLarge)
-	large.Record = placement.ActivationRecord{PID: strings.Repeat("p", kvstore.MaxPID+1)}
+	large.Record = core.ActivationRecord{PID: strings.Repeat("p", kvstore.MaxPID+1)}
 	wantError(t, s.Store(ctx, lease, large), placement.ErrTooLarge)
 	if cost := db.Counts().Sub(before); cost.Begins > 0 {
 		t.Errorf("the refusals cost %v", cost)
@@ -217,7 +218,7 @@ func TestBadInput(t *testing.T) {
 	wantError(t, s.Store(ctx, lease, entryOf(lease, nil)), placement.ErrStale) // there is no directory yet
 	wantError(t, s.Release(ctx, lease), placement.ErrStale)
 	check(t, s.Remove(ctx, alice, one, 1))
-	if e := must[*placement.ActivationEntry](t)(s.Load(ctx, alice)); e != nil {
+	if e := must[*core.ActivationEntry](t)(s.Load(ctx, alice)); e != nil {
 		t.Errorf("an entry before all claims: %+v", e)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/internal/newer"
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -140,7 +141,7 @@ const EntryChunk = 90_000
 // encodeEntry returns the bytes of an entry: (format, name, incarnation, address, epoch,
 // topology, PID, version, observed at, size of the snapshot), then the snapshot. The time is in
 // Unix nanoseconds, 0 for none; the size is -1 if there is no snapshot.
-func encodeEntry(e placement.ActivationEntry) []byte {
+func encodeEntry(e core.ActivationEntry) []byte {
 	size := int64(len(e.Record.Snapshot))
 	if e.Record.Snapshot == nil {
 		size = -1
@@ -174,7 +175,7 @@ func timeOf(ns int64) time.Time {
 
 // decodeHead reads what comes before the snapshot, and returns its size and the
 // bytes that follow.
-func decodeHead(b []byte) (e placement.ActivationEntry, size int64, rest []byte, err error) {
+func decodeHead(b []byte) (e core.ActivationEntry, size int64, rest []byte, err error) {
 	var observed int64
 	in := decoder{rest: b}
 	in.readFormat(entryFormat)
@@ -196,7 +197,7 @@ func decodeHead(b []byte) (e placement.ActivationEntry, size int64, rest []byte,
 
 // DecodeEntry reads the bytes of an entry: the values of the keys ("R", kind, id, n) of the
 // directory of placement, in the order of n.
-func DecodeEntry(b []byte) (*placement.ActivationEntry, error) {
+func DecodeEntry(b []byte) (*core.ActivationEntry, error) {
 	e, size, rest, err := decodeHead(b)
 	if err != nil {
 		return nil, err
@@ -224,11 +225,11 @@ func corruptError(key []byte, err error) error {
 
 // lockError is the error of a lock's operation.
 func lockError(key placement.Key, err error) error {
-	var typed *placement.LockError
+	var typed *core.LockError
 	if err == nil || errors.As(err, &typed) {
 		return err
 	}
-	return &placement.LockError{Key: key, Err: markUnavailable(err)}
+	return &core.LockError{Key: key, Err: markUnavailable(err)}
 }
 
 // storageError is the error of a storage's operation.
@@ -236,7 +237,7 @@ func storageError(key placement.Key, op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &placement.StorageError{Key: key, Op: op, Err: markUnavailable(err)}
+	return &core.StorageError{Key: key, Op: op, Err: markUnavailable(err)}
 }
 
 // markUnavailable wraps errors after which the outcome is unknown, those of the engine and

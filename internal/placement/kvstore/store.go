@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/placement"
@@ -100,12 +101,12 @@ func keysOf(d *directory.Directory, err error) (keys, error) {
 // another owner has the row. The lease is kept, does not expire, and has the stored entry.
 // A claim of an owner that is not alive gets a [placement.ErrStale], and so does one that
 // comes after a later claim of its owner.
-func (s *Store) TryAcquire(ctx context.Context, c placement.TryAcquire) (placement.Lease, error) {
+func (s *Store) TryAcquire(ctx context.Context, c core.TryAcquire) (core.Lease, error) {
 	if err := checkClaim(c); err != nil {
-		return placement.Lease{}, lockError(c.Key, err)
+		return core.Lease{}, lockError(c.Key, err)
 	}
 	var k keys
-	lease, err := kv.Transact(ctx, s.db, func(tx kv.Transaction) (l placement.Lease, err error) {
+	lease, err := kv.Transact(ctx, s.db, func(tx kv.Transaction) (l core.Lease, err error) {
 		if k, err = s.createKeys(ctx, tx); err != nil {
 			return l, err
 		}
@@ -126,7 +127,7 @@ func checkHolder(o placement.Owner, address string) error {
 }
 
 // checkClaim reports all faults of a claim.
-func checkClaim(c placement.TryAcquire) error {
+func checkClaim(c core.TryAcquire) error {
 	faults := []error{c.Key.Validate(), checkHolder(c.Owner, c.Address)}
 	if c.RequestID == 0 {
 		faults = append(faults, errors.New("kvstore: the request id is 0; it counts from 1"))
@@ -135,27 +136,27 @@ func checkClaim(c placement.TryAcquire) error {
 }
 
 // claimKey claims a key in tx.
-func (s *Store) claimKey(ctx context.Context, tx kv.Transaction, k keys, c placement.TryAcquire) (placement.Lease, error) {
+func (s *Store) claimKey(ctx context.Context, tx kv.Transaction, k keys, c core.TryAcquire) (core.Lease, error) {
 	entry, self := k.startEntry(tx, c.Key), s.members.StartAlive(ctx, tx, c.Owner)
 	row, err := k.readRow(ctx, tx, c.Key)
 	if err != nil {
-		return placement.Lease{}, err
+		return core.Lease{}, err
 	}
 	if err := s.checkClaimable(ctx, tx, row, c, self); err != nil {
-		return placement.Lease{}, err
+		return core.Lease{}, err
 	}
 	if row.Owner != c.Owner || row.Request != c.RequestID {
 		row = Row{Key: c.Key, Epoch: row.Epoch + 1, Owner: c.Owner, Address: c.Address, Request: c.RequestID, Topology: c.Topology}
 		tx.Set(k.row(c.Key), row.encode())
 	}
-	lease := placement.Lease{Key: c.Key, Owner: c.Owner, Request: c.RequestID, Epoch: row.Epoch, Loaded: true, Kept: true}
+	lease := core.Lease{Key: c.Key, Owner: c.Owner, Request: c.RequestID, Epoch: row.Epoch, Loaded: true, Kept: true}
 	lease.Entry, err = k.joinEntry(ctx, c.Key, entry)
 	return lease, err
 }
 
 // checkClaimable returns an error if the claimant is dead or has the key by a later claim, or
 // if another live owner has the key.
-func (s *Store) checkClaimable(ctx context.Context, tx kv.Transaction, row Row, c placement.TryAcquire, self func(context.Context) (bool, error)) error {
+func (s *Store) checkClaimable(ctx context.Context, tx kv.Transaction, row Row, c core.TryAcquire, self func(context.Context) (bool, error)) error {
 	alive, err := self(ctx)
 	if err != nil {
 		return err
@@ -171,18 +172,18 @@ func (s *Store) checkClaimable(ctx context.Context, tx kv.Transaction, row Row, 
 	}
 	alive, err = s.members.StartAlive(ctx, tx, row.Owner)(ctx)
 	if err == nil && alive {
-		err = &placement.LockError{Key: c.Key, Holder: row.holder(), Err: placement.ErrHeld}
+		err = &core.LockError{Key: c.Key, Holder: row.holder(), Err: placement.ErrHeld}
 	}
 	return err
 }
 
 // Load implements driver.Storage: one transaction that only reads, with one round for
 // entries of up to some 80 KB.
-func (s *Store) Load(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error) {
+func (s *Store) Load(ctx context.Context, key placement.Key) (*core.ActivationEntry, error) {
 	if err := key.Validate(); err != nil {
 		return nil, storageError(key, "load", err)
 	}
-	entry, err := kv.ReadTransact(ctx, s.db, func(tx kv.ReadTransaction) (*placement.ActivationEntry, error) {
+	entry, err := kv.ReadTransact(ctx, s.db, func(tx kv.ReadTransaction) (*core.ActivationEntry, error) {
 		k, found, err := s.openKeys(ctx, tx)
 		if err != nil || !found {
 			return nil, err
@@ -195,11 +196,11 @@ func (s *Store) Load(ctx context.Context, key placement.Key) (*placement.Activat
 // Store implements driver.Storage: it writes the entry if the owner of the lease has the
 // row under its epoch. One transaction and one round of reads. It conflicts with claims,
 // releases and removals of the key, and not with transactions under its fence.
-func (s *Store) Store(ctx context.Context, lease placement.Lease, entry placement.ActivationEntry) error {
+func (s *Store) Store(ctx context.Context, lease core.Lease, entry core.ActivationEntry) error {
 	return storageError(lease.Key, "store", s.storeEntry(ctx, lease, entry))
 }
 
-func (s *Store) storeEntry(ctx context.Context, lease placement.Lease, entry placement.ActivationEntry) error {
+func (s *Store) storeEntry(ctx context.Context, lease core.Lease, entry core.ActivationEntry) error {
 	if err := checkEntry(lease, entry); err != nil {
 		return err
 	}
@@ -223,7 +224,7 @@ func (s *Store) storeEntry(ctx context.Context, lease placement.Lease, entry pla
 }
 
 // checkEntry reports the faults for which an entry cannot be stored.
-func checkEntry(lease placement.Lease, e placement.ActivationEntry) error {
+func checkEntry(lease core.Lease, e core.ActivationEntry) error {
 	switch {
 	case len(e.Record.Snapshot) > MaxSnapshot:
 		return fmt.Errorf("%w: it has %d bytes; at most %d are possible", placement.ErrTooLarge, len(e.Record.Snapshot), MaxSnapshot)
@@ -238,7 +239,7 @@ func checkEntry(lease placement.Lease, e placement.ActivationEntry) error {
 
 // Release implements driver.Lock: it frees the row, and removes the entry if that was
 // stored under the lease. An earlier one stays for the next claim.
-func (s *Store) Release(ctx context.Context, lease placement.Lease) error {
+func (s *Store) Release(ctx context.Context, lease core.Lease) error {
 	err := s.changeRow(ctx, lease.Key, lease.Owner, func(tx kv.Transaction, k keys, maybeDone bool) error {
 		row, entry, err := k.readBoth(ctx, tx, lease.Key)
 		switch {
@@ -250,7 +251,7 @@ func (s *Store) Release(ctx context.Context, lease placement.Lease) error {
 		case maybeDone, row.Free() && row.Epoch == lease.Epoch:
 			return nil // it is released already
 		}
-		return &placement.LockError{Key: lease.Key, Holder: row.holder(), Err: staleError(row)}
+		return &core.LockError{Key: lease.Key, Holder: row.holder(), Err: staleError(row)}
 	})
 	return lockError(lease.Key, err)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/kvstore"
 	"github.com/kazahana-db/kazahana/internal/placement/placementtest"
 	"github.com/kazahana-db/kazahana/internal/seed"
@@ -141,7 +142,7 @@ func TestUnknownOutcome(t *testing.T) {
 	s := open(t, unreachableDatabase{db})
 	_, claim := s.TryAcquire(ctx, claimOf(alice, one, 1))
 	_, load := s.Load(ctx, alice)
-	lease := placement.Lease{Key: alice, Owner: one, Epoch: 1}
+	lease := core.Lease{Key: alice, Owner: one, Epoch: 1}
 	for name, err := range map[string]error{
 		"claim": claim, "load": load, "store": s.Store(ctx, lease, entryOf(lease, nil)),
 		"release": s.Release(ctx, lease), "remove": s.Remove(ctx, alice, one, 1),

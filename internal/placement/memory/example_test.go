@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/placement"
 )
@@ -22,8 +23,8 @@ func Example() {
 	}
 	key := placement.Key{Kind: "account", ID: "alice"}
 	noon := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
-	claim := func(name string, now time.Time) (placement.Lease, error) {
-		return home.TryAcquire(ctx, placement.TryAcquire{RequestID: 1, Key: key, Owner: placement.Owner{Name: name, Incarnation: 1}, Address: name + ":4000", Now: now})
+	claim := func(name string, now time.Time) (core.Lease, error) {
+		return home.TryAcquire(ctx, core.TryAcquire{RequestID: 1, Key: key, Owner: placement.Owner{Name: name, Incarnation: 1}, Address: name + ":4000", Now: now})
 	}
 
 	first, err := claim("a", noon)
@@ -32,7 +33,7 @@ func Example() {
 	fmt.Println(err)
 	second, err := claim("b", noon.Add(10*time.Second))
 	fmt.Println(second.Owner, "epoch", second.Epoch, err)
-	err = home.Store(ctx, first, placement.ActivationEntry{Owner: first.Owner, Epoch: first.Epoch, ObservedAt: noon})
+	err = home.Store(ctx, first, core.ActivationEntry{Owner: first.Owner, Epoch: first.Epoch, ObservedAt: noon})
 	fmt.Println(errors.Is(err, placement.ErrStale))
 
 	// Output:

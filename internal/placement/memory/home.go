@@ -37,6 +37,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/placement"
 )
 
@@ -95,9 +96,9 @@ type Home struct {
 
 // row is what the home has for a key; a key without claim and entry has no row.
 type row struct {
-	claim   placement.Lease // the zero Lease: the key is free
-	address string          // of the claim's owner
-	entry   *placement.ActivationEntry
+	claim   core.Lease // the zero Lease: the key is free
+	address string     // of the claim's owner
+	entry   *core.ActivationEntry
 }
 
 // New returns an empty home. The error is that of [Options.Validate].
@@ -162,12 +163,12 @@ func (h *Home) dropIfEmpty(key placement.Key) {
 	}
 }
 
-func lapsed(l placement.Lease, now time.Time) bool {
+func lapsed(l core.Lease, now time.Time) bool {
 	return !l.ExpiresAt.IsZero() && !now.Before(l.ExpiresAt)
 }
 
 // clone returns a copy that shares nothing with the entry.
-func clone(e *placement.ActivationEntry) *placement.ActivationEntry {
+func clone(e *core.ActivationEntry) *core.ActivationEntry {
 	if e == nil {
 		return nil
 	}
@@ -178,40 +179,40 @@ func clone(e *placement.ActivationEntry) *placement.ActivationEntry {
 
 // TryAcquire implements driver.Lock. An owner that was evicted gets an ErrStale,
 // and so does a claim that comes after a later one of its owner.
-func (h *Home) TryAcquire(ctx context.Context, c placement.TryAcquire) (placement.Lease, error) {
+func (h *Home) TryAcquire(ctx context.Context, c core.TryAcquire) (core.Lease, error) {
 	if err := check(ctx, c.Key, c.Owner); err != nil {
-		return placement.Lease{}, lockError(c.Key, err)
+		return core.Lease{}, lockError(c.Key, err)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.isDead(c.Owner) {
-		return placement.Lease{}, lockError(c.Key, fmt.Errorf("%s was evicted: %w", c.Owner, placement.ErrStale))
+		return core.Lease{}, lockError(c.Key, fmt.Errorf("%s was evicted: %w", c.Owner, placement.ErrStale))
 	}
 	r := h.rowOf(c.Key)
 	switch {
 	case r.claim.Owner == c.Owner && r.claim.Request == c.RequestID && !lapsed(r.claim, c.Now):
 		// The command is repeated.
 	case r.claim.Owner == c.Owner && c.RequestID < r.claim.Request:
-		return placement.Lease{}, lockError(c.Key, fmt.Errorf("%w: request %d comes late, after request %d", placement.ErrStale, c.RequestID, r.claim.Request))
+		return core.Lease{}, lockError(c.Key, fmt.Errorf("%w: request %d comes late, after request %d", placement.ErrStale, c.RequestID, r.claim.Request))
 	case h.isClaimable(r, c):
 		h.grantClaim(r, c)
 	default:
-		return placement.Lease{}, &placement.LockError{Key: c.Key, Holder: r.holder(), Err: placement.ErrHeld}
+		return core.Lease{}, &core.LockError{Key: c.Key, Holder: r.holder(), Err: placement.ErrHeld}
 	}
 	return h.leaseOf(r), nil
 }
 
 // isClaimable reports whether the command's owner can have a new claim.
-func (h *Home) isClaimable(r *row, c placement.TryAcquire) bool {
+func (h *Home) isClaimable(r *row, c core.TryAcquire) bool {
 	old := r.claim
 	restarted := old.Owner.Name == c.Owner.Name && old.Owner.Incarnation <= c.Owner.Incarnation
 	return old.Epoch == 0 || restarted || h.isDead(old.Owner) || lapsed(old, c.Now)
 }
 
-func (h *Home) grantClaim(r *row, c placement.TryAcquire) {
+func (h *Home) grantClaim(r *row, c core.TryAcquire) {
 	h.epoch++
 	r.address = c.Address
-	r.claim = placement.Lease{Key: c.Key, Owner: c.Owner, Request: c.RequestID, Epoch: h.epoch}
+	r.claim = core.Lease{Key: c.Key, Owner: c.Owner, Request: c.RequestID, Epoch: h.epoch}
 	if !h.options.Kept {
 		r.claim.ExpiresAt = c.Now.Add(h.options.TTL)
 	}
@@ -219,7 +220,7 @@ func (h *Home) grantClaim(r *row, c placement.TryAcquire) {
 }
 
 // leaseOf returns what the owner of the claim is told.
-func (h *Home) leaseOf(r *row) placement.Lease {
+func (h *Home) leaseOf(r *row) core.Lease {
 	l := r.claim
 	if h.options.Kept {
 		l.Loaded, l.Kept, l.Entry = true, true, clone(r.entry)
@@ -229,7 +230,7 @@ func (h *Home) leaseOf(r *row) placement.Lease {
 
 // Release implements driver.Lock. A lease that no other owner has taken since it was
 // released, or that was never granted, counts as released already.
-func (h *Home) Release(ctx context.Context, lease placement.Lease) error {
+func (h *Home) Release(ctx context.Context, lease core.Lease) error {
 	if err := check(ctx, lease.Key, lease.Owner); err != nil {
 		return lockError(lease.Key, err)
 	}
@@ -240,7 +241,7 @@ func (h *Home) Release(ctx context.Context, lease placement.Lease) error {
 		return nil
 	}
 	if !r.hasClaim(lease.Owner, lease.Epoch) {
-		return &placement.LockError{Key: lease.Key, Holder: r.holder(), Err: placement.ErrStale}
+		return &core.LockError{Key: lease.Key, Holder: r.holder(), Err: placement.ErrStale}
 	}
 	h.freeClaim(lease.Key, r)
 	return nil
@@ -252,12 +253,12 @@ func (h *Home) freeClaim(key placement.Key, r *row) {
 	if h.options.Kept && r.entry != nil && r.entry.Owner == r.claim.Owner {
 		r.entry = nil
 	}
-	r.claim, r.address = placement.Lease{}, ""
+	r.claim, r.address = core.Lease{}, ""
 	h.dropIfEmpty(key)
 }
 
 // Load implements driver.Storage. The entry is the caller's.
-func (h *Home) Load(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error) {
+func (h *Home) Load(ctx context.Context, key placement.Key) (*core.ActivationEntry, error) {
 	if err := checkKey(ctx, key); err != nil {
 		return nil, storageError(key, "load", err)
 	}
@@ -267,7 +268,7 @@ func (h *Home) Load(ctx context.Context, key placement.Key) (*placement.Activati
 }
 
 // Store implements driver.Storage.
-func (h *Home) Store(ctx context.Context, lease placement.Lease, entry placement.ActivationEntry) error {
+func (h *Home) Store(ctx context.Context, lease core.Lease, entry core.ActivationEntry) error {
 	err := check(ctx, lease.Key, lease.Owner)
 	if size := len(entry.Record.Snapshot); err == nil && size > h.options.MaxSnapshot {
 		err = fmt.Errorf("%w: it has %d bytes; at most %d are possible", placement.ErrTooLarge, size, h.options.MaxSnapshot)
@@ -278,7 +279,7 @@ func (h *Home) Store(ctx context.Context, lease placement.Lease, entry placement
 	return storageError(lease.Key, "store", err)
 }
 
-func (h *Home) storeEntry(lease placement.Lease, entry placement.ActivationEntry) error {
+func (h *Home) storeEntry(lease core.Lease, entry core.ActivationEntry) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r := h.rowOf(lease.Key)
@@ -346,7 +347,7 @@ func lockError(key placement.Key, err error) error {
 	if err == nil || errors.Is(err, placement.ErrInvalidKey) {
 		return err
 	}
-	return &placement.LockError{Key: key, Err: err}
+	return &core.LockError{Key: key, Err: err}
 }
 
 // storageError returns the error of a storage for what went wrong.
@@ -354,5 +355,5 @@ func storageError(key placement.Key, op string, err error) error {
 	if err == nil || errors.Is(err, placement.ErrInvalidKey) {
 		return err
 	}
-	return &placement.StorageError{Key: key, Op: op, Err: err}
+	return &core.StorageError{Key: key, Op: op, Err: err}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/internal/placement/placementtest"
 	"github.com/kazahana-db/kazahana/placement"
@@ -68,7 +69,7 @@ func TestFreeKeysTakeNoMemory(t *testing.T) {
 		last := int64(0)
 		for i := range 100 {
 			key := placement.Key{Kind: "thing", ID: fmt.Sprint(i % 10)}
-			lease, err := home.TryAcquire(t.Context(), placement.TryAcquire{RequestID: placement.RequestID(i + 1), Key: key, Owner: owner})
+			lease, err := home.TryAcquire(t.Context(), core.TryAcquire{RequestID: placement.RequestID(i + 1), Key: key, Owner: owner})
 			if err != nil || lease.Epoch <= last {
 				t.Fatalf("got %+v and %v after epoch %d", lease, err, last)
 			}
@@ -91,7 +92,7 @@ func TestFreeKeysTakeNoMemory(t *testing.T) {
 func TestEvictedLocks(t *testing.T) {
 	home := open(t, memory.Options{})
 	claim := func(owner placement.Owner, id string) error {
-		_, err := home.TryAcquire(t.Context(), placement.TryAcquire{RequestID: 1, Key: placement.Key{Kind: "thing", ID: id}, Owner: owner})
+		_, err := home.TryAcquire(t.Context(), core.TryAcquire{RequestID: 1, Key: placement.Key{Kind: "thing", ID: id}, Owner: owner})
 		return err
 	}
 	a1, a2, a3 := placement.Owner{Name: "a", Incarnation: 1}, placement.Owner{Name: "a", Incarnation: 2}, placement.Owner{Name: "a", Incarnation: 3}
@@ -100,8 +101,8 @@ func TestEvictedLocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	mine := func(owner placement.Owner, epoch int64, id string) error {
-		l := placement.Lease{Key: placement.Key{Kind: "thing", ID: id}, Owner: owner, Epoch: epoch}
-		return home.Store(t.Context(), l, placement.ActivationEntry{Owner: owner, Epoch: epoch})
+		l := core.Lease{Key: placement.Key{Kind: "thing", ID: id}, Owner: owner, Epoch: epoch}
+		return home.Store(t.Context(), l, core.ActivationEntry{Owner: owner, Epoch: epoch})
 	}
 	if err := mine(a2, 2, "2"); err != nil {
 		t.Fatal(err)

@@ -9,27 +9,28 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/placement"
 )
 
 // onClaim replaces TryAcquire; the replacement gets the right one.
-func onClaim(f func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error)) func(*Home, *patchedHome) {
+func onClaim(f func(ctx context.Context, c core.TryAcquire, right claimFunc) (core.Lease, error)) func(*Home, *patchedHome) {
 	return func(_ *Home, b *patchedHome) {
 		right := b.tryAcquire
-		b.tryAcquire = func(ctx context.Context, c placement.TryAcquire) (placement.Lease, error) { return f(ctx, c, right) }
+		b.tryAcquire = func(ctx context.Context, c core.TryAcquire) (core.Lease, error) { return f(ctx, c, right) }
 	}
 }
 
-type claimFunc = func(context.Context, placement.TryAcquire) (placement.Lease, error)
+type claimFunc = func(context.Context, core.TryAcquire) (core.Lease, error)
 
 // forge returns a lease that nothing has granted.
-func forge(c placement.TryAcquire, like placement.Holder) placement.Lease {
-	return placement.Lease{Key: c.Key, Owner: c.Owner, Request: c.RequestID, Epoch: like.Epoch + 1}
+func forge(c core.TryAcquire, like placement.Holder) core.Lease {
+	return core.Lease{Key: c.Key, Owner: c.Owner, Request: c.RequestID, Epoch: like.Epoch + 1}
 }
 
-var grantsAll = onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
+var grantsAll = onClaim(func(ctx context.Context, c core.TryAcquire, right claimFunc) (core.Lease, error) {
 	l, err := right(ctx, c)
-	var held *placement.LockError
+	var held *core.LockError
 	if errors.As(err, &held) && errors.Is(err, placement.ErrHeld) {
 		return forge(c, held.Holder), nil
 	}
@@ -38,9 +39,9 @@ var grantsAll = onClaim(func(ctx context.Context, c placement.TryAcquire, right 
 
 func racy(h *Home, b *patchedHome) {
 	var count atomic.Int32
-	onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
+	onClaim(func(ctx context.Context, c core.TryAcquire, right claimFunc) (core.Lease, error) {
 		l, err := right(ctx, c)
-		var held *placement.LockError
+		var held *core.LockError
 		if errors.As(err, &held) && count.Add(1)%20 == 0 {
 			return forge(c, held.Holder), nil
 		}
@@ -48,15 +49,15 @@ func racy(h *Home, b *patchedHome) {
 	})(h, b)
 }
 
-var noWinner = onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
+var noWinner = onClaim(func(ctx context.Context, c core.TryAcquire, right claimFunc) (core.Lease, error) {
 	l, err := right(ctx, c)
 	if errors.Is(err, placement.ErrHeld) {
-		err = &placement.LockError{Key: c.Key, Err: placement.ErrHeld}
+		err = &core.LockError{Key: c.Key, Err: placement.ErrHeld}
 	}
 	return l, err
 })
 
-var deadClaims = onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
+var deadClaims = onClaim(func(ctx context.Context, c core.TryAcquire, right claimFunc) (core.Lease, error) {
 	l, err := right(ctx, c)
 	if errors.Is(err, placement.ErrStale) {
 		return forge(c, placement.Holder{Epoch: 1}), nil
@@ -64,16 +65,16 @@ var deadClaims = onClaim(func(ctx context.Context, c placement.TryAcquire, right
 	return l, err
 })
 
-var someDeadHoldOn = onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
+var someDeadHoldOn = onClaim(func(ctx context.Context, c core.TryAcquire, right claimFunc) (core.Lease, error) {
 	if c.Key.ID == "150" && c.Owner.Name == "b" {
-		return placement.Lease{}, &placement.LockError{Key: c.Key, Err: placement.ErrHeld}
+		return core.Lease{}, &core.LockError{Key: c.Key, Err: placement.ErrHeld}
 	}
 	return right(ctx, c)
 })
 
 func neverLapses(h *Home, b *patchedHome) {
 	var first time.Time
-	onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
+	onClaim(func(ctx context.Context, c core.TryAcquire, right claimFunc) (core.Lease, error) {
 		if first.IsZero() {
 			first = c.Now
 		}
@@ -82,7 +83,7 @@ func neverLapses(h *Home, b *patchedHome) {
 	})(h, b)
 }
 
-var lapsesLate = onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
+var lapsesLate = onClaim(func(ctx context.Context, c core.TryAcquire, right claimFunc) (core.Lease, error) {
 	c.Now = c.Now.Add(-1)
 	l, err := right(ctx, c)
 	l.ExpiresAt = l.ExpiresAt.Add(1)
@@ -90,10 +91,10 @@ var lapsesLate = onClaim(func(ctx context.Context, c placement.TryAcquire, right
 })
 
 func ownRefused(h *Home, b *patchedHome) {
-	granted := map[placement.Key]placement.Lease{}
-	onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
+	granted := map[placement.Key]core.Lease{}
+	onClaim(func(ctx context.Context, c core.TryAcquire, right claimFunc) (core.Lease, error) {
 		if old, held := granted[c.Key]; held && old.Owner == c.Owner && old.Request != c.RequestID {
-			return placement.Lease{}, &placement.LockError{Key: c.Key, Err: placement.ErrHeld}
+			return core.Lease{}, &core.LockError{Key: c.Key, Err: placement.ErrHeld}
 		}
 		l, err := right(ctx, c)
 		granted[c.Key] = l
@@ -102,8 +103,8 @@ func ownRefused(h *Home, b *patchedHome) {
 }
 
 func oldStands(h *Home, b *patchedHome) {
-	granted := map[placement.Key]placement.Lease{}
-	onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
+	granted := map[placement.Key]core.Lease{}
+	onClaim(func(ctx context.Context, c core.TryAcquire, right claimFunc) (core.Lease, error) {
 		if old := granted[c.Key]; old.Owner == c.Owner {
 			old.Request = c.RequestID
 			return old, nil
@@ -118,7 +119,7 @@ func oldStands(h *Home, b *patchedHome) {
 
 func everyClaimNew(h *Home, b *patchedHome) {
 	var count atomic.Uint64
-	onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
+	onClaim(func(ctx context.Context, c core.TryAcquire, right claimFunc) (core.Lease, error) {
 		id := c.RequestID
 		c.RequestID = placement.RequestID(1000 + count.Add(1))
 		l, err := right(ctx, c)
@@ -129,7 +130,7 @@ func everyClaimNew(h *Home, b *patchedHome) {
 
 func lateClaimsCount(h *Home, b *patchedHome) {
 	var count atomic.Uint64
-	onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
+	onClaim(func(ctx context.Context, c core.TryAcquire, right claimFunc) (core.Lease, error) {
 		id := c.RequestID
 		l, err := right(ctx, c)
 		if errors.Is(err, placement.ErrStale) {
@@ -142,8 +143,8 @@ func lateClaimsCount(h *Home, b *patchedHome) {
 }
 
 func requestsAlone(h *Home, b *patchedHome) {
-	granted := map[placement.Key]placement.Lease{}
-	onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
+	granted := map[placement.Key]core.Lease{}
+	onClaim(func(ctx context.Context, c core.TryAcquire, right claimFunc) (core.Lease, error) {
 		if old, held := granted[c.Key]; held && old.Request == c.RequestID {
 			old.Owner = c.Owner
 			return old, nil
@@ -154,7 +155,7 @@ func requestsAlone(h *Home, b *patchedHome) {
 	})(h, b)
 }
 
-var takesAnyOwner = onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
+var takesAnyOwner = onClaim(func(ctx context.Context, c core.TryAcquire, right claimFunc) (core.Lease, error) {
 	owner := c.Owner
 	if owner.Name == "" || owner.Incarnation < 1 {
 		c.Owner = placement.Owner{Name: "nameless", Incarnation: 1}
@@ -164,19 +165,19 @@ var takesAnyOwner = onClaim(func(ctx context.Context, c placement.TryAcquire, ri
 	return l, err
 })
 
-var deaf = onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
+var deaf = onClaim(func(ctx context.Context, c core.TryAcquire, right claimFunc) (core.Lease, error) {
 	return right(context.WithoutCancel(ctx), c)
 })
 
 func neverReleases(_ *Home, b *patchedHome) {
-	b.release = func(context.Context, placement.Lease) error { return nil }
+	b.release = func(context.Context, core.Lease) error { return nil }
 }
 
 func releaseOnce(_ *Home, b *patchedHome) {
 	right, done := b.release, map[int64]bool{}
-	b.release = func(ctx context.Context, l placement.Lease) error {
+	b.release = func(ctx context.Context, l core.Lease) error {
 		if done[l.Epoch] {
-			return &placement.LockError{Key: l.Key, Err: placement.ErrStale}
+			return &core.LockError{Key: l.Key, Err: placement.ErrStale}
 		}
 		err := right(ctx, l)
 		done[l.Epoch] = true
@@ -185,8 +186,8 @@ func releaseOnce(_ *Home, b *patchedHome) {
 }
 
 func releasesBlindly(h *Home, b *patchedHome) {
-	var last placement.Lease
-	onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
+	var last core.Lease
+	onClaim(func(ctx context.Context, c core.TryAcquire, right claimFunc) (core.Lease, error) {
 		l, err := right(ctx, c)
 		if err == nil {
 			last = l
@@ -194,7 +195,7 @@ func releasesBlindly(h *Home, b *patchedHome) {
 		return l, err
 	})(h, b)
 	right := b.release
-	b.release = func(ctx context.Context, l placement.Lease) error {
+	b.release = func(ctx context.Context, l core.Lease) error {
 		if err := right(ctx, l); !errors.Is(err, placement.ErrStale) {
 			return err
 		}
@@ -204,7 +205,7 @@ func releasesBlindly(h *Home, b *patchedHome) {
 
 func releaseClears(_ *Home, b *patchedHome) {
 	right := b.release
-	b.release = func(ctx context.Context, l placement.Lease) error {
+	b.release = func(ctx context.Context, l core.Lease) error {
 		err := right(ctx, l)
 		if e, _ := b.load(ctx, l.Key); err == nil && e != nil {
 			return b.remove(ctx, l.Key, e.Owner, e.Epoch)
@@ -218,13 +219,13 @@ func epochsAnew(_ *Home, b *patchedHome) {
 	claim, release, load, store, remove := b.tryAcquire, b.release, b.load, b.store, b.remove
 	var mu sync.Mutex
 	var offset, last int64
-	shift := func(e *placement.ActivationEntry) *placement.ActivationEntry {
+	shift := func(e *core.ActivationEntry) *core.ActivationEntry {
 		if e != nil {
 			e.Epoch -= offset
 		}
 		return e
 	}
-	b.tryAcquire = func(ctx context.Context, c placement.TryAcquire) (placement.Lease, error) {
+	b.tryAcquire = func(ctx context.Context, c core.TryAcquire) (core.Lease, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		l, err := claim(ctx, c)
@@ -233,15 +234,15 @@ func epochsAnew(_ *Home, b *patchedHome) {
 		l.Entry = shift(l.Entry)
 		return l, err
 	}
-	b.release = func(ctx context.Context, l placement.Lease) error {
+	b.release = func(ctx context.Context, l core.Lease) error {
 		l.Epoch += offset
 		return release(ctx, l)
 	}
-	b.load = func(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error) {
+	b.load = func(ctx context.Context, key placement.Key) (*core.ActivationEntry, error) {
 		e, err := load(ctx, key)
 		return shift(e), err
 	}
-	b.store = func(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
+	b.store = func(ctx context.Context, l core.Lease, e core.ActivationEntry) error {
 		l.Epoch += offset
 		e.Epoch += offset
 		return store(ctx, l, e)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/placement"
 )
@@ -22,10 +23,10 @@ func apart(h *Home, _ *patchedHome) {
 }
 
 // onStore changes what is stored.
-func onStore(change func(*placement.ActivationEntry)) func(*Home, *patchedHome) {
+func onStore(change func(*core.ActivationEntry)) func(*Home, *patchedHome) {
 	return func(_ *Home, b *patchedHome) {
 		right := b.store
-		b.store = func(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
+		b.store = func(ctx context.Context, l core.Lease, e core.ActivationEntry) error {
 			change(&e)
 			return right(ctx, l, e)
 		}
@@ -33,23 +34,23 @@ func onStore(change func(*placement.ActivationEntry)) func(*Home, *patchedHome) 
 }
 
 var (
-	forgetsSnapshots = onStore(func(e *placement.ActivationEntry) { e.Record.Snapshot = nil })
-	roundsTimes      = onStore(func(e *placement.ActivationEntry) { e.ObservedAt = e.ObservedAt.Truncate(time.Millisecond) })
-	cutsSnapshots    = onStore(func(e *placement.ActivationEntry) {
+	forgetsSnapshots = onStore(func(e *core.ActivationEntry) { e.Record.Snapshot = nil })
+	roundsTimes      = onStore(func(e *core.ActivationEntry) { e.ObservedAt = e.ObservedAt.Truncate(time.Millisecond) })
+	cutsSnapshots    = onStore(func(e *core.ActivationEntry) {
 		e.Record.Snapshot = e.Record.Snapshot[:min(len(e.Record.Snapshot), memory.DefaultMaxSnapshot)]
 	})
 )
 
 func forgetsEntries(_ *Home, b *patchedHome) {
-	b.load = func(context.Context, placement.Key) (*placement.ActivationEntry, error) { return nil, nil }
+	b.load = func(context.Context, placement.Key) (*core.ActivationEntry, error) { return nil, nil }
 }
 
 func emptyEntry(_ *Home, b *patchedHome) {
 	right := b.load
-	b.load = func(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error) {
+	b.load = func(ctx context.Context, key placement.Key) (*core.ActivationEntry, error) {
 		e, err := right(ctx, key)
 		if e == nil {
-			e = &placement.ActivationEntry{}
+			e = &core.ActivationEntry{}
 		}
 		return e, err
 	}
@@ -59,8 +60,8 @@ func emptyEntry(_ *Home, b *patchedHome) {
 func storesBlindly(_ *Home, b *patchedHome) {
 	load, store := b.load, b.store
 	var mu sync.Mutex
-	refused := map[placement.Key]*placement.ActivationEntry{}
-	b.store = func(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
+	refused := map[placement.Key]*core.ActivationEntry{}
+	b.store = func(ctx context.Context, l core.Lease, e core.ActivationEntry) error {
 		mu.Lock()
 		defer mu.Unlock()
 		err := store(ctx, l, e)
@@ -71,7 +72,7 @@ func storesBlindly(_ *Home, b *patchedHome) {
 		}
 		return err
 	}
-	b.load = func(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error) {
+	b.load = func(ctx context.Context, key placement.Key) (*core.ActivationEntry, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if e := refused[key]; e != nil {
@@ -83,7 +84,7 @@ func storesBlindly(_ *Home, b *patchedHome) {
 
 func storesWhenLapsed(_ *Home, b *patchedHome) {
 	right := b.store
-	b.store = func(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
+	b.store = func(ctx context.Context, l core.Lease, e core.ActivationEntry) error {
 		err := right(ctx, l, e)
 		if errors.Is(err, placement.ErrStale) {
 			e.ObservedAt = e.ObservedAt.Add(-memory.DefaultTTL)
@@ -95,9 +96,9 @@ func storesWhenLapsed(_ *Home, b *patchedHome) {
 
 func storeOnce(_ *Home, b *patchedHome) {
 	right, done := b.store, map[int64]bool{}
-	b.store = func(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
+	b.store = func(ctx context.Context, l core.Lease, e core.ActivationEntry) error {
 		if done[l.Epoch] {
-			return &placement.StorageError{Key: l.Key, Op: "store", Err: placement.ErrStale}
+			return &core.StorageError{Key: l.Key, Op: "store", Err: placement.ErrStale}
 		}
 		err := right(ctx, l, e)
 		done[l.Epoch] = true
@@ -107,7 +108,7 @@ func storeOnce(_ *Home, b *patchedHome) {
 
 func writesThenFails(_ *Home, b *patchedHome) {
 	right := b.store
-	b.store = func(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
+	b.store = func(ctx context.Context, l core.Lease, e core.ActivationEntry) error {
 		err := right(ctx, l, e)
 		if errors.Is(err, placement.ErrTooLarge) {
 			e.Record.Snapshot = e.Record.Snapshot[:1]
@@ -121,11 +122,11 @@ func writesThenFails(_ *Home, b *patchedHome) {
 func sharesMemory(_ *Home, b *patchedHome) {
 	load, store := b.load, b.store
 	shared := map[int64][]byte{}
-	b.store = func(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
+	b.store = func(ctx context.Context, l core.Lease, e core.ActivationEntry) error {
 		shared[e.Epoch] = e.Record.Snapshot
 		return store(ctx, l, e)
 	}
-	b.load = func(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error) {
+	b.load = func(ctx context.Context, key placement.Key) (*core.ActivationEntry, error) {
 		e, err := load(ctx, key)
 		if e != nil {
 			e.Record.Snapshot = shared[e.Epoch]
@@ -142,7 +143,7 @@ func removeOnce(_ *Home, b *patchedHome) {
 	right, done := b.remove, map[int64]bool{}
 	b.remove = func(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) error {
 		if done[epoch] {
-			return &placement.StorageError{Key: key, Op: "remove", Err: placement.ErrStale}
+			return &core.StorageError{Key: key, Op: "remove", Err: placement.ErrStale}
 		}
 		err := right(ctx, key, owner, epoch)
 		done[epoch] = true
@@ -151,7 +152,7 @@ func removeOnce(_ *Home, b *patchedHome) {
 }
 
 // removesIf removes, of what the right home refuses as stale, what alike accepts.
-func removesIf(alike func(e *placement.ActivationEntry, owner placement.Owner, epoch int64) bool) func(*Home, *patchedHome) {
+func removesIf(alike func(e *core.ActivationEntry, owner placement.Owner, epoch int64) bool) func(*Home, *patchedHome) {
 	return func(_ *Home, b *patchedHome) {
 		right := b.remove
 		b.remove = func(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) error {
@@ -168,9 +169,9 @@ func removesIf(alike func(e *placement.ActivationEntry, owner placement.Owner, e
 }
 
 var (
-	removesBlindly = removesIf(func(*placement.ActivationEntry, placement.Owner, int64) bool { return true })
-	removesByOwner = removesIf(func(e *placement.ActivationEntry, owner placement.Owner, _ int64) bool { return e.Owner == owner })
-	namesAreOwners = removesIf(func(e *placement.ActivationEntry, owner placement.Owner, epoch int64) bool {
+	removesBlindly = removesIf(func(*core.ActivationEntry, placement.Owner, int64) bool { return true })
+	removesByOwner = removesIf(func(e *core.ActivationEntry, owner placement.Owner, _ int64) bool { return e.Owner == owner })
+	namesAreOwners = removesIf(func(e *core.ActivationEntry, owner placement.Owner, epoch int64) bool {
 		return e.Owner.Name == owner.Name && e.Epoch == epoch
 	})
 )
@@ -192,7 +193,7 @@ func deathTakesAll(h *Home, b *patchedHome) {
 
 func takesAnyKey(_ *Home, b *patchedHome) {
 	right := b.load
-	b.load = func(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error) {
+	b.load = func(ctx context.Context, key placement.Key) (*core.ActivationEntry, error) {
 		if key.Validate() != nil {
 			return nil, nil
 		}
@@ -203,7 +204,7 @@ func takesAnyKey(_ *Home, b *patchedHome) {
 // namesAnotherKey refuses each bad key, with the error of another one.
 func namesAnotherKey(_ *Home, b *patchedHome) {
 	right := b.load
-	b.load = func(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error) {
+	b.load = func(ctx context.Context, key placement.Key) (*core.ActivationEntry, error) {
 		if key.Validate() != nil {
 			return nil, placement.Key{Kind: "another"}.Validate()
 		}
@@ -215,17 +216,17 @@ func namesAnotherKey(_ *Home, b *patchedHome) {
 func mapKeys(to func(placement.Key) placement.Key) func(*Home, *patchedHome) {
 	return func(h *Home, b *patchedHome) {
 		load, store, remove := b.load, b.store, b.remove
-		onClaim(func(ctx context.Context, c placement.TryAcquire, right claimFunc) (placement.Lease, error) {
+		onClaim(func(ctx context.Context, c core.TryAcquire, right claimFunc) (core.Lease, error) {
 			key := c.Key
 			c.Key = to(key)
 			l, err := right(ctx, c)
 			l.Key = key
 			return l, err
 		})(h, b)
-		b.load = func(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error) {
+		b.load = func(ctx context.Context, key placement.Key) (*core.ActivationEntry, error) {
 			return load(ctx, to(key))
 		}
-		b.store = func(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
+		b.store = func(ctx context.Context, l core.Lease, e core.ActivationEntry) error {
 			l.Key = to(l.Key)
 			return store(ctx, l, e)
 		}
@@ -255,8 +256,8 @@ func plainErrors(_ *Home, b *patchedHome) {
 		}
 		return err
 	}
-	b.release = func(ctx context.Context, l placement.Lease) error { return plain(release(ctx, l)) }
-	b.store = func(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
+	b.release = func(ctx context.Context, l core.Lease) error { return plain(release(ctx, l)) }
+	b.store = func(ctx context.Context, l core.Lease, e core.ActivationEntry) error {
 		return plain(store(ctx, l, e))
 	}
 	b.remove = func(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) error {

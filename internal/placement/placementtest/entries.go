@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/placement"
 )
 
@@ -20,7 +21,7 @@ func testWholeEntries(f *fixture) {
 		every[i] = byte(i)
 	}
 	l := f.mustClaim(f.startMember("a"), key)
-	for _, r := range []placement.ActivationRecord{
+	for _, r := range []core.ActivationRecord{
 		{},
 		{PID: "pid", Snapshot: every, Version: 1},
 		{PID: strings.Repeat("p", 1000), Version: math.MaxUint64},
@@ -47,11 +48,11 @@ func testWholeEntries(f *fixture) {
 func testForeignEntry(f *fixture) {
 	a, b := f.startMember("a"), f.startMember("b")
 	l := f.mustClaim(a, key)
-	for _, change := range []func(*placement.ActivationEntry){
-		func(e *placement.ActivationEntry) { e.Owner = b },
-		func(e *placement.ActivationEntry) { e.Owner.Incarnation++ },
-		func(e *placement.ActivationEntry) { e.Epoch++ },
-		func(e *placement.ActivationEntry) { e.Epoch-- },
+	for _, change := range []func(*core.ActivationEntry){
+		func(e *core.ActivationEntry) { e.Owner = b },
+		func(e *core.ActivationEntry) { e.Owner.Incarnation++ },
+		func(e *core.ActivationEntry) { e.Epoch++ },
+		func(e *core.ActivationEntry) { e.Epoch-- },
 	} {
 		e := f.newEntry(l)
 		change(&e)
@@ -117,7 +118,7 @@ var badKeys = []placement.Key{
 func testBadKeys(f *fixture) {
 	a := f.startMember("a")
 	for _, bad := range badKeys {
-		l := placement.Lease{Key: bad, Owner: a, Request: 1, Epoch: 1}
+		l := core.Lease{Key: bad, Owner: a, Request: 1, Epoch: 1}
 		_, acquire := f.Lock.TryAcquire(f.ctx, f.newClaim(a, bad))
 		_, load := f.Storage.Load(f.ctx, bad)
 		for what, err := range map[string]error{
@@ -164,7 +165,7 @@ var similarKeys = []placement.Key{
 // testKeysApart checks that each key has its own claim and entry.
 func testKeysApart(f *fixture) {
 	a, b := f.startMember("a"), f.startMember("b")
-	entries := map[placement.Key]placement.ActivationEntry{}
+	entries := map[placement.Key]core.ActivationEntry{}
 	for _, k := range similarKeys {
 		f.checkStored(k, nil)
 		entries[k] = f.mustActivate(a, k)
@@ -187,7 +188,7 @@ func testBadOwners(f *fixture) {
 		if l, err := f.Lock.TryAcquire(f.ctx, f.newClaim(owner, key)); err == nil {
 			f.Errorf("the owner %q was granted %+v", owner, l)
 		}
-		l := placement.Lease{Key: key, Owner: owner}
+		l := core.Lease{Key: key, Owner: owner}
 		if err := f.Storage.Store(f.ctx, l, f.newEntry(l)); err == nil {
 			f.Errorf("the owner %q stored an entry", owner)
 		}

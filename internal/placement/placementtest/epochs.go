@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/placement"
 )
 
@@ -14,7 +15,7 @@ import (
 func testEpochs(f *fixture) {
 	a, b := f.startMember("a"), f.startMember("b")
 	last := int64(0)
-	grows := func(after string, l placement.Lease) placement.Lease {
+	grows := func(after string, l core.Lease) core.Lease {
 		f.Helper()
 		if l.Epoch <= last {
 			f.Fatalf("after %s: epoch %d follows %d", after, l.Epoch, last)
@@ -275,7 +276,7 @@ func testUnknownOutcome(f *fixture) {
 	for _, executed := range []bool{true, false} {
 		a := f.startMember("a")
 		c := f.newClaim(a, key)
-		var l placement.Lease
+		var l core.Lease
 		f.repeatLost(executed, func() (err error) { l, err = f.Lock.TryAcquire(f.ctx, c); return err })
 		f.checkLease(c, l)
 		e := f.newEntry(l)
@@ -295,7 +296,7 @@ func testUnknownOutcome(f *fixture) {
 // which they had it.
 func testConcurrentOwners(f *fixture) {
 	const members, rounds = 8, 30
-	book := &ledger{holders: map[placement.Key]placement.Lease{}, last: map[placement.Key]int64{}}
+	book := &ledger{holders: map[placement.Key]core.Lease{}, last: map[placement.Key]int64{}}
 	var wait sync.WaitGroup
 	for i := range members {
 		owner := f.startMember(fmt.Sprintf("m%d", i))

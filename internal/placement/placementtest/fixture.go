@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/placement"
 )
 
@@ -64,9 +65,9 @@ func (f *fixture) leaveCluster(owner placement.Owner) {
 }
 
 // newClaim is a new claim of the owner.
-func (f *fixture) newClaim(owner placement.Owner, key placement.Key) placement.TryAcquire {
+func (f *fixture) newClaim(owner placement.Owner, key placement.Key) core.TryAcquire {
 	f.request++
-	return placement.TryAcquire{
+	return core.TryAcquire{
 		RequestID: f.request, Key: key, Owner: owner, Address: addressOf(owner), Topology: 7, Now: f.now,
 	}
 }
@@ -74,13 +75,13 @@ func (f *fixture) newClaim(owner placement.Owner, key placement.Key) placement.T
 func addressOf(owner placement.Owner) string { return owner.Name + ":4000" }
 
 // mustClaim makes a new claim, which has to be granted.
-func (f *fixture) mustClaim(owner placement.Owner, key placement.Key) placement.Lease {
+func (f *fixture) mustClaim(owner placement.Owner, key placement.Key) core.Lease {
 	f.Helper()
 	return f.mustAcquire(f.newClaim(owner, key))
 }
 
 // mustAcquire executes a claim, which has to be granted.
-func (f *fixture) mustAcquire(c placement.TryAcquire) placement.Lease {
+func (f *fixture) mustAcquire(c core.TryAcquire) core.Lease {
 	f.Helper()
 	l, err := f.Lock.TryAcquire(f.ctx, c)
 	if err != nil {
@@ -91,24 +92,24 @@ func (f *fixture) mustAcquire(c placement.TryAcquire) placement.Lease {
 }
 
 // mustBeHeld makes a new claim, which has to be refused because of the holder.
-func (f *fixture) mustBeHeld(owner placement.Owner, key placement.Key, holder placement.Lease) {
+func (f *fixture) mustBeHeld(owner placement.Owner, key placement.Key, holder core.Lease) {
 	f.Helper()
 	l, err := f.Lock.TryAcquire(f.ctx, f.newClaim(owner, key))
 	f.checkHeld(l, err, holder)
 }
 
 // newEntry is one of the lease.
-func (f *fixture) newEntry(l placement.Lease) placement.ActivationEntry {
+func (f *fixture) newEntry(l core.Lease) core.ActivationEntry {
 	pid := fmt.Sprintf("%s/%s$%d", l.Owner.Name, l.Key, l.Epoch)
-	return placement.ActivationEntry{
+	return core.ActivationEntry{
 		Owner: l.Owner, Address: addressOf(l.Owner), Epoch: l.Epoch, Topology: 7, ObservedAt: f.now,
-		Record: placement.ActivationRecord{PID: pid, Snapshot: []byte("of " + pid), Version: uint64(l.Epoch)},
+		Record: core.ActivationRecord{PID: pid, Snapshot: []byte("of " + pid), Version: uint64(l.Epoch)},
 	}
 }
 
 // mustConfirm stores an entry of the lease, and releases what is not Kept, as a
 // coordinator does.
-func (f *fixture) mustConfirm(l placement.Lease) placement.ActivationEntry {
+func (f *fixture) mustConfirm(l core.Lease) core.ActivationEntry {
 	f.Helper()
 	e := f.newEntry(l)
 	f.mustStore(l, e)
@@ -119,19 +120,19 @@ func (f *fixture) mustConfirm(l placement.Lease) placement.ActivationEntry {
 }
 
 // mustActivate claims and confirms.
-func (f *fixture) mustActivate(owner placement.Owner, key placement.Key) placement.ActivationEntry {
+func (f *fixture) mustActivate(owner placement.Owner, key placement.Key) core.ActivationEntry {
 	f.Helper()
 	return f.mustConfirm(f.mustClaim(owner, key))
 }
 
-func (f *fixture) mustStore(l placement.Lease, e placement.ActivationEntry) {
+func (f *fixture) mustStore(l core.Lease, e core.ActivationEntry) {
 	f.Helper()
 	if err := f.Storage.Store(f.ctx, l, e); err != nil {
 		f.Fatalf("storing %+v: %v", e, err)
 	}
 }
 
-func (f *fixture) mustRelease(l placement.Lease) {
+func (f *fixture) mustRelease(l core.Lease) {
 	f.Helper()
 	if err := f.Lock.Release(f.ctx, l); err != nil {
 		f.Fatalf("releasing %+v: %v", l, err)
@@ -148,7 +149,7 @@ func (f *fixture) mustRemove(key placement.Key, owner placement.Owner, epoch int
 // raceClaims lets ten members claim the key by each of the homes at once: one wins, and the others
 // are told its name.
 func (f *fixture) raceClaims(homes ...Home) {
-	var commands []placement.TryAcquire
+	var commands []core.TryAcquire
 	for i := range 10 * len(homes) {
 		commands = append(commands, f.newClaim(f.startMember(fmt.Sprintf("m%d", i)), key))
 	}
@@ -171,13 +172,13 @@ func (f *fixture) raceClaims(homes ...Home) {
 
 // claimResult is what became of a claim.
 type claimResult struct {
-	lease placement.Lease
+	lease core.Lease
 	err   error
 }
 
 // claimAndFree claims the key once; if that is granted it stores, and gives all back.
 func (f *fixture) claimAndFree(home Home, book *ledger, owner placement.Owner, k placement.Key, id placement.RequestID) {
-	l, err := home.Lock.TryAcquire(f.ctx, placement.TryAcquire{RequestID: id, Key: k, Owner: owner, Address: addressOf(owner), Now: f.now})
+	l, err := home.Lock.TryAcquire(f.ctx, core.TryAcquire{RequestID: id, Key: k, Owner: owner, Address: addressOf(owner), Now: f.now})
 	if err != nil {
 		book.check(errors.Is(err, placement.ErrHeld), "the claim of %s: %v", owner, err)
 		return
@@ -200,7 +201,7 @@ func (f *fixture) claimAndFree(home Home, book *ledger, owner placement.Owner, k
 	}
 }
 
-func (f *fixture) checkTakeover(l placement.Lease, found *placement.ActivationEntry, stored error, e placement.ActivationEntry) {
+func (f *fixture) checkTakeover(l core.Lease, found *core.ActivationEntry, stored error, e core.ActivationEntry) {
 	f.Helper()
 	if stored == nil {
 		f.checkSame(found, &e)
@@ -208,15 +209,15 @@ func (f *fixture) checkTakeover(l placement.Lease, found *placement.ActivationEn
 		f.checkStaleStorage("a store that came late", "store", stored)
 		f.checkStored(l.Key, nil)
 	}
-	f.checkStaleStorage("a store after the takeover", "store", f.Storage.Store(f.ctx, placement.Lease{Key: l.Key, Owner: e.Owner, Epoch: e.Epoch, ExpiresAt: l.ExpiresAt}, e))
+	f.checkStaleStorage("a store after the takeover", "store", f.Storage.Store(f.ctx, core.Lease{Key: l.Key, Owner: e.Owner, Epoch: e.Epoch, ExpiresAt: l.ExpiresAt}, e))
 }
 
 // refuseTooLarge stores the entry with a snapshot of one more byte.
-func (f *fixture) refuseTooLarge(l placement.Lease, e placement.ActivationEntry, want *placement.ActivationEntry) {
+func (f *fixture) refuseTooLarge(l core.Lease, e core.ActivationEntry, want *core.ActivationEntry) {
 	f.Helper()
 	e.Record.Snapshot = append(bytes.Clone(e.Record.Snapshot), 'x')
 	err := f.Storage.Store(f.ctx, l, e)
-	var storageErr *placement.StorageError
+	var storageErr *core.StorageError
 	if !errors.As(err, &storageErr) || !errors.Is(err, placement.ErrTooLarge) {
 		f.Fatalf("a snapshot of %d bytes: got %v, want a StorageError that is an ErrTooLarge", len(e.Record.Snapshot), err)
 	}
@@ -224,7 +225,7 @@ func (f *fixture) refuseTooLarge(l placement.Lease, e placement.ActivationEntry,
 }
 
 // checkSameLease checks that a repeated claim got the same lease.
-func (f *fixture) checkSameLease(got, want placement.Lease) {
+func (f *fixture) checkSameLease(got, want core.Lease) {
 	f.Helper()
 	if got.Epoch != want.Epoch || got.Owner != want.Owner || got.Request != want.Request || !got.ExpiresAt.Equal(want.ExpiresAt) || got.Kept != want.Kept {
 		f.Fatalf("the repeated claim got %+v, want %+v again", got, want)
@@ -244,7 +245,7 @@ func (f *fixture) repeatLost(executed bool, call func() error) {
 }
 
 // checkLease checks that a lease is the answer to the claim.
-func (f *fixture) checkLease(c placement.TryAcquire, l placement.Lease) {
+func (f *fixture) checkLease(c core.TryAcquire, l core.Lease) {
 	f.Helper()
 	if l.Key != c.Key || l.Owner != c.Owner || l.Request != c.RequestID || l.Epoch < 1 {
 		f.Fatalf("the claim %+v got the lease %+v", c, l)
@@ -257,17 +258,17 @@ func (f *fixture) checkLease(c placement.TryAcquire, l placement.Lease) {
 	}
 }
 
-func (f *fixture) checkHeld(l placement.Lease, err error, holder placement.Lease) {
+func (f *fixture) checkHeld(l core.Lease, err error, holder core.Lease) {
 	f.Helper()
 	want := placement.Holder{Owner: holder.Owner, Address: addressOf(holder.Owner), Epoch: holder.Epoch}
-	var lockErr *placement.LockError
+	var lockErr *core.LockError
 	if !errors.As(err, &lockErr) || !errors.Is(err, placement.ErrHeld) || lockErr.Holder != want || lockErr.Key != holder.Key {
 		f.Fatalf("got %+v and %#v (%v), want an ErrHeld with the holder %+v", l, err, err, want)
 	}
 }
 
 // checkStored checks what the storage has; nil: nothing.
-func (f *fixture) checkStored(key placement.Key, want *placement.ActivationEntry) {
+func (f *fixture) checkStored(key placement.Key, want *core.ActivationEntry) {
 	f.Helper()
 	got, err := f.Storage.Load(f.ctx, key)
 	if err != nil {
@@ -276,7 +277,7 @@ func (f *fixture) checkStored(key placement.Key, want *placement.ActivationEntry
 	f.checkSame(got, want)
 }
 
-func (f *fixture) checkSame(got, want *placement.ActivationEntry) {
+func (f *fixture) checkSame(got, want *core.ActivationEntry) {
 	f.Helper()
 	if got != nil && want != nil && len(want.Record.Snapshot) > 10_000 { // cmp would take seconds
 		f.checkSameSnapshot(got.Record.Snapshot, want.Record.Snapshot)
@@ -297,7 +298,7 @@ func (f *fixture) checkSameSnapshot(got, want []byte) {
 }
 
 // foundEntry is the entry that a coordinator sees after its claim.
-func (f *fixture) foundEntry(l placement.Lease) *placement.ActivationEntry {
+func (f *fixture) foundEntry(l core.Lease) *core.ActivationEntry {
 	f.Helper()
 	if l.Loaded {
 		return l.Entry
@@ -312,7 +313,7 @@ func (f *fixture) foundEntry(l placement.Lease) *placement.ActivationEntry {
 // checkStaleLock checks an error of a lock that is an ErrStale.
 func (f *fixture) checkStaleLock(what string, err error) {
 	f.Helper()
-	var lockErr *placement.LockError
+	var lockErr *core.LockError
 	if !errors.As(err, &lockErr) || !errors.Is(err, placement.ErrStale) {
 		f.Fatalf("%s: got %v, want a LockError that is an ErrStale", what, err)
 	}
@@ -321,7 +322,7 @@ func (f *fixture) checkStaleLock(what string, err error) {
 // checkStaleStorage checks an error of a storage that is an ErrStale.
 func (f *fixture) checkStaleStorage(what, op string, err error) {
 	f.Helper()
-	var storageErr *placement.StorageError
+	var storageErr *core.StorageError
 	if !errors.As(err, &storageErr) || !errors.Is(err, placement.ErrStale) || storageErr.Op != op {
 		f.Fatalf("%s: got %v, want a StorageError of %s that is an ErrStale", what, err, op)
 	}
@@ -329,7 +330,7 @@ func (f *fixture) checkStaleStorage(what, op string, err error) {
 
 func (f *fixture) checkEndedLock(what string, err error) {
 	f.Helper()
-	lockErr := (*placement.LockError)(nil)
+	lockErr := (*core.LockError)(nil)
 	if !errors.As(err, &lockErr) || !errors.Is(err, context.Canceled) || !errors.Is(err, placement.ErrUnavailable) {
 		f.Errorf("%s with an ended context: got %v, want a LockError that is an ErrUnavailable and context.Canceled", what, err)
 	}
@@ -337,16 +338,16 @@ func (f *fixture) checkEndedLock(what string, err error) {
 
 func (f *fixture) checkEndedStorage(op string, err error) {
 	f.Helper()
-	storageErr := (*placement.StorageError)(nil)
+	storageErr := (*core.StorageError)(nil)
 	if !errors.As(err, &storageErr) || !errors.Is(err, context.Canceled) || !errors.Is(err, placement.ErrUnavailable) || storageErr.Op != op {
 		f.Errorf("%s with an ended context: got %v, want a StorageError that is an ErrUnavailable and context.Canceled", op, err)
 	}
 }
 
 // onlyWinner returns the only lease.
-func (f *fixture) onlyWinner(commands []placement.TryAcquire, results []claimResult) placement.Lease {
+func (f *fixture) onlyWinner(commands []core.TryAcquire, results []claimResult) core.Lease {
 	f.Helper()
-	var leases []placement.Lease
+	var leases []core.Lease
 	for i, r := range results {
 		if r.err == nil {
 			f.checkLease(commands[i], r.lease)
@@ -360,9 +361,9 @@ func (f *fixture) onlyWinner(commands []placement.TryAcquire, results []claimRes
 }
 
 // refuseForged stores under a lease that was not granted.
-func (f *fixture) refuseForged(owner placement.Owner, epoch int64, want *placement.ActivationEntry) {
+func (f *fixture) refuseForged(owner placement.Owner, epoch int64, want *core.ActivationEntry) {
 	f.Helper()
-	forged := placement.Lease{Key: key, Owner: owner, Request: 99, Epoch: epoch}
+	forged := core.Lease{Key: key, Owner: owner, Request: 99, Epoch: epoch}
 	if f.TTL > 0 {
 		forged.ExpiresAt = f.now.Add(f.TTL)
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/driver"
 	"github.com/kazahana-db/kazahana/internal/placement/memory"
 	"github.com/kazahana-db/kazahana/placement"
@@ -70,30 +71,30 @@ func (l *lossyHome) call(do func()) bool {
 
 var errLost = errors.Join(placement.ErrUnavailable, errors.New("the answer is lost"))
 
-func (l *lossyHome) TryAcquire(ctx context.Context, c placement.TryAcquire) (lease placement.Lease, err error) {
+func (l *lossyHome) TryAcquire(ctx context.Context, c core.TryAcquire) (lease core.Lease, err error) {
 	if l.call(func() { lease, err = l.Lock.TryAcquire(ctx, c) }) {
-		return placement.Lease{}, &placement.LockError{Key: c.Key, Err: errLost}
+		return core.Lease{}, &core.LockError{Key: c.Key, Err: errLost}
 	}
 	return lease, err
 }
 
-func (l *lossyHome) Release(ctx context.Context, lease placement.Lease) (err error) {
+func (l *lossyHome) Release(ctx context.Context, lease core.Lease) (err error) {
 	if l.call(func() { err = l.Lock.Release(ctx, lease) }) {
-		return &placement.LockError{Key: lease.Key, Err: errLost}
+		return &core.LockError{Key: lease.Key, Err: errLost}
 	}
 	return err
 }
 
-func (l *lossyHome) Store(ctx context.Context, lease placement.Lease, e placement.ActivationEntry) (err error) {
+func (l *lossyHome) Store(ctx context.Context, lease core.Lease, e core.ActivationEntry) (err error) {
 	if l.call(func() { err = l.Storage.Store(ctx, lease, e) }) {
-		return &placement.StorageError{Key: lease.Key, Op: "store", Err: errLost}
+		return &core.StorageError{Key: lease.Key, Op: "store", Err: errLost}
 	}
 	return err
 }
 
 func (l *lossyHome) Remove(ctx context.Context, key placement.Key, owner placement.Owner, epoch int64) (err error) {
 	if l.call(func() { err = l.Storage.Remove(ctx, key, owner, epoch) }) {
-		return &placement.StorageError{Key: key, Op: "remove", Err: errLost}
+		return &core.StorageError{Key: key, Op: "remove", Err: errLost}
 	}
 	return err
 }
@@ -204,24 +205,24 @@ func TestRightHomes(t *testing.T) {
 type patchedHome struct {
 	driver.Lock
 	driver.Storage
-	tryAcquire func(context.Context, placement.TryAcquire) (placement.Lease, error)
-	release    func(context.Context, placement.Lease) error
-	load       func(context.Context, placement.Key) (*placement.ActivationEntry, error)
-	store      func(context.Context, placement.Lease, placement.ActivationEntry) error
+	tryAcquire func(context.Context, core.TryAcquire) (core.Lease, error)
+	release    func(context.Context, core.Lease) error
+	load       func(context.Context, placement.Key) (*core.ActivationEntry, error)
+	store      func(context.Context, core.Lease, core.ActivationEntry) error
 	remove     func(context.Context, placement.Key, placement.Owner, int64) error
 }
 
-func (b *patchedHome) TryAcquire(ctx context.Context, c placement.TryAcquire) (placement.Lease, error) {
+func (b *patchedHome) TryAcquire(ctx context.Context, c core.TryAcquire) (core.Lease, error) {
 	return b.tryAcquire(ctx, c)
 }
 
-func (b *patchedHome) Release(ctx context.Context, l placement.Lease) error { return b.release(ctx, l) }
+func (b *patchedHome) Release(ctx context.Context, l core.Lease) error { return b.release(ctx, l) }
 
-func (b *patchedHome) Load(ctx context.Context, key placement.Key) (*placement.ActivationEntry, error) {
+func (b *patchedHome) Load(ctx context.Context, key placement.Key) (*core.ActivationEntry, error) {
 	return b.load(ctx, key)
 }
 
-func (b *patchedHome) Store(ctx context.Context, l placement.Lease, e placement.ActivationEntry) error {
+func (b *patchedHome) Store(ctx context.Context, l core.Lease, e core.ActivationEntry) error {
 	return b.store(ctx, l, e)
 }
 

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/placement"
 )
@@ -37,19 +38,19 @@ type randomRun struct {
 	*rand.Rand
 	alive  []placement.Owner
 	keys   map[placement.Key]*keyModel
-	leases []placement.Lease // all that were granted
+	leases []core.Lease // all that were granted
 }
 
 // keyModel is what the model knows of a key.
 type keyModel struct {
 	epoch   int64 // the greatest so far
-	command placement.TryAcquire
-	lease   placement.Lease // in force; the zero Lease: none
-	ended   bool            // its owner is dead, or it has lapsed, but no other owner has the key
-	entry   *placement.ActivationEntry
+	command core.TryAcquire
+	lease   core.Lease // in force; the zero Lease: none
+	ended   bool       // its owner is dead, or it has lapsed, but no other owner has the key
+	entry   *core.ActivationEntry
 }
 
-func (m *keyModel) isHeldBy(l placement.Lease) bool {
+func (m *keyModel) isHeldBy(l core.Lease) bool {
 	return m.lease.Epoch != 0 && m.lease.Epoch == l.Epoch && m.lease.Owner == l.Owner
 }
 
@@ -62,7 +63,7 @@ func (r *randomRun) anyKey() (placement.Key, *keyModel) {
 }
 
 // anyLease returns one that was granted, most often a recent one.
-func (r *randomRun) anyLease() (placement.Lease, *keyModel) {
+func (r *randomRun) anyLease() (core.Lease, *keyModel) {
 	if len(r.leases) == 0 {
 		r.claimNew()
 		return r.anyLease()
@@ -138,9 +139,9 @@ func (r *randomRun) releaseAny() {
 
 // noteFreed notes that a lease was released. Where that is the activation, its entry
 // goes with it; one that the same owner stored under an earlier lease may.
-func (r *randomRun) noteFreed(l placement.Lease, m *keyModel) {
+func (r *randomRun) noteFreed(l core.Lease, m *keyModel) {
 	r.Helper()
-	m.lease, m.ended = placement.Lease{}, false
+	m.lease, m.ended = core.Lease{}, false
 	if !l.Kept || m.entry == nil || m.entry.Owner != l.Owner {
 		return
 	}
@@ -173,10 +174,10 @@ func (r *randomRun) removeAny() {
 	}
 }
 
-func (r *randomRun) noteRemoved(l placement.Lease, m *keyModel) {
+func (r *randomRun) noteRemoved(l core.Lease, m *keyModel) {
 	m.entry = nil
 	if l.Kept && m.isHeldBy(l) {
-		m.lease, m.ended = placement.Lease{}, false
+		m.lease, m.ended = core.Lease{}, false
 	}
 }
 
@@ -213,7 +214,7 @@ func (r *randomRun) replaceMember() {
 // ledger notes which owner has which key.
 type ledger struct {
 	mu      sync.Mutex
-	holders map[placement.Key]placement.Lease
+	holders map[placement.Key]core.Lease
 	last    map[placement.Key]int64
 	granted int
 	faults  []string
@@ -230,7 +231,7 @@ func (b *ledger) check(ok bool, format string, args ...any) {
 
 // noteGrant notes a lease that was granted. It can be given on only once its owner
 // has noted that it gives it back, so that leases are noted in their order.
-func (b *ledger) noteGrant(l placement.Lease) {
+func (b *ledger) noteGrant(l core.Lease) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.granted++
@@ -244,7 +245,7 @@ func (b *ledger) noteGrant(l placement.Lease) {
 }
 
 // noteReturn notes that a lease is about to be given back.
-func (b *ledger) noteReturn(l placement.Lease) {
+func (b *ledger) noteReturn(l core.Lease) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.holders, l.Key)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cli/database"
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/kvstore"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/placement"
@@ -98,7 +99,7 @@ const (
 	stateAbandoned = "abandoned" // a member that is dead has it
 )
 
-func stateOf(row kvstore.Row, entry *placement.ActivationEntry, alive bool) string {
+func stateOf(row kvstore.Row, entry *core.ActivationEntry, alive bool) string {
 	switch {
 	case row.Epoch == 0:
 		return stateNever
@@ -116,7 +117,7 @@ func stateOf(row kvstore.Row, entry *placement.ActivationEntry, alive bool) stri
 // topology chooses.
 func (w *whereabouts) chooseMember(key placement.Key, t placement.Topology) error {
 	now := time.Now()
-	c, err := placement.NewCoordinator(placement.Options{Self: placement.Owner{Name: "kazahana", Incarnation: 1}})
+	c, err := core.NewCoordinator(core.Options{Self: placement.Owner{Name: "kazahana", Incarnation: 1}})
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/persistable/build"
 	"github.com/kazahana-db/kazahana/internal/persistable/format"
 	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
+	"github.com/kazahana-db/kazahana/internal/placement/core"
 	"github.com/kazahana-db/kazahana/internal/placement/kvstore"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/lease"
@@ -126,12 +127,12 @@ func seedOwn(t *testing.T, engine kv.Database) {
 	p, err := kvstore.New(engine, kvstore.Options{Members: r})
 	check(t, err)
 	bank := placement.Owner{Name: "bank-1", Incarnation: 1}
-	c := placement.TryAcquire{RequestID: 7, Key: placement.Key{Kind: "account", ID: "alice"}, Owner: bank, Address: "10.0.0.1:80", Topology: 12}
+	c := core.TryAcquire{RequestID: 7, Key: placement.Key{Kind: "account", ID: "alice"}, Owner: bank, Address: "10.0.0.1:80", Topology: 12}
 	l, err := p.TryAcquire(ctx, c)
 	check(t, err)
-	check(t, p.Store(ctx, l, placement.ActivationEntry{
+	check(t, p.Store(ctx, l, core.ActivationEntry{
 		Owner: bank, Address: c.Address, Epoch: l.Epoch, Topology: 12,
-		Record: placement.ActivationRecord{PID: "p1", Snapshot: make([]byte, 100_000), Version: 3},
+		Record: core.ActivationRecord{PID: "p1", Snapshot: make([]byte, 100_000), Version: 3},
 	}))
 
 	t.Cleanup(func() { check(t, m.Leave(context.WithoutCancel(ctx))) })
