@@ -23,7 +23,7 @@ func TestSuspend(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		d.turn.Lock()
-		d.alarm.(*systemAlarm).clock.Ahead -= time.Hour // as if the wall clock had gained an hour since
+		d.alarm.(*systemAlarm).clock.ahead -= time.Hour // as if the wall clock had gained an hour since
 		d.turn.Unlock()
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -75,7 +75,7 @@ func TestWallClockSetBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer d.Close()
-		d.alarm.(*systemAlarm).clock.Ahead += time.Hour
+		d.alarm.(*systemAlarm).clock.ahead += time.Hour
 		d.BecomeLeader()
 		time.Sleep(time.Second)
 	})
@@ -99,22 +99,6 @@ func TestCloseFrees(t *testing.T) {
 			t.Fatal("after Close the driver still waits for its context")
 		}
 	}
-}
-
-// Timeouts that have fired, or were cleared, are forgotten.
-func TestSystemTimeProviderForgets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var p SystemTimeProvider
-		for range 10 {
-			p.SetTimeout(func() {}, time.Second)
-			p.ClearTimeout(p.SetTimeout(func() {}, time.Second))
-		}
-		time.Sleep(2 * time.Second)
-		p.timers.Range(func(id, _ any) bool {
-			t.Errorf("timeout %v is left", id)
-			return true
-		})
-	})
 }
 
 // A host of many groups keeps a machine for each.

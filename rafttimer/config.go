@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"time"
 )
 
@@ -112,29 +111,12 @@ func ConfigFromMillis(electionTimeoutMin, electionTimeoutMax, heartbeatInterval 
 	return c, c.Validate()
 }
 
-// Timing returns the complete Config, or the error of [Config.Validate].
-func (c Config) Timing() (*Timing, error) {
+// WithDefaults returns the Config with a value in every field, or the error of [Config.Validate].
+func (c Config) WithDefaults() (Config, error) {
 	if err := c.Validate(); err != nil {
-		return nil, err
+		return Config{}, err
 	}
-	return &Timing{c.withDefaults()}, nil
-}
-
-// Timing is a [Config] that is valid and has its defaults. Any number of machines
-// share one. It is immutable. Its zero value is not usable; see [Config.Timing].
-type Timing struct{ config Config }
-
-// Config returns the Config with its defaults.
-func (t *Timing) Config() Config { return t.config }
-
-// Machine returns a machine without a role or a running timer. It draws
-// its election timeouts from the source; nil is a source that is seeded at
-// random. The caller must not use the source elsewhere at the same time.
-func (t *Timing) Machine(source rand.Source) Machine {
-	if source == nil {
-		source = rand.NewPCG(rand.Uint64(), rand.Uint64())
-	}
-	return Machine{config: &t.config, random: *rand.New(source)}
+	return c.withDefaults(), nil
 }
 
 // Validate reports all faults of the Config, joined, each with the name of its field; nil

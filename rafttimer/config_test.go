@@ -16,7 +16,7 @@ import (
 )
 
 func TestDefaults(t *testing.T) {
-	timing, err := rafttimer.Config{}.Timing()
+	complete, err := rafttimer.Config{}.WithDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func TestDefaults(t *testing.T) {
 		ElectionTimeoutMin: 150 * ms, ElectionTimeoutMax: 300 * ms, HeartbeatInterval: 50 * ms,
 		StallThreshold: 50 * ms, BackoffFactor: 1, BackoffLimit: 8, BroadcastLimit: 1500 * ms,
 	}
-	if diff := cmp.Diff(want, timing.Config()); diff != "" {
+	if diff := cmp.Diff(want, complete); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
 	}
 }

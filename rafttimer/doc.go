@@ -19,7 +19,7 @@
 // A [Machine] decides: its caller gives it the time, and it returns events and the
 // next deadline. It has no clock, no goroutine and no lock, so a simulation can
 // give each node a clock of its own. A [Driver] runs a Machine by the system's
-// clock, or by a [TimeProvider] such as [MockTimeProvider]. Package rafttimer/mux
+// clock, or by a [TimeProvider] such as [MockTimeProvider]. A [Mux]
 // runs the machines of many groups in few goroutines.
 //
 // # Roles
@@ -61,6 +61,42 @@
 // event with the length. A leader may have been replaced during that time. A follower has
 // received nothing, so its election timeout begins anew, once until the next
 // contact. Missed heartbeats are counted, not sent in a burst.
+//
+// # Many groups
+//
+// With a Driver for each group, a process with 100,000 Raft groups would need as many goroutines and
+// system timers. A [Mux] runs the timers of all groups in a few goroutines:
+//
+//	m, err := rafttimer.NewMux(ctx, func(g *rafttimer.Group[*Replica], e rafttimer.Event) {
+//		g.Value().Notify(e) // note what to do, and wake the replica's worker up
+//	}, rafttimer.MuxOptions{})
+//	defer m.Close()
+//
+//	replica.timers, err = m.NewGroup(replica)
+//	replica.timers.BecomeFollower()
+//	replica.timers.Contact() // for each message of the leader
+//
+// A [Group] has the role changes, the contacts and the guarantees of a Driver, and
+// a Machine of its own. It has no methods for single timers: its role decides which of them run.
+//
+// A contact changes one number: it takes no lock and sets no timer. At the earlier
+// deadline the Mux finds the later one. So a live group costs one check per
+// election timeout, not one per message; eight groups share a check. A stopped
+// group costs nothing. A message for many groups needs one reading of the clock,
+// see [Group.ContactAt]. A Mux keeps about 30 bytes for each group of the largest number that it has had
+// at a time, until it is garbage itself. New groups use them again.
+//
+// A hierarchical timing wheel keeps the deadlines: Varghese and Lauck, "Hashed and
+// Hierarchical Timing Wheels: Data Structures for the Efficient Implementation of a
+// Timer Facility", SOSP 1987. Its tick is MuxOptions.Resolution. An event never comes
+// before its deadline, and at most one resolution after it, plus the lateness of
+// the system's timer and of handlers that run before. Events of one tick come in
+// any order.
+//
+// If the machine was suspended for longer than Config.StallThreshold, every group
+// with running timers gets a Stall. If the process stood still for another
+// reason, or a handler blocked its shard, the groups get one if their deadlines passed
+// that long ago.
 //
 // # Clocks
 //

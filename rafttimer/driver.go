@@ -4,7 +4,6 @@ package rafttimer
 
 import (
 	"context"
-	"fmt"
 	"log"
 	"math"
 	"math/rand/v2"
@@ -38,10 +37,10 @@ type Options struct {
 	OnHeartbeat       func(Event)
 	OnStall           func(Event)
 
-	// OnPanic is called if a callback panics; the timers go on. The default
-	// value prints value and stack with package log. A panic of OnPanic
-	// itself is not recovered.
-	OnPanic func(*PanicError)
+	// OnPanic is called if a callback panics, with the event of the callback, the value of the
+	// panic and the stack of its goroutine; the timers go on. The default value prints them with
+	// package log. A panic of OnPanic itself is not recovered.
+	OnPanic func(e Event, value any, stack []byte)
 }
 
 // Validate reports all faults of the options, joined.
@@ -83,6 +82,9 @@ func New(ctx context.Context, o Options) (*Driver, error) {
 	machine, err := NewMachine(o.Config, o.Source)
 	if err != nil {
 		return nil, err
+	}
+	if o.OnPanic == nil {
+		o.OnPanic = logPanic
 	}
 	d := &Driver{options: o, machine: machine, events: make(chan Event, kinds)}
 	d.contact.Store(noContact)
@@ -281,18 +283,15 @@ func (d *Driver) callback(k Kind) func(Event) {
 func (d *Driver) callBack(f func(Event), e Event) {
 	defer func() {
 		if v := recover(); v != nil {
-			d.reportPanic(&PanicError{Event: e, Value: v, Stack: debug.Stack()})
+			d.options.OnPanic(e, v, debug.Stack())
 		}
 	}()
 	f(e)
 }
 
-func (d *Driver) reportPanic(err *PanicError) {
-	if d.options.OnPanic != nil {
-		d.options.OnPanic(err)
-		return
-	}
-	log.Printf("%v\n%s", err, err.Stack)
+// logPanic is the default OnPanic.
+func logPanic(e Event, value any, stack []byte) {
+	log.Printf("rafttimer: callback of %v panicked: %v\n%s", e.Kind, value, stack)
 }
 
 // BecomeFollower is [Machine.BecomeFollower]. The callbacks are those of the
@@ -383,23 +382,4 @@ func (d *Driver) offerEvent(e Event) {
 	if e.Kind != 0 {
 		d.events <- e
 	}
-}
-
-// PanicError is the panic of a callback, which its caller recovered.
-type PanicError struct {
-	Event Event  // that the callback was called with
-	Group any    // the *mux.Group of the event; nil for a Driver
-	Value any    // of the panic
-	Stack []byte // of the goroutine that panicked
-}
-
-// Error implements error.
-func (e *PanicError) Error() string {
-	return fmt.Sprintf("rafttimer: callback of %v panicked: %v", e.Event.Kind, e.Value)
-}
-
-// Unwrap returns the value of the panic, if it is an error.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
 }

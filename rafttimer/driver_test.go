@@ -191,16 +191,21 @@ func TestCallbacksThatStopEachOther(t *testing.T) {
 
 func TestPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var reports []*rafttimer.PanicError
+		var reports []rafttimer.Event
 		cause := errors.New("cause")
 		d := newDriver(t, rafttimer.Options{
 			OnHeartbeat: func(rafttimer.Event) { panic(cause) },
-			OnPanic:     func(err *rafttimer.PanicError) { reports = append(reports, err) },
+			OnPanic: func(e rafttimer.Event, value any, stack []byte) {
+				if value != cause || len(stack) == 0 {
+					t.Errorf("the panic has the value %v and a stack of %d bytes", value, len(stack))
+				}
+				reports = append(reports, e)
+			},
 		})
 		defer d.Close()
 		d.BecomeLeader()
 		sleep(101 * ms)
-		if len(reports) != 2 || !errors.Is(reports[0], cause) || len(reports[0].Stack) == 0 || reports[1].Event.Due != 100*ms {
+		if len(reports) != 2 || reports[1].Due != 100*ms {
 			t.Errorf("reports %v", reports)
 		}
 		if err := d.BecomeFollower(); err != nil {

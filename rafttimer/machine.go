@@ -140,7 +140,7 @@ func (e Event) mergeWith(old Event) Event {
 // looks like a stall.
 //
 // A Machine is not safe for concurrent use. Its zero value is not usable; see
-// [NewMachine] and [Timing.Machine].
+// [NewMachine].
 type Machine struct {
 	config      *Config // complete and valid; shared
 	random      rand.Rand
@@ -156,16 +156,28 @@ type Machine struct {
 	postponed   bool // a stall has put off the election timeout since its arming or the latest contact
 }
 
-// NewMachine is [Timing.Machine] for a Config of its own. Its error is that of
-// [Config.Validate].
+// NewMachine returns a machine without a role or a running timer. It draws its election timeouts from
+// the source; nil is a source that is seeded at random. The caller must not use the source elsewhere at
+// the same time. The error is that of [Config.Validate].
 func NewMachine(c Config, source rand.Source) (*Machine, error) {
-	timing, err := c.Timing()
+	c, err := c.WithDefaults()
 	if err != nil {
 		return nil, err
 	}
-	m := timing.Machine(source)
+	if source == nil {
+		source = newSource()
+	}
+	m := newMachine(&c, source)
 	return &m, nil
 }
+
+// newMachine returns a machine of a complete Config, which any number of machines may share.
+func newMachine(c *Config, source rand.Source) Machine {
+	return Machine{config: c, random: *rand.New(source)}
+}
+
+// newSource returns a source that is seeded at random.
+func newSource() rand.Source { return rand.NewPCG(rand.Uint64(), rand.Uint64()) }
 
 // Role returns the role of the latest role change.
 func (m *Machine) Role() Role { return m.role }

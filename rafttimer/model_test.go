@@ -131,11 +131,11 @@ func FuzzMachine(f *testing.F) {
 	f.Add(uint64(2), []byte{4, 0, 7, 0, 9, 50, 9, 100, 10, 30, 9, 200, 5, 0, 6, 0, 9, 250})
 	f.Fuzz(func(t *testing.T, seed uint64, program []byte) {
 		config := rafttimer.Config{StallThreshold: 120 * ms}
-		timing, err := config.Timing()
+		complete, err := config.WithDefaults()
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := pair{t: t, machine: newMachine(t, config, seed), model: &model{config: timing.Config()}}
+		p := pair{t: t, machine: newMachine(t, config, seed), model: &model{config: complete}}
 		for ; len(program) >= 2; program = program[2:] {
 			p.step(program[0]%13, time.Duration(program[1])*2*ms)
 		}

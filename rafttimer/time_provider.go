@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/kazahana-db/kazahana/rafttimer/internal/clock"
 )
 
 // TimeProvider is the time that a [Driver] goes by: a real clock, or one that a
@@ -30,39 +27,6 @@ type TimeProvider interface {
 
 // TimerID names a timeout of a [TimeProvider]. Zero names none.
 type TimerID uint64
-
-// SystemTimeProvider is the system's clock. Callbacks run each in a goroutine of
-// its own. The zero value is ready to use. A Driver without a TimeProvider goes by
-// the same clock and needs one goroutine and one timer for all of its timeouts.
-type SystemTimeProvider struct {
-	last   atomic.Uint64
-	timers sync.Map // TimerID to *time.Timer; only those that have not fired
-}
-
-// Now implements [TimeProvider].
-func (p *SystemTimeProvider) Now() time.Time { return time.Now() }
-
-// SetTimeout implements [TimeProvider].
-func (p *SystemTimeProvider) SetTimeout(callback func(), delay time.Duration) TimerID {
-	id := TimerID(p.last.Add(1))
-	ready := make(chan struct{})
-	timer := time.AfterFunc(delay, func() {
-		<-ready
-		if _, set := p.timers.LoadAndDelete(id); set {
-			callback()
-		}
-	})
-	p.timers.Store(id, timer)
-	close(ready)
-	return id
-}
-
-// ClearTimeout implements [TimeProvider].
-func (p *SystemTimeProvider) ClearTimeout(id TimerID) {
-	if timer, set := p.timers.LoadAndDelete(id); set {
-		timer.(*time.Timer).Stop()
-	}
-}
 
 // maxStandstill is the number of callbacks that may run one after the other
 // without the time moving; more are an endless loop.
@@ -209,14 +173,14 @@ type alarm interface {
 // systemAlarm is a goroutine with a timer. A channel timer, unlike time.AfterFunc,
 // delivers nothing once it was stopped (Go 1.23).
 type systemAlarm struct {
-	clock clock.Clock
+	clock systemClock
 	timer *time.Timer
 	ended chan struct{} // closed by end
 	gone  chan struct{} // closed by the goroutine's end
 }
 
 func newSystemAlarm(wake func()) *systemAlarm {
-	a := &systemAlarm{clock: clock.New(), timer: time.NewTimer(maxTimeout), ended: make(chan struct{}), gone: make(chan struct{})}
+	a := &systemAlarm{clock: newClock(), timer: time.NewTimer(maxTimeout), ended: make(chan struct{}), gone: make(chan struct{})}
 	a.timer.Stop()
 	go a.serveTimer(wake)
 	return a
@@ -255,6 +219,29 @@ func (a *systemAlarm) shutDown() (wait func()) {
 	a.timer.Stop()
 	close(a.ended)
 	return func() { <-a.gone }
+}
+
+// systemClock counts the time since it was made. Now is safe for concurrent use. Tests change ahead.
+type systemClock struct {
+	origin time.Time
+	ahead  time.Duration // of the wall clock, since origin, at the last call of Slept
+}
+
+// newClock returns a clock that begins at 0.
+func newClock() systemClock { return systemClock{origin: time.Now()} }
+
+// Now returns the time since the clock was made. It does not read the wall clock, so that it costs less than time.Now.
+func (c *systemClock) Now() time.Duration { return time.Since(c.origin) }
+
+// Slept returns how long the clock has stood still since the last call. It compares the
+// wall clock with the monotonic one, which stands still during suspend on Linux and macOS. A wall
+// clock that is set ahead looks the same.
+func (c *systemClock) Slept() time.Duration {
+	now := time.Now()
+	lead := now.Round(0).Sub(c.origin.Round(0)) - now.Sub(c.origin)
+	slept := lead - c.ahead
+	c.ahead = lead
+	return slept
 }
 
 // providerAlarm is a timeout of a TimeProvider.

@@ -4,6 +4,8 @@ package rafttimer_test
 
 import (
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -139,33 +141,33 @@ func TestDriverOnMockedTime(t *testing.T) {
 	}
 }
 
-// The system's clock as a TimeProvider: timeouts fire once, and not after they
-// were cleared.
-func TestSystemTimeProvider(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var p rafttimer.SystemTimeProvider
-		begin := p.Now()
-		fired := make(chan time.Duration, 10)
-		for range 2 {
-			p.SetTimeout(func() { fired <- p.Now().Sub(begin) }, 20*ms)
-		}
-		cleared := p.SetTimeout(func() { t.Error("a cleared timeout fires") }, 10*ms)
-		p.ClearTimeout(cleared)
-		p.ClearTimeout(cleared)
-		sleep(time.Second)
-		if len(fired) != 2 || <-fired != 20*ms {
-			t.Errorf("%d fired", len(fired))
-		}
-	})
+// afterFuncTime is a TimeProvider on time.AfterFunc: callbacks run each in a goroutine of its own.
+type afterFuncTime struct {
+	last   atomic.Uint64
+	timers sync.Map // TimerID to *time.Timer
+}
+
+func (p *afterFuncTime) Now() time.Time { return time.Now() }
+
+func (p *afterFuncTime) SetTimeout(callback func(), delay time.Duration) rafttimer.TimerID {
+	id := rafttimer.TimerID(p.last.Add(1))
+	p.timers.Store(id, time.AfterFunc(delay, callback))
+	return id
+}
+
+func (p *afterFuncTime) ClearTimeout(id rafttimer.TimerID) {
+	if timer, set := p.timers.LoadAndDelete(id); set {
+		timer.(*time.Timer).Stop()
+	}
 }
 
 // A driver keeps its promises on the callbacks of time.AfterFunc, which may come
 // after the stop.
-func TestDriverOnSystemTimeProvider(t *testing.T) {
+func TestDriverOnAfterFunc(t *testing.T) {
 	for range 2000 {
 		synctest.Test(t, func(t *testing.T) {
 			stopped := false
-			d := newDriver(t, rafttimer.Options{Time: &rafttimer.SystemTimeProvider{}, OnHeartbeat: func(rafttimer.Event) {
+			d := newDriver(t, rafttimer.Options{Time: &afterFuncTime{}, OnHeartbeat: func(rafttimer.Event) {
 				if stopped {
 					t.Error("a callback after the stop")
 				}

@@ -88,8 +88,7 @@ type Candidate struct {
 
 // New returns a candidate that wants to look.
 func New(c Config, now time.Duration) *Candidate {
-	timers := mustTiming(c.Duration, c.Window).Machine(c.Source)
-	return &Candidate{config: c, timers: &timers, lease: c.Duration, todo: Look, ready: giveWayUntil(now, c.GiveWay), gave: c.GiveWay > 0}
+	return &Candidate{config: c, timers: newTimers(c.Duration, c), lease: c.Duration, todo: Look, ready: giveWayUntil(now, c.GiveWay), gave: c.GiveWay > 0}
 }
 
 func giveWayUntil(now, by time.Duration) time.Duration {
@@ -99,14 +98,14 @@ func giveWayUntil(now, by time.Duration) time.Duration {
 	return now + by
 }
 
-// mustTiming returns the times for a leader with a lease that lasts so long: a follower waits for the
+// newTimers returns the timers for a leader with a lease that lasts so long: a follower waits for the
 // lease and a part of the window, a leader renews three times a lease.
-func mustTiming(lease, window time.Duration) *rafttimer.Timing {
-	timing, err := Times(lease, window).Timing()
+func newTimers(lease time.Duration, c Config) *rafttimer.Machine {
+	timers, err := rafttimer.NewMachine(Times(lease, c.Window), c.Source)
 	if err != nil {
 		panic(err)
 	}
-	return timing
+	return timers
 }
 
 // Times returns the times of a lease and a window: see [rafttimer.Config].
@@ -304,8 +303,7 @@ func (c *Candidate) setLease(d time.Duration) {
 	if d = min(max(d, time.Millisecond), maxLease); d == c.lease {
 		return
 	}
-	timers := mustTiming(d, c.config.Window).Machine(c.config.Source)
-	c.timers, c.lease = &timers, d
+	c.timers, c.lease = newTimers(d, c.config), d
 }
 
 // HandleLook takes the result of a look: the state of the name, and whether a

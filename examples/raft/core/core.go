@@ -39,11 +39,11 @@ func New(c Config) (*Core, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	timing, err := c.Timing.Timing()
+	timing, err := c.Timing.WithDefaults()
 	if err != nil {
 		return nil, err
 	}
-	n := &Core{config: c, timing: timing.Config()}
+	n := &Core{config: c, timing: timing}
 	if err := n.restoreState(); err != nil {
 		return nil, err
 	}

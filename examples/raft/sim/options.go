@@ -93,9 +93,9 @@ func (o Options) longestTimeout(t rafttimer.Config) time.Duration {
 // ended: eight times the longest election timeout by the slowest clock. An election can fail, so
 // that no bound is certain; of 60,000 groups the slowest took a quarter of it.
 func (o Options) Bound() (time.Duration, error) {
-	timing, err := o.Timing.Timing()
+	timing, err := o.Timing.WithDefaults()
 	if err != nil {
 		return 0, err
 	}
-	return 8 * o.longestTimeout(timing.Config()), nil
+	return 8 * o.longestTimeout(timing), nil
 }

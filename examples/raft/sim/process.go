@@ -65,8 +65,12 @@ func (p *process) start() {
 
 func (p *process) newTimers() *timers {
 	w := p.world
+	machine, err := rafttimer.NewMachine(w.timing, w.source())
+	if err != nil {
+		panic(err) // newWorld has checked the timing
+	}
 	return &timers{
-		machine: w.timing.Machine(w.source()), clock: &p.clock, world: &w.Schedule, wake: p.handleAlarm,
+		machine: machine, clock: &p.clock, world: &w.Schedule, wake: p.handleAlarm,
 		deaf: w.options.Mutation == NeverContact,
 	}
 }
@@ -235,7 +239,7 @@ func (p *process) entriesOnDisk() map[uint64]*raftpb.Entry {
 func (p *process) startTicking() {
 	running := true
 	p.ticking = &running
-	every := p.clock.lasts(p.world.options.tickInterval(p.world.timing.Config()))
+	every := p.clock.lasts(p.world.options.tickInterval(p.world.timing))
 	if every == 0 {
 		return
 	}

@@ -26,7 +26,7 @@ func RunTakeover(seed uint64, o Options) (Takeover, error) {
 	if err != nil {
 		return Takeover{}, err
 	}
-	unit := o.longestTimeout(w.timing.Config())
+	unit := o.longestTimeout(w.timing)
 	if !w.runUntil(100*unit, func() bool { return w.leader() != nil }) {
 		return Takeover{}, errors.Join(errNoTakeover, w.err())
 	}

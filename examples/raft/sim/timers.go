@@ -13,7 +13,7 @@ import (
 // timers is a machine on a node's clock, with an alarm, as a rafttimer.Driver is
 // by the system's. It implements core.Timers.
 type timers struct {
-	machine rafttimer.Machine
+	machine *rafttimer.Machine
 	clock   *clock
 	world   *schedule.Schedule
 	wake    func()

@@ -16,7 +16,7 @@ import (
 type world struct {
 	schedule.Schedule
 	options Options
-	timing  *rafttimer.Timing
+	timing  rafttimer.Config // complete
 	random  *rand.Rand
 	seed    uint64
 	network network
@@ -30,7 +30,7 @@ type world struct {
 // newWorld returns a world of nodes that have just been started.
 func newWorld(seed uint64, o Options) (*world, error) {
 	o = o.withDefaults()
-	timing, err := o.Timing.Timing()
+	timing, err := o.Timing.WithDefaults()
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func (w *world) checkRecovery(bound time.Duration) time.Duration {
 		return 0
 	}
 	settled := w.Now() - end
-	w.runUntil(end+w.options.longestTimeout(w.timing.Config())-w.Now(), nil) // faults have after-effects: a clock that was set back makes a heartbeat late
+	w.runUntil(end+w.options.longestTimeout(w.timing)-w.Now(), nil) // faults have after-effects: a clock that was set back makes a heartbeat late
 	if w.awaitLeader(end + bound) {
 		w.checkStays(w.leader())
 		w.checkProgress()

@@ -45,9 +45,9 @@ func (e entrant) meanTimeout() time.Duration {
 	if e.ticks != nil {
 		return time.Duration((3*float64(e.ticks.Election)/2 - 1) * float64(e.ticks.Every))
 	}
-	timing, err := e.timing.Timing()
+	timing, err := e.timing.WithDefaults()
 	if err != nil {
 		panic(err)
 	}
-	return (timing.Config().ElectionTimeoutMin + timing.Config().ElectionTimeoutMax) / 2
+	return (timing.ElectionTimeoutMin + timing.ElectionTimeoutMax) / 2
 }

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package mux
+package rafttimer
 
 import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/kazahana-db/kazahana/rafttimer"
 )
 
 const ms = time.Millisecond
 
 // alone returns a group of a Mux of its own, and the events that it gets.
-func alone(t *testing.T, c rafttimer.Config) (*Group[int], chan rafttimer.Event) {
+func alone(t *testing.T, c Config) (*Group[int], chan Event) {
 	t.Helper()
-	events := make(chan rafttimer.Event, 100)
-	m, err := New(t.Context(), func(_ *Group[int], e rafttimer.Event) { events <- e }, Options{Config: c, Shards: 1, Resolution: ms})
+	events := make(chan Event, 100)
+	m, err := NewMux(t.Context(), func(_ *Group[int], e Event) { events <- e }, MuxOptions{Config: c, Shards: 1, Resolution: ms})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,20 +28,20 @@ func alone(t *testing.T, c rafttimer.Config) (*Group[int], chan rafttimer.Event)
 }
 
 // wantTimeout waits for a single event, an election timeout that comes in time.
-func wantTimeout(t *testing.T, events chan rafttimer.Event) rafttimer.Event {
+func wantTimeout(t *testing.T, events chan Event) Event {
 	t.Helper()
 	e := <-events
-	if e.Kind != rafttimer.ElectionTimeout || e.Late < 0 || e.Late > ms {
+	if e.Kind != ElectionTimeout || e.Late < 0 || e.Late > ms {
 		t.Errorf("have %v, want an election timeout in time", e)
 	}
 	return e
 }
 
-// TestObserveBroadcastIsNoStall has the network become so fast that the deadline of a running timeout comes forward,
+// TestMuxObserveBroadcastIsNoStall has the network become so fast that the deadline of a running timeout comes forward,
 // into the past: it fires at once, and nothing was late.
-func TestObserveBroadcastIsNoStall(t *testing.T) {
+func TestMuxObserveBroadcastIsNoStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, events := alone(t, rafttimer.Config{BroadcastFactor: 10})
+		g, events := alone(t, Config{BroadcastFactor: 10})
 		g.ObserveBroadcast(50 * ms) // timeouts of at least 1.5 s
 		g.BecomeFollower()
 		time.Sleep(1400 * ms)
@@ -60,7 +58,7 @@ func TestObserveBroadcastIsNoStall(t *testing.T) {
 // forward, into the past.
 func TestOldContactIsNoStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, events := alone(t, rafttimer.Config{BackoffFactor: 8})
+		g, events := alone(t, Config{BackoffFactor: 8})
 		g.BecomeCandidate()
 		at := wantTimeout(t, events).At() // the next timeout has at least 1.2 s
 		time.Sleep(at + 1100*ms - g.shard.mux.Now())
@@ -76,7 +74,7 @@ func TestContactAhead(t *testing.T) {
 	const ahead = 5 * time.Second
 	for name, happen := range map[string]func(g *Group[int]){
 		"nothing":          func(*Group[int]) {},
-		"IsCurrent":        func(g *Group[int]) { g.IsCurrent(rafttimer.Event{}) },
+		"IsCurrent":        func(g *Group[int]) { g.IsCurrent(Event{}) },
 		"ObserveBroadcast": func(g *Group[int]) { g.ObserveBroadcast(ms) },
 		"twice observed":   func(g *Group[int]) { g.ObserveBroadcast(ms); time.Sleep(ms); g.ObserveBroadcast(ms) },
 		"a look that began before it": func(g *Group[int]) {
@@ -87,17 +85,17 @@ func TestContactAhead(t *testing.T) {
 		"suspend": func(g *Group[int]) {
 			g.shard.turn.LockNow()
 			defer g.shard.turn.Unlock()
-			g.shard.clock.Ahead -= time.Hour
+			g.shard.clock.ahead -= time.Hour
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g, events := alone(t, rafttimer.Config{BroadcastFactor: 10})
+				g, events := alone(t, Config{BroadcastFactor: 10})
 				g.BecomeFollower()
 				g.ContactAt(ahead)
 				happen(g)
 				if name == "suspend" {
-					if e := <-events; e.Kind != rafttimer.Stall || e.Late != time.Hour {
+					if e := <-events; e.Kind != Stall || e.Late != time.Hour {
 						t.Errorf("have %v, want a stall", e)
 					}
 				}
@@ -112,9 +110,9 @@ func TestContactAhead(t *testing.T) {
 // TestContactDuringRoleChange notes a contact after the role change has read the clock, and before it ends.
 func TestContactDuringRoleChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, events := alone(t, rafttimer.Config{})
+		g, events := alone(t, Config{})
 		synctest.Wait() // the shard's goroutine does not wait for the lock
-		g.changeRole(func(m *rafttimer.Machine, now time.Duration) {
+		g.changeRole(func(m *Machine, now time.Duration) {
 			m.BecomeFollower(now)
 			time.Sleep(200 * ms)
 			g.Contact()
@@ -131,16 +129,16 @@ func TestContactDuringRoleChange(t *testing.T) {
 func TestContactInTheHandlerOfAStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var stalls, elections atomic.Int64
-		m, err := New(t.Context(), func(g *Group[bool], e rafttimer.Event) {
+		m, err := NewMux(t.Context(), func(g *Group[bool], e Event) {
 			switch blocks := g.Value(); {
 			case blocks:
 				time.Sleep(5 * time.Second)
-			case e.Kind == rafttimer.ElectionTimeout:
+			case e.Kind == ElectionTimeout:
 				elections.Add(1)
 			case stalls.Add(1)%2 == 0:
 				g.Contact()
 			}
-		}, Options{Shards: 1})
+		}, MuxOptions{Shards: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +157,7 @@ func TestContactInTheHandlerOfAStall(t *testing.T) {
 // TestRoleChangeTakesContactBack has a role change end a timeout that counts from a time ahead.
 func TestRoleChangeTakesContactBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, events := alone(t, rafttimer.Config{})
+		g, events := alone(t, Config{})
 		g.BecomeFollower()
 		g.ContactAt(time.Hour)
 		g.BecomeCandidate()
@@ -169,13 +167,13 @@ func TestRoleChangeTakesContactBack(t *testing.T) {
 	})
 }
 
-// TestSuspendWithoutTimers suspends a Mux without a running timer: the group that begins afterwards is told nothing.
-func TestSuspendWithoutTimers(t *testing.T) {
+// TestMuxSuspendWithoutTimers suspends a Mux without a running timer: the group that begins afterwards is told nothing.
+func TestMuxSuspendWithoutTimers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, events := alone(t, rafttimer.Config{})
+		g, events := alone(t, Config{})
 		for range 3 {
 			g.shard.turn.LockNow()
-			g.shard.clock.Ahead -= time.Hour
+			g.shard.clock.ahead -= time.Hour
 			g.shard.turn.Unlock()
 			g.BecomeFollower()
 			wantTimeout(t, events)
@@ -185,21 +183,21 @@ func TestSuspendWithoutTimers(t *testing.T) {
 	})
 }
 
-// TestSuspend has the wall clock gain an hour, as after a suspend during which the monotonic clock stood
+// TestMuxSuspend has the wall clock gain an hour, as after a suspend during which the monotonic clock stood
 // still: each group with running timers is told so, once, though the handler panics, and no election timeout fires.
-func TestSuspend(t *testing.T) {
+func TestMuxSuspend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var elections atomic.Int64
-		m, err := New(t.Context(), func(g *Group[*atomic.Int64], e rafttimer.Event) {
+		m, err := NewMux(t.Context(), func(g *Group[*atomic.Int64], e Event) {
 			switch {
-			case e.Kind == rafttimer.ElectionTimeout:
+			case e.Kind == ElectionTimeout:
 				elections.Add(1)
-			case e.Kind == rafttimer.Stall && e.Late == time.Hour:
+			case e.Kind == Stall && e.Late == time.Hour:
 				if g.Value().Add(1) == 1 {
 					panic("a fault")
 				}
 			}
-		}, Options{Shards: 2, OnPanic: func(*rafttimer.PanicError) {}})
+		}, MuxOptions{Shards: 2, OnPanic: func(any, Event, any, []byte) {}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,7 +210,7 @@ func TestSuspend(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		for _, s := range m.shards {
 			s.turn.LockNow()
-			s.clock.Ahead -= time.Hour
+			s.clock.ahead -= time.Hour
 			s.turn.Unlock()
 		}
 		time.Sleep(140 * time.Millisecond) // the leaders' next heartbeat comes before it, the timeouts' ends after
@@ -237,12 +235,12 @@ func TestSuspend(t *testing.T) {
 func TestSuspendOfABusyShard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told atomic.Bool
-		m, err := New(t.Context(), func(_ *Group[int], e rafttimer.Event) {
-			if e.Kind == rafttimer.Stall && e.Late == time.Hour {
+		m, err := NewMux(t.Context(), func(_ *Group[int], e Event) {
+			if e.Kind == Stall && e.Late == time.Hour {
 				told.Store(true)
 			}
 			time.Sleep(60 * time.Millisecond) // longer than a heartbeat's interval
-		}, Options{Shards: 1})
+		}, MuxOptions{Shards: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,7 +252,7 @@ func TestSuspendOfABusyShard(t *testing.T) {
 		time.Sleep(time.Second)
 		s := m.shards[0]
 		s.turn.LockNow()
-		s.clock.Ahead -= time.Hour
+		s.clock.ahead -= time.Hour
 		s.turn.Unlock()
 		time.Sleep(time.Second)
 		if !told.Load() {

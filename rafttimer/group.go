@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package mux
+package rafttimer
 
 import (
 	"math"
 	"sync/atomic"
 	"time"
-
-	"github.com/kazahana-db/kazahana/rafttimer"
 )
 
 // Group has the timers of one Raft group's member in this process. Its methods are those of
-// [rafttimer.Driver] but for Events and the verbs of single timers, with the same guarantees: when a method that stops or starts timers or changes the
+// [Driver] but for Events and the verbs of single timers, with the same guarantees: when a method that stops or starts timers or changes the
 // role has returned, the handler does not run for an earlier event of the group, nor will it; the method waits
 // for a handler that runs. Only a call from inside of the handler, for whichever group, does not wait. So do
 // not hold a lock that the handler needs while calling such a method.
 //
-// After Close, of the group or of the Mux, the methods that can say so return [rafttimer.ErrClosed];
+// After Close, of the group or of the Mux, the methods that can say so return [ErrClosed];
 // the others do nothing.
 type Group[T any] struct {
 	shard   *shard[T]
@@ -24,7 +22,7 @@ type Group[T any] struct {
 	state   atomic.Uint32
 	index   uint32 // in the shard
 	value   T
-	machine rafttimer.Machine // guarded by shard.turn
+	machine Machine // guarded by shard.turn
 }
 
 // States of a group, which a contact asks for.
@@ -37,25 +35,25 @@ const (
 // Value returns what [Mux.NewGroup] was given.
 func (g *Group[T]) Value() T { return g.value }
 
-// BecomeFollower is [rafttimer.Machine.BecomeFollower].
-func (g *Group[T]) BecomeFollower() error { return g.changeRole((*rafttimer.Machine).BecomeFollower) }
+// BecomeFollower is [Machine.BecomeFollower].
+func (g *Group[T]) BecomeFollower() error { return g.changeRole((*Machine).BecomeFollower) }
 
-// BecomeCandidate is [rafttimer.Machine.BecomeCandidate].
-func (g *Group[T]) BecomeCandidate() error { return g.changeRole((*rafttimer.Machine).BecomeCandidate) }
+// BecomeCandidate is [Machine.BecomeCandidate].
+func (g *Group[T]) BecomeCandidate() error { return g.changeRole((*Machine).BecomeCandidate) }
 
-// BecomeLeader is [rafttimer.Machine.BecomeLeader].
-func (g *Group[T]) BecomeLeader() error { return g.changeRole((*rafttimer.Machine).BecomeLeader) }
+// BecomeLeader is [Machine.BecomeLeader].
+func (g *Group[T]) BecomeLeader() error { return g.changeRole((*Machine).BecomeLeader) }
 
-// StopAll is [rafttimer.Machine.StopAll].
+// StopAll is [Machine.StopAll].
 func (g *Group[T]) StopAll() error {
-	return g.changeRole(func(m *rafttimer.Machine, _ time.Duration) { m.StopAll() })
+	return g.changeRole(func(m *Machine, _ time.Duration) { m.StopAll() })
 }
 
-func (g *Group[T]) changeRole(role func(*rafttimer.Machine, time.Duration)) error {
+func (g *Group[T]) changeRole(role func(*Machine, time.Duration)) error {
 	g.shard.turn.Lock(g)
 	defer g.shard.turn.Unlock()
 	if g.state.Load() == closed {
-		return rafttimer.ErrClosed
+		return ErrClosed
 	}
 	g.learnContact()
 	known := g.contact.Load()
@@ -98,7 +96,7 @@ func (g *Group[T]) endBackoff() {
 	}
 }
 
-// ObserveBroadcast is [rafttimer.Machine.ObserveBroadcast].
+// ObserveBroadcast is [Machine.ObserveBroadcast].
 func (g *Group[T]) ObserveBroadcast(took time.Duration) {
 	g.shard.turn.LockNow()
 	defer g.shard.turn.Unlock()
@@ -110,21 +108,21 @@ func (g *Group[T]) ObserveBroadcast(took time.Duration) {
 }
 
 // State tells which timers run.
-func (g *Group[T]) State() rafttimer.TimerState {
+func (g *Group[T]) State() TimerState {
 	g.shard.turn.LockNow()
 	defer g.shard.turn.Unlock()
 	return g.machine.State()
 }
 
 // Role returns the role; NoRole after Close.
-func (g *Group[T]) Role() rafttimer.Role {
+func (g *Group[T]) Role() Role {
 	g.shard.turn.LockNow()
 	defer g.shard.turn.Unlock()
 	return g.machine.Role()
 }
 
-// IsCurrent reports whether nothing has made the event stale since: see [rafttimer.Machine.IsCurrent].
-func (g *Group[T]) IsCurrent(e rafttimer.Event) bool {
+// IsCurrent reports whether nothing has made the event stale since: see [Machine.IsCurrent].
+func (g *Group[T]) IsCurrent(e Event) bool {
 	g.shard.turn.LockNow()
 	defer g.shard.turn.Unlock()
 	g.learnContact()

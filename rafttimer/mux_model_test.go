@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package mux_test
+package rafttimer_test
 
 import (
 	"math/rand/v2"
@@ -11,13 +11,12 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/rafttimer"
-	"github.com/kazahana-db/kazahana/rafttimer/mux"
 )
 
 // subject is a group under test, with what it ought to do. The model is as simple as can be: at most one
 // deadline, which every step sets.
 type subject struct {
-	group  *mux.Group[*subject]
+	group  *rafttimer.Group[*subject]
 	config rafttimer.Config
 
 	mu       sync.Mutex // virtual time keeps handler and test apart, but the race detector does not know
@@ -39,12 +38,12 @@ func TestModel(t *testing.T) {
 }
 
 func runModel(t *testing.T, random *rand.Rand, c rafttimer.Config, resolution time.Duration) {
-	m := newMux(t, func(g *mux.Group[*subject], e rafttimer.Event) { g.Value().take(t, e, resolution) },
-		mux.Options{Config: c, Shards: 1 + random.IntN(3), Resolution: resolution, Source: rand.NewPCG(random.Uint64(), 0)})
-	timing, _ := c.Timing()
+	m := newMux(t, func(g *rafttimer.Group[*subject], e rafttimer.Event) { g.Value().take(t, e, resolution) },
+		rafttimer.MuxOptions{Config: c, Shards: 1 + random.IntN(3), Resolution: resolution, Source: rand.NewPCG(random.Uint64(), 0)})
+	complete, _ := c.WithDefaults()
 	var subjects []*subject
 	for range 30 {
-		s := &subject{config: timing.Config()}
+		s := &subject{config: complete}
 		s.group = newGroup(t, m, s)
 		subjects = append(subjects, s)
 	}
@@ -75,7 +74,7 @@ func (s *subject) forget() {
 func (s *subject) step(t *testing.T, verb int, now time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	become := func(r rafttimer.Role, f func(*mux.Group[*subject]) error) {
+	become := func(r rafttimer.Role, f func(*rafttimer.Group[*subject]) error) {
 		if err := f(s.group); err != nil {
 			t.Fatal(err)
 		}
@@ -88,13 +87,13 @@ func (s *subject) step(t *testing.T, verb int, now time.Duration) {
 	}
 	switch verb {
 	case 0:
-		become(rafttimer.Follower, (*mux.Group[*subject]).BecomeFollower)
+		become(rafttimer.Follower, (*rafttimer.Group[*subject]).BecomeFollower)
 	case 1:
-		become(rafttimer.Candidate, (*mux.Group[*subject]).BecomeCandidate)
+		become(rafttimer.Candidate, (*rafttimer.Group[*subject]).BecomeCandidate)
 	case 2:
-		become(rafttimer.Leader, (*mux.Group[*subject]).BecomeLeader)
+		become(rafttimer.Leader, (*rafttimer.Group[*subject]).BecomeLeader)
 	case 3:
-		become(rafttimer.NoRole, (*mux.Group[*subject]).StopAll)
+		become(rafttimer.NoRole, (*rafttimer.Group[*subject]).StopAll)
 	case 4:
 		s.group.ContactAt(now - 30*ms)
 		s.contact(now - 30*ms)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package mux
+package rafttimer
 
 import (
 	"math"
@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/kazahana-db/kazahana/rafttimer"
-	"github.com/kazahana-db/kazahana/rafttimer/internal/clock"
 	"github.com/kazahana-db/kazahana/rafttimer/internal/turn"
 	"github.com/kazahana-db/kazahana/rafttimer/internal/wheel"
 )
@@ -38,7 +36,7 @@ type shard[T any] struct {
 	turn    turn.SharedTurn[*Group[T]] // guards what follows
 	closed  bool
 	source  *rand.PCG
-	clock   clock.Clock // only its Slept
+	clock   systemClock // only its Slept
 	timer   *time.Timer
 	planned uint64 // the tick for which timer is set; 0 while the goroutine serves
 	wheel   wheel.Wheel
@@ -54,8 +52,8 @@ type shard[T any] struct {
 	looked  uint32        // the block that was looked at
 	due     uint8         // groups of it, yet to be served
 	firing  *Group[T]
-	events  []rafttimer.Event // of firing, yet to be delivered
-	buffer  [3]rafttimer.Event
+	events  []Event // of firing, yet to be delivered
+	buffer  [3]Event
 	slept   time.Duration // how long the clock stood still
 	woken   int           // groups up to this index know of it
 }
@@ -74,10 +72,10 @@ func (s *shard[T]) addGroup(value T) (*Group[T], error) {
 	s.turn.LockNow()
 	defer s.turn.Unlock()
 	if s.closed {
-		return nil, rafttimer.ErrClosed
+		return nil, ErrClosed
 	}
 	index := s.freeIndex()
-	g := &Group[T]{shard: s, contact: &s.blockAt(index / blockSize).contacts[index%blockSize], index: index, value: value, machine: s.mux.timing.Machine(s.source)}
+	g := &Group[T]{shard: s, contact: &s.blockAt(index / blockSize).contacts[index%blockSize], index: index, value: value, machine: newMachine(&s.mux.config, s.source)}
 	g.contact.Store(0) // it was another's
 	s.groups[index] = g
 	s.live.Add(1)
@@ -295,7 +293,7 @@ func (s *shard[T]) deliverEvents() (called bool) {
 
 // noticeSleep finds out whether the clock has stood still while the machine was suspended.
 func (s *shard[T]) noticeSleep() {
-	if slept := s.clock.Slept(); slept > s.mux.stall {
+	if slept := s.clock.Slept(); slept > s.mux.config.StallThreshold {
 		s.slept, s.woken = slept, 0
 	}
 }
@@ -309,7 +307,7 @@ func (s *shard[T]) wakeNext() bool {
 	}
 	g := s.groups[s.woken]
 	s.woken++
-	if g == nil || g.machine.State() == (rafttimer.TimerState{}) {
+	if g == nil || g.machine.State() == (TimerState{}) {
 		return true
 	}
 	g.learnContact()

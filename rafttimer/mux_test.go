@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package mux_test
+package rafttimer_test
 
 import (
 	"strings"
@@ -10,18 +10,12 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/rafttimer"
-	"github.com/kazahana-db/kazahana/rafttimer/mux"
-	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-const ms = time.Millisecond
-
 // newMux returns a Mux that the end of the test closes.
-func newMux[T any](t testing.TB, handler func(*mux.Group[T], rafttimer.Event), o mux.Options) *mux.Mux[T] {
+func newMux[T any](t testing.TB, handler func(*rafttimer.Group[T], rafttimer.Event), o rafttimer.MuxOptions) *rafttimer.Mux[T] {
 	t.Helper()
-	m, err := mux.New(t.Context(), handler, o)
+	m, err := rafttimer.NewMux(t.Context(), handler, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +23,7 @@ func newMux[T any](t testing.TB, handler func(*mux.Group[T], rafttimer.Event), o
 	return m
 }
 
-func newGroup[T any](t testing.TB, m *mux.Mux[T], value T) *mux.Group[T] {
+func newGroup[T any](t testing.TB, m *rafttimer.Mux[T], value T) *rafttimer.Group[T] {
 	t.Helper()
 	g, err := m.NewGroup(value)
 	if err != nil {
@@ -42,7 +36,7 @@ func newGroup[T any](t testing.TB, m *mux.Mux[T], value T) *mux.Group[T] {
 func TestRoles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type replica struct{ elections, beats atomic.Int64 }
-		m, err := mux.New(t.Context(), func(g *mux.Group[*replica], e rafttimer.Event) {
+		m, err := rafttimer.NewMux(t.Context(), func(g *rafttimer.Group[*replica], e rafttimer.Event) {
 			switch r := g.Value(); {
 			case e.Kind == rafttimer.Heartbeat:
 				r.beats.Add(1)
@@ -53,12 +47,12 @@ func TestRoles(t *testing.T) {
 				r.elections.Add(1)
 				g.BecomeLeader()
 			}
-		}, mux.Options{Shards: 3})
+		}, rafttimer.MuxOptions{Shards: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer m.Close()
-		var groups []*mux.Group[*replica]
+		var groups []*rafttimer.Group[*replica]
 		for range 100 {
 			g, err := m.NewGroup(&replica{})
 			if err != nil {
@@ -97,16 +91,16 @@ func TestRoles(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	if err := (mux.Options{}).Validate(); err != nil {
+	if err := (rafttimer.MuxOptions{}).Validate(); err != nil {
 		t.Error(err)
 	}
 	for _, test := range []struct {
-		options mux.Options
+		options rafttimer.MuxOptions
 		fields  []string
 	}{
-		{mux.Options{Shards: -1, Resolution: -1}, []string{"Shards", "Resolution"}},
-		{mux.Options{Shards: mux.MaxShards + 1, Resolution: 51 * ms}, []string{"Shards", "Resolution"}},
-		{mux.Options{Config: rafttimer.Config{ElectionTimeoutMin: -1, ElectionTimeoutMax: time.Second}, Shards: -1}, []string{"ElectionTimeoutMin", "Shards"}},
+		{rafttimer.MuxOptions{Shards: -1, Resolution: -1}, []string{"Shards", "Resolution"}},
+		{rafttimer.MuxOptions{Shards: rafttimer.MaxShards + 1, Resolution: 51 * ms}, []string{"Shards", "Resolution"}},
+		{rafttimer.MuxOptions{Config: rafttimer.Config{ElectionTimeoutMin: -1, ElectionTimeoutMax: time.Second}, Shards: -1}, []string{"ElectionTimeoutMin", "Shards"}},
 	} {
 		err := test.options.Validate()
 		found := map[string]bool{}
@@ -121,7 +115,7 @@ func TestOptions(t *testing.T) {
 				t.Errorf("no fault of %s: %v", field, err)
 			}
 		}
-		if _, err := mux.New(t.Context(), func(*mux.Group[int], rafttimer.Event) {}, test.options); err == nil {
+		if _, err := rafttimer.NewMux(t.Context(), func(*rafttimer.Group[int], rafttimer.Event) {}, test.options); err == nil {
 			t.Errorf("New accepts %+v", test.options)
 		}
 	}

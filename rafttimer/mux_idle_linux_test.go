@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package mux_test
+package rafttimer_test
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/rafttimer"
-	"github.com/kazahana-db/kazahana/rafttimer/mux"
 )
 
 // idleTime is how long the use of the processor is measured for.
@@ -42,7 +41,7 @@ func inUse() uint64 {
 // seconds are the timeouts that hosts of many groups use.
 var seconds = rafttimer.Config{ElectionTimeoutMin: time.Second, ElectionTimeoutMax: 2 * time.Second}
 
-// member is a [mux.Group] or a [rafttimer.Driver].
+// member is a [rafttimer.Group] or a [rafttimer.Driver].
 type member interface {
 	BecomeFollower() error
 	BecomeLeader() error
@@ -54,7 +53,7 @@ type member interface {
 type host func(b *testing.B, c rafttimer.Config, on func(rafttimer.Event)) (newMember func() member, close func())
 
 func muxHost(b *testing.B, c rafttimer.Config, on func(rafttimer.Event)) (func() member, func()) {
-	m := newMux(b, func(_ *mux.Group[int], e rafttimer.Event) { on(e) }, mux.Options{Config: c})
+	m := newMux(b, func(_ *rafttimer.Group[int], e rafttimer.Event) { on(e) }, rafttimer.MuxOptions{Config: c})
 	return func() member { return newGroup(b, m, 0) }, func() { m.Close() }
 }
 

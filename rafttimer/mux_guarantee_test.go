@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package mux_test
+package rafttimer_test
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/rafttimer"
-	"github.com/kazahana-db/kazahana/rafttimer/mux"
 )
 
 // fast are timers that fire all the time.
@@ -25,7 +24,7 @@ var fast = rafttimer.Config{ElectionTimeoutMin: 200 * time.Microsecond, Election
 func TestStopIsStrict(t *testing.T) {
 	type state struct{ running, stopped atomic.Bool }
 	var calls atomic.Int64
-	m := newMux(t, func(g *mux.Group[*state], e rafttimer.Event) {
+	m := newMux(t, func(g *rafttimer.Group[*state], e rafttimer.Event) {
 		s := g.Value()
 		s.running.Store(true)
 		if s.stopped.Load() {
@@ -39,8 +38,8 @@ func TestStopIsStrict(t *testing.T) {
 		}
 		s.running.Store(false)
 		calls.Add(1)
-	}, mux.Options{Config: fast, Resolution: 20 * time.Microsecond, Shards: 2})
-	stops := []func(*mux.Group[*state]) error{(*mux.Group[*state]).StopAll, (*mux.Group[*state]).Close}
+	}, rafttimer.MuxOptions{Config: fast, Resolution: 20 * time.Microsecond, Shards: 2})
+	stops := []func(*rafttimer.Group[*state]) error{(*rafttimer.Group[*state]).StopAll, (*rafttimer.Group[*state]).Close}
 	var work sync.WaitGroup
 	for range 8 {
 		work.Go(func() {
@@ -73,10 +72,10 @@ func TestStopIsStrict(t *testing.T) {
 // TestVerbsInTheHandler calls every verb from inside of the handler, for its group and for another.
 func TestVerbsInTheHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var groups []*mux.Group[int]
-		var m *mux.Mux[int]
+		var groups []*rafttimer.Group[int]
+		var m *rafttimer.Mux[int]
 		var calls atomic.Int64
-		m = newMux(t, func(g *mux.Group[int], e rafttimer.Event) {
+		m = newMux(t, func(g *rafttimer.Group[int], e rafttimer.Event) {
 			calls := calls.Add(1)
 			for _, g := range groups {
 				for _, verb := range []func() error{g.BecomeFollower, g.BecomeCandidate, g.StopAll, g.BecomeLeader} {
@@ -98,8 +97,8 @@ func TestVerbsInTheHandler(t *testing.T) {
 					t.Errorf("NewGroup after Close: %v", err)
 				}
 			}
-		}, mux.Options{Shards: 1})
-		groups = []*mux.Group[int]{newGroup(t, m, 1), newGroup(t, m, 2)}
+		}, rafttimer.MuxOptions{Shards: 1})
+		groups = []*rafttimer.Group[int]{newGroup(t, m, 1), newGroup(t, m, 2)}
 		groups[0].BecomeFollower()
 		time.Sleep(time.Minute)
 		if calls := calls.Load(); calls != 10 {
@@ -113,12 +112,17 @@ func TestHandlerPanics(t *testing.T) {
 	fault := errors.New("a fault")
 	for _, end := range []func(){func() { panic(fault) }, runtime.Goexit} {
 		synctest.Test(t, func(t *testing.T) {
-			var reported []*rafttimer.PanicError
-			m := newMux(t, func(g *mux.Group[*int], _ rafttimer.Event) {
+			reported := 0
+			m := newMux(t, func(g *rafttimer.Group[*int], _ rafttimer.Event) {
 				if *g.Value()++; *g.Value() > 1000 {
 					end()
 				}
-			}, mux.Options{Shards: 1, OnPanic: func(err *rafttimer.PanicError) { reported = append(reported, err) }})
+			}, rafttimer.MuxOptions{Shards: 1, OnPanic: func(group any, e rafttimer.Event, value any, stack []byte) {
+				reported++
+				if g, ok := group.(*rafttimer.Group[*int]); !ok || *g.Value() < 1000 || value != fault || len(stack) == 0 || e.Kind != rafttimer.Heartbeat {
+					t.Errorf("reported: group %v, %v, value %v, stack of %d bytes", group, e, value, len(stack))
+				}
+			}})
 			var beats [20]int
 			for i := range beats {
 				if i%2 == 0 {
@@ -133,13 +137,8 @@ func TestHandlerPanics(t *testing.T) {
 					t.Errorf("group %d has %d heartbeats, want 40", i, n%1000)
 				}
 			}
-			for _, err := range reported {
-				if g, ok := err.Group.(*mux.Group[*int]); !ok || *g.Value() < 1000 || !errors.Is(err, fault) || len(err.Stack) == 0 {
-					t.Fatalf("reported: %#v", err)
-				}
-			}
-			if len(reported) != 0 && len(reported) != 400 {
-				t.Errorf("%d panics reported, want 400", len(reported))
+			if reported != 0 && reported != 400 {
+				t.Errorf("%d panics reported, want 400", reported)
 			}
 		})
 	}
@@ -151,7 +150,7 @@ func TestStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type member struct{ stalls, beats, missed, elections int }
 		blocked := false
-		m := newMux(t, func(g *mux.Group[*member], e rafttimer.Event) {
+		m := newMux(t, func(g *rafttimer.Group[*member], e rafttimer.Event) {
 			s := g.Value()
 			switch {
 			case s == nil && !blocked:
@@ -165,7 +164,7 @@ func TestStall(t *testing.T) {
 			default:
 				s.elections++
 			}
-		}, mux.Options{Shards: 1})
+		}, rafttimer.MuxOptions{Shards: 1})
 		var leader, follower member
 		newGroup(t, m, nil).BecomeLeader()
 		l, f := newGroup(t, m, &leader), newGroup(t, m, &follower)
@@ -187,8 +186,8 @@ func TestFarDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const day = 24 * time.Hour
 		late := make(chan time.Duration, 9)
-		m := newMux(t, func(g *mux.Group[int], e rafttimer.Event) { late <- e.Late },
-			mux.Options{Shards: 1, Resolution: ms, Config: rafttimer.Config{ElectionTimeoutMin: 10 * day, ElectionTimeoutMax: 10*day + 1, HeartbeatInterval: ms, StallThreshold: day}})
+		m := newMux(t, func(g *rafttimer.Group[int], e rafttimer.Event) { late <- e.Late },
+			rafttimer.MuxOptions{Shards: 1, Resolution: ms, Config: rafttimer.Config{ElectionTimeoutMin: 10 * day, ElectionTimeoutMax: 10*day + 1, HeartbeatInterval: ms, StallThreshold: day}})
 		g := newGroup(t, m, 0)
 		time.Sleep(100 * day)
 		g.BecomeFollower()
@@ -211,13 +210,13 @@ func TestFarDeadlines(t *testing.T) {
 // TestConcurrentVerbs calls everything from many goroutines, until the Mux is closed among them.
 func TestConcurrentVerbs(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	var shared atomic.Pointer[mux.Group[int]]
-	m, err := mux.New(ctx, func(g *mux.Group[int], e rafttimer.Event) {
+	var shared atomic.Pointer[rafttimer.Group[int]]
+	m, err := rafttimer.NewMux(ctx, func(g *rafttimer.Group[int], e rafttimer.Event) {
 		if other := shared.Load(); other != nil {
 			other.BecomeFollower()
 		}
 		g.BecomeCandidate()
-	}, mux.Options{Config: fast, Resolution: 50 * time.Microsecond, Shards: 3})
+	}, rafttimer.MuxOptions{Config: fast, Resolution: 50 * time.Microsecond, Shards: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package mux_test
+package rafttimer_test
 
 import (
 	"math/rand/v2"
@@ -8,28 +8,27 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/rafttimer"
-	"github.com/kazahana-db/kazahana/rafttimer/mux"
 )
 
-// BenchmarkContact notes contacts, and reports what reading the clock costs: of one group, and of 100,000, which
+// BenchmarkGroupContact notes contacts, and reports what reading the clock costs: of one group, and of 100,000, which
 // are not in the processor's cache, in the order of their making and in any order.
-func BenchmarkContact(b *testing.B) {
+func BenchmarkGroupContact(b *testing.B) {
 	b.Run("time.Now", func(b *testing.B) {
 		for b.Loop() {
 			clockReading = time.Now()
 		}
 	})
-	m := newMux(b, func(*mux.Group[int], rafttimer.Event) {}, mux.Options{})
-	ordered := make([]*mux.Group[int], groups)
+	m := newMux(b, func(*rafttimer.Group[int], rafttimer.Event) {}, rafttimer.MuxOptions{})
+	ordered := make([]*rafttimer.Group[int], groups)
 	for i := range ordered {
 		ordered[i] = newGroup(b, m, i)
 		ordered[i].BecomeFollower()
 	}
-	shuffled := append([]*mux.Group[int](nil), ordered...)
+	shuffled := append([]*rafttimer.Group[int](nil), ordered...)
 	rand.Shuffle(groups, func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 	for _, set := range []struct {
 		name   string
-		groups []*mux.Group[int]
+		groups []*rafttimer.Group[int]
 	}{{"1", ordered[:1]}, {"100000-in-order", ordered}, {"100000-shuffled", shuffled}} {
 		b.Run("Contact/"+set.name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -49,8 +48,8 @@ func BenchmarkContact(b *testing.B) {
 
 // BenchmarkBecomeFollower changes roles, among 100,000 groups.
 func BenchmarkBecomeFollower(b *testing.B) {
-	m := newMux(b, func(*mux.Group[int], rafttimer.Event) {}, mux.Options{})
-	all := make([]*mux.Group[int], groups)
+	m := newMux(b, func(*rafttimer.Group[int], rafttimer.Event) {}, rafttimer.MuxOptions{})
+	all := make([]*rafttimer.Group[int], groups)
 	for i := range all {
 		all[i] = newGroup(b, m, i)
 	}
@@ -62,7 +61,7 @@ func BenchmarkBecomeFollower(b *testing.B) {
 
 // BenchmarkNewGroup makes a group and closes it.
 func BenchmarkNewGroup(b *testing.B) {
-	m := newMux(b, func(*mux.Group[int], rafttimer.Event) {}, mux.Options{})
+	m := newMux(b, func(*rafttimer.Group[int], rafttimer.Event) {}, rafttimer.MuxOptions{})
 	b.ReportAllocs()
 	for b.Loop() {
 		newGroup(b, m, 0).Close()
@@ -71,5 +70,3 @@ func BenchmarkNewGroup(b *testing.B) {
 
 // groups is how many a process hosts in the benchmarks.
 const groups = 100_000
-
-var clockReading time.Time // so that the reading is not optimised away

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package mux_test
+package rafttimer_test
 
 import (
 	"context"
 	"fmt"
 
 	"github.com/kazahana-db/kazahana/rafttimer"
-	"github.com/kazahana-db/kazahana/rafttimer/mux"
 )
 
 // Three groups of one process, each its only member, elect their leaders.
-func Example() {
+func ExampleMux() {
 	elected := make(chan string)
-	m, err := mux.New(context.Background(), func(g *mux.Group[string], e rafttimer.Event) {
+	m, err := rafttimer.NewMux(context.Background(), func(g *rafttimer.Group[string], e rafttimer.Event) {
 		switch e.Kind {
 		case rafttimer.ElectionTimeout:
 			g.BecomeLeader() // the only member has a majority
@@ -21,7 +20,7 @@ func Example() {
 			g.StopAll() // one is enough for an example
 			elected <- g.Value()
 		}
-	}, mux.Options{})
+	}, rafttimer.MuxOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return
