@@ -92,7 +92,7 @@ func (c *call) run(a *Activation) {
 		c.outcome = refusedOutcome(err)
 		return
 	}
-	c.outcome = outcome{status: Failed, err: &PanicError{Key: a.Key(), In: c.method.name, Value: describe(nil), Stack: "?"}} // if Goexit leaves it
+	c.outcome = outcome{status: Failed, err: &panicError{Key: a.Key(), In: c.method.name, Value: describe(nil), Stack: "?"}} // if Goexit leaves it
 	c.outcome = a.invokeMethod(c)
 }
 
@@ -142,7 +142,7 @@ func (a *Activation) invokeMethod(c *call) (o outcome) {
 	return outcome{status: Failed, err: err}
 }
 
-// catchPanic calls a function of the program and returns a *[PanicError] if it panics, or if a
+// catchPanic calls a function of the program and returns an [ErrPanic] if it panics, or if a
 // method of the error that it returns does: those of a nil pointer often do.
 func (a *Activation) catchPanic(what string, fn func() error) (err error) {
 	returned := false
@@ -150,7 +150,7 @@ func (a *Activation) catchPanic(what string, fn func() error) (err error) {
 		if returned {
 			return
 		}
-		err = &PanicError{Key: a.Key(), In: what, Value: describe(recover()), Stack: string(debug.Stack())}
+		err = &panicError{Key: a.Key(), In: what, Value: describe(recover()), Stack: string(debug.Stack())}
 	}()
 	if err = fn(); err != nil {
 		failureOf(err) // panics here if it ever does
@@ -170,7 +170,7 @@ func describe(value any) string {
 
 // notePanic logs a panic, and ends the activation if its kind asks for that.
 func (a *Activation) notePanic(err error) {
-	var p *PanicError
+	var p *panicError
 	if !errors.As(err, &p) || p.Stack == "" { // none, or one of another activation
 		return
 	}

@@ -107,7 +107,9 @@ func (a *Activation) takeCalls() (calls []*call) {
 
 // callDeactivate calls Deactivate, if there is one.
 func (a *Activation) callDeactivate() error {
-	d, ok := a.state.(Deactivator)
+	d, ok := a.state.(interface {
+		Deactivate(ctx context.Context) error
+	})
 	if !ok {
 		return nil
 	}
@@ -144,14 +146,6 @@ func refuseAll(calls []*call) {
 	for _, c := range calls {
 		c.refuse(errDraining)
 	}
-}
-
-// Deactivator is implemented by values of factories that want to be told of the end of
-// their activation. Deactivate runs after the last call. The fence of the activation still
-// holds, unless the activation was lost: then [Activation.Context] has ended. ctx
-// ends after [Options.DeactivateTimeout].
-type Deactivator interface {
-	Deactivate(ctx context.Context) error
 }
 
 // endMessage is the last message in the mailbox of an activation.

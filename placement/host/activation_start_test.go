@@ -24,7 +24,7 @@ func TestFactories(t *testing.T) {
 		want func(err error) bool
 	}{
 		{"an error", func(context.Context, *Activation) error { return boom }, func(err error) bool { return errors.Is(err, boom) }},
-		{"a panic", func(context.Context, *Activation) error { panic("ouch") }, func(err error) bool { return errors.As(err, new(*PanicError)) }},
+		{"a panic", func(context.Context, *Activation) error { panic("ouch") }, func(err error) bool { return errors.As(err, new(*panicError)) }},
 		{"slow, and its context ends", func(ctx context.Context, _ *Activation) error { <-ctx.Done(); return context.Cause(ctx) }, func(err error) bool { return errors.Is(err, context.DeadlineExceeded) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -114,7 +114,7 @@ func testPanic(t *testing.T, step string, endOnPanic bool) {
 	s := newScript()
 	s.on("panic", func(context.Context, *actor) error { time.Sleep(time.Second); panic("ouch") })
 	s.on("exit", func(context.Context, *actor) error { time.Sleep(time.Second); runtime.Goexit(); return nil })
-	var options []KindOption
+	var options []Option
 	want := int64(1)
 	if endOnPanic {
 		options, want = append(options, EndOnPanic), 2
@@ -125,7 +125,7 @@ func testPanic(t *testing.T, step string, endOnPanic bool) {
 	panics := callAsync(t.Context(), *method, "x", step)
 	synctest.Wait()
 	queued := callAsync(t.Context(), *method, "x", "") // must not run on what the panic left
-	var fault *PanicError
+	var fault *panicError
 	if r := <-panics; !errors.As(r.err, &fault) || fault.In != "do" || fault.Key.ID != "x" {
 		t.Error(r.err)
 	}

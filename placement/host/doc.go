@@ -51,7 +51,7 @@
 // of the topology, because the host stops, or because it was lost. Before the end it runs the calls
 // in its mailbox; later calls go to the next activation of the key. If that takes longer than [Options.DeactivateTimeout], the contexts end,
 // and the calls that have not begun also go to the next activation. After the last call the host
-// calls Deactivate, see [Deactivator].
+// calls Deactivate, see [Register].
 //
 // A host that loses its membership ends all activations, and their contexts with the cause
 // [placement.ErrActivationLost], and joins again under another incarnation. An outage

@@ -48,6 +48,9 @@ var (
 	// activation has ended in an orderly way. If another owner may have it, the cause
 	// is [placement.ErrActivationLost] instead.
 	ErrDeactivated = errors.New("host: the activation has ended")
+	// ErrPanic says that a handler, a factory, a timer or a Deactivate has panicked. The text has the key,
+	// what has panicked, and the value of the panic. The stack is in the log of the process where it happened.
+	ErrPanic = errors.New("host: code of an activation has panicked")
 	// ErrNotStarted says that the host or client was not started.
 	ErrNotStarted = errors.New("host: it was not started")
 	// ErrStarted says that what must be done before Start was done after it.
@@ -85,8 +88,8 @@ func (e *CallError) Unwrap() error { return e.Err }
 // Is reports whether target is [ErrOutcomeUnknown] and the outcome is unknown.
 func (e *CallError) Is(target error) bool { return e.Unknown && target == ErrOutcomeUnknown }
 
-// PanicError says that a handler, a factory or a Deactivate has panicked.
-type PanicError struct {
+// panicError is the [ErrPanic] of a handler, a factory or a Deactivate.
+type panicError struct {
 	Key   placement.Key
 	In    string // the method, or what else has panicked
 	Value string
@@ -94,9 +97,12 @@ type PanicError struct {
 }
 
 // Error implements error.
-func (e *PanicError) Error() string {
+func (e *panicError) Error() string {
 	return fmt.Sprintf("host: %s of %s panicked: %s", e.In, clip(e.Key.String()), e.Value)
 }
+
+// Is reports whether target is [ErrPanic].
+func (e *panicError) Is(target error) bool { return target == ErrPanic }
 
 // registrationError says why a kind or a method cannot be registered.
 func registrationError(name string, why error) error {

@@ -50,3 +50,6 @@ func NewClientOn(c TestCluster, o Options) *Client {
 func (h *Host) Learn(key placement.Key, holder placement.Holder) {
 	h.session.Load().driver.Learn(key, holder)
 }
+
+// PanicError is what is sent of a panic.
+type PanicError = panicError

@@ -169,7 +169,7 @@ func remote(h placement.Holder) core.Resolution {
 }
 
 // newRouted returns a host that finds keys where at says, and its transport.
-func newRouted(t *testing.T, options ...MethodOption) (m *Method[string, string], p *process, x *routes, f *fakeLookup, at *placement.Holder) {
+func newRouted(t *testing.T, options ...Option) (m *Method[string, string], p *process, x *routes, f *fakeLookup, at *placement.Holder) {
 	x, at = new(routes), new(placement.Holder)
 	h, _, f := newFake(t, Options{Transport: x, MaxPayload: 100}, func(h *Host) {
 		kind := must[*Kind[int]](t)(Register(h, "kind", func(context.Context, *Activation) (int, error) { return 0, nil }))
@@ -216,7 +216,7 @@ func (s *script) on(name string, step func(ctx context.Context, x *actor) error)
 	s.steps[name] = step
 }
 
-func (s *script) register(t *testing.T, options ...KindOption) (func(h *Host), **Method[string, int64]) {
+func (s *script) register(t *testing.T, options ...Option) (func(h *Host), **Method[string, int64]) {
 	method := new(*Method[string, int64])
 	return func(h *Host) {
 		kind := must[*Kind[*actor]](t)(Register(h, "actor", func(ctx context.Context, a *Activation) (*actor, error) {

@@ -27,23 +27,45 @@ type kind struct {
 	endOnPanic bool
 }
 
-// KindOption is an option of [Register].
-type KindOption uint8
+// Option is an option of [Register], [Handle] or [MethodOf].
+type Option uint8
 
-// EndOnPanic ends an activation after one of its methods or timers has panicked: the next call
-// makes a new one. Without it the activation goes on with the state that the panic left.
-const EndOnPanic KindOption = 1
+// The options.
+const (
+	// EndOnPanic is for [Register]. It ends an activation after one of its methods or timers has panicked:
+	// the next call makes a new one. Without it the activation goes on with the state that the panic left.
+	EndOnPanic Option = iota + 1
+	// Idempotent is for [Handle] and [MethodOf]. It says that the method may run twice for one call. If the
+	// outcome of a call is unknown, the call is then repeated until its context ends, instead of returning an
+	// [ErrOutcomeUnknown].
+	Idempotent
+)
+
+// checkOptions refuses options other than the one that is possible.
+func checkOptions(options []Option, possible Option) error {
+	if slices.ContainsFunc(options, func(o Option) bool { return o != possible }) {
+		return errors.New("it has an option of something else: EndOnPanic is for kinds, Idempotent for methods")
+	}
+	return nil
+}
 
 // Register tells the host to activate a kind, before [Host.Start]. open is the factory: it makes the
 // value of an activation; [Handle] registers the methods of that value. It is called under the activation's
 // fence, once at a time for a key. ctx ends with the activation, and when the factory takes too
-// long; a panic is an error. If T is a [Deactivator], the host calls it at the end.
+// long; a panic is an error.
+//
+// If T has a method Deactivate(ctx context.Context) error, the host calls it after the last call of the
+// activation. The fence of the activation still holds then, unless the activation was lost, in which case
+// [Activation.Context] has ended. ctx ends after [Options.DeactivateTimeout].
 //
 // It fails for a name that is not a [placement.Key.Kind], that is registered already, or
 // after Start.
-func Register[T any](h *Host, name string, open func(ctx context.Context, a *Activation) (T, error), options ...KindOption) (*Kind[T], error) {
+func Register[T any](h *Host, name string, open func(ctx context.Context, a *Activation) (T, error), options ...Option) (*Kind[T], error) {
 	if open == nil {
 		return nil, registrationError(name, errors.New("its factory is nil"))
+	}
+	if err := checkOptions(options, EndOnPanic); err != nil {
+		return nil, registrationError(name, err)
 	}
 	k := &kind{name: name, methods: make(map[string]*method), endOnPanic: slices.Contains(options, EndOnPanic)}
 	k.open = func(ctx context.Context, a *Activation) (any, error) { return open(ctx, a) }
@@ -56,14 +78,17 @@ func Register[T any](h *Host, name string, open func(ctx context.Context, a *Act
 // Handle registers a method of a kind, before [Host.Start]: fn is called with the value of the
 // activation, often as a method expression, (*account).Deposit. The context of fn ends
 // with the caller's and with the activation, and has the deadline of the caller's but none of its values; a call with that
-// context, or one made of it, knows that the activation waits. A panic is a *[PanicError] for the caller.
+// context, or one made of it, knows that the activation waits. A panic is an [ErrPanic] for the caller.
 // In and Out must be what the codec can carry.
 //
 // It fails for a name that is empty, longer than 255 bytes, not UTF-8 or registered
 // already, or after Start.
-func Handle[T, In, Out any](k *Kind[T], name string, fn func(T, context.Context, In) (Out, error), options ...MethodOption) (*Method[In, Out], error) {
+func Handle[T, In, Out any](k *Kind[T], name string, fn func(T, context.Context, In) (Out, error), options ...Option) (*Method[In, Out], error) {
 	if fn == nil {
 		return nil, registrationError(name, errors.New("its function is nil"))
+	}
+	if err := checkOptions(options, Idempotent); err != nil {
+		return nil, registrationError(name, err)
 	}
 	m := newMethod(name, options)
 	m.invoke = func(ctx context.Context, state any, c Codec, payload []byte) ([]byte, bool, error) {
@@ -100,21 +125,14 @@ type method struct {
 	invoke func(ctx context.Context, state any, c Codec, payload []byte) (result []byte, called bool, err error)
 }
 
-func newMethod(name string, options []MethodOption) *method {
+func newMethod(name string, options []Option) *method {
 	return &method{name: name, idempotent: slices.Contains(options, Idempotent)}
 }
 
-// MethodOption is an option of [Handle] and [MethodOf].
-type MethodOption uint8
-
-// Idempotent says that the method may run twice for one call. If the outcome of a call is unknown, the call is
-// then repeated until its context ends, instead of returning an [ErrOutcomeUnknown].
-const Idempotent MethodOption = 1
-
 // MethodOf returns a handle of a method that this process does not register
 // itself. c is a *[Client] or a *[Host].
-func MethodOf[In, Out any](c Caller, kind, name string, options ...MethodOption) (*Method[In, Out], error) {
-	err := errors.Join(checkMethod(name), (placement.Key{Kind: kind, ID: "id"}).Validate())
+func MethodOf[In, Out any](c Caller, kind, name string, options ...Option) (*Method[In, Out], error) {
+	err := errors.Join(checkMethod(name), (placement.Key{Kind: kind, ID: "id"}).Validate(), checkOptions(options, Idempotent))
 	if err != nil {
 		return nil, err
 	}

@@ -309,7 +309,7 @@ func (p *process) outcomeOf(r *Request, reply Reply) outcome {
 	return o
 }
 
-// serveRequest answers a request of another process: it is the transport's [Handler].
+// serveRequest answers a request of another process: the transport calls it.
 func (p *process) serveRequest(ctx context.Context, r Request) Reply {
 	if err := p.checkRequest(&r); err != nil {
 		return Refuse(err)

@@ -35,6 +35,13 @@ func TestRegistration(t *testing.T) {
 	check("a factory that is nil", err, nil)
 	_, err = Handle[int, int, int](kind, "nil", nil)
 	check("a function that is nil", err, nil)
+	_, err = Register(h, "idempotent", open, Idempotent)
+	check("a kind with the option of a method", err, nil)
+	_, err = Handle(kind, "ends", fn, EndOnPanic)
+	check("a method with the option of a kind", err, nil)
+	if _, err := MethodOf[int, int](h, "kind", "ends", EndOnPanic); err == nil {
+		t.Error("a handle with the option of a kind is made")
+	}
 	h.started = true
 	check("a kind after Start", register("late"), ErrStarted)
 	check("a method after Start", handle("late"), ErrStarted)

@@ -169,7 +169,7 @@ func isNil(err error) bool {
 
 func init() {
 	registerStates()
-	RegisterErrorType[*PanicError]("host.PanicError")
+	RegisterErrorType[*panicError]("host.PanicError")
 	registerWrapper("placement.LockError", func(e *core.LockError, err error) *core.LockError {
 		return &core.LockError{Key: e.Key, Holder: e.Holder, Err: err}
 	})

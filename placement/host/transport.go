@@ -21,9 +21,10 @@ type Transport interface {
 	// Address returns where other processes reach this one. It does not change.
 	// It is "" for a transport that only calls, for clients.
 	Address() string
-	// Serve begins to give requests to h, each on a goroutine of its own, and
-	// returns. It is called at most once.
-	Serve(h Handler) error
+	// Serve begins to give requests to handle, each on a goroutine of its own, and
+	// returns. It is called at most once. The context of handle ends when the caller's does, as far as
+	// the transport can tell. handle does not keep what the request refers to.
+	Serve(handle func(ctx context.Context, r Request) Reply) error
 	// Call sends a request to the process at an address and returns its reply.
 	// The deadline of ctx travels with the request; when ctx ends, the context
 	// of the handler does. An error is an [ErrUnreachable] only if it is certain
@@ -34,10 +35,6 @@ type Transport interface {
 	// ends the contexts of those that are left.
 	Close(ctx context.Context) error
 }
-
-// Handler answers requests. Its context ends when the caller's does, as far as
-// the transport can tell. It does not keep what the request refers to.
-type Handler func(ctx context.Context, r Request) Reply
 
 // Request is a message to an activation, as a [Transport] carries it.
 type Request struct {
@@ -87,7 +84,7 @@ type alone struct{}
 func (alone) Address() string { return "" }
 
 // Serve implements [Transport].
-func (alone) Serve(Handler) error { return nil }
+func (alone) Serve(func(context.Context, Request) Reply) error { return nil }
 
 // Call implements [Transport].
 func (alone) Call(context.Context, string, Request) (Reply, error) {

@@ -82,7 +82,7 @@ func TestErrorsKeepTheirType(t *testing.T) {
 		{name: "a chain", err: fmt.Errorf("%w: r", host.ErrChainTooLong), is: []error{host.ErrChainTooLong}},
 		{name: "a method", err: fmt.Errorf("%w: r", host.ErrNoMethod), is: []error{host.ErrNoMethod}},
 		{name: "a codec", err: fmt.Errorf("%w: r", host.ErrCodec), is: []error{host.ErrCodec}},
-		{name: "a panic", err: &host.PanicError{Key: key, In: "m", Value: "v", Stack: "secret"}, as: &host.PanicError{Key: key, In: "m", Value: "v"}},
+		{name: "a panic", err: &host.PanicError{Key: key, In: "m", Value: "v", Stack: "secret"}, is: []error{host.ErrPanic}, as: &host.PanicError{Key: key, In: "m", Value: "v"}},
 		{name: "a payload's", err: fmt.Errorf("%w: %w", host.ErrPayload, limitError{7}), is: []error{host.ErrPayload}, not: []error{host.ErrTooLarge}, as: limitError{7}},
 		{name: "a large payload's", err: fmt.Errorf("%w: r", host.ErrTooLarge), is: []error{host.ErrPayload, host.ErrTooLarge}},
 		{name: "a full mailbox", err: fmt.Errorf("%w: r", host.ErrMailboxFull), is: []error{host.ErrMailboxFull}},

@@ -44,7 +44,7 @@ func TestErrorsThatPanic(t *testing.T) {
 			register, method := s.register(t)
 			_, session, _ := newFake(t, Options{}, register)
 			session.activate(t, "actor", "x", 1)
-			var fault *PanicError
+			var fault *panicError
 			if _, err := (*method).Call(t.Context(), "x", "wrong"); !errors.As(err, &fault) || fault.In != "do" {
 				t.Errorf("the call returns %v", err)
 			}

@@ -83,7 +83,7 @@ type Peer struct {
 	cancel  context.CancelCauseFunc
 
 	mu      sync.Mutex
-	handler host.Handler
+	handler func(context.Context, host.Request) host.Reply
 	calls   int
 	closed  bool
 	idle    chan struct{} // closed when it is closed and there are no calls
@@ -95,7 +95,7 @@ var _ host.Transport = (*Peer)(nil)
 func (p *Peer) Address() string { return p.address }
 
 // Serve implements [host.Transport].
-func (p *Peer) Serve(h host.Handler) error {
+func (p *Peer) Serve(h func(context.Context, host.Request) host.Reply) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.handler != nil || p.closed {

@@ -36,7 +36,7 @@ type suite struct {
 }
 
 // pair returns a transport that calls, and the address of one that serves.
-func (s suite) pair(t *testing.T, h host.Handler) (from, to host.Transport) {
+func (s suite) pair(t *testing.T, h func(context.Context, host.Request) host.Reply) (from, to host.Transport) {
 	t.Helper()
 	from, to = s.open(t), s.open(t)
 	if err := to.Serve(h); err != nil {

@@ -23,7 +23,7 @@ const (
 // endpoint serves requests.
 type endpoint struct {
 	transport *Transport
-	handler   host.Handler
+	handler   func(context.Context, host.Request) host.Reply
 }
 
 // ServeHTTP implements [http.Handler].

@@ -34,7 +34,7 @@ func TestTransport(t *testing.T) {
 }
 
 // listen returns a transport that serves h, and is closed with the test.
-func listen(t *testing.T, o http2.Options, h host.Handler) *http2.Transport {
+func listen(t *testing.T, o http2.Options, h func(context.Context, host.Request) host.Reply) *http2.Transport {
 	t.Helper()
 	transport, err := http2.Listen("127.0.0.1:0", o)
 	if err != nil {

@@ -139,7 +139,7 @@ func (t *Transport) reserve(n int64) bool {
 func (t *Transport) Address() string { return t.address }
 
 // Serve implements [host.Transport].
-func (t *Transport) Serve(h host.Handler) error {
+func (t *Transport) Serve(h func(context.Context, host.Request) host.Reply) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -155,7 +155,7 @@ func (t *Transport) Serve(h host.Handler) error {
 	return nil
 }
 
-func (t *Transport) newServer(h host.Handler) *http.Server {
+func (t *Transport) newServer(h func(context.Context, host.Request) host.Reply) *http.Server {
 	return &http.Server{
 		Handler:           &endpoint{transport: t, handler: h},
 		Protocols:         protocols(t.options.ServerTLS != nil),
