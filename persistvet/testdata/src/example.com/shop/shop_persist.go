@@ -61,7 +61,7 @@ var orderSchema = persistimpl.Schema{
 	Indexes: []persistimpl.Index{
 		{Name: "Order_Status_Placed", Fields: []string{"Status", "Placed"}, Signature: "int,int"},
 		{Name: "Order_Number", Fields: []string{"Number"}, Unique: true, Sparse: []string{"Number"}, Signature: "string"},
-		{Name: "Order_count_Amount", Kind: persistimpl.Count, Fields: []string{"Amount"}, Signature: "int"},
+		{Name: "Order_count_Amount", Kind: "count", Fields: []string{"Amount"}, Signature: "int"},
 		{Name: "Order_Note", Fields: []string{"Note"}, Where: "Weight>0", Signature: "string"},
 		{Name: "Order_Customer.City", Fields: []string{"Customer.City"}, Signature: "string"},
 		{Name: "Order_Placed_Tags", Fields: []string{"Placed", "Tags"}, Signature: "int,[]string"},

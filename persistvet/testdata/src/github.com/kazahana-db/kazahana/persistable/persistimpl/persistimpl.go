@@ -12,13 +12,9 @@ type Schema struct {
 	Values  func(field string, b []byte, record any) []byte
 }
 
-type Kind string
-
-const Count Kind = "count"
-
 type Index struct {
 	Name      string
-	Kind      Kind
+	Kind      string
 	Fields    []string
 	Unique    bool
 	Where     string
