@@ -63,8 +63,8 @@ func BenchmarkNextNManaged(b *testing.B) {
 
 func managedBench(b *testing.B) *Client {
 	g := newGrantor(time.Now)
-	g.layout.BitID, g.layout.BitSeq = 2, 20
-	c := Must(NewClient(Options{Provider: g, Logger: quiet, MaxThroughputPerMs: 1 << 20}))
+	g.layout.MachineBits, g.layout.SequenceBits = 2, 20
+	c := Must(NewClient(Options{Provider: g, Logger: quiet, MaxThroughput: 1 << 20}))
 	b.Cleanup(func() { _ = c.Shutdown(context.Background()) })
 	Must(c.Next(context.Background()))
 	return c

@@ -125,7 +125,7 @@ func newClient(opts Options, random func() uint64) (*Client, error) {
 
 // Layout returns the layout of the IDs that the client makes. Until the first
 // lease is there, that is [Options.Layout] or the default. Leases may divide
-// machine id and sequence otherwise, by [Lease.BitSeq].
+// machine id and sequence otherwise, by [Lease.SequenceBits].
 func (c *Client) Layout() Layout { return c.era.Load().layout }
 
 // Next returns a new ID.
@@ -223,12 +223,12 @@ func (c *Client) Metrics() Metrics {
 	m.ServiceID = c.opts.ServiceID
 	m.Exhausted, m.ClockBackward = c.exhausted.Load(), c.clockBackward.Load()
 	if e.makesIDs() {
-		m.ThroughputPerMs = int(e.span)
+		m.Throughput = int(e.span)
 	}
 	if e.mode == leased {
 		m.ActiveLeases = len(e.leases)
 	}
-	m.LeasedPerMs = c.leases.leasedThroughput(c.clock.read().ms)
+	m.LeasedThroughput = c.leases.leasedThroughput(c.clock.read().ms)
 	var made [modes]int64
 	for mode := range c.tallies {
 		made[mode] = c.tallies[mode].Load()

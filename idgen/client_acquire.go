@@ -128,7 +128,7 @@ func (c *Client) newRequest(now time.Time) bool {
 	}
 	k.tries = 0
 	k.request = &AcquireRequest{
-		ServiceID: c.opts.ServiceID, Meta: c.opts.Meta, ThroughputPerMs: need, RequestKey: rand.Text(),
+		ServiceID: c.opts.ServiceID, Meta: c.opts.Meta, Throughput: need, RequestKey: rand.Text(),
 		Replaces: c.leases.listRefs(now, k.anew),
 	}
 	return true
@@ -144,13 +144,13 @@ func (c *Client) lowerDemand() {
 
 // raiseDemand raises want, when a millisecond of e was used up.
 func (c *Client) raiseDemand(e *era) {
-	if e.mode != leased || e.span >= uint64(c.opts.MaxThroughputPerMs) {
+	if e.mode != leased || e.span >= uint64(c.opts.MaxThroughput) {
 		return
 	}
 	c.lock()
 	defer c.unlock()
 	if k := &c.keeper; k.request == nil && e.span >= uint64(k.want) && !time.Now().Before(k.growAt) {
-		k.want = min(int(e.span)*growth, c.opts.MaxThroughputPerMs)
+		k.want = min(int(e.span)*growth, c.opts.MaxThroughput)
 		k.wakeUp()
 	}
 }
@@ -240,7 +240,7 @@ func (k *keeper) init(o Options) {
 	k.calls, k.giveUp = context.WithCancel(context.Background())
 	k.wake, k.done, k.ending = make(chan struct{}, 1), make(chan struct{}), make(chan struct{}, 1)
 	k.pending, k.isSettled = make(chan struct{}), o.Provider == nil
-	k.want = min(firstThroughput, o.MaxThroughputPerMs)
+	k.want = min(firstThroughput, o.MaxThroughput)
 }
 
 // wakeUp wakes the goroutine.

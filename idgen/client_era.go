@@ -132,7 +132,7 @@ func (c *Client) changeEra(next *era) {
 
 // beginEra makes e the era in force. Its first timestamp is after last.
 func (c *Client) beginEra(e *era, last uint64) {
-	e.init(e.layout.BitTs, last, &c.tallies[e.mode])
+	e.init(e.layout.TimestampBits, last, &c.tallies[e.mode])
 	c.era.Store(e)
 }
 
@@ -178,7 +178,7 @@ func (c *Client) leasedEra(p leaseChoice) *era {
 		spans[i] = l.positionSpan()
 		spans[i].base += flag
 	}
-	e.span = min(e.layOut(spans), uint64(c.opts.MaxThroughputPerMs))
+	e.span = min(e.layOut(spans), uint64(c.opts.MaxThroughput))
 	e.start = func() uint64 { return 0 }
 	if half := (e.span + 1) / 2; c.opts.SpreadSequence {
 		e.start = func() uint64 { return c.random() % half }
@@ -215,7 +215,7 @@ func (c *Client) emptyEra(m mode) *era { return c.newEra(m, forever, forever) }
 
 func (c *Client) newEra(m mode, from, until int64) *era {
 	l := c.layout
-	return &era{mode: m, layout: l, epoch: l.CustomEpochMs, lowBits: uint(l.lowBits()), from: from, until: until}
+	return &era{mode: m, layout: l, epoch: l.CustomEpoch, lowBits: uint(l.lowBits()), from: from, until: until}
 }
 
 // handleJump decides which time to use while the wall clock is far ahead. The

@@ -80,7 +80,7 @@ func (c *Client) noteFailure(err error, now time.Time) {
 	pause := c.backoff(k.failures)
 	k.retryAt = now.Add(pause)
 	c.logLater(slog.LevelWarn, "idgen: acquiring a lease failed", "error", err, "failures", k.failures, "retry", pause)
-	if k.request != nil && k.request.ThroughputPerMs > firstThroughput && k.tries > 1 {
+	if k.request != nil && k.request.Throughput > firstThroughput && k.tries > 1 {
 		k.want = max(k.want/growth, firstThroughput) // perhaps it was too much
 		k.growAt = now.Add(c.opts.AcquireRetryMaxInterval)
 		k.request = nil
@@ -138,7 +138,7 @@ func (c *Client) checkLease(l Lease) error {
 func (c *Client) adoptLayout(layout Layout) {
 	if e := c.era.Load(); e.word.Load()>>e.shift != 0 {
 		c.logLater(slog.LevelError, "idgen: fallback IDs were made in the default layout, which is not the service's: they do not sort among its IDs, nor tell their time; set Options.Layout",
-			"epoch", layout.CustomEpochMs, "bits", fmt.Sprintf("%d+%d+%d+%d", layout.BitReserve, layout.BitTs, layout.BitID, layout.BitSeq))
+			"epoch", layout.CustomEpoch, "bits", fmt.Sprintf("%d+%d+%d+%d", layout.ReserveBits, layout.TimestampBits, layout.MachineBits, layout.SequenceBits))
 	}
 	c.layout = layout
 }

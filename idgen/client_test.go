@@ -21,7 +21,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // epoch is the time of timestamp zero in the default layout.
-var epoch = time.UnixMilli(DefaultCustomEpochMs).UTC()
+var epoch = time.UnixMilli(DefaultCustomEpoch).UTC()
 
 // manualClock is a clock that tests set, in milliseconds after the epoch.
 type manualClock struct{ ms atomic.Int64 }
@@ -32,10 +32,10 @@ func newManualClock(ms int64) *manualClock {
 	return k
 }
 
-func (k *manualClock) now() time.Time { return time.UnixMilli(DefaultCustomEpochMs + k.ms.Load()) }
+func (k *manualClock) now() time.Time { return time.UnixMilli(DefaultCustomEpoch + k.ms.Load()) }
 
 // tiny has numbers 0–3 in a millisecond, so that every test exhausts it.
-var tiny = Layout{CustomEpochMs: DefaultCustomEpochMs, BitReserve: 20, BitTs: 41, BitID: 2, BitSeq: 1}
+var tiny = Layout{CustomEpoch: DefaultCustomEpoch, ReserveBits: 20, TimestampBits: 41, MachineBits: 2, SequenceBits: 1}
 
 // from returns a random function that always answers n.
 func from(n uint64) func() uint64 { return func() uint64 { return n } }
@@ -104,7 +104,7 @@ func TestExhaustedWaitEndsWithContext(t *testing.T) {
 func TestNextNSpansMilliseconds(t *testing.T) {
 	// The clock goes on by one whenever it has been read 20 times.
 	var reads atomic.Int64
-	now := func() time.Time { return time.UnixMilli(DefaultCustomEpochMs + 100 + reads.Add(1)/20) }
+	now := func() time.Time { return time.UnixMilli(DefaultCustomEpoch + 100 + reads.Add(1)/20) }
 	c := Must(newClient(Options{Now: now, Layout: tiny}, rand.New(rand.NewPCG(1, 2)).Uint64))
 	ids := make([]ID, 1000)
 	if n, err := c.NextN(t.Context(), ids); n != len(ids) || err != nil {
@@ -158,13 +158,13 @@ func TestNextOutsideTheTimestampRange(t *testing.T) {
 				t.Fatalf("Next: %v, NextN: %v; want %v", err, errN, test.want)
 			}
 			if test.want == nil {
-				if id <= 0 || n != 3 || id.Time().UnixMilli()-DefaultCustomEpochMs != test.ms {
+				if id <= 0 || n != 3 || id.Time().UnixMilli()-DefaultCustomEpoch != test.ms {
 					t.Errorf("ID %d of %v, NextN %d; want a positive ID of timestamp %d, and 3", id, id.Time(), n, test.ms)
 				}
 				return
 			}
 			var tre *refusal.TimeRangeError
-			if !errors.As(err, &tre) || tre.Time.UnixMilli()-DefaultCustomEpochMs != test.ms || id != 0 || n != 0 {
+			if !errors.As(err, &tre) || tre.Time.UnixMilli()-DefaultCustomEpoch != test.ms || id != 0 || n != 0 {
 				t.Errorf("Next = %d, %+v, NextN %d; want 0 and a TimeRangeError with the clock's time", id, err, n)
 			}
 		})
@@ -172,11 +172,11 @@ func TestNextOutsideTheTimestampRange(t *testing.T) {
 }
 
 func TestNewClientReportsAllFaults(t *testing.T) {
-	_, err := NewClient(Options{Layout: Layout{BitReserve: 1, BitTs: 50, BitID: 14, BitSeq: 8}})
+	_, err := NewClient(Options{Layout: Layout{ReserveBits: 1, TimestampBits: 50, MachineBits: 14, SequenceBits: 8}})
 	if err == nil {
 		t.Fatal("no error for a layout of 73 bits")
 	}
-	for _, want := range []string{"BitTs is 50", "are 73"} {
+	for _, want := range []string{"TimestampBits is 50", "are 73"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error %q does not say %q", err, want)
 		}
@@ -269,7 +269,7 @@ func TestOvertakenCallerIsNotAClockSetBack(t *testing.T) {
 // still far more often than the word's number has room for.
 func TestOvershootNeverReachesTheTimestamp(t *testing.T) {
 	k := newManualClock(1000)
-	layout := Layout{CustomEpochMs: DefaultCustomEpochMs, BitReserve: 19, BitTs: 42, BitID: 2, BitSeq: 1}
+	layout := Layout{CustomEpoch: DefaultCustomEpoch, ReserveBits: 19, TimestampBits: 42, MachineBits: 2, SequenceBits: 1}
 	c := Must(NewClient(Options{Now: k.now, Layout: layout}))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -294,7 +294,7 @@ func TestClockBackwardErrorText(t *testing.T) {
 // whatever fractions the clocks had when they were last believed.
 func TestOneMillisecondDuringAJump(t *testing.T) {
 	for fraction := range 10 {
-		begin := time.UnixMilli(DefaultCustomEpochMs + 1_000_000)
+		begin := time.UnixMilli(DefaultCustomEpoch + 1_000_000)
 		wall, mono := begin, time.Duration(fraction)*100*time.Microsecond
 		k := &clock{}
 		k.init(Options{Now: func() time.Time { return wall }, mono: func() time.Duration { return mono }, MaxBackward: new(time.Duration)})
@@ -313,7 +313,7 @@ func TestOneMillisecondDuringAJump(t *testing.T) {
 func TestFullMillisecondInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newSteppedClock()
-		c, end := managed(t, newGrantor(k.now), Options{Now: k.now, MaxThroughputPerMs: 8})
+		c, end := managed(t, newGrantor(k.now), Options{Now: k.now, MaxThroughput: 8})
 		defer end()
 		for range 100 {
 			Must(c.Next(t.Context()))

@@ -13,7 +13,7 @@ import (
 
 // collisionLayout leaves 2^13 random numbers instead of 2^21, so that
 // collisions are frequent enough to measure.
-var collisionLayout = Layout{CustomEpochMs: DefaultCustomEpochMs, BitReserve: 9, BitTs: 41, BitID: 6, BitSeq: 8}
+var collisionLayout = Layout{CustomEpoch: DefaultCustomEpoch, ReserveBits: 9, TimestampBits: 41, MachineBits: 6, SequenceBits: 8}
 
 const (
 	collisionNumbers = 1 << 13
@@ -114,7 +114,7 @@ type roundClock struct {
 
 func (k *roundClock) now() time.Time {
 	k.reads++
-	return time.UnixMilli(DefaultCustomEpochMs + 100*k.round + k.reads/(2*collisionPerMs))
+	return time.UnixMilli(DefaultCustomEpoch + 100*k.round + k.reads/(2*collisionPerMs))
 }
 
 func (k *roundClock) makeIDs(t *testing.T, c *Client) []ID {

@@ -50,12 +50,12 @@ func (k *gatedClock) now() time.Time {
 // timestamp: IDs of times to come, when the lease had ended.
 func TestManyBatchesStayInTheirMillisecond(t *testing.T) {
 	const goroutines = 1100 // times 4096 is more than 2^22
-	layout := Layout{CustomEpochMs: DefaultCustomEpochMs, BitReserve: 1, BitTs: 42, BitID: 13, BitSeq: 8}
+	layout := Layout{CustomEpoch: DefaultCustomEpoch, ReserveBits: 1, TimestampBits: 42, MachineBits: 13, SequenceBits: 8}
 	k := newGatedClock(epoch.AddDate(1, 0, 0), goroutines)
 	l := leaseOf(k.at, 3, 8)
-	l.BitTs, l.BitID = layout.BitTs, layout.BitID
+	l.TimestampBits, l.MachineBits = layout.TimestampBits, layout.MachineBits
 	provider := answers(func(AcquireRequest) ([]Lease, error) { return []Lease{l}, nil })
-	c := Must(NewClient(Options{Provider: provider, Now: k.now, MaxThroughputPerMs: 256, Logger: quiet}))
+	c := Must(NewClient(Options{Provider: provider, Now: k.now, MaxThroughput: 256, Logger: quiet}))
 	defer c.Shutdown(t.Context())
 	all := []ID{Must(c.Next(t.Context()))}
 	k.armed.Store(true)

@@ -18,8 +18,8 @@ import (
 func TestForeignEpoch(t *testing.T) {
 	for _, change := range []func(*Lease){
 		func(l *Lease) { l.CustomEpoch -= 1000 },
-		func(l *Lease) { l.BitReserve, l.BitTs = 2, 40 },
-		func(l *Lease) { l.BitReserve, l.BitID = 2, 13 },
+		func(l *Lease) { l.ReserveBits, l.TimestampBits = 2, 40 },
+		func(l *Lease) { l.ReserveBits, l.MachineBits = 2, 13 },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var log bytes.Buffer
@@ -58,7 +58,7 @@ func TestForeignEpoch(t *testing.T) {
 // TestEpochIsDecidedOnce: by the options, else by the first lease; what leased IDs
 // were made with stays.
 func TestEpochIsDecidedOnce(t *testing.T) {
-	custom := Layout{CustomEpochMs: DefaultCustomEpochMs - 1000_000, BitReserve: 2, BitTs: 40, BitID: 14, BitSeq: 8}
+	custom := Layout{CustomEpoch: DefaultCustomEpoch - 1000_000, ReserveBits: 2, TimestampBits: 40, MachineBits: 14, SequenceBits: 8}
 	t.Run("by the first lease", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			k := newSteppedClock()
@@ -90,9 +90,9 @@ func TestEpochIsDecidedOnce(t *testing.T) {
 // which is the service's. Then IDs are leased, and nothing else is believed.
 func TestFirstLeaseAfterFallbackDecidesTheLayout(t *testing.T) {
 	for _, custom := range []Layout{
-		{CustomEpochMs: DefaultCustomEpochMs - 1000_000, BitReserve: 2, BitTs: 40, BitID: 14, BitSeq: 8},
-		{CustomEpochMs: DefaultCustomEpochMs + 86_400_000, BitReserve: 1, BitTs: 42, BitID: 10, BitSeq: 11},
-		{CustomEpochMs: 0, BitReserve: 1, BitTs: 42, BitID: 13, BitSeq: 8},
+		{CustomEpoch: DefaultCustomEpoch - 1000_000, ReserveBits: 2, TimestampBits: 40, MachineBits: 14, SequenceBits: 8},
+		{CustomEpoch: DefaultCustomEpoch + 86_400_000, ReserveBits: 1, TimestampBits: 42, MachineBits: 10, SequenceBits: 11},
+		{CustomEpoch: 0, ReserveBits: 1, TimestampBits: 42, MachineBits: 13, SequenceBits: 8},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var log bytes.Buffer
@@ -137,7 +137,7 @@ func TestFirstLeaseAfterFallbackDecidesTheLayout(t *testing.T) {
 // which a fallback ID was made in another: a further ID is of a later one.
 func TestLayoutChangesBehindTheLastMillisecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		custom := Layout{CustomEpochMs: DefaultCustomEpochMs + 5000, BitReserve: 1, BitTs: 42, BitID: 10, BitSeq: 11}
+		custom := Layout{CustomEpoch: DefaultCustomEpoch + 5000, ReserveBits: 1, TimestampBits: 42, MachineBits: 10, SequenceBits: 11}
 		k := newSteppedClock()
 		g := newGrantor(k.now)
 		g.layout, g.latency = custom, time.Minute
@@ -187,7 +187,7 @@ func TestOverlappingLeases(t *testing.T) {
 		provider := answers(func(AcquireRequest) ([]Lease, error) {
 			return []Lease{leaseOf(k.now(), 1, 4), leaseOf(k.now(), 5, 2), leaseOf(k.now(), 1, 4)}, nil
 		})
-		c := Must(NewClient(Options{Provider: provider, Now: k.now, MaxThroughputPerMs: 36, Logger: quiet}))
+		c := Must(NewClient(Options{Provider: provider, Now: k.now, MaxThroughput: 36, Logger: quiet}))
 		defer c.Shutdown(t.Context())
 		Must(c.Next(t.Context()))
 		time.Sleep(time.Millisecond)
@@ -198,12 +198,12 @@ func TestOverlappingLeases(t *testing.T) {
 }
 
 func TestOptionsValidate(t *testing.T) {
-	err := Options{DisableFallback: true, MaxThroughputPerMs: -1, AcquireRetryInterval: time.Hour, AcquireRetryMaxInterval: time.Minute}.Validate()
+	err := Options{DisableFallback: true, MaxThroughput: -1, AcquireRetryInterval: time.Hour, AcquireRetryMaxInterval: time.Minute}.Validate()
 	var none *NoProviderError
 	if !errors.As(err, &none) {
 		t.Errorf("Validate: %v, want a NoProviderError", err)
 	}
-	for _, want := range []string{"MaxThroughputPerMs is -1", "AcquireRetryMaxInterval is 1m0s", "no provider"} {
+	for _, want := range []string{"MaxThroughput is -1", "AcquireRetryMaxInterval is 1m0s", "no provider"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Validate: %v, want it to say %q", err, want)
 		}
@@ -213,7 +213,7 @@ func TestOptionsValidate(t *testing.T) {
 	}
 	o := Options{}.withDefaults()
 	if *o.MaxBackward != 5*time.Second || o.AcquireRetryInterval != time.Second || o.AcquireRetryMaxInterval != time.Minute ||
-		o.Layout.CustomEpochMs != time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() || o.Layout.BitTs != 41 || o.MaxThroughputPerMs != 4096 {
+		o.Layout.CustomEpoch != time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() || o.Layout.TimestampBits != 41 || o.MaxThroughput != 4096 {
 		t.Errorf("defaults %+v are not those of the specification", o)
 	}
 }

@@ -131,7 +131,7 @@ func TestObserver(t *testing.T) {
 		take(leased, 30)
 		k.step(-time.Second)
 		take(leased, 30)
-		if last.ClockBackward != 1 || last.ActiveLeases != 1 || last.ThroughputPerMs != 256 || last.Acquires != 2 {
+		if last.ClockBackward != 1 || last.ActiveLeases != 1 || last.Throughput != 256 || last.Acquires != 2 {
 			t.Errorf("metrics %+v", last)
 		}
 		if err := c.Shutdown(t.Context()); err != nil {

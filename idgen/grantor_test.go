@@ -91,7 +91,7 @@ func (g *grantor) answer(req AcquireRequest) (leases []Lease, delay time.Duratio
 	if g.down != nil {
 		return nil, 0, g.down
 	}
-	if g.most > 0 && req.ThroughputPerMs > g.most {
+	if g.most > 0 && req.Throughput > g.most {
 		return nil, 0, errMuch
 	}
 	leases = g.grant(req)
@@ -109,9 +109,9 @@ func (g *grantor) grant(req AcquireRequest) []Lease {
 	if leases, ok := g.byKey[req.RequestKey]; ok && leases[0].Expired > now {
 		return leases
 	}
-	size := 1 << g.layout.BitSeq
+	size := 1 << g.layout.SequenceBits
 	var leases []Lease
-	for range (max(req.ThroughputPerMs, 1) + size - 1) / size {
+	for range (max(req.Throughput, 1) + size - 1) / size {
 		leases = append(leases, g.take(now))
 	}
 	g.byKey[req.RequestKey] = leases
@@ -121,7 +121,7 @@ func (g *grantor) grant(req AcquireRequest) []Lease {
 func (g *grantor) take(now int64) Lease {
 	b := g.blocks[g.next]
 	for b != nil && !b.free && b.lease.Expired > now {
-		g.next = (g.next + 1) % (1 << (g.layout.BitID - 1))
+		g.next = (g.next + 1) % (1 << (g.layout.MachineBits - 1))
 		b = g.blocks[g.next]
 	}
 	if b == nil {
@@ -131,11 +131,11 @@ func (g *grantor) take(now int64) Lease {
 	created := max(now, b.fence)
 	b.lease = Lease{
 		ID: g.next, Created: created, Expired: max(created+g.duration.Milliseconds(), b.fallback),
-		Secret: fmt.Sprint("secret", g.next), CustomEpoch: g.layout.CustomEpochMs,
-		BitReserve: g.layout.BitReserve, BitTs: g.layout.BitTs, BitID: g.layout.BitID, BitSeq: g.layout.BitSeq,
+		Secret: fmt.Sprint("secret", g.next), CustomEpoch: g.layout.CustomEpoch,
+		ReserveBits: g.layout.ReserveBits, TimestampBits: g.layout.TimestampBits, MachineBits: g.layout.MachineBits, SequenceBits: g.layout.SequenceBits,
 	}
 	b.fence, b.fallback, b.free = b.lease.Expired, 2*b.lease.Expired-created, false
-	g.next = (g.next + 1) % (1 << (g.layout.BitID - 1))
+	g.next = (g.next + 1) % (1 << (g.layout.MachineBits - 1))
 	lease := b.lease
 	if g.mutate != nil {
 		g.mutate(&lease)

@@ -29,15 +29,15 @@ func TestLayoutValidateReportsAllFaults(t *testing.T) {
 		faults []string
 	}{
 		{"default", DefaultLayout(), nil},
-		{"42 bits of time, 13 of machine", with(func(l *Layout) { l.BitTs, l.BitID = 42, 13 }), nil},
-		{"more reserve", with(func(l *Layout) { l.BitReserve, l.BitID = 5, 10 }), nil},
-		{"42 bits of time with nothing given for it", with(func(l *Layout) { l.BitTs = 42 }), []string{"are 65"}},
-		{"no reserve", with(func(l *Layout) { l.BitReserve, l.BitSeq = 0, 9 }), []string{"BitReserve is 0"}},
-		{"one machine bit", with(func(l *Layout) { l.BitID, l.BitSeq = 1, 21 }), []string{"BitID is 1"}},
-		{"before 1970", with(func(l *Layout) { l.CustomEpochMs = -1 }), []string{"CustomEpochMs is -1"}},
-		{"after 9999", with(func(l *Layout) { l.CustomEpochMs = maxCustomEpochMs + 1 }), []string{"CustomEpochMs is 253402300800000"}},
-		{"everything", Layout{-1, 0, 43, -2, 0}, []string{"CustomEpochMs is -1", "BitReserve is 0", "BitTs is 43", "BitID is -2", "BitSeq is 0", "are 41"}},
-		{"zero", Layout{}, []string{"BitReserve is 0", "BitTs is 0", "BitID is 0", "BitSeq is 0", "are 0"}},
+		{"42 bits of time, 13 of machine", with(func(l *Layout) { l.TimestampBits, l.MachineBits = 42, 13 }), nil},
+		{"more reserve", with(func(l *Layout) { l.ReserveBits, l.MachineBits = 5, 10 }), nil},
+		{"42 bits of time with nothing given for it", with(func(l *Layout) { l.TimestampBits = 42 }), []string{"are 65"}},
+		{"no reserve", with(func(l *Layout) { l.ReserveBits, l.SequenceBits = 0, 9 }), []string{"ReserveBits is 0"}},
+		{"one machine bit", with(func(l *Layout) { l.MachineBits, l.SequenceBits = 1, 21 }), []string{"MachineBits is 1"}},
+		{"before 1970", with(func(l *Layout) { l.CustomEpoch = -1 }), []string{"CustomEpoch is -1"}},
+		{"after 9999", with(func(l *Layout) { l.CustomEpoch = maxCustomEpoch + 1 }), []string{"CustomEpoch is 253402300800000"}},
+		{"everything", Layout{-1, 0, 43, -2, 0}, []string{"CustomEpoch is -1", "ReserveBits is 0", "TimestampBits is 43", "MachineBits is -2", "SequenceBits is 0", "are 41"}},
+		{"zero", Layout{}, []string{"ReserveBits is 0", "TimestampBits is 0", "MachineBits is 0", "SequenceBits is 0", "are 0"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			err := test.layout.Validate()
@@ -80,13 +80,13 @@ func TestDefaultLayoutRange(t *testing.T) {
 
 // anyLayout draws valid layouts.
 var anyLayout = rapid.Custom(func(t *rapid.T) Layout {
-	l := Layout{CustomEpochMs: rapid.Int64Range(0, maxCustomEpochMs).Draw(t, "epoch")}
-	l.BitTs = rapid.IntRange(minBitTs, maxBitTs).Draw(t, "ts")
-	rest := 64 - l.BitTs
-	l.BitReserve = rapid.IntRange(minBitReserve, rest-minBitID-minBitSeq).Draw(t, "reserve")
-	rest -= l.BitReserve
-	l.BitID = rapid.IntRange(minBitID, rest-minBitSeq).Draw(t, "id")
-	l.BitSeq = rest - l.BitID
+	l := Layout{CustomEpoch: rapid.Int64Range(0, maxCustomEpoch).Draw(t, "epoch")}
+	l.TimestampBits = rapid.IntRange(minTimestampBits, maxTimestampBits).Draw(t, "ts")
+	rest := 64 - l.TimestampBits
+	l.ReserveBits = rapid.IntRange(minReserveBits, rest-minMachineBits-minSequenceBits).Draw(t, "reserve")
+	rest -= l.ReserveBits
+	l.MachineBits = rapid.IntRange(minMachineBits, rest-minSequenceBits).Draw(t, "id")
+	l.SequenceBits = rest - l.MachineBits
 	return l
 })
 
@@ -98,12 +98,12 @@ func TestLayoutAgainstBitStrings(t *testing.T) {
 		if err := l.Validate(); err != nil {
 			t.Fatal(err)
 		}
-		ts := rapid.Int64Range(1, 1<<l.BitTs-1).Draw(t, "timestamp")
-		machine := rapid.IntRange(0, 1<<l.BitID-1).Draw(t, "machine")
-		sequence := rapid.IntRange(0, 1<<l.BitSeq-1).Draw(t, "sequence")
-		at := time.UnixMilli(l.CustomEpochMs + ts)
+		ts := rapid.Int64Range(1, 1<<l.TimestampBits-1).Draw(t, "timestamp")
+		machine := rapid.IntRange(0, 1<<l.MachineBits-1).Draw(t, "machine")
+		sequence := rapid.IntRange(0, 1<<l.SequenceBits-1).Draw(t, "sequence")
+		at := time.UnixMilli(l.CustomEpoch + ts)
 
-		text := fmt.Sprintf("%0*b%0*b%0*b%0*b", l.BitReserve, 0, l.BitTs, ts, l.BitID, machine, l.BitSeq, sequence)
+		text := fmt.Sprintf("%0*b%0*b%0*b%0*b", l.ReserveBits, 0, l.TimestampBits, ts, l.MachineBits, machine, l.SequenceBits, sequence)
 		want, err := strconv.ParseInt(text, 2, 64)
 		if err != nil || len(text) != 64 {
 			t.Fatalf("model: %q: %v", text, err)
@@ -115,7 +115,7 @@ func TestLayoutAgainstBitStrings(t *testing.T) {
 		if l.MachineID(got) != machine || l.Sequence(got) != sequence || !l.Time(got).Equal(at) {
 			t.Fatalf("parts of %d: %v, %d, %d; want %v, %d, %d", got, l.Time(got), l.MachineID(got), l.Sequence(got), at, machine, sequence)
 		}
-		if fallback := text[l.BitReserve+l.BitTs] == '1'; l.IsFallback(got) != fallback {
+		if fallback := text[l.ReserveBits+l.TimestampBits] == '1'; l.IsFallback(got) != fallback {
 			t.Fatalf("IsFallback(%s) = %v", text, !fallback)
 		}
 		if low, err := l.At(at); err != nil || low > got || l.Time(low-1).Equal(at) {

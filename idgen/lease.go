@@ -14,12 +14,12 @@ import (
 )
 
 // Lease is the right to make IDs in a rectangle: the positions [Base,
-// Base+2^BitSeq) of each millisecond, in the milliseconds [Created, Expired).
+// Base+2^SequenceBits) of each millisecond, in the milliseconds [Created, Expired).
 // A provider never grants two leases of one service with a point in common,
 // whatever the clocks of its clients say; that alone makes IDs unique.
 //
 // A position is the bits of an ID below the timestamp, machine id and sequence
-// together. So leases with different BitSeq live in one space: machine 5 with
+// together. So leases with different SequenceBits live in one space: machine 5 with
 // 8 bits of sequence owns the positions 1280–1535, which lie in machine 1 with
 // 10 bits, 1024–2047.
 //
@@ -30,26 +30,28 @@ type Lease struct {
 	Expired int64  `json:"expired"` // end, Unix milliseconds, excluded
 	Secret  string `json:"secret"`  // key of the signature that releases it
 
-	CustomEpoch int64 `json:"customEpoch"` // Layout.CustomEpochMs
-	BitReserve  int   `json:"bitReserve"`
-	BitTs       int   `json:"bitTs"`
-	BitID       int   `json:"bitId"`
-	BitSeq      int   `json:"bitSeq"`
+	CustomEpoch   int64 `json:"customEpoch"` // Layout.CustomEpoch
+	ReserveBits   int   `json:"bitReserve"`
+	TimestampBits int   `json:"bitTs"`
+	MachineBits   int   `json:"bitId"`
+	SequenceBits  int   `json:"bitSeq"`
 }
 
 // Layout returns the layout of the IDs made under the lease.
 func (l Lease) Layout() Layout {
-	return Layout{CustomEpochMs: l.CustomEpoch, BitReserve: l.BitReserve, BitTs: l.BitTs, BitID: l.BitID, BitSeq: l.BitSeq}
+	return Layout{CustomEpoch: l.CustomEpoch, ReserveBits: l.ReserveBits, TimestampBits: l.TimestampBits, MachineBits: l.MachineBits, SequenceBits: l.SequenceBits}
 }
 
 // Base returns the first position of the lease in each millisecond.
-func (l Lease) Base() uint64 { return uint64(l.ID) << l.BitSeq }
+func (l Lease) Base() uint64 { return uint64(l.ID) << l.SequenceBits }
 
-// ThroughputPerMs returns the number of positions in each millisecond.
-func (l Lease) ThroughputPerMs() int { return 1 << l.BitSeq }
+// Throughput returns the number of positions in each millisecond.
+func (l Lease) Throughput() int { return 1 << l.SequenceBits }
 
 // Ref returns the lease's name.
-func (l Lease) Ref() LeaseRef { return LeaseRef{ID: l.ID, BitSeq: l.BitSeq, Created: l.Created} }
+func (l Lease) Ref() LeaseRef {
+	return LeaseRef{ID: l.ID, SequenceBits: l.SequenceBits, Created: l.Created}
+}
 
 // Duration returns the length of the lease.
 func (l Lease) Duration() time.Duration { return time.Duration(l.Expired-l.Created) * time.Millisecond }
@@ -66,8 +68,8 @@ func (l Lease) Validate() error {
 	fault := func(format string, args ...any) {
 		faults = append(faults, fmt.Errorf("idgen: lease of machine %d: "+format, append([]any{l.ID}, args...)...))
 	}
-	if l.ID < 0 || l.ID >= 1<<(l.BitID-1) {
-		fault("the id must be from 0 to %d, the fallback bit clear", int64(1)<<(l.BitID-1)-1)
+	if l.ID < 0 || l.ID >= 1<<(l.MachineBits-1) {
+		fault("the id must be from 0 to %d, the fallback bit clear", int64(1)<<(l.MachineBits-1)-1)
 	}
 	if l.Created <= l.CustomEpoch {
 		fault("it begins at %d ms, not after the epoch %d", l.Created, l.CustomEpoch)
@@ -89,7 +91,7 @@ func (l Lease) Validate() error {
 // under l, or l.Created-1.
 func (l Lease) Release(serviceID string, lastTs int64, now time.Time) ReleaseRequest {
 	req := ReleaseRequest{
-		ServiceID: serviceID, ID: l.ID, BitSeq: l.BitSeq, Created: l.Created,
+		ServiceID: serviceID, ID: l.ID, SequenceBits: l.SequenceBits, Created: l.Created,
 		LastTs: lastTs, Timestamp: now.UnixMilli(),
 	}
 	req.Signature, req.LiteralSignature = req.Sign(l.Secret), req.Literal().Sign(l.Secret)
@@ -126,7 +128,7 @@ type heldLease struct {
 func (h *heldLease) fallbackEnd() int64 { return h.Expired + h.Expired - h.Created }
 
 // positionSpan returns the positions of the lease.
-func (h *heldLease) positionSpan() span { return span{h.Base(), uint64(h.ThroughputPerMs())} }
+func (h *heldLease) positionSpan() span { return span{h.Base(), uint64(h.Throughput())} }
 
 // signTimes returns the times, Unix milliseconds, by which to sign the release of the
 // lease, best first: ms, which is the client's clock, and the clock of the provider. That
@@ -185,7 +187,7 @@ func (h *leaseSet) lastingThroughput(now time.Time) int {
 	total := 0
 	for _, l := range h.leases {
 		if !l.replaced && now.Before(l.renew) {
-			total += l.ThroughputPerMs()
+			total += l.Throughput()
 		}
 	}
 	return total
@@ -196,7 +198,7 @@ func (h *leaseSet) leasedThroughput(ms int64) int {
 	total := 0
 	for _, l := range h.leases {
 		if ms < l.Expired {
-			total += l.ThroughputPerMs()
+			total += l.Throughput()
 		}
 	}
 	return total

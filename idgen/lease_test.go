@@ -20,8 +20,8 @@ import (
 
 func exampleLease() idgen.Lease {
 	return idgen.Lease{
-		ID: 5, Created: idgen.DefaultCustomEpochMs + 1000, Expired: idgen.DefaultCustomEpochMs + 601000, Secret: "s",
-		CustomEpoch: idgen.DefaultCustomEpochMs, BitReserve: 1, BitTs: 41, BitID: 14, BitSeq: 8,
+		ID: 5, Created: idgen.DefaultCustomEpoch + 1000, Expired: idgen.DefaultCustomEpoch + 601000, Secret: "s",
+		CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 1, TimestampBits: 41, MachineBits: 14, SequenceBits: 8,
 	}
 }
 
@@ -42,7 +42,7 @@ func TestLeaseValidateReportsAllFaults(t *testing.T) {
 	if err := l.Validate(); err != nil {
 		t.Fatalf("a sound lease: %v", err)
 	}
-	l.ID, l.Created, l.Expired, l.Secret = 8192, idgen.DefaultCustomEpochMs, idgen.DefaultCustomEpochMs, ""
+	l.ID, l.Created, l.Expired, l.Secret = 8192, idgen.DefaultCustomEpoch, idgen.DefaultCustomEpoch, ""
 	err := l.Validate()
 	if err == nil {
 		t.Fatal("no error")
@@ -60,7 +60,7 @@ func TestLeaseValidateReportsAllFaults(t *testing.T) {
 		}
 	}
 	l = exampleLease()
-	l.BitTs = 42
+	l.TimestampBits = 42
 	if err := l.Validate(); err == nil || !strings.Contains(err.Error(), "total 64") {
 		t.Errorf("65 bits: %v", err)
 	}
@@ -76,7 +76,7 @@ func TestReleaseSignatureBindsEverything(t *testing.T) {
 	for name, forge := range map[string]func(*idgen.ReleaseRequest){
 		"service":   func(r *idgen.ReleaseRequest) { r.ServiceID = "other" },
 		"id":        func(r *idgen.ReleaseRequest) { r.ID++ },
-		"bitSeq":    func(r *idgen.ReleaseRequest) { r.BitSeq++ },
+		"bitSeq":    func(r *idgen.ReleaseRequest) { r.SequenceBits++ },
 		"created":   func(r *idgen.ReleaseRequest) { r.Created++ },
 		"lastTs":    func(r *idgen.ReleaseRequest) { r.LastTs-- },
 		"timestamp": func(r *idgen.ReleaseRequest) { r.Timestamp++ },
@@ -122,7 +122,7 @@ func TestLiteralSignature(t *testing.T) {
 func TestLeasedPositionsAreThoseOfTheProvider(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		quiet := slog.New(slog.DiscardHandler)
-		layout := idgen.Layout{CustomEpochMs: 1, BitReserve: 8, BitTs: 41, BitID: 7, BitSeq: 8} // 64 machine ids of 256, 2^14 positions
+		layout := idgen.Layout{CustomEpoch: 1, ReserveBits: 8, TimestampBits: 41, MachineBits: 7, SequenceBits: 8} // 64 machine ids of 256, 2^14 positions
 		provider := idgen.Must(memory.New(memory.Options{Server: lease.Options{Logger: quiet, Default: lease.ServiceConfig{Layout: layout}}}))
 		var clients []*idgen.Client
 		for range 3 {
@@ -136,13 +136,13 @@ func TestLeasedPositionsAreThoseOfTheProvider(t *testing.T) {
 				_, _ = c.NextN(impatient, batch) // all of this millisecond
 				time.Sleep(time.Minute)
 			}
-			if m := c.Metrics(); m.LeasedPerMs < 4096 {
-				t.Errorf("a client that was busy has leased %d positions, want 4096", m.LeasedPerMs)
+			if m := c.Metrics(); m.LeasedThroughput < 4096 {
+				t.Errorf("a client that was busy has leased %d positions, want 4096", m.LeasedThroughput)
 			}
 			total, leases := 0, 0
 			for _, c := range clients {
 				m := c.Metrics()
-				total, leases = total+m.LeasedPerMs, leases+m.ActiveLeases
+				total, leases = total+m.LeasedThroughput, leases+m.ActiveLeases
 			}
 			if got := positions(t, provider); got != total {
 				t.Errorf("%d clients have leased %d positions, the provider says %d", len(clients), total, got)
@@ -155,8 +155,8 @@ func TestLeasedPositionsAreThoseOfTheProvider(t *testing.T) {
 			if err := c.Shutdown(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if m := c.Metrics(); m.LeasedPerMs != 0 {
-				t.Errorf("after its shutdown a client has leased %d positions", m.LeasedPerMs)
+			if m := c.Metrics(); m.LeasedThroughput != 0 {
+				t.Errorf("after its shutdown a client has leased %d positions", m.LeasedThroughput)
 			}
 		}
 	})
@@ -170,7 +170,7 @@ func positions(t *testing.T, provider *memory.Provider) (total int) {
 		t.Fatal(err)
 	}
 	for _, l := range page.Leases {
-		total += 1 << l.BitSeq
+		total += 1 << l.SequenceBits
 	}
 	return total
 }
@@ -194,7 +194,7 @@ func TestJumpOfTheClockThatLeasesGoBy(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			begin, quiet := time.Now(), slog.New(slog.DiscardHandler)
 			var shift atomic.Int64
-			right := func() time.Time { return time.UnixMilli(idgen.DefaultCustomEpochMs).Add(year + time.Since(begin)) }
+			right := func() time.Time { return time.UnixMilli(idgen.DefaultCustomEpoch).Add(year + time.Since(begin)) }
 			now := func() time.Time { return right().Add(time.Duration(shift.Load())) }
 			mono := func() time.Duration { return time.Since(begin) }
 			provider := idgen.Must(memory.New(memory.Options{Now: now, Server: lease.Options{Monotonic: mono, Logger: quiet}}))

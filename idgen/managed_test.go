@@ -41,7 +41,7 @@ func TestManagedIDsLieInTheLease(t *testing.T) {
 			t.Errorf("256 IDs took %v, want the %v of the first lease", took, g.latency)
 		}
 		req := g.requests()
-		if len(req) != 1 || req[0].ServiceID != "orders" || req[0].Meta["a"] != "b" || req[0].ThroughputPerMs != 256 || req[0].RequestKey == "" {
+		if len(req) != 1 || req[0].ServiceID != "orders" || req[0].Meta["a"] != "b" || req[0].Throughput != 256 || req[0].RequestKey == "" {
 			t.Errorf("requests %+v, want one for 256 with service, meta and key", req)
 		}
 	})

@@ -176,7 +176,7 @@ func (m *monotonic) readClock(now func() time.Time) int64 {
 	}
 	m.clock.noticeJump(r)
 	near := r.wall-r.ms <= dayJump.Milliseconds() && m.clock.lasted(r) >= jumpPatience.Milliseconds()
-	if near || r.ms < DefaultCustomEpochMs || m.clock.hasLasted(r) {
+	if near || r.ms < DefaultCustomEpoch || m.clock.hasLasted(r) {
 		m.clock.believeJump(r)
 		return r.wall
 	}

@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// The defaults of [Options]. All but DefaultMaxThroughputPerMs are those of the
+// The defaults of [Options]. All but DefaultMaxThroughput are those of the
 // kazahana specification, section 13.
 const (
 	// DefaultMaxBackward is how far the clock may be set back before a [Client]
 	// refuses to wait for it.
 	DefaultMaxBackward = 5 * time.Second
 
-	// DefaultMaxThroughputPerMs is how many IDs of a millisecond a [Client]
+	// DefaultMaxThroughput is how many IDs of a millisecond a [Client]
 	// leases at most: four million a second. The specification's 256 would make
 	// a tight loop wait most of the time; since a Client begins with 256 and
 	// asks for more only once it needed more, the higher limit costs nothing.
-	DefaultMaxThroughputPerMs = 4096
+	DefaultMaxThroughput = 4096
 
 	// DefaultAcquireRetryInterval is how long a [Client] waits after the first
 	// failure to acquire a lease.
@@ -49,12 +49,12 @@ type Options struct {
 	// nil, is {"host": …, "pid": …}.
 	Meta map[string]string
 
-	// MaxThroughputPerMs is how many IDs of one millisecond the client leases
+	// MaxThroughput is how many IDs of one millisecond the client leases
 	// at most; callers that want more wait for the next one. It leases 256, or
 	// this if it is less, and whenever a millisecond was used up four times as
 	// many; when it renews its leases, what it needed lately. The default, used
-	// for 0, is [DefaultMaxThroughputPerMs].
-	MaxThroughputPerMs int
+	// for 0, is [DefaultMaxThroughput].
+	MaxThroughput int
 
 	// SpreadSequence begins each millisecond at a random position in the lower
 	// half of those leased, instead of at the first. Without it a client that
@@ -131,8 +131,8 @@ func (o Options) Validate() error {
 	if o.Provider == nil && o.DisableFallback {
 		faults = append(faults, &NoProviderError{})
 	}
-	if most := int64(1) << (maxBitID - 1); o.MaxThroughputPerMs < 1 || int64(o.MaxThroughputPerMs) > most {
-		faults = append(faults, fmt.Errorf("idgen: options: MaxThroughputPerMs is %d; it must be from 1 to %d", o.MaxThroughputPerMs, most))
+	if most := int64(1) << (maxMachineBits - 1); o.MaxThroughput < 1 || int64(o.MaxThroughput) > most {
+		faults = append(faults, fmt.Errorf("idgen: options: MaxThroughput is %d; it must be from 1 to %d", o.MaxThroughput, most))
 	}
 	if o.AcquireRetryInterval < 0 {
 		faults = append(faults, fmt.Errorf("idgen: options: AcquireRetryInterval is %v; it must be positive", o.AcquireRetryInterval))
@@ -154,8 +154,8 @@ func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now, o.monotone = time.Now, true
 	}
-	if o.MaxThroughputPerMs == 0 {
-		o.MaxThroughputPerMs = DefaultMaxThroughputPerMs
+	if o.MaxThroughput == 0 {
+		o.MaxThroughput = DefaultMaxThroughput
 	}
 	if o.AcquireRetryInterval == 0 {
 		o.AcquireRetryInterval = DefaultAcquireRetryInterval
@@ -188,8 +188,8 @@ type Metrics struct {
 	ServiceID string // Options.ServiceID
 
 	// What the client makes IDs under now.
-	ActiveLeases    int // zero in fallback and in standalone mode
-	ThroughputPerMs int // IDs a millisecond, with those leases or in fallback
+	ActiveLeases int // zero in fallback and in standalone mode
+	Throughput   int // IDs a millisecond, with those leases or in fallback
 
 	// IDs made. Their total is the service's consumption.
 	LeasedIDs         int64
@@ -211,11 +211,11 @@ type Metrics struct {
 	ClockBackward int64 // how often it was found set back
 	ClockForward  int64 // how often it was found far ahead: set forward, or the machine slept
 
-	// LeasedPerMs is how many positions of a millisecond the client has leased,
+	// LeasedThroughput is how many positions of a millisecond the client has leased,
 	// including leases that it does not use at the moment. The sum over all
 	// clients of a service is what is taken of the service's positions: 2^21 in
 	// the default layout.
-	LeasedPerMs int
+	LeasedThroughput int
 }
 
 // IDs returns the number of all IDs made.

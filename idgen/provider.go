@@ -16,7 +16,7 @@ import (
 // providers; lease/leasetest checks one.
 type LeaseProvider interface {
 	// Acquire returns one or more leases with a total throughput of at least
-	// req.ThroughputPerMs, or an error and no lease. The leases are stored
+	// req.Throughput, or an error and no lease. The leases are stored
 	// before Acquire returns. A call repeated with the same RequestKey returns
 	// the leases of the first call while they last, so that a lost reply costs
 	// no machine id.
@@ -34,8 +34,8 @@ type AcquireRequest struct {
 	ServiceID string `json:"serviceId,omitempty"`
 	// Meta is shown in listings of leases: host, process and the like.
 	Meta map[string]string `json:"meta,omitempty"`
-	// ThroughputPerMs is how many IDs a millisecond are needed; 0 means 1.
-	ThroughputPerMs int `json:"throughputPerMs,omitempty"`
+	// Throughput is how many IDs a millisecond are needed; 0 means 1.
+	Throughput int `json:"throughputPerMs,omitempty"`
 	// RequestKey makes the request idempotent: the same for each try of one
 	// request, different for another. Empty means that it is not.
 	RequestKey string `json:"requestKey,omitempty"`
@@ -51,21 +51,21 @@ const MaxReplaces = 64
 
 // LeaseRef names a lease of a service.
 type LeaseRef struct {
-	ID      int64 `json:"id"`
-	BitSeq  int   `json:"bitSeq"`
-	Created int64 `json:"created"`
+	ID           int64 `json:"id"`
+	SequenceBits int   `json:"bitSeq"`
+	Created      int64 `json:"created"`
 }
 
 // ReleaseRequest gives a lease back. Make one with [Lease.Release]. The JSON
 // names are those of the kazahana specification, section 4.1, and additions
 // that bind the signature to one lease and name the last millisecond used.
-// Where the additions are missing (BitSeq, Created and LastTs are 0), the
+// Where the additions are missing (SequenceBits, Created and LastTs are 0), the
 // signature is the specification's, of "<id>:<timestamp>".
 type ReleaseRequest struct {
-	ServiceID string `json:"serviceId,omitempty"`
-	ID        int64  `json:"id"`
-	BitSeq    int    `json:"bitSeq"`
-	Created   int64  `json:"created"`
+	ServiceID    string `json:"serviceId,omitempty"`
+	ID           int64  `json:"id"`
+	SequenceBits int    `json:"bitSeq"`
+	Created      int64  `json:"created"`
 	// LastTs is the last millisecond, Unix, in which an ID was made under the
 	// lease; Created-1 if none was. The next holder begins after it.
 	LastTs    int64  `json:"lastTs"`
@@ -80,7 +80,9 @@ type ReleaseRequest struct {
 // IsLiteral reports whether r is the release of the specification, section 4.1: an
 // id, a timestamp, and a signature of these two. It does not say which lease of the
 // machine it is about, nor the last millisecond that was used.
-func (r ReleaseRequest) IsLiteral() bool { return r.BitSeq == 0 && r.Created == 0 && r.LastTs == 0 }
+func (r ReleaseRequest) IsLiteral() bool {
+	return r.SequenceBits == 0 && r.Created == 0 && r.LastTs == 0
+}
 
 // Literal returns the release of the specification that gives back the same lease:
 // without the additions, signed by LiteralSignature.
@@ -97,7 +99,7 @@ func (r ReleaseRequest) Sign(secret string) string {
 	if r.IsLiteral() {
 		fmt.Fprintf(mac, "%d:%d", r.ID, r.Timestamp)
 	} else {
-		fmt.Fprintf(mac, "v2:%d:%d:%d:%d:%d:%s", r.ID, r.BitSeq, r.Created, r.LastTs, r.Timestamp, r.ServiceID)
+		fmt.Fprintf(mac, "v2:%d:%d:%d:%d:%d:%s", r.ID, r.SequenceBits, r.Created, r.LastTs, r.Timestamp, r.ServiceID)
 	}
 	return hex.EncodeToString(mac.Sum(nil))
 }
@@ -133,7 +135,7 @@ func (e *LeaseAcquisitionError) Unwrap() error { return e.Cause }
 // changed, which must never happen once IDs are in use.
 type CustomEpochMismatchError struct {
 	ServiceID string
-	Want      Layout // what is configured; BitID and BitSeq may differ
+	Want      Layout // what is configured; MachineBits and SequenceBits may differ
 	Got       Layout // that of the leases
 }
 
@@ -141,5 +143,5 @@ type CustomEpochMismatchError struct {
 func (e *CustomEpochMismatchError) Error() string {
 	return fmt.Sprintf("idgen: epoch mismatch: the leases of service %q have epoch %d, %d reserve and %d timestamp bits, but epoch %d, %d and %d are configured: "+
 		"these never change; set Options.Layout to the layout of the leases, restore the service's configuration, or use another service id",
-		cmp.Or(e.ServiceID, "default"), e.Got.CustomEpochMs, e.Got.BitReserve, e.Got.BitTs, e.Want.CustomEpochMs, e.Want.BitReserve, e.Want.BitTs)
+		cmp.Or(e.ServiceID, "default"), e.Got.CustomEpoch, e.Got.ReserveBits, e.Got.TimestampBits, e.Want.CustomEpoch, e.Want.ReserveBits, e.Want.TimestampBits)
 }

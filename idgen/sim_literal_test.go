@@ -48,9 +48,9 @@ func (s *literalServer) Acquire(_ context.Context, req idgen.AcquireRequest) ([]
 func (s *literalServer) grant(now int64, req idgen.AcquireRequest) ([]idgen.Lease, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	size := 1 << s.layout.BitSeq
-	count := (req.ThroughputPerMs + size - 1) / size
-	ids := int64(1) << (s.layout.BitID - 1)
+	size := 1 << s.layout.SequenceBits
+	count := (req.Throughput + size - 1) / size
+	ids := int64(1) << (s.layout.MachineBits - 1)
 	var results []idgen.Lease
 	for i, start := int64(0), s.last+1; i < ids && len(results) < count; i++ {
 		id := (start + i) % ids
@@ -58,8 +58,8 @@ func (s *literalServer) grant(now int64, req idgen.AcquireRequest) ([]idgen.Leas
 			continue
 		}
 		l := idgen.Lease{
-			ID: id, Created: now, Expired: now + s.duration.Milliseconds(), Secret: "secret", CustomEpoch: s.layout.CustomEpochMs,
-			BitReserve: s.layout.BitReserve, BitTs: s.layout.BitTs, BitID: s.layout.BitID, BitSeq: s.layout.BitSeq,
+			ID: id, Created: now, Expired: now + s.duration.Milliseconds(), Secret: "secret", CustomEpoch: s.layout.CustomEpoch,
+			ReserveBits: s.layout.ReserveBits, TimestampBits: s.layout.TimestampBits, MachineBits: s.layout.MachineBits, SequenceBits: s.layout.SequenceBits,
 		}
 		s.leases[id], s.last = l, id
 		results = append(results, l)
@@ -123,7 +123,7 @@ func (c *literalClient) next() (idgen.ID, error) {
 	c.renew(ts)
 	for range 2 {
 		for _, l := range c.leases {
-			if ts < l.Expired && (l.ts != ts || l.seq < 1<<l.BitSeq) {
+			if ts < l.Expired && (l.ts != ts || l.seq < 1<<l.SequenceBits) {
 				if l.ts != ts {
 					l.ts, l.seq = ts, 0
 				}
@@ -131,7 +131,7 @@ func (c *literalClient) next() (idgen.ID, error) {
 				return c.id(ts, l.Base()+uint64(l.seq-1)), nil
 			}
 		}
-		if !time.Now().Before(c.retryAt) && c.throughput() < c.opts.MaxThroughputPerMs {
+		if !time.Now().Before(c.retryAt) && c.throughput() < c.opts.MaxThroughput {
 			c.acquire()
 		}
 	}
@@ -139,16 +139,16 @@ func (c *literalClient) next() (idgen.ID, error) {
 		if l.fallbackTs != ts {
 			l.fallbackTs, l.fbSeq = ts, 0
 		}
-		if l.fbSeq < 1<<l.BitSeq {
+		if l.fbSeq < 1<<l.SequenceBits {
 			l.fbSeq++
-			return c.id(ts, 1<<(c.opts.Layout.BitID+c.opts.Layout.BitSeq-1)+l.Base()+uint64(l.fbSeq-1)), nil
+			return c.id(ts, 1<<(c.opts.Layout.MachineBits+c.opts.Layout.SequenceBits-1)+l.Base()+uint64(l.fbSeq-1)), nil
 		}
 	}
 	return 0, errExhausted
 }
 
 func (c *literalClient) id(ts int64, position uint64) idgen.ID {
-	return idgen.ID((ts-c.opts.Layout.CustomEpochMs)<<(c.opts.Layout.BitID+c.opts.Layout.BitSeq) | int64(position))
+	return idgen.ID((ts-c.opts.Layout.CustomEpoch)<<(c.opts.Layout.MachineBits+c.opts.Layout.SequenceBits) | int64(position))
 }
 
 // timestamp is section 5.6.
@@ -177,7 +177,7 @@ func (c *literalClient) renew(ts int64) {
 func (c *literalClient) throughput() int {
 	total := 0
 	for _, l := range c.leases {
-		total += l.ThroughputPerMs()
+		total += l.Throughput()
 	}
 	return total
 }
@@ -185,7 +185,7 @@ func (c *literalClient) throughput() int {
 func (c *literalClient) acquire() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	leases, err := c.provider.Acquire(ctx, idgen.AcquireRequest{ThroughputPerMs: max(c.opts.MaxThroughputPerMs-c.throughput(), 1)})
+	leases, err := c.provider.Acquire(ctx, idgen.AcquireRequest{Throughput: max(c.opts.MaxThroughput-c.throughput(), 1)})
 	if err != nil {
 		c.failures++
 		c.retryAt = time.Now().Add(min(c.opts.AcquireRetryInterval<<min(c.failures-1, 10), c.opts.AcquireRetryMaxInterval))

@@ -39,7 +39,7 @@ func (n *node) start() {
 	n.link = &link{w: n.w, rng: rand.New(rand.NewPCG(n.rng.Uint64(), 1)), now: &n.now}
 	n.opts = idgen.Options{
 		Provider: n.link, Layout: n.w.layout, Logger: discard, DisableFallback: n.rng.IntN(5) == 0,
-		MaxThroughputPerMs: 1 + n.rng.IntN(n.w.most), Now: n.now.read,
+		MaxThroughput: 1 + n.rng.IntN(n.w.most), Now: n.now.read,
 		AcquireRetryInterval: 200 * time.Millisecond, AcquireRetryMaxInterval: 5 * time.Second,
 	}.WithMonotonic(n.now.monotonic)
 	if n.rng.IntN(4) == 0 {
@@ -102,7 +102,7 @@ func (n *node) exist() {
 
 // burst makes some IDs, without waiting for anything.
 func (n *node) burst() int {
-	batch := make([]idgen.ID, 1+n.rng.IntN(1+n.rng.IntN(2*n.opts.MaxThroughputPerMs)))
+	batch := make([]idgen.ID, 1+n.rng.IntN(1+n.rng.IntN(2*n.opts.MaxThroughput)))
 	made, _ := n.m.NextN(impatient, batch)
 	n.ids = append(n.ids, batch[:made]...)
 	return made

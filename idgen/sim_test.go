@@ -43,7 +43,7 @@ type simulation struct {
 	seed     uint64
 	layout   idgen.Layout
 	nodes    int
-	most     int // MaxThroughputPerMs of a client, at most
+	most     int // MaxThroughput of a client, at most
 	duration time.Duration
 	literal  bool // the specification's own rules, for comparison
 	calm     bool // no copies of processes and no loss of the store, which no rule of the literal client is about
@@ -98,7 +98,7 @@ func (w *world) open(fresh bool) {
 	var servers fleet
 	for _, more := range []int{0, 1, 2} {
 		layout := w.layout
-		layout.BitID, layout.BitSeq = layout.BitID-more, layout.BitSeq+more
+		layout.MachineBits, layout.SequenceBits = layout.MachineBits-more, layout.SequenceBits+more
 		server, err := lease.NewServer(store, lease.Options{Default: lease.ServiceConfig{Layout: layout, Duration: simLease}, Fresh: fresh, Quarantine: 2*simLease + 10*time.Second})
 		if err != nil {
 			w.t.Fatal(err)
@@ -117,7 +117,7 @@ func (w *world) open(fresh bool) {
 type fleet []*lease.Server
 
 func (f fleet) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idgen.Lease, error) {
-	return f[req.ThroughputPerMs%len(f)].Acquire(ctx, req)
+	return f[req.Throughput%len(f)].Acquire(ctx, req)
 }
 
 func (f fleet) Release(ctx context.Context, req idgen.ReleaseRequest) error {
@@ -161,8 +161,8 @@ func (w *world) result() (r result) {
 			if i > 0 && id <= ids[i-1] {
 				r.disorder++
 			}
-			pos := uint64(id) & (1<<(w.layout.BitID+w.layout.BitSeq) - 1)
-			half := uint64(1) << (w.layout.BitID + w.layout.BitSeq - 1)
+			pos := uint64(id) & (1<<(w.layout.MachineBits+w.layout.SequenceBits) - 1)
+			half := uint64(1) << (w.layout.MachineBits + w.layout.SequenceBits - 1)
 			switch {
 			case pos < half:
 				r.leased++
@@ -220,8 +220,8 @@ var simLayouts = []struct {
 	layout idgen.Layout
 	most   int
 }{
-	{idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 12, BitTs: 41, BitID: 7, BitSeq: 4}, 32},
-	{idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 8, BitTs: 41, BitID: 8, BitSeq: 7}, 1024},
+	{idgen.Layout{CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 12, TimestampBits: 41, MachineBits: 7, SequenceBits: 4}, 32},
+	{idgen.Layout{CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 8, TimestampBits: 41, MachineBits: 8, SequenceBits: 7}, 1024},
 }
 
 // TestNoIDTwice runs the simulation with the rules of this module, and, under
@@ -275,7 +275,7 @@ func TestLiteralRulesRepeatIDs(t *testing.T) {
 		t.Skip("it needs a long simulation; TestNoIDTwice has a short one")
 	}
 	s := simulation{seed: seed.Of(t), nodes: 14, duration: 30 * time.Minute, literal: true, calm: true}
-	s.layout = idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 13, BitTs: 41, BitID: 6, BitSeq: 4} // tight
+	s.layout = idgen.Layout{CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 13, TimestampBits: 41, MachineBits: 6, SequenceBits: 4} // tight
 	s.most = 32
 	w, literal := s.run(t)
 	t.Logf("literal: %+v of %d makers", literal, len(w.made))

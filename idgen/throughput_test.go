@@ -50,7 +50,7 @@ func TestThroughputGrowsWhenAMillisecondWasUsedUp(t *testing.T) {
 		}
 		var asked []int
 		for _, r := range g.requests() {
-			asked = append(asked, r.ThroughputPerMs)
+			asked = append(asked, r.Throughput)
 		}
 		if len(asked) != 3 || asked[0] != 256 || asked[1] != 1024 || asked[2] != 4096 {
 			t.Errorf("asked for %d, want 256, 1024, 4096", asked)
@@ -66,7 +66,7 @@ func TestThroughputGrowsWhenAMillisecondWasUsedUp(t *testing.T) {
 		time.Sleep(2 * g.duration)
 		Must(c.Next(ended))
 		req := g.requests()
-		if n := req[len(req)-1].ThroughputPerMs; n != 256 {
+		if n := req[len(req)-1].Throughput; n != 256 {
 			t.Errorf("an idle client asks for %d, want 256", n)
 		}
 	})
@@ -81,8 +81,8 @@ func (f answers) Release(context.Context, ReleaseRequest) error                 
 // leaseOf returns a lease of the default layout for ten minutes.
 func leaseOf(now time.Time, id int64, bitSeq int) Lease {
 	return Lease{
-		ID: id, Created: now.UnixMilli(), Expired: now.UnixMilli() + 600_000, Secret: "secret", CustomEpoch: DefaultCustomEpochMs,
-		BitReserve: 1, BitTs: 41, BitID: 22 - bitSeq, BitSeq: bitSeq,
+		ID: id, Created: now.UnixMilli(), Expired: now.UnixMilli() + 600_000, Secret: "secret", CustomEpoch: DefaultCustomEpoch,
+		ReserveBits: 1, TimestampBits: 41, MachineBits: 22 - bitSeq, SequenceBits: bitSeq,
 	}
 }
 
@@ -110,7 +110,7 @@ func TestUnevenLeases(t *testing.T) {
 		provider := answers(func(AcquireRequest) ([]Lease, error) {
 			return []Lease{leaseOf(k.now(), 1, 4), leaseOf(k.now(), 9, 2), leaseOf(k.now(), 1, 3)}, nil
 		})
-		c := Must(NewClient(Options{Provider: provider, Now: k.now, MaxThroughputPerMs: 28, Logger: quiet}))
+		c := Must(NewClient(Options{Provider: provider, Now: k.now, MaxThroughput: 28, Logger: quiet}))
 		defer c.Shutdown(t.Context())
 		Must(c.Next(t.Context()))
 		time.Sleep(time.Millisecond)
@@ -135,16 +135,16 @@ func TestRenewalAsksForWhatIsMissing(t *testing.T) {
 		k := newSteppedClock()
 		var asked []int
 		provider := answers(func(req AcquireRequest) ([]Lease, error) {
-			asked = append(asked, req.ThroughputPerMs)
+			asked = append(asked, req.Throughput)
 			l, m := leaseOf(k.now(), 1, 7), leaseOf(k.now(), 2, 6)
 			m.Expired -= 300_000
 			l.ID, m.ID = l.ID+int64(2*len(asked)), m.ID+int64(4*len(asked))
-			if req.ThroughputPerMs == 64 {
+			if req.Throughput == 64 {
 				return []Lease{m}, nil
 			}
 			return []Lease{l, m}, nil
 		})
-		c := Must(NewClient(Options{Provider: provider, Now: k.now, MaxThroughputPerMs: 192, Logger: quiet}))
+		c := Must(NewClient(Options{Provider: provider, Now: k.now, MaxThroughput: 192, Logger: quiet}))
 		defer c.Shutdown(t.Context())
 		Must(c.Next(t.Context()))
 		time.Sleep(190 * time.Second) // more than 60 % of five minutes, less than 40 % of ten
@@ -152,7 +152,7 @@ func TestRenewalAsksForWhatIsMissing(t *testing.T) {
 		if want := []int{192, 64}; !slices.Equal(asked, want) {
 			t.Errorf("asked for %d, want %d", asked, want)
 		}
-		if m := c.Metrics(); m.ThroughputPerMs != 192 || m.ActiveLeases != 2 {
+		if m := c.Metrics(); m.Throughput != 192 || m.ActiveLeases != 2 {
 			t.Errorf("metrics %+v, want 192 IDs under 2 leases", m)
 		}
 	})
@@ -163,7 +163,7 @@ func TestRenewalAsksForWhatIsMissing(t *testing.T) {
 func TestMaxThroughputIsNotExceeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newSteppedClock()
-		c, end := managed(t, newGrantor(k.now), Options{MaxThroughputPerMs: 100})
+		c, end := managed(t, newGrantor(k.now), Options{MaxThroughput: 100})
 		defer end()
 		Must(c.Next(t.Context()))
 		time.Sleep(time.Millisecond)
@@ -199,7 +199,7 @@ func TestTooMuchIsAskedForLessOften(t *testing.T) {
 // would make fallback IDs once the IDs of a lease are used up.
 func TestExhaustionNeverFallsBack(t *testing.T) {
 	g := newGrantor(time.Now)
-	c := Must(NewClient(Options{Provider: g, MaxThroughputPerMs: 16, Logger: quiet}))
+	c := Must(NewClient(Options{Provider: g, MaxThroughput: 16, Logger: quiet}))
 	defer c.Shutdown(t.Context())
 	start, last := time.Now(), ID(0)
 	for range 400 {
@@ -223,7 +223,7 @@ func TestSpreadSequence(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			k := newSteppedClock()
 			g := newGrantor(k.now)
-			c, end := managed(t, g, Options{SpreadSequence: spread, MaxThroughputPerMs: 256})
+			c, end := managed(t, g, Options{SpreadSequence: spread, MaxThroughput: 256})
 			defer end()
 			Must(c.Next(t.Context()))
 			var eighths [16]int

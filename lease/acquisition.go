@@ -32,14 +32,14 @@ func (r *acquireRequest) keyText() string { return hex.EncodeToString(r.keyHash)
 
 // exhausted returns the refusal of a request that cannot be met.
 func (r *acquireRequest) exhausted() error {
-	return &refusal.ExhaustedError{ServiceID: r.service, ThroughputPerMs: r.throughput}
+	return &refusal.ExhaustedError{ServiceID: r.service, Throughput: r.throughput}
 }
 
 // addReplaces adds the leases that the request replaces. One that the service cannot have
 // replaces nothing.
 func (r *acquireRequest) addReplaces(refs []idgen.LeaseRef) {
 	for _, ref := range refs {
-		base, err := r.config.baseOf(ref.ID, ref.BitSeq)
+		base, err := r.config.baseOf(ref.ID, ref.SequenceBits)
 		known := slices.ContainsFunc(r.replaces, func(l leaseRef) bool { return l.Base == base })
 		if err == nil && !known {
 			r.replaces = append(r.replaces, leaseRef{Base: base, Created: ref.Created})
@@ -162,7 +162,7 @@ func (a *acquisition) grantBlock(b *block) error {
 		return err
 	}
 	b.grantTo(holder{
-		Created: lease.From, Expired: min(lease.Until, last+1), Charge: a.chargeAccount(lease, 1<<b.BitSeq),
+		Created: lease.From, Expired: min(lease.Until, last+1), Charge: a.chargeAccount(lease, 1<<b.SequenceBits),
 		Secret: randomHex(), Request: a.request.keyText(), Meta: a.request.meta,
 	}, passed)
 	if a.request.config.Plain {
@@ -285,7 +285,7 @@ func (a *acquisition) checkBudget() error {
 		leased, replaced = leased-int(b.size()), replaced+int(b.size())
 	}
 	if a.request.throughput > budget.PerMs-leased {
-		return &refusal.BudgetError{ServiceID: a.request.service, ThroughputPerMs: a.request.throughput, Leased: leased, PerMs: budget.PerMs}
+		return &refusal.BudgetError{ServiceID: a.request.service, Throughput: a.request.throughput, Leased: leased, PerMs: budget.PerMs}
 	}
 	return nil
 }

@@ -13,11 +13,11 @@ import (
 // least 1, a timestamp of at least 32, and the fallback bit.
 const maxSpaceBits = 30
 
-// block is an aligned run of 2^BitSeq positions that is leased as one. The
+// block is an aligned run of 2^SequenceBits positions that is leased as one. The
 // blocks of a service tile the positions below its frontier.
 type block struct {
-	base   uint64
-	BitSeq int `json:"bitSeq"`
+	base         uint64
+	SequenceBits int `json:"bitSeq"`
 	bounds
 	Holder *holder `json:"holder,omitempty"` // of the last lease; nil if there was none since the block has this size
 	Steps  []step  `json:"steps,omitempty"`  // earlier bounds, the latest at the end
@@ -61,8 +61,8 @@ func (b *block) validate() error {
 	}
 	h := b.Holder
 	switch {
-	case b.BitSeq < 0 || b.BitSeq >= maxSpaceBits:
-		return fmt.Errorf("it has 2^%d positions", b.BitSeq)
+	case b.SequenceBits < 0 || b.SequenceBits >= maxSpaceBits:
+		return fmt.Errorf("it has 2^%d positions", b.SequenceBits)
 	case h != nil && (h.Created >= h.Expired || h.Secret == ""):
 		return errors.New("its lease ends before it begins, or has no secret")
 	case h != nil && h.Released == nil && len(b.Steps) == 0:
@@ -71,7 +71,7 @@ func (b *block) validate() error {
 	return nil
 }
 
-func (b *block) size() uint64 { return 1 << b.BitSeq }
+func (b *block) size() uint64 { return 1 << b.SequenceBits }
 
 // pushStep keeps the bounds before they move at a time. The step before is dropped
 // unless it is wide.
@@ -142,12 +142,12 @@ func (b *block) rewindTo(now int64) (block, bool) {
 // split returns the blocks that b falls into when its first 2^bitSeq positions
 // become one: that one, and a block of each size up to half of b.
 func (b *block) split(bitSeq int) []block {
-	pieces := make([]block, 0, b.BitSeq-bitSeq+1)
+	pieces := make([]block, 0, b.SequenceBits-bitSeq+1)
 	addPiece := func(base uint64, bitSeq int) {
-		pieces = append(pieces, block{base: base, BitSeq: bitSeq, bounds: b.bounds, Steps: b.Steps})
+		pieces = append(pieces, block{base: base, SequenceBits: bitSeq, bounds: b.bounds, Steps: b.Steps})
 	}
 	addPiece(b.base, bitSeq)
-	for n := bitSeq; n < b.BitSeq; n++ {
+	for n := bitSeq; n < b.SequenceBits; n++ {
 		addPiece(b.base+1<<n, n)
 	}
 	return pieces
@@ -156,10 +156,10 @@ func (b *block) split(bitSeq int) []block {
 // mergeBlocks returns the one block of 2^bitSeq positions at base that parts, in
 // order, tile; false if they do not.
 func mergeBlocks(base uint64, bitSeq int, parts []block) (block, bool) {
-	whole := block{base: base, BitSeq: bitSeq}
+	whole := block{base: base, SequenceBits: bitSeq}
 	next := base
 	for _, part := range parts {
-		if part.base != next || part.BitSeq >= bitSeq {
+		if part.base != next || part.SequenceBits >= bitSeq {
 			return whole, false
 		}
 		next += part.size()
@@ -220,7 +220,7 @@ func parseFreeKey(key []byte) (freeEntry, bool) {
 // matches reports whether the block is still as the entry says; b is nil if there
 // is none.
 func (e freeEntry) matches(b *block) bool {
-	return b != nil && b.BitSeq == e.bitSeq && b.NotBefore == e.at
+	return b != nil && b.SequenceBits == e.bitSeq && b.NotBefore == e.at
 }
 
 // bounds restrict the next lease of a block. Leases stay disjoint because each

@@ -25,7 +25,7 @@ var (
 	ErrExhausted = refusal.ErrExhausted
 
 	// ErrBudget says that a request exceeds what its account may have leased: the
-	// MaxLeasedPerMs of a token of lease/http. Nothing was granted. Ask again once
+	// MaxLeased of a token of lease/http. Nothing was granted. Ask again once
 	// leases of the account have ended or were released, or for less.
 	ErrBudget = refusal.ErrBudget
 

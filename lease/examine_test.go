@@ -39,7 +39,7 @@ func examineAll(store lease.Store, service string, now time.Time, limit int) (fa
 
 // TestExamineFinds makes each fault by hand, and finds it, and no other.
 func TestExamineFinds(t *testing.T) {
-	now := time.UnixMilli(idgen.DefaultCustomEpochMs + 1_000_000)
+	now := time.UnixMilli(idgen.DefaultCustomEpoch + 1_000_000)
 	for name, c := range map[string]struct {
 		damage func(tx lease.Tx, all map[string]string)
 		want   string // the faults
@@ -117,11 +117,11 @@ func tryExamined(t *testing.T, now time.Time) (store lease.Store, machine int64)
 		t.Fatal(err)
 	}
 	ctx := refusal.WithBudget(t.Context(), &refusal.Budget{Account: "a", PerMs: 100})
-	leases, err := server.Acquire(ctx, idgen.AcquireRequest{RequestKey: "boot", ThroughputPerMs: 8})
+	leases, err := server.Acquire(ctx, idgen.AcquireRequest{RequestKey: "boot", Throughput: 8})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := server.Acquire(t.Context(), idgen.AcquireRequest{ThroughputPerMs: 8}); err != nil {
+	if _, err := server.Acquire(t.Context(), idgen.AcquireRequest{Throughput: 8}); err != nil {
 		t.Fatal(err)
 	}
 	return store, leases[0].ID

@@ -243,7 +243,7 @@ func (x *examiner) examineFree(pair Pair) error {
 		}
 		b := block{base: e.base}
 		if decode(x.service, blockKey(e.base), value, &b) == nil && !e.matches(&b) {
-			return fmt.Sprintf("the block at %d has 2^%d positions and is free from %d on, the entry says 2^%d from %d on", e.base, b.BitSeq, b.NotBefore, e.bitSeq, e.at)
+			return fmt.Sprintf("the block at %d has 2^%d positions and is free from %d on, the entry says 2^%d from %d on", e.base, b.SequenceBits, b.NotBefore, e.bitSeq, e.at)
 		}
 		return ""
 	})
@@ -347,7 +347,7 @@ func (x *examiner) examineBlock(pair Pair, next *Pair) error {
 	}
 	x.countBlock(&b)
 	x.checkCharge(&b, pair.Key)
-	x.want(FaultQueue, pair.Key, freeKey(b.BitSeq, b.NotBefore, base), func(value []byte) string {
+	x.want(FaultQueue, pair.Key, freeKey(b.SequenceBits, b.NotBefore, base), func(value []byte) string {
 		if value == nil {
 			return fmt.Sprintf("its entry in the queue is missing: its %d positions are never granted again", b.size())
 		}
@@ -376,7 +376,7 @@ func (x *examiner) checkPlace(b *block, key []byte) bool {
 	end := b.base + b.size()
 	switch {
 	case b.base%b.size() != 0:
-		x.addFault(FaultPlace, key, "2^%d positions do not begin at %d", b.BitSeq, b.base)
+		x.addFault(FaultPlace, key, "2^%d positions do not begin at %d", b.SequenceBits, b.base)
 	case x.Known && end > 1<<x.record.spaceBits():
 		x.addFault(FaultPlace, key, "its positions %d to %d do not lie in the %d positions of the service", b.base, end-1, uint64(1)<<x.record.spaceBits())
 	case x.bounded && end > x.frontier.Next:

@@ -76,11 +76,11 @@ func ExampleStore() {
 		fmt.Println(err)
 		return
 	}
-	leases, err := server.Acquire(context.Background(), idgen.AcquireRequest{ServiceID: "orders", ThroughputPerMs: 300})
+	leases, err := server.Acquire(context.Background(), idgen.AcquireRequest{ServiceID: "orders", Throughput: 300})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(len(leases), "lease of", leases[0].ThroughputPerMs(), "positions for", leases[0].Duration())
+	fmt.Println(len(leases), "lease of", leases[0].Throughput(), "positions for", leases[0].Duration())
 	// Output: 1 lease of 512 positions for 10m0s
 }

@@ -22,9 +22,9 @@ import (
 // TestLayoutDocument executes docs/layout.md: a lease that was acquired under the
 // request key "boot-1" and released, and what the store then holds.
 func TestLayoutDocument(t *testing.T) {
-	now := time.UnixMilli(idgen.DefaultCustomEpochMs + 1000)
+	now := time.UnixMilli(idgen.DefaultCustomEpoch + 1000)
 	store := memory.NewStore(func() time.Time { return now })
-	layout := idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 16, BitTs: 41, BitID: 2, BitSeq: 5}
+	layout := idgen.Layout{CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 16, TimestampBits: 41, MachineBits: 2, SequenceBits: 5}
 	server, err := lease.NewServer(store, lease.Options{Fresh: true, Default: lease.ServiceConfig{Layout: layout}})
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func contents(t *testing.T, store lease.Store) string {
 
 // TestFormats reads the records of leases that earlier versions wrote, and writes them.
 func TestFormats(t *testing.T) {
-	now := time.UnixMilli(idgen.DefaultCustomEpochMs + 1000)
+	now := time.UnixMilli(idgen.DefaultCustomEpoch + 1000)
 	open := func(t *testing.T, example string) (lease.Store, *lease.Server) {
 		store := memory.NewStore(func() time.Time { return now })
 		err := store.Update(t.Context(), lease.DefaultService, func(tx lease.Tx) error {
@@ -91,7 +91,7 @@ func TestFormats(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		layout := idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 16, BitTs: 41, BitID: 2, BitSeq: 5}
+		layout := idgen.Layout{CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 16, TimestampBits: 41, MachineBits: 2, SequenceBits: 5}
 		server, err := lease.NewServer(store, lease.Options{Fresh: true, Default: lease.ServiceConfig{Layout: layout}})
 		if err != nil {
 			t.Fatal(err)

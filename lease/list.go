@@ -11,13 +11,13 @@ import (
 
 // Info is a lease in a listing: without its secret.
 type Info struct {
-	ID      int64             `json:"id"`
-	BitSeq  int               `json:"bitSeq"`
-	Created time.Time         `json:"created"`
-	Expired time.Time         `json:"expired"`
-	Active  bool              `json:"active"`           // by the store's clock: it has not ended, nor was it released
-	LastTs  *time.Time        `json:"lastTs,omitempty"` // of a lease that was released: the last millisecond used
-	Meta    map[string]string `json:"meta,omitempty"`
+	ID           int64             `json:"id"`
+	SequenceBits int               `json:"bitSeq"`
+	Created      time.Time         `json:"created"`
+	Expired      time.Time         `json:"expired"`
+	Active       bool              `json:"active"`           // by the store's clock: it has not ended, nor was it released
+	LastTs       *time.Time        `json:"lastTs,omitempty"` // of a lease that was released: the last millisecond used
+	Meta         map[string]string `json:"meta,omitempty"`
 }
 
 // ListOptions choose what [Server.List] returns.
@@ -102,7 +102,7 @@ func (o ListOptions) resolve() (base uint64, limit int, err error) {
 func newInfo(b *block, now int64) Info {
 	h := b.Holder
 	info := Info{
-		ID: int64(b.base >> b.BitSeq), BitSeq: b.BitSeq, Meta: h.Meta,
+		ID: int64(b.base >> b.SequenceBits), SequenceBits: b.SequenceBits, Meta: h.Meta,
 		Created: time.UnixMilli(h.Created).UTC(), Expired: time.UnixMilli(h.Expired).UTC(),
 		Active: h.Released == nil && now < h.Expired,
 	}

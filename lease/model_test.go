@@ -21,7 +21,7 @@ import (
 
 // smallLayout has 2^6 positions below the fallback bit: they run out at once.
 func smallLayout(bitSeq int) idgen.Layout {
-	return idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 16, BitTs: 41, BitID: 7 - bitSeq, BitSeq: bitSeq}
+	return idgen.Layout{CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 16, TimestampBits: 41, MachineBits: 7 - bitSeq, SequenceBits: bitSeq}
 }
 
 // world is one store with several servers, each with a layout and a clock of
@@ -40,7 +40,7 @@ type world struct {
 }
 
 func newWorld(t *rapid.T) *world {
-	w := &world{t: t, now: idgen.DefaultCustomEpochMs + 1_000_000_000, keys: map[string][]idgen.Lease{}, over: map[idgen.Lease]bool{}}
+	w := &world{t: t, now: idgen.DefaultCustomEpoch + 1_000_000_000, keys: map[string][]idgen.Lease{}, over: map[idgen.Lease]bool{}}
 	var store lease.Store = memory.NewStore(func() time.Time { return time.UnixMilli(w.clock) })
 	w.store = store
 	if rapid.Bool().Draw(t, "hostile") {
@@ -90,7 +90,7 @@ func durationOf(server int) time.Duration { return time.Duration(server+1) * 2 *
 
 func (w *world) acquire(t *rapid.T) {
 	w.t = t
-	req := idgen.AcquireRequest{ThroughputPerMs: rapid.IntRange(0, 40).Draw(t, "throughput")}
+	req := idgen.AcquireRequest{Throughput: rapid.IntRange(0, 40).Draw(t, "throughput")}
 	if rapid.Bool().Draw(t, "keyed") {
 		req.RequestKey = fmt.Sprint(rapid.IntRange(0, 20).Draw(t, "key"))
 	}
@@ -118,10 +118,10 @@ func (w *world) acquire(t *rapid.T) {
 	}
 	total := 0
 	for _, l := range leases {
-		total += l.ThroughputPerMs()
+		total += l.Throughput()
 	}
-	if total < req.ThroughputPerMs {
-		t.Fatalf("asked for %d positions, got %d", req.ThroughputPerMs, total)
+	if total < req.Throughput {
+		t.Fatalf("asked for %d positions, got %d", req.Throughput, total)
 	}
 	for _, l := range leases {
 		if l.Duration() != w.duration {

@@ -17,7 +17,7 @@ const (
 	DefaultService                       = "default" // what an empty service id means
 	DefaultDuration                      = 10 * time.Minute
 	DefaultSkew                          = time.Minute
-	DefaultMaxThroughputPerMs            = 16384
+	DefaultMaxThroughput                 = 16384
 	DefaultMaxLeases                     = 64
 	DefaultMaxServices                   = 256
 	minDuration, maxDuration             = time.Second, 24 * time.Hour
@@ -68,8 +68,8 @@ type Options struct {
 	// cannot be read; nil means [slog.Default].
 	Logger *slog.Logger
 
-	// MaxThroughputPerMs bounds what one request may ask for; 0 means 16384.
-	MaxThroughputPerMs int
+	// MaxThroughput bounds what one request may ask for; 0 means 16384.
+	MaxThroughput int
 	// MaxLeases bounds the leases granted for one request, from 1 to 64; 0
 	// means 64. There is more than one only where a larger one cannot be had.
 	MaxLeases int
@@ -82,8 +82,8 @@ func (o Options) withDefaults() Options {
 		services[id] = config.withDefaults()
 	}
 	o.Services = services
-	if o.MaxThroughputPerMs == 0 {
-		o.MaxThroughputPerMs = DefaultMaxThroughputPerMs
+	if o.MaxThroughput == 0 {
+		o.MaxThroughput = DefaultMaxThroughput
 	}
 	if o.MaxLeases == 0 {
 		o.MaxLeases = DefaultMaxLeases
@@ -111,8 +111,8 @@ func (o Options) Validate() error {
 	if o.Quarantine < 0 {
 		faults = append(faults, fmt.Errorf("lease: the quarantine is %v; it must not be negative", o.Quarantine))
 	}
-	if o.MaxThroughputPerMs < 0 {
-		faults = append(faults, fmt.Errorf("lease: MaxThroughputPerMs is %d; it must not be negative", o.MaxThroughputPerMs))
+	if o.MaxThroughput < 0 {
+		faults = append(faults, fmt.Errorf("lease: MaxThroughput is %d; it must not be negative", o.MaxThroughput))
 	}
 	if o.MaxServices < 0 {
 		faults = append(faults, fmt.Errorf("lease: MaxServices is %d; it must not be negative", o.MaxServices))
@@ -160,9 +160,9 @@ func checkService(id string) error {
 // checkRequest returns the positions that req asks for, and the size of the
 // block to look for, which is at most half of the space.
 func (o Options) checkRequest(req idgen.AcquireRequest, c ServiceConfig) (throughput, bitSeq int, err error) {
-	throughput = max(req.ThroughputPerMs, 1)
-	if most := min(o.MaxThroughputPerMs, 1<<c.spaceBits()); req.ThroughputPerMs < 0 || throughput > most {
-		return 0, 0, fmt.Errorf("%w: %d positions per millisecond; it must be from 0 to %d", ErrInvalid, req.ThroughputPerMs, most)
+	throughput = max(req.Throughput, 1)
+	if most := min(o.MaxThroughput, 1<<c.spaceBits()); req.Throughput < 0 || throughput > most {
+		return 0, 0, fmt.Errorf("%w: %d positions per millisecond; it must be from 0 to %d", ErrInvalid, req.Throughput, most)
 	}
 	if len(req.RequestKey) > maxRequestKeyBytes {
 		return 0, 0, fmt.Errorf("%w: the request key has %d bytes; it must have at most %d", ErrInvalid, len(req.RequestKey), maxRequestKeyBytes)
@@ -173,7 +173,7 @@ func (o Options) checkRequest(req idgen.AcquireRequest, c ServiceConfig) (throug
 	if err := checkMeta(req.Meta); err != nil {
 		return 0, 0, err
 	}
-	bitSeq = max(c.Layout.BitSeq, bits.Len(uint(throughput-1)))
+	bitSeq = max(c.Layout.SequenceBits, bits.Len(uint(throughput-1)))
 	return throughput, min(bitSeq, c.spaceBits()-1), nil
 }
 
@@ -192,8 +192,8 @@ func checkMeta(meta map[string]string) error {
 // are leased. It is the specification's section 6.4.
 type ServiceConfig struct {
 	// Layout of the IDs; the zero value means [idgen.DefaultLayout]. Its custom
-	// epoch, reserve and timestamp never change once a lease was granted. BitSeq is
-	// the size of the smallest leases; it may change, and BitID with it.
+	// epoch, reserve and timestamp never change once a lease was granted. SequenceBits is
+	// the size of the smallest leases; it may change, and MachineBits with it.
 	Layout idgen.Layout
 	// Duration of a lease, in whole milliseconds, from a second to a day, or to 31
 	// days if the service is plain; 0 means 10 minutes. It can change while leases
@@ -248,14 +248,14 @@ func (c ServiceConfig) Validate() error {
 }
 
 // spaceBits is the number of bits below the fallback bit.
-func (c ServiceConfig) spaceBits() int { return c.Layout.BitID - 1 + c.Layout.BitSeq }
+func (c ServiceConfig) spaceBits() int { return c.Layout.MachineBits - 1 + c.Layout.SequenceBits }
 
 // leaseOf returns the lease of a block that has a holder.
 func (c ServiceConfig) leaseOf(b *block) idgen.Lease {
 	return idgen.Lease{
-		ID: int64(b.base >> b.BitSeq), Created: b.Holder.Created, Expired: b.Holder.Expired, Secret: b.Holder.Secret,
-		CustomEpoch: c.Layout.CustomEpochMs, BitReserve: c.Layout.BitReserve, BitTs: c.Layout.BitTs,
-		BitID: c.Layout.BitID + c.Layout.BitSeq - b.BitSeq, BitSeq: b.BitSeq,
+		ID: int64(b.base >> b.SequenceBits), Created: b.Holder.Created, Expired: b.Holder.Expired, Secret: b.Holder.Secret,
+		CustomEpoch: c.Layout.CustomEpoch, ReserveBits: c.Layout.ReserveBits, TimestampBits: c.Layout.TimestampBits,
+		MachineBits: c.Layout.MachineBits + c.Layout.SequenceBits - b.SequenceBits, SequenceBits: b.SequenceBits,
 	}
 }
 

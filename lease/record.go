@@ -180,12 +180,12 @@ func (r *requestRecord) validate() error {
 // serviceRecord is what the store knows of a service as a whole: what never
 // changes, its quarantine, and the times by which it is leased.
 type serviceRecord struct {
-	CustomEpoch int64  `json:"epoch"`
-	BitReserve  int    `json:"bitReserve"`
-	BitTs       int    `json:"bitTs"`
-	Incarnation string `json:"incarnation"`     // random: tells this record from one written after a loss
-	Store       string `json:"store,omitempty"` // the incarnation of the store; see IncarnationTx
-	Quarantine  int64  `json:"quarantine"`      // nothing is granted before, Unix milliseconds
+	CustomEpoch   int64  `json:"epoch"`
+	ReserveBits   int    `json:"bitReserve"`
+	TimestampBits int    `json:"bitTs"`
+	Incarnation   string `json:"incarnation"`     // random: tells this record from one written after a loss
+	Store         string `json:"store,omitempty"` // the incarnation of the store; see IncarnationTx
+	Quarantine    int64  `json:"quarantine"`      // nothing is granted before, Unix milliseconds
 	// Continued is until when leases that were lost may be continued: those that
 	// are granted after the quarantine end later.
 	Continued int64 `json:"continued,omitempty"`
@@ -200,7 +200,7 @@ type serviceRecord struct {
 
 func newServiceRecord(c ServiceConfig) serviceRecord {
 	return serviceRecord{
-		CustomEpoch: c.Layout.CustomEpochMs, BitReserve: c.Layout.BitReserve, BitTs: c.Layout.BitTs,
+		CustomEpoch: c.Layout.CustomEpoch, ReserveBits: c.Layout.ReserveBits, TimestampBits: c.Layout.TimestampBits,
 		Incarnation: randomHex(),
 	}
 }
@@ -213,7 +213,7 @@ func (r *serviceRecord) validate() error {
 }
 
 func (r *serviceRecord) frame() frame {
-	return frame{CustomEpoch: r.CustomEpoch, BitReserve: r.BitReserve, BitTs: r.BitTs}
+	return frame{CustomEpoch: r.CustomEpoch, ReserveBits: r.ReserveBits, TimestampBits: r.TimestampBits}
 }
 
 // lastEnd returns when all leases of the service have ended, with their
@@ -227,7 +227,7 @@ func (r *serviceRecord) lastEnd() int64 {
 }
 
 // spaceBits returns the bits of a position.
-func (r *serviceRecord) spaceBits() int { return 64 - r.BitReserve - r.BitTs - 1 }
+func (r *serviceRecord) spaceBits() int { return 64 - r.ReserveBits - r.TimestampBits - 1 }
 
 // goneRecord is what is left of services that were removed. It is in the map of
 // the default service, which is never removed.
@@ -270,18 +270,18 @@ func (r *goneRecord) incarnationOf(service string) string {
 
 // frame is the part of a layout that never changes.
 type frame struct {
-	CustomEpoch int64 `json:"epoch"`
-	BitReserve  int   `json:"bitReserve"`
-	BitTs       int   `json:"bitTs"`
+	CustomEpoch   int64 `json:"epoch"`
+	ReserveBits   int   `json:"bitReserve"`
+	TimestampBits int   `json:"bitTs"`
 }
 
 func frameOf(l idgen.Layout) frame {
-	return frame{CustomEpoch: l.CustomEpochMs, BitReserve: l.BitReserve, BitTs: l.BitTs}
+	return frame{CustomEpoch: l.CustomEpoch, ReserveBits: l.ReserveBits, TimestampBits: l.TimestampBits}
 }
 
 // of returns a layout with the frame, and the other bits of l.
 func (f frame) of(l idgen.Layout) idgen.Layout {
-	l.CustomEpochMs, l.BitReserve, l.BitTs = f.CustomEpoch, f.BitReserve, f.BitTs
+	l.CustomEpoch, l.ReserveBits, l.TimestampBits = f.CustomEpoch, f.ReserveBits, f.TimestampBits
 	return l
 }
 
@@ -305,7 +305,7 @@ func CheckHolder(serviceID string, l idgen.Lease, value []byte) error {
 	}
 	h := b.Holder
 	switch {
-	case b.BitSeq != l.BitSeq || h == nil:
+	case b.SequenceBits != l.SequenceBits || h == nil:
 		return fmt.Errorf("%w: the positions of machine %d have been divided anew", ErrNotFound, l.ID)
 	case h.Created != l.Created || h.Secret != l.Secret:
 		return fmt.Errorf("%w: machine %d was granted again, %d ms after it", ErrNotFound, l.ID, h.Created-l.Created)

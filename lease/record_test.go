@@ -46,7 +46,7 @@ func FuzzDecode(f *testing.F) {
 		&requestRecord{Until: 1, Leases: []leaseRef{{Base: 1, Created: 2}}},
 		&accountRecord{Leased: []leasedUntil{{1, 2, 1}}},
 		&goneRecord{Floor: 1, Frame: &frame{1, 2, 3}, Removed: []removedService{{"s", "i"}}},
-		&block{BitSeq: 3, bounds: bounds{NotBefore: 1, EndNotBefore: 2, Future: &span{3, 4}}, Holder: &holder{Created: 1, Expired: 2, Secret: "s", Released: &last}},
+		&block{SequenceBits: 3, bounds: bounds{NotBefore: 1, EndNotBefore: 2, Future: &span{3, 4}}, Holder: &holder{Created: 1, Expired: 2, Secret: "s", Released: &last}},
 	} {
 		value := encode([]byte("b"), record)
 		f.Add([]byte("b"), value, false)

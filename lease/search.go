@@ -53,7 +53,7 @@ func (s *search) findSeveral(ctx context.Context, bitSeq int) ([]block, error) {
 	var found []block
 	missing := s.request.throughput
 	for ; bitSeq > 0 && missing > 0; bitSeq-- {
-		if bitSeq < s.request.config.Layout.BitSeq && !s.frontier.hasSize(bitSeq) {
+		if bitSeq < s.request.config.Layout.SequenceBits && !s.frontier.hasSize(bitSeq) {
 			continue
 		}
 		n := min((missing+1<<bitSeq-1)>>bitSeq, s.request.maxLeases-len(found))
@@ -146,7 +146,7 @@ func (s *search) requeue(b *block, start int64, passed bool) {
 // addLeftover keeps blocks to be written that have no holder.
 func (s *search) addLeftover(blocks ...block) {
 	for _, b := range blocks {
-		s.frontier.Sizes |= 1 << b.BitSeq
+		s.frontier.Sizes |= 1 << b.SequenceBits
 	}
 	s.leftover = append(s.leftover, blocks...)
 }

@@ -52,9 +52,9 @@ func (s *search) cutBelow(ctx context.Context, bitSeq, n int) ([]block, error) {
 	if s.frontier.Below == 0 {
 		return nil, nil
 	}
-	large := block{BitSeq: bits.TrailingZeros64(s.frontier.Below)}
+	large := block{SequenceBits: bits.TrailingZeros64(s.frontier.Below)}
 	large.base = s.frontier.Below - large.size()
-	free, _, err := s.readFree(ctx, []freeEntry{{key: freeKey(large.BitSeq, 0, large.base), bitSeq: large.BitSeq, base: large.base}})
+	free, _, err := s.readFree(ctx, []freeEntry{{key: freeKey(large.SequenceBits, 0, large.base), bitSeq: large.SequenceBits, base: large.base}})
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (s *search) chunkSize(size, room uint64, n int) uint64 {
 func (s *search) makeBlocks(start uint64, bitSeq int, count uint64, n int) []block {
 	made := make([]block, count)
 	for i := range made {
-		made[i] = block{base: start + uint64(i)<<bitSeq, BitSeq: bitSeq}
+		made[i] = block{base: start + uint64(i)<<bitSeq, SequenceBits: bitSeq}
 	}
 	s.frontier.Sizes |= 1 << bitSeq
 	n = min(n, len(made))
@@ -114,7 +114,7 @@ func tile(from, until uint64) []block {
 	var blocks []block
 	for from < until {
 		bitSeq := min(bits.TrailingZeros64(from), bits.Len64(until-from)-1)
-		blocks = append(blocks, block{base: from, BitSeq: bitSeq})
+		blocks = append(blocks, block{base: from, SequenceBits: bitSeq})
 		from += 1 << bitSeq
 	}
 	return blocks

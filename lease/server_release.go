@@ -21,7 +21,7 @@ const SignatureWindow = 30 * time.Second
 // by the clock of its holder, is accepted and changes nothing, since the holder may
 // have continued. So is a repeated release; a replay has no effect on later leases.
 //
-// A request with BitSeq, Created and LastTs of 0 is a release of the
+// A request with SequenceBits, Created and LastTs of 0 is a release of the
 // specification's section 4.1: the signature is HMAC-SHA-256 in hexadecimal of
 // "<id>:<timestamp>" under the lease's secret. It does not say when the last ID
 // was made, so the positions are free when the lease ends, not before.
@@ -33,7 +33,7 @@ func (s *Server) Release(ctx context.Context, req idgen.ReleaseRequest) error {
 	if err != nil {
 		return err
 	}
-	base, err := config.baseOf(req.ID, req.BitSeq)
+	base, err := config.baseOf(req.ID, req.SequenceBits)
 	if err != nil && !req.IsLiteral() {
 		return fmt.Errorf("lease: release for service %q: %w", service, err)
 	}
@@ -80,7 +80,7 @@ func (s *Server) Renew(ctx context.Context, req RenewRequest) (idgen.Lease, erro
 	if err != nil {
 		return idgen.Lease{}, err
 	}
-	base, err := config.baseOf(req.ID, req.BitSeq)
+	base, err := config.baseOf(req.ID, req.SequenceBits)
 	if err == nil && (!config.Plain || req.Uses < 0) {
 		err = fmt.Errorf("%w: leases are renewed in plain services only, and what the holder uses, %v, must not be negative", ErrInvalid, req.Uses)
 	}

@@ -24,7 +24,7 @@ import (
 
 // TestDefaultConfig pins the specification's DEFAULT_CONFIG, section 6.4.
 func TestDefaultConfig(t *testing.T) {
-	want := idgen.Layout{CustomEpochMs: 1767225600000, BitReserve: 1, BitTs: 41, BitID: 14, BitSeq: 8}
+	want := idgen.Layout{CustomEpoch: 1767225600000, ReserveBits: 1, TimestampBits: 41, MachineBits: 14, SequenceBits: 8}
 	if idgen.DefaultLayout() != want || lease.DefaultDuration != 10*time.Minute || lease.DefaultService != "default" {
 		t.Errorf("got %+v, %v, %q", idgen.DefaultLayout(), lease.DefaultDuration, lease.DefaultService)
 	}
@@ -60,20 +60,20 @@ func TestNewStore(t *testing.T) {
 // TestOptionsValidate checks that every fault is reported, each once.
 func TestOptionsValidate(t *testing.T) {
 	long := idgen.DefaultLayout()
-	long.BitTs = 42
+	long.TimestampBits = 42
 	bad := lease.Options{
 		Default: lease.ServiceConfig{Layout: long, Duration: time.Millisecond},
 		Services: map[string]lease.ServiceConfig{
 			"a b": {},
 			"c":   {Duration: time.Second + time.Microsecond},
 		},
-		Quarantine: -1, MaxThroughputPerMs: -1, MaxLeases: 65,
+		Quarantine: -1, MaxThroughput: -1, MaxLeases: 65,
 	}
 	err := bad.Validate()
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{"they must total 64", "the duration is 1ms", `service id "a b"`, `service "c": lease: the duration is 1.000001s`, "the quarantine is -1ns", "MaxThroughputPerMs is -1", "MaxLeases is 65"} {
+	for _, want := range []string{"they must total 64", "the duration is 1ms", `service id "a b"`, `service "c": lease: the duration is 1.000001s`, "the quarantine is -1ns", "MaxThroughput is -1", "MaxLeases is 65"} {
 		if strings.Count(err.Error(), want) != 1 {
 			t.Errorf("%q is not once in\n%v", want, err)
 		}
@@ -87,7 +87,7 @@ func TestOptionsValidate(t *testing.T) {
 // the 8192 machine ids are taken: a few round trips in any case, as often as not
 // the same.
 func TestAcquireReads(t *testing.T) {
-	now := time.UnixMilli(idgen.DefaultCustomEpochMs + 1)
+	now := time.UnixMilli(idgen.DefaultCustomEpoch + 1)
 	var reads atomic.Int64
 	store := leasetest.CountReads(memory.NewStore(func() time.Time { return now }), &reads)
 	server, err := lease.NewServer(store, lease.Options{Fresh: true})
@@ -96,7 +96,7 @@ func TestAcquireReads(t *testing.T) {
 	}
 	count := func(throughput int) (int64, error) {
 		reads.Store(0)
-		_, err := server.Acquire(t.Context(), idgen.AcquireRequest{ThroughputPerMs: throughput, RequestKey: "key"})
+		_, err := server.Acquire(t.Context(), idgen.AcquireRequest{Throughput: throughput, RequestKey: "key"})
 		return reads.Load(), err
 	}
 	for taken := 0; taken < 8192; taken++ {
@@ -122,7 +122,7 @@ func TestAcquireReads(t *testing.T) {
 		t.Errorf("repeated: %d reads, want at most 2; %v", n, err)
 	}
 	reads.Store(0)
-	if leases, err := server.Acquire(t.Context(), idgen.AcquireRequest{ThroughputPerMs: 4096}); err != nil || len(leases) != 1 || reads.Load() > 12 {
+	if leases, err := server.Acquire(t.Context(), idgen.AcquireRequest{Throughput: 4096}); err != nil || len(leases) != 1 || reads.Load() > 12 {
 		t.Errorf("16 blocks merged: %d leases, %d reads, want 1 and at most 12; %v", len(leases), reads.Load(), err)
 	}
 }
@@ -156,7 +156,7 @@ func TestFirstMachineIsRandom(t *testing.T) {
 // TestReadsOfMadeUpServices fills a store with services: to refuse one more takes
 // a look at all of them, and then none for a second.
 func TestReadsOfMadeUpServices(t *testing.T) {
-	now := time.UnixMilli(idgen.DefaultCustomEpochMs + 1)
+	now := time.UnixMilli(idgen.DefaultCustomEpoch + 1)
 	var reads atomic.Int64
 	store := leasetest.CountReads(memory.NewStore(func() time.Time { return now }), &reads)
 	const most = 40
@@ -197,8 +197,8 @@ func TestLogOfUnreadableRows(t *testing.T) { synctest.Test(t, testLogOfUnreadabl
 
 func testLogOfUnreadableRows(t *testing.T) {
 	var log bytes.Buffer
-	layout := idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 16, BitTs: 41, BitID: 5, BitSeq: 2}
-	begun, now := time.Now(), time.UnixMilli(idgen.DefaultCustomEpochMs+1)
+	layout := idgen.Layout{CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 16, TimestampBits: 41, MachineBits: 5, SequenceBits: 2}
+	begun, now := time.Now(), time.UnixMilli(idgen.DefaultCustomEpoch+1)
 	store := memory.NewStore(func() time.Time { return now.Add(time.Since(begun)) })
 	server, err := lease.NewServer(store, lease.Options{
 		Fresh: true, Logger: slog.New(slog.NewTextHandler(&log, nil)),
@@ -210,7 +210,7 @@ func testLogOfUnreadableRows(t *testing.T) {
 	const machines = 16
 	acquire := func() error {
 		time.Sleep(10 * time.Millisecond)
-		leases, err := server.Acquire(t.Context(), idgen.AcquireRequest{ThroughputPerMs: 4})
+		leases, err := server.Acquire(t.Context(), idgen.AcquireRequest{Throughput: 4})
 		if err != nil {
 			return err
 		}

@@ -254,7 +254,7 @@ func (tx *serviceTx) decodeBlock(key, value []byte) (*block, error) {
 		return nil, err
 	}
 	if b.base%b.size() != 0 || b.base+b.size() > 1<<tx.config.spaceBits() {
-		return nil, corrupt(fmt.Errorf("2^%d positions do not begin there", b.BitSeq))
+		return nil, corrupt(fmt.Errorf("2^%d positions do not begin there", b.SequenceBits))
 	}
 	return b, nil
 }
@@ -262,13 +262,13 @@ func (tx *serviceTx) decodeBlock(key, value []byte) (*block, error) {
 // putBlock writes a block and its entry in the queue.
 func (tx *serviceTx) putBlock(b *block) {
 	tx.set(blockKey(b.base), encode(blockKey(b.base), b))
-	tx.set(freeKey(b.BitSeq, b.NotBefore, b.base), []byte{recordFormat})
+	tx.set(freeKey(b.SequenceBits, b.NotBefore, b.base), []byte{recordFormat})
 }
 
 // deleteBlock removes a block and its entry in the queue.
 func (tx *serviceTx) deleteBlock(b *block) {
 	tx.set(blockKey(b.base), nil)
-	tx.set(freeKey(b.BitSeq, b.NotBefore, b.base), nil)
+	tx.set(freeKey(b.SequenceBits, b.NotBefore, b.base), nil)
 }
 
 // listBlocks fills the page with the leases of the blocks that can be read. damage says which

@@ -44,7 +44,7 @@ func checkSameLastTs(first int64, req idgen.ReleaseRequest) error {
 // releaseBlock releases the lease of b that req names. A lease that has ended, or
 // was released before, stays as it is.
 func (tx *serviceTx) releaseBlock(ctx context.Context, b *block, req idgen.ReleaseRequest) error {
-	if b.BitSeq != req.BitSeq || b.Holder == nil {
+	if b.SequenceBits != req.SequenceBits || b.Holder == nil {
 		return ErrNotFound
 	}
 	h := b.Holder
@@ -91,7 +91,7 @@ func (tx *serviceTx) refundLease(ctx context.Context, b *block) error {
 	if known, err := tx.decode(key, values[0], &record); !known || err != nil {
 		return err
 	}
-	record.refund(*c, idgen.Lease{BitSeq: b.BitSeq}.ThroughputPerMs())
+	record.refund(*c, idgen.Lease{SequenceBits: b.SequenceBits}.Throughput())
 	tx.set(key, encode(key, &record))
 	return nil
 }
@@ -117,7 +117,7 @@ func (tx *serviceTx) releaseLiteral(ctx context.Context, req idgen.ReleaseReques
 		if b.damage != nil {
 			err = b.damage // another one may be that of the request
 		}
-		if b.block == nil || b.Holder == nil || int64(b.base>>b.BitSeq) != req.ID {
+		if b.block == nil || b.Holder == nil || int64(b.base>>b.SequenceBits) != req.ID {
 			continue
 		}
 		switch h := b.Holder; {
@@ -143,14 +143,14 @@ func (tx *serviceTx) releaseLiteral(ctx context.Context, req idgen.ReleaseReques
 // later time. Acquire another lease.
 var ErrNotRenewable = errors.New("lease: not renewable")
 
-// RenewRequest asks for a later end of a lease. ID, BitSeq, Created and Secret
+// RenewRequest asks for a later end of a lease. ID, SequenceBits, Created and Secret
 // are those of the lease.
 type RenewRequest struct {
-	ServiceID string
-	ID        int64
-	BitSeq    int
-	Created   int64
-	Secret    string
+	ServiceID    string
+	ID           int64
+	SequenceBits int
+	Created      int64
+	Secret       string
 	// Uses is how much of a lease the holder uses, counted from its beginning or its
 	// renewal; 0 means all of it. The first renewal of a lease that was granted for
 	// longer than that shortens it.
@@ -161,7 +161,7 @@ type RenewRequest struct {
 // cannot be renewed by the request at now.
 func (r RenewRequest) check(h *holder, bitSeq int, now int64) error {
 	switch {
-	case h == nil || bitSeq != r.BitSeq || h.Created != r.Created:
+	case h == nil || bitSeq != r.SequenceBits || h.Created != r.Created:
 		return ErrNotFound
 	case subtle.ConstantTimeCompare([]byte(h.Secret), []byte(r.Secret)) == 0:
 		return ErrSignature
@@ -215,7 +215,7 @@ func (tx *serviceTx) findRenewable(ctx context.Context, base uint64, req RenewRe
 	if err != nil {
 		return nil, err
 	}
-	return b, req.check(b.Holder, b.BitSeq, tx.now)
+	return b, req.check(b.Holder, b.SequenceBits, tx.now)
 }
 
 // renewLease moves the end of the block's lease, of which the holder uses so many

@@ -61,7 +61,7 @@ func TestAcquireContention(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, uint64(i)))
 			p := provider(t, db, leasefdb.Options{})
 			for n := range total / goroutines {
-				leases, err := p.Acquire(ctx, idgen.AcquireRequest{ThroughputPerMs: 256, RequestKey: fmt.Sprint(i, "/", n)})
+				leases, err := p.Acquire(ctx, idgen.AcquireRequest{Throughput: 256, RequestKey: fmt.Sprint(i, "/", n)})
 				if err != nil {
 					t.Error(err)
 					return
@@ -98,9 +98,9 @@ func wantDisjoint(t testing.TB, leases []idgen.Lease) {
 	t.Helper()
 	at := map[uint64][]idgen.Lease{} // by the number of the smallest blocks that they cover
 	for _, l := range leases {
-		for base := l.Base() >> 8; base <= (l.Base()+uint64(l.ThroughputPerMs())-1)>>8; base++ {
+		for base := l.Base() >> 8; base <= (l.Base()+uint64(l.Throughput())-1)>>8; base++ {
 			for _, other := range at[base] {
-				if l.Created < other.Expired && other.Created < l.Expired && l.Base() < other.Base()+uint64(other.ThroughputPerMs()) && other.Base() < l.Base()+uint64(l.ThroughputPerMs()) {
+				if l.Created < other.Expired && other.Created < l.Expired && l.Base() < other.Base()+uint64(other.Throughput()) && other.Base() < l.Base()+uint64(l.Throughput()) {
 					t.Fatalf("two leases overlap:\n%+v\n%+v", l, other)
 				}
 			}
@@ -119,7 +119,7 @@ func TestAcquireReadsAreBounded(t *testing.T) {
 	}
 	all := 1 << (bitID - 1)
 	p := provider(t, db, leasefdb.Options{Lease: lease.Options{Default: lease.ServiceConfig{Layout: idgen.Layout{
-		CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 1, BitTs: 41, BitID: bitID, BitSeq: 22 - bitID,
+		CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 1, TimestampBits: 41, MachineBits: bitID, SequenceBits: 22 - bitID,
 	}}}})
 	var most faults.Counts
 	for n := range all {
@@ -155,7 +155,7 @@ func TestProvidersOfOneDatabase(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		var leases []idgen.Lease
 		small := lease.Options{Default: lease.ServiceConfig{Layout: idgen.Layout{
-			CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 1, BitTs: 41, BitID: 6, BitSeq: 16,
+			CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 1, TimestampBits: 41, MachineBits: 6, SequenceBits: 16,
 		}, Duration: 2 * time.Second}}
 		for range 3 {
 			var providers []*leasefdb.Provider
@@ -205,9 +205,9 @@ func TestLeaseOf(t *testing.T) {
 	if _, ok := p.LeaseOf("", 1); ok {
 		t.Error("a lease before any was acquired")
 	}
-	a := acquire(t, p, idgen.AcquireRequest{ThroughputPerMs: 1000})
+	a := acquire(t, p, idgen.AcquireRequest{Throughput: 1000})
 	b := acquire(t, p, idgen.AcquireRequest{ServiceID: "other"})
-	top := a.ThroughputPerMs() - 1
+	top := a.Throughput() - 1
 	for name, c := range map[string]struct {
 		service string
 		id      idgen.ID
@@ -289,7 +289,7 @@ const (
 func TestFenceOfMachine(t *testing.T) {
 	// A space of four machines, so that the fifth lease is the first's again.
 	four := leasefdb.Options{Lease: lease.Options{Default: lease.ServiceConfig{
-		Layout:   idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 18, BitTs: 41, BitID: 3, BitSeq: 2},
+		Layout:   idgen.Layout{CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 18, TimestampBits: 41, MachineBits: 3, SequenceBits: 2},
 		Duration: 10 * time.Second,
 	}}}
 	endings := map[string]struct {
@@ -312,7 +312,7 @@ func TestFenceOfMachine(t *testing.T) {
 			time.Sleep(time.Minute)
 			next := provider(t, db, four)
 			for range 2 {
-				acquire(t, next, idgen.AcquireRequest{ThroughputPerMs: 8})
+				acquire(t, next, idgen.AcquireRequest{Throughput: 8})
 			}
 		}, lost},
 		"removed": {func(t *testing.T, db kv.Database, _ *leasefdb.Provider, l idgen.Lease) {
@@ -322,7 +322,7 @@ func TestFenceOfMachine(t *testing.T) {
 	for name, c := range endings {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				time.Sleep(time.Until(time.UnixMilli(idgen.DefaultCustomEpochMs).Add(time.Hour)))
+				time.Sleep(time.Until(time.UnixMilli(idgen.DefaultCustomEpoch).Add(time.Hour)))
 				db := enginetest.InProcess(t)
 				p := provider(t, db, four)
 				l := acquire(t, p, idgen.AcquireRequest{})
@@ -363,7 +363,7 @@ func TestFaultyOptions(t *testing.T) {
 // each, and reports how often transactions ran again.
 func BenchmarkAcquire(b *testing.B) {
 	many := leasefdb.Options{Lease: lease.Options{Default: lease.ServiceConfig{Layout: idgen.Layout{
-		CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 1, BitTs: 41, BitID: 18, BitSeq: 4,
+		CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 1, TimestampBits: 41, MachineBits: 18, SequenceBits: 4,
 	}}}}
 	for name, open := range map[string]func() (kv.Database, error){
 		"memory": func() (kv.Database, error) { return embedded.OpenMemory() },

@@ -134,10 +134,10 @@ func TestFormats(t *testing.T) {
 
 // leasesLayer is what a provider stores. The records are those of package lease.
 func leasesLayer() *contents.Layer {
-	now := time.UnixMilli(idgen.DefaultCustomEpochMs + 1000)
+	now := time.UnixMilli(idgen.DefaultCustomEpoch + 1000)
 	var o leasefdb.Options
 	o.Now = func() time.Time { return now }
-	o.Lease.Default.Layout = idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 16, BitTs: 41, BitID: 2, BitSeq: 5}
+	o.Lease.Default.Layout = idgen.Layout{CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 16, TimestampBits: 41, MachineBits: 2, SequenceBits: 5}
 	acquire := func(t *testing.T, db kv.Database) (*leasefdb.Provider, idgen.Lease) {
 		p := must[*leasefdb.Provider](t)(leasefdb.New(db, o))
 		return p, must[[]idgen.Lease](t)(p.Acquire(ctx, idgen.AcquireRequest{}))[0]

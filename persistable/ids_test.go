@@ -299,7 +299,7 @@ func TestOtherGenerators(t *testing.T) {
 		"fallback, off":         {Off: true, Fallback: true},
 		"fallback, forbidden":   {Fallback: true, Client: idgen.Options{DisableFallback: true}},
 		"another provider":      {Client: idgen.Options{Provider: new(leasefdb.Provider)}},
-		"a faulty client":       {Client: idgen.Options{MaxThroughputPerMs: -1}},
+		"a faulty client":       {Client: idgen.Options{MaxThroughput: -1}},
 		"a faulty lease option": {Leases: leasefdb.Options{Lease: lease.Options{MaxLeases: -1}}},
 	} {
 		if db, err := persistable.OpenWith(ctx, enginetest.Open(t), persistable.Options{IDs: o}); err == nil {
@@ -311,7 +311,7 @@ func TestOtherGenerators(t *testing.T) {
 
 // four machine ids, which are taken again as soon as four others were leased.
 var four = lease.Options{Default: lease.ServiceConfig{Layout: idgen.Layout{
-	CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 12, BitTs: 41, BitID: 3, BitSeq: 8,
+	CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 12, TimestampBits: 41, MachineBits: 3, SequenceBits: 8,
 }}}
 
 // later is the clock of a process that is two hours ahead: leases of ten minutes
@@ -331,7 +331,7 @@ func takeAll(t testing.TB, engine kv.Database, now func() time.Time) {
 
 func fencedOptions(fenced bool) persistable.Options {
 	return persistable.Options{IDs: persistable.IDOptions{
-		Fenced: fenced, Leases: leasefdb.Options{Lease: four}, Client: idgen.Options{MaxThroughputPerMs: 256},
+		Fenced: fenced, Leases: leasefdb.Options{Lease: four}, Client: idgen.Options{MaxThroughput: 256},
 	}}
 }
 
@@ -367,7 +367,7 @@ func TestNoLease(t *testing.T) {
 // its generator back by itself when it notices, and that ids are made on.
 func TestEngineClosedBeforeTheDB(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.UnixMilli(idgen.DefaultCustomEpochMs).Add(time.Hour)))
+		time.Sleep(time.Until(time.UnixMilli(idgen.DefaultCustomEpoch).Add(time.Hour)))
 		engine := enginetest.InProcess(t)
 		db := open(t, engine)
 		check(t, engine.Close())

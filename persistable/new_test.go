@@ -133,10 +133,10 @@ func TestStandaloneByChoice(t *testing.T) {
 // after it can have one.
 func TestLeaseAfterAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.UnixMilli(idgen.DefaultCustomEpochMs).Add(time.Hour)))
+		time.Sleep(time.Until(time.UnixMilli(idgen.DefaultCustomEpoch).Add(time.Hour)))
 		engine := enginetest.InProcess(t)
 		other := must[*leasefdb.Provider](t)(leasefdb.New(engine, leasefdb.Options{Lease: four}))
-		l := must[[]idgen.Lease](t)(other.Acquire(ctx, idgen.AcquireRequest{ThroughputPerMs: 1024}))
+		l := must[[]idgen.Lease](t)(other.Acquire(ctx, idgen.AcquireRequest{Throughput: 1024}))
 		o := fencedOptions(false)
 		o.IDs.Client.Logger = slog.New(slog.DiscardHandler)
 		db := openWith(t, engine, o)

@@ -21,7 +21,7 @@ import (
 const acquires = 10_000
 
 var leaseOptions = lease.Options{Default: lease.ServiceConfig{
-	Layout: idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 1, BitTs: 41, BitID: 18, BitSeq: 4},
+	Layout: idgen.Layout{CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 1, TimestampBits: 41, MachineBits: 18, SequenceBits: 4},
 }}
 
 // leasing measures the acquisition of leases from one goroutine and from many.

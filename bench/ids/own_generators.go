@@ -26,7 +26,7 @@ type ownGenerators struct {
 // newOwnGenerators leases from memory, and waits until the generators have their largest
 // leases: they begin with less and ask for more when they need it.
 func newOwnGenerators() (*ownGenerators, error) {
-	provider, err := memory.New(memory.Options{Server: lease.Options{MaxThroughputPerMs: wide}})
+	provider, err := memory.New(memory.Options{Server: lease.Options{MaxThroughput: wide}})
 	if err != nil {
 		return nil, err
 	}
@@ -49,22 +49,22 @@ func newLeased(provider idgen.LeaseProvider, service string, throughput int) (*i
 	defer cancel()
 	var o observer
 	c, err := idgen.NewClient(idgen.Options{
-		Provider: provider, ServiceID: service, DisableFallback: true, MaxThroughputPerMs: throughput, Observer: &o,
+		Provider: provider, ServiceID: service, DisableFallback: true, MaxThroughput: throughput, Observer: &o,
 	})
 	if err != nil {
 		return nil, err
 	}
 	if throughput == 0 {
-		throughput = idgen.DefaultMaxThroughputPerMs
+		throughput = idgen.DefaultMaxThroughput
 	}
 	ids := make([]idgen.ID, 4096)
-	for o.metrics().ThroughputPerMs < throughput {
+	for o.metrics().Throughput < throughput {
 		var pending *idgen.LeaseAcquisitionError
 		if _, err := c.NextN(ctx, ids); err != nil && !errors.As(err, &pending) {
 			return nil, errors.Join(err, c.Shutdown(context.Background()))
 		}
 		if ctx.Err() != nil {
-			return nil, errors.Join(fmt.Errorf("the generator leases %d IDs a millisecond, not %d", o.metrics().ThroughputPerMs, throughput),
+			return nil, errors.Join(fmt.Errorf("the generator leases %d IDs a millisecond, not %d", o.metrics().Throughput, throughput),
 				c.Shutdown(context.Background()))
 		}
 	}

@@ -120,7 +120,7 @@ func TestRemovedMeanwhile(t *testing.T) {
 }
 
 // toEpoch advances the clock of a bubble, which begins in 2000, past the epoch of IDs.
-func toEpoch() { time.Sleep(time.Until(time.UnixMilli(idgen.DefaultCustomEpochMs).Add(time.Hour))) }
+func toEpoch() { time.Sleep(time.Until(time.UnixMilli(idgen.DefaultCustomEpoch).Add(time.Hour))) }
 
 // checkDirectories checks how many tenants have a directory.
 func checkDirectories(t *testing.T, s *service, want int) {

@@ -126,7 +126,7 @@ func decode[T string | []byte](c *Codec, text T) (idgen.ID, error) {
 func (c *Codec) check(id idgen.ID) error {
 	l := c.opts.Layout
 	switch {
-	case id == 0 || uint64(id)>>(64-l.BitReserve) != 0:
+	case id == 0 || uint64(id)>>(64-l.ReserveBits) != 0:
 		return ErrNoID
 	case c.opts.MaxAhead > 0 && l.Time(id).After(c.opts.Now().Add(c.opts.MaxAhead)):
 		return ErrFuture

@@ -112,8 +112,8 @@ func TestOneSpelling(t *testing.T) {
 
 func TestDecodeRefuses(t *testing.T) {
 	all := codecs(t)
-	future := codec(t, external.Options{MaxAhead: time.Hour, Now: func() time.Time { return time.UnixMilli(idgen.DefaultCustomEpochMs) }})
-	narrow := codec(t, external.Options{Mode: external.Plain, Layout: idgen.Layout{BitReserve: 2, BitTs: 40, BitID: 14, BitSeq: 8}})
+	future := codec(t, external.Options{MaxAhead: time.Hour, Now: func() time.Time { return time.UnixMilli(idgen.DefaultCustomEpoch) }})
+	narrow := codec(t, external.Options{Mode: external.Plain, Layout: idgen.Layout{ReserveBits: 2, TimestampBits: 40, MachineBits: 14, SequenceBits: 8}})
 	for _, test := range []struct {
 		name   string
 		codec  *external.Codec
@@ -151,7 +151,7 @@ func TestDecodeRefuses(t *testing.T) {
 
 // TestMaxAhead checks both sides of the limit.
 func TestMaxAhead(t *testing.T) {
-	now := time.UnixMilli(idgen.DefaultCustomEpochMs + 1e10)
+	now := time.UnixMilli(idgen.DefaultCustomEpoch + 1e10)
 	c := codec(t, external.Options{MaxAhead: time.Minute, Now: func() time.Time { return now }})
 	for ahead, want := range map[time.Duration]error{
 		-time.Hour:                     nil,
@@ -226,8 +226,8 @@ func TestOptionsValidate(t *testing.T) {
 		"not current":    {external.Options{Mode: external.Keyed, Keys: map[int][]byte{1: key1}}, []string{"none of version 0"}},
 		"forgotten mode": {external.Options{Keys: map[int][]byte{0: key0}}, []string{"would not be encrypted"}},
 		"many": {
-			external.Options{Mode: external.Keyed, Cipher: 7, Keys: map[int][]byte{4: {1}}, MaxAhead: -1, Layout: idgen.Layout{BitTs: 1}},
-			[]string{"Cipher is 7", "version 4", "has 1 bytes", "MaxAhead", "BitTs is 1", "none of version 0"},
+			external.Options{Mode: external.Keyed, Cipher: 7, Keys: map[int][]byte{4: {1}}, MaxAhead: -1, Layout: idgen.Layout{TimestampBits: 1}},
+			[]string{"Cipher is 7", "version 4", "has 1 bytes", "MaxAhead", "TimestampBits is 1", "none of version 0"},
 		},
 		"mode": {external.Options{Mode: 9}, []string{"Mode is 9"}},
 	} {

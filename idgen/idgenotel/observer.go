@@ -97,7 +97,7 @@ func (o *Observer) Observe(read func() idgen.Metrics) (forget func()) {
 // retire keeps the counts of a client that was shut down, and lets go of it.
 func (o *Observer) retire(c *client) {
 	last := c.read()
-	last.ActiveLeases, last.ThroughputPerMs, last.LeasedPerMs = 0, 0, 0
+	last.ActiveLeases, last.Throughput, last.LeasedThroughput = 0, 0, 0
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if _, known := o.clients[c]; known {
@@ -141,8 +141,8 @@ func sum(a, b idgen.Metrics) idgen.Metrics {
 	return idgen.Metrics{
 		ServiceID:         b.ServiceID,
 		ActiveLeases:      a.ActiveLeases + b.ActiveLeases,
-		ThroughputPerMs:   a.ThroughputPerMs + b.ThroughputPerMs,
-		LeasedPerMs:       a.LeasedPerMs + b.LeasedPerMs,
+		Throughput:        a.Throughput + b.Throughput,
+		LeasedThroughput:  a.LeasedThroughput + b.LeasedThroughput,
 		LeasedIDs:         a.LeasedIDs + b.LeasedIDs,
 		CachedFallbackIDs: a.CachedFallbackIDs + b.CachedFallbackIDs,
 		RandomFallbackIDs: a.RandomFallbackIDs + b.RandomFallbackIDs,
@@ -206,13 +206,13 @@ var definitions = []definition{
 		one(func(m idgen.Metrics) int64 { return m.Exhausted }),
 	}},
 	{name: "kazahana.id.throughput", unit: "{id}/ms", about: "IDs a millisecond that can be made now.", upDown: true, points: []point{
-		one(func(m idgen.Metrics) int64 { return int64(m.ThroughputPerMs) }),
+		one(func(m idgen.Metrics) int64 { return int64(m.Throughput) }),
 	}},
 	{name: "kazahana.lease.active", unit: "{lease}", about: "Leases in use.", upDown: true, points: []point{
 		one(func(m idgen.Metrics) int64 { return int64(m.ActiveLeases) }),
 	}},
 	{name: "kazahana.lease.positions", unit: "{position}", about: "Positions of a millisecond that are leased.", upDown: true, points: []point{
-		one(func(m idgen.Metrics) int64 { return int64(m.LeasedPerMs) }),
+		one(func(m idgen.Metrics) int64 { return int64(m.LeasedThroughput) }),
 	}},
 	{name: "kazahana.lease.acquires", unit: "{call}", about: "Calls of the provider for leases.", points: []point{
 		one(func(m idgen.Metrics) int64 { return m.Acquires }, outcomeKey.String("ok")),

@@ -7,7 +7,7 @@
 //
 //	var e *refusal.ExhaustedError
 //	if errors.As(err, &e) {
-//		send(e.ServiceID, e.ThroughputPerMs)
+//		send(e.ServiceID, e.Throughput)
 //	}
 //
 // Everything here is safe for concurrent use.
@@ -32,14 +32,14 @@ var (
 
 // ExhaustedError is an [ErrExhausted].
 type ExhaustedError struct {
-	ServiceID       string
-	ThroughputPerMs int // what was asked for
+	ServiceID  string
+	Throughput int // what was asked for
 }
 
 // Error names the service, what it lacks, and the remedy.
 func (e *ExhaustedError) Error() string {
 	return fmt.Sprintf("%v: service %q has no %d positions per millisecond to lease; wait for leases to end, shorten them, or lower bitSeq",
-		ErrExhausted, e.ServiceID, e.ThroughputPerMs)
+		ErrExhausted, e.ServiceID, e.Throughput)
 }
 
 // Unwrap returns [ErrExhausted].
@@ -84,15 +84,15 @@ func (e *TimeRangeError) Unwrap() error {
 
 // BudgetError is an [ErrBudget].
 type BudgetError struct {
-	ServiceID       string
-	ThroughputPerMs int // what was asked for
-	Leased, PerMs   int // what the account has leased, and may have leased
+	ServiceID     string
+	Throughput    int // what was asked for
+	Leased, PerMs int // what the account has leased, and may have leased
 }
 
 // Error names the service and the figures.
 func (e *BudgetError) Error() string {
 	return fmt.Sprintf("%v: of service %q it has leased a throughput of %d per millisecond, asks for %d more, and may have %d",
-		ErrBudget, e.ServiceID, e.Leased, e.ThroughputPerMs, e.PerMs)
+		ErrBudget, e.ServiceID, e.Leased, e.Throughput, e.PerMs)
 }
 
 // Unwrap returns [ErrBudget].

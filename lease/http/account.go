@@ -30,9 +30,9 @@ type Token struct {
 	// Services are those that may be leased for; nil means every one. A list that is empty
 	// and not nil is refused: it would permit all where it looks like none.
 	Services []string
-	// MaxThroughputPerMs bounds one request; 0 means as the provider does.
-	MaxThroughputPerMs int
-	// MaxLeasedPerMs bounds the throughput of all leases of a service together
+	// MaxThroughput bounds one request; 0 means as the provider does.
+	MaxThroughput int `json:"maxThroughputPerMs"`
+	// MaxLeased bounds the throughput of all leases of a service together
 	// that were granted to tokens of this name and have neither ended nor been
 	// released; 0 means no bound. The account is in the store of the leases, so
 	// it holds for all servers of that store. The last lease
@@ -40,7 +40,7 @@ type Token struct {
 	// counts for up to a thirtieth of its length after its end. Leases that others
 	// replace do not count until they are given back, but as much again is their bound:
 	// see [idgen.AcquireRequest].
-	MaxLeasedPerMs int
+	MaxLeased int `json:"maxLeasedPerMs"`
 	// List permits GET /leases.
 	List bool
 }
@@ -55,8 +55,8 @@ func (t Token) validate() error {
 	if t.Services != nil && len(t.Services) == 0 {
 		return fmt.Errorf("lease/http: token %q: the list of its services is empty; name those that it may lease for, or leave the list out if it may lease for every one", t.Name)
 	}
-	if t.MaxThroughputPerMs < 0 || t.MaxLeasedPerMs < 0 {
-		return fmt.Errorf("lease/http: token %q: MaxThroughputPerMs is %d and MaxLeasedPerMs %d; they must not be negative", t.Name, t.MaxThroughputPerMs, t.MaxLeasedPerMs)
+	if t.MaxThroughput < 0 || t.MaxLeased < 0 {
+		return fmt.Errorf("lease/http: token %q: MaxThroughput is %d and MaxLeased %d; they must not be negative", t.Name, t.MaxThroughput, t.MaxLeased)
 	}
 	return nil
 }
@@ -131,16 +131,16 @@ func (a *account) acquire(ctx context.Context, provider idgen.LeaseProvider, req
 	if a == nil {
 		return provider.Acquire(ctx, req)
 	}
-	if throughput := max(req.ThroughputPerMs, 1); a.MaxThroughputPerMs > 0 && throughput > a.MaxThroughputPerMs {
-		return nil, newStatusError(http.StatusForbidden, codeForbidden, "the token permits a throughput of %d per millisecond, not %d", a.MaxThroughputPerMs, throughput)
+	if throughput := max(req.Throughput, 1); a.MaxThroughput > 0 && throughput > a.MaxThroughput {
+		return nil, newStatusError(http.StatusForbidden, codeForbidden, "the token permits a throughput of %d per millisecond, not %d", a.MaxThroughput, throughput)
 	}
-	if a.MaxLeasedPerMs == 0 {
+	if a.MaxLeased == 0 {
 		return provider.Acquire(ctx, req)
 	}
-	budget := &refusal.Budget{Account: a.Name, PerMs: a.MaxLeasedPerMs}
+	budget := &refusal.Budget{Account: a.Name, PerMs: a.MaxLeased}
 	leases, err := provider.Acquire(refusal.WithBudget(ctx, budget), req)
 	if err == nil && !budget.IsApplied() {
-		err = errors.New("lease/http: the provider keeps no account of what tokens have leased: serve a lease.Server, or set no MaxLeasedPerMs")
+		err = errors.New("lease/http: the provider keeps no account of what tokens have leased: serve a lease.Server, or set no MaxLeased")
 		for _, l := range leases {
 			err = errors.Join(err, provider.Release(ctx, l.Release(req.ServiceID, l.Created-1, time.Now())))
 		}

@@ -24,7 +24,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	handler, err := leasehttp.NewHandler(provider, leasehttp.HandlerOptions{
-		Tokens: []leasehttp.Token{{Name: "orders", Secret: token, MaxLeasedPerMs: 4096}},
+		Tokens: []leasehttp.Token{{Name: "orders", Secret: token, MaxLeased: 4096}},
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -40,7 +40,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(leases[0].ThroughputPerMs(), "IDs a millisecond")
+	fmt.Println(leases[0].Throughput(), "IDs a millisecond")
 
 	_, err = client.Acquire(context.Background(), idgen.AcquireRequest{ServiceID: "order"})
 	fmt.Println(errors.Is(err, lease.ErrUnknownService))

@@ -285,7 +285,7 @@ func (h *handler) problem(err error) problem {
 		p.Status, p.Code, p.Detail = status.Status, status.Code, status.Detail
 	case errors.As(err, &exhausted):
 		p.Status, p.Code = http.StatusServiceUnavailable, codeExhausted
-		p.ServiceID, p.ThroughputPerMs = exhausted.ServiceID, exhausted.ThroughputPerMs
+		p.ServiceID, p.Throughput = exhausted.ServiceID, exhausted.Throughput
 	case errors.As(err, &quarantine):
 		p.Status, p.Code = http.StatusServiceUnavailable, codeQuarantine
 		p.ServiceID, p.Until = quarantine.ServiceID, &quarantine.Until
@@ -301,7 +301,7 @@ func (h *handler) problem(err error) problem {
 		p.Time, p.First, p.Last = &clock.Time, &clock.First, &clock.Last
 	case errors.As(err, &budget):
 		p.Status, p.Code = http.StatusTooManyRequests, codeTooMuch
-		p.ServiceID, p.ThroughputPerMs, p.Leased, p.PerMs = budget.ServiceID, budget.ThroughputPerMs, budget.Leased, budget.PerMs
+		p.ServiceID, p.Throughput, p.Leased, p.PerMs = budget.ServiceID, budget.Throughput, budget.Leased, budget.PerMs
 	default:
 		return h.newProblem(p, err)
 	}

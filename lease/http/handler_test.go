@@ -125,7 +125,7 @@ func TestStore(t *testing.T) {
 
 // TestWire pins the protocol: the specification's section 7.1.
 func TestWire(t *testing.T) {
-	provider, err := memory.New(memory.Options{Now: func() time.Time { return time.UnixMilli(idgen.DefaultCustomEpochMs + 1000) }})
+	provider, err := memory.New(memory.Options{Now: func() time.Time { return time.UnixMilli(idgen.DefaultCustomEpoch + 1000) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func FuzzHandler(f *testing.F) {
 	f.Add("POST", "/lease", `{"serviceId":"a","meta":{"a":"\u0000"}}`, "")
 	provider := newMemory(f)
 	f.Fuzz(func(t *testing.T, method, target, body, token string) {
-		h := handler(t, provider, leasehttp.HandlerOptions{Tokens: []leasehttp.Token{{Name: "t", Secret: secret, List: true, MaxLeasedPerMs: 4096}}})
+		h := handler(t, provider, leasehttp.HandlerOptions{Tokens: []leasehttp.Token{{Name: "t", Secret: secret, List: true, MaxLeased: 4096}}})
 		res := send(t, h, method, target, body, "Authorization", "Bearer "+token)
 		if res.Code >= 300 || method != "POST" {
 			if strings.Contains(res.Body.String(), `"secret"`) {

@@ -41,7 +41,7 @@ func TestLiteralRelease(t *testing.T) {
 		{Name: "some", Secret: "a-secret-for-two-of-three", Services: []string{"billing", "orders"}},
 	}
 	provider, err := memory.New(memory.Options{Server: lease.Options{Default: lease.ServiceConfig{Layout: idgen.Layout{
-		CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 11, BitTs: 41, BitID: 4, BitSeq: 8,
+		CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 11, TimestampBits: 41, MachineBits: 4, SequenceBits: 8,
 	}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestLiteralRelease(t *testing.T) {
 	release(idgen.Lease{ID: 0, Secret: "s"}, secret, now, http.StatusNotFound)
 	leases := map[string]idgen.Lease{}
 	for _, service := range []string{"default", "orders", "stock"} {
-		granted, err := provider.Acquire(t.Context(), idgen.AcquireRequest{ServiceID: service, ThroughputPerMs: 1024})
+		granted, err := provider.Acquire(t.Context(), idgen.AcquireRequest{ServiceID: service, Throughput: 1024})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func (s *literalServer) acquire(w http.ResponseWriter) {
 	now, id := time.Now().UnixMilli(), int64(len(s.secrets))
 	l := idgen.Lease{
 		ID: id, Created: now, Expired: now + 600_000, Secret: fmt.Sprint("secret-", id),
-		CustomEpoch: idgen.DefaultCustomEpochMs, BitReserve: 1, BitTs: 41, BitID: 14, BitSeq: 8,
+		CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 1, TimestampBits: 41, MachineBits: 14, SequenceBits: 8,
 	}
 	s.secrets[id] = l.Secret
 	w.Header().Set("Content-Type", "application/json")
@@ -226,7 +226,7 @@ func TestReleaseIsSentOnce(t *testing.T) {
 			answer(w, r)
 		}))
 		c := client(t, leasehttp.ClientOptions{URL: server.URL, Token: secret})
-		if err := c.Release(t.Context(), idgen.Lease{ID: 1, BitSeq: 8, Created: 1, Secret: "s"}.Release("", 1, time.Now())); err == nil {
+		if err := c.Release(t.Context(), idgen.Lease{ID: 1, SequenceBits: 8, Created: 1, Secret: "s"}.Release("", 1, time.Now())); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 		server.Close()

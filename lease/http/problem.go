@@ -47,35 +47,35 @@ type problem struct {
 	Detail string `json:"detail"`
 	Code   string `json:"code"`
 
-	ServiceID       string     `json:"serviceId,omitempty"`
-	ThroughputPerMs int        `json:"throughputPerMs,omitempty"`
-	Leased          int        `json:"leased,omitempty"`
-	PerMs           int        `json:"perMs,omitempty"`
-	Until           *time.Time `json:"until,omitempty"`
-	Time            *time.Time `json:"time,omitempty"`
-	First           *time.Time `json:"first,omitempty"`
-	Last            *time.Time `json:"last,omitempty"`
-	Key             []byte     `json:"key,omitempty"`
-	Cause           string     `json:"cause,omitempty"`
-	Stored          *layout    `json:"stored,omitempty"`
-	Configured      *layout    `json:"configured,omitempty"`
+	ServiceID  string     `json:"serviceId,omitempty"`
+	Throughput int        `json:"throughputPerMs,omitempty"`
+	Leased     int        `json:"leased,omitempty"`
+	PerMs      int        `json:"perMs,omitempty"`
+	Until      *time.Time `json:"until,omitempty"`
+	Time       *time.Time `json:"time,omitempty"`
+	First      *time.Time `json:"first,omitempty"`
+	Last       *time.Time `json:"last,omitempty"`
+	Key        []byte     `json:"key,omitempty"`
+	Cause      string     `json:"cause,omitempty"`
+	Stored     *layout    `json:"stored,omitempty"`
+	Configured *layout    `json:"configured,omitempty"`
 }
 
 // layout is an [idgen.Layout] under the specification's names.
 type layout struct {
-	CustomEpoch int64 `json:"customEpoch"`
-	BitReserve  int   `json:"bitReserve"`
-	BitTs       int   `json:"bitTs"`
-	BitID       int   `json:"bitId"`
-	BitSeq      int   `json:"bitSeq"`
+	CustomEpoch   int64 `json:"customEpoch"`
+	ReserveBits   int   `json:"bitReserve"`
+	TimestampBits int   `json:"bitTs"`
+	MachineBits   int   `json:"bitId"`
+	SequenceBits  int   `json:"bitSeq"`
 }
 
 func layoutOf(l idgen.Layout) layout {
-	return layout{CustomEpoch: l.CustomEpochMs, BitReserve: l.BitReserve, BitTs: l.BitTs, BitID: l.BitID, BitSeq: l.BitSeq}
+	return layout{CustomEpoch: l.CustomEpoch, ReserveBits: l.ReserveBits, TimestampBits: l.TimestampBits, MachineBits: l.MachineBits, SequenceBits: l.SequenceBits}
 }
 
 func (l layout) toLayout() idgen.Layout {
-	return idgen.Layout{CustomEpochMs: l.CustomEpoch, BitReserve: l.BitReserve, BitTs: l.BitTs, BitID: l.BitID, BitSeq: l.BitSeq}
+	return idgen.Layout{CustomEpoch: l.CustomEpoch, ReserveBits: l.ReserveBits, TimestampBits: l.TimestampBits, MachineBits: l.MachineBits, SequenceBits: l.SequenceBits}
 }
 
 // sentinels are the errors that are nothing but a code, and the codes of errors without their data:
@@ -103,7 +103,7 @@ func (p problem) toError() error {
 	switch p.Code {
 	case codeExhausted:
 		if p.ServiceID != "" {
-			return &refusal.ExhaustedError{ServiceID: p.ServiceID, ThroughputPerMs: p.ThroughputPerMs}
+			return &refusal.ExhaustedError{ServiceID: p.ServiceID, Throughput: p.Throughput}
 		}
 	case codeQuarantine:
 		return &lease.QuarantineError{ServiceID: p.ServiceID, Until: timeOrZero(p.Until)}
@@ -117,7 +117,7 @@ func (p problem) toError() error {
 		}
 	case codeTooMuch:
 		if p.ServiceID != "" { // older servers send no figures
-			return &refusal.BudgetError{ServiceID: p.ServiceID, ThroughputPerMs: p.ThroughputPerMs, Leased: p.Leased, PerMs: p.PerMs}
+			return &refusal.BudgetError{ServiceID: p.ServiceID, Throughput: p.Throughput, Leased: p.Leased, PerMs: p.PerMs}
 		}
 	case codeClock:
 		return &refusal.TimeRangeError{Time: timeOrZero(p.Time), First: timeOrZero(p.First), Last: timeOrZero(p.Last)}

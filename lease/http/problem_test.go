@@ -22,13 +22,13 @@ import (
 func TestErrorsCrossTheWire(t *testing.T) {
 	layout := idgen.DefaultLayout()
 	other := layout
-	other.CustomEpochMs = 1
+	other.CustomEpoch = 1
 	for _, want := range []error{
 		lease.ErrInvalid, lease.ErrUnknownService, lease.ErrNotFound, lease.ErrSignature, lease.ErrExpiredTimestamp, lease.ErrLastTs, lease.ErrNewer,
 		lease.ErrTooManyServices, lease.ErrExhausted, lease.ErrBudget, lease.ErrCorrupt,
-		&refusal.ExhaustedError{ServiceID: "a", ThroughputPerMs: 7},
-		&refusal.BudgetError{ServiceID: "a", ThroughputPerMs: 7, Leased: 8, PerMs: 9},
-		&lease.QuarantineError{ServiceID: "a", Until: time.UnixMilli(idgen.DefaultCustomEpochMs).UTC()},
+		&refusal.ExhaustedError{ServiceID: "a", Throughput: 7},
+		&refusal.BudgetError{ServiceID: "a", Throughput: 7, Leased: 8, PerMs: 9},
+		&lease.QuarantineError{ServiceID: "a", Until: time.UnixMilli(idgen.DefaultCustomEpoch).UTC()},
 		&idgen.CustomEpochMismatchError{ServiceID: "a", Got: layout, Want: other},
 		&refusal.CorruptError{ServiceID: "a", Key: []byte{0, 255}, Cause: errors.New("why")},
 		&refusal.TimeRangeError{Time: layout.First().Add(-1), First: layout.First(), Last: layout.Last()},

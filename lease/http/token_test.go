@@ -28,7 +28,7 @@ func TestTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := handler(t, provider, leasehttp.HandlerOptions{Tokens: []leasehttp.Token{
-		{Name: "orders", Secret: secret, Services: []string{"orders"}, MaxThroughputPerMs: 512, MaxLeasedPerMs: 1024},
+		{Name: "orders", Secret: secret, Services: []string{"orders"}, MaxThroughput: 512, MaxLeased: 1024},
 		{Name: "ops", Secret: ops, List: true},
 	}})
 	acquire := func(body string, want int) []idgen.Lease {
@@ -109,7 +109,7 @@ func TestTokensThatAreRefused(t *testing.T) {
 // bound together.
 func TestTokenAtOnce(t *testing.T) {
 	provider := newMemory(t)
-	h := handler(t, provider, leasehttp.HandlerOptions{Tokens: []leasehttp.Token{{Name: "t", Secret: secret, MaxLeasedPerMs: 1024}}})
+	h := handler(t, provider, leasehttp.HandlerOptions{Tokens: []leasehttp.Token{{Name: "t", Secret: secret, MaxLeased: 1024}}})
 	var group sync.WaitGroup
 	for range 50 {
 		group.Go(func() { send(t, h, "POST", "/lease", "{}") })
@@ -124,12 +124,12 @@ func TestTokenAtOnce(t *testing.T) {
 // TestTokenReleasesAPart gives back one of several leases that were granted for
 // one request, and repeats that: it is granted anew, so it counts.
 func TestTokenReleasesAPart(t *testing.T) {
-	layout := idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 16, BitTs: 41, BitID: 5, BitSeq: 2} // 64 positions
+	layout := idgen.Layout{CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 16, TimestampBits: 41, MachineBits: 5, SequenceBits: 2} // 64 positions
 	provider, err := memory.New(memory.Options{Server: lease.Options{Default: lease.ServiceConfig{Layout: layout}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := handler(t, provider, leasehttp.HandlerOptions{Tokens: []leasehttp.Token{{Name: "t", Secret: secret, MaxLeasedPerMs: 40}}})
+	h := handler(t, provider, leasehttp.HandlerOptions{Tokens: []leasehttp.Token{{Name: "t", Secret: secret, MaxLeased: 40}}})
 	res := send(t, h, "POST", "/lease", `{"throughputPerMs":40,"requestKey":"k"}`)
 	var answer struct{ Leases []idgen.Lease }
 	if err := json.Unmarshal(res.Body.Bytes(), &answer); err != nil || len(answer.Leases) < 2 {
@@ -162,7 +162,7 @@ func TestTokenBound(t *testing.T) {
 			t.Fatal(err)
 		}
 		handlers = append(handlers, handler(t, server, leasehttp.HandlerOptions{Tokens: []leasehttp.Token{
-			{Name: "t", Secret: secret, MaxLeasedPerMs: 1024}, {Name: "ops", Secret: ops},
+			{Name: "t", Secret: secret, MaxLeased: 1024}, {Name: "ops", Secret: ops},
 		}}))
 	}
 	acquire := func(h http.Handler, key string, want int) (l idgen.Lease) {
@@ -201,7 +201,7 @@ func TestTokenBound(t *testing.T) {
 // TestTokenBoundIsKept checks that a provider which keeps no account is not
 // served under a bound that it does not know.
 func TestTokenBoundIsKept(t *testing.T) {
-	h := handler(t, budgetlessProvider{newMemory(t)}, leasehttp.HandlerOptions{Tokens: []leasehttp.Token{{Name: "t", Secret: secret, MaxLeasedPerMs: 1024}}})
+	h := handler(t, budgetlessProvider{newMemory(t)}, leasehttp.HandlerOptions{Tokens: []leasehttp.Token{{Name: "t", Secret: secret, MaxLeased: 1024}}})
 	if res := send(t, h, "POST", "/lease", "{}"); res.Code != 500 {
 		t.Errorf("%d %s, want 500", res.Code, res.Body)
 	}
@@ -280,7 +280,7 @@ func TestAnonymous(t *testing.T) {
 	if res := send(t, h, "POST", "/lease", "{}"); res.Code != 401 {
 		t.Errorf("a wrong token: %d", res.Code)
 	}
-	bad := leasehttp.HandlerOptions{MaxBody: -1, Tokens: []leasehttp.Token{{Secret: "short"}, {Secret: secret, MaxLeasedPerMs: -1}}}
+	bad := leasehttp.HandlerOptions{MaxBody: -1, Tokens: []leasehttp.Token{{Secret: "short"}, {Secret: secret, MaxLeased: -1}}}
 	if err := bad.Validate(); err == nil || strings.Count(err.Error(), "\n") != 3 {
 		t.Errorf("four faults: %v", err)
 	}

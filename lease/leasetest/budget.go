@@ -20,7 +20,7 @@ import (
 func testBudget(f *fixture) {
 	n, other := f.newNode(fresh()), f.newNode(fresh())
 	request := func(key string) idgen.AcquireRequest {
-		return idgen.AcquireRequest{ThroughputPerMs: 512, RequestKey: key}
+		return idgen.AcquireRequest{Throughput: 512, RequestKey: key}
 	}
 	first, err := f.acquireWithin(n, "a", 1024, request("1"))
 	second, again := f.acquireWithin(other, "a", 1024, request("2"))
@@ -56,7 +56,7 @@ func testBudget(f *fixture) {
 	f.checkGrant(third, 512)
 	refused("the first again, which is not answered from before", request("1"))
 	f.advance(10*time.Minute + 30*time.Second)
-	if leases, err := f.acquireWithin(n, "a", 1024, idgen.AcquireRequest{ThroughputPerMs: 1024}); err != nil || f.ledger.AddGrant(leases...) != nil {
+	if leases, err := f.acquireWithin(n, "a", 1024, idgen.AcquireRequest{Throughput: 1024}); err != nil || f.ledger.AddGrant(leases...) != nil {
 		f.Errorf("when all have ended: %v", err)
 	}
 }
@@ -68,7 +68,7 @@ func testBudgetReplaced(f *fixture) {
 	n, other := f.newNode(fresh()), f.newNode(fresh())
 	acquire := func(account string, replaces ...idgen.Lease) (idgen.Lease, error) {
 		f.Helper()
-		req := idgen.AcquireRequest{ThroughputPerMs: 512}
+		req := idgen.AcquireRequest{Throughput: 512}
 		for _, l := range replaces {
 			req.Replaces = append(req.Replaces, l.Ref())
 		}
@@ -103,7 +103,7 @@ func testBudgetReplaced(f *fixture) {
 	wrong := last
 	wrong.Created++
 	refused("one that replaces a lease of another time", wrong)
-	refused("one that replaces what cannot be", idgen.Lease{ID: 1 << 40, BitSeq: 9}, idgen.Lease{BitSeq: 60})
+	refused("one that replaces what cannot be", idgen.Lease{ID: 1 << 40, SequenceBits: 9}, idgen.Lease{SequenceBits: 60})
 	for range 5 {
 		f.advance(5 * time.Minute)
 		next := granted("a renewal", last, last)
@@ -130,7 +130,7 @@ func testBudgetReplaced(f *fixture) {
 func testBudgetReplacedOnce(f *fixture, n *node) {
 	acquire := func(throughput int, replaces ...idgen.Lease) (idgen.Lease, error) {
 		f.Helper()
-		req := idgen.AcquireRequest{ThroughputPerMs: throughput}
+		req := idgen.AcquireRequest{Throughput: throughput}
 		for _, l := range replaces {
 			req.Replaces = append(req.Replaces, l.Ref())
 		}
@@ -212,7 +212,7 @@ func testBudgetRandom(f *fixture) {
 	leased := func(since time.Duration) (total int) {
 		for _, l := range held {
 			if f.now.Load() < l.Expired+since.Milliseconds() {
-				total += l.ThroughputPerMs()
+				total += l.Throughput()
 			}
 		}
 		return total
@@ -236,20 +236,20 @@ func testBudgetRandom(f *fixture) {
 				}
 			}
 		default:
-			req := idgen.AcquireRequest{ThroughputPerMs: 1 + r.IntN(8), RequestKey: fmt.Sprint(r.IntN(12))}
+			req := idgen.AcquireRequest{Throughput: 1 + r.IntN(8), RequestKey: fmt.Sprint(r.IntN(12))}
 			leases, err := f.acquireWithin(n, "a", most, req)
 			switch {
 			case errors.Is(err, lease.ErrBudget):
 				refusals++
-				if total := leased(20 * time.Second); total+req.ThroughputPerMs <= most {
-					f.Fatalf("%d positions are refused where %d of %d are leased", req.ThroughputPerMs, total, most)
+				if total := leased(20 * time.Second); total+req.Throughput <= most {
+					f.Fatalf("%d positions are refused where %d of %d are leased", req.Throughput, total, most)
 				}
 			case err == nil && !slices.ContainsFunc(leases, func(l idgen.Lease) bool { return slices.Contains(held, l) }):
 				granted++
-				if total := leased(0); total+req.ThroughputPerMs > most {
-					f.Fatalf("%d positions are granted where %d of %d are leased", req.ThroughputPerMs, total, most)
+				if total := leased(0); total+req.Throughput > most {
+					f.Fatalf("%d positions are granted where %d of %d are leased", req.Throughput, total, most)
 				}
-				f.checkGrant(leases, req.ThroughputPerMs)
+				f.checkGrant(leases, req.Throughput)
 				held = append(held, leases...)
 			case err != nil && !errors.Is(err, lease.ErrExhausted):
 				f.Fatal(err)

@@ -35,7 +35,7 @@ type fixture struct {
 
 func newFixture(t *testing.T, s Suite) *fixture {
 	f := &fixture{T: t, Suite: s, name: strings.ReplaceAll(strings.ReplaceAll(t.Name(), "/", "-"), "_", "-")}
-	f.now.Store(idgen.DefaultCustomEpochMs + 1_000_000_000)
+	f.now.Store(idgen.DefaultCustomEpoch + 1_000_000_000)
 	return f
 }
 
@@ -159,7 +159,7 @@ func (f *fixture) renewLease(n *node, req lease.RenewRequest) (left int64) {
 // acquireKeyed asks with a request key.
 func (f *fixture) acquireKeyed(n *node, key string, throughput int) []idgen.Lease {
 	f.Helper()
-	leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{RequestKey: key, ThroughputPerMs: throughput})
+	leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{RequestKey: key, Throughput: throughput})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func (f *fixture) randomRelease(r *rand.Rand, n *node, l idgen.Lease) {
 // enters them into the ledger.
 func (f *fixture) acquireLease(n *node, throughput int) []idgen.Lease {
 	f.Helper()
-	leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{ThroughputPerMs: throughput})
+	leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{Throughput: throughput})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func (f *fixture) checkGrant(leases []idgen.Lease, throughput int) {
 func throughputOf(leases []idgen.Lease) int {
 	total := 0
 	for _, l := range leases {
-		total += l.ThroughputPerMs()
+		total += l.Throughput()
 	}
 	return total
 }

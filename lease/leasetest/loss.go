@@ -132,7 +132,7 @@ func testUnreadableRows(f *fixture) {
 	store := f.Open(f.T, f.name)
 	var all []idgen.Lease
 	for {
-		leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{ThroughputPerMs: 4})
+		leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{Throughput: 4})
 		if errors.Is(err, lease.ErrExhausted) {
 			break
 		}
@@ -154,7 +154,7 @@ func testUnreadableRows(f *fixture) {
 	if got := f.acquireLease(n, 4); got[0].Base() != all[damaged].Base() {
 		f.Errorf("the lease of %d is granted, want that of %d", got[0].Base(), all[damaged].Base())
 	}
-	_, err := n.server.Acquire(f.Context(), idgen.AcquireRequest{ThroughputPerMs: 4})
+	_, err := n.server.Acquire(f.Context(), idgen.AcquireRequest{Throughput: 4})
 	if !errors.Is(err, lease.ErrExhausted) || !errors.Is(err, lease.ErrCorrupt) {
 		f.Errorf("nothing is free that can be read: %v", err)
 	}
@@ -250,7 +250,7 @@ func testLossRandom(f *fixture) {
 				current = append(current[:i], current[i+1:]...)
 			}
 		default:
-			leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{ThroughputPerMs: 1 + r.IntN(20)})
+			leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{Throughput: 1 + r.IntN(20)})
 			if quarantine := (*lease.QuarantineError)(nil); errors.As(err, &quarantine) {
 				f.now.Store(quarantine.Until.UnixMilli())
 				continue

@@ -41,9 +41,9 @@ func testThroughput(f *fixture) {
 	for _, c := range []struct{ throughput, bitSeq int }{
 		{0, 8}, {1, 8}, {255, 8}, {256, 8}, {257, 9}, {1024, 10}, {1025, 11}, {4096, 12}, {16384, 14},
 	} {
-		if leases := f.acquireLease(n, c.throughput); len(leases) != 1 || leases[0].BitSeq != c.bitSeq {
+		if leases := f.acquireLease(n, c.throughput); len(leases) != 1 || leases[0].SequenceBits != c.bitSeq {
 			f.Errorf("%d positions: got %d leases, the first with bitSeq %d, want one with %d",
-				c.throughput, len(leases), leases[0].BitSeq, c.bitSeq)
+				c.throughput, len(leases), leases[0].SequenceBits, c.bitSeq)
 		}
 	}
 }
@@ -69,17 +69,17 @@ func testRoundRobin(f *fixture) {
 // testServices checks that services have leases, layouts and durations of their
 // own.
 func testServices(f *fixture) {
-	other := idgen.Layout{CustomEpochMs: 1, BitReserve: 1, BitTs: 41, BitID: 10, BitSeq: 12}
+	other := idgen.Layout{CustomEpoch: 1, ReserveBits: 1, TimestampBits: 41, MachineBits: 10, SequenceBits: 12}
 	n := f.newNode(lease.Options{Fresh: true, OnlyListed: true, Services: map[string]lease.ServiceConfig{
 		"default":       {},
 		"team/orders:2": {Layout: other, Duration: time.Hour},
 	}})
 	for range 3 {
-		leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{ServiceID: "team/orders:2", ThroughputPerMs: 5000})
+		leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{ServiceID: "team/orders:2", Throughput: 5000})
 		if err != nil {
 			f.Fatal(err)
 		}
-		if l := leases[0]; l.BitSeq != 13 || l.BitID != 9 || l.CustomEpoch != 1 || l.Duration() != time.Hour {
+		if l := leases[0]; l.SequenceBits != 13 || l.MachineBits != 9 || l.CustomEpoch != 1 || l.Duration() != time.Hour {
 			f.Errorf("got %+v", l)
 		}
 	}
@@ -103,19 +103,19 @@ func testServices(f *fixture) {
 func testEpoch(f *fixture) {
 	f.acquireLease(f.newNode(fresh()), 1)
 	for _, layout := range []idgen.Layout{
-		{CustomEpochMs: idgen.DefaultCustomEpochMs - 1, BitReserve: 1, BitTs: 41, BitID: 14, BitSeq: 8},
-		{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 2, BitTs: 40, BitID: 14, BitSeq: 8},
-		{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 2, BitTs: 41, BitID: 13, BitSeq: 8},
+		{CustomEpoch: idgen.DefaultCustomEpoch - 1, ReserveBits: 1, TimestampBits: 41, MachineBits: 14, SequenceBits: 8},
+		{CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 2, TimestampBits: 40, MachineBits: 14, SequenceBits: 8},
+		{CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 2, TimestampBits: 41, MachineBits: 13, SequenceBits: 8},
 	} {
 		n := f.newNode(lease.Options{Default: lease.ServiceConfig{Layout: layout}})
 		_, err := n.Acquire(f.Context(), idgen.AcquireRequest{})
 		var epoch *idgen.CustomEpochMismatchError
-		if !errors.As(err, &epoch) || epoch.Want.CustomEpochMs != layout.CustomEpochMs || epoch.Got.BitTs != 41 || epoch.ServiceID != lease.DefaultService {
+		if !errors.As(err, &epoch) || epoch.Want.CustomEpoch != layout.CustomEpoch || epoch.Got.TimestampBits != 41 || epoch.ServiceID != lease.DefaultService {
 			f.Errorf("%+v: got %v, want a CustomEpochMismatchError", layout, err)
 		}
 	}
-	moved := idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 1, BitTs: 41, BitID: 12, BitSeq: 10}
-	if l := f.acquireLease(f.newNode(lease.Options{Default: lease.ServiceConfig{Layout: moved}}), 1)[0]; l.BitSeq != 10 || l.BitID != 12 {
+	moved := idgen.Layout{CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 1, TimestampBits: 41, MachineBits: 12, SequenceBits: 10}
+	if l := f.acquireLease(f.newNode(lease.Options{Default: lease.ServiceConfig{Layout: moved}}), 1)[0]; l.SequenceBits != 10 || l.MachineBits != 12 {
 		f.Errorf("got %+v", l)
 	}
 }
@@ -128,8 +128,8 @@ func testLimits(f *fixture) {
 		many[fmt.Sprint(i)] = ""
 	}
 	for name, req := range map[string]idgen.AcquireRequest{
-		"throughput":        {ThroughputPerMs: 16385},
-		"negative":          {ThroughputPerMs: -1},
+		"throughput":        {Throughput: 16385},
+		"negative":          {Throughput: -1},
 		"request key":       {RequestKey: strings.Repeat("k", 129)},
 		"meta entries":      {Meta: many},
 		"meta size":         {Meta: map[string]string{"host": strings.Repeat("h", 1024)}},
@@ -147,8 +147,8 @@ func testLimits(f *fixture) {
 	for name, change := range map[string]func(*idgen.ReleaseRequest){
 		"id":     func(r *idgen.ReleaseRequest) { r.ID = 8192 },
 		"minus":  func(r *idgen.ReleaseRequest) { r.ID = -1 },
-		"bitSeq": func(r *idgen.ReleaseRequest) { r.BitSeq = 0 },
-		"space":  func(r *idgen.ReleaseRequest) { r.BitSeq = 21 },
+		"bitSeq": func(r *idgen.ReleaseRequest) { r.SequenceBits = 0 },
+		"space":  func(r *idgen.ReleaseRequest) { r.SequenceBits = 21 },
 	} {
 		req := l.Release("", l.Created, time.UnixMilli(f.now.Load()))
 		change(&req)
@@ -182,7 +182,7 @@ func testList(f *fixture) {
 			f.Errorf("%+v: listed %d leases, want %d", c.options, len(got), c.leases)
 		}
 		for _, info := range got {
-			if active, known := want[info.ID]; !known || active != info.Active || info.BitSeq != 8 || info.Meta["host"] == "" || (info.LastTs == nil) != active {
+			if active, known := want[info.ID]; !known || active != info.Active || info.SequenceBits != 8 || info.Meta["host"] == "" || (info.LastTs == nil) != active {
 				f.Errorf("%+v: listed %+v", c.options, info)
 			}
 		}
@@ -211,9 +211,9 @@ func testExhaustion(f *fixture) {
 		all = append(all, f.acquireLease(n, 4)...)
 	}
 	for _, throughput := range []int{1, 5, 64} {
-		leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{ThroughputPerMs: throughput})
+		leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{Throughput: throughput})
 		var exhausted *refusal.ExhaustedError
-		if !errors.As(err, &exhausted) || !errors.Is(err, lease.ErrExhausted) || exhausted.ThroughputPerMs != throughput || leases != nil {
+		if !errors.As(err, &exhausted) || !errors.Is(err, lease.ErrExhausted) || exhausted.Throughput != throughput || leases != nil {
 			f.Errorf("%d positions of none: got %+v and %v, want ErrExhausted", throughput, leases, err)
 		}
 	}
@@ -224,7 +224,7 @@ func testExhaustion(f *fixture) {
 	f.releaseLease(n, all[3], all[3].Created)
 	f.releaseLease(n, apart, apart.Created)
 	f.advance(2 * time.Millisecond)
-	if _, err := n.Acquire(f.Context(), idgen.AcquireRequest{ThroughputPerMs: 9}); !errors.Is(err, lease.ErrExhausted) {
+	if _, err := n.Acquire(f.Context(), idgen.AcquireRequest{Throughput: 9}); !errors.Is(err, lease.ErrExhausted) {
 		f.Errorf("9 positions of 8: got %v, want ErrExhausted", err)
 	}
 	if leases := f.acquireLease(n, 8); len(leases) != 2 { // apart from each other
@@ -243,7 +243,7 @@ func testMixedLayouts(f *fixture) {
 	}
 	for _, order := range [][]int{{4, 4}, {3, 3, 3, 3}, {0, 4}, {1, 4}, {2, 4}, {0, 3, 3}} { // there is room for each, whatever is drawn
 		for _, i := range order {
-			if leases := f.acquireLease(nodes[i], 1); len(leases) != 1 || leases[0].BitSeq != i+1 {
+			if leases := f.acquireLease(nodes[i], 1); len(leases) != 1 || leases[0].SequenceBits != i+1 {
 				f.Errorf("%v: with bitSeq %d: got %+v", order, i+1, leases)
 			}
 		}
@@ -254,7 +254,7 @@ func testMixedLayouts(f *fixture) {
 	}
 	f.advance(time.Hour)
 	for range 2 {
-		if leases := f.acquireLease(nodes[4], 32); len(leases) != 1 || leases[0].BitSeq != 5 {
+		if leases := f.acquireLease(nodes[4], 32); len(leases) != 1 || leases[0].SequenceBits != 5 {
 			f.Errorf("half of the space: got %+v", leases)
 		}
 	}
@@ -297,7 +297,7 @@ func testRandom(f *fixture) {
 			}
 		default:
 			throughput := 1 + r.IntN(20)
-			leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{ThroughputPerMs: throughput})
+			leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{Throughput: throughput})
 			if errors.Is(err, lease.ErrExhausted) {
 				continue
 			}

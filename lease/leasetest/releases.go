@@ -45,7 +45,7 @@ func testReleaseForged(f *fixture) {
 		{"service", func(r *idgen.ReleaseRequest) { r.ServiceID = lease.DefaultService }, lease.ErrSignature},
 		{"another service", func(r *idgen.ReleaseRequest) { r.ServiceID = "other" }, lease.ErrNotFound},
 		{"id", func(r *idgen.ReleaseRequest) { r.ID = 1 - r.ID }, lease.ErrNotFound},
-		{"bitSeq", func(r *idgen.ReleaseRequest) { r.BitSeq, r.ID = 4, r.ID*2 }, lease.ErrNotFound},
+		{"bitSeq", func(r *idgen.ReleaseRequest) { r.SequenceBits, r.ID = 4, r.ID*2 }, lease.ErrNotFound},
 		{"created", func(r *idgen.ReleaseRequest) { r.Created-- }, lease.ErrNotFound},
 	} {
 		req := f.signRelease(l, l.Created)
@@ -215,7 +215,7 @@ func plain(duration time.Duration) lease.Options {
 
 // renewal returns a request to renew l.
 func renewal(l idgen.Lease) lease.RenewRequest {
-	return lease.RenewRequest{ID: l.ID, BitSeq: l.BitSeq, Created: l.Created, Secret: l.Secret}
+	return lease.RenewRequest{ID: l.ID, SequenceBits: l.SequenceBits, Created: l.Created, Secret: l.Secret}
 }
 
 // testRenew checks that a renewal keeps the positions from others for as long as

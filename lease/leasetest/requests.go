@@ -99,7 +99,7 @@ func testConcurrent(f *fixture) {
 			n := nodes[w%len(nodes)]
 			for i := range each {
 				throughput := 1 << (6 + (w+i)%5)
-				leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{ThroughputPerMs: throughput})
+				leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{Throughput: throughput})
 				if err != nil {
 					f.Error(err)
 					return
@@ -321,7 +321,7 @@ func testOthersServices(f *fixture) {
 	f.wantEnumerator()
 	lists := few()
 	apart := lists.Default
-	apart.Layout.CustomEpochMs -= 1000
+	apart.Layout.CustomEpoch -= 1000
 	lists.Services = map[string]lease.ServiceConfig{"apart": apart}
 	owner, n := f.newNode(lists), f.newNode(few())
 	if _, err := f.acquireFor(owner, "apart"); err != nil {

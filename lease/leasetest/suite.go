@@ -127,7 +127,7 @@ func fresh() lease.Options { return lease.Options{Fresh: true} }
 
 // small is a service with 64 positions, leased by 2^bitSeq.
 func small(bitSeq int) lease.Options {
-	layout := idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 16, BitTs: 41, BitID: 7 - bitSeq, BitSeq: bitSeq}
+	layout := idgen.Layout{CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 16, TimestampBits: 41, MachineBits: 7 - bitSeq, SequenceBits: bitSeq}
 	return lease.Options{Fresh: true, Default: lease.ServiceConfig{Layout: layout}}
 }
 
@@ -200,7 +200,7 @@ func (l *Ledger) Len() int {
 
 // overlapWith returns why two holders might make the same ID, "" if they cannot.
 func (h ledgerEntry) overlapWith(o ledgerEntry) string {
-	hSize, oSize := uint64(h.ThroughputPerMs()), uint64(o.ThroughputPerMs())
+	hSize, oSize := uint64(h.Throughput()), uint64(o.Throughput())
 	if h.Base() >= o.Base()+oSize || o.Base() >= h.Base()+hSize {
 		return ""
 	}
@@ -226,7 +226,7 @@ func Work(ctx context.Context, store lease.Store, w io.Writer) error {
 	}
 	out := json.NewEncoder(w)
 	for i := range workLeases {
-		leases, err := server.Acquire(ctx, idgen.AcquireRequest{ThroughputPerMs: 1 << (7 + i%3)})
+		leases, err := server.Acquire(ctx, idgen.AcquireRequest{Throughput: 1 << (7 + i%3)})
 		if err != nil {
 			return err
 		}

@@ -20,12 +20,12 @@ func Example() {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
-	leases, err := provider.Acquire(ctx, idgen.AcquireRequest{ServiceID: "orders", ThroughputPerMs: 1000})
+	leases, err := provider.Acquire(ctx, idgen.AcquireRequest{ServiceID: "orders", Throughput: 1000})
 	if err != nil {
 		log.Fatal(err)
 	}
 	l := leases[0]
-	fmt.Println(len(leases), "lease of", l.ThroughputPerMs(), "positions for", l.Duration())
+	fmt.Println(len(leases), "lease of", l.Throughput(), "positions for", l.Duration())
 
 	err = provider.Release(ctx, l.Release("orders", l.Created-1, now))
 	fmt.Println("released:", err)

@@ -356,7 +356,7 @@ func TestPrefix(t *testing.T) {
 // those of package lease; the times are the server's.
 func TestFormats(t *testing.T) {
 	small := lease.Options{Fresh: true}
-	small.Default.Layout = idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 16, BitTs: 41, BitID: 2, BitSeq: 5}
+	small.Default.Layout = idgen.Layout{CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 16, TimestampBits: 41, MachineBits: 2, SequenceBits: 5}
 	held := regexp.MustCompile(`\\"created\\":(\d{13}),\\"expired\\":(\d{13}),\\"secret`)
 	formats.Check(t, formats.Format{
 		Name: "lease/redis",

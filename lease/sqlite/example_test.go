@@ -40,7 +40,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	for _, info := range page.Leases {
-		fmt.Println(info.BitSeq, info.Expired.Sub(info.Created), info.Meta)
+		fmt.Println(info.SequenceBits, info.Expired.Sub(info.Created), info.Meta)
 	}
 	// Output:
 	// 8 10m0s map[host:a]

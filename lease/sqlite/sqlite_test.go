@@ -189,7 +189,7 @@ func TestClock(t *testing.T) {
 	if l := acquire(t, open(t, path, sqlite.Options{})); l.Created < before || l.Created > time.Now().UnixMilli() {
 		t.Errorf("a lease begins at %d, not between %d and now", l.Created, before)
 	}
-	at := time.UnixMilli(idgen.DefaultCustomEpochMs + 5)
+	at := time.UnixMilli(idgen.DefaultCustomEpoch + 5)
 	if l := acquire(t, open(t, path, sqlite.Options{Now: func() time.Time { return at }})); l.Created != at.UnixMilli() {
 		t.Errorf("a lease begins at %d, want %d", l.Created, at.UnixMilli())
 	}
@@ -238,10 +238,10 @@ func TestSynced(t *testing.T) {
 // TestFormats reads files that earlier versions wrote, and writes one: as SQLite's own
 // statements. The records are those of package lease.
 func TestFormats(t *testing.T) {
-	at := time.UnixMilli(idgen.DefaultCustomEpochMs + 1000)
+	at := time.UnixMilli(idgen.DefaultCustomEpoch + 1000)
 	options := sqlite.Options{Now: func() time.Time { return at }}
 	small := lease.Options{Fresh: true}
-	small.Default.Layout = idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 16, BitTs: 41, BitID: 2, BitSeq: 5}
+	small.Default.Layout = idgen.Layout{CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 16, TimestampBits: 41, MachineBits: 2, SequenceBits: 5}
 	grant := func(t *testing.T, store lease.Store) (*lease.Server, idgen.Lease) {
 		server, err := lease.NewServer(store, small)
 		if err != nil {

@@ -148,8 +148,8 @@ const (
 // shardLayout is the layout of a shard of 2^bits worker ids.
 func shardLayout(bits int) idgen.Layout {
 	return idgen.Layout{
-		CustomEpochMs: spaceEpoch, BitReserve: 64 - spaceBitTs - (bits + 1) - spaceBitSeq, BitTs: spaceBitTs,
-		BitID: bits + 1, BitSeq: spaceBitSeq, // one bit of the id is that of fallback, which is not used
+		CustomEpoch: spaceEpoch, ReserveBits: 64 - spaceBitTs - (bits + 1) - spaceBitSeq, TimestampBits: spaceBitTs,
+		MachineBits: bits + 1, SequenceBits: spaceBitSeq, // one bit of the id is that of fallback, which is not used
 	}
 }
 

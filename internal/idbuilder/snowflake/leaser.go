@@ -172,7 +172,7 @@ func (l *Leaser) leaseWorkerID(ctx context.Context, s *space, held *leaseKey, cl
 func (l *Leaser) renew(ctx context.Context, s *space, k *leaseKey) (Grant, error) {
 	shard := s.shardOf(k.worker)
 	renewed, err := l.short[s.layout.shardWidth()].Renew(ctx, lease.RenewRequest{
-		ServiceID: s.serviceOf(shard), ID: k.worker & (1<<s.layout.shardWidth() - 1), BitSeq: spaceBitSeq,
+		ServiceID: s.serviceOf(shard), ID: k.worker & (1<<s.layout.shardWidth() - 1), SequenceBits: spaceBitSeq,
 		Created: k.created, Secret: k.secret, Uses: l.options.renewalTime(),
 	})
 	if err != nil {
@@ -211,7 +211,7 @@ func (l *Leaser) Release(ctx context.Context, key Key, text string) error {
 	}
 	now := l.options.Now()
 	last := max(now.Add(l.options.Skew).UnixMilli(), k.created-1)
-	held := idgen.Lease{ID: k.worker & (1<<s.layout.shardWidth() - 1), BitSeq: spaceBitSeq, Created: k.created, Secret: k.secret}
+	held := idgen.Lease{ID: k.worker & (1<<s.layout.shardWidth() - 1), SequenceBits: spaceBitSeq, Created: k.created, Secret: k.secret}
 	service := s.serviceOf(s.shardOf(k.worker))
 	err = l.short[s.layout.shardWidth()].Release(ctx, held.Release(service, last, now))
 	if unrenewable(err) || errors.Is(err, lease.ErrLastTs) {

@@ -151,10 +151,10 @@ func explainError(err error) error {
 			quarantine.ServiceID, shell.Word(quarantine.ServiceID), shell.Stamp(quarantine.Until))
 	case errors.As(err, &exhausted):
 		text = fmt.Sprintf("service %q has no %d positions per millisecond left: wait for leases to end, shorten them (--duration), or move bits from the sequence to machines (--bits)",
-			exhausted.ServiceID, exhausted.ThroughputPerMs)
+			exhausted.ServiceID, exhausted.Throughput)
 	case errors.As(err, &mismatch):
 		text = fmt.Sprintf("service %q makes IDs of --epoch %d --bits %d+%d+…, not of epoch %d with %d+%d: these never change; leave the flags out or give the same, here, to lease serve and in --services-file; or use another service",
-			cmp.Or(mismatch.ServiceID, lease.DefaultService), mismatch.Got.CustomEpochMs, mismatch.Got.BitReserve, mismatch.Got.BitTs, mismatch.Want.CustomEpochMs, mismatch.Want.BitReserve, mismatch.Want.BitTs)
+			cmp.Or(mismatch.ServiceID, lease.DefaultService), mismatch.Got.CustomEpoch, mismatch.Got.ReserveBits, mismatch.Got.TimestampBits, mismatch.Want.CustomEpoch, mismatch.Want.ReserveBits, mismatch.Want.TimestampBits)
 	case errors.As(err, &status) && status.Status == http.StatusUnauthorized:
 		text += ": show its token with --token-file or " + leasehome.TokenVariable
 	}
@@ -164,14 +164,14 @@ func explainError(err error) error {
 // goNames has names in the texts of the libraries, and the command's words for them.
 var goNames = strings.NewReplacer(
 	"set PlainHTTP", "give --plain-http",
-	"BitReserve is", "the number of reserve bits is",
-	"BitTs is", "the number of timestamp bits is",
-	"BitID is", "the number of machine bits is",
-	"BitSeq is", "the number of sequence bits is",
-	"CustomEpochMs is", "the epoch, in Unix milliseconds, is",
+	"ReserveBits is", "the number of reserve bits is",
+	"TimestampBits is", "the number of timestamp bits is",
+	"MachineBits is", "the number of machine bits is",
+	"SequenceBits is", "the number of sequence bits is",
+	"CustomEpoch is", "the epoch, in Unix milliseconds, is",
 	"in the server's configuration, or raise MaxServices", "in --services-file, or raise --max-services of lease serve",
-	"MaxThroughputPerMs", "maxThroughputPerMs",
-	"MaxLeasedPerMs", "maxLeasedPerMs",
+	"MaxThroughput", "maxThroughputPerMs",
+	"MaxLeased", "maxLeasedPerMs",
 	"lower bitSeq", "give fewer bits to the sequence",
 	"Options.Layout", "--epoch and --bits",
 	"Keys, Current and Cipher are for Mode Keyed, and Mode is", "keys, --current and --cipher are for --mode keyed, and the mode is",

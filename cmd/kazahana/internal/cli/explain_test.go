@@ -25,7 +25,7 @@ import (
 	"github.com/kazahana-db/kazahana/lease/memory"
 )
 
-// goSymbol matches names of Go: Options.Layout, MaxThroughputPerMs.
+// goSymbol matches names of Go: Options.Layout, MaxThroughput.
 var goSymbol = regexp.MustCompile(`\b[A-Za-z]+\.[A-Z]\w*|\b[A-Z]+[a-z]+[A-Z]\w*|\*[a-z]+\.`)
 
 // TestErrorsNameNoGoSymbols: operators need not know Go, so errors name no symbols of it.

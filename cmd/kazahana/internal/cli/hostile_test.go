@@ -43,7 +43,7 @@ func (hostileProvider) Services(_ context.Context, after string, _ int) ([]strin
 }
 
 func (hostileProvider) List(context.Context, string, lease.ListOptions) (lease.Page, error) {
-	return lease.Page{Leases: []lease.Info{{ID: 1, BitSeq: 8, Meta: map[string]string{shelltest.Evil: shelltest.Evil, "a": "x host=b"}}}}, nil
+	return lease.Page{Leases: []lease.Info{{ID: 1, SequenceBits: 8, Meta: map[string]string{shelltest.Evil: shelltest.Evil, "a": "x host=b"}}}}, nil
 }
 
 // evilDatabase returns the folder of a database with hostile keys and values.

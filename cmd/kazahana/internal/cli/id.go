@@ -208,8 +208,8 @@ func parseID(l idgen.Layout, word string) (idgen.ID, error) {
 	if err != nil {
 		return 0, err
 	}
-	if id.IsZero() || uint64(id)>>(64-l.BitReserve) != 0 {
-		return 0, fmt.Errorf("%w %s: not an ID of a layout with %d reserve bits", idgen.ErrInvalid, word, l.BitReserve)
+	if id.IsZero() || uint64(id)>>(64-l.ReserveBits) != 0 {
+		return 0, fmt.Errorf("%w %s: not an ID of a layout with %d reserve bits", idgen.ErrInvalid, word, l.ReserveBits)
 	}
 	return id, nil
 }
@@ -372,7 +372,7 @@ const (
 )
 
 func idKindOf(l idgen.Layout, id idgen.ID) idKind {
-	position := uint64(l.MachineID(id)&(1<<(l.BitID-1)-1))<<l.BitSeq | uint64(l.Sequence(id))
+	position := uint64(l.MachineID(id)&(1<<(l.MachineBits-1)-1))<<l.SequenceBits | uint64(l.Sequence(id))
 	switch {
 	case !l.IsFallback(id):
 		return leasedID
@@ -386,7 +386,7 @@ func breakDownID(l idgen.Layout, id idgen.ID) idBreakdown {
 	t := l.Time(id)
 	return idBreakdown{
 		ID: id, Hex: fmt.Sprintf("%#016x", int64(id)), Time: t, UnixMs: t.UnixMilli(), Machine: l.MachineID(id),
-		Leased: l.MachineID(id) & (1<<(l.BitID-1) - 1), Sequence: l.Sequence(id), Fallback: l.IsFallback(id), Kind: idKindOf(l, id),
+		Leased: l.MachineID(id) & (1<<(l.MachineBits-1) - 1), Sequence: l.Sequence(id), Fallback: l.IsFallback(id), Kind: idKindOf(l, id),
 	}
 }
 

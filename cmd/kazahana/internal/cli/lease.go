@@ -60,7 +60,7 @@ func (l listedLease) Lines() []string {
 	case !l.Active:
 		state = "ended"
 	}
-	return []string{fmt.Sprintf("machine %-6d bits %-3d %-9s %s to %s%s", l.ID, l.BitSeq, state, shell.Stamp(l.Created), shell.Stamp(l.Expired), shell.Pairs(l.Meta))}
+	return []string{fmt.Sprintf("machine %-6d bits %-3d %-9s %s to %s%s", l.ID, l.SequenceBits, state, shell.Stamp(l.Created), shell.Stamp(l.Expired), shell.Pairs(l.Meta))}
 }
 
 func acquireCommand(c *shell.Console) *cobra.Command {
@@ -75,7 +75,7 @@ with their secrets: keep them for lease release, which reads them.
 ` + leasehome.About,
 		Example: "  kazahana lease acquire --leases https://id.example.com --service payments --json > lease.json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := shell.AtLeast(cmd, "throughput", req.ThroughputPerMs, 1); err != nil {
+			if err := shell.AtLeast(cmd, "throughput", req.Throughput, 1); err != nil {
 				return err
 			}
 			at.Creates = true
@@ -95,7 +95,7 @@ with their secrets: keep them for lease release, which reads them.
 		},
 	}
 	at.Add(c, cmd)
-	cmd.Flags().IntVar(&req.ThroughputPerMs, "throughput", 1, "`number` of IDs a millisecond")
+	cmd.Flags().IntVar(&req.Throughput, "throughput", 1, "`number` of IDs a millisecond")
 	cmd.Flags().StringVar(&req.RequestKey, "request-key", "", "`text` that makes the request idempotent: the same for each try")
 	cmd.Flags().StringToStringVar(&req.Meta, "meta", nil, "`name=value` pairs to show in listings")
 	return cmd
@@ -105,7 +105,7 @@ with their secrets: keep them for lease release, which reads them.
 type grantedLease struct{ idgen.Lease }
 
 func (g grantedLease) Lines() []string {
-	return []string{fmt.Sprintf("machine %-6d bits %-3d %s to %s", g.ID, g.BitSeq, stampMs(g.Created), stampMs(g.Expired))}
+	return []string{fmt.Sprintf("machine %-6d bits %-3d %s to %s", g.ID, g.SequenceBits, stampMs(g.Created), stampMs(g.Expired))}
 }
 
 func stampMs(ms int64) string { return shell.Stamp(time.UnixMilli(ms)) }
@@ -134,7 +134,7 @@ again does no harm; the first release counts.
 						lastMs = time.Now().UnixMilli()
 					}
 					last := lastUsed(g, lastMs, unused)
-					r := releaseResult{Service: at.Service, ID: g.ID, BitSeq: g.BitSeq, LastTs: &last}
+					r := releaseResult{Service: at.Service, ID: g.ID, SequenceBits: g.SequenceBits, LastTs: &last}
 					err := l.Provider.Release(ctx, g.Release(at.Service, last, time.Now()))
 					if errors.Is(err, lease.ErrLastTs) && !unused && !cmd.Flags().Changed("last-ts") {
 						r.LastTs, r.Before, err = nil, true, nil // only now is later than at the first attempt
@@ -165,11 +165,11 @@ func lastUsed(g idgen.Lease, lastMs int64, unused bool) int64 {
 }
 
 type releaseResult struct {
-	Service string `json:"service"`
-	ID      int64  `json:"id"`
-	BitSeq  int    `json:"bitSeq"`
-	LastTs  *int64 `json:"lastTs,omitempty"`
-	Before  bool   `json:"before,omitempty"` // it was released before, with another last millisecond
+	Service      string `json:"service"`
+	ID           int64  `json:"id"`
+	SequenceBits int    `json:"bitSeq"`
+	LastTs       *int64 `json:"lastTs,omitempty"`
+	Before       bool   `json:"before,omitempty"` // it was released before, with another last millisecond
 }
 
 func (r releaseResult) Lines() []string {
@@ -177,7 +177,7 @@ func (r releaseResult) Lines() []string {
 	if r.Before {
 		when = " before"
 	}
-	return []string{fmt.Sprintf("machine %-6d bits %-3d released%s", r.ID, r.BitSeq, when)}
+	return []string{fmt.Sprintf("machine %-6d bits %-3d released%s", r.ID, r.SequenceBits, when)}
 }
 
 // eachLeaseOf calls do with each lease in the files or, where there are none, on

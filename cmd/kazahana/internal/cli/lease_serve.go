@@ -57,7 +57,7 @@ a token it refuses pages of other sites in a browser; --host names a server behi
 	flags.StringVar(&f.cert, "tls-cert", "", "`file` with the certificate, and those above it; with --tls-key: HTTPS")
 	flags.StringVar(&f.key, "tls-key", "", "`file` with the certificate's key")
 	flags.StringSliceVar(&f.only, "service", nil, "`name` of a service to serve, repeated; without it, every service that a client asks for")
-	flags.IntVar(&f.maxThroughput, "max-throughput", lease.DefaultMaxThroughputPerMs, "`number` of IDs a millisecond that one request may ask for")
+	flags.IntVar(&f.maxThroughput, "max-throughput", lease.DefaultMaxThroughput, "`number` of IDs a millisecond that one request may ask for")
 	flags.IntVar(&f.maxServices, "max-services", lease.DefaultMaxServices, "`number` of services that neither --service nor --services-file names, at most")
 	flags.StringVar(&f.metrics, "metrics", "", "`address` to show metrics at, in Prometheus' format; no token is asked for there")
 	flags.StringArrayVar(&f.hosts, "host", nil, "without a token, also answer requests to this `host:port` that a proxy on this machine sends on")
@@ -180,7 +180,7 @@ func (f *serveFlags) serveOptions(cmd *cobra.Command) (leasehome.OpenOptions, er
 	if f.maxServices < 1 {
 		return o, shell.Misuse(cmd, fmt.Errorf("--max-services %d: it must be 1 or more; --service permits no others at all", f.maxServices))
 	}
-	o.Server.MaxThroughputPerMs, o.Server.MaxServices = f.maxThroughput, f.maxServices
+	o.Server.MaxThroughput, o.Server.MaxServices = f.maxThroughput, f.maxServices
 	if len(f.only) > 0 {
 		o.Server.Services, o.Server.OnlyListed = f.serviceConfigs(o.Server), true
 	}
@@ -250,10 +250,10 @@ func (l loggingProvider) Acquire(ctx context.Context, req idgen.AcquireRequest) 
 	case errors.Is(err, lease.ErrInvalid), errors.Is(err, lease.ErrUnknownService): // the texts of the request may be of any length; the error names the fault
 		l.log.Warn("refused", "error", explainError(err))
 	case err != nil:
-		l.log.Warn("refused", "service", req.ServiceID, "throughput", req.ThroughputPerMs, "holder", leaseHolder(req.Meta), "error", explainError(err))
+		l.log.Warn("refused", "service", req.ServiceID, "throughput", req.Throughput, "holder", leaseHolder(req.Meta), "error", explainError(err))
 	}
 	for _, g := range leases {
-		l.log.Info("granted", "service", req.ServiceID, "machine", g.ID, "bits", g.BitSeq, "until", stampMs(g.Expired), "holder", leaseHolder(req.Meta))
+		l.log.Info("granted", "service", req.ServiceID, "machine", g.ID, "bits", g.SequenceBits, "until", stampMs(g.Expired), "holder", leaseHolder(req.Meta))
 	}
 	return leases, err
 }
@@ -265,9 +265,9 @@ func (l loggingProvider) Release(ctx context.Context, req idgen.ReleaseRequest) 
 	case errors.Is(err, lease.ErrInvalid):
 		l.log.Warn("not released", "error", explainError(err))
 	case err != nil:
-		l.log.Warn("not released", "service", req.ServiceID, "machine", req.ID, "bits", req.BitSeq, "error", explainError(err))
+		l.log.Warn("not released", "service", req.ServiceID, "machine", req.ID, "bits", req.SequenceBits, "error", explainError(err))
 	default:
-		l.log.Info("released", "service", req.ServiceID, "machine", req.ID, "bits", req.BitSeq)
+		l.log.Info("released", "service", req.ServiceID, "machine", req.ID, "bits", req.SequenceBits)
 	}
 	return err
 }
@@ -435,7 +435,7 @@ func (p *population) countLeases() (map[string]active, error) {
 func (p *population) countService(ctx context.Context, id string) (a active, err error) {
 	err = p.home.EachLease(ctx, id, lease.ListOptions{}, func(info lease.Info) error {
 		a.leases++
-		a.positions += 1 << info.BitSeq
+		a.positions += 1 << info.SequenceBits
 		return nil
 	})
 	return a, err

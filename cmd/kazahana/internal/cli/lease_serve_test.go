@@ -82,12 +82,12 @@ func TestLogOfRefusedRequests(t *testing.T) {
 		t.Errorf("release: %v, logged %d bytes", err, text.Len())
 	}
 	text.Reset()
-	small := memory.Options{Server: lease.Options{MaxLeases: 1, Default: lease.ServiceConfig{Layout: idgen.Layout{CustomEpochMs: idgen.DefaultCustomEpochMs, BitReserve: 20, BitTs: 41, BitID: 2, BitSeq: 1}}}}
+	small := memory.Options{Server: lease.Options{MaxLeases: 1, Default: lease.ServiceConfig{Layout: idgen.Layout{CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 20, TimestampBits: 41, MachineBits: 2, SequenceBits: 1}}}}
 	if provider, err = memory.New(small); err != nil {
 		t.Fatal(err)
 	}
 	l.LeaseProvider = provider
-	req := idgen.AcquireRequest{ThroughputPerMs: 4, Meta: map[string]string{"host": "a-host"}}
+	req := idgen.AcquireRequest{Throughput: 4, Meta: map[string]string{"host": "a-host"}}
 	if leases, err := l.Acquire(t.Context(), req); err == nil {
 		t.Fatalf("granted %+v", leases)
 	}
@@ -110,7 +110,7 @@ func TestServerLogsHostileText(t *testing.T) {
 			{Meta: map[string]string{shelltest.Evil: shelltest.Evil}}, {ServiceID: shelltest.Evil}, {ServiceID: "a", Meta: map[string]string{"host": "b"}},
 		} {
 			_, _ = l.Acquire(t.Context(), req)
-			_ = l.Release(t.Context(), idgen.ReleaseRequest{ServiceID: req.ServiceID, ID: 1, BitSeq: 8})
+			_ = l.Release(t.Context(), idgen.ReleaseRequest{ServiceID: req.ServiceID, ID: 1, SequenceBits: 8})
 		}
 		shelltest.CheckHarmless(t, []string{"logs", fmt.Sprint(asJSON)}, text.String(), asJSON)
 	}
@@ -174,7 +174,7 @@ func TestPopulation(t *testing.T) {
 		t.Fatal(err)
 	}
 	acquire := func(service string, throughput int) {
-		if _, err := provider.Acquire(t.Context(), idgen.AcquireRequest{ServiceID: service, ThroughputPerMs: throughput}); err != nil {
+		if _, err := provider.Acquire(t.Context(), idgen.AcquireRequest{ServiceID: service, Throughput: throughput}); err != nil {
 			t.Fatal(err)
 		}
 	}

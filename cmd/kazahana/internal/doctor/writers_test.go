@@ -122,7 +122,7 @@ func leaseMachines(t *testing.T, engine kv.Database) func(context.Context, int) 
 		t.Fatal(err)
 	}
 	return func(ctx context.Context, i int) error {
-		leases, err := server.Acquire(ctx, idgen.AcquireRequest{RequestKey: fmt.Sprint(i), ThroughputPerMs: 1 << (i % 7)})
+		leases, err := server.Acquire(ctx, idgen.AcquireRequest{RequestKey: fmt.Sprint(i), Throughput: 1 << (i % 7)})
 		if err != nil {
 			return err
 		}

@@ -368,7 +368,7 @@ func binaryZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
 func TestRenewal(t *testing.T) {
 	ctx := t.Context()
 	from, to := openSeeded(t), openEmpty(t)
-	odd := idgen.Layout{CustomEpochMs: 1_500_000_000_000, BitTs: 41, BitReserve: 1, BitID: 14, BitSeq: 8}
+	odd := idgen.Layout{CustomEpoch: 1_500_000_000_000, TimestampBits: 41, ReserveBits: 1, MachineBits: 14, SequenceBits: 8}
 	provider, err := leasefdb.New(from, leasefdb.Options{Lease: lease.Options{Services: map[string]lease.ServiceConfig{"odd": {Layout: odd}}}})
 	if err != nil {
 		t.Fatal(err)

@@ -74,7 +74,7 @@ func (p *leasePages) count(r *http.Request, name string) (s service, err error) 
 		damaged = damaged || err != nil // of some blocks, or of the whole service
 		for _, info := range page.Leases {
 			s.Active++
-			s.Positions += 1 << info.BitSeq
+			s.Positions += 1 << info.SequenceBits
 		}
 		after, seen = page.Next, seen+len(page.Leases)
 		if after == "" || seen >= maxLeases {

@@ -167,8 +167,8 @@ func (f *LayoutFlags) Layout(cmd *cobra.Command) (idgen.Layout, error) {
 
 // ParseBits returns the layout of "reserve+timestamp+machine+sequence", checked.
 func ParseBits(epochMs int64, text string) (l idgen.Layout, err error) {
-	l.CustomEpochMs = epochMs
-	parts := []*int{&l.BitReserve, &l.BitTs, &l.BitID, &l.BitSeq}
+	l.CustomEpoch = epochMs
+	parts := []*int{&l.ReserveBits, &l.TimestampBits, &l.MachineBits, &l.SequenceBits}
 	words := strings.Split(text, "+")
 	if len(words) != len(parts) {
 		return l, errors.New("want four numbers, as in 1+41+14+8")

@@ -136,12 +136,12 @@ func readServices(file string, otherwise lease.ServiceConfig) (map[string]lease.
 func (e serviceEntry) withEntry(otherwise lease.ServiceConfig) (config lease.ServiceConfig, err error) {
 	config = otherwise
 	if e.Epoch != "" {
-		if config.Layout.CustomEpochMs, err = ParseEpoch(e.Epoch); err != nil {
+		if config.Layout.CustomEpoch, err = ParseEpoch(e.Epoch); err != nil {
 			return config, fmt.Errorf("epoch %q: %w", e.Epoch, err)
 		}
 	}
 	if e.Bits != "" {
-		if config.Layout, err = ParseBits(config.Layout.CustomEpochMs, e.Bits); err != nil {
+		if config.Layout, err = ParseBits(config.Layout.CustomEpoch, e.Bits); err != nil {
 			return config, fmt.Errorf("bits %q: %w", e.Bits, err)
 		}
 	}
