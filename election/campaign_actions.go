@@ -4,7 +4,6 @@ package election
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/kazahana-db/kazahana/election/internal/candidate"
@@ -82,12 +81,12 @@ func (c *campaign) prepareClaim() action {
 			return c.unregister(c.actions, tx, self)
 		})
 		return func(now time.Duration) {
-			var held *leasefdb.HeldError
+			held, taken := leasefdb.HeldBy(err)
 			switch {
 			case err == nil:
 				c.acceptGrant(now, grant, watch, claim.Seen.State().Held())
-			case errors.As(err, &held):
-				c.candidate.HandleRefusal(now, held.State)
+			case taken:
+				c.candidate.HandleRefusal(now, held)
 			default:
 				c.updateMetrics(func(m *Metrics) { m.Failures++ })
 				c.handleError(now, err)

@@ -45,7 +45,7 @@ func New(db kv.Database, name string, o Options) (*Election, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
-	names, err := leasefdb.NewNames(db, leasefdb.NameOptions{Layer: o.Layer, Path: o.Path})
+	names, err := leasefdb.NewNames(db, o.Layer, o.Path...)
 	if err != nil {
 		return nil, err
 	}
@@ -274,9 +274,9 @@ func (o *observer) readLeader(ctx context.Context) error {
 }
 
 func (o *observer) updateStatus(state leasefdb.State) {
-	o.seen = o.seen.Observe(state)
+	o.seen = o.seen.Observe(state, time.Now())
 	o.status = Status{Rank: state.Epoch}
-	if state.Held() && o.seen.Remaining() > 0 {
+	if state.Held() && o.seen.Remaining(time.Now()) > 0 {
 		o.status.Leader = state.Holder
 	}
 }
@@ -287,7 +287,7 @@ func (o *observer) awaitChange(ctx context.Context) {
 	defer func() { o.watch.Cancel() }()
 	var lapsed <-chan time.Time
 	if o.status.Leader != "" {
-		timer := time.NewTimer(o.seen.Remaining())
+		timer := time.NewTimer(o.seen.Remaining(time.Now()))
 		defer timer.Stop()
 		lapsed = timer.C
 	}

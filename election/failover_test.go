@@ -235,7 +235,7 @@ func TestBrokenLease(t *testing.T) {
 		leader := <-terms
 		time.Sleep(time.Minute)
 		broken := time.Now()
-		names := must[*leasefdb.Names](t)(leasefdb.NewNames(db, leasefdb.NameOptions{Path: []string{"kazahana", "elections"}}))
+		names := must[*leasefdb.Names](t)(leasefdb.NewNames(db, nil, "kazahana", "elections"))
 		check(t, names.Break(ctx, db, "job", leader.term.Rank()))
 		<-leader.ctx.Done()
 		if took := time.Since(broken); took > 0 {

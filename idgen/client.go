@@ -87,7 +87,7 @@ type Client struct {
 	setBack       atomic.Bool // the clock was found set back, and has not caught up
 
 	random func() uint64
-	forget func() // see Observer
+	forget func() // see Options.Observe
 
 	mu       sync.Mutex
 	events   []event // to log once mu is free
@@ -117,8 +117,8 @@ func newClient(opts Options, random func() uint64) (*Client, error) {
 	c.clock.init(opts)
 	c.keeper.init(opts)
 	c.beginEra(c.initialEra(), 0)
-	if opts.Observer != nil {
-		c.forget = opts.Observer.Observe(c.Metrics)
+	if opts.Observe != nil {
+		c.forget = opts.Observe(c.Metrics)
 	}
 	return c, nil
 }
@@ -137,8 +137,8 @@ func (c *Client) Layout() Layout { return c.era.Load().layout }
 // it look at ctx. If ctx ends while it waits for a lease, it makes a fallback
 // ID unless that is disabled or ctx had ended before the call.
 //
-// Errors are a [*ClockBackwardError], [ErrBeforeCustomEpoch], [ErrTimeOverflow], a
-// [*LeaseAcquisitionError] if fallback is disabled, [ErrClosed], or the cause of
+// Errors are a [*ClockBackwardError], [ErrBeforeCustomEpoch], [ErrTimeOverflow], an
+// [ErrLeaseAcquisition] if fallback is disabled, [ErrClosed], or the cause of
 // ctx's end.
 func (c *Client) Next(ctx context.Context) (ID, error) {
 	if id, ok := c.nextNow(); ok {
@@ -279,14 +279,9 @@ func randomUint64() uint64 {
 // ErrClosed is returned by a [Client] that was shut down.
 var ErrClosed = errors.New("idgen: the client was shut down")
 
-// NoProviderError says that a [Client] has no provider to lease from and
+// ErrNoProvider says that a [Client] has no provider to lease from and
 // fallback is disabled, so that it could never make an ID.
-type NoProviderError struct{}
-
-// Error names the remedy.
-func (*NoProviderError) Error() string {
-	return "idgen: no provider configured and fallback is disabled; set Options.Provider or leave DisableFallback false"
-}
+var ErrNoProvider = errors.New("idgen: no provider configured and fallback is disabled; set Options.Provider or leave DisableFallback false")
 
 // maxLeaseWait is how long Next waits for a lease that is there but begins
 // later, because this machine's clock lags the provider's.

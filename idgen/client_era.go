@@ -82,7 +82,7 @@ func (c *Client) pauseUnlessEnded(p leaseChoice, r clockSample, wait *waitState,
 	case wait.ctx.Err() == nil:
 		return pause, nil
 	case c.opts.DisableFallback:
-		return eraWait{}, fmt.Errorf("%w: %w", &LeaseAcquisitionError{Cause: c.lackCause()}, context.Cause(wait.ctx))
+		return eraWait{}, fmt.Errorf("%w: %w", newAcquisitionError(c.lackCause()), context.Cause(wait.ctx))
 	case p.mode == continued:
 		c.changeEra(c.leasedEra(p))
 		return eraWait{}, nil
@@ -100,7 +100,7 @@ func (c *Client) acquisitionError(p leaseChoice, r clockSample) error {
 		early := time.Duration(p.next-r.ms) * time.Millisecond
 		cause = errors.Join(fmt.Errorf("the next lease begins in %v; this machine's clock lags the provider's", early), cause)
 	}
-	return &LeaseAcquisitionError{Cause: cause}
+	return newAcquisitionError(cause)
 }
 
 // errLeasesOver is why there is no lease while the keeper replaces those there were.

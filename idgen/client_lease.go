@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	mathrand "math/rand/v2"
 	"time"
+
+	"github.com/kazahana-db/kazahana/internal/refusal"
 )
 
 // acceptGrant handles the answer of the provider.
@@ -125,7 +127,7 @@ func (c *Client) checkLease(l Lease) error {
 	}
 	if layout := l.Layout(); !c.layout.sameFrame(layout) {
 		if c.pinned {
-			return &CustomEpochMismatchError{ServiceID: c.opts.ServiceID, Want: c.layout, Got: layout}
+			return &refusal.EpochMismatchError{ServiceID: c.opts.ServiceID, Want: refusal.Layout(c.layout), Got: refusal.Layout(layout)}
 		}
 		c.adoptLayout(layout)
 	}

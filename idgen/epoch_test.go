@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/kazahana-db/kazahana/internal/refusal"
 )
 
 // TestForeignEpoch: a lease of another epoch is refused, given back and told of.
@@ -30,10 +32,10 @@ func TestForeignEpoch(t *testing.T) {
 			c, end := managed(t, g, opts)
 			defer end()
 			id, err := c.Next(t.Context())
-			var mismatch *CustomEpochMismatchError
-			var e *LeaseAcquisitionError
-			if id != 0 || !errors.As(err, &mismatch) || !errors.As(err, &e) || mismatch.Want != DefaultLayout() {
-				t.Errorf("Next = %d, %v; want a CustomEpochMismatchError in a LeaseAcquisitionError", id, err)
+			var mismatch *refusal.EpochMismatchError
+			if id != 0 || !errors.As(err, &mismatch) || !errors.Is(err, ErrCustomEpochMismatch) || !errors.Is(err, ErrLeaseAcquisition) ||
+				Layout(mismatch.Want) != DefaultLayout() {
+				t.Errorf("Next = %d, %v; want an ErrCustomEpochMismatch in an ErrLeaseAcquisition", id, err)
 			}
 			if err := c.Ready(t.Context()); !errors.As(err, &mismatch) {
 				t.Errorf("Ready: %v", err)
@@ -199,17 +201,16 @@ func TestOverlappingLeases(t *testing.T) {
 
 func TestOptionsValidate(t *testing.T) {
 	err := Options{DisableFallback: true, MaxThroughput: -1, AcquireRetryInterval: time.Hour, AcquireRetryMaxInterval: time.Minute}.Validate()
-	var none *NoProviderError
-	if !errors.As(err, &none) {
-		t.Errorf("Validate: %v, want a NoProviderError", err)
+	if !errors.Is(err, ErrNoProvider) {
+		t.Errorf("Validate: %v, want an ErrNoProvider", err)
 	}
 	for _, want := range []string{"MaxThroughput is -1", "AcquireRetryMaxInterval is 1m0s", "no provider"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Validate: %v, want it to say %q", err, want)
 		}
 	}
-	if _, err := NewClient(Options{DisableFallback: true}); !errors.As(err, &none) {
-		t.Errorf("NewClient: %v, want a NoProviderError", err)
+	if _, err := NewClient(Options{DisableFallback: true}); !errors.Is(err, ErrNoProvider) {
+		t.Errorf("NewClient: %v, want an ErrNoProvider", err)
 	}
 	o := Options{}.withDefaults()
 	if *o.MaxBackward != 5*time.Second || o.AcquireRetryInterval != time.Second || o.AcquireRetryMaxInterval != time.Minute ||

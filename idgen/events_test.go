@@ -85,7 +85,7 @@ func TestLoggerMayAskForIDs(t *testing.T) {
 	})
 }
 
-// watcher is an Observer.
+// watcher observes clients.
 type watcher struct {
 	read      func() Metrics
 	forgotten int
@@ -101,7 +101,7 @@ func TestObserver(t *testing.T) {
 		k := newSteppedClock()
 		g := newGrantor(k.now)
 		w := &watcher{}
-		c := Must(NewClient(Options{Provider: g, Now: k.now, Logger: quiet, Observer: w, ServiceID: "orders"}))
+		c := Must(NewClient(Options{Provider: g, Now: k.now, Logger: quiet, Observe: w.Observe, ServiceID: "orders"}))
 		made := map[mode]int64{}
 		last := Metrics{}
 		take := func(m mode, n int) {

@@ -77,9 +77,11 @@ func ExampleOptions_strict() {
 	}))
 	defer ids.Shutdown(context.Background()) //nolint:errcheck // there is nothing to give back
 	_, err := ids.Next(context.Background())
-	var none *idgen.LeaseAcquisitionError
-	fmt.Println(errors.As(err, &none), none.Cause)
-	// Output: true connection refused
+	fmt.Println(errors.Is(err, idgen.ErrLeaseAcquisition))
+	fmt.Println(err)
+	// Output:
+	// true
+	// idgen: failed to acquire a lease and fallback is disabled: connection refused
 }
 
 func ExampleClient_NextN() {

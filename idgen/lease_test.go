@@ -163,7 +163,7 @@ func TestLeasedPositionsAreThoseOfTheProvider(t *testing.T) {
 }
 
 // positions returns how many positions are leased.
-func positions(t *testing.T, provider *memory.Provider) (total int) {
+func positions(t *testing.T, provider *lease.Server) (total int) {
 	t.Helper()
 	page, err := provider.List(t.Context(), "", lease.ListOptions{})
 	if err != nil {

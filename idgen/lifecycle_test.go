@@ -247,9 +247,8 @@ func TestImpatientCallerFallsBack(t *testing.T) {
 		defer end()
 		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		var e *LeaseAcquisitionError
-		if id, err := strict.Next(ctx); id != 0 || !errors.As(err, &e) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Next of a strict client = %d, %v; want a LeaseAcquisitionError and DeadlineExceeded", id, err)
+		if id, err := strict.Next(ctx); id != 0 || !errors.Is(err, ErrLeaseAcquisition) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Next of a strict client = %d, %v; want an ErrLeaseAcquisition and DeadlineExceeded", id, err)
 		}
 		if _, err := strict.Next(ended); !errors.Is(err, context.Canceled) {
 			t.Errorf("Next with an ended context: %v, want its cause", err)

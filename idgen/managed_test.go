@@ -96,15 +96,14 @@ func TestOutageWhenALeaseIsOverByTheClientsClock(t *testing.T) {
 			time.Sleep(g.duration / keepShare)
 			k.step(11 * time.Minute)
 			g.set(func() { g.hang = true })
-			var e *LeaseAcquisitionError
 			id, err := c.Next(ended)
-			if strict && (!errors.As(err, &e) || !errors.Is(err, errLeasesOver)) || !strict && (err != nil || !id.IsFallback()) {
+			if strict && (!errors.Is(err, ErrLeaseAcquisition) || !errors.Is(err, errLeasesOver)) || !strict && (err != nil || !id.IsFallback()) {
 				t.Errorf("strict %v: Next = %d, %v; want an error that says that there were leases, or a fallback ID", strict, id, err)
 			}
 			start := time.Now()
 			for range 3 {
 				id, err = c.Next(t.Context())
-				if strict && (!errors.As(err, &e) || !errors.Is(err, context.DeadlineExceeded)) || !strict && (err != nil || !id.IsFallback()) {
+				if strict && (!errors.Is(err, ErrLeaseAcquisition) || !errors.Is(err, context.DeadlineExceeded)) || !strict && (err != nil || !id.IsFallback()) {
 					t.Errorf("strict %v: Next = %d, %v; want the provider's error or a fallback ID", strict, id, err)
 				}
 			}
@@ -324,9 +323,8 @@ func TestStrictClient(t *testing.T) {
 		defer end()
 		for range 3 {
 			id, err := c.Next(t.Context())
-			var e *LeaseAcquisitionError
-			if !errors.As(err, &e) || !errors.Is(err, errDown) || id != 0 {
-				t.Fatalf("Next = %d, %v; want 0 and a LeaseAcquisitionError of %v", id, err, errDown)
+			if !errors.Is(err, ErrLeaseAcquisition) || !errors.Is(err, errDown) || id != 0 {
+				t.Fatalf("Next = %d, %v; want 0 and an ErrLeaseAcquisition of %v", id, err, errDown)
 			}
 		}
 		g.set(func() { g.down = nil })
@@ -339,9 +337,8 @@ func TestStrictClient(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		id, err := c.Next(t.Context())
-		var e *LeaseAcquisitionError
-		if !errors.As(err, &e) || !errors.Is(err, errDown) || id != 0 {
-			t.Errorf("Next after the lease = %d, %v; want a LeaseAcquisitionError", id, err)
+		if !errors.Is(err, ErrLeaseAcquisition) || !errors.Is(err, errDown) || id != 0 {
+			t.Errorf("Next after the lease = %d, %v; want an ErrLeaseAcquisition", id, err)
 		}
 	})
 }

@@ -18,8 +18,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-var _ Source[ulid.ULID] = (*ULIDSource)(nil)
-
 // TestMonotonicAgainstBigIntegers compares monotonic with a model on big
 // integers, with numbers near overflow, large steps and a clock that jumps.
 func TestMonotonicAgainstBigIntegers(t *testing.T) {

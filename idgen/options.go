@@ -3,6 +3,7 @@
 package idgen
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -66,7 +67,7 @@ type Options struct {
 	SpreadSequence bool
 
 	// DisableFallback makes the client strict: without a valid lease it
-	// returns a [*LeaseAcquisitionError] rather than a fallback ID.
+	// returns an [ErrLeaseAcquisition] rather than a fallback ID.
 	DisableFallback bool
 
 	// AcquireRetryInterval is how long the client waits before it tries to
@@ -83,7 +84,7 @@ type Options struct {
 	// IDs for the same data. The default, used for the zero Layout, is that of
 	// the first lease, and [DefaultLayout] in standalone mode and for fallback
 	// IDs made before there was a lease. A lease that contradicts the given
-	// layout, or that of the first lease, is refused with a [*CustomEpochMismatchError].
+	// layout, or that of the first lease, is refused with an [ErrCustomEpochMismatch].
 	//
 	// Set it where the service's layout is not the default and fallback is not
 	// disabled. Otherwise the fallback IDs of a client that starts in an outage do
@@ -109,8 +110,13 @@ type Options struct {
 	// times of [time.Now] carry. The default, used for nil, is [time.Now].
 	Now func() time.Time
 
-	// Observer is told of the client, so that it can sample its [Metrics].
-	Observer Observer
+	// Observe is told of the client when that is made, so that a meter can sample its
+	// [Metrics] when it is read. Nothing is reported while IDs are made, so observing costs
+	// them nothing. read returns what the client counts at the moment of the call; it is safe
+	// for concurrent use, quick, and works on when the client was shut down.
+	// [Client.Shutdown] calls forget, if it is not nil, once. idgenotel.Observer.Observe is
+	// such a function.
+	Observe func(read func() Metrics) (forget func())
 
 	// Logger gets what an operator should know: beginning and end of fallback,
 	// clocks that jump, leases of another epoch, failures to acquire. The
@@ -123,13 +129,13 @@ type Options struct {
 }
 
 // Validate reports everything that is wrong with the options, joined by
-// [errors.Join]. A [*NoProviderError] is among it if fallback is disabled and
+// [errors.Join]. An [ErrNoProvider] is among it if fallback is disabled and
 // there is no provider.
 func (o Options) Validate() error {
 	o = o.withDefaults()
 	faults := []error{o.Layout.Validate()}
 	if o.Provider == nil && o.DisableFallback {
-		faults = append(faults, &NoProviderError{})
+		faults = append(faults, ErrNoProvider)
 	}
 	if most := int64(1) << (maxMachineBits - 1); o.MaxThroughput < 1 || int64(o.MaxThroughput) > most {
 		faults = append(faults, fmt.Errorf("idgen: options: MaxThroughput is %d; it must be from 1 to %d", o.MaxThroughput, most))
@@ -145,27 +151,17 @@ func (o Options) Validate() error {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Layout == (Layout{}) {
-		o.Layout = DefaultLayout()
-	}
+	o.Layout = cmp.Or(o.Layout, DefaultLayout())
 	if o.MaxBackward == nil {
 		o.MaxBackward = new(DefaultMaxBackward)
 	}
 	if o.Now == nil {
 		o.Now, o.monotone = time.Now, true
 	}
-	if o.MaxThroughput == 0 {
-		o.MaxThroughput = DefaultMaxThroughput
-	}
-	if o.AcquireRetryInterval == 0 {
-		o.AcquireRetryInterval = DefaultAcquireRetryInterval
-	}
-	if o.AcquireRetryMaxInterval == 0 {
-		o.AcquireRetryMaxInterval = max(DefaultAcquireRetryMaxInterval, o.AcquireRetryInterval)
-	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.MaxThroughput = cmp.Or(o.MaxThroughput, DefaultMaxThroughput)
+	o.AcquireRetryInterval = cmp.Or(o.AcquireRetryInterval, DefaultAcquireRetryInterval)
+	o.AcquireRetryMaxInterval = cmp.Or(o.AcquireRetryMaxInterval, max(DefaultAcquireRetryMaxInterval, o.AcquireRetryInterval))
+	o.Logger = cmp.Or(o.Logger, slog.Default())
 	if o.Meta == nil {
 		o.Meta = defaultMeta()
 	}
@@ -220,14 +216,3 @@ type Metrics struct {
 
 // IDs returns the number of all IDs made.
 func (m Metrics) IDs() int64 { return m.LeasedIDs + m.CachedFallbackIDs + m.RandomFallbackIDs }
-
-// Observer is where the [Metrics] of Clients go: a meter that samples them
-// when it is read. Nothing is reported while IDs are made, so observing costs
-// them nothing.
-type Observer interface {
-	// Observe is told of a Client when it is made. read returns what the
-	// client counts at the moment of the call; it is safe for concurrent use,
-	// quick, and works on when the client was shut down. [Client.Shutdown]
-	// calls forget, if it is not nil, once.
-	Observe(read func() Metrics) (forget func())
-}

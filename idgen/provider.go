@@ -3,12 +3,14 @@
 package idgen
 
 import (
-	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+
+	"github.com/kazahana-db/kazahana/internal/refusal"
 )
 
 // LeaseProvider grants leases to a [Client]. Implementations are safe for
@@ -109,39 +111,33 @@ func (r ReleaseRequest) Verify(secret string) bool {
 	return hmac.Equal([]byte(r.Sign(secret)), []byte(r.Signature))
 }
 
-// LeaseAcquisitionError says that there is no lease to make an ID under, and
-// fallback is disabled. No ID was made; the generator answers again once a
-// lease could be had, for which it keeps trying.
-type LeaseAcquisitionError struct {
-	Cause error // of the last try; nil while the first one is under way
-}
+// ErrLeaseAcquisition says that there is no lease to make an ID under, and
+// fallback is disabled. The error wraps what the last try to acquire one brought, if one
+// has ended. No ID was made; the generator answers again once a lease could be had, for
+// which it keeps trying.
+var ErrLeaseAcquisition = errors.New("idgen: failed to acquire a lease and fallback is disabled")
 
-// Error tells what the provider said.
-func (e *LeaseAcquisitionError) Error() string {
-	if e.Cause == nil {
-		return "idgen: no lease acquired yet and fallback is disabled"
+// newAcquisitionError returns an [ErrLeaseAcquisition]; cause is nil while the first try is under way.
+func newAcquisitionError(cause error) error {
+	if cause == nil {
+		return noLeaseYet{}
 	}
-	return fmt.Sprintf("idgen: failed to acquire a lease and fallback is disabled: %v", e.Cause)
+	return fmt.Errorf("%w: %w", ErrLeaseAcquisition, cause)
 }
 
-// Unwrap returns the cause.
-func (e *LeaseAcquisitionError) Unwrap() error { return e.Cause }
+// noLeaseYet is an [ErrLeaseAcquisition] before the first answer of the provider.
+type noLeaseYet struct{}
 
-// CustomEpochMismatchError says that the leases of a service are for another epoch, or
-// another number of reserve or timestamp bits, than a program is configured with. IDs of
-// both would neither be unique nor sort by time. A [Client] refuses such a lease: the
-// error is the cause of a [*LeaseAcquisitionError], and is logged. A server of leases
+// Error implements error.
+func (noLeaseYet) Error() string { return "idgen: no lease acquired yet and fallback is disabled" }
+
+// Unwrap returns [ErrLeaseAcquisition].
+func (noLeaseYet) Unwrap() error { return ErrLeaseAcquisition }
+
+// ErrCustomEpochMismatch says that the leases of a service are for another epoch, or
+// another number of reserve or timestamp bits, than a program is configured with; the text
+// names both. IDs of both would neither be unique nor sort by time. A [Client] refuses such
+// a lease: an [ErrLeaseAcquisition] wraps the error, and it is logged. A server of leases
 // grants nothing. One of the two is configured wrongly, or the service's layout was
 // changed, which must never happen once IDs are in use.
-type CustomEpochMismatchError struct {
-	ServiceID string
-	Want      Layout // what is configured; MachineBits and SequenceBits may differ
-	Got       Layout // that of the leases
-}
-
-// Error names both layouts and the remedy.
-func (e *CustomEpochMismatchError) Error() string {
-	return fmt.Sprintf("idgen: epoch mismatch: the leases of service %q have epoch %d, %d reserve and %d timestamp bits, but epoch %d, %d and %d are configured: "+
-		"these never change; set Options.Layout to the layout of the leases, restore the service's configuration, or use another service id",
-		cmp.Or(e.ServiceID, "default"), e.Got.CustomEpoch, e.Got.ReserveBits, e.Got.TimestampBits, e.Want.CustomEpoch, e.Want.ReserveBits, e.Want.TimestampBits)
-}
+var ErrCustomEpochMismatch = refusal.ErrCustomEpochMismatch

@@ -37,11 +37,10 @@ func TestLaggingClient(t *testing.T) {
 			if took := time.Since(start); took != test.wait {
 				t.Errorf("%v late: Next took %v, want %v", test.lag, took, test.wait)
 			}
-			var e *LeaseAcquisitionError
 			switch test.want {
 			case waiting:
-				if !errors.As(err, &e) || !strings.Contains(err.Error(), "lags the provider") {
-					t.Errorf("Next: %v, want a LeaseAcquisitionError that names the clock", err)
+				if !errors.Is(err, ErrLeaseAcquisition) || !strings.Contains(err.Error(), "lags the provider") {
+					t.Errorf("Next: %v, want an ErrLeaseAcquisition that names the clock", err)
 				}
 			default:
 				if err != nil || id.IsFallback() != (test.want == random) {

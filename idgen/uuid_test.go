@@ -26,8 +26,7 @@ var (
 	_ driver.Valuer            = UUID{}
 	_ sql.Scanner              = (*UUID)(nil)
 
-	_ Source[UUID] = (*UUIDSource)(nil)
-	_ Generator    = (*Client)(nil)
+	_ Generator = (*Client)(nil)
 )
 
 var anyUUID = rapid.Custom(func(t *rapid.T) UUID {

@@ -71,7 +71,7 @@ func (a *acquisition) run(ctx context.Context) (outcome, error) {
 		return outcome{}, err
 	}
 	if quarantine > a.tx.now {
-		return outcome{refusal: &QuarantineError{ServiceID: a.request.service, Until: time.UnixMilli(quarantine)}}, nil
+		return outcome{refusal: &refusal.QuarantineError{ServiceID: a.request.service, Until: time.UnixMilli(quarantine)}}, nil
 	}
 	if leases, err := a.findRepeat(ctx); err != nil || leases != nil {
 		return outcome{leases: leases}, err

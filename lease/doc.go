@@ -45,7 +45,7 @@
 //
 // A store that forgets leases would grant them twice. So a service that is not in
 // the store counts as lost, and nothing is granted until what may be in use has
-// ended, unless [Options.Fresh] says that it is new. See also [IncarnationTx] and
+// ended, unless [Options.Fresh] says that it is new. See also [Tx] and
 // [Server.Quarantine].
 //
 // # Cost

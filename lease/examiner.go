@@ -15,14 +15,6 @@ import (
 	"github.com/kazahana-db/kazahana/internal/refusal"
 )
 
-// Reader is the part of a [Tx] that reads. All reads of one are of the same version.
-type Reader interface {
-	// Get is [Tx.Get].
-	Get(ctx context.Context, keys ...[]byte) ([][]byte, error)
-	// Scan is [Tx.Scan].
-	Scan(ctx context.Context, begin, end []byte, limit int) ([]Pair, error)
-}
-
 // Examination is what [Examine] has found.
 type Examination struct {
 	Faults []Fault
@@ -38,25 +30,22 @@ type Examination struct {
 	Ending, Held, Free int       // blocks: held by leases that end soon; held by others; free
 }
 
-// FaultKind says what is wrong with a key of a service's map.
-type FaultKind string
-
-// The kinds of faults.
+// What [Fault.Kind] says is wrong with a key of a service's map.
 const (
-	FaultRecord   FaultKind = "record"   // the key or its value is not what this package writes
-	FaultNewer    FaultKind = "newer"    // a newer version of this library wrote the value: see [ErrNewer]
-	FaultPlace    FaultKind = "place"    // a block that does not lie in the space of the service, or not aligned
-	FaultOverlap  FaultKind = "overlap"  // two blocks have the same positions
-	FaultGap      FaultKind = "gap"      // positions below the frontier are in no block: they are never granted
-	FaultFrontier FaultKind = "frontier" // a block lies past the frontier: its positions are granted twice
-	FaultQueue    FaultKind = "queue"    // a block without its entry in the queue, or an entry without its block
-	FaultRequest  FaultKind = "request"  // a request record without the entry by which it is forgotten
-	FaultCharge   FaultKind = "charge"   // a lease that the account does not count in which it counts
+	FaultRecord   = "record"   // the key or its value is not what this package writes
+	FaultNewer    = "newer"    // a newer version of this library wrote the value: see [ErrNewer]
+	FaultPlace    = "place"    // a block that does not lie in the space of the service, or not aligned
+	FaultOverlap  = "overlap"  // two blocks have the same positions
+	FaultGap      = "gap"      // positions below the frontier are in no block: they are never granted
+	FaultFrontier = "frontier" // a block lies past the frontier: its positions are granted twice
+	FaultQueue    = "queue"    // a block without its entry in the queue, or an entry without its block
+	FaultRequest  = "request"  // a request record without the entry by which it is forgotten
+	FaultCharge   = "charge"   // a lease that the account does not count in which it counts
 )
 
 // Fault is a key of a service's map that is not as it should be, as [Examine] found.
 type Fault struct {
-	Kind   FaultKind
+	Kind   string // one of FaultRecord, FaultNewer and so on
 	Key    []byte // in the map
 	Reason string
 }
@@ -75,12 +64,12 @@ type ExamineOptions struct {
 
 // Examine checks the pairs of a service's map, and what they refer to: each value, that blocks
 // cover the positions below the frontier without overlap and lie in the queue, and that requests
-// and accounts agree with them.
-// Reads must be of one version: then no concurrent change makes a fault.
+// and accounts agree with them. It calls the methods Get and Scan of tx alone.
+// Their reads must be of one version: then no concurrent change makes a fault.
 //
 // Cost: three rounds of reads.
-func Examine(ctx context.Context, r Reader, options ExamineOptions) (Examination, error) {
-	x := examiner{service: options.Service, reader: r, now: options.Now.UnixMilli(), soon: options.Soon.Milliseconds()}
+func Examine(ctx context.Context, tx Tx, options ExamineOptions) (Examination, error) {
+	x := examiner{service: options.Service, tx: tx, now: options.Now.UnixMilli(), soon: options.Soon.Milliseconds()}
 	err := x.run(ctx, options.After, max(options.Limit, 2))
 	return x.Examination, err
 }
@@ -89,7 +78,7 @@ func Examine(ctx context.Context, r Reader, options ExamineOptions) (Examination
 type examiner struct {
 	Examination
 	service   string
-	reader    Reader
+	tx        Tx
 	now, soon int64
 	stored    bool // the service has a record, damaged or not
 	record    serviceRecord
@@ -108,7 +97,7 @@ func (x *examiner) run(ctx context.Context, after []byte, limit int) error {
 	if after != nil {
 		begin = append(append([]byte(nil), after...), 0)
 	}
-	pairs, err := x.reader.Scan(ctx, begin, []byte{0xff}, limit+1)
+	pairs, err := x.tx.Scan(ctx, begin, []byte{0xff}, limit+1)
 	if err != nil {
 		return err
 	}
@@ -131,7 +120,7 @@ func (x *examiner) run(ctx context.Context, after []byte, limit int) error {
 
 // readService reads the record of the service and its frontier.
 func (x *examiner) readService(ctx context.Context) error {
-	values, err := x.reader.Get(ctx, serviceKey(), frontierKey())
+	values, err := x.tx.Get(ctx, serviceKey(), frontierKey())
 	if err != nil {
 		return err
 	}
@@ -160,13 +149,13 @@ func timeAt(ms int64) time.Time {
 // want is a key that another one needs, and the check of its value, which returns what is
 // wrong with it, or "".
 type want struct {
-	kind  FaultKind
+	kind  string
 	by    []byte // the key at fault if the check fails
 	key   []byte
 	check func(value []byte) string
 }
 
-func (x *examiner) addFault(kind FaultKind, key []byte, format string, args ...any) {
+func (x *examiner) addFault(kind string, key []byte, format string, args ...any) {
 	x.Faults = append(x.Faults, Fault{kind, bytes.Clone(key), fmt.Sprintf(format, args...)})
 }
 
@@ -307,7 +296,7 @@ func (x *examiner) checkCharge(b *block, key []byte) {
 	})
 }
 
-func (x *examiner) want(kind FaultKind, by, key []byte, check func([]byte) string) {
+func (x *examiner) want(kind string, by, key []byte, check func([]byte) string) {
 	if x.Known && !x.record.Removing { // a removal takes away keys in their order
 		x.wants = append(x.wants, want{kind, bytes.Clone(by), key, check})
 	}
@@ -322,7 +311,7 @@ func (x *examiner) compare(ctx context.Context) error {
 	for i, w := range x.wants {
 		keys[i] = w.key
 	}
-	values, err := x.reader.Get(ctx, keys...)
+	values, err := x.tx.Get(ctx, keys...)
 	if err != nil {
 		return err
 	}

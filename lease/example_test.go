@@ -49,6 +49,7 @@ type mapTx map[string][]byte
 func (t mapTx) Now() time.Time        { return time.Now() }
 func (t mapTx) Set(key, value []byte) { t[string(key)] = value }
 func (t mapTx) Delete(key []byte)     { delete(t, string(key)) }
+func (t mapTx) Incarnation() string   { return "" }
 
 func (t mapTx) Get(_ context.Context, keys ...[]byte) ([][]byte, error) {
 	values := make([][]byte, len(keys))

@@ -3,6 +3,7 @@
 package lease
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -82,18 +83,10 @@ func (o Options) withDefaults() Options {
 		services[id] = config.withDefaults()
 	}
 	o.Services = services
-	if o.MaxThroughput == 0 {
-		o.MaxThroughput = DefaultMaxThroughput
-	}
-	if o.MaxLeases == 0 {
-		o.MaxLeases = DefaultMaxLeases
-	}
-	if o.MaxServices == 0 {
-		o.MaxServices = DefaultMaxServices
-	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.MaxThroughput = cmp.Or(o.MaxThroughput, DefaultMaxThroughput)
+	o.MaxLeases = cmp.Or(o.MaxLeases, DefaultMaxLeases)
+	o.MaxServices = cmp.Or(o.MaxServices, DefaultMaxServices)
+	o.Logger = cmp.Or(o.Logger, slog.Default())
 	return o
 }
 
@@ -126,9 +119,7 @@ func (o Options) Validate() error {
 // resolveService returns the id and configuration of the service that a request
 // names.
 func (o Options) resolveService(id string) (string, ServiceConfig, error) {
-	if id == "" {
-		id = DefaultService
-	}
+	id = cmp.Or(id, DefaultService)
 	if err := checkService(id); err != nil {
 		return id, ServiceConfig{}, err
 	}
@@ -224,12 +215,8 @@ func (c ServiceConfig) jumpTolerance(longest int64) (alone, shared int64) {
 }
 
 func (c ServiceConfig) withDefaults() ServiceConfig {
-	if c.Layout == (idgen.Layout{}) {
-		c.Layout = idgen.DefaultLayout()
-	}
-	if c.Duration == 0 {
-		c.Duration = DefaultDuration
-	}
+	c.Layout = cmp.Or(c.Layout, idgen.DefaultLayout())
+	c.Duration = cmp.Or(c.Duration, DefaultDuration)
 	return c
 }
 

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/newer"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 )
 
 // Server grants leases from a [Store]. It is an [idgen.LeaseProvider], safe for
@@ -131,7 +133,7 @@ func (s *Server) updateService(ctx context.Context, service string, config Servi
 // Services returns the ids of the services that the store knows, in ascending
 // order: those greater than after, at most limit of them, 1 to 1000; 0 means 1000.
 // Errors: [ErrInvalid], those of the store, and one that wraps
-// [errors.ErrUnsupported] where that is not an [Enumerator].
+// [errors.ErrUnsupported] where that cannot tell.
 func (s *Server) Services(ctx context.Context, after string, limit int) ([]string, error) {
 	if limit == 0 {
 		limit = maxPage
@@ -139,11 +141,10 @@ func (s *Server) Services(ctx context.Context, after string, limit int) ([]strin
 	if limit < 0 || limit > maxPage {
 		return nil, fmt.Errorf("%w: a limit of %d services; it must be from 0 to %d", ErrInvalid, limit, maxPage)
 	}
-	store, ok := s.store.(Enumerator)
-	if !ok {
-		return nil, fmt.Errorf("lease: the store cannot tell which services it knows: %w", errors.ErrUnsupported)
+	services, err := s.store.Services(ctx, after, limit)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil, fmt.Errorf("lease: the store cannot tell which services it knows: %w", err)
 	}
-	services, err := store.Services(ctx, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("lease: services: %w", err)
 	}
@@ -201,3 +202,157 @@ func (s *Server) List(ctx context.Context, serviceID string, options ListOptions
 	}
 	return page, nil
 }
+
+// Info is a lease in a listing: without its secret.
+type Info struct {
+	ID           int64             `json:"id"`
+	SequenceBits int               `json:"bitSeq"`
+	Created      time.Time         `json:"created"`
+	Expired      time.Time         `json:"expired"`
+	Active       bool              `json:"active"`           // by the store's clock: it has not ended, nor was it released
+	LastTs       *time.Time        `json:"lastTs,omitempty"` // of a lease that was released: the last millisecond used
+	Meta         map[string]string `json:"meta,omitempty"`
+}
+
+// ListOptions choose what [Server.List] returns.
+type ListOptions struct {
+	// After continues a listing: [Page.Next] of the page before. Empty begins.
+	After string
+	// Limit is the number of leases of a page, from 1 to 1000; 0 means 1000.
+	Limit int
+	// Ended lists leases that have ended or were released, too, until their
+	// positions are granted again.
+	Ended bool
+}
+
+// Page is a part of a listing, in the order of the positions.
+type Page struct {
+	Leases []Info `json:"leases"` // not nil, so that it is [] in JSON if there are none
+	// Next is the ListOptions.After of the next page, which may be empty; ""
+	// if this is the last one.
+	Next string `json:"next,omitempty"`
+}
+
+// UnreadBlocks returns the errors that a listing joins: one for each block that it has passed over,
+// an [ErrCorrupt] or an [ErrNewer]. It returns nil if the listing has failed, or has read all blocks.
+func (p Page) UnreadBlocks(err error) []error {
+	if p.Leases == nil || err == nil {
+		return nil
+	}
+	all := flatten(err)
+	if slices.ContainsFunc(all, func(one error) bool { return !IsUnreadable(one) }) {
+		return nil
+	}
+	return all
+}
+
+// IsUnreadable reports whether an error says of what is stored that it cannot be read: an [ErrCorrupt] or
+// an [ErrNewer]. A listing of several services can go on with the next one.
+func IsUnreadable(err error) bool { return errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNewer) }
+
+// flatten returns the errors that an error joins, or the error itself if it joins none. An error that
+// wraps ErrCorrupt or ErrNewer and its cause is one error.
+func flatten(err error) (all []error) {
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		joined, ok := e.(interface{ Unwrap() []error })
+		if !ok {
+			continue
+		}
+		parts := joined.Unwrap()
+		if slices.Contains(parts, ErrCorrupt) || slices.Contains(parts, ErrNewer) {
+			return []error{e}
+		}
+		for _, one := range parts {
+			all = append(all, flatten(one)...)
+		}
+		return all
+	}
+	return []error{err}
+}
+
+// maxPage is the number of blocks that a page looks at, at most.
+const maxPage = 1000
+
+// resolve returns the first position to list, and the limit.
+func (o ListOptions) resolve() (base uint64, limit int, err error) {
+	limit = o.Limit
+	if limit == 0 {
+		limit = maxPage
+	}
+	if limit < 0 || limit > maxPage {
+		return 0, 0, fmt.Errorf("%w: a limit of %d leases; it must be from 0 to %d", ErrInvalid, o.Limit, maxPage)
+	}
+	if o.After == "" {
+		return 0, limit, nil
+	}
+	var last uint32
+	if n, err := fmt.Sscanf(o.After, "%08x", &last); n != 1 || err != nil || fmt.Sprintf("%08x", last) != o.After {
+		return 0, 0, fmt.Errorf("%w: %q continues no listing", ErrInvalid, o.After)
+	}
+	return uint64(last) + 1, limit, nil
+}
+
+// newInfo returns the lease of a block that has a holder.
+func newInfo(b *block, now int64) Info {
+	h := b.Holder
+	info := Info{
+		ID: int64(b.base >> b.SequenceBits), SequenceBits: b.SequenceBits, Meta: h.Meta,
+		Created: time.UnixMilli(h.Created).UTC(), Expired: time.UnixMilli(h.Expired).UTC(),
+		Active: h.Released == nil && now < h.Expired,
+	}
+	if h.Released != nil {
+		last := time.UnixMilli(*h.Released).UTC()
+		info.LastTs = &last
+	}
+	return info
+}
+
+var (
+	// ErrInvalid is wrapped by every error about a request that can never be
+	// granted: a malformed service id, too much throughput, and the like.
+	ErrInvalid = errors.New("lease: invalid request")
+
+	// ErrUnknownService says that the server grants nothing for the service.
+	ErrUnknownService = errors.New("lease: unknown service")
+
+	// ErrExhausted says that the positions asked for are all leased. Nothing was
+	// granted. Ask again once leases have ended or were released, or change the
+	// layout of the service: more bits for ids, or shorter leases.
+	ErrExhausted = refusal.ErrExhausted
+
+	// ErrBudget says that a request exceeds what its account may have leased: the
+	// MaxLeased of a token of lease/http. Nothing was granted. Ask again once
+	// leases of the account have ended or were released, or for less.
+	ErrBudget = refusal.ErrBudget
+
+	// ErrNotFound says that there is no such lease, or that its positions have
+	// been granted again since.
+	ErrNotFound = errors.New("lease: no such lease")
+
+	// ErrSignature says that a release does not carry the signature of the
+	// lease's secret.
+	ErrSignature = errors.New("lease: wrong signature")
+
+	// ErrExpiredTimestamp says that a release was signed more than
+	// [SignatureWindow] before or after the store's time.
+	ErrExpiredTimestamp = errors.New("lease: signature too old or too new")
+
+	// ErrLastTs says that a release names a last millisecond that lies outside
+	// of the lease, or another one than the first release of the lease did.
+	ErrLastTs = errors.New("lease: impossible last timestamp")
+
+	// ErrQuarantine says that the store may have lost leases that are still in
+	// use, so that nothing is granted until they have ended. The text names the end, by the
+	// store's clock, and the remedy. See [Options.Fresh].
+	ErrQuarantine = refusal.ErrQuarantine
+
+	// ErrCorrupt says that a record in the store is not what this package wrote. The
+	// error names the key. The record is left as it is, and nothing is granted over
+	// it; others are.
+	ErrCorrupt = refusal.ErrCorrupt
+
+	// ErrNewer says that a newer version of this library wrote a record in the store. The record
+	// is not damaged, and is left as it is: nothing is granted or changed with it. Blocks of
+	// others are granted and listed. The error names the version to run. It is persistable.ErrNewer.
+	ErrNewer = newer.Err
+)

@@ -65,24 +65,28 @@ func (s *Server) Release(ctx context.Context, req idgen.ReleaseRequest) error {
 
 // Renew moves the end of a lease of a plain service: it ends one
 // [ServiceConfig.Duration] from now, and not before its present end, save for what
-// [RenewRequest.Uses] says. Its positions, its beginning and its secret stay. A renewed
+// uses says. Its positions, its beginning and its secret stay. A renewed
 // lease cannot be continued with the fallback bit.
+//
+// uses is how much of a lease the holder uses, counted from its beginning or its renewal;
+// 0 means all of it. The first renewal of a lease that was granted for longer than that
+// shortens it. Of l, the id, SequenceBits, Created and the secret count.
 //
 // A renewal can be repeated if its outcome is unknown; until then the holder
 // relies on the end that it knows.
 //
 // Errors: [ErrNotRenewable], [ErrNotFound], [ErrSignature] for a wrong secret,
 // [ErrInvalid] for a malformed request or a service that is not plain, [ErrUnknownService],
-// [*QuarantineError], [*idgen.CustomEpochMismatchError], [ErrCorrupt],
+// [ErrQuarantine], [idgen.ErrCustomEpochMismatch], [ErrCorrupt],
 // [idgen.ErrBeforeCustomEpoch], [idgen.ErrTimeOverflow], and those of the store.
-func (s *Server) Renew(ctx context.Context, req RenewRequest) (idgen.Lease, error) {
-	service, config, err := s.options.resolveService(req.ServiceID)
+func (s *Server) Renew(ctx context.Context, serviceID string, l idgen.Lease, uses time.Duration) (idgen.Lease, error) {
+	service, config, err := s.options.resolveService(serviceID)
 	if err != nil {
 		return idgen.Lease{}, err
 	}
-	base, err := config.baseOf(req.ID, req.SequenceBits)
-	if err == nil && (!config.Plain || req.Uses < 0) {
-		err = fmt.Errorf("%w: leases are renewed in plain services only, and what the holder uses, %v, must not be negative", ErrInvalid, req.Uses)
+	base, err := config.baseOf(l.ID, l.SequenceBits)
+	if err == nil && (!config.Plain || uses < 0) {
+		err = fmt.Errorf("%w: leases are renewed in plain services only, and what the holder uses, %v, must not be negative", ErrInvalid, uses)
 	}
 	if err != nil {
 		return idgen.Lease{}, fmt.Errorf("lease: renewal for service %q: %w", service, err)
@@ -90,9 +94,9 @@ func (s *Server) Renew(ctx context.Context, req RenewRequest) (idgen.Lease, erro
 	var renewed idgen.Lease
 	var record serviceRecord
 	err = s.updateService(ctx, service, config, func(tx *serviceTx) error {
-		b, err := tx.findRenewable(ctx, base, req)
+		b, err := tx.findRenewable(ctx, base, l)
 		if err == nil {
-			err = tx.renewLease(b, req.Uses.Milliseconds())
+			err = tx.renewLease(b, uses.Milliseconds())
 		}
 		if err != nil {
 			return err
@@ -101,7 +105,7 @@ func (s *Server) Renew(ctx context.Context, req RenewRequest) (idgen.Lease, erro
 		return nil
 	})
 	if err != nil {
-		return idgen.Lease{}, fmt.Errorf("lease: renewal of machine %d of service %q: %w", req.ID, service, err)
+		return idgen.Lease{}, fmt.Errorf("lease: renewal of machine %d of service %q: %w", l.ID, service, err)
 	}
 	s.rememberRecord(service, record)
 	return renewed, nil

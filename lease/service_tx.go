@@ -10,7 +10,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/refusal"
 )
 
@@ -138,7 +137,7 @@ func (tx *serviceTx) openService() (quarantine int64, err error) {
 			return 0, err
 		}
 	}
-	store := tx.storeIncarnation()
+	store := tx.store.Incarnation()
 	seen := tx.server.lastSeen(tx.service)
 	lost := false
 	switch {
@@ -161,14 +160,6 @@ func (tx *serviceTx) openService() (quarantine int64, err error) {
 	return tx.quarantineEnd(), nil
 }
 
-// storeIncarnation returns the incarnation of the store; empty if it names none.
-func (tx *serviceTx) storeIncarnation() string {
-	if store, ok := tx.store.(IncarnationTx); ok {
-		return store.Incarnation()
-	}
-	return ""
-}
-
 // saveRecord notes that the service's record is to be written.
 func (tx *serviceTx) saveRecord() { tx.set(serviceKey(), encode(serviceKey(), tx.record)) }
 
@@ -189,7 +180,7 @@ func (tx *serviceTx) checkFrame() error {
 
 // customEpochError says that the configured layout contradicts the stored frame.
 func (tx *serviceTx) customEpochError(stored frame) error {
-	return &idgen.CustomEpochMismatchError{ServiceID: tx.service, Want: tx.config.Layout, Got: stored.of(tx.config.Layout)}
+	return &refusal.EpochMismatchError{ServiceID: tx.service, Want: refusal.Layout(tx.config.Layout), Got: refusal.Layout(stored.of(tx.config.Layout))}
 }
 
 // finishCreation makes a new service ready to grant leases: gone is what is left

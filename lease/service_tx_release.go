@@ -8,11 +8,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/internal/redact"
 	"github.com/kazahana-db/kazahana/internal/refusal"
 )
 
@@ -143,27 +141,13 @@ func (tx *serviceTx) releaseLiteral(ctx context.Context, req idgen.ReleaseReques
 // later time. Acquire another lease.
 var ErrNotRenewable = errors.New("lease: not renewable")
 
-// RenewRequest asks for a later end of a lease. ID, SequenceBits, Created and Secret
-// are those of the lease.
-type RenewRequest struct {
-	ServiceID    string
-	ID           int64
-	SequenceBits int
-	Created      int64
-	Secret       string
-	// Uses is how much of a lease the holder uses, counted from its beginning or its
-	// renewal; 0 means all of it. The first renewal of a lease that was granted for
-	// longer than that shortens it.
-	Uses time.Duration
-}
-
-// check reports why the last lease of a block of 2^bitSeq positions, which is h,
-// cannot be renewed by the request at now.
-func (r RenewRequest) check(h *holder, bitSeq int, now int64) error {
+// checkRenewable reports why l, if it is the last lease of the block, cannot be renewed at now.
+func checkRenewable(b *block, l idgen.Lease, now int64) error {
+	h := b.Holder
 	switch {
-	case h == nil || bitSeq != r.SequenceBits || h.Created != r.Created:
+	case h == nil || b.SequenceBits != l.SequenceBits || h.Created != l.Created:
 		return ErrNotFound
-	case subtle.ConstantTimeCompare([]byte(h.Secret), []byte(r.Secret)) == 0:
+	case subtle.ConstantTimeCompare([]byte(h.Secret), []byte(l.Secret)) == 0:
 		return ErrSignature
 	case h.Released != nil:
 		return fmt.Errorf("%w: it was released", ErrNotRenewable)
@@ -175,25 +159,8 @@ func (r RenewRequest) check(h *holder, bitSeq int, now int64) error {
 	return nil
 }
 
-// Format implements [fmt.Formatter]: a request prints without its secret.
-func (r RenewRequest) Format(f fmt.State, verb rune) {
-	redact.Format(f, verb, r.withoutSecret())
-}
-
-// LogValue implements [slog.LogValuer]: a request is logged without its secret.
-func (r RenewRequest) LogValue() slog.Value { return slog.AnyValue(r.withoutSecret()) }
-
-// withoutSecret returns the request without its secret, as a type without methods.
-func (r RenewRequest) withoutSecret() any {
-	type request = RenewRequest
-	type RenewRequest request // the name that %#v prints
-	r.Secret = redact.Secret(r.Secret)
-	return RenewRequest(r)
-}
-
-// findRenewable returns the block at base if the lease that req names can be
-// renewed.
-func (tx *serviceTx) findRenewable(ctx context.Context, base uint64, req RenewRequest) (*block, error) {
+// findRenewable returns the block at base if its lease is l and can be renewed.
+func (tx *serviceTx) findRenewable(ctx context.Context, base uint64, l idgen.Lease) (*block, error) {
 	values, err := tx.load(ctx, blockKey(base))
 	if err != nil {
 		return nil, err
@@ -206,7 +173,7 @@ func (tx *serviceTx) findRenewable(ctx context.Context, base uint64, req RenewRe
 		return nil, err
 	}
 	if quarantine > tx.now {
-		return nil, &QuarantineError{ServiceID: tx.service, Until: time.UnixMilli(quarantine)}
+		return nil, &refusal.QuarantineError{ServiceID: tx.service, Until: time.UnixMilli(quarantine)}
 	}
 	if err := tx.checkClock(); err != nil {
 		return nil, err
@@ -215,7 +182,7 @@ func (tx *serviceTx) findRenewable(ctx context.Context, base uint64, req RenewRe
 	if err != nil {
 		return nil, err
 	}
-	return b, req.check(b.Holder, b.SequenceBits, tx.now)
+	return b, checkRenewable(b, l, tx.now)
 }
 
 // renewLease moves the end of the block's lease, of which the holder uses so many

@@ -13,10 +13,6 @@ import (
 // processes if the medium is shared. Package leasetest checks one;
 // package memory is the shortest. Values hold the secrets of leases: a program that
 // can read them can release the leases.
-//
-// An implementation is also an [Enumerator]; otherwise each server counts only the
-// services that it has seen against [Options.MaxServices]. It is an [IncarnationTx]
-// if the medium may forget what it has acknowledged.
 type Store interface {
 	// Update runs fn in a transaction on the map of one service and commits
 	// what it set and deleted, all or nothing, durably before it returns. At the
@@ -28,6 +24,13 @@ type Store interface {
 	// An error of fn is returned, wrapped or not, and nothing is changed. After
 	// another error the outcome may be unknown. ctx ends the transaction.
 	Update(ctx context.Context, service string, fn func(tx Tx) error) error
+
+	// Services returns the ids of the services that have pairs, in ascending
+	// order: those greater than after, at most limit of them. It need not be as of one
+	// moment. It changes nothing. A store that cannot tell returns an error that wraps
+	// [errors.ErrUnsupported]; each server then counts only the services that it has seen
+	// against [Options.MaxServices].
+	Services(ctx context.Context, after string, limit int) ([]string, error)
 }
 
 // Tx is a transaction of a [Store]. It is used by one goroutine, and by none
@@ -56,23 +59,13 @@ type Tx interface {
 
 	// Delete removes a key, if it is there.
 	Delete(key []byte)
+
+	// Incarnation names the life of a store that may forget what it has acknowledged, after
+	// a crash or a failover for instance: a service is put into quarantine if the incarnation
+	// has changed since its last lease. It is empty where the store forgets nothing, or does
+	// not know.
+	Incarnation() string
 }
 
 // Pair is a key and its value.
 type Pair struct{ Key, Value []byte }
-
-// Enumerator is implemented by a [Store] that can tell which services it knows.
-type Enumerator interface {
-	// Services returns the ids of the services that have pairs, in ascending
-	// order: those greater than after, at most limit of them. It need not be as of one
-	// moment. It changes nothing.
-	Services(ctx context.Context, after string, limit int) ([]string, error)
-}
-
-// IncarnationTx is implemented by the [Tx] of a store that may forget what it has
-// acknowledged, after a crash or a failover for instance. A service is put into
-// quarantine if the incarnation has changed since its last lease.
-type IncarnationTx interface {
-	// Incarnation names the life of the store; empty where it is not known.
-	Incarnation() string
-}

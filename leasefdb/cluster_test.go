@@ -41,7 +41,7 @@ func TestProcesses(t *testing.T) {
 
 func processStore(t *testing.T, db kv.Database, name string) lease.Store {
 	t.Helper()
-	return must[*leasefdb.Store](t)(leasefdb.NewStore(db, leasefdb.StoreOptions{Path: []string{"leases", name}}))
+	return must[*leasefdb.Store](t)(leasefdb.NewStore(db, leasefdb.Options{Path: []string{"leases", name}}))
 }
 
 // TestWorkerProcess is one of the processes.

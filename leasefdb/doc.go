@@ -4,7 +4,7 @@
 // elections, and leases of machine ids, from which processes make unique IDs. Both
 // work on every engine of package kv.
 //
-//	names, err := leasefdb.NewNames(db, leasefdb.NameOptions{})
+//	names, err := leasefdb.NewNames(db, nil)
 //	lease, err := names.Acquire(ctx, "invoices", leasefdb.Claim{}) // waits; TryAcquire does not
 //	defer lease.Release(ctx)
 //	err = db.Transact(ctx, func(tx kv.Transaction) error {

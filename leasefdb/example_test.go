@@ -23,7 +23,7 @@ func ExampleNames_Acquire() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	names, err := leasefdb.NewNames(db, leasefdb.NameOptions{})
+	names, err := leasefdb.NewNames(db, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -69,17 +69,28 @@ func (f Fence) Key() []byte { return bytes.Clone(f.key) }
 // an [ErrLeaseLost], if it tells that the ownership has changed. If it changes
 // before tx commits, the commit fails with a conflict; its retry then gets that
 // error from Check. One round of reads.
-func (f Fence) Check(ctx context.Context, tx kv.Transaction) error { return f.StartCheck(tx).Wait(ctx) }
+func (f Fence) Check(ctx context.Context, tx kv.Transaction) error { return f.startCheck(tx).wait(ctx) }
 
-// StartCheck begins [Fence.Check], so that other reads share its round.
-func (f Fence) StartCheck(tx kv.Transaction) FenceCheck {
+// StartCheck begins [Fence.Check], so that other reads share its round. The function that
+// it returns waits for the answer and returns it. It may be called several times.
+func (f Fence) StartCheck(tx kv.Transaction) (wait func(context.Context) error) {
 	if f.IsZero() {
-		return FenceCheck{}
+		return passed
+	}
+	return f.startCheck(tx).wait
+}
+
+// passed is the check of the zero Fence.
+func passed(context.Context) error { return nil }
+
+func (f Fence) startCheck(tx kv.Transaction) fenceCheck {
+	if f.IsZero() {
+		return fenceCheck{}
 	}
 	if f.key == nil {
-		return FenceCheck{f, kv.Resolved[[]byte](nil, nil)}
+		return fenceCheck{f, kv.Resolved[[]byte](nil, nil)}
 	}
-	return FenceCheck{f, tx.Get(f.key)}
+	return fenceCheck{f, tx.Get(f.key)}
 }
 
 // Under returns db as its owner may write to it: each of its transactions,
@@ -97,15 +108,13 @@ func (f Fence) Under(db kv.Database) kv.Database {
 	return fencedDatabase{db, f}
 }
 
-// FenceCheck is a check of a fence that has begun. Wait may be called several
-// times.
-type FenceCheck struct {
+// fenceCheck is a check of a fence that has begun.
+type fenceCheck struct {
 	fence Fence
 	read  kv.Future[[]byte]
 }
 
-// Wait waits for the answer to the check and returns it.
-func (c FenceCheck) Wait(ctx context.Context) error {
+func (c fenceCheck) wait(ctx context.Context) error {
 	if c.fence.IsZero() {
 		return nil
 	}
@@ -137,7 +146,7 @@ func (d fencedDatabase) Transact(ctx context.Context, fn func(kv.Transaction) er
 		if err := fn(fenced); err != nil {
 			return err
 		}
-		return fenced.startCheck().Wait(ctx)
+		return fenced.startCheck().wait(ctx)
 	})
 }
 
@@ -149,18 +158,18 @@ type fencedTransaction struct {
 	fence Fence
 
 	mu    sync.Mutex
-	check *FenceCheck // of this attempt; nil until it has begun
+	check *fenceCheck // of this attempt; nil until it has begun
 }
 
 // Release implements [kv.Releaser].
 func (t *fencedTransaction) Release() { kv.Release(t.Transaction) }
 
 // startCheck begins the check of this attempt, unless it has begun.
-func (t *fencedTransaction) startCheck() *FenceCheck {
+func (t *fencedTransaction) startCheck() *fenceCheck {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.check == nil {
-		check := t.fence.StartCheck(t.Transaction)
+		check := t.fence.startCheck(t.Transaction)
 		t.check = &check
 	}
 	return t.check
@@ -176,10 +185,10 @@ func (t *fencedTransaction) dropCheck() {
 // commitChecked starts the commit of the attempt of a check that has passed.
 // After a reset the transaction is another attempt, to which that check does
 // not apply.
-func (t *fencedTransaction) commitChecked(passed *FenceCheck) kv.Future[struct{}] {
+func (t *fencedTransaction) commitChecked(done *fenceCheck) kv.Future[struct{}] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.check != passed {
+	if t.check != done {
 		return kv.Resolved(struct{}{}, error(kv.NewError(kv.CodeTransactionCancelled, "it was reset before its commit")))
 	}
 	return t.Transaction.CommitAsync()
@@ -209,7 +218,7 @@ func (t *fencedTransaction) ReadTransact(_ context.Context, fn func(kv.ReadTrans
 
 // Commit implements [kv.Transaction].
 func (t *fencedTransaction) Commit(ctx context.Context) error {
-	if err := t.startCheck().Wait(ctx); err != nil {
+	if err := t.startCheck().wait(ctx); err != nil {
 		return err
 	}
 	return t.Transaction.Commit(ctx)
@@ -219,7 +228,7 @@ func (t *fencedTransaction) Commit(ctx context.Context) error {
 func (t *fencedTransaction) CommitAsync() kv.Future[struct{}] {
 	committed, check := kv.NewPromise[struct{}](), t.startCheck()
 	go func() {
-		err := check.Wait(context.Background())
+		err := check.wait(context.Background())
 		if err == nil {
 			_, err = t.commitChecked(check).Get(context.Background())
 		}

@@ -182,11 +182,11 @@ func (p *contender) turn() error {
 		if g, err = p.names.Claim(ctx, p.db, "job", claim); err == nil {
 			break
 		}
-		var by *leasefdb.HeldError
-		if !asHeld(err, &by) {
+		by, isHeld := leasefdb.HeldBy(err)
+		if !isHeld {
 			return err
 		}
-		held = held.Observe(by.State)
+		held = held.Observe(by, time.Now())
 		time.Sleep(time.Duration(p.rng.IntN(700)) * time.Millisecond)
 	}
 	for range 1 + p.rng.IntN(3) {

@@ -44,8 +44,8 @@ func TestHolder(t *testing.T) {
 	cost, err := db.Measure(func() error {
 		return db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
 			one, two := names.StartHolder(ctx, tx, "job"), names.StartHolder(ctx, tx, "other")
-			_, err := one.Wait(ctx)
-			_, other := two.Wait(ctx)
+			_, err := one(ctx)
+			_, other := two(ctx)
 			return errors.Join(err, other)
 		})
 	})

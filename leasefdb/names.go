@@ -23,33 +23,29 @@ type Names struct {
 	dirs *directory.Cache
 }
 
-// NameOptions configure [Names]. The zero value is ready to use.
-type NameOptions struct {
-	// Layer is the directory layer in which the directory is. The default value
-	// is directory.Root().
-	Layer *directory.Layer
-	// Path is the directory of the names. All programs that share names use the
-	// same. The default value is kazahana/names.
-	Path []string
-}
-
-// NewNames returns the names in a directory of db. Nothing is read or written:
-// the first claim creates the directory.
-func NewNames(db kv.Database, o NameOptions) (*Names, error) {
+// NewNames returns the names in the directory of db at path in a layer. All programs that
+// share names use the same. A nil layer is directory.Root(), no path is kazahana/names.
+// Nothing is read or written: the first claim creates the directory.
+func NewNames(db kv.Database, layer *directory.Layer, path ...string) (*Names, error) {
 	if db == nil {
 		return nil, errors.New("leasefdb: the database of the names is nil")
 	}
-	if o.Layer == nil {
-		o.Layer = directory.Root()
+	if len(path) == 0 {
+		path = []string{"kazahana", "names"}
 	}
-	if o.Path == nil {
-		o.Path = []string{"kazahana", "names"}
-	}
-	dirs, err := directory.NewCache(o.Layer, db, directory.CacheOptions{})
+	dirs, err := newCache(db, layer)
 	if err != nil {
 		return nil, err
 	}
-	return &Names{db: db, path: o.Path, dirs: dirs}, nil
+	return &Names{db: db, path: path, dirs: dirs}, nil
+}
+
+// newCache returns a cache of the directories of a layer; nil means directory.Root().
+func newCache(db kv.Database, layer *directory.Layer) (*directory.Cache, error) {
+	if layer == nil {
+		layer = directory.Root()
+	}
+	return directory.NewCache(layer, db, directory.CacheOptions{})
 }
 
 // maxName keeps the keys of a name within their limit, and those of others
@@ -82,19 +78,19 @@ func (n *Names) Acquire(ctx context.Context, name string, c Claim) (*Lease, erro
 	c = c.withDefaults()
 	for {
 		lease, err := n.TryAcquire(ctx, name, c)
-		var held *HeldError
+		var held *heldError
 		if !errors.As(err, &held) {
 			return lease, err
 		}
-		c.Seen = c.Seen.Observe(held.State)
+		c.Seen = c.Seen.Observe(held.state, time.Now())
 		if err := n.awaitChange(ctx, held, c.Seen); err != nil {
-			return nil, fmt.Errorf("leasefdb: gave up waiting for %q, which is held by %q: %w", name, held.State.Holder, err)
+			return nil, fmt.Errorf("leasefdb: gave up waiting for %q, which is held by %q: %w", name, held.state.Holder, err)
 		}
 	}
 }
 
 // TryAcquire is [Names.Acquire] that does not wait: if the name is another's,
-// the error is a *[HeldError].
+// the error is an [ErrHeld]; see [HeldBy].
 func (n *Names) TryAcquire(ctx context.Context, name string, c Claim) (*Lease, error) {
 	g, err := n.Claim(ctx, n.db, name, c)
 	if err != nil {
@@ -105,10 +101,10 @@ func (n *Names) TryAcquire(ctx context.Context, name string, c Claim) (*Lease, e
 
 // awaitChange waits until a held name may be free: its fence key changes, or the
 // observed lease has lapsed, if it was not renewed since.
-func (n *Names) awaitChange(ctx context.Context, held *HeldError, seen Observation) error {
-	lapse := time.NewTimer(seen.Remaining())
+func (n *Names) awaitChange(ctx context.Context, held *heldError, seen Observation) error {
+	lapse := time.NewTimer(seen.Remaining(time.Now()))
 	defer lapse.Stop()
-	w, changed, err := watch(ctx, n.db, held.fence, held.State.encode())
+	w, changed, err := watch(ctx, n.db, held.fence, held.state.encode())
 	if err != nil || changed {
 		return err
 	}
@@ -192,8 +188,8 @@ func (n *Names) Watch(ctx context.Context, t kv.Transactor, name string) (s Stat
 	return s, w, err
 }
 
-// Claim claims a name once. If it is another's the error is a *[HeldError]; see
-// [Claim.Seen]. Each grant has a greater epoch than all grants before it, even
+// Claim claims a name once. If it is another's the error is an [ErrHeld]; see [HeldBy]
+// and [Claim.Seen]. Each grant has a greater epoch than all grants before it, even
 // after releases; epochs are never used again.
 //
 // Given a database, the claim is a transaction of its own. Given a transaction,
@@ -233,7 +229,7 @@ func (n *Names) claimIn(ctx context.Context, tx kv.Transaction, name string, c C
 	switch {
 	case granted:
 	case state.Held() && !c.Seen.allowsTakeover(state):
-		return Grant{}, &HeldError{state, k.fence}
+		return Grant{}, &heldError{state, k.fence}
 	default:
 		state.Epoch++
 		state.Holder, state.Request, state.Duration = c.Holder, c.RequestID, c.Duration
@@ -287,17 +283,25 @@ func (n *Names) breakIf(ctx context.Context, t kv.Transactor, name string, allow
 // with a change of the holder and not with renewals.
 func (n *Names) Holder(ctx context.Context, t kv.ReadTransactor, name string) (State, error) {
 	return kv.ReadTransact(ctx, t, func(tx kv.ReadTransaction) (State, error) {
-		return n.StartHolder(ctx, tx, name).Wait(ctx)
+		return n.StartHolder(ctx, tx, name)(ctx)
 	})
 }
 
-// StartHolder begins [Names.Holder], so that other reads of tx share its round.
-func (n *Names) StartHolder(ctx context.Context, tx kv.ReadTransaction, name string) HolderRead {
+// StartHolder begins [Names.Holder], so that other reads of tx share its round. The function
+// that it returns waits for the state and returns it. It may be called several times.
+func (n *Names) StartHolder(ctx context.Context, tx kv.ReadTransaction, name string) (wait func(context.Context) (State, error)) {
 	k, err := n.openKeys(ctx, tx, name)
-	if err != nil || k.fence == nil {
-		return HolderRead{name: name, read: kv.Resolved[[]byte](nil, err)}
+	read := kv.Resolved[[]byte](nil, err)
+	if err == nil && k.fence != nil {
+		read = tx.Get(k.fence)
 	}
-	return HolderRead{name: name, key: k.fence, read: tx.Get(k.fence)}
+	return func(ctx context.Context) (State, error) {
+		value, err := read.Get(ctx)
+		if err != nil {
+			return State{}, err
+		}
+		return decodeState(name, k.fence, value, nil)
+	}
 }
 
 // States returns the states of several names, in their order, in one round of reads:

@@ -40,7 +40,7 @@ func inVirtualTime(t *testing.T, test func(t *testing.T, db kv.Database)) {
 
 func openNames(t testing.TB, db kv.Database) *leasefdb.Names {
 	t.Helper()
-	n, err := leasefdb.NewNames(db, leasefdb.NameOptions{})
+	n, err := leasefdb.NewNames(db, nil)
 	check(t, err)
 	return n
 }
@@ -126,8 +126,8 @@ func TestClaimIsIdempotent(t *testing.T) {
 		}
 		c.RequestID = "request-2"
 		_, err := names.Claim(ctx, db, "job", c)
-		var held *leasefdb.HeldError
-		if !errors.As(err, &held) || held.State.Holder != "me" || held.State.Request != "request-1" {
+		held, isHeld := leasefdb.HeldBy(err)
+		if !isHeld || !errors.Is(err, leasefdb.ErrHeld) || held.Holder != "me" || held.Request != "request-1" {
 			t.Errorf("another request of the same owner: %v", err)
 		}
 	})
@@ -152,11 +152,11 @@ func TestRepeatedClaimDelaysTakeover(t *testing.T) {
 func observe(t testing.TB, names *leasefdb.Names, seen leasefdb.Observation) leasefdb.Observation {
 	t.Helper()
 	_, err := names.TryAcquire(ctx, "job", leasefdb.Claim{Holder: "observer"})
-	var held *leasefdb.HeldError
-	if !errors.As(err, &held) {
-		t.Fatalf("got error %v, want a HeldError", err)
+	held, isHeld := leasefdb.HeldBy(err)
+	if !isHeld {
+		t.Fatalf("got error %v, want an ErrHeld", err)
 	}
-	return seen.Observe(held.State)
+	return seen.Observe(held, time.Now())
 }
 
 // TestOperationsCompose checks that each operation is part of the caller's
@@ -248,7 +248,7 @@ func TestFaultyClaims(t *testing.T) {
 			t.Errorf("the claim %+v of %q was granted", c, name)
 		}
 	}
-	if _, err := leasefdb.NewNames(nil, leasefdb.NameOptions{}); err == nil {
+	if _, err := leasefdb.NewNames(nil, nil); err == nil {
 		t.Error("names of no database")
 	}
 	var g leasefdb.Grant
@@ -304,8 +304,6 @@ func TestRounds(t *testing.T) {
 		}
 	}
 }
-
-func asHeld(err error, held **leasefdb.HeldError) bool { return errors.As(err, held) }
 
 func ignoreLost(err error) error {
 	if errors.Is(err, leasefdb.ErrLeaseLost) {

@@ -3,20 +3,31 @@
 package leasefdb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
-// Options configure a [Provider]. The zero value is ready to use.
+// Options configure a [Provider] or a [Store]. The zero value is ready to use.
 type Options struct {
-	StoreOptions
+	// Layer is the directory layer in which the directory is. The default value
+	// is directory.Root().
+	Layer *directory.Layer
+	// Path is the directory of the leases. All programs that lease machine ids
+	// from the database use the same. The default value is kazahana/leases.
+	Path []string
+	// Now reads the clock by which leases begin and end. Leases stay disjoint
+	// whatever it says. The default value is time.Now.
+	Now func() time.Time
 
 	// Lease says what is leased, and for how long. Of its fields, Fresh is
 	// always set: an engine forgets nothing that it has acknowledged. After a
@@ -61,7 +72,7 @@ var _ idgen.LeaseProvider = (*Provider)(nil)
 // New returns a provider that leases from db. Nothing is read or written: the
 // first acquire creates what is missing.
 func New(db kv.Database, o Options) (*Provider, error) {
-	store, err := NewStore(db, o.StoreOptions)
+	store, err := NewStore(db, o)
 	if err != nil {
 		return nil, err
 	}
@@ -83,12 +94,7 @@ func (p *Provider) Acquire(ctx context.Context, req idgen.AcquireRequest) ([]idg
 	return leases, err
 }
 
-func serviceOf(id string) string {
-	if id == "" {
-		return lease.DefaultService
-	}
-	return id
-}
+func serviceOf(id string) string { return cmp.Or(id, lease.DefaultService) }
 
 // maxGranted bounds the leases remembered: some days' worth of a client that
 // needs several.

@@ -162,7 +162,7 @@ func TestProvidersOfOneDatabase(t *testing.T) {
 			for range 3 {
 				ahead := time.Duration(rng.IntN(20_000)-10_000) * time.Millisecond
 				providers = append(providers, provider(t, db, leasefdb.Options{
-					StoreOptions: leasefdb.StoreOptions{Now: func() time.Time { return time.Now().Add(ahead) }}, Lease: small,
+					Now: func() time.Time { return time.Now().Add(ahead) }, Lease: small,
 				}))
 			}
 			for range 20 {

@@ -106,12 +106,9 @@ type Observation struct {
 	since time.Time
 }
 
-// Observe returns the observation after another look, which ended just now and
-// showed state.
-func (o Observation) Observe(state State) Observation { return o.ObserveAt(state, time.Now()) }
-
-// ObserveAt is [Observation.Observe] for a look that ended at a time.
-func (o Observation) ObserveAt(state State, now time.Time) Observation {
+// Observe returns the observation after another look, which ended now and showed
+// state. now is a reading of [time.Now], or of the caller's monotonic clock.
+func (o Observation) Observe(state State, now time.Time) Observation {
 	if !o.since.IsZero() && o.isSame(state) {
 		return o
 	}
@@ -120,10 +117,7 @@ func (o Observation) ObserveAt(state State, now time.Time) Observation {
 
 // Remaining returns how long the state must not change from now on until the lease
 // has lapsed; 0 or less if it has.
-func (o Observation) Remaining() time.Duration { return o.RemainingAt(time.Now()) }
-
-// RemainingAt is [Observation.Remaining] at a time.
-func (o Observation) RemainingAt(now time.Time) time.Duration {
+func (o Observation) Remaining(now time.Time) time.Duration {
 	return o.state.Duration - now.Sub(o.since)
 }
 
@@ -137,7 +131,7 @@ func (o Observation) isSame(state State) bool {
 
 // allowsTakeover reports whether a lease in that state may be taken over.
 func (o Observation) allowsTakeover(state State) bool {
-	return !o.since.IsZero() && o.isSame(state) && o.Remaining() <= 0
+	return !o.since.IsZero() && o.isSame(state) && o.Remaining(time.Now()) <= 0
 }
 
 // keys are those of one name. The fence key names the holder and is written
@@ -204,28 +198,11 @@ func (r nameRead) wait(ctx context.Context, name string) (State, error) {
 	return decodeState(name, r.key, value, count)
 }
 
-// HolderRead is a [Names.Holder] that has begun. Wait may be called several
-// times.
-type HolderRead struct {
-	name string
-	key  []byte
-	read kv.Future[[]byte]
-}
-
-// Wait waits for the state and returns it.
-func (h HolderRead) Wait(ctx context.Context) (State, error) {
-	value, err := h.read.Get(ctx)
-	if err != nil {
-		return State{}, err
-	}
-	return decodeState(h.name, h.key, value, nil)
-}
-
 var (
 	// ErrLeaseLost: a lease is no longer its holder's. It is the cause of the
 	// end of [Lease.Context], and comes as a *[LostError].
 	ErrLeaseLost = errors.New("leasefdb: the lease is lost")
-	// ErrHeld: the name is another holder's. It comes as a *[HeldError].
+	// ErrHeld: the name is another holder's. [HeldBy] tells more.
 	ErrHeld = errors.New("leasefdb: the lease is held by another")
 	// ErrState: the stored state of a name is damaged or, if the error is a
 	// lease.ErrNewer, too, a newer version wrote it.
@@ -259,20 +236,29 @@ func (e *LostError) Unwrap() error { return e.Err }
 // Is reports whether target is [ErrLeaseLost].
 func (e *LostError) Is(target error) bool { return target == ErrLeaseLost }
 
-// HeldError names the holder of a name. It is an [ErrHeld].
-type HeldError struct {
-	State State
-
+// heldError is an [ErrHeld].
+type heldError struct {
+	state State
 	fence []byte // the key that changes when the name may be free
 }
 
 // Error implements error.
-func (e *HeldError) Error() string {
-	return fmt.Sprintf("%v: %q is held by %q under epoch %d", ErrHeld, e.State.Name, e.State.Holder, e.State.Epoch)
+func (e *heldError) Error() string {
+	return fmt.Sprintf("%v: %q is held by %q under epoch %d", ErrHeld, e.state.Name, e.state.Holder, e.state.Epoch)
 }
 
-// Is reports whether target is [ErrHeld].
-func (e *HeldError) Is(target error) bool { return target == ErrHeld }
+// Unwrap returns [ErrHeld].
+func (e *heldError) Unwrap() error { return ErrHeld }
+
+// HeldBy returns the state of the name that an [ErrHeld] is about: its holder, the duration of
+// the lease, and what to observe until it may be taken over. It reports false for other errors.
+func HeldBy(err error) (State, bool) {
+	var held *heldError
+	if !errors.As(err, &held) {
+		return State{}, false
+	}
+	return held.state, true
+}
 
 // lostTo returns the error of a holder that finds another state.
 func lostTo(g Grant, now State) *LostError {

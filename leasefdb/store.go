@@ -27,27 +27,12 @@ type Store struct {
 	prefix atomic.Pointer[[]byte] // of the directory, as the last update that committed has seen it
 }
 
-// StoreOptions configure a [Store]. The zero value is ready to use.
-type StoreOptions struct {
-	// Layer is the directory layer in which the directory is. The default value
-	// is directory.Root().
-	Layer *directory.Layer
-	// Path is the directory of the leases. All programs that lease machine ids
-	// from the database use the same. The default value is kazahana/leases.
-	Path []string
-	// Now reads the clock by which leases begin and end. Leases stay disjoint
-	// whatever it says. The default value is time.Now.
-	Now func() time.Time
-}
-
-// NewStore returns the leases in a directory of db. Nothing is read or written:
-// the first update creates the directory.
-func NewStore(db kv.Database, o StoreOptions) (*Store, error) {
+// NewStore returns the leases in a directory of db, for a [lease.Server] of the caller's: it
+// does not look at [Options.Lease]. Nothing is read or written: the first update creates the
+// directory.
+func NewStore(db kv.Database, o Options) (*Store, error) {
 	if db == nil {
 		return nil, errors.New("leasefdb: the database of the leases is nil")
-	}
-	if o.Layer == nil {
-		o.Layer = directory.Root()
 	}
 	if o.Path == nil {
 		o.Path = []string{"kazahana", "leases"}
@@ -55,7 +40,7 @@ func NewStore(db kv.Database, o StoreOptions) (*Store, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	dirs, err := directory.NewCache(o.Layer, db, directory.CacheOptions{})
+	dirs, err := newCache(db, o.Layer)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +59,7 @@ func (s *Store) Update(ctx context.Context, service string, fn func(lease.Tx) er
 		if err != nil {
 			return nil, err
 		}
-		return prefix, fn(&storeTx{tx: tx, prefix: servicePrefix(prefix, service), now: s.now()})
+		return prefix, fn(&storeTx{reads: tx, scans: tx.Snapshot(), writes: tx, prefix: servicePrefix(prefix, service), now: s.now()})
 	})
 	if err != nil {
 		return err // the directory that the transaction would have made may not be there
@@ -93,9 +78,10 @@ func servicePrefix(directory []byte, service string) []byte {
 
 // storeTx is the map of one service in a transaction.
 type storeTx struct {
-	tx     kv.Transaction
-	prefix []byte // with room after it for a key
-	now    time.Time
+	reads, scans kv.ReadTransaction
+	writes       kv.Transaction // nil if it only reads
+	prefix       []byte         // with room after it for a key
+	now          time.Time
 }
 
 // Now implements [lease.Tx].
@@ -109,7 +95,7 @@ func (t *storeTx) key(key []byte) []byte { return append(t.prefix, key...) }
 func (t *storeTx) Get(ctx context.Context, keys ...[]byte) ([][]byte, error) {
 	reads := make([]kv.Future[[]byte], len(keys))
 	for i, key := range keys {
-		reads[i] = t.tx.Get(t.key(key))
+		reads[i] = t.reads.Get(t.key(key))
 	}
 	values := make([][]byte, len(keys))
 	for i, read := range reads {
@@ -127,7 +113,7 @@ func (t *storeTx) Scan(ctx context.Context, begin, end []byte, limit int) ([]lea
 		return nil, nil
 	}
 	r := kv.KeyRange{Begin: append([]byte(nil), t.key(begin)...), End: t.key(end)}
-	found, err := t.tx.Snapshot().GetRange(r.Selectors(), kv.RangeOptions{Limit: limit, Mode: kv.ModeExact}).Slice(ctx)
+	found, err := t.scans.GetRange(r.Selectors(), kv.RangeOptions{Limit: limit, Mode: kv.ModeExact}).Slice(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -139,14 +125,17 @@ func (t *storeTx) Scan(ctx context.Context, begin, end []byte, limit int) ([]lea
 }
 
 // Set implements [lease.Tx].
-func (t *storeTx) Set(key, value []byte) { t.tx.Set(t.key(key), value) }
+func (t *storeTx) Set(key, value []byte) { t.writes.Set(t.key(key), value) }
 
 // Delete implements [lease.Tx].
-func (t *storeTx) Delete(key []byte) { t.tx.Clear(t.key(key)) }
+func (t *storeTx) Delete(key []byte) { t.writes.Clear(t.key(key)) }
 
-var _ lease.Enumerator = (*Store)(nil)
+// Incarnation implements [lease.Tx]: an engine forgets nothing that it has acknowledged.
+func (t *storeTx) Incarnation() string { return "" }
 
-// Services implements [lease.Enumerator]: it reads one key of each service. It
+var _ lease.Store = (*Store)(nil)
+
+// Services implements [lease.Store]: it reads one key of each service. It
 // does not create the directory of the leases.
 func (s *Store) Services(ctx context.Context, after string, limit int) (ids []string, err error) {
 	err = s.db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
@@ -208,46 +197,8 @@ func parseService(key []byte) (string, error) {
 }
 
 // NewReader returns the map of a service in the directory with that prefix, as tx reads
-// it. It is for tools, which examine the map without a [Store]; see [lease.Examine].
-func NewReader(tx kv.ReadTransaction, directory []byte, service string) lease.Reader {
-	return serviceReader{tx, servicePrefix(directory, service)}
-}
-
-type serviceReader struct {
-	tx     kv.ReadTransaction
-	prefix []byte
-}
-
-func (r serviceReader) key(key []byte) []byte {
-	return append(r.prefix[:len(r.prefix):len(r.prefix)], key...)
-}
-
-// Get implements [lease.Reader].
-func (r serviceReader) Get(ctx context.Context, keys ...[]byte) ([][]byte, error) {
-	own := make([][]byte, len(keys))
-	for i, key := range keys {
-		own[i] = r.key(key)
-	}
-	values := make([][]byte, len(keys))
-	for i, read := range kv.GetMany(r.tx, own) {
-		var err error
-		if values[i], err = read.Get(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return values, nil
-}
-
-// Scan implements [lease.Reader].
-func (r serviceReader) Scan(ctx context.Context, begin, end []byte, limit int) ([]lease.Pair, error) {
-	keys := kv.KeyRange{Begin: r.key(begin), End: r.key(end)}
-	found, err := r.tx.GetRange(keys.Selectors(), kv.RangeOptions{Limit: limit, Mode: kv.ModeWantAll}).Slice(ctx)
-	if err != nil {
-		return nil, err
-	}
-	pairs := make([]lease.Pair, len(found))
-	for i, pair := range found {
-		pairs[i] = lease.Pair{Key: pair.Key[len(r.prefix):], Value: pair.Value}
-	}
-	return pairs, nil
+// it. It is for tools, which examine the map without a [Store]; see [lease.Examine]. Its
+// methods Set and Delete panic.
+func NewReader(tx kv.ReadTransaction, directory []byte, service string) lease.Tx {
+	return &storeTx{reads: tx, scans: tx, prefix: servicePrefix(directory, service), now: time.Now()}
 }

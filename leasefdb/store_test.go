@@ -39,7 +39,7 @@ func TestStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			db := lossyDatabase{engine(enginetest.Open(t))}
 			leasetest.Run(t, leasetest.Suite{Open: func(t *testing.T, name string) lease.Store {
-				return must[*leasefdb.Store](t)(leasefdb.NewStore(db, leasefdb.StoreOptions{Path: []string{"leases", name}}))
+				return must[*leasefdb.Store](t)(leasefdb.NewStore(db, leasefdb.Options{Path: []string{"leases", name}}))
 			}})
 		})
 	}
@@ -63,7 +63,7 @@ func (a lossyDatabase) Transact(ctx context.Context, fn func(kv.Transaction) err
 // nothing changed, and that the engine's errors pass through it.
 func TestErrorsOfTheFunction(t *testing.T) {
 	onEngines(t, func(t *testing.T, db kv.Database) {
-		store := must[*leasefdb.Store](t)(leasefdb.NewStore(db, leasefdb.StoreOptions{}))
+		store := must[*leasefdb.Store](t)(leasefdb.NewStore(db, leasefdb.Options{}))
 		boom := errors.New("boom")
 		runs := 0
 		err := store.Update(ctx, "s", func(tx lease.Tx) error {

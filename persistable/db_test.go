@@ -56,7 +56,7 @@ func TestOriginsOfPaths(t *testing.T) {
 	defer func() { _ = engine.Close() }()
 	var all []*identities
 	for _, path := range [][]string{{"a/b"}, {"a", "b"}, {"a/b"}} {
-		o := Options{IDs: IDOptions{Leases: leasefdb.Options{StoreOptions: leasefdb.StoreOptions{Path: path}}}}.withDefaults()
+		o := Options{IDs: IDOptions{Leases: leasefdb.Options{Path: path}}}.withDefaults()
 		ids, err := newIdentities(engine, o)
 		if err != nil {
 			t.Fatal(err)

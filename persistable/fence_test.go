@@ -17,7 +17,7 @@ import (
 
 func claim(t testing.TB, engine kv.Database, owner string) leasefdb.Grant {
 	t.Helper()
-	names := must[*leasefdb.Names](t)(leasefdb.NewNames(engine, leasefdb.NameOptions{}))
+	names := must[*leasefdb.Names](t)(leasefdb.NewNames(engine, nil))
 	return must[leasefdb.Grant](t)(names.Claim(ctx, engine, "writer", leasefdb.Claim{Holder: owner}))
 }
 

@@ -321,7 +321,7 @@ func later() time.Time { return time.Now().Add(2 * time.Hour) }
 // takeAll leases all machine ids there are by a clock.
 func takeAll(t testing.TB, engine kv.Database, now func() time.Time) {
 	t.Helper()
-	other := must[*leasefdb.Provider](t)(leasefdb.New(engine, leasefdb.Options{StoreOptions: leasefdb.StoreOptions{Now: now}, Lease: four}))
+	other := must[*leasefdb.Provider](t)(leasefdb.New(engine, leasefdb.Options{Now: now, Lease: four}))
 	for n := range 4 {
 		must[[]idgen.Lease](t)(other.Acquire(ctx, idgen.AcquireRequest{RequestKey: fmt.Sprint(n)}))
 	}
@@ -359,7 +359,7 @@ func TestNoLease(t *testing.T) {
 	err := orders.Create(ctx, o)
 	wantError(t, err, persistable.ErrNoID)
 	wantError(t, err, lease.ErrExhausted)
-	wantAs[*idgen.LeaseAcquisitionError](t, err)
+	wantError(t, err, idgen.ErrLeaseAcquisition)
 	check(t, orders.CreateWithID(ctx, 99, o))
 }
 

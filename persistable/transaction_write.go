@@ -38,7 +38,7 @@ type writeState struct {
 	onlyReads  bool // that of a function of Transact that has written through no store
 	conflicts  int  // attempts in a row, directly before, that conflicted
 	writeLock  sync.Mutex
-	fences     []leasefdb.FenceCheck // the checks of the DB's fences; nil: not started
+	fences     []func(context.Context) error // the checks of the DB's fences; nil: not started
 	versions   ownVersions
 	borrowed   bool        // the caller commits: see DB.In
 	lent       atomic.Bool // the program has the engine's transaction, and may have set options
@@ -186,7 +186,7 @@ func (t *transaction) awaitFences(ctx context.Context) error {
 	}
 	t.startFences()
 	for _, f := range t.fences {
-		if err := fenceError("", nil, f.Wait(ctx)); err != nil {
+		if err := fenceError("", nil, f(ctx)); err != nil {
 			return err
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/kazahana-db/kazahana/internal/persistable/build"
 	"github.com/kazahana-db/kazahana/internal/persistable/format"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/leasefdb"
 )
 
 // putOptions say under which conditions a record is put. The zero value puts it
@@ -44,8 +43,8 @@ type write struct {
 	store   *openStore // nil: there is nothing to remove
 	created bool       // the write has created the store
 	stored  kv.Future[[]byte]
-	owner   leasefdb.FenceCheck // of the id's machine id
-	quotas  quotaReads          // of the quotas that the store is under
+	owner   func(context.Context) error // waits for the check of the id's machine id; nil: not started
+	quotas  quotaReads                  // of the quotas that the store is under
 
 	buildCheck build.Check       // whether a build has done the record
 	version    kv.Future[[]byte] // of the stored form, where records have versions
@@ -253,7 +252,15 @@ func (w *write) checkFence(ctx context.Context) error {
 	if !w.isNew() {
 		return nil
 	}
-	return cmp.Or(w.fence.foreign, fenceError(w.Type, w.sc.id, cmp.Or(w.fence.lost, w.owner.Wait(ctx))))
+	return cmp.Or(w.fence.foreign, fenceError(w.Type, w.sc.id, cmp.Or(w.fence.lost, w.awaitOwner(ctx))))
+}
+
+// awaitOwner waits for the check of the id's machine id.
+func (w *write) awaitOwner(ctx context.Context) error {
+	if w.owner == nil {
+		return nil
+	}
+	return w.owner(ctx)
 }
 
 // readEntries reads the rest of the stored form and gathers its index entries.

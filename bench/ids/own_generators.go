@@ -49,7 +49,7 @@ func newLeased(provider idgen.LeaseProvider, service string, throughput int) (*i
 	defer cancel()
 	var o observer
 	c, err := idgen.NewClient(idgen.Options{
-		Provider: provider, ServiceID: service, DisableFallback: true, MaxThroughput: throughput, Observer: &o,
+		Provider: provider, ServiceID: service, DisableFallback: true, MaxThroughput: throughput, Observe: o.Observe,
 	})
 	if err != nil {
 		return nil, err
@@ -59,8 +59,7 @@ func newLeased(provider idgen.LeaseProvider, service string, throughput int) (*i
 	}
 	ids := make([]idgen.ID, 4096)
 	for o.metrics().Throughput < throughput {
-		var pending *idgen.LeaseAcquisitionError
-		if _, err := c.NextN(ctx, ids); err != nil && !errors.As(err, &pending) {
+		if _, err := c.NextN(ctx, ids); err != nil && !errors.Is(err, idgen.ErrLeaseAcquisition) {
 			return nil, errors.Join(err, c.Shutdown(context.Background()))
 		}
 		if ctx.Err() != nil {

@@ -144,14 +144,9 @@ func (c Codec) Format(f fmt.State, _ rune) {
 	fmt.Fprint(f, "}")
 }
 
-// Kind says with which codec an [ID] is written. Its Codec method is called on
-// the zero value of the type, so an empty struct will do.
-type Kind interface {
-	Codec() *Codec
-}
-
 // ID is an ID that is external in JSON and other text: a field of what an API
-// sends and receives. K says by which codec.
+// sends and receives. K says by which codec. Its method is called on the zero value of the
+// type, so an empty struct will do.
 //
 //	type orderIDs struct{}
 //
@@ -163,7 +158,7 @@ type Kind interface {
 //
 // Convert from and to the ID itself: external.ID[orderIDs](o.ID), and
 // idgen.ID(view.ID). A zero ID is an error in text; use omitzero where there may be none.
-type ID[K Kind] idgen.ID
+type ID[K interface{ Codec() *Codec }] idgen.ID
 
 // String returns the external form, or "external: none" for a zero or negative ID.
 func (id ID[K]) String() string {
@@ -209,7 +204,7 @@ func (id *ID[K]) UnmarshalText(text []byte) error {
 	return nil
 }
 
-func codecOf[K Kind]() (*Codec, error) {
+func codecOf[K interface{ Codec() *Codec }]() (*Codec, error) {
 	var kind K
 	if codec := kind.Codec(); codec != nil {
 		return codec, nil

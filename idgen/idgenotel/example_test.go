@@ -19,7 +19,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	ids := idgen.Must(idgen.NewClient(idgen.Options{Observer: observer})) // standalone: every ID is a fallback ID
+	ids := idgen.Must(idgen.NewClient(idgen.Options{Observe: observer.Observe})) // standalone: every ID is a fallback ID
 	if _, err := ids.NextN(context.Background(), make([]idgen.ID, 100)); err != nil {
 		panic(err)
 	}

@@ -6,7 +6,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	ids, err := idgen.NewClient(idgen.Options{Provider: leases, ServiceID: "payments", Observer: observer})
+//	ids, err := idgen.NewClient(idgen.Options{Provider: leases, ServiceID: "payments", Observe: observer.Observe})
 //
 // It uses only the API; the program chooses SDK and exporter. All instruments are
 // observed when they are read: they do not slow down making IDs. Clients of one
@@ -49,8 +49,8 @@ import (
 // scope names the instrumentation, as OpenTelemetry has it.
 const scope = "github.com/kazahana-db/kazahana/idgen"
 
-// Observer reports the metrics of the clients that it is the
-// [idgen.Options.Observer] of. Make one with [NewObserver] for all clients of a
+// Observer reports the metrics of the clients whose [idgen.Options.Observe] is its method
+// Observe. Make one with [NewObserver] for all clients of a
 // process: two that report to one provider would contradict each other.
 type Observer struct {
 	instruments  []instrument
@@ -63,8 +63,6 @@ type Observer struct {
 
 // client is one that is observed.
 type client struct{ read func() idgen.Metrics }
-
-var _ idgen.Observer = (*Observer)(nil)
 
 // NewObserver creates the instruments in a meter of provider. The error is the
 // provider's, for an instrument that it does not like.
@@ -85,7 +83,7 @@ func NewObserver(provider metric.MeterProvider) (*Observer, error) {
 	return o, nil
 }
 
-// Observe implements [idgen.Observer].
+// Observe is for [idgen.Options.Observe].
 func (o *Observer) Observe(read func() idgen.Metrics) (forget func()) {
 	c := &client{read}
 	o.mu.Lock()

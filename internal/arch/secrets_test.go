@@ -28,7 +28,6 @@ import (
 	idtoken "github.com/kazahana-db/kazahana/internal/idbuilder/token"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/worker"
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
-	"github.com/kazahana-db/kazahana/lease"
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
 	"github.com/kazahana-db/kazahana/lease/memory"
 )
@@ -125,7 +124,7 @@ func secretive(t *testing.T) []any {
 		idtoken.Token{Text: marker},
 		api.Token{Token: marker},
 		settings.Auth{AdminToken: marker},
-		fill(idgen.Lease{}), fill(lease.RenewRequest{}), fill(leasehttp.Token{}), fill(leasehttp.ClientOptions{}), fill(external.Options{}), fill(fdbkv.TLS{}),
+		fill(idgen.Lease{}), fill(leasehttp.Token{}), fill(leasehttp.ClientOptions{}), fill(external.Options{}), fill(fdbkv.TLS{}),
 		options,
 		fdbkv.Options{Network: fdbkv.Network{TLS: fill(fdbkv.TLS{}).(fdbkv.TLS)}},
 		fdbkv.Network{TLS: fill(fdbkv.TLS{}).(fdbkv.TLS)},

@@ -14,6 +14,7 @@
 package refusal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,13 +22,15 @@ import (
 	"time"
 )
 
-// The sentinels. Package lease documents the first three, package idgen the others.
+// The sentinels. Package lease documents the first four, package idgen the others.
 var (
-	ErrExhausted         = errors.New("lease: no positions are free")
-	ErrBudget            = errors.New("lease: the account has leased too much")
-	ErrCorrupt           = errors.New("lease: corrupt record")
-	ErrBeforeCustomEpoch = errors.New("idgen: time before the epoch")
-	ErrTimeOverflow      = errors.New("idgen: time after the end of the timestamp")
+	ErrExhausted           = errors.New("lease: no positions are free")
+	ErrBudget              = errors.New("lease: the account has leased too much")
+	ErrCorrupt             = errors.New("lease: corrupt record")
+	ErrQuarantine          = errors.New("lease: in quarantine")
+	ErrBeforeCustomEpoch   = errors.New("idgen: time before the epoch")
+	ErrTimeOverflow        = errors.New("idgen: time after the end of the timestamp")
+	ErrCustomEpochMismatch = errors.New("idgen: epoch mismatch")
 )
 
 // ExhaustedError is an [ErrExhausted].
@@ -59,6 +62,48 @@ func (e *CorruptError) Error() string {
 
 // Unwrap returns [ErrCorrupt] and the cause.
 func (e *CorruptError) Unwrap() []error { return []error{ErrCorrupt, e.Cause} }
+
+// QuarantineError is an [ErrQuarantine].
+type QuarantineError struct {
+	ServiceID string
+	Until     time.Time // by the store's clock
+}
+
+// Error names the remedy, the service, and the end.
+func (e *QuarantineError) Error() string {
+	return fmt.Sprintf("%v: if the store of service %q is new, or has lost nothing, run \"kazahana lease quarantine --end\" or call Server.EndQuarantine, once; "+
+		"if it may have lost leases, wait until %s, when these have ended (Options.Fresh says beforehand that a store is new)",
+		ErrQuarantine, e.ServiceID, e.Until.UTC().Format(time.RFC3339))
+}
+
+// Unwrap returns [ErrQuarantine].
+func (e *QuarantineError) Unwrap() error { return ErrQuarantine }
+
+// Layout is an idgen.Layout, to which it converts; its JSON has the names of the specification.
+type Layout struct {
+	CustomEpoch   int64 `json:"customEpoch"`
+	ReserveBits   int   `json:"bitReserve"`
+	TimestampBits int   `json:"bitTs"`
+	MachineBits   int   `json:"bitId"`
+	SequenceBits  int   `json:"bitSeq"`
+}
+
+// EpochMismatchError is an [ErrCustomEpochMismatch].
+type EpochMismatchError struct {
+	ServiceID string
+	Want      Layout // what is configured; the bits of machine and sequence may differ
+	Got       Layout // that of the leases
+}
+
+// Error names both layouts and the remedy.
+func (e *EpochMismatchError) Error() string {
+	return fmt.Sprintf("%v: the leases of service %q have epoch %d, %d reserve and %d timestamp bits, but epoch %d, %d and %d are configured: "+
+		"these never change; set Options.Layout to the layout of the leases, restore the service's configuration, or use another service id", ErrCustomEpochMismatch,
+		cmp.Or(e.ServiceID, "default"), e.Got.CustomEpoch, e.Got.ReserveBits, e.Got.TimestampBits, e.Want.CustomEpoch, e.Want.ReserveBits, e.Want.TimestampBits)
+}
+
+// Unwrap returns [ErrCustomEpochMismatch].
+func (e *EpochMismatchError) Unwrap() error { return ErrCustomEpochMismatch }
 
 // TimeRangeError is an [ErrBeforeCustomEpoch] or an [ErrTimeOverflow].
 type TimeRangeError struct {

@@ -3,6 +3,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -89,12 +90,7 @@ func newAccount(t Token) *account {
 }
 
 // serviceName returns the id of the service that a request names.
-func serviceName(service string) string {
-	if service == "" {
-		return lease.DefaultService
-	}
-	return service
-}
+func serviceName(service string) string { return cmp.Or(service, lease.DefaultService) }
 
 // checkService refuses services that are not the token's.
 func (a *account) checkService(service string) error {
@@ -152,7 +148,7 @@ func (a *account) acquire(ctx context.Context, provider idgen.LeaseProvider, req
 // listServices returns the next services with IDs greater than after, at most limit of them:
 // those that the token may lease for, since the names of others are not its business. It
 // returns none only if there are no more.
-func (a *account) listServices(ctx context.Context, store Lister, after string, limit int) ([]string, error) {
+func (a *account) listServices(ctx context.Context, store lister, after string, limit int) ([]string, error) {
 	if a == nil || len(a.Services) == 0 {
 		return store.Services(ctx, after, limit)
 	}

@@ -36,7 +36,7 @@ type Client struct {
 
 var (
 	_ idgen.LeaseProvider = (*Client)(nil)
-	_ Lister              = (*Client)(nil)
+	_ lister              = (*Client)(nil)
 )
 
 // NewClient returns a client. It returns what [ClientOptions.Validate] finds,
@@ -132,7 +132,7 @@ func isForeignRefusal(err error) bool {
 	return true
 }
 
-// List implements [Lister], for tokens that may. Errors are as for Acquire, and as of
+// List lists the leases of a service as [lease.Server.List] does, for tokens that may. Errors are as for Acquire, and as of
 // [lease.Server.List] for blocks that cannot be read.
 func (c *Client) List(ctx context.Context, serviceID string, options lease.ListOptions) (lease.Page, error) {
 	where := c.base.JoinPath("leases")
@@ -276,8 +276,8 @@ func (o ClientOptions) withoutSecret() any {
 	return ClientOptions(o)
 }
 
-// Services implements [Lister], for tokens that may list: those of the
-// server's services that the token may lease for. Errors are as for Acquire.
+// Services lists services as [lease.Server.Services] does, for tokens that may list: those of
+// the server's services that the token may lease for. Errors are as for Acquire.
 func (c *Client) Services(ctx context.Context, after string, limit int) ([]string, error) {
 	where := c.base.JoinPath("services")
 	where.RawQuery = url.Values{"after": {after}, "limit": {strconv.Itoa(limit)}}.Encode()
@@ -292,7 +292,7 @@ type servicesAnswer struct {
 	Next     string   `json:"next,omitempty"` // continues the list as after; "" if this is its end
 }
 
-// fullPage is the most services that a [Lister] returns at once.
+// fullPage is the most services that a lister returns at once.
 const fullPage = 1000
 
 // StatusError is an answer of the server that does not stand for an error of package lease.

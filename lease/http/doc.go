@@ -33,7 +33,7 @@
 // A release may be the specification's own, {"signature", "timestamp"}, signed over
 // "<id>:<timestamp>". It may lack the service: the handler then asks each service that
 // the token may lease for, and the signature tells which lease is meant. For that the
-// handler needs a [Lister] that knows the services; otherwise it asks the services
+// provider has to list its services; otherwise it asks the services
 // of the token, or the default service. Services without the lease refuse the call, and
 // a provider that logs or counts calls shows that: a client that can name its service
 // should. The client sends this form to a server that refuses the longer one with an

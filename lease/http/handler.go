@@ -24,8 +24,8 @@ import (
 	"github.com/kazahana-db/kazahana/lease"
 )
 
-// Lister lists leases and services, as [lease.Server] does.
-type Lister interface {
+// lister lists leases and services, as [lease.Server] does.
+type lister interface {
 	List(ctx context.Context, serviceID string, options lease.ListOptions) (lease.Page, error)
 	// Services returns the next services with IDs greater than after, at most limit of them; 0 leaves the
 	// number to the lister. A lister that does not know them returns [errors.ErrUnsupported].
@@ -35,12 +35,14 @@ type Lister interface {
 // handler serves a provider.
 type handler struct {
 	provider idgen.LeaseProvider
+	lister   lister // the provider; nil if it lists nothing
 	options  HandlerOptions
 	accounts []*account
 }
 
-// NewHandler returns a handler that serves provider; see the package's documentation. It
-// is safe for concurrent use. The error is what [HandlerOptions.Validate] finds.
+// NewHandler returns a handler that serves provider; see the package's documentation. A
+// provider that lists, as a [lease.Server], a [Client] and what leaseotel makes of them do,
+// answers GET /leases and GET /services by its methods List and Services. The handler is safe for concurrent use. The error is what [HandlerOptions.Validate] finds.
 func NewHandler(provider idgen.LeaseProvider, options HandlerOptions) (http.Handler, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
@@ -54,10 +56,8 @@ func NewHandler(provider idgen.LeaseProvider, options HandlerOptions) (http.Hand
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
-	if options.Lister == nil {
-		options.Lister, _ = provider.(Lister)
-	}
 	h := &handler{provider: provider, options: options}
+	h.lister, _ = provider.(lister)
 	for _, t := range options.Tokens {
 		h.accounts = append(h.accounts, newAccount(t))
 	}
@@ -144,9 +144,6 @@ type HandlerOptions struct {
 	// site could point its name at this machine (DNS rebinding). At other addresses
 	// each Host is answered.
 	Hosts []string
-	// Lister answers GET /leases and GET /services; nil means the provider, if it is
-	// one.
-	Lister Lister
 	// MaxBody bounds the body of a request in bytes; 0 means 16 KiB.
 	MaxBody int64
 	// Timeout bounds a call of the provider; 0 means 10 s.
@@ -223,7 +220,7 @@ func (h *handler) handleServices(w http.ResponseWriter, r *http.Request, account
 	if err := checkMethod(w, r, http.MethodGet, http.MethodHead); err != nil {
 		return nil, err
 	}
-	if h.options.Lister == nil || !account.mayList() {
+	if h.lister == nil || !account.mayList() {
 		return nil, newStatusError(http.StatusForbidden, codeForbidden, "services are not listed here, or not for this token")
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
@@ -236,7 +233,7 @@ func (h *handler) handleServices(w http.ResponseWriter, r *http.Request, account
 			return nil, fmt.Errorf("%w: the limit is %q", lease.ErrInvalid, text)
 		}
 	}
-	ids, err := account.listServices(r.Context(), h.options.Lister, query.Get("after"), limit)
+	ids, err := account.listServices(r.Context(), h.lister, query.Get("after"), limit)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, newStatusError(http.StatusForbidden, codeForbidden, "the store of this server does not list services")
 	}
@@ -274,8 +271,8 @@ func (h *handler) problem(err error) problem {
 	var (
 		status     *StatusError
 		exhausted  *refusal.ExhaustedError
-		quarantine *lease.QuarantineError
-		epoch      *idgen.CustomEpochMismatchError
+		quarantine *refusal.QuarantineError
+		epoch      *refusal.EpochMismatchError
 		corrupt    *refusal.CorruptError
 		clock      *refusal.TimeRangeError
 		budget     *refusal.BudgetError
@@ -290,9 +287,8 @@ func (h *handler) problem(err error) problem {
 		p.Status, p.Code = http.StatusServiceUnavailable, codeQuarantine
 		p.ServiceID, p.Until = quarantine.ServiceID, &quarantine.Until
 	case errors.As(err, &epoch):
-		stored, configured := layoutOf(epoch.Got), layoutOf(epoch.Want)
 		p.Status, p.Code = http.StatusInternalServerError, codeEpoch
-		p.ServiceID, p.Stored, p.Configured = epoch.ServiceID, &stored, &configured
+		p.ServiceID, p.Stored, p.Configured = epoch.ServiceID, &epoch.Got, &epoch.Want
 	case errors.As(err, &corrupt):
 		p.Status, p.Code = http.StatusInternalServerError, codeCorrupt
 		p.ServiceID, p.Key, p.Cause = corrupt.ServiceID, corrupt.Key, corrupt.Cause.Error()

@@ -92,8 +92,8 @@ func (h *handler) servicesOf(ctx context.Context, account *account) ([]string, e
 		return account.Services, nil
 	}
 	services := []string{lease.DefaultService}
-	for after := ""; h.options.Lister != nil; {
-		page, err := h.options.Lister.Services(ctx, after, 0)
+	for after := ""; h.lister != nil; {
+		page, err := h.lister.Services(ctx, after, 0)
 		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			return nil, err
 		}
@@ -129,10 +129,10 @@ func (h *handler) handleList(w http.ResponseWriter, r *http.Request, account *ac
 	if err := account.checkService(service); err != nil {
 		return nil, err
 	}
-	if h.options.Lister == nil || !account.mayList() {
+	if h.lister == nil || !account.mayList() {
 		return nil, newStatusError(http.StatusForbidden, codeForbidden, "leases are not listed here, or not for this token")
 	}
-	page, err := h.options.Lister.List(r.Context(), service, options)
+	page, err := h.lister.List(r.Context(), service, options)
 	unread := page.UnreadBlocks(err)
 	if err != nil && unread == nil {
 		return nil, err

@@ -53,7 +53,7 @@ func client(t *testing.T, options leasehttp.ClientOptions) *leasehttp.Client {
 	return c
 }
 
-func newMemory(t testing.TB) *memory.Provider {
+func newMemory(t testing.TB) *lease.Server {
 	t.Helper()
 	provider, err := memory.New(memory.Options{})
 	if err != nil {

@@ -81,7 +81,7 @@ func TestLiteralRelease(t *testing.T) {
 	}
 }
 
-func wantActive(t *testing.T, provider leasehttp.Lister, service string, want int) {
+func wantActive(t *testing.T, provider *lease.Server, service string, want int) {
 	t.Helper()
 	if page, err := provider.List(t.Context(), service, lease.ListOptions{}); err != nil || len(page.Leases) != want {
 		t.Errorf("service %s: %d active leases, want %d: %+v, %v", service, len(page.Leases), want, page, err)

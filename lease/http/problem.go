@@ -47,35 +47,18 @@ type problem struct {
 	Detail string `json:"detail"`
 	Code   string `json:"code"`
 
-	ServiceID  string     `json:"serviceId,omitempty"`
-	Throughput int        `json:"throughputPerMs,omitempty"`
-	Leased     int        `json:"leased,omitempty"`
-	PerMs      int        `json:"perMs,omitempty"`
-	Until      *time.Time `json:"until,omitempty"`
-	Time       *time.Time `json:"time,omitempty"`
-	First      *time.Time `json:"first,omitempty"`
-	Last       *time.Time `json:"last,omitempty"`
-	Key        []byte     `json:"key,omitempty"`
-	Cause      string     `json:"cause,omitempty"`
-	Stored     *layout    `json:"stored,omitempty"`
-	Configured *layout    `json:"configured,omitempty"`
-}
-
-// layout is an [idgen.Layout] under the specification's names.
-type layout struct {
-	CustomEpoch   int64 `json:"customEpoch"`
-	ReserveBits   int   `json:"bitReserve"`
-	TimestampBits int   `json:"bitTs"`
-	MachineBits   int   `json:"bitId"`
-	SequenceBits  int   `json:"bitSeq"`
-}
-
-func layoutOf(l idgen.Layout) layout {
-	return layout{CustomEpoch: l.CustomEpoch, ReserveBits: l.ReserveBits, TimestampBits: l.TimestampBits, MachineBits: l.MachineBits, SequenceBits: l.SequenceBits}
-}
-
-func (l layout) toLayout() idgen.Layout {
-	return idgen.Layout{CustomEpoch: l.CustomEpoch, ReserveBits: l.ReserveBits, TimestampBits: l.TimestampBits, MachineBits: l.MachineBits, SequenceBits: l.SequenceBits}
+	ServiceID  string          `json:"serviceId,omitempty"`
+	Throughput int             `json:"throughputPerMs,omitempty"`
+	Leased     int             `json:"leased,omitempty"`
+	PerMs      int             `json:"perMs,omitempty"`
+	Until      *time.Time      `json:"until,omitempty"`
+	Time       *time.Time      `json:"time,omitempty"`
+	First      *time.Time      `json:"first,omitempty"`
+	Last       *time.Time      `json:"last,omitempty"`
+	Key        []byte          `json:"key,omitempty"`
+	Cause      string          `json:"cause,omitempty"`
+	Stored     *refusal.Layout `json:"stored,omitempty"`
+	Configured *refusal.Layout `json:"configured,omitempty"`
 }
 
 // sentinels are the errors that are nothing but a code, and the codes of errors without their data:
@@ -87,6 +70,7 @@ var sentinels = []struct {
 }{
 	{lease.ErrInvalid, http.StatusBadRequest, codeInvalid},
 	{lease.ErrExhausted, http.StatusServiceUnavailable, codeExhausted},
+	{lease.ErrQuarantine, http.StatusServiceUnavailable, codeQuarantine},
 	{lease.ErrBudget, http.StatusTooManyRequests, codeTooMuch},
 	{lease.ErrTooManyServices, http.StatusTooManyRequests, codeTooManyServices},
 	{lease.ErrUnknownService, http.StatusNotFound, codeUnknownService},
@@ -96,6 +80,7 @@ var sentinels = []struct {
 	{lease.ErrLastTs, http.StatusConflict, codeLastTs},
 	{lease.ErrNewer, http.StatusInternalServerError, codeNewer},
 	{lease.ErrCorrupt, http.StatusInternalServerError, codeCorrupt},
+	{idgen.ErrCustomEpochMismatch, http.StatusInternalServerError, codeEpoch},
 }
 
 // toError is the inverse of problem: what the client returns.
@@ -106,10 +91,12 @@ func (p problem) toError() error {
 			return &refusal.ExhaustedError{ServiceID: p.ServiceID, Throughput: p.Throughput}
 		}
 	case codeQuarantine:
-		return &lease.QuarantineError{ServiceID: p.ServiceID, Until: timeOrZero(p.Until)}
+		if p.Until != nil {
+			return &refusal.QuarantineError{ServiceID: p.ServiceID, Until: *p.Until}
+		}
 	case codeEpoch:
 		if p.Stored != nil && p.Configured != nil {
-			return &idgen.CustomEpochMismatchError{ServiceID: p.ServiceID, Want: p.Configured.toLayout(), Got: p.Stored.toLayout()}
+			return &refusal.EpochMismatchError{ServiceID: p.ServiceID, Want: *p.Configured, Got: *p.Stored}
 		}
 	case codeCorrupt:
 		if p.ServiceID != "" {

@@ -25,11 +25,11 @@ func TestErrorsCrossTheWire(t *testing.T) {
 	other.CustomEpoch = 1
 	for _, want := range []error{
 		lease.ErrInvalid, lease.ErrUnknownService, lease.ErrNotFound, lease.ErrSignature, lease.ErrExpiredTimestamp, lease.ErrLastTs, lease.ErrNewer,
-		lease.ErrTooManyServices, lease.ErrExhausted, lease.ErrBudget, lease.ErrCorrupt,
+		lease.ErrTooManyServices, lease.ErrExhausted, lease.ErrBudget, lease.ErrQuarantine, lease.ErrCorrupt, idgen.ErrCustomEpochMismatch,
 		&refusal.ExhaustedError{ServiceID: "a", Throughput: 7},
 		&refusal.BudgetError{ServiceID: "a", Throughput: 7, Leased: 8, PerMs: 9},
-		&lease.QuarantineError{ServiceID: "a", Until: time.UnixMilli(idgen.DefaultCustomEpoch).UTC()},
-		&idgen.CustomEpochMismatchError{ServiceID: "a", Got: layout, Want: other},
+		&refusal.QuarantineError{ServiceID: "a", Until: time.UnixMilli(idgen.DefaultCustomEpoch).UTC()},
+		&refusal.EpochMismatchError{ServiceID: "a", Got: refusal.Layout(layout), Want: refusal.Layout(other)},
 		&refusal.CorruptError{ServiceID: "a", Key: []byte{0, 255}, Cause: errors.New("why")},
 		&refusal.TimeRangeError{Time: layout.First().Add(-1), First: layout.First(), Last: layout.Last()},
 	} {
@@ -42,7 +42,7 @@ func TestErrorsCrossTheWire(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []error{lease.ErrExhausted, lease.ErrBudget} {
+	for _, want := range []error{lease.ErrExhausted, lease.ErrBudget, lease.ErrQuarantine} {
 		h := handler(t, faultyProvider{fmt.Errorf("%w: the pool of region 7", want)}, leasehttp.HandlerOptions{})
 		if res := send(t, h, "POST", "/lease", "{}"); res.Code < 429 || res.Header().Get("Retry-After") != "1" || !strings.Contains(res.Body.String(), "region 7") {
 			t.Errorf("%v, as a provider of another module returns it: got %d %s %v", want, res.Code, res.Body, res.Header())
@@ -62,8 +62,8 @@ func isSameError(got, want error) bool {
 	var (
 		exhausted  *refusal.ExhaustedError
 		budget     *refusal.BudgetError
-		quarantine *lease.QuarantineError
-		epoch      *idgen.CustomEpochMismatchError
+		quarantine *refusal.QuarantineError
+		epoch      *refusal.EpochMismatchError
 		corrupt    *refusal.CorruptError
 		clock      *refusal.TimeRangeError
 	)
@@ -72,9 +72,9 @@ func isSameError(got, want error) bool {
 		return errors.As(got, &exhausted) && *exhausted == *want && errors.Is(got, lease.ErrExhausted)
 	case *refusal.BudgetError:
 		return errors.As(got, &budget) && *budget == *want && errors.Is(got, lease.ErrBudget)
-	case *lease.QuarantineError:
+	case *refusal.QuarantineError:
 		return errors.As(got, &quarantine) && *quarantine == *want && errors.Is(got, lease.ErrQuarantine)
-	case *idgen.CustomEpochMismatchError:
+	case *refusal.EpochMismatchError:
 		return errors.As(got, &epoch) && *epoch == *want
 	case *refusal.CorruptError:
 		return errors.As(got, &corrupt) && corrupt.Error() == want.Error() && errors.Is(got, lease.ErrCorrupt)

@@ -167,6 +167,7 @@ var reasons = []struct {
 	{lease.ErrSignature, "signature"},
 	{lease.ErrExpiredTimestamp, "expired_timestamp"},
 	{lease.ErrLastTs, "last_ts"},
+	{idgen.ErrCustomEpochMismatch, "epoch"},
 	{idgen.ErrBeforeCustomEpoch, "clock"},
 	{idgen.ErrTimeOverflow, "clock"},
 	{context.Canceled, "canceled"},
@@ -179,9 +180,6 @@ func reason(err error) string {
 		if errors.Is(err, r.err) {
 			return r.word
 		}
-	}
-	if errors.As(err, new(*idgen.CustomEpochMismatchError)) {
-		return "epoch"
 	}
 	return "store"
 }

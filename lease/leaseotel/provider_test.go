@@ -16,7 +16,6 @@ import (
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/refusal"
 	"github.com/kazahana-db/kazahana/lease"
-	leasehttp "github.com/kazahana-db/kazahana/lease/http"
 	"github.com/kazahana-db/kazahana/lease/leaseotel"
 	"github.com/kazahana-db/kazahana/lease/memory"
 )
@@ -111,8 +110,8 @@ func TestCounts(t *testing.T) {
 func TestReasons(t *testing.T) {
 	for word, cause := range map[string]error{
 		"exhausted":         &refusal.ExhaustedError{},
-		"quarantine":        &lease.QuarantineError{},
-		"epoch":             &idgen.CustomEpochMismatchError{},
+		"quarantine":        &refusal.QuarantineError{},
+		"epoch":             &refusal.EpochMismatchError{},
 		"corrupt":           &refusal.CorruptError{Cause: errors.New("cut off")},
 		"not_found":         lease.ErrNotFound,
 		"signature":         lease.ErrSignature,
@@ -152,7 +151,9 @@ func TestListsPassThrough(t *testing.T) {
 	}
 	for next, lists := range map[idgen.LeaseProvider]bool{home: true, &answers{}: false} {
 		counted, _ := instrument(t, next)
-		if _, listed := counted.(leasehttp.Lister); listed != lists {
+		if _, listed := counted.(interface {
+			List(context.Context, string, lease.ListOptions) (lease.Page, error)
+		}); listed != lists {
 			t.Errorf("%T: lists leases and services: %v; want %v", next, listed, lists)
 		}
 	}

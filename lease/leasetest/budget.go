@@ -68,16 +68,7 @@ func testBudgetReplaced(f *fixture) {
 	n, other := f.newNode(fresh()), f.newNode(fresh())
 	acquire := func(account string, replaces ...idgen.Lease) (idgen.Lease, error) {
 		f.Helper()
-		req := idgen.AcquireRequest{Throughput: 512}
-		for _, l := range replaces {
-			req.Replaces = append(req.Replaces, l.Ref())
-		}
-		leases, err := f.acquireWithin(n, account, 512, req)
-		if err != nil {
-			return idgen.Lease{}, err
-		}
-		f.checkGrant(leases, 512)
-		return leases[0], nil
+		return f.acquireReplacing(n, account, 512, 512, replaces)
 	}
 	granted := func(what string, replaces ...idgen.Lease) idgen.Lease {
 		f.Helper()
@@ -130,16 +121,7 @@ func testBudgetReplaced(f *fixture) {
 func testBudgetReplacedOnce(f *fixture, n *node) {
 	acquire := func(throughput int, replaces ...idgen.Lease) (idgen.Lease, error) {
 		f.Helper()
-		req := idgen.AcquireRequest{Throughput: throughput}
-		for _, l := range replaces {
-			req.Replaces = append(req.Replaces, l.Ref())
-		}
-		leases, err := f.acquireWithin(n, "c", 1024, req)
-		if err != nil {
-			return idgen.Lease{}, err
-		}
-		f.checkGrant(leases, throughput)
-		return leases[0], nil
+		return f.acquireReplacing(n, "c", 1024, throughput, replaces)
 	}
 	first, err := acquire(512)
 	second, again := acquire(512)

@@ -67,11 +67,11 @@ func (f *fixture) newNodeOf(store lease.Store, options lease.Options) *node {
 	return n
 }
 
-// wantEnumerator fails a test in which servers have to see each other's services.
-func (f *fixture) wantEnumerator() {
+// wantServices fails a test in which servers have to see each other's services.
+func (f *fixture) wantServices() {
 	f.Helper()
-	if _, ok := f.Open(f.T, f.name).(lease.Enumerator); !ok {
-		f.Fatal("the store is not a lease.Enumerator: servers cannot count each other's services; implement Services")
+	if _, err := f.Open(f.T, f.name).Services(f.Context(), "", 1); err != nil {
+		f.Fatalf("servers cannot count each other's services: %v", err)
 	}
 }
 
@@ -94,6 +94,21 @@ func (f *fixture) acquireWithin(n *node, account string, perMs int, req idgen.Ac
 		f.Error("the server has not applied the budget")
 	}
 	return leases, err
+}
+
+// acquireReplacing acquires one lease on a budget in the place of others.
+func (f *fixture) acquireReplacing(n *node, account string, perMs, throughput int, replaces []idgen.Lease) (idgen.Lease, error) {
+	f.Helper()
+	req := idgen.AcquireRequest{Throughput: throughput}
+	for _, l := range replaces {
+		req.Replaces = append(req.Replaces, l.Ref())
+	}
+	leases, err := f.acquireWithin(n, account, perMs, req)
+	if err != nil {
+		return idgen.Lease{}, err
+	}
+	f.checkGrant(leases, throughput)
+	return leases[0], nil
 }
 
 // acquireNow acquires a lease of the default service and checks that it begins at
@@ -144,16 +159,16 @@ func (f *fixture) signRelease(l idgen.Lease, lastTs int64) idgen.ReleaseRequest 
 }
 
 // renewLease renews a lease, which has to succeed, and returns its end from now.
-func (f *fixture) renewLease(n *node, req lease.RenewRequest) (left int64) {
+func (f *fixture) renewLease(n *node, l idgen.Lease, uses time.Duration) (left int64) {
 	f.Helper()
-	l, err := n.server.Renew(f.Context(), req)
+	renewed, err := n.server.Renew(f.Context(), "", l, uses)
 	if err != nil {
 		f.Fatal(err)
 	}
-	if l.ID != req.ID || l.Created != req.Created || l.Secret != req.Secret {
-		f.Fatalf("renewed %+v as %+v", req, l)
+	if renewed.ID != l.ID || renewed.Created != l.Created || renewed.Secret != l.Secret {
+		f.Fatalf("renewed %+v as %+v", l, renewed)
 	}
-	return l.Expired - f.now.Load()
+	return renewed.Expired - f.now.Load()
 }
 
 // acquireKeyed asks with a request key.
@@ -224,7 +239,7 @@ func throughputOf(leases []idgen.Lease) int {
 // releaseLease gives a lease of the default service back, which has to succeed.
 func (f *fixture) releaseLease(n *node, l idgen.Lease, lastTs int64) {
 	f.Helper()
-	if err := n.Release(f.Context(), l.Release("", lastTs, time.UnixMilli(f.now.Load()))); err != nil {
+	if err := n.Release(f.Context(), f.signRelease(l, lastTs)); err != nil {
 		f.Fatal(err)
 	}
 	f.ledger.AddRelease(l, lastTs)
@@ -306,7 +321,7 @@ func (f *fixture) wantCorrupt(err error, key []byte, want error) {
 func (f *fixture) wantQuarantine(n *node) time.Time {
 	f.Helper()
 	_, err := n.Acquire(f.Context(), idgen.AcquireRequest{})
-	var quarantine *lease.QuarantineError
+	var quarantine *refusal.QuarantineError
 	if !errors.As(err, &quarantine) || !errors.Is(err, lease.ErrQuarantine) || quarantine.ServiceID != lease.DefaultService {
 		f.Fatalf("got %v, want a QuarantineError", err)
 	}

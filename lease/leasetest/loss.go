@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/lease"
 )
@@ -251,7 +252,7 @@ func testLossRandom(f *fixture) {
 			}
 		default:
 			leases, err := n.Acquire(f.Context(), idgen.AcquireRequest{Throughput: 1 + r.IntN(20)})
-			if quarantine := (*lease.QuarantineError)(nil); errors.As(err, &quarantine) {
+			if quarantine := (*refusal.QuarantineError)(nil); errors.As(err, &quarantine) {
 				f.now.Store(quarantine.Until.UnixMilli())
 				continue
 			}

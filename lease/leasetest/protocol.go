@@ -109,9 +109,9 @@ func testEpoch(f *fixture) {
 	} {
 		n := f.newNode(lease.Options{Default: lease.ServiceConfig{Layout: layout}})
 		_, err := n.Acquire(f.Context(), idgen.AcquireRequest{})
-		var epoch *idgen.CustomEpochMismatchError
+		var epoch *refusal.EpochMismatchError
 		if !errors.As(err, &epoch) || epoch.Want.CustomEpoch != layout.CustomEpoch || epoch.Got.TimestampBits != 41 || epoch.ServiceID != lease.DefaultService {
-			f.Errorf("%+v: got %v, want a CustomEpochMismatchError", layout, err)
+			f.Errorf("%+v: got %v, want an EpochMismatchError", layout, err)
 		}
 	}
 	moved := idgen.Layout{CustomEpoch: idgen.DefaultCustomEpoch, ReserveBits: 1, TimestampBits: 41, MachineBits: 12, SequenceBits: 10}

@@ -213,11 +213,6 @@ func plain(duration time.Duration) lease.Options {
 	return options
 }
 
-// renewal returns a request to renew l.
-func renewal(l idgen.Lease) lease.RenewRequest {
-	return lease.RenewRequest{ID: l.ID, SequenceBits: l.SequenceBits, Created: l.Created, Secret: l.Secret}
-}
-
 // testRenew checks that a renewal keeps the positions from others for as long as
 // it says, and that no renewal shortens another one.
 func testRenew(f *fixture) {
@@ -225,13 +220,13 @@ func testRenew(f *fixture) {
 	l, other := f.acquireLease(n, 1)[0], f.acquireLease(n, 1)[0]
 	for range 3 {
 		f.advance(6 * time.Second)
-		if left := f.renewLease(n, renewal(l)); left != 10_000 {
+		if left := f.renewLease(n, l, 0); left != 10_000 {
 			f.Errorf("renewed for %d ms, want 10 s", left)
 		}
 	}
 	slow := f.newNode(plain(10 * time.Second))
 	slow.off.Store(-5000)
-	if left := f.renewLease(slow, renewal(l)); left != 10_000 {
+	if left := f.renewLease(slow, l, 0); left != 10_000 {
 		f.Errorf("renewed by a clock that is slow, it has %d ms left, want 10 s", left)
 	}
 	if again := f.acquireLease(n, 1)[0]; again.ID != other.ID {
@@ -256,17 +251,16 @@ func testRenewCut(f *fixture) {
 		f.Fatal(err)
 	}
 	l := f.acquireLease(long, 1)[0]
-	req := renewal(l)
-	req.Uses = 20 * time.Second
-	if left := f.renewLease(short, req); left != 20_000 {
+	const uses = 20 * time.Second
+	if left := f.renewLease(short, l, uses); left != 20_000 {
 		f.Errorf("%d ms are left, want the 20 s that the holder may use", left)
 	}
 	f.advance(15 * time.Second)
-	if left := f.renewLease(short, req); left != 10_000 {
+	if left := f.renewLease(short, l, uses); left != 10_000 {
 		f.Errorf("%d ms are left, want 10 s", left)
 	}
-	f.renewLease(long, req)
-	if left := f.renewLease(short, req); left != 3_600_000 {
+	f.renewLease(long, l, uses)
+	if left := f.renewLease(short, l, uses); left != 3_600_000 {
 		f.Errorf("%d ms are left, want the hour of the renewal before", left)
 	}
 }
@@ -276,33 +270,36 @@ func testRenewRefused(f *fixture) {
 	n := f.newNode(plain(10 * time.Second))
 	l := f.acquireLease(n, 1)[0]
 	for _, c := range []struct {
-		name  string
-		forge func(*lease.RenewRequest)
-		want  error
+		name, service string
+		forge         func(*idgen.Lease)
+		uses          time.Duration
+		want          error
 	}{
-		{"secret", func(r *lease.RenewRequest) { r.Secret = r.Secret[1:] + "x" }, lease.ErrSignature},
-		{"id", func(r *lease.RenewRequest) { r.ID = 1 - r.ID }, lease.ErrNotFound},
-		{"large id", func(r *lease.RenewRequest) { r.ID = 2 }, lease.ErrInvalid},
-		{"created", func(r *lease.RenewRequest) { r.Created++ }, lease.ErrNotFound},
-		{"service", func(r *lease.RenewRequest) { r.ServiceID = "other" }, lease.ErrNotFound},
-		{"uses", func(r *lease.RenewRequest) { r.Uses = -1 }, lease.ErrInvalid},
+		{name: "secret", forge: func(l *idgen.Lease) { l.Secret = l.Secret[1:] + "x" }, want: lease.ErrSignature},
+		{name: "id", forge: func(l *idgen.Lease) { l.ID = 1 - l.ID }, want: lease.ErrNotFound},
+		{name: "large id", forge: func(l *idgen.Lease) { l.ID = 2 }, want: lease.ErrInvalid},
+		{name: "created", forge: func(l *idgen.Lease) { l.Created++ }, want: lease.ErrNotFound},
+		{name: "service", service: "other", want: lease.ErrNotFound},
+		{name: "uses", uses: -1, want: lease.ErrInvalid},
 	} {
-		req := renewal(l)
-		c.forge(&req)
-		if _, err := n.server.Renew(f.Context(), req); !errors.Is(err, c.want) {
+		forged := l
+		if c.forge != nil {
+			c.forge(&forged)
+		}
+		if _, err := n.server.Renew(f.Context(), c.service, forged, c.uses); !errors.Is(err, c.want) {
 			f.Errorf("wrong %s: got %v, want %v", c.name, err, c.want)
 		}
 	}
-	if _, err := f.newNode(small(5)).server.Renew(f.Context(), renewal(l)); !errors.Is(err, lease.ErrInvalid) {
+	if _, err := f.newNode(small(5)).server.Renew(f.Context(), "", l, 0); !errors.Is(err, lease.ErrInvalid) {
 		f.Errorf("by a service that is not plain: got %v, want ErrInvalid", err)
 	}
 	f.advance(10 * time.Second)
-	if _, err := n.server.Renew(f.Context(), renewal(l)); !errors.Is(err, lease.ErrNotRenewable) {
+	if _, err := n.server.Renew(f.Context(), "", l, 0); !errors.Is(err, lease.ErrNotRenewable) {
 		f.Errorf("at its end: got %v, want ErrNotRenewable", err)
 	}
 	second := f.acquireLease(n, 1)[0]
 	f.releaseLease(n, second, f.now.Load())
-	if _, err := n.server.Renew(f.Context(), renewal(second)); !errors.Is(err, lease.ErrNotRenewable) {
+	if _, err := n.server.Renew(f.Context(), "", second, 0); !errors.Is(err, lease.ErrNotRenewable) {
 		f.Errorf("after its release: got %v, want ErrNotRenewable", err)
 	}
 }

@@ -179,7 +179,7 @@ func testEnumerate(f *fixture) {
 		}
 		return ids
 	}
-	if _, ok := store.(lease.Enumerator); !ok {
+	if _, err := store.Services(f.Context(), "", 1); errors.Is(err, errors.ErrUnsupported) {
 		if _, err := server.Services(f.Context(), "", 0); !errors.Is(err, errors.ErrUnsupported) {
 			f.Errorf("a store that cannot: %v", err)
 		}
@@ -224,7 +224,7 @@ func few() lease.Options {
 // testMadeUpServices asks for ever more services: the store has no more of them
 // than is permitted. Those that hold nothing make room.
 func testMadeUpServices(f *fixture) {
-	f.wantEnumerator()
+	f.wantServices()
 	n, other := f.newNode(few()), f.newNode(few())
 	for _, id := range []string{"a", "b", "c", "listed", "", "default", "b"} {
 		if _, err := f.acquireFor(n, id); err != nil {
@@ -318,7 +318,7 @@ func testRemovedService(f *fixture) {
 // with an epoch of their own: it does not remove them, and what it removes keeps
 // no service from being made.
 func testOthersServices(f *fixture) {
-	f.wantEnumerator()
+	f.wantServices()
 	lists := few()
 	apart := lists.Default
 	apart.Layout.CustomEpoch -= 1000

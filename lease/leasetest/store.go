@@ -156,22 +156,6 @@ func (w wrapperStore) Update(ctx context.Context, service string, fn func(lease.
 	return w.Store.Update(ctx, service, func(tx lease.Tx) error { return fn(w.wrap(tx)) })
 }
 
-// Services implements [lease.Enumerator], if the store below does.
-func (w wrapperStore) Services(ctx context.Context, after string, limit int) ([]string, error) {
-	if store, ok := w.Store.(lease.Enumerator); ok {
-		return store.Services(ctx, after, limit)
-	}
-	return nil, errors.ErrUnsupported
-}
-
-// incarnation is that of the transaction below a wrapper.
-func incarnation(tx lease.Tx) string {
-	if life, ok := tx.(lease.IncarnationTx); ok {
-		return life.Incarnation()
-	}
-	return ""
-}
-
 type clockTx struct {
 	lease.Tx
 	now time.Time
@@ -179,14 +163,10 @@ type clockTx struct {
 
 func (c clockTx) Now() time.Time { return c.now }
 
-func (c clockTx) Incarnation() string { return incarnation(c.Tx) }
-
 type countingTx struct {
 	lease.Tx
 	reads *atomic.Int64
 }
-
-func (c countingTx) Incarnation() string { return incarnation(c.Tx) }
 
 func (c countingTx) Get(ctx context.Context, keys ...[]byte) ([][]byte, error) {
 	c.reads.Add(1)
@@ -244,8 +224,6 @@ type hostileTx struct {
 	service string
 }
 
-func (t hostileTx) Incarnation() string { return incarnation(t.Tx) }
-
 func (t hostileTx) Scan(ctx context.Context, begin, end []byte, limit int) ([]lease.Pair, error) {
 	outdated := t.chance(4)
 	pairs, err := t.Tx.Scan(ctx, begin, end, limit)
@@ -289,4 +267,8 @@ type storeBox struct{ lease.Store }
 
 func (s *switchStore) Update(ctx context.Context, service string, fn func(lease.Tx) error) error {
 	return s.current.Load().Update(ctx, service, fn)
+}
+
+func (s *switchStore) Services(ctx context.Context, after string, limit int) ([]string, error) {
+	return s.current.Load().Services(ctx, after, limit)
 }

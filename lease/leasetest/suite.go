@@ -14,7 +14,7 @@
 // A store needs three things that are easily forgotten: Open returns the same data
 // again for a name, even while an earlier handle of it is open, so that handles
 // lock each other out; errors of the function are returned and change nothing;
-// and the store is a [lease.Enumerator]. The tests Store and StoreSerializable fail
+// and the store lists its services. The tests Store and StoreSerializable fail
 // first if the map is wrong; the others then check what a server makes of it.
 //
 // Each lease that the suite is granted goes into a [Ledger], a naive model that

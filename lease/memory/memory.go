@@ -31,7 +31,7 @@ import (
 	"github.com/kazahana-db/kazahana/lease"
 )
 
-// Options configure a [Provider]. The zero value grants at once, which is right
+// Options configure what [New] returns. The zero value grants at once, which is right
 // for a program that leases only to itself.
 type Options struct {
 	// Server configures the granting. Its Fresh is not used: see Restarted.
@@ -44,28 +44,14 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Provider leases from this process's memory.
-type Provider struct {
-	*lease.Server
-	Store *Store // what it leases from
-}
-
-// New returns a provider that has granted nothing yet. It returns what
-// [lease.Options.Validate] finds.
-func New(options Options) (*Provider, error) {
-	store := NewStore(options.Now)
+// New returns a server of leases in a [Store] of its own, which has granted nothing yet.
+// The error is what [lease.Options.Validate] finds.
+func New(options Options) (*lease.Server, error) {
 	options.Server.Fresh = !options.Restarted
-	server, err := lease.NewServer(store, options.Server)
-	if err != nil {
-		return nil, err
-	}
-	return &Provider{Server: server, Store: store}, nil
+	return lease.NewServer(NewStore(options.Now), options.Server)
 }
 
-var (
-	_ lease.Store      = (*Store)(nil)
-	_ lease.Enumerator = (*Store)(nil)
-)
+var _ lease.Store = (*Store)(nil)
 
 // Store is a [lease.Store] in memory. Transactions run one after the other.
 type Store struct {
@@ -114,7 +100,7 @@ func (s *Store) Update(ctx context.Context, service string, fn func(lease.Tx) er
 	return nil
 }
 
-// Services implements [lease.Enumerator].
+// Services implements [lease.Store].
 func (s *Store) Services(_ context.Context, after string, limit int) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,6 +139,9 @@ func (t *tx) Scan(_ context.Context, begin, end []byte, limit int) ([]lease.Pair
 	})
 	return found, nil
 }
+
+// Incarnation implements [lease.Tx]: the store forgets nothing that it has acknowledged.
+func (t *tx) Incarnation() string { return "" }
 
 // Set implements [lease.Tx].
 func (t *tx) Set(key, value []byte) { t.writes = append(t.writes, lease.Pair{Key: key, Value: value}) }

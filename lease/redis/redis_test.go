@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kazahana-db/kazahana/internal/refusal"
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/kazahana-db/kazahana/idgen"
@@ -205,7 +206,7 @@ func TestRestartUnderATransaction(t *testing.T) {
 	store, _ := open(t, server.Addr, redis.Options{})
 	var lives []string
 	err := store.Update(t.Context(), "s", func(tx lease.Tx) error {
-		lives = append(lives, tx.(lease.IncarnationTx).Incarnation())
+		lives = append(lives, tx.Incarnation())
 		if len(lives) == 1 {
 			server.Restart(t)
 		}
@@ -387,7 +388,7 @@ func TestFormats(t *testing.T) {
 				if got := fmt.Sprint(l.Created.UnixMilli(), l.Expired.UnixMilli()); got != strings.Join(held.FindAllStringSubmatch(example, -1)[i][1:], " ") {
 					t.Errorf("the lease of %s is %+v", service, l)
 				}
-				var quarantine *lease.QuarantineError // the server's run id is another
+				var quarantine *refusal.QuarantineError // the server's run id is another
 				if _, err := n.Acquire(t.Context(), idgen.AcquireRequest{ServiceID: service}); !errors.As(err, &quarantine) {
 					t.Errorf("a server that lost %s grants: %v", service, err)
 				}

@@ -59,7 +59,7 @@ type Options struct {
 	// Durable says that this Redis never forgets what it acknowledged: it syncs
 	// each write (appendfsync always) and has no failover. Otherwise the store
 	// notices when another server answers than before, or the same one after a
-	// restart, and the services go into quarantine: see [lease.IncarnationTx].
+	// restart, and the services go into quarantine: see [lease.Tx].
 	Durable bool
 }
 
@@ -149,8 +149,6 @@ func await[T any](ctx context.Context, command func(context.Context) (T, error))
 
 func wrapError(what string, err error) error { return fmt.Errorf("redis: %s: %w", what, err) }
 
-var _ lease.Enumerator = (*Store)(nil)
-
 // servicesPage is how many services are looked at in one step.
 const servicesPage = 1000
 
@@ -175,7 +173,7 @@ func (s *Store) register(ctx context.Context, service string, writes bool) error
 	return nil
 }
 
-// Services implements [lease.Enumerator]. It reads the set of all services, and for each
+// Services implements [lease.Store]. It reads the set of all services, and for each
 // of them whether it has keys: the other keys of the Redis do not matter. A service that
 // an earlier version of this package has made is listed once it was leased from since.
 func (s *Store) Services(ctx context.Context, after string, limit int) (ids []string, err error) {

@@ -50,7 +50,7 @@ func (t *tx) readServer(ctx context.Context) error {
 // Now implements [lease.Tx].
 func (t *tx) Now() time.Time { return t.now }
 
-// Incarnation implements [lease.IncarnationTx]: the run id of the server.
+// Incarnation implements [lease.Tx]: the run id of the server.
 func (t *tx) Incarnation() string { return t.life }
 
 // Get implements [lease.Tx].

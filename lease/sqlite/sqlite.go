@@ -28,6 +28,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -78,10 +79,7 @@ const (
 	version       = 1
 )
 
-var (
-	_ lease.Store      = (*Store)(nil)
-	_ lease.Enumerator = (*Store)(nil)
-)
+var _ lease.Store = (*Store)(nil)
 
 // Store is a [lease.Store] in a SQLite file. Any number of processes of one
 // machine may have it open; their transactions run one after the other.
@@ -103,9 +101,7 @@ func Open(path string, options Options) (*Store, error) {
 	if options.BusyTimeout < 0 {
 		return nil, fmt.Errorf("sqlite: the busy timeout is %v; it must not be negative", options.BusyTimeout)
 	}
-	if options.BusyTimeout == 0 {
-		options.BusyTimeout = 10 * time.Second
-	}
+	options.BusyTimeout = cmp.Or(options.BusyTimeout, 10*time.Second)
 	if options.Now == nil {
 		options.Now = time.Now
 	}
@@ -269,7 +265,7 @@ func wrapError(err error) error {
 	return fmt.Errorf("sqlite: %w", err)
 }
 
-// Services implements [lease.Enumerator].
+// Services implements [lease.Store].
 func (s *Store) Services(ctx context.Context, after string, limit int) (ids []string, err error) {
 	err = s.waitBusy(ctx, func() (err error) {
 		ids, err = s.listServices(ctx, after, limit)
@@ -336,6 +332,9 @@ func (t *tx) Scan(ctx context.Context, begin, end []byte, limit int) ([]lease.Pa
 	}
 	return pairs, wrapError(rows.Err())
 }
+
+// Incarnation implements [lease.Tx]: the file forgets nothing that it has acknowledged.
+func (t *tx) Incarnation() string { return "" }
 
 // Set implements [lease.Tx].
 func (t *tx) Set(key, value []byte) {

@@ -273,7 +273,7 @@ func TestOrphans(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, db kv.Database) {
 		a, f := join(t, db, "a"), follow(t, db)
 		join(t, db, "b")
-		names := must[*leasefdb.Names](t)(leasefdb.NewNames(db, leasefdb.NameOptions{Path: []string{"kazahana", "members"}}))
+		names := must[*leasefdb.Names](t)(leasefdb.NewNames(db, nil, "kazahana", "members"))
 		check(t, names.Break(ctx, db, "a", a.Member().Incarnation))
 		time.Sleep(2 * latency)
 		wantError(t, context.Cause(a.Context()), leasefdb.ErrLeaseLost)

@@ -183,7 +183,7 @@ func (m *Member) updateRow(ctx context.Context, change func(*row)) error {
 		if after.Draining != before.Draining {
 			k.bumpVersion(tx)
 		}
-		return checking.Wait(ctx)
+		return checking(ctx)
 	})
 	if err == nil {
 		m.mu.Lock()

@@ -36,7 +36,7 @@ func (o *observer) nextPause(looked []placement.Owner) time.Duration {
 	d := jitter(o.registry.options.Duration / 3)
 	for _, owner := range looked {
 		if seen := o.seen[owner]; seen.State().Held() {
-			d = min(d, max(seen.Remaining(), o.registry.options.Duration/30))
+			d = min(d, max(seen.Remaining(time.Now()), o.registry.options.Duration/30))
 		}
 	}
 	return d
@@ -71,9 +71,9 @@ func (o *observer) lookAtOthers() []placement.Owner {
 // just before the eviction shows that the member was alive then, not that it still is. The observer
 // looks at an owner without a row until the next topology.
 func (o *observer) noteLease(ctx context.Context, owner placement.Owner, state leasefdb.State) bool {
-	seen := o.seen[owner].Observe(state)
+	seen := o.seen[owner].Observe(state, time.Now())
 	o.seen[owner] = seen
-	if state.Held() && isOf(state, owner) && seen.Remaining() > 0 {
+	if state.Held() && isOf(state, owner) && seen.Remaining(time.Now()) > 0 {
 		return true
 	}
 	evicted, err := o.registry.evictLapsed(ctx, owner, seen)
@@ -176,7 +176,7 @@ func (o *observer) targets() (targets []placement.Owner) {
 // takes: it renews after a third of a lease, and its observer looks a third later.
 func (o *observer) isSuspect(owner placement.Owner) bool {
 	seen := o.seen[owner]
-	return seen.State().Held() && seen.Remaining() <= seen.State().Duration/4
+	return seen.State().Held() && seen.Remaining(time.Now()) <= seen.State().Duration/4
 }
 
 // tellLoad writes the load, if it has changed and was not written for a lease.

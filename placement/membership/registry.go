@@ -93,7 +93,7 @@ func New(db kv.Database, o Options) (*Registry, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
-	names, err := leasefdb.NewNames(db, leasefdb.NameOptions{Layer: o.Layer, Path: o.Path})
+	names, err := leasefdb.NewNames(db, o.Layer, o.Path...)
 	if err != nil {
 		return nil, fmt.Errorf("membership: %w", err)
 	}
@@ -149,7 +149,7 @@ func (r *Registry) Topology(ctx context.Context, t kv.ReadTransactor) (placement
 func (r *Registry) StartAlive(ctx context.Context, tx kv.ReadTransaction, owner placement.Owner) func(context.Context) (bool, error) {
 	holding := r.names.StartHolder(ctx, tx, owner.Name)
 	return func(ctx context.Context) (bool, error) {
-		state, err := holding.Wait(ctx)
+		state, err := holding(ctx)
 		return err == nil && state.Held() && state.Epoch == owner.Incarnation, err
 	}
 }
@@ -174,15 +174,15 @@ func (r *Registry) join(ctx context.Context, self Self, before *Member) (*Member
 	claim := leasefdb.Claim{Duration: r.options.Duration, RequestID: rand.Text()}
 	for {
 		m, err := r.tryJoin(ctx, self, claim, before)
-		var held *leasefdb.HeldError
-		if !errors.As(err, &held) {
+		held, taken := leasefdb.HeldBy(err)
+		if !taken {
 			return m, err
 		}
-		if wasRenewed(claim.Seen.State(), held.State) {
-			return nil, nameTaken(held)
+		if wasRenewed(claim.Seen.State(), held) {
+			return nil, nameTaken(held, err)
 		}
-		claim.Seen = claim.Seen.Observe(held.State)
-		if err := r.awaitName(ctx, held.State, claim.Seen); err != nil {
+		claim.Seen = claim.Seen.Observe(held, time.Now())
+		if err := r.awaitName(ctx, held, claim.Seen); err != nil {
 			return nil, fmt.Errorf("membership: gave up waiting for the lease of %q to end: %w", self.Name, err)
 		}
 	}
@@ -236,7 +236,7 @@ func (r *Registry) tryJoin(ctx context.Context, self Self, claim leasefdb.Claim,
 
 // awaitName waits until the lease of a name has lapsed, was renewed or was given back.
 func (r *Registry) awaitName(ctx context.Context, held leasefdb.State, seen leasefdb.Observation) error {
-	lapse := time.NewTimer(seen.Remaining())
+	lapse := time.NewTimer(seen.Remaining(time.Now()))
 	defer lapse.Stop()
 	state, watch, err := r.names.Watch(ctx, r.db, held.Name)
 	switch {
@@ -269,7 +269,7 @@ func (r *Registry) awaitName(ctx context.Context, held leasefdb.State, seen leas
 
 var (
 	// ErrNameTaken says that a member of the name is alive. Give each process a name of its
-	// own. The error wraps a *[leasefdb.HeldError].
+	// own. The error wraps a [leasefdb.ErrHeld].
 	ErrNameTaken = errors.New("membership: another member has the name")
 	// ErrCorrupt says that what is stored cannot be used: it is damaged, or, if the error is
 	// a persistable.ErrNewer, a newer version wrote it. The text names the key and the remedy.
@@ -304,7 +304,7 @@ func cannotWatch(err error) bool {
 }
 
 // nameTaken is the error of a second member of a name.
-func nameTaken(held *leasefdb.HeldError) error {
-	alive := placement.Owner{Name: held.State.Name, Incarnation: held.State.Epoch}
+func nameTaken(by leasefdb.State, held error) error {
+	alive := placement.Owner{Name: by.Name, Incarnation: by.Epoch}
 	return fmt.Errorf("%w: %v is alive; give each process a name of its own: %w", ErrNameTaken, alive, held)
 }

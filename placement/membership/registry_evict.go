@@ -41,7 +41,7 @@ func (r *Registry) evictWith(ctx context.Context, owner placement.Owner, take fu
 		if err != nil || value == nil {
 			return false, err
 		}
-		state, err := holding.Wait(ctx)
+		state, err := holding(ctx)
 		if err != nil || !rowIsOf(owner, value, state) {
 			return false, err
 		}

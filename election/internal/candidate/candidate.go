@@ -163,7 +163,7 @@ func (c *Candidate) VacantFor(now time.Duration) time.Duration {
 	case c.vacant:
 		return now - c.freeSince
 	case c.seen.State().Held():
-		return max(-c.seen.RemainingAt(c.timeAt(now)), 0)
+		return max(-c.seen.Remaining(c.timeAt(now)), 0)
 	}
 	return 0
 }
@@ -277,11 +277,11 @@ func (c *Candidate) claimName(now time.Duration) {
 // followLeader handles the state of another's lease.
 func (c *Candidate) followLeader(now time.Duration, state leasefdb.State) {
 	before, role := c.seen, c.timers.Role()
-	c.seen = c.seen.ObserveAt(state, c.timeAt(now))
+	c.seen = c.seen.Observe(state, c.timeAt(now))
 	switch known := c.seen == before; {
 	case known && role == rafttimer.Follower:
 		return
-	case known && role == rafttimer.Candidate && c.seen.RemainingAt(c.timeAt(now)) <= 0: // a claim has failed
+	case known && role == rafttimer.Candidate && c.seen.Remaining(c.timeAt(now)) <= 0: // a claim has failed
 		c.tryVacancy(now)
 		return
 	case !known:

@@ -27,7 +27,7 @@ func TestModel(t *testing.T) {
 		for run := range uint64(100) {
 			p := pair{t: t, rng: rand.New(rand.NewPCG(seed, run)), db: enginetest.InProcess(t), grants: map[string]leasefdb.Grant{}}
 			var err error
-			if p.names, err = leasefdb.NewNames(p.db, leasefdb.NameOptions{}); err != nil {
+			if p.names, err = leasefdb.NewNames(p.db, nil); err != nil {
 				t.Fatal(err)
 			}
 			p.model.state.Name = "job"
@@ -172,7 +172,7 @@ func (p *pair) look() {
 		p.t.Fatalf("the engine has %+v (%v), the model %+v", state, err, p.model.state)
 	}
 	if state.Held() {
-		p.seen = p.seen.Observe(state)
+		p.seen = p.seen.Observe(state, time.Now())
 	}
 	log, err := kv.ReadTransact(context.Background(), p.db, func(tx kv.ReadTransaction) ([]byte, error) {
 		return tx.Get([]byte("log")).Get(context.Background())

@@ -52,7 +52,7 @@ func (a *attempt) claim(seen leasefdb.Observation, owner, request string, lease 
 // allows is what leasefdb asks of an observation, by another clock.
 func allows(seen leasefdb.Observation, state leasefdb.State, now time.Time) bool {
 	known := seen.State()
-	return known.Held() && known.Epoch == state.Epoch && known.Revision == state.Revision && seen.RemainingAt(now) <= 0
+	return known.Held() && known.Epoch == state.Epoch && known.Revision == state.Revision && seen.Remaining(now) <= 0
 }
 
 // check is [leasefdb.Grant.Check].

@@ -58,7 +58,7 @@ func New(s store.Store, o Options) (*Controller, error) {
 
 // Register leases a worker id to a worker. An instance that registers again gets
 // another one. Errors: what [Registration.Validate] finds, [*snowflake.ExhaustedError],
-// [*lease.QuarantineError], and those of the store.
+// [lease.ErrQuarantine], and those of the store.
 func (c *Controller) Register(ctx context.Context, r Registration) (Assignment, error) {
 	if err := r.Validate(); err != nil {
 		return Assignment{}, invalid(err)

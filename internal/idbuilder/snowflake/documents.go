@@ -63,6 +63,11 @@ func (d *documents) Update(ctx context.Context, service string, fn func(lease.Tx
 	return errContended
 }
 
+// Services implements [lease.Store]: the servers of this store need no list of them.
+func (*documents) Services(context.Context, string, int) ([]string, error) {
+	return nil, errors.ErrUnsupported
+}
+
 // runOnce runs the transaction once.
 func (d *documents) runOnce(ctx context.Context, service string, fn func(lease.Tx) error) error {
 	doc, page, err := d.read(ctx, service)
@@ -327,6 +332,9 @@ type transaction struct {
 
 // Now implements [lease.Tx].
 func (t *transaction) Now() time.Time { return t.now }
+
+// Incarnation implements [lease.Tx]: a loss shows in the documents.
+func (t *transaction) Incarnation() string { return "" }
 
 // Get implements [lease.Tx].
 func (t *transaction) Get(_ context.Context, keys ...[]byte) ([][]byte, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/idbuilder/store"
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/redact"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 	"github.com/kazahana-db/kazahana/lease"
 )
 
@@ -91,7 +92,7 @@ func (l *Leaser) server(bits int) (*lease.Server, error) {
 
 // Lease renews the lease that the client names, or, if there is none that can be
 // renewed, grants a worker id. Errors: [*ExhaustedError], [*ChangeError],
-// [ErrStale], [ErrLeaseKey], what [Layout.Validate] finds, [*lease.QuarantineError] after a loss
+// [ErrStale], [ErrLeaseKey], what [Layout.Validate] finds, [lease.ErrQuarantine] after a loss
 // of the store, and those of the store; after the latter the outcome may be unknown, and
 // the client asks again with the lease key that it has.
 func (l *Leaser) Lease(ctx context.Context, key Key, client Client) (Grant, error) {
@@ -171,10 +172,9 @@ func (l *Leaser) leaseWorkerID(ctx context.Context, s *space, held *leaseKey, cl
 // renew renews a lease.
 func (l *Leaser) renew(ctx context.Context, s *space, k *leaseKey) (Grant, error) {
 	shard := s.shardOf(k.worker)
-	renewed, err := l.short[s.layout.shardWidth()].Renew(ctx, lease.RenewRequest{
-		ServiceID: s.serviceOf(shard), ID: k.worker & (1<<s.layout.shardWidth() - 1), SequenceBits: spaceBitSeq,
-		Created: k.created, Secret: k.secret, Uses: l.options.renewalTime(),
-	})
+	renewed, err := l.short[s.layout.shardWidth()].Renew(ctx, s.serviceOf(shard), idgen.Lease{
+		ID: k.worker & (1<<s.layout.shardWidth() - 1), SequenceBits: spaceBitSeq, Created: k.created, Secret: k.secret,
+	}, l.options.renewalTime())
 	if err != nil {
 		return Grant{}, err
 	}
@@ -369,4 +369,4 @@ func (e *ChangeError) Error() string {
 
 // QuarantineError says that the store may have lost leases, and when one can be
 // granted: see [Leaser.Quarantine].
-type QuarantineError = lease.QuarantineError
+type QuarantineError = refusal.QuarantineError

@@ -342,6 +342,11 @@ func (s snapshot) Update(_ context.Context, _ string, fn func(lease.Tx) error) e
 	return fn(&transaction{now: s.now, pairs: s.page.pairs})
 }
 
+// Services implements [lease.Store].
+func (snapshot) Services(context.Context, string, int) ([]string, error) {
+	return nil, errors.ErrUnsupported
+}
+
 // root is the document of a key: the layouts in which worker ids were leased. The last one
 // is in force.
 type root struct {

@@ -139,9 +139,9 @@ func (e *commandError) Unwrap() error { return e.err }
 // libraries' advice for Go.
 func explainError(err error) error {
 	var (
-		quarantine *lease.QuarantineError
+		quarantine *refusal.QuarantineError
 		exhausted  *refusal.ExhaustedError
-		mismatch   *idgen.CustomEpochMismatchError
+		mismatch   *refusal.EpochMismatchError
 		status     *leasehttp.StatusError
 	)
 	text := err.Error()

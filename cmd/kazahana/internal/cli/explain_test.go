@@ -128,9 +128,9 @@ func TestExitCodes(t *testing.T) {
 		want int
 	}{
 		{errors.New("no route to host"), 1},
-		{&idgen.LeaseAcquisitionError{Cause: &refusal.ExhaustedError{}}, 1},
-		{&lease.QuarantineError{}, 1},
-		{&idgen.CustomEpochMismatchError{}, 1},
+		{fmt.Errorf("%w: %w", idgen.ErrLeaseAcquisition, &refusal.ExhaustedError{}), 1},
+		{&refusal.QuarantineError{}, 1},
+		{&refusal.EpochMismatchError{}, 1},
 		{lease.ErrUnknownService, 1},
 		{shell.Misuse(&cobra.Command{Use: "x"}, errors.New("unknown flag")), 2},
 		{idgen.ErrInvalid, 3},

@@ -85,8 +85,8 @@ func serveLeases(ctx context.Context, c *shell.Console, f *serveFlags, o leaseho
 	if err != nil {
 		return err
 	}
-	handler, err := leasehttp.NewHandler(loggingProvider{counted, log}, leasehttp.HandlerOptions{
-		Tokens: f.tokens, Anonymous: len(f.tokens) == 0, Hosts: f.hosts, Lister: homeLister{l}, Logger: log,
+	handler, err := leasehttp.NewHandler(loggingProvider{counted, homeLister{l}, log}, leasehttp.HandlerOptions{
+		Tokens: f.tokens, Anonymous: len(f.tokens) == 0, Hosts: f.hosts, Logger: log,
 	})
 	if err != nil {
 		return shell.Invalid(err)
@@ -132,7 +132,7 @@ func listen(ctx context.Context, c *shell.Console, f *serveFlags, handler http.H
 	return nil
 }
 
-// homeLister implements [leasehttp.Lister] by a home.
+// homeLister lists the leases and services of a home.
 type homeLister struct{ *leasehome.Home }
 
 func (l homeLister) List(ctx context.Context, serviceID string, options lease.ListOptions) (lease.Page, error) {
@@ -240,6 +240,7 @@ func (f *serveFlags) newListener() (listener net.Listener, scheme string, err er
 // loggingProvider is a provider that logs what it grants and refuses, without secrets.
 type loggingProvider struct {
 	idgen.LeaseProvider
+	homeLister
 	log *slog.Logger
 }
 

@@ -55,7 +55,7 @@ func TestLogOfRefusedRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
-	l := loggingProvider{provider, slog.New(slog.NewTextHandler(&text, nil))}
+	l := loggingProvider{LeaseProvider: provider, log: slog.New(slog.NewTextHandler(&text, nil))}
 	long := strings.Repeat("x", 10_000)
 	for _, req := range []idgen.AcquireRequest{
 		{Meta: map[string]string{"host": long}}, {Meta: map[string]string{long: ""}}, {ServiceID: long}, {RequestKey: long},
@@ -74,7 +74,7 @@ func TestLogOfRefusedRequests(t *testing.T) {
 	}
 	text.Reset()
 	unknown := idgen.AcquireRequest{ServiceID: "made-up", Meta: map[string]string{"host": long}}
-	if _, err := (loggingProvider{listed, l.log}).Acquire(t.Context(), unknown); err == nil || text.Len() > 500 || !strings.Contains(text.String(), "made-up") {
+	if _, err := (loggingProvider{LeaseProvider: listed, log: l.log}).Acquire(t.Context(), unknown); err == nil || text.Len() > 500 || !strings.Contains(text.String(), "made-up") {
 		t.Errorf("a service that there is not: %v, logged %d bytes: %.300s", err, text.Len(), text.String())
 	}
 	text.Reset()
@@ -105,7 +105,7 @@ func TestServerLogsHostileText(t *testing.T) {
 	for _, asJSON := range []bool{false, true} {
 		var text bytes.Buffer
 		c := &shell.Console{Streams: shell.Streams{Err: shell.Escaping(&text, &asJSON)}, JSON: asJSON}
-		l := loggingProvider{provider, c.Logger()}
+		l := loggingProvider{LeaseProvider: provider, log: c.Logger()}
 		for _, req := range []idgen.AcquireRequest{
 			{Meta: map[string]string{shelltest.Evil: shelltest.Evil}}, {ServiceID: shelltest.Evil}, {ServiceID: "a", Meta: map[string]string{"host": "b"}},
 		} {

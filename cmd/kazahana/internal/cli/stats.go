@@ -198,7 +198,7 @@ func readLeases(ctx context.Context, db *persistable.DB) (l leaseNumbers, err er
 	if exists, err := db.Layer().Exists(ctx, db.Engine(), leasesPath); err != nil || !exists {
 		return l, err
 	}
-	provider, err := leasefdb.New(db.Engine(), leasefdb.Options{StoreOptions: leasefdb.StoreOptions{Layer: db.Layer(), Path: leasesPath}})
+	provider, err := leasefdb.New(db.Engine(), leasefdb.Options{Layer: db.Layer(), Path: leasesPath})
 	if err != nil {
 		return l, err
 	}

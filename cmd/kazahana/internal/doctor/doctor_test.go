@@ -69,7 +69,7 @@ func TestClaim(t *testing.T) {
 	db := seeded(t)
 	now := time.Now()
 	clock := func() time.Time { return now }
-	store, err := leasefdb.NewStore(db, leasefdb.StoreOptions{Now: clock})
+	store, err := leasefdb.NewStore(db, leasefdb.Options{Now: clock})
 	check(t, err)
 	server, err := lease.NewServer(store, lease.Options{Fresh: true})
 	check(t, err)

@@ -180,7 +180,7 @@ func checkParts(ctx context.Context, b *batch, head []byte, size int) (*fault, e
 }
 
 // leaseCodes are the codes of the faults that package lease finds.
-var leaseCodes = map[lease.FaultKind]string{
+var leaseCodes = map[string]string{
 	lease.FaultNewer: Newer, lease.FaultRecord: "lease/bad-record", lease.FaultPlace: "lease/bad-place", lease.FaultOverlap: "lease/overlap",
 	lease.FaultGap: "lease/gap", lease.FaultFrontier: "lease/frontier", lease.FaultQueue: "lease/queue",
 	lease.FaultRequest: "lease/request", lease.FaultCharge: "lease/charge",

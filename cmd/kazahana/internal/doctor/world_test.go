@@ -117,7 +117,7 @@ func prepared(t *testing.T) kv.Database {
 	if err := orders.CreateWithID(ctx, idgen.ID(longOrder), long); err != nil {
 		t.Fatal(err)
 	}
-	store, err := leasefdb.NewStore(engine, leasefdb.StoreOptions{})
+	store, err := leasefdb.NewStore(engine, leasefdb.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func prepared(t *testing.T) kv.Database {
 	if _, err := server.Acquire(ctx, idgen.AcquireRequest{RequestKey: "boot"}); err != nil {
 		t.Fatal(err)
 	}
-	names, err := leasefdb.NewNames(engine, leasefdb.NameOptions{})
+	names, err := leasefdb.NewNames(engine, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

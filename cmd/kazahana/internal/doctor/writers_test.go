@@ -113,7 +113,7 @@ func makeDirectory(ctx context.Context, tx kv.Transaction, path []string) error 
 
 // leaseMachines acquires and releases machine ids.
 func leaseMachines(t *testing.T, engine kv.Database) func(context.Context, int) error {
-	store, err := leasefdb.NewStore(engine, leasefdb.StoreOptions{})
+	store, err := leasefdb.NewStore(engine, leasefdb.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

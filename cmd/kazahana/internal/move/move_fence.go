@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/lease"
 	"github.com/kazahana-db/kazahana/leasefdb"
@@ -220,11 +221,11 @@ func quarantineService(ctx context.Context, db renewal, name string) (until time
 			return until, err
 		}
 		until, err = provider.Quarantine(ctx, name, 0)
-		other := (*idgen.CustomEpochMismatchError)(nil)
+		other := (*refusal.EpochMismatchError)(nil)
 		if !errors.As(err, &other) || o.Lease.Services != nil {
 			return until, err
 		}
-		o.Lease.Services = map[string]lease.ServiceConfig{name: {Layout: other.Got}}
+		o.Lease.Services = map[string]lease.ServiceConfig{name: {Layout: idgen.Layout(other.Got)}}
 	}
 	return until, err
 }

@@ -148,7 +148,7 @@ func openFDB(_ context.Context, o OpenOptions) (*Home, error) {
 // loses nothing that it has acknowledged.
 func openKV(db kv.Database, o OpenOptions, end func() error) (*Home, error) {
 	o.Server.Fresh = true
-	store, err := leasefdb.NewStore(db, leasefdb.StoreOptions{})
+	store, err := leasefdb.NewStore(db, leasefdb.Options{})
 	if err == nil {
 		return serverOf(store, o, end)
 	}
