@@ -197,7 +197,7 @@ func (t Term) Rank() int64 { return t.grant.Epoch }
 
 // Fence returns the condition that the term is in force, for
 // [persistable.DB.Under]: stores of that DB write in this term, or fail with a
-// *persistable.FenceError, which is an [ErrDeposed].
+// persistable.ErrFenced, which is an [ErrDeposed].
 //
 // [persistable.DB.Under]: https://pkg.go.dev/github.com/kazahana-db/kazahana/persistable#DB.Under
 func (t Term) Fence() leasefdb.Fence { return t.grant.Fence() }

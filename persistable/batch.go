@@ -202,8 +202,7 @@ func (b *batch) startMany() {
 // isFault reports whether an error is that of a record, not one of the engine, of the
 // context or of a lease, which concern the whole transaction.
 func isFault(err error) bool {
-	var fence *FenceError
-	return err != nil && kv.CodeOf(err) == 0 && !errors.Is(err, kv.ErrClosed) && !errors.As(err, &fence) && !errors.Is(err, leasefdb.ErrLeaseLost) &&
+	return err != nil && kv.CodeOf(err) == 0 && !errors.Is(err, kv.ErrClosed) && !errors.Is(err, ErrFenced) && !errors.Is(err, leasefdb.ErrLeaseLost) &&
 		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 

@@ -205,10 +205,9 @@ func TestSaveIfVersion(t *testing.T) {
 		if err := s.SaveIfVersion(ctx, seen.Version, &Note{ID: 1, Text: "c"}); !errors.Is(err, persistable.ErrNotFound) {
 			t.Errorf("a save of a note that is gone: %v", err)
 		}
-		var none *persistable.NoVersionsError
 		players := PlayerStoreOf(db)
 		check(t, players.Save(ctx, &Player{ID: 1}))
-		if err := players.SaveIfVersion(ctx, seen.Version, &Player{ID: 1}); !errors.As(err, &none) {
+		if err := players.SaveIfVersion(ctx, seen.Version, &Player{ID: 1}); !errors.Is(err, persistable.ErrNoVersions) {
 			t.Errorf("a save of a type without versions: %v", err)
 		}
 	})

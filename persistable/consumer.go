@@ -42,7 +42,7 @@ func (c *Consumer[T, ID]) Limit(n int) *Consumer[T, ID] {
 // Next handles the next changes, if there are any, in one transaction, and returns how many
 // they were. fn may run again after a conflict, and then with other changes. An error of fn
 // is returned as it is, and the position stays. While the tenant is locked, Next returns a
-// *[LockedError].
+// [ErrLocked].
 //
 // Where the store does not exist, because nothing was written to it or its tenant was removed,
 // there are no changes: Next returns 0, creates nothing and stores no position. So a consumer
@@ -70,7 +70,7 @@ func typedConsumer[T, ID any](fn func(tx Tx, changes []Change[T, ID]) error) fun
 
 // Run handles changes as they come, until ctx ends or fn returns an error, and returns that.
 // While the tenant is locked, by a copy or an export for example, it waits for the end of the
-// lock. Only a *[LockedError] that fn returns, of another tenant's store, ends it.
+// lock. Only an [ErrLocked] that fn returns, of another tenant's store, ends it.
 //
 // Between changes it waits with a watch, and looks only once in thirty [Options.WatchPoll]:
 // a directory that was moved or removed fires no watch. If there are too many watches, it
@@ -110,7 +110,7 @@ func (c *consumer) setLimit(n int) {
 }
 
 // run handles the changes of a consumer as they come. While the store is locked it
-// waits, as if there were no change. A *[LockedError] that fn returns ends it.
+// waits, as if there were no change. An [ErrLocked] that fn returns ends it.
 func (c consumer) run(ctx context.Context, fn func(*transaction, []change) error) error {
 	for {
 		n, locked, err := c.next(ctx, fn)
@@ -125,7 +125,7 @@ func (c consumer) run(ctx context.Context, fn func(*transaction, []change) error
 
 // next handles the next changes of a consumer in one transaction. Where there is no
 // store there are none; a consumer makes no directory, since its tenant may have been removed.
-// locked says that the error is a *[LockedError] of the store, and not one that fn returns.
+// locked says that the error is an [ErrLocked] of the store, and not one that fn returns.
 func (c consumer) next(ctx context.Context, fn func(*transaction, []change) error) (n int, locked bool, err error) {
 	if err := c.mayRun(); err != nil {
 		return 0, false, err
@@ -135,7 +135,7 @@ func (c consumer) next(ctx context.Context, fn func(*transaction, []change) erro
 		o, err := tx.t.openStoreToWrite(ctx, c.place)
 		switch {
 		case err != nil:
-			_, locked = errors.AsType[*LockedError](err)
+			locked = errors.Is(err, ErrLocked)
 			return err
 		case o == nil && !c.record.hasVersions():
 			return c.record.noVersions()

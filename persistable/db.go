@@ -291,11 +291,11 @@ func (db *DB) Close() error {
 //
 //	lease, err := names.Acquire(ctx, "importer", leasefdb.Claim{})
 //	orders := OrderStoreOf(db.Under(lease.Fence()), "tenant-1")
-//	err = orders.Save(ctx, o) // a *FenceError, once another process has the lease
+//	err = orders.Save(ctx, o) // an ErrFenced, once another process has the lease
 //
 // Every transaction that writes, or that Transact runs, reads the key of each
 // fence, in the round of its other reads. If a fence does not hold, the transaction
-// fails with a *[FenceError] and changes nothing; no clock is read. Transactions
+// fails with an [ErrFenced] and changes nothing; no clock is read. Transactions
 // that only read are not fenced.
 //
 // Stores made of the result and stores made of db cannot share a transaction.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
+	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -59,7 +60,7 @@ func (db *DB) HoldsSystem(path ...string) bool {
 // the directory again. If there is no directory at the path, the error is
 // [ErrNotFound]. The directories that the library itself needs ([DB.HoldsSystem]) are
 // not removed: a *[DirectoryError]; nor is a directory that is locked, lies in a locked
-// one, or has one in it: a *[LockedError]. After a lost acknowledgement RemoveDirectory
+// one, or has one in it: an [ErrLocked]. After a lost acknowledgement RemoveDirectory
 // recognizes its own removal.
 //
 // Where a directory above has a quota (tenants.Set.SetQuota), RemoveDirectory then counts
@@ -96,7 +97,7 @@ func (db *DB) RemoveDirectoryIf(ctx context.Context, allow directory.Condition, 
 // if the condition allows it. The parent of to must exist. It is [directory.Layer.MoveIf] under
 // the fences of the DB. Stores of the moved directories are found at the new paths. The errors
 // are those of the directory layer, a *[DirectoryError] where either path is one that the
-// library itself needs ([DB.HoldsSystem]), and a *[LockedError] while the directory is
+// library itself needs ([DB.HoldsSystem]), and an [ErrLocked] while the directory is
 // locked, one above either path, or one in it. Directories with a quota, on one of the
 // paths only, are counted anew as by [DB.RemoveDirectory].
 func (db *DB) MoveDirectoryIf(ctx context.Context, from, to []string, allow directory.Condition) error {
@@ -145,7 +146,7 @@ func (c *directoryChange) begin(ctx context.Context, tx kv.ReadTransaction, d *d
 	case err != nil:
 		return fmt.Errorf("persistable: %w", err)
 	case path != nil:
-		return &LockedError{Path: path, Reason: lock.Reason}
+		return sentinel.Locked("", path, lock.Reason)
 	}
 	if err := c.allow(tx, d); err != nil {
 		return err

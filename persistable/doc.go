@@ -46,6 +46,27 @@
 // Before [Open], after [DB.Close], and while the generator has no ID, the id stays
 // zero; [Store.Create] then makes it.
 //
+// # Hooks
+//
+// A type may have the methods BeforeCreate, BeforeSave and Validate, each without arguments
+// and with an error as its result, on a pointer receiver. They are called in this order:
+//
+//   - BeforeCreate: by Create, CreateWithID, GetOrCreate and the creations of many,
+//   - BeforeSave: by these, by every kind of Save, and by Update,
+//   - Validate: by all of them, last.
+//
+// If one returns an error, nothing is written, and the operation returns an [ErrRefused] that
+// wraps it.
+//
+// They are called once a call of the operation, before its first attempt, when the
+// record has its id; in Update they are called after each run of its function. In
+// a transaction they are called as often as its function calls the operation. They
+// may change the record but for its id, except that where the program assigns the
+// ids BeforeCreate or BeforeSave may set it. Where the caller names a record that way, in
+// CreateWithID, SaveExisting, SaveIfUnchanged, SaveIfVersion and Update, another id is a
+// *[FieldError]. They must have no other effect, and
+// they are not called for records that Update or a query reads.
+//
 // # Transactions
 //
 // Every operation is one transaction: it sees one version of the database, the
@@ -65,9 +86,9 @@
 //
 // A write updates the entries by comparison with the stored record, never with the
 // caller's copy. An index that is added to a type with records is disabled until
-// [Indexes.Build] has run; its queries return an *[IndexStateError]. Programs
+// [Indexes.Build] has run; its queries return an [ErrNotBuilt]. Programs
 // that do not have the index maintain it as well, from the definition in the header of
-// the store. One that cannot refuses to write there, with a *[ForeignIndexError].
+// the store. One that cannot refuses to write there, with an [ErrForeignIndex].
 //
 // # Scattering
 //

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -83,10 +84,16 @@ func must[T any](t testing.TB) func(T, error) T {
 	}
 }
 
-func wantError(t testing.TB, err, target error) {
+// wantError checks that err is target, with all texts in its own.
+func wantError(t testing.TB, err, target error, texts ...string) {
 	t.Helper()
 	if !errors.Is(err, target) {
 		t.Fatalf("got error %v, want %v", err, target)
+	}
+	for _, text := range texts {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("got error %v, want %q in it", err, text)
+		}
 	}
 }
 

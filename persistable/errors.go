@@ -10,6 +10,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/internal/persistable/format"
+	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -41,6 +42,42 @@ var (
 	// is damaged, and nothing was changed. The error names the version to run. It is
 	// lease.ErrNewer, and every error of this library about newer data.
 	ErrNewer = newer.Err
+	// ErrNoIndex: no index of the type serves the conditions given to Find or FindOne, which
+	// need at least one condition on the first field of an index; or no index has the name
+	// given to a method of [Indexes]. The text names the indexes and the marker of one that
+	// serves the conditions, to be pasted into the struct.
+	ErrNoIndex = errors.New("persistable: no such index")
+	// ErrNotBuilt: an index cannot be queried yet in this store: it is disabled, or being
+	// built. Run Indexes().Build.
+	ErrNotBuilt = errors.New("persistable: the index is not built in this store")
+	// ErrForeignIndex: a store has an index that this program's code does not have and that
+	// the program cannot maintain from the bytes of records either. It refuses every write to
+	// the store, because the index would miss what it writes; reads go on. To end it, update
+	// the program; or, if no program queries the index any more, run Indexes().RemoveUnused,
+	// which works nevertheless. It is an [ErrNewer] as well if the index needs a newer version
+	// of this library.
+	ErrForeignIndex = errors.New("persistable: the store has an index that this program cannot maintain")
+	// ErrFilterLimit: a query that filters records in memory has looked at as many as its
+	// FilterLimit allows. What it has yielded before is right.
+	ErrFilterLimit = errors.New("persistable: the query has looked at too many records")
+	// ErrOverflow: a sum does not fit into the type of its method. The store keeps sums in
+	// 128 bits, so nothing is lost: the text has the whole sum.
+	ErrOverflow = errors.New("persistable: the sum does not fit into 64 bits")
+	// ErrRefused: BeforeCreate, BeforeSave or Validate, a method of the record, refused the
+	// write. Nothing was written. The error wraps what the method returned. The
+	// package documentation lists the methods under Hooks.
+	ErrRefused = errors.New("persistable: a method of the record refused the write")
+	// ErrLocked: nothing was written, because the directory of the store or one above it is
+	// locked: a tenant that is being copied or exported. The text has the reason that its
+	// locker gave. Try again when the tenant is unlocked (tenants.Set.Unlock).
+	ErrLocked = sentinel.ErrLocked
+	// ErrQuota: a record was not written, because the tenant would have more than its quota.
+	// Delete records, or raise the quota (tenants.Set.SetQuota).
+	ErrQuota = errors.New("persistable: the quota would be exceeded")
+	// ErrFenced: a transaction was not committed, because this process may have lost the
+	// lease that the transaction needs: one given to [DB.Under], or that of the machine id of
+	// a new record's id. It is a [leasefdb.ErrLeaseLost] as well, and is not retryable.
+	ErrFenced = errors.New("persistable: the transaction is fenced off")
 )
 
 // UniqueError says that another record has the values of a unique index: in the
@@ -97,21 +134,7 @@ func (e *DirectoryError) Error() string {
 	if where != "" {
 		where += ": "
 	}
-	return fmt.Sprintf("persistable: %sdirectory %s: %s", where, quotePath(e.Path), e.Reason)
-}
-
-func quotePath(path []string) string {
-	var b strings.Builder
-	for i, name := range path {
-		if i > 0 {
-			b.WriteByte('/')
-		}
-		if len(name) > 64 {
-			name = name[:64] + "…"
-		}
-		fmt.Fprintf(&b, "%q", name)
-	}
-	return b.String()
+	return fmt.Sprintf("persistable: %sdirectory %s: %s", where, sentinel.Path(e.Path), e.Reason)
 }
 
 // FieldError says that a field's value cannot be stored.
@@ -188,53 +211,3 @@ func corrupt(typ string, id, key []byte, reason string, args ...any) error {
 
 // idText shows a packed id to people.
 func idText(id []byte) string { return shorten(tuple.Describe(id)) }
-
-// IndexStateError says that an index may not be queried yet in this store.
-type IndexStateError struct {
-	Type  string
-	Index string // its name in keys
-	State IndexState
-}
-
-// Error implements error.
-func (e *IndexStateError) Error() string {
-	return fmt.Sprintf("persistable: %s: the index %s is %s in this store: run Indexes().Build and query again",
-		e.Type, e.Index, e.State)
-}
-
-// HookError says that a method of the record refused a write: BeforeCreate,
-// BeforeSave or Validate. Nothing was written.
-//
-// A type may have these methods, each without arguments and with an error as its
-// result, on a pointer receiver. They are called in this order:
-//
-//   - BeforeCreate: by Create, CreateWithID, GetOrCreate and the creations of many,
-//   - BeforeSave: by these, by every kind of Save, and by Update,
-//   - Validate: by all of them, last.
-//
-// They are called once a call of the operation, before its first attempt, when the
-// record has its id; in Update they are called after each run of its function. In
-// a transaction they are called as often as its function calls the operation. They
-// may change the record but for its id, except that where the program assigns the
-// ids BeforeCreate or BeforeSave may set it. Where the caller names a record that way, in
-// CreateWithID, SaveExisting, SaveIfUnchanged, SaveIfVersion and Update, another id is a
-// *[FieldError]. They must have no other effect, and
-// they are not called for records that Update or a query reads.
-type HookError struct {
-	Type string
-	ID   string // the id as a tuple, for people; empty if the record has none yet
-	Hook string // the name of the method
-	Err  error  // what it returned
-}
-
-// Error implements error.
-func (e *HookError) Error() string {
-	text := "persistable: " + e.Type
-	if e.ID != "" {
-		text += " " + e.ID
-	}
-	return text + ": " + e.Hook + ": " + e.Err.Error()
-}
-
-// Unwrap returns what the method returned.
-func (e *HookError) Unwrap() error { return e.Err }

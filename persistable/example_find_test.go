@@ -67,11 +67,10 @@ func ExampleStore_AllowScan() {
 	orders, db := exampleStatuses()
 	defer db.Close()
 	_, err := orders.Find(OrderFields.Amount.From(4))
-	var missing *persistable.NoIndexError
-	fmt.Println(errors.As(err, &missing), missing.Tag)
+	fmt.Println(errors.Is(err, persistable.ErrNoIndex))
 	printOrders(orders.AllowScan().Find(OrderFields.Amount.From(4)))
 	// Output:
-	// true _ persistable.Index `persist:"Amount"`
+	// true
 	// A-4 A-5
 }
 

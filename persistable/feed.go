@@ -5,7 +5,6 @@ package persistable
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
@@ -14,7 +13,7 @@ import (
 // Feed is what follows the changes of a store whose type has versions: the marker or a
 // field of type [Version]. The generated store's method Feed returns it. It is immutable
 // and safe for concurrent use. The methods of the feed of a type without versions return a
-// *[NoVersionsError].
+// [ErrNoVersions].
 //
 // A deletion stays in the feed, in two entries of the version index, until [Feed.Prune] forgets
 // it or the record is made again: no time limit removes it. A program that deletes many records
@@ -36,7 +35,7 @@ func FeedOf[T, ID any](s *Store[T, ID]) *Feed[T, ID] {
 // [Version.MarshalText].
 //
 // In a transaction that has written the record itself it returns [ErrVersionPending]. A
-// type without versions is a *[NoVersionsError]. v's own Version field is not read or
+// type without versions is an [ErrNoVersions]. v's own Version field is not read or
 // changed. After a lost acknowledgement a stored record that is v counts as saved.
 //
 // Cost: one round of reads and the commit.
@@ -50,7 +49,7 @@ func (f *Feed[T, ID]) SaveIfVersion(ctx context.Context, version Version, v T) e
 // several times is there once, as it is now; one that was deleted is there until
 // [Feed.Prune] forgets it. To go on later, keep the Version of the last change that
 // was handled: no change is missed, since every later commit has a higher version than all
-// that a transaction can see. A since before a forgotten deletion is a *[PrunedError].
+// that a transaction can see. A since before a forgotten deletion is an [ErrPruned].
 //
 // The feed of a store that is bound to a transaction reads the transaction's version; changes
 // of the transaction itself are an [ErrVersionPending]. Otherwise it reads in as many
@@ -101,8 +100,8 @@ func (f *Feed[T, ID]) RemoveConsumer(ctx context.Context, group string) error {
 
 // Prune forgets the deletions up to a version, that version included, and returns how
 // many. Records are not removed. If a consumer has not come so far, Prune returns a
-// *[BehindError] and stops, unless force is set: then that consumer fails with a
-// *[PrunedError]. It takes as many transactions as it needs, and may be called again after an
+// [ErrUnread] and stops, unless force is set: then that consumer fails with a
+// [ErrPruned]. It takes as many transactions as it needs, and may be called again after an
 // error.
 //
 // Cost: it reads the changes up to the version, those of existing records included.
@@ -135,60 +134,23 @@ func typedChange[T, ID any](c change) Change[T, ID] {
 	return Change[T, ID]{ID: id, Version: c.version, Deleted: c.deleted, Record: record}
 }
 
-// ErrVersionPending: the transaction itself has written what was asked for, so its
-// version is known only after the commit. If another Tx of the same transaction has written
-// it ([DB.In] was called twice), the transaction cannot commit any more: use one Tx.
-var ErrVersionPending = errors.New("persistable: the transaction has changed this itself; its version is known after the commit")
-
-// NoVersionsError says that the records of a type, or of a directory, have no versions.
-type NoVersionsError struct {
-	Type  string
-	Index string // the version index that is not built; empty if the type has none
-}
-
-// Error implements error.
-func (e *NoVersionsError) Error() string {
-	if e.Index != "" {
-		return fmt.Sprintf("persistable: the versions of %s are not complete: run Indexes().Build", e.Type)
-	}
-	return fmt.Sprintf("persistable: %s has no versions: add a field of type persistable.Version, blank or with a name, and run persistgen", e.Type)
-}
-
-// PrunedError says that deletions after a version were forgotten, by Feed().Prune or
-// because the versions were built again: a reader that has seen nothing since then must begin
-// anew, with the zero Version; a consumer, after RemoveConsumer.
-type PrunedError struct {
-	Type   string
-	Since  Version // where the reader is
-	Pruned Version // up to where deletions were forgotten
-}
-
-// Error implements error.
-func (e *PrunedError) Error() string {
-	return fmt.Sprintf("persistable: the deletions of %s up to %v were forgotten, and the reader has come to %v: compare all records, and begin anew with the zero Version, a consumer after RemoveConsumer", e.Type, e.Pruned, e.Since)
-}
-
-// BehindError says that Feed().Prune would remove deletions that a consumer has not seen.
-type BehindError struct {
-	Type  string
-	Group string  // the consumer
-	At    Version // how far it has come
-}
-
-// Error implements error.
-func (e *BehindError) Error() string {
-	return fmt.Sprintf("persistable: the consumer %q of %s has come to %v only: let it run, remove it with RemoveConsumer, or force the pruning", e.Group, e.Type, e.At)
-}
-
-// RestoredError says that the database's versions are lower than one that was stored: its
-// contents come from a database with higher versions, by a restore.
-type RestoredError struct {
-	Type string
-	Last Version // the highest stored version
-	Read int64   // the version of the database
-}
-
-// Error implements error.
-func (e *RestoredError) Error() string {
-	return fmt.Sprintf("persistable: %s was last changed at %v, and the database has only come to version %d: it was restored with lower versions; advance them before anything is written (fdbcli advanceversion)", e.Type, e.Last, e.Read)
-}
+// The states that a feed can report, besides those of package [persistable]'s other operations.
+var (
+	// ErrVersionPending: the transaction itself has written what was asked for, so its
+	// version is known only after the commit. If another Tx of the same transaction has written
+	// it ([DB.In] was called twice), the transaction cannot commit any more: use one Tx.
+	ErrVersionPending = errors.New("persistable: the transaction has changed this itself; its version is known after the commit")
+	// ErrNoVersions: the records of the type, or of the directory, have no versions, or their
+	// version index is not built.
+	ErrNoVersions = errors.New("persistable: the records have no versions")
+	// ErrPruned: deletions after the reader's version were forgotten, by Feed().Prune or
+	// because the versions were built again. A reader that has seen nothing since then must
+	// begin anew, with the zero Version; a consumer, after RemoveConsumer.
+	ErrPruned = errors.New("persistable: deletions were forgotten that the reader has not seen")
+	// ErrUnread: Feed().Prune would remove deletions that a consumer has not seen. The text
+	// names it, and how far it has come.
+	ErrUnread = errors.New("persistable: a consumer has not seen the deletions")
+	// ErrRestored: the database's versions are lower than one that was stored: its contents
+	// come from a database with higher versions, by a restore.
+	ErrRestored = errors.New("persistable: the database was restored with lower versions")
+)

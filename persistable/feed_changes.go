@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -156,7 +157,8 @@ func (c *changeChecks) wait(ctx context.Context, since Version) error {
 		return err
 	}
 	if string(since[:]) < string(pruned) && !since.IsZero() {
-		return &PrunedError{Type: c.typ, Since: since, Pruned: versionOf(pruned)}
+		return sentinel.As(ErrPruned, fmt.Errorf("persistable: the deletions of %s up to %v were forgotten, and the reader has come to %v: compare all records, and begin anew with the zero Version, a consumer after RemoveConsumer",
+			c.typ, versionOf(pruned), since))
 	}
 	changed, err := c.changed.Get(ctx)
 	if kv.CodeOf(err) == kv.CodeAccessedUnreadable {
@@ -167,7 +169,8 @@ func (c *changeChecks) wait(ctx context.Context, since Version) error {
 	}
 	read, err := c.readVersion.Get(ctx)
 	if last := max(string(changed), string(since[:])); err == nil && len(last) >= 8 && binary.BigEndian.Uint64([]byte(last)) > uint64(read) {
-		return &RestoredError{Type: c.typ, Last: versionOf([]byte(last)), Read: read}
+		return sentinel.As(ErrRestored, fmt.Errorf("persistable: %s was last changed at %v, and the database has only come to version %d: it was restored with lower versions; advance them before anything is written (fdbcli advanceversion)",
+			c.typ, versionOf([]byte(last)), read))
 	}
 	return err
 }
@@ -275,7 +278,7 @@ func (p *pruner) removeTombstones(t *transaction, o *openStore, x *versionIndex,
 	return n, nil
 }
 
-// checkConsumers returns a *[BehindError] if a consumer has not come so far.
+// checkConsumers returns an [ErrUnread] if a consumer has not come so far.
 func (p *pruner) checkConsumers(ctx context.Context, t *transaction, o *openStore) error {
 	if p.force {
 		return nil
@@ -290,7 +293,8 @@ func (p *pruner) checkConsumers(ctx context.Context, t *transaction, o *openStor
 			if err != nil {
 				group = string(pair.Key)
 			}
-			return &BehindError{Type: p.record.Type, Group: group, At: versionOf(pair.Value)}
+			return sentinel.As(ErrUnread, fmt.Errorf("persistable: the consumer %q of %s has come to %v only: let it run, remove it with RemoveConsumer, or force the pruning",
+				group, p.record.Type, versionOf(pair.Value)))
 		}
 	}
 	return nil

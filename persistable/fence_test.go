@@ -87,8 +87,8 @@ func TestUnderALease(t *testing.T) {
 					check(t, err)
 					return
 				}
-				e := wantAs[*persistable.FenceError](t, err)
-				wantError(t, e, leasefdb.ErrLeaseLost)
+				wantError(t, err, persistable.ErrFenced)
+				wantError(t, err, leasefdb.ErrLeaseLost)
 				after := dump(t, db)
 				for key := range before {
 					if string(before[key]) != string(after[key]) && string(key) != string(g.Fence().Key()) && len(after[key]) != 8 {
@@ -205,10 +205,10 @@ func TestFencedIDs(t *testing.T) {
 					}
 					return
 				}
-				e := wantAs[*persistable.FenceError](t, err)
-				wantError(t, e, leasefdb.ErrLeaseLost)
-				if e.Type != "Order" || e.ID == "" || n != 1 {
-					t.Errorf("%+v, and %d records, want 1", e, n)
+				wantError(t, err, leasefdb.ErrLeaseLost)
+				wantError(t, err, persistable.ErrFenced, fmt.Sprintf(": Order (%d) is fenced off: ", stalled.ID))
+				if n != 1 {
+					t.Errorf("%d records, want 1", n)
 				}
 				first.Amount = 2 // a Save over a stored record is not fenced
 				check(t, orders.Save(ctx, first))
@@ -234,11 +234,11 @@ func TestFencedIDsOfOthers(t *testing.T) {
 		"standalone":   must[idgen.ID](t)(idgen.Must(idgen.NewClient(idgen.Options{Layout: four.Default.Layout})).Next(ctx)),
 		"made up":      7,
 	} {
-		e := wantAs[*persistable.FenceError](t, orders.Create(ctx, order(id)))
-		if !errors.Is(e, leasefdb.ErrLeaseLost) {
-			t.Errorf("%s: %v", name, e)
+		err := orders.Create(ctx, order(id))
+		if !errors.Is(err, persistable.ErrFenced) || !errors.Is(err, leasefdb.ErrLeaseLost) {
+			t.Errorf("%s: %v", name, err)
 		}
-		wantAs[*persistable.FenceError](t, orders.Save(ctx, order(id)))
+		wantError(t, orders.Save(ctx, order(id)), persistable.ErrFenced)
 		check(t, orders.CreateWithID(ctx, id, order(0))) // an import
 		check(t, orders.Save(ctx, order(id)))
 	}
@@ -252,7 +252,7 @@ func TestFencedIDsOfOthers(t *testing.T) {
 	check(t, db.Close())
 	check(t, orders.Create(ctx, order(late)))
 	takeAll(t, engine, later)
-	wantAs[*persistable.FenceError](t, orders.Create(ctx, order(tooLate)))
+	wantError(t, orders.Create(ctx, order(tooLate)), persistable.ErrFenced)
 }
 
 // TestFencedIDsLostAcknowledgement checks that a creation that did happen is

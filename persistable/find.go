@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 	"github.com/kazahana-db/kazahana/persistable/internal/planner"
 )
@@ -33,7 +34,7 @@ func findQuery(s *source, conditions []erased.Condition) (*erased.Query, error) 
 		Indexes: s.record.Indexes, Alternatives: alternatives, CanFilter: s.record.Values != nil, AllowScan: s.allowScan,
 	})
 	if search == nil {
-		return nil, noIndex(s.record, alternatives, reason)
+		return nil, unserved(s.record, alternatives, reason)
 	}
 	best, _ := firstPlan(s.record.Indexes, search, func(*plan) error { return nil })
 	spec.Search, spec.Plan = search, *best
@@ -68,23 +69,23 @@ func firstPlan(indexes []index.Definition, s *erased.Search, check func(*plan) e
 	return nil, failed
 }
 
-// noIndex is the error of conditions that no index serves.
-func noIndex(r *record, alternatives []erased.Conjunction, reason string) error {
-	e := &NoIndexError{Type: r.Type, Reason: reason}
+// unserved is the error of conditions that no index serves.
+func unserved(r *record, alternatives []erased.Conjunction, reason string) error {
+	e := noIndex{typ: r.Type, reason: reason}
 	for _, clauses := range alternatives {
 		for _, c := range clauses {
-			e.Fields = appendNew(e.Fields, c.Field)
+			e.fields = appendNew(e.fields, c.Field)
 		}
-		if e.Tag == "" {
-			e.Tag = tagFor(clauses)
+		if e.tag == "" {
+			e.tag = tagFor(clauses)
 		}
 	}
 	for i := range r.Indexes {
 		if r.Indexes[i].Kind == index.Value {
-			e.Indexes = append(e.Indexes, r.Indexes[i].Fields)
+			e.indexes = append(e.indexes, r.Indexes[i].Fields)
 		}
 	}
-	return e
+	return e.err()
 }
 
 // tagFor returns the marker of the index that serves clauses without a filter; "" if
@@ -129,56 +130,31 @@ var ErrTooManyAlternatives = errors.New("persistable: the conditions have more t
 // [Query.FilterLimit] says otherwise.
 const DefaultFilterLimit = 10_000
 
-// FilterLimitError says that a query which filters records in memory has looked at as many
-// as its FilterLimit allows. What it has yielded before is right.
-type FilterLimitError struct {
-	Type string
-	Keys int    // how many records it has looked at
-	Tag  string // the marker of an index that serves the query without a filter; empty if it is unknown
+// noIndex is an [ErrNoIndex] before it becomes one: what its text says.
+type noIndex struct {
+	typ     string
+	fields  []string   // of the conditions; empty if a name is wrong
+	indexes [][]string // the fields of each index of the type that Find can use; of all, if a name is wrong
+	reason  string     // empty, or why no index of any fields could serve the conditions
+	tag     string     // the marker of an index that serves them
 }
 
-// Error implements error.
-func (e *FilterLimitError) Error() string {
-	text := fmt.Sprintf("persistable: %s: the query has looked at %d records and leaves some out in memory", e.Type, e.Keys)
-	if e.Tag != "" {
-		text += ": add the index " + e.Tag + ", or"
-	} else {
-		text += ":"
-	}
-	return text + " raise the query's FilterLimit"
-}
-
-// mostIndexesNamed is how many indexes the text of a NoIndexError names.
+// mostIndexesNamed is how many indexes the text of an [ErrNoIndex] names.
 const mostIndexesNamed = 10
 
-// NoIndexError says that no index of the type serves the conditions given to
-// Find or FindOne: at least one condition on the first field of an index.
-type NoIndexError struct {
-	Type    string
-	Fields  []string   // the fields of the conditions
-	Indexes [][]string // the fields of each index of the type that Find can use; of all, if a name is wrong
-	Reason  string     // empty, or why no index of any fields could serve the conditions
-	Tag     string     // the marker of an index that serves them, to be pasted into the struct; empty if there is none
-}
-
-// Error implements error.
-func (e *NoIndexError) Error() string {
-	have := make([]string, min(len(e.Indexes), mostIndexesNamed))
+func (e *noIndex) err() error {
+	have := make([]string, min(len(e.indexes), mostIndexesNamed))
 	for i := range have {
-		if have[i] = "(" + strings.Join(e.Indexes[i], ",") + ")"; len(e.Indexes[i]) == 0 {
+		if have[i] = "(" + strings.Join(e.indexes[i], ",") + ")"; len(e.indexes[i]) == 0 {
 			have[i] = "an index without fields, as a Version is"
 		}
 	}
-	if more := len(e.Indexes) - len(have); more > 0 {
+	if more := len(e.indexes) - len(have); more > 0 {
 		have = append(have, fmt.Sprintf("and %d more", more))
 	}
-	if len(e.Fields) == 0 {
-		return fmt.Sprintf("persistable: %s: %s (it has %d indexes: %s)", e.Type, e.Reason, len(e.Indexes), strings.Join(have, ", "))
+	if len(e.fields) == 0 {
+		return sentinel.As(ErrNoIndex, fmt.Errorf("persistable: %s: %s (it has %d indexes: %s)", e.typ, e.reason, len(e.indexes), strings.Join(have, ", ")))
 	}
-	reason := e.Reason
-	if reason == "" {
-		reason = "no index begins with"
-	}
-	return fmt.Sprintf("persistable: %s: %s (%s): it has %s; add an index tag, such as %s, and run go generate, or read all records by AllowScan",
-		e.Type, reason, strings.Join(e.Fields, ","), cmp.Or(strings.Join(have, ", "), "no index that Find can use"), e.Tag)
+	return sentinel.As(ErrNoIndex, fmt.Errorf("persistable: %s: %s (%s): it has %s; add an index tag, such as %s, and run go generate, or read all records by AllowScan",
+		e.typ, cmp.Or(e.reason, "no index begins with"), strings.Join(e.fields, ","), cmp.Or(strings.Join(have, ", "), "no index that Find can use"), e.tag))
 }

@@ -198,11 +198,10 @@ func TestFindRandom(t *testing.T) {
 		for range rounds {
 			conditions, text, holds := joined(wishes[*Article]{random, articleWish}.several(3, 2))
 			q, err := s.Find(conditions...)
-			var missing *persistable.NoIndexError
-			if errors.As(err, &missing) {
+			if errors.Is(err, persistable.ErrNoIndex) {
 				refused++
-				if !strings.Contains(missing.Error(), "persist:\"") {
-					t.Fatalf("%s: %v", text, missing)
+				if !strings.Contains(err.Error(), "persist:\"") {
+					t.Fatalf("%s: %v", text, err)
 				}
 				q, err = s.AllowScan().Find(conditions...)
 			}
@@ -284,7 +283,7 @@ func inPages[T any](t *testing.T, random *rand.Rand, q *persistable.Query[T], mo
 }
 
 // stumbling reads a query by a scan that goes on, by itself or by its token, after each
-// FilterLimitError. Each of its calls must read on.
+// ErrFilterLimit. Each of its calls must read on.
 func stumbling[T any](t *testing.T, random *rand.Rand, q *persistable.Query[T], text string) (all []T) {
 	t.Helper()
 	q = q.FilterLimit(1 + random.IntN(8))
@@ -301,7 +300,7 @@ func stumbling[T any](t *testing.T, random *rand.Rand, q *persistable.Query[T], 
 		if err == nil {
 			return all
 		}
-		if wantAs[*persistable.FilterLimitError](t, err); scan.Token() == before {
+		if wantError(t, err, persistable.ErrFilterLimit); scan.Token() == before {
 			t.Fatalf("%s: the scan does not move", text)
 		}
 		if random.IntN(2) == 0 {

@@ -157,7 +157,7 @@ func (g *generations) checkPrograms(after string) {
 func (g *generations) checkLookup(when string, l lookup) {
 	g.Helper()
 	got, err := l.ids()
-	if state := (*persistable.IndexStateError)(nil); errors.As(err, &state) && !g.readable[l.index] {
+	if errors.Is(err, persistable.ErrNotBuilt) && !g.readable[l.index] {
 		return
 	}
 	check(g.T, err)

@@ -115,7 +115,7 @@ func TestGetOrCreateWhileBuilding(t *testing.T) {
 	check(t, version(db, sectionSlug, sectionPublished).Create(ctx, &Article{ID: "1", Section: "s", Slug: "a", ISBN: ptr("1")}))
 	s := ArticleStoreOf(db)
 	_, _, err := s.GetOrCreate(ctx, &Article{Section: "s", Slug: "b", ISBN: ptr("1")})
-	wantAs[*persistable.IndexStateError](t, err)
+	wantError(t, err, persistable.ErrNotBuilt)
 	check(t, s.Indexes().Build(ctx))
 	got, created, err := s.GetOrCreate(ctx, &Article{Section: "s", Slug: "b", ISBN: ptr("1")})
 	if err != nil || created || got.ID != "1" {

@@ -56,7 +56,7 @@ type IDOptions struct {
 	Fallback bool
 	// Fenced makes the creation of a record under an id of type idgen.ID conflict
 	// with every change of the machine id's owner; see [leasefdb.Provider.FenceOf].
-	// The creation fails with a *[FenceError] if this DB did not make the id under
+	// The creation fails with an [ErrFenced] if this DB did not make the id under
 	// a lease, as with a standalone generator or a fallback id, or if another
 	// process owns the machine id by now. CreateWithID and a Save over a stored
 	// record are not fenced. Each creation reads one key more, in the same round.

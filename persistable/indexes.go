@@ -53,8 +53,7 @@ func (x Indexes) BuildWith(ctx context.Context, o BuildOptions) (err error) {
 	// Another program may remove an index, or build it in another layout.
 	for range 3 {
 		err := x.build(ctx, o)
-		var state *IndexStateError
-		if !errors.As(err, &state) {
+		if !errors.Is(err, ErrNotBuilt) {
 			return err
 		}
 	}
@@ -78,7 +77,7 @@ func (x Indexes) Progress(ctx context.Context) (BuildProgress, error) {
 // Repair does, so that it stays readable and unique, unless records share a value by then:
 // those end in a *[NotUniqueError].
 // The name in keys is that of [IndexDefinition.KeyName]: it ends in _unique for a unique index, and
-// [Violation], [Fault], [IndexStateError] and "kazahana index list" show it. It mends all faults of entries that Verify finds.
+// [Violation], [Fault], the text of an [ErrNotBuilt] and "kazahana index list" show it. It mends all faults of entries that Verify finds.
 func (x Indexes) Rebuild(ctx context.Context, name string) error {
 	return x.RebuildWith(ctx, name, BuildOptions{})
 }
@@ -114,8 +113,8 @@ func (x Indexes) RebuildWith(ctx context.Context, name string, o BuildOptions) (
 // name, from the directory: their entries, and their place in its header, which ends
 // their maintenance by all programs. Call it from the newest program only, since an older
 // one would remove the newer one's indexes. A program that still has a removed index
-// finds it as one that was never built: queries return an *[IndexStateError], and
-// Build builds it again. It works where a *[ForeignIndexError] refuses writes.
+// finds it as one that was never built: queries return an [ErrNotBuilt], and
+// Build builds it again. It works where an [ErrForeignIndex] refuses writes.
 func (x Indexes) RemoveUnused(ctx context.Context) (err error) {
 	ctx, o := x.begin(ctx, "Indexes.RemoveUnused", byID)
 	defer o.finish(&err)
@@ -141,13 +140,13 @@ func (x Indexes) RemoveUnused(ctx context.Context) (err error) {
 // Violations returns the violations of the unique index with that name in keys, while it
 // cannot be completed: after a token, or the first ones if token is empty. A page has
 // at least fifty, unless it is the last one. An index that is readable, or not yet
-// built, has none. A wrong name is a *[NoIndexError], a wrong token an [ErrBadToken].
+// built, has none. A wrong name is an [ErrNoIndex], a wrong token an [ErrBadToken].
 //
 // Violations checks each of them again and removes those that are solved from the list,
 // in transactions of its own. So the list is exact at the time of the call. Where the
 // owner of a value is gone, the first of the other records becomes the owner. When
 // none are left Build makes the index readable. While the tenant is locked, the error is a
-// *[LockedError].
+// [ErrLocked].
 //
 // Cost: for each fifty violations a range read, two rounds of reads each, and a commit.
 func (x Indexes) Violations(ctx context.Context, index, token string) (ViolationPage, error) {
@@ -159,7 +158,8 @@ func (x Indexes) Violations(ctx context.Context, index, token string) (Violation
 		return ViolationPage{}, err
 	}
 	if !x.place.definitions[i].Unique {
-		return ViolationPage{}, &NoIndexError{Type: x.record.Type, Reason: fmt.Sprintf("the index %s is not unique", index), Indexes: x.record.indexFields()}
+		e := noIndex{typ: x.record.Type, reason: fmt.Sprintf("the index %s is not unique", index), indexes: x.record.indexFields()}
+		return ViolationPage{}, e.err()
 	}
 	tokens := maintenanceTokens{&x.source, "violations " + index}
 	after, err := tokens.open(token)

@@ -356,7 +356,7 @@ func TestViolationsOfAnotherDirectory(t *testing.T) {
 
 func TestViolationsOfWrongArguments(t *testing.T) {
 	s := kindStore(open(t, enginetest.Open(t)), 0, uniqueSlug, valueOfTags)
-	wantAs[*persistable.NoIndexError](t, second(s.Indexes().Violations(ctx, valueOfTags.Name, "")))
+	wantError(t, second(s.Indexes().Violations(ctx, valueOfTags.Name, "")), persistable.ErrNoIndex)
 	if _, err := s.Indexes().Violations(ctx, uniqueSlug.KeyName(), "x"); !errors.Is(err, persistable.ErrBadToken) {
 		t.Errorf("a wrong token: %v", err)
 	}

@@ -314,7 +314,7 @@ func TestNewerIndex(t *testing.T) {
 		s := ArtStoreOf(open(t, engine))
 		must[*Art](t)(s.Get(ctx, 1))
 		err := s.Save(ctx, &Art{ID: 1, Name: "b"})
-		wantAs[*persistable.ForeignIndexError](t, err)
+		wantError(t, err, persistable.ErrForeignIndex)
 		wantNewer(t, layout, err, "run that version or a later one")
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/persistable/build"
 	"github.com/kazahana-db/kazahana/internal/persistable/format"
 	"github.com/kazahana-db/kazahana/internal/reindex"
+	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -96,7 +97,7 @@ func (s *openStore) firstIn(state index.State) (i int, found bool) {
 	return i, i >= 0
 }
 
-// anyViolation returns an *[IndexStateError] if an index that is not among the
+// anyViolation returns an [ErrNotBuilt] if an index that is not among the
 // broken ones has got a violation since its violations were settled.
 func (o *openStore) anyViolation(ctx context.Context, t *transaction, typ string, broken map[int]bool) error {
 	for i := range o.indexes {
@@ -106,14 +107,14 @@ func (o *openStore) anyViolation(ctx context.Context, t *transaction, typ string
 				return err
 			}
 			if len(found) > 0 {
-				return &IndexStateError{Type: typ, Index: ix.KeyName(), State: ix.State}
+				return notBuilt(typ, ix)
 			}
 		}
 	}
 	return nil
 }
 
-// checkWritable returns a *[LockedError] if the store may not be written to, and what its
+// checkWritable returns an [ErrLocked] if the store may not be written to, and what its
 // schema has against writes; an [ErrNewer] if it needs a newer version of this library.
 func (s *openStore) checkWritable(p *place) error {
 	if u := p.record.Dynamic; u != nil && u.Refusal != nil {
@@ -162,7 +163,7 @@ type foreignIndexes struct {
 	sources   []foreignSource // of the indexes after the program's own in openStore.maintained
 	hasUnique bool
 	refused   []format.ForeignIndex
-	err       error // a *[ForeignIndexError] for each of refused
+	err       error // an [ErrForeignIndex] for each of refused
 }
 
 // addForeign compiles the indexes of the header that are not the program's own. A
@@ -201,7 +202,13 @@ func (f *foreignIndexes) refuse(typ string, ix format.ForeignIndex, err error) {
 		reason = refused.Reason
 	}
 	f.refused = append(f.refused, ix)
-	f.err = errors.Join(f.err, &ForeignIndexError{Type: typ, Index: ix.KeyName, Layout: ix.Layout, Reason: reason, Err: err})
+	refusal := sentinel.As(ErrForeignIndex, fmt.Errorf("persistable: %s: nothing was written: the store has the index %s (%s), which this program cannot maintain: %s: "+
+		"update this program to a version that has the index; or, if no program queries it any more, run Indexes().RemoveUnused",
+		typ, ix.KeyName, ix.Layout, reason))
+	if errors.Is(err, ErrNewer) {
+		refusal = sentinel.As(ErrNewer, refusal)
+	}
+	f.err = errors.Join(f.err, refusal)
 }
 
 // newIndex returns an index with its place in the store.
@@ -289,27 +296,4 @@ func (s *openStore) recountOf(ix *index.Index) *index.Index {
 func (s *openStore) excludeRepairs(t *transaction, p *place) error {
 	key := s.systemKey(p, "repair")
 	return cmp.Or(t.writer.AddReadConflictKey(key), t.writer.AddWriteConflictKey(key))
-}
-
-// ForeignIndexError says that a store has an index that this program's code does not
-// have and that the program cannot maintain from the bytes of records either. It
-// refuses every write to the store, because the index would miss what it writes.
-// Reads go on. To end it, update the program; or, if no program queries the index any
-// more, run Indexes().RemoveUnused, which this error does not prevent.
-type ForeignIndexError struct {
-	Type   string // of the records
-	Index  string // its name in keys
-	Layout string // what the store's header says of it
-	Reason string // why the program cannot maintain it
-	Err    error  // an [ErrNewer] if the index needs a newer version of this library; its text is in Reason
-}
-
-// Unwrap returns Err.
-func (e *ForeignIndexError) Unwrap() error { return e.Err }
-
-// Error implements error.
-func (e *ForeignIndexError) Error() string {
-	return fmt.Sprintf("persistable: %s: nothing was written: the store has the index %s (%s), which this program cannot maintain: %s: "+
-		"update this program to a version that has the index; or, if no program queries it any more, run Indexes().RemoveUnused",
-		e.Type, e.Index, e.Layout, e.Reason)
 }

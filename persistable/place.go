@@ -22,6 +22,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/persistable/format"
 	"github.com/kazahana-db/kazahana/internal/schema"
+	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -131,14 +132,14 @@ func (p *place) inDirectory() string {
 	if len(p.args) == 0 {
 		return ""
 	}
-	return " in the directory " + quotePath(p.path)
+	return " in the directory " + sentinel.Path(p.path)
 }
 
 // noHeader is the error of a write to a store that was opened by its header, which is not
 // there any more.
 func (p *place) noHeader() error {
 	return fmt.Errorf("%w: the store of %s in the directory %s: it was removed since it was opened; only a program with the Go code of the type makes it again",
-		ErrNotFound, p.typ, quotePath(p.path))
+		ErrNotFound, p.typ, sentinel.Path(p.path))
 }
 
 // checkPrefix returns an error if the directory at the path is not the one that the store may be
@@ -147,7 +148,7 @@ func (p *place) checkPrefix(prefix []byte) error {
 	if u := p.record.Dynamic; u == nil || u.Prefix == nil || bytes.Equal(u.Prefix, prefix) {
 		return nil
 	}
-	return fmt.Errorf("%w: the store of %s in the directory %s: another directory has been put there since it was opened", ErrNotFound, p.typ, quotePath(p.path))
+	return fmt.Errorf("%w: the store of %s in the directory %s: another directory has been put there since it was opened", ErrNotFound, p.typ, sentinel.Path(p.path))
 }
 
 // findIndex returns which definition has the name in keys.
@@ -165,10 +166,11 @@ func (p *place) noIndexNamed(name string) error {
 	for i, d := range p.definitions {
 		names[i] = d.KeyName()
 	}
-	return &NoIndexError{
-		Type: p.typ, Indexes: p.record.indexFields(),
-		Reason: fmt.Sprintf("no index has the name %s; the names are %s", shorten(strconv.Quote(name)), cmp.Or(strings.Join(names, ", "), "none")),
+	e := noIndex{
+		typ: p.typ, indexes: p.record.indexFields(),
+		reason: fmt.Sprintf("no index has the name %s; the names are %s", shorten(strconv.Quote(name)), cmp.Or(strings.Join(names, ", "), "none")),
 	}
+	return e.err()
 }
 
 // recountedBy returns which of the program's own indexes a foreign index recounts, -1 for

@@ -51,7 +51,7 @@ func (q *Query[T]) Limit(n int) *Query[T] { return (*Query[T])((*erased.Query)(q
 // FilterLimit lets the query look at most at n records if it leaves some out in memory,
 // for conditions that its index does not serve, with an n from 1 to math.MaxInt; below 1
 // it fails when it runs. Without FilterLimit, the limit is [DefaultFilterLimit]. A query that would look at
-// more stops with a *[FilterLimitError]. A record counts once, even if several alternatives or
+// more stops with an [ErrFilterLimit]. A record counts once, even if several alternatives or
 // several elements of a slice lead to it; in an intersection each record counts that is in
 // one of the two indexes. Records of an alternative that leaves none out do not count; each page
 // counts anew.

@@ -4,10 +4,12 @@ package persistable
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 
 	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
@@ -270,11 +272,16 @@ func (f *filter) admits(v any) bool {
 }
 
 // countRecord counts a record that a plan which drops some has looked at. It returns a
-// *[FilterLimitError] if these are too many.
+// [ErrFilterLimit] if these are too many.
 func (q *query) countRecord(n *int) error {
 	limit := orDefault(q.filterLimit, DefaultFilterLimit)
 	if *n >= limit {
-		return &FilterLimitError{Type: q.record.Type, Keys: limit, Tag: tagFor(q.wanted)}
+		remedy := ":"
+		if tag := tagFor(q.wanted); tag != "" {
+			remedy = ": add the index " + tag + ", or"
+		}
+		return sentinel.As(ErrFilterLimit, fmt.Errorf("persistable: %s: the query has looked at %d records and leaves some out in memory%s raise the query's FilterLimit",
+			q.record.Type, limit, remedy))
 	}
 	*n++
 	return nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/persistable/format"
+	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/internal/wire"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
@@ -209,7 +210,7 @@ func (r *record) checkID(v any) error {
 }
 
 // callHooks calls the methods of a record that come before a write. It returns a
-// *[HookError] if one refuses.
+// [ErrRefused] if one refuses.
 func (r *record) callHooks(v any, creates bool) error {
 	if creates {
 		if err := r.callHook("BeforeCreate", r.Hooks.BeforeCreate, v); err != nil {
@@ -244,11 +245,11 @@ func (r *record) callHook(name string, hook func(any) error, v any) error {
 	if err == nil {
 		return nil
 	}
-	e := &HookError{Type: r.Type, Hook: name, Err: err}
+	who := r.Type
 	if r.hasID(v) {
-		e.ID = idText(r.appendID(nil, v))
+		who += " " + idText(r.appendID(nil, v))
 	}
-	return e
+	return sentinel.As(ErrRefused, fmt.Errorf("persistable: %s: %s: %w", who, name, err))
 }
 
 // gatherEntries collects the entries of a record in all maintained indexes.
@@ -358,13 +359,10 @@ func (r *record) hasVersions() bool {
 
 // noVersions is the error of an operation that needs the versions of records.
 func (r *record) noVersions() error {
-	e := &NoVersionsError{Type: r.Type}
-	for i := range r.Indexes {
-		if r.Indexes[i].Kind == index.Version {
-			e.Index = r.Indexes[i].Name
-		}
+	if r.hasVersions() {
+		return sentinel.As(ErrNoVersions, fmt.Errorf("persistable: the versions of %s are not complete: run Indexes().Build", r.Type))
 	}
-	return e
+	return sentinel.As(ErrNoVersions, fmt.Errorf("persistable: %s has no versions: add a field of type persistable.Version, blank or with a name, and run persistgen", r.Type))
 }
 
 // setVersion sets the version of a record to the stored one, nil for none.
@@ -422,10 +420,15 @@ func (v *versionReads) fill(ctx context.Context, i int, record any) error {
 	return v.record.setVersion(record, stored)
 }
 
-// checkReadable returns an *[IndexStateError] if an index may not be read.
+// checkReadable returns an [ErrNotBuilt] if an index may not be read.
 func (r *record) checkReadable(o *openStore, i int) error {
 	if ix := &o.indexes[i]; ix.State != index.Readable {
-		return &IndexStateError{Type: r.Type, Index: ix.KeyName(), State: ix.State}
+		return notBuilt(r.Type, ix)
 	}
 	return nil
+}
+
+// notBuilt is the error of a query of an index that is not readable.
+func notBuilt(typ string, ix *index.Index) error {
+	return sentinel.As(ErrNotBuilt, fmt.Errorf("persistable: %s: the index %s is %s in this store: run Indexes().Build and query again", typ, ix.KeyName(), ix.State))
 }

@@ -93,7 +93,7 @@ func TestScanLimits(t *testing.T) {
 			t.Errorf("call %d of All has %d records", i, len(all))
 		}
 		if want == 5 {
-			wantAs[*persistable.FilterLimitError](t, err)
+			wantError(t, err, persistable.ErrFilterLimit)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/persistable/format"
 	"github.com/kazahana-db/kazahana/internal/schema"
+	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 
@@ -71,7 +72,7 @@ type (
 	// Sum keeps the sum of a field, which is an integer or a time.Duration, of all
 	// records or of each group: `persist:"Amount,by=Status"`. Options as for Count. It
 	// is kept in 128 bits and so never wraps; a method that cannot return it in 64 bits
-	// returns a *OverflowError. A null adds nothing.
+	// returns an ErrOverflow. A null adds nothing.
 	Sum struct{}
 
 	// Min answers for the least value of a field, of all records or of each group:
@@ -237,7 +238,7 @@ type SchemaDifference struct {
 // Error implements error.
 func (e *SchemaError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "persistable: %s: the store in the directory %s has another schema than this program; nothing was read or written", e.Type, quotePath(e.Path))
+	fmt.Fprintf(&b, "persistable: %s: the store in the directory %s has another schema than this program; nothing was read or written", e.Type, sentinel.Path(e.Path))
 	for i, d := range e.Differences {
 		if i == maxDifferences {
 			fmt.Fprintf(&b, "; and %d more differences", len(e.Differences)-i)

@@ -5,10 +5,10 @@ package persistable
 import (
 	"context"
 	"fmt"
-	"math/big"
 	"slices"
 
 	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -77,7 +77,7 @@ func (s *source) damagedGroup(i int, group []byte, err error) error {
 
 // overflow is the error of a sum of the schema's i-th index that is too large.
 func (s *source) overflow(i int, sum index.Amount) error {
-	return &OverflowError{Type: s.record.Type, Field: s.record.Indexes[i].Of, Sum: sum.Big()}
+	return sentinel.As(ErrOverflow, fmt.Errorf("persistable: %s: the sum of %s is %v, which does not fit into 64 bits", s.record.Type, s.record.Indexes[i].Of, sum.Big()))
 }
 
 // groups returns the packed values and the stored value of each group of the schema's
@@ -167,17 +167,4 @@ func countElements(packed []byte) (n int) {
 		n++
 	}
 	return n
-}
-
-// OverflowError says that a sum does not fit into the type of its method. The store
-// keeps sums in 128 bits, so it is not lost: Sum has it.
-type OverflowError struct {
-	Type  string
-	Field string   // the field with the values that are added
-	Sum   *big.Int // the whole sum
-}
-
-// Error implements error.
-func (e *OverflowError) Error() string {
-	return fmt.Sprintf("persistable: %s: the sum of %s is %v, which does not fit into 64 bits", e.Type, e.Field, e.Sum)
 }

@@ -71,7 +71,7 @@ func (s *Store[T, ID]) CreateWithID(ctx context.Context, id ID, v T) error {
 // with those of v. If the unique values of v belong to several records, GetOrCreate
 // returns a *[UniqueError]. A record without an id and without a value of a unique
 // index cannot be looked for: [ErrNoID]; while a unique index is not complete, a
-// record without an id cannot be looked for either: an *[IndexStateError].
+// record without an id cannot be looked for either: an [ErrNotBuilt].
 //
 // If v's id is zero, it gets one only if v is created. The hooks of a creation are
 // called in both cases, and first, because they may set what GetOrCreate looks for.
@@ -243,7 +243,7 @@ func (s *Store[T, ID]) Scan() *Query[T] {
 // too, and so have lanes that are all ordered by id; any others come one
 // after the other, in the order of the alternatives.
 //
-// If no index serves a condition of an alternative, Find returns a *[NoIndexError],
+// If no index serves a condition of an alternative, Find returns an [ErrNoIndex],
 // which names the tag that is missing: see [Store.AllowScan].
 //
 //go:noinline

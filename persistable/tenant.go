@@ -9,6 +9,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
+	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -49,56 +50,20 @@ func (r settingsReads) await(ctx context.Context, typ string) (all []tenant, err
 		}
 		t := tenant{path: r.path[:i+1], keys: r.keys[i]}
 		if t.Settings, err = tenancy.Decode(value); err != nil {
-			return nil, fmt.Errorf("persistable: %s: directory %s: %w", typ, quotePath(t.path), err)
+			return nil, fmt.Errorf("persistable: %s: directory %s: %w", typ, sentinel.Path(t.path), err)
 		}
 		all = append(all, t)
 	}
 	return all, nil
 }
 
-// LockedError says that a record was not written, because the directory of the store
-// or one above it is locked: a tenant that is being copied or exported. Nothing was
-// written. Try again when the tenant is unlocked (tenants.Set.Unlock).
-type LockedError struct {
-	Type   string   // empty if no type is concerned
-	Path   []string // of the directory that is locked
-	Reason string   // as its locker gave it
-}
-
-// Error implements error.
-func (e *LockedError) Error() string {
-	what := ""
-	if e.Type != "" {
-		what = e.Type + ": "
-	}
-	return fmt.Sprintf("persistable: %sthe directory %s is locked against writes (%s): try again when it is unlocked", what, quotePath(e.Path), e.Reason)
-}
-
 func checkLocks(p *place, tenants []tenant) error {
 	for _, t := range tenants {
 		if t.Lock.ID != "" {
-			return &LockedError{Type: p.typ, Path: t.path, Reason: t.Lock.Reason}
+			return sentinel.Locked(p.typ, t.path, t.Lock.Reason)
 		}
 	}
 	return nil
-}
-
-// QuotaError says that a record was not written, because the tenant would have more
-// than its quota. Nothing was written. Delete records, or raise the quota
-// (tenants.Set.SetQuota).
-type QuotaError struct {
-	Type  string
-	Path  []string // of the tenant
-	What  string   // "records" or "bytes"
-	Limit int64    // the quota
-	Used  int64    // how much the tenant has
-	More  int64    // how much the write adds
-}
-
-// Error implements error.
-func (e *QuotaError) Error() string {
-	return fmt.Sprintf("persistable: %s: the directory %s has %d %s, and a quota of %d: %d more are not possible: delete records, or raise the quota",
-		e.Type, quotePath(e.Path), e.Used, e.What, e.Limit, e.More)
 }
 
 // quotaReads are the reads of the usage of the tenants around a store that have a
@@ -156,7 +121,8 @@ func (r *quotaRead) check(typ string, more tenancy.Usage) error {
 		{"bytes", r.Quota.Bytes, r.usage.Bytes, more.Bytes},
 	} {
 		if c.limit > 0 && c.more > 0 && c.used+c.more > c.limit {
-			return &QuotaError{Type: typ, Path: r.path, What: c.what, Limit: c.limit, Used: c.used, More: c.more}
+			return sentinel.As(ErrQuota, fmt.Errorf("persistable: %s: the directory %s has %d %s, and a quota of %d: %d more are not possible: delete records, or raise the quota",
+				typ, sentinel.Path(r.path), c.used, c.what, c.limit, c.more))
 		}
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/persistable/format"
+	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
@@ -179,7 +180,7 @@ func (t *transaction) startFences() {
 	}
 }
 
-// awaitFences returns a *[FenceError] if one of the DB's fences does not hold.
+// awaitFences returns an [ErrFenced] if one of the DB's fences does not hold.
 func (t *transaction) awaitFences(ctx context.Context) error {
 	if len(t.db.fences) == 0 {
 		return nil
@@ -193,37 +194,16 @@ func (t *transaction) awaitFences(ctx context.Context) error {
 	return nil
 }
 
-// FenceError says that a transaction was not committed, because this process may
-// have lost the lease that the transaction needs: one given to [DB.Under], or that
-// of the machine id of a new record's id. It wraps [leasefdb.ErrLeaseLost]. It is
-// not retryable.
-type FenceError struct {
-	Type string // empty if no record is concerned
-	ID   string // the id of the record as a tuple, for people; empty if none is
-	Err  error  // why the fence does not hold
-}
-
-// Error implements error.
-func (e *FenceError) Error() string {
-	if e.Type == "" {
-		return "persistable: the transaction is fenced off: " + e.Err.Error()
-	}
-	return fmt.Sprintf("persistable: %s %s is fenced off: %v: make a new id and create the record under it", e.Type, e.ID, e.Err)
-}
-
-// Unwrap returns the cause.
-func (e *FenceError) Unwrap() error { return e.Err }
-
-// fenceError makes a *FenceError of the error of a lost lease.
+// fenceError makes an [ErrFenced] of the error of a lost lease. typ and id are those of the
+// record, empty if none is concerned.
 func fenceError(typ string, id []byte, err error) error {
-	if !errors.Is(err, leasefdb.ErrLeaseLost) {
+	switch {
+	case !errors.Is(err, leasefdb.ErrLeaseLost):
 		return err
+	case typ == "":
+		return sentinel.As(ErrFenced, fmt.Errorf("persistable: the transaction is fenced off: %w", err))
 	}
-	e := &FenceError{Type: typ, Err: err}
-	if id != nil {
-		e.ID = idText(id)
-	}
-	return e
+	return sentinel.As(ErrFenced, fmt.Errorf("persistable: %s %s is fenced off: %w: make a new id and create the record under it", typ, idText(id), err))
 }
 
 // openOrCreateStore returns the store at a place for writing. If there is none, check
@@ -255,7 +235,7 @@ func (t *transaction) openStoreToWrite(ctx context.Context, p *place) (*openStor
 }
 
 // openToPut opens a store for writes of records, or creates it as openOrCreateStore does.
-// It returns nil if there is none, and a *[ForeignIndexError] if the store has an index
+// It returns nil if there is none, and an [ErrForeignIndex] if the store has an index
 // that this program cannot maintain.
 func (t *transaction) openToPut(ctx context.Context, p *place, check func(*openStore) error) (o *openStore, created bool, err error) {
 	o, created, err = t.openOrCreateStore(ctx, p, check)

@@ -86,8 +86,7 @@ func (v *verifier) removeLeftovers(ctx context.Context) error {
 	if err != nil || !left || v.options.NoRecount {
 		return err
 	}
-	var locked *LockedError
-	if err = v.removeRecounts(ctx); errors.As(err, &locked) {
+	if err = v.removeRecounts(ctx); errors.Is(err, ErrLocked) {
 		return nil
 	}
 	return err
@@ -116,8 +115,7 @@ func (v *verifier) changeRecounts(ctx context.Context, change func(*format.Catal
 // skipIfLocked reports all counts and sums as skipped if err says that the store is
 // locked: nothing can be counted anew there.
 func (v *verifier) skipIfLocked(err error) error {
-	var locked *LockedError
-	if !errors.As(err, &locked) || v.options.Repair {
+	if !errors.Is(err, ErrLocked) || v.options.Repair {
 		return err
 	}
 	v.skipTotals()

@@ -247,7 +247,7 @@ func (w *write) maintainIndexes(is index.Record) {
 	w.setVersion(w.v == nil)
 }
 
-// checkQuotas reads the usage of each tenant with a quota, and returns a *[QuotaError]
+// checkQuotas reads the usage of each tenant with a quota, and returns an [ErrQuota]
 // if the write would make it too much.
 func (w *write) checkQuotas(ctx context.Context) error {
 	w.quotas.start(w.t.writer, w.store)

@@ -66,8 +66,7 @@ func TestStalledExport(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(30 * time.Second)
-		var locked *persistable.LockedError
-		if _, err := d.Create(t.Context(), ticketOf("Too early")); !errors.As(err, &locked) {
+		if _, err := d.Create(t.Context(), ticketOf("Too early")); !errors.Is(err, persistable.ErrLocked) {
 			t.Fatalf("a ticket during the export: %v", err)
 		}
 		time.Sleep(31 * time.Second)

@@ -18,9 +18,8 @@ import (
 func (s *shop) upgrade(ctx context.Context) error {
 	orders := v2.OrderStoreOf(s.db, s.name)
 	_, err := orders.ByCurrencyTotal("EUR").Count(ctx)
-	var unbuilt *persistable.IndexStateError
-	if errors.As(err, &unbuilt) {
-		s.say("\nThe second program cannot use its new index yet: %s is %v.", unbuilt.Index, unbuilt.State)
+	if errors.Is(err, persistable.ErrNotBuilt) {
+		s.say("\nThe second program cannot use its new index yet: %v.", err)
 	} else if err != nil {
 		return err
 	} else {

@@ -469,13 +469,13 @@ func (s *OrderStore) CountsByStatus(ctx context.Context) iter.Seq2[persistable.G
 }
 
 // SumAmountByCountry returns the sum of Amount of the records with that Country, in one read.
-// A sum that does not fit is a *persistable.OverflowError.
+// A sum that does not fit is a persistable.ErrOverflow.
 func (s *OrderStore) SumAmountByCountry(ctx context.Context, country string) (int64, error) {
 	return persistimpl.Sum(ctx, &s.Store, 10, persistimpl.AppendString(nil, country))
 }
 
 // SumsAmountByCountry yields each value of Country and the sum of Amount of its records; sums that are 0 are left out.
-// A sum that does not fit is a *persistable.OverflowError.
+// A sum that does not fit is a persistable.ErrOverflow.
 func (s *OrderStore) SumsAmountByCountry(ctx context.Context) iter.Seq2[persistable.GroupSum[string, int64], error] {
 	return persistimpl.Sums(ctx, &s.Store, 10, persistimpl.ReadString[string])
 }

@@ -32,7 +32,7 @@
 //
 // Writes maintain all indexes of the header, with entries computed from the record's bytes
 // (package reindex). If the header has an index for which that is not possible,
-// every write returns a [*persistable.ForeignIndexError]. A store that was moved by hand, so that
+// every write returns a [persistable.ErrForeignIndex]. A store that was moved by hand, so that
 // its path does not end as its schema says, can be read but not written.
 //
 // # Concurrency and transactions

@@ -54,7 +54,7 @@ func (s *Store) ParseID(text string) (ID, error) {
 }
 
 // Feed returns what follows the changes of the store. Its methods return a
-// [*persistable.NoVersionsError] if the records have no versions.
+// [persistable.ErrNoVersions] if the records have no versions.
 func (s *Store) Feed() *persistable.Feed[*Record, ID] { return persistable.FeedOf(&s.Store) }
 
 // Open opens the store of a type in the directory at the path by what its header says. typ
@@ -189,7 +189,7 @@ func (s *Store) Entries(ctx context.Context, id ID) ([]Entry, error) {
 // definition from the header, and all its entries. Programs with the index in their code do not
 // maintain it any more, and cannot read it until one of them builds it again. Also an index
 // that needs the type's Go code can be dropped. If there is none of that name, the error is a
-// [*persistable.NoIndexError]. If the outcome of a drop was unknown and the index is
+// [persistable.ErrNoIndex]. If the outcome of a drop was unknown and the index is
 // gone, Drop succeeds.
 func (s *Store) Drop(ctx context.Context, keyName string) error {
 	return erased.Runtime.Drop(ctx, s.source(), keyName)

@@ -90,7 +90,7 @@ func Count[T, ID any](ctx context.Context, s *persistable.Store[T, ID], i int, g
 }
 
 // Sum returns the sum of a group of the schema's i-th index, which is of the kind
-// index.Sum. A sum that does not fit an int64 is a *persistable.OverflowError.
+// index.Sum. A sum that does not fit an int64 is a persistable.ErrOverflow.
 //
 //go:noinline
 func Sum[T, ID any](ctx context.Context, s *persistable.Store[T, ID], i int, group []byte) (int64, error) {
@@ -141,7 +141,7 @@ func Counts[T, ID, G any](ctx context.Context, s *persistable.Store[T, ID], i in
 }
 
 // Sums is Counts of an index of the kind index.Sum. A sum that does not fit an int64 is a
-// *persistable.OverflowError, with the group; the groups after it follow.
+// persistable.ErrOverflow, with the group; the groups after it follow.
 func Sums[T, ID, G any](ctx context.Context, s *persistable.Store[T, ID], i int, read func(b []byte) (G, []byte, error)) iter.Seq2[persistable.GroupSum[G, int64], error] {
 	return sums(ctx, s, i, read, fitInt)
 }

@@ -46,7 +46,7 @@ func (s *BidStore) CountByLot(ctx context.Context, lot string) (int64, error) {
 }
 
 // SumAmountByLot returns the sum of Amount of the records with that Lot, in one read.
-// A sum that does not fit is a *persistable.OverflowError.
+// A sum that does not fit is a persistable.ErrOverflow.
 func (s *BidStore) SumAmountByLot(ctx context.Context, lot string) (int64, error) {
 	return persistimpl.Sum(ctx, &s.Store, 1, persistimpl.AppendString(nil, lot))
 }

@@ -22,7 +22,7 @@
 // [Set.Copy] and [Set.Export] read one state of the tenant, or fail. Without a lock
 // they read one version, which is possible for five seconds: enough for some ten
 // megabytes. For a larger tenant take a [Lock]. While it is locked, writes
-// through its stores fail with a *persistable.LockedError, in all processes; reads
+// through its stores fail with a persistable.ErrLocked, in all processes; reads
 // go on. There is no third way, because a copy of several versions would have index
 // entries without records, and sums that are not those of its records.
 //

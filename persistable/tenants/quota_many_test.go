@@ -32,7 +32,8 @@ func TestQuotaOfBatches(t *testing.T) {
 			"SaveMany":   s.SaveMany(ctx, more, persistable.BatchOptions{}),
 		} {
 			e := wantAs[*persistable.PartialError](t, put)
-			if q := wantAs[*persistable.QuotaError](t, put); e.Done != 5 || q.Used != 6 || q.Limit != 6 {
+			wantError(t, put, persistable.ErrQuota, "has 6 records, and a quota of 6: 1 more are")
+			if e.Done != 5 {
 				t.Errorf("%s: %v", name, put)
 			}
 			wantUsage(t, db, "tenants", "a")
@@ -61,9 +62,7 @@ func TestQuotaOfUpdates(t *testing.T) {
 	}
 	check(t, lengthen(s, orders[0].ID))
 	wantUsage(t, db, "tenants", "a")
-	if e := wantAs[*persistable.QuotaError](t, lengthen(s, orders[1].ID)); e.What != "bytes" || e.Used != used.Bytes+20 {
-		t.Errorf("%+v", e)
-	}
+	wantError(t, lengthen(s, orders[1].ID), persistable.ErrQuota, fmt.Sprintf("has %d bytes, ", used.Bytes+20))
 	check(t, s.Update(ctx, orders[0].ID, func(o *Order) error { o.Number = o.Number[:len(o.Number)-20]; return nil }))
 	wantUsage(t, db, "tenants", "a")
 
@@ -74,7 +73,7 @@ func TestQuotaOfUpdates(t *testing.T) {
 			return lengthen(s.In(tx), orders[1].ID)
 		})
 	})
-	wantAs[*persistable.QuotaError](t, err)
+	wantError(t, err, persistable.ErrQuota)
 	wantUsage(t, db, "tenants", "a")
 }
 
@@ -102,7 +101,7 @@ func TestQuotaOfDirectories(t *testing.T) {
 
 		check(t, db.MoveDirectoryIf(ctx, []string{"rooms", "b", "notes"}, append(root.Path(), "p"), anyDirectory))
 		wantCount(t, db, "moved in", 12)
-		wantAs[*persistable.QuotaError](t, NoteStoreOf(db, "a").Save(ctx, &Note{ID: 100, Room: "a"}))
+		wantError(t, NoteStoreOf(db, "a").Save(ctx, &Note{ID: 100, Room: "a"}), persistable.ErrQuota)
 		check(t, db.MoveDirectoryIf(ctx, append(root.Path(), "p"), append(root.Path(), "q"), anyDirectory))
 		wantCount(t, db, "moved within", 12)
 		lock := must[tenants.Lock](t)(inner.Lock(ctx, "q", "copy"))

@@ -21,10 +21,7 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/tenants"
 )
 
-func isLocked(err error) bool {
-	var locked *persistable.LockedError
-	return errors.As(err, &locked)
-}
+func isLocked(err error) bool { return errors.Is(err, persistable.ErrLocked) }
 
 // recount counts the records of a tenant, and the bytes of their values, key by key.
 func recount(t testing.TB, db *persistable.DB, path ...string) (u tenants.Usage) {
@@ -63,10 +60,7 @@ func TestQuota(t *testing.T) {
 		wantUsage(t, db, "tenants", "a")
 		check(t, s.Create(ctx, s.New(Order{Number: "6", CreatedAt: day0})))
 		seventh := s.New(Order{Number: "7", CreatedAt: day0})
-		e := wantAs[*persistable.QuotaError](t, s.Create(ctx, seventh))
-		if e.What != "records" || e.Limit != 6 || e.Used != 6 || e.More != 1 || e.Type != "Order" || fmt.Sprint(e.Path) != "[tenants a]" {
-			t.Errorf("%+v", e)
-		}
+		wantError(t, s.Create(ctx, seventh), persistable.ErrQuota, `: Order: the directory "tenants"/"a" has 6 records, and a quota of 6: 1 more are not possible: `)
 		wantError(t, second(s.Get(ctx, seventh.ID)), persistable.ErrNotFound)
 		orders[0].Number = "longer than before"
 		check(t, s.Save(ctx, orders[0])) // no more records
@@ -82,9 +76,7 @@ func TestQuota(t *testing.T) {
 		used := must[tenants.Usage](t)(all.Usage(ctx, "a"))
 		check(t, all.SetQuota(ctx, "a", tenants.Quota{Bytes: used.Bytes + 10}))
 		orders[0].Number = strings.Repeat("long", 10)
-		if e := wantAs[*persistable.QuotaError](t, s.Save(ctx, orders[0])); e.What != "bytes" || e.Limit != used.Bytes+10 {
-			t.Errorf("%+v", e)
-		}
+		wantError(t, s.Save(ctx, orders[0]), persistable.ErrQuota, fmt.Sprintf(" bytes, and a quota of %d: ", used.Bytes+10))
 		orders[0].Number = "short"
 		check(t, s.Save(ctx, orders[0]))
 		wantUsage(t, db, "tenants", "a")
@@ -119,12 +111,12 @@ func TestQuotaInOneTransaction(t *testing.T) {
 			return nil
 		})
 	}
-	wantAs[*persistable.QuotaError](t, create(3))
+	wantError(t, create(3), persistable.ErrQuota)
 	wantUsage(t, db, "tenants", "a")
-	wantAs[*persistable.QuotaError](t, db.Transact(ctx, func(tx persistable.Tx) error {
+	wantError(t, db.Transact(ctx, func(tx persistable.Tx) error {
 		bound := s.In(tx)
 		return bound.CreateMany(ctx, made, persistable.BatchOptions{})
-	}))
+	}), persistable.ErrQuota)
 	wantUsage(t, db, "tenants", "a")
 	check(t, create(2))
 	wantUsage(t, db, "tenants", "a")
@@ -133,14 +125,12 @@ func TestQuotaInOneTransaction(t *testing.T) {
 	number := func(text string) error {
 		return s.Update(ctx, made[0].ID, func(o *Order) error { o.Number = text; return nil })
 	}
-	if e := wantAs[*persistable.QuotaError](t, number(strings.Repeat("long", 100))); e.What != "bytes" {
-		t.Errorf("%v", e)
-	}
+	wantError(t, number(strings.Repeat("long", 100)), persistable.ErrQuota, " bytes, and a quota")
 	check(t, number("not so long"))
 	wantUsage(t, db, "tenants", "a")
 	check(t, second(s.DeleteWhere(ctx, s.ByStatus(Pending), persistable.BatchOptions{})))
 	wantUsage(t, db, "tenants", "a")
-	wantAs[*persistable.QuotaError](t, s.CreateMany(ctx, append(made, s.New(Order{Number: "4", CreatedAt: day0})), persistable.BatchOptions{}))
+	wantError(t, s.CreateMany(ctx, append(made, s.New(Order{Number: "4", CreatedAt: day0})), persistable.BatchOptions{}), persistable.ErrQuota)
 	wantUsage(t, db, "tenants", "a")
 }
 
@@ -219,8 +209,7 @@ func TestQuotaDoesNotConflict(t *testing.T) {
 		writers.Go(func() {
 			for i := 0; ; i++ {
 				err := s.Create(ctx, s.New(Order{Number: fmt.Sprint(w, "-", i), CreatedAt: day0}))
-				var quota *persistable.QuotaError
-				if errors.As(err, &quota) {
+				if errors.Is(err, persistable.ErrQuota) {
 					return
 				}
 				if err != nil {

@@ -21,7 +21,7 @@ import (
 // If Delete is interrupted, the tenant is gone for all programs, and what is left of
 // it takes space until the next Delete of that name, or [Set.Sweep], in any process.
 // Delete returns [ErrNotFound] if there is neither a tenant of that name nor anything
-// left of one, and a *persistable.LockedError while the tenant, or one in it, is locked; see
+// left of one, and a persistable.ErrLocked while the tenant, or one in it, is locked; see
 // [Set.DeleteLocked].
 //
 // A call after an interruption also deletes a tenant that was created under the same
@@ -41,7 +41,7 @@ func (s *Set) DeleteIf(ctx context.Context, name string, allow directory.Conditi
 // DeleteLocked is [Set.Delete] of the tenant that has a lock: as no program has written to it
 // since the lock was taken, it has nothing that an export or a copy under the lock lacks. If the
 // tenant does not have the lock, it stays, and the error is [ErrLockLost]; the [Stream] of an
-// export has the lock's id. It is a *persistable.LockedError while one above the tenant, or in
+// export has the lock's id. It is a persistable.ErrLocked while one above the tenant, or in
 // it, is locked.
 func (s *Set) DeleteLocked(ctx context.Context, l Lock) error {
 	if l.ID == "" {
@@ -184,7 +184,7 @@ func (s *Set) abandon(ctx context.Context, name string, allow directory.Conditio
 //
 // Writes under the old name that have not committed yet conflict, are retried, and find
 // no records there. Errors: [ErrNotFound], [ErrExists], *[NameError], *[RenameError],
-// and *persistable.LockedError while the tenant, or one in it, is locked. After a lost
+// and persistable.ErrLocked while the tenant, or one in it, is locked. After a lost
 // acknowledgement Move recognizes its own move; if another process has moved or deleted the
 // tenant since, the error wraps kv.ErrOutcomeUnknown.
 func (s *Set) Move(ctx context.Context, from, to string) error {

@@ -219,12 +219,10 @@ func TestCheckUnlocked(t *testing.T) {
 		}, path...)
 	}
 	for _, path := range [][]string{{"tenants"}, {"tenants", "b"}, {"tenants", "b", "orders"}} {
-		if e := wantAs[*persistable.LockedError](t, unlocked(path...)); e.Reason != "an export" || len(e.Path) != 2 || e.Path[1] != "b" {
-			t.Errorf("%q: %+v", path, e)
-		}
+		wantError(t, unlocked(path...), persistable.ErrLocked, `the directory "tenants"/"b" is locked against writes (an export)`)
 	}
 	check(t, unlocked("tenants", "a"))
-	wantAs[*persistable.LockedError](t, tenants.Of(db, "tenants", "b").Delete(ctx, "orders"))
+	wantError(t, tenants.Of(db, "tenants", "b").Delete(ctx, "orders"), persistable.ErrLocked)
 	check(t, tenants.Of(db, "tenants").Unlock(ctx, l))
 	check(t, unlocked("tenants"))
 }
@@ -237,13 +235,11 @@ func TestDeleteLockedRefuses(t *testing.T) {
 	someOrders(t, db, "a", 2)
 	inner := must[tenants.Lock](t)(tenants.Of(db, "tenants", "a").Lock(ctx, "orders", "inner"))
 	lock := must[tenants.Lock](t)(all.Lock(ctx, "a", "outer"))
-	if e := wantAs[*persistable.LockedError](t, all.DeleteLocked(ctx, lock)); e.Reason != "inner" {
-		t.Error(e)
-	}
+	wantError(t, all.DeleteLocked(ctx, lock), persistable.ErrLocked, "(inner)")
 	if found, _, err := all.LockOf(ctx, "a"); found != lock || err != nil {
 		t.Errorf("after a refusal the lock is %v, %v", found, err)
 	}
-	wantAs[*persistable.LockedError](t, tenants.Of(db, "tenants", "a").DeleteLocked(ctx, inner))
+	wantError(t, tenants.Of(db, "tenants", "a").DeleteLocked(ctx, inner), persistable.ErrLocked)
 	check(t, tenants.Of(db, "tenants", "a").Unlock(ctx, inner))
 	check(t, all.Unlock(ctx, lock))
 	wantError(t, all.DeleteLocked(ctx, lock), tenants.ErrLockLost)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
+	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/kv"
-	"github.com/kazahana-db/kazahana/persistable"
 )
 
 // Lock is the lock of a tenant against writes. It is in the database, not in the
@@ -25,10 +25,10 @@ type Lock struct {
 
 // Lock keeps all programs from writing to a tenant through stores, until [Set.Unlock].
 // Transactions that have not committed yet conflict; then, as all later ones, they fail
-// with a *persistable.LockedError that names the reason. When Lock returns, the tenant
+// with a persistable.ErrLocked that names the reason. When Lock returns, the tenant
 // does not change any more. Reads go on.
 //
-// If the tenant is locked already, the error is a *persistable.LockedError. After an error the
+// If the tenant is locked already, the error is a persistable.ErrLocked. After an error the
 // tenant does not have this lock: if the outcome of its commit is unknown, because ctx has
 // ended for example, Lock ends it, for which it takes ten seconds at most. If that fails, the
 // error says so: see [Set.LockOf].
@@ -42,7 +42,7 @@ func (s *Set) Lock(ctx context.Context, name, reason string) (Lock, error) {
 		case l.ID: // by an attempt whose acknowledgement was lost
 			return false, nil
 		}
-		return false, &persistable.LockedError{Path: d.Path(), Reason: known.Lock.Reason}
+		return false, sentinel.Locked("", d.Path(), known.Lock.Reason)
 	})
 	if kv.IsOutcomeUnknown(err) {
 		err = errors.Join(err, s.cancelLock(ctx, l))
@@ -150,7 +150,7 @@ func (s *Set) checkLock(ctx context.Context, tx kv.ReadTransaction, l Lock) erro
 	return err
 }
 
-// CheckUnlocked returns a *persistable.LockedError if one of the directories, or one above
+// CheckUnlocked returns a persistable.ErrLocked if one of the directories, or one above
 // it, is locked by [Set.Lock]. The directories were opened in tx, which is about to change
 // or remove them: a lock that comes before tx commits is a conflict. The verbs of this
 // package and of [persistable.DB] check it themselves. It is for programs that change the
@@ -174,7 +174,7 @@ func CheckUnlocked(ctx context.Context, tx kv.ReadTransaction, all ...*directory
 	case err != nil:
 		return fmt.Errorf("tenants: %w", err)
 	case path != nil:
-		return &persistable.LockedError{Path: path, Reason: lock.Reason}
+		return sentinel.Locked("", path, lock.Reason)
 	}
 	return nil
 }
@@ -206,7 +206,7 @@ type Usage struct {
 }
 
 // SetQuota sets the quota of a tenant, or with the zero value removes it. A write that
-// would exceed it fails with a *persistable.QuotaError; writes that make the
+// would exceed it fails with a persistable.ErrQuota; writes that make the
 // tenant smaller always succeed.
 //
 // Each write of a tenant with a quota adds to two counters of the tenant, in its own

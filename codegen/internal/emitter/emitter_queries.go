@@ -192,7 +192,7 @@ func (e *emitter) writeAggregateComment(d *model.Index, m model.QueryMethod) {
 	if m.Next != nil {
 		of = m.Next.GoName()
 	}
-	overflow := fmt.Sprintf("// A sum that does not fit is a *%s.OverflowError.", e.importPackage(model.PersistablePath))
+	overflow := fmt.Sprintf("// A sum that does not fit is a %s.ErrOverflow.", e.importPackage(model.PersistablePath))
 	scope := "of all records"
 	if len(m.Equal) > 0 {
 		scope = "of the records with " + values(m.Equal)

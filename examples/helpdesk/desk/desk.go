@@ -99,7 +99,7 @@ type Search struct {
 }
 
 // Find returns a page of the tickets that a search finds. If it would have to read too many,
-// the error is a [*persistable.FilterLimitError].
+// the error is a [persistable.ErrFilterLimit].
 func (d *Desk) Find(ctx context.Context, s Search, limit int, token string) (TicketPage, error) {
 	q, err := d.tickets.Find(s.conditions()...)
 	if err != nil {

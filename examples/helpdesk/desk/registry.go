@@ -114,7 +114,7 @@ func (r *Registry) Directory(ctx context.Context, name string) (string, error) {
 }
 
 // Export writes all records of a tenant, as of one state, as a stream. It locks the tenant
-// until it returns: writes fail with a [*persistable.LockedError], reads go on.
+// until it returns: writes fail with a [persistable.ErrLocked], reads go on.
 func (r *Registry) Export(ctx context.Context, name string, w io.Writer) (err error) {
 	dir, err := r.Directory(ctx, name)
 	if err != nil {

@@ -47,7 +47,7 @@ func statusOf(err error) int {
 		return http.StatusConflict
 	case errors.Is(err, persistable.ErrChanged):
 		return http.StatusPreconditionFailed
-	case is[*persistable.HookError](err), is[*persistable.FilterLimitError](err):
+	case errors.Is(err, persistable.ErrRefused), errors.Is(err, persistable.ErrFilterLimit):
 		return http.StatusUnprocessableEntity
 	case unavailable(err):
 		return http.StatusServiceUnavailable
@@ -57,8 +57,8 @@ func statusOf(err error) int {
 
 // unavailable reports whether the same request may succeed later.
 func unavailable(err error) bool {
-	return is[*persistable.LockedError](err) || // the tenant is being exported
-		is[*persistable.IndexStateError](err) || // an index is being built
+	return errors.Is(err, persistable.ErrLocked) || // the tenant is being exported
+		errors.Is(err, persistable.ErrNotBuilt) || // an index is being built
 		is[*kv.RetryError](err) || // too much contention
 		errors.Is(err, kv.ErrOutcomeUnknown) || kv.IsRetryable(err) ||
 		errors.Is(err, persistable.ErrNoID) || // no lease on a machine id yet

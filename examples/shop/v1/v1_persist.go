@@ -278,13 +278,13 @@ func (s *OrderStore) CountsByStatus(ctx context.Context) iter.Seq2[persistable.G
 }
 
 // SumTotalByStatus returns the sum of Total of the records with that Status, in one read.
-// A sum that does not fit is a *persistable.OverflowError.
+// A sum that does not fit is a persistable.ErrOverflow.
 func (s *OrderStore) SumTotalByStatus(ctx context.Context, status Status) (int64, error) {
 	return persistimpl.Sum(ctx, &s.Store, 5, persistimpl.AppendInt(nil, status))
 }
 
 // SumsTotalByStatus yields each value of Status and the sum of Total of its records; sums that are 0 are left out.
-// A sum that does not fit is a *persistable.OverflowError.
+// A sum that does not fit is a persistable.ErrOverflow.
 func (s *OrderStore) SumsTotalByStatus(ctx context.Context) iter.Seq2[persistable.GroupSum[Status, int64], error] {
 	return persistimpl.Sums(ctx, &s.Store, 5, persistimpl.ReadInt[Status])
 }

@@ -66,7 +66,7 @@ func (f *fields) name(path string) string {
 // message says that no index serves clauses, and what to do.
 func (s *schema) message(method string, clauses []clause) string {
 	names := fieldNames(clauses)
-	return fmt.Sprintf("no index of %s serves the conditions on %s: %s returns a *persistable.NoIndexError. "+
+	return fmt.Sprintf("no index of %s serves the conditions on %s: %s returns a persistable.ErrNoIndex. "+
 		"Declare an index, `_ persistable.Index` with the tag `persist:%q`, or call AllowScan if it may read all records",
 		s.Type, strings.Join(names, ", "), method, strings.Join(names, ","))
 }

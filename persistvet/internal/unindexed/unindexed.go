@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package unindexed reports queries by fields that no index of the generated schema serves,
-// for which Find returns a *persistable.NoIndexError:
+// for which Find returns a persistable.ErrNoIndex:
 //
 //	q, err := orders.Find(OrderFields.Amount.From(100))             // reported: no index begins with Amount
 //	q, err := orders.AllowScan().Find(OrderFields.Amount.From(100)) // reads all orders, on purpose
@@ -26,7 +26,7 @@ var Analyzer = &analysis.Analyzer{
 	Name: "unindexed",
 	Doc: `report queries by fields that no index serves
 
-Find returns a *persistable.NoIndexError for them. Declare an index that begins with the
+Find returns a persistable.ErrNoIndex for them. Declare an index that begins with the
 fields, or say by AllowScan that the query may read all records.`,
 	URL:        "https://github.com/kazahana-db/kazahana/blob/main/docs/persistvet.md#unindexed",
 	Requires:   []*analysis.Analyzer{inspect.Analyzer, ignore.Analyzer},

@@ -291,7 +291,7 @@ func (w *whereFlags) query(s *dynamic.Store) (*recordQuery, error) {
 
 // explainLimit says how to read more.
 func explainLimit(err error) error {
-	if errors.As(err, new(*persistable.FilterLimitError)) {
+	if errors.Is(err, persistable.ErrFilterLimit) {
 		return fmt.Errorf("%w\n--filter-limit lets the command read more", err)
 	}
 	return err

@@ -73,7 +73,6 @@ func (a tenantAddress) of(db *persistable.DB) *tenants.Set { return tenants.Of(d
 
 // explain adds to an error what to do about it on the command line.
 func (a tenantAddress) explain(ctx context.Context, db *persistable.DB, err error) error {
-	locked := (*persistable.LockedError)(nil)
 	switch {
 	case err == nil:
 		return nil
@@ -85,7 +84,7 @@ func (a tenantAddress) explain(ctx context.Context, db *persistable.DB, err erro
 		return fmt.Errorf("%w: that is, kazahana tenant lock %s, and repeat the command", err, a)
 	case errors.Is(err, tenants.ErrUnfinished):
 		return fmt.Errorf("%w: that is, kazahana tenant abandon %s", err, a)
-	case errors.As(err, &locked):
+	case errors.Is(err, persistable.ErrLocked):
 		return fmt.Errorf("%w; if what locked it does not run any more: kazahana tenant unlock %s", err, a)
 	case errors.As(err, new(*tenants.NameError)):
 		return shell.Invalid(err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
@@ -75,7 +76,7 @@ tenant that is locked for the same reason stays locked; if it is for another one
 // lock locks a tenant, or returns the lock that it has for the same reason.
 func (a tenantAddress) lock(ctx context.Context, db *persistable.DB, reason string) (tenants.Lock, error) {
 	l, err := a.of(db).Lock(ctx, a.name, reason)
-	if !errors.As(err, new(*persistable.LockedError)) {
+	if !errors.Is(err, persistable.ErrLocked) {
 		return l, err
 	}
 	known, locked, readErr := a.of(db).LockOf(ctx, a.name)
@@ -252,7 +253,7 @@ func examineTenant(ctx context.Context, c *shell.Console, db *persistable.DB, at
 	case lock.ID != "":
 		err = tenants.ErrLockLost
 	case locked:
-		err = &persistable.LockedError{Path: path, Reason: l.Reason}
+		err = sentinel.Locked("", path, l.Reason)
 	}
 	return n, err
 }

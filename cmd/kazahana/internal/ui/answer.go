@@ -93,13 +93,13 @@ func isOneOf(err error, targets ...error) bool {
 // isRefusal reports whether an error says that the state of the database does not permit what was
 // asked for.
 func isRefusal(err error) bool {
-	return is[*persistable.LockedError](err) || is[*persistable.QuotaError](err) || is[*persistable.UniqueError](err) || is[*persistable.NotUniqueError](err) ||
-		is[*persistable.IndexStateError](err) || is[*persistable.ForeignIndexError](err)
+	return errors.Is(err, persistable.ErrLocked) || errors.Is(err, persistable.ErrQuota) || is[*persistable.UniqueError](err) || is[*persistable.NotUniqueError](err) ||
+		errors.Is(err, persistable.ErrNotBuilt) || errors.Is(err, persistable.ErrForeignIndex)
 }
 
 // isFault reports whether an error is about the request itself.
 func isFault(err error) bool {
-	return is[*persistable.FieldError](err) || is[*persistable.DirectoryError](err) || is[*persistable.NoIndexError](err) || is[*persistable.FilterLimitError](err) ||
+	return is[*persistable.FieldError](err) || is[*persistable.DirectoryError](err) || errors.Is(err, persistable.ErrNoIndex) || errors.Is(err, persistable.ErrFilterLimit) ||
 		is[*tenants.NameError](err) || is[*dynamic.SeveralTypesError](err)
 }
 

@@ -180,13 +180,13 @@ func (s *EveryStore) CountsByNumbers(ctx context.Context) iter.Seq2[persistable.
 }
 
 // SumUint64ByInnerNumber returns the sum of Uint64 of the records with that InnerNumber, in one read.
-// A sum that does not fit is a *persistable.OverflowError.
+// A sum that does not fit is a persistable.ErrOverflow.
 func (s *EveryStore) SumUint64ByInnerNumber(ctx context.Context, innerNumber int64) (uint64, error) {
 	return persistimpl.SumUint(ctx, &s.Store, 8, persistimpl.AppendInt(nil, innerNumber))
 }
 
 // SumsUint64ByInnerNumber yields each value of InnerNumber and the sum of Uint64 of its records; sums that are 0 are left out.
-// A sum that does not fit is a *persistable.OverflowError.
+// A sum that does not fit is a persistable.ErrOverflow.
 func (s *EveryStore) SumsUint64ByInnerNumber(ctx context.Context) iter.Seq2[persistable.GroupSum[int64, uint64], error] {
 	return persistimpl.SumsUint(ctx, &s.Store, 8, persistimpl.ReadInt[int64])
 }

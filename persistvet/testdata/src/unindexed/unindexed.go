@@ -26,7 +26,7 @@ func served(ctx context.Context, orders *shop.OrderStore, tx persistable.Tx, con
 }
 
 func unserved(ctx context.Context, orders *shop.OrderStore, tx persistable.Tx) {
-	orders.Find(shop.OrderFields.Amount.From(1))                                                    // want "no index of Order serves the conditions on Amount: Find returns a .persistable.NoIndexError. Declare an index.*AllowScan"
+	orders.Find(shop.OrderFields.Amount.From(1))                                                    // want "no index of Order serves the conditions on Amount: Find returns a persistable.ErrNoIndex. Declare an index.*AllowScan"
 	orders.FindOne(ctx, shop.OrderFields.Note.Equal("x"))                                           // want "conditions on Note: FindOne"
 	orders.In(tx).Find(shop.OrderFields.Amount.Before(1), shop.OrderFields.Tags.Equal("a"))         // want "conditions on Tags, Amount"
 	orders.Find(persistable.Or(shop.OrderFields.Status.Equal(1), shop.OrderFields.Amount.Equal(1))) // want "conditions on Amount"

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sentinel_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/kazahana-db/kazahana/internal/sentinel"
+)
+
+// TestAs: an error keeps its text and its causes, and is all its sentinels, through wrapping.
+func TestAs(t *testing.T) {
+	first, second := errors.New("first"), errors.New("second")
+	cause := &fs.PathError{Op: "open", Path: "a", Err: io.ErrUnexpectedEOF}
+	err := sentinel.As(second, sentinel.As(first, fmt.Errorf("the text: %w", cause)))
+	if want := "the text: open a: unexpected EOF"; err.Error() != want {
+		t.Errorf("the text is %q, want %q", err, want)
+	}
+	wrapped := fmt.Errorf("around: %w", err)
+	for _, target := range []error{first, second, cause, io.ErrUnexpectedEOF} {
+		if !errors.Is(wrapped, target) {
+			t.Errorf("it is not %v", target)
+		}
+	}
+	if errors.Is(wrapped, io.EOF) || !errors.As(wrapped, new(*fs.PathError)) {
+		t.Error("it is an io.EOF, or not a PathError")
+	}
+}
+
+// TestLocked: the text names the directory, with a long name shortened, and the type if one
+// is concerned.
+func TestLocked(t *testing.T) {
+	for typ, want := range map[string]string{
+		"":      `persistable: the directory "a"/"` + strings.Repeat("b", 64) + `…" is locked against writes (export): try again when it is unlocked`,
+		"Order": `persistable: Order: the directory "a"/"` + strings.Repeat("b", 64) + `…" is locked against writes (export): try again when it is unlocked`,
+	} {
+		err := sentinel.Locked(typ, []string{"a", strings.Repeat("b", 70)}, "export")
+		if !errors.Is(err, sentinel.ErrLocked) || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
