@@ -237,7 +237,7 @@ func BenchmarkBuildBesideWriters(b *testing.B) {
 		before := rateFor(3*time.Second, &writes)
 		peak, begun := watchMemory(), time.Now()
 		writes.Store(0)
-		check(b, s.Indexes().BuildWith(ctx, persistable.BuildOptions{Workers: 2}))
+		check(b, s.Indexes().Build(ctx, persistable.BuildOptions{Workers: 2}))
 		took := time.Since(begun).Seconds()
 		during, most := float64(writes.Load())/took, peak()
 		after := rateFor(3*time.Second, &writes)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
@@ -41,7 +42,7 @@ func TestBudgets(t *testing.T) {
 		{"Get of nothing", budget{1, 1, 0, 0, 0}, func() error { return ignore(second(orders.Get(ctx, 1)), persistable.ErrNotFound) }},
 		{"Get of 4 chunks", budget{2, 4, 0, 0, 0}, func() error { return second(articles.Get(ctx, big.ID)) }},
 		{"Exists", budget{1, 1, 0, 0, 0}, func() error { return second(orders.Exists(ctx, all[0].ID)) }},
-		{"GetMany", budget{1, 3, 0, 0, 0}, func() error { return second(orders.GetMany(ctx, all[0].ID, all[1].ID, 5)) }},
+		{"GetMany", budget{1, 3, 0, 0, 0}, func() error { return second(orders.GetMany(ctx, []idgen.ID{all[0].ID, all[1].ID, 5})) }},
 		// One unique and two other indexes: the record and the unique key are read.
 		{"Create", budget{1, 2, 0, 4, 1}, func() error {
 			n++
@@ -87,7 +88,7 @@ func TestBudgets(t *testing.T) {
 		{"count", budget{1, 0, 1, 0, 0}, func() error { return second(orders.ByStatus(Pending).Count(ctx)) }},
 		{"in a transaction", budget{1, 2, 0, 0, 1}, func() error {
 			return db.Transact(ctx, func(tx persistable.Tx) error {
-				return second(orders.In(tx).GetMany(ctx, all[0].ID, all[3].ID))
+				return second(orders.In(tx).GetMany(ctx, []idgen.ID{all[0].ID, all[3].ID}))
 			})
 		}},
 	}

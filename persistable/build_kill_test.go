@@ -59,7 +59,7 @@ func killAndResume(t *testing.T, stage build.Stage, before int) {
 		check(t, s.Delete(ctx, smallArticle(4*i).ID))
 		check(t, s.Save(ctx, smallArticle(4*i+101)))
 	}
-	check(t, s.Indexes().BuildWith(ctx, persistable.BuildOptions{Lease: 100 * time.Millisecond}))
+	check(t, s.Indexes().Build(ctx, persistable.BuildOptions{Lease: 100 * time.Millisecond}))
 	checkCounts(t, db, s, allKinds...)
 	checkVersions(t, s)
 	if r := sound(t, s.Indexes().Verify); len(r.Skipped) > 0 {
@@ -116,10 +116,10 @@ func TestBuildProcess(t *testing.T) {
 	})
 	s := kindStore(db, 0, allKinds...)
 	if len(order) > 3 {
-		must[persistable.Report](t)(s.Indexes().VerifyWith(hooked, repairTotals))
+		must[persistable.Report](t)(s.Indexes().Verify(hooked, repairTotals))
 		return
 	}
-	check(t, s.Indexes().BuildWith(hooked, persistable.BuildOptions{}))
+	check(t, s.Indexes().Build(hooked, persistable.BuildOptions{}))
 }
 
 // togetherVariable makes TestBuilderProcess a process of TestProcessesBuildTogether: the
@@ -209,7 +209,7 @@ func TestBuilderProcess(t *testing.T) {
 	})
 	// The lease is short: with a single range each process takes over the other's.
 	o := persistable.BuildOptions{RangeBytes: 1, Lease: 100 * time.Millisecond}
-	check(t, kindStore(db, 0, allKinds...).Indexes().BuildWith(hooked, o))
+	check(t, kindStore(db, 0, allKinds...).Indexes().Build(hooked, o))
 }
 
 // TestRecountAfterKill kills a process that repairs damaged counts and sums by recounts,
@@ -233,9 +233,9 @@ func TestRecountAfterKill(t *testing.T) {
 			}
 			o := repairTotals
 			o.Build.Lease = 100 * time.Millisecond
-			must[persistable.Report](t)(verifyWith(s, o)(ctx))
+			must[persistable.Report](t)(s.Indexes().Verify(ctx, o))
 			checkCounts(t, db, s, allKinds...)
-			sound(t, verifyWith(s, recount))
+			soundWith(t, s.Indexes().Verify, recount)
 			checkNoRecounts(t, db)
 		})
 	}

@@ -68,7 +68,7 @@ func TestBuildOfManyUniqueEntries(t *testing.T) {
 			}
 			s := versionWith(db, uniqueTags(c.cover))
 			all := commits(engine)
-			check(t, s.Indexes().Build(ctx))
+			check(t, s.Indexes().Build(ctx, persistable.BuildOptions{}))
 			if slices.ContainsFunc(*all, isTooLarge) {
 				t.Errorf("a batch was too large: %v", *all)
 			}
@@ -92,7 +92,7 @@ func TestBuildHalvesBatchesThatAreTooLarge(t *testing.T) {
 	tagged(t, version(db), "2", 8, 90_000)
 	s := versionWith(db, uniqueTags(true))
 	all := commits(engine)
-	check(t, s.Indexes().Build(ctx))
+	check(t, s.Indexes().Build(ctx, persistable.BuildOptions{}))
 	if !slices.ContainsFunc(*all, isTooLarge) {
 		t.Errorf("no batch was too large: %v", *all)
 	}
@@ -107,7 +107,7 @@ func TestBuildGivesUpOnARecordThatIsTooLarge(t *testing.T) {
 	engine := &faulty{Database: enginetest.Open(t)}
 	db := open(t, engine)
 	tagged(t, version(db), "0", 120, 95_000)
-	err := versionWith(db, uniqueTags(true)).Indexes().Build(ctx)
+	err := versionWith(db, uniqueTags(true)).Indexes().Build(ctx, persistable.BuildOptions{})
 	if !isTooLarge(err) {
 		t.Errorf("got %v, want code %d", err, kv.CodeTransactionTooLarge)
 	}
@@ -129,7 +129,7 @@ func TestViolationsOfLongKeys(t *testing.T) {
 				all = append(all, a)
 			}
 			s := version(db, isbn)
-			e := wantAs[*persistable.NotUniqueError](t, s.Indexes().Build(ctx))
+			e := wantAs[*persistable.NotUniqueError](t, s.Indexes().Build(ctx, persistable.BuildOptions{}))
 			var ids []string
 			for _, v := range e.Violations {
 				if v.Owner != all[0].ID || !slices.Equal(v.Values, tuple.Tuple{value}) {
@@ -143,11 +143,11 @@ func TestViolationsOfLongKeys(t *testing.T) {
 			}
 			all[1].ISBN = nil // clears its violation
 			check(t, s.Save(ctx, all[1]))
-			if e = wantAs[*persistable.NotUniqueError](t, s.Indexes().Build(ctx)); len(e.Violations) != 1 {
+			if e = wantAs[*persistable.NotUniqueError](t, s.Indexes().Build(ctx, persistable.BuildOptions{})); len(e.Violations) != 1 {
 				t.Errorf("%d violations are left, want 1", len(e.Violations))
 			}
 			check(t, s.Delete(ctx, all[2].ID))
-			check(t, s.Indexes().Build(ctx))
+			check(t, s.Indexes().Build(ctx, persistable.BuildOptions{}))
 			sound(t, s.Indexes().Verify)
 		})
 	}
@@ -173,7 +173,7 @@ func TestBuildLayoutDocument(t *testing.T) {
 			got = workList(t, dump(t, db), prefix)
 		}
 	})
-	if err := kindStore(db, 0, countBySection, uniqueSlug).Indexes().BuildWith(hooked, persistable.BuildOptions{}); err == nil {
+	if err := kindStore(db, 0, countBySection, uniqueSlug).Indexes().Build(hooked, persistable.BuildOptions{}); err == nil {
 		t.Fatal("the build was not stopped")
 	}
 	if diff := cmp.Diff(documentedBlock(t, "build"), got); diff != "" {
@@ -203,7 +203,7 @@ func TestRecountLayoutDocument(t *testing.T) {
 		}
 		slices.Sort(got)
 	})
-	if _, err := s.Indexes().VerifyWith(hooked, recount); err != nil {
+	if _, err := s.Indexes().Verify(hooked, recount); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(documentedBlock(t, "recount"), got); diff != "" {

@@ -130,7 +130,7 @@ func compareVersions(t *testing.T, s *NoteStore, feed []noteChange, versions []p
 	for _, id := range ids {
 		read = append(read, must[*Note](t)(s.Get(ctx, id)))
 	}
-	read = append(read, must[[]*Note](t)(s.GetMany(ctx, ids...))...)
+	read = append(read, must[[]*Note](t)(s.GetMany(ctx, ids))...)
 	read = append(read, must[[]*Note](t)(s.Scan().Slice(ctx))...)
 	read = append(read, must[[]*Note](t)(s.Scan().Reverse().Limit(5).Slice(ctx))...)
 	for i := range 4 {
@@ -159,7 +159,7 @@ func TestVersionsBeforeTheCommit(t *testing.T) {
 			if err := in.Save(ctx, &Note{ID: 1, Text: "b" + fmt.Sprint(attempts)}); err != nil {
 				return err
 			}
-			both, err := in.GetMany(ctx, 1, 2)
+			both, err := in.GetMany(ctx, []int64{1, 2})
 			if err != nil {
 				return err
 			}
@@ -301,7 +301,7 @@ func TestVersionsAreBuilt(t *testing.T) {
 		}
 		done <- err
 	}()
-	check(t, s.Indexes().Build(ctx))
+	check(t, s.Indexes().Build(ctx, persistable.BuildOptions{}))
 	check(t, <-done)
 	got, _ := changesOf(t, s, persistable.Version{})
 	seen := map[int64]bool{}
@@ -334,7 +334,7 @@ func TestVersionBudgets(t *testing.T) {
 		{"SaveIfVersion", 1, func() error { return s.SaveIfVersion(ctx, seen, &Note{ID: 7, Text: "b"}) }},
 		{"Delete", 1, func() error { return s.Delete(ctx, 9) }},
 		{"Get", 1, func() error { _, err := s.Get(ctx, 7); return err }},
-		{"GetMany", 1, func() error { _, err := s.GetMany(ctx, 7, 8); return err }},
+		{"GetMany", 1, func() error { _, err := s.GetMany(ctx, []int64{7, 8}); return err }},
 		{"an index", 2, func() error { _, err := s.ByText("a").Limit(20).Slice(ctx); return err }},
 		{"a scan", 2, func() error { _, err := s.Scan().Slice(ctx); return err }},
 		{"Changes", 2, func() error {

@@ -241,8 +241,8 @@ func TestPruneChanges(t *testing.T) {
 		check(t, s.Delete(ctx, 2))
 		_, versions := changesOf(t, s, persistable.Version{})
 		last := versions[len(versions)-1]
-		wantError(t, second(s.Feed().Prune(ctx, last, false)), persistable.ErrUnread, `"slow"`, "come to "+before[2].String()+" only")
-		must[int](t)(s.Feed().Prune(ctx, last, true))
+		wantError(t, second(s.Feed().Prune(ctx, last, persistable.PruneOptions{})), persistable.ErrUnread, `"slow"`, "come to "+before[2].String()+" only")
+		must[int](t)(s.Feed().Prune(ctx, last, persistable.PruneOptions{Force: true}))
 		if got, _ := changesOf(t, s, persistable.Version{}); len(got) != 1 || got[0].id != 3 {
 			t.Errorf("the changes after the pruning are %v", got)
 		}
@@ -250,7 +250,7 @@ func TestPruneChanges(t *testing.T) {
 		check(t, s.Feed().RemoveConsumer(ctx, "slow"))
 		check(t, s.Save(ctx, &Note{ID: 1, Text: "again"}))
 		must[int](t)(s.Feed().Consumer("slow").Next(ctx, ignore))
-		must[int](t)(s.Feed().Prune(ctx, last, false))
+		must[int](t)(s.Feed().Prune(ctx, last, persistable.PruneOptions{}))
 		prefix := string(prefixOf(t, db, "notes"))
 		keys := 0
 		for key := range dump(t, db) {

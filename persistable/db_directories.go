@@ -67,13 +67,13 @@ func (db *DB) HoldsSystem(path ...string) bool {
 // its records anew; until it returns, the quota bounds what is counted. If it is
 // interrupted there, the error says so, and SetQuota with the same quota goes on.
 func (db *DB) RemoveDirectory(ctx context.Context, path ...string) error {
-	return db.RemoveDirectoryIf(ctx, func(kv.ReadTransaction, *directory.Directory) error { return nil }, path...)
+	return db.RemoveDirectoryIf(ctx, path, func(kv.ReadTransaction, *directory.Directory) error { return nil })
 }
 
 // RemoveDirectoryIf is [DB.RemoveDirectory] of a directory that the condition allows to
 // remove: of the one that a person was shown, for example, and not another one that
 // was put at the path since.
-func (db *DB) RemoveDirectoryIf(ctx context.Context, allow directory.Condition, path ...string) error {
+func (db *DB) RemoveDirectoryIf(ctx context.Context, path []string, allow directory.Condition) error {
 	switch {
 	case db.HoldsSystem(path...):
 		return &DirectoryError{Path: path, Reason: "it holds what the database itself needs, and is not removed"}

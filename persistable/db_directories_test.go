@@ -193,7 +193,7 @@ func TestDirectoryArgumentsThatAreRefused(t *testing.T) {
 		for verb, err := range map[string]error{
 			"Create": s.Create(ctx, s.New(Order{Number: "1", Status: Paid, CreatedAt: day0, Amount: 1})), "Get": second(s.Get(ctx, 1)), "Delete": s.Delete(ctx, 1),
 			"Slice": second(s.ByStatus(Paid).Slice(ctx)), "Page": second(s.ByStatus(Paid).Page(ctx, "")), "Scan": second(persistable.ScanRange(&s.Store).From(1).Slice(ctx)),
-			"Find": second(s.Find(OrderFields.Status.Equal(Paid))), "Build": s.Indexes().Build(ctx), "Count": second(s.Scan().Count(ctx)),
+			"Find": second(s.Find(OrderFields.Status.Equal(Paid))), "Build": s.Indexes().Build(ctx, persistable.BuildOptions{}), "Count": second(s.Scan().Count(ctx)),
 		} {
 			e := wantAs[*persistable.DirectoryError](t, err)
 			if e.Type != "Order" || e.Field != "TenantID" || !strings.Contains(e.Error(), want) {
@@ -327,9 +327,9 @@ func TestRemoveDirectoryIf(t *testing.T) {
 		}
 		return nil
 	}
-	check(t, db.RemoveDirectoryIf(ctx, same, "tenants", "t"))
+	check(t, db.RemoveDirectoryIf(ctx, []string{"tenants", "t"}, same))
 	someOrders(t, OrderStoreOf(db, "t"), 1)
-	wantError(t, db.RemoveDirectoryIf(ctx, same, "tenants", "t"), errOther)
+	wantError(t, db.RemoveDirectoryIf(ctx, []string{"tenants", "t"}, same), errOther)
 	if n := must[int](t)(OrderStoreOf(db, "t").Scan().Count(ctx)); n != 1 {
 		t.Errorf("%d records are left", n)
 	}

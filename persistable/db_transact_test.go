@@ -88,7 +88,7 @@ func TestOwnTransaction(t *testing.T) {
 		check(t, orders.Save(persistable.OwnTransaction(ctx), &Order{ID: 1, TenantID: "t", Number: "1"}))
 		return errors.Join(orders.In(tx).Save(ctx, &Order{ID: 2, TenantID: "t", Number: "2"}), refused)
 	})
-	if got := must[[]*Order](t)(orders.GetMany(ctx, 1, 2)); !errors.Is(err, refused) || got[0] == nil || got[1] != nil {
+	if got := must[[]*Order](t)(orders.GetMany(ctx, []idgen.ID{1, 2})); !errors.Is(err, refused) || got[0] == nil || got[1] != nil {
 		t.Errorf("%v, %v, want the first order only", err, got)
 	}
 }

@@ -108,9 +108,15 @@ func wantAs[E error](t testing.TB, err error) E {
 }
 
 // sound fails the test if Verify finds a fault.
-func sound(t testing.TB, verify func(context.Context) (persistable.Report, error)) persistable.Report {
+func sound(t testing.TB, verify func(context.Context, persistable.VerifyOptions) (persistable.Report, error)) persistable.Report {
 	t.Helper()
-	report, err := verify(ctx)
+	return soundWith(t, verify, persistable.VerifyOptions{})
+}
+
+// soundWith is sound with options.
+func soundWith(t testing.TB, verify func(context.Context, persistable.VerifyOptions) (persistable.Report, error), o persistable.VerifyOptions) persistable.Report {
+	t.Helper()
+	report, err := verify(ctx, o)
 	check(t, err)
 	for _, f := range report.Faults {
 		t.Error(f)

@@ -109,8 +109,8 @@ func TestIndexAddedOverData(t *testing.T) {
 			if r := sound(t, s.Indexes().Verify); !slices.Equal(r.Skipped, []string{"Article_Tags"}) {
 				t.Errorf("Verify skipped %v", r.Skipped)
 			}
-			check(t, s.Indexes().Build(ctx))
-			check(t, s.Indexes().Build(ctx)) // nothing to do
+			check(t, s.Indexes().Build(ctx, persistable.BuildOptions{}))
+			check(t, s.Indexes().Build(ctx, persistable.BuildOptions{})) // nothing to do
 			if n := must[int](t)(byTag(s, "all").Count(ctx)); n != 25 {
 				t.Errorf("%d entries, want 25", n)
 			}
@@ -143,7 +143,7 @@ func TestBuildIsResumed(t *testing.T) {
 		}
 		return commit()
 	})
-	if err := version(db, tags).Indexes().Build(stop); err == nil {
+	if err := version(db, tags).Indexes().Build(stop, persistable.BuildOptions{}); err == nil {
 		t.Fatal("the build was not interrupted")
 	}
 	engine.begin(nil, nil)
@@ -152,7 +152,7 @@ func TestBuildIsResumed(t *testing.T) {
 	again := openWith(t, counter, persistable.Options{BuildBatch: 5})
 	s := version(again, tags)
 	wantError(t, second(byTag(s, "all").Slice(ctx)), persistable.ErrNotBuilt, " is building in this store")
-	counts, err := counter.Measure(func() error { return s.Indexes().Build(ctx) })
+	counts, err := counter.Measure(func() error { return s.Indexes().Build(ctx, persistable.BuildOptions{}) })
 	check(t, err)
 	if counts.Commits > 10 { // of 40 records, 15 were done
 		t.Errorf("resuming took %v", counts)
@@ -191,7 +191,7 @@ func TestBuildBesideWriters(t *testing.T) {
 				}
 			})
 		}
-		check(t, s.Indexes().Build(ctx))
+		check(t, s.Indexes().Build(ctx, persistable.BuildOptions{}))
 		writers.Wait()
 		if r := sound(t, s.Indexes().Verify); len(r.Skipped) > 0 {
 			t.Errorf("not readable: %v", r.Skipped)
@@ -211,7 +211,7 @@ func TestUniqueIndexOverDataThatIsNotUnique(t *testing.T) {
 		}
 		build := func() []persistable.Violation {
 			t.Helper()
-			e := wantAs[*persistable.NotUniqueError](t, s.Indexes().Build(ctx))
+			e := wantAs[*persistable.NotUniqueError](t, s.Indexes().Build(ctx, persistable.BuildOptions{}))
 			return e.Violations
 		}
 		want := []persistable.Violation{
@@ -238,7 +238,7 @@ func TestUniqueIndexOverDataThatIsNotUnique(t *testing.T) {
 		}
 		all[4].ISBN = nil
 		check(t, s.Save(ctx, all[4]))
-		check(t, s.Indexes().Build(ctx))
+		check(t, s.Indexes().Build(ctx, persistable.BuildOptions{}))
 		if n := must[int](t)(byIndex(s, 0).Count(ctx)); n != 4 {
 			t.Errorf("%d entries, want 4", n)
 		}
@@ -255,7 +255,7 @@ func TestChangedIndexIsNotTrusted(t *testing.T) {
 	schema := articleSchemaWith(changed)
 	other := articlesOf(db, schema)
 	wantError(t, second(byTag(other, "all").Count(ctx)), persistable.ErrNotBuilt)
-	check(t, other.Indexes().Build(ctx))
+	check(t, other.Indexes().Build(ctx, persistable.BuildOptions{}))
 	if n := must[int](t)(byTag(other, "all").Count(ctx)); n != 3 {
 		t.Errorf("%d entries", n)
 	}
@@ -287,7 +287,7 @@ func TestFindPassesOverIndexesThatAreNotReadable(t *testing.T) {
 	if len(page.Records) != 1 || page.Next == "" {
 		t.Fatalf("page %+v", page)
 	}
-	check(t, s.Indexes().Build(ctx))
+	check(t, s.Indexes().Build(ctx, persistable.BuildOptions{}))
 	// The token goes on in the index in which it was made.
 	rest := must[persistable.Page[*Article]](t)(q.Limit(5).Page(ctx, page.Next))
 	if len(rest.Records) != 2 {
@@ -297,11 +297,13 @@ func TestFindPassesOverIndexesThatAreNotReadable(t *testing.T) {
 
 func TestBuildInATransactionIsRefused(t *testing.T) {
 	db := open(t, enginetest.Open(t))
-	err := db.Transact(ctx, func(tx persistable.Tx) error { return version(db, tags).In(tx).Indexes().Build(ctx) })
+	err := db.Transact(ctx, func(tx persistable.Tx) error {
+		return version(db, tags).In(tx).Indexes().Build(ctx, persistable.BuildOptions{})
+	})
 	if err == nil || !strings.Contains(err.Error(), "not bound") {
 		t.Errorf("got %v", err)
 	}
-	wantError(t, version(db, tags).Indexes().Rebuild(ctx, "nonsense"), persistable.ErrNoIndex)
+	wantError(t, version(db, tags).Indexes().Rebuild(ctx, "nonsense", persistable.BuildOptions{}), persistable.ErrNoIndex)
 }
 
 func TestVerifyFindsFaults(t *testing.T) {
@@ -338,7 +340,7 @@ func TestVerifyFindsFaults(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			write(t, db, c.break_)
-			report := must[persistable.Report](t)(s.Indexes().Verify(ctx))
+			report := must[persistable.Report](t)(s.Indexes().Verify(ctx, persistable.VerifyOptions{}))
 			if !slices.ContainsFunc(report.Faults, func(f persistable.Fault) bool { return strings.Contains(f.String(), c.want) }) {
 				t.Errorf("no fault says %q: %v", c.want, report.Faults)
 			}

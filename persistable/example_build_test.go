@@ -16,7 +16,7 @@ import (
 
 // An older program has written sales. The new one has indexes on them, and builds these
 // while both write.
-func ExampleIndexes_BuildWith() {
+func ExampleIndexes_Build() {
 	ctx := context.Background()
 	engine, err := embedded.OpenMemory()
 	if err != nil {
@@ -42,7 +42,7 @@ func ExampleIndexes_BuildWith() {
 	_, err = sales.CountAll(ctx)
 	fmt.Println(err)
 	var last persistable.BuildProgress
-	err = sales.Indexes().BuildWith(ctx, persistable.BuildOptions{
+	err = sales.Indexes().Build(ctx, persistable.BuildOptions{
 		Workers:        2,
 		BytesPerSecond: 20 << 20,
 		Progress:       func(p persistable.BuildProgress) { last = p },
@@ -56,8 +56,8 @@ func ExampleIndexes_BuildWith() {
 	// 100 <nil>
 }
 
-// Another tool has changed a count in the database. Repair corrects it while others write.
-func ExampleIndexes_Repair() {
+// Another tool has changed a count in the database. Verify corrects it while others write.
+func ExampleIndexes_Verify_repair() {
 	ctx := context.Background()
 	engine, err := embedded.OpenMemory()
 	if err != nil {
@@ -78,7 +78,7 @@ func ExampleIndexes_Repair() {
 			return
 		}
 	}
-	report, err := sales.Indexes().Verify(ctx)
+	report, err := sales.Indexes().Verify(ctx, persistable.VerifyOptions{})
 	fmt.Println(len(report.Faults), "faults", err)
 	if err := addToCount(ctx, engine, 7); err != nil {
 		fmt.Println(err)
@@ -86,7 +86,7 @@ func ExampleIndexes_Repair() {
 	}
 	n, err := sales.CountAll(ctx)
 	fmt.Println(n, err)
-	report, err = sales.Indexes().Repair(ctx)
+	report, err = sales.Indexes().Verify(ctx, persistable.VerifyOptions{Repair: true})
 	for _, f := range report.Faults {
 		fmt.Println(f.Index+":", f.Reason)
 	}

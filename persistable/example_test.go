@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -221,7 +222,7 @@ func ExampleStore_GetMany() {
 	orders, db := exampleOrders()
 	defer db.Close()
 	fmt.Println(orders.CreateWithID(ctx, 1, &Order{TenantID: "tenant-1", Number: "A-1001"}))
-	all, err := orders.GetMany(ctx, 1, 2)
+	all, err := orders.GetMany(ctx, []idgen.ID{1, 2})
 	fmt.Println(all[0].Number, all[1] == nil, err)
 	// Output:
 	// <nil>

@@ -99,14 +99,20 @@ func (f *Feed[T, ID]) RemoveConsumer(ctx context.Context, group string) error {
 }
 
 // Prune forgets the deletions up to a version, that version included, and returns how
-// many. Records are not removed. If a consumer has not come so far, Prune returns a
-// [ErrUnread] and stops, unless force is set: then that consumer fails with a
+// many. Records are not removed. If a consumer has not come so far, Prune returns an
+// [ErrUnread] and stops, unless the options force it: then that consumer fails with an
 // [ErrPruned]. It takes as many transactions as it needs, and may be called again after an
 // error.
 //
 // Cost: it reads the changes up to the version, those of existing records included.
-func (f *Feed[T, ID]) Prune(ctx context.Context, upTo Version, force bool) (int, error) {
-	return f.feed.prune(ctx, upTo, force)
+func (f *Feed[T, ID]) Prune(ctx context.Context, upTo Version, o PruneOptions) (int, error) {
+	return f.feed.prune(ctx, upTo, o.Force)
+}
+
+// PruneOptions say how [Feed.Prune] works. The zero value stops at what a consumer has not
+// seen.
+type PruneOptions struct {
+	Force bool // forget even what a consumer has not seen
 }
 
 // Change is the last change of a record.

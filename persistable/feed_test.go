@@ -24,10 +24,12 @@ func ignoreNotes(persistable.Tx, []persistable.Change[*Note, int64]) error { ret
 // before: readers of earlier changes get an error.
 func TestRebuiltVersions(t *testing.T) {
 	rebuild := map[string]func(*persistable.DB, *NoteStore) error{
-		"rebuilt": func(_ *persistable.DB, s *NoteStore) error { return s.Indexes().Rebuild(ctx, "Note_version") },
+		"rebuilt": func(_ *persistable.DB, s *NoteStore) error {
+			return s.Indexes().Rebuild(ctx, "Note_version", persistable.BuildOptions{})
+		},
 		"removed and added": func(db *persistable.DB, s *NoteStore) error {
 			old := persistimpl.NewStore[*Note, int64](db, noteSchemaWith(false))
-			return errors.Join(old.Indexes().RemoveUnused(ctx), s.Indexes().Build(ctx))
+			return errors.Join(old.Indexes().RemoveUnused(ctx), s.Indexes().Build(ctx, persistable.BuildOptions{}))
 		},
 	}
 	for name, rebuild := range rebuild {
@@ -154,7 +156,7 @@ func TestPruneBesideADeletion(t *testing.T) {
 		}
 		return commit()
 	})
-	if n := must[int](t)(pruner.Feed().Prune(ctx, versions[0], false)); n != 0 {
+	if n := must[int](t)(pruner.Feed().Prune(ctx, versions[0], persistable.PruneOptions{})); n != 0 {
 		t.Errorf("%d deletions were forgotten, want none", n)
 	}
 	check(t, s.Save(ctx, &Note{ID: 1})) // removes the deletion, whose version must be known
@@ -168,7 +170,7 @@ func TestPruneWaitsForNewConsumers(t *testing.T) {
 		check(t, s.Save(ctx, &Note{ID: 1}))
 		check(t, s.Delete(ctx, 1))
 		_, versions := changesOf(t, s, persistable.Version{})
-		_, err := s.Feed().Prune(ctx, versions[len(versions)-1], false)
+		_, err := s.Feed().Prune(ctx, versions[len(versions)-1], persistable.PruneOptions{})
 		return err
 	}
 	check(t, forget())
@@ -197,7 +199,7 @@ func TestPruneMany(t *testing.T) {
 		}))
 	}
 	all, versions := changesOf(t, s, persistable.Version{})
-	if n := must[int](t)(s.Feed().Prune(ctx, versions[len(versions)-1], false)); len(all) != notes || n != notes {
+	if n := must[int](t)(s.Feed().Prune(ctx, versions[len(versions)-1], persistable.PruneOptions{})); len(all) != notes || n != notes {
 		t.Errorf("%d of %d deletions were forgotten", n, len(all))
 	}
 }
@@ -231,7 +233,7 @@ func TestPruneOfAMovedDirectory(t *testing.T) {
 		}
 		return err
 	})
-	if n := must[int](t)(pruner.Feed().Prune(ctx, versions[len(versions)-1], false)); n != batch {
+	if n := must[int](t)(pruner.Feed().Prune(ctx, versions[len(versions)-1], persistable.PruneOptions{})); n != batch {
 		t.Errorf("%d deletions were forgotten, want the %d of the first transaction", n, batch)
 	}
 	check(t, db.RemoveDirectory(ctx, "notes"))
@@ -289,7 +291,7 @@ func TestVersionsBesideABuild(t *testing.T) {
 		}
 		return commit()
 	})
-	check(t, builder.Indexes().Build(ctx))
+	check(t, builder.Indexes().Build(ctx, persistable.BuildOptions{}))
 	checkDistinct(t, s)
 	all, _ := changesOf(t, s, persistable.Version{})
 	for _, c := range all {

@@ -51,8 +51,10 @@ func TestUnderALease(t *testing.T) {
 				return nil
 			})
 		},
-		"Indexes().Rebuild": func(w writer) error { return w.orders.Indexes().Rebuild(ctx, "Order_Number_unique") },
-		"RemoveDirectory":   func(w writer) error { return w.db.RemoveDirectory(ctx, "tenants", "t") },
+		"Indexes().Rebuild": func(w writer) error {
+			return w.orders.Indexes().Rebuild(ctx, "Order_Number_unique", persistable.BuildOptions{})
+		},
+		"RemoveDirectory": func(w writer) error { return w.db.RemoveDirectory(ctx, "tenants", "t") },
 		"the caller's transaction": func(w writer) error {
 			return w.db.Engine().Transact(ctx, func(tx kv.Transaction) error {
 				return w.orders.In(w.db.In(tx)).Delete(ctx, w.old.ID)

@@ -354,7 +354,7 @@ func TestNewIndexesDoNotStopQueries(t *testing.T) {
 		if got := strings.Join(slices.Sorted(slices.Values(articleIDs(must[[]*Article](t)(q.Slice(ctx))))), " "); got != "00 01 02 04 05 06 07 08 10 11" {
 			t.Errorf("it yields %s", got)
 		}
-		check(t, s.Indexes().Build(ctx))
+		check(t, s.Indexes().Build(ctx, persistable.BuildOptions{}))
 	}
 }
 
@@ -382,7 +382,7 @@ func TestTokensOutliveNewIndexes(t *testing.T) {
 		for _, isBuilt := range []bool{false, true} {
 			after := find(editor, published, sectionPublished)
 			if isBuilt {
-				check(t, articlesBy(db, editor, published, sectionPublished).Indexes().Build(ctx))
+				check(t, articlesBy(db, editor, published, sectionPublished).Indexes().Build(ctx, persistable.BuildOptions{}))
 			}
 			next := must[persistable.Page[*Article]](t)(after.Limit(20).Page(ctx, page.Next))
 			got := articleIDs(append(slices.Clone(page.Records), next.Records...))
@@ -394,7 +394,7 @@ func TestTokensOutliveNewIndexes(t *testing.T) {
 		check(t, old.Indexes().RemoveUnused(ctx))
 	}
 	q := []persistable.Condition[*Article]{f.Section.Equal("s"), f.Published.Equal(day0)}
-	check(t, articlesBy(db, editor, published, sectionPublished).Indexes().Build(ctx))
+	check(t, articlesBy(db, editor, published, sectionPublished).Indexes().Build(ctx, persistable.BuildOptions{}))
 	page := must[persistable.Page[*Article]](t)(found[*Article](t)(articlesBy(db, editor, published, sectionPublished).Find(q...)).Limit(1).Page(ctx, ""))
 	_, err := found[*Article](t)(old.Find(q...)).Page(ctx, page.Next)
 	if wantError(t, err, persistable.ErrBadToken); !strings.Contains(err.Error(), "an index that the type does not have") {

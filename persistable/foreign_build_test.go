@@ -33,7 +33,7 @@ func TestRemovedIndexIsNotMaintained(t *testing.T) {
 		}
 	}
 	wantError(t, second(byTag(has, "all").Count(ctx)), persistable.ErrNotBuilt, " is disabled in this store")
-	check(t, has.Indexes().Build(ctx))
+	check(t, has.Indexes().Build(ctx, persistable.BuildOptions{}))
 	if n := must[int](t)(byTag(has, "all").Count(ctx)); n != 6 {
 		t.Errorf("%d entries, want 6", n)
 	}
@@ -55,17 +55,17 @@ func TestOlderProgramBuilds(t *testing.T) {
 		return commit()
 	})
 	newer, old := version(db, tags, isbn), version(db, editor)
-	if err := newer.Indexes().Build(stop); err == nil {
+	if err := newer.Indexes().Build(stop, persistable.BuildOptions{}); err == nil {
 		t.Fatal("the build was not interrupted")
 	}
 	engine.begin(nil, nil)
 	check(t, old.Create(ctx, NewArticle(Article{Section: "s", Slug: "x", Tags: []string{"all"}, ISBN: ptr("1"), Published: day0})))
-	check(t, old.Indexes().Build(ctx))
+	check(t, old.Indexes().Build(ctx, persistable.BuildOptions{}))
 	sound(t, old.Indexes().Verify)
 	if n := must[int](t)(byTag(newer, "all").Count(ctx)); n != 41 {
 		t.Errorf("%d entries, want 41", n)
 	}
-	check(t, newer.Indexes().Build(ctx))
+	check(t, newer.Indexes().Build(ctx, persistable.BuildOptions{}))
 	if r := sound(t, newer.Indexes().Verify); len(r.Skipped) > 0 {
 		t.Errorf("not readable: %v", r.Skipped)
 	}
@@ -80,8 +80,8 @@ func TestOlderProgramBuildsOverViolations(t *testing.T) {
 		check(t, old.Create(ctx, NewArticle(Article{Section: "s", Slug: fmt.Sprint(i), ISBN: ptr("1"), Published: day0})))
 	}
 	newer := version(db, isbn)
-	wantAs[*persistable.NotUniqueError](t, newer.Indexes().Build(ctx))
-	check(t, old.Indexes().Build(ctx))
+	wantAs[*persistable.NotUniqueError](t, newer.Indexes().Build(ctx, persistable.BuildOptions{}))
+	check(t, old.Indexes().Build(ctx, persistable.BuildOptions{}))
 	wantError(t, second(byIndex(newer, 0).Count(ctx)), persistable.ErrNotBuilt, " is building in this store")
 	// The older program solves them, without knowing.
 	all := must[[]*Article](t)(old.Scan().Slice(ctx))
@@ -89,7 +89,7 @@ func TestOlderProgramBuildsOverViolations(t *testing.T) {
 	check(t, old.Delete(ctx, all[0].ID))
 	all[1].ISBN = ptr("2")
 	check(t, old.Save(ctx, all[1]))
-	check(t, newer.Indexes().Build(ctx))
+	check(t, newer.Indexes().Build(ctx, persistable.BuildOptions{}))
 	if n := must[int](t)(byIndex(newer, 0).Count(ctx)); n != 2 {
 		t.Errorf("%d entries, want 2", n)
 	}

@@ -53,10 +53,12 @@ func (p *accountProgram[T]) all() (accounts, error) {
 	return all, nil
 }
 
-func (p *accountProgram[T]) build() error { return p.store.Indexes().Build(ctx) }
+func (p *accountProgram[T]) build() error {
+	return p.store.Indexes().Build(ctx, persistable.BuildOptions{})
+}
 
-func (p *accountProgram[T]) verify(ctx context.Context) (persistable.Report, error) {
-	return p.store.Indexes().Verify(ctx)
+func (p *accountProgram[T]) verify(ctx context.Context, o persistable.VerifyOptions) (persistable.Report, error) {
+	return p.store.Indexes().Verify(ctx, o)
 }
 
 // idsOf returns a function that returns the ids of a query's records.

@@ -56,7 +56,7 @@ type generation interface {
 	all() (accounts, error)
 	lookups() []lookup
 	build() error
-	verify(ctx context.Context) (persistable.Report, error)
+	verify(ctx context.Context, o persistable.VerifyOptions) (persistable.Report, error)
 }
 
 // lookup is a query of an index, and which records it must return.

@@ -116,7 +116,7 @@ func TestGetOrCreateWhileBuilding(t *testing.T) {
 	s := ArticleStoreOf(db)
 	_, _, err := s.GetOrCreate(ctx, &Article{Section: "s", Slug: "b", ISBN: ptr("1")})
 	wantError(t, err, persistable.ErrNotBuilt)
-	check(t, s.Indexes().Build(ctx))
+	check(t, s.Indexes().Build(ctx, persistable.BuildOptions{}))
 	got, created, err := s.GetOrCreate(ctx, &Article{Section: "s", Slug: "b", ISBN: ptr("1")})
 	if err != nil || created || got.ID != "1" {
 		t.Errorf("after the build: %+v, created %t, %v", got, created, err)

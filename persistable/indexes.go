@@ -25,23 +25,18 @@ type Indexes struct{ source }
 // interruption another call, in any process, goes on where it stopped. At the end it
 // returns a *[NotUniqueError] if records share values of a unique index. Until then a new
 // record can have the value of one that the build has not come to. It does
-// nothing if all indexes are readable. [Indexes.BuildWith] has options.
-func (x Indexes) Build(ctx context.Context) error {
-	return x.BuildWith(ctx, BuildOptions{})
-}
-
-// BuildWith is [Indexes.Build] with options.
+// nothing if all indexes are readable.
 //
 // The indexes that this call builds are in the state building until it is done: every program
 // maintains them with its writes, and none reads them. Indexes that are added while a
-// build runs are built after it. Any number of processes may call BuildWith at
+// build runs are built after it. Any number of processes may call Build at
 // once: they share the work. A call returns when all of it is done, or with ctx's
 // error; whatever it has done stays done, even if its process is killed.
 //
 // Cost: every record is read once. A transaction reads and writes at most about a
 // megabyte; each worker holds one in memory. A write conflicts with the build, and is
 // retried, only if both touch the same record at the same time.
-func (x Indexes) BuildWith(ctx context.Context, o BuildOptions) (err error) {
+func (x Indexes) Build(ctx context.Context, o BuildOptions) (err error) {
 	ctx, op := x.begin(ctx, "Indexes.Build", byID)
 	defer op.finish(&err)
 	if err := x.mayBuild(); err != nil {
@@ -74,17 +69,13 @@ func (x Indexes) Progress(ctx context.Context) (BuildProgress, error) {
 
 // Rebuild makes the entries of the index with that name in keys anew. It removes them and
 // builds the index again; a unique index that is readable it mends entry by entry, as
-// Repair does, so that it stays readable and unique, unless records share a value by then:
+// Verify with Repair does, so that it stays readable and unique, unless records share a value by then:
 // those end in a *[NotUniqueError].
 // The name in keys is that of [IndexDefinition.KeyName]: it ends in _unique for a unique index, and
-// [Violation], [Fault], the text of an [ErrNotBuilt] and "kazahana index list" show it. It mends all faults of entries that Verify finds.
-func (x Indexes) Rebuild(ctx context.Context, name string) error {
-	return x.RebuildWith(ctx, name, BuildOptions{})
-}
-
-// RebuildWith is [Indexes.Rebuild] with options. It builds the other indexes that are not
+// [Violation], [Fault], the text of an [ErrNotBuilt] and "kazahana index list" show it. It mends
+// all faults of entries that Verify finds, and builds the other indexes that are not
 // readable as well.
-func (x Indexes) RebuildWith(ctx context.Context, name string, o BuildOptions) (err error) {
+func (x Indexes) Rebuild(ctx context.Context, name string, o BuildOptions) (err error) {
 	ctx, op := x.begin(ctx, "Indexes.Rebuild", byID)
 	defer op.finish(&err)
 	if err := cmp.Or(x.mayBuild(), o.Validate()); err != nil {
@@ -106,7 +97,7 @@ func (x Indexes) RebuildWith(ctx context.Context, name string, o BuildOptions) (
 	if err != nil {
 		return err
 	}
-	return x.BuildWith(ctx, o)
+	return x.Build(ctx, o)
 }
 
 // RemoveUnused removes the indexes that this program's type does not have, by
@@ -184,20 +175,22 @@ func (x Indexes) Violations(ctx context.Context, index, token string) (Violation
 }
 
 // Verify compares every record with its entries in all readable indexes, and
-// every entry with its record. It changes nothing, runs while others read and
-// write, and takes as many transactions as it needs: an entry and its record
-// are compared within one. [Indexes.Repair] mends entries, [Indexes.VerifyWith] has
-// options.
-func (x Indexes) Verify(ctx context.Context) (Report, error) {
-	return x.VerifyWith(ctx, VerifyOptions{})
-}
-
-// VerifyWith is [Indexes.Verify] with options. If it ends early, with an error or with
+// every entry with its record. It runs while others read and write, and takes as many
+// transactions as it needs: an entry and its record are compared within one. Without
+// VerifyOptions.Repair it corrects nothing. If it ends early, with an error or with
 // the end of ctx, the report says what it has found until then, and its Next is the token
 // with which another call goes on, perhaps in another process.
 //
+// With Repair it mends the entries at fault, and only these. A transaction that mends an
+// entry reads its record again, so it never undoes a concurrent write. One that corrects a
+// count or a sum adds what is missing, which commutes with what writes add: it conflicts
+// with no write. The counts of ranks remain: Rebuild mends them. Other faults need a
+// decision: records that cannot be decoded, and records that have a unique value that
+// another record has, too. The report's Faults has all faults, Repaired is the number of
+// those that are mended.
+//
 // Counts and sums of few records are compared with the records at one version, which can be
-// read for five seconds. Those of more records are counted anew while others write: VerifyWith
+// read for five seconds. Those of more records are counted anew while others write: Verify
 // adds an index to the directory, the recount, with the name of the other one and
 // "~recount" after it. It builds the recount as Build builds any index, compares the two
 // group by group, each at one version, and removes the recount. Queries go on reading the
@@ -210,7 +203,7 @@ func (x Indexes) Verify(ctx context.Context) (Report, error) {
 // type has counts or sums. Each transaction reads at
 // most [Options].BuildBatch of them, and about two megabytes of records. A recount costs
 // what its build costs.
-func (x Indexes) VerifyWith(ctx context.Context, o VerifyOptions) (r Report, err error) {
+func (x Indexes) Verify(ctx context.Context, o VerifyOptions) (r Report, err error) {
 	ctx, op := x.begin(ctx, "Indexes.Verify", byID)
 	defer op.finish(&err)
 	if err := x.mayBuild(); err != nil {
@@ -228,18 +221,6 @@ func (x Indexes) VerifyWith(ctx context.Context, o VerifyOptions) (r Report, err
 		v.report.Next = v.token()
 	}
 	return v.report, err
-}
-
-// Repair is VerifyWith with VerifyOptions.Repair: it mends the entries at fault, and only
-// these, while programs read and write. A transaction that mends an entry reads its record
-// again, so it never undoes a concurrent write. One that corrects a count or a sum adds what
-// is missing, which commutes with what writes add: it conflicts with no write.
-//
-// The counts of ranks remain: Rebuild mends them. Other faults need a decision: records that cannot be decoded, and records that have a unique
-// value of another record that has it, too. The report's Faults has all faults,
-// Repaired is the number of those that are mended.
-func (x Indexes) Repair(ctx context.Context) (Report, error) {
-	return x.VerifyWith(ctx, VerifyOptions{Repair: true})
 }
 
 // History returns what the header of the store's directory said of schema and
@@ -274,7 +255,7 @@ func (x Indexes) History(ctx context.Context) (all []SchemaVersion, err error) {
 	return all, err
 }
 
-// Report is what Verify found, and what Repair did.
+// Report is what Verify found, and what it repaired.
 type Report struct {
 	Records  int      // that were read
 	Entries  int      // of readable indexes that were read
@@ -283,7 +264,7 @@ type Report struct {
 	More     bool     // there are more faults
 	Repaired int      // the number of faults that were repaired
 	// Next is a token if the call ended with an error: with it another call of
-	// [Indexes.VerifyWith] goes on where this one stopped.
+	// [Indexes.Verify] goes on where this one stopped.
 	Next string
 }
 
@@ -311,7 +292,7 @@ func (r *Report) addFault(f Fault) {
 	r.Faults = append(r.Faults, f)
 }
 
-// VerifyOptions say how [Indexes.VerifyWith] works. The zero value verifies everything
+// VerifyOptions say how [Indexes.Verify] works. The zero value verifies everything
 // and changes nothing.
 type VerifyOptions struct {
 	// Token is the Next of the report of a call that ended early: the new call begins
@@ -326,7 +307,7 @@ type VerifyOptions struct {
 	// RecountBytes is the size of the records, by the engine's estimate, up to which
 	// counts and sums are compared with the records at one version. Those of more
 	// records, or of so many that it takes longer than a version can be read, are counted
-	// anew while others write, see [Indexes.VerifyWith]. The default value is 16 megabytes;
+	// anew while others write, see [Indexes.Verify]. The default value is 16 megabytes;
 	// below 0 all are counted anew.
 	RecountBytes int64
 	// NoRecount leaves out that count, which writes a count of its own into

@@ -17,7 +17,7 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 )
 
-// BuildOptions say how [Indexes.BuildWith] works. The zero value is ready to use.
+// BuildOptions say how [Indexes.Build] works. The zero value is ready to use.
 type BuildOptions struct {
 	// Workers is how many goroutines of this process build, each in transactions of
 	// its own over records of its own. The default value is 1. Other processes may

@@ -63,7 +63,7 @@ func runCountOnce(t *testing.T, random *rand.Rand, scatter int) {
 		group.Go(func() { buildWithInterruptions(t, own, s) })
 	}
 	group.Wait()
-	check(t, s.Indexes().Build(ctx))
+	check(t, s.Indexes().Build(ctx, persistable.BuildOptions{}))
 	if p := must[persistable.BuildProgress](t)(s.Indexes().Progress(ctx)); len(p.Indexes) > 0 {
 		t.Errorf("after the build: %v", p)
 	}
@@ -122,7 +122,7 @@ func writeOnce(random *rand.Rand, db *persistable.DB, s *ArticleStore) error {
 func buildWithInterruptions(t *testing.T, random *rand.Rand, s *ArticleStore) {
 	for {
 		stop, cancel := withCancelAt(random.IntN(12))
-		err := s.Indexes().BuildWith(stop, persistable.BuildOptions{Workers: 1 + random.IntN(3), RangeBytes: 1 + random.IntN(60_000), Lease: time.Nanosecond})
+		err := s.Indexes().Build(stop, persistable.BuildOptions{Workers: 1 + random.IntN(3), RangeBytes: 1 + random.IntN(60_000), Lease: time.Nanosecond})
 		cancel()
 		if err == nil {
 			return

@@ -43,10 +43,10 @@ func TestRepair(t *testing.T) {
 		}
 		before := dump(t, db)
 		n := damage(t, random, db, before)
-		if r := must[persistable.Report](t)(s.Indexes().Verify(ctx)); len(r.Faults) < n {
+		if r := must[persistable.Report](t)(s.Indexes().Verify(ctx, persistable.VerifyOptions{})); len(r.Faults) < n {
 			t.Errorf("Verify finds %d faults of %d damaged entries", len(r.Faults), n)
 		}
-		r := must[persistable.Report](t)(s.Indexes().Repair(ctx))
+		r := must[persistable.Report](t)(s.Indexes().Verify(ctx, persistable.VerifyOptions{Repair: true}))
 		if r.Repaired < n {
 			t.Errorf("%d of %d damaged entries are mended", r.Repaired, n)
 		}
@@ -120,7 +120,7 @@ func TestRepairBesideWriters(t *testing.T) {
 				}
 			})
 		}
-		r := must[persistable.Report](t)(s.Indexes().Repair(ctx))
+		r := must[persistable.Report](t)(s.Indexes().Verify(ctx, persistable.VerifyOptions{Repair: true}))
 		group.Wait()
 		if r.Repaired == 0 {
 			t.Error("nothing was mended")
@@ -156,7 +156,7 @@ func TestRepairUndoesNoWrite(t *testing.T) {
 		}
 		return commit()
 	})
-	must[persistable.Report](t)(s.Indexes().Repair(ctx))
+	must[persistable.Report](t)(s.Indexes().Verify(ctx, persistable.VerifyOptions{Repair: true}))
 	if sound(t, s.Indexes().Verify); attempts != 2 {
 		t.Errorf("Repair took %d attempts, want a conflict", attempts)
 	}
@@ -172,11 +172,11 @@ func TestVerifyIsResumed(t *testing.T) {
 		check(t, s.Create(ctx, smallArticle(i)))
 	}
 	damage(t, random, db, dump(t, db))
-	whole := must[persistable.Report](t)(s.Indexes().Verify(ctx))
+	whole := must[persistable.Report](t)(s.Indexes().Verify(ctx, persistable.VerifyOptions{}))
 	var sum persistable.Report
 	for calls := 0; ; calls++ {
 		stop, cancel := context.WithCancelCause(ctx)
-		r, err := s.Indexes().VerifyWith(stop, persistable.VerifyOptions{Token: sum.Next, Progress: func(persistable.Report) { cancel(errStopped) }})
+		r, err := s.Indexes().Verify(stop, persistable.VerifyOptions{Token: sum.Next, Progress: func(persistable.Report) { cancel(errStopped) }})
 		sum.Records, sum.Entries, sum.Faults, sum.Next = sum.Records+r.Records, sum.Entries+r.Entries, append(sum.Faults, r.Faults...), r.Next
 		if err == nil {
 			if calls < 15 {
@@ -191,7 +191,7 @@ func TestVerifyIsResumed(t *testing.T) {
 	if diff := gocmp.Diff(whole, sum); diff != "" {
 		t.Errorf("the parts are not the whole (-whole +parts):\n%s", diff)
 	}
-	if _, err := s.Indexes().VerifyWith(ctx, persistable.VerifyOptions{Token: "x"}); !errors.Is(err, persistable.ErrBadToken) {
+	if _, err := s.Indexes().Verify(ctx, persistable.VerifyOptions{Token: "x"}); !errors.Is(err, persistable.ErrBadToken) {
 		t.Errorf("a wrong token: %v", err)
 	}
 }
@@ -215,7 +215,7 @@ func TestRebuildKeepsUnique(t *testing.T) {
 		tries++
 		return nil
 	}, nil)
-	err := s.Indexes().Rebuild(ctx, "Order_Number_unique")
+	err := s.Indexes().Rebuild(ctx, "Order_Number_unique", persistable.BuildOptions{})
 	engine.begin(nil, nil)
 	check(t, err)
 	if tries < 30 {
@@ -261,12 +261,12 @@ func TestRebuildOfSharedValues(t *testing.T) {
 	check(t, s.CreateMany(ctx, manyOrders(1, 5), persistable.BatchOptions{}))
 	damageNumbers(t, engine)
 	check(t, s.CreateWithID(ctx, 9, &Order{TenantID: "t", Number: "000001"}))
-	e := wantAs[*persistable.NotUniqueError](t, s.Indexes().Rebuild(ctx, "Order_Number_unique"))
+	e := wantAs[*persistable.NotUniqueError](t, s.Indexes().Rebuild(ctx, "Order_Number_unique", persistable.BuildOptions{}))
 	if len(e.Violations) != 1 {
 		t.Errorf("%+v", e.Violations)
 	}
 	check(t, s.Delete(ctx, 9))
-	check(t, s.Indexes().Build(ctx))
+	check(t, s.Indexes().Build(ctx, persistable.BuildOptions{}))
 	sound(t, s.Indexes().Verify)
 }
 
@@ -281,7 +281,7 @@ func TestViolationsArePaged(t *testing.T) {
 		a.Slug = fmt.Sprint(i % 80)
 		check(t, old.Create(ctx, a))
 	}
-	e := wantAs[*persistable.NotUniqueError](t, s.Indexes().Build(ctx))
+	e := wantAs[*persistable.NotUniqueError](t, s.Indexes().Build(ctx, persistable.BuildOptions{}))
 	if len(e.Violations) != 100 || !e.More {
 		t.Errorf("the error has %d violations, more: %v", len(e.Violations), e.More)
 	}
@@ -305,7 +305,7 @@ func TestViolationsArePaged(t *testing.T) {
 	if left := violatingIDs(t, s); len(left) > 0 {
 		t.Errorf("%d violations are left", len(left))
 	}
-	check(t, s.Indexes().Build(ctx))
+	check(t, s.Indexes().Build(ctx, persistable.BuildOptions{}))
 	sound(t, s.Indexes().Verify)
 }
 
@@ -340,7 +340,7 @@ func TestViolationsOfAnotherDirectory(t *testing.T) {
 			a.Slug = fmt.Sprint(i % 10)
 			check(t, old.Create(ctx, a))
 		}
-		wantAs[*persistable.NotUniqueError](t, s.Indexes().Build(ctx))
+		wantAs[*persistable.NotUniqueError](t, s.Indexes().Build(ctx, persistable.BuildOptions{}))
 	}
 	fill()
 	first := must[persistable.ViolationPage](t)(s.Indexes().Violations(ctx, uniqueSlug.KeyName(), ""))

@@ -240,7 +240,7 @@ func TestKindsOverData(t *testing.T) {
 		}
 		// A write before the build maintains none of them.
 		check(t, s.Save(ctx, &Sale{ID: "0", Country: "a", Tags: []string{"b"}, CreatedAt: day1}))
-		check(t, s.Indexes().Build(ctx))
+		check(t, s.Indexes().Build(ctx, persistable.BuildOptions{}))
 		check(t, s.Save(ctx, &Sale{ID: "1", Country: "b", Tags: []string{"b"}, CreatedAt: day1}))
 		check(t, s.Delete(ctx, "2"))
 		if m := holds(t, db, s); len(m.sales) != 11 {
@@ -280,7 +280,7 @@ func TestDescendingValuesAreShown(t *testing.T) {
 	twins := salesWith(other, 0)
 	check(t, twins.Create(ctx, &Sale{ID: "1", Code: ptr("twin")}))
 	check(t, twins.Create(ctx, &Sale{ID: "2", Code: ptr("twin")}))
-	err = SaleStoreOf(other).Indexes().Build(ctx)
+	err = SaleStoreOf(other).Indexes().Build(ctx, persistable.BuildOptions{})
 	if err == nil || !strings.Contains(err.Error(), `"twin"`) {
 		t.Errorf("a unique index over twins: %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
@@ -240,7 +241,7 @@ func TestLaw5EveryReadMayFail(t *testing.T) {
 	n := 0
 	operations := map[string]func() error{
 		"Get":     func() error { return second(orders.Get(ctx, all[0].ID)) },
-		"GetMany": func() error { return second(orders.GetMany(ctx, all[0].ID, all[1].ID)) },
+		"GetMany": func() error { return second(orders.GetMany(ctx, []idgen.ID{all[0].ID, all[1].ID})) },
 		"Exists":  func() error { return second(orders.Exists(ctx, all[0].ID)) },
 		"Unique":  func() error { return second(orders.ByNumber(ctx, "01")) },
 		"Create": func() error {
@@ -256,8 +257,8 @@ func TestLaw5EveryReadMayFail(t *testing.T) {
 		"FindOne":  func() error { return second(orders.FindOne(ctx, OrderFields.Number.Equal("01"))) },
 		"chunked":  func() error { return second(articles.Get(ctx, big.ID)) },
 		"Save big": func() error { return articles.Save(ctx, big) },
-		"Verify":   func() error { return second(orders.Indexes().Verify(ctx)) },
-		"Rebuild":  func() error { return orders.Indexes().Rebuild(ctx, "Order_Number_unique") },
+		"Verify":   func() error { return second(orders.Indexes().Verify(ctx, persistable.VerifyOptions{})) },
+		"Rebuild":  func() error { return orders.Indexes().Rebuild(ctx, "Order_Number_unique", persistable.BuildOptions{}) },
 		"new tenant": func() error {
 			n++
 			s := OrderStoreOf(db, fmt.Sprint("tenant", n))

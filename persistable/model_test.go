@@ -53,7 +53,7 @@ func runModel(t *testing.T, rt *rapid.T, engine kv.Database, seldom int) {
 		"transaction": m.transaction,
 		"":            m.compare,
 	})
-	report, err := m.store.Indexes().Verify(ctx)
+	report, err := m.store.Indexes().Verify(ctx, persistable.VerifyOptions{})
 	if err != nil || len(report.Faults) > 0 {
 		rt.Fatalf("Verify: %v %v", report.Faults, err)
 	}

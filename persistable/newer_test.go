@@ -69,14 +69,14 @@ func storeHeaders(t *testing.T, engine kv.Database) {
 	for i := range 3 {
 		check(t, kindStore(db, 0).Create(ctx, smallArticle(i)))
 	}
-	check(t, kindStore(db, 0, countBySection).Indexes().Build(ctx))
+	check(t, kindStore(db, 0, countBySection).Indexes().Build(ctx, persistable.BuildOptions{}))
 	stop, cancel := context.WithCancel(ctx)
 	hooked := build.WithHook(stop, func(s build.Stage) {
 		if s == build.Moved {
 			cancel()
 		}
 	})
-	if err := kindStore(db, 0, countBySection, uniqueSlug).Indexes().BuildWith(hooked, persistable.BuildOptions{}); err == nil {
+	if err := kindStore(db, 0, countBySection, uniqueSlug).Indexes().Build(hooked, persistable.BuildOptions{}); err == nil {
 		t.Fatal("the build was not stopped")
 	}
 }
@@ -96,7 +96,7 @@ func readHeaders(t *testing.T, engine kv.Database) {
 	if diff := compare([]string{"8 fields", "8 fields, Article_count_Section", "8 fields, Article_Slug_unique, Article_count_Section"}, got); diff != "" {
 		t.Errorf("the history (-want +got):\n%s", diff)
 	}
-	check(t, articles.BuildWith(ctx, persistable.BuildOptions{Lease: time.Millisecond}))
+	check(t, articles.Build(ctx, persistable.BuildOptions{Lease: time.Millisecond}))
 	if r := sound(t, articles.Verify); r.Records != 3 || len(r.Skipped) > 0 {
 		t.Errorf("after the build: %+v", r)
 	}
@@ -208,7 +208,7 @@ func readStored(t *testing.T, db *persistable.DB) {
 	if got := strings.Join(changed, ", "); got != "1 <nil>" {
 		t.Errorf("the consumer is given %s, want the deletion of note 1", got)
 	}
-	for _, verify := range []func(context.Context) (persistable.Report, error){
+	for _, verify := range []func(context.Context, persistable.VerifyOptions) (persistable.Report, error){
 		orders.Indexes().Verify, sales.Indexes().Verify, articles.Indexes().Verify, NoteStoreOf(db).Indexes().Verify, PlayerStoreOf(db).Indexes().Verify,
 	} {
 		sound(t, verify)
@@ -274,7 +274,7 @@ func TestNewerHeader(t *testing.T) {
 			"Create": s.Create(ctx, &Art{ID: 2, Name: "b"}),
 			"Save":   s.Save(ctx, &Art{ID: 1, Name: "b"}),
 			"Delete": s.Delete(ctx, 1),
-			"Build":  s.Indexes().Build(ctx),
+			"Build":  s.Indexes().Build(ctx, persistable.BuildOptions{}),
 		} {
 			wantNewer(t, what, err, "run version v0.9.0 or later")
 		}

@@ -58,7 +58,7 @@ func TestRanksModel(t *testing.T) {
 				}))
 				compareRanks(t, s, rng, all)
 			}
-			report := must[persistable.Report](t)(s.Indexes().Verify(ctx))
+			report := must[persistable.Report](t)(s.Indexes().Verify(ctx, persistable.VerifyOptions{}))
 			if len(report.Faults) > 0 || report.Entries != 2*len(all) {
 				t.Errorf("Verify finds %v, and %d entries of %d players", report.Faults, report.Entries, len(all))
 			}
@@ -189,7 +189,7 @@ func TestRanksOfConcurrentWriters(t *testing.T) {
 		}
 		group.Wait()
 		compareRanks(t, s, seed.Rand(t), all)
-		if report := must[persistable.Report](t)(s.Indexes().Verify(ctx)); len(report.Faults) > 0 {
+		if report := must[persistable.Report](t)(s.Indexes().Verify(ctx, persistable.VerifyOptions{})); len(report.Faults) > 0 {
 			t.Error(report.Faults)
 		}
 	})
@@ -217,15 +217,15 @@ func TestRanksAreBuilt(t *testing.T) {
 			}
 		}
 	})
-	check(t, s.Indexes().Build(ctx))
+	check(t, s.Indexes().Build(ctx, persistable.BuildOptions{}))
 	group.Wait()
 	for id := int64(3); id <= 300; id += 3 {
 		all[id] = Player{ID: id, Game: "chess", Score: id}
 	}
 	compareRanks(t, s, seed.Rand(t), all)
-	check(t, s.Indexes().Rebuild(ctx, "Player_rank_Game_Score"))
+	check(t, s.Indexes().Rebuild(ctx, "Player_rank_Game_Score", persistable.BuildOptions{}))
 	compareRanks(t, s, seed.Rand(t), all)
-	if report := must[persistable.Report](t)(s.Indexes().Verify(ctx)); len(report.Faults) > 0 {
+	if report := must[persistable.Report](t)(s.Indexes().Verify(ctx, persistable.VerifyOptions{})); len(report.Faults) > 0 {
 		t.Error(report.Faults)
 	}
 	check(t, old.Indexes().RemoveUnused(ctx))
@@ -248,12 +248,12 @@ func TestVerifyFindsWrongRanks(t *testing.T) {
 	write(t, db, func(tx kv.Transaction) {
 		tx.Atomic(kv.Add, append(prefix, "\x02L\x00\x02Player_rank_Score\x00\x15\x02"...), kv.Int64(1))
 	})
-	report := must[persistable.Report](t)(s.Indexes().Verify(ctx))
+	report := must[persistable.Report](t)(s.Indexes().Verify(ctx, persistable.VerifyOptions{}))
 	if len(report.Faults) != 1 || report.Faults[0].Index != "Player_rank_Score" {
 		t.Errorf("Verify finds %v", report.Faults)
 	}
-	check(t, s.Indexes().Rebuild(ctx, "Player_rank_Score"))
-	if report := must[persistable.Report](t)(s.Indexes().Verify(ctx)); len(report.Faults) > 0 {
+	check(t, s.Indexes().Rebuild(ctx, "Player_rank_Score", persistable.BuildOptions{}))
+	if report := must[persistable.Report](t)(s.Indexes().Verify(ctx, persistable.VerifyOptions{})); len(report.Faults) > 0 {
 		t.Error(report.Faults)
 	}
 }

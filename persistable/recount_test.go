@@ -57,22 +57,18 @@ func repairBesideWriters(t *testing.T, random *rand.Rand, scatter int) {
 		own := rand.New(rand.NewPCG(random.Uint64(), uint64(w)))
 		writers.Go(func() { writeAtRandom(t, own, db, s, 25) })
 	}
-	if r := sound(t, verifyWith(s, recount)); len(r.Skipped) > 0 {
+	if r := soundWith(t, s.Indexes().Verify, recount); len(r.Skipped) > 0 {
 		t.Errorf("skipped: %v", r.Skipped)
 	}
 	damageTotals(t, random, db)
 	for range 2 {
-		verifiers.Go(func() { must[persistable.Report](t)(verifyWith(s, repairTotals)(ctx)) })
+		verifiers.Go(func() { must[persistable.Report](t)(s.Indexes().Verify(ctx, repairTotals)) })
 	}
 	verifiers.Wait()
 	writers.Wait()
 	checkCounts(t, db, s, totals...)
-	sound(t, verifyWith(s, recount))
+	soundWith(t, s.Indexes().Verify, recount)
 	checkNoRecounts(t, db)
-}
-
-func verifyWith(s *ArticleStore, o persistable.VerifyOptions) func(context.Context) (persistable.Report, error) {
-	return func(ctx context.Context) (persistable.Report, error) { return s.Indexes().VerifyWith(ctx, o) }
 }
 
 // damageTotals changes, removes, adds and destroys entries of counts and sums. It returns
@@ -131,7 +127,7 @@ func findFaults(t *testing.T, random *rand.Rand) {
 	}
 	before := dump(t, db)
 	n := damageTotals(t, random, db)
-	whole := must[persistable.Report](t)(s.Indexes().Verify(ctx))
+	whole := must[persistable.Report](t)(s.Indexes().Verify(ctx, persistable.VerifyOptions{}))
 	if len(whole.Faults) != n {
 		t.Errorf("%d faults of %d damaged entries", len(whole.Faults), n)
 	}
@@ -140,7 +136,7 @@ func findFaults(t *testing.T, random *rand.Rand) {
 		stop, cancel := context.WithCancelCause(ctx)
 		o := recount
 		o.Token, o.Progress = sum.Next, func(persistable.Report) { cancel(errStopped) }
-		r, err := s.Indexes().VerifyWith(stop, o)
+		r, err := s.Indexes().Verify(stop, o)
 		sum.Records, sum.Entries, sum.Faults, sum.Next = sum.Records+r.Records, sum.Entries+r.Entries, append(sum.Faults, r.Faults...), r.Next
 		if err == nil {
 			break
@@ -163,7 +159,7 @@ func findFaults(t *testing.T, random *rand.Rand) {
 	if random.IntN(2) == 0 {
 		o.RecountBytes = 0 // at one version
 	}
-	if r := must[persistable.Report](t)(s.Indexes().VerifyWith(ctx, o)); r.Repaired != n {
+	if r := must[persistable.Report](t)(s.Indexes().Verify(ctx, o)); r.Repaired != n {
 		t.Errorf("%d of %d damaged entries are mended", r.Repaired, n)
 	}
 	if diff := gocmp.Diff(before, dump(t, db)); diff != "" {
@@ -183,7 +179,7 @@ func TestNoRecountWritesNothing(t *testing.T) {
 	before := dump(t, db)
 	hooked := build.WithHook(ctx, func(stage build.Stage) { t.Errorf("the stage %v of a recount is reached", stage) })
 	for _, repair := range []bool{false, true} {
-		r := must[persistable.Report](t)(s.Indexes().VerifyWith(hooked, persistable.VerifyOptions{RecountBytes: -1, NoRecount: true, Repair: repair}))
+		r := must[persistable.Report](t)(s.Indexes().Verify(hooked, persistable.VerifyOptions{RecountBytes: -1, NoRecount: true, Repair: repair}))
 		if len(r.Skipped) != len(totals) || len(r.Faults) > 0 || r.Records != 10 {
 			t.Errorf("repair %v: %d records, skipped %v, faults %v", repair, r.Records, r.Skipped, r.Faults)
 		}
@@ -211,7 +207,7 @@ func TestRecountsOfOlderPrograms(t *testing.T) {
 			check(t, older.Delete(ctx, saleOf(5*next).ID))
 		}
 	})
-	r, err := s.Indexes().VerifyWith(hooked, recount)
+	r, err := s.Indexes().Verify(hooked, recount)
 	if check(t, err); len(r.Faults) > 0 || len(r.Skipped) > 0 || next < 10 {
 		t.Errorf("%d writes, faults %v, skipped %v", next, r.Faults, r.Skipped)
 	}
@@ -223,8 +219,10 @@ func TestRecountsOfOlderPrograms(t *testing.T) {
 // nothing of them, and the verification reports what it cannot compare.
 func TestRecountEndsWithItsIndex(t *testing.T) {
 	for name, end := range map[string]func(*ArticleStore) error{
-		"rebuild": func(s *ArticleStore) error { return s.Indexes().Rebuild(ctx, countBySection.Name) },
-		"remove":  func(s *ArticleStore) error { return s.Indexes().RemoveUnused(ctx) },
+		"rebuild": func(s *ArticleStore) error {
+			return s.Indexes().Rebuild(ctx, countBySection.Name, persistable.BuildOptions{})
+		},
+		"remove": func(s *ArticleStore) error { return s.Indexes().RemoveUnused(ctx) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := openWith(t, enginetest.Open(t), persistable.Options{BuildBatch: 4})
@@ -240,7 +238,7 @@ func TestRecountEndsWithItsIndex(t *testing.T) {
 						check(t, end(s))
 					}
 				})
-				r, err := s.Indexes().VerifyWith(hooked, recount)
+				r, err := s.Indexes().Verify(hooked, recount)
 				if check(t, err); len(r.Faults) > 0 || !ended {
 					t.Errorf("%s: faults %v", at, r.Faults)
 				}
@@ -276,12 +274,12 @@ func TestRepairsExcludeEachOther(t *testing.T) {
 						cancel(errStopped)
 					}
 				})
-				if _, err := s.Indexes().VerifyWith(kept, o); err != nil && !errors.Is(err, errStopped) {
+				if _, err := s.Indexes().Verify(kept, o); err != nil && !errors.Is(err, errStopped) {
 					t.Error(err)
 				}
 				checkCounts(t, db, s, totals...)
 			})
-			must[persistable.Report](t)(s.Indexes().VerifyWith(hooked, o))
+			must[persistable.Report](t)(s.Indexes().Verify(hooked, o))
 			if checkCounts(t, db, s, totals...); !mended {
 				t.Error("nothing was mended")
 			}
@@ -326,10 +324,10 @@ func TestVerifyCounts(t *testing.T) {
 				}
 				return nil
 			}))
-			if r := must[persistable.Report](t)(s.Indexes().Verify(ctx)); len(r.Faults) != 1 || r.Faults[0].Index != countBySection.Name {
+			if r := must[persistable.Report](t)(s.Indexes().Verify(ctx, persistable.VerifyOptions{})); len(r.Faults) != 1 || r.Faults[0].Index != countBySection.Name {
 				t.Errorf("%s: %v", name, r.Faults)
 			}
-			check(t, s.Indexes().Rebuild(ctx, countBySection.Name))
+			check(t, s.Indexes().Rebuild(ctx, countBySection.Name, persistable.BuildOptions{}))
 			sound(t, s.Indexes().Verify)
 		}
 	})

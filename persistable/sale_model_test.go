@@ -71,7 +71,7 @@ func runSaleModel(t *testing.T, rt *rapid.T, engine kv.Database, seldom int, old
 			rt.Fatal(err)
 		}
 	}
-	report, err := m.store.Indexes().Verify(ctx)
+	report, err := m.store.Indexes().Verify(ctx, persistable.VerifyOptions{})
 	if err != nil || len(report.Faults) > 0 {
 		rt.Fatalf("Verify: %v %v", report.Faults, err)
 	}

@@ -149,7 +149,7 @@ func TestScanPartsOfAnotherPlan(t *testing.T) {
 	want := must[[]*Article](t)(q.Slice(ctx))
 	parts := must[[]*persistable.Scan[*Article]](t)(scan.Split(ctx, 4))
 	checkDivided(t, scan, want)
-	check(t, s.Indexes().Build(ctx))
+	check(t, s.Indexes().Build(ctx, persistable.BuildOptions{}))
 	var got []*Article
 	for _, part := range parts {
 		got = append(got, readSome(t, persistable.Across(q, part.Token()), len(want)+1)...)

@@ -254,7 +254,7 @@ func TestSlowReadsEnd(t *testing.T) {
 		}
 		for name, run := range map[string]func() error{
 			"Get":     func() error { return second(s.Get(ctx, "1")) },
-			"GetMany": func() error { return second(s.GetMany(ctx, "1", "2")) },
+			"GetMany": func() error { return second(s.GetMany(ctx, []string{"1", "2"})) },
 			"Slice":   func() error { return second(s.OrderedByEditor().Slice(ctx)) },
 			"Count":   func() error { return second(s.Scan().Count(ctx)) },
 			"First":   func() error { return second(q.First(ctx)) },
@@ -264,7 +264,7 @@ func TestSlowReadsEnd(t *testing.T) {
 			"Across":  func() error { return second(allOf(persistable.Across(s.Scan(), ""))) },
 			"Split":   func() error { return second(persistable.Across(s.Scan(), "").Split(ctx, 2)) },
 			"Explain": func() error { return second(q.Explain(ctx)) },
-			"Verify":  func() error { return second(s.Indexes().Verify(ctx)) },
+			"Verify":  func() error { return second(s.Indexes().Verify(ctx, persistable.VerifyOptions{})) },
 			"Changes": func() error { return changesError(notes) },
 			"NthBy":   func() error { return second(game.NthByScore(ctx, 0)) },
 			"count":   func() error { return second(sales.CountAll(ctx)) },

@@ -222,7 +222,7 @@ func TestIndexScatteredOverData(t *testing.T) {
 			s = sharded(db, "a", 4, n)
 			_, err := s.ByTags("all").Slice(ctx)
 			wantError(t, err, persistable.ErrNotBuilt, " is disabled in this store")
-			check(t, s.Indexes().Build(ctx))
+			check(t, s.Indexes().Build(ctx, persistable.BuildOptions{}))
 			if got := must[int](t)(s.ByTags("all").Count(ctx)); got != 30 {
 				t.Errorf("over %d shards there are %d records", n, got)
 			}
@@ -260,7 +260,7 @@ func TestVerifyFindsWhatIsAstray(t *testing.T) {
 		{at("I", "Article_Tags", -1, "x", "id"), "the shard -1 is none of 16"},
 	} {
 		write(t, db, func(tx kv.Transaction) { tx.Set(c.key, record) })
-		report := must[persistable.Report](t)(s.Indexes().Verify(ctx))
+		report := must[persistable.Report](t)(s.Indexes().Verify(ctx, persistable.VerifyOptions{}))
 		if !slices.ContainsFunc(report.Faults, func(f persistable.Fault) bool { return strings.Contains(f.Reason, c.want) }) {
 			t.Errorf("no fault says %q: %v", c.want, report.Faults)
 		}

@@ -205,7 +205,7 @@ func TestScatteredAsPlain(t *testing.T) {
 				step.Draw(rt, "step")(rt)
 			}
 			for _, s := range []*ArticleStore{tw.plain, tw.scattered} {
-				if report, err := s.Indexes().Verify(ctx); err != nil || len(report.Faults) > 0 {
+				if report, err := s.Indexes().Verify(ctx, persistable.VerifyOptions{}); err != nil || len(report.Faults) > 0 {
 					rt.Fatal(report.Faults, err)
 				}
 			}

@@ -127,15 +127,15 @@ func (p noteProgram) decode(b []byte, v *note) error {
 // attempts are all that can be done with a store.
 func (s *noteStore) attempts(indexed bool) map[string]error {
 	all := map[string]error{
-		"Get": second(s.Get(ctx, 1)), "GetMany": second(s.GetMany(ctx, 1, 2)), "Exists": second(s.Exists(ctx, 1)),
+		"Get": second(s.Get(ctx, 1)), "GetMany": second(s.GetMany(ctx, []int64{1, 2})), "Exists": second(s.Exists(ctx, 1)),
 		"Scan": second(s.Scan().Slice(ctx)), "Reverse": second(s.Scan().Reverse().Slice(ctx)), "Count": second(s.Scan().Count(ctx)),
 		"Page": second(s.Scan().Page(ctx, "")), "First": second(s.Scan().First(ctx)),
 		"Create": s.Create(ctx, &note{id: 7}), "Save": s.Save(ctx, &note{id: 1}), "Delete": s.Delete(ctx, 1),
-		"Indexes().Build": s.Indexes().Build(ctx), "Indexes().RemoveUnused": s.Indexes().RemoveUnused(ctx), "Verify": second(s.Indexes().Verify(ctx)),
+		"Indexes().Build": s.Indexes().Build(ctx, persistable.BuildOptions{}), "Indexes().RemoveUnused": s.Indexes().RemoveUnused(ctx), "Verify": second(s.Indexes().Verify(ctx, persistable.VerifyOptions{})),
 	}
 	if indexed {
 		all["index"] = second(persistimpl.Query(&s.Store, 0, nil).Slice(ctx))
-		all["Indexes().Rebuild"] = s.Indexes().Rebuild(ctx, "Note_A")
+		all["Indexes().Rebuild"] = s.Indexes().Rebuild(ctx, "Note_A", persistable.BuildOptions{})
 	}
 	return all
 }

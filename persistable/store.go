@@ -210,7 +210,7 @@ func (s *Store[T, ID]) Exists(ctx context.Context, id ID) (bool, error) {
 // Cost: one round of reads, all in parallel.
 //
 //go:noinline
-func (s *Store[T, ID]) GetMany(ctx context.Context, ids ...ID) ([]T, error) {
+func (s *Store[T, ID]) GetMany(ctx context.Context, ids []ID) ([]T, error) {
 	return getMany[T](ctx, (*erased.Store[ID])(s), ids)
 }
 

@@ -78,11 +78,11 @@ func TestNothingIsCreatedByReading(t *testing.T) {
 	_, err = orders.ByStatus(Paid).First(ctx)
 	wantError(t, err, persistable.ErrNotFound)
 	check(t, orders.Delete(ctx, 7))
-	check(t, orders.Indexes().Build(ctx))
+	check(t, orders.Indexes().Build(ctx, persistable.BuildOptions{}))
 	if n := must[int](t)(orders.Scan().Count(ctx)); n != 0 {
 		t.Errorf("Count = %d", n)
 	}
-	if got := must[[]*Order](t)(orders.GetMany(ctx, 1, 2)); len(got) != 2 || got[0] != nil || got[1] != nil {
+	if got := must[[]*Order](t)(orders.GetMany(ctx, []idgen.ID{1, 2})); len(got) != 2 || got[0] != nil || got[1] != nil {
 		t.Errorf("GetMany = %v, want two nils", got)
 	}
 	if names := must[[]string](t)(db.ListDirectory(ctx, "tenants")); len(names) != 0 {
@@ -94,7 +94,7 @@ func TestGetMany(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		orders := OrderStoreOf(db, "t")
 		all := someOrders(t, orders, 5)
-		got := must[[]*Order](t)(orders.GetMany(ctx, all[3].ID, 12345, all[0].ID, all[3].ID))
+		got := must[[]*Order](t)(orders.GetMany(ctx, []idgen.ID{all[3].ID, 12345, all[0].ID, all[3].ID}))
 		want := []*Order{all[3], nil, all[0], all[3]}
 		if diff := compare(want, got); diff != "" {
 			t.Errorf("GetMany mismatch (-want +got):\n%s", diff)
@@ -332,7 +332,7 @@ func TestErrorTexts(t *testing.T) {
 		{second(orders.ByStatus(Pending).First(ctx)), `persistable: not found: no Order fits the query` + directory},
 		{second(orders.Find()), `persistable: Order: no condition is given: give one for the first field of an index, or read all records by Scan (it has 3 indexes: `},
 		{second(orders.FindOne(ctx)), `persistable: Order: no condition is given: `},
-		{orders.Indexes().Rebuild(ctx, "none"), `persistable: Order: no index has the name "none"; the names are Order_Number_unique, Order_Status, Order_Status_CreatedAt (it has 3 indexes: `},
+		{orders.Indexes().Rebuild(ctx, "none", persistable.BuildOptions{}), `persistable: Order: no index has the name "none"; the names are Order_Number_unique, Order_Status, Order_Status_CreatedAt (it has 3 indexes: `},
 	} {
 		if c.err == nil || !strings.HasPrefix(c.err.Error(), c.want) {
 			t.Errorf("got  %v\nwant %s…", c.err, c.want)
@@ -362,9 +362,9 @@ func TestStoresWithoutADatabase(t *testing.T) {
 		o := &Order{ID: 1, TenantID: "t"}
 		for verb, err := range map[string]error{
 			"Create": s.Create(ctx, o), "CreateWithID": s.CreateWithID(ctx, 1, o), "Save": s.Save(ctx, o), "Delete": s.Delete(ctx, 1),
-			"Get": second(s.Get(ctx, 1)), "Exists": second(s.Exists(ctx, 1)), "GetMany": second(s.GetMany(ctx, 1)), "Unique": second(s.ByNumber(ctx, "1")),
+			"Get": second(s.Get(ctx, 1)), "Exists": second(s.Exists(ctx, 1)), "GetMany": second(s.GetMany(ctx, []idgen.ID{1})), "Unique": second(s.ByNumber(ctx, "1")),
 			"Slice": second(s.ByStatus(Paid).Slice(ctx)), "Page": second(s.ByStatus(Paid).Page(ctx, "")), "Scan": second(persistable.ScanRange(&s.Store).From(idgen.ID(1)).Slice(ctx)),
-			"Find": second(s.Find(OrderFields.Status.Equal(Paid))), "Count": second(s.Scan().Count(ctx)), "Build": s.Indexes().Build(ctx), "Verify": second(s.Indexes().Verify(ctx)),
+			"Find": second(s.Find(OrderFields.Status.Equal(Paid))), "Count": second(s.Scan().Count(ctx)), "Build": s.Indexes().Build(ctx, persistable.BuildOptions{}), "Verify": second(s.Indexes().Verify(ctx, persistable.VerifyOptions{})),
 			"bound": db.Transact(ctx, func(tx persistable.Tx) error { return s.In(tx).Delete(ctx, 1) }),
 		} {
 			if err == nil || !strings.Contains(err.Error(), "database: ") {

@@ -177,9 +177,9 @@ func TestStoredBytesThatCannotBeUsed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			write(t, db, func(tx kv.Transaction) { tx.Set(key, []byte(c.value)) })
 			for verb, err := range map[string]error{
-				"Get": second(s.Get(ctx, 1)), "GetMany": second(s.GetMany(ctx, 2, 1)), "Scan": second(s.Scan().Slice(ctx)),
+				"Get": second(s.Get(ctx, 1)), "GetMany": second(s.GetMany(ctx, []int32{2, 1})), "Scan": second(s.Scan().Slice(ctx)),
 				"Scan back": second(s.Scan().Reverse().Slice(ctx)), "index": second(s.ByName("a").Slice(ctx)),
-				"Save": s.Save(ctx, &Art{ID: 1, Name: "b"}), "Delete": s.Delete(ctx, 1), "build": s.Indexes().Rebuild(ctx, "Art_Name"),
+				"Save": s.Save(ctx, &Art{ID: 1, Name: "b"}), "Delete": s.Delete(ctx, 1), "build": s.Indexes().Rebuild(ctx, "Art_Name", persistable.BuildOptions{}),
 			} {
 				if verb == "index" && err == nil {
 					continue // "build" may have come first
@@ -195,12 +195,12 @@ func TestStoredBytesThatCannotBeUsed(t *testing.T) {
 					t.Errorf("%s: %v\nwant %q and %q", verb, e, c.reason, c.remedy)
 				}
 			}
-			report := must[persistable.Report](t)(s.Indexes().Verify(ctx))
+			report := must[persistable.Report](t)(s.Indexes().Verify(ctx, persistable.VerifyOptions{}))
 			if len(report.Faults) == 0 {
 				t.Error("Verify finds nothing")
 			}
 			write(t, db, func(tx kv.Transaction) { tx.Set(key, good) })
-			check(t, s.Indexes().Build(ctx))
+			check(t, s.Indexes().Build(ctx, persistable.BuildOptions{}))
 			sound(t, s.Indexes().Verify)
 		})
 	}
@@ -252,11 +252,11 @@ func TestDanglingEntry(t *testing.T) {
 			t.Errorf("%v has no remedy", e)
 		}
 	}
-	if report := must[persistable.Report](t)(s.Indexes().Verify(ctx)); len(report.Faults) != 3 {
+	if report := must[persistable.Report](t)(s.Indexes().Verify(ctx, persistable.VerifyOptions{})); len(report.Faults) != 3 {
 		t.Errorf("faults: %v", report.Faults)
 	}
 	for _, name := range []string{"Order_Number_unique", "Order_Status", "Order_Status_CreatedAt"} {
-		check(t, s.Indexes().Rebuild(ctx, name))
+		check(t, s.Indexes().Rebuild(ctx, name, persistable.BuildOptions{}))
 	}
 	sound(t, s.Indexes().Verify)
 }

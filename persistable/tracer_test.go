@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/measure"
 	"github.com/kazahana-db/kazahana/kv"
@@ -110,7 +111,7 @@ func TestTracer(t *testing.T) {
 		},
 		{func() error { return s.Create(ctx, other) }, []string{"Create Order : 1 attempts, 1 rounds, 0 pairs, 4 writes"}},
 		{func() error { return second(s.Exists(ctx, o.ID)) }, []string{"Exists Order : 1 attempts, 1 rounds, 1 pairs, 0 writes"}},
-		{func() error { return second(s.GetMany(ctx, o.ID, other.ID)) }, []string{"GetMany Order : 1 attempts, 1 rounds, 2 pairs, 0 writes"}},
+		{func() error { return second(s.GetMany(ctx, []idgen.ID{o.ID, other.ID})) }, []string{"GetMany Order : 1 attempts, 1 rounds, 2 pairs, 0 writes"}},
 		{func() error { return second(s.ByStatus(Paid).Slice(ctx)) }, []string{"Slice Order Order_Status: 1 attempts, 2 rounds, 2 pairs, 0 writes"}},
 		{func() error { return second(s.ByStatus(Paid).First(ctx)) }, []string{"First Order Order_Status: 1 attempts, 2 rounds, 2 pairs, 0 writes"}},
 		{func() error { return second(s.ByStatus(Paid).Count(ctx)) }, []string{"Count Order Order_Status: 1 attempts, 1 rounds, 1 pairs, 0 writes"}},

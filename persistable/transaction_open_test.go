@@ -162,10 +162,12 @@ func TestCachedStoreAndOthersChanges(t *testing.T) {
 		"itself moved": {func(db *persistable.DB) error {
 			return move(db, []string{"tenants", "t", "orders"}, []string{"tenants", "t", "old"})
 		}, true},
-		"itself removed":         {func(db *persistable.DB) error { return db.RemoveDirectory(ctx, "tenants", "t", "orders") }, true},
-		"its tenant removed":     {func(db *persistable.DB) error { return db.RemoveDirectory(ctx, "tenants", "t") }, true},
-		"all tenants removed":    {func(db *persistable.DB) error { return db.RemoveDirectory(ctx, "tenants") }, true},
-		"an index rebuilt":       {func(db *persistable.DB) error { return OrderStoreOf(db, "t").Indexes().Rebuild(ctx, "Order_Status") }, true},
+		"itself removed":      {func(db *persistable.DB) error { return db.RemoveDirectory(ctx, "tenants", "t", "orders") }, true},
+		"its tenant removed":  {func(db *persistable.DB) error { return db.RemoveDirectory(ctx, "tenants", "t") }, true},
+		"all tenants removed": {func(db *persistable.DB) error { return db.RemoveDirectory(ctx, "tenants") }, true},
+		"an index rebuilt": {func(db *persistable.DB) error {
+			return OrderStoreOf(db, "t").Indexes().Rebuild(ctx, "Order_Status", persistable.BuildOptions{})
+		}, true},
 		"another tenant removed": {func(db *persistable.DB) error { return db.RemoveDirectory(ctx, "tenants", "u") }, false},
 		"another tenant moved":   {func(db *persistable.DB) error { return move(db, []string{"tenants", "u"}, []string{"tenants", "v"}) }, false},
 		"another tenant created": {func(db *persistable.DB) error {

@@ -81,7 +81,7 @@ func TestVerifyVersions(t *testing.T) {
 		}))
 		want := map[string]int{"(1)": 2, "(2)": 1, "(3)": 2, "(4)": 1, "(5)": 1, "": 1, "(8)": 1, "(9)": 1}
 		got := map[string]int{}
-		for _, f := range must[persistable.Report](t)(s.Indexes().Verify(ctx)).Faults {
+		for _, f := range must[persistable.Report](t)(s.Indexes().Verify(ctx, persistable.VerifyOptions{})).Faults {
 			got[f.ID]++
 			if f.Index != "Note_version" {
 				t.Errorf("a fault of %q: %v", f.Index, f)
@@ -90,7 +90,7 @@ func TestVerifyVersions(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("faults by record (-want +got):\n%s", diff)
 		}
-		r := must[persistable.Report](t)(s.Indexes().Repair(ctx))
+		r := must[persistable.Report](t)(s.Indexes().Verify(ctx, persistable.VerifyOptions{Repair: true}))
 		if r.Repaired != len(r.Faults) {
 			t.Errorf("%d of %d faults are mended: %v", r.Repaired, len(r.Faults), r.Faults)
 		}
@@ -124,7 +124,7 @@ func TestVersionLayoutDocument(t *testing.T) {
 		check(t, s.Delete(ctx, id))
 	}
 	_, versions := changesOf(t, s, persistable.Version{})
-	must[int](t)(s.Feed().Prune(ctx, versions[1], true))
+	must[int](t)(s.Feed().Prune(ctx, versions[1], persistable.PruneOptions{Force: true}))
 	stamps := strings.NewReplacer(
 		hex.EncodeToString(versions[0][:10]), "<commit1>", hex.EncodeToString(versions[1][:10]), "<commit2>", hex.EncodeToString(versions[2][:10]), "<commit3>",
 	)

@@ -263,7 +263,7 @@ func TestUnchangedSaveConflictsWithNone(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if _, err := articles.In(tx).GetMany(ctx, small.ID, big.ID); err != nil {
+		if _, err := articles.In(tx).GetMany(ctx, []string{small.ID, big.ID}); err != nil {
 			return err
 		}
 		check(t, orders.Save(persistable.OwnTransaction(ctx), o))

@@ -49,7 +49,7 @@ func duplicate(ts *testscript.TestScript, _ bool, args []string) {
 		if err := counters.CreateWithID(ctx, 9, &bazaar.Counter{Name: "visits"}); err != nil {
 			return err
 		}
-		err := counters.Indexes().Build(ctx)
+		err := counters.Indexes().Build(ctx, persistable.BuildOptions{})
 		if errors.As(err, new(*persistable.NotUniqueError)) {
 			return nil
 		}

@@ -88,9 +88,9 @@ func checkComplete(t *testing.T, db *persistable.DB, data *dataset) {
 }
 
 // checkStore verifies a store: its indexes have what its records say, and no more.
-func checkStore(t *testing.T, name string, want int, verify func(context.Context) (persistable.Report, error)) {
+func checkStore(t *testing.T, name string, want int, verify func(context.Context, persistable.VerifyOptions) (persistable.Report, error)) {
 	t.Helper()
-	report, err := verify(t.Context())
+	report, err := verify(t.Context(), persistable.VerifyOptions{})
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}

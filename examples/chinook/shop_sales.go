@@ -62,7 +62,7 @@ func (s shop) withTracks(ctx context.Context, tx persistable.Tx, lines []*Invoic
 	for i, line := range lines {
 		wanted[i] = line.TrackID
 	}
-	tracks, err := TrackStoreOf(s.db).In(tx).GetMany(ctx, wanted...)
+	tracks, err := TrackStoreOf(s.db).In(tx).GetMany(ctx, wanted)
 	if err != nil {
 		return grid{}, err
 	}

@@ -41,7 +41,7 @@ func buildIndexes(ctx context.Context, db *persistable.DB) error {
 		return err
 	}
 	for _, name := range shops {
-		if err := v2.OrderStoreOf(db, name).Indexes().Build(ctx); err != nil {
+		if err := v2.OrderStoreOf(db, name).Indexes().Build(ctx, persistable.BuildOptions{}); err != nil {
 			return err
 		}
 	}
@@ -73,7 +73,7 @@ func (s *shop) compare(ctx context.Context, orders *v2.OrderStore) error {
 	if err != nil {
 		return err
 	}
-	report, err := orders.Indexes().Verify(ctx)
+	report, err := orders.Indexes().Verify(ctx, persistable.VerifyOptions{})
 	s.say("By the new index %d orders are in EUR, the default of older orders.", n)
 	s.say("Indexes().Verify: %d records, %d faults.", report.Records, len(report.Faults))
 	return err

@@ -59,7 +59,7 @@ func seedNewerAccounts(ctx context.Context, accounts *AccountStore, tenant strin
 	if err := accounts.CreateWithID(ctx, accountID(3), a); err != nil {
 		return err
 	}
-	if err := accounts.Indexes().Build(ctx); err != nil {
+	if err := accounts.Indexes().Build(ctx, persistable.BuildOptions{}); err != nil {
 		return err
 	}
 	return accounts.Indexes().RemoveUnused(ctx)

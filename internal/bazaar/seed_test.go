@@ -26,7 +26,7 @@ func TestSeed(t *testing.T) {
 	if n, err := orders.CountAll(ctx); n != 24 || err != nil {
 		t.Errorf("%d orders, %v", n, err)
 	}
-	if r, err := orders.Indexes().Verify(ctx); err != nil || len(r.Faults) > 0 || len(r.Skipped) > 0 {
+	if r, err := orders.Indexes().Verify(ctx, persistable.VerifyOptions{}); err != nil || len(r.Faults) > 0 || len(r.Skipped) > 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if h, err := accounts.Indexes().History(ctx); len(h) < 3 || err != nil {

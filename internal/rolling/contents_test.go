@@ -219,7 +219,7 @@ func (r *reader) readRanks() {
 }
 
 func (r *reader) verify(store string, indexes persistable.Indexes) {
-	report, err := indexes.Verify(r.ctx)
+	report, err := indexes.Verify(r.ctx, persistable.VerifyOptions{})
 	r.err = cmp.Or(r.err, err)
 	for _, fault := range report.Faults {
 		r.Faults = append(r.Faults, fmt.Sprintf("%s%+v", store, fault))

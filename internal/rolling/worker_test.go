@@ -108,7 +108,7 @@ func (w *Worker) Build(tenant string, _ *Empty) error {
 	if w.newer {
 		accounts = bazaar.AccountStoreOf(w.db, tenant).Indexes()
 	}
-	return errors.Join(accounts.Build(w.ctx), bazaar.OrderStoreOf(w.db, tenant).Indexes().Build(w.ctx))
+	return errors.Join(accounts.Build(w.ctx, persistable.BuildOptions{}), bazaar.OrderStoreOf(w.db, tenant).Indexes().Build(w.ctx, persistable.BuildOptions{}))
 }
 
 // Create creates an order, and returns it with its ID.

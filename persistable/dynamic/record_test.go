@@ -226,7 +226,7 @@ func TestNaN(t *testing.T) {
 	sound(t, s.Indexes())
 	check(t, moveEntry(db, index.Descend(index.AppendFloat64(nil, quiet), 0), index.Descend(tuple.AppendFloat64(nil, -quiet), 0)))
 	finds(2)
-	report := must[persistable.Report](t)(s.Indexes().VerifyWith(ctx, persistable.VerifyOptions{Repair: true}))
+	report := must[persistable.Report](t)(s.Indexes().Verify(ctx, persistable.VerifyOptions{Repair: true}))
 	if report.Repaired != 2 || len(report.Faults) != 2 {
 		t.Errorf("%+v", report)
 	}

@@ -242,8 +242,8 @@ func TestNamesInKeys(t *testing.T) {
 				index.ClearUnknown(tx, prefixOf(t, db, "counters"), name)
 				return nil
 			}))
-			check(t, s.Indexes().Rebuild(ctx, "Counter_Name"))
-			check(t, s.Indexes().Rebuild(ctx, "Counter_Name_unique"))
+			check(t, s.Indexes().Rebuild(ctx, "Counter_Name", persistable.BuildOptions{}))
+			check(t, s.Indexes().Rebuild(ctx, "Counter_Name_unique", persistable.BuildOptions{}))
 			sound(t, s.Indexes())
 		}
 		check(t, s.Drop(ctx, dropped))
@@ -274,7 +274,7 @@ func TestOneNameOfAnIndex(t *testing.T) {
 	s := open(t, db, "counters")
 	_, violations := s.Indexes().Violations(ctx, "Counter_Name", "")
 	_, byIndex := s.ByIndex("Counter_Name", "visits")
-	for verb, err := range map[string]error{"Violations": violations, "ByIndex": byIndex, "Drop": s.Drop(ctx, "Counter_Name"), "Rebuild": s.Indexes().Rebuild(ctx, "Counter_Name")} {
+	for verb, err := range map[string]error{"Violations": violations, "ByIndex": byIndex, "Drop": s.Drop(ctx, "Counter_Name"), "Rebuild": s.Indexes().Rebuild(ctx, "Counter_Name", persistable.BuildOptions{})} {
 		if err == nil || !strings.Contains(err.Error(), "Counter_Name_unique") {
 			t.Errorf("%s: %v", verb, err)
 		}
@@ -282,7 +282,7 @@ func TestOneNameOfAnIndex(t *testing.T) {
 	check(t, s.Drop(ctx, "Counter_Name_unique"))
 	check(t, open(t, db, "counters").Create(ctx, must[*dynamic.Record](t)(s.ParseRecord([]byte(`{"ID":99,"Name":"visits"}`)))))
 	var shared *persistable.NotUniqueError
-	if err := s.Indexes().Build(ctx); !errors.As(err, &shared) {
+	if err := s.Indexes().Build(ctx, persistable.BuildOptions{}); !errors.As(err, &shared) {
 		t.Fatal(err)
 	}
 	page := must[persistable.ViolationPage](t)(s.Indexes().Violations(ctx, shared.Violations[0].Index, ""))
@@ -290,7 +290,7 @@ func TestOneNameOfAnIndex(t *testing.T) {
 	if _, err := must[*persistable.Query[*dynamic.Record]](t)(s.ByIndex("Counter_Name_unique", "visits")).Slice(ctx); !errors.Is(err, persistable.ErrNotBuilt) || !strings.Contains(err.Error(), "the index Counter_Name_unique is") {
 		t.Error(err)
 	}
-	if r := must[persistable.Report](t)(s.Indexes().Verify(ctx)); !slices.Equal(r.Skipped, []string{"Counter_Name_unique"}) {
+	if r := must[persistable.Report](t)(s.Indexes().Verify(ctx, persistable.VerifyOptions{})); !slices.Equal(r.Skipped, []string{"Counter_Name_unique"}) {
 		t.Errorf("skipped: %q", r.Skipped)
 	}
 }

@@ -141,7 +141,7 @@ func must[T any](t testing.TB) func(T, error) T {
 // sound fails the test if an index does not fit the records.
 func sound(t *testing.T, x persistable.Indexes) {
 	t.Helper()
-	r := must[persistable.Report](t)(x.Verify(ctx))
+	r := must[persistable.Report](t)(x.Verify(ctx, persistable.VerifyOptions{}))
 	if len(r.Faults) > 0 || len(r.Skipped) > 0 {
 		t.Errorf("%+v", r)
 	}
@@ -207,7 +207,7 @@ func TestHeaderChanges(t *testing.T) {
 	accounts := bazaar.AccountStoreOf(db, "late")
 	a := bazaar.NewAccount(bazaar.Account{TenantID: "late", Email: "b", Plan: "pro", Level: 4})
 	check(t, accounts.Create(ctx, a))
-	check(t, accounts.Indexes().Build(ctx))
+	check(t, accounts.Indexes().Build(ctx, persistable.BuildOptions{}))
 	check(t, accounts.Indexes().RemoveUnused(ctx))
 
 	id := must[dynamic.ID](t)(s.ParseID(a.ID))
@@ -258,7 +258,7 @@ func TestMovedStore(t *testing.T) {
 	move([]string{"counters"}, []string{"old", "numbers"})
 	s = open(t, db, "old", "numbers")
 	r := must[*dynamic.Record](t)(s.Scan().First(ctx))
-	for name, err := range map[string]error{"save": s.Save(ctx, r), "delete": s.Delete(ctx, r.ID()), "build": s.Indexes().Rebuild(ctx, "Counter_Name_unique")} {
+	for name, err := range map[string]error{"save": s.Save(ctx, r), "delete": s.Delete(ctx, r.ID()), "build": s.Indexes().Rebuild(ctx, "Counter_Name_unique", persistable.BuildOptions{})} {
 		if !errors.As(err, new(*persistable.DirectoryError)) || !strings.Contains(err.Error(), "can only be read") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -280,7 +280,7 @@ func TestReopen(t *testing.T) {
 	check(t, bazaar.CounterStoreOf(db).CreateWithID(ctx, 1, &bazaar.Counter{Name: "another"}))
 	for name, err := range map[string]error{
 		"Delete": same.Delete(ctx, id), "Drop": same.Drop(ctx, "Counter_Name_unique"),
-		"Rebuild": same.Indexes().Rebuild(ctx, "Counter_Name_unique"), "DeleteMany": persistable.DeleteMany(ctx, &same.Store, []dynamic.ID{id}, persistable.BatchOptions{}),
+		"Rebuild": same.Indexes().Rebuild(ctx, "Counter_Name_unique", persistable.BuildOptions{}), "DeleteMany": persistable.DeleteMany(ctx, &same.Store, []dynamic.ID{id}, persistable.BatchOptions{}),
 	} {
 		if !errors.Is(err, persistable.ErrNotFound) || !strings.Contains(err.Error(), "another directory") {
 			t.Errorf("%s in another directory: %v", name, err)

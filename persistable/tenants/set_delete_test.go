@@ -210,13 +210,13 @@ func TestCheckUnlocked(t *testing.T) {
 	someOrders(t, db, "b", 1)
 	l := must[tenants.Lock](t)(tenants.Of(db, "tenants").Lock(ctx, "b", "an export"))
 	unlocked := func(path ...string) error {
-		return db.RemoveDirectoryIf(ctx, func(tx kv.ReadTransaction, d *directory.Directory) error {
+		return db.RemoveDirectoryIf(ctx, path, func(tx kv.ReadTransaction, d *directory.Directory) error {
 			all, err := db.Layer().Subtree(ctx, tx, d.Path())
 			if err != nil {
 				return err
 			}
 			return tenants.CheckUnlocked(ctx, tx, all...)
-		}, path...)
+		})
 	}
 	for _, path := range [][]string{{"tenants"}, {"tenants", "b"}, {"tenants", "b", "orders"}} {
 		wantError(t, unlocked(path...), persistable.ErrLocked, `the directory "tenants"/"b" is locked against writes (an export)`)

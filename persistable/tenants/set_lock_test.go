@@ -33,8 +33,8 @@ func TestLock(t *testing.T) {
 			for verb, err := range map[string]error{
 				"Save": s.Save(ctx, &Note{ID: 1, Room: "a"}), "Create": s.Create(ctx, &Note{ID: 9, Room: "a"}), "Delete": s.Delete(ctx, 1),
 				"Update": s.Update(ctx, 1, func(n *Note) error { n.Title = "x"; return nil }), "SaveExisting": s.SaveExisting(ctx, &Note{ID: 1, Room: "a"}),
-				"Indexes().Rebuild": s.Indexes().Rebuild(ctx, "Note_Title"), "Transact": db.Transact(ctx, func(tx persistable.Tx) error { return s.In(tx).Delete(ctx, 1) }),
-				"a new index": IndexedNotesOf(db, "a").Save(ctx, &Note{ID: 1, Room: "a"}), "Indexes().Build": IndexedNotesOf(db, "a").Indexes().Build(ctx),
+				"Indexes().Rebuild": s.Indexes().Rebuild(ctx, "Note_Title", persistable.BuildOptions{}), "Transact": db.Transact(ctx, func(tx persistable.Tx) error { return s.In(tx).Delete(ctx, 1) }),
+				"a new index": IndexedNotesOf(db, "a").Save(ctx, &Note{ID: 1, Room: "a"}), "Indexes().Build": IndexedNotesOf(db, "a").Indexes().Build(ctx, persistable.BuildOptions{}),
 				"Delete all": all.Delete(ctx, "a"), "Move": all.Move(ctx, "a", "c"), "Lock": second(all.Lock(ctx, "a", "")),
 			} {
 				t.Log(verb)
@@ -278,7 +278,7 @@ func TestViolationsOfALockedTenant(t *testing.T) {
 	rooms := tenants.Of(db, "rooms")
 	someNotes(t, NoteStoreOf(db, "a"), "a", 6)
 	s := UniqueNotesOf(db, "a")
-	wantAs[*persistable.NotUniqueError](t, s.Indexes().Build(ctx))
+	wantAs[*persistable.NotUniqueError](t, s.Indexes().Build(ctx, persistable.BuildOptions{}))
 	check(t, NoteStoreOf(db, "a").Delete(ctx, 5)) // which shares its title with the first note
 	lock := must[tenants.Lock](t)(rooms.Lock(ctx, "a", "export"))
 	before := contents(t, db, "rooms", "a")

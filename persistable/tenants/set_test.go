@@ -95,9 +95,9 @@ func wantAs[E error](t testing.TB, err error) E {
 	return e
 }
 
-func sound(t testing.TB, verify func(context.Context) (persistable.Report, error)) persistable.Report {
+func sound(t testing.TB, verify func(context.Context, persistable.VerifyOptions) (persistable.Report, error)) persistable.Report {
 	t.Helper()
-	report := must[persistable.Report](t)(verify(ctx))
+	report := must[persistable.Report](t)(verify(ctx, persistable.VerifyOptions{}))
 	for _, f := range report.Faults {
 		t.Error(f)
 	}

@@ -213,7 +213,7 @@ func (r *Registry) BuildIndexes(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := x.Build(ctx); err != nil {
+		if err := x.Build(ctx, persistable.BuildOptions{}); err != nil {
 			return err
 		}
 	}
@@ -227,7 +227,7 @@ func (r *Registry) Verify(ctx context.Context) (n int, faults []persistable.Faul
 		if err != nil {
 			return n, faults, err
 		}
-		report, err := x.Verify(ctx)
+		report, err := x.Verify(ctx, persistable.VerifyOptions{})
 		if err != nil {
 			return n, faults, err
 		}

@@ -326,10 +326,10 @@ func examineDir(ctx context.Context, c *shell.Console, db *persistable.DB, path 
 // removeDir removes the directories that were shown, and no others that another process has
 // made or moved there since.
 func removeDir(ctx context.Context, db *persistable.DB, n *database.Node) error {
-	err := db.RemoveDirectoryIf(ctx, func(tx kv.ReadTransaction, _ *directory.Directory) error {
+	err := db.RemoveDirectoryIf(ctx, n.Path, func(tx kv.ReadTransaction, _ *directory.Directory) error {
 		_, err := checkTree(ctx, tx, db, n)
 		return err
-	}, n.Path...)
+	})
 	if errors.Is(err, directory.ErrNotFound) {
 		return database.Missing(fmt.Errorf("another process has removed or moved %s since it was shown: nothing was changed", database.QuotePath(n.Path)))
 	}

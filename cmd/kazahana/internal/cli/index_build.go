@@ -88,13 +88,13 @@ func confirmRebuild(cmd *cobra.Command, c *shell.Console, args []string) (shown 
 
 // buildIndex builds all indexes or, if there is a name, the index with that name in keys anew.
 func buildIndex(ctx context.Context, c *shell.Console, t *indexTarget, keyName string, o persistable.BuildOptions) error {
-	do := t.Indexes().BuildWith
+	do := t.Indexes().Build
 	if keyName != "" {
 		if _, err := t.find(keyName); err != nil {
 			return err // it was dropped since it was shown; another one may have its name by itself
 		}
 		do = func(ctx context.Context, o persistable.BuildOptions) error {
-			return t.Indexes().RebuildWith(ctx, keyName, o)
+			return t.Indexes().Rebuild(ctx, keyName, o)
 		}
 	}
 	bar := newIndexBar(c, "building "+t.where())
@@ -225,7 +225,7 @@ decoded, records that share a unique value; the counts of ranks, which "index bu
 func verifyIndex(ctx context.Context, c *shell.Console, t *indexTarget, o persistable.VerifyOptions) error {
 	bar := c.StartProgress("records of "+t.where(), 0, shell.Things)
 	o.Progress = func(r persistable.Report) { bar.Set(int64(r.Records)) }
-	found, err := t.Indexes().VerifyWith(ctx, o)
+	found, err := t.Indexes().Verify(ctx, o)
 	bar.Finish()
 	if errors.Is(err, persistable.ErrBadToken) {
 		return shell.Invalid(err)

@@ -64,7 +64,7 @@ func shareNames(ctx context.Context, db *persistable.DB) error {
 			return err
 		}
 	}
-	if err := counters.Indexes().Build(ctx); !errors.As(err, new(*persistable.NotUniqueError)) {
+	if err := counters.Indexes().Build(ctx, persistable.BuildOptions{}); !errors.As(err, new(*persistable.NotUniqueError)) {
 		return fmt.Errorf("the build ended with: %w", err)
 	}
 	return nil

@@ -309,7 +309,7 @@ func TestDelete(t *testing.T) {
 	if there, err := store.Exists(t.Context(), 72623859790382856); err != nil || there {
 		t.Errorf("the record is there: %v, %v", there, err)
 	}
-	if found, err := store.Indexes().Verify(t.Context()); err != nil || len(found.Faults) > 0 {
+	if found, err := store.Indexes().Verify(t.Context(), persistable.VerifyOptions{}); err != nil || len(found.Faults) > 0 {
 		t.Errorf("the indexes have faults: %v, %v", found.Faults, err)
 	}
 }
@@ -422,7 +422,7 @@ func TestSave(t *testing.T) {
 	if o, err := store.Get(t.Context(), 72623859790382856); err != nil || o.Amount != 9007199254740993 || o.Address.City != "Köln" {
 		t.Errorf("%v, %v", o, err)
 	}
-	if found, err := store.Indexes().Verify(t.Context()); err != nil || len(found.Faults) > 0 {
+	if found, err := store.Indexes().Verify(t.Context(), persistable.VerifyOptions{}); err != nil || len(found.Faults) > 0 {
 		t.Errorf("the indexes have faults: %v, %v", found.Faults, err)
 	}
 	if status, _ := save(shown.Etag, next); status != http.StatusPreconditionFailed {

@@ -103,7 +103,7 @@ func (p *indexPages) start(r *http.Request, kind string, work func(ctx context.C
 
 func (p *indexPages) build(r *http.Request) (any, error) {
 	return p.start(r, "build", func(ctx context.Context, s *dynamic.Store, report func(any)) (any, error) {
-		return nil, s.Indexes().BuildWith(ctx, persistable.BuildOptions{Progress: func(done persistable.BuildProgress) { report(newProgress(done)) }})
+		return nil, s.Indexes().Build(ctx, persistable.BuildOptions{Progress: func(done persistable.BuildProgress) { report(newProgress(done)) }})
 	})
 }
 
@@ -117,7 +117,7 @@ func (p *indexPages) check(r *http.Request, kind string, repair bool) (any, erro
 		if !repair {
 			o.RecountBytes, o.NoRecount = math.MaxInt64, true // the page says that it changes nothing
 		}
-		found, err := s.Indexes().VerifyWith(ctx, o)
+		found, err := s.Indexes().Verify(ctx, o)
 		return newReport(found), err
 	})
 }

@@ -6,7 +6,7 @@
 //	all := job.NewSet()
 //	defer all.Close()
 //	id, err := all.Start("build", "indexes of orders", func(ctx context.Context, report func(any)) (any, error) {
-//		return nil, store.Indexes().Build(ctx)
+//		return nil, store.Indexes().Build(ctx, persistable.BuildOptions{})
 //	})
 //	for _, j := range all.List() { … }
 package job
