@@ -11,7 +11,9 @@ package headers
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -29,6 +31,32 @@ func Types(all []Header) []string {
 		types[i] = h.Type
 	}
 	return types
+}
+
+// ChoiceError says that a directory does not have one store of the type that was asked for.
+// Package dynamic returns it as one of its errors; kazahana reads the types.
+type ChoiceError struct {
+	Path  []string // of the directory
+	Type  string   // that was asked for; "" for any
+	Types []string // that the directory has, in the order of their names
+	None  bool     // none of Types is Type; else it has several, and one must be named
+}
+
+// Error implements error.
+func (e *ChoiceError) Error() string {
+	path := strings.Join(e.Path, "/")
+	if e.None {
+		return fmt.Sprintf("persistable: not found: the directory %q has %s", path, e.Reason())
+	}
+	return fmt.Sprintf("dynamic: the directory %q has stores of several types: %s: name one", path, strings.Join(e.Types, ", "))
+}
+
+// Reason says what the directory has in place of a store of Type, without its path.
+func (e *ChoiceError) Reason() string {
+	if len(e.Types) == 0 {
+		return "no store of any type"
+	}
+	return fmt.Sprintf("no store of %s; it has %s", e.Type, strings.Join(e.Types, ", "))
 }
 
 // prefix begins the keys of headers, and of all else in ("S").

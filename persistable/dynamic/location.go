@@ -138,38 +138,6 @@ func readHeaders(ctx context.Context, db *persistable.DB, tx kv.ReadTransaction,
 	return d, found, err
 }
 
-// SeveralTypesError says that [Open] got no type for a directory that has stores of several
-// types: one of Types must be named.
-type SeveralTypesError struct {
-	Path  []string // of the directory
-	Types []string // in the order of their names
-}
-
-// Error implements error.
-func (e *SeveralTypesError) Error() string {
-	return fmt.Sprintf("dynamic: the directory %q has stores of several types: %s: name one", strings.Join(e.Path, "/"), strings.Join(e.Types, ", "))
-}
-
-// NoStoreError says that a directory exists, but has no store of the type that [Open] got,
-// or no store at all. It is a [persistable.ErrNotFound].
-type NoStoreError struct {
-	Path  []string // of the directory
-	Type  string   // "" if Open got none
-	Types []string // which the directory has, in the order of their names
-}
-
-// Error implements error.
-func (e *NoStoreError) Error() string {
-	return fmt.Sprintf("%v: the directory %q has %s", persistable.ErrNotFound, strings.Join(e.Path, "/"), e.Reason())
-}
-
-// Reason says what the directory has instead, without its path.
-func (e *NoStoreError) Reason() string {
-	if len(e.Types) == 0 {
-		return "no store of any type"
-	}
-	return fmt.Sprintf("no store of %s; it has %s", e.Type, strings.Join(e.Types, ", "))
-}
-
-// Unwrap returns [persistable.ErrNotFound].
-func (e *NoStoreError) Unwrap() error { return persistable.ErrNotFound }
+// ErrSeveralTypes: [Open] got no type for a directory that has stores of several types, which
+// the text names: name one.
+var ErrSeveralTypes = errors.New("dynamic: the directory has stores of several types")

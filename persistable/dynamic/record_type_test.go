@@ -102,7 +102,7 @@ func TestWhereRefuses(t *testing.T) {
 		`Köln = 1 and Numbr = "x"`: `no field "Köln"`,
 	} {
 		_, err := s.Where(text)
-		if !errors.As(err, new(*dynamic.WhereError)) || !strings.Contains(err.Error(), want) {
+		if !errors.Is(err, dynamic.ErrWhere) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %s", text, err, want)
 		}
 	}

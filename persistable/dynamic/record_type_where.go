@@ -3,6 +3,7 @@
 package dynamic
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/kazahana-db/kazahana/persistable/dynamic/internal/message"
@@ -105,12 +106,8 @@ func (f conditionField) notNull(c erased.Comparison, v []byte) erased.Condition 
 	return erased.AllOf([]erased.Condition{f.field.Where(erased.After, tuple.AppendNil(nil)), compared})
 }
 
-// WhereError is what is wrong with a condition.
-type WhereError struct {
-	Type string // of the records
-	Text string // the condition
-	Err  error
-}
+// ErrWhere: a condition is not one of the type of the records. The text says what is wrong.
+var ErrWhere = errors.New("dynamic: the condition cannot be used")
 
 // excerpt quotes the beginning of a condition.
 func excerpt(text string) string {
@@ -119,11 +116,3 @@ func excerpt(text string) string {
 	}
 	return fmt.Sprintf("%q", text)
 }
-
-// Error implements error.
-func (e *WhereError) Error() string {
-	return fmt.Sprintf("dynamic: the condition %s on %s: %v", excerpt(e.Text), e.Type, e.Err)
-}
-
-// Unwrap returns the cause.
-func (e *WhereError) Unwrap() error { return e.Err }

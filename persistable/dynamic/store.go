@@ -15,6 +15,7 @@ import (
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/headers"
 	"github.com/kazahana-db/kazahana/internal/persistable/format"
+	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/dynamic/internal/message"
@@ -59,8 +60,8 @@ func (s *Store) Feed() *persistable.Feed[*Record, ID] { return persistable.FeedO
 
 // Open opens the store of a type in the directory at the path by what its header says. typ
 // may be empty if the directory has one type only; if it has several, the error is a
-// *[SeveralTypesError]. If there is no such store, the error is [persistable.ErrNotFound], and a
-// *[NoStoreError] if the directory exists; a header that cannot be read is a [*persistable.RecordError].
+// [ErrSeveralTypes]. If there is no such store, the error is [persistable.ErrNotFound], which names the
+// types that the directory has, if it exists; a header that cannot be read is a [*persistable.RecordError].
 //
 // If another program changes the header later, the store goes on as a program with the
 // older schema does: it maintains the indexes that the header has then, and keeps fields
@@ -116,9 +117,9 @@ func choose(found []headers.Header, path []string, typ string) (h headers.Header
 	case i >= 0:
 		return found[i], nil
 	case typ == "" && len(found) > 1:
-		return h, &SeveralTypesError{slices.Clone(path), types}
+		return h, sentinel.As(ErrSeveralTypes, &headers.ChoiceError{Path: slices.Clone(path), Types: types})
 	}
-	return h, &NoStoreError{slices.Clone(path), typ, types}
+	return h, sentinel.As(persistable.ErrNotFound, &headers.ChoiceError{Path: slices.Clone(path), Type: typ, Types: types, None: true})
 }
 
 // newStore returns the store that a header describes.
@@ -226,7 +227,7 @@ func (s *Store) ByIndex(name string, values ...string) (*persistable.Query[*Reco
 // those of the schema, also nested ones (Address.City); values are written as in JSON, and
 // those that are no texts without quotes, too. Of a list an element must fulfil the
 // comparison. null is compared by = and != only: as in the conditions of tags, it fulfils
-// no other comparison. What cannot be is a [*WhereError].
+// no other comparison. What cannot be is an [ErrWhere].
 //
 // Find serves the condition by indexes, as [persistable.Store.Find] says; a condition that
 // no index serves needs a store of AllowScan.
@@ -237,7 +238,7 @@ func (s *Store) Where(text string) (persistable.Condition[*Record], error) {
 		c, err = s.typ.newCondition(e)
 	}
 	if err != nil {
-		return persistable.Condition[*Record]{}, &WhereError{Type: s.typ.name, Text: text, Err: err}
+		return persistable.Condition[*Record]{}, sentinel.As(ErrWhere, fmt.Errorf("dynamic: the condition %s on %s: %w", excerpt(text), s.typ.name, err))
 	}
 	return persistable.Condition[*Record](c), nil
 }

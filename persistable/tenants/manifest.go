@@ -237,7 +237,7 @@ func (m *manifest) fingerprint() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// checkArrival returns a *[RenameError] if an index has a {Field} of which the stream's path
+// checkArrival returns an [ErrRename] if an index has a {Field} of which the stream's path
 // and the new one say another name. The ends of the paths are those of the tenant; a
 // {Field} that the new path does not have at all has another name, too.
 func (m *manifest) checkArrival(to []string) error {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
+	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -159,7 +160,7 @@ func (s *Set) readTree(ctx context.Context, tx kv.ReadTransaction, name string) 
 // maxName is the longest name, in bytes: that of a store's argument.
 const maxName = 4096
 
-// checkName returns a *[NameError] for a name that no tenant can have.
+// checkName returns an [ErrName] for a name that no tenant can have.
 func (s *Set) checkName(name string) error {
 	reason := ""
 	switch {
@@ -175,7 +176,7 @@ func (s *Set) checkName(name string) error {
 	if reason == "" {
 		return nil
 	}
-	return &NameError{Path: s.Path(name), Reason: reason}
+	return s.nameError(name, reason)
 }
 
 // transact runs fn in a transaction of the DB, so that the DB's fences hold.
@@ -297,7 +298,7 @@ func (s *Set) mayChange(ctx context.Context, tx kv.ReadTransaction, name string)
 	}
 	is, err := s.isWork(ctx, tx, name)
 	if is {
-		err = &NameError{Path: s.Path(name), Reason: "is a directory that the database itself needs"}
+		err = s.nameError(name, "is a directory that the database itself needs")
 	}
 	return err
 }
@@ -331,17 +332,26 @@ var (
 	// ErrUnfinished: a copy or an import to that name was not finished, and is not the
 	// one of this call. Repeat that one, or abandon it by Set.Abandon.
 	ErrUnfinished = errors.New("tenants: another copy or import to this name is unfinished: repeat it, or abandon it")
+	// ErrName: no tenant can have the name. The text says why.
+	ErrName = errors.New("tenants: no tenant can have this name")
+	// ErrRename: a tenant cannot get another name, because an index has the name as a field:
+	// its entries would stay those of the old name. Drop the index, which is the same for all
+	// records of a tenant, or keep the name. The name may be one further up in the path, where a
+	// stream is imported under another path. The text names the index and the {Field}.
+	ErrRename = errors.New("tenants: an index has the name of the tenant")
+	// ErrStream: a stream is not what Export writes, or, if it is a [persistable.ErrNewer] as
+	// well, that of a newer version. The text has the number of the block, from 0, and its
+	// offset, in bytes from the start of the stream. Nothing of the block was imported.
+	ErrStream = errors.New("tenants: the stream is damaged")
+	// ErrAhead: a stream cannot be imported into this database, because it has versions that
+	// are ahead of it: what changes after the import would come before them in the order of
+	// changes.
+	ErrAhead = errors.New("tenants: the stream has versions that are ahead of this database")
 )
 
-// NameError says that no tenant can have a name.
-type NameError struct {
-	Path   []string // of the tenant
-	Reason string
-}
-
-// Error implements error.
-func (e *NameError) Error() string {
-	return fmt.Sprintf("tenants: the name of %s %s", pathText(e.Path), e.Reason)
+// nameError is the [ErrName] of a tenant.
+func (s *Set) nameError(name, reason string) error {
+	return sentinel.As(ErrName, fmt.Errorf("tenants: the name of %s %s", pathText(s.Path(name)), reason))
 }
 
 func pathText(path []string) string {

@@ -46,7 +46,7 @@ type Progress struct {
 // program that does not look at locks, it is [ErrLockLost].
 //
 // Memory: one block. Errors: [ErrNotFound], [ErrExists], [ErrTooLong], [ErrLockLost],
-// [ErrUnfinished], *[NameError], *[RenameError].
+// [ErrUnfinished], [ErrName], [ErrRename].
 func (s *Set) Copy(ctx context.Context, from, to string, o CopyOptions) (p Progress, err error) {
 	if p, err = s.copy(ctx, from, to, o); err != nil {
 		return p, fmt.Errorf("copy tenant %s to %q: %w", pathText(s.Path(from)), to, err)
@@ -129,7 +129,7 @@ type ExportOptions struct {
 //	_, err = all.Export(ctx, name, file, tenants.ExportOptions{Lock: lock, Resume: was})
 //
 // Memory: one block. Each block is one call of w.Write. Errors: [ErrNotFound],
-// [ErrTooLong], [ErrLockLost], *[NameError], and those of w.
+// [ErrTooLong], [ErrLockLost], [ErrName], and those of w.
 func (s *Set) Export(ctx context.Context, name string, w io.Writer, o ExportOptions) (p Progress, err error) {
 	e := exporter{writer: streamWriter{w: w}, progress: o.Progress}
 	if err = e.open(ctx, s, name, o); err == nil {
@@ -233,7 +233,7 @@ type ImportOptions struct {
 // another one than in the stream: the {Field} of the records has the new name.
 //
 // The tenant appears when the whole stream was read and checked. A stream that is
-// damaged or cut off is a *[StreamError] with the number and the offset of the block.
+// damaged or cut off is an [ErrStream] with the number and the offset of the block.
 // The keys of a stream are relative to the tenant's directories, so no stream writes
 // anything else. Import cannot check more than that of the contents: take streams only
 // from programs that may write the tenant's records.
@@ -245,8 +245,8 @@ type ImportOptions struct {
 // [Set.Verify] compares the tenant with the stream afterwards. docs/tenants.md shows how a tenant
 // is moved to another database.
 //
-// Memory: one block. Errors: [ErrExists], [ErrUnfinished], *StreamError, *[VersionError],
-// *[NameError], *[RenameError].
+// Memory: one block. Errors: [ErrExists], [ErrUnfinished], [ErrStream], [ErrAhead],
+// [ErrName], [ErrRename].
 func (s *Set) Import(ctx context.Context, name string, r io.Reader, o ImportOptions) (p Progress, err error) {
 	i := importer{in: streamReader{r: r}, reason: o.LockReason, progress: o.Progress}
 	if err = s.checkName(name); err == nil {
@@ -363,7 +363,7 @@ type VerifyOptions struct {
 // they differ, the error is [ErrDifferent].
 //
 // Memory: one block of each. Errors: ErrDifferent, [ErrNotFound], [ErrTooLong], [ErrLockLost],
-// *[StreamError], *[NameError].
+// [ErrStream], [ErrName].
 func (s *Set) Verify(ctx context.Context, name string, r io.Reader, o VerifyOptions) (p Progress, err error) {
 	in := streamReader{r: r}
 	m, err := in.start()

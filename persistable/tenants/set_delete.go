@@ -183,7 +183,7 @@ func (s *Set) abandon(ctx context.Context, name string, allow directory.Conditio
 // usage. The {Field} of its records has the new name from then on, in every program.
 //
 // Writes under the old name that have not committed yet conflict, are retried, and find
-// no records there. Errors: [ErrNotFound], [ErrExists], *[NameError], *[RenameError],
+// no records there. Errors: [ErrNotFound], [ErrExists], [ErrName], [ErrRename],
 // and persistable.ErrLocked while the tenant, or one in it, is locked. After a lost
 // acknowledgement Move recognizes its own move; if another process has moved or deleted the
 // tenant since, the error wraps kv.ErrOutcomeUnknown.
@@ -203,7 +203,7 @@ func (s *Set) Move(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// checkExisting returns a *[NameError] if the directory of a name does not belong to a tenant.
+// checkExisting returns an [ErrName] if the directory of a name does not belong to a tenant.
 func (s *Set) checkExisting(ctx context.Context, name string) error {
 	return s.db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) error { return s.mayChange(ctx, tx, name) })
 }
@@ -224,7 +224,7 @@ func existsError(err error) error {
 	return err
 }
 
-// checkRename returns a *[RenameError] if a store of the tenant has an index over the
+// checkRename returns an [ErrRename] if a store of the tenant has an index over the
 // tenant's name.
 func (s *Set) checkRename(ctx context.Context, tx kv.ReadTransaction, from string) error {
 	t, err := s.readTree(ctx, tx, from)
@@ -236,20 +236,4 @@ func (s *Set) checkRename(ctx context.Context, tx kv.ReadTransaction, from strin
 		return err
 	}
 	return checkNames(stores, func(depth int) bool { return depth == len(s.parent) })
-}
-
-// RenameError says that a tenant cannot get another name, because an index has the name
-// as a field: its entries would stay those of the old name. Drop the index, which is
-// the same for all records of a tenant, or keep the name. The name may be one further up in
-// the path, where a stream is imported under another path.
-type RenameError struct {
-	Type  string
-	Index string // as in keys
-	Field string // the {Field}
-}
-
-// Error implements error.
-func (e *RenameError) Error() string {
-	return fmt.Sprintf("tenants: %s: the index %s has the field %s, which is a name in the tenant's path, and would keep the old one: drop the index, or keep the name",
-		e.Type, e.Index, e.Field)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/headers"
 	"github.com/kazahana-db/kazahana/internal/persistable/format"
+	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -280,7 +281,7 @@ func readStores(ctx context.Context, tx kv.ReadTransaction, t tree) (all []heade
 	return all, nil
 }
 
-// checkNames returns a *[RenameError] if an index has a {Field} that is an element of paths,
+// checkNames returns an [ErrRename] if an index has a {Field} that is an element of paths,
 // and the name of that element changes.
 func checkNames(stores []header, changes func(depth int) bool) error {
 	for _, h := range stores {
@@ -294,7 +295,8 @@ func checkNames(stores []header, changes func(depth int) bool) error {
 				continue
 			}
 			if name := indexOver(c, field[1]); name != "" {
-				return &RenameError{Type: h.typ, Index: name, Field: field[1]}
+				return sentinel.As(ErrRename, fmt.Errorf("tenants: %s: the index %s has the field %s, which is a name in the tenant's path, and would keep the old one: drop the index, or keep the name",
+					h.typ, name, field[1]))
 			}
 		}
 	}

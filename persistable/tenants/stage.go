@@ -12,6 +12,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
+	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -230,7 +231,8 @@ func (g *stage) checkVersion(ctx context.Context, tx kv.Transaction, b *block) e
 	}
 	here, err := tx.GetReadVersion().Get(ctx)
 	if err == nil && b.version > here {
-		err = &VersionError{Index: g.versions, Stream: b.version, Version: here}
+		err = sentinel.As(ErrAhead, fmt.Errorf("tenants: the index %s has changes up to the version %d, and this database is only at %d: import it into a database that has reached that version, or export again after Indexes().RemoveUnused by a program whose type has no persistable.Version",
+			g.versions, b.version, here))
 	}
 	return err
 }

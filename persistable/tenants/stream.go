@@ -12,6 +12,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -33,7 +34,7 @@ type Stream struct {
 
 // Inspect reads a stream and checks each block, without a database. If the stream ends
 // before its end, because the export was interrupted, Complete is false, and Offset
-// says up to where it is good. Damage is a *[StreamError] with the number and the offset
+// says up to where it is good. Damage is an [ErrStream] with the number and the offset
 // of the block; then the result tells of the blocks before it.
 func Inspect(r io.Reader) (*Stream, error) {
 	in := streamReader{r: r}
@@ -72,7 +73,7 @@ func (s *Stream) next(in *streamReader) (*block, error) {
 	}
 	b, err := s.accept(kind, payload)
 	if err != nil {
-		return nil, &StreamError{Block: number, Offset: offset, Reason: "it cannot be used", Err: err}
+		return nil, streamError(number, offset, "it cannot be used", err)
 	}
 	s.number, s.Offset = in.number, in.offset
 	return b, nil
@@ -188,7 +189,7 @@ type streamReader struct {
 var errTruncated = errors.New("the stream ends here, before its end: the export was interrupted, or the file was cut off")
 
 func (r *streamReader) damage(reason string, err error) error {
-	return &StreamError{Block: r.number, Offset: r.offset, Reason: reason, Err: err}
+	return streamError(r.number, r.offset, reason, err)
 }
 
 // start reads the magic and the manifest.
@@ -250,42 +251,15 @@ func (r *streamReader) next() (kind byte, payload []byte, sum uint32, err error)
 	return head[0], payload, sum, nil
 }
 
-// StreamError says that a stream is not what Export writes, or, if it is a
-// [persistable.ErrNewer], that of a newer version. Nothing of the block was imported.
-type StreamError struct {
-	Block  int64 // number of the block, from 0
-	Offset int64 // of the block, in bytes from the begin of the stream
-	Reason string
-	Err    error // the cause, if any
-}
-
-// Error implements error.
-func (e *StreamError) Error() string {
-	if errors.Is(e.Err, persistable.ErrNewer) {
-		return fmt.Sprintf("tenants: the stream cannot be used: %v", e.Err)
+// streamError is the [ErrStream] of a block that begins at an offset. err is the cause, or nil.
+func streamError(block, offset int64, reason string, err error) error {
+	switch {
+	case errors.Is(err, persistable.ErrNewer):
+		return sentinel.As(ErrStream, fmt.Errorf("tenants: the stream cannot be used: %w", err))
+	case err != nil:
+		return sentinel.As(ErrStream, fmt.Errorf("tenants: the stream is damaged at block %d, offset %d: %s: %w", block, offset, reason, err))
 	}
-	text := fmt.Sprintf("tenants: the stream is damaged at block %d, offset %d: %s", e.Block, e.Offset, e.Reason)
-	if e.Err != nil {
-		text += ": " + e.Err.Error()
-	}
-	return text
-}
-
-// Unwrap returns the cause.
-func (e *StreamError) Unwrap() error { return e.Err }
-
-// VersionError says that a stream cannot be imported into this database, because it
-// has versions that are ahead of it: what changes after the import would come before
-// them in the order of changes.
-type VersionError struct {
-	Index           string // the version index, as in keys
-	Stream, Version int64  // of the stream's block, and of the database
-}
-
-// Error implements error.
-func (e *VersionError) Error() string {
-	return fmt.Sprintf("tenants: the index %s has changes up to the version %d, and this database is only at %d: import it into a database that has reached that version, or export again after Indexes().RemoveUnused by a program whose type has no persistable.Version",
-		e.Index, e.Stream, e.Version)
+	return sentinel.As(ErrStream, fmt.Errorf("tenants: the stream is damaged at block %d, offset %d: %s", block, offset, reason))
 }
 
 // pairReader reads the pairs of blocks, one after the other.

@@ -3,6 +3,7 @@
 package web
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/kazahana-db/kazahana/persistable/tenants"
@@ -63,8 +64,8 @@ func (a *Admin) removeTenant(w http.ResponseWriter, r *http.Request) error {
 func (a *Admin) importTenant(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
 	key, err := a.Registry.Import(r.Context(), name, r.Body)
-	if damaged := as[*tenants.StreamError](err); damaged != nil {
-		return problemf(http.StatusUnprocessableEntity, "%v", damaged)
+	if errors.Is(err, tenants.ErrStream) {
+		return problemf(http.StatusUnprocessableEntity, "%v", err)
 	}
 	return writeKey(w, http.StatusCreated, name, key, err)
 }

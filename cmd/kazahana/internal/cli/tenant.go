@@ -86,7 +86,7 @@ func (a tenantAddress) explain(ctx context.Context, db *persistable.DB, err erro
 		return fmt.Errorf("%w: that is, kazahana tenant abandon %s", err, a)
 	case errors.Is(err, persistable.ErrLocked):
 		return fmt.Errorf("%w; if what locked it does not run any more: kazahana tenant unlock %s", err, a)
-	case errors.As(err, new(*tenants.NameError)):
+	case errors.Is(err, tenants.ErrName):
 		return shell.Invalid(err)
 	}
 	return err

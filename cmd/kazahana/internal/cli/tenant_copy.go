@@ -188,7 +188,7 @@ func openExport(cmd *cobra.Command, c *shell.Console, file string) (io.ReadClose
 
 // explainStream makes the fault of a stream one of input.
 func explainStream(err error) error {
-	if errors.As(err, new(*tenants.StreamError)) || errors.As(err, new(*tenants.VersionError)) {
+	if errors.Is(err, tenants.ErrStream) || errors.Is(err, tenants.ErrAhead) {
 		return shell.Invalid(err)
 	}
 	return err

@@ -238,7 +238,8 @@ func lockOfExport(name, file string) (l tenants.Lock, err error) {
 func examineTenant(ctx context.Context, c *shell.Console, db *persistable.DB, at tenantAddress, lock tenants.Lock) (*database.Node, error) {
 	path := at.of(db).Path(at.name)
 	if db.HoldsSystem(path...) {
-		return nil, &tenants.NameError{Path: path, Reason: "is a directory that the database itself needs"}
+		_, err := at.of(db).Exists(ctx, at.name) // says why it cannot be a tenant
+		return nil, err
 	}
 	n, err := database.Survey{DB: db, Depth: -1, Sizes: true}.ReadShown(ctx, c, path...)
 	if errors.Is(err, directory.ErrNotFound) {

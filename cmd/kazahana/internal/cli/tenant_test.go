@@ -168,7 +168,7 @@ func TestRemoveLeftoversOnly(t *testing.T) {
 func TestSystemDirectoriesAreNoTenants(t *testing.T) {
 	w := newTenantWorld(t)
 	for _, at := range []tenantAddress{{nil, "kazahana"}, {[]string{"kazahana"}, "placement"}, {[]string{"kazahana", "leases"}, "x"}} {
-		if _, err := examineTenant(t.Context(), w.console, w.DB, at, tenants.Lock{}); !errors.As(err, new(*tenants.NameError)) {
+		if _, err := examineTenant(t.Context(), w.console, w.DB, at, tenants.Lock{}); !errors.Is(err, tenants.ErrName) {
 			t.Errorf("%s: %v", at, err)
 		}
 		for verb, err := range map[string]error{
@@ -177,7 +177,7 @@ func TestSystemDirectoriesAreNoTenants(t *testing.T) {
 			"copy": second(at.of(w.DB).Copy(t.Context(), at.name, "x", tenants.CopyOptions{})),
 			"lock": second(at.of(w.DB).Lock(t.Context(), at.name, "")),
 		} {
-			if !errors.As(err, new(*tenants.NameError)) {
+			if !errors.Is(err, tenants.ErrName) {
 				t.Errorf("%s %s: %v", verb, at, err)
 			}
 		}

@@ -100,7 +100,7 @@ func isRefusal(err error) bool {
 // isFault reports whether an error is about the request itself.
 func isFault(err error) bool {
 	return is[*persistable.FieldError](err) || is[*persistable.DirectoryError](err) || errors.Is(err, persistable.ErrNoIndex) || errors.Is(err, persistable.ErrFilterLimit) ||
-		is[*tenants.NameError](err) || is[*dynamic.SeveralTypesError](err)
+		errors.Is(err, tenants.ErrName) || errors.Is(err, dynamic.ErrSeveralTypes)
 }
 
 func is[E error](err error) bool { return errors.As(err, new(E)) }

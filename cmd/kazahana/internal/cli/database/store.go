@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/headers"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/dynamic"
@@ -79,16 +80,15 @@ func OpenStore(ctx context.Context, cmd *cobra.Command, db *persistable.DB, text
 
 // explainChoice says how the type of the records is named.
 func explainChoice(cmd *cobra.Command, err error) error {
-	var several *dynamic.SeveralTypesError
-	var none *dynamic.NoStoreError
+	var choice *headers.ChoiceError
 	switch {
-	case errors.As(err, &several):
-		return shell.Misuse(cmd, fmt.Errorf("%s has records of several types: say by --%s which: %s",
-			QuotePath(several.Path), typeFlag, strings.Join(several.Types, ", ")))
-	case errors.As(err, &none):
-		return Missing(fmt.Errorf("%s has %s", QuotePath(none.Path), none.Reason()))
+	case !errors.As(err, &choice):
+		return err
+	case choice.None:
+		return Missing(fmt.Errorf("%s has %s", QuotePath(choice.Path), choice.Reason()))
 	}
-	return err
+	return shell.Misuse(cmd, fmt.Errorf("%s has records of several types: say by --%s which: %s",
+		QuotePath(choice.Path), typeFlag, strings.Join(choice.Types, ", ")))
 }
 
 // ExplainStore gives the errors of package dynamic their exit codes.
@@ -99,7 +99,7 @@ func ExplainStore(err error) error {
 		return err
 	case errors.Is(err, persistable.ErrNotFound):
 		return Missing(err)
-	case errors.As(err, new(*dynamic.ValueError)), errors.As(err, new(*dynamic.WhereError)), errors.Is(err, persistable.ErrBadToken):
+	case errors.As(err, new(*dynamic.ValueError)), errors.Is(err, dynamic.ErrWhere), errors.Is(err, persistable.ErrBadToken):
 		return shell.Invalid(err)
 	}
 	return err
