@@ -31,7 +31,7 @@
 // # Layers and partitions
 //
 // A directory may have a layer: a word that names the data format in it. With [As]
-// and [ElementAs] an operation records the layer of a new directory, or returns a
+// and [ElementAs] an operation records the layer of a new directory, or returns an
 // [ErrLayer] for a directory of another layer. The layer [Partition] makes a
 // directory a partition: everything in it shares its prefix, so that one range
 // clear removes it. A partition has no keys of its own ([ErrPartition]).

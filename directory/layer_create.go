@@ -34,7 +34,7 @@ func (l *Layer) Create(ctx context.Context, t kv.Transactor, path []string, expe
 
 // CreatePrefix is [Layer.Create] with a prefix chosen by the caller, in a layer
 // that allows it. Missing parents have their prefixes allocated. Keys that are
-// at the prefix already become the directory's; another directory there is a
+// at the prefix already become the directory's; another directory there is an
 // [ErrPrefixInUse]. Choose a prefix that was never used: a program that kept the
 // prefix of a removed directory would otherwise read the new content.
 //

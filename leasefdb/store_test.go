@@ -196,7 +196,7 @@ func stored(t *testing.T, db kv.Database, path ...string) (all []string) {
 	return all
 }
 
-// FuzzStoredName checks that any stored bytes of a name are either a state or a
+// FuzzStoredName checks that any stored bytes of a name are either a state or an
 // ErrState, for every reader.
 func FuzzStoredName(f *testing.F) {
 	for _, seed := range []string{"", "\x15\x01", "\x15\x02", "\x15\x01\x15\x05\x02me\x00\x02r\x00\x15\x01", "\x15\x01\x15\x05\x02\x00\x02\x00\x14", "\xff\x00", "\x15\x01\x14\x02\x00\x02\x00\x14"} {

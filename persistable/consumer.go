@@ -41,7 +41,7 @@ func (c *Consumer[T, ID]) Limit(n int) *Consumer[T, ID] {
 
 // Next handles the next changes, if there are any, in one transaction, and returns how many
 // they were. fn may run again after a conflict, and then with other changes. An error of fn
-// is returned as it is, and the position stays. While the tenant is locked, Next returns a
+// is returned as it is, and the position stays. While the tenant is locked, Next returns an
 // [ErrLocked].
 //
 // Where the store does not exist, because nothing was written to it or its tenant was removed,

@@ -12,7 +12,7 @@ import (
 
 // Feed is what follows the changes of a store whose type has versions: the marker or a
 // field of type [Version]. The generated store's method Feed returns it. It is immutable
-// and safe for concurrent use. The methods of the feed of a type without versions return a
+// and safe for concurrent use. The methods of the feed of a type without versions return an
 // [ErrNoVersions].
 //
 // A deletion stays in the feed, in two entries of the version index, until [Feed.Prune] forgets

@@ -136,7 +136,7 @@ func (x Indexes) RemoveUnused(ctx context.Context) (err error) {
 // Violations checks each of them again and removes those that are solved from the list,
 // in transactions of its own. So the list is exact at the time of the call. Where the
 // owner of a value is gone, the first of the other records becomes the owner. When
-// none are left Build makes the index readable. While the tenant is locked, the error is a
+// none are left Build makes the index readable. While the tenant is locked, the error is an
 // [ErrLocked].
 //
 // Cost: for each fifty violations a range read, two rounds of reads each, and a commit.

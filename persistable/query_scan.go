@@ -271,7 +271,7 @@ func (f *filter) admits(v any) bool {
 	return f.query.record.FulfilsAny(v, f.alternatives, f.buf)
 }
 
-// countRecord counts a record that a plan which drops some has looked at. It returns a
+// countRecord counts a record that a plan which drops some has looked at. It returns an
 // [ErrFilterLimit] if these are too many.
 func (q *query) countRecord(n *int) error {
 	limit := orDefault(q.filterLimit, DefaultFilterLimit)

@@ -209,7 +209,7 @@ func (r *record) checkID(v any) error {
 	return nil
 }
 
-// callHooks calls the methods of a record that come before a write. It returns a
+// callHooks calls the methods of a record that come before a write. It returns an
 // [ErrRefused] if one refuses.
 func (r *record) callHooks(v any, creates bool) error {
 	if creates {

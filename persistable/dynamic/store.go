@@ -59,7 +59,7 @@ func (s *Store) ParseID(text string) (ID, error) {
 func (s *Store) Feed() *persistable.Feed[*Record, ID] { return persistable.FeedOf(&s.Store) }
 
 // Open opens the store of a type in the directory at the path by what its header says. typ
-// may be empty if the directory has one type only; if it has several, the error is a
+// may be empty if the directory has one type only; if it has several, the error is an
 // [ErrSeveralTypes]. If there is no such store, the error is [persistable.ErrNotFound], which names the
 // types that the directory has, if it exists; a header that cannot be read is a [*persistable.RecordError].
 //
