@@ -18,7 +18,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cli"
-	"github.com/kazahana-db/kazahana/internal/snippets"
 )
 
 // repository is the root of the repository.
@@ -32,7 +31,7 @@ func TestDocumented(t *testing.T) {
 	golden := filepath.Join("testdata", "document", "operations.txt")
 	r := newReader(t)
 	var unseen strings.Builder
-	for _, c := range page(t, "docs/operations.md").Commands("kazahana") {
+	for _, c := range commandsOf(page(t, "docs/operations.md"), "kazahana") {
 		onlyCluster := strings.Contains(c.Text, "--cluster-file")
 		if !c.Run || onlyCluster && !onCluster {
 			continue
@@ -73,7 +72,7 @@ func TestDocumentedFlags(t *testing.T) {
 		if path == "docs/layout.md" { // it has texts that begin like commands
 			continue
 		}
-		for _, c := range page(t, path).Commands("kazahana") {
+		for _, c := range commandsOf(page(t, path), "kazahana") {
 			for _, call := range calls.FindAllString(c.Text, -1) {
 				if fault := misuse(t, call); fault != "" {
 					t.Errorf("%s:%d: %s: %s", path, c.Line, call, fault)
@@ -129,13 +128,13 @@ func helpOf(t *testing.T, verb []string) (string, int) {
 	return out.String(), code
 }
 
-func page(t *testing.T, path string) *snippets.Page {
+func page(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(repository, path))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return snippets.Parse(path, string(text))
+	return string(text)
 }
 
 // reader follows a page: in a folder, with a shell.
@@ -178,7 +177,7 @@ func (r *reader) check(err error) {
 var assignment = regexp.MustCompile(`^export (\w+=[^ ]*)`)
 
 // run runs a command and returns what it writes. It fails if the page shows an error, and only then.
-func (r *reader) run(c snippets.Command) string {
+func (r *reader) run(c pageCommand) string {
 	r.Helper()
 	if set := assignment.FindStringSubmatch(c.Text); set != nil {
 		r.env = append(r.env, set[1])

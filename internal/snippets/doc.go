@@ -23,10 +23,4 @@
 //	<!-- prelude
 //	var orders *quickstart.OrderStore
 //	-->
-//
-// [Page.Commands] returns the command lines of a page, for tests that run them. Those in blocks of sh
-// and console are to be run, and of those between backquotes the ones in a table or paragraph so marked:
-//
-//	<!-- not run: REASON -->   the commands of the next block are not run
-//	<!-- run -->               the commands of the next table or paragraph are run
 package snippets
