@@ -17,7 +17,7 @@ var dataOperations = map[string]operation{
 	"DUP":         duplicate,
 	"EMPTY_STACK": func(c *call) error { c.stack = nil; return nil },
 	"SWAP":        swap,
-	"POP":         func(c *call) error { c.pop(); return c.fault },
+	"POP":         func(c *call) error { c.pop(); return nil },
 	"SUB":         subtract,
 	"CONCAT":      concatenate,
 	"WAIT_FUTURE": waitFuture,
@@ -42,9 +42,6 @@ func duplicate(c *call) error {
 
 func swap(c *call) error {
 	depth := c.popInteger()
-	if c.fault != nil {
-		return c.fault
-	}
 	top, err := c.stack.at(0)
 	if err != nil {
 		return err
@@ -58,9 +55,6 @@ func swap(c *call) error {
 
 func subtract(c *call) error {
 	a, b := c.popNumeral(), c.popNumeral()
-	if c.fault != nil {
-		return c.fault
-	}
 	difference := new(big.Int).Sub(a, b)
 	if difference.IsInt64() {
 		c.push(difference.Int64())
@@ -72,9 +66,6 @@ func subtract(c *call) error {
 
 func concatenate(c *call) error {
 	a, b := c.pop(), c.pop()
-	if c.fault != nil {
-		return c.fault
-	}
 	if a, ok := a.([]byte); ok {
 		if b, ok := b.([]byte); ok {
 			c.push(append(append(make([]byte, 0, len(a)+len(b)), a...), b...))
@@ -91,11 +82,8 @@ func concatenate(c *call) error {
 }
 
 func waitFuture(c *call) error {
-	e := c.popEntry()
-	if c.fault == nil {
-		c.stack.push(e)
-	}
-	return c.fault
+	c.stack.push(c.popEntry())
+	return nil
 }
 
 const (
@@ -107,7 +95,7 @@ const (
 func logStack(c *call) error {
 	prefix := c.popBytes()
 	var batch []kv.KeyValue
-	for c.fault == nil && len(c.stack) > 0 {
+	for len(c.stack) > 0 {
 		pair, err := logEntry(prefix, len(c.stack)-1, c.popEntry())
 		if err != nil {
 			return err
@@ -119,7 +107,7 @@ func logStack(c *call) error {
 			batch = batch[:0]
 		}
 	}
-	return c.fault
+	return nil
 }
 
 func logEntry(prefix []byte, index int, e entry) (kv.KeyValue, error) {

@@ -9,69 +9,36 @@ import (
 
 func removeDirectory(c *call) error {
 	path := c.popOptionalPath()
-	d, err := c.directory()
-	if err != nil {
-		return err
-	}
-	return d.Remove(c.ctx, c.write, path)
+	return c.directory().Remove(c.ctx, c.write, path)
 }
 
 func removeDirectoryIfExists(c *call) error {
 	path := c.popOptionalPath()
-	d, err := c.directory()
-	if err != nil {
-		return err
-	}
-	_, err = d.RemoveIfExists(c.ctx, c.write, path)
+	_, err := c.directory().RemoveIfExists(c.ctx, c.write, path)
 	return err
 }
 
 func listDirectory(c *call) error {
 	path := c.popOptionalPath()
-	d, err := c.directory()
-	if err != nil {
-		return err
-	}
-	names, err := d.List(c.ctx, c.read, path)
-	if err == nil {
-		c.push(packStrings(names))
-	}
-	return err
+	names, err := c.directory().List(c.ctx, c.read, path)
+	return c.result(packStrings(names), err)
 }
 
 func directoryExists(c *call) error {
 	path := c.popOptionalPath()
-	d, err := c.directory()
-	if err != nil {
-		return err
-	}
-	exists, err := d.Exists(c.ctx, c.read, path)
-	if err == nil {
-		c.push(oneIf(exists))
-	}
-	return err
+	exists, err := c.directory().Exists(c.ctx, c.read, path)
+	return c.result(oneIf(exists), err)
 }
 
 func packKey(c *call) error {
 	items := c.popItems()
-	s, err := c.subspace()
-	if err != nil {
-		return err
-	}
-	key, err := s.Pack(items)
-	if err == nil {
-		c.push(key)
-	}
-	return err
+	key, err := c.subspace().Pack(items)
+	return c.result(key, err)
 }
 
 func unpackKey(c *call) error {
 	key := c.popBytes()
-	s, err := c.subspace()
-	if err != nil {
-		return err
-	}
-	items, err := s.Unpack(key)
+	items, err := c.subspace().Unpack(key)
 	for _, item := range items {
 		c.push(item)
 	}
@@ -80,11 +47,7 @@ func unpackKey(c *call) error {
 
 func directoryRange(c *call) error {
 	items := c.popItems()
-	s, err := c.subspace()
-	if err != nil {
-		return err
-	}
-	key, err := s.Pack(items)
+	key, err := c.subspace().Pack(items)
 	if err != nil {
 		return err
 	}
@@ -96,44 +59,27 @@ func directoryRange(c *call) error {
 
 func directoryContains(c *call) error {
 	key := c.popBytes()
-	s, err := c.subspace()
-	if err == nil {
-		c.push(oneIf(s.Contains(key)))
-	}
-	return err
+	c.push(oneIf(c.subspace().Contains(key)))
+	return nil
 }
 
 func stripPrefix(c *call) error {
 	key := c.popBytes()
-	s, err := c.subspace()
-	if err != nil {
-		return err
-	}
-	rest, err := s.Strip(key)
-	if err == nil {
-		c.push(append([]byte{}, rest...))
-	}
-	return err
+	rest, err := c.subspace().Strip(key)
+	return c.result(append([]byte{}, rest...), err)
 }
 
 // logSubspace writes the prefix of the current directory.
 func logSubspace(c *call) error {
 	prefix := c.popBytes()
-	s, err := c.subspace()
-	if err != nil {
-		return err
-	}
-	c.tx.Set(tuple.NewSubspace(prefix).Sub(c.dirs.index).Bytes(), s.Bytes())
+	c.tx.Set(tuple.NewSubspace(prefix).Sub(c.dirs.index).Bytes(), c.subspace().Bytes())
 	return nil
 }
 
 // logDirectory writes what is known of the current directory.
 func logDirectory(c *call) error {
 	prefix := c.popBytes()
-	d, err := c.directory()
-	if err != nil {
-		return err
-	}
+	d := c.directory()
 	exists, err := d.Exists(c.ctx, c.tx, nil)
 	if err != nil {
 		return err

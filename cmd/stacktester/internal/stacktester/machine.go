@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"sync"
 
@@ -68,6 +69,20 @@ func (m *machine) execute(ctx context.Context) error {
 // pushed, any other ends the program.
 type operation func(*call) error
 
+// execute executes the instruction. A fault of its operands is its error.
+func (op operation) execute(c *call) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case fault:
+			err = r.error
+		default:
+			panic(r)
+		}
+	}()
+	return op(c)
+}
+
 // operations returns all instructions by name, without the suffixes that say
 // where they take effect.
 func operations() map[string]operation {
@@ -92,7 +107,7 @@ func (m *machine) step(ctx context.Context, number int, packed []byte) error {
 	if !known {
 		return fmt.Errorf("%s is not known (tenants are not: run with --no-tenants)", c.name)
 	}
-	err = op(c)
+	err = op.execute(c)
 	if code := kv.CodeOf(err); code != 0 {
 		c.push(errorItem(code))
 		return nil
@@ -128,4 +143,67 @@ func (m *machine) decode(ctx context.Context, number int, packed []byte) (*call,
 		c.read = c.view
 	}
 	return c, nil
+}
+
+// startThread executes another program at the same time as this one. Run waits for both.
+func startThread(c *call) error {
+	prefix := c.popBytes()
+	m, ctx := c.machine, c.ctx
+	m.threads.Go(func() {
+		if err := newMachine(m.db, m.shared, prefix).run(ctx); err != nil {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.failed = append(m.failed, err)
+		}
+	})
+	return nil
+}
+
+// waitEmpty waits until no key begins with a prefix: each look that finds one
+// fails as a conflict would, so that the retry loop takes the next.
+func waitEmpty(c *call) error {
+	prefix := c.popBytes()
+	err := c.db.Transact(c.ctx, func(tx kv.Transaction) error {
+		pairs, err := tx.GetRange(kv.PrefixRange(prefix).Selectors(), kv.RangeOptions{Limit: 1}).Slice(c.ctx)
+		if err == nil && len(pairs) > 0 {
+			return kv.NewError(kv.CodeNotCommitted, "%x is not empty yet", prefix)
+		}
+		return err
+	})
+	return c.result([]byte("WAITED_FOR_EMPTY"), err)
+}
+
+// pageSize is how many instructions one transaction reads: few enough to have
+// them long before the transaction is too old.
+const pageSize = 5000
+
+// program yields the pairs in the range of the tuple (prefix). They are read
+// in pages, so that a program may be of any length and take any time.
+func program(ctx context.Context, db kv.Database, prefix []byte) iter.Seq2[kv.KeyValue, error] {
+	begin, end, err := tuple.Tuple{prefix}.Range()
+	left := kv.KeyRange{Begin: begin, End: end}
+	return func(yield func(kv.KeyValue, error) bool) {
+		for err == nil {
+			var page []kv.KeyValue
+			page, err = readPage(ctx, db, left)
+			for _, pair := range page {
+				if !yield(pair, nil) {
+					return
+				}
+			}
+			if err == nil && len(page) < pageSize {
+				return
+			}
+			if err == nil {
+				left.Begin = kv.Successor(page[len(page)-1].Key)
+			}
+		}
+		yield(kv.KeyValue{}, err)
+	}
+}
+
+func readPage(ctx context.Context, db kv.Database, r kv.KeyRange) ([]kv.KeyValue, error) {
+	return kv.ReadTransact(ctx, db, func(tx kv.ReadTransaction) ([]kv.KeyValue, error) {
+		return tx.GetRange(r.Selectors(), kv.RangeOptions{Limit: pageSize, Mode: kv.ModeWantAll}).Slice(ctx)
+	})
 }

@@ -19,9 +19,6 @@ var readOperations = map[string]operation{
 // get leaves the value pending, so that programs have several reads under way.
 func get(c *call) error {
 	key := c.popBytes()
-	if c.fault != nil {
-		return c.fault
-	}
 	if !c.onDatabase() {
 		c.push(pendingBytes(c.view.Get(key)))
 		return nil
@@ -29,19 +26,13 @@ func get(c *call) error {
 	value, err := kv.ReadTransact(c.ctx, c.read, func(tx kv.ReadTransaction) ([]byte, error) {
 		return tx.Get(key).Get(c.ctx)
 	})
-	if err == nil {
-		c.push(orAbsent(value))
-	}
-	return err
+	return c.result(orAbsent(value), err)
 }
 
 // getKey pushes the key that is selected, or, if that is outside a prefix, the
 // nearest border of it: what lies around the program's keys is not compared.
 func getKey(c *call) error {
 	selector, prefix := c.popSelector(), c.popBytes()
-	if c.fault != nil {
-		return c.fault
-	}
 	key, err := kv.ReadTransact(c.ctx, c.read, func(tx kv.ReadTransaction) ([]byte, error) {
 		return tx.GetKey(selector).Get(c.ctx)
 	})

@@ -85,18 +85,12 @@ var transactionOperations = map[string]operation{
 // useTransaction changes to the transaction of a name; it is begun by the next
 // instruction if there is none.
 func useTransaction(c *call) error {
-	name := c.popBytes()
-	if c.fault == nil {
-		c.current = string(name)
-	}
-	return c.fault
+	c.current = string(c.popBytes())
+	return nil
 }
 
 func onError(c *call) error {
 	code := c.popInteger()
-	if c.fault != nil {
-		return c.fault
-	}
 	if err := c.tx.OnError(c.ctx, kv.NewError(kv.Code(code), "the program says so")); err != nil {
 		return err
 	}
@@ -137,25 +131,16 @@ func getCommittedVersion(c *call) error {
 
 func getApproximateSize(c *call) error {
 	_, err := c.tx.GetApproximateSize().Get(c.ctx)
-	if err == nil {
-		c.push([]byte("GOT_APPROXIMATE_SIZE"))
-	}
-	return err
+	return c.result([]byte("GOT_APPROXIMATE_SIZE"), err)
 }
 
 // usable pushes a word in the place of a call that the contract of kv does not
 // have. Like telling the transaction's size, such a call reports what was wrong
 // with those before it, and unlike that it fails in a cancelled transaction.
 func usable(c *call, word string) error {
-	if c.fault != nil {
-		return c.fault
-	}
 	_, err := c.tx.GetApproximateSize().Get(c.ctx)
 	if err == nil && c.tx.cancelled.Load() {
 		err = kv.NewError(kv.CodeTransactionCancelled, "by the program")
 	}
-	if err == nil {
-		c.push([]byte(word))
-	}
-	return err
+	return c.result([]byte(word), err)
 }

@@ -25,18 +25,12 @@ var tupleOperations = map[string]operation{
 
 func tuplePack(c *call) error {
 	packed, err := c.popItems().Pack()
-	if c.fault != nil {
-		return c.fault
-	}
 	c.push(packed)
 	return err
 }
 
 func tuplePackVersionstamped(c *call) error {
 	prefix, items := c.popBytes(), c.popItems()
-	if c.fault != nil {
-		return c.fault
-	}
 	switch incompleteStamps(items) {
 	case 0:
 		c.push([]byte("ERROR: NONE"))
@@ -69,9 +63,6 @@ func incompleteStamps(t tuple.Tuple) (n int) {
 
 func tupleUnpack(c *call) error {
 	elements, err := tuple.Unpack(c.popBytes())
-	if c.fault != nil {
-		return c.fault
-	}
 	if err != nil {
 		return err
 	}
@@ -87,9 +78,6 @@ func tupleUnpack(c *call) error {
 
 func tupleRange(c *call) error {
 	begin, end, err := c.popItems().Range()
-	if c.fault != nil {
-		return c.fault
-	}
 	c.push(begin)
 	c.push(end)
 	return err
@@ -116,37 +104,29 @@ func tupleSort(c *call) error {
 		}
 		c.push(packed)
 	}
-	return c.fault
+	return nil
 }
 
 func encodeFloat(c *call) error {
 	b := c.popSized(4)
-	if c.fault == nil {
-		c.push(math.Float32frombits(binary.BigEndian.Uint32(b)))
-	}
-	return c.fault
+	c.push(math.Float32frombits(binary.BigEndian.Uint32(b)))
+	return nil
 }
 
 func encodeDouble(c *call) error {
 	b := c.popSized(8)
-	if c.fault == nil {
-		c.push(math.Float64frombits(binary.BigEndian.Uint64(b)))
-	}
-	return c.fault
+	c.push(math.Float64frombits(binary.BigEndian.Uint64(b)))
+	return nil
 }
 
 func decodeFloat(c *call) error {
 	v := popAs[float32](c)
-	if c.fault == nil {
-		c.push(binary.BigEndian.AppendUint32(nil, math.Float32bits(v)))
-	}
-	return c.fault
+	c.push(binary.BigEndian.AppendUint32(nil, math.Float32bits(v)))
+	return nil
 }
 
 func decodeDouble(c *call) error {
 	v := popAs[float64](c)
-	if c.fault == nil {
-		c.push(binary.BigEndian.AppendUint64(nil, math.Float64bits(v)))
-	}
-	return c.fault
+	c.push(binary.BigEndian.AppendUint64(nil, math.Float64bits(v)))
+	return nil
 }

@@ -50,7 +50,7 @@ var mutationTypes = map[string]kv.MutationType{
 func atomicOperation(c *call) error {
 	name, key, operand := popAs[string](c), c.popBytes(), c.popBytes()
 	mutation, ok := mutationTypes[name]
-	if !ok && c.fault == nil {
+	if !ok {
 		return fmt.Errorf("%q is not an atomic operation", name)
 	}
 	return c.mutate(func(tx kv.Transaction) { tx.Atomic(mutation, key, operand) })
@@ -58,24 +58,12 @@ func atomicOperation(c *call) error {
 
 func conflictRange(c *call, add func(kv.KeyRange) error) error {
 	r := kv.KeyRange{Begin: c.popBytes(), End: c.popBytes()}
-	if c.fault != nil {
-		return c.fault
-	}
 	err := add(r)
-	if err == nil {
-		c.push([]byte("SET_CONFLICT_RANGE"))
-	}
-	return err
+	return c.result([]byte("SET_CONFLICT_RANGE"), err)
 }
 
 func conflictKey(c *call, add func([]byte) error) error {
 	key := c.popBytes()
-	if c.fault != nil {
-		return c.fault
-	}
 	err := add(key)
-	if err == nil {
-		c.push([]byte("SET_CONFLICT_KEY"))
-	}
-	return err
+	return c.result([]byte("SET_CONFLICT_KEY"), err)
 }

@@ -3,9 +3,66 @@
 package stacktester
 
 import (
+	"context"
+	"fmt"
+
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
+
+// directories is a program's list of what it has opened, and its place in it.
+type directories struct {
+	list    []any // *directory.Layer, *directory.Directory, tuple.Subspace; nil for what failed
+	index   int64
+	onError int64 // the place to be at instead of one that failed
+}
+
+// newDirectories begins with the tree of all official bindings, whose paths
+// may have empty elements.
+func newDirectories() directories {
+	root, err := newLayer(directory.Options{})
+	if err != nil {
+		panic(err) // the options are constant
+	}
+	return directories{list: []any{root}}
+}
+
+func newLayer(o directory.Options) (*directory.Layer, error) {
+	o.AllowEmptyNames = true
+	return directory.New(o)
+}
+
+func (d *directories) at(index int64) (any, error) {
+	if index < 0 || index >= int64(len(d.list)) {
+		return nil, fmt.Errorf("place %d of a list of %d directories", index, len(d.list))
+	}
+	return d.list[index], nil
+}
+
+// verbs is what layers and directories have in common.
+type verbs interface {
+	CreateOrOpen(ctx context.Context, t kv.Transactor, path []string, expects ...directory.Expect) (*directory.Directory, error)
+	Create(ctx context.Context, t kv.Transactor, path []string, expects ...directory.Expect) (*directory.Directory, error)
+	CreatePrefix(ctx context.Context, t kv.Transactor, path []string, prefix []byte, expects ...directory.Expect) (*directory.Directory, error)
+	Open(ctx context.Context, t kv.ReadTransactor, path []string, expects ...directory.Expect) (*directory.Directory, error)
+	Exists(ctx context.Context, t kv.ReadTransactor, path []string) (bool, error)
+	List(ctx context.Context, t kv.ReadTransactor, path []string) ([]string, error)
+	Move(ctx context.Context, t kv.Transactor, from, to []string) (*directory.Directory, error)
+	Remove(ctx context.Context, t kv.Transactor, path []string) error
+	RemoveIfExists(ctx context.Context, t kv.Transactor, path []string) (bool, error)
+}
+
+// subspaceOf returns the subspace of an item of the list.
+func subspaceOf(item any) (tuple.Subspace, error) {
+	switch v := item.(type) {
+	case tuple.Subspace:
+		return v, nil
+	case *directory.Directory:
+		return v.Subspace()
+	}
+	return tuple.Subspace{}, fmt.Errorf("%T has no subspace", item)
+}
 
 // opener is an instruction whose result is appended to the list.
 type opener func(*call) (any, error)
@@ -23,7 +80,7 @@ var openers = map[string]opener{
 
 var otherDirectoryOperations = map[string]operation{
 	"DIRECTORY_CHANGE":           changeDirectory,
-	"DIRECTORY_SET_ERROR_INDEX":  func(c *call) error { c.dirs.onError = c.popInteger(); return c.fault },
+	"DIRECTORY_SET_ERROR_INDEX":  func(c *call) error { c.dirs.onError = c.popInteger(); return nil },
 	"DIRECTORY_REMOVE":           removeDirectory,
 	"DIRECTORY_REMOVE_IF_EXISTS": removeDirectoryIfExists,
 	"DIRECTORY_LIST":             listDirectory,
@@ -43,7 +100,7 @@ func directoryOperations() map[string]operation {
 	all := map[string]operation{}
 	for name, op := range otherDirectoryOperations {
 		all[name] = func(c *call) error {
-			if err := op(c); err != nil {
+			if err := op.execute(c); err != nil {
 				c.push([]byte("DIRECTORY_ERROR"))
 			}
 			return nil
@@ -51,8 +108,9 @@ func directoryOperations() map[string]operation {
 	}
 	for name, open := range openers {
 		all[name] = func(c *call) error {
-			opened, err := open(c)
-			if err != nil {
+			var opened any
+			op := operation(func(c *call) (err error) { opened, err = open(c); return err })
+			if err := op.execute(c); err != nil {
 				opened = nil
 				c.push([]byte("DIRECTORY_ERROR"))
 			}
@@ -65,18 +123,12 @@ func directoryOperations() map[string]operation {
 
 func createSubspace(c *call) (any, error) {
 	path, prefix := c.popItems(), c.popBytes()
-	if c.fault != nil {
-		return nil, c.fault
-	}
 	key, err := tuple.NewSubspace(prefix).Pack(path)
 	return tuple.NewSubspace(key), err
 }
 
 func createLayer(c *call) (any, error) {
 	nodesAt, contentAt, manual := c.popInteger(), c.popInteger(), c.popCondition()
-	if c.fault != nil {
-		return nil, c.fault
-	}
 	nodes, err := c.dirs.at(nodesAt)
 	if err != nil {
 		return nil, err
@@ -97,19 +149,12 @@ func createLayer(c *call) (any, error) {
 
 func createOrOpenDirectory(c *call) (any, error) {
 	path, layer := c.popPath(), c.popLayer()
-	d, err := c.directory()
-	if err != nil {
-		return nil, err
-	}
-	return d.CreateOrOpen(c.ctx, c.write, path, layer...)
+	return c.directory().CreateOrOpen(c.ctx, c.write, path, layer...)
 }
 
 func createDirectory(c *call) (any, error) {
 	path, layer, prefix := c.popPath(), c.popLayer(), c.popOptionalBytes()
-	d, err := c.directory()
-	if err != nil {
-		return nil, err
-	}
+	d := c.directory()
 	if prefix == nil {
 		return d.Create(c.ctx, c.write, path, layer...)
 	}
@@ -118,29 +163,18 @@ func createDirectory(c *call) (any, error) {
 
 func openDirectory(c *call) (any, error) {
 	path, layer := c.popPath(), c.popLayer()
-	d, err := c.directory()
-	if err != nil {
-		return nil, err
-	}
-	return d.Open(c.ctx, c.read, path, layer...)
+	return c.directory().Open(c.ctx, c.read, path, layer...)
 }
 
 func moveDirectory(c *call) (any, error) {
 	from, to := c.popPath(), c.popPath()
-	d, err := c.directory()
-	if err != nil {
-		return nil, err
-	}
-	return d.Move(c.ctx, c.write, from, to)
+	return c.directory().Move(c.ctx, c.write, from, to)
 }
 
 // moveDirectoryTo fails on a layer, which is the root and cannot move.
 func moveDirectoryTo(c *call) (any, error) {
 	path := c.popPath()
-	d, err := c.directory()
-	if err != nil {
-		return nil, err
-	}
+	d := c.directory()
 	if d, ok := d.(*directory.Directory); ok {
 		return d.MoveTo(c.ctx, c.write, path)
 	}
@@ -149,20 +183,13 @@ func moveDirectoryTo(c *call) (any, error) {
 
 func openSubspace(c *call) (any, error) {
 	path := c.popItems()
-	s, err := c.subspace()
-	if err != nil {
-		return nil, err
-	}
-	key, err := s.Pack(path)
+	key, err := c.subspace().Pack(path)
 	return tuple.NewSubspace(key), err
 }
 
 // changeDirectory goes to a place of the list.
 func changeDirectory(c *call) error {
 	index := c.popInteger()
-	if c.fault != nil {
-		return c.fault
-	}
 	item, err := c.dirs.at(index)
 	if err == nil && item == nil {
 		index = c.dirs.onError
