@@ -107,23 +107,12 @@ func exitCode(err error) int {
 		return coded.Code
 	case errors.Is(err, idgen.ErrInvalid), errors.Is(err, lease.ErrInvalid):
 		return exitInvalid
-	case isNoLease(err):
+	case errors.Is(err, lease.ErrNotFound), errors.Is(err, lease.ErrSignature), errors.Is(err, lease.ErrLastTs), errors.Is(err, lease.ErrExpiredTimestamp):
 		return exitNoLease
 	case errors.As(err, new(*embedded.CorruptError)):
 		return exitDamaged
 	}
 	return exitFailed
-}
-
-// isNoLease reports whether an error says that there is no such lease, or that it
-// is not the caller's to release.
-func isNoLease(err error) bool {
-	for _, target := range []error{lease.ErrNotFound, lease.ErrSignature, lease.ErrLastTs, lease.ErrExpiredTimestamp} {
-		if errors.Is(err, target) {
-			return true
-		}
-	}
-	return false
 }
 
 // commandError is an error in the words of the command.

@@ -65,8 +65,8 @@ program has open, call Backup in that program.
 // because opening for reading makes none, nor if the target is refused. show is told how many
 // bytes were read.
 func backUp(ctx context.Context, folder, target string, show func(read int64)) (info embedded.BackupInfo, err error) {
-	if names, err := os.ReadDir(target); len(names) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return info, errors.Join(fmt.Errorf("the target %s is not an empty folder: name one that does not exist", shell.Word(target)), err)
+	if err := checkEmpty(target); err != nil {
+		return info, err
 	}
 	reader, err := database.OpenFolder(folder)
 	if err != nil {
@@ -81,6 +81,14 @@ func backUp(ctx context.Context, folder, target string, show func(read int64)) (
 	}
 	info, err = db.Backup(ctx, absolute(target))
 	return info, errors.Join(err, db.Close())
+}
+
+// checkEmpty refuses a target that is there, and is not an empty folder.
+func checkEmpty(target string) error {
+	if names, err := os.ReadDir(target); len(names) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(fmt.Errorf("the target %s is not an empty folder: name one that does not exist", shell.Word(target)), err)
+	}
+	return nil
 }
 
 // explainOpen adds to the error of a database in use how to back it up.

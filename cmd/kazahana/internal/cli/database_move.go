@@ -92,8 +92,8 @@ func (v *mover) moveToCluster(ctx context.Context) (err error) {
 const movingSuffix = ".moving"
 
 func (v *mover) moveToFolder(ctx context.Context) error {
-	if names, err := os.ReadDir(v.folder); len(names) > 0 || err != nil && !errors.Is(err, os.ErrNotExist) {
-		return errors.Join(fmt.Errorf("the target %s is not an empty folder: name one that does not exist", shell.Word(v.folder)), err)
+	if err := checkEmpty(v.folder); err != nil {
+		return err
 	}
 	return v.withCluster(ctx, func(cluster move.End) error {
 		if err := v.confirm(cluster.Name, v.folder, "Move it? The cluster is locked from now on."); err != nil {
@@ -168,11 +168,7 @@ func (v *mover) finishFolder(partial string) error {
 	if err := os.Rename(partial, v.folder); err != nil {
 		return err
 	}
-	parent, err := os.Open(filepath.Dir(v.folder))
-	if err != nil {
-		return err
-	}
-	return errors.Join(parent.Sync(), parent.Close())
+	return shell.SyncFolder(filepath.Dir(v.folder))
 }
 
 // withCluster calls do with the cluster, locked or not.

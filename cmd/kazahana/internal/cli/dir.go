@@ -297,7 +297,7 @@ One transaction removes all. For a large tenant in use, kazahana tenant rm remov
 				if err := removeDir(ctx, db, n); err != nil {
 					return err
 				}
-				return c.Write(dirRemoval{database.FormatPath(path), n.Total.Directories, n.Total.Stores, n.Total.Bytes})
+				return c.Write(dirRemoval{database.FormatPath(path), n.Total})
 			})
 		},
 	}
@@ -351,10 +351,8 @@ func checkTree(ctx context.Context, tx kv.ReadTransaction, db *persistable.DB, n
 
 // dirRemoval is a directory that was removed.
 type dirRemoval struct {
-	Path        string `json:"path"`
-	Directories int    `json:"directories"`
-	Stores      int    `json:"stores"`
-	Bytes       int64  `json:"bytes"` // estimated
+	Path string `json:"path"`
+	database.Total
 }
 
 // Lines implements [shell.Result].

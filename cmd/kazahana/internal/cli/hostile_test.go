@@ -14,10 +14,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cli/leasehome"
 	"github.com/kazahana-db/kazahana/idgen"
-	"github.com/kazahana-db/kazahana/internal/shell/shelltest"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/lease"
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
@@ -28,22 +29,22 @@ import (
 type hostileProvider struct{ idgen.LeaseProvider }
 
 func (hostileProvider) Acquire(context.Context, idgen.AcquireRequest) ([]idgen.Lease, error) {
-	return nil, fmt.Errorf("%w: %s", lease.ErrInvalid, shelltest.Evil)
+	return nil, fmt.Errorf("%w: %s", lease.ErrInvalid, evil)
 }
 
 func (hostileProvider) Release(context.Context, idgen.ReleaseRequest) error {
-	return errors.Join(lease.ErrNotFound, errors.New(shelltest.Evil))
+	return errors.Join(lease.ErrNotFound, errors.New(evil))
 }
 
 func (hostileProvider) Services(_ context.Context, after string, _ int) ([]string, error) {
 	if after != "" {
 		return nil, nil
 	}
-	return []string{shelltest.Evil}, nil
+	return []string{evil}, nil
 }
 
 func (hostileProvider) List(context.Context, string, lease.ListOptions) (lease.Page, error) {
-	return lease.Page{Leases: []lease.Info{{ID: 1, SequenceBits: 8, Meta: map[string]string{shelltest.Evil: shelltest.Evil, "a": "x host=b"}}}}, nil
+	return lease.Page{Leases: []lease.Info{{ID: 1, SequenceBits: 8, Meta: map[string]string{evil: evil, "a": "x host=b"}}}}, nil
 }
 
 // evilDatabase returns the folder of a database with hostile keys and values.
@@ -54,11 +55,11 @@ func evilDatabase(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	packed, err := tuple.Tuple{shelltest.Evil}.Pack()
+	packed, err := tuple.Tuple{evil}.Pack()
 	if err != nil {
 		t.Fatal(err)
 	}
-	setKey(t, db, []byte(shelltest.Evil), []byte(shelltest.Evil))
+	setKey(t, db, []byte(evil), []byte(evil))
 	setKey(t, db, packed, packed)
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
@@ -75,8 +76,8 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		t.Fatal(err)
 	}
 	evilServer, brokenServer := httptest.NewServer(handler), httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", shelltest.Evil)
-		fmt.Fprint(w, shelltest.Evil)
+		w.Header().Set("Content-Type", evil)
+		fmt.Fprint(w, evil)
 	}))
 	defer evilServer.Close()
 	defer brokenServer.Close()
@@ -84,7 +85,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	database := evilDatabase(t)
 	given := filepath.Join(dir, "lease.json")
 	var out bytes.Buffer
-	if code := Run(t.Context(), []string{"lease", "acquire", "--leases", store, "--fresh", "--json", "--meta", "host=" + shelltest.Evil}, Streams{Out: &out, Err: &out}); code != 0 {
+	if code := Run(t.Context(), []string{"lease", "acquire", "--leases", store, "--fresh", "--json", "--meta", "host=" + evil}, Streams{Out: &out, Err: &out}); code != 0 {
 		t.Fatalf("exit code %d: %s", code, &out)
 	}
 	if err := os.WriteFile(given, out.Bytes(), 0o600); err != nil {
@@ -94,55 +95,55 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		{"lease", "list", "--leases", store},
 		{"lease", "services", "--leases", store},
 		{"lease", "list", "--leases", evilServer.URL},
-		{"lease", "list", "--leases", evilServer.URL, "--service", shelltest.Evil},
+		{"lease", "list", "--leases", evilServer.URL, "--service", evil},
 		{"lease", "services", "--leases", evilServer.URL},
-		{"lease", "acquire", "--leases", evilServer.URL, "--meta", "host=" + shelltest.Evil},
-		{"lease", "acquire", "--leases", store, "--service", shelltest.Evil},
-		{"lease", "acquire", "--leases", store, "--meta", shelltest.Evil},
+		{"lease", "acquire", "--leases", evilServer.URL, "--meta", "host=" + evil},
+		{"lease", "acquire", "--leases", store, "--service", evil},
+		{"lease", "acquire", "--leases", store, "--meta", evil},
 		{"lease", "release", "--leases", evilServer.URL, given},
 		{"lease", "release", "--leases", store, given},
-		{"lease", "release", "--leases", store, shelltest.Evil},
-		{"lease", "quarantine", "--leases", store, "--service", shelltest.Evil},
+		{"lease", "release", "--leases", store, evil},
+		{"lease", "quarantine", "--leases", store, "--service", evil},
 		{"lease", "quarantine", "--leases", store},
-		{"lease", "serve", "--leases", store, "--listen", shelltest.Evil, "--open"},
-		{"lease", "serve", "--leases", store, "--services-file", shelltest.Evil},
-		{"lease", "list", "--leases", shelltest.Evil},
-		{"lease", "list", "--leases", "sqlite:" + shelltest.Evil},
-		{"lease", "list", "--leases", "embedded:" + shelltest.Evil},
+		{"lease", "serve", "--leases", store, "--listen", evil, "--open"},
+		{"lease", "serve", "--leases", store, "--services-file", evil},
+		{"lease", "list", "--leases", evil},
+		{"lease", "list", "--leases", "sqlite:" + evil},
+		{"lease", "list", "--leases", "embedded:" + evil},
 		{"lease", "list", "--leases", brokenServer.URL},
 		{"lease", "services", "--leases", brokenServer.URL},
 		{"lease", "acquire", "--leases", brokenServer.URL},
 		{"lease", "release", "--leases", brokenServer.URL, given},
 		{"id", "new", "--leases", evilServer.URL},
 		{"id", "new", "--leases", evilServer.URL, "--fallback"},
-		{"id", "new", "--epoch", shelltest.Evil},
-		{"id", "inspect", shelltest.Evil},
-		{"id", "inspect", "--external", shelltest.Evil},
-		{"id", "encode", shelltest.Evil, "--mode", shelltest.Evil},
-		{"id", "encode", "--key-file", shelltest.Evil, "5"},
-		{"id", "decode", shelltest.Evil},
-		{"verify", "--db", shelltest.Evil},
-		{"backup", "--db", shelltest.Evil, shelltest.Evil},
-		{"restore", shelltest.Evil, "--db", shelltest.Evil},
-		{"kv", "get", "--db", shelltest.Evil, "a"},
-		{"kv", "get", "--db", dir, shelltest.Evil},
+		{"id", "new", "--epoch", evil},
+		{"id", "inspect", evil},
+		{"id", "inspect", "--external", evil},
+		{"id", "encode", evil, "--mode", evil},
+		{"id", "encode", "--key-file", evil, "5"},
+		{"id", "decode", evil},
+		{"verify", "--db", evil},
+		{"backup", "--db", evil, evil},
+		{"restore", evil, "--db", evil},
+		{"kv", "get", "--db", evil, "a"},
+		{"kv", "get", "--db", dir, evil},
 		{"kv", "range", "--db", database},
-		{"kv", "range", shelltest.Evil, "--db", database},
-		{"kv", "clear", shelltest.Evil, "--dir", shelltest.Evil, "--db", database},
+		{"kv", "range", evil, "--db", database},
+		{"kv", "clear", evil, "--dir", evil, "--db", database},
 		{"kv", "clear", "--prefix", "", "--db", database},
 		{"dir", "tree", "--sizes", "--db", database},
-		{"dir", "tree", shelltest.Evil, "--db", database},
-		{"dir", "mv", shelltest.Evil, shelltest.Evil, "--db", database},
-		{"dir", "rm", shelltest.Evil, "--db", database},
-		{"tenant", "list", shelltest.Evil, "--db", database},
-		{"tenant", "import", "t", shelltest.Evil, "--db", database},
+		{"dir", "tree", evil, "--db", database},
+		{"dir", "mv", evil, evil, "--db", database},
+		{"dir", "rm", evil, "--db", database},
+		{"tenant", "list", evil, "--db", database},
+		{"tenant", "import", "t", evil, "--db", database},
 		{"stats", "--db", database},
 		{"shell", "--db", database},
 		{"log", "--db", database},
-		{"help", shelltest.Evil},
-		{"lease", shelltest.Evil},
-		{"--" + shelltest.Evil},
-		{shelltest.Evil},
+		{"help", evil},
+		{"lease", evil},
+		{"--" + evil},
+		{evil},
 	} {
 		for _, asJSON := range []bool{false, true} {
 			var out, errs bytes.Buffer
@@ -150,12 +151,12 @@ func TestHostileTextIsEscaped(t *testing.T) {
 			if asJSON {
 				all = append([]string{"--json"}, args...)
 			}
-			code := Run(t.Context(), all, Streams{In: strings.NewReader(shelltest.Evil), Out: &out, Err: &errs})
+			code := Run(t.Context(), all, Streams{In: strings.NewReader(evil), Out: &out, Err: &errs})
 			if out.Len()+errs.Len() == 0 {
 				t.Errorf("%q: exit code %d, and nothing is written", all, code)
 			}
-			shelltest.CheckHarmless(t, all, out.String(), asJSON)
-			shelltest.CheckHarmless(t, all, errs.String(), asJSON)
+			checkHarmless(t, all, out.String(), asJSON)
+			checkHarmless(t, all, errs.String(), asJSON)
 		}
 	}
 }
@@ -193,6 +194,30 @@ func TestPasswordsAreNotQuoted(t *testing.T) {
 		code := Run(t.Context(), []string{"lease", "list", "--timeout", "1s"}, Streams{Out: &out, Err: &out})
 		if code == ExitDone || out.Len() == 0 || strings.Contains(out.String(), "hunter2") {
 			t.Errorf("%s: exit code %d: %s", at, code, &out)
+		}
+	}
+}
+
+// evil is foreign text that clears the terminal, sets its title, begins
+// lines, turns the direction of text, and is not valid UTF-8.
+const evil = "\x1b[2J\x1b]0;owned\a\r\nkazahana: done\nmachine 7 bits 8 active\u202e\u009b1m\u2028\x7f\x00\xff\t{\"error\":1}"
+
+// checkHarmless checks that nothing written acts on a terminal, or is a line that
+// only foreign text has begun.
+func checkHarmless(t *testing.T, args []string, text string, asJSON bool) {
+	t.Helper()
+	if !utf8.ValidString(text) {
+		t.Errorf("%q writes what is no UTF-8: %q", args, text)
+	}
+	if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) }); i >= 0 {
+		t.Errorf("%q writes %q", args, text[i:min(i+20, len(text))])
+	}
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "kazahana: done") || strings.HasPrefix(line, "machine 7 bits") || !asJSON && strings.HasPrefix(line, "{") {
+			t.Errorf("%q writes a forged line: %q", args, line)
+		}
+		if asJSON && !json.Valid([]byte(line)) && !strings.HasPrefix(args[1], "help") {
+			t.Errorf("%q writes what is no JSON: %q", args, line)
 		}
 	}
 }

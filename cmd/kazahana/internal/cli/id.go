@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ids has the commands kazahana id, which make, explain and convert IDs.
 package cli
 
 import (

@@ -80,11 +80,7 @@ func (t *indexTarget) arguments() string {
 
 // over opens the database and the store of a verb's first argument, and calls do.
 func over(cmd *cobra.Command, path string, writes bool, do func(context.Context, *persistable.DB, *indexTarget) error) error {
-	open := database.Read
-	if writes {
-		open = database.Write
-	}
-	return open(cmd, func(ctx context.Context, db *persistable.DB) error {
+	return database.Open(cmd, writes, func(ctx context.Context, db *persistable.DB) error {
 		t, err := openIndexTarget(ctx, cmd, db, path)
 		if err != nil {
 			return err

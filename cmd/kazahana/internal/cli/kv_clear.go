@@ -232,11 +232,7 @@ func (n clearResult) text(verb, end string) string {
 	if n.AtLeast {
 		most = "more than "
 	}
-	keys := "keys"
-	if n.Keys == 1 {
-		keys = "key"
-	}
-	return fmt.Sprintf("%s%s%d %s, %s%s", verb, most, n.Keys, keys, shell.Size(n.Bytes), end)
+	return fmt.Sprintf("%s%s%s, %s%s", verb, most, database.Plural(n.Keys, "key", "keys"), shell.Size(n.Bytes), end)
 }
 
 // Lines implements [shell.Result].

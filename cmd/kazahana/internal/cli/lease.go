@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,16 +36,14 @@ func listLeasesCommand(c *shell.Console) *cobra.Command {
 		Long:    "List the leases of a service, in the order of their positions, without their secrets.\n" + leasehome.About,
 		Example: "  kazahana lease list --leases sqlite:leases.db\n  kazahana lease list --leases redis://localhost:6379 --service payments --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return at.With(cmd, func(ctx context.Context, l *leasehome.Home) error { return listLeases(ctx, c, l, at.Service, ended) })
+			return at.With(cmd, func(ctx context.Context, l *leasehome.Home) error {
+				return l.EachLease(ctx, at.Service, lease.ListOptions{Ended: ended}, func(info lease.Info) error { return c.Write(listedLease{info}) })
+			})
 		},
 	}
 	at.Add(c, cmd)
 	cmd.Flags().BoolVar(&ended, "ended", false, "also leases that have ended or were released, until their positions are leased again")
 	return cmd
-}
-
-func listLeases(ctx context.Context, c *shell.Console, l *leasehome.Home, service string, ended bool) error {
-	return l.EachLease(ctx, service, lease.ListOptions{Ended: ended}, func(info lease.Info) error { return c.Write(listedLease{info}) })
 }
 
 // listedLease is a line of a listing.
@@ -195,15 +192,15 @@ func eachLeaseOf(c *shell.Console, files []string, do func(idgen.Lease) error) e
 }
 
 func eachLeaseIn(c *shell.Console, name string, do func(idgen.Lease) error) error {
-	if name == "-" {
-		return decodeLeases(c.In, "the input", do)
-	}
-	file, err := os.Open(name)
+	in, err := openInput(c, name)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	return decodeLeases(file, name, do)
+	defer in.Close()
+	if name == "-" {
+		name = "the input"
+	}
+	return decodeLeases(in, name, do)
 }
 
 // decodeLeases calls do with each lease of an input. Errors begin with its name.

@@ -85,7 +85,7 @@ func serveLeases(ctx context.Context, c *shell.Console, f *serveFlags, o leaseho
 	if err != nil {
 		return err
 	}
-	handler, err := leasehttp.NewHandler(loggingProvider{counted, homeLister{l}, log}, leasehttp.HandlerOptions{
+	handler, err := leasehttp.NewHandler(loggingProvider{counted, l, log}, leasehttp.HandlerOptions{
 		Tokens: f.tokens, Anonymous: len(f.tokens) == 0, Hosts: f.hosts, Logger: log,
 	})
 	if err != nil {
@@ -130,17 +130,6 @@ func listen(ctx context.Context, c *shell.Console, f *serveFlags, handler http.H
 		return fmt.Errorf("requests under way were cut off after %v: %w", drain, errors.Join(err, server.Close()))
 	}
 	return nil
-}
-
-// homeLister lists the leases and services of a home.
-type homeLister struct{ *leasehome.Home }
-
-func (l homeLister) List(ctx context.Context, serviceID string, options lease.ListOptions) (lease.Page, error) {
-	return l.Home.List(ctx, serviceID, options)
-}
-
-func (l homeLister) Services(ctx context.Context, after string, limit int) ([]string, error) {
-	return l.Home.Services(ctx, after, limit)
 }
 
 // listenAddress is the address at which the server listens.
@@ -240,7 +229,7 @@ func (f *serveFlags) newListener() (listener net.Listener, scheme string, err er
 // loggingProvider is a provider that logs what it grants and refuses, without secrets.
 type loggingProvider struct {
 	idgen.LeaseProvider
-	homeLister
+	leasehome.Lister
 	log *slog.Logger
 }
 

@@ -25,7 +25,6 @@ import (
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/refusal"
 	"github.com/kazahana-db/kazahana/internal/shell"
-	"github.com/kazahana-db/kazahana/internal/shell/shelltest"
 	"github.com/kazahana-db/kazahana/lease"
 	"github.com/kazahana-db/kazahana/lease/memory"
 )
@@ -107,12 +106,12 @@ func TestServerLogsHostileText(t *testing.T) {
 		c := &shell.Console{Streams: shell.Streams{Err: shell.Escaping(&text, &asJSON)}, JSON: asJSON}
 		l := loggingProvider{LeaseProvider: provider, log: c.Logger()}
 		for _, req := range []idgen.AcquireRequest{
-			{Meta: map[string]string{shelltest.Evil: shelltest.Evil}}, {ServiceID: shelltest.Evil}, {ServiceID: "a", Meta: map[string]string{"host": "b"}},
+			{Meta: map[string]string{evil: evil}}, {ServiceID: evil}, {ServiceID: "a", Meta: map[string]string{"host": "b"}},
 		} {
 			_, _ = l.Acquire(t.Context(), req)
 			_ = l.Release(t.Context(), idgen.ReleaseRequest{ServiceID: req.ServiceID, ID: 1, SequenceBits: 8})
 		}
-		shelltest.CheckHarmless(t, []string{"logs", fmt.Sprint(asJSON)}, text.String(), asJSON)
+		checkHarmless(t, []string{"logs", fmt.Sprint(asJSON)}, text.String(), asJSON)
 	}
 }
 
@@ -166,6 +165,16 @@ kazahana_lease_granted_total{kazahana_service="a\"b\\c\nd"} 3
 	}
 }
 
+// listFunc is a lister with another List.
+type listFunc struct {
+	leasehome.Lister
+	list func(context.Context, string, lease.ListOptions) (lease.Page, error)
+}
+
+func (l listFunc) List(ctx context.Context, service string, o lease.ListOptions) (lease.Page, error) {
+	return l.list(ctx, service, o)
+}
+
 // TestPopulation checks the counts of leases and positions, and that not each scrape lists the
 // store.
 func TestPopulation(t *testing.T) {
@@ -182,16 +191,16 @@ func TestPopulation(t *testing.T) {
 	acquire("a", 1000)
 	acquire("b", 1)
 	now := time.Now()
-	p := &population{home: &leasehome.Home{List: provider.List, Services: provider.Services}, now: func() time.Time { return now }}
+	p := &population{home: &leasehome.Home{Lister: provider}, now: func() time.Time { return now }}
 	got, err := p.countLeases()
 	if err != nil || len(got) != 2 || got["a"] != (active{2, 1280}) || got["b"] != (active{1, 256}) {
 		t.Errorf("counted %v, %v", got, err)
 	}
 	calls := 0
-	p.home.List = func(ctx context.Context, service string, o lease.ListOptions) (lease.Page, error) {
+	p.home.Lister = listFunc{provider, func(ctx context.Context, service string, o lease.ListOptions) (lease.Page, error) {
 		calls++
 		return provider.List(ctx, service, o)
-	}
+	}}
 	for range 3 {
 		metrics := make(chan prometheus.Metric, 10)
 		p.Collect(metrics)
@@ -228,7 +237,7 @@ func TestPopulationPassesOver(t *testing.T) {
 		}
 		return page, err
 	}
-	p := &population{home: &leasehome.Home{List: list, Services: provider.Services}, now: time.Now}
+	p := &population{home: &leasehome.Home{Lister: listFunc{provider, list}}, now: time.Now}
 	got, err := p.countLeases()
 	if len(got) != 3 || got["a"].leases != 1 || got["c"].leases != 1 || !errors.Is(err, lease.ErrNewer) || !errors.Is(err, lease.ErrCorrupt) {
 		t.Errorf("counted %v, %v", got, err)

@@ -307,11 +307,7 @@ type forgotten struct {
 
 // Lines implements [shell.Result].
 func (f forgotten) Lines() []string {
-	members := "members"
-	if f.Members == 1 {
-		members = "member"
-	}
-	return []string{fmt.Sprintf("forgot %d %s; the cluster has a new id", f.Members, members)}
+	return []string{"forgot " + database.Plural(f.Members, "member", "members") + "; the cluster has a new id"}
 }
 
 // hostFlags are the flags of the directory of placement.

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package records has the commands kazahana record, which show, write and remove records
-// without the Go code of their types.
 package cli
 
 import (

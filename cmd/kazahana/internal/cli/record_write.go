@@ -43,7 +43,7 @@ before it may be written already; the error says how many.
 			if f.create && f.existing {
 				return shell.Misuse(cmd, errors.New("--create and --existing exclude each other"))
 			}
-			in, err := openRecordInput(c, append(args, "-")[1])
+			in, err := openInput(c, append(args, "-")[1])
 			if err != nil {
 				return err
 			}
@@ -57,8 +57,8 @@ before it may be written already; the error says how many.
 	return cmd
 }
 
-// openRecordInput opens a file, or the input for "-".
-func openRecordInput(c *shell.Console, name string) (io.ReadCloser, error) {
+// openInput opens a file, or the input for "-".
+func openInput(c *shell.Console, name string) (io.ReadCloser, error) {
 	if name == "-" {
 		return io.NopCloser(c.In), nil
 	}
@@ -140,7 +140,7 @@ func (n recordCount) MarshalJSON() ([]byte, error) {
 }
 
 // Lines implements [shell.Result].
-func (n recordCount) Lines() []string { return []string{plural(n.n) + " " + n.verb} }
+func (n recordCount) Lines() []string { return []string{countRecords(n.n) + " " + n.verb} }
 
 // stopped says how many records a verb has changed before it stopped.
 func stopped(n int, verb string, err error) error {
@@ -150,16 +150,11 @@ func stopped(n int, verb string, err error) error {
 			more = fmt.Sprintf(", and up to %d more may be, as the outcome of a commit is unknown", e.Uncertain)
 		}
 	}
-	return fmt.Errorf("%s %s%s: %w", plural(n), verb, more, err)
+	return fmt.Errorf("%s %s%s: %w", countRecords(n), verb, more, err)
 }
 
-// plural counts records in words.
-func plural(n int) string {
-	if n == 1 {
-		return "1 record"
-	}
-	return fmt.Sprintf("%d records", n)
-}
+// countRecords counts records in words.
+func countRecords(n int) string { return database.Plural(n, "record", "records") }
 
 // lineCounter counts the lines of what is read, up to any place.
 type lineCounter struct {
@@ -246,10 +241,12 @@ that was put at the path by then. If it stops on the way, the error says how man
 			if err := w.check(cmd); err != nil {
 				return err
 			}
-			if w.where != "" {
-				return removeWhere(cmd, c, args[0], &w)
-			}
-			return removeIDs(cmd, c, args[0], args[1:])
+			return removeFound(cmd, c, args[0], func(ctx context.Context, s *dynamic.Store) ([]dynamic.ID, error) {
+				if w.where != "" {
+					return w.find(ctx, c, s)
+				}
+				return findIDs(ctx, s, args[1:])
+			})
 		},
 	}
 	database.AddTypeFlag(cmd)
@@ -261,15 +258,15 @@ that was put at the path by then. If it stops on the way, the error says how man
 // mostNamed is how many ids a question names.
 const mostNamed = 10
 
-// removeWhere removes the records at a path that fulfil a condition.
-func removeWhere(cmd *cobra.Command, c *shell.Console, path string, w *whereFlags) error {
+// removeFound shows the records at a path that find finds, asks, and removes them.
+func removeFound(cmd *cobra.Command, c *shell.Console, path string, find func(context.Context, *dynamic.Store) ([]dynamic.ID, error)) error {
 	var (
 		shown *dynamic.Store
 		ids   []dynamic.ID
 	)
 	err := database.ReadStore(cmd, path, func(ctx context.Context, s *dynamic.Store) (err error) {
 		shown = s
-		if ids, err = w.find(ctx, c, s); err != nil || len(ids) == 0 {
+		if ids, err = find(ctx, s); err != nil || len(ids) == 0 {
 			return err
 		}
 		return confirmRecordRemoval(cmd, c, s, ids)
@@ -279,25 +276,6 @@ func removeWhere(cmd *cobra.Command, c *shell.Console, path string, w *whereFlag
 	}
 	if len(ids) == 0 {
 		return c.Write(recordCount{"removed", 0})
-	}
-	return database.WriteShownStore(cmd, shown, func(ctx context.Context, s *dynamic.Store) error { return removeRecords(ctx, c, s, ids) })
-}
-
-// removeIDs removes the records at a path with these ids, all of which must exist.
-func removeIDs(cmd *cobra.Command, c *shell.Console, path string, texts []string) error {
-	var (
-		shown *dynamic.Store
-		ids   []dynamic.ID
-	)
-	err := database.ReadStore(cmd, path, func(ctx context.Context, s *dynamic.Store) (err error) {
-		shown = s
-		if ids, err = findIDs(ctx, s, texts); err != nil {
-			return err
-		}
-		return confirmRecordRemoval(cmd, c, s, ids)
-	})
-	if err != nil {
-		return err
 	}
 	return database.WriteShownStore(cmd, shown, func(ctx context.Context, s *dynamic.Store) error { return removeRecords(ctx, c, s, ids) })
 }
@@ -342,12 +320,12 @@ func findIDs(ctx context.Context, s *dynamic.Store, texts []string) (ids []dynam
 // confirmRecordRemoval shows what will be removed, and asks.
 func confirmRecordRemoval(cmd *cobra.Command, c *shell.Console, s *dynamic.Store, ids []dynamic.ID) error {
 	n := len(ids)
-	lines := []string{fmt.Sprintf("%s of %s in %s, with all entries in indexes (%d):", plural(n), s.Schema().Type, database.QuotePath(s.Path()), len(s.Schema().Indexes))}
+	lines := []string{fmt.Sprintf("%s of %s in %s, with all entries in indexes (%d):", countRecords(n), s.Schema().Type, database.QuotePath(s.Path()), len(s.Schema().Indexes))}
 	for _, id := range ids[:min(n, mostNamed)] {
 		lines = append(lines, "  "+id.String())
 	}
 	if more := n - len(lines) + 1; more > 0 {
 		lines = append(lines, fmt.Sprintf("  and %d more", more))
 	}
-	return c.Confirm(cmd, lines, "Remove "+plural(n)+"?")
+	return c.Confirm(cmd, lines, "Remove "+countRecords(n)+"?")
 }

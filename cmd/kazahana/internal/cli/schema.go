@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schemas has the commands kazahana schema, which show the schema in the header of
-// a store, compare it, and tell its history.
 package cli
 
 import (
@@ -9,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -36,13 +35,7 @@ form of persist.lock. The command type show is for people.
 		Example:           "  kazahana schema show tenants/tenant-1/orders --db data",
 		ValidArgsFunction: database.CompletePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return database.ReadStore(cmd, args[0], func(ctx context.Context, s *dynamic.Store) error {
-				all, err := s.Indexes().History(ctx)
-				if err != nil {
-					return err
-				}
-				return c.Write(newSchemaVersion(len(all), all[len(all)-1]))
-			})
+			return writeVersions(cmd, c, args[0], 1)
 		},
 	}
 	database.AddTypeFlag(cmd)
@@ -58,22 +51,27 @@ until when a version held, by the clock of the process that replaced it.
 		Example:           "  kazahana schema history tenants/tenant-1/accounts --db data",
 		ValidArgsFunction: database.CompletePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return database.ReadStore(cmd, args[0], func(ctx context.Context, s *dynamic.Store) error {
-				all, err := s.Indexes().History(ctx)
-				if err != nil {
-					return err
-				}
-				for i, v := range all {
-					if err := c.Write(newSchemaVersion(i+1, v)); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
+			return writeVersions(cmd, c, args[0], math.MaxInt)
 		},
 	}
 	database.AddTypeFlag(cmd)
 	return cmd
+}
+
+// writeVersions writes the newest versions of the schema of a store, at most so many.
+func writeVersions(cmd *cobra.Command, c *shell.Console, path string, most int) error {
+	return database.ReadStore(cmd, path, func(ctx context.Context, s *dynamic.Store) error {
+		all, err := s.Indexes().History(ctx)
+		if err != nil {
+			return err
+		}
+		for i := max(len(all)-most, 0); i < len(all); i++ {
+			if err := c.Write(newSchemaVersion(i+1, all[i])); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // schemaVersion is a version of a schema.

@@ -46,11 +46,7 @@ move a tenant, first lock it by kazahana tenant lock.
 			if file == "-" && c.WritesTerminal() {
 				return shell.Misuse(cmd, errors.New("the export is not text for a terminal: name a file, or redirect the output"))
 			}
-			open := database.Read
-			if lock {
-				open = database.Write
-			}
-			return open(cmd, func(ctx context.Context, db *persistable.DB) error {
+			return database.Open(cmd, lock, func(ctx context.Context, db *persistable.DB) error {
 				return at.explain(ctx, db, exportTenant(ctx, c, db, at, file, lock))
 			})
 		},

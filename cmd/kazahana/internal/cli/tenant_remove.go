@@ -283,15 +283,13 @@ func removeTenant(ctx context.Context, c *shell.Console, db *persistable.DB, at 
 	case n == nil:
 		return c.Write(tenantRemoval{Path: at.text()})
 	}
-	return c.Write(tenantRemoval{at.text(), n.Total.Directories, n.Total.Stores, n.Total.Bytes})
+	return c.Write(tenantRemoval{at.text(), n.Total})
 }
 
 // tenantRemoval is a tenant that was removed.
 type tenantRemoval struct {
-	Path        string `json:"path"`
-	Directories int    `json:"directories"`
-	Stores      int    `json:"stores"`
-	Bytes       int64  `json:"bytes"` // estimated
+	Path string `json:"path"`
+	database.Total
 }
 
 // Lines implements [shell.Result].

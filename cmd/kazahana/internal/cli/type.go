@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package types has the commands kazahana type, which show what the headers of stores say
-// of the types of their records.
 package cli
 
 import (

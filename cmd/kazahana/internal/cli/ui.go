@@ -51,11 +51,7 @@ the program has made. A cluster may be shown while programs use it.
 ` + database.About,
 		Example: "  kazahana ui --db data\n  kazahana ui --cluster-file fdb.cluster --listen 127.0.0.1:4711 --open",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			use := database.Read
-			if f.write {
-				use = database.Write
-			}
-			return use(cmd, func(ctx context.Context, db *persistable.DB) error { return f.serve(ctx, c, cmd, db) })
+			return database.Open(cmd, f.write, func(ctx context.Context, db *persistable.DB) error { return f.serve(ctx, c, cmd, db) })
 		},
 	}
 	set := cmd.Flags()

@@ -139,12 +139,12 @@ func Refuse(group *cobra.Command) *cobra.Command {
 // Read opens the database that the flags of a command name for reading, calls do, and
 // closes it; a [Session] keeps it open. It writes nothing.
 func Read(cmd *cobra.Command, do func(context.Context, *persistable.DB) error) error {
-	return withStores(cmd, false, do)
+	return Open(cmd, false, do)
 }
 
 // Write is [Read] for a verb that writes.
 func Write(cmd *cobra.Command, do func(context.Context, *persistable.DB) error) error {
-	return withStores(cmd, true, do)
+	return Open(cmd, true, do)
 }
 
 // ReadKeys is [Read] for a verb over keys, whatever they mean.
@@ -157,7 +157,8 @@ func WriteKeys(cmd *cobra.Command, do func(context.Context, kv.Database) error) 
 	return withEngine(cmd, true, do)
 }
 
-func withStores(cmd *cobra.Command, writes bool, do func(context.Context, *persistable.DB) error) error {
+// Open is [Write] for a verb that writes, and otherwise [Read].
+func Open(cmd *cobra.Command, writes bool, do func(context.Context, *persistable.DB) error) error {
 	return withSession(cmd, func(ctx context.Context, s *Session) error {
 		db, err := s.openStores(ctx, writes)
 		if err != nil {

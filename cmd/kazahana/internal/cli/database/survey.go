@@ -48,9 +48,9 @@ type Node struct {
 
 // Total is how much there is in directories.
 type Total struct {
-	Directories int
-	Stores      int   // types, each counted in each directory
-	Bytes       int64 // estimated, of keys and values; 0 without sizes
+	Directories int   `json:"directories"`
+	Stores      int   `json:"stores"` // types, each counted in each directory
+	Bytes       int64 `json:"bytes"`  // estimated, of keys and values; 0 without sizes
 }
 
 // Own returns the estimated size of the directory without those below it; that of a
@@ -226,7 +226,7 @@ func (n *Node) Describe() []string {
 }
 
 // Plural returns a number with its noun.
-func Plural(n int, one, several string) string {
+func Plural[N int | int64](n N, one, several string) string {
 	if n == 1 {
 		return "1 " + one
 	}

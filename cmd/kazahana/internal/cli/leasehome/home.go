@@ -26,19 +26,18 @@ import (
 
 // Home is the opened place of leases.
 type Home struct {
+	Lister
 	Provider   idgen.LeaseProvider
-	List       Lister
-	Services   Enumerator
 	Quarantine Quarantiner // nil for a lease server
 	Layout     idgen.Layout
 	Close      func() error
 }
 
-// Lister is a function that lists leases.
-type Lister func(ctx context.Context, serviceID string, options lease.ListOptions) (lease.Page, error)
-
-// Enumerator is a function that lists services.
-type Enumerator func(ctx context.Context, after string, limit int) ([]string, error)
+// Lister lists leases and services, as a [lease.Server] does.
+type Lister interface {
+	List(ctx context.Context, serviceID string, options lease.ListOptions) (lease.Page, error)
+	Services(ctx context.Context, after string, limit int) ([]string, error)
+}
 
 // Quarantiner begins and ends quarantines, as a [lease.Server] does.
 type Quarantiner interface {
@@ -161,7 +160,7 @@ func serverOf(store lease.Store, o OpenOptions, end func() error) (*Home, error)
 	if err != nil {
 		return nil, errors.Join(err, end())
 	}
-	return &Home{Provider: server, List: server.List, Services: server.Services, Quarantine: server, Close: end}, nil
+	return &Home{Lister: server, Provider: server, Quarantine: server, Close: end}, nil
 }
 
 // openRedis takes the URLs that go-redis takes: redis://user:password@host:port/db.
@@ -192,5 +191,5 @@ func openHTTP(_ context.Context, o OpenOptions) (*Home, error) {
 	if err != nil {
 		return nil, shell.Invalid(err)
 	}
-	return &Home{Provider: client, List: client.List, Services: client.Services, Close: func() error { return nil }}, nil
+	return &Home{Lister: client, Provider: client, Close: func() error { return nil }}, nil
 }
