@@ -153,7 +153,7 @@ func TestEachVerbReadsOrWrites(t *testing.T) {
 			continue
 		}
 		if !slices.Contains(known, verb) {
-			t.Errorf("%s is in none of the lists", verb)
+			t.Errorf("%s is in none of the lists of this file: reading, refused, writing, interactive", verb)
 		}
 		known = slices.DeleteFunc(known, func(k string) bool { return k == verb })
 	}
