@@ -27,7 +27,7 @@ var skips = map[string]string{
 	"idgen/collision_test.go":                        "only with -short: make test runs it",
 	"idgen/sim_test.go":                              "only with -short: make test runs it",
 	"internal/idchaos/chaos_test.go":                 "only with -short: make test runs it",
-	"internal/servers/find.go":                       "in CI it fails instead",
+	"internal/servers/server.go":                     "in CI it fails instead",
 	"internal/servers/servers_test.go":               "in CI it fails instead",
 	"kv/internal/difftest/difftest_test.go":          "only with -short: make test runs it",
 	"kv/embedded/range_test.go":                      "only with -short: make test runs it",

@@ -6,10 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -210,4 +213,116 @@ func run(args []string, account *account, folder, log string) (*exec.Cmd, chan s
 		}
 	}()
 	return cmd, ended, <-started
+}
+
+// must returns a started server, or skips the test if its program is missing.
+func must[S any](tb testing.TB, start func() (S, error), program func() (string, error), debian, homebrew string) S {
+	tb.Helper()
+	if _, err := program(); err != nil {
+		skip(tb, err, debian, homebrew)
+	}
+	s, err := start()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// FreePort returns a port that is free on the loopback interface, as is the one
+// 10,000 above, where members of a Redis cluster talk. Both lie below the ports
+// that systems give to outgoing connections, so that a server that restarts
+// finds its port free.
+func FreePort() (int, error) {
+	var err error
+	for range 100 {
+		port := 10_000 + rand.IntN(12_000)
+		if err = probe(port); err == nil {
+			err = probe(port + 10_000)
+		}
+		if err == nil {
+			return port, nil
+		}
+	}
+	return 0, fmt.Errorf("servers: 100 ports in a row are taken, the last one: %w", err)
+}
+
+func probe(port int) error {
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return err
+	}
+	return listener.Close()
+}
+
+// find returns the path of a program: the first of the names that is on PATH or
+// in one of the folders, which are patterns of which the last match is newest.
+func find(names []string, folders ...string) (string, error) {
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+		for _, folder := range folders {
+			matches, _ := filepath.Glob(filepath.Join(folder, name))
+			slices.Reverse(matches)
+			if len(matches) > 0 {
+				return matches[0], nil
+			}
+		}
+	}
+	return "", fmt.Errorf("%s is not installed", names[0])
+}
+
+// skip skips a test that lacks a server; in CI it fails.
+func skip(tb testing.TB, err error, debian, homebrew string) {
+	tb.Helper()
+	text := fmt.Sprintf("%v: install it (apt-get install %s, brew install %s) to run this test", err, debian, homebrew)
+	if os.Getenv("CI") == "true" {
+		tb.Fatal(text)
+	}
+	tb.Skip(text)
+}
+
+// kind is what differs between the programs.
+type kind struct {
+	prepare [][]string // commands that make the data
+	args    func(port int) []string
+	check   func(ctx context.Context, addr string) error
+}
+
+// newServer starts a server with an empty folder.
+func newServer(account *account, folder string, k kind) (*Server, error) {
+	for _, command := range k.prepare {
+		if err := prepare(account, folder, command); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	for range attempts {
+		port, free := FreePort()
+		if free != nil {
+			return nil, free
+		}
+		addr := fmt.Sprintf("127.0.0.1:%d", port)
+		s := &Server{Addr: addr, Folder: folder, account: account, log: folder + ".log", args: k.args(port)}
+		s.check = func(ctx context.Context) error { return k.check(ctx, addr) }
+		if err = s.start(); err == nil {
+			return s, nil
+		}
+	}
+	return nil, err
+}
+
+// prepare runs a command to its end.
+func prepare(account *account, folder string, command []string) error {
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Dir, cmd.SysProcAttr = folder, attributes(account)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("servers: %s: %w\n%s", command[0], err, out)
+	}
+	return nil
+}
+
+// killAtEnd stops a test's own server when the test ends.
+func killAtEnd(tb testing.TB, s *Server) {
+	tb.Cleanup(func() { s.Kill(tb) })
 }

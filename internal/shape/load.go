@@ -3,6 +3,7 @@
 package shape
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/scanner"
@@ -112,3 +113,11 @@ func countCode(source []byte) (n int) {
 		last = end
 	}
 }
+
+// Position is a line of a file.
+type Position struct {
+	Path string
+	Line int
+}
+
+func (p Position) String() string { return fmt.Sprintf("%s:%d", p.Path, p.Line) }
