@@ -33,7 +33,7 @@ func (c *collector) resolveIndex(r *model.Record, m markerIndex) *model.Index {
 		c.Add(scatter.At, r.GoName, tags.UniqueScatter)
 	}
 	return nameIndex(r, &model.Index{
-		Unique: m.unique, Cover: m.options.Cover, CoverFields: cover, Scatter: scatter, Where: where, Title: m.options.Name,
+		Kind: model.Value, Unique: m.unique, Cover: m.options.Cover, CoverFields: cover, Scatter: scatter, Where: where, Title: m.options.Name,
 		At: m.site.inTag(m.options.Fields[0].Offset), Components: components,
 	})
 }
@@ -138,7 +138,7 @@ func (c *collector) addFieldIndexes(r *model.Record) {
 		}
 		if one != nil && message == "" {
 			r.Indexes = append(r.Indexes, nameIndex(r, &model.Index{
-				Unique: f.Options.Unique, Cover: f.Options.Cover, Scatter: scatterOf(f),
+				Kind: model.Value, Unique: f.Options.Unique, Cover: f.Options.Cover, Scatter: scatterOf(f),
 				At: at, Components: []*model.Component{one},
 			}))
 		}
@@ -231,15 +231,16 @@ func (c *collector) bindDirectory(r *model.Record, site fieldSite) {
 	}
 }
 
-// addAggregate resolves a Count, Sum, Min, Max or Rank marker.
+// addAggregate resolves the marker of an aggregate.
 func (c *collector) addAggregate(r *model.Record, m markerAggregate) {
 	group, grouped := c.resolveComponents(r, m.site, m.options.By)
 	where, sound := c.resolveWhere(r, m.site, m.options.Where)
+	kind := model.AggregateKind(m.marker)
 	var of *model.Component
-	if m.marker != "Count" {
-		of = c.resolveMeasure(r, m)
+	if kind.Measure != model.NoMeasure {
+		of = c.resolveMeasure(r, m, kind)
 	}
-	if !grouped || !sound || of == nil && m.marker != "Count" {
+	if !grouped || !sound || of == nil && kind.Measure != model.NoMeasure {
 		return
 	}
 	for _, one := range group {
@@ -248,41 +249,32 @@ func (c *collector) addAggregate(r *model.Record, m markerAggregate) {
 			return
 		}
 	}
-	d := &model.Index{Components: group, Where: where, Title: m.options.Name, At: m.at}
-	switch m.marker {
-	case "Count":
-		d.Kind = model.Count
-	case "Sum":
-		d.Kind, d.Of = model.Sum, of
-	case "Rank":
-		d.Kind, d.Components = model.Rank, append(group, of)
-	default:
+	d := &model.Index{Kind: kind, Components: group, Where: where, Title: m.options.Name, At: m.at}
+	switch kind.Measure {
+	case model.MeasureOf:
+		d.Of = of
+	case model.MeasureLast:
 		d.Components = append(group, of)
-		c.addExtreme(r, m, nameIndex(r, d))
+	}
+	nameIndex(r, d)
+	if kind == model.Value {
+		c.addExtreme(r, m, d)
 		return
 	}
-	r.Indexes = append(r.Indexes, nameIndex(r, d))
+	r.Indexes = append(r.Indexes, d)
 }
 
-// resolveMeasure resolves the field that is summed, compared or ranked, or returns
-// nil after a fault.
-func (c *collector) resolveMeasure(r *model.Record, m markerAggregate) *model.Component {
+// resolveMeasure resolves the field that the marker names, or returns nil after a fault.
+func (c *collector) resolveMeasure(r *model.Record, m markerAggregate, kind *model.IndexKind) *model.Component {
 	one := c.resolveComponent(r, m.site, m.options.Of)
 	if one == nil {
 		return nil
 	}
-	text, reason := c.typeText(one.Steps[len(one.Steps)-1].Kind.GoType), ""
-	switch form := one.Element.Form; {
-	case m.marker == "Sum" && (form == model.FormFloat32 || form == model.FormFloat64):
-		reason = fmt.Sprintf("a sum of floats such as %s would depend on the order of the additions; keep the amount as an integer of its smallest unit", text)
-	case m.marker == "Sum" && (one.Slice || form != model.FormInt && form != model.FormUint && form != model.FormDuration):
-		reason = fmt.Sprintf("%s cannot be summed; a Sum is of an integer or a time.Duration", text)
-	case m.marker == "Rank" && one.Slice:
-		reason = fmt.Sprintf("%s cannot be ranked: a record has one rank, not one for each element", text)
-	case m.marker == "Rank" && one.Nullable:
-		reason = fmt.Sprintf("%s may be null, and a null has no rank; rank a field that is not a pointer, and that no pointer leads to", m.options.Of.Text)
+	if kind.RefuseMeasure == nil {
+		return one
 	}
-	if reason != "" {
+	typ := c.typeText(one.Steps[len(one.Steps)-1].Kind.GoType)
+	if reason := kind.RefuseMeasure(one, m.options.Of.Text, typ); reason != "" {
 		c.Add(m.site.inTag(m.options.Of.Offset), r.GoName, "%s", reason)
 		return nil
 	}
@@ -317,7 +309,7 @@ func (c *collector) addExtreme(r *model.Record, m markerAggregate, d *model.Inde
 
 // addVersionIndex adds the index that orders records by their versions.
 func (c *collector) addVersionIndex(r *model.Record) {
-	r.Indexes = append(r.Indexes, &model.Index{Kind: model.Version, Name: model.IndexName(r.Name, string(model.Version)), At: r.VersionAt})
+	r.Indexes = append(r.Indexes, &model.Index{Kind: model.Version, Name: model.IndexName(r.Name, model.Version.Name), At: r.VersionAt})
 }
 
 // resolveWhere resolves the condition of a partial index: nil where there is none, or

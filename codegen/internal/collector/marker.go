@@ -29,7 +29,7 @@ type markerIndex struct {
 	options tags.IndexOptions
 }
 
-// markerAggregate is a Count, Sum, Min, Max or Rank marker.
+// markerAggregate is the marker of an aggregate, such as Count.
 type markerAggregate struct {
 	site    fieldSite
 	at      token.Position // of the tag
@@ -43,8 +43,8 @@ func markerOf(t types.Type) string {
 	if !ok || named.Obj().Pkg() == nil || named.Obj().Pkg().Path() != model.PersistablePath {
 		return ""
 	}
-	switch name := named.Obj().Name(); name {
-	case "Type", "Directory", "Index", "Unique", "Count", "Sum", "Min", "Max", "Rank", versionMarker:
+	name := named.Obj().Name()
+	if slices.Contains([]string{"Type", "Directory", "Index", "Unique", versionMarker}, name) || slices.Contains(tags.Aggregates, name) {
 		return name
 	}
 	return ""

@@ -4,7 +4,6 @@ package emitter
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/kazahana-db/kazahana/codegen/internal/model"
@@ -18,8 +17,8 @@ func (e *emitter) writeQueryMethod(r *model.Record, d *model.Index, i int, m mod
 		e.writeRecordMethod(r, i, m)
 	case model.MethodUniqueRow, model.MethodEqualRows, model.MethodRangeRows, model.MethodOrderedRows:
 		e.writeRowMethod(r, d, i, m)
-	case model.MethodRankOf, model.MethodNth, model.MethodTop, model.MethodPercentile:
-		e.writeRankMethod(r, d, i, m)
+	case model.MethodCall:
+		e.writeCall(r, d, i, m)
 	default:
 		e.writeAggregateMethod(r, d, i, m)
 	}
@@ -54,9 +53,9 @@ func direction(c *model.Component) string {
 // methodParameters lists the parameters of a method and their names, which the others
 // follow.
 func (e *emitter) methodParameters(m model.QueryMethod, others ...string) (list string, names []string) {
-	names = e.componentParameters(m.Equal, others...)
+	names = e.componentParameters(m.Parameters(), others...)
 	var parameters []string
-	for n, c := range m.Equal {
+	for n, c := range m.Parameters() {
 		parameters = append(parameters, names[n]+" "+e.componentType(c))
 	}
 	return strings.Join(parameters, ", "), names
@@ -73,7 +72,7 @@ func (e *emitter) withContext(parameters string) string {
 
 // writeMethodComment writes the doc comment of a query method.
 func (e *emitter) writeMethodComment(r *model.Record, d *model.Index, m model.QueryMethod) {
-	what := values(m.Equal)
+	what := model.Values(m.Equal)
 	switch m.Kind {
 	case model.MethodUnique:
 		e.printf("// %s returns the %s with %s, or %s.ErrNotFound.", m.Name, r.GoName, what, e.importPackage(model.PersistablePath))
@@ -102,31 +101,6 @@ func descent(c *model.Component) string {
 	return "order"
 }
 
-// values names the parameters of a method in its doc comment: "that A, B and C",
-// or, with a slice, "that A and that element of B".
-func values(components []*model.Component) string {
-	again := ""
-	if slices.ContainsFunc(components, func(c *model.Component) bool { return c.Slice }) {
-		again = "that "
-	}
-	var b strings.Builder
-	for i, c := range components {
-		switch {
-		case i == 0:
-			b.WriteString("that ")
-		case i == len(components)-1:
-			b.WriteString(" and " + again)
-		default:
-			b.WriteString(", " + again)
-		}
-		if c.Slice {
-			b.WriteString("element of ")
-		}
-		b.WriteString(c.GoName())
-	}
-	return b.String()
-}
-
 // order names what the records of a method are sorted by.
 func order(c *model.Component) string {
 	if c.Slice {
@@ -145,9 +119,6 @@ func (e *emitter) writeAggregateMethod(r *model.Record, d *model.Index, i int, m
 		return fmt.Sprintf("%s.%s(ctx, &s.Store, %d%s)", e.importPackage(model.PersistimplPath), verb, i, last)
 	}
 	switch m.Kind {
-	case model.MethodCount:
-		e.printf("%s (int64, error) {", receiver)
-		e.printf("return %s\n}\n", call("Count", ", "+e.keyExpression(m.Equal, names)))
 	case model.MethodSum:
 		e.writeSum(receiver, d, func(verb string) string { return call(verb, ", "+e.keyExpression(m.Equal, names)) })
 	case model.MethodCounts, model.MethodSums:
@@ -193,23 +164,18 @@ func (e *emitter) writeAggregateComment(d *model.Index, m model.QueryMethod) {
 		of = m.Next.GoName()
 	}
 	overflow := fmt.Sprintf("// A sum that does not fit is a %s.ErrOverflow.", e.importPackage(model.PersistablePath))
-	scope := "of all records"
-	if len(m.Equal) > 0 {
-		scope = "of the records with " + values(m.Equal)
-	}
+	scope := model.Scope(m.Equal)
 	switch m.Kind {
-	case model.MethodCount:
-		e.printf("// %s returns the number %s, in one read.", m.Name, scope)
 	case model.MethodCounts:
 		e.printf("// %s yields each %s and the number of its records; those without records are left out.", m.Name, combination(d.Components))
 	case model.MethodSum:
-		e.printf("// %s returns the sum of %s %s, in one read.\n%s", m.Name, of, scope, overflow)
+		e.printf("// %s returns the sum of %s of %s, in one read.\n%s", m.Name, of, scope, overflow)
 	case model.MethodSums:
 		e.printf("// %s yields each %s and the sum of %s of its records; sums that are 0 are left out.\n%s", m.Name, combination(d.Components), of, overflow)
 	case model.MethodMin:
-		e.printf("// %s returns the least %s %s, and false if there is none.", m.Name, of, scope)
+		e.printf("// %s returns the least %s of %s, and false if there is none.", m.Name, of, scope)
 	case model.MethodMax:
-		e.printf("// %s returns the greatest %s %s, and false if there is none.", m.Name, of, scope)
+		e.printf("// %s returns the greatest %s of %s, and false if there is none.", m.Name, of, scope)
 	}
 	e.writeConditionComment(d)
 }
@@ -222,57 +188,35 @@ func combination(group []*model.Component) string {
 	return "combination of values"
 }
 
-// writeRankMethod writes a method of a Rank.
-func (e *emitter) writeRankMethod(r *model.Record, d *model.Index, i int, m model.QueryMethod) {
-	e.writeRankComment(d, m)
-	parameters, names := e.methodParameters(m, "n", "p")
-	receiver := fmt.Sprintf("func (s *%s) %s", r.StoreType(), m.Name)
-	call := func(verb, last string) string {
-		return fmt.Sprintf("%s.%s(ctx, &s.Store, %d, %s)", e.importPackage(model.PersistimplPath), verb, i, last)
+// writeCall writes a method that returns what one function of the run-time returns.
+func (e *emitter) writeCall(r *model.Record, d *model.Index, i int, m model.QueryMethod) {
+	doc := strings.ReplaceAll(m.Doc, model.NotFound, e.importPackage(model.PersistablePath)+".ErrNotFound")
+	e.printf("// %s %s", m.Name, strings.ReplaceAll(doc, "\n", "\n// "))
+	e.writeConditionComment(d)
+	parameters, names := e.methodParameters(m, m.Call.Reserved...)
+	if m.Call.Parameter != "" {
+		parameters = strings.TrimPrefix(parameters+", "+m.Call.Parameter+" "+m.Call.Type, ", ")
 	}
-	last := func(parameter string) string {
-		if parameters == "" {
-			return e.withContext(parameter)
-		}
-		return e.withContext(parameters + ", " + parameter)
+	e.printf("func (s *%s) %s(%s) (%s, error) {", r.StoreType(), m.Name, e.withContext(parameters), e.resultType(r, m.Call.Result))
+	arguments := []string{e.keyExpression(m.Equal, names)}
+	if c := m.Call.Value; c != nil {
+		arguments = append(arguments, e.componentKey(c, "nil", names[len(m.Equal)]))
 	}
-	switch m.Kind {
-	case model.MethodRankOf:
-		e.printf("%s(%s) (int64, error) {", receiver, e.withContext(parameters))
-		n := len(m.Equal) - 1
-		score := e.componentKey(m.Equal[n], "nil", names[n])
-		e.printf("return %s\n}\n", call("RankOf", e.keyExpression(m.Equal[:n], names[:n])+", "+score))
-	case model.MethodNth:
-		e.printf("%s(%s) (*%s, error) {", receiver, last("n int64"), e.recordType(r))
-		e.printf("return %s\n}\n", call("Nth", e.keyExpression(m.Equal, names)+", n"))
-	case model.MethodTop:
-		e.printf("%s(%s) ([]*%s, error) {", receiver, last("n int"), e.recordType(r))
-		e.printf("return %s\n}\n", call("Top", e.keyExpression(m.Equal, names)+", n"))
-	case model.MethodPercentile:
-		e.printf("%s(%s) (*%s, error) {", receiver, last("p float64"), e.recordType(r))
-		e.printf("return %s\n}\n", call("Percentile", e.keyExpression(m.Equal, names)+", p"))
+	if m.Call.Parameter != "" {
+		arguments = append(arguments, m.Call.Parameter)
 	}
+	e.printf("return %s.%s(ctx, &s.Store, %d, %s)\n}\n", e.importPackage(model.PersistimplPath), m.Call.Function, i, strings.Join(arguments, ", "))
 }
 
-// writeRankComment writes the doc comment of a Rank's method.
-func (e *emitter) writeRankComment(d *model.Index, m model.QueryMethod) {
-	score := d.Components[len(d.Components)-1].GoName()
-	scope := "all records"
-	if group := d.Group(); len(group) > 0 {
-		scope = "the records with " + values(group)
+// resultType is the type that a call returns, with an error.
+func (e *emitter) resultType(r *model.Record, result model.Result) string {
+	switch result {
+	case model.ResultRecord:
+		return "*" + e.recordType(r)
+	case model.ResultRecords:
+		return "[]*" + e.recordType(r)
 	}
-	notFound := e.importPackage(model.PersistablePath) + ".ErrNotFound"
-	switch m.Kind {
-	case model.MethodRankOf:
-		e.printf("// %s returns how many of %s have a lesser %s: 0 for the least.", m.Name, scope, score)
-	case model.MethodNth:
-		e.printf("// %s returns the record that has n of %s before it, by %s and then by ID: n = 0 for the\n// one with the least; or %s.", m.Name, scope, score, notFound)
-	case model.MethodTop:
-		e.printf("// %s returns n of %s: those with the greatest %s, the greatest first. An n below 1 is an error.", m.Name, scope, score)
-	case model.MethodPercentile:
-		e.printf("// %s returns the first record, by %s and then by ID, such that at least p percent of\n// %s do not come after it; p is from 0 to 100. Without records: %s.", m.Name, score, scope, notFound)
-	}
-	e.writeConditionComment(d)
+	return string(result)
 }
 
 // writeGroupTypes writes the types of groups of several fields, with the functions that
@@ -409,7 +353,7 @@ func (e *emitter) writeRowMethod(r *model.Record, d *model.Index, i int, m model
 	receiver := fmt.Sprintf("func (s *%s) %s", r.StoreType(), m.Name)
 	if m.Kind == model.MethodUniqueRow {
 		e.printf("// %s returns what the index has of the %s with %s, or %s.ErrNotFound. It does not read the record.",
-			m.Name, r.GoName, values(m.Equal), persistable)
+			m.Name, r.GoName, model.Values(m.Equal), persistable)
 		e.writeConditionComment(d)
 		e.printf("%s(%s) (%s, error) {", receiver, e.withContext(parameters), row)
 		key := e.keyExpression(m.Equal, names)

@@ -221,7 +221,7 @@ func (e *emitter) writeDefinition(d *model.Index) {
 	for _, c := range d.Components {
 		names = append(names, c.Name())
 	}
-	add("Kind", d.Kind != model.Value, string(d.Kind))
+	add("Kind", d.Kind.Name != "", d.Kind.Name)
 	add("Fields", len(names) > 0, names)
 	if d.Of != nil {
 		add("Of", true, d.Of.Name())

@@ -155,8 +155,8 @@ func indexLines(d *model.Index) []string {
 		}
 	}
 	fields := fieldList(d)
-	add(fields != "" && (d.Kind == model.Count || d.Kind == model.Sum), "by "+fields)
-	add(fields != "" && d.Kind != model.Count && d.Kind != model.Sum, fields)
+	add(fields != "" && d.Kind.Tallies, "by "+fields)
+	add(fields != "" && !d.Kind.Tallies, fields)
 	add(d.Where != nil, "where "+d.Where.Text())
 	add(d.Cover, "copies the record")
 	add(len(d.CoverFields) > 0, "copies "+strings.Join(d.CoverNames(), ", "))
@@ -166,17 +166,10 @@ func indexLines(d *model.Index) []string {
 
 // indexTitle is the kind of an index.
 func indexTitle(d *model.Index) string {
-	switch {
-	case d.Unique:
-		return "unique index"
-	case d.Kind == model.Value:
-		return "index"
-	case d.Kind == model.Sum:
-		return "sum of " + d.Of.Name()
-	case d.Kind == model.Version:
-		return "versions"
+	if d.Kind.Title != nil {
+		return d.Kind.Title(d)
 	}
-	return string(d.Kind)
+	return d.Kind.Name
 }
 
 // fieldList are the fields of an index in the order of its keys.

@@ -12,13 +12,13 @@ import (
 // Index is one index of a record.
 type Index struct {
 	Name        string // as it stands in keys, without "_unique"
-	Kind        IndexKind
+	Kind        *IndexKind
 	Unique      bool
 	Cover       bool
 	CoverFields []*Field
 	Scatter     tags.Scatter
 	At          token.Position
-	Components  []*Component // of Count and Sum the group; of Rank the group and the score
+	Components  []*Component // of an aggregate the group, and the measure if that is last
 	Of          *Component   // what a Sum adds up
 	Where       *Predicate   // nil if all records are in the index
 	Title       string       // the option name=
@@ -33,8 +33,8 @@ func (d *Index) NameIndex(typ string) {
 		return
 	}
 	var names []string
-	if d.Kind != Value {
-		names = append(names, string(d.Kind))
+	if d.Kind.Name != "" {
+		names = append(names, d.Kind.Name)
 	}
 	if d.Of != nil {
 		names = append(names, d.Of.Name())
@@ -61,7 +61,7 @@ func (d *Index) FieldNames() string { return strings.Join(fieldNames(d.Component
 
 // Identity is what two indexes of a type must not share: then they would keep the same.
 func (d *Index) Identity() string {
-	text := string(d.Kind) + " " + d.FieldNames()
+	text := d.Kind.Name + " " + d.FieldNames()
 	if d.Of != nil {
 		text += " of " + d.Of.Name()
 	}
@@ -70,14 +70,9 @@ func (d *Index) Identity() string {
 
 // Subject says what the index keeps, for messages.
 func (d *Index) Subject() string {
-	text := d.FieldNames()
-	switch {
-	case d.Kind == Sum:
-		text = "sum of " + d.Of.Name() + by(d.Components)
-	case d.Kind == Count:
-		text = "count" + by(d.Components)
-	case d.Kind != Value:
-		text = string(d.Kind) + " of " + text
+	text := d.Kind.Name + " of " + d.FieldNames()
+	if d.Kind.Subject != nil {
+		text = d.Kind.Subject(d)
 	}
 	if d.Where != nil {
 		text += " where " + d.Where.Text()
@@ -111,14 +106,6 @@ func (d *Index) CoverNames() (names []string) {
 	return names
 }
 
-// Group returns the components that make up the group of a Count, Sum or Rank.
-func (d *Index) Group() []*Component {
-	if d.Kind == Rank {
-		return d.Components[:len(d.Components)-1]
-	}
-	return d.Components
-}
-
 // Signature names the kinds of the components, of the summed field and of the covered
 // fields, which decide the bytes of keys and values.
 func (d *Index) Signature() string {
@@ -144,7 +131,7 @@ func (d *Index) LockSignature() string {
 			words = append(words, word)
 		}
 	}
-	add(d.Kind != Value, "kind="+string(d.Kind))
+	add(d.Kind.Name != "", "kind="+d.Kind.Name)
 	if d.Of != nil {
 		add(true, "of="+d.Of.Name())
 	}
@@ -176,18 +163,6 @@ func (d *Index) SparseFields() []string {
 	return names
 }
 
-// IndexKind is what an index keeps, as package index names it.
-type IndexKind string
-
-// The kinds.
-const (
-	Value   IndexKind = "" // an entry for each record and value
-	Count   IndexKind = "count"
-	Sum     IndexKind = "sum"
-	Rank    IndexKind = "rank"
-	Version IndexKind = "version"
-)
-
 // Extreme is a Min or Max marker, which an index of kind Value answers.
 type Extreme struct {
 	Greatest bool
@@ -216,5 +191,5 @@ func Reader(typ string) string { return "read" + Exported(typ) }
 
 // HasGroups reports whether methods of the index yield groups of several fields.
 func (d *Index) HasGroups() bool {
-	return (d.Kind == Count || d.Kind == Sum) && len(d.Components) > 1
+	return d.Kind.Tallies && len(d.Components) > 1
 }

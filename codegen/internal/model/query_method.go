@@ -2,6 +2,12 @@
 
 package model
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
 // methodKind is what a generated index method does.
 type methodKind int
 
@@ -15,16 +21,12 @@ const (
 	MethodEqualRows                     //
 	MethodRangeRows                     //
 	MethodOrderedRows                   //
-	MethodCount                         // the number of records of a group
 	MethodCounts                        // the numbers of all groups
 	MethodSum                           // the sum of a group
 	MethodSums                          // the sums of all groups
 	MethodMin                           // the least value of a group
 	MethodMax                           // the greatest value of a group
-	MethodRankOf                        // how many records are before a value
-	MethodNth                           // the record at a rank
-	MethodTop                           // the records with the greatest values
-	MethodPercentile                    // the record at a percentile
+	MethodCall                          // what Call says
 )
 
 // rowKinds are the kinds of the methods that return rows where others return records.
@@ -38,6 +40,70 @@ type QueryMethod struct {
 	Kind  methodKind
 	Equal []*Component // the parameters
 	Next  *Component   // the field with the range, or the value that is returned; nil for others
+	Cost  ReadCost
+
+	// Of a MethodCall only.
+
+	Call Call
+	Doc  string // what follows the name in the comment, with [NotFound] for persistable.ErrNotFound
+}
+
+// Parameters are the fields that the method takes, in order.
+func (m QueryMethod) Parameters() []*Component {
+	if m.Call.Value == nil {
+		return m.Equal
+	}
+	return append(slices.Clip(m.Equal), m.Call.Value)
+}
+
+// Call is a method that returns what a function of package persistimpl returns. That takes
+// a context, the store, the number of the index and the key of the group, and then:
+type Call struct {
+	Function  string
+	Value     *Component // a field that is packed on its own; nil for none
+	Parameter string     // a further parameter of the method and of the function; "" for none
+	Type      string     // its type
+	Reserved  []string   // names that no field's parameter gets: Parameter, and those of the kind's other methods
+	Result    Result     // with an error
+}
+
+// Result is what a call returns: a record, records, or a predeclared type.
+type Result string
+
+// The results that depend on the record.
+const (
+	ResultRecord  Result = "record"
+	ResultRecords Result = "records"
+)
+
+// NotFound stands in a method's comment for the name of the error, which the imports decide.
+const NotFound = "{ErrNotFound}"
+
+// ReadCost is what one call of a method does on the key-value store, with the directory
+// opened before and a record in one value.
+type ReadCost struct {
+	Rounds    string // round trips
+	Reads     string // keys read
+	Ranges    string // ranges read
+	Conflicts string // what a concurrent write of would make the transaction retry
+}
+
+// rangeCost is the cost of a method that reads only entries.
+func rangeCost(d *Index, conflicts string) ReadCost {
+	return ReadCost{"1", "0", d.Scatter.Ranges(), conflicts}
+}
+
+// recordCost is the cost of a method that returns records.
+func recordCost(d *Index, kind methodKind) ReadCost {
+	switch {
+	case kind == MethodUnique && d.Cover:
+		return ReadCost{"1", "1", "0", "the unique key"}
+	case kind == MethodUnique:
+		return ReadCost{"2", "2", "0", "the unique key and the record's"}
+	case d.Cover:
+		return rangeCost(d, "the range scanned")
+	}
+	return ReadCost{"2", "n", d.Scatter.Ranges(), "the range scanned and the records' keys"}
 }
 
 // QueryMethods lists the methods of an index. One of kind Value on (A,B,C) has
@@ -51,13 +117,8 @@ type QueryMethod struct {
 // The methods of a partial index end in Where and its title, or the fields of its
 // predicate.
 func QueryMethods(d *Index) (list []QueryMethod) {
-	switch d.Kind {
-	case Count, Sum:
-		list = aggregateMethods(d)
-	case Rank:
-		list = rankMethods(d)
-	case Value:
-		list = append(valueMethods(d), extremeMethods(d)...)
+	if d.Kind.Methods != nil {
+		list = d.Kind.Methods(d)
 	}
 	for i := range list {
 		list[i].Name += whereSuffix(d)
@@ -72,22 +133,26 @@ func QueryMethods(d *Index) (list []QueryMethod) {
 func valueMethods(d *Index) (list []QueryMethod) {
 	all := goFields(d.Components)
 	n := len(d.Components)
+	add := func(name string, kind methodKind, equal []*Component, next *Component) {
+		list = append(list, QueryMethod{Name: name, Kind: kind, Equal: equal, Next: next, Cost: recordCost(d, kind)})
+	}
 	switch {
 	case d.Unique:
-		list = append(list, QueryMethod{"By" + all, MethodUnique, d.Components, nil})
+		add("By"+all, MethodUnique, d.Components, nil)
 	case n == 1:
-		list = append(list, QueryMethod{"By" + all, MethodEqual, d.Components, nil})
+		add("By"+all, MethodEqual, d.Components, nil)
 	default:
-		list = append(list, QueryMethod{"By" + all, MethodRange, d.Components[:n-1], d.Components[n-1]})
+		add("By"+all, MethodRange, d.Components[:n-1], d.Components[n-1])
 	}
 	for equal := n - 1; equal > 0; equal-- {
 		if equal == n-1 && !d.Unique {
 			continue
 		}
 		name := "By" + goFields(d.Components[:equal]) + "Then" + goFields(d.Components[equal:])
-		list = append(list, QueryMethod{name, MethodRange, d.Components[:equal], d.Components[equal]})
+		add(name, MethodRange, d.Components[:equal], d.Components[equal])
 	}
-	return append(list, QueryMethod{"OrderedBy" + all, MethodOrdered, nil, d.Components[0]})
+	add("OrderedBy"+all, MethodOrdered, nil, d.Components[0])
+	return list
 }
 
 // rowMethods lists the same methods for rows.
@@ -97,7 +162,7 @@ func rowMethods(d *Index, records []QueryMethod) (list []QueryMethod) {
 		if !ok {
 			continue
 		}
-		m.Kind, m.Name = kind, m.Name+"Rows"
+		m.Kind, m.Name, m.Cost = kind, m.Name+"Rows", rangeCost(d, "the range scanned")
 		if kind == MethodUniqueRow {
 			m.Name = m.Name[:len(m.Name)-1]
 		}
@@ -114,38 +179,77 @@ func extremeMethods(d *Index) (list []QueryMethod) {
 		if x.Greatest {
 			kind = MethodMax
 		}
-		list = append(list, QueryMethod{x.verb() + d.Components[n].GoName() + byGroup(d.Components[:n]), kind, d.Components[:n], d.Components[n]})
+		list = append(list, QueryMethod{
+			Name: x.verb() + d.Components[n].GoName() + byGroup(d.Components[:n]), Kind: kind,
+			Equal: d.Components[:n], Next: d.Components[n], Cost: rangeCost(d, "the first value found and those before it"),
+		})
 	}
 	return list
 }
 
-// aggregateMethods lists the methods of a Count or Sum.
-func aggregateMethods(d *Index) []QueryMethod {
-	name, one, all := "", MethodCount, MethodCounts
-	if d.Kind == Sum {
-		name, one, all = d.Of.GoName(), MethodSum, MethodSums
+// The costs of reading numbers.
+var (
+	oneTally   = ReadCost{"1", "1", "0", "all writes that change the number"}
+	allTallies = ReadCost{"1", "0", "1", "all writes that change a number"}
+)
+
+// countMethods lists the methods of a Count.
+func countMethods(d *Index) []QueryMethod {
+	group := byGroup(d.Components)
+	one := QueryMethod{
+		Name: "Count" + group, Kind: MethodCall, Equal: d.Components, Cost: oneTally,
+		Call: Call{Function: "Count", Result: "int64"}, Doc: fmt.Sprintf("returns the number of %s, in one read.", Scope(d.Components)),
 	}
-	verb := map[methodKind]string{MethodCount: "Count", MethodCounts: "Counts", MethodSum: "Sum", MethodSums: "Sums"}
-	if len(d.Components) > 0 {
-		group := byGroup(d.Components)
-		return []QueryMethod{{verb[one] + name + group, one, d.Components, d.Of}, {verb[all] + name + group, all, nil, d.Of}}
+	if group != "" {
+		return []QueryMethod{one, {Name: "Counts" + group, Kind: MethodCounts, Cost: allTallies}}
 	}
-	if d.Kind == Count && d.Where == nil {
-		name = "All"
+	if d.Where == nil {
+		one.Name = "CountAll"
 	}
-	return []QueryMethod{{verb[one] + name, one, nil, d.Of}}
+	return []QueryMethod{one}
 }
 
-// rankMethods lists the methods of a Rank.
-func rankMethods(d *Index) []QueryMethod {
-	group, score := d.Group(), d.Components[len(d.Components)-1]
-	name := score.GoName() + byGroup(group)
-	return []QueryMethod{
-		{"RankOf" + name, MethodRankOf, d.Components, nil},
-		{"NthBy" + name, MethodNth, group, nil},
-		{"TopBy" + name, MethodTop, group, nil},
-		{"PercentileOf" + name, MethodPercentile, group, nil},
+// sumMethods lists the methods of a Sum.
+func sumMethods(d *Index) []QueryMethod {
+	name := d.Of.GoName() + byGroup(d.Components)
+	list := []QueryMethod{{Name: "Sum" + name, Kind: MethodSum, Equal: d.Components, Next: d.Of, Cost: oneTally}}
+	if len(d.Components) > 0 {
+		list = append(list, QueryMethod{Name: "Sums" + name, Kind: MethodSums, Next: d.Of, Cost: allTallies})
 	}
+	return list
+}
+
+// Scope names the records of a group in a method's comment.
+func Scope(group []*Component) string {
+	if len(group) == 0 {
+		return "all records"
+	}
+	return "the records with " + Values(group)
+}
+
+// Values names the parameters of a method in its comment: "that A, B and C", or, with a
+// slice, "that A and that element of B".
+func Values(components []*Component) string {
+	again := ""
+	if slices.ContainsFunc(components, func(c *Component) bool { return c.Slice }) {
+		again = "that "
+	}
+	var b strings.Builder
+	for i, c := range components {
+		switch {
+		case i == 0:
+			b.WriteString("that ")
+		case i == len(components)-1:
+			b.WriteString(" and " + again)
+		default:
+			b.WriteString(", " + again)
+		}
+		if c.Slice {
+			b.WriteString("element of ")
+		}
+		b.WriteString(c.GoName())
+	}
+	return b.String()
 }
 
 // byGroup is the part of a method's name that names a group.

@@ -104,8 +104,11 @@ func unsupported(w word) string {
 		if w.hasValue {
 			return "cover takes no value here: write an Index marker, `persist:\"Field,cover=A+B\"`"
 		}
-	case "count", "sum", "min", "max", "rank":
-		return fmt.Sprintf("option %s is not supported: write a marker, _ persistable.%s `persist:\"…\"`", w.key, strings.ToUpper(w.key[:1])+w.key[1:])
+	}
+	for _, marker := range Aggregates {
+		if w.key == strings.ToLower(marker) {
+			return fmt.Sprintf("option %s is not supported: write a marker, _ persistable.%s `persist:\"…\"`", w.key, marker)
+		}
 	}
 	return ""
 }

@@ -64,7 +64,8 @@ func unsupportedInIndex(key string) string {
 	case "sparse", "partial":
 		return fmt.Sprintf("%s is not supported: write where=Field!=null for the records without null, or another condition", key)
 	case "by":
-		return "by is an option of Count, Sum, Min, Max and Rank; here write the fields with commas between"
+		n := len(Aggregates) - 1
+		return fmt.Sprintf("by is an option of %s and %s; here write the fields with commas between", strings.Join(Aggregates[:n], ", "), Aggregates[n])
 	}
 	return ""
 }
@@ -179,9 +180,12 @@ func parseFieldList(w word) (list []FieldName, found []Fault) {
 	return list, found
 }
 
-// AggregateOptions are the options of a Count, Sum, Min, Max or Rank marker.
+// Aggregates are the markers of indexes that keep something of a group of records.
+var Aggregates = []string{"Count", "Sum", "Min", "Max", "Rank"}
+
+// AggregateOptions are the options of such a marker.
 type AggregateOptions struct {
-	Of    FieldName // what is summed, compared or ranked; "" for Count
+	Of    FieldName // what is kept of the group, such as a sum of; "" for Count
 	By    []FieldName
 	Where Where
 	Name  string
