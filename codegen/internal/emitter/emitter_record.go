@@ -331,6 +331,8 @@ func (e *emitter) readCall(k *model.Kind, reader string) string {
 		return reader + ".Timestamp()"
 	case model.FormDuration:
 		return reader + ".Duration()"
+	default:
+		panic(fmt.Sprintf("codegen: no method reads the form %d", k.Form))
 	}
 	if t := e.typeName(k.GoType); t != result {
 		return fmt.Sprintf("%s(%s.%s)", t, reader, method)

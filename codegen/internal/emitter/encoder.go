@@ -118,6 +118,8 @@ func (w *encoder) appendCall(k *model.Kind, buffer string, v value) string {
 		function = "Timestamp"
 	case model.FormDuration:
 		function = "Duration"
+	default:
+		panic(fmt.Sprintf("codegen: no function writes the form %d", k.Form))
 	}
 	return fmt.Sprintf("%s.Encode%s(%s, %s)", w.importPackage(model.PersistimplPath), function, buffer, x)
 }
