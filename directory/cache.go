@@ -160,7 +160,7 @@ func (c *Cache) loadEntry(ctx context.Context, at *moment, path []string, old *e
 	if err != nil {
 		return nil, err
 	}
-	defer kv.Release(tx)
+	defer tx.Release()
 	defer tx.Cancel()
 	tx.SetReadVersion(at.version)
 	committed, err := observe(ctx, tx)

@@ -21,8 +21,15 @@ import (
 // chooses prefixes itself ([Layer.CreatePrefix]).
 type Condition func(tx kv.ReadTransaction, d *Directory) error
 
-// always allows every change.
-func always(kv.ReadTransaction, *Directory) error { return nil }
+// checkConditions returns why the directory at the end of a trail must not be changed.
+func checkConditions(tx kv.ReadTransaction, t *trail, conditions []Condition) error {
+	for _, allow := range conditions {
+		if err := allow(tx, t.directory()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // change runs a function that changes directories, in a transaction of its own
 // if t is a database and within t if it is a transaction. maybeCommitted tells

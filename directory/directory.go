@@ -124,8 +124,8 @@ func (d *Directory) List(ctx context.Context, t kv.ReadTransactor, path []string
 }
 
 // Move is [Layer.Move] with paths relative to the directory.
-func (d *Directory) Move(ctx context.Context, t kv.Transactor, from, to []string) (*Directory, error) {
-	return d.root.Move(ctx, t, join(d.path, from), join(d.path, to))
+func (d *Directory) Move(ctx context.Context, t kv.Transactor, from, to []string, conditions ...Condition) (*Directory, error) {
+	return d.root.Move(ctx, t, join(d.path, from), join(d.path, to), conditions...)
 }
 
 // MoveTo moves the directory itself to a path from the layer's root. See
@@ -139,13 +139,13 @@ func (d *Directory) MoveTo(ctx context.Context, t kv.Transactor, to []string) (*
 
 // Remove is [Layer.Remove] with a path relative to the directory; the empty
 // path removes the directory itself.
-func (d *Directory) Remove(ctx context.Context, t kv.Transactor, path []string) error {
-	return d.root.Remove(ctx, t, join(d.path, path))
+func (d *Directory) Remove(ctx context.Context, t kv.Transactor, path []string, conditions ...Condition) error {
+	return d.root.Remove(ctx, t, join(d.path, path), conditions...)
 }
 
 // RemoveIfExists is [Layer.RemoveIfExists] with a path relative to the directory.
-func (d *Directory) RemoveIfExists(ctx context.Context, t kv.Transactor, path []string) (bool, error) {
-	return d.root.RemoveIfExists(ctx, t, join(d.path, path))
+func (d *Directory) RemoveIfExists(ctx context.Context, t kv.Transactor, path []string, conditions ...Condition) (bool, error) {
+	return d.root.RemoveIfExists(ctx, t, join(d.path, path), conditions...)
 }
 
 // annotation is the element, below a directory's node, of what programs keep there.

@@ -124,8 +124,8 @@ type verbs interface {
 	Open(context.Context, kv.ReadTransactor, []string, ...directory.Expect) (*directory.Directory, error)
 	Exists(context.Context, kv.ReadTransactor, []string) (bool, error)
 	List(context.Context, kv.ReadTransactor, []string) ([]string, error)
-	Move(context.Context, kv.Transactor, []string, []string) (*directory.Directory, error)
-	RemoveIfExists(context.Context, kv.Transactor, []string) (bool, error)
+	Move(context.Context, kv.Transactor, []string, []string, ...directory.Condition) (*directory.Directory, error)
+	RemoveIfExists(context.Context, kv.Transactor, []string, ...directory.Condition) (bool, error)
 }
 
 type replayer struct {

@@ -17,16 +17,12 @@ import (
 // removed that directory by then, the error wraps [kv.ErrOutcomeUnknown]; Move does
 // not touch another directory that is at from since.
 //
+// The conditions get the directory at from; all of them must allow the move.
+//
 // Errors: [ErrNotFound], [ErrParentNotFound], [ErrExists] (there is a
 // directory at to), [ErrMoveIntoSelf], [ErrBetweenPartitions], [ErrPath],
-// [ErrVersion].
-func (l *Layer) Move(ctx context.Context, t kv.Transactor, from, to []string) (*Directory, error) {
-	return l.MoveIf(ctx, t, from, to, always)
-}
-
-// MoveIf is [Layer.Move] of a directory that the condition allows to move. The condition
-// gets the directory at from.
-func (l *Layer) MoveIf(ctx context.Context, t kv.Transactor, from, to []string, allow Condition) (*Directory, error) {
+// [ErrVersion], those of the conditions.
+func (l *Layer) Move(ctx context.Context, t kv.Transactor, from, to []string, conditions ...Condition) (*Directory, error) {
 	if err := l.checkMove(from, to); err != nil {
 		return nil, err
 	}
@@ -48,7 +44,7 @@ func (l *Layer) MoveIf(ctx context.Context, t kv.Transactor, from, to []string, 
 		if err := m.checkEnds(); err != nil {
 			return err
 		}
-		if err := allow(tx, m.from.directory()); err != nil {
+		if err := checkConditions(tx, m.from, conditions); err != nil {
 			return err
 		}
 		own, d = string(m.from.last().prefix), m.moveLink(tx)
@@ -133,16 +129,12 @@ func (m move) moveLink(tx kv.Transaction) *Directory {
 // Remove removes the directory at path with its subdirectories and all their
 // contents. Given a database, it reports success also if the acknowledgement
 // of its own removal was lost. Do not use a [*Directory] of a removed directory any
-// more; a [Cache] returns none.
+// more; a [Cache] returns none. All conditions must allow the removal.
 //
-// Errors: [ErrNotFound], [ErrRoot], [ErrPath], [ErrVersion], [ErrCorrupt].
-func (l *Layer) Remove(ctx context.Context, t kv.Transactor, path []string) error {
-	return l.RemoveIf(ctx, t, path, always)
-}
-
-// RemoveIf is [Layer.Remove] of a directory that the condition allows to remove.
-func (l *Layer) RemoveIf(ctx context.Context, t kv.Transactor, path []string, allow Condition) error {
-	removed, err := l.remove(ctx, t, path, allow)
+// Errors: [ErrNotFound], [ErrRoot], [ErrPath], [ErrVersion], [ErrCorrupt], those of the
+// conditions.
+func (l *Layer) Remove(ctx context.Context, t kv.Transactor, path []string, conditions ...Condition) error {
+	removed, err := l.RemoveIfExists(ctx, t, path, conditions...)
 	if err == nil && !removed {
 		return fmt.Errorf("remove directory %s: %w", pathString(path), ErrNotFound)
 	}
@@ -151,18 +143,14 @@ func (l *Layer) RemoveIf(ctx context.Context, t kv.Transactor, path []string, al
 
 // RemoveIfExists is [Layer.Remove], and reports whether there was a directory
 // instead of failing with ErrNotFound.
-func (l *Layer) RemoveIfExists(ctx context.Context, t kv.Transactor, path []string) (bool, error) {
-	return l.remove(ctx, t, path, always)
-}
-
-func (l *Layer) remove(ctx context.Context, t kv.Transactor, path []string, allow Condition) (bool, error) {
+func (l *Layer) RemoveIfExists(ctx context.Context, t kv.Transactor, path []string, conditions ...Condition) (bool, error) {
 	if len(path) == 0 {
 		return false, fmt.Errorf("%w: it cannot be removed", ErrRoot)
 	}
 	if err := l.checkPath(path); err != nil {
 		return false, err
 	}
-	r := removal{layer: l, path: path, allow: allow}
+	r := removal{layer: l, path: path, conditions: conditions}
 	if err := change(ctx, t, r.attempt(ctx)); err != nil {
 		return false, fmt.Errorf("remove directory %s: %w", pathString(path), err)
 	}
@@ -180,11 +168,11 @@ func (l *Layer) followToChange(ctx context.Context, tx kv.Transaction, path []st
 
 // removal is a removal over all attempts of its transaction.
 type removal struct {
-	layer   *Layer
-	path    []string
-	allow   Condition
-	removed bool
-	before  *element // the directory of the last attempt; nil: there was none
+	layer      *Layer
+	path       []string
+	conditions []Condition
+	removed    bool
+	before     *element // the directory of the last attempt; nil: there was none
 }
 
 // attempt returns the function of the transaction.
@@ -203,7 +191,7 @@ func (r *removal) attempt(ctx context.Context) func(kv.Transaction, bool) error 
 		if !t.isComplete() {
 			return nil
 		}
-		if err := r.allow(tx, t.directory()); err != nil {
+		if err := checkConditions(tx, t, r.conditions); err != nil {
 			return err
 		}
 		r.removed, r.before = true, t.last()

@@ -64,9 +64,9 @@ func only(d *directory.Directory) directory.Condition {
 func TestConditions(t *testing.T) {
 	ctx, root := context.Background(), directory.Root()
 	verbs := map[string]func(db kv.Database, d *directory.Directory) error{
-		"remove": func(db kv.Database, d *directory.Directory) error { return root.RemoveIf(ctx, db, path("a"), only(d)) },
+		"remove": func(db kv.Database, d *directory.Directory) error { return root.Remove(ctx, db, path("a"), only(d)) },
 		"move": func(db kv.Database, d *directory.Directory) error {
-			return second(root.MoveIf(ctx, db, path("a"), path("b"), only(d)))
+			return second(root.Move(ctx, db, path("a"), path("b"), only(d)))
 		},
 	}
 	for name, verb := range verbs {
@@ -99,7 +99,7 @@ func TestConditionReads(t *testing.T) {
 	ctx, root, db := context.Background(), directory.Root(), enginetest.Open(t)
 	mustDir(t)(root.Create(ctx, db, path("a")))
 	attempts := 0
-	err := root.RemoveIf(ctx, db, path("a"), func(tx kv.ReadTransaction, _ *directory.Directory) error {
+	err := root.Remove(ctx, db, path("a"), func(tx kv.ReadTransaction, _ *directory.Directory) error {
 		attempts++
 		locked, err := tx.Get([]byte("lock")).Get(ctx)
 		if err != nil {

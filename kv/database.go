@@ -52,7 +52,7 @@ type Database interface {
 
 	// Begin returns a new transaction. Its read version is fixed by its first
 	// read. The caller must cancel a transaction that it does not commit. A caller
-	// that no longer needs the transaction calls [Release], as [Retry] does.
+	// that no longer needs the transaction calls [Transaction.Release], as [Retry] does.
 	// Begin fails with ErrClosed after Close.
 	Begin() (Transaction, error)
 
@@ -170,15 +170,16 @@ type Transaction interface {
 	// way, which may happen all the same: only the program that has called Cancel, Reset
 	// or Release knows that this code leaves the outcome open.
 	Cancel()
-}
+	// Release says that the transaction is no longer needed. An engine with memory that
+	// Go's garbage collector does not see, such as that of FoundationDB's client, cancels
+	// the transaction and frees its memory at once; others need not do anything. Results of
+	// its futures that have arrived, its watches and GetCommittedVersion remain. Every other
+	// call must wait for Reset: it may fail with CodeTransactionCancelled.
+	Release()
 
-// ConflictRanger is implemented by transactions that can show their conflict
-// ranges (FoundationDB's \xff\xff/transaction/ keys). It explains conflicts in
-// tools, logs and tests. The transactions of every engine of this module
-// implement it.
-type ConflictRanger interface {
-	// ConflictRanges returns the conflict ranges gathered so far, in order and
-	// merged.
+	// ConflictRanges returns the conflict ranges gathered so far (FoundationDB's
+	// \xff\xff/transaction/ keys), in order and merged. It explains conflicts in tools,
+	// logs and tests.
 	ConflictRanges(ctx context.Context) (read, write []KeyRange, err error)
 
 	// ConflictingKeys returns the read conflict ranges that made the last commit
@@ -294,7 +295,7 @@ const (
 	OptionLockAware                         Option = 700
 	OptionUsedDuringCommitProtectionDisable Option = 701
 	OptionReadLockAware                     Option = 702
-	OptionReportConflictingKeys             Option = 712  // a commit that fails with CodeNotCommitted tells which reads were the cause: see [Error.Conflicts] and [ConflictRanger]
+	OptionReportConflictingKeys             Option = 712  // a commit that fails with CodeNotCommitted tells which reads were the cause: see [Error.Conflicts] and [Transaction.ConflictingKeys]
 	OptionBypassUnreadable                  Option = 1100 // read what a versionstamped write hides
 )
 

@@ -258,13 +258,3 @@ func quoteKey(key []byte) string {
 	}
 	return fmt.Sprintf("%q", key)
 }
-
-// ConflictRangerOf returns the [ConflictRanger] of a transaction. It fails with
-// CodeClientInvalidOperation if the engine has none.
-func ConflictRangerOf(tx Transaction) (ConflictRanger, error) {
-	ranger, ok := tx.(ConflictRanger)
-	if !ok {
-		return nil, NewError(CodeClientInvalidOperation, "the engine's transactions cannot show their conflict ranges")
-	}
-	return ranger, nil
-}

@@ -153,15 +153,6 @@ func (p *Promise[T]) Cancel() {
 // Future returns the reading end.
 func (p *Promise[T]) Future() Future[T] { return NewFuture[T](p) }
 
-// ManyGetter is implemented by transactions of engines where many reads that
-// start together cost less than a Get of each. Programs call [GetMany], which
-// works with all transactions.
-type ManyGetter interface {
-	// AppendGets starts a Get of each key and appends their futures, in the same order.
-	// It does not keep keys.
-	AppendGets(futures []Future[[]byte], keys [][]byte) []Future[[]byte]
-}
-
 // GetMany starts a Get of each key and returns their futures, in the same order:
 // one round of reads. The keys may be changed once it returns.
 func GetMany(tx ReadTransaction, keys [][]byte) []Future[[]byte] {
@@ -169,8 +160,17 @@ func GetMany(tx ReadTransaction, keys [][]byte) []Future[[]byte] {
 }
 
 // AppendGets is [GetMany] for callers that have memory for the futures: it appends them.
+//
+// An engine where many reads that start together cost less than a Get of each gives its
+// transactions a method
+//
+//	AppendGets(futures []Future[[]byte], keys [][]byte) []Future[[]byte]
+//
+// that does the same, and does not keep keys: it is called in place of Get.
 func AppendGets(futures []Future[[]byte], tx ReadTransaction, keys [][]byte) []Future[[]byte] {
-	if many, ok := tx.(ManyGetter); ok {
+	if many, ok := tx.(interface {
+		AppendGets(futures []Future[[]byte], keys [][]byte) []Future[[]byte]
+	}); ok {
 		return many.AppendGets(futures, keys)
 	}
 	for _, key := range keys {

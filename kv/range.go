@@ -51,22 +51,19 @@ type Batch struct {
 	More bool
 }
 
-// BatchFunc starts one step of a range read. Each engine supplies one.
-type BatchFunc func(BatchRequest) Future[Batch]
-
 // RangeResult is a range read under way. The first batch is fetched at once, each
 // next one when the caller has consumed the batch before. Later batches see the
 // writes that the transaction makes in between.
 type RangeResult struct {
-	fetch BatchFunc
+	fetch func(BatchRequest) Future[Batch] // starts a step
 	req   BatchRequest
 	first Future[Batch]
 }
 
-// StreamRange starts a range read that gets its batches from fetch. Engines call
-// it in GetRange. It copies the keys of r, since the caller may change them before
-// later batches need them; fetch may keep its request.
-func StreamRange(r SelectorRange, o RangeOptions, fetch BatchFunc) RangeResult {
+// StreamRange starts a range read that gets its batches from fetch, which starts one step
+// of the read. Engines call it in GetRange. It copies the keys of r, since the caller may
+// change them before later batches need them; fetch may keep its request.
+func StreamRange(r SelectorRange, o RangeOptions, fetch func(BatchRequest) Future[Batch]) RangeResult {
 	r = r.clone()
 	req := BatchRequest{SelectorRange: r, RangeOptions: o, Iteration: 1}
 	return RangeResult{fetch: fetch, req: req, first: fetch(req)}

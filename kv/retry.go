@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 )
@@ -32,10 +31,10 @@ type Attempt struct {
 // on a transaction of their own from [Database.Begin].
 //
 // An error that ends the loop after an attempt that may have committed wraps
-// [ErrOutcomeUnknown], fn's own errors too. At its end the loop calls [Release]: tx
+// [ErrOutcomeUnknown], fn's own errors too. At its end the loop calls tx.Release: tx
 // must be reset before it is used again.
 func Retry(ctx context.Context, tx Transaction, fn func(Attempt) error) error {
-	defer Release(tx)
+	defer tx.Release()
 	defer bindContext(ctx, tx).undo()
 	return retry(ctx, tx, func(a Attempt) error {
 		if err := fn(a); err != nil {
@@ -81,7 +80,7 @@ func commit(ctx context.Context, tx Transaction) error {
 // RetryRead is the retry loop of [ReadTransactor.ReadTransact]: like [Retry]
 // without a commit.
 func RetryRead(ctx context.Context, tx Transaction, fn func() error) error {
-	defer Release(tx)
+	defer tx.Release()
 	defer bindContext(ctx, tx).undo()
 	defer tx.Cancel()
 	return retry(ctx, tx, func(Attempt) error { return fn() })
@@ -163,36 +162,6 @@ func (b *binding) undo() {
 	if b != nil && !b.stop() {
 		b.cancelled.Wait()
 	}
-}
-
-// Backoff computes the waits of OnError: each is a random part of a delay that
-// doubles up to a cap (full jitter). The zero value is ready to use with
-// FoundationDB's figures.
-type Backoff struct {
-	Initial time.Duration // the first delay; 0 means 10 ms
-	Max     time.Duration // the cap; 0 means 1 s
-	delay   time.Duration
-}
-
-// Next returns the next wait and then doubles the delay.
-func (b *Backoff) Next() time.Duration {
-	limit := orDefault(b.Max, time.Second)
-	if b.delay == 0 {
-		b.delay = min(orDefault(b.Initial, 10*time.Millisecond), limit)
-	}
-	wait := time.Duration(rand.Float64() * float64(b.delay))
-	b.delay = min(2*b.delay, limit)
-	return wait
-}
-
-// Reset makes the next wait the first again.
-func (b *Backoff) Reset() { b.delay = 0 }
-
-func orDefault(d, def time.Duration) time.Duration {
-	if d == 0 {
-		return def
-	}
-	return d
 }
 
 // A retry loop gives up after so many attempts, because another attempt would
@@ -343,21 +312,3 @@ func (e *lateError) Error() string {
 }
 
 func (e *lateError) Unwrap() error { return e.error }
-
-// Releaser is implemented by transactions that hold memory which Go's garbage
-// collector does not see, such as that of FoundationDB's client. Transactions that
-// wrap others pass Release on.
-type Releaser interface {
-	// Release cancels the transaction and frees its memory at once. Results of its
-	// futures that have arrived, its watches and GetCommittedVersion remain. Every
-	// other call fails with CodeTransactionCancelled until Reset.
-	Release()
-}
-
-// Release releases a transaction that the caller no longer needs, if it is a [Releaser].
-// [Retry] and [RetryRead] call it when they end.
-func Release(tx Transaction) {
-	if r, ok := tx.(Releaser); ok {
-		r.Release()
-	}
-}

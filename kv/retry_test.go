@@ -302,38 +302,6 @@ func TestAwaitCommit(t *testing.T) {
 	}
 }
 
-func TestBackoff(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		backoff kv.Backoff
-		caps    []time.Duration // of the waits in turn
-	}{
-		{"FoundationDB's figures", kv.Backoff{}, []time.Duration{
-			10 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond, 80 * time.Millisecond,
-			160 * time.Millisecond, 320 * time.Millisecond, 640 * time.Millisecond, time.Second, time.Second,
-		}},
-		{"own figures", kv.Backoff{Initial: 3, Max: 7}, []time.Duration{3, 6, 7, 7}},
-		{"first beyond the cap", kv.Backoff{Initial: 9, Max: 7}, []time.Duration{7, 7}},
-	} {
-		longest := make([]time.Duration, len(tt.caps))
-		for range 2000 {
-			tt.backoff.Reset()
-			for i, limit := range tt.caps {
-				wait := tt.backoff.Next()
-				if wait < 0 || wait > limit {
-					t.Fatalf("%s: wait %d is %v, want at most %v", tt.name, i, wait, limit)
-				}
-				longest[i] = max(longest[i], wait)
-			}
-		}
-		for i, limit := range tt.caps {
-			if longest[i] < limit*8/10-1 {
-				t.Errorf("%s: the longest of 2000 waits %d is %v, far from %v: the delay does not double", tt.name, i, longest[i], limit)
-			}
-		}
-	}
-}
-
 // TestRetryCancelsAfterPanic runs functions that do not return.
 func TestRetryCancelsAfterPanic(t *testing.T) {
 	for name, end := range map[string]func(){

@@ -161,9 +161,6 @@ type fencedTransaction struct {
 	check *fenceCheck // of this attempt; nil until it has begun
 }
 
-// Release implements [kv.Releaser].
-func (t *fencedTransaction) Release() { kv.Release(t.Transaction) }
-
 // startCheck begins the check of this attempt, unless it has begun.
 func (t *fencedTransaction) startCheck() *fenceCheck {
 	t.mu.Lock()
@@ -250,22 +247,4 @@ func (t *fencedTransaction) Reset() {
 	defer t.mu.Unlock()
 	t.Transaction.Reset()
 	t.check = nil
-}
-
-// ConflictRanges implements [kv.ConflictRanger] where the engine does.
-func (t *fencedTransaction) ConflictRanges(ctx context.Context) (read, write []kv.KeyRange, err error) {
-	ranger, err := kv.ConflictRangerOf(t.Transaction)
-	if err != nil {
-		return nil, nil, err
-	}
-	return ranger.ConflictRanges(ctx)
-}
-
-// ConflictingKeys implements [kv.ConflictRanger] where the engine does.
-func (t *fencedTransaction) ConflictingKeys(ctx context.Context) ([]kv.KeyRange, error) {
-	ranger, err := kv.ConflictRangerOf(t.Transaction)
-	if err != nil {
-		return nil, err
-	}
-	return ranger.ConflictingKeys(ctx)
 }

@@ -81,7 +81,7 @@ func (db *DB) RemoveDirectoryIf(ctx context.Context, path []string, allow direct
 		return ErrReadOnly
 	}
 	c := directoryChange{DB: db, allow: allow}
-	err := db.options.Layer.RemoveIf(ctx, db.fencedEngine(), path, func(tx kv.ReadTransaction, d *directory.Directory) error {
+	err := db.options.Layer.Remove(ctx, db.fencedEngine(), path, func(tx kv.ReadTransaction, d *directory.Directory) error {
 		return c.begin(ctx, tx, d, nil)
 	})
 	if errors.Is(err, directory.ErrNotFound) {
@@ -94,7 +94,7 @@ func (db *DB) RemoveDirectoryIf(ctx context.Context, path []string, allow direct
 }
 
 // MoveDirectoryIf moves the directory at from, with all directories in it, to the path to,
-// if the condition allows it. The parent of to must exist. It is [directory.Layer.MoveIf] under
+// if the condition allows it. The parent of to must exist. It is [directory.Layer.Move] under
 // the fences of the DB. Stores of the moved directories are found at the new paths. The errors
 // are those of the directory layer, a *[DirectoryError] where either path is one that the
 // library itself needs ([DB.HoldsSystem]), and an [ErrLocked] while the directory is
@@ -110,7 +110,7 @@ func (db *DB) MoveDirectoryIf(ctx context.Context, from, to []string, allow dire
 		return ErrReadOnly
 	}
 	c := directoryChange{DB: db, allow: allow}
-	_, err := db.options.Layer.MoveIf(ctx, db.fencedEngine(), from, to, func(tx kv.ReadTransaction, d *directory.Directory) error {
+	_, err := db.options.Layer.Move(ctx, db.fencedEngine(), from, to, func(tx kv.ReadTransaction, d *directory.Directory) error {
 		return c.begin(ctx, tx, d, to)
 	})
 	if err == nil && !slices.Equal(from[:len(from)-1], to[:len(to)-1]) {

@@ -195,7 +195,7 @@ func (p *place) loadCommitted(ctx context.Context, t *transaction, metadata stri
 	if err != nil {
 		return nil, err
 	}
-	defer kv.Release(tx)
+	defer tx.Release()
 	defer tx.Cancel()
 	tx.SetReadVersion(version)
 	snapshot := tx.Snapshot()

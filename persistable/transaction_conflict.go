@@ -47,11 +47,7 @@ func lastError(err error) (last *kv.Error) {
 // conflictsBefore returns what others changed in the attempt before this one, which
 // failed with a conflict.
 func (t *transaction) conflictsBefore(ctx context.Context) (all []Conflict) {
-	ranger, err := kv.ConflictRangerOf(t.writer)
-	if err != nil {
-		return nil
-	}
-	ranges, err := ranger.ConflictingKeys(ctx)
+	ranges, err := t.writer.ConflictingKeys(ctx)
 	if err != nil {
 		return nil // failing to explain must not fail the transaction
 	}

@@ -39,8 +39,8 @@
 //
 // # What is refused
 //
-// Decoding never panics: bytes that are no tuple give a [*DecodeError] with their
-// position. If the behaviour of the official Go layer is well defined, decoding is
+// Decoding never panics: bytes that are not a tuple give an [ErrMalformed] that names
+// their position. If the behaviour of the official Go layer is well defined, decoding is
 // as lenient (integers with leading zeros, a nested tuple closed by the end of the
 // key, a text with escapes but no end), so packing again may give other bytes than
 // those unpacked. If the official layer would read past the end of the key, this

@@ -91,7 +91,7 @@ type text struct {
 
 // frameText finds the end of the byte string or string that b begins with: the
 // first zero byte that no escape follows.
-func frameText(b []byte) (text, *DecodeError) {
+func frameText(b []byte) (text, *decodeError) {
 	for i, escapes := 1, 0; ; escapes++ {
 		zero := bytes.IndexByte(b[i:], 0)
 		if zero < 0 {
@@ -110,7 +110,7 @@ func frameText(b []byte) (text, *DecodeError) {
 // the last of the escapes that stand there in a row serves as the end. Without
 // one, the escape of the last zero byte serves, and without that the text is
 // malformed.
-func frameUnended(b []byte, start, escapes int) (text, *DecodeError) {
+func frameUnended(b []byte, start, escapes int) (text, *decodeError) {
 	next := start
 	for next < len(b) && b[next] == escape {
 		next++

@@ -35,9 +35,9 @@ func TestPackNamesTheElementItRefuses(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := test.in.Pack()
-			var fail *EncodeError
-			if !errors.As(err, &fail) {
-				t.Fatalf("Pack: %v, want an *EncodeError", err)
+			var fail *encodeError
+			if !errors.As(err, &fail) || !errors.Is(err, ErrPack) {
+				t.Fatalf("Pack: %v, want an *encodeError that wraps ErrPack", err)
 			}
 			if diff := cmp.Diff(test.path, fail.Path); diff != "" || fail.Type != test.typ {
 				t.Errorf("type %s, want %s; path mismatch (-want +got):\n%s", fail.Type, test.typ, diff)
@@ -75,9 +75,9 @@ func wantPanic(t *testing.T, what string, call func()) {
 	t.Helper()
 	defer func() {
 		err, _ := recover().(error)
-		var fail *EncodeError
+		var fail *encodeError
 		if !errors.As(err, &fail) {
-			t.Errorf("%s panicked with %v, want an *EncodeError", what, err)
+			t.Errorf("%s panicked with %v, want an *encodeError", what, err)
 		}
 	}()
 	call()
@@ -93,9 +93,9 @@ func TestAppendBigIntKeepsTheBufferOnError(t *testing.T) {
 func TestPackVersionstampedCounts(t *testing.T) {
 	for _, in := range []Tuple{{}, {"a"}, {Incomplete(0), Incomplete(1)}, {Incomplete(0), Tuple{Incomplete(0)}}, {namedString("x"), Incomplete(0)}} {
 		key, err := in.PackVersionstamped([]byte("p"))
-		var fail *EncodeError
+		var fail *encodeError
 		if !errors.As(err, &fail) || key != nil {
-			t.Errorf("PackVersionstamped(%v) = %x, %v, want an *EncodeError", in, key, err)
+			t.Errorf("PackVersionstamped(%v) = %x, %v, want an *encodeError", in, key, err)
 		}
 	}
 }
@@ -146,11 +146,11 @@ func TestDecodeErrorsSayWhere(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := Unpack([]byte(test.packed))
-			var fail *DecodeError
+			var fail *decodeError
 			if !errors.As(err, &fail) || !errors.Is(err, ErrMalformed) {
-				t.Fatalf("Unpack: %v, want a *DecodeError that wraps ErrMalformed", err)
+				t.Fatalf("Unpack: %v, want a *decodeError that wraps ErrMalformed", err)
 			}
-			want := DecodeError{Offset: test.offset, Code: test.code, Reason: fail.Reason, kind: ErrMalformed}
+			want := decodeError{Offset: test.offset, Code: test.code, Reason: fail.Reason, kind: ErrMalformed}
 			if *fail != want || fail.Reason == "" {
 				t.Errorf("error %+v, want %+v", *fail, want)
 			}
@@ -192,7 +192,7 @@ func TestDepthIsBounded(t *testing.T) {
 		t.Errorf("Skip of a tuple too deep: %v", err)
 	}
 	_, err = Tuple{got}.Pack()
-	var fail *EncodeError
+	var fail *encodeError
 	if !errors.As(err, &fail) || !strings.Contains(fail.Reason, "deeper") {
 		t.Errorf("Pack of a tuple too deep: %v", err)
 	}

@@ -44,7 +44,7 @@ func FuzzUnpack(f *testing.F) {
 			t.Errorf("Describe(%x) is empty", b)
 		}
 		if err != nil {
-			checkDecodeError(t, b, err)
+			checkdecodeError(t, b, err)
 			if stepErr == nil {
 				t.Fatalf("Unpack refuses %x, which Next accepts: %v", b, err)
 			}
@@ -89,10 +89,10 @@ func stepThrough(t *testing.T, b []byte) (Tuple, error) {
 	return out, nil
 }
 
-func checkDecodeError(t *testing.T, b []byte, err error) {
-	var fail *DecodeError
+func checkdecodeError(t *testing.T, b []byte, err error) {
+	var fail *decodeError
 	if !errors.As(err, &fail) || !errors.Is(err, ErrMalformed) {
-		t.Fatalf("Unpack(%x): %v, want a *DecodeError that wraps ErrMalformed", b, err)
+		t.Fatalf("Unpack(%x): %v, want a *decodeError that wraps ErrMalformed", b, err)
 	}
 	if fail.Offset < 0 || fail.Offset >= len(b) || b[fail.Offset] != fail.Code {
 		t.Fatalf("Unpack(%x): %v: the offset or the code is wrong", b, err)

@@ -213,7 +213,7 @@ func checkUnpack(t *testing.T, g golden) {
 // key. Such a key must be refused, and must be accepted as what was recorded
 // once the bytes that were found there are part of it.
 func checkOverread(t *testing.T, g golden, err error) {
-	var fail *DecodeError
+	var fail *decodeError
 	if !errors.As(err, &fail) || fail.Code < codeBigNegative || fail.Code > codeBigPositive {
 		t.Fatalf("Unpack(%x): %v", []byte(g.Packed), err)
 	}

@@ -72,7 +72,7 @@ func appendIntegerHead(dst []byte, n int, negative bool) []byte {
 }
 
 // AppendBigInt appends an integer of up to 255 bytes. It refuses a nil or a
-// longer one with an [*EncodeError], and then dst is as it was.
+// longer one with an [ErrPack], and then dst is as it was.
 func AppendBigInt(dst []byte, v *big.Int) ([]byte, error) {
 	out, fail := appendBigInt(dst, v)
 	if fail != nil {
@@ -81,7 +81,7 @@ func AppendBigInt(dst []byte, v *big.Int) ([]byte, error) {
 	return out, nil
 }
 
-func appendBigInt(dst []byte, v *big.Int) ([]byte, *EncodeError) {
+func appendBigInt(dst []byte, v *big.Int) ([]byte, *encodeError) {
 	if v == nil {
 		return dst, unpackable(v, "a nil pointer is not an integer; use an untyped nil for the nil element")
 	}
@@ -195,7 +195,7 @@ func readInteger(b []byte) (integer, error) {
 }
 
 // frameInteger cuts out the integer that b begins with.
-func frameInteger(b []byte) (integer, *DecodeError) {
+func frameInteger(b []byte) (integer, *decodeError) {
 	code, head := b[0], 1
 	negative := code < codeZero
 	length := int(code) - codeZero

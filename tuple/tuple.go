@@ -13,7 +13,7 @@ import (
 // Tuple is the empty tuple.
 type Tuple []any
 
-// Pack returns the tuple as a key. The error is an [*EncodeError] that names
+// Pack returns the tuple as a key. The error is an [ErrPack] that names
 // the element that is of no element type, is a nil or too long [*big.Int], or is an
 // incomplete versionstamp (for which see [Tuple.PackVersionstamped]).
 func (t Tuple) Pack() ([]byte, error) {
@@ -75,9 +75,9 @@ func withByte[S []byte | string](b S, last byte) []byte {
 
 // appendElements appends the elements of t one after another. found is nil
 // where incomplete versionstamps are refused; depth is that of the elements.
-func appendElements(dst []byte, t Tuple, found *stamps, depth int) ([]byte, *EncodeError) {
+func appendElements(dst []byte, t Tuple, found *stamps, depth int) ([]byte, *encodeError) {
 	for i, element := range t {
-		var fail *EncodeError
+		var fail *encodeError
 		switch {
 		case element != nil:
 			dst, fail = appendElement(dst, element, found, depth)
@@ -94,7 +94,7 @@ func appendElements(dst []byte, t Tuple, found *stamps, depth int) ([]byte, *Enc
 	return dst, nil
 }
 
-func appendNested(dst []byte, t Tuple, found *stamps, depth int) ([]byte, *EncodeError) {
+func appendNested(dst []byte, t Tuple, found *stamps, depth int) ([]byte, *encodeError) {
 	if depth > maxDepth {
 		return dst, unpackable(t, "tuples nest deeper than %d", maxDepth)
 	}
@@ -103,7 +103,7 @@ func appendNested(dst []byte, t Tuple, found *stamps, depth int) ([]byte, *Encod
 }
 
 // appendElement appends an element that is not nil.
-func appendElement(dst []byte, element any, found *stamps, depth int) ([]byte, *EncodeError) {
+func appendElement(dst []byte, element any, found *stamps, depth int) ([]byte, *encodeError) {
 	switch v := element.(type) {
 	case []byte:
 		return AppendBytes(dst, v), nil
@@ -130,7 +130,7 @@ func appendElement(dst []byte, element any, found *stamps, depth int) ([]byte, *
 	return dst, unpackable(element, "not an element type; convert it to a basic type, UUID, Versionstamp or Tuple")
 }
 
-func appendStamp(dst []byte, v Versionstamp, found *stamps) ([]byte, *EncodeError) {
+func appendStamp(dst []byte, v Versionstamp, found *stamps) ([]byte, *encodeError) {
 	if v.IsIncomplete() {
 		if found == nil {
 			return dst, unpackable(v, "an incomplete versionstamp; use PackVersionstamped")
@@ -187,7 +187,7 @@ func (t Tuple) String() string { return string(appendTupleText(nil, t)) }
 // nested or not, after prefix: the operand of FoundationDB's atomic operation
 // SetVersionstampedKey. Its last four bytes are the little-endian offset of the
 // ten bytes that the database overwrites at commit, and are cut off by it. The
-// error is an [*EncodeError].
+// error is an [ErrPack].
 func (t Tuple) PackVersionstamped(prefix []byte) ([]byte, error) {
 	var found stamps
 	key, fail := appendElements(append(make([]byte, 0, len(prefix)+packRoom), prefix...), t, &found, 0)
@@ -195,11 +195,11 @@ func (t Tuple) PackVersionstamped(prefix []byte) ([]byte, error) {
 		return nil, fail
 	}
 	if found.count != 1 {
-		return nil, &EncodeError{Reason: fmt.Sprintf(
+		return nil, &encodeError{Reason: fmt.Sprintf(
 			"a versionstamped key needs exactly one incomplete versionstamp, this tuple has %d", found.count)}
 	}
 	if uint64(found.offset) > math.MaxUint32 {
-		return nil, &EncodeError{Reason: "the versionstamp's offset does not fit four bytes"}
+		return nil, &encodeError{Reason: "the versionstamp's offset does not fit four bytes"}
 	}
 	return binary.LittleEndian.AppendUint32(key, uint32(found.offset)), nil
 }
@@ -221,7 +221,7 @@ func (s Subspace) Bytes() []byte { return []byte(s.prefix) }
 func (s Subspace) AppendTo(dst []byte) []byte { return append(dst, s.prefix...) }
 
 // Sub returns the subspace inside s with a prefix that ends with the packed elements.
-// It panics with an [*EncodeError] where [Tuple.Pack] fails: elements are chosen
+// It panics with an [ErrPack] where [Tuple.Pack] fails: elements are chosen
 // by the program, so pack those that come from outside with [Subspace.Pack].
 func (s Subspace) Sub(elements ...any) Subspace {
 	b, err := s.Pack(elements)

@@ -45,8 +45,8 @@ const maxBigIntBytes = 255
 
 // Unpack decodes a key into its elements: nil, []byte, string, int64, uint64,
 // [*big.Int], float32, float64, bool, [UUID], [Versionstamp] or [Tuple]. The
-// result shares no memory with b and is never nil if err is nil. The error is a
-// [*DecodeError] that wraps [ErrMalformed].
+// result shares no memory with b and is never nil if err is nil. The error is an
+// [ErrMalformed] that names the position.
 func Unpack(b []byte) (Tuple, error) {
 	t := make(Tuple, 0, min(8, len(b)))
 	for i := 0; i < len(b); {
@@ -100,7 +100,7 @@ func ReadTuple(b []byte) (v Tuple, rest []byte, err error) {
 
 // decodeElement decodes the element that b, not empty, begins with, and its
 // size. depth is how many tuples are around it.
-func decodeElement(b []byte, depth int) (element any, size int, fail *DecodeError) {
+func decodeElement(b []byte, depth int) (element any, size int, fail *decodeError) {
 	if b[0] == codeNested {
 		return decodeNested(b, depth+1)
 	}
@@ -120,7 +120,7 @@ func decodeElement(b []byte, depth int) (element any, size int, fail *DecodeErro
 	return decodeFixed(b), size, nil
 }
 
-func decodeText(b []byte) (element any, size int, fail *DecodeError) {
+func decodeText(b []byte) (element any, size int, fail *decodeError) {
 	t, fail := frameText(b)
 	if fail != nil {
 		return nil, 0, fail
@@ -150,7 +150,7 @@ func decodeFixed(b []byte) any {
 
 // fixedSize returns the size of the element that b begins with if its code
 // determines it.
-func fixedSize(b []byte) (int, *DecodeError) {
+func fixedSize(b []byte) (int, *decodeError) {
 	size := 0
 	switch b[0] {
 	case codeNil, codeFalse, codeTrue:
@@ -175,7 +175,7 @@ func fixedSize(b []byte) (int, *DecodeError) {
 // decodeNested decodes the nested tuple that b begins with. A zero byte ends
 // it, unless an escape makes it a nil element; so does the end of the key, as
 // in the official layer. depth is that of its elements.
-func decodeNested(b []byte, depth int) (Tuple, int, *DecodeError) {
+func decodeNested(b []byte, depth int) (Tuple, int, *decodeError) {
 	if depth > maxDepth {
 		return nil, 0, fault(b, ErrMalformed, "tuples nest deeper than %d", maxDepth)
 	}
@@ -200,7 +200,7 @@ func decodeNested(b []byte, depth int) (Tuple, int, *DecodeError) {
 }
 
 // sizeOf returns the size of the element that b, not empty, begins with.
-func sizeOf(b []byte) (int, *DecodeError) {
+func sizeOf(b []byte) (int, *decodeError) {
 	if b[0] != codeNested {
 		return flatSize(b)
 	}
@@ -229,7 +229,7 @@ func sizeOf(b []byte) (int, *DecodeError) {
 }
 
 // flatSize is sizeOf for elements that are not nested tuples.
-func flatSize(b []byte) (int, *DecodeError) {
+func flatSize(b []byte) (int, *decodeError) {
 	switch {
 	case b[0] == codeBytes || b[0] == codeString:
 		t, fail := frameText(b)
@@ -241,9 +241,12 @@ func flatSize(b []byte) (int, *DecodeError) {
 	return fixedSize(b)
 }
 
-// What went wrong in decoding; every [*DecodeError] of this package wraps one
-// of them.
+// What can go wrong. Every error of this package wraps one of them; those of decoding
+// name the position of the element, ErrPack its index.
 var (
+	// ErrPack says that an element, or a tuple, cannot be packed. The text names the element and
+	// its Go type, and says what to do.
+	ErrPack = errors.New("tuple: cannot pack")
 	// ErrMalformed says that the bytes are not a packed tuple.
 	ErrMalformed = errors.New("tuple: malformed")
 	// ErrNoElement says that an element was asked for where the key ends.
@@ -256,8 +259,8 @@ var (
 	ErrNotInSubspace = errors.New("tuple: key is not in the subspace")
 )
 
-// DecodeError says where and why bytes could not be decoded.
-type DecodeError struct {
+// decodeError says where and why bytes could not be decoded.
+type decodeError struct {
 	Offset int    // of the faulty element, in bytes from the start of what was passed in
 	Code   byte   // the type code found there; 0 also where nothing was left
 	Reason string // what was wrong, in words
@@ -266,22 +269,22 @@ type DecodeError struct {
 }
 
 // Error implements error.
-func (e *DecodeError) Error() string {
+func (e *decodeError) Error() string {
 	return fmt.Sprintf("tuple: element at offset %d (type code 0x%02x): %s", e.Offset, e.Code, e.Reason)
 }
 
 // Unwrap returns [ErrMalformed], [ErrNoElement], [ErrWrongType] or [ErrOutOfRange].
-func (e *DecodeError) Unwrap() error { return e.kind }
+func (e *decodeError) Unwrap() error { return e.kind }
 
 // at moves the error's position by offset and returns it as an error.
-func (e *DecodeError) at(offset int) *DecodeError {
+func (e *decodeError) at(offset int) *decodeError {
 	e.Offset += offset
 	return e
 }
 
-// fault returns a DecodeError about the element that b begins with.
-func fault(b []byte, kind error, format string, args ...any) *DecodeError {
-	e := &DecodeError{Reason: fmt.Sprintf(format, args...), kind: kind}
+// fault returns a decodeError about the element that b begins with.
+func fault(b []byte, kind error, format string, args ...any) *decodeError {
+	e := &decodeError{Reason: fmt.Sprintf(format, args...), kind: kind}
 	if len(b) > 0 {
 		e.Code = b[0]
 	}
@@ -297,21 +300,21 @@ func wrongType(b []byte, wanted string) error {
 }
 
 // tooShort explains that the element that b begins with needs n bytes.
-func tooShort(b []byte, n int) *DecodeError {
+func tooShort(b []byte, n int) *decodeError {
 	return fault(b, ErrMalformed, "%s needs %d bytes, %d are left", kindName(b[0]), n, len(b))
 }
 
-// EncodeError says which element of a tuple could not be packed, and why.
-type EncodeError struct {
+// encodeError says which element of a tuple could not be packed, and why.
+type encodeError struct {
 	Path   []int  // index of the element, inside nested tuples one index a level; empty for the whole tuple
 	Type   string // Go type of the element
 	Reason string // what was wrong and what to do, in words
 }
 
 // Error implements error.
-func (e *EncodeError) Error() string {
+func (e *encodeError) Error() string {
 	if len(e.Path) == 0 {
-		return "tuple: cannot pack: " + e.Reason
+		return ErrPack.Error() + ": " + e.Reason
 	}
 	path := make([]string, len(e.Path))
 	for i, index := range e.Path {
@@ -320,8 +323,11 @@ func (e *EncodeError) Error() string {
 	return fmt.Sprintf("tuple: cannot pack element %s (%s): %s", strings.Join(path, "."), e.Type, e.Reason)
 }
 
-func unpackable(element any, format string, args ...any) *EncodeError {
-	return &EncodeError{Type: fmt.Sprintf("%T", element), Reason: fmt.Sprintf(format, args...)}
+// Unwrap returns [ErrPack].
+func (e *encodeError) Unwrap() error { return ErrPack }
+
+func unpackable(element any, format string, args ...any) *encodeError {
+	return &encodeError{Type: fmt.Sprintf("%T", element), Reason: fmt.Sprintf(format, args...)}
 }
 
 // kindName names the kind of element that a type code begins.

@@ -258,7 +258,7 @@ func TestSubspaceRefusesForeignKeys(t *testing.T) {
 			t.Errorf("Strip(%q): %v, want ErrNotInSubspace", key, err)
 		}
 	}
-	var malformed *DecodeError
+	var malformed *decodeError
 	if _, err := s.Unpack([]byte("abc\xff")); !errors.As(err, &malformed) || malformed.Offset != 0 {
 		t.Errorf("Unpack of a malformed key: %v", err)
 	}

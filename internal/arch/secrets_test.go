@@ -44,7 +44,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	values := secretive(t)
 	want := []string{
 		"persistable.DB",            // persistable's TestDBPrintsNoKey
-		"kv/embedded.WriteTrace",    // its keys are those of the database
+		"kv/embedded.Trace",         // its keys are those of the database
 		"internal/reindex.Program",  // its keys are those of an index
 		"persistable.VerifyOptions", // its token says where a verification goes on
 	}

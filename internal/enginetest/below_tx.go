@@ -36,8 +36,6 @@ func (t belowTx) GetRange(keys kv.SelectorRange, o kv.RangeOptions) kv.RangeResu
 	return t.reads.GetRange(keys, o)
 }
 
-func (t belowTx) Release() { kv.Release(t.Transaction) }
-
 func (t belowTx) Transact(_ context.Context, fn func(kv.Transaction) error) error { return fn(t) }
 
 func (t belowTx) ReadTransact(_ context.Context, fn func(kv.ReadTransaction) error) error {

@@ -10,23 +10,15 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// ConflictRanges implements [kv.ConflictRanger].
+// ConflictRanges implements [kv.Transaction].
 func (t belowTx) ConflictRanges(ctx context.Context) (read, write []kv.KeyRange, err error) {
-	ranger, err := kv.ConflictRangerOf(t.Transaction)
-	if err != nil {
-		return nil, nil, err
-	}
-	read, write, err = ranger.ConflictRanges(ctx)
+	read, write, err = t.Transaction.ConflictRanges(ctx)
 	return t.reads.space.ranges(read), t.reads.space.ranges(write), err
 }
 
-// ConflictingKeys implements [kv.ConflictRanger].
+// ConflictingKeys implements [kv.Transaction].
 func (t belowTx) ConflictingKeys(ctx context.Context) ([]kv.KeyRange, error) {
-	ranger, err := kv.ConflictRangerOf(t.Transaction)
-	if err != nil {
-		return nil, err
-	}
-	ranges, err := ranger.ConflictingKeys(ctx)
+	ranges, err := t.Transaction.ConflictingKeys(ctx)
 	return t.reads.space.ranges(ranges), err
 }
 

@@ -93,10 +93,10 @@ func (t *lossyTx) Cancel() {
 	}
 }
 
-// Release implements [kv.Releaser]. A commit that is under way goes on.
+// Release implements [kv.Transaction]. A commit that is under way goes on.
 func (t *lossyTx) Release() {
 	if !t.late.Load() {
-		kv.Release(t.Transaction)
+		t.Transaction.Release()
 	}
 }
 

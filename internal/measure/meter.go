@@ -15,8 +15,7 @@
 //	fmt.Println(m.Usage()) // 1 rounds (1 gets, …
 //
 // A wrapped database is safe for concurrent use; a wrapped transaction is as safe as
-// package kv says, and has the engine's other interfaces ([kv.ManyGetter],
-// [kv.ConflictRanger]).
+// package kv says.
 package measure
 
 import (

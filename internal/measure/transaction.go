@@ -10,16 +10,19 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
+// inner is the engine's transaction: it answers the calls that are not counted.
+type inner struct{ kv.Transaction }
+
 // transaction counts the calls of a transaction.
 type transaction struct {
 	reads
-	inner kv.Transaction
+	inner
 }
 
 // newTransaction returns tx counted in a meter.
 func newTransaction(m *Meter, tx kv.Transaction) *transaction {
 	m.add(func(u *Usage) { u.Begins++ })
-	return &transaction{reads{&rounds{meter: m}, tx}, tx}
+	return &transaction{reads{&rounds{meter: m}, tx}, inner{tx}}
 }
 
 // write counts a write of so many bytes.
@@ -45,42 +48,11 @@ func (t *transaction) Atomic(op kv.MutationType, key, operand []byte) {
 	t.write(len(key)+len(operand)).Atomic(op, key, operand)
 }
 
-// AddReadConflictRange implements [kv.Transaction].
-func (t *transaction) AddReadConflictRange(r kv.KeyRange) error {
-	return t.inner.AddReadConflictRange(r)
-}
-
-// AddReadConflictKey implements [kv.Transaction].
-func (t *transaction) AddReadConflictKey(key []byte) error { return t.inner.AddReadConflictKey(key) }
-
-// AddWriteConflictRange implements [kv.Transaction].
-func (t *transaction) AddWriteConflictRange(r kv.KeyRange) error {
-	return t.inner.AddWriteConflictRange(r)
-}
-
-// AddWriteConflictKey implements [kv.Transaction].
-func (t *transaction) AddWriteConflictKey(key []byte) error { return t.inner.AddWriteConflictKey(key) }
-
 // Watch implements [kv.Transaction].
 func (t *transaction) Watch(key []byte) kv.Future[struct{}] {
 	t.add(func(u *Usage) { u.Watches++ })
 	return t.inner.Watch(key)
 }
-
-// SetReadVersion implements [kv.Transaction].
-func (t *transaction) SetReadVersion(version int64) { t.inner.SetReadVersion(version) }
-
-// SetOption implements [kv.Transaction].
-func (t *transaction) SetOption(o kv.Option, arg int64) error { return t.inner.SetOption(o, arg) }
-
-// GetApproximateSize implements [kv.Transaction].
-func (t *transaction) GetApproximateSize() kv.Future[int64] { return t.inner.GetApproximateSize() }
-
-// GetCommittedVersion implements [kv.Transaction].
-func (t *transaction) GetCommittedVersion() (int64, error) { return t.inner.GetCommittedVersion() }
-
-// GetVersionstamp implements [kv.Transaction].
-func (t *transaction) GetVersionstamp() kv.Future[[]byte] { return t.inner.GetVersionstamp() }
 
 // Commit implements [kv.Transaction].
 func (t *transaction) Commit(ctx context.Context) error {
@@ -110,36 +82,12 @@ func (t *transaction) Reset() {
 	t.inner.Reset()
 }
 
-// Cancel implements [kv.Transaction].
-func (t *transaction) Cancel() { t.inner.Cancel() }
-
-// Release implements [kv.Releaser].
-func (t *transaction) Release() { kv.Release(t.inner) }
-
 // Transact implements [kv.Transactor].
 func (t *transaction) Transact(_ context.Context, fn func(kv.Transaction) error) error { return fn(t) }
 
 // ReadTransact implements [kv.ReadTransactor].
 func (t *transaction) ReadTransact(_ context.Context, fn func(kv.ReadTransaction) error) error {
 	return fn(t)
-}
-
-// ConflictRanges implements [kv.ConflictRanger] where the engine does.
-func (t *transaction) ConflictRanges(ctx context.Context) (read, write []kv.KeyRange, err error) {
-	ranger, err := kv.ConflictRangerOf(t.inner)
-	if err != nil {
-		return nil, nil, err
-	}
-	return ranger.ConflictRanges(ctx)
-}
-
-// ConflictingKeys implements [kv.ConflictRanger] where the engine does.
-func (t *transaction) ConflictingKeys(ctx context.Context) ([]kv.KeyRange, error) {
-	ranger, err := kv.ConflictRangerOf(t.inner)
-	if err != nil {
-		return nil, err
-	}
-	return ranger.ConflictingKeys(ctx)
 }
 
 // reads counts the reads of a transaction or of its snapshot.
@@ -160,7 +108,7 @@ func (v reads) Get(key []byte) kv.Future[[]byte] {
 	return newFuture(v.rounds, v.view.Get(key), sizeOfValue(len(key)))
 }
 
-// AppendGets implements [kv.ManyGetter].
+// AppendGets is called by [kv.AppendGets].
 func (v reads) AppendGets(futures []kv.Future[[]byte], keys [][]byte) []kv.Future[[]byte] {
 	v.add(func(u *Usage) { u.Gets += len(keys) })
 	before := len(futures)

@@ -209,3 +209,20 @@ func (t *remoteTx) Reset() { t.sendCall(Request{Verb: reset}) }
 
 // Cancel implements [kv.Transaction].
 func (t *remoteTx) Cancel() { t.sendCall(Request{Verb: cancel}) }
+
+// Release implements [kv.Transaction]. The server lets go of a transaction when it ends.
+func (t *remoteTx) Release() {}
+
+// ConflictRanges implements [kv.Transaction].
+func (t *remoteTx) ConflictRanges(ctx context.Context) (read, write []kv.KeyRange, err error) {
+	resp, err := call(t.view, Request{Verb: conflictRanges}, whole).Get(ctx)
+	return resp.Reads, resp.Writes, err
+}
+
+// ConflictingKeys implements [kv.Transaction].
+func (t *remoteTx) ConflictingKeys(ctx context.Context) ([]kv.KeyRange, error) {
+	resp, err := call(t.view, Request{Verb: conflictingKeys}, whole).Get(ctx)
+	return resp.Reads, err
+}
+
+func whole(r Response) Response { return r }

@@ -40,6 +40,16 @@ func (t *transaction) startCall(s *Session, req Request) (wait func() (Response,
 		return none(ctx, t.tx.CommitAsync())
 	case onError:
 		return func() (Response, error) { return Response{}, t.tx.OnError(ctx, req.Failure.err()) }
+	case conflictRanges:
+		return func() (resp Response, err error) {
+			resp.Reads, resp.Writes, err = t.tx.ConflictRanges(ctx)
+			return resp, err
+		}
+	case conflictingKeys:
+		return func() (resp Response, err error) {
+			resp.Reads, err = t.tx.ConflictingKeys(ctx)
+			return resp, err
+		}
 	}
 	resp, err := t.doNow(s, req)
 	return func() (Response, error) { return resp, err }
@@ -112,7 +122,7 @@ func (t *transaction) close() {
 	t.closed = true
 	t.turn.Broadcast()
 	t.tx.Cancel()
-	kv.Release(t.tx)
+	t.tx.Release()
 	for _, w := range t.watches {
 		w.Cancel()
 	}

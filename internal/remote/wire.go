@@ -37,6 +37,8 @@ const (
 	reset
 	cancel
 	end // of the transaction: nothing follows
+	conflictRanges
+	conflictingKeys
 )
 
 // Request is a call. Its fields are those of the verb's arguments.
@@ -62,6 +64,8 @@ type Response struct {
 	Keys    [][]byte
 	Integer int64
 	Failure Failure
+
+	Reads, Writes []kv.KeyRange // of conflictRanges; conflictingKeys has Reads only
 }
 
 // Failure is an error on its way; the zero Failure is none.
@@ -69,6 +73,8 @@ type Failure struct {
 	Code   kv.Code
 	Closed bool // kv.ErrClosed
 	Text   string
+
+	Conflicts []kv.KeyRange
 }
 
 func failureOf(err error) Failure {
@@ -77,7 +83,7 @@ func failureOf(err error) Failure {
 	case err == nil:
 		return Failure{}
 	case errors.As(err, &engine):
-		return Failure{Code: engine.Code, Text: engine.Detail}
+		return Failure{Code: engine.Code, Text: engine.Detail, Conflicts: engine.Conflicts}
 	}
 	return Failure{Closed: errors.Is(err, kv.ErrClosed), Text: err.Error()}
 }
@@ -85,7 +91,7 @@ func failureOf(err error) Failure {
 func (f Failure) err() error {
 	switch {
 	case f.Code != 0:
-		return &kv.Error{Code: f.Code, Detail: f.Text}
+		return &kv.Error{Code: f.Code, Detail: f.Text, Conflicts: f.Conflicts}
 	case f.Closed:
 		return kv.ErrClosed
 	case f.Text != "":

@@ -380,7 +380,7 @@ func TestConflictRangeOfStampFollowsReadVersion(t *testing.T) {
 
 func checkWriteConflicts(t *testing.T, tx kv.Transaction, want []kv.KeyRange) {
 	t.Helper()
-	_, got, err := tx.(kv.ConflictRanger).ConflictRanges(t.Context())
+	_, got, err := tx.ConflictRanges(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

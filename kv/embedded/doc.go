@@ -77,7 +77,7 @@
 //
 // # Failures
 //
-// After a disk error every commit fails with a *[DiskError] (1510), reads go on,
+// After a disk error every commit fails with [kv.CodeIOError] (1510), reads go on,
 // and opening the database again recovers every acknowledged commit. Damage gives a
 // *[CorruptError]. One process at a time may have a folder open: another gets a
 // *[LockedError]. [Options.ReadOnly] reads a folder that cannot, or must not, be

@@ -199,13 +199,13 @@ func ExampleDatabase_Metrics() {
 func ExampleTracer() {
 	ctx := context.Background()
 	db, err := embedded.OpenMemoryWith(embedded.Options{Tracer: &embedded.Tracer{
-		Read: func(r embedded.ReadTrace) {
+		Read: func(r embedded.Trace) {
 			fmt.Printf("%d/%d %s %s: %d pairs, %d bytes\n", r.Transaction, r.Attempt, r.Method, r.Range.Begin.Key, r.Pairs, r.Bytes)
 		},
-		Write: func(w embedded.WriteTrace) {
+		Write: func(w embedded.Trace) {
 			fmt.Printf("%d/%d %s %s: %d bytes\n", w.Transaction, w.Attempt, w.Method, w.Keys.Begin, w.Bytes)
 		},
-		Commit: func(c embedded.CommitTrace) {
+		Commit: func(c embedded.Trace) {
 			fmt.Printf("%d/%d commit: reads %q, writes %q, %v\n", c.Transaction, c.Attempt, c.Reads, c.Writes, c.Err)
 		},
 	}})

@@ -189,18 +189,18 @@ func TestMetricsInMemory(t *testing.T) {
 
 // traceList lists what a tracer is told.
 type traceList struct {
-	reads   []ReadTrace
-	writes  []WriteTrace
-	commits []CommitTrace
-	retries []RetryTrace
+	reads   []Trace
+	writes  []Trace
+	commits []Trace
+	retries []Trace
 }
 
 func (l *traceList) tracer() *Tracer {
 	return &Tracer{
-		Read:   func(r ReadTrace) { l.reads = append(l.reads, r) },
-		Write:  func(w WriteTrace) { l.writes = append(l.writes, w) },
-		Commit: func(c CommitTrace) { l.commits = append(l.commits, c) },
-		Retry:  func(r RetryTrace) { l.retries = append(l.retries, r) },
+		Read:   func(r Trace) { l.reads = append(l.reads, r) },
+		Write:  func(w Trace) { l.writes = append(l.writes, w) },
+		Commit: func(c Trace) { l.commits = append(l.commits, c) },
+		Retry:  func(r Trace) { l.retries = append(l.retries, r) },
 	}
 }
 
@@ -235,18 +235,18 @@ func TestTracer(t *testing.T) {
 		}
 	}
 	want := traceList{
-		reads: []ReadTrace{
-			{AttemptID: AttemptID{1, 1}, Method: "Get", Range: kv.SelectorRange{Begin: kv.FirstGreaterOrEqual(a.Begin)}},
-			{AttemptID: AttemptID{1, 1}, Method: "GetRange", Snapshot: true, Range: kv.KeyRange{Begin: a.Begin, End: []byte("c")}.Selectors()},
-			{AttemptID: AttemptID{1, 2}, Method: "Get", Range: kv.SelectorRange{Begin: kv.FirstGreaterOrEqual(a.Begin)}, Pairs: 1, Bytes: 6},
-			{AttemptID: AttemptID{1, 2}, Method: "GetRange", Snapshot: true, Range: kv.KeyRange{Begin: a.Begin, End: []byte("c")}.Selectors(), Pairs: 1, Bytes: 6},
+		reads: []Trace{
+			{Transaction: 1, Attempt: 1, Method: "Get", Range: kv.SelectorRange{Begin: kv.FirstGreaterOrEqual(a.Begin)}},
+			{Transaction: 1, Attempt: 1, Method: "GetRange", Snapshot: true, Range: kv.KeyRange{Begin: a.Begin, End: []byte("c")}.Selectors()},
+			{Transaction: 1, Attempt: 2, Method: "Get", Range: kv.SelectorRange{Begin: kv.FirstGreaterOrEqual(a.Begin)}, Pairs: 1, Bytes: 6},
+			{Transaction: 1, Attempt: 2, Method: "GetRange", Snapshot: true, Range: kv.KeyRange{Begin: a.Begin, End: []byte("c")}.Selectors(), Pairs: 1, Bytes: 6},
 			// The batch before ended at the first key that the transaction did not know.
-			{AttemptID: AttemptID{1, 2}, Method: "GetRange", Snapshot: true, Range: kv.SelectorRange{Begin: kv.FirstGreaterThan(a.Begin), End: kv.FirstGreaterOrEqual([]byte("c"))}},
+			{Transaction: 1, Attempt: 2, Method: "GetRange", Snapshot: true, Range: kv.SelectorRange{Begin: kv.FirstGreaterThan(a.Begin), End: kv.FirstGreaterOrEqual([]byte("c"))}},
 		},
-		writes: []WriteTrace{
-			{AttemptID{1, 1}, "Atomic", kv.KeyRange{Begin: []byte("b"), End: []byte("b\x00")}, 1},
-			{AttemptID{2, 1}, "Set", a, 5},
-			{AttemptID{1, 2}, "Atomic", kv.KeyRange{Begin: []byte("b"), End: []byte("b\x00")}, 1},
+		writes: []Trace{
+			{Transaction: 1, Attempt: 1, Method: "Atomic", Keys: kv.KeyRange{Begin: []byte("b"), End: []byte("b\x00")}, Bytes: 1},
+			{Transaction: 2, Attempt: 1, Method: "Set", Keys: a, Bytes: 5},
+			{Transaction: 1, Attempt: 2, Method: "Atomic", Keys: kv.KeyRange{Begin: []byte("b"), End: []byte("b\x00")}, Bytes: 1},
 		},
 	}
 	if diff := cmp.Diff(want.reads, told.reads, cmpopts.IgnoreTypes(time.Duration(0))); diff != "" {
@@ -260,7 +260,7 @@ func TestTracer(t *testing.T) {
 	} else if diff := cmp.Diff([]kv.KeyRange{a}, c[1].Conflicts); diff != "" {
 		t.Errorf("conflicts (-want +got):\n%s", diff)
 	}
-	if r := told.retries; len(r) != 1 || r[0].AttemptID != (AttemptID{1, 1}) || kv.CodeOf(r[0].Cause) != kv.CodeNotCommitted || r[0].Err != nil {
+	if r := told.retries; len(r) != 1 || r[0].Transaction != 1 || r[0].Attempt != 1 || kv.CodeOf(r[0].Cause) != kv.CodeNotCommitted || r[0].Err != nil {
 		t.Errorf("retries %+v", r)
 	}
 }
@@ -270,7 +270,7 @@ func TestTracer(t *testing.T) {
 func TestTracerConformance(t *testing.T) {
 	kvtest.RunConformance(t, func(tb testing.TB) kv.Database {
 		db, err := OpenMemoryWith(Options{Tracer: &Tracer{
-			Read: func(ReadTrace) {}, Write: func(WriteTrace) {}, Commit: func(CommitTrace) {}, Retry: func(RetryTrace) {},
+			Read: func(Trace) {}, Write: func(Trace) {}, Commit: func(Trace) {}, Retry: func(Trace) {},
 		}})
 		if err != nil {
 			tb.Fatal(err)
@@ -294,7 +294,7 @@ func TestNoTracer(t *testing.T) {
 
 // BenchmarkTracer makes a transaction of one read without a tracer, and with one.
 func BenchmarkTracer(b *testing.B) {
-	for name, tracer := range map[string]*Tracer{"none": nil, "read": {Read: func(ReadTrace) {}}} {
+	for name, tracer := range map[string]*Tracer{"none": nil, "read": {Read: func(Trace) {}}} {
 		b.Run(name, func(b *testing.B) {
 			db, err := OpenMemoryWith(Options{Tracer: tracer})
 			if err != nil {

@@ -79,7 +79,7 @@ func replaceNote(fs vfs.FS, dir, name string, n note) error {
 }
 
 // readNote reads a note of the wanted kind. A damaged one is a [CorruptError], one
-// of a newer format a [FormatError].
+// of a newer format an [ErrNewer].
 func readNote(fs vfs.FS, name, kind string) (note, error) {
 	text, err := files.ReadBeginning(fs, name)
 	if err != nil {

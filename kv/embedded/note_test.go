@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kazahana-db/kazahana/internal/goldens/formats"
-	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
@@ -90,10 +89,10 @@ func TestFormats(t *testing.T) {
 func TestNewerFormat(t *testing.T) {
 	for name, folder := range map[string]struct {
 		change func(t *testing.T, fs vfs.FS)
-		want   FormatError
+		want   fault.FormatError
 	}{
-		"folder": {useNewerNote, FormatError{Dir: "db", Format: noteFormat + 1, Newest: noteFormat}},
-		"base":   {useNewerBase, FormatError{Dir: "db/" + baseDir, Format: 9999, Newest: int(pebble.FormatNewest)}},
+		"folder": {useNewerNote, fault.FormatError{Dir: "db", Format: noteFormat + 1, Newest: noteFormat}},
+		"base":   {useNewerBase, fault.FormatError{Dir: "db/" + baseDir, Format: 9999, Newest: int(pebble.FormatNewest)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fs := filledDatabase(t)
@@ -124,8 +123,8 @@ func TestNeededFeature(t *testing.T) {
 		for _, o := range []Options{{FS: fs}, {FS: fs, ReadOnly: true}} {
 			_, err := OpenWith("db", o)
 			for _, err := range []error{err, wrong} {
-				var got *FormatError
-				if !errors.As(err, &got) || !errors.Is(err, newer.Err) || got.Format != format || errors.As(err, new(*fault.CorruptError)) ||
+				var got *fault.FormatError
+				if !errors.As(err, &got) || !errors.Is(err, ErrNewer) || got.Format != format || errors.As(err, new(*fault.CorruptError)) ||
 					!strings.Contains(err.Error(), "needs split, sums, which this program does not know: run version v0.4.0 or later") {
 					t.Errorf("format %d: %v", format, err)
 				}
@@ -139,10 +138,10 @@ func TestNeededFeature(t *testing.T) {
 
 // checkFormatError checks that err wraps the FormatError want, which names the
 // folder and says what to do, and that it reports no damage.
-func checkFormatError(t *testing.T, err error, want FormatError) {
+func checkFormatError(t *testing.T, err error, want fault.FormatError) {
 	t.Helper()
-	var got *FormatError
-	if !errors.As(err, &got) || *got != want || errors.As(err, new(*fault.CorruptError)) {
+	var got *fault.FormatError
+	if !errors.As(err, &got) || *got != want || !errors.Is(err, ErrNewer) || errors.As(err, new(*fault.CorruptError)) {
 		t.Fatalf("the error is %v, want %v", err, &want)
 	}
 	if text := err.Error(); !strings.Contains(text, want.Dir) || !strings.Contains(text, "open it with the newer version") {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/fault"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/files"
@@ -159,15 +160,6 @@ func (o Options) resolveDir(dir string) (string, error) {
 	return abs, nil
 }
 
-// DiskError is the error of every commit after the disk has failed once: its code
-// is CodeIOError, and errors.Is finds the cause. Reads go on. Close the
-// database, mend the disk and open the database again: it has every commit that
-// was acknowledged.
-//
-// Doing says what the engine did, with the name of the file; Err is the error of
-// the operating system.
-type DiskError = fault.DiskError
-
 // CorruptError says that a file of the database is damaged: bytes that were on
 // the disk for certain are not what was written, or a file is gone. An opening
 // that fails with it has changed nothing.
@@ -176,9 +168,6 @@ type DiskError = fault.DiskError
 // and Err is the error that reading the file met, nil if there was none.
 type CorruptError = fault.CorruptError
 
-// FormatError says that a newer version of this library wrote a database. Nothing
-// is damaged and nothing was changed: open it with the newer version.
-//
-// Dir is the folder of the database, or that of its base; Format is the format of
-// what is in it, and Newest the newest that this version reads.
-type FormatError = fault.FormatError
+// ErrNewer says that a newer version of this library wrote a database, or its base.
+// Nothing is damaged and nothing was changed: open it with the newer version.
+var ErrNewer = newer.Err

@@ -127,7 +127,7 @@ func (p *player) submit(t *testing.T) {
 	p.commit = p.tx.CommitAsync()
 	p.request = p.spy.request
 	var err error
-	p.reads, p.writes, err = p.tx.(kv.ConflictRanger).ConflictRanges(t.Context())
+	p.reads, p.writes, err = p.tx.ConflictRanges(t.Context())
 	p.check(t, err)
 	if p.stamped && p.request != nil { // what is sent of stamped keys is their final one
 		p.writes = keys.Merge(p.request.Writes)

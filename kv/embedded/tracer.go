@@ -26,68 +26,44 @@ type Tracer struct {
 	// Read is called when the program has got the result of Get or GetKey, or of a
 	// batch of GetRange. It is not called for a result that the program never asks
 	// for.
-	Read func(ReadTrace)
+	Read func(Trace)
 
-	// Write is called after Set, Clear, ClearRange and Atomic.
-	Write func(WriteTrace)
+	// Write is called after Set, Clear, ClearRange and Atomic. The write takes effect when the
+	// transaction commits.
+	Write func(Trace)
 
 	// Commit is called when the program has got the outcome of a commit.
-	Commit func(CommitTrace)
+	Commit func(Trace)
 
 	// Retry is called when OnError has waited, or has refused another attempt.
-	Retry func(RetryTrace)
+	Retry func(Trace)
 }
 
-// AttemptID names an attempt of a transaction.
-type AttemptID struct {
+// Trace is what a [Tracer] is told of a call. The fields that do not concern the call are
+// zero.
+type Trace struct {
 	Transaction uint64 // from 1 on, in the order in which transactions began
 	Attempt     int    // from 1 on; OnError and Reset begin the next one
-}
+	Method      string // Get, GetKey, GetRange; Set, Clear, ClearRange, Atomic; Commit; OnError
 
-// ReadTrace is a read that has ended.
-type ReadTrace struct {
-	AttemptID
-	Method   string // Get, GetKey or GetRange
-	Snapshot bool
-
-	// Range is what was asked for: of Get and GetKey only Begin is set, of a batch of
+	// Range is what a read asked for: of Get and GetKey only Begin is set, of a batch of
 	// GetRange what the batches before it have left.
-	Range kv.SelectorRange
+	Range    kv.SelectorRange
+	Snapshot bool        // of a read
+	Keys     kv.KeyRange // that were written; of a single key: from it to its successor
+	Pairs    int         // how many were read
+	Bytes    int         // of the keys and values that were read, or of the value or operand that was written
 
-	Pairs int           // how many were read
-	Bytes int           // of their keys and values
-	Wait  time.Duration // how long the program waited for the result in Future.Get
-	Err   error
-}
-
-// WriteTrace is a write. It takes effect when the transaction commits.
-type WriteTrace struct {
-	AttemptID
-	Method string      // Set, Clear, ClearRange or Atomic
-	Keys   kv.KeyRange // of a single key: from it to its successor
-	Bytes  int         // of the value or operand
-}
-
-// CommitTrace is a commit that has ended.
-type CommitTrace struct {
-	AttemptID
-	Reads   []kv.KeyRange // the read conflict ranges, in order and merged
-	Writes  []kv.KeyRange // the write conflict ranges
-	Version int64         // -1 if nothing was committed
-	Wait    time.Duration // how long the program waited for the outcome
-	Err     error
-
+	Reads   []kv.KeyRange // of a commit: the read conflict ranges, in order and merged
+	Writes  []kv.KeyRange // of a commit: the write conflict ranges
+	Version int64         // of a commit; -1 if nothing was committed
 	// Conflicts are the ranges of Reads that others have written, if the transaction
 	// has kv.OptionReportConflictingKeys and Err has CodeNotCommitted.
 	Conflicts []kv.KeyRange
-}
 
-// RetryTrace is a call of OnError that has ended.
-type RetryTrace struct {
-	AttemptID               // that has failed
-	Cause     error         // what it failed with
-	Wait      time.Duration // how long OnError waited
-	Err       error         // of OnError; nil: another attempt begins
+	Cause error         // what OnError was told that the attempt failed with
+	Wait  time.Duration // how long the program waited for the result, or OnError before the next attempt
+	Err   error         // of OnError: nil if another attempt begins
 }
 
 // tracerTransaction is a transaction that reports its calls to a tracer.
@@ -98,12 +74,10 @@ type tracerTransaction struct {
 	attempt atomic.Int64
 }
 
-var (
-	_ kv.Transaction    = (*tracerTransaction)(nil)
-	_ kv.ConflictRanger = (*tracerTransaction)(nil)
-)
-
-func (t *tracerTransaction) id() AttemptID { return AttemptID{t.number, int(t.attempt.Load())} }
+// newTrace returns a trace of a call of the present attempt.
+func (t *tracerTransaction) newTrace(method string) Trace {
+	return Trace{Transaction: t.number, Attempt: int(t.attempt.Load()), Method: method}
+}
 
 // Transact implements [kv.Transactor].
 func (t *tracerTransaction) Transact(_ context.Context, fn func(kv.Transaction) error) error {
@@ -161,7 +135,9 @@ func (t *tracerTransaction) Atomic(op kv.MutationType, key, operand []byte) {
 
 func (t *tracerTransaction) traceWrite(method string, keys kv.KeyRange, bytes int) {
 	if t.tracer.Write != nil {
-		t.tracer.Write(WriteTrace{AttemptID: t.id(), Method: method, Keys: keys, Bytes: bytes})
+		w := t.newTrace(method)
+		w.Keys, w.Bytes = keys, bytes
+		t.tracer.Write(w)
 	}
 }
 
@@ -172,14 +148,15 @@ func (t *tracerTransaction) Commit(ctx context.Context) error {
 
 // CommitAsync implements [kv.Transaction].
 func (t *tracerTransaction) CommitAsync() kv.Future[struct{}] {
-	id := t.id()
+	c := t.newTrace("Commit")
 	return traceFuture(t.Transaction.CommitAsync(), func(_ struct{}, err error, wait time.Duration) {
-		t.traceCommit(CommitTrace{AttemptID: id, Version: -1, Wait: wait, Err: err})
+		c.Version, c.Wait, c.Err = -1, wait, err
+		t.traceCommit(c)
 	})
 }
 
 // traceCommit adds the conflict ranges to a trace, and tells it.
-func (t *tracerTransaction) traceCommit(c CommitTrace) {
+func (t *tracerTransaction) traceCommit(c Trace) {
 	if t.tracer.Commit == nil {
 		return
 	}
@@ -198,13 +175,14 @@ func (t *tracerTransaction) traceCommit(c CommitTrace) {
 
 // OnError implements [kv.Transaction].
 func (t *tracerTransaction) OnError(ctx context.Context, cause error) error {
-	id, began := t.id(), time.Now()
+	r, began := t.newTrace("OnError"), time.Now()
 	err := t.Transaction.OnError(ctx, cause)
 	if err == nil {
 		t.attempt.Add(1)
 	}
 	if t.tracer.Retry != nil {
-		t.tracer.Retry(RetryTrace{AttemptID: id, Cause: cause, Wait: time.Since(began), Err: err})
+		r.Cause, r.Wait, r.Err = cause, time.Since(began), err
+		t.tracer.Retry(r)
 	}
 	return err
 }
@@ -215,19 +193,9 @@ func (t *tracerTransaction) Reset() {
 	t.attempt.Add(1)
 }
 
-// ConflictRanges implements [kv.ConflictRanger].
-func (t *tracerTransaction) ConflictRanges(ctx context.Context) (read, write []kv.KeyRange, err error) {
-	return t.Transaction.(kv.ConflictRanger).ConflictRanges(ctx)
-}
-
-// ConflictingKeys implements [kv.ConflictRanger].
-func (t *tracerTransaction) ConflictingKeys(ctx context.Context) ([]kv.KeyRange, error) {
-	return t.Transaction.(kv.ConflictRanger).ConflictingKeys(ctx)
-}
-
 func (t *tracerTransaction) traceGet(key []byte, f kv.Future[[]byte], snapshot bool) kv.Future[[]byte] {
 	key = append([]byte{}, key...)
-	return traceRead(t, f, snapshot, "Get", kv.SelectorRange{Begin: kv.FirstGreaterOrEqual(key)}, func(r *ReadTrace, value []byte) {
+	return traceRead(t, f, snapshot, "Get", kv.SelectorRange{Begin: kv.FirstGreaterOrEqual(key)}, func(r *Trace, value []byte) {
 		if value != nil {
 			r.Pairs, r.Bytes = 1, len(key)+len(value)
 		}
@@ -236,14 +204,14 @@ func (t *tracerTransaction) traceGet(key []byte, f kv.Future[[]byte], snapshot b
 
 func (t *tracerTransaction) traceGetKey(sel kv.KeySelector, f kv.Future[[]byte], snapshot bool) kv.Future[[]byte] {
 	sel.Key = append([]byte{}, sel.Key...)
-	return traceRead(t, f, snapshot, "GetKey", kv.SelectorRange{Begin: sel}, func(r *ReadTrace, key []byte) {
+	return traceRead(t, f, snapshot, "GetKey", kv.SelectorRange{Begin: sel}, func(r *Trace, key []byte) {
 		r.Bytes = len(key)
 	})
 }
 
 func (t *tracerTransaction) traceGetRange(r kv.RangeResult, snapshot bool) kv.RangeResult {
 	return r.Wrap(func(req kv.BatchRequest, f kv.Future[kv.Batch]) kv.Future[kv.Batch] {
-		return traceRead(t, f, snapshot, "GetRange", req.SelectorRange, func(r *ReadTrace, b kv.Batch) {
+		return traceRead(t, f, snapshot, "GetRange", req.SelectorRange, func(r *Trace, b kv.Batch) {
 			r.Pairs = len(b.KVs)
 			for _, p := range b.KVs {
 				r.Bytes += len(p.Key) + len(p.Value)
@@ -282,11 +250,12 @@ func (s tracerSnapshot) GetRange(r kv.SelectorRange, o kv.RangeOptions) kv.Range
 func (s tracerSnapshot) Snapshot() kv.ReadTransaction { return s }
 
 // traceRead tells the tracer of a read when its result is asked for.
-func traceRead[T any](t *tracerTransaction, f kv.Future[T], snapshot bool, method string, keys kv.SelectorRange, measure func(*ReadTrace, T)) kv.Future[T] {
+func traceRead[T any](t *tracerTransaction, f kv.Future[T], snapshot bool, method string, keys kv.SelectorRange, measure func(*Trace, T)) kv.Future[T] {
 	if t.tracer.Read == nil {
 		return f
 	}
-	r := ReadTrace{AttemptID: t.id(), Method: method, Snapshot: snapshot, Range: keys}
+	r := t.newTrace(method)
+	r.Snapshot, r.Range = snapshot, keys
 	return traceFuture(f, func(result T, err error, wait time.Duration) {
 		r.Wait, r.Err = wait, err
 		measure(&r, result)

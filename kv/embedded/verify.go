@@ -30,7 +30,7 @@ type Report struct {
 	// it was an older part of the log. It is not damage: opening ignores them.
 	Torn int64
 
-	Damage []*fault.CorruptError // what is not as it was written
+	Damage []*CorruptError // what is not as it was written
 }
 
 // Verify reads all of a database that no process has open, or of a backup, and

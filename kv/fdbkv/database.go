@@ -39,7 +39,7 @@ type Database struct {
 
 var _ kv.Database = (*Database)(nil)
 
-// Begin implements [kv.Database]. The transaction is a [kv.Releaser].
+// Begin implements [kv.Database].
 func (db *Database) Begin() (kv.Transaction, error) {
 	t, err := db.begin(false)
 	if err != nil {

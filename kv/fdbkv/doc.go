@@ -46,7 +46,7 @@
 //
 // Go's garbage collector does not see the client's memory. Transact and ReadTransact
 // free what a transaction holds of it when they return, [kv.Retry] does so for a
-// transaction of Begin, and [kv.Release] where a program calls neither. A transaction
+// transaction of Begin, and [kv.Transaction.Release] where a program calls neither. A transaction
 // of Begin that is not released is freed when it and its futures are garbage, and
 // earlier, when it is cancelled or has committed, if it wrote more than 1 MiB. A
 // watch outlives its transaction.

@@ -91,7 +91,7 @@ func TestLargeCommitIsKnownAfterItsEnd(t *testing.T) {
 	if value, err := tx.Get([]byte(prefix + "1")).Get(t.Context()); err != nil || len(value) != 90_000 {
 		t.Errorf("Get of the next attempt: %d bytes, %v", len(value), err)
 	}
-	kv.Release(tx)
+	tx.Release()
 	if _, err := tx.Get([]byte(prefix)).Get(t.Context()); kv.CodeOf(err) != kv.CodeTransactionCancelled {
 		t.Errorf("Get after Release: %v, want %d", err, kv.CodeTransactionCancelled)
 	}

@@ -186,7 +186,7 @@ func selectOptions(n Network) error {
 	settings := settingsOf(n)
 	if network.started {
 		if differing := differingNames(settings, network.settings); len(settings) > 0 && len(differing) > 0 {
-			return &NetworkError{Differing: differing}
+			return fmt.Errorf("%w (%v); give them to the first Open, and leave Network zero elsewhere", ErrNetwork, differing)
 		}
 		return nil
 	}

@@ -22,8 +22,8 @@ const APIVersion = 730
 type Options struct {
 	// Network belongs to the whole process: the client's network thread is started
 	// once. The first database that is opened decides. Another one may leave this
-	// zero, which takes what there is, or say the same; anything else fails with a
-	// [NetworkError].
+	// zero, which takes what there is, or say the same; anything else fails with
+	// [ErrNetwork].
 	Network Network
 
 	// Transactions are the defaults of the database's transactions. The next two
@@ -173,17 +173,9 @@ func exists(name, path string, folder bool) error {
 	return nil
 }
 
-// NetworkError is returned by [OpenWith] for network options that differ from
-// those that the process's network was started with.
-type NetworkError struct {
-	Differing []string // the options' names
-}
-
-// Error implements error.
-func (e *NetworkError) Error() string {
-	return fmt.Sprintf("fdbkv: the client's network of this process runs with other options (%v); "+
-		"give them to the first Open, and leave Network zero elsewhere", e.Differing)
-}
+// ErrNetwork is the error of [Open] for network options that differ from those that
+// the process's network was started with. The text names them.
+var ErrNetwork = errors.New("fdbkv: the client's network of this process runs with other options")
 
 // LogValue implements [slog.LogValuer]: see [TLS.LogValue].
 func (n Network) LogValue() slog.Value {

@@ -164,7 +164,7 @@ func (s *observation) noteSize(n int64, err error) {
 }
 
 func (s *observation) noteRanges(ctx context.Context, tx kv.Transaction) (err error) {
-	s.Read, s.Write, err = tx.(kv.ConflictRanger).ConflictRanges(ctx)
+	s.Read, s.Write, err = tx.ConflictRanges(ctx)
 	return err
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// transaction implements [kv.Transaction] and [kv.ConflictRanger]. Its calls of the client
+// transaction implements [kv.Transaction]. Its calls of the client
 // do not wait for one another: the client is safe for concurrent use.
 type transaction struct {
 	reader
@@ -47,11 +47,7 @@ func (r readOnlyTransaction) Cancel() {
 	}
 }
 
-var (
-	_ kv.Transaction    = (*transaction)(nil)
-	_ kv.ConflictRanger = (*transaction)(nil)
-	_ kv.Releaser       = (*transaction)(nil)
-)
+var _ kv.Transaction = (*transaction)(nil)
 
 // newTransaction returns a transaction that has no transaction of the client yet.
 func newTransaction(db *Database, scoped bool) *transaction {
@@ -89,7 +85,7 @@ func (t *transaction) leave(a *attempt) {
 	}
 }
 
-// Release implements [kv.Releaser].
+// Release implements [kv.Transaction].
 func (t *transaction) Release() {
 	if t.db == nil {
 		return // the code that made it decides

@@ -206,7 +206,7 @@ const (
 // allKeysEnd is after all keys that the database holds.
 const allKeysEnd = "\xff\xff"
 
-// ConflictRanges implements [kv.ConflictRanger].
+// ConflictRanges implements [kv.Transaction].
 func (t *transaction) ConflictRanges(ctx context.Context) (read, write []kv.KeyRange, err error) {
 	view := reader{t: t, snapshot: true}
 	reads, writes := view.GetRange(below(readRanges), kv.RangeOptions{}), view.GetRange(below(writeRanges), kv.RangeOptions{})
@@ -218,7 +218,7 @@ func (t *transaction) ConflictRanges(ctx context.Context) (read, write []kv.KeyR
 	return read, write, nil
 }
 
-// ConflictingKeys implements [kv.ConflictRanger]. The client remembers them; the
+// ConflictingKeys implements [kv.Transaction]. The client remembers them; the
 // cluster is not asked.
 func (t *transaction) ConflictingKeys(ctx context.Context) ([]kv.KeyRange, error) {
 	view := reader{t: t, snapshot: true}

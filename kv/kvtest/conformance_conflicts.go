@@ -295,9 +295,6 @@ func beginLosing(c *conformance, reports bool) kv.Transaction {
 func beginAsking(c *conformance) kv.Transaction {
 	c.Helper()
 	tx := c.begin()
-	if _, ok := tx.(kv.ConflictRanger); !ok {
-		c.Skip("the engine's transactions are no kv.ConflictRanger")
-	}
 	c.wantCode("SetOption", tx.SetOption(kv.OptionReportConflictingKeys, 0), 0)
 	return tx
 }
@@ -305,11 +302,7 @@ func beginAsking(c *conformance) kv.Transaction {
 // conflictsTold returns the conflicting keys of a transaction.
 func conflictsTold(c *conformance, tx kv.Transaction) string {
 	c.Helper()
-	ranger, ok := tx.(kv.ConflictRanger)
-	if !ok {
-		c.Skip("the engine's transactions are no kv.ConflictRanger")
-	}
-	ranges, err := ranger.ConflictingKeys(c.ctx)
+	ranges, err := tx.ConflictingKeys(c.ctx)
 	c.wantCode("ConflictingKeys", err, 0)
 	return fmt.Sprint(scenario.ShowRanges(ranges, nil))
 }

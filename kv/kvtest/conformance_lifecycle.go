@@ -146,15 +146,11 @@ var lifecycleLaws = []law{
 	}},
 	{"conflict ranges are shown in order and merged", func(c *conformance) {
 		tx := c.begin()
-		ranger, ok := tx.(kv.ConflictRanger)
-		if !ok {
-			c.Skip("the engine's transactions are no kv.ConflictRanger")
-		}
 		for _, r := range []kv.KeyRange{model.Span("m", "p"), model.Span("a", "c"), model.Span("b", "d")} {
 			c.wantCode("AddReadConflictRange", tx.AddReadConflictRange(r), 0)
 		}
 		tx.Set([]byte("k"), nil)
-		read, write, err := ranger.ConflictRanges(c.ctx)
+		read, write, err := tx.ConflictRanges(c.ctx)
 		c.wantCode("ConflictRanges", err, 0)
 		c.want("read", scenario.ShowRanges(read, nil), scenario.ShowRanges([]kv.KeyRange{model.Span("a", "d"), model.Span("m", "p")}, nil))
 		c.want("write", scenario.ShowRanges(write, nil), scenario.ShowRanges([]kv.KeyRange{model.Span("k", "k\x00")}, nil))

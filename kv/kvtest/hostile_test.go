@@ -303,12 +303,9 @@ func TestConflictRangesPassThrough(t *testing.T) {
 	c, _ := hostile(t, faults.Options{})
 	tx := c.begin()
 	c.wantCode("AddReadConflictKey", tx.AddReadConflictKey([]byte("a")), 0)
-	read, _, err := tx.(kv.ConflictRanger).ConflictRanges(c.ctx)
+	read, _, err := tx.ConflictRanges(c.ctx)
 	c.wantCode("ConflictRanges", err, 0)
 	c.want("read", scenario.ShowRanges(read, nil), `{["a", "a\x00")}`)
-	c.db = faults.Hostile(naive.OpenFaulty(t, "watches never fire"), faults.Options{})
-	_, _, err = c.begin().(kv.ConflictRanger).ConflictRanges(c.ctx)
-	c.wantCode("ConflictRanges of an engine without", err, kv.CodeClientInvalidOperation)
 }
 
 // The laws about many goroutines hold with every fault switched on.

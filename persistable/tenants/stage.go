@@ -260,7 +260,7 @@ func (g *stage) finish(ctx context.Context) error {
 				return err
 			}
 		}
-		if _, err = g.layer.MoveIf(ctx, tx, g.path, g.Path(g.name), g.isOwn); err != nil {
+		if _, err = g.layer.Move(ctx, tx, g.path, g.Path(g.name), g.isOwn); err != nil {
 			return existsError(err)
 		}
 		return tenancy.StartRecount(ctx, tx, g.layer, g.parent, 0)

@@ -209,6 +209,8 @@ func (t *naiveTx) kill(err error) {
 
 func (t *naiveTx) Cancel() { t.kill(kv.NewError(kv.CodeTransactionCancelled, "")) }
 
+func (t *naiveTx) Release() {}
+
 func (t *naiveTx) Reset() {
 	t.db.mu.Lock()
 	defer t.db.mu.Unlock()

@@ -265,15 +265,7 @@ type (
 	forgetsConflicts struct{ kv.Transaction } // OnError forgets them
 )
 
-func (w muteConflicts) ConflictRanges(ctx context.Context) (read, write []kv.KeyRange, err error) {
-	return w.Transaction.(*naiveTx).ConflictRanges(ctx)
-}
-
 func (w muteConflicts) ConflictingKeys(context.Context) ([]kv.KeyRange, error) { return nil, nil }
-
-func (w *allConflicts) ConflictRanges(ctx context.Context) (read, write []kv.KeyRange, err error) {
-	return w.Transaction.(*naiveTx).ConflictRanges(ctx)
-}
 
 func (w *allConflicts) Commit(ctx context.Context) error {
 	w.reads, _, _ = w.ConflictRanges(ctx)
@@ -285,14 +277,6 @@ func (w *allConflicts) ConflictingKeys(context.Context) ([]kv.KeyRange, error) {
 func (w chattyConflicts) asking() kv.Transaction {
 	_ = w.Transaction.SetOption(kv.OptionReportConflictingKeys, 0)
 	return w.Transaction
-}
-
-func (w forgetsConflicts) ConflictRanges(ctx context.Context) (read, write []kv.KeyRange, err error) {
-	return w.Transaction.(*naiveTx).ConflictRanges(ctx)
-}
-
-func (w forgetsConflicts) ConflictingKeys(ctx context.Context) ([]kv.KeyRange, error) {
-	return w.Transaction.(*naiveTx).ConflictingKeys(ctx)
 }
 
 func (w forgetsConflicts) OnError(ctx context.Context, err error) error {

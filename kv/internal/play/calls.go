@@ -234,11 +234,7 @@ func addWriteRange(_ context.Context, r *Player, s *Slot, st *scenario.Step) sce
 }
 
 func ConflictRanges(ctx context.Context, _ *Player, s *Slot, _ *scenario.Step) scenario.Answer {
-	ranger, ok := s.Tx.(kv.ConflictRanger)
-	if !ok {
-		return scenario.ErrorAnswer(errors.New("the engine's transactions are no kv.ConflictRanger"))
-	}
-	read, write, err := ranger.ConflictRanges(ctx)
+	read, write, err := s.Tx.ConflictRanges(ctx)
 	return scenario.Answer{Kind: "ranges", Read: read, Write: write}.OrError(err)
 }
 

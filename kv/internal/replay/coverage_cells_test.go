@@ -46,7 +46,7 @@ func (a *area) explain(text string) { a.cells[len(a.cells)-1].unproven = text }
 
 func methodCells() area {
 	a := area{
-		title: "Methods", about: "Each method of kv.Database, kv.Transaction and kv.ConflictRanger, answering and failing with a code.",
+		title: "Methods", about: "Each method of kv.Database and kv.Transaction, answering and failing with a code.",
 		unproven: "FoundationDB's documentation of the call: `kvtest.RunConformance`: life cycle",
 	}
 	for _, m := range methodsOf() {
@@ -64,6 +64,8 @@ func methodCells() area {
 				a.explain("Such faults show in the next call that reads or commits, and those are recorded (Error codes, below)")
 			case "GetEstimatedRangeSizeBytes", "GetRangeSplitPoints":
 				a.explain("Estimates, which no two databases share: `kvtest.RunConformance`: sizes; `kv/embedded` `TestSampleModel`")
+			case "Release":
+				a.explain("Kazahana's own: `kv` `TestRetryReleases`; on a cluster `kv/fdbkv` `TestWritesAreFreedWithTheirTransactions`")
 			case "ConflictingKeys":
 				a.explain("FoundationDB's client: `kvtest.RunConformance`: conflicting keys")
 			case "CommitAsync":
@@ -333,7 +335,7 @@ func versionCells() area {
 		{"versions advance about a million a second", "FoundationDB's documentation of versions: `kv/embedded` `TestVersionsAdvance`"},
 		{"versions jump over a restart", "FoundationDB jumps 100 million at a recovery: `kv/embedded` `TestVersionsJumpOverRestarts`"},
 		{"1007 for reads and commits 5 s after the read version", "The code is recorded (Errors, above), with old versions; the time is FoundationDB's documented limit: `kv/embedded` `TestTooOldAfterFiveSeconds`"},
-		{"the waits of OnError grow to the largest and no further", "FoundationDB's knobs: grown by 2, at most 1 s; 1007 and 1009 as documented: `kv/embedded` `TestOnErrorWaits`, `kv` `TestBackoff`"},
+		{"the waits of OnError grow to the largest and no further", "FoundationDB's knobs: grown by 2, at most 1 s; 1007 and 1009 as documented: `kv/embedded` `TestOnErrorWaits`, `kv/embedded/internal/ryw` `TestBackoff`"},
 		{"retry limit, largest delay and timeout last through OnError and not through Reset", "FoundationDB's documentation of the options for API version 730: `kv/embedded` `TestRetryOptionsLast`"},
 	} {
 		a.add(c.what, "time/%s", c.what)

@@ -80,7 +80,7 @@ var methodOfOp = map[string]string{
 	"set": "Transaction.Set", "clear": "Transaction.Clear", "clear_range": "Transaction.ClearRange", "atomic": "Transaction.Atomic",
 	"add_read_conflict_key": "Transaction.AddReadConflictKey", "add_read_conflict_range": "Transaction.AddReadConflictRange",
 	"add_write_conflict_key": "Transaction.AddWriteConflictKey", "add_write_conflict_range": "Transaction.AddWriteConflictRange",
-	"conflict_ranges": "ConflictRanger.ConflictRanges", "set_option": "Transaction.SetOption",
+	"conflict_ranges": "Transaction.ConflictRanges", "set_option": "Transaction.SetOption",
 	"watch": "Transaction.Watch", "commit": "Transaction.Commit", "commit_start": "Transaction.CommitAsync",
 	"get_committed_version": "Transaction.GetCommittedVersion", "get_approximate_size": "Transaction.GetApproximateSize",
 	"get_versionstamp": "Transaction.GetVersionstamp", "on_error": "Transaction.OnError",

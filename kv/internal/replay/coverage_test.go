@@ -308,9 +308,7 @@ type method struct {
 
 // methodsOf returns the methods of the contract's interfaces.
 func methodsOf() (all []method) {
-	for _, typ := range []reflect.Type{
-		reflect.TypeFor[kv.Database](), reflect.TypeFor[kv.Transaction](), reflect.TypeFor[kv.ConflictRanger](),
-	} {
+	for _, typ := range []reflect.Type{reflect.TypeFor[kv.Database](), reflect.TypeFor[kv.Transaction]()} {
 		for i := range typ.NumMethod() {
 			m := typ.Method(i)
 			all = append(all, method{typ.Name() + "." + m.Name, m.Name != "Snapshot" && m.Type.NumOut() > 0})

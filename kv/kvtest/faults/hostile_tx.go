@@ -11,10 +11,13 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
+// inner is the engine's transaction: it answers the calls that the wrapper leaves alone.
+type inner struct{ kv.Transaction }
+
 // hostileTx is a transaction that suffers a limited number of faults.
 type hostileTx struct {
 	hostileView
-	inner kv.Transaction
+	inner
 
 	mu        sync.Mutex
 	rng       *rand.Rand
@@ -32,12 +35,12 @@ type hostileTx struct {
 	stamps    []hostileStamp
 }
 
-func newHostileTx(inner kv.Transaction, rng *rand.Rand, o Options) *hostileTx {
+func newHostileTx(tx kv.Transaction, rng *rand.Rand, o Options) *hostileTx {
 	t := &hostileTx{
-		inner: inner, rng: rng, faults: o.Faults,
+		inner: inner{tx}, rng: rng, faults: o.Faults,
 		maxDelay: o.MaxDelay, began: time.Now(), loose: map[uint64]func(error){},
 	}
-	t.hostileView = hostileView{t, inner}
+	t.hostileView = hostileView{t, tx}
 	t.shortenBackoff()
 	return t
 }
@@ -177,9 +180,6 @@ func (t *hostileTx) Cancel() {
 	t.releaseLocked()
 }
 
-// Release implements [kv.Releaser].
-func (t *hostileTx) Release() { kv.Release(t.inner) }
-
 // renew makes the wrapper's part of the transaction as new.
 func (t *hostileTx) renew() {
 	t.mu.Lock()
@@ -267,15 +267,6 @@ func (t *hostileTx) AddWriteConflictRange(r kv.KeyRange) error {
 // AddWriteConflictKey implements [kv.Transaction].
 func (t *hostileTx) AddWriteConflictKey(key []byte) error { return t.write().AddWriteConflictKey(key) }
 
-// AddReadConflictRange implements [kv.Transaction].
-func (t *hostileTx) AddReadConflictRange(r kv.KeyRange) error { return t.inner.AddReadConflictRange(r) }
-
-// AddReadConflictKey implements [kv.Transaction].
-func (t *hostileTx) AddReadConflictKey(key []byte) error { return t.inner.AddReadConflictKey(key) }
-
-// SetReadVersion implements [kv.Transaction].
-func (t *hostileTx) SetReadVersion(version int64) { t.inner.SetReadVersion(version) }
-
 // SetOption implements [kv.Transaction].
 func (t *hostileTx) SetOption(o kv.Option, arg int64) error {
 	if o == kv.OptionAutomaticIdempotency {
@@ -309,22 +300,4 @@ func (t *hostileTx) Transact(_ context.Context, fn func(kv.Transaction) error) e
 // ReadTransact implements [kv.ReadTransactor].
 func (t *hostileTx) ReadTransact(_ context.Context, fn func(kv.ReadTransaction) error) error {
 	return fn(t)
-}
-
-// ConflictRanges implements [kv.ConflictRanger] where the engine does.
-func (t *hostileTx) ConflictRanges(ctx context.Context) (read, write []kv.KeyRange, err error) {
-	ranger, err := kv.ConflictRangerOf(t.inner)
-	if err != nil {
-		return nil, nil, err
-	}
-	return ranger.ConflictRanges(ctx)
-}
-
-// ConflictingKeys implements [kv.ConflictRanger] where the engine does.
-func (t *hostileTx) ConflictingKeys(ctx context.Context) ([]kv.KeyRange, error) {
-	ranger, err := kv.ConflictRangerOf(t.inner)
-	if err != nil {
-		return nil, err
-	}
-	return ranger.ConflictingKeys(ctx)
 }

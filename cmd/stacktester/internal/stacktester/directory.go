@@ -48,9 +48,9 @@ type verbs interface {
 	Open(ctx context.Context, t kv.ReadTransactor, path []string, expects ...directory.Expect) (*directory.Directory, error)
 	Exists(ctx context.Context, t kv.ReadTransactor, path []string) (bool, error)
 	List(ctx context.Context, t kv.ReadTransactor, path []string) ([]string, error)
-	Move(ctx context.Context, t kv.Transactor, from, to []string) (*directory.Directory, error)
-	Remove(ctx context.Context, t kv.Transactor, path []string) error
-	RemoveIfExists(ctx context.Context, t kv.Transactor, path []string) (bool, error)
+	Move(ctx context.Context, t kv.Transactor, from, to []string, conditions ...directory.Condition) (*directory.Directory, error)
+	Remove(ctx context.Context, t kv.Transactor, path []string, conditions ...directory.Condition) error
+	RemoveIfExists(ctx context.Context, t kv.Transactor, path []string, conditions ...directory.Condition) (bool, error)
 }
 
 // subspaceOf returns the subspace of an item of the list.

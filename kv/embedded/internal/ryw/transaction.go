@@ -5,7 +5,7 @@
 //
 // It promises to the package above:
 //
-//   - A [Transaction] is a [kv.Transaction] and a [kv.ConflictRanger]. It answers,
+//   - A [Transaction] is a [kv.Transaction]. It answers,
 //     conflicts, counts sizes and ends batches as FoundationDB's client does, which the
 //     recordings of a real cluster prove (TestGoldens of kv/embedded). Where that is
 //     surprising a comment names the function of the client.
@@ -51,7 +51,7 @@ func NewClient(e Engine, d kv.TransactionDefaults) *Client {
 // Begin returns a new transaction.
 func (c *Client) Begin() *Transaction {
 	t := &Transaction{client: c, engine: c.engine, settings: c.defaults, committed: -1, direct: &noDirectWrites}
-	t.backoff = kv.Backoff{Initial: firstDelay, Max: max(t.settings.maxDelay, 1)}
+	t.backoff = backoff{cap: max(t.settings.maxDelay, 1)}
 	if t.settings.timeout > 0 {
 		t.deadline = &deadline{began: time.Now()}
 		t.setExpiry()
@@ -68,7 +68,7 @@ func (c *Client) BeginReadOnly() *Transaction {
 	return t
 }
 
-// Transaction implements [kv.Transaction] and [kv.ConflictRanger].
+// Transaction implements [kv.Transaction].
 type Transaction struct {
 	client *Client
 	engine Engine
@@ -122,7 +122,7 @@ type Transaction struct {
 	retried    bool   // OnError has begun another attempt since the last reset
 	firstStamp []byte // then: the versionstamp of the first; nil if it did not commit
 
-	backoff kv.Backoff
+	backoff backoff
 	retries int64
 }
 
@@ -147,14 +147,7 @@ func (t *Transaction) ownDirect() *directWrites {
 	return t.direct
 }
 
-var (
-	_ kv.Transaction    = (*Transaction)(nil)
-	_ kv.ConflictRanger = (*Transaction)(nil)
-)
-
-// firstDelay is the first wait of OnError. FoundationDB's is 10 ms, for a
-// conflict found out over the network; here it is known in microseconds.
-const firstDelay = 100 * time.Microsecond
+var _ kv.Transaction = (*Transaction)(nil)
 
 var errCancelled = kv.NewError(kv.CodeTransactionCancelled, "the transaction was cancelled or reset")
 
@@ -217,6 +210,9 @@ func (t *Transaction) ReadTransact(_ context.Context, fn func(kv.ReadTransaction
 	return fn(t)
 }
 
+// Release implements [kv.Transaction]. The garbage collector frees what a transaction has.
+func (t *Transaction) Release() {}
+
 // Cancel implements [kv.Transaction].
 func (t *Transaction) Cancel() {
 	t.mu.Lock()
@@ -235,7 +231,7 @@ func (t *Transaction) Reset() {
 	t.retries, t.retried, t.firstStamp = 0, false, nil
 	t.deadline = &deadline{began: time.Now()}
 	t.setExpiry()
-	t.backoff = kv.Backoff{Initial: firstDelay, Max: max(t.settings.maxDelay, 1)}
+	t.backoff = backoff{cap: max(t.settings.maxDelay, 1)}
 }
 
 // beginAttempt begins a new attempt. t.mu is held.
@@ -280,7 +276,7 @@ func (t *Transaction) SetOption(o kv.Option, arg int64) error {
 		}
 		t.setExpiry()
 	case kv.OptionMaxRetryDelay:
-		t.backoff.Max = max(t.settings.maxDelay, 1)
+		t.backoff.cap = max(t.settings.maxDelay, 1)
 	}
 	return nil
 }

@@ -180,7 +180,7 @@ func inverted(r kv.KeyRange) error {
 	return kv.NewError(kv.CodeInvertedRange, "from %s to %s", keys.Printable(r.Begin), keys.Printable(r.End))
 }
 
-// ConflictRanges implements [kv.ConflictRanger].
+// ConflictRanges implements [kv.Transaction].
 func (t *Transaction) ConflictRanges(ctx context.Context) (read, write []kv.KeyRange, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -203,7 +203,7 @@ func (t *Transaction) ConflictRanges(ctx context.Context) (read, write []kv.KeyR
 	return keys.Merge(slices.Concat(t.reads, t.direct.lateReads)), keys.Merge(write), nil
 }
 
-// ConflictingKeys implements [kv.ConflictRanger].
+// ConflictingKeys implements [kv.Transaction].
 func (t *Transaction) ConflictingKeys(context.Context) ([]kv.KeyRange, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -198,7 +198,7 @@ func noteRead[A, T any](t *Transaction, s *overlay, a A, err error, note func(*o
 	return result, nil
 }
 
-// AppendGets implements [kv.ManyGetter].
+// AppendGets is called by [kv.AppendGets].
 func (t *Transaction) AppendGets(futures []kv.Future[[]byte], keys [][]byte) []kv.Future[[]byte] {
 	return t.appendGets(futures, keys, false)
 }

@@ -23,7 +23,7 @@ func (t *Transaction) Get(key []byte) kv.Future[[]byte] { return t.get(key, fals
 // Get implements [kv.ReadTransaction].
 func (s snapshot) Get(key []byte) kv.Future[[]byte] { return s.get(key, true) }
 
-// AppendGets implements [kv.ManyGetter].
+// AppendGets is called by [kv.AppendGets].
 func (s snapshot) AppendGets(futures []kv.Future[[]byte], keys [][]byte) []kv.Future[[]byte] {
 	return s.appendGets(futures, keys, true)
 }

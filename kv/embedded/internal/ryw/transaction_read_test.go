@@ -116,7 +116,7 @@ func TestGetMany(t *testing.T) {
 		for _, key := range keys {
 			want = append(want, readerOf(one, snapshot).Get(key))
 		}
-		got := readerOf(many, snapshot).(kv.ManyGetter).AppendGets([]kv.Future[[]byte]{kv.Resolved([]byte("before"), nil)}, keys)
+		got := kv.AppendGets([]kv.Future[[]byte]{kv.Resolved([]byte("before"), nil)}, readerOf(many, snapshot), keys)
 		if before, err := got[0].Get(t.Context()); string(before) != "before" || err != nil {
 			t.Fatalf("the future before is %q, %v", before, err)
 		}
@@ -222,6 +222,39 @@ func TestGetManyHoldsNoLock(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestBackoff draws each wait of OnError many times: it is a random part of a delay that
+// doubles up to the cap.
+func TestBackoff(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		cap   time.Duration
+		waits []time.Duration // the longest possible, in turn
+	}{
+		{"doubling", time.Second, []time.Duration{
+			firstDelay, 2 * firstDelay, 4 * firstDelay, 8 * firstDelay, 16 * firstDelay, 32 * firstDelay,
+		}},
+		{"up to the cap", 7 * firstDelay, []time.Duration{firstDelay, 2 * firstDelay, 4 * firstDelay, 7 * firstDelay, 7 * firstDelay}},
+		{"first beyond the cap", 7, []time.Duration{7, 7}},
+	} {
+		longest := make([]time.Duration, len(tt.waits))
+		for range 2000 {
+			b := backoff{cap: tt.cap}
+			for i, limit := range tt.waits {
+				wait := b.next()
+				if wait < 0 || wait > limit {
+					t.Fatalf("%s: wait %d is %v, want at most %v", tt.name, i, wait, limit)
+				}
+				longest[i] = max(longest[i], wait)
+			}
+		}
+		for i, limit := range tt.waits {
+			if longest[i] < limit*8/10-1 {
+				t.Errorf("%s: the longest of 2000 waits %d is %v, far from %v: the delay does not double", tt.name, i, longest[i], limit)
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -77,10 +78,31 @@ func (t *Transaction) retryDelay(code kv.Code) time.Duration {
 	case kv.CodeFutureVersion, kv.CodeTransactionTooOld:
 		return min(versionDelay, t.settings.maxDelay)
 	case kv.CodeCommitProxyMemoryLimitExceeded, kv.CodeGRVProxyMemoryLimitExceeded:
-		defer func(cap time.Duration) { t.backoff.Max = cap }(t.backoff.Max)
-		t.backoff.Max = longestIfShort
+		defer func(usual time.Duration) { t.backoff.cap = usual }(t.backoff.cap)
+		t.backoff.cap = longestIfShort
 	}
-	return t.backoff.Next()
+	return t.backoff.next()
+}
+
+// firstDelay is the first wait of OnError. FoundationDB's is 10 ms, for a
+// conflict found out over the network; here it is known in microseconds.
+const firstDelay = 100 * time.Microsecond
+
+// backoff computes the waits of OnError: each is a random part of a delay that
+// doubles from firstDelay up to a cap (full jitter).
+type backoff struct {
+	cap   time.Duration
+	delay time.Duration // 0 before the first wait
+}
+
+// next returns the next wait and then doubles the delay.
+func (b *backoff) next() time.Duration {
+	if b.delay == 0 {
+		b.delay = min(firstDelay, b.cap)
+	}
+	wait := time.Duration(rand.Float64() * float64(b.delay))
+	b.delay = min(2*b.delay, b.cap)
+	return wait
 }
 
 // orInvalid returns the error of OnError for an error that is not an engine's.
