@@ -32,7 +32,7 @@ func TestDifferential(t *testing.T) {
 	if testing.Short() {
 		programs = 8
 	}
-	durable := must[*embedded.Database](t)(embedded.OpenWith(t.TempDir(), embedded.Options{NoSync: true}))
+	durable := must[*embedded.Database](t)(embedded.Open(t.TempDir(), embedded.Options{NoSync: true}))
 	t.Cleanup(func() { _ = durable.Close() })
 	engine := enginetest.Open(t)
 	for n := range programs {

@@ -79,6 +79,10 @@ func (r RangeResult) Wrap(wrap func(BatchRequest, Future[Batch]) Future[Batch]) 
 	return r
 }
 
+// First returns the first batch, which is being fetched: one step of a read, for wrappers and
+// servers that begin each step as a read of its own.
+func (r RangeResult) First() Future[Batch] { return r.first }
+
 // Batches yields the batches of the read.
 func (r RangeResult) Batches(ctx context.Context) iter.Seq2[Batch, error] {
 	return func(yield func(Batch, error) bool) {

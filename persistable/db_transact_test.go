@@ -214,7 +214,7 @@ func TestOpenReadOnly(t *testing.T) {
 		if err := engine.Close(); err != nil {
 			t.Fatal(err)
 		}
-		reader, err := embedded.OpenWith(folder, embedded.Options{ReadOnly: true})
+		reader, err := embedded.Open(folder, embedded.Options{ReadOnly: true})
 		if err != nil {
 			t.Fatal(err)
 		}

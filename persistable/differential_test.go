@@ -28,7 +28,7 @@ func TestDifferential(t *testing.T) {
 	if testing.Short() {
 		programs = 8
 	}
-	durable, err := embedded.OpenWith(t.TempDir(), embedded.Options{NoSync: true})
+	durable, err := embedded.Open(t.TempDir(), embedded.Options{NoSync: true})
 	check(t, err)
 	t.Cleanup(func() { check(t, durable.Close()) })
 	engine := enginetest.Open(t)

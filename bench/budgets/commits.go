@@ -17,7 +17,7 @@ import (
 
 // commits are durable commits of one random key each.
 var commits = measure.Stage{Name: "commit", Open: func(dir string) (*measure.Set, error) {
-	engine, err := embedded.OpenWith(filepath.Join(dir, "engine"), engineOptions)
+	engine, err := embedded.Open(filepath.Join(dir, "engine"), engineOptions)
 	if err != nil {
 		return nil, err
 	}

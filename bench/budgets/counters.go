@@ -19,7 +19,7 @@ const prototypeCounter = 1045
 
 // counters increment one key in 64 goroutines.
 var counters = measure.Stage{Name: "counter", Open: func(dir string) (*measure.Set, error) {
-	engine, err := embedded.OpenWith(filepath.Join(dir, "engine"), engineOptions)
+	engine, err := embedded.Open(filepath.Join(dir, "engine"), engineOptions)
 	if err != nil {
 		return nil, err
 	}

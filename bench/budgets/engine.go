@@ -36,7 +36,7 @@ func fillEngine(db kv.Database, n int) error {
 
 // settledEngine returns an engine that was opened again after all records were in the base.
 func settledEngine(dir string) (*embedded.Database, error) {
-	db, err := embedded.OpenWith(dir, engineOptions)
+	db, err := embedded.Open(dir, engineOptions)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func settle(db *embedded.Database, dir string, o embedded.Options) (*embedded.Da
 	if err := db.Close(); err != nil {
 		return nil, err
 	}
-	return embedded.OpenWith(dir, o)
+	return embedded.Open(dir, o)
 }
 
 func logs(dir string) ([]string, error) { return filepath.Glob(filepath.Join(dir, "*.log")) }

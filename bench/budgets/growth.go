@@ -27,7 +27,7 @@ const (
 func Growth(n int) measure.Stage {
 	return measure.Stage{Name: "growth", Open: func(dir string) (*measure.Set, error) {
 		engineDir := filepath.Join(dir, "engine")
-		engine, err := embedded.OpenWith(engineDir, engineOptions)
+		engine, err := embedded.Open(engineDir, engineOptions)
 		if err != nil {
 			return nil, err
 		}

@@ -30,7 +30,7 @@ var settledReads = measure.Stage{Name: "settled", Open: func(dir string) (*measu
 // recentReads read data that was written in the last seconds: before each round it is written
 // again.
 var recentReads = measure.Stage{Name: "recent", Open: func(dir string) (*measure.Set, error) {
-	engine, err := embedded.OpenWith(filepath.Join(dir, "engine"), engineOptions)
+	engine, err := embedded.Open(filepath.Join(dir, "engine"), engineOptions)
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func libraries() []library {
 }
 
 func openKazahana(dir string) (records.Library, error) {
-	engine, err := embedded.OpenWith(dir, engineOptions)
+	engine, err := embedded.Open(dir, engineOptions)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func openKazahana(dir string) (records.Library, error) {
 }
 
 func settleKazahana(dir string) error {
-	engine, err := embedded.OpenWith(dir, engineOptions)
+	engine, err := embedded.Open(dir, engineOptions)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 var traps = measure.Stage{Name: "trap", Open: func(dir string) (*measure.Set, error) {
 	t := &trapStores{dir: filepath.Join(dir, "engine"), engine: &engineLanes{}, raw: &pebbleLanes{}}
 	var err error
-	if t.engine.db, err = embedded.OpenWith(t.dir, engineOptions); err != nil {
+	if t.engine.db, err = embedded.Open(t.dir, engineOptions); err != nil {
 		return nil, err
 	}
 	if t.raw.db, err = openPebble(filepath.Join(dir, "pebble")); err != nil {

@@ -44,7 +44,7 @@ func openFilled(b *testing.B, form string) (*persistable.DB, []idgen.ID) {
 	b.Helper()
 	engine, err := embedded.OpenMemory()
 	if form == "disk" {
-		engine, err = embedded.OpenWith(b.TempDir(), embedded.Options{NoSync: true})
+		engine, err = embedded.Open(b.TempDir(), embedded.Options{NoSync: true})
 	}
 	if err != nil {
 		b.Fatal(err)

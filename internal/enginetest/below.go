@@ -85,10 +85,10 @@ func (r belowReads) GetRange(keys kv.SelectorRange, o kv.RangeOptions) kv.RangeR
 func (r belowReads) batch(req kv.BatchRequest) kv.Future[kv.Batch] {
 	switch keys := req.SelectorRange; {
 	case string(keys.Begin.Key) > userEnd:
-		return firstBatch(r.inner, keys, req.RangeOptions)
+		return r.inner.GetRange(keys, req.RangeOptions).First()
 	case keys.Begin.Offset == 1 && keys.End.Offset == 1:
 		inside := kv.SelectorRange{Begin: r.space.selector(keys.Begin), End: r.space.selector(keys.End)}
-		return mapped(firstBatch(r.inner, inside, req.RangeOptions), r.space.batch)
+		return mapped(r.inner.GetRange(inside, req.RangeOptions).First(), r.space.batch)
 	}
 	p := kv.NewPromise[kv.Batch]()
 	begin, end := r.GetKey(req.Begin), r.GetKey(req.End)
@@ -110,15 +110,6 @@ func (r belowReads) resolved(req kv.BatchRequest, begin, end kv.Future[[]byte]) 
 	}
 	req.SelectorRange = kv.KeyRange{Begin: from, End: to}.Selectors()
 	return r.batch(req).Get(context.Background())
-}
-
-// firstBatch starts a range read and returns its first batch.
-func firstBatch(tx kv.ReadTransaction, keys kv.SelectorRange, o kv.RangeOptions) (first kv.Future[kv.Batch]) {
-	tx.GetRange(keys, o).Wrap(func(_ kv.BatchRequest, f kv.Future[kv.Batch]) kv.Future[kv.Batch] {
-		first = f
-		return f
-	})
-	return first
 }
 
 // belowView is a view that only reads.

@@ -26,7 +26,7 @@ func OpenCluster(tb testing.TB, o fdbkv.Options) *fdbkv.Database {
 	if file == "" {
 		tb.Fatal("built with -tags foundationdb, this test needs a FoundationDB cluster: set FDB_CLUSTER_FILE to its cluster file")
 	}
-	db, err := fdbkv.OpenWith(file, o)
+	db, err := fdbkv.Open(file, o)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -8,15 +8,6 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// batch starts one step of a range read.
-func batch(tx kv.ReadTransaction, req kv.BatchRequest) (first kv.Future[kv.Batch]) {
-	tx.GetRange(req.SelectorRange, req.RangeOptions).Wrap(func(_ kv.BatchRequest, f kv.Future[kv.Batch]) kv.Future[kv.Batch] {
-		first = f
-		return f
-	})
-	return first
-}
-
 // answer waits for a future and makes a response of its result.
 func answer[T any](ctx context.Context, f kv.Future[T], response func(T) Response) func() (Response, error) {
 	return func() (Response, error) {

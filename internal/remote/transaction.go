@@ -21,7 +21,7 @@ func (t *transaction) startCall(s *Session, req Request) (wait func() (Response,
 	case getKey:
 		return values(ctx, reader.GetKey(req.Selector))
 	case getRange:
-		return answer(ctx, batch(reader, req.Batch), func(b kv.Batch) Response { return Response{Batch: b} })
+		return answer(ctx, reader.GetRange(req.Batch.SelectorRange, req.Batch.RangeOptions).First(), func(b kv.Batch) Response { return Response{Batch: b} })
 	case getReadVersion:
 		return integers(ctx, reader.GetReadVersion())
 	case getEstimatedRangeSize:

@@ -130,7 +130,7 @@ func expectUnopened(t *testing.T, fs vfs.FS, dir string) {
 	if err != nil || len(names) == 0 {
 		return
 	}
-	db, err := OpenWith(dir, Options{FS: fs, noAbsorb: true})
+	db, err := Open(dir, Options{FS: fs, noAbsorb: true})
 	if err == nil {
 		closeTest(t, db)
 		if err := fs.RemoveAll(dir); err != nil { // it has become a database
@@ -201,7 +201,7 @@ func TestBackupCrash(t *testing.T) {
 // backUpUntilKilled commits and backs up, and prints the backups that are
 // complete.
 func backUpUntilKilled(dir string) {
-	db, err := OpenWith(filepath.Join(dir, "db"), Options{window: 1, segmentSize: 2000, flushAt: 8000, noAbsorb: true})
+	db, err := Open(filepath.Join(dir, "db"), Options{window: 1, segmentSize: 2000, flushAt: 8000, noAbsorb: true})
 	if err != nil {
 		die(err)
 	}

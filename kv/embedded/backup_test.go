@@ -25,7 +25,7 @@ import (
 
 func openAt(t testing.TB, fs vfs.FS, dir string) *Database {
 	t.Helper()
-	db, err := OpenWith(dir, Options{FS: fs, noAbsorb: true})
+	db, err := Open(dir, Options{FS: fs, noAbsorb: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestBackupIsUntouched(t *testing.T) {
 	info := backupTest(t, db, "backup")
 	commit(db, 51, 100)
 	o := crashOptions(fs, false)
-	copied, err := OpenWith("backup", o)
+	copied, err := Open("backup", o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,7 +90,7 @@ func filled(b *testing.B, form string) *Database {
 	if form == "memory" {
 		db, err = OpenMemory()
 	} else {
-		db, err = OpenWith(b.TempDir(), Options{NoSync: true, window: 1, noAbsorb: true})
+		db, err = Open(b.TempDir(), Options{NoSync: true, window: 1, noAbsorb: true})
 	}
 	if err != nil {
 		b.Fatal(err)
@@ -369,7 +369,7 @@ func BenchmarkFirstReadBehindClears(b *testing.B) {
 // clears of them.
 func clearedBase(b *testing.B, n, runKeys int) *Database {
 	b.Helper()
-	db, err := OpenWith(b.TempDir(), Options{NoSync: true, window: 1, noAbsorb: true, runKeys: runKeys})
+	db, err := Open(b.TempDir(), Options{NoSync: true, window: 1, noAbsorb: true, runKeys: runKeys})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -113,7 +113,7 @@ func closeInFlight(t *testing.T) {
 			if err := db.Close(); err != nil {
 				t.Error(err)
 			}
-			again, err := OpenWith("db", Options{FS: fs, noAbsorb: true})
+			again, err := Open("db", Options{FS: fs, noAbsorb: true})
 			if locked := (*LockedError)(nil); err != nil && !errors.As(err, &locked) {
 				t.Error(err)
 			} else if err == nil {
@@ -133,8 +133,8 @@ func closeInFlight(t *testing.T) {
 // TestUseAfterClose uses everything of a closed database.
 func TestUseAfterClose(t *testing.T) {
 	for name, open := range map[string]func() (*Database, error){
-		"in memory": OpenMemory,
-		"on disk":   func() (*Database, error) { return OpenWith("db", Options{FS: vfs.NewMem()}) },
+		"in memory": func() (*Database, error) { return OpenMemory() },
+		"on disk":   func() (*Database, error) { return Open("db", Options{FS: vfs.NewMem()}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			db, err := open()
@@ -238,7 +238,7 @@ func TestLockErrors(t *testing.T) {
 	}{
 		{syscall.EAGAIN, true}, {syscall.ENOLCK, false}, {syscall.EACCES, false}, {syscall.EOPNOTSUPP, false}, {errors.New("anything else"), false},
 	} {
-		_, err := OpenWith("db", Options{FS: noLocksFS{vfs.NewMem(), test.err}})
+		_, err := Open("db", Options{FS: noLocksFS{vfs.NewMem(), test.err}})
 		if held := errors.As(err, new(*LockedError)); held != test.held || !errors.Is(err, test.err) {
 			t.Errorf("with %v for the lock: %v; want a LockedError: %v", test.err, err, test.held)
 		}
@@ -295,7 +295,7 @@ func TestLockBehindLinks(t *testing.T) {
 	for _, path := range []string{dir, link, filepath.Join(parent, "db")} {
 		for name, use := range map[string]func() error{
 			"Open":     func() error { _, err := Open(path); return err },
-			"ReadOnly": func() error { _, err := OpenWith(path, Options{ReadOnly: true}); return err },
+			"ReadOnly": func() error { _, err := Open(path, Options{ReadOnly: true}); return err },
 			"Verify":   func() error { _, err := Verify(ctx, path, Options{}); return err },
 			"ReadLog":  func() error { return ReadLog(ctx, path, Options{}, func(LogEntry) error { return nil }) },
 			"Backup":   func() error { _, err := db.Backup(ctx, path); return err },
@@ -339,7 +339,7 @@ func TestMovedWhileOpen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
 			dir, moved := filepath.Join(root, "db"), filepath.Join(root, "moved")
-			first, err := OpenWith(dir, Options{segmentSize: 1000, noAbsorb: true})
+			first, err := Open(dir, Options{segmentSize: 1000, noAbsorb: true})
 			if err != nil {
 				t.Fatal(err)
 			}

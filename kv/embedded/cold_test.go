@@ -105,7 +105,7 @@ func openCold(t *testing.T, change ...func(*Options)) (*Database, *coldDisk) {
 	t.Helper()
 	d := newColdDisk(func(op errorfs.Op) bool { return op.Kind == errorfs.OpFileReadAt && strings.HasSuffix(op.Path, ".sst") })
 	fs, dir := errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(d.inject)), t.TempDir()
-	db, err := OpenWith(dir, crashOptions(fs, true))
+	db, err := Open(dir, crashOptions(fs, true))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func openCold(t *testing.T, change ...func(*Options)) (*Database, *coldDisk) {
 	for _, c := range change {
 		c(&o)
 	}
-	if db, err = OpenWith(dir, o); err != nil {
+	if db, err = Open(dir, o); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

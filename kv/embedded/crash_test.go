@@ -215,7 +215,7 @@ func (c *crashPoints) take(op errorfs.Op) {
 // check opens what a crash has left.
 func (p *crashPicture) check(t *testing.T, fs vfs.FS, noSync bool) {
 	t.Helper()
-	db, err := OpenWith("db", crashOptions(fs, noSync))
+	db, err := Open("db", crashOptions(fs, noSync))
 	if err != nil {
 		t.Fatalf("after a crash before %s, with %d %% of what was not synced: %v", p.before, p.percent, err)
 	}

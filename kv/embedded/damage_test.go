@@ -68,7 +68,7 @@ func somePart(r *rand.Rand, n int) (from, to int) {
 // foundNumbered returns the number of the last transaction that a folder holds,
 // or why it cannot be opened or read.
 func foundNumbered(t *testing.T, fs vfs.FS) (last int, err error) {
-	db, err := OpenWith("db", Options{FS: fs, noAbsorb: true})
+	db, err := Open("db", Options{FS: fs, noAbsorb: true})
 	if err != nil {
 		return 0, err
 	}
@@ -413,7 +413,7 @@ func TestVerifyFindsMissingFiles(t *testing.T) {
 		if len(report.Damage) == 0 {
 			t.Errorf("without %s: %v", name, err)
 		}
-		if opened, err := OpenWith("backup", Options{FS: copied, noAbsorb: true}); err == nil {
+		if opened, err := Open("backup", Options{FS: copied, noAbsorb: true}); err == nil {
 			_ = opened.Close()
 			t.Errorf("without %s the backup opens", name)
 		}

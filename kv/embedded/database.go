@@ -43,13 +43,11 @@ type Database struct {
 var _ kv.Database = (*Database)(nil)
 
 // OpenMemory returns an empty database that lives as long as the process. It is
-// the engine of [Open] without its disk.
-func OpenMemory() (*Database, error) { return OpenMemoryWith(Options{}) }
-
-// OpenMemoryWith is [OpenMemory] with options, of which those of the disk have no
-// effect.
-func OpenMemoryWith(o Options) (*Database, error) {
-	if err := o.Validate(); err != nil {
+// the engine of [Open] without its disk: those of the options that concern the disk have
+// no effect.
+func OpenMemory(options ...Options) (*Database, error) {
+	o, err := theOptions(options)
+	if err != nil {
 		return nil, err
 	}
 	db := &Database{}

@@ -139,7 +139,7 @@ func TestDiskFull(t *testing.T) {
 // number of the last that is there after opening again.
 func fillDisk(t *testing.T, disk smallDisk) int {
 	t.Helper()
-	db, err := OpenWith("db", crashOptions(disk, false))
+	db, err := Open("db", crashOptions(disk, false))
 	if err != nil {
 		expectFull(t, err)
 		return 0
@@ -188,7 +188,7 @@ func recoverFull(t *testing.T, disk smallDisk, last int) int {
 // worked: then it must hold what it held.
 func openFull(t *testing.T, disk smallDisk, want int) bool {
 	t.Helper()
-	db, err := OpenWith("db", crashOptions(disk, false))
+	db, err := Open("db", crashOptions(disk, false))
 	if err != nil {
 		expectFull(t, err)
 		return false
@@ -226,7 +226,7 @@ func TestMendAndOpenAgain(t *testing.T) {
 	acknowledged, inBase := 0, 0
 	for range 12 {
 		disk.room.Store(1 << 30)
-		db, err := OpenWith(dir, o)
+		db, err := Open(dir, o)
 		if err != nil {
 			t.Fatal(err)
 		}

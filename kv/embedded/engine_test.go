@@ -36,7 +36,7 @@ func TestConformance(t *testing.T) { kvtest.RunConformance(t, openMemory) }
 
 func TestDefaults(t *testing.T) {
 	kvtest.RunDefaults(t, func(tb testing.TB, d kv.TransactionDefaults) kv.Database {
-		db, err := embedded.OpenMemoryWith(embedded.Options{Transactions: d})
+		db, err := embedded.OpenMemory(embedded.Options{Transactions: d})
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func TestDefaults(t *testing.T) {
 
 func openDurable(t testing.TB) kv.Database {
 	t.Helper()
-	db, err := embedded.OpenWith(t.TempDir(), embedded.Options{NoSync: true})
+	db, err := embedded.Open(t.TempDir(), embedded.Options{NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,13 +68,13 @@ func ExampleOpenMemory() {
 	// Output: 2 <nil>
 }
 
-func ExampleOpenWith() {
+func ExampleOpen_options() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	db, err := embedded.OpenWith(dir, embedded.Options{CacheSize: 256 << 20})
+	db, err := embedded.Open(dir, embedded.Options{CacheSize: 256 << 20})
 	if err != nil {
 		panic(err)
 	}
@@ -106,7 +106,7 @@ func ExampleOptions_readOnly() {
 		panic(err)
 	}
 
-	db, err = embedded.OpenWith(dir, embedded.Options{ReadOnly: true})
+	db, err = embedded.Open(dir, embedded.Options{ReadOnly: true})
 	if err != nil {
 		panic(err)
 	}
@@ -198,7 +198,7 @@ func ExampleDatabase_Metrics() {
 // its commit.
 func ExampleTracer() {
 	ctx := context.Background()
-	db, err := embedded.OpenMemoryWith(embedded.Options{Tracer: &embedded.Tracer{
+	db, err := embedded.OpenMemory(embedded.Options{Tracer: &embedded.Tracer{
 		Read: func(r embedded.Trace) {
 			fmt.Printf("%d/%d %s %s: %d pairs, %d bytes\n", r.Transaction, r.Attempt, r.Method, r.Range.Begin.Key, r.Pairs, r.Bytes)
 		},

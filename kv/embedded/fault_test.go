@@ -197,7 +197,7 @@ func TestFaultWhileOpening(t *testing.T) {
 		mem := original.CrashClone(vfs.CrashCloneCfg{})
 		fs := newFaultyFS(mem, func(op errorfs.Op) bool { return op.Kind != errorfs.OpFileClose })
 		fs.left.Store(n)
-		db, err := OpenWith("db", crashOptions(fs, false))
+		db, err := Open("db", crashOptions(fs, false))
 		hits := fs.hits.Load()
 		fs.left.Store(1 << 40)
 		if err == nil {
@@ -220,7 +220,7 @@ func TestFaultWhileOpening(t *testing.T) {
 func TestFaultWhileOpeningOnDisk(t *testing.T) {
 	root := t.TempDir()
 	dir, original := filepath.Join(root, "db"), filepath.Join(root, "original")
-	db, err := OpenWith(original, crashOptions(nil, false))
+	db, err := Open(original, crashOptions(nil, false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestFaultWhileOpeningOnDisk(t *testing.T) {
 			return op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpFileClose
 		})
 		fs.left.Store(n)
-		db, err := OpenWith(dir, crashOptions(onSystem{fs}, false))
+		db, err := Open(dir, crashOptions(onSystem{fs}, false))
 		hits = fs.hits.Load()
 		fs.left.Store(1 << 40)
 		if err == nil {

@@ -81,7 +81,7 @@ func holdUntilKilled(dir string) {
 // killed. It prints what it has found and each transaction that was acknowledged.
 func writeUntilKilled(dir, how string) {
 	fmt.Println("opening")
-	db, err := OpenWith(dir, killOptions[how])
+	db, err := Open(dir, killOptions[how])
 	if err != nil {
 		die(err)
 	}
@@ -245,7 +245,7 @@ func (k *killRun) note(t *testing.T, f *killedFolder, text string) {
 
 func openDir(t *testing.T, dir string) *Database {
 	t.Helper()
-	db, err := OpenWith(dir, Options{noAbsorb: true})
+	db, err := Open(dir, Options{noAbsorb: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -129,7 +129,7 @@ func checkFolder(t *testing.T, fs *vfs.MemFS, written, want int) {
 	if err != nil || format != written && id != "" {
 		t.Fatalf("the folder has format %d, want %d; %v", format, written, err)
 	}
-	readOnly, err := OpenWith("db", Options{FS: fs, ReadOnly: true})
+	readOnly, err := Open("db", Options{FS: fs, ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func storedFolder(t *testing.T, format int, name string) *vfs.MemFS {
 func writeFolders(t *testing.T, root string, n int) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "db")
-	db, err := OpenWith(dir, Options{noAbsorb: true, segmentSize: 900, window: 1})
+	db, err := Open(dir, Options{noAbsorb: true, segmentSize: 900, window: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +273,7 @@ func TestCrashesOfUpgrade(t *testing.T) {
 // one after it, and commits another. It returns the number of the last one that was there.
 func upgradeAndCommit(t *testing.T, fs vfs.FS, least int, crash string) int {
 	t.Helper()
-	db, err := OpenWith("db", Options{FS: fs, noAbsorb: true})
+	db, err := Open("db", Options{FS: fs, noAbsorb: true})
 	if err != nil {
 		t.Fatalf("after a crash before %s: %v", crash, err)
 	}

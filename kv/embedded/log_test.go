@@ -75,7 +75,7 @@ func writeFile(t *testing.T, fs vfs.FS, name string, data []byte) {
 // its last transaction.
 func reopen(t *testing.T, fs vfs.FS) (int, error) {
 	t.Helper()
-	db, err := OpenWith("db", Options{FS: fs, noAbsorb: true})
+	db, err := Open("db", Options{FS: fs, noAbsorb: true})
 	if err != nil {
 		return 0, err
 	}

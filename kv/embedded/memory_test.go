@@ -43,7 +43,7 @@ func TestHistoryEndsAfterFiveSeconds(t *testing.T) {
 			return db
 		},
 		"on disk": func(t *testing.T) *Database {
-			db, err := OpenWith(t.TempDir(), Options{NoSync: true, CacheSize: 1 << 20, memTable: 1 << 20, noAbsorb: true})
+			db, err := Open(t.TempDir(), Options{NoSync: true, CacheSize: 1 << 20, memTable: 1 << 20, noAbsorb: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,7 +107,7 @@ func TestHistoryIsBounded(t *testing.T) {
 // recent versions can be read again.
 func TestHistoryBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db, err := OpenWith("db", Options{FS: vfs.NewMem(), WindowSize: 64 << 20, noAbsorb: true})
+		db, err := Open("db", Options{FS: vfs.NewMem(), WindowSize: 64 << 20, noAbsorb: true})
 		if err != nil {
 			t.Fatal(err)
 		}

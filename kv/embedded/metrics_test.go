@@ -208,7 +208,7 @@ func (l *traceList) tracer() *Tracer {
 // is told of it.
 func TestTracer(t *testing.T) {
 	var told traceList
-	db, err := OpenMemoryWith(Options{Tracer: told.tracer(), Transactions: kv.TransactionDefaults{ReportConflictingKeys: true}})
+	db, err := OpenMemory(Options{Tracer: told.tracer(), Transactions: kv.TransactionDefaults{ReportConflictingKeys: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func TestTracer(t *testing.T) {
 // program sees no difference.
 func TestTracerConformance(t *testing.T) {
 	kvtest.RunConformance(t, func(tb testing.TB) kv.Database {
-		db, err := OpenMemoryWith(Options{Tracer: &Tracer{
+		db, err := OpenMemory(Options{Tracer: &Tracer{
 			Read: func(Trace) {}, Write: func(Trace) {}, Commit: func(Trace) {}, Retry: func(Trace) {},
 		}})
 		if err != nil {
@@ -296,7 +296,7 @@ func TestNoTracer(t *testing.T) {
 func BenchmarkTracer(b *testing.B) {
 	for name, tracer := range map[string]*Tracer{"none": nil, "read": {Read: func(Trace) {}}} {
 		b.Run(name, func(b *testing.B) {
-			db, err := OpenMemoryWith(Options{Tracer: tracer})
+			db, err := OpenMemory(Options{Tracer: tracer})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -27,7 +27,7 @@ func tiny(fs vfs.FS) Options {
 
 func openTest(t testing.TB, o Options) *Database {
 	t.Helper()
-	db, err := OpenWith("db", o)
+	db, err := Open("db", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fs := vfs.NewMem()
 		open := func() *Database {
-			db, err := OpenWith("db", tiny(fs))
+			db, err := Open("db", tiny(fs))
 			if err != nil {
 				t.Fatal(err)
 			}

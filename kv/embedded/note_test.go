@@ -99,7 +99,7 @@ func TestNewerFormat(t *testing.T) {
 			folder.change(t, fs)
 			before := contentsOf(t, fs, "db")
 			for _, o := range []Options{{FS: fs}, {FS: fs, ReadOnly: true}} {
-				_, err := OpenWith("db", o)
+				_, err := Open("db", o)
 				checkFormatError(t, err, folder.want)
 			}
 			_, err := Verify(t.Context(), "db", Options{FS: fs})
@@ -121,7 +121,7 @@ func TestNeededFeature(t *testing.T) {
 		before := contentsOf(t, fs, "db")
 		_, wrong := Verify(t.Context(), "db", Options{FS: fs})
 		for _, o := range []Options{{FS: fs}, {FS: fs, ReadOnly: true}} {
-			_, err := OpenWith("db", o)
+			_, err := Open("db", o)
 			for _, err := range []error{err, wrong} {
 				var got *fault.FormatError
 				if !errors.As(err, &got) || !errors.Is(err, ErrNewer) || got.Format != format || errors.As(err, new(*fault.CorruptError)) ||

@@ -32,15 +32,14 @@ const baseDir = "base"
 //
 // The folder has one owner at a time: another one gets a [LockedError]. After a
 // crash Open finds every acknowledged commit; those that were under way are
-// there completely or not at all. Damage is a [CorruptError].
-func Open(dir string) (*Database, error) { return OpenWith(dir, Options{}) }
-
-// OpenWith is [Open] with options.
-func OpenWith(dir string, o Options) (*Database, error) {
-	if err := o.Validate(); err != nil {
+// there completely or not at all. Damage is a [CorruptError]. At most one Options can be
+// given.
+func Open(dir string, options ...Options) (*Database, error) {
+	o, err := theOptions(options)
+	if err != nil {
 		return nil, err
 	}
-	dir, err := o.resolveDir(dir)
+	dir, err = o.resolveDir(dir)
 	if err != nil {
 		return nil, err
 	}

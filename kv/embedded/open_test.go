@@ -67,7 +67,7 @@ func TestBeginAmongFiles(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	db, err := OpenWith(dir, Options{AllowOtherFiles: true})
+	db, err := Open(dir, Options{AllowOtherFiles: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestPrivateFiles(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "parent", "db")
 	for name, fs := range map[string]vfs.FS{"usual": nil, "wrapped": wrappedSystem{vfs.Default}} {
-		db, err := OpenWith(filepath.Join(dir, name), Options{FS: fs, segmentSize: 1000, noAbsorb: true})
+		db, err := Open(filepath.Join(dir, name), Options{FS: fs, segmentSize: 1000, noAbsorb: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func TestPartialNames(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := OpenWith(name, Options{FS: fs}); !errors.Is(err, ErrUnfinished) {
+		if _, err := Open(name, Options{FS: fs}); !errors.Is(err, ErrUnfinished) {
 			t.Errorf("%s: %v, want ErrUnfinished", name, err)
 		}
 	}
@@ -149,7 +149,7 @@ func TestPartialNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenWith("locked.partial", Options{FS: fs}); !errors.As(err, new(*LockedError)) {
+	if _, err := Open("locked.partial", Options{FS: fs}); !errors.As(err, new(*LockedError)) {
 		t.Errorf("a backup that begins: %v, want a LockedError", err)
 	}
 	if err := lock.Close(); err != nil {
@@ -160,7 +160,7 @@ func TestPartialNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, readOnly := range []bool{false, true} {
-		if _, err := OpenWith("running.partial", Options{FS: fs, ReadOnly: readOnly}); !errors.As(err, new(*LockedError)) {
+		if _, err := Open("running.partial", Options{FS: fs, ReadOnly: readOnly}); !errors.As(err, new(*LockedError)) {
 			t.Errorf("a backup that is being written, read only %t: %v, want a LockedError", readOnly, err)
 		}
 	}
@@ -212,7 +212,7 @@ func TestOpenFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, readOnly := range []bool{false, true} {
-		db, err := OpenWith(file, Options{ReadOnly: readOnly})
+		db, err := Open(file, Options{ReadOnly: readOnly})
 		if err == nil {
 			_ = db.Close()
 		}
@@ -271,7 +271,7 @@ func TestReadOnly(t *testing.T) {
 			t.Run(name+", "+disk, func(t *testing.T) {
 				defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 				before := contentsOf(t, folder.fs, folder.dir)
-				db, err := OpenWith(folder.dir, Options{FS: fs, ReadOnly: true})
+				db, err := Open(folder.dir, Options{FS: fs, ReadOnly: true})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -305,7 +305,7 @@ func TestReadOnly(t *testing.T) {
 // TestReadOnlyRefusals opens for reading what is not there, damaged, or open.
 func TestReadOnlyRefusals(t *testing.T) {
 	fs := filledDatabase(t)
-	if _, err := OpenWith("nothing", Options{FS: fs, ReadOnly: true}); !errors.Is(err, iofs.ErrNotExist) {
+	if _, err := Open("nothing", Options{FS: fs, ReadOnly: true}); !errors.Is(err, iofs.ErrNotExist) {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 	if _, err := fs.Stat("nothing"); !errors.Is(err, iofs.ErrNotExist) {
@@ -314,11 +314,11 @@ func TestReadOnlyRefusals(t *testing.T) {
 	if err := fs.MkdirAll("empty", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenWith("empty", Options{FS: fs, ReadOnly: true}); !errors.Is(err, iofs.ErrNotExist) {
+	if _, err := Open("empty", Options{FS: fs, ReadOnly: true}); !errors.Is(err, iofs.ErrNotExist) {
 		t.Errorf("an empty folder: %v", err)
 	}
 	db := openAt(t, fs, "db")
-	if _, err := OpenWith("db", Options{FS: fs, ReadOnly: true}); !errors.As(err, new(*LockedError)) {
+	if _, err := Open("db", Options{FS: fs, ReadOnly: true}); !errors.As(err, new(*LockedError)) {
 		t.Errorf("a database that is open: %v", err)
 	}
 	closeTest(t, db)
@@ -326,7 +326,7 @@ func TestReadOnlyRefusals(t *testing.T) {
 	if err := fs.Remove("db/" + names[len(names)-1]); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenWith("db", Options{FS: fs, ReadOnly: true}); !errors.As(err, new(*fault.CorruptError)) {
+	if _, err := Open("db", Options{FS: fs, ReadOnly: true}); !errors.As(err, new(*fault.CorruptError)) {
 		t.Errorf("a database without its newest segment: %v", err)
 	}
 }
@@ -342,11 +342,11 @@ func TestReadOnlyOwnsRestoredFolder(t *testing.T) {
 			backupTest(t, db, dir+"-backup")
 			closeTest(t, db)
 			dir += "-backup"
-			reading, err := OpenWith(dir, Options{FS: fs, ReadOnly: true})
+			reading, err := Open(dir, Options{FS: fs, ReadOnly: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := OpenWith(dir, Options{FS: fs}); !errors.As(err, new(*LockedError)) {
+			if _, err := Open(dir, Options{FS: fs}); !errors.As(err, new(*LockedError)) {
 				t.Errorf("a folder that is open for reading: %v, want a LockedError", err)
 			}
 			closeTest(t, reading)
@@ -364,12 +364,15 @@ func TestOptionsValidate(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "CacheSize is -1") || !strings.Contains(err.Error(), "WindowSize is 1048575") {
 		t.Errorf("two faults give %v", err)
 	}
-	if _, err := OpenWith("db", Options{FS: vfs.NewMem(), WindowSize: -1}); err == nil {
+	if _, err := Open("db", Options{FS: vfs.NewMem(), WindowSize: -1}); err == nil {
 		t.Error("a database opens with a negative WindowSize")
 	}
 	for _, o := range []Options{{}, {WindowSize: leastWindowSize}} {
 		if err := o.Validate(); err != nil {
 			t.Error(err)
 		}
+	}
+	if _, err := OpenMemory(Options{}, Options{}); err == nil {
+		t.Error("two Options are taken")
 	}
 }

@@ -53,7 +53,7 @@ func alone(t *testing.T) bool {
 func openOnDisk(t testing.TB, o Options) *Database {
 	t.Helper()
 	o.NoSync, o.CacheSize, o.memTable = true, 1<<20, 2<<20
-	db, err := OpenWith(t.TempDir(), o)
+	db, err := Open(t.TempDir(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

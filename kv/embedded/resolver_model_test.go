@@ -175,7 +175,7 @@ func TestResolverModel(t *testing.T) {
 	for round := range rounds {
 		db, err := OpenMemory()
 		if round%2 == 1 {
-			db, err = OpenWith("db", tiny(vfs.NewMem()))
+			db, err = Open("db", tiny(vfs.NewMem()))
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -256,7 +256,7 @@ func (s *script) open() {
 		}
 		return nil
 	}))
-	db, err := OpenWith(s.dir, s.options)
+	db, err := Open(s.dir, s.options)
 	s.db = db
 	s.fail(err)
 }
@@ -370,7 +370,7 @@ func (s *script) leftText(fs *vfs.MemFS) string {
 	}
 	o := s.options
 	o.FS = fs
-	db, err := OpenWith(s.dir, o)
+	db, err := Open(s.dir, o)
 	if err != nil {
 		return err.Error()
 	}

@@ -224,7 +224,7 @@ func TestRetryOptionsLast(t *testing.T) {
 // one commit earlier, and while commits move to the base. Afterwards both are too old.
 func TestNewestIsNotTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db, err := OpenWith("db", Options{FS: vfs.NewMem(), noAbsorb: true})
+		db, err := Open("db", Options{FS: vfs.NewMem(), noAbsorb: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -317,7 +317,7 @@ func TestAdvanceVersion(t *testing.T) {
 // wantAdvanced opens a database again after its versions were advanced.
 func wantAdvanced(t *testing.T, dir string, o Options, above int64) {
 	t.Helper()
-	db, err := OpenWith(dir, o)
+	db, err := Open(dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}

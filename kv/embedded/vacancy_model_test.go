@@ -48,7 +48,7 @@ type state struct {
 
 func (p *chronicle) open() {
 	o := shortRuns(tiny(p.fs))
-	db, err := OpenWith("db", o)
+	db, err := Open("db", o)
 	if err != nil {
 		p.t.Fatal(err)
 	}

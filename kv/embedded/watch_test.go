@@ -23,8 +23,8 @@ func TestWatchesDuringChanges(t *testing.T) {
 		rounds = 40
 	}
 	for name, open := range map[string]func() (*Database, error){
-		"in memory": OpenMemory,
-		"on disk":   func() (*Database, error) { return OpenWith("db", Options{FS: vfs.NewMem(), NoSync: true}) },
+		"in memory": func() (*Database, error) { return OpenMemory() },
+		"on disk":   func() (*Database, error) { return Open("db", Options{FS: vfs.NewMem(), NoSync: true}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			db, err := open()

@@ -17,10 +17,10 @@ import (
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
 )
 
-func ExampleOpenWith() {
+func ExampleOpen_options() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	db, err := fdbkv.OpenWith(os.Getenv("FDB_CLUSTER_FILE"), fdbkv.Options{
+	db, err := fdbkv.Open(os.Getenv("FDB_CLUSTER_FILE"), fdbkv.Options{
 		AutomaticIdempotency: true, // no commit_unknown_result, where the cluster can
 		Transactions:         kv.TransactionDefaults{MaxRetryDelay: 200 * time.Millisecond},
 	})

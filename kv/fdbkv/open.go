@@ -28,12 +28,10 @@ import (
 //
 // Open does not wait for the cluster: transactions do, as long as their contexts
 // and timeouts let them. Several databases may be open, of one cluster or of
-// several.
-func Open(clusterFile string) (*Database, error) { return OpenWith(clusterFile, Options{}) }
-
-// OpenWith is [Open] with options.
-func OpenWith(clusterFile string, o Options) (*Database, error) {
-	if err := o.Validate(); err != nil {
+// several. At most one Options can be given.
+func Open(clusterFile string, options ...Options) (*Database, error) {
+	o, err := theOptions(options)
+	if err != nil {
 		return nil, err
 	}
 	if clusterFile == "" {

@@ -51,7 +51,7 @@ func TestAdvanceBounds(t *testing.T) {
 // The process has one network: a later Open cannot give other network options.
 func TestNetworkIsStartedOnce(t *testing.T) {
 	_, _ = openOwn(t, fdbkv.Options{})
-	_, err := fdbkv.OpenWith(os.Getenv("FDB_CLUSTER_FILE"), fdbkv.Options{Network: fdbkv.Network{Trace: fdbkv.Trace{Dir: t.TempDir()}}})
+	_, err := fdbkv.Open(os.Getenv("FDB_CLUSTER_FILE"), fdbkv.Options{Network: fdbkv.Network{Trace: fdbkv.Trace{Dir: t.TempDir()}}})
 	if !errors.Is(err, fdbkv.ErrNetwork) || !strings.Contains(err.Error(), "([Trace.Dir])") {
 		t.Errorf("other network options: %v, want an ErrNetwork about Trace.Dir", err)
 	}

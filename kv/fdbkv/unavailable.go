@@ -10,12 +10,9 @@ import "github.com/kazahana-db/kazahana/kv"
 // without FoundationDB, so there is none.
 type Database struct{ kv.Database }
 
-// Open returns [ErrNotBuilt].
-func Open(string) (*Database, error) { return nil, ErrNotBuilt }
-
-// OpenWith returns the options' faults, or [ErrNotBuilt].
-func OpenWith(_ string, o Options) (*Database, error) {
-	if err := o.Validate(); err != nil {
+// Open returns the options' faults, or [ErrNotBuilt].
+func Open(_ string, options ...Options) (*Database, error) {
+	if _, err := theOptions(options); err != nil {
 		return nil, err
 	}
 	return nil, ErrNotBuilt

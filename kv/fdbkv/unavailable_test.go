@@ -15,7 +15,7 @@ func TestOpenSaysHowToBuild(t *testing.T) {
 	if _, err := fdbkv.Open("fdb.cluster"); !errors.Is(err, fdbkv.ErrNotBuilt) {
 		t.Errorf("Open: %v, want ErrNotBuilt", err)
 	}
-	if _, err := fdbkv.OpenWith("fdb.cluster", fdbkv.Options{MaxWatches: -1}); err == nil || errors.Is(err, fdbkv.ErrNotBuilt) {
-		t.Errorf("OpenWith wrong options: %v, want their fault", err)
+	if _, err := fdbkv.Open("fdb.cluster", fdbkv.Options{MaxWatches: -1}); err == nil || errors.Is(err, fdbkv.ErrNotBuilt) {
+		t.Errorf("Open with wrong options: %v, want their fault", err)
 	}
 }

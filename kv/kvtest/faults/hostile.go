@@ -216,17 +216,7 @@ func (v hostileView) GetRange(r kv.SelectorRange, o kv.RangeOptions) kv.RangeRes
 func (v hostileView) batch(req kv.BatchRequest) kv.Future[kv.Batch] {
 	size := v.t.batchSize(req)
 	req.RangeOptions.Limit = size
-	return shorten(firstBatch(v.view.GetRange(req.SelectorRange, req.RangeOptions)), size)
-}
-
-// firstBatch returns the future of a range read's first batch.
-func firstBatch(result kv.RangeResult) kv.Future[kv.Batch] {
-	var first kv.Future[kv.Batch]
-	result.Wrap(func(_ kv.BatchRequest, future kv.Future[kv.Batch]) kv.Future[kv.Batch] {
-		first = future
-		return future
-	})
-	return first
+	return shorten(v.view.GetRange(req.SelectorRange, req.RangeOptions).First(), size)
 }
 
 // cutBatch is a batch that was asked for with a smaller limit than the

@@ -75,7 +75,7 @@ func backUp(ctx context.Context, folder, target string, show func(read int64)) (
 	if err := reader.Close(); err != nil {
 		return info, err
 	}
-	db, err := embedded.OpenWith(absolute(folder), embedded.Options{FS: newMeter(show)})
+	db, err := embedded.Open(absolute(folder), embedded.Options{FS: newMeter(show)})
 	if err != nil {
 		return info, explainOpen(err)
 	}

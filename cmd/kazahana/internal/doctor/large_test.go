@@ -30,7 +30,7 @@ func TestHealthyLarge(t *testing.T) {
 	}
 	folder := t.TempDir()
 	fill(t, folder, n)
-	engine, err := embedded.OpenWith(folder, embedded.Options{ReadOnly: true})
+	engine, err := embedded.Open(folder, embedded.Options{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestHealthyLarge(t *testing.T) {
 func fill(t *testing.T, folder string, n int) {
 	t.Helper()
 	ctx := t.Context()
-	engine, err := embedded.OpenWith(folder, embedded.Options{NoSync: true})
+	engine, err := embedded.Open(folder, embedded.Options{NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ type patient struct {
 // open calls fn with the database.
 func (p patient) open(o embedded.Options, fn func(kv.Database)) {
 	p.Helper()
-	db, err := embedded.OpenWith(p.folder, o)
+	db, err := embedded.Open(p.folder, o)
 	check(p.T, err)
 	fn(db)
 	check(p.T, db.Close())

@@ -163,7 +163,7 @@ func TestFolder(t *testing.T) {
 	if err := errors.Join(bazaar.Seed(t.Context(), from), from.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if from, err = embedded.OpenWith(dir, embedded.Options{ReadOnly: true}); err != nil {
+	if from, err = embedded.Open(dir, embedded.Options{ReadOnly: true}); err != nil {
 		t.Fatal(err)
 	}
 	to := openEmpty(t)

@@ -133,7 +133,7 @@ var engines = []struct {
 
 func openDir(t *testing.T, dir string) kv.Database {
 	t.Helper()
-	db, err := embedded.OpenWith(dir, embedded.Options{NoSync: true, CacheSize: 1 << 20})
+	db, err := embedded.Open(dir, embedded.Options{NoSync: true, CacheSize: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -259,7 +259,7 @@ func (p place) open(ctx context.Context, writes bool) (kv.Database, error) {
 
 // OpenFolder opens the database of a folder for reading. It writes nothing.
 func OpenFolder(folder string) (*embedded.Database, error) {
-	db, err := embedded.OpenWith(folder, embedded.Options{ReadOnly: true})
+	db, err := embedded.Open(folder, embedded.Options{ReadOnly: true})
 	return db, ExplainMissing(folder, err)
 }
 
