@@ -33,8 +33,6 @@ var skips = map[string]string{
 	"kv/embedded/range_test.go":                      "only with -short: make test runs it",
 	"kv/embedded/restore_test.go":                    "only on Windows",
 	"kv/embedded/disk_test.go":                       "only where the system does not tell which files are open; Linux does",
-	"kv/kvtest/conformance_conflicts.go":             "only for engines of others: both of ours are asserted to have the optional interface",
-	"kv/kvtest/conformance_lifecycle.go":             "only for engines of others: both of ours are asserted to have the optional interface",
 	"kv/range_test.go":                               "a value drawn by rapid that says nothing, not a test",
 	"lease/leasetest/requests.go":                    "only for stores that one process has for itself",
 	"lease/model_test.go":                            "a step drawn by rapid that is not possible, not a test",
