@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -305,22 +304,6 @@ func (c *Client) failover(from int64) {
 
 // maxRetryAfter bounds the wait that the service may ask for.
 const maxRetryAfter = 30 * time.Second
-
-// pauseAfter returns the n-th pause, counted from 1: half of it is random.
-func (r Retry) pauseAfter(n int) time.Duration {
-	d := r.First << min(n-1, 30)
-	if d > r.Max || d < r.First {
-		d = r.Max
-	}
-	return d/2 + jitter(d/2)
-}
-
-func jitter(most time.Duration) time.Duration {
-	if most <= 0 {
-		return 0
-	}
-	return rand.N(most + 1)
-}
 
 // retryable reports whether the same request may succeed later: a refusal for a while, a failed connection, an
 // answer that was cut off.

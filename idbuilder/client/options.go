@@ -5,6 +5,7 @@ package client
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strings"
@@ -153,3 +154,19 @@ func (t Token) Format(f fmt.State, verb rune) { redact.Format(f, verb, redact.Se
 
 // MarshalText implements [encoding.TextMarshaler].
 func (t Token) MarshalText() ([]byte, error) { return []byte(redact.Secret(string(t))), nil }
+
+// pauseAfter returns the n-th pause, counted from 1: half of it is random.
+func (r Retry) pauseAfter(n int) time.Duration {
+	d := r.First << min(n-1, 30)
+	if d > r.Max || d < r.First {
+		d = r.Max
+	}
+	return d/2 + jitter(d/2)
+}
+
+func jitter(most time.Duration) time.Duration {
+	if most <= 0 {
+		return 0
+	}
+	return rand.N(most + 1)
+}

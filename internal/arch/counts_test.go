@@ -55,8 +55,7 @@ func checkLengths(t *testing.T, lengths []shape.Length, most int) {
 // unmet are the bounds that the project does not keep yet, and how large each number may be until it does. These
 // only ever go down. A bound leaves the list when it is met.
 var unmet = map[string]int{
-	"exported types of public packages": 462, "exported error types of public packages": 66,
-	"lines of code without examples": 135_000,
+	"lines of code without examples": 131_100,
 }
 
 // TestBounds fails where a number exceeds its bound, or what unmet permits until then. `make counts` prints all of

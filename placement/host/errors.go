@@ -129,14 +129,6 @@ func payloadError(key placement.Key, method, what string, err error) error {
 	return fmt.Errorf("%w: the %s of %s of %s: %w", ErrPayload, what, clip(method), clip(key.String()), err)
 }
 
-// checkSize returns an [ErrTooLarge] if a payload has more bytes than Options.MaxPayload.
-func (o *Options) checkSize(key placement.Key, method, what string, payload []byte) error {
-	if len(payload) <= o.MaxPayload {
-		return nil
-	}
-	return fmt.Errorf("%w: the %s of %s of %s has %d bytes; at most %d are possible", ErrTooLarge, what, clip(method), clip(key.String()), len(payload), o.MaxPayload)
-}
-
 // clip shortens a text from outside for an error.
 func clip(s string) string {
 	if len(s) > 80 {

@@ -127,3 +127,11 @@ func orElse[T comparable](value *T, byDefault T) {
 		*value = byDefault
 	}
 }
+
+// checkSize returns an [ErrTooLarge] if a payload has more bytes than Options.MaxPayload.
+func (o *Options) checkSize(key placement.Key, method, what string, payload []byte) error {
+	if len(payload) <= o.MaxPayload {
+		return nil
+	}
+	return fmt.Errorf("%w: the %s of %s of %s has %d bytes; at most %d are possible", ErrTooLarge, what, clip(method), clip(key.String()), len(payload), o.MaxPayload)
+}

@@ -172,7 +172,7 @@ var Sources = Set{
 	{IDGen, "NewULID"},
 	{IDGen, "NewULIDString"},
 	{IDGen, "NewUUID"},
-	{IDGen, "Source.Next"},
+	{IDGen, "Generator.Next"},
 	{IDGen, "Client.Next"},
 	{IDGen, "Client.NextN"},
 	{IDGen, "ULIDSource.Next"},

@@ -7,11 +7,9 @@ import "context"
 
 type ID int64
 
-type Source[T any] interface {
-	Next(ctx context.Context) (T, error)
+type Generator interface {
+	Next(ctx context.Context) (ID, error)
 }
-
-type Generator = Source[ID]
 
 func NewID() ID { return 0 }
 
