@@ -30,7 +30,7 @@ func create(ctx context.Context, db *persistable.DB, orders *shop.OrderStore) er
 func createByStore(ctx context.Context, db *persistable.DB, orders *shop.OrderStore) error {
 	return db.Transact(ctx, func(tx persistable.Tx) error {
 		order := orders.New(shop.Order{}) // want "takes an id through OrderStore.New"
-		id, err := db.IDs().Next(ctx)     // want `takes an id \(Source.Next\)`
+		id, err := db.IDs().Next(ctx)     // want `takes an id \(Generator.Next\)`
 		order.ID = id
 		_ = idgen.Must(idgen.NewID(), err) // want `takes an id \(idgen.NewID\)`
 		return err
