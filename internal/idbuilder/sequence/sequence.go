@@ -141,12 +141,6 @@ func (s *Sequence) State() State {
 	return st
 }
 
-func (s *Sequence) currentSpec() Spec {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.spec
-}
-
 // State is the state of a [Sequence] in memory.
 type State struct {
 	// Last is the number that was given last, if Given is set: this pool has given
