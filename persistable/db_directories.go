@@ -11,7 +11,6 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
-	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -146,7 +145,7 @@ func (c *directoryChange) begin(ctx context.Context, tx kv.ReadTransaction, d *d
 	case err != nil:
 		return fmt.Errorf("persistable: %w", err)
 	case path != nil:
-		return sentinel.Locked("", path, lock.Reason)
+		return tenancy.Locked("", path, lock.Reason)
 	}
 	if err := c.allow(tx, d); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/internal/persistable/format"
-	"github.com/kazahana-db/kazahana/internal/sentinel"
+	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -70,7 +70,7 @@ var (
 	// ErrLocked: nothing was written, because the directory of the store or one above it is
 	// locked: a tenant that is being copied or exported. The text has the reason that its
 	// locker gave. Try again when the tenant is unlocked (tenants.Set.Unlock).
-	ErrLocked = sentinel.ErrLocked
+	ErrLocked = tenancy.ErrLocked
 	// ErrQuota: a record was not written, because the tenant would have more than its quota.
 	// Delete records, or raise the quota (tenants.Set.SetQuota).
 	ErrQuota = errors.New("persistable: the quota would be exceeded")
@@ -134,7 +134,7 @@ func (e *DirectoryError) Error() string {
 	if where != "" {
 		where += ": "
 	}
-	return fmt.Sprintf("persistable: %sdirectory %s: %s", where, sentinel.Path(e.Path), e.Reason)
+	return fmt.Sprintf("persistable: %sdirectory %s: %s", where, tenancy.QuotePath(e.Path), e.Reason)
 }
 
 // FieldError says that a field's value cannot be stored.

@@ -21,8 +21,8 @@ import (
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/persistable/format"
+	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
 	"github.com/kazahana-db/kazahana/internal/schema"
-	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -132,14 +132,14 @@ func (p *place) inDirectory() string {
 	if len(p.args) == 0 {
 		return ""
 	}
-	return " in the directory " + sentinel.Path(p.path)
+	return " in the directory " + tenancy.QuotePath(p.path)
 }
 
 // noHeader is the error of a write to a store that was opened by its header, which is not
 // there any more.
 func (p *place) noHeader() error {
 	return fmt.Errorf("%w: the store of %s in the directory %s: it was removed since it was opened; only a program with the Go code of the type makes it again",
-		ErrNotFound, p.typ, sentinel.Path(p.path))
+		ErrNotFound, p.typ, tenancy.QuotePath(p.path))
 }
 
 // checkPrefix returns an error if the directory at the path is not the one that the store may be
@@ -148,7 +148,7 @@ func (p *place) checkPrefix(prefix []byte) error {
 	if u := p.record.Dynamic; u == nil || u.Prefix == nil || bytes.Equal(u.Prefix, prefix) {
 		return nil
 	}
-	return fmt.Errorf("%w: the store of %s in the directory %s: another directory has been put there since it was opened", ErrNotFound, p.typ, sentinel.Path(p.path))
+	return fmt.Errorf("%w: the store of %s in the directory %s: another directory has been put there since it was opened", ErrNotFound, p.typ, tenancy.QuotePath(p.path))
 }
 
 // findIndex returns which definition has the name in keys.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/persistable/format"
+	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
 	"github.com/kazahana-db/kazahana/internal/schema"
-	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 
@@ -238,7 +238,7 @@ type SchemaDifference struct {
 // Error implements error.
 func (e *SchemaError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "persistable: %s: the store in the directory %s has another schema than this program; nothing was read or written", e.Type, sentinel.Path(e.Path))
+	fmt.Fprintf(&b, "persistable: %s: the store in the directory %s has another schema than this program; nothing was read or written", e.Type, tenancy.QuotePath(e.Path))
 	for i, d := range e.Differences {
 		if i == maxDifferences {
 			fmt.Fprintf(&b, "; and %d more differences", len(e.Differences)-i)

@@ -50,7 +50,7 @@ func (r settingsReads) await(ctx context.Context, typ string) (all []tenant, err
 		}
 		t := tenant{path: r.path[:i+1], keys: r.keys[i]}
 		if t.Settings, err = tenancy.Decode(value); err != nil {
-			return nil, fmt.Errorf("persistable: %s: directory %s: %w", typ, sentinel.Path(t.path), err)
+			return nil, fmt.Errorf("persistable: %s: directory %s: %w", typ, tenancy.QuotePath(t.path), err)
 		}
 		all = append(all, t)
 	}
@@ -60,7 +60,7 @@ func (r settingsReads) await(ctx context.Context, typ string) (all []tenant, err
 func checkLocks(p *place, tenants []tenant) error {
 	for _, t := range tenants {
 		if t.Lock.ID != "" {
-			return sentinel.Locked(p.typ, t.path, t.Lock.Reason)
+			return tenancy.Locked(p.typ, t.path, t.Lock.Reason)
 		}
 	}
 	return nil
@@ -122,7 +122,7 @@ func (r *quotaRead) check(typ string, more tenancy.Usage) error {
 	} {
 		if c.limit > 0 && c.more > 0 && c.used+c.more > c.limit {
 			return sentinel.As(ErrQuota, fmt.Errorf("persistable: %s: the directory %s has %d %s, and a quota of %d: %d more are not possible: delete records, or raise the quota",
-				typ, sentinel.Path(r.path), c.used, c.what, c.limit, c.more))
+				typ, tenancy.QuotePath(r.path), c.used, c.what, c.limit, c.more))
 		}
 	}
 	return nil

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"strings"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/sentinel"
@@ -29,19 +28,5 @@ func TestAs(t *testing.T) {
 	}
 	if errors.Is(wrapped, io.EOF) || !errors.As(wrapped, new(*fs.PathError)) {
 		t.Error("it is an io.EOF, or not a PathError")
-	}
-}
-
-// TestLocked: the text names the directory, with a long name shortened, and the type if one
-// is concerned.
-func TestLocked(t *testing.T) {
-	for typ, want := range map[string]string{
-		"":      `persistable: the directory "a"/"` + strings.Repeat("b", 64) + `…" is locked against writes (export): try again when it is unlocked`,
-		"Order": `persistable: Order: the directory "a"/"` + strings.Repeat("b", 64) + `…" is locked against writes (export): try again when it is unlocked`,
-	} {
-		err := sentinel.Locked(typ, []string{"a", strings.Repeat("b", 70)}, "export")
-		if !errors.Is(err, sentinel.ErrLocked) || err.Error() != want {
-			t.Errorf("%v, want %s", err, want)
-		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
-	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -42,7 +41,7 @@ func (s *Set) Lock(ctx context.Context, name, reason string) (Lock, error) {
 		case l.ID: // by an attempt whose acknowledgement was lost
 			return false, nil
 		}
-		return false, sentinel.Locked("", d.Path(), known.Lock.Reason)
+		return false, tenancy.Locked("", d.Path(), known.Lock.Reason)
 	})
 	if kv.IsOutcomeUnknown(err) {
 		err = errors.Join(err, s.cancelLock(ctx, l))
@@ -174,7 +173,7 @@ func CheckUnlocked(ctx context.Context, tx kv.ReadTransaction, all ...*directory
 	case err != nil:
 		return fmt.Errorf("tenants: %w", err)
 	case path != nil:
-		return sentinel.Locked("", path, lock.Reason)
+		return tenancy.Locked("", path, lock.Reason)
 	}
 	return nil
 }

@@ -13,9 +13,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/newer"
+	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -131,6 +133,33 @@ func (s Settings) Write(ctx context.Context, tx kv.Transaction, d *directory.Dir
 		return err
 	}
 	return directory.Invalidate(ctx, tx)
+}
+
+// ErrLocked is the sentinel of [Locked]. Package persistable shows and documents it.
+var ErrLocked = errors.New("persistable: the directory is locked against writes")
+
+// Locked is the error of a write in a directory that is locked. typ is the type of the
+// record, empty if none is concerned; reason is that of the lock.
+func Locked(typ string, path []string, reason string) error {
+	if typ != "" {
+		typ += ": "
+	}
+	return sentinel.As(ErrLocked, fmt.Errorf("persistable: %sthe directory %s is locked against writes (%s): try again when it is unlocked", typ, QuotePath(path), reason))
+}
+
+// QuotePath shows the path of a directory, with long names shortened.
+func QuotePath(path []string) string {
+	var b strings.Builder
+	for i, name := range path {
+		if i > 0 {
+			b.WriteByte('/')
+		}
+		if len(name) > 64 {
+			name = name[:64] + "…"
+		}
+		fmt.Fprintf(&b, "%q", name)
+	}
+	return b.String()
 }
 
 // FindLock returns the first of some directories that is locked, or one above it: its path

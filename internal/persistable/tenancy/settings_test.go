@@ -3,6 +3,8 @@
 package tenancy
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/tuple"
@@ -17,5 +19,19 @@ func TestDecode(t *testing.T) {
 	}
 	if _, err := Decode([]byte{1}); err == nil {
 		t.Error("damaged settings were read")
+	}
+}
+
+// TestLocked: the text names the directory, with a long name shortened, and the type if one
+// is concerned.
+func TestLocked(t *testing.T) {
+	for typ, want := range map[string]string{
+		"":      `persistable: the directory "a"/"` + strings.Repeat("b", 64) + `…" is locked against writes (export): try again when it is unlocked`,
+		"Order": `persistable: Order: the directory "a"/"` + strings.Repeat("b", 64) + `…" is locked against writes (export): try again when it is unlocked`,
+	} {
+		err := Locked(typ, []string{"a", strings.Repeat("b", 70)}, "export")
+		if !errors.Is(err, ErrLocked) || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/directory"
-	"github.com/kazahana-db/kazahana/internal/sentinel"
+	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
@@ -254,7 +254,7 @@ func examineTenant(ctx context.Context, c *shell.Console, db *persistable.DB, at
 	case lock.ID != "":
 		err = tenants.ErrLockLost
 	case locked:
-		err = sentinel.Locked("", path, l.Reason)
+		err = tenancy.Locked("", path, l.Reason)
 	}
 	return n, err
 }

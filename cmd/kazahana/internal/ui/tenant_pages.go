@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/directory"
-	"github.com/kazahana-db/kazahana/internal/sentinel"
+	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/tenants"
@@ -215,7 +215,7 @@ func (p *tenantPages) remove(r *http.Request) (any, error) {
 // interrupted one has left. The removal checks the same in its transaction.
 func (p *tenantPages) checkRemoval(ctx context.Context, q tenantRequest, set *tenants.Set, name string) error {
 	if lock, locked, err := set.LockOf(ctx, name); locked {
-		return sentinel.Locked("", q.Path, lock.Reason)
+		return tenancy.Locked("", q.Path, lock.Reason)
 	} else if err != nil {
 		return ignoreMissing(err)
 	}
