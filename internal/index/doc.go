@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package index keeps index entries consistent with records. It knows keys and
-// entries, not Go types: package persistable and the code that persistgen writes
-// call it.
+// entries, not Go types: package persistable calls it, and the code that persistgen
+// writes, through package persistimpl.
 //
 // An index is a [Definition] with a place in the database. A [Set] collects the
 // entries of a record. A [Change] is the difference between the entries of the

@@ -21,7 +21,7 @@ type Fill struct {
 	indexes  []Index
 	claims   []uniqueEntry
 	owners   map[string][]byte // the unique keys set in this batch
-	totals   map[string]total  // by the key of the entry
+	totals   map[string]Total  // by the key of the entry
 	elements [][][]byte        // by index: what an update inserts
 	size     int
 	buf      []byte
@@ -37,7 +37,7 @@ type uniqueEntry struct {
 
 // NewFill returns an empty batch.
 func NewFill(tx kv.Transaction, indexes []Index) *Fill {
-	return &Fill{tx: tx, indexes: indexes, owners: map[string][]byte{}, totals: map[string]total{}}
+	return &Fill{tx: tx, indexes: indexes, owners: map[string][]byte{}, totals: map[string]Total{}}
 }
 
 // Add adds a record. It keeps r's bytes, but copies from entries.

@@ -14,9 +14,9 @@ import (
 // Kind is what the entries of an index say.
 type Kind string
 
-// descriptor is all that this package, the verifier of package persistable and the doctor
-// of the command know of a kind. Each kind has one, in a file of its own or with the code
-// that serves it. The functions are nil where there is nothing to do.
+// descriptor is what writes, builds, repairs and removals of an index need to know of its
+// kind. Each kind has one, in a file of its own or with the code that serves it. The
+// functions are nil where there is nothing to do.
 type descriptor struct {
 	kind        Kind
 	idempotent  bool // see [Kind.Idempotent]
@@ -25,8 +25,8 @@ type descriptor struct {
 	endsInID    bool // keys that a [Set] gathers end in the id of the record; those of a unique index do not
 	needsFields bool // a definition without fields is at fault
 
-	// letter begins the keys that an index has besides its entries: the packed (letter,
-	// key name). "" if there are none.
+	// letter begins the keys of an index that are not entries: the packed (letter, key name).
+	// "" if there are none.
 	letter string
 	// overhead is by how much the longest key that belongs to an entry is longer than the
 	// entry's own, in bytes.
@@ -94,8 +94,8 @@ func (k Kind) Name(typ string, fields ...string) string {
 	return strings.Join(parts, "_")
 }
 
-// Letters returns the letters of the keys that indexes have besides their entries: with the
-// packed (letter, key name) they begin.
+// Letters returns the letters of all kinds with which keys of indexes begin that are not
+// entries: with the packed (letter, key name).
 func Letters() (letters []string) {
 	for _, d := range descriptors {
 		if d.letter != "" {
@@ -105,13 +105,13 @@ func Letters() (letters []string) {
 	return letters
 }
 
-// besides returns what the keys begin with that an index has besides its entries.
-func (ix *Index) besides(letter string) []byte {
+// auxiliaryPrefix returns what the keys of an index begin with that are not entries.
+func (ix *Index) auxiliaryPrefix(letter string) []byte {
 	directory := ix.Prefix[:len(ix.Prefix)-len(ix.AppendPrefix(nil))]
-	return appendBesides(slices.Clone(directory), letter, ix.KeyName())
+	return appendAuxiliaryPrefix(slices.Clone(directory), letter, ix.KeyName())
 }
 
-func appendBesides(dst []byte, letter, keyName string) []byte {
+func appendAuxiliaryPrefix(dst []byte, letter, keyName string) []byte {
 	return tuple.AppendString(tuple.AppendString(dst, letter), keyName)
 }
 
@@ -120,16 +120,16 @@ func (ix *Index) Clear(tx kv.Transaction) {
 	tx.ClearRange(Bounds{}.Range(ix.Prefix))
 	tx.ClearRange(Bounds{}.Range(ix.ViolationPrefix))
 	if letter := ix.Kind.descriptor().letter; letter != "" {
-		tx.ClearRange(kv.PrefixRange(ix.besides(letter)))
+		tx.ClearRange(kv.PrefixRange(ix.auxiliaryPrefix(letter)))
 	}
 }
 
 // ClearUnknown removes all that an index of any kind with that key name has below a
 // directory's prefix, but for its violations.
 func ClearUnknown(tx kv.Transaction, directory []byte, keyName string) {
-	tx.ClearRange(Bounds{}.Range(appendBesides(slices.Clone(directory), "I", keyName)))
+	tx.ClearRange(Bounds{}.Range(appendAuxiliaryPrefix(slices.Clone(directory), "I", keyName)))
 	for _, letter := range Letters() {
-		tx.ClearRange(kv.PrefixRange(appendBesides(slices.Clone(directory), letter, keyName)))
+		tx.ClearRange(kv.PrefixRange(appendAuxiliaryPrefix(slices.Clone(directory), letter, keyName)))
 	}
 }
 
@@ -155,7 +155,7 @@ func (ix *Index) ClearEntry(ctx context.Context, tx kv.Transaction, key []byte) 
 // VerifyDerived compares keys that follow from entries with these, some limit of them, from
 // a position on; an empty one is the beginning. It returns the position to go on from, nil
 // at the end. So an index of any size is verified in several transactions. A fault is a
-// *[DerivedError].
+// *[DerivedError]. The kind must have such keys: see [Kind.HasDerived].
 func (ix *Index) VerifyDerived(ctx context.Context, tx kv.ReadTransaction, at []byte, limit int) (next []byte, err error) {
 	return ix.Kind.descriptor().verify(ctx, tx, ix, at, limit)
 }

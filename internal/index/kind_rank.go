@@ -31,7 +31,7 @@ var rankKind = descriptor{
 // Ranks returns the list of an index of the kind Rank. Its elements are what follows the
 // index's prefix: the packed group, score and id.
 func (ix *Index) Ranks() *rank.List {
-	return &rank.List{Elements: ix.Prefix, Levels: ix.besides(rankLetter)}
+	return &rank.List{Elements: ix.Prefix, Levels: ix.auxiliaryPrefix(rankLetter)}
 }
 
 // verifyRanks compares counts with the elements. A position is a level and the element

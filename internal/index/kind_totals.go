@@ -5,6 +5,7 @@ package index
 import (
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -132,51 +133,48 @@ type Total struct {
 	Amount Amount
 }
 
+// totals yields the keys of index i, a count or a sum, with what a record adds to each.
+func (s *Set) totals(i int, ix *Index) iter.Seq2[[]byte, Amount] {
+	return func(yield func([]byte, Amount) bool) {
+		from, to := s.bounds(i)
+		for n := from; n < to; n++ {
+			amount := IntAmount(1)
+			if ix.Kind == Sum {
+				amount = s.entries.amount(n)
+			}
+			if !yield(s.entries.key(n), amount) {
+				return
+			}
+		}
+	}
+}
+
 // AddTotals adds what a record adds to the entries of index i, a count or a sum, to
 // totals by the entries' keys. It returns the bytes of the keys that are new there.
 func (s *Set) AddTotals(i int, ix *Index, totals map[string]Total) (added int) {
-	from, to := s.bounds(i)
-	for n := from; n < to; n++ {
-		amount := IntAmount(1)
-		if ix.Kind == Sum {
-			amount = s.entries.amount(n)
-		}
-		key := s.entries.key(n)
-		t, known := totals[string(key)]
-		if !known {
-			t.Index = i
+	for key, amount := range s.totals(i, ix) {
+		if addTotal(totals, i, key, amount) {
 			added += len(key)
 		}
-		t.Amount = t.Amount.Add(amount)
-		totals[string(key)] = t
 	}
 	return added
 }
 
-// total is what the records of a batch add to one entry of a count or a sum. The batch
-// adds it at once: a group has one operation in a transaction, however many records.
-type total struct {
-	index  int
-	amount Amount
+// addTotal adds to the total of a key, and reports whether the key is new.
+func addTotal(totals map[string]Total, i int, key []byte, amount Amount) (isNew bool) {
+	t, known := totals[string(key)]
+	totals[string(key)] = Total{Index: i, Amount: t.Amount.Add(amount)}
+	return !known
 }
 
-// addToTotals adds a record to the totals of index i, a count or a sum.
+// addToTotals adds a record to the totals of index i, a count or a sum. The batch adds a
+// total at once: a group has one operation in a transaction, however many records.
 func (f *Fill) addToTotals(i int, entries *Set, _ Record) {
 	ix := &f.indexes[i]
-	from, to := entries.bounds(i)
-	for n := from; n < to; n++ {
-		amount := IntAmount(1)
-		if ix.Kind == Sum {
-			amount = entries.entries.amount(n)
-		}
-		key := entries.entries.key(n)
-		t, known := f.totals[string(key)]
-		if !known {
-			t.index = i
+	for key, amount := range entries.totals(i, ix) {
+		if addTotal(f.totals, i, key, amount) {
 			f.size += 2 * ix.fillSize(key, Record{})
 		}
-		t.amount = t.amount.Add(amount)
-		f.totals[string(key)] = t
 	}
 }
 
@@ -184,16 +182,11 @@ func (f *Fill) addToTotals(i int, entries *Set, _ Record) {
 func (f *Fill) addTotals() {
 	for _, key := range slices.Sorted(maps.Keys(f.totals)) {
 		t := f.totals[key]
-		if t.amount.IsZero() {
+		if t.Amount.IsZero() {
 			continue
 		}
-		m := maintenance{tx: f.tx, ix: &f.indexes[t.index], buf: f.buf[:0]}
-		if m.ix.Kind == Sum {
-			m.add([]byte(key), t.amount.AppendBytes(m.buf))
-		} else {
-			n, _ := t.amount.Int64()
-			m.add([]byte(key), AppendCount(m.buf, n))
-		}
+		m := maintenance{tx: f.tx, ix: &f.indexes[t.Index], buf: f.buf[:0]}
+		m.add([]byte(key), m.ix.AppendTotal(m.buf, t.Amount))
 		f.buf = m.buf
 	}
 }

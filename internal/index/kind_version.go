@@ -67,7 +67,7 @@ func (ix *Index) SetVersion(tx kv.Transaction, id, was []byte, number uint16, de
 
 // Versions returns what the keys begin with under which the versions of records are kept:
 // the packed ("V", key name). The packed id follows.
-func (ix *Index) Versions() []byte { return ix.besides(versionLetter) }
+func (ix *Index) Versions() []byte { return ix.auxiliaryPrefix(versionLetter) }
 
 // AppendVersionEntry appends the key of a record's entry: the index's prefix, the version
 // as a tuple's versionstamp, the packed id.

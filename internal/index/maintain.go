@@ -17,7 +17,7 @@ type Change struct {
 	indexes         []Index
 	stored, entries *Set
 	updates         updates
-	work            maintenance // of one index at a time
+	work            maintenance // of one index at a time; here, so that Write allocates none
 }
 
 // Plan does all of a change that can fail, and writes nothing: the reads of kinds whose
