@@ -140,7 +140,7 @@ func typedChange[T, ID any](c change) Change[T, ID] {
 	return Change[T, ID]{ID: id, Version: c.version, Deleted: c.deleted, Record: record}
 }
 
-// The states that a feed can report, besides those of package [persistable]'s other operations.
+// The states that only feeds and versions report.
 var (
 	// ErrVersionPending: the transaction itself has written what was asked for, so its
 	// version is known only after the commit. If another Tx of the same transaction has written

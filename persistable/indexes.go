@@ -69,12 +69,12 @@ func (x Indexes) Progress(ctx context.Context) (BuildProgress, error) {
 
 // Rebuild makes the entries of the index with that name in keys anew. It removes them and
 // builds the index again; a unique index that is readable it mends entry by entry, as
-// Verify with Repair does, so that it stays readable and unique, unless records share a value by then:
-// those end in a *[NotUniqueError].
-// The name in keys is that of [IndexDefinition.KeyName]: it ends in _unique for a unique index, and
-// [Violation], [Fault], the text of an [ErrNotBuilt] and "kazahana index list" show it. It mends
-// all faults of entries that Verify finds, and builds the other indexes that are not
-// readable as well.
+// Verify does with Repair, so that it stays readable and unique, unless records share a
+// value by then: those end in a *[NotUniqueError]. It mends all faults of entries that
+// Verify finds, and builds the other indexes that are not readable as well.
+//
+// The name in keys is [IndexDefinition.KeyName]: it ends in _unique for a unique index, and
+// [Violation], [Fault], the text of an [ErrNotBuilt] and "kazahana index list" show it.
 func (x Indexes) Rebuild(ctx context.Context, name string, o BuildOptions) (err error) {
 	ctx, op := x.begin(ctx, "Indexes.Rebuild", byID)
 	defer op.finish(&err)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package wire reads and writes records in the protobuf wire format. It is the
-// run-time of the encode and decode functions that persistgen writes; it is
-// not meant to be called by hand.
+// run-time of the encode and decode functions that persistgen writes, which call it
+// through package persistimpl.
 //
 // Writing appends to a buffer, so that encoding into a reused buffer does not
-// allocate. Field tags are literal bytes in the generated code:
+// allocate. Field tags are literal bytes:
 //
 //	if v.Name != "" {
 //		b = append(b, 0x12) // field 2, length-delimited

@@ -381,7 +381,7 @@ func (s *Strings) grow(n int) {
 // aliases b.
 func (s *Strings) NewReader(b []byte) Reader { return Reader{buf: b, strings: s} }
 
-// TooDeep returns the error of messages that are nested more than so deep.
+// TooDeep returns the error about a message that has others nested in it to more than a depth.
 func TooDeep(depth int) error {
 	return &Error{Reason: fmt.Sprintf("messages are nested more than %d deep", depth)}
 }

@@ -101,7 +101,7 @@ func TestReadersOfReaders(t *testing.T) {
 				t.Fatalf("%s: read %v, %v, want %v", name, got, err, want)
 			}
 			if n, rest, err := persistimpl.ReadInt[int](rest); n != 7 || len(rest) > 0 || err != nil {
-				t.Fatalf("%s: behind the value: %d, %q, %v", name, n, rest, err)
+				t.Fatalf("%s: after the value: %d, %q, %v", name, n, rest, err)
 			}
 		}
 	})

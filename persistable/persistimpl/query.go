@@ -81,16 +81,15 @@ func CheckEnd(rest []byte) error {
 	return nil
 }
 
-// Count returns the number of records in a group of the schema's i-th index, which is
-// of the kind index.Count: the group's packed values.
+// Count returns the number of records in a group of the schema's i-th index, which is a
+// count. group is the group's packed values.
 //
 //go:noinline
 func Count[T, ID any](ctx context.Context, s *persistable.Store[T, ID], i int, group []byte) (int64, error) {
 	return erased.Runtime.Count(ctx, sourceOf(s), i, group)
 }
 
-// Sum returns the sum of a group of the schema's i-th index, which is of the kind
-// index.Sum. A sum that does not fit an int64 is a persistable.ErrOverflow.
+// Sum returns the sum of a group of the schema's i-th index, which is a sum. One that does not fit an int64 is a persistable.ErrOverflow.
 //
 //go:noinline
 func Sum[T, ID any](ctx context.Context, s *persistable.Store[T, ID], i int, group []byte) (int64, error) {
@@ -122,8 +121,7 @@ func fitUint(s *erased.Source, i int, sum index.Amount, err error) (uint64, erro
 	return v, err
 }
 
-// Counts yields all groups of the schema's i-th index, which is of the kind
-// index.Count, in the order of their values, which read reads. All are of one version,
+// Counts yields all groups of the schema's i-th index, which is a count, in the order of their values, which read reads. All are of one version,
 // as those of Slice are. After an error it stops.
 func Counts[T, ID, G any](ctx context.Context, s *persistable.Store[T, ID], i int, read func(b []byte) (G, []byte, error)) iter.Seq2[persistable.GroupCount[G], error] {
 	return func(yield func(persistable.GroupCount[G], error) bool) {
@@ -140,7 +138,7 @@ func Counts[T, ID, G any](ctx context.Context, s *persistable.Store[T, ID], i in
 	}
 }
 
-// Sums is Counts of an index of the kind index.Sum. A sum that does not fit an int64 is a
+// Sums is Counts of an index that is a sum. A sum that does not fit an int64 is a
 // persistable.ErrOverflow, with the group; the groups after it follow.
 func Sums[T, ID, G any](ctx context.Context, s *persistable.Store[T, ID], i int, read func(b []byte) (G, []byte, error)) iter.Seq2[persistable.GroupSum[G, int64], error] {
 	return sums(ctx, s, i, read, fitInt)

@@ -70,5 +70,5 @@ func EndMessage(b []byte, at int) []byte { return wire.EndMessage(b, at) }
 // ValidString reports whether a string field may hold s: protobuf strings are UTF-8.
 func ValidString(s string) bool { return wire.ValidString(s) }
 
-// TooDeep is the error of decoding messages that are nested more than so deep.
+// TooDeep returns the error about a message that has others nested in it to more than a depth.
 func TooDeep(depth int) error { return wire.TooDeep(depth) }
