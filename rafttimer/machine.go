@@ -327,7 +327,7 @@ func (m *Machine) setRole(role Role, now time.Duration) {
 }
 
 var (
-	// ErrClosed is returned by the methods of a [Driver] that is closed.
+	// ErrClosed is returned by the methods of a [Driver], a [Mux] or a [Group] that is closed.
 	ErrClosed = errors.New("rafttimer: closed")
 	// ErrRole is returned by the verbs of single timers if they would break the rule which
 	// timer runs in which role. Nothing has changed then. Change the role instead.

@@ -104,7 +104,7 @@ type Mux[T any] struct {
 }
 
 // NewMux returns a Mux without groups. It is closed when ctx ends, or by [Mux.Close], which every Mux needs.
-// The error is that of [Options.Validate].
+// The error is that of [MuxOptions.Validate].
 //
 // The handler is called for every event: one at a time for a group, and one at a time for all
 // groups of a shard. While it runs, the other groups of the shard wait, so that it should only note
