@@ -42,8 +42,10 @@ type Candidates struct {
 	hashes []uint64 // of the members' names, for Rendezvous; may be missing
 }
 
-// NewCandidates returns the candidates among which Self decides by a version of the topology. They
-// have the hashes of the members, so that [Rendezvous] need not compute them for each key.
+// NewCandidates returns members as the candidates for a kind, by a version of the topology. They are those
+// that activate the kind and are not draining, by name; self is the process that chooses, which need not be
+// one of them. The candidates have the hashes of the names, so that [Rendezvous] need not compute them for
+// each key.
 func NewCandidates(members []Member, self Owner, topology int64) Candidates {
 	c := Candidates{Members: members, Self: -1, Topology: topology, hashes: make([]uint64, len(members))}
 	for i, m := range members {

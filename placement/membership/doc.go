@@ -10,7 +10,7 @@
 //		if err != nil {
 //			return err
 //		}
-//		coordinator.UpdateTopology(topology, time.Now())
+//		log.Print(topology.Version, topology.Members)
 //	}
 //	<-me.Context().Done() // the member left, or others may take it for dead
 //
@@ -49,7 +49,7 @@
 // # Another membership
 //
 // Programs that get their members from Kubernetes, memberlist or etcd pass them as
-// a [Source]. A program that gives its topologies to a coordinator lets the source decide
+// a [Source]. In a program that chooses members by its topologies the source decides
 // which members are alive; with placement/host (Options.Source) the database decides
 // that.
 //

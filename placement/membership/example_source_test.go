@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"slices"
 
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/membership"
@@ -24,11 +25,15 @@ func ExampleSource() {
 
 	var members placement.Candidates
 	err := pods(context.Background(), func(t placement.Topology) {
-		if err := t.Validate(); err != nil || t.Version <= members.Topology {
-			log.Println("the topology has faults, or is older than the one in use:", err)
-			return
+		switch err := t.Validate(); {
+		case err != nil:
+			log.Println(err)
+		case t.Version > members.Topology: // an older one changes nothing
+			able := slices.DeleteFunc(slices.Clone(t.Members), func(m placement.Member) bool {
+				return m.Draining || !slices.Contains(m.Kinds, "account")
+			})
+			members = placement.NewCandidates(able, placement.Owner{}, t.Version)
 		}
-		members = placement.NewCandidates(t.Members, placement.Owner{}, t.Version)
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -191,7 +191,7 @@ func decode(name string, b []byte) (r row, err error) {
 	if in.err == nil && (len(in.rest) > 0 || r.Incarnation < 1) {
 		in.err = fmt.Errorf("incarnation %d and %d further bytes make no member", r.Incarnation, len(in.rest))
 	}
-	if in.err == nil { // a coordinator would refuse a whole topology with an invalid member
+	if in.err == nil { // a process would refuse a whole topology with an invalid member
 		in.err = placement.Member(r).Validate()
 	}
 	return r, in.err

@@ -52,7 +52,7 @@ type Options struct {
 	// IdleAfter ends an activation when its actor has handled no message for so long, at the
 	// latest after twice that time. Default: never. An actor may stop itself whenever it wants.
 	IdleAfter time.Duration
-	// Events gets the coordinator's events, in order. It must not block for long.
+	// Events is told of each step of the placement, in order. It must not block for long.
 	Events func(placement.Event)
 	// Logger gets the errors in the background. Default: the actor system's.
 	Logger *slog.Logger

@@ -11,7 +11,7 @@ import (
 )
 
 // LockError says why a lock was not acquired or not released. Err is an
-// [placement.ErrHeld], with Holder then, a [placement.ErrStale] or an [placement.ErrUnavailable].
+// [placement.ErrHeld], with Holder then, a [placement.ErrStale] or a [placement.ErrUnavailable].
 type LockError struct {
 	Key    placement.Key
 	Holder placement.Holder // of the key, according to the home; zero: unknown
@@ -30,7 +30,7 @@ func (e *LockError) Error() string {
 func (e *LockError) Unwrap() error { return e.Err }
 
 // StorageError says why an entry was not loaded, stored or removed. Err is an
-// [placement.ErrStale], a [placement.ErrUnavailable] or an [placement.ErrTooLarge].
+// [placement.ErrStale], a [placement.ErrUnavailable] or a [placement.ErrTooLarge].
 type StorageError struct {
 	Key placement.Key
 	Op  string // load, store or remove
