@@ -4,6 +4,7 @@ package arch
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -99,8 +100,12 @@ func secretive(t *testing.T) []any {
 	if err != nil {
 		t.Fatal(err)
 	}
+	face, err := idbuilder.NewWorker(storetest.Memory(t), service)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
-		if err := served.Close(t.Context()); err != nil && t.Context().Err() == nil {
+		if err := errors.Join(served.Close(t.Context()), face.Close(t.Context())); err != nil && t.Context().Err() == nil {
 			t.Error(err)
 		}
 	})
@@ -118,7 +123,7 @@ func secretive(t *testing.T) []any {
 		fill(controller.ClientOptions{}), toController,
 		ids, idClient, idClient.Admin(), idClient.Increment("k"), idClient.Formatted("k"), idClient.Snowflake("k"),
 		idclient.Token(marker),
-		service, worker.Options(service), &idbuilder.Worker{},
+		service, worker.Options(service), face,
 		idtoken.Options{Admin: marker},
 		served, served.Tokens(),
 		idtoken.Token{Text: marker},
