@@ -157,7 +157,7 @@ func (c *changeChecks) wait(ctx context.Context, since Version) error {
 		return err
 	}
 	if string(since[:]) < string(pruned) && !since.IsZero() {
-		return sentinel.As(ErrPruned, fmt.Errorf("persistable: the deletions of %s up to %v were forgotten, and the reader has come to %v: compare all records, and begin anew with the zero Version, a consumer after RemoveConsumer",
+		return sentinel.Mark(ErrPruned, fmt.Errorf("persistable: the deletions of %s up to %v were forgotten, and the reader has come to %v: compare all records, and begin anew with the zero Version, a consumer after RemoveConsumer",
 			c.typ, versionOf(pruned), since))
 	}
 	changed, err := c.changed.Get(ctx)
@@ -169,7 +169,7 @@ func (c *changeChecks) wait(ctx context.Context, since Version) error {
 	}
 	read, err := c.readVersion.Get(ctx)
 	if last := max(string(changed), string(since[:])); err == nil && len(last) >= 8 && binary.BigEndian.Uint64([]byte(last)) > uint64(read) {
-		return sentinel.As(ErrRestored, fmt.Errorf("persistable: %s was last changed at %v, and the database has only come to version %d: it was restored with lower versions; advance them before anything is written (fdbcli advanceversion)",
+		return sentinel.Mark(ErrRestored, fmt.Errorf("persistable: %s was last changed at %v, and the database has only come to version %d: it was restored with lower versions; advance them before anything is written (fdbcli advanceversion)",
 			c.typ, versionOf([]byte(last)), read))
 	}
 	return err
@@ -293,7 +293,7 @@ func (p *pruner) checkConsumers(ctx context.Context, t *transaction, o *openStor
 			if err != nil {
 				group = string(pair.Key)
 			}
-			return sentinel.As(ErrUnread, fmt.Errorf("persistable: the consumer %q of %s has come to %v only: let it run, remove it with RemoveConsumer, or force the pruning",
+			return sentinel.Mark(ErrUnread, fmt.Errorf("persistable: the consumer %q of %s has come to %v only: let it run, remove it with RemoveConsumer, or force the pruning",
 				group, p.record.Type, versionOf(pair.Value)))
 		}
 	}

@@ -153,8 +153,8 @@ func (e *noIndex) err() error {
 		have = append(have, fmt.Sprintf("and %d more", more))
 	}
 	if len(e.fields) == 0 {
-		return sentinel.As(ErrNoIndex, fmt.Errorf("persistable: %s: %s (it has %d indexes: %s)", e.typ, e.reason, len(e.indexes), strings.Join(have, ", ")))
+		return sentinel.Mark(ErrNoIndex, fmt.Errorf("persistable: %s: %s (it has %d indexes: %s)", e.typ, e.reason, len(e.indexes), strings.Join(have, ", ")))
 	}
-	return sentinel.As(ErrNoIndex, fmt.Errorf("persistable: %s: %s (%s): it has %s; add an index tag, such as %s, and run go generate, or read all records by AllowScan",
+	return sentinel.Mark(ErrNoIndex, fmt.Errorf("persistable: %s: %s (%s): it has %s; add an index tag, such as %s, and run go generate, or read all records by AllowScan",
 		e.typ, cmp.Or(e.reason, "no index begins with"), strings.Join(e.fields, ","), cmp.Or(strings.Join(have, ", "), "no index that Find can use"), e.tag))
 }

@@ -202,11 +202,11 @@ func (f *foreignIndexes) refuse(typ string, ix format.ForeignIndex, err error) {
 		reason = refused.Reason
 	}
 	f.refused = append(f.refused, ix)
-	refusal := sentinel.As(ErrForeignIndex, fmt.Errorf("persistable: %s: nothing was written: the store has the index %s (%s), which this program cannot maintain: %s: "+
+	refusal := sentinel.Mark(ErrForeignIndex, fmt.Errorf("persistable: %s: nothing was written: the store has the index %s (%s), which this program cannot maintain: %s: "+
 		"update this program to a version that has the index; or, if no program queries it any more, run Indexes().RemoveUnused",
 		typ, ix.KeyName, ix.Layout, reason))
 	if errors.Is(err, ErrNewer) {
-		refusal = sentinel.As(ErrNewer, refusal)
+		refusal = sentinel.Mark(ErrNewer, refusal)
 	}
 	f.err = errors.Join(f.err, refusal)
 }

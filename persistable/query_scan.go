@@ -280,7 +280,7 @@ func (q *query) countRecord(n *int) error {
 		if tag := tagFor(q.wanted); tag != "" {
 			remedy = ": add the index " + tag + ", or"
 		}
-		return sentinel.As(ErrFilterLimit, fmt.Errorf("persistable: %s: the query has looked at %d records and leaves some out in memory%s raise the query's FilterLimit",
+		return sentinel.Mark(ErrFilterLimit, fmt.Errorf("persistable: %s: the query has looked at %d records and leaves some out in memory%s raise the query's FilterLimit",
 			q.record.Type, limit, remedy))
 	}
 	*n++

@@ -249,7 +249,7 @@ func (r *record) callHook(name string, hook func(any) error, v any) error {
 	if r.hasID(v) {
 		who += " " + idText(r.appendID(nil, v))
 	}
-	return sentinel.As(ErrRefused, fmt.Errorf("persistable: %s: %s: %w", who, name, err))
+	return sentinel.Mark(ErrRefused, fmt.Errorf("persistable: %s: %s: %w", who, name, err))
 }
 
 // gatherEntries collects the entries of a record in all maintained indexes.
@@ -360,9 +360,9 @@ func (r *record) hasVersions() bool {
 // noVersions is the error of an operation that needs the versions of records.
 func (r *record) noVersions() error {
 	if r.hasVersions() {
-		return sentinel.As(ErrNoVersions, fmt.Errorf("persistable: the versions of %s are not complete: run Indexes().Build", r.Type))
+		return sentinel.Mark(ErrNoVersions, fmt.Errorf("persistable: the versions of %s are not complete: run Indexes().Build", r.Type))
 	}
-	return sentinel.As(ErrNoVersions, fmt.Errorf("persistable: %s has no versions: add a field of type persistable.Version, blank or with a name, and run persistgen", r.Type))
+	return sentinel.Mark(ErrNoVersions, fmt.Errorf("persistable: %s has no versions: add a field of type persistable.Version, blank or with a name, and run persistgen", r.Type))
 }
 
 // setVersion sets the version of a record to the stored one, nil for none.
@@ -430,5 +430,5 @@ func (r *record) checkReadable(o *openStore, i int) error {
 
 // notBuilt is the error of a query of an index that is not readable.
 func notBuilt(typ string, ix *index.Index) error {
-	return sentinel.As(ErrNotBuilt, fmt.Errorf("persistable: %s: the index %s is %s in this store: run Indexes().Build and query again", typ, ix.KeyName(), ix.State))
+	return sentinel.Mark(ErrNotBuilt, fmt.Errorf("persistable: %s: the index %s is %s in this store: run Indexes().Build and query again", typ, ix.KeyName(), ix.State))
 }

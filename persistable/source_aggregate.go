@@ -77,7 +77,7 @@ func (s *source) damagedGroup(i int, group []byte, err error) error {
 
 // overflow is the error of a sum of the schema's i-th index that is too large.
 func (s *source) overflow(i int, sum index.Amount) error {
-	return sentinel.As(ErrOverflow, fmt.Errorf("persistable: %s: the sum of %s is %v, which does not fit into 64 bits", s.record.Type, s.record.Indexes[i].Of, sum.Big()))
+	return sentinel.Mark(ErrOverflow, fmt.Errorf("persistable: %s: the sum of %s is %v, which does not fit into 64 bits", s.record.Type, s.record.Indexes[i].Of, sum.Big()))
 }
 
 // groups returns the packed values and the stored value of each group of the schema's

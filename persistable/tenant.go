@@ -121,7 +121,7 @@ func (r *quotaRead) check(typ string, more tenancy.Usage) error {
 		{"bytes", r.Quota.Bytes, r.usage.Bytes, more.Bytes},
 	} {
 		if c.limit > 0 && c.more > 0 && c.used+c.more > c.limit {
-			return sentinel.As(ErrQuota, fmt.Errorf("persistable: %s: the directory %s has %d %s, and a quota of %d: %d more are not possible: delete records, or raise the quota",
+			return sentinel.Mark(ErrQuota, fmt.Errorf("persistable: %s: the directory %s has %d %s, and a quota of %d: %d more are not possible: delete records, or raise the quota",
 				typ, tenancy.QuotePath(r.path), c.used, c.what, c.limit, c.more))
 		}
 	}

@@ -201,9 +201,9 @@ func fenceError(typ string, id []byte, err error) error {
 	case !errors.Is(err, leasefdb.ErrLeaseLost):
 		return err
 	case typ == "":
-		return sentinel.As(ErrFenced, fmt.Errorf("persistable: the transaction is fenced off: %w", err))
+		return sentinel.Mark(ErrFenced, fmt.Errorf("persistable: the transaction is fenced off: %w", err))
 	}
-	return sentinel.As(ErrFenced, fmt.Errorf("persistable: %s %s is fenced off: %w: make a new id and create the record under it", typ, idText(id), err))
+	return sentinel.Mark(ErrFenced, fmt.Errorf("persistable: %s %s is fenced off: %w: make a new id and create the record under it", typ, idText(id), err))
 }
 
 // openOrCreateStore returns the store at a place for writing. If there is none, check

@@ -3,12 +3,12 @@
 // Package sentinel gives errors the sentinels by which callers find them, without a change of
 // their texts.
 //
-//	return sentinel.As(ErrQuota, fmt.Errorf("persistable: %s has %d records, and a quota of %d", name, used, limit))
+//	return sentinel.Mark(ErrQuota, fmt.Errorf("persistable: %s has %d records, and a quota of %d", name, used, limit))
 package sentinel
 
-// As returns err with its text and all that it wraps, which is also target, a sentinel: errors.Is
+// Mark returns err with its text and all that it wraps, which is also target, a sentinel: errors.Is
 // finds it.
-func As(target, err error) error { return &failure{err, target} }
+func Mark(target, err error) error { return &failure{err, target} }
 
 type failure struct {
 	error

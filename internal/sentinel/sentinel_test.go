@@ -12,11 +12,11 @@ import (
 	"github.com/kazahana-db/kazahana/internal/sentinel"
 )
 
-// TestAs: an error keeps its text and its causes, and is all its sentinels, through wrapping.
-func TestAs(t *testing.T) {
+// TestMark: an error keeps its text and its causes, and is all its sentinels, through wrapping.
+func TestMark(t *testing.T) {
 	first, second := errors.New("first"), errors.New("second")
 	cause := &fs.PathError{Op: "open", Path: "a", Err: io.ErrUnexpectedEOF}
-	err := sentinel.As(second, sentinel.As(first, fmt.Errorf("the text: %w", cause)))
+	err := sentinel.Mark(second, sentinel.Mark(first, fmt.Errorf("the text: %w", cause)))
 	if want := "the text: open a: unexpected EOF"; err.Error() != want {
 		t.Errorf("the text is %q, want %q", err, want)
 	}

@@ -117,9 +117,9 @@ func choose(found []headers.Header, path []string, typ string) (h headers.Header
 	case i >= 0:
 		return found[i], nil
 	case typ == "" && len(found) > 1:
-		return h, sentinel.As(ErrSeveralTypes, &headers.ChoiceError{Path: slices.Clone(path), Types: types})
+		return h, sentinel.Mark(ErrSeveralTypes, &headers.ChoiceError{Path: slices.Clone(path), Types: types})
 	}
-	return h, sentinel.As(persistable.ErrNotFound, &headers.ChoiceError{Path: slices.Clone(path), Type: typ, Types: types, None: true})
+	return h, sentinel.Mark(persistable.ErrNotFound, &headers.ChoiceError{Path: slices.Clone(path), Type: typ, Types: types, None: true})
 }
 
 // newStore returns the store that a header describes.
@@ -238,7 +238,7 @@ func (s *Store) Where(text string) (persistable.Condition[*Record], error) {
 		c, err = s.typ.newCondition(e)
 	}
 	if err != nil {
-		return persistable.Condition[*Record]{}, sentinel.As(ErrWhere, fmt.Errorf("dynamic: the condition %s on %s: %w", excerpt(text), s.typ.name, err))
+		return persistable.Condition[*Record]{}, sentinel.Mark(ErrWhere, fmt.Errorf("dynamic: the condition %s on %s: %w", excerpt(text), s.typ.name, err))
 	}
 	return persistable.Condition[*Record](c), nil
 }

@@ -351,7 +351,7 @@ var (
 
 // nameError is the [ErrName] of a tenant.
 func (s *Set) nameError(name, reason string) error {
-	return sentinel.As(ErrName, fmt.Errorf("tenants: the name of %s %s", pathText(s.Path(name)), reason))
+	return sentinel.Mark(ErrName, fmt.Errorf("tenants: the name of %s %s", pathText(s.Path(name)), reason))
 }
 
 func pathText(path []string) string {

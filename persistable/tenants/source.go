@@ -295,7 +295,7 @@ func checkNames(stores []header, changes func(depth int) bool) error {
 				continue
 			}
 			if name := indexOver(c, field[1]); name != "" {
-				return sentinel.As(ErrRename, fmt.Errorf("tenants: %s: the index %s has the field %s, which is a name in the tenant's path, and would keep the old one: drop the index, or keep the name",
+				return sentinel.Mark(ErrRename, fmt.Errorf("tenants: %s: the index %s has the field %s, which is a name in the tenant's path, and would keep the old one: drop the index, or keep the name",
 					h.typ, name, field[1]))
 			}
 		}

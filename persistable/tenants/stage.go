@@ -231,7 +231,7 @@ func (g *stage) checkVersion(ctx context.Context, tx kv.Transaction, b *block) e
 	}
 	here, err := tx.GetReadVersion().Get(ctx)
 	if err == nil && b.version > here {
-		err = sentinel.As(ErrAhead, fmt.Errorf("tenants: the index %s has changes up to the version %d, and this database is only at %d: import it into a database that has reached that version, or export again after Indexes().RemoveUnused by a program whose type has no persistable.Version",
+		err = sentinel.Mark(ErrAhead, fmt.Errorf("tenants: the index %s has changes up to the version %d, and this database is only at %d: import it into a database that has reached that version, or export again after Indexes().RemoveUnused by a program whose type has no persistable.Version",
 			g.versions, b.version, here))
 	}
 	return err

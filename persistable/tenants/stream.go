@@ -255,11 +255,11 @@ func (r *streamReader) next() (kind byte, payload []byte, sum uint32, err error)
 func streamError(block, offset int64, reason string, err error) error {
 	switch {
 	case errors.Is(err, persistable.ErrNewer):
-		return sentinel.As(ErrStream, fmt.Errorf("tenants: the stream cannot be used: %w", err))
+		return sentinel.Mark(ErrStream, fmt.Errorf("tenants: the stream cannot be used: %w", err))
 	case err != nil:
-		return sentinel.As(ErrStream, fmt.Errorf("tenants: the stream is damaged at block %d, offset %d: %s: %w", block, offset, reason, err))
+		return sentinel.Mark(ErrStream, fmt.Errorf("tenants: the stream is damaged at block %d, offset %d: %s: %w", block, offset, reason, err))
 	}
-	return sentinel.As(ErrStream, fmt.Errorf("tenants: the stream is damaged at block %d, offset %d: %s", block, offset, reason))
+	return sentinel.Mark(ErrStream, fmt.Errorf("tenants: the stream is damaged at block %d, offset %d: %s", block, offset, reason))
 }
 
 // pairReader reads the pairs of blocks, one after the other.

@@ -144,7 +144,7 @@ func Locked(typ string, path []string, reason string) error {
 	if typ != "" {
 		typ += ": "
 	}
-	return sentinel.As(ErrLocked, fmt.Errorf("persistable: %sthe directory %s is locked against writes (%s): try again when it is unlocked", typ, QuotePath(path), reason))
+	return sentinel.Mark(ErrLocked, fmt.Errorf("persistable: %sthe directory %s is locked against writes (%s): try again when it is unlocked", typ, QuotePath(path), reason))
 }
 
 // QuotePath shows the path of a directory, with long names shortened.
