@@ -44,7 +44,7 @@ func FuzzUnpack(f *testing.F) {
 			t.Errorf("Describe(%x) is empty", b)
 		}
 		if err != nil {
-			checkdecodeError(t, b, err)
+			checkDecodeError(t, b, err)
 			if stepErr == nil {
 				t.Fatalf("Unpack refuses %x, which Next accepts: %v", b, err)
 			}
@@ -89,7 +89,7 @@ func stepThrough(t *testing.T, b []byte) (Tuple, error) {
 	return out, nil
 }
 
-func checkdecodeError(t *testing.T, b []byte, err error) {
+func checkDecodeError(t *testing.T, b []byte, err error) {
 	var fail *decodeError
 	if !errors.As(err, &fail) || !errors.Is(err, ErrMalformed) {
 		t.Fatalf("Unpack(%x): %v, want a *decodeError that wraps ErrMalformed", b, err)
