@@ -255,12 +255,12 @@ func TestTracer(t *testing.T) {
 	if diff := cmp.Diff(want.writes, told.writes); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
-	if c := told.commits; len(c) != 3 || c[0].Err != nil || kv.CodeOf(c[1].Err) != kv.CodeNotCommitted || c[1].Version != -1 || c[2].Err != nil || c[2].Version <= c[0].Version {
+	if c := told.commits; len(c) != 3 || c[0].Method != "Commit" || c[0].Err != nil || kv.CodeOf(c[1].Err) != kv.CodeNotCommitted || c[1].Version != -1 || c[2].Err != nil || c[2].Version <= c[0].Version {
 		t.Errorf("commits %+v", c)
 	} else if diff := cmp.Diff([]kv.KeyRange{a}, c[1].Conflicts); diff != "" {
 		t.Errorf("conflicts (-want +got):\n%s", diff)
 	}
-	if r := told.retries; len(r) != 1 || r[0].Transaction != 1 || r[0].Attempt != 1 || kv.CodeOf(r[0].Cause) != kv.CodeNotCommitted || r[0].Err != nil {
+	if r := told.retries; len(r) != 1 || r[0].Transaction != 1 || r[0].Attempt != 1 || r[0].Method != "OnError" || kv.CodeOf(r[0].Cause) != kv.CodeNotCommitted || r[0].Err != nil {
 		t.Errorf("retries %+v", r)
 	}
 }

@@ -53,6 +53,8 @@ type fakeView struct {
 	pairs   []kv.KeyValue // in order
 	cold    bool
 	hook    func() // called by LookUp, if not nil
+
+	prefetches int // how often Prefetch was called
 }
 
 var _ View = (*fakeView)(nil)
@@ -75,7 +77,7 @@ func (v *fakeView) Version() int64   { return v.version }
 func (v *fakeView) Metadata() []byte { return nil }
 func (v *fakeView) InMemory() bool   { return !v.cold }
 
-func (v *fakeView) Prefetch([][]byte) {}
+func (v *fakeView) Prefetch([][]byte) { v.prefetches++ }
 
 func (v *fakeView) LookUp(key []byte) (value []byte, ok bool, t reads.Ticket, err error) {
 	if v.hook != nil {

@@ -99,16 +99,19 @@ func TestCommitStopsTimeout(t *testing.T) {
 }
 
 // TestGetMany compares AppendGets, after another future, with a Get of each key, in twin transactions with the
-// same writes: values, errors, conflict ranges and sizes are the same.
+// same writes: values, errors, conflict ranges and sizes are the same. The reads begin together: they load what
+// memory has before they look at the first.
 func TestGetMany(t *testing.T) {
 	random := seed.Rand(t)
 	contents := map[string]string{}
 	for i := range 60 {
 		contents[fmt.Sprintf("k%03d", 2*i)] = fmt.Sprint(i)
 	}
+	together := map[bool]bool{} // by snapshot
 	for range 300 {
 		cold, snapshot := random.IntN(2) == 0, random.IntN(2) == 0
-		client := NewClient(&fakeEngine{view: newFakeView(contents, cold)}, kv.TransactionDefaults{})
+		view := newFakeView(contents, cold)
+		client := NewClient(&fakeEngine{view: view}, kv.TransactionDefaults{})
 		one, many := client.Begin(), client.Begin()
 		writeAlike(random, one, many)
 		keys := drawKeys(random)
@@ -117,6 +120,7 @@ func TestGetMany(t *testing.T) {
 			want = append(want, readerOf(one, snapshot).Get(key))
 		}
 		got := kv.AppendGets([]kv.Future[[]byte]{kv.Resolved([]byte("before"), nil)}, readerOf(many, snapshot), keys)
+		together[snapshot] = together[snapshot] || view.prefetches > 0
 		if before, err := got[0].Get(t.Context()); string(before) != "before" || err != nil {
 			t.Fatalf("the future before is %q, %v", before, err)
 		}
@@ -127,6 +131,9 @@ func TestGetMany(t *testing.T) {
 		if diff := cmp.Diff(traces(t, one), traces(t, many)); diff != "" {
 			t.Fatalf("cold %t, snapshot %t, keys %q: what a Get of each and GetMany leave (-each +many):\n%s", cold, snapshot, keys, diff)
 		}
+	}
+	if !together[false] || !together[true] {
+		t.Errorf("kv.AppendGets reads together, by snapshot: %v; want both", together)
 	}
 }
 
