@@ -75,7 +75,7 @@ func isSameError(got, want error) bool {
 	case *refusal.QuarantineError:
 		return errors.As(got, &quarantine) && *quarantine == *want && errors.Is(got, lease.ErrQuarantine)
 	case *refusal.EpochMismatchError:
-		return errors.As(got, &epoch) && *epoch == *want
+		return errors.As(got, &epoch) && *epoch == *want && errors.Is(got, idgen.ErrCustomEpochMismatch)
 	case *refusal.CorruptError:
 		return errors.As(got, &corrupt) && corrupt.Error() == want.Error() && errors.Is(got, lease.ErrCorrupt)
 	case *refusal.TimeRangeError:

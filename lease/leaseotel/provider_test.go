@@ -153,6 +153,7 @@ func TestListsPassThrough(t *testing.T) {
 		counted, _ := instrument(t, next)
 		if _, listed := counted.(interface {
 			List(context.Context, string, lease.ListOptions) (lease.Page, error)
+			Services(context.Context, string, int) ([]string, error)
 		}); listed != lists {
 			t.Errorf("%T: lists leases and services: %v; want %v", next, listed, lists)
 		}

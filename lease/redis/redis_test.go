@@ -15,11 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kazahana-db/kazahana/internal/refusal"
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/goldens/formats"
+	"github.com/kazahana-db/kazahana/internal/refusal"
 	"github.com/kazahana-db/kazahana/internal/servers"
 	"github.com/kazahana-db/kazahana/lease"
 	"github.com/kazahana-db/kazahana/lease/leasetest"
