@@ -3,6 +3,7 @@
 package idgen
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -75,6 +76,18 @@ func TestDefaultLayoutRange(t *testing.T) {
 	unsafe, err := l.At(l.First().Add(25 * 24 * time.Hour))
 	if err != nil || unsafe <= maxSafeJSON {
 		t.Errorf("an ID after 25 days is %d, %v; want more than 2^53", unsafe, err)
+	}
+}
+
+// TestLayoutJSON pins the names of a layout in JSON, which programs may have stored.
+func TestLayoutJSON(t *testing.T) {
+	const want = `{"CustomEpochMs":1,"BitReserve":2,"BitTs":3,"BitID":4,"BitSeq":5}`
+	l := Layout{CustomEpoch: 1, ReserveBits: 2, TimestampBits: 3, MachineBits: 4, SequenceBits: 5}
+	var got Layout
+	if text, err := json.Marshal(l); err != nil || string(text) != want {
+		t.Errorf("%+v is %s, %v; want %s", l, text, err, want)
+	} else if err := json.Unmarshal(text, &got); err != nil || got != l {
+		t.Errorf("%s is %+v, %v; want %+v", text, got, err, l)
 	}
 }
 
