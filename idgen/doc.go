@@ -36,9 +36,9 @@
 // # Sources
 //
 // [Client] makes IDs, [ULIDSource] makes ULIDs, [UUIDSource] makes UUIDs of version
-// 7. A program may have a [Generator] of its own in place of the Client. The ids of one source
-// strictly increase: an id is greater than every id that the source returned before
-// the call began. Across processes their order is as exact as the clocks agree.
+// 7. A program may use a [Generator] of its own in place of the Client. The ids of one
+// source strictly increase: an id is greater than every id that the source returned
+// before the call began. Across processes their order is as exact as the clocks agree.
 //
 // # Uniqueness
 //

@@ -110,12 +110,12 @@ type Options struct {
 	// times of [time.Now] carry. The default, used for nil, is [time.Now].
 	Now func() time.Time
 
-	// Observe is told of the client when that is made, so that a meter can sample its
-	// [Metrics] when it is read. Nothing is reported while IDs are made, so observing costs
-	// them nothing. read returns what the client counts at the moment of the call; it is safe
-	// for concurrent use, quick, and works on when the client was shut down.
-	// [Client.Shutdown] calls forget, if it is not nil, once. idgenotel.Observer.Observe is
-	// such a function.
+	// Observe, if not nil, is called once, when the client is made, so that a meter can
+	// sample its [Metrics] whenever the meter is read. Nothing is reported while IDs are
+	// made, so observing costs them nothing. read returns what the client counts at the
+	// moment of the call; it is quick, safe for concurrent use, and still works after the
+	// client was shut down. [Client.Shutdown] calls forget, if it is not nil, once. The
+	// Observe method of an idgenotel.Observer is such a function.
 	Observe func(read func() Metrics) (forget func())
 
 	// Logger gets what an operator should know: beginning and end of fallback,

@@ -45,8 +45,8 @@
 //
 // A store that forgets leases would grant them twice. So a service that is not in
 // the store counts as lost, and nothing is granted until what may be in use has
-// ended, unless [Options.Fresh] says that it is new. See also [Tx] and
-// [Server.Quarantine].
+// ended, unless [Options.Fresh] says that it is new. See also [Tx.Incarnation]
+// and [Server.Quarantine].
 //
 // # Cost
 //
@@ -66,11 +66,11 @@
 //   - acquisition.go, search.go, search_frontier.go: which blocks a transaction may
 //     claim, makes, splits and merges, and what it writes when it grants them. Entries
 //     of the queue are read as a snapshot, the blocks themselves are not.
-//   - server_create.go, server_release.go: services that come and go.
+//   - createService in server_acquire.go, server_release.go: services that come and go.
 //   - record.go, account.go, and [times] in clock.go: formats.
 //
-// The constants in search.go and search_frontier.go, and the attempts that
-// server_acquire.go makes, tune contention and the number of reads: leases stay
+// The constants in search.go and search_frontier.go, and maxAttempts in
+// server_acquire.go, tune contention and the number of reads: leases stay
 // disjoint whatever their values.
 //
 // clock.go decides which time is believed. It protects clients from leases of a wrong

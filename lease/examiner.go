@@ -64,8 +64,8 @@ type ExamineOptions struct {
 
 // Examine checks the pairs of a service's map, and what they refer to: each value, that blocks
 // cover the positions below the frontier without overlap and lie in the queue, and that requests
-// and accounts agree with them. It calls the methods Get and Scan of tx alone.
-// Their reads must be of one version: then no concurrent change makes a fault.
+// and accounts agree with them. It only calls Get and Scan of tx. Their reads must be of one
+// version: then no concurrent change makes a fault.
 //
 // Cost: three rounds of reads.
 func Examine(ctx context.Context, tx Tx, options ExamineOptions) (Examination, error) {

@@ -184,7 +184,7 @@ type serviceRecord struct {
 	ReserveBits   int    `json:"bitReserve"`
 	TimestampBits int    `json:"bitTs"`
 	Incarnation   string `json:"incarnation"`     // random: tells this record from one written after a loss
-	Store         string `json:"store,omitempty"` // the incarnation of the store; see [Tx]
+	Store         string `json:"store,omitempty"` // the incarnation of the store; see Tx.Incarnation
 	Quarantine    int64  `json:"quarantine"`      // nothing is granted before, Unix milliseconds
 	// Continued is until when leases that were lost may be continued: those that
 	// are granted after the quarantine end later.

@@ -145,8 +145,8 @@ func (c Codec) Format(f fmt.State, _ rune) {
 }
 
 // ID is an ID that is external in JSON and other text: a field of what an API
-// sends and receives. K says by which codec. Its method is called on the zero value of the
-// type, so an empty struct will do.
+// sends and receives. K says by which codec: its method Codec is called on the zero value
+// of K, so an empty struct will do.
 //
 //	type orderIDs struct{}
 //

@@ -49,9 +49,9 @@ import (
 // scope names the instrumentation, as OpenTelemetry has it.
 const scope = "github.com/kazahana-db/kazahana/idgen"
 
-// Observer reports the metrics of the clients whose [idgen.Options.Observe] is its method
-// Observe. Make one with [NewObserver] for all clients of a
-// process: two that report to one provider would contradict each other.
+// Observer reports the metrics of clients: give its method Observe to each of them as
+// [idgen.Options.Observe]. Make one with [NewObserver] for all clients of a process: two
+// that report to one provider would contradict each other.
 type Observer struct {
 	instruments  []instrument
 	registration metric.Registration

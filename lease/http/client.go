@@ -132,8 +132,9 @@ func isForeignRefusal(err error) bool {
 	return true
 }
 
-// List lists the leases of a service as [lease.Server.List] does, for tokens that may. Errors are as for Acquire, and as of
-// [lease.Server.List] for blocks that cannot be read.
+// List lists the leases of a service as [lease.Server.List] does, for tokens that may
+// list. Errors are as for Acquire, and as of [lease.Server.List] for blocks that cannot
+// be read.
 func (c *Client) List(ctx context.Context, serviceID string, options lease.ListOptions) (lease.Page, error) {
 	where := c.base.JoinPath("leases")
 	query := url.Values{"serviceId": {serviceID}, "after": {options.After}, "ended": {strconv.FormatBool(options.Ended)}}

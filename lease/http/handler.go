@@ -40,9 +40,10 @@ type handler struct {
 	accounts []*account
 }
 
-// NewHandler returns a handler that serves provider; see the package's documentation. A
-// provider that lists, as a [lease.Server], a [Client] and what leaseotel makes of them do,
-// answers GET /leases and GET /services by its methods List and Services. The handler is safe for concurrent use. The error is what [HandlerOptions.Validate] finds.
+// NewHandler returns a handler that serves provider; see the package's documentation. It
+// answers GET /leases and GET /services if the provider has the methods List and Services
+// of [lease.Server], as a [Client] and what leaseotel makes of either do. The handler is
+// safe for concurrent use. The error is what [HandlerOptions.Validate] finds.
 func NewHandler(provider idgen.LeaseProvider, options HandlerOptions) (http.Handler, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err

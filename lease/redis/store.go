@@ -59,7 +59,7 @@ type Options struct {
 	// Durable says that this Redis never forgets what it acknowledged: it syncs
 	// each write (appendfsync always) and has no failover. Otherwise the store
 	// notices when another server answers than before, or the same one after a
-	// restart, and the services go into quarantine: see [lease.Tx].
+	// restart, and the services go into quarantine: see [lease.Tx.Incarnation].
 	Durable bool
 }
 
