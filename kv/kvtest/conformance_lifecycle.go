@@ -129,6 +129,23 @@ var lifecycleLaws = []law{
 		c.wantCode("GetCommittedVersion", err, 0)
 		c.want("version", version, int64(-1))
 	}},
+	{"a released transaction keeps its committed version and can be reset", func(c *conformance) {
+		tx := c.begin()
+		tx.Set([]byte("a"), []byte("1"))
+		c.commit(tx)
+		before, err := tx.GetCommittedVersion()
+		c.wantCode("GetCommittedVersion", err, 0)
+		tx.Release()
+		tx.Release()
+		version, err := tx.GetCommittedVersion()
+		c.wantCode("GetCommittedVersion after Release", err, 0)
+		c.want("version", version, before)
+		tx.Reset()
+		c.want("a", c.get(tx, "a"), "1")
+		tx.Set([]byte("a"), []byte("2"))
+		c.commit(tx)
+		c.wantContents("a=2")
+	}},
 	{"CommitAsync commits", func(c *conformance) {
 		tx := c.begin()
 		tx.Set([]byte("a"), []byte("1"))
