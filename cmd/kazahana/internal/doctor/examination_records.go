@@ -282,9 +282,5 @@ func (t *totals) check(b *batch, i int, key, value []byte, want index.Amount) {
 	if err == nil && stored == want && (value == nil || !stored.IsZero()) {
 		return
 	}
-	code := "index/wrong-count"
-	if ix.Kind == index.Sum {
-		code = "index/wrong-sum"
-	}
-	b.report(t.entryFinding(code, ix, bytes.Clone(key), nil, "it says %v, the records make %v", ix.PadTotal(value), want))
+	b.report(t.entryFinding("index/wrong-"+string(ix.Kind), ix, bytes.Clone(key), nil, "it says %v, the records make %v", ix.PadTotal(value), want))
 }
