@@ -20,9 +20,9 @@ type Change struct {
 	work            maintenance // of one index at a time; here, so that Write allocates none
 }
 
-// Plan does all of a change that can fail, and writes nothing: the reads of kinds whose
-// entries are written by an update, such as lists of ranks, one round where the keys
-// differ, and their conflict ranges. Either set may be nil: there is no such form.
+// Plan does all of a change that can fail, and writes nothing. For indexes of kinds that
+// read before they write, such as ranks, it makes these reads, in one round and only where
+// keys differ, and adds the conflict ranges. Either set may be nil: there is no such form.
 func Plan(ctx context.Context, tx kv.Transaction, indexes []Index, stored, entries *Set) (Change, error) {
 	c := Change{tx: tx, indexes: indexes, stored: stored, entries: entries}
 	for i := range indexes {

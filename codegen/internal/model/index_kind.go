@@ -10,7 +10,8 @@ type IndexKind struct {
 	Name   string // as package index and persist.lock have it; "" for an index of values
 	Marker string // the type in package persistable that declares an index of this kind, if that is its only use
 
-	// Of an aggregate: a kind whose marker has the options by=, where= and name=.
+	// These three are for aggregates: the kinds with a marker that has the options by=,
+	// where= and name=.
 
 	Measure Measure // what its marker does with the field that it names
 	// RefuseMeasure returns why a field cannot be that, or "": written is its name in the tag,

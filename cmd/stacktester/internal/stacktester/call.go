@@ -155,8 +155,8 @@ func (c *call) popMode() kv.StreamingMode {
 	}
 }
 
-// pushRange pushes the pairs of a range whose keys begin with prefix, packed
-// as one tuple.
+// pushRange pushes the pairs of a range, packed as one tuple. It leaves out keys
+// that do not begin with prefix.
 func (c *call) pushRange(r kv.SelectorRange, o kv.RangeOptions, prefix []byte) error {
 	pairs, err := kv.ReadTransact(c.ctx, c.read, func(tx kv.ReadTransaction) ([]kv.KeyValue, error) {
 		return tx.GetRange(r, o).Slice(c.ctx)

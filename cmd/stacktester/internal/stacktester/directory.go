@@ -18,8 +18,8 @@ type directories struct {
 	onError int64 // the place to be at instead of one that failed
 }
 
-// newDirectories begins with the tree of all official bindings, whose paths
-// may have empty elements.
+// newDirectories begins with the tree that all official bindings use. Paths in
+// it may have empty elements.
 func newDirectories() directories {
 	root, err := newLayer(directory.Options{})
 	if err != nil {
