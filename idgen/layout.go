@@ -38,8 +38,7 @@ const (
 // never change once IDs are in use, or old and new IDs no longer sort by time.
 //
 // A Layout is comparable with ==. Its methods expect a layout that passes
-// [Layout.Validate]. In JSON the fields have the names
-// CustomEpochMs, BitReserve, BitTs, BitID and BitSeq.
+// [Layout.Validate]. JSON has the names of the fields' tags.
 type Layout struct {
 	// CustomEpoch is the time of timestamp zero in Unix milliseconds, from 0 to
 	// the end of the year 9999.

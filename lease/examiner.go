@@ -64,12 +64,12 @@ type ExamineOptions struct {
 
 // Examine checks the pairs of a service's map, and what they refer to: each value, that blocks
 // cover the positions below the frontier without overlap and lie in the queue, and that requests
-// and accounts agree with them. It only calls Get and Scan of tx. Their reads must be of one
-// version: then no concurrent change makes a fault.
+// and accounts agree with them. All reads of reader must be of one version: then no
+// concurrent change makes a fault.
 //
 // Cost: three rounds of reads.
-func Examine(ctx context.Context, tx Tx, options ExamineOptions) (Examination, error) {
-	x := examiner{service: options.Service, tx: tx, now: options.Now.UnixMilli(), soon: options.Soon.Milliseconds()}
+func Examine(ctx context.Context, reader Reader, options ExamineOptions) (Examination, error) {
+	x := examiner{service: options.Service, reader: reader, now: options.Now.UnixMilli(), soon: options.Soon.Milliseconds()}
 	err := x.run(ctx, options.After, max(options.Limit, 2))
 	return x.Examination, err
 }
@@ -78,7 +78,7 @@ func Examine(ctx context.Context, tx Tx, options ExamineOptions) (Examination, e
 type examiner struct {
 	Examination
 	service   string
-	tx        Tx
+	reader    Reader
 	now, soon int64
 	stored    bool // the service has a record, damaged or not
 	record    serviceRecord
@@ -97,7 +97,7 @@ func (x *examiner) run(ctx context.Context, after []byte, limit int) error {
 	if after != nil {
 		begin = append(append([]byte(nil), after...), 0)
 	}
-	pairs, err := x.tx.Scan(ctx, begin, []byte{0xff}, limit+1)
+	pairs, err := x.reader.Scan(ctx, begin, []byte{0xff}, limit+1)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (x *examiner) run(ctx context.Context, after []byte, limit int) error {
 
 // readService reads the record of the service and its frontier.
 func (x *examiner) readService(ctx context.Context) error {
-	values, err := x.tx.Get(ctx, serviceKey(), frontierKey())
+	values, err := x.reader.Get(ctx, serviceKey(), frontierKey())
 	if err != nil {
 		return err
 	}
@@ -311,7 +311,7 @@ func (x *examiner) compare(ctx context.Context) error {
 	for i, w := range x.wants {
 		keys[i] = w.key
 	}
-	values, err := x.tx.Get(ctx, keys...)
+	values, err := x.reader.Get(ctx, keys...)
 	if err != nil {
 		return err
 	}

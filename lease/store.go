@@ -42,16 +42,7 @@ type Tx interface {
 	// stay disjoint whatever it says.
 	Now() time.Time
 
-	// Get returns the values of keys, nil for absent ones, if possible in one
-	// round trip. It is serializable: see [Store.Update].
-	// The caller does not change the results.
-	Get(ctx context.Context, keys ...[]byte) ([][]byte, error)
-
-	// Scan returns the first pairs with begin <= key < end, at most limit, in
-	// the order of the keys. It is a snapshot at best: what it returns may have
-	// changed by the time of the commit, or even have changed between two
-	// calls. The caller does not change the results.
-	Scan(ctx context.Context, begin, end []byte, limit int) ([]Pair, error)
+	Reader
 
 	// Set stores a value; the last write of a key counts. The caller does not
 	// change key and value afterwards.
@@ -65,6 +56,20 @@ type Tx interface {
 	// has changed since its last lease. It is empty where the store forgets nothing, or does
 	// not know.
 	Incarnation() string
+}
+
+// Reader reads the map of one service, which a [Tx] does.
+type Reader interface {
+	// Get returns the values of keys, nil for absent ones, if possible in one
+	// round trip. It is serializable: see [Store.Update].
+	// The caller does not change the results.
+	Get(ctx context.Context, keys ...[]byte) ([][]byte, error)
+
+	// Scan returns the first pairs with begin <= key < end, at most limit, in
+	// the order of the keys. It is a snapshot at best: what it returns may have
+	// changed by the time of the commit, or even have changed between two
+	// calls. The caller does not change the results.
+	Scan(ctx context.Context, begin, end []byte, limit int) ([]Pair, error)
 }
 
 // Pair is a key and its value.

@@ -197,8 +197,8 @@ func parseService(key []byte) (string, error) {
 }
 
 // NewReader returns the map of a service in the directory with that prefix, as tx reads
-// it. It is for tools, which examine the map without a [Store]; see [lease.Examine]. Its
-// methods Set and Delete panic.
-func NewReader(tx kv.ReadTransaction, directory []byte, service string) lease.Tx {
-	return &storeTx{reads: tx, scans: tx, prefix: servicePrefix(directory, service), now: time.Now()}
+// it. It is for tools, which examine the map without a [Store]; see [lease.Examine]. One
+// goroutine uses it.
+func NewReader(tx kv.ReadTransaction, directory []byte, service string) lease.Reader {
+	return &storeTx{reads: tx, scans: tx, prefix: servicePrefix(directory, service)}
 }
