@@ -125,10 +125,11 @@ func Owns(name string) bool {
 func IsManifestMarker(name string) bool { return strings.HasPrefix(name, "marker.manifest.") }
 
 // fail records what the base cannot go on after, and keeps the base from the disk.
-// The base calls it while it holds its locks.
+// Whoever learns that the base has failed finds the fault. The base calls it while it
+// holds its locks.
 func (b *Base) fail(err error) {
-	b.seal()
 	_ = b.fault.Raise("writing the base", err)
+	b.seal()
 }
 
 // seal keeps the base from writing anything more to the disk, and from beginning
