@@ -15,12 +15,15 @@ import (
 )
 
 // fakeEngine is an engine of one view that never changes. It accepts each commit
-// and forgets it.
+// and forgets it, at once or when it is driven.
 type fakeEngine struct {
 	view    *fakeView
 	age     error // why no version can be read any more
 	table   watch.Table
 	retries int
+	queues  bool           // commits wait for Drive
+	queued  []*txn.Request // that wait
+	drives  int
 }
 
 var _ Engine = (*fakeEngine)(nil)
@@ -30,7 +33,6 @@ func (e *fakeEngine) At(int64) (View, error)     { return e.view, nil }
 func (e *fakeEngine) CheckAge(int64) error       { return e.age }
 func (e *fakeEngine) Closed() bool               { return false }
 func (e *fakeEngine) Start(t reads.Task)         { go t.Run() }
-func (e *fakeEngine) Drive()                     {}
 func (e *fakeEngine) Arm(watches []*watch.Watch) { e.table.Arm(e.newest, watches, e.Start) }
 
 func (e *fakeEngine) Sample(kv.KeyRange) iter.Seq2[[]byte, int64] {
@@ -44,7 +46,22 @@ func (e *fakeEngine) NewWatch(key, value []byte) (*watch.Watch, error) {
 
 // Commit implements [Engine].
 func (e *fakeEngine) Commit(r *txn.Request) {
-	r.Finisher.Finish(txn.Outcome{Version: e.view.version + 1})
+	if e.queued = append(e.queued, r); !e.queues {
+		e.finishQueued()
+	}
+}
+
+// Drive implements [Engine].
+func (e *fakeEngine) Drive() {
+	e.drives++
+	e.finishQueued()
+}
+
+func (e *fakeEngine) finishQueued() {
+	for _, r := range e.queued {
+		r.Finisher.Finish(txn.Outcome{Version: e.view.version + 1})
+	}
+	e.queued = nil
 }
 
 // fakeView is a view of pairs in a slice. A cold one has nothing in memory.

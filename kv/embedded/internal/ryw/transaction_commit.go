@@ -175,15 +175,22 @@ func (a *attempt) engineWatches() []*watch.Watch {
 
 // Commit implements [kv.Transaction].
 func (t *Transaction) Commit(ctx context.Context) error {
-	return kv.AwaitCommit(ctx, t.submitCommit())
+	f, _ := t.submitCommit()
+	return kv.AwaitCommit(ctx, f)
 }
 
 // CommitAsync implements [kv.Transaction]. A goroutine that waits for the future
 // drives the commit, together with others that are queued. If none waits, a timer
-// does so soon.
+// does so soon. The timer drives no commits but this one's, so that later ones can gather.
 func (t *Transaction) CommitAsync() kv.Future[struct{}] {
-	f := t.submitCommit()
-	time.AfterFunc(Unattended, t.engine.Drive)
+	f, submitted := t.submitCommit()
+	if submitted != nil {
+		time.AfterFunc(Unattended, func() {
+			if !submitted.finished.Load() {
+				t.engine.Drive()
+			}
+		})
+	}
 	return f
 }
 
@@ -191,12 +198,13 @@ func (t *Transaction) CommitAsync() kv.Future[struct{}] {
 // it is made together with others. Tests make it longer.
 var Unattended = 5 * time.Millisecond
 
-// submitCommit submits the transaction's writes, once its reads have ended.
-func (t *Transaction) submitCommit() kv.Future[struct{}] {
+// submitCommit submits the transaction's writes, once its reads have ended. It returns
+// the attempt that the engine has got; nil if it has got none, or the last read hands it over.
+func (t *Transaction) submitCommit() (f kv.Future[struct{}], submitted *attempt) {
 	t.mu.Lock()
 	if err := t.startCommit(); err != nil {
 		t.mu.Unlock()
-		return kv.Resolved(struct{}{}, err)
+		return kv.Resolved(struct{}{}, err), nil
 	}
 	attempt := t.ensureAttempt()
 	attempt.begun = true
@@ -204,20 +212,20 @@ func (t *Transaction) submitCommit() kv.Future[struct{}] {
 	if t.commitWaits = len(t.pending) > 0; t.commitWaits {
 		t.startHeld()
 		t.mu.Unlock()
-		return kv.NewFuture[struct{}](&attempt.pending)
+		return kv.NewFuture[struct{}](&attempt.pending), nil
 	}
 	request, err := t.finishStart()
 	t.mu.Unlock()
 	if err != nil {
 		attempt.commit.Resolve(struct{}{}, err)
-		return kv.Resolved(struct{}{}, err)
+		return kv.Resolved(struct{}{}, err), nil
 	}
 	if request == nil {
 		t.finishReadOnly(attempt)
-		return kv.NewFuture[struct{}](&attempt.commit)
+		return kv.NewFuture[struct{}](&attempt.commit), nil
 	}
 	t.engine.Commit(request)
-	return kv.NewFuture[struct{}](&attempt.pending)
+	return kv.NewFuture[struct{}](&attempt.pending), attempt
 }
 
 // finishReadOnly ends the commit of a transaction that wrote nothing.
