@@ -13,6 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/newer"
+	"github.com/kazahana-db/kazahana/internal/optional"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -32,15 +33,11 @@ type DB struct {
 	functions *runningFunctions
 }
 
-// Open returns a DB on the engine with default options. The first Open of a
-// database writes the key of its page tokens. Close the DB before the engine.
-func Open(ctx context.Context, engine kv.Database) (*DB, error) {
-	return OpenWith(ctx, engine, Options{})
-}
-
-// OpenWith is [Open] with options.
-func OpenWith(ctx context.Context, engine kv.Database, o Options) (*DB, error) {
-	if err := o.Validate(); err != nil {
+// Open returns a DB on the engine. The first Open of a database writes the key of its
+// page tokens. Close the DB before the engine. At most one Options can be given.
+func Open(ctx context.Context, engine kv.Database, options ...Options) (*DB, error) {
+	o, err := optional.Options("persistable", options)
+	if err != nil {
 		return nil, err
 	}
 	if engine == nil {

@@ -340,7 +340,7 @@ func TestRemoveDirectoryIf(t *testing.T) {
 func TestRemovalByAReader(t *testing.T) {
 	engine := enginetest.Open(t)
 	someOrders(t, OrderStoreOf(open(t, engine), "t"), 1)
-	db := must[*persistable.DB](t)(persistable.OpenWith(ctx, engine, persistable.Options{ReadOnly: true, IDs: persistable.IDOptions{Off: true}}))
+	db := must[*persistable.DB](t)(persistable.Open(ctx, engine, persistable.Options{ReadOnly: true, IDs: persistable.IDOptions{Off: true}}))
 	defer db.Close()
 	wantError(t, db.RemoveDirectory(ctx, "tenants", "t"), persistable.ErrReadOnly)
 }

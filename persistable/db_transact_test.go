@@ -218,7 +218,7 @@ func TestOpenReadOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		db, err := persistable.OpenWith(t.Context(), reader, persistable.Options{ReadOnly: true, IDs: persistable.IDOptions{Off: true}})
+		db, err := persistable.Open(t.Context(), reader, persistable.Options{ReadOnly: true, IDs: persistable.IDOptions{Off: true}})
 		if err != nil {
 			t.Fatalf("opened before: %v: %v", before, err)
 		}

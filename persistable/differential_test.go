@@ -73,7 +73,7 @@ func runProgram(t testing.TB, engine kv.Database, seed uint64, n int) []string {
 		tx.ClearRange(kv.KeyRange{Begin: []byte{}, End: []byte{0xff}})
 		return nil
 	}))
-	db, err := persistable.OpenWith(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}}) // leases are taken at any time
+	db, err := persistable.Open(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}}) // leases are taken at any time
 	check(t, err)
 	p := &program{t: t, rng: rand.New(rand.NewPCG(seed, uint64(n))), db: db}
 	for range 40 {

@@ -44,7 +44,7 @@ func open(t testing.TB, engine kv.Database) *persistable.DB {
 
 func openWith(t testing.TB, engine kv.Database, o persistable.Options) *persistable.DB {
 	t.Helper()
-	db, err := persistable.OpenWith(ctx, engine, o)
+	db, err := persistable.Open(ctx, engine, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -119,7 +119,7 @@ func life(engine kv.Database, ahead time.Duration, n int) (made []idgen.ID, err 
 	now := func() time.Time { return time.Now().Add(ahead) }
 	o := persistable.Options{IDs: persistable.IDOptions{Client: idgen.Options{Now: now, DisableFallback: true}}}
 	o.IDs.Leases.Now = now
-	db, err := persistable.OpenWith(ctx, engine, o)
+	db, err := persistable.Open(ctx, engine, o)
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +219,7 @@ func TestDBsOfOneDatabase(t *testing.T) {
 	for name, db := range map[string]func() *persistable.DB{
 		"one engine": func() *persistable.DB { return must[*persistable.DB](t)(persistable.Open(ctx, engine)) },
 		"one generator": func() *persistable.DB {
-			return must[*persistable.DB](t)(persistable.OpenWith(ctx, enginetest.Open(t), persistable.Options{IDs: persistable.IDOptions{Generator: given}}))
+			return must[*persistable.DB](t)(persistable.Open(ctx, enginetest.Open(t), persistable.Options{IDs: persistable.IDOptions{Generator: given}}))
 		},
 	} {
 		first, second := db(), db()
@@ -302,7 +302,7 @@ func TestOtherGenerators(t *testing.T) {
 		"a faulty client":       {Client: idgen.Options{MaxThroughput: -1}},
 		"a faulty lease option": {Leases: leasefdb.Options{Lease: lease.Options{MaxLeases: -1}}},
 	} {
-		if db, err := persistable.OpenWith(ctx, enginetest.Open(t), persistable.Options{IDs: o}); err == nil {
+		if db, err := persistable.Open(ctx, enginetest.Open(t), persistable.Options{IDs: o}); err == nil {
 			t.Errorf("%s: no error", name)
 			closeDB(t, db)
 		}
@@ -393,7 +393,7 @@ func TestLeasesAreNotRemoved(t *testing.T) {
 	for _, path := range [][]string{{}, {"kazahana"}, {"kazahana", "leases"}, {"kazahana", "persistable"}, {"kazahana", "placement"}, {"kazahana", "leases", "x"}} {
 		wantAs[*persistable.DirectoryError](t, db.RemoveDirectory(ctx, path...))
 	}
-	moved := must[*persistable.DB](t)(persistable.OpenWith(ctx, db.Engine(), persistable.Options{SystemPath: []string{"app", "own"}}))
+	moved := must[*persistable.DB](t)(persistable.Open(ctx, db.Engine(), persistable.Options{SystemPath: []string{"app", "own"}}))
 	defer moved.Close()
 	for path, system := range map[string]bool{"": true, "app": true, "app/own": true, "app/own/x": true, "kazahana/x": true, "app/x": false, "kazahan": false, "x": false} {
 		if got := moved.HoldsSystem(strings.FieldsFunc(path, func(r rune) bool { return r == '/' })...); got != system {
@@ -405,7 +405,7 @@ func TestLeasesAreNotRemoved(t *testing.T) {
 // TestStoreInSystemDirectory: a tenant whose name leads to a directory of the library gets no
 // store there, in whatever way its first record is written.
 func TestStoreInSystemDirectory(t *testing.T) {
-	db := must[*persistable.DB](t)(persistable.OpenWith(ctx, enginetest.Open(t), persistable.Options{SystemPath: []string{"app", "own"}}))
+	db := must[*persistable.DB](t)(persistable.Open(ctx, enginetest.Open(t), persistable.Options{SystemPath: []string{"app", "own"}}))
 	defer db.Close()
 	storeIn := func(tenant string, names ...string) persistable.Store[*Order, idgen.ID] {
 		path := []persistimpl.PathElement{{Field: "TenantID"}}

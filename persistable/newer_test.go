@@ -341,7 +341,7 @@ func TestNewerDatabase(t *testing.T) {
 		write(t, db, func(tx kv.Transaction) { tx.Set(key, tuple.AppendString(nil, need)) })
 		_, err := persistable.Open(ctx, engine)
 		wantNewer(t, need, err, "run version v0.")
-		only, err := persistable.OpenWith(ctx, engine, persistable.Options{ReadOnly: true, IDs: persistable.IDOptions{Off: true}})
+		only, err := persistable.Open(ctx, engine, persistable.Options{ReadOnly: true, IDs: persistable.IDOptions{Off: true}})
 		if readable {
 			check(t, err)
 			check(t, only.Close())

@@ -265,7 +265,7 @@ func TestClosedEngine(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	_, err := persistable.OpenWith(ctx, enginetest.Open(t), persistable.Options{PageSize: -1, BuildBatch: -2})
+	_, err := persistable.Open(ctx, enginetest.Open(t), persistable.Options{PageSize: -1, BuildBatch: -2})
 	for _, word := range []string{"PageSize is -1", "BuildBatch is -2"} {
 		if err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("the error does not say %q: %v", word, err)

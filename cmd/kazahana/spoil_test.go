@@ -72,7 +72,7 @@ func remove(ts *testscript.TestScript, _ bool, args []string) {
 func change(ts *testscript.TestScript, dir string, do func(context.Context, *persistable.DB) error) {
 	ctx := context.Background()
 	engine := openDatabase(ts, dir)
-	db, err := persistable.OpenWith(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	db, err := persistable.Open(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
 	if err == nil {
 		err = errors.Join(do(ctx, db), db.Close())
 	}

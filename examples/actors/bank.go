@@ -60,7 +60,7 @@ func (b *bank) serveAccounts(ctx context.Context, in io.Reader, out io.Writer) (
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	if b.db, err = persistable.OpenWith(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}}); err != nil {
+	if b.db, err = persistable.Open(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.db.Close()) }()

@@ -49,7 +49,7 @@ func newService(ctx context.Context, engine kv.Database, c config, log *slog.Log
 	if err != nil {
 		return nil, err
 	}
-	db, err := persistable.OpenWith(ctx, engine, persistable.Options{Tracer: m.Tracer, ExplainConflicts: true})
+	db, err := persistable.Open(ctx, engine, persistable.Options{Tracer: m.Tracer, ExplainConflicts: true})
 	if err != nil {
 		return nil, err
 	}

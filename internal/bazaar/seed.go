@@ -20,7 +20,7 @@ import (
 // Seed writes the database of the package's comment into an engine that has none of its
 // directories.
 func Seed(ctx context.Context, engine kv.Database) (err error) {
-	db, err := persistable.OpenWith(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	db, err := persistable.Open(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func TestSeed(t *testing.T) {
 	if err := bazaar.Seed(ctx, engine); err != nil {
 		t.Fatal(err)
 	}
-	db, err := persistable.OpenWith(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	db, err := persistable.Open(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/kazahana-db/kazahana/internal/optional"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/commit"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
@@ -46,7 +47,7 @@ var _ kv.Database = (*Database)(nil)
 // the engine of [Open] without its disk: those of the options that concern the disk have
 // no effect.
 func OpenMemory(options ...Options) (*Database, error) {
-	o, err := theOptions(options)
+	o, err := optional.Options("embedded", options)
 	if err != nil {
 		return nil, err
 	}

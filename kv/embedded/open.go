@@ -14,6 +14,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/kazahana-db/kazahana/internal/optional"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
@@ -35,7 +36,7 @@ const baseDir = "base"
 // there completely or not at all. Damage is a [CorruptError]. At most one Options can be
 // given.
 func Open(dir string, options ...Options) (*Database, error) {
-	o, err := theOptions(options)
+	o, err := optional.Options("embedded", options)
 	if err != nil {
 		return nil, err
 	}

@@ -116,17 +116,6 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// theOptions returns the options that a caller has given, the zero value if none.
-func theOptions(given []Options) (o Options, err error) {
-	switch len(given) {
-	case 0:
-		return o, nil
-	case 1:
-		return given[0], given[0].Validate()
-	}
-	return o, fmt.Errorf("embedded: %d Options are given; give one", len(given))
-}
-
 // withDefaults returns the options with every zero replaced.
 func (o Options) withDefaults() Options {
 	for _, d := range []struct {

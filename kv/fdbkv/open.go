@@ -19,6 +19,7 @@ import (
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
+	"github.com/kazahana-db/kazahana/internal/optional"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -30,7 +31,7 @@ import (
 // and timeouts let them. Several databases may be open, of one cluster or of
 // several. At most one Options can be given.
 func Open(clusterFile string, options ...Options) (*Database, error) {
-	o, err := theOptions(options)
+	o, err := optional.Options("fdbkv", options)
 	if err != nil {
 		return nil, err
 	}

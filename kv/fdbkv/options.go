@@ -66,17 +66,6 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// theOptions returns the options that a caller has given, the zero value if none.
-func theOptions(given []Options) (o Options, err error) {
-	switch len(given) {
-	case 0:
-		return o, nil
-	case 1:
-		return given[0], given[0].Validate()
-	}
-	return o, fmt.Errorf("fdbkv: %d Options are given; give one", len(given))
-}
-
 // LogValue implements [slog.LogValuer]: see [TLS.LogValue].
 func (o Options) LogValue() slog.Value {
 	type plain Options

@@ -130,7 +130,7 @@ func TestMadeIDs(t *testing.T) {
 // values that generated code writes for the structs: records and entries of all indexes.
 func TestSameBytes(t *testing.T) {
 	random, engine := seed.Rand(t), enginetest.Open(t)
-	db := must[*persistable.DB](t)(persistable.OpenWith(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}}))
+	db := must[*persistable.DB](t)(persistable.Open(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}}))
 	defer db.Close()
 	generated := kinds.EveryStoreOf(db, "g", 5)
 	check(t, generated.CreateWithID(ctx, 1, &kinds.Every{Group: "g", Number: 5, PtrText: new("first")}))
@@ -206,7 +206,7 @@ func randomMap[K comparable, V any](r *rand.Rand, k K, v V) map[K]V {
 // TestNaN: a query finds every NaN, whatever processor made it. An entry that an earlier
 // version wrote for a NaN with its sign set is a fault, which Verify finds and Repair mends.
 func TestNaN(t *testing.T) {
-	db := must[*persistable.DB](t)(persistable.OpenWith(ctx, enginetest.Open(t), persistable.Options{IDs: persistable.IDOptions{Off: true}}))
+	db := must[*persistable.DB](t)(persistable.Open(ctx, enginetest.Open(t), persistable.Options{IDs: persistable.IDOptions{Off: true}}))
 	defer db.Close()
 	s := kinds.EveryStoreOf(db, "g", 5)
 	quiet := math.Float64frombits(0x7ff8 << 48)

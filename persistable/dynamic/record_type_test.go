@@ -314,7 +314,7 @@ func TestDropOfUnknownOutcome(t *testing.T) {
 	for _, dropped := range []bool{false, true} {
 		engine := &enginetest.Lossy{Database: enginetest.Open(t)}
 		check(t, bazaar.Seed(ctx, engine))
-		db := must[*persistable.DB](t)(persistable.OpenWith(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}}))
+		db := must[*persistable.DB](t)(persistable.Open(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}}))
 		t.Cleanup(func() { check(t, db.Close()) })
 		s := open(t, db, "counters")
 		engine.Lose(dropped, nil)

@@ -110,7 +110,7 @@ func seeded(t testing.TB) *persistable.DB {
 	t.Helper()
 	engine := enginetest.Open(t)
 	check(t, bazaar.Seed(ctx, engine))
-	db, err := persistable.OpenWith(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	db, err := persistable.Open(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
 	check(t, err)
 	t.Cleanup(func() { check(t, db.Close()) })
 	return db

@@ -7,7 +7,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	db, err := persistable.OpenWith(ctx, engine, persistable.Options{Tracer: tracer})
+//	db, err := persistable.Open(ctx, engine, persistable.Options{Tracer: tracer})
 //
 // It uses the API alone; the program chooses SDK and exporter.
 //

@@ -27,7 +27,7 @@ func Example() {
 		panic(err)
 	}
 	defer engine.Close()
-	db, err := persistable.OpenWith(ctx, engine, persistable.Options{Tracer: tracer})
+	db, err := persistable.Open(ctx, engine, persistable.Options{Tracer: tracer})
 	if err != nil {
 		panic(err)
 	}

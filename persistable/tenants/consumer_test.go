@@ -23,7 +23,7 @@ type bidChanges = []persistable.Change[*Bid, int64]
 func TestLockedConsumerWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		counter := faults.NewCounter(enginetest.InProcess(t))
-		db := must[*persistable.DB](t)(persistable.OpenWith(ctx, counter, persistable.Options{WatchPoll: time.Minute}))
+		db := must[*persistable.DB](t)(persistable.Open(ctx, counter, persistable.Options{WatchPoll: time.Minute}))
 		all, s := tenants.Of(db, "auctions"), BidStoreOf(db, "a")
 		check(t, s.Save(ctx, s.New(Bid{ID: 1, Lot: "x"})))
 		lock := must[tenants.Lock](t)(all.Lock(ctx, "a", "copy"))

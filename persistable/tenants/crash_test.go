@@ -270,7 +270,7 @@ func withDatabase(dir string, fn func(*persistable.DB) error) error {
 	if err != nil {
 		return err
 	}
-	db, err := persistable.OpenWith(ctx, engine, persistable.Options{})
+	db, err := persistable.Open(ctx, engine)
 	if err == nil {
 		err = errors.Join(fn(db), db.Close())
 	}

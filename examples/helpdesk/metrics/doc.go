@@ -3,6 +3,6 @@
 // Package metrics measures the operations of a database, for Prometheus.
 //
 //	m, err := metrics.New()
-//	db, err := persistable.OpenWith(ctx, engine, persistable.Options{Tracer: m.Tracer})
+//	db, err := persistable.Open(ctx, engine, persistable.Options{Tracer: m.Tracer})
 //	http.Handle("GET /metrics", m.Handler())
 package metrics

@@ -66,14 +66,14 @@ func TestFollowWaits(t *testing.T) {
 		engine, err := embedded.OpenMemory()
 		check(t, err)
 		counter := faults.NewCounter(engine)
-		db, err := persistable.OpenWith(t.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
+		db, err := persistable.Open(t.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
 		check(t, err)
 		create := func(id idgen.ID) {
 			orders := bazaar.OrderStoreOf(db, "tenant-1")
 			check(t, orders.CreateWithID(t.Context(), id, &bazaar.Order{TenantID: "tenant-1", Number: id.String()}))
 		}
 		create(1)
-		readOnly, err := persistable.OpenWith(t.Context(), counter, persistable.Options{ReadOnly: true, WatchPoll: time.Minute, IDs: persistable.IDOptions{Off: true}})
+		readOnly, err := persistable.Open(t.Context(), counter, persistable.Options{ReadOnly: true, WatchPoll: time.Minute, IDs: persistable.IDOptions{Off: true}})
 		check(t, err)
 		lines, end := follow(t, readOnly, feedOptions{follow: true, since: feedBeginning})
 		expectLine(t, lines)

@@ -56,7 +56,7 @@ func TestBuildWhatWasShown(t *testing.T) {
 	}
 	engine := enginetest.Open(t)
 	check(bazaar.Seed(t.Context(), engine))
-	db, err := persistable.OpenWith(t.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	db, err := persistable.Open(t.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
 	check(err)
 	defer db.Close()
 	s, err := dynamic.Open(t.Context(), db, []string{"counters"}, "")
@@ -100,7 +100,7 @@ func TestEndEarly(t *testing.T) {
 // small indexes are counted. A large one is estimated, never below what was read.
 func TestSizesAreCounted(t *testing.T) {
 	ctx := context.Background()
-	db, err := persistable.OpenWith(ctx, enginetest.Open(t), persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	db, err := persistable.Open(ctx, enginetest.Open(t), persistable.Options{IDs: persistable.IDOptions{Off: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func seedBazaar(ctx context.Context, engine *embedded.Database, change func(cont
 	if err := bazaar.Seed(ctx, engine); err != nil {
 		return err
 	}
-	db, err := persistable.OpenWith(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	db, err := persistable.Open(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func largeOrders(t *testing.T, editor string) string {
 // each record.
 func TestPutMoreThanATransactionHolds(t *testing.T) {
 	ctx, counter := context.Background(), faults.NewCounter(enginetest.Open(t))
-	db, err := persistable.OpenWith(ctx, counter, persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	db, err := persistable.Open(ctx, counter, persistable.Options{IDs: persistable.IDOptions{Off: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestRemoveRecordsThatWereShown(t *testing.T) {
 	}
 	engine := enginetest.Open(t)
 	check(bazaar.Seed(ctx, engine))
-	db, err := persistable.OpenWith(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	db, err := persistable.Open(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
 	check(err)
 	defer db.Close()
 	s, err := dynamic.Open(ctx, db, []string{"counters"}, "")

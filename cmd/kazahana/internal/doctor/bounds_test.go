@@ -23,7 +23,7 @@ import (
 // large adds orders with photos of so many bytes. The first id is 5000.
 func large(t *testing.T, engine kv.Database, sizes ...int) {
 	t.Helper()
-	db, err := persistable.OpenWith(t.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	db, err := persistable.Open(t.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
 	check(t, err)
 	for i, size := range sizes {
 		o := &bazaar.Order{

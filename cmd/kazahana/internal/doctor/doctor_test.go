@@ -92,7 +92,7 @@ func TestClaim(t *testing.T) {
 // its lock is a notice.
 func TestUsage(t *testing.T) {
 	engine := prepared(t)
-	db, err := persistable.OpenWith(t.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	db, err := persistable.Open(t.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
 	check(t, err)
 	set := tenants.Of(db, "tenants")
 	check(t, set.SetQuota(t.Context(), "tenant-1", tenants.Quota{Records: 100}))
@@ -173,7 +173,7 @@ func TestCodesAreComplete(t *testing.T) {
 // name in their bytes, which is not damage, and hides none.
 func TestRenamedTenant(t *testing.T) {
 	engine := prepared(t)
-	db, err := persistable.OpenWith(t.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	db, err := persistable.Open(t.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
 	check(t, err)
 	_, err = tenants.Of(db, "tenants").Copy(t.Context(), "tenant-1", "tenant-7", tenants.CopyOptions{})
 	check(t, errors.Join(err, db.Close()))

@@ -65,7 +65,7 @@ func fill(t *testing.T, folder string, n int) {
 	if err := bazaar.Seed(ctx, engine); err != nil {
 		t.Fatal(err)
 	}
-	db, err := persistable.OpenWith(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	db, err := persistable.Open(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

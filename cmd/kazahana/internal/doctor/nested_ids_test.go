@@ -17,7 +17,7 @@ import (
 // begin with the bytes of its key: the packed "a" is 02 61 00, and "a\x00b" 02 61 00 ff 62 00.
 func nested(t *testing.T, engine kv.Database, others int) {
 	t.Helper()
-	db, err := persistable.OpenWith(t.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	db, err := persistable.Open(t.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
 	check(t, err)
 	accounts := bazaar.AccountStoreOf(db, "tenant-1")
 	for i := range others + 1 {

@@ -107,7 +107,7 @@ func prepared(t *testing.T) kv.Database {
 	if err := bazaar.Seed(ctx, engine); err != nil {
 		t.Fatal(err)
 	}
-	db, err := persistable.OpenWith(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	db, err := persistable.Open(ctx, engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func (d interruption) ReadTransact(ctx context.Context, fn func(kv.ReadTransacti
 
 // writeOrders creates, changes and deletes orders of its own.
 func writeOrders(t *testing.T, engine kv.Database, random *rand.Rand) func(context.Context, int) error {
-	db, err := persistable.OpenWith(t.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	db, err := persistable.Open(t.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func openSeeded(t testing.TB) *embedded.Database {
 // open opens the stores of a database.
 func open(t testing.TB, engine kv.Database) *persistable.DB {
 	t.Helper()
-	db, err := persistable.OpenWith(t.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	db, err := persistable.Open(t.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,7 +106,7 @@ func (r *recorder) text() string {
 // openPlain opens a database that leases no machine id.
 func openPlain(t *testing.T, engine kv.Database) *persistable.DB {
 	t.Helper()
-	db, err := persistable.OpenWith(t.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	db, err := persistable.Open(t.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
 	must(t, err)
 	t.Cleanup(func() { closeAll(t, db) })
 	return db

@@ -73,7 +73,7 @@ var mayBeNull = map[string]bool{"until": true, "bytes": true}
 // TestListsAreNotNull asks for everything that a page may ask for, of an empty database and of one
 // with records and a lease that was released: a list without elements is [], not null.
 func TestListsAreNotNull(t *testing.T) {
-	empty, err := persistable.OpenWith(t.Context(), openMemory(t), persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	empty, err := persistable.Open(t.Context(), openMemory(t), persistable.Options{IDs: persistable.IDOptions{Off: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func NewWorld(tb testing.TB) World {
 // Open opens a DB without leases until the test ends.
 func (w World) Open(engine kv.Database) *persistable.DB {
 	w.Helper()
-	db, err := persistable.OpenWith(w.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
+	db, err := persistable.Open(w.Context(), engine, persistable.Options{IDs: persistable.IDOptions{Off: true}})
 	w.Must(err)
 	w.Cleanup(func() { w.Must(db.Close()) })
 	return db

@@ -91,7 +91,7 @@ func (s *Session) openStores(ctx context.Context, writes bool) (*persistable.DB,
 	if err != nil || s.stores != nil {
 		return s.stores, err
 	}
-	s.stores, err = persistable.OpenWith(ctx, engine, persistable.Options{ReadOnly: !s.writes, IDs: persistable.IDOptions{Off: !s.writes}})
+	s.stores, err = persistable.Open(ctx, engine, persistable.Options{ReadOnly: !s.writes, IDs: persistable.IDOptions{Off: !s.writes}})
 	return s.stores, err
 }
 
