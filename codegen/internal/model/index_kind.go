@@ -108,12 +108,15 @@ var Version = &IndexKind{
 var IndexKinds = []*IndexKind{Value, Count, Sum, Rank, Version}
 
 // AggregateKind returns the kind that a marker declares. Min and Max declare an index of
-// values, which others may share.
+// values, which others may share. It panics for a marker of no kind.
 func AggregateKind(marker string) *IndexKind {
 	for _, k := range IndexKinds {
 		if k.Marker == marker {
 			return k
 		}
+	}
+	if marker != "Min" && marker != "Max" {
+		panic("model: IndexKinds has no kind with the marker " + marker)
 	}
 	return Value
 }
