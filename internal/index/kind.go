@@ -58,6 +58,14 @@ func (k Kind) descriptor() *descriptor {
 	return &unknownKind
 }
 
+// Kinds returns all kinds that this program knows.
+func Kinds() (kinds []Kind) {
+	for _, d := range descriptors {
+		kinds = append(kinds, d.kind)
+	}
+	return kinds
+}
+
 // isKnown reports whether this program can maintain indexes of the kind.
 func (k Kind) isKnown() bool { return k.descriptor() != &unknownKind }
 
