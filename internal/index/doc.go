@@ -21,8 +21,9 @@
 //	…
 //	buf = change.Write(was, is, buf)
 //
-// A [Kind] other than that of values keeps no entry for each record, but one for each
-// group: [Count] and [Sum] are changed by atomic operations that read nothing. A
+// A [Kind] says what entries mean. [Count] and [Sum] keep no entry for each record, but one
+// for each group, changed by atomic operations that read nothing. [Rank] has, besides entries,
+// keys that follow from them. [Version] has the order of commits. A
 // partial index has entries of the records that fulfil a condition, which the code that
 // calls Begin has checked. [Descend] turns the order of a field round. [Set.EndCover]
 // gives entries copies of chosen fields.

@@ -16,8 +16,8 @@
 //
 // # Each record once
 //
-// Entries of values may be written twice. Counts, sums and ranks may not: a build must
-// count each record exactly once, and so must the writes during it. These are the rules:
+// Entries may be written twice. Counts and sums may not: a build must count each record
+// exactly once, and so must the writes during it. These are the rules:
 //
 //  1. A record is done if its key is in [Begin, Next) of the range that contains its
 //     key. Ranges cover all keys of records, and never change but for Next, which only
