@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/reads"
@@ -21,9 +22,11 @@ type fakeEngine struct {
 	age     error // why no version can be read any more
 	table   watch.Table
 	retries int
-	queues  bool           // commits wait for Drive
-	queued  []*txn.Request // that wait
-	drives  int
+	queues  bool // commits wait for Drive
+
+	mu     sync.Mutex
+	queued []*txn.Request // that wait
+	drives int
 }
 
 var _ Engine = (*fakeEngine)(nil)
@@ -46,22 +49,28 @@ func (e *fakeEngine) NewWatch(key, value []byte) (*watch.Watch, error) {
 
 // Commit implements [Engine].
 func (e *fakeEngine) Commit(r *txn.Request) {
-	if e.queued = append(e.queued, r); !e.queues {
-		e.finishQueued()
+	if !e.queues {
+		e.finish(r)
+		return
 	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.queued = append(e.queued, r)
 }
 
 // Drive implements [Engine].
 func (e *fakeEngine) Drive() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.drives++
-	e.finishQueued()
-}
-
-func (e *fakeEngine) finishQueued() {
 	for _, r := range e.queued {
-		r.Finisher.Finish(txn.Outcome{Version: e.view.version + 1})
+		e.finish(r)
 	}
 	e.queued = nil
+}
+
+func (e *fakeEngine) finish(r *txn.Request) {
+	r.Finisher.Finish(txn.Outcome{Version: e.view.version + 1})
 }
 
 // fakeView is a view of pairs in a slice. A cold one has nothing in memory.
