@@ -66,23 +66,24 @@ func (db *DB) HoldsSystem(path ...string) bool {
 // its records anew; until it returns, the quota bounds what is counted. If it is
 // interrupted there, the error says so, and SetQuota with the same quota goes on.
 func (db *DB) RemoveDirectory(ctx context.Context, path ...string) error {
-	return db.RemoveDirectoryIf(ctx, path, func(kv.ReadTransaction, *directory.Directory) error { return nil })
+	return db.removeDirectory(ctx, path)
 }
 
 // RemoveDirectoryIf is [DB.RemoveDirectory] of a directory that the condition allows to
 // remove: of the one that a person was shown, for example, and not another one that
 // was put at the path since.
 func (db *DB) RemoveDirectoryIf(ctx context.Context, path []string, allow directory.Condition) error {
+	return db.removeDirectory(ctx, path, allow)
+}
+
+func (db *DB) removeDirectory(ctx context.Context, path []string, conditions ...directory.Condition) error {
 	switch {
 	case db.HoldsSystem(path...):
-		return &DirectoryError{Path: path, Reason: "it holds what the database itself needs, and is not removed"}
+		return &DirectoryError{Path: path, Reason: "it holds what the database itself needs, and cannot be removed"}
 	case db.options.ReadOnly:
 		return ErrReadOnly
 	}
-	c := directoryChange{DB: db, allow: allow}
-	err := db.options.Layer.Remove(ctx, db.fencedEngine(), path, func(tx kv.ReadTransaction, d *directory.Directory) error {
-		return c.begin(ctx, tx, d, nil)
-	})
+	err := db.options.Layer.Remove(ctx, db.fencedEngine(), path, db.beginChange(ctx, nil, conditions)...)
 	if errors.Is(err, directory.ErrNotFound) {
 		return fmt.Errorf("%w: %w", ErrNotFound, err)
 	}
@@ -92,42 +93,40 @@ func (db *DB) RemoveDirectoryIf(ctx context.Context, path []string, allow direct
 	return fenceError("", nil, err)
 }
 
-// MoveDirectoryIf moves the directory at from, with all directories in it, to the path to,
-// if the condition allows it. The parent of to must exist. It is [directory.Layer.Move] under
+// MoveDirectory moves the directory at from, with all directories in it, to the path to,
+// if all conditions allow it. The parent of to must exist. It is [directory.Layer.Move] under
 // the fences of the DB. Stores of the moved directories are found at the new paths. The errors
 // are those of the directory layer, a *[DirectoryError] where either path is one that the
 // library itself needs ([DB.HoldsSystem]), and an [ErrLocked] while the directory is
 // locked, one above either path, or one in it. Directories with a quota, on one of the
 // paths only, are counted anew as by [DB.RemoveDirectory].
-func (db *DB) MoveDirectoryIf(ctx context.Context, from, to []string, allow directory.Condition) error {
+func (db *DB) MoveDirectory(ctx context.Context, from, to []string, conditions ...directory.Condition) error {
 	for _, path := range [][]string{from, to} {
 		if db.HoldsSystem(path...) {
-			return &DirectoryError{Path: path, Reason: "it holds what the database itself needs, and is not moved"}
+			return &DirectoryError{Path: path, Reason: "it holds what the database itself needs, and cannot be moved"}
 		}
 	}
 	if db.options.ReadOnly {
 		return ErrReadOnly
 	}
-	c := directoryChange{DB: db, allow: allow}
-	_, err := db.options.Layer.Move(ctx, db.fencedEngine(), from, to, func(tx kv.ReadTransaction, d *directory.Directory) error {
-		return c.begin(ctx, tx, d, to)
-	})
+	_, err := db.options.Layer.Move(ctx, db.fencedEngine(), from, to, db.beginChange(ctx, to, conditions)...)
 	if err == nil && !slices.Equal(from[:len(from)-1], to[:len(to)-1]) {
 		err = cmp.Or(db.recount(ctx, from), db.recount(ctx, to))
 	}
 	return fenceError("", nil, err)
 }
 
-// directoryChange is the move or removal of a directory.
-type directoryChange struct {
-	*DB
-	allow directory.Condition
+// beginChange returns the conditions of a move to a path, or if that is nil of a removal:
+// that no lock forbids it, and those of the caller.
+func (db *DB) beginChange(ctx context.Context, to []string, conditions []directory.Condition) []directory.Condition {
+	begin := func(tx kv.ReadTransaction, d *directory.Directory) error { return db.checkChange(ctx, tx, d, to) }
+	return append([]directory.Condition{begin}, conditions...)
 }
 
-// begin checks that the directory may be moved to a path, or if that is nil removed, and
-// starts the recounts, in the transaction of the change.
-func (c *directoryChange) begin(ctx context.Context, tx kv.ReadTransaction, d *directory.Directory, to []string) error {
-	layer, from := c.options.Layer, d.Path()
+// checkChange checks that no lock forbids to move a directory to a path, or if that is nil
+// to remove it, and starts the recounts, in the transaction of the change.
+func (db *DB) checkChange(ctx context.Context, tx kv.ReadTransaction, d *directory.Directory, to []string) error {
+	layer, from := db.options.Layer, d.Path()
 	all, err := layer.Subtree(ctx, tx, from)
 	if err != nil {
 		return err
@@ -146,9 +145,6 @@ func (c *directoryChange) begin(ctx context.Context, tx kv.ReadTransaction, d *d
 		return fmt.Errorf("persistable: %w", err)
 	case path != nil:
 		return tenancy.Locked("", path, lock.Reason)
-	}
-	if err := c.allow(tx, d); err != nil {
-		return err
 	}
 	for common < min(len(above), len(from)-1) && above[common] == from[common] {
 		common++

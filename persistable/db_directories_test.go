@@ -201,6 +201,12 @@ func TestDirectoryArgumentsThatAreRefused(t *testing.T) {
 			}
 		}
 	}
+	for tenant, want := range map[string]string{"": `the field is empty: make the record with the store's New`, "b": `the record belongs to "b"`} {
+		e := wantAs[*persistable.DirectoryError](t, OrderStoreOf(db, "a").Save(ctx, &Order{ID: 1, TenantID: tenant}))
+		if e.Field != "TenantID" || !strings.Contains(e.Error(), want) {
+			t.Errorf("a record of tenant %q: %v", tenant, e)
+		}
+	}
 	for _, args := range [][]string{nil, {"a", "b"}} {
 		s := persistimpl.NewStore[*Order, idgen.ID](db, &orderSchema, args...)
 		e := wantAs[*persistable.DirectoryError](t, second(s.Get(ctx, 1)))
@@ -234,10 +240,12 @@ func TestTenantMoved(t *testing.T) {
 
 func TestSystemDirectoryStays(t *testing.T) {
 	db := open(t, enginetest.Open(t))
-	for _, path := range [][]string{nil, {"kazahana"}, {"kazahana", "persistable"}, {"kazahana", "other"}} {
+	for name, path := range map[string][]string{
+		"the root directory": nil, `directory "kazahana"`: {"kazahana"}, `directory "kazahana"/"persistable"`: {"kazahana", "persistable"}, `directory "kazahana"/"other"`: {"kazahana", "other"},
+	} {
 		e := wantAs[*persistable.DirectoryError](t, db.RemoveDirectory(ctx, path...))
-		if !strings.Contains(e.Error(), "not removed") {
-			t.Errorf("%v", e)
+		if !strings.Contains(e.Error(), name+": ") || !strings.Contains(e.Error(), "cannot be removed") {
+			t.Errorf("%s: %v", name, e)
 		}
 	}
 }
@@ -258,24 +266,22 @@ func TestPartitionHasOnePrefix(t *testing.T) {
 	}
 }
 
-func anyDirectory(kv.ReadTransaction, *directory.Directory) error { return nil }
-
-// TestMoveDirectoryIf: what the condition allows is moved, with its records.
-func TestMoveDirectoryIf(t *testing.T) {
+// TestMoveDirectory: what the condition allows is moved, with its records.
+func TestMoveDirectory(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *persistable.DB) {
 		someOrders(t, OrderStoreOf(db, "t"), 3)
 		from, to := []string{"tenants", "t"}, []string{"tenants", "u"}
 		refused := errors.New("refused")
-		wantError(t, db.MoveDirectoryIf(ctx, from, to, func(kv.ReadTransaction, *directory.Directory) error { return refused }), refused)
-		check(t, db.MoveDirectoryIf(ctx, from, to, anyDirectory))
+		wantError(t, db.MoveDirectory(ctx, from, to, func(kv.ReadTransaction, *directory.Directory) error { return refused }), refused)
+		check(t, db.MoveDirectory(ctx, from, to))
 		for tenant, want := range map[string]int{"t": 0, "u": 3} {
 			if n := must[int](t)(OrderStoreOf(db, tenant).Scan().Count(ctx)); n != want {
 				t.Errorf("%s has %d records, want %d", tenant, n, want)
 			}
 		}
-		wantError(t, db.MoveDirectoryIf(ctx, from, to, anyDirectory), directory.ErrNotFound)
+		wantError(t, db.MoveDirectory(ctx, from, to), directory.ErrNotFound)
 		for _, path := range [][2][]string{{{"kazahana"}, {"k"}}, {{"tenants", "u"}, {"kazahana", "u"}}} {
-			wantAs[*persistable.DirectoryError](t, db.MoveDirectoryIf(ctx, path[0], path[1], anyDirectory))
+			wantAs[*persistable.DirectoryError](t, db.MoveDirectory(ctx, path[0], path[1]))
 		}
 	})
 }
@@ -285,7 +291,7 @@ func TestMoveByAReader(t *testing.T) {
 	engine := enginetest.Open(t)
 	someOrders(t, OrderStoreOf(open(t, engine), "t"), 1)
 	db := openWith(t, engine, persistable.Options{ReadOnly: true, IDs: persistable.IDOptions{Off: true}})
-	wantError(t, db.MoveDirectoryIf(ctx, []string{"tenants", "t"}, []string{"tenants", "u"}, anyDirectory), persistable.ErrReadOnly)
+	wantError(t, db.MoveDirectory(ctx, []string{"tenants", "t"}, []string{"tenants", "u"}), persistable.ErrReadOnly)
 }
 
 // TestRemovalIsLostAndCreatedAgain loses the acknowledgement of a removal, with and without

@@ -58,11 +58,11 @@
 // If one returns an error, nothing is written, and the operation returns an [ErrRefused] that
 // wraps it.
 //
-// They are called once a call of the operation, before its first attempt, when the
+// They are called once per call of the operation, before its first attempt, when the
 // record has its id; in Update they are called after each run of its function. In
 // a transaction they are called as often as its function calls the operation. They
-// may change the record but for its id, except that where the program assigns the
-// ids BeforeCreate or BeforeSave may set it. Where the caller names a record that way, in
+// may change everything in the record except its id. Only where the program assigns the
+// ids may BeforeCreate or BeforeSave set it. Where the caller names a record that way, in
 // CreateWithID, SaveExisting, SaveIfUnchanged, SaveIfVersion and Update, another id is a
 // *[FieldError]. They must have no other effect, and
 // they are not called for records that Update or a query reads.

@@ -27,9 +27,9 @@ var (
 	ErrChanged = errors.New("persistable: the record has changed since it was read")
 	// ErrNoID: the record has no id, and none can be made here: in a
 	// transaction, without a generator that answers, because the caller
-	// assigns the ids of its type, or because the verb is for a record that the
-	// caller names, such as CreateWithID. An id that is zero or empty is none, for
-	// all verbs that write a record; only among bools and floats every value is an id.
+	// assigns the ids of its type, or because the caller passes the id to
+	// the method, such as CreateWithID. An id that is zero or empty counts as no id, in
+	// all methods that write a record; only among bools and floats is every value an id.
 	ErrNoID = errors.New("persistable: the record has no id")
 	// ErrReadOnly: a write was tried in ReadTransact, or with a DB that is [Options].ReadOnly.
 	ErrReadOnly = errors.New("persistable: the transaction is read-only")
@@ -134,7 +134,11 @@ func (e *DirectoryError) Error() string {
 	if where != "" {
 		where += ": "
 	}
-	return fmt.Sprintf("persistable: %sdirectory %s: %s", where, tenancy.QuotePath(e.Path), e.Reason)
+	path := "the root directory"
+	if len(e.Path) > 0 {
+		path = "directory " + tenancy.QuotePath(e.Path)
+	}
+	return fmt.Sprintf("persistable: %s%s: %s", where, path, e.Reason)
 }
 
 // FieldError says that a field's value cannot be stored.

@@ -224,7 +224,7 @@ func TestPruneOfAMovedDirectory(t *testing.T) {
 	between.begin(nil, func(n int, commit func() error) error {
 		err := commit()
 		if n == 1 {
-			check(t, db.MoveDirectoryIf(ctx, []string{"notes"}, []string{"moved"}, func(kv.ReadTransaction, *directory.Directory) error { return nil }))
+			check(t, db.MoveDirectory(ctx, []string{"notes"}, []string{"moved"}))
 			check(t, s.Save(ctx, &Note{ID: 1}))
 			for bytes.Compare(prefixOf(t, db, "notes"), prefixOf(t, db, "moved")) < 0 { // later ones are higher
 				check(t, db.RemoveDirectory(ctx, "notes"))
@@ -237,7 +237,7 @@ func TestPruneOfAMovedDirectory(t *testing.T) {
 		t.Errorf("%d deletions were forgotten, want the %d of the first transaction", n, batch)
 	}
 	check(t, db.RemoveDirectory(ctx, "notes"))
-	check(t, db.MoveDirectoryIf(ctx, []string{"moved"}, []string{"notes"}, func(kv.ReadTransaction, *directory.Directory) error { return nil }))
+	check(t, db.MoveDirectory(ctx, []string{"moved"}, []string{"notes"}))
 	if left, _ := changesOf(t, s, persistable.Version{}); len(left) != notes-batch {
 		t.Errorf("%d deletions are left in the directory that was moved, want %d", len(left), notes-batch)
 	}

@@ -29,8 +29,8 @@ import (
 // comes once for each of its elements in the range, unless the query is one of Find.
 //
 // Cost: one range read and one parallel round of gets for each batch; if the index is
-// covering, only the range read. Of large records, of which 128 have more than two megabytes, a
-// round has as many as have two megabytes together. Strings of records that are read together share memory:
+// covering, only the range read. A round reads at most 128 records, and fewer large ones: about two
+// megabytes. Strings of records that are read together share memory:
 // one that is kept keeps up to a kilobyte of others. If the index, or the type for a scan, is scattered
 // over N shards, N range reads in one round. Each reads its share of Limit and some
 // more; for one query in ten thousand with 16 shards, one in two hundred with 256,

@@ -56,7 +56,7 @@ type (
 	// !=null; a bool stands alone, or after "not".
 	Index struct{}
 
-	// Unique is an index in which one record at most has a combination of values.
+	// Unique is an index in which at most one record has a combination of values.
 	// A record with a null among the values has no entry. Options as for Index
 	// without scatter, because a lookup by values does not know the id that the
 	// shard depends on. With where=… it is unique among the records that fulfil the

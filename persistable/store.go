@@ -53,7 +53,7 @@ func (s *Store[T, ID]) Create(ctx context.Context, v T) error {
 
 // CreateWithID is Create under an id that the caller chooses, for imports and
 // restores. It sets v's id, which another database may have made. A zero or empty id is [ErrNoID], and a negative
-// idgen.ID a *[FieldError], as for all verbs that write a record.
+// idgen.ID a *[FieldError], as in all methods that write a record.
 //
 //go:noinline
 func (s *Store[T, ID]) CreateWithID(ctx context.Context, id ID, v T) error {
@@ -87,8 +87,8 @@ func (s *Store[T, ID]) GetOrCreate(ctx context.Context, v T) (stored T, created 
 
 // Save writes a record, in place of the stored one with the same id if there is
 // one, and updates its index entries. Fields that this program does not know stay
-// as stored. If the stored record has the same bytes, nothing is written, so that
-// neither conflicts nor watches come of it. Errors are those of Create without
+// as stored. If the stored record has the same bytes, nothing is written, so it
+// causes no conflict and wakes no watch. Errors are those of Create without
 // ErrExists.
 //
 // Save overwrites changes that other transactions have made since the caller read

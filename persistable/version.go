@@ -17,8 +17,8 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 )
 
-// Version tells which of a record's states one has: the versionstamp of the commit
-// that wrote it (ten bytes) and the number of the record's write within that
+// Version identifies one state of a record: it is the versionstamp of the commit
+// that wrote the state (ten bytes) and the number of the record's write within that
 // transaction (two bytes), both big-endian, so that later versions are greater by their
 // bytes. The zero Version is that of no record.
 //

@@ -53,10 +53,11 @@ func (w *write) checkDirectory() error {
 	if ok {
 		return nil
 	}
-	return &DirectoryError{
-		Type: w.Type, Path: w.place.path, Field: field,
-		Reason: fmt.Sprintf("the record belongs to %q: use the store of that directory", got),
+	reason := fmt.Sprintf("the record belongs to %q: use the store of that directory", got)
+	if got == "" {
+		reason = "the field is empty: make the record with the store's New, which fills it in, or set it"
 	}
+	return &DirectoryError{Type: w.Type, Path: w.place.path, Field: field, Reason: reason}
 }
 
 // apply writes the new form in place of the stored one, and the difference of

@@ -190,7 +190,7 @@ func (s *Set) abandon(ctx context.Context, name string, allow directory.Conditio
 func (s *Set) Move(ctx context.Context, from, to string) error {
 	err := errors.Join(s.checkName(from), s.checkName(to))
 	if err == nil {
-		err = s.db.MoveDirectoryIf(ctx, s.Path(from), s.Path(to), func(tx kv.ReadTransaction, _ *directory.Directory) error {
+		err = s.db.MoveDirectory(ctx, s.Path(from), s.Path(to), func(tx kv.ReadTransaction, _ *directory.Directory) error {
 			return s.checkMove(ctx, tx, from)
 		})
 	}

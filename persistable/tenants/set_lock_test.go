@@ -188,8 +188,6 @@ func TestNestedLock(t *testing.T) {
 	check(t, outer.Delete(ctx, "b"))
 }
 
-func anyDirectory(kv.ReadTransaction, *directory.Directory) error { return nil }
-
 // The library does not change the directories of a locked tenant: none is removed, moved out or
 // in, copied or imported into it, in the tenants that it has in turn, or cleared.
 func TestLockOfDirectories(t *testing.T) {
@@ -212,8 +210,8 @@ func TestLockOfDirectories(t *testing.T) {
 			"RemoveDirectory of all":     db.RemoveDirectory(ctx, "tenants"),
 			"RemoveDirectory":            db.RemoveDirectory(ctx, "tenants", "a"),
 			"RemoveDirectory in it":      db.RemoveDirectory(ctx, "tenants", "a", "orders"),
-			"MoveDirectoryIf of it":      db.MoveDirectoryIf(ctx, []string{"tenants", "a"}, []string{"tenants", "b"}, anyDirectory),
-			"MoveDirectoryIf within it":  db.MoveDirectoryIf(ctx, []string{"tenants", "a", "orders"}, []string{"tenants", "a", "y"}, anyDirectory),
+			"MoveDirectory of it":        db.MoveDirectory(ctx, []string{"tenants", "a"}, []string{"tenants", "b"}),
+			"MoveDirectory within it":    db.MoveDirectory(ctx, []string{"tenants", "a", "orders"}, []string{"tenants", "a", "y"}),
 			"Copy in it":                 second(inner.Copy(ctx, "p", "c", tenants.CopyOptions{Lock: p})),
 			"Copy that is continued":     second(inner.Copy(ctx, "p", "half", tenants.CopyOptions{Lock: p})),
 			"Import":                     importTo(inner),
@@ -244,7 +242,7 @@ func TestMoveIntoALockedTenant(t *testing.T) {
 	someNotes(t, NoteStoreOf(db, "b"), "b", 1)
 	lock := must[tenants.Lock](t)(rooms.Lock(ctx, "a", "export"))
 	into := func() error {
-		return db.MoveDirectoryIf(ctx, []string{"rooms", "b"}, []string{"rooms", "a", "b"}, anyDirectory)
+		return db.MoveDirectory(ctx, []string{"rooms", "b"}, []string{"rooms", "a", "b"})
 	}
 	wantError(t, into(), persistable.ErrLocked)
 	check(t, rooms.Unlock(ctx, lock))

@@ -156,7 +156,7 @@ func (e *Evolution) kindRefusal(old Predecessor, f *model.Field, d schema.Differ
 	remedy := "restore the type, or add a new field and leave this one out"
 	switch {
 	case len(d.Consequences) == 0:
-		return text + "; stored records could not be read: " + remedy
+		return text + "; stored records could not be read: " + remedy + "; where there is no data, write the line " + d.HereField.Text()
 	case f == nil || f.Foreign:
 		return fmt.Sprintf("%s: %s; if you want that, change the line to \"field %d %s %s was %s\"; otherwise %s",
 			text, strings.Join(d.Consequences, "; "), d.Number, d.ThereField.Name, d.Here, d.There, remedy)
@@ -189,7 +189,7 @@ func (e *Evolution) reportRemoved(old Predecessor, r *model.Record, d schema.Dif
 		e.Note(f.At, "%s was removed and %s is new, both %s; if it was renamed, tag it name=%s, or the stored values are lost", subject, f.Subject, d.ThereField.Kind, d.ThereField.Name)
 	}
 	if len(renamed) == 0 {
-		e.Note(e.lockPosition(d.ThereField.Line), "%s was removed, and its stored values are not read any more; -against wants that confirmed: write confirmed at the end of its line", subject)
+		e.Note(e.lockPosition(d.ThereField.Line), "%s was removed, and its stored values are not read any more; to confirm that for -against, write the word confirmed at the end of this line", subject)
 	}
 }
 
@@ -201,7 +201,7 @@ func (e *Evolution) checkDropped(old Predecessor, r *model.Record, was *schema.B
 			continue
 		}
 		if old.Lock == e.old {
-			e.Note(e.lockPosition(x.Line), "the unique index %s was removed: its values need not be unique any more; -against wants that confirmed: write confirmed at the end of its line", x.Name)
+			e.Note(e.lockPosition(x.Line), "the unique index %s was removed: its values need not be unique any more; to confirm that for -against, write the word confirmed at the end of this line", x.Name)
 			continue
 		}
 		e.Add(e.lockPosition(now.Line), r.GoName, "the unique index %s left the source (%s): its values would not be unique any more; restore it, or, if that is meant, write confirmed at the end of this line",

@@ -41,6 +41,15 @@ func (t Tag) Offset(i int) int {
 // errTagSyntax is the fault of a struct tag that reflect could not read.
 var errTagSyntax = errors.New(`the struct tag is malformed; write it as key:"value" pairs with single spaces between`)
 
+// malformed returns errTagSyntax for a literal. A string in a condition that stands in double
+// quotes ends the tag.
+func malformed(literal string) error {
+	if strings.Contains(literal, `="`) {
+		return fmt.Errorf("%w; a string in a condition stands in single quotes: where=Country='FI'", errTagSyntax)
+	}
+	return errTagSyntax
+}
+
 // errSecondKey is the fault of a tag that has two persist values, of which a reader would
 // find the first.
 var errSecondKey = errors.New("a second persist key in one tag; write all options into the first, with commas between")
@@ -52,7 +61,7 @@ var errSecondKey = errors.New("a second persist key in one tag; write all option
 func Parse(literal string) (t Tag, found bool, at int, err error) {
 	whole, ok := unquote(literal, nil)
 	if !ok {
-		return Tag{}, false, 0, errTagSyntax
+		return Tag{}, false, 0, malformed(literal)
 	}
 	rest, stray := 0, -1
 	for {
@@ -66,7 +75,7 @@ func Parse(literal string) (t Tag, found bool, at int, err error) {
 		word := strings.TrimLeftFunc(key, func(r rune) bool { return !unicode.IsLetter(r) })
 		switch {
 		case !ok:
-			return Tag{}, false, whole.Offset(rest), errTagSyntax
+			return Tag{}, false, whole.Offset(rest), malformed(literal)
 		case word != key && (stray < 0 || isNearlyKey(word)):
 			stray = rest
 			found = found || isNearlyKey(word)
@@ -80,7 +89,7 @@ func Parse(literal string) (t Tag, found bool, at int, err error) {
 		rest = next
 	}
 	if found && stray >= 0 {
-		return Tag{}, false, whole.Offset(stray), errTagSyntax
+		return Tag{}, false, whole.Offset(stray), malformed(literal)
 	}
 	return t, found, 0, nil
 }

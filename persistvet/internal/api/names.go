@@ -145,7 +145,7 @@ var Operations = Set{
 	{Persistable, "DB.ListDirectory"},
 	{Persistable, "DB.RemoveDirectory"},
 	{Persistable, "DB.RemoveDirectoryIf"},
-	{Persistable, "DB.MoveDirectoryIf"},
+	{Persistable, "DB.MoveDirectory"},
 	{FDB, "Database.Transact"},
 	{FDB, "Database.ReadTransact"},
 	{FDB, "Tenant.Transact"},

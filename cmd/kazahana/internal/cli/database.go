@@ -22,7 +22,7 @@ import (
 )
 
 const aboutFolders = `
-The folder is that of an embedded database that no program has open. If a process has it open, the
+The folder is that of an embedded database that is not open in any program. If a process has it open, the
 command names that process and changes nothing.`
 
 const aboutReading = aboutFolders + ` It writes nothing to it in any case.`

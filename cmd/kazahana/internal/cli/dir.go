@@ -196,7 +196,7 @@ func checkMove(ctx context.Context, c *shell.Console, db *persistable.DB, from, 
 // moveDir moves the directories that were examined, and no others that another process has
 // made or moved there since.
 func moveDir(ctx context.Context, db *persistable.DB, n *database.Node, to []string) error {
-	err := db.MoveDirectoryIf(ctx, n.Path, to, func(tx kv.ReadTransaction, _ *directory.Directory) error {
+	err := db.MoveDirectory(ctx, n.Path, to, func(tx kv.ReadTransaction, _ *directory.Directory) error {
 		all, err := checkTree(ctx, tx, db, n)
 		if err != nil {
 			return err

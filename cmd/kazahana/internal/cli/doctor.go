@@ -150,6 +150,7 @@ func newDoctorSummary(r doctor.Report) doctorSummary { return doctorSummary(r) }
 
 // Lines implements [shell.Result].
 func (s doctorSummary) Lines() []string {
-	return []string{fmt.Sprintf("examined %d directories, %d stores, %d records, %d entries: damage %d, warnings %d, notices %d",
-		s.Directories, s.Stores, s.Records, s.Entries, s.Damage, s.Warnings, s.Notices)}
+	return []string{fmt.Sprintf("examined %s, %s, %s, %s: damage %d, warnings %d, notices %d",
+		database.Plural(s.Directories, "directory", "directories"), database.Plural(s.Stores, "store", "stores"),
+		database.Plural(s.Records, "record", "records"), database.Plural(s.Entries, "entry", "entries"), s.Damage, s.Warnings, s.Notices)}
 }

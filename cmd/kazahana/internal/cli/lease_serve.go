@@ -60,7 +60,7 @@ a token it refuses pages of other sites in a browser; --host names a server behi
 	flags.IntVar(&f.maxThroughput, "max-throughput", lease.DefaultMaxThroughput, "`number` of IDs a millisecond that one request may ask for")
 	flags.IntVar(&f.maxServices, "max-services", lease.DefaultMaxServices, "`number` of services that neither --service nor --services-file names, at most")
 	flags.StringVar(&f.metrics, "metrics", "", "`address` to show metrics at, in Prometheus' format; no token is asked for there")
-	flags.StringArrayVar(&f.hosts, "host", nil, "without a token, also answer requests to this `host:port` that a proxy on this machine sends on")
+	flags.StringArrayVar(&f.hosts, "host", nil, "without a token, also answer requests to this `host:port` that a proxy on this machine forwards")
 	flags.BoolVar(&f.open, "open", false, "listen to other machines without a token")
 	return cmd
 }

@@ -174,7 +174,7 @@ func (t *Transaction) checkAlive() error {
 // failMisuse spoils the commit that is under way, or was, and returns the error of
 // a call that came after it.
 func (t *Transaction) failMisuse() error {
-	err := kv.NewError(kv.CodeUsedDuringCommit, "the transaction was used after its commit began: use one of Transact within its function only, and Reset one of your own first")
+	err := kv.NewError(kv.CodeUsedDuringCommit, "the transaction was used after its commit began: use a transaction of Transact only within its function, and Reset one that you began yourself first")
 	if t.deadErr == nil && !t.settings.lenientCommit {
 		t.failUntilReset(err)
 		t.engine.Drive() // what was submitted goes its way

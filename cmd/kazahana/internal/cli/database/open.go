@@ -31,6 +31,7 @@ import (
 	iofs "io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -392,8 +393,15 @@ func didYouMean(mistyped string, names []string) string {
 	case distance <= max(2, len(mistyped)/4):
 		return ": did you mean " + quoteElement(near) + "?"
 	}
-	return fmt.Sprintf("; it has %s", quoteElement(names[0])+others(len(names)-1))
+	var some []string
+	for _, name := range names[:min(len(names), mostNamed)] {
+		some = append(some, quoteElement(name))
+	}
+	return "; it has " + strings.Join(some, ", ") + others(len(names)-len(some))
 }
+
+// mostNamed is how many names of directories an error lists.
+const mostNamed = 5
 
 func others(n int) string {
 	if n == 0 {
