@@ -217,6 +217,7 @@ func testOrder(t *testing.T, ahead int) {
 			c := fakeClient(t, client.Options{AnyOrder: any, Ahead: ahead}, func(w http.ResponseWriter, r *http.Request) { workers[host].serve(w, r) })
 			h := c.Increment("k")
 			ids := []int64{next(t, h)}
+			synctest.Wait() // no request is under way
 			host = "two"
 			for range 6000 {
 				ids = append(ids, next(t, h))
