@@ -272,3 +272,24 @@ func TestMissingSegment(t *testing.T) {
 		t.Errorf("with all segments again: %d, %v", last, err)
 	}
 }
+
+// TestReadShortenedLog lists the log of a database that has dropped its first segments: what is left
+// of it is not damaged.
+func TestReadShortenedLog(t *testing.T) {
+	fs := vfs.NewMem()
+	db := openTest(t, crashOptions(fs, false))
+	for i := range 200 {
+		if err := errors.Join(commitNumbered(t, db, i+1), db.disk.absorber.Pass()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closeTest(t, db)
+	listed := 0
+	err := ReadLog(t.Context(), "db", Options{FS: fs}, func(LogEntry) error {
+		listed++
+		return nil
+	})
+	if err != nil || listed == 0 || listed >= 200 {
+		t.Errorf("%d of 200 commits are listed, want the last ones: %v", listed, err)
+	}
+}

@@ -221,9 +221,9 @@ func listLog(ctx context.Context, fs vfs.FS, dir string, do func(LogEntry) error
 		return err
 	}
 	entries := entryBuilder{do: do}
-	// The base may have what the log lacks: only the log's own segments are checked.
-	p.closed.Version, p.backup = 0, nil
+	p.backup = nil // it may reach further than the log
 	_, err = p.readLog(commitlog.Options{}, commitlog.Replay{
+		Alone:         true,
 		Apply:         entries.add,
 		BeforeSegment: func(int64) error { return errors.Join(entries.err, context.Cause(ctx)) },
 	})

@@ -55,6 +55,7 @@ type Replay struct {
 	Closed        End                                      // where the log ended when it was closed last
 	Must          bool                                     // there is a log: a folder without one is damaged
 	Old           bool                                     // the newest segment may be of format 1: a crash may have torn its header
+	Alone         bool                                     // the log is read without its base, which may have what the log lacks
 	BeforeSegment func(size int64) error                   // unless nil, called before a segment of that size is read
 }
 
