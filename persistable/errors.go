@@ -134,11 +134,13 @@ func (e *DirectoryError) Error() string {
 	if where != "" {
 		where += ": "
 	}
-	path := "the root directory"
-	if len(e.Path) > 0 {
-		path = "directory " + tenancy.QuotePath(e.Path)
+	switch {
+	case len(e.Path) > 0:
+		where += "directory " + tenancy.QuotePath(e.Path) + ": "
+	case where == "":
+		where = "the root directory: "
 	}
-	return fmt.Sprintf("persistable: %s%s: %s", where, path, e.Reason)
+	return "persistable: " + where + e.Reason
 }
 
 // FieldError says that a field's value cannot be stored.
