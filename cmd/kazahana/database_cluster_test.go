@@ -45,3 +45,6 @@ func openDatabase(ts *testscript.TestScript, _ string) kv.Database {
 	ts.Check(err)
 	return db
 }
+
+// killDatabase closes the client: the cluster has what was committed.
+func killDatabase(ts *testscript.TestScript, db kv.Database, _ string) { ts.Check(db.Close()) }

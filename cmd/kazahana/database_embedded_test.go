@@ -5,6 +5,8 @@
 package main
 
 import (
+	"errors"
+	"os"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -30,4 +32,11 @@ func openDatabase(ts *testscript.TestScript, folder string) kv.Database {
 	db, err := embedded.Open(ts.MkAbs(folder))
 	ts.Check(err)
 	return db
+}
+
+// killDatabase leaves the folder as a process that is killed leaves it: with the commits in the log.
+func killDatabase(ts *testscript.TestScript, db kv.Database, folder string) {
+	dir, killed := ts.MkAbs(folder), ts.MkAbs(folder+".killed")
+	err := os.CopyFS(killed, os.DirFS(dir))
+	ts.Check(errors.Join(err, db.Close(), os.RemoveAll(dir), os.Rename(killed, dir)))
 }

@@ -26,7 +26,8 @@ func placed(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: placed folder")
 	}
 	db := createDatabase(ts, args[0])
-	ts.Check(errors.Join(place(context.Background(), db), db.Close()))
+	ts.Check(place(context.Background(), db))
+	killDatabase(ts, db, args[0])
 }
 
 func place(ctx context.Context, db kv.Database) error {

@@ -128,7 +128,9 @@ func (db *Database) AdvanceVersion(ctx context.Context, above int64) error {
 // batches of ranges under way too; what comes later, watches, and backups under
 // way fail with [kv.ErrClosed]. When Close returns, nothing of the database runs
 // any more, and another may open the folder; further calls wait for that, too,
-// and return the same. Only the disk can make it wait.
+// and return the same. Only the disk can make it wait: Close moves the commits of the
+// last seconds to their final place, so that the next opening has nothing to read from
+// the log.
 func (db *Database) Close() error {
 	db.closed.Store(true)
 	db.closing.Do(func() { db.closeErr = db.close() })

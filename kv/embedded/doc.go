@@ -43,7 +43,8 @@
 //
 // The log makes commits durable: one frame for each batch, synced before any commit
 // of the batch is acknowledged, in segments that are dropped once the base has them
-// on disk. Opening replays the commits that the base lacks. The torn end that a
+// on disk: when the log has become long, when nothing was committed for some seconds, and
+// at Close. Opening replays the commits that the base lacks, after a Close none. The torn end that a
 // crash leaves was never acknowledged and is cut off; damage anywhere else is an
 // error that names file and offset. Three notes distinguish the two: frames say
 // which part of the segment was known to be on the disk, each segment gives the end

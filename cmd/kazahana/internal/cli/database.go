@@ -359,8 +359,8 @@ func databaseLogCommand(c *shell.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "log", Short: "List what the commit log of an embedded database holds", Args: shell.Arguments(cobra.NoArgs),
 		Long: `List what the commit log holds, a line for each version: how many keys and ranges were written, with
-how many bytes, and the first key. The log holds the newest commits; those that the base has on the
-disk leave it. A damaged log is listed up to the damage, and the exit code is 5.
+how many bytes, and the first key. The log holds the commits that the base does not have on the disk: the
+newest ones of a process that was killed, and none after a clean end. A damaged log is listed up to the damage, and the exit code is 5.
 ` + aboutReading,
 		Example: "  kazahana log --db data\n  kazahana log --db data --from 123456789 --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {

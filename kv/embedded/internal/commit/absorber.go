@@ -3,6 +3,7 @@
 package commit
 
 import (
+	"math"
 	"sync"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 const (
 	absorbEvery = 500 * time.Millisecond
 	pressEvery  = 20 * time.Millisecond // while the window is larger than it should be
+	idleAfter   = 3 * time.Second       // without a commit to move
 
 	// A round of absorbing ends with a version that the base has absorbed. Its
 	// steps are bounded, so that commits do not wait for it.
@@ -37,10 +39,12 @@ type Absorber struct {
 	journal   *mvcc.Journal
 	pressure  pressure
 
-	flushed int64 // the absorbed version that is on the disk
+	flushed int64     // the absorbed version that is on the disk
+	moved   time.Time // when commits were moved to the base last
 
-	quit chan struct{}
-	done sync.WaitGroup
+	quit     chan struct{}
+	settling bool // Settle runs, or has run: nothing but a fault interrupts it
+	done     sync.WaitGroup
 }
 
 // AbsorberOptions are the parts of a database that an absorber works on, and when it
@@ -109,14 +113,37 @@ func (a *Absorber) Stop() {
 	a.done.Wait()
 }
 
+// Settle moves all commits to the base, brings it to the disk, and drops the log, so that the
+// next opening has nothing to read from it. Stop comes before, and nothing is committed any
+// more. Only a fault of the disk ends it early.
+func (a *Absorber) Settle() error {
+	a.settling = true
+	err := a.AbsorbTo(math.MaxInt64)
+	if err == nil && !a.stopped() && a.flushed != a.Base.AbsorbedVersion() {
+		err = a.dropLog()
+	}
+	if err != nil {
+		return a.Fault.Raise("moving commits to the base", err)
+	}
+	return nil
+}
+
 // stopped reports whether Stop was called or the disk has failed.
 func (a *Absorber) stopped() bool {
 	select {
-	case <-a.quit:
+	case <-a.interrupted():
 		return true
 	default:
 		return a.Fault.Get() != nil
 	}
+}
+
+// interrupted returns the channel that is closed when work is to end early; nil: it is not.
+func (a *Absorber) interrupted() <-chan struct{} {
+	if a.settling {
+		return nil
+	}
+	return a.quit
 }
 
 // Pass absorbs all that is old enough, or that may not stay in memory, and
@@ -179,6 +206,7 @@ func (a *Absorber) AbsorbTo(cutoff int64) error {
 			return err
 		}
 		a.committer.stats.AbsorbedWrites.Add(a.journal.Discount(groups))
+		a.moved = time.Now()
 		a.committer.head.Evict()
 		a.committer.stats.AbsorbTime.Add(int64(time.Since(begin)))
 		a.committer.Drive() // commits may have waited for room
@@ -186,16 +214,25 @@ func (a *Absorber) AbsorbTo(cutoff int64) error {
 	return nil
 }
 
-// shortenLog flushes the base and drops the segments of the log that it covers,
-// once the log has become long. While a backup needs the segments the log stays as
+// shortenLog brings the base to the disk and drops the log, once the log has become long, or
+// there was nothing to move for a while. While a backup needs the segments the log stays as
 // long as it is, and a flush for its sake would only make small tables.
 func (a *Absorber) shortenLog() error {
-	absorbed := a.Base.AbsorbedVersion()
-	size, segments := a.Log.Backlog()
-	if size < a.FlushAt && segments <= maxSegments || a.flushed == absorbed || a.Log.IsPinned() {
+	if a.flushed == a.Base.AbsorbedVersion() || a.Log.IsPinned() {
 		return nil
 	}
-	ok, err := a.Base.Flush(a.quit)
+	size, segments := a.Log.Backlog()
+	idle := a.journal.Writes() == 0 && time.Since(a.moved) >= idleAfter
+	if size < a.FlushAt && segments <= maxSegments && !idle {
+		return nil
+	}
+	return a.dropLog()
+}
+
+// dropLog brings the base to the disk, and drops the segments of the log that it covers.
+func (a *Absorber) dropLog() error {
+	absorbed := a.Base.AbsorbedVersion()
+	ok, err := a.Base.Flush(a.interrupted())
 	if !ok || err != nil {
 		return err
 	}
@@ -206,7 +243,7 @@ func (a *Absorber) shortenLog() error {
 // absorbGroups writes to the base the writes of groups that no later commit has
 // overwritten.
 func (a *Absorber) absorbGroups(groups mvcc.JournalCut) error {
-	a.Base.AwaitCompactions(a.quit)
+	a.Base.AwaitCompactions(a.interrupted())
 	v, err := a.durableView()
 	if err != nil {
 		return err
