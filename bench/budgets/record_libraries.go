@@ -21,6 +21,7 @@ type library struct {
 	raw, slow bool // as those of [peer]
 	open      func(dir string) (records.Library, error)
 	settle    func(dir string) error // moves what was loaded to where old data is; may be nil
+	footprint bool                   // it is among those of [Footprints]
 }
 
 // plainForm is what the names of libraries with their defaults end in.
@@ -30,7 +31,7 @@ const plainForm = "as it comes"
 // tuned and then with their defaults.
 func libraries() []library {
 	all := []library{
-		{name: "Kazahana", open: openKazahana, settle: settleKazahana},
+		{name: "Kazahana", open: func(dir string) (records.Library, error) { return openKazahana(dir, engineOptions) }, settle: settleKazahana},
 		{name: "Pebble, by hand", raw: true, open: openRaw},
 	}
 	for _, plain := range []bool{false, true} {
@@ -38,19 +39,19 @@ func libraries() []library {
 		if plain {
 			form = plainForm
 		}
-		add := func(name string, open func(file string, plain bool) (records.Library, error)) {
+		add := func(name string, open func(file string, plain bool) (records.Library, error)) *library {
 			all = append(all, library{name: name + ", " + form, open: func(dir string) (records.Library, error) { return open(dir, plain) }})
+			return &all[len(all)-1]
 		}
-		add("gorm, SQLite", gormpeer.Open)
-		add("ent, SQLite", entpeer.Open)
-		add("badgerhold", holdpeer.Open)
-		all[len(all)-1].slow = plain
+		add("gorm, SQLite", gormpeer.Open).footprint = plain
+		add("ent, SQLite", entpeer.Open).footprint = plain
+		add("badgerhold", holdpeer.Open).slow = plain
 	}
 	return all
 }
 
-func openKazahana(dir string) (records.Library, error) {
-	engine, err := embedded.Open(dir, engineOptions)
+func openKazahana(dir string, o embedded.Options) (records.Library, error) {
+	engine, err := embedded.Open(dir, o)
 	if err != nil {
 		return nil, err
 	}

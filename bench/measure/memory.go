@@ -17,8 +17,11 @@ func ResetPeakMemory() (int64, error) {
 	if err := os.WriteFile("/proc/self/clear_refs", []byte(resetPeak), 0o200); err != nil {
 		return 0, err
 	}
-	return readStatus("VmRSS")
+	return Memory()
 }
+
+// Memory returns the process's resident memory, in bytes. It needs Linux.
+func Memory() (int64, error) { return readStatus("VmRSS") }
 
 // PeakMemory returns the most memory that the process had since ResetPeakMemory, in bytes.
 func PeakMemory() (int64, error) { return readStatus("VmHWM") }

@@ -7,6 +7,8 @@
 //	go run ./cmd/budgets -run commit             # one stage
 //	go run ./cmd/budgets -run settled/get-1$     # one contest of it
 //	go run ./cmd/budgets -profile /tmp/profiles  # with a CPU profile of each contest
+//	go run ./cmd/budgets -footprint              # memory and disk, each store in a process of its own; four minutes
+//	go run ./cmd/budgets -footprint -run '^(idle|updates)$/^engine$' -updates 10m
 //	go run ./cmd/budgets -run "^(commit|settled|recent|counter|trap)" -write ../docs/benchmarks.md
 //	go run ./cmd/budgets -run "^(record|bulk)" -section records -write ../docs/benchmarks.md
 package main
@@ -33,7 +35,16 @@ func main() {
 		section = flag.String("section", "budgets", "`section` of the file for the report")
 		write   = flag.String("write", "", "`file` in which to put the report")
 	)
+	var f footprints
+	f.addFlags()
 	flag.Parse()
+	if f.asked() {
+		if err := f.measure(*run, *dir, *section, *write); err != nil {
+			fmt.Fprintln(os.Stderr, "budgets:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := measureAll(*run, *rounds, *bulk, *dir, *profile, *section, *write); err != nil {
 		fmt.Fprintln(os.Stderr, "budgets:", err)
 		os.Exit(1)
