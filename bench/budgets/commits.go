@@ -16,29 +16,40 @@ import (
 )
 
 // commits are durable commits of one random key each.
-var commits = measure.Stage{Name: "commit", Open: func(dir string) (*measure.Set, error) {
+var commits = measure.Stage{Name: "commit", Section: "commits", Open: func(dir string) (*measure.Set, error) {
 	engine, err := embedded.Open(filepath.Join(dir, "engine"), engineOptions)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := openPebble(filepath.Join(dir, "pebble"))
+	plain, err := embedded.Open(filepath.Join(dir, "plain"), embedded.Options{})
 	if err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}
-	set := &measure.Set{Close: func() error { return errors.Join(engine.Close(), raw.Close()) }}
+	raw, err := openPebble(filepath.Join(dir, "pebble"))
+	if err != nil {
+		return nil, errors.Join(err, engine.Close(), plain.Close())
+	}
+	set := &measure.Set{Close: func() error { return errors.Join(engine.Close(), plain.Close(), raw.Close()) }}
 	for _, c := range []struct{ goroutines, ops int }{{1, 500}, {64, 10_000}, {256, 20_000}} {
 		set.Contests = append(set.Contests, measure.Contest{
 			Name:    fmt.Sprintf("commit-%d", c.goroutines),
 			About:   fmt.Sprintf("durable commits of one key, %s", goroutines(c.goroutines)),
-			Durable: true,
+			Durable: true, Times: true,
 			Entrants: []measure.Entrant{
 				commitEngine(engine, totalKeys, c.goroutines, c.ops),
 				commitPebble(raw, totalKeys, c.goroutines, c.ops),
+				asItComes(commitEngine(plain, totalKeys, c.goroutines, c.ops)),
 			},
 		})
 	}
 	return set, nil
 }}
+
+// asItComes makes an entrant that of the engine with its defaults.
+func asItComes(e measure.Entrant) measure.Entrant {
+	e.Name, e.Form = "engine, "+plainForm, plainForm
+	return e
+}
 
 func goroutines(n int) string {
 	if n == 1 {
@@ -66,7 +77,7 @@ func commitEngine(db *embedded.Database, keys, goroutines, ops int) measure.Entr
 func commitPebble(db *pebble.DB, keys, goroutines, ops int) measure.Entrant {
 	var last atomic.Int64
 	return measure.Entrant{
-		Name: "Pebble, synced batches", Goroutines: goroutines, Ops: ops, Elastic: true, Least: 0.8,
+		Name: "Pebble", Goroutines: goroutines, Ops: ops, Elastic: true, Least: 0.8,
 		Op: func(w *measure.Worker) error {
 			i := w.Rand.IntN(keys)
 			last.Store(int64(i))

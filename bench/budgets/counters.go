@@ -18,7 +18,7 @@ import (
 const prototypeCounter = 1045
 
 // counters increment one key in 64 goroutines.
-var counters = measure.Stage{Name: "counter", Open: func(dir string) (*measure.Set, error) {
+var counters = measure.Stage{Name: "counter", Section: "commits", Open: func(dir string) (*measure.Set, error) {
 	engine, err := embedded.Open(filepath.Join(dir, "engine"), engineOptions)
 	if err != nil {
 		return nil, err
@@ -27,12 +27,12 @@ var counters = measure.Stage{Name: "counter", Open: func(dir string) (*measure.S
 	written := counter{db: engine, key: []byte("counter/written")}
 	added := counter{db: engine, key: []byte("counter/added"), calm: true}
 	single := commitEngine(engine, totalKeys, 1, 500)
-	single.Name = "engine, plain commits of 1 goroutine"
+	single.Name = "engine, plain commits"
 	plain := commitEngine(engine, totalKeys, n, 10_000)
 	plain.Name, plain.Least = "engine, plain commits", 0.7
 	return &measure.Set{Close: engine.Close, Contests: []measure.Contest{
 		{
-			Name: "counter-rmw-64", About: "one counter read, incremented and written, 64 goroutines", Durable: true,
+			Name: "counter-rmw-64", About: "one counter read, incremented and written, 64 goroutines; plain commits of 1", Durable: true,
 			Entrants: []measure.Entrant{written.entrant("engine", n, 500, written.rewriteKey), single},
 			Fixed:    []measure.FixedRate{{Name: "the best prototype, on another day", Rate: prototypeCounter, Least: 0.5}},
 		},

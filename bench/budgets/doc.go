@@ -12,5 +12,5 @@ import "github.com/kazahana-db/kazahana/bench/measure"
 
 // Stages are all of them, in the order of the report.
 func Stages() []measure.Stage {
-	return []measure.Stage{commits, settledReads, recentReads, counters, recordStores, traps}
+	return []measure.Stage{commits, counters, firstReads, settledReads, recentReads, recordStores, traps}
 }

@@ -114,14 +114,14 @@ func (f *Footprint) watchDisk(dir string) (stop func() error) {
 }
 
 // getAll gets records at random in 64 goroutines.
-func getAll(s *footprintStore, o FootprintOptions) (int, error) {
+func getAll(s *anyStore, o FootprintOptions) (int, error) {
 	e := measure.Entrant{Name: "get", Goroutines: 64, Op: func(w *measure.Worker) error { return s.get(w, w.Rand.IntN(o.Records)) }}
 	ops, _, err := e.Round(0, o.Gets, nil)
 	return ops, err
 }
 
 // updateAll changes 1,000 records in turn, 1,000 a second, or fewer if the store is slower.
-func updateAll(s *footprintStore, o FootprintOptions) (int, error) {
+func updateAll(s *anyStore, o FootprintOptions) (int, error) {
 	if err := s.load(updatedRecords); err != nil {
 		return 0, err
 	}

@@ -18,9 +18,9 @@ import (
 // loadedAtOnce is how many users a library gets in a call: the program's own memory counts, too.
 const loadedAtOnce = 10_000
 
-// footprintStore is an open store: of keys with values of 200 bytes, or of users with names of
+// anyStore is an open store of any kind: of keys with values of 200 bytes, or of users with names of
 // 200 bytes.
-type footprintStore struct {
+type anyStore struct {
 	load   func(n int) error // synced batches of 1,000; users: as the library loads
 	get    func(w *measure.Worker, i int) error
 	update func(i, n int) error // n tells the updates of a record apart
@@ -29,43 +29,44 @@ type footprintStore struct {
 
 type footprintEntrant struct {
 	name string
-	open func(dir string) (*footprintStore, error)
+	open func(dir string) (*anyStore, error)
 }
 
-// footprintEntrants are the stores, with their defaults, and nothing, which shows what the
+// footprintEntrants are the stores, each library but badgerhold in every form, and nothing, which shows what the
 // program itself needs.
 func footprintEntrants() []footprintEntrant {
 	all := []footprintEntrant{
-		{"engine", openEngineFootprint},
-		{"Pebble", func(dir string) (*footprintStore, error) {
-			return openPebbleFootprint(dir, &pebble.Options{FormatMajorVersion: pebble.FormatNewest, Logger: silent{}})
+		{"engine, " + plainForm, func(dir string) (*anyStore, error) { return openAnyEngine(dir, embedded.Options{}) }},
+		{"Pebble, " + plainForm, func(dir string) (*anyStore, error) {
+			return openAnyPebble(dir, &pebble.Options{FormatMajorVersion: pebble.FormatNewest, Logger: silent{}})
 		}},
-		{"Pebble, tuned", func(dir string) (*footprintStore, error) {
-			o := pebbleOptions()
-			defer o.Cache.Unref()
-			return openPebbleFootprint(dir, o)
-		}},
-		{"Kazahana", libraryFootprint(func(dir string) (records.Library, error) { return openKazahana(dir, embedded.Options{}) })},
+		{"Pebble, tuned", openTunedPebble},
 	}
 	for _, l := range libraries() {
 		if l.footprint {
-			all = append(all, footprintEntrant{l.name, libraryFootprint(l.open)})
+			all = append(all, footprintEntrant{l.name, openAnyLibrary(l.open)})
 		}
 	}
-	return append(all, footprintEntrant{"nothing", func(string) (*footprintStore, error) {
-		return &footprintStore{
+	return append(all, footprintEntrant{"nothing", func(string) (*anyStore, error) {
+		return &anyStore{
 			load: func(int) error { return nil }, get: func(*measure.Worker, int) error { return nil },
 			update: func(int, int) error { return nil }, close: func() error { return nil },
 		}, nil
 	}})
 }
 
-func openEngineFootprint(dir string) (*footprintStore, error) {
-	db, err := embedded.Open(dir, embedded.Options{})
+func openTunedPebble(dir string) (*anyStore, error) {
+	o := pebbleOptions()
+	defer o.Cache.Unref()
+	return openAnyPebble(dir, o)
+}
+
+func openAnyEngine(dir string, o embedded.Options) (*anyStore, error) {
+	db, err := embedded.Open(dir, o)
 	if err != nil {
 		return nil, err
 	}
-	return &footprintStore{
+	return &anyStore{
 		load: func(n int) error { return fillEngine(db, n) },
 		get:  func(w *measure.Worker, i int) error { return engineGet(db, &w.Buf, i) },
 		update: func(i, n int) error {
@@ -78,12 +79,12 @@ func openEngineFootprint(dir string) (*footprintStore, error) {
 	}, nil
 }
 
-func openPebbleFootprint(dir string, o *pebble.Options) (*footprintStore, error) {
+func openAnyPebble(dir string, o *pebble.Options) (*anyStore, error) {
 	db, err := pebble.Open(dir, o)
 	if err != nil {
 		return nil, err
 	}
-	return &footprintStore{
+	return &anyStore{
 		load:   func(n int) error { return fillPebble(db, n) },
 		get:    func(w *measure.Worker, i int) error { return pebbleGet(db, &w.Buf, i) },
 		update: func(i, n int) error { return db.Set(appendKey(nil, i), value(n), pebble.Sync) },
@@ -91,14 +92,14 @@ func openPebbleFootprint(dir string, o *pebble.Options) (*footprintStore, error)
 	}, nil
 }
 
-func libraryFootprint(open func(dir string) (records.Library, error)) func(dir string) (*footprintStore, error) {
-	return func(dir string) (*footprintStore, error) {
+func openAnyLibrary(open func(dir string) (records.Library, error)) func(dir string) (*anyStore, error) {
+	return func(dir string) (*anyStore, error) {
 		store, err := open(filepath.Join(dir, "store"))
 		if err != nil {
 			return nil, err
 		}
 		var ids []uint64
-		return &footprintStore{
+		return &anyStore{
 			load: func(n int) error {
 				return steps(n, loadedAtOnce, func(begin, end int) error {
 					var some []records.User

@@ -56,12 +56,12 @@ type footprintWork struct {
 	name  string
 	fresh bool // begins with an empty store
 	alone bool // needs the processors for itself
-	run   func(s *footprintStore, o FootprintOptions) (ops int, err error)
+	run   func(s *anyStore, o FootprintOptions) (ops int, err error)
 }
 
 var footprintWorks = []footprintWork{
-	{"load", true, true, func(s *footprintStore, o FootprintOptions) (int, error) { return o.Records, s.load(o.Records) }},
-	{"idle", false, false, func(_ *footprintStore, o FootprintOptions) (int, error) { time.Sleep(o.Idle); return 0, nil }},
+	{"load", true, true, func(s *anyStore, o FootprintOptions) (int, error) { return o.Records, s.load(o.Records) }},
+	{"idle", false, false, func(_ *anyStore, o FootprintOptions) (int, error) { time.Sleep(o.Idle); return 0, nil }},
 	{"gets", false, true, getAll},
 	{"updates", true, false, updateAll},
 }

@@ -15,21 +15,30 @@ import (
 )
 
 // settledReads read data that was on disk before the stores were opened.
-var settledReads = measure.Stage{Name: "settled", Open: func(dir string) (*measure.Set, error) {
-	engine, err := settledEngine(filepath.Join(dir, "engine"))
+var settledReads = measure.Stage{Name: "settled", Section: "reads", Open: func(dir string) (*measure.Set, error) {
+	engine, err := settledEngine(filepath.Join(dir, "engine"), engineOptions)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := settledPebble(filepath.Join(dir, "pebble"))
+	plain, err := settledEngine(filepath.Join(dir, "plain"), embedded.Options{})
 	if err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}
-	return reads("settled", "settled data", engine, raw, nil, nil), nil
+	raw, err := settledPebble(filepath.Join(dir, "pebble"))
+	if err != nil {
+		return nil, errors.Join(err, engine.Close(), plain.Close())
+	}
+	rest()
+	s := &readStores{engine: engine, plain: plain, raw: raw}
+	if err := s.warm(); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s.contests("settled", "settled data that was read before"), nil
 }}
 
 // recentReads read data that was written in the last seconds: before each round it is written
 // again.
-var recentReads = measure.Stage{Name: "recent", Open: func(dir string) (*measure.Set, error) {
+var recentReads = measure.Stage{Name: "recent", Section: "reads", Open: func(dir string) (*measure.Set, error) {
 	engine, err := embedded.Open(filepath.Join(dir, "engine"), engineOptions)
 	if err != nil {
 		return nil, err
@@ -38,45 +47,94 @@ var recentReads = measure.Stage{Name: "recent", Open: func(dir string) (*measure
 	if err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}
-	fill := func() error { return fillEngine(engine, totalKeys) }
-	fillRaw := func() error { return fillPebble(raw, totalKeys) }
-	return reads("recent", "data just written", engine, raw, fill, fillRaw), nil
+	s := &readStores{
+		engine: engine, raw: raw,
+		fill:    func() error { return fillEngine(engine, totalKeys) },
+		fillRaw: func() error { return fillPebble(raw, totalKeys) },
+	}
+	return s.contests("recent", "data just written"), nil
 }}
 
-// reads are the contests of reading on two stores that have the records, or get them from
-// fill.
-func reads(name, about string, engine *embedded.Database, raw *pebble.DB, fill, fillRaw func() error) *measure.Set {
-	set := &measure.Set{Close: func() error { return errors.Join(engine.Close(), raw.Close()) }}
+// readStores are stores that have the records, or get them from fill.
+type readStores struct {
+	engine, plain *embedded.Database // plain has the defaults, and may be nil
+	raw           *pebble.DB
+	fill, fillRaw func() error
+}
+
+func (s *readStores) close() error {
+	err := errors.Join(s.engine.Close(), s.raw.Close())
+	if s.plain != nil {
+		err = errors.Join(err, s.plain.Close())
+	}
+	return err
+}
+
+// warm gets every record twice: some caches take a key when it is read again.
+func (s *readStores) warm() (err error) {
+	var buf []byte
+	for i := range 2 * totalKeys {
+		i %= totalKeys
+		if err == nil {
+			err = errors.Join(engineGet(s.engine, &buf, i), engineGet(s.plain, &buf, i), pebbleGet(s.raw, &buf, i))
+		}
+	}
+	return err
+}
+
+// contests are those of reading.
+func (s *readStores) contests(name, about string) *measure.Set {
+	set := &measure.Set{Close: s.close}
 	for _, n := range []int{1, 64} {
-		gets, scans := 50_000, 3_000
-		set.Contests = append(set.Contests, measure.Contest{
+		get := measure.Contest{
 			Name:  fmt.Sprintf("%s-get-%d", name, n),
 			About: fmt.Sprintf("transactions of one get, %s, %s", about, goroutines(n)),
-			Entrants: []measure.Entrant{
-				{Name: "engine", Goroutines: n, Ops: gets, Elastic: true, Prepare: fill, Op: func(w *measure.Worker) error {
-					return engineGet(engine, &w.Buf, w.Rand.IntN(totalKeys))
-				}},
-				{Name: "Pebble, get", Goroutines: n, Ops: gets, Elastic: true, Prepare: fillRaw, Least: 0.8, Op: func(w *measure.Worker) error {
-					return pebbleGet(raw, &w.Buf, w.Rand.IntN(totalKeys))
-				}},
-			},
-		}, measure.Contest{
-			Name:  fmt.Sprintf("%s-scan-%d", name, n),
-			About: fmt.Sprintf("transactions that scan %d keys, %s, %s", scanned, about, goroutines(n)),
-			Entrants: []measure.Entrant{
-				{Name: "engine", Goroutines: n, Ops: scans, Elastic: true, Prepare: fill, Op: func(w *measure.Worker) error {
-					return engineScan(engine, w.Rand.IntN(totalKeys-scanned))
-				}},
-				{Name: "Pebble, iterator", Goroutines: n, Ops: scans, Elastic: true, Prepare: fillRaw, Least: 0.7, Op: func(w *measure.Worker) error {
-					return pebbleScan(raw, w.Rand.IntN(totalKeys-scanned), nil)
-				}},
-				{Name: "Pebble, iterator, pairs copied", Goroutines: n, Ops: scans, Elastic: true, Prepare: fillRaw, Op: func(w *measure.Worker) error {
-					return pebbleScan(raw, w.Rand.IntN(totalKeys-scanned), keep())
-				}},
-			},
-		})
+			Times: true,
+			Entrants: []measure.Entrant{s.get(s.engine, n), {
+				Name: "Pebble", Goroutines: n, Ops: 50_000, Elastic: true, Prepare: s.fillRaw, Least: 0.8,
+				Op: func(w *measure.Worker) error { return pebbleGet(s.raw, &w.Buf, w.Rand.IntN(totalKeys)) },
+			}},
+		}
+		scan := measure.Contest{
+			Name:     fmt.Sprintf("%s-scan-%d", name, n),
+			About:    fmt.Sprintf("transactions that scan %d keys, %s, %s", scanned, about, goroutines(n)),
+			Entrants: []measure.Entrant{s.scan(s.engine, n), s.scanRaw(n, false), s.scanRaw(n, true)},
+		}
+		if s.plain != nil {
+			get.Entrants = append(get.Entrants, asItComes(s.get(s.plain, n)))
+			scan.Entrants = append(scan.Entrants, asItComes(s.scan(s.plain, n)))
+		}
+		set.Contests = append(set.Contests, get, scan)
 	}
 	return set
+}
+
+func (s *readStores) get(db *embedded.Database, n int) measure.Entrant {
+	return measure.Entrant{
+		Name: "engine", Goroutines: n, Ops: 50_000, Elastic: true, Prepare: s.fill,
+		Op: func(w *measure.Worker) error { return engineGet(db, &w.Buf, w.Rand.IntN(totalKeys)) },
+	}
+}
+
+// scansOfARound are the operations of a round that is not elastic.
+const scansOfARound = 3_000
+
+func (s *readStores) scan(db *embedded.Database, n int) measure.Entrant {
+	return measure.Entrant{
+		Name: "engine", Goroutines: n, Ops: scansOfARound, Elastic: true, Prepare: s.fill,
+		Op: func(w *measure.Worker) error { return engineScan(db, w.Rand.IntN(totalKeys-scanned)) },
+	}
+}
+
+// scanRaw scans with Pebble's iterator, with or without copying the pairs.
+func (s *readStores) scanRaw(n int, copied bool) measure.Entrant {
+	e := measure.Entrant{Name: "Pebble", Goroutines: n, Ops: scansOfARound, Elastic: true, Prepare: s.fillRaw, Least: 0.7}
+	see := func() func(key, value []byte) { return nil }
+	if copied {
+		e.Name, e.Least, see = "Pebble, copied", 0, keep
+	}
+	e.Op = func(w *measure.Worker) error { return pebbleScan(s.raw, w.Rand.IntN(totalKeys-scanned), see()) }
+	return e
 }
 
 // keep returns a function that copies pairs.

@@ -12,16 +12,17 @@ import (
 	"github.com/kazahana-db/kazahana/bench/records/gormpeer"
 	"github.com/kazahana-db/kazahana/bench/records/holdpeer"
 	"github.com/kazahana-db/kazahana/bench/records/pebblepeer"
+	"github.com/kazahana-db/kazahana/bench/records/sqlite"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
 // library is one of the libraries, in one of its forms.
 type library struct {
-	name      string
-	raw, slow bool // as those of [peer]
-	open      func(dir string) (records.Library, error)
-	settle    func(dir string) error // moves what was loaded to where old data is; may be nil
-	footprint bool                   // it is among those of [Footprints]
+	name, form string // form as that of [peer]
+	raw, slow  bool   // as those of [peer]
+	footprint  bool   // it is among those of [Footprints]
+	open       func(dir string) (records.Library, error)
+	settle     func(dir string) error // what it needs beyond being closed and opened again; may be nil
 }
 
 // plainForm is what the names of libraries with their defaults end in.
@@ -30,22 +31,25 @@ const plainForm = "as it comes"
 // libraries are all of them: the generated store, Pebble, and the others, first
 // tuned and then with their defaults.
 func libraries() []library {
+	openPlain := func(dir string) (records.Library, error) { return openKazahana(dir, embedded.Options{}) }
 	all := []library{
-		{name: "Kazahana", open: func(dir string) (records.Library, error) { return openKazahana(dir, engineOptions) }, settle: settleKazahana},
-		{name: "Pebble, by hand", raw: true, open: openRaw},
+		{name: "Kazahana", open: func(dir string) (records.Library, error) { return openKazahana(dir, engineOptions) }},
+		{name: "Kazahana, " + plainForm, form: plainForm, footprint: true, open: openPlain},
+		{name: "Pebble, by hand", raw: true, footprint: true, open: openRaw, settle: mergeCounts},
 	}
-	for _, plain := range []bool{false, true} {
-		form := "tuned"
-		if plain {
-			form = plainForm
+	for _, form := range []sqlite.Form{sqlite.Tuned, sqlite.Plain, sqlite.Native} {
+		add := func(name string, footprint bool, open func(dir string) (records.Library, error)) {
+			all = append(all, library{name: name + form.String(), footprint: footprint, open: open})
 		}
-		add := func(name string, open func(file string, plain bool) (records.Library, error)) *library {
-			all = append(all, library{name: name + ", " + form, open: func(dir string) (records.Library, error) { return open(dir, plain) }})
-			return &all[len(all)-1]
+		if form == sqlite.Native && !sqlite.HasNative {
+			break
 		}
-		add("gorm, SQLite", gormpeer.Open).footprint = plain
-		add("ent, SQLite", entpeer.Open).footprint = plain
-		add("badgerhold", holdpeer.Open).slow = plain
+		add("gorm, SQLite", true, func(dir string) (records.Library, error) { return gormpeer.Open(dir, form) })
+		add("ent, SQLite", true, func(dir string) (records.Library, error) { return entpeer.Open(dir, form) })
+		if form != sqlite.Native {
+			add("badgerhold", false, func(dir string) (records.Library, error) { return holdpeer.Open(dir, form == sqlite.Plain) })
+			all[len(all)-1].slow = form == sqlite.Plain
+		}
 	}
 	return all
 }
@@ -58,21 +62,16 @@ func openKazahana(dir string, o embedded.Options) (records.Library, error) {
 	return records.Open(ctx, engine)
 }
 
-func settleKazahana(dir string) error {
-	engine, err := embedded.Open(dir, engineOptions)
-	if err != nil {
-		return err
-	}
-	if engine, err = settle(engine, dir, engineOptions); err != nil {
-		return err
-	}
-	return engine.Close()
-}
-
 func openRaw(dir string) (records.Library, error) {
 	o := pebbleOptions()
 	defer o.Cache.Unref()
 	return pebblepeer.Open(dir, o)
+}
+
+func mergeCounts(dir string) error {
+	o := pebbleOptions()
+	defer o.Cache.Unref()
+	return pebblepeer.MergeCounts(dir, o)
 }
 
 // openLoaded opens the library in a folder of its own and loads users and players.
@@ -82,18 +81,20 @@ func (l *library) openLoaded(dir string) (*peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &peer{name: l.name, store: store, records: store, raw: l.raw, slow: l.slow}
+	p := &peer{name: l.name, form: l.form, store: store, records: store, raw: l.raw, slow: l.slow}
 	if _, err := p.loadUsers(); err != nil {
 		return nil, err
 	}
 	if err := store.LoadPlayers(ctx, players()); err != nil {
 		return nil, fmt.Errorf("%s: loading: %w", l.name, errors.Join(err, store.Close()))
 	}
-	if l.settle == nil {
-		return p, nil
-	}
-	if err := errors.Join(store.Close(), l.settle(dir)); err != nil {
+	if err := store.Close(); err != nil {
 		return nil, err
+	}
+	if l.settle != nil {
+		if err := l.settle(dir); err != nil {
+			return nil, err
+		}
 	}
 	if p.records, err = l.open(dir); err != nil {
 		return nil, err

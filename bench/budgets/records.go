@@ -29,7 +29,7 @@ var players = sync.OnceValue(func() []records.Player { return records.NumberedPl
 
 // recordStores compare whole records: the generated store on the engine with
 // the libraries that a program would use otherwise, and with raw Pebble.
-var recordStores = measure.Stage{Name: "record", Open: func(dir string) (*measure.Set, error) {
+var recordStores = measure.Stage{Name: "record", Section: "records", Open: func(dir string) (*measure.Set, error) {
 	var peers []*peer
 	set := &measure.Set{Close: func() (err error) {
 		for _, p := range peers {
@@ -44,6 +44,7 @@ var recordStores = measure.Stage{Name: "record", Open: func(dir string) (*measur
 		}
 		peers = append(peers, p)
 	}
+	rest()
 	set.Contests = recordContests(peers)
 	return set, nil
 }}
@@ -52,8 +53,8 @@ var recordStores = measure.Stage{Name: "record", Open: func(dir string) (*measur
 func recordContests(peers []*peer) (all []measure.Contest) {
 	for _, n := range []int{1, 64} {
 		all = append(all,
-			recordContest("get", "get by id", n, peers, 8, (*peer).get),
-			recordContest("unique", "get by a unique field", n, peers, 5, (*peer).unique),
+			timed(recordContest("get", "get by id", n, peers, 8, (*peer).get)),
+			timed(recordContest("unique", "get by a unique field", n, peers, 5, (*peer).unique)),
 			recordContest("list", "100 records in the order of an index", n, peers, 2.5, (*peer).list),
 			recordContest("rows", "100 rows of an index that covers them", n, peers, 8, (*peer).rows),
 		)
@@ -67,10 +68,15 @@ func recordContests(peers []*peer) (all []measure.Contest) {
 	for _, n := range []int{1, 64} {
 		create := recordContest("create", "create with a unique, a compound and a count index", n, peers, 0, (*peer).create)
 		update := recordContest("update", "update of a field by id", n, peers, 0, (*peer).update)
-		create.Durable, update.Durable = true, true
+		create.Durable, update.Durable, create.Times, update.Times = true, true, true, true
 		all = append(all, create, update)
 	}
 	return all
+}
+
+func timed(c measure.Contest) measure.Contest {
+	c.Times = true
+	return c
 }
 
 // recordContest is a contest of all peers that have the operation. The first must meet the
@@ -82,8 +88,8 @@ func recordContest(name, about string, n int, peers []*peer, least float64, entr
 		if e.Op == nil {
 			continue
 		}
-		e.Name, e.Goroutines = p.name, n
-		if i > 0 && !p.raw {
+		e.Name, e.Form, e.Goroutines = p.name, p.form, n
+		if i > 0 && !p.raw && p.form == "" {
 			e.Least = least
 		}
 		c.Entrants = append(c.Entrants, e)
@@ -94,6 +100,7 @@ func recordContest(name, about string, n int, peers []*peer, least float64, entr
 // peer is one of the stores.
 type peer struct {
 	name    string
+	form    string // of the first, with other options
 	store   records.Store
 	records records.Library // the same store; nil on a cluster
 	raw     bool            // an engine used by hand: the budget does not count against it

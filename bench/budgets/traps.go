@@ -14,7 +14,7 @@ import (
 )
 
 // traps are reads that are slow in a naive engine on an LSM tree.
-var traps = measure.Stage{Name: "trap", Open: func(dir string) (*measure.Set, error) {
+var traps = measure.Stage{Name: "trap", Section: "traps", Open: func(dir string) (*measure.Set, error) {
 	t := &trapStores{dir: filepath.Join(dir, "engine"), engine: &engineLanes{}, raw: &pebbleLanes{}}
 	var err error
 	if t.engine.db, err = embedded.Open(t.dir, engineOptions); err != nil {

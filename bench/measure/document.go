@@ -11,17 +11,35 @@ import (
 	"time"
 )
 
-// Report returns a section in Markdown: the machine, the cost of its syncs, and
-// the table of all comparisons, and the notes of the contests.
+// Report returns a section in Markdown: the machine, the cost of its syncs, a table of all
+// comparisons, one of the times of operations, and the notes of the contests.
 func Report(results []Result, rounds int) string {
-	var (
-		b     strings.Builder
-		costs []time.Duration
-		met   int
-		all   int
-	)
+	var b strings.Builder
+	var costs []time.Duration
 	for i := range results {
 		costs = append(costs, results[i].Fsync...)
+	}
+	fmt.Fprintf(&b, "%s, medians of %d interleaved rounds.", Machine(), rounds)
+	if len(costs) > 0 {
+		fmt.Fprintf(&b, " A sync of an appended 256 bytes cost %s between the rounds (from %s to %s).",
+			Duration(Median(costs).Seconds()), Duration(slices.Min(costs).Seconds()), Duration(slices.Max(costs).Seconds()))
+	}
+	met, all := countMet(results)
+	fmt.Fprintf(&b, " %d of %d budgets met.\n\n%s", met, all, comparisons.format(results))
+	if times := latencies.format(results); times != "" {
+		b.WriteString("\n" + times)
+	}
+	for i := range results {
+		if results[i].Said != "" {
+			b.WriteString("\n" + results[i].Said + "\n")
+		}
+	}
+	return b.String()
+}
+
+// countMet returns how many budgets were met, and how many there are.
+func countMet(results []Result) (met, all int) {
+	for i := range results {
 		for _, row := range results[i].Rows() {
 			if row.Least > 0 {
 				all++
@@ -31,18 +49,7 @@ func Report(results []Result, rounds int) string {
 			}
 		}
 	}
-	fmt.Fprintf(&b, "%s, medians of %d interleaved rounds.\n", Machine(), rounds)
-	if len(costs) > 0 {
-		fmt.Fprintf(&b, "A sync of an appended 256 bytes cost %s between the rounds (from %s to %s).\n",
-			Duration(Median(costs).Seconds()), Duration(slices.Min(costs).Seconds()), Duration(slices.Max(costs).Seconds()))
-	}
-	fmt.Fprintf(&b, "%d of %d budgets met.\n\n%s", met, all, Table(results))
-	for i := range results {
-		if results[i].Said != "" {
-			b.WriteString("\n" + results[i].Said + "\n")
-		}
-	}
-	return b.String()
+	return met, all
 }
 
 // Machine describes the machine on which the program runs.

@@ -62,6 +62,9 @@ func (e *Entrant) runRound(ops int, span time.Duration) (done int, idle time.Dur
 			waited.Add(int64(w.Idle))
 			mu.Lock()
 			failed = errors.Join(failed, err)
+			if e.times != nil {
+				e.times.Merge(&w.times)
+			}
 			mu.Unlock()
 		})
 	}
@@ -75,10 +78,21 @@ func (e *Entrant) runWorker(w *Worker, next *atomic.Int64, ops int, late *atomic
 		if w.N = int(next.Add(1)) - 1; w.N >= ops {
 			break
 		}
-		if err := e.Op(w); err != nil {
+		if err := e.runOp(w, done); err != nil {
 			return done, err
 		}
 		done++
 	}
 	return done, nil
+}
+
+// runOp runs an operation of a worker that has done so many.
+func (e *Entrant) runOp(w *Worker, done int) error {
+	if e.times == nil || done%e.every != 0 {
+		return e.Op(w)
+	}
+	begin := time.Now()
+	err := e.Op(w)
+	w.times.Add(time.Since(begin))
+	return err
 }

@@ -9,8 +9,8 @@ import (
 	"runtime/pprof"
 )
 
-// Profiler writes CPU profiles of the first entrant's rounds, one file a round:
-// pprof adds them up when it is given several.
+// Profiler writes CPU profiles of the first entrant's rounds to a folder, which it makes, one
+// file a round: pprof adds them up when it is given several.
 type Profiler struct {
 	Dir  string
 	file int
@@ -22,7 +22,7 @@ func (p *Profiler) Turn(c *Contest, entrant int) (end func()) {
 		return func() {}
 	}
 	p.file++
-	file, err := os.Create(filepath.Join(p.Dir, fmt.Sprintf("%s-%d.pprof", c.Name, p.file)))
+	file, err := p.create(fmt.Sprintf("%s-%d.pprof", c.Name, p.file))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return func() {}
@@ -36,4 +36,11 @@ func (p *Profiler) Turn(c *Contest, entrant int) (end func()) {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}
+}
+
+func (p *Profiler) create(name string) (*os.File, error) {
+	if err := os.MkdirAll(p.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	return os.Create(filepath.Join(p.Dir, name))
 }

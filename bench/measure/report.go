@@ -5,7 +5,6 @@ package measure
 import (
 	"fmt"
 	"math"
-	"strings"
 )
 
 // Row is one comparison of a result: of the first entrant with another, or
@@ -66,18 +65,6 @@ func Duration(seconds float64) string {
 	return digits(seconds) + " s"
 }
 
-// Table returns the comparisons as a table in Markdown.
-func Table(results []Result) string {
-	var b strings.Builder
-	b.WriteString("| what | here | compared with | | ratio (of single rounds) | budget | |\n|---|---|---|---|---|---|---|\n")
-	for i := range results {
-		for _, row := range results[i].Rows() {
-			b.WriteString(row.String() + "\n")
-		}
-	}
-	return b.String()
-}
-
 // String returns the row of the table.
 func (r Row) String() string {
 	return fmt.Sprintf("| %s (`%s`) | %s | %s | %s | %s | %s | %s |", r.About, r.Contest,
@@ -101,4 +88,15 @@ func (r Row) formatBudget() string {
 		return fmt.Sprintf("≤ %.3g ×", 1/r.Least)
 	}
 	return fmt.Sprintf("≥ %.3g ×", r.Least)
+}
+
+// formatBudgetOf formats the budget, which only the first form has.
+func (r Row) formatBudgetOf(form int) string {
+	switch {
+	case form > 0 || r.Least == 0:
+		return ""
+	case r.Met():
+		return "; " + r.formatBudget()
+	}
+	return "; " + r.formatBudget() + " **" + r.Verdict() + "**"
 }

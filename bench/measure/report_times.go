@@ -11,17 +11,7 @@ import (
 // of every entrant.
 func ReportTimes(results []Result, rounds int) string {
 	var b strings.Builder
-	met, all := 0, 0
-	for i := range results {
-		for _, row := range results[i].Rows() {
-			if row.Least == 0 {
-				continue
-			}
-			if all++; row.Met() {
-				met++
-			}
-		}
-	}
+	met, all := countMet(results)
 	fmt.Fprintf(&b, "%s, medians of %d interleaved rounds. %d of %d budgets met.\n\n", Machine(), rounds, met, all)
 	b.WriteString(budgets(results))
 	b.WriteString("\n")

@@ -28,15 +28,6 @@ type Runner struct {
 	Turn func(c *Contest, entrant int) (end func())
 }
 
-// Result has the measurements of a contest.
-type Result struct {
-	Contest
-	Rates  [][]float64     // of each entrant, operations a second, by round
-	Allocs [][]float64     // of each entrant, allocations an operation, by round
-	Fsync  []time.Duration // the cost of a sync between the rounds
-	Said   string          // what the contest's Note said
-}
-
 // Run runs the chosen contests of the stages, one after the other. If no stage or no contest
 // is chosen, the error lists their names.
 func (r *Runner) Run(stages []Stage) ([]Result, error) {
@@ -88,6 +79,7 @@ func (r *Runner) runStage(stage Stage) (results []Result, names []string, err er
 		}
 		r.reportProgress(c.Name)
 		result, err := r.runContest(c, dir)
+		result.Section = stage.section()
 		if err != nil {
 			return results, names, fmt.Errorf("%s: %w", c.Name, err)
 		}
@@ -110,7 +102,7 @@ func (r *Runner) reportProgress(what string) {
 // runContest runs a round to warm up, which does not count, and then all others, each
 // beginning with another entrant.
 func (r *Runner) runContest(c Contest, dir string) (Result, error) {
-	result := Result{Contest: c, Rates: make([][]float64, len(c.Entrants)), Allocs: make([][]float64, len(c.Entrants))}
+	result := newResult(c)
 	if c.Procs > 0 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(c.Procs))
 	}
@@ -124,13 +116,12 @@ func (r *Runner) runContest(c Contest, dir string) (Result, error) {
 		}
 		for i := range c.Entrants {
 			i = (i + round) % len(c.Entrants)
-			rate, allocs, err := r.runTurn(&c, i)
+			t, err := r.runTurn(&c, i)
 			if err != nil {
 				return result, err
 			}
 			if round > 0 {
-				result.Rates[i] = append(result.Rates[i], rate)
-				result.Allocs[i] = append(result.Allocs[i], allocs)
+				result.add(i, t)
 			}
 		}
 	}
@@ -140,70 +131,44 @@ func (r *Runner) runContest(c Contest, dir string) (Result, error) {
 	return result, nil
 }
 
-// runTurn runs a round of an entrant, and returns its operations a second and the allocations
-// of each.
-func (r *Runner) runTurn(c *Contest, entrant int) (rate, allocs float64, err error) {
-	e := &c.Entrants[entrant]
+// turn is what was measured in a round of an entrant.
+type turn struct {
+	rate      float64 // operations a second
+	allocs    float64 // of an operation
+	processor float64 // of an operation, in seconds
+	times     *Histogram
+}
+
+// runTurn runs a round of an entrant.
+func (r *Runner) runTurn(c *Contest, entrant int) (t turn, err error) {
+	e := c.Entrants[entrant]
+	if c.Times {
+		t.times = &Histogram{}
+		e.times, e.every = t.times, 16 // reading the clock costs a tenth of a fast operation
+		if c.Durable {
+			e.every = 1
+		}
+	}
 	span := r.Span
 	if !e.Elastic {
 		span = 0
 	}
 	var before, after runtime.MemStats
+	var processor time.Duration
 	ops, took, err := e.Round(e.Ops, span, func() func() {
 		runtime.ReadMemStats(&before)
 		end := func() {}
 		if r.Turn != nil {
 			end = r.Turn(c, entrant)
 		}
+		processor = -ProcessorTime()
 		return func() {
+			processor += ProcessorTime()
 			end()
 			runtime.ReadMemStats(&after)
 		}
 	})
 	things := float64(ops * max(c.Each, 1))
-	return things / took.Seconds(), float64(after.Mallocs-before.Mallocs) / things, err
-}
-
-// Ratio returns how many times the rate of entrant i the first entrant made, by
-// their medians, and the lowest and highest ratio of any one round.
-func (r *Result) Ratio(i int) (ratio, low, high float64) {
-	ours, theirs := r.Rates[0], r.Rates[i]
-	for n := range ours {
-		one := ours[n] / theirs[n]
-		if n == 0 {
-			low, high = one, one
-		}
-		low, high = min(low, one), max(high, one)
-	}
-	return Median(ours) / Median(theirs), low, high
-}
-
-// Rows returns the comparisons of a result.
-func (r *Result) Rows() []Row {
-	ours := Median(r.Rates[0])
-	var rows []Row
-	add := func(peer string, theirs, ratio, low, high, least float64) {
-		rows = append(rows, Row{
-			Contest: r.Name, About: r.About, Name: r.Entrants[0].Name, Peer: peer,
-			Ours: r.formatRate(ours), Theirs: r.formatRate(theirs),
-			Ratio: ratio, Low: low, High: high, Least: least, Latency: r.Latency,
-		})
-	}
-	for i, e := range r.Entrants[1:] {
-		ratio, low, high := r.Ratio(i + 1)
-		add(e.Name, Median(r.Rates[i+1]), ratio, low, high, e.Least)
-	}
-	for _, f := range r.Fixed {
-		ratio := ours / f.Rate
-		add(f.Name, f.Rate, ratio, ratio, ratio, f.Least)
-	}
-	return rows
-}
-
-// formatRate formats a rate in the contest's unit.
-func (r *Result) formatRate(rate float64) string {
-	if r.Latency {
-		return Duration(1 / rate)
-	}
-	return Count(rate) + "/s"
+	t.rate, t.allocs, t.processor = things/took.Seconds(), float64(after.Mallocs-before.Mallocs)/things, processor.Seconds()/things
+	return t, err
 }

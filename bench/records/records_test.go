@@ -4,6 +4,7 @@ package records_test
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -14,31 +15,35 @@ import (
 	"github.com/kazahana-db/kazahana/bench/records/gormpeer"
 	"github.com/kazahana-db/kazahana/bench/records/holdpeer"
 	"github.com/kazahana-db/kazahana/bench/records/pebblepeer"
+	"github.com/kazahana-db/kazahana/bench/records/sqlite"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
-// stores are all libraries, in all their forms.
-func stores(t *testing.T) map[string]records.Library {
-	engine, err := embedded.OpenMemory()
-	if err != nil {
-		t.Fatal(err)
-	}
-	generated, err := records.Open(t.Context(), engine)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := map[string]records.Library{"kazahana": generated}
-	for name, open := range map[string]func(file string, plain bool) (records.Library, error){
-		"gorm": gormpeer.Open, "ent": entpeer.Open, "badgerhold": holdpeer.Open,
-	} {
-		for form, plain := range map[string]bool{" plain": true, " tuned": false} {
-			if all[name+form], err = open(filepath.Join(t.TempDir(), name), plain); err != nil {
-				t.Fatal(err)
+// stores open all libraries, in all their forms, each the same store each time.
+func stores(t *testing.T) map[string]func() (records.Library, error) {
+	dir := t.TempDir()
+	all := map[string]func() (records.Library, error){
+		"kazahana": func() (records.Library, error) {
+			engine, err := embedded.Open(filepath.Join(dir, "kazahana"), embedded.Options{})
+			if err != nil {
+				return nil, err
 			}
-		}
+			return records.Open(t.Context(), engine)
+		},
+		"pebble": func() (records.Library, error) {
+			return pebblepeer.Open(filepath.Join(dir, "pebble"), &pebble.Options{})
+		},
 	}
-	if all["pebble"], err = pebblepeer.Open(filepath.Join(t.TempDir(), "pebble"), &pebble.Options{}); err != nil {
-		t.Fatal(err)
+	for _, plain := range []bool{false, true} {
+		name := fmt.Sprintf("badgerhold, plain: %v", plain)
+		all[name] = func() (records.Library, error) { return holdpeer.Open(filepath.Join(dir, name), plain) }
+	}
+	for _, form := range []sqlite.Form{sqlite.Tuned, sqlite.Plain, sqlite.Native} {
+		if form == sqlite.Native && !sqlite.HasNative {
+			continue
+		}
+		all["gorm"+form.String()] = func() (records.Library, error) { return gormpeer.Open(filepath.Join(dir, "gorm"+form.String()), form) }
+		all["ent"+form.String()] = func() (records.Library, error) { return entpeer.Open(filepath.Join(dir, "ent"+form.String()), form) }
 	}
 	return all
 }
@@ -51,8 +56,12 @@ func TestStoresAnswerAlike(t *testing.T) {
 	for i := range loaded {
 		users = append(users, records.Numbered(i))
 	}
-	for name, store := range stores(t) {
+	for name, open := range stores(t) {
 		t.Run(name, func(t *testing.T) {
+			store, err := open()
+			if err != nil {
+				t.Fatal(err)
+			}
 			defer func() {
 				if err := store.Close(); err != nil {
 					t.Error(err)
@@ -60,6 +69,46 @@ func TestStoresAnswerAlike(t *testing.T) {
 			}()
 			testStore(t, store, users)
 			testLibrary(t, store, users)
+		})
+	}
+}
+
+// TestStoresOpenAgain closes and opens each store before it saves another user, as the contests
+// do: the ids of the first ones stay theirs.
+func TestStoresOpenAgain(t *testing.T) {
+	const loaded = 20
+	var users []records.User
+	for i := range loaded {
+		users = append(users, records.Numbered(i))
+	}
+	for name, open := range stores(t) {
+		t.Run(name, func(t *testing.T) {
+			store, err := open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids, err := store.Load(t.Context(), users)
+			if err := errors.Join(err, store.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if store, err = open(); err != nil {
+				t.Fatal(err)
+			}
+			if err := store.Save(t.Context(), records.Numbered(loaded)); err != nil {
+				t.Fatal(err)
+			}
+			for i, id := range ids {
+				got, err := store.Get(t.Context(), id)
+				if err := errors.Join(err, records.Check(got, users[i])); err != nil {
+					t.Error(err)
+				}
+			}
+			if n, err := store.Count(t.Context()); n != loaded+1 || err != nil {
+				t.Errorf("%d users, %v, want %d", n, err, loaded+1)
+			}
+			if err := store.Close(); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }

@@ -19,12 +19,14 @@ import (
 type footprints struct {
 	all  bool
 	only string // "work/store": this process is for that one
+	name string // of the section
 	budgets.FootprintOptions
 }
 
 func (f *footprints) addFlags() {
 	flag.BoolVar(&f.all, "footprint", false, "measure memory and disk; -run is `work/store` then")
 	flag.StringVar(&f.only, "footprint-of", "", "`work/store` to measure in this process; the command itself uses it")
+	flag.StringVar(&f.name, "section", "footprint", "`section` of the file for the footprints")
 	flag.IntVar(&f.Records, "footprint-records", 100_000, "`records` of footprints")
 	flag.DurationVar(&f.Idle, "idle", 30*time.Second, "`time` that stores are idle for their footprints")
 	flag.DurationVar(&f.Gets, "gets", 5*time.Second, "`time` of gets for footprints")
@@ -34,7 +36,7 @@ func (f *footprints) addFlags() {
 func (f *footprints) asked() bool { return f.all || f.only != "" }
 
 // measure prints the table of the footprints that are asked for, or the single one in JSON.
-func (f *footprints) measure(run, dir, section, write string) error {
+func (f *footprints) measure(run, dir, write string) error {
 	if work, store, ok := strings.Cut(f.only, "/"); ok {
 		found, err := budgets.MeasureFootprint(work, store, dir, f.FootprintOptions)
 		if err != nil {
@@ -54,12 +56,12 @@ func (f *footprints) measure(run, dir, section, write string) error {
 	found, err := budgets.Footprints(dir, works, stores, f.arguments)
 	report := fmt.Sprintf("%s. Each line is a process of its own.\n\n%s", measure.Machine(), budgets.FootprintTable(found))
 	if len(found) > 0 {
-		fmt.Print(report)
+		fmt.Printf("## %s\n\n%s\n", f.name, report)
 	}
 	if err != nil || write == "" {
 		return err
 	}
-	return measure.WriteSection(write, section, report)
+	return measure.WriteSection(write, f.name, report)
 }
 
 // arguments are those for the process of one footprint.

@@ -3,14 +3,13 @@
 // Command budgets measures the embedded engine against its budgets, and prints
 // which of them it meets.
 //
-//	go run ./cmd/budgets                         # everything, about a quarter of an hour
+//	go run ./cmd/budgets                         # every contest, about ten minutes
 //	go run ./cmd/budgets -run commit             # one stage
 //	go run ./cmd/budgets -run settled/get-1$     # one contest of it
 //	go run ./cmd/budgets -profile /tmp/profiles  # with a CPU profile of each contest
 //	go run ./cmd/budgets -footprint              # memory and disk, each store in a process of its own; four minutes
 //	go run ./cmd/budgets -footprint -run '^(idle|updates)$/^engine$' -updates 10m
-//	go run ./cmd/budgets -run "^(commit|settled|recent|counter|trap)" -write ../docs/benchmarks.md
-//	go run ./cmd/budgets -run "^(record|bulk)" -section records -write ../docs/benchmarks.md
+//	go run ./cmd/budgets -write ../docs/benchmarks.md
 package main
 
 import (
@@ -18,6 +17,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,32 +28,31 @@ import (
 func main() {
 	var (
 		run     = flag.String("run", "", "`stage[/contest]`: regular expressions of what to run")
-		rounds  = flag.Int("rounds", 7, "rounds of each contest")
+		rounds  = flag.Int("rounds", 5, "rounds of each contest")
+		span    = flag.Duration("span", 200*time.Millisecond, "`length` of a round")
 		dir     = flag.String("dir", "", "`folder` for the stores; its disk is what is measured")
 		profile = flag.String("profile", "", "`folder` for CPU profiles of the engine's rounds")
-		bulk    = flag.Int("bulk", 1_000_000, "`records` of the bulk load")
-		section = flag.String("section", "budgets", "`section` of the file for the report")
-		write   = flag.String("write", "", "`file` in which to put the report")
+		write   = flag.String("write", "", "`file` in which to put the tables, each in its section as far as it was run")
 	)
 	var f footprints
 	f.addFlags()
 	flag.Parse()
 	if f.asked() {
-		if err := f.measure(*run, *dir, *section, *write); err != nil {
+		if err := f.measure(*run, *dir, *write); err != nil {
 			fmt.Fprintln(os.Stderr, "budgets:", err)
 			os.Exit(1)
 		}
 		return
 	}
-	if err := measureAll(*run, *rounds, *bulk, *dir, *profile, *section, *write); err != nil {
+	if err := measureAll(*run, *rounds, *span, *dir, *profile, *write); err != nil {
 		fmt.Fprintln(os.Stderr, "budgets:", err)
 		os.Exit(1)
 	}
 }
 
-func measureAll(run string, rounds, bulk int, dir, profile, section, write string) error {
+func measureAll(run string, rounds int, span time.Duration, dir, profile, write string) error {
 	begin := time.Now()
-	r := measure.Runner{Rounds: rounds, Span: 400 * time.Millisecond, Dir: dir, Progress: func(what string) {
+	r := measure.Runner{Rounds: rounds, Span: span, Dir: dir, Progress: func(what string) {
 		fmt.Fprintf(os.Stderr, "%6.1fs %s\n", time.Since(begin).Seconds(), what)
 	}}
 	r.Done = func(result *measure.Result) {
@@ -68,15 +67,21 @@ func measureAll(run string, rounds, bulk int, dir, profile, section, write strin
 		profiler := measure.Profiler{Dir: profile}
 		r.Turn = profiler.Turn
 	}
-	results, err := r.Run(append(budgets.Stages(), budgets.Bulk(bulk)))
-	report := measure.Report(results, rounds)
-	if len(results) > 0 {
-		fmt.Print(report)
+	results, err := r.Run(budgets.Stages())
+	for len(results) > 0 {
+		section := results[0].Section
+		some := slices.IndexFunc(results, func(r measure.Result) bool { return r.Section != section })
+		if some < 0 {
+			some = len(results)
+		}
+		report := measure.Report(results[:some], rounds)
+		fmt.Printf("## %s\n\n%s\n", section, report)
+		if err == nil && write != "" {
+			err = measure.WriteSection(write, section, report)
+		}
+		results = results[some:]
 	}
-	if err != nil || write == "" {
-		return err
-	}
-	return measure.WriteSection(write, section, report)
+	return err
 }
 
 // choose sets which stages and contests the runner runs.

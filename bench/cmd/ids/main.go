@@ -5,7 +5,7 @@
 //
 //	go run ./cmd/ids                       # everything, some two minutes
 //	go run ./cmd/ids -run next/next-4      # one contest
-//	go run ./cmd/ids -write ../docs/benchmarks.md
+//	go run ./cmd/ids -write ../docs/benchmarks-parts.md
 package main
 
 import (

@@ -5,7 +5,7 @@
 //
 //	go run ./cmd/placement                      # everything, about a minute
 //	go run ./cmd/placement -run lookup/local-1  # one contest
-//	go run ./cmd/placement -write ../docs/benchmarks.md
+//	go run ./cmd/placement -write ../docs/benchmarks-parts.md
 package main
 
 import (

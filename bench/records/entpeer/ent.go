@@ -21,12 +21,13 @@ type store struct {
 	plain       bool
 }
 
-// Open opens the store in a file, plain or with prepared statements.
-func Open(file string, plain bool) (records.Library, error) {
-	pools, err := sqlite.Open(file, plain)
+// Open opens the store in a file, with prepared statements if it is not plain.
+func Open(file string, form sqlite.Form) (records.Library, error) {
+	pools, err := sqlite.Open(file, form)
 	if err != nil {
 		return nil, err
 	}
+	plain := form == sqlite.Plain
 	s := &store{
 		pools: pools, plain: plain,
 		write: ent.NewClient(ent.Driver(entsql.OpenDB(dialect.SQLite, pools.Write))),

@@ -39,12 +39,13 @@ type store struct {
 	plain       bool
 }
 
-// Open opens the store in a file, plain or tuned.
-func Open(file string, plain bool) (records.Library, error) {
-	pools, err := sqlite.Open(file, plain)
+// Open opens the store in a file.
+func Open(file string, form sqlite.Form) (records.Library, error) {
+	pools, err := sqlite.Open(file, form)
 	if err != nil {
 		return nil, err
 	}
+	plain := form == sqlite.Plain
 	s := &store{pools: pools, plain: plain}
 	if s.write, err = handle(pools.Write, plain); err != nil {
 		return nil, err

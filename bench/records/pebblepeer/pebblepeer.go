@@ -50,7 +50,39 @@ func Open(dir string, o *pebble.Options) (records.Library, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &store{db: db, seed: maphash.MakeSeed()}, nil
+	s := &store{db: db, seed: maphash.MakeSeed()}
+	return s, s.findLast()
+}
+
+// findLast finds the last id, of users and players.
+func (s *store) findLast() error {
+	for _, space := range []byte{userKeys, playerKeys} {
+		it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{space}, UpperBound: []byte{space + 1}})
+		if err != nil {
+			return err
+		}
+		if it.Last() {
+			s.last.Store(max(s.last.Load(), binary.BigEndian.Uint64(it.Key()[1:])))
+		}
+		if err := it.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// MergeCounts has Pebble add up the operands of all counts of a store that is closed.
+func MergeCounts(dir string, o *pebble.Options) (err error) {
+	o.Merger = counter
+	db, err := pebble.Open(dir, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	for _, space := range []byte{categoryCounts, countryCounts} {
+		err = errors.Join(err, db.Compact(context.Background(), []byte{space}, []byte{space + 1}, false))
+	}
+	return err
 }
 
 func (s *store) lockOf(key []byte) *sync.Mutex {
