@@ -148,11 +148,17 @@ fuzz: ## run every fuzz target on FUZZCOUNT inputs
 	@.ci/fuzz $(FUZZCOUNT)
 
 .PHONY: bench
-bench: ## measure engine and IDs against their budgets (bench/ is a module of its own)
-	cd bench && CGO_ENABLED=0 go run ./cmd/budgets
-	cd bench && CGO_ENABLED=0 go run ./cmd/ids
-	cd bench && CGO_ENABLED=0 go run ./cmd/placement
-	cd bench && CGO_ENABLED=0 go test -run '^$$' -bench . -benchmem -count 7 ./user
+bench: BENCHMARKS := $(if $(WRITE),-write ../docs/benchmarks.md)
+bench: PARTS = -rounds $(ROUNDS) $(if $(WRITE),-write ../docs/benchmarks-parts.md)
+bench: ROUNDS := 5
+bench: ## measure engine, records and IDs against their budgets; WRITE=1 puts the tables into docs (bench/ is a module of its own)
+	cd bench && CGO_ENABLED=0 go run ./cmd/budgets -rounds $(ROUNDS) $(BENCHMARKS)
+	cd bench && CGO_ENABLED=0 go run ./cmd/budgets -footprint $(BENCHMARKS)
+	cd bench && if [ "$$(CGO_ENABLED= go env CGO_ENABLED)" = 1 ]; then \
+		CGO_ENABLED=1 go run ./cmd/budgets -footprint -run '^load$$/(Kazahana|in C|nothing)' -section load-c $(BENCHMARKS); fi
+	cd bench && CGO_ENABLED=0 go run ./cmd/growth -most 1000000 -rounds $(ROUNDS) $(if $(WRITE),-svg ../docs/growth.svg) $(BENCHMARKS)
+	cd bench && CGO_ENABLED=0 go run ./cmd/ids $(PARTS)
+	cd bench && CGO_ENABLED=0 go run ./cmd/placement $(PARTS)
 
 .PHONY: site
 site: ## render docs as a site into site/dist, and check it (needs Node); SITE_BASE=/path/ if it is served below a path

@@ -44,7 +44,7 @@
 // with the members. A process that follows the topology waits for the version to
 // change, by a watch in the database, and looks once in six durations in case the
 // watch was lost. After each change each process makes one transaction, which reads
-// all members. docs/benchmarks.md has figures.
+// all members. docs/benchmarks-parts.md has figures.
 //
 // # Another membership
 //

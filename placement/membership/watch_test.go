@@ -168,7 +168,7 @@ var errEnough = fmt.Errorf("enough")
 
 // TestCost counts what members and watchers ask of the database: for each member and
 // duration three renewals and three looks, whatever the number of members; for each
-// watcher a look in six durations; and for a change one transaction each. docs/benchmarks.md
+// watcher a look in six durations; and for a change one transaction each. docs/benchmarks-parts.md
 // has the figures.
 func TestCost(t *testing.T) {
 	for _, c := range []struct{ members, watchers int }{{1, 0}, {10, 0}, {100, 0}, {100, 1000}} {

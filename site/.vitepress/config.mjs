@@ -47,7 +47,7 @@ const sidebar = [
   {
     text: 'Know',
     items: [
-      page('Guarantees', '/docs/guarantees'), page('Benchmarks', '/docs/benchmarks'), page('Layout', '/docs/layout'),
+      page('Guarantees', '/docs/guarantees'), page('Benchmarks', '/docs/benchmarks'), page('Benchmarks of the parts', '/docs/benchmarks-parts'), page('Layout', '/docs/layout'),
       page('Architecture', '/docs/architecture'), page('Decisions', '/docs/decisions/'), page('Dependencies', '/docs/dependencies'),
       page('Contributing', '/CONTRIBUTING'), page('Changelog', '/CHANGELOG'),
     ],
