@@ -18,15 +18,35 @@ func (t *Transaction) getRange(req kv.BatchRequest, snapshot bool) kv.Future[kv.
 	}
 	t.read = true
 	long := req.Mode == kv.ModeExact && req.Limit > atOnce/2 || isFar(req.Begin.Offset) || isFar(req.End.Offset)
-	return answer(t, snapshot, long, func(s *overlay) (batchRead, error) { return s.readBatch(req) },
-		func(s *overlay, b batchRead) (kv.Batch, error) {
-			if !snapshot {
-				if err := t.addBatchRead(s.writes, b); err != nil {
-					return kv.Batch{}, err
-				}
+	walk := func(s *overlay) (batchRead, error) { return s.readBatch(req) }
+	note := func(s *overlay, b batchRead) (kv.Batch, error) {
+		if !snapshot {
+			if err := t.addBatchRead(s.writes, b); err != nil {
+				return kv.Batch{}, err
 			}
-			return kv.Batch{KVs: b.kvs, More: b.more}, nil
-		})
+		}
+		return b.batch(), nil
+	}
+	if t.isOnDisk(req.SelectorRange, snapshot) {
+		s := newOverlay(t, snapshot)
+		s.unshared = true
+		return answerLater(t, s, snapshot, walk, note)
+	}
+	return answer(t, snapshot, long, walk, note)
+}
+
+// isOnDisk reports whether a read of a range, without OrEqual, surely needs the disk and
+// nothing else: an attempt to make it at once would be in vain. t.mu is held.
+func (t *Transaction) isOnDisk(r kv.SelectorRange, snapshot bool) bool {
+	if t.settings.rywDisabled || r.Begin.Offset != 1 || r.End.Offset != 1 || bytes.Compare(r.Begin.Key, r.End.Key) >= 0 {
+		return false
+	}
+	keys := kv.KeyRange{Begin: r.Begin.Key, End: r.End.Key}
+	if w := t.ownWrites(snapshot); w != nil && !w.missesRange(keys.Begin, keys.End) || t.known.overlaps(keys) {
+		return false
+	}
+	v, err := t.currentView()
+	return err == nil && !v.InMemory()
 }
 
 // checkRange makes a request plain. It reports whether the range is empty
@@ -61,6 +81,15 @@ func (t *Transaction) checkRange(req *kv.BatchRequest) (answered bool, err error
 
 func invalidLimit(limit int) error {
 	return kv.NewError(kv.CodeRangeLimitsInvalid, "the limit is %d", limit)
+}
+
+// batch returns the batch for the caller.
+func (b *batchRead) batch() kv.Batch {
+	batch := kv.Batch{KVs: b.kvs, More: b.more}
+	if b.loan == nil {
+		return batch
+	}
+	return batch.LentBy(b.loan.Lender())
 }
 
 // addBatchRead adds the read conflict ranges of a batch.
