@@ -150,7 +150,7 @@ fuzz: ## run every fuzz target on FUZZCOUNT inputs
 .PHONY: bench
 bench: BENCHMARKS := $(if $(WRITE),-write ../docs/benchmarks.md)
 bench: PARTS = -rounds $(ROUNDS) $(if $(WRITE),-write ../docs/benchmarks-parts.md)
-bench: ROUNDS := 5
+bench: ROUNDS := 3
 bench: ## measure engine, records and IDs against their budgets; WRITE=1 puts the tables into docs (bench/ is a module of its own)
 	cd bench && CGO_ENABLED=0 go run ./cmd/budgets -rounds $(ROUNDS) $(BENCHMARKS)
 	cd bench && CGO_ENABLED=0 go run ./cmd/budgets -footprint $(BENCHMARKS)

@@ -5,6 +5,7 @@ package budgets
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -30,24 +31,32 @@ var players = sync.OnceValue(func() []records.Player { return records.NumberedPl
 // recordStores compare whole records: the generated store on the engine with
 // the libraries that a program would use otherwise, and with raw Pebble.
 var recordStores = measure.Stage{Name: "record", Section: "records", Open: func(dir string) (*measure.Set, error) {
-	var peers []*peer
+	peers, err := openPeers(dir)
 	set := &measure.Set{Close: func() (err error) {
 		for _, p := range peers {
 			err = errors.Join(err, p.store.Close())
 		}
 		return err
 	}}
-	for _, l := range libraries() {
-		p, err := l.openLoaded(dir)
-		if err != nil {
-			return nil, errors.Join(err, set.Close())
-		}
-		peers = append(peers, p)
+	if err != nil {
+		return nil, errors.Join(err, set.Close())
 	}
 	rest()
 	set.Contests = recordContests(peers)
 	return set, nil
 }}
+
+// openPeers loads all libraries at the same time, and returns those that could be.
+func openPeers(dir string) ([]*peer, error) {
+	all := libraries()
+	peers, errs := make([]*peer, len(all)), make([]error, len(all))
+	var wg sync.WaitGroup
+	for i := range all {
+		wg.Go(func() { peers[i], errs[i] = all[i].openLoaded(dir) })
+	}
+	wg.Wait()
+	return slices.DeleteFunc(peers, func(p *peer) bool { return p == nil }), errors.Join(errs...)
+}
 
 // recordContests are the contests, those that change users last.
 func recordContests(peers []*peer) (all []measure.Contest) {

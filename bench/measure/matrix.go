@@ -90,6 +90,9 @@ var comparisons = matrix{
 	peer: func(r *Result, form, i int) string {
 		row := r.row(form, i)
 		cell := row.formatRatios()
+		if form > 0 {
+			cell = fmt.Sprintf("**%s ×**", digits(row.Ratio)) // of the first form, the range says enough
+		}
 		if ours, theirs := r.cost(form), r.cost(i); ours > 0 && theirs > 0 {
 			cell += fmt.Sprintf(", CPU %s ×", digits(theirs/ours))
 		}
@@ -106,6 +109,11 @@ var latencies = matrix{
 	corner: "one operation takes, p50 / p99",
 	has:    func(r *Result) bool { return r.Quantiles != nil },
 	here:   func(r *Result, form int) string { return r.formatQuantiles(form) },
-	peer:   func(r *Result, _, i int) string { return r.formatQuantiles(i) },
-	fixed:  func(*Result, FixedRate) string { return "" },
+	peer: func(r *Result, form, i int) string {
+		if form > 0 {
+			return "" // the line of the first form has it
+		}
+		return r.formatQuantiles(i)
+	},
+	fixed: func(*Result, FixedRate) string { return "" },
 }
