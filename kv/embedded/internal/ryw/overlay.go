@@ -18,6 +18,7 @@ type overlay struct {
 	tx       *Transaction // which is locked; nil: the read is made by a goroutine
 	view     View         // what the database holds; nil until it is needed: own writes alone do not fix the read version
 	scan     Scan         // over view
+	points   int          // how many single keys were got without it
 	below    kv.KeyValue  // the pair that the scan's last move has found, if that was downwards
 	budget   reads.Budget
 	builder  *reads.Builder // of the batch that is collected; nil between batches
@@ -181,11 +182,28 @@ func (s *overlay) firstStored(begin, end []byte) (key, value []byte, there bool)
 			return nil, nil, false
 		}
 	}
+	if s.isPoint(begin, end) {
+		value = s.getStored(begin)
+		return begin, value, value != nil
+	}
 	first, ok := s.seek(begin)
 	if !ok || bytes.Compare(first.Key, end) >= 0 {
 		return nil, nil, false
 	}
 	return first.Key, first.Value, true
+}
+
+// mostPoints is how many single keys a read gets before it begins a scan: to begin one
+// costs as much as some gets.
+const mostPoints = 4
+
+// isPoint reports whether a range is one key, which costs less to get than to seek.
+func (s *overlay) isPoint(begin, end []byte) bool {
+	if s.scan != nil || s.points == mostPoints || !keys.IsSuccessor(end, begin) {
+		return false
+	}
+	s.points++
+	return true
 }
 
 // beforeAll is the section in front of the first key.
@@ -200,6 +218,12 @@ func (s *overlay) lastStored(begin, end []byte) (key, value []byte) {
 		} else if len(pairs) > 0 || bytes.Compare(r.keys.Begin, begin) <= 0 {
 			return nil, nil
 		}
+	}
+	if s.isPoint(begin, end) {
+		if value = s.getStored(begin); value != nil {
+			key = begin
+		}
+		return key, value
 	}
 	if last, ok := s.seekBelow(end); ok && bytes.Compare(last.Key, begin) >= 0 {
 		return last.Key, last.Value

@@ -27,26 +27,27 @@ func (t *Transaction) getRange(req kv.BatchRequest, snapshot bool) kv.Future[kv.
 		}
 		return b.batch(), nil
 	}
-	if t.isOnDisk(req.SelectorRange, snapshot) {
+	if alone, ok := t.isOnDisk(req.SelectorRange, snapshot); ok {
 		s := newOverlay(t, snapshot)
-		s.unshared = true
+		s.unshared = alone
 		return answerLater(t, s, snapshot, walk, note)
 	}
 	return answer(t, snapshot, long, walk, note)
 }
 
-// isOnDisk reports whether a read of a range, without OrEqual, surely needs the disk and
-// nothing else: an attempt to make it at once would be in vain. t.mu is held.
-func (t *Transaction) isOnDisk(r kv.SelectorRange, snapshot bool) bool {
+// isOnDisk reports whether a read of a range, without OrEqual, surely needs the disk: an
+// attempt to make it at once would be in vain. alone says that neither own writes nor known
+// keys concern the read. t.mu is held.
+func (t *Transaction) isOnDisk(r kv.SelectorRange, snapshot bool) (alone, ok bool) {
 	if t.settings.rywDisabled || r.Begin.Offset != 1 || r.End.Offset != 1 || bytes.Compare(r.Begin.Key, r.End.Key) >= 0 {
-		return false
+		return false, false
 	}
-	keys := kv.KeyRange{Begin: r.Begin.Key, End: r.End.Key}
-	if w := t.ownWrites(snapshot); w != nil && !w.missesRange(keys.Begin, keys.End) || t.known.overlaps(keys) {
-		return false
+	if w := t.ownWrites(snapshot); w != nil && !w.missesRange(r.Begin.Key, r.End.Key) {
+		return false, false
 	}
 	v, err := t.currentView()
-	return err == nil && !v.InMemory()
+	alone = !t.known.overlaps(kv.KeyRange{Begin: r.Begin.Key, End: r.End.Key})
+	return alone, err == nil && !v.InMemory()
 }
 
 // checkRange makes a request plain. It reports whether the range is empty
