@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reads
+
+import "testing"
+
+// step is a task that says that it has begun, and then waits.
+type step struct{ begun, end chan struct{} }
+
+func (s step) Run() {
+	s.begun <- struct{}{}
+	<-s.end
+}
+
+// TestPoolKeepsGoroutines runs many tasks at a time: only some of their goroutines
+// remain, one of them runs the next task, and Wait ends them.
+func TestPoolKeepsGoroutines(t *testing.T) {
+	var p Pool
+	s := step{make(chan struct{}), make(chan struct{})}
+	for range 2 * mostIdle {
+		p.Start(s)
+		<-s.begun
+	}
+	close(s.end)
+	p.awaitNone()
+	if len(p.idle) != mostIdle {
+		t.Errorf("%d goroutines are idle, want %d", len(p.idle), mostIdle)
+	}
+	s.end = make(chan struct{})
+	p.Start(s)
+	<-s.begun
+	if len(p.idle) != mostIdle-1 {
+		t.Errorf("%d goroutines are idle while one works, want %d", len(p.idle), mostIdle-1)
+	}
+	close(s.end)
+	p.awaitNone()
+	idle := append([]chan Task{}, p.idle...)
+	p.Wait()
+	for _, more := range idle {
+		if _, open := <-more; open || len(p.idle) > 0 {
+			t.Fatal("a goroutine is idle after Wait")
+		}
+	}
+}
+
+// awaitNone returns when no task runs; goroutines may be idle.
+func (p *Pool) awaitNone() {
+	for running := 1; running > 0; {
+		running, _ = p.Counts()
+	}
+}
