@@ -81,7 +81,7 @@ func BenchmarkCommit(b *testing.B) {
 
 // filled returns databases that hold all keys: in memory, in the window of a
 // durable one, and in its base.
-func filled(b *testing.B, form string) *Database {
+func filled(b testing.TB, form string) *Database {
 	b.Helper()
 	var (
 		db  *Database

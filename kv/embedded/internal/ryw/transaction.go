@@ -112,10 +112,11 @@ type Transaction struct {
 	knownChanges int           // how often known was changed or replaced
 	size         int64         // as GetApproximateSize counts
 
-	pending     []readTask    // reads under way
-	heldRead    readTask      // the only one of them, if it was not started yet; else nil
-	commitWaits bool          // the commit has begun and waits for them
-	ended       chan struct{} // closed when no read is under way; nil: no goroutine waits for that
+	pending      []readTask    // reads under way
+	firstPending [1]readTask   // memory for pending
+	heldRead     readTask      // the only one of them, if it was not started yet; else nil
+	commitWaits  bool          // the commit has begun and waits for them
+	ended        chan struct{} // closed when no read is under way; nil: no goroutine waits for that
 
 	direct *directWrites // what bypasses the write map; never nil
 

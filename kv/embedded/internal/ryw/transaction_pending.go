@@ -3,7 +3,6 @@
 package ryw
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"sync/atomic"
@@ -28,9 +27,37 @@ type pendingRead[T any] struct {
 	place int         // in tx.pending, -1 if the transaction has given the read up; guarded by tx.mu
 	quit  atomic.Bool // the transaction has given the read up
 
-	read   func(quit *atomic.Bool) // makes the read; the transaction is not locked
-	finish func() (T, error)       // takes what was read into the transaction, which is locked
+	work readWork[T]
 }
+
+// readWork is what a pendingRead is to do.
+type readWork[T any] interface {
+	makeRead(quit *atomic.Bool) // makes the read; the transaction is not locked
+	finishRead() (T, error)     // takes what was read into the transaction, which is locked
+}
+
+// pendingGet is a pendingRead of one key.
+type pendingGet struct {
+	pendingRead[[]byte]
+	pointRead
+	room [40]byte // for most keys
+}
+
+func (g *pendingGet) makeRead(*atomic.Bool) { g.readStored() }
+
+func (g *pendingGet) finishRead() ([]byte, error) {
+	return slices.Clip(g.pointRead.value), g.tx.keepReadError(g.pointRead.err)
+}
+
+// pendingCall is a pendingRead that calls functions.
+type pendingCall[T any] struct {
+	pendingRead[T]
+	read   func(quit *atomic.Bool)
+	finish func() (T, error)
+}
+
+func (c *pendingCall[T]) makeRead(quit *atomic.Bool) { c.read(quit) }
+func (c *pendingCall[T]) finishRead() (T, error)     { return c.finish() }
 
 // readTask is a pendingRead of any type.
 type readTask interface {
@@ -39,23 +66,38 @@ type readTask interface {
 	moveTo(place int)
 }
 
-// startRead starts a read, or holds it back, and returns its future. t.mu is held.
-func startRead[T any](t *Transaction, read func(quit *atomic.Bool), finish func() (T, error)) kv.Future[T] {
-	p := newPendingRead(t, read, finish)
+// startCall starts a read that calls functions: see startRead. t.mu is held.
+func startCall[T any](t *Transaction, read func(quit *atomic.Bool), finish func() (T, error)) kv.Future[T] {
+	c := &pendingCall[T]{read: read, finish: finish}
+	return startRead(t, c.enter(t, c))
+}
+
+// startRead starts a read that was entered, or holds it back, and returns its future.
+// t.mu is held.
+func startRead[T any](t *Transaction, p *pendingRead[T]) kv.Future[T] {
 	if len(t.pending) == 1 {
 		t.heldRead = p
-		return kv.NewFuture[T](p)
+	} else {
+		t.startHeld()
+		t.engine.Start(p)
 	}
-	t.startHeld()
-	t.engine.Start(p)
 	return kv.NewFuture[T](p)
 }
 
-// newPendingRead enters a read into the transaction. The caller starts it, or holds it
-// back. t.mu is held.
-func newPendingRead[T any](t *Transaction, read func(quit *atomic.Bool), finish func() (T, error)) *pendingRead[T] {
-	p := &pendingRead[T]{tx: t, read: read, finish: finish}
-	p.moveTo(len(t.pending))
+// newPendingGet enters the read of a key that memory did not have. t.mu is held.
+func newPendingGet(t *Transaction, p *pointRead, key []byte) *pendingRead[[]byte] {
+	g := &pendingGet{pointRead: *p}
+	g.key = append(g.room[:0], key...)
+	return g.enter(t, g)
+}
+
+// enter enters a read into the transaction. The caller starts it, or holds it back.
+// t.mu is held.
+func (p *pendingRead[T]) enter(t *Transaction, work readWork[T]) *pendingRead[T] {
+	if t.pending == nil {
+		t.pending = t.firstPending[:0]
+	}
+	p.tx, p.work, p.place = t, work, len(t.pending)
 	t.pending = append(t.pending, p)
 	return p
 }
@@ -98,7 +140,7 @@ func (p *pendingRead[T]) moveTo(place int) { p.place = place }
 // on with the commit.
 func (p *pendingRead[T]) Run() {
 	if !p.quit.Load() {
-		p.read(&p.quit)
+		p.work.makeRead(&p.quit)
 	}
 	t := p.tx
 	t.mu.Lock()
@@ -107,7 +149,7 @@ func (p *pendingRead[T]) Run() {
 		return
 	}
 	t.endPending(p.place)
-	value, err := p.finish()
+	value, err := p.work.finishRead()
 	var request *txn.Request
 	if len(t.pending) == 0 {
 		request = t.endReads()
@@ -169,7 +211,7 @@ func answerLater[A, T any](t *Transaction, s *overlay, snapshot bool, walk func(
 		s.budget.Abandon = quit
 		a, err = walkToEnd(s, walk)
 	}
-	return startRead(t, read, func() (T, error) { return noteRead(t, s, a, err, note) })
+	return startCall(t, read, func() (T, error) { return noteRead(t, s, a, err, note) })
 }
 
 // walkToEnd walks and releases what the walk has held.
@@ -266,13 +308,11 @@ func (t *Transaction) finishMany(points []pointRead, keys [][]byte, futures []kv
 		if points[i].answered {
 			continue
 		}
-		p := points[i] // on the heap, without the others
-		if err := t.checkGoesOn(&p); err != nil {
+		if err := t.checkGoesOn(&points[i]); err != nil {
 			futures[i] = kv.Resolved[[]byte](nil, err)
 			continue
 		}
-		p.key = bytes.Clone(keys[i])
-		read := newPendingRead(t, p.readStored, func() ([]byte, error) { return slices.Clip(p.value), t.keepReadError(p.err) })
+		read := newPendingGet(t, &points[i], keys[i])
 		futures[i], tasks = kv.NewFuture[[]byte](read), append(tasks, read)
 	}
 	if len(tasks) == 1 && len(t.pending) == 1 {

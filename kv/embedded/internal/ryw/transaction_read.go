@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
@@ -207,8 +206,7 @@ func (t *Transaction) finishGet(p pointRead, key []byte) kv.Future[[]byte] {
 	if err := t.checkGoesOn(&p); err != nil {
 		return kv.Resolved[[]byte](nil, err)
 	}
-	p.key = bytes.Clone(key)
-	return startRead(t, p.readStored, func() ([]byte, error) { return slices.Clip(p.value), t.keepReadError(p.err) })
+	return startRead(t, newPendingGet(t, &p, key))
 }
 
 // checkGoesOn returns why a read that memory has not answered does not go on. t.mu is
@@ -326,7 +324,7 @@ func (p *pointRead) readCached(key []byte) bool {
 }
 
 // readStored reads what memory did not have. It may wait for the disk.
-func (p *pointRead) readStored(*atomic.Bool) {
+func (p *pointRead) readStored() {
 	if p.value, p.err = p.view.Fetch(p.ticket, p.key); p.err == nil {
 		p.value = p.over.applyTo(p.value)
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -156,7 +157,7 @@ func (t *Transaction) Watch(key []byte) kv.Future[struct{}] {
 	a.watches = append(a.watches, w)
 	if !p.answered {
 		p.key, w.unread = w.Key, true
-		startRead(t, p.readStored, func() (struct{}, error) {
+		startCall(t, func(*atomic.Bool) { p.readStored() }, func() (struct{}, error) {
 			w.setValue(p.value, p.err)
 			return struct{}{}, nil
 		})
