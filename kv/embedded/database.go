@@ -54,7 +54,7 @@ func OpenMemory(options ...Options) (*Database, error) {
 	db := &Database{}
 	db.client, db.tracer = ryw.NewClient(&engine{db}, o.Transactions), o.Tracer
 	w := mvcc.NewMemoryWindow()
-	if err := db.head.Open(w, nil, 0, defaultWindowSize); err != nil {
+	if err := db.head.Open(w, nil, 0, memoryHistory); err != nil {
 		return nil, err
 	}
 	db.committer = commit.NewCommitter(commit.Options{Head: &db.head, Window: w, Watches: &db.watches, Readers: &db.readers})
@@ -247,7 +247,7 @@ func (db *Database) startCommits(p *parts, w *mvcc.Window) (err error) {
 func (db *Database) assemble(w *mvcc.Window) (err error) {
 	d, o := db.disk, db.disk.options
 	db.client, db.tracer = ryw.NewClient(&engine{db}, o.Transactions), o.Tracer
-	if err := db.head.Open(w, d.base, max(d.log.LastVersion(), d.base.AbsorbedVersion()), o.WindowSize); err != nil {
+	if err := db.head.Open(w, d.base, max(d.log.LastVersion(), d.base.AbsorbedVersion()), o.historySize()); err != nil {
 		return err
 	}
 	db.committer = commit.NewCommitter(commit.Options{
@@ -255,7 +255,7 @@ func (db *Database) assemble(w *mvcc.Window) (err error) {
 		Log: d.log, Fault: d.fault, QueueLimit: cmp.Or(o.queueSize, o.WindowSize),
 	})
 	d.absorber = commit.NewAbsorber(db.committer, commit.AbsorberOptions{
-		Base: d.base, Log: d.log, Fault: d.fault, Age: o.window, FlushAt: o.flushAt, WindowSize: o.WindowSize, SyncLog: o.syncLog,
+		Base: d.base, Log: d.log, Fault: d.fault, Age: o.window, FlushAt: o.flushAt, SettleAt: o.settleAt(), WindowSize: o.WindowSize, SyncLog: o.syncLog,
 	})
 	d.keeper = commitlog.NewKeeper(d.log, d.fault)
 	return nil
@@ -279,7 +279,7 @@ func (db *Database) startDisk(o Options) error {
 // replay reads the log into a window, and puts the database together.
 func (db *Database) replay(p *parts) (err error) {
 	d := db.disk
-	w := mvcc.NewDurableWindow(mvcc.NewJournal(d.options.window, d.options.WindowSize), d.options.leaps)
+	w := mvcc.NewDurableWindow(mvcc.NewJournal(d.options.window, d.options.settleAt()), d.options.leaps)
 	absorbed := d.base.AbsorbedVersion()
 	if d.log, err = p.readLog(commitlog.Options{}, commitlog.Replay{Above: absorbed, Apply: w.Replay}); err != nil {
 		return err

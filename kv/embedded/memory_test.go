@@ -5,7 +5,9 @@ package embedded
 import (
 	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -114,7 +116,7 @@ func TestHistoryBytes(t *testing.T) {
 		defer closeTest(t, db)
 		for range 3 {
 			overwriteValues(t, db, 30, func(int) {})
-			if m := db.Metrics(); m.HistoryBytes == 0 || m.HistoryBytes > 64<<20/16+1<<20 {
+			if m := db.Metrics(); m.HistoryBytes == 0 || m.HistoryBytes > 64<<20/32+1<<20 {
 				t.Errorf("after the commits the history takes %d bytes", m.HistoryBytes)
 			}
 			time.Sleep(2 * kv.MaxTransactionAge)
@@ -136,6 +138,58 @@ func TestHistoryBytes(t *testing.T) {
 			t.Errorf("at the version before the last commit: %q, %v", got, err)
 		}
 	})
+}
+
+// TestMemoryIsBounded writes four times Memory, and reads it: what is alive stays well within Memory,
+// although the writers are faster than the disk, and so does what the log has beyond the window.
+func TestMemoryIsBounded(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	const memory = 32 << 20
+	before := heap()
+	db, err := Open(t.TempDir(), Options{NoSync: true, Memory: memory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeTest(t, db)
+	var (
+		mu           sync.Mutex
+		most, logged int64
+		seen         int
+	)
+	sample := func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if seen++; seen%400 == 0 {
+			size, _ := db.disk.log.Backlog()
+			logged = max(logged, size-db.disk.absorber.WindowUse().Bytes)
+			most = max(most, heap()-before)
+		}
+	}
+	n := 4000
+	if testing.Short() {
+		n = 1600
+	}
+	writeRandom(t, db, n, 30, 1000, sample)
+	for range 400 {
+		begin := binary.BigEndian.AppendUint64([]byte("a key of "), rand.Uint64())
+		err := db.ReadTransact(t.Context(), func(tx kv.ReadTransaction) error {
+			_, err := readPairs(tx, kv.KeyRange{Begin: begin, End: []byte("b")}, kv.RangeOptions{Limit: 100})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	sample()
+	t.Logf("the heap has grown by up to %d kB; the log had up to %d kB beyond the window", most>>10, logged>>10)
+	if most > memory*3/4 {
+		t.Errorf("the heap has grown by %d bytes, want at most %d", most, memory*3/4)
+	}
+	if logged > memory/4 {
+		t.Errorf("the log had %d bytes beyond the window, want at most %d", logged, memory/4)
+	}
 }
 
 // allocated returns how many objects, and how many bytes of them, do allocates.

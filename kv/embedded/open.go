@@ -145,7 +145,7 @@ func recoverDatabase(dir string, o Options) (*Database, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := mvcc.NewDurableWindow(mvcc.NewJournal(o.window, o.WindowSize/2), o.leaps)
+	w := mvcc.NewDurableWindow(mvcc.NewJournal(o.window, o.settleAt()), o.leaps)
 	// Nothing is written before all of the log was read.
 	l, err := p.readLog(commitlog.Options{Lazy: o.NoSync, SegmentSize: o.segmentSize}, commitlog.Replay{Above: absorbed, Apply: w.Replay})
 	if err != nil {

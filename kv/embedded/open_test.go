@@ -360,8 +360,8 @@ func TestReadOnlyOwnsRestoredFolder(t *testing.T) {
 
 // TestOptionsValidate makes every fault at once, and the least that is allowed.
 func TestOptionsValidate(t *testing.T) {
-	err := Options{CacheSize: -1, WindowSize: leastWindowSize - 1}.Validate()
-	if err == nil || !strings.Contains(err.Error(), "CacheSize is -1") || !strings.Contains(err.Error(), "WindowSize is 1048575") {
+	err := Options{Memory: leastMemory - 1, CacheSize: -1, WindowSize: leastWindowSize - 1}.Validate()
+	if err == nil || !strings.Contains(err.Error(), "Memory is 1048575") || !strings.Contains(err.Error(), "CacheSize is -1") || !strings.Contains(err.Error(), "WindowSize is 1048575") {
 		t.Errorf("two faults give %v", err)
 	}
 	if _, err := Open("db", Options{FS: vfs.NewMem(), WindowSize: -1}); err == nil {

@@ -3,6 +3,7 @@
 package embedded
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -29,23 +30,31 @@ type Options struct {
 	// database was at some moment. For data that can be made again.
 	NoSync bool
 
+	// Memory is about how much memory, in bytes, the process needs for the database under a
+	// load: for caches, the commits of the last seconds, what the disk is about to get, and as
+	// much garbage as Go's collector leaves if GOGC is 100. It is a measure and not a limit:
+	// transactions that stay open for seconds while others write take more, see WindowSize.
+	//
+	// CacheSize and WindowSize follow from it if they are 0. When recent commits take a
+	// sixteenth of it, they move to the disk before they are five seconds old, as far as no
+	// open transaction can read what was before them; at an eighth, further commits wait for
+	// that. The log on disk keeps about as much. 0: 64 MB. The least is 1 MB.
+	Memory int64
+
 	// CacheSize is the memory, in bytes, for what was read from the disk lately:
 	// half of it for blocks of the files, half for single keys and their values.
-	// 0: 64 MB. It does not bound the memory for the commits of the last seconds.
+	// 0: a quarter of Memory.
 	CacheSize int64
 
-	// WindowSize is the memory, in bytes, for the commits of the last five
-	// seconds. When half of it is in use, commits move to the disk before they are
-	// old, as far as no open transaction can read what was before them. When all of
-	// it is, further commits wait for that: for the disk, or for the oldest reader
-	// to end or to become five seconds old. While a transaction is always open that
+	// WindowSize is the most memory, in bytes, for the commits of the last five
+	// seconds, with those that open transactions keep there. When it is in use, further
+	// commits wait for the oldest reader to end or to become five seconds old. While a transaction is always open that
 	// is as old as it may be, at most WindowSize in five seconds is written. A
 	// write counts its key, its value, and 160 bytes; an atomic operation counts the value
 	// that it makes, and the transaction fails with CodeTransactionTooLarge if those that
-	// keep the value before them make more than 32 MB. The log on disk keeps about
-	// WindowSize and 64 MB. Commits that wait may take as much again;
-	// beyond that they fail with CodeCommitProxyMemoryLimitExceeded, and are retried.
-	// 0: 256 MB. The least is 1 MB.
+	// keep the value before them make more than 32 MB. Commits that wait may take as much
+	// again; beyond that they fail with CodeCommitProxyMemoryLimitExceeded, and are retried.
+	// 0: four times Memory. The least is 1 MB.
 	WindowSize int64
 
 	// ReadOnly opens a database that is there, for reading, and writes nothing: a
@@ -92,18 +101,21 @@ type Options struct {
 }
 
 const (
-	defaultCacheSize   = 64 << 20
-	defaultWindowSize  = 256 << 20
-	leastWindowSize    = 1 << 20
-	defaultSegmentSize = 16 << 20
-	defaultFlushAt     = 64 << 20
-	defaultMemTable    = 64 << 20
-	defaultKeepEvery   = time.Second / 2
+	defaultMemory    = 64 << 20
+	leastMemory      = 1 << 20
+	leastWindowSize  = 1 << 20
+	leastMemTable    = 1 << 20
+	mostMemTable     = 64 << 20
+	memoryHistory    = 16 << 20 // past versions of a database in memory
+	defaultKeepEvery = time.Second / 2
 )
 
 // Validate reports all faults of the options.
 func (o Options) Validate() error {
 	var errs []error
+	if o.Memory < 0 || o.Memory > 0 && o.Memory < leastMemory {
+		errs = append(errs, fmt.Errorf("embedded: Memory is %d; use 0 for the default or at least %d bytes", o.Memory, leastMemory))
+	}
 	if o.CacheSize < 0 {
 		errs = append(errs, fmt.Errorf("embedded: CacheSize is %d; use 0 for the default or a number of bytes", o.CacheSize))
 	}
@@ -118,21 +130,13 @@ func (o Options) Validate() error {
 
 // withDefaults returns the options with every zero replaced.
 func (o Options) withDefaults() Options {
-	for _, d := range []struct {
-		value *int64
-		other int64
-	}{
-		{&o.CacheSize, defaultCacheSize},
-		{&o.WindowSize, defaultWindowSize},
-		{&o.window, mvcc.WindowVersions},
-		{&o.segmentSize, defaultSegmentSize},
-		{&o.flushAt, defaultFlushAt},
-		{&o.memTable, defaultMemTable},
-	} {
-		if *d.value == 0 {
-			*d.value = d.other
-		}
-	}
+	o.Memory = cmp.Or(o.Memory, defaultMemory)
+	o.CacheSize = cmp.Or(o.CacheSize, o.Memory/4)
+	o.WindowSize = cmp.Or(o.WindowSize, 4*o.Memory)
+	o.window = cmp.Or(o.window, mvcc.WindowVersions)
+	o.memTable = cmp.Or(o.memTable, min(max(o.Memory/16, leastMemTable), mostMemTable))
+	o.flushAt = cmp.Or(o.flushAt, o.memTable)
+	o.segmentSize = cmp.Or(o.segmentSize, o.memTable/2)
 	if o.keepEvery == 0 && !o.noAbsorb {
 		o.keepEvery = defaultKeepEvery
 	}
@@ -144,6 +148,17 @@ func (o Options) withDefaults() Options {
 	}
 	return o
 }
+
+// settleAt returns how many bytes of recent commits move to the base before they are old.
+func (o Options) settleAt() int64 {
+	if o.noAbsorb {
+		return o.WindowSize / 2
+	}
+	return min(o.Memory/16, o.WindowSize/2)
+}
+
+// historySize returns how many bytes past versions may take that no transaction reads.
+func (o Options) historySize() int64 { return min(o.Memory, o.WindowSize) / 32 }
 
 // resolveDir returns the folder that a caller means.
 func (o Options) resolveDir(dir string) (string, error) {

@@ -163,6 +163,30 @@ func TestWindowIsBounded(t *testing.T) {
 	}
 }
 
+// TestFlushesDropLog moves commits to the base in small steps while the log is long: the base goes
+// to the disk only when that makes the log shorter, so not once for each step.
+func TestFlushesDropLog(t *testing.T) {
+	const n, flushAt = 200, 100_000
+	db := openOnDisk(t, Options{WindowSize: 8 << 20, segmentSize: flushAt / 2, flushAt: flushAt, noAbsorb: true, window: 3600 * kv.VersionsPerSecond})
+	var versions []int64
+	for range n {
+		writeRandom(t, db, 1, 10, 1000, func() {})
+		versions = append(versions, db.head.Published().Version())
+	}
+	logged, _ := db.disk.log.Backlog()
+	for _, v := range versions {
+		if err := errors.Join(db.disk.absorber.AbsorbTo(v), db.disk.absorber.Pass()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flushes, most := db.disk.base.Store().Metrics().Flush.Count, logged/flushAt+1
+	left, _ := db.disk.log.Backlog()
+	t.Logf("the base went to the disk %d times for a log of %d bytes, of which %d are left", flushes, logged, left)
+	if flushes > most || left > 2*flushAt {
+		t.Errorf("the base went to the disk %d times for a log of %d bytes, want at most %d; %d bytes are left", flushes, logged, most, left)
+	}
+}
+
 // TestOpenReaderKeepsItsVersion lets the window grow too large while a
 // transaction reads: what it reads stays, and commits go on.
 func TestOpenReaderKeepsItsVersion(t *testing.T) {

@@ -54,13 +54,14 @@ type AbsorberOptions struct {
 	Log        *commitlog.Log
 	Fault      *fault.Fault
 	Age        int64                         // in versions: commits that are older are moved
-	FlushAt    int64                         // size of the log after which the base goes to the disk
+	FlushAt    int64                         // size of the log that the base covers after which the base goes to the disk
+	SettleAt   int64                         // bytes of the window above which younger commits are moved
 	WindowSize int64                         // bytes of the window at which commits wait
 	SyncLog    func(sync func() error) error // calls sync, which syncs the log; nil: nothing else is done
 }
 
-// maxSegments is after how many log files the base goes to the disk, however
-// small they are.
+// maxSegments is after how many log files that it covers the base goes to the disk,
+// however small they are.
 const maxSegments = 16
 
 // NewAbsorber returns an absorber, which bounds the window of a committer from now on.
@@ -68,7 +69,7 @@ func NewAbsorber(c *Committer, o AbsorberOptions) *Absorber {
 	j := c.window.Journal()
 	a := &Absorber{
 		AbsorberOptions: o, committer: c, journal: j, flushed: o.Base.AbsorbedVersion(), quit: make(chan struct{}),
-		pressure: pressure{head: c.head, journal: j, limit: o.WindowSize, began: time.Now()},
+		pressure: pressure{head: c.head, journal: j, soft: o.SettleAt, limit: o.WindowSize, began: time.Now()},
 	}
 	c.pressure = &a.pressure
 	return a
@@ -178,6 +179,7 @@ func (a *Absorber) absorbAndShorten() error {
 // that version, it admits them to the window.
 func (a *Absorber) relievePressure(old int64) error {
 	read := a.pressure.oldestReader(old)
+	a.pressure.held.Store(a.committer.bytesSince(read))
 	waiting, some := a.committer.oldestWaiting()
 	if err := a.AbsorbTo(min(read, waiting)); err != nil {
 		return err
@@ -221,7 +223,7 @@ func (a *Absorber) shortenLog() error {
 	if a.flushed == a.Base.AbsorbedVersion() || a.Log.IsPinned() {
 		return nil
 	}
-	size, segments := a.Log.Backlog()
+	size, segments := a.Log.Covered(a.Base.AbsorbedVersion())
 	idle := a.journal.Writes() == 0 && time.Since(a.moved) >= idleAfter
 	if size < a.FlushAt && segments <= maxSegments && !idle {
 		return nil

@@ -134,6 +134,13 @@ func (c *Committer) cutJournal(cutoff int64) (groups mvcc.JournalCut, more bool)
 	return c.window.Journal().Cut(cutoff, absorbRoundKeys)
 }
 
+// bytesSince returns what the writes in the window take that are newer than a version.
+func (c *Committer) bytesSince(version int64) int64 {
+	c.decideMu.Lock()
+	defer c.decideMu.Unlock()
+	return c.window.Journal().BytesSince(version)
+}
+
 // forgetAbsorbed drops from the window, within the spans, the writes up to
 // version: the base has absorbed them.
 func (c *Committer) forgetAbsorbed(within []mvcc.Span, version int64) {
@@ -239,18 +246,21 @@ func (s *Stats) countFailure(err error) {
 	}
 }
 
-// pressure bounds the memory of the window. Above half of the limit, commits
+// pressure bounds the memory of the window. Above the soft limit, commits
 // move to the base before they are old: up to the oldest version that an open
-// transaction may still read. At the limit commits wait for that, at most until
-// the oldest reader has become too old. FoundationDB's ratekeeper delays
-// transactions likewise when a storage server lags.
+// transaction may still read. At twice the soft limit, commits wait until the base has
+// them, except for those that readers keep in memory. At the limit commits wait for
+// these, too: at most until the oldest reader has become too old. FoundationDB's
+// ratekeeper delays transactions likewise when a storage server lags.
 //
 // Transactions do not count which versions they read, which would cost each of
 // them time: a view that no transaction reads is garbage, and the collector finds it.
 type pressure struct {
 	head    *mvcc.Head
 	journal *mvcc.Journal
+	soft    int64
 	limit   int64
+	held    atomic.Int64 // bytes that readers kept in memory when the absorber last looked
 
 	relief   atomic.Bool  // commits that wait are let in once, however full it is
 	delayed  atomic.Int64 // since when commits wait, in nanoseconds since began; 0: they do not
@@ -272,7 +282,7 @@ const forcedShare = 5
 
 // high reports whether the window is larger than it should be. A nil pressure is
 // never high.
-func (p *pressure) high() bool { return p != nil && p.journal.Bytes() > p.limit/2 }
+func (p *pressure) high() bool { return p != nil && p.journal.Bytes() > p.soft }
 
 // full reports whether commits must wait, and keeps account of it. A nil
 // pressure is never full. One goroutine at a time may call it.
@@ -280,7 +290,7 @@ func (p *pressure) full() bool {
 	if p == nil {
 		return false
 	}
-	full := p.journal.Bytes() > p.limit && !p.relief.Swap(false)
+	full := p.journal.Bytes() > min(p.limit, p.held.Load()+2*p.soft) && !p.relief.Swap(false)
 	since := p.delayed.Load()
 	switch {
 	case full && since == 0:
@@ -306,10 +316,10 @@ func (p *pressure) account() (delayed bool, delays int64, total time.Duration) {
 }
 
 // oldestReader returns the oldest version that a transaction may read, not below
-// old. If commits wait, it runs the collector first, unless that ran lately.
+// old. If commits wait for readers, it runs the collector first, unless that ran lately.
 func (p *pressure) oldestReader(old int64) int64 {
 	p.head.ReleasePast()
-	if p.delayed.Load() != 0 && p.sentinel.Value() != nil && time.Since(p.forced) > p.took*(forcedShare-1) {
+	if p.delayed.Load() != 0 && p.held.Load() > p.soft && p.sentinel.Value() != nil && time.Since(p.forced) > p.took*(forcedShare-1) {
 		begin := time.Now()
 		runtime.GC()
 		p.forced, p.took = time.Now(), time.Since(begin)

@@ -46,13 +46,13 @@ func openDurable(t *testing.T) durable {
 	}
 	var head mvcc.Head
 	if err == nil {
-		err = head.Open(w, b, 0, 1<<20)
+		err = head.Open(w, b, 0, 1<<16)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := NewCommitter(Options{Head: &head, Window: w, Watches: &watch.Table{}, Readers: &reads.Pool{}, Log: l, Fault: f})
-	a := NewAbsorber(c, AbsorberOptions{Base: b, Log: l, Fault: f, Age: 1, FlushAt: 1 << 20, WindowSize: 1 << 20})
+	a := NewAbsorber(c, AbsorberOptions{Base: b, Log: l, Fault: f, Age: 1, FlushAt: 1 << 20, SettleAt: 1 << 19, WindowSize: 1 << 20})
 	c.Start()
 	t.Cleanup(func() {
 		c.Stop(kv.ErrClosed)

@@ -252,6 +252,24 @@ func (l *Log) Backlog() (bytes int64, segments int) {
 	return l.bytes.Load(), int(l.segments.Load())
 }
 
+// Covered returns how much of the log Drop would remove for a version.
+func (l *Log) Covered(version int64) (bytes int64, segments int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.old {
+		if s.last > version {
+			return bytes, segments
+		}
+		bytes += s.size
+		segments++
+	}
+	if l.last <= version {
+		bytes += l.size
+		segments++
+	}
+	return bytes, segments
+}
+
 // countBacklog notes how much there is.
 func (l *Log) countBacklog() {
 	l.bytes.Store(l.oldSize + l.size)

@@ -34,7 +34,7 @@ const (
 	sparePrefix = "spare-"
 
 	// mostSpares is how many are kept.
-	mostSpares = 8
+	mostSpares = 2
 )
 
 // Owns reports whether a file with this name belongs to a log.

@@ -106,21 +106,17 @@ type Head struct {
 	expiry   *time.Timer // evicts what becomes too old while nothing is committed; nil: nothing will
 }
 
-// historyShare is which part of the window's limit the views of the past may take
-// in addition to it: one in so many.
-const historyShare = 16
-
 // Open begins with the view of a window over a base; nil: the window holds
 // everything. seen is the highest version that the database has seen, 0 for none,
-// and windowLimit how many bytes the window may take.
-func (h *Head) Open(w *Window, b *base.Base, seen, windowLimit int64) (err error) {
+// and history how many bytes the views may take that no transaction reads.
+func (h *Head) Open(w *Window, b *base.Base, seen, history int64) (err error) {
 	if w.base = b; b != nil {
 		w.env.sample = b.ByteSample()
 	}
 	h.clock.start(seen)
 	first := w.view(h.clock.version())
 	h.assigned = first.version
-	h.past.limit = windowLimit / historyShare
+	h.past.limit = history
 	h.past.add(first, 0)
 	h.now.Store(first)
 	first.metadata, err = first.Get(metadataKey)

@@ -25,8 +25,8 @@ const (
 // order of versions: so absorbing costs what was written, not what the window
 // holds, and the memory that it takes is known.
 //
-// It belongs to the window: one goroutine at a time uses the window and calls Cut. The
-// other methods are safe for concurrent use.
+// It belongs to the window: one goroutine at a time uses the window and calls Cut and
+// BytesSince. The other methods are safe for concurrent use.
 type Journal struct {
 	groups []journalGroup
 	span   int64 // versions that one group may hold, beyond one
@@ -84,6 +84,14 @@ func (j *Journal) add(m *mutation.Mutation, version int64) {
 
 // Bytes returns what the writes that are not absorbed take in memory.
 func (j *Journal) Bytes() int64 { return j.bytes.Load() }
+
+// BytesSince returns what those of them take that are newer than a version.
+func (j *Journal) BytesSince(version int64) (bytes int64) {
+	for i := len(j.groups) - 1; i >= 0 && j.groups[i].last > version; i-- {
+		bytes += j.groups[i].bytes
+	}
+	return bytes
+}
 
 // Writes returns how many writes are not absorbed.
 func (j *Journal) Writes() int64 { return j.keys.Load() }

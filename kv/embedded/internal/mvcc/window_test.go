@@ -50,7 +50,7 @@ func TestVersionOfAnOpenTransaction(t *testing.T) {
 	const at, commits = 2500, 1024
 	var h Head
 	w, key := NewMemoryWindow(), []byte("n")
-	if err := h.Open(w, nil, 0, commits*1000*historyShare); err != nil {
+	if err := h.Open(w, nil, 0, commits*1000); err != nil {
 		t.Fatal(err)
 	}
 	commit := func(from, to int) {
@@ -90,7 +90,7 @@ func TestOldestReadOfAnIdleDatabase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h Head
 		w := NewMemoryWindow()
-		if err := h.Open(w, nil, 0, 1<<20); err != nil {
+		if err := h.Open(w, nil, 0, 1<<16); err != nil {
 			t.Fatal(err)
 		}
 		publish := func() int64 {
