@@ -125,6 +125,7 @@ func (s *scratch) release() {
 		s.value, s.entry = nil, nil
 	}
 	s.strings = wire.Strings{} // a scratch keeps no memory of records
+	s.claims.Reset()           // nor of transactions
 	scratches.Put(s)
 }
 

@@ -24,6 +24,12 @@ type claim struct {
 	owner    kv.Future[[]byte]
 }
 
+// Reset ends the use of what was read: claims that are kept for another record keep nothing.
+func (c *Claims) Reset() {
+	clear(c.reads)
+	c.reads = c.reads[:0]
+}
+
 // Start starts the reads for the entries of a record's new form.
 func (c *Claims) Start(tx kv.ReadTransaction, indexes []Index, entries *Set) {
 	c.reads = c.reads[:0]

@@ -5,6 +5,8 @@ package index
 import (
 	"slices"
 	"testing"
+
+	"github.com/kazahana-db/kazahana/kv"
 )
 
 // TestDescriptors: a kind says how writes, builds and verifications keep it. What it leaves
@@ -30,5 +32,20 @@ func TestDescriptors(t *testing.T) {
 		fault(d.letter != "" && d.verify == nil, "has a letter, and nothing compares its keys")
 		fault(d.verify != nil && !d.hasEntries, "verifies keys that follow from entries, and has none")
 		fault(d.update != nil && !d.idempotent, "updates entries, which a build may find there, and is not idempotent")
+	}
+}
+
+// TestResetClaimsLetGo: claims that are used again keep no future. It would keep its transaction in
+// memory, and with that what the transaction has read.
+func TestResetClaimsLetGo(t *testing.T) {
+	var c Claims
+	for range 3 {
+		c.reads = append(c.reads, claim{owner: kv.Resolved([]byte("owner"), nil)})
+	}
+	c.Reset()
+	for i, left := range c.reads[:3] {
+		if value, _ := left.owner.Get(t.Context()); value != nil {
+			t.Errorf("claim %d keeps the future of %q", i, value)
+		}
 	}
 }

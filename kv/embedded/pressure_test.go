@@ -339,6 +339,37 @@ func TestOldReaderLetsGo(t *testing.T) {
 	})
 }
 
+// TestFinishedTransactionLetsGo keeps transactions that have committed, and one that read only: they
+// do not keep in memory what they have read.
+func TestFinishedTransactionLetsGo(t *testing.T) {
+	db, err := OpenMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeTest(t, db)
+	var kept []kv.Transaction
+	for _, value := range [][]byte{[]byte("written"), nil} {
+		tx := begin(t, db)
+		if _, err := tx.Get([]byte("key")).Get(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		read := weak.Make(db.head.Published())
+		if value != nil {
+			tx.Set([]byte("key"), value)
+		}
+		if err := tx.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		kept = append(kept, tx)
+		transact(t, db, func(tx kv.Transaction) { tx.Set([]byte("key"), nil) })
+		db.head.ReleasePast()
+		if runtime.GC(); read.Value() != nil {
+			t.Errorf("a transaction that has set %q keeps what it has read", value)
+		}
+	}
+	runtime.KeepAlive(kept)
+}
+
 // TestQueueIsBounded begins more commits than may wait.
 func TestQueueIsBounded(t *testing.T) {
 	db := openOnDisk(t, Options{WindowSize: 1 << 20})

@@ -18,8 +18,9 @@
 //
 //   - A write leaves the window only after the base has it, and the log only after the
 //     base has it on the disk. Writes that it gives to the base are synced in the log.
-//   - The window takes little more than WindowSize: commits move before they are old,
-//     up to the oldest version that a transaction reads, and then commits wait.
+//   - The window takes little more than twice SettleAt, or WindowSize with what readers keep
+//     there: commits move before they are old, up to the oldest version that a transaction
+//     reads, and then commits wait.
 //
 // Both are one package because they share one lock and one count of memory. Between two
 // decisions of the committer the absorber takes its work from the journal, and removes
@@ -367,7 +368,7 @@ func (c *Committer) closeBatch(wait bool) *batch {
 	b := c.open
 	c.open, c.stale = nil, false
 	c.unanswered.Add(1)
-	c.resolver.Sweep(c.window.OldestReader(b.version), 2*len(b.requests)+16)
+	c.resolver.Sweep(c.window.OldestReader(b.version))
 	c.sealBatch(b)
 	return b
 }

@@ -25,6 +25,7 @@ type Resolver struct {
 	window *Window
 	steps  btree.Tree[step]
 	oldest int64  // versions below are forgotten
+	added  int    // steps, at most, since the last sweep
 	swept  []byte // where the next sweep goes on
 }
 
@@ -32,6 +33,9 @@ type Resolver struct {
 // to the next step. The latter is never the higher one: a range that begins
 // just after a key has a step of its own there.
 type step struct{ at, gap int64 }
+
+// leastSwept is how many steps a sweep looks at if none were added.
+const leastSwept = 16
 
 // NewResolver returns the resolver of what is written to a window.
 func NewResolver(w *Window) *Resolver {
@@ -112,6 +116,7 @@ func (r *Resolver) AddKey(key []byte, version int64) {
 	}
 	s.at = max(s.at, version)
 	c.Put(&r.steps, key, found, s)
+	r.added++
 }
 
 func (r *Resolver) addRange(begin, end []byte, version int64) {
@@ -122,6 +127,7 @@ func (r *Resolver) addRange(begin, end []byte, version int64) {
 	}
 	r.steps.RemoveRange(begin, end)
 	r.steps.Set(begin, step{at: version, gap: version})
+	r.added += 2
 }
 
 // Preserve records what the window says of the keys that m is about to write
@@ -165,11 +171,14 @@ func (r *Resolver) Steps() iter.Seq2[kv.KeyRange, int64] {
 	}
 }
 
-// Sweep forgets versions below oldest in about n steps, going on where the last
-// sweep stopped: a forgotten step is dropped where those before it are
+// Sweep forgets versions below oldest. It looks at twice as many steps as were added since
+// the last sweep, and some more, going on where that one stopped: so there are at most about
+// twice as many as were added lately. A forgotten step is dropped where those before it are
 // forgotten too, so that theirs take its place.
-func (r *Resolver) Sweep(oldest int64, n int) {
+func (r *Resolver) Sweep(oldest int64) {
 	r.oldest = max(r.oldest, oldest)
+	n := 2*r.added + leastSwept
+	r.added = 0
 	for n > 0 {
 		var before btree.Cursor[step]
 		forgotten := before.SeekBelow(&r.steps, r.swept) && before.Value().gap < r.oldest

@@ -166,3 +166,27 @@ func TestConflictFoundAfterSplits(t *testing.T) {
 		}
 	}
 }
+
+// TestSweepKeepsUp adds a thousand keys to the resolver before each sweep, for a long time: it
+// keeps those that a transaction may still conflict with, and about as many.
+func TestSweepKeepsUp(t *testing.T) {
+	const rounds, added = 100, 1000
+	r := NewResolver(NewMemoryWindow())
+	for round := range int64(rounds) {
+		for i := range added {
+			r.AddKey(fmt.Appendf(nil, "key %d of round %d", i*7919%added, round), round+1)
+		}
+		r.Sweep(round + 1)
+		if !r.Conflicts([]kv.KeyRange{keys.Single(fmt.Appendf(nil, "key 7 of round %d", round))}, round) {
+			t.Fatalf("round %d: the last key is forgotten", round)
+		}
+	}
+	steps := 0
+	for range r.Steps() {
+		steps++
+	}
+	t.Logf("%d steps", steps)
+	if steps > 5*added {
+		t.Errorf("after %d rounds the resolver has %d steps; each round added %d keys", rounds, steps, added)
+	}
+}

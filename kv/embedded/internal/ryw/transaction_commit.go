@@ -23,6 +23,7 @@ import (
 // have no waiters.
 type attempt struct {
 	request txn.Request
+	view    View // that the request has read: it stays in memory until the outcome is known
 	pending pendingCommit
 	commit  kv.Promise[struct{}]
 	begun   bool        // the commit
@@ -42,6 +43,7 @@ type attempt struct {
 // Finish implements [txn.Finisher]: it resolves the futures.
 func (a *attempt) Finish(o txn.Outcome) {
 	a.finished.Store(true)
+	a.view = nil // a transaction that is kept does not keep it
 	if a.timer != nil {
 		a.timer.Stop()
 	}
@@ -291,6 +293,7 @@ func (t *Transaction) finishStart() (r *txn.Request, err error) {
 	}
 	request := t.fillRequest()
 	if len(request.Mutations) == 0 && len(request.Writes) == 0 {
+		t.view = nil
 		return nil, nil
 	}
 	if err := t.checkCommit(request); err != nil {
@@ -298,6 +301,7 @@ func (t *Transaction) finishStart() (r *txn.Request, err error) {
 		return nil, err
 	}
 	request.ReadVersion = t.fixReadVersion()
+	t.attempt.view, t.view = t.view, nil
 	if t.attempt.submitted = true; t.deadline != nil {
 		t.attempt.timer = t.deadline.timer
 	}
@@ -358,9 +362,14 @@ func (t *Transaction) checkReadVersion(r *txn.Request) error {
 // those given.
 func requestSize(r *txn.Request, reads []kv.KeyRange) (size int64) {
 	for i := range r.Mutations {
-		size += int64(len(r.Mutations[i].Key)+len(r.Mutations[i].Value)) + mutationCost
-		if r.Pointwise {
-			size += int64(2*len(r.Mutations[i].Key)+1) + rangeCost
+		key := r.Mutations[i].Key
+		size += int64(len(key)+len(r.Mutations[i].Value)) + mutationCost
+		switch {
+		case !r.Pointwise:
+		case i > 0 && keys.IsSuccessor(key, r.Mutations[i-1].Key): // their ranges are one
+			size++
+		default:
+			size += int64(2*len(key)+1) + rangeCost
 		}
 	}
 	for _, ranges := range [][]kv.KeyRange{reads, r.Writes} {

@@ -26,20 +26,49 @@ type writeMap struct {
 
 func (m *writeMap) empty() bool { return len(m.listed) == 0 && m.entries.IsEmpty() }
 
-// distinctMutations returns what is listed, in the order of keys, if that is all there is,
-// no key is there twice, and no two keys follow each other at once: their ranges
-// would count as one.
+// distinctMutations returns the operations in the order of keys, if there is nothing else,
+// each is a write conflict range, and no key is there twice.
 func (m *writeMap) distinctMutations() ([]mutation.Mutation, bool) {
-	if !m.entries.IsEmpty() {
-		return nil, false
-	}
-	sorted := m.sortedList()
-	for i := 1; i < len(sorted); i++ {
-		if before, key := sorted[i-1].Key, sorted[i].Key; bytes.Equal(before, key) || keys.IsSuccessor(key, before) {
-			return nil, false
+	if m.entries.IsEmpty() {
+		if sorted := m.sortedList(); areDistinct(sorted) {
+			return sorted, true
 		}
 	}
-	return sorted, true
+	m.sortedEntries() // where several operations on a key may become one
+	return m.keyMutations()
+}
+
+// areDistinct reports whether no key is there twice in what is listed, in order.
+func areDistinct(ordered []mutation.Mutation) bool {
+	for i := 1; i < len(ordered); i++ {
+		if bytes.Equal(ordered[i-1].Key, ordered[i].Key) {
+			return false
+		}
+	}
+	return true
+}
+
+// keyMutations is distinctMutations of the map.
+func (m *writeMap) keyMutations() ([]mutation.Mutation, bool) {
+	var (
+		mutations []mutation.Mutation
+		c         btree.Cursor[writeEntry]
+	)
+	for ok := c.Seek(&m.entries, nil); ok; ok = c.Next() {
+		w := c.Value()
+		if w.gap != (span{}) {
+			return nil, false
+		}
+		if len(w.ops) == 0 {
+			continue // it only bounds gaps
+		}
+		op := w.ops[0]
+		if len(w.ops) > 1 || !w.key.conflict || op.op == kv.SetVersionstampedKey {
+			return nil, false
+		}
+		mutations = append(mutations, mutation.Mutation{Op: op.op, Key: c.Key(), Value: op.value})
+	}
+	return mutations, true
 }
 
 // floor returns the entry at or before key.

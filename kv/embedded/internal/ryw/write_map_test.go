@@ -14,6 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/btree"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/keys"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/mutation"
+	"github.com/kazahana-db/kazahana/kv/embedded/internal/txn"
 )
 
 // TestOrderIsThatOfEntering checks that a map which is built at once is the same
@@ -30,6 +31,45 @@ func TestOrderIsThatOfEntering(t *testing.T) {
 		built.enterAll(later)
 		entered.enterAll(later)
 		checkEntries(t, built, entered)
+	})
+}
+
+// TestDistinctMutations checks what a map that was built tells of its operations: it is what a
+// commit must do, each a write conflict range, and counts as much. It is told unless a range was
+// cleared.
+func TestDistinctMutations(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		listed := drawListed(t, "listed")
+		m := &writeMap{listed: slices.Clone(listed)}
+		want, must := m.distinctMutations()
+		must = must && !slices.ContainsFunc(listed, func(l mutation.Mutation) bool { return l.Op == mutation.OpClearRange })
+		m.sortedEntries()
+		if rapid.IntRange(0, 3).Draw(t, "what else") == 0 {
+			m.addOperation(orderKey(rapid.IntRange(0, 100).Draw(t, "quiet")), operation{op: mutation.OpSet, value: []byte("q")}, false)
+			must = false
+		}
+		got, ok := m.distinctMutations()
+		if must && !ok {
+			t.Fatalf("nothing is told of %v", listed)
+		}
+		if must && len(want) > 0 && cmp.Diff(want, got) != "" {
+			t.Fatalf("the map differs from the list:\n%s", cmp.Diff(want, got))
+		}
+		if !ok {
+			return
+		}
+		var ranges []kv.KeyRange
+		for i := range got {
+			ranges = append(ranges, keys.Single(got[i].Key))
+		}
+		do, merged := m.appendMutations(nil, []byte{}, nil), m.conflictRanges()
+		if d := cmp.Diff(do, got) + cmp.Diff(merged, keys.Merge(ranges)); d != "" {
+			t.Fatalf("it is not what a commit must do:\n%s", d)
+		}
+		counted, size := requestSize(&txn.Request{Mutations: do, Writes: merged}, nil), requestSize(&txn.Request{Mutations: got, Pointwise: true}, nil)
+		if size != counted {
+			t.Fatalf("it counts %d bytes, want %d", size, counted)
+		}
 	})
 }
 
