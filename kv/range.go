@@ -38,7 +38,8 @@ type RangeOptions struct {
 
 	// Lend lets the engine use the memory of a batch again: the keys and values that
 	// Batches or All yield are valid until the loop goes on or ends. It is for callers that
-	// decode pairs, or copy what they keep. An engine may ignore it, and Slice does.
+	// decode pairs, or copy what they keep. Such a read is iterated once: its first batch
+	// is not there a second time. An engine may ignore it, and Slice does.
 	Lend bool
 }
 

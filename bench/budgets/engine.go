@@ -15,7 +15,7 @@ var ctx = context.Background()
 
 // engineOptions are the options of the embedded engine in all contests, but for its lines "as it
 // comes", which have none.
-var engineOptions = embedded.Options{CacheSize: cacheSize}
+var engineOptions = embedded.Options{Memory: 4 * cacheSize} // a quarter of it is cache
 
 // fillEngine writes so many records.
 func fillEngine(db kv.Database, n int) error {

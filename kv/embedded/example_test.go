@@ -74,7 +74,7 @@ func ExampleOpen_options() {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	db, err := embedded.Open(dir, embedded.Options{CacheSize: 256 << 20})
+	db, err := embedded.Open(dir, embedded.Options{Memory: 256 << 20})
 	if err != nil {
 		panic(err)
 	}
