@@ -14,12 +14,14 @@ SEQUENTIAL := cmd/persistvet persistvet cmd/kazahana/internal/doctor codegen/int
 	kv/embedded/internal/keys kv/internal/scenario kv/internal/replay internal/persistable/format internal/wire \
 	placement internal/placement/core internal/placement/recency rafttimer/internal/wheel tuple
 
-# The longest tests that start no goroutine of their own: others of their packages show
-# the race detector the same code, with goroutines. internal/arch checks the list.
+# The longest tests that start no goroutine of their own, and those that count memory, which the
+# race detector changes: others of their packages show it the same code, with goroutines.
+# internal/arch checks the list.
 SEQUENTIAL_TESTS := LargestBlocks PutMoreThanATransactionHolds IndexesAgainstAMap FindRandom FindRandomSales ScatteredAsPlain RanksModel IndexScatteredOverData \
 	Generations BuildOfManyUniqueEntries KindsByProgramsOfDifferentAge KindsAgainstAMap IndexAddedOverData BatchModel CrashesOfUpgrade TwoFillOneFolder \
 	ClearedRunIsPassedOnce QueueCostsAreEven RandomDamage TornTail DamageAfterCrash MoreThanOneBatch WindowBytes Interrupted Answers RemoveCountry \
-	BadDatasets MoveToAnotherDatabase ExportAndImport ImportContinues ExportContinues LockOfDirectories KindsOfIndexes
+	BadDatasets MoveToAnotherDatabase ExportAndImport ImportContinues ExportContinues LockOfDirectories KindsOfIndexes \
+	FirstTouchAllocates LentScanMemory MemoryIsBounded
 
 empty :=
 space := $(empty) $(empty)

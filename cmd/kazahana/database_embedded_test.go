@@ -5,12 +5,11 @@
 package main
 
 import (
-	"errors"
-	"os"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cli/clitest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
@@ -36,7 +35,5 @@ func openDatabase(ts *testscript.TestScript, folder string) kv.Database {
 
 // killDatabase leaves the folder as a process that is killed leaves it: with the commits in the log.
 func killDatabase(ts *testscript.TestScript, db kv.Database, folder string) {
-	dir, killed := ts.MkAbs(folder), ts.MkAbs(folder+".killed")
-	err := os.CopyFS(killed, os.DirFS(dir))
-	ts.Check(errors.Join(err, db.Close(), os.RemoveAll(dir), os.Rename(killed, dir)))
+	ts.Check(clitest.Kill(db, ts.MkAbs(folder)))
 }

@@ -243,6 +243,9 @@ func (db *Database) startCommits(p *parts, w *mvcc.Window) (err error) {
 	return db.assemble(w)
 }
 
+// keptReaders is how many goroutines wait for reads of the disk. A database in memory has none.
+const keptReaders = 16
+
 // assemble makes the parts of a durable database, over what it holds.
 func (db *Database) assemble(w *mvcc.Window) (err error) {
 	d, o := db.disk, db.disk.options
@@ -250,6 +253,7 @@ func (db *Database) assemble(w *mvcc.Window) (err error) {
 	if err := db.head.Open(w, d.base, max(d.log.LastVersion(), d.base.AbsorbedVersion()), o.historySize()); err != nil {
 		return err
 	}
+	db.readers.Keep = keptReaders
 	db.committer = commit.NewCommitter(commit.Options{
 		Head: &db.head, Window: w, Watches: &db.watches, Readers: &db.readers,
 		Log: d.log, Fault: d.fault, QueueLimit: cmp.Or(o.queueSize, o.WindowSize),

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cli/clitest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -39,7 +40,7 @@ func filledDatabase(t *testing.T) string {
 		setKey(t, db, userKey(t, i), fmt.Appendf(nil, "user\x00%d", i))
 	}
 	setKey(t, db, []byte("large\\"), bytes.Repeat([]byte{'v'}, 90_000))
-	if err := db.Close(); err != nil {
+	if err := clitest.Kill(db, folder); err != nil {
 		t.Fatal(err)
 	}
 	return folder

@@ -17,6 +17,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cli/clitest"
 	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cli/leasehome"
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/kv/embedded"
@@ -61,7 +62,7 @@ func evilDatabase(t *testing.T) string {
 	}
 	setKey(t, db, []byte(evil), []byte(evil))
 	setKey(t, db, packed, packed)
-	if err := db.Close(); err != nil {
+	if err := clitest.Kill(db, folder); err != nil {
 		t.Fatal(err)
 	}
 	return folder

@@ -9,17 +9,16 @@ import "sync"
 // number of reads.
 const MostReaders = 256
 
-// mostIdle is how many goroutines without a task wait for one: the stack of a new
-// goroutine would have to grow again.
-const mostIdle = 16
-
 // Task is work that may wait for the disk.
 type Task interface{ Run() }
 
 // Pool runs tasks in goroutines, at most [MostReaders] at a time; further tasks
-// wait in a queue. Some goroutines wait for further tasks until [Pool.Wait]. The zero
-// value is ready to use.
+// wait in a queue. The zero value is ready to use.
 type Pool struct {
+	// Keep is how many goroutines without a task wait for one, until [Pool.Wait]: the stack
+	// of a new goroutine would have to grow again. It is set before the first task.
+	Keep int
+
 	mu      sync.Mutex
 	queue   []Task
 	running int         // goroutines that have a task
@@ -71,7 +70,7 @@ func (p *Pool) next(more chan Task) Task {
 	if p.running == 0 && p.ended != nil {
 		p.ended.Broadcast()
 	}
-	if len(p.idle) < mostIdle && p.ended == nil {
+	if len(p.idle) < p.Keep && p.ended == nil {
 		p.idle = append(p.idle, more)
 	} else {
 		close(more)

@@ -15,22 +15,23 @@ func (s step) Run() {
 // TestPoolKeepsGoroutines runs many tasks at a time: only some of their goroutines
 // remain, one of them runs the next task, and Wait ends them.
 func TestPoolKeepsGoroutines(t *testing.T) {
-	var p Pool
+	const kept = 16
+	p := Pool{Keep: kept}
 	s := step{make(chan struct{}), make(chan struct{})}
-	for range 2 * mostIdle {
+	for range 2 * kept {
 		p.Start(s)
 		<-s.begun
 	}
 	close(s.end)
 	p.awaitNone()
-	if len(p.idle) != mostIdle {
-		t.Errorf("%d goroutines are idle, want %d", len(p.idle), mostIdle)
+	if len(p.idle) != kept {
+		t.Errorf("%d goroutines are idle, want %d", len(p.idle), kept)
 	}
 	s.end = make(chan struct{})
 	p.Start(s)
 	<-s.begun
-	if len(p.idle) != mostIdle-1 {
-		t.Errorf("%d goroutines are idle while one works, want %d", len(p.idle), mostIdle-1)
+	if len(p.idle) != kept-1 {
+		t.Errorf("%d goroutines are idle while one works, want %d", len(p.idle), kept-1)
 	}
 	close(s.end)
 	p.awaitNone()

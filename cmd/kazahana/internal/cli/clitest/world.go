@@ -9,6 +9,9 @@
 package clitest
 
 import (
+	"errors"
+	"io"
+	"os"
 	"strings"
 	"testing"
 
@@ -78,4 +81,12 @@ func (w World) Exists(path string) bool {
 	is, err := directory.Root().Exists(w.Context(), w.Engine.Database, strings.Split(path, "/"))
 	w.Must(err)
 	return is
+}
+
+// Kill closes an embedded database, and leaves its folder as the end of its process would: with
+// the commits in the log.
+func Kill(db io.Closer, folder string) error {
+	killed := folder + ".killed"
+	err := os.CopyFS(killed, os.DirFS(folder))
+	return errors.Join(err, db.Close(), os.RemoveAll(folder), os.Rename(killed, folder))
 }
