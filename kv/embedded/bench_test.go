@@ -90,7 +90,7 @@ func filled(b testing.TB, form string) *Database {
 	if form == "memory" {
 		db, err = OpenMemory()
 	} else {
-		db, err = Open(b.TempDir(), Options{NoSync: true, window: 1, noAbsorb: true})
+		db, err = Open(b.TempDir(), Options{NoSync: true, Memory: 256 << 20, memTable: mostMemTable, window: 1, noAbsorb: true})
 	}
 	if err != nil {
 		b.Fatal(err)

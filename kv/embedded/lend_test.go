@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"testing"
 
@@ -94,6 +95,7 @@ func copyPairs(t *testing.T, r kv.RangeResult) (all []kv.KeyValue) {
 // TestLentScanMemory measures the memory that a scan of 100 rows of the base asks for: if
 // it borrows them, less than their pairs alone need, which are 48 bytes each.
 func TestLentScanMemory(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the pools
 	db := openTest(t, tiny(vfs.NewMem()))
 	defer closeTest(t, db)
 	fillOld(t, db)
