@@ -21,7 +21,7 @@ SEQUENTIAL_TESTS := LargestBlocks PutMoreThanATransactionHolds IndexesAgainstAMa
 	Generations BuildOfManyUniqueEntries KindsByProgramsOfDifferentAge KindsAgainstAMap IndexAddedOverData BatchModel CrashesOfUpgrade TwoFillOneFolder \
 	ClearedRunIsPassedOnce QueueCostsAreEven RandomDamage TornTail DamageAfterCrash MoreThanOneBatch WindowBytes Interrupted Answers RemoveCountry \
 	BadDatasets MoveToAnotherDatabase ExportAndImport ImportContinues ExportContinues LockOfDirectories KindsOfIndexes \
-	FirstTouchAllocates LentScanMemory MemoryIsBounded
+	FirstTouchAllocates MemoryIsBounded
 
 empty :=
 space := $(empty) $(empty)

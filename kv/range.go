@@ -35,12 +35,6 @@ type RangeOptions struct {
 	Limit   int           // the most pairs to read; 0 means all
 	Reverse bool          // read from the end to the begin
 	Mode    StreamingMode // how to cut the read into batches
-
-	// Lend lets the engine use the memory of a batch again: the keys and values that
-	// Batches or All yield are valid until the loop goes on or ends. It is for callers that
-	// decode pairs, or copy what they keep. Such a read is iterated once: its first batch
-	// is not there a second time. An engine may ignore it, and Slice does.
-	Lend bool
 }
 
 // BatchRequest is one step of a range read.
@@ -55,19 +49,6 @@ type BatchRequest struct {
 type Batch struct {
 	KVs  []KeyValue
 	More bool
-
-	lender Lender // takes the memory back; nil: it is the caller's
-}
-
-// Lender is the memory of a batch that was lent. TakeBack is called at most once, when
-// nothing uses the pairs any more; it need not be called.
-type Lender interface{ TakeBack() }
-
-// LentBy returns b as a batch with pairs that belong to a lender. Engines return
-// it for requests with Lend.
-func (b Batch) LentBy(l Lender) Batch {
-	b.lender = l
-	return b
 }
 
 // RangeResult is a range read under way. The first batch is fetched at once, each
@@ -90,7 +71,7 @@ func StreamRange(r SelectorRange, o RangeOptions, fetch func(BatchRequest) Futur
 
 // Wrap returns a read with batches that pass through wrap, the first one at once and
 // the others when they are fetched. Wrappers of engines observe, delay or count the
-// steps of a read with it. With Lend they copy what they keep of a batch.
+// steps of a read with it.
 func (r RangeResult) Wrap(wrap func(BatchRequest, Future[Batch]) Future[Batch]) RangeResult {
 	fetch := r.fetch
 	r.fetch = func(req BatchRequest) Future[Batch] { return wrap(req, fetch(req)) }
@@ -104,11 +85,6 @@ func (r RangeResult) First() Future[Batch] { return r.first }
 
 // Batches yields the batches of the read.
 func (r RangeResult) Batches(ctx context.Context) iter.Seq2[Batch, error] {
-	return r.batches(ctx, r.req.Lend)
-}
-
-// batches yields the batches, and gives the memory of those that are lent back.
-func (r RangeResult) batches(ctx context.Context, giveBack bool) iter.Seq2[Batch, error] {
 	return func(yield func(Batch, error) bool) {
 		req, next := r.req, r.first
 		for {
@@ -118,11 +94,7 @@ func (r RangeResult) batches(ctx context.Context, giveBack bool) iter.Seq2[Batch
 				return
 			}
 			last := !batch.More || !req.advance(batch.KVs)
-			goesOn := yield(batch, nil) && !last
-			if giveBack && batch.lender != nil {
-				batch.lender.TakeBack()
-			}
-			if !goesOn {
+			if !yield(batch, nil) || last {
 				return
 			}
 			next = r.fetch(req)
@@ -137,9 +109,6 @@ func (req *BatchRequest) advance(kvs []KeyValue) bool {
 		return false
 	}
 	last := kvs[len(kvs)-1].Key
-	if req.Lend {
-		last = bytes.Clone(last)
-	}
 	if req.Reverse {
 		req.End = FirstGreaterOrEqual(last)
 	} else {
@@ -173,7 +142,7 @@ func (r RangeResult) All(ctx context.Context) iter.Seq2[KeyValue, error] {
 // Slice returns all pairs of the read.
 func (r RangeResult) Slice(ctx context.Context) ([]KeyValue, error) {
 	var all []KeyValue
-	for batch, err := range r.batches(ctx, false) {
+	for batch, err := range r.Batches(ctx) {
 		if err != nil {
 			return nil, err
 		}

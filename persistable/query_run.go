@@ -66,7 +66,7 @@ func (q *query) yieldAfter(ctx context.Context, c *cursor, yield func(any, error
 		if stopped {
 			return nil // the engine runs another attempt after the caller has stopped
 		}
-		behind := c.clone()
+		behind := *c
 		for v, err := range q.records(ctx, t, c) {
 			if err == nil && ctx.Err() != nil {
 				*c, err = behind, context.Cause(ctx)
@@ -74,7 +74,7 @@ func (q *query) yieldAfter(ctx context.Context, c *cursor, yield func(any, error
 			if err != nil {
 				return err
 			}
-			behind.copy(c)
+			behind = *c
 			if stopped = !yield(v, nil); stopped {
 				return nil
 			}
@@ -275,7 +275,7 @@ func (q *query) pageFrom(ctx context.Context, from cursor, size int, take func(a
 			}
 			take(v)
 			if n++; n == size {
-				last = c.clone()
+				last = *c
 			}
 		}
 		return nil
@@ -292,27 +292,13 @@ func (q *query) openToken(token string) (cursor, error) {
 	return cursor{plan: p, position: key}, nil
 }
 
-// cursor is how far a query has come. While the query runs its position may be lent: then
-// only a copy outlives the batch.
+// cursor is how far a query has come.
 type cursor struct {
 	limit    int    // how many more records may come; 0: no limit
 	done     bool   // the limit is reached
 	position []byte // the last key without prefix and shard; nil at the start
 	plan     *plan  // with which the query is read; nil at the start
 	looked   int    // how many records a plan that drops some has looked at
-}
-
-// clone returns a copy that outlives the batch.
-func (c *cursor) clone() (own cursor) {
-	own.copy(c)
-	return own
-}
-
-// copy makes c a copy of another cursor. It uses the memory of its position.
-func (c *cursor) copy(o *cursor) {
-	room := c.position[:0]
-	*c = *o
-	c.position = append(room, o.position...)
 }
 
 // movePast moves the cursor past a key.

@@ -118,9 +118,7 @@ func (q *query) startScan(o *openStore, t *transaction, c *cursor) (s indexScan)
 	case s.plan.Union != nil || s.plan.Both != nil:
 		s.lanes = q.startLanes(o, t, &s.plan, c)
 	case s.plan.Index != byID:
-		ix := &o.indexes[s.plan.Index]
-		s.read = q.keyRange(s.plan, scan.EntriesOf(ix), c)
-		s.read.Options.Lend = !ix.Cover // records are made of such entries
+		s.read = q.keyRange(s.plan, scan.EntriesOf(&o.indexes[s.plan.Index]), c)
 		s.read.Start(&t.Transaction)
 	}
 	return s
@@ -169,17 +167,16 @@ func (q *query) scanIndex(ctx context.Context, t *transaction, o *openStore, beg
 			yield(nil, err)
 			return
 		}
-		var goesOn bool
 		if row != nil {
-			goesOn = q.yieldRows(ix, &r, pairs, row, c, yield)
-		} else {
-			b := newEntryBatch(q.record, t, o)
-			goesOn = q.emitEntries(ctx, b, ix, &r, pairs, &f, c, yield)
-			w.note(len(b.taken), b.read)
-			b.release()
+			if !q.yieldRows(ix, &r, pairs, row, c, yield) {
+				return
+			}
+			continue
 		}
-		*c = c.clone()
-		if !goesOn {
+		b := newEntryBatch(q.record, t, o)
+		goesOn := q.emitEntries(ctx, b, ix, &r, pairs, &f, c, yield)
+		w.note(len(b.taken), b.read)
+		if b.release(); !goesOn {
 			return
 		}
 	}

@@ -64,14 +64,14 @@ func engineGet(db *embedded.Database, buf *[]byte, i int) error {
 	})
 }
 
-// engineScan reads the records from i on in a transaction of its own, which may lend the pairs.
-func engineScan(db *embedded.Database, i int, lend bool) error {
+// engineScan reads the records from i on in a transaction of its own.
+func engineScan(db *embedded.Database, i int) error {
 	begin, end := appendKey(nil, i), appendKey(nil, i+scanned)
 	return db.ReadTransact(ctx, func(tx kv.ReadTransaction) error {
 		at := i
 		for pair, err := range tx.GetRange(kv.SelectorRange{
 			Begin: kv.FirstGreaterOrEqual(begin), End: kv.FirstGreaterOrEqual(end),
-		}, kv.RangeOptions{Mode: kv.ModeWantAll, Lend: lend}).All(ctx) {
+		}, kv.RangeOptions{Mode: kv.ModeWantAll}).All(ctx) {
 			if err != nil {
 				return err
 			}

@@ -96,7 +96,7 @@ func (g *grown) contests() []measure.Contest {
 			measure.Entrant{Ops: 10_000, Op: func(w *measure.Worker) error { return engineGet(g.engine, &w.Buf, w.Rand.IntN(g.n)) }},
 			measure.Entrant{Ops: 10_000, Op: func(w *measure.Worker) error { return pebbleGet(g.raw, &w.Buf, w.Rand.IntN(g.n)) }}),
 		contest(GrowthScan, "transactions that scan 100 keys",
-			measure.Entrant{Ops: 1_000, Op: func(w *measure.Worker) error { return engineScan(g.engine, w.Rand.IntN(g.n-scanned), false) }},
+			measure.Entrant{Ops: 1_000, Op: func(w *measure.Worker) error { return engineScan(g.engine, w.Rand.IntN(g.n-scanned)) }},
 			measure.Entrant{Ops: 1_000, Op: func(w *measure.Worker) error { return pebbleScan(g.raw, w.Rand.IntN(g.n-scanned), nil) }}),
 		contest(GrowthCommit, "durable commits of one key",
 			commitEngine(g.engine, g.n, n, 5_000), commitPebble(g.raw, g.n, n, 5_000)),

@@ -104,12 +104,7 @@ func (s *readStores) contests(name, about string) *measure.Set {
 			get.Entrants = append(get.Entrants, asItComes(s.get(s.plain, n)))
 			scan.Entrants = append(scan.Entrants, asItComes(s.scan(s.plain, n)))
 		}
-		lend := measure.Contest{
-			Name:     fmt.Sprintf("%s-lend-%d", name, n),
-			About:    fmt.Sprintf("transactions that scan %d keys and keep none, %s, %s", scanned, about, goroutines(n)),
-			Entrants: []measure.Entrant{s.lend(n), s.scanRaw(n, false)},
-		}
-		set.Contests = append(set.Contests, get, scan, lend)
+		set.Contests = append(set.Contests, get, scan)
 	}
 	return set
 }
@@ -127,15 +122,8 @@ const scansOfARound = 3_000
 func (s *readStores) scan(db *embedded.Database, n int) measure.Entrant {
 	return measure.Entrant{
 		Name: "engine", Goroutines: n, Ops: scansOfARound, Elastic: true, Prepare: s.fill,
-		Op: func(w *measure.Worker) error { return engineScan(db, w.Rand.IntN(totalKeys-scanned), false) },
+		Op: func(w *measure.Worker) error { return engineScan(db, w.Rand.IntN(totalKeys-scanned)) },
 	}
-}
-
-// lend scans and borrows the pairs.
-func (s *readStores) lend(n int) measure.Entrant {
-	e := s.scan(s.engine, n)
-	e.Op = func(w *measure.Worker) error { return engineScan(s.engine, w.Rand.IntN(totalKeys-scanned), true) }
-	return e
 }
 
 // scanRaw scans with Pebble's iterator, with or without copying the pairs.

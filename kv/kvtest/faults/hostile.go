@@ -28,11 +28,9 @@
 package faults
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -69,8 +67,7 @@ type Options struct {
 //     Read-only transactions, which cannot conflict, expire instead (1007).
 //   - Transactions expire now and then: a read, all later ones and the commit
 //     fail with 1007 until OnError.
-//   - Range reads come in batches of random size. The memory of one that is lent
-//     ([kv.RangeOptions]) is overwritten when it goes back.
+//   - Range reads come in batches of random size.
 //   - Versions jump between transactions.
 //   - Futures become ready late and out of order.
 //   - Watches fire without a change.
@@ -219,8 +216,7 @@ func (v hostileView) GetRange(r kv.SelectorRange, o kv.RangeOptions) kv.RangeRes
 func (v hostileView) batch(req kv.BatchRequest) kv.Future[kv.Batch] {
 	size := v.t.batchSize(req)
 	req.RangeOptions.Limit = size
-	future := v.view.GetRange(req.SelectorRange, req.RangeOptions).First()
-	return kv.NewFuture[kv.Batch](cutBatch{future, size, req.Lend})
+	return shorten(v.view.GetRange(req.SelectorRange, req.RangeOptions).First(), size)
 }
 
 // cutBatch is a batch that was asked for with a smaller limit than the
@@ -228,41 +224,17 @@ func (v hostileView) batch(req kv.BatchRequest) kv.Future[kv.Batch] {
 type cutBatch struct {
 	kv.Future[kv.Batch]
 	size int
-	lend bool
+}
+
+func shorten(future kv.Future[kv.Batch], size int) kv.Future[kv.Batch] {
+	return kv.NewFuture[kv.Batch](cutBatch{future, size})
 }
 
 // Result implements [kv.PendingResult].
 func (c cutBatch) Result() (kv.Batch, error) {
 	batch, err := c.Get(context.Background())
 	batch.More = batch.More || err == nil && len(batch.KVs) == c.size
-	if c.lend {
-		batch = lend(batch)
-	}
 	return batch, err
-}
-
-// lend returns a copy of a batch that is overwritten when it goes back.
-func lend(b kv.Batch) kv.Batch {
-	pairs := make(loan, 0, len(b.KVs))
-	for _, p := range b.KVs {
-		pairs = append(pairs, kv.KeyValue{Key: bytes.Clone(p.Key), Value: bytes.Clone(p.Value)})
-	}
-	b.KVs = slices.Clone(pairs)
-	return b.LentBy(pairs)
-}
-
-// loan is the pairs of a batch that is lent.
-type loan []kv.KeyValue
-
-// TakeBack implements [kv.Lender].
-func (l loan) TakeBack() {
-	for _, p := range l {
-		for _, text := range [][]byte{p.Key, p.Value} {
-			for i := range text {
-				text[i] = 0xdd
-			}
-		}
-	}
 }
 
 // Snapshot implements [kv.ReadTransaction].

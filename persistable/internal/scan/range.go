@@ -165,9 +165,6 @@ func (r *Range) readOn(ctx context.Context, tx *Transaction, s *freshScan, yield
 				return !limited || r.Options.Limit > 0
 			}
 		}
-		if s != nil {
-			last = slices.Clone(last) // the pairs may be lent
-		}
 	}
 	if !limited || yielded == read {
 		return false

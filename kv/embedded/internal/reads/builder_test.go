@@ -41,7 +41,7 @@ func TestBuilderLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b Builder
-			b.Start(c.limits, new(SizeHint), nil, nil)
+			b.Start(c.limits, new(SizeHint), nil)
 			if got := fill(&b, 1000, c.size); got != c.want || b.Len() != c.want {
 				t.Errorf("the batch was full after %d pairs and has %d, want %d", got, b.Len(), c.want)
 			}
@@ -53,7 +53,7 @@ func TestBuilderLimits(t *testing.T) {
 // not end the batch of the storage server.
 func TestBuilderCountsForTheClient(t *testing.T) {
 	var b Builder
-	b.Start(noLimits, new(SizeHint), nil, nil)
+	b.Start(noLimits, new(SizeHint), nil)
 	b.CountAlso(Limits{Rows: 2, Bytes: 1000, Least: 1})
 	b.Add([]byte("key"), []byte("value"))
 	if b.Client().Reached() {
@@ -72,7 +72,7 @@ func TestBuilderCountsForTheClient(t *testing.T) {
 func TestBuilderCopies(t *testing.T) {
 	var b Builder
 	front := []kv.KeyValue{{Key: []byte("front"), Value: []byte("0")}}
-	b.Start(noLimits, new(SizeHint), front, nil)
+	b.Start(noLimits, new(SizeHint), front)
 	lent := []byte("................")
 	const n = 2000 // more than the memory that is asked for at a time
 	for i := range n {
@@ -101,7 +101,7 @@ func TestBuilderCopies(t *testing.T) {
 // TestBuilderKeepsEmptyValues copies the pair with an empty key and an empty value.
 func TestBuilderKeepsEmptyValues(t *testing.T) {
 	var b Builder
-	b.Start(noLimits, new(SizeHint), nil, nil)
+	b.Start(noLimits, new(SizeHint), nil)
 	b.AddCopy([]byte{}, []byte{})
 	if pairs := b.Finish(new(SizeHint)); pairs[0].Key == nil || pairs[0].Value == nil {
 		t.Errorf("the pair is %v: no key, or no value", pairs[0])
@@ -114,7 +114,7 @@ func TestSecondBatchNeedsMemoryOnce(t *testing.T) {
 	var hint SizeHint
 	batch := func() {
 		var b Builder
-		b.Start(noLimits, &hint, nil, nil)
+		b.Start(noLimits, &hint, nil)
 		for range 100 {
 			b.AddCopy([]byte("some key"), []byte("some value of some bytes"))
 		}
@@ -143,12 +143,12 @@ func TestSizeHint(t *testing.T) {
 func TestHintOfLargeBatch(t *testing.T) {
 	var b Builder
 	var hint SizeHint
-	b.Start(noLimits, &hint, nil, nil)
+	b.Start(noLimits, &hint, nil)
 	for range 100_000 {
 		b.Add([]byte("key"), []byte("value"))
 	}
 	b.Finish(&hint)
-	b.Start(noLimits, &hint, nil, nil)
+	b.Start(noLimits, &hint, nil)
 	if room := cap(b.pairs); room > mostHintRows {
 		t.Errorf("a batch that may have three pairs has room for %d at first", room)
 	}

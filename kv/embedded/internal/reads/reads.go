@@ -14,7 +14,6 @@ package reads
 import (
 	"errors"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -112,27 +111,19 @@ type Builder struct {
 	counts      bool   // it does
 	front       int    // how many of pairs were there before
 	pairCost    int    // what a pair counts in addition to its bytes
-	loan        *Loan  // the memory of the pairs and their copies; nil: they get memory of their own
 }
 
 // The least and the most memory for copies that is asked for at a time.
 const leastRoom, mostRoom = 512, 64 << 10
 
 // Start begins a batch after the pairs of front. The builder may take over
-// their memory. The limits are those of a storage server. With a loan the batch uses its
-// memory.
-func (b *Builder) Start(l Limits, hint *SizeHint, front []kv.KeyValue, loan *Loan) {
-	*b = Builder{rows: l.Rows, bytes: l.Bytes, front: len(front), pairCost: ServerPairCost, loan: loan}
+// their memory. The limits are those of a storage server.
+func (b *Builder) Start(l Limits, hint *SizeHint, front []kv.KeyValue) {
+	*b = Builder{rows: l.Rows, bytes: l.Bytes, front: len(front), pairCost: ServerPairCost}
 	if b.bytes != Unlimited {
 		b.bytes = min(b.bytes, ReplyBytes)
 	}
 	b.rowBytes = int(hint.rowBytes.Load())
-	if loan != nil {
-		b.room = loan.left
-		if front == nil {
-			front = loan.pairs[:0]
-		}
-	}
 	if b.pairs = front; front == nil {
 		b.pairs = make([]kv.KeyValue, 0, hint.Rows(l.Rows))
 	} else {
@@ -186,13 +177,12 @@ func (b *Builder) AddCopy(key, value []byte) (full bool) {
 	if v >= len(b.room) { // some is left, so that an empty value is not nil
 		b.grow(v + 1)
 	}
-	room := b.room[:v:v]
-	b.room = b.room[v:]
+	room := b.room
+	b.room = room[v:]
 	b.spent += v
 	copy(room, key)
 	copy(room[k:], value)
-	b.pairs = append(b.pairs, kv.KeyValue{Key: room[:k:k], Value: room[k:]})
-	return b.Count(v)
+	return b.Add(room[:k], room[k:v])
 }
 
 // grow makes room for a pair of so many bytes, and for those that are likely to
@@ -202,65 +192,16 @@ func (b *Builder) grow(size int) {
 	if b.spent > 0 {
 		likely = b.spent // so it was not like the last batch
 	}
-	if b.loan != nil {
-		likely = max(likely, 2*b.spent) // all of the next batch shall have room
-	}
 	b.room = make([]byte, max(size, min(max(likely, leastRoom), mostRoom)))
-	if b.loan != nil {
-		b.loan.room = b.room
-	}
 }
 
 // Finish returns the pairs, those of front included, and stores the size of the
 // batch in hint. The builder keeps none of the memory.
 func (b *Builder) Finish(hint *SizeHint) []kv.KeyValue {
 	hint.update(len(b.pairs)-b.front, b.spent)
-	pairs := b.pairs
-	if b.loan == nil {
-		pairs = Trim(pairs)
-	} else {
-		b.loan.pairs, b.loan.left = pairs, b.room
-	}
-	b.pairs, b.room, b.loan = nil, nil, nil
+	pairs := Trim(b.pairs)
+	b.pairs, b.room = nil, nil
 	return pairs
-}
-
-// Loan is memory for the pairs of a batch that is lent to the caller, who gives it back
-// for another batch.
-type Loan struct {
-	pairs      []kv.KeyValue
-	room, left []byte // for copies, and what is left of it
-}
-
-var loans = sync.Pool{New: func() any { return new(Loan) }}
-
-// Borrow returns a loan.
-func Borrow() *Loan { return loans.Get().(*Loan) }
-
-// Lender returns the lender of the batch, which takes the loan back once.
-func (l *Loan) Lender() kv.Lender {
-	t := new(lender)
-	t.loan.Store(l)
-	return t
-}
-
-type lender struct{ loan atomic.Pointer[Loan] } // nil: it is back
-
-// TakeBack implements [kv.Lender].
-func (t *lender) TakeBack() {
-	if l := t.loan.Swap(nil); l != nil {
-		l.giveBack()
-	}
-}
-
-// giveBack makes the memory available to another batch, unless it is large.
-func (l *Loan) giveBack() {
-	if len(l.room) > mostRoom || cap(l.pairs) > mostHintRows {
-		return
-	}
-	clear(l.pairs) // they may hold memory of others
-	l.left = l.room
-	loans.Put(l)
 }
 
 // Trim returns pairs that hold no more memory than twice what they need.

@@ -22,8 +22,6 @@ type overlay struct {
 	below    kv.KeyValue  // the pair that the scan's last move has found, if that was downwards
 	budget   reads.Budget
 	builder  *reads.Builder // of the batch that is collected; nil between batches
-	lends    bool           // the pairs of the result are lent to the caller
-	loan     *reads.Loan    // their memory; nil until it is needed
 	err      error
 	writes   *writeMap // nil: none
 	unshared bool      // neither own writes nor known keys concern the read
@@ -55,14 +53,7 @@ type ownSection struct {
 
 // newOverlay returns the overlay of a read that is made while t.mu is held.
 func newOverlay(t *Transaction, snapshot bool) *overlay {
-	s := new(overlay)
-	s.restart(t, snapshot)
-	return s
-}
-
-// restart begins the overlay anew.
-func (s *overlay) restart(t *Transaction, snapshot bool) {
-	*s = overlay{
+	return &overlay{
 		tx: t, writes: t.ownWrites(snapshot), limit: t.settings.readEnd(), known: t.known, knownChanges: t.knownChanges,
 		rywDisabled: t.settings.rywDisabled, unmeasured: t.unmeasured, lastSize: &t.client.sizes,
 	}
@@ -72,7 +63,7 @@ func (s *overlay) restart(t *Transaction, snapshot bool) {
 // and known keys as they are now. t.mu is held.
 func (s *overlay) restartDetached(v View, snapshot bool) {
 	t, alone := s.tx, s.unshared
-	s.restart(t, snapshot)
+	*s = *newOverlay(t, snapshot)
 	if s.tx, s.view = nil, v; alone {
 		s.writes, s.known = nil, nil
 		return
@@ -294,9 +285,6 @@ func (s *overlay) addKnown(begin, end []byte) {
 		s.known, s.forked = s.known.fork(), true
 	}
 	r := kv.KeyRange{Begin: begin, End: end}
-	if s.lends {
-		r = keys.CloneRange(r)
-	}
 	s.known.add(r)
 	s.newlyKnown = append(s.newlyKnown, r)
 	s.around = kv.KeyRange{}
@@ -413,11 +401,8 @@ var builders = sync.Pool{New: func() any { return new(reads.Builder) }}
 
 // startBatch begins to collect a batch after the pairs of front; finishBatch must follow.
 func (s *overlay) startBatch(l reads.Limits, front []kv.KeyValue) *reads.Builder {
-	if s.lends && s.loan == nil {
-		s.loan = reads.Borrow()
-	}
 	s.builder = builders.Get().(*reads.Builder)
-	s.builder.Start(l, s.lastSize, front, s.loan)
+	s.builder.Start(l, s.lastSize, front)
 	return s.builder
 }
 

@@ -47,10 +47,7 @@ func (s *overlay) walkRange(keys kv.SelectorRange, l reads.Limits, reverse bool)
 		res, err = r.readForward()
 	}
 	*s = r.overlay
-	if s.loan == nil {
-		res.kvs = reads.Trim(res.kvs)
-	}
-	res.kvs = slices.Clip(res.kvs)
+	res.kvs = slices.Clip(reads.Trim(res.kvs))
 	return res, err
 }
 
@@ -111,9 +108,6 @@ func (s *overlay) addKnownPairs(req kv.BatchRequest, res *rangeResult) {
 		begin = res.kvs[last].Key
 	} else if res.more {
 		end = keys.Successor(res.kvs[last].Key)
-	}
-	if s.lends {
-		begin = bytes.Clone(begin)
 	}
 	s.newlyKnown = append(s.newlyKnown, kv.KeyRange{Begin: begin, End: end})
 	if s.forked {
@@ -208,7 +202,6 @@ type batchRead struct {
 	req   kv.BatchRequest // as it was made
 	first *selectorRead   // the end that was read before; nil: none was
 	none  bool            // that has told that there is nothing between
-	loan  *reads.Loan     // the memory of the pairs; nil: it is the caller's
 }
 
 // selectorRead is a selector that was read.
@@ -221,7 +214,6 @@ type selectorRead struct {
 // readBatch reads a batch of a range. Where read-your-writes is disabled
 // FoundationDB's client reads the end of a backward range as a key of its own.
 func (s *overlay) readBatch(req kv.BatchRequest) (b batchRead, err error) {
-	s.lends = req.Lend
 	if s.rywDisabled && req.Reverse && req.End.Offset > 1 {
 		key, err := s.resolveKey(req.End)
 		if err != nil {
@@ -235,7 +227,6 @@ func (s *overlay) readBatch(req kv.BatchRequest) (b batchRead, err error) {
 	}
 	b.req = req
 	b.rangeResult, err = s.readRange(req)
-	b.loan = s.loan
 	return b, err
 }
 

@@ -25,7 +25,7 @@ func (t *Transaction) getRange(req kv.BatchRequest, snapshot bool) kv.Future[kv.
 				return kv.Batch{}, err
 			}
 		}
-		return b.batch(), nil
+		return kv.Batch{KVs: b.kvs, More: b.more}, nil
 	}
 	if alone, ok := t.isOnDisk(req.SelectorRange, snapshot); ok {
 		s := newOverlay(t, snapshot)
@@ -82,15 +82,6 @@ func (t *Transaction) checkRange(req *kv.BatchRequest) (answered bool, err error
 
 func invalidLimit(limit int) error {
 	return kv.NewError(kv.CodeRangeLimitsInvalid, "the limit is %d", limit)
-}
-
-// batch returns the batch for the caller.
-func (b *batchRead) batch() kv.Batch {
-	batch := kv.Batch{KVs: b.kvs, More: b.more}
-	if b.loan == nil {
-		return batch
-	}
-	return batch.LentBy(b.loan.Lender())
 }
 
 // addBatchRead adds the read conflict ranges of a batch.
