@@ -85,8 +85,7 @@ func baseKey(b, key []byte) []byte { return append(append(b, userSpace), key...)
 // at, may await compaction.
 const mostSublevels = 12
 
-// options are measured: filters on every level make absent keys cheap; the
-// large memtable keeps short-lived keys off the disk.
+// options are measured: filters on every level make absent keys cheap.
 func (b *Base) options(cacheSize, memTable int64) *pebble.Options {
 	o := &pebble.Options{
 		FS:           b.fs,

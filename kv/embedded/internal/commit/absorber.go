@@ -163,7 +163,10 @@ func (a *Absorber) absorbAndShorten() error {
 	if err := a.AbsorbTo(old); err != nil {
 		return err
 	}
-	if a.pressure.high() && !a.stopped() {
+	switch {
+	case !a.pressure.high():
+		a.pressure.held.Store(0)
+	case !a.stopped():
 		if err := a.relievePressure(old); err != nil {
 			return err
 		}
@@ -186,8 +189,8 @@ func (a *Absorber) relievePressure(old int64) error {
 	}
 	if some && a.pressure.high() && a.committer.head.ViewVersion(waiting) <= read {
 		a.pressure.relief.Store(true)
-		a.committer.Drive()
 	}
+	a.committer.Drive() // readers may keep more than before, which leaves room
 	return nil
 }
 
@@ -235,7 +238,7 @@ func (a *Absorber) shortenLog() error {
 func (a *Absorber) dropLog() error {
 	absorbed := a.Base.AbsorbedVersion()
 	ok, err := a.Base.Flush(a.interrupted())
-	if !ok || err != nil {
+	if !ok || err != nil || a.Log.IsPinned() { // a copy has begun: later
 		return err
 	}
 	a.flushed = absorbed

@@ -197,3 +197,31 @@ func TestRequestsAreReused(t *testing.T) {
 		d.expectValue(t, fmt.Appendf(nil, "key %d", k), want)
 	}
 }
+
+// TestRoomThatReadersLeave fills the window up to its soft limit while a reader keeps all of it in
+// memory: the commit that waits is let in once the absorber has seen that, and not when the reader
+// has ended.
+func TestRoomThatReadersLeave(t *testing.T) {
+	d := openDurable(t)
+	d.absorber.Age, d.absorber.pressure.soft, d.absorber.pressure.limit = mvcc.WindowVersions, 64<<10, 4<<20
+	reader := d.head.Newest()
+	for i := 0; d.absorber.journal.Bytes() <= 2*d.absorber.pressure.soft; i++ {
+		d.set(t, fmt.Appendf(nil, "key %d", i), make([]byte, 10_000))
+	}
+	r, told := d.write(mutation.OpSet, []byte("waits"), nil)
+	d.Commit(r)
+	d.Drive()
+	if !d.hasPending() {
+		t.Fatal("no commit waits")
+	}
+	d.absorb(t)
+	if d.hasPending() {
+		t.Fatal("the commit still waits")
+	}
+	if o := <-told; o.Err != nil {
+		t.Error(o.Err)
+	}
+	if value, err := reader.Get([]byte("key 0")); value != nil || err != nil {
+		t.Errorf("the reader sees %d bytes, %v", len(value), err)
+	}
+}

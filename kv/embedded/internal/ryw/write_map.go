@@ -38,10 +38,12 @@ func (m *writeMap) distinctMutations() ([]mutation.Mutation, bool) {
 	return m.keyMutations()
 }
 
-// areDistinct reports whether no key is there twice in what is listed, in order.
+// areDistinct reports whether no key is there twice in what is listed, in order, and no
+// two clears touch: a commit sends those as one.
 func areDistinct(ordered []mutation.Mutation) bool {
 	for i := 1; i < len(ordered); i++ {
-		if bytes.Equal(ordered[i-1].Key, ordered[i].Key) {
+		before, m := &ordered[i-1], &ordered[i]
+		if bytes.Equal(before.Key, m.Key) || before.Op == mutation.OpClearRange && m.Op == mutation.OpClearRange && bytes.Equal(before.Value, m.Key) {
 			return false
 		}
 	}

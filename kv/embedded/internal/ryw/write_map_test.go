@@ -42,6 +42,12 @@ func TestDistinctMutations(t *testing.T) {
 		listed := drawListed(t, "listed")
 		m := &writeMap{listed: slices.Clone(listed)}
 		want, must := m.distinctMutations()
+		entered := &writeMap{}
+		entered.enterAll(listed)
+		sent := txn.Request{Mutations: entered.appendMutations(nil, []byte{}, nil), Writes: entered.conflictRanges()}
+		if must && requestSize(&sent, nil) != requestSize(&txn.Request{Mutations: want, Pointwise: true}, nil) {
+			t.Fatalf("the list counts otherwise than the map: %v", listed)
+		}
 		must = must && !slices.ContainsFunc(listed, func(l mutation.Mutation) bool { return l.Op == mutation.OpClearRange })
 		m.sortedEntries()
 		if rapid.IntRange(0, 3).Draw(t, "what else") == 0 {
@@ -71,6 +77,19 @@ func TestDistinctMutations(t *testing.T) {
 			t.Fatalf("it counts %d bytes, want %d", size, counted)
 		}
 	})
+}
+
+// TestTouchingClears clears two keys that follow each other at once: a commit sends one clear.
+func TestTouchingClears(t *testing.T) {
+	m := &writeMap{}
+	m.addClear([]byte("a"), []byte("a\x00"), true)
+	m.addClear([]byte("a\x00"), []byte("a\x00\x00"), true)
+	if told, ok := m.distinctMutations(); ok {
+		t.Errorf("they are sent as %v", told)
+	}
+	if sent := m.appendMutations(nil, []byte{}, nil); len(sent) != 1 {
+		t.Errorf("they are %v", sent)
+	}
 }
 
 // TestMisses compares what a list tells of a range with what is on it: also as it
