@@ -3,6 +3,7 @@
 package embedded
 
 import (
+	"context"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -69,6 +70,92 @@ func TestCloseSettles(t *testing.T) {
 			t.Errorf("round %d: after Close the log has %d writes", round, n)
 		}
 		verifyTest(t, fs, "db")
+	}
+}
+
+// TestCloseWhileAbsorbing closes a database whose absorber has just begun a round of several steps:
+// the base gets all steps of it, and what was committed since, before the log is dropped.
+func TestCloseWhileAbsorbing(t *testing.T) {
+	const keys = 3500
+	synctest.Test(t, func(t *testing.T) {
+		var db *Database
+		o, closed := Options{FS: vfs.NewMem()}, make(chan error, 1)
+		o.syncLog = func(sync func() error) error {
+			if !db.closed.Load() {
+				commitSome(t, db, 0, 1)
+				go func() { closed <- db.Close() }()
+				time.Sleep(time.Second) // Close waits for the absorber then
+			}
+			return sync()
+		}
+		db = openTest(t, o)
+		transact(t, db, func(tx kv.Transaction) {
+			for i := range keys {
+				tx.Set(fmt.Appendf(nil, "key of the round %04d", i), []byte("value"))
+			}
+		})
+		if err := <-closed; err != nil {
+			t.Fatal(err)
+		}
+		o.syncLog = nil
+		db = openTest(t, o)
+		expectSome(t, db, keys+1)
+		closeTest(t, db)
+	})
+}
+
+// TestCloseUnderLoad closes a small database again and again while transactions of many keys
+// are committed and moved to the base: each that was acknowledged is there afterwards.
+func TestCloseUnderLoad(t *testing.T) {
+	random, o := seed.Rand(t), Options{FS: vfs.NewMem(), Memory: leastMemory}
+	checked, committed := 0, 0
+	check := func() *Database {
+		db := openTest(t, o)
+		expectRow(t, db, checked, committed)
+		checked = committed
+		return db
+	}
+	for range 20 {
+		db, done := check(), make(chan struct{})
+		wait := time.Duration(1+random.IntN(50)) * time.Millisecond
+		go func() {
+			defer close(done)
+			for n := 1 + random.IntN(3000); commitRow(db, committed, committed+n) == nil; n = 1 + random.IntN(3000) {
+				committed += n
+			}
+		}()
+		time.Sleep(wait)
+		closeTest(t, db)
+		<-done
+	}
+	closeTest(t, check())
+}
+
+// rowKey is a key of a row.
+func rowKey(i int) []byte { return fmt.Appendf(nil, "key %08d", i) }
+
+// commitRow commits a row of keys in one transaction.
+func commitRow(db *Database, from, to int) error {
+	return db.Transact(context.Background(), func(tx kv.Transaction) error {
+		for i := from; i < to; i++ {
+			tx.Set(rowKey(i), []byte("value"))
+		}
+		return nil
+	})
+}
+
+// expectRow checks that a row of keys is there.
+func expectRow(t *testing.T, db *Database, from, to int) {
+	t.Helper()
+	err := db.ReadTransact(t.Context(), func(tx kv.ReadTransaction) error {
+		pairs, err := readPairs(tx, kv.KeyRange{Begin: rowKey(from), End: rowKey(to)}, kv.RangeOptions{})
+		if err == nil && len(pairs) != to-from {
+			t.Errorf("%d of %d acknowledged keys are there", len(pairs), to-from)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -246,7 +246,8 @@ func (a *Absorber) dropLog() error {
 }
 
 // absorbGroups writes to the base the writes of groups that no later commit has
-// overwritten.
+// overwritten. Stop does not interrupt it: the journal no longer has the groups, and the
+// next round would end with a version up to which the base does not have everything.
 func (a *Absorber) absorbGroups(groups mvcc.JournalCut) error {
 	a.Base.AwaitCompactions(a.interrupted())
 	v, err := a.durableView()
@@ -263,8 +264,8 @@ func (a *Absorber) absorbGroups(groups mvcc.JournalCut) error {
 		for _, part := range done {
 			a.committer.forgetAbsorbed(part, cutoff)
 		}
-		if a.stopped() {
-			return nil
+		if err := a.Fault.Get(); err != nil {
+			return err
 		}
 		rest = left
 	}
