@@ -74,7 +74,7 @@ func findFootprint(work, store string) (w *footprintWork, e *footprintEntrant, e
 		}
 	}
 	if w == nil || e == nil {
-		return nil, nil, fmt.Errorf("there is no footprint of %q with %q", work, store)
+		return nil, nil, fmt.Errorf("no footprint measures the work %q with the store %q", work, store)
 	}
 	return w, e, nil
 }

@@ -3,27 +3,18 @@
 package measure
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"runtime/debug"
+	"path/filepath"
 	"strings"
 )
-
-// ResetPeakMemory returns unused memory to the system and lets [PeakMemory] begin anew.
-// It returns the process's resident memory, in bytes. It needs Linux.
-func ResetPeakMemory() (int64, error) {
-	debug.FreeOSMemory()
-	const resetPeak = "5"
-	if err := os.WriteFile("/proc/self/clear_refs", []byte(resetPeak), 0o200); err != nil {
-		return 0, err
-	}
-	return Memory()
-}
 
 // Memory returns the process's resident memory, in bytes. It needs Linux.
 func Memory() (int64, error) { return readStatus("VmRSS") }
 
-// PeakMemory returns the most memory that the process had since ResetPeakMemory, in bytes.
+// PeakMemory returns the most memory that the process has had, in bytes. It needs Linux.
 func PeakMemory() (int64, error) { return readStatus("VmHWM") }
 
 // readStatus reads a size from the process's status.
@@ -42,4 +33,26 @@ func readStatus(name string) (int64, error) {
 		}
 	}
 	return 0, fmt.Errorf("measure: /proc/self/status has no %s", name)
+}
+
+// DiskUse returns the sizes of all files in a folder and in those below it, in bytes. Files may
+// come and go as it counts.
+func DiskUse(dir string) (total int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil {
+			total += info.Size()
+		}
+		return err
+	})
+	return total, err
 }

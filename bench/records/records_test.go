@@ -19,10 +19,13 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
-// stores open all libraries, in all their forms, each the same store each time.
-func stores(t *testing.T) map[string]func() (records.Library, error) {
+// openLibrary opens a library, the same store each time.
+type openLibrary func() (records.Library, error)
+
+// libraries returns all libraries, in all their forms.
+func libraries(t *testing.T) map[string]openLibrary {
 	dir := t.TempDir()
-	all := map[string]func() (records.Library, error){
+	all := map[string]openLibrary{
 		"kazahana": func() (records.Library, error) {
 			engine, err := embedded.Open(filepath.Join(dir, "kazahana"), embedded.Options{})
 			if err != nil {
@@ -51,65 +54,65 @@ func stores(t *testing.T) map[string]func() (records.Library, error) {
 // TestStoresAnswerAlike checks that all libraries return the same answers, so that contests
 // compare the same work.
 func TestStoresAnswerAlike(t *testing.T) {
-	const loaded = 2*records.PerCategory + 50
-	var users []records.User
-	for i := range loaded {
-		users = append(users, records.Numbered(i))
-	}
-	for name, open := range stores(t) {
-		t.Run(name, func(t *testing.T) {
-			store, err := open()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				if err := store.Close(); err != nil {
-					t.Error(err)
-				}
-			}()
-			testStore(t, store, users)
-			testLibrary(t, store, users)
-		})
-	}
+	forEachLibrary(t, 2*records.PerCategory+50, func(t *testing.T, open openLibrary, users []records.User) {
+		store := mustOpen(t, open)
+		defer mustClose(t, store)
+		testStore(t, store, users)
+		testLibrary(t, store, users)
+	})
 }
 
 // TestStoresOpenAgain closes and opens each store before it saves another user, as the contests
 // do: the ids of the first ones stay theirs.
 func TestStoresOpenAgain(t *testing.T) {
-	const loaded = 20
-	var users []records.User
-	for i := range loaded {
-		users = append(users, records.Numbered(i))
-	}
-	for name, open := range stores(t) {
-		t.Run(name, func(t *testing.T) {
-			store, err := open()
-			if err != nil {
-				t.Fatal(err)
-			}
-			ids, err := store.Load(t.Context(), users)
-			if err := errors.Join(err, store.Close()); err != nil {
-				t.Fatal(err)
-			}
-			if store, err = open(); err != nil {
-				t.Fatal(err)
-			}
-			if err := store.Save(t.Context(), records.Numbered(loaded)); err != nil {
-				t.Fatal(err)
-			}
-			for i, id := range ids {
-				got, err := store.Get(t.Context(), id)
-				if err := errors.Join(err, records.Check(got, users[i])); err != nil {
-					t.Error(err)
-				}
-			}
-			if n, err := store.Count(t.Context()); n != loaded+1 || err != nil {
-				t.Errorf("%d users, %v, want %d", n, err, loaded+1)
-			}
-			if err := store.Close(); err != nil {
+	forEachLibrary(t, 20, func(t *testing.T, open openLibrary, users []records.User) {
+		store := mustOpen(t, open)
+		ids, err := store.Load(t.Context(), users)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustClose(t, store)
+		store = mustOpen(t, open)
+		defer mustClose(t, store)
+		if err := store.Save(t.Context(), records.Numbered(len(users))); err != nil {
+			t.Fatal(err)
+		}
+		for i, id := range ids {
+			got, err := store.Get(t.Context(), id)
+			if err := errors.Join(err, records.Check(got, users[i])); err != nil {
 				t.Error(err)
 			}
-		})
+		}
+		if n, err := store.Count(t.Context()); n != len(users)+1 || err != nil {
+			t.Errorf("%d users, %v, want %d", n, err, len(users)+1)
+		}
+	})
+}
+
+// forEachLibrary runs a test with the first n users for each library.
+func forEachLibrary(t *testing.T, n int, test func(t *testing.T, open openLibrary, users []records.User)) {
+	var users []records.User
+	for i := range n {
+		users = append(users, records.Numbered(i))
+	}
+	for name, open := range libraries(t) {
+		t.Run(name, func(t *testing.T) { test(t, open, users) })
+	}
+}
+
+func mustOpen(t *testing.T, open openLibrary) records.Library {
+	t.Helper()
+	store, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+func mustClose(t *testing.T, store records.Library) {
+	t.Helper()
+	if err := store.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
