@@ -164,7 +164,7 @@ func (db *Database) wrapForTracer(tx *ryw.Transaction) kv.Transaction {
 type engine struct{ db *Database }
 
 // Newest implements [ryw.Engine].
-func (e *engine) Newest() ryw.View { return engineView{e.db.head.Newest()} }
+func (e *engine) Newest() ryw.View { return engineView{e.db.head.Acquire()} }
 
 // At implements [ryw.Engine].
 func (e *engine) At(version int64) (ryw.View, error) {

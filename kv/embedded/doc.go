@@ -23,8 +23,8 @@
 // The window is an ordered map in memory of the writes of the last five seconds: a
 // B+tree that is copied on write. Each batch of commits publishes an immutable
 // snapshot of it, the view. A transaction reads the view that was the newest at its
-// first read. Readers take no lock and hold no snapshot of the storage; the garbage
-// collector frees old views.
+// first read. Readers take no lock and hold no snapshot of the storage; each view
+// counts them, and the garbage collector frees old views.
 //
 // Below the window is the base, a Pebble store without a log of its own. It gets
 // only the last value of each key, once that has become older than the window. It

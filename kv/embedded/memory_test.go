@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -189,6 +191,20 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	if logged > memory/4 {
 		t.Errorf("the log had %d bytes beyond the window, want at most %d", logged, memory/4)
+	}
+}
+
+// TestWindowNeedsNoCollections writes as fast as it can while nothing is collected: the engine knows
+// which versions nobody reads any more, and the window stays near the limit at which commits wait.
+func TestWindowNeedsNoCollections(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	const memory = 32 << 20
+	db := openOnDisk(t, Options{NoSync: true, Memory: memory})
+	var most atomic.Int64
+	writeRandom(t, db, 1500, 30, 1000, func() { most.Store(max(most.Load(), db.disk.absorber.WindowUse().Bytes)) })
+	t.Logf("the window had up to %d kB", most.Load()>>10)
+	if limit := int64(memory / 8 * 3 / 2); most.Load() > limit {
+		t.Errorf("the window had %d bytes, want at most %d", most.Load(), limit)
 	}
 }
 

@@ -339,8 +339,8 @@ func TestOldReaderLetsGo(t *testing.T) {
 	})
 }
 
-// TestFinishedTransactionLetsGo keeps transactions that have committed, and one that read only: they
-// do not keep in memory what they have read.
+// TestFinishedTransactionLetsGo keeps transactions that have committed, one that read only and one that
+// was cancelled: they do not keep in memory what they have read.
 func TestFinishedTransactionLetsGo(t *testing.T) {
 	db, err := OpenMemory()
 	if err != nil {
@@ -348,23 +348,25 @@ func TestFinishedTransactionLetsGo(t *testing.T) {
 	}
 	defer closeTest(t, db)
 	var kept []kv.Transaction
-	for _, value := range [][]byte{[]byte("written"), nil} {
+	for _, end := range []string{"a write", "no write", "Cancel"} {
 		tx := begin(t, db)
 		if _, err := tx.Get([]byte("key")).Get(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		read := weak.Make(db.head.Published())
-		if value != nil {
-			tx.Set([]byte("key"), value)
+		if end == "a write" {
+			tx.Set([]byte("key"), []byte("written"))
 		}
-		if err := tx.Commit(t.Context()); err != nil {
+		if end == "Cancel" {
+			tx.Cancel()
+		} else if err := tx.Commit(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		kept = append(kept, tx)
 		transact(t, db, func(tx kv.Transaction) { tx.Set([]byte("key"), nil) })
 		db.head.ReleasePast()
 		if runtime.GC(); read.Value() != nil {
-			t.Errorf("a transaction that has set %q keeps what it has read", value)
+			t.Errorf("a transaction that ended with %s keeps what it has read", end)
 		}
 	}
 	runtime.KeepAlive(kept)

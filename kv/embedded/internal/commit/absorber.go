@@ -181,7 +181,8 @@ func (a *Absorber) absorbAndShorten() error {
 // transaction may read. If only transactions that wait for room to commit read
 // that version, it admits them to the window.
 func (a *Absorber) relievePressure(old int64) error {
-	read := a.pressure.oldestReader(old)
+	a.committer.head.ReleasePast()
+	read := a.committer.head.OldestRead(old)
 	a.pressure.held.Store(a.committer.bytesSince(read))
 	waiting, some := a.committer.oldestWaiting()
 	if err := a.AbsorbTo(min(read, waiting)); err != nil {

@@ -5,10 +5,8 @@ package commit
 import (
 	"fmt"
 	"math"
-	"runtime"
 	"sync/atomic"
 	"time"
-	"weak"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/commitlog"
@@ -104,8 +102,8 @@ func (c *Committer) Arm(watches []*watch.Watch) {
 	c.watches.Arm(c.newestView, watches, c.readers.Start)
 }
 
-// newestView returns the newest view as watches compare it.
-func (c *Committer) newestView() watch.View { return c.head.Published() }
+// newestView returns the newest view as watches compare it, acquired.
+func (c *Committer) newestView() watch.View { return c.head.Acquire() }
 
 // persistBatch makes a batch durable.
 func (c *Committer) persistBatch(b *batch) error {
@@ -252,9 +250,6 @@ func (s *Stats) countFailure(err error) {
 // them, except for those that readers keep in memory. At the limit commits wait for
 // these, too: at most until the oldest reader has become too old. FoundationDB's
 // ratekeeper delays transactions likewise when a storage server lags.
-//
-// Transactions do not count which versions they read, which would cost each of
-// them time: a view that no transaction reads is garbage, and the collector finds it.
 type pressure struct {
 	head    *mvcc.Head
 	journal *mvcc.Journal
@@ -262,23 +257,12 @@ type pressure struct {
 	limit   int64
 	held    atomic.Int64 // bytes that readers kept in memory when the absorber last looked
 
-	relief   atomic.Bool  // commits that wait are let in once, however full it is
-	delayed  atomic.Int64 // since when commits wait, in nanoseconds since began; 0: they do not
-	delays   atomic.Int64 // how often they had to
-	waited   atomic.Int64 // how long in all, in nanoseconds
-	began    time.Time
-	sentinel weak.Pointer[sentinel] // garbage since the last look
-	forced   time.Time              // when a collection that was asked for was last over
-	took     time.Duration          // that collection
+	relief  atomic.Bool  // commits that wait are let in once, however full it is
+	delayed atomic.Int64 // since when commits wait, in nanoseconds since began; 0: they do not
+	delays  atomic.Int64 // how often they had to
+	waited  atomic.Int64 // how long in all, in nanoseconds
+	began   time.Time
 }
-
-// sentinel is an object that a garbage collection removes, which tells that there was one.
-// It is not so small that it shares its memory with others.
-type sentinel struct{ _ [64]byte }
-
-// forcedShare is which part of the time, at most, may be spent in collections
-// that are asked for while commits wait: one in so many.
-const forcedShare = 5
 
 // high reports whether the window is larger than it should be. A nil pressure is
 // never high.
@@ -313,19 +297,4 @@ func (p *pressure) account() (delayed bool, delays int64, total time.Duration) {
 		total += time.Since(p.began) - time.Duration(since)
 	}
 	return since != 0, p.delays.Load(), total
-}
-
-// oldestReader returns the oldest version that a transaction may read, not below
-// old. If commits wait for readers, it runs the collector first, unless that ran lately.
-func (p *pressure) oldestReader(old int64) int64 {
-	p.head.ReleasePast()
-	if p.delayed.Load() != 0 && p.held.Load() > p.soft && p.sentinel.Value() != nil && time.Since(p.forced) > p.took*(forcedShare-1) {
-		begin := time.Now()
-		runtime.GC()
-		p.forced, p.took = time.Now(), time.Since(begin)
-	}
-	if p.sentinel.Value() == nil {
-		p.sentinel = weak.Make(new(sentinel))
-	}
-	return p.head.OldestRead(old)
 }

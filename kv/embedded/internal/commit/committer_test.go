@@ -204,7 +204,7 @@ func TestRequestsAreReused(t *testing.T) {
 func TestRoomThatReadersLeave(t *testing.T) {
 	d := openDurable(t)
 	d.absorber.Age, d.absorber.pressure.soft, d.absorber.pressure.limit = mvcc.WindowVersions, 64<<10, 4<<20
-	reader := d.head.Newest()
+	reader := d.head.Acquire()
 	for i := 0; d.absorber.journal.Bytes() <= 2*d.absorber.pressure.soft; i++ {
 		d.set(t, fmt.Appendf(nil, "key %d", i), make([]byte, 10_000))
 	}

@@ -5,6 +5,7 @@ package mvcc
 import (
 	"bytes"
 	"iter"
+	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
@@ -115,8 +116,12 @@ type View struct {
 
 	metadata []byte // the value of kv.MetadataVersionKey, which caches read all the time
 
-	kept *View // the view of this state in history; a reader of the view keeps it; guarded by Head.mu
+	kept    *View         // the view of this state in history; a reader of the view keeps it; guarded by Head.mu
+	readers *atomic.Int64 // how many read at this version: see [Head.Acquire]
 }
+
+// Release ends what [Head.Acquire] and [Head.At] begin.
+func (v *View) Release() { v.readers.Add(-1) }
 
 // Get returns the value of key, nil if there is none.
 //

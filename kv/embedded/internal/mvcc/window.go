@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"iter"
 	"slices"
+	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/base"
@@ -210,7 +211,7 @@ func (w *Window) takeCost() int64 {
 func (w *Window) view(version int64) *View {
 	return &View{
 		version: version, entries: w.entries.Snapshot(), vacant: w.vacant.Snapshot(),
-		base: w.base, env: w.env, metadata: w.metadata,
+		base: w.base, env: w.env, metadata: w.metadata, readers: new(atomic.Int64),
 	}
 }
 

@@ -16,14 +16,15 @@ import (
 //  1. No method waits for the disk or for another commit.
 //  2. No method takes a lock of a transaction: a transaction may hold its own while
 //     it calls any of them.
-//  3. A transaction keeps a reference to its View for as long as it may read it. The
-//     engine may find out so which versions are still read.
+//  3. A transaction releases its View once it does not read it any more. The engine
+//     knows so which versions are still read. It finds out late about transactions
+//     that become garbage before.
 type Engine interface {
 	// Newest returns the view for a transaction that makes its first read now. It has
-	// every commit that was acknowledged before the call.
+	// every commit that was acknowledged before the call. Release must follow.
 	Newest() View
 
-	// At returns the view of a version that the caller chose. The error has
+	// At returns the view of a version that the caller chose; Release must follow. The error has
 	// kv.CodeFutureVersion if the version is ahead of Newest, and
 	// kv.CodeTransactionTooOld if it is not in memory any more.
 	At(version int64) (View, error)
@@ -71,6 +72,10 @@ type Engine interface {
 // caller modifies them.
 type View interface {
 	Version() int64
+
+	// Release says that the caller does not read the view any more. After it the methods
+	// that wait for the disk may fail with kv.CodeTransactionTooOld.
+	Release()
 
 	// Metadata returns the value of kv.MetadataVersionKey. It does not wait.
 	Metadata() []byte

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded/internal/reads"
@@ -22,7 +23,8 @@ type fakeEngine struct {
 	age     error // why no version can be read any more
 	table   watch.Table
 	retries int
-	queues  bool // commits wait for Drive
+	queues  bool  // commits wait for Drive
+	outcome error // of each commit
 
 	mu     sync.Mutex
 	queued []*txn.Request // that wait
@@ -31,8 +33,8 @@ type fakeEngine struct {
 
 var _ Engine = (*fakeEngine)(nil)
 
-func (e *fakeEngine) Newest() View               { return e.view }
-func (e *fakeEngine) At(int64) (View, error)     { return e.view, nil }
+func (e *fakeEngine) Newest() View               { return e.view.acquire() }
+func (e *fakeEngine) At(int64) (View, error)     { return e.view.acquire(), nil }
 func (e *fakeEngine) CheckAge(int64) error       { return e.age }
 func (e *fakeEngine) Closed() bool               { return false }
 func (e *fakeEngine) Start(t reads.Task)         { go t.Run() }
@@ -42,7 +44,7 @@ func (e *fakeEngine) Sample(kv.KeyRange) iter.Seq2[[]byte, int64] {
 	return func(func([]byte, int64) bool) {}
 }
 func (e *fakeEngine) CountRetry()        { e.retries++ }
-func (e *fakeEngine) newest() watch.View { return e.view }
+func (e *fakeEngine) newest() watch.View { return e.view.acquire() }
 func (e *fakeEngine) NewWatch(key, value []byte) (*watch.Watch, error) {
 	return e.table.Add(key, value)
 }
@@ -70,7 +72,7 @@ func (e *fakeEngine) Drive() {
 }
 
 func (e *fakeEngine) finish(r *txn.Request) {
-	r.Finisher.Finish(txn.Outcome{Version: e.view.version + 1})
+	r.Finisher.Finish(txn.Outcome{Version: e.view.version + 1, Err: e.outcome})
 }
 
 // fakeView is a view of pairs in a slice. A cold one has nothing in memory.
@@ -80,7 +82,8 @@ type fakeView struct {
 	cold    bool
 	hook    func() // called by LookUp, if not nil
 
-	prefetches int // how often Prefetch was called
+	prefetches int          // how often Prefetch was called
+	readers    atomic.Int64 // that were not released
 }
 
 var _ View = (*fakeView)(nil)
@@ -94,12 +97,18 @@ func newFakeView(contents map[string]string, cold bool) *fakeView {
 }
 
 // floor returns how many pairs are below key.
+func (v *fakeView) acquire() *fakeView {
+	v.readers.Add(1)
+	return v
+}
+
 func (v *fakeView) floor(key []byte) int {
 	n, _ := slices.BinarySearchFunc(v.pairs, key, func(p kv.KeyValue, key []byte) int { return slices.Compare(p.Key, key) })
 	return n
 }
 
 func (v *fakeView) Version() int64   { return v.version }
+func (v *fakeView) Release()         { v.readers.Add(-1) }
 func (v *fakeView) Metadata() []byte { return nil }
 func (v *fakeView) InMemory() bool   { return !v.cold }
 

@@ -192,6 +192,7 @@ func (t *Transaction) failUntilReset(err error) {
 	}
 	t.commitWaits = false
 	t.giveUpReads(err)
+	releaseView(&t.view)
 	t.attempt.resolveWaiting(err)
 }
 
@@ -248,7 +249,8 @@ func (t *Transaction) beginAttempt(s settings) {
 	t.committed, t.conflicted, t.attempt = t.lastCommitted(), t.lastConflicts(), nil
 	t.settings = s
 	t.started, t.fault, t.deadErr, t.readErr = false, nil, nil, nil
-	t.view, t.viewErr, t.version, t.read, t.size, t.hasQuietWrite = nil, nil, 0, false, 0, false
+	releaseView(&t.view)
+	t.viewErr, t.version, t.read, t.size, t.hasQuietWrite = nil, 0, false, 0, false
 	t.writes, t.known = writeMap{}, nil
 	t.reads, t.direct = nil, &noDirectWrites
 }

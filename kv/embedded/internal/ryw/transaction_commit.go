@@ -43,7 +43,7 @@ type attempt struct {
 // Finish implements [txn.Finisher]: it resolves the futures.
 func (a *attempt) Finish(o txn.Outcome) {
 	a.finished.Store(true)
-	a.view = nil // a transaction that is kept does not keep it
+	releaseView(&a.view)
 	if a.timer != nil {
 		a.timer.Stop()
 	}
@@ -285,6 +285,7 @@ func (t *Transaction) finishStart() (r *txn.Request, err error) {
 	defer func() {
 		if r == nil {
 			t.stopTimer()
+			releaseView(&t.view)
 		}
 	}()
 	if t.readErr != nil {
@@ -293,7 +294,6 @@ func (t *Transaction) finishStart() (r *txn.Request, err error) {
 	}
 	request := t.fillRequest()
 	if len(request.Mutations) == 0 && len(request.Writes) == 0 {
-		t.view = nil
 		return nil, nil
 	}
 	if err := t.checkCommit(request); err != nil {

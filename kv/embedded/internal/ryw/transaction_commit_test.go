@@ -3,6 +3,7 @@
 package ryw
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,5 +28,69 @@ func TestUnattended(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestViewsAreReleased ends transactions that have read in all ways: each releases its view.
+func TestViewsAreReleased(t *testing.T) {
+	conflict := kv.NewError(kv.CodeNotCommitted, "a test says so")
+	commit := func(t *testing.T, tx *Transaction) { _ = tx.Commit(t.Context()) }
+	write := func(t *testing.T, tx *Transaction) {
+		tx.Set([]byte("b"), nil)
+		commit(t, tx)
+	}
+	for name, test := range map[string]struct {
+		queues  bool
+		outcome error
+		end     func(t *testing.T, tx *Transaction)
+	}{
+		"a commit that writes": {end: write},
+		"one that does not":    {end: commit},
+		"a conflict":           {outcome: conflict, end: write},
+		"a commit that waits": {queues: true, end: func(t *testing.T, tx *Transaction) {
+			tx.Set([]byte("b"), nil)
+			done := tx.CommitAsync()
+			tx.Cancel()
+			tx.engine.Drive()
+			_, _ = done.Get(t.Context())
+		}},
+		"a commit that is too large": {end: func(t *testing.T, tx *Transaction) {
+			tx.Set([]byte("b"), make([]byte, kv.MaxValueSize))
+			_ = tx.SetOption(kv.OptionSizeLimit, 1000)
+			commit(t, tx)
+		}},
+		"Cancel":        {end: func(_ *testing.T, tx *Transaction) { tx.Cancel() }},
+		"Cancel, Reset": {end: func(_ *testing.T, tx *Transaction) { tx.Cancel(); tx.Reset() }},
+		"Reset":         {end: func(_ *testing.T, tx *Transaction) { tx.Reset() }},
+		"OnError":       {end: func(t *testing.T, tx *Transaction) { _ = tx.OnError(t.Context(), conflict) }},
+		"another use":   {end: func(t *testing.T, tx *Transaction) { commit(t, tx); tx.Get([]byte("a")); commit(t, tx) }},
+		"a read under way": {end: func(_ *testing.T, tx *Transaction) {
+			tx.GetRange(kv.PrefixRange(nil).Selectors(), kv.RangeOptions{})
+			tx.Cancel()
+		}},
+		"too old": {end: func(t *testing.T, tx *Transaction) {
+			tx.engine.(*fakeEngine).age = kv.NewError(kv.CodeTransactionTooOld, "a test says so")
+			if _, err := tx.Get([]byte("a")).Get(t.Context()); kv.CodeOf(err) != kv.CodeTransactionTooOld {
+				t.Errorf("a read that is too late says %v", err)
+			}
+		}},
+	} {
+		for _, cold := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, cold %t", name, cold), func(t *testing.T) {
+				view := newFakeView(map[string]string{"a": "stored"}, cold)
+				e := &fakeEngine{view: view, outcome: test.outcome, queues: test.queues}
+				tx := NewClient(e, kv.TransactionDefaults{}).Begin()
+				if _, err := tx.Get([]byte("a")).Get(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if n := view.readers.Load(); n != 1 {
+					t.Errorf("%d readers while it is open, want 1", n)
+				}
+				test.end(t, tx)
+				if n := view.readers.Load(); n != 0 {
+					t.Errorf("%d readers at its end, want 0", n)
+				}
+			})
+		}
 	}
 }

@@ -345,7 +345,8 @@ func (t *Transaction) currentView() (View, error) {
 		return t.view, nil
 	}
 	if err := t.engine.CheckAge(t.version); err != nil {
-		t.view, t.viewErr = nil, err // what the view held can go
+		releaseView(&t.view)
+		t.viewErr = err
 		return nil, err
 	}
 	return t.view, nil
@@ -355,6 +356,14 @@ func (t *Transaction) currentView() (View, error) {
 func (t *Transaction) chooseNewest() {
 	t.view = t.engine.Newest()
 	t.version = t.view.Version()
+}
+
+// releaseView releases a view, if there is one. A transaction that is kept does not keep it.
+func releaseView(v *View) {
+	if *v != nil {
+		(*v).Release()
+		*v = nil
+	}
 }
 
 // SetReadVersion implements [kv.Transaction].

@@ -40,9 +40,10 @@ type Table struct {
 // watchSet are the armed watches on one key.
 type watchSet map[*Watch]struct{}
 
-// View is the database at one version.
+// View is the database at one version, until it is released.
 type View interface {
 	Version() int64
+	Release()
 
 	// Get returns the value of key, nil for none. It may wait for the disk.
 	Get(key []byte) ([]byte, error)
@@ -73,13 +74,16 @@ func (t *Table) Arm(newest func() View, watches []*Watch, start func(reads.Task)
 	if len(watches) == 0 {
 		return
 	}
-	displaced, err := t.enter(watches, newest().Version())
+	published := newest()
+	displaced, err := t.enter(watches, published.Version())
+	published.Release()
 	if err != nil {
 		finishAll(watches, err)
 		return
 	}
 	finishAll(displaced, nil)
 	v := newest()
+	defer v.Release()
 	for _, w := range watches {
 		if value, ok, _, err := v.LookUp(w.Key); ok || err != nil {
 			w.compare(value, err)
@@ -96,7 +100,11 @@ type comparison struct {
 }
 
 // Run implements [reads.Task].
-func (c *comparison) Run() { c.watch.compare(c.newest().Get(c.watch.Key)) }
+func (c *comparison) Run() {
+	v := c.newest()
+	defer v.Release()
+	c.watch.compare(v.Get(c.watch.Key))
+}
 
 // enter puts watches into the table, unless it is closed. Commits up to a version,
 // which is published, do not fire them: Arm compares the values that those have

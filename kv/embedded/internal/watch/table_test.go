@@ -41,6 +41,8 @@ func (v *fakeView) LookUp(key []byte) (value []byte, ok bool, t reads.Ticket, er
 	return value, true, t, err
 }
 
+func (v *fakeView) Release() {}
+
 // at returns a view with the key k: "-" stands for no value.
 func at(version int64, value string) *fakeView {
 	if value == "-" {
