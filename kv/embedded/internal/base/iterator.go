@@ -27,12 +27,19 @@ func (i *Iterator) Open(b *Base, begin, end []byte) error {
 		return kv.ErrClosed
 	}
 	o := &pebble.IterOptions{LowerBound: firstPair, UpperBound: lastPair}
+	room := make([]byte, 2*(len(begin)+len(end)+2)) // for the bounds, and a key of as many bytes
+	cut := func(key []byte) []byte {
+		name := baseKey(room[:0:len(key)+1], key)
+		room = room[len(name):]
+		return name
+	}
 	if begin != nil {
-		o.LowerBound = baseKey(nil, begin)
+		o.LowerBound = cut(begin)
 	}
 	if end != nil {
-		o.UpperBound = baseKey(nil, end)
+		o.UpperBound = cut(end)
 	}
+	i.name = room[:0]
 	iter, err := b.db.NewIter(o)
 	if err != nil {
 		b.gate.Leave()

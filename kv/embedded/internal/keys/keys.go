@@ -38,6 +38,13 @@ func Own(b []byte) []byte {
 	return c[:len(b)]
 }
 
+// CloneRange returns a copy of r.
+func CloneRange(r kv.KeyRange) kv.KeyRange {
+	n := len(r.Begin)
+	both := append(append(make([]byte, 0, n+len(r.End)), r.Begin...), r.End...)
+	return kv.KeyRange{Begin: both[:n:n], End: both[n:]}
+}
+
 // OwnedSuccessor returns the successor of a key that [Own] returned. It shares the
 // key's memory.
 func OwnedSuccessor(key []byte) []byte { return key[: len(key)+1 : len(key)+1] }

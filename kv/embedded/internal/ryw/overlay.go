@@ -53,7 +53,14 @@ type ownSection struct {
 
 // newOverlay returns the overlay of a read that is made while t.mu is held.
 func newOverlay(t *Transaction, snapshot bool) *overlay {
-	return &overlay{
+	s := new(overlay)
+	s.restart(t, snapshot)
+	return s
+}
+
+// restart begins the overlay anew.
+func (s *overlay) restart(t *Transaction, snapshot bool) {
+	*s = overlay{
 		tx: t, writes: t.ownWrites(snapshot), limit: t.settings.readEnd(), known: t.known, knownChanges: t.knownChanges,
 		rywDisabled: t.settings.rywDisabled, unmeasured: t.unmeasured, lastSize: &t.client.sizes,
 	}
@@ -63,7 +70,7 @@ func newOverlay(t *Transaction, snapshot bool) *overlay {
 // and known keys as they are now. t.mu is held.
 func (s *overlay) restartDetached(v View, snapshot bool) {
 	t, alone := s.tx, s.unshared
-	*s = *newOverlay(t, snapshot)
+	s.restart(t, snapshot)
 	if s.tx, s.view = nil, v; alone {
 		s.writes, s.known = nil, nil
 		return

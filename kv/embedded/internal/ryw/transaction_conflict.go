@@ -29,12 +29,13 @@ func (t *Transaction) addRangeRead(writes *writeMap, begin, end []byte) {
 	if bytes.Compare(begin, end) >= 0 {
 		return
 	}
+	r := keys.CloneRange(kv.KeyRange{Begin: begin, End: end})
 	if t.settings.rywDisabled {
 		p := t.ownDirect()
-		p.lateReads = append(p.lateReads, kv.KeyRange{Begin: slices.Clone(begin), End: slices.Clone(end)})
+		p.lateReads = append(p.lateReads, r)
 		return
 	}
-	begin, end = slices.Clone(begin), slices.Clone(end)
+	begin, end = r.Begin, r.End
 	if writes == nil || writes.empty() || writes.missesRange(begin, end) {
 		t.addPart(begin, end, begin, end)
 		return
@@ -124,7 +125,7 @@ func (t *Transaction) AddReadConflictRange(r kv.KeyRange) error {
 		return err
 	}
 	if t.settings.rywDisabled {
-		r = kv.KeyRange{Begin: slices.Clone(r.Begin), End: slices.Clone(r.End)}
+		r = keys.CloneRange(r)
 		t.addPart(r.Begin, r.End, r.Begin, r.End)
 	} else {
 		t.addRangeRead(&t.writes, r.Begin, r.End)
