@@ -237,7 +237,7 @@ func (db *Database) startCommits(p *parts, w *mvcc.Window) (err error) {
 			return err
 		}
 	}
-	if err := d.log.Drop(absorbed); err != nil {
+	if _, err := d.log.Drop(absorbed); err != nil {
 		return err
 	}
 	return db.assemble(w)

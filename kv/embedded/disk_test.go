@@ -360,7 +360,7 @@ func TestSlowDiskAndMetrics(t *testing.T) {
 			}
 			disk.block(true)
 			if kind == errorfs.OpRename {
-				go func() { _ = db.disk.log.Drop(db.disk.log.LastVersion()) }()
+				go func() { _, _ = db.disk.log.Drop(db.disk.log.LastVersion()) }()
 			} else {
 				go func() { _ = commitNumberedIn(context.Background(), db, 2) }()
 			}

@@ -316,3 +316,27 @@ func TestResultsAwaitRoom(t *testing.T) {
 		}
 	})
 }
+
+// TestInputsHoldTheirVersion lets the base move on while the disk hangs under the value that an
+// atomic operation needs, in a transaction without a view of its own: what is read is not too old.
+func TestInputsHoldTheirVersion(t *testing.T) {
+	db, disk := openCold(t)
+	tx := begin(t, db)
+	tx.SetReadVersion(db.head.Now() + 3600*kv.VersionsPerSecond)
+	tx.Atomic(kv.AppendIfFits, coldKey(500), []byte("+"))
+	disk.block(true)
+	done := tx.CommitAsync()
+	disk.await(t, 1)
+	transact(t, db, func(tx kv.Transaction) { tx.Set([]byte("later"), nil) })
+	db.head.ReleasePast()
+	if err := db.disk.absorber.AbsorbTo(db.head.OldestRead(0)); err != nil {
+		t.Fatal(err)
+	}
+	disk.block(false)
+	if _, err := done.Get(bounded(t)); err != nil {
+		t.Error(err)
+	}
+	if oldest, newest := db.head.OldestRead(0), db.head.ViewVersion(db.head.Now()); oldest != newest {
+		t.Errorf("afterwards the oldest version that is read is %d, want %d", oldest, newest)
+	}
+}

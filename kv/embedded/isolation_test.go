@@ -392,3 +392,28 @@ func TestConflictMatrix(t *testing.T) {
 		}
 	}
 }
+
+// TestVersionThatNobodyReads chooses a version that only garbage knows, after the base has gone past
+// it: the transaction is refused at once and holds nothing back.
+func TestVersionThatNobodyReads(t *testing.T) {
+	db := openTest(t, crashOptions(vfs.NewMem(), true))
+	defer closeTest(t, db)
+	transact(t, db, func(tx kv.Transaction) { tx.Set([]byte("key"), []byte("1")) })
+	tx := begin(t, db)
+	version := readVersion(t, tx)
+	tx.Cancel()
+	transact(t, db, func(tx kv.Transaction) { tx.Set([]byte("key"), []byte("2")) })
+	db.head.ReleasePast()
+	if err := db.disk.absorber.AbsorbTo(db.head.OldestRead(0)); err != nil {
+		t.Fatal(err)
+	}
+	tx = begin(t, db)
+	defer tx.Cancel()
+	tx.SetReadVersion(version)
+	if _, err := tx.Get([]byte("key")).Get(t.Context()); kv.CodeOf(err) != kv.CodeTransactionTooOld || !strings.Contains(err.Error(), "not in memory any more") {
+		t.Errorf("a get says %v", err)
+	}
+	if oldest, newest := db.head.OldestRead(0), db.head.ViewVersion(db.head.Now()); oldest != newest {
+		t.Errorf("the oldest version that is read is %d, want %d", oldest, newest)
+	}
+}

@@ -5,6 +5,7 @@ package embedded
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -38,6 +39,16 @@ func commitSome(t *testing.T, db *Database, from, to int) {
 	}
 }
 
+// commitConflict commits a write conflict range without a write.
+func commitConflict(t *testing.T, db *Database) {
+	t.Helper()
+	transact(t, db, func(tx kv.Transaction) {
+		if err := tx.AddWriteConflictKey([]byte("conflict")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // expectSome checks that the writes up to a number are there.
 func expectSome(t *testing.T, db *Database, n int) {
 	t.Helper()
@@ -64,6 +75,7 @@ func TestCloseSettles(t *testing.T) {
 		}
 		if round < 2 {
 			commitSome(t, db, 100*round, 100*round+100)
+			commitConflict(t, db)
 		}
 		closeTest(t, db)
 		if n := logWrites(t, fs); n > 0 {
@@ -166,6 +178,7 @@ func TestIdleSettles(t *testing.T) {
 		fs := vfs.NewMem()
 		db := openTest(t, Options{FS: fs})
 		commitSome(t, db, 0, 100)
+		commitConflict(t, db)
 		time.Sleep(4 * time.Second)
 		if m := db.Metrics(); m.WindowWrites != 100 {
 			t.Errorf("after 4 s the window has %d writes, want all", m.WindowWrites)
@@ -183,6 +196,33 @@ func TestIdleSettles(t *testing.T) {
 		expectSome(t, db, 100)
 		closeTest(t, db)
 	})
+}
+
+// TestBackupWhileLogIsDropped begins a backup between two segments that are dropped: once it is over
+// Close drops the others.
+func TestBackupWhileLogIsDropped(t *testing.T) {
+	mem := vfs.NewMem()
+	var db *Database
+	var armed atomic.Bool
+	unpin := make(chan func(), 1)
+	fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if (op.Kind == errorfs.OpRename || op.Kind == errorfs.OpRemove) && strings.HasSuffix(op.Path, "000001.log") && armed.CompareAndSwap(true, false) {
+			unpin <- db.disk.log.Pin()
+		}
+		return nil
+	}))
+	db = openTest(t, Options{FS: fs, noAbsorb: true, segmentSize: 200})
+	commitSome(t, db, 0, 100)
+	armed.Store(true)
+	if err := db.disk.absorber.Settle(); err != nil {
+		t.Fatal(err)
+	}
+	(<-unpin)()
+	db.disk.options.noAbsorb = false
+	closeTest(t, db)
+	if n := logWrites(t, mem); n > 0 {
+		t.Errorf("after Close the log has %d writes", n)
+	}
 }
 
 // TestCrashWhileSettling takes the machine's power away at each moment of what Close moves to the

@@ -160,6 +160,7 @@ func (a *Absorber) Pass() error {
 func (a *Absorber) absorbAndShorten() error {
 	old := a.ageCutoff()
 	a.committer.head.Evict()
+	a.committer.sweepConflicts()
 	if err := a.AbsorbTo(old); err != nil {
 		return err
 	}
@@ -202,6 +203,20 @@ func (a *Absorber) ageCutoff() int64 {
 
 // AbsorbTo moves the commits up to cutoff, which are published, to the base.
 func (a *Absorber) AbsorbTo(cutoff int64) error {
+	last := a.Log.LastVersion()
+	if err := a.absorbWrites(cutoff); err != nil || a.stopped() {
+		return err
+	}
+	// The log has commits without writes, too, which only conflict.
+	if last <= a.Base.AbsorbedVersion() || last > cutoff || a.journal.Writes() > 0 {
+		return nil
+	}
+	a.moved = time.Now()
+	return a.finishRound(last)
+}
+
+// absorbWrites moves what the commits up to cutoff have written to the base.
+func (a *Absorber) absorbWrites(cutoff int64) error {
 	for more := true; more && !a.stopped(); {
 		var groups mvcc.JournalCut
 		if groups, more = a.committer.cutJournal(cutoff); len(groups) == 0 {
@@ -239,11 +254,13 @@ func (a *Absorber) shortenLog() error {
 func (a *Absorber) dropLog() error {
 	absorbed := a.Base.AbsorbedVersion()
 	ok, err := a.Base.Flush(a.interrupted())
-	if !ok || err != nil || a.Log.IsPinned() { // a copy has begun: later
-		return err
+	if ok && err == nil {
+		ok, err = a.Log.Drop(absorbed)
 	}
-	a.flushed = absorbed
-	return a.Log.Drop(absorbed)
+	if ok && err == nil { // else a copy has begun: later
+		a.flushed = absorbed
+	}
+	return err
 }
 
 // absorbGroups writes to the base the writes of groups that no later commit has
@@ -270,15 +287,20 @@ func (a *Absorber) absorbGroups(groups mvcc.JournalCut) error {
 		}
 		rest = left
 	}
+	return a.finishRound(cutoff)
+}
+
+// finishRound notes in the base that it has all commits up to a version.
+func (a *Absorber) finishRound(version int64) error {
 	b, err := a.Base.NewBatch()
 	if err == nil {
-		err = b.Finish(cutoff)
+		err = b.Finish(version)
 	}
 	if err == nil {
 		err = b.Apply()
 	}
 	if err == nil {
-		a.Base.SetAbsorbed(cutoff)
+		a.Base.SetAbsorbed(version)
 	}
 	return err
 }

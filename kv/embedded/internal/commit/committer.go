@@ -368,7 +368,7 @@ func (c *Committer) closeBatch(wait bool) *batch {
 	b := c.open
 	c.open, c.stale = nil, false
 	c.unanswered.Add(1)
-	c.resolver.Sweep(c.window.OldestReader(b.version))
+	c.resolver.Sweep(c.window.OldestReader(b.version), mvcc.LeastSwept)
 	c.sealBatch(b)
 	return b
 }

@@ -129,16 +129,18 @@ func (c *Committer) submitWithInputs(r *request) {
 		c.submit(r)
 		return
 	}
-	v := c.head.Newest()
+	v := c.head.Acquire()
 	cold, err := r.gatherInputs(v)
-	switch {
-	case err != nil:
-		c.refuse(r, err)
-	case cold == 0:
-		c.submitWeighed(r)
-	default:
+	if err == nil && cold > 0 {
 		c.fetchInputs(r, v, cold)
+		return
 	}
+	v.Release()
+	if err != nil {
+		c.refuse(r, err)
+		return
+	}
+	c.submitWeighed(r)
 }
 
 // submitWeighed estimates the size of the results of a request from its inputs, which are
@@ -154,12 +156,13 @@ func (c *Committer) submitWeighed(r *request) {
 const fewResults = 8
 
 // fetchInputs lets goroutines read the inputs that are not at hand. The last of
-// them submits the request. Requests that wait for that are bounded as those in
+// them releases the view and submits the request. Requests that wait for that are bounded as those in
 // the queue are.
 func (c *Committer) fetchInputs(r *request, v *mvcc.View, cold int) {
 	kept := r.kept()
 	if waiting := c.fetching.Add(kept); c.queue.limit > 0 && waiting > max(c.queue.limit, kept) {
 		c.fetching.Add(-kept)
+		v.Release()
 		c.refuse(r, c.tooMany(waiting-kept))
 		return
 	}
@@ -242,6 +245,7 @@ func (f *inputFetch) Run() {
 	if r.inputs.missing.Add(-1) > 0 {
 		return
 	}
+	f.view.Release()
 	f.committer.fetching.Add(-r.kept())
 	if err := r.inputs.err.Load(); err != nil {
 		f.committer.refuse(r, *err)

@@ -132,6 +132,16 @@ func (c *Committer) cutJournal(cutoff int64) (groups mvcc.JournalCut, more bool)
 	return c.window.Journal().Cut(cutoff, absorbRoundKeys)
 }
 
+// sweptConflicts is how many steps of the resolver the absorber looks at each time.
+const sweptConflicts = 8192
+
+// sweepConflicts forgets old conflict ranges while no commit does.
+func (c *Committer) sweepConflicts() {
+	c.decideMu.Lock()
+	defer c.decideMu.Unlock()
+	c.resolver.Sweep(c.window.OldestReader(c.head.Now()), sweptConflicts)
+}
+
 // bytesSince returns what the writes in the window take that are newer than a version.
 func (c *Committer) bytesSince(version int64) int64 {
 	c.decideMu.Lock()

@@ -225,3 +225,29 @@ func TestRoomThatReadersLeave(t *testing.T) {
 		t.Errorf("the reader sees %d bytes, %v", len(value), err)
 	}
 }
+
+// TestConflictsAreForgotten commits many write conflict ranges and nothing else after them: the
+// absorber forgets them once they are too old to matter.
+func TestConflictsAreForgotten(t *testing.T) {
+	d := openDurable(t)
+	r, told := d.write(mutation.OpSet, []byte("key"), nil)
+	for i := range 20_000 {
+		r.Writes = append(r.Writes, keys.Single(fmt.Appendf(nil, "conflict %d", i)))
+	}
+	d.Commit(r)
+	d.Drive()
+	if o := <-told; o.Err != nil {
+		t.Fatal(o.Err)
+	}
+	d.head.Advance(d.head.Now() + 2*mvcc.WindowVersions)
+	for range 4 {
+		d.absorb(t)
+	}
+	n := 0
+	for range d.resolver.Steps() {
+		n++
+	}
+	if n > 100 {
+		t.Errorf("%d ranges are kept", n)
+	}
+}

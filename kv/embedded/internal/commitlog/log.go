@@ -277,20 +277,24 @@ func (l *Log) countBacklog() {
 }
 
 // Drop removes the segments that hold nothing newer than version, which the
-// base has on disk, unless they are pinned. If the segment that is written is
-// one of them, a new one begins before. One goroutine at a time calls it.
-func (l *Log) Drop(version int64) error {
+// base has on disk, until they are pinned, and reports whether all are gone. If the
+// segment that is written is one of them, a new one begins before. One goroutine at a
+// time calls it.
+func (l *Log) Drop(version int64) (all bool, err error) {
+	if l.IsPinned() {
+		return false, nil
+	}
 	if err := l.endSegment(version); err != nil {
-		return err
+		return false, err
 	}
 	for {
-		s, some := l.takeOldest(version)
+		s, some, all := l.takeOldest(version)
 		if !some {
-			return nil
+			return all, nil
 		}
 		// In order, and each for good before the next: a gap would be damage.
 		if err := l.discard(s.number); err != nil {
-			return fmt.Errorf("removing %s: %w", segmentName(s.number), err)
+			return false, fmt.Errorf("removing %s: %w", segmentName(s.number), err)
 		}
 	}
 }
@@ -306,19 +310,21 @@ func (l *Log) endSegment(version int64) error {
 	return l.beginSegment()
 }
 
-// takeOldest takes the oldest segment out of the list, for Drop to remove its file. A
-// copy that begins later needs it no more: the base has it on the disk.
-func (l *Log) takeOldest(version int64) (s segment, some bool) {
+// takeOldest takes the oldest segment out of the list, for Drop to remove its file, or
+// reports that there are no more. A copy that begins later needs it no more: the base has
+// it on the disk.
+func (l *Log) takeOldest(version int64) (s segment, some, all bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.err != nil || l.pins > 0 || len(l.old) == 0 || l.old[0].last > version {
-		return segment{}, false
+	all = len(l.old) == 0 || l.old[0].last > version
+	if l.err != nil || l.pins > 0 || all {
+		return segment{}, false, all
 	}
 	s = l.old[0]
 	l.oldSize -= s.size
 	l.old = l.old[1:]
 	l.countBacklog()
-	return s, true
+	return s, true, false
 }
 
 // Start begins a new segment of a log that was read. Its last is then the highest

@@ -87,7 +87,7 @@ func (h *history) at(version int64) (*View, error) {
 		return nil, TooOld(version)
 	}
 	v := views[i-1].view.Value()
-	if v == nil {
+	if v == nil || views[i-1].held == nil && v.readers.Load() == 0 { // then the base may be past it
 		return nil, kv.NewError(kv.CodeTransactionTooOld, "version %d is not in memory any more: %d bytes were written since, and no transaction reads it", version, h.bytes)
 	}
 	return v, nil

@@ -34,8 +34,8 @@ type Resolver struct {
 // just after a key has a step of its own there.
 type step struct{ at, gap int64 }
 
-// leastSwept is how many steps a sweep looks at if none were added.
-const leastSwept = 16
+// LeastSwept is how many steps the sweep of a commit looks at if none were added.
+const LeastSwept = 16
 
 // NewResolver returns the resolver of what is written to a window.
 func NewResolver(w *Window) *Resolver {
@@ -172,12 +172,12 @@ func (r *Resolver) Steps() iter.Seq2[kv.KeyRange, int64] {
 }
 
 // Sweep forgets versions below oldest. It looks at twice as many steps as were added since
-// the last sweep, and some more, going on where that one stopped: so there are at most about
+// the last sweep, and least more, going on where that one stopped: so there are at most about
 // twice as many as were added lately. A forgotten step is dropped where those before it are
 // forgotten too, so that theirs take its place.
-func (r *Resolver) Sweep(oldest int64) {
+func (r *Resolver) Sweep(oldest int64, least int) {
 	r.oldest = max(r.oldest, oldest)
-	n := 2*r.added + leastSwept
+	n := 2*r.added + least
 	r.added = 0
 	for n > 0 {
 		var before btree.Cursor[step]

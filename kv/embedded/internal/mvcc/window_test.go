@@ -63,7 +63,7 @@ func TestVersionOfAnOpenTransaction(t *testing.T) {
 		}
 	}
 	commit(0, at+1)
-	read := h.Newest()
+	read := h.Acquire()
 	commit(at+1, at+3*commits)
 	runtime.GC()
 
@@ -176,7 +176,7 @@ func TestSweepKeepsUp(t *testing.T) {
 		for i := range added {
 			r.AddKey(fmt.Appendf(nil, "key %d of round %d", i*7919%added, round), round+1)
 		}
-		r.Sweep(round + 1)
+		r.Sweep(round+1, LeastSwept)
 		if !r.Conflicts([]kv.KeyRange{keys.Single(fmt.Appendf(nil, "key 7 of round %d", round))}, round) {
 			t.Fatalf("round %d: the last key is forgotten", round)
 		}

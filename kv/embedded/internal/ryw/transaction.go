@@ -377,7 +377,9 @@ func (t *Transaction) endPending(place int) {
 	t.pending[place] = t.pending[last]
 	t.pending[place].moveTo(place)
 	t.pending[last] = nil
-	t.pending = t.pending[:last]
+	if t.pending = t.pending[:last]; last == 0 {
+		t.firstPending[0] = nil // pending may have outgrown it
+	}
 }
 
 // giveUpReads resolves the futures of all reads under way with err. t.mu is held.
@@ -385,7 +387,7 @@ func (t *Transaction) giveUpReads(err error) {
 	for _, p := range t.pending {
 		p.giveUp(err)
 	}
-	t.pending, t.heldRead = nil, nil
+	t.pending, t.firstPending[0], t.heldRead = nil, nil, nil
 	t.wakeReadWaiters()
 }
 

@@ -68,6 +68,23 @@ func TestViewsAreReleased(t *testing.T) {
 			tx.GetRange(kv.PrefixRange(nil).Selectors(), kv.RangeOptions{})
 			tx.Cancel()
 		}},
+		"a version after Cancel": {end: func(_ *testing.T, tx *Transaction) { tx.Cancel(); tx.Reset(); tx.Cancel(); tx.SetReadVersion(5) }},
+		"a version after a commit": {end: func(t *testing.T, tx *Transaction) {
+			tx.Reset()
+			commit(t, tx)
+			if _, err := tx.GetReadVersion().Get(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}},
+		"two reads under way": {end: func(t *testing.T, tx *Transaction) {
+			b, c := tx.Get([]byte("b")), tx.Get([]byte("c"))
+			_, _ = b.Get(t.Context())
+			_, _ = c.Get(t.Context())
+			commit(t, tx)
+			if tx.firstPending[0] != nil {
+				t.Error("it keeps a read")
+			}
+		}},
 		"too old": {end: func(t *testing.T, tx *Transaction) {
 			tx.engine.(*fakeEngine).age = kv.NewError(kv.CodeTransactionTooOld, "a test says so")
 			if _, err := tx.Get([]byte("a")).Get(t.Context()); kv.CodeOf(err) != kv.CodeTransactionTooOld {

@@ -378,6 +378,7 @@ func (t *Transaction) SetReadVersion(version int64) {
 		_ = t.keepFault(kv.NewError(kv.CodeVersionInvalid, "%d is not a version", version))
 	default:
 		t.chooseView(version)
+		t.releaseUseless()
 	}
 }
 
@@ -398,7 +399,16 @@ func (t *Transaction) GetReadVersion() kv.Future[int64] {
 	if err != nil {
 		return kv.Resolved(int64(0), err)
 	}
-	return kv.Resolved(t.fixReadVersion(), nil)
+	version := t.fixReadVersion()
+	t.releaseUseless()
+	return kv.Resolved(version, nil)
+}
+
+// releaseUseless releases a view that was chosen once no more reads can begin. t.mu is held.
+func (t *Transaction) releaseUseless() {
+	if t.deadErr != nil || t.started && !t.commitWaits {
+		releaseView(&t.view)
+	}
 }
 
 // fixReadVersion is the version that the transaction's conflict ranges speak of.

@@ -137,6 +137,9 @@ func (t *Transaction) Watch(key []byte) kv.Future[struct{}] {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if err := t.checkUsable(); err != nil { // it may have been cancelled in between
+		return failed(err)
+	}
 	t.read = true
 	p, err := t.startPointRead(&t.writes, key, nil)
 	if err == nil && !p.answered {
