@@ -5,6 +5,7 @@ package persistable_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -147,7 +148,7 @@ func TestReadOnlyTransactions(t *testing.T) {
 			"Delete": func(s *OrderStore) error { return s.Delete(ctx, o.ID) },
 		} {
 			err := db.ReadTransact(ctx, func(tx persistable.Tx) error { return work(s.In(tx)) })
-			if !errors.Is(err, persistable.ErrReadOnly) {
+			if !errors.Is(err, persistable.ErrReadOnly) || !strings.Contains(err.Error(), "use Transact instead of ReadTransact") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

@@ -81,7 +81,7 @@ func (db *DB) removeDirectory(ctx context.Context, path []string, conditions ...
 	case db.HoldsSystem(path...):
 		return &DirectoryError{Path: path, Reason: "it holds what the database itself needs, and cannot be removed"}
 	case db.options.ReadOnly:
-		return ErrReadOnly
+		return errOptionReadOnly
 	}
 	err := db.options.Layer.Remove(ctx, db.fencedEngine(), path, db.beginChange(ctx, nil, conditions)...)
 	if errors.Is(err, directory.ErrNotFound) {
@@ -107,7 +107,7 @@ func (db *DB) MoveDirectory(ctx context.Context, from, to []string, conditions .
 		}
 	}
 	if db.options.ReadOnly {
-		return ErrReadOnly
+		return errOptionReadOnly
 	}
 	_, err := db.options.Layer.Move(ctx, db.fencedEngine(), from, to, db.beginChange(ctx, to, conditions)...)
 	if err == nil && !slices.Equal(from[:len(from)-1], to[:len(to)-1]) {

@@ -73,7 +73,7 @@ func (db *DB) transactOnce(ctx context.Context, fn func(*transaction) error) err
 
 func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 	if db.options.ReadOnly {
-		return ErrReadOnly
+		return errOptionReadOnly
 	}
 	writer, err := db.engine.Begin()
 	if err != nil {

@@ -225,7 +225,7 @@ func TestOpenReadOnly(t *testing.T) {
 		if names, err := db.ListDirectory(t.Context()); err != nil || !slices.Equal(names, want) {
 			t.Errorf("opened before: %v: the root has %q, %v, want %q", before, names, err, want)
 		}
-		if err := db.Transact(t.Context(), func(persistable.Tx) error { return nil }); !errors.Is(err, persistable.ErrReadOnly) {
+		if err := db.Transact(t.Context(), func(persistable.Tx) error { return nil }); !errors.Is(err, persistable.ErrReadOnly) || !strings.Contains(err.Error(), "Options.ReadOnly") {
 			t.Errorf("Transact: %v, want ErrReadOnly", err)
 		}
 		if err := errors.Join(db.Close(), reader.Close()); err != nil {

@@ -32,7 +32,8 @@ var (
 	// all methods that write a record; only among bools and floats is every value an id.
 	ErrNoID = errors.New("persistable: the record has no id")
 	// ErrReadOnly: a write was tried in ReadTransact, or with a DB that is [Options].ReadOnly.
-	ErrReadOnly = errors.New("persistable: the transaction is read-only")
+	ErrReadOnly       = errors.New("persistable: nothing can be written here")
+	errOptionReadOnly = fmt.Errorf("%w: the DB was opened with Options.ReadOnly", ErrReadOnly)
 	// ErrBadToken: a page token is damaged, was forged, or belongs to another
 	// query, tenant or database.
 	ErrBadToken = errors.New("persistable: bad page token")

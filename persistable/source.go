@@ -118,7 +118,7 @@ func (s *source) runWrite(ctx context.Context, fn func(*transaction) error) erro
 	case s.tx == nil:
 		return s.place.db.transactOnce(ctx, fn)
 	case s.tx.isReadOnly():
-		return ErrReadOnly
+		return fmt.Errorf("%w: use Transact instead of ReadTransact", ErrReadOnly)
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}

@@ -74,10 +74,15 @@ func (w *write) run(ctx context.Context) error {
 	return err
 }
 
+// readOnlyError returns the error of a write in a transaction that only reads.
+func (w *write) readOnlyError() error {
+	return fmt.Errorf("%w: %s: use Transact instead of ReadTransact", ErrReadOnly, w.Type)
+}
+
 // tryRun is run for a caller that may go on after an error.
 func (w *write) tryRun(ctx context.Context) error {
 	if w.t.isReadOnly() {
-		return ErrReadOnly
+		return w.readOnlyError()
 	}
 	if err := w.prepare(ctx); err != nil || w.store == nil {
 		return err

@@ -17,7 +17,7 @@ const maxOverlaps = 1000
 // the stored form, and one more only for unique values that the change adds.
 func (w *write) update(ctx context.Context) error {
 	if w.t.isReadOnly() {
-		return ErrReadOnly
+		return w.readOnlyError()
 	}
 	for range maxOverlaps {
 		if again, err := w.tryUpdate(ctx); !again {

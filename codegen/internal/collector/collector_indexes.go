@@ -212,7 +212,7 @@ func (c *collector) bindDirectory(r *model.Record, site fieldSite) {
 		at := site.inTag(e.Offset + 1)
 		f := r.Message.FindField(e.Field)
 		if f == nil {
-			c.Add(at, r.GoName, "%s has no field %s%s", r.GoName, e.Field, tags.Suggest(e.Field, r.Message.FieldNames()))
+			c.Add(at, r.GoName, "no field is named %s%s", e.Field, tags.Suggest(e.Field, r.Message.FieldNames()))
 			continue
 		}
 		e.Bound = f

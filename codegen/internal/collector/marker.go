@@ -120,8 +120,11 @@ func findSteps(m *model.Message, path string, options ...string) (steps []*model
 }
 
 // suggestField suggests the field nearest to a misspelt one or, if it is as near, the
-// option.
+// option. What fields have as an option, indexes have as a type.
 func suggestField(m *model.Message, name string, options []string) string {
+	if name == "unique" {
+		return "; for a unique index write persistable.Unique in place of persistable.Index"
+	}
 	text := tags.Suggest(name, append(slices.Clone(options), m.FieldNames()...))
 	for _, option := range options {
 		if text == "; did you mean "+option+"?" {

@@ -102,8 +102,7 @@ func remarks(packages []*model.Package) string {
 type recordWrites struct {
 	create, change, remove count    // keys written; change is the most
 	unique                 count    // the record's key and its unique keys
-	reading                int      // indexes that a write reads first
-	levels                 int      // ranges that it reads there
+	reading, levels        count    // keys and ranges that a write reads first, of indexes with neighbours
 	neighbours             []string // what they are
 }
 
@@ -118,8 +117,8 @@ func newRecordWrites(r *model.Record) recordWrites {
 			c.unique.add(d, 1)
 		}
 		if writes.Levels > 0 {
-			c.reading++
-			c.levels += writes.Levels
+			c.reading.add(d, 1)
+			c.levels.add(d, writes.Levels)
 			c.neighbours = append(c.neighbours, writes.Neighbours)
 		}
 	}
@@ -136,23 +135,23 @@ func (c recordWrites) methods() []methodCost {
 	if c.unique.String() != "1" {
 		keys += " and its unique keys"
 	}
-	if c.reading > 0 {
+	if len(c.neighbours) > 0 {
 		rounds = "2"
 	}
 	for _, neighbours := range c.neighbours {
 		key, keys = key+" and "+neighbours, keys+" and "+neighbours
 	}
-	ranges := fmt.Sprint(c.levels)
-	create := model.ReadCost{Rounds: rounds, Reads: c.unique.plus(c.reading).String(), Ranges: ranges, Conflicts: keys}
+	ranges := c.levels.String()
+	create := model.ReadCost{Rounds: rounds, Reads: c.unique.plus(c.reading, 1).String(), Ranges: ranges, Conflicts: keys}
 	save := model.ReadCost{
-		Rounds: span("1", rounds), Reads: span(c.unique.String(), c.unique.plus(2*c.reading).String()),
-		Ranges: span("0", fmt.Sprint(2*c.levels)), Conflicts: keys,
+		Rounds: span("1", rounds), Reads: span(c.unique.String(), c.unique.plus(c.reading, 2).String()),
+		Ranges: span("0", count{}.plus(c.levels, 2).String()), Conflicts: keys,
 	}
 	return []methodCost{
 		{"Create", create, c.create.String()},
 		{"CreateWithID", create, c.create.String()},
 		{"Save", save, "1 to " + c.change.String()},
-		{"Delete", model.ReadCost{Rounds: rounds, Reads: fmt.Sprint(1 + c.reading), Ranges: ranges, Conflicts: key}, c.remove.String()},
+		{"Delete", model.ReadCost{Rounds: rounds, Reads: newCount(1).plus(c.reading, 1).String(), Ranges: ranges, Conflicts: key}, c.remove.String()},
 	}
 }
 
@@ -198,20 +197,27 @@ func (c *count) addSlice(name string, n int) {
 	c.slices[i].n += n
 }
 
-// plus returns the count with n keys more.
-func (c count) plus(n int) count {
-	c.fixed += n
+// plus returns the count with another one more, so many times.
+func (c count) plus(more count, times int) count {
+	c.fixed += times * more.fixed
+	c.slices = slices.Clone(c.slices)
+	for _, s := range more.slices {
+		c.addSlice(s.name, times*s.n)
+	}
 	return c
 }
 
 func (c count) String() string {
-	text := fmt.Sprint(c.fixed)
+	var parts []string
+	if c.fixed > 0 || len(c.slices) == 0 {
+		parts = append(parts, fmt.Sprint(c.fixed))
+	}
 	for _, s := range c.slices {
 		factor := ""
 		if s.n > 1 {
 			factor = fmt.Sprintf("%d*", s.n)
 		}
-		text += fmt.Sprintf("+%slen(%s)", factor, s.name)
+		parts = append(parts, fmt.Sprintf("%slen(%s)", factor, s.name))
 	}
-	return text
+	return strings.Join(parts, "+")
 }
