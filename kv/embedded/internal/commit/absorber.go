@@ -69,7 +69,7 @@ func NewAbsorber(c *Committer, o AbsorberOptions) *Absorber {
 	j := c.window.Journal()
 	a := &Absorber{
 		AbsorberOptions: o, committer: c, journal: j, flushed: o.Base.AbsorbedVersion(), quit: make(chan struct{}),
-		pressure: pressure{head: c.head, journal: j, soft: o.SettleAt, limit: o.WindowSize, began: time.Now()},
+		pressure: pressure{journal: j, soft: o.SettleAt, limit: o.WindowSize, began: time.Now()},
 	}
 	c.pressure = &a.pressure
 	return a

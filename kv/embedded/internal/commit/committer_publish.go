@@ -261,7 +261,6 @@ func (s *Stats) countFailure(err error) {
 // these, too: at most until the oldest reader has become too old. FoundationDB's
 // ratekeeper delays transactions likewise when a storage server lags.
 type pressure struct {
-	head    *mvcc.Head
 	journal *mvcc.Journal
 	soft    int64
 	limit   int64
