@@ -3,7 +3,7 @@
 // Package service measures the ID service over HTTP on each of its stores, and a bare
 // net/http handler in the same run.
 //
-//	cd bench && go test ./service -run xxx -bench . -benchtime 3s -count 5
+//	cd bench && go test ./service -run xxx -bench Service -benchtime 3s -count 5
 package service
 
 import (
@@ -72,12 +72,12 @@ func BenchmarkService(b *testing.B) {
 					constant = ask(b, w, target)
 				}
 				before := waited(b, w)
-				measure(b, w, target, size)
+				measureRate(b, w, target, size)
 				b.ReportMetric(float64(waited(b, w)-before), "waits")
 			})
 		}
 		b.Run(fmt.Sprintf("size=%d/bare", size), func(b *testing.B) {
-			measure(b, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			measureRate(b, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "application/json")
 				_, _ = io.WriteString(w, constant)
 			}), target, size)
@@ -142,8 +142,8 @@ func waited(b *testing.B, w *idbuilder.Worker) (n int64) {
 	return n
 }
 
-// measure asks from 16 goroutines, each on a connection of its own.
-func measure(b *testing.B, h http.Handler, target string, size int) {
+// measureRate asks from 16 goroutines, each on a connection of its own.
+func measureRate(b *testing.B, h http.Handler, target string, size int) {
 	server := httptest.NewServer(h)
 	defer server.Close()
 	transport := &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}
