@@ -6,7 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -46,6 +49,29 @@ func testErrorsOfTheStore(t *testing.T) {
 		s.wantRefusal("GET", "/v1/config/list", "", c.status, c.code, c.says)
 		if a := s.send("GET", "/v1/config/list", adminToken, ""); strings.Contains(a.text, "secret") || a.header.Get("X-Trace-Id") == "" {
 			t.Errorf("the answer is %v %s", a.header, a.text)
+		}
+	}
+}
+
+// TestContentLength: an answer over HTTP has its length, whether the worker or net/http sets it.
+func TestContentLength(t *testing.T) {
+	s := start(t, options())
+	s.sendAsAdmin("POST", "/v1/config/increment", `{"key": "k", "base": 0}`)
+	server := httptest.NewServer(s.Worker)
+	defer server.Close()
+	client := http.Client{Transport: &http.Transport{DisableCompression: true}}
+	defer client.CloseIdleConnections()
+	for _, size := range []int{1, 150, 1000} {
+		r, _ := http.NewRequest(http.MethodGet, fmt.Sprintf("%s/v1/id/increment?key=k&size=%d", server.URL, size), nil)
+		r.Header.Set("Authorization", adminToken)
+		response, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if response.ContentLength != int64(len(body)) || response.StatusCode != http.StatusOK || err != nil {
+			t.Errorf("%d IDs: %s, Content-Length %d for %d bytes, %v", size, response.Status, response.ContentLength, len(body), err)
 		}
 	}
 }

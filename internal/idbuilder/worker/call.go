@@ -89,10 +89,19 @@ func (c *call) endCall() {
 	calls.Put(c)
 }
 
+// headerValue is [http.Header.Get] for a name that is written as net/http writes it. It does not
+// look for another form of the name.
+func headerValue(r *http.Request, name string) string {
+	if values := r.Header[name]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
 // bearer returns the token of the request: with Bearer before it, as the
 // specification says, or bare, as the deployed worker's client libraries send it.
 func bearer(r *http.Request) string {
-	text := r.Header.Get("Authorization")
+	text := headerValue(r, "Authorization")
 	if scheme, rest, ok := strings.Cut(text, " "); ok && strings.EqualFold(scheme, "Bearer") {
 		text = strings.TrimLeft(rest, " ")
 	}
@@ -211,7 +220,7 @@ func (c *call) startTrace() {
 		c.startSpan(provider)
 	}
 	if c.trace == "" {
-		c.trace = traceOf(c.r.Header.Get("Traceparent"))
+		c.trace = traceOf(headerValue(c.r, "Traceparent"))
 	}
 }
 
@@ -264,9 +273,11 @@ func (c *call) endSpan() {
 
 // traceOf returns the trace id of a traceparent header, or a new one.
 func traceOf(header string) string {
-	if fields := strings.Split(header, "-"); header != "" && len(fields) >= 4 && fields[0] != "ff" {
-		if id, err := trace.TraceIDFromHex(fields[1]); err == nil {
-			return id.String()
+	if header != "" {
+		if fields := strings.Split(header, "-"); len(fields) >= 4 && fields[0] != "ff" {
+			if id, err := trace.TraceIDFromHex(fields[1]); err == nil {
+				return id.String()
+			}
 		}
 	}
 	var id [16]byte

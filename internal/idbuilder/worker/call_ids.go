@@ -170,7 +170,7 @@ type params struct {
 func parseParams(raw string, allowed ...string) (p params, err error) {
 	p.size = 1
 	var given [8]string // names so far
-	n := 0
+	n, escaped := 0, strings.ContainsAny(raw, "%+")
 	for raw != "" && err == nil {
 		var pair string
 		pair, raw, _ = strings.Cut(raw, "&")
@@ -178,8 +178,10 @@ func parseParams(raw string, allowed ...string) (p params, err error) {
 			continue
 		}
 		name, value, _ := strings.Cut(pair, "=")
-		if name, value, err = unescape(name, value); err != nil {
-			return p, err
+		if escaped {
+			if name, value, err = unescape(name, value); err != nil {
+				return p, err
+			}
 		}
 		if !slices.Contains(allowed, name) {
 			return p, api.Errorf(api.Invalid, "%s: there is no such parameter; allowed are %s", name, strings.Join(allowed, ", "))
@@ -196,11 +198,8 @@ func parseParams(raw string, allowed ...string) (p params, err error) {
 	return p, err
 }
 
-// unescape decodes a name and its value, which seldom need it.
+// unescape decodes a name and its value.
 func unescape(name, value string) (string, string, error) {
-	if !strings.ContainsAny(name, "%+") && !strings.ContainsAny(value, "%+") {
-		return name, value, nil
-	}
 	n, err := url.QueryUnescape(name)
 	if err != nil {
 		return "", "", api.Errorf(api.Invalid, "%q: the name of a parameter is not well-formed: %v", name, err)

@@ -57,11 +57,17 @@ func (c *call) sendBody(status int) error {
 			return c.sendCompressed(status)
 		}
 	}
-	h["Content-Length"] = []string{strconv.Itoa(len(c.body))}
+	if len(c.body) >= countedByServer {
+		h["Content-Length"] = []string{strconv.Itoa(len(c.body))}
+	}
 	c.w.WriteHeader(status)
 	_, _ = c.w.Write(c.body) // the client may be gone
 	return nil
 }
+
+// countedByServer is a size below which net/http adds the Content-Length itself, at less cost. It does so
+// for answers of up to a few KB.
+const countedByServer = 1 << 10
 
 // noteOutage says in the answer, and counts, that it was made from memory because the store does
 // not answer.
@@ -189,7 +195,7 @@ var errReplayed = errors.New("idbuilder: the answer of an earlier request was re
 // replayReply sends the kept answer of an earlier request with the same Idempotency-Key and the
 // same token, if there is one, and returns errReplayed.
 func (c *call) replayReply(key string, t idconfig.Type) error {
-	text := c.r.Header.Get("Idempotency-Key")
+	text := headerValue(c.r, "Idempotency-Key")
 	if text == "" {
 		return nil
 	}

@@ -323,6 +323,13 @@ func testHead(t *testing.T) {
 			t.Errorf("GET %s: %d %v %s", target, a.status, a.header, a.text)
 		}
 	}
+	for target, status := range map[string]int{"/v1/id/%69ncrement?key=k": 200, "/v1%2Fid/increment?key=k": 405} {
+		r, rec := httptest.NewRequest("GET", target, nil), httptest.NewRecorder()
+		r.Header.Set("Authorization", adminToken)
+		if s.ServeHTTP(rec, r); rec.Code != status {
+			t.Errorf("GET %s: %d %s, want %d", target, rec.Code, rec.Body, status)
+		}
+	}
 }
 
 // TestListRefuses checks that texts are refused which stores cannot compare with keys.

@@ -77,12 +77,38 @@ func adminHandler(w *Worker) http.Handler {
 type mux struct {
 	http.ServeMux
 	worker  *Worker
+	exact   map[address]*exactRoute
 	methods map[string][]string // by path
 	refuse  http.HandlerFunc    // answers requests that have no endpoint
 }
 
+// address is the method and the path of a request.
+type address struct{ method, path string }
+
+// exactRoute is what serves one address.
+type exactRoute struct {
+	pattern string // as [http.ServeMux] has it
+	handler http.HandlerFunc
+}
+
+// ServeHTTP implements http.Handler. It finds the endpoints in a map, and all else by [http.ServeMux],
+// which takes longer. It answers requests for paths that are not in their shortest form, such as
+// /v1//id, as those for unknown ones: [http.ServeMux] would send clients elsewhere.
+func (m *mux) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	e := m.exact[address{r.Method, r.URL.Path}]
+	switch {
+	case e != nil && r.URL.RawPath == "": // RawPath is set if a slash of the path was escaped
+		r.Pattern = e.pattern
+		e.handler(rw, r)
+	case !isClean(r.URL.Path):
+		m.refuse(rw, r)
+	default:
+		m.ServeMux.ServeHTTP(rw, r)
+	}
+}
+
 func newMux(w *Worker, routes []route) *mux {
-	m := &mux{worker: w, methods: map[string][]string{}}
+	m := &mux{worker: w, exact: map[address]*exactRoute{}, methods: map[string][]string{}}
 	m.refuse = refuseUnknown(m.methods).handler(w)
 	for _, r := range routes {
 		m.addRoute(r.path, r)
@@ -98,7 +124,9 @@ func newMux(w *Worker, routes []route) *mux {
 }
 
 func (m *mux) addRoute(path string, r route) {
-	m.Handle(r.method+" "+path, r.endpoint.handler(m.worker))
+	pattern, handler := r.method+" "+path, r.endpoint.handler(m.worker)
+	m.Handle(pattern, handler)
+	m.exact[address{r.method, path}] = &exactRoute{pattern, handler}
 	if r.method == "GET" && r.consumes {
 		m.Handle("HEAD "+path, m.refuse)
 	}
@@ -126,19 +154,6 @@ func (fn endpoint) handler(w *Worker) http.HandlerFunc {
 		}
 		c.logRequest()
 	}
-}
-
-// refuseUnclean answers requests for paths that are not in their shortest form, such as
-// /v1//id, as those for unknown ones: [http.ServeMux] would send clients elsewhere.
-func refuseUnclean(w *Worker, h http.Handler) http.Handler {
-	refuse := refuseUnknown(nil).handler(w)
-	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if !isClean(r.URL.Path) {
-			refuse(rw, r)
-			return
-		}
-		h.ServeHTTP(rw, r)
-	})
 }
 
 // isClean reports whether a path is in its shortest form, but for one slash at its end.

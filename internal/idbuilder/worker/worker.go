@@ -80,7 +80,7 @@ func New(s store.Store, o Options, h Hooks) (*Worker, error) {
 		w.stop()
 		return nil, errors.Join(err, w.closeParts(context.Background()))
 	}
-	w.handler, w.admin = refuseUnclean(w, mainHandler(w)), refuseUnclean(w, adminHandler(w))
+	w.handler, w.admin = mainHandler(w), adminHandler(w)
 	w.tasks.Go(w.sweepIdleKeys)
 	w.tasks.Go(func() { w.periods.removeRegularly(w.life) })
 	return w, nil
