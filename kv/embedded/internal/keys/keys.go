@@ -19,7 +19,7 @@ import (
 func Merge(ranges []kv.KeyRange) []kv.KeyRange {
 	sorted := slices.Clone(ranges)
 	slices.SortFunc(sorted, func(a, b kv.KeyRange) int { return bytes.Compare(a.Begin, b.Begin) })
-	var out []kv.KeyRange
+	out := sorted[:0]
 	for _, r := range sorted {
 		if n := len(out); n > 0 && bytes.Compare(out[n-1].End, r.Begin) >= 0 {
 			out[n-1].End = Max(out[n-1].End, r.End)

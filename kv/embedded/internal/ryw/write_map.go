@@ -30,12 +30,39 @@ func (m *writeMap) empty() bool { return len(m.listed) == 0 && m.entries.IsEmpty
 // each is a write conflict range, and no key is there twice.
 func (m *writeMap) distinctMutations() ([]mutation.Mutation, bool) {
 	if m.entries.IsEmpty() {
-		if sorted := m.sortedList(); areDistinct(sorted) {
+		sorted := m.sortedList()
+		if areDistinct(sorted) {
 			return sorted, true
 		}
+		if folded, ok := foldMutations(sorted); ok {
+			return folded, true
+		}
 	}
-	m.sortedEntries() // where several operations on a key may become one
+	m.sortedEntries() // where a clear meets other operations
 	return m.keyMutations()
+}
+
+// foldMutations folds the operations on each key, in order, to one. It reports false if there is
+// a clear, or if the operations on a key are not one.
+func foldMutations(ordered []mutation.Mutation) (folded []mutation.Mutation, ok bool) {
+	folded, room := make([]mutation.Mutation, 0, len(ordered)), make([]operation, len(ordered))
+	for begin := 0; begin < len(ordered); {
+		var w writeEntry
+		first := &ordered[begin]
+		for ; begin < len(ordered) && bytes.Equal(ordered[begin].Key, first.Key); begin++ {
+			l := &ordered[begin]
+			if l.Op == mutation.OpClearRange {
+				return nil, false
+			}
+			room[begin] = operation{l.Op, l.Value}
+			w = w.withOperation(room[begin:begin+1:begin+1], true)
+		}
+		if len(w.ops) > 1 {
+			return nil, false
+		}
+		folded = append(folded, mutation.Mutation{Op: w.ops[0].op, Key: first.Key, Value: w.ops[0].value})
+	}
+	return folded, true
 }
 
 // areDistinct reports whether no key is there twice in what is listed, in order, and no
