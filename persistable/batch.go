@@ -31,6 +31,7 @@ type batchMemory struct {
 	touched map[string]bool
 	keys    [][]byte
 	reads   []kv.Future[[]byte]
+	spans   spans
 }
 
 // newBatch returns a batch that has the memory until its release.
@@ -104,6 +105,7 @@ func (b *batch) release() {
 	clear(b.touched)
 	clear(m.keys)
 	clear(m.reads)
+	m.spans.release()
 	m.writes, m.touched = b.writes[:0], b.touched
 }
 
@@ -168,7 +170,9 @@ func (b *batch) check(ctx context.Context, w *write) error {
 // startReads starts the reads of all writes and waits for the records, so that most
 // of the rest has arrived, too, before the transaction is locked.
 func (b *batch) startReads(ctx context.Context) error {
-	b.startMany()
+	if err := b.startMany(ctx); err != nil {
+		return err
+	}
 	for i := range b.writes {
 		w := &b.writes[i]
 		if err := w.readStored(ctx); err != nil {
@@ -179,9 +183,9 @@ func (b *batch) startReads(ctx context.Context) error {
 	return b.t.awaitFences(ctx)
 }
 
-// startMany does what startReads of each write does, with one call of the engine for the
+// startMany does what startReads of each write does, with few calls of the engine for the
 // stored forms and the unique keys of all.
-func (b *batch) startMany() {
+func (b *batch) startMany(ctx context.Context) (err error) {
 	m := b.memory
 	m.keys = m.keys[:0]
 	for i := range b.writes {
@@ -190,13 +194,19 @@ func (b *batch) startMany() {
 		m.keys = w.sc.claims.AppendKeys(m.keys, w.store.maintained, &w.sc.now)
 		w.startChecks()
 	}
-	m.reads = kv.AppendGets(m.reads[:0], b.t.writer, m.keys)
+	if m.spans.enabled && b.writes[0].mustBeNew {
+		m.spans.begin(b.t.writer, b.store, m.keys)
+	}
+	if m.reads, err = m.spans.startReads(ctx, m.reads[:0], b.t.writer, m.keys); err != nil {
+		return err
+	}
 	reads := m.reads
 	for i := range b.writes {
 		w := &b.writes[i]
 		w.stored = reads[0]
 		reads = w.sc.claims.TakeReads(reads[1:])
 	}
+	return nil
 }
 
 // isFault reports whether an error is that of a record, not one of the engine, of the

@@ -173,6 +173,7 @@ func isTooMuch(err error) bool {
 func (m *batcher) transact(ctx context.Context, run runBatch) error {
 	m.attempts, m.taken, m.uncertain, m.unsure, m.unknown = 0, 0, 0, false, 0
 	size := m.size
+	m.memory.spans.enabled = m.transactions > 0 // a small call takes one round of reads, whatever lies between its keys
 	err := m.source.runWrite(ctx, func(t *transaction) (err error) {
 		if m.attempts++; m.attempts > 1 {
 			size = max(size/2, 1)

@@ -282,7 +282,9 @@ func (s *Store[T, ID]) AllowScan() *Store[T, ID] {
 //
 // Cost: one round of reads a transaction, one more for each record of several values
 // (over 100,000 bytes) that is there already or changes an index of the kind rank, and
-// the commits.
+// the commits. From the second transaction on, ids and unique values that ascend in the list
+// are checked with one range read each; if other records lie between them, that transaction
+// takes one more round, and those after it check each key again.
 //
 //go:noinline
 func (s *Store[T, ID]) CreateMany(ctx context.Context, vs []T, o BatchOptions) error {
