@@ -32,6 +32,16 @@
 // see [IsMaybeCommitted]). It must have no effect outside the transaction: it must
 // not append to captured slices, make IDs or read a clock.
 //
+// After such an attempt an error of the function, too, says that the outcome is
+// unknown (see [IsOutcomeUnknown]). A function that refuses to pay an invoice twice
+// may find the payment of its own first attempt:
+//
+//	err := db.Transact(ctx, func(tx kv.Transaction) error { return pay(ctx, tx) })
+//	switch {
+//	case kv.IsOutcomeUnknown(err): // this call, or another one, has paid: read who
+//	case errors.Is(err, errPaid): // another one has paid; this call wrote nothing
+//	}
+//
 // # Bytes
 //
 // A call copies the keys and values that it is given before it returns. Returned

@@ -68,7 +68,7 @@ var ErrClosed = errors.New("kv: the database is closed")
 // ErrOutcomeUnknown marks an error after which a transaction may or may not
 // have committed: the context ended during the commit, or a retry loop ended
 // after an attempt that may have committed. The error also wraps the context's
-// error, or that of the last attempt.
+// error, or that of the last attempt, which may be an error of the function itself.
 var ErrOutcomeUnknown = errors.New("kv: commit outcome unknown")
 
 // Error is an engine's error with FoundationDB's code. Find it in an error

@@ -31,8 +31,9 @@ type Attempt struct {
 // on a transaction of their own from [Database.Begin].
 //
 // An error that ends the loop after an attempt that may have committed wraps
-// [ErrOutcomeUnknown], fn's own errors too. At its end the loop calls tx.Release: tx
-// must be reset before it is used again.
+// [ErrOutcomeUnknown], and so do fn's own errors: what fn refuses may be what that
+// attempt has written. At its end the loop calls tx.Release: tx must be reset before
+// it is used again.
 func Retry(ctx context.Context, tx Transaction, fn func(Attempt) error) error {
 	defer tx.Release()
 	defer bindContext(ctx, tx).undo()
@@ -283,10 +284,15 @@ func (a *attempts) contextError(ctx context.Context) error {
 // markUnknown wraps err with ErrOutcomeUnknown if an attempt may have committed
 // and err does not say so.
 func (a *attempts) markUnknown(err error) error {
-	if !a.MaybeCommitted || IsMaybeCommitted(err) || errors.Is(err, ErrOutcomeUnknown) {
+	switch {
+	case errors.Is(err, ErrOutcomeUnknown):
+		return err
+	case IsMaybeCommitted(err):
+		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+	case !a.MaybeCommitted:
 		return err
 	}
-	return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+	return fmt.Errorf("%w: an attempt before this one may have committed: %w", ErrOutcomeUnknown, err)
 }
 
 // explain returns the loop's error after err ended an attempt. If ctx has ended,

@@ -195,6 +195,7 @@ func TestRefusedRetryNamesUnknownOutcome(t *testing.T) {
 		"retry limit": coded(kv.CodeNotCommitted),
 		"timeout":     coded(kv.CodeTransactionTimedOut),
 		"no retry":    coded(kv.CodeTransactionTooLarge),
+		"lost again":  coded(kv.CodeCommitUnknownResult),
 	} {
 		for _, first := range []kv.Code{kv.CodeCommitUnknownResult, kv.CodeNotCommitted} {
 			tx := &scriptedTx{}
@@ -203,12 +204,12 @@ func TestRefusedRetryNamesUnknownOutcome(t *testing.T) {
 					return coded(first)
 				}
 				tx.refuse = refuse
-				if name == "no retry" {
+				if name == "no retry" || name == "lost again" {
 					return refuse
 				}
 				return coded(kv.CodeNotCommitted)
 			})
-			if err == nil || errors.Is(err, kv.ErrOutcomeUnknown) != (first == kv.CodeCommitUnknownResult) {
+			if err == nil || errors.Is(err, kv.ErrOutcomeUnknown) != (first == kv.CodeCommitUnknownResult || name == "lost again") {
 				t.Errorf("%s after %d: %v", name, first, err)
 			}
 			if kv.CodeOf(err) != kv.CodeOf(refuse) {

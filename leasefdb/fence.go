@@ -96,9 +96,9 @@ func (f Fence) startCheck(tx kv.Transaction) fenceCheck {
 // Under returns db as its owner may write to it: each of its transactions,
 // whether Transact runs it or Begin returns it, commits only while the fence
 // holds. Otherwise it does not commit, and the error is an [ErrLeaseLost],
-// which no retry loop repeats. The error is about the last attempt: an earlier
-// one with an unknown outcome (see [kv.IsMaybeCommitted]) may have committed
-// while the fence held. The check is part of each attempt; it costs one read,
+// which no retry loop repeats. After an attempt with an unknown outcome, which may
+// have committed while the fence held, the error of Transact and [kv.Retry] is a
+// [kv.ErrOutcomeUnknown] as well. The check is part of each attempt; it costs one read,
 // in a round with the first read of the function, if that reads. ReadTransact
 // is not fenced. Closing the result closes db.
 func (f Fence) Under(db kv.Database) kv.Database {

@@ -109,14 +109,15 @@ func (s *Store[T, ID]) Save(ctx context.Context, v T) error {
 // Update reads the record with that id, calls change with it, and saves it, in one
 // transaction: concurrent changes are not lost. If there is no such record, or a
 // concurrent transaction deletes it, Update returns [ErrNotFound]. It returns an
-// error of change as it is; then nothing is written. If change leaves the record as it
-// is, nothing is written either.
+// error of change as it is; then nothing is written, unless the error is also a
+// [kv.ErrOutcomeUnknown]. If change leaves the record as it is, nothing is written either.
 //
 // change may run again after a conflict, each time with the record as it is then, so
 // it must have no effect but on the record. It must not change the id. If the
 // acknowledgement of a commit is lost, change runs again on a record that the
 // first attempt may have changed already, as in FoundationDB itself: then only a
-// change that may be applied twice is safe.
+// change that may be applied twice is safe. If change refuses such a record, as one that
+// is paid already, the error is a [kv.ErrOutcomeUnknown] as well as that of change.
 //
 // Bound to a transaction by In, Update is a part of that transaction. If several
 // goroutines update a record in one transaction, change runs again where
