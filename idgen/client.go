@@ -135,7 +135,8 @@ func (c *Client) Layout() Layout { return c.era.Load().layout }
 // one after a jump of the clock, and up to five seconds for a lease that begins
 // in the future because this machine's clock is late. Only while it waits does
 // it look at ctx. If ctx ends while it waits for a lease, it makes a fallback
-// ID unless that is disabled or ctx had ended before the call.
+// ID unless that is disabled, or ctx had ended before the call, or
+// [Options.FallbackAfterFailure] asks for a failure first.
 //
 // Errors are a [*ClockBackwardError], [ErrBeforeCustomEpoch], [ErrTimeOverflow], an
 // [ErrLeaseAcquisition] if fallback is disabled, [ErrClosed], or the cause of

@@ -3,6 +3,7 @@
 package idgen
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,7 +87,7 @@ func (c *Client) pauseUnlessEnded(p leaseChoice, r clockSample, wait *waitState,
 	case p.mode == continued:
 		c.changeEra(c.leasedEra(p))
 		return eraWait{}, nil
-	case wait.ended:
+	case wait.ended, c.opts.FallbackAfterFailure && c.keeper.failures == 0:
 		return eraWait{}, fmt.Errorf("idgen: gave up waiting for a lease: %w", context.Cause(wait.ctx))
 	}
 	c.changeEra(c.randomEra(r.ms, r.ms+1))
@@ -103,8 +104,12 @@ func (c *Client) acquisitionError(p leaseChoice, r clockSample) error {
 	return newAcquisitionError(cause)
 }
 
-// errLeasesOver is why there is no lease while the keeper replaces those there were.
-var errLeasesOver = errors.New("the leases there were are over, others are being acquired")
+var (
+	// errLeasesOver is why there is no lease while the keeper replaces those there were.
+	errLeasesOver = errors.New("the leases there were are over, others are being acquired")
+	// errFirstLease is why an impatient caller gets a fallback ID.
+	errFirstLease = errors.New("the provider has not granted the first lease before the caller's context ended")
+)
 
 // lackCause says why there is no lease: nil while the first one is being acquired.
 func (c *Client) lackCause() error {
@@ -143,7 +148,7 @@ func (c *Client) noteMode(m mode) {
 	}
 	switch fallback := m == continued || m == random; {
 	case fallback && c.logged != m:
-		c.logLater(slog.LevelWarn, "idgen: no valid lease, making fallback IDs", "mode", m.String(), "cause", c.keeper.lastErr)
+		c.logLater(slog.LevelWarn, "idgen: no valid lease, making fallback IDs", "mode", m.String(), "cause", cmp.Or(c.lackCause(), errFirstLease))
 	case m == leased && c.logged != leased && c.logged != waiting:
 		c.logLater(slog.LevelInfo, "idgen: fallback ended, IDs are leased again")
 	case m == waiting || m == closed:

@@ -51,6 +51,24 @@ func TestLogOfFallbackAndClock(t *testing.T) {
 	})
 }
 
+// TestLogNamesTheCauseOfFallback: a fallback that begins before any try to lease has failed
+// is logged with a cause, too.
+func TestLogNamesTheCauseOfFallback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		g := newGrantor(newSteppedClock().now)
+		g.hang = true
+		c, end := managed(t, g, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		defer end()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		Must(c.Next(ctx))
+		if !strings.Contains(log.String(), `cause="the provider has not granted the first lease`) {
+			t.Errorf("the log does not tell why there are fallback IDs: %s", log.String())
+		}
+	})
+}
+
 // callingBack is a logger that asks for an ID for each line, as one does that
 // numbers its lines.
 type callingBack struct {

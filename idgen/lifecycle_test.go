@@ -243,6 +243,16 @@ func TestImpatientCallerFallsBack(t *testing.T) {
 		if later := <-patient; later.IsFallback() || later <= id {
 			t.Errorf("the patient caller got %d (fallback %v), want a leased ID above %d", later, later.IsFallback(), id)
 		}
+		waits, end := managed(t, g, Options{FallbackAfterFailure: true})
+		defer end()
+		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if id, err := waits.Next(ctx); id != 0 || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Next before a failure = %d, %v; want DeadlineExceeded", id, err)
+		}
+		if id, err := waits.Next(t.Context()); err != nil || id.IsFallback() {
+			t.Errorf("Next of a caller that waits = %d (fallback %v), %v; want a leased ID", id, id.IsFallback(), err)
+		}
 		strict, end := managed(t, g, Options{DisableFallback: true})
 		defer end()
 		ctx, cancel = context.WithTimeout(t.Context(), time.Second)

@@ -70,6 +70,12 @@ type Options struct {
 	// returns an [ErrLeaseAcquisition] rather than a fallback ID.
 	DisableFallback bool
 
+	// FallbackAfterFailure keeps random fallback IDs for a provider that has failed to
+	// grant a lease. Where a caller's context ends while the provider is still being
+	// asked, the caller gets an error, not a fallback ID. The default is false: such a
+	// caller gets a fallback ID.
+	FallbackAfterFailure bool
+
 	// AcquireRetryInterval is how long the client waits before it tries to
 	// acquire a lease again after a failure; each further failure doubles it up
 	// to AcquireRetryMaxInterval. A random part of up to half is taken off, so

@@ -50,7 +50,8 @@ type IDOptions struct {
 	Off bool
 	// Fallback lets the generator of the DB make fallback ids while no machine id can be
 	// leased: for as long as the last lease lasted they are unique, then only probably so;
-	// see [idgen.Client]. Set it where ids are needed while the database cannot be
+	// see [idgen.Client]. Random ones begin after a failed try to lease, which may take
+	// five seconds: until then Create waits as long as ctx allows. Set it where ids are needed while the database cannot be
 	// reached, or while more processes use it than there are machine ids. The default
 	// value is false: without a lease there is no id.
 	Fallback bool
@@ -67,9 +68,10 @@ type IDOptions struct {
 	// that lease from the database must use the same. The layer is that of
 	// [Options]; the default path is kazahana/leases.
 	Leases leasefdb.Options
-	// Client configures the generator. Its Provider and DisableFallback are set by
-	// Open. Its default Layout is that of the leases, its default AcquireRetryMaxInterval
-	// ten seconds: a database that is back can soon create records.
+	// Client configures the generator. Its Provider, DisableFallback and
+	// FallbackAfterFailure are set by Open. Its default Layout is that of the leases, its
+	// default AcquireRetryMaxInterval ten seconds: a database that is back can soon create
+	// records.
 	Client idgen.Options
 }
 
@@ -131,7 +133,7 @@ func newIdentities(engine kv.Database, o Options) (*identities, error) {
 	if o.IDs.Client.Layout == (idgen.Layout{}) {
 		o.IDs.Client.Layout = leases.Layout(o.IDs.Client.ServiceID)
 	}
-	o.IDs.Client.DisableFallback = !o.IDs.Fallback
+	o.IDs.Client.DisableFallback, o.IDs.Client.FallbackAfterFailure = !o.IDs.Fallback, true
 	if o.IDs.Client.AcquireRetryMaxInterval == 0 {
 		o.IDs.Client.AcquireRetryMaxInterval = max(retryMaxInterval, o.IDs.Client.AcquireRetryInterval)
 	}
