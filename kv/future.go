@@ -4,7 +4,9 @@ package kv
 
 import (
 	"context"
+	"fmt"
 	"sync"
+	"time"
 )
 
 // Future is a result that may arrive later. Start several reads, then wait for
@@ -39,12 +41,24 @@ func Resolved[T any](value T, err error) Future[T] { return Future[T]{value: val
 // NewFuture returns a Future with a result that comes from p.
 func NewFuture[T any](p PendingResult[T]) Future[T] { return Future[T]{pending: p} }
 
-// Get waits for the result. If ctx ends first, it returns ctx's cause; the read
-// goes on and Get may be called again.
+// Get waits for the result. If ctx ends first, the error wraps ctx's cause and says how
+// long the database has not answered; that of a watch, which nothing may fire, is the
+// cause itself. The read goes on and Get may be called again.
 func (f Future[T]) Get(ctx context.Context) (T, error) {
 	if f.pending == nil {
 		return f.value, f.err
 	}
+	v, err := f.await(ctx)
+	if silent, ok := err.(*silenceError); ok { //nolint:errorlint // await returns it as it is
+		if _, isWatch := any(v).(struct{}); isWatch {
+			return v, silent.cause
+		}
+	}
+	return v, err
+}
+
+// await is Get of a pending result. Its error is a *silenceError if ctx ends first.
+func (f Future[T]) await(ctx context.Context) (T, error) {
 	if p, ok := f.pending.(interface{ Drive(context.Context) }); ok {
 		p.Drive(ctx)
 	}
@@ -59,14 +73,37 @@ func (f Future[T]) Get(ctx context.Context) (T, error) {
 		return f.pending.Result()
 	default:
 	}
+	began := time.Now() // a wait for the disk or the network takes longer
 	select {
 	case <-done:
-		return f.pending.Result()
+		v, err := f.pending.Result()
+		if err == nil || ctx.Err() == nil || CodeOf(err) != CodeTransactionCancelled {
+			return v, err
+		} // the end of ctx has cancelled the transaction
 	case <-ended:
-		var zero T
-		return zero, context.Cause(ctx)
 	}
+	var zero T
+	return zero, &silenceError{time.Since(began), context.Cause(ctx)}
 }
+
+// silenceError says that a context ended while the database did not answer.
+type silenceError struct {
+	waited time.Duration
+	cause  error // of the context's end
+}
+
+// Error implements error.
+func (e *silenceError) Error() string {
+	const long = time.Second // a database that works has answered by then
+	text := fmt.Sprintf("kv: the database has not answered for %v", e.waited.Round(time.Millisecond))
+	if e.waited >= long {
+		text += " (see whether it is available, as by fdbcli's status, and whether it or this machine is overloaded)"
+	}
+	return text + ": " + e.cause.Error()
+}
+
+// Unwrap returns the context's cause.
+func (e *silenceError) Unwrap() error { return e.cause }
 
 // Ready reports whether Get would return at once.
 func (f Future[T]) Ready() bool {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -146,4 +147,51 @@ func ExampleFuture() {
 	// Output:
 	// false
 	// value <nil>
+}
+
+// TestFutureSaysHowLongItWaited: an error of a context's end says that the database has not
+// answered, and for how long. A watch waits for a change, not for the database.
+func TestFutureSaysHowLongItWaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		_, read := kv.NewPromise[[]byte]().Future().Get(ctx)
+		_, watch := kv.NewPromise[struct{}]().Future().Get(ctx)
+		commit := kv.AwaitCommit(ctx, kv.NewPromise[struct{}]().Future())
+		if !errors.Is(read, context.DeadlineExceeded) || !strings.Contains(read.Error(), "has not answered for 3s") {
+			t.Errorf("a read: %v", read)
+		}
+		if !errors.Is(watch, context.DeadlineExceeded) || watch.Error() != context.DeadlineExceeded.Error() {
+			t.Errorf("a watch: %v", watch)
+		}
+		if !errors.Is(commit, kv.ErrOutcomeUnknown) || !errors.Is(commit, context.DeadlineExceeded) || !strings.Contains(commit.Error(), "has not answered for 0s") {
+			t.Errorf("a commit: %v", commit)
+		}
+	})
+}
+
+// cancelledRead is the result of a read of a transaction that the end of a context has just
+// cancelled.
+type cancelledRead struct {
+	*kv.Promise[[]byte]
+	end context.CancelFunc
+}
+
+func (c cancelledRead) Result() ([]byte, error) {
+	c.end()
+	return nil, coded(kv.CodeTransactionCancelled)
+}
+
+// TestFutureOfACancelledTransaction: the end of a context may cancel the transaction before
+// the waiting goroutine sees the end. The error is the same.
+func TestFutureOfACancelledTransaction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		read := cancelledRead{kv.NewPromise[[]byte](), cancel}
+		time.AfterFunc(time.Second, func() { read.Resolve(nil, nil) })
+		_, err := kv.NewFuture(read).Get(ctx)
+		if !errors.Is(err, context.Canceled) || kv.CodeOf(err) != 0 || !strings.Contains(err.Error(), "has not answered for 1s") {
+			t.Errorf("%v, want the context's end", err)
+		}
+	})
 }

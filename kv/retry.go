@@ -123,12 +123,17 @@ func resetForRetry(ctx context.Context, tx Transaction, a *attempts, err error) 
 // cancelled the transaction, and so the commit's future, before this function
 // sees it.
 func AwaitCommit(ctx context.Context, commit Future[struct{}]) error {
-	_, err := commit.Get(ctx)
-	ended := context.Cause(ctx)
-	if err == nil || ended == nil {
-		return err
+	err := commit.err
+	if commit.pending != nil {
+		_, err = commit.await(ctx)
 	}
-	if errors.Is(err, ended) || CodeOf(err) == CodeTransactionCancelled {
+	ended := context.Cause(ctx)
+	switch {
+	case err == nil || ended == nil:
+		return err
+	case errors.Is(err, ended):
+		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+	case CodeOf(err) == CodeTransactionCancelled:
 		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, ended)
 	}
 	return err

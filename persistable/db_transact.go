@@ -47,6 +47,7 @@ func (db *DB) Transact(ctx context.Context, fn func(tx Tx) error) (err error) {
 	db.mustBeOpen()
 	ctx, o := db.begin(ctx, Operation{Name: "Transact"}, nil)
 	defer o.finish(&err)
+	defer db.nameEnded(ctx, "Transact", &err)
 	return db.transactFunction(ctx, func(t *transaction) error {
 		err := fn(Tx{t})
 		t.onlyReads = t.Count.Load() == 0
@@ -127,6 +128,7 @@ func (db *DB) ReadTransact(ctx context.Context, fn func(tx Tx) error) (err error
 	db.mustBeOpen()
 	ctx, o := db.begin(ctx, Operation{Name: "ReadTransact"}, nil)
 	defer o.finish(&err)
+	defer db.nameEnded(ctx, "ReadTransact", &err)
 	return db.readOnly(ctx, func(t *transaction) error { return fn(Tx{t}) })
 }
 
@@ -216,6 +218,18 @@ func (f *runningFunctions) checkOutside(ctx context.Context, t *transaction) err
 	}
 	return fmt.Errorf("%w: bind the store of %s by In(tx), as in store.In(tx).Save(ctx, v); if a transaction of its own is meant, pass OwnTransaction(ctx)",
 		ErrOutsideTransaction, place.typ)
+}
+
+// nameEnded is that of a source for a function in a transaction.
+func (db *DB) nameEnded(ctx context.Context, verb string, err *error) {
+	if *err != nil && endedBy(ctx, *err) {
+		*err = fmt.Errorf("persistable: %s: %w", verb, *err)
+	}
+}
+
+// endedBy reports whether err is that of ctx's end.
+func endedBy(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
 }
 
 // begin begins an operation, which is bound to a transaction or, if that is nil, has its

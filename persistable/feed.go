@@ -40,7 +40,7 @@ func FeedOf[T, ID any](s *Store[T, ID]) *Feed[T, ID] {
 //
 // Cost: one round of reads and the commit.
 func (f *Feed[T, ID]) SaveIfVersion(ctx context.Context, version Version, v T) error {
-	return f.feed.replace(ctx, untyped(v), putOptions{mustExist: true, seenVersion: &version})
+	return f.feed.replace(ctx, "SaveIfVersion", untyped(v), putOptions{mustExist: true, seenVersion: &version})
 }
 
 // Changes yields the last change of each record that was changed after a version, in

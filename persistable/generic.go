@@ -44,6 +44,7 @@ func typed[T any](v any, err error) (T, error) {
 func createWithID[ID any](ctx context.Context, s source, id ID, v any) (err error) {
 	ctx, o := s.begin(ctx, "CreateWithID", byID)
 	defer o.finish(&err)
+	defer s.nameEnded(ctx, "CreateWithID", nil, v, &err)
 	if err := s.mayPut(v); err != nil {
 		return err
 	}

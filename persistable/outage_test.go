@@ -10,6 +10,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
@@ -38,5 +39,63 @@ func TestStoreWaitsForItsFirstLease(t *testing.T) {
 		}
 		engine.SetDown(false)
 		check(t, db.Close())
+	})
+}
+
+// TestOutageNamesVerbAndRecord: a database that does not answer ends each verb with its
+// context. The error says what was done to which record, and what was waited for.
+func TestOutageNamesVerbAndRecord(t *testing.T) {
+	type outage struct {
+		db *persistable.DB
+		s  *OrderStore
+	}
+	pay := func(o *Order) error { o.Status = Shipped; return nil }
+	for name, verb := range map[string]func(context.Context, outage) error{
+		"Get of Order (1)":    func(ctx context.Context, o outage) error { _, err := o.s.Get(ctx, 1); return err },
+		"Exists of Order (1)": func(ctx context.Context, o outage) error { _, err := o.s.Exists(ctx, 1); return err },
+		"Update of Order (1)": func(ctx context.Context, o outage) error { return o.s.Update(ctx, 1, pay) },
+		"Delete of Order (1)": func(ctx context.Context, o outage) error { return o.s.Delete(ctx, 1) },
+		"CreateWithID of Order (2)": func(ctx context.Context, o outage) error {
+			return o.s.CreateWithID(ctx, 2, &Order{TenantID: "t", Number: "2", CreatedAt: day0})
+		},
+		"Save of Order (2)": func(ctx context.Context, o outage) error {
+			return o.s.Save(ctx, &Order{ID: 2, TenantID: "t", Number: "2", CreatedAt: day0})
+		},
+		"GetUnique of Order": func(ctx context.Context, o outage) error { _, err := o.s.ByNumber(ctx, "1"); return err },
+		"Transact: persistable: Get of Order (1)": func(ctx context.Context, o outage) error {
+			return o.db.Transact(ctx, func(tx persistable.Tx) error { _, err := o.s.In(tx).Get(ctx, 1); return err })
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			engine := &enginetest.Silent{Database: enginetest.InProcess(t)}
+			db := open(t, engine)
+			s := OrderStoreOf(db, "t")
+			firstOrder(t, s)
+			engine.SetDown(true)
+			short, cancel := context.WithTimeout(ctx, 3*time.Second)
+			defer cancel()
+			err := verb(short, outage{db, s})
+			wantError(t, err, context.DeadlineExceeded, name, "the database has not answered for 3s", "fdbcli")
+			if kv.IsOutcomeUnknown(err) {
+				t.Errorf("%s: %v, but nothing was being committed", name, err)
+			}
+			engine.SetDown(false)
+		})
+	}
+}
+
+// TestOutageDuringACommit: the commit is not answered: the outcome is unknown, and the error
+// has the same names.
+func TestOutageDuringACommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		engine := &enginetest.Silent{Database: enginetest.InProcess(t)}
+		s := OrderStoreOf(open(t, engine), "t")
+		firstOrder(t, s)
+		short, cancel := context.WithTimeout(ctx, 3*time.Second)
+		defer cancel()
+		err := s.Update(short, 1, func(o *Order) error { o.Amount++; engine.SetDown(true); return nil })
+		wantError(t, err, context.DeadlineExceeded, "Update of Order (1)", "the database has not answered for 3s")
+		wantError(t, err, kv.ErrOutcomeUnknown)
+		engine.SetDown(false)
 	})
 }

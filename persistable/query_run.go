@@ -90,6 +90,7 @@ func (q *query) yieldAfter(ctx context.Context, c *cursor, yield func(any, error
 func (q *query) first(ctx context.Context) (first any, err error) {
 	ctx, o := q.begin(ctx, "First", q.plan.Index)
 	defer o.finish(&err)
+	defer q.nameEnded(ctx, "First", nil, nil, &err)
 	q.limit = 1
 	if _, err := q.collectRecords(ctx, func(v any) { first = v }); err != nil {
 		return nil, err
@@ -106,6 +107,7 @@ func (q *query) count(ctx context.Context) (n int, err error) {
 	}
 	ctx, o := q.begin(ctx, "Count", q.plan.Index)
 	defer o.finish(&err)
+	defer q.nameEnded(ctx, "Count", nil, nil, &err)
 	err = q.readOneVersion(ctx, cursor{limit: q.limit}, func() { n = 0 }, func(t *transaction, c *cursor) error {
 		for _, err := range q.keys(ctx, t, c) {
 			if err != nil {
@@ -146,6 +148,7 @@ func (q *query) countRecords(ctx context.Context) (n int, err error) {
 func (q *query) collectRecords(ctx context.Context, take func(any)) (end cursor, err error) {
 	ctx, o := q.begin(ctx, "Slice", q.plan.Index)
 	defer o.finish(&err)
+	defer q.nameEnded(ctx, "Slice", nil, nil, &err)
 	err = q.readOneVersion(ctx, cursor{limit: q.limit}, func() { take(nil) }, func(t *transaction, c *cursor) error {
 		for v, err := range q.records(ctx, t, c) {
 			if err != nil {
@@ -242,6 +245,7 @@ func (q *query) keys(ctx context.Context, t *transaction, c *cursor) iter.Seq2[[
 func (q *query) page(ctx context.Context, token string, take func(any)) (size int, next string, err error) {
 	ctx, o := q.begin(ctx, "Page", q.plan.Index)
 	defer o.finish(&err)
+	defer q.nameEnded(ctx, "Page", nil, nil, &err)
 	if err := q.checkUsable(); err != nil {
 		return 0, "", err
 	}

@@ -151,9 +151,26 @@ func (s *source) begin(ctx context.Context, name string, i int) (context.Context
 	return s.place.db.begin(ctx, op, s.tx)
 }
 
+// nameEnded adds the name of a verb, the type and the id to err if the end of ctx has ended the
+// verb: the engine's error says only what was waited for. The packed id is v's if v is not nil.
+func (s *source) nameEnded(ctx context.Context, verb string, id []byte, v any, err *error) {
+	if *err == nil || s.record == nil || !endedBy(ctx, *err) {
+		return
+	}
+	if v != nil && s.record.hasID(v) {
+		id = s.record.appendID(nil, v)
+	}
+	what := s.record.Type
+	if len(id) > 0 {
+		what += " " + idText(id)
+	}
+	*err = fmt.Errorf("persistable: %s of %s%s: %w", verb, what, s.place.inDirectory(), *err)
+}
+
 func (s source) create(ctx context.Context, v any) (err error) {
 	ctx, o := s.begin(ctx, "Create", byID)
 	defer o.finish(&err)
+	defer s.nameEnded(ctx, "Create", nil, v, &err)
 	if err := s.complete(ctx, v, true); err != nil {
 		return err
 	}
@@ -167,6 +184,7 @@ func (s source) create(ctx context.Context, v any) (err error) {
 func (s source) save(ctx context.Context, v any) (err error) {
 	ctx, o := s.begin(ctx, "Save", byID)
 	defer o.finish(&err)
+	defer s.nameEnded(ctx, "Save", nil, v, &err)
 	if err := s.complete(ctx, v, false); err != nil {
 		return err
 	}
@@ -182,6 +200,7 @@ func (s source) save(ctx context.Context, v any) (err error) {
 func (s source) getOrCreate(ctx context.Context, v any) (found any, err error) {
 	ctx, o := s.begin(ctx, "GetOrCreate", byID)
 	defer o.finish(&err)
+	defer s.nameEnded(ctx, "GetOrCreate", nil, v, &err)
 	made := s.record.IDs.Made() && !s.record.hasID(v)
 	if err := s.complete(ctx, v, true); err != nil {
 		return nil, err
@@ -206,6 +225,7 @@ func (s source) getOrCreate(ctx context.Context, v any) (found any, err error) {
 func (s source) update(ctx context.Context, id []byte, change func(v any) error) (err error) {
 	ctx, o := s.begin(ctx, "Update", byID)
 	defer o.finish(&err)
+	defer s.nameEnded(ctx, "Update", id, nil, &err)
 	sc := getScratch()
 	defer sc.release()
 	run := func(t *transaction) error {
@@ -236,13 +256,14 @@ func (s source) saveIfUnchanged(ctx context.Context, was, v any) (err error) {
 	if err != nil {
 		return err
 	}
-	return s.replace(ctx, v, putOptions{mustExist: true, seen: seen})
+	return s.replace(ctx, "SaveIfUnchanged", v, putOptions{mustExist: true, seen: seen})
 }
 
-// replace puts a record over the stored one.
-func (s source) replace(ctx context.Context, v any, how putOptions) (err error) {
-	ctx, o := s.begin(ctx, "SaveExisting", byID)
+// replace puts a record over the stored one, for the verb with that name.
+func (s source) replace(ctx context.Context, verb string, v any, how putOptions) (err error) {
+	ctx, o := s.begin(ctx, verb, byID)
 	defer o.finish(&err)
+	defer s.nameEnded(ctx, verb, nil, v, &err)
 	if err := s.mayPut(v); err != nil {
 		return err
 	}
@@ -256,6 +277,7 @@ func (s source) replace(ctx context.Context, v any, how putOptions) (err error) 
 func (s *source) delete(ctx context.Context, sc *scratch) (err error) {
 	ctx, o := s.begin(ctx, "Delete", byID)
 	defer o.finish(&err)
+	defer s.nameEnded(ctx, "Delete", sc.id, nil, &err)
 	return s.runWrite(ctx, func(t *transaction) error {
 		w := write{record: s.record, t: t, place: s.place, sc: sc}
 		return w.run(ctx)
@@ -266,6 +288,7 @@ func (s *source) delete(ctx context.Context, sc *scratch) (err error) {
 func (s source) deleteIfUnchanged(ctx context.Context, was any) (err error) {
 	ctx, o := s.begin(ctx, "DeleteIfUnchanged", byID)
 	defer o.finish(&err)
+	defer s.nameEnded(ctx, "DeleteIfUnchanged", nil, was, &err)
 	if err := s.mayPut(was); err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 func (s source) get(ctx context.Context, sc *scratch) (v any, err error) {
 	ctx, o := s.begin(ctx, "Get", byID)
 	defer o.finish(&err)
+	defer s.nameEnded(ctx, "Get", sc.id, nil, &err)
 	if err := s.checkUsable(); err != nil {
 		return nil, err
 	}
@@ -77,6 +78,7 @@ func (s *source) notFound(id []byte) error {
 func (s *source) exists(ctx context.Context, sc *scratch) (found bool, err error) {
 	ctx, o := s.begin(ctx, "Exists", byID)
 	defer o.finish(&err)
+	defer s.nameEnded(ctx, "Exists", sc.id, nil, &err)
 	err = s.runRead(ctx, func(t *transaction) error {
 		l := lookup{place: s.place, t: t, sc: sc, index: byID, suffix: sc.id}
 		err := l.run(ctx)
@@ -91,6 +93,7 @@ func (s *source) exists(ctx context.Context, sc *scratch) (found bool, err error
 func (s *source) getMany(ctx context.Context, n int, id func(i int) []byte, take func(i int, v any)) (err error) {
 	ctx, o := s.begin(ctx, "GetMany", byID)
 	defer o.finish(&err)
+	defer s.nameEnded(ctx, "GetMany", nil, nil, &err)
 	return s.runRead(ctx, func(t *transaction) error {
 		o, err := t.openStore(ctx, s.place)
 		if err != nil {
@@ -129,6 +132,7 @@ func (s *source) getMany(ctx context.Context, n int, id func(i int) []byte, take
 func (s source) byUnique(ctx context.Context, i int, values []byte) (v any, err error) {
 	ctx, o := s.begin(ctx, "GetUnique", i)
 	defer o.finish(&err)
+	defer s.nameEnded(ctx, "GetUnique", nil, nil, &err)
 	err = s.runRead(ctx, func(t *transaction) (err error) {
 		v, err = s.getUnique(ctx, t, i, values)
 		return err

@@ -139,7 +139,7 @@ func (s *Store[T, ID]) Update(ctx context.Context, id ID, change func(v T) error
 //
 //go:noinline
 func (s *Store[T, ID]) SaveExisting(ctx context.Context, v T) error {
-	return sourceOf(s).replace(ctx, untyped(v), putOptions{mustExist: true})
+	return sourceOf(s).replace(ctx, "SaveExisting", untyped(v), putOptions{mustExist: true})
 }
 
 // SaveIfUnchanged is Save on the condition that the stored record is still the one
