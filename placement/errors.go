@@ -9,7 +9,8 @@ import (
 
 // Why a key cannot be resolved, or a member cannot start.
 var (
-	// ErrNotReady says that no topology is known yet. Retry.
+	// ErrNotReady says that no topology is known yet, or that the process has lost its membership
+	// and joins again; the text says which. Retry.
 	ErrNotReady = errors.New("placement: no topology is known yet; retry")
 	// ErrStopped says that the host, client or node was stopped, or never started.
 	ErrStopped = errors.New("placement: the coordinator is stopped")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -106,6 +107,12 @@ func TestHostJoinsAtOnceAfterAnOutage(t *testing.T) {
 		time.Sleep(time.Minute)
 		if owner, is := a.Member(); is {
 			t.Errorf("during the outage it is %v", owner)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		_, err := a.deposit.Call(ctx, "alice", 1)
+		if !errors.Is(err, placement.ErrNotReady) || !strings.Contains(err.Error(), "the member a has lost its membership and joins again") {
+			t.Errorf("a call during the outage: %v", err)
 		}
 		a.freezer.thaw()
 		time.Sleep(3 * time.Second) // the pause between two attempts, at most a second, and some transactions

@@ -104,6 +104,20 @@ func (e *panicError) Error() string {
 // Is reports whether target is [ErrPanic].
 func (e *panicError) Is(target error) bool { return target == ErrPanic }
 
+// lostSeat is the [placement.ErrNotReady] of a host that has lost its membership and joins again.
+type lostSeat struct {
+	member string
+	why    error // of the loss, or of the last try to join
+}
+
+// Error implements error.
+func (e *lostSeat) Error() string {
+	return fmt.Sprintf("host: the member %s has lost its membership and joins again; retry: %v", e.member, e.why)
+}
+
+// Unwrap returns the state. It hides why: that is not the state of a call.
+func (e *lostSeat) Unwrap() error { return placement.ErrNotReady }
+
 // registrationError says why a kind or a method cannot be registered.
 func registrationError(name string, why error) error {
 	return fmt.Errorf("host: %q cannot be registered: %w", clip(name), why)

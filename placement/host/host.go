@@ -179,6 +179,7 @@ func (h *Host) superviseSessions(s *session) {
 		case <-h.ctx.Done():
 			return
 		}
+		h.lost.Store(&lostSeat{s.owner.Name, context.Cause(s.ctx)})
 		h.session.Store(nil)
 		h.options.Logger.Warn("host: the membership is lost; all activations end", "member", s.owner.String(), "err", context.Cause(s.ctx))
 		lost := s.seat
@@ -199,6 +200,7 @@ func (h *Host) joinAgain(lost seat) *session {
 			return s
 		}
 		if h.ctx.Err() == nil {
+			h.lost.Store(&lostSeat{h.options.Name, err})
 			h.options.Logger.Warn("host: joining again has failed", "member", h.options.Name, "err", err)
 		}
 		if backoff(h.ctx, attempt) != nil {

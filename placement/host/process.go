@@ -25,8 +25,9 @@ import (
 type process struct {
 	options  Options
 	cluster  cluster
-	session  atomic.Pointer[session] // nil while there is none
-	detached atomic.Pointer[session] // of a host that stops, see openDetached
+	session  atomic.Pointer[session]  // nil while there is none
+	detached atomic.Pointer[session]  // of a host that stops, see openDetached
+	lost     atomic.Pointer[lostSeat] // why a started host has no session
 	state    atomic.Int32
 }
 
@@ -140,9 +141,17 @@ func (p *process) currentSession() (*session, error) {
 	case state == stateStopped:
 		return nil, placement.ErrStopped
 	case s == nil:
-		return nil, placement.ErrNotReady
+		return nil, p.whyNotReady()
 	}
 	return s, nil
+}
+
+// whyNotReady returns why a process that was started has no session.
+func (p *process) whyNotReady() error {
+	if l := p.lost.Load(); l != nil {
+		return l
+	}
+	return placement.ErrNotReady
 }
 
 // newSession returns the session of an owner. Its driver spreads the first claims over a time. It

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/kazahana-db/kazahana/internal/placement/core"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/placement"
 )
@@ -19,8 +20,8 @@ import (
 // errors before they start a host or a client, for example in an init function. It panics
 // if the name or the error is registered otherwise.
 //
-// The states of packages placement and host, leasefdb.ErrLeaseLost, context.Canceled and
-// context.DeadlineExceeded are registered. An error that is not arrives as one
+// The states of packages placement and host, leasefdb.ErrLeaseLost, kv.ErrOutcomeUnknown,
+// context.Canceled and context.DeadlineExceeded are registered. An error that is not arrives as one
 // with the same message.
 func RegisterError(name string, err error) {
 	if err == nil || !comparableError(err) {
@@ -217,6 +218,7 @@ func registerStates() {
 		{"placement.ErrTopologyBehind", placement.ErrTopologyBehind, nil},
 		{"placement.ErrActivationLost", placement.ErrActivationLost, nil},
 		{"leasefdb.ErrLeaseLost", leasefdb.ErrLeaseLost, nil},
+		{"kv.ErrOutcomeUnknown", kv.ErrOutcomeUnknown, nil},
 		{"host.ErrOutcomeUnknown", ErrOutcomeUnknown, nil},
 		{"host.ErrUnreachable", ErrUnreachable, nil},
 		{"host.ErrNotHere", ErrNotHere, nil},

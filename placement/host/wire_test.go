@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/kazahana-db/kazahana/internal/placement/core"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/placement"
 	"github.com/kazahana-db/kazahana/placement/host"
 )
@@ -85,6 +86,10 @@ func TestErrorsKeepTheirType(t *testing.T) {
 		{name: "a panic", err: &host.PanicError{Key: key, In: "m", Value: "v", Stack: "secret"}, is: []error{host.ErrPanic}, as: &host.PanicError{Key: key, In: "m", Value: "v"}},
 		{name: "a payload's", err: fmt.Errorf("%w: %w", host.ErrPayload, limitError{7}), is: []error{host.ErrPayload}, not: []error{host.ErrTooLarge}, as: limitError{7}},
 		{name: "a large payload's", err: fmt.Errorf("%w: r", host.ErrTooLarge), is: []error{host.ErrPayload, host.ErrTooLarge}},
+		{
+			name: "an unknown commit", err: fmt.Errorf("deposit: %w: %w", kv.ErrOutcomeUnknown, context.DeadlineExceeded),
+			is: []error{kv.ErrOutcomeUnknown, context.DeadlineExceeded}, not: []error{host.ErrOutcomeUnknown},
+		},
 		{name: "a full mailbox", err: fmt.Errorf("%w: r", host.ErrMailboxFull), is: []error{host.ErrMailboxFull}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
