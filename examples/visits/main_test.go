@@ -60,6 +60,39 @@ func TestVisitThatIsNotStored(t *testing.T) {
 	}
 }
 
+// landingDatabase is a database in which an abandoned commit lands between what the next
+// transaction reads and its commit.
+type landingDatabase struct {
+	*enginetest.Lossy
+	land func() error // nil: it has landed
+}
+
+func (l *landingDatabase) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
+	return l.Lossy.Transact(ctx, func(tx kv.Transaction) error {
+		err := fn(tx)
+		if land := l.land; land != nil && err == nil && ctx.Err() == nil {
+			l.land = nil
+			err = land()
+		}
+		return err
+	})
+}
+
+// A visit does not overwrite that of a call with a context that ended during the commit.
+func TestVisitAfterAnAbandonedOne(t *testing.T) {
+	db := &landingDatabase{Lossy: &enginetest.Lossy{Database: enginetest.Open(t)}}
+	p := &page{db: db, key: []byte("visits/a")}
+	ctx, cancel := context.WithCancel(t.Context())
+	land := db.Interrupt(cancel)
+	if _, err := p.Visit(ctx, struct{}{}); !errors.Is(err, kv.ErrOutcomeUnknown) {
+		t.Fatalf("the abandoned visit: %v", err)
+	}
+	db.land = land
+	if v, err := p.Visit(t.Context(), struct{}{}); err != nil || v.Visits != 2 {
+		t.Errorf("the next visit: %+v, %v; want the second", v, err)
+	}
+}
+
 // TestDocumented executes the commands of docs/placement.md, and compares what they write with what the
 // page shows.
 func TestDocumented(t *testing.T) {

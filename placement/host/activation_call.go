@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/placement"
 )
 
@@ -177,7 +178,24 @@ func (a *Activation) notePanic(err error) {
 	s := a.kind.session
 	s.options.Logger.Error("host: a panic", "key", a.Key().String(), "epoch", a.epoch, "err", p, "stack", p.Stack)
 	if a.kind.kind.endOnPanic {
-		a.endSoon()
-		s.driver.Passivate(a.Key(), a.epoch)
+		a.endForNext()
 	}
+}
+
+// noteUnknown ends the activation after a method that does not know whether its transaction has
+// committed. The commit may be under way, and land after what the next call reads. The next
+// activation's claim writes the key that the fence of the commit has read: the commit has landed
+// before that, or never does.
+func (a *Activation) noteUnknown(err error) {
+	if !kv.IsOutcomeUnknown(err) {
+		return
+	}
+	a.kind.session.options.Logger.Warn("host: the outcome of a commit is unknown; the activation ends", "key", a.Key().String(), "epoch", a.epoch, "err", err)
+	a.endForNext()
+}
+
+// endForNext ends the activation: calls that wait, too, go to the next one.
+func (a *Activation) endForNext() {
+	a.endSoon()
+	a.kind.session.driver.Passivate(a.Key(), a.epoch)
 }

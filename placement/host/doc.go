@@ -53,6 +53,14 @@
 // and the calls that have not begun also go to the next activation. After the last call the host
 // calls Deactivate, see [Register].
 //
+// It also ends after a method that returns a kv.ErrOutcomeUnknown, such as one with a
+// context that ended during the commit. That commit may still be under way: what the next call
+// read would be of a moment before it, and what the activation has in memory is as
+// uncertain. The next activation's claim writes the key that the commit's fence has read, so
+// by then the commit has landed, or it never does. A method that hides this error must
+// read and write in one transaction, and so must a timer, which has no result, and
+// Deactivate, which is called before the activation ends.
+//
 // A host that loses its membership ends all activations, and their contexts with the cause
 // [placement.ErrActivationLost], and joins again under another incarnation. An outage
 // of the database that is longer than [Options.Lease] does that to all hosts at once. So

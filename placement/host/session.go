@@ -190,6 +190,7 @@ func (s *session) noteCalled(a *Activation, c *call) {
 	}
 	s.driver.Use(a.Key(), a.epoch)
 	a.notePanic(c.outcome.err)
+	a.noteUnknown(c.outcome.err)
 }
 
 // EnsureActivation implements driver.Executor: it calls the factory of the kind.

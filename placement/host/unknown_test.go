@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kazahana-db/kazahana/internal/enginetest"
+	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/placement/host"
+	"github.com/kazahana-db/kazahana/placement/host/hosttest"
+)
+
+// tally is an actor that reads its count in one transaction, and writes the next one blindly in
+// another.
+type tally struct {
+	db     kv.Database // under the fence
+	count  byte
+	loaded bool
+	middle func() // called between the two
+}
+
+func (t *tally) add(ctx context.Context, _ struct{}) (int, error) {
+	if !t.loaded {
+		stored, err := kv.ReadTransact(ctx, t.db, func(tx kv.ReadTransaction) ([]byte, error) { return tx.Get([]byte("tally")).Get(ctx) })
+		if err != nil {
+			return 0, err
+		}
+		t.count = 0
+		if len(stored) > 0 {
+			t.count = stored[0]
+		}
+	}
+	t.middle()
+	t.count++
+	err := t.db.Transact(ctx, func(tx kv.Transaction) error {
+		tx.Set([]byte("tally"), []byte{t.count})
+		return nil
+	})
+	t.loaded = err == nil
+	return int(t.count), err
+}
+
+// TestAbandonedCommitDoesNotLandLater: the context of a call ends during the commit, which hangs.
+// The next call reads the old count; then the commit lands. The next call must not overwrite
+// it: two calls would have one count.
+func TestAbandonedCommitDoesNotLandLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)))
+		engine := enginetest.InProcess(t)
+		lossy, middle := &enginetest.Lossy{Database: engine}, func() {}
+		h, err := host.New(engine, host.Options{Name: "a", Transport: hosttest.NewNetwork().Listen("a")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened := 0
+		kind, kindErr := host.Register(h, "tally", func(_ context.Context, a *host.Activation) (*tally, error) {
+			opened++
+			return &tally{db: a.Fence().Under(lossy), middle: func() { middle() }}, nil
+		})
+		add, addErr := host.Handle(kind, "add", (*tally).add)
+		if err := errors.Join(kindErr, addErr, h.Start(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+
+		ctx, cancel := context.WithCancel(t.Context())
+		land := lossy.Interrupt(cancel)
+		if _, err := add.Call(ctx, "x", struct{}{}); !errors.Is(err, kv.ErrOutcomeUnknown) && !errors.Is(err, context.Canceled) {
+			t.Errorf("the interrupted call: %v", err)
+		}
+		var landed error
+		middle = func() { landed = land() }
+		if got, err := add.Call(t.Context(), "x", struct{}{}); err != nil || got != 1 || !kv.IsConflict(landed) {
+			t.Errorf("the next call: %d, %v; the commit that landed in it: %v, want a conflict", got, err, landed)
+		}
+		if opened != 2 {
+			t.Errorf("%d activations, want another one after the unknown outcome", opened)
+		}
+		if err := h.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
