@@ -64,8 +64,9 @@
 // A host that loses its membership ends all activations, and their contexts with the cause
 // [placement.ErrActivationLost], and joins again under another incarnation. An outage
 // of the database that is longer than [Options.Lease] does that to all hosts at once. So
-// a host that has joined again spreads its first claims over half a lease, or five
-// seconds if that is less: the first call of a key waits for so long at most.
+// a host that has joined again spreads its first claims over a millisecond for each
+// activation that it has lost, half a lease or five seconds at most: the first call of a
+// key waits for so long at most.
 //
 // # Another membership
 //

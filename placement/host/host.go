@@ -135,8 +135,17 @@ func (h *Host) adoptSession(s *session, err error) error {
 	return nil
 }
 
-// mostSpread bounds the time over which a host that joins again spreads its claims.
-const mostSpread = 5 * time.Second
+// A host that joins again spreads its claims over a time that grows with the activations that
+// it has lost: a few keys are claimed at once.
+const (
+	mostSpread    = 5 * time.Second
+	spreadOfClaim = time.Millisecond // of each activation
+)
+
+// claimSpread returns over which time a host spreads the claims of n lost activations.
+func claimSpread(lease time.Duration, n int) time.Duration {
+	return min(lease/2, mostSpread, time.Duration(n)*spreadOfClaim)
+}
 
 // takeSeat makes the process a member under a new incarnation, in the place of the seat that it has
 // lost, if any.
@@ -182,20 +191,20 @@ func (h *Host) superviseSessions(s *session) {
 		h.lost.Store(&lostSeat{s.owner.Name, context.Cause(s.ctx)})
 		h.session.Store(nil)
 		h.options.Logger.Warn("host: the membership is lost; all activations end", "member", s.owner.String(), "err", context.Cause(s.ctx))
-		lost := s.seat
+		lost, spread := s.seat, claimSpread(h.options.Lease, s.countLost())
 		if !s.loseAll() {
 			lost = nil // others must not claim what still runs before the lease lapses
 		}
-		s = h.joinAgain(lost)
+		s = h.joinAgain(lost, spread)
 		h.session.Store(s)
 	}
 }
 
 // joinAgain joins until it succeeds. It returns nil when the host stops. An outage that was longer
-// than the lease has ended the activations of all members, so the claims are spread.
-func (h *Host) joinAgain(lost seat) *session {
+// than the lease has ended the activations of all members, so the claims are spread over a time.
+func (h *Host) joinAgain(lost seat, spread time.Duration) *session {
 	for attempt := 0; ; attempt++ {
-		s, err := h.joinCluster(h.ctx, lost, min(h.options.Lease/2, mostSpread))
+		s, err := h.joinCluster(h.ctx, lost, spread)
 		if err == nil {
 			return s
 		}

@@ -124,7 +124,7 @@ func TestClaimsAfterAnOutage(t *testing.T) {
 		c, l := newCluster(t), newLedger()
 		nodes := c.start(l, "a", "b", "c")
 		client, m := c.client()
-		const keys = 300
+		const keys = 6000
 		callAll := func() (within int) { // how many calls have ended after a tenth of a second
 			began := time.Now()
 			var early atomic.Int32
@@ -146,6 +146,7 @@ func TestClaimsAfterAnOutage(t *testing.T) {
 		if n := callAll(); n != keys {
 			t.Errorf("after the start %d of %d calls end soon", n, keys)
 		}
+		time.Sleep(host.DefaultLease) // until the hosts have counted their activations
 		for _, name := range []string{"a", "b", "c"} {
 			c.evict(name, true)
 		}

@@ -32,6 +32,7 @@ type session struct {
 	cancel context.CancelCauseFunc
 	tasks  sync.WaitGroup // what runs until ctx ends
 	stuck  atomic.Int64   // activations that count as ended, and still run something
+	load   atomic.Int64   // how many activations were told last
 
 	readyOnce sync.Once
 	ready     chan struct{} // closed once a topology is in force
@@ -64,13 +65,21 @@ func (s *session) startTasks() {
 // tellLoad publishes the number of activations three times in a lease.
 func (s *session) tellLoad() {
 	for sleep.For(s.ctx, s.options.Lease/3) == nil {
-		n := 0
-		for _, as := range s.kinds {
-			n += as.len()
-		}
-		s.seat.SetLoad(int64(n))
+		s.load.Store(int64(s.countActivations()))
+		s.seat.SetLoad(s.load.Load())
 	}
 }
+
+// countActivations returns how many activations there are.
+func (s *session) countActivations() (n int) {
+	for _, as := range s.kinds {
+		n += as.len()
+	}
+	return n
+}
+
+// countLost returns how many activations end with the session, about: some may have ended already.
+func (s *session) countLost() int { return max(s.countActivations(), int(s.load.Load())) }
 
 // updateTopology gives a topology to the driver, and to the relay if there is one.
 func (s *session) updateTopology(t placement.Topology) {
