@@ -49,7 +49,7 @@ func (f Future[T]) Get(ctx context.Context) (T, error) {
 		return f.value, f.err
 	}
 	v, err := f.await(ctx)
-	if silent, ok := err.(*silenceError); ok { //nolint:errorlint // await returns it as it is
+	if silent, ok := err.(*silenceError); ok { // await returns it as it is
 		if _, isWatch := any(v).(struct{}); isWatch {
 			return v, silent.cause
 		}
