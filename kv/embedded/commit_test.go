@@ -231,7 +231,7 @@ func expectValue(t *testing.T, tx kv.Transaction, key []byte, want string) {
 func TestLoneReadNeedsNoReader(t *testing.T) {
 	db, _ := openCold(t)
 	db.readers.Wait()
-	release := occupyReaders(db)
+	release := occupyReaders(t, db)
 	defer release()
 	tx := begin(t, db)
 	if value, err := tx.Get(coldKey(1)).Get(context.Background()); err != nil || len(value) != 1000 {

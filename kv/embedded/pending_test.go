@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -54,9 +56,7 @@ func TestMoreReadsThanReaders(t *testing.T) {
 	for i := range coldKeys {
 		futures = append(futures, tx.Get(coldKey(i)))
 	}
-	if running, _ := db.readers.Counts(); running != reads.MostReaders {
-		t.Errorf("%d goroutines read, want %d", running, reads.MostReaders)
-	}
+	awaitReaders(t, db)
 	disk.block(false)
 	for i, f := range futures {
 		if value, err := f.Get(bounded(t)); err != nil || value[0] != byte(i) {
@@ -285,7 +285,7 @@ func TestLongReadsInMemoryEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			db.readers.Wait() // for the goroutine that made the read to end
-			release := occupyReaders(db)
+			release := occupyReaders(t, db)
 			wait := read(tx)
 			read(tx) // so that the first one is not held back
 			if _, err := tx.Get([]byte("000001")).Get(bounded(t)); err != nil {
@@ -300,14 +300,30 @@ func TestLongReadsInMemoryEnd(t *testing.T) {
 }
 
 // occupyReaders lets all goroutines that may read wait, until release is called.
-func occupyReaders(db *Database) (release func()) {
+func occupyReaders(t *testing.T, db *Database) (release func()) {
+	t.Helper()
 	wait := make(waitTask)
 	for range reads.MostReaders {
 		db.readers.Start(wait)
 	}
+	awaitReaders(t, db)
 	return func() {
 		close(wait)
 		db.readers.Wait()
+	}
+}
+
+// awaitReaders returns when as many goroutines read as may.
+func awaitReaders(t *testing.T, db *Database) {
+	t.Helper()
+	for begin := time.Now(); ; runtime.Gosched() {
+		running, _ := db.readers.Counts()
+		if running == reads.MostReaders {
+			return
+		}
+		if running > reads.MostReaders || time.Since(begin) > hang {
+			t.Fatalf("%d goroutines read, want %d", running, reads.MostReaders)
+		}
 	}
 }
 

@@ -35,10 +35,10 @@ func TestPoolKeepsGoroutines(t *testing.T) {
 	}
 	close(s.end)
 	p.awaitNone()
-	idle := append([]chan Task{}, p.idle...)
+	idle := append([]chan struct{}{}, p.idle...)
 	p.Wait()
-	for _, more := range idle {
-		if _, open := <-more; open || len(p.idle) > 0 {
+	for _, wake := range idle {
+		if _, open := <-wake; open || len(p.idle) > 0 {
 			t.Fatal("a goroutine is idle after Wait")
 		}
 	}
@@ -48,5 +48,66 @@ func TestPoolKeepsGoroutines(t *testing.T) {
 func (p *Pool) awaitNone() {
 	for running := 1; running > 0; {
 		running, _ = p.Counts()
+	}
+}
+
+// TestPoolWakesOne starts many tasks before the first goroutine has looked at the queue:
+// no other goroutine is started, and the first one runs all of them.
+func TestPoolWakesOne(t *testing.T) {
+	const tasks = 1000
+	p := Pool{running: 1, woken: true}
+	s := step{make(chan struct{}, tasks), make(chan struct{})}
+	close(s.end)
+	for range tasks {
+		p.Start(s)
+	}
+	if running, queued := p.Counts(); running != 1 || queued != tasks {
+		t.Errorf("%d goroutines run, and %d tasks are queued; want 1 and %d", running, queued, tasks)
+	}
+	go p.runTasks()
+	for range tasks {
+		<-s.begun
+	}
+	p.Wait()
+	if cap(p.queue) > MostReaders {
+		t.Errorf("the empty queue has room for %d tasks", cap(p.queue))
+	}
+}
+
+// TestPoolOverlaps starts more tasks than may run, each of which waits until as many as
+// may have begun: tasks that wait keep no others from beginning.
+func TestPoolOverlaps(t *testing.T) {
+	var p Pool
+	s := step{make(chan struct{}), make(chan struct{})}
+	for range 3 * MostReaders {
+		p.Start(s)
+	}
+	for range MostReaders {
+		<-s.begun
+	}
+	if running, queued := p.Counts(); running != MostReaders || queued != 2*MostReaders {
+		t.Errorf("%d tasks run and %d are queued, want %d and %d", running, queued, MostReaders, 2*MostReaders)
+	}
+	close(s.end)
+	for range 2 * MostReaders {
+		<-s.begun
+	}
+	p.Wait()
+}
+
+// TestPoolQueueStaysShort starts a task whenever one ends, while others are always queued.
+func TestPoolQueueStaysShort(t *testing.T) {
+	p := Pool{running: MostReaders}
+	for range 10 {
+		p.Start(step{})
+	}
+	for range 100_000 {
+		if p.next(false, nil) == nil {
+			t.Fatal("the queue has lost a task")
+		}
+		p.Start(step{})
+	}
+	if room := cap(p.queue); room > 100 {
+		t.Errorf("a queue of 10 tasks has room for %d", room)
 	}
 }
