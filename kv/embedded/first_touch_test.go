@@ -20,8 +20,8 @@ import (
 )
 
 // TestFirstTouchAllocates counts the allocations of the first read of a settled key. In
-// the caller they are the transaction, its snapshot, the read, the row, its pair, and
-// what Pebble needs.
+// the caller they are the transaction, its snapshot, the read, the value, and what Pebble
+// needs.
 func TestFirstTouchAllocates(t *testing.T) {
 	db := filled(t, "base")
 	defer closeTest(t, db)
@@ -33,7 +33,7 @@ func TestFirstTouchAllocates(t *testing.T) {
 	for what, c := range map[string]struct {
 		ctx  context.Context
 		most float64
-	}{"in the caller": {context.Background(), 10}, "in a goroutine": {t.Context(), 15}} {
+	}{"in the caller": {context.Background(), 6}, "in a goroutine": {t.Context(), 12}} {
 		got := testing.AllocsPerRun(2000, func() {
 			next += 7
 			if err := getSnapshot(c.ctx, db, ks[next]); err != nil {

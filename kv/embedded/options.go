@@ -42,7 +42,8 @@ type Options struct {
 	Memory int64
 
 	// CacheSize is the memory, in bytes, for what was read from the disk lately:
-	// half of it for blocks of the files, half for single keys and their values.
+	// half of it for blocks of the files, half for single keys that were read again, and
+	// their values.
 	// 0: a quarter of Memory.
 	CacheSize int64
 

@@ -27,6 +27,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -50,6 +51,7 @@ type Base struct {
 	fault  *fault.Fault
 	gate   *Gate
 	rows   *rowCache
+	rooms  sync.Pool     // of *[]byte, for names of keys
 	sample Sample        // of what is in db
 	failed chan struct{} // closed when db can no longer be written to
 
@@ -165,6 +167,7 @@ func newBase(fs vfs.FS, f *fault.Fault) *Base {
 		fault: f, gate: NewGate(), compactions: newCompactions(),
 		failed: make(chan struct{}), closing: make(chan struct{}), compacted: make(chan struct{}, 1),
 	}
+	b.rooms.New = func() any { return new([]byte) }
 	b.fs = newBaseFS(fs, b)
 	return b
 }
@@ -246,8 +249,10 @@ func (b *Base) Read(t reads.Ticket, key []byte) ([]byte, error) {
 		return nil, kv.ErrClosed
 	}
 	defer b.gate.Leave()
-	var room [64]byte
-	value, closer, err := b.db.Get(baseKey(room[:0], key))
+	room := b.rooms.Get().(*[]byte)
+	defer b.rooms.Put(room)
+	*room = baseKey((*room)[:0], key)
+	value, closer, err := b.db.Get(*room)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return b.rows.add(t, key, nil, false), nil
 	}

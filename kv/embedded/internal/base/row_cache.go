@@ -119,10 +119,11 @@ func (c *rowCache) get(key []byte) (value []byte, ok bool, t reads.Ticket) {
 func (c *rowCache) part(hash uint64) *rowPart { return &c.parts[hash>>c.shift] }
 
 // add remembers what the ticket's holder has read, a value or that there is
-// none, if that is certain not to be out of date. It returns a copy of the value.
+// none, if the key was read before and that is certain not to be out of date. It
+// returns a copy of the value.
 func (c *rowCache) add(t reads.Ticket, key, value []byte, has bool) []byte {
 	if t.Valid {
-		if p := c.part(t.Hash); p.fits(len(key) + len(value)) {
+		if p := c.part(t.Hash); p.fits(len(key)+len(value)) && p.door.admits(t.Hash) {
 			r := newRow(t, key, value, has)
 			p.add(r, t.Epoch, c.clears.Load())
 			return r.value()
@@ -232,6 +233,7 @@ func (r *row) cost() int64 { return int64(cap(r.pair)) + rowCost }
 type rowPart struct {
 	table  atomic.Pointer[rowTable]
 	epoch  atomic.Uint64 // advances when a key is forgotten
+	door   doorkeeper
 	mu     sync.Mutex
 	rows   int
 	bytes  int64
@@ -250,6 +252,8 @@ func (t rowTable) mask() uint64 { return uint64(len(t) - 1) }
 
 func (p *rowPart) open(limit int64) {
 	p.limit = limit
+	p.door.open(limit)
+	p.bytes = p.door.size()
 	p.table.Store(&rowTable{})
 	p.resize(leastSlots)
 }

@@ -106,7 +106,9 @@ func TestRowCacheBound(t *testing.T) {
 		if i%20 == 0 {
 			size *= 10
 		}
-		fillRows(c, fmt.Appendf(nil, "%08d", i), value[:size])
+		for range 2 { // a row enters when its key is read again
+			fillRows(c, fmt.Appendf(nil, "%08d", i), value[:size])
+		}
 		if i%1000 == 0 && c.size() > limit {
 			t.Fatalf("%d bytes are taken, %d allowed", c.size(), limit)
 		}
@@ -125,8 +127,10 @@ func TestRowCacheBound(t *testing.T) {
 	if left := empty - before; left > limit/100 {
 		t.Errorf("a closed cache has %d bytes", left)
 	}
-	if fillRows(c, []byte("key"), value); fillRows(c, []byte("key"), value) {
-		t.Error("a closed cache remembers")
+	for range 3 {
+		if fillRows(c, []byte("key"), value) {
+			t.Error("a closed cache remembers")
+		}
 	}
 }
 
@@ -136,6 +140,7 @@ func TestRowCacheLarge(t *testing.T) {
 	large := make([]byte, 1<<20)
 	for _, has := range []bool{true, false} {
 		_, _, ticket := c.get([]byte("large"))
+		c.add(ticket, []byte("large"), large, has)
 		if got := c.add(ticket, []byte("large"), large, has); (got != nil) != has || has && !bytes.Equal(got, large) {
 			t.Errorf("add returns %d bytes, want the value, %v", len(got), has)
 		}
@@ -170,11 +175,53 @@ func TestRowCacheKeepsHot(t *testing.T) {
 	}
 }
 
+// TestRowCacheSecondTouch reads keys once, twice and three times.
+func TestRowCacheSecondTouch(t *testing.T) {
+	const limit, keys = 4 << 20, 4000
+	c := newRowCache(limit)
+	empty := c.size()
+	for touch, most := range []float64{0.1, 0.1, 1} {
+		hits := 0
+		for i := range keys {
+			if fillRows(c, fmt.Appendf(nil, "%08d", i), make([]byte, 200)) {
+				hits++
+			}
+		}
+		ratio := float64(hits) / keys
+		if ratio > most || touch == 2 && ratio < 0.98 {
+			t.Errorf("touch %d finds %.2f of the rows", touch+1, ratio)
+		}
+		if touch == 0 && c.size()-empty > limit/10 {
+			t.Errorf("keys that were read once take %d bytes", c.size()-empty)
+		}
+	}
+}
+
+// TestRowCacheForgetsTouches reads a key again after many others: it counts as new.
+func TestRowCacheForgetsTouches(t *testing.T) {
+	c, entered := newRowCache(1<<20), 0
+	for i := range 100 {
+		key := fmt.Appendf(nil, "key %d", i)
+		fillRows(c, key, nil)
+		for j := range 10_000 {
+			fillRows(c, fmt.Appendf(nil, "%d/%d", i, j), nil)
+		}
+		fillRows(c, key, nil)
+		if fillRows(c, key, nil) {
+			entered++
+		}
+	}
+	if entered > 30 {
+		t.Errorf("%d of 100 keys entered though many others were read in between", entered)
+	}
+}
+
 // TestRowCacheShares reads a row without taking memory.
 func TestRowCacheShares(t *testing.T) {
 	c := newRowCache(1 << 20)
 	key := []byte("key")
 	_, _, ticket := c.get(key)
+	c.add(ticket, key, []byte("value"), true)
 	first := c.add(ticket, key, []byte("value"), true)
 	allocs := testing.AllocsPerRun(100, func() {
 		if got, ok, _ := c.get(key); !ok || &got[0] != &first[0] || cap(got) != len(got) {
