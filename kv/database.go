@@ -5,9 +5,6 @@ package kv
 import (
 	"context"
 	"encoding/binary"
-	"errors"
-	"fmt"
-	"math"
 	"time"
 )
 
@@ -97,6 +94,11 @@ type ReadTransaction interface {
 	// Snapshot returns a view with reads that add no read conflict ranges. They see
 	// the same version, and the transaction's own writes.
 	Snapshot() ReadTransaction
+
+	// SetOptions sets the options of o that are not zero, for all attempts of the transaction:
+	// see [TransactionOptions.With]. Reset keeps them, too. After the attempt's first read or write it
+	// fails with CodeClientInvalidOperation. [With] calls it for each transaction of a database.
+	SetOptions(o TransactionOptions) error
 }
 
 // Transaction is a transaction in progress. Writes take effect at Commit, which
@@ -218,86 +220,6 @@ func orZero[T any](v T, err error) (T, error) {
 	}
 	return v, nil
 }
-
-// TransactionDefaults are the options that all transactions of a database begin
-// with: a field of every engine's Options. The zero value keeps the engine's own.
-//
-// [Transaction.SetOption] overrides a default for one transaction. OnError keeps
-// the timeout, retry limit and cap of the back-off that SetOption set, and
-// restores the other defaults. Reset restores all defaults and restarts the
-// timeout.
-type TransactionDefaults struct {
-	// Timeout ends transactions with CodeTransactionTimedOut, counted from Begin,
-	// retries included ([OptionTimeout]). A commit that is under way goes on: its error
-	// is one of [IsOutcomeUnknown]. 0: none. It is cut to whole milliseconds.
-	Timeout time.Duration
-
-	// RetryLimit is how often OnError retries before it returns the error
-	// ([OptionRetryLimit]). 0: without limit.
-	RetryLimit int
-
-	// MaxRetryDelay is the cap of OnError's back-off ([OptionMaxRetryDelay]).
-	// 0: one second. It is cut to whole milliseconds.
-	MaxRetryDelay time.Duration
-
-	// SizeLimit is the most bytes of a transaction, 32 to [MaxTransactionSize]
-	// ([OptionSizeLimit]). 0: that. Larger ones fail with CodeTransactionTooLarge.
-	SizeLimit int
-
-	// ReportConflictingKeys makes a commit that fails with CodeNotCommitted report
-	// the conflicting reads ([OptionReportConflictingKeys]). The reply of a cluster
-	// to such a commit is then a little larger.
-	ReportConflictingKeys bool
-}
-
-// Validate reports all faults of the defaults.
-func (d TransactionDefaults) Validate() error {
-	var errs []error
-	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf("kv: "+format, args...)) }
-	for _, f := range []struct {
-		name string
-		d    time.Duration
-	}{{"Timeout", d.Timeout}, {"MaxRetryDelay", d.MaxRetryDelay}} {
-		if f.d != 0 && (f.d < time.Millisecond || f.d.Milliseconds() > math.MaxInt32) {
-			fault("%s is %v; use 0 for the default, or a millisecond to %d ms", f.name, f.d, math.MaxInt32)
-		}
-	}
-	if d.RetryLimit < 0 || d.RetryLimit > math.MaxInt32 {
-		fault("RetryLimit is %d; use 0 for no limit, or at most %d", d.RetryLimit, math.MaxInt32)
-	}
-	if d.SizeLimit != 0 && (d.SizeLimit < 32 || d.SizeLimit > MaxTransactionSize) {
-		fault("SizeLimit is %d; use 0 for the default, or 32 to %d bytes", d.SizeLimit, MaxTransactionSize)
-	}
-	return errors.Join(errs...)
-}
-
-// Option is a transaction option. The numbers are FoundationDB's. Options with
-// an argument take it in [Transaction.SetOption]; the others ignore it.
-type Option int
-
-// The transaction options.
-const (
-	OptionCausalWriteRisky                  Option = 10
-	OptionCausalReadRisky                   Option = 20
-	OptionNextWriteNoWriteConflictRange     Option = 30  // the next write adds no write conflict range
-	OptionReadYourWritesDisable             Option = 51  // before the first read or write only (2000 otherwise); read conflict ranges that were added before are forgotten
-	OptionPrioritySystemImmediate           Option = 200 //
-	OptionPriorityBatch                     Option = 201
-	OptionAccessSystemKeys                  Option = 301 // read and write keys from \xff on
-	OptionReadSystemKeys                    Option = 302
-	OptionTimeout                           Option = 500 // milliseconds from the transaction's begin; 0 is none
-	OptionRetryLimit                        Option = 501 // how often OnError retries; -1 is unlimited
-	OptionMaxRetryDelay                     Option = 502 // milliseconds; the cap of OnError's back-off
-	OptionSizeLimit                         Option = 503 // bytes, 32 to MaxTransactionSize
-	OptionAutomaticIdempotency              Option = 505 // where the engine has it: no 1021
-	OptionSnapshotRYWEnable                 Option = 600
-	OptionSnapshotRYWDisable                Option = 601
-	OptionLockAware                         Option = 700
-	OptionUsedDuringCommitProtectionDisable Option = 701
-	OptionReadLockAware                     Option = 702
-	OptionReportConflictingKeys             Option = 712  // a commit that fails with CodeNotCommitted tells which reads were the cause: see [Error.Conflicts] and [Transaction.ConflictingKeys]
-	OptionBypassUnreadable                  Option = 1100 // read what a versionstamped write hides
-)
 
 // The limits of FoundationDB 7.3, enforced by every engine with the error
 // codes named here.

@@ -161,8 +161,8 @@ func ExampleIsConflict() {
 	// reserving a seat: kv: transaction not committed due to conflict with another transaction (1020): seat 12A
 }
 
-func TestTransactionDefaultsAreValidated(t *testing.T) {
-	for _, right := range []kv.TransactionDefaults{
+func TestTransactionOptionsAreValidated(t *testing.T) {
+	for _, right := range []kv.TransactionOptions{
 		{},
 		{Timeout: time.Millisecond, RetryLimit: 1, MaxRetryDelay: time.Hour, SizeLimit: 32, ReportConflictingKeys: true},
 		{SizeLimit: kv.MaxTransactionSize},
@@ -171,7 +171,7 @@ func TestTransactionDefaultsAreValidated(t *testing.T) {
 			t.Errorf("%+v: %v", right, err)
 		}
 	}
-	wrong := kv.TransactionDefaults{Timeout: time.Microsecond, RetryLimit: -1, MaxRetryDelay: -time.Second, SizeLimit: kv.MaxTransactionSize + 1}
+	wrong := kv.TransactionOptions{Timeout: time.Microsecond, RetryLimit: -1, MaxRetryDelay: -time.Second, SizeLimit: kv.MaxTransactionSize + 1}
 	text := fmt.Sprint(wrong.Validate())
 	for _, field := range []string{"Timeout", "RetryLimit", "MaxRetryDelay", "SizeLimit"} {
 		if !strings.Contains(text, field) {

@@ -69,6 +69,8 @@ func (r belowReads) Snapshot() kv.ReadTransaction {
 	return belowView{belowReads{r.inner.Snapshot(), r.space}}
 }
 
+func (r belowReads) SetOptions(o kv.TransactionOptions) error { return r.inner.SetOptions(o) }
+
 func (r belowReads) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
 	inside, found := r.space.selector(sel), r.space.out
 	if string(sel.Key) > userEnd {

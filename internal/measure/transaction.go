@@ -160,6 +160,9 @@ func (v reads) ReadTransact(_ context.Context, fn func(kv.ReadTransaction) error
 	return fn(v)
 }
 
+// SetOptions implements [kv.ReadTransaction].
+func (v reads) SetOptions(o kv.TransactionOptions) error { return v.view.SetOptions(o) }
+
 // rounds finds the read rounds of one transaction: a round is open from the
 // first read that is started until one of its reads is waited for.
 type rounds struct {

@@ -76,6 +76,8 @@ func (t *transaction) doNow(s *Session, req Request) (resp Response, err error) 
 		t.tx.SetReadVersion(req.Integer)
 	case setOption:
 		err = t.tx.SetOption(req.Option, req.Integer)
+	case setOptions:
+		err = t.tx.SetOptions(req.Options)
 	case getCommittedVersion:
 		resp.Integer, err = t.tx.GetCommittedVersion()
 	case reset:

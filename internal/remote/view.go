@@ -52,6 +52,12 @@ func (v view) Snapshot() kv.ReadTransaction { return view{v.tx, true} }
 // ReadTransact implements [kv.ReadTransactor].
 func (v view) ReadTransact(_ context.Context, fn func(kv.ReadTransaction) error) error { return fn(v) }
 
+// SetOptions implements [kv.ReadTransaction].
+func (v view) SetOptions(o kv.TransactionOptions) error {
+	_, err := v.tx.sendCall(Request{Verb: setOptions, Options: o}).wait()
+	return err
+}
+
 func value(r Response) []byte {
 	if r.Absent {
 		return nil

@@ -29,6 +29,7 @@ const (
 	cancelWatch
 	setReadVersion
 	setOption
+	setOptions
 	getApproximateSize
 	getCommittedVersion
 	getVersionstamp
@@ -52,6 +53,7 @@ type Request struct {
 	Range      kv.KeyRange
 	Mutation   kv.MutationType
 	Option     kv.Option
+	Options    kv.TransactionOptions
 	Integer    int64
 	Failure    Failure // of onError
 }

@@ -2,7 +2,7 @@
 
 // Package snippets checks what texts say of the code. [Checker] checks the Go code in the project's
 // pages: each block is an excerpt of a program of the repository, or is type-checked. [Names] checks
-// the names in comments, and those between backquotes in pages: kv.CodeTransactionTooLarge, TransactionDefaults, [Page].
+// the names in comments, and those between backquotes in pages: kv.CodeTransactionTooLarge, TransactionOptions, [Page].
 // A name that is two words in one, or has its package, must be one of the code's.
 //
 //	page := snippets.Parse("docs/tags.md", text)

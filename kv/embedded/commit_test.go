@@ -297,7 +297,7 @@ func TestLoneReadEnds(t *testing.T) {
 // database's default, ends the wait for it. The commit goes on.
 func TestTimeoutEndsCommit(t *testing.T) {
 	const timeout = 200 * time.Millisecond
-	for name, d := range map[string]kv.TransactionDefaults{"option": {}, "default": {Timeout: timeout}} {
+	for name, d := range map[string]kv.TransactionOptions{"option": {}, "default": {Timeout: timeout}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db := openTest(t, Options{FS: vfs.NewMem(), Transactions: d})

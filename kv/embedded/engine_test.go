@@ -34,8 +34,8 @@ func TestGoldens(t *testing.T) {
 
 func TestConformance(t *testing.T) { kvtest.RunConformance(t, openMemory) }
 
-func TestDefaults(t *testing.T) {
-	kvtest.RunDefaults(t, func(tb testing.TB, d kv.TransactionDefaults) kv.Database {
+func TestOptions(t *testing.T) {
+	kvtest.RunOptions(t, func(tb testing.TB, d kv.TransactionOptions) kv.Database {
 		db, err := embedded.OpenMemory(embedded.Options{Transactions: d})
 		if err != nil {
 			tb.Fatal(err)

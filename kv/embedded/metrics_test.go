@@ -208,7 +208,7 @@ func (l *traceList) tracer() *Tracer {
 // is told of it.
 func TestTracer(t *testing.T) {
 	var told traceList
-	db, err := OpenMemory(Options{Tracer: told.tracer(), Transactions: kv.TransactionDefaults{ReportConflictingKeys: true}})
+	db, err := OpenMemory(Options{Tracer: told.tracer(), Transactions: kv.TransactionOptions{ReportConflictingKeys: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

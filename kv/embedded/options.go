@@ -21,7 +21,7 @@ import (
 // Options adjust a database. The zero value is what [Open] and [OpenMemory] use.
 type Options struct {
 	// Transactions are the defaults of the database's transactions.
-	Transactions kv.TransactionDefaults
+	Transactions kv.TransactionOptions
 
 	// NoSync acknowledges commits before they are on the disk. The log is synced
 	// every half second, and commits wait while it is. A crash of the process

@@ -195,7 +195,7 @@ func playRound(t *testing.T, db *Database, random *rand.Rand) {
 		keys = append(keys, tricky.Key(random))
 	}
 	spy := &spyEngine{Engine: &engine{db}}
-	db.client = ryw.NewClient(spy, kv.TransactionDefaults{})
+	db.client = ryw.NewClient(spy, kv.TransactionOptions{})
 	for range 60 {
 		for len(open) < 12 {
 			tx := begin(t, db)

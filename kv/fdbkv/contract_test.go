@@ -27,9 +27,9 @@ import (
 
 func TestConformance(t *testing.T) { kvtest.RunConformance(t, enginetest.Whole(t)) }
 
-func TestDefaults(t *testing.T) {
+func TestOptions(t *testing.T) {
 	enginetest.Whole(t)(t) // for a cluster that is empty before and after
-	kvtest.RunDefaults(t, func(tb testing.TB, d kv.TransactionDefaults) kv.Database {
+	kvtest.RunOptions(t, func(tb testing.TB, d kv.TransactionOptions) kv.Database {
 		return enginetest.OpenCluster(tb, fdbkv.Options{Transactions: d})
 	})
 }

@@ -23,7 +23,8 @@ import (
 // Database is a client of a cluster: a [kv.Database]. It is safe for concurrent
 // use.
 type Database struct {
-	defaults kv.TransactionDefaults
+	defaults kv.TransactionOptions
+	load     clientOptions // those of defaults that each transaction is given
 	closed   atomic.Bool
 	watches  futures
 	groups   groups

@@ -22,7 +22,7 @@ func ExampleOpen_options() {
 	defer cancel()
 	db, err := fdbkv.Open(os.Getenv("FDB_CLUSTER_FILE"), fdbkv.Options{
 		AutomaticIdempotency: true, // no commit_unknown_result, where the cluster can
-		Transactions:         kv.TransactionDefaults{MaxRetryDelay: 200 * time.Millisecond},
+		Transactions:         kv.TransactionOptions{MaxRetryDelay: 200 * time.Millisecond},
 	})
 	if err != nil {
 		log.Fatal(err)

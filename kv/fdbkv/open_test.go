@@ -101,7 +101,7 @@ func TestOpenNextToTheBindings(t *testing.T) {
 
 func TestDefaultsOfTransactions(t *testing.T) {
 	db, prefix := openOwn(t, fdbkv.Options{
-		Transactions:         kv.TransactionDefaults{Timeout: time.Minute, RetryLimit: 1, MaxRetryDelay: 5 * time.Millisecond, SizeLimit: 1000},
+		Transactions:         kv.TransactionOptions{Timeout: time.Minute, RetryLimit: 1, MaxRetryDelay: 5 * time.Millisecond, SizeLimit: 1000},
 		AutomaticIdempotency: true, CausalReadRisky: true, MaxWatches: 10, LocationCacheSize: 1000, MachineID: "m", DatacenterID: "d",
 	})
 	put(t, db, prefix+"a", "1")
@@ -121,7 +121,7 @@ func TestDefaultsOfTransactions(t *testing.T) {
 }
 
 func TestDefaultTimeout(t *testing.T) {
-	db, prefix := openOwn(t, fdbkv.Options{Transactions: kv.TransactionDefaults{Timeout: 10 * time.Millisecond}})
+	db, prefix := openOwn(t, fdbkv.Options{Transactions: kv.TransactionOptions{Timeout: 10 * time.Millisecond}})
 	err := db.Transact(t.Context(), func(tx kv.Transaction) error {
 		for {
 			if _, err := tx.Get([]byte(prefix)).Get(t.Context()); err != nil {

@@ -28,7 +28,7 @@ type Options struct {
 
 	// Transactions are the defaults of the database's transactions. The next two
 	// are such defaults as well.
-	Transactions kv.TransactionDefaults
+	Transactions kv.TransactionOptions
 
 	// AutomaticIdempotency has commits recognized by the cluster, so that a lost
 	// acknowledgement is answered by what became of the commit instead of

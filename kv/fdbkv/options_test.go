@@ -20,10 +20,10 @@ func TestOptionsAreValidated(t *testing.T) {
 		want    []string // in the error
 	}{
 		{"zero", fdbkv.Options{}, nil},
-		{"in range", fdbkv.Options{Transactions: kv.TransactionDefaults{Timeout: time.Second, RetryLimit: 3, MaxRetryDelay: time.Minute, SizeLimit: 32}, MaxWatches: 1}, nil},
+		{"in range", fdbkv.Options{Transactions: kv.TransactionOptions{Timeout: time.Second, RetryLimit: 3, MaxRetryDelay: time.Minute, SizeLimit: 32}, MaxWatches: 1}, nil},
 		{
 			"out of range",
-			fdbkv.Options{Transactions: kv.TransactionDefaults{Timeout: time.Microsecond, MaxRetryDelay: -1, RetryLimit: -1, SizeLimit: 31}, MaxWatches: -2, LocationCacheSize: 1 << 40},
+			fdbkv.Options{Transactions: kv.TransactionOptions{Timeout: time.Microsecond, MaxRetryDelay: -1, RetryLimit: -1, SizeLimit: 31}, MaxWatches: -2, LocationCacheSize: 1 << 40},
 			[]string{"Timeout", "MaxRetryDelay", "RetryLimit", "SizeLimit", "MaxWatches", "LocationCacheSize"},
 		},
 		{"files that are not there", fdbkv.Options{Network: fdbkv.Network{

@@ -70,7 +70,7 @@ func TestLifetimesOfSharing(t *testing.T) {
 		"CloseWithTransactions": TestCloseWithTransactionsAlive,
 		"CancelDuringCommit":    TestCancelDuringCommit,
 		"DatabasesAreApart":     TestDatabasesOfOneClusterAreApart,
-		"Defaults":              TestDefaults,
+		"Options":               TestOptions,
 	} {
 		t.Run(name, test)
 	}

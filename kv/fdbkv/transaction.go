@@ -22,9 +22,11 @@ type transaction struct {
 	scoped  bool                    // a retry loop of this package releases it in any case
 	current atomic.Pointer[attempt] // nil: the transaction has none of its own yet, see membership
 	watches *futures
-	over    atomic.Bool  // it was released, or see readOnlyTransaction
-	reports atomic.Bool  // OptionReportConflictingKeys is set
-	version atomic.Int64 // of the last commit with a result that was taken, plus 1; 0: there is none
+	over    atomic.Bool           // it was released, or see readOnlyTransaction
+	reports atomic.Bool           // OptionReportConflictingKeys is set
+	asked   kv.TransactionOptions // beyond the defaults that the client has of the database
+	options clientOptions         // asked, as the client takes it
+	version atomic.Int64          // of the last commit with a result that was taken, plus 1; 0: there is none
 
 	leftMu sync.Mutex
 	left   []*attempt // earlier ones, of which Release frees what no caller has taken
@@ -56,17 +58,24 @@ func newTransaction(db *Database, scoped bool) *transaction {
 	if db == nil {
 		t.watches = &futures{}
 	} else {
-		t.watches = &db.watches
+		t.watches, t.asked, t.options = &db.watches, loadOf(db.defaults), db.load
 	}
 	return t
 }
 
-// beginAttempt begins the next attempt.
+// beginAttempt begins the next attempt in a transaction of the client that is new or was
+// reset.
 func (t *transaction) beginAttempt(h *handle) *attempt {
+	_ = t.options.set(h, true) // a handle that was destroyed says so in the next call
+	return t.beginNext(h)
+}
+
+// beginNext begins the next attempt in a transaction of the client that has its options.
+func (t *transaction) beginNext(h *handle) *attempt {
 	a := newAttempt(h)
 	h.written.Store(0)
 	t.db.trackAttempt(a, t.scoped)
-	t.reports.Store(t.db != nil && t.db.defaults.ReportConflictingKeys)
+	t.reports.Store(t.db != nil && (t.db.defaults.ReportConflictingKeys || t.asked.ReportConflictingKeys))
 	if before := t.current.Swap(a); before != nil {
 		t.db.untrack(before.futures)
 		t.leave(before)
@@ -304,6 +313,13 @@ func (a *attempt) keep(k keptFuture, r concluder) (slot int, ok bool) {
 	}
 	a.results[slot] = r
 	return slot, true
+}
+
+// isUsed reports whether the attempt has read or written something.
+func (a *attempt) isUsed() bool {
+	a.futures.mu.Lock()
+	defer a.futures.mu.Unlock()
+	return len(a.results) > 0 || a.written.Load() > 0
 }
 
 // forget forgets a future, which the caller destroys.

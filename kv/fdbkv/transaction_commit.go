@@ -106,7 +106,8 @@ func (t *transaction) OnError(ctx context.Context, err error) error {
 	_, refused := await(a, a.onError(code), "OnError", takeNothing).Get(ctx)
 	switch {
 	case refused == nil:
-		t.beginAttempt(a.handle)
+		_ = t.options.set(a.handle, false)
+		t.beginNext(a.handle)
 	case kv.CodeOf(refused) == code:
 		return err
 	case kv.CodeOf(refused) == 0: // ctx ended, or the database was closed

@@ -99,6 +99,10 @@ func newGroup(db *Database) (*group, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := db.load.set(h, true); err != nil {
+		h.destroy(kv.CodeTransactionCancelled)
+		return nil, err
+	}
 	g := &group{attempt: newAttempt(h), db: db}
 	db.trackAttempt(g.attempt, true)
 	return g, nil

@@ -21,29 +21,36 @@ import (
 
 func TestConformanceOfTheNaiveEngine(t *testing.T) { RunConformance(t, naive.Open) }
 
-func TestDefaultsOfTheNaiveEngine(t *testing.T) { RunDefaults(t, naive.OpenWith) }
+func TestDefaultsOfTheNaiveEngine(t *testing.T) { RunOptions(t, naive.OpenWith) }
 
-func TestDefaultsNoticeWrongEngines(t *testing.T) {
-	for _, l := range defaultLaws {
-		ignorant := func(tb testing.TB, _ kv.TransactionDefaults) kv.Database { return naive.Open(tb) }
-		if failures := record.Failures(t, func(tb testing.TB) { checkDefault(tb, l, ignorant, time.Second) }); len(failures) == 0 {
-			t.Errorf("the law %q holds on an engine without defaults", l.name)
+// TestOptionsNoticeWrongEngines checks engines that ignore options, and one that does not
+// know those without an effect.
+func TestOptionsNoticeWrongEngines(t *testing.T) {
+	for _, l := range optionLaws {
+		wrong := func(tb testing.TB, o kv.TransactionOptions) kv.Database {
+			if len(o.Tags) > 0 {
+				return kv.With(naive.OpenFaulty(tb, "tags are refused"), o)
+			}
+			return naive.OpenFaulty(tb, "options are ignored")
+		}
+		if failures := record.Failures(t, func(tb testing.TB) { checkOption(tb, l, wrong, time.Second) }); len(failures) == 0 {
+			t.Errorf("the law %q holds on an engine without options", l.name)
 		}
 	}
 }
 
-// TestDefaultsNoticeForgetting checks an engine that uses the defaults for its
+// TestOptionsNoticeForgetting checks an engine that uses the options of its database for its
 // first transaction only.
-func TestDefaultsNoticeForgetting(t *testing.T) {
+func TestOptionsNoticeForgetting(t *testing.T) {
 	for _, name := range []string{"a default retry limit bounds OnError", "a default size limit holds again after OnError and Reset", "conflicting keys are told by default, after OnError too"} {
-		forgetful := func(tb testing.TB, d kv.TransactionDefaults) kv.Database {
-			return naive.OpenFaultyWith(tb, "defaults are forgotten", d)
+		forgetful := func(tb testing.TB, o kv.TransactionOptions) kv.Database {
+			return naive.OpenFaultyWith(tb, "options are forgotten", o)
 		}
-		i := slices.IndexFunc(defaultLaws, func(l defaultLaw) bool { return l.name == name })
+		i := slices.IndexFunc(optionLaws, func(l optionLaw) bool { return l.name == name })
 		if i < 0 {
 			t.Fatalf("there is no law %q", name)
 		}
-		if failures := record.Failures(t, func(tb testing.TB) { checkDefault(tb, defaultLaws[i], forgetful, time.Second) }); len(failures) == 0 {
+		if failures := record.Failures(t, func(tb testing.TB) { checkOption(tb, optionLaws[i], forgetful, time.Second) }); len(failures) == 0 {
 			t.Errorf("the law %q holds", name)
 		}
 	}

@@ -26,7 +26,7 @@ type naiveDB struct {
 	mu       sync.Mutex
 	versions []naiveVersion // oldest first
 	watches  map[*naiveWatch]bool
-	defaults kv.TransactionDefaults
+	defaults kv.TransactionOptions
 	closed   bool
 }
 
@@ -45,11 +45,11 @@ type naiveWatch struct {
 // Open opens the engine that the wrappers and suites are tested on.
 func Open(tb testing.TB) kv.Database {
 	tb.Helper()
-	return OpenWith(tb, kv.TransactionDefaults{})
+	return OpenWith(tb, kv.TransactionOptions{})
 }
 
 // OpenWith opens it with defaults of transactions.
-func OpenWith(tb testing.TB, d kv.TransactionDefaults) kv.Database {
+func OpenWith(tb testing.TB, d kv.TransactionOptions) kv.Database {
 	tb.Helper()
 	db := newNaive()
 	db.defaults = d
@@ -69,7 +69,7 @@ func (d *naiveDB) Begin() (kv.Transaction, error) {
 	if d.closed {
 		return nil, kv.ErrClosed
 	}
-	t := &naiveTx{db: d, committed: -1}
+	t := &naiveTx{db: d, committed: -1, options: d.defaults}
 	t.naiveView = naiveView{t, false}
 	t.renew()
 	t.begun()

@@ -193,6 +193,22 @@ func (v naiveView) GetReadVersion() kv.Future[int64] {
 // Snapshot implements [kv.ReadTransaction].
 func (v naiveView) Snapshot() kv.ReadTransaction { return naiveView{v.t, true} }
 
+// SetOptions implements [kv.ReadTransaction].
+func (v naiveView) SetOptions(o kv.TransactionOptions) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	v.t.db.mu.Lock()
+	defer v.t.db.mu.Unlock()
+	if v.t.read || len(v.t.writes) > 0 {
+		return kv.NewError(kv.CodeClientInvalidOperation, "SetOptions after a read or a write")
+	}
+	v.t.options = v.t.options.With(o)
+	v.t.renew()
+	v.t.begun()
+	return nil
+}
+
 // ReadTransact implements [kv.ReadTransactor].
 func (v naiveView) ReadTransact(_ context.Context, fn func(kv.ReadTransaction) error) error {
 	return fn(v)

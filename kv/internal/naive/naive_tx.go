@@ -17,9 +17,10 @@ type naiveTx struct {
 	naiveView
 	db        *naiveDB
 	committed int64
-	retries   int64         // left; -1 is unlimited
-	timer     *time.Timer   // of the timeout; nil: there was none
-	dead      error         // cancelled or timed out: until Reset
+	retries   int64       // left; -1 is unlimited
+	timer     *time.Timer // of the timeout; nil: there was none
+	dead      error       // cancelled or timed out: until Reset
+	options   kv.TransactionOptions
 	told      []kv.KeyRange // the conflicting keys of the last commit that asked for them
 	naiveAttempt
 }
@@ -45,14 +46,13 @@ type naiveAttempt struct {
 // renew begins another attempt.
 func (t *naiveTx) renew() {
 	t.give(kv.NewError(kv.CodeTransactionCancelled, ""))
-	d := t.db.defaults
-	t.naiveAttempt = naiveAttempt{limit: cmp.Or(int64(d.SizeLimit), kv.MaxTransactionSize), reports: d.ReportConflictingKeys}
+	t.naiveAttempt = naiveAttempt{limit: cmp.Or(int64(t.options.SizeLimit), kv.MaxTransactionSize), reports: t.options.ReportConflictingKeys}
 }
 
-// begun sets what a retry keeps to the defaults.
+// begun sets what a retry keeps to the options.
 func (t *naiveTx) begun() {
-	t.dead, t.retries = nil, cmp.Or(int64(t.db.defaults.RetryLimit), -1)
-	t.expire(t.db.defaults.Timeout)
+	t.dead, t.retries = nil, cmp.Or(int64(t.options.RetryLimit), -1)
+	t.expire(t.options.Timeout)
 }
 
 // expire kills the transaction after a time, unless that is 0 or another is set.

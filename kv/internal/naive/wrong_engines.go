@@ -40,20 +40,35 @@ var faulty = map[string]func() func(kv.Transaction) kv.Transaction{
 	"conflicts are told unasked":         always(func(tx kv.Transaction) kv.Transaction { return chattyConflicts{tx}.asking() }),
 	"sizes do not shrink":                growingSizesOf,
 	"stale reads":                        staleReads,
-	"defaults are forgotten": always(func(tx kv.Transaction) kv.Transaction {
-		tx.(*naiveTx).db.defaults = kv.TransactionDefaults{}
+	"options are ignored":                always(func(tx kv.Transaction) kv.Transaction { return ignoresOptions{tx} }),
+	"tags are refused":                   always(func(tx kv.Transaction) kv.Transaction { return refusesTags{tx} }),
+	"options are forgotten": always(func(tx kv.Transaction) kv.Transaction {
+		tx.(*naiveTx).options = kv.TransactionOptions{}
 		return tx
 	}),
+}
+
+type ignoresOptions struct{ kv.Transaction }
+
+func (ignoresOptions) SetOptions(kv.TransactionOptions) error { return nil }
+
+type refusesTags struct{ kv.Transaction }
+
+func (t refusesTags) SetOptions(o kv.TransactionOptions) error {
+	if len(o.Tags) > 0 {
+		return kv.NewError(kv.CodeInvalidOption, "tags")
+	}
+	return t.Transaction.SetOptions(o)
 }
 
 // OpenFaulty returns the naive engine with a fault.
 func OpenFaulty(tb testing.TB, fault string) kv.Database {
 	tb.Helper()
-	return OpenFaultyWith(tb, fault, kv.TransactionDefaults{})
+	return OpenFaultyWith(tb, fault, kv.TransactionOptions{})
 }
 
 // OpenFaultyWith is OpenFaulty with defaults of transactions.
-func OpenFaultyWith(tb testing.TB, fault string, d kv.TransactionDefaults) kv.Database {
+func OpenFaultyWith(tb testing.TB, fault string, d kv.TransactionOptions) kv.Database {
 	tb.Helper()
 	spoil, ok := faulty[fault]
 	if !ok {

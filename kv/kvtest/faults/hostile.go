@@ -240,6 +240,9 @@ func (c cutBatch) Result() (kv.Batch, error) {
 // Snapshot implements [kv.ReadTransaction].
 func (v hostileView) Snapshot() kv.ReadTransaction { return hostileView{v.t, v.view.Snapshot()} }
 
+// SetOptions implements [kv.ReadTransaction].
+func (v hostileView) SetOptions(o kv.TransactionOptions) error { return v.view.SetOptions(o) }
+
 // ReadTransact implements [kv.ReadTransactor].
 func (v hostileView) ReadTransact(_ context.Context, fn func(kv.ReadTransaction) error) error {
 	return fn(v)

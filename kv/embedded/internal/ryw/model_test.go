@@ -66,7 +66,7 @@ func newTrial(t *testing.T, random *rand.Rand) *trial {
 	for range random.IntN(8) {
 		tr.contents[tr.key()] = tr.value()
 	}
-	client := NewClient(&fakeEngine{view: newFakeView(tr.contents, random.IntN(2) == 0)}, kv.TransactionDefaults{})
+	client := NewClient(&fakeEngine{view: newFakeView(tr.contents, random.IntN(2) == 0)}, kv.TransactionOptions{})
 	tr.tx = client.Begin()
 	return tr
 }
@@ -325,7 +325,7 @@ func midwayTransaction(t *testing.T, rng *rand.Rand) *Transaction {
 	for range rng.IntN(20) {
 		contents[string(midwayKey(rng))] = "value"
 	}
-	tx := NewClient(&fakeEngine{view: newFakeView(contents, false)}, kv.TransactionDefaults{}).Begin()
+	tx := NewClient(&fakeEngine{view: newFakeView(contents, false)}, kv.TransactionOptions{}).Begin()
 	midwayWrites(tx, rng)
 	for range rng.IntN(3) {
 		if _, err := tx.Get(midwayKey(rng)).Get(t.Context()); err != nil {

@@ -44,13 +44,13 @@ type Client struct {
 }
 
 // NewClient returns the client of an engine.
-func NewClient(e Engine, d kv.TransactionDefaults) *Client {
+func NewClient(e Engine, d kv.TransactionOptions) *Client {
 	return &Client{engine: e, defaults: defaultSettings(d)}
 }
 
 // Begin returns a new transaction.
 func (c *Client) Begin() *Transaction {
-	t := &Transaction{client: c, engine: c.engine, settings: c.defaults, committed: -1, direct: &noDirectWrites}
+	t := &Transaction{client: c, engine: c.engine, first: &c.defaults, settings: c.defaults, committed: -1, direct: &noDirectWrites}
 	t.backoff = backoff{cap: max(t.settings.maxDelay, 1)}
 	if t.settings.timeout > 0 {
 		t.deadline = &deadline{began: time.Now()}
@@ -89,6 +89,7 @@ type Transaction struct {
 	//     futures are promises with locks of their own, and what it tells of its commit
 	//     is atomic.
 	mu            sync.Mutex
+	first         *settings // that each attempt begins with; shared, and not modified
 	settings      settings
 	attempts      int           // how many were begun
 	deadline      *deadline     // nil: none was ever set
@@ -229,7 +230,7 @@ func (t *Transaction) Cancel() {
 func (t *Transaction) Reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.beginAttempt(t.client.defaults)
+	t.beginAttempt(*t.first)
 	t.retries, t.retried, t.firstStamp = 0, false, nil
 	t.deadline = &deadline{began: time.Now()}
 	t.setExpiry()
@@ -274,15 +275,39 @@ func (t *Transaction) SetOption(o kv.Option, arg int64) error {
 	}
 	switch o {
 	case kv.OptionTimeout:
-		if t.deadline == nil {
-			t.deadline = &deadline{began: time.Now()}
-		}
-		t.setExpiry()
+		t.startTimeout()
 	case kv.OptionMaxRetryDelay:
 		t.backoff.cap = max(t.settings.maxDelay, 1)
 	}
 	return nil
 }
+
+// SetOptions implements [kv.ReadTransaction].
+func (t *Transaction) SetOptions(o kv.TransactionOptions) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.checkAlive(); err != nil {
+		return err
+	}
+	if t.read || !t.writes.empty() || t.direct != &noDirectWrites {
+		return kv.NewError(kv.CodeClientInvalidOperation, "SetOptions after a read or a write")
+	}
+	first := *t.first
+	first.apply(o)
+	t.first = &first
+	t.settings.apply(o)
+	t.backoff.cap = max(t.settings.maxDelay, 1)
+	if o.Timeout > 0 {
+		t.startTimeout()
+	}
+	return nil
+}
+
+// SetOptions implements [kv.ReadTransaction].
+func (s snapshot) SetOptions(o kv.TransactionOptions) error { return s.Transaction.SetOptions(o) }
 
 // ensureAttempt returns the attempt, for something to await its commit.
 func (t *Transaction) ensureAttempt() *attempt {
@@ -318,6 +343,14 @@ type deadline struct {
 	began   time.Time   // what it counts from
 	expires time.Time   // zero: never
 	timer   *time.Timer // strikes then
+}
+
+// startTimeout has the timeout count, from the first option of a timeout on. t.mu is held.
+func (t *Transaction) startTimeout() {
+	if t.deadline == nil {
+		t.deadline = &deadline{began: time.Now()}
+	}
+	t.setExpiry()
 }
 
 // setExpiry arranges for the timeout to strike. t.mu is held.

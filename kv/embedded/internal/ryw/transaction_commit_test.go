@@ -18,7 +18,7 @@ func TestUnattended(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := &fakeEngine{view: newFakeView(nil, false), queues: queues}
-				tx := NewClient(e, kv.TransactionDefaults{}).Begin()
+				tx := NewClient(e, kv.TransactionOptions{}).Begin()
 				tx.Set([]byte("key"), nil)
 				tx.CommitAsync()
 				time.Sleep(2 * Unattended)
@@ -96,7 +96,7 @@ func TestViewsAreReleased(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, cold %t", name, cold), func(t *testing.T) {
 				view := newFakeView(map[string]string{"a": "stored"}, cold)
 				e := &fakeEngine{view: view, outcome: test.outcome, queues: test.queues}
-				tx := NewClient(e, kv.TransactionDefaults{}).Begin()
+				tx := NewClient(e, kv.TransactionOptions{}).Begin()
 				if _, err := tx.Get([]byte("a")).Get(t.Context()); err != nil {
 					t.Fatal(err)
 				}

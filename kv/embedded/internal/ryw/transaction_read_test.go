@@ -33,7 +33,7 @@ func TestGetHoldsNoLock(t *testing.T) {
 		for _, cold := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, cold %t", name, cold), func(t *testing.T) {
 				view := newFakeView(map[string]string{"a": "stored"}, cold)
-				tx := NewClient(&fakeEngine{view: view}, kv.TransactionDefaults{}).Begin()
+				tx := NewClient(&fakeEngine{view: view}, kv.TransactionOptions{}).Begin()
 				view.hook = func() {
 					view.hook = nil
 					c.end(tx)
@@ -55,7 +55,7 @@ func TestGetHoldsNoLock(t *testing.T) {
 // each read finds a value that was there.
 func TestConcurrentUse(t *testing.T) {
 	for _, cold := range []bool{false, true} {
-		tx := NewClient(&fakeEngine{view: newFakeView(map[string]string{"a": "stored", "b": "stored"}, cold)}, kv.TransactionDefaults{}).Begin()
+		tx := NewClient(&fakeEngine{view: newFakeView(map[string]string{"a": "stored", "b": "stored"}, cold)}, kv.TransactionOptions{}).Begin()
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {
@@ -88,7 +88,7 @@ func TestCommitStopsTimeout(t *testing.T) {
 		"one that is refused":    func(tx *Transaction) { tx.Set([]byte("key"), nil); _ = tx.SetOption(kv.OptionReadLockAware, 0) },
 		"one that waits for one": func(tx *Transaction) { tx.Set([]byte("key"), nil); tx.Get([]byte("cold")) },
 	} {
-		tx := NewClient(&fakeEngine{view: newFakeView(nil, true)}, kv.TransactionDefaults{Timeout: time.Minute}).Begin()
+		tx := NewClient(&fakeEngine{view: newFakeView(nil, true)}, kv.TransactionOptions{Timeout: time.Minute}).Begin()
 		timer := tx.deadline.timer
 		write(tx)
 		_ = tx.Commit(t.Context())
@@ -111,7 +111,7 @@ func TestGetMany(t *testing.T) {
 	for range 300 {
 		cold, snapshot := random.IntN(2) == 0, random.IntN(2) == 0
 		view := newFakeView(contents, cold)
-		client := NewClient(&fakeEngine{view: view}, kv.TransactionDefaults{})
+		client := NewClient(&fakeEngine{view: view}, kv.TransactionOptions{})
 		one, many := client.Begin(), client.Begin()
 		writeAlike(random, one, many)
 		keys := drawKeys(random)
@@ -213,7 +213,7 @@ func TestGetManyHoldsNoLock(t *testing.T) {
 		for _, cold := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, cold %t", name, cold), func(t *testing.T) {
 				view := newFakeView(map[string]string{"a": "stored", "b": "stored"}, cold)
-				tx := NewClient(&fakeEngine{view: view}, kv.TransactionDefaults{}).Begin()
+				tx := NewClient(&fakeEngine{view: view}, kv.TransactionOptions{}).Begin()
 				view.hook = func() {
 					view.hook = nil
 					c.end(tx)

@@ -35,7 +35,7 @@ func (t *Transaction) OnError(ctx context.Context, err error) error {
 	}
 	t.engine.CountRetry()
 	t.retried, t.firstStamp = true, t.stampTold()
-	t.beginAttempt(t.settings.afterRetry(t.client.defaults))
+	t.beginAttempt(t.settings.afterRetry(*t.first))
 	t.setExpiry()
 	return nil
 }

@@ -274,22 +274,21 @@ type retrySettings struct {
 	maxDelay   time.Duration
 }
 
-// defaultSettings returns what transactions of a database with such defaults
-// begin with.
-func defaultSettings(d kv.TransactionDefaults) settings {
-	s := settings{
-		snapshotRYW:     1,
-		reportConflicts: d.ReportConflictingKeys,
-		sizeLimit:       cmp.Or(int64(d.SizeLimit), kv.MaxTransactionSize),
-		retrySettings:   retrySettings{timeout: d.Timeout.Truncate(time.Millisecond), retryLimit: -1, maxDelay: time.Second},
-	}
-	if d.RetryLimit > 0 {
-		s.retryLimit = int64(d.RetryLimit)
-	}
-	if d.MaxRetryDelay > 0 {
-		s.maxDelay = d.MaxRetryDelay.Truncate(time.Millisecond)
-	}
+// defaultSettings returns what transactions of a database with such options begin with.
+func defaultSettings(o kv.TransactionOptions) settings {
+	s := settings{snapshotRYW: 1, sizeLimit: kv.MaxTransactionSize, retrySettings: retrySettings{retryLimit: -1, maxDelay: time.Second}}
+	s.apply(o)
 	return s
+}
+
+// apply changes the settings to the options that are not zero. The others have nothing to
+// do in one process.
+func (s *settings) apply(o kv.TransactionOptions) {
+	s.reportConflicts = s.reportConflicts || o.ReportConflictingKeys
+	s.sizeLimit = cmp.Or(int64(o.SizeLimit), s.sizeLimit)
+	s.timeout = cmp.Or(o.Timeout.Truncate(time.Millisecond), s.timeout)
+	s.retryLimit = cmp.Or(int64(o.RetryLimit), s.retryLimit)
+	s.maxDelay = cmp.Or(o.MaxRetryDelay.Truncate(time.Millisecond), s.maxDelay)
 }
 
 // afterRetry returns the settings of the next attempt, which begins with those

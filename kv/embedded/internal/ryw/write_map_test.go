@@ -217,7 +217,7 @@ func TestInvertedRange(t *testing.T) {
 	for _, withoutOwn := range []bool{false, true} {
 		for _, reverse := range []bool{false, true} {
 			t.Run(fmt.Sprintf("without own writes %t, reverse %t", withoutOwn, reverse), func(t *testing.T) {
-				tx := NewClient(&fakeEngine{view: newFakeView(map[string]string{"a": "1"}, false)}, kv.TransactionDefaults{}).Begin()
+				tx := NewClient(&fakeEngine{view: newFakeView(map[string]string{"a": "1"}, false)}, kv.TransactionOptions{}).Begin()
 				defer tx.Cancel()
 				if withoutOwn {
 					if err := tx.SetOption(kv.OptionReadYourWritesDisable, 0); err != nil {
