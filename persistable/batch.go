@@ -49,7 +49,7 @@ func (b *batch) open(ctx context.Context, check func(*openStore) error) (found b
 // newWrite returns the write of a record, which is not added yet.
 func (b *batch) newWrite(ctx context.Context, v any, how putOptions) (w write, err error) {
 	if !how.mustExist {
-		how.fence, err = b.source.place.db.ids.fenceOf(ctx, b.source.record, v)
+		how.fence, err = b.source.db.ids.fenceOf(ctx, b.source.record, v)
 	}
 	return write{record: b.source.record, putOptions: how, t: b.t, place: b.source.place, sc: getScratch(), v: v, store: b.store}, err
 }

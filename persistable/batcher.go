@@ -212,6 +212,7 @@ func (m *batcher) count() {
 		return
 	}
 	m.transactions++
+	m.source.db = m.source.db.Maintenance() // it is a load of several transactions
 	if m.options.Progress != nil {
 		m.options.Progress(BatchProgress{Done: m.done, Transactions: m.transactions, Last: m.taken})
 	}

@@ -130,7 +130,7 @@ func (c consumer) next(ctx context.Context, fn func(*transaction, []change) erro
 	if err := c.mayRun(); err != nil {
 		return 0, false, err
 	}
-	err = c.place.db.Transact(ctx, func(tx Tx) (err error) {
+	err = c.db.Transact(ctx, func(tx Tx) (err error) {
 		n, locked = 0, false
 		o, err := tx.t.openStoreToWrite(ctx, c.place)
 		switch {
@@ -180,7 +180,7 @@ func (c consumer) awaitChange(ctx context.Context) error {
 	w := watcher{source: &c.source}
 	defer w.cancel()
 	var found bool
-	err := c.place.db.transact(ctx, func(t *transaction) (err error) {
+	err := c.db.transact(ctx, func(t *transaction) (err error) {
 		w.cancel()
 		found, err = c.watchChange(ctx, t, &w)
 		return err

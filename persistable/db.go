@@ -22,7 +22,9 @@ import (
 // DB keeps records in an engine. It is safe for concurrent use; a process needs
 // one. The caller owns the engine and closes it after the DB.
 type DB struct {
-	engine   kv.Database
+	root     *DB         // that Open or Under returned: stores of all DBs of With of one root share transactions
+	engine   kv.Database // with settings
+	settings kv.TransactionOptions
 	options  Options
 	dirs     *directory.Cache
 	places   placeTable
@@ -49,6 +51,7 @@ func Open(ctx context.Context, engine kv.Database, options ...Options) (*DB, err
 		return nil, err
 	}
 	db := &DB{engine: engine, options: o, dirs: dirs, places: newPlaceTable(o.CacheSize), functions: new(runningFunctions)}
+	db.root = db
 	if db.tokenKey, err = db.loadTokenKey(ctx); err != nil {
 		return nil, fmt.Errorf("persistable: open: %w", err)
 	}
@@ -96,6 +99,11 @@ type Options struct {
 	// IDs say where the ids of new records come from. The default value leases
 	// machine ids from the database.
 	IDs IDOptions
+	// TagOf returns the tag of the operations of the stores in a directory, so that an operator
+	// of a cluster can limit the load of one tenant (kv.TransactionOptions.Tags); "" for
+	// none. It is called when a store is made. The transaction of a function of DB.Transact may
+	// be of several tenants: it has the tags of its DB only.
+	TagOf func(path []string) string
 }
 
 // Validate reports all faults of the options, joined.
@@ -300,7 +308,40 @@ func (db *DB) Close() error {
 func (db *DB) Under(fences ...leasefdb.Fence) *DB {
 	db.mustBeOpen()
 	fenced := *db
+	fenced.root = &fenced
 	fenced.places = newPlaceTable(db.options.CacheSize)
 	fenced.fences = slices.Concat(db.fences, fences)
 	return &fenced
+}
+
+// With returns a DB on the same database with options for its transactions, over those that db
+// has: see [kv.TransactionOptions.With]. Stores of both can share a transaction, which has the
+// options of the DB that runs it.
+//
+//	reports := db.With(kv.TransactionOptions{Priority: kv.PriorityBatch, Tags: []string{"reports"}})
+//	err := reports.ReadTransact(ctx, func(tx persistable.Tx) error { … })
+//	orders := OrderStoreOf(reports, "tenant-1") // each operation has the options
+//
+// If the options are not valid, each transaction fails with the error of their Validate. Closing
+// either DB closes both.
+func (db *DB) With(o kv.TransactionOptions) *DB {
+	db.mustBeOpen()
+	if o.IsZero() {
+		return db
+	}
+	with := *db
+	with.engine, with.settings = kv.With(db.engine, o), db.settings.With(o)
+	return &with
+}
+
+// Maintenance returns the DB for work that may take long, and that no user waits for: at batch
+// priority, unless With has set another. A cluster that is loaded begins its transactions last.
+// Builds, verification and repair of indexes, [Feed.Prune], [DB.RemoveDirectory], batches
+// of more than one transaction and package tenants use it by themselves.
+func (db *DB) Maintenance() *DB {
+	db.mustBeOpen()
+	if db.settings.Priority != 0 {
+		return db
+	}
+	return db.With(kv.TransactionOptions{Priority: kv.PriorityBatch})
 }

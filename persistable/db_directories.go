@@ -83,6 +83,7 @@ func (db *DB) removeDirectory(ctx context.Context, path []string, conditions ...
 	case db.options.ReadOnly:
 		return errOptionReadOnly
 	}
+	db = db.Maintenance()
 	err := db.options.Layer.Remove(ctx, db.fencedEngine(), path, db.beginChange(ctx, nil, conditions)...)
 	if errors.Is(err, directory.ErrNotFound) {
 		return fmt.Errorf("%w: %w", ErrNotFound, err)

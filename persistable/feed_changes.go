@@ -205,14 +205,14 @@ type pruner struct {
 
 // prune removes the tombstones up to a version.
 func (d feed) prune(ctx context.Context, upTo Version, force bool) (total int, err error) {
-	if err := d.mayBuild(); err != nil {
+	if err := d.prepareMaintenance(); err != nil {
 		return 0, err
 	}
 	p := pruner{source: &d.source, upTo: upTo, force: force}
 	for done := false; !done; {
 		var n int
 		var next []byte
-		err := d.place.db.transact(ctx, func(t *transaction) (err error) {
+		err := d.db.transact(ctx, func(t *transaction) (err error) {
 			n, next, err = p.pruneBatch(ctx, t)
 			return err
 		})

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 
@@ -23,6 +24,13 @@ func sourceOf[T, ID any](s *Store[T, ID]) source {
 func boundTo[ID any](s *erased.Store[ID], tx Tx) erased.Store[ID] {
 	next := *s
 	bind(next.Source(), tx)
+	return next
+}
+
+// withTransactionOptions returns the store with options for its own transactions.
+func withTransactionOptions[ID any](s *erased.Store[ID], o kv.TransactionOptions) erased.Store[ID] {
+	next := *s
+	withOptions(next.Source(), o)
 	return next
 }
 
@@ -218,7 +226,7 @@ func (implementation) NewID(e *erased.Source) int64 {
 	if s.place == nil {
 		return 0
 	}
-	return int64(s.place.db.ids.newID())
+	return int64(s.db.ids.newID())
 }
 
 func (implementation) Unique(ctx context.Context, e *erased.Source, i int, values []byte) (any, error) {

@@ -39,7 +39,7 @@ type Indexes struct{ source }
 func (x Indexes) Build(ctx context.Context, o BuildOptions) (err error) {
 	ctx, op := x.begin(ctx, "Indexes.Build", byID)
 	defer op.finish(&err)
-	if err := x.mayBuild(); err != nil {
+	if err := x.prepareMaintenance(); err != nil {
 		return err
 	}
 	if err := o.Validate(); err != nil {
@@ -78,7 +78,7 @@ func (x Indexes) Progress(ctx context.Context) (BuildProgress, error) {
 func (x Indexes) Rebuild(ctx context.Context, name string, o BuildOptions) (err error) {
 	ctx, op := x.begin(ctx, "Indexes.Rebuild", byID)
 	defer op.finish(&err)
-	if err := cmp.Or(x.mayBuild(), o.Validate()); err != nil {
+	if err := cmp.Or(x.prepareMaintenance(), o.Validate()); err != nil {
 		return err
 	}
 	at, err := x.place.findIndex(name)
@@ -90,7 +90,7 @@ func (x Indexes) Rebuild(ctx context.Context, name string, o BuildOptions) (err 
 		return err
 	}
 	if !mended {
-		err = x.place.db.transact(ctx, func(t *transaction) error {
+		err = x.db.transact(ctx, func(t *transaction) error {
 			return x.changeState(ctx, t, index.Disabled, func(i int, _ index.State) bool { return i == at })
 		})
 	}
@@ -109,10 +109,10 @@ func (x Indexes) Rebuild(ctx context.Context, name string, o BuildOptions) (err 
 func (x Indexes) RemoveUnused(ctx context.Context) (err error) {
 	ctx, o := x.begin(ctx, "Indexes.RemoveUnused", byID)
 	defer o.finish(&err)
-	if err := x.mayBuild(); err != nil {
+	if err := x.prepareMaintenance(); err != nil {
 		return err
 	}
-	return x.place.db.transact(ctx, func(t *transaction) error {
+	return x.db.transact(ctx, func(t *transaction) error {
 		o, err := t.openStoreToWrite(ctx, x.place)
 		if err != nil || o == nil {
 			return err
@@ -206,7 +206,7 @@ func (x Indexes) Violations(ctx context.Context, index, token string) (Violation
 func (x Indexes) Verify(ctx context.Context, o VerifyOptions) (r Report, err error) {
 	ctx, op := x.begin(ctx, "Indexes.Verify", byID)
 	defer op.finish(&err)
-	if err := x.mayBuild(); err != nil {
+	if err := x.prepareMaintenance(); err != nil {
 		return Report{}, err
 	}
 	if err := o.Validate(); err != nil {
@@ -354,10 +354,10 @@ const maxMendings = 4
 func (x Indexes) drop(ctx context.Context, keyName string) (err error) {
 	ctx, o := x.begin(ctx, "Indexes.Drop", byID)
 	defer o.finish(&err)
-	if err := x.mayBuild(); err != nil {
+	if err := x.prepareMaintenance(); err != nil {
 		return err
 	}
-	return x.place.db.transact(ctx, func(t *transaction) error {
+	return x.db.transact(ctx, func(t *transaction) error {
 		o, err := t.openStoreToWrite(ctx, x.place)
 		if err != nil {
 			return err

@@ -166,7 +166,7 @@ type buildStore struct{ *source }
 
 // Transact implements [build.Store].
 func (s buildStore) Transact(ctx context.Context, fn func(build.Transaction) error) error {
-	return s.place.db.transact(ctx, func(t *transaction) error {
+	return s.db.transact(ctx, func(t *transaction) error {
 		o, err := t.openStoreToWrite(ctx, s.place)
 		if err != nil || o == nil {
 			return err
@@ -177,7 +177,7 @@ func (s buildStore) Transact(ctx context.Context, fn func(build.Transaction) err
 
 // Read implements [build.Store].
 func (s buildStore) Read(ctx context.Context, fn func(kv.ReadTransaction, build.Place) error) error {
-	return s.place.db.readOnly(ctx, func(t *transaction) error {
+	return s.db.readOnly(ctx, func(t *transaction) error {
 		o, err := t.openStore(ctx, s.place)
 		if err != nil || o == nil {
 			return err

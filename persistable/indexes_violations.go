@@ -65,7 +65,7 @@ func (x Indexes) makeReadable(ctx context.Context) error {
 		}
 	}
 	build.Reach(ctx, build.Settled)
-	err := x.place.db.transact(ctx, func(t *transaction) error {
+	err := x.db.transact(ctx, func(t *transaction) error {
 		o, err := t.openStore(ctx, x.place)
 		if err != nil || o == nil {
 			return err
@@ -172,7 +172,7 @@ func (x Indexes) settleOne(ctx context.Context, t *transaction, o *openStore, i 
 // settlePage settles the violations after a key, as many as go into a transaction,
 // and returns those that are left and where to go on.
 func (x Indexes) settlePage(ctx context.Context, i int, after []byte) (left []Violation, next []byte, err error) {
-	err = x.place.db.transact(ctx, func(t *transaction) error {
+	err = x.db.transact(ctx, func(t *transaction) error {
 		left, next = nil, nil
 		o, err := t.openStore(ctx, x.place)
 		if err != nil || o == nil || o.indexes[i].State != index.Building {

@@ -9,6 +9,7 @@ import (
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/wire"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 )
@@ -29,6 +30,8 @@ func OrderStoreOf(db *persistable.DB, tenantID string) *OrderStore {
 }
 
 func (s *OrderStore) In(tx persistable.Tx) *OrderStore { return &OrderStore{s.Store.In(tx)} }
+
+func (s *OrderStore) With(o kv.TransactionOptions) *OrderStore { return &OrderStore{s.Store.With(o)} }
 
 func (s *OrderStore) New(literal Order) *Order {
 	persistimpl.FillNew(&s.Store, &orderSchema, &literal)

@@ -77,7 +77,27 @@ func newPlace(db *DB, r *record, args []string) (*place, error) {
 	if next < len(args) {
 		return nil, &DirectoryError{Type: r.Type, Path: p.path, Reason: fmt.Sprintf("%d arguments for %d {Field}s", len(args), next)}
 	}
+	if err := p.addTag(); err != nil {
+		return nil, err
+	}
 	return p, nil
+}
+
+// addTag gives the operations at the place the tag of its directory.
+func (p *place) addTag() error {
+	if p.db.options.TagOf == nil {
+		return nil
+	}
+	tag := p.db.options.TagOf(slices.Clone(p.path))
+	if tag == "" {
+		return nil
+	}
+	o := kv.TransactionOptions{Tags: []string{tag}}
+	if err := o.Validate(); err != nil {
+		return &DirectoryError{Type: p.typ, Path: p.path, Reason: "Options.TagOf: " + err.Error()}
+	}
+	p.db = p.db.With(o)
+	return nil
 }
 
 func checkName(name string) string {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 
@@ -17,6 +18,7 @@ import (
 type source struct {
 	record *record
 	place  *place
+	db     *DB          // in which the source's own transactions run; nil without a place
 	tx     *transaction // nil: each operation is a transaction of its own
 	err    error        // why the store cannot be used
 
@@ -29,7 +31,10 @@ func newSource(e *erased.Source) source {
 	s.place, _ = e.Place.(*place)
 	s.tx, _ = e.Tx.(*transaction)
 	if s.place != nil {
-		s.record = s.place.record
+		s.record, s.db = s.place.record, s.place.db
+	}
+	if db, ok := e.DB.(*DB); ok {
+		s.db = db
 	}
 	return s
 }
@@ -39,6 +44,7 @@ func (s *source) toErased() erased.Source {
 	e := erased.Source{Err: s.err, AllowScan: s.allowScan}
 	if s.place != nil {
 		e.Place = s.place
+		setDB(&e, s.db)
 	}
 	if s.tx != nil {
 		e.Tx = s.tx
@@ -57,22 +63,44 @@ func openSource(db *DB, schema *erased.Schema, args []string) erased.Source {
 	if err != nil {
 		return erased.Source{Err: err}
 	}
-	if schema.Dynamic != nil { // the schema is of one store: no other one finds its place by it
-		p, err := newPlace(db, &record{Schema: schema}, args)
-		if err != nil {
-			return erased.Source{Err: err}
-		}
-		return erased.Source{Place: p}
-	}
-	key := placeKey{schema, joinArgs(args)}
-	if known := db.places.get(key); known != nil {
-		return erased.Source{Place: known}
-	}
-	p, err := newPlace(db, &record{Schema: schema}, args)
+	p, err := db.placeOf(schema, args)
 	if err != nil {
 		return erased.Source{Err: err}
 	}
-	return erased.Source{Place: db.places.put(key, p)}
+	e := erased.Source{Place: p}
+	setDB(&e, p.db.With(db.settings))
+	return e
+}
+
+// placeOf returns the place of the schema's records for the directory arguments.
+func (db *DB) placeOf(schema *erased.Schema, args []string) (*place, error) {
+	if schema.Dynamic != nil { // the schema is of one store: no other one finds its place by it
+		return newPlace(db.root, &record{Schema: schema}, args)
+	}
+	key := placeKey{schema, joinArgs(args)}
+	if known := db.places.get(key); known != nil {
+		return known, nil
+	}
+	p, err := newPlace(db.root, &record{Schema: schema}, args)
+	if err != nil {
+		return nil, err
+	}
+	return db.places.put(key, p), nil
+}
+
+// setDB has the source's own transactions run in db.
+func setDB(e *erased.Source, db *DB) {
+	if db != e.Place.(*place).db {
+		e.DB = db
+	}
+}
+
+// withOptions gives the source's own transactions options.
+func withOptions(e *erased.Source, o kv.TransactionOptions) {
+	s := newSource(e)
+	if e.Err = s.checkUsable(); e.Err == nil {
+		setDB(e, s.db.With(o))
+	}
 }
 
 // bind binds a source to a transaction.
@@ -84,7 +112,7 @@ func bind(e *erased.Source, tx Tx) {
 	case e.Err != nil:
 	case tx.t == nil:
 		e.Err = fmt.Errorf("persistable: %s: the zero Tx is not a transaction: use the one that Transact gives, or that of DB.In", s.record.Type)
-	case tx.t.db != s.place.db:
+	case tx.t.db.root != s.db.root:
 		e.Err = fmt.Errorf("persistable: %s: the store and the transaction belong to different databases", s.record.Type)
 	}
 }
@@ -116,7 +144,7 @@ func (s *source) runWrite(ctx context.Context, fn func(*transaction) error) erro
 	case err != nil:
 		return err
 	case s.tx == nil:
-		return s.place.db.transactOnce(ctx, fn)
+		return s.db.transactOnce(ctx, fn)
 	case s.tx.isReadOnly():
 		return fmt.Errorf("%w: use Transact instead of ReadTransact", ErrReadOnly)
 	case ctx.Err() != nil:
@@ -131,7 +159,7 @@ func (s *source) runRead(ctx context.Context, fn func(*transaction) error) error
 	case err != nil:
 		return err
 	case s.tx == nil:
-		return s.place.db.readOnly(ctx, fn)
+		return s.db.readOnly(ctx, fn)
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
@@ -148,7 +176,7 @@ func (s *source) begin(ctx context.Context, name string, i int) (context.Context
 	if i != byID {
 		op.Index = s.record.Indexes[i].Name
 	}
-	return s.place.db.begin(ctx, op, s.tx)
+	return s.db.begin(ctx, op, s.tx)
 }
 
 // nameEnded adds the name of a verb, the type and the id to err if the end of ctx has ended the
@@ -174,7 +202,7 @@ func (s source) create(ctx context.Context, v any) (err error) {
 	if err := s.complete(ctx, v, true); err != nil {
 		return err
 	}
-	fence, err := s.place.db.ids.fenceOf(ctx, s.record, v)
+	fence, err := s.db.ids.fenceOf(ctx, s.record, v)
 	if err != nil {
 		return err
 	}
@@ -188,7 +216,7 @@ func (s source) save(ctx context.Context, v any) (err error) {
 	if err := s.complete(ctx, v, false); err != nil {
 		return err
 	}
-	fence, err := s.place.db.ids.fenceOf(ctx, s.record, v)
+	fence, err := s.db.ids.fenceOf(ctx, s.record, v)
 	if err != nil {
 		return err
 	}
@@ -205,7 +233,7 @@ func (s source) getOrCreate(ctx context.Context, v any) (found any, err error) {
 	if err := s.complete(ctx, v, true); err != nil {
 		return nil, err
 	}
-	fence, err := s.place.db.ids.fenceOf(ctx, s.record, v)
+	fence, err := s.db.ids.fenceOf(ctx, s.record, v)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +264,7 @@ func (s source) update(ctx context.Context, id []byte, change func(v any) error)
 	if s.tx != nil || s.checkUsable() != nil {
 		return s.runWrite(ctx, run)
 	}
-	return s.place.db.transactFunction(ctx, func(t *transaction) error {
+	return s.db.transactFunction(ctx, func(t *transaction) error {
 		t.untouched = true
 		return run(t)
 	})
@@ -359,6 +387,15 @@ func (s *source) mayBuild() error {
 	return nil
 }
 
+// prepareMaintenance is mayBuild, and has the source's transactions run as maintenance.
+func (s *source) prepareMaintenance() error {
+	if err := s.mayBuild(); err != nil {
+		return err
+	}
+	s.db = s.db.Maintenance()
+	return nil
+}
+
 // mayPut returns why v cannot be written, or nil.
 func (s *source) mayPut(v any) error {
 	err := s.checkUsable()
@@ -405,7 +442,7 @@ func (s *source) ensureID(ctx context.Context, v any) error {
 	if s.tx != nil {
 		return fmt.Errorf("%w: %s: make it before the transaction, with New%s after Open: the function may run again and would make another id", ErrNoID, s.record.Type, s.record.Type)
 	}
-	if err := s.place.db.ids.makeFor(ctx, s.record, v); err != nil {
+	if err := s.db.ids.makeFor(ctx, s.record, v); err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrNoID, s.record.Type, err)
 	}
 	return nil

@@ -83,7 +83,7 @@ func (v *verifier) verifyBatches(ctx context.Context, pass func(context.Context,
 	for done := false; !done; {
 		var part verifyPart
 		var next cursor
-		err := v.place.db.readOnly(ctx, func(t *transaction) error {
+		err := v.db.readOnly(ctx, func(t *transaction) error {
 			part, next, done = verifyPart{}, v.cursor, true
 			next.limit, next.done = v.place.db.options.BuildBatch, false
 			o, err := t.openStore(ctx, v.place)
@@ -332,7 +332,7 @@ func (v *verifier) verifyDerived(ctx context.Context, i int) error {
 	var at []byte
 	for done := false; !done; {
 		next := at
-		err := v.place.db.readOnly(ctx, func(t *transaction) error {
+		err := v.db.readOnly(ctx, func(t *transaction) error {
 			o, err := t.openStore(ctx, v.place)
 			if err != nil || o == nil || o.indexes[i].State != index.Readable {
 				done = true

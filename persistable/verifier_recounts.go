@@ -78,7 +78,7 @@ func (v *verifier) removeRecounts(ctx context.Context) error {
 // them again.
 func (v *verifier) removeLeftovers(ctx context.Context) error {
 	left := false
-	err := v.place.db.readOnly(ctx, func(t *transaction) error {
+	err := v.db.readOnly(ctx, func(t *transaction) error {
 		o, err := t.openStore(ctx, v.place)
 		left = err == nil && o != nil && len(o.catalog.LostRecounts(&format.Catalog{})) > 0
 		return err
@@ -94,7 +94,7 @@ func (v *verifier) removeLeftovers(ctx context.Context) error {
 
 // changeRecounts changes the header for each count and sum.
 func (v *verifier) changeRecounts(ctx context.Context, change func(*format.Catalog, *index.Definition)) error {
-	return v.place.db.transact(ctx, func(t *transaction) error {
+	return v.db.transact(ctx, func(t *transaction) error {
 		o, err := t.openStoreToWrite(ctx, v.place)
 		if err != nil || o == nil {
 			return err
@@ -179,7 +179,7 @@ func (v *verifier) compareRecounts(ctx context.Context) (lost bool, err error) {
 // its recount, at one version, and mends them if the options say so.
 func (v *verifier) compareBatch(ctx context.Context, i int, after []byte) (lost bool, err error) {
 	var c *comparison
-	err = v.place.db.readOnly(ctx, func(t *transaction) error {
+	err = v.db.readOnly(ctx, func(t *transaction) error {
 		c = &comparison{index: i, after: after, limit: v.place.db.options.BuildBatch}
 		o, err := t.openStore(ctx, v.place)
 		if err != nil || o == nil {
@@ -304,7 +304,7 @@ func takeLower(ix, recount *index.Index, stored, want *[]kv.KeyValue) (group, va
 // reads. It reads them as a snapshot: it conflicts with other repairs, and not with writes.
 func (v *verifier) mendTotals(ctx context.Context, c *comparison) error {
 	for faults := range slices.Chunk(c.faults, maxRepairs) {
-		err := v.place.db.transact(ctx, func(t *transaction) error {
+		err := v.db.transact(ctx, func(t *transaction) error {
 			o, err := t.openStoreToWrite(ctx, v.place)
 			if err != nil || o == nil {
 				return err

@@ -32,7 +32,7 @@ func (v *verifier) repairPart(ctx context.Context, part *verifyPart) error {
 		batch := left[:min(len(left), maxRepairs)]
 		left = left[len(batch):]
 		mended := 0
-		err := v.place.db.transact(ctx, func(t *transaction) error {
+		err := v.db.transact(ctx, func(t *transaction) error {
 			mended = 0
 			o, err := t.openStoreToWrite(ctx, v.place)
 			if err != nil || o == nil {

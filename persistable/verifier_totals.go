@@ -66,7 +66,7 @@ func (v *verifier) verifyCounts(ctx context.Context) error {
 // too long, or more memory than maxRecount.
 func (v *verifier) recountAtOnce(ctx context.Context) (done bool, err error) {
 	var r *recount
-	err = v.place.db.readOnly(ctx, func(t *transaction) error {
+	err = v.db.readOnly(ctx, func(t *transaction) error {
 		r = v.newRecount()
 		o, err := t.openStore(ctx, v.place)
 		if err != nil || o == nil {
@@ -91,7 +91,7 @@ func (v *verifier) recountAtOnce(ctx context.Context) (done bool, err error) {
 // mendAtOnce compares counts and sums again, at the version at which the transaction
 // reads, and corrects those that are wrong then. It conflicts with other repairs only.
 func (v *verifier) mendAtOnce(ctx context.Context) error {
-	return v.place.db.transact(ctx, func(t *transaction) error {
+	return v.db.transact(ctx, func(t *transaction) error {
 		o, err := t.openStoreToWrite(ctx, v.place)
 		if err != nil || o == nil {
 			return err

@@ -31,14 +31,14 @@ const recheck = 30
 // look reads the record, arms watches on its keys at the version that it reads, and
 // reports whether the record is another one than before; nil if there is none.
 func (w *watcher) look(ctx context.Context) (v any, changed bool, err error) {
-	writer, err := w.source.place.db.engine.Begin()
+	writer, err := w.source.db.engine.Begin()
 	if err != nil {
 		return nil, false, err
 	}
 	var now []byte
 	err = kv.Retry(ctx, writer, func(kv.Attempt) (err error) {
 		w.cancel()
-		t := &transaction{db: w.source.place.db, Transaction: scan.Transaction{Reader: writer.Snapshot()}}
+		t := &transaction{db: w.source.db, Transaction: scan.Transaction{Reader: writer.Snapshot()}}
 		v, now, err = w.read(ctx, t, writer)
 		return err
 	})
@@ -157,13 +157,13 @@ func sleep(ctx context.Context, wake <-chan struct{}, d time.Duration) error {
 // findChangeAfter reports whether there is a change after a version. If there is a store without
 // one, it arms a watch that the next change fires.
 func (w *watcher) findChangeAfter(ctx context.Context, since Version) (found bool, err error) {
-	writer, err := w.source.place.db.engine.Begin()
+	writer, err := w.source.db.engine.Begin()
 	if err != nil {
 		return false, err
 	}
 	err = kv.Retry(ctx, writer, func(kv.Attempt) (err error) {
 		w.cancel()
-		t := &transaction{db: w.source.place.db, Transaction: scan.Transaction{Reader: writer.Snapshot()}}
+		t := &transaction{db: w.source.db, Transaction: scan.Transaction{Reader: writer.Snapshot()}}
 		o, err := t.openStore(ctx, w.source.place)
 		if found = false; err != nil || o == nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 )
@@ -37,6 +38,11 @@ func PlayerStoreOf(db *persistable.DB) *PlayerStore {
 
 // In returns the store bound to a transaction.
 func (s *PlayerStore) In(tx persistable.Tx) *PlayerStore { return &PlayerStore{s.Store.In(tx)} }
+
+// With returns the store with options for the transactions of its operations.
+func (s *PlayerStore) With(o kv.TransactionOptions) *PlayerStore {
+	return &PlayerStore{s.Store.With(o)}
+}
 
 // New is NewPlayer for this store.
 // The ID is one of the store's own database.
@@ -237,6 +243,9 @@ func UserStoreOf(db *persistable.DB) *UserStore {
 
 // In returns the store bound to a transaction.
 func (s *UserStore) In(tx persistable.Tx) *UserStore { return &UserStore{s.Store.In(tx)} }
+
+// With returns the store with options for the transactions of its operations.
+func (s *UserStore) With(o kv.TransactionOptions) *UserStore { return &UserStore{s.Store.With(o)} }
 
 // New is NewUser for this store.
 // The ID is one of the store's own database.

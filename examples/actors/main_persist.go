@@ -7,6 +7,7 @@ import (
 	"math/bits"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 )
@@ -36,6 +37,11 @@ func AccountStoreOf(db *persistable.DB) *AccountStore {
 
 // In returns the store bound to a transaction.
 func (s *AccountStore) In(tx persistable.Tx) *AccountStore { return &AccountStore{s.Store.In(tx)} }
+
+// With returns the store with options for the transactions of its operations.
+func (s *AccountStore) With(o kv.TransactionOptions) *AccountStore {
+	return &AccountStore{s.Store.With(o)}
+}
 
 // New is NewAccount for this store.
 // The ID is one of the store's own database.
@@ -124,6 +130,11 @@ func TransferStoreOf(db *persistable.DB) *TransferStore {
 
 // In returns the store bound to a transaction.
 func (s *TransferStore) In(tx persistable.Tx) *TransferStore { return &TransferStore{s.Store.In(tx)} }
+
+// With returns the store with options for the transactions of its operations.
+func (s *TransferStore) With(o kv.TransactionOptions) *TransferStore {
+	return &TransferStore{s.Store.With(o)}
+}
 
 // New is NewTransfer for this store.
 // The ID is one of the store's own database.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -37,6 +38,9 @@ func AlbumStoreOf(db *persistable.DB) *AlbumStore {
 
 // In returns the store bound to a transaction.
 func (s *AlbumStore) In(tx persistable.Tx) *AlbumStore { return &AlbumStore{s.Store.In(tx)} }
+
+// With returns the store with options for the transactions of its operations.
+func (s *AlbumStore) With(o kv.TransactionOptions) *AlbumStore { return &AlbumStore{s.Store.With(o)} }
 
 // New is NewAlbum for this store.
 // The ID is one of the store's own database.
@@ -151,6 +155,11 @@ func ArtistStoreOf(db *persistable.DB) *ArtistStore {
 // In returns the store bound to a transaction.
 func (s *ArtistStore) In(tx persistable.Tx) *ArtistStore { return &ArtistStore{s.Store.In(tx)} }
 
+// With returns the store with options for the transactions of its operations.
+func (s *ArtistStore) With(o kv.TransactionOptions) *ArtistStore {
+	return &ArtistStore{s.Store.With(o)}
+}
+
 // New is NewArtist for this store.
 // The ID is one of the store's own database.
 func (s *ArtistStore) New(literal Artist) *Artist {
@@ -257,6 +266,11 @@ func CustomerStoreOf(db *persistable.DB) *CustomerStore {
 
 // In returns the store bound to a transaction.
 func (s *CustomerStore) In(tx persistable.Tx) *CustomerStore { return &CustomerStore{s.Store.In(tx)} }
+
+// With returns the store with options for the transactions of its operations.
+func (s *CustomerStore) With(o kv.TransactionOptions) *CustomerStore {
+	return &CustomerStore{s.Store.With(o)}
+}
 
 // New is NewCustomer for this store.
 // The ID is one of the store's own database.
@@ -418,6 +432,11 @@ func EmployeeStoreOf(db *persistable.DB) *EmployeeStore {
 // In returns the store bound to a transaction.
 func (s *EmployeeStore) In(tx persistable.Tx) *EmployeeStore { return &EmployeeStore{s.Store.In(tx)} }
 
+// With returns the store with options for the transactions of its operations.
+func (s *EmployeeStore) With(o kv.TransactionOptions) *EmployeeStore {
+	return &EmployeeStore{s.Store.With(o)}
+}
+
 // New is NewEmployee for this store.
 // The ID is one of the store's own database.
 func (s *EmployeeStore) New(literal Employee) *Employee {
@@ -562,6 +581,11 @@ func InvoiceStoreOf(db *persistable.DB, country string) *InvoiceStore {
 
 // In returns the store bound to a transaction.
 func (s *InvoiceStore) In(tx persistable.Tx) *InvoiceStore { return &InvoiceStore{s.Store.In(tx)} }
+
+// With returns the store with options for the transactions of its operations.
+func (s *InvoiceStore) With(o kv.TransactionOptions) *InvoiceStore {
+	return &InvoiceStore{s.Store.With(o)}
+}
 
 // New is NewInvoice for this store's directory: it fills Country.
 // A literal that says another directory panics.
@@ -715,6 +739,11 @@ func (s *InvoiceLineStore) In(tx persistable.Tx) *InvoiceLineStore {
 	return &InvoiceLineStore{s.Store.In(tx)}
 }
 
+// With returns the store with options for the transactions of its operations.
+func (s *InvoiceLineStore) With(o kv.TransactionOptions) *InvoiceLineStore {
+	return &InvoiceLineStore{s.Store.With(o)}
+}
+
 // New is NewInvoiceLine for this store's directory: it fills Country.
 // A literal that says another directory panics.
 // The ID is one of the store's own database.
@@ -830,6 +859,9 @@ func TrackStoreOf(db *persistable.DB) *TrackStore {
 
 // In returns the store bound to a transaction.
 func (s *TrackStore) In(tx persistable.Tx) *TrackStore { return &TrackStore{s.Store.In(tx)} }
+
+// With returns the store with options for the transactions of its operations.
+func (s *TrackStore) With(o kv.TransactionOptions) *TrackStore { return &TrackStore{s.Store.With(o)} }
 
 // New is NewTrack for this store.
 // The ID is one of the store's own database.

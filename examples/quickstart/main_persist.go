@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 )
@@ -37,6 +38,9 @@ func OrderStoreOf(db *persistable.DB, tenantID string) *OrderStore {
 
 // In returns the store bound to a transaction.
 func (s *OrderStore) In(tx persistable.Tx) *OrderStore { return &OrderStore{s.Store.In(tx)} }
+
+// With returns the store with options for the transactions of its operations.
+func (s *OrderStore) With(o kv.TransactionOptions) *OrderStore { return &OrderStore{s.Store.With(o)} }
 
 // New is NewOrder for this store's directory: it fills TenantID.
 // A literal that says another directory panics.

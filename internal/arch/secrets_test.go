@@ -28,6 +28,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/idbuilder/settings"
 	idtoken "github.com/kazahana-db/kazahana/internal/idbuilder/token"
 	"github.com/kazahana-db/kazahana/internal/idbuilder/worker"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
 	"github.com/kazahana-db/kazahana/lease/memory"
@@ -132,6 +133,7 @@ func secretive(t *testing.T) []any {
 		fill(idgen.Lease{}), fill(leasehttp.Token{}), fill(leasehttp.ClientOptions{}), fill(external.Options{}), fill(fdbkv.TLS{}),
 		options,
 		fdbkv.Options{Network: fdbkv.Network{TLS: fill(fdbkv.TLS{}).(fdbkv.TLS)}},
+		fill(kv.TransactionOptions{}), fdbkv.Options{Transactions: fill(kv.TransactionOptions{}).(kv.TransactionOptions)},
 		fdbkv.Network{TLS: fill(fdbkv.TLS{}).(fdbkv.TLS)},
 		codec, *codec, client, handler,
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -41,6 +42,11 @@ func AccountStoreOf(db *persistable.DB, tenantID string) *AccountStore {
 
 // In returns the store bound to a transaction.
 func (s *AccountStore) In(tx persistable.Tx) *AccountStore { return &AccountStore{s.Store.In(tx)} }
+
+// With returns the store with options for the transactions of its operations.
+func (s *AccountStore) With(o kv.TransactionOptions) *AccountStore {
+	return &AccountStore{s.Store.With(o)}
+}
 
 // New is NewAccount for this store's directory: it fills TenantID.
 // A literal that says another directory panics.
@@ -167,6 +173,11 @@ func CounterStoreOf(db *persistable.DB) *CounterStore {
 // In returns the store bound to a transaction.
 func (s *CounterStore) In(tx persistable.Tx) *CounterStore { return &CounterStore{s.Store.In(tx)} }
 
+// With returns the store with options for the transactions of its operations.
+func (s *CounterStore) With(o kv.TransactionOptions) *CounterStore {
+	return &CounterStore{s.Store.With(o)}
+}
+
 // ByName returns the Counter with that Name, or persistable.ErrNotFound.
 func (s *CounterStore) ByName(ctx context.Context, name string) (*Counter, error) {
 	return persistimpl.Unique(ctx, &s.Store, 0, persistimpl.AppendString(nil, name))
@@ -245,6 +256,9 @@ func EventStoreOf(db *persistable.DB) *EventStore {
 
 // In returns the store bound to a transaction.
 func (s *EventStore) In(tx persistable.Tx) *EventStore { return &EventStore{s.Store.In(tx)} }
+
+// With returns the store with options for the transactions of its operations.
+func (s *EventStore) With(o kv.TransactionOptions) *EventStore { return &EventStore{s.Store.With(o)} }
 
 // Feed returns the changes of the records in this directory.
 func (s *EventStore) Feed() *persistable.Feed[*Event, ulid.ULID] { return persistable.FeedOf(&s.Store) }
@@ -344,6 +358,9 @@ func OrderStoreOf(db *persistable.DB, tenantID string) *OrderStore {
 
 // In returns the store bound to a transaction.
 func (s *OrderStore) In(tx persistable.Tx) *OrderStore { return &OrderStore{s.Store.In(tx)} }
+
+// With returns the store with options for the transactions of its operations.
+func (s *OrderStore) With(o kv.TransactionOptions) *OrderStore { return &OrderStore{s.Store.With(o)} }
 
 // New is NewOrder for this store's directory: it fills TenantID.
 // A literal that says another directory panics.
@@ -761,6 +778,11 @@ func SettingStoreOf(db *persistable.DB) *SettingStore {
 
 // In returns the store bound to a transaction.
 func (s *SettingStore) In(tx persistable.Tx) *SettingStore { return &SettingStore{s.Store.In(tx)} }
+
+// With returns the store with options for the transactions of its operations.
+func (s *SettingStore) With(o kv.TransactionOptions) *SettingStore {
+	return &SettingStore{s.Store.With(o)}
+}
 
 // ByValue returns the records with that Value, in the order of their IDs.
 func (s *SettingStore) ByValue(value string) *persistable.Query[*Setting] {

@@ -5,7 +5,7 @@
 // An engine's tests:
 //
 //	func TestConformance(t *testing.T) { kvtest.RunConformance(t, open) }
-//	func TestOptions(t *testing.T)     { kvtest.RunOptions(t, openWithOptions) }
+//	func TestOptions(t *testing.T)     { kvtest.RunOptions(t, openWith) }
 //	func TestGoldens(t *testing.T)     { replay.Goldens(t, open, dir) }
 //	func TestFinds(t *testing.T)       { replay.Finds(t, open) }
 //

@@ -179,6 +179,9 @@ func (s *Set) checkName(name string) error {
 	return s.nameError(name, reason)
 }
 
+// maintenance returns the set for work that may take long: see [persistable.DB.Maintenance].
+func (s *Set) maintenance() *Set { return &Set{s.db.Maintenance(), s.layer, s.parent} }
+
 // transact runs fn in a transaction of the DB, so that the DB's fences hold.
 func (s *Set) transact(ctx context.Context, fn func(tx kv.Transaction) error) error {
 	return s.db.Transact(ctx, func(tx persistable.Tx) error { return fn(tx.KV()) })

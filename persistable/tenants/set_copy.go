@@ -55,6 +55,7 @@ func (s *Set) Copy(ctx context.Context, from, to string, o CopyOptions) (p Progr
 }
 
 func (s *Set) copy(ctx context.Context, from, to string, o CopyOptions) (p Progress, err error) {
+	s = s.maintenance()
 	src, err := s.openSource(ctx, from, o.Lock)
 	if err != nil {
 		return p, err
@@ -131,6 +132,7 @@ type ExportOptions struct {
 // Memory: one block. Each block is one call of w.Write. Errors: [ErrNotFound],
 // [ErrTooLong], [ErrLockLost], [ErrName], and those of w.
 func (s *Set) Export(ctx context.Context, name string, w io.Writer, o ExportOptions) (p Progress, err error) {
+	s = s.maintenance()
 	e := exporter{writer: streamWriter{w: w}, progress: o.Progress}
 	if err = e.open(ctx, s, name, o); err == nil {
 		err = e.run(ctx)
@@ -248,6 +250,7 @@ type ImportOptions struct {
 // Memory: one block. Errors: [ErrExists], [ErrUnfinished], [ErrStream], [ErrAhead],
 // [ErrName], [ErrRename].
 func (s *Set) Import(ctx context.Context, name string, r io.Reader, o ImportOptions) (p Progress, err error) {
+	s = s.maintenance()
 	i := importer{in: streamReader{r: r}, reason: o.LockReason, progress: o.Progress}
 	if err = s.checkName(name); err == nil {
 		err = i.open(ctx, s, name)
@@ -365,6 +368,7 @@ type VerifyOptions struct {
 // Memory: one block of each. Errors: ErrDifferent, [ErrNotFound], [ErrTooLong], [ErrLockLost],
 // [ErrStream], [ErrName].
 func (s *Set) Verify(ctx context.Context, name string, r io.Reader, o VerifyOptions) (p Progress, err error) {
+	s = s.maintenance()
 	in := streamReader{r: r}
 	m, err := in.start()
 	if err == nil {

@@ -52,6 +52,7 @@ func (s *Set) DeleteLocked(ctx context.Context, l Lock) error {
 
 // delete removes the tenant that a departure names, if it allows that.
 func (s *Set) delete(ctx context.Context, d *departure) error {
+	s = s.maintenance()
 	allow := d.allow
 	d.Set, d.id, d.path = s, newID(), s.Path(d.name)
 	d.allow = func(tx kv.ReadTransaction, now *directory.Directory) error {
@@ -84,6 +85,7 @@ func (s *Set) tryDelete(ctx context.Context, d *departure) error {
 // Sweep clears what interrupted calls of Delete and Abandon have left, of all tenants
 // of the set. It returns how many tenants it has cleared.
 func (s *Set) Sweep(ctx context.Context) (n int, err error) {
+	s = s.maintenance()
 	work, err := s.workNow(ctx, removedName)
 	if err != nil || work == nil {
 		return 0, err
@@ -161,6 +163,7 @@ func (s *Set) Abandon(ctx context.Context, name string) error {
 // abandon is [Set.Abandon] of the directory that the condition allows to remove. One that
 // it refuses by [ErrUnfinished] is another call's, and stays.
 func (s *Set) abandon(ctx context.Context, name string, allow directory.Condition) error {
+	s = s.maintenance()
 	if err := s.checkName(name); err != nil {
 		return err
 	}

@@ -65,6 +65,8 @@ func (e *emitter) writeStore(r *model.Record) {
 	e.printf("return &%s{%s.NewStore[*%s, %s](db, &%s%s)}\n}\n", r.StoreType(), e.importPackage(model.PersistimplPath), e.recordType(r), id, r.SchemaVar(), e.storeArguments(r, names))
 	e.printf("// In returns the store bound to a transaction.")
 	e.printf("func (s *%s) In(tx %s.Tx) *%s { return &%s{s.Store.In(tx)} }\n", r.StoreType(), persistable, r.StoreType(), r.StoreType())
+	e.printf("// With returns the store with options for the transactions of its operations.")
+	e.printf("func (s *%s) With(o %s.TransactionOptions) *%s { return &%s{s.Store.With(o)} }\n", r.StoreType(), e.importPackage(model.KVPath), r.StoreType(), r.StoreType())
 	if hasStoreNew(r) {
 		e.writeStoreNew(r)
 	}

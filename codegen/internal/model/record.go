@@ -213,6 +213,7 @@ const (
 	modulePath      = "github.com/kazahana-db/kazahana"
 	PersistablePath = modulePath + "/persistable"
 	PersistimplPath = modulePath + "/persistable/persistimpl"
+	KVPath          = modulePath + "/kv"
 	IDGenPath       = modulePath + "/idgen"
 	TuplePath       = modulePath + "/tuple"
 	ULIDPath        = "github.com/oklog/ulid/v2"

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -39,6 +40,11 @@ func CommentStoreOf(db *persistable.DB, tenant string) *CommentStore {
 
 // In returns the store bound to a transaction.
 func (s *CommentStore) In(tx persistable.Tx) *CommentStore { return &CommentStore{s.Store.In(tx)} }
+
+// With returns the store with options for the transactions of its operations.
+func (s *CommentStore) With(o kv.TransactionOptions) *CommentStore {
+	return &CommentStore{s.Store.With(o)}
+}
 
 // New is NewComment for this store's directory: it fills Tenant.
 // A literal that says another directory panics.
@@ -146,6 +152,11 @@ func NoticeStoreOf(db *persistable.DB, tenant string) *NoticeStore {
 // In returns the store bound to a transaction.
 func (s *NoticeStore) In(tx persistable.Tx) *NoticeStore { return &NoticeStore{s.Store.In(tx)} }
 
+// With returns the store with options for the transactions of its operations.
+func (s *NoticeStore) With(o kv.TransactionOptions) *NoticeStore {
+	return &NoticeStore{s.Store.With(o)}
+}
+
 // New is NewNotice for this store's directory: it fills Tenant.
 // A literal that says another directory panics.
 // The ID is one of the store's own database.
@@ -248,6 +259,11 @@ func TenantStoreOf(db *persistable.DB) *TenantStore {
 
 // In returns the store bound to a transaction.
 func (s *TenantStore) In(tx persistable.Tx) *TenantStore { return &TenantStore{s.Store.In(tx)} }
+
+// With returns the store with options for the transactions of its operations.
+func (s *TenantStore) With(o kv.TransactionOptions) *TenantStore {
+	return &TenantStore{s.Store.With(o)}
+}
 
 // New is NewTenant for this store.
 // The ID is one of the store's own database.
@@ -359,6 +375,11 @@ func TicketStoreOf(db *persistable.DB, tenant string) *TicketStore {
 
 // In returns the store bound to a transaction.
 func (s *TicketStore) In(tx persistable.Tx) *TicketStore { return &TicketStore{s.Store.In(tx)} }
+
+// With returns the store with options for the transactions of its operations.
+func (s *TicketStore) With(o kv.TransactionOptions) *TicketStore {
+	return &TicketStore{s.Store.With(o)}
+}
 
 // New is NewTicket for this store's directory: it fills Tenant.
 // A literal that says another directory panics.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 )
@@ -38,6 +39,11 @@ func CustomerStoreOf(db *persistable.DB, shop string) *CustomerStore {
 
 // In returns the store bound to a transaction.
 func (s *CustomerStore) In(tx persistable.Tx) *CustomerStore { return &CustomerStore{s.Store.In(tx)} }
+
+// With returns the store with options for the transactions of its operations.
+func (s *CustomerStore) With(o kv.TransactionOptions) *CustomerStore {
+	return &CustomerStore{s.Store.With(o)}
+}
 
 // New is NewCustomer for this store's directory: it fills Shop.
 // A literal that says another directory panics.
@@ -140,6 +146,11 @@ func LetterStoreOf(db *persistable.DB, shop string) *LetterStore {
 // In returns the store bound to a transaction.
 func (s *LetterStore) In(tx persistable.Tx) *LetterStore { return &LetterStore{s.Store.In(tx)} }
 
+// With returns the store with options for the transactions of its operations.
+func (s *LetterStore) With(o kv.TransactionOptions) *LetterStore {
+	return &LetterStore{s.Store.With(o)}
+}
+
 // New is NewLetter for this store's directory: it fills Shop.
 // A literal that says another directory panics.
 // The ID is one of the store's own database.
@@ -203,6 +214,9 @@ func OrderStoreOf(db *persistable.DB, shop string) *OrderStore {
 
 // In returns the store bound to a transaction.
 func (s *OrderStore) In(tx persistable.Tx) *OrderStore { return &OrderStore{s.Store.In(tx)} }
+
+// With returns the store with options for the transactions of its operations.
+func (s *OrderStore) With(o kv.TransactionOptions) *OrderStore { return &OrderStore{s.Store.With(o)} }
 
 // New is NewOrder for this store's directory: it fills Shop.
 // A literal that says another directory panics.

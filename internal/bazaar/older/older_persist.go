@@ -5,6 +5,7 @@ package older
 import (
 	"context"
 
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 )
@@ -32,6 +33,11 @@ func AccountStoreOf(db *persistable.DB, tenantID string) *AccountStore {
 
 // In returns the store bound to a transaction.
 func (s *AccountStore) In(tx persistable.Tx) *AccountStore { return &AccountStore{s.Store.In(tx)} }
+
+// With returns the store with options for the transactions of its operations.
+func (s *AccountStore) With(o kv.TransactionOptions) *AccountStore {
+	return &AccountStore{s.Store.With(o)}
+}
 
 // New is NewAccount for this store's directory: it fills TenantID.
 // A literal that says another directory panics.

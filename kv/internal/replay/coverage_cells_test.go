@@ -64,6 +64,8 @@ func methodCells() area {
 				a.explain("Such faults show in the next call that reads or commits, and those are recorded (Error codes, below)")
 			case "GetEstimatedRangeSizeBytes", "GetRangeSplitPoints":
 				a.explain("Estimates, which no two databases share: `kvtest.RunConformance`: sizes; `kv/embedded` `TestSampleModel`")
+			case "SetOptions":
+				a.explain("Kazahana's own, by options of FoundationDB's client: `kvtest.RunOptions`")
 			case "Release":
 				a.explain("Kazahana's own: `kv` `TestRetryReleases`; on a cluster `kv/fdbkv` `TestWritesAreFreedWithTheirTransactions`")
 			case "ConflictingKeys":
@@ -81,7 +83,7 @@ func optionCells(t *testing.T) area {
 		title: "Options", about: "Each option of kv.Option, set in a transaction that then went on.",
 		unproven: "FoundationDB's documentation of the option: `kvtest.RunConformance`: life cycle",
 	}
-	for _, c := range constantsOf(t, "database.go", "Option") {
+	for _, c := range constantsOf(t, "options.go", "Option") {
 		name := traceName(scenario.OptionNames, c)
 		a.add(c.name, "option/%s/used", name)
 		switch kv.Option(c.value) {

@@ -197,6 +197,7 @@ func (s *Schema) AppendEntries(i int, e *index.Entries, record any) error {
 // hold types of package persistable.
 type Source struct {
 	Place any   // a *place; nil if there is none
+	DB    any   // a *DB for the source's own transactions; nil: that of the place
 	Tx    any   // a *transaction; nil: each operation is a transaction of its own
 	Err   error // why the store cannot be used
 

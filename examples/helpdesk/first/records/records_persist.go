@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 )
@@ -37,6 +38,11 @@ func TicketStoreOf(db *persistable.DB, tenant string) *TicketStore {
 
 // In returns the store bound to a transaction.
 func (s *TicketStore) In(tx persistable.Tx) *TicketStore { return &TicketStore{s.Store.In(tx)} }
+
+// With returns the store with options for the transactions of its operations.
+func (s *TicketStore) With(o kv.TransactionOptions) *TicketStore {
+	return &TicketStore{s.Store.With(o)}
+}
 
 // New is NewTicket for this store's directory: it fills Tenant.
 // A literal that says another directory panics.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -44,6 +45,9 @@ func EveryStoreOf(db *persistable.DB, group string, number int32) *EveryStore {
 
 // In returns the store bound to a transaction.
 func (s *EveryStore) In(tx persistable.Tx) *EveryStore { return &EveryStore{s.Store.In(tx)} }
+
+// With returns the store with options for the transactions of its operations.
+func (s *EveryStore) With(o kv.TransactionOptions) *EveryStore { return &EveryStore{s.Store.With(o)} }
 
 // New is NewEvery for this store's directory: it fills Group, Number.
 // A literal that says another directory panics.

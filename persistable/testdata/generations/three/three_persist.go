@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -36,6 +37,11 @@ func CustomerStoreOf(db *persistable.DB) *CustomerStore {
 
 // In returns the store bound to a transaction.
 func (s *CustomerStore) In(tx persistable.Tx) *CustomerStore { return &CustomerStore{s.Store.In(tx)} }
+
+// With returns the store with options for the transactions of its operations.
+func (s *CustomerStore) With(o kv.TransactionOptions) *CustomerStore {
+	return &CustomerStore{s.Store.With(o)}
+}
 
 // New is NewCustomer for this store.
 // The ID is one of the store's own database.

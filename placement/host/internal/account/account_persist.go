@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 )
@@ -35,6 +36,11 @@ func AccountStoreOf(db *persistable.DB) *AccountStore {
 
 // In returns the store bound to a transaction.
 func (s *AccountStore) In(tx persistable.Tx) *AccountStore { return &AccountStore{s.Store.In(tx)} }
+
+// With returns the store with options for the transactions of its operations.
+func (s *AccountStore) With(o kv.TransactionOptions) *AccountStore {
+	return &AccountStore{s.Store.With(o)}
+}
 
 // New is NewAccount for this store.
 // The ID is one of the store's own database.
