@@ -4,6 +4,7 @@ package kv
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -217,6 +218,12 @@ func (o TransactionOptions) Format(f fmt.State, verb rune) {
 func (o TransactionOptions) LogValue() slog.Value {
 	type plain TransactionOptions
 	return slog.AnyValue(plain(o.public()))
+}
+
+// MarshalJSON implements [json.Marshaler]: it writes the fields without the token, for logs.
+func (o TransactionOptions) MarshalJSON() ([]byte, error) {
+	type plain TransactionOptions
+	return json.Marshal(plain(o.public()))
 }
 
 // public returns the options without secrets.

@@ -118,6 +118,3 @@ func (t *transaction) SetOptions(o kv.TransactionOptions) error {
 	t.reports.Store(t.reports.Load() || t.asked.ReportConflictingKeys)
 	return t.options.set(a.handle, true)
 }
-
-// SetOptions implements [kv.ReadTransaction].
-func (s snapshot) SetOptions(o kv.TransactionOptions) error { return s.t.SetOptions(o) }

@@ -24,7 +24,6 @@ package ryw
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -256,59 +255,6 @@ func (t *Transaction) beginAttempt(s settings) {
 	t.reads, t.direct = nil, &noDirectWrites
 }
 
-// SetOption implements [kv.Transaction].
-func (t *Transaction) SetOption(o kv.Option, arg int64) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.fault != nil {
-		return nil
-	}
-	if o == kv.OptionReadYourWritesDisable && (t.read || !t.writes.empty()) {
-		return t.keepFault(kv.NewError(kv.CodeClientInvalidOperation, "read-your-writes can be disabled before the first read or write only"))
-	}
-	late := o == kv.OptionReadYourWritesDisable && !t.settings.rywDisabled
-	if err := t.settings.set(o, arg); err != nil {
-		return t.keepFault(err)
-	}
-	if late {
-		t.reads = nil // FoundationDB's client neither lists nor commits those that were added before
-	}
-	switch o {
-	case kv.OptionTimeout:
-		t.startTimeout()
-	case kv.OptionMaxRetryDelay:
-		t.backoff.cap = max(t.settings.maxDelay, 1)
-	}
-	return nil
-}
-
-// SetOptions implements [kv.ReadTransaction].
-func (t *Transaction) SetOptions(o kv.TransactionOptions) error {
-	if err := o.Validate(); err != nil {
-		return err
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err := t.checkAlive(); err != nil {
-		return err
-	}
-	if t.read || !t.writes.empty() || t.direct != &noDirectWrites {
-		return kv.NewError(kv.CodeClientInvalidOperation, "SetOptions after a read or a write")
-	}
-	first := *t.first
-	first.apply(o)
-	t.first = &first
-	t.settings.apply(o)
-	t.backoff.cap = max(t.settings.maxDelay, 1)
-	if o.Timeout > 0 {
-		t.startTimeout()
-	}
-	return nil
-}
-
-// SetOptions implements [kv.ReadTransaction].
-func (s snapshot) SetOptions(o kv.TransactionOptions) error { return s.Transaction.SetOptions(o) }
-
 // ensureAttempt returns the attempt, for something to await its commit.
 func (t *Transaction) ensureAttempt() *attempt {
 	if t.attempt == nil {
@@ -336,63 +282,6 @@ func inLegalRange(r kv.KeyRange, end []byte) error {
 
 func outside(key []byte) error {
 	return kv.NewError(kv.CodeKeyOutsideLegalRange, "key %s", keys.Printable(key))
-}
-
-// deadline is the timeout of a transaction, which most do not have.
-type deadline struct {
-	began   time.Time   // what it counts from
-	expires time.Time   // zero: never
-	timer   *time.Timer // strikes then
-}
-
-// startTimeout has the timeout count, from the first option of a timeout on. t.mu is held.
-func (t *Transaction) startTimeout() {
-	if t.deadline == nil {
-		t.deadline = &deadline{began: time.Now()}
-	}
-	t.setExpiry()
-}
-
-// setExpiry arranges for the timeout to strike. t.mu is held.
-func (t *Transaction) setExpiry() {
-	t.stopTimer()
-	d := t.deadline
-	if d == nil {
-		return
-	}
-	d.expires = time.Time{}
-	if t.settings.timeout == 0 {
-		return
-	}
-	d.expires = d.began.Add(t.settings.timeout)
-	d.timer = time.AfterFunc(time.Until(d.expires), func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.checkTimeout() // unless the time has been changed
-	})
-}
-
-// checkTimeout kills the transaction if its time is over. A commit that is under way
-// goes its way.
-func (t *Transaction) checkTimeout() {
-	if t.deadErr != nil || !t.hasTimeout() || time.Now().Before(t.deadline.expires) {
-		return
-	}
-	var err error = kv.NewError(kv.CodeTransactionTimedOut, "the timeout of %v is over", t.settings.timeout)
-	if t.attempt.isUnderWay() {
-		err = fmt.Errorf("embedded: the commit goes on: %w: %w", kv.ErrOutcomeUnknown, err)
-	}
-	t.failUntilReset(err)
-}
-
-// hasTimeout reports whether a timeout will end the transaction.
-func (t *Transaction) hasTimeout() bool { return t.deadline != nil && !t.deadline.expires.IsZero() }
-
-func (t *Transaction) stopTimer() {
-	if t.deadline != nil && t.deadline.timer != nil {
-		t.deadline.timer.Stop()
-		t.deadline.timer = nil
-	}
 }
 
 // startHeld hands the read that was held back, if any, to one of the database's

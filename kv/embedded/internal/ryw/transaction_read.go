@@ -48,6 +48,9 @@ func (s snapshot) ReadTransact(_ context.Context, fn func(kv.ReadTransaction) er
 	return fn(s)
 }
 
+// SetOptions implements [kv.ReadTransaction].
+func (s snapshot) SetOptions(o kv.TransactionOptions) error { return s.Transaction.SetOptions(o) }
+
 // Snapshot implements [kv.ReadTransaction].
 func (s snapshot) Snapshot() kv.ReadTransaction { return s }
 
