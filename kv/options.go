@@ -275,7 +275,7 @@ func (d withOptions) Begin() (Transaction, error) {
 // Transact implements [Transactor].
 func (d withOptions) Transact(ctx context.Context, fn func(Transaction) error) error {
 	begun := false
-	return d.name(d.Database.Transact(ctx, func(tx Transaction) error {
+	return d.options.NameError(d.Database.Transact(ctx, func(tx Transaction) error {
 		if err := d.setOnce(tx, &begun); err != nil {
 			return err
 		}
@@ -286,7 +286,7 @@ func (d withOptions) Transact(ctx context.Context, fn func(Transaction) error) e
 // ReadTransact implements [ReadTransactor].
 func (d withOptions) ReadTransact(ctx context.Context, fn func(ReadTransaction) error) error {
 	begun := false
-	return d.name(d.Database.ReadTransact(ctx, func(tx ReadTransaction) error {
+	return d.options.NameError(d.Database.ReadTransact(ctx, func(tx ReadTransaction) error {
 		if err := d.setOnce(tx, &begun); err != nil {
 			return err
 		}
@@ -303,12 +303,14 @@ func (d withOptions) setOnce(tx ReadTransaction, begun *bool) error {
 	return tx.SetOptions(d.options)
 }
 
-// name adds the identifier to an error of the database.
-func (d withOptions) name(err error) error {
-	if d.options.Identifier == "" || CodeOf(err) == 0 && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
+// NameError adds the Identifier to an error of the database or of a context that ended. It returns
+// other errors, and nil, as they are. Transact and ReadTransact of [With] call it; a caller of Begin
+// may.
+func (o TransactionOptions) NameError(err error) error {
+	if o.Identifier == "" || CodeOf(err) == 0 && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
 		return err
 	}
-	return fmt.Errorf("transaction %s: %w", d.options.Identifier, err)
+	return fmt.Errorf("transaction %s: %w", o.Identifier, err)
 }
 
 // Option is a transaction option. The numbers are FoundationDB's. Options with

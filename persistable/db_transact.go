@@ -76,11 +76,11 @@ func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 	if db.options.ReadOnly {
 		return errOptionReadOnly
 	}
-	writer, err := db.engine.Begin()
+	o := db.operationOf(ctx)
+	writer, err := o.engine(db).Begin()
 	if err != nil {
 		return err
 	}
-	o := db.operationOf(ctx)
 	writer = o.measureWrites(writer)
 	t := newWriteTransaction(db, writer)
 	t.operation = o
@@ -101,14 +101,14 @@ func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 		}
 		t.startFences()
 		if err := cmp.Or(fn(t), t.checkWhole()); err != nil {
-			return err
+			return o.endAttempt(err)
 		}
 		if err := db.functions.checkOutside(ctx, t); err != nil {
 			return err
 		}
 		return t.awaitFences(ctx)
 	})
-	return t.explain(err)
+	return t.explain(kv.TransactionOptions{Identifier: o.identifier(db)}.NameError(err))
 }
 
 // explainsConflicts reports whether transactions ask the engine what they conflict on.
@@ -134,9 +134,9 @@ func (db *DB) ReadTransact(ctx context.Context, fn func(tx Tx) error) (err error
 
 func (db *DB) readOnly(ctx context.Context, fn func(*transaction) error) error {
 	o := db.operationOf(ctx)
-	return db.engine.ReadTransact(ctx, func(reader kv.ReadTransaction) error {
+	return o.engine(db).ReadTransact(ctx, func(reader kv.ReadTransaction) error {
 		o.startAttempt()
-		return fn(&transaction{db: db, operation: o, Transaction: scan.Transaction{Reader: o.measureReads(reader).Snapshot()}})
+		return o.endAttempt(fn(&transaction{db: db, operation: o, Transaction: scan.Transaction{Reader: o.measureReads(reader).Snapshot()}}))
 	})
 }
 

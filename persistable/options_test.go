@@ -205,3 +205,37 @@ func TestWrongOptions(t *testing.T) {
 		t.Errorf("Get = %v, want a DirectoryError about TagOf", err)
 	}
 }
+
+// throttling is a tracer that names transactions, and keeps the last outcome.
+type throttling struct{ last persistable.Outcome }
+
+func (r *throttling) Begin(ctx context.Context, op persistable.Operation) (context.Context, func(persistable.Outcome)) {
+	return persistable.WithIdentifier(ctx, "trace-1"), func(o persistable.Outcome) { r.last = o }
+}
+
+// TestThrottledAndNamed ends attempts as a cluster does that limits a tag, and looks at
+// the names of the transactions.
+func TestThrottledAndNamed(t *testing.T) {
+	log, tracer := &optionLog{Database: enginetest.Open(t)}, &throttling{}
+	db := openWith(t, log, persistable.Options{IDs: persistable.IDOptions{Off: true}, Tracer: tracer}).With(kv.TransactionOptions{Identifier: "job"})
+	for name, run := range map[string]func(func(persistable.Tx) error) error{
+		"Transact":     func(fn func(persistable.Tx) error) error { return db.Transact(ctx, fn) },
+		"ReadTransact": func(fn func(persistable.Tx) error) error { return db.ReadTransact(ctx, fn) },
+	} {
+		log.take()
+		errs := []error{kv.NewError(kv.CodeTagThrottled, ""), kv.NewError(kv.CodeProxyTagThrottled, ""), nil}
+		check(t, run(func(persistable.Tx) error {
+			err := errs[0]
+			errs = errs[1:]
+			return err
+		}))
+		if o := tracer.last; o.Attempts != 3 || o.Throttled != 2 || o.Conflicts != 0 {
+			t.Errorf("%s: %d attempts, %d throttled, %d conflicts, want 3, 2 and none", name, o.Attempts, o.Throttled, o.Conflicts)
+		}
+		log.mu.Lock()
+		if id := log.all[0].options.Identifier; id != "job/trace-1" {
+			t.Errorf("%s: a transaction named %q", name, id)
+		}
+		log.mu.Unlock()
+	}
+}

@@ -31,7 +31,7 @@ func (s source) get(ctx context.Context, sc *scratch) (v any, err error) {
 	}
 	// One allocation for all attempts.
 	g := singleGet{source: s, ctx: ctx, sc: sc, operation: o}
-	if err := s.db.engine.ReadTransact(ctx, g.run); err != nil {
+	if err := o.engine(s.db).ReadTransact(ctx, g.run); err != nil {
 		return nil, err
 	}
 	return g.v, nil
@@ -52,7 +52,7 @@ func (g *singleGet) run(reader kv.ReadTransaction) (err error) {
 	g.operation.startAttempt()
 	g.t = transaction{db: g.source.db, operation: g.operation, Transaction: scan.Transaction{Reader: g.operation.measureReads(reader).Snapshot()}}
 	g.v, err = g.source.getIn(g.ctx, &g.t, g.sc)
-	return err
+	return g.operation.endAttempt(err)
 }
 
 func (s *source) getIn(ctx context.Context, t *transaction, sc *scratch) (any, error) {

@@ -57,12 +57,25 @@ type Outcome struct {
 	// Attempts is how many attempts there were, Conflicts how many of them failed because
 	// another transaction had written what they read. Both are 0 of a bound operation.
 	Attempts, Conflicts int
+	// Throttled is how many attempts a cluster ended because of a limit of their tags
+	// (kv.TransactionOptions.Tags).
+	Throttled int
 	// Causes say what other transactions changed in the attempts that failed with a
 	// conflict: the last ones of many.
 	Causes []Conflict
 	// Err is the error that the operation returned.
 	Err error
 }
+
+// WithIdentifier returns a context for a [Tracer] to return from Begin: it names the operation's
+// transaction, after the name that kv.TransactionOptions.Identifier gives, so that the trace and
+// the samples of a cluster lead to the span. What is longer than kv.MaxIdentifierSize is cut.
+func WithIdentifier(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, identifierKey{}, id)
+}
+
+// identifierKey is the key under which a context carries the identifier of a transaction.
+type identifierKey struct{}
 
 // JoinTracers returns a tracer that tells several ones, each within the context of those before
 // it. Nil tracers are left out; without any other it returns nil.
@@ -174,7 +187,7 @@ func attributes(op Operation, o Outcome) []slog.Attr {
 	}
 	list = append(
 		list,
-		slog.Duration("took", o.Time), slog.Int("attempts", o.Attempts), slog.Int("conflicts", o.Conflicts), slog.Int("rounds", o.Rounds),
+		slog.Duration("took", o.Time), slog.Int("attempts", o.Attempts), slog.Int("conflicts", o.Conflicts), slog.Int("throttled", o.Throttled), slog.Int("rounds", o.Rounds),
 		slog.Int("keys read", o.Pairs), slog.Int("bytes read", o.BytesRead), slog.Int("writes", o.Writes), slog.Int("bytes written", o.BytesWritten),
 	)
 	for _, c := range o.Causes {

@@ -317,10 +317,10 @@ func TestLogSlow(t *testing.T) {
 		t.Errorf("logged %s", out.String())
 	}
 	end(persistable.Operation{Name: "Page", Type: "Order", Index: "Order_Status", Path: []string{"tenants", "a"}}, persistable.Outcome{
-		Time: time.Second, Attempts: 3, Conflicts: 2, Err: errors.New("lost"),
+		Time: time.Second, Attempts: 3, Conflicts: 2, Throttled: 1, Err: errors.New("lost"),
 		Usage: measure.Usage{Counts: measure.Counts{Rounds: 4, Writes: 5}, Pairs: 6, BytesRead: 7, BytesWritten: 8},
 	})
-	want := `level=WARN msg="slow operation" operation=Page type=Order index=Order_Status directory=tenants/a took=1s attempts=3 conflicts=2 ` +
+	want := `level=WARN msg="slow operation" operation=Page type=Order index=Order_Status directory=tenants/a took=1s attempts=3 conflicts=2 throttled=1 ` +
 		`rounds=4 "keys read"=6 "bytes read"=7 writes=5 "bytes written"=8 error=lost` + "\n"
 	if out.String() != want {
 		t.Errorf("got  %swant %s", out.String(), want)

@@ -3,6 +3,7 @@
 package persistable
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -56,8 +57,8 @@ type operation struct {
 	before measure.Usage // of the transaction to which it is bound
 	bound  bool
 
-	attempts, conflicts int
-	causes              []Conflict
+	attempts, conflicts, throttled int
+	causes                         []Conflict
 }
 
 // maxCauses is how many causes of conflicts an operation keeps.
@@ -104,6 +105,38 @@ func (o *operation) startAttempt() {
 	}
 }
 
+// endAttempt counts an attempt that ended with err if a limit of its tags was the cause, and
+// returns err.
+func (o *operation) endAttempt(err error) error {
+	if o != nil && err != nil {
+		if code := kv.CodeOf(err); code == kv.CodeTagThrottled || code == kv.CodeProxyTagThrottled {
+			o.throttled++
+		}
+	}
+	return err
+}
+
+// engine returns the engine of db for the operation's transaction.
+func (o *operation) engine(db *DB) kv.Database {
+	if o == nil {
+		return db.engine
+	}
+	return kv.With(db.engine, kv.TransactionOptions{Identifier: o.identifier(db)})
+}
+
+// identifier returns the name of the operation's transaction in db, "" for none.
+func (o *operation) identifier(db *DB) string {
+	if o == nil {
+		return db.settings.Identifier
+	}
+	id, _ := o.ctx.Value(identifierKey{}).(string)
+	if db.settings.Identifier != "" && id != "" {
+		id = db.settings.Identifier + "/" + id
+	}
+	id = cmp.Or(id, db.settings.Identifier)
+	return id[:min(len(id), kv.MaxIdentifierSize)]
+}
+
 // noteConflict counts the conflict with which the attempt before failed.
 func (o *operation) noteConflict(causes []Conflict) {
 	if o == nil {
@@ -121,7 +154,7 @@ func (o *operation) finish(err *error) {
 	}
 	out := Outcome{Usage: o.meter.Usage().Sub(o.before), Time: time.Since(o.began), Err: *err}
 	if !o.bound {
-		out.Attempts, out.Conflicts, out.Causes = o.attempts, o.conflicts, o.causes
+		out.Attempts, out.Conflicts, out.Throttled, out.Causes = o.attempts, o.conflicts, o.throttled, o.causes
 	}
 	o.end(out)
 }

@@ -133,7 +133,8 @@ func secretive(t *testing.T) []any {
 		fill(idgen.Lease{}), fill(leasehttp.Token{}), fill(leasehttp.ClientOptions{}), fill(external.Options{}), fill(fdbkv.TLS{}),
 		options,
 		fdbkv.Options{Network: fdbkv.Network{TLS: fill(fdbkv.TLS{}).(fdbkv.TLS)}},
-		fill(kv.TransactionOptions{}), fdbkv.Options{Transactions: fill(kv.TransactionOptions{}).(kv.TransactionOptions)},
+		fill(kv.TransactionOptions{}),
+		fdbkv.Options{Transactions: fill(kv.TransactionOptions{}).(kv.TransactionOptions)},
 		fdbkv.Network{TLS: fill(fdbkv.TLS{}).(fdbkv.TLS)},
 		codec, *codec, client, handler,
 	}

@@ -24,6 +24,7 @@
 //	kazahana.index                the index that was asked for
 //	kazahana.attempts             attempts of the transaction
 //	kazahana.conflicts            those that failed because of another transaction
+//	kazahana.throttled            those that a limit of their tags ended
 //	kazahana.rounds               rounds of reads
 //	kazahana.keys_read            pairs read
 //	kazahana.bytes_read
@@ -43,6 +44,7 @@
 //	db.client.operation.duration     histogram s           with error.type if it failed
 //	kazahana.operation.attempts      histogram {attempt}
 //	kazahana.operation.conflicts     histogram {conflict}
+//	kazahana.operation.throttled     histogram {attempt}
 //	kazahana.operation.rounds        histogram {round}
 //	kazahana.operation.keys_read     histogram {key}
 //	kazahana.operation.bytes_read    histogram By

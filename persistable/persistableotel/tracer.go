@@ -40,6 +40,10 @@ type Tracer struct {
 	// it before the tracer is used.
 	Values bool
 
+	// Identifiers names the transactions of a cluster by the ids of their traces, in the client's trace
+	// and in its samples: see persistable.WithIdentifier. Set it before the tracer is used.
+	Identifiers bool
+
 	spans       oteltrace.Tracer
 	instruments instruments
 }
@@ -66,6 +70,9 @@ func (t *Tracer) Begin(ctx context.Context, op persistable.Operation) (inner con
 	inner, span := t.spans.Start(ctx, name, oteltrace.WithSpanKind(oteltrace.SpanKindClient), oteltrace.WithAttributes(
 		append(attributes, systemKey.String("kazahana"), directoryKey.String(strings.Join(op.Path, "/")))...,
 	))
+	if id := span.SpanContext().TraceID(); t.Identifiers && id.IsValid() {
+		inner = persistable.WithIdentifier(inner, id.String())
+	}
 	return inner, func(o persistable.Outcome) {
 		t.instruments.record(ctx, attributes, op, o)
 		t.endSpan(span, o)
@@ -88,7 +95,7 @@ func attributesOf(op persistable.Operation) []attribute.KeyValue {
 func (t *Tracer) endSpan(span oteltrace.Span, o persistable.Outcome) {
 	defer span.End()
 	span.SetAttributes(
-		attribute.Int("kazahana.attempts", o.Attempts), attribute.Int("kazahana.conflicts", o.Conflicts), attribute.Int("kazahana.rounds", o.Rounds),
+		attribute.Int("kazahana.attempts", o.Attempts), attribute.Int("kazahana.conflicts", o.Conflicts), attribute.Int("kazahana.throttled", o.Throttled), attribute.Int("kazahana.rounds", o.Rounds),
 		attribute.Int("kazahana.keys_read", o.Pairs), attribute.Int("kazahana.bytes_read", o.BytesRead),
 		attribute.Int("kazahana.writes", o.Writes), attribute.Int("kazahana.bytes_written", o.BytesWritten),
 	)
@@ -151,6 +158,7 @@ func newInstruments(meter metric.Meter) (instruments, error) {
 	in := instruments{costs: []cost{
 		{name: "attempts", unit: "{attempt}", about: "Attempts of an operation's transaction.", of: func(o persistable.Outcome) int { return o.Attempts }, bounds: few},
 		{name: "conflicts", unit: "{conflict}", about: "Attempts that failed because of another transaction.", of: func(o persistable.Outcome) int { return o.Conflicts }, bounds: few},
+		{name: "throttled", unit: "{attempt}", about: "Attempts that a limit of their tags ended.", of: func(o persistable.Outcome) int { return o.Throttled }, bounds: few},
 		{name: "rounds", unit: "{round}", about: "Rounds of reads.", of: func(o persistable.Outcome) int { return o.Rounds }, bounds: few},
 		{name: "keys_read", unit: "{key}", about: "Pairs read.", of: func(o persistable.Outcome) int { return o.Pairs }},
 		{name: "bytes_read", unit: "By", about: "Length of the keys and values read.", of: func(o persistable.Outcome) int { return o.BytesRead }},

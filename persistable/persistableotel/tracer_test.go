@@ -20,6 +20,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/measure"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistableotel"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -60,7 +61,7 @@ func TestSpans(t *testing.T) {
 	ctx, endOuter := r.Begin(t.Context(), persistable.Operation{Name: "Transact"})
 	_, end := r.Begin(ctx, page)
 	end(persistable.Outcome{
-		Attempts: 2, Conflicts: 1, Usage: measure.Usage{Counts: measure.Counts{Rounds: 3, Writes: 4}, Pairs: 5, BytesRead: 6, BytesWritten: 7},
+		Attempts: 2, Conflicts: 1, Throttled: 1, Usage: measure.Usage{Counts: measure.Counts{Rounds: 3, Writes: 4}, Pairs: 5, BytesRead: 6, BytesWritten: 7},
 		Causes: []persistable.Conflict{{Type: "Order", Path: []string{"tenants", "a"}, ID: 17}}, Err: errors.New("lost"),
 	})
 	endOuter(persistable.Outcome{Err: fmt.Errorf("%w: no", persistable.ErrNotFound)})
@@ -71,7 +72,7 @@ func TestSpans(t *testing.T) {
 	want := []string{
 		"db.collection.name=Order", "db.namespace=tenants/a", "db.operation.name=Page", "db.system.name=kazahana", "error.type=_OTHER",
 		"kazahana.attempts=2", "kazahana.bytes_read=6", "kazahana.bytes_written=7", "kazahana.conflicts=1",
-		"kazahana.index=Order_Status", "kazahana.keys_read=5", "kazahana.rounds=3", "kazahana.writes=4",
+		"kazahana.index=Order_Status", "kazahana.keys_read=5", "kazahana.rounds=3", "kazahana.throttled=1", "kazahana.writes=4",
 	}
 	if diff := cmp.Diff(want, texts(spans[0].Attributes)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -119,7 +120,7 @@ func TestSpansHaveNoValues(t *testing.T) {
 func TestHistograms(t *testing.T) {
 	r := newRecorder(t)
 	for _, o := range []persistable.Outcome{
-		{Time: time.Second, Attempts: 2, Conflicts: 1, Usage: measure.Usage{Counts: measure.Counts{Rounds: 3}, Pairs: 5, BytesRead: 6, BytesWritten: 7}},
+		{Time: time.Second, Attempts: 2, Conflicts: 1, Throttled: 1, Usage: measure.Usage{Counts: measure.Counts{Rounds: 3}, Pairs: 5, BytesRead: 6, BytesWritten: 7}},
 		{Time: time.Second, Attempts: 1, Err: kv.NewError(kv.CodeNotCommitted, "")},
 	} {
 		_, end := r.Begin(t.Context(), page)
@@ -133,7 +134,7 @@ func TestHistograms(t *testing.T) {
 		"db.client.operation.duration [db.collection.name=Order db.operation.name=Page error.type=kv_1020 kazahana.index=Order_Status]: 1, sum 1",
 		"db.client.operation.duration [db.collection.name=Order db.operation.name=Page kazahana.index=Order_Status]: 2, sum 2",
 		"kazahana.operation.attempts: 2, sum 3", "kazahana.operation.bytes_read: 2, sum 6", "kazahana.operation.bytes_written: 2, sum 7",
-		"kazahana.operation.conflicts: 2, sum 1", "kazahana.operation.keys_read: 2, sum 5", "kazahana.operation.rounds: 2, sum 3",
+		"kazahana.operation.conflicts: 2, sum 1", "kazahana.operation.keys_read: 2, sum 5", "kazahana.operation.rounds: 2, sum 3", "kazahana.operation.throttled: 2, sum 1",
 	}
 	if diff := cmp.Diff(want, r.collect(t)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -185,4 +186,24 @@ func TestBuckets(t *testing.T) {
 		return
 	}
 	t.Error("there is no histogram of conflicts")
+}
+
+// TestIdentifiers names a transaction by the id of its span's trace.
+func TestIdentifiers(t *testing.T) {
+	r := newRecorder(t)
+	r.Identifiers = true
+	engine, err := embedded.OpenMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := persistable.Open(t.Context(), engine, persistable.Options{Tracer: r.Tracer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = errors.Join(db.Close(), engine.Close()) }()
+	err = db.Transact(t.Context(), func(tx persistable.Tx) error { return kv.NewError(kv.CodeClientInvalidOperation, "") })
+	spans := r.spans.GetSpans()
+	if id := spans[len(spans)-1].SpanContext.TraceID().String(); err == nil || !strings.Contains(err.Error(), id) {
+		t.Errorf("the error %v does not name the trace %s", err, id)
+	}
 }
