@@ -53,8 +53,8 @@ type TransactionOptions struct {
 	// Embedded: no effect.
 	Priority Priority
 
-	// Tags name the load that the transaction is a part of, so that an operator can limit it:
-	// fdbcli's "throttle on tag". At most [MaxTags] together with ThrottledTags, each of 1 to
+	// Tags name the load that the transaction is a part of, so that an operator can limit it: with
+	// fdbcli's "quota set" from 7.3 on, "throttle on tag" before. At most [MaxTags] together with ThrottledTags, each of 1 to
 	// [MaxTagSize] bytes. Transactions wait, or fail with CodeTagThrottled, which is retried,
 	// while their tag is over its limit.
 	//

@@ -206,17 +206,17 @@ func TestWrongOptions(t *testing.T) {
 	}
 }
 
-// throttling is a tracer that names transactions, and keeps the last outcome.
-type throttling struct{ last persistable.Outcome }
+// outcomeTracer is a tracer that names transactions, and keeps the last outcome.
+type outcomeTracer struct{ last persistable.Outcome }
 
-func (r *throttling) Begin(ctx context.Context, op persistable.Operation) (context.Context, func(persistable.Outcome)) {
+func (r *outcomeTracer) Begin(ctx context.Context, op persistable.Operation) (context.Context, func(persistable.Outcome)) {
 	return persistable.WithIdentifier(ctx, "trace-1"), func(o persistable.Outcome) { r.last = o }
 }
 
 // TestThrottledAndNamed ends attempts as a cluster does that limits a tag, and looks at
 // the names of the transactions.
 func TestThrottledAndNamed(t *testing.T) {
-	log, tracer := &optionLog{Database: enginetest.Open(t)}, &throttling{}
+	log, tracer := &optionLog{Database: enginetest.Open(t)}, &outcomeTracer{}
 	db := openWith(t, log, persistable.Options{IDs: persistable.IDOptions{Off: true}, Tracer: tracer}).With(kv.TransactionOptions{Identifier: "job"})
 	for name, run := range map[string]func(func(persistable.Tx) error) error{
 		"Transact":     func(fn func(persistable.Tx) error) error { return db.Transact(ctx, fn) },
