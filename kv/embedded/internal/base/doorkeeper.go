@@ -9,48 +9,65 @@ import "sync/atomic"
 // read once are not read again soon.
 //
 // It remembers a bit of each key's hash. Two keys may have the same bit: then it lets the
-// second one in too early. It forgets all keys once it has seen about as many as the part
-// has room for: a key that is read again later than that would not have stayed.
+// second one in too early. It forgets all keys once it has seen as many as the part has room for,
+// even if their rows are small: a key that is read again later than that would not have stayed.
 type doorkeeper struct {
-	bits []atomic.Uint64 // a power of two of words
-	seen atomic.Int64    // bits that were set since all were cleared
+	bits atomic.Pointer[[]atomic.Uint64] // a power of two of words, which grows up to most
+	seen atomic.Int64                    // bits that were set since all were cleared
+	most int                             // words
 }
 
-// A key has doorBytes of the part's memory for its bit, so that the doorkeeper takes a
-// five-hundredth of the part. A quarter of the bits are used.
+// The smallest rows take about doorRow bytes. There is a bit for a quarter of that, so a quarter
+// to an eighth of the bits are used, and they take up to a hundredth of the part.
 const (
-	doorBytes = 64
-	doorUsed  = 4
+	doorRow    = 96
+	doorUsed   = 4
+	firstWords = 1 << 13 // at the beginning: a limit may be far above what will be read
 )
 
-func (d *doorkeeper) open(limit int64) {
-	words := 1
-	for int64(2*words)*64*doorBytes <= limit {
-		words *= 2
+// newDoorkeeper returns the doorkeeper of a part with that limit.
+func newDoorkeeper(limit int64) *doorkeeper {
+	d := &doorkeeper{most: 1}
+	for int64(d.most) < limit/(doorRow/doorUsed)/64 {
+		d.most *= 2
 	}
-	d.bits = make([]atomic.Uint64, words)
+	d.start(min(d.most, firstWords))
+	return d
 }
 
 // admits reports whether a key was seen before, and remembers it.
 func (d *doorkeeper) admits(hash uint64) bool {
-	word, bit := &d.bits[hash>>6&uint64(len(d.bits)-1)], uint64(1)<<(hash&63)
+	bits := *d.bits.Load()
+	word, bit := &bits[hash>>6&uint64(len(bits)-1)], uint64(1)<<(hash&63)
 	if word.Load()&bit != 0 {
 		return true
 	}
 	word.Or(bit)
-	if d.seen.Add(1) > int64(len(d.bits))*64/doorUsed {
-		d.forget()
+	if d.seen.Add(1) > int64(len(bits))*64/doorUsed {
+		d.forget(bits)
 	}
 	return false
 }
 
-// forget clears all bits. Those that other goroutines set at the same time may stay.
-func (d *doorkeeper) forget() {
+// forget forgets all keys, and makes room for twice as many up to the most. What other goroutines
+// set at the same time may stay or be lost.
+func (d *doorkeeper) forget(bits []atomic.Uint64) {
+	if len(bits) < d.most {
+		d.start(2 * len(bits))
+		return
+	}
 	d.seen.Store(0)
-	for i := range d.bits {
-		d.bits[i].Store(0)
+	for i := range bits {
+		bits[i].Store(0)
 	}
 }
 
-// size returns how many bytes the doorkeeper takes.
-func (d *doorkeeper) size() int64 { return int64(len(d.bits)) * 8 }
+// start begins with so many words.
+func (d *doorkeeper) start(words int) {
+	bits := make([]atomic.Uint64, words)
+	d.bits.Store(&bits)
+	d.seen.Store(0)
+}
+
+// size returns how many bytes the doorkeeper takes at most.
+func (d *doorkeeper) size() int64 { return int64(d.most) * 8 }

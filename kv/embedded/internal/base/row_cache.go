@@ -233,7 +233,7 @@ func (r *row) cost() int64 { return int64(cap(r.pair)) + rowCost }
 type rowPart struct {
 	table  atomic.Pointer[rowTable]
 	epoch  atomic.Uint64 // advances when a key is forgotten
-	door   doorkeeper
+	door   *doorkeeper
 	mu     sync.Mutex
 	rows   int
 	bytes  int64
@@ -252,7 +252,7 @@ func (t rowTable) mask() uint64 { return uint64(len(t) - 1) }
 
 func (p *rowPart) open(limit int64) {
 	p.limit = limit
-	p.door.open(limit)
+	p.door = newDoorkeeper(limit)
 	p.bytes = p.door.size()
 	p.table.Store(&rowTable{})
 	p.resize(leastSlots)

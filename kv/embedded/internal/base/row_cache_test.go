@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"math"
 	"runtime"
 	"testing"
 
@@ -203,7 +204,7 @@ func TestRowCacheForgetsTouches(t *testing.T) {
 	for i := range 100 {
 		key := fmt.Appendf(nil, "key %d", i)
 		fillRows(c, key, nil)
-		for j := range 10_000 {
+		for j := range 30_000 {
 			fillRows(c, fmt.Appendf(nil, "%d/%d", i, j), nil)
 		}
 		fillRows(c, key, nil)
@@ -213,6 +214,38 @@ func TestRowCacheForgetsTouches(t *testing.T) {
 	}
 	if entered > 30 {
 		t.Errorf("%d of 100 keys entered though many others were read in between", entered)
+	}
+}
+
+// TestRowCacheTakesLoops reads the same small rows, which fit, again and again in one order.
+func TestRowCacheTakesLoops(t *testing.T) {
+	for _, limit := range []int64{1 << 20, 8 << 20, 12<<20 - 64} {
+		c, value := newRowCache(limit), make([]byte, 8)
+		hits, keys := 0, int(limit*7/10/(rowCost+32))
+		for range 6 {
+			hits = 0
+			for i := range keys {
+				if fillRows(c, fmt.Appendf(nil, "counter/%08d", i), value) {
+					hits++
+				}
+			}
+		}
+		if ratio := float64(hits) / float64(keys); ratio < 0.95 {
+			t.Errorf("a limit of %d: the sixth pass over %d keys finds %.2f of the rows", limit, keys, ratio)
+		}
+	}
+}
+
+// TestRowCacheWithoutLimit opens a cache that may have all memory.
+func TestRowCacheWithoutLimit(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	c := newRowCache(math.MaxInt64)
+	runtime.ReadMemStats(&after)
+	fillRows(c, []byte("key"), nil)
+	fillRows(c, []byte("key"), nil)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 8<<20 || !fillRows(c, []byte("key"), nil) {
+		t.Errorf("an empty cache takes %d bytes", took)
 	}
 }
 
