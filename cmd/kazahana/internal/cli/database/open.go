@@ -36,6 +36,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cluster"
 	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/move"
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/nearest"
@@ -334,13 +335,29 @@ func OpenCluster(ctx context.Context, file string) (db kv.Database, lock string,
 
 // awaitAnswer reads why a cluster is locked, and returns an error if it is not there.
 func awaitAnswer(ctx context.Context, db kv.Database, file string) (lock string, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errSilent)
+	within, cancel := context.WithTimeoutCause(ctx, patience, errSilent)
 	defer cancel()
-	lock, err = move.LockOf(ctx, db)
-	if err != nil && context.Cause(ctx) == errSilent {
-		err = fmt.Errorf("the cluster of %s has not answered within %v: do its servers run, and can this machine reach them? (%w)", shell.Word(file), patience, err)
+	lock, err = move.LockOf(within, db)
+	if err != nil && context.Cause(within) == errSilent {
+		err = fmt.Errorf("the cluster of %s has not answered within %v: do its servers run, and can this machine reach them?%s (%w)", shell.Word(file), patience, whySilent(ctx, db), err)
 	}
 	return lock, err
+}
+
+// whySilent says what its client knows of a cluster that does not answer; nothing if it knows
+// no reason.
+func whySilent(ctx context.Context, db kv.ReadTransactor) string {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	status, err := cluster.Read(ctx, db)
+	if err != nil || status.Health.Available {
+		return ""
+	}
+	var reasons []string
+	for _, f := range status.Health.Faults() {
+		reasons = append(reasons, f.Reason)
+	}
+	return " Its status says: " + strings.Join(reasons, "; ")
 }
 
 // errSilent is why a cluster is not waited for any longer.
