@@ -7,10 +7,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cli/database"
+	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cluster"
 	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/doctor"
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/shell"
@@ -20,7 +22,8 @@ import (
 
 const aboutDoctor = `Examine a whole database, and say what to do about each finding: directories, headers of stores,
 records, index entries, counts, tenants, leases of machine ids, elections, members, owners of virtual
-actors, documents of the ID service. It needs no Go code of the types, writes nothing, and may run
+actors, documents of the ID service; of a cluster, without --path, also whether its state endangers
+data: copies, processes, space, lag. It needs no Go code of the types, writes nothing, and may run
 while programs write. The last line counts what was examined.
 
 Findings are damage, warnings or notices. The exit code is 5 if there is damage, and 6 if there is none,
@@ -58,10 +61,14 @@ func examineDatabase(ctx context.Context, cmd *cobra.Command, c *shell.Console, 
 		return err
 	}
 	_, exclusive := db.(*embedded.Database)
+	var faults []cluster.Fault
+	if !exclusive && len(path) == 0 {
+		faults = clusterFaults(ctx, db)
+	}
 	bar := c.StartProgress("keys", 0, shell.Things)
 	var failed error
 	r, err := doctor.Examine(ctx, db, doctor.Options{
-		Path: path, SkipRecords: !f.records, Exclusive: exclusive,
+		Path: path, Cluster: faults, SkipRecords: !f.records, Exclusive: exclusive,
 		Progress: func(r doctor.Report) { bar.Set(r.Keys) },
 	}, func(found doctor.Finding) { failed = errors.Join(failed, c.Write(newFinding(found))) })
 	bar.Finish()
@@ -69,6 +76,15 @@ func examineDatabase(ctx context.Context, cmd *cobra.Command, c *shell.Console, 
 		return err
 	}
 	return errors.Join(c.Write(newDoctorSummary(r)), verdict(r))
+}
+
+// clusterFaults returns the faults of a cluster. It is one that they are not known.
+func clusterFaults(ctx context.Context, db kv.Database) []cluster.Fault {
+	status, err := cluster.Read(ctx, db)
+	if err != nil {
+		return []cluster.Fault{{Code: cluster.Unknown, Reason: err.Error()}}
+	}
+	return status.Health.Faults()
 }
 
 // checkPath returns an error if there is no directory at the path, unless the path cannot be
@@ -98,7 +114,7 @@ func verdict(r doctor.Report) error {
 type finding struct {
 	Code      string `json:"code"`
 	Severity  string `json:"severity"`
-	Directory string `json:"directory"`
+	Directory string `json:"directory,omitempty"` // empty if it is about the cluster
 	Type      string `json:"type,omitempty"`
 	Index     string `json:"index,omitempty"`
 	ID        string `json:"id,omitempty"`
@@ -110,16 +126,20 @@ type finding struct {
 }
 
 func newFinding(f doctor.Finding) finding {
+	directory := database.FormatPath(f.Path)
+	if strings.HasPrefix(f.Code, "cluster/") {
+		directory = ""
+	}
 	return finding{
-		Code: f.Code, Severity: string(f.Severity), Directory: database.FormatPath(f.Path), Type: f.Type, Index: f.Index, ID: f.ID,
+		Code: f.Code, Severity: string(f.Severity), Directory: directory, Type: f.Type, Index: f.Index, ID: f.ID,
 		Key: f.Place, KeyHex: hex.EncodeToString(f.Key), Reason: f.Reason, Remedy: f.Remedy, Places: f.Places,
 	}
 }
 
 // Lines implements [shell.Result].
 func (f finding) Lines() []string {
-	pairs := []any{f.Severity, f.Code, "directory", f.Directory}
-	for _, p := range [][2]string{{"type", f.Type}, {"index", f.Index}, {"id", f.ID}, {"key", f.Key}} {
+	pairs := []any{f.Severity, f.Code}
+	for _, p := range [][2]string{{"directory", f.Directory}, {"type", f.Type}, {"index", f.Index}, {"id", f.ID}, {"key", f.Key}} {
 		if p[1] != "" {
 			pairs = append(pairs, p[0], p[1])
 		}

@@ -14,6 +14,7 @@
 //	fmt.Println(report.Damage, "places are damaged")
 //
 // Each finding has a [Code]; [Codes] lists all of them. docs/operations.md says what to do.
+// Faults of the cluster that the database is on come from package cluster.
 //
 // # Concurrency and transactions
 //

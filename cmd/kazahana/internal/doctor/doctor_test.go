@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cluster"
 	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/doctor"
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/idgen"
@@ -51,6 +52,19 @@ func TestHealthy(t *testing.T) {
 		found, r := examine(t, db, doctor.Options{Exclusive: exclusive})
 		if len(found) > 0 || r.Records < 30 || r.Stores < 8 {
 			t.Errorf("exclusive %v: %+v, %v", exclusive, r, found)
+		}
+	}
+}
+
+// TestCluster: each fault of a cluster is a finding with its reason, first of all.
+func TestCluster(t *testing.T) {
+	db := enginetest.InProcess(t)
+	for _, code := range cluster.Codes() {
+		var found []doctor.Finding
+		r, err := doctor.Examine(t.Context(), db, doctor.Options{Cluster: []cluster.Fault{{Code: code, Reason: "100 % full"}}}, func(f doctor.Finding) { found = append(found, f) })
+		check(t, err)
+		if len(found) != 1 || found[0].Code != code || found[0].Reason != "100 % full" || found[0].Remedy == "" || r.Damage+r.Warnings+r.Notices != 1 {
+			t.Errorf("%s: found %+v, %+v", code, found, r)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cluster"
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -36,6 +37,9 @@ func Examine(ctx context.Context, db kv.Database, o Options, found func(Finding)
 	}
 	x := &examination{db: db, options: o, found: found, counts: map[string]int{}, seen: map[string]bool{}}
 	defer x.passHeldOn()
+	for _, f := range o.Cluster {
+		x.add(newFinding(f.Code, nil, nil, nil, "%s", f.Reason))
+	}
 	err := x.examineTree(ctx, directory.Root().Metadata(), nil)
 	return x.report, err
 }
@@ -158,6 +162,8 @@ type Report struct {
 type Options struct {
 	// Path limits the examination to a directory and those below it.
 	Path []string
+	// Cluster has the faults of the cluster that the database is on: they are findings, too.
+	Cluster []cluster.Fault
 	// SkipRecords leaves out the comparison of records with their index entries.
 	SkipRecords bool
 	// Exclusive says that no program writes during the examination, as to an embedded database that is

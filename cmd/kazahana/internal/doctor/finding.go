@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cluster"
 	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -205,6 +206,18 @@ var codes = map[string]Code{
 	"idservice/stray-expiry":     {"", Damage, "an entry of the index of expiry without its document", clearSystem},
 	"system/bad-page-token-key":  {"", Damage, "the key that authenticates page tokens does not have 32 bytes", "`kazahana kv clear 0xKEY --system` removes it: the next program makes another one, and page tokens of before are void"},
 	"system/stray-key":           {"", Damage, "a key in a directory of this library that it does not write", clearSystem},
+	cluster.Unavailable:          {"", Warning, "the cluster takes no transactions", "start the processes that do not run; `fdbcli --exec 'status details'` names what is missing"},
+	cluster.MissingData:          {"", Damage, "no process that runs has a copy of some data: reads of it wait", "start the processes that had it, with their disks; if the disks are lost, restore a backup to another cluster"},
+	cluster.FewCopies:            {"", Warning, "some data has fewer copies than the redundancy mode says", "none while the cluster makes copies: examine it again; if that lasts, start the processes that are missing, or add some"},
+	cluster.SingleCopy:           {"", Warning, "the cluster keeps one copy of all data", "add machines until there are three, then `fdbcli --exec 'configure double'`; until then, keep a backup"},
+	cluster.NoTolerance:          {"", Warning, "the failure of one more zone loses data, or stops the cluster", "start the processes that do not run, or add machines: double redundancy needs three, triple five"},
+	cluster.Coordinators:         {"", Warning, "coordinators cannot be reached: without most of them the cluster stops", "start them or, if their machines are lost, `fdbcli --exec 'coordinators auto'`"},
+	cluster.LittleSpace:          {"", Warning, "a disk, or the store of a process, is nearly full: at 5 % the cluster takes no more writes", "add processes with disks of their own, or remove data; for the engine memory, raise storage-memory"},
+	cluster.Lagging:              {"", Warning, "a process applies commits, or writes them to its disk, much later than they are made: the cluster slows down all writes", "look at its machine: is the disk or the processor busy? if most writes go to one range of keys, spread them: docs/operations.md, Hot spots"},
+	cluster.Warned:               {"", Warning, "a message of the cluster or of a process", "what the message says; the trace log of the process that it names has more"},
+	cluster.Remarked:             {"", Notice, "a message of the cluster that tells of no danger to data", "none, unless it lasts"},
+	cluster.MovingData:           {"", Notice, "the cluster moves data between processes", "none"},
+	cluster.Unknown:              {"", Notice, "it is not known whether all data has its copies, as in the first minutes after a process has ended or come", "examine the cluster again in some minutes"},
 	"clock/ahead":                {"", Warning, "leases were granted at a time that is ahead of this machine's clock: this clock is slow, or the clock of a server is fast", "set the clocks of the machines right (NTP)"},
 }
 
