@@ -37,9 +37,9 @@ func uiCommand(c *shell.Console) *cobra.Command {
 	var f uiFlags
 	cmd := &cobra.Command{
 		Use: "ui", Short: "Serve a page that shows a database", Args: shell.Arguments(cobra.NoArgs),
-		Long: `Serve a page that shows a database: directories, tenants, records and their entries, indexes, schemas,
-changes, leases, sizes and metrics. The command writes the link that opens the page, and serves it
-until it is interrupted.
+		Long: `Serve a page that shows a database: directories, tenants, records and their entries, indexes,
+schemas, changes, leases, sizes, metrics, and the health of a cluster. The command writes the link
+that opens the page, and serves it until it is interrupted.
 
 The link has a token, which changes with each start. The page reads only, unless --write is given;
 then it also saves and deletes records, builds, repairs and drops indexes, and locks and removes

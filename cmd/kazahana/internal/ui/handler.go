@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cluster"
 	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/ui/job"
 	"github.com/kazahana-db/kazahana/internal/access"
 	"github.com/kazahana-db/kazahana/kv"
@@ -140,7 +141,7 @@ func (h *Handler) routes() http.Handler {
 	records, indexes := &recordPages{h.stores}, &indexPages{h.stores, h.jobs}
 	tenants, changes := &tenantPages{h.stores, h.sizes, h.jobs}, &changePages{h.stores, h.ended}
 	for path, do := range map[string]verb{
-		"info": h.info, "directories": h.sizes.listDirectories, "directory": h.sizes.showDirectory, "sizes": h.sizes.showSizes,
+		"info": h.info, "health": h.health, "directories": h.sizes.listDirectories, "directory": h.sizes.showDirectory, "sizes": h.sizes.showSizes,
 		"sets": tenants.listSets, "tenants": tenants.list, "tenant": tenants.show,
 		"types": h.stores.list, "schema": h.stores.schema, "history": h.stores.history, "records": records.list, "record": records.show,
 		"indexes": indexes.list, "leases": h.leases.list, "decode": decode, "metrics": h.samples.metrics, "jobs": h.jobs.list,
@@ -195,6 +196,21 @@ func (h *Handler) info(r *http.Request) (any, error) {
 		return err
 	})
 	return i, err
+}
+
+// health is what the page shows of the health of a cluster.
+type health struct {
+	Health  *cluster.Health `json:"health,omitempty"`
+	Faults  []cluster.Fault `json:"faults"`
+	Unknown string          `json:"unknown,omitempty"` // why there is none
+}
+
+func (h *Handler) health(r *http.Request) (any, error) {
+	status, err := cluster.Read(r.Context(), h.db.Engine())
+	if err != nil {
+		return health{Faults: []cluster.Fault{}, Unknown: err.Error()}, nil //nolint:nilerr // the page says so
+	}
+	return health{Health: &status.Health, Faults: append([]cluster.Fault{}, status.Health.Faults()...)}, nil
 }
 
 // allKeys are the keys that programs may use.

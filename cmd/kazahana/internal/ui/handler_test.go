@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cluster/clustertest"
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/bazaar"
 	"github.com/kazahana-db/kazahana/internal/contents"
@@ -39,7 +40,7 @@ func TestReadOnly(t *testing.T) {
 	s := start(t, Options{})
 	before := dump(t, s.db)
 	for path, q := range map[string]url.Values{
-		"info": nil, "directory": {"p": {"tenants", "tenant-1"}}, "directories": {"p": {"tenants"}}, "sizes": nil, "sets": nil, "tenants": {"p": {"tenants"}}, "tenant": {"p": {"tenants", "tenant-1"}}, "types": nil,
+		"info": nil, "health": nil, "directory": {"p": {"tenants", "tenant-1"}}, "directories": {"p": {"tenants"}}, "sizes": nil, "sets": nil, "tenants": {"p": {"tenants"}}, "tenant": {"p": {"tenants", "tenant-1"}}, "types": nil,
 		"schema": orders(), "history": orders(), "records": orders(), "record": orders("id", firstOrder), "indexes": orders(), "leases": nil,
 		"decode": {"id": {firstOrder}}, "metrics": nil, "jobs": nil,
 	} {
@@ -96,6 +97,9 @@ func TestListsAreNotNull(t *testing.T) {
 		{serve(t, empty, Options{}), "sets", nil, 1},
 		{serve(t, empty, Options{}), "leases", url.Values{"service": {"default"}}, 2},
 		{serve(t, empty, Options{}), "metrics", nil, 2},
+		{serve(t, empty, Options{}), "health", nil, 1},
+		{startOn(t, clustertest.Pretend(openMemory(t), clustertest.Double), Options{}), "health", nil, 5},
+		{startOn(t, clustertest.Pretend(openMemory(t), clustertest.Unavailable), Options{}), "health", nil, 5},
 		{serve(t, empty, Options{}), "jobs", nil, 1},
 		{full, "leases", url.Values{"service": {"default"}}, 2},
 		{full, "directories", nil, 2},

@@ -5,9 +5,11 @@ import {el} from '../dom.js';
 import {bytes, count, flat} from '../format.js';
 import {badge, empty, facts, foreign, heading, link, notice, table, unseen} from '../parts.js';
 import {pathText} from '../parts.js';
+import {healthSection} from '../health.js';
 
 export async function show({info, signal}) {
-  const [{stores, more}, {sets}] = await Promise.all([get('types', {}, signal), get('sets', {}, signal)]);
+  const isCluster = info.engine === 'cluster';
+  const [{stores, more}, {sets}, health] = await Promise.all([get('types', {}, signal), get('sets', {}, signal), isCluster ? get('health', {}, signal) : null]);
   const byType = Map.groupBy ? Map.groupBy(stores, s => `${s.type}\n${s.directory}`) : group(stores);
   const rows = [...byType.values()].map(all => [
     link(all.length === 1 ? 'records' : 'types', all.length === 1 ? {p: all[0].path, type: all[0].type} : {q: all[0].type}, foreign(all[0].type)),
@@ -21,12 +23,13 @@ export async function show({info, signal}) {
       heading('Overview'),
       facts(
         ['Database', foreign(info.database || 'database')],
-        ['Engine', info.engine === 'cluster' ? 'FoundationDB cluster' : 'embedded'],
+        ['Engine', isCluster ? 'FoundationDB cluster' : 'embedded'],
         ['Size', bytes(info.bytes), el('span', {class: 'quiet'}, ' estimated')],
         ['Read version', el('span', {class: 'mono'}, info.version)],
         ['This page', info.write ? 'reads and writes' : 'reads only'],
       ),
       info.engine === 'embedded' ? notice('plain', 'The folder is open by this command, so no other program can open it until the command ends. While a program uses a database, look at a backup that the program has made; of a cluster this page shows what other programs do.') : null,
+      health ? healthSection(health) : null,
       el('section', null, el('h2', null, 'Types'),
         rows.length ? table('Types', [{name: 'Type'}, {name: 'Directory', wide: true}, {name: 'Stores', number: true}, {name: 'Indexes'}], rows)
           : empty('No records yet', 'No directory of this database has the header of a store. Stores appear with the first record that a program creates.'),
