@@ -16,7 +16,8 @@ type StreamingMode int
 
 // The streaming modes.
 const (
-	// ModeIterator begins with small batches that grow: for callers that may stop early.
+	// ModeIterator begins with small batches that grow: for callers that may stop early. After
+	// the first batch, Slice asks for all the rest.
 	ModeIterator StreamingMode = iota
 	// ModeWantAll fetches as much as possible at once.
 	ModeWantAll
@@ -139,8 +140,13 @@ func (r RangeResult) All(ctx context.Context) iter.Seq2[KeyValue, error] {
 	}
 }
 
-// Slice returns all pairs of the read.
+// Slice returns all pairs of the read. It takes them all, so after the first batch of
+// ModeIterator it asks for the rest at once: for as many pairs as the limit still allows
+// (ModeExact), and without a limit for as much as possible (ModeWantAll).
 func (r RangeResult) Slice(ctx context.Context) ([]KeyValue, error) {
+	if r.req.Mode == ModeIterator {
+		r.req.Mode = r.req.modeOfRest()
+	}
 	var all []KeyValue
 	for batch, err := range r.Batches(ctx) {
 		if err != nil {
@@ -153,6 +159,14 @@ func (r RangeResult) Slice(ctx context.Context) ([]KeyValue, error) {
 		all = append(all, batch.KVs...)
 	}
 	return all, nil
+}
+
+// modeOfRest returns the mode for a caller that takes all that is left.
+func (o RangeOptions) modeOfRest() StreamingMode {
+	if o.Limit > 0 {
+		return ModeExact
+	}
+	return ModeWantAll
 }
 
 // KeySelector selects a stored key by its position relative to Key, which need

@@ -105,32 +105,6 @@ func TestStreamRange(t *testing.T) {
 	}
 }
 
-// TestSliceAllocations reads many batches: the slice of all pairs grows a few times, and
-// not with each batch.
-func TestSliceAllocations(t *testing.T) {
-	const batches = 1000
-	memory := make([]kv.KeyValue, 2)
-	read := kv.StreamRange(everything(), kv.RangeOptions{}, func(req kv.BatchRequest) kv.Future[kv.Batch] {
-		return kv.Resolved(kv.Batch{KVs: memory[:1], More: req.Iteration < batches}, nil)
-	})
-
-	each := testing.AllocsPerRun(10, func() {
-		for range read.Batches(t.Context()) {
-		}
-	})
-	all := testing.AllocsPerRun(10, func() {
-		if pairs, err := read.Slice(t.Context()); err != nil || len(pairs) != batches {
-			t.Errorf("%d pairs, %v", len(pairs), err)
-		}
-	})
-	if all-each > 50 {
-		t.Errorf("the slice of %d batches was allocated %v times", batches, all-each)
-	}
-	if memory[1].Key != nil {
-		t.Error("the slice was put into the memory after the first batch")
-	}
-}
-
 // A stream cut anyhow gives what the whole gives.
 func TestStreamRangeIsTheSameForEveryBatchSize(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -188,24 +162,6 @@ func TestStreamRangeError(t *testing.T) {
 	}
 	if pairs, err := result.Slice(t.Context()); !errors.Is(err, errBatch) || pairs != nil {
 		t.Errorf("Slice = %v, %v, want only the error", pairs, err)
-	}
-}
-
-// An engine's batch may be shared between readers: Slice must not grow it in place.
-func TestSliceDoesNotWriteIntoABatch(t *testing.T) {
-	shared := make([]kv.KeyValue, 1, 8)
-	shared[0] = kv.KeyValue{Key: []byte("a")}
-	fetch := func(req kv.BatchRequest) kv.Future[kv.Batch] {
-		if req.Iteration == 1 {
-			return kv.Resolved(kv.Batch{KVs: shared, More: true}, nil)
-		}
-		return kv.Resolved(kv.Batch{KVs: []kv.KeyValue{{Key: []byte("b")}}}, nil)
-	}
-	if _, err := kv.StreamRange(everything(), kv.RangeOptions{}, fetch).Slice(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if hidden := shared[:2][1].Key; hidden != nil {
-		t.Errorf("Slice wrote %q after the engine's batch", hidden)
 	}
 }
 
