@@ -112,7 +112,7 @@ func (e *Election) Standbys(ctx context.Context, t kv.ReadTransactor) ([]Standby
 		if err != nil {
 			return nil, err
 		}
-		pairs, err := tx.GetRange(registrationKeys(prefix).Selectors(), kv.RangeOptions{}).Slice(ctx)
+		pairs, err := tx.GetRange(registrationKeys(prefix).Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll}).Slice(ctx)
 		for _, pair := range pairs {
 			r, err := decodeRegistration(prefix, pair)
 			if err != nil {
@@ -174,7 +174,7 @@ func (e *Election) sweepRegistrations(ctx context.Context, term Term, s *sweeper
 		if err != nil {
 			return err
 		}
-		pairs, err = tx.GetRange(registrationKeys(prefix).Selectors(), kv.RangeOptions{}).Slice(ctx)
+		pairs, err = tx.GetRange(registrationKeys(prefix).Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll}).Slice(ctx)
 		return err
 	})
 	if err != nil {

@@ -284,7 +284,7 @@ func (p *pruner) checkConsumers(ctx context.Context, t *transaction, o *openStor
 		return nil
 	}
 	r := o.feedRange(p.place)
-	for pair, err := range t.writer.GetRange(r.Selectors(), kv.RangeOptions{}).All(ctx) {
+	for pair, err := range t.writer.GetRange(r.Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll}).All(ctx) {
 		if err != nil {
 			return err
 		}

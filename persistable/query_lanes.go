@@ -110,13 +110,18 @@ func (q *query) startLanes(o *openStore, t *transaction, p *plan, c *cursor) (la
 }
 
 // laneRange returns what is to be read of a lane. Only lanes of which no record is
-// dropped need no more than the limit.
+// dropped need no more than the limit. The lanes of an intersection are read in small batches,
+// since the other lane tells what can be skipped.
 func (q *query) laneRange(l *laneRead, p *plan, c *cursor) scan.Range {
 	start := cursor{}
 	if p.Union != nil && p.Union.Disjoint && !p.Drops() {
 		start.limit = c.limit
 	}
-	return q.keyRange(l.plan, scan.EntriesOf(l.ix), &start)
+	r := q.keyRange(l.plan, scan.EntriesOf(l.ix), &start)
+	if p.Both != nil {
+		r.Options.Mode = kv.ModeIterator
+	}
+	return r
 }
 
 // lanePosition is the position of a cursor in a union: after an entry of one lane.

@@ -127,13 +127,11 @@ func (q *query) parseGroup(g scan.Group) (s format.Record, err error) {
 	return s, nil
 }
 
-// recordGroups yields the records after the cursor undecoded. It does not pass the
-// limit on to the engine, which would count chunks. Before it yields the first of the records
+// recordGroups yields the records after the cursor undecoded. Before it yields the first of the records
 // that it has read together it calls prepare with these, unless that is nil.
 func (q *query) recordGroups(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor, prepare func(context.Context, []scan.Group) error) iter.Seq2[scan.Group, error] {
 	return func(yield func(scan.Group, error) bool) {
-		r := q.keyRange(p, o.records, c)
-		r.Options.Limit, r.Options.Mode, r.Records = 0, kv.ModeIterator, true
+		r := q.keyRange(p, o.records, c).OfRecords()
 		var ready []scan.Group
 		if r.Lacking != nil {
 			r.Lacking = func() int { return c.limit - len(ready) }

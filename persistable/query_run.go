@@ -24,6 +24,7 @@ type query struct {
 	reverse bool
 	limit   int
 	rows    bool // yield entries, each an *erased.Row
+	whole   bool // the caller takes all records, and sets no limit
 
 	from, before []byte // of a part of a scan: its range within the bounds of the plan; nil: no bound
 
@@ -149,6 +150,7 @@ func (q *query) collectRecords(ctx context.Context, take func(any)) (end cursor,
 	ctx, o := q.begin(ctx, "Slice", q.plan.Index)
 	defer o.finish(&err)
 	defer q.nameEnded(ctx, "Slice", nil, nil, &err)
+	q.whole = q.limit == 0
 	err = q.readOneVersion(ctx, cursor{limit: q.limit}, func() { take(nil) }, func(t *transaction, c *cursor) error {
 		for v, err := range q.records(ctx, t, c) {
 			if err != nil {

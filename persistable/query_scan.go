@@ -136,15 +136,18 @@ func (q *query) keyRange(p plan, keys scan.Keyspace, c *cursor) scan.Range {
 	if c.position != nil {
 		r.Bounds = r.Bounds.Resume(c.position, q.reverse)
 	}
+	r.Options.Reverse = q.reverse
+	if q.whole {
+		r.Options.Mode = kv.ModeWantAll
+	}
 	if p.Filter != nil {
 		r.Expect = 0 // how many keys must be read is not known
-		r.Options.Reverse = q.reverse
 		return r
 	}
 	if c.limit > 0 {
 		r.Lacking = func() int { return c.limit }
 	}
-	r.Options = kv.RangeOptions{Limit: c.limit, Reverse: q.reverse}
+	r.Options.Limit = c.limit
 	if 0 < c.limit && c.limit <= scan.LargestBatch {
 		r.Options.Mode = kv.ModeExact
 	}

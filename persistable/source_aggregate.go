@@ -86,7 +86,7 @@ func (s *source) overflow(i int, sum index.Amount) error {
 func (s source) groups(ctx context.Context, i int) (all []erased.Group, err error) {
 	ctx, o := s.begin(ctx, "Aggregates", i)
 	defer o.finish(&err)
-	q := query{source: s, plan: plan{Index: i}}
+	q := query{source: s, plan: plan{Index: i}, whole: true}
 	err = q.readOneVersion(ctx, cursor{}, func() { all = nil }, func(t *transaction, c *cursor) error {
 		o, err := t.openStore(ctx, q.place)
 		if err != nil || o == nil || c.done {

@@ -89,7 +89,7 @@ func (x *versionIndex) completeVersion(ctx context.Context, t *transaction, pair
 	last := pairs[len(pairs)-1].Key
 	same := kv.PrefixRange(last[:len(x.Prefix)+1+len(Version{})])
 	same.Begin = kv.Successor(last)
-	more, err := t.Reader.GetRange(same.Selectors(), kv.RangeOptions{}).Slice(ctx)
+	more, err := t.Reader.GetRange(same.Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll}).Slice(ctx)
 	return append(slices.Clip(pairs), more...), err
 }
 

@@ -328,7 +328,7 @@ func (s *Store) sweepExpired(ctx context.Context) error {
 	until := nanoseconds(s.now().Add(-sweepGrace))
 	_, err := write(ctx, s, "sweep", func(tx *transaction) (none struct{}, err error) {
 		r := kv.KeyRange{Begin: tx.keys.pack(letterExpiry), End: tuple.AppendInt(tx.keys.pack(letterExpiry), until)}
-		due, err := tx.Snapshot().GetRange(r.Selectors(), kv.RangeOptions{Limit: sweepSize}).Slice(ctx)
+		due, err := tx.Snapshot().GetRange(r.Selectors(), kv.RangeOptions{Limit: sweepSize, Mode: kv.ModeExact}).Slice(ctx)
 		for _, pair := range due {
 			if err = errors.Join(err, tx.removeExpired(ctx, pair.Key)); err != nil {
 				break

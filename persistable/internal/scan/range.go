@@ -72,7 +72,7 @@ type Range struct {
 	Bounds  index.Bounds
 	Options kv.RangeOptions // for a range that is not scattered
 	AsIs    bool            // as the keys lie: shard after shard
-	Records bool            // of records, with chunks that have keys of their own
+	Records bool            // of records, with chunks that have keys of their own; see OfRecords
 	Expect  int             // how many records are wanted; 0 if that is not known
 	Lacking func() int      // how many of them are not complete yet; nil if Expect is 0
 	Window  *Window         // how many pairs to yield at once; nil: as many as are there
@@ -114,6 +114,17 @@ func (r Range) Restarted(b index.Bounds) Range {
 	return r
 }
 
+// OfRecords returns the range as one of records. The engine counts their chunks against the
+// limit. So Batches reads on without one if the caller wants more by then. The records of
+// a batch may be large: it is bounded by its bytes, too.
+func (r Range) OfRecords() Range {
+	r.Records = true
+	if !r.isMerged() && r.Options.Mode == kv.ModeExact {
+		r.Options.Mode = kv.ModeWantAll
+	}
+	return r
+}
+
 // Batches yields the pairs in order, in batches, without those that the
 // transaction has set since the read began. It reads on in place of these if a
 // limit counted them. With a window it yields again what the caller has not taken: as it is
@@ -130,7 +141,8 @@ func (r Range) Batches(ctx context.Context, tx *Transaction) iter.Seq2[[]kv.KeyV
 // readOn yields pairs, and narrows the range to what is after them. It returns false if
 // nothing is left, or if the caller wants no more.
 func (r *Range) readOn(ctx context.Context, tx *Transaction, s *freshScan, yield func([]kv.KeyValue, error) bool) bool {
-	limited := r.Options.Limit > 0 && !r.isMerged()
+	limit := r.Options.Limit
+	limited := limit > 0 && !r.isMerged()
 	var last []byte
 	yielded, read := 0, 0
 	narrow := func() {
@@ -166,10 +178,13 @@ func (r *Range) readOn(ctx context.Context, tx *Transaction, s *freshScan, yield
 			}
 		}
 	}
-	if !limited || yielded == read {
+	hasChunks := r.Records && read >= limit
+	if !limited || yielded == read && !hasChunks {
 		return false
 	}
-	narrow()
+	if narrow(); hasChunks {
+		r.Options.Limit, r.Options.Mode = 0, kv.ModeIterator
+	}
 	return true
 }
 
