@@ -17,27 +17,35 @@ import (
 // clusterLeast is the budget compared with code written by hand: at most 1.15 times the time.
 const clusterLeast = 1 / 1.15
 
-// Cluster compares the generated store on a FoundationDB cluster with one that
-// is written by hand over the official binding. Both write into directories of
+// Cluster compares kv/fdbkv with the official binding, and the generated store with one that
+// is written by hand over that binding. They write into directories of
 // their own, which they remove.
 func Cluster(clusterFile string) measure.Stage {
 	return measure.Stage{Name: "cluster", Open: func(string) (*measure.Set, error) {
 		set := &measure.Set{}
 		peers, err := openClusterPeers(clusterFile)
+		closePairs := func() error { return nil }
 		set.Close = func() (err error) {
 			for _, p := range peers {
 				err = errors.Join(err, p.store.Close())
 			}
-			return err
+			return errors.Join(err, closePairs())
 		}
 		if err != nil {
 			return nil, errors.Join(err, set.Close())
 		}
+		pairs, closeAll, err := openClusterPairs(clusterFile)
+		if err != nil {
+			return nil, errors.Join(err, set.Close())
+		}
+		set.Contests, closePairs = pairs, closeAll
 		for _, n := range []int{1, 64} {
 			for _, c := range []measure.Contest{
 				recordContest("get", "get by id", n, peers, clusterLeast, (*peer).get),
 				recordContest("unique", "get by a unique field", n, peers, clusterLeast, (*peer).unique),
 				recordContest("list", "100 records in the order of an index", n, peers, clusterLeast, (*peer).list),
+				recordContest("slice", "all 100 records of a group, as a slice", n, peers, clusterLeast, (*peer).wholeCategory),
+				recordContest("scan", "page of 100 records in the order of ids", n, peers, clusterLeast, (*peer).scanPage),
 				recordContest("create", "create with a unique, a compound and a count index", n, peers, clusterLeast, (*peer).create),
 			} {
 				c.Name = "cluster-" + c.Name
@@ -58,7 +66,7 @@ func openClusterPeers(clusterFile string) (peers []*peer, err error) {
 		return nil, errors.Join(err, engine.Close())
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	for _, path := range [][]string{{"users"}, {"bench", "by hand"}} {
+	for _, path := range [][]string{{"users"}, {"bench", "by hand"}, {"bench", "pairs"}} {
 		if err := db.RemoveDirectory(ctx, path...); err != nil && !errors.Is(err, persistable.ErrNotFound) {
 			return nil, errors.Join(err, engine.Close())
 		}

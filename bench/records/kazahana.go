@@ -20,6 +20,8 @@ type kazahana struct {
 	users   *user.UserStore
 	players *user.PlayerStore
 	tokens  sync.Map // of pages: int, the number of pages before, to string
+
+	scanTokens sync.Map // likewise, of pages in the order of ids
 }
 
 // Open returns the generated store on an engine, which Close closes.

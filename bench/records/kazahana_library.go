@@ -39,11 +39,7 @@ func (k *kazahana) Page(ctx context.Context, before int) ([]User, error) {
 	if err != nil {
 		return nil, err
 	}
-	users := make([]User, 0, len(page.Records))
-	for _, u := range page.Records {
-		users = append(users, plain(u))
-	}
-	return users, nil
+	return plainUsers(page.Records), nil
 }
 
 func (k *kazahana) pages() *persistable.RangeQuery[*user.User, string] {
@@ -60,6 +56,41 @@ func (k *kazahana) skipPages(ctx context.Context, pages int) (token string, err 
 		token = page.Next
 	}
 	return token, nil
+}
+
+// WholeCategory returns all users of a category in the order of time.
+func (k *kazahana) WholeCategory(ctx context.Context, category string) ([]User, error) {
+	found, err := k.users.ByCategoryCreatedAt(category).Slice(ctx)
+	return plainUsers(found), err
+}
+
+// ScanPage returns the page of so many users in the order of ids with so many pages before it.
+func (k *kazahana) ScanPage(ctx context.Context, before, size int) ([]User, error) {
+	var token string
+	if before > 0 {
+		known, ok := k.scanTokens.Load(before)
+		if !ok {
+			if _, err := k.ScanPage(ctx, before-1, size); err != nil {
+				return nil, err
+			}
+			known, _ = k.scanTokens.Load(before)
+		}
+		token = known.(string)
+	}
+	page, err := k.users.Scan().Limit(size).Page(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	k.scanTokens.Store(before+1, page.Next)
+	return plainUsers(page.Records), nil
+}
+
+func plainUsers(from []*user.User) []User {
+	users := make([]User, 0, len(from))
+	for _, u := range from {
+		users = append(users, plain(u))
+	}
+	return users
 }
 
 // LoadPlayers implements [Library].

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
@@ -36,6 +37,7 @@ type byHand struct {
 	emails     subspace.Subspace // (address)
 	categories subspace.Subspace // (category, nanoseconds, id)
 	counts     subspace.Subspace // (category)
+	pages      sync.Map          // int, the number of pages before, to the page's first key
 }
 
 var errTaken = errors.New("fdbpeer: the id or the address is taken")
@@ -174,9 +176,13 @@ func (s *byHand) recordKey(id []byte) fdb.Key {
 
 // ByCategory implements [records.Store].
 func (s *byHand) ByCategory(_ context.Context, category string, limit int) ([]records.User, error) {
+	return s.readCategory(category, fdb.RangeOptions{Limit: limit, Mode: fdb.StreamingModeWantAll})
+}
+
+func (s *byHand) readCategory(category string, o fdb.RangeOptions) ([]records.User, error) {
 	within := s.categories.Sub(category)
 	values, err := s.db.ReadTransact(func(tr fdb.ReadTransaction) (any, error) {
-		entries, err := tr.GetRange(within, fdb.RangeOptions{Limit: limit, Mode: fdb.StreamingModeWantAll}).GetSliceWithError()
+		entries, err := tr.GetRange(within, o).GetSliceWithError()
 		if err != nil {
 			return nil, err
 		}
@@ -185,8 +191,12 @@ func (s *byHand) ByCategory(_ context.Context, category string, limit int) ([]re
 	if err != nil {
 		return nil, err
 	}
-	found := make([]records.User, 0, limit)
-	for _, value := range values.([][]byte) {
+	return decodeAll(values.([][]byte))
+}
+
+func decodeAll(values [][]byte) ([]records.User, error) {
+	found := make([]records.User, 0, len(values))
+	for _, value := range values {
 		u, err := decode(value)
 		if err != nil {
 			return nil, err
