@@ -127,14 +127,15 @@ func AwaitCommit(ctx context.Context, commit Future[struct{}]) error {
 	if commit.pending != nil {
 		_, err = commit.await(ctx)
 	}
-	ended := context.Cause(ctx)
-	switch {
-	case err == nil || ended == nil:
+	if err == nil || ctx.Err() == nil {
 		return err
-	case errors.Is(err, ended):
+	}
+	var silent *silenceError // a cause need not be comparable
+	switch {
+	case errors.As(err, &silent), errors.Is(err, ctx.Err()):
 		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	case CodeOf(err) == CodeTransactionCancelled:
-		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, ended)
+		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, context.Cause(ctx))
 	}
 	return err
 }

@@ -222,14 +222,9 @@ func (f *runningFunctions) checkOutside(ctx context.Context, t *transaction) err
 
 // nameEnded is that of a source for a function in a transaction.
 func (db *DB) nameEnded(ctx context.Context, verb string, err *error) {
-	if *err != nil && endedBy(ctx, *err) {
+	if *err != nil && ctx.Err() != nil {
 		*err = fmt.Errorf("persistable: %s: %w", verb, *err)
 	}
-}
-
-// endedBy reports whether err is that of ctx's end.
-func endedBy(ctx context.Context, err error) bool {
-	return ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
 }
 
 // begin begins an operation, which is bound to a transaction or, if that is nil, has its

@@ -4,6 +4,7 @@ package persistable_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,6 +97,35 @@ func TestOutageDuringACommit(t *testing.T) {
 		err := s.Update(short, 1, func(o *Order) error { o.Amount++; engine.SetDown(true); return nil })
 		wantError(t, err, context.DeadlineExceeded, "Update of Order (1)", "the database has not answered for 3s")
 		wantError(t, err, kv.ErrOutcomeUnknown)
+		engine.SetDown(false)
+	})
+}
+
+// shutdown is a cause that cannot be compared: its type can, its value cannot.
+type shutdown struct{ faults any }
+
+// Error implements error.
+func (shutdown) Error() string { return "shutdown" }
+
+// TestIncomparableCause: a verb that such a cause ends has the same error as another one.
+func TestIncomparableCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		engine := &enginetest.Silent{Database: enginetest.InProcess(t)}
+		s := OrderStoreOf(open(t, engine), "t")
+		firstOrder(t, s)
+		soon := func() context.Context {
+			ending, cancel := context.WithCancelCause(ctx)
+			time.AfterFunc(3*time.Second, func() { cancel(shutdown{[]string{"x"}}) })
+			return ending
+		}
+		engine.SetDown(true)
+		_, err := s.Get(soon(), 1)
+		if text := err.Error(); !strings.Contains(text, "Get of Order (1)") || !strings.Contains(text, "fdbcli") || !strings.Contains(text, "shutdown") {
+			t.Errorf("a read: %v", err)
+		}
+		engine.SetDown(false)
+		err = s.Update(soon(), 1, func(o *Order) error { o.Amount++; engine.SetDown(true); return nil })
+		wantError(t, err, kv.ErrOutcomeUnknown, "Update of Order (1)")
 		engine.SetDown(false)
 	})
 }

@@ -113,10 +113,11 @@ func (s *source) begin(ctx context.Context, name string, i int) (context.Context
 	return s.db.begin(ctx, op, s.tx)
 }
 
-// nameEnded adds the name of a verb, the type and the id to err if the end of ctx has ended the
-// verb: the engine's error says only what was waited for. The packed id is v's if v is not nil.
+// nameEnded adds the name of a verb, the type and the id to err if ctx has ended: the engine's
+// error then says only what was waited for. It does not look for ctx's cause in err: a cause
+// need not be comparable. The packed id is v's if v is not nil.
 func (s *source) nameEnded(ctx context.Context, verb string, id []byte, v any, err *error) {
-	if *err == nil || s.record == nil || !endedBy(ctx, *err) {
+	if *err == nil || s.record == nil || ctx.Err() == nil {
 		return
 	}
 	if v != nil && s.record.hasID(v) {
