@@ -123,8 +123,11 @@ func ConflictsOf(err error) []KeyRange {
 }
 
 // IsConflict reports whether the transaction failed because another transaction
-// wrote to what it read (1020). It did not commit.
-func IsConflict(err error) bool { return CodeOf(err) == CodeNotCommitted }
+// wrote to what it read (1020). It did not commit, nor did an attempt before it: an error
+// that wraps [ErrOutcomeUnknown] is none.
+func IsConflict(err error) bool {
+	return CodeOf(err) == CodeNotCommitted && !errors.Is(err, ErrOutcomeUnknown)
+}
 
 // IsMaybeCommitted reports whether the failed transaction may have committed
 // nevertheless (1021, 1039). It is over: it cannot commit later.
@@ -142,13 +145,13 @@ func IsOutcomeUnknown(err error) bool {
 }
 
 // IsRetryableNotCommitted reports whether the transaction can be retried and
-// certainly did not commit.
+// certainly did not commit. An error that wraps [ErrOutcomeUnknown] is none, whatever its code.
 func IsRetryableNotCommitted(err error) bool {
 	switch CodeOf(err) {
 	case CodeTransactionTooOld, CodeFutureVersion, CodeNotCommitted, CodeProcessBehind, CodeDatabaseLocked,
 		CodeCommitProxyMemoryLimitExceeded, CodeBatchTransactionThrottled, CodeGRVProxyMemoryLimitExceeded,
 		CodeBlobGranuleRequestFailed, CodeTagThrottled, CodeProxyTagThrottled:
-		return true
+		return !errors.Is(err, ErrOutcomeUnknown)
 	}
 	return false
 }

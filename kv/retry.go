@@ -95,7 +95,7 @@ func resetForRetry(ctx context.Context, tx Transaction, a *attempts, err error) 
 	if code == 0 || !IsRetryable(err) {
 		err = a.explain(ctx, err)
 	}
-	if code == 0 {
+	if code == 0 || isUnknownForGood(err) {
 		return a.markUnknown(err)
 	}
 	if ended := context.Cause(ctx); ended != nil {
@@ -115,6 +115,12 @@ func resetForRetry(ctx context.Context, tx Transaction, a *attempts, err error) 
 		return a.markUnknown(fmt.Errorf("%w: %w", refused, err))
 	}
 	return a.markUnknown(err)
+}
+
+// isUnknownForGood reports whether err leaves the outcome of a transaction open, and has
+// perhaps the code of something else, so that no code may have it retried.
+func isUnknownForGood(err error) bool {
+	return errors.Is(err, ErrOutcomeUnknown) && !IsMaybeCommitted(err)
 }
 
 // AwaitCommit waits for a commit started with [Transaction.CommitAsync]. Engines

@@ -30,3 +30,47 @@ func TestCommitEndedByIncomparableCause(t *testing.T) {
 		}
 	}
 }
+
+// TestUnknownOutcomeIsNotDefinite: an error that says that the outcome is unknown may also have
+// the code of a later attempt, or that of the context's cause. No predicate takes it for one
+// after which nothing was committed, and an outer loop does not try again.
+func TestUnknownOutcomeIsNotDefinite(t *testing.T) {
+	for name, unknown := range map[string]error{
+		"a later attempt": lateConflict(t),
+		"a coded cause":   conflictingCause(t),
+	} {
+		if !kv.IsOutcomeUnknown(unknown) || kv.IsConflict(unknown) || kv.IsRetryableNotCommitted(unknown) || kv.IsRetryable(unknown) {
+			t.Errorf("%s: %v looks definite", name, unknown)
+		}
+		tx, runs := &scriptedTx{}, 0
+		outer := kv.Retry(t.Context(), tx, func(kv.Attempt) error {
+			if runs++; runs == 1 {
+				return unknown
+			}
+			return nil
+		})
+		if runs != 1 || !kv.IsOutcomeUnknown(outer) {
+			t.Errorf("%s: %d runs of an outer loop, %v; want one, and an unknown outcome", name, runs, outer)
+		}
+	}
+}
+
+// lateConflict returns the error of a loop with a lost acknowledgement, then a conflict while
+// the context ends.
+func lateConflict(t *testing.T) error {
+	ctx, cancel := context.WithCancel(t.Context())
+	return kv.Retry(ctx, &scriptedTx{}, func(a kv.Attempt) error {
+		if a.Number == 1 {
+			return coded(kv.CodeCommitUnknownResult)
+		}
+		cancel()
+		return coded(kv.CodeNotCommitted)
+	})
+}
+
+// conflictingCause returns the error of a commit that a sibling's conflict ended, as in an errgroup.
+func conflictingCause(t *testing.T) error {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(coded(kv.CodeNotCommitted))
+	return kv.AwaitCommit(ctx, kv.NewPromise[struct{}]().Future())
+}

@@ -95,7 +95,7 @@ func (t *transaction) OnError(ctx context.Context, err error) error {
 		return closed
 	}
 	code := anyCode(err)
-	if code == 0 {
+	if code == 0 || errors.Is(err, kv.ErrOutcomeUnknown) && !kv.IsMaybeCommitted(err) { // its code is that of something else
 		t.Cancel()
 		return orInvalid(err)
 	}
