@@ -157,7 +157,8 @@ type Transaction interface {
 	GetVersionstamp() Future[[]byte]
 
 	// Commit makes the writes durable and visible, all or none, and waits for
-	// that. If ctx ends first the error wraps ErrOutcomeUnknown.
+	// that. If ctx ends first, or the transaction's time limit during the commit
+	// (CodeTransactionTimedOut), the error wraps ErrOutcomeUnknown.
 	Commit(ctx context.Context) error
 	// CommitAsync starts the commit.
 	CommitAsync() Future[struct{}]

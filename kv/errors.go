@@ -22,7 +22,7 @@ const (
 	CodeCommitUnknownResult            Code = 1021 // may or may not have committed
 	CodeTransactionCancelled           Code = 1025
 	CodeConnectionFailed               Code = 1026
-	CodeTransactionTimedOut            Code = 1031 // not retryable; may have committed
+	CodeTransactionTimedOut            Code = 1031 // not retryable; a commit's also wraps ErrOutcomeUnknown
 	CodeTooManyWatches                 Code = 1032
 	CodeWatchesDisabled                Code = 1034
 	CodeAccessedUnreadable             Code = 1036 // read of a key or value that awaits its versionstamp
@@ -66,9 +66,9 @@ const (
 var ErrClosed = errors.New("kv: the database is closed")
 
 // ErrOutcomeUnknown marks an error after which a transaction may or may not
-// have committed: the context ended during the commit, or a retry loop ended
-// after an attempt that may have committed. The error also wraps the context's
-// error, or that of the last attempt, which may be an error of the function itself.
+// have committed: the context or the transaction's time limit (1031) ended during the commit,
+// or a retry loop ended after an attempt that may have committed. The error also wraps the
+// context's error, or that of the last attempt, which may be an error of the function itself.
 var ErrOutcomeUnknown = errors.New("kv: commit outcome unknown")
 
 // Error is an engine's error with FoundationDB's code. Find it in an error
@@ -138,10 +138,10 @@ func IsMaybeCommitted(err error) bool {
 
 // IsOutcomeUnknown reports whether an error leaves open whether a transaction, or an attempt
 // of a retry loop, has committed: it wraps [ErrOutcomeUnknown], or is one of
-// [IsMaybeCommitted], or a time limit of the transaction ended it (1031). Unlike after
-// those of IsMaybeCommitted, the commit may still be under way.
+// [IsMaybeCommitted]. Unlike after those of IsMaybeCommitted, the commit may still be under
+// way. The 1031 of a read is none: its transaction has not begun to commit.
 func IsOutcomeUnknown(err error) bool {
-	return errors.Is(err, ErrOutcomeUnknown) || IsMaybeCommitted(err) || CodeOf(err) == CodeTransactionTimedOut
+	return errors.Is(err, ErrOutcomeUnknown) || IsMaybeCommitted(err)
 }
 
 // IsRetryableNotCommitted reports whether the transaction can be retried and

@@ -125,7 +125,7 @@ func TestIsOutcomeUnknown(t *testing.T) {
 	wrapped := fmt.Errorf("save: %w: %w", kv.ErrOutcomeUnknown, context.Canceled)
 	for err, want := range map[error]bool{
 		wrapped: true, kv.ErrOutcomeUnknown: true, kv.NewError(kv.CodeCommitUnknownResult, "x"): true,
-		kv.NewError(kv.CodeClusterVersionChanged, "x"): true, kv.NewError(kv.CodeTransactionTimedOut, "x"): true,
+		kv.NewError(kv.CodeClusterVersionChanged, "x"): true, kv.NewError(kv.CodeTransactionTimedOut, "of a read"): false,
 		kv.NewError(kv.CodeNotCommitted, "x"): false, kv.NewError(kv.CodeTransactionTooOld, "x"): false, context.Canceled: false, kv.ErrClosed: false,
 	} {
 		if kv.IsOutcomeUnknown(err) != want {

@@ -28,7 +28,7 @@ import (
 type TransactionOptions struct {
 	// Timeout ends transactions with CodeTransactionTimedOut, counted from Begin,
 	// retries included ([OptionTimeout]). A commit that is under way goes on: its error
-	// is one of [IsOutcomeUnknown]. 0: none. It is cut to whole milliseconds.
+	// wraps [ErrOutcomeUnknown]. 0: none. It is cut to whole milliseconds.
 	Timeout time.Duration
 
 	// RetryLimit is how often OnError retries before it returns the error

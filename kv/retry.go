@@ -37,7 +37,7 @@ type Attempt struct {
 func Retry(ctx context.Context, tx Transaction, fn func(Attempt) error) error {
 	defer tx.Release()
 	defer bindContext(ctx, tx).undo()
-	return retry(ctx, tx, func(a Attempt) error {
+	return retry(ctx, tx, attempts{}, func(a Attempt) error {
 		if err := fn(a); err != nil {
 			return err
 		}
@@ -46,14 +46,14 @@ func Retry(ctx context.Context, tx Transaction, fn func(Attempt) error) error {
 }
 
 // retry runs fn until it succeeds or must not run again; then it cancels tx.
-func retry(ctx context.Context, tx Transaction, fn func(Attempt) error) error {
+func retry(ctx context.Context, tx Transaction, a attempts, fn func(Attempt) error) error {
 	succeeded := false
 	defer func() {
 		if !succeeded { // fn may not even have returned
 			tx.Cancel()
 		}
 	}()
-	a := attempts{Attempt: Attempt{Number: 1}}
+	a.Number = 1
 	for {
 		err := a.contextError(ctx)
 		if err == nil {
@@ -79,12 +79,13 @@ func commit(ctx context.Context, tx Transaction) error {
 }
 
 // RetryRead is the retry loop of [ReadTransactor.ReadTransact]: like [Retry]
-// without a commit.
+// without a commit. Its error wraps [ErrOutcomeUnknown] only if that of a transaction which fn
+// has run does.
 func RetryRead(ctx context.Context, tx Transaction, fn func() error) error {
 	defer tx.Release()
 	defer bindContext(ctx, tx).undo()
 	defer tx.Cancel()
-	return retry(ctx, tx, func(Attempt) error { return fn() })
+	return retry(ctx, tx, attempts{reads: true}, func(Attempt) error { return fn() })
 }
 
 // resetForRetry resets the transaction for another attempt and returns nil, or it
@@ -242,6 +243,7 @@ func (e *progressError) Unwrap() error { return e.error }
 // attempts is what a retry loop remembers of the attempts that failed.
 type attempts struct {
 	Attempt
+	reads bool      // nothing is committed
 	began time.Time // when the current attempt began; zero for the first, so that most calls read no clock
 	slow  int       // attempts in a row that lasted too long; the first of all is taken for one
 	last  error     // of the previous attempt
@@ -259,7 +261,7 @@ func (a *attempts) countFailure(err error) error {
 	code, long := CodeOf(err), a.began.IsZero() || time.Since(a.began) >= MaxTransactionAge
 	a.last = err
 	a.slow, a.Conflicts = countRow(a.slow, code == CodeTransactionTooOld && long), countRow(a.Conflicts, code == CodeNotCommitted)
-	a.MaybeCommitted = a.MaybeCommitted || IsMaybeCommitted(err)
+	a.MaybeCommitted = a.MaybeCommitted || a.maybeCommitted(err)
 	var progress *progressError
 	switch {
 	case errors.As(err, &progress):
@@ -270,6 +272,11 @@ func (a *attempts) countFailure(err error) error {
 		return &RetryError{code, a.Conflicts, a.MaybeCommitted, err}
 	}
 	return nil
+}
+
+// maybeCommitted reports whether the attempt that failed with err may have committed.
+func (a *attempts) maybeCommitted(err error) bool {
+	return IsMaybeCommitted(err) && (!a.reads || errors.Is(err, ErrOutcomeUnknown))
 }
 
 // countRow returns how many events in a row there are after the next attempt, in
@@ -299,7 +306,7 @@ func (a *attempts) markUnknown(err error) error {
 	switch {
 	case errors.Is(err, ErrOutcomeUnknown):
 		return err
-	case IsMaybeCommitted(err):
+	case a.maybeCommitted(err):
 		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	case !a.MaybeCommitted:
 		return err

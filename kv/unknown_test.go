@@ -4,6 +4,8 @@ package kv_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -73,4 +75,30 @@ func conflictingCause(t *testing.T) error {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(coded(kv.CodeNotCommitted))
 	return kv.AwaitCommit(ctx, kv.NewPromise[struct{}]().Future())
+}
+
+// TestReadsHaveNoOutcome: a loop that commits nothing marks no error, except one of a
+// transaction that its function has run.
+func TestReadsHaveNoOutcome(t *testing.T) {
+	own := errors.New("not found")
+	inner := fmt.Errorf("%w: %w", kv.ErrOutcomeUnknown, coded(kv.CodeCommitUnknownResult))
+	for name, test := range map[string]struct {
+		first, then error
+		unknown     bool
+	}{
+		"refused":         {coded(kv.CodeClusterVersionChanged), own, false},
+		"an own error":    {coded(kv.CodeCommitUnknownResult), own, false},
+		"another's write": {inner, own, true},
+	} {
+		runs := 0
+		err := kv.RetryRead(t.Context(), &scriptedTx{}, func() error {
+			if runs++; runs == 1 {
+				return test.first
+			}
+			return test.then
+		})
+		if err == nil || errors.Is(err, kv.ErrOutcomeUnknown) != test.unknown {
+			t.Errorf("%s: %v, unknown %t, want %t", name, err, !test.unknown, test.unknown)
+		}
+	}
 }

@@ -24,6 +24,7 @@ static fdb_error_t kz_await(FDBFuture* f, uintptr_t waiter) {
 import "C"
 
 import (
+	"fmt"
 	"runtime"
 	"runtime/cgo"
 	"sync"
@@ -387,14 +388,19 @@ func (s *futures) destroy() {
 	s.all = nil
 }
 
-// errorOf returns the error of a future.
+// errorOf returns the error of a future. The client does not say whether a commit that its
+// transaction's time limit ends had begun.
 func (s *futures) errorOf(code cCode, what string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed != nil && isCancellation(kv.Code(code)) {
 		return s.closed
 	}
-	return newError(kv.Code(code), what)
+	err := newError(kv.Code(code), what)
+	if what == commitCall && kv.Code(code) == kv.CodeTransactionTimedOut {
+		return fmt.Errorf("fdbkv: the commit may go on: %w: %w", kv.ErrOutcomeUnknown, err)
+	}
+	return err
 }
 
 // isCancellation reports whether a code is that of a future that was cancelled.

@@ -366,13 +366,16 @@ func TestCloseEndsWaitingForAClusterThatIsDown(t *testing.T) {
 // A time limit of the transaction bounds its commit.
 func TestTimeoutEndsACommitToAClusterThatIsDown(t *testing.T) {
 	db := openUnreachable(t)
-	tx := begin(t, db)
-	if err := tx.SetOption(kv.OptionTimeout, 20); err != nil {
+	tx, reader := begin(t, db), begin(t, db)
+	if err := errors.Join(tx.SetOption(kv.OptionTimeout, 20), reader.SetOption(kv.OptionTimeout, 20)); err != nil {
 		t.Fatal(err)
 	}
 	tx.Set([]byte("a"), nil)
-	if err := tx.Commit(t.Context()); kv.CodeOf(err) != kv.CodeTransactionTimedOut {
-		t.Errorf("Commit: %v, want %d", err, kv.CodeTransactionTimedOut)
+	if err := tx.Commit(t.Context()); kv.CodeOf(err) != kv.CodeTransactionTimedOut || !errors.Is(err, kv.ErrOutcomeUnknown) {
+		t.Errorf("Commit: %v, want %d and an unknown outcome", err, kv.CodeTransactionTimedOut)
+	}
+	if _, err := reader.Get([]byte("a")).Get(t.Context()); kv.CodeOf(err) != kv.CodeTransactionTimedOut || kv.IsOutcomeUnknown(err) {
+		t.Errorf("Get: %v, want %d alone", err, kv.CodeTransactionTimedOut)
 	}
 }
 

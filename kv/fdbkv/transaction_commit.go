@@ -19,6 +19,9 @@ import (
 // that [Wrap] made: commit and retry belong to the code that made it.
 var ErrWrapped = errors.New("fdbkv: the transaction was wrapped: the code that made it commits and retries it")
 
+// commitCall is the name of a commit in errors.
+const commitCall = "commit"
+
 // Commit implements [kv.Transaction].
 func (t *transaction) Commit(ctx context.Context) error { return kv.AwaitCommit(ctx, t.CommitAsync()) }
 
@@ -31,7 +34,7 @@ func (t *transaction) CommitAsync() kv.Future[struct{}] {
 	if err != nil {
 		return kv.Resolved(struct{}{}, err)
 	}
-	commit := kv.NewFuture[struct{}](newPendingResult(a, keptFuture{c: a.commit(), commit: true}, "commit", t.takeCommit(a)))
+	commit := kv.NewFuture[struct{}](newPendingResult(a, keptFuture{c: a.commit(), commit: true}, commitCall, t.takeCommit(a)))
 	if t.reports.Load() {
 		return t.withConflicts(commit)
 	}
