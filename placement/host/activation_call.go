@@ -9,7 +9,6 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
-	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/placement"
 )
 
@@ -151,7 +150,8 @@ func (a *Activation) catchPanic(what string, fn func() error) (err error) {
 		if returned {
 			return
 		}
-		err = &panicError{Key: a.Key(), In: what, Value: describe(recover()), Stack: string(debug.Stack())}
+		value := recover()
+		err = &panicError{Key: a.Key(), In: what, Value: describe(value), Unknown: isUnknownPanic(value), Stack: string(debug.Stack())}
 	}()
 	if err = fn(); err != nil {
 		failureOf(err) // panics here if it ever does
@@ -182,12 +182,12 @@ func (a *Activation) notePanic(err error) {
 	}
 }
 
-// noteUnknown ends the activation after a method that does not know whether its transaction has
-// committed. The commit may be under way, and land after what the next call reads. The next
+// noteUnknown ends the activation after a method or a timer that does not know whether its own
+// transaction has committed. The commit may be under way, and land after what the next call reads. The next
 // activation's claim writes the key that the fence of the commit has read: the commit has landed
 // before that, or never does.
 func (a *Activation) noteUnknown(err error) {
-	if !kv.IsOutcomeUnknown(err) {
+	if !isOwnUnknown(err) {
 		return
 	}
 	a.kind.session.options.Logger.Warn("host: the outcome of a commit is unknown; the activation ends", "key", a.Key().String(), "epoch", a.epoch, "err", err)

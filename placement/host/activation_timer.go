@@ -88,7 +88,9 @@ func (t *Timer) run(a *Activation) {
 	}
 	ctx, end := a.contextFor(context.Background(), []placement.Key{a.Key()})
 	defer end()
-	a.notePanic(a.catchPanic("a timer", func() error { t.fn(ctx); return nil }))
+	err := a.catchPanic("a timer", func() error { t.fn(ctx); return nil })
+	a.notePanic(err)
+	a.noteUnknown(err)
 }
 
 // refuse implements [work].

@@ -48,13 +48,15 @@
 // # Ends
 //
 // An activation ends because it was idle, because its key belongs to another member after a change
-// of the topology, because the host stops, or because it was lost. Before the end it runs the calls
-// in its mailbox; later calls go to the next activation of the key. If that takes longer than [Options.DeactivateTimeout], the contexts end,
+// of the topology, because the host stops, or because it was lost. Before such an end it runs the
+// calls in its mailbox; later calls go to the next activation of the key. If that takes longer
+// than [Options.DeactivateTimeout], the contexts end,
 // and the calls that have not begun also go to the next activation. After the last call the host
 // calls Deactivate, see [Register].
 //
-// It also ends after a method that returns a kv.ErrOutcomeUnknown, such as one with a
-// context that ended during the commit. That commit may still be under way: what the next call
+// It also ends after a method that returns a kv.ErrOutcomeUnknown of its own transaction, or a
+// method or timer that panics with one, such as one with a context that ended during the commit. Calls
+// in its mailbox then go to the next activation. That commit may still be under way: what the next call
 // read would be of a moment before it, and what the activation has in memory is as
 // uncertain. The next activation's claim writes the key that the commit's fence has read, so
 // by then the commit has landed, or it never does. A method that hides this error must

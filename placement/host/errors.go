@@ -5,7 +5,9 @@ package host
 import (
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/placement"
 )
 
@@ -93,7 +95,9 @@ type panicError struct {
 	Key   placement.Key
 	In    string // the method, or what else has panicked
 	Value string
-	Stack string `json:"-"` // in the process where it happened; else empty
+	// Unknown says that the value is the error of an unknown outcome of a transaction of the activation itself.
+	Unknown bool   `json:",omitempty"`
+	Stack   string `json:"-"` // in the process where it happened; else empty
 }
 
 // Error implements error.
@@ -101,8 +105,35 @@ func (e *panicError) Error() string {
 	return fmt.Sprintf("host: %s of %s panicked: %s", e.In, clip(e.Key.String()), e.Value)
 }
 
-// Is reports whether target is [ErrPanic].
-func (e *panicError) Is(target error) bool { return target == ErrPanic }
+// Is reports whether target is [ErrPanic], or kv.ErrOutcomeUnknown for a value that is one.
+func (e *panicError) Is(target error) bool {
+	return target == ErrPanic || e.Unknown && target == kv.ErrOutcomeUnknown
+}
+
+// isOwnUnknown reports whether err leaves open whether a transaction of the activation itself
+// has committed. What a callee does not know is that of the callee: such an error was decoded.
+func isOwnUnknown(err error) bool {
+	switch e := err.(type) {
+	case nil, *CallError, *remoteError:
+		return false
+	case *panicError:
+		return e.Unknown && e.Stack != ""
+	case *kv.Error:
+		return kv.IsOutcomeUnknown(e)
+	case interface{ Is(target error) bool }:
+		if e.Is(kv.ErrOutcomeUnknown) {
+			return true
+		}
+	}
+	return err == kv.ErrOutcomeUnknown || slices.ContainsFunc(unwrap(err), isOwnUnknown)
+}
+
+// isUnknownPanic is isOwnUnknown for the value of a panic. Its methods may panic in turn.
+func isUnknownPanic(value any) (unknown bool) {
+	defer func() { _ = recover() }()
+	err, _ := value.(error)
+	return isOwnUnknown(err)
+}
 
 // lostSeat is the [placement.ErrNotReady] of a host that has lost its membership and joins again.
 type lostSeat struct {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/internal/placement/core"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/placement"
 )
 
@@ -75,13 +76,19 @@ func TestTimers(t *testing.T) {
 }
 
 func TestTimersPanic(t *testing.T) {
+	t.Run("EndOnPanic", func(t *testing.T) { testTimersPanic(t, "ouch", EndOnPanic) })
+	t.Run("an unknown outcome", func(t *testing.T) { testTimersPanic(t, kv.ErrOutcomeUnknown) })
+}
+
+// testTimersPanic has a timer panic with a value that ends the activation.
+func testTimersPanic(t *testing.T, value any, options ...Option) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript()
-		register, _ := s.register(t, EndOnPanic)
+		register, _ := s.register(t, options...)
 		_, session, fake := newFake(t, Options{}, register)
 		a := session.activate(t, "actor", "x", 1)
 		runs := 0
-		a.Every(time.Second, func(context.Context) { runs++; panic("ouch") })
+		a.Every(time.Second, func(context.Context) { runs++; panic(value) })
 		time.Sleep(2500 * time.Millisecond)
 		synctest.Wait()
 		if runs != 1 || len(fake.ends()) != 1 || s.ended.Load() != 1 {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/placement"
 )
 
@@ -117,7 +118,7 @@ func failureOf(err error) *Failure {
 	found := make(map[string]bool)
 	f := encodeError(err, &left, found)
 	for _, s := range registered.sentinels() { // an Is method tells of more than Unwrap
-		if !found[s.name] && errors.Is(err, s.err) {
+		if !found[s.name] && (errors.Is(err, s.err) || s.err == kv.ErrOutcomeUnknown && kv.IsOutcomeUnknown(err)) { // codes are not sent
 			f.Wraps = append(f.Wraps, Failure{Name: s.name, Message: clipMessage(s.err.Error()), Data: s.data})
 		}
 	}
@@ -152,13 +153,18 @@ func unwrap(err error) []error {
 
 // Err returns the error that was sent: the registered one, a value of the
 // registered type, or else an error with the same message, in which errors.Is and
-// errors.As find the registered ones that it wraps.
+// errors.As find the registered ones that it wraps. That of an unknown outcome is always of the
+// last kind, see isOwnUnknown.
 func (f *Failure) Err() error {
 	if f == nil {
 		return &remoteError{message: "host: the reply tells of an error but not of which"}
 	}
 	left := maxWireErrors + len(registered.sentinels())
-	return f.decode(&left)
+	err := f.decode(&left)
+	if _, remote := err.(*remoteError); !remote && kv.IsOutcomeUnknown(err) {
+		return &remoteError{message: err.Error(), wrapped: []error{err}}
+	}
+	return err
 }
 
 func (f *Failure) decode(left *int) error {

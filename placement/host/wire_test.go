@@ -90,6 +90,10 @@ func TestErrorsKeepTheirType(t *testing.T) {
 			name: "an unknown commit", err: fmt.Errorf("deposit: %w: %w", kv.ErrOutcomeUnknown, context.DeadlineExceeded),
 			is: []error{kv.ErrOutcomeUnknown, context.DeadlineExceeded}, not: []error{host.ErrOutcomeUnknown},
 		},
+		{name: "a lost acknowledgement", err: kv.NewError(kv.CodeCommitUnknownResult, "x"), is: []error{kv.ErrOutcomeUnknown}},
+		{name: "another protocol during a commit", err: fmt.Errorf("deposit: %w", kv.NewError(kv.CodeClusterVersionChanged, "x")), is: []error{kv.ErrOutcomeUnknown}},
+		{name: "a commit at its time limit", err: fmt.Errorf("%w: %w", kv.ErrOutcomeUnknown, kv.NewError(kv.CodeTransactionTimedOut, "x")), is: []error{kv.ErrOutcomeUnknown}},
+		{name: "a read at its time limit", err: kv.NewError(kv.CodeTransactionTimedOut, "x"), not: []error{kv.ErrOutcomeUnknown}},
 		{name: "a full mailbox", err: fmt.Errorf("%w: r", host.ErrMailboxFull), is: []error{host.ErrMailboxFull}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
