@@ -59,31 +59,44 @@ func (f Future[T]) Get(ctx context.Context) (T, error) {
 
 // await is Get of a pending result. Its error is a *silenceError if ctx ends first.
 func (f Future[T]) await(ctx context.Context) (T, error) {
+	var began time.Time
+	ended := ctx.Done()
 	if p, ok := f.pending.(interface{ Drive(context.Context) }); ok {
+		if ended != nil {
+			began = time.Now() // Drive may do all the waiting
+		}
 		p.Drive(ctx)
 	}
 	done := f.pending.Done()
-	ended := ctx.Done()
 	if ended == nil {
 		<-done
 		return f.pending.Result()
 	}
 	select {
 	case <-done: // a known result takes precedence over an ended context
-		return f.pending.Result()
+		if began.IsZero() {
+			return f.pending.Result()
+		}
 	default:
+		if began.IsZero() {
+			began = time.Now() // a wait for the disk or the network takes longer
+		}
+		select {
+		case <-done:
+		case <-ended:
+			return silence[T](ctx, began)
+		}
 	}
-	began := time.Now() // a wait for the disk or the network takes longer
-	select {
-	case <-done:
-		v, err := f.pending.Result()
-		if err == nil || ctx.Err() == nil || CodeOf(err) != CodeTransactionCancelled {
-			return v, err
-		} // the end of ctx has cancelled the transaction
-	case <-ended:
+	v, err := f.pending.Result()
+	if err != nil && ctx.Err() != nil && CodeOf(err) == CodeTransactionCancelled { // by the end of ctx
+		return silence[T](ctx, began)
 	}
-	var zero T
-	return zero, &silenceError{time.Since(began), context.Cause(ctx)}
+	return v, err
+}
+
+// silence returns the error of a wait from began until the end of ctx.
+func silence[T any](ctx context.Context, began time.Time) (none T, err error) {
+	return none, &silenceError{time.Since(began), context.Cause(ctx)}
 }
 
 // silenceError says that a context ended while the database did not answer.

@@ -170,6 +170,23 @@ func TestFutureSaysHowLongItWaited(t *testing.T) {
 	})
 }
 
+// drivenRead is a result for which Drive waits, as that of a tracer.
+type drivenRead struct{ *kv.Promise[[]byte] }
+
+func (drivenRead) Drive(ctx context.Context) { <-ctx.Done() }
+
+// TestDrivenFutureSaysHowLongItWaited: the wait in Drive counts.
+func TestDrivenFutureSaysHowLongItWaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		_, err := kv.NewFuture(drivenRead{kv.NewPromise[[]byte]()}).Get(ctx)
+		if !strings.Contains(err.Error(), "has not answered for 3s") || !strings.Contains(err.Error(), "fdbcli") {
+			t.Error(err)
+		}
+	})
+}
+
 // cancelledRead is the result of a read of a transaction that the end of a context has just
 // cancelled.
 type cancelledRead struct {

@@ -4,6 +4,7 @@ package persistable_test
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -127,5 +128,24 @@ func TestIncomparableCause(t *testing.T) {
 		err = s.Update(soon(), 1, func(o *Order) error { o.Amount++; engine.SetDown(true); return nil })
 		wantError(t, err, kv.ErrOutcomeUnknown, "Update of Order (1)")
 		engine.SetDown(false)
+	})
+}
+
+// TestTracedOutage: a tracer does not change what an error says of the wait.
+func TestTracedOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		engine := &enginetest.Silent{Database: enginetest.InProcess(t)}
+		tracer := persistable.LogSlow(slog.New(slog.DiscardHandler), 0)
+		db := must[*persistable.DB](t)(persistable.Open(ctx, engine, persistable.Options{Tracer: tracer}))
+		s := OrderStoreOf(db, "t")
+		firstOrder(t, s)
+		must[*Order](t)(s.Get(ctx, 1)) // the directory is open: the next one waits for the record
+		engine.SetDown(true)
+		short, cancel := context.WithTimeout(ctx, 3*time.Second)
+		defer cancel()
+		_, err := s.Get(short, 1)
+		wantError(t, err, context.DeadlineExceeded, "Get of Order (1)", "has not answered for 3s", "fdbcli")
+		engine.SetDown(false)
+		check(t, db.Close())
 	})
 }
