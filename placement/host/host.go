@@ -182,6 +182,7 @@ func (h *Host) joinCluster(ctx context.Context, lost seat, spread time.Duration)
 // superviseSessions joins again each time the membership is lost, until Stop.
 func (h *Host) superviseSessions(s *session) {
 	defer close(h.ended)
+	unclaimed := 0
 	for s != nil {
 		select {
 		case <-s.ctx.Done():
@@ -191,7 +192,8 @@ func (h *Host) superviseSessions(s *session) {
 		h.lost.Store(&lostSeat{s.owner.Name, context.Cause(s.ctx)})
 		h.session.Store(nil)
 		h.options.Logger.Warn("host: the membership is lost; all activations end", "member", s.owner.String(), "err", context.Cause(s.ctx))
-		lost, spread := s.seat, claimSpread(h.options.Lease, s.countLost())
+		unclaimed = s.countUnclaimed(unclaimed)
+		lost, spread := s.seat, claimSpread(h.options.Lease, unclaimed)
 		if !s.loseAll() {
 			lost = nil // others must not claim what still runs before the lease lapses
 		}

@@ -81,6 +81,15 @@ func (s *session) countActivations() (n int) {
 // countLost returns how many activations end with the session, about: some may have ended already.
 func (s *session) countLost() int { return max(s.countActivations(), int(s.load.Load())) }
 
+// countUnclaimed returns how many keys may have to be claimed again after the session, about. Before
+// it there were earlier ones to claim, which a short session has not done.
+func (s *session) countUnclaimed(earlier int) int {
+	if time.Since(s.began) > mostSpread+2*s.options.Lease {
+		return s.countLost()
+	}
+	return max(s.countLost(), earlier)
+}
+
 // updateTopology gives a topology to the driver, and to the relay if there is one.
 func (s *session) updateTopology(t placement.Topology) {
 	s.enforceTopology(t)
