@@ -35,6 +35,8 @@ func problemf(status int, format string, args ...any) error {
 //	503 nothing is wrong with the request: try again later
 func statusOf(err error) int {
 	switch {
+	case kv.IsOutcomeUnknown(err): // the rest may be of a later attempt, which has found what an earlier one wrote
+		return http.StatusServiceUnavailable
 	case is[*problem](err):
 		return as[*problem](err).status
 	case errors.Is(err, desk.ErrBadKey):
@@ -60,7 +62,7 @@ func unavailable(err error) bool {
 	return errors.Is(err, persistable.ErrLocked) || // the tenant is being exported
 		errors.Is(err, persistable.ErrNotBuilt) || // an index is being built
 		is[*kv.RetryError](err) || // too much contention
-		errors.Is(err, kv.ErrOutcomeUnknown) || kv.IsRetryable(err) ||
+		kv.IsRetryable(err) ||
 		errors.Is(err, persistable.ErrNoID) || // no lease on a machine id yet
 		errors.Is(err, kv.ErrClosed) || errors.Is(err, context.DeadlineExceeded)
 }
