@@ -64,7 +64,7 @@ func typedConsumer[T, ID any](fn func(tx Tx, changes []Change[T, ID]) error) fun
 		for i, change := range changes {
 			all[i] = typedChange[T, ID](change)
 		}
-		return fn(Tx{t}, all)
+		return fn(Tx{t: t}, all)
 	}
 }
 

@@ -49,7 +49,7 @@ func (db *DB) Transact(ctx context.Context, fn func(tx Tx) error) (err error) {
 	defer o.finish(&err)
 	defer db.nameEnded(ctx, "Transact", &err)
 	return db.transactFunction(ctx, func(t *transaction) error {
-		err := fn(Tx{t})
+		err := fn(Tx{t: t})
 		t.onlyReads = t.Count.Load() == 0
 		return err
 	})
@@ -129,7 +129,7 @@ func (db *DB) ReadTransact(ctx context.Context, fn func(tx Tx) error) (err error
 	ctx, o := db.begin(ctx, Operation{Name: "ReadTransact"}, nil)
 	defer o.finish(&err)
 	defer db.nameEnded(ctx, "ReadTransact", &err)
-	return db.readOnly(ctx, func(t *transaction) error { return fn(Tx{t}) })
+	return db.readOnly(ctx, func(t *transaction) error { return fn(Tx{t: t}) })
 }
 
 func (db *DB) readOnly(ctx context.Context, fn func(*transaction) error) error {
@@ -153,7 +153,7 @@ func (db *DB) In(tx kv.Transaction) Tx {
 	t := newWriteTransaction(db, tx)
 	t.borrowed = true
 	t.lent.Store(true)
-	return Tx{t}
+	return Tx{t: t}
 }
 
 // ErrOutsideTransaction is the error of a write that the function of a transaction makes

@@ -27,13 +27,6 @@ func boundTo[ID any](s *erased.Store[ID], tx Tx) erased.Store[ID] {
 	return next
 }
 
-// withTransactionOptions returns the store with options for its own transactions.
-func withTransactionOptions[ID any](s *erased.Store[ID], o kv.TransactionOptions) erased.Store[ID] {
-	next := *s
-	withOptions(next.Source(), o)
-	return next
-}
-
 // untyped returns the record without its type, and nil for a nil pointer.
 func untyped[T any](v T) any {
 	var none T
@@ -228,6 +221,8 @@ func (implementation) NewID(e *erased.Source) int64 {
 	}
 	return int64(s.db.ids.newID())
 }
+
+func (implementation) Options(o kv.TransactionOptions) any { return Tx{options: &o} }
 
 func (implementation) Unique(ctx context.Context, e *erased.Source, i int, values []byte) (any, error) {
 	return newSource(e).byUnique(ctx, i, values)

@@ -31,7 +31,9 @@ func OrderStoreOf(db *persistable.DB, tenantID string) *OrderStore {
 
 func (s *OrderStore) In(tx persistable.Tx) *OrderStore { return &OrderStore{s.Store.In(tx)} }
 
-func (s *OrderStore) With(o kv.TransactionOptions) *OrderStore { return &OrderStore{s.Store.With(o)} }
+func (s *OrderStore) With(o kv.TransactionOptions) *OrderStore {
+	return &OrderStore{s.Store.In(persistimpl.Options(o))}
+}
 
 func (s *OrderStore) New(literal Order) *Order {
 	persistimpl.FillNew(&s.Store, &orderSchema, &literal)

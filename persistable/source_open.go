@@ -52,8 +52,8 @@ func setDB(e *erased.Source, db *DB) {
 	}
 }
 
-// withOptions gives the source's own transactions options.
-func withOptions(e *erased.Source, o kv.TransactionOptions) {
+// setOptions gives the source's own transactions options.
+func setOptions(e *erased.Source, o kv.TransactionOptions) {
 	s := newSource(e)
 	if e.Err = s.checkUsable(); e.Err == nil {
 		setDB(e, s.db.With(o))
@@ -62,6 +62,10 @@ func withOptions(e *erased.Source, o kv.TransactionOptions) {
 
 // bind binds a source to a transaction.
 func bind(e *erased.Source, tx Tx) {
+	if tx.options != nil {
+		setOptions(e, *tx.options)
+		return
+	}
 	s := newSource(e)
 	e.Tx = tx.t
 	e.Err = s.checkUsable()

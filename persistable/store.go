@@ -6,7 +6,6 @@ import (
 	"context"
 	"iter"
 
-	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 
@@ -29,14 +28,6 @@ type Store[T, ID any] erased.Store[ID]
 //go:noinline
 func (s *Store[T, ID]) In(tx Tx) Store[T, ID] {
 	return Store[T, ID](boundTo((*erased.Store[ID])(s), tx))
-}
-
-// With returns the store with options for the transactions of its operations, over those that
-// they have: see [DB.With]. Operations that In binds to a transaction have those of that one.
-//
-//go:noinline
-func (s *Store[T, ID]) With(o kv.TransactionOptions) Store[T, ID] {
-	return Store[T, ID](withTransactionOptions((*erased.Store[ID])(s), o))
 }
 
 // Path returns the path of the store's directory, nil if it has none because

@@ -17,7 +17,10 @@ import (
 
 // Tx is a transaction to which a store is bound by its In. It is valid until the
 // function that received it returns.
-type Tx struct{ t *transaction }
+type Tx struct {
+	t       *transaction
+	options *kv.TransactionOptions // not nil: In gives a store options, and binds it to nothing
+}
 
 // KV returns the engine's transaction, for keys of the program's own. Keys in the
 // directories of types belong to their stores. It is nil in ReadTransact and for

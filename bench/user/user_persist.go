@@ -41,7 +41,7 @@ func (s *PlayerStore) In(tx persistable.Tx) *PlayerStore { return &PlayerStore{s
 
 // With returns the store with options for the transactions of its operations.
 func (s *PlayerStore) With(o kv.TransactionOptions) *PlayerStore {
-	return &PlayerStore{s.Store.With(o)}
+	return &PlayerStore{s.Store.In(persistimpl.Options(o))}
 }
 
 // New is NewPlayer for this store.
@@ -245,7 +245,9 @@ func UserStoreOf(db *persistable.DB) *UserStore {
 func (s *UserStore) In(tx persistable.Tx) *UserStore { return &UserStore{s.Store.In(tx)} }
 
 // With returns the store with options for the transactions of its operations.
-func (s *UserStore) With(o kv.TransactionOptions) *UserStore { return &UserStore{s.Store.With(o)} }
+func (s *UserStore) With(o kv.TransactionOptions) *UserStore {
+	return &UserStore{s.Store.In(persistimpl.Options(o))}
+}
 
 // New is NewUser for this store.
 // The ID is one of the store's own database.

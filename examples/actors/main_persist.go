@@ -40,7 +40,7 @@ func (s *AccountStore) In(tx persistable.Tx) *AccountStore { return &AccountStor
 
 // With returns the store with options for the transactions of its operations.
 func (s *AccountStore) With(o kv.TransactionOptions) *AccountStore {
-	return &AccountStore{s.Store.With(o)}
+	return &AccountStore{s.Store.In(persistimpl.Options(o))}
 }
 
 // New is NewAccount for this store.
@@ -133,7 +133,7 @@ func (s *TransferStore) In(tx persistable.Tx) *TransferStore { return &TransferS
 
 // With returns the store with options for the transactions of its operations.
 func (s *TransferStore) With(o kv.TransactionOptions) *TransferStore {
-	return &TransferStore{s.Store.With(o)}
+	return &TransferStore{s.Store.In(persistimpl.Options(o))}
 }
 
 // New is NewTransfer for this store.

@@ -40,7 +40,9 @@ func AlbumStoreOf(db *persistable.DB) *AlbumStore {
 func (s *AlbumStore) In(tx persistable.Tx) *AlbumStore { return &AlbumStore{s.Store.In(tx)} }
 
 // With returns the store with options for the transactions of its operations.
-func (s *AlbumStore) With(o kv.TransactionOptions) *AlbumStore { return &AlbumStore{s.Store.With(o)} }
+func (s *AlbumStore) With(o kv.TransactionOptions) *AlbumStore {
+	return &AlbumStore{s.Store.In(persistimpl.Options(o))}
+}
 
 // New is NewAlbum for this store.
 // The ID is one of the store's own database.
@@ -157,7 +159,7 @@ func (s *ArtistStore) In(tx persistable.Tx) *ArtistStore { return &ArtistStore{s
 
 // With returns the store with options for the transactions of its operations.
 func (s *ArtistStore) With(o kv.TransactionOptions) *ArtistStore {
-	return &ArtistStore{s.Store.With(o)}
+	return &ArtistStore{s.Store.In(persistimpl.Options(o))}
 }
 
 // New is NewArtist for this store.
@@ -269,7 +271,7 @@ func (s *CustomerStore) In(tx persistable.Tx) *CustomerStore { return &CustomerS
 
 // With returns the store with options for the transactions of its operations.
 func (s *CustomerStore) With(o kv.TransactionOptions) *CustomerStore {
-	return &CustomerStore{s.Store.With(o)}
+	return &CustomerStore{s.Store.In(persistimpl.Options(o))}
 }
 
 // New is NewCustomer for this store.
@@ -434,7 +436,7 @@ func (s *EmployeeStore) In(tx persistable.Tx) *EmployeeStore { return &EmployeeS
 
 // With returns the store with options for the transactions of its operations.
 func (s *EmployeeStore) With(o kv.TransactionOptions) *EmployeeStore {
-	return &EmployeeStore{s.Store.With(o)}
+	return &EmployeeStore{s.Store.In(persistimpl.Options(o))}
 }
 
 // New is NewEmployee for this store.
@@ -584,7 +586,7 @@ func (s *InvoiceStore) In(tx persistable.Tx) *InvoiceStore { return &InvoiceStor
 
 // With returns the store with options for the transactions of its operations.
 func (s *InvoiceStore) With(o kv.TransactionOptions) *InvoiceStore {
-	return &InvoiceStore{s.Store.With(o)}
+	return &InvoiceStore{s.Store.In(persistimpl.Options(o))}
 }
 
 // New is NewInvoice for this store's directory: it fills Country.
@@ -741,7 +743,7 @@ func (s *InvoiceLineStore) In(tx persistable.Tx) *InvoiceLineStore {
 
 // With returns the store with options for the transactions of its operations.
 func (s *InvoiceLineStore) With(o kv.TransactionOptions) *InvoiceLineStore {
-	return &InvoiceLineStore{s.Store.With(o)}
+	return &InvoiceLineStore{s.Store.In(persistimpl.Options(o))}
 }
 
 // New is NewInvoiceLine for this store's directory: it fills Country.
@@ -861,7 +863,9 @@ func TrackStoreOf(db *persistable.DB) *TrackStore {
 func (s *TrackStore) In(tx persistable.Tx) *TrackStore { return &TrackStore{s.Store.In(tx)} }
 
 // With returns the store with options for the transactions of its operations.
-func (s *TrackStore) With(o kv.TransactionOptions) *TrackStore { return &TrackStore{s.Store.With(o)} }
+func (s *TrackStore) With(o kv.TransactionOptions) *TrackStore {
+	return &TrackStore{s.Store.In(persistimpl.Options(o))}
+}
 
 // New is NewTrack for this store.
 // The ID is one of the store's own database.

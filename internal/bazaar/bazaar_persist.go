@@ -45,7 +45,7 @@ func (s *AccountStore) In(tx persistable.Tx) *AccountStore { return &AccountStor
 
 // With returns the store with options for the transactions of its operations.
 func (s *AccountStore) With(o kv.TransactionOptions) *AccountStore {
-	return &AccountStore{s.Store.With(o)}
+	return &AccountStore{s.Store.In(persistimpl.Options(o))}
 }
 
 // New is NewAccount for this store's directory: it fills TenantID.
@@ -175,7 +175,7 @@ func (s *CounterStore) In(tx persistable.Tx) *CounterStore { return &CounterStor
 
 // With returns the store with options for the transactions of its operations.
 func (s *CounterStore) With(o kv.TransactionOptions) *CounterStore {
-	return &CounterStore{s.Store.With(o)}
+	return &CounterStore{s.Store.In(persistimpl.Options(o))}
 }
 
 // ByName returns the Counter with that Name, or persistable.ErrNotFound.
@@ -258,7 +258,9 @@ func EventStoreOf(db *persistable.DB) *EventStore {
 func (s *EventStore) In(tx persistable.Tx) *EventStore { return &EventStore{s.Store.In(tx)} }
 
 // With returns the store with options for the transactions of its operations.
-func (s *EventStore) With(o kv.TransactionOptions) *EventStore { return &EventStore{s.Store.With(o)} }
+func (s *EventStore) With(o kv.TransactionOptions) *EventStore {
+	return &EventStore{s.Store.In(persistimpl.Options(o))}
+}
 
 // Feed returns the changes of the records in this directory.
 func (s *EventStore) Feed() *persistable.Feed[*Event, ulid.ULID] { return persistable.FeedOf(&s.Store) }
@@ -360,7 +362,9 @@ func OrderStoreOf(db *persistable.DB, tenantID string) *OrderStore {
 func (s *OrderStore) In(tx persistable.Tx) *OrderStore { return &OrderStore{s.Store.In(tx)} }
 
 // With returns the store with options for the transactions of its operations.
-func (s *OrderStore) With(o kv.TransactionOptions) *OrderStore { return &OrderStore{s.Store.With(o)} }
+func (s *OrderStore) With(o kv.TransactionOptions) *OrderStore {
+	return &OrderStore{s.Store.In(persistimpl.Options(o))}
+}
 
 // New is NewOrder for this store's directory: it fills TenantID.
 // A literal that says another directory panics.
@@ -781,7 +785,7 @@ func (s *SettingStore) In(tx persistable.Tx) *SettingStore { return &SettingStor
 
 // With returns the store with options for the transactions of its operations.
 func (s *SettingStore) With(o kv.TransactionOptions) *SettingStore {
-	return &SettingStore{s.Store.With(o)}
+	return &SettingStore{s.Store.In(persistimpl.Options(o))}
 }
 
 // ByValue returns the records with that Value, in the order of their IDs.

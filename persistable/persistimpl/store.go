@@ -14,6 +14,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
@@ -59,6 +60,13 @@ func FillNew[T, ID any](s *persistable.Store[T, ID], schema *Schema, record any)
 func fillNew(s *erased.Source, schema *Schema, record any) {
 	fillArgs(schema, erased.Runtime.Args(s), record)
 	setID(schema, record, s)
+}
+
+// Options returns what a store's In takes to give the transactions of its operations options, over
+// those that they have, in place of binding it to a transaction. A generic function for that would be
+// compiled again for every type.
+func Options(o kv.TransactionOptions) persistable.Tx {
+	return erased.Runtime.Options(o).(persistable.Tx)
 }
 
 // FillArgs is FillNew for types that get their ids from the caller.

@@ -66,7 +66,8 @@ func (e *emitter) writeStore(r *model.Record) {
 	e.printf("// In returns the store bound to a transaction.")
 	e.printf("func (s *%s) In(tx %s.Tx) *%s { return &%s{s.Store.In(tx)} }\n", r.StoreType(), persistable, r.StoreType(), r.StoreType())
 	e.printf("// With returns the store with options for the transactions of its operations.")
-	e.printf("func (s *%s) With(o %s.TransactionOptions) *%s { return &%s{s.Store.With(o)} }\n", r.StoreType(), e.importPackage(model.KVPath), r.StoreType(), r.StoreType())
+	e.printf("func (s *%s) With(o %s.TransactionOptions) *%s { return &%s{s.Store.In(%s.Options(o))} }\n",
+		r.StoreType(), e.importPackage(model.KVPath), r.StoreType(), r.StoreType(), e.importPackage(model.PersistimplPath))
 	if hasStoreNew(r) {
 		e.writeStoreNew(r)
 	}

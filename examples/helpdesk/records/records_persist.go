@@ -43,7 +43,7 @@ func (s *CommentStore) In(tx persistable.Tx) *CommentStore { return &CommentStor
 
 // With returns the store with options for the transactions of its operations.
 func (s *CommentStore) With(o kv.TransactionOptions) *CommentStore {
-	return &CommentStore{s.Store.With(o)}
+	return &CommentStore{s.Store.In(persistimpl.Options(o))}
 }
 
 // New is NewComment for this store's directory: it fills Tenant.
@@ -154,7 +154,7 @@ func (s *NoticeStore) In(tx persistable.Tx) *NoticeStore { return &NoticeStore{s
 
 // With returns the store with options for the transactions of its operations.
 func (s *NoticeStore) With(o kv.TransactionOptions) *NoticeStore {
-	return &NoticeStore{s.Store.With(o)}
+	return &NoticeStore{s.Store.In(persistimpl.Options(o))}
 }
 
 // New is NewNotice for this store's directory: it fills Tenant.
@@ -262,7 +262,7 @@ func (s *TenantStore) In(tx persistable.Tx) *TenantStore { return &TenantStore{s
 
 // With returns the store with options for the transactions of its operations.
 func (s *TenantStore) With(o kv.TransactionOptions) *TenantStore {
-	return &TenantStore{s.Store.With(o)}
+	return &TenantStore{s.Store.In(persistimpl.Options(o))}
 }
 
 // New is NewTenant for this store.
@@ -378,7 +378,7 @@ func (s *TicketStore) In(tx persistable.Tx) *TicketStore { return &TicketStore{s
 
 // With returns the store with options for the transactions of its operations.
 func (s *TicketStore) With(o kv.TransactionOptions) *TicketStore {
-	return &TicketStore{s.Store.With(o)}
+	return &TicketStore{s.Store.In(persistimpl.Options(o))}
 }
 
 // New is NewTicket for this store's directory: it fills Tenant.

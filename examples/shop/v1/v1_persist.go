@@ -42,7 +42,7 @@ func (s *CustomerStore) In(tx persistable.Tx) *CustomerStore { return &CustomerS
 
 // With returns the store with options for the transactions of its operations.
 func (s *CustomerStore) With(o kv.TransactionOptions) *CustomerStore {
-	return &CustomerStore{s.Store.With(o)}
+	return &CustomerStore{s.Store.In(persistimpl.Options(o))}
 }
 
 // New is NewCustomer for this store's directory: it fills Shop.
@@ -148,7 +148,7 @@ func (s *LetterStore) In(tx persistable.Tx) *LetterStore { return &LetterStore{s
 
 // With returns the store with options for the transactions of its operations.
 func (s *LetterStore) With(o kv.TransactionOptions) *LetterStore {
-	return &LetterStore{s.Store.With(o)}
+	return &LetterStore{s.Store.In(persistimpl.Options(o))}
 }
 
 // New is NewLetter for this store's directory: it fills Shop.
@@ -216,7 +216,9 @@ func OrderStoreOf(db *persistable.DB, shop string) *OrderStore {
 func (s *OrderStore) In(tx persistable.Tx) *OrderStore { return &OrderStore{s.Store.In(tx)} }
 
 // With returns the store with options for the transactions of its operations.
-func (s *OrderStore) With(o kv.TransactionOptions) *OrderStore { return &OrderStore{s.Store.With(o)} }
+func (s *OrderStore) With(o kv.TransactionOptions) *OrderStore {
+	return &OrderStore{s.Store.In(persistimpl.Options(o))}
+}
 
 // New is NewOrder for this store's directory: it fills Shop.
 // A literal that says another directory panics.

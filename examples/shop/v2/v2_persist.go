@@ -41,7 +41,9 @@ func OrderStoreOf(db *persistable.DB, shop string) *OrderStore {
 func (s *OrderStore) In(tx persistable.Tx) *OrderStore { return &OrderStore{s.Store.In(tx)} }
 
 // With returns the store with options for the transactions of its operations.
-func (s *OrderStore) With(o kv.TransactionOptions) *OrderStore { return &OrderStore{s.Store.With(o)} }
+func (s *OrderStore) With(o kv.TransactionOptions) *OrderStore {
+	return &OrderStore{s.Store.In(persistimpl.Options(o))}
+}
 
 // New is NewOrder for this store's directory: it fills Shop.
 // A literal that says another directory panics.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/internal/schema"
 	"github.com/kazahana-db/kazahana/internal/wire"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -252,6 +253,8 @@ var Runtime interface {
 	// NewID makes an idgen.ID of the database of a source or, for nil, of the only one that
 	// is open; it returns 0 where none can be made.
 	NewID(s *Source) int64
+	// Options returns a persistable.Tx that gives a store options and binds it to no transaction.
+	Options(o kv.TransactionOptions) any
 	// Unique returns the record that has the packed values in the schema's i-th
 	// index, which is unique.
 	Unique(ctx context.Context, s *Source, i int, values []byte) (record any, err error)

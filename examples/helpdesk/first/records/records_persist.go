@@ -41,7 +41,7 @@ func (s *TicketStore) In(tx persistable.Tx) *TicketStore { return &TicketStore{s
 
 // With returns the store with options for the transactions of its operations.
 func (s *TicketStore) With(o kv.TransactionOptions) *TicketStore {
-	return &TicketStore{s.Store.With(o)}
+	return &TicketStore{s.Store.In(persistimpl.Options(o))}
 }
 
 // New is NewTicket for this store's directory: it fills Tenant.

@@ -47,7 +47,9 @@ func EveryStoreOf(db *persistable.DB, group string, number int32) *EveryStore {
 func (s *EveryStore) In(tx persistable.Tx) *EveryStore { return &EveryStore{s.Store.In(tx)} }
 
 // With returns the store with options for the transactions of its operations.
-func (s *EveryStore) With(o kv.TransactionOptions) *EveryStore { return &EveryStore{s.Store.With(o)} }
+func (s *EveryStore) With(o kv.TransactionOptions) *EveryStore {
+	return &EveryStore{s.Store.In(persistimpl.Options(o))}
+}
 
 // New is NewEvery for this store's directory: it fills Group, Number.
 // A literal that says another directory panics.

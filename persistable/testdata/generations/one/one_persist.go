@@ -39,7 +39,7 @@ func (s *AccountStore) In(tx persistable.Tx) *AccountStore { return &AccountStor
 
 // With returns the store with options for the transactions of its operations.
 func (s *AccountStore) With(o kv.TransactionOptions) *AccountStore {
-	return &AccountStore{s.Store.With(o)}
+	return &AccountStore{s.Store.In(persistimpl.Options(o))}
 }
 
 // New is NewAccount for this store.

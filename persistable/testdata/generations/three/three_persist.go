@@ -40,7 +40,7 @@ func (s *CustomerStore) In(tx persistable.Tx) *CustomerStore { return &CustomerS
 
 // With returns the store with options for the transactions of its operations.
 func (s *CustomerStore) With(o kv.TransactionOptions) *CustomerStore {
-	return &CustomerStore{s.Store.With(o)}
+	return &CustomerStore{s.Store.In(persistimpl.Options(o))}
 }
 
 // New is NewCustomer for this store.
