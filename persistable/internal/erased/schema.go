@@ -8,9 +8,9 @@ import (
 	"sync"
 
 	"github.com/kazahana-db/kazahana/internal/index"
-	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/internal/schema"
 	"github.com/kazahana-db/kazahana/internal/wire"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
