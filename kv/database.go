@@ -96,8 +96,10 @@ type ReadTransaction interface {
 	Snapshot() ReadTransaction
 
 	// SetOptions sets the options of o that are not zero, for all attempts of the transaction:
-	// see [TransactionOptions.With]. Reset keeps them, too. After the attempt's first read or write it
-	// fails with CodeClientInvalidOperation. [With] calls it for each transaction of a database.
+	// see [TransactionOptions.With]. Reset keeps them, too. Call it first: where it replaces a
+	// priority or an identifier, a cluster's client forgets what SetOption and SetReadVersion
+	// have set. After the attempt's first read or write it fails with
+	// CodeClientInvalidOperation. [With] calls it for each transaction of a database.
 	SetOptions(o TransactionOptions) error
 }
 

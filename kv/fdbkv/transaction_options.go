@@ -103,18 +103,26 @@ func (t *transaction) SetOptions(o kv.TransactionOptions) error {
 	if err := o.Validate(); err != nil {
 		return err
 	}
+	shared := t.shared.Load() != nil // its reads would be repeated without the options
 	a, err := t.ownAttempt()
 	if err != nil {
 		return err
 	}
-	if a.isUsed() {
+	if shared || a.isUsed() {
 		return newError(kv.CodeClientInvalidOperation, "SetOptions after a read or a write")
 	}
-	if len(t.options) > 0 {
-		a.reset() // the client refuses to change some of them
-	}
-	t.asked = t.asked.With(o)
+	before := t.asked
+	t.asked = before.With(o)
 	t.options = newClientOptions(t.asked)
 	t.reports.Store(t.reports.Load() || t.asked.ReportConflictingKeys)
-	return t.options.set(a.handle, true)
+	if replacesFixed(before, t.asked) {
+		a.reset()
+		return t.options.set(a.handle, true)
+	}
+	return newClientOptions(o).set(a.handle, true)
+}
+
+// replacesFixed reports whether after changes an option that the client sets once only.
+func replacesFixed(before, after kv.TransactionOptions) bool {
+	return before.Priority != 0 && before.Priority != after.Priority || before.Identifier != "" && before.Identifier != after.Identifier
 }

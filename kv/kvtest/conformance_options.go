@@ -140,7 +140,21 @@ var optionLaws = []optionLaw{
 			c.wantCode("SetOptions of the view", tx.Snapshot().SetOptions(kv.TransactionOptions{SizeLimit: 1000}), kv.CodeClientInvalidOperation)
 			wantLargeCommit(c, tx, 0)
 		}
+		err := c.db.ReadTransact(c.ctx, func(tx kv.ReadTransaction) error {
+			c.get(tx, "a")
+			return tx.SetOptions(kv.TransactionOptions{SizeLimit: 1000})
+		})
+		c.wantCode("SetOptions in ReadTransact", err, kv.CodeClientInvalidOperation)
 	}}, kv.TransactionOptions{}},
+	{law{"options leave the read version alone that was set before", func(c *conformance) {
+		old, err := c.begin().GetReadVersion().Get(c.ctx)
+		c.wantCode("GetReadVersion", err, 0)
+		c.put("a", "later")
+		tx := c.begin()
+		tx.SetReadVersion(old)
+		c.wantCode("SetOptions", tx.SetOptions(kv.TransactionOptions{SizeLimit: 1000, Tags: []string{"t"}}), 0)
+		c.want("a", c.get(tx, "a"), model.Absent)
+	}}, kv.TransactionOptions{Tags: []string{"other"}}},
 	{law{"the last options hold, and those that it does not name", func(c *conformance) {
 		tx := c.begin()
 		c.wantCode("SetOptions", tx.SetOptions(kv.TransactionOptions{SizeLimit: 10_000, Priority: kv.PriorityDefault, Identifier: "another"}), 0)
