@@ -204,7 +204,7 @@ func (v naiveView) SetOptions(o kv.TransactionOptions) error {
 		return kv.NewError(kv.CodeClientInvalidOperation, "SetOptions after a read or a write")
 	}
 	v.t.options = v.t.options.With(o)
-	v.t.renew()
+	v.t.configure()
 	v.t.begun()
 	return nil
 }

@@ -46,7 +46,13 @@ type naiveAttempt struct {
 // renew begins another attempt.
 func (t *naiveTx) renew() {
 	t.give(kv.NewError(kv.CodeTransactionCancelled, ""))
-	t.naiveAttempt = naiveAttempt{limit: cmp.Or(int64(t.options.SizeLimit), kv.MaxTransactionSize), reports: t.options.ReportConflictingKeys}
+	t.naiveAttempt = naiveAttempt{}
+	t.configure()
+}
+
+// configure sets what an attempt keeps to the options.
+func (t *naiveTx) configure() {
+	t.limit, t.reports = cmp.Or(int64(t.options.SizeLimit), kv.MaxTransactionSize), t.options.ReportConflictingKeys
 }
 
 // begun sets what a retry keeps to the options.
