@@ -105,32 +105,52 @@ lint: ## vet, staticcheck, persistvet and gofumpt, with and without FoundationDB
 	CGO_ENABLED=0 go vet $(UNTAGGED)
 	CGO_ENABLED=0 $(BIN)/staticcheck $(UNTAGGED)
 
-# Each package's tests, on the cluster of FDB_CLUSTER_FILE, one package after the
-# other: moving a directory voids what all programs on the cluster remember of
+# Tests on FoundationDB: on the cluster of FDB_CLUSTER_FILE or, without it, each of these targets on one of its own, which .ci/cluster
+# starts and removes. On a cluster they run one after the other, and one package at a time:
+# moving a directory voids what all programs on the cluster remember of
 # theirs, which tests that count transactions see. Those of kv/fdbkv and of the command
-# need one that is empty; the others work below prefixes of their own.
-FDB_LAYERS := ./tuple ./directory ./internal/index ./persistable/... ./leasefdb ./election/... ./idbuilder/store/kvstore ./internal/placement/kvstore ./placement/membership ./examples/... ./internal/bazaar ./cmd/kazahana/internal/cli
+# need a cluster that is empty; the others work below prefixes of their own.
+ifneq ($(FDB_CLUSTER_FILE),)
+override FDB_CLUSTER_FILE := $(abspath $(FDB_CLUSTER_FILE))
+export FDB_CLUSTER_FILE
+endif
+ON_FDB     := test-fdb-engine test-fdb-command test-fdb-records test-fdb-layers
+FDB_LAYERS := ./internal/fdbchaos ./tuple ./directory ./internal/index ./leasefdb ./election/... ./idbuilder/store/kvstore ./internal/placement/kvstore \
+	./placement/membership ./examples/... ./internal/bazaar ./cmd/kazahana/internal/cli ./placement/protoactor/...
+# Tests on a cluster wait for it most of the time.
+TEST_FDB   := .ci/cluster go test -vet=off -count 1 -p 1 -parallel 8 -tags foundationdb -timeout 30m
+test-fdb test-fdb-chief soak-fdb $(ON_FDB): export GOWORK := $(WORKSPACE)
+test-fdb test-fdb-chief soak-fdb $(ON_FDB): export GOFLAGS += -trimpath
+test-fdb test-fdb-chief soak-fdb $(ON_FDB): export CGO_ENABLED := 1
 
 .PHONY: test-fdb
-test-fdb: test-fdb-engine test-fdb-command test-fdb-layers ## run the tests on the cluster of FDB_CLUSTER_FILE, best a new one
+test-fdb: ## run the tests on FoundationDB clusters of their own, or on that of FDB_CLUSTER_FILE, best a new one
+	@$(MAKE) --no-print-directory $(if $(FDB_CLUSTER_FILE),-j1,-j4 --output-sync=target) $(ON_FDB)
 
 .PHONY: test-fdb-engine
-test-fdb-engine: need-cluster ## the engine's own tests, which replace everything in the cluster
-	FDB_CLUSTER_FILE="$(abspath $(FDB_CLUSTER_FILE))" CGO_ENABLED=1 go test -count 1 -tags foundationdb -timeout 40m ./kv/fdbkv
+test-fdb-engine: ## the engine's own tests, which replace everything in the cluster
+	$(TEST_FDB) ./kv/fdbkv
 
 .PHONY: test-fdb-command
-test-fdb-command: need-cluster ## the scripts of the command, which replace everything in the cluster, too
-	FDB_CLUSTER_FILE="$(abspath $(FDB_CLUSTER_FILE))" CGO_ENABLED=1 go test -count 1 -tags foundationdb -timeout 30m -run '^(TestScripts|TestDocumented)$$' ./cmd/kazahana
+test-fdb-command: ## the scripts of the command, which replace everything in the cluster, too
+	$(TEST_FDB) -run '^(TestScripts|TestDocumented)$$' ./cmd/kazahana
+
+# The longest tests draw fewer programs here than in `make test`.
+.PHONY: test-fdb-records
+test-fdb-records: ## the tests of records, which leave other data in the cluster alone
+	$(TEST_FDB) -short ./persistable/...
 
 .PHONY: test-fdb-layers
-test-fdb-layers: need-cluster ## the layers' tests, which leave other data in the cluster alone
-	FDB_CLUSTER_FILE="$(abspath $(FDB_CLUSTER_FILE))" CGO_ENABLED=1 go test -count 1 -p 1 -tags foundationdb -timeout 30m $(FDB_LAYERS)
-	cd placement/protoactor && FDB_CLUSTER_FILE="$(abspath $(FDB_CLUSTER_FILE))" CGO_ENABLED=1 go test -count 1 -tags foundationdb -timeout 30m ./...
+test-fdb-layers: ## the tests of other layers, which leave other data in the cluster alone, too
+	$(TEST_FDB) $(FDB_LAYERS)
 
-.PHONY: need-cluster
-need-cluster:
-	@test -n "$$FDB_CLUSTER_FILE" || { echo "set FDB_CLUSTER_FILE to the cluster file of a FoundationDB cluster for tests, and install its client (libfdb_c and headers)"; exit 1; }
-	@test -r "$$FDB_CLUSTER_FILE" || { echo "FDB_CLUSTER_FILE: cannot read $$FDB_CLUSTER_FILE"; exit 1; }
+.PHONY: test-fdb-chief
+test-fdb-chief: ## two minutes on a cluster: the engine's contract, records, directories and leases
+	$(TEST_FDB) -short -run '^(TestConformance|TestOptions|TestDifferential|TestQueryOrders|TestUnique.*|TestConcurrent.*|TestMoveDirectory|TestEpochsOnlyGrow|TestHolder|TestTakeover|TestUnder|TestProvidersOfOneDatabase|TestLostReply)$$' ./kv/fdbkv ./persistable ./directory ./leasefdb
+
+.PHONY: soak-fdb
+soak-fdb: ## faults of clusters under load, random programs and the binding tester with fresh seeds, for MINUTES (60), on FoundationDB
+	@nice -n 19 .ci/soak-fdb $(or $(MINUTES),60)
 
 .PHONY: generate
 generate: ## run every go:generate
@@ -172,9 +192,9 @@ counts: ## count what makes code hard to read or to keep, each with its bound (V
 	@go run ./internal/shape/cmd/counts $(V)
 
 .PHONY: replay
-replay: ## repeat a random test: SEED=42 PKG=./kv/kvtest RUN=TestRandom (a failing test prints all three)
+replay: ## repeat a random test: SEED=42 PKG=./kv/kvtest RUN=TestRandom, FDB=1 on a cluster (a failing test prints all)
 	@test -n "$(SEED)" -a -n "$(PKG)" || { echo "usage: make replay SEED=42 PKG=./kv/kvtest RUN='^TestRandom$$'"; exit 2; }
-	cd $(PKG) && $(SEEDED) KAZAHANA_RUNS=1 go test -count 1 -v -run '$(value RUN)' .
+	cd $(PKG) && $(SEEDED) KAZAHANA_RUNS=1 $(if $(FDB),CGO_ENABLED=1 $(CURDIR)/.ci/cluster go test -tags foundationdb,go test) -count 1 -v -run '$(value RUN)' .
 
 .PHONY: tidy
 tidy: ## tidy all modules
