@@ -74,7 +74,7 @@ func Series(tb testing.TB, n int) []uint64 {
 
 // Command returns the command that runs the test with one seed.
 func Command(tb testing.TB, seed uint64) string {
-	return fmt.Sprintf("make replay SEED=%d PKG=%s RUN='%s'", seed, folder(), pattern(tb.Name()))
+	return fmt.Sprintf("make replay SEED=%d PKG=%s RUN='%s'%s", seed, folder(), pattern(tb.Name()), onCluster)
 }
 
 func fromEnvironment() (uint64, error) {

@@ -35,7 +35,7 @@ func TestRepeat(t *testing.T) {
 		if got := Of(n); got != 42 {
 			t.Errorf("seed %d, want 42", got)
 		}
-		want := "to repeat: make replay SEED=42 PKG=./internal/seed RUN='^TestRepeat$/^a_\\(case\\)$'"
+		want := "to repeat: make replay SEED=42 PKG=./internal/seed RUN='^TestRepeat$/^a_\\(case\\)$'" + onCluster
 		if len(n.log) != 1 || n.log[0] != want {
 			t.Errorf("logged %q, want %q", n.log, want)
 		}
@@ -70,6 +70,14 @@ func TestReplay(t *testing.T) {
 	make := exec.Command("make", "-n", "-C", "../..", "replay", "SEED=42", "PKG=./internal/seed", "RUN="+pattern)
 	out, err := make.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "-run '"+pattern+"' .") {
+		t.Errorf("make runs %s, %v", out, err)
+	}
+}
+
+// TestReplayOnACluster: a test that was built for a cluster is built for one again.
+func TestReplayOnACluster(t *testing.T) {
+	out, err := exec.Command("make", "-n", "-C", "../..", "replay", "SEED=42", "PKG=./kv/fdbkv", "RUN=^TestDifferential$", "FDB=1").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), ".ci/cluster go test -tags foundationdb ") {
 		t.Errorf("make runs %s, %v", out, err)
 	}
 }
