@@ -3,6 +3,7 @@
 package persistable_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -30,6 +31,9 @@ func TestScatteredConflictsAsPlain(t *testing.T) {
 			change := drawChange(rt, before)
 			plain, n := tw.conflicts(rt, query, tw.plain, change)
 			scattered, m := tw.conflicts(rt, query, tw.scattered, change)
+			if n == expired || m == expired {
+				continue // both stores have changed, and the commit says nothing
+			}
 			changed := !slices.EqualFunc(before, must[[]*Article](t)(query(tw.plain).Slice(ctx)), func(a, b *Article) bool { return encoded(a) == encoded(b) })
 			if n != m || n != len(before) || scattered && !plain || changed && !scattered || plain != scattered && kind != "id" {
 				rt.Fatalf("%s: the plain store conflicts: %t, the scattered one: %t; the answer changed: %t", kind, plain, scattered, changed)
@@ -51,6 +55,9 @@ func drawChange(rt *rapid.T, answer []*Article) func(s *ArticleStore) error {
 	return func(s *ArticleStore) error { return s.Save(ctx, a) }
 }
 
+// expired is what conflicts returns of a transaction that took longer than a cluster keeps its version.
+const expired = -1
+
 // conflicts puts a question in a transaction that writes something else, makes
 // a change before it commits, and tells whether it then conflicts, and how many
 // records it saw.
@@ -60,16 +67,16 @@ func (tw *twins) conflicts(rt *rapid.T, query func(*ArticleStore) *persistable.Q
 		rt.Fatal(err)
 	}
 	defer tx.Cancel()
-	all, err := query(s.In(tw.db.In(tx))).Slice(ctx)
-	if err != nil {
-		rt.Fatal(err)
-	}
+	all, asked := query(s.In(tw.db.In(tx))).Slice(ctx)
 	tx.Set([]byte("written"), nil)
 	if err := change(s); err != nil {
 		rt.Fatal(err)
 	}
-	err = tx.Commit(ctx)
-	if err != nil && !kv.IsConflict(err) {
+	err = errors.Join(asked, tx.Commit(ctx))
+	switch {
+	case kv.CodeOf(err) == kv.CodeTransactionTooOld:
+		return false, expired
+	case asked != nil || err != nil && !kv.IsConflict(err):
 		rt.Fatal(err)
 	}
 	return err != nil, len(all)

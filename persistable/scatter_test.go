@@ -32,6 +32,7 @@ import (
 var scatterAll = flag.Int("scatter", 0, "scatter all types and their indexes over so many shards")
 
 func TestMain(m *testing.M) {
+	checksOnACluster()
 	flag.Parse()
 	n := index.Shards(*scatterAll)
 	orderSchema.Scatter, articleSchema.Scatter, artSchema.Scatter = n, n, n
@@ -41,15 +42,33 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// checksOnACluster lets rapid check a fifth of its programs where each step waits for a cluster, unless the
+// command line says how many: the tests of the embedded engine check them all.
+func checksOnACluster() {
+	if enginetest.Cluster {
+		if err := flag.Set("rapid.checks", "20"); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// scatteredOnACluster are the tests that TestAllScattered runs on a cluster: those of what reads the shards, and of
+// what conflicts. How writes and builds choose keys does not depend on the engine.
+const scatteredOnACluster = "^Test(All|Chunk|Conflict|Count|Delete|Differential|Intersection|Limit|Move|Page|Query|Row|Scan|Verify)"
+
 // TestAllScattered runs the tests of the package again, with all types and
-// indexes scattered.
+// indexes scattered. It may take as long as the test run itself.
 func TestAllScattered(t *testing.T) {
-	if testing.Short() || *scatterAll != 0 {
+	if testing.Short() && !enginetest.Cluster || *scatterAll != 0 {
 		t.Skip("it takes as long as all others together")
 	}
 	t.Parallel() // at the same time as the tests that mostly wait
-	again := exec.CommandContext(t.Context(), os.Args[0], "-test.short", "-test.timeout=15m", "-rapid.checks=20", "-scatter=16",
-		"-test.skip=^ExampleQuery_Explain$") // prints the number of shards
+	tests := ""
+	if enginetest.Cluster {
+		tests = scatteredOnACluster
+	}
+	again := exec.CommandContext(t.Context(), os.Args[0], "-test.short", "-test.timeout=0", "-rapid.checks=20", "-scatter=16",
+		"-test.run="+tests, "-test.skip=^ExampleQuery_Explain$") // prints the number of shards
 	if out, err := again.CombinedOutput(); err != nil {
 		t.Errorf("%v: %v\n%s", again.Args, err, out)
 	}

@@ -74,7 +74,7 @@ type Counts struct {
 	Different int
 }
 
-// mostFinds is how many differing programs are made small before Differential
+// mostFinds is how many differing programs are made small before Run
 // gives up.
 const mostFinds = 10
 

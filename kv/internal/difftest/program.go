@@ -35,7 +35,7 @@ var plainWeights = map[string]int{
 	"commit": 7, "reset": 3, "begin": 1, "cancel": 0, "on_error": 1,
 }
 
-// themes are the programs that Differential draws.
+// themes are the programs that Run draws.
 var themes = []theme{
 	{name: "mixed"},
 	{name: "overlay", weights: map[string]int{"get_range": 30, "get_key": 24, "clear_range": 9, "atomic": 16, "commit": 3, "conflict_ranges": 8, "option": 3}},
