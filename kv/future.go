@@ -110,7 +110,7 @@ func (e *silenceError) Error() string {
 	const long = time.Second // a database that works has answered by then
 	text := fmt.Sprintf("kv: the database has not answered for %v", e.waited.Round(time.Millisecond))
 	if e.waited >= long {
-		text += " (see whether it is available, as by fdbcli's status, and whether it or this machine is overloaded)"
+		text += " (see whether it is available, as by fdbcli's status, whether it trusts this program's certificate, if it uses TLS, and whether it or this machine is overloaded)"
 	}
 	return text + ": " + e.cause.Error()
 }

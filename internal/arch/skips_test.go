@@ -39,6 +39,7 @@ var skips = map[string]string{
 	"lease/model_test.go":                            "a step drawn by rapid that is not possible, not a test",
 	"lease/sqlite/private_test.go":                   "only on Windows",
 	"lease/sqlite/sqlite_test.go":                    "only on Windows",
+	"kv/fdbkv/tls_test.go":                           "the part of TestTLS that other processes run",
 	"leasefdb/cluster_test.go":                       "the part of TestProcesses that other processes run",
 	"persistable/build_kill_test.go":                 "the parts of TestBuildAfterKill and TestProcessesBuildTogether that other processes run",
 	"persistable/processes_test.go":                  "the part of TestUniqueAcrossProcesses that other processes run",
