@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -84,6 +85,7 @@ func runChaos(t *testing.T, processes int, faults []fault) {
 	c.awaitProgress()
 	for i := range count(t) {
 		if i%len(faults) == 0 {
+			c.awaitRecovery()
 			c.random.Shuffle(len(faults), func(a, b int) { faults[a], faults[b] = faults[b], faults[a] })
 		}
 		c.pause(500 * time.Millisecond)
@@ -136,6 +138,20 @@ func (c *chaos) awaitProgress() {
 		if time.Now().After(end) {
 			status, err := c.cluster.Run(c.t.Context(), "status details")
 			c.t.Fatalf("the processes have been back for %v, and there is no result of %v: %s %v", patience, slices.Sorted(maps.Keys(before)), status, err)
+		}
+	}
+}
+
+// awaitRecovery waits until the cluster has forgotten its earlier generations, which it may do long after it
+// answers. One that has dozens of them recovers no more (RecoveryDelayedTooManyOldGenerations).
+func (c *chaos) awaitRecovery() {
+	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		status, err := c.cluster.Run(c.t.Context(), "status json")
+		if err == nil && strings.Contains(status, `"fully_recovered"`) {
+			return
+		}
+		if time.Now().After(end) {
+			c.t.Fatalf("the cluster has not recovered after %v: %v\n%s", patience, err, status)
 		}
 	}
 }
