@@ -158,7 +158,7 @@ func (c *chaos) awaitRecovery() {
 
 // check compares what is stored with what was acknowledged.
 func (c *chaos) check() {
-	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(c.t.Context(), 10*patience)
 	defer cancel()
 	for _, name := range slices.Sorted(maps.Keys(c.subjects)) {
 		c.subjects[name].check(ctx)
