@@ -143,7 +143,7 @@ func (c *chaos) awaitProgress() {
 }
 
 // awaitRecovery waits until the cluster has forgotten its earlier generations, which it may do long after it
-// answers. One that has dozens of them recovers no more (RecoveryDelayedTooManyOldGenerations).
+// answers. One that has dozens of them recovers no more: its trace log says that there are too many old generations.
 func (c *chaos) awaitRecovery() {
 	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
 		status, err := c.cluster.Run(c.t.Context(), "status json")
