@@ -24,6 +24,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/persistable/build"
 	"github.com/kazahana-db/kazahana/internal/remote"
 	"github.com/kazahana-db/kazahana/internal/seed"
+	"github.com/kazahana-db/kazahana/internal/worklist"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -108,7 +109,7 @@ func TestBuildProcess(t *testing.T) {
 	db := openWith(t, engine, persistable.Options{BuildBatch: 4})
 	before := int64(must[int](t)(strconv.Atoi(order[2])))
 	var reached atomic.Int64
-	hooked := build.WithHook(ctx, func(s build.Stage) {
+	hooked := worklist.WithHook(ctx, func(s build.Stage) {
 		if s == build.Stage(order[1]) && reached.Add(1) == before+1 {
 			check(t, syscall.Kill(os.Getpid(), syscall.SIGKILL))
 			select {} // until the signal arrives
@@ -199,7 +200,7 @@ func TestBuilderProcess(t *testing.T) {
 	engine := must[*remote.Database](t)(remote.Dial(address))
 	db := openWith(t, engine, persistable.Options{BuildBatch: 4})
 	var once sync.Once
-	hooked := build.WithHook(ctx, func(s build.Stage) {
+	hooked := worklist.WithHook(ctx, func(s build.Stage) {
 		if s == build.Moved {
 			once.Do(func() {
 				fmt.Println("moved")

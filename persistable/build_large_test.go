@@ -14,6 +14,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/persistable/build"
+	"github.com/kazahana-db/kazahana/internal/worklist"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -167,7 +168,7 @@ func TestBuildLayoutDocument(t *testing.T) {
 	}
 	var got []string
 	stop, cancel := context.WithCancel(ctx)
-	hooked := build.WithHook(stop, func(s build.Stage) {
+	hooked := worklist.WithHook(stop, func(s build.Stage) {
 		if s == build.Moved {
 			cancel()
 			got = workList(t, dump(t, db), prefix)
@@ -191,7 +192,7 @@ func TestRecountLayoutDocument(t *testing.T) {
 	}
 	prefix := string(prefixOf(t, db, "articles"))
 	var got []string
-	hooked := build.WithHook(ctx, func(stage build.Stage) {
+	hooked := worklist.WithHook(ctx, func(stage build.Stage) {
 		if stage != build.Finished {
 			return
 		}

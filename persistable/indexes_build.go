@@ -3,6 +3,7 @@
 package persistable
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/persistable/build"
 	"github.com/kazahana-db/kazahana/internal/persistable/format"
+	"github.com/kazahana-db/kazahana/internal/worklist"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/internal/scan"
 )
@@ -70,20 +72,19 @@ const (
 
 // internal returns the options of package build.
 func (o BuildOptions) internal(batch int) build.Options {
-	b := build.Options{
-		Workers: orDefault(o.Workers, 1), Share: o.Share, BytesPerSecond: o.BytesPerSecond, BatchRecords: batch,
-		RangeBytes: orDefault(o.RangeBytes, 1<<20), Lease: o.Lease, Now: time.Now,
-	}
-	if b.Share == 0 {
-		b.Share = defaultShare
-	}
-	if b.Lease == 0 {
-		b.Lease = defaultLease
-	}
+	b := build.Options{Options: o.workOptions(batch, defaultShare)}
 	if report := o.Progress; report != nil {
 		b.Progress = func(p build.Progress) { report(newBuildProgress(p)) }
 	}
 	return b
+}
+
+// workOptions returns the options of package worklist. share is the default of Share.
+func (o BuildOptions) workOptions(batch int, share float64) worklist.Options {
+	return worklist.Options{
+		Workers: orDefault(o.Workers, 1), Share: cmp.Or(o.Share, share), BytesPerSecond: o.BytesPerSecond, BatchRecords: batch,
+		RangeBytes: orDefault(o.RangeBytes, 1<<20), Lease: cmp.Or(o.Lease, defaultLease), Now: time.Now,
+	}
 }
 
 // BuildProgress is how far the build of a store's indexes has come, in all processes

@@ -20,6 +20,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/persistable/build"
 	"github.com/kazahana-db/kazahana/internal/seed"
+	"github.com/kazahana-db/kazahana/internal/worklist"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
@@ -297,7 +298,7 @@ var errStopped = errors.New("stopped by the test")
 func withCancelAt(n int) (context.Context, context.CancelFunc) {
 	stop, cancel := context.WithCancelCause(ctx)
 	var reached atomic.Int64
-	hooked := build.WithHook(stop, func(build.Stage) {
+	hooked := worklist.WithHook(stop, func(build.Stage) {
 		if reached.Add(1) == int64(n)+1 {
 			cancel(errStopped)
 		}

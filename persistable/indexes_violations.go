@@ -9,6 +9,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/persistable/build"
+	"github.com/kazahana-db/kazahana/internal/worklist"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -64,7 +65,7 @@ func (x Indexes) makeReadable(ctx context.Context) error {
 			left.Violations, left.More = append(left.Violations, found...), left.More || more
 		}
 	}
-	build.Reach(ctx, build.Settled)
+	worklist.Reach(ctx, build.Settled)
 	err := x.db.transact(ctx, func(t *transaction) error {
 		o, err := t.openStore(ctx, x.place)
 		if err != nil || o == nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/goldens/formats"
 	"github.com/kazahana-db/kazahana/internal/persistable/build"
+	"github.com/kazahana-db/kazahana/internal/worklist"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/dynamic"
@@ -71,7 +72,7 @@ func storeHeaders(t *testing.T, engine kv.Database) {
 	}
 	check(t, kindStore(db, 0, countBySection).Indexes().Build(ctx, persistable.BuildOptions{}))
 	stop, cancel := context.WithCancel(ctx)
-	hooked := build.WithHook(stop, func(s build.Stage) {
+	hooked := worklist.WithHook(stop, func(s build.Stage) {
 		if s == build.Moved {
 			cancel()
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/persistable/build"
 	"github.com/kazahana-db/kazahana/internal/seed"
+	"github.com/kazahana-db/kazahana/internal/worklist"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
@@ -177,7 +178,7 @@ func TestNoRecountWritesNothing(t *testing.T) {
 	}
 	damageTotals(t, seed.Rand(t), db)
 	before := dump(t, db)
-	hooked := build.WithHook(ctx, func(stage build.Stage) { t.Errorf("the stage %v of a recount is reached", stage) })
+	hooked := worklist.WithHook(ctx, func(stage build.Stage) { t.Errorf("the stage %v of a recount is reached", stage) })
 	for _, repair := range []bool{false, true} {
 		r := must[persistable.Report](t)(s.Indexes().Verify(hooked, persistable.VerifyOptions{RecountBytes: -1, NoRecount: true, Repair: repair}))
 		if len(r.Skipped) != len(totals) || len(r.Faults) > 0 || r.Records != 10 {
@@ -200,7 +201,7 @@ func TestRecountsOfOlderPrograms(t *testing.T) {
 	schema.Indexes, schema.Entries, schema.Covers = nil, nil, nil
 	older := saleStoreOf(db, &schema)
 	next := 0
-	hooked := build.WithHook(ctx, func(stage build.Stage) {
+	hooked := worklist.WithHook(ctx, func(stage build.Stage) {
 		if stage != build.Listed && stage != build.Filled && stage != build.Mended { // not within a transaction
 			next++
 			check(t, older.Save(ctx, saleOf(3*next)))
@@ -232,7 +233,7 @@ func TestRecountEndsWithItsIndex(t *testing.T) {
 			}
 			for _, at := range []build.Stage{build.Recounting, build.Started, build.Finished, build.Compared} {
 				ended := false
-				hooked := build.WithHook(ctx, func(stage build.Stage) {
+				hooked := worklist.WithHook(ctx, func(stage build.Stage) {
 					if stage == at && !ended {
 						ended = true
 						check(t, end(s))
@@ -263,13 +264,13 @@ func TestRepairsExcludeEachOther(t *testing.T) {
 			for damageTotals(t, random, db) == 0 {
 			}
 			mended := false
-			hooked := build.WithHook(ctx, func(stage build.Stage) {
+			hooked := worklist.WithHook(ctx, func(stage build.Stage) {
 				if stage != build.Mended || mended {
 					return
 				}
 				mended = true
 				stop, cancel := context.WithCancelCause(ctx)
-				kept := build.WithHook(stop, func(stage build.Stage) {
+				kept := worklist.WithHook(stop, func(stage build.Stage) {
 					if stage == build.Compared { // so that the header does not change
 						cancel(errStopped)
 					}

@@ -13,6 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/persistable/build"
 	"github.com/kazahana-db/kazahana/internal/persistable/format"
+	"github.com/kazahana-db/kazahana/internal/worklist"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -52,7 +53,7 @@ func (v *verifier) buildRecounts(ctx context.Context) error {
 	if err := v.changeRecounts(ctx, func(next *format.Catalog, d *index.Definition) { next.AddRecount(d) }); err != nil {
 		return err
 	}
-	build.Reach(ctx, build.Recounting)
+	worklist.Reach(ctx, build.Recounting)
 	o := v.options.Build.internal(v.place.db.options.BuildBatch)
 	o.Begins = func(d *index.Definition) bool {
 		_, recounts := index.CutRecount(d.KeyName())
@@ -69,7 +70,7 @@ func (v *verifier) buildRecounts(ctx context.Context) error {
 
 // removeRecounts removes the recounts.
 func (v *verifier) removeRecounts(ctx context.Context) error {
-	build.Reach(ctx, build.Compared)
+	worklist.Reach(ctx, build.Compared)
 	return v.changeRecounts(ctx, func(next *format.Catalog, d *index.Definition) { next.RemoveRecount(d) })
 }
 
@@ -315,7 +316,7 @@ func (v *verifier) mendTotals(ctx context.Context, c *comparison) error {
 				return nil
 			}
 			err = cmp.Or(o.excludeRepairs(t, v.place), mendBy(ctx, t.writer, ix, recount, faults))
-			build.Reach(ctx, build.Mended)
+			worklist.Reach(ctx, build.Mended)
 			return err
 		})
 		if err != nil || c.lost {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/persistable/build"
+	"github.com/kazahana-db/kazahana/internal/worklist"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -101,7 +102,7 @@ func (v *verifier) mendAtOnce(ctx context.Context) error {
 			return err
 		}
 		r.mend(t.writer, o)
-		build.Reach(ctx, build.Mended)
+		worklist.Reach(ctx, build.Mended)
 		return nil
 	})
 }

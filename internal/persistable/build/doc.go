@@ -11,8 +11,8 @@
 // The indexes are in the state building until the end: all writes maintain them, and no
 // query reads them. The records are divided into ranges, by the engine's split points.
 // The ranges, their progress, and the claims of workers are the work list, in the
-// database ([List]). So a build goes on after any crash, in any process, with any number
-// of workers.
+// database ([List]; package worklist). So a build goes on after any crash, in any process,
+// with any number of workers.
 //
 // # Each record once
 //
@@ -80,22 +80,11 @@
 // list that are still in the state building. If it cannot, it returns an error.
 // Indexes that are added while a list exists stay disabled until it is completed.
 //
-// # Claims
+// # Claims and limits
 //
-// A worker claims a range with its first batch. The claim has a count that grows with
-// each change. Other processes take the range over when they have seen the claim
-// unchanged for a whole lease on their own clocks: no clocks are compared, as in package
-// leasefdb. A worker that pauses changes the count.
-//
-// # Limits
-//
-// A batch has at most about 256 kB of reads and writes, or one record, so memory is
-// bounded by the number of workers. A batch that conflicts, is too large or too old is
-// halved; after a success it grows by a tenth. A worker works for a share of its time,
-// half of it by default: after each batch it pauses as long as the batch took. Writers'
-// commits wait behind those of batches, so without pauses they wait behind each of
-// their commits. After conflicts the pause is longer, because conflicts cost writers as
-// much as the worker: up to a second, and to ten times what the batch took.
+// Workers claim ranges, pause and take over as package worklist describes. Writers' commits wait
+// behind those of batches, so a worker pauses half of its time by default: without pauses
+// they wait behind each of its commits.
 //
 // # Concurrency
 //

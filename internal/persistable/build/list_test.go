@@ -5,6 +5,7 @@ package build
 import (
 	"testing"
 
+	"github.com/kazahana-db/kazahana/internal/worklist"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -14,11 +15,11 @@ func TestDecodeWork(t *testing.T) {
 	if err != nil || len(members) != 1 || members[0] != (Member{"T_A", "A:int"}) {
 		t.Errorf("%v, %v", members, err)
 	}
-	r, err := DecodeRange(nil, tuple.Tuple{[]byte{0xff}, []byte{0xff}, []byte("worker"), 3, 0, 0, 1, 0}.MustPack())
+	r, err := worklist.DecodeRange(nil, tuple.Tuple{[]byte{0xff}, []byte{0xff}, []byte("worker"), 3, 0, 0, 1, 0}.MustPack())
 	if err != nil || !r.IsDone() || r.Beats != 3 || string(r.Worker) != "worker" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if _, err := DecodeRange(nil, []byte{1}); err == nil {
+	if _, err := worklist.DecodeRange(nil, []byte{1}); err == nil {
 		t.Error("a damaged range was read")
 	}
 	if _, err := DecodeMembers([]byte{1}); err == nil {

@@ -5,13 +5,11 @@ package build
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	mathrand "math/rand/v2"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/worklist"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -19,27 +17,13 @@ import (
 type Run struct {
 	store   Store
 	options Options
-	id      []byte // what the ids of its workers begin with
-	pace    pace
 
 	mu      sync.Mutex
-	members []Member
-	ranges  []Range                // as last seen
-	seen    map[string]observation // of claimed ranges, by their begin
-}
-
-// observation is when a process saw a claim change.
-type observation struct {
-	claim Range
-	at    time.Time
+	members []Member // as last seen
 }
 
 // NewRun returns a run that has not begun.
-func NewRun(store Store, o Options) *Run {
-	id := make([]byte, 8)
-	_, _ = rand.Read(id) // never fails
-	return &Run{store: store, options: o, id: id, pace: pace{perSecond: o.BytesPerSecond, now: o.Now}, seen: map[string]observation{}}
-}
+func NewRun(store Store, o Options) *Run { return &Run{store: store, options: o} }
 
 // Build completes the list that is there, or writes one for all disabled indexes and
 // completes that. It reports whether there was one or the other. Indexes that may
@@ -48,21 +32,31 @@ func (r *Run) Build(ctx context.Context) (found bool, err error) {
 	if found, err = r.start(ctx); err != nil || !found {
 		return false, err
 	}
-	Reach(ctx, Started)
-	if err := r.runWorkers(ctx); err != nil {
-		return true, err
+	worklist.Reach(ctx, Started)
+	if err := worklist.NewRun(job{r}, r.workOptions()).Work(ctx); err != nil {
+		return true, explain(err)
 	}
-	Reach(ctx, Emptied)
+	worklist.Reach(ctx, Emptied)
 	if err := r.finish(ctx); err != nil {
-		return true, err
+		return true, explain(err)
 	}
-	Reach(ctx, Finished)
+	worklist.Reach(ctx, Finished)
 	return true, nil
 }
 
-// maxRanges is about how many ranges a list has at most: enough that many workers have
-// work, and few enough that each of them can read the list.
-const maxRanges = 512
+// workOptions returns the options of the work, which tell the indexes with the progress.
+func (r *Run) workOptions() worklist.Options {
+	o := r.options.Options
+	if report := r.options.Progress; report != nil {
+		o.Progress = func(p worklist.Progress) {
+			r.mu.Lock()
+			members := r.members
+			r.mu.Unlock()
+			report(Progress{members, p})
+		}
+	}
+	return o
+}
 
 // start makes sure that there is a list, if there is anything to build.
 func (r *Run) start(ctx context.Context) (found bool, err error) {
@@ -108,161 +102,96 @@ func (r *Run) begin(ctx context.Context, t Transaction, at Place) (found bool, e
 		return false, err
 	}
 	for i := range ranges {
-		at.List.writeRange(t.KV(), &ranges[i])
+		at.List.ranges().Write(t.KV(), &ranges[i])
 	}
 	err = at.List.writeMembers(t.KV(), members)
-	Reach(ctx, Listed)
+	worklist.Reach(ctx, Listed)
 	return true, err
 }
 
 // splitRecords divides all keys of records into ranges of about the same size, by the
 // engine's estimates.
-func splitRecords(ctx context.Context, t Transaction, prefix []byte, least int64) ([]Range, error) {
+func splitRecords(ctx context.Context, t Transaction, prefix []byte, least int64) ([]worklist.Range, error) {
 	all := kv.KeyRange{Begin: prefix, End: append(bytes.Clone(prefix), lastEnd...)}
-	size, err := t.KV().GetEstimatedRangeSizeBytes(all).Get(ctx)
-	if err != nil {
-		return nil, err
-	}
-	chunk := max(least, size/maxRanges)
-	points, err := t.KV().GetRangeSplitPoints(all, chunk).Get(ctx)
-	if err != nil {
-		return nil, err
-	}
-	begins := [][]byte{nil}
-	for _, point := range points {
+	begins, size, err := worklist.Split(ctx, t.KV(), all, least, worklist.MaxRanges, nil, func(point []byte) ([]byte, bool) {
 		if !bytes.HasPrefix(point, prefix) {
-			continue
+			return nil, false
 		}
-		begin, ok := t.CutRecord(point)
-		if ok && len(begin) <= maxBegin && bytes.Compare(begin, begins[len(begins)-1]) > 0 {
-			begins = append(begins, begin)
-		}
-	}
-	return newRanges(begins, size), nil
+		return t.CutRecord(point)
+	})
+	return worklist.NewRanges(begins, lastEnd, size), err
 }
 
-// newRanges returns the ranges that begin at the keys and share the size.
-func newRanges(begins [][]byte, size int64) []Range {
-	ranges := make([]Range, len(begins))
-	for i, begin := range begins {
-		end := lastEnd
-		if i+1 < len(begins) {
-			end = begins[i+1]
-		}
-		ranges[i] = Range{Begin: begin, End: end, Next: begin, Estimate: max(size/int64(len(begins)), 1)}
-	}
-	return ranges
+// job is the build as [worklist.Job].
+type job struct{ *Run }
+
+// Transact implements [worklist.Job].
+func (j job) Transact(ctx context.Context, fn func(worklist.Transaction) error) error {
+	return j.store.Transact(ctx, func(t Transaction) error { return fn(&batchTransaction{Transaction: t, at: t.Place()}) })
 }
 
-// runWorkers runs the workers until none has anything left. The first error ends all.
-func (r *Run) runWorkers(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var group sync.WaitGroup
-	var first error
-	var once sync.Once
-	for i := range r.options.Workers {
-		w := &worker{Run: r, id: append(bytes.Clone(r.id), byte(i>>8), byte(i)), effort: newEffort(r.options.BatchRecords)}
-		group.Go(func() {
-			if err := w.work(ctx); err != nil {
-				once.Do(func() { first = err; cancel(err) })
-			}
-		})
-	}
-	group.Wait()
-	return first
-}
-
-// look reads the list again. Without one it returns no ranges.
-func (r *Run) look(ctx context.Context) (ranges []Range, err error) {
-	var members []Member
-	err = r.store.Read(ctx, func(tx kv.ReadTransaction, at Place) error {
-		if members, err = at.List.readMembers(ctx, tx); err != nil || members == nil {
-			ranges = nil
+// Read implements [worklist.Job].
+func (j job) Read(ctx context.Context, fn func(kv.ReadTransaction, worklist.List) error) error {
+	return j.store.Read(ctx, func(tx kv.ReadTransaction, at Place) error {
+		members, err := at.List.readMembers(ctx, tx)
+		if err != nil {
 			return err
 		}
-		ranges, err = at.List.readRanges(ctx, tx)
-		return err
+		j.mu.Lock()
+		j.members = members
+		j.mu.Unlock()
+		return fn(tx, at.List.ranges())
 	})
-	if err != nil {
-		return nil, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.members, r.ranges = members, append([]Range(nil), ranges...)
-	return ranges, nil
 }
 
-// noteChange notes what a worker has made of a range, and reports the progress.
-func (r *Run) noteChange(changed *Range) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for i := range r.ranges {
-		if bytes.Equal(r.ranges[i].Begin, changed.Begin) {
-			r.ranges[i] = *changed
-		}
-	}
-	if r.options.Progress != nil {
-		r.options.Progress(newProgress(r.members, r.ranges))
-	}
+// batchTransaction is a transaction of a build as [worklist.Transaction].
+type batchTransaction struct {
+	Transaction
+	at      Place
+	indexes []bool // which of at.Indexes are built
 }
 
-// isOwn reports whether a worker of this run has claimed a range.
-func (r *Run) isOwn(claim *Range) bool { return bytes.HasPrefix(claim.Worker, r.id) }
-
-// choice is what a worker does next.
-type choice struct {
-	rng     *Range        // to fill; nil: none may be claimed now
-	expired bool          // rng is claimed by a worker that has not changed it for a lease
-	wait    time.Duration // until another look; 0 if rng is nil: nothing is left for this worker
+// Open implements [worklist.Transaction].
+func (t *batchTransaction) Open(ctx context.Context) (l worklist.List, open bool, err error) {
+	l = t.at.List.ranges()
+	members, err := t.at.List.readMembers(ctx, t.KV())
+	if err != nil || members == nil {
+		return l, false, err
+	}
+	if err := t.at.checkMembers(members); err != nil {
+		return l, false, err
+	}
+	t.indexes = make([]bool, len(t.at.Indexes))
+	for i := range t.at.Indexes {
+		ix := &t.at.Indexes[i]
+		t.indexes[i] = ix.State == index.Building && slices.Contains(members, MemberOf(ix.Definition))
+	}
+	return l, true, nil
 }
 
-// choose reads the list and picks a range at random: a free one, or else one whose
-// claim has expired.
-//
-// No clocks are compared: a claim expires when this process has seen it unchanged for
-// a whole lease on its own clock. It need not be right. A worker that was only slow
-// finds its range claimed by another, and no record is counted twice (see the rules
-// of the package).
-func (r *Run) choose(ctx context.Context, worker []byte) (choice, error) {
-	ranges, err := r.look(ctx)
-	if err != nil {
-		return choice{}, err
+// Work implements [worklist.Transaction].
+func (t *batchTransaction) Work(ctx context.Context, r *worklist.Range, b worklist.Batch) (worklist.Portion, error) {
+	taken, err := t.Fill(ctx, Batch{From: r.Next, To: r.End, Records: b.Records, Bytes: b.Bytes, Indexes: t.indexes})
+	if err == nil {
+		err = t.protect(r.Next, taken.Next)
 	}
-	for _, i := range mathrand.Perm(len(ranges)) {
-		if c := &ranges[i]; !c.IsDone() && c.mayBeClaimed(worker, nil) {
-			return choice{rng: c}, nil
-		}
-	}
-	return r.findExpired(ranges), nil
+	return taken, err
 }
 
-// findExpired notes which claims have changed and returns one that has not for a
-// lease, or how long to wait for the first to expire. It does not wait for claims of
-// this run alone: their workers are alive, or the run ends with their error.
-func (r *Run) findExpired(ranges []Range) (c choice) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	now := r.options.Now()
-	for i := range ranges {
-		claim := &ranges[i]
-		if claim.IsDone() || r.isOwn(claim) {
-			continue
-		}
-		last, known := r.seen[string(claim.Begin)]
-		if !known || last.claim.Beats != claim.Beats || !bytes.Equal(last.claim.Worker, claim.Worker) {
-			last = observation{*claim, now}
-			r.seen[string(claim.Begin)] = last
-		}
-		left := r.options.Lease - now.Sub(last.at)
-		if left <= 0 {
-			return choice{rng: claim, expired: true}
-		}
-		if left = min(left, r.options.Lease/4); c.wait == 0 || left < c.wait {
-			c.wait = left
+// protect makes the transaction conflict with all writes of records that it covers, and
+// with exactly those (rules 3 and 4 of the package). The records were read as a
+// snapshot, which has read further than the batch goes.
+func (t *batchTransaction) protect(from, to []byte) error {
+	covered := kv.KeyRange{Begin: slices.Concat(t.at.Records, from), End: slices.Concat(t.at.Records, to)}
+	if err := t.KV().AddReadConflictRange(covered); err != nil {
+		return err
+	}
+	for i := range t.at.Indexes {
+		if t.indexes[i] && !t.at.Indexes[i].Kind.Idempotent() {
+			return t.KV().AddWriteConflictRange(covered)
 		}
 	}
-	return c
+	return nil
 }
 
 // finish removes the list, of which nothing is left, and makes its indexes readable
@@ -276,11 +205,11 @@ func (r *Run) finish(ctx context.Context) error {
 		if err != nil || members == nil {
 			return err // another process has finished it
 		}
-		ranges, err := at.List.readRanges(ctx, tx)
+		ranges, err := at.List.ranges().ReadAll(ctx, tx)
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(ranges, func(r Range) bool { return !r.IsDone() }) {
+		if !worklist.AllDone(ranges) {
 			return nil // another process has replaced it: the next run completes that one
 		}
 		at.List.clear(tx)

@@ -6,9 +6,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/worklist"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
@@ -49,11 +49,7 @@ type Batch struct {
 }
 
 // Portion is the part of a batch that a transaction has indexed.
-type Portion struct {
-	Next    []byte // after the last record; Batch.To if none are left
-	Records int
-	Bytes   int
-}
+type Portion = worklist.Portion
 
 // Place is where the keys of an open store are, and its indexes.
 type Place struct {
@@ -84,14 +80,8 @@ func (p Place) checkMembers(members []Member) error {
 // Options say how a build works. The caller has checked them and filled in all
 // defaults.
 type Options struct {
-	Workers        int            // goroutines
-	Share          float64        // of its time that each worker works, above 0 and up to 1
-	BytesPerSecond int            // of all workers together; 0: no limit
-	BatchRecords   int            // the most records in a batch
-	RangeBytes     int            // the least size of a range
-	Lease          time.Duration  // after which an unchanged claim is taken over
-	Progress       func(Progress) // called after each batch, one call at a time; may be nil
-	Now            func() time.Time
+	worklist.Options
+	Progress func(Progress) // called after each batch, one call at a time; may be nil
 
 	// Begins says for which of the disabled indexes a build may begin; nil: for all. A
 	// build that has begun is completed whatever it says.
@@ -100,40 +90,8 @@ type Options struct {
 
 // Progress is how far a build has come.
 type Progress struct {
-	Members    []Member // the indexes that are built; none if there is no build
-	Ranges     int      // of the work list
-	RangesDone int
-	Records    int64 // that are done
-	Bytes      int64 // that were read and written for them
-	Estimate   int64 // of the bytes of all records when the build began
-	Done       int64 // of Estimate
-	Workers    int   // that have a claim
-	Remaining  time.Duration
-}
-
-// newProgress adds up the ranges of a list.
-func newProgress(members []Member, ranges []Range) Progress {
-	p := Progress{Members: members, Ranges: len(ranges)}
-	var busy time.Duration
-	for i := range ranges {
-		r := &ranges[i]
-		p.Records += r.Records
-		p.Bytes += r.Bytes
-		p.Estimate += r.Estimate
-		p.Done += r.estimatedDone()
-		busy += r.Busy
-		switch {
-		case r.IsDone():
-			p.RangesDone++
-		case len(r.Worker) > 0:
-			p.Workers++
-		}
-	}
-	if p.Done > 0 {
-		each := float64(busy) / float64(p.Done) * float64(p.Estimate-p.Done)
-		p.Remaining = time.Duration(each / float64(max(p.Workers, 1)))
-	}
-	return p
+	Members []Member // the indexes that are built; none if there is no build
+	worklist.Progress
 }
 
 // ReadProgress returns how far the build of a store has come, of all processes
@@ -145,16 +103,16 @@ func ReadProgress(ctx context.Context, store Store) (p Progress, err error) {
 			p = Progress{}
 			return err
 		}
-		ranges, err := at.List.readRanges(ctx, tx)
-		p = newProgress(members, ranges)
-		return err
+		ranges, err := at.List.ranges().ReadAll(ctx, tx)
+		p = Progress{members, worklist.NewProgress(ranges)}
+		return explain(err)
 	})
 	return p, err
 }
 
 // Stage is a point in a build at which a process may die. The constants are in the
 // order in which a build comes to them; those from Picked to Moved repeat.
-type Stage string
+type Stage = worklist.Stage
 
 // The stages of a build.
 const (
@@ -164,12 +122,12 @@ const (
 	// Started: that transaction is committed.
 	Started Stage = "started"
 	// Picked: a worker has chosen a range, and not yet claimed it.
-	Picked Stage = "picked"
+	Picked = worklist.Picked
 	// Filled: a batch is written, within the transaction that also moves the
 	// range's progress, before its commit.
-	Filled Stage = "filled"
+	Filled = worklist.Filled
 	// Moved: that transaction is committed.
-	Moved Stage = "moved"
+	Moved = worklist.Moved
 	// Emptied: no range of the list has anything left.
 	Emptied Stage = "emptied"
 	// Finished: the list is removed, and the indexes that cannot have violations are
@@ -196,18 +154,3 @@ var RecountStages = []Stage{Recounting, Listed, Started, Picked, Filled, Moved, 
 
 // Stages are all stages of a build.
 var Stages = []Stage{Listed, Started, Picked, Filled, Moved, Emptied, Finished, Settled}
-
-type hookKey struct{}
-
-// WithHook returns a context with which a build calls hook at each stage, perhaps
-// from several goroutines at once. Tests kill their process in it.
-func WithHook(ctx context.Context, hook func(Stage)) context.Context {
-	return context.WithValue(ctx, hookKey{}, hook)
-}
-
-// Reach calls the hook of the context, if it has one.
-func Reach(ctx context.Context, s Stage) {
-	if hook, ok := ctx.Value(hookKey{}).(func(Stage)); ok {
-		hook(s)
-	}
-}

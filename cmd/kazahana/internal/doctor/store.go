@@ -11,6 +11,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/persistable/build"
 	"github.com/kazahana-db/kazahana/internal/persistable/format"
 	"github.com/kazahana-db/kazahana/internal/reindex"
+	"github.com/kazahana-db/kazahana/internal/worklist"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable/dynamic"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -209,7 +210,7 @@ func (s *store) checkWork(x *examination, pair kv.KeyValue, rest []byte) *Findin
 	} else {
 		_, begin, wrong := tuple.ReadString(rest)
 		if err = wrong; err == nil {
-			_, err = build.DecodeRange(begin, pair.Value)
+			_, err = worklist.DecodeRange(begin, pair.Value)
 		}
 	}
 	if err == nil && text == "" {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package build
+package worklist
 
 import (
 	"testing"
@@ -14,8 +14,8 @@ import (
 func TestClaimExpires(t *testing.T) {
 	now := time.Unix(1000, 0)
 	r := NewRun(nil, Options{Lease: 10 * time.Second, Now: func() time.Time { return now }})
-	claim := Range{End: lastEnd, Worker: []byte("another"), Beats: 1, Estimate: 1}
-	own := Range{Begin: []byte("c"), Next: []byte("c"), End: lastEnd, Worker: append([]byte(nil), r.id...), Estimate: 1}
+	claim := Range{End: []byte{0xff}, Worker: []byte("another"), Beats: 1, Estimate: 1}
+	own := Range{Begin: []byte("c"), Next: []byte("c"), End: []byte{0xff}, Worker: append([]byte(nil), r.id...), Estimate: 1}
 	for i, step := range []struct {
 		later   time.Duration
 		beats   int64
@@ -69,20 +69,19 @@ func TestProgress(t *testing.T) {
 	done := Range{Begin: nil, Next: []byte("b"), End: []byte("b"), Records: 10, Bytes: 50, Estimate: 100, Busy: 2 * time.Second}
 	claimed := Range{Begin: []byte("b"), Next: []byte("bb"), End: []byte("c"), Worker: []byte("w"), Records: 3, Bytes: 40, Estimate: 100, Busy: time.Second}
 	beyond := Range{Begin: []byte("c"), Next: []byte("cc"), End: []byte("d"), Worker: []byte("v"), Records: 5, Bytes: 900, Estimate: 100, Busy: 3 * time.Second}
-	free := Range{Begin: []byte("d"), Next: []byte("d"), End: lastEnd, Estimate: 180}
-	members := []Member{{"i", "Name:string"}}
-	got := newProgress(members, []Range{done, claimed, beyond, free})
+	free := Range{Begin: []byte("d"), Next: []byte("d"), End: []byte{0xff}, Estimate: 180}
+	got := NewProgress([]Range{done, claimed, beyond, free})
 	want := Progress{
-		Members: members, Ranges: 4, RangesDone: 1, Records: 18, Bytes: 990, Estimate: 480, Done: 240, Workers: 2,
+		Ranges: 4, RangesDone: 1, Records: 18, Bytes: 990, Estimate: 480, Done: 240, Workers: 2,
 		Remaining: 3 * time.Second, // 6 s for 240 bytes, 240 are left, 2 workers
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := newProgress(members, []Range{free}); got.Remaining != 0 || got.Done != 0 {
+	if got := NewProgress([]Range{free}); got.Remaining != 0 || got.Done != 0 {
 		t.Errorf("before the first batch: %+v", got)
 	}
-	if got := newProgress(members, []Range{done}); got.Remaining != 0 || got.Done != got.Estimate {
+	if got := NewProgress([]Range{done}); got.Remaining != 0 || got.Done != got.Estimate {
 		t.Errorf("after the last batch: %+v", got)
 	}
 }

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package build
+package worklist
 
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/sleep"
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// worker fills ranges, one after the other. It is for one goroutine.
+// worker works on ranges, one after the other. It is for one goroutine.
 type worker struct {
 	*Run
 	id     []byte
@@ -22,7 +20,7 @@ type worker struct {
 	begun  time.Time // when it began its last batch
 }
 
-// work fills ranges until none are left for it.
+// work works on ranges until none are left for it.
 func (w *worker) work(ctx context.Context) error {
 	for {
 		c, err := w.choose(ctx, w.id)
@@ -31,7 +29,7 @@ func (w *worker) work(ctx context.Context) error {
 			return err
 		case c.rng != nil:
 			Reach(ctx, Picked)
-			err = w.fillRange(ctx, c)
+			err = w.workOn(ctx, c)
 		case c.wait == 0:
 			return nil
 		default:
@@ -43,16 +41,16 @@ func (w *worker) work(ctx context.Context) error {
 	}
 }
 
-// fillRange claims a range with its first batch, and fills it until nothing is left
+// workOn claims a range with its first batch, and works on it until nothing is left
 // or another worker has claimed it.
-func (w *worker) fillRange(ctx context.Context, c choice) error {
+func (w *worker) workOn(ctx context.Context, c choice) error {
 	expired := c.rng
 	if !c.expired {
 		expired = nil
 	}
 	w.begun = w.options.Now()
 	for {
-		r, err := w.fillBatch(ctx, c.rng.Begin, expired)
+		r, err := w.takeBatch(ctx, c.rng.Begin, expired)
 		if err != nil {
 			w.release(ctx, c.rng.Begin)
 			return err
@@ -89,11 +87,11 @@ func (w *worker) rest(ctx context.Context, r *Range) error {
 	return nil
 }
 
-// fillBatch indexes the next records of a range, in one transaction with the progress
+// takeBatch works on the next keys of a range, in one transaction with the progress
 // of the range. It returns the range as it is then; nil if another worker has claimed
-// it, or the list is gone. If the transaction is too large, or takes too long, it tries
+// it, or the job is gone. If the transaction is too large, or takes too long, it tries
 // again with half as much.
-func (w *worker) fillBatch(ctx context.Context, begin []byte, expired *Range) (*Range, error) {
+func (w *worker) takeBatch(ctx context.Context, begin []byte, expired *Range) (*Range, error) {
 	for {
 		r, taken, err := w.tryBatch(ctx, begin, expired)
 		if !isTooMuch(err) || taken.Records < 2 {
@@ -109,14 +107,14 @@ func isTooMuch(err error) bool {
 	return kv.CodeOf(err) == kv.CodeTransactionTooLarge || errors.As(err, &slow) && slow.Code == kv.CodeTransactionTooOld
 }
 
-// tryBatch is fillBatch with the effort that the attempts before have left.
+// tryBatch is takeBatch with the effort that the attempts before have left.
 func (w *worker) tryBatch(ctx context.Context, begin []byte, expired *Range) (r *Range, taken Portion, err error) {
 	attempts, begun := 0, w.options.Now()
-	err = w.store.Transact(ctx, func(t Transaction) error {
+	err = w.job.Transact(ctx, func(t Transaction) error {
 		if attempts++; attempts > 1 {
 			w.effort.shrink(taken)
 		}
-		r, taken, err = w.fillNext(ctx, t, begin, expired)
+		r, taken, err = w.takeNext(ctx, t, begin, expired)
 		return err
 	})
 	switch {
@@ -130,66 +128,35 @@ func (w *worker) tryBatch(ctx context.Context, begin []byte, expired *Range) (r 
 	return r, taken, err
 }
 
-// fillNext is one attempt. All that decides what it does is read in it: after a commit
+// takeNext is one attempt. All that decides what it does is read in it: after a commit
 // of unknown outcome the next attempt goes on after what was committed.
-func (w *worker) fillNext(ctx context.Context, t Transaction, begin []byte, expired *Range) (*Range, Portion, error) {
-	at := t.Place()
-	r, indexes, err := w.readClaim(ctx, t, begin)
+func (w *worker) takeNext(ctx context.Context, t Transaction, begin []byte, expired *Range) (*Range, Portion, error) {
+	l, r, err := open(ctx, t, begin)
 	if err != nil || r == nil || r.IsDone() || !r.mayBeClaimed(w.id, expired) {
 		return nil, Portion{}, err
 	}
-	b := Batch{From: r.Next, To: r.End, Records: w.effort.records, Bytes: w.effort.bytes, Indexes: indexes}
-	taken, err := t.Fill(ctx, b)
+	taken, err := t.Work(ctx, r, Batch{w.effort.records, w.effort.bytes, func(ctx context.Context) error { return w.renew(ctx, begin) }})
 	if err != nil {
 		return nil, taken, err
 	}
-	if err := w.protect(t, b, taken); err != nil {
-		return nil, taken, err
-	}
 	w.advance(r, taken)
-	at.List.writeRange(t.KV(), r)
+	l.Write(t.KV(), r)
 	Reach(ctx, Filled)
 	return r, taken, nil
 }
 
-// readClaim reads the list's indexes and one of its ranges; nil if there is no such
-// range any more. The transaction conflicts with every change of both.
-func (w *worker) readClaim(ctx context.Context, t Transaction, begin []byte) (*Range, []bool, error) {
-	at := t.Place()
-	members, err := at.List.readMembers(ctx, t.KV())
-	if err != nil || members == nil {
-		return nil, nil, err
+// open reads a range of the list; nil if there is no such range any more. The transaction
+// conflicts with every change of it, and with the end of the job.
+func open(ctx context.Context, t Transaction, begin []byte) (l List, r *Range, err error) {
+	l, ok, err := t.Open(ctx)
+	if err != nil || !ok {
+		return l, nil, err
 	}
-	if err := at.checkMembers(members); err != nil {
-		return nil, nil, err
-	}
-	r, err := at.List.readRange(ctx, t.KV(), begin)
-	indexes := make([]bool, len(at.Indexes))
-	for i := range at.Indexes {
-		ix := &at.Indexes[i]
-		indexes[i] = ix.State == index.Building && slices.Contains(members, MemberOf(ix.Definition))
-	}
-	return r, indexes, err
+	r, err = l.Read(ctx, t.KV(), begin)
+	return l, r, err
 }
 
-// protect makes the transaction conflict with all writes of records that it covers, and
-// with exactly those (rules 3 and 4 of the package). The records were read as a
-// snapshot, which has read further than the batch goes.
-func (w *worker) protect(t Transaction, b Batch, taken Portion) error {
-	at := t.Place()
-	covered := kv.KeyRange{Begin: slices.Concat(at.Records, b.From), End: slices.Concat(at.Records, taken.Next)}
-	if err := t.KV().AddReadConflictRange(covered); err != nil {
-		return err
-	}
-	for i := range at.Indexes {
-		if b.Indexes[i] && !at.Indexes[i].Kind.Idempotent() {
-			return t.KV().AddWriteConflictRange(covered)
-		}
-	}
-	return nil
-}
-
-// advance notes in the range what was indexed.
+// advance notes in the range what was done.
 func (w *worker) advance(r *Range, taken Portion) {
 	now := w.options.Now()
 	r.Next, r.Worker, r.Beats = taken.Next, w.id, r.Beats+1
@@ -217,14 +184,13 @@ func (w *worker) release(ctx context.Context, begin []byte) {
 
 // changeClaim changes a range, if it is still the worker's own.
 func (w *worker) changeClaim(ctx context.Context, begin []byte, change func(*Range)) error {
-	return w.store.Transact(ctx, func(t Transaction) error {
-		at := t.Place()
-		r, err := at.List.readRange(ctx, t.KV(), begin)
+	return w.job.Transact(ctx, func(t Transaction) error {
+		l, r, err := open(ctx, t, begin)
 		if err != nil || r == nil || r.IsDone() || string(r.Worker) != string(w.id) {
 			return err
 		}
 		change(r)
-		at.List.writeRange(t.KV(), r)
+		l.Write(t.KV(), r)
 		return nil
 	})
 }
