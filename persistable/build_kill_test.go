@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -20,6 +21,8 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/persistable/build"
 	"github.com/kazahana-db/kazahana/internal/remote"
@@ -30,7 +33,7 @@ import (
 )
 
 // killVariable makes TestBuildProcess a process of TestBuildAfterKill, or with a fourth
-// word of TestRecountAfterKill: the address of the engine, the stage at which it kills
+// word of TestRecountAfterKill or TestVerificationAfterKill: the address of the engine, the stage at which it kills
 // itself, and how often it comes there before.
 const killVariable = "KAZAHANA_TEST_BUILD"
 
@@ -117,7 +120,8 @@ func TestBuildProcess(t *testing.T) {
 	})
 	s := kindStore(db, 0, allKinds...)
 	if len(order) > 3 {
-		must[persistable.Report](t)(s.Indexes().Verify(hooked, repairTotals))
+		o := map[string]persistable.VerifyOptions{"repair": repairTotals, "workers": workers(2, false), "repairers": workers(2, true)}[order[3]]
+		must[persistable.Report](t)(s.Indexes().Verify(hooked, o))
 		return
 	}
 	check(t, s.Indexes().Build(hooked, persistable.BuildOptions{}))
@@ -240,4 +244,45 @@ func TestRecountAfterKill(t *testing.T) {
 			checkNoRecounts(t, db)
 		})
 	}
+}
+
+// TestVerificationAfterKill kills a process that verifies by workers at each stage. The
+// verification goes on in this process, which reports each record and each entry once.
+func TestVerificationAfterKill(t *testing.T) {
+	random := seed.Rand(t)
+	for _, stage := range []worklist.Stage{"verification-begun", worklist.Picked, worklist.Filled, worklist.Moved, "verification-emptied"} {
+		for _, before := range []int{0, 3} {
+			if before > 0 && strings.HasPrefix(string(stage), "verification") {
+				continue
+			}
+			t.Run(fmt.Sprint(stage, before), func(t *testing.T) { killVerification(t, random, stage, before) })
+		}
+	}
+}
+
+func killVerification(t *testing.T, random *rand.Rand, stage worklist.Stage, before int) {
+	engine := enginetest.Open(t)
+	db := openWith(t, engine, persistable.Options{BuildBatch: 4})
+	s := kindStore(db, 0, allKinds...)
+	for i := range 40 {
+		check(t, s.Create(ctx, smallArticle(i)))
+	}
+	damage(t, random, db, dump(t, db))
+	address := serveEngine(t, engine)
+	alone := must[persistable.Report](t)(s.Indexes().Verify(ctx, persistable.VerifyOptions{}))
+	runToDeath(t, engine, fmt.Sprintf("%s %s %d workers", address, stage, before))
+	killed := must[persistable.Verification](t)(s.Indexes().Verification(ctx))
+	if killed.Done || killed.Began.IsZero() {
+		t.Fatalf("the killed process has left %+v", killed)
+	}
+	shared := must[persistable.Report](t)(s.Indexes().Verify(ctx, workers(2, false)))
+	if diff := gocmp.Diff(sorted(alone), sorted(shared)); diff != "" {
+		t.Errorf("(-alone +shared):\n%s", diff)
+	}
+	now := must[persistable.Verification](t)(s.Indexes().Verification(ctx))
+	if !now.Began.Equal(killed.Began) {
+		t.Errorf("it began at %v, and anew at %v", killed.Began, now.Began)
+	}
+	runToDeath(t, engine, fmt.Sprintf("%s %s %d repairers", address, stage, before))
+	repairByWorkers(t, s)
 }

@@ -3,6 +3,7 @@
 package persistable
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -199,6 +200,9 @@ func (x Indexes) Violations(ctx context.Context, index, token string) (Violation
 // recount stays: the next call goes on with it, or RemoveUnused removes it. In a locked
 // tenant nothing can be counted anew, and the report has such counts and sums as skipped.
 //
+// With Workers the work is shared, see [VerifyOptions.Workers]: several goroutines and
+// processes verify at once, and any of them goes on after a crash.
+//
 // Cost: it reads every record, and every entry, once, and every record once more if the
 // type has counts or sums. Each transaction reads at
 // most [Options].BuildBatch of them, and about two megabytes of records. A recount costs
@@ -212,6 +216,9 @@ func (x Indexes) Verify(ctx context.Context, o VerifyOptions) (r Report, err err
 	if err := o.Validate(); err != nil {
 		return Report{}, err
 	}
+	if o.Workers > 0 {
+		return (&verification{source: &x.source, options: o}).run(ctx)
+	}
 	v := verifier{source: &x.source, options: o, index: byID}
 	if err := v.resume(o.Token); err != nil {
 		return Report{}, err
@@ -221,6 +228,18 @@ func (x Indexes) Verify(ctx context.Context, o VerifyOptions) (r Report, err err
 		v.report.Next = v.token()
 	}
 	return v.report, err
+}
+
+// Verification returns the last verification with workers, in whatever processes it runs or
+// ran. It is kept until the next one begins.
+//
+// Cost: one round of reads of at most some hundred keys, and of the faults that were found.
+func (x Indexes) Verification(ctx context.Context) (Verification, error) {
+	if err := x.mayBuild(); err != nil {
+		return Verification{}, err
+	}
+	now, _, err := (&verification{source: &x.source}).read(ctx)
+	return now, err
 }
 
 // History returns what the header of the store's directory said of schema and
@@ -282,6 +301,11 @@ func (f Fault) String() string {
 	return fmt.Sprintf("%s record %s key %x: %s", f.Index, f.ID, f.Key, f.Reason)
 }
 
+// isSame reports whether both are of one key of one index.
+func (f Fault) isSame(other Fault) bool {
+	return f.Index == other.Index && bytes.Equal(f.Key, other.Key)
+}
+
 const maxFaults = 1000
 
 func (r *Report) addFault(f Fault) {
@@ -302,7 +326,19 @@ type VerifyOptions struct {
 	// those that do not belong to their record, and corrects counts and sums. Records are
 	// never changed.
 	Repair bool
-	// Progress, if it is not nil, is called after each batch with the report so far.
+	// Workers is how many goroutines of this process verify, each in transactions of its own
+	// over records and entries of its own. The default value, 0, verifies in the calling goroutine,
+	// and goes on by Token. With Workers the ranges of keys, their progress and what was found are in the
+	// database: calls of other processes with Workers, and the same Repair, take part at
+	// the same time, and each returns the report of all. A call that ends early, or whose process is
+	// killed, leaves its part to the others, or to the next call, which goes on with it however old it
+	// is. A call with another Repair begins anew, and ends those that run with an error. If a process is killed
+	// after it has repaired a fault and before it has noted that, the report lacks the fault.
+	// Indexes.Verification tells how far all have come. Share, BytesPerSecond, RangeBytes and Lease of
+	// Build say how the workers work; the default value of Share is 1.
+	Workers int
+	// Progress, if it is not nil, is called after each batch with the report so far. With
+	// Workers the report is that of all processes, without faults.
 	Progress func(Report)
 	// RecountBytes is the size of the records, by the engine's estimate, up to which
 	// counts and sums are compared with the records at one version. Those of more
@@ -319,7 +355,16 @@ type VerifyOptions struct {
 }
 
 // Validate reports all faults of the options, joined.
-func (o VerifyOptions) Validate() error { return errors.Join(o.Build.Validate()) }
+func (o VerifyOptions) Validate() error {
+	faults := []error{o.Build.Validate()}
+	if o.Workers < 0 || o.Workers > maxWorkers {
+		faults = append(faults, fmt.Errorf("persistable: VerifyOptions.Workers is %d, must be from 0 to %d", o.Workers, maxWorkers))
+	}
+	if o.Workers > 0 && o.Token != "" {
+		faults = append(faults, errors.New("persistable: VerifyOptions has Workers and a Token: with Workers the database says where to go on"))
+	}
+	return errors.Join(faults...)
+}
 
 const defaultRecountBytes = 16 << 20
 

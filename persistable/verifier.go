@@ -31,6 +31,7 @@ type verifier struct {
 type verifyPart struct {
 	Report
 	repairs []repair
+	bytes   int // that were read of records, or of entries
 }
 
 // addRepair notes a fault of an entry that may be repaired.
@@ -76,9 +77,12 @@ func (v *verifier) includes(d *index.Definition) bool { return v.only == nil || 
 // startStep begins at an index.
 func (v *verifier) startStep(i int) { v.index, v.cursor = i, cursor{} }
 
+// verifyPass checks the next records or entries of a query, and moves the cursor past them.
+type verifyPass func(context.Context, *transaction, *openStore, *query, *cursor) (verifyPart, error)
+
 // verifyBatches takes a step from the cursor on: each batch in one transaction that
 // reads, and, if faults are to be repaired, one that repairs what the batch has found.
-func (v *verifier) verifyBatches(ctx context.Context, pass func(context.Context, *transaction, *openStore, *query, *cursor) (verifyPart, error)) error {
+func (v *verifier) verifyBatches(ctx context.Context, pass verifyPass) error {
 	q := query{source: *v.source, plan: plan{Index: v.index, AsIs: true}}
 	for done := false; !done; {
 		var part verifyPart
@@ -90,11 +94,7 @@ func (v *verifier) verifyBatches(ctx context.Context, pass func(context.Context,
 			if err != nil || o == nil {
 				return err
 			}
-			if i := v.index; i != byID && o.indexes[i].State != index.Readable {
-				part.Skipped = []string{o.indexes[i].KeyName()}
-				return nil
-			}
-			part, err = pass(ctx, t, o, &q, &next)
+			part, err = v.verifyBatch(ctx, t, o, &q, &next, pass)
 			done = !next.done
 			return err
 		})
@@ -108,6 +108,15 @@ func (v *verifier) verifyBatches(ctx context.Context, pass func(context.Context,
 		v.addPart(part.Report)
 	}
 	return nil
+}
+
+// verifyBatch is one batch of a pass, which skips an index that is not readable.
+func (v *verifier) verifyBatch(ctx context.Context, t *transaction, o *openStore, q *query, c *cursor, pass verifyPass) (part verifyPart, err error) {
+	if i := v.index; i != byID && o.indexes[i].State != index.Readable {
+		part.Skipped = []string{o.indexes[i].KeyName()}
+		return part, nil
+	}
+	return pass(ctx, t, o, q, c)
 }
 
 func (v *verifier) addPart(part Report) {
@@ -152,6 +161,7 @@ func (v *verifier) verifyRecords(ctx context.Context, t *transaction, o *openSto
 			continue
 		}
 		checks = v.appendChecks(checks, t.Reader, o.indexes, &set, g)
+		part.bytes += g.Size()
 		if read += g.Size() + 1; read > maxVerifyBytes {
 			c.done = true // this batch
 			break
@@ -224,6 +234,7 @@ func (v *verifier) verifyEntries(ctx context.Context, t *transaction, o *openSto
 	for i, pair := range pairs {
 		c.movePast(r.Position(pair.Key))
 		part.Entries++
+		part.bytes += len(pair.Key) + len(pair.Value)
 		e, err := splitEntry(ix, pair)
 		if err != nil {
 			key := slices.Clone(pair.Key)
@@ -331,26 +342,39 @@ func (v *verifier) verifyDerived(ctx context.Context, i int) error {
 	}
 	var at []byte
 	for done := false; !done; {
+		var part verifyPart
 		next := at
 		err := v.db.readOnly(ctx, func(t *transaction) error {
 			o, err := t.openStore(ctx, v.place)
-			if err != nil || o == nil || o.indexes[i].State != index.Readable {
-				done = true
+			if done = true; err != nil || o == nil {
 				return err
 			}
-			next, err = o.indexes[i].VerifyDerived(ctx, t.Reader, at, v.place.db.options.BuildBatch)
+			part, next, err = v.verifyDerivedBatch(ctx, t, o, i, at)
 			done = err == nil && next == nil
 			return err
 		})
-		var fault *index.DerivedError
-		if errors.As(err, &fault) {
-			v.report.addFault(Fault{Index: v.record.Indexes[i].KeyName(), Key: slices.Clone(fault.Key), Reason: fault.Error()})
-			return nil
-		}
 		if err != nil {
 			return err
+		}
+		for _, f := range part.Faults {
+			v.report.addFault(f)
 		}
 		at = next
 	}
 	return nil
+}
+
+// verifyDerivedBatch does that from a position on, and returns the next one; nil at the end,
+// and after the first fault.
+func (v *verifier) verifyDerivedBatch(ctx context.Context, t *transaction, o *openStore, i int, at []byte) (part verifyPart, next []byte, err error) {
+	if o.indexes[i].State != index.Readable {
+		return part, nil, nil
+	}
+	next, err = o.indexes[i].VerifyDerived(ctx, t.Reader, at, v.place.db.options.BuildBatch)
+	var fault *index.DerivedError
+	if errors.As(err, &fault) {
+		part.addFault(Fault{Index: v.record.Indexes[i].KeyName(), Key: slices.Clone(fault.Key), Reason: fault.Error()})
+		return part, nil, nil
+	}
+	return part, next, err
 }

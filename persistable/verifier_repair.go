@@ -272,6 +272,7 @@ func (v *verifier) verifyVersions(ctx context.Context, t *transaction, o *openSt
 	for _, pair := range pairs {
 		c.movePast(r.Position(pair.Key))
 		part.Entries++
+		part.bytes += len(pair.Key) + len(pair.Value)
 		e, err := ix.ReadVersionEntry(pair)
 		if err != nil {
 			key := slices.Clone(pair.Key)

@@ -50,14 +50,17 @@ type Portion struct {
 // Options say how a job is worked on. The caller has checked them and filled in all
 // defaults.
 type Options struct {
-	Workers        int            // goroutines
-	Share          float64        // of its time that each worker works, above 0 and up to 1
-	BytesPerSecond int            // of all workers together; 0: no limit
-	BatchRecords   int            // the most units in a batch
-	RangeBytes     int            // the least size of a range
-	Lease          time.Duration  // after which an unchanged claim is taken over
-	Progress       func(Progress) // called after each batch, one call at a time; may be nil
+	Workers        int           // goroutines
+	Share          float64       // of its time that each worker works, above 0 and up to 1
+	BytesPerSecond int           // of all workers together; 0: no limit
+	BatchRecords   int           // the most units in a batch
+	RangeBytes     int           // the least size of a range
+	Lease          time.Duration // after which an unchanged claim is taken over
 	Now            func() time.Time
+
+	// Progress is called after each batch with all ranges as last seen, one call at a time. It may
+	// be nil, and must not keep or change the ranges.
+	Progress func([]Range)
 }
 
 // Progress is how far a job has come.

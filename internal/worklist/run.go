@@ -83,7 +83,7 @@ func (r *Run) noteChange(changed *Range) {
 		}
 	}
 	if r.options.Progress != nil {
-		r.options.Progress(NewProgress(r.ranges))
+		r.options.Progress(r.ranges)
 	}
 }
 

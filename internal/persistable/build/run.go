@@ -48,11 +48,11 @@ func (r *Run) Build(ctx context.Context) (found bool, err error) {
 func (r *Run) workOptions() worklist.Options {
 	o := r.options.Options
 	if report := r.options.Progress; report != nil {
-		o.Progress = func(p worklist.Progress) {
+		o.Progress = func(ranges []worklist.Range) {
 			r.mu.Lock()
 			members := r.members
 			r.mu.Unlock()
-			report(Progress{members, p})
+			report(Progress{members, worklist.NewProgress(ranges)})
 		}
 	}
 	return o

@@ -173,16 +173,22 @@ func (b *indexBar) finish() { b.progress.Finish() }
 const aboutVerifyIndex = `
 It runs while programs read and write, and takes as many transactions as it needs. If it ends
 early, it writes a token to the standard error output, with --json as {"next": "…"}; --token goes on there.
-The exit code is 5 if faults are left.
+With --workers the work is divided, and its state is in the database: the same command takes part in it in
+other processes, and goes on with it after any of them was killed. The exit code is 5 if faults are left.
 `
 
+// addVerifyWorkers adds the flags of a shared verification.
+func addVerifyWorkers(cmd *cobra.Command, o *persistable.VerifyOptions) {
+	cmd.Flags().IntVar(&o.Workers, "workers", 0, "`number` of goroutines that verify, which share the work with those of other processes")
+}
+
 func verifyIndexCommand(c *shell.Console) *cobra.Command {
-	var token string
+	var o persistable.VerifyOptions
 	var recount bool
 	cmd := &cobra.Command{
 		Use: "verify PATH", Short: "Compare all records with their entries in the indexes", Args: shell.Arguments(cobra.ExactArgs(1)),
 		Long: `Compare every record of a store with its entries in all readable indexes, and every entry with its record.
-It writes nothing, unless --recount is given: counts and sums of many records can be compared only
+It writes nothing, unless --recount or --workers is given: counts and sums of many records can be compared only
 with a count that is made in the database while programs write. Without it they are compared at
 one version, which can be read for five seconds; if that does not suffice, they are skipped, and the
 report names them.
@@ -190,20 +196,23 @@ report names them.
 		Example:           "  kazahana index verify tenants/tenant-1/orders --db data",
 		ValidArgsFunction: completeIndex,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o := persistable.VerifyOptions{Token: token}
+			if err := checkVerify(cmd, o); err != nil {
+				return err
+			}
 			if !recount {
 				o.RecountBytes, o.NoRecount = math.MaxInt64, true
 			}
-			return over(cmd, args[0], recount, func(ctx context.Context, _ *persistable.DB, t *indexTarget) error { return verifyIndex(ctx, c, t, o) })
+			return over(cmd, args[0], recount || o.Workers > 0, func(ctx context.Context, _ *persistable.DB, t *indexTarget) error { return verifyIndex(ctx, c, t, o) })
 		},
 	}
-	shell.AddToken(cmd, &token)
+	shell.AddToken(cmd, &o.Token)
+	addVerifyWorkers(cmd, &o)
 	cmd.Flags().BoolVar(&recount, "recount", false, "count large counts and sums anew, in the database")
 	return cmd
 }
 
 func repairCommand(c *shell.Console) *cobra.Command {
-	var token string
+	o := persistable.VerifyOptions{Repair: true}
 	cmd := &cobra.Command{
 		Use: "repair PATH", Short: "Mend the entries of indexes that do not agree with their records", Args: shell.Arguments(cobra.ExactArgs(1)),
 		Long: `Compare every record of a store with its entries as "index verify" does, and mend the entries at fault, and
@@ -213,12 +222,23 @@ decoded, records that share a unique value; the counts of ranks, which "index bu
 		Example:           "  kazahana index repair tenants/tenant-1/orders --db data",
 		ValidArgsFunction: completeIndex,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o := persistable.VerifyOptions{Token: token, Repair: true}
+			if err := checkVerify(cmd, o); err != nil {
+				return err
+			}
 			return over(cmd, args[0], true, func(ctx context.Context, _ *persistable.DB, t *indexTarget) error { return verifyIndex(ctx, c, t, o) })
 		},
 	}
-	shell.AddToken(cmd, &token)
+	shell.AddToken(cmd, &o.Token)
+	addVerifyWorkers(cmd, &o)
 	return cmd
+}
+
+// checkVerify refuses flags that have no meaning, or none together.
+func checkVerify(cmd *cobra.Command, o persistable.VerifyOptions) error {
+	if err := o.Validate(); err != nil {
+		return shell.Misuse(cmd, err)
+	}
+	return nil
 }
 
 // verifyIndex verifies or repairs, and shows the report, also that of a call that ends early.
