@@ -15,11 +15,13 @@ import (
 	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cli/database"
 	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/move"
 	"github.com/kazahana-db/kazahana/internal/shell"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 )
 
 func moveDatabaseCommand(c *shell.Console) *cobra.Command {
 	var back, abandon bool
+	var priority *kv.Priority
 	cmd := &cobra.Command{
 		Use: "move", Short: "Move a database from a folder to a FoundationDB cluster, or back", Args: shell.Arguments(cobra.NoArgs),
 		Long: `Move the database in the folder of --db to the cluster of --cluster-file, or with --back that of the cluster
@@ -41,7 +43,7 @@ program write there: from now on there are two databases. A cluster that was the
 		Example: "  kazahana move --db data --cluster-file fdb.cluster\n  kazahana move --back --cluster-file fdb.cluster --db data-again",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return database.WithBoth(cmd, func(ctx context.Context, folder, clusterFile string) error {
-				v := mover{c, cmd, absolute(folder), clusterFile}
+				v := mover{c, cmd, absolute(folder), clusterFile, *priority}
 				switch {
 				case abandon && back:
 					return v.abandonFolder(ctx)
@@ -56,6 +58,7 @@ program write there: from now on there are two databases. A cluster that was the
 	}
 	cmd.Flags().BoolVar(&back, "back", false, "move from the cluster to the folder")
 	cmd.Flags().BoolVar(&abandon, "abandon", false, "give up an unfinished move between the two")
+	priority = database.AddPriority(cmd)
 	shell.AddYes(cmd)
 	return cmd
 }
@@ -66,6 +69,7 @@ type mover struct {
 	cmd         *cobra.Command
 	folder      string // with its whole path
 	clusterFile string
+	priority    kv.Priority
 }
 
 // moveToCluster opens the folder before the cluster: its faults are found first.
@@ -187,7 +191,7 @@ func (v *mover) confirm(from, to, question string) error {
 // run moves a database, with a bar for each phase.
 func (v *mover) run(ctx context.Context, from, to move.End) (*move.Result, error) {
 	show := moveProgress{console: v.console}
-	result, err := move.Run(ctx, from, to, move.Options{Progress: show.set})
+	result, err := move.Run(ctx, from, to, move.Options{Progress: show.set, Priority: v.priority})
 	show.bar.Finish()
 	return result, explainMove(err)
 }

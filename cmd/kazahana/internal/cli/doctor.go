@@ -32,8 +32,9 @@ but not everything could be examined (directory/not-examined). docs/operations.m
 
 // doctorFlags are those of the verb.
 type doctorFlags struct {
-	path    string
-	records bool
+	path     string
+	records  bool
+	priority *kv.Priority
 }
 
 // doctorCommand returns kazahana doctor.
@@ -47,6 +48,7 @@ func doctorCommand(c *shell.Console) *cobra.Command {
 			return database.ReadKeys(cmd, func(ctx context.Context, db kv.Database) error { return examineDatabase(ctx, cmd, c, db, f) })
 		},
 	}
+	f.priority = database.AddPriority(cmd)
 	cmd.Flags().StringVar(&f.path, "path", "", "only the directory at this `path`, and those below it")
 	cmd.Flags().BoolVar(&f.records, "records", true, "compare records with their index entries")
 	return cmd
@@ -68,7 +70,7 @@ func examineDatabase(ctx context.Context, cmd *cobra.Command, c *shell.Console, 
 	bar := c.StartProgress("keys", 0, shell.Things)
 	var failed error
 	r, err := doctor.Examine(ctx, db, doctor.Options{
-		Path: path, Cluster: faults, SkipRecords: !f.records, Exclusive: exclusive,
+		Path: path, Cluster: faults, SkipRecords: !f.records, Exclusive: exclusive, Priority: *f.priority,
 		Progress: func(r doctor.Report) { bar.Set(r.Keys) },
 	}, func(found doctor.Finding) { failed = errors.Join(failed, c.Write(newFinding(found))) })
 	bar.Finish()

@@ -111,5 +111,10 @@ type view struct {
 
 // ReadTransact implements [kv.ReadTransactor].
 func (v view) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction) error) error {
-	return v.tx.ReadTransact(ctx, fn)
+	return v.tx.ReadTransact(ctx, func(tx kv.ReadTransaction) error { return fn(begun{tx}) })
 }
+
+// begun is a transaction that keeps the options with which it has begun.
+type begun struct{ kv.ReadTransaction }
+
+func (begun) SetOptions(kv.TransactionOptions) error { return nil }

@@ -3,6 +3,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -35,6 +36,7 @@ func Examine(ctx context.Context, db kv.Database, o Options, found func(Finding)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	db = kv.With(db, kv.TransactionOptions{Priority: cmp.Or(o.Priority, kv.PriorityBatch)})
 	x := &examination{db: db, options: o, found: found, counts: map[string]int{}, seen: map[string]bool{}}
 	defer x.passHeldOn()
 	for _, f := range o.Cluster {
@@ -169,6 +171,8 @@ type Options struct {
 	// Exclusive says that no program writes during the examination, as to an embedded database that is
 	// open for reading: counts and sums of any number of records are then compared.
 	Exclusive bool
+	// Priority is that of the transactions. 0: [kv.PriorityBatch], so that the requests of others come first.
+	Priority kv.Priority
 	// Now reads the clock. The default value is time.Now.
 	Now func() time.Time
 	// Progress, if it is not nil, is called after each batch with the report so far.

@@ -12,6 +12,7 @@
 package move
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -64,6 +65,9 @@ type Options struct {
 	// Progress is told how many bytes of keys and values have passed, of about how many. It is
 	// called by one goroutine at a time.
 	Progress func(phase Phase, done, total int64)
+	// Priority is that of the transactions. 0: [kv.PriorityBatch], so that the requests of other
+	// programs that use the cluster come first.
+	Priority kv.Priority
 
 	batch int64 // the most bytes of a transaction; 0: batchSize
 }
@@ -97,9 +101,17 @@ type advancer interface {
 // move is a move under way.
 type move struct {
 	from, to End
+	engine   kv.Database // of the target
 	options  Options
 	state    state // as the target has it
 	result   Result
+}
+
+func newMove(from, to End, o Options) *move {
+	m := &move{from: from, to: to, engine: to.DB, options: o}
+	settings := kv.TransactionOptions{Priority: cmp.Or(o.Priority, kv.PriorityBatch)}
+	m.from.DB, m.to.DB = kv.With(from.DB, settings), kv.With(to.DB, settings)
+	return m
 }
 
 // Run moves the database from into to. If it fails or ctx ends, another call with the same ends
@@ -113,7 +125,7 @@ func Run(ctx context.Context, from, to End, o Options) (*Result, error) {
 	if o.batch == 0 {
 		o.batch = batchSize
 	}
-	m := &move{from: from, to: to, options: o}
+	m := newMove(from, to, o)
 	for _, step := range []func(context.Context) error{m.checkSource, m.begin, m.lockSource, m.advance, m.copy, m.compare, m.renew, m.finish} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("moving %s to %s: %w", from.Name, to.Name, err)
@@ -207,7 +219,7 @@ func (m *move) advance(ctx context.Context) error {
 	if err != nil || now > m.result.Version {
 		return err
 	}
-	engine, can := m.to.DB.(advancer)
+	engine, can := m.engine.(advancer)
 	if !can {
 		return fmt.Errorf("%w: they have come to %d, and the source to %d", ErrVersions, now, m.result.Version)
 	}
@@ -228,7 +240,7 @@ func (m *move) targetVersion(ctx context.Context) (now int64, err error) {
 // process that goes on with the move fails. If it fails itself it can be repeated, and the move cannot go
 // on. Errors: [ErrNone], [ErrOther] if the move is from another source, [ErrLocked], and those of the engines.
 func Abandon(ctx context.Context, from, to End) error {
-	m := &move{from: from, to: to}
+	m := newMove(from, to, Options{})
 	for _, step := range []func(context.Context) error{m.noteGivenUp, m.releaseSource, m.empty} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("giving up the move from %s to %s: %w", from.Name, to.Name, err)
