@@ -104,3 +104,58 @@ func ExampleConflictsOf() {
 	}
 	// Output: others wrote to keys from "stock/42" to "stock/42\x00"
 }
+
+// A database with options for all of its transactions: here for a part of a program that writes little.
+// With FoundationDB, the tag lets an operator limit that part.
+func ExampleWith() {
+	ctx, db := context.Background(), open()
+	defer db.Close()
+	small := kv.With(db, kv.TransactionOptions{Priority: kv.PriorityBatch, Tags: []string{"reports"}, Identifier: "report", SizeLimit: 1000})
+	write := func(size int) error {
+		return small.Transact(ctx, func(tx kv.Transaction) error {
+			tx.Set([]byte("report"), make([]byte, size))
+			return nil
+		})
+	}
+	fmt.Println(write(100))
+	err := write(1000)
+	fmt.Println(err)
+	// Output:
+	// <nil>
+	// transaction report: kv: transaction exceeds byte limit (2101): the transaction has 1087 bytes; at most 1000 are possible: split it
+}
+
+// One fault in the options, and every transaction fails with it. Validate finds it before.
+func ExampleTransactionOptions_Validate() {
+	fmt.Println(kv.TransactionOptions{Tags: []string{"a tenant's name"}, RetryLimit: 3}.Validate())
+	fmt.Println(kv.TransactionOptions{Tags: []string{"a tenant's long name"}, RetryLimit: -1}.Validate())
+	// Output:
+	// <nil>
+	// kv: RetryLimit is -1; use 0 for no limit, or at most 2147483647
+	// kv: the tag "a tenant's long name" has 20 bytes; use 1 to 16
+}
+
+// The function of a transaction sets options for that transaction alone, before anything else. They
+// hold in each attempt.
+func ExampleTransaction_SetOptions() {
+	ctx, db := context.Background(), open()
+	defer db.Close()
+	err := db.Transact(ctx, func(tx kv.Transaction) error {
+		if err := tx.SetOptions(kv.TransactionOptions{SizeLimit: 100}); err != nil {
+			return err
+		}
+		tx.Set([]byte("key"), make([]byte, 200))
+		return nil
+	})
+	fmt.Println(err)
+	err = db.Transact(ctx, func(tx kv.Transaction) error {
+		if _, err := tx.Get([]byte("key")).Get(ctx); err != nil {
+			return err
+		}
+		return tx.SetOptions(kv.TransactionOptions{Priority: kv.PriorityBatch})
+	})
+	fmt.Println(err)
+	// Output:
+	// kv: transaction exceeds byte limit (2101): the transaction has 278 bytes; at most 100 are possible: split it
+	// kv: invalid API call (2000): SetOptions after a read or a write
+}
