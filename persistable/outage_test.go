@@ -131,21 +131,28 @@ func TestIncomparableCause(t *testing.T) {
 	})
 }
 
-// TestTracedOutage: a tracer does not change what an error says of the wait.
+// TestTracedOutage: an operation with a tracer waits for a record that it knows the place of. The
+// error says for how long it has waited.
 func TestTracedOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		engine := &enginetest.Silent{Database: enginetest.InProcess(t)}
-		tracer := persistable.LogSlow(slog.New(slog.DiscardHandler), 0)
-		db := must[*persistable.DB](t)(persistable.Open(ctx, engine, persistable.Options{Tracer: tracer}))
-		s := OrderStoreOf(db, "t")
-		firstOrder(t, s)
-		must[*Order](t)(s.Get(ctx, 1)) // the directory is open: the next one waits for the record
-		engine.SetDown(true)
-		short, cancel := context.WithTimeout(ctx, 3*time.Second)
-		defer cancel()
-		_, err := s.Get(short, 1)
-		wantError(t, err, context.DeadlineExceeded, "Get of Order (1)", "has not answered for 3s", "fdbcli")
-		engine.SetDown(false)
-		check(t, db.Close())
-	})
+	for name, verb := range map[string]func(context.Context, *OrderStore) error{
+		"Get":    func(ctx context.Context, s *OrderStore) error { _, err := s.Get(ctx, 1); return err },
+		"Update": func(ctx context.Context, s *OrderStore) error { return s.Update(ctx, 1, func(*Order) error { return nil }) },
+		"Delete": func(ctx context.Context, s *OrderStore) error { return s.Delete(ctx, 1) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			engine := &enginetest.Silent{Database: enginetest.InProcess(t)}
+			tracer := persistable.LogSlow(slog.New(slog.DiscardHandler), 0)
+			db := must[*persistable.DB](t)(persistable.Open(ctx, engine, persistable.Options{Tracer: tracer}))
+			s := OrderStoreOf(db, "t")
+			firstOrder(t, s)
+			must[*Order](t)(s.Get(ctx, 1)) // the directory is open
+			engine.SetDown(true)
+			short, cancel := context.WithTimeout(ctx, 3*time.Second)
+			defer cancel()
+			err := verb(short, s)
+			wantError(t, err, context.DeadlineExceeded, name+" of Order (1)", "has not answered for 3s", "fdbcli")
+			engine.SetDown(false)
+			check(t, db.Close())
+		})
+	}
 }

@@ -121,7 +121,11 @@ func (w *write) prepare(ctx context.Context) error {
 	var unfit error
 	if known != nil {
 		if unfit = w.prepareIn(known); unfit == nil {
-			w.stored = kv.Resolved(w.stored.Get(ctx)) // by then the transaction knows whether known is true
+			value, err := w.stored.Get(ctx) // by then the transaction knows whether known is true
+			if err != nil && ctx.Err() != nil {
+				return err // it says for how long
+			}
+			w.stored = kv.Resolved(value, err)
 		}
 	}
 	o, err := w.openStore(ctx)
