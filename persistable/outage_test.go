@@ -63,6 +63,37 @@ func TestOutageNamesVerbAndRecord(t *testing.T) {
 		"Save of Order (2)": func(ctx context.Context, o outage) error {
 			return o.s.Save(ctx, &Order{ID: 2, TenantID: "t", Number: "2", CreatedAt: day0})
 		},
+		"All of Order": func(ctx context.Context, o outage) (last error) {
+			for _, err := range o.s.ByStatus(Pending).All(ctx) {
+				last = err
+			}
+			return last
+		},
+		"CreateMany of Order": func(ctx context.Context, o outage) error {
+			return o.s.CreateMany(ctx, []*Order{{ID: 2, TenantID: "t", Number: "2", CreatedAt: day0}}, persistable.BatchOptions{})
+		},
+		"SaveMany of Order": func(ctx context.Context, o outage) error {
+			return o.s.SaveMany(ctx, []*Order{{ID: 2, TenantID: "t", Number: "2", CreatedAt: day0}}, persistable.BatchOptions{})
+		},
+		"DeleteMany of Order": func(ctx context.Context, o outage) error {
+			return persistable.DeleteMany(ctx, &o.s.Store, []idgen.ID{1}, persistable.BatchOptions{})
+		},
+		"DeleteWhere of Order": func(ctx context.Context, o outage) error {
+			_, err := o.s.DeleteWhere(ctx, o.s.Scan(), persistable.BatchOptions{})
+			return err
+		},
+		"Aggregate of Sale": func(ctx context.Context, o outage) error { _, err := SaleStoreOf(o.db).CountAll(ctx); return err },
+		"Aggregates of Sale": func(ctx context.Context, o outage) (last error) {
+			for _, err := range SaleStoreOf(o.db).CountsByTags(ctx) {
+				last = err
+			}
+			return last
+		},
+		"Extreme of Sale": func(ctx context.Context, o outage) error { _, _, err := SaleStoreOf(o.db).MinDiscount(ctx); return err },
+		"Rank of Player": func(ctx context.Context, o outage) error {
+			_, err := PlayerStoreOf(o.db).RankOfScore(ctx, 1)
+			return err
+		},
 		"GetUnique of Order": func(ctx context.Context, o outage) error { _, err := o.s.ByNumber(ctx, "1"); return err },
 		"Transact: persistable: Get of Order (1)": func(ctx context.Context, o outage) error {
 			return o.db.Transact(ctx, func(tx persistable.Tx) error { _, err := o.s.In(tx).Get(ctx, 1); return err })
@@ -135,8 +166,10 @@ func TestIncomparableCause(t *testing.T) {
 // error says for how long it has waited.
 func TestTracedOutage(t *testing.T) {
 	for name, verb := range map[string]func(context.Context, *OrderStore) error{
-		"Get":    func(ctx context.Context, s *OrderStore) error { _, err := s.Get(ctx, 1); return err },
-		"Update": func(ctx context.Context, s *OrderStore) error { return s.Update(ctx, 1, func(*Order) error { return nil }) },
+		"Get": func(ctx context.Context, s *OrderStore) error { _, err := s.Get(ctx, 1); return err },
+		"Update": func(ctx context.Context, s *OrderStore) error {
+			return s.Update(ctx, 1, func(*Order) error { return nil })
+		},
 		"Delete": func(ctx context.Context, s *OrderStore) error { return s.Delete(ctx, 1) },
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -83,6 +83,7 @@ func (q *query) yieldAfter(ctx context.Context, c *cursor, yield func(any, error
 		return nil
 	})
 	if err != nil && !stopped {
+		q.nameEnded(ctx, "All", nil, nil, &err)
 		yield(nil, err)
 	}
 	return c.done || err == nil && !stopped

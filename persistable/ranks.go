@@ -50,6 +50,7 @@ func groupEnd(group []byte) []byte { return append(slices.Clone(group), 0xff) }
 func (s *source) readRanks(ctx context.Context, i int, fn func(*transaction, *openStore, kv.ReadTransaction) error) (err error) {
 	ctx, o := s.begin(ctx, "Rank", i)
 	defer o.finish(&err)
+	defer s.nameEnded(ctx, "Rank", nil, nil, &err)
 	return s.runRead(ctx, func(t *transaction) error {
 		o, err := t.openStore(ctx, s.place)
 		if err != nil || o == nil {

@@ -276,6 +276,7 @@ func (s source) writeMany(ctx context.Context, o BatchOptions, how putOptions, v
 	}
 	ctx, op := s.begin(ctx, name, byID)
 	defer op.finish(&err)
+	defer s.nameEnded(ctx, name, nil, nil, &err)
 	m, err := newBatcher(&s, o)
 	if err != nil {
 		return 0, err
@@ -287,6 +288,7 @@ func (s source) writeMany(ctx context.Context, o BatchOptions, how putOptions, v
 func (s source) deleteMany(ctx context.Context, ids [][]byte, o BatchOptions) (err error) {
 	ctx, op := s.begin(ctx, "DeleteMany", byID)
 	defer op.finish(&err)
+	defer s.nameEnded(ctx, "DeleteMany", nil, nil, &err)
 	m, err := newBatcher(&s, o)
 	if err != nil {
 		return err
@@ -304,6 +306,7 @@ func (s source) deleteMany(ctx context.Context, ids [][]byte, o BatchOptions) (e
 func (s source) deleteWhere(ctx context.Context, q *query, o BatchOptions) (n int, err error) {
 	ctx, op := s.begin(ctx, "DeleteWhere", byID)
 	defer op.finish(&err)
+	defer s.nameEnded(ctx, "DeleteWhere", nil, nil, &err)
 	d, err := newDeletion(&s, q, o)
 	if err != nil {
 		return 0, err

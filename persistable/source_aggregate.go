@@ -33,6 +33,7 @@ type GroupSum[G, S any] struct {
 func (s source) groupValue(ctx context.Context, i int, group []byte) (value []byte, err error) {
 	ctx, o := s.begin(ctx, "Aggregate", i)
 	defer o.finish(&err)
+	defer s.nameEnded(ctx, "Aggregate", nil, nil, &err)
 	err = s.runRead(ctx, func(t *transaction) error {
 		sc := getScratch()
 		defer sc.release()
@@ -86,6 +87,7 @@ func (s *source) overflow(i int, sum index.Amount) error {
 func (s source) groups(ctx context.Context, i int) (all []erased.Group, err error) {
 	ctx, o := s.begin(ctx, "Aggregates", i)
 	defer o.finish(&err)
+	defer s.nameEnded(ctx, "Aggregates", nil, nil, &err)
 	q := query{source: s, plan: plan{Index: i}, whole: true}
 	err = q.readOneVersion(ctx, cursor{}, func() { all = nil }, func(t *transaction, c *cursor) error {
 		o, err := t.openStore(ctx, q.place)
@@ -117,6 +119,7 @@ func (s source) groups(ctx context.Context, i int) (all []erased.Group, err erro
 func (s source) extreme(ctx context.Context, i int, group []byte, greatest bool) (element []byte, err error) {
 	ctx, o := s.begin(ctx, "Extreme", i)
 	defer o.finish(&err)
+	defer s.nameEnded(ctx, "Extreme", nil, nil, &err)
 	if err := s.checkUsable(); err != nil {
 		return nil, err
 	}
