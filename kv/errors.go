@@ -77,6 +77,10 @@ type Error struct {
 	Code   Code
 	Detail string // what was wrong and where; may be empty
 
+	// Read says that a read has failed, or another call that is no commit: the code says nothing
+	// of the outcome of a commit.
+	Read bool
+
 	// Conflicts are the transaction's read conflict ranges that other transactions
 	// wrote to, in order and merged. [Transaction.Commit] sets them with
 	// CodeNotCommitted if the transaction has [OptionReportConflictingKeys] set.
@@ -130,16 +134,16 @@ func IsConflict(err error) bool {
 }
 
 // IsMaybeCommitted reports whether the failed transaction may have committed
-// nevertheless (1021, 1039). It is over: it cannot commit later.
+// nevertheless (1021, 1039). It is over: it cannot commit later. The 1039 of a read is none.
 func IsMaybeCommitted(err error) bool {
-	c := CodeOf(err)
-	return c == CodeCommitUnknownResult || c == CodeClusterVersionChanged
+	var e *Error
+	return errors.As(err, &e) && !e.Read && (e.Code == CodeCommitUnknownResult || e.Code == CodeClusterVersionChanged)
 }
 
 // IsOutcomeUnknown reports whether an error leaves open whether a transaction, or an attempt
 // of a retry loop, has committed: it wraps [ErrOutcomeUnknown], or is one of
 // [IsMaybeCommitted]. Unlike after those of IsMaybeCommitted, the commit may still be under
-// way. The 1031 of a read is none: its transaction has not begun to commit.
+// way. The 1031 or 1039 of a read is none: its transaction has not begun to commit.
 func IsOutcomeUnknown(err error) bool {
 	return errors.Is(err, ErrOutcomeUnknown) || IsMaybeCommitted(err)
 }

@@ -102,3 +102,27 @@ func TestReadsHaveNoOutcome(t *testing.T) {
 		}
 	}
 }
+
+// TestReadErrorHasNoOutcome: a read may fail with a code that of a commit leaves the outcome open. Neither the
+// error nor those of a retry loop after it say that anything may have been committed.
+func TestReadErrorHasNoOutcome(t *testing.T) {
+	own := errors.New("already paid")
+	for _, code := range []kv.Code{kv.CodeClusterVersionChanged, kv.CodeCommitUnknownResult} {
+		read := fmt.Errorf("reading the invoice: %w", &kv.Error{Code: code, Read: true})
+		if kv.IsMaybeCommitted(read) || kv.IsOutcomeUnknown(read) {
+			t.Errorf("%v looks like a commit's", read)
+		}
+		err := kv.Retry(t.Context(), &scriptedTx{}, func(a kv.Attempt) error {
+			if a.MaybeCommitted {
+				t.Errorf("attempt %d after %v: an earlier one may have committed", a.Number, read)
+			}
+			if a.Number == 1 {
+				return read
+			}
+			return own
+		})
+		if !errors.Is(err, own) && kv.CodeOf(err) != code || kv.IsOutcomeUnknown(err) {
+			t.Errorf("after %v: %v, want no unknown outcome", read, err)
+		}
+	}
+}

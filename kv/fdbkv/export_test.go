@@ -41,3 +41,7 @@ func (s SharedDatabase) Transact(ctx context.Context, fn func(kv.Transaction) er
 	}
 	return kv.Retry(ctx, t, func(kv.Attempt) error { return fn(t) })
 }
+
+// ReadError and CommitError return the errors of a read and of a commit that the client ends with a code.
+func ReadError(code kv.Code) error   { return new(futures).errorOf(cCode(code), "get") }
+func CommitError(code kv.Code) error { return new(futures).errorOf(cCode(code), commitCall) }

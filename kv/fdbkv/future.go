@@ -329,7 +329,7 @@ func (s *futures) release() {
 }
 
 // errEnded is the error of results that have not arrived when their transaction ends.
-var errEnded = newError(kv.CodeTransactionCancelled, "the transaction, or this attempt of it, has ended")
+var errEnded error = newError(kv.CodeTransactionCancelled, "the transaction, or this attempt of it, has ended")
 
 // remove forgets a future, which the caller destroys.
 func (s *futures) remove(slot int) *cFuture {
@@ -396,11 +396,13 @@ func (s *futures) errorOf(code cCode, what string) error {
 	if s.closed != nil && isCancellation(kv.Code(code)) {
 		return s.closed
 	}
-	err := newError(kv.Code(code), what)
-	if what == commitCall && kv.Code(code) == kv.CodeTransactionTimedOut {
-		return fmt.Errorf("fdbkv: the commit may go on: %w: %w", kv.ErrOutcomeUnknown, err)
+	switch {
+	case what != commitCall:
+		return newReadError(kv.Code(code), what)
+	case kv.Code(code) == kv.CodeTransactionTimedOut:
+		return fmt.Errorf("fdbkv: the commit may go on: %w: %w", kv.ErrOutcomeUnknown, newError(kv.Code(code), what))
 	}
-	return err
+	return newError(kv.Code(code), what)
 }
 
 // isCancellation reports whether a code is that of a future that was cancelled.

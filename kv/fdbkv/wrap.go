@@ -95,8 +95,15 @@ func (e *clientError) Error() string { return e.kv.Error() }
 // Unwrap returns the error in both forms.
 func (e *clientError) Unwrap() []error { return []error{e.kv, fdb.Error{Code: int(e.kv.Code)}} }
 
+// newReadError is newError for a call that is no commit.
+func newReadError(code kv.Code, what string) error {
+	err := newError(code, what)
+	err.kv.Read = true
+	return err
+}
+
 // newError returns the error of a code; what is the call that it was met in.
-func newError(code kv.Code, what string) error {
+func newError(code kv.Code, what string) *clientError {
 	detail := what
 	if code.String() == unlisted {
 		detail += ": " + describeCode(cCode(code))

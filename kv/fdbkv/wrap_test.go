@@ -164,3 +164,16 @@ func TestUnwrappedTransactionsOutliveTheLoop(t *testing.T) {
 		t.Errorf("%d keys, want 1", n)
 	}
 }
+
+// TestReadsHaveNoOutcome: the client ends reads with 1039 when the cluster's version changes. Only that of a
+// commit leaves open whether it has committed.
+func TestReadsHaveNoOutcome(t *testing.T) {
+	for _, code := range []kv.Code{kv.CodeClusterVersionChanged, kv.CodeCommitUnknownResult} {
+		if read := fdbkv.ReadError(code); kv.IsOutcomeUnknown(read) || kv.CodeOf(read) != code {
+			t.Errorf("%v of a read has an unknown outcome", read)
+		}
+		if commit := fdbkv.CommitError(code); !kv.IsOutcomeUnknown(commit) {
+			t.Errorf("%v of a commit has a known outcome", commit)
+		}
+	}
+}
