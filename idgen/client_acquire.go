@@ -257,6 +257,12 @@ func (k *keeper) hasTried() bool {
 	return k.isSettled && k.cancel == nil && (!k.started || k.askedAt.After(k.doubted))
 }
 
+// hasFailed reports whether the last try has failed, or lasts so long that it counts as one: a
+// provider may ignore the end of its context.
+func (k *keeper) hasFailed() bool {
+	return k.failures > 0 || k.cancel != nil && time.Since(k.askedAt) > acquireTimeout+lastAnswer
+}
+
 // beginEnding takes the lock of Shutdown. It reports false if ctx ended before.
 func (k *keeper) beginEnding(ctx context.Context) bool {
 	select {

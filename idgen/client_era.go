@@ -87,7 +87,7 @@ func (c *Client) pauseUnlessEnded(p leaseChoice, r clockSample, wait *waitState,
 	case p.mode == continued:
 		c.changeEra(c.leasedEra(p))
 		return eraWait{}, nil
-	case wait.ended, c.opts.FallbackAfterFailure && c.keeper.failures == 0:
+	case wait.ended, c.opts.FallbackAfterFailure && !c.keeper.hasFailed():
 		return eraWait{}, fmt.Errorf("idgen: gave up waiting for a lease: %w", context.Cause(wait.ctx))
 	}
 	c.changeEra(c.randomEra(r.ms, r.ms+1))

@@ -26,6 +26,7 @@ type grantor struct {
 	delay    time.Duration // of the reply to the next request, after its leases are granted; an error is as late
 	down     error         // what calls return
 	hang     bool          // calls last until their ctx ends
+	deaf     chan struct{} // not nil: calls last until it is closed, and then fail
 	lose     int           // replies to lose
 	most     int           // throughput that is refused beyond; 0: any
 	mutate   func(*Lease)
@@ -69,6 +70,10 @@ func (g *grantor) Acquire(ctx context.Context, req AcquireRequest) ([]Lease, err
 	g.asked, g.askedAt = append(g.asked, req), append(g.askedAt, time.Now())
 	latency, hang := g.latency, g.hang
 	g.mu.Unlock()
+	if g.deaf != nil {
+		<-g.deaf
+		return nil, errDown
+	}
 	if hang {
 		<-ctx.Done()
 		return nil, context.Cause(ctx)

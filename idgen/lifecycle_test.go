@@ -266,6 +266,26 @@ func TestImpatientCallerFallsBack(t *testing.T) {
 	})
 }
 
+// TestDeafProvider: a call that lasts longer than it may has failed, although it has not returned. A
+// caller that gives up then gets a fallback ID, before only an error.
+func TestDeafProvider(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGrantor(newSteppedClock().now)
+		g.deaf = make(chan struct{})
+		c, end := managed(t, g, Options{FallbackAfterFailure: true})
+		defer end()
+		defer close(g.deaf)
+		for _, failed := range []bool{false, true} {
+			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+			defer cancel()
+			id, err := c.Next(ctx)
+			if failed != (err == nil && id.IsFallback()) {
+				t.Errorf("Next = %d (fallback %v), %v, want an error at first, and then a fallback ID", id, id.IsFallback(), err)
+			}
+		}
+	})
+}
+
 func TestNewIDOfAManagedClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newSteppedClock()

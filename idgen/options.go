@@ -72,7 +72,8 @@ type Options struct {
 
 	// FallbackAfterFailure keeps random fallback IDs for a provider that has failed to
 	// grant a lease. Where a caller's context ends while the provider is still being
-	// asked, the caller gets an error, not a fallback ID. The default is false: such a
+	// asked, the caller gets an error, not a fallback ID. A call that has not returned when it
+	// should have given up has failed, too. The default is false: such a
 	// caller gets a fallback ID.
 	FallbackAfterFailure bool
 
