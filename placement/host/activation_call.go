@@ -154,7 +154,8 @@ func (a *Activation) catchPanic(what string, fn func() error) (err error) {
 		err = &panicError{Key: a.Key(), In: what, Value: describe(value), Unknown: isUnknownPanic(value), Stack: string(debug.Stack())}
 	}()
 	if err = fn(); err != nil {
-		failureOf(err) // panics here if it ever does
+		failureOf(err)                       // panics here if it ever does
+		_ = errors.As(err, new(*panicError)) // so does this
 	}
 	returned = true
 	return err

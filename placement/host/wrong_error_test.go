@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+
+	"github.com/kazahana-db/kazahana/kv"
 )
 
 // causedError panics where a method of a nil one is called.
@@ -20,6 +22,15 @@ func (e *causedError) Unwrap() error { return e.Cause }
 type detailsError struct{ Details any }
 
 func (detailsError) Error() string { return "details" }
+
+// misleadingError panics in As only, and says that the outcome is unknown.
+type misleadingError struct{}
+
+func (*misleadingError) Error() string { return "misleading" }
+
+func (*misleadingError) Unwrap() error { return kv.ErrOutcomeUnknown }
+
+func (*misleadingError) As(any) bool { panic("ouch") }
 
 // unsendableError cannot be encoded.
 type unsendableError struct{}
@@ -35,6 +46,7 @@ func TestErrorsThatPanic(t *testing.T) {
 		"a nil pointer":                (*causedError)(nil),
 		"a pointer with nil in it":     &causedError{},
 		"one that cannot be encoded":   &unsendableError{},
+		"one that panics in As":        &misleadingError{},
 		"a nil pointer in another one": errors.Join(errors.New("a"), (*causedError)(nil)),
 		"a nil pointer in a wrapper":   &causedError{&causedError{}},
 	} {
