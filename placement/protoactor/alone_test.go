@@ -15,6 +15,7 @@ import (
 	"github.com/asynkron/protoactor-go/cluster"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/placement"
@@ -39,7 +40,7 @@ var alone = sync.OnceValue(func() lone {
 	if err != nil {
 		panic(err)
 	}
-	c := newCluster(node, node.Provider(), db, "alone", accountKind)
+	c := newCluster(node, node.Provider(), &enginetest.Lossy{Database: db}, "alone", accountKind)
 	c.StartMember()
 	return lone{db, node, c}
 })
@@ -75,6 +76,27 @@ func TestStop(t *testing.T) {
 	again, err := l.ask("stopping", "2")
 	if err != nil || again.Epoch <= first.Epoch || again.Count != 3 {
 		t.Errorf("the next actor: %+v, %v; want an epoch greater than %d and 3 operations", again, err, first.Epoch)
+	}
+}
+
+// TestUnknownOutcome: an actor that does not know whether its transaction has committed stops itself, as the
+// documentation says. When the next one answers, the abandoned commit can land no more: what the next one has
+// read stays true, although it writes nothing.
+func TestUnknownOutcome(t *testing.T) {
+	l := alone()
+	first, err := l.ask("unsure", "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.ask("unsure", cutOp); err == nil {
+		t.Error("the operation that was cut knows its outcome")
+	}
+	next, err := l.ask("unsure", "1")
+	if err != nil || next.Count != 1 {
+		t.Errorf("the next actor: %+v, %v; want 1 operation", next, err)
+	}
+	if landed := (<-land)(); !kv.IsConflict(landed) || next.Epoch <= first.Epoch {
+		t.Errorf("the commit that lands after the answer of epoch %d (before: %d): %v, want a conflict", next.Epoch, first.Epoch, landed)
 	}
 }
 

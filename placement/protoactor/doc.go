@@ -33,6 +33,19 @@
 //		err := a.Fence().Under(db).Transact(ctx2, …) // a leasefdb.ErrLeaseLost if another member has the identity
 //	}
 //
+// A fence orders the writes of different activations, not those of one. Where a transaction of an
+// actor ends with an unknown outcome (kv.IsOutcomeUnknown), because its context ended during the
+// commit, that commit may still land, after the actor has read the old state for its next message. Let
+// the actor stop then, and let the sender see the error:
+//
+//	if kv.IsOutcomeUnknown(err) {
+//		ctx.Stop(ctx.Self())
+//	}
+//
+// The claim of the next activation settles the commit: it has landed before that, or never does.
+// Package placement/host stops its activations by itself; this one does not see what an
+// actor's transactions return.
+//
 // The contexts of its activations, [Activation.Context], end at the latest when the
 // member's lease lapses, counted from before its last renewal.
 //

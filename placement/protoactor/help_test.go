@@ -17,6 +17,7 @@ import (
 	"github.com/asynkron/protoactor-go/remote"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/placement/kvstore"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
@@ -37,6 +38,7 @@ const (
 	stopOp  = "stop"  // it stops itself
 	panicOp = "panic" // it panics
 	lateOp  = "late"  // it writes once its activation has ended
+	cutOp   = "cut"   // its context ends during its commit, whose outcome it does not know: it stops itself
 )
 
 // Answer is the answer of an account to an operation.
@@ -72,13 +74,25 @@ func (c *account) Receive(ctx actor.Context) {
 		}
 		<-a.Context().Done()
 	}
-	count, err := c.apply(a, op.Value)
+	tctx := context.Background()
+	if op.Value == cutOp {
+		var cancel context.CancelFunc
+		tctx, cancel = context.WithCancel(tctx)
+		land <- c.db.(*enginetest.Lossy).Interrupt(cancel)
+	}
+	count, err := c.apply(tctx, a, op.Value)
+	if kv.IsOutcomeUnknown(err) {
+		ctx.Stop(ctx.Self())
+	}
 	ctx.Respond(encode(Answer{Member: c.member, Epoch: a.Epoch(), Count: count, Err: text(err)}))
 }
 
-func (c *account) apply(a *protoactor.Activation, op string) (count int64, err error) {
+// land has what commits the transaction of the last cutOp.
+var land = make(chan func() error, 1)
+
+func (c *account) apply(ctx context.Context, a *protoactor.Activation, op string) (count int64, err error) {
 	id := a.Key().ID
-	err = a.Fence().Under(c.db).Transact(context.Background(), func(tx kv.Transaction) error {
+	err = a.Fence().Under(c.db).Transact(ctx, func(tx kv.Transaction) error {
 		var done bool
 		count, done, err = readCount(tx, id, op)
 		if err != nil || done {
