@@ -52,6 +52,9 @@ type Operation struct {
 type Outcome struct {
 	// Usage is what the operation asked of the engine and got, in all attempts.
 	measure.Usage
+	// Waits is how long it waited for read versions and commits, in all attempts; zero of a bound
+	// operation.
+	measure.Waits
 	// Time is how long it took, the caller's functions included.
 	Time time.Duration
 	// Attempts is how many attempts there were, Conflicts how many of them failed because

@@ -158,6 +158,7 @@ func (o *operation) finish(err *error) {
 	out := Outcome{Usage: o.meter.Usage().Sub(o.before), Time: time.Since(o.began), Err: *err}
 	if !o.bound {
 		out.Attempts, out.Conflicts, out.Throttled, out.Causes = o.attempts, o.conflicts, o.throttled, o.causes
+		out.Waits = o.meter.Waits()
 	}
 	o.end(out)
 }

@@ -22,6 +22,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -34,6 +35,29 @@ import (
 type Meter struct {
 	mu    sync.Mutex
 	usage Usage
+	waits Waits
+}
+
+// Waits is how long a program has waited for what every transaction needs, in all attempts, answered
+// or not.
+type Waits struct {
+	// ReadVersion is the wait for read versions: with the first read of an attempt that is waited
+	// for. Commit is that for commits.
+	ReadVersion, Commit time.Duration
+}
+
+// Waits returns what was waited so far.
+func (m *Meter) Waits() Waits {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.waits
+}
+
+func (m *Meter) addWaits(w Waits) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.waits.ReadVersion += w.ReadVersion
+	m.waits.Commit += w.Commit
 }
 
 // Usage returns what was counted so far.
@@ -49,7 +73,7 @@ func (m *Meter) Transaction(tx kv.Transaction) kv.Transaction { return newTransa
 // ReadTransaction returns tx with its reads counted.
 func (m *Meter) ReadTransaction(tx kv.ReadTransaction) kv.ReadTransaction {
 	m.add(func(u *Usage) { u.Begins++ })
-	return reads{&rounds{meter: m}, tx}
+	return reads{&rounds{meter: m, view: tx}, tx}
 }
 
 // Database returns db with the calls of all its transactions counted.

@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -92,4 +94,66 @@ func ExampleMeter() {
 	})
 	fmt.Println(m.Usage().Counts, err)
 	// Output: 1 rounds (1 gets, 0 ranges in 0 batches, 0 free), 1 writes, 1 commits, 0 retries <nil>
+}
+
+// slow is a database that waits before it answers.
+type slow struct {
+	kv.Database
+	version, commit time.Duration
+}
+
+func (s slow) Begin() (kv.Transaction, error) {
+	tx, err := s.Database.Begin()
+	return slowTx{tx, s}, err
+}
+
+type slowTx struct {
+	kv.Transaction
+	of slow
+}
+
+func (t slowTx) GetReadVersion() kv.Future[int64] {
+	return later(t.of.version, t.Transaction.GetReadVersion())
+}
+
+func (t slowTx) Get(key []byte) kv.Future[[]byte] {
+	return later(t.of.version+100*time.Millisecond, t.Transaction.Get(key))
+}
+
+func (t slowTx) Commit(ctx context.Context) error {
+	time.Sleep(t.of.commit)
+	return t.Transaction.Commit(ctx)
+}
+
+// later returns a future that is known after a while.
+func later[T any](d time.Duration, f kv.Future[T]) kv.Future[T] {
+	p := kv.NewPromise[T]()
+	time.AfterFunc(d, func() { p.Resolve(f.Get(context.Background())) })
+	return p.Future()
+}
+
+// TestWaits: the waits for read version and commit are measured apart from those for reads, in each attempt.
+func TestWaits(t *testing.T) {
+	for name, key := range map[string]string{"a key": "k", "a key that comes with the version": kv.MetadataVersionKey} {
+		synctest.Test(t, func(t *testing.T) {
+			var m measure.Meter
+			db := m.Database(slow{enginetest.InProcess(t), 200 * time.Millisecond, 300 * time.Millisecond})
+			attempts := 0
+			err := db.Transact(t.Context(), func(tx kv.Transaction) error {
+				for range 2 {
+					if _, err := tx.Get([]byte(key)).Get(t.Context()); err != nil {
+						return err
+					}
+				}
+				tx.Set([]byte("k"), nil)
+				if attempts++; attempts == 1 {
+					return kv.NewError(kv.CodeNotCommitted, "")
+				}
+				return nil
+			})
+			if want := (measure.Waits{ReadVersion: 400 * time.Millisecond, Commit: 300 * time.Millisecond}); err != nil || m.Waits() != want {
+				t.Errorf("%s: %+v, %v, want %+v", name, m.Waits(), err, want)
+			}
+		})
+	}
 }

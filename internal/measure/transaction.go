@@ -6,6 +6,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -22,7 +23,7 @@ type transaction struct {
 // newTransaction returns tx counted in a meter.
 func newTransaction(m *Meter, tx kv.Transaction) *transaction {
 	m.add(func(u *Usage) { u.Begins++ })
-	return &transaction{reads{&rounds{meter: m}, tx}, inner{tx}}
+	return &transaction{reads{&rounds{meter: m, view: tx}, tx}, inner{tx}}
 }
 
 // write counts a write of so many bytes.
@@ -57,7 +58,10 @@ func (t *transaction) Watch(key []byte) kv.Future[struct{}] {
 // Commit implements [kv.Transaction].
 func (t *transaction) Commit(ctx context.Context) error {
 	t.add(func(u *Usage) { u.Commits++ })
-	return t.inner.Commit(ctx)
+	began := time.Now()
+	err := t.inner.Commit(ctx)
+	t.rounds.meter.addWaits(Waits{Commit: time.Since(began)})
+	return err
 }
 
 // CommitAsync implements [kv.Transaction].
@@ -102,7 +106,8 @@ func (v reads) add(change func(*Usage)) { v.rounds.meter.add(change) }
 func (v reads) Get(key []byte) kv.Future[[]byte] {
 	if string(key) == kv.MetadataVersionKey {
 		v.add(func(u *Usage) { u.Free++ })
-		return v.view.Get(key)
+		v.rounds.askVersion()
+		return kv.NewFuture[[]byte](&future[[]byte]{Future: v.view.Get(key), rounds: v.rounds, round: noRound})
 	}
 	v.add(func(u *Usage) { u.Gets++ })
 	return newFuture(v.rounds, v.view.Get(key), sizeOfValue(len(key)))
@@ -168,9 +173,40 @@ func (v reads) SetOptions(o kv.TransactionOptions) error { return v.view.SetOpti
 type rounds struct {
 	meter *Meter
 
+	view kv.ReadTransaction
+
 	mu      sync.Mutex
 	current int // the number of the open round, or of the last one
 	open    bool
+	version kv.Future[int64] // of the attempt, asked for with its first read
+	asked   bool
+	waited  bool // for the version
+}
+
+// noRound is the number of no round.
+const noRound = -1
+
+// askVersion asks for the read version of the attempt, once: the read that follows needs it.
+func (r *rounds) askVersion() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.asked {
+		r.asked, r.version = true, r.view.GetReadVersion()
+	}
+}
+
+// awaitVersion waits for the read version of the attempt, once, and measures how long.
+func (r *rounds) awaitVersion(ctx context.Context) {
+	r.mu.Lock()
+	version, first := r.version, r.asked && !r.waited
+	r.waited = r.waited || first
+	r.mu.Unlock()
+	if !first {
+		return
+	}
+	began := time.Now()
+	_, _ = version.Get(ctx) // the read has the error, too
+	r.meter.addWaits(Waits{ReadVersion: time.Since(began)})
 }
 
 // start puts a read into the open round or opens one, and returns its number.
@@ -198,7 +234,7 @@ func (r *rounds) wait(round int) {
 func (r *rounds) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.open = false
+	r.open, r.asked, r.waited = false, false, false
 }
 
 // future is a read's future that looks pending, so that asking for its result is seen.
@@ -212,6 +248,7 @@ type future[T any] struct {
 
 // newFuture puts a started read into a round. size tells what its result adds to the usage.
 func newFuture[T any](r *rounds, f kv.Future[T], size func(T) (pairs, bytes int)) kv.Future[T] {
+	r.askVersion()
 	return kv.NewFuture[T](&future[T]{Future: f, rounds: r, round: r.start(), size: size})
 }
 
@@ -224,6 +261,7 @@ func (f *future[T]) Done() <-chan struct{} {
 // Drive lets the engine make the read in the goroutine that waits for it.
 func (f *future[T]) Drive(ctx context.Context) {
 	f.rounds.wait(f.round)
+	f.rounds.awaitVersion(ctx)
 	_, _ = f.Get(ctx) // if ctx ends first, the caller notices it
 }
 

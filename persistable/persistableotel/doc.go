@@ -42,6 +42,8 @@
 // # Instruments
 //
 //	db.client.operation.duration     histogram s           with error.type if it failed
+//	kazahana.operation.read_version  histogram s           the wait for read versions
+//	kazahana.operation.commit        histogram s           the wait for commits
 //	kazahana.operation.attempts      histogram {attempt}
 //	kazahana.operation.conflicts     histogram {conflict}
 //	kazahana.operation.throttled     histogram {attempt}
@@ -51,6 +53,8 @@
 //	kazahana.operation.bytes_written histogram By
 //
 // All carry db.operation.name and db.collection.name, and kazahana.index; not the directory,
-// of which there may be one for each tenant. Operations that belong to a transaction count
-// only in the duration.
+// of which there may be one for each tenant: [Tracer.TenantOf] adds kazahana.tenant, for so many tenants
+// as a collector can bear. Operations that belong to a transaction count
+// only in the duration. A wait is that of all attempts of an operation, answered or not. That for the
+// read version grows first on a cluster that is near its limit, or that limits a tag.
 package persistableotel

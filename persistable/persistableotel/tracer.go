@@ -3,17 +3,20 @@
 package persistableotel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
 	oteltrace "go.opentelemetry.io/otel/trace"
 
+	"github.com/kazahana-db/kazahana/internal/measure"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -28,6 +31,7 @@ const (
 	typeKey      = attribute.Key("db.collection.name")
 	directoryKey = attribute.Key("db.namespace")
 	indexKey     = attribute.Key("kazahana.index")
+	tenantKey    = attribute.Key("kazahana.tenant")
 	errorKey     = attribute.Key("error.type")
 )
 
@@ -44,6 +48,15 @@ type Tracer struct {
 	// and in its samples: see persistable.WithIdentifier. Set it before the tracer is used.
 	Identifiers bool
 
+	// TenantOf returns of whom a directory is: the value of the attribute kazahana.tenant of
+	// instruments, or "" for none. It may be the function of persistable.Options.TagOf, for the load by
+	// tag. nil: instruments have no such attribute. Set it before the tracer is used.
+	TenantOf func(path []string) string
+	// MaxTenants is how many tenants have a value of their own, the first ones that are seen. Those
+	// after them are "other" together. The default value is 100.
+	MaxTenants int
+
+	tenants     tenants
 	spans       oteltrace.Tracer
 	instruments instruments
 }
@@ -73,8 +86,9 @@ func (t *Tracer) Begin(ctx context.Context, op persistable.Operation) (inner con
 	if id := span.SpanContext().TraceID(); t.Identifiers && id.IsValid() {
 		inner = persistable.WithIdentifier(inner, id.String())
 	}
+	measured := append(slices.Clip(attributes), t.tenantOf(op)...)
 	return inner, func(o persistable.Outcome) {
-		t.instruments.record(ctx, attributes, op, o)
+		t.instruments.record(ctx, measured, op, o)
 		t.endSpan(span, o)
 	}
 }
@@ -89,6 +103,43 @@ func attributesOf(op persistable.Operation) []attribute.KeyValue {
 		all = append(all, indexKey.String(op.Index))
 	}
 	return all
+}
+
+// tenants are those that have a value of their own.
+type tenants struct {
+	mu    sync.Mutex
+	known map[string]bool
+}
+
+// otherTenants is the value of all others.
+const otherTenants = "other"
+
+// tenantOf returns the attribute of an operation's tenant, if there is one.
+func (t *Tracer) tenantOf(op persistable.Operation) []attribute.KeyValue {
+	if t.TenantOf == nil || len(op.Path) == 0 {
+		return nil
+	}
+	name := t.TenantOf(op.Path)
+	if name == "" {
+		return nil
+	}
+	return []attribute.KeyValue{tenantKey.String(t.tenants.bound(name, cmp.Or(t.MaxTenants, 100)))}
+}
+
+// bound returns a name, or that of all others if there are as many as most before it.
+func (s *tenants) bound(name string, most int) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.known[name]:
+		return name
+	case len(s.known) >= most:
+		return otherTenants
+	case s.known == nil:
+		s.known = map[string]bool{}
+	}
+	s.known[name] = true
+	return name
 }
 
 // endSpan ends a span with what the operation cost.
@@ -139,9 +190,12 @@ func hasFailed(err error) bool { return err != nil && !errors.Is(err, persistabl
 
 // instruments are the histograms of a tracer.
 type instruments struct {
-	duration metric.Float64Histogram
-	costs    []cost
+	duration, readVersion, commit metric.Float64Histogram
+	costs                         []cost
 }
+
+// secondBounds are the bounds for times.
+var secondBounds = metric.WithExplicitBucketBoundaries(0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 
 // cost is a histogram of something that operations cost.
 type cost struct {
@@ -175,10 +229,19 @@ func newInstruments(meter metric.Meter) (instruments, error) {
 		c.Int64Histogram, err = meter.Int64Histogram("kazahana.operation."+c.name, options...)
 		faults = append(faults, err)
 	}
-	var err error
-	in.duration, err = meter.Float64Histogram("db.client.operation.duration", metric.WithUnit("s"), metric.WithDescription("Time of operations."),
-		metric.WithExplicitBucketBoundaries(0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5))
-	if err := errors.Join(append(faults, err)...); err != nil {
+	for _, h := range []struct {
+		to          *metric.Float64Histogram
+		name, about string
+	}{
+		{&in.duration, "db.client.operation.duration", "Time of operations."},
+		{&in.readVersion, "kazahana.operation.read_version", "Wait for read versions, in all attempts."},
+		{&in.commit, "kazahana.operation.commit", "Wait for commits, in all attempts."},
+	} {
+		var err error
+		*h.to, err = meter.Float64Histogram(h.name, metric.WithUnit("s"), metric.WithDescription(h.about), secondBounds)
+		faults = append(faults, err)
+	}
+	if err := errors.Join(faults...); err != nil {
 		return in, fmt.Errorf("persistableotel: new tracer: %w", err)
 	}
 	return in, nil
@@ -191,11 +254,22 @@ func (in *instruments) record(ctx context.Context, attributes []attribute.KeyVal
 		for _, c := range in.costs {
 			c.Record(ctx, int64(c.of(o)), all)
 		}
+		in.recordWaits(ctx, o.Waits, all)
 	}
 	if hasFailed(o.Err) {
 		all = metric.WithAttributeSet(attribute.NewSet(append(slices.Clip(attributes), errorKey.String(errorType(o.Err)))...))
 	}
 	in.duration.Record(ctx, o.Time.Seconds(), all)
+}
+
+// recordWaits adds what an operation has waited, if it had a read version or a commit.
+func (in *instruments) recordWaits(ctx context.Context, w measure.Waits, all metric.MeasurementOption) {
+	if w.ReadVersion > 0 {
+		in.readVersion.Record(ctx, w.ReadVersion.Seconds(), all)
+	}
+	if w.Commit > 0 {
+		in.commit.Record(ctx, w.Commit.Seconds(), all)
+	}
 }
 
 // errorType returns a name for an error, of which there are few.

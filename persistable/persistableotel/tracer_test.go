@@ -120,7 +120,7 @@ func TestSpansHaveNoValues(t *testing.T) {
 func TestHistograms(t *testing.T) {
 	r := newRecorder(t)
 	for _, o := range []persistable.Outcome{
-		{Time: time.Second, Attempts: 2, Conflicts: 1, Throttled: 1, Usage: measure.Usage{Counts: measure.Counts{Rounds: 3}, Pairs: 5, BytesRead: 6, BytesWritten: 7}},
+		{Time: time.Second, Attempts: 2, Conflicts: 1, Throttled: 1, Usage: measure.Usage{Counts: measure.Counts{Rounds: 3}, Pairs: 5, BytesRead: 6, BytesWritten: 7}, Waits: measure.Waits{ReadVersion: 2 * time.Second, Commit: 3 * time.Second}},
 		{Time: time.Second, Attempts: 1, Err: kv.NewError(kv.CodeNotCommitted, "")},
 	} {
 		_, end := r.Begin(t.Context(), page)
@@ -133,11 +133,66 @@ func TestHistograms(t *testing.T) {
 	want := []string{
 		"db.client.operation.duration [db.collection.name=Order db.operation.name=Page error.type=kv_1020 kazahana.index=Order_Status]: 1, sum 1",
 		"db.client.operation.duration [db.collection.name=Order db.operation.name=Page kazahana.index=Order_Status]: 2, sum 2",
+		"kazahana.operation.commit [db.collection.name=Order db.operation.name=Page kazahana.index=Order_Status]: 1, sum 3",
+		"kazahana.operation.read_version [db.collection.name=Order db.operation.name=Page kazahana.index=Order_Status]: 1, sum 2",
 		"kazahana.operation.attempts: 2, sum 3", "kazahana.operation.bytes_read: 2, sum 6", "kazahana.operation.bytes_written: 2, sum 7",
 		"kazahana.operation.conflicts: 2, sum 1", "kazahana.operation.keys_read: 2, sum 5", "kazahana.operation.rounds: 2, sum 3", "kazahana.operation.throttled: 2, sum 1",
 	}
+	slices.Sort(want)
 	if diff := cmp.Diff(want, r.collect(t)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestTenants: the first tenants have values of their own, the ones after them share one.
+func TestTenants(t *testing.T) {
+	r := newRecorder(t)
+	r.MaxTenants = 2
+	r.TenantOf = func(path []string) string {
+		if path[0] != "tenants" {
+			return ""
+		}
+		return path[1]
+	}
+	for _, path := range [][]string{{"tenants", "a"}, {"tenants", "b"}, {"tenants", "c"}, {"tenants", "a"}, {"tenants", "d"}, {"articles"}, nil} {
+		_, end := r.Begin(t.Context(), persistable.Operation{Name: "Get", Path: path, Bound: true})
+		end(persistable.Outcome{Time: time.Second})
+	}
+	want := []string{
+		"db.client.operation.duration [db.operation.name=Get kazahana.tenant=a]: 2, sum 2",
+		"db.client.operation.duration [db.operation.name=Get kazahana.tenant=b]: 1, sum 1",
+		"db.client.operation.duration [db.operation.name=Get kazahana.tenant=other]: 2, sum 2",
+		"db.client.operation.duration [db.operation.name=Get]: 2, sum 2",
+	}
+	if diff := cmp.Diff(want, r.collect(t)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestWaits: the operations of a database have waited for read version and commit.
+func TestWaits(t *testing.T) {
+	r := newRecorder(t)
+	engine, err := embedded.OpenMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := persistable.Open(t.Context(), engine, persistable.Options{Tracer: r.Tracer, IDs: persistable.IDOptions{Off: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if err := db.Transact(t.Context(), func(tx persistable.Tx) error {
+		value, err := tx.KV().Get([]byte("k")).Get(t.Context())
+		tx.KV().Set([]byte("k"), append(value, 1))
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(r.collect(t), "\n")
+	for _, name := range []string{"kazahana.operation.read_version", "kazahana.operation.commit"} {
+		if !strings.Contains(all, name+" [db.operation.name=Transact]: 1, sum ") {
+			t.Errorf("there is no %s in\n%s", name, all)
+		}
 	}
 }
 
