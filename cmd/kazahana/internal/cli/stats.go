@@ -28,7 +28,7 @@ func statsCommand(c *shell.Console) *cobra.Command {
 		Long: `Show the numbers of a database: of the engine, how many directories and stores of which types there are, the
 largest directories by the estimated size of their own keys and values, and the leases on machine ids. Of a
 cluster it shows the health: whether it is available, how many copies there are of data and which failures it
-survives, free space, lag of storage servers, what limits performance, throttled tags, versions of clients,
+survives, free space, lag of storage servers, what limits performance, limited tags, versions of clients,
 roles of processes, messages. With --json there are all processes, and the answer of status json.
 ` + database.About,
 		Example: "  kazahana stats --db data\n  kazahana stats --cluster-file fdb.cluster --json",

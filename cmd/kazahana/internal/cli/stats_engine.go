@@ -46,7 +46,7 @@ func readEngine(ctx context.Context, db kv.Database) (e engineNumbers, err error
 }
 
 // readCluster reads the status of a cluster, or notes that its client refuses it.
-func (e *engineNumbers) readCluster(ctx context.Context, db kv.ReadTransactor) {
+func (e *engineNumbers) readCluster(ctx context.Context, db kv.Database) {
 	status, err := cluster.Read(ctx, db)
 	if err != nil {
 		e.Unknown = err.Error()
@@ -84,6 +84,7 @@ func healthFields(h *cluster.Health) (pairs []any) {
 		{"lag", texts(", ", secondsText("%.1f s until commits are applied", h.Lag.Data), secondsText("%.1f s until they are on disk", h.Lag.Durability))},
 		{"limited by", limitText(h.LimitedBy)},
 		{"throttled", throttledText(h.Throttled)},
+		{"limited tags", tagsText(h)},
 		{"clients", clientsText(h.Clients)},
 		{"roles", rolesText(h.Processes)},
 	} {
@@ -160,6 +161,17 @@ func throttledText(t *cluster.Throttles) string {
 		return ""
 	}
 	return database.Plural(t.Manual, "tag", "tags") + " by hand, " + database.Plural(t.Auto, "tag", "tags") + " by the cluster"
+}
+
+func tagsText(h *cluster.Health) string {
+	if h.TagsUnknown != "" {
+		return "unknown: " + h.TagsUnknown
+	}
+	var all []string
+	for _, t := range h.Tags {
+		all = append(all, t.String())
+	}
+	return strings.Join(all, ", ")
 }
 
 func clientsText(clients []cluster.Client) string {

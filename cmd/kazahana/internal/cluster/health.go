@@ -33,8 +33,9 @@ type Status struct {
 	Health   Health
 }
 
-// Read reads the status of the cluster of a client.
-func Read(ctx context.Context, db kv.ReadTransactor) (s Status, err error) {
+// Read reads the status of the cluster of a client and, from a cluster that is available, which
+// tags are limited.
+func Read(ctx context.Context, db kv.Database) (s Status, err error) {
 	err = db.ReadTransact(ctx, func(tx kv.ReadTransaction) (err error) {
 		s.Document, err = tx.Get([]byte(statusKey)).Get(ctx)
 		return err
@@ -42,8 +43,13 @@ func Read(ctx context.Context, db kv.ReadTransactor) (s Status, err error) {
 	if err != nil {
 		return Status{}, fmt.Errorf("cluster: read the status: %w", err)
 	}
-	s.Health, err = parse(s.Document)
-	return s, err
+	if s.Health, err = parse(s.Document); err != nil || !s.Health.Available {
+		return s, err
+	}
+	if s.Health.Tags, err = readTags(ctx, db); err != nil {
+		s.Health.TagsUnknown = err.Error()
+	}
+	return s, nil
 }
 
 // Health is the part of a status that tells how a cluster is. What the cluster does not tell is
@@ -59,6 +65,8 @@ type Health struct {
 	Lag          Lag           `json:"lag"`
 	LimitedBy    *Limit        `json:"limitedBy,omitempty"`
 	Throttled    *Throttles    `json:"throttledTags,omitempty"`
+	Tags         []Tag         `json:"tags,omitempty"`        // that are limited, by name
+	TagsUnknown  string        `json:"tagsUnknown,omitempty"` // why it is not known which
 	Machines     int           `json:"machines"`
 	Clients      []Client      `json:"clients"`
 	Processes    []Process     `json:"processes"` // in the order of their addresses

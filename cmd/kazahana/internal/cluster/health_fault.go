@@ -51,7 +51,7 @@ func (h Health) Faults() []Fault {
 	if !h.Available {
 		return append([]Fault{{Unavailable, h.whyUnavailable()}}, h.lostCoordinators()...)
 	}
-	faults := slices.Concat(h.dataFaults(), h.toleranceFaults(), h.lostCoordinators(), h.fullProcesses(), h.laggingProcesses(), h.messageFaults())
+	faults := slices.Concat(h.dataFaults(), h.toleranceFaults(), h.lostCoordinators(), h.fullProcesses(), h.laggingProcesses(), h.messageFaults(), h.limitedTags())
 	codes := Codes()
 	slices.SortStableFunc(faults, func(a, b Fault) int { return slices.Index(codes, a.Code) - slices.Index(codes, b.Code) })
 	return faults

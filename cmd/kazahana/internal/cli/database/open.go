@@ -346,7 +346,7 @@ func awaitAnswer(ctx context.Context, db kv.Database, file string) (lock string,
 
 // whySilent says what its client knows of a cluster that does not answer; nothing if it knows
 // no reason.
-func whySilent(ctx context.Context, db kv.ReadTransactor) string {
+func whySilent(ctx context.Context, db kv.Database) string {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	status, err := cluster.Read(ctx, db)

@@ -36,12 +36,18 @@ function healthFacts(h) {
     ['Lag', join([seconds(lag.dataSeconds, 'until commits are applied'), seconds(lag.durabilitySeconds, 'until they are on disk')])],
     limitedBy && ['Limited by', foreign(`${limitedBy.name}: ${sentence(limitedBy.description)}`)],
     tags && ['Throttled tags', `${tags.manual} by hand, ${tags.auto} by the cluster`],
+    ['Limited tags', h.tagsUnknown ? ['not known: ', foreign(h.tagsUnknown)] : join((h.tags || []).map(t => foreign(tagText(t))))],
     ['Clients', join(h.clients.map(c => `${c.count} of version ${flat(c.version)}`))],
   ].filter(fact => fact && fact.slice(1).flat(Infinity).length);
 }
 
 function processRow(p) {
   return [foreign(p.address), flat(p.version), flat(p.roles.join(', ')), known(p.freeShare) ? `${Math.round(p.freeShare * 100)} %` : '', known(p.dataLagSeconds) ? `${p.dataLagSeconds.toFixed(1)} s` : ''];
+}
+
+function tagText(t) {
+  if (t.by === 'quota') return `${t.name} by a quota of ${bytes(t.totalBytes || 0)} a second (${bytes(t.reservedBytes || 0)} reserved)`;
+  return `${t.name} by ${t.by === 'manual' ? 'hand' : 'the cluster'}`;
 }
 
 const known = n => n !== undefined && n !== null;
