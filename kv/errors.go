@@ -77,7 +77,7 @@ type Error struct {
 	Code   Code
 	Detail string // what was wrong and where; may be empty
 
-	// Read says that a read has failed, or another call that is no commit: the code says nothing
+	// Read says that a read has failed, or another call than a commit: the code says nothing
 	// of the outcome of a commit.
 	Read bool
 

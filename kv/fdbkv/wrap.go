@@ -95,7 +95,7 @@ func (e *clientError) Error() string { return e.kv.Error() }
 // Unwrap returns the error in both forms.
 func (e *clientError) Unwrap() []error { return []error{e.kv, fdb.Error{Code: int(e.kv.Code)}} }
 
-// newReadError is newError for a call that is no commit.
+// newReadError is newError for other calls than a commit.
 func newReadError(code kv.Code, what string) error {
 	err := newError(code, what)
 	err.kv.Read = true

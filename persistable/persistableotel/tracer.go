@@ -48,7 +48,7 @@ type Tracer struct {
 	// and in its samples: see persistable.WithIdentifier. Set it before the tracer is used.
 	Identifiers bool
 
-	// TenantOf returns of whom a directory is: the value of the attribute kazahana.tenant of
+	// TenantOf returns the tenant of a directory: the value of the attribute kazahana.tenant of
 	// instruments, or "" for none. It may be the function of persistable.Options.TagOf, for the load by
 	// tag. nil: instruments have no such attribute. Set it before the tracer is used.
 	TenantOf func(path []string) string

@@ -38,7 +38,7 @@ const (
 	stopOp  = "stop"  // it stops itself
 	panicOp = "panic" // it panics
 	lateOp  = "late"  // it writes once its activation has ended
-	cutOp   = "cut"   // its context ends during its commit, whose outcome it does not know: it stops itself
+	cutOp   = "cut"   // its context ends during its commit: it stops itself, not knowing the outcome
 )
 
 // Answer is the answer of an account to an operation.

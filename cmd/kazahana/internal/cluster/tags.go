@@ -45,7 +45,7 @@ const (
 // By what tags are limited, and the kinds of throttles in keys.
 const (
 	byQuota, byHand, byCluster = "quota", "manual", "auto"
-	manualThrottle             = 1
+	manualThrottle             = 0
 )
 
 const (

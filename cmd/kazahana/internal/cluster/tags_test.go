@@ -24,9 +24,9 @@ func TestTags(t *testing.T) {
 			"\xff/tagQuota/other":                             "\x14\x17\x0fP\x00", // what fdbcli's quota set has written
 			"\xff/tagQuota/tenantx":                           "\x16\x10\x00\x16\x10\x00",
 			"\xff/tagQuota/bad":                               "?",
-			"\xff\x02/throttledTags/tag/\x01\x01\x06tenant":   "",
-			"\xff\x02/throttledTags/tag/\x02\x01\x04load":     "",
-			"\xff\x02/throttledTags/tag/\x02\x01\x09too long": "",
+			"\xff\x02/throttledTags/tag/\x00\x01\x06tenant":   "",
+			"\xff\x02/throttledTags/tag/\x01\x01\x04load":     "",
+			"\xff\x02/throttledTags/tag/\x01\x01\x09too long": "",
 			"\xff\x02/throttledTags/signal":                   "",
 		} {
 			tx.Set([]byte(key), []byte(value))
