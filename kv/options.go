@@ -79,6 +79,24 @@ type TransactionOptions struct {
 	// Embedded: no effect.
 	Log bool
 
+	// MaxStaleness lets transactions read at a version that this client has got or committed, at most
+	// so long ago, instead of asking the cluster for one: a weak read takes one round trip instead of two. It is
+	// below [MaxTransactionAge]; 0 asks each time. A weak read sees every commit that was acknowledged through
+	// this Database before it began, what every earlier read through it saw, and every commit of other
+	// clients that is older than MaxStaleness. (Reads at a version of SetReadVersion do not count.) A retry
+	// reads at a new version. A transaction that writes conflicts with each commit since its read version,
+	// so weak reads make conflicts likelier. Neither Priority nor Tags delay a weak read: the cluster
+	// limits those that ask for a version.
+	//
+	// Embedded: no effect. The newest version is always at hand.
+	MaxStaleness time.Duration
+
+	// AtLeast is a version that the transaction must see, such as one that another service has committed
+	// ([Transaction.GetCommittedVersion]) or read ([ReadTransaction.GetReadVersion]) and handed on: a
+	// weak read is then not older. A version that the database has not reached, as of another
+	// database, is CodeVersionInvalid. 0: none.
+	AtLeast int64
+
 	// AuthorizationToken is a JSON web token for a cluster that asks for one. It is not
 	// printed or logged.
 	//
@@ -125,7 +143,7 @@ func (p Priority) String() string {
 }
 
 // With returns the options with those of over that are not zero in their place. Tags
-// are added: those of both hold.
+// are added, and the newer AtLeast is taken: what both ask for holds.
 func (o TransactionOptions) With(over TransactionOptions) TransactionOptions {
 	setUnlessZero(&o.Timeout, over.Timeout)
 	setUnlessZero(&o.RetryLimit, over.RetryLimit)
@@ -136,6 +154,8 @@ func (o TransactionOptions) With(over TransactionOptions) TransactionOptions {
 	setUnlessZero(&o.Identifier, over.Identifier)
 	setUnlessZero(&o.Log, over.Log)
 	setUnlessZero(&o.AuthorizationToken, over.AuthorizationToken)
+	setUnlessZero(&o.MaxStaleness, over.MaxStaleness)
+	o.AtLeast = max(o.AtLeast, over.AtLeast)
 	o.Tags, o.ThrottledTags = union(o.Tags, over.Tags), union(o.ThrottledTags, over.ThrottledTags)
 	return o
 }
@@ -158,7 +178,7 @@ func union(a, b []string) []string {
 
 // IsZero reports whether the options are the engine's own.
 func (o TransactionOptions) IsZero() bool {
-	return len(o.Tags)+len(o.ThrottledTags) == 0 && o.Priority == 0 && o.Identifier == "" && !o.Log && o.AuthorizationToken == "" &&
+	return len(o.Tags)+len(o.ThrottledTags) == 0 && o.Priority == 0 && o.Identifier == "" && !o.Log && o.AuthorizationToken == "" && o.MaxStaleness == 0 && o.AtLeast == 0 &&
 		o.Timeout == 0 && o.RetryLimit == 0 && o.MaxRetryDelay == 0 && o.SizeLimit == 0 && !o.ReportConflictingKeys
 }
 
@@ -179,6 +199,12 @@ func (o TransactionOptions) Validate() error {
 	}
 	if o.SizeLimit != 0 && (o.SizeLimit < 32 || o.SizeLimit > MaxTransactionSize) {
 		fault("SizeLimit is %d; use 0 for the default, or 32 to %d bytes", o.SizeLimit, MaxTransactionSize)
+	}
+	if o.MaxStaleness < 0 || o.MaxStaleness >= MaxTransactionAge {
+		fault("MaxStaleness is %v; use 0 for the newest version, or less than the %v for which a version can be read", o.MaxStaleness, MaxTransactionAge)
+	}
+	if o.AtLeast < 0 {
+		fault("AtLeast is %d; use 0, or a version", o.AtLeast)
 	}
 	if o.Priority < 0 || o.Priority > PrioritySystemImmediate {
 		fault("Priority is %d; use one of the constants", int(o.Priority))
@@ -205,6 +231,14 @@ func (o TransactionOptions) validateTexts() error {
 		fault("Log is set, but there is no Identifier under which to log")
 	}
 	return errors.Join(errs...)
+}
+
+// CheckVersion returns an error if a read version is older than AtLeast. Engines call it.
+func (o TransactionOptions) CheckVersion(read int64) error {
+	if read >= o.AtLeast {
+		return nil
+	}
+	return NewError(CodeVersionInvalid, "AtLeast is %d, but the newest version of the database is %d: AtLeast must be a version of this database", o.AtLeast, read)
 }
 
 // Format implements [fmt.Formatter]: it prints like any struct, except for the token.

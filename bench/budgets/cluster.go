@@ -6,10 +6,12 @@ package budgets
 
 import (
 	"errors"
+	"time"
 
 	"github.com/kazahana-db/kazahana/bench/measure"
 	"github.com/kazahana-db/kazahana/bench/records"
 	"github.com/kazahana-db/kazahana/bench/records/fdbpeer"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -40,13 +42,14 @@ func Cluster(clusterFile string) measure.Stage {
 		}
 		set.Contests, closePairs = pairs, closeAll
 		for _, n := range []int{1, 64} {
+			writers := peers[:2]
 			for _, c := range []measure.Contest{
 				recordContest("get", "get by id", n, peers, clusterLeast, (*peer).get),
 				recordContest("unique", "get by a unique field", n, peers, clusterLeast, (*peer).unique),
 				recordContest("list", "100 records in the order of an index", n, peers, clusterLeast, (*peer).list),
 				recordContest("slice", "all 100 records of a group, as a slice", n, peers, clusterLeast, (*peer).wholeCategory),
 				recordContest("scan", "page of 100 records in the order of ids", n, peers, clusterLeast, (*peer).scanPage),
-				recordContest("create", "create with a unique, a compound and a count index", n, peers, clusterLeast, (*peer).create),
+				recordContest("create", "create with a unique, a compound and a count index", n, writers, clusterLeast, (*peer).create),
 			} {
 				c.Name = "cluster-" + c.Name
 				set.Contests = append(set.Contests, c)
@@ -85,5 +88,19 @@ func openClusterPeers(clusterFile string) (peers []*peer, err error) {
 		}
 		peers = append(peers, p)
 	}
-	return peers, nil
+	weak, err := openWeakPeer(clusterFile, peers[0])
+	return append(peers, weak), err
+}
+
+// openWeakPeer returns a client of its own that reads weakly what the first peer has loaded.
+func openWeakPeer(clusterFile string, of *peer) (*peer, error) {
+	engine, err := fdbkv.Open(clusterFile, fdbkv.Options{Transactions: kv.TransactionOptions{MaxStaleness: 2 * time.Second}})
+	if err != nil {
+		return nil, err
+	}
+	store, err := records.Open(ctx, engine)
+	if err != nil {
+		return nil, errors.Join(err, engine.Close())
+	}
+	return &peer{name: of.name, form: "weak reads", store: store, ids: of.ids}, nil
 }

@@ -28,6 +28,7 @@ type Database struct {
 	closed   atomic.Bool
 	watches  futures
 	groups   groups
+	versions versionCache
 
 	queued atomic.Int64 // bytes that the client's thread may not have taken: see awaitClient
 
@@ -198,6 +199,7 @@ func (db *Database) Close() error {
 	clear(db.open)
 	db.mu.Unlock()
 	db.watches.giveUp(kv.ErrClosed)
+	db.groups.replaceWeak(nil)
 	db.handle.Lock()
 	defer db.handle.Unlock()
 	destroyDatabase(db.client)
@@ -208,13 +210,15 @@ func (db *Database) Close() error {
 // timeout counts from the beginning of a transaction of the client: then none is
 // shared.
 func (db *Database) beginReadTransaction(share bool) (*transaction, error) {
-	if !share || db.defaults.Timeout != 0 {
+	if db.defaults.Timeout != 0 {
 		return db.begin(true)
 	}
 	if db.closed.Load() {
 		return nil, kv.ErrClosed
 	}
-	return newTransaction(db, true), nil
+	t := newTransaction(db, true)
+	t.share = share
+	return t, nil
 }
 
 // Unwrap returns the database as the binding's. It is valid until Close, and must not

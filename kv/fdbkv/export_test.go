@@ -6,6 +6,7 @@ package fdbkv
 
 import (
 	"context"
+	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -45,3 +46,12 @@ func (s SharedDatabase) Transact(ctx context.Context, fn func(kv.Transaction) er
 // ReadError and CommitError return the errors of a read and of a commit that the client ends with a code.
 func ReadError(code kv.Code) error   { return new(futures).errorOf(cCode(code), "get") }
 func CommitError(code kv.Code) error { return new(futures).errorOf(cCode(code), commitCall) }
+
+// NoteVersion has the database take a version for one that it got now.
+func (db *Database) NoteVersion(version int64) { db.versions.note(version, time.Now()) }
+
+// KnownVersion returns the newest version that the database has read at or committed, if weak reads may
+// read at it that are so stale.
+func (db *Database) KnownVersion(staleness time.Duration) (version int64, ok bool) {
+	return db.versions.fresh(staleness, 0)
+}

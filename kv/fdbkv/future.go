@@ -46,6 +46,7 @@ type pendingResult[T any] struct {
 	slot    int
 	what    string
 	take    func(*cFuture) (T, cCode)
+	read    bool            // what it tells is of the attempt's read version
 	cleanup runtime.Cleanup // of a watch
 	ended   atomic.Bool     // the attempt was released: ready takes the result
 
@@ -169,6 +170,9 @@ func (p *pendingResult[T]) takeLocked(value T, code cCode) {
 		p.err = p.owner.errorOf(code, p.what)
 	} else {
 		p.value = value
+		if p.read {
+			p.attempt.noteVersion()
+		}
 	}
 	if p.attempt != nil {
 		p.attempt.forget(p.slot)

@@ -20,12 +20,16 @@ type reader struct {
 // attempt returns the attempt in which to make a read. One that is not plain is
 // made in the transaction's own: special keys show the transaction that they are
 // read in, and what the client answers or refuses without a read does not fix the
-// read version.
+// read version, unless the read may be weak.
 func (r reader) attempt(plain bool) (*attempt, error) {
 	if plain {
 		return r.t.attemptForRead()
 	}
-	return r.t.usableAttempt()
+	a, err := r.t.usableAttempt()
+	if err != nil || !r.t.mayBeWeak() {
+		return a, err
+	}
+	return a, r.t.fix(a)
 }
 
 // isUserKey reports whether key can be one of a user.
@@ -43,19 +47,21 @@ func isPlain(req kv.BatchRequest) bool {
 
 // Get implements [kv.ReadTransaction].
 func (r reader) Get(key []byte) kv.Future[[]byte] {
-	a, err := r.attempt(isUserKey(key) || string(key) == kv.MetadataVersionKey)
+	plain := isUserKey(key) || string(key) == kv.MetadataVersionKey
+	a, err := r.attempt(plain)
 	if err != nil {
 		return kv.Resolved[[]byte](nil, err)
 	}
 	if a.group != nil {
 		return r.getShared(a, key)
 	}
-	return await(a, a.get(key, r.snapshot), "Get", takeValue)
+	return awaitRead(a, plain, a.get(key, r.snapshot), "Get", takeValue)
 }
 
 // GetKey implements [kv.ReadTransaction].
 func (r reader) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
-	a, err := r.attempt(isUserKey(sel.Key) && len(sel.Key) > 0)
+	plain := isUserKey(sel.Key) && len(sel.Key) > 0
+	a, err := r.attempt(plain)
 	if err != nil {
 		return kv.Resolved[[]byte](nil, err)
 	}
@@ -63,7 +69,7 @@ func (r reader) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
 		sel.Key = bytes.Clone(sel.Key)
 		return readShared(r, a, func(h *handle, snapshot bool) *cFuture { return h.getKey(sel, snapshot) }, "GetKey", takeKey)
 	}
-	return await(a, a.getKey(sel, r.snapshot), "GetKey", takeKey)
+	return awaitRead(a, plain, a.getKey(sel, r.snapshot), "GetKey", takeKey)
 }
 
 // GetRange implements [kv.ReadTransaction]. Each batch is one call of the client
@@ -74,7 +80,8 @@ func (r reader) GetRange(keys kv.SelectorRange, o kv.RangeOptions) kv.RangeResul
 }
 
 func (r reader) batch(req kv.BatchRequest) kv.Future[kv.Batch] {
-	a, err := r.attempt(isPlain(req))
+	plain := isPlain(req)
+	a, err := r.attempt(plain)
 	if err != nil {
 		return kv.Resolved(kv.Batch{}, err)
 	}
@@ -85,7 +92,7 @@ func (r reader) batch(req kv.BatchRequest) kv.Future[kv.Batch] {
 	if a.group != nil { // the keys of req are its own
 		return readShared(r, a, func(h *handle, snapshot bool) *cFuture { return h.getRange(req, mode, snapshot) }, "GetRange", takeBatch)
 	}
-	return await(a, a.getRange(req, mode, r.snapshot), "GetRange", takeBatch)
+	return awaitRead(a, plain, a.getRange(req, mode, r.snapshot), "GetRange", takeBatch)
 }
 
 // GetReadVersion implements [kv.ReadTransaction].
@@ -97,7 +104,7 @@ func (r reader) GetReadVersion() kv.Future[int64] {
 	if a.group != nil {
 		return awaitShared(a, (*handle).readVersion, "GetReadVersion", takeNumber)
 	}
-	return await(a, a.readVersion(), "GetReadVersion", takeNumber)
+	return awaitRead(a, true, a.readVersion(), "GetReadVersion", takeNumber)
 }
 
 // GetEstimatedRangeSizeBytes implements [kv.ReadTransaction]. What the client
@@ -150,7 +157,7 @@ func (s snapshot) Snapshot() kv.ReadTransaction { return s }
 // awaitShared returns the future of a call that is made when the group has
 // started. call must copy what it is made with.
 func awaitShared[T any](a *attempt, call func(*handle) *cFuture, what string, take func(*cFuture) (T, cCode)) kv.Future[T] {
-	p := &pendingResult[T]{attempt: a, owner: a.futures, what: what, take: take, call: call}
+	p := &pendingResult[T]{attempt: a, owner: a.futures, what: what, take: take, read: true, call: call}
 	a.group.enqueue(a, p)
 	return kv.NewFuture[T](p)
 }
@@ -159,7 +166,7 @@ func awaitShared[T any](a *attempt, call func(*handle) *cFuture, what string, ta
 // read: in a group nothing conflicts.
 func readShared[T any](r reader, a *attempt, call func(h *handle, snapshot bool) *cFuture, what string, take func(*cFuture) (T, cCode)) kv.Future[T] {
 	if own := r.t.recordRead(sharedRead{call: call, snapshot: r.snapshot}); own != nil {
-		return await(own, call(own.handle, r.snapshot), what, take)
+		return awaitRead(own, true, call(own.handle, r.snapshot), what, take)
 	}
 	return awaitShared(a, func(h *handle) *cFuture { return call(h, true) }, what, take)
 }

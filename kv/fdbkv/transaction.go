@@ -7,7 +7,6 @@ package fdbkv
 import (
 	"context"
 	"encoding/binary"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -20,6 +19,7 @@ type transaction struct {
 	reader
 	db      *Database               // nil: wrapped
 	scoped  bool                    // a retry loop of this package releases it in any case
+	share   bool                    // it may gather with others to read: see membership
 	current atomic.Pointer[attempt] // nil: the transaction has none of its own yet, see membership
 	watches *futures
 	over    atomic.Bool           // it was released, or see readOnlyTransaction
@@ -72,7 +72,7 @@ func (t *transaction) beginAttempt(h *handle) *attempt {
 
 // beginNext begins the next attempt in a transaction of the client that has its options.
 func (t *transaction) beginNext(h *handle) *attempt {
-	a := newAttempt(h)
+	a := newAttempt(h, t.versions())
 	h.written.Store(0)
 	t.db.trackAttempt(a, t.scoped)
 	t.reports.Store(t.db != nil && (t.db.defaults.ReportConflictingKeys || t.asked.ReportConflictingKeys))
@@ -210,7 +210,10 @@ func (t *transaction) addConflict(r kv.KeyRange, write bool) error {
 
 // SetReadVersion implements [kv.Transaction].
 func (t *transaction) SetReadVersion(version int64) {
-	t.runOnOwn(func(a *attempt) { a.setReadVersion(version) })
+	t.runOnOwn(func(a *attempt) {
+		a.version.set()
+		a.setReadVersion(version)
+	})
 }
 
 // SetOption implements [kv.Transaction].
@@ -236,6 +239,9 @@ func (t *transaction) SetOption(o kv.Option, arg int64) error {
 // Watch implements [kv.Transaction].
 func (t *transaction) Watch(key []byte) kv.Future[struct{}] {
 	a, err := t.usableAttempt()
+	if err == nil && t.mayBeWeak() {
+		err = t.fix(a)
+	}
 	if err != nil {
 		return kv.Resolved(struct{}{}, err)
 	}
@@ -243,7 +249,7 @@ func (t *transaction) Watch(key []byte) kv.Future[struct{}] {
 	if c == nil {
 		return kv.Resolved(struct{}{}, newError(a.isDestroyed(), "watch"))
 	}
-	return awaitWatch(t.watches, c)
+	return awaitWatch(t.watches, c, t.takeWatch)
 }
 
 // GetApproximateSize implements [kv.Transaction].
@@ -275,149 +281,4 @@ func (t *transaction) GetVersionstamp() kv.Future[[]byte] {
 		return kv.Resolved[[]byte](nil, err)
 	}
 	return await(a, a.versionstamp(), "GetVersionstamp", takeKey)
-}
-
-// attempt is what a transaction does between two resets. Its futures keep it alive,
-// and with it the client's transaction. release frees the results that no caller
-// took. Of an attempt that is never released, the collector does.
-type attempt struct {
-	*handle
-	futures *futures
-	results []concluder // by the slots of futures; the mu of futures guards it; nil: taken
-	cleanup runtime.Cleanup
-	group   *group // nil: handle belongs to this transaction alone
-	place   int    // among the members of group; the mu of group guards it
-}
-
-// concluder is a result that may have to be taken from the client.
-type concluder interface {
-	// conclude takes the result if it has arrived. If final is set, a result that has
-	// not is CodeTransactionCancelled, at once or when the client says so.
-	conclude(final bool)
-}
-
-func newAttempt(h *handle) *attempt { return &attempt{handle: h, futures: &futures{}} }
-
-// keep keeps a future until its result is taken, and reports false if the attempt was
-// released.
-func (a *attempt) keep(k keptFuture, r concluder) (slot int, ok bool) {
-	s := a.futures
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.released {
-		return 0, false
-	}
-	slot = s.addLocked(k)
-	if slot == len(a.results) {
-		a.results = append(a.results, nil)
-	}
-	a.results[slot] = r
-	return slot, true
-}
-
-// isUsed reports whether the attempt has read or written something.
-func (a *attempt) isUsed() bool {
-	a.futures.mu.Lock()
-	defer a.futures.mu.Unlock()
-	return len(a.results) > 0 || a.written.Load() > 0
-}
-
-// forget forgets a future, which the caller destroys.
-func (a *attempt) forget(slot int) {
-	a.futures.mu.Lock()
-	defer a.futures.mu.Unlock()
-	a.results[slot] = nil
-	a.futures.removeLocked(slot)
-}
-
-// concludeAll concludes the results that no caller has taken.
-func (a *attempt) concludeAll(final bool) {
-	a.futures.mu.Lock()
-	var left []concluder
-	for _, r := range a.results {
-		if r != nil {
-			left = append(left, r)
-		}
-	}
-	a.futures.mu.Unlock()
-	for _, r := range left {
-		r.conclude(final)
-	}
-}
-
-// release ends the attempt: no read of it waits any more, and it holds nothing of the
-// client but its handle.
-func (a *attempt) release() {
-	a.cleanup.Stop()
-	a.concludeAll(false)
-	a.futures.release()
-	a.concludeAll(true)
-	if a.group != nil {
-		a.group.leave(a)
-	}
-}
-
-// await returns the future of c; nil: the client was not asked.
-func await[T any](a *attempt, c *cFuture, what string, take func(*cFuture) (T, cCode)) kv.Future[T] {
-	return kv.NewFuture[T](newPendingResult(a, keptFuture{c: c}, what, take))
-}
-
-func newPendingResult[T any](a *attempt, k keptFuture, what string, take func(*cFuture) (T, cCode)) *pendingResult[T] {
-	p := &pendingResult[T]{attempt: a, owner: a.futures, what: what, take: take}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.beginLocked(k)
-	return p
-}
-
-// awaitWatch returns a future that does not keep its transaction alive, and is
-// freed when it is garbage.
-func awaitWatch(owner *futures, c *cFuture) kv.Future[struct{}] {
-	p := &pendingResult[struct{}]{owner: owner, slot: owner.add(keptFuture{c: c}), what: "watch", take: takeNothing, c: c}
-	p.cleanup = runtime.AddCleanup(p, owner.destroyAbandoned, p.slot)
-	return kv.NewFuture[struct{}](p)
-}
-
-// giveUpReads gives up the reads of an attempt that shares its handle.
-func (a *attempt) giveUpReads() { a.futures.giveUp(errEnded) }
-
-// repeatReads makes the attempt's reads again, at the attempt's version, in a new
-// transaction of the client: at once those that ran at once. What a read leaves in the
-// client's cache may change the conflict range of a later one. The new futures belong to
-// the attempt, so repeatReads stops waiting for them when the attempt ends.
-func (a *attempt) repeatReads(h *handle, reads []sharedRead) error {
-	version, err := awaitShared(a, (*handle).readVersion, "GetReadVersion", takeNumber).Get(context.Background())
-	if err != nil {
-		return err
-	}
-	h.setReadVersion(version)
-	var running []kv.Future[struct{}]
-	for _, read := range reads {
-		if read.alone {
-			if err := awaitRepeated(running); err != nil {
-				return err
-			}
-			running = nil
-		}
-		running = append(running, await(a, read.call(h, read.snapshot), "repeating a read", takeNothing))
-	}
-	return awaitRepeated(running)
-}
-
-func awaitRepeated(running []kv.Future[struct{}]) error {
-	for _, again := range running {
-		if _, err := again.Get(context.Background()); err != nil && !isRefusal(err) {
-			return err
-		}
-	}
-	return nil
-}
-
-// metadataVersion reads the metadata version of the attempt's group.
-func (a *attempt) metadataVersion() kv.Future[[]byte] {
-	p := kv.NewPromise[[]byte]()
-	if !a.group.awaitMetadata(a, p) {
-		return kv.Resolved(a.group.metadataVersion())
-	}
-	return p.Future()
 }

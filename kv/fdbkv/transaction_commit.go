@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
@@ -34,7 +35,8 @@ func (t *transaction) CommitAsync() kv.Future[struct{}] {
 	if err != nil {
 		return kv.Resolved(struct{}{}, err)
 	}
-	commit := kv.NewFuture[struct{}](newPendingResult(a, keptFuture{c: a.commit(), commit: true}, commitCall, t.takeCommit(a)))
+	a.version.set()
+	commit := kv.NewFuture[struct{}](newPendingResult(a, keptFuture{c: a.commit(), commit: true}, false, commitCall, t.takeCommit(a)))
 	if t.reports.Load() {
 		return t.withConflicts(commit)
 	}
@@ -51,12 +53,13 @@ const muchWritten = 1 << 20
 // commit is asked for then, and only after a success: the client reads it without a lock,
 // while its thread may free what it reads from at a retry or reset.
 func (t *transaction) takeCommit(a *attempt) func(*cFuture) (struct{}, cCode) {
-	large := a.written.Load() > muchWritten
+	large, sent := a.written.Load() > muchWritten, time.Now()
 	return func(f *cFuture) (struct{}, cCode) {
 		none, code := takeNothing(f)
 		if code == 0 && t.current.Load() == a {
 			if version, code := a.committedVersion(); code == 0 {
 				t.version.Store(version + 1)
+				t.db.versions.note(version, sent)
 			}
 		}
 		if code == 0 && large {
@@ -106,11 +109,12 @@ func (t *transaction) OnError(ctx context.Context, err error) error {
 	if closed != nil {
 		return closed
 	}
+	t.rejectVersion(code)
 	_, refused := await(a, a.onError(code), "OnError", takeNothing).Get(ctx)
 	switch {
 	case refused == nil:
 		_ = t.options.set(a.handle, false)
-		t.beginNext(a.handle)
+		t.beginNext(a.handle).retried = true
 	case kv.CodeOf(refused) == code:
 		return err
 	case kv.CodeOf(refused) == 0: // ctx ended, or the database was closed

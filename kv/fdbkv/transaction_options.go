@@ -53,6 +53,7 @@ func loadOf(o kv.TransactionOptions) kv.TransactionOptions {
 	return kv.TransactionOptions{
 		Priority: o.Priority, Tags: o.Tags, ThrottledTags: o.ThrottledTags,
 		Identifier: o.Identifier, Log: o.Log, AuthorizationToken: o.AuthorizationToken,
+		MaxStaleness: o.MaxStaleness, AtLeast: o.AtLeast,
 	}
 }
 
@@ -103,6 +104,13 @@ func (t *transaction) SetOptions(o kv.TransactionOptions) error {
 	if err := o.Validate(); err != nil {
 		return err
 	}
+	if t.db != nil && o.MaxStaleness > 0 {
+		t.db.versions.used.Store(true)
+	}
+	if err := t.endError(); err == nil && onlyVersion(o) && t.current.Load() == nil && t.shared.Load() == nil {
+		t.asked = t.asked.With(o)
+		return nil
+	}
 	shared := t.shared.Load() != nil // its reads would be repeated without the options
 	a, err := t.ownAttempt()
 	if err != nil {
@@ -117,9 +125,17 @@ func (t *transaction) SetOptions(o kv.TransactionOptions) error {
 	t.reports.Store(t.reports.Load() || t.asked.ReportConflictingKeys)
 	if replacesFixed(before, t.asked) {
 		a.reset()
+		a.version = readVersion{cache: t.versions()}
 		return t.options.set(a.handle, true)
 	}
 	return newClientOptions(o).set(a.handle, true)
+}
+
+// onlyVersion reports whether the options are only about the read version, which the client is not
+// told until a read needs it.
+func onlyVersion(o kv.TransactionOptions) bool {
+	o.MaxStaleness, o.AtLeast = 0, 0
+	return o.IsZero()
 }
 
 // replacesFixed reports whether after changes an option that the client sets once only.

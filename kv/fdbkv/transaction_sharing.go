@@ -33,6 +33,7 @@ type group struct {
 	metadata *pendingResult[[]byte] // arrives with the read version; nil before the start
 
 	mu      sync.Mutex
+	weak    int64 // the version of the cache that it reads at; 0: it asks for one
 	started bool
 	arrived bool       // metadata has its result
 	members []*attempt // of functions that have joined it and not ended
@@ -48,6 +49,7 @@ type groups struct {
 	mu        sync.Mutex // before that of a group
 	gathering *group     // nil: no function has joined it
 	asking    bool
+	weak      *group // that weak reads join: it has started, and reads at a version of the cache
 }
 
 // addReader counts a function of ReadTransact, and removeReader its end. addReader
@@ -94,6 +96,40 @@ func (s *groups) startNext() {
 	}
 }
 
+// joinWeak returns the attempt of a new member of the group that reads at a version of the cache.
+func (s *groups) joinWeak(db *Database, version int64) (*attempt, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.weak == nil || s.weak.weak < version {
+		g, err := newGroup(db)
+		if err != nil {
+			return nil, err
+		}
+		s.replaceWeakLocked(g.startWeak(version))
+	}
+	return s.weak.add(), nil
+}
+
+// replaceWeak has later weak reads join another group; nil: none.
+func (s *groups) replaceWeak(g *group) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.replaceWeakLocked(g)
+}
+
+func (s *groups) replaceWeakLocked(g *group) {
+	before := s.weak
+	s.weak = g
+	if before == nil {
+		return
+	}
+	before.mu.Lock()
+	defer before.mu.Unlock()
+	if before.arrived && len(before.members) == 0 {
+		before.end()
+	}
+}
+
 func newGroup(db *Database) (*group, error) {
 	h, err := db.createHandle(true)
 	if err != nil {
@@ -103,7 +139,7 @@ func newGroup(db *Database) (*group, error) {
 		h.destroy(kv.CodeTransactionCancelled)
 		return nil, err
 	}
-	g := &group{attempt: newAttempt(h), db: db}
+	g := &group{attempt: newAttempt(h, &db.versions), db: db}
 	db.trackAttempt(g.attempt, true)
 	return g, nil
 }
@@ -112,10 +148,10 @@ func newGroup(db *Database) (*group, error) {
 func (g *group) add() *attempt {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.members) >= mostMembers {
+	if g.weak == 0 && len(g.members) >= mostMembers {
 		return nil
 	}
-	a := newAttempt(g.handle)
+	a := newAttempt(g.handle, nil)
 	a.group, a.place = g, len(g.members)
 	g.members = append(g.members, a)
 	return a
@@ -136,7 +172,7 @@ func (g *group) leave(a *attempt) {
 	g.members[len(g.members)-1] = nil
 	g.members, a.place = g.members[:len(g.members)-1], -1
 	switch gathers := g.db.groups.gathering == g; {
-	case len(g.members) > 0:
+	case len(g.members) > 0 || g.db.groups.weak == g:
 	case gathers:
 		g.db.groups.gathering = nil
 		g.end()
@@ -155,8 +191,9 @@ func (g *group) end() {
 // start asks for the read version, by the read of the metadata version, and
 // issues the reads that were queued. No function joins the group any more.
 func (g *group) start() {
+	g.version.once.Do(g.askVersion)
 	c := g.get([]byte(kv.MetadataVersionKey), true)
-	g.metadata = newPendingResult(g.attempt, keptFuture{c: c}, "Get", takeValue)
+	g.metadata = newPendingResult(g.attempt, keptFuture{c: c}, false, "Get", takeValue)
 	g.mu.Lock()
 	members := slices.Clone(g.members)
 	g.started = true
@@ -169,6 +206,17 @@ func (g *group) start() {
 	callBack(c, arrival{g})
 }
 
+// startWeak starts a group at a version of the cache. Any number of functions may join it. So the client
+// is told to keep nothing of what they read.
+func (g *group) startWeak(version int64) *group {
+	g.version.set()
+	g.version.weak, g.weak = version, version
+	_ = g.setOption(kv.OptionReadYourWritesDisable, nil)
+	g.setReadVersion(version)
+	g.start()
+	return g
+}
+
 // arrival is the arrival of a group's read version.
 type arrival struct{ *group }
 
@@ -176,7 +224,11 @@ type arrival struct{ *group }
 func (a arrival) ready() { go a.deliverMetadata() }
 
 func (g *group) deliverMetadata() {
-	g.db.groups.startNext()
+	if g.weak == 0 {
+		g.db.groups.startNext()
+	}
+	g.db.groups.mu.Lock()
+	defer g.db.groups.mu.Unlock()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.arrived = true
@@ -185,7 +237,7 @@ func (g *group) deliverMetadata() {
 			p.Resolve(g.metadataVersion())
 		}
 	}
-	if len(g.members) == 0 {
+	if len(g.members) == 0 && g.db.groups.weak != g {
 		g.end()
 	}
 }
@@ -253,12 +305,16 @@ func (t *transaction) attemptForRead() (*attempt, error) {
 		return nil, err
 	}
 	if a := t.current.Load(); a != nil {
-		return a, nil
+		return a, t.fix(a)
 	}
 	if a := t.shared.Load(); a != nil {
 		return a, nil
 	}
-	return t.joinGroup()
+	a, err := t.joinGroup()
+	if err != nil || a.group != nil {
+		return a, err
+	}
+	return a, t.fix(a)
 }
 
 // joinGroup has the transaction read in the group that gathers; if that is full, in a
@@ -271,7 +327,7 @@ func (t *transaction) joinGroup() (*attempt, error) {
 			return a, nil
 		}
 	}
-	a, err := t.db.groups.join(t.db)
+	a, err := t.join()
 	if err != nil {
 		return nil, err
 	}
@@ -284,6 +340,17 @@ func (t *transaction) joinGroup() (*attempt, error) {
 		t.releaseLocked()
 	}
 	return a, nil
+}
+
+// join returns the attempt of a member of a group; nil: the transaction is to read in one of its own.
+func (t *transaction) join() (*attempt, error) {
+	if version, ok := t.weakVersion(false); ok {
+		return t.db.groups.joinWeak(t.db, version)
+	}
+	if !t.share || t.asked.AtLeast > 0 {
+		return nil, nil
+	}
+	return t.db.groups.join(t.db)
 }
 
 // ownAttempt returns the attempt that the transaction has for itself, which may have
@@ -319,6 +386,9 @@ func (t *transaction) beginOwnLocked(shared *attempt) (*attempt, error) {
 	}
 	t.reads = nil
 	a := t.beginAttempt(h)
+	if shared != nil {
+		a.version.set()
+	}
 	if t.over.Load() {
 		t.releaseLocked()
 	}

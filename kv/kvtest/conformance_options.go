@@ -3,6 +3,7 @@
 package kvtest
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -155,6 +156,55 @@ var optionLaws = []optionLaw{
 		c.wantCode("SetOptions", tx.SetOptions(kv.TransactionOptions{SizeLimit: 1000, Tags: []string{"t"}}), 0)
 		c.want("a", c.get(tx, "a"), model.Absent)
 	}}, kv.TransactionOptions{Tags: []string{"other"}}},
+	{law{"a weak read sees what was committed and read before", func(c *conformance) {
+		for n := range 5 {
+			want := fmt.Sprint(n)
+			c.put("a", want)
+			for range 2 {
+				err := c.db.ReadTransact(c.ctx, func(tx kv.ReadTransaction) error {
+					c.want("a", c.get(tx, "a"), want)
+					return nil
+				})
+				c.wantCode("ReadTransact", err, 0)
+			}
+			tx := c.begin()
+			c.want("a in a transaction that writes", c.get(tx, "a"), want)
+			tx.Set([]byte("b"), []byte(want))
+			c.wantCommit(tx, 0)
+			c.want("b", c.get(c.begin().Snapshot(), "b"), want)
+		}
+	}}, kv.TransactionOptions{MaxStaleness: 4 * time.Second}},
+	{law{"a weak read conflicts with what was committed since", func(c *conformance) {
+		c.put("a", "first")
+		tx := c.begin()
+		c.want("a", c.get(tx, "a"), "first")
+		c.put("a", "other")
+		tx.Set([]byte("b"), nil)
+		c.wantCommit(tx, kv.CodeNotCommitted)
+		c.wantCode("OnError", tx.OnError(c.ctx, errRetry), 0)
+		c.want("a", c.get(tx, "a"), "other")
+		tx.Set([]byte("b"), nil)
+		c.wantCommit(tx, 0)
+	}}, kv.TransactionOptions{MaxStaleness: 4 * time.Second}},
+	{law{"a read is not older than AtLeast", func(c *conformance) {
+		tx := c.begin()
+		tx.Set([]byte("a"), []byte("1"))
+		c.wantCommit(tx, 0)
+		version, err := tx.GetCommittedVersion()
+		c.wantCode("GetCommittedVersion", err, 0)
+		seen := c.begin()
+		c.wantCode("SetOptions", seen.SetOptions(kv.TransactionOptions{AtLeast: version, MaxStaleness: time.Second}), 0)
+		c.want("a", c.get(seen, "a"), "1")
+		reads := map[string]func(kv.Transaction) error{
+			"Get":            func(tx kv.Transaction) error { _, err := tx.Get([]byte("a")).Get(c.ctx); return err },
+			"GetReadVersion": func(tx kv.Transaction) error { _, err := tx.GetReadVersion().Get(c.ctx); return err },
+		}
+		for verb, read := range reads {
+			tx := c.begin()
+			c.wantCode("SetOptions", tx.SetOptions(kv.TransactionOptions{AtLeast: version + 1e12}), 0)
+			c.wantCode(verb+" of a database that has not come so far", read(tx), kv.CodeVersionInvalid)
+		}
+	}}, kv.TransactionOptions{}},
 	{law{"the last options hold, and those that it does not name", func(c *conformance) {
 		tx := c.begin()
 		c.wantCode("SetOptions", tx.SetOptions(kv.TransactionOptions{SizeLimit: 10_000, Priority: kv.PriorityDefault, Identifier: "another"}), 0)

@@ -23,13 +23,16 @@ func TestConformanceOfTheNaiveEngine(t *testing.T) { RunConformance(t, naive.Ope
 
 func TestDefaultsOfTheNaiveEngine(t *testing.T) { RunOptions(t, naive.OpenWith) }
 
-// TestOptionsNoticeWrongEngines checks engines that ignore options, and one that does not
-// know those without an effect.
+// TestOptionsNoticeWrongEngines checks engines that ignore options, one that does not know those
+// without an effect, and one with weak reads that are older than its commits.
 func TestOptionsNoticeWrongEngines(t *testing.T) {
 	for _, l := range optionLaws {
 		wrong := func(tb testing.TB, o kv.TransactionOptions) kv.Database {
-			if len(o.Tags) > 0 {
+			switch {
+			case len(o.Tags) > 0:
 				return kv.With(naive.OpenFaulty(tb, "tags are refused"), o)
+			case o.MaxStaleness > 0:
+				return naive.OpenFaulty(tb, "stale reads")
 			}
 			return naive.OpenFaulty(tb, "options are ignored")
 		}

@@ -102,8 +102,9 @@ func (t *naiveTx) begin() error {
 	}
 	if t.version == 0 {
 		t.version = t.db.last().number
+		t.fault = t.options.CheckVersion(t.version)
 	}
-	return nil
+	return t.fault
 }
 
 // write gathers a write.

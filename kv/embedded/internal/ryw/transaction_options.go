@@ -27,6 +27,7 @@ type settings struct {
 	readOnly         bool
 	reportConflicts  bool
 	sizeLimit        int64
+	atLeast          int64 // the read version is not older
 
 	retrySettings // not reset by OnError
 }
@@ -50,6 +51,7 @@ func defaultSettings(o kv.TransactionOptions) settings {
 func (s *settings) apply(o kv.TransactionOptions) {
 	s.reportConflicts = s.reportConflicts || o.ReportConflictingKeys
 	s.sizeLimit = cmp.Or(int64(o.SizeLimit), s.sizeLimit)
+	s.atLeast = max(s.atLeast, o.AtLeast)
 	s.timeout = cmp.Or(o.Timeout.Truncate(time.Millisecond), s.timeout)
 	s.retryLimit = cmp.Or(int64(o.RetryLimit), s.retryLimit)
 	s.maxDelay = cmp.Or(o.MaxRetryDelay.Truncate(time.Millisecond), s.maxDelay)

@@ -345,7 +345,7 @@ func (t *Transaction) currentView() (View, error) {
 		return nil, t.viewErr
 	case t.view == nil:
 		t.chooseNewest()
-		return t.view, nil
+		return t.view, t.viewErr
 	}
 	if err := t.engine.CheckAge(t.version); err != nil {
 		releaseView(&t.view)
@@ -355,10 +355,14 @@ func (t *Transaction) currentView() (View, error) {
 	return t.view, nil
 }
 
-// chooseNewest fixes the read version to that of the newest view.
+// chooseNewest fixes the read version to that of the newest view, which cannot be read if it is
+// older than what the transaction must see.
 func (t *Transaction) chooseNewest() {
 	t.view = t.engine.Newest()
 	t.version = t.view.Version()
+	if t.viewErr = (kv.TransactionOptions{AtLeast: t.settings.atLeast}).CheckVersion(t.version); t.viewErr != nil {
+		releaseView(&t.view)
+	}
 }
 
 // releaseView releases a view, if there is one. A transaction that is kept does not keep it.
@@ -404,6 +408,9 @@ func (t *Transaction) GetReadVersion() kv.Future[int64] {
 	}
 	version := t.fixReadVersion()
 	t.releaseUseless()
+	if kv.CodeOf(t.viewErr) == kv.CodeVersionInvalid {
+		return kv.Resolved(int64(0), t.viewErr)
+	}
 	return kv.Resolved(version, nil)
 }
 
