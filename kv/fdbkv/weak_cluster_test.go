@@ -231,6 +231,22 @@ func TestAtLeast(t *testing.T) {
 	}
 }
 
+// The cached version stays older than what another client has committed: a retry at it would conflict again.
+func TestWeakWritesRetryAtANewVersion(t *testing.T) {
+	db, other, _ := weakAfter(t)
+	write(t, other, "after")
+	attempts := 0
+	err := kv.With(db, kv.TransactionOptions{MaxStaleness: testStaleness}).Transact(t.Context(), func(tx kv.Transaction) error {
+		attempts++
+		value, err := tx.Get([]byte("a")).Get(t.Context())
+		tx.Set([]byte("b"), value)
+		return err
+	})
+	if err != nil || attempts != 2 {
+		t.Errorf("%d attempts, %v, want 2", attempts, err)
+	}
+}
+
 func TestWeakReadAfterAWatch(t *testing.T) {
 	db, other, read := weakAfter(t)
 	changed, err := kv.Transact(t.Context(), db, func(tx kv.Transaction) (kv.Future[struct{}], error) {
