@@ -148,13 +148,13 @@ func (v reads) GetReadVersion() kv.Future[int64] {
 // GetEstimatedRangeSizeBytes implements [kv.ReadTransaction].
 func (v reads) GetEstimatedRangeSizeBytes(r kv.KeyRange) kv.Future[int64] {
 	v.add(func(u *Usage) { u.Gets++ })
-	return newFuture(v.rounds, v.view.GetEstimatedRangeSizeBytes(r), nil)
+	return newFutureOfNow(v.rounds, v.view.GetEstimatedRangeSizeBytes(r))
 }
 
 // GetRangeSplitPoints implements [kv.ReadTransaction].
 func (v reads) GetRangeSplitPoints(r kv.KeyRange, chunkSize int64) kv.Future[[][]byte] {
 	v.add(func(u *Usage) { u.Gets++ })
-	return newFuture(v.rounds, v.view.GetRangeSplitPoints(r, chunkSize), nil)
+	return newFutureOfNow(v.rounds, v.view.GetRangeSplitPoints(r, chunkSize))
 }
 
 // Snapshot implements [kv.ReadTransaction].
@@ -250,6 +250,11 @@ type future[T any] struct {
 func newFuture[T any](r *rounds, f kv.Future[T], size func(T) (pairs, bytes int)) kv.Future[T] {
 	r.askVersion()
 	return kv.NewFuture[T](&future[T]{Future: f, rounds: r, round: r.start(), size: size})
+}
+
+// newFutureOfNow is newFuture for what is not of the read version.
+func newFutureOfNow[T any](r *rounds, f kv.Future[T]) kv.Future[T] {
+	return kv.NewFuture[T](&future[T]{Future: f, rounds: r, round: r.start()})
 }
 
 // Done implements [kv.PendingResult].
