@@ -83,8 +83,9 @@ type TransactionOptions struct {
 	// so long ago, instead of asking the cluster for one: a weak read takes one round trip instead of two. It is
 	// below [MaxTransactionAge]; 0 asks each time. A weak read sees every commit that was acknowledged through
 	// this Database before it began, what every earlier read through it saw, and every commit of other
-	// clients that is older than MaxStaleness. (Reads at a version of SetReadVersion do not count.) A retry
-	// reads at a new version. A transaction that writes conflicts with each commit since its read version,
+	// clients that is older than MaxStaleness. (Reads at a version of SetReadVersion do not count, nor do those of
+	// another binding in the same transaction.) A retry reads at a new version. A nanosecond takes back
+	// what a database or a store has set. A transaction that writes conflicts with each commit since its read version,
 	// so weak reads make conflicts likelier. Neither Priority nor Tags delay a weak read: the cluster
 	// limits those that ask for a version.
 	//

@@ -22,6 +22,7 @@ type attempt struct {
 	futures *futures
 	version readVersion
 	retried bool        // an attempt of the same loop was before it
+	watches atomic.Bool // it has made a watch
 	results []concluder // by the slots of futures; the mu of futures guards it; nil: taken
 	cleanup runtime.Cleanup
 	group   *group // nil: handle belongs to this transaction alone
@@ -56,11 +57,11 @@ func (a *attempt) keep(k keptFuture, r concluder) (slot int, ok bool) {
 	return slot, true
 }
 
-// isUsed reports whether the attempt has read or written something.
+// isUsed reports whether the attempt has read, watched or written something.
 func (a *attempt) isUsed() bool {
 	a.futures.mu.Lock()
 	defer a.futures.mu.Unlock()
-	return len(a.results) > 0 || a.written.Load() > 0
+	return len(a.results) > 0 || a.written.Load() > 0 || a.watches.Load()
 }
 
 // forget forgets a future, which the caller destroys.
@@ -100,16 +101,16 @@ func (a *attempt) release() {
 
 // await returns the future of c; nil: the client was not asked.
 func await[T any](a *attempt, c *cFuture, what string, take func(*cFuture) (T, cCode)) kv.Future[T] {
-	return kv.NewFuture[T](newPendingResult(a, keptFuture{c: c}, false, what, take))
+	return kv.NewFuture[T](newPendingResult(a, keptFuture{c: c}, noRead, what, take))
 }
 
-// awaitRead is await for a read. If it is plain, the attempt's version is noted before its result is taken.
-func awaitRead[T any](a *attempt, plain bool, c *cFuture, what string, take func(*cFuture) (T, cCode)) kv.Future[T] {
-	return kv.NewFuture[T](newPendingResult(a, keptFuture{c: c}, plain, what, take))
+// awaitRead is await for a read: the attempt's version is noted before the program gets its result.
+func awaitRead[T any](a *attempt, kind readKind, c *cFuture, what string, take func(*cFuture) (T, cCode)) kv.Future[T] {
+	return kv.NewFuture[T](newPendingResult(a, keptFuture{c: c}, kind, what, take))
 }
 
-func newPendingResult[T any](a *attempt, k keptFuture, read bool, what string, take func(*cFuture) (T, cCode)) *pendingResult[T] {
-	p := &pendingResult[T]{attempt: a, owner: a.futures, what: what, take: take, read: read}
+func newPendingResult[T any](a *attempt, k keptFuture, kind readKind, what string, take func(*cFuture) (T, cCode)) *pendingResult[T] {
+	p := &pendingResult[T]{attempt: a, owner: a.futures, what: what, take: take, kind: kind}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.beginLocked(k)
@@ -118,8 +119,8 @@ func newPendingResult[T any](a *attempt, k keptFuture, read bool, what string, t
 
 // awaitWatch returns a future that does not keep its transaction alive, and is
 // freed when it is garbage.
-func awaitWatch(owner *futures, c *cFuture, take func(*cFuture) (struct{}, cCode)) kv.Future[struct{}] {
-	p := &pendingResult[struct{}]{owner: owner, slot: owner.add(keptFuture{c: c}), what: "watch", take: take, c: c}
+func awaitWatch(owner *futures, c *cFuture, versions *versionCache) kv.Future[struct{}] {
+	p := &pendingResult[struct{}]{owner: owner, slot: owner.add(keptFuture{c: c}), what: "watch", take: takeNothing, watched: versions, c: c}
 	p.cleanup = runtime.AddCleanup(p, owner.destroyAbandoned, p.slot)
 	return kv.NewFuture[struct{}](p)
 }
@@ -168,13 +169,14 @@ func (a *attempt) metadataVersion() kv.Future[[]byte] {
 	return p.Future()
 }
 
-// readVersion is what is known of the version that an attempt reads at.
+// readVersion is what is known of the version that an attempt reads at. The zero request of an attempt that
+// has read is a version that is not known.
 type readVersion struct {
-	cache   *versionCache // nil: the transaction was wrapped
-	once    sync.Once
-	err     error                          // why there is no version that the transaction may read at
-	weak    int64                          // it was taken from the cache; 0: it was not
-	request atomic.Pointer[versionRequest] // nil: the version was not asked for
+	cache   *versionCache
+	once    sync.Once // see fix
+	weak    int64     // it was taken from the cache; 0: it was not
+	least   int64     // it must not be older
+	request atomic.Pointer[versionRequest]
 }
 
 // versionRequest is a version that was asked for. noted has nothing to do.
@@ -185,41 +187,63 @@ type versionRequest struct {
 
 var noted = new(versionRequest)
 
-// askVersion asks for the version that the client reads at, if weak reads need to know it.
+// askVersion asks for the version that the client reads at, if weak reads or the transaction need to know it.
 func (a *attempt) askVersion() {
-	if !a.version.cache.used.Load() {
+	if !a.version.cache.used.Load() && a.version.least == 0 {
 		return
 	}
 	asked := time.Now()
-	result := newPendingResult(a, keptFuture{c: a.readVersion()}, false, "GetReadVersion", takeNumber)
+	result := newPendingResult(a, keptFuture{c: a.readVersion()}, noRead, "GetReadVersion", takeNumber)
 	a.version.request.Store(&versionRequest{result, asked})
 }
 
-// noteVersion notes the version that the attempt reads at, before the caller gets the result of a read. A
-// result that comes before the version is one of the transaction's own writes, or the
-// metadata version.
-func (a *attempt) noteVersion() {
+// noteVersion notes the version that the attempt reads at, before the program gets the result of a read. It
+// returns an error if the version is too old for the transaction.
+func (a *attempt) noteVersion(kind readKind) error {
+	if kind == noRead {
+		return nil
+	}
 	v := &a.version
 	if a.group != nil {
 		v = &a.group.version
 	}
-	if v.cache == nil || !v.cache.used.Load() {
-		return
-	}
 	switch r := v.request.Load(); {
 	case r == noted:
+		return nil
 	case r == nil:
 		v.cache.expire()
-	case r.result.Ready():
-		if version, err := r.result.Result(); err == nil {
-			v.cache.note(version, r.asked)
-		}
-		v.request.Store(noted)
+		return nil
+	case kind == withVersion:
+		<-r.result.Done()
+	case !r.result.Ready():
+		return nil // what the transaction has written
 	}
+	return v.note()
 }
 
-// set has the attempt read at the version that the client has, if it has none yet: it is not noted.
+func (v *readVersion) note() error {
+	r := v.request.Load()
+	if r == noted {
+		return nil
+	}
+	version, err := r.result.Result()
+	if err != nil {
+		v.cache.expire()
+		return nil
+	}
+	v.cache.note(version, r.asked)
+	err = kv.TransactionOptions{AtLeast: v.least}.CheckVersion(version)
+	if err == nil {
+		v.request.Store(noted)
+	}
+	return err
+}
+
+// set has the attempt read at the version that the client has or is given: it is not noted.
 func (v *readVersion) set() { v.once.Do(func() { v.request.Store(noted) }) }
+
+// leave leaves the version to another one who uses the client's transaction.
+func (v *readVersion) leave() { v.once.Do(func() {}) }
 
 // reject forgets the version if it is of the cache.
 func (v *readVersion) reject() {

@@ -46,7 +46,8 @@ type pendingResult[T any] struct {
 	slot    int
 	what    string
 	take    func(*cFuture) (T, cCode)
-	read    bool            // what it tells is of the attempt's read version
+	kind    readKind
+	watched *versionCache   // of a watch: it expires when the program may know of the change
 	cleanup runtime.Cleanup // of a watch
 	ended   atomic.Bool     // the attempt was released: ready takes the result
 
@@ -85,6 +86,7 @@ func (p *pendingResult[T]) Done() <-chan struct{} {
 	case p.done != nil:
 		return p.done
 	case p.readyLocked():
+		p.tellChange()
 		return alreadyDone
 	}
 	p.done = make(chan struct{})
@@ -107,7 +109,19 @@ func callBack(c *cFuture, w waiter) {
 func (p *pendingResult[T]) Ready() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.readyLocked()
+	ready := p.readyLocked()
+	if ready {
+		p.tellChange()
+	}
+	return ready
+}
+
+// tellChange is called before the program can see that a watch is ready: what it reads then must
+// have the change.
+func (p *pendingResult[T]) tellChange() {
+	if p.watched != nil {
+		p.watched.expire()
+	}
 }
 
 func (p *pendingResult[T]) readyLocked() bool {
@@ -118,6 +132,7 @@ var alreadyDone = func() <-chan struct{} { c := make(chan struct{}); close(c); r
 
 // ready implements waiter. It may be called while p.mu is held by Done, issue or Cancel.
 func (p *pendingResult[T]) ready() {
+	p.tellChange()
 	close(p.done)
 	if p.ended.Load() {
 		go p.conclude(true)
@@ -166,13 +181,11 @@ func (p *pendingResult[T]) Result() (T, error) {
 
 // takeLocked makes value and code the result, and destroys the client's future.
 func (p *pendingResult[T]) takeLocked(value T, code cCode) {
+	p.tellChange()
 	if code != 0 {
 		p.err = p.owner.errorOf(code, p.what)
-	} else {
+	} else if p.err = p.attempt.noteVersion(p.kind); p.err == nil {
 		p.value = value
-		if p.read {
-			p.attempt.noteVersion()
-		}
 	}
 	if p.attempt != nil {
 		p.attempt.forget(p.slot)

@@ -89,6 +89,7 @@ func TestGroupsAreBounded(t *testing.T) {
 		t.Errorf("%v, %v: want no place in a group that is full", a, err)
 	}
 	tx := newTransaction(db, true)
+	tx.share = true
 	defer tx.Release()
 	if a, err := tx.attemptForRead(); err != nil || a.group != nil {
 		t.Errorf("%v: a function does not read on its own where the group is full", err)
@@ -100,6 +101,7 @@ func TestReadsAreRepeatedInParallel(t *testing.T) {
 	db := openAt(t, true)
 	db.groups.few = 0
 	tx := newTransaction(db, true)
+	tx.share = true
 	defer tx.Release()
 	if _, err := tx.Get([]byte("a")).Get(t.Context()); err != nil {
 		t.Fatal(err)

@@ -54,7 +54,9 @@ func Open(clusterFile string, options ...Options) (*Database, error) {
 		return nil, fmt.Errorf("fdbkv: opening the cluster of %s: %w", path, newError(kv.Code(code), "opening a database"))
 	}
 	db := &Database{client: client, defaults: o.Transactions, load: newLoadOptions(o.Transactions), open: map[*futures]struct{}{}}
-	db.versions.used.Store(o.Transactions.MaxStaleness > 0)
+	if o.Transactions.MaxStaleness > 0 {
+		db.versions.use()
+	}
 	db.groups.few = fewReaders
 	if err := errors.Join(applyOptions(client, o), explainClusterFile(path, checkClusterFile(db))); err != nil {
 		return nil, errors.Join(err, db.Close())

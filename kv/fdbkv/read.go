@@ -26,10 +26,30 @@ func (r reader) attempt(plain bool) (*attempt, error) {
 		return r.t.attemptForRead()
 	}
 	a, err := r.t.usableAttempt()
-	if err != nil || !r.t.mayBeWeak() {
-		return a, err
+	if err == nil && r.t.mayBeWeak() {
+		r.t.fix(a)
 	}
-	return a, r.t.fix(a)
+	return a, err
+}
+
+// readKind is what a result tells of the version that its attempt reads at.
+type readKind int
+
+const (
+	noRead      readKind = iota // nothing
+	ofData                      // it is of the version, or of the transaction's own writes
+	withVersion                 // it arrives with the version
+)
+
+// kindOf returns the kind of a read that begins at a key. Special keys show the client.
+func kindOf(key []byte) readKind {
+	switch {
+	case bytes.HasPrefix(key, []byte("\xff\xff")):
+		return noRead
+	case string(key) == kv.MetadataVersionKey:
+		return withVersion
+	}
+	return ofData
 }
 
 // isUserKey reports whether key can be one of a user.
@@ -47,21 +67,19 @@ func isPlain(req kv.BatchRequest) bool {
 
 // Get implements [kv.ReadTransaction].
 func (r reader) Get(key []byte) kv.Future[[]byte] {
-	plain := isUserKey(key) || string(key) == kv.MetadataVersionKey
-	a, err := r.attempt(plain)
+	a, err := r.attempt(isUserKey(key) || string(key) == kv.MetadataVersionKey)
 	if err != nil {
 		return kv.Resolved[[]byte](nil, err)
 	}
 	if a.group != nil {
 		return r.getShared(a, key)
 	}
-	return awaitRead(a, plain, a.get(key, r.snapshot), "Get", takeValue)
+	return awaitRead(a, kindOf(key), a.get(key, r.snapshot), "Get", takeValue)
 }
 
 // GetKey implements [kv.ReadTransaction].
 func (r reader) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
-	plain := isUserKey(sel.Key) && len(sel.Key) > 0
-	a, err := r.attempt(plain)
+	a, err := r.attempt(isUserKey(sel.Key) && len(sel.Key) > 0)
 	if err != nil {
 		return kv.Resolved[[]byte](nil, err)
 	}
@@ -69,7 +87,7 @@ func (r reader) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
 		sel.Key = bytes.Clone(sel.Key)
 		return readShared(r, a, func(h *handle, snapshot bool) *cFuture { return h.getKey(sel, snapshot) }, "GetKey", takeKey)
 	}
-	return awaitRead(a, plain, a.getKey(sel, r.snapshot), "GetKey", takeKey)
+	return awaitRead(a, kindOf(sel.Key), a.getKey(sel, r.snapshot), "GetKey", takeKey)
 }
 
 // GetRange implements [kv.ReadTransaction]. Each batch is one call of the client
@@ -80,8 +98,7 @@ func (r reader) GetRange(keys kv.SelectorRange, o kv.RangeOptions) kv.RangeResul
 }
 
 func (r reader) batch(req kv.BatchRequest) kv.Future[kv.Batch] {
-	plain := isPlain(req)
-	a, err := r.attempt(plain)
+	a, err := r.attempt(isPlain(req))
 	if err != nil {
 		return kv.Resolved(kv.Batch{}, err)
 	}
@@ -92,7 +109,7 @@ func (r reader) batch(req kv.BatchRequest) kv.Future[kv.Batch] {
 	if a.group != nil { // the keys of req are its own
 		return readShared(r, a, func(h *handle, snapshot bool) *cFuture { return h.getRange(req, mode, snapshot) }, "GetRange", takeBatch)
 	}
-	return awaitRead(a, plain, a.getRange(req, mode, r.snapshot), "GetRange", takeBatch)
+	return awaitRead(a, kindOf(req.Begin.Key), a.getRange(req, mode, r.snapshot), "GetRange", takeBatch)
 }
 
 // GetReadVersion implements [kv.ReadTransaction].
@@ -104,7 +121,7 @@ func (r reader) GetReadVersion() kv.Future[int64] {
 	if a.group != nil {
 		return awaitShared(a, (*handle).readVersion, "GetReadVersion", takeNumber)
 	}
-	return awaitRead(a, true, a.readVersion(), "GetReadVersion", takeNumber)
+	return awaitRead(a, withVersion, a.readVersion(), "GetReadVersion", takeNumber)
 }
 
 // GetEstimatedRangeSizeBytes implements [kv.ReadTransaction]. What the client
@@ -157,7 +174,7 @@ func (s snapshot) Snapshot() kv.ReadTransaction { return s }
 // awaitShared returns the future of a call that is made when the group has
 // started. call must copy what it is made with.
 func awaitShared[T any](a *attempt, call func(*handle) *cFuture, what string, take func(*cFuture) (T, cCode)) kv.Future[T] {
-	p := &pendingResult[T]{attempt: a, owner: a.futures, what: what, take: take, read: true, call: call}
+	p := &pendingResult[T]{attempt: a, owner: a.futures, what: what, take: take, kind: ofData, call: call}
 	a.group.enqueue(a, p)
 	return kv.NewFuture[T](p)
 }
@@ -166,7 +183,7 @@ func awaitShared[T any](a *attempt, call func(*handle) *cFuture, what string, ta
 // read: in a group nothing conflicts.
 func readShared[T any](r reader, a *attempt, call func(h *handle, snapshot bool) *cFuture, what string, take func(*cFuture) (T, cCode)) kv.Future[T] {
 	if own := r.t.recordRead(sharedRead{call: call, snapshot: r.snapshot}); own != nil {
-		return awaitRead(own, true, call(own.handle, r.snapshot), what, take)
+		return awaitRead(own, ofData, call(own.handle, r.snapshot), what, take)
 	}
 	return awaitShared(a, func(h *handle) *cFuture { return call(h, true) }, what, take)
 }

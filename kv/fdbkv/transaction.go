@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -17,16 +18,17 @@ import (
 // do not wait for one another: the client is safe for concurrent use.
 type transaction struct {
 	reader
-	db      *Database               // nil: wrapped
-	scoped  bool                    // a retry loop of this package releases it in any case
-	share   bool                    // it may gather with others to read: see membership
-	current atomic.Pointer[attempt] // nil: the transaction has none of its own yet, see membership
-	watches *futures
-	over    atomic.Bool           // it was released, or see readOnlyTransaction
-	reports atomic.Bool           // OptionReportConflictingKeys is set
-	asked   kv.TransactionOptions // beyond the defaults that the client has of the database
-	options clientOptions         // asked, as the client takes it
-	version atomic.Int64          // of the last commit with a result that was taken, plus 1; 0: there is none
+	db       *Database               // nil: wrapped
+	scoped   bool                    // a retry loop of this package releases it in any case
+	share    bool                    // it may gather with others to read: see membership
+	current  atomic.Pointer[attempt] // nil: the transaction has none of its own yet, see membership
+	watches  *futures
+	versions *versionCache         // of db; of a wrapped transaction, one that is not used
+	over     atomic.Bool           // it was released, or see readOnlyTransaction
+	reports  atomic.Bool           // OptionReportConflictingKeys is set
+	asked    kv.TransactionOptions // beyond the defaults that the client has of the database
+	options  clientOptions         // asked, as the client takes it
+	version  atomic.Int64          // of the last commit with a result that was taken, plus 1; 0: there is none
 
 	leftMu sync.Mutex
 	left   []*attempt // earlier ones, of which Release frees what no caller has taken
@@ -56,8 +58,9 @@ func newTransaction(db *Database, scoped bool) *transaction {
 	t := &transaction{db: db, scoped: scoped}
 	t.reader = reader{t: t}
 	if db == nil {
-		t.watches = &futures{}
+		t.watches, t.versions = &futures{}, &versionCache{}
 	} else {
+		t.versions = &db.versions
 		t.watches, t.asked, t.options = &db.watches, loadOf(db.defaults), db.load
 	}
 	return t
@@ -67,13 +70,12 @@ func newTransaction(db *Database, scoped bool) *transaction {
 // reset.
 func (t *transaction) beginAttempt(h *handle) *attempt {
 	_ = t.options.set(h, true) // a handle that was destroyed says so in the next call
-	return t.beginNext(h)
+	return t.beginNext(newAttempt(h, t.versions))
 }
 
 // beginNext begins the next attempt in a transaction of the client that has its options.
-func (t *transaction) beginNext(h *handle) *attempt {
-	a := newAttempt(h, t.versions())
-	h.written.Store(0)
+func (t *transaction) beginNext(a *attempt) *attempt {
+	a.written.Store(0)
 	t.db.trackAttempt(a, t.scoped)
 	t.reports.Store(t.db != nil && (t.db.defaults.ReportConflictingKeys || t.asked.ReportConflictingKeys))
 	if before := t.current.Swap(a); before != nil {
@@ -230,6 +232,9 @@ func (t *transaction) SetOption(o kv.Option, arg int64) error {
 	if code := a.setOption(o, value); code != 0 {
 		return newError(kv.Code(code), optionText(o, arg))
 	}
+	if o == kv.OptionCausalReadRisky {
+		a.version.leave() // its version may be older than the time at which it is asked for
+	}
 	if o == kv.OptionReportConflictingKeys {
 		t.reports.Store(true)
 	}
@@ -239,17 +244,18 @@ func (t *transaction) SetOption(o kv.Option, arg int64) error {
 // Watch implements [kv.Transaction].
 func (t *transaction) Watch(key []byte) kv.Future[struct{}] {
 	a, err := t.usableAttempt()
-	if err == nil && t.mayBeWeak() {
-		err = t.fix(a)
-	}
 	if err != nil {
 		return kv.Resolved(struct{}{}, err)
 	}
+	if t.mayBeWeak() {
+		t.fix(a)
+	}
+	a.watches.Store(true)
 	c := a.watch(key)
 	if c == nil {
 		return kv.Resolved(struct{}{}, newError(a.isDestroyed(), "watch"))
 	}
-	return awaitWatch(t.watches, c, t.takeWatch)
+	return awaitWatch(t.watches, c, t.versions)
 }
 
 // GetApproximateSize implements [kv.Transaction].
@@ -271,7 +277,9 @@ func (t *transaction) GetCommittedVersion() (int64, error) {
 	if code != 0 {
 		return 0, newError(kv.Code(code), "GetCommittedVersion")
 	}
-	return max(version, t.version.Load()-1), nil
+	version = max(version, t.version.Load()-1)
+	t.versions.note(version, time.Time{})
+	return version, nil
 }
 
 // GetVersionstamp implements [kv.Transaction].
@@ -280,5 +288,5 @@ func (t *transaction) GetVersionstamp() kv.Future[[]byte] {
 	if err != nil {
 		return kv.Resolved[[]byte](nil, err)
 	}
-	return await(a, a.versionstamp(), "GetVersionstamp", takeKey)
+	return await(a, a.versionstamp(), "GetVersionstamp", t.takeVersionstamp)
 }

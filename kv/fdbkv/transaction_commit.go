@@ -36,7 +36,8 @@ func (t *transaction) CommitAsync() kv.Future[struct{}] {
 		return kv.Resolved(struct{}{}, err)
 	}
 	a.version.set()
-	commit := kv.NewFuture[struct{}](newPendingResult(a, keptFuture{c: a.commit(), commit: true}, false, commitCall, t.takeCommit(a)))
+	take := t.takeCommit(a, time.Now()) // which is before the client sends it
+	commit := kv.NewFuture[struct{}](newPendingResult(a, keptFuture{c: a.commit(), commit: true}, noRead, commitCall, take))
 	if t.reports.Load() {
 		return t.withConflicts(commit)
 	}
@@ -52,15 +53,15 @@ const muchWritten = 1 << 20
 // takeCommit returns how the result of the attempt's commit is taken. The version of a
 // commit is asked for then, and only after a success: the client reads it without a lock,
 // while its thread may free what it reads from at a retry or reset.
-func (t *transaction) takeCommit(a *attempt) func(*cFuture) (struct{}, cCode) {
-	large, sent := a.written.Load() > muchWritten, time.Now()
+func (t *transaction) takeCommit(a *attempt, sent time.Time) func(*cFuture) (struct{}, cCode) {
+	large := a.written.Load() > muchWritten
 	return func(f *cFuture) (struct{}, cCode) {
 		none, code := takeNothing(f)
-		if code == 0 && t.current.Load() == a {
-			if version, code := a.committedVersion(); code == 0 {
-				t.version.Store(version + 1)
-				t.db.versions.note(version, sent)
-			}
+		switch kv.Code(code) {
+		case 0:
+			t.noteCommit(a, sent)
+		case kv.CodeNotCommitted:
+			a.version.reject()
 		}
 		if code == 0 && large {
 			a.destroy(kv.CodeUsedDuringCommit)
@@ -114,7 +115,9 @@ func (t *transaction) OnError(ctx context.Context, err error) error {
 	switch {
 	case refused == nil:
 		_ = t.options.set(a.handle, false)
-		t.beginNext(a.handle).retried = true
+		next := newAttempt(a.handle, t.versions)
+		next.retried = true
+		t.beginNext(next)
 	case kv.CodeOf(refused) == code:
 		return err
 	case kv.CodeOf(refused) == 0: // ctx ended, or the database was closed

@@ -105,7 +105,7 @@ func (t *transaction) SetOptions(o kv.TransactionOptions) error {
 		return err
 	}
 	if t.db != nil && o.MaxStaleness > 0 {
-		t.db.versions.used.Store(true)
+		t.db.versions.use()
 	}
 	if err := t.endError(); err == nil && onlyVersion(o) && t.current.Load() == nil && t.shared.Load() == nil {
 		t.asked = t.asked.With(o)
@@ -125,7 +125,7 @@ func (t *transaction) SetOptions(o kv.TransactionOptions) error {
 	t.reports.Store(t.reports.Load() || t.asked.ReportConflictingKeys)
 	if replacesFixed(before, t.asked) {
 		a.reset()
-		a.version = readVersion{cache: t.versions()}
+		a.version = readVersion{cache: t.versions}
 		return t.options.set(a.handle, true)
 	}
 	return newClientOptions(o).set(a.handle, true)

@@ -193,7 +193,7 @@ func (g *group) end() {
 func (g *group) start() {
 	g.version.once.Do(g.askVersion)
 	c := g.get([]byte(kv.MetadataVersionKey), true)
-	g.metadata = newPendingResult(g.attempt, keptFuture{c: c}, false, "Get", takeValue)
+	g.metadata = newPendingResult(g.attempt, keptFuture{c: c}, noRead, "Get", takeValue)
 	g.mu.Lock()
 	members := slices.Clone(g.members)
 	g.started = true
@@ -224,6 +224,7 @@ type arrival struct{ *group }
 func (a arrival) ready() { go a.deliverMetadata() }
 
 func (g *group) deliverMetadata() {
+	_ = g.noteVersion(withVersion)
 	if g.weak == 0 {
 		g.db.groups.startNext()
 	}
@@ -305,16 +306,17 @@ func (t *transaction) attemptForRead() (*attempt, error) {
 		return nil, err
 	}
 	if a := t.current.Load(); a != nil {
-		return a, t.fix(a)
+		t.fix(a)
+		return a, nil
 	}
 	if a := t.shared.Load(); a != nil {
 		return a, nil
 	}
 	a, err := t.joinGroup()
-	if err != nil || a.group != nil {
-		return a, err
+	if err == nil && a.group == nil {
+		t.fix(a)
 	}
-	return a, t.fix(a)
+	return a, err
 }
 
 // joinGroup has the transaction read in the group that gathers; if that is full, in a
@@ -385,10 +387,12 @@ func (t *transaction) beginOwnLocked(shared *attempt) (*attempt, error) {
 		}
 	}
 	t.reads = nil
-	a := t.beginAttempt(h)
+	_ = t.options.set(h, true) // a handle that was destroyed says so in the next call
+	a := newAttempt(h, t.versions)
 	if shared != nil {
 		a.version.set()
 	}
+	t.beginNext(a)
 	if t.over.Load() {
 		t.releaseLocked()
 	}

@@ -5,50 +5,30 @@
 package fdbkv
 
 import (
-	"context"
+	"encoding/binary"
+	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// versions returns the cache of the database's versions; nil: the transaction was wrapped.
-func (t *transaction) versions() *versionCache {
-	if t.db == nil {
-		return nil
-	}
-	return &t.db.versions
-}
-
 // fix has the attempt read at a version of the cache, or else asks for the version that the client
 // reads at, to note it. The first read calls it.
-func (t *transaction) fix(a *attempt) error {
+func (t *transaction) fix(a *attempt) { a.version.once.Do(func() { t.chooseVersion(a) }) }
+
+func (t *transaction) chooseVersion(a *attempt) {
 	v := &a.version
-	if v.cache == nil {
-		return nil
+	if version, ok := t.weakVersion(a.retried); ok {
+		a.setReadVersion(version)
+		v.weak = version
+		v.request.Store(noted)
+		return
 	}
-	v.once.Do(func() { v.err = t.chooseVersion(a) })
-	return v.err
+	v.least = t.asked.AtLeast
+	a.askVersion()
 }
 
 // mayBeWeak reports whether the options say something of the read version.
 func (t *transaction) mayBeWeak() bool { return t.asked.MaxStaleness > 0 || t.asked.AtLeast > 0 }
-
-func (t *transaction) chooseVersion(a *attempt) error {
-	if version, ok := t.weakVersion(a.retried); ok {
-		a.setReadVersion(version)
-		a.version.weak = version
-		a.version.request.Store(noted)
-		return nil
-	}
-	a.askVersion()
-	if t.asked.AtLeast == 0 {
-		return nil
-	}
-	version, err := await(a, a.readVersion(), "GetReadVersion", takeNumber).Get(context.Background())
-	if err != nil {
-		return err
-	}
-	return t.asked.CheckVersion(version)
-}
 
 // weakVersion returns the version of the cache if the transaction may read at it. A retry may not: the
 // attempt before has found the version too old, unknown or in conflict.
@@ -56,7 +36,7 @@ func (t *transaction) weakVersion(retried bool) (version int64, ok bool) {
 	if retried || t.db == nil {
 		return 0, false
 	}
-	return t.db.versions.fresh(t.asked.MaxStaleness, t.asked.AtLeast)
+	return t.versions.fresh(t.asked.MaxStaleness, t.asked.AtLeast)
 }
 
 // rejectVersion forgets the version of the cache that an attempt has read at, if that is why it failed.
@@ -73,11 +53,23 @@ func (t *transaction) rejectVersion(code kv.Code) {
 	}
 }
 
-// takeWatch takes the result of a watch. What reads after a change must see it.
-func (t *transaction) takeWatch(f *cFuture) (struct{}, cCode) {
-	none, code := takeNothing(f)
-	if code == 0 && t.db != nil {
-		t.db.versions.expire()
+// noteCommit notes the version of a commit that has succeeded.
+func (t *transaction) noteCommit(a *attempt, sent time.Time) {
+	if t.current.Load() == a {
+		if version, code := a.committedVersion(); code == 0 {
+			t.version.Store(version + 1)
+			t.versions.note(version, sent)
+			return
+		}
 	}
-	return none, code
+	t.versions.expire()
+}
+
+// takeVersionstamp takes the versionstamp of a commit that has succeeded. It begins with the version.
+func (t *transaction) takeVersionstamp(f *cFuture) ([]byte, cCode) {
+	stamp, code := takeKey(f)
+	if code == 0 && len(stamp) == kv.VersionstampSize {
+		t.versions.note(int64(binary.BigEndian.Uint64(stamp)), time.Time{})
+	}
+	return stamp, code
 }

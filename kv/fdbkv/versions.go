@@ -22,10 +22,20 @@ type versionCache struct {
 	changed time.Time // the version must have been asked for after that
 }
 
-// note notes a version that was asked for, or a commit that was sent, at a time.
+// use has reads note their versions from now on. What was read before is at no known version.
+func (c *versionCache) use() {
+	if !c.used.Swap(true) {
+		c.expire()
+	}
+}
+
+// note notes a version that was asked for, or a commit that was sent, at a time; zero: it is not known.
 func (c *versionCache) note(version int64, asked time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if version <= 0 { // of a commit that wrote nothing
+		return
+	}
 	c.version = max(c.version, version)
 	if asked.After(c.asked) && !asked.Before(c.changed) { // a higher version has all that a lower one has
 		c.asked = asked
@@ -40,7 +50,7 @@ func (c *versionCache) fresh(staleness time.Duration, least int64) (version int6
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.version, !c.asked.IsZero() && time.Since(c.asked) <= staleness && c.version >= least
+	return c.version, c.version > 0 && !c.asked.IsZero() && time.Since(c.asked) <= staleness && c.version >= least
 }
 
 // expire is called when the program has seen something at a version that is not known, or is told of a
@@ -54,11 +64,12 @@ func (c *versionCache) expire() {
 	c.asked, c.changed = time.Time{}, time.Now()
 }
 
-// reject forgets a version that the cluster cannot read at, unless there is a newer one.
+// reject forgets a version that the cluster cannot read at, or that a commit conflicts at, unless there is a
+// newer one. What was asked for before may be older.
 func (c *versionCache) reject(version int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.version == version {
-		c.version, c.asked = 0, time.Time{}
+		c.version, c.asked, c.changed = 0, time.Time{}, time.Now()
 	}
 }

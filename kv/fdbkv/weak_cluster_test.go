@@ -32,6 +32,9 @@ func TestWeakReadsKeepTheContract(t *testing.T) {
 		return enginetest.OpenCluster(tb, fdbkv.Options{Transactions: kv.TransactionOptions{MaxStaleness: testStaleness}})
 	}
 	t.Run("Conformance", func(t *testing.T) { kvtest.RunConformance(t, open) })
+	t.Run("Shared", func(t *testing.T) {
+		kvtest.RunConformance(t, func(tb testing.TB) kv.Database { return sharedDatabase(open(tb)) })
+	})
 	t.Run("Serializable", func(t *testing.T) { checkHistories(t, open(t), history.CheckSerializable) })
 	t.Run("CommitOrder", func(t *testing.T) { checkHistories(t, open(t), history.CheckCommitOrder) })
 	for _, a := range kvtest.Anomalies {

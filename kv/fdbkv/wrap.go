@@ -51,6 +51,7 @@ func Unwrap(tx kv.Transaction) (fdb.Transaction, bool) {
 	if err != nil {
 		return fdb.Transaction{}, false
 	}
+	a.version.leave()
 	return a.lend(t.db)
 }
 
