@@ -19,12 +19,14 @@ func ExampleDB_With() {
 	defer db.Close()
 	job := db.With(kv.TransactionOptions{Priority: kv.PriorityBatch, Tags: []string{"import"}, SizeLimit: 10_000})
 	orders := OrderStoreOf(job, "tenant-1")
-	fmt.Println(job.Transact(ctx, func(tx persistable.Tx) error {
-		return orders.In(tx).Create(ctx, orders.New(Order{Number: "A-1", Status: Pending, CreatedAt: time.Now(), Amount: 5}))
-	}))
+	imported := make([]*Order, 100)
+	for i := range imported {
+		imported[i] = orders.New(Order{Number: fmt.Sprint("A-", i), Status: Pending, CreatedAt: time.Now(), Amount: 5})
+	}
+	fmt.Println(job.Transact(ctx, func(tx persistable.Tx) error { return orders.In(tx).Create(ctx, imported[0]) }))
 	err := job.Transact(ctx, func(tx persistable.Tx) error {
-		for i := range 100 {
-			if err := orders.In(tx).Create(ctx, orders.New(Order{Number: fmt.Sprint("B-", i), Status: Pending, CreatedAt: time.Now(), Amount: 5})); err != nil {
+		for _, o := range imported[1:] {
+			if err := orders.In(tx).Create(ctx, o); err != nil {
 				return err
 			}
 		}

@@ -11,7 +11,7 @@ import (
 func TestVersionCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &versionCache{}
-		c.used.Store(true)
+		c.use()
 		want := func(what string, staleness time.Duration, least, version int64) {
 			t.Helper()
 			if got, ok := c.fresh(staleness, least); ok != (version != 0) || ok && got != version {

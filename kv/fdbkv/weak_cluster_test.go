@@ -204,19 +204,11 @@ func readWeakly(t *testing.T, db kv.Database, o kv.TransactionOptions) string {
 // write writes "a", and returns the version.
 func write(t *testing.T, db kv.Database, value string) int64 {
 	t.Helper()
-	var written kv.Transaction
-	err := db.Transact(t.Context(), func(tx kv.Transaction) error {
-		written = tx
-		tx.Set([]byte("a"), []byte(value))
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	version, err := written.GetCommittedVersion()
-	if err != nil {
-		t.Fatal(err)
-	}
+	tx := beginOn(t, db)
+	tx.Set([]byte("a"), []byte(value))
+	wantNil(t, tx.Commit(t.Context()))
+	version, err := tx.GetCommittedVersion()
+	wantNil(t, err)
 	return version
 }
 
