@@ -92,11 +92,11 @@ func RetryRead(ctx context.Context, tx Transaction, fn func() error) error {
 // returns the loop's error: err, wrapped with ctx's error or with that of OnError,
 // or a *RetryError.
 func resetForRetry(ctx context.Context, tx Transaction, a *attempts, err error) error {
-	code := CodeOf(err)
+	code, unknown := CodeOf(err), isUnknownForGood(err)
 	if code == 0 || !IsRetryable(err) {
 		err = a.explain(ctx, err)
 	}
-	if code == 0 || isUnknownForGood(err) {
+	if code == 0 || unknown {
 		return a.markUnknown(err)
 	}
 	if ended := context.Cause(ctx); ended != nil {
