@@ -200,20 +200,27 @@ func TestRowCacheSecondTouch(t *testing.T) {
 
 // TestRowCacheForgetsTouches reads a key again after many others: it counts as new.
 func TestRowCacheForgetsTouches(t *testing.T) {
+	const rounds, keys = 100, 50
 	c, entered := newRowCache(1<<20), 0
-	for i := range 100 {
-		key := fmt.Appendf(nil, "key %d", i)
-		fillRows(c, key, nil)
-		for j := range 30_000 {
-			fillRows(c, fmt.Appendf(nil, "%d/%d", i, j), nil)
+	read := func(round, i int) bool { return fillRows(c, fmt.Appendf(nil, "key %d %d", round, i), nil) }
+	for round := range rounds {
+		for i := range keys {
+			read(round, i)
 		}
-		fillRows(c, key, nil)
-		if fillRows(c, key, nil) {
-			entered++
+		for j := range 30_000 {
+			fillRows(c, fmt.Appendf(nil, "%d/%d", round, j), nil)
+		}
+		for i := range keys {
+			read(round, i)
+			if read(round, i) {
+				entered++
+			}
 		}
 	}
-	if entered > 30 {
-		t.Errorf("%d of 100 keys entered though many others were read in between", entered)
+	// Each of the two touches meets another key's bit with a probability of at most a quarter, an eighth in the
+	// mean. So 23.4 % enter, with a standard deviation of about 1.1 %: of the seed of the hashes.
+	if entered > rounds*keys*30/100 {
+		t.Errorf("%d of %d keys entered though many others were read in between", entered, rounds*keys)
 	}
 }
 
