@@ -137,7 +137,7 @@ func (c *chaos) awaitProgress() {
 		maps.DeleteFunc(before, goesOn)
 		if time.Now().After(end) {
 			status, err := c.cluster.Run(c.t.Context(), "status details")
-			c.t.Fatalf("the processes have been back for %v, and there is no result of %v: %s %v", patience, slices.Sorted(maps.Keys(before)), status, err)
+			c.t.Fatalf("%v have had no result in the %v since the processes came back: %s %v", slices.Sorted(maps.Keys(before)), patience, status, err)
 		}
 	}
 }

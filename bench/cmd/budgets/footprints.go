@@ -54,6 +54,9 @@ func (f *footprints) measure(run, dir, write string) error {
 		return err
 	}
 	found, err := budgets.Footprints(dir, works, stores, f.arguments)
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("no footprint is named like %q: use work/store, as in 'updates/engine, as it comes'", run)
+	}
 	report := fmt.Sprintf("%s. Each line is a process of its own.\n\n%s", measure.Machine(), budgets.FootprintTable(found))
 	if len(found) > 0 {
 		fmt.Printf("## %s\n\n%s\n", f.name, report)

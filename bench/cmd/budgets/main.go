@@ -8,7 +8,7 @@
 //	go run ./cmd/budgets -run settled/get-1$     # one contest of it
 //	go run ./cmd/budgets -profile /tmp/profiles  # with a CPU profile of each contest
 //	go run ./cmd/budgets -footprint              # memory and disk, each store in a process of its own; four minutes
-//	go run ./cmd/budgets -footprint -run '^(idle|updates)$/^engine$' -updates 10m
+//	go run ./cmd/budgets -footprint -run '^(idle|updates)$/^engine, as it comes$' -updates 10m
 //	go run ./cmd/budgets -write ../docs/benchmarks.md
 package main
 
