@@ -57,7 +57,7 @@ func (db *Database) begin(scoped bool) (*transaction, error) {
 		return nil, err
 	}
 	t := newTransaction(db, scoped)
-	t.beginAttempt(h)
+	t.beginAttempt(newAttempt(h, t.versions))
 	return t, nil
 }
 
@@ -199,7 +199,6 @@ func (db *Database) Close() error {
 	clear(db.open)
 	db.mu.Unlock()
 	db.watches.giveUp(kv.ErrClosed)
-	db.groups.replaceWeak(nil)
 	db.handle.Lock()
 	defer db.handle.Unlock()
 	destroyDatabase(db.client)

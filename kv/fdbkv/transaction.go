@@ -68,9 +68,9 @@ func newTransaction(db *Database, scoped bool) *transaction {
 
 // beginAttempt begins the next attempt in a transaction of the client that is new or was
 // reset.
-func (t *transaction) beginAttempt(h *handle) *attempt {
-	_ = t.options.set(h, true) // a handle that was destroyed says so in the next call
-	return t.beginNext(newAttempt(h, t.versions))
+func (t *transaction) beginAttempt(a *attempt) *attempt {
+	_ = t.options.set(a.handle, true) // a handle that was destroyed says so in the next call
+	return t.beginNext(a)
 }
 
 // beginNext begins the next attempt in a transaction of the client that has its options.

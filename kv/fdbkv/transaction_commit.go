@@ -137,7 +137,7 @@ func (t *transaction) renewCommitted(a *attempt) (*attempt, error) {
 		if err != nil {
 			return nil, err
 		}
-		return t.beginAttempt(h), nil
+		return t.beginAttempt(newAttempt(h, t.versions)), nil
 	default:
 		return nil, newError(end, "OnError")
 	}
@@ -182,7 +182,7 @@ func (t *transaction) Reset() {
 			return
 		}
 	}
-	t.beginAttempt(h)
+	t.beginAttempt(newAttempt(h, t.versions))
 }
 
 // Cancel implements [kv.Transaction].

@@ -34,6 +34,7 @@ type group struct {
 
 	mu      sync.Mutex
 	weak    int64 // the version of the cache that it reads at; 0: it asks for one
+	joined  int   // functions that have joined it, if it is weak; the mu of groups guards it
 	started bool
 	arrived bool       // metadata has its result
 	members []*attempt // of functions that have joined it and not ended
@@ -100,34 +101,25 @@ func (s *groups) startNext() {
 func (s *groups) joinWeak(db *Database, version int64) (*attempt, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.weak == nil || s.weak.weak < version {
-		g, err := newGroup(db)
-		if err != nil {
-			return nil, err
-		}
-		s.replaceWeakLocked(g.startWeak(version))
+	if g := s.weak; g != nil && g.weak >= version && g.joined < mostMembers {
+		g.joined++
+		return g.add(), nil
 	}
-	return s.weak.add(), nil
+	g, err := newGroup(db)
+	if err != nil {
+		return nil, err
+	}
+	s.weak, g.joined = g, 1
+	a := g.add() // before the start: a group without members ends when its version arrives
+	g.startWeak(version)
+	return a, nil
 }
 
-// replaceWeak has later weak reads join another group; nil: none.
-func (s *groups) replaceWeak(g *group) {
+// forgetWeak has the next weak read begin a group.
+func (s *groups) forgetWeak() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.replaceWeakLocked(g)
-}
-
-func (s *groups) replaceWeakLocked(g *group) {
-	before := s.weak
-	s.weak = g
-	if before == nil {
-		return
-	}
-	before.mu.Lock()
-	defer before.mu.Unlock()
-	if before.arrived && len(before.members) == 0 {
-		before.end()
-	}
+	s.weak = nil
 }
 
 func newGroup(db *Database) (*group, error) {
@@ -148,7 +140,7 @@ func newGroup(db *Database) (*group, error) {
 func (g *group) add() *attempt {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.weak == 0 && len(g.members) >= mostMembers {
+	if len(g.members) >= mostMembers {
 		return nil
 	}
 	a := newAttempt(g.handle, nil)
@@ -171,8 +163,11 @@ func (g *group) leave(a *attempt) {
 	g.members[a.place], last.place = last, a.place
 	g.members[len(g.members)-1] = nil
 	g.members, a.place = g.members[:len(g.members)-1], -1
+	if len(g.members) == 0 && g.db.groups.weak == g {
+		g.db.groups.weak = nil
+	}
 	switch gathers := g.db.groups.gathering == g; {
-	case len(g.members) > 0 || g.db.groups.weak == g:
+	case len(g.members) > 0:
 	case gathers:
 		g.db.groups.gathering = nil
 		g.end()
@@ -206,15 +201,12 @@ func (g *group) start() {
 	callBack(c, arrival{g})
 }
 
-// startWeak starts a group at a version of the cache. Any number of functions may join it. So the client
-// is told to keep nothing of what they read.
-func (g *group) startWeak(version int64) *group {
+// startWeak starts a group at a version of the cache. Functions may join it until it ends.
+func (g *group) startWeak(version int64) {
 	g.version.set()
 	g.version.weak, g.weak = version, version
-	_ = g.setOption(kv.OptionReadYourWritesDisable, nil)
 	g.setReadVersion(version)
 	g.start()
-	return g
 }
 
 // arrival is the arrival of a group's read version.
@@ -228,8 +220,6 @@ func (g *group) deliverMetadata() {
 	if g.weak == 0 {
 		g.db.groups.startNext()
 	}
-	g.db.groups.mu.Lock()
-	defer g.db.groups.mu.Unlock()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.arrived = true
@@ -238,7 +228,7 @@ func (g *group) deliverMetadata() {
 			p.Resolve(g.metadataVersion())
 		}
 	}
-	if len(g.members) == 0 && g.db.groups.weak != g {
+	if len(g.members) == 0 {
 		g.end()
 	}
 }
@@ -346,10 +336,13 @@ func (t *transaction) joinGroup() (*attempt, error) {
 
 // join returns the attempt of a member of a group; nil: the transaction is to read in one of its own.
 func (t *transaction) join() (*attempt, error) {
-	if version, ok := t.weakVersion(false); ok {
+	version, weak := t.weakVersion(false)
+	switch {
+	case !t.share:
+		return nil, nil
+	case weak:
 		return t.db.groups.joinWeak(t.db, version)
-	}
-	if !t.share || t.asked.AtLeast > 0 {
+	case t.asked.AtLeast > 0:
 		return nil, nil
 	}
 	return t.db.groups.join(t.db)
@@ -387,12 +380,11 @@ func (t *transaction) beginOwnLocked(shared *attempt) (*attempt, error) {
 		}
 	}
 	t.reads = nil
-	_ = t.options.set(h, true) // a handle that was destroyed says so in the next call
 	a := newAttempt(h, t.versions)
 	if shared != nil {
 		a.version.set()
 	}
-	t.beginNext(a)
+	t.beginAttempt(a)
 	if t.over.Load() {
 		t.releaseLocked()
 	}

@@ -46,7 +46,7 @@ func (t *transaction) rejectVersion(code kv.Code) {
 	}
 	if a := t.shared.Load(); a != nil && a.group.weak != 0 {
 		a.group.version.reject()
-		t.db.groups.replaceWeak(nil)
+		t.db.groups.forgetWeak()
 	}
 	if a := t.current.Load(); a != nil {
 		a.version.reject()

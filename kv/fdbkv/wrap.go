@@ -35,7 +35,7 @@ import (
 // again.
 func Wrap(tr fdb.Transaction) kv.Transaction {
 	t := newTransaction(nil, false)
-	t.beginAttempt(&handle{c: pointerIn(tr), lent: tr})
+	t.beginAttempt(newAttempt(&handle{c: pointerIn(tr), lent: tr}, t.versions))
 	return t
 }
 
