@@ -56,6 +56,7 @@ type Options struct {
 	BatchRecords   int           // the most units in a batch
 	RangeBytes     int           // the least size of a range
 	Lease          time.Duration // after which an unchanged claim is taken over
+	NoPause        bool          // workers do not pause after conflicts: no other program writes to the keys
 	Now            func() time.Time
 
 	// Progress is called after each batch with all ranges as last seen, one call at a time. It may

@@ -121,7 +121,7 @@ func (w *worker) tryBatch(ctx context.Context, begin []byte, expired *Range) (r 
 	case err != nil:
 	case attempts == 1:
 		w.effort.grow()
-	default:
+	case !w.options.NoPause:
 		w.effort.slowDown()
 	}
 	w.effort.taken, w.effort.took = taken.Bytes, w.options.Now().Sub(begun)

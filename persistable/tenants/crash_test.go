@@ -109,7 +109,7 @@ func TestCrashes(t *testing.T) {
 	stream := &bytes.Buffer{}
 	must[tenants.Progress](t)(rooms.Export(ctx, "a", stream, tenants.ExportOptions{Lock: lock}))
 	crash(t, engine, func(db *persistable.DB) error {
-		return finished(second(tenants.Of(db, "rooms").Copy(ctx, "a", "b", tenants.CopyOptions{Lock: lock})))
+		return finished(second(tenants.Of(db, "rooms").Copy(ctx, "a", "b", tenants.CopyOptions{Lock: lock, Lease: time.Millisecond})))
 	}, whole(before, "b"))
 	equal(t, before, contents(t, db, "rooms", "b"))
 	check(t, rooms.Delete(ctx, "b"))
@@ -240,7 +240,7 @@ var tasks = map[string]func(db *persistable.DB, dir string) error{
 			lock, err = rooms.Lock(ctx, "a", "copy")
 		}
 		if err == nil {
-			_, err = rooms.Copy(ctx, "a", "c", tenants.CopyOptions{Lock: lock})
+			_, err = rooms.Copy(ctx, "a", "c", tenants.CopyOptions{Lock: lock, Workers: 3, Lease: 10 * time.Millisecond})
 		}
 		if errors.Is(err, tenants.ErrExists) {
 			return nil

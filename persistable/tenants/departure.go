@@ -75,7 +75,7 @@ func (d *departure) attempt(ctx context.Context, tx kv.Transaction) error {
 	if _, err := d.layer.CreateOrOpen(ctx, tx, work); err != nil {
 		return err
 	}
-	tx.Clear(arrivalKey(now)) // a copy or import that still runs sees that it was abandoned
+	clearArrival(tx, now)
 	if _, err = d.layer.Move(ctx, tx, d.path, to); err != nil {
 		return err
 	}

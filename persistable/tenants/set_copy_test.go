@@ -63,7 +63,7 @@ func TestCopy(t *testing.T) {
 			p := must[tenants.Progress](t)(c.set.Copy(ctx, "a", "b", tenants.CopyOptions{Lock: lock, Progress: func(tenants.Progress) { blocks++ }}))
 			want := contents(t, db, c.parent, "a")
 			equal(t, want, contents(t, db, c.parent, "b"))
-			if p.Blocks != int64(blocks) || p.Pairs < 12 || p.Bytes < 1000 {
+			if p.Blocks < int64(blocks) || blocks < 1 || p.Pairs < 12 || p.Bytes < 1000 {
 				t.Errorf("%d blocks, %+v", blocks, p)
 			}
 			if u := must[tenants.Usage](t)(c.set.Usage(ctx, "b")); u != (tenants.Usage{}) {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -97,10 +98,10 @@ func (s *source) next(ctx context.Context) (b *block, err error) {
 	for b == nil && s.dir < len(s.dirs) {
 		if !s.dirs[s.dir].isPartition() {
 			err = s.read(ctx, func(tx kv.ReadTransaction) error {
-				if err := s.checkDirectory(ctx, tx); err != nil {
+				if err := s.checkDirectory(ctx, tx, s.dir); err != nil {
 					return err
 				}
-				b, err = s.readBlock(ctx, tx)
+				b, err = s.readBlock(ctx, tx, s.dir, s.rest(), math.MaxInt, blockBytes)
 				return err
 			})
 		}
@@ -116,14 +117,23 @@ func (s *source) next(ctx context.Context) (b *block, err error) {
 	return b, nil
 }
 
-// checkDirectory returns [ErrLockLost] if the current directory is not the one that was there
-// when the source was opened: a program that does not look at locks has removed or moved it.
-// Without a lock, all reads are of one version.
-func (s *source) checkDirectory(ctx context.Context, tx kv.ReadTransaction) error {
+// rest returns the keys of the current directory that were not read.
+func (s *source) rest() kv.KeyRange {
+	keys := s.dirs[s.dir].keys
+	if s.last != nil {
+		keys.Begin = kv.Successor(slices.Concat(keys.Begin, s.last))
+	}
+	return keys
+}
+
+// checkDirectory returns [ErrLockLost] if a directory is not the one that was there when the
+// source was opened: a program that does not look at locks has removed or moved it. Without a
+// lock, all reads are of one version.
+func (s *source) checkDirectory(ctx context.Context, tx kv.ReadTransaction, dir int) error {
 	if s.lock.ID == "" {
 		return nil
 	}
-	b := &s.dirs[s.dir]
+	b := &s.dirs[dir]
 	d, err := s.layer.Open(ctx, tx, slices.Concat(s.Path(s.name), b.path))
 	switch {
 	case err == nil && bytes.Equal(d.Reserve().Begin, b.keys.Begin):
@@ -134,21 +144,18 @@ func (s *source) checkDirectory(ctx context.Context, tx kv.ReadTransaction) erro
 	return err
 }
 
-// readBlock reads the next pairs of the current directory; nil if there are none.
-func (s *source) readBlock(ctx context.Context, tx kv.ReadTransaction) (*block, error) {
-	keys := s.dirs[s.dir].keys
-	prefix := keys.Begin
-	if s.last != nil {
-		keys.Begin = kv.Successor(slices.Concat(prefix, s.last))
-	}
-	b := &block{dir: s.dir}
-	size := 0
+// readBlock reads the first of some keys of a directory: at most so many pairs, and about so many
+// bytes. It returns nil if there are none.
+func (s *source) readBlock(ctx context.Context, tx kv.ReadTransaction, dir int, keys kv.KeyRange, pairs, size int) (*block, error) {
+	prefix := s.dirs[dir].keys.Begin
+	b := &block{dir: dir}
 	for pair, err := range tx.GetRange(keys.Selectors(), kv.RangeOptions{Mode: kv.ModeSerial}).All(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		b.pairs = append(b.pairs, kv.KeyValue{Key: bytes.Clone(pair.Key[len(prefix):]), Value: bytes.Clone(pair.Value)})
-		if size += len(pair.Key) + len(pair.Value); size >= blockBytes {
+		pair = kv.KeyValue{Key: bytes.Clone(pair.Key[len(prefix):]), Value: bytes.Clone(pair.Value)}
+		b.pairs = append(b.pairs, pair)
+		if size -= len(pair.Key) + len(pair.Value); size <= 0 || len(b.pairs) == pairs {
 			break
 		}
 	}
@@ -183,7 +190,7 @@ func sameHeader(a, b header) bool {
 
 func sameBranch(a, b branch) bool { return slices.Equal(a.path, b.path) && a.layer == b.layer }
 
-// copyTo copies the blocks from the source's position on.
+// copyTo copies all blocks.
 func (s *source) copyTo(ctx context.Context, dst *stage, progress func(Progress)) error {
 	for {
 		b, err := s.next(ctx)
@@ -191,7 +198,7 @@ func (s *source) copyTo(ctx context.Context, dst *stage, progress func(Progress)
 			return err
 		}
 		if b == nil {
-			return dst.finish(ctx)
+			return dst.finish(ctx, dst.checkComplete)
 		}
 		if err := dst.add(ctx, b, 0); err != nil {
 			return err
@@ -227,18 +234,24 @@ func readTree(ctx context.Context, tx kv.ReadTransaction, l *directory.Layer, pa
 // estimateSize adds the estimates of all directories. That of a partition has what is
 // in it already.
 func (t tree) estimateSize(ctx context.Context, tx kv.ReadTransaction) (total int64, err error) {
-	var sizes []kv.Future[int64]
-	for _, b := range t.outermost() {
-		sizes = append(sizes, tx.GetEstimatedRangeSizeBytes(b.keys))
+	_, total, err = t.outermost().estimateSizes(ctx, tx)
+	return total, err
+}
+
+// estimateSizes returns the estimates of all directories, and their sum.
+func (t tree) estimateSizes(ctx context.Context, tx kv.ReadTransaction) (sizes []int64, total int64, err error) {
+	var estimates []kv.Future[int64]
+	for _, b := range t {
+		estimates = append(estimates, tx.GetEstimatedRangeSizeBytes(b.keys))
 	}
-	for _, size := range sizes {
-		n, err := size.Get(ctx)
+	for _, estimate := range estimates {
+		n, err := estimate.Get(ctx)
 		if err != nil {
-			return 0, err
+			return nil, 0, err
 		}
-		total += n
+		sizes, total = append(sizes, n), total+n
 	}
-	return total, nil
+	return sizes, total, nil
 }
 
 // outermost returns the directories that are in no partition of the tenant.

@@ -13,13 +13,15 @@ import (
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
 	"github.com/kazahana-db/kazahana/internal/sentinel"
+	"github.com/kazahana-db/kazahana/internal/worklist"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
 // stage is a tenant that arrives by a copy or an import: a directory outside of the
 // set, which the last transaction moves to its name. How far it has come is in an
-// annotation of the directory, so that another process can continue.
+// annotation of the directory, so that another process can continue. That of a copy under a lock has a
+// list instead (see [copyJob]).
 type stage struct {
 	*Set
 	name string
@@ -27,9 +29,10 @@ type stage struct {
 	id       string // of what arrives: only the same one continues it
 	path     []string
 	dirs     []*directory.Directory
-	key      []byte       // of the annotation
-	versions string       // the name of an index that is ordered by versions
-	lock     tenancy.Lock // which the tenant has when it is there; zero: none
+	key      []byte        // of the annotation
+	list     worklist.List // of a copy under a lock
+	versions string        // the name of an index that is ordered by versions
+	lock     tenancy.Lock  // which the tenant has when it is there; zero: none
 	arrival
 }
 
@@ -43,9 +46,17 @@ type arrival struct {
 	pairs, bytes int64
 }
 
-// arrivalKey is the key of the annotation of a directory.
-func arrivalKey(d *directory.Directory) []byte {
-	return d.Annotation(tenancy.Owner).Sub("arrival").Bytes()
+// arrivalKeys are the keys of the annotation of a directory, and of the list of a copy under a lock.
+func arrivalKeys(d *directory.Directory) (key []byte, l worklist.List) {
+	arrival := d.Annotation(tenancy.Owner).Sub("arrival")
+	return arrival.Bytes(), worklist.List{Prefix: arrival.Sub("range").Bytes()}
+}
+
+// clearArrival removes what is known of an arrival: a call that still runs sees that it has ended.
+func clearArrival(tx kv.Transaction, d *directory.Directory) {
+	key, l := arrivalKeys(d)
+	tx.Clear(key)
+	tx.ClearRange(l.Keys())
 }
 
 func (a *arrival) encode(id string) ([]byte, error) {
@@ -102,7 +113,7 @@ func (g *stage) openRoot(ctx context.Context, tx kv.Transaction) (err error) {
 	if err != nil {
 		return err
 	}
-	g.key = arrivalKey(d)
+	g.key, g.list = arrivalKeys(d)
 	if g.arrival, err = g.readArrival(ctx, tx, true); err == nil {
 		g.dirs = []*directory.Directory{d}
 	}
@@ -237,8 +248,16 @@ func (g *stage) checkVersion(ctx context.Context, tx kv.Transaction, b *block) e
 	return err
 }
 
-// finish moves the tenant to its name: from then on programs see it, whole.
-func (g *stage) finish(ctx context.Context) error {
+// checkComplete returns an error if another call has written to the stage since.
+func (g *stage) checkComplete(_ context.Context, _ kv.ReadTransaction, there arrival) error {
+	if there.block != g.block {
+		return fmt.Errorf("%w (another call has begun it again)", ErrUnfinished)
+	}
+	return nil
+}
+
+// finish moves the tenant to its name, unless check returns an error: from then on programs see it, whole.
+func (g *stage) finish(ctx context.Context, check func(context.Context, kv.ReadTransaction, arrival) error) error {
 	own := string(g.dirs[0].Reserve().Begin)
 	err := g.transact(ctx, func(tx kv.Transaction) error {
 		if there, err := g.hasPrefix(ctx, tx, g.name, own); there || err != nil {
@@ -248,13 +267,13 @@ func (g *stage) finish(ctx context.Context) error {
 		if err == nil {
 			err = g.checkPathUnlocked(ctx, tx, g.parent)
 		}
+		if err == nil {
+			err = check(ctx, tx, there)
+		}
 		if err != nil {
 			return err
 		}
-		if there.block != g.block {
-			return fmt.Errorf("%w (another call has begun it again)", ErrUnfinished)
-		}
-		tx.Clear(g.key)
+		clearArrival(tx, g.dirs[0])
 		if g.lock.ID != "" {
 			if err := (tenancy.Settings{Lock: g.lock}).Write(ctx, tx, g.dirs[0]); err != nil {
 				return err

@@ -335,18 +335,22 @@ The records have the new name from then on, in every program.
 
 func copyTenantCommand(c *shell.Console) *cobra.Command {
 	var lock bool
+	var workers int
 	cmd := &cobra.Command{
 		Use: "copy FROM TO", Short: "Copy a tenant to another name", Args: shell.Arguments(cobra.ExactArgs(2)),
 		Long: `Copy a tenant to a name in the same directory that does not exist. The copy is of one state, and appears
 when it is complete. A locked tenant is read under its lock, which stays. One that is not locked is read at
 one version, which is possible for five seconds: enough for some ten megabytes. With --lock, programs
 cannot write to it until the copy is complete. Quota and lock are not copied.
+
+With --workers the keys of a locked tenant are divided: the same command in other processes, on a cluster,
+takes part, and continues what a process that was killed has left.
 ` + aboutTenants,
 		Example:           "  kazahana tenant copy tenants/tenant-1 tenants/trial --lock --db data",
 		ValidArgsFunction: database.CompletePaths,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, to, err := parsePair(cmd, args)
-			if err != nil {
+			if err = cmp.Or(err, shell.AtLeast(cmd, "workers", workers, 1)); err != nil {
 				return err
 			}
 			return database.Write(cmd, func(ctx context.Context, db *persistable.DB) error {
@@ -354,7 +358,7 @@ cannot write to it until the copy is complete. Quota and lock are not copied.
 				err := from.whileLocked(ctx, db, lock, "kazahana tenant copy", func(l tenants.Lock) (err error) {
 					show := startProgress(ctx, c, db, from, "copying "+from.String())
 					defer show.Finish()
-					p, err = from.of(db).Copy(ctx, from.name, to.name, tenants.CopyOptions{Lock: l, Progress: func(p tenants.Progress) { show.Set(p.Bytes) }})
+					p, err = from.of(db).Copy(ctx, from.name, to.name, tenants.CopyOptions{Lock: l, Workers: workers, Progress: func(p tenants.Progress) { show.Set(p.Bytes) }})
 					return err
 				})
 				if errors.Is(err, tenants.ErrUnfinished) {
@@ -368,6 +372,7 @@ cannot write to it until the copy is complete. Quota and lock are not copied.
 		},
 	}
 	addLock(cmd, &lock)
+	cmd.Flags().IntVar(&workers, "workers", 1, "`number` of goroutines that copy a locked tenant, which share the work with those of other processes")
 	return cmd
 }
 
