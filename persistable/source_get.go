@@ -258,6 +258,9 @@ func (l *lookup) run(ctx context.Context) error {
 	if known != nil {
 		failed = l.readIn(ctx, known)
 	}
+	if failed != nil && ctx.Err() != nil {
+		return failed // it says for how long
+	}
 	var err error
 	if l.store, err = l.t.openStore(ctx, l.place); err != nil || l.store == nil {
 		return err
