@@ -22,6 +22,7 @@ var skips = map[string]string{
 	"internal/browsertest/page.go":                   "in CI it fails instead",
 	"cmd/kazahana/internal/ui/browser_test.go":       "only with -short: make test runs it",
 	"cmd/kazahana/internal/ui/health_test.go":        "only with -short: make test runs it",
+	"cmd/kazahana/internal/ui/pulse_test.go":         "only with -short: make test runs it",
 	"cmd/kazahana/internal/ui/stores_test.go":        "only with -short: make test runs it",
 	"cmd/kazahana/internal/ui/tenants_test.go":       "only with -short: make test runs it",
 	"internal/idbuilder/snowflake/store_test.go":     "only with -short: make test runs it",

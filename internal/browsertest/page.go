@@ -73,7 +73,7 @@ func (f *faults) take() []string {
 	return seen
 }
 
-// note notes faults of a page that the browser reports. Browsers also report a refused request,
+// note notes faults of a page that the browser reports. Browsers also report a refused request, or one in an outage,
 // and a page that did not move the focus because the user, here the test, had set it already:
 // these are not faults.
 func (f *faults) note(event any) {
@@ -86,7 +86,7 @@ func (f *faults) note(event any) {
 	case *runtime.EventExceptionThrown:
 		fault("an exception:", e.ExceptionDetails.Text, thrown(e))
 	case *log.EventEntryAdded:
-		refused := e.Entry.Source == "network" && strings.Contains(e.Entry.Text, "status of 4")
+		refused := e.Entry.Source == "network" && (strings.Contains(e.Entry.Text, "status of 4") || strings.Contains(e.Entry.Text, "status of 503"))
 		focused := string(e.Entry.Level) == "info" && strings.HasPrefix(e.Entry.Text, "Autofocus processing was blocked")
 		if !refused && !focused {
 			fault(string(e.Entry.Level), string(e.Entry.Source), e.Entry.Text, e.Entry.URL)

@@ -82,7 +82,9 @@ func (f *uiFlags) serve(ctx context.Context, c *shell.Console, cmd *cobra.Comman
 		return shell.Invalid(fmt.Errorf("--listen: %w", err))
 	}
 	address := listener.Addr().(*net.TCPAddr)
-	pages, err := ui.New(db, ui.Options{Access: access.Options{Hosts: append(f.hosts, reachable(address)...)}, Database: at.String(), Write: f.write})
+	pages, err := ui.New(db, ui.Options{
+		Access: access.Options{Hosts: append(f.hosts, reachable(address)...)}, Database: at.String(), Remedy: at.Remedy(), Write: f.write,
+	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

@@ -47,10 +47,21 @@ func answer(do verb) http.HandlerFunc {
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
 		if err != nil {
 			w.WriteHeader(statusOf(err))
-			value = map[string]string{"error": err.Error()}
+			value = newFailure(err)
 		}
 		_ = json.NewEncoder(w).Encode(value) // the browser has gone
 	}
+}
+
+// failure is an error as the page shows it.
+type failure struct {
+	Error   string `json:"error"`
+	Outage  bool   `json:"outage,omitempty"`  // the database does not answer: the page tries again
+	Unknown bool   `json:"unknown,omitempty"` // it is not known whether a change was made
+}
+
+func newFailure(err error) failure {
+	return failure{err.Error(), is[*outage](err), kv.IsOutcomeUnknown(err)}
 }
 
 // statusOf returns the status of an error's answer.
@@ -65,7 +76,7 @@ func statusOf(err error) int {
 		return http.StatusNotFound
 	case errors.Is(err, persistable.ErrChanged):
 		return http.StatusPreconditionFailed
-	case errors.Is(err, job.ErrClosed), errors.Is(err, kv.ErrClosed):
+	case errors.Is(err, job.ErrClosed), errors.Is(err, kv.ErrClosed), is[*outage](err):
 		return http.StatusServiceUnavailable
 	case isOneOf(err, job.ErrRunning, tenants.ErrExists, tenants.ErrLockLost), isRefusal(err):
 		return http.StatusConflict

@@ -17,6 +17,7 @@ import (
 // changePages send the changes of a store to a page while they happen.
 type changePages struct {
 	stores *storePages
+	pulse  *pulse
 	ended  context.Context // done when the handler is closed: it ends streams
 }
 
@@ -37,7 +38,12 @@ type stream struct {
 // stream sends the changes of a store after a version, and those that follow, until the
 // page goes. A browser that connects again says by Last-Event-ID where it was.
 func (p *changePages) stream(w http.ResponseWriter, r *http.Request) {
-	s, since, err := p.openFeed(r)
+	var s *dynamic.Store
+	var since persistable.Version
+	err := p.pulse.during(r.Context(), func(ctx context.Context) (err error) {
+		s, since, err = p.openFeed(r.WithContext(ctx))
+		return err
+	})
 	if err != nil {
 		answer(func(*http.Request) (any, error) { return nil, err })(w, r)
 		return
@@ -48,17 +54,20 @@ func (p *changePages) stream(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := stream{w, http.NewResponseController(w).Flush}
 	for {
-		next, n, err := out.sendChanges(ctx, s, since)
+		n := 0
+		err := p.pulse.during(ctx, func(ctx context.Context) (err error) {
+			since, n, err = out.sendChanges(ctx, s, since)
+			return err
+		})
 		if err != nil {
-			_ = out.send("failed", "", map[string]string{"error": err.Error()}) // the page may have gone
+			_ = out.send("failed", "", newFailure(err)) // the page may have gone
 			return
 		}
-		since = next
 		if n == 0 && out.send("idle", "", map[string]string{}) != nil {
 			return
 		}
 		if err := awaitChange(ctx, s, since); err != nil {
-			_ = out.send("failed", "", map[string]string{"error": err.Error()}) // the page may have gone
+			_ = out.send("failed", "", newFailure(err)) // the page may have gone
 			return
 		}
 		if ctx.Err() != nil {

@@ -59,7 +59,7 @@ func TestChangesAwait(t *testing.T) {
 		must(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		sent := &recorder{ResponseRecorder: httptest.NewRecorder()}
-		go (&changePages{pages.stores, pages.ended}).stream(sent, httptest.NewRequestWithContext(ctx, http.MethodGet, "/api/changes?"+orders().Encode(), nil))
+		go (&changePages{pages.stores, pages.pulse, pages.ended}).stream(sent, httptest.NewRequestWithContext(ctx, http.MethodGet, "/api/changes?"+orders().Encode(), nil))
 		synctest.Wait()
 		before, length := counter.Counts(), len(sent.text())
 		time.Sleep(idleEvery - time.Nanosecond)

@@ -3,6 +3,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ type Handler struct {
 	sizes   *sizePages
 	jobs    *jobPages
 	leases  *leasePages
+	pulse   *pulse
 	samples *sampler // nil for an engine without metrics
 	pages   http.Handler
 	ended   context.Context // done when the handler is closed: it ends streams
@@ -56,6 +58,7 @@ func New(db *persistable.DB, o Options) (*Handler, error) {
 		jobs: &jobPages{job.NewSet()}, leases: &leasePages{leases},
 	}
 	h.ended, h.end = context.WithCancel(context.Background())
+	h.pulse = &pulse{engine: db.Engine(), database: cmp.Or(o.Database, "the database"), remedy: o.Remedy, ended: h.ended}
 	h.samples = startSampler(db.Engine(), o.SampleEvery)
 	h.pages = guard.Protect(h.routes(), http.HandlerFunc(serveClosed))
 	return h, nil
@@ -73,6 +76,7 @@ func (h *Handler) Close() { h.closed.Do(h.stop) }
 func (h *Handler) stop() {
 	h.end()
 	h.jobs.set.Close()
+	h.pulse.close()
 	h.samples.close()
 }
 
@@ -80,8 +84,10 @@ func (h *Handler) stop() {
 type Options struct {
 	// Access says which requests are answered.
 	Access access.Options
-	// Database names the database, for the heading of the page.
+	// Database names the database, for the heading of the page and for messages.
 	Database string
+	// Remedy says what to do when the database does not answer, in sentences.
+	Remedy string
 	// Write lets the page change the database.
 	Write bool
 	// SampleEvery is how often the engine's metrics are sampled, from 10 ms. The default value is
@@ -139,23 +145,28 @@ func (h *Handler) routes() http.Handler {
 	}
 	mux.HandleFunc("GET /static/{file...}", serveStatic)
 	records, indexes := &recordPages{h.stores}, &indexPages{h.stores, h.jobs}
-	tenants, changes := &tenantPages{h.stores, h.sizes, h.jobs}, &changePages{h.stores, h.ended}
-	for path, do := range map[string]verb{
-		"info": h.info, "health": h.health, "directories": h.sizes.listDirectories, "directory": h.sizes.showDirectory, "sizes": h.sizes.showSizes,
-		"sets": tenants.listSets, "tenants": tenants.list, "tenant": tenants.show,
-		"types": h.stores.list, "schema": h.stores.schema, "history": h.stores.history, "records": records.list, "record": records.show,
-		"indexes": indexes.list, "leases": h.leases.list, "decode": decode, "metrics": h.samples.metrics, "jobs": h.jobs.list,
+	tenants, changes := &tenantPages{h.stores, h.sizes, h.jobs}, &changePages{h.stores, h.pulse, h.ended}
+	for path, do := range map[string]verb{ // these answer while the database does not
+		"info": h.info, "health": h.health, "decode": decode, "metrics": h.samples.metrics, "jobs": h.jobs.list,
 	} {
 		mux.HandleFunc("GET /api/"+path, answer(do))
 	}
+	for path, do := range map[string]verb{
+		"state": h.state, "directories": h.sizes.listDirectories, "directory": h.sizes.showDirectory, "sizes": h.sizes.showSizes,
+		"sets": tenants.listSets, "tenants": tenants.list, "tenant": tenants.show,
+		"types": h.stores.list, "schema": h.stores.schema, "history": h.stores.history, "records": records.list, "record": records.show,
+		"indexes": indexes.list, "leases": h.leases.list,
+	} {
+		mux.HandleFunc("GET /api/"+path, answer(h.pulse.guard(do)))
+	}
 	mux.HandleFunc("GET /api/changes", changes.stream)
 	mux.HandleFunc("POST /api/jobs/cancel", answer(h.jobs.cancel))
-	mux.HandleFunc("POST /api/indexes/verify", answer(indexes.verify))
+	mux.HandleFunc("POST /api/indexes/verify", answer(h.pulse.guard(indexes.verify)))
 	for path, do := range map[string]verb{
 		"record/save": records.save, "record/delete": records.delete, "indexes/build": indexes.build, "indexes/repair": indexes.repair,
 		"indexes/drop": indexes.drop, "tenant/lock": tenants.lock, "tenant/unlock": tenants.unlock, "tenant/remove": tenants.remove,
 	} {
-		mux.HandleFunc("POST /api/"+path, answer(h.onlyWriting(do)))
+		mux.HandleFunc("POST /api/"+path, answer(h.onlyWriting(h.pulse.guard(do))))
 	}
 	return mux
 }
@@ -177,25 +188,34 @@ type info struct {
 	Database string `json:"database"`
 	Engine   string `json:"engine"` // embedded or cluster
 	Write    bool   `json:"write"`
-	Version  string `json:"version"` // the version that is read, in decimal
-	Bytes    int64  `json:"bytes"`   // by the engine's estimate
 }
 
-func (h *Handler) info(r *http.Request) (any, error) {
+func (h *Handler) info(*http.Request) (any, error) {
 	i := info{Database: h.options.Database, Engine: "cluster", Write: h.options.Write}
 	if h.samples != nil {
 		i.Engine = "embedded"
 	}
+	return i, nil
+}
+
+// state is what the page shows of the database as a whole.
+type state struct {
+	Version string `json:"version"` // the version that is read, in decimal
+	Bytes   int64  `json:"bytes"`   // by the engine's estimate
+}
+
+func (h *Handler) state(r *http.Request) (any, error) {
+	var s state
 	err := h.db.Engine().ReadTransact(r.Context(), func(tx kv.ReadTransaction) error {
 		v, err := tx.GetReadVersion().Get(r.Context())
 		if err != nil {
 			return err
 		}
-		i.Version = decimal(v)
-		i.Bytes, err = h.sizes.newMeasurement(tx).sizeOf(r.Context(), allKeys)
+		s.Version = decimal(v)
+		s.Bytes, err = h.sizes.newMeasurement(tx).sizeOf(r.Context(), allKeys)
 		return err
 	})
-	return i, err
+	return s, err
 }
 
 // health is what the page shows of the health of a cluster.
@@ -205,8 +225,18 @@ type health struct {
 	Unknown string          `json:"unknown,omitempty"` // why there is none
 }
 
+// statusWithin is how long the client of a cluster may take to tell its status.
+const statusWithin = 5 * time.Second
+
+var errNoStatus = fmt.Errorf("its client has told nothing of it within %v", statusWithin)
+
 func (h *Handler) health(r *http.Request) (any, error) {
-	status, err := cluster.Read(r.Context(), h.db.Engine())
+	ctx, cancel := context.WithTimeoutCause(r.Context(), statusWithin, errNoStatus)
+	defer cancel()
+	status, err := cluster.Read(ctx, h.db.Engine())
+	if errors.Is(err, errNoStatus) {
+		err = errNoStatus
+	}
 	if err != nil {
 		return health{Faults: []cluster.Fault{}, Unknown: err.Error()}, nil //nolint:nilerr // the page says so
 	}

@@ -40,7 +40,7 @@ func TestReadOnly(t *testing.T) {
 	s := start(t, Options{})
 	before := dump(t, s.db)
 	for path, q := range map[string]url.Values{
-		"info": nil, "health": nil, "directory": {"p": {"tenants", "tenant-1"}}, "directories": {"p": {"tenants"}}, "sizes": nil, "sets": nil, "tenants": {"p": {"tenants"}}, "tenant": {"p": {"tenants", "tenant-1"}}, "types": nil,
+		"info": nil, "state": nil, "health": nil, "directory": {"p": {"tenants", "tenant-1"}}, "directories": {"p": {"tenants"}}, "sizes": nil, "sets": nil, "tenants": {"p": {"tenants"}}, "tenant": {"p": {"tenants", "tenant-1"}}, "types": nil,
 		"schema": orders(), "history": orders(), "records": orders(), "record": orders("id", firstOrder), "indexes": orders(), "leases": nil,
 		"decode": {"id": {firstOrder}}, "metrics": nil, "jobs": nil,
 	} {

@@ -32,18 +32,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cluster"
-	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/move"
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/nearest"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
-	"github.com/kazahana-db/kazahana/kv/fdbkv"
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
@@ -88,6 +84,15 @@ func (p place) String() string {
 		return "the folder " + shell.Word(p.folder)
 	}
 	return "the cluster of " + shell.Word(p.cluster)
+}
+
+// remedy says what to do when the database does not answer.
+func (p place) remedy() string {
+	if p.folder != "" {
+		return "See in the system's log whether its disk has faults."
+	}
+	file := shell.Word(p.cluster)
+	return fmt.Sprintf("Run fdbcli -C %s --exec 'status details' on this machine: it says whether the cluster is available. If it reaches no coordinators, see whether the servers run, whether this machine reaches them, and whether %s is the file that they have.", file, file)
 }
 
 // placeOf returns the place that the flags name or, without them, the environment.
@@ -305,63 +310,6 @@ func IsForeign(folder string) bool {
 	segments, err := filepath.Glob(filepath.Join(folder, "*.log"))
 	return err == nil && len(segments) == 0
 }
-
-// patience is how long a cluster may take to answer the first time.
-const patience = 10 * time.Second
-
-// openCluster opens a cluster that answers, and is not locked.
-func openCluster(ctx context.Context, file string) (kv.Database, error) {
-	db, lock, err := OpenCluster(ctx, file)
-	if err == nil && lock != "" {
-		err = errors.Join(fmt.Errorf("the cluster of %s is locked, and nothing can be read or written: %s", shell.Word(file), lock), db.Close())
-	}
-	if err != nil {
-		return nil, err
-	}
-	return db, nil
-}
-
-// OpenCluster opens a cluster that answers, and returns why it is locked: then only
-// transactions with [kv.OptionLockAware] read and write. It returns "" if it is not.
-func OpenCluster(ctx context.Context, file string) (db kv.Database, lock string, err error) {
-	if db, err = fdbkv.Open(file); err != nil {
-		return nil, "", err
-	}
-	if lock, err = awaitAnswer(ctx, db, file); err != nil {
-		return nil, "", errors.Join(err, db.Close())
-	}
-	return db, lock, nil
-}
-
-// awaitAnswer reads why a cluster is locked, and returns an error if it is not there.
-func awaitAnswer(ctx context.Context, db kv.Database, file string) (lock string, err error) {
-	within, cancel := context.WithTimeoutCause(ctx, patience, errSilent)
-	defer cancel()
-	lock, err = move.LockOf(within, db)
-	if err != nil && context.Cause(within) == errSilent {
-		err = fmt.Errorf("the cluster of %s has not answered within %v: do its servers run, and can this machine reach them?%s (%w)", shell.Word(file), patience, whySilent(ctx, db), err)
-	}
-	return lock, err
-}
-
-// whySilent says what its client knows of a cluster that does not answer; nothing if it knows
-// no reason.
-func whySilent(ctx context.Context, db kv.Database) string {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	status, err := cluster.Read(ctx, db)
-	if err != nil || status.Health.Available {
-		return ""
-	}
-	var reasons []string
-	for _, f := range status.Health.Faults() {
-		reasons = append(reasons, f.Reason)
-	}
-	return " Its status says: " + strings.Join(reasons, "; ")
-}
-
-// errSilent is why a cluster is not waited for any longer.
-var errSilent = errors.New("no answer")
 
 // ExitMissing is the exit code of a verb that does not find what it is to show or
 // change: a directory, a tenant, a type, a record, a key.

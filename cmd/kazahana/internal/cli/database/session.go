@@ -35,6 +35,9 @@ func NewSession(cmd *cobra.Command) (*Session, error) {
 // String names the database.
 func (s *Session) String() string { return s.at.String() }
 
+// Remedy says what to do when the database does not answer.
+func (s *Session) Remedy() string { return s.at.remedy() }
+
 // Path returns the working directory.
 func (s *Session) Path() []string { return slices.Clone(s.path) }
 

@@ -2,9 +2,11 @@
 
 // Failure is an answer that is an error, or none.
 export class Failure extends Error {
-  constructor(message, status) {
+  constructor(message, status, {outage = false, unknown = false} = {}) {
     super(message);
     this.status = status;
+    this.outage = outage; // the database does not answer
+    this.unknown = unknown; // it is not known whether a change was made
   }
 }
 
@@ -30,7 +32,7 @@ async function ask(request) {
     if (error.name === 'AbortError') throw error;
     return {error: `The server answered ${answer.status} without a reason.`};
   });
-  if (!answer.ok) throw new Failure(value.error ?? String(answer.status), answer.status);
+  if (!answer.ok) throw new Failure(value.error ?? String(answer.status), answer.status, value);
   return value;
 }
 

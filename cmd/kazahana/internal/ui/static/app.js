@@ -3,6 +3,7 @@
 import {get} from './api.js';
 import {el, put} from './dom.js';
 import {flat} from './format.js';
+import {healthSection} from './health.js';
 import {bindKeys, openHelp, openPalette} from './keys.js';
 import {badge, fault, heading, to} from './parts.js';
 import {applyTheme, themeSwitch} from './theme.js';
@@ -55,9 +56,16 @@ async function show({focus = true} = {}) {
     if (error.name === 'AbortError' || signal.aborted) return;
     document.title = 'Error · Kazahana';
     put(main, heading('Nothing to show'), fault(error, () => show()));
+    if (error.outage && info.engine === 'cluster') showHealth(main, signal);
   }
   main.removeAttribute('aria-busy');
   if (focus) (main.querySelector('[data-focus]') ?? main.querySelector('h1'))?.focus({preventScroll: true});
+}
+
+// showHealth adds what the client of a cluster knows of an outage.
+async function showHealth(main, signal) {
+  const health = await get('health', {}, signal).catch(() => null); // the page may have gone
+  if (health && !signal.aborted) main.append(healthSection(health));
 }
 
 // go leads to another address. With replace it takes the place of this one in the history.
@@ -97,7 +105,7 @@ function markCurrent(name) {
 // paletteItems returns what the palette leads to: views and stores.
 async function paletteItems() {
   const items = navigation.map(([view, text]) => ({text, about: 'view', address: to(view)}));
-  const {stores, more} = await get('types', {});
+  const {stores, more} = await get('types', {}).catch(() => ({stores: []})); // the views are there in an outage, too
   for (const s of stores) items.push({text: s.type, about: s.path.join('/'), address: to('records', {p: s.path, type: s.type})});
   if (more) items.push({text: 'Other stores', about: `only the first ${stores.length} are listed here: see Directories`, address: to('directories'), always: true});
   return items;

@@ -9,7 +9,7 @@ export function healthSection({health, faults, unknown}) {
   if (!health) return el('section', null, el('h2', null, 'Cluster'), notice('warn', 'The health of the cluster is not known: ', foreign(unknown)));
   return el('section', {class: 'health'}, el('h2', null, 'Cluster'),
     faults.map(f => notice(kindOf(f.code), foreign(f.reason))),
-    faults.length ? el('p', {class: 'quiet'}, 'The command kazahana doctor says what to do.') : null,
+    faults.length && health.available ? el('p', {class: 'quiet'}, 'The command kazahana doctor says what to do.') : null,
     facts(...healthFacts(health)),
     health.processes.length ? table('Processes', columns, health.processes.map(processRow)) : null);
 }
@@ -28,7 +28,7 @@ function healthFacts(h) {
   const {tolerance, data, space, lag, limitedBy, throttledTags: tags} = h;
   return [
     ['State', h.available ? badge('available', 'good') : badge('not available', 'bad'), ' ', foreign(sentence(h.recovery))],
-    ['Replication', join([foreign(h.redundancy), data.state && foreign((data.description || data.state).replaceAll('_', ' ')),
+    ['Replication', join([h.redundancy && foreign(h.redundancy), data.state && foreign((data.description || data.state).replaceAll('_', ' ')),
       known(tolerance.data) && `${plural(tolerance.data, 'zone')} may fail without loss of data`,
       known(tolerance.availability) && `${plural(tolerance.availability, 'zone')} may fail without loss of availability`])],
     ['Data', join([size(data.keyValueBytes, 'of keys and values'), size(data.diskBytes, 'on disk'), size(data.movingBytes, 'to be moved')])],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import {search} from './api.js';
+import {get, search} from './api.js';
 import {el, put} from './dom.js';
 import {flat, path as pathText, plural, printable} from './format.js';
 
@@ -100,12 +100,33 @@ export function value(cell) {
   return el('bdi', {class: `value ${cell.kind}`}, cell.kind === 'string' && cell.text === '' ? el('span', {class: 'quiet'}, '“”') : text, cell.bytes ? el('span', {class: 'quiet'}, '…') : null);
 }
 
-// fault shows an error where the contents would be.
+// fault shows an error where the contents would be. After an outage of the database it tries again by itself.
 export function fault(error, retry) {
-  return el('div', {class: 'notice bad', role: 'alert'},
-    el('p', {class: 'notice-title'}, error.status === 404 ? 'There is no such thing' : 'This did not work'),
+  const box = el('div', {class: 'notice bad', role: 'alert'},
+    el('p', {class: 'notice-title'}, faultTitle(error)),
     el('p', {class: 'pre'}, printable(error.message)),
+    error.outage && retry ? el('p', {class: 'quiet'}, 'This page goes on by itself when the database answers.') : null,
     retry ? button('Try again', retry) : null);
+  if (error.outage && retry) retryAfterOutage(box, retry);
+  return box;
+}
+
+function faultTitle(error) {
+  if (error.outage) return 'The database does not answer';
+  return error.status === 404 ? 'There is no such thing' : 'This did not work';
+}
+
+const askEvery = 2000;
+
+// retryAfterOutage tries again when the database answers, unless the box has left the page by then.
+async function retryAfterOutage(box, retry) {
+  for (;;) {
+    await new Promise(resolve => { setTimeout(resolve, askEvery); });
+    if (!box.isConnected) return;
+    const {outage} = await get('state').catch(error => error);
+    if (!box.isConnected) return;
+    if (!outage) return retry();
+  }
 }
 
 // toast tells in passing that something was done.

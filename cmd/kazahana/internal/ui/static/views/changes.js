@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import {get, search} from '../api.js';
+import {Failure, get, search} from '../api.js';
 import {el, put} from '../dom.js';
 import {count, flat} from '../format.js';
-import {badge, button, empty, foreign, link, notice, storeTop, value} from '../parts.js';
+import {badge, button, empty, fault, foreign, link, storeTop, value} from '../parts.js';
 
 const kept = 200;
 
@@ -46,10 +46,15 @@ export async function show({p, type, query, signal}) {
     if (shown.length) waiting.replaceWith(rows);
     shown.forEach(add);
   }, '', {'aria-pressed': 'false', id: 'pause'});
-  const end = reason => {
+  const end = failure => {
     source.close();
     set('ended', 'bad');
-    box.prepend(notice('bad', flat(reason), ' ', button('Connect again', () => { put(box, seen ? rows : waiting); connect(); })));
+    box.prepend(fault(failure, () => { put(box, seen ? rows : waiting); connect(); }));
+  };
+  // refuse ends after a refusal, of which the browser tells no reason.
+  const refuse = async () => {
+    const reason = await get('schema', {p, type}, signal).then(() => new Failure('The server refuses the stream.'), error => error);
+    if (reason.name !== 'AbortError') end(reason);
   };
   const connect = () => {
     source = new EventSource(`api/changes${search({p, type: schema.Type, since: last})}`);
@@ -60,9 +65,12 @@ export async function show({p, type, query, signal}) {
       add(change);
     });
     source.addEventListener('idle', () => { if (!paused) set('live', 'good'); });
-    source.addEventListener('failed', e => end(JSON.parse(e.data).error));
+    source.addEventListener('failed', e => {
+      const reason = JSON.parse(e.data);
+      end(new Failure(reason.error, 0, reason));
+    });
     source.addEventListener('error', () => {
-      if (source.readyState === EventSource.CLOSED) end('The server refuses the stream: the session has ended, or the store is not there any more.');
+      if (source.readyState === EventSource.CLOSED) refuse();
       else set('connecting again', 'warn');
     });
   };

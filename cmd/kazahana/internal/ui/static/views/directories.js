@@ -7,18 +7,18 @@ import {badge, button, crumbs, empty, facts, fault, foreign, heading, link, noti
 
 const pageSize = 200;
 
-export async function show({p, signal, go, info}) {
+export async function show({p, signal, go}) {
   const tree = el('div', {role: 'tree', class: 'tree', 'aria-label': 'Directories'});
   const detail = el('div', {class: 'detail'});
   const context = {tree, signal, selected: p, select: path => go(to('directories', {p: path}), {focus: false}), opened: remembered(p)};
-  const roots = await branch(context, [], 1);
+  const [state, roots] = await Promise.all([get('state', {}, signal), branch(context, [], 1)]);
   put(tree, roots);
   if (p.length) await describe(detail, p, signal);
   else put(detail, empty('Choose a directory', 'Its prefix, its size and the records in it are shown here.'));
   return {
     title: p.length ? p.at(-1) : 'Directories',
     body: [
-      heading('Directories', el('span', {class: 'quiet'}, `${bytes(info.bytes)} in all`)),
+      heading('Directories', el('span', {class: 'quiet'}, `${bytes(state.bytes)} in all`)),
       el('p', {class: 'lead'}, 'A directory is a named prefix of keys. The size of a partition has all that is in it; large sizes are estimates.'),
       roots.length ? el('div', {class: 'split'}, tree, detail) : empty('No directories', 'The directory layer of this database is empty.'),
     ],
@@ -60,9 +60,14 @@ function item(context, entry, path, level) {
 }
 
 function more(context, path, level, next) {
-  const row = el('div', {class: 'item more', role: 'none', 'data-key': JSON.stringify([...path, ''])}, button('Show more', async () => {
-    row.replaceWith(...await branch(context, path, level, next));
-  }));
+  const load = async () => {
+    try {
+      row.replaceWith(...await branch(context, path, level, next));
+    } catch (error) {
+      if (error.name !== 'AbortError') put(row, fault(error, load));
+    }
+  };
+  const row = el('div', {class: 'item more', role: 'none', 'data-key': JSON.stringify([...path, ''])}, button('Show more', load));
   row.style.setProperty('--level', level - 1);
   return row;
 }
@@ -84,7 +89,11 @@ async function toggle(context, node, path, level) {
     if (node.opening === opening) node.after(...items);
   } catch (error) {
     if (error.name === 'AbortError' || node.opening !== opening) return;
-    const row = fault(error);
+    const row = fault(error, () => {
+      row.remove();
+      node.setAttribute('aria-expanded', 'false');
+      toggle(context, node, path, level);
+    });
     row.dataset.key = JSON.stringify([...path, '']);
     node.after(row);
   }

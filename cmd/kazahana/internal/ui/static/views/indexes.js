@@ -3,7 +3,7 @@
 import {get, post} from '../api.js';
 import {el, put} from '../dom.js';
 import {count, flat, plural, printable, span, time} from '../format.js';
-import {ask, badge, button, empty, foreign, meter, notice, stateBadge, storeTop, table, toast} from '../parts.js';
+import {ask, badge, button, empty, fault, foreign, meter, notice, stateBadge, storeTop, table, toast} from '../parts.js';
 
 const pollEvery = 700;
 
@@ -25,7 +25,7 @@ export async function show({p, type, signal, info}) {
       put(live, progress(state.progress), mine.length ? el('section', null, el('h2', null, 'Work'), mine.map(j => work(j, refresh))) : null);
       if (mine.some(j => !j.ended) || state.progress.indexes.length) timer = setTimeout(refresh, pollEvery);
     } catch (error) {
-      if (error.name !== 'AbortError') put(live, notice('bad', printable(error.message), ' ', button('Try again', refresh)));
+      if (error.name !== 'AbortError') put(live, fault(error, refresh));
     }
   };
   signal.addEventListener('abort', () => clearTimeout(timer));

@@ -9,7 +9,7 @@ import {healthSection} from '../health.js';
 
 export async function show({info, signal}) {
   const isCluster = info.engine === 'cluster';
-  const [{stores, more}, {sets}, health] = await Promise.all([get('types', {}, signal), get('sets', {}, signal), isCluster ? get('health', {}, signal) : null]);
+  const [state, {stores, more}, {sets}, health] = await Promise.all([get('state', {}, signal), get('types', {}, signal), get('sets', {}, signal), isCluster ? get('health', {}, signal) : null]);
   const byType = Map.groupBy ? Map.groupBy(stores, s => `${s.type}\n${s.directory}`) : group(stores);
   const rows = [...byType.values()].map(all => [
     link(all.length === 1 ? 'records' : 'types', all.length === 1 ? {p: all[0].path, type: all[0].type} : {q: all[0].type}, foreign(all[0].type)),
@@ -24,8 +24,8 @@ export async function show({info, signal}) {
       facts(
         ['Database', foreign(info.database || 'database')],
         ['Engine', isCluster ? 'FoundationDB cluster' : 'embedded'],
-        ['Size', bytes(info.bytes), el('span', {class: 'quiet'}, ' estimated')],
-        ['Read version', el('span', {class: 'mono'}, info.version)],
+        ['Size', bytes(state.bytes), el('span', {class: 'quiet'}, ' estimated')],
+        ['Read version', el('span', {class: 'mono'}, state.version)],
         ['This page', info.write ? 'reads and writes' : 'reads only'],
       ),
       info.engine === 'embedded' ? notice('plain', 'The folder is open by this command, so no other program can open it until the command ends. While a program uses a database, look at a backup that the program has made; of a cluster this page shows what other programs do.') : null,

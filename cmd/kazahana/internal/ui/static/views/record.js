@@ -111,7 +111,7 @@ async function edit(editor, place, again) {
       save.disabled = false;
       put(state, error.status === 412
         ? notice('bad', el('p', {class: 'notice-title'}, 'The record has changed in the database'), el('p', null, 'Nothing was saved. Your text is still here: copy what you need, then load the record as it is now.'), button('Load it as it is now', again))
-        : notice('bad', el('p', {class: 'notice-title'}, 'Nothing was saved'), el('p', {class: 'pre'}, printable(error.message))));
+        : notice('bad', el('p', {class: 'notice-title'}, error.unknown ? 'It is not known whether it was saved' : 'Nothing was saved'), el('p', {class: 'pre'}, printable(error.message))));
     }
   }, 'primary', {id: 'save'});
   put(editor, el('section', {class: 'editor'}, el('label', {class: 'field', for: 'json'}, 'The record as JSON', area), state,

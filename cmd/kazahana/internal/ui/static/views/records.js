@@ -13,7 +13,7 @@ export async function show({p, type, query, signal, go}) {
     found = await get('records', {p, type, ...chosen, limit}, signal);
     schema = found.schema;
   } catch (error) {
-    if (error.name === 'AbortError') throw error;
+    if (error.name === 'AbortError' || error.outage) throw error;
     failed = error;
     schema = await get('schema', {p, type}, signal);
   }

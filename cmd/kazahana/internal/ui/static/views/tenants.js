@@ -85,7 +85,9 @@ async function unlock(path, t, again) {
 }
 
 async function remove(path, t, again) {
-  const {stores, more, tenant, prefix} = await get('tenant', {p: path});
+  const found = await get('tenant', {p: path}).catch(error => toast(error.message, 'bad'));
+  if (!found) return;
+  const {stores, more, tenant, prefix} = found;
   const yes = await ask({
     title: ['Remove ', foreign(t.name), '?'], danger: true, action: 'Remove the tenant', confirm: t.name,
     body: [el('p', null, 'This removes the directory ', el('code', null, pathText(path)), tenant.bytes === null ? ', which took too long to measure, ' : ` of ${bytes(tenant.bytes)}${tenant.bytes < 65536 ? '' : ', by an estimate'}, `, stores.length ? 'with all records and entries of' : 'in which there is no store.'),
