@@ -20,8 +20,9 @@ import (
 // The zero Fence is always in force and reads nothing. That of the zero [Grant] is never
 // in force. A Fence is immutable and safe for concurrent use.
 type Fence struct {
-	key  []byte
-	owns func(found []byte) error // checks the key's value, nil if absent
+	key    []byte
+	owns   func(found []byte) error // checks the key's value, nil if absent
+	unsure func(error)              // see WhenUnknown; nil: there is none
 }
 
 // NewFence returns a fence of a key that another package writes. It writes the
@@ -57,6 +58,36 @@ func (f Fence) WhenLost(tell func(error)) Fence {
 		return err
 	}
 	return f
+}
+
+// WhenUnknown returns the fence with a function that is called with the error of each transaction
+// under it that leaves open whether it has committed ([kv.IsOutcomeUnknown]). Its commit may be
+// under way, and land after what its owner reads next: what an owner must know that keeps state in memory,
+// or writes in one transaction what it has read in another. A claim of what the fence protects
+// settles it, since that writes the fence's key: the commit has landed before, or never does.
+// Several goroutines may call the function; it must not block.
+func (f Fence) WhenUnknown(tell func(error)) Fence {
+	if f.IsZero() {
+		return f
+	}
+	before := f.unsure
+	f.unsure = func(err error) {
+		if before != nil {
+			before(err)
+		}
+		tell(err)
+	}
+	return f
+}
+
+// NoteEnd tells the fence the error with which a transaction has ended that checked it; nil if it
+// has committed. Callers of [Fence.Check] and [Fence.StartCheck] call it, for owners that have set
+// [Fence.WhenUnknown]. Of the databases of [Fence.Under] Transact calls it, and Commit, except after
+// a 1021, which its caller may retry; CommitAsync does not.
+func (f Fence) NoteEnd(err error) {
+	if f.unsure != nil && kv.IsOutcomeUnknown(err) {
+		f.unsure(err)
+	}
 }
 
 // IsZero reports whether the fence is the zero Fence.
@@ -141,13 +172,15 @@ func (d fencedDatabase) Begin() (kv.Transaction, error) {
 
 // Transact implements [kv.Transactor].
 func (d fencedDatabase) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
-	return d.Database.Transact(ctx, func(tx kv.Transaction) error {
+	err := d.Database.Transact(ctx, func(tx kv.Transaction) error {
 		fenced := &fencedTransaction{Transaction: tx, fence: d.fence}
 		if err := fn(fenced); err != nil {
 			return err
 		}
 		return fenced.startCheck().wait(ctx)
 	})
+	d.fence.NoteEnd(err)
+	return err
 }
 
 // fencedTransaction checks the fence before each commit. The check begins with
@@ -218,7 +251,11 @@ func (t *fencedTransaction) Commit(ctx context.Context) error {
 	if err := t.startCheck().wait(ctx); err != nil {
 		return err
 	}
-	return t.Transaction.Commit(ctx)
+	err := t.Transaction.Commit(ctx)
+	if !kv.IsMaybeCommitted(err) {
+		t.fence.NoteEnd(err)
+	}
+	return err
 }
 
 // CommitAsync implements [kv.Transaction].

@@ -108,6 +108,9 @@ func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 		}
 		return t.awaitFences(ctx)
 	})
+	for _, f := range db.fences {
+		f.NoteEnd(err)
+	}
 	return t.explain(kv.TransactionOptions{Identifier: o.identifier(db)}.NameError(err))
 }
 

@@ -3,6 +3,7 @@
 package persistable_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -132,6 +133,29 @@ func TestUnderHolds(t *testing.T) {
 		check(t, fenced.RemoveDirectory(ctx, "tenants", "t"))
 		wantError(t, fenced.RemoveDirectory(ctx, "tenants", "unknown"), persistable.ErrNotFound)
 	})
+}
+
+// TestUnderTellsOfUnknownOutcomes: a fence is told once of a transaction of stores that leaves open whether it has committed.
+func TestUnderTellsOfUnknownOutcomes(t *testing.T) {
+	engine := &enginetest.Lossy{Database: enginetest.InProcess(t)}
+	db := open(t, engine)
+	told := 0
+	fence := claim(t, engine, "me").Fence().WhenUnknown(func(error) { told++ })
+	orders := OrderStoreOf(db.Under(fence), "t")
+	o := someOrders(t, orders, 1)[0]
+	change := func(ctx context.Context) error {
+		return orders.Update(ctx, o.ID, func(o *Order) error { o.Amount++; return nil })
+	}
+	engine.Lose(false, nil)
+	if err := change(ctx); err != nil || told > 0 {
+		t.Errorf("a lost acknowledgement, which is retried: %v, and the fence was told %d times", err, told)
+	}
+	short, cancel := context.WithCancel(ctx)
+	defer cancel()
+	engine.Interrupt(cancel)
+	if err := change(short); !kv.IsOutcomeUnknown(err) || told != 1 {
+		t.Errorf("an interrupted commit: %v, and the fence was told %d times", err, told)
+	}
 }
 
 // TestUnderCosts checks that a fence costs a read but no round.

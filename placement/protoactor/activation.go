@@ -34,6 +34,7 @@ type Activation struct {
 	onEnd   func(a *Activation) // called then
 	observe bool                // whether used is kept
 	used    atomic.Int64        // when a message was last handled, in Unix nanoseconds
+	unsure  atomic.Bool         // the actor does not know whether its transaction has committed
 }
 
 // ActivationOf returns the activation of ctx's actor. It is nil for actors that a [Node]
@@ -62,6 +63,8 @@ func (a *Activation) Epoch() int64 { return a.epoch }
 // checks it commits only then:
 //
 //	a.Fence().Under(db).Transact(ctx, …)
+//
+// After one with an unknown outcome the activation ends.
 func (a *Activation) Fence() leasefdb.Fence { return a.fence }
 
 // Context returns a context that ends with the activation. Its cause is
@@ -77,6 +80,10 @@ func (a *Activation) observeMessages(next actor.ReceiverFunc) actor.ReceiverFunc
 			defer a.endActor()
 		case actor.SystemMessage, actor.AutoReceiveMessage:
 		default:
+			if a.unsure.Load() {
+				ctx.ActorSystem().DeadLetter.SendUserMessage(a.pid, e) // a request goes to the next activation
+				return
+			}
 			a.markUsed()
 			defer a.markUsed()
 		}
@@ -201,11 +208,11 @@ func (x *executor) newActivation(c core.EnsureActivation, kind *cluster.Activate
 	ctx, cancel := context.WithCancelCause(context.Background())
 	a := &Activation{
 		key: c.Key, epoch: c.Epoch, kind: kind,
-		pid:   pidOf(x.cluster.ActorSystem.Address(), c.Key, c.Epoch),
-		fence: x.fence(c.Key, c.Owner, c.Epoch),
-		ctx:   ctx, cancel: cancel,
+		pid: pidOf(x.cluster.ActorSystem.Address(), c.Key, c.Epoch),
+		ctx: ctx, cancel: cancel,
 		ended: make(chan struct{}), onEnd: x.onEnd, observe: x.observe,
 	}
+	a.fence = x.fence(c.Key, c.Owner, c.Epoch).WhenUnknown(func(error) { x.endUnsure(a) })
 	a.unwatch = context.AfterFunc(x.member, func() {
 		cancel(fmt.Errorf("%w: %w", placement.ErrActivationLost, context.Cause(x.member)))
 	})
@@ -265,6 +272,15 @@ func (x *executor) Deactivate(ctx context.Context, c core.Deactivate) error {
 		x.stopActor(a)
 	}
 	return err
+}
+
+// endUnsure ends an activation that does not know whether its transaction has committed. Its actor handles
+// no more messages, since the commit may land after what it reads. The claim of the next activation
+// writes the key that the fence of the commit has read: the commit has landed before that, or never does.
+func (x *executor) endUnsure(a *Activation) {
+	if a.unsure.CompareAndSwap(false, true) {
+		x.cluster.ActorSystem.Root.Poison(a.pid)
+	}
 }
 
 // stopActor stops an actor after another member may have got its identity. It drops the messages in its

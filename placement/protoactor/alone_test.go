@@ -79,23 +79,38 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestUnknownOutcome: an actor that does not know whether its transaction has committed stops itself, as the
-// documentation says. When the next one answers, the abandoned commit can land no more: what the next one has
-// read stays true, although it writes nothing.
+// TestUnknownOutcome: an actor that does not know whether its transaction has committed handles no more messages, and the
+// sender of a request that waits in its mailbox is told so. When the next one answers, the abandoned commit can land
+// no more: what the next one has read stays true, although it writes nothing.
 func TestUnknownOutcome(t *testing.T) {
 	l := alone()
 	first, err := l.ask("unsure", "1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.ask("unsure", cutOp); err == nil {
+	pid, err := l.node.Resolve(t.Context(), "unsure", accountKind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error)
+	go func() {
+		_, err := l.ask("unsure", cutOp)
+		ended <- err
+	}()
+	<-cut
+	waiting := l.cluster.ActorSystem.Root.RequestFuture(pid, wrapperspb.String("2"), time.Minute)
+	land := <-cut
+	if err := <-ended; err == nil {
 		t.Error("the operation that was cut knows its outcome")
+	}
+	if answer, err := waiting.Result(); !errors.Is(err, actor.ErrDeadLetter) {
+		t.Errorf("the request that waited: %v, %v; want a dead letter", answer, err)
 	}
 	next, err := l.ask("unsure", "1")
 	if err != nil || next.Count != 1 {
 		t.Errorf("the next actor: %+v, %v; want 1 operation", next, err)
 	}
-	if landed := (<-land)(); !kv.IsConflict(landed) || next.Epoch <= first.Epoch {
+	if landed := land(); !kv.IsConflict(landed) || next.Epoch <= first.Epoch {
 		t.Errorf("the commit that lands after the answer of epoch %d (before: %d): %v, want a conflict", next.Epoch, first.Epoch, landed)
 	}
 }

@@ -33,18 +33,14 @@
 //		err := a.Fence().Under(db).Transact(ctx2, …) // a leasefdb.ErrLeaseLost if another member has the identity
 //	}
 //
-// A fence orders the writes of different activations, not those of one. Where a transaction of an
-// actor ends with an unknown outcome (kv.IsOutcomeUnknown), because its context ended during the
-// commit, that commit may still land, after the actor has read the old state for its next message. Let
-// the actor stop then, and let the sender see the error:
-//
-//	if kv.IsOutcomeUnknown(err) {
-//		ctx.Stop(ctx.Self())
-//	}
-//
-// The claim of the next activation settles the commit: it has landed before that, or never does.
-// Package placement/host stops its activations by itself; this one does not see what an
-// actor's transactions return.
+// A fence orders the writes of different activations, not those of one. Where a transaction under the
+// fence ends with an unknown outcome (kv.IsOutcomeUnknown), because its context ended during the
+// commit, that commit may still land, after the actor has read the old state for its next message. So the
+// activation ends then. The actor handles no more messages: those in its mailbox become dead letters, and
+// requests among them go to the next activation. Its claim settles the commit: it has landed
+// before that, or never does. Let the sender of the message see the error. The fence notices what databases of
+// [leasefdb.Fence.Under] and of persistable's DB.Under commit. An actor that commits in another way, by
+// CommitAsync or by persistable's DB.In, stops itself: ctx.Stop(ctx.Self()).
 //
 // The contexts of its activations, [Activation.Context], end at the latest when the
 // member's lease lapses, counted from before its last renewal.

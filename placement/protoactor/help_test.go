@@ -38,7 +38,7 @@ const (
 	stopOp  = "stop"  // it stops itself
 	panicOp = "panic" // it panics
 	lateOp  = "late"  // it writes once its activation has ended
-	cutOp   = "cut"   // its context ends during its commit: it stops itself, not knowing the outcome
+	cutOp   = "cut"   // its context ends during its commit: it is stopped, since it does not know the outcome
 )
 
 // Answer is the answer of an account to an operation.
@@ -78,17 +78,15 @@ func (c *account) Receive(ctx actor.Context) {
 	if op.Value == cutOp {
 		var cancel context.CancelFunc
 		tctx, cancel = context.WithCancel(tctx)
-		land <- c.db.(*enginetest.Lossy).Interrupt(cancel)
+		cut <- nil // it has begun
+		cut <- c.db.(*enginetest.Lossy).Interrupt(cancel)
 	}
 	count, err := c.apply(tctx, a, op.Value)
-	if kv.IsOutcomeUnknown(err) {
-		ctx.Stop(ctx.Self())
-	}
 	ctx.Respond(encode(Answer{Member: c.member, Epoch: a.Epoch(), Count: count, Err: text(err)}))
 }
 
-// land has what commits the transaction of the last cutOp.
-var land = make(chan func() error, 1)
+// cut is told of a cutOp: that it has begun, and then what commits its transaction.
+var cut = make(chan func() error)
 
 func (c *account) apply(ctx context.Context, a *protoactor.Activation, op string) (count int64, err error) {
 	id := a.Key().ID
