@@ -108,7 +108,8 @@ func (c *chaos) open() {
 	c.t.Cleanup(func() { check(c.t, db.Close()) })
 	c.subjects = map[string]subject{
 		"records": newRecords(c, db), "unique values": newUnique(c, db),
-		"leases": newLeases(c), "elections": newElections(c), "placement": newPlacement(c),
+		"leases": newLeases(c), "elections": newElections(c), "placement": newPlacement(c), "actors": newActors(c),
+		"processes": newProcesses(c, db),
 	}
 }
 
@@ -154,6 +155,15 @@ func (c *chaos) awaitRecovery() {
 			c.t.Fatalf("the cluster has not recovered after %v: %v\n%s", patience, err, status)
 		}
 	}
+}
+
+// readAll returns the pairs of all keys with a prefix.
+func (c *chaos) readAll(ctx context.Context, prefix []byte) []kv.KeyValue {
+	pairs, err := kv.ReadTransact(ctx, c.db, func(tx kv.ReadTransaction) ([]kv.KeyValue, error) {
+		return tx.GetRange(kv.PrefixRange(prefix).Selectors(), kv.RangeOptions{}).Slice(ctx)
+	})
+	check(c.t, err)
+	return pairs
 }
 
 // check compares what is stored with what was acknowledged.

@@ -79,10 +79,7 @@ func (l *fencedLog) append(ctx context.Context, random *rand.Rand, fenced kv.Dat
 // has other entries than were acknowledged.
 func (l *fencedLog) check(ctx context.Context) {
 	found := map[entry]bool{}
-	pairs, err := kv.ReadTransact(ctx, l.db, func(tx kv.ReadTransaction) ([]kv.KeyValue, error) {
-		return tx.GetRange(kv.PrefixRange(tuple.Tuple{"log", l.subject, "entries"}.MustPack()).Selectors(), kv.RangeOptions{}).Slice(ctx)
-	})
-	check(l.t, err)
+	pairs := l.readAll(ctx, tuple.Tuple{"log", l.subject, "entries"}.MustPack())
 	last := map[string]entry{}
 	for _, pair := range pairs {
 		var e entry
