@@ -75,7 +75,10 @@ func (a *Activation) Context() context.Context { return a.ctx }
 // observeMessages observes the messages of the actor.
 func (a *Activation) observeMessages(next actor.ReceiverFunc) actor.ReceiverFunc {
 	return func(ctx actor.ReceiverContext, e *actor.MessageEnvelope) {
-		switch e.Message.(type) {
+		switch m := e.Message.(type) {
+		case lastMessage:
+			m.process.SendSystemMessage(a.pid, &actor.Stop{})
+			return
 		case *actor.Stopped:
 			defer a.endActor()
 		case actor.SystemMessage, actor.AutoReceiveMessage:
@@ -174,6 +177,8 @@ type executor struct {
 	fence   func(placement.Key, placement.Owner, int64) leasefdb.Fence
 	observe bool
 	onEnd   func(*Activation)
+
+	passivate func(*Activation)
 }
 
 var _ driver.Executor = (*executor)(nil)
@@ -278,10 +283,19 @@ func (x *executor) Deactivate(ctx context.Context, c core.Deactivate) error {
 // no more messages, since the commit may land after what it reads. The claim of the next activation
 // writes the key that the fence of the commit has read: the commit has landed before that, or never does.
 func (x *executor) endUnsure(a *Activation) {
-	if a.unsure.CompareAndSwap(false, true) {
-		x.cluster.ActorSystem.Root.Poison(a.pid)
+	if !a.unsure.CompareAndSwap(false, true) {
+		return
 	}
+	registry := x.cluster.ActorSystem.ProcessRegistry
+	if process, ok := registry.Get(a.pid); ok {
+		registry.Remove(a.pid) // further messages are dead letters: protoactor-go drops what comes while it stops an actor
+		process.SendUserMessage(a.pid, lastMessage{process})
+	}
+	x.passivate(a) // from now on lookups wait for the next one
 }
+
+// lastMessage is the last one in the mailbox of an actor that is stopped then.
+type lastMessage struct{ process actor.Process }
 
 // stopActor stops an actor after another member may have got its identity. It drops the messages in its
 // mailbox.

@@ -329,6 +329,11 @@ func (n *Node) loseMember(p *part, cause error) {
 // noteEnd handles the end of an actor. If the node did not stop it, its claim is freed.
 func (n *Node) noteEnd(a *Activation) {
 	n.activations.remove(a)
+	n.passivate(a)
+}
+
+// passivate lets the driver end an activation.
+func (n *Node) passivate(a *Activation) {
 	if p := n.currentPart(); p != nil {
 		p.driver.Passivate(a.key, a.epoch)
 	}

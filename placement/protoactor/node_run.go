@@ -117,7 +117,7 @@ func (n *Node) joinCluster() (*part, error) {
 		return nil, err
 	}
 	owner := m.Member().Owner
-	x := &executor{cluster: n.cluster, running: &n.activations, member: m.Context(), fence: home.Fence, observe: n.o.IdleAfter > 0, onEnd: n.noteEnd}
+	x := &executor{cluster: n.cluster, running: &n.activations, member: m.Context(), fence: home.Fence, observe: n.o.IdleAfter > 0, onEnd: n.noteEnd, passivate: n.passivate}
 	d, err := n.newDriver(owner, driver.Homes{Lock: home, Storage: home, Executor: x})
 	if err != nil {
 		return nil, err
