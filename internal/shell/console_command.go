@@ -5,7 +5,6 @@ package shell
 import (
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -93,31 +92,6 @@ func suggestion(cmd *cobra.Command, word string) string {
 		return fmt.Sprintf(": did you mean %q?", near)
 	}
 	return ""
-}
-
-// VersionCommand is the command that shows the version of the program.
-func (c *Console) VersionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Show the version of the program", Args: Arguments(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error { return c.Write(version{c.Name, Version()}) },
-	}
-}
-
-type version struct {
-	program string
-	Version string `json:"version"`
-}
-
-// Lines implements [Result].
-func (v version) Lines() []string { return []string{v.program + " " + v.Version} }
-
-// Version is that of the module, with the commit where it was built from one.
-func Version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(unknown)"
-	}
-	return info.Main.Version
 }
 
 // Arguments makes a check of the number of arguments one of use. Its error names the
