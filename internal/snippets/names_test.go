@@ -52,6 +52,8 @@ var foreign = []string{
 	"OrderedByCreatedAtWherePaid OrderedByCreatedAtWhereStatus SumAmount TestDeposits UnmarshalX ErrOther ErrX attemptsSeen closeTwice fsGroup numStatuses",
 	"file.Truncate node.Campaign node.SendHeartbeats srv.ListenAndServeTLS errOutside headerSchema openMyStore openReference",
 	"openWithDefaults prefixOfTheDirectory schemaOfTheHeader sendInvoices intM intN uintN uXXXX ewG18 OgB0XY30n3U PkiL_g23Gw aH",
+	// files of systemd and Kubernetes, and placeholders of versions
+	"TimeoutStopSec enableServiceLinks terminationGracePeriodSeconds vX.Y.Z vX.Y.Z.txt vX.Y",
 	// subtests, and parts of names
 	"FirstReadBehindClears PlainClock PlainShortened RenewCut RenewRefused StoreSerializable",
 }
