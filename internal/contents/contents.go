@@ -136,11 +136,11 @@ func (l *Layer) Format() formats.Format {
 		Write: func(t *testing.T) string {
 			db := l.Open(t)
 			l.Write(t, db)
-			return dumpPairs(t, db)
+			return Pairs(t, db)
 		},
 		Mask: func(t *testing.T, example string) string {
 			db := l.Open(t)
-			storePairs(t, db, example)
+			StorePairs(t, db, example)
 			lines, err := Of(t.Context(), db, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -154,14 +154,14 @@ func (l *Layer) Format() formats.Format {
 		},
 		Read: func(t *testing.T, example string) {
 			db := l.Open(t)
-			storePairs(t, db, example)
+			StorePairs(t, db, example)
 			l.Read(t, db)
 		},
 	}
 }
 
-// dumpPairs returns the pairs of a database, a line for each, in hexadecimal.
-func dumpPairs(t *testing.T, db kv.ReadTransactor) string {
+// Pairs returns the pairs of a database, a line for each, in hexadecimal.
+func Pairs(t *testing.T, db kv.ReadTransactor) string {
 	t.Helper()
 	all, err := kv.ReadTransact(t.Context(), db, func(tx kv.ReadTransaction) ([]kv.KeyValue, error) {
 		return tx.GetRange(kv.KeyRange{Begin: []byte{}, End: []byte{0xff}}.Selectors(), kv.RangeOptions{Mode: kv.ModeWantAll}).Slice(context.Background())
@@ -206,8 +206,8 @@ func describe(value []byte) string {
 	return strings.Join(parts, " ")
 }
 
-// storePairs stores the pairs that dumpPairs has listed.
-func storePairs(t *testing.T, db kv.Transactor, example string) {
+// StorePairs stores the pairs that Pairs has listed.
+func StorePairs(t *testing.T, db kv.Transactor, example string) {
 	t.Helper()
 	err := db.Transact(t.Context(), func(tx kv.Transaction) error {
 		for line := range strings.Lines(example) {
