@@ -3,6 +3,7 @@
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 FUZZCOUNT   ?= 20000
 # Packages whose tests take longest begin first, so that none is alone at the end.
 LONGEST     := ./kv/embedded ./persistable ./kv/kvtest/... ./codegen ./lease/sqlite ./cmd/... ./idgen
@@ -105,6 +106,29 @@ lint: ## vet, staticcheck, persistvet and gofumpt, with and without FoundationDB
 	CGO_ENABLED=0 go vet $(UNTAGGED)
 	CGO_ENABLED=0 $(BIN)/staticcheck $(UNTAGGED)
 
+.PHONY: api
+api: ## list the exported API anew in api/next.txt
+	go generate ./internal/api
+
+.PHONY: vulncheck
+vulncheck: ## look for known vulnerabilities in what the published modules call (asks vuln.go.dev)
+	@mkdir -p $(BIN)
+	GOWORK=off CGO_ENABLED=0 GOBIN=$(BIN) go install $(GOVULNCHECK)
+	GOWORK=off CGO_ENABLED=0 $(BIN)/govulncheck ./...
+	cd placement/protoactor && GOWORK=off CGO_ENABLED=0 $(BIN)/govulncheck ./...
+
+.PHONY: deploy-check
+deploy-check: ## check the files of deploy/ with systemd's, Prometheus' and Kubernetes' own tools
+	@.ci/deploy
+
+.PHONY: release-check
+release-check: ## build and check what a release of HEAD would be, as VERSION or as CHANGELOG.md says, and throw it away
+	@.ci/release check $(VERSION)
+
+.PHONY: release
+release: ## the same for VERSION, a tag of HEAD, with archives, checksums and notes in bin/release
+	@.ci/release build $(or $(VERSION),$(error usage: make release VERSION=v1.2.3))
+
 # Tests on FoundationDB: on the cluster of FDB_CLUSTER_FILE or, without it, each of these targets on one of its own, which .ci/cluster
 # starts and removes. On a cluster they run one after the other, and one package at a time:
 # moving a directory voids what all programs on the cluster remember of
@@ -122,6 +146,10 @@ TEST_FDB   := .ci/cluster go test -vet=off -count 1 -p 1 -parallel 8 -tags found
 test-fdb test-fdb-chief soak-fdb $(ON_FDB): export GOWORK := $(WORKSPACE)
 test-fdb test-fdb-chief soak-fdb $(ON_FDB): export GOFLAGS += -trimpath
 test-fdb test-fdb-chief soak-fdb $(ON_FDB): export CGO_ENABLED := 1
+
+.PHONY: foundationdb
+foundationdb: ## install FoundationDB's server, fdbcli and client from its container image (needs docker)
+	@.ci/foundationdb
 
 .PHONY: test-fdb
 test-fdb: ## run the tests on FoundationDB clusters of their own, or on that of FDB_CLUSTER_FILE, best a new one

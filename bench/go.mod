@@ -17,8 +17,8 @@ require (
 	github.com/fxamacker/cbor/v2 v2.9.0
 	github.com/google/go-cmp v0.7.0
 	github.com/google/uuid v1.6.0
-	github.com/kazahana-db/kazahana v0.0.0-00010101000000-000000000000
-	github.com/kazahana-db/kazahana/placement/protoactor v0.0.0-00010101000000-000000000000
+	github.com/kazahana-db/kazahana v0.1.0
+	github.com/kazahana-db/kazahana/placement/protoactor v0.1.0
 	github.com/mattn/go-sqlite3 v1.14.22
 	github.com/oklog/ulid/v2 v2.1.2
 	github.com/redis/go-redis/v9 v9.23.0

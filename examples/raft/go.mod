@@ -5,7 +5,7 @@ go 1.26.0
 replace github.com/kazahana-db/kazahana => ../..
 
 require (
-	github.com/kazahana-db/kazahana v0.0.0-00010101000000-000000000000
+	github.com/kazahana-db/kazahana v0.1.0
 	go.etcd.io/raft/v3 v3.7.0
 )
 

@@ -6,7 +6,7 @@ replace github.com/kazahana-db/kazahana => ../..
 
 require (
 	github.com/asynkron/protoactor-go v0.0.0-20240822202345-3c0e61ca19c9
-	github.com/kazahana-db/kazahana v0.0.0-00010101000000-000000000000
+	github.com/kazahana-db/kazahana v0.1.0
 	google.golang.org/protobuf v1.36.12
 )
 

@@ -40,7 +40,7 @@ const sidebar = [
   {
     text: 'Use',
     items: [
-      page('Changing a schema', '/docs/changing-a-schema'), page('Tenants', '/docs/tenants'), page('Operations', '/docs/operations'), page('Security and privacy', '/docs/security'),
+      page('Changing a schema', '/docs/changing-a-schema'), page('Tenants', '/docs/tenants'), page('Operations', '/docs/operations'), page('Deploying', '/docs/deploying'), page('Security and privacy', '/docs/security'),
       page('The ID service', '/docs/idbuilder'), page('Virtual actors', '/docs/placement'),
     ],
   },
@@ -49,7 +49,7 @@ const sidebar = [
     items: [
       page('Guarantees', '/docs/guarantees'), page('Benchmarks', '/docs/benchmarks'), page('Benchmarks of the parts', '/docs/benchmarks-parts'), page('Layout', '/docs/layout'),
       page('Architecture', '/docs/architecture'), page('Decisions', '/docs/decisions/'), page('Dependencies', '/docs/dependencies'),
-      page('Contributing', '/CONTRIBUTING'), page('Changelog', '/CHANGELOG'),
+      page('Contributing', '/CONTRIBUTING'), page('Releasing', '/docs/releasing'), page('Changelog', '/CHANGELOG'),
     ],
   },
 ]
@@ -61,7 +61,7 @@ export default defineConfig({
   base: process.env.SITE_BASE ?? '/',
   head: [['link', { rel: 'icon', href: icon }]],
   srcDir: '..',
-  srcExclude: [...others, 'site/*/**', 'site/!(index).md'],
+  srcExclude: [...others, 'SECURITY.md', 'CODE_OF_CONDUCT.md', 'site/*/**', 'site/!(index).md'],
   outDir: 'dist',
   cacheDir: 'node_modules/.cache/vitepress',
   rewrites: { 'site/index.md': 'index.md', 'docs/:folder/README.md': 'docs/:folder/index.md' },
