@@ -24,7 +24,7 @@ var floors = []string{
 	"election idbuilder persistable placement",
 	"placement/host cmd/idbuilder/internal/deployed cmd/kazahana/internal/cluster cmd/kazahana/internal/move",
 	"kv/embedded kv/fdbkv kv/internal lease/memory lease/redis lease/sqlite idbuilder/store/file idbuilder/store/kvstore idbuilder/store/redis idbuilder/store/internal/sqlstore",
-	"idbuilder/store/mysql idbuilder/store/postgres idbuilder/store/storetest kv/kvtest internal/bazaar internal/contents internal/dynamictest internal/enginetest cmd/kazahana/internal/doctor cmd/kazahana/internal/ui",
+	"persistable/persistabletest idbuilder/store/mysql idbuilder/store/postgres idbuilder/store/storetest kv/kvtest internal/bazaar internal/contents internal/dynamictest internal/enginetest cmd/kazahana/internal/doctor cmd/kazahana/internal/ui",
 	"idbuilder/store/internal/sqltest",
 	"cmd deploy site",
 }

@@ -20,7 +20,7 @@ const others = readdirSync(root, { withFileTypes: true })
 const sidebar = [
   {
     text: 'Begin',
-    items: [page('README', '/README'), page('Questions', '/docs/questions'), page('Modelling', '/docs/modelling'), page('Tags', '/docs/tags'), page('persistgen', '/docs/persistgen'), page('persistvet', '/docs/persistvet'), page('Glossary', '/docs/glossary')],
+    items: [page('README', '/README'), page('Questions', '/docs/questions'), page('Modelling', '/docs/modelling'), page('Tags', '/docs/tags'), page('Testing', '/docs/testing'), page('persistgen', '/docs/persistgen'), page('persistvet', '/docs/persistvet'), page('Glossary', '/docs/glossary')],
   },
   {
     text: 'Tutorial',
