@@ -136,11 +136,11 @@ func Example_new() {
 	imported := &Order{TenantID: "tenant-1", Number: "A-0001"} // its id is known: no constructor
 	fmt.Println(orders.CreateWithID(ctx, 17, imported), imported.ID)
 
-	defer func() { fmt.Println(recover()) }()
-	orders.New(Order{TenantID: "tenant-2", Number: "A-1003"})
+	_, err = orders.TryNew(Order{TenantID: "tenant-2", Number: "A-1003"}) // from outside; New panics
+	fmt.Println(err)
 	// Output:
 	// true true tenant-1
 	// <nil> <nil>
 	// <nil> 17
-	// persistable: the literal of a new persistable_test.Order has TenantID "tenant-2", but the store's is "tenant-1": leave TenantID out, or use the store of "tenant-2"
+	// persistable: Order.TenantID: directory "tenants"/"tenant-1"/"orders": the literal of a new persistable_test.Order has TenantID "tenant-2", but the store's is "tenant-1": leave TenantID out, or use the store of "tenant-2"
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -73,6 +74,32 @@ func TestStoreNewFillsAndRefuses(t *testing.T) {
 	}
 	wantPanic(t, func() { orders.New(Order{TenantID: "tenant-2"}) },
 		"persistable_test.Order", `TenantID "tenant-2"`, `the store's is "tenant-1"`, "leave TenantID out", `use the store of "tenant-2"`)
+}
+
+// TestTryNew: a literal from outside with an id, or of another tenant, is an error where New
+// panics, and others are what New makes of them.
+func TestTryNew(t *testing.T) {
+	orders := OrderStoreOf(open(t, enginetest.Open(t)), "tenant-1")
+	for _, literal := range []Order{{Number: "1"}, {Number: "2", TenantID: "tenant-1"}} {
+		o := must[*Order](t)(orders.TryNew(literal))
+		if o.TenantID != "tenant-1" || o.Number != literal.Number || o.ID == 0 {
+			t.Errorf("TryNew gave %+v", *o)
+		}
+		check(t, orders.Create(ctx, o))
+	}
+	o, err := orders.TryNew(Order{ID: 7})
+	if e := wantAs[*persistable.FieldError](t, err); o != nil || e.Type != "Order" || e.Field != "ID" || !strings.Contains(e.Error(), "an id already: 7") {
+		t.Errorf("an id: %v, %v", o, err)
+	}
+	o, err = orders.TryNew(Order{TenantID: "tenant-2"})
+	e := wantAs[*persistable.DirectoryError](t, err)
+	if o != nil || e.Type != "Order" || e.Field != "TenantID" || !slices.Equal(e.Path, orders.Path()) || !strings.Contains(e.Error(), `use the store of "tenant-2"`) {
+		t.Errorf("another tenant: %v, %#v", o, err)
+	}
+	o, err = OrderStoreOf(open(t, enginetest.Open(t)), "").TryNew(Order{Number: "3"})
+	if err != nil || o.TenantID != "" {
+		t.Errorf("a store that cannot be used: %v, %v", o, err)
+	}
 }
 
 // TestNewBeforeOpen checks that no record gets an id that is unique only by

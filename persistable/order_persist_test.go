@@ -36,8 +36,15 @@ func (s *OrderStore) With(o kv.TransactionOptions) *OrderStore {
 }
 
 func (s *OrderStore) New(literal Order) *Order {
-	persistimpl.FillNew(&s.Store, &orderSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &orderSchema, &literal))
 	return &literal
+}
+
+func (s *OrderStore) TryNew(literal Order) (*Order, error) {
+	if err := persistimpl.TryNew(&s.Store, &orderSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 func (s *OrderStore) ByNumber(ctx context.Context, number string) (*Order, error) {

@@ -47,8 +47,17 @@ func (s *PlayerStore) With(o kv.TransactionOptions) *PlayerStore {
 // New is NewPlayer for this store.
 // The ID is one of the store's own database.
 func (s *PlayerStore) New(literal Player) *Player {
-	persistimpl.FillNew(&s.Store, &playerSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &playerSchema, &literal))
 	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.FieldError.
+func (s *PlayerStore) TryNew(literal Player) (*Player, error) {
+	if err := persistimpl.TryNew(&s.Store, &playerSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // ByTeamJoinedAt returns the records with that Team, in the order of JoinedAt; a range of it can be chosen.
@@ -252,8 +261,17 @@ func (s *UserStore) With(o kv.TransactionOptions) *UserStore {
 // New is NewUser for this store.
 // The ID is one of the store's own database.
 func (s *UserStore) New(literal User) *User {
-	persistimpl.FillNew(&s.Store, &userSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &userSchema, &literal))
 	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.FieldError.
+func (s *UserStore) TryNew(literal User) (*User, error) {
+	if err := persistimpl.TryNew(&s.Store, &userSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // ByCategoryCreatedAt returns the records with that Category, in the order of CreatedAt; a range of it can be chosen.

@@ -46,8 +46,17 @@ func (s *AccountStore) With(o kv.TransactionOptions) *AccountStore {
 // New is NewAccount for this store.
 // The ID is one of the store's own database.
 func (s *AccountStore) New(literal Account) *Account {
-	persistimpl.FillNew(&s.Store, &accountSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &accountSchema, &literal))
 	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.FieldError.
+func (s *AccountStore) TryNew(literal Account) (*Account, error) {
+	if err := persistimpl.TryNew(&s.Store, &accountSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // ByName returns the Account with that Name, or persistable.ErrNotFound.
@@ -139,8 +148,17 @@ func (s *TransferStore) With(o kv.TransactionOptions) *TransferStore {
 // New is NewTransfer for this store.
 // The ID is one of the store's own database.
 func (s *TransferStore) New(literal Transfer) *Transfer {
-	persistimpl.FillNew(&s.Store, &transferSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &transferSchema, &literal))
 	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.FieldError.
+func (s *TransferStore) TryNew(literal Transfer) (*Transfer, error) {
+	if err := persistimpl.TryNew(&s.Store, &transferSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // ByState returns the records with that State, in the order of their IDs.

@@ -47,8 +47,17 @@ func (s *AlbumStore) With(o kv.TransactionOptions) *AlbumStore {
 // New is NewAlbum for this store.
 // The ID is one of the store's own database.
 func (s *AlbumStore) New(literal Album) *Album {
-	persistimpl.FillNew(&s.Store, &albumSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &albumSchema, &literal))
 	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.FieldError.
+func (s *AlbumStore) TryNew(literal Album) (*Album, error) {
+	if err := persistimpl.TryNew(&s.Store, &albumSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // ByArtistIDTitle returns the records with that ArtistID, in the order of Title; a range of it can be chosen.
@@ -165,8 +174,17 @@ func (s *ArtistStore) With(o kv.TransactionOptions) *ArtistStore {
 // New is NewArtist for this store.
 // The ID is one of the store's own database.
 func (s *ArtistStore) New(literal Artist) *Artist {
-	persistimpl.FillNew(&s.Store, &artistSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &artistSchema, &literal))
 	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.FieldError.
+func (s *ArtistStore) TryNew(literal Artist) (*Artist, error) {
+	if err := persistimpl.TryNew(&s.Store, &artistSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // ByNumber returns the Artist with that Number, or persistable.ErrNotFound.
@@ -277,8 +295,17 @@ func (s *CustomerStore) With(o kv.TransactionOptions) *CustomerStore {
 // New is NewCustomer for this store.
 // The ID is one of the store's own database.
 func (s *CustomerStore) New(literal Customer) *Customer {
-	persistimpl.FillNew(&s.Store, &customerSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &customerSchema, &literal))
 	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.FieldError.
+func (s *CustomerStore) TryNew(literal Customer) (*Customer, error) {
+	if err := persistimpl.TryNew(&s.Store, &customerSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // BySupportRepIDCompanyCountry returns the records with that SupportRepID and Company, in the order of Country; a range of it can be chosen.
@@ -442,8 +469,17 @@ func (s *EmployeeStore) With(o kv.TransactionOptions) *EmployeeStore {
 // New is NewEmployee for this store.
 // The ID is one of the store's own database.
 func (s *EmployeeStore) New(literal Employee) *Employee {
-	persistimpl.FillNew(&s.Store, &employeeSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &employeeSchema, &literal))
 	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.FieldError.
+func (s *EmployeeStore) TryNew(literal Employee) (*Employee, error) {
+	if err := persistimpl.TryNew(&s.Store, &employeeSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // ByNumber returns the Employee with that Number, or persistable.ErrNotFound.
@@ -593,8 +629,17 @@ func (s *InvoiceStore) With(o kv.TransactionOptions) *InvoiceStore {
 // A literal that says another directory panics.
 // The ID is one of the store's own database.
 func (s *InvoiceStore) New(literal Invoice) *Invoice {
-	persistimpl.FillNew(&s.Store, &invoiceSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &invoiceSchema, &literal))
 	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.DirectoryError or a *persistable.FieldError.
+func (s *InvoiceStore) TryNew(literal Invoice) (*Invoice, error) {
+	if err := persistimpl.TryNew(&s.Store, &invoiceSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // ByCustomerIDDate returns the records with that CustomerID, in the order of Date; a range of it can be chosen.
@@ -750,8 +795,17 @@ func (s *InvoiceLineStore) With(o kv.TransactionOptions) *InvoiceLineStore {
 // A literal that says another directory panics.
 // The ID is one of the store's own database.
 func (s *InvoiceLineStore) New(literal InvoiceLine) *InvoiceLine {
-	persistimpl.FillNew(&s.Store, &invoiceLineSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &invoiceLineSchema, &literal))
 	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.DirectoryError or a *persistable.FieldError.
+func (s *InvoiceLineStore) TryNew(literal InvoiceLine) (*InvoiceLine, error) {
+	if err := persistimpl.TryNew(&s.Store, &invoiceLineSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // ByInvoiceIDNumber returns the InvoiceLine with that InvoiceID and Number, or persistable.ErrNotFound.
@@ -870,8 +924,17 @@ func (s *TrackStore) With(o kv.TransactionOptions) *TrackStore {
 // New is NewTrack for this store.
 // The ID is one of the store's own database.
 func (s *TrackStore) New(literal Track) *Track {
-	persistimpl.FillNew(&s.Store, &trackSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &trackSchema, &literal))
 	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.FieldError.
+func (s *TrackStore) TryNew(literal Track) (*Track, error) {
+	if err := persistimpl.TryNew(&s.Store, &trackSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // ByAlbumIDLength returns the records with that AlbumID, in the order of Length; a range of it can be chosen.

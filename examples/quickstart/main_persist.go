@@ -48,8 +48,17 @@ func (s *OrderStore) With(o kv.TransactionOptions) *OrderStore {
 // A literal that says another directory panics.
 // The ID is one of the store's own database.
 func (s *OrderStore) New(literal Order) *Order {
-	persistimpl.FillNew(&s.Store, &orderSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &orderSchema, &literal))
 	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.DirectoryError or a *persistable.FieldError.
+func (s *OrderStore) TryNew(literal Order) (*Order, error) {
+	if err := persistimpl.TryNew(&s.Store, &orderSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // ByStatusCreatedAt returns the records with that Status, in the order of CreatedAt; a range of it can be chosen.

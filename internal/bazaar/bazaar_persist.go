@@ -51,8 +51,17 @@ func (s *AccountStore) With(o kv.TransactionOptions) *AccountStore {
 // New is NewAccount for this store's directory: it fills TenantID.
 // A literal that says another directory panics.
 func (s *AccountStore) New(literal Account) *Account {
-	persistimpl.FillNew(&s.Store, &accountSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &accountSchema, &literal))
 	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.DirectoryError or a *persistable.FieldError.
+func (s *AccountStore) TryNew(literal Account) (*Account, error) {
+	if err := persistimpl.TryNew(&s.Store, &accountSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // ByEmail returns the Account with that Email, or persistable.ErrNotFound.
@@ -262,6 +271,21 @@ func (s *EventStore) With(o kv.TransactionOptions) *EventStore {
 	return &EventStore{s.Store.In(persistimpl.Options(o))}
 }
 
+// New is NewEvent for this store.
+func (s *EventStore) New(literal Event) *Event {
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &eventSchema, &literal))
+	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.FieldError.
+func (s *EventStore) TryNew(literal Event) (*Event, error) {
+	if err := persistimpl.TryNew(&s.Store, &eventSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
+}
+
 // Feed returns the changes of the records in this directory.
 func (s *EventStore) Feed() *persistable.Feed[*Event, ulid.ULID] { return persistable.FeedOf(&s.Store) }
 
@@ -370,8 +394,17 @@ func (s *OrderStore) With(o kv.TransactionOptions) *OrderStore {
 // A literal that says another directory panics.
 // The ID is one of the store's own database.
 func (s *OrderStore) New(literal Order) *Order {
-	persistimpl.FillNew(&s.Store, &orderSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &orderSchema, &literal))
 	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.DirectoryError or a *persistable.FieldError.
+func (s *OrderStore) TryNew(literal Order) (*Order, error) {
+	if err := persistimpl.TryNew(&s.Store, &orderSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // Feed returns the changes of the records in this directory.
@@ -786,6 +819,21 @@ func (s *SettingStore) In(tx persistable.Tx) *SettingStore { return &SettingStor
 // With returns the store with options for the transactions of its operations.
 func (s *SettingStore) With(o kv.TransactionOptions) *SettingStore {
 	return &SettingStore{s.Store.In(persistimpl.Options(o))}
+}
+
+// New is NewSetting for this store.
+func (s *SettingStore) New(literal Setting) *Setting {
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &settingSchema, &literal))
+	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.FieldError.
+func (s *SettingStore) TryNew(literal Setting) (*Setting, error) {
+	if err := persistimpl.TryNew(&s.Store, &settingSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // ByValue returns the records with that Value, in the order of their IDs.

@@ -44,22 +44,41 @@ func NewStore[T, ID any](db *persistable.DB, schema *Schema, args ...string) per
 // where no generator was installed, where the installed one cannot answer, and
 // while databases that make different ids are open: Create makes it. SetID is not
 // for types that get their ids from the caller.
-func SetID(schema *Schema, record any) { setID(schema, record, nil) }
+func SetID(schema *Schema, record any) { Must(setID(schema, record, nil)) }
 
-// FillNew gives a new record of a store the {Field}s of the store's directory and an
-// id of the store's database. record is a pointer to a copy of the literal that the
-// program wrote; a literal that says another directory, or has an id, panics. A store
-// that cannot be used, because an argument was wrong, fills nothing: its operations
-// return the error. FillNew is not for types that get their ids from the caller.
+// TryNew gives a new record of a store the {Field}s of the store's directory and an id of the
+// store's database. record is a pointer to a copy of the literal that the program has. Errors:
+// the literal says another directory, which is a *[persistable.DirectoryError], or it has an id,
+// which is a *[persistable.FieldError]. A store that cannot be used, because an argument was wrong,
+// fills nothing: its operations return the error. TryNew is not for types that get their ids from
+// the caller.
 //
 //go:noinline
-func FillNew[T, ID any](s *persistable.Store[T, ID], schema *Schema, record any) {
-	fillNew(sourceOf(s), schema, record)
+func TryNew[T, ID any](s *persistable.Store[T, ID], schema *Schema, record any) error {
+	return tryNew(sourceOf(s), schema, record)
 }
 
-func fillNew(s *erased.Source, schema *Schema, record any) {
-	fillArgs(schema, erased.Runtime.Args(s), record)
-	setID(schema, record, s)
+func tryNew(s *erased.Source, schema *Schema, record any) error {
+	if err := fill(schema, erased.Runtime.Args(s), record); err != nil {
+		return err
+	}
+	return setID(schema, record, s)
+}
+
+// TryFill is TryNew for types that get their ids from the caller.
+//
+//go:noinline
+func TryFill[T, ID any](s *persistable.Store[T, ID], schema *Schema, record any) error {
+	return fill(schema, erased.Runtime.Args(sourceOf(s)), record)
+}
+
+// Must panics with err if it is not nil: the fault is one of the program.
+//
+//go:noinline
+func Must(err error) {
+	if err != nil {
+		panic(err)
+	}
 }
 
 // Options returns what a store's In takes to give the transactions of its operations options, over
@@ -69,52 +88,50 @@ func Options(o kv.TransactionOptions) persistable.Tx {
 	return erased.Runtime.Options(o).(persistable.Tx)
 }
 
-// FillArgs is FillNew for types that get their ids from the caller.
-func FillArgs[T, ID any](s *persistable.Store[T, ID], schema *Schema, record any) {
-	fillArgs(schema, erased.Runtime.Args(sourceOf(s)), record)
-}
-
 // setID gives a new record an id of the database of a store, or of the only one that
 // is open if s is nil.
-func setID(schema *Schema, record any, s *erased.Source) {
+func setID(schema *Schema, record any, s *erased.Source) error {
 	id := schema.ID(record)
 	if schema.HasID(record) {
-		panic(fmt.Sprintf("persistable: the literal of a new %s has an id already: %v. A new record gets an id of its own: leave the id out. "+
-			"For a record with a known id, write &%s{…} and call CreateWithID or Save", goName(record), reflect.ValueOf(id).Elem(), goName(record)))
+		return &persistable.FieldError{Type: schema.Type, Field: "ID", Reason: fmt.Sprintf(
+			"the literal of a new %[1]s has an id already: %[2]v. A new record gets an id of its own: leave the id out. "+
+				"For a record with a known id, write &%[1]s{…} and call CreateWithID or Save", goName(record), reflect.ValueOf(id).Elem())}
 	}
 	if kazahana, ok := id.(*idgen.ID); ok {
 		*kazahana = idgen.ID(erased.Runtime.NewID(s))
-		return
+		return nil
 	}
 	_ = schema.IDs.Make(context.Background(), id) // where this fails the id stays zero: Create tries again and returns the error
+	return nil
 }
 
-func fillArgs(schema *Schema, args []string, record any) {
+func fill(schema *Schema, args []string, record any) error {
 	if args == nil || schema.FillArgs == nil {
-		return
+		return nil
 	}
 	schema.FillArgs(record, args)
 	field, got, ok := schema.CheckArgs(record, args)
 	if ok {
-		return
+		return nil
 	}
-	panic(fmt.Sprintf("persistable: the literal of a new %s has %s %q, but the store's is %q: leave %s out, or use the store of %q",
-		goName(record), field, got, argOf(schema, field, args), field, got))
+	path, arg := pathOf(schema, args, field)
+	return &persistable.DirectoryError{Type: schema.Type, Path: path, Field: field, Reason: fmt.Sprintf(
+		"the literal of a new %s has %s %q, but the store's is %q: leave %s out, or use the store of %q", goName(record), field, got, arg, field, got)}
 }
 
-// argOf returns the argument of a {Field}.
-func argOf(schema *Schema, field string, args []string) string {
-	i := 0
+// pathOf returns the path of a store's directory, and the argument of a {Field}.
+func pathOf(schema *Schema, args []string, field string) (path []string, arg string) {
 	for _, element := range schema.Directory {
-		switch element.Field {
-		case "":
-		case field:
-			return args[i]
-		default:
-			i++
+		name := element.Name
+		if element.Field != "" {
+			name, args = args[0], args[1:]
 		}
+		if element.Field == field {
+			arg = name
+		}
+		path = append(path, name)
 	}
-	return ""
+	return path, arg
 }
 
 // goName is the name of a record's struct, with its package.

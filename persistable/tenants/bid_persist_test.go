@@ -36,7 +36,7 @@ func (s *BidStore) In(tx persistable.Tx) *BidStore { return &BidStore{s.Store.In
 // New is NewBid for this store's directory: it fills House.
 // A literal that says another directory panics.
 func (s *BidStore) New(literal Bid) *Bid {
-	persistimpl.FillArgs(&s.Store, &bidSchema, &literal)
+	persistimpl.Must(persistimpl.TryFill(&s.Store, &bidSchema, &literal))
 	return &literal
 }
 

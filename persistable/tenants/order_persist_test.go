@@ -31,7 +31,7 @@ func OrderStoreOf(db *persistable.DB, tenantID string) *OrderStore {
 func (s *OrderStore) In(tx persistable.Tx) *OrderStore { return &OrderStore{s.Store.In(tx)} }
 
 func (s *OrderStore) New(literal Order) *Order {
-	persistimpl.FillNew(&s.Store, &orderSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &orderSchema, &literal))
 	return &literal
 }
 

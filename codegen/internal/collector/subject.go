@@ -108,7 +108,7 @@ func renameRemedy(d, other *model.Index) string {
 
 // storeMethods are the methods of persistable.Store, and what generated stores have besides.
 func (s *subject) storeMethods() map[string]bool {
-	names := map[string]bool{"Store": true, "In": true, "With": true, "New": true}
+	names := map[string]bool{"Store": true, "In": true, "With": true, "New": true, "TryNew": true}
 	for _, imported := range s.pkg.Types.Imports() {
 		if imported.Path() != model.PersistablePath {
 			continue

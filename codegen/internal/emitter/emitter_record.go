@@ -141,13 +141,13 @@ func (e *emitter) argumentOf(f *model.Field, value string) string {
 	return fmt.Sprintf("string(%s)", value)
 }
 
-// hasStoreNew reports whether the store has a New of its own: it fills {Field}s, or makes
-// ids that only its own database can make.
+// hasStoreNew reports whether the store has constructors of its own: a new record gets
+// {Field}s or an id.
 func hasStoreNew(r *model.Record) bool {
-	return len(r.Directory.Fields()) > 0 || r.IDKind == model.IDKazahana
+	return len(r.Directory.Fields()) > 0 || r.IDKind != model.IDAssigned
 }
 
-// writeStoreNew writes the store's own New, which knows the path and the database.
+// writeStoreNew writes the store's own New and TryNew, which know the path and the database.
 func (e *emitter) writeStoreNew(r *model.Record) {
 	var filled []string
 	for _, f := range r.Directory.Fields() {
@@ -163,13 +163,29 @@ func (e *emitter) writeStoreNew(r *model.Record) {
 		e.printf("// The ID is one of the store's own database.")
 	}
 	pointer, literal := e.literalOf(r)
-	e.printf("func (s *%s) New(literal %s%s) *%s {", r.StoreType(), pointer, e.recordType(r), e.recordType(r))
-	fill := "FillNew"
+	persistimpl := e.importPackage(model.PersistimplPath)
+	fill := "TryNew"
 	if r.IDKind == model.IDAssigned {
-		fill = "FillArgs"
+		fill = "TryFill"
 	}
-	e.printf("%s.%s(&s.Store, &%s, %s)", e.importPackage(model.PersistimplPath), fill, r.SchemaVar(), literal)
-	e.printf("return %s\n}\n", literal)
+	fill = fmt.Sprintf("%s.%s(&s.Store, &%s, %s)", persistimpl, fill, r.SchemaVar(), literal)
+	e.printf("func (s *%s) New(literal %s%s) *%s {", r.StoreType(), pointer, e.recordType(r), e.recordType(r))
+	e.printf("%s.Must(%s)\nreturn %s\n}\n", persistimpl, fill, literal)
+	e.printf("// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns")
+	e.printf("// an error, a *persistable.%s.", strings.Join(faultsOfNew(r, len(filled) > 0), " or a *persistable."))
+	e.printf("func (s *%s) TryNew(literal %s%s) (*%s, error) {", r.StoreType(), pointer, e.recordType(r), e.recordType(r))
+	e.printf("if err := %s; err != nil {\nreturn nil, err\n}\nreturn %s, nil\n}\n", fill, literal)
+}
+
+// faultsOfNew names the errors of a literal.
+func faultsOfNew(r *model.Record, hasFields bool) (names []string) {
+	if hasFields {
+		names = append(names, "DirectoryError")
+	}
+	if r.IDKind != model.IDAssigned {
+		names = append(names, "FieldError")
+	}
+	return names
 }
 
 // maxDepth bounds how deep a struct that contains itself may be nested, so

@@ -50,8 +50,17 @@ func (s *CommentStore) With(o kv.TransactionOptions) *CommentStore {
 // A literal that says another directory panics.
 // The ID is one of the store's own database.
 func (s *CommentStore) New(literal Comment) *Comment {
-	persistimpl.FillNew(&s.Store, &commentSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &commentSchema, &literal))
 	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.DirectoryError or a *persistable.FieldError.
+func (s *CommentStore) TryNew(literal Comment) (*Comment, error) {
+	if err := persistimpl.TryNew(&s.Store, &commentSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // ByTicket returns the records with that Ticket, in the order of their IDs.
@@ -161,8 +170,17 @@ func (s *NoticeStore) With(o kv.TransactionOptions) *NoticeStore {
 // A literal that says another directory panics.
 // The ID is one of the store's own database.
 func (s *NoticeStore) New(literal Notice) *Notice {
-	persistimpl.FillNew(&s.Store, &noticeSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &noticeSchema, &literal))
 	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.DirectoryError or a *persistable.FieldError.
+func (s *NoticeStore) TryNew(literal Notice) (*Notice, error) {
+	if err := persistimpl.TryNew(&s.Store, &noticeSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // ByDelivered returns the records with that Delivered, in the order of their IDs.
@@ -268,8 +286,17 @@ func (s *TenantStore) With(o kv.TransactionOptions) *TenantStore {
 // New is NewTenant for this store.
 // The ID is one of the store's own database.
 func (s *TenantStore) New(literal Tenant) *Tenant {
-	persistimpl.FillNew(&s.Store, &tenantSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &tenantSchema, &literal))
 	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.FieldError.
+func (s *TenantStore) TryNew(literal Tenant) (*Tenant, error) {
+	if err := persistimpl.TryNew(&s.Store, &tenantSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // ByName returns the Tenant with that Name, or persistable.ErrNotFound.
@@ -385,8 +412,17 @@ func (s *TicketStore) With(o kv.TransactionOptions) *TicketStore {
 // A literal that says another directory panics.
 // The ID is one of the store's own database.
 func (s *TicketStore) New(literal Ticket) *Ticket {
-	persistimpl.FillNew(&s.Store, &ticketSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &ticketSchema, &literal))
 	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.DirectoryError or a *persistable.FieldError.
+func (s *TicketStore) TryNew(literal Ticket) (*Ticket, error) {
+	if err := persistimpl.TryNew(&s.Store, &ticketSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // Feed returns the changes of the records in this directory.

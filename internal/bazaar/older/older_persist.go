@@ -42,8 +42,17 @@ func (s *AccountStore) With(o kv.TransactionOptions) *AccountStore {
 // New is NewAccount for this store's directory: it fills TenantID.
 // A literal that says another directory panics.
 func (s *AccountStore) New(literal Account) *Account {
-	persistimpl.FillNew(&s.Store, &accountSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &accountSchema, &literal))
 	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.DirectoryError or a *persistable.FieldError.
+func (s *AccountStore) TryNew(literal Account) (*Account, error) {
+	if err := persistimpl.TryNew(&s.Store, &accountSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // ByEmail returns the Account with that Email, or persistable.ErrNotFound.

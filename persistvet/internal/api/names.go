@@ -181,7 +181,7 @@ var Sources = Set{
 }
 
 // Setters are the functions of generated code that give a record its id.
-var Setters = Set{{Implement, "SetID"}, {Implement, "FillNew"}}
+var Setters = Set{{Implement, "SetID"}, {Implement, "TryNew"}}
 
 // The types and functions of generated code by which the analyzer of queries finds its schemas.
 var (

@@ -36,8 +36,8 @@ func (f *finder) mark(fn *types.Func, c inspector.Cursor) bool {
 	if api.TakesWriting(fn) {
 		return false
 	}
-	for ret := range c.Preorder((*ast.ReturnStmt)(nil), (*ast.ExprStmt)(nil)) {
-		if what := f.yields(c, ret); what != "" {
+	for inner := range c.Preorder((*ast.ReturnStmt)(nil), (*ast.CallExpr)(nil)) {
+		if what := f.yields(c, inner); what != "" {
 			f.pass.ExportObjectFact(fn, &fresh{What: what})
 			return true
 		}
@@ -51,11 +51,10 @@ func (f *finder) yields(fn, c inspector.Cursor) string {
 	if isNested(fn, c) {
 		return ""
 	}
-	ret, ok := c.Node().(*ast.ReturnStmt)
-	if !ok {
-		return f.assignsID(c.Node().(*ast.ExprStmt))
+	if call, ok := c.Node().(*ast.CallExpr); ok {
+		return f.assignsID(call)
 	}
-	for _, result := range ret.Results {
+	for _, result := range c.Node().(*ast.ReturnStmt).Results {
 		if what := f.value(fn, result); what != "" {
 			return what
 		}
@@ -71,10 +70,10 @@ func isNested(fn, c inspector.Cursor) bool {
 	return false
 }
 
-// assignsID says what a statement of generated code takes: persistimpl.SetID and FillNew
+// assignsID says what a call of generated code takes: persistimpl.SetID and TryNew
 // give an id to the record that the function returns.
-func (f *finder) assignsID(s *ast.ExprStmt) string {
-	if call, ok := s.X.(*ast.CallExpr); ok && api.Setters.Has(api.Callee(f.pass.TypesInfo, call)) {
+func (f *finder) assignsID(call *ast.CallExpr) string {
+	if api.Setters.Has(api.Callee(f.pass.TypesInfo, call)) {
 		return f.source(call)
 	}
 	return ""

@@ -48,8 +48,17 @@ func (s *TicketStore) With(o kv.TransactionOptions) *TicketStore {
 // A literal that says another directory panics.
 // The ID is one of the store's own database.
 func (s *TicketStore) New(literal Ticket) *Ticket {
-	persistimpl.FillNew(&s.Store, &ticketSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &ticketSchema, &literal))
 	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.DirectoryError or a *persistable.FieldError.
+func (s *TicketStore) TryNew(literal Ticket) (*Ticket, error) {
+	if err := persistimpl.TryNew(&s.Store, &ticketSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // Feed returns the changes of the records in this directory.

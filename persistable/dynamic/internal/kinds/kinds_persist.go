@@ -55,8 +55,17 @@ func (s *EveryStore) With(o kv.TransactionOptions) *EveryStore {
 // A literal that says another directory panics.
 // The ID is one of the store's own database.
 func (s *EveryStore) New(literal Every) *Every {
-	persistimpl.FillNew(&s.Store, &everySchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &everySchema, &literal))
 	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.DirectoryError or a *persistable.FieldError.
+func (s *EveryStore) TryNew(literal Every) (*Every, error) {
+	if err := persistimpl.TryNew(&s.Store, &everySchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // Feed returns the changes of the records in this directory.

@@ -46,8 +46,17 @@ func (s *CustomerStore) With(o kv.TransactionOptions) *CustomerStore {
 // New is NewCustomer for this store.
 // The ID is one of the store's own database.
 func (s *CustomerStore) New(literal Customer) *Customer {
-	persistimpl.FillNew(&s.Store, &customerSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &customerSchema, &literal))
 	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.FieldError.
+func (s *CustomerStore) TryNew(literal Customer) (*Customer, error) {
+	if err := persistimpl.TryNew(&s.Store, &customerSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // ByPlanRegion returns the records with that Plan, in the order of Region; a range of it can be chosen.

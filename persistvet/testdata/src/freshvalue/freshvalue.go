@@ -37,6 +37,16 @@ func createByStore(ctx context.Context, db *persistable.DB, orders *shop.OrderSt
 	})
 }
 
+func createOfInput(ctx context.Context, db *persistable.DB, orders *shop.OrderStore, input shop.Order) error {
+	return db.Transact(ctx, func(tx persistable.Tx) error {
+		order, err := orders.TryNew(input) // want "takes an id through OrderStore.TryNew"
+		if err != nil {
+			return err
+		}
+		return orders.In(tx).Create(ctx, order)
+	})
+}
+
 func stamp(ctx context.Context, db kv.Database) error {
 	return db.Transact(ctx, func(tx kv.Transaction) error {
 		tx.Set([]byte("at"), []byte(time.Now().String()))          // want `takes the time \(time.Now\)`

@@ -26,8 +26,15 @@ func OrderStoreOf(db *persistable.DB, tenantID string) *OrderStore {
 func (s *OrderStore) In(tx persistable.Tx) *OrderStore { return &OrderStore{s.Store.In(tx)} }
 
 func (s *OrderStore) New(literal Order) *Order {
-	persistimpl.FillNew(&s.Store, &orderSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &orderSchema, &literal))
 	return &literal
+}
+
+func (s *OrderStore) TryNew(literal Order) (*Order, error) {
+	if err := persistimpl.TryNew(&s.Store, &orderSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 func (s *OrderStore) ByNumber(ctx context.Context, number string) (*Order, error) { return nil, nil }

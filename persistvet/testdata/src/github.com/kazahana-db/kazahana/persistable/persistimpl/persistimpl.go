@@ -24,7 +24,9 @@ type Index struct {
 
 func SetID(schema *Schema, record any) {}
 
-func FillNew[T, ID any](s *persistable.Store[T, ID], schema *Schema, record any) {}
+func TryNew[T, ID any](s *persistable.Store[T, ID], schema *Schema, record any) error { return nil }
+
+func Must(err error) {}
 
 func NewStore[T, ID any](db *persistable.DB, schema *Schema, args ...string) persistable.Store[T, ID] {
 	return persistable.Store[T, ID]{}
