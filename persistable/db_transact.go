@@ -120,8 +120,9 @@ func (db *DB) explainsConflicts() bool {
 }
 
 // ReadTransact runs fn in a transaction that only reads: all its reads see one
-// version, and none conflicts with a write. Writes fail with [ErrReadOnly].
-// After a retryable error it runs fn again.
+// version, and none conflicts with a write. Writes fail with [ErrReadOnly], those through a
+// store that is not bound with an [ErrOutsideTransaction]: what fn has read may have changed
+// by then. After a retryable error it runs fn again.
 //
 // A version can be read for five seconds. A function that takes longer is run
 // three times, then ReadTransact returns a *[kv.RetryError] that names the code
@@ -132,7 +133,10 @@ func (db *DB) ReadTransact(ctx context.Context, fn func(tx Tx) error) (err error
 	ctx, o := db.begin(ctx, Operation{Name: "ReadTransact"}, nil)
 	defer o.finish(&err)
 	defer db.nameEnded(ctx, "ReadTransact", &err)
-	return db.readOnly(ctx, func(t *transaction) error { return fn(Tx{t: t}) })
+	return db.readOnly(ctx, func(t *transaction) error {
+		defer db.functions.enter()()
+		return fn(Tx{t: t})
+	})
 }
 
 func (db *DB) readOnly(ctx context.Context, fn func(*transaction) error) error {
@@ -164,13 +168,20 @@ func (db *DB) In(tx kv.Transaction) Tx {
 // it. The write would stay even if the transaction failed, and would be made again in
 // each further attempt. Nothing of it is committed.
 //
-// It is noticed in functions of [DB.Transact], of a store's Update and of
-// [Consumer.Next], where the function calls the verb in its own goroutine. Not noticed
-// are reads through an unbound store, which persistvet finds; writes from goroutines that
-// the function starts; writes through another DB; and [DB.RemoveDirectory].
+// It is noticed in functions of [DB.Transact], of [DB.ReadTransact], of a store's Update and of
+// [Consumer.Next], whatever they read and write themselves, where the function calls the verb in
+// its own goroutine. The context that is passed does not matter, except for [OwnTransaction].
+// Not noticed are
+//
+//   - writes from goroutines that the function starts: they are like those of other goroutines
+//     of the program, which may write at any time;
+//   - reads through an unbound store, which persistvet finds;
+//   - writes through another DB that [Open] returned, and [DB.RemoveDirectory];
+//   - a write after the function has returned, of a record that it has read. Another
+//     transaction may have changed the record by then: use [Store.Update] or [Store.SaveIfUnchanged].
 var ErrOutsideTransaction = errors.New("persistable: a write is outside of the transaction of its function")
 
-// OwnTransaction returns a context with which a function of [DB.Transact] may write
+// OwnTransaction returns a context with which a function of [DB.Transact], or another one, may write
 // outside of its transaction, through a store that is not bound to it: a log of attempts,
 // say, that must stay even if the transaction fails. Each attempt of the function makes
 // such a write again.
@@ -219,7 +230,7 @@ func (f *runningFunctions) checkOutside(ctx context.Context, t *transaction) err
 	if f.running[g] == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: bind the store of %s by In(tx), as in store.In(tx).Save(ctx, v); if a transaction of its own is meant, pass OwnTransaction(ctx)",
+	return fmt.Errorf("%w: bind the store of %s by In(tx), as in store.In(tx).Save(ctx, v), in a function of Transact; if a transaction of its own is meant, pass OwnTransaction(ctx)",
 		ErrOutsideTransaction, place.typ)
 }
 

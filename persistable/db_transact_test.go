@@ -45,6 +45,14 @@ func TestForgottenIn(t *testing.T) {
 		"Transact that writes nothing": func(write func() error) error {
 			return db.Transact(ctx, func(persistable.Tx) error { return write() })
 		},
+		"ReadTransact": func(write func() error) error {
+			return db.ReadTransact(ctx, func(tx persistable.Tx) error {
+				if _, err := orders.In(tx).Get(ctx, 1); err != nil {
+					return err
+				}
+				return write()
+			})
+		},
 		"Transact that writes": func(write func() error) error {
 			return db.Transact(ctx, func(tx persistable.Tx) error {
 				if _, err := orders.In(tx).Get(ctx, 1); err != nil {
