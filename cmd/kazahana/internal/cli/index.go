@@ -102,17 +102,33 @@ func completeIndex(cmd *cobra.Command, args []string, word string) (words []cobr
 	if len(args) != 1 {
 		return database.CompletePath(cmd, args, word)
 	}
+	return indexNames(cmd, args[0], func(dynamic.Index) bool { return true }), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeOrder completes the flag that names the index in the order of which records are shown, if
+// the path comes before it.
+func completeOrder(cmd *cobra.Command, args []string, _ string) (words []cobra.Completion, directive cobra.ShellCompDirective) {
+	if len(args) == 1 {
+		words = indexNames(cmd, args[0], func(ix dynamic.Index) bool { return ix.Kind == "" })
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// indexNames returns the names of the indexes of a store that are wanted, for a completion.
+func indexNames(cmd *cobra.Command, path string, wanted func(dynamic.Index) bool) (words []cobra.Completion) {
 	database.Complete(cmd, func(ctx context.Context, db *persistable.DB) error {
-		t, err := openIndexTarget(ctx, cmd, db, args[0])
+		t, err := openIndexTarget(ctx, cmd, db, path)
 		if err != nil {
 			return err
 		}
 		for _, ix := range t.schema.Indexes {
-			words = append(words, ix.KeyName)
+			if wanted(ix) {
+				words = append(words, ix.KeyName)
+			}
 		}
 		return nil
 	})
-	return words, cobra.ShellCompDirectiveNoFileComp
+	return words
 }
 
 func listIndexesCommand(c *shell.Console) *cobra.Command {

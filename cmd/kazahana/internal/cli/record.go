@@ -158,6 +158,7 @@ there.
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&index, "index", "", "in the order of the index with this `name`")
+	_ = cmd.RegisterFlagCompletionFunc("index", completeOrder) // the flag is there
 	cmd.Flags().StringArrayVar(&values, "value", nil, "only with this `value` in the next field of the index; may be repeated")
 	return cmd
 }
