@@ -22,6 +22,7 @@ type batch struct {
 	bytes   int             // about what is read and written
 	isFull  bool            // one more record would be too much
 	created bool            // the batch has created the store
+	hooked  bool            // hooks of the records have written in the transaction
 	fault   error           // why the write after those that were applied cannot be applied
 }
 
@@ -60,6 +61,9 @@ func (b *batch) checkCreation(ctx context.Context, v any, how putOptions) func(*
 	if how.mustExist {
 		return nil
 	}
+	if b.source.record.Hooks.InTransaction() { // which may set what a form needs
+		return func(*openStore) error { return nil }
+	}
 	return func(o *openStore) error {
 		w, err := b.newWrite(ctx, v, how)
 		defer w.sc.release()
@@ -78,6 +82,11 @@ func (b *batch) addRecord(ctx context.Context, v any, how putOptions, limit int)
 		b.fault = w.makeForm()
 	}
 	b.isFull = b.fault == nil && len(b.writes) > 0 && b.bytes+w.size() > limit
+	if w.Hooks.InTransaction() && !b.isFull { // hooks may mend the fault
+		if b.fault = b.callHooks(ctx, &w); b.fault == nil {
+			b.fault = w.makeForm()
+		}
+	}
 	if b.fault != nil || b.isFull {
 		w.sc.release()
 		return false
@@ -88,11 +97,22 @@ func (b *batch) addRecord(ctx context.Context, v any, how putOptions, limit int)
 }
 
 // addDeletion adds the removal of a record.
-func (b *batch) addDeletion(id []byte) error {
+func (b *batch) addDeletion(ctx context.Context, id []byte) error {
 	w := write{record: b.source.record, t: b.t, place: b.source.place, sc: getScratch(), store: b.store}
 	w.sc.id = append(w.sc.id[:0], id...)
 	b.writes = append(b.writes, w)
+	if err := b.callHooks(ctx, &w); err != nil {
+		w.spoilPart(err)
+		return err
+	}
 	return w.makeForm()
+}
+
+// callHooks calls the hooks of the record of w that take the transaction.
+func (b *batch) callHooks(ctx context.Context, w *write) error {
+	err := w.callHooks(ctx)
+	b.hooked = b.hooked || w.hooked
+	return err
 }
 
 // release gives the memory of the writes back.
@@ -251,15 +271,34 @@ func (b *batch) noteTouched(w *write) {
 // were added.
 func (b *batch) runBefore(ctx context.Context) (applied int, err error) {
 	fault := b.fault
-	b.fault = nil
+	if b.fault = nil; fault != nil && !isFault(fault) { // a hook has it from the transaction
+		return 0, fault
+	}
 	if applied, err = b.run(ctx); err == nil && b.fault == nil {
 		b.fault = fault
 	}
-	if why := cmp.Or(err, b.fault); b.created && applied == 0 && why != nil {
+	if why := cmp.Or(err, b.fault); why != nil && (b.hooked || b.created && applied == 0) {
 		b.t.spoil(why)
+	}
+	if err == nil && b.fault != nil && b.hooked {
+		err = &hookedFault{applied, b.fault}
 	}
 	return applied, err
 }
+
+// hookedFault is the fault of a record in a batch of which hooks have written in the transaction,
+// those of the record and of others after it, too: the transaction cannot be committed. One with
+// the records before that one can.
+type hookedFault struct {
+	before int
+	err    error
+}
+
+// Error implements error.
+func (e *hookedFault) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *hookedFault) Unwrap() error { return e.err }
 
 // notFound is the error of a record that must exist in a store that does not.
 func (b *batch) notFound(v any) error {

@@ -140,6 +140,7 @@ type runBatch func(b *batch, size int) (applied int, err error)
 func (m *batcher) commit(ctx context.Context, run runBatch) error {
 	for {
 		err := m.transact(ctx, run)
+		hooked, _ := errors.AsType[*hookedFault](err)
 		switch {
 		case err == nil:
 			m.count()
@@ -149,6 +150,10 @@ func (m *batcher) commit(ctx context.Context, run runBatch) error {
 			return nil
 		case m.tried > 1 && isTooMuch(err) && !m.unsure && m.source.tx == nil:
 			m.size = m.tried / 2
+		case hooked != nil && hooked.before > 0 && !m.unsure && m.source.tx == nil:
+			m.size = hooked.before
+		case hooked != nil:
+			return m.partialAfter(hooked.err)
 		default:
 			return m.partialAfter(err)
 		}
@@ -263,7 +268,7 @@ func (m *batcher) putSome(ctx context.Context, vs []any, how putOptions) (rest [
 // one before it in the list would make the repetition fail at that one. Records that an attempt
 // has created tell it by their token: see [transaction.committedEarlier].
 func (m *batcher) isStored(ctx context.Context, b *batch, vs []any, how putOptions) (bool, error) {
-	if len(vs) == 0 || how.mustBeNew {
+	if len(vs) == 0 || how.mustBeNew || m.source.record.Hooks.InTransaction() { // hooks would write for nothing
 		return false, nil
 	}
 	saved := newBatch(m.source, b.t, &batchMemory{})
@@ -288,7 +293,7 @@ func (m *batcher) deleteIDs(ctx context.Context, ids [][]byte) error {
 			return len(some), err
 		}
 		for _, id := range some {
-			if err := b.addDeletion(id); err != nil {
+			if err := b.addDeletion(ctx, id); err != nil {
 				return 0, err
 			}
 		}

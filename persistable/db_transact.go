@@ -95,7 +95,7 @@ func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 		t.conflicts = a.Conflicts
 		if t.unsure = a.MaybeCommitted; t.unsure {
 			committed, err := t.committedEarlier(ctx)
-			if committed || err != nil {
+			if t.written.found = committed; committed || err != nil {
 				return err
 			}
 		}
@@ -106,10 +106,14 @@ func (db *DB) transact(ctx context.Context, fn func(*transaction) error) error {
 		if err := db.functions.checkOutside(ctx, t); err != nil {
 			return err
 		}
+		t.prepareCommit()
 		return t.awaitFences(ctx)
 	})
 	for _, f := range db.fences {
 		f.NoteEnd(err)
+	}
+	if err == nil {
+		t.tellCommitted(ctx)
 	}
 	return t.explain(kv.TransactionOptions{Identifier: o.identifier(db)}.NameError(err))
 }

@@ -149,7 +149,7 @@ func (d *deletion) addRecords(ctx context.Context, b *batch) (found int, err err
 		}
 		seen[string(id)] = true
 		d.ids = append(d.ids, id)
-		if err := b.addDeletion(id); err != nil {
+		if err := b.addDeletion(ctx, id); err != nil {
 			return found, err
 		}
 	}

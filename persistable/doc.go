@@ -67,6 +67,24 @@
 // *[FieldError]. They must have no other effect, and
 // they are not called for records that Update or a query reads.
 //
+// Each of them may take the context and the transaction instead, to write other records with this
+// one:
+//
+//	func (o *Order) BeforeSave(ctx context.Context, tx persistable.Tx) error
+//
+// If one does, all of them are called in the transaction, in each attempt, on the record as
+// the attempt before has left it. Other stores are made of [Tx.DB] and bound to tx by In. If the write
+// fails after a hook has written, the transaction cannot be committed. An error of the engine, or of ctx,
+// is returned without ErrRefused.
+//
+// BeforeDelete(ctx context.Context, tx persistable.Tx) error is called by Delete, DeleteIfUnchanged,
+// DeleteMany and DeleteWhere, in the transaction, on the record that is about to be deleted, if there is one.
+//
+// AfterCommit(ctx context.Context) is called when a transaction has committed, once for each record
+// that it has created or changed, in the last form that it has written: after [DB.Transact] or the single
+// operation has committed, before it returns. It is not called if the outcome is unknown, nor in a
+// transaction that the caller commits; see [DB.In]. It does not belong to the transaction any more.
+//
 // # Transactions
 //
 // Every operation is one transaction: it sees one version of the database, the

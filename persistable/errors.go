@@ -64,7 +64,7 @@ var (
 	// ErrOverflow: a sum does not fit into the type of its method. The store keeps sums in
 	// 128 bits, so nothing is lost: the text has the whole sum.
 	ErrOverflow = errors.New("persistable: the sum does not fit into 64 bits")
-	// ErrRefused: BeforeCreate, BeforeSave or Validate, a method of the record, refused the
+	// ErrRefused: BeforeCreate, BeforeSave, Validate or BeforeDelete, a method of the record, refused the
 	// write. Nothing was written. The error wraps what the method returned. The
 	// package documentation lists the methods under Hooks.
 	ErrRefused = errors.New("persistable: a method of the record refused the write")

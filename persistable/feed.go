@@ -35,8 +35,8 @@ func FeedOf[T, ID any](s *Store[T, ID]) *Feed[T, ID] {
 // [Version.MarshalText].
 //
 // In a transaction that has written the record itself it returns [ErrVersionPending]. A
-// type without versions is an [ErrNoVersions]. v's own Version field is not read or
-// changed. After a lost acknowledgement a stored record that is v counts as saved.
+// type without versions is an [ErrNoVersions]. v's own Version field is not read.
+// After a lost acknowledgement a stored record that is v counts as saved.
 //
 // Cost: one round of reads and the commit.
 func (f *Feed[T, ID]) SaveIfVersion(ctx context.Context, version Version, v T) error {

@@ -189,15 +189,6 @@ func (r *record) argNumbers() (numbers []int32, err error) {
 	return numbers, nil
 }
 
-// makeReady calls the methods of a record that come before a write, and checks the id
-// that it has then. [source.complete] does the same for records that may have none.
-func (r *record) makeReady(v any, creates bool) error {
-	if err := r.callHooks(v, creates); err != nil {
-		return err
-	}
-	return r.checkID(v)
-}
-
 // checkID is the rule of all verbs that write a record: it returns [ErrNoID] for an id that
 // is not set, and a *[FieldError] for one that cannot be one.
 func (r *record) checkID(v any) error {
@@ -208,49 +199,6 @@ func (r *record) checkID(v any) error {
 		return &FieldError{Type: r.Type, Field: "ID", Reason: fault}
 	}
 	return nil
-}
-
-// callHooks calls the methods of a record that come before a write. It returns an
-// [ErrRefused] if one refuses.
-func (r *record) callHooks(v any, creates bool) error {
-	if creates {
-		if err := r.callHook("BeforeCreate", r.Hooks.BeforeCreate, v); err != nil {
-			return err
-		}
-	}
-	if err := r.callHook("BeforeSave", r.Hooks.BeforeSave, v); err != nil {
-		return err
-	}
-	return r.callHook("Validate", r.Hooks.Validate, v)
-}
-
-// makeReadyAs is makeReady for a record that the caller has named by the packed id. It
-// returns a *[FieldError] if a hook has made it another one.
-func (r *record) makeReadyAs(id []byte, v any, creates bool) error {
-	if err := r.makeReady(v, creates); err != nil {
-		return err
-	}
-	changed := r.appendID(nil, v)
-	if bytes.Equal(changed, id) {
-		return nil
-	}
-	return &FieldError{Type: r.Type, Field: "ID", Reason: fmt.Sprintf(
-		"BeforeCreate, BeforeSave or Validate changed it from %s to %s: these methods must keep the id that the caller has set", idText(id), idText(changed))}
-}
-
-func (r *record) callHook(name string, hook func(any) error, v any) error {
-	if hook == nil {
-		return nil
-	}
-	err := hook(v)
-	if err == nil {
-		return nil
-	}
-	who := r.Type
-	if r.hasID(v) {
-		who += " " + idText(r.appendID(nil, v))
-	}
-	return sentinel.Mark(ErrRefused, fmt.Errorf("persistable: %s: %s: %w", who, name, err))
 }
 
 // gatherEntries collects the entries of a record in all maintained indexes.

@@ -177,10 +177,30 @@ func (s source) getOrCreate(ctx context.Context, v any) (found any, err error) {
 	how := putOptions{mustBeNew: true, mustHaveUnique: made, fence: fence}
 	err = s.runWrite(ctx, func(t *transaction) (err error) {
 		w := write{record: s.record, putOptions: how, t: t, place: s.place, sc: sc, v: v}
-		found, err = w.getOrCreate(ctx)
+		if found, err = w.getOrCreate(ctx); err == nil && found != v && w.hooked {
+			err = s.undoHooks(t)
+		}
 		return err
 	})
+	if errors.Is(err, errFound) {
+		err = nil
+	}
 	return found, err
+}
+
+// errFound ends the transaction of a GetOrCreate that has found a record: nothing that hooks have
+// written is committed.
+var errFound = errors.New("persistable: the record is there")
+
+// undoHooks ends a GetOrCreate that has found a record after hooks have written in its transaction.
+func (s *source) undoHooks(t *transaction) error {
+	if s.tx == nil {
+		return errFound
+	}
+	err := fmt.Errorf("persistable: %s: GetOrCreate has found a record after BeforeCreate, BeforeSave or Validate wrote in the transaction, which therefore cannot be committed: "+
+		"call it in a transaction of its own, or Get and Create", s.record.Type)
+	t.spoil(err)
+	return err
 }
 
 // update changes the record with that packed id by change, in the source's
@@ -362,7 +382,10 @@ func (s *source) complete(ctx context.Context, v any, creates bool) error {
 	if err := s.ensureID(ctx, v); err != nil {
 		return err
 	}
-	if err := s.record.callHooks(v, creates); err != nil {
+	if s.record.Hooks.InTransaction() {
+		return nil
+	}
+	if err := s.record.callEach(ctx, Tx{}, v, creates); err != nil {
 		return err
 	}
 	if err := s.ensureID(ctx, v); err != nil {

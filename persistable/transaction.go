@@ -33,6 +33,15 @@ func (tx Tx) KV() kv.Transaction {
 	return tx.t.writer
 }
 
+// DB returns the DB of the transaction, from which a hook makes the stores that it writes to; nil for
+// the zero Tx.
+func (tx Tx) DB() *DB {
+	if tx.t == nil {
+		return nil
+	}
+	return tx.t.db
+}
+
 // transaction is one attempt of a transaction, with the state that all attempts of
 // a call share.
 type transaction struct {

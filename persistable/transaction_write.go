@@ -45,7 +45,8 @@ type writeState struct {
 	lent       atomic.Bool // the program has the engine's transaction, and may have set options
 	seesWrites bool        // the transaction reads what it has written; writeLock guards it
 	spoilMu    sync.Mutex
-	spoiled    error    // why the attempt must not be committed; spoilMu guards it
+	spoiled    error // why the attempt must not be committed; spoilMu guards it
+	written    writtenRecords
 	created    [][]byte // the keys of the records that this attempt created
 	earlier    [][]byte // the keys of those that attempts created which may have committed, each once
 }
@@ -90,6 +91,7 @@ func (t *transaction) startAttempt(a kv.Attempt) {
 	t.fences = nil
 	t.versions = ownVersions{}
 	t.spoiled = nil
+	t.written.startAttempt(a.MaybeCommitted && a.Conflicts == 0)
 	if a.MaybeCommitted && a.Conflicts == 0 { // an attempt that conflicted has committed nothing
 		t.earlier = append(t.earlier, t.created...)
 		slices.SortFunc(t.earlier, bytes.Compare)
@@ -131,6 +133,7 @@ func (t *transaction) noteDeleted(key []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.created = slices.DeleteFunc(t.created, func(k []byte) bool { return bytes.Equal(k, key) })
+	t.written.forget(key)
 }
 
 // askForConflicts lets the engine report the keys on which the attempt conflicts, and

@@ -29,7 +29,12 @@ import (
 //	Version persistable.Version // the feed, and the field is filled when a record is read
 //
 // The field is not stored with the record. The version of a record that a
-// transaction writes is not known before it commits.
+// transaction writes is not known before it commits. Then the field of each record that it has written
+// is set, such as the one that was given to Create or to a Save, or that the function of Update got:
+// no second read is needed for an ETag. It is zero if the acknowledgement of the commit was lost,
+// so that the version is not known, and if the transaction has written the record once more, in another
+// struct. If the transaction fails, or the caller commits it himself (see [DB.In]), the field stays as
+// it is. A record that is stored already has the version of what is stored.
 type Version [12]byte
 
 // IsZero reports whether v is the version of no record.

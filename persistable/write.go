@@ -42,6 +42,7 @@ type write struct {
 	// reads of the unique keys that it claims.
 	store   *openStore // nil: there is nothing to remove
 	created bool       // the write has created the store
+	hooked  bool       // hooks of the record have written in the transaction
 	stored  kv.Future[[]byte]
 	owner   func(context.Context) error // waits for the check of the id's machine id; nil: not started
 	quotas  quotaReads                  // of the quotas that the store is under
@@ -70,7 +71,7 @@ type write struct {
 // the lock.
 func (w *write) run(ctx context.Context) error {
 	err := w.tryRun(ctx)
-	w.spoilCreation(err)
+	w.spoilPart(err)
 	return err
 }
 
@@ -83,6 +84,9 @@ func (w *write) readOnlyError() error {
 func (w *write) tryRun(ctx context.Context) error {
 	if w.t.isReadOnly() {
 		return w.readOnlyError()
+	}
+	if err := w.callHooks(ctx); err != nil {
+		return err
 	}
 	if err := w.prepare(ctx); err != nil || w.store == nil {
 		return err
@@ -105,10 +109,10 @@ func (w *write) tryRun(ctx context.Context) error {
 	return w.apply(ctx)
 }
 
-// spoilCreation makes the transaction fail if the write has failed after it has created
-// the store.
-func (w *write) spoilCreation(err error) {
-	if err != nil && w.created {
+// spoilPart makes the transaction fail if the write has failed after it has created
+// the store, or after hooks have written.
+func (w *write) spoilPart(err error) {
+	if err != nil && (w.created || w.hooked) {
 		w.t.spoil(err)
 	}
 }

@@ -80,7 +80,7 @@ func (w *write) completeForm(ctx context.Context) error {
 		}
 	}
 	if w.unchanged = w.isUnchanged(); w.unchanged {
-		return nil
+		return w.readKeptVersion(ctx)
 	}
 	if err := cmp.Or(w.checkSize(), w.checkQuotas(ctx)); err != nil {
 		return err
@@ -96,6 +96,7 @@ func (w *write) completeForm(ctx context.Context) error {
 // the stored one have the same bytes, they have the same entries, and writeForm writes
 // nothing; that the transaction has read the record remains.
 func (w *write) writeForm() {
+	defer w.noteWritten()
 	if w.unchanged {
 		return
 	}
@@ -334,17 +335,32 @@ func (w *write) checkVersion(ctx context.Context) error {
 
 // planVersion reads the version before the transaction, and returns why the record cannot
 // get a new one.
-func (w *write) planVersion(ctx context.Context) (err error) {
-	x := w.store.versions
-	if w.versionBefore = nil; x == nil {
+func (w *write) planVersion(ctx context.Context) error {
+	if err := w.readVersionBefore(ctx); err != nil || w.store.versions == nil {
+		return err
+	}
+	return w.store.versions.check(w.t, w.sc.id, w.versionBefore)
+}
+
+// readKeptVersion reads the version that a record keeps which is not written, for its field.
+func (w *write) readKeptVersion(ctx context.Context) error {
+	if w.v == nil || w.Version == nil {
 		return nil
 	}
-	if !w.t.versions.isOwn(x.versionKey(w.sc.id)) {
-		if w.versionBefore, err = w.version.Get(ctx); err != nil {
-			return err
-		}
+	err := w.readVersionBefore(ctx)
+	if kv.CodeOf(err) == kv.CodeAccessedUnreadable { // another Tx of the transaction has written it
+		return nil
 	}
-	return x.check(w.t, w.sc.id, w.versionBefore)
+	return err
+}
+
+// readVersionBefore reads the version before the transaction.
+func (w *write) readVersionBefore(ctx context.Context) (err error) {
+	w.versionBefore = nil
+	if x := w.store.versions; x != nil && !w.t.versions.isOwn(x.versionKey(w.sc.id)) {
+		w.versionBefore, err = w.version.Get(ctx)
+	}
+	return err
 }
 
 // setVersion makes the commit the last change of the record.

@@ -15,10 +15,11 @@ const maxOverlaps = 1000
 
 // update puts what w.change makes of the stored record. Its rounds of reads: one for
 // the stored form, and one more only for unique values that the change adds.
-func (w *write) update(ctx context.Context) error {
+func (w *write) update(ctx context.Context) (err error) {
 	if w.t.isReadOnly() {
 		return w.readOnlyError()
 	}
+	defer func() { w.spoilPart(err) }()
 	for range maxOverlaps {
 		if again, err := w.tryUpdate(ctx); !again {
 			return err
@@ -64,14 +65,14 @@ func (w *write) readAndChange(ctx context.Context) error {
 	if err := w.readEntries(ctx); err != nil {
 		return err
 	}
-	if err := w.changeRecord(); err != nil {
+	if err := w.changeRecord(ctx); err != nil {
 		return err
 	}
 	return w.claimNew(ctx)
 }
 
 // changeRecord calls the function of Update and makes the new form.
-func (w *write) changeRecord() (err error) {
+func (w *write) changeRecord(ctx context.Context) (err error) {
 	v := w.before
 	if v == nil {
 		if v, err = w.decodeRecord(w.old, w.sc.id, w.sc.key); err != nil {
@@ -89,6 +90,9 @@ func (w *write) changeRecord() (err error) {
 			"the function of Update changed it from %s to %s: create another record instead", idText(w.sc.id), idText(changed))}
 	}
 	w.v = v
+	if err := w.callHooks(ctx); err != nil {
+		return err
+	}
 	return w.makeForm()
 }
 
@@ -124,7 +128,7 @@ func (w *write) overlaps(ctx context.Context) (changed bool, err error) {
 // its way. If other writes of the transaction came in between, it looks once more, with
 // the lock.
 func (w *write) getOrCreate(ctx context.Context) (found any, err error) {
-	defer func() { w.spoilCreation(err) }()
+	defer func() { w.spoilPart(err) }()
 	err = w.tryRun(ctx)
 	if err == nil {
 		return w.v, nil

@@ -17,7 +17,7 @@
 // generated code writes for the same values.
 //
 // What only Go code can do does not happen here: the hooks of the type (BeforeCreate,
-// BeforeSave, Validate) do not run.
+// BeforeSave, Validate, BeforeDelete, AfterCommit) do not run.
 //
 // # Values
 //

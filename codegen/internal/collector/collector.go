@@ -297,18 +297,38 @@ func (c *collector) findHooks(r *model.Record) {
 			continue
 		}
 		method := selection.Obj().(*types.Func)
-		if !hasMethod(set, string(hook), "func() error") {
-			c.Add(c.hookPosition(r, method), r.GoName, "%s%s has the name of a method that is called before a record is written: "+
-				"write func (v *%s) %s() error, or rename the method", hook, c.signatureOf(method), r.GoName, hook)
+		form, ok := formOf(set, hook)
+		if !ok {
+			c.Add(c.hookPosition(r, method), r.GoName, "%s%s has the name of a method that is called %s: "+
+				"write %s, or rename the method", hook, c.signatureOf(method), hook.When(), hookSource(r, hook))
 			continue
 		}
 		if _, byPointer := method.Signature().Recv().Type().(*types.Pointer); hook.Sets() && !byPointer && !types.IsInterface(method.Signature().Recv().Type()) {
 			c.Add(c.hookPosition(r, method), r.GoName, "%s has a value as its receiver, so the fields that it sets are those of a copy: "+
-				"write func (v *%s) %s() error", hook, r.GoName, hook)
+				"write func (v *%s) %s%s", hook, r.GoName, hook, form.Source())
 			continue
 		}
-		r.Hooks = append(r.Hooks, hook)
+		r.Hooks = append(r.Hooks, model.HookMethod{Hook: hook, Form: form})
 	}
+}
+
+// formOf returns the form of the method of a set that is a hook.
+func formOf(set *types.MethodSet, hook model.Hook) (form model.HookForm, ok bool) {
+	for _, form := range hook.Forms() {
+		if hasMethod(set, string(hook), form.Signature()) {
+			return form, true
+		}
+	}
+	return 0, false
+}
+
+// hookSource says how to write a hook.
+func hookSource(r *model.Record, hook model.Hook) string {
+	var all []string
+	for _, form := range hook.Forms() {
+		all = append(all, "func (v *"+r.GoName+") "+string(hook)+form.Source())
+	}
+	return strings.Join(all, " or ")
 }
 
 // hookPosition is where a method is declared, or the record if that is in another package.

@@ -364,3 +364,33 @@ func (e *emitter) knownMessages(m *model.Message) string {
 	}
 	return fmt.Sprintf("map[int32]*%s.FieldSet{%s}", e.importPackage(model.PersistimplPath), strings.Join(nested, ", "))
 }
+
+// writeSchemaHooks writes the calls of the methods that the record has for them.
+func (e *emitter) writeSchemaHooks(r *model.Record) {
+	if len(r.Hooks) == 0 {
+		return
+	}
+	e.printf("Hooks: %s.Hooks{", e.importPackage(model.PersistimplPath))
+	for _, h := range r.Hooks {
+		e.writeHook(r, h)
+	}
+	e.printf("},")
+}
+
+// writeHook writes the call of one method.
+func (e *emitter) writeHook(r *model.Record, h model.HookMethod) {
+	record := e.recordType(r)
+	switch h.Form {
+	case model.HookPlain:
+		e.printf("%s: func(record any) error { return record.(*%s).%s() },", h.Hook, record, h.Hook)
+	case model.HookAfter:
+		e.printf("%s: func(ctx %s.Context, record any) { record.(*%s).%s(ctx) },", h.Hook, e.importPackage("context"), record, h.Hook)
+	case model.HookInTransaction:
+		field := string(h.Hook)
+		if len(h.Hook.Forms()) > 1 {
+			field += "In"
+		}
+		e.printf("%s: func(ctx %s.Context, tx, record any) error {\nreturn record.(*%s).%s(ctx, tx.(%s.Tx))\n},",
+			field, e.importPackage("context"), record, h.Hook, e.importPackage(model.PersistablePath))
+	}
+}

@@ -144,18 +144,6 @@ func (e *emitter) writeSchemaCodec(r *model.Record) {
 	e.printf("Known: &%s,", m.KnownVar())
 }
 
-// writeSchemaHooks writes the calls of the methods that the record has for them.
-func (e *emitter) writeSchemaHooks(r *model.Record) {
-	if len(r.Hooks) == 0 {
-		return
-	}
-	e.printf("Hooks: %s.Hooks{", e.importPackage(model.PersistimplPath))
-	for _, hook := range r.Hooks {
-		e.printf("%s: func(record any) error { return record.(*%s).%s() },", hook, e.recordType(r), hook)
-	}
-	e.printf("},")
-}
-
 // writeSchemaValues writes what appends the value of a field that conditions can name.
 func (e *emitter) writeSchemaValues(r *model.Record) {
 	fields := r.QueryFields()

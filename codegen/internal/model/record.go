@@ -49,7 +49,7 @@ type Record struct {
 	IDField   *Field
 	IDKind    IDKind
 	Indexes   []*Index
-	Hooks     []Hook
+	Hooks     []HookMethod
 
 	Versioned    bool // there is a field of type Version
 	VersionAt    token.Position
@@ -191,22 +191,6 @@ const (
 func (k IDKind) Describe() string {
 	return [...]string{"assigned by the caller", "a kazahana ID", "a ULID", "a ULID in text form", "a UUID of version 7"}[k]
 }
-
-// Hook is a method of a record that the run-time calls when it writes the record.
-type Hook string
-
-// The hooks, in the order in which the run-time calls them.
-const (
-	BeforeCreate Hook = "BeforeCreate"
-	BeforeSave   Hook = "BeforeSave"
-	Validate     Hook = "Validate"
-)
-
-// Hooks lists all hooks.
-func Hooks() []Hook { return []Hook{BeforeCreate, BeforeSave, Validate} }
-
-// Sets reports whether the hook is there to set fields of the record.
-func (h Hook) Sets() bool { return h != Validate }
 
 // Import paths of the run-time.
 const (

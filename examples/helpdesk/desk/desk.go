@@ -67,10 +67,16 @@ func (d *Desk) Create(ctx context.Context, literal records.Ticket) (*records.Tic
 	literal.CreatedAt = time.Now()
 	t := d.tickets.New(literal)
 	err := d.transact(ctx, func(tx persistable.Tx) error { return d.tickets.In(tx).Create(ctx, t) })
-	if err != nil {
-		return nil, err
+	return d.versioned(ctx, t, err)
+}
+
+// versioned returns a ticket that was written, with the version that the commit has given it. It
+// reads the ticket only if the acknowledgement of the commit was lost, and the version with it.
+func (d *Desk) versioned(ctx context.Context, t *records.Ticket, err error) (*records.Ticket, error) {
+	if err == nil && t.Version.IsZero() {
+		return d.Ticket(ctx, t.ID)
 	}
-	return d.Ticket(ctx, t.ID) // with its version, which the commit has made
+	return t, err
 }
 
 // Ticket returns a ticket, or [persistable.ErrNotFound].
@@ -142,8 +148,9 @@ func (d *Desk) Counts(ctx context.Context) (map[records.Status]int64, error) {
 // ticket is already as the patch wants it: so a caller that lost the answer may repeat the
 // call. Without a version (nil) it changes the ticket in any case.
 func (d *Desk) Change(ctx context.Context, id idgen.ID, seen *persistable.Version, p Patch) (*records.Ticket, error) {
-	err := d.transact(ctx, func(tx persistable.Tx) error {
-		t, err := d.tickets.In(tx).Get(ctx, id)
+	var t *records.Ticket
+	err := d.transact(ctx, func(tx persistable.Tx) (err error) {
+		t, err = d.tickets.In(tx).Get(ctx, id)
 		if err != nil || !p.apply(t) {
 			return err
 		}
@@ -152,10 +159,7 @@ func (d *Desk) Change(ctx context.Context, id idgen.ID, seen *persistable.Versio
 		}
 		return d.tickets.In(tx).SaveIfVersion(ctx, *seen, t)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return d.Ticket(ctx, id)
+	return d.versioned(ctx, t, err)
 }
 
 // Patch is a change of a ticket: the fields that are not nil.

@@ -166,11 +166,25 @@ func NegativeFault[ID ~int64](id ID) string {
 }
 
 // Hooks call the record's methods of the same names. Each is nil if the type does not
-// have the method. record is a pointer to the struct.
+// have the method. record is a pointer to the struct, tx a persistable.Tx.
 type Hooks struct {
 	BeforeCreate func(record any) error
 	BeforeSave   func(record any) error
 	Validate     func(record any) error
+
+	// These are in place of the ones above for methods that take the context and the transaction.
+	BeforeCreateIn func(ctx context.Context, tx, record any) error
+	BeforeSaveIn   func(ctx context.Context, tx, record any) error
+	ValidateIn     func(ctx context.Context, tx, record any) error
+
+	BeforeDelete func(ctx context.Context, tx, record any) error
+	AfterCommit  func(ctx context.Context, record any)
+}
+
+// InTransaction reports whether the methods that come before a write take its transaction, so
+// that they are called in it.
+func (h *Hooks) InTransaction() bool {
+	return h.BeforeCreateIn != nil || h.BeforeSaveIn != nil || h.ValidateIn != nil
 }
 
 // Dynamic is what a schema has that was made of a store's header, without the Go code of
