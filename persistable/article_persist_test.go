@@ -81,6 +81,7 @@ var ArticleFields = struct {
 	ISBN      persistable.Field[*Article, *string]
 	Editor    persistable.Field[*Article, *string]
 	Tags      persistable.Field[*Article, string]
+	Body      persistable.Field[*Article, []byte]
 }{
 	Section:   persistimpl.Field[*Article]("Section", persistimpl.AppendString[string]),
 	Slug:      persistimpl.Field[*Article]("Slug", persistimpl.AppendString[string]),
@@ -88,6 +89,7 @@ var ArticleFields = struct {
 	ISBN:      persistimpl.Field[*Article]("ISBN", persistimpl.Nullable(persistimpl.AppendString[string])),
 	Editor:    persistimpl.Field[*Article]("Editor", persistimpl.Nullable(persistimpl.AppendString[string])),
 	Tags:      persistimpl.Field[*Article]("Tags", persistimpl.AppendString[string]),
+	Body:      persistimpl.Field[*Article]("Body", persistimpl.AppendBytes[[]byte]),
 }
 
 var articleSchema = persistimpl.Schema{
@@ -167,6 +169,8 @@ var articleSchema = persistimpl.Schema{
 			}
 		case "Published":
 			b = persistimpl.AppendTime(b, v.Published)
+		case "Body":
+			b = persistimpl.AppendBytes(b, v.Body)
 		}
 		return b
 	},

@@ -129,3 +129,39 @@ func TestLimitsBelowOne(t *testing.T) {
 		t.Errorf("%d records are left of 3", n)
 	}
 }
+
+// TestNoLimit: NoLimit takes a limit off; a page then has the size that the options say.
+func TestNoLimit(t *testing.T) {
+	db := openWith(t, enginetest.Open(t), persistable.Options{PageSize: 3})
+	s, players := OrderStoreOf(db, "t"), PlayerStoreOf(db)
+	someOrders(t, s, 5)
+	for i := range 3 {
+		check(t, players.Save(ctx, &Player{ID: int64(i + 1), Game: "go"}))
+	}
+	q := s.Scan().Limit(2).Limit(persistable.NoLimit)
+	counts := map[string]int{
+		"Slice": len(must[[]*Order](t)(q.Slice(ctx))), "Count": must[int](t)(q.Count(ctx)),
+		"a range":     len(must[[]*Order](t)(s.OrderedByNumber().Limit(2).Limit(persistable.NoLimit).Slice(ctx))),
+		"FilterLimit": len(must[[]*Order](t)(found[*Order](t)(s.AllowScan().Find(OrderFields.Amount.From(0))).FilterLimit(1).FilterLimit(persistable.NoLimit).Slice(ctx))),
+	}
+	for name, n := range counts {
+		if n != 5 {
+			t.Errorf("%s: %d of 5 records", name, n)
+		}
+	}
+	if n := len(must[[]*Player](t)(players.TopByScore(ctx, persistable.NoLimit))); n != 3 {
+		t.Errorf("TopByScore: %d of 3 records", n)
+	}
+	if n := len(must[persistable.Page[*Order]](t)(q.Page(ctx, "")).Records); n != 3 {
+		t.Errorf("a page has %d records, want 3", n)
+	}
+	if x := must[*persistable.Explanation](t)(q.Explain(ctx)); x.Limit != 0 {
+		t.Errorf("the explanation has the limit %d", x.Limit)
+	}
+	if parts := must[[]*persistable.Scan[*Order]](t)(persistable.Across(q, "").Split(ctx, 2)); len(parts) == 0 {
+		t.Error("the scan cannot be divided")
+	}
+	if n := must[int](t)(s.DeleteWhere(ctx, q, persistable.BatchOptions{})); n != 5 {
+		t.Errorf("%d of 5 records are deleted", n)
+	}
+}

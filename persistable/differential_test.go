@@ -244,20 +244,26 @@ func (p *program) read(articles *ArticleStore, orders *OrderStore) {
 	}
 }
 
-// pages reads a query page by page; the tokens are opaque.
+// pages reads a query page by page, forward and back again; the tokens are opaque.
 func (p *program) pages(what string, q *persistable.Query[*Article]) {
 	q = q.Limit(1 + p.rng.IntN(3))
-	for token := ""; ; {
-		page, err := q.Page(ctx, token)
-		texts := make([]string, len(page.Records))
-		for i, a := range page.Records {
-			texts[i] = shown(a)
-		}
-		p.note(what, texts, err)
-		if token = page.Next; token == "" {
-			return
-		}
+	page := p.page(what, q, "")
+	for page.Next != "" {
+		page = p.page(what, q, page.Next)
 	}
+	for page.Previous != "" {
+		page = p.page(what+", back", q, page.Previous)
+	}
+}
+
+func (p *program) page(what string, q *persistable.Query[*Article], token string) persistable.Page[*Article] {
+	page, err := q.Page(ctx, token)
+	texts := make([]string, len(page.Records))
+	for i, a := range page.Records {
+		texts[i] = shown(a)
+	}
+	p.note(what, texts, err)
+	return page
 }
 
 func shown(a *Article) string {

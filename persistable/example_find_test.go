@@ -301,3 +301,54 @@ func ExampleFeed_SaveIfVersion() {
 	// <nil>
 	// true
 }
+
+// A condition on a field without an index filters what the index of another one yields. One that
+// is absent says nothing.
+func ExampleCondition() {
+	orders, db := exampleStatuses()
+	defer db.Close()
+	var number persistable.Condition[*Order]
+	for range 2 {
+		o, err := orders.FindOne(context.Background(), OrderFields.Status.Equal(Paid), OrderFields.Amount.From(0), number)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(o.Number)
+		number = persistable.HasPrefix(OrderFields.Number, "A-4")
+	}
+	// Output:
+	// A-1
+	// A-4
+}
+
+// A list goes forward and back by the tokens of its pages, and can begin at a record.
+func ExamplePageAfter() {
+	orders, db := exampleStatuses()
+	defer db.Close()
+	ctx := context.Background()
+	list := orders.OrderedByNumber().Limit(2).Query()
+	o, err := orders.ByNumber(ctx, "A-1")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	page, err := persistable.PageAfter(ctx, list, o)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(page.Records[0].Number, page.Records[1].Number)
+	page, err = list.Page(ctx, page.Previous)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(page.Records[0].Number, page.Records[1].Number, page.Previous == "")
+	total, err := list.Limit(persistable.NoLimit).Count(ctx)
+	fmt.Println(total, err)
+	// Output:
+	// A-2 A-3
+	// A-0 A-1 true
+	// 6 <nil>
+}

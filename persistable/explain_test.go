@@ -5,7 +5,6 @@ package persistable_test
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -32,7 +31,7 @@ func TestExplain(t *testing.T) {
 	orders, articles, sales := OrderStoreOf(db, "t"), ArticleStoreOf(db), SaleStoreOf(db)
 	someOrders(t, orders, 30)
 	check(t, articles.Create(ctx, NewArticle(Article{Section: "s", Slug: "a", Published: day0, Editor: ptr("ann"), Tags: []string{"x"}})))
-	check(t, sales.Save(ctx, &Sale{ID: "1", Status: 1, Amount: 3, CreatedAt: day0, Editor: ptr("e"), Discount: ptr(int64(5))}))
+	check(t, sales.Save(ctx, &Sale{ID: "1", Status: 1, Amount: 3, CreatedAt: day0, Editor: ptr("e"), Discount: ptr(int64(5)), Code: ptr("12")}))
 	o, a, s := OrderFields, ArticleFields, SaleFields
 	order := func(c ...persistable.Condition[*Order]) *persistable.Query[*Order] {
 		return found[*Order](t)(orders.AllowScan().Find(c...))
@@ -58,7 +57,7 @@ func TestExplain(t *testing.T) {
 		"merged": {order(o.Status.In(Paid, Shipped)), `Order: lanes, merged, ordered by id; rounds: 2
   index Order_Status: Status=1; fetches records
   index Order_Status: Status=2; fetches records`},
-		"one by one": {order(persistable.Or(o.Status.Equal(Paid), o.Number.Equal("02"))).FilterLimit(math.MaxInt), `Order: lanes, one after the other; rounds: 2
+		"one by one": {order(persistable.Or(o.Status.Equal(Paid), o.Number.Equal("02"))).FilterLimit(persistable.NoLimit), `Order: lanes, one after the other; rounds: 2
   index Order_Status: Status=1; fetches records
   index Order_Number: Number="02"; fetches records`},
 		"intersection": {article(a.Editor.Equal(ptr("ann")), a.Tags.Equal("x")), `Article: an intersection, ordered by id; rounds: 2; looks at 10000 records at most
@@ -72,6 +71,19 @@ func TestExplain(t *testing.T) {
   index Sale_Status_CreatedAt: Status=1, CreatedAt<2026-03-02T09:00:00Z, CreatedAt>=2026-03-01T09:00:00Z; fetches records`},
 		"partial": {sale(s.Status.Equal(1), s.Amount.After(0), s.Editor.After(nil)).FilterLimit(50), `Sale: one range, ordered by Editor descending, id; rounds: 2
   index Sale_Editor_where_Status_Amount: Editor>nil; fetches records`},
+		"prefix": {order(persistable.HasPrefix(o.Number, "1")), `Order: one range, ordered by Number; rounds: 2
+  index Order_Number: Number prefix "1"; fetches records`},
+		"narrowed prefix": {order(persistable.HasPrefix(o.Number, "1"), o.Number.From("12")), `Order: one range, ordered by Number; rounds: 2
+  index Order_Number: Number>="12", Number<"2"; fetches records`},
+		"descending prefix": {sale(persistable.HasPrefix(s.Code, "1")), `Sale: one range, ordered by Code descending; rounds: 2
+  index Sale_Code: Code prefix "1"; fetches records`},
+		"filter of a prefix": {order(o.Status.Equal(Paid), persistable.HasPrefix(o.TenantID, "t\x00")), `Order: one range, ordered by id; rounds: 2; looks at 10000 records at most
+  index Order_Status: Status=1; filter: Status=1 and TenantID prefix "t\x00"; fetches records`},
+		"no condition": {order(), `Order: one range, ordered by id; rounds: 1
+  records`},
+		"counted": {found[*Sale](t)(sales.AllowScan().Find(s.Status.Equal(1), s.Country.In("at", "de"))), `Sale: lanes, merged, ordered by CreatedAt descending, id; rounds: 2; looks at 10000 records at most; Count reads the index Sale_count_Status_Country
+  index Sale_Status_CreatedAt: Status=1; filter: Status=1 and Country="at"; fetches records
+  index Sale_Status_CreatedAt: Status=1; filter: Status=1 and Country="de"; fetches records`},
 		"scattered": {sale(s.Discount.Equal(ptr(int64(5)))), `Sale: one range, ordered by id; rounds: 2
   index Sale_Discount: Discount=5; 4 shards; fetches records`},
 	} {

@@ -5,7 +5,6 @@ package persistable
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -32,6 +31,9 @@ type Explanation struct {
 	// Rounds is how many rounds of reads the first batch takes, besides those that
 	// open a store that the process does not know yet.
 	Rounds int
+	// Count names the Count index from which [Query.Count] reads the number of records; it
+	// is empty if Count counts the keys of the ranges, or the records.
+	Count string
 	// Keys and Bytes are the sums of those of the ranges, Exact if all were counted.
 	Keys, Bytes int64
 	Exact       bool
@@ -60,6 +62,9 @@ func (e *Explanation) text(keys string, textOf func(*RangePlan) string) string {
 	fmt.Fprintf(&b, "; rounds: %d", e.Rounds)
 	if e.FilterLimit > 0 {
 		fmt.Fprintf(&b, "; looks at %d records at most", e.FilterLimit)
+	}
+	if e.Count != "" {
+		fmt.Fprintf(&b, "; Count reads the index %s", e.Count)
 	}
 	b.WriteString(keys)
 	for i := range e.Ranges {
@@ -150,12 +155,26 @@ func (q explainer) explain(ctx context.Context) (e *Explanation, err error) {
 			return err
 		}
 		e = q.explainPlan(p)
+		e.Count = q.countedBy(o)
 		return q.estimate(ctx, t, o, p, e)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return e, nil
+}
+
+// countedBy names the indexes from which Count reads the number.
+func (q explainer) countedBy(o *openStore) string {
+	groups := q.countGroups()
+	if groups == nil || !areReadable(o, groups) {
+		return ""
+	}
+	var names []string
+	for _, g := range groups {
+		names = appendNew(names, q.record.Indexes[g.Index].Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // explainPlan returns what is known of a plan without reading.
@@ -175,7 +194,7 @@ func (q explainer) explainPlan(p *plan) *Explanation {
 		}
 	}
 	if p.Drops() {
-		if e.FilterLimit = orDefault(q.filterLimit, DefaultFilterLimit); e.FilterLimit == math.MaxInt {
+		if e.FilterLimit = orDefault(q.filterLimit, DefaultFilterLimit); e.FilterLimit == NoLimit {
 			e.FilterLimit = 0
 		}
 	}
@@ -234,21 +253,34 @@ func (q explainer) orderOf(p *plan) []string {
 func (q explainer) clausesText(clauses erased.Conjunction) string {
 	texts := make([]string, len(clauses))
 	for i, c := range clauses {
-		operator := [...]string{erased.Equal: "=", erased.From: ">=", erased.After: ">", erased.To: "<=", erased.Before: "<", erased.NotEqual: "!="}[c.Comparison]
-		texts[i] = c.Field + operator + index.ElementText(c.Value, q.kindOf(c.Field))
+		operator := [...]string{erased.Equal: "=", erased.From: ">=", erased.After: ">", erased.To: "<=", erased.Before: "<", erased.NotEqual: "!=", erased.Prefix: " prefix "}[c.Comparison]
+		value := c.Value
+		if c.Comparison == erased.Prefix {
+			value = append(slices.Clone(value), 0) // its end
+		}
+		texts[i] = c.Field + operator + index.ElementText(value, q.kindOf(c.Field))
 	}
 	return strings.Join(texts, " and ")
 }
 
-// kindOf returns the kind of a field, if an index has it.
-func (q explainer) kindOf(field string) string {
-	for i := range q.record.Indexes {
-		d := &q.record.Indexes[i]
-		if at, kinds := slices.Index(d.Fields, field), d.Kinds(); 0 <= at && at < len(kinds) {
-			return kinds[at]
-		}
+// kindOf returns the kind of a field, also of one in a nested struct.
+func (q explainer) kindOf(path string) string {
+	lock, err := q.record.Parsed()
+	if err != nil {
+		return ""
 	}
-	return ""
+	in, kind := lock.Type(), ""
+	for name := range strings.SplitSeq(path, ".") {
+		if in == nil {
+			return ""
+		}
+		f := in.Field(name)
+		if f == nil {
+			return ""
+		}
+		in, kind = lock.Message(f), f.Kind
+	}
+	return kind
 }
 
 // estimate fills in the keys and bytes of all ranges. It starts all of its reads at once.

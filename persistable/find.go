@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/schema"
 	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 	"github.com/kazahana-db/kazahana/persistable/internal/planner"
@@ -77,7 +78,7 @@ func unserved(r *record, alternatives []erased.Conjunction, reason string) error
 			e.fields = appendNew(e.fields, c.Field)
 		}
 		if e.tag == "" {
-			e.tag = tagFor(clauses)
+			e.tag = tagFor(r, clauses)
 		}
 	}
 	for i := range r.Indexes {
@@ -89,8 +90,10 @@ func unserved(r *record, alternatives []erased.Conjunction, reason string) error
 }
 
 // tagFor returns the marker of the index that serves clauses without a filter; "" if
-// they have no fields.
-func tagFor(clauses erased.Conjunction) string {
+// they have no fields but that of the id, which ends each entry anyway.
+func tagFor(r *record, clauses erased.Conjunction) string {
+	id := idFieldOf(r)
+	clauses = slices.DeleteFunc(slices.Clone(clauses), func(c erased.Clause) bool { return c.Field == id })
 	var equal, ranges []string
 	for _, c := range clauses {
 		if c.Comparison == erased.Equal {
@@ -115,6 +118,15 @@ func tagFor(clauses erased.Conjunction) string {
 	return "_ persistable.Index `persist:\"" + strings.Join(fields, ",") + "\"`"
 }
 
+// idFieldOf returns the name of the field that is the id.
+func idFieldOf(r *record) string {
+	lock, err := r.Parsed()
+	if err != nil {
+		return ""
+	}
+	return lock.Type().ByNumber(schema.MinNumber).Name
+}
+
 func appendNew(list []string, name string) []string {
 	if slices.Contains(list, name) {
 		return list
@@ -136,7 +148,7 @@ type noIndex struct {
 	fields  []string   // of the conditions; empty if a name is wrong
 	indexes [][]string // the fields of each index of the type that Find can use; of all, if a name is wrong
 	reason  string     // empty, or why no index of any fields could serve the conditions
-	tag     string     // the marker of an index that serves them
+	tag     string     // the marker of an index that serves them; "" if only the id has conditions
 }
 
 // mostIndexesNamed is how many indexes the text of an [ErrNoIndex] names.
@@ -155,6 +167,10 @@ func (e *noIndex) err() error {
 	if len(e.fields) == 0 {
 		return sentinel.Mark(ErrNoIndex, fmt.Errorf("persistable: %s: %s (it has %d indexes: %s)", e.typ, e.reason, len(e.indexes), strings.Join(have, ", ")))
 	}
-	return sentinel.Mark(ErrNoIndex, fmt.Errorf("persistable: %s: %s (%s): it has %s; add an index tag, such as %s, and run go generate, or read all records by AllowScan",
-		e.typ, cmp.Or(e.reason, "no index begins with"), strings.Join(e.fields, ","), cmp.Or(strings.Join(have, ", "), "no index that Find can use"), e.tag))
+	remedy := "add an index tag, such as " + e.tag + ", and run go generate"
+	if e.tag == "" {
+		remedy = "get records by their ids with Get and GetMany, or by a range of ids with ScanRange"
+	}
+	return sentinel.Mark(ErrNoIndex, fmt.Errorf("persistable: %s: %s (%s): it has %s; %s, or read all records by AllowScan",
+		e.typ, cmp.Or(e.reason, "no index begins with"), strings.Join(e.fields, ","), cmp.Or(strings.Join(have, ", "), "no index that Find can use"), remedy))
 }

@@ -4,7 +4,6 @@ package persistable_test
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -105,7 +104,7 @@ func TestFilterLimit(t *testing.T) {
 				remedy = ": add the index " + c.tag + ", or "
 			}
 			wantError(t, err, persistable.ErrFilterLimit, fmt.Sprintf(": Order: the query has looked at %d records and leaves some out in memory%sraise the query's FilterLimit", c.keys-1, remedy))
-			if _, err := c.query.FilterLimit(math.MaxInt).Count(ctx); err != nil {
+			if _, err := c.query.FilterLimit(persistable.NoLimit).Count(ctx); err != nil {
 				t.Errorf("%s: no limit: %v", name, err)
 			}
 		}

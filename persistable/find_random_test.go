@@ -3,6 +3,7 @@
 package persistable_test
 
 import (
+	"bytes"
 	cmplib "cmp"
 	"errors"
 	"fmt"
@@ -37,7 +38,11 @@ type wishes[T any] struct {
 // articleWish draws a condition on a field of articles.
 func articleWish(w *rand.Rand) wish[*Article] {
 	f := ArticleFields
-	switch w.IntN(6) {
+	switch w.IntN(8) {
+	case 6:
+		return compareOn(w, "Body", f.Body, [][]byte{{}, {0}, {1, 0xff}}, bytes.Compare, func(a *Article) []byte { return a.Body })
+	case 7:
+		return articlePrefix(w)
 	case 0:
 		return compareOn(w, "Section", f.Section, []string{"a", "b", "c"}, strings.Compare, func(a *Article) string { return a.Section })
 	case 1:
@@ -63,6 +68,28 @@ func articleWish(w *rand.Rand) wish[*Article] {
 		}}
 	}
 	return wish[*Article]{f.Tags.Equal(tag), "Tags=" + tag, func(a *Article) bool { return slices.Contains(a.Tags, tag) }}
+}
+
+// articlePrefix draws the beginning of a field of articles: of texts with an index and without, of
+// bytes, of one that may be null, and of an element.
+func articlePrefix(w *rand.Rand) wish[*Article] {
+	f, text := ArticleFields, []string{"", "0", "1", "2", "a", "an", "x"}[w.IntN(7)]
+	begins := func(s *string) bool { return s != nil && strings.HasPrefix(*s, text) }
+	switch w.IntN(5) {
+	case 0:
+		return wish[*Article]{persistable.HasPrefix(f.Slug, text), "Slug prefix " + text, func(a *Article) bool { return begins(&a.Slug) }}
+	case 1:
+		return wish[*Article]{persistable.HasPrefix(f.ISBN, text), "ISBN prefix " + text, func(a *Article) bool { return begins(a.ISBN) }}
+	case 2:
+		return wish[*Article]{persistable.HasPrefix(f.Editor, text), "Editor prefix " + text, func(a *Article) bool { return begins(a.Editor) }}
+	case 3:
+		start := []byte{1, 0xff, 0}[:1+w.IntN(2)]
+		return wish[*Article]{persistable.HasPrefix(f.Body, string(start)), fmt.Sprint("Body prefix ", start), func(a *Article) bool { return bytes.HasPrefix(a.Body, start) }}
+	}
+	text = []string{"", "z"}[w.IntN(2)] // all ranges on a slice are of one element, and z is in all that are drawn
+	return wish[*Article]{persistable.HasPrefix(f.Tags, text), "Tags prefix " + text, func(a *Article) bool {
+		return slices.ContainsFunc(a.Tags, func(tag string) bool { return begins(&tag) })
+	}}
 }
 
 func compareNullable[F cmplib.Ordered](a, b *F) int {
@@ -164,6 +191,7 @@ func randomArticles(t *testing.T, random *rand.Rand, s *ArticleStore, n int) (al
 			a.ISBN = ptr(fmt.Sprint(i))
 		}
 		a.Editor = []*string{nil, ptr("ann"), ptr("bob")}[random.IntN(3)]
+		a.Body = [][]byte{nil, {0}, {1}, {1, 0xff}, {1, 0xff, 0}}[random.IntN(5)]
 		for _, tag := range []string{"x", "y", "z"} {
 			if random.IntN(2) == 0 {
 				a.Tags = append(a.Tags, tag)
@@ -230,7 +258,8 @@ func TestFindRandom(t *testing.T) {
 // any order.
 func checkFound[T any](t *testing.T, random *rand.Rand, text string, q *persistable.Query[T], want []string, namesOf func([]T) []string) {
 	t.Helper()
-	found := namesOf(must[[]T](t)(q.Slice(ctx)))
+	all := must[[]T](t)(q.Slice(ctx))
+	found := namesOf(all)
 	sorted := slices.Sorted(slices.Values(found))
 	slices.Sort(want)
 	if diff := cmp.Diff(want, sorted, cmpopts.EquateEmpty()); diff != "" {
@@ -256,6 +285,12 @@ func checkFound[T any](t *testing.T, random *rand.Rand, text string, q *persista
 	}
 	same("in a loop", namesOf(looped))
 	same("in pages", namesOf(inPages(t, random, q, len(found))))
+	if random.IntN(2) == 0 {
+		walkPages(t, random, text, q, all, namesOf)
+	} else {
+		slices.Reverse(all)
+		walkPages(t, random, text+" in reverse", q.Reverse(), all, namesOf)
+	}
 	switch random.IntN(4) {
 	case 0:
 		same("by a scan with a small FilterLimit", namesOf(stumbling(t, random, q, text)))
@@ -307,102 +342,4 @@ func stumbling[T any](t *testing.T, random *rand.Rand, q *persistable.Query[T], 
 			scan = persistable.Across(q, scan.Token())
 		}
 	}
-}
-
-// saleWish draws a condition on a field of sales.
-func saleWish(w *rand.Rand) wish[*Sale] {
-	f := SaleFields
-	switch w.IntN(7) {
-	case 0:
-		return compareOn(w, "Country", f.Country, []string{"", "at", "de"}, strings.Compare, func(v *Sale) string { return v.Country })
-	case 1:
-		return compareOn(w, "Amount", f.Amount, []int64{-1, 0, 1, 2}, cmplib.Compare[int64], func(v *Sale) int64 { return v.Amount })
-	case 2:
-		return compareOn(w, "Editor", f.Editor, []*string{nil, ptr("a"), ptr("a\x00"), ptr("b")}, compareNullable[string], func(v *Sale) *string { return v.Editor })
-	case 3:
-		return compareOn(w, "CreatedAt", f.CreatedAt, []time.Time{day0, day1, day1.AddDate(0, 0, 1)}, time.Time.Compare, func(v *Sale) time.Time { return v.CreatedAt })
-	case 4:
-		return compareOn(w, "Code", f.Code, []*string{nil, ptr("1"), ptr("2"), ptr("25")}, compareNullable[string], func(v *Sale) *string { return v.Code })
-	case 5:
-		return compareOn(w, "Discount", f.Discount, []*int64{nil, ptr(int64(-1)), ptr(int64(0)), ptr(int64(300))}, compareNullable[int64], func(v *Sale) *int64 { return v.Discount })
-	}
-	return compareOn(w, "Status", f.Status, []OrderStatus{0, 1, 2}, cmplib.Compare[OrderStatus], func(v *Sale) OrderStatus { return v.Status })
-}
-
-// randomSales creates sales with few different values.
-func randomSales(t *testing.T, random *rand.Rand, s *SaleStore, n int) (all []*Sale) {
-	t.Helper()
-	for i := range n {
-		v := &Sale{
-			ID: fmt.Sprintf("%026d", i), Status: OrderStatus(random.IntN(3)), Country: []string{"", "at", "de"}[random.IntN(3)],
-			Amount: int64(random.IntN(4) - 1), CreatedAt: day0.AddDate(0, 0, random.IntN(3)),
-			Editor: []*string{nil, ptr(""), ptr("a"), ptr("a\x00"), ptr("b")}[random.IntN(5)],
-		}
-		if random.IntN(2) == 0 {
-			v.Code = ptr(fmt.Sprint(i))
-		}
-		if random.IntN(2) == 0 {
-			v.Discount = ptr([]int64{-1, 0, 300}[random.IntN(3)])
-		}
-		check(t, s.Save(ctx, v))
-		all = append(all, v)
-	}
-	return all
-}
-
-func saleIDs(all []*Sale) (ids []string) {
-	for _, v := range all {
-		ids = append(ids, v.ID)
-	}
-	return ids
-}
-
-// TestFindRandomSales is [TestFindRandom] for a type with a partial index, fields in
-// descending order, a unique index of them, chosen copies and a scattered index.
-func TestFindRandomSales(t *testing.T) {
-	t.Parallel()
-	onEngines(t, func(t *testing.T, db *persistable.DB) {
-		random := seed.Rand(t)
-		s := SaleStoreOf(db)
-		all := randomSales(t, random, s, 40)
-		rounds := 400
-		if strings.HasSuffix(t.Name(), "hostile") {
-			rounds = 40
-		}
-		for i := range rounds {
-			drawn := wishes[*Sale]{random, saleWish}.several(3, 2)
-			if i%4 == 0 {
-				drawn = append(drawn, wishesOfPartial(random)...)
-			}
-			conditions, text, holds := joined(drawn)
-			q, err := s.AllowScan().Find(conditions...)
-			if errors.Is(err, persistable.ErrTooManyAlternatives) {
-				continue
-			}
-			check(t, err)
-			var want []string
-			for _, v := range all {
-				if holds(v) {
-					want = append(want, v.ID)
-				}
-			}
-			if checkFound(t, random, text, q, want, saleIDs); t.Failed() {
-				return
-			}
-		}
-	})
-}
-
-// wishesOfPartial draws conditions near the predicate of the partial index.
-func wishesOfPartial(random *rand.Rand) []wish[*Sale] {
-	f, least := SaleFields, int64(random.IntN(3)-1)
-	conditions := []wish[*Sale]{
-		{f.Status.Equal(1), "Status=1", func(v *Sale) bool { return v.Status == 1 }},
-		{f.Amount.From(least), fmt.Sprint("Amount>=", least), func(v *Sale) bool { return v.Amount >= least }},
-		{f.Editor.From(nil), "Editor>=null", func(*Sale) bool { return true }},
-	}
-	if random.IntN(2) == 0 {
-		conditions[1] = wish[*Sale]{f.Amount.After(least), fmt.Sprint("Amount>", least), func(v *Sale) bool { return v.Amount > least }}
-	}
-	return slices.Clip(conditions)
 }

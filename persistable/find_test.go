@@ -281,7 +281,7 @@ func TestIntersectionSkips(t *testing.T) {
 		add(random.IntN(2), true, true)
 	}
 	check(t, s.SaveMany(ctx, all, persistable.BatchOptions{}))
-	q := found[*Article](t)(s.Find(ArticleFields.Editor.Equal(ptr("ann")), ArticleFields.Tags.Equal("x"))).FilterLimit(math.MaxInt)
+	q := found[*Article](t)(s.Find(ArticleFields.Editor.Equal(ptr("ann")), ArticleFields.Tags.Equal("x"))).FilterLimit(persistable.NoLimit)
 	for _, reverse := range []bool{false, true} {
 		if reverse {
 			q = q.Reverse()
@@ -318,7 +318,7 @@ func TestIntersectionReadsOn(t *testing.T) {
 		all = append(all, a)
 	}
 	check(t, s.SaveMany(ctx, all, persistable.BatchOptions{}))
-	q := found[*Article](t)(s.Find(ArticleFields.Editor.Equal(ptr("ann")), ArticleFields.Tags.Equal("x"))).FilterLimit(math.MaxInt)
+	q := found[*Article](t)(s.Find(ArticleFields.Editor.Equal(ptr("ann")), ArticleFields.Tags.Equal("x"))).FilterLimit(persistable.NoLimit)
 	check(t, second(q.First(ctx))) // opens the store
 	counts, err := counter.Measure(func() error { return second(q.Slice(ctx)) })
 	if check(t, err); counts.Ranges != 2 {

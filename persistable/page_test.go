@@ -91,6 +91,88 @@ func TestPageBehindADeletedRecord(t *testing.T) {
 	})
 }
 
+// TestEmptyPages: where the records of a page are gone by the time that it is read, the page is
+// empty, and leads to the records that are left.
+func TestEmptyPages(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *persistable.DB) {
+		s := OrderStoreOf(db, "t")
+		for name, query := range map[string]func() *persistable.Query[*Order]{
+			"an index": func() *persistable.Query[*Order] { return s.OrderedByNumber().Limit(2).Query() },
+			"ids":      func() *persistable.Query[*Order] { return s.Scan().Limit(2) },
+			"reverse":  func() *persistable.Query[*Order] { return s.Scan().Reverse().Limit(2) },
+			"lanes": func() *persistable.Query[*Order] {
+				return found[*Order](t)(s.Find(OrderFields.Status.In(0, 1, 2))).Limit(2)
+			},
+		} {
+			must[int](t)(s.DeleteWhere(ctx, s.Scan(), persistable.BatchOptions{}))
+			someOrders(t, s, 5)
+			q := query()
+			read := func(token string) persistable.Page[*Order] {
+				return must[persistable.Page[*Order]](t)(q.Page(ctx, token))
+			}
+			first := read("")
+			second := read(first.Next)
+			for o, err := range q.Limit(persistable.NoLimit).All(ctx) {
+				if check(t, err); !slices.Contains(numbers(first.Records), o.Number) {
+					check(t, s.Delete(ctx, o.ID))
+				}
+			}
+			gone := read(first.Next)
+			if len(gone.Records) > 0 || gone.Next != "" {
+				t.Errorf("%s: after the end: %v, %q", name, numbers(gone.Records), gone.Next)
+			}
+			if back := read(gone.Previous); !slices.Equal(numbers(back.Records), numbers(first.Records)) || back.Previous != "" {
+				t.Errorf("%s: back from the end: %v, want %v", name, numbers(back.Records), numbers(first.Records))
+			}
+			for _, o := range first.Records {
+				check(t, s.Delete(ctx, o.ID))
+			}
+			someOrders(t, s, 1)
+			if none := read(second.Previous); name == "an index" && (len(none.Records) != 1 || none.Previous != "" || none.Next == "") {
+				t.Errorf("%s: before the second page: %v", name, numbers(none.Records))
+			}
+		}
+	})
+}
+
+// TestPageAtARecord: a record that does not fit the query, or is none, is an error; a stale one counts as it is.
+func TestPageAtARecord(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	s := OrderStoreOf(db, "t")
+	all := someOrders(t, s, 9)
+	q := s.ByStatusCreatedAt(Paid).Limit(2).Query()
+	for what, o := range map[string]*Order{"another status": all[0], "no values": {ID: 1}} {
+		_, err := persistable.PageAfter(ctx, q, o)
+		if wantError(t, err, persistable.ErrNotFound); !strings.Contains(err.Error(), "does not fit the query") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := persistable.PageBefore(ctx, q, nil); err == nil {
+		t.Error("a page before no record")
+	}
+	paid := must[[]*Order](t)(q.Limit(persistable.NoLimit).Slice(ctx))
+	check(t, s.Delete(ctx, paid[0].ID))
+	page := must[persistable.Page[*Order]](t)(persistable.PageAfter(ctx, q, paid[0]))
+	if got := numbers(page.Records); !slices.Equal(got, numbers(paid[1:3])) {
+		t.Errorf("after a deleted record: %v", got)
+	}
+	none := OrderStoreOf(db, "nobody").Scan()
+	if page := must[persistable.Page[*Order]](t)(persistable.PageAfter(ctx, none, all[0])); len(page.Records) > 0 || page.Next != "" {
+		t.Errorf("a page of a store that does not exist: %+v", page)
+	}
+	tags := ArticleStoreOf(db)
+	for i, list := range [][]string{{"a"}, {"b", "d"}, {"c"}, {"e"}} {
+		check(t, tags.Save(ctx, &Article{ID: string(rune('0' + i)), Section: "s", Slug: string(rune('0' + i)), Published: day0, Tags: list}))
+	}
+	second := must[*Article](t)(tags.Get(ctx, "1"))
+	byTag := tags.OrderedByTags().Query()
+	after := must[persistable.Page[*Article]](t)(persistable.PageAfter(ctx, byTag, second))
+	before := must[persistable.Page[*Article]](t)(persistable.PageBefore(ctx, byTag, second))
+	if a, b := articleIDs(after.Records), articleIDs(before.Records); !slices.Equal(a, []string{"3"}) || !slices.Equal(b, []string{"0"}) {
+		t.Errorf("of a record with two entries: after %v, before %v", a, b)
+	}
+}
+
 func TestTokensAreBound(t *testing.T) {
 	engine := enginetest.Open(t)
 	db := open(t, engine)
@@ -122,6 +204,18 @@ func TestTokensAreBound(t *testing.T) {
 			t.Errorf("%s: the token was accepted", name)
 		} else {
 			wantError(t, err, persistable.ErrBadToken)
+		}
+	}
+	back := must[persistable.Page[*Order]](t)(q.Page(ctx, token)).Previous
+	for name, other := range map[string]*persistable.Query[*Order]{"other value": s.ByStatusCreatedAt(Paid).Query(), "other direction": s.ByStatusCreatedAt(Pending).Reverse().Query()} {
+		_, err := other.Page(ctx, back)
+		if wantError(t, err, persistable.ErrBadToken); t.Failed() {
+			t.Fatal(name)
+		}
+	}
+	for scan, err := range persistable.Across(q.Query(), back).All(ctx) {
+		if wantError(t, err, persistable.ErrBadToken); scan != nil {
+			t.Error("a scan goes on from the token of a page")
 		}
 	}
 	raw := must[[]byte](t)(base64.RawURLEncoding.DecodeString(token))

@@ -42,14 +42,19 @@ type Query[T any] erased.Query
 //go:noinline
 func (q *Query[T]) Reverse() *Query[T] { return (*Query[T])((*erased.Query)(q).Reverse()) }
 
+// NoLimit is the n of Limit, FilterLimit and generated methods such as TopByScore that sets no limit.
+const NoLimit = erased.NoLimit
+
 // Limit lets the query return at most n records; for Page it is the size of a
-// page. A query with an n below 1 fails when it runs; without Limit there is no limit.
+// page. Without Limit there is no limit, and [NoLimit] takes one off. A query with an n below
+// 1 fails when it runs: a number that a program counts down, or gets from a client, never
+// means all records by being 0.
 //
 //go:noinline
 func (q *Query[T]) Limit(n int) *Query[T] { return (*Query[T])((*erased.Query)(q).Limit(n)) }
 
 // FilterLimit lets the query look at most at n records if it leaves some out in memory,
-// for conditions that its index does not serve, with an n from 1 to math.MaxInt; below 1
+// for conditions that its index does not serve, or at any number for [NoLimit]; with an n below 1
 // it fails when it runs. Without FilterLimit, the limit is [DefaultFilterLimit]. A query that would look at
 // more stops with an [ErrFilterLimit]. A record counts once, even if several alternatives or
 // several elements of a slice lead to it; in an intersection each record counts that is in
@@ -82,27 +87,31 @@ func (q *Query[T]) First(ctx context.Context) (T, error) {
 	return typed[T](newQuery((*erased.Query)(q)).first(ctx))
 }
 
-// Count returns the number of records. It reads keys only, unless it counts all
-// records by id.
+// Count returns the number of records, of at most Limit. If the type has a Count marker by
+// just the fields that the query has equal values of, Count reads the number from there, in one
+// round; [Explanation.Count] says so. Otherwise it counts: keys only, or records if it counts
+// them by id, by alternatives or with a filter, which FilterLimit bounds. That takes as long as
+// reading all pages.
 //
 //go:noinline
 func (q *Query[T]) Count(ctx context.Context) (int, error) {
 	return newQuery((*erased.Query)(q)).count(ctx)
 }
 
-// Page returns the records after a token, or the first ones if token is empty:
-// as many as Limit says, or [Options].PageSize without one. A token is a position in
-// the index, so it works even if the record there was deleted. It is authenticated
+// Page returns the page of a token, [Page.Next] or [Page.Previous] of another page, or the first
+// one if token is empty: as many records as Limit says, or [Options].PageSize without one. A token
+// is a position in the index, so it works even if the record there was deleted. It is authenticated
 // and bound to the query (index or conditions, bounds, direction), the tenant and the database:
 // any other token is an [ErrBadToken]. A query of Find goes on by the indexes with which it
 // began, so that its tokens outlive a deployment that adds one. Tokens do not expire; the size
-// of the page may differ from call to call.
+// of the page may differ from call to call. [PageAfter] and [PageBefore] begin at a record, and
+// [Query.Count] has the total.
 //
 // Each page is a transaction of its own.
 //
 //go:noinline
 func (q *Query[T]) Page(ctx context.Context, token string) (Page[T], error) {
-	return pageOf[T](ctx, (*erased.Query)(q), token)
+	return pageOf[T](ctx, (*erased.Query)(q), pageStart{token: token})
 }
 
 // Explain returns how the query would read now: the first of its plans with indexes that are
@@ -115,14 +124,6 @@ func (q *Query[T]) Page(ctx context.Context, token string) (Page[T], error) {
 //go:noinline
 func (q *Query[T]) Explain(ctx context.Context) (*Explanation, error) {
 	return explain(ctx, (*erased.Query)(q))
-}
-
-// Page is a part of a query's records.
-type Page[T any] struct {
-	Records []T
-	// Next is the token of the next page, empty on the last one. It is made of
-	// letters, digits, "-" and "_".
-	Next string
 }
 
 // RangeQuery is a [Query] that can be narrowed to a range of the index's next field,
@@ -172,8 +173,7 @@ func (q *RangeQuery[T, F]) Reverse() *RangeQuery[T, F] {
 	return (*RangeQuery[T, F])((*erased.Range[F])(q).Reverse())
 }
 
-// Limit lets the query return at most n records; for Page it is the size of a
-// page. A query with an n below 1 fails when it runs; without Limit there is no limit.
+// Limit is [Query.Limit].
 //
 //go:noinline
 func (q *RangeQuery[T, F]) Limit(n int) *RangeQuery[T, F] {
@@ -219,7 +219,7 @@ func (q *RangeQuery[T, F]) Count(ctx context.Context) (int, error) {
 //
 //go:noinline
 func (q *RangeQuery[T, F]) Page(ctx context.Context, token string) (Page[T], error) {
-	return pageOf[T](ctx, (*erased.Range[F])(q).Query(), token)
+	return pageOf[T](ctx, (*erased.Range[F])(q).Query(), pageStart{token: token})
 }
 
 // Explain is [Query.Explain].
@@ -240,22 +240,29 @@ func ScanRange[T, ID any](s *Store[T, ID]) *RangeQuery[T, ID] {
 }
 
 // Condition is a condition on fields of T, a pointer to an annotated struct: on one,
-// made by its [Field], or on several, made by [Or] and [And].
+// made by its [Field], or on several, made by [Or] and [And]. The zero Condition is absent, as
+// if it were not given, for filters that a request may leave out:
+//
+//	var status persistable.Condition[*Order] // set it if the request names a status
+//	q, err := orders.Find(OrderFields.CreatedAt.From(t0), status)
 type Condition[T any] erased.Condition
 
 // Or is the condition that at least one of some conditions holds; Or of nothing holds
-// for no record. Each alternative of a query is a lane of its own; there may be 256.
+// for no record. It leaves out conditions that are absent, and is absent if it has only such.
+// Each alternative of a query is a lane of its own; there may be 256.
 func Or[T any](conditions ...Condition[T]) Condition[T] {
 	return Condition[T](erased.AnyOf(untypedConditions(conditions)))
 }
 
-// And is the condition that all of some conditions hold, for use in [Or].
+// And is the condition that all of some conditions hold, for use in [Or]. It is absent if all of
+// them are.
 func And[T any](conditions ...Condition[T]) Condition[T] {
 	return Condition[T](erased.AllOf(untypedConditions(conditions)))
 }
 
 // Field is a field of T with values of type F: what conditions are made of.
-// Generated code has a variable with one for each.
+// Generated code has a variable with one for each field that has values which can be
+// compared: all but the ID, maps, and types with an encoding of their own.
 type Field[T, F any] erased.Field[F]
 
 // Equal is the condition that the field is v. A field that is a slice must have
@@ -317,16 +324,6 @@ func sliceOf[T any](ctx context.Context, q *erased.Query) ([]T, error) {
 		return nil, err
 	}
 	return all, nil
-}
-
-func pageOf[T any](ctx context.Context, q *erased.Query, token string) (Page[T], error) {
-	var p Page[T]
-	size, next, err := newQuery(q).page(ctx, token, collector(q, &p.Records))
-	if err != nil {
-		return Page[T]{}, err
-	}
-	p.Records, p.Next = p.Records[:min(size, len(p.Records))], next
-	return p, nil
 }
 
 // collector returns a function that appends a record, and drops all records when

@@ -7,8 +7,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"math"
-	"slices"
 	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -101,48 +99,6 @@ func (q *query) first(ctx context.Context) (first any, err error) {
 		return nil, q.noMatch()
 	}
 	return first, nil
-}
-
-func (q *query) count(ctx context.Context) (n int, err error) {
-	if q.needsRecords() {
-		return q.countRecords(ctx)
-	}
-	ctx, o := q.begin(ctx, "Count", q.plan.Index)
-	defer o.finish(&err)
-	defer q.nameEnded(ctx, "Count", nil, nil, &err)
-	err = q.readOneVersion(ctx, cursor{limit: q.limit}, func() { n = 0 }, func(t *transaction, c *cursor) error {
-		for _, err := range q.keys(ctx, t, c) {
-			if err != nil {
-				return err
-			}
-			n++
-		}
-		return nil
-	})
-	if err != nil {
-		return 0, err
-	}
-	return n, nil
-}
-
-// needsRecords reports whether some plan must look at records, or at several ranges, to
-// count them.
-func (q *query) needsRecords() bool {
-	needs := func(p plan) bool { return p.Filter != nil || p.Union != nil || p.Both != nil }
-	return needs(q.plan) || q.search != nil && (q.search.Scan != nil || slices.ContainsFunc(q.search.Lanes[0], needs))
-}
-
-// countRecords is count for plans that need the records.
-func (q *query) countRecords(ctx context.Context) (n int, err error) {
-	_, err = q.collectRecords(ctx, func(v any) {
-		if n++; v == nil {
-			n = 0
-		}
-	})
-	if err != nil {
-		return 0, err
-	}
-	return n, nil
 }
 
 // collectRecords calls take with all records, and with nil when the records before
@@ -242,63 +198,6 @@ func (q *query) keys(ctx context.Context, t *transaction, c *cursor) iter.Seq2[[
 	}
 }
 
-// page calls take with each record of the page after a token, and with one more if
-// there is one: size is the maximum number of records of the page. It returns the
-// token of the next page, empty on the last one.
-func (q *query) page(ctx context.Context, token string, take func(any)) (size int, next string, err error) {
-	ctx, o := q.begin(ctx, "Page", q.plan.Index)
-	defer o.finish(&err)
-	defer q.nameEnded(ctx, "Page", nil, nil, &err)
-	if err := q.checkUsable(); err != nil {
-		return 0, "", err
-	}
-	var from cursor
-	if token != "" {
-		if from, err = q.openToken(token); err != nil {
-			return 0, "", err
-		}
-	}
-	size = min(orDefault(q.limit, q.place.db.options.PageSize), maxPage)
-	from.limit = size + 1 // one more tells whether there is a next page
-	last, more, err := q.pageFrom(ctx, from, size, take)
-	if err != nil || !more {
-		return size, "", err
-	}
-	return size, queryTokens{query: q}.seal(last.plan, last.position), nil
-}
-
-// maxPage leaves room for one more in the limit of a range read, which FoundationDB
-// has as an int32.
-const maxPage = math.MaxInt32 - 1
-
-// pageFrom calls take with the records of a page and one more. It returns the
-// position of the page's last record, and whether there was one more.
-func (q *query) pageFrom(ctx context.Context, from cursor, size int, take func(any)) (last cursor, more bool, err error) {
-	n := 0
-	err = q.readOneVersion(ctx, from, func() { n = 0; take(nil) }, func(t *transaction, c *cursor) error {
-		for v, err := range q.records(ctx, t, c) {
-			if err != nil {
-				return err
-			}
-			take(v)
-			if n++; n == size {
-				last = *c
-			}
-		}
-		return nil
-	})
-	return last, n > size, err
-}
-
-// openToken returns the cursor at a page token's position.
-func (q *query) openToken(token string) (cursor, error) {
-	p, key, err := queryTokens{query: q}.open(token)
-	if err != nil {
-		return cursor{}, fmt.Errorf("%w: %w", ErrBadToken, err)
-	}
-	return cursor{plan: p, position: key}, nil
-}
-
 // cursor is how far a query has come.
 type cursor struct {
 	limit    int    // how many more records may come; 0: no limit
@@ -323,7 +222,7 @@ func (c *cursor) emitAll(r *scan.Range, groups []scan.Group, yield func(scan.Gro
 	for _, g := range groups {
 		position := r.Position(g.Key)
 		if !r.Options.Reverse {
-			position = append(slices.Clone(position), 0xff) // after the chunks
+			position = afterChunks(position)
 		}
 		c.movePast(position)
 		if !yield(g, nil) || c.done {

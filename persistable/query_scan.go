@@ -280,7 +280,7 @@ func (q *query) countRecord(n *int) error {
 	limit := orDefault(q.filterLimit, DefaultFilterLimit)
 	if *n >= limit {
 		remedy := ":"
-		if tag := tagFor(q.wanted); tag != "" {
+		if tag := tagFor(q.record, q.wanted); tag != "" {
 			remedy = ": add the index " + tag + ", or"
 		}
 		return sentinel.Mark(ErrFilterLimit, fmt.Errorf("persistable: %s: the query has looked at %d records and leaves some out in memory%s raise the query's FilterLimit",

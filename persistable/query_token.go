@@ -20,18 +20,19 @@ type queryTokens struct {
 	kind []byte // tells tokens of scans from those of pages, which have none
 }
 
-// seal returns the token of a position of the query, read by a plan.
-func (t queryTokens) seal(p *plan, key []byte) string {
-	at := pagetoken.Position{Format: pagetoken.Numbered, Plan: []byte{boolByte(p != nil)}, Key: key}
+// seal returns the token of a position of the query, read by a plan. From there a page goes on
+// in the direction of the query, or backward.
+func (t queryTokens) seal(p *plan, key []byte, backward bool) string {
+	at := pagetoken.Position{Format: pagetoken.Numbered, Backward: backward, Plan: []byte{boolByte(p != nil)}, Key: key}
 	if t.search != nil {
 		at.Format, at.Plan = pagetoken.Named, t.appendWays(nil, p)
 	}
 	return pagetoken.Seal(t.place.db.tokenKey, t.scope(p), at)
 }
 
-// open returns the plan of a token, nil if it was made before one was chosen, and the
-// position.
-func (t queryTokens) open(token string) (p *plan, key []byte, err error) {
+// open returns the plan of a token, nil if it was made before one was chosen, the position,
+// and whether a page goes on from there backward.
+func (t queryTokens) open(token string) (p *plan, key []byte, backward bool, err error) {
 	at, err := pagetoken.Open(t.place.db.tokenKey, token, func(at pagetoken.Position) (scope []byte, err error) {
 		switch {
 		case t.search == nil:
@@ -45,7 +46,7 @@ func (t queryTokens) open(token string) (p *plan, key []byte, err error) {
 		}
 		return scope, err
 	})
-	return p, at.Key, err
+	return p, at.Key, at.Backward, err
 }
 
 // scope returns what a token is bound to: path, type, direction, the conditions of Find,

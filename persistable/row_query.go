@@ -22,8 +22,7 @@ func (q *RowQuery[R]) Reverse() *RowQuery[R] {
 	return (*RowQuery[R])(q.erased().With(q.erased().Query().Reverse()))
 }
 
-// Limit lets the query return at most n rows; for Page it is the size of a page. A query
-// with an n below 1 fails when it runs; without Limit there is no limit.
+// Limit is [Query.Limit] of rows.
 func (q *RowQuery[R]) Limit(n int) *RowQuery[R] {
 	return (*RowQuery[R])(q.erased().With(q.erased().Query().Limit(n)))
 }
@@ -63,12 +62,12 @@ func (q *RowQuery[R]) First(ctx context.Context) (R, error) {
 
 // Page is [Query.Page] of rows.
 func (q *RowQuery[R]) Page(ctx context.Context, token string) (p Page[R], err error) {
-	size, next, failed := newQuery(q.erased().Query()).page(ctx, token, q.collector(&p.Records, &err))
+	var rows []R
+	e, failed := newQuery(q.erased().Query()).page(ctx, pageStart{token: token}, q.collector(&rows, &err))
 	if failed != nil || err != nil {
 		return Page[R]{}, cmp.Or(failed, err)
 	}
-	p.Records, p.Next = p.Records[:min(size, len(p.Records))], next
-	return p, nil
+	return Page[R]{arrange(e, rows), e.next, e.previous}, nil
 }
 
 // Explain is [Query.Explain].

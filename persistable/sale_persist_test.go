@@ -234,6 +234,8 @@ var SaleFields = struct {
 	CreatedAt persistable.Field[*Sale, time.Time]
 	Code      persistable.Field[*Sale, *string]
 	Discount  persistable.Field[*Sale, *int64]
+	Tags      persistable.Field[*Sale, string]
+	Units     persistable.Field[*Sale, uint64]
 }{
 	Status:    persistimpl.Field[*Sale]("Status", persistimpl.AppendInt[OrderStatus]),
 	Country:   persistimpl.Field[*Sale]("Country", persistimpl.AppendString[string]),
@@ -242,4 +244,6 @@ var SaleFields = struct {
 	CreatedAt: persistimpl.Field[*Sale]("CreatedAt", persistimpl.AppendTime),
 	Code:      persistimpl.Field[*Sale]("Code", persistimpl.Nullable(persistimpl.AppendString[string])),
 	Discount:  persistimpl.Field[*Sale]("Discount", persistimpl.Nullable(persistimpl.AppendInt[int64])),
+	Tags:      persistimpl.Field[*Sale]("Tags", persistimpl.AppendString[string]),
+	Units:     persistimpl.Field[*Sale]("Units", persistimpl.AppendUint[uint64]),
 }

@@ -142,6 +142,12 @@ func appendSaleValue(field string, b []byte, v *Sale) []byte {
 		b = persistimpl.AppendNullable(b, v.Code, persistimpl.AppendString[string])
 	case "Discount":
 		b = persistimpl.AppendNullable(b, v.Discount, persistimpl.AppendInt[int64])
+	case "Tags":
+		for _, tag := range v.Tags {
+			b = persistimpl.AppendString(b, tag)
+		}
+	case "Units":
+		b = persistimpl.AppendUint(b, v.Units)
 	}
 	return b
 }

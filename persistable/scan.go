@@ -231,7 +231,7 @@ func (r *scanRun) token() string {
 	for _, key := range [][]byte{r.cursor.position, r.from, r.before} {
 		b = tuple.AppendBytes(b, key)
 	}
-	return queryTokens{r.query, scanToken}.seal(r.cursor.plan, b)
+	return queryTokens{r.query, scanToken}.seal(r.cursor.plan, b, false)
 }
 
 // scanToken is the kind of tokens that are of scans, not of pages.
@@ -239,7 +239,7 @@ var scanToken = []byte("scan")
 
 // resume goes to the place of a token.
 func (r *scanRun) resume(token string) error {
-	p, key, err := queryTokens{r.query, scanToken}.open(token)
+	p, key, _, err := queryTokens{r.query, scanToken}.open(token)
 	if err == nil {
 		r.cursor.plan = p
 		err = r.decode(key)

@@ -245,7 +245,8 @@ func (s *Store[T, ID]) Scan() *Query[T] {
 // after the other, in the order of the alternatives.
 //
 // If no index serves a condition of an alternative, Find returns an [ErrNoIndex],
-// which names the tag that is missing: see [Store.AllowScan].
+// which names the tag that is missing: see [Store.AllowScan]. So it does without a condition, or
+// if all are absent: see [Condition].
 //
 //go:noinline
 func (s *Store[T, ID]) Find(conditions ...Condition[T]) (*Query[T], error) {
@@ -262,7 +263,8 @@ func (s *Store[T, ID]) FindOne(ctx context.Context, conditions ...Condition[T]) 
 
 // AllowScan returns the store with a Find that reads all records, in the order of
 // their ids, where no index serves the conditions. The [Query.FilterLimit] of 10,000
-// records holds for such a query, too.
+// records holds for such a query, too. Without a condition Find returns all records, as
+// [Store.Scan] does.
 //
 //go:noinline
 func (s *Store[T, ID]) AllowScan() *Store[T, ID] {

@@ -330,7 +330,7 @@ func TestErrorTexts(t *testing.T) {
 		{second(articles.Get(ctx, "none")), `persistable: not found: Article ("none")`},
 		{second(orders.ByNumber(ctx, "B")), `persistable: not found: Order with Number = "B"` + directory},
 		{second(orders.ByStatus(Pending).First(ctx)), `persistable: not found: no Order fits the query` + directory},
-		{second(orders.Find()), `persistable: Order: no condition is given: give one for the first field of an index, or read all records by Scan (it has 3 indexes: `},
+		{second(orders.Find()), `persistable: Order: no condition is given: give one, or read all records by Scan or AllowScan (it has 3 indexes: `},
 		{second(orders.FindOne(ctx)), `persistable: Order: no condition is given: `},
 		{orders.Indexes().Rebuild(ctx, "none", persistable.BuildOptions{}), `persistable: Order: no index has the name "none"; the names are Order_Number_unique, Order_Status, Order_Status_CreatedAt (it has 3 indexes: `},
 	} {

@@ -116,16 +116,16 @@ func (d *Definition) Values(packed []byte) (tuple.Tuple, error) {
 	rest := packed
 	for i := range d.Fields {
 		var err error
-		if ascending, rest, err = d.appendAscending(ascending, rest, i); err != nil {
+		if ascending, rest, err = d.AppendAscending(ascending, rest, i); err != nil {
 			return nil, fmt.Errorf("index: a key of %s: %w", d.KeyName(), err)
 		}
 	}
 	return tuple.Unpack(append(ascending, rest...))
 }
 
-// appendAscending appends the value of the i-th field, which b begins with, as it was
+// AppendAscending appends the value of the i-th field, which b begins with, as it was
 // before Descend.
-func (d *Definition) appendAscending(dst, b []byte, i int) (ascending, rest []byte, err error) {
+func (d *Definition) AppendAscending(dst, b []byte, i int) (ascending, rest []byte, err error) {
 	if d.IsDescending(i) {
 		return ReadDescended(dst, b)
 	}
@@ -179,6 +179,9 @@ func (b Bounds) Equal(values []byte) Bounds {
 // EqualValues returns the packed values of Equal, with which all keys within the bounds
 // begin. They must not be changed.
 func (b Bounds) EqualValues() []byte { return b.equal }
+
+// IsNarrowed reports whether the bounds are narrower than those of Equal.
+func (b Bounds) IsNarrowed() bool { return b.begin != nil || b.end != nil }
 
 // From narrows the bounds to values of the next field not below v.
 func (b Bounds) From(v []byte) Bounds { return b.raiseBegin(slices.Concat(b.equal, v)) }

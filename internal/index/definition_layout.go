@@ -3,6 +3,7 @@
 package index
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/internal/newer"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -238,7 +240,7 @@ func (d *Definition) BoundsText(b Bounds) (texts []string) {
 	rest := b.equal
 	i := 0
 	for ; i < len(d.Fields) && len(rest) > 0; i++ {
-		element, after, err := d.appendAscending(nil, rest, i)
+		element, after, err := d.AppendAscending(nil, rest, i)
 		if err != nil {
 			return texts
 		}
@@ -247,6 +249,9 @@ func (d *Definition) BoundsText(b Bounds) (texts []string) {
 	}
 	if i == len(d.Fields) {
 		return texts
+	}
+	if prefix := d.prefixOf(b, i); prefix != nil {
+		return append(texts, d.Fields[i]+" prefix "+ElementText(prefix, d.kind(i)))
 	}
 	if len(b.begin) > len(b.equal) {
 		texts = d.appendBound(texts, i, b.begin[len(b.equal):], ">=", ">")
@@ -257,14 +262,34 @@ func (d *Definition) BoundsText(b Bounds) (texts []string) {
 	return texts
 }
 
+// prefixOf returns the tuple element with which all values of the i-th field begin, the one after
+// those with equality; nil if the bounds do not say that.
+func (d *Definition) prefixOf(b Bounds, i int) []byte {
+	if len(b.begin) <= len(b.equal) || b.end == nil || !bytes.Equal(kv.PrefixRange(b.begin).End, b.end) {
+		return nil
+	}
+	end := []byte{0}
+	if d.IsDescending(i) {
+		end = []byte{0xff, 0xff, 0} // as DescendPrefix and Descend leave it
+	}
+	element, rest, err := d.AppendAscending(nil, slices.Concat(b.begin[len(b.equal):], end), i)
+	if err != nil || len(rest) > 0 {
+		return nil
+	}
+	return element
+}
+
 // appendBound appends what one end of a range says of the i-th field: at is the operator
 // of a bound at the value, after the operator of a bound after all keys that have it.
 func (d *Definition) appendBound(texts []string, i int, bound []byte, at, after string) []string {
-	element, rest, err := d.appendAscending(nil, bound, i)
+	element, rest, err := d.AppendAscending(nil, bound, i)
 	isAfter := len(rest) > 0
 	if n := len(bound) - 1; err != nil && bound[n] == afterValue { // read as part of a string
-		element, _, err = d.appendAscending(nil, bound[:n], i)
+		element, _, err = d.AppendAscending(nil, bound[:n], i)
 		isAfter = true
+	}
+	if err != nil && !d.IsDescending(i) { // one end of a prefix, narrowed at the other one
+		element, _, err = d.AppendAscending(nil, append(slices.Clone(bound), 0), i)
 	}
 	if err != nil {
 		return texts

@@ -119,6 +119,13 @@ func Descend(k []byte, n int) []byte {
 	return k
 }
 
+// DescendPrefix returns what all elements begin with that [Descend] makes of elements which
+// begin with the prefix.
+func DescendPrefix(prefix []byte) []byte {
+	descended := Descend(bytes.Clone(prefix), 0)
+	return descended[:len(descended)-2] // without the complement of the zero byte, and the end
+}
+
 // ReadDescended appends to dst the element that [Descend] replaced by the one that b
 // begins with, and returns what follows in b.
 func ReadDescended(dst, b []byte) (element, rest []byte, err error) {

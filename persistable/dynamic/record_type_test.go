@@ -56,6 +56,10 @@ func TestWhere(t *testing.T) {
 		{`Key = 019ca8a0-3ee7-0000-0000-000000000067`, "04"},
 		{`ID = 72623859790382858`, "03"},
 		{`Amount != -300 and Units <= 2`, "02 03"},
+		{`Number prefix "A-100"`, "01 02 03 04 05 06 07 08 09"},
+		{`Number PREFIX 'A-102' and Status != 9`, "20 21 22 23 24"},
+		{`Tags prefix "batch-1" and Number < "A-1009"`, "07"},
+		{`Photo prefix "AAEC/w==" and Number < "A-1008"`, "01 04 07"},
 	} {
 		condition, err := s.Where(c.where)
 		if strings.Contains(c.where, "24700.") {
@@ -70,9 +74,11 @@ func TestWhere(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.where, got, c.want)
 		}
 	}
-	_, err := s.Find(must[persistable.Condition[*dynamic.Record]](t)(s.Where("Took = 1s")))
-	if !errors.Is(err, persistable.ErrNoIndex) {
-		t.Error(err)
+	for where, remedy := range map[string]string{"Took = 1s": `persist:"Took"`, "Took = 1s and ID > 5": `persist:"Took"`, "ID > 5": "ScanRange"} {
+		_, err := s.Find(must[persistable.Condition[*dynamic.Record]](t)(s.Where(where)))
+		if !errors.Is(err, persistable.ErrNoIndex) || !strings.Contains(err.Error(), remedy) {
+			t.Errorf("%s: %v", where, err)
+		}
 	}
 }
 
@@ -98,6 +104,8 @@ func TestWhereRefuses(t *testing.T) {
 		`Address = 1`:              "name a field in it",
 		`Notes = "x"`:              "no single value",
 		`Tags != "x"`:              "it is a list",
+		`Status prefix 1`:          "only a text or bytes have a prefix",
+		`Editor prefix null`:       "by = and != only",
 		strings.Repeat("(", 200):   "nested more than 100 deep",
 		`Köln = 1 and Numbr = "x"`: `no field "Köln"`,
 	} {

@@ -79,6 +79,12 @@ func (f conditionField) compare(operator string, values [][]byte) (c erased.Cond
 		return f.field.Where(erased.Equal, v), nil
 	case "in":
 		return f.field.In(values), nil
+	case "prefix":
+		start := erased.PrefixOf(v)
+		if start == nil {
+			return c, fmt.Errorf("%s: only a text or bytes have a prefix", f.Name)
+		}
+		return f.field.Where(erased.Prefix, start), nil
 	case ">":
 		return f.field.Where(erased.After, v), nil
 	case ">=":

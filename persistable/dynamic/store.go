@@ -223,7 +223,7 @@ func (s *Store) ByIndex(name string, values ...string) (*persistable.Query[*Reco
 //
 //	Status = 1 and (Country in ("DE", "FR") or CreatedAt >= 2026-01-01T00:00:00Z)
 //
-// with the operators = != < <= > >= and in, with and, or and parentheses. The fields are
+// with the operators = != < <= > >=, in, and prefix (Number prefix "A-"), with and, or and parentheses. The fields are
 // those of the schema, also nested ones (Address.City); values are written as in JSON, and
 // those that are no texts without quotes, too. Of a list an element must fulfil the
 // comparison. null is compared by = and != only: as in the conditions of tags, it fulfils

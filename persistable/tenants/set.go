@@ -45,7 +45,8 @@ const pageSize = 1000
 
 // Page returns the names of the first limit tenants after the name after, in the order of their
 // bytes. The first page is the one after "". A page of fewer names is the last one. It
-// is empty if the directory of the tenants does not exist. Names that cannot be read hide no
+// is empty if the directory of the tenants does not exist. A limit below 1 is an error; all names
+// are those of List. Names that cannot be read hide no
 // others: then the error is [ErrUnreadable], which names them, and the page has the others.
 //
 // Cost: a round for each element of the set's path, and one range read.

@@ -11,7 +11,7 @@ import (
 type Clause struct {
 	Field string
 	Comparison
-	Value []byte // a tuple element
+	Value []byte // a tuple element; of a Prefix as PrefixOf returns it
 }
 
 // admits reports whether a tuple element compares so with the clause's value.
@@ -28,6 +28,8 @@ func (c *Clause) admits(element []byte) bool {
 		return order <= 0
 	case NotEqual:
 		return order != 0
+	case Prefix:
+		return bytes.HasPrefix(element, c.Value)
 	default:
 		return order < 0
 	}
@@ -58,25 +60,42 @@ type Conjunction []Clause
 // MostAlternatives is how many alternatives the conditions of a query may have.
 const MostAlternatives = 256
 
-// Condition is conjunctions of which one must hold.
+// Condition is conjunctions of which one must hold. The zero Condition is absent: it says
+// nothing.
 type Condition struct {
 	clause       Clause
 	alternatives []Conjunction // nil: clause alone
 	many         bool          // more than MostAlternatives
 }
 
-// Alternatives returns the conjunctions of which one must hold. ok is false if they
-// are more than [MostAlternatives].
+// isAbsent reports whether the condition says nothing.
+func (c *Condition) isAbsent() bool {
+	return c.alternatives == nil && !c.many && c.clause.Field == ""
+}
+
+// Alternatives returns the conjunctions of which one must hold: an empty one for a condition that
+// is absent. ok is false if they are more than [MostAlternatives].
 func (c *Condition) Alternatives() (all []Conjunction, ok bool) {
-	if c.alternatives == nil && !c.many {
+	switch {
+	case c.isAbsent():
+		return []Conjunction{nil}, true
+	case c.alternatives == nil && !c.many:
 		return []Conjunction{{c.clause}}, true
 	}
 	return c.alternatives, !c.many
 }
 
+// areAbsent reports whether all of some conditions are absent.
+func areAbsent(conditions []Condition) bool {
+	return !slices.ContainsFunc(conditions, func(c Condition) bool { return !c.isAbsent() })
+}
+
 // AllOf returns the condition that all of some conditions hold: every
-// combination of their alternatives is one.
+// combination of their alternatives is one. It is absent if all of them are.
 func AllOf(conditions []Condition) Condition {
+	if areAbsent(conditions) {
+		return Condition{}
+	}
 	product := []Conjunction{nil}
 	for i := range conditions {
 		factors, ok := conditions[i].Alternatives()
@@ -94,10 +113,17 @@ func AllOf(conditions []Condition) Condition {
 	return Condition{alternatives: product}
 }
 
-// AnyOf returns the condition that at least one of some conditions holds.
+// AnyOf returns the condition that at least one of some conditions holds. It leaves out those
+// that are absent, and is absent if there are only such.
 func AnyOf(conditions []Condition) Condition {
+	if len(conditions) > 0 && areAbsent(conditions) {
+		return Condition{}
+	}
 	sum := Condition{alternatives: []Conjunction{}}
 	for i := range conditions {
+		if conditions[i].isAbsent() {
+			continue
+		}
 		more, ok := conditions[i].Alternatives()
 		sum.alternatives = append(sum.alternatives, more...)
 		sum.many = sum.many || !ok
@@ -121,6 +147,11 @@ func NewField[F any](name string, encode func([]byte, F) []byte) Field[F] {
 // Where returns the condition that the field compares so with v.
 func (f *Field[F]) Where(c Comparison, v F) Condition {
 	return Condition{clause: Clause{f.name, c, f.encode(nil, v)}}
+}
+
+// HasPrefix returns the condition that the field begins with a prefix.
+func (f *Field[F]) HasPrefix(prefix string) Condition {
+	return Condition{clause: Clause{f.name, Prefix, beginning(f.encode, prefix)}}
 }
 
 // In returns the condition that the field is one of some values.

@@ -5,10 +5,12 @@ package erased
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/wire"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -95,10 +97,15 @@ func (q *Query) Reverse() *Query {
 	return &next
 }
 
-// Limit returns the query with a limit of n records, from 1.
+// NoLimit is the limit that is none.
+const NoLimit = math.MaxInt
+
+// Limit returns the query with a limit of n records, from 1; without one for [NoLimit].
 func (q *Query) Limit(n int) *Query {
 	next := *q
-	next.spec.Limit = next.spec.checkLimit("Limit", n)
+	if next.spec.Limit = next.spec.checkLimit("Limit", n); n == NoLimit {
+		next.spec.Limit = 0
+	}
 	return &next
 }
 
@@ -106,7 +113,7 @@ func (q *Query) Limit(n int) *Query {
 // number that the program counts down may be 0, and must not read or delete everything.
 func (s *QuerySpec) checkLimit(method string, n int) int {
 	if n < 1 && s.Err == nil {
-		s.Err = fmt.Errorf("persistable: a query has %s(%d): the least is 1", method, n)
+		s.Err = fmt.Errorf("persistable: a query has %s(%d): the least is 1, and NoLimit takes the limit off", method, n)
 	}
 	return n
 }
@@ -177,14 +184,27 @@ func (r *Range[F]) Limit(n int) *Range[F] {
 
 // Narrow returns the range narrowed to the values that compare so with v.
 func (r *Range[F]) Narrow(c Comparison, v F) *Range[F] {
+	if r.encode == nil {
+		return r
+	}
+	return r.narrow(c, r.encode(nil, v))
+}
+
+// WithPrefix returns the range narrowed to the values that begin with a prefix.
+func (r *Range[F]) WithPrefix(prefix string) *Range[F] {
+	if r.encode == nil {
+		return r
+	}
+	return r.narrow(Prefix, beginning(r.encode, prefix))
+}
+
+func (r *Range[F]) narrow(c Comparison, v []byte) *Range[F] {
 	next := *r
 	bounds := &next.query.spec.Bounds
-	switch {
-	case r.encode == nil:
-	case r.descending:
-		*bounds = c.NarrowDescending(*bounds, r.encode(nil, v))
-	default:
-		*bounds = c.Narrow(*bounds, r.encode(nil, v))
+	if r.descending {
+		*bounds = c.NarrowDescending(*bounds, v)
+	} else {
+		*bounds = c.Narrow(*bounds, v)
 	}
 	return &next
 }
@@ -260,6 +280,31 @@ const (
 	To
 	Before
 	NotEqual // a range of no index; null is not equal to any other value
+	Prefix   // the given value begins it: what [PrefixOf] returns
+)
+
+// PrefixOf returns what all tuple elements of texts, or of bytes, begin with that begin with
+// the one of the element: the element without its end. It is nil for an element of another kind.
+func PrefixOf(element []byte) []byte {
+	if len(element) == 0 || element[0] != bytesCode && element[0] != textCode {
+		return nil
+	}
+	return element[:len(element)-1]
+}
+
+// beginning returns what the elements of values begin with that begin with a prefix.
+func beginning[F any](encode func([]byte, F) []byte, prefix string) []byte {
+	var zero F
+	if element := encode(nil, zero); len(element) > 0 && element[0] == bytesCode {
+		return PrefixOf(tuple.AppendBytes(nil, []byte(prefix)))
+	}
+	return PrefixOf(tuple.AppendString(nil, prefix))
+}
+
+// The codes of tuple elements with a beginning that is one itself.
+const (
+	bytesCode = 0x01
+	textCode  = 0x02
 )
 
 // Narrow narrows bounds to the values of the next field that compare so with
@@ -274,6 +319,8 @@ func (c Comparison) Narrow(b index.Bounds, v []byte) index.Bounds {
 		return b.After(v)
 	case To:
 		return b.To(v)
+	case Prefix:
+		return b.From(v).Before(kv.PrefixRange(v).End)
 	default:
 		return b.Before(v)
 	}
@@ -282,6 +329,9 @@ func (c Comparison) Narrow(b index.Bounds, v []byte) index.Bounds {
 // NarrowDescending is Narrow for a field that is stored in descending order;
 // v is in ascending order.
 func (c Comparison) NarrowDescending(b index.Bounds, v []byte) index.Bounds {
+	if c == Prefix {
+		return c.Narrow(b, index.DescendPrefix(v))
+	}
 	v = index.Descend(bytes.Clone(v), 0)
 	switch c {
 	case From:

@@ -20,6 +20,9 @@ const (
 	Named    = 2 // of a query that may get further plans: it names what its plan reads
 )
 
+// backward is added to the format of a token of a page that ends before its position.
+const backward = 2
+
 const macSize = 16
 
 // The errors of [Open].
@@ -31,15 +34,19 @@ var (
 
 // Position is a place in an index.
 type Position struct {
-	Format int
-	Plan   []byte // of a numbered token one byte
-	Key    []byte // relative to the index
+	Format   int
+	Backward bool   // the page ends before it
+	Plan     []byte // of a numbered token one byte
+	Key      []byte // relative to the index; of a token of the first or the last page empty
 }
 
 // Seal returns the token of a position: format, plan, key, and an HMAC-SHA-256 of
 // them and the query, cut to 16 bytes.
 func Seal(key, query []byte, p Position) string {
 	b := []byte{byte(p.Format)}
+	if p.Backward {
+		b[0] += backward
+	}
 	if p.Format == Named {
 		b = binary.AppendUvarint(b, uint64(len(p.Plan)))
 	}
@@ -83,6 +90,9 @@ func Only(query []byte) func(Position) ([]byte, error) {
 // parse takes the body of a token apart, which has two bytes at least.
 func parse(body []byte) (p Position, err error) {
 	p.Format = int(body[0])
+	if p.Backward = p.Format == Numbered+backward || p.Format == Named+backward; p.Backward {
+		p.Format -= backward
+	}
 	size, rest := uint64(1), body[1:]
 	switch p.Format {
 	case Numbered:
@@ -92,7 +102,7 @@ func parse(body []byte) (p Position, err error) {
 			return p, ErrDamaged
 		}
 		rest = rest[n:]
-	case 3, 4, 5, 6, 7, 8, 9: // any other byte is more likely to be damage
+	case 5, 6, 7, 8, 9: // any other byte is more likely to be damage
 		return p, errNewer
 	default:
 		return p, ErrDamaged

@@ -127,7 +127,7 @@ func excludesNull(c *erased.Clause) bool {
 	switch c.Comparison {
 	case erased.Equal, erased.From:
 		return !tuple.IsNil(c.Value)
-	case erased.After:
+	case erased.After, erased.Prefix:
 		return true
 	}
 	return false // null sorts first
@@ -193,6 +193,9 @@ func (c *comparison) isImpliedBy(l erased.Clause) bool {
 	if !ok {
 		return false
 	}
+	if l.Comparison == erased.Prefix {
+		return c.isImpliedByPrefix(l.Value, constant)
+	}
 	order := bytes.Compare(l.Value, constant)
 	switch c.operator {
 	case "=":
@@ -207,6 +210,24 @@ func (c *comparison) isImpliedBy(l erased.Clause) bool {
 		return l.Comparison == erased.Equal && order < 0 // a range below has null, too
 	case "<=":
 		return l.Comparison == erased.Equal && order <= 0
+	}
+	return false
+}
+
+// isImpliedByPrefix reports whether all values with a prefix fulfil the comparison with a
+// constant: one without the prefix is below all of them, or above.
+func (c *comparison) isImpliedByPrefix(prefix, constant []byte) bool {
+	if bytes.HasPrefix(constant, prefix) {
+		return c.operator == ">=" && len(constant) == len(prefix)+1 // the prefix itself, which is the first
+	}
+	order := bytes.Compare(prefix, constant)
+	switch c.operator {
+	case "!=":
+		return true
+	case ">", ">=":
+		return order > 0
+	case "<", "<=":
+		return order < 0
 	}
 	return false
 }

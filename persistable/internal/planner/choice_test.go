@@ -57,6 +57,9 @@ func fulfils(value []byte, operator string, constant []byte) bool {
 
 // admits reports whether a value compares so with the clause's.
 func admits(c erased.Clause, value []byte) bool {
+	if c.Comparison == erased.Prefix {
+		return bytes.HasPrefix(value, c.Value)
+	}
 	order := bytes.Compare(value, c.Value)
 	return map[erased.Comparison]bool{
 		erased.Equal: order == 0, erased.From: order >= 0, erased.After: order > 0, erased.To: order <= 0, erased.Before: order < 0,
@@ -75,8 +78,14 @@ func TestImplied(t *testing.T) {
 				}
 				predicate := "F" + operator + d.texts[at]
 				for value, element := range d.elements {
-					for c := erased.Equal; c <= erased.Before; c++ {
+					for c := erased.Equal; c <= erased.Prefix; c++ {
 						clause := erased.Clause{Field: "F", Comparison: c, Value: element}
+						if c == erased.Prefix {
+							clause.Value = erased.PrefixOf(element)
+						}
+						if c == erased.NotEqual || c == erased.Prefix && clause.Value == nil {
+							continue
+						}
 						checkImplied(t, d, predicate, clause, fmt.Sprintf("%s: %s by comparison %d with %s", name, predicate, c, d.texts[value]),
 							func(v []byte) bool { return fulfils(v, operator, constant) })
 					}
@@ -133,6 +142,10 @@ func TestImpliedIsRecognized(t *testing.T) {
 		{"F!=null", erased.Clause{Comparison: erased.From, Value: text}, false},
 		{`F="b and N=1"`, erased.Clause{Comparison: erased.Equal, Value: text}, true},
 		{"F=true", erased.Clause{Comparison: erased.Equal, Value: tuple.AppendBool(nil, true)}, true},
+		{`F!="a"`, erased.Clause{Comparison: erased.Prefix, Value: erased.PrefixOf(text)}, false},
+		{`F<"c"`, erased.Clause{Comparison: erased.Prefix, Value: erased.PrefixOf(text)}, false},
+		{`F>="b and N=1"`, erased.Clause{Comparison: erased.Prefix, Value: erased.PrefixOf(text)}, false},
+		{"F!=null", erased.Clause{Comparison: erased.Prefix, Value: erased.PrefixOf(text)}, false},
 		{"F=18446744073709551615", erased.Clause{Comparison: erased.Equal, Value: tuple.AppendUint(nil, 1<<64-1)}, true},
 	} {
 		c.clause.Field = "F"

@@ -30,12 +30,12 @@ type Request struct {
 // fields, empty if it is simply that no index begins with them.
 func Search(r Request) (s *erased.Search, reason string) {
 	s = &erased.Search{Question: r.Alternatives, Scan: r.scan()}
+	if slices.ContainsFunc(r.Alternatives, func(clauses erased.Conjunction) bool { return len(clauses) == 0 }) {
+		return onlyScan(s), "no condition is given: give one, or read all records by Scan or AllowScan"
+	}
 	r.Alternatives = r.splitUnequal()
 	s.Alternatives, s.Disjoint = r.Alternatives, r.areDisjoint()
 	for _, clauses := range r.Alternatives {
-		if len(clauses) == 0 {
-			return nil, "no condition is given: give one for the first field of an index, or read all records by Scan"
-		}
 		ways := r.waysFor(clauses)
 		if len(ways) == 0 {
 			return onlyScan(s), r.reason(clauses)
@@ -81,8 +81,12 @@ func Combine(indexes []index.Definition, s *erased.Search, ways []*erased.Plan) 
 
 // scan returns the plan that reads all records, if that is allowed.
 func (r *Request) scan() *erased.Plan {
-	if !r.AllowScan || !r.CanFilter {
+	all := slices.ContainsFunc(r.Alternatives, func(clauses erased.Conjunction) bool { return len(clauses) == 0 })
+	switch {
+	case !r.AllowScan || !r.CanFilter && !all:
 		return nil
+	case all:
+		return &erased.Plan{Index: erased.ByID}
 	}
 	return &erased.Plan{Index: erased.ByID, Filter: r.Alternatives}
 }

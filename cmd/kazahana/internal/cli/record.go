@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -252,9 +251,10 @@ func (f *pageFlags) writePage(ctx context.Context, c *shell.Console, q *recordQu
 
 // aboutWhere says in the help of a verb what conditions are.
 const aboutWhere = `
-A condition is a comparison of a field with a value (= != < <= > >=), or with several (in), or
-several joined by and, or and parentheses. Texts stand in quotes. Address.City is a field of a nested
-struct; of a list an element must fulfil the comparison; null is compared by = and != only.
+A condition is a comparison of a field with a value (= != < <= > >=), with several (in), or with a
+beginning (prefix), or several joined by and, or and parentheses. Texts stand in quotes. Address.City
+is a field of a nested struct; of a list an element must fulfil the comparison; null is compared by
+= and != only.
 `
 
 // whereFlags are the flags of verbs with a condition.
@@ -283,7 +283,7 @@ func (w *whereFlags) query(s *dynamic.Store) (*recordQuery, error) {
 		return nil, err
 	}
 	if w.filterLimit == 0 {
-		return q.FilterLimit(math.MaxInt), nil
+		return q.FilterLimit(persistable.NoLimit), nil
 	}
 	return q.FilterLimit(w.filterLimit), nil
 }

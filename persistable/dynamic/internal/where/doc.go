@@ -9,7 +9,7 @@
 //	condition  = all { "or" all }
 //	all        = one { "and" one }
 //	one        = "(" condition ")" | field operator value | field "in" "(" value { "," value } ")"
-//	operator   = "=" | "!=" | "<" | "<=" | ">" | ">="
+//	operator   = "=" | "!=" | "<" | "<=" | ">" | ">=" | "prefix"
 //	value      = a word without spaces, quotes, parentheses, commas and operators
 //	           | a Go string in double quotes | a text in single quotes, as it is
 //

@@ -12,7 +12,7 @@ import (
 // FuzzParse: any text is a condition of comparisons, or refused at a place within it.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
-		`Status = 1`, `Status in (1, 2) and (Country = "DE" or At >= 2026-01-01T00:00:00Z)`, `a!=null or b<='x y' AND c > -1.5`, `(((a=b)))`, `a = "\x`, `a in (`, `Köln = 'ö'`,
+		`Status = 1`, `Status in (1, 2) and (Country = "DE" or At >= 2026-01-01T00:00:00Z)`, `a!=null or b<='x y' AND c > -1.5`, `(((a=b)))`, `a = "\x`, `a in (`, `Köln = 'ö'`, `Name prefix "A" or B PREFIX b`, `prefix prefix prefix`,
 	} {
 		f.Add(text)
 	}

@@ -17,7 +17,8 @@ type Expression struct {
 	Any        []Expression
 }
 
-// Comparison compares a field with a value, or, by the operator in, with several.
+// Comparison compares a field with a value, or, by the operator in, with several. By the
+// operator prefix the value begins the field's.
 type Comparison struct {
 	Field    string
 	Operator string
@@ -153,15 +154,24 @@ func (p *parser) parseComparison() (e Expression, err error) {
 		c.Values, err = p.parseValues()
 		return Expression{Comparison: c}, err
 	}
-	if c.Operator = p.token.text; p.token.kind != operator || !slices.Contains(comparisons, c.Operator) {
-		return e, p.fault(p.token.at, "the field %s must be followed by one of %s, or by in", c.Field, strings.Join(comparisons, " "))
-	}
-	if err := p.advance(); err != nil {
+	if c.Operator, err = p.parseOperator(c.Field); err != nil {
 		return e, err
 	}
 	v, err := p.parseValue()
 	c.Values = []Value{v}
 	return Expression{Comparison: c}, err
+}
+
+// parseOperator reads the operator after a field.
+func (p *parser) parseOperator(field string) (string, error) {
+	of := p.token.text
+	switch {
+	case p.token.kind == operator && slices.Contains(comparisons, of):
+		return of, p.advance()
+	case p.token.kind == word && strings.EqualFold(of, "prefix"):
+		return "prefix", p.advance()
+	}
+	return "", p.fault(p.token.at, "the field %s must be followed by one of %s, or by in or prefix", field, strings.Join(comparisons, " "))
 }
 
 // parseValues reads a list of values in parentheses.
@@ -201,7 +211,7 @@ type tokenKind int
 
 const (
 	end      tokenKind = iota
-	word               // of a field, a value, and, or, in
+	word               // of a field, a value, and, or, in, prefix
 	text               // in quotes
 	operator           // =, != and so on
 	mark               // ( ) ,
