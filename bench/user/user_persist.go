@@ -112,13 +112,19 @@ func (s *PlayerStore) PercentileOfScore(ctx context.Context, p float64) (*Player
 	return persistimpl.Percentile(ctx, &s.Store, 2, nil, p)
 }
 
-// PlayerFields are the indexed fields of Player, for conditions of Find and FindOne.
+// PlayerFields are the fields of Player, for conditions of Find and FindOne.
 var PlayerFields = struct {
 	Team     persistable.Field[*Player, string]
 	JoinedAt persistable.Field[*Player, time.Time]
+	Name     persistable.Field[*Player, string]
+	Country  persistable.Field[*Player, string]
+	Score    persistable.Field[*Player, int64]
 }{
 	Team:     persistimpl.Field[*Player]("Team", persistimpl.AppendString[string]),
 	JoinedAt: persistimpl.Field[*Player]("JoinedAt", persistimpl.AppendTime),
+	Name:     persistimpl.Field[*Player]("Name", persistimpl.AppendString[string]),
+	Country:  persistimpl.Field[*Player]("Country", persistimpl.AppendString[string]),
+	Score:    persistimpl.Field[*Player]("Score", persistimpl.AppendInt[int64]),
 }
 
 // PlayerByTeamJoinedAtRow is what the index Player_Team_JoinedAt has of a record.
@@ -226,6 +232,12 @@ var playerSchema = persistimpl.Schema{
 			b = persistimpl.AppendString(b, v.Team)
 		case "JoinedAt":
 			b = persistimpl.AppendTime(b, v.JoinedAt)
+		case "Name":
+			b = persistimpl.AppendString(b, v.Name)
+		case "Country":
+			b = persistimpl.AppendString(b, v.Country)
+		case "Score":
+			b = persistimpl.AppendInt(b, v.Score)
 		}
 		return b
 	},
@@ -304,15 +316,17 @@ func (s *UserStore) CountsByCategory(ctx context.Context) iter.Seq2[persistable.
 	return persistimpl.Counts(ctx, &s.Store, 2, persistimpl.ReadString[string])
 }
 
-// UserFields are the indexed fields of User, for conditions of Find and FindOne.
+// UserFields are the fields of User, for conditions of Find and FindOne.
 var UserFields = struct {
 	Category  persistable.Field[*User, string]
 	CreatedAt persistable.Field[*User, time.Time]
 	Email     persistable.Field[*User, string]
+	Name      persistable.Field[*User, string]
 }{
 	Category:  persistimpl.Field[*User]("Category", persistimpl.AppendString[string]),
 	CreatedAt: persistimpl.Field[*User]("CreatedAt", persistimpl.AppendTime),
 	Email:     persistimpl.Field[*User]("Email", persistimpl.AppendString[string]),
+	Name:      persistimpl.Field[*User]("Name", persistimpl.AppendString[string]),
 }
 
 // userSchema is what the run-time knows of User.
@@ -369,6 +383,8 @@ var userSchema = persistimpl.Schema{
 			b = persistimpl.AppendTime(b, v.CreatedAt)
 		case "Email":
 			b = persistimpl.AppendString(b, v.Email)
+		case "Name":
+			b = persistimpl.AppendString(b, v.Name)
 		}
 		return b
 	},

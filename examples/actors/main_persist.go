@@ -69,11 +69,13 @@ func (s *AccountStore) OrderedByName() *persistable.RangeQuery[*Account, string]
 	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
 }
 
-// AccountFields are the indexed fields of Account, for conditions of Find and FindOne.
+// AccountFields are the fields of Account, for conditions of Find and FindOne.
 var AccountFields = struct {
-	Name persistable.Field[*Account, string]
+	Name    persistable.Field[*Account, string]
+	Balance persistable.Field[*Account, int64]
 }{
-	Name: persistimpl.Field[*Account]("Name", persistimpl.AppendString[string]),
+	Name:    persistimpl.Field[*Account]("Name", persistimpl.AppendString[string]),
+	Balance: persistimpl.Field[*Account]("Balance", persistimpl.AppendInt[int64]),
 }
 
 // accountSchema is what the run-time knows of Account.
@@ -113,6 +115,8 @@ var accountSchema = persistimpl.Schema{
 		switch field {
 		case "Name":
 			b = persistimpl.AppendString(b, v.Name)
+		case "Balance":
+			b = persistimpl.AppendInt(b, v.Balance)
 		}
 		return b
 	},
@@ -171,11 +175,17 @@ func (s *TransferStore) OrderedByState() *persistable.RangeQuery[*Transfer, Tran
 	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[TransferState])
 }
 
-// TransferFields are the indexed fields of Transfer, for conditions of Find and FindOne.
+// TransferFields are the fields of Transfer, for conditions of Find and FindOne.
 var TransferFields = struct {
-	State persistable.Field[*Transfer, TransferState]
+	State  persistable.Field[*Transfer, TransferState]
+	From   persistable.Field[*Transfer, string]
+	To     persistable.Field[*Transfer, string]
+	Amount persistable.Field[*Transfer, int64]
 }{
-	State: persistimpl.Field[*Transfer]("State", persistimpl.AppendInt[TransferState]),
+	State:  persistimpl.Field[*Transfer]("State", persistimpl.AppendInt[TransferState]),
+	From:   persistimpl.Field[*Transfer]("From", persistimpl.AppendString[string]),
+	To:     persistimpl.Field[*Transfer]("To", persistimpl.AppendString[string]),
+	Amount: persistimpl.Field[*Transfer]("Amount", persistimpl.AppendInt[int64]),
 }
 
 // transferSchema is what the run-time knows of Transfer.
@@ -217,6 +227,12 @@ var transferSchema = persistimpl.Schema{
 		switch field {
 		case "State":
 			b = persistimpl.AppendInt(b, v.State)
+		case "From":
+			b = persistimpl.AppendString(b, v.From)
+		case "To":
+			b = persistimpl.AppendString(b, v.To)
+		case "Amount":
+			b = persistimpl.AppendInt(b, v.Amount)
 		}
 		return b
 	},

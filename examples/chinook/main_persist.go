@@ -80,7 +80,7 @@ func (s *AlbumStore) OrderedByNumber() *persistable.RangeQuery[*Album, int64] {
 	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendInt[int64])
 }
 
-// AlbumFields are the indexed fields of Album, for conditions of Find and FindOne.
+// AlbumFields are the fields of Album, for conditions of Find and FindOne.
 var AlbumFields = struct {
 	ArtistID persistable.Field[*Album, idgen.ID]
 	Title    persistable.Field[*Album, string]
@@ -207,7 +207,7 @@ func (s *ArtistStore) OrderedByName() *persistable.RangeQuery[*Artist, string] {
 	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendString[string])
 }
 
-// ArtistFields are the indexed fields of Artist, for conditions of Find and FindOne.
+// ArtistFields are the fields of Artist, for conditions of Find and FindOne.
 var ArtistFields = struct {
 	Number persistable.Field[*Artist, int64]
 	Name   persistable.Field[*Artist, string]
@@ -345,19 +345,35 @@ func (s *CustomerStore) OrderedByEmail() *persistable.RangeQuery[*Customer, stri
 	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendString[string])
 }
 
-// CustomerFields are the indexed fields of Customer, for conditions of Find and FindOne.
+// CustomerFields are the fields of Customer, for conditions of Find and FindOne.
 var CustomerFields = struct {
-	SupportRepID persistable.Field[*Customer, idgen.ID]
-	Company      persistable.Field[*Customer, *string]
-	Country      persistable.Field[*Customer, string]
-	Number       persistable.Field[*Customer, int64]
-	Email        persistable.Field[*Customer, string]
+	SupportRepID      persistable.Field[*Customer, idgen.ID]
+	Company           persistable.Field[*Customer, *string]
+	Country           persistable.Field[*Customer, string]
+	Number            persistable.Field[*Customer, int64]
+	Email             persistable.Field[*Customer, string]
+	FirstName         persistable.Field[*Customer, string]
+	LastName          persistable.Field[*Customer, string]
+	AddressStreet     persistable.Field[*Customer, string]
+	AddressCity       persistable.Field[*Customer, string]
+	AddressState      persistable.Field[*Customer, *string]
+	AddressPostalCode persistable.Field[*Customer, *string]
+	AddressPhone      persistable.Field[*Customer, *string]
+	AddressFax        persistable.Field[*Customer, *string]
 }{
-	SupportRepID: persistimpl.Field[*Customer]("SupportRepID", persistimpl.AppendInt[idgen.ID]),
-	Company:      persistimpl.Field[*Customer]("Company", persistimpl.Nullable(persistimpl.AppendString[string])),
-	Country:      persistimpl.Field[*Customer]("Country", persistimpl.AppendString[string]),
-	Number:       persistimpl.Field[*Customer]("Number", persistimpl.AppendInt[int64]),
-	Email:        persistimpl.Field[*Customer]("Email", persistimpl.AppendString[string]),
+	SupportRepID:      persistimpl.Field[*Customer]("SupportRepID", persistimpl.AppendInt[idgen.ID]),
+	Company:           persistimpl.Field[*Customer]("Company", persistimpl.Nullable(persistimpl.AppendString[string])),
+	Country:           persistimpl.Field[*Customer]("Country", persistimpl.AppendString[string]),
+	Number:            persistimpl.Field[*Customer]("Number", persistimpl.AppendInt[int64]),
+	Email:             persistimpl.Field[*Customer]("Email", persistimpl.AppendString[string]),
+	FirstName:         persistimpl.Field[*Customer]("FirstName", persistimpl.AppendString[string]),
+	LastName:          persistimpl.Field[*Customer]("LastName", persistimpl.AppendString[string]),
+	AddressStreet:     persistimpl.Field[*Customer]("Address.Street", persistimpl.AppendString[string]),
+	AddressCity:       persistimpl.Field[*Customer]("Address.City", persistimpl.AppendString[string]),
+	AddressState:      persistimpl.Field[*Customer]("Address.State", persistimpl.Nullable(persistimpl.AppendString[string])),
+	AddressPostalCode: persistimpl.Field[*Customer]("Address.PostalCode", persistimpl.Nullable(persistimpl.AppendString[string])),
+	AddressPhone:      persistimpl.Field[*Customer]("Address.Phone", persistimpl.Nullable(persistimpl.AppendString[string])),
+	AddressFax:        persistimpl.Field[*Customer]("Address.Fax", persistimpl.Nullable(persistimpl.AppendString[string])),
 }
 
 // customerSchema is what the run-time knows of Customer.
@@ -434,6 +450,38 @@ message Address
 			b = persistimpl.AppendInt(b, v.Number)
 		case "Email":
 			b = persistimpl.AppendString(b, v.Email)
+		case "FirstName":
+			b = persistimpl.AppendString(b, v.FirstName)
+		case "LastName":
+			b = persistimpl.AppendString(b, v.LastName)
+		case "Address.Street":
+			b = persistimpl.AppendString(b, v.Address.Street)
+		case "Address.City":
+			b = persistimpl.AppendString(b, v.Address.City)
+		case "Address.State":
+			if v.Address.State == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendString(b, *v.Address.State)
+			}
+		case "Address.PostalCode":
+			if v.Address.PostalCode == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendString(b, *v.Address.PostalCode)
+			}
+		case "Address.Phone":
+			if v.Address.Phone == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendString(b, *v.Address.Phone)
+			}
+		case "Address.Fax":
+			if v.Address.Fax == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendString(b, *v.Address.Fax)
+			}
 		}
 		return b
 	},
@@ -512,15 +560,39 @@ func (s *EmployeeStore) OrderedByReportsTo() *persistable.RangeQuery[*Employee, 
 	return persistimpl.Range(&s.Store, 2, nil, persistimpl.Nullable(persistimpl.AppendInt[idgen.ID]))
 }
 
-// EmployeeFields are the indexed fields of Employee, for conditions of Find and FindOne.
+// EmployeeFields are the fields of Employee, for conditions of Find and FindOne.
 var EmployeeFields = struct {
-	Number    persistable.Field[*Employee, int64]
-	Email     persistable.Field[*Employee, string]
-	ReportsTo persistable.Field[*Employee, *idgen.ID]
+	Number            persistable.Field[*Employee, int64]
+	Email             persistable.Field[*Employee, string]
+	ReportsTo         persistable.Field[*Employee, *idgen.ID]
+	LastName          persistable.Field[*Employee, string]
+	FirstName         persistable.Field[*Employee, string]
+	Title             persistable.Field[*Employee, string]
+	BirthDate         persistable.Field[*Employee, time.Time]
+	HireDate          persistable.Field[*Employee, time.Time]
+	Country           persistable.Field[*Employee, string]
+	AddressStreet     persistable.Field[*Employee, string]
+	AddressCity       persistable.Field[*Employee, string]
+	AddressState      persistable.Field[*Employee, *string]
+	AddressPostalCode persistable.Field[*Employee, *string]
+	AddressPhone      persistable.Field[*Employee, *string]
+	AddressFax        persistable.Field[*Employee, *string]
 }{
-	Number:    persistimpl.Field[*Employee]("Number", persistimpl.AppendInt[int64]),
-	Email:     persistimpl.Field[*Employee]("Email", persistimpl.AppendString[string]),
-	ReportsTo: persistimpl.Field[*Employee]("ReportsTo", persistimpl.Nullable(persistimpl.AppendInt[idgen.ID])),
+	Number:            persistimpl.Field[*Employee]("Number", persistimpl.AppendInt[int64]),
+	Email:             persistimpl.Field[*Employee]("Email", persistimpl.AppendString[string]),
+	ReportsTo:         persistimpl.Field[*Employee]("ReportsTo", persistimpl.Nullable(persistimpl.AppendInt[idgen.ID])),
+	LastName:          persistimpl.Field[*Employee]("LastName", persistimpl.AppendString[string]),
+	FirstName:         persistimpl.Field[*Employee]("FirstName", persistimpl.AppendString[string]),
+	Title:             persistimpl.Field[*Employee]("Title", persistimpl.AppendString[string]),
+	BirthDate:         persistimpl.Field[*Employee]("BirthDate", persistimpl.AppendTime),
+	HireDate:          persistimpl.Field[*Employee]("HireDate", persistimpl.AppendTime),
+	Country:           persistimpl.Field[*Employee]("Country", persistimpl.AppendString[string]),
+	AddressStreet:     persistimpl.Field[*Employee]("Address.Street", persistimpl.AppendString[string]),
+	AddressCity:       persistimpl.Field[*Employee]("Address.City", persistimpl.AppendString[string]),
+	AddressState:      persistimpl.Field[*Employee]("Address.State", persistimpl.Nullable(persistimpl.AppendString[string])),
+	AddressPostalCode: persistimpl.Field[*Employee]("Address.PostalCode", persistimpl.Nullable(persistimpl.AppendString[string])),
+	AddressPhone:      persistimpl.Field[*Employee]("Address.Phone", persistimpl.Nullable(persistimpl.AppendString[string])),
+	AddressFax:        persistimpl.Field[*Employee]("Address.Fax", persistimpl.Nullable(persistimpl.AppendString[string])),
 }
 
 // employeeSchema is what the run-time knows of Employee.
@@ -592,6 +664,46 @@ message Address
 				b = tuple.AppendNil(b)
 			} else {
 				b = persistimpl.AppendInt(b, *v.ReportsTo)
+			}
+		case "LastName":
+			b = persistimpl.AppendString(b, v.LastName)
+		case "FirstName":
+			b = persistimpl.AppendString(b, v.FirstName)
+		case "Title":
+			b = persistimpl.AppendString(b, v.Title)
+		case "BirthDate":
+			b = persistimpl.AppendTime(b, v.BirthDate)
+		case "HireDate":
+			b = persistimpl.AppendTime(b, v.HireDate)
+		case "Country":
+			b = persistimpl.AppendString(b, v.Country)
+		case "Address.Street":
+			b = persistimpl.AppendString(b, v.Address.Street)
+		case "Address.City":
+			b = persistimpl.AppendString(b, v.Address.City)
+		case "Address.State":
+			if v.Address.State == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendString(b, *v.Address.State)
+			}
+		case "Address.PostalCode":
+			if v.Address.PostalCode == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendString(b, *v.Address.PostalCode)
+			}
+		case "Address.Phone":
+			if v.Address.Phone == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendString(b, *v.Address.Phone)
+			}
+		case "Address.Fax":
+			if v.Address.Fax == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendString(b, *v.Address.Fax)
 			}
 		}
 		return b
@@ -672,15 +784,31 @@ func (s *InvoiceStore) OrderedByDate() *persistable.RangeQuery[*Invoice, time.Ti
 	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendTime)
 }
 
-// InvoiceFields are the indexed fields of Invoice, for conditions of Find and FindOne.
+// InvoiceFields are the fields of Invoice, for conditions of Find and FindOne.
 var InvoiceFields = struct {
-	CustomerID persistable.Field[*Invoice, idgen.ID]
-	Date       persistable.Field[*Invoice, time.Time]
-	Number     persistable.Field[*Invoice, int64]
+	CustomerID        persistable.Field[*Invoice, idgen.ID]
+	Date              persistable.Field[*Invoice, time.Time]
+	Number            persistable.Field[*Invoice, int64]
+	Country           persistable.Field[*Invoice, string]
+	Total             persistable.Field[*Invoice, Cents]
+	BillingStreet     persistable.Field[*Invoice, string]
+	BillingCity       persistable.Field[*Invoice, string]
+	BillingState      persistable.Field[*Invoice, *string]
+	BillingPostalCode persistable.Field[*Invoice, *string]
+	BillingPhone      persistable.Field[*Invoice, *string]
+	BillingFax        persistable.Field[*Invoice, *string]
 }{
-	CustomerID: persistimpl.Field[*Invoice]("CustomerID", persistimpl.AppendInt[idgen.ID]),
-	Date:       persistimpl.Field[*Invoice]("Date", persistimpl.AppendTime),
-	Number:     persistimpl.Field[*Invoice]("Number", persistimpl.AppendInt[int64]),
+	CustomerID:        persistimpl.Field[*Invoice]("CustomerID", persistimpl.AppendInt[idgen.ID]),
+	Date:              persistimpl.Field[*Invoice]("Date", persistimpl.AppendTime),
+	Number:            persistimpl.Field[*Invoice]("Number", persistimpl.AppendInt[int64]),
+	Country:           persistimpl.Field[*Invoice]("Country", persistimpl.AppendString[string]),
+	Total:             persistimpl.Field[*Invoice]("Total", persistimpl.AppendInt[Cents]),
+	BillingStreet:     persistimpl.Field[*Invoice]("Billing.Street", persistimpl.AppendString[string]),
+	BillingCity:       persistimpl.Field[*Invoice]("Billing.City", persistimpl.AppendString[string]),
+	BillingState:      persistimpl.Field[*Invoice]("Billing.State", persistimpl.Nullable(persistimpl.AppendString[string])),
+	BillingPostalCode: persistimpl.Field[*Invoice]("Billing.PostalCode", persistimpl.Nullable(persistimpl.AppendString[string])),
+	BillingPhone:      persistimpl.Field[*Invoice]("Billing.Phone", persistimpl.Nullable(persistimpl.AppendString[string])),
+	BillingFax:        persistimpl.Field[*Invoice]("Billing.Fax", persistimpl.Nullable(persistimpl.AppendString[string])),
 }
 
 // invoiceSchema is what the run-time knows of Invoice.
@@ -757,6 +885,38 @@ message Address
 			b = persistimpl.AppendTime(b, v.Date)
 		case "Number":
 			b = persistimpl.AppendInt(b, v.Number)
+		case "Country":
+			b = persistimpl.AppendString(b, v.Country)
+		case "Total":
+			b = persistimpl.AppendInt(b, v.Total)
+		case "Billing.Street":
+			b = persistimpl.AppendString(b, v.Billing.Street)
+		case "Billing.City":
+			b = persistimpl.AppendString(b, v.Billing.City)
+		case "Billing.State":
+			if v.Billing.State == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendString(b, *v.Billing.State)
+			}
+		case "Billing.PostalCode":
+			if v.Billing.PostalCode == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendString(b, *v.Billing.PostalCode)
+			}
+		case "Billing.Phone":
+			if v.Billing.Phone == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendString(b, *v.Billing.Phone)
+			}
+		case "Billing.Fax":
+			if v.Billing.Fax == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendString(b, *v.Billing.Fax)
+			}
 		}
 		return b
 	},
@@ -825,13 +985,21 @@ func (s *InvoiceLineStore) OrderedByInvoiceIDNumber() *persistable.RangeQuery[*I
 	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[idgen.ID])
 }
 
-// InvoiceLineFields are the indexed fields of InvoiceLine, for conditions of Find and FindOne.
+// InvoiceLineFields are the fields of InvoiceLine, for conditions of Find and FindOne.
 var InvoiceLineFields = struct {
 	InvoiceID persistable.Field[*InvoiceLine, idgen.ID]
 	Number    persistable.Field[*InvoiceLine, int64]
+	Country   persistable.Field[*InvoiceLine, string]
+	TrackID   persistable.Field[*InvoiceLine, idgen.ID]
+	Price     persistable.Field[*InvoiceLine, Cents]
+	Quantity  persistable.Field[*InvoiceLine, int64]
 }{
 	InvoiceID: persistimpl.Field[*InvoiceLine]("InvoiceID", persistimpl.AppendInt[idgen.ID]),
 	Number:    persistimpl.Field[*InvoiceLine]("Number", persistimpl.AppendInt[int64]),
+	Country:   persistimpl.Field[*InvoiceLine]("Country", persistimpl.AppendString[string]),
+	TrackID:   persistimpl.Field[*InvoiceLine]("TrackID", persistimpl.AppendInt[idgen.ID]),
+	Price:     persistimpl.Field[*InvoiceLine]("Price", persistimpl.AppendInt[Cents]),
+	Quantity:  persistimpl.Field[*InvoiceLine]("Quantity", persistimpl.AppendInt[int64]),
 }
 
 // invoiceLineSchema is what the run-time knows of InvoiceLine.
@@ -889,6 +1057,14 @@ var invoiceLineSchema = persistimpl.Schema{
 			b = persistimpl.AppendInt(b, v.InvoiceID)
 		case "Number":
 			b = persistimpl.AppendInt(b, v.Number)
+		case "Country":
+			b = persistimpl.AppendString(b, v.Country)
+		case "TrackID":
+			b = persistimpl.AppendInt(b, v.TrackID)
+		case "Price":
+			b = persistimpl.AppendInt(b, v.Price)
+		case "Quantity":
+			b = persistimpl.AppendInt(b, v.Quantity)
 		}
 		return b
 	},
@@ -987,7 +1163,7 @@ func (s *TrackStore) OrderedByNumber() *persistable.RangeQuery[*Track, int64] {
 	return persistimpl.Range(&s.Store, 4, nil, persistimpl.AppendInt[int64])
 }
 
-// TrackFields are the indexed fields of Track, for conditions of Find and FindOne.
+// TrackFields are the fields of Track, for conditions of Find and FindOne.
 var TrackFields = struct {
 	AlbumID   persistable.Field[*Track, idgen.ID]
 	Length    persistable.Field[*Track, time.Duration]
@@ -996,6 +1172,9 @@ var TrackFields = struct {
 	Price     persistable.Field[*Track, Cents]
 	Playlists persistable.Field[*Track, string]
 	Number    persistable.Field[*Track, int64]
+	MediaType persistable.Field[*Track, string]
+	Composer  persistable.Field[*Track, *string]
+	Bytes     persistable.Field[*Track, int64]
 }{
 	AlbumID:   persistimpl.Field[*Track]("AlbumID", persistimpl.AppendInt[idgen.ID]),
 	Length:    persistimpl.Field[*Track]("Length", persistimpl.AppendInt[time.Duration]),
@@ -1004,6 +1183,9 @@ var TrackFields = struct {
 	Price:     persistimpl.Field[*Track]("Price", persistimpl.AppendInt[Cents]),
 	Playlists: persistimpl.Field[*Track]("Playlists", persistimpl.AppendString[string]),
 	Number:    persistimpl.Field[*Track]("Number", persistimpl.AppendInt[int64]),
+	MediaType: persistimpl.Field[*Track]("MediaType", persistimpl.AppendString[string]),
+	Composer:  persistimpl.Field[*Track]("Composer", persistimpl.Nullable(persistimpl.AppendString[string])),
+	Bytes:     persistimpl.Field[*Track]("Bytes", persistimpl.AppendInt[int64]),
 }
 
 // trackSchema is what the run-time knows of Track.
@@ -1091,6 +1273,16 @@ var trackSchema = persistimpl.Schema{
 			}
 		case "Number":
 			b = persistimpl.AppendInt(b, v.Number)
+		case "MediaType":
+			b = persistimpl.AppendString(b, v.MediaType)
+		case "Composer":
+			if v.Composer == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendString(b, *v.Composer)
+			}
+		case "Bytes":
+			b = persistimpl.AppendInt(b, v.Bytes)
 		}
 		return b
 	},

@@ -91,15 +91,19 @@ func (s *OrderStore) OrderedByStatus() *persistable.RangeQuery[*Order, OrderStat
 	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendInt[OrderStatus])
 }
 
-// OrderFields are the indexed fields of Order, for conditions of Find and FindOne.
+// OrderFields are the fields of Order, for conditions of Find and FindOne.
 var OrderFields = struct {
 	Status    persistable.Field[*Order, OrderStatus]
 	CreatedAt persistable.Field[*Order, time.Time]
 	Number    persistable.Field[*Order, string]
+	TenantID  persistable.Field[*Order, string]
+	Amount    persistable.Field[*Order, int64]
 }{
 	Status:    persistimpl.Field[*Order]("Status", persistimpl.AppendInt[OrderStatus]),
 	CreatedAt: persistimpl.Field[*Order]("CreatedAt", persistimpl.AppendTime),
 	Number:    persistimpl.Field[*Order]("Number", persistimpl.AppendString[string]),
+	TenantID:  persistimpl.Field[*Order]("TenantID", persistimpl.AppendString[string]),
+	Amount:    persistimpl.Field[*Order]("Amount", persistimpl.AppendInt[int64]),
 }
 
 // orderSchema is what the run-time knows of Order.
@@ -168,6 +172,10 @@ var orderSchema = persistimpl.Schema{
 			b = persistimpl.AppendTime(b, v.CreatedAt)
 		case "Number":
 			b = persistimpl.AppendString(b, v.Number)
+		case "TenantID":
+			b = persistimpl.AppendString(b, v.TenantID)
+		case "Amount":
+			b = persistimpl.AppendInt(b, v.Amount)
 		}
 		return b
 	},

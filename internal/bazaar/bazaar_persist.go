@@ -84,15 +84,19 @@ func (s *AccountStore) OrderedByPlanLevel() *persistable.RangeQuery[*Account, st
 	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendString[string])
 }
 
-// AccountFields are the indexed fields of Account, for conditions of Find and FindOne.
+// AccountFields are the fields of Account, for conditions of Find and FindOne.
 var AccountFields = struct {
-	Email persistable.Field[*Account, string]
-	Plan  persistable.Field[*Account, string]
-	Level persistable.Field[*Account, int64]
+	Email    persistable.Field[*Account, string]
+	Plan     persistable.Field[*Account, string]
+	Level    persistable.Field[*Account, int64]
+	TenantID persistable.Field[*Account, string]
+	Name     persistable.Field[*Account, *string]
 }{
-	Email: persistimpl.Field[*Account]("Email", persistimpl.AppendString[string]),
-	Plan:  persistimpl.Field[*Account]("Plan", persistimpl.AppendString[string]),
-	Level: persistimpl.Field[*Account]("Level", persistimpl.AppendInt[int64]),
+	Email:    persistimpl.Field[*Account]("Email", persistimpl.AppendString[string]),
+	Plan:     persistimpl.Field[*Account]("Plan", persistimpl.AppendString[string]),
+	Level:    persistimpl.Field[*Account]("Level", persistimpl.AppendInt[int64]),
+	TenantID: persistimpl.Field[*Account]("TenantID", persistimpl.AppendString[string]),
+	Name:     persistimpl.Field[*Account]("Name", persistimpl.Nullable(persistimpl.AppendString[string])),
 }
 
 // accountSchema is what the run-time knows of Account.
@@ -158,6 +162,14 @@ var accountSchema = persistimpl.Schema{
 			b = persistimpl.AppendString(b, v.Plan)
 		case "Level":
 			b = persistimpl.AppendInt(b, v.Level)
+		case "TenantID":
+			b = persistimpl.AppendString(b, v.TenantID)
+		case "Name":
+			if v.Name == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendString(b, *v.Name)
+			}
 		}
 		return b
 	},
@@ -197,11 +209,13 @@ func (s *CounterStore) OrderedByName() *persistable.RangeQuery[*Counter, string]
 	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
 }
 
-// CounterFields are the indexed fields of Counter, for conditions of Find and FindOne.
+// CounterFields are the fields of Counter, for conditions of Find and FindOne.
 var CounterFields = struct {
-	Name persistable.Field[*Counter, string]
+	Name  persistable.Field[*Counter, string]
+	Value persistable.Field[*Counter, uint64]
 }{
-	Name: persistimpl.Field[*Counter]("Name", persistimpl.AppendString[string]),
+	Name:  persistimpl.Field[*Counter]("Name", persistimpl.AppendString[string]),
+	Value: persistimpl.Field[*Counter]("Value", persistimpl.AppendUint[uint64]),
 }
 
 // counterSchema is what the run-time knows of Counter.
@@ -241,6 +255,8 @@ var counterSchema = persistimpl.Schema{
 		switch field {
 		case "Name":
 			b = persistimpl.AppendString(b, v.Name)
+		case "Value":
+			b = persistimpl.AppendUint(b, v.Value)
 		}
 		return b
 	},
@@ -304,13 +320,15 @@ func (s *EventStore) OrderedByTenantAt() *persistable.RangeQuery[*Event, string]
 	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
 }
 
-// EventFields are the indexed fields of Event, for conditions of Find and FindOne.
+// EventFields are the fields of Event, for conditions of Find and FindOne.
 var EventFields = struct {
 	Tenant persistable.Field[*Event, string]
 	At     persistable.Field[*Event, time.Time]
+	Text   persistable.Field[*Event, string]
 }{
 	Tenant: persistimpl.Field[*Event]("Tenant", persistimpl.AppendString[string]),
 	At:     persistimpl.Field[*Event]("At", persistimpl.AppendTime),
+	Text:   persistimpl.Field[*Event]("Text", persistimpl.AppendString[string]),
 }
 
 // eventSchema is what the run-time knows of Event.
@@ -358,6 +376,8 @@ var eventSchema = persistimpl.Schema{
 			b = persistimpl.AppendString(b, v.Tenant)
 		case "At":
 			b = persistimpl.AppendTime(b, v.At)
+		case "Text":
+			b = persistimpl.AppendString(b, v.Text)
 		}
 		return b
 	},
@@ -556,25 +576,53 @@ func (s *OrderStore) PercentileOfAmountByStatus(ctx context.Context, status Stat
 	return persistimpl.Percentile(ctx, &s.Store, 11, persistimpl.AppendInt(nil, status), p)
 }
 
-// OrderFields are the indexed fields of Order, for conditions of Find and FindOne.
+// OrderFields are the fields of Order, for conditions of Find and FindOne.
 var OrderFields = struct {
-	Number      persistable.Field[*Order, string]
-	Status      persistable.Field[*Order, Status]
-	CreatedAt   persistable.Field[*Order, time.Time]
-	Country     persistable.Field[*Order, string]
-	Amount      persistable.Field[*Order, int64]
-	AddressCity persistable.Field[*Order, string]
-	Editor      persistable.Field[*Order, *string]
-	Tags        persistable.Field[*Order, string]
+	Number        persistable.Field[*Order, string]
+	Status        persistable.Field[*Order, Status]
+	CreatedAt     persistable.Field[*Order, time.Time]
+	Country       persistable.Field[*Order, string]
+	Amount        persistable.Field[*Order, int64]
+	AddressCity   persistable.Field[*Order, string]
+	Editor        persistable.Field[*Order, *string]
+	Tags          persistable.Field[*Order, string]
+	TenantID      persistable.Field[*Order, string]
+	Units         persistable.Field[*Order, uint32]
+	PaidAt        persistable.Field[*Order, *time.Time]
+	Took          persistable.Field[*Order, time.Duration]
+	Rate          persistable.Field[*Order, float64]
+	Hash          persistable.Field[*Order, [4]byte]
+	Photo         persistable.Field[*Order, []byte]
+	Key           persistable.Field[*Order, [16]byte]
+	Done          persistable.Field[*Order, bool]
+	AddressStreet persistable.Field[*Order, string]
+	AddressZip    persistable.Field[*Order, *string]
+	BillingStreet persistable.Field[*Order, *string]
+	BillingCity   persistable.Field[*Order, *string]
+	BillingZip    persistable.Field[*Order, *string]
 }{
-	Number:      persistimpl.Field[*Order]("Number", persistimpl.AppendString[string]),
-	Status:      persistimpl.Field[*Order]("Status", persistimpl.AppendInt[Status]),
-	CreatedAt:   persistimpl.Field[*Order]("CreatedAt", persistimpl.AppendTime),
-	Country:     persistimpl.Field[*Order]("Country", persistimpl.AppendString[string]),
-	Amount:      persistimpl.Field[*Order]("Amount", persistimpl.AppendInt[int64]),
-	AddressCity: persistimpl.Field[*Order]("Address.City", persistimpl.AppendString[string]),
-	Editor:      persistimpl.Field[*Order]("Editor", persistimpl.Nullable(persistimpl.AppendString[string])),
-	Tags:        persistimpl.Field[*Order]("Tags", persistimpl.AppendString[string]),
+	Number:        persistimpl.Field[*Order]("Number", persistimpl.AppendString[string]),
+	Status:        persistimpl.Field[*Order]("Status", persistimpl.AppendInt[Status]),
+	CreatedAt:     persistimpl.Field[*Order]("CreatedAt", persistimpl.AppendTime),
+	Country:       persistimpl.Field[*Order]("Country", persistimpl.AppendString[string]),
+	Amount:        persistimpl.Field[*Order]("Amount", persistimpl.AppendInt[int64]),
+	AddressCity:   persistimpl.Field[*Order]("Address.City", persistimpl.AppendString[string]),
+	Editor:        persistimpl.Field[*Order]("Editor", persistimpl.Nullable(persistimpl.AppendString[string])),
+	Tags:          persistimpl.Field[*Order]("Tags", persistimpl.AppendString[string]),
+	TenantID:      persistimpl.Field[*Order]("TenantID", persistimpl.AppendString[string]),
+	Units:         persistimpl.Field[*Order]("Units", persistimpl.AppendUint[uint32]),
+	PaidAt:        persistimpl.Field[*Order]("PaidAt", persistimpl.Nullable(persistimpl.AppendTime)),
+	Took:          persistimpl.Field[*Order]("Took", persistimpl.AppendInt[time.Duration]),
+	Rate:          persistimpl.Field[*Order]("Rate", persistimpl.AppendFloat64[float64]),
+	Hash:          persistimpl.Field[*Order]("Hash", appendKey4Byte),
+	Photo:         persistimpl.Field[*Order]("Photo", persistimpl.AppendBytes[[]byte]),
+	Key:           persistimpl.Field[*Order]("Key", persistimpl.AppendUUID[[16]byte]),
+	Done:          persistimpl.Field[*Order]("Done", persistimpl.AppendBool[bool]),
+	AddressStreet: persistimpl.Field[*Order]("Address.Street", persistimpl.AppendString[string]),
+	AddressZip:    persistimpl.Field[*Order]("Address.Zip", persistimpl.Nullable(persistimpl.AppendString[string])),
+	BillingStreet: persistimpl.Field[*Order]("Billing.Street", persistimpl.Nullable(persistimpl.AppendString[string])),
+	BillingCity:   persistimpl.Field[*Order]("Billing.City", persistimpl.Nullable(persistimpl.AppendString[string])),
+	BillingZip:    persistimpl.Field[*Order]("Billing.Zip", persistimpl.Nullable(persistimpl.AppendString[string])),
 }
 
 // OrderByStatusCreatedAtRow is what the index Order_Status_CreatedAt has of a record.
@@ -791,6 +839,54 @@ message Line
 			for _, element := range v.Tags {
 				b = persistimpl.AppendString(b, element)
 			}
+		case "TenantID":
+			b = persistimpl.AppendString(b, v.TenantID)
+		case "Units":
+			b = persistimpl.AppendUint(b, v.Units)
+		case "PaidAt":
+			if v.PaidAt == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendTime(b, *v.PaidAt)
+			}
+		case "Took":
+			b = persistimpl.AppendInt(b, v.Took)
+		case "Rate":
+			b = persistimpl.AppendFloat64(b, v.Rate)
+		case "Hash":
+			b = appendKey4Byte(b, v.Hash)
+		case "Photo":
+			b = persistimpl.AppendBytes(b, v.Photo)
+		case "Key":
+			b = persistimpl.AppendUUID(b, v.Key)
+		case "Done":
+			b = persistimpl.AppendBool(b, v.Done)
+		case "Address.Street":
+			b = persistimpl.AppendString(b, v.Address.Street)
+		case "Address.Zip":
+			if v.Address.Zip == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendString(b, *v.Address.Zip)
+			}
+		case "Billing.Street":
+			if v.Billing == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendString(b, v.Billing.Street)
+			}
+		case "Billing.City":
+			if v.Billing == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendString(b, v.Billing.City)
+			}
+		case "Billing.Zip":
+			if v.Billing == nil || v.Billing.Zip == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendString(b, *v.Billing.Zip)
+			}
 		}
 		return b
 	},
@@ -846,7 +942,7 @@ func (s *SettingStore) OrderedByValue() *persistable.RangeQuery[*Setting, string
 	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
 }
 
-// SettingFields are the indexed fields of Setting, for conditions of Find and FindOne.
+// SettingFields are the fields of Setting, for conditions of Find and FindOne.
 var SettingFields = struct {
 	Value persistable.Field[*Setting, string]
 }{
@@ -1353,3 +1449,6 @@ func decodeSetting(b []byte, v *Setting, s *persistimpl.Strings) error {
 
 // settingKnown are the fields of Setting that this code knows; others survive a Save.
 var settingKnown = persistimpl.FieldSet{Numbers: []int32{1, 2}}
+
+// appendKey4Byte appends a byte array to a key.
+func appendKey4Byte(b []byte, v [4]byte) []byte { return persistimpl.AppendBytes(b, v[:]) }

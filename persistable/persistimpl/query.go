@@ -47,7 +47,7 @@ func DescendingRange[T, ID, F any](s *persistable.Store[T, ID], i int, equal []b
 	return (*persistable.RangeQuery[T, F])(erased.NewRange((*erased.Store[ID])(s).Source(), i, equal, encode).Descending())
 }
 
-// Field returns the indexed field with that name. encode appends its values as tuple
+// Field returns the field with that name. encode appends its values as tuple
 // elements.
 func Field[T, F any](name string, encode func([]byte, F) []byte) persistable.Field[T, F] {
 	return persistable.Field[T, F](erased.NewField(name, encode))

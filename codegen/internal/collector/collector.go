@@ -120,6 +120,8 @@ func (c *collector) addRecord(named *types.Named) {
 	}
 	c.findHooks(r)
 	c.bindDirectory(r, m.site)
+	isID := func(one *model.Component) bool { return one.Steps[0] == r.IDField }
+	r.Values = slices.DeleteFunc(c.valuesOf(r.Message, nil, nil), isID)
 	c.pkg.Records = append(c.pkg.Records, r)
 }
 

@@ -172,6 +172,25 @@ func unstoredNames(m *model.Message) (names []string) {
 	return names
 }
 
+// valuesOf returns the fields of a message with values that can be compared, and those of the
+// structs that it holds once. path leads to the message, through those within.
+func (c *collector) valuesOf(m *model.Message, path []*model.Field, within []*model.Message) (list []*model.Component) {
+	within = append(slices.Clip(within), m)
+	for _, f := range m.Fields {
+		steps := append(slices.Clip(path), f)
+		if inner := f.Nested(); inner != nil {
+			if !slices.Contains(within, inner) {
+				list = append(list, c.valuesOf(inner, steps, within)...)
+			}
+			continue
+		}
+		if one, reason := c.newComponent(steps); one != nil && reason == "" {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
 // messageOf returns the message of a named struct and walks its fields when it
 // is first met.
 func (c *collector) messageOf(named *types.Named) *model.Message {

@@ -420,7 +420,7 @@ func (e *emitter) writeFieldsVar(r *model.Record) {
 	}
 	persistable := e.importPackage(model.PersistablePath)
 	persistimpl := e.importPackage(model.PersistimplPath)
-	e.printf("// %s are the indexed fields of %s, for conditions of Find and FindOne.", r.FieldsVar(), r.GoName)
+	e.printf("// %s are the fields of %s, for conditions of Find and FindOne.", r.FieldsVar(), r.GoName)
 	e.printf("var %s = struct {", r.FieldsVar())
 	for _, c := range list {
 		e.printf("%s %s.Field[*%s, %s]", c.GoName(), persistable, e.recordType(r), e.componentType(c))

@@ -9,8 +9,10 @@
 package model
 
 import (
+	"cmp"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/kazahana-db/kazahana/codegen/internal/tags"
@@ -49,6 +51,7 @@ type Record struct {
 	IDField   *Field
 	IDKind    IDKind
 	Indexes   []*Index
+	Values    []*Component // the fields with values that can be compared, those of nested structs too, but for the ID
 	Hooks     []HookMethod
 
 	Versioned    bool // there is a field of type Version
@@ -94,21 +97,26 @@ func (r *Record) Declarations() []string {
 	return names
 }
 
-// QueryFields are the distinct fields that conditions of Find can name: those of the
-// indexes, and of the predicates that a condition may imply.
+// QueryFields are the fields that conditions of Find can name: those of the indexes first, and
+// of the predicates that a condition may imply. Of several with one Go name, as Address.City and
+// AddressCity, it is the first, or the one with the shortest path.
 func (r *Record) QueryFields() (list []*Component) {
 	seen := map[string]bool{}
-	for _, d := range r.Indexes {
-		if d.Kind != Value {
-			continue
-		}
-		for _, c := range append(d.Components[:len(d.Components):len(d.Components)], d.Where.Components()...) {
+	add := func(components ...*Component) {
+		for _, c := range components {
 			if !seen[c.GoName()] && !c.isOpaque() {
 				seen[c.GoName()] = true
 				list = append(list, c)
 			}
 		}
 	}
+	for _, d := range r.Indexes {
+		if d.Kind == Value {
+			add(d.Components...)
+			add(d.Where.Components()...)
+		}
+	}
+	add(slices.SortedStableFunc(slices.Values(r.Values), func(a, b *Component) int { return cmp.Compare(len(a.Steps), len(b.Steps)) })...)
 	return list
 }
 

@@ -73,11 +73,19 @@ func (s *CommentStore) OrderedByTicket() *persistable.RangeQuery[*Comment, idgen
 	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[idgen.ID])
 }
 
-// CommentFields are the indexed fields of Comment, for conditions of Find and FindOne.
+// CommentFields are the fields of Comment, for conditions of Find and FindOne.
 var CommentFields = struct {
-	Ticket persistable.Field[*Comment, idgen.ID]
+	Ticket    persistable.Field[*Comment, idgen.ID]
+	Tenant    persistable.Field[*Comment, string]
+	Author    persistable.Field[*Comment, string]
+	Text      persistable.Field[*Comment, string]
+	CreatedAt persistable.Field[*Comment, time.Time]
 }{
-	Ticket: persistimpl.Field[*Comment]("Ticket", persistimpl.AppendInt[idgen.ID]),
+	Ticket:    persistimpl.Field[*Comment]("Ticket", persistimpl.AppendInt[idgen.ID]),
+	Tenant:    persistimpl.Field[*Comment]("Tenant", persistimpl.AppendString[string]),
+	Author:    persistimpl.Field[*Comment]("Author", persistimpl.AppendString[string]),
+	Text:      persistimpl.Field[*Comment]("Text", persistimpl.AppendString[string]),
+	CreatedAt: persistimpl.Field[*Comment]("CreatedAt", persistimpl.AppendTime),
 }
 
 // commentSchema is what the run-time knows of Comment.
@@ -134,6 +142,14 @@ var commentSchema = persistimpl.Schema{
 		switch field {
 		case "Ticket":
 			b = persistimpl.AppendInt(b, v.Ticket)
+		case "Tenant":
+			b = persistimpl.AppendString(b, v.Tenant)
+		case "Author":
+			b = persistimpl.AppendString(b, v.Author)
+		case "Text":
+			b = persistimpl.AppendString(b, v.Text)
+		case "CreatedAt":
+			b = persistimpl.AppendTime(b, v.CreatedAt)
 		}
 		return b
 	},
@@ -193,11 +209,19 @@ func (s *NoticeStore) OrderedByDelivered() *persistable.RangeQuery[*Notice, bool
 	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendBool[bool])
 }
 
-// NoticeFields are the indexed fields of Notice, for conditions of Find and FindOne.
+// NoticeFields are the fields of Notice, for conditions of Find and FindOne.
 var NoticeFields = struct {
 	Delivered persistable.Field[*Notice, bool]
+	Tenant    persistable.Field[*Notice, string]
+	Requester persistable.Field[*Notice, string]
+	Subject   persistable.Field[*Notice, string]
+	Status    persistable.Field[*Notice, Status]
 }{
 	Delivered: persistimpl.Field[*Notice]("Delivered", persistimpl.AppendBool[bool]),
+	Tenant:    persistimpl.Field[*Notice]("Tenant", persistimpl.AppendString[string]),
+	Requester: persistimpl.Field[*Notice]("Requester", persistimpl.AppendString[string]),
+	Subject:   persistimpl.Field[*Notice]("Subject", persistimpl.AppendString[string]),
+	Status:    persistimpl.Field[*Notice]("Status", persistimpl.AppendInt[Status]),
 }
 
 // noticeSchema is what the run-time knows of Notice.
@@ -251,6 +275,14 @@ var noticeSchema = persistimpl.Schema{
 		switch field {
 		case "Delivered":
 			b = persistimpl.AppendBool(b, v.Delivered)
+		case "Tenant":
+			b = persistimpl.AppendString(b, v.Tenant)
+		case "Requester":
+			b = persistimpl.AppendString(b, v.Requester)
+		case "Subject":
+			b = persistimpl.AppendString(b, v.Subject)
+		case "Status":
+			b = persistimpl.AppendInt(b, v.Status)
 		}
 		return b
 	},
@@ -319,13 +351,15 @@ func (s *TenantStore) OrderedByKeyHash() *persistable.RangeQuery[*Tenant, []byte
 	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendBytes[[]byte])
 }
 
-// TenantFields are the indexed fields of Tenant, for conditions of Find and FindOne.
+// TenantFields are the fields of Tenant, for conditions of Find and FindOne.
 var TenantFields = struct {
-	Name    persistable.Field[*Tenant, string]
-	KeyHash persistable.Field[*Tenant, []byte]
+	Name      persistable.Field[*Tenant, string]
+	KeyHash   persistable.Field[*Tenant, []byte]
+	CreatedAt persistable.Field[*Tenant, time.Time]
 }{
-	Name:    persistimpl.Field[*Tenant]("Name", persistimpl.AppendString[string]),
-	KeyHash: persistimpl.Field[*Tenant]("KeyHash", persistimpl.AppendBytes[[]byte]),
+	Name:      persistimpl.Field[*Tenant]("Name", persistimpl.AppendString[string]),
+	KeyHash:   persistimpl.Field[*Tenant]("KeyHash", persistimpl.AppendBytes[[]byte]),
+	CreatedAt: persistimpl.Field[*Tenant]("CreatedAt", persistimpl.AppendTime),
 }
 
 // tenantSchema is what the run-time knows of Tenant.
@@ -376,6 +410,8 @@ var tenantSchema = persistimpl.Schema{
 			b = persistimpl.AppendString(b, v.Name)
 		case "KeyHash":
 			b = persistimpl.AppendBytes(b, v.KeyHash)
+		case "CreatedAt":
+			b = persistimpl.AppendTime(b, v.CreatedAt)
 		}
 		return b
 	},
@@ -497,7 +533,7 @@ func (s *TicketStore) CountsByStatus(ctx context.Context) iter.Seq2[persistable.
 	return persistimpl.Counts(ctx, &s.Store, 5, persistimpl.ReadInt[Status])
 }
 
-// TicketFields are the indexed fields of Ticket, for conditions of Find and FindOne.
+// TicketFields are the fields of Ticket, for conditions of Find and FindOne.
 var TicketFields = struct {
 	Status    persistable.Field[*Ticket, Status]
 	CreatedAt persistable.Field[*Ticket, time.Time]
@@ -505,6 +541,9 @@ var TicketFields = struct {
 	Ref       persistable.Field[*Ticket, *string]
 	Requester persistable.Field[*Ticket, string]
 	Words     persistable.Field[*Ticket, string]
+	Tenant    persistable.Field[*Ticket, string]
+	Subject   persistable.Field[*Ticket, string]
+	Body      persistable.Field[*Ticket, string]
 }{
 	Status:    persistimpl.Field[*Ticket]("Status", persistimpl.AppendInt[Status]),
 	CreatedAt: persistimpl.Field[*Ticket]("CreatedAt", persistimpl.AppendTime),
@@ -512,6 +551,9 @@ var TicketFields = struct {
 	Ref:       persistimpl.Field[*Ticket]("Ref", persistimpl.Nullable(persistimpl.AppendString[string])),
 	Requester: persistimpl.Field[*Ticket]("Requester", persistimpl.AppendString[string]),
 	Words:     persistimpl.Field[*Ticket]("Words", persistimpl.AppendString[string]),
+	Tenant:    persistimpl.Field[*Ticket]("Tenant", persistimpl.AppendString[string]),
+	Subject:   persistimpl.Field[*Ticket]("Subject", persistimpl.AppendString[string]),
+	Body:      persistimpl.Field[*Ticket]("Body", persistimpl.AppendString[string]),
 }
 
 // ticketSchema is what the run-time knows of Ticket.
@@ -630,6 +672,12 @@ var ticketSchema = persistimpl.Schema{
 			for _, element := range v.Words {
 				b = persistimpl.AppendString(b, element)
 			}
+		case "Tenant":
+			b = persistimpl.AppendString(b, v.Tenant)
+		case "Subject":
+			b = persistimpl.AppendString(b, v.Subject)
+		case "Body":
+			b = persistimpl.AppendString(b, v.Body)
 		}
 		return b
 	},

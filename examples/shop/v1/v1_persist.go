@@ -49,17 +49,8 @@ func (s *CustomerStore) With(o kv.TransactionOptions) *CustomerStore {
 // A literal that says another directory panics.
 // The ID is one of the store's own database.
 func (s *CustomerStore) New(literal Customer) *Customer {
-	persistimpl.Must(persistimpl.TryNew(&s.Store, &customerSchema, &literal))
+	persistimpl.FillNew(&s.Store, &customerSchema, &literal)
 	return &literal
-}
-
-// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
-// an error, a *persistable.DirectoryError or a *persistable.FieldError.
-func (s *CustomerStore) TryNew(literal Customer) (*Customer, error) {
-	if err := persistimpl.TryNew(&s.Store, &customerSchema, &literal); err != nil {
-		return nil, err
-	}
-	return &literal, nil
 }
 
 // ByEmail returns the Customer with that Email, or persistable.ErrNotFound.
@@ -72,11 +63,15 @@ func (s *CustomerStore) OrderedByEmail() *persistable.RangeQuery[*Customer, stri
 	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
 }
 
-// CustomerFields are the indexed fields of Customer, for conditions of Find and FindOne.
+// CustomerFields are the fields of Customer, for conditions of Find and FindOne.
 var CustomerFields = struct {
-	Email persistable.Field[*Customer, string]
+	Email   persistable.Field[*Customer, string]
+	Shop    persistable.Field[*Customer, string]
+	Letters persistable.Field[*Customer, int64]
 }{
-	Email: persistimpl.Field[*Customer]("Email", persistimpl.AppendString[string]),
+	Email:   persistimpl.Field[*Customer]("Email", persistimpl.AppendString[string]),
+	Shop:    persistimpl.Field[*Customer]("Shop", persistimpl.AppendString[string]),
+	Letters: persistimpl.Field[*Customer]("Letters", persistimpl.AppendInt[int64]),
 }
 
 // customerSchema is what the run-time knows of Customer.
@@ -128,6 +123,10 @@ var customerSchema = persistimpl.Schema{
 		switch field {
 		case "Email":
 			b = persistimpl.AppendString(b, v.Email)
+		case "Shop":
+			b = persistimpl.AppendString(b, v.Shop)
+		case "Letters":
+			b = persistimpl.AppendInt(b, v.Letters)
 		}
 		return b
 	},
@@ -164,17 +163,19 @@ func (s *LetterStore) With(o kv.TransactionOptions) *LetterStore {
 // A literal that says another directory panics.
 // The ID is one of the store's own database.
 func (s *LetterStore) New(literal Letter) *Letter {
-	persistimpl.Must(persistimpl.TryNew(&s.Store, &letterSchema, &literal))
+	persistimpl.FillNew(&s.Store, &letterSchema, &literal)
 	return &literal
 }
 
-// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
-// an error, a *persistable.DirectoryError or a *persistable.FieldError.
-func (s *LetterStore) TryNew(literal Letter) (*Letter, error) {
-	if err := persistimpl.TryNew(&s.Store, &letterSchema, &literal); err != nil {
-		return nil, err
-	}
-	return &literal, nil
+// LetterFields are the fields of Letter, for conditions of Find and FindOne.
+var LetterFields = struct {
+	Shop     persistable.Field[*Letter, string]
+	Customer persistable.Field[*Letter, idgen.ID]
+	Text     persistable.Field[*Letter, string]
+}{
+	Shop:     persistimpl.Field[*Letter]("Shop", persistimpl.AppendString[string]),
+	Customer: persistimpl.Field[*Letter]("Customer", persistimpl.AppendInt[idgen.ID]),
+	Text:     persistimpl.Field[*Letter]("Text", persistimpl.AppendString[string]),
 }
 
 // letterSchema is what the run-time knows of Letter.
@@ -209,6 +210,18 @@ var letterSchema = persistimpl.Schema{
 		return v, decodeLetter(b, v, s)
 	},
 	Known: &letterKnown,
+	Values: func(field string, b []byte, record any) []byte {
+		v := record.(*Letter)
+		switch field {
+		case "Shop":
+			b = persistimpl.AppendString(b, v.Shop)
+		case "Customer":
+			b = persistimpl.AppendInt(b, v.Customer)
+		case "Text":
+			b = persistimpl.AppendString(b, v.Text)
+		}
+		return b
+	},
 }
 
 // NewOrder returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
@@ -242,17 +255,8 @@ func (s *OrderStore) With(o kv.TransactionOptions) *OrderStore {
 // A literal that says another directory panics.
 // The ID is one of the store's own database.
 func (s *OrderStore) New(literal Order) *Order {
-	persistimpl.Must(persistimpl.TryNew(&s.Store, &orderSchema, &literal))
+	persistimpl.FillNew(&s.Store, &orderSchema, &literal)
 	return &literal
-}
-
-// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
-// an error, a *persistable.DirectoryError or a *persistable.FieldError.
-func (s *OrderStore) TryNew(literal Order) (*Order, error) {
-	if err := persistimpl.TryNew(&s.Store, &orderSchema, &literal); err != nil {
-		return nil, err
-	}
-	return &literal, nil
 }
 
 // Feed returns the changes of the records in this directory.
@@ -347,17 +351,25 @@ func (s *OrderStore) MaxTotal(ctx context.Context) (int64, bool, error) {
 	return persistimpl.Max(ctx, &s.Store, 6, nil, persistimpl.ReadInt[int64])
 }
 
-// OrderFields are the indexed fields of Order, for conditions of Find and FindOne.
+// OrderFields are the fields of Order, for conditions of Find and FindOne.
 var OrderFields = struct {
 	Number   persistable.Field[*Order, string]
 	Status   persistable.Field[*Order, Status]
 	PlacedAt persistable.Field[*Order, time.Time]
 	Total    persistable.Field[*Order, int64]
+	Shop     persistable.Field[*Order, string]
+	Customer persistable.Field[*Order, idgen.ID]
+	Items    persistable.Field[*Order, int32]
+	Note     persistable.Field[*Order, string]
 }{
 	Number:   persistimpl.Field[*Order]("Number", persistimpl.AppendString[string]),
 	Status:   persistimpl.Field[*Order]("Status", persistimpl.AppendInt[Status]),
 	PlacedAt: persistimpl.Field[*Order]("PlacedAt", persistimpl.AppendTime),
 	Total:    persistimpl.Field[*Order]("Total", persistimpl.AppendInt[int64]),
+	Shop:     persistimpl.Field[*Order]("Shop", persistimpl.AppendString[string]),
+	Customer: persistimpl.Field[*Order]("Customer", persistimpl.AppendInt[idgen.ID]),
+	Items:    persistimpl.Field[*Order]("Items", persistimpl.AppendInt[int32]),
+	Note:     persistimpl.Field[*Order]("Note", persistimpl.AppendString[string]),
 }
 
 // OrderByStatusPlacedAtRow is what the index Order_Status_PlacedAt has of a record.
@@ -511,6 +523,14 @@ var orderSchema = persistimpl.Schema{
 			b = persistimpl.AppendTime(b, v.PlacedAt)
 		case "Total":
 			b = persistimpl.AppendInt(b, v.Total)
+		case "Shop":
+			b = persistimpl.AppendString(b, v.Shop)
+		case "Customer":
+			b = persistimpl.AppendInt(b, v.Customer)
+		case "Items":
+			b = persistimpl.AppendInt(b, v.Items)
+		case "Note":
+			b = persistimpl.AppendString(b, v.Note)
 		}
 		return b
 	},

@@ -164,19 +164,27 @@ func (s *OrderStore) MaxTotal(ctx context.Context) (int64, bool, error) {
 	return persistimpl.Max(ctx, &s.Store, 7, nil, persistimpl.ReadInt[int64])
 }
 
-// OrderFields are the indexed fields of Order, for conditions of Find and FindOne.
+// OrderFields are the fields of Order, for conditions of Find and FindOne.
 var OrderFields = struct {
 	Number   persistable.Field[*Order, string]
 	Status   persistable.Field[*Order, Status]
 	PlacedAt persistable.Field[*Order, time.Time]
 	Currency persistable.Field[*Order, string]
 	Total    persistable.Field[*Order, int64]
+	Shop     persistable.Field[*Order, string]
+	Customer persistable.Field[*Order, idgen.ID]
+	Items    persistable.Field[*Order, int64]
+	Remark   persistable.Field[*Order, string]
 }{
 	Number:   persistimpl.Field[*Order]("Number", persistimpl.AppendString[string]),
 	Status:   persistimpl.Field[*Order]("Status", persistimpl.AppendInt[Status]),
 	PlacedAt: persistimpl.Field[*Order]("PlacedAt", persistimpl.AppendTime),
 	Currency: persistimpl.Field[*Order]("Currency", persistimpl.AppendString[string]),
 	Total:    persistimpl.Field[*Order]("Total", persistimpl.AppendInt[int64]),
+	Shop:     persistimpl.Field[*Order]("Shop", persistimpl.AppendString[string]),
+	Customer: persistimpl.Field[*Order]("Customer", persistimpl.AppendInt[idgen.ID]),
+	Items:    persistimpl.Field[*Order]("Items", persistimpl.AppendInt[int64]),
+	Remark:   persistimpl.Field[*Order]("Note", persistimpl.AppendString[string]),
 }
 
 // OrderByStatusPlacedAtRow is what the index Order_Status_PlacedAt has of a record.
@@ -339,6 +347,14 @@ var orderSchema = persistimpl.Schema{
 			b = persistimpl.AppendString(b, v.Currency)
 		case "Total":
 			b = persistimpl.AppendInt(b, v.Total)
+		case "Shop":
+			b = persistimpl.AppendString(b, v.Shop)
+		case "Customer":
+			b = persistimpl.AppendInt(b, v.Customer)
+		case "Items":
+			b = persistimpl.AppendInt(b, v.Items)
+		case "Note":
+			b = persistimpl.AppendString(b, v.Remark)
 		}
 		return b
 	},

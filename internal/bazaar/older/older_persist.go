@@ -75,13 +75,17 @@ func (s *AccountStore) OrderedByLevel() *persistable.RangeQuery[*Account, int32]
 	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendInt[int32])
 }
 
-// AccountFields are the indexed fields of Account, for conditions of Find and FindOne.
+// AccountFields are the fields of Account, for conditions of Find and FindOne.
 var AccountFields = struct {
-	Email persistable.Field[*Account, string]
-	Level persistable.Field[*Account, int32]
+	Email    persistable.Field[*Account, string]
+	Level    persistable.Field[*Account, int32]
+	TenantID persistable.Field[*Account, string]
+	Name     persistable.Field[*Account, string]
 }{
-	Email: persistimpl.Field[*Account]("Email", persistimpl.AppendString[string]),
-	Level: persistimpl.Field[*Account]("Level", persistimpl.AppendInt[int32]),
+	Email:    persistimpl.Field[*Account]("Email", persistimpl.AppendString[string]),
+	Level:    persistimpl.Field[*Account]("Level", persistimpl.AppendInt[int32]),
+	TenantID: persistimpl.Field[*Account]("TenantID", persistimpl.AppendString[string]),
+	Name:     persistimpl.Field[*Account]("Name", persistimpl.AppendString[string]),
 }
 
 // accountSchema is what the run-time knows of Account.
@@ -143,6 +147,10 @@ var accountSchema = persistimpl.Schema{
 			b = persistimpl.AppendString(b, v.Email)
 		case "Level":
 			b = persistimpl.AppendInt(b, v.Level)
+		case "TenantID":
+			b = persistimpl.AppendString(b, v.TenantID)
+		case "Name":
+			b = persistimpl.AppendString(b, v.Name)
 		}
 		return b
 	},

@@ -189,6 +189,7 @@ var (
 	NewStore    = Set{{Implement, "NewStore"}}
 	NewField    = Set{{Implement, "Field"}}
 	Conditions  = Set{{Persistable, "Or"}, {Persistable, "And"}}
+	Prefixes    = Set{{Persistable, "HasPrefix"}}
 	Searches    = Set{{Persistable, "Store.Find"}, {Persistable, "Store.FindOne"}}
 	Comparisons = Set{
 		{Persistable, "Field.Equal"},
@@ -205,7 +206,7 @@ func All() Set {
 	var all Set
 	for _, s := range []Set{
 		Transactions, ReadTransactions, ReadLoops, Transactors, Databases, Loops, Futures, Outliving, Ranges, Directories, PathMethods, Stores, Queries, Operations, Settings,
-		Attempts, Sources, Setters, Schemas, NewStore, NewField, Conditions, Searches, Comparisons,
+		Attempts, Sources, Setters, Schemas, NewStore, NewField, Conditions, Prefixes, Searches, Comparisons,
 	} {
 		all = append(all, s...)
 	}

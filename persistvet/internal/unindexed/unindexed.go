@@ -115,6 +115,9 @@ func (c conditionReader) one(e ast.Expr) (alternatives [][]clause, known bool) {
 		return c.all(call.Args)
 	case api.Conditions.Has(fn):
 		return c.any(call.Args)
+	case api.Prefixes.Has(fn) && len(call.Args) > 0:
+		field := c.field(call.Args[0])
+		return [][]clause{{{field, "Prefix"}}}, field != ""
 	case api.Comparisons.Has(fn):
 		return c.comparison(call, fn.Name())
 	}

@@ -91,15 +91,21 @@ func (s *TicketStore) OrderedByRequester() *persistable.RangeQuery[*Ticket, stri
 	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendString[string])
 }
 
-// TicketFields are the indexed fields of Ticket, for conditions of Find and FindOne.
+// TicketFields are the fields of Ticket, for conditions of Find and FindOne.
 var TicketFields = struct {
 	Status    persistable.Field[*Ticket, Status]
 	CreatedAt persistable.Field[*Ticket, time.Time]
 	Requester persistable.Field[*Ticket, string]
+	Tenant    persistable.Field[*Ticket, string]
+	Subject   persistable.Field[*Ticket, string]
+	Body      persistable.Field[*Ticket, string]
 }{
 	Status:    persistimpl.Field[*Ticket]("Status", persistimpl.AppendInt[Status]),
 	CreatedAt: persistimpl.Field[*Ticket]("CreatedAt", persistimpl.AppendTime),
 	Requester: persistimpl.Field[*Ticket]("Requester", persistimpl.AppendString[string]),
+	Tenant:    persistimpl.Field[*Ticket]("Tenant", persistimpl.AppendString[string]),
+	Subject:   persistimpl.Field[*Ticket]("Subject", persistimpl.AppendString[string]),
+	Body:      persistimpl.Field[*Ticket]("Body", persistimpl.AppendString[string]),
 }
 
 // ticketSchema is what the run-time knows of Ticket.
@@ -169,6 +175,12 @@ var ticketSchema = persistimpl.Schema{
 			b = persistimpl.AppendTime(b, v.CreatedAt)
 		case "Requester":
 			b = persistimpl.AppendString(b, v.Requester)
+		case "Tenant":
+			b = persistimpl.AppendString(b, v.Tenant)
+		case "Subject":
+			b = persistimpl.AppendString(b, v.Subject)
+		case "Body":
+			b = persistimpl.AppendString(b, v.Body)
 		}
 		return b
 	},

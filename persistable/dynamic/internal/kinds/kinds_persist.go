@@ -228,41 +228,103 @@ func (s *EveryStore) PercentileOfInt64ByBool(ctx context.Context, boolValue bool
 	return persistimpl.Percentile(ctx, &s.Store, 9, persistimpl.AppendBool(nil, boolValue), p)
 }
 
-// EveryFields are the indexed fields of Every, for conditions of Find and FindOne.
+// EveryFields are the fields of Every, for conditions of Find and FindOne.
 var EveryFields = struct {
-	Int8      persistable.Field[*Every, int8]
-	Text      persistable.Field[*Every, string]
-	Time      persistable.Field[*Every, time.Time]
-	Texts     persistable.Field[*Every, string]
-	MaybeText persistable.Field[*Every, *string]
-	Double    persistable.Field[*Every, float64]
-	UUID      persistable.Field[*Every, [16]byte]
-	Bytes     persistable.Field[*Every, []byte]
-	Array     persistable.Field[*Every, [3]byte]
-	PtrTime   persistable.Field[*Every, *time.Time]
-	PtrID     persistable.Field[*Every, *idgen.ID]
-	PtrText   persistable.Field[*Every, *string]
-	Uint64    persistable.Field[*Every, uint64]
-	Duration  persistable.Field[*Every, time.Duration]
-	Bool      persistable.Field[*Every, bool]
-	Int64     persistable.Field[*Every, int64]
+	Int8        persistable.Field[*Every, int8]
+	Text        persistable.Field[*Every, string]
+	Time        persistable.Field[*Every, time.Time]
+	Texts       persistable.Field[*Every, string]
+	MaybeText   persistable.Field[*Every, *string]
+	Double      persistable.Field[*Every, float64]
+	UUID        persistable.Field[*Every, [16]byte]
+	Bytes       persistable.Field[*Every, []byte]
+	Array       persistable.Field[*Every, [3]byte]
+	PtrTime     persistable.Field[*Every, *time.Time]
+	PtrID       persistable.Field[*Every, *idgen.ID]
+	PtrText     persistable.Field[*Every, *string]
+	Uint64      persistable.Field[*Every, uint64]
+	Duration    persistable.Field[*Every, time.Duration]
+	Bool        persistable.Field[*Every, bool]
+	Int64       persistable.Field[*Every, int64]
+	Group       persistable.Field[*Every, string]
+	Number      persistable.Field[*Every, int32]
+	Int16       persistable.Field[*Every, int16]
+	Int32       persistable.Field[*Every, int32]
+	Uint8       persistable.Field[*Every, uint8]
+	Uint16      persistable.Field[*Every, uint16]
+	Uint32      persistable.Field[*Every, uint32]
+	Ref         persistable.Field[*Every, idgen.ID]
+	Float       persistable.Field[*Every, float32]
+	Preset      persistable.Field[*Every, int64]
+	Plan        persistable.Field[*Every, string]
+	PtrBool     persistable.Field[*Every, *bool]
+	PtrInt      persistable.Field[*Every, *int64]
+	PtrFloat    persistable.Field[*Every, *float64]
+	PtrBytes    persistable.Field[*Every, *[]byte]
+	PtrArray    persistable.Field[*Every, *[3]byte]
+	PtrTook     persistable.Field[*Every, *time.Duration]
+	Bools       persistable.Field[*Every, bool]
+	Numbers     persistable.Field[*Every, int64]
+	Counts      persistable.Field[*Every, uint16]
+	IDs         persistable.Field[*Every, idgen.ID]
+	Floats      persistable.Field[*Every, float32]
+	Blobs       persistable.Field[*Every, []byte]
+	Keys        persistable.Field[*Every, [16]byte]
+	Times       persistable.Field[*Every, time.Time]
+	Tooks       persistable.Field[*Every, time.Duration]
+	InnerText   persistable.Field[*Every, string]
+	InnerNumber persistable.Field[*Every, int64]
+	InnerZip    persistable.Field[*Every, *string]
+	MaybeNumber persistable.Field[*Every, *int64]
+	MaybeZip    persistable.Field[*Every, *string]
 }{
-	Int8:      persistimpl.Field[*Every]("Int8", persistimpl.AppendInt[int8]),
-	Text:      persistimpl.Field[*Every]("Text", persistimpl.AppendString[string]),
-	Time:      persistimpl.Field[*Every]("Time", persistimpl.AppendTime),
-	Texts:     persistimpl.Field[*Every]("Texts", persistimpl.AppendString[string]),
-	MaybeText: persistimpl.Field[*Every]("Maybe.Text", persistimpl.Nullable(persistimpl.AppendString[string])),
-	Double:    persistimpl.Field[*Every]("Double", persistimpl.AppendFloat64[float64]),
-	UUID:      persistimpl.Field[*Every]("UUID", persistimpl.AppendUUID[[16]byte]),
-	Bytes:     persistimpl.Field[*Every]("Bytes", persistimpl.AppendBytes[[]byte]),
-	Array:     persistimpl.Field[*Every]("Array", appendKey3Byte),
-	PtrTime:   persistimpl.Field[*Every]("PtrTime", persistimpl.Nullable(persistimpl.AppendTime)),
-	PtrID:     persistimpl.Field[*Every]("PtrID", persistimpl.Nullable(persistimpl.AppendInt[idgen.ID])),
-	PtrText:   persistimpl.Field[*Every]("PtrText", persistimpl.Nullable(persistimpl.AppendString[string])),
-	Uint64:    persistimpl.Field[*Every]("Uint64", persistimpl.AppendUint[uint64]),
-	Duration:  persistimpl.Field[*Every]("Duration", persistimpl.AppendInt[time.Duration]),
-	Bool:      persistimpl.Field[*Every]("Bool", persistimpl.AppendBool[bool]),
-	Int64:     persistimpl.Field[*Every]("Int64", persistimpl.AppendInt[int64]),
+	Int8:        persistimpl.Field[*Every]("Int8", persistimpl.AppendInt[int8]),
+	Text:        persistimpl.Field[*Every]("Text", persistimpl.AppendString[string]),
+	Time:        persistimpl.Field[*Every]("Time", persistimpl.AppendTime),
+	Texts:       persistimpl.Field[*Every]("Texts", persistimpl.AppendString[string]),
+	MaybeText:   persistimpl.Field[*Every]("Maybe.Text", persistimpl.Nullable(persistimpl.AppendString[string])),
+	Double:      persistimpl.Field[*Every]("Double", persistimpl.AppendFloat64[float64]),
+	UUID:        persistimpl.Field[*Every]("UUID", persistimpl.AppendUUID[[16]byte]),
+	Bytes:       persistimpl.Field[*Every]("Bytes", persistimpl.AppendBytes[[]byte]),
+	Array:       persistimpl.Field[*Every]("Array", appendKey3Byte),
+	PtrTime:     persistimpl.Field[*Every]("PtrTime", persistimpl.Nullable(persistimpl.AppendTime)),
+	PtrID:       persistimpl.Field[*Every]("PtrID", persistimpl.Nullable(persistimpl.AppendInt[idgen.ID])),
+	PtrText:     persistimpl.Field[*Every]("PtrText", persistimpl.Nullable(persistimpl.AppendString[string])),
+	Uint64:      persistimpl.Field[*Every]("Uint64", persistimpl.AppendUint[uint64]),
+	Duration:    persistimpl.Field[*Every]("Duration", persistimpl.AppendInt[time.Duration]),
+	Bool:        persistimpl.Field[*Every]("Bool", persistimpl.AppendBool[bool]),
+	Int64:       persistimpl.Field[*Every]("Int64", persistimpl.AppendInt[int64]),
+	Group:       persistimpl.Field[*Every]("Group", persistimpl.AppendString[string]),
+	Number:      persistimpl.Field[*Every]("Number", persistimpl.AppendInt[int32]),
+	Int16:       persistimpl.Field[*Every]("Int16", persistimpl.AppendInt[int16]),
+	Int32:       persistimpl.Field[*Every]("Int32", persistimpl.AppendInt[int32]),
+	Uint8:       persistimpl.Field[*Every]("Uint8", persistimpl.AppendUint[uint8]),
+	Uint16:      persistimpl.Field[*Every]("Uint16", persistimpl.AppendUint[uint16]),
+	Uint32:      persistimpl.Field[*Every]("Uint32", persistimpl.AppendUint[uint32]),
+	Ref:         persistimpl.Field[*Every]("Ref", persistimpl.AppendInt[idgen.ID]),
+	Float:       persistimpl.Field[*Every]("Float", persistimpl.AppendFloat32[float32]),
+	Preset:      persistimpl.Field[*Every]("Preset", persistimpl.AppendInt[int64]),
+	Plan:        persistimpl.Field[*Every]("Plan", persistimpl.AppendString[string]),
+	PtrBool:     persistimpl.Field[*Every]("PtrBool", persistimpl.Nullable(persistimpl.AppendBool[bool])),
+	PtrInt:      persistimpl.Field[*Every]("PtrInt", persistimpl.Nullable(persistimpl.AppendInt[int64])),
+	PtrFloat:    persistimpl.Field[*Every]("PtrFloat", persistimpl.Nullable(persistimpl.AppendFloat64[float64])),
+	PtrBytes:    persistimpl.Field[*Every]("PtrBytes", persistimpl.Nullable(persistimpl.AppendBytes[[]byte])),
+	PtrArray:    persistimpl.Field[*Every]("PtrArray", persistimpl.Nullable(appendKey3Byte)),
+	PtrTook:     persistimpl.Field[*Every]("PtrTook", persistimpl.Nullable(persistimpl.AppendInt[time.Duration])),
+	Bools:       persistimpl.Field[*Every]("Bools", persistimpl.AppendBool[bool]),
+	Numbers:     persistimpl.Field[*Every]("Numbers", persistimpl.AppendInt[int64]),
+	Counts:      persistimpl.Field[*Every]("Counts", persistimpl.AppendUint[uint16]),
+	IDs:         persistimpl.Field[*Every]("IDs", persistimpl.AppendInt[idgen.ID]),
+	Floats:      persistimpl.Field[*Every]("Floats", persistimpl.AppendFloat32[float32]),
+	Blobs:       persistimpl.Field[*Every]("Blobs", persistimpl.AppendBytes[[]byte]),
+	Keys:        persistimpl.Field[*Every]("Keys", persistimpl.AppendUUID[[16]byte]),
+	Times:       persistimpl.Field[*Every]("Times", persistimpl.AppendTime),
+	Tooks:       persistimpl.Field[*Every]("Tooks", persistimpl.AppendInt[time.Duration]),
+	InnerText:   persistimpl.Field[*Every]("Inner.Text", persistimpl.AppendString[string]),
+	InnerNumber: persistimpl.Field[*Every]("Inner.Number", persistimpl.AppendInt[int64]),
+	InnerZip:    persistimpl.Field[*Every]("Inner.Zip", persistimpl.Nullable(persistimpl.AppendString[string])),
+	MaybeNumber: persistimpl.Field[*Every]("Maybe.Number", persistimpl.Nullable(persistimpl.AppendInt[int64])),
+	MaybeZip:    persistimpl.Field[*Every]("Maybe.Zip", persistimpl.Nullable(persistimpl.AppendString[string])),
 }
 
 // EveryByUUIDBytesArrayRow is what the index Every_UUID_Bytes_Array has of a record.
@@ -597,6 +659,122 @@ message Inner
 			b = persistimpl.AppendBool(b, v.Bool)
 		case "Int64":
 			b = persistimpl.AppendInt(b, v.Int64)
+		case "Group":
+			b = persistimpl.AppendString(b, v.Group)
+		case "Number":
+			b = persistimpl.AppendInt(b, v.Number)
+		case "Int16":
+			b = persistimpl.AppendInt(b, v.Int16)
+		case "Int32":
+			b = persistimpl.AppendInt(b, v.Int32)
+		case "Uint8":
+			b = persistimpl.AppendUint(b, v.Uint8)
+		case "Uint16":
+			b = persistimpl.AppendUint(b, v.Uint16)
+		case "Uint32":
+			b = persistimpl.AppendUint(b, v.Uint32)
+		case "Ref":
+			b = persistimpl.AppendInt(b, v.Ref)
+		case "Float":
+			b = persistimpl.AppendFloat32(b, v.Float)
+		case "Preset":
+			b = persistimpl.AppendInt(b, v.Preset)
+		case "Plan":
+			b = persistimpl.AppendString(b, v.Plan)
+		case "PtrBool":
+			if v.PtrBool == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendBool(b, *v.PtrBool)
+			}
+		case "PtrInt":
+			if v.PtrInt == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendInt(b, *v.PtrInt)
+			}
+		case "PtrFloat":
+			if v.PtrFloat == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendFloat64(b, *v.PtrFloat)
+			}
+		case "PtrBytes":
+			if v.PtrBytes == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendBytes(b, *v.PtrBytes)
+			}
+		case "PtrArray":
+			if v.PtrArray == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = appendKey3Byte(b, *v.PtrArray)
+			}
+		case "PtrTook":
+			if v.PtrTook == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendInt(b, *v.PtrTook)
+			}
+		case "Bools":
+			for _, element := range v.Bools {
+				b = persistimpl.AppendBool(b, element)
+			}
+		case "Numbers":
+			for _, element := range v.Numbers {
+				b = persistimpl.AppendInt(b, element)
+			}
+		case "Counts":
+			for _, element := range v.Counts {
+				b = persistimpl.AppendUint(b, element)
+			}
+		case "IDs":
+			for _, element := range v.IDs {
+				b = persistimpl.AppendInt(b, element)
+			}
+		case "Floats":
+			for _, element := range v.Floats {
+				b = persistimpl.AppendFloat32(b, element)
+			}
+		case "Blobs":
+			for _, element := range v.Blobs {
+				b = persistimpl.AppendBytes(b, element)
+			}
+		case "Keys":
+			for _, element := range v.Keys {
+				b = persistimpl.AppendUUID(b, element)
+			}
+		case "Times":
+			for _, element := range v.Times {
+				b = persistimpl.AppendTime(b, element)
+			}
+		case "Tooks":
+			for _, element := range v.Tooks {
+				b = persistimpl.AppendInt(b, element)
+			}
+		case "Inner.Text":
+			b = persistimpl.AppendString(b, v.Inner.Text)
+		case "Inner.Number":
+			b = persistimpl.AppendInt(b, v.Inner.Number)
+		case "Inner.Zip":
+			if v.Inner.Zip == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendString(b, *v.Inner.Zip)
+			}
+		case "Maybe.Number":
+			if v.Maybe == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendInt(b, v.Maybe.Number)
+			}
+		case "Maybe.Zip":
+			if v.Maybe == nil || v.Maybe.Zip == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendString(b, *v.Maybe.Zip)
+			}
 		}
 		return b
 	},

@@ -88,15 +88,21 @@ func (s *AccountStore) OrderedByTags() *persistable.RangeQuery[*Account, string]
 	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendString[string])
 }
 
-// AccountFields are the indexed fields of Account, for conditions of Find and FindOne.
+// AccountFields are the fields of Account, for conditions of Find and FindOne.
 var AccountFields = struct {
 	Email persistable.Field[*Account, string]
 	Plan  persistable.Field[*Account, string]
 	Tags  persistable.Field[*Account, string]
+	Level persistable.Field[*Account, int32]
+	Name  persistable.Field[*Account, string]
+	Note  persistable.Field[*Account, string]
 }{
 	Email: persistimpl.Field[*Account]("Email", persistimpl.AppendString[string]),
 	Plan:  persistimpl.Field[*Account]("Plan", persistimpl.AppendString[string]),
 	Tags:  persistimpl.Field[*Account]("Tags", persistimpl.AppendString[string]),
+	Level: persistimpl.Field[*Account]("Level", persistimpl.AppendInt[int32]),
+	Name:  persistimpl.Field[*Account]("Name", persistimpl.AppendString[string]),
+	Note:  persistimpl.Field[*Account]("Note", persistimpl.AppendString[string]),
 }
 
 // accountSchema is what the run-time knows of Account.
@@ -158,6 +164,12 @@ var accountSchema = persistimpl.Schema{
 			for _, element := range v.Tags {
 				b = persistimpl.AppendString(b, element)
 			}
+		case "Level":
+			b = persistimpl.AppendInt(b, v.Level)
+		case "Name":
+			b = persistimpl.AppendString(b, v.Name)
+		case "Note":
+			b = persistimpl.AppendString(b, v.Note)
 		}
 		return b
 	},

@@ -99,19 +99,23 @@ func (s *CustomerStore) OrderedByHandle() *persistable.RangeQuery[*Customer, *st
 	return persistimpl.Range(&s.Store, 3, nil, persistimpl.Nullable(persistimpl.AppendString[string]))
 }
 
-// CustomerFields are the indexed fields of Customer, for conditions of Find and FindOne.
+// CustomerFields are the fields of Customer, for conditions of Find and FindOne.
 var CustomerFields = struct {
 	Plan    persistable.Field[*Customer, Plan]
 	Region  persistable.Field[*Customer, string]
 	Address persistable.Field[*Customer, string]
 	Tags    persistable.Field[*Customer, string]
 	Handle  persistable.Field[*Customer, *string]
+	Level   persistable.Field[*Customer, int64]
+	Name    persistable.Field[*Customer, *string]
 }{
 	Plan:    persistimpl.Field[*Customer]("Plan", persistimpl.AppendString[Plan]),
 	Region:  persistimpl.Field[*Customer]("Region", persistimpl.AppendString[string]),
 	Address: persistimpl.Field[*Customer]("Email", persistimpl.AppendString[string]),
 	Tags:    persistimpl.Field[*Customer]("Tags", persistimpl.AppendString[string]),
 	Handle:  persistimpl.Field[*Customer]("Handle", persistimpl.Nullable(persistimpl.AppendString[string])),
+	Level:   persistimpl.Field[*Customer]("Level", persistimpl.AppendInt[int64]),
+	Name:    persistimpl.Field[*Customer]("Name", persistimpl.Nullable(persistimpl.AppendString[string])),
 }
 
 // customerSchema is what the run-time knows of Customer.
@@ -190,6 +194,14 @@ var customerSchema = persistimpl.Schema{
 				b = tuple.AppendNil(b)
 			} else {
 				b = persistimpl.AppendString(b, *v.Handle)
+			}
+		case "Level":
+			b = persistimpl.AppendInt(b, v.Level)
+		case "Name":
+			if v.Name == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendString(b, *v.Name)
 			}
 		}
 		return b

@@ -88,17 +88,21 @@ func (s *AccountStore) OrderedByPlan() *persistable.RangeQuery[*Account, Plan] {
 	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendString[Plan])
 }
 
-// AccountFields are the indexed fields of Account, for conditions of Find and FindOne.
+// AccountFields are the fields of Account, for conditions of Find and FindOne.
 var AccountFields = struct {
 	Region  persistable.Field[*Account, string]
 	Level   persistable.Field[*Account, int64]
 	Address persistable.Field[*Account, string]
 	Plan    persistable.Field[*Account, Plan]
+	Name    persistable.Field[*Account, string]
+	Tags    persistable.Field[*Account, string]
 }{
 	Region:  persistimpl.Field[*Account]("Region", persistimpl.AppendString[string]),
 	Level:   persistimpl.Field[*Account]("Level", persistimpl.AppendInt[int64]),
 	Address: persistimpl.Field[*Account]("Email", persistimpl.AppendString[string]),
 	Plan:    persistimpl.Field[*Account]("Plan", persistimpl.AppendString[Plan]),
+	Name:    persistimpl.Field[*Account]("Name", persistimpl.AppendString[string]),
+	Tags:    persistimpl.Field[*Account]("Tags", persistimpl.AppendString[string]),
 }
 
 // accountSchema is what the run-time knows of Account.
@@ -159,6 +163,12 @@ var accountSchema = persistimpl.Schema{
 			b = persistimpl.AppendString(b, v.Address)
 		case "Plan":
 			b = persistimpl.AppendString(b, v.Plan)
+		case "Name":
+			b = persistimpl.AppendString(b, v.Name)
+		case "Tags":
+			for _, element := range v.Tags {
+				b = persistimpl.AppendString(b, element)
+			}
 		}
 		return b
 	},

@@ -15,6 +15,7 @@ func served(ctx context.Context, orders *shop.OrderStore, tx persistable.Tx, con
 	orders.Find(shop.OrderFields.Amount.From(1), shop.OrderFields.Status.Equal(1)) // with a filter
 	orders.In(tx).Find(shop.OrderFields.Status.In(1, 2), shop.OrderFields.Placed.Before(3))
 	orders.FindOne(ctx, shop.OrderFields.Number.Equal("A"))
+	orders.Find(persistable.HasPrefix(shop.OrderFields.Number, "A"))
 	orders.Find(shop.OrderFields.Customer.City.Equal("Wien"))
 	orders.Find(shop.OrderFields.Note.Equal("x"), shop.OrderFields.Weight.From(1)) // may imply Weight>0
 	orders.Find(persistable.Or(shop.OrderFields.Status.Equal(1), shop.OrderFields.Number.Equal("A")))
@@ -31,6 +32,7 @@ func unserved(ctx context.Context, orders *shop.OrderStore, tx persistable.Tx) {
 	orders.In(tx).Find(shop.OrderFields.Amount.Before(1), shop.OrderFields.Tags.Equal("a"))         // want "conditions on Tags, Amount"
 	orders.Find(persistable.Or(shop.OrderFields.Status.Equal(1), shop.OrderFields.Amount.Equal(1))) // want "conditions on Amount"
 	orders.Find(persistable.And(shop.OrderFields.Amount.Equal(1), shop.OrderFields.Note.Equal("x")), shop.OrderFields.Status.Equal(1))
-	orders.Find(shop.OrderFields.Number.Before("A")) // want "conditions on Number"
-	orders.Find(shop.OrderFields.Placed.Equal(1))    // want "conditions on Placed"
+	orders.Find(shop.OrderFields.Number.Before("A"))               // want "conditions on Number"
+	orders.Find(persistable.HasPrefix(shop.OrderFields.Note, "A")) // want "conditions on Note"
+	orders.Find(shop.OrderFields.Placed.Equal(1))                  // want "conditions on Placed"
 }

@@ -68,11 +68,13 @@ func (s *AccountStore) OrderedByOwner() *persistable.RangeQuery[*Account, string
 	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
 }
 
-// AccountFields are the indexed fields of Account, for conditions of Find and FindOne.
+// AccountFields are the fields of Account, for conditions of Find and FindOne.
 var AccountFields = struct {
-	Owner persistable.Field[*Account, string]
+	Owner   persistable.Field[*Account, string]
+	Balance persistable.Field[*Account, int64]
 }{
-	Owner: persistimpl.Field[*Account]("Owner", persistimpl.AppendString[string]),
+	Owner:   persistimpl.Field[*Account]("Owner", persistimpl.AppendString[string]),
+	Balance: persistimpl.Field[*Account]("Balance", persistimpl.AppendInt[int64]),
 }
 
 // accountSchema is what the run-time knows of Account.
@@ -112,6 +114,8 @@ var accountSchema = persistimpl.Schema{
 		switch field {
 		case "Owner":
 			b = persistimpl.AppendString(b, v.Owner)
+		case "Balance":
+			b = persistimpl.AppendInt(b, v.Balance)
 		}
 		return b
 	},

@@ -45,6 +45,8 @@ func (f *Field[T, F]) From(v F) Condition[T] { return Condition[T]{} }
 
 func (f *Field[T, F]) Before(v F) Condition[T] { return Condition[T]{} }
 
+func HasPrefix[T, F any](f Field[T, F], prefix string) Condition[T] { return Condition[T]{} }
+
 func (f *Field[T, F]) In(values ...F) Condition[T] { return Condition[T]{} }
 
 type Query[T any] struct{}
