@@ -65,10 +65,12 @@ func noticeOf(n *records.Notice) noticeJSON {
 	return noticeJSON{n.ID, n.Requester, n.Subject, n.Status}
 }
 
-// pageJSON is a page of a list. To get the next one, send Next as the parameter page.
+// pageJSON is a page of a list. To get the next one, or the one before, send Next or Previous as the
+// parameter page.
 type pageJSON[T any] struct {
-	Items []T    `json:"items"`
-	Next  string `json:"next,omitempty"`
+	Items    []T    `json:"items"`
+	Next     string `json:"next,omitempty"`
+	Previous string `json:"previous,omitempty"`
 }
 
 // writePage writes a page of records, each as convert makes it.
@@ -77,5 +79,5 @@ func writePage[R, T any](w http.ResponseWriter, page persistable.Page[R], conver
 	for i, record := range page.Records {
 		items[i] = convert(record)
 	}
-	writeJSON(w, http.StatusOK, pageJSON[T]{items, page.Next})
+	writeJSON(w, http.StatusOK, pageJSON[T]{items, page.Next, page.Previous})
 }
