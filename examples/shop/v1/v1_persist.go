@@ -49,8 +49,17 @@ func (s *CustomerStore) With(o kv.TransactionOptions) *CustomerStore {
 // A literal that says another directory panics.
 // The ID is one of the store's own database.
 func (s *CustomerStore) New(literal Customer) *Customer {
-	persistimpl.FillNew(&s.Store, &customerSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &customerSchema, &literal))
 	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.DirectoryError or a *persistable.FieldError.
+func (s *CustomerStore) TryNew(literal Customer) (*Customer, error) {
+	if err := persistimpl.TryNew(&s.Store, &customerSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // ByEmail returns the Customer with that Email, or persistable.ErrNotFound.
@@ -163,8 +172,17 @@ func (s *LetterStore) With(o kv.TransactionOptions) *LetterStore {
 // A literal that says another directory panics.
 // The ID is one of the store's own database.
 func (s *LetterStore) New(literal Letter) *Letter {
-	persistimpl.FillNew(&s.Store, &letterSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &letterSchema, &literal))
 	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.DirectoryError or a *persistable.FieldError.
+func (s *LetterStore) TryNew(literal Letter) (*Letter, error) {
+	if err := persistimpl.TryNew(&s.Store, &letterSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // LetterFields are the fields of Letter, for conditions of Find and FindOne.
@@ -255,8 +273,17 @@ func (s *OrderStore) With(o kv.TransactionOptions) *OrderStore {
 // A literal that says another directory panics.
 // The ID is one of the store's own database.
 func (s *OrderStore) New(literal Order) *Order {
-	persistimpl.FillNew(&s.Store, &orderSchema, &literal)
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &orderSchema, &literal))
 	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.DirectoryError or a *persistable.FieldError.
+func (s *OrderStore) TryNew(literal Order) (*Order, error) {
+	if err := persistimpl.TryNew(&s.Store, &orderSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
 }
 
 // Feed returns the changes of the records in this directory.
