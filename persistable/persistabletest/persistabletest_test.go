@@ -88,7 +88,7 @@ func TestHostile(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := db.ReadTransact(t.Context(), func(tx persistable.Tx) error {
-			reads++
+			reads++ //persistvet:ignore retryeffect it counts the attempts
 			_, err := orders.In(tx).Get(t.Context(), o.ID)
 			return err
 		}); err != nil {
@@ -111,7 +111,7 @@ func TestSeed(t *testing.T) {
 		for range 20 {
 			n := 0
 			if err := db.Transact(t.Context(), func(tx persistable.Tx) error {
-				n++
+				n++ //persistvet:ignore retryeffect it counts the attempts
 				return accounts.In(tx).Save(t.Context(), &bazaar.Account{ID: "1", TenantID: "t", Email: "a"})
 			}); err != nil {
 				t.Fatal(err)
