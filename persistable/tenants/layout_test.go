@@ -6,12 +6,14 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -84,7 +86,8 @@ func TestFormats(t *testing.T) {
 			c.left = -1
 		},
 		Mask: func(line string) string { // package persistable has examples of records
-			if key, _, pair := strings.Cut(line, " = "); pair && !strings.Contains(key, ": node ") {
+			// and a range of a copy tells the time and the worker
+			if key, _, pair := strings.Cut(line, " = "); pair && (!strings.Contains(key, ": node ") || strings.Contains(key, "0272616e676500")) {
 				line = key
 			}
 			return random.ReplaceAllString(line, "<id>")
@@ -102,9 +105,13 @@ func TestFormats(t *testing.T) {
 			l, _, err := rooms.LockOf(ctx, "c")
 			check(t, err)
 			blocks := int64(0)
-			p := must[tenants.Progress](t)(rooms.Copy(ctx, "c", "b", tenants.CopyOptions{Lock: l, Progress: func(tenants.Progress) { blocks++ }}))
-			if blocks != p.Blocks-1 {
-				t.Errorf("the copy wrote %d of its %d blocks again, want all but the first", blocks, p.Blocks)
+			o := tenants.CopyOptions{Lock: l, Lease: time.Millisecond, Progress: func(tenants.Progress) { blocks++ }}
+			p, err := rooms.Copy(ctx, "c", "b", o)
+			if errors.Is(err, tenants.ErrUnfinished) { // of a version in which processes could not share it
+				check(t, rooms.Abandon(ctx, "b"))
+				must[tenants.Progress](t)(rooms.Copy(ctx, "c", "b", o))
+			} else if err != nil || blocks != p.Blocks-1 {
+				t.Errorf("the copy wrote %d of its %d blocks again, want all but the first: %v", blocks, p.Blocks, err)
 			}
 			equal(t, contents(t, db, "rooms", "c"), contents(t, db, "rooms", "b"))
 			if n := must[int](t)(rooms.Sweep(ctx)); n != 1 {
