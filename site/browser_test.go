@@ -73,9 +73,9 @@ func search(t *testing.T, p *browsertest.Page) {
 	p.WantSoon("h1", "Tags")
 	p.RunSteps(chromedp.Click(chromedp.CSS(".DocSearch-Button")))
 	p.RunSteps(chromedp.SendKeys(chromedp.CSS("#localsearch-input"), "systemd"))
-	p.WantSoon("#localsearch-list", "Deployment")
+	p.WantSoon("#localsearch-list", "Deploying")
 	p.PressKeys("\r")
-	if !p.AwaitTrue(`location.pathname.endsWith("/docs/tutorial/8-deployment.html")`) {
+	if !p.AwaitTrue(`location.pathname.endsWith("/docs/deploying.html")`) {
 		t.Errorf("the search opened %s", browsertest.Evaluate[string](p, "location.href"))
 	}
 }
