@@ -83,7 +83,7 @@ func TestDocumentedFlags(t *testing.T) {
 }
 
 var (
-	calls = regexp.MustCompile(`(?:^|[ ;&|/])kazahana(?:@main)?(?: [^#|;&\n<>]*)?`)
+	calls = regexp.MustCompile(`(?:^|[ ;&|/])kazahana(?:@latest)?(?: [^#|;&\n<>]*)?`)
 	words = regexp.MustCompile(`^[a-z]+$`)
 	flags = regexp.MustCompile(`(?:^|[ (])(--?[a-z][a-z-]*)`)
 )
@@ -94,7 +94,7 @@ func misuse(t *testing.T, call string) string {
 	args := regexp.MustCompile(`'[^']*'`).ReplaceAllString(call, "X") // what a shell takes for one word
 	_, args, _ = strings.Cut(args, "kazahana")
 	var verb []string
-	for _, word := range strings.Fields(strings.TrimPrefix(args, "@main")) {
+	for _, word := range strings.Fields(strings.TrimPrefix(args, "@latest")) {
 		if !words.MatchString(word) {
 			break
 		}

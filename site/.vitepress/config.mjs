@@ -3,7 +3,7 @@
 import { defineConfig } from 'vitepress'
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
-import { plainText, repository, root, slugify, toRepository } from './links.mjs'
+import { plainText, repository, root, slugify, toRepository, withoutBadges } from './links.mjs'
 
 const page = (text, link) => ({ text, link })
 
@@ -18,10 +18,7 @@ const others = readdirSync(root, { withFileTypes: true })
   .map((entry) => `${entry.name}/**`)
 
 const sidebar = [
-  {
-    text: 'Begin',
-    items: [page('README', '/README'), page('Questions', '/docs/questions'), page('Modelling', '/docs/modelling'), page('Tags', '/docs/tags'), page('Testing', '/docs/testing'), page('persistgen', '/docs/persistgen'), page('persistvet', '/docs/persistvet'), page('Glossary', '/docs/glossary')],
-  },
+  { text: 'Start', items: [page('README', '/README'), page('Questions', '/docs/questions'), page('Glossary', '/docs/glossary')] },
   {
     text: 'Tutorial',
     items: [
@@ -38,18 +35,26 @@ const sidebar = [
     ],
   },
   {
-    text: 'Use',
+    text: 'Develop',
     items: [
-      page('Changing a schema', '/docs/changing-a-schema'), page('Tenants', '/docs/tenants'), page('Operations', '/docs/operations'), page('Deploying', '/docs/deploying'), page('Security and privacy', '/docs/security'),
-      page('The ID service', '/docs/idbuilder'), page('Virtual actors', '/docs/placement'),
+      page('Modelling', '/docs/modelling'), page('Tags', '/docs/tags'), page('Changing a schema', '/docs/changing-a-schema'), page('Testing', '/docs/testing'),
+      page('persistgen', '/docs/persistgen'), page('persistvet', '/docs/persistvet'),
+    ],
+  },
+  { text: 'Operate', items: [page('Operations', '/docs/operations'), page('Tenants', '/docs/tenants'), page('Deploying', '/docs/deploying')] },
+  { text: 'Services', items: [page('The ID service', '/docs/idbuilder'), page('Virtual actors', '/docs/placement')] },
+  {
+    text: 'Trust',
+    items: [
+      page('Guarantees', '/docs/guarantees'), page('Security and privacy', '/docs/security'), page('Benchmarks', '/docs/benchmarks'),
+      page('Benchmarks of the parts', '/docs/benchmarks-parts'), page('Changelog', '/CHANGELOG'),
     ],
   },
   {
-    text: 'Know',
+    text: 'Inside',
     items: [
-      page('Guarantees', '/docs/guarantees'), page('Benchmarks', '/docs/benchmarks'), page('Benchmarks of the parts', '/docs/benchmarks-parts'), page('Layout', '/docs/layout'),
-      page('Architecture', '/docs/architecture'), page('Decisions', '/docs/decisions/'), page('Dependencies', '/docs/dependencies'),
-      page('Contributing', '/CONTRIBUTING'), page('Releasing', '/docs/releasing'), page('Changelog', '/CHANGELOG'),
+      page('Architecture', '/docs/architecture'), page('Layout', '/docs/layout'), page('Decisions', '/docs/decisions/'), page('Dependencies', '/docs/dependencies'),
+      page('Contributing', '/CONTRIBUTING'), page('Releasing', '/docs/releasing'),
     ],
   },
 ]
@@ -70,7 +75,7 @@ export default defineConfig({
     anchor: { slugify },
     toc: { slugify },
     attrs: { disable: true },
-    config: (md) => md.use(toRepository).use(plainText),
+    config: (md) => md.use(toRepository).use(withoutBadges).use(plainText),
   },
   vite: {
     build: { chunkSizeWarningLimit: 2000 }, // the index of the search

@@ -29,6 +29,15 @@ export function toRepository(md) {
   })
 }
 
+// withoutBadges leaves out the images of other hosts, which GitHub shows: a page of the site asks nobody else.
+export function withoutBadges(md) {
+  md.core.ruler.push('without_badges', (state) => {
+    for (const block of state.tokens) {
+      if (block.children?.some((token) => token.type === 'image' && /^https?:/.test(token.attrGet('src')))) block.children = []
+    }
+  })
+}
+
 // target returns where a link leads to on the site. A link to a file that does not exist is
 // left as it is: the build then fails.
 function target(env, href) {
