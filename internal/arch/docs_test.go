@@ -116,6 +116,29 @@ func TestDependenciesAreExplained(t *testing.T) {
 	}
 }
 
+// TestErrorsAreExplained checks that docs/errors.md has every error that package persistable exports.
+func TestErrorsAreExplained(t *testing.T) {
+	page := read(t, "docs/errors.md")
+	listings, err := filepath.Glob(filepath.Join(root, "api", "*.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, file := range listings {
+		for _, line := range regexp.MustCompile(`(?m)^pkg persistable, (?:var (Err\w+)|type (\w+Error))\b`).FindAllStringSubmatch(read(t, "api/"+filepath.Base(file)), -1) {
+			names = append(names, line[1]+line[2])
+		}
+	}
+	if len(names) < 30 {
+		t.Fatalf("the listings of the API have the errors %v", names)
+	}
+	for _, name := range names {
+		if !regexp.MustCompile("`\\*?" + name + "`").MatchString(page) {
+			t.Errorf("docs/errors.md does not say what to do with persistable.%s", name)
+		}
+	}
+}
+
 // TestReadmeIsShort keeps the README to what a newcomer reads. What a page does not show, such
 // as the addresses of links, does not count.
 func TestReadmeIsShort(t *testing.T) {
