@@ -30,8 +30,9 @@ type pulse struct {
 	ended    context.Context // done when the handler is closed: it ends reads
 	reads    sync.WaitGroup
 
-	mu    sync.Mutex
-	asked *question // nil: there is none
+	mu     sync.Mutex
+	asked  *question // nil: there is none
+	closed bool      // no read begins any more
 }
 
 // question is a read that the database has not answered yet.
@@ -129,16 +130,22 @@ func (p *pulse) watch(ctx context.Context, end context.CancelCauseFunc) {
 	}
 }
 
-// ask asks the database, unless it has been asked and has not answered yet.
+// ask asks the database, unless it has been asked and has not answered yet. Once the handler is closed
+// nobody is asked, and the question counts as answered.
 func (p *pulse) ask() *question {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.asked == nil {
-		q := &question{time.Now(), make(chan struct{})}
-		p.asked = q
-		p.reads.Go(func() { p.await(q) })
+	if p.asked != nil {
+		return p.asked
 	}
-	return p.asked
+	q := &question{time.Now(), make(chan struct{})}
+	if p.closed {
+		close(q.answered)
+		return q
+	}
+	p.asked = q
+	p.reads.Go(func() { p.await(q) })
+	return q
 }
 
 // await reads until the database answers or the handler is closed. Then there is no question any more.
@@ -164,8 +171,13 @@ func (p *pulse) answers() bool {
 	return err == nil || ctx.Err() == nil
 }
 
-// close waits until no read is under way. p.ended is done.
-func (p *pulse) close() { p.reads.Wait() }
+// close waits until no read is under way. p.ended is done. Requests may still be under way.
+func (p *pulse) close() {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.reads.Wait()
+}
 
 // explain returns the *outage that has ended the context of a request that failed, or the error itself.
 func explain(ctx context.Context, err error) error {

@@ -141,6 +141,22 @@ func TestLongRequest(t *testing.T) {
 	})
 }
 
+// TestCloseDuringARequest: the handler may be closed while a request asks whether the database answers. The race
+// detector sees what goes wrong then.
+func TestCloseDuringARequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := startSilent(t)
+		time.AfterFunc(askAfter, s.pages.Close)
+		err := s.pages.pulse.during(t.Context(), func(context.Context) error {
+			time.Sleep(2 * askAfter)
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestUnknownOutcomeOfAnOutage: the answer to a request that was committing when the database fell silent says that it is
 // not known whether the change was made.
 func TestUnknownOutcomeOfAnOutage(t *testing.T) {
