@@ -141,8 +141,8 @@ endif
 ON_FDB     := test-fdb-engine test-fdb-command test-fdb-records test-fdb-layers
 FDB_LAYERS := ./internal/fdbchaos ./tuple ./directory ./internal/index ./leasefdb ./election/... ./idbuilder/store/kvstore ./internal/placement/kvstore \
 	./placement/membership ./examples/... ./internal/bazaar ./cmd/kazahana/internal/cli ./cmd/kazahana/internal/cluster ./cmd/kazahana/internal/ui ./placement/protoactor/...
-# Tests on a cluster wait for it most of the time.
-TEST_FDB   := .ci/cluster go test -vet=off -count 1 -p 1 -parallel 8 -tags foundationdb -timeout 30m
+# Tests on a cluster wait for it most of the time. The longest draw fewer programs than on the embedded engine; soak-fdb draws many.
+TEST_FDB   := .ci/cluster go test -vet=off -short -count 1 -p 1 -parallel 8 -tags foundationdb -timeout 30m
 test-fdb test-fdb-chief soak-fdb $(ON_FDB): export GOWORK := $(WORKSPACE)
 test-fdb test-fdb-chief soak-fdb $(ON_FDB): export GOFLAGS += -trimpath
 test-fdb test-fdb-chief soak-fdb $(ON_FDB): export CGO_ENABLED := 1
@@ -163,10 +163,9 @@ test-fdb-engine: ## the engine's own tests, which replace everything in the clus
 test-fdb-command: ## the scripts of the command, which replace everything in the cluster, too
 	$(TEST_FDB) -run '^(TestScripts|TestDocumented)$$' ./cmd/kazahana
 
-# The longest tests draw fewer programs here than in `make test`.
 .PHONY: test-fdb-records
 test-fdb-records: ## the tests of records, which leave other data in the cluster alone
-	$(TEST_FDB) -short ./persistable/...
+	$(TEST_FDB) ./persistable/...
 
 .PHONY: test-fdb-layers
 test-fdb-layers: ## the tests of other layers, which leave other data in the cluster alone, too
@@ -174,7 +173,7 @@ test-fdb-layers: ## the tests of other layers, which leave other data in the clu
 
 .PHONY: test-fdb-chief
 test-fdb-chief: ## two minutes on a cluster: the engine's contract, records, directories and leases
-	$(TEST_FDB) -short -run '^(TestConformance|TestOptions|TestDifferential|TestQueryOrders|TestUnique.*|TestConcurrent.*|TestMoveDirectory|TestEpochsOnlyGrow|TestHolder|TestTakeover|TestUnder|TestProvidersOfOneDatabase|TestLostReply)$$' ./kv/fdbkv ./persistable ./directory ./leasefdb
+	$(TEST_FDB) -run '^(TestConformance|TestOptions|TestDifferential|TestQueryOrders|TestUnique.*|TestConcurrent.*|TestMoveDirectory|TestEpochsOnlyGrow|TestHolder|TestTakeover|TestUnder|TestProvidersOfOneDatabase|TestLostReply)$$' ./kv/fdbkv ./persistable ./directory ./leasefdb
 
 .PHONY: soak-fdb
 soak-fdb: ## faults of clusters under load, random programs and the binding tester with fresh seeds, for MINUTES (60), on FoundationDB
