@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 
+	v1 "github.com/kazahana-db/kazahana/examples/shop/v1"
+	v2 "github.com/kazahana-db/kazahana/examples/shop/v2"
 	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"
@@ -54,6 +56,40 @@ func ExampleIndexes_Build() {
 	// persistable: Sale: the index Sale_count is disabled in this store: run Indexes().Build and query again
 	// 100 records in 14 indexes: <nil>
 	// 100 <nil>
+}
+
+// An older program has written orders of two shops. The new one has another index, and builds it in
+// every shop, of which it needs no list.
+func ExampleMigrate() {
+	ctx := context.Background()
+	engine, err := embedded.OpenMemory()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer engine.Close()
+	db, err := persistable.Open(ctx, engine)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer db.Close()
+	for _, shop := range []string{"north", "south"} {
+		orders := v1.OrderStoreOf(db, shop)
+		if err := orders.Create(ctx, orders.New(v1.Order{Number: "A-1"})); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	m, err := persistable.Migrate(ctx, db, persistable.MigrateOptions{}, v2.OrderStoreOf(nil, ""))
+	for _, s := range m.Changed {
+		fmt.Println(s, "has now", s.Indexes)
+	}
+	fmt.Println(err)
+	// Output:
+	// the store of Order in the directory "shops"/"north"/"orders" has now [Order_Currency_Total]
+	// the store of Order in the directory "shops"/"south"/"orders" has now [Order_Currency_Total]
+	// <nil>
 }
 
 // Another tool has changed a count in the database. Verify corrects it while others write.

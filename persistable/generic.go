@@ -20,6 +20,8 @@ func sourceOf[T, ID any](s *Store[T, ID]) source {
 	return newSource((*erased.Store[ID])(s).Source())
 }
 
+func indexesOf[ID any](s *erased.Store[ID]) Indexes { return Indexes{newSource(s.Source()), s.Schema()} }
+
 // boundTo returns the store bound to a transaction.
 func boundTo[ID any](s *erased.Store[ID], tx Tx) erased.Store[ID] {
 	next := *s
@@ -261,5 +263,5 @@ func (implementation) Entries(ctx context.Context, e *erased.Source, id []byte) 
 
 // Drop implements the run-time of package dynamic.
 func (implementation) Drop(ctx context.Context, e *erased.Source, keyName string) error {
-	return Indexes{newSource(e)}.drop(ctx, keyName)
+	return Indexes{source: newSource(e)}.drop(ctx, keyName)
 }

@@ -13,12 +13,16 @@ import (
 	"github.com/kazahana-db/kazahana/internal/persistable/build"
 	"github.com/kazahana-db/kazahana/internal/persistable/format"
 	"github.com/kazahana-db/kazahana/kv"
+	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
 
 // Indexes builds, checks and mends the indexes of a store's directory. [Store.Indexes]
 // returns it. Its operations run in as many transactions of their own as they need, while
 // others read and write; on a store that is bound to a transaction they fail.
-type Indexes struct{ source }
+type Indexes struct {
+	source
+	schema *erased.Schema // of the type, even of a store that cannot be used; nil of the zero store
+}
 
 // Build completes the indexes that are not readable in this store's
 // directory: those added to the type since the first record was written there.

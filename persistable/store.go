@@ -401,4 +401,4 @@ func (s *Store[T, ID]) Watch(ctx context.Context, id ID) iter.Seq2[T, error] {
 // Indexes returns what builds, checks and mends the indexes of the store's directory.
 //
 //go:noinline
-func (s *Store[T, ID]) Indexes() Indexes { return Indexes{sourceOf(s)} }
+func (s *Store[T, ID]) Indexes() Indexes { return indexesOf((*erased.Store[ID])(s)) }

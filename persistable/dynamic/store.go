@@ -73,7 +73,7 @@ func Open(ctx context.Context, db *persistable.DB, path []string, typ string) (*
 	var found []headers.Header
 	err := db.Engine().ReadTransact(ctx, func(tx kv.ReadTransaction) (err error) {
 		//persistvet:ignore txescape the store follows the path again in each transaction
-		d, found, err = readHeaders(ctx, db, tx, path)
+		d, found, err = headers.ReadAt(ctx, tx, db.Layer(), path)
 		return err
 	})
 	if errors.Is(err, directory.ErrNotFound) {

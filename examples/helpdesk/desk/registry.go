@@ -205,19 +205,13 @@ func (r *Registry) indexes(ctx context.Context) iter.Seq2[persistable.Indexes, e
 	}
 }
 
-// BuildIndexes builds, tenant by tenant, the indexes that an earlier program did not have.
+// BuildIndexes builds, in the stores of all tenants, the indexes that an earlier program did not have.
 // All programs can read and write during the build. If it is interrupted, another call
 // continues it; several processes may call it at once, and share the work.
 func (r *Registry) BuildIndexes(ctx context.Context) error {
-	for x, err := range r.indexes(ctx) {
-		if err != nil {
-			return err
-		}
-		if err := x.Build(ctx, persistable.BuildOptions{}); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := persistable.Migrate(ctx, r.db, persistable.MigrateOptions{},
+		r.tenants, records.TicketStoreOf(nil, ""), records.CommentStoreOf(nil, ""), records.NoticeStoreOf(nil, ""))
+	return err
 }
 
 // Verify compares all records with their index entries, and returns the number of records
