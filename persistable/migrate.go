@@ -114,9 +114,6 @@ func (g *migrator) run(ctx context.Context) (faults error) {
 			return errors.Join(faults, err)
 		}
 		faults = errors.Join(faults, g.visit(ctx, MigratedStore{Type: at.Type, Path: at.Path}))
-		if ctx.Err() != nil {
-			return errors.Join(faults, context.Cause(ctx))
-		}
 	}
 	return faults
 }

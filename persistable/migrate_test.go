@@ -22,7 +22,7 @@ import (
 	tenancy "github.com/kazahana-db/kazahana/persistable/tenants"
 )
 
-// shops writes orders of the first version in shops a to c, customers in b, and in d nothing.
+// shops writes orders of the first version in shops a to c, customers in b, and an order of another type.
 func shops(t *testing.T, engine kv.Database) *persistable.DB {
 	t.Helper()
 	db := open(t, engine)
@@ -34,6 +34,7 @@ func shops(t *testing.T, engine kv.Database) *persistable.DB {
 	}
 	customers := v1.CustomerStoreOf(db, "b")
 	check(t, customers.Create(ctx, customers.New(v1.Customer{})))
+	check(t, OrderStoreOf(db, "x").Create(ctx, NewOrder(Order{TenantID: "x"}))) // of the same name, in another directory
 	return db
 }
 
@@ -64,7 +65,7 @@ func TestMigrate(t *testing.T) {
 		if diff := gocmp.Diff(want, migrated(m.Changed)); diff != "" || m.Stores != 3 {
 			t.Errorf("dry %v: %d stores (-want +got):\n%s", dry, m.Stores, diff)
 		}
-		if got := fmt.Sprint(m.Others); got != `[the store of Customer in the directory "shops"/"b"/"customers"]` {
+		if got := fmt.Sprint(m.Others); got != `[the store of Customer in the directory "shops"/"b"/"customers" the store of Order in the directory "tenants"/"x"/"orders"]` {
 			t.Errorf("the others are %s", got)
 		}
 		if got := fmt.Sprint(steps); got != "[[shops a orders] 0 [shops b orders] 1 [shops c orders] 2]" {
@@ -78,9 +79,9 @@ func TestMigrate(t *testing.T) {
 		}
 		sound(t, s.Indexes().Verify)
 	}
-	m, err := persistable.Migrate(ctx, db, persistable.MigrateOptions{}, orders, v1.CustomerStoreOf(db, ""))
+	m, err := persistable.Migrate(ctx, db, persistable.MigrateOptions{}, orders, v1.CustomerStoreOf(db, ""), OrderStoreOf(nil, ""))
 	check(t, err)
-	if len(m.Changed) > 0 || len(m.Others) > 0 || m.Stores != 4 {
+	if len(m.Changed) > 0 || len(m.Others) > 0 || m.Stores != 5 {
 		t.Errorf("after it: %+v", m)
 	}
 }
