@@ -20,7 +20,9 @@ func sourceOf[T, ID any](s *Store[T, ID]) source {
 	return newSource((*erased.Store[ID])(s).Source())
 }
 
-func indexesOf[ID any](s *erased.Store[ID]) Indexes { return Indexes{newSource(s.Source()), s.Schema()} }
+func indexesOf[ID any](s *erased.Store[ID]) Indexes {
+	return Indexes{newSource(s.Source()), s.Schema()}
+}
 
 // boundTo returns the store bound to a transaction.
 func boundTo[ID any](s *erased.Store[ID], tx Tx) erased.Store[ID] {
