@@ -319,8 +319,17 @@ func watch(ctx context.Context, r *Player, s *Slot, st *scenario.Step) scenario.
 	if err != nil {
 		return scenario.ErrorAnswer(err)
 	}
-	r.watches[st.ID] = s.Tx.Watch(key)
-	return r.LookAtWatch(ctx, st, r.errorWait(st))
+	before, sizeErr := s.Tx.GetApproximateSize().Get(ctx)
+	future := s.Tx.Watch(key)
+	r.watches[st.ID] = future
+	answer := r.LookAtWatch(ctx, st, r.errorWait(st))
+	// A watch adds a conflict range when it has read its key. What ends the transaction before, ends the watch, too.
+	for end := time.Now().Add(readWait); sizeErr == nil && !future.Ready() && time.Now().Before(end); Pause(ctx, future.Done(), time.Millisecond) {
+		if size, err := s.Tx.GetApproximateSize().Get(ctx); err != nil || size > before {
+			break
+		}
+	}
+	return answer
 }
 
 func watchState(ctx context.Context, r *Player, _ *Slot, st *scenario.Step) scenario.Answer {

@@ -15,10 +15,11 @@ import (
 )
 
 const (
-	stepTimeout = 30 * time.Second      // a step that takes longer hangs
-	quietWait   = 50 * time.Millisecond // how long a watch that must not fire is looked at, at most
-	watchWait   = 15 * time.Millisecond // how long an error may take to show in a new watch or stamp, if none is expected
-	errorWait   = 10 * time.Second      // and if one is
+	stepTimeout = 30 * time.Second       // a step that takes longer hangs
+	quietWait   = 50 * time.Millisecond  // how long a watch that must not fire is looked at, at most
+	watchWait   = 15 * time.Millisecond  // how long an error may take to show in a new watch or stamp, if none is expected
+	errorWait   = 10 * time.Second       // and if one is
+	readWait    = 500 * time.Millisecond // how long a new watch may take to read its key
 )
 
 // Player is one run of a scenario.
