@@ -29,7 +29,7 @@ export function toRepository(md) {
   })
 }
 
-// withoutBadges leaves out the images of other hosts, which GitHub shows: a page of the site asks nobody else.
+// withoutBadges leaves out the images of other hosts, which GitHub shows: a page of the site asks no other host.
 export function withoutBadges(md) {
   md.core.ruler.push('without_badges', (state) => {
     for (const block of state.tokens) {

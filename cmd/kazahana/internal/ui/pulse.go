@@ -131,7 +131,7 @@ func (p *pulse) watch(ctx context.Context, end context.CancelCauseFunc) {
 }
 
 // ask asks the database, unless it has been asked and has not answered yet. Once the handler is closed
-// nobody is asked, and the question counts as answered.
+// it asks no more, and the question counts as answered.
 func (p *pulse) ask() *question {
 	p.mu.Lock()
 	defer p.mu.Unlock()
