@@ -162,6 +162,28 @@ func (x Indexes) build(ctx context.Context, o BuildOptions) error {
 	return x.makeReadable(ctx)
 }
 
+// unreadable returns the names in keys of the indexes that are not readable; of a store that does not
+// exist an [ErrNotFound].
+func (x Indexes) unreadable(ctx context.Context) (names []string, err error) {
+	err = x.runRead(ctx, func(t *transaction) error {
+		o, err := t.openStore(ctx, x.place)
+		if err != nil {
+			return err
+		}
+		if o == nil {
+			return ErrNotFound
+		}
+		names = nil
+		for _, ix := range o.indexes {
+			if ix.State != index.Readable {
+				names = append(names, ix.KeyName())
+			}
+		}
+		return nil
+	})
+	return names, err
+}
+
 // buildStore is a store as package build sees it.
 type buildStore struct{ *source }
 

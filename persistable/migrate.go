@@ -9,7 +9,6 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/headers"
-	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 )
@@ -182,26 +181,4 @@ func argumentsOf(schema *erased.Schema, path []string) (args []string, ok bool) 
 func (g *migrator) open(schema *erased.Schema, args []string) (Indexes, error) {
 	e := openSource(g.db, schema, args)
 	return Indexes{newSource(&e), schema}, e.Err
-}
-
-// unreadable returns the names in keys of the indexes that are not readable; of a store that does not
-// exist an [ErrNotFound].
-func (x Indexes) unreadable(ctx context.Context) (names []string, err error) {
-	err = x.runRead(ctx, func(t *transaction) error {
-		o, err := t.openStore(ctx, x.place)
-		if err != nil {
-			return err
-		}
-		if o == nil {
-			return ErrNotFound
-		}
-		names = nil
-		for _, ix := range o.indexes {
-			if ix.State != index.Readable {
-				names = append(names, ix.KeyName())
-			}
-		}
-		return nil
-	})
-	return names, err
 }
