@@ -15,7 +15,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-const adminToken = "0123456789abcdef"
+const adminToken = "0123456789abcdef0123456789abcdef"
 
 // testService is a service with its two servers, without the work in the background.
 type testService struct {

@@ -33,8 +33,8 @@ func parseConfig(args []string, getenv func(string) string) (config, error) {
 	if err := flags.Parse(args); err != nil {
 		return c, err
 	}
-	if len(c.adminToken) < 16 {
-		return c, errors.New("HELPDESK_ADMIN_TOKEN: want at least 16 characters, for example those of: openssl rand -hex 16")
+	if len(c.adminToken) < 32 {
+		return c, errors.New("HELPDESK_ADMIN_TOKEN: want at least 32 characters, for example those of: openssl rand -hex 16")
 	}
 	return c, nil
 }

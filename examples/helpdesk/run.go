@@ -36,9 +36,10 @@ func run(ctx context.Context, c config, log *slog.Logger) (err error) {
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	background.Go(func() { s.work(working) })
-	return serve(ctx, log,
+	admin := &http.Server{Addr: c.admin, Handler: s.admin, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute} // exports and imports take their time
+	admin.RegisterOnShutdown(s.pages.Close)                                                                              // a page that follows changes would hold it up
+	return serve(ctx, log, admin,
 		&http.Server{Addr: c.listen, Handler: s.api, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute},
-		&http.Server{Addr: c.admin, Handler: s.admin, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}, // exports and imports take their time
 	)
 }
 

@@ -4,14 +4,19 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
+	"net/http/cookiejar"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -142,6 +147,48 @@ func (p *program) madeDatabase() bool {
 	return slices.ContainsFunc(p.log.messages, func(m string) bool { return strings.HasPrefix(m, "made a new database") })
 }
 
+// TestStudio looks into the database of the running program as an operator does, and follows changes until it ends,
+// which the page does not hold up.
+func TestStudio(t *testing.T) {
+	p := startProgram(t, config{data: filepath.Join(t.TempDir(), "data"), backups: t.TempDir(), listen: "localhost:0", admin: "localhost:0", adminToken: adminToken})
+	api, admin := p.split(t)
+	key := (&caller{t, admin, adminToken}).send("POST", "/tenants", `{"name":"acme"}`).want(http.StatusCreated).text("key")
+	(&caller{t, api, key}).send("POST", "/v1/tickets", printer).want(http.StatusCreated)
+	(&caller{t, admin, adminToken}).send("GET", "/studio/api/types", "").want(http.StatusUnauthorized)
+
+	jar, _ := cookiejar.New(nil) // it does not fail
+	browser := &http.Client{Jar: jar, Timeout: time.Minute}
+	look := func(path string) *http.Response {
+		answer, err := browser.Get(admin + "/studio/" + path)
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %v, %v", path, answer, err)
+		}
+		t.Cleanup(func() { answer.Body.Close() })
+		return answer
+	}
+	look("?token=" + adminToken)
+	var found struct {
+		Stores []struct {
+			Path []string
+			Type string
+		}
+	}
+	if err := json.NewDecoder(look("api/types").Body).Decode(&found); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range found.Stores {
+		if s.Type == "Ticket" {
+			changes := look("api/changes?" + url.Values{"p": s.Path, "type": {"Ticket"}}.Encode())
+			p.end(t)
+			if _, err := io.Copy(io.Discard, changes.Body); err != nil {
+				t.Errorf("the stream of changes ends with %v", err)
+			}
+			return
+		}
+	}
+	t.Errorf("the page shows no store of tickets: %v", found)
+}
+
 // TestConfig checks what the program says to a wrong configuration.
 func TestConfig(t *testing.T) {
 	if _, err := parseConfig(nil, func(string) string { return "short" }); err == nil || !strings.Contains(err.Error(), "HELPDESK_ADMIN_TOKEN") {
@@ -158,7 +205,7 @@ func TestConfig(t *testing.T) {
 	if err := run(t.Context(), config{data: t.TempDir(), listen: taken, admin: "localhost:0", adminToken: adminToken}, slog.New(slog.DiscardHandler)); err == nil {
 		t.Error("two programs at one address")
 	}
-	if err := run(t.Context(), config{data: t.TempDir(), listen: "localhost:0", admin: "localhost:0"}, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "token is empty") {
+	if err := run(t.Context(), config{data: t.TempDir(), listen: "localhost:0", admin: "localhost:0"}, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "Token: it has 0 characters") {
 		t.Errorf("a program without a token for operators: %v", err)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/embedded"
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
 	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/studio"
 )
 
 // service is the help desk on an open database: two handlers, and the work in the background.
@@ -26,6 +27,7 @@ type service struct {
 	db       *persistable.DB
 	registry *desk.Registry
 	log      *slog.Logger
+	pages    *studio.Handler
 	api      http.Handler
 	admin    http.Handler
 }
@@ -55,13 +57,22 @@ func newService(ctx context.Context, engine kv.Database, c config, log *slog.Log
 	}
 	s := &service{db: db, registry: desk.NewRegistry(db), log: log}
 	s.api = web.NewAPI(s.registry, log)
-	s.admin, err = web.NewAdmin(web.Admin{
-		Registry: s.registry, Token: c.adminToken, Ready: s.ready, Backup: backupOf(engine, c.backups), Metrics: m.Handler(), Log: log,
-	})
-	if err != nil {
+	if err := s.addAdmin(engine, m, c); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
+}
+
+// addAdmin makes what serves the operator: a page over the database, which only reads, and the rest.
+func (s *service) addAdmin(engine kv.Database, m *metrics.Metrics, c config) (err error) {
+	s.pages, err = studio.New(s.db, studio.Options{Token: c.adminToken, Database: "help desk"})
+	if err != nil {
+		return err
+	}
+	s.admin, err = web.NewAdmin(web.Admin{
+		Registry: s.registry, Token: c.adminToken, Ready: s.ready, Backup: backupOf(engine, c.backups), Metrics: m.Handler(), Studio: s.pages, Log: s.log,
+	})
+	return err
 }
 
 // ready reads from the database. A service that cannot should get no requests.
@@ -107,5 +118,10 @@ func (s *service) buildIndexes(ctx context.Context) {
 	s.log.Info("all indexes are built", "took", time.Since(begin).Round(time.Millisecond))
 }
 
-// close gives the service's machine id back.
-func (s *service) close() error { return s.db.Close() }
+// close ends the page, and gives the service's machine id back.
+func (s *service) close() error {
+	if s.pages != nil {
+		s.pages.Close()
+	}
+	return s.db.Close()
+}

@@ -8,9 +8,9 @@
 // programs that asks for no token, [CheckOpen] refuses what such pages can send. For clients that
 // show a token, [KeepOrigin] and [InClear] say where it may go.
 //
-//	guard, err := access.New(access.Options{Prefix: "/"})
+//	guard, err := access.New(access.Options{Token: token})
 //	server := &http.Server{Handler: guard.Protect(pages)}
-//	fmt.Println(guard.Link("http://127.0.0.1:4711"))
+//	fmt.Println(guard.Link("http://127.0.0.1:4711/"))
 //
 // # What is refused
 //
@@ -21,9 +21,9 @@
 //
 // # The token and the cookie
 //
-// The link has a token of 256 random bits. The first request with it gets a cookie with another
-// 256 random bits, HttpOnly and SameSite=Strict, and a page that leads to the same address without
-// the token, which thus is in no bookmark and no Referer. Cookies are not separated by port: the
+// The link has the token. The first request with it gets a cookie with 256 random bits, HttpOnly and SameSite=Strict, and a page that leads to the same address without
+// the token, which thus is in no bookmark and no Referer. A page without a session may send the token in
+// the body of a request to "enter", next to the pages, so that it is in no log of addresses either. Cookies are not separated by port: the
 // cookie's name tells the servers of a machine apart, and does not keep its value from them. A
 // browser sends it to another port of the machine only if the user goes there from the address bar
 // or from a page of this machine.

@@ -8,6 +8,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html"
@@ -25,7 +26,6 @@ import (
 type Guard struct {
 	token, session string
 	cookie         string // the cookie's name
-	prefix         string
 	hosts          []string
 }
 
@@ -34,20 +34,14 @@ func New(o Options) (*Guard, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	g := &Guard{token: o.Token, session: randomText(), prefix: o.Prefix, hosts: o.Hosts}
-	if g.token == "" {
-		g.token = randomText()
-	}
-	if g.prefix == "" {
-		g.prefix = "/"
-	}
+	g := &Guard{token: o.Token, session: NewToken(), hosts: o.Hosts}
 	name := sha256.Sum256([]byte("name of " + g.session))
 	g.cookie = "kazahana_ui_" + hex.EncodeToString(name[:4])
 	return g, nil
 }
 
-// randomText returns 256 random bits.
-func randomText() string {
+// NewToken returns 256 random bits, as text that a URL may have.
+func NewToken() string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // it does not fail
 	return base64.RawURLEncoding.EncodeToString(b[:])
@@ -56,10 +50,8 @@ func randomText() string {
 // tokenParameter is the parameter of the link.
 const tokenParameter = "token"
 
-// Link returns the address that opens a session, on a server at origin: scheme://host:port.
-func (g *Guard) Link(origin string) string {
-	return origin + g.prefix + "?" + tokenParameter + "=" + g.token
-}
+// Link returns the address that opens a session. Base is that of the pages, with a slash at its end.
+func (g *Guard) Link(base string) string { return base + "?" + tokenParameter + "=" + g.token }
 
 // Has reports whether a request has the cookie of the session.
 func (g *Guard) Has(r *http.Request) bool {
@@ -144,7 +136,8 @@ func (g *Guard) Protect(pages, open http.Handler) http.Handler {
 		if r.Method == http.MethodGet && r.URL.Query().Has(tokenParameter) && g.exchange(w, r) {
 			return
 		}
-		if !g.Has(r) {
+		enters := r.Method == http.MethodPost && r.URL.Path == entry
+		if !enters && !g.Has(r) {
 			open.ServeHTTP(w, r)
 			return
 		}
@@ -153,6 +146,10 @@ func (g *Guard) Protect(pages, open http.Handler) http.Handler {
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
+		if enters {
+			g.enter(w, r)
+			return
+		}
 		pages.ServeHTTP(w, r)
 	})
 }
@@ -172,7 +169,7 @@ func setHeaders(h http.Header) {
 // entrance is the page that leads to the address without the token. A redirect by its status would
 // belong to the navigation of the program or site in which the user followed the link, to which
 // browsers send no cookie that is SameSite=Strict; a page of this server begins one of its own.
-const entrance = `<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=ADDRESS"><title>Kazahana</title><p><a href="ADDRESS">Go on</a></p></html>`
+const entrance = `<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=ADDRESS"><link rel="icon" href="static/icon.svg"><title>Kazahana</title><p><a href="ADDRESS">Go on</a></p></html>`
 
 // exchange answers a request with the right token: it sets the cookie, and leads to the address
 // without the token. It reports whether it has answered.
@@ -182,14 +179,37 @@ func (g *Guard) exchange(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	query.Del(tokenParameter)
-	http.SetCookie(w, &http.Cookie{
-		Name: g.cookie, Value: g.session, Path: g.prefix, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
-	})
+	g.setCookie(w, r.TLS != nil)
 	// Relative to the directory of the page, so that it holds below any prefix.
 	clean := url.URL{Path: "./" + r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:], RawQuery: query.Encode()}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = io.WriteString(w, strings.ReplaceAll(entrance, "ADDRESS", html.EscapeString(clean.String()))) // the browser has gone
 	return true
+}
+
+// entry is the path of the request that enters without a link: its body is {"token": "…"}. It is next
+// to the pages, so that its cookie is theirs.
+const entry = "/enter"
+
+// enter answers a request of a page of this server, which has the token in its body: no log of requests,
+// such as that of a proxy, has it then.
+func (g *Guard) enter(w http.ResponseWriter, r *http.Request) {
+	var body struct{ Token string }
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxEntry)).Decode(&body); err != nil || !equal(body.Token, g.token) {
+		http.Error(w, "This is not the token.", http.StatusUnauthorized)
+		return
+	}
+	g.setCookie(w, strings.HasPrefix(r.Header.Get("Origin"), "https:"))
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// maxEntry bounds the body of that request, in bytes.
+const maxEntry = 4096
+
+// setCookie sets the cookie without a path: browsers send it to the folder of the request, which is that of the
+// pages, wherever a program has mounted them.
+func (g *Guard) setCookie(w http.ResponseWriter, secure bool) {
+	http.SetCookie(w, &http.Cookie{Name: g.cookie, Value: g.session, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: secure})
 }
 
 // refusal returns why a request is refused: one that may change something, or one to the API from a
@@ -252,14 +272,10 @@ func ownSite(r *http.Request, also ...string) bool {
 	return site == "" || site == "same-origin" || slices.Contains(also, site)
 }
 
-// Options configure a Guard. The zero value is ready to use.
+// Options configure a Guard.
 type Options struct {
-	// Token is what the link has, 32 characters or more without "&", "#" and "%". The default
-	// value is 256 random bits.
+	// Token is what opens a session: 32 characters or more without spaces, "&", "#", "%" and "+".
 	Token string
-	// Prefix is the path that all pages are below, with a slash at both ends. The default value
-	// is "/".
-	Prefix string
 	// Hosts are values of the header Host that are answered, besides loopback addresses and
 	// localhost with any port: host:port.
 	Hosts []string
@@ -271,15 +287,12 @@ const minToken = 32
 // Validate reports all faults of the options.
 func (o Options) Validate() error {
 	var faults []error
-	if o.Token != "" && (len(o.Token) < minToken || strings.ContainsAny(o.Token, "&#%+ ")) {
-		faults = append(faults, fmt.Errorf("access: Token: it has %d characters, want %d or more, without &, #, %%, + and spaces", len(o.Token), minToken))
-	}
-	if o.Prefix != "" && (!strings.HasPrefix(o.Prefix, "/") || !strings.HasSuffix(o.Prefix, "/")) {
-		faults = append(faults, fmt.Errorf("access: Prefix: %q does not begin and end with a slash", o.Prefix))
+	if len(o.Token) < minToken || strings.ContainsAny(o.Token, "&#%+ \t\r\n") {
+		faults = append(faults, fmt.Errorf("Token: it has %d characters, want %d or more, without &, #, %%, + and spaces: openssl rand -hex 32 makes one", len(o.Token), minToken))
 	}
 	for _, host := range o.Hosts {
-		if host == "" {
-			faults = append(faults, errors.New("access: Hosts: one is empty"))
+		if host == "" || strings.Contains(host, "/") {
+			faults = append(faults, fmt.Errorf("Hosts: %q is not host or host:port, as it is in the header Host", host))
 		}
 	}
 	return errors.Join(faults...)

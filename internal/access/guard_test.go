@@ -35,6 +35,9 @@ func text(t *testing.T, answer *http.Response) string {
 
 func newGuard(t *testing.T, o Options) *Guard {
 	t.Helper()
+	if o.Token == "" {
+		o.Token = NewToken()
+	}
 	g, err := New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +48,7 @@ func newGuard(t *testing.T, o Options) *Guard {
 // enter returns the cookie that the link gives.
 func enter(t *testing.T, g *Guard) *http.Cookie {
 	t.Helper()
-	answer := ask(t, g, httptest.NewRequest(http.MethodGet, g.Link("http://127.0.0.1:4711"), nil))
+	answer := ask(t, g, httptest.NewRequest(http.MethodGet, g.Link("http://127.0.0.1:4711/"), nil))
 	cookies := answer.Cookies()
 	if answer.StatusCode != http.StatusOK || len(cookies) != 1 {
 		t.Fatalf("the link answers %d with the cookies %v", answer.StatusCode, cookies)
@@ -54,14 +57,14 @@ func enter(t *testing.T, g *Guard) *http.Cookie {
 }
 
 func TestTokenBecomesCookie(t *testing.T) {
-	g := newGuard(t, Options{Prefix: "/debug/data/"})
-	link, err := url.Parse(g.Link("http://127.0.0.1:4711"))
+	g := newGuard(t, Options{})
+	link, err := url.Parse(g.Link("http://127.0.0.1:4711/debug/data/"))
 	if err != nil || link.Path != "/debug/data/" {
 		t.Fatalf("the link is %v: %v", link, err)
 	}
 	token := link.Query().Get("token")
 	c := enter(t, g)
-	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/debug/data/" {
+	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "" {
 		t.Errorf("the cookie is %v", c)
 	}
 	if len(token) < 43 || len(c.Value) < 43 || c.Value == token {
@@ -71,6 +74,39 @@ func TestTokenBecomesCookie(t *testing.T) {
 	page := text(t, ask(t, g, deep))
 	if strings.Contains(page, token) || strings.Contains(page, "<script>") || !strings.Contains(page, `url=./records?p=a%22%3E%3Cscript%3E"`) {
 		t.Errorf("a deep link with a token leads to the page %s", page)
+	}
+}
+
+// TestEntry enters with the token in the body of a request, as the page without a session does.
+func TestEntry(t *testing.T) {
+	token := NewToken()
+	g := newGuard(t, Options{Token: token, Hosts: []string{"db.example.com"}})
+	for name, c := range map[string]struct {
+		origin, path, body string
+		want               int
+		secure             bool
+	}{
+		"the token":              {"http://db.example.com", "/enter", `{"token":"` + token + `"}`, http.StatusNoContent, false},
+		"over TLS, by a proxy":   {"https://db.example.com", "/enter", `{"token":"` + token + `"}`, http.StatusNoContent, true},
+		"another token":          {"https://db.example.com", "/enter", `{"token":"` + NewToken() + `"}`, http.StatusUnauthorized, false},
+		"no token":               {"https://db.example.com", "/enter", `{}`, http.StatusUnauthorized, false},
+		"no JSON":                {"https://db.example.com", "/enter", token, http.StatusUnauthorized, false},
+		"more than a token":      {"https://db.example.com", "/enter", `{"x":"` + strings.Repeat("x", maxEntry) + `","token":"` + token + `"}`, http.StatusUnauthorized, false},
+		"a page of another site": {"https://evil.example", "/enter", `{"token":"` + token + `"}`, http.StatusForbidden, false},
+		"another path":           {"https://db.example.com", "/api/enter", `{"token":"` + token + `"}`, http.StatusOK, false},
+	} {
+		r := httptest.NewRequest(http.MethodPost, c.path, strings.NewReader(c.body))
+		r.Host = "db.example.com"
+		r.Header.Set("Origin", c.origin)
+		r.Header.Set("Content-Type", "application/json")
+		answer := ask(t, g, r)
+		if answer.StatusCode != c.want || c.want == http.StatusOK && text(t, answer) != "outside" {
+			t.Errorf("%s: %d, want %d", name, answer.StatusCode, c.want)
+		}
+		cookies := answer.Cookies()
+		if enters := c.want == http.StatusNoContent; enters != (len(cookies) == 1) || enters && (cookies[0].Secure != c.secure || cookies[0].Path != "" || !cookies[0].HttpOnly) {
+			t.Errorf("%s: cookies %v", name, cookies)
+		}
 	}
 }
 
@@ -115,7 +151,7 @@ func TestHosts(t *testing.T) {
 		"db.example.com": false, "db.example.com:8081": false, "evil.example": false, "evil.example:4711": false, "localhost.evil.example:4711": false, "127.0.0.1.evil.example": false,
 		"10.0.0.1:4711": false, "": false, "[::1": false, "localhost:1@evil.example": false,
 	} {
-		for _, link := range []string{"http://127.0.0.1:4711/", g.Link("http://127.0.0.1:4711")} {
+		for _, link := range []string{"http://127.0.0.1:4711/", g.Link("http://127.0.0.1:4711/")} {
 			r := httptest.NewRequest(http.MethodGet, link, nil)
 			r.Host = host
 			r.AddCookie(c)
@@ -249,8 +285,8 @@ type endless struct{}
 func (endless) Read(b []byte) (int, error) { return len(b), nil }
 
 func TestOptionsSayWhatIsWrong(t *testing.T) {
-	_, err := New(Options{Token: "short", Prefix: "ui", Hosts: []string{""}})
-	for _, want := range []string{"Token", "Prefix", "Hosts"} {
+	_, err := New(Options{Token: "short", Hosts: []string{""}})
+	for _, want := range []string{"Token", "Hosts"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not name %s", err, want)
 		}

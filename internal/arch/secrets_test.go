@@ -32,6 +32,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv/fdbkv"
 	leasehttp "github.com/kazahana-db/kazahana/lease/http"
 	"github.com/kazahana-db/kazahana/lease/memory"
+	"github.com/kazahana-db/kazahana/persistable/studio"
 )
 
 // secretField matches the names of fields that hold secrets.
@@ -134,6 +135,7 @@ func secretive(t *testing.T) []any {
 		options,
 		fdbkv.Options{Network: fdbkv.Network{TLS: fill(fdbkv.TLS{}).(fdbkv.TLS)}},
 		fill(kv.TransactionOptions{}),
+		fill(studio.Options{}),
 		fdbkv.Options{Transactions: fill(kv.TransactionOptions{}).(kv.TransactionOptions)},
 		fdbkv.Network{TLS: fill(fdbkv.TLS{}).(fdbkv.TLS)},
 		codec, *codec, client, handler,

@@ -247,7 +247,7 @@ var packages = map[string]string{
 	"idgen": module + "idgen", "kv": module + "kv", "lease": module + "lease", "leasefdb": module + "leasefdb",
 	"leasehttp": module + "lease/http", "persistable": module + "persistable", "persistableotel": module + "persistable/persistableotel",
 	"persistabletest": module + "persistable/persistabletest", "directory": module + "directory", "tuple": module + "tuple",
-	"quickstart": module + "examples/quickstart", "tenants": module + "persistable/tenants",
+	"quickstart": module + "examples/quickstart", "studio": module + "persistable/studio", "tenants": module + "persistable/tenants",
 	"shop": module + "examples/shop/v1",
 }
 

@@ -19,6 +19,7 @@ type Admin struct {
 	Ready    func(ctx context.Context) error                      // whether the service can serve
 	Backup   func(ctx context.Context) (folder string, err error) // nil where the engine has none
 	Metrics  http.Handler
+	Studio   http.Handler // a page over the database, which asks for the token itself
 	Log      *slog.Logger
 }
 
@@ -31,6 +32,7 @@ func NewAdmin(a Admin) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.Metrics)
 	mux.HandleFunc("GET /healthz", a.health)
+	mux.Handle("/studio/", http.StripPrefix("/studio", a.Studio))
 	for pattern, h := range map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /tenants":                a.listTenants,
 		"POST /tenants":               a.addTenant,

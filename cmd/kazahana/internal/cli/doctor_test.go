@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cluster"
-	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cluster/clustertest"
 	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/doctor"
+	"github.com/kazahana-db/kazahana/internal/cluster"
+	"github.com/kazahana-db/kazahana/internal/cluster/clustertest"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/kv"

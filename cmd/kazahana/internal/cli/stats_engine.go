@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cli/database"
-	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cluster"
+	"github.com/kazahana-db/kazahana/internal/cluster"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/embedded"

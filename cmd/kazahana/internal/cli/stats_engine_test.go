@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cluster/clustertest"
+	"github.com/kazahana-db/kazahana/internal/cluster/clustertest"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/kv"

@@ -18,10 +18,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cli/database"
-	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/ui"
 	"github.com/kazahana-db/kazahana/internal/access"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/studio"
 )
 
 // uiFlags are the flags of the verb.
@@ -82,8 +82,8 @@ func (f *uiFlags) serve(ctx context.Context, c *shell.Console, cmd *cobra.Comman
 		return shell.Invalid(fmt.Errorf("--listen: %w", err))
 	}
 	address := listener.Addr().(*net.TCPAddr)
-	pages, err := ui.New(db, ui.Options{
-		Access: access.Options{Hosts: append(f.hosts, reachable(address)...)}, Database: at.String(), Remedy: at.Remedy(), Write: f.write,
+	pages, err := studio.New(db, studio.Options{
+		Token: access.NewToken(), Hosts: append(f.hosts, reachable(address)...), Database: at.String(), Remedy: at.Remedy(), Write: f.write,
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
@@ -92,7 +92,7 @@ func (f *uiFlags) serve(ctx context.Context, c *shell.Console, cmd *cobra.Comman
 	if !address.IP.IsLoopback() {
 		c.Logger().Warn("other machines reach the page, over HTTP without encryption: a program that sees the link or its traffic can "+ability(f.write)+" the database", "address", address.String())
 	}
-	link := pages.Link("http://" + shownAddress(address))
+	link := pages.Link("http://" + shownAddress(address) + "/")
 	if err := c.Write(linkResult{link, f.write}); err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -127,7 +127,7 @@ func newPageServer(pages http.Handler) *http.Server {
 }
 
 // serveUntil serves until ctx ends, and then ends in order.
-func serveUntil(ctx context.Context, listener net.Listener, pages *ui.Handler) error {
+func serveUntil(ctx context.Context, listener net.Listener, pages *studio.Handler) error {
 	server := newPageServer(pages)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()

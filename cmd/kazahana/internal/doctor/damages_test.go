@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cluster"
 	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/doctor"
+	"github.com/kazahana-db/kazahana/internal/cluster"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
 )

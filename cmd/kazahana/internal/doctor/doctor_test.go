@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cluster"
 	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/doctor"
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/bazaar"
+	"github.com/kazahana-db/kazahana/internal/cluster"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/lease"

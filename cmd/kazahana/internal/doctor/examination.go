@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cluster"
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/cluster"
 	"github.com/kazahana-db/kazahana/kv"
 )
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cluster"
+	"github.com/kazahana-db/kazahana/internal/cluster"
 	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/tuple"
 )

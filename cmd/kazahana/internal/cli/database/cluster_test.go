@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/kazahana-db/kazahana/cmd/kazahana/internal/cluster/clustertest"
+	"github.com/kazahana-db/kazahana/internal/cluster/clustertest"
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/kv"
 )
