@@ -39,6 +39,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Values[serverKey{}] = &server{}
 			e.Values[testKey{}] = e.T()
+			e.Values[scriptPageKey{}] = &scriptPage{}
 			e.Setenv("GORACE", os.Getenv("GORACE"))
 			return testcert.Write(e.WorkDir)
 		},
@@ -46,7 +47,7 @@ func TestScripts(t *testing.T) {
 		Condition:          condition,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "folders": makeFolders, "placed": placed, "redis": startRedis(t), "serve": serve, "metrics": metrics,
-			"page": getPage, "seed": seedDatabase, "damage": damageDatabase, "shutdown": stop,
+			"page": getPage, "attach": attach, "seed": seedDatabase, "damage": damageDatabase, "shutdown": stop,
 			"duplicate": duplicate, "outdate": outdate, "remove": remove, "spoil": spoil, "token": setToken, "unlock": unlockDatabase,
 		},
 	})

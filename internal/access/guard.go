@@ -130,7 +130,7 @@ func (g *Guard) Protect(pages, open http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setHeaders(w.Header())
 		if !knowsHost(r.Host, g.hosts) {
-			http.Error(w, "This server is not "+r.Host+". Open the link as it was printed; a server at another address must be told its name.", http.StatusMisdirectedRequest)
+			http.Error(w, misdirected(r), http.StatusMisdirectedRequest)
 			return
 		}
 		if r.Method == http.MethodGet && r.URL.Query().Has(tokenParameter) && g.exchange(w, r) {
@@ -152,6 +152,25 @@ func (g *Guard) Protect(pages, open http.Handler) http.Handler {
 		}
 		pages.ServeHTTP(w, r)
 	})
+}
+
+// CheckProgram returns why a request of a program, which has the token in its header Authorization, is refused, with
+// the status of the answer; 0 if it is not. Pages of browsers cannot send it.
+func (g *Guard) CheckProgram(r *http.Request) (status int, why string) {
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	switch {
+	case !knowsHost(r.Host, g.hosts):
+		return http.StatusMisdirectedRequest, misdirected(r)
+	case r.Header.Get("Origin") != "" || !ownSite(r):
+		return http.StatusForbidden, "This request came from a page; it is refused."
+	case !equal(token, g.token):
+		return http.StatusUnauthorized, "This is not the token of the page."
+	}
+	return 0, ""
+}
+
+func misdirected(r *http.Request) string {
+	return "This server is not " + r.Host + ". Use the address as it was given; a server at another address must be told its name."
 }
 
 func setHeaders(h http.Header) {

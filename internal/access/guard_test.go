@@ -110,6 +110,32 @@ func TestEntry(t *testing.T) {
 	}
 }
 
+// TestPrograms: a program is let in by its token alone, and a page of a browser is not even with it.
+func TestPrograms(t *testing.T) {
+	token := NewToken()
+	g := newGuard(t, Options{Token: token})
+	for name, c := range map[string]struct {
+		host, authorization string
+		header              [2]string
+		want                int
+	}{
+		"the token":            {"localhost:1", "Bearer " + token, [2]string{}, 0},
+		"another":              {"localhost:1", "Bearer " + NewToken(), [2]string{}, http.StatusUnauthorized},
+		"none":                 {"localhost:1", "", [2]string{}, http.StatusUnauthorized},
+		"another host":         {"evil.example", "Bearer " + token, [2]string{}, http.StatusMisdirectedRequest},
+		"a page":               {"localhost:1", "Bearer " + token, [2]string{"Origin", "http://localhost:1"}, http.StatusForbidden},
+		"the bar of addresses": {"localhost:1", "Bearer " + token, [2]string{"Sec-Fetch-Site", "none"}, http.StatusForbidden},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/transactions", nil)
+		r.Host = c.host
+		r.Header.Set("Authorization", c.authorization)
+		r.Header.Set(c.header[0], c.header[1])
+		if status, why := g.CheckProgram(r); status != c.want || (why == "") != (status == 0) {
+			t.Errorf("%s: %d %s, want %d", name, status, why, c.want)
+		}
+	}
+}
+
 func TestSessions(t *testing.T) {
 	g, other := newGuard(t, Options{}), newGuard(t, Options{})
 	mine, foreign := enter(t, g), enter(t, other)

@@ -5,7 +5,9 @@ package remote
 import (
 	"context"
 	"fmt"
-	"net/rpc"
+	"io"
+	"net"
+	"sync"
 	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
@@ -13,64 +15,94 @@ import (
 
 // Database is a database that another process serves. It is safe for concurrent use.
 type Database struct {
-	client *rpc.Client
-	begun  atomic.Uint64
-	closed atomic.Bool
+	dial  func() (io.ReadWriteCloser, error)
+	about string // the other process, in errors
+	begun atomic.Uint64
+
+	mu     sync.Mutex
+	engine string // that the other process has told
+	conn   *connection
+	closed bool
 }
 
 var _ kv.Database = (*Database)(nil)
 
 // Dial connects to the address of a process that serves a database.
 func Dial(address string) (*Database, error) {
-	client, err := rpc.Dial("tcp", address)
+	return open("the process at "+address, func() (io.ReadWriteCloser, error) { return net.Dial("tcp", address) })
+}
+
+// open returns a database with a connection. Transactions that begin after it is lost make another one.
+func open(about string, dial func() (io.ReadWriteCloser, error)) (*Database, error) {
+	d := &Database{dial: dial, about: about}
+	_, err := d.connect()
 	if err != nil {
 		return nil, fmt.Errorf("remote: %w", err)
 	}
-	return &Database{client: client}, nil
+	return d, nil
+}
+
+// connect returns a connection that is not known to be lost.
+func (d *Database) connect() (*connection, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, kv.ErrClosed
+	}
+	if d.conn != nil && d.conn.lost() == nil {
+		return d.conn, nil
+	}
+	conn, err := d.dial()
+	if err != nil {
+		return nil, err
+	}
+	d.conn = newConnection(conn, d.about)
+	return d.conn, nil
+}
+
+// Engine returns what the other process has told of its engine: [Embedded], or something else.
+func (d *Database) Engine() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.engine
 }
 
 // Begin implements [kv.Database].
 func (d *Database) Begin() (kv.Transaction, error) {
-	tx, err := d.beginTx()
+	conn, err := d.connect()
 	if err != nil {
 		return nil, err
 	}
-	return tx, nil
-}
-
-func (d *Database) beginTx() (*remoteTx, error) {
-	if d.closed.Load() {
-		return nil, kv.ErrClosed
-	}
-	t := &remoteTx{client: d.client, id: d.begun.Add(1)}
+	t := &remoteTx{conn: conn, numbers: &d.begun, id: d.begun.Add(1)}
 	t.view = view{tx: t}
 	return t, nil
 }
 
 // Transact implements [kv.Transactor].
 func (d *Database) Transact(ctx context.Context, fn func(kv.Transaction) error) error {
-	tx, err := d.beginTx()
+	tx, err := d.Begin()
 	if err != nil {
 		return err
 	}
-	defer tx.markFinished()
 	return kv.Retry(ctx, tx, func(kv.Attempt) error { return fn(tx) })
 }
 
 // ReadTransact implements [kv.ReadTransactor].
 func (d *Database) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction) error) error {
-	tx, err := d.beginTx()
+	tx, err := d.Begin()
 	if err != nil {
 		return err
 	}
-	defer tx.markFinished()
 	return kv.RetryRead(ctx, tx, func() error { return fn(tx) })
 }
 
 // Close implements [kv.Database]: it closes the connection. The served database stays open.
 func (d *Database) Close() error {
-	if d.closed.Swap(true) {
-		return nil
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	if d.conn != nil {
+		d.conn.end(kv.ErrClosed)
 	}
-	return d.client.Close()
+	return nil
 }

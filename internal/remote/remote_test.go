@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/rpc"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -52,8 +51,8 @@ func TestConformance(t *testing.T) {
 	kvtest.RunConformance(t, func(tb testing.TB) kv.Database { return dial(tb, serve(tb)) })
 }
 
-// TestCallsAfterTheEnd uses transactions after the function that they were for: the calls fail, and the
-// server, which has let go of them, does not wait for what came before.
+// TestCallsAfterTheEnd uses transactions after the function that they were for: the calls fail, until Reset
+// makes the transaction as new.
 func TestCallsAfterTheEnd(t *testing.T) {
 	db := dial(t, serve(t))
 	for range 200 {
@@ -63,22 +62,57 @@ func TestCallsAfterTheEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		left.Cancel()
-		if _, err := left.Get([]byte("k")).Get(t.Context()); !errors.Is(err, kv.ErrClosed) {
+		if _, err := left.Get([]byte("k")).Get(t.Context()); kv.CodeOf(err) != kv.CodeTransactionCancelled {
 			t.Fatalf("a read after the end: %v", err)
 		}
+		left.Reset()
+		if _, err := left.Get([]byte("k")).Get(t.Context()); err != nil {
+			t.Fatalf("a read after Reset: %v", err)
+		}
+		left.Release()
 	}
 }
 
-// TestCallOutOfTurn leaves a connection while a call waits for one before it that never comes: the
-// server stops all the same.
-func TestCallOutOfTurn(t *testing.T) {
-	client, err := rpc.Dial("tcp", serve(t))
+// TestReconnect loses the connection: transactions that are under way fail, and further ones use another.
+func TestReconnect(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	client.Go("KV.Do", remote.Request{Tx: 1, Number: 5}, new(remote.Response), nil)
-	if err := client.Call("KV.Do", remote.Request{Tx: 2}, new(remote.Response)); err != nil {
-		t.Fatal(err) // the server has read both
+	engine := enginetest.InProcess(t)
+	serveOnce := func(l net.Listener) (stop func()) {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- remote.Serve(ctx, l, engine) }()
+		return func() {
+			cancel()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
 	}
-	client.Close()
+	stop := serveOnce(listener)
+	db := dial(t, listener.Addr().String())
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx.Set([]byte("k"), []byte("v"))
+	if _, err := tx.Get([]byte("k")).Get(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	if _, err := tx.Get([]byte("k")).Get(t.Context()); kv.CodeOf(err) != kv.CodeConnectionFailed || !errors.Is(err, kv.ErrClosed) || kv.IsOutcomeUnknown(err) {
+		t.Errorf("a read: %v", err)
+	}
+	if err := tx.Commit(t.Context()); kv.CodeOf(err) != kv.CodeConnectionFailed || kv.IsOutcomeUnknown(err) {
+		t.Errorf("a commit that was not sent: %v", err)
+	}
+	if listener, err = net.Listen("tcp", listener.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	defer serveOnce(listener)()
+	if got, err := kv.ReadTransact(t.Context(), db, func(tx kv.ReadTransaction) ([]byte, error) { return tx.Get([]byte("k")).Get(t.Context()) }); err != nil || got != nil {
+		t.Errorf("after the program is back: %q, %v", got, err)
+	}
 }

@@ -4,9 +4,10 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net/rpc"
 	"sync"
+	"sync/atomic"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -14,66 +15,46 @@ import (
 // remoteTx is a transaction of a [Database].
 type remoteTx struct {
 	view
-	client *rpc.Client
-	id     uint64
+	conn    *connection
+	numbers *atomic.Uint64 // of the transactions of the database
 
-	mu       sync.Mutex
-	next     uint64 // the number of the next call
-	watches  int    // that the server has
-	finished bool
-	ended    bool // the server lets go of it
+	mu        sync.Mutex
+	id        uint64
+	options   kv.TransactionOptions // that Reset keeps
+	watches   int                   // that the server has
+	released  bool
+	ended     bool // the server lets go of it
+	committed struct {
+		version int64
+		known   bool
+	}
 }
 
-// markFinished says that only watches are left of the transaction. The server lets go of it
-// after the last of them.
-func (t *remoteTx) markFinished() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.finished = true
-	t.endLocked()
-}
-
+// endLocked has the server let go of a transaction that is released, after the last of its watches.
 func (t *remoteTx) endLocked() {
-	if t.finished && t.watches == 0 && !t.ended {
+	if t.released && t.watches == 0 && !t.ended {
 		t.sendLocked(Request{Verb: end})
 		t.ended = true
 	}
 }
 
-// pendingCall is a call under way.
-type pendingCall struct {
-	call   *rpc.Call
-	resp   *Response
-	number uint64
-}
-
 // sendCall sends a call.
-func (t *remoteTx) sendCall(req Request) pendingCall {
+func (t *remoteTx) sendCall(req Request) sentCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.sendLocked(req)
 }
 
-// sendLocked sends a call. After the end it fails at once: the server would take it for the
-// first call of another transaction, and wait for those before it.
-func (t *remoteTx) sendLocked(req Request) pendingCall {
+// sendLocked sends a call. After the end it fails at once: the server would take it for the first call of another
+// transaction.
+func (t *remoteTx) sendLocked(req Request) sentCall {
 	if t.ended {
-		call := &rpc.Call{Error: rpc.ErrShutdown, Done: make(chan *rpc.Call, 1)}
-		call.Done <- call
-		return pendingCall{call, new(Response), t.next}
+		call := sentCall{response: kv.NewPromise[Response]()}
+		call.response.Resolve(Response{}, kv.NewError(kv.CodeTransactionCancelled, "the transaction was released"))
+		return call
 	}
-	req.Tx, req.Number = t.id, t.next
-	t.next++
-	resp := new(Response)
-	return pendingCall{t.client.Go(service+".Do", req, resp, make(chan *rpc.Call, 1)), resp, req.Number}
-}
-
-// wait waits for the answer.
-func (s pendingCall) wait() (Response, error) {
-	if err := (<-s.call.Done).Error; err != nil {
-		return Response{}, fmt.Errorf("%w: %w", kv.ErrClosed, err)
-	}
-	return *s.resp, s.resp.Failure.err()
+	req.Tx = t.id
+	return t.conn.send(req)
 }
 
 // Transact implements [kv.Transactor].
@@ -135,7 +116,7 @@ func (t *remoteTx) Watch(key []byte) kv.Future[struct{}] {
 type remoteWatch struct {
 	*kv.Promise[struct{}]
 	tx   *remoteTx
-	sent pendingCall
+	sent sentCall
 	over bool // in the server
 }
 
@@ -176,8 +157,15 @@ func (t *remoteTx) GetApproximateSize() kv.Future[int64] {
 	return call(t.view, Request{Verb: getApproximateSize}, integer)
 }
 
-// GetCommittedVersion implements [kv.Transaction].
+// GetCommittedVersion implements [kv.Transaction]. After a commit it asks nothing: the connection may be lost, and
+// the transaction released.
 func (t *remoteTx) GetCommittedVersion() (int64, error) {
+	t.mu.Lock()
+	committed := t.committed
+	t.mu.Unlock()
+	if committed.known {
+		return committed.version, nil
+	}
 	resp, err := t.sendCall(Request{Verb: getCommittedVersion}).wait()
 	return resp.Integer, err
 }
@@ -190,9 +178,33 @@ func (t *remoteTx) GetVersionstamp() kv.Future[[]byte] {
 // Commit implements [kv.Transaction].
 func (t *remoteTx) Commit(ctx context.Context) error { return kv.AwaitCommit(ctx, t.CommitAsync()) }
 
-// CommitAsync implements [kv.Transaction].
+// CommitAsync implements [kv.Transaction]. If the connection is lost before the answer, the outcome is unknown.
 func (t *remoteTx) CommitAsync() kv.Future[struct{}] {
-	return call(t.view, Request{Verb: commit}, func(Response) struct{} { return struct{}{} })
+	promise, sent := kv.NewPromise[struct{}](), t.sendCall(Request{Verb: commit})
+	go func() {
+		resp, err := sent.wait()
+		switch {
+		case err == nil:
+			t.noteCommit(resp.Integer)
+		case sent.sent && kv.CodeOf(err) == kv.CodeConnectionFailed, sent.sent && errors.Is(err, kv.ErrClosed):
+			err = fmt.Errorf("%w: %w", kv.ErrOutcomeUnknown, err)
+		}
+		promise.Resolve(struct{}{}, err)
+	}()
+	return promise.Future()
+}
+
+func (t *remoteTx) noteCommit(version int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.committed.version, t.committed.known = version, true
+}
+
+// forgetCommit forgets the version of an earlier commit: the transaction begins anew.
+func (t *remoteTx) forgetCommit() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.committed.known = false
 }
 
 // OnError implements [kv.Transaction].
@@ -200,18 +212,37 @@ func (t *remoteTx) OnError(ctx context.Context, err error) error {
 	if kv.CodeOf(err) == 0 {
 		return err
 	}
+	t.forgetCommit()
 	_, err = call(t.view, Request{Verb: onError, Failure: failureOf(err)}, func(Response) struct{} { return struct{}{} }).Get(ctx)
 	return err
 }
 
 // Reset implements [kv.Transaction].
-func (t *remoteTx) Reset() { t.sendCall(Request{Verb: reset}) }
+func (t *remoteTx) Reset() {
+	t.forgetCommit()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.released = false
+	if !t.ended {
+		t.sendLocked(Request{Verb: reset})
+		return
+	}
+	t.ended, t.id = false, t.numbers.Add(1)
+	if !t.options.IsZero() {
+		t.sendLocked(Request{Verb: setOptions, Options: t.options}) // they were valid
+	}
+}
 
 // Cancel implements [kv.Transaction].
 func (t *remoteTx) Cancel() { t.sendCall(Request{Verb: cancel}) }
 
-// Release implements [kv.Transaction]. The server lets go of a transaction when it ends.
-func (t *remoteTx) Release() {}
+// Release implements [kv.Transaction].
+func (t *remoteTx) Release() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.released = true
+	t.endLocked()
+}
 
 // ConflictRanges implements [kv.Transaction].
 func (t *remoteTx) ConflictRanges(ctx context.Context) (read, write []kv.KeyRange, err error) {

@@ -3,74 +3,146 @@
 package remote
 
 import (
+	"bufio"
 	"context"
-	"errors"
-	"maps"
-	"slices"
+	"encoding/gob"
+	"io"
+	"net"
 	"sync"
+	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// Session is what a connection has begun. Its exported method is called by net/rpc.
-type Session struct {
-	db  kv.Database
-	ctx context.Context
+// What a connection may use of the process that serves it.
+const (
+	maxTransactions = 10_000
+	maxCalls        = 4096                       // that wait for an answer; further ones are not read then
+	maxWritten      = 4 * kv.MaxTransactionSize  // bytes, in the transactions that have not ended
+	maxRequest      = kv.MaxTransactionSize / 10 // bytes on the wire: the largest value, its key and what is around them fit in
+	maxExact        = 1000                       // pairs of one batch
+	writeWithin     = 30 * time.Second           // how long a client may take to read an answer
+)
 
-	mu           sync.Mutex
-	closed       bool
-	transactions map[uint64]*transaction
+// session is what a connection has begun.
+type session struct {
+	db     kv.Database
+	writes bool // commits may change the database
+	conn   net.Conn
+	ctx    context.Context
+
+	calls        chan struct{} // has an element for each call that waits for its answer
+	waits        sync.WaitGroup
+	transactions map[uint64]*transaction // only the reader of the connection uses it
+
+	out chan struct{} // has an element while an answer is written
+	to  *gob.Encoder
+
+	mu      sync.Mutex
+	written int // bytes
 }
 
-// Do serves a call.
-func (s *Session) Do(req Request, resp *Response) error {
+// serveConn serves db to one client until the connection or ctx ends. Then it closes the connection, and waits for what
+// the client has begun: commits that are under way go on.
+func serveConn(ctx context.Context, conn net.Conn, db kv.Database, writes bool) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	s := &session{
+		db: db, writes: writes, conn: conn, ctx: ctx, calls: make(chan struct{}, maxCalls),
+		transactions: map[uint64]*transaction{}, out: make(chan struct{}, 1), to: gob.NewEncoder(conn),
+	}
+	s.read()
+	stop()
+	for _, t := range s.transactions {
+		t.close()
+	}
+	s.waits.Wait()
+}
+
+// read starts the calls in their order until the connection ends.
+func (s *session) read() {
+	bounded := &io.LimitedReader{R: bufio.NewReader(s.conn)}
+	from := gob.NewDecoder(readerOnly{bounded})
+	for {
+		bounded.N = maxRequest
+		var req Request
+		if from.Decode(&req) != nil {
+			return
+		}
+		if !req.Verb.answered() {
+			_, _ = s.start(req)() // it has no result
+			continue
+		}
+		if !req.Verb.outlasts() {
+			select {
+			case s.calls <- struct{}{}:
+			case <-s.ctx.Done():
+				return
+			}
+		}
+		wait := s.start(req)
+		s.waits.Go(func() { s.answer(req, wait) })
+	}
+}
+
+// readerOnly hides other methods, so that the decoder has a buffer of its own.
+type readerOnly struct{ io.Reader }
+
+// start starts a call.
+func (s *session) start(req Request) (wait func() (Response, error)) {
 	t, err := s.transactionOf(req.Tx)
 	if err != nil {
-		resp.Failure = failureOf(err)
-		return nil
+		return func() (Response, error) { return Response{}, err }
 	}
-	answer, err := t.awaitTurn(s, req)()
-	*resp = answer
-	resp.Failure = failureOf(err)
-	return nil
+	return t.start(s, req)
 }
 
-// transactionOf returns the transaction with the id, a new one if there is none.
-func (s *Session) transactionOf(id uint64) (*transaction, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if t := s.transactions[id]; t != nil {
+// answer waits for the result of a call, and sends it.
+func (s *session) answer(req Request, wait func() (Response, error)) {
+	resp, err := wait()
+	resp.Call, resp.Failure = req.Call, failureOf(err)
+	s.out <- struct{}{}
+	defer func() { <-s.out }()
+	_ = s.conn.SetWriteDeadline(time.Now().Add(writeWithin)) // if it cannot be set, writes fail, too
+	if s.to.Encode(resp) != nil {
+		s.conn.Close() // the reader ends the session
+	}
+	if !req.Verb.outlasts() {
+		<-s.calls
+	}
+}
+
+// transactionOf returns the transaction with the number, a new one if there is none.
+func (s *session) transactionOf(number uint64) (*transaction, error) {
+	if t := s.transactions[number]; t != nil {
 		return t, nil
 	}
-	if s.closed {
-		return nil, kv.ErrClosed
+	if len(s.transactions) >= maxTransactions {
+		return nil, kv.NewError(kv.CodeClientInvalidOperation, "the connection has %d transactions that were not released", maxTransactions)
 	}
 	tx, err := s.db.Begin()
 	if err != nil {
 		return nil, err
 	}
-	t := &transaction{tx: tx, watches: map[uint64]kv.Future[struct{}]{}}
-	t.turn.L = &t.mu
-	s.transactions[id] = t
+	t := newTransaction(tx)
+	s.transactions[number] = t
 	return t, nil
 }
 
-// close ends all transactions and watches, and the calls that wait for their turn.
-func (s *Session) close() {
-	s.mu.Lock()
-	s.closed = true
-	open := slices.Collect(maps.Values(s.transactions))
-	s.mu.Unlock()
-	for _, t := range open {
-		t.close()
-	}
-}
-
-// forgetTransaction lets go of a transaction, of which no further call comes.
-func (s *Session) forgetTransaction(id uint64) {
+// take adds bytes to those that transactions hold, and reports whether that is permitted.
+func (s *session) take(n int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.transactions, id)
+	if s.written+n > maxWritten {
+		return false
+	}
+	s.written += n
+	return true
 }
 
-var errVerb = errors.New("the call is unknown: client and server are of different versions")
+func (s *session) give(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.written -= n
+}

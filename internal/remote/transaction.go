@@ -3,129 +3,147 @@
 package remote
 
 import (
+	"errors"
 	"sync"
+	"time"
 
 	"github.com/kazahana-db/kazahana/kv"
 )
 
-// startCall starts a call. It does not block; t.mu is held.
-func (t *transaction) startCall(s *Session, req Request) (wait func() (Response, error)) {
-	var reader kv.ReadTransaction = t.tx
-	if req.Snapshot {
-		reader = t.tx.Snapshot()
-	}
-	ctx := s.ctx
-	switch req.Verb {
-	case get:
-		return values(ctx, reader.Get(req.Key))
-	case getKey:
-		return values(ctx, reader.GetKey(req.Selector))
-	case getRange:
-		return answer(ctx, reader.GetRange(req.Batch.SelectorRange, req.Batch.RangeOptions).First(), func(b kv.Batch) Response { return Response{Batch: b} })
-	case getReadVersion:
-		return integers(ctx, reader.GetReadVersion())
-	case getEstimatedRangeSize:
-		return integers(ctx, reader.GetEstimatedRangeSizeBytes(req.Range))
-	case getRangeSplitPoints:
-		return answer(ctx, reader.GetRangeSplitPoints(req.Range, req.Integer), func(keys [][]byte) Response { return Response{Keys: keys} })
-	case getApproximateSize:
-		return integers(ctx, t.tx.GetApproximateSize())
-	case getVersionstamp:
-		return values(ctx, t.tx.GetVersionstamp())
-	case watch:
-		w := t.tx.Watch(req.Key)
-		t.watches[req.Number] = w
-		return none(ctx, w)
-	case commit:
-		return none(ctx, t.tx.CommitAsync())
-	case onError:
-		return func() (Response, error) { return Response{}, t.tx.OnError(ctx, req.Failure.err()) }
-	case conflictRanges:
-		return func() (resp Response, err error) {
-			resp.Reads, resp.Writes, err = t.tx.ConflictRanges(ctx)
-			return resp, err
-		}
-	case conflictingKeys:
-		return func() (resp Response, err error) {
-			resp.Reads, err = t.tx.ConflictingKeys(ctx)
-			return resp, err
-		}
-	}
-	resp, err := t.doNow(s, req)
-	return func() (Response, error) { return resp, err }
-}
-
-// doNow does a call that needs no waiting.
-func (t *transaction) doNow(s *Session, req Request) (resp Response, err error) {
-	switch req.Verb {
-	case set:
-		t.tx.Set(req.Key, req.Value)
-	case clear:
-		t.tx.Clear(req.Key)
-	case clearRange:
-		t.tx.ClearRange(req.Range)
-	case mutate:
-		t.tx.Atomic(req.Mutation, req.Key, req.Value)
-	case addReadConflictRange:
-		err = t.tx.AddReadConflictRange(req.Range)
-	case addWriteConflictRange:
-		err = t.tx.AddWriteConflictRange(req.Range)
-	case cancelWatch:
-		t.watches[uint64(req.Integer)].Cancel()
-	case setReadVersion:
-		t.tx.SetReadVersion(req.Integer)
-	case setOption:
-		err = t.tx.SetOption(req.Option, req.Integer)
-	case setOptions:
-		err = t.tx.SetOptions(req.Options)
-	case getCommittedVersion:
-		resp.Integer, err = t.tx.GetCommittedVersion()
-	case reset:
-		t.tx.Reset()
-	case cancel:
-		t.tx.Cancel()
-	case end:
-		t.tx.Cancel()
-		s.forgetTransaction(req.Tx)
-	default:
-		err = errVerb
-	}
-	return resp, err
-}
-
-// transaction is one of a client's.
+// transaction is one of a client's. Its calls are started by one goroutine.
 type transaction struct {
 	tx      kv.Transaction
-	mu      sync.Mutex
-	turn    sync.Cond
-	closed  bool                           // the connection has ended
-	next    uint64                         // the number of the call that comes next
 	watches map[uint64]kv.Future[struct{}] // by the number of the call
+	written int                            // bytes
+	failed  error                          // of the commit, whatever the engine says; nil if there is none
+
+	mu        sync.Mutex
+	waiting   int         // calls without an answer, but for those that outlast the commit
+	idle      *time.Timer // expires the transaction
+	expired   bool        // it was idle for so long that its reads would fail, and was reset
+	committed bool        // nothing is left of it but its watches
+	ended     bool
 }
 
-// awaitTurn starts the call when it is its turn, and returns what waits for its answer.
-func (t *transaction) awaitTurn(s *Session, req Request) (wait func() (Response, error)) {
+func newTransaction(tx kv.Transaction) *transaction {
+	t := &transaction{tx: tx, watches: map[uint64]kv.Future[struct{}]{}}
+	t.idle = time.AfterFunc(kv.MaxTransactionAge, t.expire)
+	return t
+}
+
+// expire resets a transaction that its client does not go on with: its memory is free then, and its watches fail.
+func (t *transaction) expire() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for t.next != req.Number && !t.closed {
-		t.turn.Wait()
+	switch {
+	case t.ended:
+		return
+	case t.waiting > 0:
+		t.idle.Reset(kv.MaxTransactionAge)
+		return
 	}
-	if t.closed {
-		return func() (Response, error) { return Response{}, kv.ErrClosed }
+	t.expired = true
+	if !t.committed {
+		t.tx.Reset()
 	}
-	defer t.turn.Broadcast()
-	t.next++
-	return t.startCall(s, req)
+	t.tx.Release()
 }
 
+func (t *transaction) noteCommit() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.committed = true
+}
+
+// begin notes that a call begins, and reports whether the transaction has expired.
+func (t *transaction) begin(v verb) (expired bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.idle.Reset(kv.MaxTransactionAge)
+	if !v.outlasts() {
+		t.waiting++
+	}
+	return t.expired
+}
+
+func (t *transaction) done(v verb) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !v.outlasts() {
+		t.waiting--
+	}
+}
+
+// revive makes a transaction that has expired as new.
+func (t *transaction) revive() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.expired, t.committed = false, false
+	t.tx.Reset()
+}
+
+// start starts a call, and returns what waits for its answer.
+func (t *transaction) start(s *session, req Request) (wait func() (Response, error)) {
+	result := t.startUnlessExpired(s, req, t.begin(req.Verb))
+	return func() (Response, error) {
+		defer t.done(req.Verb)
+		return result()
+	}
+}
+
+func (t *transaction) startUnlessExpired(s *session, req Request, expired bool) (wait func() (Response, error)) {
+	var err error
+	switch {
+	case !expired:
+		return t.startCall(s, req)
+	case req.Verb == reset, req.Verb == onError && kv.IsRetryable(req.Failure.err()):
+		t.forgetWrites(s)
+		t.revive()
+	case req.Verb == cancel, req.Verb == end:
+		_, err = t.doNow(s, req)
+	case req.Verb == onError:
+		err = req.Failure.err()
+	default:
+		err = errExpired
+	}
+	return func() (Response, error) { return Response{}, err }
+}
+
+var errExpired = kv.NewError(kv.CodeTransactionTooOld, "nothing was asked of the transaction for %v", kv.MaxTransactionAge)
+
+// note notes what a call writes, and why the transaction cannot commit then.
+func (t *transaction) note(s *session, req *Request) {
+	n := req.size()
+	switch {
+	case !s.take(n):
+		t.failed = kv.NewError(kv.CodeTransactionTooLarge, "the transactions of the connection write more than %d bytes together", maxWritten)
+		return
+	case !s.writes && t.failed == nil:
+		t.failed = ErrReadOnly
+	}
+	t.written += n
+}
+
+// ErrReadOnly is the error of a commit that writes, of a database that is served for reading only.
+var ErrReadOnly = kv.NewError(kv.CodeTransactionReadOnly, "the program serves its database for reading only")
+
+// forgetWrites lets go of what the transaction writes: it has ended, or begins anew.
+func (t *transaction) forgetWrites(s *session) {
+	s.give(t.written)
+	t.written, t.failed = 0, nil
+}
+
+// close ends the transaction and its watches. A commit that is under way goes on.
 func (t *transaction) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.closed = true
-	t.turn.Broadcast()
+	t.ended = true
+	t.idle.Stop()
 	t.tx.Cancel()
 	t.tx.Release()
 	for _, w := range t.watches {
 		w.Cancel()
 	}
 }
+
+var errVerb = errors.New("the call is unknown: client and server are of different versions")

@@ -27,7 +27,7 @@ func (v view) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
 // GetRange implements [kv.ReadTransaction].
 func (v view) GetRange(r kv.SelectorRange, o kv.RangeOptions) kv.RangeResult {
 	return kv.StreamRange(r, o, func(req kv.BatchRequest) kv.Future[kv.Batch] {
-		return call(v, Request{Verb: getRange, Batch: req}, func(r Response) kv.Batch { return r.Batch })
+		return call(v, Request{Verb: getRange, Batch: req}, func(r Response) kv.Batch { return present(r.Batch) })
 	})
 }
 
@@ -55,7 +55,22 @@ func (v view) ReadTransact(_ context.Context, fn func(kv.ReadTransaction) error)
 // SetOptions implements [kv.ReadTransaction].
 func (v view) SetOptions(o kv.TransactionOptions) error {
 	_, err := v.tx.sendCall(Request{Verb: setOptions, Options: o}).wait()
+	if err == nil {
+		v.tx.mu.Lock()
+		defer v.tx.mu.Unlock()
+		v.tx.options = v.tx.options.With(o)
+	}
 	return err
+}
+
+// present makes the values that are there and empty other than nil, which they are after their way.
+func present(b kv.Batch) kv.Batch {
+	for i := range b.KVs {
+		if b.KVs[i].Value == nil {
+			b.KVs[i].Value = []byte{}
+		}
+	}
+	return b
 }
 
 func value(r Response) []byte {

@@ -24,9 +24,16 @@
 // must not cut answers short: a stream of changes lasts. Serve over TLS, in the program or in the proxy, unless the
 // network encrypts.
 //
+// # The command
+//
+// Below the page, at "transactions", the handler serves the database to programs that send the token: every verb of the
+// command kazahana works on it with --attach URL. Such a connection lasts as long as the command. It needs HTTP/1.1, and a
+// ResponseWriter that is not wrapped, or has a method Unwrap.
+//
 // # Writes
 //
-// Nothing is written unless Options.Write is set: the routes that write answer 403 without it. With it the page saves and
+// Nothing is written unless Options.Write is set: the routes that write answer 403 without it, and commits of the command
+// fail. With it the page saves and
 // deletes records, builds, repairs and drops indexes, and locks and removes tenants. It does so by the stored schema, not by
 // the Go types: hooks do not run. What it removes it shows first, and asks.
 package studio

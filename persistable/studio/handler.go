@@ -18,6 +18,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/access"
 	"github.com/kazahana-db/kazahana/internal/cluster"
 	"github.com/kazahana-db/kazahana/internal/redact"
+	"github.com/kazahana-db/kazahana/internal/remote"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/leasefdb"
 	"github.com/kazahana-db/kazahana/persistable"
@@ -29,6 +30,7 @@ type Handler struct {
 	db      *persistable.DB
 	options Options
 	guard   *access.Guard
+	engine  *remote.Handler // serves transactions to the command
 	stores  *storePages
 	sizes   *sizePages
 	jobs    *jobPages
@@ -63,6 +65,7 @@ func New(db *persistable.DB, o Options) (*Handler, error) {
 	h.ended, h.end = context.WithCancel(context.Background())
 	h.pulse = &pulse{engine: db.Engine(), database: cmp.Or(o.Database, "the database"), remedy: o.Remedy, ended: h.ended}
 	h.samples = startSampler(db.Engine(), sampleEvery)
+	h.engine = remote.NewHandler(db.Engine(), h.engineKind(), o.Write)
 	h.pages = guard.Protect(h.routes(), http.HandlerFunc(serveClosed))
 	return h, nil
 }
@@ -79,7 +82,20 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusMovedPermanently)
 		return
 	}
+	if r.URL.Path == remote.Path {
+		h.serveTransactions(w, r)
+		return
+	}
 	h.pages.ServeHTTP(w, r)
+}
+
+// serveTransactions serves the database to a program that has the token, such as kazahana --attach.
+func (h *Handler) serveTransactions(w http.ResponseWriter, r *http.Request) {
+	if status, why := h.guard.CheckProgram(r); status != 0 {
+		http.Error(w, why, status)
+		return
+	}
+	h.engine.ServeHTTP(w, r)
 }
 
 // Close ends streams and what runs in the background, and waits for the latter. Call it before
@@ -88,6 +104,7 @@ func (h *Handler) Close() { h.closed.Do(h.stop) }
 
 func (h *Handler) stop() {
 	h.end()
+	h.engine.Close()
 	h.jobs.set.Close()
 	h.pulse.close()
 	h.samples.close()
@@ -208,11 +225,16 @@ type info struct {
 }
 
 func (h *Handler) info(*http.Request) (any, error) {
-	i := info{Database: h.options.Database, Engine: "cluster", Write: h.options.Write}
-	if h.samples != nil {
-		i.Engine = "embedded"
+	return info{Database: h.options.Database, Engine: h.engineKind(), Write: h.options.Write}, nil
+}
+
+// engineKind returns embedded or cluster.
+func (h *Handler) engineKind() string {
+	served, ok := h.db.Engine().(*remote.Database)
+	if h.samples != nil || ok && served.Engine() == remote.Embedded {
+		return remote.Embedded
 	}
-	return i, nil
+	return "cluster"
 }
 
 // state is what the page shows of the database as a whole.

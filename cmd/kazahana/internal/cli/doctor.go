@@ -64,7 +64,7 @@ func examineDatabase(ctx context.Context, cmd *cobra.Command, c *shell.Console, 
 	}
 	_, exclusive := db.(*embedded.Database)
 	var faults []cluster.Fault
-	if !exclusive && len(path) == 0 {
+	if database.IsCluster(db) && len(path) == 0 {
 		faults = clusterFaults(ctx, db)
 	}
 	bar := c.StartProgress("keys", 0, shell.Things)

@@ -30,11 +30,12 @@ type engineNumbers struct {
 }
 
 func readEngine(ctx context.Context, db kv.Database) (e engineNumbers, err error) {
-	switch folder := db.(type) {
-	case *embedded.Database:
+	if folder, ok := db.(*embedded.Database); ok {
 		m := folder.Metrics()
-		e.Kind, e.Metrics = "embedded", &m
-	default:
+		e.Metrics = &m
+	}
+	e.Kind = "embedded"
+	if database.IsCluster(db) {
 		e.Kind = "foundationdb"
 		e.readCluster(ctx, db)
 	}

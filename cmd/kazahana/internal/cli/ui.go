@@ -46,8 +46,11 @@ then it also saves and deletes records, builds, repairs and drops indexes, and l
 tenants. Without another --listen only programs on this machine reach it.
 
 An embedded database is open by one process at a time: while the page is served, no program can
-open the folder, and the command does not start while a program has it open: then show a backup that
-the program has made. A cluster may be shown while programs use it.
+open the folder, and the command does not start while a program has it open. Then let the program
+serve the page itself (package persistable/studio). A cluster may be shown while programs use it.
+
+The page also serves the database to other commands: --attach with its URL, and its token in
+KAZAHANA_ATTACH_TOKEN.
 ` + database.About,
 		Example: "  kazahana ui --db data\n  kazahana ui --cluster-file fdb.cluster --listen 127.0.0.1:4711 --open",
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -43,78 +43,26 @@ import (
 	"github.com/kazahana-db/kazahana/persistable"
 )
 
-// The environment variables that stand for --db and --cluster-file. A flag has precedence over
-// both.
-const (
-	FolderVariable  = "KAZAHANA_DB"
-	ClusterVariable = "KAZAHANA_CLUSTER_FILE"
-)
-
-// The names of the flags.
-const (
-	folderFlag  = "db"
-	clusterFlag = "cluster-file"
-	timeoutFlag = "timeout"
-)
-
 // About says in the help of a verb which database it uses.
 const About = `
 The database is that of --db (KAZAHANA_DB), the folder of an embedded database that no program has
-open, or of --cluster-file (KAZAHANA_CLUSTER_FILE), a FoundationDB cluster.`
+open, or of --cluster-file (KAZAHANA_CLUSTER_FILE), a FoundationDB cluster, or of --attach
+(KAZAHANA_ATTACH), the one that a running program serves with its page; KAZAHANA_ATTACH_TOKEN or
+--attach-token-file has the token of the page.`
+
+const timeoutFlag = "timeout"
 
 // AddFlags adds the flags of the database to the root of all commands.
 func AddFlags(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	flags.String(folderFlag, "", "the database in this `folder`, which no program has open; also "+FolderVariable)
 	flags.String(clusterFlag, "", "the FoundationDB cluster of this `file`; also "+ClusterVariable)
+	flags.String(attachFlag, "", "the database of the running program whose page has this `URL`; also "+attachVariable)
+	flags.String(attachTokenFlag, "", "the `file` with the token of that page; "+attachTokenVariable+" has it otherwise")
 	flags.Duration(timeoutFlag, 0, "give up after this `duration`; 0: never")
 	_ = root.MarkPersistentFlagDirname(folderFlag) // the flag is there
 	_ = root.MarkPersistentFlagFilename(clusterFlag)
-}
-
-// place is where a database is: one of the two.
-type place struct {
-	folder  string
-	cluster string // a file
-}
-
-// String implements [fmt.Stringer].
-func (p place) String() string {
-	if p.folder != "" {
-		return "the folder " + shell.Word(p.folder)
-	}
-	return "the cluster of " + shell.Word(p.cluster)
-}
-
-// remedy says what to do when the database does not answer.
-func (p place) remedy() string {
-	if p.folder != "" {
-		return "See in the system's log whether its disk has faults."
-	}
-	file := shell.Word(p.cluster)
-	return fmt.Sprintf("Run fdbcli -C %s --exec 'status details' on this machine: it says whether the cluster is available. If it reaches no coordinators, see whether the servers run, whether this machine reaches them, and whether %s is the file that they have.", file, file)
-}
-
-// placeOf returns the place that the flags name or, without them, the environment.
-func placeOf(cmd *cobra.Command) (p place, err error) {
-	folder, cluster := cmd.Flag(folderFlag), cmd.Flag(clusterFlag)
-	if folder == nil || cluster == nil {
-		return p, errors.New("the command has no flags of a database")
-	}
-	from := "--" + folderFlag + " and --" + clusterFlag
-	if folder.Changed || cluster.Changed {
-		p = place{folder.Value.String(), cluster.Value.String()}
-	} else {
-		p = place{os.Getenv(FolderVariable), os.Getenv(ClusterVariable)}
-		from = FolderVariable + " and " + ClusterVariable
-	}
-	switch {
-	case p == place{}:
-		return p, shell.Misuse(cmd, fmt.Errorf("say which database: --%s FOLDER (%s) or --%s FILE (%s)", folderFlag, FolderVariable, clusterFlag, ClusterVariable))
-	case p.folder != "" && p.cluster != "":
-		return p, shell.Misuse(cmd, fmt.Errorf("%s exclude each other", from))
-	}
-	return p, nil
+	_ = root.MarkPersistentFlagFilename(attachTokenFlag)
 }
 
 // Folder returns the folder of the embedded database of a verb that has no meaning for a
@@ -133,7 +81,7 @@ func Folder(cmd *cobra.Command) (string, error) {
 // Refuse makes a verb that uses no database of these flags refuse them.
 func Refuse(group *cobra.Command) *cobra.Command {
 	group.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		for _, name := range []string{folderFlag, clusterFlag} {
+		for _, name := range placeFlags {
 			if f := cmd.Flag(name); f != nil && f.Changed {
 				return shell.Misuse(cmd, fmt.Errorf("--%s: this command uses no such database", name))
 			}
@@ -251,17 +199,6 @@ func explainEnd(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", late, err)
 	}
 	return err
-}
-
-// open opens the database. It makes none.
-func (p place) open(ctx context.Context, writes bool) (kv.Database, error) {
-	switch {
-	case p.folder != "" && writes:
-		return openFolder(p.folder)
-	case p.folder != "":
-		return OpenFolder(p.folder)
-	}
-	return openCluster(ctx, p.cluster)
 }
 
 // OpenFolder opens the database of a folder for reading. It writes nothing.

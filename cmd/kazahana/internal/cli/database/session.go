@@ -63,7 +63,7 @@ func sessionOf(cmd *cobra.Command) *Session {
 
 // checkFlags refuses a command of the session that names a database.
 func (s *Session) checkFlags(cmd *cobra.Command) error {
-	for _, name := range []string{folderFlag, clusterFlag} {
+	for _, name := range placeFlags {
 		if f := cmd.Flag(name); f != nil && f.Changed {
 			return shell.Misuse(cmd, fmt.Errorf("--%s: the database of a shell is fixed, and is %s", name, s.at))
 		}
