@@ -76,7 +76,7 @@ func statusOf(err error) int {
 		return http.StatusNotFound
 	case errors.Is(err, persistable.ErrChanged):
 		return http.StatusPreconditionFailed
-	case errors.Is(err, job.ErrClosed), errors.Is(err, kv.ErrClosed), is[*outage](err):
+	case isOneOf(err, job.ErrClosed, kv.ErrClosed), is[*outage](err):
 		return http.StatusServiceUnavailable
 	case isOneOf(err, job.ErrRunning, tenants.ErrExists, tenants.ErrLockLost), isRefusal(err):
 		return http.StatusConflict
@@ -105,7 +105,7 @@ func isOneOf(err error, targets ...error) bool {
 // asked for.
 func isRefusal(err error) bool {
 	return errors.Is(err, persistable.ErrLocked) || errors.Is(err, persistable.ErrQuota) || is[*persistable.UniqueError](err) || is[*persistable.NotUniqueError](err) ||
-		errors.Is(err, persistable.ErrNotBuilt) || errors.Is(err, persistable.ErrForeignIndex)
+		errors.Is(err, persistable.ErrExists) || errors.Is(err, persistable.ErrNotBuilt) || errors.Is(err, persistable.ErrForeignIndex)
 }
 
 // isFault reports whether an error is about the request itself.

@@ -3,6 +3,8 @@
 package studio
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -48,6 +50,7 @@ func TestBrowser(t *testing.T) {
 		{"records", (*visit).seeRecords},
 		{"record", (*visit).seeRecord},
 		{"editing", (*visit).editRecord},
+		{"a new record", (*visit).createRecord},
 		{"indexes", (*visit).seeIndexes},
 		{"schema", (*visit).seeSchema},
 		{"changes", (*visit).seeChanges},
@@ -80,13 +83,12 @@ func (v *visit) openView(address, title string) {
 	}
 }
 
-// CheckPage makes the checks of a page, and that a narrow window shows all cells of a table but that of
-// the records, which scrolls.
+// CheckPage makes the checks of a page, and that a narrow window shows all cells of a table.
 func (v *visit) CheckPage(name string) {
 	v.Helper()
 	v.Page.CheckPage(name)
 	v.RunSteps(chromedp.EmulateViewport(320, 640))
-	if hidden := browsertest.Evaluate[string](v.Page, "[...document.querySelectorAll('.scroll:not(.records)')].filter(e => e.scrollWidth > e.clientWidth).map(e => e.ariaLabel).join()"); hidden != "" {
+	if hidden := browsertest.Evaluate[string](v.Page, "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth).map(e => e.ariaLabel).join()"); hidden != "" {
 		v.Errorf("%s: in a narrow window cells are out of sight: %s", name, hidden)
 	}
 	v.RunSteps(chromedp.EmulateViewport(1200, 800))
@@ -185,6 +187,7 @@ func (v *visit) seeRecords() {
 	v.WantText("tbody tr:first-child", firstOrder)
 	v.WantText("tbody tr:first-child", "A-1001")
 	v.CheckPage("records")
+	v.chooseColumns()
 	v.pressText(".pager", "Next page")
 	v.WantSoon("tbody tr:first-child", "A-1011")
 	v.pressText(".pager", "Next page")
@@ -207,6 +210,46 @@ func (v *visit) seeRecords() {
 	v.WantText("tbody tr:first-child", "A-1024")
 }
 
+// chooseColumns leaves out a column, which the next page and the files leave out, too.
+func (v *visit) chooseColumns() {
+	v.press(".columns summary")
+	v.RunSteps(chromedp.Evaluate[chromedp.Void]("[...document.querySelectorAll(`.columns label`)].find(l => l.textContent === `Country`).click()"))
+	v.wantAddress("column=Number")
+	if !v.AwaitTrue("!document.querySelector('main thead').innerText.includes('Country')") {
+		v.Error("a column that was left out is shown")
+	}
+	file := browsertest.Evaluate[string](v.Page, "document.querySelector('.exports a[download]').getAttribute('href')")
+	if !strings.Contains(file, "format=csv") || !strings.Contains(file, "column=Number") || strings.Contains(file, "column=Country") {
+		v.Errorf("the file is %s", file)
+	}
+	v.press(".exports a[download]")
+	v.WantText("h1", "Order") // a download does not leave the view
+	v.openView("records?limit=10&"+ordersPath, "Order")
+}
+
+// createRecord writes a new record, first one that cannot be.
+func (v *visit) createRecord() {
+	v.openView("records?"+ordersPath, "Order")
+	v.press("#new")
+	v.WantSoon(".editor", "The library makes the id.")
+	v.CheckPage("new")
+	v.replaceJSON(`"Number": ""`, `"Number": "A-1001"`)
+	v.press("#save")
+	v.WantSoon(".editor [role=alert]", "A-1001")
+	v.replaceJSON(`"Number": "A-1001"`, `"Number": "N-2000"`)
+	v.press("#save")
+	v.WantSoon(".toasts", "The record was created.")
+	v.wantAddress("record?")
+	v.WantSoon("main", "N-2000")
+	o, err := bazaar.OrderStoreOf(v.site.db, "tenant-1").ByNumber(v.Context(), "N-2000")
+	if err != nil {
+		v.Fatal(err)
+	}
+	if err := bazaar.OrderStoreOf(v.site.db, "tenant-1").Delete(v.Context(), o.ID); err != nil {
+		v.Fatal(err)
+	}
+}
+
 func (v *visit) seeRecord() {
 	v.openView("record?id="+firstOrder+"&"+ordersPath, firstOrder)
 	v.WantText("main", "Domkloster 4")
@@ -214,6 +257,27 @@ func (v *visit) seeRecord() {
 	v.CheckPage("record")
 	v.press("section:last-of-type summary")
 	v.WantSoon("section:last-of-type details[open]", "key")
+	v.seeInnerJSON()
+}
+
+// seeInnerJSON sees a text that is JSON laid out, with all digits of its numbers.
+func (v *visit) seeInnerJSON() {
+	const id = 72623859790382858
+	store := bazaar.OrderStoreOf(v.site.db, "tenant-1")
+	for number, laidOut := range map[string]bool{`{"a":{"b":9007199254740993}}`: true, `{"a":`: false} {
+		var was string
+		if err := store.Update(v.Context(), id, func(o *bazaar.Order) error { was, o.Number = o.Number, number; return nil }); err != nil {
+			v.Fatal(err)
+		}
+		v.openView(fmt.Sprintf("record?id=%d&%s", id, ordersPath), "Order")
+		v.WantText("main", number[:4])
+		if shown := browsertest.Evaluate[bool](v.Page, "[...document.querySelectorAll('[data-inner]')].some(e => e.innerText.includes('    \"b\": 9007199254740993'))"); shown != laidOut {
+			v.Errorf("%s is laid out: %v", number, shown)
+		}
+		if err := store.Update(v.Context(), id, func(o *bazaar.Order) error { o.Number = was; return nil }); err != nil {
+			v.Fatal(err)
+		}
+	}
 }
 
 func (v *visit) editRecord() {

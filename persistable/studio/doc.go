@@ -33,7 +33,7 @@
 // # Writes
 //
 // Nothing is written unless Options.Write is set: the routes that write answer 403 without it, and commits of the command
-// fail. With it the page saves and
+// fail. With it the page creates, saves and
 // deletes records, builds, repairs and drops indexes, and locks and removes tenants. It does so by the stored schema, not by
 // the Go types: hooks do not run. What it removes it shows first, and asks.
 package studio

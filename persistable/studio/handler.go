@@ -194,15 +194,26 @@ func (h *Handler) routes() http.Handler {
 		mux.HandleFunc("GET /api/"+path, answer(h.pulse.guard(do)))
 	}
 	mux.HandleFunc("GET /api/changes", changes.stream)
+	mux.HandleFunc("GET /api/records/export", h.export(records))
 	mux.HandleFunc("POST /api/jobs/cancel", answer(h.jobs.cancel))
 	mux.HandleFunc("POST /api/indexes/verify", answer(h.pulse.guard(indexes.verify)))
 	for path, do := range map[string]verb{
-		"record/save": records.save, "record/delete": records.delete, "indexes/build": indexes.build, "indexes/repair": indexes.repair,
+		"record/create": records.create, "record/save": records.save, "record/delete": records.delete, "indexes/build": indexes.build, "indexes/repair": indexes.repair,
 		"indexes/drop": indexes.drop, "tenant/lock": tenants.lock, "tenant/unlock": tenants.unlock, "tenant/remove": tenants.remove,
 	} {
 		mux.HandleFunc("POST /api/"+path, answer(h.onlyWriting(h.pulse.guard(do))))
 	}
 	return mux
+}
+
+// export answers with a file, or with an error.
+func (h *Handler) export(records *recordPages) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		failed := func(r *http.Request) (any, error) { return nil, records.export(w, r) }
+		if _, err := h.pulse.guard(failed)(r); err != nil {
+			answer(func(*http.Request) (any, error) { return nil, err })(w, r)
+		}
+	}
 }
 
 // onlyWriting refuses the verb unless the page may write.

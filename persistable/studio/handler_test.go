@@ -51,7 +51,7 @@ func TestReadOnly(t *testing.T) {
 	store := map[string]any{"path": []string{"tenants", "tenant-1", "orders"}, "type": "Order"}
 	tenant := map[string]any{"path": []string{"tenants", "tenant-1"}}
 	for path, body := range map[string]any{
-		"record/save": store, "record/delete": store, "indexes/build": store, "indexes/repair": store, "indexes/drop": store,
+		"record/create": store, "record/save": store, "record/delete": store, "indexes/build": store, "indexes/repair": store, "indexes/drop": store,
 		"tenant/lock": tenant, "tenant/unlock": tenant, "tenant/remove": tenant,
 	} {
 		var answer struct{ Error string }
@@ -336,7 +336,7 @@ func TestNumbersKeepAllDigits(t *testing.T) {
 // TestNoPath checks that a change of nowhere is refused as one that cannot be.
 func TestNoPath(t *testing.T) {
 	s := start(t, Options{Write: true})
-	for _, path := range []string{"record/save", "record/delete", "indexes/build", "indexes/verify", "indexes/repair", "indexes/drop", "tenant/lock", "tenant/unlock", "tenant/remove"} {
+	for _, path := range []string{"record/create", "record/save", "record/delete", "indexes/build", "indexes/verify", "indexes/repair", "indexes/drop", "tenant/lock", "tenant/unlock", "tenant/remove"} {
 		var answer struct{ Error string }
 		if status := s.post(path, map[string]any{"path": []string{}}, &answer); status != http.StatusBadRequest || answer.Error == "" {
 			t.Errorf("%s answers %d: %s", path, status, answer.Error)

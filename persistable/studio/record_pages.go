@@ -39,35 +39,48 @@ const (
 	shownInRecord = 2000
 )
 
-// list returns a page of the records of a store: those that a condition chooses, or in the
+// foundPage is a page of the records of a store, with the query that it is of.
+type foundPage struct {
+	persistable.Page[*dynamic.Record]
+	query *persistable.Query[*dynamic.Record]
+}
+
+// find reads a page of the records of a store: those that a condition chooses, or in the
 // order of an index.
-func (p *recordPages) list(r *http.Request) (any, error) {
-	s, err := p.stores.open(r)
+func (p *recordPages) find(r *http.Request) (s *dynamic.Store, found foundPage, err error) {
+	s, err = p.stores.open(r)
 	if err != nil {
-		return nil, err
+		return nil, found, err
 	}
 	limit, err := limitOf(r, 500)
 	if err != nil {
-		return nil, err
+		return nil, found, err
 	}
 	query, err := newQuery(s, r.URL.Query())
 	if err != nil {
-		return nil, invalid("%w", err)
+		return nil, found, invalid("%w", err)
 	}
-	page, err := query.Limit(limit).Page(r.Context(), r.URL.Query().Get("token"))
+	found.query = query.Limit(limit)
+	found.Page, err = found.query.Page(r.Context(), r.URL.Query().Get("token"))
+	return s, found, err
+}
+
+// list returns a page of records.
+func (p *recordPages) list(r *http.Request) (any, error) {
+	s, found, err := p.find(r)
 	if err != nil {
 		return nil, err
 	}
 	rows := []row{}
-	for _, record := range page.Records {
+	for _, record := range found.Records {
 		one, err := newRow(record, shownInTable)
 		if err != nil {
 			return nil, err
 		}
 		rows = append(rows, one)
 	}
-	answer := map[string]any{"rows": rows, "next": page.Next, "schema": newSchemaView(s)}
-	if x, err := query.Explain(r.Context()); err == nil {
+	answer := map[string]any{"rows": rows, "next": found.Next, "schema": newSchemaView(s)}
+	if x, err := found.query.Explain(r.Context()); err == nil {
 		answer["plan"] = x.String()
 	}
 	return answer, nil
@@ -227,6 +240,26 @@ type recordRequest struct {
 	ID     string   `json:"id"`
 	Etag   string   `json:"etag"`             // of the state that the page showed
 	Record string   `json:"record,omitempty"` // the JSON of the new state
+}
+
+// create stores a new record. The library makes its id, if the type's ids are made by it and the record has none.
+func (p *recordPages) create(r *http.Request) (any, error) {
+	var q recordRequest
+	if err := readBody(r, &q); err != nil {
+		return nil, err
+	}
+	s, err := dynamic.Open(r.Context(), p.stores.db, q.Path, q.Type)
+	if err != nil {
+		return nil, err
+	}
+	record, err := s.ParseRecord([]byte(q.Record))
+	if err != nil {
+		return nil, invalid("%w", err)
+	}
+	if err := s.Create(r.Context(), record); err != nil {
+		return nil, err
+	}
+	return map[string]any{"id": record.ID().String()}, nil
 }
 
 // save saves a record unless it has changed since the page read it.

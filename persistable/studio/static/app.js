@@ -120,7 +120,7 @@ document.addEventListener('click', event => {
     document.querySelector(a.getAttribute('href'))?.focus();
     return;
   }
-  if (a.origin !== location.origin || a.target) return;
+  if (a.origin !== location.origin || a.target || a.hasAttribute('download')) return;
   event.preventDefault();
   go(a.href);
 });

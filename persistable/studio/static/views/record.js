@@ -2,6 +2,7 @@
 
 import {get, post} from '../api.js';
 import {el, put} from '../dom.js';
+import {openEditor} from '../editor.js';
 import {bytes, count, flat, printable} from '../format.js';
 import {ask, badge, button, crumbs, empty, facts, foreign, heading, notice, table, tabs, to, toast, value} from '../parts.js';
 
@@ -23,7 +24,7 @@ export async function show({p, type, query, signal, info, go, again}) {
       tabs('', p, schema.Type),
       facts(['Size as JSON', bytes(found.bytes)], ['Entries', count(found.entries.length)], row.version ? ['Version', el('code', null, row.version)] : null),
       editor,
-      el('section', null, el('h2', null, 'Fields'), table('Fields', [{name: 'Field'}, {name: 'Value', wide: true, plain: true}], row.cells.map(c => [[foreign(c.name), el('div', {class: 'kind'}, flat(kinds[c.name] ?? ''))], whole(c, place)]))),
+      el('section', null, el('h2', null, 'Fields'), table('Fields', [{name: 'Field'}, {name: 'Value', wide: true, plain: true}], row.cells.map(c => [[foreign(c.name), el('div', {class: 'kind'}, flat(kinds[c.name] ?? ''))], whole(c, place, kinds[c.name] ?? '')]))),
       el('section', null, el('h2', null, 'Keys'),
         el('p', {class: 'lead'}, 'What the database has because of this record: its own keys, and those in each index; of groups (counts, sums) the values are of all their records.'),
         found.entries.length ? table('Keys', [{name: 'Of'}, {name: 'Key after the directory’s prefix', wide: true, plain: true}, {name: 'Value', number: true}], found.entries.map(entry)) : empty('No keys', '')),
@@ -35,9 +36,23 @@ export async function show({p, type, query, signal, info, go, again}) {
 // browsers seconds.
 const longText = 50_000;
 
+// innerJSON returns the JSON object or list that a text, or bytes, have; '' if they have something else.
+function innerJSON(cell, kind) {
+  if (cell.kind !== 'string') return '';
+  try {
+    const text = kind.endsWith('bytes') ? new TextDecoder('utf-8', {fatal: true}).decode(Uint8Array.from(atob(cell.text), c => c.charCodeAt(0))) : cell.text;
+    return /^\s*[{[]/.test(text) && JSON.parse(text) ? text : '';
+  } catch {
+    return '';
+  }
+}
+
 // whole shows a value. If it is cut, a button gets all of it.
-function whole(cell, place) {
-  const box = el('div', {class: 'whole'}, cell.kind === 'object' || cell.kind === 'list' ? el('pre', {class: 'value', tabindex: '0'}, cell.bytes ? printable(cell.text) + '…' : printable(indent(cell.text))) : value(cell));
+function whole(cell, place, kind) {
+  const inner = cell.bytes ? '' : innerJSON(cell, kind);
+  const shown = inner ? el('pre', {class: 'value', tabindex: '0', 'data-inner': true}, printable(indent(inner)))
+    : cell.kind === 'object' || cell.kind === 'list' ? el('pre', {class: 'value', tabindex: '0'}, cell.bytes ? printable(cell.text) + '…' : printable(indent(cell.text))) : value(cell);
+  const box = el('div', {class: 'whole'}, shown, inner ? el('span', {class: 'quiet'}, 'JSON in ', flat(kind)) : null);
   if (!cell.bytes) return box;
   const more = button(`Show all ${bytes(cell.bytes)}`, async () => {
     more.disabled = true;
@@ -98,27 +113,18 @@ async function edit(editor, place, again) {
     toast(error.message, 'bad');
     return;
   }
-  const area = el('textarea', {id: 'json', rows: String(Math.min(30, text.split('\n').length + 1)), spellcheck: 'false', autocapitalize: 'off', autocomplete: 'off', wrap: 'off'});
-  area.value = printable(text);
-  const state = el('div');
-  const save = button('Save', async () => {
-    save.disabled = true;
-    try {
-      await post('record/save', {path: place.p, type: place.type, id: place.id, etag: place.etag, record: area.value});
+  openEditor(editor, {
+    text,
+    hint: 'All indexes are maintained. It is saved only if the record is still as it was shown.',
+    save: async record => {
+      await post('record/save', {path: place.p, type: place.type, id: place.id, etag: place.etag, record});
       toast('The record was saved.');
       again();
-    } catch (error) {
-      save.disabled = false;
-      put(state, error.status === 412
-        ? notice('bad', el('p', {class: 'notice-title'}, 'The record has changed in the database'), el('p', null, 'Nothing was saved. Your text is still here: copy what you need, then load the record as it is now.'), button('Load it as it is now', again))
-        : notice('bad', el('p', {class: 'notice-title'}, error.unknown ? 'It is not known whether it was saved' : 'Nothing was saved'), el('p', {class: 'pre'}, printable(error.message))));
-    }
-  }, 'primary', {id: 'save'});
-  put(editor, el('section', {class: 'editor'}, el('label', {class: 'field', for: 'json'}, 'The record as JSON', area), state,
-    el('p', {class: 'hint'}, 'All indexes are maintained. It is saved only if the record is still as it was shown. Hooks of the type’s Go code do not run.'),
-    el('div', {class: 'actions'}, button('Cancel', () => put(editor)), save)));
-  area.focus();
-  area.setSelectionRange(0, 0);
+    },
+    explain: error => error.status === 412
+      ? notice('bad', el('p', {class: 'notice-title'}, 'The record has changed in the database'), el('p', null, 'Nothing was saved. Your text is still here: copy what you need, then load the record as it is now.'), button('Load it as it is now', again))
+      : null,
+  });
 }
 
 async function remove(place, found, go) {

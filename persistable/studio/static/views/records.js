@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import {get} from '../api.js';
+import {get, post, search} from '../api.js';
 import {el} from '../dom.js';
+import {openEditor} from '../editor.js';
 import {flat, plural} from '../format.js';
-import {button, empty, fault, foreign, link, notice, storeTop, table, to, value} from '../parts.js';
+import {button, empty, fault, foreign, link, notice, storeTop, table, to, toast, value} from '../parts.js';
 
-export async function show({p, type, query, signal, go}) {
-  const chosen = {where: query.get('where') ?? '', index: query.get('index') ?? '', value: query.getAll('value'), reverse: query.get('reverse') === '1', token: query.get('token') ?? ''};
+export async function show({p, type, query, signal, info, go}) {
+  const chosen = {where: query.get('where') ?? '', index: query.get('index') ?? '', value: query.getAll('value'), reverse: query.get('reverse') === '1', column: query.getAll('column'), token: query.get('token') ?? ''};
   const limit = query.get('limit') ?? '50';
   let found = null, failed = null, schema;
   try {
@@ -18,13 +19,17 @@ export async function show({p, type, query, signal, go}) {
     schema = await get('schema', {p, type}, signal);
   }
   const form = toolbar({p, type: schema.Type, schema, chosen, limit, go});
+  const editor = el('div');
   return {
     title: `${schema.Type} records`,
     body: [
-      storeTop('records', p, schema.Type, found ? el('span', {class: 'quiet'}, `${plural(found.rows.length, 'record')}${chosen.token ? ' on this page' : ''}${found.next ? ', and more' : ''}`) : null),
+      storeTop('records', p, schema.Type, found ? el('span', {class: 'quiet'}, `${plural(found.rows.length, 'record')}${chosen.token ? ' on this page' : ''}${found.next ? ', and more' : ''}`) : null,
+        info.write && !schema.refusal ? button('New…', () => create(editor, p, schema, go), '', {id: 'new'}) : null),
       schema.refusal ? notice('warn', 'Records here can be read, not written: ', foreign(schema.refusal)) : null,
+      editor,
       form,
-      failed ? fault(failed) : found.rows.length ? list(p, schema, found.rows) : none(chosen),
+      failed ? fault(failed) : found.rows.length ? list(p, schema, found.rows, chosen.column) : none(chosen),
+      found?.rows.length ? exports({p, type: schema.Type, ...chosen, limit}) : null,
       found ? el('nav', {class: 'pager', 'aria-label': 'Pages'},
         chosen.token ? el('a', {href: to('records', {p, type: schema.Type, ...chosen, token: '', limit})}, 'First page') : null,
         found.next ? el('a', {href: to('records', {p, type: schema.Type, ...chosen, token: found.next, limit}), rel: 'next'}, 'Next page') : null) : null,
@@ -51,11 +56,12 @@ function toolbar({p, type, schema, chosen, limit, go}) {
   reverse.checked = chosen.reverse;
   const submit = () => {
     const byIndex = !where.value.trim() && index.value;
-    go(to('records', {p, type, where: where.value.trim(), index: byIndex ? index.value : '', value: byIndex ? values.value.split(',').map(v => v.trim()).filter(Boolean) : [], reverse: reverse.checked, limit: limit === '50' ? '' : limit}), {focus: false});
+    go(to('records', {p, type, where: where.value.trim(), index: byIndex ? index.value : '', value: byIndex ? values.value.split(',').map(v => v.trim()).filter(Boolean) : [], reverse: reverse.checked, column: chosen.column, limit: limit === '50' ? '' : limit}), {focus: false});
   };
   return el('form', {class: 'toolbar', role: 'search', onsubmit: e => { e.preventDefault(); submit(); }},
     el('label', {class: 'field grow', for: 'where'}, 'Where', where),
     el('label', {class: 'field', for: 'index'}, 'In the order', index),
+    columns(schema, chosen, submit),
     index.value && !chosen.where ? el('label', {class: 'field', for: 'values'}, 'Behind the values', values) : null,
     el('label', {class: 'check', for: 'reverse'}, reverse, 'backward'),
     el('button', {type: 'submit', class: 'primary'}, 'Show'),
@@ -71,9 +77,57 @@ function example(schema) {
   return `${flat(field)} = ${sample}`;
 }
 
-function list(p, schema, rows) {
+let choosing = false; // columns: each choice draws the view again
+
+// columns lets the user choose the fields that are shown.
+function columns(schema, chosen, submit) {
+  const names = schema.Fields.slice(1).map(f => f.Name);
+  const shown = new Set(chosen.column.length ? chosen.column : names);
+  return el('details', {class: 'columns', open: choosing, ontoggle: e => { choosing = e.target.open; }}, el('summary', null, shown.size < names.length ? `${shown.size} of ${plural(names.length, 'column')}` : 'Columns'),
+    el('div', null, names.map((n, i) => {
+      const box = el('input', {type: 'checkbox', id: `column-${i}`, onchange: () => {
+        shown[box.checked ? 'add' : 'delete'](n);
+        chosen.column = shown.size && shown.size < names.length ? names.filter(name => shown.has(name)) : [];
+        submit();
+      }});
+      box.checked = shown.has(n);
+      return el('label', {class: 'check', for: `column-${i}`}, box, flat(n));
+    })));
+}
+
+// exports lead to the files of the records that are shown.
+function exports(params) {
+  const file = format => el('a', {href: `api/records/export${search({...params, format})}`, download: true}, {csv: 'CSV', jsonl: 'JSON lines'}[format]);
+  return el('p', {class: 'links exports'}, 'Save these records as ', file('csv'), ' or ', file('jsonl'));
+}
+
+// create lets the user write a new record. The library makes the ids of most types.
+function create(editor, p, schema, go) {
+  const fields = schema.Fields.slice(schema.MadeIDs ? 1 : 0).filter(f => !schema.Directory.includes(`{${f.Name}}`));
+  const others = fields.filter(f => zero(f.Kind) === undefined).map(f => `${flat(f.Name)} (${flat(f.Kind)})`);
+  openEditor(editor, {
+    text: JSON.stringify(Object.fromEntries(fields.map(f => [f.Name, zero(f.Kind)])), null, 2),
+    hint: `${schema.MadeIDs ? 'The library makes the id. ' : ''}Fields that you leave out have their zero value or their default.${others.length ? ` There are also ${others.join(', ')}.` : ''}`,
+    save: async record => {
+      const {id} = await post('record/create', {path: p, type: schema.Type, record});
+      toast('The record was created.');
+      go(to('record', {p, type: schema.Type, id}));
+    },
+  });
+}
+
+// zero returns the zero value of a kind that has one in JSON; undefined for others, such as times.
+function zero(kind) {
+  if (kind.startsWith('[]')) return [];
+  if (kind.startsWith('map[')) return {};
+  if (kind === 'string' || kind === 'bytes') return '';
+  if (kind === 'bool') return false;
+  return /^(u?int|float|double)/.test(kind) ? 0 : undefined;
+}
+
+function list(p, schema, rows, shown) {
   const idField = schema.Fields?.[0]?.Name;
-  const names = rows[0].cells.map(c => c.name).filter(n => n !== idField);
+  const names = rows[0].cells.map(c => c.name).filter(n => n !== idField && (!shown.length || shown.includes(n)));
   const numbers = new Set(names.filter(n => rows.some(r => r.cells.find(c => c.name === n)?.kind === 'number')));
   const columns = [{name: flat(idField ?? 'id'), mono: true}, ...names.map(n => ({name: flat(n), number: numbers.has(n)}))];
   return table('Records', columns, rows.map(r => [
@@ -81,6 +135,6 @@ function list(p, schema, rows) {
     ...names.map(n => {
       const cell = r.cells.find(c => c.name === n);
       return cell ? value(cell) : '';
-    })]), {class: 'scroll records'});
+    })]), {class: 'scroll stack records'});
 }
 
