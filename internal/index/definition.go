@@ -28,6 +28,9 @@ type Definition struct {
 	// Descending names those of Fields that are stored in descending order,
 	// by [Descend].
 	Descending []string
+	// Folded names those of Fields, texts, that are stored folded: without regard to case, as
+	// package fold says.
+	Folded []string
 	// Unique tells that one key has one owner.
 	Unique bool
 	// Cover tells that entries hold a copy of the record, so that a query need
@@ -71,10 +74,22 @@ func (d *Definition) KeyName() string {
 }
 
 // IsDescending reports whether the values of the i-th field are stored in
-// descending order.
+// descending order. The id, after the last field, is not.
 func (d *Definition) IsDescending(i int) bool {
-	return len(d.Descending) > 0 && slices.Contains(d.Descending, d.Fields[i])
+	return len(d.Descending) > 0 && i < len(d.Fields) && slices.Contains(d.Descending, d.Fields[i])
 }
+
+// IsFolded reports whether the texts of the i-th field are stored folded.
+func (d *Definition) IsFolded(i int) bool {
+	return len(d.Folded) > 0 && slices.Contains(d.Folded, d.Fields[i])
+}
+
+// FoldUnicode is the version of Unicode with which texts are folded.
+const FoldUnicode = "15.0.0"
+
+// FoldOption is the word of a layout for the folded fields. Another way to fold has another
+// word, which older programs refuse.
+const FoldOption = "fold" + FoldUnicode
 
 // AppendPrefix appends to a directory's prefix what all keys of the index
 // begin with: the packed ("I", KeyName).
@@ -91,7 +106,7 @@ func (d *Definition) Split(suffix []byte) (values, id []byte, err error) {
 		return nil, nil, fmt.Errorf("index: a key of %s: %w", d.KeyName(), err)
 	}
 	rest := suffix
-	for range d.Fields {
+	for range d.elements() {
 		if rest, err = tuple.Skip(rest); err != nil {
 			return nil, nil, fmt.Errorf("index: a key of %s: %w", d.KeyName(), err)
 		}
@@ -101,6 +116,14 @@ func (d *Definition) Split(suffix []byte) (values, id []byte, err error) {
 		return nil, nil, fmt.Errorf("index: a key of %s has %d bytes after its values", d.KeyName(), len(rest))
 	}
 	return values, rest, nil
+}
+
+// elements returns how many elements keys have before the id.
+func (d *Definition) elements() int {
+	if d.Kind.descriptor().element != "" {
+		return 1
+	}
+	return len(d.Fields)
 }
 
 // hasID reports whether the keys end in the id of the record.

@@ -24,6 +24,7 @@ import (
 //	:kind=count          the kind
 //	:of=Amount           the field that a sum adds
 //	:desc=A,B            the descending fields
+//	:fold15.0.0=A,B      the folded fields, and the version of Unicode
 //	:cover               a copy of the record in each entry
 //	:cover=A,B           a copy of these fields in each entry
 //	:scatter=16          the number of shards
@@ -34,6 +35,7 @@ import (
 func (d *Definition) Layout() string {
 	layout := strings.Join(d.Fields, ",") + ":" + d.Signature
 	layout += option("kind", string(d.Kind)) + option("of", d.Of) + option("desc", strings.Join(d.Descending, ","))
+	layout += option(FoldOption, strings.Join(d.Folded, ","))
 	if d.Cover {
 		layout += ":cover"
 	}
@@ -115,6 +117,8 @@ func (d *Definition) parseOption(text string) (err error) {
 		d.Of = value
 	case "desc":
 		d.Descending = splitNames(value)
+	case FoldOption:
+		d.Folded = splitNames(value)
 	case "cover":
 		d.Cover, d.CoverFields = value == "", splitNames(value)
 	case "scatter":
@@ -214,7 +218,7 @@ func (d *Definition) validateKind() error {
 }
 
 // validateNames reports field names that have no place in a layout, and
-// descending fields that are none of the index.
+// descending and folded fields that are none of the index.
 func (d *Definition) validateNames() error {
 	var faults []error
 	for _, field := range slices.Concat(d.Fields, []string{d.Of}, d.CoverFields) {
@@ -222,9 +226,16 @@ func (d *Definition) validateNames() error {
 			faults = append(faults, fmt.Errorf("index: %s: the field %q has a comma, a colon or an equals sign in its name", d.Name, field))
 		}
 	}
-	for i, field := range d.Descending {
-		if !slices.Contains(d.Fields, field) || slices.Contains(d.Descending[:i], field) {
-			faults = append(faults, fmt.Errorf("index: %s: the descending field %q is none of its fields, or is named twice", d.Name, field))
+	for word, list := range map[string][]string{"descending": d.Descending, "folded": d.Folded} {
+		for i, field := range list {
+			if !slices.Contains(d.Fields, field) || slices.Contains(list[:i], field) {
+				faults = append(faults, fmt.Errorf("index: %s: the %s field %q is none of its fields, or is named twice", d.Name, word, field))
+			}
+		}
+	}
+	for i, field := range d.Fields {
+		if d.IsFolded(i) && strings.TrimLeft(d.kind(i), "[]*") != "string" {
+			faults = append(faults, fmt.Errorf("index: %s: the folded field %q is no text", d.Name, field))
 		}
 	}
 	return errors.Join(faults...)
@@ -232,26 +243,23 @@ func (d *Definition) validateNames() error {
 
 // BoundsText returns what bounds say of the fields, as "Status=1" and "Amount>=20". Of
 // a field that is stored in descending order it says what holds of the field. Of a range
-// that ends before every key it says "nothing".
+// that ends before every key it says "nothing". A range of the id after all fields is one of "id".
 func (d *Definition) BoundsText(b Bounds) (texts []string) {
 	if b.end != nil && len(b.end) == 0 {
 		return []string{"nothing"}
 	}
 	rest := b.equal
 	i := 0
-	for ; i < len(d.Fields) && len(rest) > 0; i++ {
+	for ; i < d.elements() && len(rest) > 0; i++ {
 		element, after, err := d.AppendAscending(nil, rest, i)
 		if err != nil {
 			return texts
 		}
-		texts = append(texts, d.Fields[i]+"="+ElementText(element, d.kind(i)))
+		texts = append(texts, d.field(i)+"="+ElementText(element, d.kind(i)))
 		rest = after
 	}
-	if i == len(d.Fields) {
-		return texts
-	}
 	if prefix := d.prefixOf(b, i); prefix != nil {
-		return append(texts, d.Fields[i]+" prefix "+ElementText(prefix, d.kind(i)))
+		return append(texts, d.field(i)+" prefix "+ElementText(prefix, d.kind(i)))
 	}
 	if len(b.begin) > len(b.equal) {
 		texts = d.appendBound(texts, i, b.begin[len(b.equal):], ">=", ">")
@@ -301,12 +309,24 @@ func (d *Definition) appendBound(texts []string, i int, bound []byte, at, after 
 	if d.IsDescending(i) {
 		operator = map[string]string{">=": "<=", ">": "<", "<": ">", "<=": ">="}[operator]
 	}
-	return append(texts, d.Fields[i]+operator+ElementText(element, d.kind(i)))
+	return append(texts, d.field(i)+operator+ElementText(element, d.kind(i)))
+}
+
+// field names the i-th field of a key: the id is after the last one of the index.
+func (d *Definition) field(i int) string {
+	element := d.Kind.descriptor().element
+	switch {
+	case i == d.elements():
+		return "id"
+	case element != "":
+		return element
+	}
+	return d.Fields[i]
 }
 
 // kind returns the kind of the i-th field; "" if the signature has none.
 func (d *Definition) kind(i int) string {
-	if kinds := d.Kinds(); i < len(kinds) {
+	if kinds := d.Kinds(); i < min(len(kinds), d.elements()) {
 		return kinds[i]
 	}
 	return ""

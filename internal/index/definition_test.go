@@ -110,6 +110,9 @@ var layouts = []struct {
 	{"T_A_B", "A,B:int,time,int,string:desc=B:cover=C,D:where=A=1 and B>0", index.Definition{
 		Name: "T_A_B", Fields: []string{"A", "B"}, Signature: "int,time,int,string", Descending: []string{"B"}, CoverFields: []string{"C", "D"}, Where: "A=1 and B>0",
 	}},
+	{"T_A_B", "A,B:[]string,*string:desc=B:fold15.0.0=A,B:cover", index.Definition{
+		Name: "T_A_B", Fields: []string{"A", "B"}, Signature: "[]string,*string", Descending: []string{"B"}, Folded: []string{"A", "B"}, Cover: true, Sparse: []string{"A"},
+	}},
 	{"T_count", "::kind=count", index.Definition{Name: "T_count", Kind: index.Count}},
 	{"T_count_A", `A:text(Pair[A,B]):kind=count:where=S="a:b"`, index.Definition{
 		Name: "T_count_A", Kind: index.Count, Fields: []string{"A"}, Signature: "text(Pair[A,B])", Where: `S="a:b"`,
@@ -145,6 +148,10 @@ func TestParseLayoutRefuses(t *testing.T) {
 		"A:int:scatter=016":            "should be written",
 		"A:int:cover:cover":            "should be written",
 		"A:int:desc=B":                 "none of its fields",
+		"A:string:fold15.0.0=B":        "none of its fields",
+		"A:string:fold15.0.0=A,A":      "named twice",
+		"A:int:fold15.0.0=A":           "no text",
+		"A:string:fold16.0.0=A":        `the option "fold16.0.0=A" is not known`,
 		"A:int:ttl=5":                  `the option "ttl=5" is not known`,
 		"A:int:scatter=16:cover":       "should be written",
 		"A:int:":                       "not known",

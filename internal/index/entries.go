@@ -23,11 +23,12 @@ import (
 // An entry begun and not ended is not there: a null in a unique index. It is
 // for one goroutine.
 type Entries struct {
-	buf    []byte // all keys, one after the other; the key of a sum is followed by its amount
-	spans  []span // where each key is in buf
-	prefix []byte // what the keys of the index being gathered begin with
-	shard  []byte // what follows then; empty if the index is not scattered
-	id     []byte // what they end with; empty where [Definition.Split] finds no id
+	buf    []byte    // all keys, one after the other; the key of a sum is followed by its amount
+	spans  []span    // where each key is in buf
+	prefix []byte    // what the keys of the index being gathered begin with
+	shard  []byte    // what follows then; empty if the index is not scattered
+	id     []byte    // what they end with; empty where [Definition.Split] finds no id
+	texts  *[]string // takes the texts of a record, and there are no entries; nil for entries
 }
 
 type span struct {
@@ -109,7 +110,7 @@ func (s *Set) Open(ix *Index, id []byte) *Entries {
 }
 
 // Close completes the index begun by Open: keys are sorted and repetitions
-// dropped. A key over FoundationDB's limit is a *[KeySizeError].
+// dropped. A key over FoundationDB's limit is a *[KeySizeError]; too many entries are an *[EntriesSizeError].
 func (s *Set) Close(ix *Index) error {
 	e := &s.entries
 	from, limit := s.first[len(s.first)-1], kv.MaxKeySize-ix.Kind.descriptor().overhead
@@ -119,7 +120,7 @@ func (s *Set) Close(ix *Index) error {
 		}
 	}
 	e.sortDistinct(from)
-	return nil
+	return e.checkSize(ix, from)
 }
 
 // bounds returns the spans of index i.

@@ -25,6 +25,9 @@ type descriptor struct {
 	endsInID    bool // keys that a [Set] gathers end in the id of the record; those of a unique index do not
 	needsFields bool // a definition without fields is at fault
 
+	element string // what keys have in place of the values of the fields: one element; "" for these values
+	most    int    // how many bytes of a transaction the entries of one record may take; 0 if there is no limit
+
 	// letter begins the keys of an index that are not entries: the packed (letter, key name).
 	// "" if there are none.
 	letter string
@@ -44,7 +47,7 @@ type descriptor struct {
 }
 
 // descriptors has those of all kinds that this program knows.
-var descriptors = [...]*descriptor{&valueKind, &countKind, &sumKind, &rankKind, &versionKind}
+var descriptors = [...]*descriptor{&valueKind, &countKind, &sumKind, &rankKind, &versionKind, &searchKind}
 
 // unknownKind is the descriptor of a kind of a newer program. Nothing is maintained.
 var unknownKind descriptor

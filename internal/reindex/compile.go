@@ -61,13 +61,20 @@ func (c *compiler) nextKind() string {
 // addFields resolves the fields of the key.
 func (c *compiler) addFields() error {
 	p := c.program
+	isSearch := p.definition.Kind == index.Search
+	if isSearch && split == nil {
+		return errCannotSplit
+	}
 	for i, name := range p.definition.Fields {
 		one, err := c.newComponent(name, parseMark(c.nextKind()))
 		if err != nil {
 			return err
 		}
-		one.descending = p.definition.IsDescending(i)
-		if one.slice && p.slice >= 0 {
+		one.descending, one.folded = p.definition.IsDescending(i), p.definition.IsFolded(i)
+		if one.folded && fold == nil {
+			return fmt.Errorf("the field %s: %w", name, errCannotFold)
+		}
+		if one.slice && p.slice >= 0 && !isSearch {
 			return errors.New("it has two slices")
 		}
 		if one.slice {

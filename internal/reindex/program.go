@@ -62,6 +62,10 @@ func (p *Program) Entries(payload []byte, e *index.Entries) error {
 	if !p.hasEntries(s) {
 		return nil
 	}
+	if p.definition.Kind == index.Search {
+		p.addTexts(e, s)
+		return nil
+	}
 	if p.slice < 0 {
 		p.addEntry(e, s, 0)
 		return nil
@@ -139,6 +143,7 @@ type component struct {
 	null       bool  // it is null where no value is stored
 	slice      bool
 	descending bool
+	folded     bool
 	zero       []byte
 }
 
@@ -171,7 +176,11 @@ var null = tuple.AppendNil(nil)
 // appendKey appends the value, or the n-th element of a slice, to a key.
 func (c *component) appendKey(k []byte, s *state, n int) []byte {
 	from := len(k)
-	k = append(k, c.ascending(s, n)...)
+	if value := c.ascending(s, n); c.folded {
+		k = appendFolded(k, value)
+	} else {
+		k = append(k, value...)
+	}
 	if c.descending {
 		k = index.Descend(k, from)
 	}

@@ -20,6 +20,8 @@ func TestRefused(t *testing.T) {
 		{"Order_x", "Status:int:new=1", "new=1"},
 		{"Order_x", "Status:int:scatter=3", "3 shards"},
 		{"Order_x", "Status,Name:int", "2 fields"},
+		{"Order_x", "Name:string:fold15.0.0=Name", "persistable/persistabletext"},
+		{"Order_x", "Name:string:kind=search", "persistable/persistabletext"},
 		{"Order_x", "Status:string", "Status is int32"},
 		{"Order_x", "Nonsense:string", "no field Nonsense"},
 		{"Order_x", "Home.Nonsense:string", "no field Nonsense in Address"},
