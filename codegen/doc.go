@@ -24,10 +24,11 @@
 // persistable.Index and persistable.Unique (fields in order, each ascending or desc, a
 // path such as Address.City for nested structs, then cover, where=…, scatter=N and
 // name=…), persistable.Count, Sum, Min, Max and Rank (a field, by=…, where=…, name=…),
-// persistable.Version. scatter=N scatters records, or the entries of an index that is
+// persistable.Search (fields, where=…, name=…), persistable.Version. scatter=N scatters records, or the entries of an index that is
 // not unique, over N shards, a power of two from 2 to 256.
 //
-// Options of other fields: index, unique, cover, scatter=N; name=X keeps the stored name
+// Options of other fields: index, unique, cover, scatter=N; fold compares a string without
+// regard to case, in all of its indexes and in conditions; name=X keeps the stored name
 // when the Go field is renamed; number=N chooses the field number; default=CONSTANT is
 // what records have that were stored before the field was there; text stores by
 // MarshalText; was=KIND allows a change of the field's kind from the one in

@@ -75,6 +75,7 @@ func (s *ArticleStore) OrderedByPublished() *persistable.RangeQuery[*Article, ti
 }
 
 var ArticleFields = struct {
+	ID        persistable.Field[*Article, string]
 	Section   persistable.Field[*Article, string]
 	Slug      persistable.Field[*Article, string]
 	Published persistable.Field[*Article, time.Time]
@@ -83,6 +84,7 @@ var ArticleFields = struct {
 	Tags      persistable.Field[*Article, string]
 	Body      persistable.Field[*Article, []byte]
 }{
+	ID:        persistimpl.Field[*Article]("ID", persistimpl.AppendString[string]),
 	Section:   persistimpl.Field[*Article]("Section", persistimpl.AppendString[string]),
 	Slug:      persistimpl.Field[*Article]("Slug", persistimpl.AppendString[string]),
 	Published: persistimpl.Field[*Article]("Published", persistimpl.AppendTime),
@@ -155,6 +157,8 @@ var articleSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Article)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendString(b, v.ID)
 		case "Section":
 			b = persistimpl.AppendString(b, v.Section)
 		case "Slug":

@@ -17,12 +17,13 @@
 // # Tags
 //
 // Blank fields of the types [Type], [Directory], [Index], [Unique], [Count], [Sum],
-// [Min], [Max], [Rank] and [Version] say where and how a struct is stored, and what is
+// [Min], [Max], [Rank], [Search] and [Version] say where and how a struct is stored, and what is
 // kept of it. The options of other fields, persist:"…":
 //
 //	index, unique   an index on this field alone
 //	cover           its entries hold a copy of the record
 //	scatter=N       its entries are scattered over N shards
+//	fold            texts that differ in case only are equal, in all indexes and conditions
 //	name=X          the stored name, kept when the Go field is renamed
 //	number=N        the field's number
 //	default=C       what a record has that was stored before the field was there

@@ -17,7 +17,7 @@ import (
 type Explanation struct {
 	Type string
 	// Form is how the ranges are read: "one range", "an intersection", "lanes, merged"
-	// or "lanes, one after the other".
+	// or "lanes, one after the other"; of a search "all of some words", "any of some words" or "a phrase".
 	Form   string
 	Ranges []RangePlan
 	// OrderedBy names the fields after those with equality, then "id"; it is empty
@@ -198,7 +198,10 @@ func (q explainer) explainPlan(p *plan) *Explanation {
 			e.FilterLimit = 0
 		}
 	}
-	if p.Union == nil || p.Union.Merged {
+	switch {
+	case p.Words != nil:
+		e.OrderedBy = []string{"matches descending", "id"}
+	case p.Union == nil || p.Union.Merged:
 		e.OrderedBy = q.orderOf(&p.Ranges()[0])
 	}
 	return e
@@ -208,6 +211,12 @@ func formOf(p *plan) string {
 	switch {
 	case p.Both != nil:
 		return "an intersection"
+	case p.Words != nil && p.Words.Any:
+		return "any of some words"
+	case p.Words != nil && p.Words.Phrase:
+		return "a phrase"
+	case p.Words != nil:
+		return "all of some words"
 	case p.Union == nil:
 		return "one range"
 	case p.Union.Merged:

@@ -32,7 +32,7 @@ func findQuery(s *source, conditions []erased.Condition) (*erased.Query, error) 
 		return erased.NewQuery(spec), nil
 	}
 	search, reason := planner.Search(planner.Request{
-		Indexes: s.record.Indexes, Alternatives: alternatives, CanFilter: s.record.Values != nil, AllowScan: s.allowScan,
+		Indexes: s.record.Indexes, Alternatives: alternatives, ID: idFieldOf(s.record), CanFilter: s.record.Values != nil, AllowScan: s.allowScan,
 	})
 	if search == nil {
 		return nil, unserved(s.record, alternatives, reason)

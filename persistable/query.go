@@ -262,7 +262,7 @@ func And[T any](conditions ...Condition[T]) Condition[T] {
 
 // Field is a field of T with values of type F: what conditions are made of.
 // Generated code has a variable with one for each field that has values which can be
-// compared: all but the ID, maps, and types with an encoding of their own.
+// compared: all but maps, and types with an encoding of their own.
 type Field[T, F any] erased.Field[F]
 
 // Equal is the condition that the field is v. A field that is a slice must have

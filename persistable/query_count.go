@@ -42,7 +42,9 @@ func (q *query) count(ctx context.Context) (n int, err error) {
 // needsRecords reports whether some plan must look at records, or at several ranges, to
 // count them.
 func (q *query) needsRecords() bool {
-	needs := func(p plan) bool { return p.Filter != nil || p.Union != nil || p.Both != nil }
+	needs := func(p plan) bool {
+		return p.Filter != nil || p.Union != nil || p.Both != nil || p.Words != nil && p.Words.Phrase
+	}
 	return needs(q.plan) || q.search != nil && (q.search.Scan != nil || slices.ContainsFunc(q.search.Lanes[0], needs))
 }
 

@@ -171,6 +171,10 @@ func (q *query) keys(ctx context.Context, t *transaction, c *cursor) iter.Seq2[[
 			yield(nil, err)
 			return
 		}
+		if p.Words != nil {
+			q.countHits(ctx, t, o, p, c, yield)
+			return
+		}
 		if p.Index == byID {
 			for g, err := range q.recordGroups(ctx, t, o, *p, c, nil) {
 				if !yield(g.ID, err) || c.done {

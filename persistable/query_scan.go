@@ -70,6 +70,8 @@ func (q *query) records(ctx context.Context, t *transaction, c *cursor) iter.Seq
 			return
 		}
 		switch p := &b.plan; {
+		case p.Words != nil:
+			q.scanWords(ctx, t, o, p, c, yield)
 		case p.Union != nil || p.Both != nil:
 			q.scanLanes(ctx, t, o, b, c, yield)
 		case p.Index == byID:
@@ -115,6 +117,7 @@ func (q *query) startScan(o *openStore, t *transaction, c *cursor) (s indexScan)
 	}
 	s.plan = *p
 	switch {
+	case s.plan.Words != nil: // in a scan of their own
 	case s.plan.Union != nil || s.plan.Both != nil:
 		s.lanes = q.startLanes(o, t, &s.plan, c)
 	case s.plan.Index != byID:

@@ -123,6 +123,9 @@ func (t queryTokens) appendPlan(b []byte, p *plan) []byte {
 	if p.Both != nil {
 		b = t.appendPlan(append(b, 'B'), p.Both)
 	}
+	if p.Words != nil {
+		b = p.Words.AppendBytes(append(b, 'W'))
+	}
 	return appendConditions(b, p.Filter)
 }
 

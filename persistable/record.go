@@ -230,12 +230,15 @@ func (r *record) indexError(err error) error {
 	var size *index.KeySizeError
 	var cover *index.CoverSizeError
 	var taken *index.TakenError
+	var many *index.EntriesSizeError
 	var entry *index.EntryError
 	switch {
 	case errors.As(err, &size):
 		return &FieldError{Type: r.Type, Field: size.Field, Reason: "it cannot be indexed", Err: size}
 	case errors.As(err, &cover):
 		return &FieldError{Type: r.Type, Field: strings.Join(cover.Definition.CoverFields, "+"), Reason: "an index cannot copy it", Err: cover}
+	case errors.As(err, &many):
+		return &FieldError{Type: r.Type, Field: strings.Join(many.Definition.Fields, "+"), Reason: "an index cannot hold all of its words", Err: many}
 	case errors.As(err, &taken):
 		return r.uniqueError(taken)
 	case errors.As(err, &entry):

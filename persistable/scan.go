@@ -195,7 +195,7 @@ func (r *scanRun) readSplitPoints(ctx context.Context, n int) (points [][]byte, 
 			return err
 		}
 		p, err := q.choosePlan(o, &c)
-		if err != nil || p.Union != nil || p.Both != nil {
+		if err != nil || p.Union != nil || p.Both != nil || p.Words != nil {
 			return err
 		}
 		s := newSplitter(o, p, q.keyRange(*p, o.keysOf(p), &c).Bounds)

@@ -84,6 +84,14 @@ type (
 	// Max is Min for the greatest value; both use the same index.
 	Max struct{}
 
+	// Search finds the records by the words of one or several texts: strings, *string and []string.
+	// `persist:"Subject,Body"`. Options: where=…, name=…. Words are those of Unicode text segmentation
+	// (UAX #29), without regard to case, and none is left out; of a word of more than 100 bytes the
+	// beginning counts. An entry is written for each different word of a record. A record with so many
+	// words that a transaction could not write the entries, about ten thousand, is refused with a
+	// *FieldError. See [Match] for what can be asked.
+	Search struct{}
+
 	// Rank keeps the order of the records by a field, of all or of each group, in a
 	// skip list: `persist:"Score,by=Game"`. It answers in a few reads how many records
 	// have lesser values than a given one, and which record is the n-th. Options
@@ -150,11 +158,12 @@ type IndexDefinition struct {
 	KeyName string // in keys: that of a unique index ends in _unique
 	Layout  string // its fields, their kinds, and its options, as docs/layout.md has them
 
-	// Kind is "count", "sum", "version" or "rank"; "" for an index of values.
+	// Kind is "count", "sum", "version", "rank" or "search"; "" for an index of values.
 	Kind        string
 	Unique      bool
 	Fields      []string // of the key, or of the group
 	Descending  []string // those of Fields in descending order
+	Folded      []string // those of Fields that are folded
 	Of          string   // the field that a sum adds
 	Cover       bool     // entries have a copy of the record
 	CoverFields []string // entries have a copy of these fields
@@ -165,7 +174,7 @@ type IndexDefinition struct {
 func newIndexDefinition(d *index.Definition) IndexDefinition {
 	return IndexDefinition{
 		Name: d.Name, KeyName: d.KeyName(), Layout: d.Layout(), Kind: string(d.Kind), Unique: d.Unique, Fields: slices.Clone(d.Fields),
-		Descending: slices.Clone(d.Descending), Of: d.Of, Cover: d.Cover, CoverFields: slices.Clone(d.CoverFields), Where: d.Where, Scatter: int(d.Scatter),
+		Descending: slices.Clone(d.Descending), Folded: slices.Clone(d.Folded), Of: d.Of, Cover: d.Cover, CoverFields: slices.Clone(d.CoverFields), Where: d.Where, Scatter: int(d.Scatter),
 	}
 }
 

@@ -114,12 +114,14 @@ func (s *PlayerStore) PercentileOfScore(ctx context.Context, p float64) (*Player
 
 // PlayerFields are the fields of Player, for conditions of Find and FindOne.
 var PlayerFields = struct {
+	ID       persistable.Field[*Player, idgen.ID]
 	Team     persistable.Field[*Player, string]
 	JoinedAt persistable.Field[*Player, time.Time]
 	Name     persistable.Field[*Player, string]
 	Country  persistable.Field[*Player, string]
 	Score    persistable.Field[*Player, int64]
 }{
+	ID:       persistimpl.Field[*Player]("ID", persistimpl.AppendInt[idgen.ID]),
 	Team:     persistimpl.Field[*Player]("Team", persistimpl.AppendString[string]),
 	JoinedAt: persistimpl.Field[*Player]("JoinedAt", persistimpl.AppendTime),
 	Name:     persistimpl.Field[*Player]("Name", persistimpl.AppendString[string]),
@@ -228,6 +230,8 @@ var playerSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Player)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "Team":
 			b = persistimpl.AppendString(b, v.Team)
 		case "JoinedAt":
@@ -318,11 +322,13 @@ func (s *UserStore) CountsByCategory(ctx context.Context) iter.Seq2[persistable.
 
 // UserFields are the fields of User, for conditions of Find and FindOne.
 var UserFields = struct {
+	ID        persistable.Field[*User, idgen.ID]
 	Category  persistable.Field[*User, string]
 	CreatedAt persistable.Field[*User, time.Time]
 	Email     persistable.Field[*User, string]
 	Name      persistable.Field[*User, string]
 }{
+	ID:        persistimpl.Field[*User]("ID", persistimpl.AppendInt[idgen.ID]),
 	Category:  persistimpl.Field[*User]("Category", persistimpl.AppendString[string]),
 	CreatedAt: persistimpl.Field[*User]("CreatedAt", persistimpl.AppendTime),
 	Email:     persistimpl.Field[*User]("Email", persistimpl.AppendString[string]),
@@ -377,6 +383,8 @@ var userSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*User)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "Category":
 			b = persistimpl.AppendString(b, v.Category)
 		case "CreatedAt":

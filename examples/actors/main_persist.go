@@ -71,9 +71,11 @@ func (s *AccountStore) OrderedByName() *persistable.RangeQuery[*Account, string]
 
 // AccountFields are the fields of Account, for conditions of Find and FindOne.
 var AccountFields = struct {
+	ID      persistable.Field[*Account, idgen.ID]
 	Name    persistable.Field[*Account, string]
 	Balance persistable.Field[*Account, int64]
 }{
+	ID:      persistimpl.Field[*Account]("ID", persistimpl.AppendInt[idgen.ID]),
 	Name:    persistimpl.Field[*Account]("Name", persistimpl.AppendString[string]),
 	Balance: persistimpl.Field[*Account]("Balance", persistimpl.AppendInt[int64]),
 }
@@ -113,6 +115,8 @@ var accountSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Account)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "Name":
 			b = persistimpl.AppendString(b, v.Name)
 		case "Balance":
@@ -177,11 +181,13 @@ func (s *TransferStore) OrderedByState() *persistable.RangeQuery[*Transfer, Tran
 
 // TransferFields are the fields of Transfer, for conditions of Find and FindOne.
 var TransferFields = struct {
+	ID     persistable.Field[*Transfer, idgen.ID]
 	State  persistable.Field[*Transfer, TransferState]
 	From   persistable.Field[*Transfer, string]
 	To     persistable.Field[*Transfer, string]
 	Amount persistable.Field[*Transfer, int64]
 }{
+	ID:     persistimpl.Field[*Transfer]("ID", persistimpl.AppendInt[idgen.ID]),
 	State:  persistimpl.Field[*Transfer]("State", persistimpl.AppendInt[TransferState]),
 	From:   persistimpl.Field[*Transfer]("From", persistimpl.AppendString[string]),
 	To:     persistimpl.Field[*Transfer]("To", persistimpl.AppendString[string]),
@@ -225,6 +231,8 @@ var transferSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Transfer)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "State":
 			b = persistimpl.AppendInt(b, v.State)
 		case "From":

@@ -82,10 +82,12 @@ func (s *AlbumStore) OrderedByNumber() *persistable.RangeQuery[*Album, int64] {
 
 // AlbumFields are the fields of Album, for conditions of Find and FindOne.
 var AlbumFields = struct {
+	ID       persistable.Field[*Album, idgen.ID]
 	ArtistID persistable.Field[*Album, idgen.ID]
 	Title    persistable.Field[*Album, string]
 	Number   persistable.Field[*Album, int64]
 }{
+	ID:       persistimpl.Field[*Album]("ID", persistimpl.AppendInt[idgen.ID]),
 	ArtistID: persistimpl.Field[*Album]("ArtistID", persistimpl.AppendInt[idgen.ID]),
 	Title:    persistimpl.Field[*Album]("Title", persistimpl.AppendString[string]),
 	Number:   persistimpl.Field[*Album]("Number", persistimpl.AppendInt[int64]),
@@ -133,6 +135,8 @@ var albumSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Album)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "ArtistID":
 			b = persistimpl.AppendInt(b, v.ArtistID)
 		case "Title":
@@ -209,9 +213,11 @@ func (s *ArtistStore) OrderedByName() *persistable.RangeQuery[*Artist, string] {
 
 // ArtistFields are the fields of Artist, for conditions of Find and FindOne.
 var ArtistFields = struct {
+	ID     persistable.Field[*Artist, idgen.ID]
 	Number persistable.Field[*Artist, int64]
 	Name   persistable.Field[*Artist, string]
 }{
+	ID:     persistimpl.Field[*Artist]("ID", persistimpl.AppendInt[idgen.ID]),
 	Number: persistimpl.Field[*Artist]("Number", persistimpl.AppendInt[int64]),
 	Name:   persistimpl.Field[*Artist]("Name", persistimpl.AppendString[string]),
 }
@@ -256,6 +262,8 @@ var artistSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Artist)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "Number":
 			b = persistimpl.AppendInt(b, v.Number)
 		case "Name":
@@ -347,6 +355,7 @@ func (s *CustomerStore) OrderedByEmail() *persistable.RangeQuery[*Customer, stri
 
 // CustomerFields are the fields of Customer, for conditions of Find and FindOne.
 var CustomerFields = struct {
+	ID                persistable.Field[*Customer, idgen.ID]
 	SupportRepID      persistable.Field[*Customer, idgen.ID]
 	Company           persistable.Field[*Customer, *string]
 	Country           persistable.Field[*Customer, string]
@@ -361,6 +370,7 @@ var CustomerFields = struct {
 	AddressPhone      persistable.Field[*Customer, *string]
 	AddressFax        persistable.Field[*Customer, *string]
 }{
+	ID:                persistimpl.Field[*Customer]("ID", persistimpl.AppendInt[idgen.ID]),
 	SupportRepID:      persistimpl.Field[*Customer]("SupportRepID", persistimpl.AppendInt[idgen.ID]),
 	Company:           persistimpl.Field[*Customer]("Company", persistimpl.Nullable(persistimpl.AppendString[string])),
 	Country:           persistimpl.Field[*Customer]("Country", persistimpl.AppendString[string]),
@@ -436,6 +446,8 @@ message Address
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Customer)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "SupportRepID":
 			b = persistimpl.AppendInt(b, v.SupportRepID)
 		case "Company":
@@ -562,6 +574,7 @@ func (s *EmployeeStore) OrderedByReportsTo() *persistable.RangeQuery[*Employee, 
 
 // EmployeeFields are the fields of Employee, for conditions of Find and FindOne.
 var EmployeeFields = struct {
+	ID                persistable.Field[*Employee, idgen.ID]
 	Number            persistable.Field[*Employee, int64]
 	Email             persistable.Field[*Employee, string]
 	ReportsTo         persistable.Field[*Employee, *idgen.ID]
@@ -578,6 +591,7 @@ var EmployeeFields = struct {
 	AddressPhone      persistable.Field[*Employee, *string]
 	AddressFax        persistable.Field[*Employee, *string]
 }{
+	ID:                persistimpl.Field[*Employee]("ID", persistimpl.AppendInt[idgen.ID]),
 	Number:            persistimpl.Field[*Employee]("Number", persistimpl.AppendInt[int64]),
 	Email:             persistimpl.Field[*Employee]("Email", persistimpl.AppendString[string]),
 	ReportsTo:         persistimpl.Field[*Employee]("ReportsTo", persistimpl.Nullable(persistimpl.AppendInt[idgen.ID])),
@@ -655,6 +669,8 @@ message Address
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Employee)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "Number":
 			b = persistimpl.AppendInt(b, v.Number)
 		case "Email":
@@ -786,6 +802,7 @@ func (s *InvoiceStore) OrderedByDate() *persistable.RangeQuery[*Invoice, time.Ti
 
 // InvoiceFields are the fields of Invoice, for conditions of Find and FindOne.
 var InvoiceFields = struct {
+	ID                persistable.Field[*Invoice, idgen.ID]
 	CustomerID        persistable.Field[*Invoice, idgen.ID]
 	Date              persistable.Field[*Invoice, time.Time]
 	Number            persistable.Field[*Invoice, int64]
@@ -798,6 +815,7 @@ var InvoiceFields = struct {
 	BillingPhone      persistable.Field[*Invoice, *string]
 	BillingFax        persistable.Field[*Invoice, *string]
 }{
+	ID:                persistimpl.Field[*Invoice]("ID", persistimpl.AppendInt[idgen.ID]),
 	CustomerID:        persistimpl.Field[*Invoice]("CustomerID", persistimpl.AppendInt[idgen.ID]),
 	Date:              persistimpl.Field[*Invoice]("Date", persistimpl.AppendTime),
 	Number:            persistimpl.Field[*Invoice]("Number", persistimpl.AppendInt[int64]),
@@ -879,6 +897,8 @@ message Address
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Invoice)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "CustomerID":
 			b = persistimpl.AppendInt(b, v.CustomerID)
 		case "Date":
@@ -987,6 +1007,7 @@ func (s *InvoiceLineStore) OrderedByInvoiceIDNumber() *persistable.RangeQuery[*I
 
 // InvoiceLineFields are the fields of InvoiceLine, for conditions of Find and FindOne.
 var InvoiceLineFields = struct {
+	ID        persistable.Field[*InvoiceLine, idgen.ID]
 	InvoiceID persistable.Field[*InvoiceLine, idgen.ID]
 	Number    persistable.Field[*InvoiceLine, int64]
 	Country   persistable.Field[*InvoiceLine, string]
@@ -994,6 +1015,7 @@ var InvoiceLineFields = struct {
 	Price     persistable.Field[*InvoiceLine, Cents]
 	Quantity  persistable.Field[*InvoiceLine, int64]
 }{
+	ID:        persistimpl.Field[*InvoiceLine]("ID", persistimpl.AppendInt[idgen.ID]),
 	InvoiceID: persistimpl.Field[*InvoiceLine]("InvoiceID", persistimpl.AppendInt[idgen.ID]),
 	Number:    persistimpl.Field[*InvoiceLine]("Number", persistimpl.AppendInt[int64]),
 	Country:   persistimpl.Field[*InvoiceLine]("Country", persistimpl.AppendString[string]),
@@ -1053,6 +1075,8 @@ var invoiceLineSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*InvoiceLine)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "InvoiceID":
 			b = persistimpl.AppendInt(b, v.InvoiceID)
 		case "Number":
@@ -1165,6 +1189,7 @@ func (s *TrackStore) OrderedByNumber() *persistable.RangeQuery[*Track, int64] {
 
 // TrackFields are the fields of Track, for conditions of Find and FindOne.
 var TrackFields = struct {
+	ID        persistable.Field[*Track, idgen.ID]
 	AlbumID   persistable.Field[*Track, idgen.ID]
 	Length    persistable.Field[*Track, time.Duration]
 	Genre     persistable.Field[*Track, string]
@@ -1176,6 +1201,7 @@ var TrackFields = struct {
 	Composer  persistable.Field[*Track, *string]
 	Bytes     persistable.Field[*Track, int64]
 }{
+	ID:        persistimpl.Field[*Track]("ID", persistimpl.AppendInt[idgen.ID]),
 	AlbumID:   persistimpl.Field[*Track]("AlbumID", persistimpl.AppendInt[idgen.ID]),
 	Length:    persistimpl.Field[*Track]("Length", persistimpl.AppendInt[time.Duration]),
 	Genre:     persistimpl.Field[*Track]("Genre", persistimpl.AppendString[string]),
@@ -1257,6 +1283,8 @@ var trackSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Track)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "AlbumID":
 			b = persistimpl.AppendInt(b, v.AlbumID)
 		case "Length":

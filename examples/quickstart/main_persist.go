@@ -93,12 +93,14 @@ func (s *OrderStore) OrderedByStatus() *persistable.RangeQuery[*Order, OrderStat
 
 // OrderFields are the fields of Order, for conditions of Find and FindOne.
 var OrderFields = struct {
+	ID        persistable.Field[*Order, idgen.ID]
 	Status    persistable.Field[*Order, OrderStatus]
 	CreatedAt persistable.Field[*Order, time.Time]
 	Number    persistable.Field[*Order, string]
 	TenantID  persistable.Field[*Order, string]
 	Amount    persistable.Field[*Order, int64]
 }{
+	ID:        persistimpl.Field[*Order]("ID", persistimpl.AppendInt[idgen.ID]),
 	Status:    persistimpl.Field[*Order]("Status", persistimpl.AppendInt[OrderStatus]),
 	CreatedAt: persistimpl.Field[*Order]("CreatedAt", persistimpl.AppendTime),
 	Number:    persistimpl.Field[*Order]("Number", persistimpl.AppendString[string]),
@@ -166,6 +168,8 @@ var orderSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Order)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "Status":
 			b = persistimpl.AppendInt(b, v.Status)
 		case "CreatedAt":

@@ -86,12 +86,14 @@ func (s *AccountStore) OrderedByPlanLevel() *persistable.RangeQuery[*Account, st
 
 // AccountFields are the fields of Account, for conditions of Find and FindOne.
 var AccountFields = struct {
+	ID       persistable.Field[*Account, string]
 	Email    persistable.Field[*Account, string]
 	Plan     persistable.Field[*Account, string]
 	Level    persistable.Field[*Account, int64]
 	TenantID persistable.Field[*Account, string]
 	Name     persistable.Field[*Account, *string]
 }{
+	ID:       persistimpl.Field[*Account]("ID", persistimpl.AppendString[string]),
 	Email:    persistimpl.Field[*Account]("Email", persistimpl.AppendString[string]),
 	Plan:     persistimpl.Field[*Account]("Plan", persistimpl.AppendString[string]),
 	Level:    persistimpl.Field[*Account]("Level", persistimpl.AppendInt[int64]),
@@ -156,6 +158,8 @@ var accountSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Account)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendString(b, v.ID)
 		case "Email":
 			b = persistimpl.AppendString(b, v.Email)
 		case "Plan":
@@ -211,9 +215,11 @@ func (s *CounterStore) OrderedByName() *persistable.RangeQuery[*Counter, string]
 
 // CounterFields are the fields of Counter, for conditions of Find and FindOne.
 var CounterFields = struct {
+	ID    persistable.Field[*Counter, int64]
 	Name  persistable.Field[*Counter, string]
 	Value persistable.Field[*Counter, uint64]
 }{
+	ID:    persistimpl.Field[*Counter]("ID", persistimpl.AppendInt[int64]),
 	Name:  persistimpl.Field[*Counter]("Name", persistimpl.AppendString[string]),
 	Value: persistimpl.Field[*Counter]("Value", persistimpl.AppendUint[uint64]),
 }
@@ -253,6 +259,8 @@ var counterSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Counter)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "Name":
 			b = persistimpl.AppendString(b, v.Name)
 		case "Value":
@@ -322,10 +330,12 @@ func (s *EventStore) OrderedByTenantAt() *persistable.RangeQuery[*Event, string]
 
 // EventFields are the fields of Event, for conditions of Find and FindOne.
 var EventFields = struct {
+	ID     persistable.Field[*Event, ulid.ULID]
 	Tenant persistable.Field[*Event, string]
 	At     persistable.Field[*Event, time.Time]
 	Text   persistable.Field[*Event, string]
 }{
+	ID:     persistimpl.Field[*Event]("ID", persistimpl.AppendUUID[ulid.ULID]),
 	Tenant: persistimpl.Field[*Event]("Tenant", persistimpl.AppendString[string]),
 	At:     persistimpl.Field[*Event]("At", persistimpl.AppendTime),
 	Text:   persistimpl.Field[*Event]("Text", persistimpl.AppendString[string]),
@@ -372,6 +382,8 @@ var eventSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Event)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendUUID(b, v.ID)
 		case "Tenant":
 			b = persistimpl.AppendString(b, v.Tenant)
 		case "At":
@@ -578,6 +590,7 @@ func (s *OrderStore) PercentileOfAmountByStatus(ctx context.Context, status Stat
 
 // OrderFields are the fields of Order, for conditions of Find and FindOne.
 var OrderFields = struct {
+	ID            persistable.Field[*Order, idgen.ID]
 	Number        persistable.Field[*Order, string]
 	Status        persistable.Field[*Order, Status]
 	CreatedAt     persistable.Field[*Order, time.Time]
@@ -601,6 +614,7 @@ var OrderFields = struct {
 	BillingCity   persistable.Field[*Order, *string]
 	BillingZip    persistable.Field[*Order, *string]
 }{
+	ID:            persistimpl.Field[*Order]("ID", persistimpl.AppendInt[idgen.ID]),
 	Number:        persistimpl.Field[*Order]("Number", persistimpl.AppendString[string]),
 	Status:        persistimpl.Field[*Order]("Status", persistimpl.AppendInt[Status]),
 	CreatedAt:     persistimpl.Field[*Order]("CreatedAt", persistimpl.AppendTime),
@@ -817,6 +831,8 @@ message Line
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Order)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "Number":
 			b = persistimpl.AppendString(b, v.Number)
 		case "Status":
@@ -944,8 +960,10 @@ func (s *SettingStore) OrderedByValue() *persistable.RangeQuery[*Setting, string
 
 // SettingFields are the fields of Setting, for conditions of Find and FindOne.
 var SettingFields = struct {
+	ID    persistable.Field[*Setting, string]
 	Value persistable.Field[*Setting, string]
 }{
+	ID:    persistimpl.Field[*Setting]("ID", persistimpl.AppendString[string]),
 	Value: persistimpl.Field[*Setting]("Value", persistimpl.AppendString[string]),
 }
 
@@ -983,6 +1001,8 @@ var settingSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Setting)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendString(b, v.ID)
 		case "Value":
 			b = persistimpl.AppendString(b, v.Value)
 		}

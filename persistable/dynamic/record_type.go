@@ -10,10 +10,12 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/fold"
 	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/persistable/format"
 	"github.com/kazahana-db/kazahana/internal/reindex"
 	"github.com/kazahana-db/kazahana/internal/schema"
+	"github.com/kazahana-db/kazahana/internal/words"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/dynamic/internal/message"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
@@ -30,12 +32,13 @@ type recordType struct {
 	zeroID   ID              // that of a record without values
 	args     []*message.Path // the {Field}s of the directory
 	programs []*reindex.Program
+	folded   map[string]bool   // the fields that some index has folded
 	foreign  map[string]string // why an index needs the type's Go code, by its name in keys
 }
 
 // newRecordType reads a header.
 func newRecordType(c *format.Catalog) (t *recordType, err error) {
-	t = &recordType{catalog: c, root: c.Schema().Type(), foreign: map[string]string{}}
+	t = &recordType{catalog: c, root: c.Schema().Type(), folded: map[string]bool{}, foreign: map[string]string{}}
 	t.name = t.root.Name
 	if t.body, err = message.NewType(c.Schema()); err != nil {
 		return nil, fmt.Errorf("dynamic: the schema in the header of %s: %w", t.name, err)
@@ -71,6 +74,12 @@ func (t *recordType) idOf(m *message.Message) ID {
 
 // compileIndexes makes the programs of the header's indexes.
 func (t *recordType) compileIndexes() {
+	for _, ix := range t.catalog.Indexes() {
+		d, _ := index.ParseLayout(ix.KeyName, ix.Layout) // Compile reports the error
+		for _, field := range d.Folded {
+			t.folded[field] = true
+		}
+	}
 	for _, ix := range t.catalog.Indexes() {
 		p, err := reindex.Compile(ix.KeyName, ix.Layout, t.catalog.Schema())
 		if err == nil {
@@ -229,6 +238,9 @@ func (t *recordType) packValues(d *index.Definition, values []string) (packed []
 	if len(values) > len(d.Fields) {
 		return nil, fmt.Errorf("dynamic: the index %s has %d fields (%s), and %d values are given", d.Name, len(d.Fields), strings.Join(d.Fields, ", "), len(values))
 	}
+	if d.Kind == index.Search && len(values) > 0 {
+		return packWord(d, values)
+	}
 	for i, text := range values {
 		p, err := t.body.Path(d.Fields[i])
 		if err != nil {
@@ -238,12 +250,24 @@ func (t *recordType) packValues(d *index.Definition, values []string) (packed []
 		if err != nil {
 			return nil, fmt.Errorf("dynamic: the index %s: %w", d.Name, err)
 		}
+		if d.IsFolded(i) {
+			element = fold.Element(element)
+		}
 		from := len(packed)
 		if packed = append(packed, element...); d.IsDescending(i) {
 			packed = index.Descend(packed, from)
 		}
 	}
 	return packed, nil
+}
+
+// packWord returns the one word of a search as its keys have it.
+func packWord(d *index.Definition, values []string) ([]byte, error) {
+	found := slices.Collect(words.Split(strings.Join(values, " ")))
+	if len(found) != 1 {
+		return nil, fmt.Errorf("dynamic: the index %s has an entry for each word, and %d words are given: give one", d.Name, len(found))
+	}
+	return tuple.AppendString(nil, found[0]), nil
 }
 
 // parseElement returns a value given as text as a tuple element.

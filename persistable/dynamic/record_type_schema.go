@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/kazahana-db/kazahana/idgen"
+	"github.com/kazahana-db/kazahana/internal/fold"
 	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/reindex"
 	"github.com/kazahana-db/kazahana/internal/schema"
@@ -64,6 +65,7 @@ type Index struct {
 	Unique      bool
 	Fields      []string // of the key, or of the group
 	Descending  []string // those of Fields in descending order
+	Folded      []string // those of Fields that are folded
 	Of          string   // the field that a sum adds
 	Cover       bool     // entries have a copy of the record
 	CoverFields []string // entries have a copy of these fields
@@ -111,7 +113,7 @@ func (t *recordType) newIndex(keyName, layout string, state index.State) Index {
 	if err != nil {
 		return v // Foreign says why
 	}
-	v.Name, v.Kind, v.Unique, v.Fields, v.Descending, v.Of = d.Name, string(d.Kind), d.Unique, d.Fields, d.Descending, d.Of
+	v.Name, v.Kind, v.Unique, v.Fields, v.Descending, v.Folded, v.Of = d.Name, string(d.Kind), d.Unique, d.Fields, d.Descending, d.Folded, d.Of
 	v.Cover, v.CoverFields, v.Where, v.Scatter = d.Cover, d.CoverFields, d.Where, int(d.Scatter)
 	return v
 }
@@ -218,7 +220,18 @@ func (t *recordType) appendValues(field string, b []byte, v any) []byte {
 	if err != nil {
 		return b // conditions are made of fields that there are
 	}
-	return p.AppendKey(b, recordOf(v).body)
+	if !t.folded[field] {
+		return p.AppendKey(b, recordOf(v).body)
+	}
+	for elements := p.AppendKey(nil, recordOf(v).body); len(elements) > 0; {
+		rest, err := tuple.Skip(elements)
+		if err != nil {
+			return b
+		}
+		b = append(b, fold.Element(elements[:len(elements)-len(rest)])...)
+		elements = rest
+	}
+	return b
 }
 
 // payloads are buffers for encoded records.
@@ -252,7 +265,7 @@ func (t *recordType) appendCover(i int, b []byte, v any) []byte {
 }
 
 // checkKinds returns an error if an index has keys of other kinds than conditions on its
-// fields would have: it was built by programs from before a field could be null, or after
+// fields would have: it was built by programs from before a field could be null or was folded, or after
 // it could not any more. Such an index is maintained as those programs do, and not read.
 func (t *recordType) checkKinds(d *index.Definition) error {
 	for i, name := range d.Fields {
@@ -262,6 +275,9 @@ func (t *recordType) checkKinds(d *index.Definition) error {
 		}
 		if have := d.Kinds()[i]; have != p.KeyKind() {
 			return fmt.Errorf("the index has the field %s as %s, and the schema as %s", name, have, p.KeyKind())
+		}
+		if d.IsFolded(i) != t.folded[name] {
+			return fmt.Errorf("the index has the field %s as it is written, and another one has it folded", name)
 		}
 	}
 	return nil

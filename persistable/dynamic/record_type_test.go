@@ -37,6 +37,15 @@ func numbers(t *testing.T, q *persistable.Query[*dynamic.Record]) string {
 // TestWhere: conditions of all kinds of fields, with an index and without.
 func TestWhere(t *testing.T) {
 	s := open(t, seeded(t), "tenants", "tenant-1", "orders")
+	for where, want := range map[string]string{
+		`ID = 72623859790382858`: "03", `ID > 72623859790382877`: "23 24", `ID <= 72623859790382860 and Took = 1m30s`: "01 04",
+		`Status = 2 and ID >= 72623859790382876`: "24 21",
+	} {
+		q := must[*persistable.Query[*dynamic.Record]](t)(s.Find(must[persistable.Condition[*dynamic.Record]](t)(s.Where(where))))
+		if got := numbers(t, q); got != want {
+			t.Errorf("%s: %s, want %s", where, got, want)
+		}
+	}
 	for _, c := range []struct{ where, want string }{
 		{`Status = 1 and CreatedAt >= 2026-03-01T20:00:00Z and CreatedAt<2026-03-02T03:00:00Z`, "14 17"},
 		{`Number = "A-1003"`, "03"},
@@ -74,7 +83,7 @@ func TestWhere(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.where, got, c.want)
 		}
 	}
-	for where, remedy := range map[string]string{"Took = 1s": `persist:"Took"`, "Took = 1s and ID > 5": `persist:"Took"`, "ID > 5": "ScanRange"} {
+	for where, remedy := range map[string]string{"Took = 1s": `persist:"Took"`, "Took = 1s or Took = 2s and ID > 5": `persist:"Took"`, "ID in (5, 6)": "GetMany"} {
 		_, err := s.Find(must[persistable.Condition[*dynamic.Record]](t)(s.Where(where)))
 		if !errors.Is(err, persistable.ErrNoIndex) || !strings.Contains(err.Error(), remedy) {
 			t.Errorf("%s: %v", where, err)
@@ -206,18 +215,18 @@ func addTwin(t *testing.T, db *persistable.DB) {
 				c.SetState(&d, index.Readable)
 			}
 		}
-	})
+	}, "counters")
 }
 
 // changeHeader changes the header of the counters.
-func changeHeader(t *testing.T, db *persistable.DB, change func(*format.Catalog)) {
+func changeHeader(t *testing.T, db *persistable.DB, change func(*format.Catalog), path ...string) {
 	t.Helper()
 	check(t, db.Engine().Transact(ctx, func(tx kv.Transaction) error {
-		prefix := prefixOf(t, db, "counters")
+		prefix := prefixOf(t, db, path...)
 		found := must[[]headers.Header](t)(headers.Read(ctx, tx, prefix))
 		c := must[*format.Catalog](t)(format.DecodeCatalog(found[0].Value))
 		change(c)
-		tx.Set(append(prefix, headers.Key("Counter")...), must[[]byte](t)(c.Encode()))
+		tx.Set(append(prefix, headers.Key(c.Schema().Type().Name)...), must[[]byte](t)(c.Encode()))
 		return nil
 	}))
 }
@@ -309,7 +318,7 @@ func TestDropForeign(t *testing.T) {
 	changeHeader(t, db, func(c *format.Catalog) {
 		d := must[index.Definition](t)(index.ParseLayout("Counter_code_unique", "Nowhere:string"))
 		c.SetState(&d, index.Readable)
-	})
+	}, "counters")
 	check(t, open(t, db, "counters").Drop(ctx, "Counter_code_unique"))
 	if got := keyNames(t, db, "counters"); slices.Contains(got, "Counter_code_unique") {
 		t.Errorf("there is %q", got)

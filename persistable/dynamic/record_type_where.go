@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/kazahana-db/kazahana/internal/fold"
 	"github.com/kazahana-db/kazahana/persistable/dynamic/internal/message"
 	"github.com/kazahana-db/kazahana/persistable/dynamic/internal/where"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
@@ -40,6 +41,9 @@ func (t *recordType) newComparison(c *where.Comparison) (erased.Condition, error
 	for i, v := range c.Values {
 		if values[i], err = newConstant(p, v); err != nil {
 			return erased.Condition{}, err
+		}
+		if t.folded[p.Name] {
+			values[i] = fold.Element(values[i])
 		}
 		if v.IsNull() && c.Operator != "=" && c.Operator != "!=" {
 			return erased.Condition{}, fmt.Errorf("%s: null is compared by = and != only", p.Name)

@@ -115,13 +115,16 @@ func (c *collector) addRecord(named *types.Named) {
 	for _, marker := range m.aggregates {
 		c.addAggregate(r, marker)
 	}
+	for _, marker := range m.searches {
+		c.addSearch(r, marker)
+	}
 	if r.Versioned {
 		c.addVersionIndex(r)
 	}
 	c.findHooks(r)
 	c.bindDirectory(r, m.site)
-	isID := func(one *model.Component) bool { return one.Steps[0] == r.IDField }
-	r.Values = slices.DeleteFunc(c.valuesOf(r.Message, nil, nil), isID)
+	r.Values = c.valuesOf(r.Message, nil, nil)
+	c.checkFolded(r, &m)
 	c.pkg.Records = append(c.pkg.Records, r)
 }
 
@@ -188,6 +191,8 @@ func (c *collector) applyMarker(r *model.Record, m *markers, marker string, site
 		if len(found) == 0 {
 			m.indexes = append(m.indexes, markerIndex{site, marker == "Unique", options})
 		}
+	case searchMarker:
+		c.readSearch(m, site, t)
 	default:
 		options, found := tags.ParseAggregateOptions(t, marker)
 		c.reportTag(site, found)
@@ -390,5 +395,40 @@ func (c *collector) report(at token.Position, subject, message string) {
 func (c *collector) reportTag(s fieldSite, found []tags.Fault) {
 	for _, one := range found {
 		c.report(s.inTag(one.Offset), s.subject, one.Message)
+	}
+}
+
+// readSearch reads a Search marker.
+func (c *collector) readSearch(m *markers, site fieldSite, t tags.Tag) {
+	options, found := tags.ParseSearchOptions(t)
+	c.reportTag(site, found)
+	if len(found) == 0 {
+		m.searches = append(m.searches, markerIndex{site: site, options: options})
+	}
+}
+
+// addSearch resolves a Search marker.
+func (c *collector) addSearch(r *model.Record, m markerIndex) {
+	var components []*model.Component
+	where, sound := c.resolveWhere(r, m.site, m.options.Where)
+	for _, f := range m.options.Fields {
+		one := c.resolveComponent(r, m.site, f)
+		if one != nil && one.Element.Form != model.FormString {
+			c.Add(m.site.inTag(f.Offset), r.GoName, "%s has no words; a Search is of strings", f.Text)
+			one = nil
+		}
+		if one == nil {
+			sound = false
+			continue
+		}
+		plain := *one.Element // words are folded anyway
+		plain.Folded = false
+		one.Element = &plain
+		components = append(components, one)
+	}
+	if sound {
+		r.Indexes = append(r.Indexes, nameIndex(r, &model.Index{
+			Kind: model.Search, Where: where, Title: m.options.Name, At: m.site.inTag(m.options.Fields[0].Offset), Components: components,
+		}))
 	}
 }

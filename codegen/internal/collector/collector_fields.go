@@ -91,6 +91,7 @@ func (c *collector) newSlot(m *model.Message, v *types.Var, site fieldSite, o ta
 	}
 	f.Options.Positions = positions(o.Offsets, site)
 	c.setDefault(f, v)
+	c.checkFold(f)
 	m.Fields = append(m.Fields, f)
 	return &model.Slot{GoName: v.Name(), Field: f, Type: v.Type()}
 }
@@ -291,4 +292,73 @@ func (c *collector) setDefault(f *model.Field, v *types.Var) {
 	if f.Default, err = formatConstant(f.Kind, value.Value); err != nil {
 		report("%v", err)
 	}
+}
+
+// checkFold reports the option fold at a field that is not a text.
+func (c *collector) checkFold(f *model.Field) {
+	if !f.Options.Fold || f.Kind == nil {
+		return
+	}
+	k := f.Kind
+	if k.Form == model.FormPointer || k.Form == model.FormSlice {
+		k = k.Elem
+	}
+	if k.Form != model.FormString {
+		c.report(f.OptionAt("fold"), f.Subject, "fold is for strings; this field is of type "+c.typeText(f.Kind.GoType))
+	}
+}
+
+// foldedKind returns the kind of a field's values in keys.
+func foldedKind(f *model.Field, k *model.Kind) *model.Kind {
+	if !f.Options.Fold || k.Form != model.FormString {
+		return k
+	}
+	folded := *k
+	folded.Folded = true
+	return &folded
+}
+
+// checkFolded reports folded fields of a record that no index has: tools know from indexes
+// which fields are folded. In a struct of another package such a field counts as not folded.
+func (c *collector) checkFolded(r *model.Record, m *markers) {
+	for _, one := range r.Values {
+		f := one.Steps[len(one.Steps)-1]
+		has := func(other *model.Component) bool { return other.Name() == one.Name() }
+		isIndexed := func(d *model.Index) bool { return d.Kind != model.Search && slices.ContainsFunc(d.Components, has) }
+		switch {
+		case !one.Element.Folded || slices.ContainsFunc(r.Indexes, isIndexed) || m.names(one):
+		case f.Foreign:
+			one.Element.Folded = false
+		default:
+			c.Add(f.OptionAt("fold"), f.Subject, "fold belongs to a field of an index; no index of %s has %s", r.GoName, one.Name())
+		}
+	}
+}
+
+// checkRows reports rows that would have a folded field, and not the text as it is written.
+func (c *collector) checkRows(r *model.Record, m markerIndex, components []*model.Component) bool {
+	if len(m.options.CoverFields) == 0 {
+		return true
+	}
+	for _, one := range components {
+		if one.Element.Folded {
+			c.Add(m.site.inTag(m.options.CoverFields[0].Offset), r.GoName, "a row would have %s folded, not as it is written; write cover for the whole record", one.Name())
+			return false
+		}
+	}
+	return true
+}
+
+// checkExtreme reports a Min or Max of a folded field, which would not return the text as it is
+// written.
+func (c *collector) checkExtreme(r *model.Record, m markerAggregate) bool {
+	if m.marker != "Min" && m.marker != "Max" {
+		return true
+	}
+	steps, message := findSteps(r.Message, m.options.Of.Text)
+	if message != "" || !steps[len(steps)-1].Options.Fold {
+		return true
+	}
+	c.Add(m.site.inTag(m.options.Of.Offset), r.GoName, "%s is folded, and %s would return it so, not as it is written; take the first record of an index on it", m.options.Of.Text, m.marker)
+	return false
 }

@@ -21,6 +21,7 @@ func nameIndex(r *model.Record, d *model.Index) *model.Index {
 func (c *collector) resolveIndex(r *model.Record, m markerIndex) *model.Index {
 	components, ok := c.resolveComponents(r, m.site, m.options.Fields, "cover")
 	cover, covered := c.resolveCover(r, m, components)
+	covered = covered && c.checkRows(r, m, components)
 	where, sound := c.resolveWhere(r, m.site, m.options.Where)
 	if !ok || !covered || !sound {
 		return nil
@@ -174,7 +175,7 @@ func (c *collector) newComponent(steps []*model.Field) (*model.Component, string
 			return nil, fmt.Sprintf("%s is a slice in a struct that a pointer holds, and cannot be indexed; hold the struct by value", one.Name())
 		}
 	}
-	one.Element = k
+	one.Element = foldedKind(steps[len(steps)-1], k)
 	return one, c.whyNotIndexed(one, k)
 }
 
@@ -235,6 +236,7 @@ func (c *collector) bindDirectory(r *model.Record, site fieldSite) {
 func (c *collector) addAggregate(r *model.Record, m markerAggregate) {
 	group, grouped := c.resolveComponents(r, m.site, m.options.By)
 	where, sound := c.resolveWhere(r, m.site, m.options.Where)
+	sound = sound && c.checkExtreme(r, m)
 	kind := model.AggregateKind(m.marker)
 	var of *model.Component
 	if kind.Measure != model.NoMeasure {
@@ -352,6 +354,9 @@ func (c *collector) resolveComparison(r *model.Record, site fieldSite, t tags.Co
 	case t.Operand == model.Null && !t.Quoted:
 		return c.compareWithNull(resolved, t)
 	}
+	if field.Element.Folded {
+		return resolved, t.OperandOffset, fmt.Sprintf("%s is folded, and a condition compares texts as they are written; keep what the condition needs in a field of its own", t.Field.Text)
+	}
 	constant, message := c.constantOf(site, field, t)
 	if message != "" {
 		return resolved, t.OperandOffset, message
@@ -379,6 +384,7 @@ func (c *collector) comparedField(r *model.Record, path string) (*model.Componen
 	case model.FormSlice, model.FormMap:
 		return nil, fmt.Sprintf("%s has many values; a condition compares a field that has one", path)
 	}
+	one.Element = foldedKind(steps[len(steps)-1], one.Element)
 	return one, ""
 }
 

@@ -16,6 +16,7 @@ import (
 // markers are the parsed marker fields of a record, before fields are known.
 type markers struct {
 	indexes    []markerIndex
+	searches   []markerIndex
 	aggregates []markerAggregate
 	typed      bool
 	placed     bool
@@ -44,11 +45,25 @@ func markerOf(t types.Type) string {
 		return ""
 	}
 	name := named.Obj().Name()
-	if slices.Contains([]string{"Type", "Directory", "Index", "Unique", versionMarker}, name) || slices.Contains(tags.Aggregates, name) {
+	if slices.Contains([]string{"Type", "Directory", "Index", "Unique", searchMarker, versionMarker}, name) || slices.Contains(tags.Aggregates, name) {
 		return name
 	}
 	return ""
 }
+
+// names reports whether a marker of an index names a field. The index may have a fault.
+func (m *markers) names(one *model.Component) bool {
+	path := make([]string, len(one.Steps))
+	for i, s := range one.Steps {
+		path[i] = s.GoName
+	}
+	is := func(f tags.FieldName) bool { return f.Text == strings.Join(path, ".") }
+	return slices.ContainsFunc(m.indexes, func(x markerIndex) bool { return slices.ContainsFunc(x.options.Fields, is) }) ||
+		slices.ContainsFunc(m.aggregates, func(x markerAggregate) bool { return is(x.options.Of) || slices.ContainsFunc(x.options.By, is) })
+}
+
+// searchMarker is the marker of an index of words.
+const searchMarker = "Search"
 
 // versionMarker is the marker that may be a field with a name.
 const versionMarker = "Version"

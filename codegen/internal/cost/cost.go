@@ -179,6 +179,10 @@ func newCount(fixed int) count { return count{fixed: fixed} }
 
 // add counts the writes of one record in an index, of which each entry has n.
 func (c *count) add(d *model.Index, n int) {
+	if d.Kind == model.Search {
+		c.addSlice("words of "+d.FieldNames(), n)
+		return
+	}
 	for _, one := range d.Components {
 		if one.Slice {
 			c.addSlice(one.Name(), n)

@@ -17,6 +17,8 @@ func (e *emitter) writeQueryMethod(r *model.Record, d *model.Index, i int, m mod
 		e.writeRecordMethod(r, i, m)
 	case model.MethodUniqueRow, model.MethodEqualRows, model.MethodRangeRows, model.MethodOrderedRows:
 		e.writeRowMethod(r, d, i, m)
+	case model.MethodSearch:
+		e.writeSearch(r, d, i, m)
 	case model.MethodCall:
 		e.writeCall(r, d, i, m)
 	default:
@@ -206,6 +208,44 @@ func (e *emitter) writeCall(r *model.Record, d *model.Index, i int, m model.Quer
 		arguments = append(arguments, m.Call.Parameter)
 	}
 	e.printf("return %s.%s(ctx, &s.Store, %d, %s)\n}\n", e.importPackage(model.PersistimplPath), m.Call.Function, i, strings.Join(arguments, ", "))
+}
+
+// writeSearch writes the method of a Search.
+func (e *emitter) writeSearch(r *model.Record, d *model.Index, i int, m model.QueryMethod) {
+	persistable := e.importPackage(model.PersistablePath)
+	var names []string
+	for _, c := range d.Components {
+		names = append(names, c.GoName())
+	}
+	e.printf("// %s returns the records that match the words of a text in %s.", m.Name, strings.Join(names, " and "))
+	e.writeConditionComment(d)
+	e.printf("func (s *%s) %s(text string, match %s.Match) *%s.Query[*%s] {", r.StoreType(), m.Name, persistable, persistable, e.recordType(r))
+	e.printf("return %s\n}\n", fmt.Sprintf("%s.Search(&s.Store, %d, text, match)", e.importPackage(model.TextPath), i))
+}
+
+// writeTexts writes the entries of a Search: those of the words of each text.
+func (e *emitter) writeTexts(d *model.Index) {
+	if d.Where != nil {
+		e.printf("if %s {", d.Where.Condition())
+	}
+	for _, c := range d.Components {
+		add := func(value string) { e.printf("%s.AddWords(e, %s)", e.importPackage(model.TextPath), value) }
+		switch {
+		case c.Slice:
+			e.printf("for _, element := range %s {", c.Selector())
+			add("element")
+			e.printf("}")
+		case c.Nullable:
+			e.printf("if %s {", strings.ReplaceAll(strings.Join(c.NullConditions(), " && "), "==", "!="))
+			add(c.Value())
+			e.printf("}")
+		default:
+			add(c.Value())
+		}
+	}
+	if d.Where != nil {
+		e.printf("}")
+	}
 }
 
 // resultType is the type that a call returns, with an error.

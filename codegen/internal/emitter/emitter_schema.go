@@ -215,6 +215,7 @@ func (e *emitter) writeDefinition(d *model.Index) {
 		add("Of", true, d.Of.Name())
 	}
 	add("Descending", len(d.Descending()) > 0, d.Descending())
+	add("Folded", len(d.Folded()) > 0, d.Folded())
 	add("Unique", d.Unique, true)
 	add("Cover", d.Cover, true)
 	add("CoverFields", len(d.CoverFields) > 0, d.CoverNames())
@@ -228,6 +229,10 @@ func (e *emitter) writeDefinition(d *model.Index) {
 // writeEntries writes the body of Entries: one entry, or one per element of a slice, if
 // the record fulfils the condition of the index.
 func (e *emitter) writeEntries(d *model.Index) {
+	if d.Kind == model.Search {
+		e.writeTexts(d)
+		return
+	}
 	var closing []string
 	open := func(format string, args ...any) {
 		e.printf(format, args...)
@@ -351,6 +356,9 @@ func (e *emitter) keyEncoder(k *model.Kind) string {
 	if k.Form == model.FormArray {
 		return e.arrayKey(k)
 	}
+	if k.Folded {
+		return fmt.Sprintf("%s.AppendFolded[%s]", e.importPackage(model.TextPath), e.typeName(k.GoType))
+	}
 	persistimpl := e.importPackage(model.PersistimplPath)
 	if k.Form == model.FormTime {
 		return persistimpl + ".AppendTime"
@@ -372,6 +380,11 @@ func (e *emitter) appendKey(k *model.Kind, buffer, value string) string {
 func (e *emitter) keyDecoder(k *model.Kind) string {
 	if k.Form == model.FormArray {
 		return e.arrayReader(k)
+	}
+	if k.Folded {
+		plain := *k
+		plain.Folded = false
+		k = &plain
 	}
 	return strings.Replace(e.keyEncoder(k), ".Append", ".Read", 1)
 }

@@ -98,6 +98,19 @@ func (d *Index) Descending() (names []string) {
 	return names
 }
 
+// foldOption is the word of folded fields in a lock, as index.FoldOption has it.
+const foldOption = "fold15.0.0"
+
+// Folded names the components that the key holds without regard to case.
+func (d *Index) Folded() (names []string) {
+	for _, c := range d.Components {
+		if c.Element.Folded {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
 // CoverNames are the key-stable names of the covered fields.
 func (d *Index) CoverNames() (names []string) {
 	for _, f := range d.CoverFields {
@@ -136,6 +149,7 @@ func (d *Index) LockSignature() string {
 		add(true, "of="+d.Of.Name())
 	}
 	add(len(d.Descending()) > 0, "desc="+strings.Join(d.Descending(), ","))
+	add(len(d.Folded()) > 0, foldOption+"="+strings.Join(d.Folded(), ","))
 	add(d.Cover, "cover")
 	add(len(d.CoverFields) > 0, "cover="+strings.Join(d.CoverNames(), ","))
 	add(d.Scatter.Shards != 0, "scatter="+d.Scatter.Text())

@@ -105,7 +105,7 @@ var Version = &IndexKind{
 }
 
 // IndexKinds are all kinds, in the order of the legend of -explain.
-var IndexKinds = []*IndexKind{Value, Count, Sum, Rank, Version}
+var IndexKinds = []*IndexKind{Value, Count, Sum, Rank, Version, Search}
 
 // AggregateKind returns the kind that a marker declares. Min and Max declare an index of
 // values, which others may share. It panics for a marker of no kind.

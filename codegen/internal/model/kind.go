@@ -18,6 +18,7 @@ type Kind struct {
 	Key     *Kind    // FormMap
 	Message *Message // FormMessage
 	Codec   string   // FormBinary and FormText: the key-stable name of the type
+	Folded  bool     // FormString in a key: without regard to case
 	Enum    *Enum    // FormInt, FormUint and FormString: the constants of the type, if it has some
 }
 

@@ -27,6 +27,7 @@ const (
 	MethodMin                           // the least value of a group
 	MethodMax                           // the greatest value of a group
 	MethodCall                          // what Call says
+	MethodSearch                        // a query by words
 )
 
 // rowKinds are the kinds of the methods that return rows where others return records.

@@ -51,7 +51,7 @@ type Record struct {
 	IDField   *Field
 	IDKind    IDKind
 	Indexes   []*Index
-	Values    []*Component // the fields with values that can be compared, those of nested structs too, but for the ID
+	Values    []*Component // the fields with values that can be compared, those of nested structs too
 	Hooks     []HookMethod
 
 	Versioned    bool // there is a field of type Version
@@ -97,7 +97,7 @@ func (r *Record) Declarations() []string {
 	return names
 }
 
-// QueryFields are the fields that conditions of Find can name: those of the indexes first, and
+// QueryFields are the fields that conditions of Find can name: the ID first, then those of the indexes, and
 // of the predicates that a condition may imply. Of several with one Go name, as Address.City and
 // AddressCity, it is the first, or the one with the shortest path.
 func (r *Record) QueryFields() (list []*Component) {
@@ -109,6 +109,9 @@ func (r *Record) QueryFields() (list []*Component) {
 				list = append(list, c)
 			}
 		}
+	}
+	if r.IDField != nil && r.IDField.Kind != nil {
+		add(&Component{Steps: []*Field{r.IDField}, Element: r.IDField.Kind})
 	}
 	for _, d := range r.Indexes {
 		if d.Kind == Value {
@@ -208,5 +211,6 @@ const (
 	KVPath          = modulePath + "/kv"
 	IDGenPath       = modulePath + "/idgen"
 	TuplePath       = modulePath + "/tuple"
+	TextPath        = PersistablePath + "/persistabletext"
 	ULIDPath        = "github.com/oklog/ulid/v2"
 )

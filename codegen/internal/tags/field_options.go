@@ -15,6 +15,7 @@ import (
 // FieldOptions are the options of a field's persist tag.
 type FieldOptions struct {
 	Index, Unique, Cover, Text, ID, Ignore bool
+	Fold                                   bool // keys hold the text without regard to case
 	Name, Was, Default                     string
 	Number                                 int32
 	Scatter                                Scatter
@@ -23,7 +24,7 @@ type FieldOptions struct {
 }
 
 // fieldOptionWords are the valid options, for suggestions.
-var fieldOptionWords = []string{"index", "unique", "cover", "scatter=", "name=", "number=", "was=", "default=", "text", "id", "-"}
+var fieldOptionWords = []string{"index", "unique", "cover", "scatter=", "fold", "name=", "number=", "was=", "default=", "text", "id", "-"}
 
 // UniqueScatter is the fault of a unique index with the option scatter.
 const UniqueScatter = "scatter: a unique index is looked up by its values, without the ID that decides on the shard; remove scatter, or make it an index that is not unique"
@@ -48,7 +49,7 @@ func ParseFieldOptions(t Tag) (o FieldOptions, found []Fault) {
 func (o *FieldOptions) apply(w word) (message string, at int) {
 	flags := map[string]*bool{
 		"index": &o.Index, "unique": &o.Unique, "cover": &o.Cover,
-		"text": &o.Text, "id": &o.ID, "-": &o.Ignore,
+		"text": &o.Text, "id": &o.ID, "-": &o.Ignore, "fold": &o.Fold,
 	}
 	flag, isFlag := flags[w.key]
 	switch {
@@ -142,6 +143,9 @@ func (o *FieldOptions) contradictions() (found []Fault) {
 	}
 	if o.ID && (o.Index || o.Unique) {
 		found = append(found, Fault{o.Offsets["id"], "records are found by their ID without an index; remove index and unique"})
+	}
+	if o.Fold && o.ID {
+		found = append(found, Fault{o.Offsets["fold"], "an ID is found as it is; remove fold"})
 	}
 	if o.Default != "" && o.ID {
 		found = append(found, Fault{o.Offsets["default"], "every record has an ID of its own; remove default"})

@@ -75,12 +75,14 @@ func (s *CommentStore) OrderedByTicket() *persistable.RangeQuery[*Comment, idgen
 
 // CommentFields are the fields of Comment, for conditions of Find and FindOne.
 var CommentFields = struct {
+	ID        persistable.Field[*Comment, idgen.ID]
 	Ticket    persistable.Field[*Comment, idgen.ID]
 	Tenant    persistable.Field[*Comment, string]
 	Author    persistable.Field[*Comment, string]
 	Text      persistable.Field[*Comment, string]
 	CreatedAt persistable.Field[*Comment, time.Time]
 }{
+	ID:        persistimpl.Field[*Comment]("ID", persistimpl.AppendInt[idgen.ID]),
 	Ticket:    persistimpl.Field[*Comment]("Ticket", persistimpl.AppendInt[idgen.ID]),
 	Tenant:    persistimpl.Field[*Comment]("Tenant", persistimpl.AppendString[string]),
 	Author:    persistimpl.Field[*Comment]("Author", persistimpl.AppendString[string]),
@@ -140,6 +142,8 @@ var commentSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Comment)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "Ticket":
 			b = persistimpl.AppendInt(b, v.Ticket)
 		case "Tenant":
@@ -211,12 +215,14 @@ func (s *NoticeStore) OrderedByDelivered() *persistable.RangeQuery[*Notice, bool
 
 // NoticeFields are the fields of Notice, for conditions of Find and FindOne.
 var NoticeFields = struct {
+	ID        persistable.Field[*Notice, idgen.ID]
 	Delivered persistable.Field[*Notice, bool]
 	Tenant    persistable.Field[*Notice, string]
 	Requester persistable.Field[*Notice, string]
 	Subject   persistable.Field[*Notice, string]
 	Status    persistable.Field[*Notice, Status]
 }{
+	ID:        persistimpl.Field[*Notice]("ID", persistimpl.AppendInt[idgen.ID]),
 	Delivered: persistimpl.Field[*Notice]("Delivered", persistimpl.AppendBool[bool]),
 	Tenant:    persistimpl.Field[*Notice]("Tenant", persistimpl.AppendString[string]),
 	Requester: persistimpl.Field[*Notice]("Requester", persistimpl.AppendString[string]),
@@ -273,6 +279,8 @@ var noticeSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Notice)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "Delivered":
 			b = persistimpl.AppendBool(b, v.Delivered)
 		case "Tenant":
@@ -353,10 +361,12 @@ func (s *TenantStore) OrderedByKeyHash() *persistable.RangeQuery[*Tenant, []byte
 
 // TenantFields are the fields of Tenant, for conditions of Find and FindOne.
 var TenantFields = struct {
+	ID        persistable.Field[*Tenant, idgen.ID]
 	Name      persistable.Field[*Tenant, string]
 	KeyHash   persistable.Field[*Tenant, []byte]
 	CreatedAt persistable.Field[*Tenant, time.Time]
 }{
+	ID:        persistimpl.Field[*Tenant]("ID", persistimpl.AppendInt[idgen.ID]),
 	Name:      persistimpl.Field[*Tenant]("Name", persistimpl.AppendString[string]),
 	KeyHash:   persistimpl.Field[*Tenant]("KeyHash", persistimpl.AppendBytes[[]byte]),
 	CreatedAt: persistimpl.Field[*Tenant]("CreatedAt", persistimpl.AppendTime),
@@ -406,6 +416,8 @@ var tenantSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Tenant)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "Name":
 			b = persistimpl.AppendString(b, v.Name)
 		case "KeyHash":
@@ -535,6 +547,7 @@ func (s *TicketStore) CountsByStatus(ctx context.Context) iter.Seq2[persistable.
 
 // TicketFields are the fields of Ticket, for conditions of Find and FindOne.
 var TicketFields = struct {
+	ID        persistable.Field[*Ticket, idgen.ID]
 	Status    persistable.Field[*Ticket, Status]
 	CreatedAt persistable.Field[*Ticket, time.Time]
 	Priority  persistable.Field[*Ticket, Priority]
@@ -545,6 +558,7 @@ var TicketFields = struct {
 	Subject   persistable.Field[*Ticket, string]
 	Body      persistable.Field[*Ticket, string]
 }{
+	ID:        persistimpl.Field[*Ticket]("ID", persistimpl.AppendInt[idgen.ID]),
 	Status:    persistimpl.Field[*Ticket]("Status", persistimpl.AppendInt[Status]),
 	CreatedAt: persistimpl.Field[*Ticket]("CreatedAt", persistimpl.AppendTime),
 	Priority:  persistimpl.Field[*Ticket]("Priority", persistimpl.AppendInt[Priority]),
@@ -654,6 +668,8 @@ var ticketSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Ticket)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "Status":
 			b = persistimpl.AppendInt(b, v.Status)
 		case "CreatedAt":

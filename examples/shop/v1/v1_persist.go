@@ -74,10 +74,12 @@ func (s *CustomerStore) OrderedByEmail() *persistable.RangeQuery[*Customer, stri
 
 // CustomerFields are the fields of Customer, for conditions of Find and FindOne.
 var CustomerFields = struct {
+	ID      persistable.Field[*Customer, idgen.ID]
 	Email   persistable.Field[*Customer, string]
 	Shop    persistable.Field[*Customer, string]
 	Letters persistable.Field[*Customer, int64]
 }{
+	ID:      persistimpl.Field[*Customer]("ID", persistimpl.AppendInt[idgen.ID]),
 	Email:   persistimpl.Field[*Customer]("Email", persistimpl.AppendString[string]),
 	Shop:    persistimpl.Field[*Customer]("Shop", persistimpl.AppendString[string]),
 	Letters: persistimpl.Field[*Customer]("Letters", persistimpl.AppendInt[int64]),
@@ -130,6 +132,8 @@ var customerSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Customer)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "Email":
 			b = persistimpl.AppendString(b, v.Email)
 		case "Shop":
@@ -187,10 +191,12 @@ func (s *LetterStore) TryNew(literal Letter) (*Letter, error) {
 
 // LetterFields are the fields of Letter, for conditions of Find and FindOne.
 var LetterFields = struct {
+	ID       persistable.Field[*Letter, idgen.ID]
 	Shop     persistable.Field[*Letter, string]
 	Customer persistable.Field[*Letter, idgen.ID]
 	Text     persistable.Field[*Letter, string]
 }{
+	ID:       persistimpl.Field[*Letter]("ID", persistimpl.AppendInt[idgen.ID]),
 	Shop:     persistimpl.Field[*Letter]("Shop", persistimpl.AppendString[string]),
 	Customer: persistimpl.Field[*Letter]("Customer", persistimpl.AppendInt[idgen.ID]),
 	Text:     persistimpl.Field[*Letter]("Text", persistimpl.AppendString[string]),
@@ -231,6 +237,8 @@ var letterSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Letter)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "Shop":
 			b = persistimpl.AppendString(b, v.Shop)
 		case "Customer":
@@ -380,6 +388,7 @@ func (s *OrderStore) MaxTotal(ctx context.Context) (int64, bool, error) {
 
 // OrderFields are the fields of Order, for conditions of Find and FindOne.
 var OrderFields = struct {
+	ID       persistable.Field[*Order, idgen.ID]
 	Number   persistable.Field[*Order, string]
 	Status   persistable.Field[*Order, Status]
 	PlacedAt persistable.Field[*Order, time.Time]
@@ -389,6 +398,7 @@ var OrderFields = struct {
 	Items    persistable.Field[*Order, int32]
 	Note     persistable.Field[*Order, string]
 }{
+	ID:       persistimpl.Field[*Order]("ID", persistimpl.AppendInt[idgen.ID]),
 	Number:   persistimpl.Field[*Order]("Number", persistimpl.AppendString[string]),
 	Status:   persistimpl.Field[*Order]("Status", persistimpl.AppendInt[Status]),
 	PlacedAt: persistimpl.Field[*Order]("PlacedAt", persistimpl.AppendTime),
@@ -542,6 +552,8 @@ var orderSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Order)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "Number":
 			b = persistimpl.AppendString(b, v.Number)
 		case "Status":

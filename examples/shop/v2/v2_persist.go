@@ -166,6 +166,7 @@ func (s *OrderStore) MaxTotal(ctx context.Context) (int64, bool, error) {
 
 // OrderFields are the fields of Order, for conditions of Find and FindOne.
 var OrderFields = struct {
+	ID       persistable.Field[*Order, idgen.ID]
 	Number   persistable.Field[*Order, string]
 	Status   persistable.Field[*Order, Status]
 	PlacedAt persistable.Field[*Order, time.Time]
@@ -176,6 +177,7 @@ var OrderFields = struct {
 	Items    persistable.Field[*Order, int64]
 	Remark   persistable.Field[*Order, string]
 }{
+	ID:       persistimpl.Field[*Order]("ID", persistimpl.AppendInt[idgen.ID]),
 	Number:   persistimpl.Field[*Order]("Number", persistimpl.AppendString[string]),
 	Status:   persistimpl.Field[*Order]("Status", persistimpl.AppendInt[Status]),
 	PlacedAt: persistimpl.Field[*Order]("PlacedAt", persistimpl.AppendTime),
@@ -337,6 +339,8 @@ var orderSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Order)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "Number":
 			b = persistimpl.AppendString(b, v.Number)
 		case "Status":

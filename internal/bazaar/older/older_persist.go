@@ -77,11 +77,13 @@ func (s *AccountStore) OrderedByLevel() *persistable.RangeQuery[*Account, int32]
 
 // AccountFields are the fields of Account, for conditions of Find and FindOne.
 var AccountFields = struct {
+	ID       persistable.Field[*Account, string]
 	Email    persistable.Field[*Account, string]
 	Level    persistable.Field[*Account, int32]
 	TenantID persistable.Field[*Account, string]
 	Name     persistable.Field[*Account, string]
 }{
+	ID:       persistimpl.Field[*Account]("ID", persistimpl.AppendString[string]),
 	Email:    persistimpl.Field[*Account]("Email", persistimpl.AppendString[string]),
 	Level:    persistimpl.Field[*Account]("Level", persistimpl.AppendInt[int32]),
 	TenantID: persistimpl.Field[*Account]("TenantID", persistimpl.AppendString[string]),
@@ -143,6 +145,8 @@ var accountSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Account)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendString(b, v.ID)
 		case "Email":
 			b = persistimpl.AppendString(b, v.Email)
 		case "Level":

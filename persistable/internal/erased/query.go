@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 
 	"github.com/kazahana-db/kazahana/internal/index"
@@ -41,24 +42,7 @@ type Plan struct {
 	Once   string        // a slice: a record comes only with the lowest of its elements in the range; with Filter
 	Both   *Plan         // the records must be in this range, too; both are in the order of ids
 	Union  *Union        // the ranges, where there are several; Index and Bounds have no meaning then
-}
-
-// Union is several ranges of indexes.
-type Union struct {
-	Lanes        []Plan
-	Alternatives []Conjunction // for each lane, all conditions of its records
-	Merged       bool          // the lanes have one order, that of their keys after the values with equality
-	Disjoint     bool          // no record is in two of them
-}
-
-// Search is the ways to read the records of some alternatives. For each
-// alternative a run takes the first way with readable indexes.
-type Search struct {
-	Question     []Conjunction // the conditions as they were given
-	Alternatives []Conjunction // one of which each record fulfils: the question, or ranges of it
-	Lanes        [][]Plan      // for each alternative its ways, the best first; where there are several, each is one range
-	Disjoint     bool          // no record fulfils two alternatives
-	Scan         *Plan         // of all records, where an alternative has no way; nil: that is not allowed
+	Words  *Words        // the words of a search, each a range of the index; Bounds has no meaning then
 }
 
 // Ranges returns the plans of one range each.
@@ -66,6 +50,12 @@ func (p *Plan) Ranges() []Plan {
 	switch {
 	case p.Union != nil:
 		return p.Union.Lanes
+	case p.Words != nil:
+		ranges := make([]Plan, len(p.Words.Of))
+		for i := range ranges {
+			ranges[i] = Plan{Index: p.Index, Bounds: p.Words.Bounds(i)}
+		}
+		return ranges
 	case p.Both != nil:
 		return []Plan{*p, *p.Both}
 	}
@@ -76,7 +66,7 @@ func (p *Plan) Ranges() []Plan {
 // though no other lane has them.
 func (p *Plan) Drops() bool {
 	if p.Union == nil {
-		return p.Filter != nil || p.Both != nil
+		return p.Filter != nil || p.Both != nil || p.Words != nil && p.Words.Phrase
 	}
 	return slices.ContainsFunc(p.Union.Lanes, func(lane Plan) bool { return lane.Drops() })
 }
@@ -294,11 +284,21 @@ func PrefixOf(element []byte) []byte {
 
 // beginning returns what the elements of values begin with that begin with a prefix.
 func beginning[F any](encode func([]byte, F) []byte, prefix string) []byte {
-	var zero F
-	if element := encode(nil, zero); len(element) > 0 && element[0] == bytesCode {
-		return PrefixOf(tuple.AppendBytes(nil, []byte(prefix)))
+	var v F
+	setText(reflect.ValueOf(&v).Elem(), prefix)
+	return PrefixOf(encode(nil, v))
+}
+
+// setText sets a value of a type of texts or bytes, or a pointer to a text.
+func setText(v reflect.Value, text string) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Pointer:
+		v.Set(reflect.ValueOf(&text))
+	default:
+		v.SetBytes([]byte(text))
 	}
-	return PrefixOf(tuple.AppendString(nil, prefix))
 }
 
 // The codes of tuple elements with a beginning that is one itself.

@@ -23,7 +23,7 @@ type choice struct {
 
 // useClauses makes the bounds of an index, and returns how many of its fields have a
 // clause.
-func (c *choice) useClauses(d *index.Definition, clauses erased.Conjunction) (fields int) {
+func (c *choice) useClauses(d *index.Definition, clauses erased.Conjunction, id string) (fields int) {
 	var values []byte
 	for _, field := range d.Fields {
 		at := slices.IndexFunc(clauses, func(l erased.Clause) bool { return l.Field == field && l.Comparison == erased.Equal })
@@ -36,6 +36,9 @@ func (c *choice) useClauses(d *index.Definition, clauses erased.Conjunction) (fi
 	}
 	c.plan.Bounds = index.Bounds{}.Equal(values)
 	if c.equal == len(d.Fields) {
+		if c.equal > 0 && !d.Unique {
+			c.useID(clauses, id)
+		}
 		return c.equal
 	}
 	for at, l := range clauses {
@@ -46,6 +49,19 @@ func (c *choice) useClauses(d *index.Definition, clauses erased.Conjunction) (fi
 		}
 	}
 	return c.equal + fields
+}
+
+// isLane reports whether the choice can be one of several: it is one range of an index.
+func (c *choice) isLane() bool { return c.plan.Both == nil && c.plan.Index != erased.ByID }
+
+// useID narrows the bounds, which have equality for all fields, by the clauses on the id.
+func (c *choice) useID(clauses erased.Conjunction, id string) {
+	for at, l := range clauses {
+		if l.Field == id && id != "" && l.Comparison != erased.NotEqual {
+			c.plan.Bounds = l.Narrow(c.plan.Bounds, l.Value)
+			c.used = append(c.used, at)
+		}
+	}
 }
 
 // narrow narrows the bounds by a range on the field after those with equality.
@@ -93,6 +109,9 @@ func equalFields(p *erased.Plan) (n int) {
 
 // isOne reports whether the range has one entry at most.
 func isOne(indexes []index.Definition, p *erased.Plan) bool {
+	if p.Index == erased.ByID {
+		return slices.ContainsFunc(p.Says, func(c erased.Clause) bool { return c.Comparison == erased.Equal })
+	}
 	d := &indexes[p.Index]
 	return d.Unique && len(d.Fields) == equalFields(p)
 }

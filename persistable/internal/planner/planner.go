@@ -21,8 +21,9 @@ import (
 type Request struct {
 	Indexes      []index.Definition
 	Alternatives []erased.Conjunction
-	CanFilter    bool // the values of a record's fields can be looked at
-	AllowScan    bool // all records may be read
+	ID           string // the field of the id, which ends the entries of an index that is not unique
+	CanFilter    bool   // the values of a record's fields can be looked at
+	AllowScan    bool   // all records may be read
 }
 
 // Search returns the ways to serve the alternatives, of which there is at least one. If some
@@ -57,10 +58,10 @@ func onlyScan(s *erased.Search) *erased.Search {
 }
 
 // waysFor returns the plans of an alternative, the best first. One of several is read as one
-// range, because a record may be in several lanes.
+// range of an index, because a record may be in several lanes.
 func (r *Request) waysFor(clauses erased.Conjunction) (all []erased.Plan) {
 	for _, c := range r.choicesFor(clauses) {
-		if c.plan.Both == nil || len(r.Alternatives) == 1 {
+		if c.isLane() || len(r.Alternatives) == 1 {
 			all = append(all, c.plan)
 		}
 	}
@@ -150,15 +151,27 @@ func (r *Request) choicesFor(clauses erased.Conjunction) (all []choice) {
 		}
 	}
 	all = append(all, r.intersections(all, clauses)...)
+	if c, ok := r.chooseRecords(clauses); ok {
+		all = append(all, c)
+	}
 	slices.SortStableFunc(all, func(a, b choice) int {
 		return cmp.Or(
 			compareFalse(isOne(r.Indexes, &a.plan), isOne(r.Indexes, &b.plan)),
 			cmp.Compare(a.rest, b.rest),
 			compareFalse(a.plan.Both == nil, b.plan.Both == nil),
-			cmp.Compare(len(r.Indexes[a.plan.Index].Fields), len(r.Indexes[b.plan.Index].Fields)),
+			compareFalse(a.plan.Index != erased.ByID, b.plan.Index != erased.ByID),
+			cmp.Compare(r.fieldsOf(&a), r.fieldsOf(&b)),
 		)
 	})
 	return all
+}
+
+// fieldsOf returns how many fields the index of a choice has.
+func (r *Request) fieldsOf(c *choice) int {
+	if c.plan.Index == erased.ByID {
+		return 0
+	}
+	return len(r.Indexes[c.plan.Index].Fields)
 }
 
 // compareFalse sorts true before false.
@@ -180,7 +193,7 @@ func (r *Request) choose(i int, clauses erased.Conjunction) (c choice, ok bool) 
 		return c, false
 	}
 	c.plan.Index = i
-	fields := c.useClauses(d, clauses)
+	fields := c.useClauses(d, clauses, r.ID)
 	for at := range clauses {
 		if !slices.Contains(c.used, at) && isSaid(d.Where, &clauses[at]) {
 			c.used = append(c.used, at)
@@ -189,7 +202,7 @@ func (r *Request) choose(i int, clauses erased.Conjunction) (c choice, ok bool) 
 	if len(c.used) == 0 || !hasAllRecords(d, fields, clauses) {
 		return c, false
 	}
-	if fields > c.equal && isSlice(d, c.equal) {
+	if fields > c.equal && c.equal < len(d.Fields) && isSlice(d, c.equal) {
 		c.plan.Once = d.Fields[c.equal]
 	}
 	c.plan.Says = c.said(d, clauses)
@@ -198,6 +211,18 @@ func (r *Request) choose(i int, clauses erased.Conjunction) (c choice, ok bool) 
 		c.plan.Filter = []erased.Conjunction{clauses}
 	}
 	return c, c.plan.Filter == nil || r.CanFilter
+}
+
+// chooseRecords returns how the records themselves, in the order of their ids, serve clauses: by those
+// on the id.
+func (r *Request) chooseRecords(clauses erased.Conjunction) (c choice, ok bool) {
+	c.plan.Index = erased.ByID
+	c.useID(clauses, r.ID)
+	c.plan.Says = c.said(&index.Definition{}, clauses)
+	if c.rest = len(clauses) - len(c.used); c.rest > 0 {
+		c.plan.Filter = []erased.Conjunction{clauses}
+	}
+	return c, len(c.used) > 0 && (c.rest == 0 || r.CanFilter)
 }
 
 // intersections returns the pairs of indexes that serve more clauses together than
@@ -280,7 +305,7 @@ func (r *Request) leftOver(lanes []erased.Conjunction) (most, equal int) {
 	for _, clauses := range lanes {
 		all := r.choicesFor(clauses)
 		if len(lanes) > 1 {
-			all = slices.DeleteFunc(all, func(c choice) bool { return c.plan.Both != nil })
+			all = slices.DeleteFunc(all, func(c choice) bool { return !c.isLane() })
 		}
 		if len(all) == 0 {
 			return math.MaxInt, 0

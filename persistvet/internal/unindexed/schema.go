@@ -18,6 +18,7 @@ import (
 // schema is the fact about a generated store that says which indexes it has.
 type schema struct {
 	Type      string
+	ID        string // the field of the id; "" if it is not known
 	Indexes   []definition
 	CanFilter bool // the code can look at the values of a record's fields
 }
@@ -91,6 +92,9 @@ type clause struct{ field, comparison string }
 // serves reports whether an index serves clauses, of which all must hold. Where that
 // depends on values that only the program knows, it reports true.
 func (s *schema) serves(clauses []clause) bool {
+	if s.ID != "" && has(clauses, s.ID) {
+		return true // by the records in the order of their ids, unless there are several alternatives
+	}
 	return slices.ContainsFunc(s.Indexes, func(d definition) bool { return s.choose(&d, clauses) })
 }
 
@@ -263,6 +267,8 @@ func (r *reader) schema(lit *ast.CompositeLit) *schema {
 		switch key {
 		case "Type":
 			s.Type = r.text(value)
+		case "Lock":
+			s.ID = idField(r.text(value))
 		case "Values":
 			s.CanFilter = true
 		case "Indexes":
@@ -272,6 +278,14 @@ func (r *reader) schema(lit *ast.CompositeLit) *schema {
 		}
 	}
 	return s
+}
+
+// idField returns the name of the field with the number of ids in the text of a schema, which begins
+// with the type itself.
+func idField(lock string) string {
+	_, rest, _ := strings.Cut(lock, "\tfield 1 ")
+	name, _, _ := strings.Cut(rest, " ")
+	return name
 }
 
 func (r *reader) definitions(list *ast.CompositeLit) (all []definition) {

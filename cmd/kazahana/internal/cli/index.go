@@ -217,6 +217,7 @@ type indexDescription struct {
 	Kind       string   `json:"kind"` // index or unique, or the word of another kind, such as count
 	Fields     []string `json:"fields,omitempty"`
 	Descending []string `json:"descending,omitempty"`
+	Folded     []string `json:"folded,omitempty"`
 	Of         string   `json:"of,omitempty"`
 	Copies     []string `json:"copies,omitempty"` // fields; "*" for the record
 	Where      string   `json:"where,omitempty"`
@@ -230,7 +231,7 @@ type indexDescription struct {
 func newIndexDescription(at dynamic.Location, ix dynamic.Index) indexDescription {
 	d := indexDescription{
 		Path: database.FormatPath(at.Path), Type: at.Type, Name: ix.Name, KeyName: ix.KeyName, State: ix.State.String(), Kind: indexKindOf(ix),
-		Fields: ix.Fields, Descending: ix.Descending, Of: ix.Of, Copies: ix.CoverFields, Where: ix.Where, Scatter: ix.Scatter,
+		Fields: ix.Fields, Descending: ix.Descending, Folded: ix.Folded, Of: ix.Of, Copies: ix.CoverFields, Where: ix.Where, Scatter: ix.Scatter,
 		Layout: ix.Layout, Foreign: ix.Foreign,
 	}
 	if ix.Cover {
@@ -254,10 +255,14 @@ func indexKindOf(ix dynamic.Index) string {
 func (d indexDescription) keeps() string {
 	var fields []string
 	for _, f := range d.Fields {
-		if slices.Contains(d.Descending, f) {
-			f += " desc"
+		text := f
+		if slices.Contains(d.Folded, f) {
+			text += " folded"
 		}
-		fields = append(fields, f)
+		if slices.Contains(d.Descending, f) {
+			text += " desc"
+		}
+		fields = append(fields, text)
 	}
 	text := strings.Join(fields, ", ")
 	add := func(set bool, format string, args ...any) {

@@ -93,6 +93,7 @@ func (s *TicketStore) OrderedByRequester() *persistable.RangeQuery[*Ticket, stri
 
 // TicketFields are the fields of Ticket, for conditions of Find and FindOne.
 var TicketFields = struct {
+	ID        persistable.Field[*Ticket, idgen.ID]
 	Status    persistable.Field[*Ticket, Status]
 	CreatedAt persistable.Field[*Ticket, time.Time]
 	Requester persistable.Field[*Ticket, string]
@@ -100,6 +101,7 @@ var TicketFields = struct {
 	Subject   persistable.Field[*Ticket, string]
 	Body      persistable.Field[*Ticket, string]
 }{
+	ID:        persistimpl.Field[*Ticket]("ID", persistimpl.AppendInt[idgen.ID]),
 	Status:    persistimpl.Field[*Ticket]("Status", persistimpl.AppendInt[Status]),
 	CreatedAt: persistimpl.Field[*Ticket]("CreatedAt", persistimpl.AppendTime),
 	Requester: persistimpl.Field[*Ticket]("Requester", persistimpl.AppendString[string]),
@@ -169,6 +171,8 @@ var ticketSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Ticket)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "Status":
 			b = persistimpl.AppendInt(b, v.Status)
 		case "CreatedAt":

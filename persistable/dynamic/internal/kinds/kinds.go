@@ -24,9 +24,14 @@ type Every struct {
 	_ persistable.Index     `persist:"PtrTime desc,PtrID,scatter=16"`
 	_ persistable.Unique    `persist:"PtrText,Uint64"`
 	_ persistable.Index     `persist:"Duration,where=Bool and Int64!=0,name=some"`
+	_ persistable.Index     `persist:"Mail desc,Inner.Number"`
+	_ persistable.Unique    `persist:"PtrMail,Uint32"`
+	_ persistable.Index     `persist:"Mails"`
+	_ persistable.Count     `persist:"by=Mail"`
 	_ persistable.Count     `persist:"by=Numbers"`
 	_ persistable.Sum       `persist:"Uint64,by=Inner.Number"`
 	_ persistable.Rank      `persist:"Int64,by=Bool"`
+	_ persistable.Search    `persist:"Text,PtrText,Texts"`
 	_ persistable.Version
 
 	ID     idgen.ID
@@ -55,6 +60,10 @@ type Every struct {
 	Packed   netip.Addr
 	Preset   int64  `persist:"default=7"`
 	Plan     string `persist:"default='free plan'"`
+
+	Mail    string   `persist:"fold"`
+	PtrMail *string  `persist:"fold"`
+	Mails   []string `persist:"fold"`
 
 	PtrBool  *bool
 	PtrInt   *int64

@@ -16,6 +16,7 @@ import (
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/persistabletext"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -184,52 +185,105 @@ func (s *EveryStore) OrderedByDurationWhereSome() *persistable.RangeQuery[*Every
 	return persistimpl.Range(&s.Store, 6, nil, persistimpl.AppendInt[time.Duration])
 }
 
+// ByMailInnerNumber returns the records with that Mail, in the order of InnerNumber; a range of it can be chosen.
+func (s *EveryStore) ByMailInnerNumber(mail string) *persistable.RangeQuery[*Every, int64] {
+	return persistimpl.Range(&s.Store, 7, persistimpl.Descending(persistabletext.AppendFolded[string])(nil, mail), persistimpl.AppendInt[int64])
+}
+
+// OrderedByMailInnerNumber returns the records in the descending order of Mail; a range of it can be chosen.
+func (s *EveryStore) OrderedByMailInnerNumber() *persistable.RangeQuery[*Every, string] {
+	return persistimpl.DescendingRange(&s.Store, 7, nil, persistabletext.AppendFolded[string])
+}
+
+// ByPtrMailUint32 returns the Every with that PtrMail and Uint32, or persistable.ErrNotFound.
+func (s *EveryStore) ByPtrMailUint32(ctx context.Context, ptrMail *string, uint32Value uint32) (*Every, error) {
+	k := persistimpl.AppendNullable(nil, ptrMail, persistabletext.AppendFolded[string])
+	k = persistimpl.AppendUint(k, uint32Value)
+	return persistimpl.Unique(ctx, &s.Store, 8, k)
+}
+
+// ByPtrMailThenUint32 returns the records with that PtrMail, in the order of Uint32; a range of it can be chosen.
+func (s *EveryStore) ByPtrMailThenUint32(ptrMail *string) *persistable.RangeQuery[*Every, uint32] {
+	return persistimpl.Range(&s.Store, 8, persistimpl.AppendNullable(nil, ptrMail, persistabletext.AppendFolded[string]), persistimpl.AppendUint[uint32])
+}
+
+// OrderedByPtrMailUint32 returns the records in the order of PtrMail; a range of it can be chosen.
+func (s *EveryStore) OrderedByPtrMailUint32() *persistable.RangeQuery[*Every, *string] {
+	return persistimpl.Range(&s.Store, 8, nil, persistimpl.Nullable(persistabletext.AppendFolded[string]))
+}
+
+// ByMails returns the records with that element of Mails, in the order of their IDs.
+func (s *EveryStore) ByMails(mails string) *persistable.Query[*Every] {
+	return persistimpl.Query(&s.Store, 9, persistabletext.AppendFolded(nil, mails))
+}
+
+// OrderedByMails returns the records in the order of the elements of Mails, a record once for each; a range of it can be chosen.
+func (s *EveryStore) OrderedByMails() *persistable.RangeQuery[*Every, string] {
+	return persistimpl.Range(&s.Store, 9, nil, persistabletext.AppendFolded[string])
+}
+
+// CountByMail returns the number of the records with that Mail, in one read.
+func (s *EveryStore) CountByMail(ctx context.Context, mail string) (int64, error) {
+	return persistimpl.Count(ctx, &s.Store, 10, persistabletext.AppendFolded(nil, mail))
+}
+
+// CountsByMail yields each value of Mail and the number of its records; those without records are left out.
+func (s *EveryStore) CountsByMail(ctx context.Context) iter.Seq2[persistable.GroupCount[string], error] {
+	return persistimpl.Counts(ctx, &s.Store, 10, persistimpl.ReadString[string])
+}
+
 // CountByNumbers returns the number of the records with that element of Numbers, in one read.
 func (s *EveryStore) CountByNumbers(ctx context.Context, numbers int64) (int64, error) {
-	return persistimpl.Count(ctx, &s.Store, 7, persistimpl.AppendInt(nil, numbers))
+	return persistimpl.Count(ctx, &s.Store, 11, persistimpl.AppendInt(nil, numbers))
 }
 
 // CountsByNumbers yields each value of Numbers and the number of its records; those without records are left out.
 func (s *EveryStore) CountsByNumbers(ctx context.Context) iter.Seq2[persistable.GroupCount[int64], error] {
-	return persistimpl.Counts(ctx, &s.Store, 7, persistimpl.ReadInt[int64])
+	return persistimpl.Counts(ctx, &s.Store, 11, persistimpl.ReadInt[int64])
 }
 
 // SumUint64ByInnerNumber returns the sum of Uint64 of the records with that InnerNumber, in one read.
 // A sum that does not fit is a persistable.ErrOverflow.
 func (s *EveryStore) SumUint64ByInnerNumber(ctx context.Context, innerNumber int64) (uint64, error) {
-	return persistimpl.SumUint(ctx, &s.Store, 8, persistimpl.AppendInt(nil, innerNumber))
+	return persistimpl.SumUint(ctx, &s.Store, 12, persistimpl.AppendInt(nil, innerNumber))
 }
 
 // SumsUint64ByInnerNumber yields each value of InnerNumber and the sum of Uint64 of its records; sums that are 0 are left out.
 // A sum that does not fit is a persistable.ErrOverflow.
 func (s *EveryStore) SumsUint64ByInnerNumber(ctx context.Context) iter.Seq2[persistable.GroupSum[int64, uint64], error] {
-	return persistimpl.SumsUint(ctx, &s.Store, 8, persistimpl.ReadInt[int64])
+	return persistimpl.SumsUint(ctx, &s.Store, 12, persistimpl.ReadInt[int64])
 }
 
 // RankOfInt64ByBool returns how many of the records with that Bool have a lesser Int64: 0 for the least.
 func (s *EveryStore) RankOfInt64ByBool(ctx context.Context, boolValue bool, int64Value int64) (int64, error) {
-	return persistimpl.RankOf(ctx, &s.Store, 9, persistimpl.AppendBool(nil, boolValue), persistimpl.AppendInt(nil, int64Value))
+	return persistimpl.RankOf(ctx, &s.Store, 13, persistimpl.AppendBool(nil, boolValue), persistimpl.AppendInt(nil, int64Value))
 }
 
 // NthByInt64ByBool returns the record that has n of the records with that Bool before it, by Int64 and then by ID: n = 0 for the
 // one with the least; or persistable.ErrNotFound.
 func (s *EveryStore) NthByInt64ByBool(ctx context.Context, boolValue bool, n int64) (*Every, error) {
-	return persistimpl.Nth(ctx, &s.Store, 9, persistimpl.AppendBool(nil, boolValue), n)
+	return persistimpl.Nth(ctx, &s.Store, 13, persistimpl.AppendBool(nil, boolValue), n)
 }
 
 // TopByInt64ByBool returns n of the records with that Bool: those with the greatest Int64, the greatest first. An n below 1 is an error.
 func (s *EveryStore) TopByInt64ByBool(ctx context.Context, boolValue bool, n int) ([]*Every, error) {
-	return persistimpl.Top(ctx, &s.Store, 9, persistimpl.AppendBool(nil, boolValue), n)
+	return persistimpl.Top(ctx, &s.Store, 13, persistimpl.AppendBool(nil, boolValue), n)
 }
 
 // PercentileOfInt64ByBool returns the first record, by Int64 and then by ID, such that at least p percent of
 // the records with that Bool do not come after it; p is from 0 to 100. Without records: persistable.ErrNotFound.
 func (s *EveryStore) PercentileOfInt64ByBool(ctx context.Context, boolValue bool, p float64) (*Every, error) {
-	return persistimpl.Percentile(ctx, &s.Store, 9, persistimpl.AppendBool(nil, boolValue), p)
+	return persistimpl.Percentile(ctx, &s.Store, 13, persistimpl.AppendBool(nil, boolValue), p)
+}
+
+// SearchTextPtrTextTexts returns the records that match the words of a text in Text and PtrText and Texts.
+func (s *EveryStore) SearchTextPtrTextTexts(text string, match persistable.Match) *persistable.Query[*Every] {
+	return persistabletext.Search(&s.Store, 14, text, match)
 }
 
 // EveryFields are the fields of Every, for conditions of Find and FindOne.
 var EveryFields = struct {
+	ID          persistable.Field[*Every, idgen.ID]
 	Int8        persistable.Field[*Every, int8]
 	Text        persistable.Field[*Every, string]
 	Time        persistable.Field[*Every, time.Time]
@@ -246,13 +300,17 @@ var EveryFields = struct {
 	Duration    persistable.Field[*Every, time.Duration]
 	Bool        persistable.Field[*Every, bool]
 	Int64       persistable.Field[*Every, int64]
+	Mail        persistable.Field[*Every, string]
+	InnerNumber persistable.Field[*Every, int64]
+	PtrMail     persistable.Field[*Every, *string]
+	Uint32      persistable.Field[*Every, uint32]
+	Mails       persistable.Field[*Every, string]
 	Group       persistable.Field[*Every, string]
 	Number      persistable.Field[*Every, int32]
 	Int16       persistable.Field[*Every, int16]
 	Int32       persistable.Field[*Every, int32]
 	Uint8       persistable.Field[*Every, uint8]
 	Uint16      persistable.Field[*Every, uint16]
-	Uint32      persistable.Field[*Every, uint32]
 	Ref         persistable.Field[*Every, idgen.ID]
 	Float       persistable.Field[*Every, float32]
 	Preset      persistable.Field[*Every, int64]
@@ -273,11 +331,11 @@ var EveryFields = struct {
 	Times       persistable.Field[*Every, time.Time]
 	Tooks       persistable.Field[*Every, time.Duration]
 	InnerText   persistable.Field[*Every, string]
-	InnerNumber persistable.Field[*Every, int64]
 	InnerZip    persistable.Field[*Every, *string]
 	MaybeNumber persistable.Field[*Every, *int64]
 	MaybeZip    persistable.Field[*Every, *string]
 }{
+	ID:          persistimpl.Field[*Every]("ID", persistimpl.AppendInt[idgen.ID]),
 	Int8:        persistimpl.Field[*Every]("Int8", persistimpl.AppendInt[int8]),
 	Text:        persistimpl.Field[*Every]("Text", persistimpl.AppendString[string]),
 	Time:        persistimpl.Field[*Every]("Time", persistimpl.AppendTime),
@@ -294,13 +352,17 @@ var EveryFields = struct {
 	Duration:    persistimpl.Field[*Every]("Duration", persistimpl.AppendInt[time.Duration]),
 	Bool:        persistimpl.Field[*Every]("Bool", persistimpl.AppendBool[bool]),
 	Int64:       persistimpl.Field[*Every]("Int64", persistimpl.AppendInt[int64]),
+	Mail:        persistimpl.Field[*Every]("Mail", persistabletext.AppendFolded[string]),
+	InnerNumber: persistimpl.Field[*Every]("Inner.Number", persistimpl.AppendInt[int64]),
+	PtrMail:     persistimpl.Field[*Every]("PtrMail", persistimpl.Nullable(persistabletext.AppendFolded[string])),
+	Uint32:      persistimpl.Field[*Every]("Uint32", persistimpl.AppendUint[uint32]),
+	Mails:       persistimpl.Field[*Every]("Mails", persistabletext.AppendFolded[string]),
 	Group:       persistimpl.Field[*Every]("Group", persistimpl.AppendString[string]),
 	Number:      persistimpl.Field[*Every]("Number", persistimpl.AppendInt[int32]),
 	Int16:       persistimpl.Field[*Every]("Int16", persistimpl.AppendInt[int16]),
 	Int32:       persistimpl.Field[*Every]("Int32", persistimpl.AppendInt[int32]),
 	Uint8:       persistimpl.Field[*Every]("Uint8", persistimpl.AppendUint[uint8]),
 	Uint16:      persistimpl.Field[*Every]("Uint16", persistimpl.AppendUint[uint16]),
-	Uint32:      persistimpl.Field[*Every]("Uint32", persistimpl.AppendUint[uint32]),
 	Ref:         persistimpl.Field[*Every]("Ref", persistimpl.AppendInt[idgen.ID]),
 	Float:       persistimpl.Field[*Every]("Float", persistimpl.AppendFloat32[float32]),
 	Preset:      persistimpl.Field[*Every]("Preset", persistimpl.AppendInt[int64]),
@@ -321,7 +383,6 @@ var EveryFields = struct {
 	Times:       persistimpl.Field[*Every]("Times", persistimpl.AppendTime),
 	Tooks:       persistimpl.Field[*Every]("Tooks", persistimpl.AppendInt[time.Duration]),
 	InnerText:   persistimpl.Field[*Every]("Inner.Text", persistimpl.AppendString[string]),
-	InnerNumber: persistimpl.Field[*Every]("Inner.Number", persistimpl.AppendInt[int64]),
 	InnerZip:    persistimpl.Field[*Every]("Inner.Zip", persistimpl.Nullable(persistimpl.AppendString[string])),
 	MaybeNumber: persistimpl.Field[*Every]("Maybe.Number", persistimpl.Nullable(persistimpl.AppendInt[int64])),
 	MaybeZip:    persistimpl.Field[*Every]("Maybe.Zip", persistimpl.Nullable(persistimpl.AppendString[string])),
@@ -459,6 +520,9 @@ var everySchema = persistimpl.Schema{
 	field 51 Inner message(Inner)
 	field 52 Maybe *message(Inner)
 	field 53 List []message(Inner)
+	field 54 Mail string
+	field 55 PtrMail *string
+	field 56 Mails []string
 	field 70 Numbers2 map[string]int64
 message Inner
 	field 1 Text string
@@ -498,9 +562,14 @@ message Inner
 		{Name: "Every_PtrTime_PtrID", Fields: []string{"PtrTime", "PtrID"}, Descending: []string{"PtrTime"}, Scatter: 16, Signature: "*time,*int"},
 		{Name: "Every_PtrText_Uint64", Fields: []string{"PtrText", "Uint64"}, Unique: true, Sparse: []string{"PtrText"}, Signature: "*string,int"},
 		{Name: "Every_some", Fields: []string{"Duration"}, Where: "Bool=true and Int64!=0", Signature: "duration"},
+		{Name: "Every_Mail_Inner.Number", Fields: []string{"Mail", "Inner.Number"}, Descending: []string{"Mail"}, Folded: []string{"Mail"}, Signature: "string,int"},
+		{Name: "Every_PtrMail_Uint32", Fields: []string{"PtrMail", "Uint32"}, Folded: []string{"PtrMail"}, Unique: true, Sparse: []string{"PtrMail"}, Signature: "*string,int"},
+		{Name: "Every_Mails", Fields: []string{"Mails"}, Folded: []string{"Mails"}, Sparse: []string{"Mails"}, Signature: "[]string"},
+		{Name: "Every_count_Mail", Kind: "count", Fields: []string{"Mail"}, Folded: []string{"Mail"}, Signature: "string"},
 		{Name: "Every_count_Numbers", Kind: "count", Fields: []string{"Numbers"}, Sparse: []string{"Numbers"}, Signature: "[]int"},
 		{Name: "Every_sum_Uint64_Inner.Number", Kind: "sum", Fields: []string{"Inner.Number"}, Of: "Uint64", Signature: "int,int"},
 		{Name: "Every_rank_Bool_Int64", Kind: "rank", Fields: []string{"Bool", "Int64"}, Signature: "bool,int"},
+		{Name: "Every_search_Text_PtrText_Texts", Kind: "search", Fields: []string{"Text", "PtrText", "Texts"}, Sparse: []string{"Texts"}, Signature: "string,*string,[]string"},
 		{Name: "Every_version", Kind: "version"},
 	},
 	Entries: func(i int, e *persistimpl.Entries, record any) {
@@ -559,21 +628,54 @@ message Inner
 				e.End(k)
 			}
 		case 7:
+			k := e.Begin()
+			n := len(k)
+			k = persistabletext.AppendFolded(k, v.Mail)
+			k = persistimpl.Descend(k, n)
+			k = persistimpl.AppendInt(k, v.Inner.Number)
+			e.End(k)
+		case 8:
+			if v.PtrMail == nil {
+				return // null: the record is not in the index
+			}
+			k := e.Begin()
+			k = persistabletext.AppendFolded(k, *v.PtrMail)
+			k = persistimpl.AppendUint(k, v.Uint32)
+			e.End(k)
+		case 9:
+			for _, element := range v.Mails {
+				k := e.Begin()
+				k = persistabletext.AppendFolded(k, element)
+				e.End(k)
+			}
+		case 10:
+			k := e.Begin()
+			k = persistabletext.AppendFolded(k, v.Mail)
+			e.End(k)
+		case 11:
 			for _, element := range v.Numbers {
 				k := e.Begin()
 				k = persistimpl.AppendInt(k, element)
 				e.End(k)
 			}
-		case 8:
+		case 12:
 			k := e.Begin()
 			k = persistimpl.AppendInt(k, v.Inner.Number)
 			e.EndUint(k, v.Uint64)
-		case 9:
+		case 13:
 			k := e.Begin()
 			k = persistimpl.AppendBool(k, v.Bool)
 			k = persistimpl.AppendInt(k, v.Int64)
 			e.End(k)
-		case 10:
+		case 14:
+			persistabletext.AddWords(e, v.Text)
+			if v.PtrText != nil {
+				persistabletext.AddWords(e, *v.PtrText)
+			}
+			for _, element := range v.Texts {
+				persistabletext.AddWords(e, element)
+			}
+		case 15:
 			k := e.Begin()
 			e.End(k)
 		}
@@ -609,6 +711,8 @@ message Inner
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Every)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "Int8":
 			b = persistimpl.AppendInt(b, v.Int8)
 		case "Text":
@@ -659,6 +763,22 @@ message Inner
 			b = persistimpl.AppendBool(b, v.Bool)
 		case "Int64":
 			b = persistimpl.AppendInt(b, v.Int64)
+		case "Mail":
+			b = persistabletext.AppendFolded(b, v.Mail)
+		case "Inner.Number":
+			b = persistimpl.AppendInt(b, v.Inner.Number)
+		case "PtrMail":
+			if v.PtrMail == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistabletext.AppendFolded(b, *v.PtrMail)
+			}
+		case "Uint32":
+			b = persistimpl.AppendUint(b, v.Uint32)
+		case "Mails":
+			for _, element := range v.Mails {
+				b = persistabletext.AppendFolded(b, element)
+			}
 		case "Group":
 			b = persistimpl.AppendString(b, v.Group)
 		case "Number":
@@ -671,8 +791,6 @@ message Inner
 			b = persistimpl.AppendUint(b, v.Uint8)
 		case "Uint16":
 			b = persistimpl.AppendUint(b, v.Uint16)
-		case "Uint32":
-			b = persistimpl.AppendUint(b, v.Uint32)
 		case "Ref":
 			b = persistimpl.AppendInt(b, v.Ref)
 		case "Float":
@@ -755,8 +873,6 @@ message Inner
 			}
 		case "Inner.Text":
 			b = persistimpl.AppendString(b, v.Inner.Text)
-		case "Inner.Number":
-			b = persistimpl.AppendInt(b, v.Inner.Number)
 		case "Inner.Zip":
 			if v.Inner.Zip == nil {
 				b = tuple.AppendNil(b)
@@ -1046,6 +1162,24 @@ func appendEvery(b []byte, v *Every) ([]byte, error) {
 		}
 		b = persistimpl.EndMessage(b, at)
 	}
+	if v.Mail != "" {
+		if !persistimpl.ValidString(v.Mail) {
+			return nil, &persistable.FieldError{Type: "Every", Field: "Mail", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
+		}
+		b = persistimpl.EncodeString(append(b, 0xb2, 0x03), v.Mail)
+	}
+	if v.PtrMail != nil {
+		if !persistimpl.ValidString(*v.PtrMail) {
+			return nil, &persistable.FieldError{Type: "Every", Field: "PtrMail", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
+		}
+		b = persistimpl.EncodeString(append(b, 0xba, 0x03), *v.PtrMail)
+	}
+	for i := range v.Mails {
+		if !persistimpl.ValidString(v.Mails[i]) {
+			return nil, &persistable.FieldError{Type: "Every", Field: "Mails", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
+		}
+		b = persistimpl.EncodeString(append(b, 0xc2, 0x03), v.Mails[i])
+	}
 	for _, key := range slices.Sorted(maps.Keys(v.Numbers2)) {
 		value := v.Numbers2[key]
 		b, at = persistimpl.BeginMessage(append(b, 0xb2, 0x04))
@@ -1304,6 +1438,13 @@ func decodeEvery(b []byte, v *Every, s *persistimpl.Strings) error {
 			var element Inner
 			r.Check(decodeInner(r.Message(), &element, s, 1000))
 			v.List = append(v.List, element)
+		case 54:
+			v.Mail = r.String()
+		case 55:
+			value := r.String()
+			v.PtrMail = &value
+		case 56:
+			v.Mails = append(v.Mails, r.String())
 		case 70:
 			var (
 				key   string
@@ -1333,7 +1474,7 @@ func decodeEvery(b []byte, v *Every, s *persistimpl.Strings) error {
 }
 
 // everyKnown are the fields of Every that this code knows; others survive a Save.
-var everyKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 70}, Messages: map[int32]*persistimpl.FieldSet{51: &innerKnown, 52: &innerKnownOptional}}
+var everyKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 70}, Messages: map[int32]*persistimpl.FieldSet{51: &innerKnown, 52: &innerKnownOptional}}
 
 // appendInner appends v to b in the protobuf wire format.
 func appendInner(b []byte, v *Inner, depth int) ([]byte, error) {

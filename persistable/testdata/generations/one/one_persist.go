@@ -90,6 +90,7 @@ func (s *AccountStore) OrderedByTags() *persistable.RangeQuery[*Account, string]
 
 // AccountFields are the fields of Account, for conditions of Find and FindOne.
 var AccountFields = struct {
+	ID    persistable.Field[*Account, idgen.ID]
 	Email persistable.Field[*Account, string]
 	Plan  persistable.Field[*Account, string]
 	Tags  persistable.Field[*Account, string]
@@ -97,6 +98,7 @@ var AccountFields = struct {
 	Name  persistable.Field[*Account, string]
 	Note  persistable.Field[*Account, string]
 }{
+	ID:    persistimpl.Field[*Account]("ID", persistimpl.AppendInt[idgen.ID]),
 	Email: persistimpl.Field[*Account]("Email", persistimpl.AppendString[string]),
 	Plan:  persistimpl.Field[*Account]("Plan", persistimpl.AppendString[string]),
 	Tags:  persistimpl.Field[*Account]("Tags", persistimpl.AppendString[string]),
@@ -156,6 +158,8 @@ var accountSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Account)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "Email":
 			b = persistimpl.AppendString(b, v.Email)
 		case "Plan":

@@ -101,6 +101,7 @@ func (s *CustomerStore) OrderedByHandle() *persistable.RangeQuery[*Customer, *st
 
 // CustomerFields are the fields of Customer, for conditions of Find and FindOne.
 var CustomerFields = struct {
+	ID      persistable.Field[*Customer, idgen.ID]
 	Plan    persistable.Field[*Customer, Plan]
 	Region  persistable.Field[*Customer, string]
 	Address persistable.Field[*Customer, string]
@@ -109,6 +110,7 @@ var CustomerFields = struct {
 	Level   persistable.Field[*Customer, int64]
 	Name    persistable.Field[*Customer, *string]
 }{
+	ID:      persistimpl.Field[*Customer]("ID", persistimpl.AppendInt[idgen.ID]),
 	Plan:    persistimpl.Field[*Customer]("Plan", persistimpl.AppendString[Plan]),
 	Region:  persistimpl.Field[*Customer]("Region", persistimpl.AppendString[string]),
 	Address: persistimpl.Field[*Customer]("Email", persistimpl.AppendString[string]),
@@ -179,6 +181,8 @@ var customerSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Customer)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "Plan":
 			b = persistimpl.AppendString(b, v.Plan)
 		case "Region":

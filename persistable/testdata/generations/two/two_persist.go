@@ -90,6 +90,7 @@ func (s *AccountStore) OrderedByPlan() *persistable.RangeQuery[*Account, Plan] {
 
 // AccountFields are the fields of Account, for conditions of Find and FindOne.
 var AccountFields = struct {
+	ID      persistable.Field[*Account, idgen.ID]
 	Region  persistable.Field[*Account, string]
 	Level   persistable.Field[*Account, int64]
 	Address persistable.Field[*Account, string]
@@ -97,6 +98,7 @@ var AccountFields = struct {
 	Name    persistable.Field[*Account, string]
 	Tags    persistable.Field[*Account, string]
 }{
+	ID:      persistimpl.Field[*Account]("ID", persistimpl.AppendInt[idgen.ID]),
 	Region:  persistimpl.Field[*Account]("Region", persistimpl.AppendString[string]),
 	Level:   persistimpl.Field[*Account]("Level", persistimpl.AppendInt[int64]),
 	Address: persistimpl.Field[*Account]("Email", persistimpl.AppendString[string]),
@@ -155,6 +157,8 @@ var accountSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Account)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "Region":
 			b = persistimpl.AppendString(b, v.Region)
 		case "Level":

@@ -21,6 +21,8 @@ func served(ctx context.Context, orders *shop.OrderStore, tx persistable.Tx, con
 	orders.Find(persistable.Or(shop.OrderFields.Status.Equal(1), shop.OrderFields.Number.Equal("A")))
 	orders.AllowScan().Find(shop.OrderFields.Amount.From(1))
 	orders.Find(conditions...)
+	orders.Find(shop.OrderFields.ID.From(1))
+	orders.Find(shop.OrderFields.ID.From(1), shop.OrderFields.Amount.From(1)) // with a filter
 	condition := shop.OrderFields.Amount.Equal(1)
 	orders.Find(condition)
 	orders.Find(shop.OrderFields.Placed.Equal(1), shop.OrderFields.Tags.Equal("a"))

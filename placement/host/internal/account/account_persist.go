@@ -70,9 +70,11 @@ func (s *AccountStore) OrderedByOwner() *persistable.RangeQuery[*Account, string
 
 // AccountFields are the fields of Account, for conditions of Find and FindOne.
 var AccountFields = struct {
+	ID      persistable.Field[*Account, idgen.ID]
 	Owner   persistable.Field[*Account, string]
 	Balance persistable.Field[*Account, int64]
 }{
+	ID:      persistimpl.Field[*Account]("ID", persistimpl.AppendInt[idgen.ID]),
 	Owner:   persistimpl.Field[*Account]("Owner", persistimpl.AppendString[string]),
 	Balance: persistimpl.Field[*Account]("Balance", persistimpl.AppendInt[int64]),
 }
@@ -112,6 +114,8 @@ var accountSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Account)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "Owner":
 			b = persistimpl.AppendString(b, v.Owner)
 		case "Balance":

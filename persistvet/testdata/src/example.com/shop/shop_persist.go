@@ -43,6 +43,7 @@ func (s *OrderStore) ByStatus(status int) *persistable.Query[*Order] { return ni
 
 var OrderFields = struct {
 	Status, Amount, Placed, Weight persistable.Field[*Order, int]
+	ID                             persistable.Field[*Order, int64]
 	Number, Note                   persistable.Field[*Order, string]
 	Tags                           persistable.Field[*Order, string]
 	Customer                       struct {
@@ -52,6 +53,7 @@ var OrderFields = struct {
 	Status: persistimpl.Field[*Order, int]("Status", nil),
 	Amount: persistimpl.Field[*Order, int]("Amount", nil),
 	Placed: persistimpl.Field[*Order, int]("Placed", nil),
+	ID:     persistimpl.Field[*Order, int64]("ID", nil),
 	Weight: persistimpl.Field[*Order, int]("Weight", nil),
 	Number: persistimpl.Field[*Order, string]("Number", nil),
 	Note:   persistimpl.Field[*Order, string]("Note", nil),
@@ -65,6 +67,12 @@ var OrderFields = struct {
 
 var orderSchema = persistimpl.Schema{
 	Type: "Order",
+	Lock: `type Order
+	origin example.com/shop
+	id int
+	field 1 ID id
+	field 2 Status int64
+`,
 	Indexes: []persistimpl.Index{
 		{Name: "Order_Status_Placed", Fields: []string{"Status", "Placed"}, Signature: "int,int"},
 		{Name: "Order_Number", Fields: []string{"Number"}, Unique: true, Sparse: []string{"Number"}, Signature: "string"},

@@ -7,6 +7,7 @@ package persistimpl
 import "github.com/kazahana-db/kazahana/persistable"
 
 type Schema struct {
+	Lock    string
 	Type    string
 	Indexes []Index
 	Values  func(field string, b []byte, record any) []byte
