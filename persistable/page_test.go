@@ -4,6 +4,9 @@ package persistable_test
 
 import (
 	"encoding/base64"
+	"errors"
+	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -133,6 +136,47 @@ func TestEmptyPages(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestPagesOfLargeRecords: records with chunks are on one page each, in both directions, and with a
+// record as the end of a page.
+func TestPagesOfLargeRecords(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	s := ArticleStoreOf(db)
+	var all []*Article
+	for i := range 5 {
+		a := &Article{ID: fmt.Sprint("a", i), Section: "s", Slug: fmt.Sprint(i), Published: day0, Body: make([]byte, 250_000)}
+		check(t, s.Save(ctx, a))
+		all = append(all, a)
+	}
+	for name, q := range map[string]*persistable.Query[*Article]{
+		"all": s.Scan(), "by a condition": found[*Article](t)(s.AllowScan().Find(ArticleFields.Body.After(nil))), "by the id": found[*Article](t)(s.Find(ArticleFields.ID.From("a"))),
+	} {
+		for _, reverse := range []bool{false, true} {
+			q, want := q, slices.Clone(all)
+			if reverse {
+				q = q.Reverse()
+				slices.Reverse(want)
+			}
+			w := &pageWalk[*Article]{T: t, text: fmt.Sprint(name, ", in reverse: ", reverse), query: q, all: want, namesOf: articleIDs}
+			w.read("", 2)
+			w.read(w.page.Next, 2)
+			w.read(w.page.Next, 2)
+			w.read(w.page.Previous, 2)
+			w.read(w.page.Previous, 1)
+			w.read(w.page.Next, 3)
+			w.goTo(3, 2, true)
+			w.goTo(2, 2, false)
+			w.read(w.page.Previous, 3)
+		}
+	}
+	if _, err := persistable.PageAfter(ctx, found[*Article](t)(s.Find(ArticleFields.ID.After("a2"))), all[1]); !errors.Is(err, persistable.ErrNotFound) {
+		t.Errorf("a page at a record outside of the range: %v", err)
+	}
+	page := must[persistable.Page[*Article]](t)(s.Scan().Limit(math.MaxInt32).Page(ctx, ""))
+	if len(page.Records) != 5 || page.Next != "" {
+		t.Errorf("a page of the largest size has %d records", len(page.Records))
+	}
 }
 
 // TestPageAtARecord: a record that does not fit the query, or is none, is an error; a stale one counts as it is.
