@@ -209,26 +209,37 @@ func (s *site) awaitJob(kind string) (r struct {
 	}
 }
 
-// TestPages reads a store page by page, forward and backward: each record comes once.
+// TestPages reads a store page by page, forward and backward: each record comes once, and each
+// page leads back to the one before.
 func TestPages(t *testing.T) {
 	s := start(t, Options{})
+	type page struct {
+		Rows           []row
+		Next, Previous string
+	}
+	read := func(token, reverse string) (p page) {
+		if status := s.get("records", orders("limit", "7", "token", token, "reverse", reverse), &p); status != http.StatusOK {
+			t.Fatalf("a page answers %d", status)
+		}
+		if len(p.Rows) > 7 {
+			t.Fatalf("a page has %d records", len(p.Rows))
+		}
+		return p
+	}
 	for _, reverse := range []string{"", "1"} {
 		var ids []string
+		var before page
 		for token := ""; ; {
-			var page struct {
-				Rows []row
-				Next string
-			}
-			if status := s.get("records", orders("limit", "7", "token", token, "reverse", reverse), &page); status != http.StatusOK {
-				t.Fatalf("a page answers %d", status)
-			}
-			if len(page.Rows) > 7 {
-				t.Fatalf("a page has %d records", len(page.Rows))
-			}
-			for _, r := range page.Rows {
+			p := read(token, reverse)
+			for _, r := range p.Rows {
 				ids = append(ids, r.ID)
 			}
-			if token = page.Next; token == "" {
+			if (p.Previous != "") != (token != "") {
+				t.Errorf("the page of the token %q has a page before it: %q", token, p.Previous)
+			} else if token != "" && read(p.Previous, reverse).Rows[0].ID != before.Rows[0].ID {
+				t.Error("the page before is another one")
+			}
+			if before, token = p, p.Next; token == "" {
 				break
 			}
 		}

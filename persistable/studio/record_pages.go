@@ -79,7 +79,7 @@ func (p *recordPages) list(r *http.Request) (any, error) {
 		}
 		rows = append(rows, one)
 	}
-	answer := map[string]any{"rows": rows, "next": found.Next, "schema": newSchemaView(s)}
+	answer := map[string]any{"rows": rows, "next": found.Next, "previous": found.Previous, "schema": newSchemaView(s)}
 	if x, err := found.query.Explain(r.Context()); err == nil {
 		answer["plan"] = x.String()
 	}

@@ -92,7 +92,7 @@ type indexState struct {
 func newIndexStates(s *dynamic.Schema) []indexState {
 	all := []indexState{}
 	for _, x := range s.Indexes {
-		x.Fields, x.Descending, x.CoverFields = list(x.Fields), list(x.Descending), list(x.CoverFields)
+		x.Fields, x.Descending, x.Folded, x.CoverFields = list(x.Fields), list(x.Descending), list(x.Folded), list(x.CoverFields)
 		all = append(all, indexState{x, x.State.String(), string(x.Kind)})
 	}
 	return all

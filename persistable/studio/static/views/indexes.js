@@ -60,7 +60,7 @@ function indexTable(schema, store, writable, refresh) {
   const columns = [{name: 'Index'}, {name: 'State'}, {name: 'Kind'}, {name: 'Fields', wide: true}, {name: 'Options', wide: true}];
   if (writable) columns.push({name: ''});
   return table('Indexes', columns, schema.indexes.map(i => {
-    const cells = [foreign(i.Name), stateBadge(i.state), i.kind || 'value', i.Fields.map(f => flat(f) + (i.Descending.includes(f) ? ' ↓' : '')).join(', '), options(i)];
+    const cells = [foreign(i.Name), stateBadge(i.state), i.kind || 'value', i.Fields.map(f => flat(f) + (i.Folded.includes(f) ? ' (folded)' : '') + (i.Descending.includes(f) ? ' ↓' : '')).join(', '), options(i)];
     if (writable) cells.push(button('Drop…', () => drop(i, store, refresh), 'danger'));
     return cells;
   }));

@@ -32,6 +32,7 @@ export async function show({p, type, query, signal, info, go}) {
       found?.rows.length ? exports({p, type: schema.Type, ...chosen, limit}) : null,
       found ? el('nav', {class: 'pager', 'aria-label': 'Pages'},
         chosen.token ? el('a', {href: to('records', {p, type: schema.Type, ...chosen, token: '', limit})}, 'First page') : null,
+        found.previous ? el('a', {href: to('records', {p, type: schema.Type, ...chosen, token: found.previous, limit}), rel: 'prev'}, 'Previous page') : null,
         found.next ? el('a', {href: to('records', {p, type: schema.Type, ...chosen, token: found.next, limit}), rel: 'next'}, 'Next page') : null) : null,
       found?.plan ? el('details', null, el('summary', null, 'How the records were found'), el('pre', {tabindex: '0'}, found.plan)) : null,
     ],
@@ -45,7 +46,7 @@ function none({where, index, value: values}) {
 }
 
 function toolbar({p, type, schema, chosen, limit, go}) {
-  const usable = schema.indexes.filter(i => !i.kind && i.state === 'readable');
+  const usable = schema.indexes.filter(i => (!i.kind || i.kind === 'search') && i.state === 'readable');
   const where = el('input', {type: 'search', id: 'where', 'data-search': true, spellcheck: 'false', autocomplete: 'off', placeholder: example(schema), 'aria-describedby': 'where-help'});
   where.value = chosen.where;
   const index = el('select', {id: 'index', onchange: () => submit()}, el('option', {value: ''}, 'of the ids'), usable.map(i => el('option', {value: i.KeyName}, flat(i.KeyName))));
