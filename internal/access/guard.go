@@ -307,11 +307,11 @@ const minToken = 32
 func (o Options) Validate() error {
 	var faults []error
 	if len(o.Token) < minToken || strings.ContainsAny(o.Token, "&#%+ \t\r\n") {
-		faults = append(faults, fmt.Errorf("Token: it has %d characters, want %d or more, without &, #, %%, + and spaces: openssl rand -hex 32 makes one", len(o.Token), minToken))
+		faults = append(faults, fmt.Errorf("option Token: it has %d characters, want %d or more, without &, #, %%, + and spaces: openssl rand -hex 32 makes one", len(o.Token), minToken))
 	}
 	for _, host := range o.Hosts {
 		if host == "" || strings.Contains(host, "/") {
-			faults = append(faults, fmt.Errorf("Hosts: %q is not host or host:port, as it is in the header Host", host))
+			faults = append(faults, fmt.Errorf("option Hosts: %q is not host or host:port, as it is in the header Host", host))
 		}
 	}
 	return errors.Join(faults...)
