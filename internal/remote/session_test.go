@@ -51,7 +51,6 @@ func TestIdleTransactions(t *testing.T) {
 		db := attach(t, enginetest.InProcess(t), true)
 		var fired kv.Future[struct{}]
 		attempts := 0
-		//persistvet:ignore retryeffect the test counts attempts
 		err := db.Transact(t.Context(), func(tx kv.Transaction) error {
 			attempts++
 			if err := tx.SetOption(kv.OptionRetryLimit, 5); err != nil {
@@ -124,7 +123,6 @@ func TestLostAcknowledgement(t *testing.T) {
 		there.Close()
 	}()
 	attempts := 0
-	//persistvet:ignore retryeffect the test counts attempts
 	err = db.Transact(t.Context(), func(tx kv.Transaction) error { attempts++; tx.Set([]byte("k"), nil); return nil })
 	if !errors.Is(err, kv.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "the program has ended the connection") || attempts != 1 {
 		t.Errorf("%v after %d attempts", err, attempts)
