@@ -68,6 +68,7 @@ func upgrade(ctx context.Context, at *url.URL, o AttachOptions) (io.ReadWriteClo
 	client := &http.Client{CheckRedirect: access.KeepOrigin, Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, Protocols: onlyHTTP1(), // a request over HTTP/2 has no connection of its own
 	}}
+	defer client.CloseIdleConnections() // one that was not upgraded
 	answer, err := client.Do(r)
 	if err != nil {
 		if ended := context.Cause(ctx); ended != nil {
