@@ -95,10 +95,10 @@ func refusal(answer *http.Response, o AttachOptions) error {
 		return errors.New("the program serves its database for reading only: it must set studio.Options.Write, or kazahana ui must have --write")
 	case answer.StatusCode == http.StatusSwitchingProtocols:
 		return nil
-	case answer.StatusCode == http.StatusNotFound:
-		return errors.New("there is no page over a database at this URL (404): is it the one that a browser opens, without the name of a view?")
 	case access.RedirectOrigin(answer) != "":
 		return fmt.Errorf("the answer is a redirect to %s: name that URL", access.RedirectOrigin(answer))
+	case answer.StatusCode == http.StatusNotFound, strings.HasPrefix(answer.Header.Get("Content-Type"), "text/html"): // a page for browsers
+		return fmt.Errorf("there is no page over a database at this URL (%d): is it the one that a browser opens, without the name of a view?", answer.StatusCode)
 	}
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, 500)) // what is there counts
 	return fmt.Errorf("the answer is %s: %s", answer.Status, strings.TrimSpace(string(text)))
