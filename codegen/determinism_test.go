@@ -82,11 +82,11 @@ func TestDeterminism(t *testing.T) {
 // The package of TestExportSize and how large its export file may be. Its size follows the
 // time that it takes to compile, and does not depend on the machine. The bound was 11.0 MB
 // before stores had batches, Watch, GetOrCreate and AllowScan, queries Explain and
-// FilterLimit, and fields In; and 12.2 MB before conditions could be on fields without an
-// index: a field of a type of its own has 23 kB.
+// FilterLimit, and fields In; 12.2 MB before conditions could be on fields without an
+// index: a field of a type of its own has 23 kB; and 13.0 MB before one of them was the ID.
 const (
 	exportedTypes = 20
-	maxExportSize = 13_000_000
+	maxExportSize = 13_500_000
 )
 
 // TestExportSize builds a package with twenty types like the one of the README,
