@@ -31,7 +31,8 @@
 // regard to case, in all of its indexes and in conditions; name=X keeps the stored name
 // when the Go field is renamed; number=N chooses the field number; default=CONSTANT is
 // what records have that were stored before the field was there; text stores by
-// MarshalText; was=KIND allows a change of the field's kind from the one in
+// MarshalText; enum puts the names of the type's constants into the schema, for tools;
+// was=KIND allows a change of the field's kind from the one in
 // persist.lock, and persistgen notes the consequences; id makes a field that is not
 // named ID the ID; "-" leaves the field out. A blank field with the option name=X
 // keeps the name of a nested struct. docs/tags.md explains each of them.

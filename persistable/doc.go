@@ -28,6 +28,7 @@
 //	number=N        the field's number
 //	default=C       what a record has that was stored before the field was there
 //	was=KIND        accept a change of the field's kind from the one in persist.lock
+//	enum            tools show the names of the type's constants
 //	text            stored by MarshalText
 //	id              this field is the ID, although it is not named ID
 //	-               not stored

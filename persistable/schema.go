@@ -276,9 +276,11 @@ const (
 	remedyNumbers   = "if persist.lock was lost, emptied or merged by hand, restore it from version control and run go generate, then deploy that; " +
 		"if the field was renamed, keep its stored name with name=; persistgen -check -against REVISION ./... finds this before a deployment; " +
 		"for records of another kind give the type another name with persistable.Type"
-	remedyKind    = "restore persist.lock from version control and run go generate; if the type of the field was changed, restore it or add a new field"
-	remedyDefault = "restore the option default= that the store's records were written with; for another one add a new field"
-	remedyWas     = "restore persist.lock from version control and run go generate; if the type of the field was changed and %s, tag it was=%s"
+	remedyKind     = "restore persist.lock from version control and run go generate; if the type of the field was changed, restore it or add a new field"
+	remedyDefault  = "restore the option default= that the store's records were written with; for another one add a new field"
+	remedyConstant = "give the constants the values that the store has, and new ones values that no constant had; a constant that only has another name says so in persist.lock, with the word was; " +
+		"persistgen -check -against REVISION ./... finds this before a deployment"
+	remedyWas = "restore persist.lock from version control and run go generate; if the type of the field was changed and %s, tag it was=%s"
 )
 
 func remedyFor(d schema.Difference) string {
@@ -291,6 +293,8 @@ func remedyFor(d schema.Difference) string {
 		return remedyNumbers
 	case schema.FieldDefault:
 		return remedyDefault
+	case schema.Renumbered, schema.Reused:
+		return remedyConstant
 	}
 	if len(d.Consequences) > 0 {
 		return fmt.Sprintf(remedyWas, "what follows is meant ("+strings.Join(d.Consequences, "; ")+")", d.There)

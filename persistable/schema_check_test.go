@@ -14,6 +14,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/seed"
 	"github.com/kazahana-db/kazahana/internal/wire"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
@@ -367,6 +368,42 @@ func TestStaleGeneratedCode(t *testing.T) {
 			t.Errorf("Save is %v, want: %s", err, want)
 		} else if c.field == "" && err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestConstantsOfPrograms: programs with more constants, with fewer, with another name for one and with none share a
+// store, in any order. One with other values does not, and the error says what to do.
+func TestConstantsOfPrograms(t *testing.T) {
+	program := func(constants string) noteProgram {
+		p := noteProgram{origin: "p", directory: "notes", numbers: map[string]int{"Plan": 2}}
+		if constants != "" {
+			p.kinds, p.more = map[string]string{"Plan": "string enum Plan"}, "enum Plan\n"+constants
+		}
+		return p
+	}
+	good := []noteProgram{
+		program(""), program("constant Open 1\nconstant Done 2\n"), program("constant Open 1\nconstant Closed 2 was Done\n"),
+		program("constant Open 1\nconstant Closed 2 was Done\nconstant Late 3\n"), program("constant Open 1\n"),
+	}
+	bad := program("constant Open 1\nconstant Late 2\nconstant Done 3\n")
+	random := seed.Rand(t)
+	for range 20 {
+		db := open(t, enginetest.Open(t))
+		for i, n := range random.Perm(len(good)) {
+			check(t, good[n].store(db, nil).Create(ctx, &note{id: int64(i + 1), values: map[string]string{"Plan": "x"}}))
+		}
+		err := bad.store(db, nil).Create(ctx, &note{id: 100})
+		fault := wantAs[*persistable.SchemaError](t, err)
+		if len(fault.Differences) == 0 || !strings.Contains(err.Error(), "the field Plan has the constant") || !strings.Contains(err.Error(), "give the constants the values that the store has") {
+			t.Error(err)
+		}
+		history := must[[]persistable.SchemaVersion](t)(good[0].store(db, nil).Indexes().History(ctx))
+		text := history[len(history)-1].Schema
+		for _, line := range []string{"constant Open 1\n", "constant Closed 2 was Done\n", "constant Late 3\n"} {
+			if strings.Count(text, line) != 1 || strings.Contains(text, "constant Done") {
+				t.Errorf("the header is\n%s", text)
+			}
 		}
 	}
 }

@@ -689,7 +689,7 @@ var orderSchema = persistimpl.Schema{
 	field 1 ID id
 	field 2 TenantID string
 	field 3 Number string
-	field 4 Status int64
+	field 4 Status int64 enum Status
 	field 5 Country string
 	field 6 CreatedAt time
 	field 7 Amount int64
@@ -715,6 +715,10 @@ message Line
 	field 1 Product string
 	field 2 Quantity int32
 	field 3 Price int64
+enum Status
+	constant Placed 0
+	constant Paid 1
+	constant Shipped 2
 `,
 	IDs: persistimpl.KazahanaIDs,
 	ID:  func(v any) any { return &v.(*Order).ID },

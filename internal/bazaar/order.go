@@ -43,7 +43,7 @@ type Order struct {
 	Version   persistable.Version
 	TenantID  string
 	Number    string
-	Status    Status
+	Status    Status `persist:"enum"`
 	Country   string
 	CreatedAt time.Time
 	Amount    int64 // in cents

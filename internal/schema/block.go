@@ -107,7 +107,8 @@ type Field struct {
 	Was      []string // kinds that earlier programs gave it
 	Reserved bool
 
-	Enums     []string // in persist.lock only: the enumerations of the kind, those of a map's keys first
+	Enums     []string // the enumerations of the kind, those of a map's keys first
+	Named     bool     // the schema of the type has its enumerations; not part of the text
 	Confirmed bool     // reserved, and its author knows that the stored values are left behind
 	Line      int
 }
@@ -165,6 +166,20 @@ func (f *Field) cutOptions(words []string, lenient bool) (ok bool) {
 		f.Was, rest = slices.Clone(rest[1:]), nil
 	}
 	return len(rest) == 0
+}
+
+func (f *Field) enumCount() int {
+	if f == nil {
+		return 0
+	}
+	return len(f.Enums)
+}
+
+func (f *Field) enumName(i int) string {
+	if i >= f.enumCount() {
+		return ""
+	}
+	return f.Enums[i]
 }
 
 func (b *Block) writeText(out *bytes.Buffer) {

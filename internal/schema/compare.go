@@ -127,8 +127,8 @@ func (c *comparison) compareFields(path string, p pair, was, now *Field) {
 		c.addDifference(FieldDefault, path, p, was, now, cmp.Or(was.Default, "zero"), cmp.Or(now.Default, "zero"))
 	}
 	inner := pair{c.there.Message(was), c.here.Message(now)}
+	c.compareEnums(path, p, was, now)
 	if c.succession {
-		c.compareEnums(path, p, was, now)
 		c.reportReplaced(path, p, inner, was, now)
 	}
 	c.compareMessages(path, inner)
@@ -235,19 +235,42 @@ func (c *comparison) compareEnums(path string, p pair, was, now *Field) {
 		}
 		c.enums[both] = true
 		for _, old := range both[0].Constants {
-			if aspect, other := successorOf(old, both[0], both[1]); other != nil {
+			aspect, other := successorOf(old, both[0], both[1])
+			if other != nil && !c.succession && isKnown(other, both) {
+				continue // there is the newer one
+			}
+			if other != nil {
 				c.addDifference(aspect, path, p, was, now, old.Name+" = "+old.Value, other.Name+" = "+other.Value)
 				d := &c.list[len(c.list)-1]
 				d.ThereConstant, d.HereConstant = old, other
+			} else if c.succession && now.Named {
+				c.reportNameless(path, p, was, now, old, both[1])
 			}
 		}
+	}
+}
+
+// isKnown reports whether the second enumeration's constant keeps its meaning in the first.
+func isKnown(c *Constant, both [2]*Enum) bool {
+	_, other := successorOf(c, both[1], both[0])
+	return other == nil
+}
+
+// reportNameless reports a constant that left the source, unless here confirms that:
+// tools have shown its name.
+func (c *comparison) reportNameless(path string, p pair, was, now *Field, old *Constant, here *Enum) {
+	if gone := here.Constant(old.Name); gone != nil && gone.Gone && !gone.Any && !gone.Confirmed && !here.hasName(old.Value) {
+		c.addDifference(Nameless, path, p, was, now, "the constant "+old.Name+" = "+old.Value, "")
+		d := &c.list[len(c.list)-1]
+		d.ThereConstant, d.HereConstant = old, gone
 	}
 }
 
 // Aspect is what a difference is about.
 type Aspect int
 
-// The differences. Those of the second group are of successions only.
+// The differences. Those of the second group are of successions only, but for
+// Renumbered and Reused.
 const (
 	Origin       Aspect = iota // another type, of another Go package
 	Directory                  // the same path would mean other records
@@ -263,6 +286,7 @@ const (
 	Removed    // a type or a field left the source, and the new text does not confirm that
 	Renumbered // a constant of an enumeration has another value
 	Reused     // a value of an enumeration belongs to another constant
+	Nameless   // a constant of an enumeration that tools show left the source, and the new text does not confirm that
 )
 
 // Difference is a change between two schemas of a type, There and Here: of a
@@ -281,7 +305,7 @@ type Difference struct {
 	ThereBlock, HereBlock *Block // of the field, or the type; nil if one has none
 	ThereField, HereField *Field // nil if one has none
 
-	ThereConstant, HereConstant *Constant // of Renumbered and Reused
+	ThereConstant, HereConstant *Constant // of Renumbered, Reused and Nameless
 }
 
 // Text says what differs, with words for the two sides: "the store", "this
@@ -306,7 +330,7 @@ func (d *Difference) Text(there, here string) string {
 		return fmt.Sprintf("%s%s is in %s, and neither in use nor reserved in %s", d.There, d.within(), there, here)
 	case Moved:
 		return fmt.Sprintf("the field %s of %s is %s in %s", d.There, there, d.Here, here)
-	case Removed:
+	case Removed, Nameless:
 		return fmt.Sprintf("%s is in use in %s, and not in %s", d.There, there, here)
 	case Renumbered, Reused:
 		return fmt.Sprintf("the field %s has the constant %s in %s, and %s in %s", d.Path, d.There, there, d.Here, here)

@@ -146,8 +146,11 @@ func TestEnums(t *testing.T) {
 		if diff := cmp.Diff(c.want, texts(Succession(was, now, "T"))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		if diff := texts(Coexistence(was, now)); len(diff) > 0 {
-			t.Errorf("%s: a store and a program differ: %v", name, diff)
+		if diff := cmp.Diff(c.want, texts(Coexistence(was, now))); diff != "" {
+			t.Errorf("%s: a store and a program (-want +got):\n%s", name, diff)
+		}
+		if diff := texts(Coexistence(now, was)); (len(diff) > 0) != (len(c.want) > 0) {
+			t.Errorf("%s: a store and a program from before differ so: %v", name, diff)
 		}
 	}
 }

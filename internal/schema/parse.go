@@ -248,11 +248,16 @@ func (p *parser) beginEnum(e *Enum) {
 
 // parseConstant reads the line of a constant.
 func (p *parser) parseConstant(words []string) {
+	line, n := strings.Join(words, " "), len(words)-1
+	c := &Constant{Confirmed: n > 2 && words[n] == confirmed, Line: p.line}
+	if c.Confirmed {
+		words = words[:n]
+	}
 	if len(words) < 3 || len(words) > 3 && (words[3] != "was" || len(words) == 4) {
-		p.addFault("%q is not a line of a lock file; %s, or mend the merge", strings.Join(words, " "), p.remedy)
+		p.addFault("%q is not a line of a lock file; %s, or mend the merge", line, p.remedy)
 		return
 	}
-	c := &Constant{Name: words[1], Value: words[2], Line: p.line}
+	c.Name, c.Value = words[1], words[2]
 	if len(words) > 3 {
 		c.Was = slices.Clone(words[4:])
 	}

@@ -46,7 +46,7 @@ type Schema struct {
 	// feature that changes what lines mean. They come before the blocks.
 	Needs  []newer.Need
 	Blocks []*Block
-	Enums  []*Enum // in persist.lock only
+	Enums  []*Enum
 }
 
 // The field numbers that there are.
@@ -132,9 +132,7 @@ func (s *Schema) copyReached(b *Block, to *Schema) {
 	c.Indexes, c.Fields = nil, nil
 	for _, f := range b.Fields {
 		if !f.Reserved {
-			one := *f
-			one.Enums = nil
-			c.Fields = append(c.Fields, &one)
+			c.Fields = append(c.Fields, s.copyField(f, to))
 		}
 	}
 	to.Blocks = append(to.Blocks, &c)
@@ -145,11 +143,25 @@ func (s *Schema) copyReached(b *Block, to *Schema) {
 	}
 }
 
+// copyField returns a copy of a field, and appends the enumerations that tools show to a schema.
+func (s *Schema) copyField(f *Field, to *Schema) *Field {
+	one := *f
+	if !f.Named {
+		one.Enums = nil
+	}
+	for _, name := range one.Enums {
+		if e := s.Enum(name); e != nil && to.Enum(name) == nil {
+			to.Enums = append(to.Enums, e.unconfirmed())
+		}
+	}
+	return &one
+}
+
 // Scattered returns the schema of one type with another number of shards.
 func (s *Schema) Scattered(shards int) *Schema {
 	root := *s.Type()
 	root.Scatter = shards
-	other := &Schema{Needs: s.Needs, Blocks: slices.Clone(s.Blocks)}
+	other := &Schema{Needs: s.Needs, Blocks: slices.Clone(s.Blocks), Enums: s.Enums}
 	other.Blocks[slices.Index(s.Blocks, s.Type())] = &root
 	return other
 }
@@ -180,7 +192,7 @@ func (s *Schema) Lock() []byte {
 		out.WriteByte('\n')
 		b.writeText(&out)
 	}
-	for _, e := range slices.SortedFunc(slices.Values(s.Enums), func(a, b *Enum) int { return cmp.Compare(a.Name, b.Name) }) {
+	for _, e := range s.sortedEnums() {
 		out.WriteByte('\n')
 		e.writeText(&out)
 	}
@@ -188,7 +200,7 @@ func (s *Schema) Lock() []byte {
 }
 
 // Text returns the text of a schema of one type: the type, then its messages by
-// name.
+// name, then its enumerations.
 func (s *Schema) Text() string {
 	var out bytes.Buffer
 	s.writeNeeds(&out)
@@ -198,6 +210,9 @@ func (s *Schema) Text() string {
 		if b != root {
 			b.writeText(&out)
 		}
+	}
+	for _, e := range s.sortedEnums() {
+		e.writeText(&out)
 	}
 	return out.String()
 }
@@ -210,4 +225,8 @@ func (s *Schema) writeNeeds(out *bytes.Buffer) {
 
 func (s *Schema) sortedBlocks() []*Block {
 	return slices.SortedFunc(slices.Values(s.Blocks), func(a, b *Block) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+func (s *Schema) sortedEnums() []*Enum {
+	return slices.SortedFunc(slices.Values(s.Enums), func(a, b *Enum) int { return cmp.Compare(a.Name, b.Name) })
 }

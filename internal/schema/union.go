@@ -18,7 +18,7 @@ import (
 // store is the sum of all programs that ever wrote there, in whatever order, and
 // programs of different age do not undo each other's changes.
 func Union(store, program *Schema) (union *Schema, more bool) {
-	u := unionBuilder{store: store, program: program, made: map[pair]*Block{}, union: &Schema{}}
+	u := unionBuilder{store: store, program: program, made: map[pair]*Block{}, union: &Schema{}, enums: map[[2]*Enum]string{}}
 	u.addNeeds()
 	root := u.uniteBlocks(pair{store.Type(), program.Type()})
 	if !u.more {
@@ -35,6 +35,7 @@ func Union(store, program *Schema) (union *Schema, more bool) {
 type unionBuilder struct {
 	store, program *Schema
 	made           map[pair]*Block
+	enums          map[[2]*Enum]string // the names of those in the union
 	union          *Schema
 	more           bool
 }
@@ -94,6 +95,7 @@ func (u *unionBuilder) uniteFields(there, here *Field) *Field {
 		*f = *there
 		u.addKinds(f, here)
 	}
+	f.Enums = u.uniteEnums(there, here)
 	inner := pair{u.messageOf(u.store, there), u.messageOf(u.program, here)}
 	if inner.there != nil || inner.here != nil {
 		k, _ := ParseKind(f.Kind)

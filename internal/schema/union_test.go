@@ -48,6 +48,31 @@ func TestUnion(t *testing.T) {
 			[]string{"field 2 A message(M)", "field 3 B message(N)", "message M", "field 1 X id", "field 2 Y id", "message N", "field 1 X id", "field 2 Z bool"},
 			[]string{"field 2 A message(M)", "field 3 B message(M2)", "message M", "field 1 X id", "field 2 Y id", "message M2", "field 1 X id", "field 2 Z bool"},
 		},
+		"names that the header lacks": {
+			[]string{"field 2 A int64"},
+			[]string{"field 2 A int64 enum E", "field 3 B []int8 enum F", "enum E", "constant X 1", "enum F", "constant Z 3"},
+			[]string{"field 2 A int64 enum E", "field 3 B []int8 enum F", "enum E", "constant X 1", "enum F", "constant Z 3"},
+		},
+		"constants of both, of a type with two names": {
+			[]string{"field 2 A int64 enum E", "enum E", "constant X 1", "constant Y 2", "constant last 2"},
+			[]string{"field 2 A int64 enum F", "enum F", "constant X 1", "constant Z 3", "constant last any"},
+			[]string{"field 2 A int64 enum E", "enum E", "constant X 1", "constant Y 2", "constant last any", "constant Z 3"},
+		},
+		"a constant with a new name": {
+			[]string{"field 2 A int64 enum E", "enum E", "constant X 1", "constant Y 2"},
+			[]string{"field 2 A int64 enum E", "enum E", "constant Begun 1 was X"},
+			[]string{"field 2 A int64 enum E", "enum E", "constant Begun 1 was X", "constant Y 2"},
+		},
+		"a constant that had another name": {
+			[]string{"field 2 A int64 enum E", "enum E", "constant Begun 1 was X"},
+			[]string{"field 2 A int64 enum E", "enum E", "constant X 1", "constant Y 2"},
+			[]string{"field 2 A int64 enum E", "enum E", "constant Begun 1 was X", "constant Y 2"},
+		},
+		"a new type of a name that is taken": {
+			[]string{"field 2 A int64 enum E", "enum E", "constant X 1"},
+			[]string{"field 2 A int64 enum F", "field 3 B int64 enum E", "enum E", "constant Y 1", "enum F", "constant X 1"},
+			[]string{"field 2 A int64 enum E", "field 3 B int64 enum E2", "enum E", "constant X 1", "enum E2", "constant Y 1"},
+		},
 		"a struct of itself": {
 			[]string{"field 2 A []message(T)"}, []string{"field 2 A []message(T)", "field 3 X id"}, []string{"field 2 A []message(T)", "field 3 X id"},
 		},

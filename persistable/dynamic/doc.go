@@ -21,7 +21,8 @@
 //
 // # Values
 //
-// In JSON a field is, by its kind: an integer a number; a float a number, "NaN",
+// In JSON a field is, by its kind: an integer a number, or with the option enum the name of
+// its constant, if it has one; a float a number, "NaN",
 // "Infinity" or "-Infinity"; a kazahana ID its decimal digits, as text; 16 bytes a UUID as
 // text, and read also as a ULID; other bytes base64; a time RFC 3339 with nanoseconds; a
 // duration as Go writes it, such as 1m30s; a nested struct an object; a list a list; a map

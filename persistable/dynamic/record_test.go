@@ -184,6 +184,9 @@ func randomEvery(r *rand.Rand, i int) *kinds.Every {
 	if r.IntN(3) == 0 {
 		v.PtrAddr = new(netip.Addr)
 	}
+	if r.IntN(2) == 0 {
+		v.Grade, v.Grades, v.PtrGrade = kinds.Good, []kinds.Grade{kinds.Poor, 0, kinds.Good}, new(kinds.Poor)
+	}
 	v.Names, v.Numbers2 = map[string]string{}, map[string]int64{}
 	v.ByInt, v.ByUint, v.ByBool, v.ByID = randomMap(r, v.Int32, v.Time), randomMap(r, v.Uint64, v.Bytes), randomMap(r, v.Bool, v.Double), randomMap(r, v.Ref, v.Inner)
 	for range r.IntN(4) {

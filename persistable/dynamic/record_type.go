@@ -190,11 +190,11 @@ func (t *recordType) bindArgs(at *position, words, path, layers []string) bool {
 			continue
 		}
 		at.elements = append(at.elements, erased.PathElement{Field: match[1], Layer: match[2]})
-		if p, err := t.body.Path(match[1]); err != nil || !isArgument(p, path[i]) || match[2] != "" && match[2] != layers[i] {
+		p, err := t.body.Path(match[1])
+		if err != nil || !isArgument(p.Plain(), path[i]) || match[2] != "" && match[2] != layers[i] {
 			return false
-		} else {
-			t.args = append(t.args, p)
 		}
+		t.args = append(t.args, p.Plain())
 		at.args = append(at.args, path[i])
 	}
 	return true

@@ -52,7 +52,12 @@ type Field struct {
 	Default  string   // what a record without the field has, a Go literal; "" for the zero value
 	Was      []string // the kinds that earlier programs gave it
 	Argument bool     // it is a {Field} of the directory
+
+	Constants []Constant // with the option enum: the names of values
 }
+
+// Constant is a named value of a field.
+type Constant struct{ Name, Value string } // the value is a Go literal
 
 // Index is an index of the header.
 type Index struct {
@@ -101,7 +106,23 @@ func newSchema(t *recordType, s *erased.Schema) *Schema {
 func (t *recordType) newFields(b *schema.Block) (all []Field) {
 	for _, f := range b.Fields {
 		argument := b.IsType && strings.Contains(b.Directory, "{"+f.Name+"}")
-		all = append(all, Field{f.Number, f.Name, f.Kind, f.Default, append([]string(nil), f.Was...), argument})
+		all = append(all, Field{f.Number, f.Name, f.Kind, f.Default, append([]string(nil), f.Was...), argument, t.newConstants(f)})
+	}
+	return all
+}
+
+// newConstants returns the view of a field's enumeration.
+func (t *recordType) newConstants(f *schema.Field) (all []Constant) {
+	for _, name := range f.Enums {
+		e := t.catalog.Schema().Enum(name)
+		if e == nil {
+			continue // the header is of a program that did not keep names
+		}
+		for _, c := range e.Constants {
+			if !c.Any {
+				all = append(all, Constant{c.Name, c.Value})
+			}
+		}
 	}
 	return all
 }

@@ -62,7 +62,7 @@ func TestGet(t *testing.T) {
 	if r.ID() != id || r.ID().String() != "72623859790382859" || r.Version().IsZero() {
 		t.Errorf("id %v, version %v", r.ID(), r.Version())
 	}
-	const want = `{"ID":"72623859790382859","TenantID":"tenant-1","Number":"A-1004","Status":0,"Country":"DE","CreatedAt":"2026-03-01T12:00:00.000000005Z",` +
+	const want = `{"ID":"72623859790382859","TenantID":"tenant-1","Number":"A-1004","Status":"Placed","Country":"DE","CreatedAt":"2026-03-01T12:00:00.000000005Z",` +
 		`"Amount":600,"Units":3,"Editor":"grace","Tags":["new","batch-0"],"Address":{"Street":"Domkloster 4","City":"","Zip":"50667"},` +
 		`"Billing":{"Street":"Rue \"Lepic\" 12","City":"Paris","Zip":null},` +
 		`"Lines":[{"Product":"tea","Quantity":2,"Price":450},{"Product":"cup","Quantity":3,"Price":1250}],"Notes":{"door":"left\nof the gate","gift":"yes"},` +

@@ -92,6 +92,7 @@ func (c *collector) newSlot(m *model.Message, v *types.Var, site fieldSite, o ta
 	f.Options.Positions = positions(o.Offsets, site)
 	c.setDefault(f, v)
 	c.checkFold(f)
+	c.checkEnum(f, v)
 	m.Fields = append(m.Fields, f)
 	return &model.Slot{GoName: v.Name(), Field: f, Type: v.Type()}
 }
@@ -361,4 +362,14 @@ func (c *collector) checkExtreme(r *model.Record, m markerAggregate) bool {
 	}
 	c.Add(m.site.inTag(m.options.Of.Offset), r.GoName, "%s is folded, and %s would return it so, not as it is written; take the first record of an index on it", m.options.Of.Text, m.marker)
 	return false
+}
+// checkEnum reports the option enum at a field that has no constants with names.
+func (c *collector) checkEnum(f *model.Field, v *types.Var) {
+	switch {
+	case !f.Options.Enum || f.Kind == nil:
+	case f.Kind.Form == model.FormMap:
+		c.report(f.OptionAt("enum"), f.Subject, "enum: a map has keys and values, and the option does not say of which the names are; remove it, or store a slice of structs with a field tagged enum")
+	case len(f.Kind.Enums()) == 0:
+		c.report(f.OptionAt("enum"), f.Subject, fmt.Sprintf("enum: %s has no names for values; declare a type of integers or strings with two or more constants in this package, such as type Status int and const Open, Done Status = 1, 2", c.typeText(v.Type())))
+	}
 }

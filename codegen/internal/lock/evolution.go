@@ -97,7 +97,7 @@ func (e *Evolution) addMessage(m *model.Message) {
 		if f.Number == 0 {
 			f.Number = nextNumber(m, base)
 		}
-		one := &schema.Field{Number: f.Number, Name: f.Name, Kind: f.Kind.Text(), Default: f.Default, Was: e.kindsBefore(f, base)}
+		one := &schema.Field{Number: f.Number, Name: f.Name, Kind: f.Kind.Text(), Default: f.Default, Was: e.kindsBefore(f, base), Named: f.Options.Enum}
 		e.addEnums(one, f.Kind.Enums(), base.Field(f.Name))
 		next.Fields, e.owner[one] = append(next.Fields, one), f
 	}

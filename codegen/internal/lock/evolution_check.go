@@ -91,6 +91,8 @@ func (e *Evolution) reportDifference(old Predecessor, name string, d schema.Diff
 		at = r.Directory.At
 	case r != nil && d.Aspect == schema.ID:
 		at, subject = r.IDField.At, r.IDField.Subject
+	case d.Aspect == schema.Nameless:
+		at, subject = e.lockPosition(d.HereConstant.Line), d.HereConstant.Name
 	case d.HereConstant != nil:
 		at, subject = e.constantAt(d), d.HereConstant.Name
 	}
@@ -116,7 +118,7 @@ func (e *Evolution) refusal(old Predecessor, f *model.Field, d schema.Difference
 		return e.kindRefusal(old, f, d)
 	case schema.FieldDefault:
 		return e.defaultRefusal(old, d)
-	case schema.Renumbered, schema.Reused:
+	case schema.Renumbered, schema.Reused, schema.Nameless:
 		return e.constantRefusal(old, f, d)
 	case schema.Moved:
 		return fmt.Sprintf("%s (%s) became %s, which has another number: its stored values would be read as zero; keep the old field as well "+
@@ -266,7 +268,8 @@ func (e *Evolution) nextEnum(enum *model.Enum, base *schema.Enum) *schema.Enum {
 		for _, was := range base.Constants {
 			kept := *was
 			now, found := inSource[was.Name]
-			if kept.Gone = !found; found && !was.Any {
+			kept.Gone, kept.Confirmed = !found, was.Confirmed && !found
+			if found && !was.Any {
 				kept.Value = now.Value
 			}
 			for _, name := range was.Was {
@@ -312,6 +315,11 @@ func (e *Evolution) constantAt(d schema.Difference) token.Position {
 func (e *Evolution) constantRefusal(old Predecessor, f *model.Field, d schema.Difference) string {
 	was, now := d.ThereConstant, d.HereConstant
 	line := old.describeLine(was.Line)
+	if d.Aspect == schema.Nameless {
+		return fmt.Sprintf("the constant left the source (%s), and the field %s may store its value %s: restore it; if it has a new name, give the new one its value, and change its line in %s to %q; "+
+			"to leave stored values without a constant, write confirmed at the end of this line",
+			line, f.Subject, was.Value, e.LockFile(), "constant NEW "+was.Value+" was "+was.Name)
+	}
 	if d.Aspect == schema.Reused {
 		return fmt.Sprintf("the value %s of the field %s was %s (%s), and is %s here: stored values that mean %s would be read as %s; give %s a value of its own; "+
 			"if it is only a new name, change the line of %s in %s to %q",

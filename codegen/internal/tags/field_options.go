@@ -16,6 +16,7 @@ import (
 type FieldOptions struct {
 	Index, Unique, Cover, Text, ID, Ignore bool
 	Fold                                   bool // keys hold the text without regard to case
+	Enum                                   bool
 	Name, Was, Default                     string
 	Number                                 int32
 	Scatter                                Scatter
@@ -24,7 +25,7 @@ type FieldOptions struct {
 }
 
 // fieldOptionWords are the valid options, for suggestions.
-var fieldOptionWords = []string{"index", "unique", "cover", "scatter=", "fold", "name=", "number=", "was=", "default=", "text", "id", "-"}
+var fieldOptionWords = []string{"index", "unique", "cover", "scatter=", "fold", "name=", "number=", "was=", "default=", "text", "enum", "id", "-"}
 
 // UniqueScatter is the fault of a unique index with the option scatter.
 const UniqueScatter = "scatter: a unique index is looked up by its values, without the ID that decides on the shard; remove scatter, or make it an index that is not unique"
@@ -49,7 +50,7 @@ func ParseFieldOptions(t Tag) (o FieldOptions, found []Fault) {
 func (o *FieldOptions) apply(w word) (message string, at int) {
 	flags := map[string]*bool{
 		"index": &o.Index, "unique": &o.Unique, "cover": &o.Cover,
-		"text": &o.Text, "id": &o.ID, "-": &o.Ignore, "fold": &o.Fold,
+		"text": &o.Text, "enum": &o.Enum, "id": &o.ID, "-": &o.Ignore, "fold": &o.Fold,
 	}
 	flag, isFlag := flags[w.key]
 	switch {
@@ -117,7 +118,7 @@ func unsupported(w word) string {
 // meantFlag asks for the option without a value that a capitalised word spells,
 // give or take one letter; for others it returns "".
 func meantFlag(text string) string {
-	for _, flag := range []string{"index", "unique", "cover", "text", "id"} {
+	for _, flag := range []string{"index", "unique", "cover", "text", "enum", "id"} {
 		if strings.EqualFold(text, flag) || len(flag) > 4 && nearest.Distance(text, flag) <= 1 {
 			return fmt.Sprintf("did you mean %s? Or ", flag)
 		}

@@ -97,6 +97,13 @@ type typeField struct {
 	Kind    string   `json:"kind"`
 	Default string   `json:"default,omitempty"`
 	Was     []string `json:"was,omitempty"`
+
+	Constants []typeConstant `json:"constants,omitempty"`
+}
+
+type typeConstant struct {
+	Name  string `json:"name"`
+	Value string `json:"value"` // a Go literal
 }
 
 type typeMessage struct {
@@ -131,7 +138,11 @@ func newTypeDescription(s *dynamic.Store) typeDescription {
 
 func newFields(from []dynamic.Field) (all []typeField) {
 	for _, f := range from {
-		all = append(all, typeField{f.Number, f.Name, f.Kind, f.Default, f.Was})
+		one := typeField{Number: f.Number, Name: f.Name, Kind: f.Kind, Default: f.Default, Was: f.Was}
+		for _, c := range f.Constants {
+			one.Constants = append(one.Constants, typeConstant(c))
+		}
+		all = append(all, one)
 	}
 	return all
 }
@@ -173,7 +184,19 @@ func fieldLines(fields []typeField) []string {
 		if len(f.Was) > 0 {
 			kind += " was " + strings.Join(f.Was, " ")
 		}
+		if len(f.Constants) > 0 {
+			kind += ": " + constantText(f.Constants)
+		}
 		pairs = append(pairs, fmt.Sprintf("  %d  %s", f.Number, f.Name), kind)
 	}
 	return shell.Fields(pairs...)
+}
+
+// constantText lists named values.
+func constantText(all []typeConstant) string {
+	var texts []string
+	for _, c := range all {
+		texts = append(texts, c.Name+" = "+c.Value)
+	}
+	return strings.Join(texts, ", ")
 }

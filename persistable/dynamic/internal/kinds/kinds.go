@@ -60,6 +60,7 @@ type Every struct {
 	Packed   netip.Addr
 	Preset   int64  `persist:"default=7"`
 	Plan     string `persist:"default='free plan'"`
+	Grade    Grade  `persist:"enum"`
 
 	Mail    string   `persist:"fold"`
 	PtrMail *string  `persist:"fold"`
@@ -75,6 +76,7 @@ type Every struct {
 	PtrTime  *time.Time
 	PtrTook  *time.Duration
 	PtrAddr  *netip.Addr `persist:"text"`
+	PtrGrade *Grade      `persist:"enum,index"`
 
 	Bools   []bool
 	Numbers []int64
@@ -86,6 +88,7 @@ type Every struct {
 	Keys    [][16]byte
 	Times   []time.Time
 	Tooks   []time.Duration
+	Grades  []Grade `persist:"enum"`
 
 	Names    map[string]string
 	ByInt    map[int32]time.Time
@@ -98,6 +101,15 @@ type Every struct {
 	Maybe *Inner
 	List  []Inner
 }
+
+// Grade is a value with a name.
+type Grade int8
+
+// The grades.
+const (
+	Good Grade = 1
+	Poor Grade = -2
+)
 
 // Inner is nested, also in itself.
 type Inner struct {

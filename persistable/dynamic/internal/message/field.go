@@ -27,7 +27,7 @@ type Field struct {
 	key    *scalar // of a map; nil: no map
 }
 
-func newField(f *schema.Field) (*Field, error) {
+func newField(f *schema.Field, s *schema.Schema) (*Field, error) {
 	k, ok := schema.ParseKind(f.Kind)
 	one := &Field{Number: f.Number, Name: f.Name, Kind: k}
 	if k.Base != "message" {
@@ -40,6 +40,11 @@ func newField(f *schema.Field) (*Field, error) {
 	}
 	if !ok {
 		return nil, fmt.Errorf("the kind %s is not known to this version of the program", f.Kind)
+	}
+	if len(f.Enums) > 0 && !one.IsMap() && one.scalar != nil {
+		if e := s.Enum(f.Enums[0]); e != nil {
+			one.scalar = one.scalar.named(e)
+		}
 	}
 	return one, one.setPreset(f)
 }

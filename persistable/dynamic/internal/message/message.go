@@ -225,6 +225,15 @@ func (p *Path) KeyText(element []byte) (string, error) {
 	return p.last.scalar.text(v), nil
 }
 
+// Plain returns the path with the numbers of constants in place of their names, as elements of
+// directories are written.
+func (p *Path) Plain() *Path {
+	plain, last := *p, *p.last
+	last.scalar = newScalar(last.Kind)
+	plain.last = &last
+	return &plain
+}
+
 // ReadKey reads a value, not null, from the tuple element that [Path.AppendKey] has
 // appended. It returns what follows it.
 func (p *Path) ReadKey(b []byte) (v any, rest []byte, err error) { return p.last.scalar.readKey(b) }

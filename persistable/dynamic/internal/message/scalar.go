@@ -47,6 +47,7 @@ const (
 	jsonInteger                 // a number; a string is taken, too, for readers without 64-bit integers
 	jsonFloat                   // a number, or a string for what is not finite
 	jsonBool
+	jsonName // the name of a constant, as a string; or, as jsonInteger, the number of a value without one
 )
 
 // codec is a scalar with the type of its values.
@@ -122,7 +123,7 @@ func (s *scalar) appendChecked(b []byte, v any) ([]byte, error) {
 func (s *scalar) appendJSON(b []byte, v any) []byte {
 	text := s.text(v)
 	switch {
-	case s.json == jsonText, s.json == jsonFloat && !isFinite(text):
+	case s.json == jsonText, s.json == jsonFloat && !isFinite(text), s.json == jsonName && !isInteger(text):
 		return appendText(b, text)
 	}
 	return append(b, text...)
@@ -161,7 +162,7 @@ func (s *scalar) textOf(token json.Token) (text string, ok bool) {
 	case bool:
 		return strconv.FormatBool(v), s.json == jsonBool
 	case json.Number:
-		return v.String(), s.json == jsonInteger || s.json == jsonFloat || s == idScalar
+		return v.String(), s.json == jsonInteger || s.json == jsonName || s.json == jsonFloat || s == idScalar
 	case string:
 		return v, s.json != jsonBool
 	}

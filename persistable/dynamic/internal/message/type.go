@@ -47,7 +47,7 @@ func NewType(s *schema.Schema) (*Type, error) {
 
 func (t *Type) addFields(s *schema.Schema, b *schema.Block, types map[*schema.Block]*Type) error {
 	for _, f := range b.Fields {
-		one, err := newField(f)
+		one, err := newField(f, s)
 		if err != nil {
 			return fmt.Errorf("%s.%s: %w", b.Name, f.Name, err)
 		}
