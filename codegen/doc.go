@@ -32,6 +32,8 @@
 // when the Go field is renamed; number=N chooses the field number; default=CONSTANT is
 // what records have that were stored before the field was there; text stores by
 // MarshalText; enum puts the names of the type's constants into the schema, for tools;
+// created and updated have the library set a time;
+// min=, max=, maxlen= and match= bound what may be written;
 // was=KIND allows a change of the field's kind from the one in
 // persist.lock, and persistgen notes the consequences; id makes a field that is not
 // named ID the ID; "-" leaves the field out. A blank field with the option name=X

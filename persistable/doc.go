@@ -29,6 +29,11 @@
 //	default=C       what a record has that was stored before the field was there
 //	was=KIND        accept a change of the field's kind from the one in persist.lock
 //	enum            tools show the names of the type's constants
+//	created         the library sets the time of the record's creation
+//	updated         and that of its last write
+//	min=C, max=C    the least and the greatest number or duration that may be written
+//	maxlen=N        how many characters, bytes or elements
+//	match=PATTERN   a regular expression: a string constant, or in single quotes
 //	text            stored by MarshalText
 //	id              this field is the ID, although it is not named ID
 //	-               not stored
@@ -55,7 +60,7 @@
 //
 //   - BeforeCreate: by Create, CreateWithID, GetOrCreate and the creations of many,
 //   - BeforeSave: by these, by every kind of Save, and by Update,
-//   - Validate: by all of them, last.
+//   - Validate: by all of them, last, when the bounds of the fields have been checked.
 //
 // If one returns an error, nothing is written, and the operation returns an [ErrRefused] that
 // wraps it.

@@ -65,9 +65,10 @@ var (
 	// 128 bits, so nothing is lost: the text has the whole sum.
 	ErrOverflow = errors.New("persistable: the sum does not fit into 64 bits")
 	// ErrRefused: BeforeCreate, BeforeSave, Validate or BeforeDelete, a method of the record, refused the
-	// write. Nothing was written. The error wraps what the method returned. The
-	// package documentation lists the methods under Hooks.
-	ErrRefused = errors.New("persistable: a method of the record refused the write")
+	// write, or a value breaks the bounds of its field (min, max, maxlen, match). Nothing was written. The
+	// error wraps what the method returned, or is a *[FieldError] that names the field, its value and the bound.
+	// The package documentation lists the methods under Hooks.
+	ErrRefused = errors.New("persistable: the record refused the write")
 	// ErrLocked: nothing was written, because the directory of the store or one above it is
 	// locked: a tenant that is being copied or exported. The text has the reason that its
 	// locker gave. Try again when the tenant is unlocked (tenants.Set.Unlock).

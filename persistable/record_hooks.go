@@ -60,9 +60,11 @@ func (r *record) callHooksIn(ctx context.Context, t *transaction, v any, creates
 	return r.checkSameID(id, v)
 }
 
-// callEach calls the hooks of a record in their order. It returns an [ErrRefused] if one refuses.
+// callEach sets the times of a record, calls its hooks in their order, and checks the bounds of its fields before
+// Validate. It returns an [ErrRefused] if one refuses.
 func (r *record) callEach(ctx context.Context, tx Tx, v any, creates bool) error {
 	h := &r.Hooks
+	r.stamp(v, creates)
 	if creates {
 		if err := r.callHook(ctx, tx, "BeforeCreate", h.BeforeCreate, h.BeforeCreateIn, v); err != nil {
 			return err
@@ -71,7 +73,21 @@ func (r *record) callEach(ctx context.Context, tx Tx, v any, creates bool) error
 	if err := r.callHook(ctx, tx, "BeforeSave", h.BeforeSave, h.BeforeSaveIn, v); err != nil {
 		return err
 	}
+	if err := r.checkBounds(v); err != nil {
+		return err
+	}
 	return r.callHook(ctx, tx, "Validate", h.Validate, h.ValidateIn, v)
+}
+
+// checkBounds returns an [ErrRefused] that is a *[FieldError] if a value breaks the bounds of its field.
+func (r *record) checkBounds(v any) error {
+	if r.Check == nil {
+		return nil
+	}
+	if field, reason := r.Check(v); reason != "" {
+		return sentinel.Mark(ErrRefused, &FieldError{Type: r.Type, Field: field, Reason: reason})
+	}
+	return nil
 }
 
 // callHook calls a hook in the form that the type has, if it has one.

@@ -209,6 +209,9 @@ func (w *write) readAndCheck(ctx context.Context) error {
 	if err := w.readEntries(ctx); err != nil {
 		return err
 	}
+	if err := w.keepCreated(); err != nil {
+		return err
+	}
 	if err := cmp.Or(w.checkSeen(), w.awaitVersion(ctx), w.checkVersion(ctx)); err != nil {
 		return err
 	}
@@ -289,6 +292,28 @@ func (w *write) readEntries(ctx context.Context) (err error) {
 		return err
 	}
 	return w.gatherBoth(&w.sc.before, w.store, w.sc.id, w.sc.key, w.before, w.old.Payload)
+}
+
+// keepCreated gives the new form the time of the creation of the stored one. If the caller's copy had
+// another, the form is made anew, and claims its unique keys in a further round of reads.
+func (w *write) keepCreated() (err error) {
+	if w.Stamp == nil || w.v == nil || w.isNew() {
+		return nil
+	}
+	stored := w.before
+	if stored == nil {
+		if stored, err = w.decodeRecord(w.old, w.sc.id, w.sc.key); err != nil {
+			return err
+		}
+	}
+	if !w.setCreated(w.v, w.createdOf(stored)) {
+		return nil
+	}
+	if err := w.makeForm(); err != nil {
+		return err
+	}
+	w.sc.claims.Start(w.t.writer, w.store.maintained, &w.sc.now)
+	return nil
 }
 
 // checkSeen compares the stored record with what the caller has seen, both as

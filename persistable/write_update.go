@@ -79,6 +79,7 @@ func (w *write) changeRecord(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	created := w.createdOf(v)
 	if err := w.change(v); err != nil {
 		return err
 	}
@@ -93,6 +94,7 @@ func (w *write) changeRecord(ctx context.Context) (err error) {
 	if err := w.callHooks(ctx); err != nil {
 		return err
 	}
+	w.setCreated(v, created)
 	return w.makeForm()
 }
 

@@ -103,6 +103,7 @@ type Field struct {
 	Number   int32
 	Name     string
 	Kind     string
+	Rules    Rules    // what writes check, and set
 	Default  string   // what a record without the field has: a Go literal without spaces; "" for the zero value
 	Was      []string // kinds that earlier programs gave it
 	Reserved bool
@@ -125,6 +126,7 @@ func (f *Field) Text() string {
 	if f.Default != "" {
 		more += " default " + f.Default
 	}
+	more += f.Rules.text()
 	if len(f.Was) > 0 {
 		more += " was " + strings.Join(f.Was, " ")
 	}
@@ -144,7 +146,7 @@ func (f *Field) hadKind(kind string) bool {
 }
 
 // cutOptions cuts the words after the kind of a field into its enumerations, its
-// default and its former kinds. If it is lenient, it passes over other options, each of
+// default, its rules and its former kinds. If it is lenient, it passes over other options, each of
 // which is one word.
 func (f *Field) cutOptions(words []string, lenient bool) (ok bool) {
 	if len(words) < 4 {
@@ -152,7 +154,7 @@ func (f *Field) cutOptions(words []string, lenient bool) (ok bool) {
 	}
 	rest := words[4:]
 	skip := func() {
-		for lenient && len(rest) > 0 && !slices.Contains([]string{"enum", "default", "was"}, rest[0]) {
+		for lenient && len(rest) > 0 && !slices.Contains([]string{"enum", "default", "rules", "was"}, rest[0]) {
 			rest = rest[1:]
 		}
 	}
@@ -161,6 +163,11 @@ func (f *Field) cutOptions(words []string, lenient bool) (ok bool) {
 	}
 	if skip(); len(rest) > 1 && rest[0] == "default" {
 		f.Default, rest = rest[1], rest[2:]
+	}
+	if skip(); len(rest) > 1 && rest[0] == "rules" {
+		if f.Rules, rest, ok = cutRules(rest); !ok {
+			return false
+		}
 	}
 	if skip(); len(rest) > 1 && rest[0] == "was" {
 		f.Was, rest = slices.Clone(rest[1:]), nil

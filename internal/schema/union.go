@@ -94,6 +94,9 @@ func (u *unionBuilder) uniteFields(there, here *Field) *Field {
 	default:
 		*f = *there
 		u.addKinds(f, here)
+		if here.Rules.Revision > f.Rules.Revision {
+			f.Rules, u.more = here.Rules, true
+		}
 	}
 	f.Enums = u.uniteEnums(there, here)
 	inner := pair{u.messageOf(u.store, there), u.messageOf(u.program, here)}

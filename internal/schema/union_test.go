@@ -108,3 +108,16 @@ func TestUnionKeepsWhatIsTheStores(t *testing.T) {
 		t.Error("another number of shards changes a header")
 	}
 }
+
+// TestUnionOfBounds: those of the newer program count, in whatever order programs write.
+func TestUnionOfBounds(t *testing.T) {
+	lines := []string{"field 2 A int64", "field 2 A int64 rules 1 min=1 max=9", "field 2 A int64 rules 2", "field 2 A int64 rules 3 min=2"}
+	for i, one := range lines {
+		for j, other := range lines {
+			union, more := Union(typeOf(t, one), typeOf(t, other))
+			if got := fieldsOf(union)[0]; got != lines[max(i, j)] || more != (j > i) {
+				t.Errorf("%s, then %s: %s, %v", one, other, got, more)
+			}
+		}
+	}
+}

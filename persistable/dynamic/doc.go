@@ -17,7 +17,8 @@
 // generated code writes for the same values.
 //
 // What only Go code can do does not happen here: the hooks of the type (BeforeCreate,
-// BeforeSave, Validate, BeforeDelete, AfterCommit) do not run.
+// BeforeSave, Validate, BeforeDelete, AfterCommit) do not run. The bounds of fields (min, max,
+// maxlen, match) are checked here, too.
 //
 // # Values
 //

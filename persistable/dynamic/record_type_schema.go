@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/fold"
@@ -16,6 +18,7 @@ import (
 	"github.com/kazahana-db/kazahana/internal/schema"
 	"github.com/kazahana-db/kazahana/internal/wire"
 	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/dynamic/internal/message"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
 	"github.com/kazahana-db/kazahana/tuple"
 )
@@ -53,6 +56,7 @@ type Field struct {
 	Was      []string // the kinds that earlier programs gave it
 	Argument bool     // it is a {Field} of the directory
 
+	Rules     []string   // min=, max=, maxlen= and match=, each with a Go literal, which writes check; created, updated: writes set it
 	Constants []Constant // with the option enum: the names of values
 }
 
@@ -106,7 +110,7 @@ func newSchema(t *recordType, s *erased.Schema) *Schema {
 func (t *recordType) newFields(b *schema.Block) (all []Field) {
 	for _, f := range b.Fields {
 		argument := b.IsType && strings.Contains(b.Directory, "{"+f.Name+"}")
-		all = append(all, Field{f.Number, f.Name, f.Kind, f.Default, append([]string(nil), f.Was...), argument, t.newConstants(f)})
+		all = append(all, Field{f.Number, f.Name, f.Kind, f.Default, append([]string(nil), f.Was...), argument, slices.Clone(f.Rules.Words), t.newConstants(f)})
 	}
 	return all
 }
@@ -153,11 +157,61 @@ func (t *recordType) newSchema(db *persistable.DB, at *position) *erased.Schema 
 	if len(at.args) > 0 {
 		s.CheckArgs, s.FillArgs = t.checkArgs, t.fillArgs
 	}
+	if t.body.IsBounded() {
+		s.Check = checkRecord
+	}
+	if t.isStamped() {
+		s.Stamp = t.stamp
+	}
 	if t.hasVersions() {
 		s.Version = func(v any) *[12]byte { return (*[12]byte)(&recordOf(v).version) }
 	}
 	t.addIndexes(s)
 	return s
+}
+
+// isStamped reports whether the header says that writes set a field.
+func (t *recordType) isStamped() bool {
+	return t.stampedAt(schema.Created) != nil || t.stampedAt(schema.Updated) != nil
+}
+
+// stampedAt returns the path of the field that has an option, nil if there is none.
+func (t *recordType) stampedAt(option string) *message.Path {
+	for _, f := range t.root.Fields {
+		if p, err := t.body.Path(f.Name); err == nil && f.Kind == "time" && f.Rules.Has(option) {
+			return p
+		}
+	}
+	return nil
+}
+
+// stamp sets the fields that have the options created and updated, as the code of persistgen does.
+func (t *recordType) stamp(v any, set func(created, updated *time.Time)) {
+	r := recordOf(v)
+	paths := [2]*message.Path{t.stampedAt(schema.Created), t.stampedAt(schema.Updated)}
+	var times [2]*time.Time
+	for i, p := range paths {
+		if p != nil {
+			one, _ := p.Get(r.body).(time.Time) // as the kind is
+			times[i] = &one
+		}
+	}
+	set(times[0], times[1])
+	body := r.body.Clone()
+	for i, p := range paths {
+		if p != nil {
+			p.Set(body, *times[i])
+		}
+	}
+	r.body = body
+}
+
+// checkRecord compares the values of a record with the bounds that the header has.
+func checkRecord(v any) (field, reason string) {
+	if err := recordOf(v).body.Check(); err != nil {
+		return err.Path, err.Reason
+	}
+	return "", ""
 }
 
 // addIndexes adds the indexes that need no Go code.

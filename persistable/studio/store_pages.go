@@ -102,7 +102,7 @@ func newIndexStates(s *dynamic.Schema) []indexState {
 func newFields(fields []dynamic.Field) []dynamic.Field {
 	all := []dynamic.Field{}
 	for _, f := range fields {
-		f.Was, f.Constants = list(f.Was), list(f.Constants)
+		f.Was, f.Rules, f.Constants = list(f.Was), list(f.Rules), list(f.Constants)
 		all = append(all, f)
 	}
 	return all

@@ -8,11 +8,13 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/kazahana-db/kazahana/codegen/internal/model"
 	"github.com/kazahana-db/kazahana/codegen/internal/tags"
+	"github.com/kazahana-db/kazahana/internal/schema"
 )
 
 // walkFields collects the stored fields of a struct into m, embedded structs
@@ -93,6 +95,8 @@ func (c *collector) newSlot(m *model.Message, v *types.Var, site fieldSite, o ta
 	c.setDefault(f, v)
 	c.checkFold(f)
 	c.checkEnum(f, v)
+	c.setBounds(f, v)
+	c.checkStamp(f, v)
 	m.Fields = append(m.Fields, f)
 	return &model.Slot{GoName: v.Name(), Field: f, Type: v.Type()}
 }
@@ -150,6 +154,7 @@ func (c *collector) checkFieldNames(m *model.Message) {
 		}
 		byName[f.Name] = f
 	}
+	c.checkStampsOnce(m)
 	for _, slot := range m.Literal {
 		if slot.Embedded != nil {
 			goNames[slot.GoName]++
@@ -363,6 +368,7 @@ func (c *collector) checkExtreme(r *model.Record, m markerAggregate) bool {
 	c.Add(m.site.inTag(m.options.Of.Offset), r.GoName, "%s is folded, and %s would return it so, not as it is written; take the first record of an index on it", m.options.Of.Text, m.marker)
 	return false
 }
+
 // checkEnum reports the option enum at a field that has no constants with names.
 func (c *collector) checkEnum(f *model.Field, v *types.Var) {
 	switch {
@@ -372,4 +378,101 @@ func (c *collector) checkEnum(f *model.Field, v *types.Var) {
 	case len(f.Kind.Enums()) == 0:
 		c.report(f.OptionAt("enum"), f.Subject, fmt.Sprintf("enum: %s has no names for values; declare a type of integers or strings with two or more constants in this package, such as type Status int and const Open, Done Status = 1, 2", c.typeText(v.Type())))
 	}
+}
+
+// checkStampsOnce reports a second field with the option created, or updated.
+func (c *collector) checkStampsOnce(m *model.Message) {
+	first := map[string]*model.Field{}
+	for _, f := range m.Fields {
+		for _, option := range f.Stamps() {
+			if other := first[option]; other != nil {
+				c.report(f.OptionAt(option), f.Subject, fmt.Sprintf("%s has the option %s already; a record has one such time", other.GoName, option))
+				continue
+			}
+			first[option] = f
+		}
+	}
+}
+
+// checkStamp reports the options created and updated at a field that is not a time.
+func (c *collector) checkStamp(f *model.Field, v *types.Var) {
+	for _, option := range f.Stamps() {
+		switch {
+		case f.Kind == nil:
+		case f.Kind.Form != model.FormTime:
+			c.report(f.OptionAt(option), f.Subject, fmt.Sprintf("%s: the library sets a field of type time.Time, not one of %s", option, c.typeText(v.Type())))
+		case c.foreign > 0:
+			c.report(f.OptionAt(option), f.Subject, option+": the struct is of another package; write the field into one of this package")
+		}
+	}
+}
+
+// setBounds sets the bounds that the options min=, max=, maxlen= and match= give a field:
+// constants, as Go's compiler evaluates them where the field stands.
+func (c *collector) setBounds(f *model.Field, v *types.Var) {
+	values := map[string]constant.Value{}
+	for _, option := range schema.BoundOptions {
+		text, found := f.Options.Bounds[option]
+		if !found || f.Kind == nil {
+			continue
+		}
+		value, literal, reason := c.boundOf(f, v, option, text)
+		if reason != "" {
+			c.report(f.OptionAt(option), f.Subject, option+"="+text+": "+reason)
+			continue
+		}
+		f.Bounds, values[option] = append(f.Bounds, option+"="+literal), value
+	}
+	if least, most := values["min"], values["max"]; least != nil && most != nil && constant.Compare(most, token.LSS, least) {
+		c.report(f.OptionAt("max"), f.Subject, "max= is less than min=, so no value can be written")
+	}
+}
+
+// boundOf returns the value of a bound, and as a literal, or why it cannot be one.
+func (c *collector) boundOf(f *model.Field, v *types.Var, option, text string) (value constant.Value, literal, reason string) {
+	k := f.Kind.Bounded(option)
+	switch {
+	case c.foreign > 0:
+		return nil, "", "a field of a struct of another package has no bounds"
+	case k == nil:
+		return nil, "", fmt.Sprintf("a field of type %s has no %s; %s", c.typeText(v.Type()), option, boundedBy[option])
+	}
+	one, err := c.loaded.Eval(v.Pos(), goLiteral(text))
+	if err != nil || one.Value == nil || one.Value.Kind() == constant.Unknown {
+		return nil, "", "it is not a constant of this package" + wantedBound[option]
+	}
+	switch option {
+	case "maxlen":
+		if n, ok := constant.Int64Val(constant.ToInt(one.Value)); !ok || n < 1 {
+			return nil, "", "it is not a length: write an integer from 1"
+		}
+		return one.Value, constant.ToInt(one.Value).ExactString(), ""
+	case "match":
+		if one.Value.Kind() != constant.String {
+			return nil, "", "it is not a text" + wantedBound[option]
+		}
+		if _, err := regexp.Compile(constant.StringVal(one.Value)); err != nil {
+			return nil, "", fmt.Sprintf("it is not a regular expression of Go: %v", err)
+		}
+	}
+	if !isAssignable(one.Type, k.GoType) && option != "match" {
+		return nil, "", fmt.Sprintf("it is of type %s, and is compared with values of type %s", c.typeText(one.Type), c.typeText(k.GoType))
+	}
+	if literal, err = formatConstant(k, one.Value); err != nil {
+		return nil, "", err.Error()
+	}
+	return one.Value, literal, ""
+}
+
+// boundedBy says what each bound is for.
+var boundedBy = map[string]string{
+	"min":    "it is for numbers and durations, and for those in slices and maps",
+	"max":    "it is for numbers and durations, and for those in slices and maps",
+	"maxlen": "it is for strings, bytes, slices and maps",
+	"match":  "it is for strings, and for those in slices and maps",
+}
+
+// wantedBound says how a value is written.
+var wantedBound = map[string]string{
+	"match": "; write a string constant, or the regular expression in single quotes: match='^[A-Z]+$'",
 }

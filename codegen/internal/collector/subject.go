@@ -13,6 +13,7 @@ import (
 	"github.com/kazahana-db/kazahana/codegen/internal/diagnostic"
 	"github.com/kazahana-db/kazahana/codegen/internal/model"
 	"github.com/kazahana-db/kazahana/codegen/internal/source"
+	"github.com/kazahana-db/kazahana/internal/schema"
 )
 
 // subject is the package that code is generated for, with the faults that were found in it.
@@ -210,6 +211,11 @@ func (s *subject) checkNested() {
 		for _, f := range m.Fields {
 			if at, ok := f.Options.Positions["default"]; ok {
 				s.Add(at, f.Subject, "the option default is for fields of a persistable type; a nested struct that is absent is zero")
+			}
+			for _, option := range []string{schema.Created, schema.Updated} {
+				if at, ok := f.Options.Positions[option]; ok {
+					s.Add(at, f.Subject, "the option %s is for fields of a persistable type; the times of a record are not in a nested struct", option)
+				}
 			}
 			for _, option := range []string{"index", "unique", "cover", "scatter", "id"} {
 				if at, ok := f.Options.Positions[option]; ok {

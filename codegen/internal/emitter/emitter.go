@@ -17,6 +17,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/codegen/internal/model"
 	"github.com/kazahana-db/kazahana/codegen/internal/output"
+	"github.com/kazahana-db/kazahana/internal/schema"
 )
 
 // emitter writes the parts of a generated file.
@@ -75,6 +76,9 @@ func (e *emitter) writeRecord(r *model.Record) {
 func (e *emitter) writeMessage(m *model.Message) {
 	e.writeEncoder(m)
 	e.writeDecoder(m)
+	if m.IsBounded() {
+		(&checkFunction{e, m}).write()
+	}
 	e.writeKnown(m)
 }
 
@@ -127,7 +131,7 @@ func (e *emitter) parameterNames(goNames []string, others ...string) []string {
 // after fields.
 var localNames = []string{
 	"b", "v", "s", "r", "k", "e", "i", "at", "n", "p", "ok", "id", "db", "tx", "ctx", "err", "args", "key", "value", "element", "depth", "data", "m",
-	"record", "row", "rest", "sum", "entry", "literal", "field", "got", "version",
+	"record", "row", "reason", "rest", "sum", "entry", "literal", "field", "got", "version",
 }
 
 // declaredNames are the names that the package declares, in its source and in the
@@ -393,4 +397,26 @@ func (e *emitter) writeHook(r *model.Record, h model.HookMethod) {
 		e.printf("%s: func(ctx %s.Context, tx, record any) error {\nreturn record.(*%s).%s(ctx, tx.(%s.Tx))\n},",
 			field, e.importPackage("context"), record, h.Hook, e.importPackage(model.PersistablePath))
 	}
+}
+
+// writeSchemaStamps writes what gives the run-time the fields with the options created and updated.
+func (e *emitter) writeSchemaStamps(r *model.Record) {
+	arguments := []string{"nil", "nil"}
+	for i, option := range []string{schema.Created, schema.Updated} {
+		if f := r.Message.Stamped(option); f != nil {
+			arguments[i] = "&" + f.Selector("v")
+		}
+	}
+	if created, updated := arguments[0], arguments[1]; created != updated {
+		e.printf("Stamp: func(record any, set func(created, updated *%s.Time)) {\nv := record.(*%s)\nset(%s, %s)\n},", e.importPackage("time"), e.recordType(r), e.timePointer(r, schema.Created, created), e.timePointer(r, schema.Updated, updated))
+	}
+}
+
+// timePointer converts the pointer to a field of a named type.
+func (e *emitter) timePointer(r *model.Record, option, pointer string) string {
+	f := r.Message.Stamped(option)
+	if f == nil || e.typeName(f.Kind.GoType) == e.importPackage("time")+".Time" {
+		return pointer
+	}
+	return fmt.Sprintf("(*%s.Time)(%s)", e.importPackage("time"), pointer)
 }

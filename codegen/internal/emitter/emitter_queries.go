@@ -410,3 +410,11 @@ func (e *emitter) writeRowMethod(r *model.Record, d *model.Index, i int, m model
 	e.printf("%s(%s) *%s.%s {", receiver, parameters, persistable, result)
 	e.printf("return %s.%s(s.%s(%s), %s)\n}\n", persistimpl, function, records, strings.Join(names, ", "), model.Reader(d.RowType(r)))
 }
+
+// converted converts x unless its type is the basic one already.
+func (e *emitter) converted(basic string, k *model.Kind, x string) string {
+	if e.typeName(k.GoType) == basic {
+		return x
+	}
+	return fmt.Sprintf("%s(%s)", basic, x)
+}

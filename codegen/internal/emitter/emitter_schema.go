@@ -31,6 +31,7 @@ func (e *emitter) writeSchema(r *model.Record) {
 		e.writeFillArgs(r)
 	}
 	e.writeSchemaCodec(r)
+	e.writeSchemaStamps(r)
 	e.writeSchemaHooks(r)
 	if r.VersionField != "" {
 		e.printf("Version: func(record any) *[12]byte { return (*[12]byte)(&record.(*%s).%s) },", e.recordType(r), r.VersionField)
@@ -142,6 +143,9 @@ func (e *emitter) writeSchemaCodec(r *model.Record) {
 	e.printf("Encode: func(b []byte, v any) ([]byte, error) { return append%s(b, v.(*%s)%s) },", m.Function, e.recordType(r), depth)
 	e.printf("Decode: func(b []byte, s *%s.Strings) (any, error) {\nv := new(%s)\nreturn v, decode%s(b, v, s%s)\n},", e.importPackage(model.PersistimplPath), e.recordType(r), m.Function, depth)
 	e.printf("Known: &%s,", m.KnownVar())
+	if m.IsBounded() {
+		e.printf("Check: func(v any) (field, reason string) { return check%s(v.(*%s)%s) },", m.Function, e.recordType(r), depth)
+	}
 }
 
 // writeSchemaValues writes what appends the value of a field that conditions can name.

@@ -71,14 +71,6 @@ func (w *encoder) notZero(k *model.Kind, x string) string {
 	return x + " != 0"
 }
 
-// converted converts x unless its type is the basic one already.
-func (w *encoder) converted(basic string, k *model.Kind, x string) string {
-	if w.typeName(k.GoType) == basic {
-		return x
-	}
-	return fmt.Sprintf("%s(%s)", basic, x)
-}
-
 // writeValue writes a tag and a value.
 func (w *encoder) writeValue(f *model.Field, k *model.Kind, tag string, v value) {
 	switch k.Form {

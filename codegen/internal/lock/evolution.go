@@ -98,6 +98,10 @@ func (e *Evolution) addMessage(m *model.Message) {
 			f.Number = nextNumber(m, base)
 		}
 		one := &schema.Field{Number: f.Number, Name: f.Name, Kind: f.Kind.Text(), Default: f.Default, Was: e.kindsBefore(f, base), Named: f.Options.Enum}
+		if was := base.Field(f.Name); was != nil {
+			one.Rules = was.Rules
+		}
+		one.Rules = one.Rules.Follow(f.Rules())
 		e.addEnums(one, f.Kind.Enums(), base.Field(f.Name))
 		next.Fields, e.owner[one] = append(next.Fields, one), f
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"go/token"
 	"go/types"
+	"slices"
 )
 
 // Kind is a Go type with its form.
@@ -48,6 +49,22 @@ func (k *Kind) Enums() (list []*Enum) {
 
 // IsScalar reports whether repeated fields of the kind are packed.
 func (k *Kind) IsScalar() bool { return k.Form <= FormFloat64 }
+
+// Bounded returns the kind of what a bound compares, below pointers and, but for maxlen, below
+// slices and maps; nil if values of the kind cannot have the bound.
+func (k *Kind) Bounded(option string) *Kind {
+	for k.Form == FormPointer || option != "maxlen" && (k.Form == FormSlice || k.Form == FormMap) {
+		k = k.Elem
+	}
+	possible := map[string][]Form{
+		"min": {FormInt, FormUint, FormFloat32, FormFloat64, FormDuration}, "max": {FormInt, FormUint, FormFloat32, FormFloat64, FormDuration},
+		"maxlen": {FormString, FormBytes, FormSlice, FormMap}, "match": {FormString},
+	}
+	if !slices.Contains(possible[option], k.Form) {
+		return nil
+	}
+	return k
+}
 
 // IsPlain reports whether values of the kind are stored without a message or an encoding
 // of their own, so that storing them cannot fail once the record could be stored.

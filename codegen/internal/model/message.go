@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/kazahana-db/kazahana/codegen/internal/tags"
+	"github.com/kazahana-db/kazahana/internal/schema"
 )
 
 // Message is a struct that is stored as one protobuf message.
@@ -88,11 +89,22 @@ func (m *Message) FieldNames() []string {
 // and for the record that it is.
 func (m *Message) Declarations() []string {
 	names := []string{"append" + m.Function, "decode" + m.Function, m.KnownVar(), m.KnownVar() + "Optional"}
+	if m.IsBounded() {
+		names = append(names, "check"+m.Function)
+	}
+	for _, f := range m.Fields {
+		if f.Bound("match") != "" {
+			names = append(names, m.MatchVar(f))
+		}
+	}
 	if m.Record != nil {
 		names = append(names, m.Record.Declarations()...)
 	}
 	return names
 }
+
+// MatchVar is the variable with the compiled regular expression of a field.
+func (m *Message) MatchVar(f *Field) string { return Unexported(m.Function) + f.GoName + "Match" }
 
 // KnownVar is the variable with the field numbers of a message.
 func (m *Message) KnownVar() string { return Unexported(m.Function) + "Known" }
@@ -107,9 +119,32 @@ type Field struct {
 	Options tags.FieldOptions
 	Kind    *Kind
 	Number  int32
-	Default string // default=, as persist.lock and Go write it; "" for none
-	Foreign bool   // of a struct of another package, which cannot be tagged here
-	Short   bool   // the promoted selector v.goName is unambiguous
+	Default string   // default=, as persist.lock and Go write it; "" for none
+	Bounds  []string // min=, max=, maxlen= and match=, in that order, as persist.lock writes them
+	Foreign bool     // of a struct of another package, which cannot be tagged here
+	Short   bool     // the promoted selector v.goName is unambiguous
+}
+
+// Stamps are those of the options created and updated that the field has.
+func (f *Field) Stamps() (options []string) {
+	if f.Options.Created {
+		options = append(options, schema.Created)
+	}
+	if f.Options.Updated {
+		options = append(options, schema.Updated)
+	}
+	return options
+}
+
+// Rules are the words for persist.lock: what writes set in the field, and check of it.
+func (f *Field) Rules() []string { return append(f.Stamps(), f.Bounds...) }
+
+// Bound returns the literal of min, max, maxlen or match; "" if the field does not have it.
+func (f *Field) Bound(option string) string { return schema.Rules{Words: f.Bounds}.Value(option) }
+
+// BoundsElements reports whether bounds are those of the elements of a slice or a map.
+func (f *Field) BoundsElements() bool {
+	return slices.ContainsFunc(schema.BoundOptions, func(option string) bool { return option != "maxlen" && f.Bound(option) != "" })
 }
 
 // OptionAt is the position of an option in the field's tag, or of the field.
@@ -203,6 +238,30 @@ func FreeName(name string, taken map[string]bool) string {
 	}
 	taken[free] = true
 	return free
+}
+
+// Stamped returns the field that has the option created, or updated; nil if there is none.
+func (m *Message) Stamped(option string) *Field {
+	for _, f := range m.Fields {
+		if slices.Contains(f.Stamps(), option) {
+			return f
+		}
+	}
+	return nil
+}
+
+// IsBounded reports whether fields of the message, or of those nested in it, have bounds.
+func (m *Message) IsBounded() bool { return m.isBounded(map[*Message]bool{}) }
+
+func (m *Message) isBounded(seen map[*Message]bool) bool {
+	if seen[m] {
+		return false
+	}
+	seen[m] = true
+	return slices.ContainsFunc(m.Fields, func(f *Field) bool {
+		inner := f.Kind.InnerMessage()
+		return len(f.Bounds) > 0 || inner != nil && inner.isBounded(seen)
+	})
 }
 
 // Reaches reports whether target is nested somewhere in m.

@@ -5,6 +5,7 @@ package tags
 import (
 	"fmt"
 	"go/token"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,23 +17,24 @@ import (
 type FieldOptions struct {
 	Index, Unique, Cover, Text, ID, Ignore bool
 	Fold                                   bool // keys hold the text without regard to case
-	Enum                                   bool
+	Enum, Created, Updated                 bool
 	Name, Was, Default                     string
 	Number                                 int32
+	Bounds                                 map[string]string // the values of min=, max=, maxlen= and match=
 	Scatter                                Scatter
 	Offsets                                map[string]int            // offset in the tag's literal of each option
 	Positions                              map[string]token.Position // the same in the source
 }
 
 // fieldOptionWords are the valid options, for suggestions.
-var fieldOptionWords = []string{"index", "unique", "cover", "scatter=", "fold", "name=", "number=", "was=", "default=", "text", "enum", "id", "-"}
+var fieldOptionWords = []string{"index", "unique", "cover", "scatter=", "fold", "name=", "number=", "was=", "default=", "min=", "max=", "maxlen=", "match=", "text", "enum", "created", "updated", "id", "-"}
 
 // UniqueScatter is the fault of a unique index with the option scatter.
 const UniqueScatter = "scatter: a unique index is looked up by its values, without the ID that decides on the shard; remove scatter, or make it an index that is not unique"
 
 // ParseFieldOptions reads the options of a field.
 func ParseFieldOptions(t Tag) (o FieldOptions, found []Fault) {
-	o.Offsets = map[string]int{}
+	o.Offsets, o.Bounds = map[string]int{}, map[string]string{}
 	for _, w := range t.Words() {
 		if _, again := o.Offsets[w.key]; again && w.key != "" {
 			found = append(found, Fault{w.Offset, fmt.Sprintf("option %s is given twice", w.key)})
@@ -50,7 +52,7 @@ func ParseFieldOptions(t Tag) (o FieldOptions, found []Fault) {
 func (o *FieldOptions) apply(w word) (message string, at int) {
 	flags := map[string]*bool{
 		"index": &o.Index, "unique": &o.Unique, "cover": &o.Cover,
-		"text": &o.Text, "enum": &o.Enum, "id": &o.ID, "-": &o.Ignore, "fold": &o.Fold,
+		"text": &o.Text, "enum": &o.Enum, "created": &o.Created, "updated": &o.Updated, "id": &o.ID, "-": &o.Ignore, "fold": &o.Fold,
 	}
 	flag, isFlag := flags[w.key]
 	switch {
@@ -62,6 +64,11 @@ func (o *FieldOptions) apply(w word) (message string, at int) {
 		return fmt.Sprintf("option %s takes no value", w.key), w.ValueOffset
 	case isFlag:
 		*flag = true
+	case w.hasValue && slices.Contains(schema.BoundOptions, w.key):
+		if w.value == "" {
+			return fmt.Sprintf("%s= lacks its value: a constant", w.key), w.Offset
+		}
+		o.Bounds[w.key] = w.value
 	case unsupported(w) != "":
 		return unsupported(w), w.Offset
 	case w.key == "name":
@@ -109,7 +116,11 @@ func unsupported(w word) string {
 	}
 	for _, marker := range Aggregates {
 		if w.key == strings.ToLower(marker) {
-			return fmt.Sprintf("option %s is not supported: write a marker, _ persistable.%s `persist:\"…\"`", w.key, marker)
+			remedy := ""
+			if slices.Contains(schema.BoundOptions, w.key) {
+				remedy = fmt.Sprintf("; to bound the values write %s=VALUE", w.key)
+			}
+			return fmt.Sprintf("option %s is not supported: write a marker, _ persistable.%s `persist:\"…\"`%s", w.key, marker, remedy)
 		}
 	}
 	return ""
@@ -118,7 +129,7 @@ func unsupported(w word) string {
 // meantFlag asks for the option without a value that a capitalised word spells,
 // give or take one letter; for others it returns "".
 func meantFlag(text string) string {
-	for _, flag := range []string{"index", "unique", "cover", "text", "enum", "id"} {
+	for _, flag := range []string{"index", "unique", "cover", "text", "enum", "created", "updated", "id"} {
 		if strings.EqualFold(text, flag) || len(flag) > 4 && nearest.Distance(text, flag) <= 1 {
 			return fmt.Sprintf("did you mean %s? Or ", flag)
 		}
@@ -147,6 +158,14 @@ func (o *FieldOptions) contradictions() (found []Fault) {
 	}
 	if o.Fold && o.ID {
 		found = append(found, Fault{o.Offsets["fold"], "an ID is found as it is; remove fold"})
+	}
+	if len(o.Bounds) > 0 && o.ID {
+		for option := range o.Bounds {
+			found = append(found, Fault{o.Offsets[option], fmt.Sprintf("an ID has no bounds; remove %s=", option)})
+		}
+	}
+	if o.Created && o.Updated {
+		found = append(found, Fault{o.Offsets["updated"], "created is the time of the first write, updated that of the last; use two fields"})
 	}
 	if o.Default != "" && o.ID {
 		found = append(found, Fault{o.Offsets["default"], "every record has an ID of its own; remove default"})

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -146,7 +147,10 @@ func (w word) valueOffset() int {
 // valueOffsets are the offsets of each byte of the value, and of what follows.
 func (w word) valueOffsets() []int { return w.offsets[len(w.Text)-len(w.value):] }
 
-// splitWords splits at commas, except at those within the quotes of a condition.
+// quotedOptions are the options with values in which quotes keep commas together.
+var quotedOptions = []string{"where=", "match="}
+
+// splitWords splits at commas, except at those within the quotes of a condition or a regular expression.
 func splitWords(text string) (parts []string) {
 	start, quote := 0, byte(0)
 	for i := 0; i < len(text); i++ {
@@ -156,7 +160,9 @@ func splitWords(text string) (parts []string) {
 		case quote != 0 && ch == quote:
 			quote = 0
 		case quote != 0:
-		case (ch == '"' || ch == '\'') && strings.HasPrefix(strings.TrimLeft(text[start:i], " "), "where="):
+		case (ch == '"' || ch == '\'') && slices.ContainsFunc(quotedOptions, func(option string) bool {
+			return strings.HasPrefix(strings.TrimLeft(text[start:i], " "), option)
+		}):
 			quote = ch
 		case ch == ',':
 			parts, start = append(parts, text[start:i]), i+1

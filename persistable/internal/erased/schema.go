@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/schema"
@@ -52,6 +53,12 @@ type Schema struct {
 	// Known are the fields that Decode reads; others survive a Save.
 	Known *wire.FieldSet
 
+	// Check returns the first field with a value that breaks its bounds, and how; no reason if
+	// there is none. It is nil where no field has bounds.
+	Check func(record any) (field, reason string)
+	// Stamp calls set with the fields that hold the times of the record's creation and of its last
+	// write; nil for a field that there is not. Stamp is nil where there is neither.
+	Stamp func(record any, set func(created, updated *time.Time))
 	// Hooks call methods of the record before it is written.
 	Hooks Hooks
 

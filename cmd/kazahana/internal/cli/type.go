@@ -98,6 +98,7 @@ type typeField struct {
 	Default string   `json:"default,omitempty"`
 	Was     []string `json:"was,omitempty"`
 
+	Rules     []string       `json:"rules,omitempty"` // created, updated, or such as min=1, with a Go literal
 	Constants []typeConstant `json:"constants,omitempty"`
 }
 
@@ -138,7 +139,7 @@ func newTypeDescription(s *dynamic.Store) typeDescription {
 
 func newFields(from []dynamic.Field) (all []typeField) {
 	for _, f := range from {
-		one := typeField{Number: f.Number, Name: f.Name, Kind: f.Kind, Default: f.Default, Was: f.Was}
+		one := typeField{Number: f.Number, Name: f.Name, Kind: f.Kind, Default: f.Default, Was: f.Was, Rules: f.Rules}
 		for _, c := range f.Constants {
 			one.Constants = append(one.Constants, typeConstant(c))
 		}
@@ -183,6 +184,9 @@ func fieldLines(fields []typeField) []string {
 		}
 		if len(f.Was) > 0 {
 			kind += " was " + strings.Join(f.Was, " ")
+		}
+		if len(f.Rules) > 0 {
+			kind += " " + strings.Join(f.Rules, " ")
 		}
 		if len(f.Constants) > 0 {
 			kind += ": " + constantText(f.Constants)

@@ -102,6 +102,44 @@ type Every struct {
 	List  []Inner
 }
 
+// Gauge has fields with every bound.
+type Gauge struct {
+	_ persistable.Directory `persist:"bounded"`
+
+	ID     int64
+	Int    int8             `persist:"min=-2,max=3"`
+	Uint   uint16           `persist:"max=9"`
+	Float  float32          `persist:"min=0.1,max=0.7"`
+	Double *float64         `persist:"min=-1.5"`
+	Took   time.Duration    `persist:"max=time.Minute"`
+	Text   string           `persist:"maxlen=4,match='^[a-zäöü,]*$'"`
+	Bytes  []byte           `persist:"maxlen=2"`
+	Texts  []string         `persist:"maxlen=2,match=short"`
+	ByName map[string]Grade `persist:"maxlen=2,min=-2"`
+	Part   Part
+	Parts  []Part
+	Maybe  *Part
+	ByInt  map[int64]Part
+}
+
+// Letter has the times that the library sets.
+type Letter struct {
+	_ persistable.Directory `persist:"stamped"`
+
+	ID        int64
+	CreatedAt time.Time `persist:"created,index"`
+	UpdatedAt time.Time `persist:"updated,index"`
+	Text      string
+}
+
+const short = "^.{0,2}$"
+
+// Part is nested, also in itself.
+type Part struct {
+	Number int64 `persist:"min=-1"`
+	Next   *Part
+}
+
 // Grade is a value with a name.
 type Grade int8
 

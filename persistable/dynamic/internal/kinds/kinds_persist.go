@@ -9,9 +9,12 @@ import (
 	"maps"
 	"math"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/kv"
@@ -896,6 +899,239 @@ message Inner
 	},
 }
 
+// NewGauge returns a pointer to a copy of the literal. The caller assigns ID,
+// in the literal or with CreateWithID.
+func NewGauge(literal Gauge) *Gauge {
+	return &literal
+}
+
+// GaugeStore holds the records of type Gauge of one directory.
+type GaugeStore struct {
+	persistable.Store[*Gauge, int64]
+}
+
+// GaugeStoreOf returns the store of the directory bounded.
+func GaugeStoreOf(db *persistable.DB) *GaugeStore {
+	return &GaugeStore{persistimpl.NewStore[*Gauge, int64](db, &gaugeSchema)}
+}
+
+// In returns the store bound to a transaction.
+func (s *GaugeStore) In(tx persistable.Tx) *GaugeStore { return &GaugeStore{s.Store.In(tx)} }
+
+// With returns the store with options for the transactions of its operations.
+func (s *GaugeStore) With(o kv.TransactionOptions) *GaugeStore {
+	return &GaugeStore{s.Store.In(persistimpl.Options(o))}
+}
+
+// GaugeFields are the fields of Gauge, for conditions of Find and FindOne.
+var GaugeFields = struct {
+	Int         persistable.Field[*Gauge, int8]
+	Uint        persistable.Field[*Gauge, uint16]
+	Float       persistable.Field[*Gauge, float32]
+	Double      persistable.Field[*Gauge, *float64]
+	Took        persistable.Field[*Gauge, time.Duration]
+	Text        persistable.Field[*Gauge, string]
+	Bytes       persistable.Field[*Gauge, []byte]
+	Texts       persistable.Field[*Gauge, string]
+	PartNumber  persistable.Field[*Gauge, int64]
+	MaybeNumber persistable.Field[*Gauge, *int64]
+}{
+	Int:         persistimpl.Field[*Gauge]("Int", persistimpl.AppendInt[int8]),
+	Uint:        persistimpl.Field[*Gauge]("Uint", persistimpl.AppendUint[uint16]),
+	Float:       persistimpl.Field[*Gauge]("Float", persistimpl.AppendFloat32[float32]),
+	Double:      persistimpl.Field[*Gauge]("Double", persistimpl.Nullable(persistimpl.AppendFloat64[float64])),
+	Took:        persistimpl.Field[*Gauge]("Took", persistimpl.AppendInt[time.Duration]),
+	Text:        persistimpl.Field[*Gauge]("Text", persistimpl.AppendString[string]),
+	Bytes:       persistimpl.Field[*Gauge]("Bytes", persistimpl.AppendBytes[[]byte]),
+	Texts:       persistimpl.Field[*Gauge]("Texts", persistimpl.AppendString[string]),
+	PartNumber:  persistimpl.Field[*Gauge]("Part.Number", persistimpl.AppendInt[int64]),
+	MaybeNumber: persistimpl.Field[*Gauge]("Maybe.Number", persistimpl.Nullable(persistimpl.AppendInt[int64])),
+}
+
+// gaugeSchema is what the run-time knows of Gauge.
+var gaugeSchema = persistimpl.Schema{
+	Type:      "Gauge",
+	Directory: []persistimpl.PathElement{{Name: "bounded"}},
+	Lock: `type Gauge
+	origin github.com/kazahana-db/kazahana/persistable/dynamic/internal/kinds
+	id int
+	directory "bounded"
+	field 1 ID int64
+	field 2 Int int8 rules 1 min=-2 max=3
+	field 3 Uint uint16 rules 1 max=9
+	field 4 Float float rules 1 min=0.1 max=0.7
+	field 5 Double *double rules 1 min=-1.5
+	field 6 Took duration rules 1 max=60000000000
+	field 7 Text string rules 1 maxlen=4 match="^[a-z\u00e4\u00f6\u00fc,]*$"
+	field 8 Bytes bytes rules 1 maxlen=2
+	field 9 Texts []string rules 1 maxlen=2 match="^.{0,2}$"
+	field 10 ByName map[string]int8 rules 1 min=-2 maxlen=2
+	field 11 Part message(Part)
+	field 12 Parts []message(Part)
+	field 13 Maybe *message(Part)
+	field 14 ByInt map[int64]message(Part)
+message Part
+	field 1 Number int64 rules 1 min=-1
+	field 2 Next *message(Part)
+`,
+	IDs:    &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
+	ID:     func(v any) any { return &v.(*Gauge).ID },
+	Encode: func(b []byte, v any) ([]byte, error) { return appendGauge(b, v.(*Gauge)) },
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
+		v := new(Gauge)
+		return v, decodeGauge(b, v, s)
+	},
+	Known: &gaugeKnown,
+	Check: func(v any) (field, reason string) { return checkGauge(v.(*Gauge)) },
+	Values: func(field string, b []byte, record any) []byte {
+		v := record.(*Gauge)
+		switch field {
+		case "Int":
+			b = persistimpl.AppendInt(b, v.Int)
+		case "Uint":
+			b = persistimpl.AppendUint(b, v.Uint)
+		case "Float":
+			b = persistimpl.AppendFloat32(b, v.Float)
+		case "Double":
+			if v.Double == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendFloat64(b, *v.Double)
+			}
+		case "Took":
+			b = persistimpl.AppendInt(b, v.Took)
+		case "Text":
+			b = persistimpl.AppendString(b, v.Text)
+		case "Bytes":
+			b = persistimpl.AppendBytes(b, v.Bytes)
+		case "Texts":
+			for _, element := range v.Texts {
+				b = persistimpl.AppendString(b, element)
+			}
+		case "Part.Number":
+			b = persistimpl.AppendInt(b, v.Part.Number)
+		case "Maybe.Number":
+			if v.Maybe == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendInt(b, v.Maybe.Number)
+			}
+		}
+		return b
+	},
+}
+
+// NewLetter returns a pointer to a copy of the literal. The caller assigns ID,
+// in the literal or with CreateWithID.
+func NewLetter(literal Letter) *Letter {
+	return &literal
+}
+
+// LetterStore holds the records of type Letter of one directory.
+type LetterStore struct {
+	persistable.Store[*Letter, int64]
+}
+
+// LetterStoreOf returns the store of the directory stamped.
+func LetterStoreOf(db *persistable.DB) *LetterStore {
+	return &LetterStore{persistimpl.NewStore[*Letter, int64](db, &letterSchema)}
+}
+
+// In returns the store bound to a transaction.
+func (s *LetterStore) In(tx persistable.Tx) *LetterStore { return &LetterStore{s.Store.In(tx)} }
+
+// With returns the store with options for the transactions of its operations.
+func (s *LetterStore) With(o kv.TransactionOptions) *LetterStore {
+	return &LetterStore{s.Store.In(persistimpl.Options(o))}
+}
+
+// ByCreatedAt returns the records with that CreatedAt, in the order of their IDs.
+func (s *LetterStore) ByCreatedAt(createdAt time.Time) *persistable.Query[*Letter] {
+	return persistimpl.Query(&s.Store, 0, persistimpl.AppendTime(nil, createdAt))
+}
+
+// OrderedByCreatedAt returns the records in the order of CreatedAt; a range of it can be chosen.
+func (s *LetterStore) OrderedByCreatedAt() *persistable.RangeQuery[*Letter, time.Time] {
+	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendTime)
+}
+
+// ByUpdatedAt returns the records with that UpdatedAt, in the order of their IDs.
+func (s *LetterStore) ByUpdatedAt(updatedAt time.Time) *persistable.Query[*Letter] {
+	return persistimpl.Query(&s.Store, 1, persistimpl.AppendTime(nil, updatedAt))
+}
+
+// OrderedByUpdatedAt returns the records in the order of UpdatedAt; a range of it can be chosen.
+func (s *LetterStore) OrderedByUpdatedAt() *persistable.RangeQuery[*Letter, time.Time] {
+	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendTime)
+}
+
+// LetterFields are the fields of Letter, for conditions of Find and FindOne.
+var LetterFields = struct {
+	CreatedAt persistable.Field[*Letter, time.Time]
+	UpdatedAt persistable.Field[*Letter, time.Time]
+	Text      persistable.Field[*Letter, string]
+}{
+	CreatedAt: persistimpl.Field[*Letter]("CreatedAt", persistimpl.AppendTime),
+	UpdatedAt: persistimpl.Field[*Letter]("UpdatedAt", persistimpl.AppendTime),
+	Text:      persistimpl.Field[*Letter]("Text", persistimpl.AppendString[string]),
+}
+
+// letterSchema is what the run-time knows of Letter.
+var letterSchema = persistimpl.Schema{
+	Type:      "Letter",
+	Directory: []persistimpl.PathElement{{Name: "stamped"}},
+	Lock: `type Letter
+	origin github.com/kazahana-db/kazahana/persistable/dynamic/internal/kinds
+	id int
+	directory "stamped"
+	field 1 ID int64
+	field 2 CreatedAt time rules 1 created
+	field 3 UpdatedAt time rules 1 updated
+	field 4 Text string
+`,
+	IDs:    &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
+	ID:     func(v any) any { return &v.(*Letter).ID },
+	Encode: func(b []byte, v any) ([]byte, error) { return appendLetter(b, v.(*Letter)) },
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
+		v := new(Letter)
+		return v, decodeLetter(b, v, s)
+	},
+	Known: &letterKnown,
+	Stamp: func(record any, set func(created, updated *time.Time)) {
+		v := record.(*Letter)
+		set(&v.CreatedAt, &v.UpdatedAt)
+	},
+	Indexes: []persistimpl.Index{
+		{Name: "Letter_CreatedAt", Fields: []string{"CreatedAt"}, Signature: "time"},
+		{Name: "Letter_UpdatedAt", Fields: []string{"UpdatedAt"}, Signature: "time"},
+	},
+	Entries: func(i int, e *persistimpl.Entries, record any) {
+		v := record.(*Letter)
+		switch i {
+		case 0:
+			k := e.Begin()
+			k = persistimpl.AppendTime(k, v.CreatedAt)
+			e.End(k)
+		case 1:
+			k := e.Begin()
+			k = persistimpl.AppendTime(k, v.UpdatedAt)
+			e.End(k)
+		}
+	},
+	Values: func(field string, b []byte, record any) []byte {
+		v := record.(*Letter)
+		switch field {
+		case "CreatedAt":
+			b = persistimpl.AppendTime(b, v.CreatedAt)
+		case "UpdatedAt":
+			b = persistimpl.AppendTime(b, v.UpdatedAt)
+		case "Text":
+			b = persistimpl.AppendString(b, v.Text)
+		}
+		return b
+	},
+}
+
 // appendEvery appends v to b in the protobuf wire format.
 func appendEvery(b []byte, v *Every) ([]byte, error) {
 	var at int
@@ -1476,6 +1712,253 @@ func decodeEvery(b []byte, v *Every, s *persistimpl.Strings) error {
 // everyKnown are the fields of Every that this code knows; others survive a Save.
 var everyKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 70}, Messages: map[int32]*persistimpl.FieldSet{51: &innerKnown, 52: &innerKnownOptional}}
 
+// appendGauge appends v to b in the protobuf wire format.
+func appendGauge(b []byte, v *Gauge) ([]byte, error) {
+	var at int
+	var err error
+	if v.ID != 0 {
+		b = persistimpl.EncodeZigzag(append(b, 0x08), v.ID)
+	}
+	if v.Int != 0 {
+		b = persistimpl.EncodeZigzag(append(b, 0x10), int64(v.Int))
+	}
+	if v.Uint != 0 {
+		b = persistimpl.EncodeVarint(append(b, 0x18), uint64(v.Uint))
+	}
+	if math.Float32bits(v.Float) != 0 {
+		b = persistimpl.EncodeFloat32(append(b, 0x25), v.Float)
+	}
+	if v.Double != nil {
+		b = persistimpl.EncodeFloat64(append(b, 0x29), *v.Double)
+	}
+	if v.Took != 0 {
+		b = persistimpl.EncodeDuration(append(b, 0x32), v.Took)
+	}
+	if v.Text != "" {
+		if !persistimpl.ValidString(v.Text) {
+			return nil, &persistable.FieldError{Type: "Gauge", Field: "Text", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
+		}
+		b = persistimpl.EncodeString(append(b, 0x3a), v.Text)
+	}
+	if len(v.Bytes) > 0 {
+		b = persistimpl.EncodeBytes(append(b, 0x42), v.Bytes)
+	}
+	for i := range v.Texts {
+		if !persistimpl.ValidString(v.Texts[i]) {
+			return nil, &persistable.FieldError{Type: "Gauge", Field: "Texts", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
+		}
+		b = persistimpl.EncodeString(append(b, 0x4a), v.Texts[i])
+	}
+	for _, key := range slices.Sorted(maps.Keys(v.ByName)) {
+		value := v.ByName[key]
+		b, at = persistimpl.BeginMessage(append(b, 0x52))
+		if !persistimpl.ValidString(key) {
+			return nil, &persistable.FieldError{Type: "Gauge", Field: "ByName", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
+		}
+		b = persistimpl.EncodeString(append(b, 0x0a), key)
+		b = persistimpl.EncodeZigzag(append(b, 0x10), int64(value))
+		b = persistimpl.EndMessage(b, at)
+	}
+	b, at = persistimpl.BeginMessage(append(b, 0x5a))
+	if b, err = appendPart(b, &v.Part, 1000); err != nil {
+		return nil, err
+	}
+	if len(b) == at {
+		b = b[:at-2] // empty: absent
+	} else {
+		b = persistimpl.EndMessage(b, at)
+	}
+	for i := range v.Parts {
+		b, at = persistimpl.BeginMessage(append(b, 0x62))
+		if b, err = appendPart(b, &v.Parts[i], 1000); err != nil {
+			return nil, err
+		}
+		b = persistimpl.EndMessage(b, at)
+	}
+	if v.Maybe != nil {
+		b, at = persistimpl.BeginMessage(append(b, 0x6a))
+		if b, err = appendPart(b, v.Maybe, 1000); err != nil {
+			return nil, err
+		}
+		b = persistimpl.EndMessage(b, at)
+	}
+	for _, key := range slices.Sorted(maps.Keys(v.ByInt)) {
+		value := v.ByInt[key]
+		var entry int
+		b, entry = persistimpl.BeginMessage(append(b, 0x72))
+		b = persistimpl.EncodeZigzag(append(b, 0x08), key)
+		b, at = persistimpl.BeginMessage(append(b, 0x12))
+		if b, err = appendPart(b, &value, 1000); err != nil {
+			return nil, err
+		}
+		b = persistimpl.EndMessage(b, at)
+		b = persistimpl.EndMessage(b, entry)
+	}
+	return b, nil
+}
+
+// decodeGauge decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
+func decodeGauge(b []byte, v *Gauge, s *persistimpl.Strings) error {
+	r := s.NewReader(b)
+	for r.Next() {
+		switch r.Field() {
+		case 1:
+			v.ID = r.Zigzag()
+		case 2:
+			v.Int = int8(r.Int(8))
+		case 3:
+			v.Uint = uint16(r.Uint(16))
+		case 4:
+			v.Float = r.Float32()
+		case 5:
+			value := r.Float64()
+			v.Double = &value
+		case 6:
+			v.Took = r.Duration()
+		case 7:
+			v.Text = r.String()
+		case 8:
+			v.Bytes = r.Bytes()
+		case 9:
+			v.Texts = append(v.Texts, r.String())
+		case 10:
+			var (
+				key   string
+				value Grade
+			)
+			m := s.NewReader(r.Message())
+			for m.Next() {
+				switch m.Field() {
+				case 1:
+					key = m.String()
+				case 2:
+					value = Grade(m.Int(8))
+				default:
+					m.Skip()
+				}
+			}
+			r.Check(m.Err())
+			if v.ByName == nil {
+				v.ByName = make(map[string]Grade)
+			}
+			v.ByName[key] = value
+		case 11:
+			r.Check(decodePart(r.Message(), &v.Part, s, 1000))
+		case 12:
+			var element Part
+			r.Check(decodePart(r.Message(), &element, s, 1000))
+			v.Parts = append(v.Parts, element)
+		case 13:
+			if v.Maybe == nil {
+				v.Maybe = new(Part)
+			}
+			r.Check(decodePart(r.Message(), v.Maybe, s, 1000))
+		case 14:
+			var (
+				key   int64
+				value Part
+			)
+			m := s.NewReader(r.Message())
+			for m.Next() {
+				switch m.Field() {
+				case 1:
+					key = m.Zigzag()
+				case 2:
+					m.Check(decodePart(m.Message(), &value, s, 1000))
+				default:
+					m.Skip()
+				}
+			}
+			r.Check(m.Err())
+			if v.ByInt == nil {
+				v.ByInt = make(map[int64]Part)
+			}
+			v.ByInt[key] = value
+		default:
+			r.Skip()
+		}
+	}
+	return r.Err()
+}
+
+// checkGauge returns the first field of v with a value that breaks its bounds, and how.
+func checkGauge(v *Gauge) (field, reason string) {
+	if v.Int < -2 {
+		return "Int", persistimpl.Broken("min=-2", v.Int)
+	}
+	if v.Int > 3 {
+		return "Int", persistimpl.Broken("max=3", v.Int)
+	}
+	if v.Uint > 9 {
+		return "Uint", persistimpl.Broken("max=9", v.Uint)
+	}
+	if !(v.Float >= 0.1) {
+		return "Float", persistimpl.Broken("min=0.1", v.Float)
+	}
+	if !(v.Float <= 0.7) {
+		return "Float", persistimpl.Broken("max=0.7", v.Float)
+	}
+	if v.Double != nil {
+		if !(*v.Double >= -1.5) {
+			return "Double", persistimpl.Broken("min=-1.5", *v.Double)
+		}
+	}
+	if v.Took > 60000000000 {
+		return "Took", persistimpl.Broken("max=1m0s", v.Took)
+	}
+	if len(v.Text) > 4 && utf8.RuneCountInString(v.Text) > 4 {
+		return "Text", persistimpl.Broken("maxlen=4", v.Text)
+	}
+	if !gaugeTextMatch().MatchString(v.Text) {
+		return "Text", persistimpl.Broken("match=^[a-zäöü,]*$", v.Text)
+	}
+	if len(v.Bytes) > 2 {
+		return "Bytes", persistimpl.Broken("maxlen=2", []byte(v.Bytes))
+	}
+	if len(v.Texts) > 2 {
+		return "Texts", persistimpl.Broken("maxlen=2", len(v.Texts))
+	}
+	for key := range v.Texts {
+		if !gaugeTextsMatch().MatchString(v.Texts[key]) {
+			return persistimpl.Element("Texts", key), persistimpl.Broken("match=^.{0,2}$", v.Texts[key])
+		}
+	}
+	if len(v.ByName) > 2 {
+		return "ByName", persistimpl.Broken("maxlen=2", len(v.ByName))
+	}
+	for key, element := range v.ByName {
+		if element < -2 {
+			return persistimpl.Element("ByName", key), persistimpl.Broken("min=-2", element)
+		}
+	}
+	if field, reason := checkPart(&v.Part, 1000); reason != "" {
+		return "Part" + "." + field, reason
+	}
+	for key := range v.Parts {
+		if field, reason := checkPart(&v.Parts[key], 1000); reason != "" {
+			return persistimpl.Element("Parts", key) + "." + field, reason
+		}
+	}
+	if v.Maybe != nil {
+		if field, reason := checkPart(v.Maybe, 1000); reason != "" {
+			return "Maybe" + "." + field, reason
+		}
+	}
+	for key, element := range v.ByInt {
+		if field, reason := checkPart(&element, 1000); reason != "" {
+			return persistimpl.Element("ByInt", key) + "." + field, reason
+		}
+	}
+	return "", ""
+}
+
+var gaugeTextMatch = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[a-z\u00e4\u00f6\u00fc,]*$") })
+
+var gaugeTextsMatch = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^.{0,2}$") })
+
+// gaugeKnown are the fields of Gauge that this code knows; others survive a Save.
+var gaugeKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, Messages: map[int32]*persistimpl.FieldSet{11: &partKnown, 13: &partKnownOptional}}
+
 // appendInner appends v to b in the protobuf wire format.
 func appendInner(b []byte, v *Inner, depth int) ([]byte, error) {
 	if depth == 0 {
@@ -1555,6 +2038,118 @@ var innerKnownOptional = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5}, O
 func init() { // not in the declaration, which would refer to itself
 	innerKnown.Messages = map[int32]*persistimpl.FieldSet{3: &innerKnownOptional}
 	innerKnownOptional.Messages = map[int32]*persistimpl.FieldSet{3: &innerKnownOptional}
+}
+
+// appendLetter appends v to b in the protobuf wire format.
+func appendLetter(b []byte, v *Letter) ([]byte, error) {
+	if v.ID != 0 {
+		b = persistimpl.EncodeZigzag(append(b, 0x08), v.ID)
+	}
+	if !v.CreatedAt.IsZero() {
+		b = persistimpl.EncodeTimestamp(append(b, 0x12), v.CreatedAt)
+	}
+	if !v.UpdatedAt.IsZero() {
+		b = persistimpl.EncodeTimestamp(append(b, 0x1a), v.UpdatedAt)
+	}
+	if v.Text != "" {
+		if !persistimpl.ValidString(v.Text) {
+			return nil, &persistable.FieldError{Type: "Letter", Field: "Text", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
+		}
+		b = persistimpl.EncodeString(append(b, 0x22), v.Text)
+	}
+	return b, nil
+}
+
+// decodeLetter decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
+func decodeLetter(b []byte, v *Letter, s *persistimpl.Strings) error {
+	r := s.NewReader(b)
+	for r.Next() {
+		switch r.Field() {
+		case 1:
+			v.ID = r.Zigzag()
+		case 2:
+			v.CreatedAt = r.Timestamp()
+		case 3:
+			v.UpdatedAt = r.Timestamp()
+		case 4:
+			v.Text = r.String()
+		default:
+			r.Skip()
+		}
+	}
+	return r.Err()
+}
+
+// letterKnown are the fields of Letter that this code knows; others survive a Save.
+var letterKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4}}
+
+// appendPart appends v to b in the protobuf wire format.
+func appendPart(b []byte, v *Part, depth int) ([]byte, error) {
+	if depth == 0 {
+		return nil, &persistable.FieldError{Type: "Part", Field: "Next", Reason: "it is nested more than 1000 deep; is there a cycle of pointers?"}
+	}
+	var at int
+	var err error
+	if v.Number != 0 {
+		b = persistimpl.EncodeZigzag(append(b, 0x08), v.Number)
+	}
+	if v.Next != nil {
+		b, at = persistimpl.BeginMessage(append(b, 0x12))
+		if b, err = appendPart(b, v.Next, depth-1); err != nil {
+			return nil, err
+		}
+		b = persistimpl.EndMessage(b, at)
+	}
+	return b, nil
+}
+
+// decodePart decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
+func decodePart(b []byte, v *Part, s *persistimpl.Strings, depth int) error {
+	if depth == 0 {
+		return persistimpl.TooDeep(1000)
+	}
+	r := s.NewReader(b)
+	for r.Next() {
+		switch r.Field() {
+		case 1:
+			v.Number = r.Zigzag()
+		case 2:
+			if v.Next == nil {
+				v.Next = new(Part)
+			}
+			r.Check(decodePart(r.Message(), v.Next, s, depth-1))
+		default:
+			r.Skip()
+		}
+	}
+	return r.Err()
+}
+
+// checkPart returns the first field of v with a value that breaks its bounds, and how.
+func checkPart(v *Part, depth int) (field, reason string) {
+	if depth == 0 {
+		return "", ""
+	}
+	if v.Number < -1 {
+		return "Number", persistimpl.Broken("min=-1", v.Number)
+	}
+	if v.Next != nil {
+		if field, reason := checkPart(v.Next, depth-1); reason != "" {
+			return "Next" + "." + field, reason
+		}
+	}
+	return "", ""
+}
+
+// partKnown are the fields of Part that this code knows; others survive a Save.
+var partKnown = persistimpl.FieldSet{Numbers: []int32{1, 2}}
+
+// partKnownOptional are the fields of Part that this code knows, where it may be absent; others survive a Save.
+var partKnownOptional = persistimpl.FieldSet{Numbers: []int32{1, 2}, Optional: true}
+
+func init() { // not in the declaration, which would refer to itself
+	partKnown.Messages = map[int32]*persistimpl.FieldSet{2: &partKnownOptional}
+	partKnownOptional.Messages = map[int32]*persistimpl.FieldSet{2: &partKnownOptional}
 }
 
 // appendKey3Byte appends a byte array to a key.

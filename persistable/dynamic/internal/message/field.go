@@ -23,6 +23,7 @@ type Field struct {
 	Inner  *Type // of the messages that it holds; nil: it holds scalars
 	Preset any   // what a record without the field has; nil: zero
 
+	bounds []bound
 	scalar *scalar // nil: messages
 	key    *scalar // of a map; nil: no map
 }
@@ -45,6 +46,10 @@ func newField(f *schema.Field, s *schema.Schema) (*Field, error) {
 		if e := s.Enum(f.Enums[0]); e != nil {
 			one.scalar = one.scalar.named(e)
 		}
+	}
+	var err error
+	if one.bounds, err = one.newBounds(f); err != nil {
+		return nil, err
 	}
 	return one, one.setPreset(f)
 }

@@ -127,6 +127,21 @@ func (m *Message) AppendJSON(b []byte) []byte {
 	return append(b, '}')
 }
 
+// Check returns the first field with a value that breaks its bounds, or nil.
+func (m *Message) Check() *Error { return m.check(maxDepth) }
+
+func (m *Message) check(depth int) *Error {
+	if depth == 0 {
+		return nil
+	}
+	for i, f := range m.Type.Fields {
+		if err := f.check(m.values[i], depth); err != nil {
+			return err.in(f.Name)
+		}
+	}
+	return nil
+}
+
 // Path is the way from a type to a field with single values, or a list of these, through
 // messages held once.
 type Path struct {

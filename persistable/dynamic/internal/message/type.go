@@ -75,6 +75,17 @@ func (t *Type) setKnown() {
 	t.optional.Optional = true
 }
 
+// IsBounded reports whether fields of the type, or of messages nested in it, have bounds.
+func (t *Type) IsBounded() bool { return t.isBounded(map[*Type]bool{}) }
+
+func (t *Type) isBounded(seen map[*Type]bool) bool {
+	if t == nil || seen[t] {
+		return false
+	}
+	seen[t] = true
+	return slices.ContainsFunc(t.Fields, func(f *Field) bool { return len(f.bounds) > 0 || f.Inner.isBounded(seen) })
+}
+
 // Known returns the fields of a message of the type that are read: others survive a
 // write, by [wire.MergeUnknown].
 func (t *Type) Known() *wire.FieldSet { return &t.known }

@@ -13,7 +13,7 @@ export async function show({p, type, query, signal, info, go, again}) {
   const writable = info.write && !schema.refusal;
   const editor = el('div');
   const place = {p, type: schema.Type, id, etag: found.etag};
-  const kinds = Object.fromEntries(schema.Fields.map(f => [f.Name, f.Kind]));
+  const kinds = Object.fromEntries(schema.Fields.map(f => [f.Name, [f.Kind, ...f.Rules].join(' ')]));
   return {
     title: `${schema.Type} ${row.id}`,
     body: [

@@ -73,8 +73,10 @@ function toolbar({p, type, schema, chosen, limit, go}) {
 function example(schema) {
   const known = new Set(schema.Fields.map(f => f.Name));
   const field = schema.indexes.find(i => !i.kind && known.has(i.Fields[0]))?.Fields[0] ?? schema.Fields[1]?.Name ?? 'Field';
-  const kind = schema.Fields.find(f => f.Name === field)?.Kind ?? '';
-  const sample = kind.includes('string') || kind.includes('text') ? '"…"' : kind.includes('time') ? '2026-01-31T09:00:00Z' : kind.includes('bool') ? 'true' : '1';
+  const found = schema.Fields.find(f => f.Name === field);
+  const kind = found?.Kind ?? '';
+  const name = kind.includes('int') ? found?.Constants[0]?.Name : undefined;
+  const sample = name ? flat(name) : kind.includes('string') || kind.includes('text') ? '"…"' : kind.includes('time') ? '2026-01-31T09:00:00Z' : kind.includes('bool') ? 'true' : '1';
   return `${flat(field)} = ${sample}`;
 }
 
