@@ -34,7 +34,8 @@
 // MarshalText; enum puts the names of the type's constants into the schema, for tools;
 // created and updated have the library set a time;
 // min=, max=, maxlen= and match= bound what may be written;
-// was=KIND allows a change of the field's kind from the one in
+// ref=TYPE says that the field has IDs of records of that type, with as=NAME,
+// check, restrict and cascade; was=KIND allows a change of the field's kind from the one in
 // persist.lock, and persistgen notes the consequences; id makes a field that is not
 // named ID the ID; "-" leaves the field out. A blank field with the option name=X
 // keeps the name of a nested struct. docs/tags.md explains each of them.

@@ -98,10 +98,10 @@ func (b *batch) addRecord(ctx context.Context, v any, how putOptions, limit int)
 
 // addDeletion adds the removal of a record.
 func (b *batch) addDeletion(ctx context.Context, id []byte) error {
-	w := write{record: b.source.record, t: b.t, place: b.source.place, sc: getScratch(), store: b.store}
+	b.writes = append(b.writes, write{record: b.source.record, t: b.t, place: b.source.place, sc: getScratch(), store: b.store})
+	w := &b.writes[len(b.writes)-1]
 	w.sc.id = append(w.sc.id[:0], id...)
-	b.writes = append(b.writes, w)
-	if err := b.callHooks(ctx, &w); err != nil {
+	if err := b.callHooks(ctx, w); err != nil {
 		w.spoilPart(err)
 		return err
 	}
@@ -248,7 +248,7 @@ func (b *batch) isTouched(w *write) bool {
 			}
 		}
 	}
-	return false
+	return w.related.dependOn(w, b.touched)
 }
 
 // noteTouched notes the keys that w has written and another write may have read.

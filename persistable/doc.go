@@ -27,6 +27,7 @@
 //	name=X          the stored name, kept when the Go field is renamed
 //	number=N        the field's number
 //	default=C       what a record has that was stored before the field was there
+//	ref=T           the field has ids of records of type T; with check, restrict or cascade
 //	was=KIND        accept a change of the field's kind from the one in persist.lock
 //	enum            tools show the names of the type's constants
 //	created         the library sets the time of the record's creation

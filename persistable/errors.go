@@ -76,6 +76,13 @@ var (
 	// ErrQuota: a record was not written, because the tenant would have more than its quota.
 	// Delete records, or raise the quota (tenants.Set.SetQuota).
 	ErrQuota = errors.New("persistable: the quota would be exceeded")
+	// ErrDangling: a record was not written, because a field with the option check refers to a
+	// record that does not exist. Create that first, or in the same transaction.
+	ErrDangling = errors.New("persistable: the record refers to one that does not exist")
+	// ErrReferred: a record was not deleted, because others refer to it by a field with the
+	// option restrict, or more than a transaction deletes by one with the option cascade. Delete
+	// them first, or have them refer to another record.
+	ErrReferred = errors.New("persistable: other records refer to the record")
 	// ErrFenced: a transaction was not committed, because this process may have lost the
 	// lease that the transaction needs: one given to [DB.Under], or that of the machine id of
 	// a new record's id. It is a [leasefdb.ErrLeaseLost] as well, and is not retryable.

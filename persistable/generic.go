@@ -232,6 +232,15 @@ func (implementation) Unique(ctx context.Context, e *erased.Source, i int, value
 	return newSource(e).byUnique(ctx, i, values)
 }
 
+func (implementation) Referred(ctx context.Context, e *erased.Source, i int, list []any) ([]any, error) {
+	s := newSource(e)
+	if err := s.checkUsable(); err != nil {
+		return nil, err
+	}
+	r := referral{s, s.record.Relations.References[i]}
+	return r.read(ctx, list)
+}
+
 func (implementation) Count(ctx context.Context, e *erased.Source, i int, group []byte) (int64, error) {
 	return newSource(e).count(ctx, i, group)
 }

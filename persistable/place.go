@@ -155,6 +155,22 @@ func (p *place) inDirectory() string {
 	return " in the directory " + tenancy.QuotePath(p.path)
 }
 
+// checkRecord refuses a record that belongs to another directory.
+func (p *place) checkRecord(v any) error {
+	if p.record.CheckArgs == nil {
+		return nil
+	}
+	field, got, ok := p.record.CheckArgs(v, p.args)
+	if ok {
+		return nil
+	}
+	reason := fmt.Sprintf("the record belongs to %q: use the store of that directory", got)
+	if got == "" {
+		reason = "the field is empty: make the record with the store's New, which fills it in, or set it"
+	}
+	return &DirectoryError{Type: p.typ, Path: p.path, Field: field, Reason: reason}
+}
+
 // noHeader is the error of a write to a store that was opened by its header, which is not
 // there any more.
 func (p *place) noHeader() error {

@@ -46,6 +46,7 @@ type write struct {
 	stored  kv.Future[[]byte]
 	owner   func(context.Context) error // waits for the check of the id's machine id; nil: not started
 	quotas  quotaReads                  // of the quotas that the store is under
+	related *relationReads              // nil: the type has no references, and none to it
 
 	buildCheck build.Check       // whether a build has done the record
 	version    kv.Future[[]byte] // of the stored form, where records have versions
@@ -191,6 +192,7 @@ func (w *write) startChecks() {
 	w.t.startFences()
 	w.owner = w.fence.fence.StartCheck(w.t.writer)
 	w.startBuildCheck()
+	w.startRelations()
 	w.quotas.start(w.t.writer, w.store)
 	w.startVersion()
 }
@@ -218,7 +220,10 @@ func (w *write) readAndCheck(ctx context.Context) error {
 	if err := w.mergeForeign(); err != nil {
 		return err
 	}
-	return w.checkClaims(ctx)
+	if err := w.checkClaims(ctx); err != nil {
+		return err
+	}
+	return w.related.check(ctx, w)
 }
 
 // idText shows the packed id of the record.
@@ -337,6 +342,17 @@ func (w *write) checkSeen() error {
 // form.
 func (w *write) checkClaims(ctx context.Context) error {
 	return w.indexError(w.sc.claims.Check(ctx, w.store.maintained, &w.sc.now, &w.sc.before, w.sc.id))
+}
+
+// startRelations starts the reads that the references of the type need.
+func (w *write) startRelations() {
+	if w.Relations == nil {
+		return
+	}
+	if w.related == nil {
+		w.related = &relationReads{}
+	}
+	w.related.start(w)
 }
 
 // startBuildCheck starts the read of whether a build has done the record, if an index

@@ -24,7 +24,7 @@ func (w *write) makeForm() (err error) {
 		sc.now.Reset()
 		return nil
 	}
-	if err := w.checkDirectory(); err != nil {
+	if err := w.place.checkRecord(w.v); err != nil {
 		return err
 	}
 	sc.id = w.appendID(sc.id[:0], w.v)
@@ -42,22 +42,6 @@ func (w *write) makeForm() (err error) {
 		return err
 	}
 	return w.checkUnique()
-}
-
-// checkDirectory refuses a record that belongs to another directory.
-func (w *write) checkDirectory() error {
-	if w.CheckArgs == nil {
-		return nil
-	}
-	field, got, ok := w.CheckArgs(w.v, w.place.args)
-	if ok {
-		return nil
-	}
-	reason := fmt.Sprintf("the record belongs to %q: use the store of that directory", got)
-	if got == "" {
-		reason = "the field is empty: make the record with the store's New, which fills it in, or set it"
-	}
-	return &DirectoryError{Type: w.Type, Path: w.place.path, Field: field, Reason: reason}
 }
 
 // apply writes the new form in place of the stored one, and the difference of

@@ -10,17 +10,21 @@ import (
 // callHooks calls the hooks of the record that take the transaction. What they write is a part of
 // this write: if it fails after them, the transaction cannot be committed.
 func (w *write) callHooks(ctx context.Context) error {
+	if w.Relations != nil {
+		w.related = cascadeOf(ctx)
+	}
 	switch {
 	case w.v != nil && w.Hooks.InTransaction():
 		return w.noteHookWrites(func() error { return w.callHooksIn(ctx, w.t, w.v, w.mustBeNew) })
-	case w.v == nil && w.Hooks.BeforeDelete != nil:
-		return w.noteHookWrites(func() error { return w.callBeforeDelete(ctx) })
+	case w.v == nil && (w.Hooks.BeforeDelete != nil || deletesReferrers(w.record)):
+		return w.noteHookWrites(func() error { return w.prepareDeletion(ctx) })
 	}
 	return nil
 }
 
-// callBeforeDelete calls the hook before the removal of the record, if it is there.
-func (w *write) callBeforeDelete(ctx context.Context) error {
+// prepareDeletion calls the hook before the removal of the record, and deletes the records that are
+// deleted with it, if it is there.
+func (w *write) prepareDeletion(ctx context.Context) error {
 	o, err := w.t.openStoreToWrite(ctx, w.place)
 	if err != nil || o == nil {
 		return err
@@ -34,7 +38,15 @@ func (w *write) callBeforeDelete(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return w.callHook(ctx, Tx{t: w.t}, "BeforeDelete", nil, w.Hooks.BeforeDelete, v)
+	if w.Hooks.BeforeDelete != nil {
+		if err := w.callHook(ctx, Tx{t: w.t}, "BeforeDelete", nil, w.Hooks.BeforeDelete, v); err != nil {
+			return err
+		}
+	}
+	if !deletesReferrers(w.record) {
+		return nil
+	}
+	return w.related.deleteReferrers(ctx, w, key)
 }
 
 // noteHookWrites notes whether hooks have written, or may have: a program that has the engine's

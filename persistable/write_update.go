@@ -98,14 +98,19 @@ func (w *write) changeRecord(ctx context.Context) (err error) {
 	return w.makeForm()
 }
 
-// claimNew reads the unique keys that the stored form does not have, and returns an
-// error if another record owns one.
+// claimNew reads the unique keys that the stored form does not have, and the records to which
+// only the new form refers. It returns an error if another record owns such a key, or a record is
+// missing.
 func (w *write) claimNew(ctx context.Context) error {
 	if err := w.mergeForeign(); err != nil {
 		return err
 	}
 	w.sc.claims.StartNew(w.t.writer, w.store.maintained, &w.sc.now, &w.sc.before)
-	return w.checkClaims(ctx)
+	w.startRelations()
+	if err := w.checkClaims(ctx); err != nil {
+		return err
+	}
+	return w.related.check(ctx, w)
 }
 
 // overlaps reads once more what the transaction's other writes may have changed. It

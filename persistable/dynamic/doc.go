@@ -17,8 +17,8 @@
 // generated code writes for the same values.
 //
 // What only Go code can do does not happen here: the hooks of the type (BeforeCreate,
-// BeforeSave, Validate, BeforeDelete, AfterCommit) do not run. The bounds of fields (min, max,
-// maxlen, match) are checked here, too.
+// BeforeSave, Validate, BeforeDelete, AfterCommit) do not run, and fields that refer to other records
+// are not checked. The bounds of fields (min, max, maxlen, match) are checked here, too.
 //
 // # Values
 //

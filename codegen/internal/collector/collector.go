@@ -56,6 +56,7 @@ func Collect(loaded *source.Package, f *diagnostic.List) (*model.Package, []Miss
 	}
 	slices.SortFunc(c.pkg.Records, func(a, b *model.Record) int { return cmp.Compare(a.GoName, b.GoName) })
 	for _, r := range c.pkg.Records {
+		referenceResolver{c}.addReferences(r)
 		c.checkIndexes(r)
 	}
 	c.nameMessages()

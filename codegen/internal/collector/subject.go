@@ -96,6 +96,32 @@ func (s *subject) checkMethods(r *model.Record, indexes []*model.Index) {
 			byName[m.Name] = d
 		}
 	}
+	s.checkReferenceMethods(r, func(method string) string {
+		switch d := byName[method]; {
+		case inherited[method]:
+			return "every store"
+		case d != nil:
+			return "the index " + d.Name
+		}
+		return ""
+	})
+}
+
+// checkReferenceMethods reports methods of references that share a name with others of the store.
+// taken are the others, each with what it is.
+func (s *subject) checkReferenceMethods(r *model.Record, taken func(method string) (owner string)) {
+	seen := map[string]*model.Reference{}
+	for _, one := range r.References {
+		f, name := one.Field.Steps[0], one.Method()
+		owner := taken(name)
+		if first := seen[name]; first != nil {
+			owner = "the field " + first.Field.GoName()
+		}
+		if seen[name] = one; owner != "" {
+			s.Add(f.OptionAt("ref"), f.Subject, "the method %s would read the records that the field refers to, but %s has a method of that name; choose another: ref=%s,as=Referred%s",
+				name, owner, one.To.GoName, name)
+		}
+	}
 }
 
 // renameRemedy says how a method gets another name. The option name= is part of the names
@@ -216,6 +242,9 @@ func (s *subject) checkNested() {
 				if at, ok := f.Options.Positions[option]; ok {
 					s.Add(at, f.Subject, "the option %s is for fields of a persistable type; the times of a record are not in a nested struct", option)
 				}
+			}
+			if at, ok := f.Options.Positions["ref"]; ok {
+				s.Add(at, f.Subject, "the option ref is for fields of a persistable type; move the field out of the nested struct")
 			}
 			for _, option := range []string{"index", "unique", "cover", "scatter", "id"} {
 				if at, ok := f.Options.Positions[option]; ok {

@@ -51,6 +51,26 @@ func explainRecord(out *bytes.Buffer, p *model.Package, r *model.Record) {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", c.method, c.Rounds, c.Reads, c.Ranges, c.writes, c.Conflicts)
 	}
 	_ = w.Flush() // a bytes.Buffer does not fail
+	explainReferences(out, r)
+}
+
+// explainReferences says how to go along the references of a type, and back.
+func explainReferences(out *bytes.Buffer, r *model.Record) {
+	for _, one := range r.References {
+		back := "no index: tag the field index for the way back"
+		if method := one.Back(); method != "" {
+			back = "the way back is " + method
+		}
+		switch o := one.Options(); {
+		case o.Restrict:
+			back += "; a record that is referred to cannot be deleted"
+		case o.Cascade:
+			back += "; the deletion of a record deletes those that refer to it, in two more rounds for each step"
+		case o.Check:
+			back += "; the record must exist when the field is set"
+		}
+		fmt.Fprintf(out, "%s refers to %s: %s\n", one.Field.GoName(), one.To.GoName, back)
+	}
 }
 
 // costs lists the methods of a store with what they cost.
@@ -64,6 +84,9 @@ func costs(r *model.Record) []methodCost {
 		for _, m := range model.QueryMethods(d) {
 			list = append(list, reading(m.Name, m.Cost))
 		}
+	}
+	for _, one := range r.References {
+		list = append(list, reading(one.Method(), one.Cost()))
 	}
 	return list
 }
@@ -104,6 +127,9 @@ type recordWrites struct {
 	unique                 count    // the record's key and its unique keys
 	reading, levels        count    // keys and ranges that a write reads first, of indexes with neighbours
 	neighbours             []string // what they are
+	referred               count    // records to which a write checks that it may refer
+	referrers              count    // ranges in which a deletion looks for those that refer to the record
+	before                 int      // rounds before, with the record and those that are deleted with it
 }
 
 func newRecordWrites(r *model.Record) recordWrites {
@@ -121,6 +147,27 @@ func newRecordWrites(r *model.Record) recordWrites {
 			c.levels.add(d, writes.Levels)
 			c.neighbours = append(c.neighbours, writes.Neighbours)
 		}
+	}
+	for _, one := range r.References {
+		switch {
+		case one.IsChecked() && one.Field.Slice:
+			c.referred.addSlice(one.Field.Name(), 1)
+		case one.IsChecked():
+			c.referred.fixed++
+		}
+	}
+	cascades, others := false, false
+	for _, one := range r.Referrers {
+		if one.LooksBack() {
+			c.referrers.fixed++
+			cascades, others = cascades || one.Options().Cascade, others || !one.Options().Cascade
+		}
+	}
+	if cascades {
+		c.before = 1
+	}
+	if cascades && others {
+		c.before = 2
 	}
 	slices.Sort(c.neighbours)
 	c.neighbours = slices.Compact(c.neighbours)
@@ -141,17 +188,27 @@ func (c recordWrites) methods() []methodCost {
 	for _, neighbours := range c.neighbours {
 		key, keys = key+" and "+neighbours, keys+" and "+neighbours
 	}
+	deletion, deletionRounds := key, rounds
+	if c.before > 0 {
+		deletionRounds = fmt.Sprint(min(1, len(c.neighbours)) + 1 + c.before)
+	}
+	if len(c.referred.slices) > 0 || c.referred.fixed > 0 {
+		keys += " and those of the records it refers to"
+	}
+	if c.referrers.fixed > 0 {
+		deletion += " and the entries of those that refer to it"
+	}
 	ranges := c.levels.String()
-	create := model.ReadCost{Rounds: rounds, Reads: c.unique.plus(c.reading, 1).String(), Ranges: ranges, Conflicts: keys}
+	create := model.ReadCost{Rounds: rounds, Reads: c.unique.plus(c.referred, 1).plus(c.reading, 1).String(), Ranges: ranges, Conflicts: keys}
 	save := model.ReadCost{
-		Rounds: span("1", rounds), Reads: span(c.unique.String(), c.unique.plus(c.reading, 2).String()),
+		Rounds: span("1", rounds), Reads: span(c.unique.String(), c.unique.plus(c.referred, 1).plus(c.reading, 2).String()),
 		Ranges: span("0", count{}.plus(c.levels, 2).String()), Conflicts: keys,
 	}
 	return []methodCost{
 		{"Create", create, c.create.String()},
 		{"CreateWithID", create, c.create.String()},
 		{"Save", save, "1 to " + c.change.String()},
-		{"Delete", model.ReadCost{Rounds: rounds, Reads: newCount(1).plus(c.reading, 1).String(), Ranges: ranges, Conflicts: key}, c.remove.String()},
+		{"Delete", model.ReadCost{Rounds: deletionRounds, Reads: newCount(1).plus(c.reading, 1).String(), Ranges: c.levels.plus(c.referrers, 1).String(), Conflicts: deletion}, c.remove.String()},
 	}
 }
 

@@ -66,6 +66,7 @@ func (e *emitter) writeRecord(r *model.Record) {
 			e.writeQueryMethod(r, d, i, m)
 		}
 	}
+	referenceWriter{e}.writeReferences(r)
 	e.writeFieldsVar(r)
 	e.writeGroupTypes(r)
 	e.writeRowTypes(r)
@@ -131,7 +132,7 @@ func (e *emitter) parameterNames(goNames []string, others ...string) []string {
 // after fields.
 var localNames = []string{
 	"b", "v", "s", "r", "k", "e", "i", "at", "n", "p", "ok", "id", "db", "tx", "ctx", "err", "args", "key", "value", "element", "depth", "data", "m",
-	"record", "row", "reason", "rest", "sum", "entry", "literal", "field", "got", "version",
+	"record", "row", "reason", "rest", "sum", "entry", "literal", "field", "got", "version", "list",
 }
 
 // declaredNames are the names that the package declares, in its source and in the

@@ -31,7 +31,10 @@ type node struct {
 	lines []string // of the label, the first one being the title
 }
 
-type edge struct{ from, to *node }
+type edge struct {
+	from, to *node
+	label    string // of a reference: the field; "" for others
+}
 
 // shape is what a node stands for.
 type shape int
@@ -46,15 +49,16 @@ const (
 
 // New returns the graph of all types of the packages.
 func New(packages []*model.Package) *Graph {
-	b := builder{graph: &Graph{}, directories: map[string]*node{}}
+	b := builder{graph: &Graph{}, directories: map[string]*node{}, records: map[*model.Record]*node{}}
 	for _, p := range slices.SortedFunc(slices.Values(packages), func(x, y *model.Package) int { return cmp.Compare(x.Path, y.Path) }) {
 		for _, r := range p.Records {
 			title := r.Name
 			if len(packages) > 1 {
 				title = p.Name + "." + title
 			}
-			b.addRecord(r, title)
+			b.records[r] = b.addRecord(r, title)
 		}
+		b.addReferences(p)
 	}
 	return b.graph
 }
@@ -63,6 +67,16 @@ func New(packages []*model.Package) *Graph {
 type builder struct {
 	graph       *Graph
 	directories map[string]*node // by path
+	records     map[*model.Record]*node
+}
+
+// addReferences adds an edge for each field that refers to a type of the package.
+func (b *builder) addReferences(p *model.Package) {
+	for _, r := range p.Records {
+		for _, one := range r.References {
+			b.graph.edges = append(b.graph.edges, edge{b.records[r], b.records[one.To], one.Label()})
+		}
+	}
 }
 
 func (b *builder) addNode(s shape, lines []string, parent *node) *node {
@@ -70,13 +84,13 @@ func (b *builder) addNode(s shape, lines []string, parent *node) *node {
 	n := &node{name: fmt.Sprint(letter, len(b.graph.nodes)), shape: s, lines: lines}
 	b.graph.nodes = append(b.graph.nodes, n)
 	if parent != nil {
-		b.graph.edges = append(b.graph.edges, edge{parent, n})
+		b.graph.edges = append(b.graph.edges, edge{from: parent, to: n})
 	}
 	return n
 }
 
-// addRecord adds a type with its directory and its indexes.
-func (b *builder) addRecord(r *model.Record, title string) {
+// addRecord adds a type with its directory and its indexes, and returns the node of the type.
+func (b *builder) addRecord(r *model.Record, title string) *node {
 	if r.GoName != r.Name {
 		title += " (in Go " + r.GoName + ")"
 	}
@@ -89,6 +103,7 @@ func (b *builder) addRecord(r *model.Record, title string) {
 		}
 		b.addNode(s, indexLines(d), n)
 	}
+	return n
 }
 
 // addDirectory adds the elements of a path that are not there yet, and returns the last.
@@ -209,7 +224,11 @@ func (g *Graph) Mermaid() []byte {
 		fmt.Fprintf(&b, "    %s"+mermaidShapes[n.shape]+"\n", n.name, strings.Join(lines, "<br/>"))
 	}
 	for _, e := range g.edges {
-		fmt.Fprintf(&b, "    %s --> %s\n", e.from.name, e.to.name)
+		arrow := "-->"
+		if e.label != "" {
+			arrow = "-. \"" + mermaidText(e.label) + "\" .->"
+		}
+		fmt.Fprintf(&b, "    %s %s %s\n", e.from.name, arrow, e.to.name)
 	}
 	return b.Bytes()
 }
@@ -272,7 +291,11 @@ func (g *Graph) DOT() []byte {
 		b.WriteString("\"];\n")
 	}
 	for _, e := range g.edges {
-		fmt.Fprintf(&b, "    %s -> %s;\n", e.from.name, e.to.name)
+		attributes := ""
+		if e.label != "" {
+			attributes = " [style=dashed, constraint=false, label=\"" + dotText.Replace(visible(e.label)) + "\"]"
+		}
+		fmt.Fprintf(&b, "    %s -> %s%s;\n", e.from.name, e.to.name, attributes)
 	}
 	b.WriteString("}\n")
 	return b.Bytes()

@@ -54,6 +54,9 @@ type Record struct {
 	Values    []*Component // the fields with values that can be compared, those of nested structs too
 	Hooks     []HookMethod
 
+	References []*Reference // of its fields to other records
+	Referrers  []*Reference // of other records to those of the type
+
 	Versioned    bool // there is a field of type Version
 	VersionAt    token.Position
 	VersionField string // the name of that field; "" if it is blank

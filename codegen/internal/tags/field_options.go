@@ -22,12 +22,13 @@ type FieldOptions struct {
 	Number                                 int32
 	Bounds                                 map[string]string // the values of min=, max=, maxlen= and match=
 	Scatter                                Scatter
+	Ref                                    Reference
 	Offsets                                map[string]int            // offset in the tag's literal of each option
 	Positions                              map[string]token.Position // the same in the source
 }
 
 // fieldOptionWords are the valid options, for suggestions.
-var fieldOptionWords = []string{"index", "unique", "cover", "scatter=", "fold", "name=", "number=", "was=", "default=", "min=", "max=", "maxlen=", "match=", "text", "enum", "created", "updated", "id", "-"}
+var fieldOptionWords = []string{"index", "unique", "cover", "scatter=", "fold", "name=", "number=", "was=", "default=", "min=", "max=", "maxlen=", "match=", "text", "ref=", "as=", "check", "restrict", "cascade", "enum", "created", "updated", "id", "-"}
 
 // UniqueScatter is the fault of a unique index with the option scatter.
 const UniqueScatter = "scatter: a unique index is looked up by its values, without the ID that decides on the shard; remove scatter, or make it an index that is not unique"
@@ -53,6 +54,7 @@ func (o *FieldOptions) apply(w word) (message string, at int) {
 	flags := map[string]*bool{
 		"index": &o.Index, "unique": &o.Unique, "cover": &o.Cover,
 		"text": &o.Text, "enum": &o.Enum, "created": &o.Created, "updated": &o.Updated, "id": &o.ID, "-": &o.Ignore, "fold": &o.Fold,
+		"check": &o.Ref.Check, "restrict": &o.Ref.Restrict, "cascade": &o.Ref.Cascade,
 	}
 	flag, isFlag := flags[w.key]
 	switch {
@@ -83,6 +85,8 @@ func (o *FieldOptions) apply(w word) (message string, at int) {
 		if o.Default = w.value; w.value == "" {
 			return "default= lacks its value: a constant of the field's type", w.Offset
 		}
+	case w.key == "ref" || w.key == "as":
+		return o.Ref.set(w)
 	case w.key == "scatter":
 		o.Scatter, message = parseScatter(w)
 		return message, w.valueOffset()
@@ -169,6 +173,28 @@ func (o *FieldOptions) contradictions() (found []Fault) {
 	}
 	if o.Default != "" && o.ID {
 		found = append(found, Fault{o.Offsets["default"], "every record has an ID of its own; remove default"})
+	}
+	return append(found, o.referenceContradictions()...)
+}
+
+// referenceContradictions returns the options of references that do not go together.
+func (o *FieldOptions) referenceContradictions() (found []Fault) {
+	if at, ok := o.Offsets["as"]; ok && o.Ref.To == "" {
+		found = append(found, Fault{at, "as belongs to ref; to name the field write name="})
+	}
+	for _, option := range []string{"check", "restrict", "cascade"} {
+		if at, ok := o.Offsets[option]; ok && o.Ref.To == "" {
+			found = append(found, Fault{at, option + " belongs to ref: write ref=Customer," + option})
+		}
+	}
+	if o.Ref.Restrict && o.Ref.Cascade {
+		found = append(found, Fault{o.Offsets["cascade"], "restrict refuses the deletion that cascade passes on; remove one of them"})
+	}
+	if o.Ref.Check && (o.Ref.Restrict || o.Ref.Cascade) {
+		found = append(found, Fault{o.Offsets["check"], "restrict and cascade check that the record exists already; remove check"})
+	}
+	if at, ok := o.Offsets["ref"]; ok && o.ID {
+		found = append(found, Fault{at, "the ID of a record cannot refer to another one; write a field of its own, or remove ref"})
 	}
 	return found
 }

@@ -80,6 +80,9 @@ type Schema struct {
 	// looks at records to leave some out.
 	Values func(field string, b []byte, record any) []byte
 
+	// Relations are nil of types without references; see [Refer].
+	Relations *Relations
+
 	// Dynamic is nil in generated code.
 	Dynamic *Dynamic
 
@@ -104,6 +107,13 @@ func (s *Schema) HasID(record any) bool { return !s.IDs.isZero(s.ID(record)) }
 // IDFault says why the record's id, which is set, cannot be one, or "".
 func (s *Schema) IDFault(record any) string { return s.IDs.fault(s.ID(record)) }
 
+func (s *Schema) relations() *Relations {
+	if s.Relations == nil {
+		s.Relations = &Relations{}
+	}
+	return s.Relations
+}
+
 // IDKind is a way to make, recognize and pack ids: an *IDs of their type. Its
 // methods take a pointer to an id.
 type IDKind interface {
@@ -117,6 +127,9 @@ type IDKind interface {
 	Make(ctx context.Context, id any) error
 	// Read returns the id in a whole tuple element.
 	Read(element []byte) (id any, err error)
+
+	// isSet reports whether a tuple element is an id that was set.
+	isSet(element []byte) bool
 }
 
 // IDs are the functions for ids of type ID.
@@ -162,6 +175,11 @@ func (k *IDs[ID]) Read(element []byte) (any, error) {
 		err = fmt.Errorf("%d bytes follow the id", len(rest))
 	}
 	return id, err
+}
+
+func (k *IDs[ID]) isSet(element []byte) bool {
+	id, _, err := k.Parse(element)
+	return err == nil && !k.isZero(&id)
 }
 
 // NegativeFault is [IDs].Fault of kazahana ids: their text forms take no negative ones.
@@ -279,6 +297,9 @@ var Runtime interface {
 	// Unique returns the record that has the packed values in the schema's i-th
 	// index, which is unique.
 	Unique(ctx context.Context, s *Source, i int, values []byte) (record any, err error)
+	// Referred returns the records to which the i-th reference of the schema leads from those in
+	// list, each once; nil for one that does not exist.
+	Referred(ctx context.Context, s *Source, i int, list []any) ([]any, error)
 	Aggregates
 	Ranks
 	Tools
