@@ -225,63 +225,73 @@ func (s *EveryStore) OrderedByMails() *persistable.RangeQuery[*Every, string] {
 	return persistimpl.Range(&s.Store, 9, nil, persistabletext.AppendFolded[string])
 }
 
+// ByPtrGrade returns the records with that PtrGrade, in the order of their IDs.
+func (s *EveryStore) ByPtrGrade(ptrGrade *Grade) *persistable.Query[*Every] {
+	return persistimpl.Query(&s.Store, 10, persistimpl.AppendNullable(nil, ptrGrade, persistimpl.AppendInt[Grade]))
+}
+
+// OrderedByPtrGrade returns the records in the order of PtrGrade; a range of it can be chosen.
+func (s *EveryStore) OrderedByPtrGrade() *persistable.RangeQuery[*Every, *Grade] {
+	return persistimpl.Range(&s.Store, 10, nil, persistimpl.Nullable(persistimpl.AppendInt[Grade]))
+}
+
 // CountByMail returns the number of the records with that Mail, in one read.
 func (s *EveryStore) CountByMail(ctx context.Context, mail string) (int64, error) {
-	return persistimpl.Count(ctx, &s.Store, 10, persistabletext.AppendFolded(nil, mail))
+	return persistimpl.Count(ctx, &s.Store, 11, persistabletext.AppendFolded(nil, mail))
 }
 
 // CountsByMail yields each value of Mail and the number of its records; those without records are left out.
 func (s *EveryStore) CountsByMail(ctx context.Context) iter.Seq2[persistable.GroupCount[string], error] {
-	return persistimpl.Counts(ctx, &s.Store, 10, persistimpl.ReadString[string])
+	return persistimpl.Counts(ctx, &s.Store, 11, persistimpl.ReadString[string])
 }
 
 // CountByNumbers returns the number of the records with that element of Numbers, in one read.
 func (s *EveryStore) CountByNumbers(ctx context.Context, numbers int64) (int64, error) {
-	return persistimpl.Count(ctx, &s.Store, 11, persistimpl.AppendInt(nil, numbers))
+	return persistimpl.Count(ctx, &s.Store, 12, persistimpl.AppendInt(nil, numbers))
 }
 
 // CountsByNumbers yields each value of Numbers and the number of its records; those without records are left out.
 func (s *EveryStore) CountsByNumbers(ctx context.Context) iter.Seq2[persistable.GroupCount[int64], error] {
-	return persistimpl.Counts(ctx, &s.Store, 11, persistimpl.ReadInt[int64])
+	return persistimpl.Counts(ctx, &s.Store, 12, persistimpl.ReadInt[int64])
 }
 
 // SumUint64ByInnerNumber returns the sum of Uint64 of the records with that InnerNumber, in one read.
 // A sum that does not fit is a persistable.ErrOverflow.
 func (s *EveryStore) SumUint64ByInnerNumber(ctx context.Context, innerNumber int64) (uint64, error) {
-	return persistimpl.SumUint(ctx, &s.Store, 12, persistimpl.AppendInt(nil, innerNumber))
+	return persistimpl.SumUint(ctx, &s.Store, 13, persistimpl.AppendInt(nil, innerNumber))
 }
 
 // SumsUint64ByInnerNumber yields each value of InnerNumber and the sum of Uint64 of its records; sums that are 0 are left out.
 // A sum that does not fit is a persistable.ErrOverflow.
 func (s *EveryStore) SumsUint64ByInnerNumber(ctx context.Context) iter.Seq2[persistable.GroupSum[int64, uint64], error] {
-	return persistimpl.SumsUint(ctx, &s.Store, 12, persistimpl.ReadInt[int64])
+	return persistimpl.SumsUint(ctx, &s.Store, 13, persistimpl.ReadInt[int64])
 }
 
 // RankOfInt64ByBool returns how many of the records with that Bool have a lesser Int64: 0 for the least.
 func (s *EveryStore) RankOfInt64ByBool(ctx context.Context, boolValue bool, int64Value int64) (int64, error) {
-	return persistimpl.RankOf(ctx, &s.Store, 13, persistimpl.AppendBool(nil, boolValue), persistimpl.AppendInt(nil, int64Value))
+	return persistimpl.RankOf(ctx, &s.Store, 14, persistimpl.AppendBool(nil, boolValue), persistimpl.AppendInt(nil, int64Value))
 }
 
 // NthByInt64ByBool returns the record that has n of the records with that Bool before it, by Int64 and then by ID: n = 0 for the
 // one with the least; or persistable.ErrNotFound.
 func (s *EveryStore) NthByInt64ByBool(ctx context.Context, boolValue bool, n int64) (*Every, error) {
-	return persistimpl.Nth(ctx, &s.Store, 13, persistimpl.AppendBool(nil, boolValue), n)
+	return persistimpl.Nth(ctx, &s.Store, 14, persistimpl.AppendBool(nil, boolValue), n)
 }
 
 // TopByInt64ByBool returns n of the records with that Bool: those with the greatest Int64, the greatest first. An n below 1 is an error.
 func (s *EveryStore) TopByInt64ByBool(ctx context.Context, boolValue bool, n int) ([]*Every, error) {
-	return persistimpl.Top(ctx, &s.Store, 13, persistimpl.AppendBool(nil, boolValue), n)
+	return persistimpl.Top(ctx, &s.Store, 14, persistimpl.AppendBool(nil, boolValue), n)
 }
 
 // PercentileOfInt64ByBool returns the first record, by Int64 and then by ID, such that at least p percent of
 // the records with that Bool do not come after it; p is from 0 to 100. Without records: persistable.ErrNotFound.
 func (s *EveryStore) PercentileOfInt64ByBool(ctx context.Context, boolValue bool, p float64) (*Every, error) {
-	return persistimpl.Percentile(ctx, &s.Store, 13, persistimpl.AppendBool(nil, boolValue), p)
+	return persistimpl.Percentile(ctx, &s.Store, 14, persistimpl.AppendBool(nil, boolValue), p)
 }
 
 // SearchTextPtrTextTexts returns the records that match the words of a text in Text and PtrText and Texts.
 func (s *EveryStore) SearchTextPtrTextTexts(text string, match persistable.Match) *persistable.Query[*Every] {
-	return persistabletext.Search(&s.Store, 14, text, match)
+	return persistabletext.Search(&s.Store, 15, text, match)
 }
 
 // EveryFields are the fields of Every, for conditions of Find and FindOne.
@@ -308,6 +318,7 @@ var EveryFields = struct {
 	PtrMail     persistable.Field[*Every, *string]
 	Uint32      persistable.Field[*Every, uint32]
 	Mails       persistable.Field[*Every, string]
+	PtrGrade    persistable.Field[*Every, *Grade]
 	Group       persistable.Field[*Every, string]
 	Number      persistable.Field[*Every, int32]
 	Int16       persistable.Field[*Every, int16]
@@ -318,6 +329,7 @@ var EveryFields = struct {
 	Float       persistable.Field[*Every, float32]
 	Preset      persistable.Field[*Every, int64]
 	Plan        persistable.Field[*Every, string]
+	Grade       persistable.Field[*Every, Grade]
 	PtrBool     persistable.Field[*Every, *bool]
 	PtrInt      persistable.Field[*Every, *int64]
 	PtrFloat    persistable.Field[*Every, *float64]
@@ -333,6 +345,7 @@ var EveryFields = struct {
 	Keys        persistable.Field[*Every, [16]byte]
 	Times       persistable.Field[*Every, time.Time]
 	Tooks       persistable.Field[*Every, time.Duration]
+	Grades      persistable.Field[*Every, Grade]
 	InnerText   persistable.Field[*Every, string]
 	InnerZip    persistable.Field[*Every, *string]
 	MaybeNumber persistable.Field[*Every, *int64]
@@ -360,6 +373,7 @@ var EveryFields = struct {
 	PtrMail:     persistimpl.Field[*Every]("PtrMail", persistimpl.Nullable(persistabletext.AppendFolded[string])),
 	Uint32:      persistimpl.Field[*Every]("Uint32", persistimpl.AppendUint[uint32]),
 	Mails:       persistimpl.Field[*Every]("Mails", persistabletext.AppendFolded[string]),
+	PtrGrade:    persistimpl.Field[*Every]("PtrGrade", persistimpl.Nullable(persistimpl.AppendInt[Grade])),
 	Group:       persistimpl.Field[*Every]("Group", persistimpl.AppendString[string]),
 	Number:      persistimpl.Field[*Every]("Number", persistimpl.AppendInt[int32]),
 	Int16:       persistimpl.Field[*Every]("Int16", persistimpl.AppendInt[int16]),
@@ -370,6 +384,7 @@ var EveryFields = struct {
 	Float:       persistimpl.Field[*Every]("Float", persistimpl.AppendFloat32[float32]),
 	Preset:      persistimpl.Field[*Every]("Preset", persistimpl.AppendInt[int64]),
 	Plan:        persistimpl.Field[*Every]("Plan", persistimpl.AppendString[string]),
+	Grade:       persistimpl.Field[*Every]("Grade", persistimpl.AppendInt[Grade]),
 	PtrBool:     persistimpl.Field[*Every]("PtrBool", persistimpl.Nullable(persistimpl.AppendBool[bool])),
 	PtrInt:      persistimpl.Field[*Every]("PtrInt", persistimpl.Nullable(persistimpl.AppendInt[int64])),
 	PtrFloat:    persistimpl.Field[*Every]("PtrFloat", persistimpl.Nullable(persistimpl.AppendFloat64[float64])),
@@ -385,6 +400,7 @@ var EveryFields = struct {
 	Keys:        persistimpl.Field[*Every]("Keys", persistimpl.AppendUUID[[16]byte]),
 	Times:       persistimpl.Field[*Every]("Times", persistimpl.AppendTime),
 	Tooks:       persistimpl.Field[*Every]("Tooks", persistimpl.AppendInt[time.Duration]),
+	Grades:      persistimpl.Field[*Every]("Grades", persistimpl.AppendInt[Grade]),
 	InnerText:   persistimpl.Field[*Every]("Inner.Text", persistimpl.AppendString[string]),
 	InnerZip:    persistimpl.Field[*Every]("Inner.Zip", persistimpl.Nullable(persistimpl.AppendString[string])),
 	MaybeNumber: persistimpl.Field[*Every]("Maybe.Number", persistimpl.Nullable(persistimpl.AppendInt[int64])),
@@ -526,6 +542,9 @@ var everySchema = persistimpl.Schema{
 	field 54 Mail string
 	field 55 PtrMail *string
 	field 56 Mails []string
+	field 57 Grade int8 enum Grade
+	field 58 PtrGrade *int8 enum Grade
+	field 59 Grades []int8 enum Grade
 	field 70 Numbers2 map[string]int64
 message Inner
 	field 1 Text string
@@ -533,6 +552,9 @@ message Inner
 	field 3 Next *message(Inner)
 	field 4 More []message(Inner)
 	field 5 Zip *string
+enum Grade
+	constant Good 1
+	constant Poor -2
 `,
 	IDs: persistimpl.KazahanaIDs,
 	ID:  func(v any) any { return &v.(*Every).ID },
@@ -568,6 +590,7 @@ message Inner
 		{Name: "Every_Mail_Inner.Number", Fields: []string{"Mail", "Inner.Number"}, Descending: []string{"Mail"}, Folded: []string{"Mail"}, Signature: "string,int"},
 		{Name: "Every_PtrMail_Uint32", Fields: []string{"PtrMail", "Uint32"}, Folded: []string{"PtrMail"}, Unique: true, Sparse: []string{"PtrMail"}, Signature: "*string,int"},
 		{Name: "Every_Mails", Fields: []string{"Mails"}, Folded: []string{"Mails"}, Sparse: []string{"Mails"}, Signature: "[]string"},
+		{Name: "Every_PtrGrade", Fields: []string{"PtrGrade"}, Signature: "*int"},
 		{Name: "Every_count_Mail", Kind: "count", Fields: []string{"Mail"}, Folded: []string{"Mail"}, Signature: "string"},
 		{Name: "Every_count_Numbers", Kind: "count", Fields: []string{"Numbers"}, Sparse: []string{"Numbers"}, Signature: "[]int"},
 		{Name: "Every_sum_Uint64_Inner.Number", Kind: "sum", Fields: []string{"Inner.Number"}, Of: "Uint64", Signature: "int,int"},
@@ -653,24 +676,28 @@ message Inner
 			}
 		case 10:
 			k := e.Begin()
-			k = persistabletext.AppendFolded(k, v.Mail)
+			k = persistimpl.AppendNullable(k, v.PtrGrade, persistimpl.AppendInt[Grade])
 			e.End(k)
 		case 11:
+			k := e.Begin()
+			k = persistabletext.AppendFolded(k, v.Mail)
+			e.End(k)
+		case 12:
 			for _, element := range v.Numbers {
 				k := e.Begin()
 				k = persistimpl.AppendInt(k, element)
 				e.End(k)
 			}
-		case 12:
+		case 13:
 			k := e.Begin()
 			k = persistimpl.AppendInt(k, v.Inner.Number)
 			e.EndUint(k, v.Uint64)
-		case 13:
+		case 14:
 			k := e.Begin()
 			k = persistimpl.AppendBool(k, v.Bool)
 			k = persistimpl.AppendInt(k, v.Int64)
 			e.End(k)
-		case 14:
+		case 15:
 			persistabletext.AddWords(e, v.Text)
 			if v.PtrText != nil {
 				persistabletext.AddWords(e, *v.PtrText)
@@ -678,7 +705,7 @@ message Inner
 			for _, element := range v.Texts {
 				persistabletext.AddWords(e, element)
 			}
-		case 15:
+		case 16:
 			k := e.Begin()
 			e.End(k)
 		}
@@ -782,6 +809,12 @@ message Inner
 			for _, element := range v.Mails {
 				b = persistabletext.AppendFolded(b, element)
 			}
+		case "PtrGrade":
+			if v.PtrGrade == nil {
+				b = tuple.AppendNil(b)
+			} else {
+				b = persistimpl.AppendInt(b, *v.PtrGrade)
+			}
 		case "Group":
 			b = persistimpl.AppendString(b, v.Group)
 		case "Number":
@@ -802,6 +835,8 @@ message Inner
 			b = persistimpl.AppendInt(b, v.Preset)
 		case "Plan":
 			b = persistimpl.AppendString(b, v.Plan)
+		case "Grade":
+			b = persistimpl.AppendInt(b, v.Grade)
 		case "PtrBool":
 			if v.PtrBool == nil {
 				b = tuple.AppendNil(b)
@@ -874,6 +909,10 @@ message Inner
 			for _, element := range v.Tooks {
 				b = persistimpl.AppendInt(b, element)
 			}
+		case "Grades":
+			for _, element := range v.Grades {
+				b = persistimpl.AppendInt(b, element)
+			}
 		case "Inner.Text":
 			b = persistimpl.AppendString(b, v.Inner.Text)
 		case "Inner.Zip":
@@ -925,6 +964,7 @@ func (s *GaugeStore) With(o kv.TransactionOptions) *GaugeStore {
 
 // GaugeFields are the fields of Gauge, for conditions of Find and FindOne.
 var GaugeFields = struct {
+	ID          persistable.Field[*Gauge, int64]
 	Int         persistable.Field[*Gauge, int8]
 	Uint        persistable.Field[*Gauge, uint16]
 	Float       persistable.Field[*Gauge, float32]
@@ -936,6 +976,7 @@ var GaugeFields = struct {
 	PartNumber  persistable.Field[*Gauge, int64]
 	MaybeNumber persistable.Field[*Gauge, *int64]
 }{
+	ID:          persistimpl.Field[*Gauge]("ID", persistimpl.AppendInt[int64]),
 	Int:         persistimpl.Field[*Gauge]("Int", persistimpl.AppendInt[int8]),
 	Uint:        persistimpl.Field[*Gauge]("Uint", persistimpl.AppendUint[uint16]),
 	Float:       persistimpl.Field[*Gauge]("Float", persistimpl.AppendFloat32[float32]),
@@ -986,6 +1027,8 @@ message Part
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Gauge)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "Int":
 			b = persistimpl.AppendInt(b, v.Int)
 		case "Uint":
@@ -1067,10 +1110,12 @@ func (s *LetterStore) OrderedByUpdatedAt() *persistable.RangeQuery[*Letter, time
 
 // LetterFields are the fields of Letter, for conditions of Find and FindOne.
 var LetterFields = struct {
+	ID        persistable.Field[*Letter, int64]
 	CreatedAt persistable.Field[*Letter, time.Time]
 	UpdatedAt persistable.Field[*Letter, time.Time]
 	Text      persistable.Field[*Letter, string]
 }{
+	ID:        persistimpl.Field[*Letter]("ID", persistimpl.AppendInt[int64]),
 	CreatedAt: persistimpl.Field[*Letter]("CreatedAt", persistimpl.AppendTime),
 	UpdatedAt: persistimpl.Field[*Letter]("UpdatedAt", persistimpl.AppendTime),
 	Text:      persistimpl.Field[*Letter]("Text", persistimpl.AppendString[string]),
@@ -1121,6 +1166,8 @@ var letterSchema = persistimpl.Schema{
 	Values: func(field string, b []byte, record any) []byte {
 		v := record.(*Letter)
 		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
 		case "CreatedAt":
 			b = persistimpl.AppendTime(b, v.CreatedAt)
 		case "UpdatedAt":
@@ -1416,6 +1463,19 @@ func appendEvery(b []byte, v *Every) ([]byte, error) {
 		}
 		b = persistimpl.EncodeString(append(b, 0xc2, 0x03), v.Mails[i])
 	}
+	if v.Grade != 0 {
+		b = persistimpl.EncodeZigzag(append(b, 0xc8, 0x03), int64(v.Grade))
+	}
+	if v.PtrGrade != nil {
+		b = persistimpl.EncodeZigzag(append(b, 0xd0, 0x03), int64(*v.PtrGrade))
+	}
+	if len(v.Grades) > 0 {
+		b, at = persistimpl.BeginMessage(append(b, 0xda, 0x03))
+		for _, element := range v.Grades {
+			b = persistimpl.EncodeZigzag(b, int64(element))
+		}
+		b = persistimpl.EndMessage(b, at)
+	}
 	for _, key := range slices.Sorted(maps.Keys(v.Numbers2)) {
 		value := v.Numbers2[key]
 		b, at = persistimpl.BeginMessage(append(b, 0xb2, 0x04))
@@ -1681,6 +1741,15 @@ func decodeEvery(b []byte, v *Every, s *persistimpl.Strings) error {
 			v.PtrMail = &value
 		case 56:
 			v.Mails = append(v.Mails, r.String())
+		case 57:
+			v.Grade = Grade(r.Int(8))
+		case 58:
+			value := Grade(r.Int(8))
+			v.PtrGrade = &value
+		case 59:
+			for r.Repeated(persistimpl.VarintType) {
+				v.Grades = append(v.Grades, Grade(r.Int(8)))
+			}
 		case 70:
 			var (
 				key   string
@@ -1710,7 +1779,7 @@ func decodeEvery(b []byte, v *Every, s *persistimpl.Strings) error {
 }
 
 // everyKnown are the fields of Every that this code knows; others survive a Save.
-var everyKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 70}, Messages: map[int32]*persistimpl.FieldSet{51: &innerKnown, 52: &innerKnownOptional}}
+var everyKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 70}, Messages: map[int32]*persistimpl.FieldSet{51: &innerKnown, 52: &innerKnownOptional}}
 
 // appendGauge appends v to b in the protobuf wire format.
 func appendGauge(b []byte, v *Gauge) ([]byte, error) {
